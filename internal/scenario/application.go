@@ -1,10 +1,12 @@
 package scenario
 
 import (
+	"maps"
 	"slices"
-	"strconv"
+	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/application/kubernetes"
+	"github.com/quorumbench/quorumbench/internal/application"
+	"github.com/quorumbench/quorumbench/internal/application/registry"
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/readable"
 )
@@ -14,48 +16,42 @@ import (
 // but for where it goes, over how many connections and for how long. The zero value is
 // none.
 type Application struct {
-	Name        string
-	Nodes       int
-	PodsPerNode int
-	Churn       float64 // pods that are created, and as many removed, a second
+	Name     string
+	Settings application.Settings // nil where none were given; never changed, but replaced
 }
 
-// Kubernetes is the application's configuration, if it is that.
-func (a *Application) Kubernetes(seed uint64) kubernetes.Config {
-	return kubernetes.Config{Nodes: a.Nodes, PodsPerNode: a.PodsPerNode, Churn: a.Churn, Seed: seed}
-}
+// of is the application; nil if there is none of the name.
+func (a *Application) of() application.Application { return registry.Find(a.Name) }
 
-// applications are their names.
-var applications = []string{kubernetes.Name}
+// set gives it a setting.
+func (a *Application) set(key string, v float64) {
+	s := maps.Clone(a.Settings)
+	if s == nil {
+		s = application.Settings{}
+	}
+	s[key] = v
+	a.Settings = s
+}
 
 var applicationReading = Reading{"application", applicationText, applicationText}
 
 func applicationText(l *Load) string {
-	a := &l.Application
-	if a.Name == "" {
-		return ""
+	if app := l.Application.of(); app != nil {
+		return l.Application.Name + ": " + app.Phrase(l.Application.Settings)
 	}
-	return a.Name + ": " + readable.Plural(uint64(max(a.Nodes, 0)), "node") + " with " + readable.Plural(uint64(max(a.PodsPerNode, 0)), "pod") +
-		" each, " + strconv.FormatFloat(a.Churn, 'g', -1, 64) + " a second created and as many removed"
+	return l.Application.Name
 }
 
 // applicationParameters are those of applications.
 func applicationParameters() []*Parameter {
-	name := text(func(l *Load) *string { return &l.Application.Name }, "NAME", "`kubernetes`")
-	nodes := optional(whole(func(l *Load) *int { return &l.Application.Nodes }, 1, kubernetes.MaxNodes))
-	pods := optional(whole(func(l *Load) *int { return &l.Application.PodsPerNode }, 1, kubernetes.MaxPodsPerNode))
-	nodes.verify, pods.verify = nil, nil // the application is checked as a whole
-	churn := optional(typed[float64]{
-		field: func(l *Load) *float64 { return &l.Application.Churn }, word: "N", within: between(0, kubernetes.MaxChurn), toJSON: asIs[float64],
-		fromText: ParseNumber, show: func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) },
-	})
-	return []*Parameter{
-		{Key: "application", Differs: "the application", Reads: &applicationReading, Features: []kv.Feature{kv.ApplicationCalls}, value: name,
-			column: &column{title: "application", cell: func(t *Trial) string { return t.Load.Application.Name }, optional: true, none: "none"}},
-		{Key: "nodes", Differs: "the nodes", Reads: &applicationReading, value: nodes},
-		{Key: "pods-per-node", Differs: "the pods of a node", Reads: &applicationReading, value: pods},
-		{Key: "churn", Differs: "the pods that are created and removed", Reads: &applicationReading, value: churn},
+	names := registry.Names()
+	all := []*Parameter{{Key: "application", Differs: "the application", Reads: &applicationReading,
+		value:  text(func(l *Load) *string { return &l.Application.Name }, "NAME", "`"+strings.Join(names, "`, `")+"`"),
+		column: &column{title: "application", cell: func(t *Trial) string { return t.Load.Application.Name }, optional: true, none: "none"}}}
+	for _, s := range settings() {
+		all = append(all, &Parameter{Key: s.Key, Meaning: "of " + strings.Join(s.of, ", ") + ": " + s.Meaning, Differs: s.Differs, Reads: &applicationReading, value: s})
 	}
+	return all
 }
 
 // saidByApplication are the keys of what an application says itself.
@@ -67,85 +63,120 @@ var saidByApplication = []string{
 
 // settleApplication fills in what an application's load is.
 func (b *builder) settleApplication() {
-	l := &b.load
-	a := &l.Application
+	a := &b.load.Application
 	if a.Name == "" {
 		return
-	}
-	fill := func(key string, given bool, set func()) {
-		if !b.layer.has(key) && !given {
-			set()
-		}
-	}
-	fill("nodes", a.Nodes != 0, func() { a.Nodes = kubernetes.DefaultNodes })
-	fill("pods-per-node", a.PodsPerNode != 0, func() { a.PodsPerNode = kubernetes.DefaultPodsPerNode })
-	fill("churn", a.Churn != 0, func() { a.Churn = kubernetes.DefaultChurn })
-	if !b.layer.has("prefix") {
-		l.Prefix = "/registry/"
 	}
 	for _, key := range saidByApplication {
 		if s, ok := b.asked[key]; ok {
 			b.failf(s.at, "the application says itself what is sent, when and to which keys, so <"+key+"> means nothing; drop it")
 		}
 	}
-	a.describe(l)
+	app := a.of()
+	if app == nil {
+		b.load.describe(application.Profile{}) // it is refused
+		return
+	}
+	d := app.Definition()
+	for _, p := range d.Parameters {
+		if _, given := a.Settings[p.Key]; !given {
+			a.set(p.Key, p.Default)
+		}
+	}
+	if d.Prefix != "" && !b.layer.has("prefix") {
+		b.load.Prefix = d.Prefix
+	}
+	way := 0
+	if slices.Contains(b.catalog.Stores(), b.cluster.Store) {
+		way, _ = d.WayOf(b.cluster.Store, b.catalog.Capabilities(b.cluster.Store)) // checkAbilities says why not
+	}
+	if d.Outside(a.Settings) != nil {
+		b.load.describe(application.Profile{}) // likewise
+	} else if _, why := app.Check(a.Settings); why != "" {
+		b.load.describe(application.Profile{})
+	} else {
+		b.load.describe(app.Profile(a.Settings, way))
+	}
 	b.places = nil
-	for range l.Mix {
+	for range b.load.Mix {
 		b.places = append(b.places, b.place("application"))
 	}
 }
 
-// describe says what the application sends in the words of a load, for who reads it:
+// describe says what an application sends in the words of a load, for who reads it:
 // what it is made of, at what rate in the mean.
-func (a *Application) describe(l *Load) {
-	c := a.Kubernetes(l.Seed)
+func (l *Load) describe(p application.Profile) {
 	l.Arrival, l.Total, l.Warmup, l.Preload, l.Threads = Recorded, 0, 0, true, 1
-	if _, wrong := c.Check(); wrong != "" || a.Name != kubernetes.Name {
+	if len(p.Calls) == 0 {
 		l.Mix, l.Rate = []Operation{{Kind: kv.CAS, Weight: 1}}, Rate{PerSecond: 1}
-		return // it is refused
+		return
 	}
 	l.Mix = nil
-	for call, rate := range c.Rates() {
-		kind, level := kubernetes.Call(call).Kind()
-		if at := slices.IndexFunc(l.Mix, func(o Operation) bool { return o.Kind == kind && o.Consistency == level }); at >= 0 {
-			l.Mix[at].Weight += rate
-		} else {
-			l.Mix = append(l.Mix, Operation{Kind: kind, Consistency: level, Weight: rate})
+	for _, c := range p.Calls {
+		at := slices.IndexFunc(l.Mix, func(o Operation) bool { return o.Kind == c.Kind && o.Consistency == c.Level })
+		switch {
+		case at >= 0:
+			l.Mix[at].Weight += c.PerSecond
+		case c.PerSecond > 0:
+			l.Mix = append(l.Mix, Operation{Kind: c.Kind, Consistency: c.Level, Weight: c.PerSecond})
 		}
 	}
-	l.Rate = Rate{PerSecond: c.PerSecond()}
+	l.Rate = Rate{PerSecond: p.PerSecond()}
 	l.Clients, l.Distribution = l.Connections, Distribution{Name: Uniform}
-	l.KeySpace, l.KeySize, l.ValueSize = c.There(), kubernetes.KeySize, c.MeanValue()
-	paths, _ := kubernetes.Watched()
-	l.Watch = &Watch{Watchers: len(paths), Streams: len(paths), PrevKV: true}
+	l.KeySpace, l.KeySize, l.ValueSize = max(p.There, 1), p.KeySize, p.ValueSize
+	if l.Watch = nil; p.Watchers > 0 {
+		l.Watch = &Watch{Watchers: p.Watchers, Streams: p.Streams, PrevKV: p.PreviousValues}
+	}
+}
+
+// checkApplicationAbilities refuses a store that the application has no way of using.
+func (b *builder) checkApplicationAbilities() {
+	app := b.load.Application.of()
+	if app == nil {
+		return
+	}
+	d := app.Definition()
+	if _, err := d.WayOf(b.cluster.Store, b.can); err != nil {
+		b.failf(b.place("application"), "<application> is not for this store: %v", err)
+	}
 }
 
 func (l *Load) checkApplication(c *checks) {
 	a := &l.Application
-	switch {
-	case a.Name == "":
-		for key, given := range map[string]bool{"nodes": a.Nodes != 0, "pods-per-node": a.PodsPerNode != 0, "churn": a.Churn != 0} {
-			if given {
-				c.add(key, "<"+key+"> is for an <application>, and this load is none; drop it, or say application: "+kubernetes.Name)
+	for _, s := range settings() {
+		if _, given := a.Settings[s.Key]; given && !slices.Contains(s.of, a.Name) {
+			if a.Name == "" {
+				c.add(s.Key, "<"+s.Key+"> is for an <application>, and this load is none; drop it, or say application: "+strings.Join(s.of, " or "))
+			} else if a.of() != nil {
+				c.add(s.Key, "<"+s.Key+"> is nothing of %s; drop it", a.Name)
 			}
 		}
+	}
+	app := a.of()
+	switch {
+	case a.Name == "":
 		return
-	case !slices.Contains(applications, a.Name):
-		c.add("application", "there is no application %q; choose %s", a.Name, kubernetes.Name)
+	case app == nil:
+		c.add("application", "there is no application %q; choose %s", a.Name, strings.Join(registry.Names(), ", "))
 		return
 	case l.Arrival != Recorded || l.Total > 0 || l.Warmup > 0 || l.Check || l.Workers > 1:
 		c.add("application", "an application says itself when its calls become due: it has a duration, no total, no warm-up, no check and one worker")
 	}
-	config := a.Kubernetes(l.Seed)
-	if key, why := config.Check(); why != "" {
+	d := app.Definition()
+	if p := d.Outside(a.Settings); p != nil {
+		s := setting{Parameter: *p}
+		c.outOf(p.Key, s.show(a.Settings[p.Key]), "from "+s.bounds())
+		return
+	}
+	if key, why := app.Check(a.Settings); why != "" {
 		c.add(key, "%s", c.words.fill(why))
 		return
 	}
-	if calls := config.PerSecond() * l.Duration.Seconds(); calls > mostCalls {
+	if calls := l.Rate.PerSecond * l.Duration.Seconds(); calls > mostCalls {
 		c.add("duration", "<duration> %v has %s calls, which is more than the %s that are planned at once; ask for less time", l.Duration,
 			readable.Count(uint64(calls)), readable.Count(mostCalls))
 	}
 }
 
-// mostCalls is how many calls of an application are planned at most: 16 bytes each.
+// mostCalls is how many calls of an application are planned at most: some 16 bytes each.
 const mostCalls = 100_000_000

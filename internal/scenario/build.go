@@ -261,7 +261,8 @@ func (b *builder) checkStore() bool {
 // checkAbilities refuses what the store lacks of what the trial asks for.
 func (b *builder) checkAbilities() {
 	store, l := b.cluster.Store, &b.load
-	own := l.Application.Name == "" // what an application does one capability has
+	own := l.Application.Name == "" // an application has ways of its own
+	b.checkApplicationAbilities()
 	for i, o := range l.Mix {
 		if !own {
 			break

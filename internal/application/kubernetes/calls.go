@@ -184,14 +184,6 @@ func (c *Config) Rates() (r [NumCalls]float64) {
 	return r
 }
 
-// PerSecond is how many calls become due a second in all.
-func (c *Config) PerSecond() (sum float64) {
-	for _, r := range c.Rates() {
-		sum += r
-	}
-	return sum
-}
-
 // pages is how many pages a list has.
 func pages(objects, page int) int { return max((objects+page-1)/page, 1) }
 
@@ -215,5 +207,5 @@ func (c *Config) MeanValue() int {
 	return int(bytes / writes)
 }
 
-// KeySize is about how many bytes a key has behind its prefix.
-const KeySize = 36
+// keySize is about how many bytes a key has behind its prefix.
+const keySize = 36

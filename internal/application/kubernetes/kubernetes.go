@@ -7,25 +7,42 @@ package kubernetes
 import (
 	"fmt"
 	"time"
+
+	"github.com/quorumbench/quorumbench/internal/application"
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/readable"
 )
 
 // Name is what scenario files call the application.
 const Name = "kubernetes"
 
-// The defaults.
+// The parameters' keys.
 const (
-	DefaultNodes       = 1000
-	DefaultPodsPerNode = 30 // as the scalability tests of Kubernetes have
-	DefaultChurn       = 20 // pods a second
+	nodesKey = "nodes"
+	podsKey  = "pods-per-node"
+	churnKey = "churn"
 )
 
-// The most that can be asked for.
-const (
-	MaxNodes       = 100_000
-	MaxPodsPerNode = 500
-	MaxChurn       = 10_000
-	maxPods        = 2_000_000
-)
+// maxPods is how many pods there are at most.
+const maxPods = 2_000_000
+
+// Application is an application.Application.
+type Application struct{}
+
+// Definition implements application.Application.
+func (Application) Definition() application.Definition {
+	return application.Definition{
+		Name: Name, Meaning: "the API server of Kubernetes", Prefix: "/registry/",
+		Parameters: []application.Parameter{
+			{Key: nodesKey, Meaning: "its nodes", Differs: "the nodes", Default: 1000, Least: 1, Most: 100_000},
+			// 30 pods on a node are what the scalability tests of Kubernetes have.
+			{Key: podsKey, Meaning: "the pods of each node that are there when the load begins", Differs: "the pods of a node", Default: 30, Least: 1, Most: 500},
+			{Key: churnKey, Meaning: "pods that are created, and as many that are removed, a second", Differs: "the pods that are created and removed",
+				Unit: application.Number, Default: 20, Most: 10_000},
+		},
+		Ways: []application.Way{{Name: "etcd's transactions, leases and watch streams", Features: []kv.Feature{kv.ApplicationCalls}}},
+	}
+}
 
 // Config says how large a Kubernetes it is.
 type Config struct {
@@ -38,9 +55,9 @@ type Config struct {
 	CompactEvery time.Duration
 }
 
-// Default is a Kubernetes of the default size.
-func Default() Config {
-	return Config{Nodes: DefaultNodes, PodsPerNode: DefaultPodsPerNode, Churn: DefaultChurn}
+// ConfigOf is what settings come to.
+func ConfigOf(s application.Settings, seed uint64) Config {
+	return Config{Nodes: s.Whole(nodesKey), PodsPerNode: s.Whole(podsKey), Churn: s[churnKey], Seed: seed}
 }
 
 // pods is how many are there when the load begins.
@@ -63,19 +80,34 @@ func (c *Config) compactEvery() time.Duration {
 // its life's calls have been sent.
 const leastPodsPerChurn = 10
 
-// Check says in one sentence what is wrong with it, and of which parameter, or nothing.
-func (c *Config) Check() (parameter, why string) {
+// Check implements application.Application.
+func (Application) Check(s application.Settings) (parameter, why string) {
+	c := ConfigOf(s, 0)
 	switch {
-	case c.Nodes < 1 || c.Nodes > MaxNodes:
-		return "nodes", fmt.Sprintf("<nodes> is %d and must be from 1 to %d", c.Nodes, MaxNodes)
-	case c.PodsPerNode < 1 || c.PodsPerNode > MaxPodsPerNode:
-		return "pods-per-node", fmt.Sprintf("<pods-per-node> is %d and must be from 1 to %d", c.PodsPerNode, MaxPodsPerNode)
 	case c.pods() > maxPods:
-		return "pods-per-node", fmt.Sprintf("<nodes> times <pods-per-node> is %d pods and can be at most %d", c.pods(), maxPods)
-	case !(c.Churn >= 0 && c.Churn <= MaxChurn):
-		return "churn", fmt.Sprintf("<churn> is %g and must be from 0 to %d pods a second", c.Churn, MaxChurn)
+		return podsKey, fmt.Sprintf("<nodes> times <pods-per-node> is %d pods and can be at most %d", c.pods(), maxPods)
 	case float64(c.pods()) < leastPodsPerChurn*c.Churn:
-		return "churn", fmt.Sprintf("<churn> is %g pods a second, and of the %d pods each would live for less than %d seconds; ask for fewer, or for more pods", c.Churn, c.pods(), leastPodsPerChurn)
+		return churnKey, fmt.Sprintf("<churn> is %g pods a second, and of the %d pods each would live for less than %d seconds; ask for fewer, or for more pods", c.Churn, c.pods(), leastPodsPerChurn)
 	}
 	return "", ""
+}
+
+// Profile implements application.Application.
+func (Application) Profile(s application.Settings, _ int) application.Profile {
+	c := ConfigOf(s, 0)
+	paths, _ := Watched()
+	p := application.Profile{
+		There: c.There(), KeySize: keySize, ValueSize: c.MeanValue(), Watchers: len(paths), Streams: len(paths), PreviousValues: true,
+	}
+	for call, rate := range c.Rates() {
+		kind, level := Call(call).Kind()
+		p.Calls = append(p.Calls, application.Call{Name: Call(call).String(), Kind: kind, Level: level, PerSecond: rate})
+	}
+	return p
+}
+
+// Phrase implements application.Application.
+func (Application) Phrase(s application.Settings) string {
+	return readable.Plural(uint64(s.Whole(nodesKey)), "node") + " with " + readable.Plural(uint64(s.Whole(podsKey)), "pod") +
+		" each, " + application.Format(s[churnKey]) + " a second created and as many removed"
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/quick"
 	"time"
+
+	"github.com/quorumbench/quorumbench/internal/application"
 )
 
 // The calls that become due are those of the profile, within 1 % of each kind where
@@ -27,7 +29,7 @@ func TestOfferedMixIsTheProfile(t *testing.T) {
 				t.Errorf("%+v: %d of %v are due in %v, not %.1f", c, n, Call(call), length, want)
 			}
 		}
-		if got := float64(len(s.Entries)); math.Abs(got-sum) > 0.01*sum || math.Abs(c.PerSecond()*length.Seconds()-sum) > 1e-6*sum {
+		if got := float64(len(s.Entries)); math.Abs(got-sum) > 0.01*sum || math.Abs(perSecond(c)*length.Seconds()-sum) > 1e-6*sum {
 			t.Errorf("%+v: %.0f calls are due, not %.1f", c, got, sum)
 		}
 	}
@@ -39,7 +41,7 @@ func TestLivesAreWhole(t *testing.T) {
 	err := quick.Check(func(seed uint64, nodes, pods uint8, churn uint16) bool {
 		c := Config{Nodes: 1 + int(nodes)%40, PodsPerNode: 1 + int(pods)%20, Seed: seed}
 		c.Churn = math.Min(float64(churn)/1000, float64(c.pods())/leastPodsPerChurn)
-		if _, wrong := c.Check(); wrong != "" {
+		if _, wrong := (Application{}).Check(settings(c)); wrong != "" {
 			t.Log(wrong)
 			return false
 		}
@@ -174,17 +176,30 @@ func FuzzNumber(f *testing.F) {
 	})
 }
 
+// settings are those of which ConfigOf makes the configuration.
+func settings(c Config) application.Settings {
+	return application.Settings{nodesKey: float64(c.Nodes), podsKey: float64(c.PodsPerNode), churnKey: c.Churn}
+}
+
+func perSecond(c Config) float64 {
+	p := Application{}.Profile(settings(c), 0)
+	return p.PerSecond()
+}
+
 func TestCheck(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for name, c := range map[string]Config{
-		"nodes": {Nodes: 0, PodsPerNode: 1}, "pods-per-node": {Nodes: MaxNodes, PodsPerNode: 400}, "churn": {Nodes: 1, PodsPerNode: 1, Churn: 1 + r.Float64()},
+		podsKey: {Nodes: 100_000, PodsPerNode: 400}, churnKey: {Nodes: 1, PodsPerNode: 1, Churn: 1 + r.Float64()},
 	} {
-		if key, why := c.Check(); key != name || why == "" {
+		if key, why := (Application{}).Check(settings(c)); key != name || why == "" {
 			t.Errorf("%+v: %s %s", c, key, why)
 		}
 	}
-	c := Default()
-	if key, why := c.Check(); why != "" {
+	d := Application{}.Definition()
+	if p := d.Outside(d.Defaults()); p != nil {
+		t.Errorf("the default of %s is not within its bounds", p.Key)
+	}
+	if key, why := (Application{}).Check(d.Defaults()); why != "" {
 		t.Error(key, why)
 	}
 	if got := fmt.Sprint(CreatePod, Pods); got != "create pod pods" {

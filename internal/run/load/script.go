@@ -4,12 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/quorumbench/quorumbench/internal/application/kubernetes"
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/run/load/apiserver"
 	"github.com/quorumbench/quorumbench/internal/run/load/engine"
 	"github.com/quorumbench/quorumbench/internal/run/load/pace"
+	"github.com/quorumbench/quorumbench/internal/run/load/watch"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
@@ -34,16 +33,16 @@ type Teller interface {
 // Watcher is an optional interface of a Script that watches beside its operations.
 // Scenario's Watch then says how many watchers there are, for who reads the load.
 type Watcher interface {
-	Watching() apiserver.Watching
+	// Watching is nil where it has nothing to watch.
+	Watching() *watch.Plan
 }
 
-// scripted is the script of an application's load; nil of any other.
-func scripted(a *Assignment) Script {
-	l := &a.Load
-	if l.Application.Name != kubernetes.Name {
-		return nil
-	}
-	return apiserver.New(l.Application.Kubernetes(l.Seed), l.Duration, l.Prefix, a.Preloaded.versions())
+// Keeper is an optional interface of a Script that learns something before the load,
+// such as the revisions of keys or the numbers of leases. What it kept is given to the
+// one that sends the load, which may be in another process (application.Setup.Before).
+type Keeper interface {
+	// Kept is known when the operations of Before have ended.
+	Kept() []int64
 }
 
 // prepare is Worker.Preload of a script.
@@ -77,8 +76,8 @@ func (p *plan) prepare(ctx context.Context) (*Preloaded, error) {
 		}
 	}
 	done := &Preloaded{Written: n}
-	if s, ok := p.script.(interface{ Versions() []int64 }); ok {
-		done.Versions = s.Versions()
+	if s, ok := p.script.(Keeper); ok {
+		done.Versions = s.Kept()
 	}
 	return done, nil
 }

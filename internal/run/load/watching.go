@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/run/load/apiserver"
 	"github.com/quorumbench/quorumbench/internal/run/load/engine"
 	"github.com/quorumbench/quorumbench/internal/run/load/keys"
 	"github.com/quorumbench/quorumbench/internal/run/load/random"
@@ -21,7 +20,7 @@ type watching struct {
 	board *watch.Board
 	sinks []*watch.Sink
 
-	scripted *apiserver.Watching // nil: the load's Watch says what is watched
+	scripted *watch.Plan // nil: the load's Watch says what is watched
 }
 
 func newWatching(p *plan, loops int) *watching {
@@ -29,8 +28,10 @@ func newWatching(p *plan, loops int) *watching {
 		return nil
 	}
 	if s, ok := p.script.(Watcher); ok {
-		w := s.Watching()
-		return &watching{plan: p, board: w.Board, scripted: &w}
+		if w := s.Watching(); w != nil {
+			return &watching{plan: p, board: w.Sink.Board, scripted: w}
+		}
+		return nil
 	}
 	return &watching{plan: p, board: watch.NewBoard(p.Load.KeySpace, loops, p.Load.Total)}
 }
@@ -77,25 +78,28 @@ func (w *watching) add(c *engine.Config, src *source, h *chronicle, i, n int, ca
 	}
 }
 
-// progressEvery is how often an application's watch streams are asked how far they have
-// told, one after the other, in nanoseconds: as often as the lists become due that ask
-// for it.
-const progressEvery = 1e9
-
-// addScripted gives the loop of a script its watchers, each with a stream of its own, on
-// the load's connections in turn.
+// addScripted gives the loop of a script its watchers.
 func (w *watching) addScripted(c *engine.Config, caught func()) {
-	part := &engine.Watching{Board: w.board, Caught: caught, AskEvery: progressEvery, Sink: watch.NewSink(w.scripted.Sink)}
-	streams := make([]uint32, w.scripted.Paths)
-	for i := range w.scripted.Paths {
-		part.Conns = append(part.Conns, i%len(c.Endpoints))
-		streams[i] = uint32(i / len(c.Endpoints)) // of its connection
+	plan := w.scripted
+	watching := &engine.Watching{Board: w.board, Caught: caught, AskEvery: int64(plan.AskEvery), Sink: watch.NewSink(plan.Sink)}
+	conns, first := len(c.Endpoints), 0
+	if plan.Connections > 0 {
+		conns, first = plan.Connections, len(c.Endpoints)
+		c.Endpoints = append(c.Endpoints, part(w.plan.Endpoints, plan.Connections, 0, 1)...)
+		c.WatchOnly = plan.Connections
 	}
-	part.Fill = func(n uint32, op *store.Op) {
-		w.scripted.Fill(n, op)
+	n := len(plan.Sink.Watchers)
+	streams := make([]uint32, n)
+	for i := range n {
+		s := i % plan.Streams
+		watching.Conns = append(watching.Conns, first+s%conns)
+		streams[i] = uint32(s / conns) // of its connection
+	}
+	watching.Fill = func(n uint32, op *store.Op) {
+		plan.Fill(n, op)
 		op.Watch.Stream = streams[n]
 	}
-	c.Watching, w.sinks = part, append(w.sinks, part.Sink)
+	c.Watching, w.sinks = watching, append(w.sinks, watching.Sink)
 }
 
 // watcherOf is what the watcher with the number watches, of n keys.

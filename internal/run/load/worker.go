@@ -210,7 +210,9 @@ func (w *Local) plan(a *Assignment) (*plan, error) {
 	}
 	p := &plan{Assignment: *a, store: st, access: access, attended: w.Attended, world: w.World, poller: w.poller}
 	if p.script = w.Script; p.script == nil {
-		p.script = scripted(a)
+		if p.script, err = scripted(a, st.Capabilities()); err != nil {
+			return nil, err
+		}
 	}
 	if p.script != nil {
 		p.Load.Threads = 1

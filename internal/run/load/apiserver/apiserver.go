@@ -5,8 +5,7 @@
 package apiserver
 
 import (
-	"time"
-
+	"github.com/quorumbench/quorumbench/internal/application"
 	"github.com/quorumbench/quorumbench/internal/application/kubernetes"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/load/engine"
@@ -48,16 +47,21 @@ type listing struct {
 	from uint32 // the place of its first pod
 }
 
-// New makes the load of an API server for a window. Before has the revisions of the
-// objects that are there when it begins, as Versions returned them after Before's
-// operations were done; nil when those are still to be done.
-func New(c kubernetes.Config, length time.Duration, prefix string, before []int64) *Script {
-	s := &Script{schedule: kubernetes.NewSchedule(c, length)}
+// New makes the load of an API server. What it keeps are the revisions of the objects
+// that are there when the load begins.
+func New(setup application.Setup) *Script {
+	return Of(kubernetes.ConfigOf(setup.Settings, setup.Seed), setup)
+}
+
+// Of is New of a configuration that is not the settings'.
+func Of(c kubernetes.Config, setup application.Setup) *Script {
+	before := setup.Before
+	s := &Script{schedule: kubernetes.NewSchedule(c, setup.Length)}
 	run := uint64(0)
 	if len(before) > 0 { // another in each load of a store, whose revisions rise
 		run = uint64(before[0])
 	}
-	s.keys = kubernetes.NewKeys(prefix, s.schedule.Objects, run)
+	s.keys = kubernetes.NewKeys(setup.Prefix, s.schedule.Objects, run)
 	s.versions, s.writing = make([]int64, s.schedule.All()), make([]uint32, s.schedule.All())
 	s.deleted = make([]uint32, s.keys.First[kubernetes.Pods+1]-s.keys.First[kubernetes.Pods])
 	copy(s.versions, before)
@@ -79,8 +83,8 @@ func (s *Script) Pacer() pace.Pacer { return pace.Listed(s.schedule.Due) }
 // Source implements load.Script.
 func (s *Script) Source() engine.Source { return &source{Script: s} }
 
-// Versions is the revision of each object, by its number.
-func (s *Script) Versions() []int64 { return s.versions }
+// Kept implements load.Keeper: the revision of each object, by its number.
+func (s *Script) Kept() []int64 { return s.versions }
 
 // Calls implements load.Teller: what became of each kind of call that was due.
 func (s *Script) Calls() (all []measure.Calls) {

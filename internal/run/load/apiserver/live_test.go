@@ -6,6 +6,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/quorumbench/quorumbench/internal/application"
 	"github.com/quorumbench/quorumbench/internal/application/kubernetes"
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -107,14 +108,17 @@ func send(t *testing.T, endpoint string, c kubernetes.Config, length time.Durati
 	t.Helper()
 	a := &load.Assignment{Store: "etcd", Endpoints: []string{endpoint}, Load: scenario.DefaultLoad()}
 	l := &a.Load
-	l.Arrival, l.Rate.PerSecond, l.Duration, l.Prefix, l.Connections, l.KeySpace = scenario.Recorded, c.PerSecond(), length, prefix, 4, 10
+	l.Arrival, l.Rate.PerSecond, l.Duration, l.Prefix, l.Connections, l.KeySpace = scenario.Recorded, 100, length, prefix, 4, 10
 	l.Mix, l.Watch = []scenario.Operation{{Kind: kv.Put, Weight: 1}}, &scenario.Watch{Watchers: 1, Streams: 1}
-	w := &load.Local{Stores: func(string) (store.Store, error) { return etcd.New(), nil }, Script: apiserver.New(c, length, prefix, nil)}
+	w := &load.Local{Stores: func(string) (store.Store, error) { return etcd.New(), nil }}
+	setup := application.Setup{Length: length, Prefix: prefix, Connections: l.Connections}
+	w.Script = apiserver.Of(c, setup)
 	var err error
 	if a.Preloaded, err = w.Preload(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
-	script := apiserver.New(c, length, prefix, a.Preloaded.Versions)
+	setup.Before = a.Preloaded.Versions
+	script := apiserver.Of(c, setup)
 	w.Script = script
 	res, err := load.Run(t.Context(), w, a, load.Reports{})
 	if err != nil {

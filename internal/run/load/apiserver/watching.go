@@ -1,26 +1,23 @@
 package apiserver
 
 import (
+	"time"
+
 	"github.com/quorumbench/quorumbench/internal/application/kubernetes"
 	"github.com/quorumbench/quorumbench/internal/run/load/watch"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Watching is what the API server's caches watch: each resource, from now on, with what
-// was there before, with progress notifications, only where the member knows a leader.
-type Watching struct {
-	Board *watch.Board
-	Sink  watch.Config
-	Paths int // watchers
-	// Fill completes the operation that creates a watcher, but for its stream: each has
-	// one of its own.
-	Fill func(watcher uint32, op *store.Op)
-}
+// progressEvery is how often the watch streams are asked how far they have told, one
+// after the other: as often as the lists become due that ask for it.
+const progressEvery = time.Second
 
-// Watching implements load.Watcher.
-func (s *Script) Watching() Watching {
+// Watching implements load.Watcher: the API server's caches watch each resource, on a
+// stream of its own, from now on, with what was there before, with progress
+// notifications, and only where the member knows a leader.
+func (s *Script) Watching() *watch.Plan {
 	paths, of := kubernetes.Watched()
-	w := Watching{Board: s.board, Paths: len(paths)}
+	w := &watch.Plan{Streams: len(paths), AskEvery: progressEvery}
 	w.Sink = watch.Config{Board: s.board, Names: &names{script: s, of: of}}
 	for i := range paths {
 		var one watch.Watcher
