@@ -17,18 +17,21 @@ const (
 	GetPod
 	CreateEvent
 	UpdateLease
-	GetLease
 	UpdateNode
 	UpdateReplicaSet
 	UpdateEndpointSlice
 	UpdateEndpoints
 	ListPods   // a page of all pods
 	ListOne    // the list of one object by which the cache learns the store's revision
-	ListKeys   // keys of all pods without values, by pages
+	ListKeys   // keys of all pods without values, in one answer
 	Count      // of one resource's objects
 	GrantLease // of events
 	Health
 	Status
+	GetMasterLease // the API server's own entry among all API servers
+	GrantMasterLease
+	UpdateMasterLease
+	ListMasterLeases
 	MarkCompaction // the transaction that says who compacts
 	Compact
 	NumCalls
@@ -49,18 +52,21 @@ var shapes = [NumCalls]shape{
 	GetPod:              {"get pod", kv.Get, kv.Linearizable, Pods},
 	CreateEvent:         {"create event", kv.CAS, kv.None, Events},
 	UpdateLease:         {"update lease", kv.CAS, kv.None, Leases},
-	GetLease:            {"get lease", kv.Get, kv.Linearizable, Leases},
 	UpdateNode:          {"update node", kv.CAS, kv.None, Nodes},
 	UpdateReplicaSet:    {"update replicaset", kv.CAS, kv.None, ReplicaSets},
 	UpdateEndpointSlice: {"update endpointslice", kv.CAS, kv.None, EndpointSlices},
 	UpdateEndpoints:     {"update endpoints", kv.CAS, kv.None, Endpoints},
 	ListPods:            {"list pods, a page", kv.Range, kv.Linearizable, Pods},
 	ListOne:             {"list pods, limit 1", kv.Range, kv.Linearizable, Pods},
-	ListKeys:            {"list pods' keys, a page", kv.Range, kv.Linearizable, Pods},
+	ListKeys:            {"list pods' keys", kv.Range, kv.Linearizable, Pods},
 	Count:               {"count", kv.Range, kv.Linearizable, NumResources},
 	GrantLease:          {"grant lease of events", kv.KeepAlive, kv.None, NumResources},
 	Health:              {"health", kv.Get, kv.Linearizable, NumResources},
 	Status:              {"status", kv.KeepAlive, kv.None, NumResources},
+	GetMasterLease:      {"get masterlease", kv.Get, kv.Linearizable, MasterLeases},
+	GrantMasterLease:    {"grant lease of masterlease", kv.KeepAlive, kv.None, NumResources},
+	UpdateMasterLease:   {"update masterlease", kv.CAS, kv.None, MasterLeases},
+	ListMasterLeases:    {"list masterleases", kv.Range, kv.Linearizable, MasterLeases},
 	MarkCompaction:      {"mark compaction", kv.CAS, kv.None, NumResources},
 	Compact:             {"compact", kv.KeepAlive, kv.None, NumResources},
 }
@@ -80,6 +86,7 @@ const (
 	nodeStatus      = 5 * time.Minute  // kubelet, nodeStatusReportFrequency
 	electionRetry   = 2 * time.Second  // scheduler and controller manager, retry-period
 	identityRenewal = 10 * time.Second // the API server's own lease
+	masterRenewal   = 10 * time.Second // DefaultEndpointReconcilerInterval
 	countEvery      = time.Minute      // resourceCountPollPeriod
 	statusEvery     = 30 * time.Second // etcd-db-metric-poll-interval
 	readinessEvery  = time.Second      // kubeadm's probes of the API server
@@ -91,15 +98,16 @@ const (
 	podListEvery    = 30 * time.Second
 	keyListEvery    = time.Minute
 	listPage        = 500 // client-go's default limit
-	keyPage         = 10_000
 	betweenPages    = 50 * time.Millisecond
 
 	// EventTTL is how long events' leases live, in seconds: event-ttl, and as long as one
 	// is used again.
 	EventTTL = 3600 + 60
-	// ListLimit and KeyLimit are how many keys a page has.
+	// MasterTTL is that of the lease of an API server's entry, which is granted anew for
+	// each of its updates: DefaultEndpointReconcilerTTL.
+	MasterTTL = 15
+	// ListLimit is how many objects a page of a list has.
 	ListLimit = listPage
-	KeyLimit  = keyPage
 )
 
 // elected are the components that renew a lease by which they lead.
@@ -145,6 +153,9 @@ var removed = []step{
 	{2000 * time.Millisecond, DeletePod},
 }
 
+// masterCalls are how an API server renews its entry among all API servers.
+var masterCalls = []Call{GetMasterLease, GrantMasterLease, UpdateMasterLease, ListMasterLeases}
+
 // longestLife is how long either takes at most.
 const longestLife = 2 * time.Second
 
@@ -168,14 +179,16 @@ func (c *Config) Rates() (r [NumCalls]float64) {
 		r[call] = c.Churn * perPod(call)
 	}
 	r[UpdateLease] += nodes/leaseRenewal.Seconds() + elected/electionRetry.Seconds() + 1/identityRenewal.Seconds()
-	r[GetLease] += elected / electionRetry.Seconds()
 	r[UpdateNode] += nodes / nodeStatus.Seconds()
 	r[Count] = float64(len(counted())) / countEvery.Seconds()
 	r[Health] = 1/readinessEvery.Seconds() + 1/livenessEvery.Seconds()
 	r[Status] = 1 / statusEvery.Seconds()
 	r[ListOne] = 1 / oneListEvery.Seconds()
 	r[ListPods] = float64(pages(c.pods(), listPage)) / podListEvery.Seconds()
-	r[ListKeys] = float64(pages(c.pods(), keyPage)) / keyListEvery.Seconds()
+	r[ListKeys] = 1 / keyListEvery.Seconds()
+	for _, call := range masterCalls {
+		r[call] = 1 / masterRenewal.Seconds()
+	}
 	if events := r[CreateEvent]; events > 0 {
 		r[GrantLease] = max(1/leaseReuse.Seconds(), events/leaseObjects)
 	}

@@ -66,6 +66,8 @@ func (k *Keys) Append(b []byte, number uint32) []byte {
 	switch r {
 	case Nodes:
 		name = "node-"
+	case MasterLeases: // an address in truth
+		name = "apiserver-"
 	case Leases:
 		if other := int(place) - int(k.First[Leases]-k.First[Nodes]); other >= 0 {
 			b, name = append(b, "kube-system/"...), "component-"

@@ -96,8 +96,9 @@ func (Application) Check(s application.Settings) (parameter, why string) {
 func (Application) Profile(s application.Settings, _ int) application.Profile {
 	c := ConfigOf(s, 0)
 	paths, _ := Watched()
+	watchers := len(paths) + 1 // one is of the key that says who compacts
 	p := application.Profile{
-		There: c.There(), KeySize: keySize, ValueSize: c.MeanValue(), Watchers: len(paths), Streams: len(paths), PreviousValues: true,
+		There: c.There(), KeySize: keySize, ValueSize: c.MeanValue(), Watchers: watchers, Streams: watchers, PreviousValues: true,
 	}
 	for call, rate := range c.Rates() {
 		kind, level := Call(call).Kind()

@@ -11,6 +11,7 @@ const (
 	ReplicaSets
 	EndpointSlices
 	Endpoints
+	MasterLeases
 	Pods
 	Events
 	NumResources
@@ -36,6 +37,7 @@ var resources = [NumResources]resource{
 	ReplicaSets:    {name: "replicasets", path: "replicasets/", size: 2 << 10, watched: true},
 	EndpointSlices: {name: "endpointslices", path: "endpointslices/", size: 4 << 10, watched: true},
 	Endpoints:      {name: "endpoints", path: "services/endpoints/", size: 3 << 10, watched: true},
+	MasterLeases:   {name: "masterleases", path: "masterleases/", size: 128},
 	Pods:           {name: "pods", path: "pods/", size: 4 << 10, watched: true},
 	Events:         {name: "events", path: "events/", size: 800},
 }

@@ -10,8 +10,8 @@ import (
 // Entry is a call that becomes due.
 type Entry struct {
 	Call Call
-	// Object is the number of its object; of ListPods and ListKeys the page, from 0; of
-	// Count the place of what is counted in Counted.
+	// Object is the number of its object; of ListPods the page, from 0; of Count the
+	// place of what is counted in Counted.
 	Object uint32
 }
 
@@ -55,7 +55,7 @@ type maker struct {
 // number gives all objects their numbers.
 func (m *maker) number() {
 	of := [NumResources]int{
-		Nodes: m.Nodes, Leases: m.Nodes + elected + 1, ReplicaSets: m.sets(), EndpointSlices: m.sets(), Endpoints: m.sets(), Pods: m.pods(),
+		Nodes: m.Nodes, Leases: m.Nodes + elected + 1, ReplicaSets: m.sets(), EndpointSlices: m.sets(), Endpoints: m.sets(), MasterLeases: 1, Pods: m.pods(),
 	}
 	m.young = min(int(m.Churn*longestLife.Seconds()), m.pods())
 	m.born = int(m.Churn * m.length.Seconds())
@@ -92,13 +92,15 @@ func (m *maker) repeated() {
 		m.every(nodeStatus, UpdateNode, first[Nodes]+i)
 	}
 	for i := range uint32(elected) {
-		lease := first[Leases] + uint32(m.Nodes) + i
-		for at := time.Duration(m.random.Int64N(int64(electionRetry))); at < m.length; at += electionRetry {
-			m.add(at, GetLease, lease)
-			m.add(at+5*time.Millisecond, UpdateLease, lease)
-		}
+		m.every(electionRetry, UpdateLease, first[Leases]+uint32(m.Nodes)+i)
 	}
 	m.every(identityRenewal, UpdateLease, first[Leases]+uint32(m.Nodes)+elected)
+	m.every(keyListEvery, ListKeys, 0)
+	for at := time.Duration(m.random.Int64N(int64(masterRenewal))); at < m.length; at += masterRenewal {
+		for i, call := range masterCalls {
+			m.add(at+time.Duration(i)*5*time.Millisecond, call, first[MasterLeases])
+		}
+	}
 	for i := range m.counted {
 		m.every(countEvery, Count, uint32(i))
 	}
@@ -116,18 +118,12 @@ func (m *maker) repeated() {
 // lists adds the lists of pods.
 func (m *maker) lists() {
 	m.every(oneListEvery, ListOne, 0)
-	for _, of := range []struct {
-		period time.Duration
-		call   Call
-		page   int
-	}{{podListEvery, ListPods, listPage}, {keyListEvery, ListKeys, keyPage}} {
-		n := pages(m.pods(), of.page)
-		// All pages of a list fall into its period, so that none meets the next list.
-		between := min(betweenPages, of.period/time.Duration(2*n))
-		for at := time.Duration(m.random.Int64N(int64(of.period))); at < m.length; at += of.period {
-			for page := range n {
-				m.add(at+time.Duration(page)*between, of.call, uint32(page))
-			}
+	n := pages(m.pods(), listPage)
+	// All pages of a list fall into its period, so that none meets the next list.
+	between := min(betweenPages, podListEvery/time.Duration(2*n))
+	for at := time.Duration(m.random.Int64N(int64(podListEvery))); at < m.length; at += podListEvery {
+		for page := range n {
+			m.add(at+time.Duration(page)*between, ListPods, uint32(page))
 		}
 	}
 }

@@ -72,6 +72,7 @@ func (c *codec) parseAgain(call uint8, b []byte, e *store.Event) (ok bool) {
 		if ok = c.parseRange(b, e); e.Count == 0 {
 			e.Count = c.extra.total
 		}
+		e.Version = c.extra.version
 	case callAgainWrite:
 		ok = c.parseWritten(b, e)
 	default:

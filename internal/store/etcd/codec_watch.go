@@ -250,11 +250,17 @@ func (m *watchMessage) parse(c *codec, b []byte, to []store.Event) (_ []store.Ev
 }
 
 // parseWatchEvent reads an Event{type: 1, kv: 2, prev_kv: 3}. A deleted key's
-// version is 0.
+// version is 0, and it has no value: kine says the last one.
 func parseWatchEvent(b []byte, e *store.Event) bool {
+	const deleted = 1
 	var part []byte
+	what := uint64(0)
 	for i := 0; i < len(b); {
 		switch b[i] {
+		case 1<<3 | pbVarint:
+			if what, i = getVarint(b, i+1); i < 0 {
+				return false
+			}
 		case 2<<3 | pbBytes:
 			if part, i = getBytes(b, i+1); i < 0 || !parseKV(part, e) {
 				return false
@@ -270,6 +276,9 @@ func parseWatchEvent(b []byte, e *store.Event) bool {
 				return false
 			}
 		}
+	}
+	if what == deleted {
+		e.Version, e.Value = 0, nil
 	}
 	return len(e.Key) > 0
 }

@@ -5,6 +5,8 @@
 package apiserver
 
 import (
+	"slices"
+
 	"github.com/quorumbench/quorumbench/internal/application"
 	"github.com/quorumbench/quorumbench/internal/application/kubernetes"
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -28,17 +30,25 @@ type Script struct {
 
 	deleted []uint32 // by pod: the call that deletes it, and one more; 0: none did
 
-	granting uint32 // the call that asks for a lease, and one more; 0: none
-	lease    int64  // of events
-
-	lists  [kubernetes.NumCalls]listing
-	oldest uint32 // the place of the first pod that was not removed
+	events, master leasing
+	list           listing // of pods
+	oldest         uint32  // the place of the first pod that was not removed
 
 	marking   uint32 // the call that marks a compaction, and one more; 0: none
 	version   int64  // of the key that says who compacts
+	markedBy  uint32 // the last call that marked one, and one more
 	marked    int64  // the store's revision when it was marked the last time
 	compactTo int64
+	begun     int64 // the store's revision when the load began
 }
+
+// leasing is a lease that is granted anew now and then.
+type leasing struct {
+	granting uint32 // the call that asks for one, and one more; 0: none
+	lease    int64
+}
+
+func (l *leasing) asked(n uint64) { l.granting = uint32(n) + 1 }
 
 // listing is a list that is read page by page.
 type listing struct {
@@ -59,21 +69,25 @@ func Of(c kubernetes.Config, setup application.Setup) *Script {
 	s := &Script{schedule: kubernetes.NewSchedule(c, setup.Length)}
 	run := uint64(0)
 	if len(before) > 0 { // another in each load of a store, whose revisions rise
-		run = uint64(before[0])
+		run = uint64(before[len(before)-1])
 	}
 	s.keys = kubernetes.NewKeys(setup.Prefix, s.schedule.Objects, run)
 	s.versions, s.writing = make([]int64, s.schedule.All()), make([]uint32, s.schedule.All())
 	s.deleted = make([]uint32, s.keys.First[kubernetes.Pods+1]-s.keys.First[kubernetes.Pods])
-	copy(s.versions, before)
+	if all := len(s.versions); len(before) == all+2 {
+		copy(s.versions, before[:all])
+		s.version, s.begun = before[all], before[all+1]
+	}
 	for r := range kubernetes.NumResources {
-		s.values[r] = keys.NewValues(r.ValueSize(), random.Derive(c.Seed, r.String()))
+		// Another load of the store reads them, too: its seed is another one.
+		s.values[r] = keys.NewValues(r.ValueSize(), random.Derive(0, r.String()))
 	}
 	for call, due := range s.schedule.Kinds() {
 		kind, level := kubernetes.Call(call).Kind()
 		s.calls[call] = measure.NewCalls(kubernetes.Call(call).String(), kind, level)
 		s.calls[call].Due = due
 	}
-	s.board = watch.NewBoard(uint64(s.schedule.All()), 1, uint64(len(s.schedule.Entries)))
+	s.board = watch.NewBoard(uint64(s.schedule.All())+1, 1, uint64(len(s.schedule.Entries)))
 	return s
 }
 
@@ -83,8 +97,9 @@ func (s *Script) Pacer() pace.Pacer { return pace.Listed(s.schedule.Due) }
 // Source implements load.Script.
 func (s *Script) Source() engine.Source { return &source{Script: s} }
 
-// Kept implements load.Keeper: the revision of each object, by its number.
-func (s *Script) Kept() []int64 { return s.versions }
+// Kept implements load.Keeper: the revision of each object, by its number, the version
+// of the key that says who compacts, and the store's revision.
+func (s *Script) Kept() []int64 { return append(slices.Clone(s.versions), s.version, s.begun) }
 
 // Calls implements load.Teller: what became of each kind of call that was due.
 func (s *Script) Calls() (all []measure.Calls) {

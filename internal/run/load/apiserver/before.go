@@ -11,8 +11,9 @@ import (
 // beforeMark is in the numbers of the values that are written before the load.
 const beforeMark = 1 << 41
 
-// Before implements load.Script: all objects that are there when the load begins are
-// written, and nobody has compacted yet.
+// Before implements load.Script: all objects are there when the load begins, and it is
+// known who compacts. They are written as the API server writes, so that a store that
+// knows its calls alone takes them.
 func (s *Script) Before() (engine.Source, uint64) {
 	n := uint64(1)
 	for _, there := range s.keys.Before {
@@ -40,14 +41,14 @@ func (s *before) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 	*op = store.Op{Kind: kv.Put, Call: &s.call}
 	if n == 0 {
 		s.key = append(s.key[:0], compactionKey...)
-		s.one(recording.Part{Action: recording.Remove, Key: s.key})
+		s.one(recording.Part{Action: recording.Read, Key: s.key})
 		return n
 	}
 	object := s.object(n)
 	r, _ := s.keys.Of(object)
 	s.key = s.keys.Append(s.key[:0], object)
 	s.value = s.values[r].Append(s.value[:0], s.key, 0, beforeMark|n)
-	s.one(recording.Part{Action: recording.Write, Key: s.key, Value: recording.Value{Size: len(s.value), Text: s.value}})
+	s.guarded(recording.Modified, 0, recording.Part{Action: recording.Write}, true)
 	return n
 }
 
@@ -55,12 +56,19 @@ func (s *before) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) { return 
 
 func (s *before) Shares(measure.Phase) []engine.Share { return []engine.Share{{Kind: kv.Put, Of: 1}} }
 
-// Check learns the revision that an object has.
+// Check learns the revision that an object has, which an earlier load may have written.
 func (s *before) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
-	if n > 0 {
+	s.begun = max(s.begun, ev.At)
+	switch {
+	case n == 0:
+		s.version = ev.Version
+		return kv.OK
+	case ev.Outcome == kv.Conflict:
+		s.versions[s.object(n)] = ev.Mod
+	default:
 		s.versions[s.object(n)] = ev.Revision
 	}
-	return ev.Outcome
+	return kv.OK
 }
 
 // Ready, Failed and Ended are those of an operation that depends on nothing, and that

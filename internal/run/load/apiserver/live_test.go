@@ -106,6 +106,12 @@ func check(t *testing.T, s *apiserver.Script, res *load.Result) {
 
 func send(t *testing.T, endpoint string, c kubernetes.Config, length time.Duration) (*apiserver.Script, *load.Result) {
 	t.Helper()
+	return sendFrom(t, endpoint, c, length, nil)
+}
+
+// sendFrom is send that calls begin when all is there that was to be there before.
+func sendFrom(t *testing.T, endpoint string, c kubernetes.Config, length time.Duration, begin func()) (*apiserver.Script, *load.Result) {
+	t.Helper()
 	a := &load.Assignment{Store: "etcd", Endpoints: []string{endpoint}, Load: scenario.DefaultLoad()}
 	l := &a.Load
 	l.Arrival, l.Rate.PerSecond, l.Duration, l.Prefix, l.Connections, l.KeySpace = scenario.Recorded, 100, length, prefix, 4, 10
@@ -116,6 +122,9 @@ func send(t *testing.T, endpoint string, c kubernetes.Config, length time.Durati
 	var err error
 	if a.Preloaded, err = w.Preload(t.Context(), a); err != nil {
 		t.Fatal(err)
+	}
+	if begin != nil {
+		begin()
 	}
 	setup.Before = a.Preloaded.Versions
 	script := apiserver.Of(c, setup)

@@ -40,22 +40,30 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 // make makes the n-th call.
 func (s *source) make(n uint64, e kubernetes.Entry) {
 	switch e.Call {
-	case kubernetes.GetPod, kubernetes.GetLease:
+	case kubernetes.GetPod, kubernetes.GetMasterLease:
 		s.key = s.keys.Append(s.key[:0], e.Object)
 		s.one(recording.Part{Action: recording.Read, Key: s.key, Limit: 1})
 	case kubernetes.ListPods:
-		s.page(n, e, kubernetes.ListLimit, 0)
-	case kubernetes.ListKeys:
-		s.page(n, e, kubernetes.KeyLimit, recording.KeysOnly)
-	case kubernetes.ListOne:
-		s.path = s.keys.AppendPath(s.path[:0], kubernetes.Pods.Path())
-		s.one(recording.Part{Action: recording.Read, Scope: recording.Prefix, Key: s.path, Limit: 1})
+		s.page(n, e)
+	case kubernetes.ListKeys, kubernetes.ListOne, kubernetes.ListMasterLeases:
+		s.path = s.keys.AppendPath(s.path[:0], e.Call.Resource().Path())
+		p := recording.Part{Action: recording.Read, Scope: recording.Prefix, Key: s.path}
+		switch e.Call {
+		case kubernetes.ListKeys:
+			p.Flags = recording.KeysOnly
+		case kubernetes.ListOne:
+			p.Limit = 1
+		}
+		s.one(p)
 	case kubernetes.Count:
 		s.path = s.keys.AppendPath(s.path[:0], s.schedule.Counted[e.Object])
 		s.one(recording.Part{Action: recording.Read, Scope: recording.Prefix, Key: s.path, Flags: recording.CountOnly})
 	case kubernetes.GrantLease:
-		s.granting = uint32(n) + 1
+		s.events.asked(n)
 		s.one(recording.Part{Action: recording.Grant, Number: kubernetes.EventTTL})
+	case kubernetes.GrantMasterLease:
+		s.master.asked(n)
+		s.one(recording.Part{Action: recording.Grant, Number: kubernetes.MasterTTL})
 	case kubernetes.Health:
 		s.path = s.keys.AppendPath(s.path[:0], healthKey)
 		s.one(recording.Part{Action: recording.Read, Key: s.path})
@@ -89,9 +97,11 @@ func (s *source) write(n uint64, e kubernetes.Entry) {
 		p.Action = recording.Remove
 		s.deleted[e.Object-s.keys.First[r]] = uint32(n) + 1
 	case kubernetes.CreateEvent:
-		p.Lease = s.lease
-		fallthrough
-	default:
+		p.Lease = s.events.lease
+	case kubernetes.UpdateMasterLease:
+		p.Lease = s.master.lease
+	}
+	if p.Action == recording.Write {
 		s.value = s.values[r].Append(s.value[:0], s.key, 0, n)
 	}
 	s.guarded(recording.Modified, s.versions[e.Object], p, e.Call != kubernetes.CreatePod && e.Call != kubernetes.CreateEvent)
@@ -114,11 +124,12 @@ func (s *source) guarded(what recording.Target, known int64, then recording.Part
 
 // page makes a page of a list of pods. Their keys are in the order of their places, so
 // that it is known where a page ends that was full.
-func (s *source) page(n uint64, e kubernetes.Entry, limit uint32, flags recording.Flags) {
-	l := &s.lists[e.Call]
+func (s *source) page(n uint64, e kubernetes.Entry) {
+	const limit = kubernetes.ListLimit
+	l := &s.list
 	l.open = uint32(n) + 1
 	s.path = s.keys.AppendPath(s.path[:0], kubernetes.Pods.Path())
-	p := recording.Part{Action: recording.Read, Scope: recording.Prefix, Key: s.path, Limit: int64(limit), Flags: flags}
+	p := recording.Part{Action: recording.Read, Scope: recording.Prefix, Key: s.path, Limit: limit}
 	if e.Object == 0 {
 		*l = listing{open: l.open, from: s.oldest}
 	} else {
@@ -154,9 +165,11 @@ func (s *source) Ready(n uint64) bool {
 	e := s.schedule.Entries[n]
 	switch e.Call {
 	case kubernetes.CreateEvent:
-		return s.granting == 0 && s.writing[e.Object] == 0
-	case kubernetes.ListPods, kubernetes.ListKeys:
-		return s.lists[e.Call].open == 0
+		return s.events.granting == 0 && s.writing[e.Object] == 0
+	case kubernetes.UpdateMasterLease:
+		return s.master.granting == 0 && s.writing[e.Object] == 0
+	case kubernetes.ListPods:
+		return s.list.open == 0
 	case kubernetes.MarkCompaction, kubernetes.Compact:
 		return s.marking == 0
 	}
@@ -176,11 +189,14 @@ func (s *source) Failed(n uint64) { s.over(n, s.schedule.Entries[n]) }
 // over notes that a call has ended, if it had begun.
 func (s *source) over(n uint64, e kubernetes.Entry) {
 	call := uint32(n) + 1
-	of := &s.granting
+	var of *uint32
 	switch e.Call {
 	case kubernetes.GrantLease:
-	case kubernetes.ListPods, kubernetes.ListKeys:
-		of = &s.lists[e.Call].open
+		of = &s.events.granting
+	case kubernetes.GrantMasterLease:
+		of = &s.master.granting
+	case kubernetes.ListPods:
+		of = &s.list.open
 	case kubernetes.MarkCompaction:
 		of = &s.marking
 	default:
@@ -204,18 +220,21 @@ func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	e := s.schedule.Entries[n]
 	s.over(n, e)
 	switch e.Call {
-	case kubernetes.GetPod, kubernetes.GetLease:
+	case kubernetes.GetPod, kubernetes.GetMasterLease:
 		return s.read(e, ev)
-	case kubernetes.ListPods, kubernetes.ListKeys:
+	case kubernetes.ListPods:
 		if e.Object == 0 {
-			s.lists[e.Call].at = ev.At
+			s.list.at = ev.At
 		}
 	case kubernetes.GrantLease:
-		s.lease = ev.Count
+		s.events.lease = ev.Count
+	case kubernetes.GrantMasterLease:
+		s.master.lease = ev.Count
 	case kubernetes.MarkCompaction:
 		s.version++ // by us, or by another API server
 		if ev.Outcome == kv.OK {
-			s.compactTo = s.marked
+			s.compactTo, s.markedBy = s.marked, uint32(n)+1
+			s.board.Acknowledge(uint64(s.keys.All()))
 		}
 		s.marked = ev.At
 	default:

@@ -14,11 +14,12 @@ const progressEvery = time.Second
 
 // Watching implements load.Watcher: the API server's caches watch each resource, on a
 // stream of its own, from now on, with what was there before, with progress
-// notifications, and only where the member knows a leader.
+// notifications, and only where the member knows a leader. Its compactor watches the key
+// that says who compacts.
 func (s *Script) Watching() *watch.Plan {
 	paths, of := kubernetes.Watched()
-	w := &watch.Plan{Streams: len(paths), AskEvery: progressEvery}
-	w.Sink = watch.Config{Board: s.board, Names: &names{script: s, of: of}}
+	w := &watch.Plan{Streams: len(paths) + 1, AskEvery: progressEvery}
+	w.Sink = watch.Config{Board: s.board, Names: &names{script: s, of: of, compaction: uint32(len(paths))}}
 	for i := range paths {
 		var one watch.Watcher
 		if i < len(of) {
@@ -27,8 +28,15 @@ func (s *Script) Watching() *watch.Plan {
 		}
 		w.Sink.Watchers = append(w.Sink.Watchers, one)
 	}
+	w.Sink.Watchers = append(w.Sink.Watchers, watch.Watcher{First: uint64(s.keys.All()), Keys: 1})
 	var key, end []byte
 	w.Fill = func(n uint32, op *store.Op) {
+		op.Watch.Start = s.begun + 1
+		if int(n) == len(paths) {
+			key = append(key[:0], compactionKey...)
+			op.Key = key
+			return
+		}
 		key = s.keys.AppendPath(key[:0], paths[n])
 		end = append(end[:0], key...)
 		end[len(end)-1]++ // it ends with a slash
@@ -40,12 +48,16 @@ func (s *Script) Watching() *watch.Plan {
 
 // names finds the object that an event is of, and the call that wrote it.
 type names struct {
-	script *Script
-	of     []kubernetes.Resource
+	script     *Script
+	of         []kubernetes.Resource
+	compaction uint32 // the watcher of the key that says who compacts
 }
 
 func (w *names) Number(watcher uint32, key []byte) (uint64, bool) {
-	if int(watcher) >= len(w.of) {
+	switch {
+	case watcher == w.compaction:
+		return uint64(w.script.keys.All()), string(key) == compactionKey
+	case int(watcher) >= len(w.of):
 		return 0, false
 	}
 	number, ok := w.script.keys.Number(w.of[watcher], key)
@@ -55,8 +67,12 @@ func (w *names) Number(watcher uint32, key []byte) (uint64, bool) {
 // Written finds the call by what the value says, or by the pod that is gone: each is
 // deleted once.
 func (w *names) Written(ev *store.Event) (uint64, bool) {
+	if ev.Watcher == w.compaction {
+		by := max(w.script.marking, w.script.markedBy)
+		return uint64(by) - 1, by > 0
+	}
 	r := w.of[ev.Watcher]
-	if ev.Version > 0 {
+	if len(ev.Value) > 0 {
 		return w.script.values[r].Number(ev.Key, ev.Value)
 	}
 	number, ok := w.script.keys.Number(r, ev.Key)
