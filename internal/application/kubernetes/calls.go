@@ -95,9 +95,8 @@ const (
 	leaseReuse      = time.Minute     // of events' leases
 	leaseObjects    = 1000            // and how many events one has
 	oneListEvery    = time.Second     // ours: lists that must be as new as the store
-	podListEvery    = 30 * time.Second
-	keyListEvery    = time.Minute
-	listPage        = 500 // client-go's default limit
+	listEvery       = 5 * time.Minute // ours: of all pods past the cache
+	listPage        = 500             // client-go's default limit
 	betweenPages    = 50 * time.Millisecond
 
 	// EventTTL is how long events' leases live, in seconds: event-ttl, and as long as one
@@ -184,8 +183,8 @@ func (c *Config) Rates() (r [NumCalls]float64) {
 	r[Health] = 1/readinessEvery.Seconds() + 1/livenessEvery.Seconds()
 	r[Status] = 1 / statusEvery.Seconds()
 	r[ListOne] = 1 / oneListEvery.Seconds()
-	r[ListPods] = float64(pages(c.pods(), listPage)) / podListEvery.Seconds()
-	r[ListKeys] = 1 / keyListEvery.Seconds()
+	r[ListPods] = float64(pages(c.pods(), listPage)) / c.listEvery().Seconds()
+	r[ListKeys] = 1 / c.listEvery().Seconds()
 	for _, call := range masterCalls {
 		r[call] = 1 / masterRenewal.Seconds()
 	}

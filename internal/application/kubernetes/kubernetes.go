@@ -5,6 +5,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -50,9 +51,9 @@ type Config struct {
 	PodsPerNode int     // that are there when the load begins
 	Churn       float64 // pods that are created, and as many removed, a second
 	Seed        uint64
-	// CompactEvery is how often the store's history is compacted; 0 is as often as the
-	// API server does.
-	CompactEvery time.Duration
+	// CompactEvery is how often the store's history is compacted, and ListEvery how often
+	// all pods are listed; 0 is as often as Kubernetes does.
+	CompactEvery, ListEvery time.Duration
 }
 
 // ConfigOf is what settings come to.
@@ -69,12 +70,8 @@ const podsPerSet = 30
 // sets is how many ReplicaSets there are.
 func (c *Config) sets() int { return max(c.pods()/podsPerSet, 1) }
 
-func (c *Config) compactEvery() time.Duration {
-	if c.CompactEvery > 0 {
-		return c.CompactEvery
-	}
-	return compactEvery
-}
+func (c *Config) compactEvery() time.Duration { return cmp.Or(c.CompactEvery, compactEvery) }
+func (c *Config) listEvery() time.Duration    { return cmp.Or(c.ListEvery, listEvery) }
 
 // leastPodsPerChurn: a pod that is removed was created so many seconds before, so that
 // its life's calls have been sent.

@@ -95,7 +95,7 @@ func (m *maker) repeated() {
 		m.every(electionRetry, UpdateLease, first[Leases]+uint32(m.Nodes)+i)
 	}
 	m.every(identityRenewal, UpdateLease, first[Leases]+uint32(m.Nodes)+elected)
-	m.every(keyListEvery, ListKeys, 0)
+	m.every(m.listEvery(), ListKeys, 0)
 	for at := time.Duration(m.random.Int64N(int64(masterRenewal))); at < m.length; at += masterRenewal {
 		for i, call := range masterCalls {
 			m.add(at+time.Duration(i)*5*time.Millisecond, call, first[MasterLeases])
@@ -120,8 +120,8 @@ func (m *maker) lists() {
 	m.every(oneListEvery, ListOne, 0)
 	n := pages(m.pods(), listPage)
 	// All pages of a list fall into its period, so that none meets the next list.
-	between := min(betweenPages, podListEvery/time.Duration(2*n))
-	for at := time.Duration(m.random.Int64N(int64(podListEvery))); at < m.length; at += podListEvery {
+	between := min(betweenPages, m.listEvery()/time.Duration(2*n))
+	for at := time.Duration(m.random.Int64N(int64(m.listEvery()))); at < m.length; at += m.listEvery() {
 		for page := range n {
 			m.add(at+time.Duration(page)*between, ListPods, uint32(page))
 		}

@@ -41,11 +41,11 @@ func TestContract(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Long enough for each kind of call.
-	c := kubernetes.Config{Nodes: 20, PodsPerNode: 30, Churn: 20, Seed: 5, CompactEvery: 3 * time.Second}
+	c := kubernetes.Config{Nodes: 20, PodsPerNode: 30, Churn: 20, Seed: 5, CompactEvery: 3 * time.Second, ListEvery: 5 * time.Second}
 	const length = 12 * time.Second
 	s, res := sendFrom(t, member.Endpoint(), c, length, func() { spans.forget() })
 	check(t, s, res)
-	for _, call := range []kubernetes.Call{kubernetes.GrantMasterLease, kubernetes.GrantLease, kubernetes.Compact, kubernetes.ListPods, kubernetes.Count} {
+	for _, call := range []kubernetes.Call{kubernetes.GrantMasterLease, kubernetes.GrantLease, kubernetes.Compact, kubernetes.ListPods, kubernetes.ListKeys, kubernetes.Count} {
 		if callsOf(res)[call.String()].Due == 0 {
 			t.Errorf("the load has no %s", call)
 		}

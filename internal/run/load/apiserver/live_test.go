@@ -26,7 +26,7 @@ const prefix = "/registry/"
 // watchers are told of each write, and the history is compacted.
 func TestAgainstEtcd(t *testing.T) {
 	endpoint := embedded.Etcd(t)
-	c := kubernetes.Config{Nodes: 40, PodsPerNode: 30, Churn: 20, Seed: 3, CompactEvery: time.Second}
+	c := kubernetes.Config{Nodes: 40, PodsPerNode: 30, Churn: 20, Seed: 3, CompactEvery: time.Second, ListEvery: 2 * time.Second}
 	const length = 4 * time.Second
 	first, res := send(t, endpoint, c, length)
 	check(t, first, res)
