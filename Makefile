@@ -46,11 +46,12 @@ $(GOLANGCI_LINT) $(GOTESTSUM):
 	mkdir -p $(@D) && mv $$dir/$(@F) $@ && rmdir $$dir
 
 # The real servers that are not part of our own binary: built once for each
-# version, in the user's cache folder, and the object stores of the tests. Consul
+# version, in the user's cache folder, and the object stores and the kine of the tests. Consul
 # takes some minutes.
 servers:
 	go run ./cmd/quorumbench stores install all
 	go run ./internal/testservers/objects/install
+	go run ./internal/testservers/kine/install
 
 # Debian's Chromium, in which the pages of reports are tried out. Without it, and
 # without the right to install it, those tests are skipped and say so.

@@ -98,7 +98,7 @@ type Event struct {
 	Extra    uint32 // requests that it took beyond the first
 	Retries  uint32 // STM: how often a conflict made it begin again
 	Watcher  uint32 // Notify, Seen, Ended: whose
-	Version  int64  // Notify: how often the key was written since it was created; 0: it was deleted
+	Version  int64  // Notify, and an Op.Call that reads: how often the key was written since it was created; 0: it was deleted, or is not there
 	Key      []byte // the key read, if the answer carries it
 	Value    []byte // the value read
 	Text     []byte // of an error, as the store said it; else empty

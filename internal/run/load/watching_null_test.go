@@ -149,3 +149,23 @@ func TestWatchedLoadDoesNotAllocate(t *testing.T) {
 		}
 	})
 }
+
+// 200,000 events a second: 200 puts a second, each of which 1,000 watchers are told of.
+// However long they take on this machine, each is counted once, and timed.
+func TestManyWatchEventsAreCountedRight(t *testing.T) {
+	const rate, seconds, watchers = 200, 3, 1000
+	l := open(base(kv.Put, kv.None), rate, seconds*time.Second)
+	l.KeySpace, l.Connections, l.Distribution, l.Timeout = 4, 2, scenario.Distribution{Name: "sequential"}, time.Minute
+	p := taskFor(serve(t, "", store.NullOptions{Memory: true}), l)
+	p.Load.Watch = &scenario.Watch{Watchers: watchers, Streams: 10, Connections: 2, WatchedKeys: 1, Span: l.KeySpace}
+	m := run(t, p).Measured
+	w := m.Watching
+	t.Logf("%d events, half of them within %v of their put, p99 %v", w.Delivered, time.Duration(m.Watch.FromSent.ValueAtQuantile(50)), time.Duration(m.Watch.FromSent.ValueAtQuantile(99)))
+	const all = rate * seconds * watchers
+	if m.Failed() > 0 || w.Expected != all || w.Delivered != all || w.Lost+w.Duplicated+w.Reordered+w.Untimed+w.Foreign+w.Wrong+w.Impossible > 0 {
+		t.Errorf("%v: %+v", m.Outcomes, *w)
+	}
+	if got := uint64(m.Watch.FromSent.TotalCount()); got != all || m.Watch.Delivered != all {
+		t.Errorf("%d were timed, and %d counted in seconds", got, m.Watch.Delivered)
+	}
+}

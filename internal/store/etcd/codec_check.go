@@ -18,6 +18,7 @@ type aside struct {
 	more      bool  // there are keys beyond the limit
 	succeeded bool  // a transaction took its first branch
 	puts      int64 // a transaction's writes
+	version   int64 // of the first key that was read: how often it was written since it was created
 	ranges    int64 // and its reads
 }
 

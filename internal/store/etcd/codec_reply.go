@@ -142,7 +142,7 @@ func (c *codec) parseRange(b []byte, e *store.Event) bool {
 		case 2<<3 | pbBytes:
 			if e.Count++; e.Count == 1 {
 				f.must(parseKV(f.v, e))
-				e.Version = 0 // which is for watches
+				c.extra.version, e.Version = e.Version, 0 // which is for watches
 			}
 			if c.listed {
 				f.must(c.handOut(c.listing, f.v, c.values))

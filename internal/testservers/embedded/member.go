@@ -51,6 +51,16 @@ func New(t testing.TB) *Member {
 	return &Member{cfg: cfg}
 }
 
+// Traced makes a member that tells the collector at an address of all that it does. The
+// last of it is told when the member stops.
+func Traced(t testing.TB, collector string) *Member {
+	t.Helper()
+	m := New(t)
+	m.cfg.EnableDistributedTracing, m.cfg.DistributedTracingAddress = true, collector
+	m.cfg.DistributedTracingSamplingRatePerMillion = 1_000_000
+	return m
+}
+
 // freeURLs returns addresses that are the test's to its end, also while nothing
 // listens there.
 func freeURLs(t testing.TB, n int) (out []url.URL) {

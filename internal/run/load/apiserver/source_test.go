@@ -1,0 +1,75 @@
+package apiserver
+
+import (
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/application"
+	"github.com/quorumbench/quorumbench/internal/application/kubernetes"
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Neither making a call, nor learning from its answer, nor finding the write that a watch
+// event is of allocates.
+func TestCallsDoNotAllocate(t *testing.T) {
+	c := kubernetes.Config{Nodes: 50, PodsPerNode: 30, Churn: 50, Seed: 7, CompactEvery: time.Second, ListEvery: 5 * time.Second}
+	s := Of(c, application.Setup{Length: 12 * time.Second, Prefix: "/registry/"})
+	src := s.Source().(*source)
+	_, of := kubernetes.Watched()
+	watched := map[kubernetes.Resource]uint32{}
+	for i, r := range of {
+		watched[r] = uint32(i)
+	}
+	told := &names{script: s, of: of, compaction: ^uint32(0)}
+	var op store.Op
+	var key, value []byte
+	revision, wrong, events := int64(0), 0, 0
+	var seen [kubernetes.NumCalls]int
+	all := func() {
+		for n, e := range s.schedule.Entries {
+			seen[e.Call]++
+			if !src.Ready(uint64(n)) {
+				wrong++
+			}
+			ref := src.Fill(measure.Measured, uint64(n), 0, &op)
+			revision++
+			ev := store.Event{Outcome: kv.OK, Revision: revision, At: revision, Count: 1}
+			if e.Call == kubernetes.GetPod || e.Call == kubernetes.GetMasterLease {
+				key = s.keys.Append(key[:0], e.Object)
+				value = s.values[e.Call.Resource()].Append(value[:0], key, 0, uint64(n))
+				ev.Key, ev.Value = key, value
+			}
+			if src.Check(op.Kind, ref, &ev) != kv.OK {
+				wrong++
+			}
+			src.Ended(uint64(n), kv.OK, 1_000_000, 900_000)
+			watcher, ok := watched[e.Call.Resource()]
+			if !ok || !writes(e.Call) {
+				continue
+			}
+			events++
+			ev = store.Event{Watcher: watcher, Key: src.key, Value: src.value, Version: 1}
+			if e.Call == kubernetes.DeletePod {
+				ev.Value = nil
+			}
+			number, found := told.Number(watcher, ev.Key)
+			by, ours := told.Written(&ev)
+			if !found || !ours || number != uint64(e.Object) || by != uint64(n) {
+				wrong++
+			}
+		}
+	}
+	if got := testing.AllocsPerRun(2, all); got != 0 {
+		t.Errorf("%v allocations in %d calls", got, len(s.schedule.Entries))
+	}
+	if wrong > 0 || events == 0 {
+		t.Errorf("%d of %d calls and %d events were taken for something else", wrong, len(s.schedule.Entries), events)
+	}
+	for call, n := range seen {
+		if n == 0 && kubernetes.Call(call) != kubernetes.Status {
+			t.Errorf("there was no %s", kubernetes.Call(call))
+		}
+	}
+}

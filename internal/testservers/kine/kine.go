@@ -1,0 +1,86 @@
+// Package kine starts a real kine for tests: a server of etcd's protocol over SQLite that
+// takes the calls of Kubernetes' API server, and no others. It is built from its Go
+// module into the user's cache folder, and is no store that quorumbench measures.
+package kine
+
+import (
+	"context"
+	"embed"
+	"io/fs"
+	"net"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/install"
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
+)
+
+//go:embed server/*.txt
+var files embed.FS
+
+const (
+	module  = "github.com/k3s-io/kine"
+	version = "0.17.5"
+)
+
+// Source is the server's description. Without cgo its SQLite is the one in Go.
+func Source() (store.ServerSource, error) {
+	s := store.ServerSource{
+		Store: "kine", Version: version, Versions: []string{version}, Kind: store.GoModule,
+		Package: module, LDFlags: "-s -w",
+		Tools:   []store.Tool{{Name: "go", Missing: "building kine needs Go"}},
+		Check:   store.ServerCheck{Module: module + "@v" + version, Args: []string{"--version"}},
+		License: "Apache License 2.0",
+	}
+	var err error
+	s.Files, err = fs.Sub(files, "server")
+	return s, err
+}
+
+// Start starts a server, which ends with the test, and returns its endpoint; without it
+// the test is skipped.
+func Start(t testing.TB) string {
+	t.Helper()
+	source, err := Source()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := install.Ensure(t.Context(), source, nil)
+	if err != nil {
+		t.Skip("no real server: ", err)
+	}
+	machine := host.NewLocal(nil, nil)
+	lease, err := machine.Ports(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(lease.Release)
+	dir := t.TempDir()
+	address := net.JoinHostPort(lease.Address, strconv.Itoa(lease.Ports[0]))
+	p, err := machine.Start(t.Context(), host.Command{
+		Path: path, Dir: dir, LogFile: filepath.Join(dir, "log"),
+		Args: []string{"--listen-address", "tcp://" + address, "--metrics-bind-address", "0",
+			"--endpoint", "sqlite://" + filepath.Join(dir, "state.db") + "?_journal=WAL&cache=shared&_busy_timeout=30000"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = p.Signal(context.Background(), host.Kill)
+		<-p.Exited()
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	storetest.Poll(ctx, t, func() error {
+		c, err := net.DialTimeout("tcp", address, time.Second)
+		if err != nil {
+			return err
+		}
+		return c.Close()
+	})
+	return address
+}
