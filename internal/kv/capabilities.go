@@ -37,6 +37,8 @@ type Capabilities struct {
 	// ALPN names the application protocols that its TLS connections ask for
 	// (RFC 7301).
 	ALPN []string
+	// Watching is how its watches differ from a stream of every event.
+	Watching Watching
 	// Durability says what the store does before it acknowledges a write.
 	Durability string
 	// Disk is what is asked of the disk below its log; nil: nothing is known.
@@ -47,6 +49,23 @@ type Capabilities struct {
 	// RemoveCommand returns the command of the store's own client that removes a
 	// prefix's keys, such as `etcdctl del --prefix PREFIX`; nil: there is none.
 	RemoveCommand func(prefix string) string
+}
+
+// Watching is how a store's watches differ from those whose connection carries the
+// events of many watchers, each write one of them. The zero value: in nothing.
+type Watching struct {
+	// OwnConnections says why each watcher needs a connection for itself; empty: it
+	// does not.
+	OwnConnections string
+	// Coalesced says why several writes of a key can be told as one, the newest of
+	// them; empty: each write is told. Event.Version is then 1 for a key that is there.
+	Coalesced string
+	// NoBefore says why a watcher is not told the value before (WatchOp.PrevKV); empty:
+	// it can be.
+	NoBefore string
+	// NoStart says why no watcher can begin at an earlier write (WatchOp.Start of a
+	// write that no watcher was told of); empty: it can.
+	NoStart string
 }
 
 // DiskRule is what a store's makers, or its own defaults, ask of the time that

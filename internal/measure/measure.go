@@ -406,6 +406,9 @@ type WatchTotals struct {
 	// over, or acknowledged writes without an event, whichever is more for a
 	// watcher and key.
 	Lost       uint64
+	// Coalesced is how many did not come because a later one stands for them, as the
+	// store tells states and not each write (kv.Watching).
+	Coalesced  uint64
 	Duplicated uint64
 	Reordered  uint64
 	Untimed    uint64 // delivered, and it is not known when their write was due

@@ -110,15 +110,16 @@ func (s *source) fillSTM(phase measure.Phase, n uint64, client uint32, op *store
 }
 
 // acknowledge notes what an answer says was written, for the watchers.
-func (s *source) acknowledge(kind kv.Kind, number uint64, ev *store.Event) {
+func (s *source) acknowledge(kind kv.Kind, ref uint64, sent int64, ev *store.Event) {
+	number, _ := keyAndLevel(ref)
 	switch {
 	case ev.Outcome != kv.OK:
 	case kind == kv.Delete && ev.Count == 0: // nothing was there
 	case kind.OneKey() && kind.Writes():
-		s.board.Acknowledge(number)
+		s.board.Acknowledge(number, sent)
 	case kind == kv.Txn:
 		for i := range s.pairs {
-			s.board.Acknowledge((number + uint64(i)) % s.space.N())
+			s.board.Acknowledge((number+uint64(i))%s.space.N(), sent)
 		}
 	}
 }

@@ -25,7 +25,16 @@ func newWatching(p *plan, loops int) *watching {
 	if p.Load.Watch == nil {
 		return nil
 	}
-	return &watching{plan: p, board: watch.NewBoard(p.Load.KeySpace, loops, p.Load.Total)}
+	w := &watching{plan: p, board: watch.NewBoard(p.Load.KeySpace, loops, p.Load.Total)}
+	if w.coalesced() {
+		w.board.Coalesce()
+	}
+	return w
+}
+
+// coalesced reports whether the store's watchers are told states, and not each write.
+func (w *watching) coalesced() bool {
+	return w.plan.store.Capabilities().Watching.Coalesced != ""
 }
 
 // add gives loop i of n its watchers, which h records, if it is not nil.
@@ -39,10 +48,10 @@ func (w *watching) add(c *engine.Config, src *source, h *chronicle, i, n int, ca
 		c.Endpoints = append(c.Endpoints, own...)
 		c.WatchOnly = len(own)
 	}
-	part := &engine.Watching{Board: w.board, Start: spec.Start, AtWindow: spec.AtWindow, Caught: caught}
+	part := &engine.Watching{Board: w.board, Start: spec.Start, AtWindow: spec.AtWindow, Caught: caught, Acknowledged: src.acknowledge}
 	c.Watching = part
 	cfg := watch.Config{
-		Board: w.board, Space: src.space, Expect: spec.Expect, Key: spec.Key, WarmupMark: warmupMark,
+		Board: w.board, Space: src.space, Expect: spec.Expect, Key: spec.Key, WarmupMark: warmupMark, Coalesced: w.coalesced(),
 		Values: keys.NewValues(p.Load.ValueSize, random.Derive(p.Load.Seed, "values")),
 	}
 	var streams, numbers []uint32

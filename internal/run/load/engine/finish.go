@@ -47,6 +47,7 @@ func (l *Loop) finishOp(tag uint32, placeFree bool, ev *store.Event, at int64) {
 	sl := &l.slots.table[tag]
 	outcome := ev.Outcome
 	if !outcome.Failed() {
+		l.watchers.acked(sl, ev, at)
 		outcome = l.cfg.Source.Check(sl.kind, sl.ref, ev)
 	}
 	if sl.state == waiting { // it was never made

@@ -27,6 +27,9 @@ type Watching struct {
 	// History is nil where nobody checks what the watchers are told. Where it is not,
 	// the streams are asked now and then how far they have been told.
 	History WatchHistory
+	// Acknowledged takes the answer, which is no error, to a write whose Fill returned
+	// ref, and that was sent at sent.
+	Acknowledged func(kind kv.Kind, ref uint64, sent int64, ev *store.Event)
 	// Caught is called, once, when the watchers have all that Sink expects besides
 	// the load's own writes. May be nil.
 	Caught func()
@@ -397,6 +400,17 @@ func (w *watchers) settled(now int64) bool {
 func (w *watchers) due(sl *slot, kind kv.Kind) {
 	if w.cfg != nil && kind.Writes() {
 		w.cfg.Board.Times.Due(sl.acc.Phase, sl.n, sl.due)
+	}
+}
+
+// acked notes that a write was acknowledged at the given time.
+func (w *watchers) acked(sl *slot, ev *store.Event, at int64) {
+	if w.cfg == nil || !sl.kind.Writes() {
+		return
+	}
+	w.cfg.Board.Times.Acked(sl.acc.Phase, sl.n, at)
+	if w.cfg.Acknowledged != nil {
+		w.cfg.Acknowledged(sl.kind, sl.ref, sl.sent, ev)
 	}
 }
 

@@ -11,6 +11,10 @@ import (
 type Board struct {
 	Times *Times
 	acked []atomic.Uint32 // by key number: acknowledged writes
+	// Of stores that coalesce, by key number: when the acknowledged write that was sent
+	// last was sent, and the highest revision that any watcher was told.
+	latest, newest []atomic.Int64
+
 	busy  atomic.Int32    // loops whose operations have not all ended
 }
 
@@ -22,10 +26,30 @@ func NewBoard(keys uint64, loops int, writes uint64) *Board {
 	return b
 }
 
-// Acknowledge counts a write of the key with the given number.
-func (b *Board) Acknowledge(key uint64) {
+// Coalesce makes the board one of a store whose watchers are told states and not
+// each write (kv.Watching.Coalesced). It is called before the load.
+func (b *Board) Coalesce() {
+	b.latest, b.newest = make([]atomic.Int64, len(b.acked)), make([]atomic.Int64, len(b.acked))
+}
+
+// Acknowledge counts a write of the key with the given number, which was sent at
+// sent.
+func (b *Board) Acknowledge(key uint64, sent int64) {
 	if key < uint64(len(b.acked)) {
 		b.acked[key].Add(1)
+		if b.latest != nil {
+			raise(&b.latest[key], sent)
+		}
+	}
+}
+
+// raise makes a number at least as high as another.
+func raise(n *atomic.Int64, to int64) {
+	for {
+		old := n.Load()
+		if old >= to || n.CompareAndSwap(old, to) {
+			return
+		}
 	}
 }
 

@@ -28,6 +28,8 @@ type Config struct {
 	// Expect is how many events each watcher is to get of each key besides those
 	// of acknowledged writes: of writes before the load.
 	Expect uint32
+	// Coalesced says that watchers are told states, and not each write.
+	Coalesced bool
 }
 
 // Sink takes the events of one loop's watchers. It belongs to the loop, and
@@ -35,7 +37,9 @@ type Config struct {
 type Sink struct {
 	cfg     Config
 	place   []int // a watcher's first track
-	tracks  []track
+	tracks  []track // of stores that tell each write
+	states  []state // of those that tell states
+	settled bool    // all that is to be expected came
 	awaited uint64 // with Expect: events yet to come of those
 	checked bool   // nothing came since Settled was false
 	total   measure.WatchTotals
@@ -53,7 +57,11 @@ func NewSink(cfg Config) *Sink {
 		s.place[i] = int(n)
 		n += w.Keys
 	}
-	s.tracks = make([]track, n)
+	if cfg.Coalesced {
+		s.states = make([]state, n)
+	} else {
+		s.tracks = make([]track, n)
+	}
 	s.awaited = n * uint64(cfg.Expect)
 	s.total.Watchers = len(cfg.Watchers)
 	return s
@@ -72,22 +80,22 @@ type Seen struct {
 // Take takes an event that arrived at the given time. The event's Watcher is
 // the loop's own number of it.
 func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
-	t := s.track(ev)
-	if t == nil {
+	place, key := s.find(ev)
+	if place < 0 {
 		s.total.Wrong++
 		return seen
 	}
 	s.checked = false
-	switch t.take(ev.Version, ev.Revision) {
+	switch s.judge(place, key, ev, at) {
 	case duplicate:
 		s.total.Duplicated++
 		seen.Duplicate = true
 	case late:
 		s.total.Reordered++
 		seen.Reordered = true
-		s.delivered(t)
+		s.delivered(place)
 	case fresh:
-		s.delivered(t)
+		s.delivered(place)
 	}
 	number, ours := uint64(0), false
 	if ev.Version > 0 {
@@ -110,6 +118,9 @@ func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
 	if seen.Duplicate {
 		return seen
 	}
+	if s.cfg.Coalesced {
+		s.states[place].name(ev.Revision, seen.Phase, number)
+	}
 	seen.Due, seen.Sent, seen.Timed = s.cfg.Board.Times.Of(seen.Phase, number)
 	switch {
 	case !seen.Timed:
@@ -122,29 +133,50 @@ func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
 	return seen
 }
 
-// track finds what the event's watcher has of its key; nil: it does not watch it.
-func (s *Sink) track(ev *store.Event) *track {
+// find returns the place of what the event's watcher has of its key, and the key's
+// number; -1: it does not watch it.
+func (s *Sink) find(ev *store.Event) (place int, key uint64) {
 	if int(ev.Watcher) >= len(s.cfg.Watchers) {
-		return nil
+		return -1, 0
 	}
 	at := s.place[ev.Watcher]
 	if len(s.cfg.Key) > 0 {
 		if !bytes.Equal(ev.Key, s.cfg.Key) {
-			return nil
+			return -1, 0
 		}
-		return &s.tracks[at]
+		return at, noKey
 	}
 	w := &s.cfg.Watchers[ev.Watcher]
 	number, ok := s.cfg.Space.Number(ev.Key)
 	if !ok || number-w.First >= w.Keys {
-		return nil
+		return -1, 0
 	}
-	return &s.tracks[at+int(number-w.First)]
+	return at + int(number-w.First), number
 }
 
-func (s *Sink) delivered(t *track) {
+// noKey is the number of a key that is none of the load's.
+const noKey = ^uint64(0)
+
+// judge says what an event is to its watcher.
+func (s *Sink) judge(place int, key uint64, ev *store.Event, at int64) verdict {
+	if !s.cfg.Coalesced {
+		return s.tracks[place].take(ev.Version, ev.Revision)
+	}
+	s.cfg.Board.seen(key, ev.Revision)
+	return s.states[place].take(ev.Revision, at)
+}
+
+// got is how many distinct events there are at a place.
+func (s *Sink) got(place int) uint32 {
+	if s.cfg.Coalesced {
+		return s.states[place].got
+	}
+	return s.tracks[place].got
+}
+
+func (s *Sink) delivered(place int) {
 	s.total.Delivered++
-	if t.got <= s.cfg.Expect {
+	if s.got(place) <= s.cfg.Expect {
 		s.awaited--
 	}
 }
@@ -162,13 +194,23 @@ func (s *Sink) Settled() bool {
 	s.checked = true
 	for i := range s.cfg.Watchers {
 		for k := range s.cfg.Watchers[i].Keys {
-			if s.due(i, k) > s.tracks[s.place[i]+int(k)].got {
+			if s.lacks(i, k) {
 				return false
 			}
 		}
 	}
-	s.checked = false
+	s.checked, s.settled = false, true
 	return true
+}
+
+// lacks reports whether the i-th watcher is still to be told of its k-th key.
+func (s *Sink) lacks(i int, k uint64) bool {
+	if place := s.place[i] + int(k); !s.cfg.Coalesced {
+		return s.due(i, k) > s.tracks[place].got
+	} else if len(s.cfg.Key) == 0 {
+		return s.cfg.Board.superseded(s.cfg.Watchers[i].First+k, &s.states[place])
+	}
+	return false
 }
 
 // due is how many events the i-th watcher is to get of its k-th key.
@@ -199,8 +241,24 @@ func (s *Sink) Ended(watcher uint32, why []byte) {
 		s.total.EndedText = printable.Line(string(why), printable.OfServer)
 	}
 	for k := range s.cfg.Watchers[watcher].Keys {
-		s.awaited -= uint64(s.cfg.Expect - min(s.cfg.Expect, s.tracks[s.place[watcher]+int(k)].got))
+		s.awaited -= uint64(s.cfg.Expect - min(s.cfg.Expect, s.got(s.place[watcher]+int(k))))
 	}
+}
+
+// missing is how many of the events that are due did not come: those that are lost,
+// and of stores that coalesce those that others stand for.
+func (s *Sink) missing(i int, k uint64, due uint32) (lost, coalesced uint32) {
+	place := s.place[i] + int(k)
+	if !s.cfg.Coalesced {
+		return s.tracks[place].lost(due), 0
+	}
+	if !s.settled && s.lacks(i, k) {
+		lost = 1
+	}
+	if got := s.states[place].got + lost; due > got {
+		coalesced = due - got
+	}
+	return lost, coalesced
 }
 
 func (s *Sink) addTo(t *measure.WatchTotals) {
@@ -208,7 +266,9 @@ func (s *Sink) addTo(t *measure.WatchTotals) {
 		for k := range s.cfg.Watchers[i].Keys {
 			due := s.due(i, k)
 			t.Expected += uint64(due)
-			t.Lost += uint64(s.tracks[s.place[i]+int(k)].lost(due))
+			lost, coalesced := s.missing(i, k, due)
+			t.Lost += uint64(lost)
+			t.Coalesced += uint64(coalesced)
 		}
 	}
 	o := &s.total
