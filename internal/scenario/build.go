@@ -213,11 +213,40 @@ func (b *builder) fit(name string) {
 	if w := b.load.fit(b.can.InFlight); w != "" && asked && !surplus {
 		b.warnOf(name, w)
 	}
+	b.fitWatch()
 	if w := b.load.fitOrdered(b.can.Ordered); w != "" {
 		b.said = append(b.said, w)
 		if asked {
 			b.warnOf(name, w)
 		}
+	}
+}
+
+// fitWatch gives each watcher a connection for itself where the store needs that.
+func (b *builder) fitWatch() {
+	w := b.load.Watch
+	if w == nil || b.can.Watching.OwnConnections == "" {
+		return
+	}
+	w.Streams, w.Connections = w.Watchers, w.Watchers
+	b.said = append(b.said, "Each watcher has a connection for itself: "+b.can.Watching.OwnConnections+".")
+}
+
+// checkWatchAbilities refuses what the store's watches lack.
+func (b *builder) checkWatchAbilities() {
+	store, w := b.cluster.Store, b.load.Watch
+	if w == nil {
+		return
+	}
+	if err := b.can.Operation(store, kv.Watch, kv.None); err != nil {
+		b.failf(b.place("watch"), "%v", err)
+		return
+	}
+	if why := b.can.Watching.NoBefore; w.PrevKV && why != "" {
+		b.failf(b.place("watch.prev-kv"), "<watch.prev-kv> is not for this store: %s", why)
+	}
+	if why := b.can.Watching.NoStart; w.Expect > 0 && why != "" {
+		b.failf(b.place("watch.earlier-events"), "<watch.earlier-events> are not for this store: %s", why)
 	}
 }
 
@@ -265,11 +294,7 @@ func (b *builder) checkAbilities() {
 			b.failf(b.blame(o, b.places[i]), "%v", err)
 		}
 	}
-	if l.Watch != nil {
-		if err := b.can.Operation(store, kv.Watch, kv.None); err != nil {
-			b.failf(b.place("watch"), "%v", err)
-		}
-	}
+	b.checkWatchAbilities()
 	if l.Cleanup.Keys {
 		err := b.can.Operation(store, kv.Delete, kv.None)
 		if _, lists := b.can.Operations[kv.Range]; err == nil && !lists {

@@ -20,8 +20,9 @@ func (c *codec) wrong(e *store.Event, why string) {
 
 // Sentences about answers that the server cannot have sent.
 const (
-	noIndex = "the answer has no index above 0: %s gives every key one"
-	stray   = "%s lists a key that does not begin with the prefix that was asked for"
+	noIndex  = "the answer has no index above 0: %s gives every key one"
+	unsorted = "%s lists keys that are not in the order of their bytes"
+	stray    = "%s lists a key that does not begin with the prefix that was asked for"
 )
 
 // malformed makes an event one of an answer that is not understood.

@@ -34,6 +34,7 @@ func (*Store) Capabilities() kv.Capabilities {
 			kv.Delete: "DELETE /v1/kv/KEY",
 			kv.CAS:    "PUT /v1/kv/KEY?cas=MODIFYINDEX",
 			kv.Txn:    "PUT /v1/txn with a set of each key",
+			kv.Watch:  "GET /v1/kv/KEY?raw&index=INDEX, or /v1/kv/PREFIX?recurse&index=INDEX, again and again: a blocking query",
 		},
 		Reads: map[kv.Consistency]string{
 			kv.Linearizable: "?consistent: the leader answers after a quorum has confirmed that it leads; other members pass the read on to it",
@@ -57,6 +58,12 @@ func (*Store) Capabilities() kv.Capabilities {
 			kv.Compaction:      "Consul keeps no history of its keys, so there is nothing to compact",
 			kv.Defragmentation: "Consul holds its keys in memory, so there is nothing to defragment",
 			kv.AuthSwitch:      "Consul's ACLs are switched on by the members' configuration, and not while they run",
+		},
+		Watching: kv.Watching{
+			OwnConnections: "a blocking query of Consul's waits on its connection",
+			Coalesced:      "a blocking query of Consul's answers with what the key is now, so that of several writes between two queries the newest is told",
+			NoBefore:       "Consul's blocking queries say what a key is now, and not what it was",
+			NoStart:        "Consul keeps no history of its keys, so that no watcher can begin at an earlier write",
 		},
 		Ascending:  true,
 		InFlight:   1,

@@ -63,6 +63,7 @@ const (
 	Listing              // likewise, of a Range
 	reading              // CAS: the key's version is read first
 	refused              // nothing: the store has no such operation
+	waiting              // the query of a watcher (Watcher)
 )
 
 // About is what sentences say of a store.
@@ -114,6 +115,8 @@ func (c *Codec) Submit(op *store.Op) {
 		c.api.Read(key, kv.None)
 	case op.Kind == kv.Txn:
 		c.api.Transact(op.Pairs)
+	case op.Kind == kv.Watch:
+		c.beginWatch(op)
 	}
 }
 
@@ -186,6 +189,9 @@ func (c *Codec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
 }
 
 func (c *Codec) answered(r *http1.Response, to []store.Event) []store.Event {
+	if c.Doing == waiting {
+		return c.api.(Watcher).Told(r, to)
+	}
 	to = append(to, store.Event{Tag: c.Tag, Extra: c.Extra})
 	e, more := &to[len(to)-1], false
 	switch {
@@ -232,6 +238,10 @@ func (c *Codec) Lost(to []store.Event) []store.Event {
 	outcome, whole := kv.NotSent, c.Doing <= Listing // or there is no connection for the rest any more
 	switch {
 	case end == http1.Nothing:
+		return to
+	case c.Doing == waiting && end == http1.Answered:
+		return c.answered(r, to)
+	case c.Doing == waiting: // its watcher is created again elsewhere
 		return to
 	case end == http1.Answered && (whole || r.Late):
 		return c.answered(r, to)
