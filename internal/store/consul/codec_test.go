@@ -244,7 +244,13 @@ func FuzzReply(f *testing.F) {
 	f.Add(byte(kv.Txn), answer("200 OK", `{"Results":[{"KV":{"Key":"b","Value":null,"ModifyIndex":9}}],"Errors":null}`))
 	f.Add(byte(kv.CAS), answer("200 OK", two))
 	f.Add(byte(kv.Put), answer("500 X", "No cluster leader"))
+	f.Add(byte(kv.Watch), answer("200 OK", "v"))
+	f.Add(byte(kv.Watch+kv.NumKinds), answer("200 OK", two))
 	f.Fuzz(func(t *testing.T, kind byte, in string) {
+		if kv.Kind(kind)%kv.NumKinds == kv.Watch {
+			watchedReply(t, kind, in)
+			return
+		}
 		c := newCodec(store.Dialed{Endpoint: "h:1"}, "", New().dialect())
 		c.Submit(&store.Op{Tag: 9, Kind: kv.Kind(kind) % kv.NumKinds, Key: []byte("b"), Revision: -1, Range: &store.RangeOp{End: []byte("d")}})
 		c.Wrote(len(c.Out()))

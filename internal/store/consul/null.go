@@ -33,8 +33,9 @@ func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) {
 		return nil, errors.New("null server: the user has no password; write NAME:PASSWORD")
 	}
 	memory, value := keyspace.New[struct{}](1, 1), bytes.Repeat([]byte("0"), o.ValueSize)
+	waits := &nullWaits{}
 	return &httpd.Server{Script: script, TLS: o.TLS, AuthField: "x-consul-token", Member: func(i int, all []net.Listener) httpd.Service {
-		m := &nullMember{number: i, members: all, token: token, errors: nullErrors()}
+		m := &nullMember{number: i, members: all, token: token, errors: nullErrors(), waits: waits}
 		if o.Memory {
 			m.memory = memory
 			return m
@@ -83,13 +84,14 @@ type nullMember struct {
 	value   []byte
 	raw     []byte // the whole answer to a read, without memory
 	yes     []byte // the whole answer to a write
+	waits   *nullWaits
 }
 
 const nullPrefix = "/v1/kv/"
 
 // Operation implements httpd.Service.
 func (m *nullMember) Operation(r *httpd.Request) bool {
-	return m.admitted(r) && (bytes.HasPrefix(r.Path, []byte(nullPrefix)) || string(r.Path) == "/v1/txn")
+	return m.admitted(r) && blockingIndex(r) == 0 && (bytes.HasPrefix(r.Path, []byte(nullPrefix)) || string(r.Path) == "/v1/txn")
 }
 
 func (m *nullMember) admitted(r *httpd.Request) bool {
@@ -255,6 +257,7 @@ func (m *nullMember) put(b, key []byte, r *httpd.Request, wrong null.Kind) []byt
 		may := wrong == null.LieCAS || m.mayWrite(key, r)
 		if may && wrong != null.LieLost {
 			m.memory.Put(key, r.Body)
+			m.waits.changed(string(key))
 		}
 		return may
 	})
@@ -280,12 +283,14 @@ func (m *nullMember) remove(b, key []byte, r *httpd.Request, wrong null.Kind) []
 		if _, recurse := r.Param("recurse"); recurse {
 			for _, e := range m.memory.Prefixed(key) {
 				m.memory.Delete([]byte(e.Key))
+				m.waits.changed(e.Key)
 			}
 			return true
 		}
 		may := m.mayWrite(key, r)
 		if may && wrong != null.LieLost {
 			m.memory.Delete(key)
+			m.waits.changed(string(key))
 		}
 		return may
 	})
@@ -320,6 +325,7 @@ func (m *nullMember) txn(b []byte, r *httpd.Request) []byte {
 		}
 		e := memory.Entry([]byte(op.KV.Key))
 		e.Set(op.KV.Value, index)
+		m.waits.changed(op.KV.Key)
 		pair := pairOf(e, null.Answer)
 		pair.Value = nil
 		answer.Results = append(answer.Results, result{pair})

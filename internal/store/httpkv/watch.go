@@ -1,0 +1,26 @@
+package httpkv
+
+import (
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/http1"
+)
+
+// Watcher is an optional interface of an API whose watches are queries that wait: a
+// connection has one watcher, and sends the next query when the one before it was
+// answered.
+type Watcher interface {
+	// Watch sends the query that a watcher begins with.
+	Watch(op *store.Op)
+	// Told takes the answer to a query. It appends what the watcher is told and sends
+	// the next query, unless the watcher has ended or the connection takes no more.
+	Told(r *http1.Response, to []store.Event) []store.Event
+}
+
+// Waits reports whether the connection is a watcher's.
+func (d Doing) Waits() bool { return d == waiting }
+
+// beginWatch begins a watcher, whose answers come until the connection ends.
+func (c *Codec) beginWatch(op *store.Op) {
+	c.Doing = waiting
+	c.api.(Watcher).Watch(op)
+}
