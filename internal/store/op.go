@@ -90,11 +90,12 @@ type STMTold interface {
 
 // WatchOp is a watcher to be created.
 type WatchOp struct {
-	End     []byte // first key after the interval; nil for the Op's Key alone
-	Watcher uint32 // its number, which its events carry
-	Stream  uint32 // which of the connection's watch streams it belongs to
-	Start   int64  // the first version wanted; 0 for what is written from now on
-	PrevKV  bool   // events carry what was there before
+	End     []byte       // first key after the interval; nil for the Op's Key alone
+	Watcher uint32       // its number, which its events carry
+	Stream  uint32       // which of the connection's watch streams it belongs to
+	Start   int64        // the first version wanted; 0 for what is written from now on
+	PrevKV  bool         // events carry what was there before
+	Mode    kv.WatchMode // what it is; AnyWatch is the store's own
 	// Progress asks no watcher to be created, but how far those of the stream have
 	// been told: the answer is a Seen for each. It has no Tag of its own.
 	Progress bool

@@ -13,9 +13,10 @@ import (
 // lockName is the one lock of all transactions.
 const lockName = "stmlock" // as in etcd's benchmark
 
-// NeedsLeases reports whether the load's operations are of leases.
-func NeedsLeases(l *scenario.Load) bool {
-	return l.Arrival != scenario.Recorded && slices.ContainsFunc(l.Mix, func(o scenario.Operation) bool {
+// NeedsLeases reports whether the load's operations are of leases that must be
+// granted.
+func NeedsLeases(l *scenario.Load, can kv.Capabilities) bool {
+	return !can.OwnSessions && l.Arrival != scenario.Recorded && slices.ContainsFunc(l.Mix, func(o scenario.Operation) bool {
 		return o.Kind == kv.KeepAlive || o.Kind == kv.STM && locks(l)
 	})
 }
@@ -29,7 +30,7 @@ func (p *plan) checkLeases() error {
 	if p.Load.Arrival == scenario.Closed {
 		need = p.Load.Clients
 	}
-	if NeedsLeases(&p.Load) && len(p.Leases) < need {
+	if NeedsLeases(&p.Load, p.store.Capabilities()) && len(p.Leases) < need {
 		return fmt.Errorf("%d clients need as many leases, and %d were granted", need, len(p.Leases))
 	}
 	return nil
@@ -53,6 +54,9 @@ func (p *plan) leasesOf(i, n int) (mine []int64) {
 func (s *source) leaseOf(n uint64, client uint32) int64 {
 	if s.load.Arrival == scenario.Closed {
 		n = uint64(client) / s.loops // its number in this loop
+	}
+	if len(s.leases) == 0 { // each connection has its own
+		return 0
 	}
 	return s.leases[n%uint64(len(s.leases))]
 }

@@ -10,8 +10,10 @@ import (
 // watched. It is used without locks.
 type Board struct {
 	Times *Times
-	acked []atomic.Uint32 // by key number: acknowledged writes
-	busy  atomic.Int32    // loops whose operations have not all ended
+	// Answers are nil unless events are known by their revisions.
+	Answers *Answers
+	acked   []atomic.Uint32 // by key number: acknowledged writes
+	busy    atomic.Int32    // loops whose operations have not all ended
 }
 
 // NewBoard returns a board for the keys from 0 to keys-1, the given number of

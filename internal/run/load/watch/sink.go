@@ -25,6 +25,15 @@ type Config struct {
 	WarmupMark uint64
 	// Key, if not empty, is the one key that all watch instead of the space's.
 	Key []byte
+	// Coalesced says that a watcher is told of the newest version alone: one that is
+	// passed over is none that is lost.
+	Coalesced bool
+	// ByRevision says that events carry no value: which write one is of is known by
+	// the revision of the store at which it happened.
+	ByRevision bool
+	// Patience is how long, in nanoseconds, an event waits to be known by a write's
+	// answer (ByRevision).
+	Patience int64
 	// Expect is how many events each watcher is to get of each key besides those
 	// of acknowledged writes: of writes before the load.
 	Expect uint32
@@ -39,6 +48,9 @@ type Sink struct {
 	awaited uint64 // with Expect: events yet to come of those
 	checked bool   // nothing came since Settled was false
 	total   measure.WatchTotals
+
+	pending []pending // events that came before their writes' own answers
+	answers uint64    // of writes, when those were looked through
 
 	created               *measure.Histogram // nil until the first
 	firstAsked, lastKnown int64
@@ -89,6 +101,13 @@ func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
 	case fresh:
 		s.delivered(t)
 	}
+	if s.cfg.ByRevision {
+		if !seen.Duplicate {
+			return s.timed(pending{revision: ev.Revision, at: at, reordered: seen.Reordered})
+		}
+		seen.Phase, seen.Counts = measure.Measured, true
+		return seen
+	}
 	number, ours := uint64(0), false
 	if ev.Version > 0 {
 		number, ours = s.cfg.Values.Number(ev.Key, ev.Value)
@@ -110,6 +129,12 @@ func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
 	if seen.Duplicate {
 		return seen
 	}
+	s.time(&seen, number, at)
+	return seen
+}
+
+// time says when the write of an event was due and sent, as far as that is known.
+func (s *Sink) time(seen *Seen, number uint64, at int64) {
 	seen.Due, seen.Sent, seen.Timed = s.cfg.Board.Times.Of(seen.Phase, number)
 	switch {
 	case !seen.Timed:
@@ -119,7 +144,6 @@ func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
 		s.total.Untimed++
 		seen.Timed = false
 	}
-	return seen
 }
 
 // track finds what the event's watcher has of its key; nil: it does not watch it.
@@ -162,7 +186,8 @@ func (s *Sink) Settled() bool {
 	s.checked = true
 	for i := range s.cfg.Watchers {
 		for k := range s.cfg.Watchers[i].Keys {
-			if s.due(i, k) > s.tracks[s.place[i]+int(k)].got {
+			t := &s.tracks[s.place[i]+int(k)]
+			if got := t.got; s.due(i, k) > got && (!s.cfg.Coalesced || s.due(i, k) > got+t.passed()) {
 				return false
 			}
 		}
@@ -189,6 +214,14 @@ func (s *Sink) Created(asked, known int64) {
 	s.firstAsked, s.lastKnown = min(s.firstAsked, asked), max(s.lastKnown, known)
 }
 
+// Begun notes behind which version of its key a watcher begins: at first, or again
+// after its connection was lost.
+func (s *Sink) Begun(watcher uint32, version, revision int64) {
+	if s.cfg.Coalesced && version >= 0 && int(watcher) < len(s.place) {
+		s.tracks[s.place[watcher]].begin(version, revision)
+	}
+}
+
 // Resubscribed counts that a watcher was created again.
 func (s *Sink) Resubscribed() { s.total.Resubscribed++ }
 
@@ -208,7 +241,11 @@ func (s *Sink) addTo(t *measure.WatchTotals) {
 		for k := range s.cfg.Watchers[i].Keys {
 			due := s.due(i, k)
 			t.Expected += uint64(due)
-			t.Lost += uint64(s.tracks[s.place[i]+int(k)].lost(due))
+			lost, passed := s.tracks[s.place[i]+int(k)].lost(due), uint32(0)
+			if s.cfg.Coalesced {
+				lost, passed = s.tracks[s.place[i]+int(k)].behind(due)
+			}
+			t.Lost, t.Coalesced = t.Lost+uint64(lost), t.Coalesced+uint64(passed)
 		}
 	}
 	o := &s.total
@@ -217,7 +254,8 @@ func (s *Sink) addTo(t *measure.WatchTotals) {
 	t.Duplicated += o.Duplicated
 	t.Reordered += o.Reordered
 	t.Untimed += o.Untimed
-	t.Foreign += o.Foreign
+	t.Untimed += uint64(len(s.pending))
+	t.Foreign += o.Foreign + uint64(len(s.pending))
 	t.Wrong += o.Wrong
 	t.Impossible += o.Impossible
 	t.Resubscribed += o.Resubscribed
