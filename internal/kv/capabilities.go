@@ -26,6 +26,9 @@ type Capabilities struct {
 	Features   map[Feature]string
 	NoFeatures map[Feature]string
 
+	// Watches is what its watches are; of a store that has the operation Watch.
+	Watches Watches
+
 	// Ascending says that the keys of a Range come in the order of their bytes.
 	Ascending bool
 	// InFlight is how many operations one connection can have in flight:
@@ -34,11 +37,12 @@ type Capabilities struct {
 	// Ordered says that a connection answers its operations in the order asked,
 	// so that clients that share it wait for each other.
 	Ordered bool
+	// OwnSessions says that each connection has a session of its own, and that this is
+	// what a KeepAlive keeps alive: there are no leases to be granted.
+	OwnSessions bool
 	// ALPN names the application protocols that its TLS connections ask for
 	// (RFC 7301).
 	ALPN []string
-	// Watching is how its watches differ from a stream of every event.
-	Watching Watching
 	// Durability says what the store does before it acknowledges a write.
 	Durability string
 	// Disk is what is asked of the disk below its log; nil: nothing is known.
@@ -49,23 +53,6 @@ type Capabilities struct {
 	// RemoveCommand returns the command of the store's own client that removes a
 	// prefix's keys, such as `etcdctl del --prefix PREFIX`; nil: there is none.
 	RemoveCommand func(prefix string) string
-}
-
-// Watching is how a store's watches differ from those whose connection carries the
-// events of many watchers, each write one of them. The zero value: in nothing.
-type Watching struct {
-	// OwnConnections says why each watcher needs a connection for itself; empty: it
-	// does not.
-	OwnConnections string
-	// Coalesced says why several writes of a key can be told as one, the newest of
-	// them; empty: each write is told. Event.Version is then 1 for a key that is there.
-	Coalesced string
-	// NoBefore says why a watcher is not told the value before (WatchOp.PrevKV); empty:
-	// it can be.
-	NoBefore string
-	// NoStart says why no watcher can begin at an earlier write (WatchOp.Start of a
-	// write that no watcher was told of); empty: it can.
-	NoStart string
 }
 
 // DiskRule is what a store's makers, or its own defaults, ask of the time that
@@ -160,6 +147,24 @@ func (c Capabilities) Operation(store string, k Kind, level Consistency) error {
 		return fmt.Errorf("%s has no %s reads; it has %s", store, level, c.reads())
 	}
 	return nil
+}
+
+// Watching returns nil if the store, which has the given name, has watches of the
+// mode, or a sentence that says which it has.
+func (c Capabilities) Watching(store string, mode WatchMode) error {
+	if err := c.Operation(store, Watch, None); err != nil {
+		return err
+	}
+	if _, ok := c.Watches.Modes[c.Watches.Mode(mode)]; ok {
+		return nil
+	}
+	var has []string
+	for m := range NumWatchModes {
+		if what, ok := c.Watches.Modes[m]; ok {
+			has = append(has, fmt.Sprintf("%s (%s)", m, what))
+		}
+	}
+	return fmt.Errorf("%s has no watches of mode %s; it has %s", store, mode, strings.Join(has, " and "))
 }
 
 // Has reports whether the store has a feature.

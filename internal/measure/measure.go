@@ -405,9 +405,9 @@ type WatchTotals struct {
 	// Lost is how many events did not come: versions of a key that were passed
 	// over, or acknowledged writes without an event, whichever is more for a
 	// watcher and key.
-	Lost       uint64
-	// Coalesced is how many did not come because a later one stands for them, as the
-	// store tells states and not each write (kv.Watching).
+	Lost uint64
+	// Coalesced is how many versions were passed over by watchers that are told of
+	// the newest alone.
 	Coalesced  uint64
 	Duplicated uint64
 	Reordered  uint64

@@ -158,6 +158,31 @@ func (l *Load) watchWarnings() (out []string) {
 	return out
 }
 
+// sharedWarnings say of a store whose connections have each watch once that the
+// watchers are fewer there than here.
+func (l *Load) sharedWarnings(can *kv.Watches) []string {
+	w := l.Watch
+	if w == nil || !can.Shared {
+		return nil
+	}
+	conns, keys := uint64(w.Connections), w.WatchedKeys
+	if conns == 0 {
+		conns = uint64(l.Connections)
+	}
+	conns = min(conns, uint64(w.Streams)) // a stream is on one connection
+	switch {
+	case len(w.Key) > 0 || w.Span > 1:
+		keys = 1
+	case keys == 0:
+		keys = l.KeySpace
+	}
+	if most := conns * min(keys, maxWatched); uint64(w.Watchers) > most {
+		return []string{fmt.Sprintf("of %s at most %d are apart at the server: a connection has one watch of a key, or of a folder, and hands its events to all that watch it; give it more <watch.connections> and <watch.streams>",
+			readable.Plural(uint64(w.Watchers), "watcher"), most)}
+	}
+	return nil
+}
+
 // watchLabel is how a dry run names what is watched.
 func (l *Load) watchLabel() string {
 	w := l.Watch

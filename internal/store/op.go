@@ -19,11 +19,13 @@ type Op struct {
 	// it is not known. That is read first, or tried as 0 where a conflict says the
 	// version, as etcd's does.
 	Revision int64
-	Pairs    []Pair   // Txn: what it writes, all or nothing
-	Lease    int64    // KeepAlive: the session's or lease's number
-	Range    *RangeOp // Range, TxnGet: the interval that begins with Key
-	STM      *STMOp   // STM
-	Watch    *WatchOp // Watch: of the interval that begins with Key
+	Pairs    []Pair // Txn: what it writes, all or nothing
+	Lease    int64  // KeepAlive: the session's or lease's number
+	// LeaseName is the name of that lease, of a store whose leases have names (LeaseNamer).
+	LeaseName []byte
+	Range     *RangeOp // Range, TxnGet: the interval that begins with Key
+	STM       *STMOp   // STM
+	Watch     *WatchOp // Watch: of the interval that begins with Key
 	// Call, if not nil, is a recorded call that is sent as it is there: with its keys,
 	// the texts of its values, its revisions and leases. Kind is then what it counts as,
 	// and guards of it that do not hold make a Conflict. For codecs of a Replayer alone.
@@ -90,11 +92,12 @@ type STMTold interface {
 
 // WatchOp is a watcher to be created.
 type WatchOp struct {
-	End     []byte // first key after the interval; nil for the Op's Key alone
-	Watcher uint32 // its number, which its events carry
-	Stream  uint32 // which of the connection's watch streams it belongs to
-	Start   int64  // the first version wanted; 0 for what is written from now on
-	PrevKV  bool   // events carry what was there before
+	End     []byte       // first key after the interval; nil for the Op's Key alone
+	Watcher uint32       // its number, which its events carry
+	Stream  uint32       // which of the connection's watch streams it belongs to
+	Start   int64        // the first version wanted; 0 for what is written from now on
+	PrevKV  bool         // events carry what was there before
+	Mode    kv.WatchMode // what it is; AnyWatch is the store's own
 	// Progress asks no watcher to be created, but how far those of the stream have
 	// been told: the answer is a Seen for each. It has no Tag of its own.
 	Progress bool

@@ -26,15 +26,19 @@ func newWatching(p *plan, loops int) *watching {
 		return nil
 	}
 	w := &watching{plan: p, board: watch.NewBoard(p.Load.KeySpace, loops, p.Load.Total)}
-	if w.coalesced() {
-		w.board.Coalesce()
+	switch p.watchMode() {
+	case kv.PersistentWatch:
+		w.board.Answers = watch.NewAnswers(p.Load.Total)
+	case kv.QueryWatch:
+		w.board.TellStates()
 	}
 	return w
 }
 
-// coalesced reports whether the store's watchers are told states, and not each write.
-func (w *watching) coalesced() bool {
-	return w.plan.store.Capabilities().Watching.Coalesced != ""
+// watchMode is the mode of the load's watches.
+func (p *plan) watchMode() kv.WatchMode {
+	can := p.store.Capabilities().Watches
+	return can.Mode(p.Load.Watch.Mode)
 }
 
 // add gives loop i of n its watchers, which h records, if it is not nil.
@@ -49,10 +53,13 @@ func (w *watching) add(c *engine.Config, src *source, h *chronicle, i, n int, ca
 		c.WatchOnly = len(own)
 	}
 	part := &engine.Watching{Board: w.board, Start: spec.Start, AtWindow: spec.AtWindow, Caught: caught, Acknowledged: src.acknowledge}
+	mode := w.plan.watchMode()
+	part.Present = mode == kv.OnceWatch || mode == kv.PersistentWatch
 	c.Watching = part
 	cfg := watch.Config{
-		Board: w.board, Space: src.space, Expect: spec.Expect, Key: spec.Key, WarmupMark: warmupMark, Coalesced: w.coalesced(),
-		Values: keys.NewValues(p.Load.ValueSize, random.Derive(p.Load.Seed, "values")),
+		Board: w.board, Space: src.space, Expect: spec.Expect, Key: spec.Key, WarmupMark: warmupMark,
+		Values:    keys.NewValues(p.Load.ValueSize, random.Derive(p.Load.Seed, "values")),
+		Coalesced: mode == kv.OnceWatch, States: mode == kv.QueryWatch, ByRevision: mode == kv.PersistentWatch, Patience: int64(p.Load.Timeout),
 	}
 	var streams, numbers []uint32
 	for g := range spec.Watchers {
@@ -71,7 +78,7 @@ func (w *watching) add(c *engine.Config, src *source, h *chronicle, i, n int, ca
 	part.Sink, part.Fill = watch.NewSink(cfg), filler(spec, src.space, cfg.Watchers, streams)
 	w.sinks = append(w.sinks, part.Sink)
 	if h != nil && len(spec.Key) == 0 { // what was written to that key is not in the history
-		h.watchers, h.numbers, part.History = cfg.Watchers, numbers, h
+		h.watchers, h.numbers, h.newest, part.History = cfg.Watchers, numbers, cfg.Coalesced, h
 	}
 }
 
@@ -116,7 +123,7 @@ func (p *plan) writeVersions(ctx context.Context) (first int64, err error) {
 func filler(spec *scenario.Watch, space keys.Space, watchers []watch.Watcher, streams []uint32) func(uint32, *store.Op) {
 	var key, end []byte
 	return func(i uint32, op *store.Op) {
-		op.Watch.Stream, op.Watch.PrevKV = streams[i], spec.PrevKV
+		op.Watch.Stream, op.Watch.PrevKV, op.Watch.Mode = streams[i], spec.PrevKV, spec.Mode
 		if op.Key = spec.Key; len(spec.Key) > 0 {
 			return
 		}

@@ -28,11 +28,13 @@ type Dialect struct {
 type codec struct {
 	httpkv.Codec
 	*Dialect
-	get, put, del, multi *http1.Template
+	get, put, del, multi, renew *http1.Template
 
 	prefix []byte // Range: what is asked for
 
 	buf []byte // what answers decode to
+
+	session []byte // KeepAlive: whose
 
 	watch  watched
 	ticked int64  // when Tick was called last
@@ -67,6 +69,7 @@ func newCodec(d store.Dialed, token string, dialect *Dialect) *codec {
 	c.get = c.Template("GET", "/v1/kv/", false)
 	c.put = c.Template("PUT", "/v1/kv/", true)
 	c.del = c.Template("DELETE", "/v1/kv/", false)
+	c.renew = c.Template("PUT", "/v1/session/renew/", true)
 	c.multi = c.Template("PUT", "/v1/txn", true, http1.Field{Name: "Content-Type", Value: "application/json"})
 	c.takeOver(d.Previous)
 	return c

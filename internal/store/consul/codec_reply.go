@@ -54,6 +54,8 @@ func (c *codec) Answered(r *http1.Response, e *store.Event) (more bool) {
 		}
 	case c.Kind == kv.Txn:
 		c.parseTxn(r.Body, e)
+	case c.Kind == kv.KeepAlive:
+		c.parseRenewed(r.Body, e)
 	default:
 		c.written(r.Body, e)
 	}

@@ -28,13 +28,14 @@ func (*Store) Name() string { return Name }
 func (*Store) Capabilities() kv.Capabilities {
 	return kv.Capabilities{
 		Operations: map[kv.Kind]string{
-			kv.Put:    "PUT /v1/kv/KEY",
-			kv.Get:    "GET /v1/kv/KEY?raw",
-			kv.Range:  "GET /v1/kv/PREFIX?recurse, of which the keys in the interval are counted",
-			kv.Delete: "DELETE /v1/kv/KEY",
-			kv.CAS:    "PUT /v1/kv/KEY?cas=MODIFYINDEX",
-			kv.Txn:    "PUT /v1/txn with a set of each key",
-			kv.Watch:  "GET /v1/kv/KEY?raw&index=INDEX, or /v1/kv/PREFIX?recurse&index=INDEX, again and again: a blocking query",
+			kv.Put:       "PUT /v1/kv/KEY",
+			kv.Get:       "GET /v1/kv/KEY?raw",
+			kv.Range:     "GET /v1/kv/PREFIX?recurse, of which the keys in the interval are counted",
+			kv.Delete:    "DELETE /v1/kv/KEY",
+			kv.CAS:       "PUT /v1/kv/KEY?cas=MODIFYINDEX",
+			kv.Txn:       "PUT /v1/txn with a set of each key",
+			kv.KeepAlive: "PUT /v1/session/renew/ID",
+			kv.Watch:     "GET /v1/kv/KEY?raw&index=INDEX, or /v1/kv/PREFIX?recurse&index=INDEX, again and again: a blocking query",
 		},
 		Reads: map[kv.Consistency]string{
 			kv.Linearizable: "?consistent: the leader answers after a quorum has confirmed that it leads; other members pass the read on to it",
@@ -49,6 +50,7 @@ func (*Store) Capabilities() kv.Capabilities {
 			kv.Snapshots:      "/v1/snapshot?stale of the member, an archive of its whole state",
 			kv.Replacement:    "DELETE /v1/operator/raft/peer and /v1/agent/force-leave?prune; the new member joins by itself",
 			kv.PrefixDelete:   "DELETE /v1/kv/PREFIX?recurse",
+			kv.Leases:         "/v1/session/create and /v1/session/destroy: sessions with a TTL and no health checks",
 			kv.Metrics:        "/v1/agent/metrics?format=prometheus, where telemetry has a prometheus_retention_time",
 			kv.LogSignals:     "the agent's log",
 			kv.NullServer:     "the HTTP API of the operations",
@@ -59,11 +61,11 @@ func (*Store) Capabilities() kv.Capabilities {
 			kv.Defragmentation: "Consul holds its keys in memory, so there is nothing to defragment",
 			kv.AuthSwitch:      "Consul's ACLs are switched on by the members' configuration, and not while they run",
 		},
-		Watching: kv.Watching{
-			OwnConnections: "a blocking query of Consul's waits on its connection",
-			Coalesced:      "a blocking query of Consul's answers with what the key is now, so that of several writes between two queries the newest is told",
-			NoBefore:       "Consul's blocking queries say what a key is now, and not what it was",
-			NoStart:        "Consul keeps no history of its keys, so that no watcher can begin at an earlier write",
+		Watches: kv.Watches{
+			Modes: map[kv.WatchMode]string{
+				kv.QueryWatch: "a blocking query in the default consistency mode, sent again with the index of each answer",
+			},
+			Usual: kv.QueryWatch,
 		},
 		Ascending:  true,
 		InFlight:   1,

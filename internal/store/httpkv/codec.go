@@ -115,6 +115,8 @@ func (c *Codec) Submit(op *store.Op) {
 		c.api.Read(key, kv.None)
 	case op.Kind == kv.Txn:
 		c.api.Transact(op.Pairs)
+	case op.Kind == kv.KeepAlive:
+		c.api.(Keeper).KeepAlive(op)
 	case op.Kind == kv.Watch:
 		c.beginWatch(op)
 	}

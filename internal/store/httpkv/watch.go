@@ -24,3 +24,9 @@ func (c *Codec) beginWatch(op *store.Op) {
 	c.Doing = waiting
 	c.api.(Watcher).Watch(op)
 }
+
+// Keeper is an optional interface of an API that has sessions or leases.
+type Keeper interface {
+	// KeepAlive sends a request that keeps one alive.
+	KeepAlive(op *store.Op)
+}

@@ -46,6 +46,7 @@ func (l *Loop) handle(i int) {
 func (l *Loop) finishOp(tag uint32, placeFree bool, ev *store.Event, at int64) {
 	sl := &l.slots.table[tag]
 	outcome := ev.Outcome
+	l.watchers.done(sl, ev)
 	if !outcome.Failed() {
 		l.watchers.acked(sl, ev, at)
 		outcome = l.cfg.Source.Check(sl.kind, sl.ref, ev)

@@ -285,6 +285,7 @@ func (l *Loop) nextWake() int64 {
 // maintain does what time asks for: ticks, dialling, watchers again.
 func (l *Loop) maintain() {
 	l.watchers.retry(l.now)
+	l.watchers.resolve(l.now, l.clock.current, &l.secs)
 	l.watchers.ask(l.now)
 	if l.now >= l.conns.tickAt {
 		l.conns.tickAt = never

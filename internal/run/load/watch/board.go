@@ -10,12 +10,13 @@ import (
 // watched. It is used without locks.
 type Board struct {
 	Times *Times
-	acked []atomic.Uint32 // by key number: acknowledged writes
-	// Of stores that coalesce, by key number: when the acknowledged write that was sent
-	// last was sent, and the highest revision that any watcher was told.
+	// Answers are nil unless events are known by their revisions.
+	Answers *Answers
+	acked   []atomic.Uint32 // by key number: acknowledged writes
+	// Of stores that tell states, by key number: when the acknowledged write that was
+	// sent last was sent, and the highest revision that any watcher was told.
 	latest, newest []atomic.Int64
-
-	busy  atomic.Int32    // loops whose operations have not all ended
+	busy           atomic.Int32 // loops whose operations have not all ended
 }
 
 // NewBoard returns a board for the keys from 0 to keys-1, the given number of
@@ -26,9 +27,9 @@ func NewBoard(keys uint64, loops int, writes uint64) *Board {
 	return b
 }
 
-// Coalesce makes the board one of a store whose watchers are told states and not
-// each write (kv.Watching.Coalesced). It is called before the load.
-func (b *Board) Coalesce() {
+// TellStates makes the board one of watchers that are told states (Config.States). It
+// is called before the load.
+func (b *Board) TellStates() {
 	b.latest, b.newest = make([]atomic.Int64, len(b.acked)), make([]atomic.Int64, len(b.acked))
 }
 

@@ -25,24 +25,37 @@ type Config struct {
 	WarmupMark uint64
 	// Key, if not empty, is the one key that all watch instead of the space's.
 	Key []byte
+	// Coalesced says that a watcher is told of the newest version alone: one that is
+	// passed over is none that is lost.
+	Coalesced bool
+	// ByRevision says that events carry no value: which write one is of is known by
+	// the revision of the store at which it happened.
+	ByRevision bool
+	// Patience is how long, in nanoseconds, an event waits to be known by a write's
+	// answer (ByRevision).
+	Patience int64
 	// Expect is how many events each watcher is to get of each key besides those
 	// of acknowledged writes: of writes before the load.
 	Expect uint32
-	// Coalesced says that watchers are told states, and not each write.
-	Coalesced bool
+	// States says that watchers are told what a key is now, and nothing of how often it
+	// was written.
+	States bool
 }
 
 // Sink takes the events of one loop's watchers. It belongs to the loop, and
 // allocates nothing for an event.
 type Sink struct {
 	cfg     Config
-	place   []int // a watcher's first track
+	place   []int   // a watcher's first track
 	tracks  []track // of stores that tell each write
 	states  []state // of those that tell states
 	settled bool    // all that is to be expected came
-	awaited uint64 // with Expect: events yet to come of those
-	checked bool   // nothing came since Settled was false
+	awaited uint64  // with Expect: events yet to come of those
+	checked bool    // nothing came since Settled was false
 	total   measure.WatchTotals
+
+	pending []pending // events that came before their writes' own answers
+	answers uint64    // of writes, when those were looked through
 
 	created               *measure.Histogram // nil until the first
 	firstAsked, lastKnown int64
@@ -57,7 +70,7 @@ func NewSink(cfg Config) *Sink {
 		s.place[i] = int(n)
 		n += w.Keys
 	}
-	if cfg.Coalesced {
+	if cfg.States {
 		s.states = make([]state, n)
 	} else {
 		s.tracks = make([]track, n)
@@ -97,6 +110,13 @@ func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
 	case fresh:
 		s.delivered(place)
 	}
+	if s.cfg.ByRevision {
+		if !seen.Duplicate {
+			return s.timed(pending{revision: ev.Revision, at: at, reordered: seen.Reordered})
+		}
+		seen.Phase, seen.Counts = measure.Measured, true
+		return seen
+	}
 	number, ours := uint64(0), false
 	if ev.Version > 0 {
 		number, ours = s.cfg.Values.Number(ev.Key, ev.Value)
@@ -118,9 +138,15 @@ func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
 	if seen.Duplicate {
 		return seen
 	}
-	if s.cfg.Coalesced {
+	if s.cfg.States {
 		s.states[place].name(ev.Revision, seen.Phase, number)
 	}
+	s.time(&seen, number, at)
+	return seen
+}
+
+// time says when the write of an event was due and sent, as far as that is known.
+func (s *Sink) time(seen *Seen, number uint64, at int64) {
 	seen.Due, seen.Sent, seen.Timed = s.cfg.Board.Times.Of(seen.Phase, number)
 	switch {
 	case !seen.Timed:
@@ -130,7 +156,6 @@ func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
 		s.total.Untimed++
 		seen.Timed = false
 	}
-	return seen
 }
 
 // find returns the place of what the event's watcher has of its key, and the key's
@@ -159,7 +184,7 @@ const noKey = ^uint64(0)
 
 // judge says what an event is to its watcher.
 func (s *Sink) judge(place int, key uint64, ev *store.Event, at int64) verdict {
-	if !s.cfg.Coalesced {
+	if !s.cfg.States {
 		return s.tracks[place].take(ev.Version, ev.Revision)
 	}
 	s.cfg.Board.seen(key, ev.Revision)
@@ -168,7 +193,7 @@ func (s *Sink) judge(place int, key uint64, ev *store.Event, at int64) verdict {
 
 // got is how many distinct events there are at a place.
 func (s *Sink) got(place int) uint32 {
-	if s.cfg.Coalesced {
+	if s.cfg.States {
 		return s.states[place].got
 	}
 	return s.tracks[place].got
@@ -205,12 +230,12 @@ func (s *Sink) Settled() bool {
 
 // lacks reports whether the i-th watcher is still to be told of its k-th key.
 func (s *Sink) lacks(i int, k uint64) bool {
-	if place := s.place[i] + int(k); !s.cfg.Coalesced {
-		return s.due(i, k) > s.tracks[place].got
-	} else if len(s.cfg.Key) == 0 {
-		return s.cfg.Board.superseded(s.cfg.Watchers[i].First+k, &s.states[place])
+	place := s.place[i] + int(k)
+	if !s.cfg.States {
+		t := &s.tracks[place]
+		return s.due(i, k) > t.got && (!s.cfg.Coalesced || s.due(i, k) > t.got+t.passed())
 	}
-	return false
+	return len(s.cfg.Key) == 0 && s.cfg.Board.superseded(s.cfg.Watchers[i].First+k, &s.states[place])
 }
 
 // due is how many events the i-th watcher is to get of its k-th key.
@@ -231,6 +256,14 @@ func (s *Sink) Created(asked, known int64) {
 	s.firstAsked, s.lastKnown = min(s.firstAsked, asked), max(s.lastKnown, known)
 }
 
+// Begun notes behind which version of its key a watcher begins: at first, or again
+// after its connection was lost.
+func (s *Sink) Begun(watcher uint32, version, revision int64) {
+	if s.cfg.Coalesced && version >= 0 && int(watcher) < len(s.place) {
+		s.tracks[s.place[watcher]].begin(version, revision)
+	}
+}
+
 // Resubscribed counts that a watcher was created again.
 func (s *Sink) Resubscribed() { s.total.Resubscribed++ }
 
@@ -246,13 +279,15 @@ func (s *Sink) Ended(watcher uint32, why []byte) {
 }
 
 // missing is how many of the events that are due did not come: those that are lost,
-// and of stores that coalesce those that others stand for.
+// and those that later ones stand for.
 func (s *Sink) missing(i int, k uint64, due uint32) (lost, coalesced uint32) {
 	place := s.place[i] + int(k)
-	if !s.cfg.Coalesced {
+	switch {
+	case s.cfg.Coalesced:
+		return s.tracks[place].behind(due)
+	case !s.cfg.States:
 		return s.tracks[place].lost(due), 0
-	}
-	if !s.settled && s.lacks(i, k) {
+	case !s.settled && s.lacks(i, k):
 		lost = 1
 	}
 	if got := s.states[place].got + lost; due > got {
@@ -277,7 +312,8 @@ func (s *Sink) addTo(t *measure.WatchTotals) {
 	t.Duplicated += o.Duplicated
 	t.Reordered += o.Reordered
 	t.Untimed += o.Untimed
-	t.Foreign += o.Foreign
+	t.Untimed += uint64(len(s.pending))
+	t.Foreign += o.Foreign + uint64(len(s.pending))
 	t.Wrong += o.Wrong
 	t.Impossible += o.Impossible
 	t.Resubscribed += o.Resubscribed
