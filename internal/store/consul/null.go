@@ -33,9 +33,9 @@ func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) {
 		return nil, errors.New("null server: the user has no password; write NAME:PASSWORD")
 	}
 	memory, value := keyspace.New[struct{}](1, 1), bytes.Repeat([]byte("0"), o.ValueSize)
-	waits := &nullWaits{}
+	waits, held := &nullWaits{}, &nullHeld{ttl: map[string]string{}}
 	return &httpd.Server{Script: script, TLS: o.TLS, AuthField: "x-consul-token", Member: func(i int, all []net.Listener) httpd.Service {
-		m := &nullMember{number: i, members: all, token: token, errors: nullErrors(), waits: waits}
+		m := &nullMember{number: i, members: all, token: token, errors: nullErrors(), waits: waits, held: held}
 		if o.Memory {
 			m.memory = memory
 			return m
@@ -85,13 +85,14 @@ type nullMember struct {
 	raw     []byte // the whole answer to a read, without memory
 	yes     []byte // the whole answer to a write
 	waits   *nullWaits
+	held    *nullHeld
 }
 
 const nullPrefix = "/v1/kv/"
 
 // Operation implements httpd.Service.
 func (m *nullMember) Operation(r *httpd.Request) bool {
-	return m.admitted(r) && blockingIndex(r) == 0 && (bytes.HasPrefix(r.Path, []byte(nullPrefix)) || string(r.Path) == "/v1/txn")
+	return m.admitted(r) && blockingIndex(r) == 0 && (bytes.HasPrefix(r.Path, []byte(nullPrefix)) || string(r.Path) == "/v1/txn" || bytes.HasPrefix(r.Path, []byte(nullRenew)))
 }
 
 func (m *nullMember) admitted(r *httpd.Request) bool {
@@ -122,6 +123,8 @@ func (m *nullMember) Answer(b []byte, r *httpd.Request, wrong null.Kind) []byte 
 		return httpd.AppendAnswer(b, "405 Method Not Allowed", nullPlain, "method not allowed")
 	case string(r.Path) == "/v1/txn":
 		return m.txn(b, r)
+	case bytes.HasPrefix(r.Path, []byte(nullSessions)):
+		return m.session(b, r)
 	}
 	return m.admin(b, string(r.Path))
 }
@@ -155,7 +158,7 @@ func (m *nullMember) admin(b []byte, path string) []byte {
 	case "/v1/agent/members":
 		what = members
 	default:
-		return httpd.AppendAnswer(b, "404 Not Found", nullPlain, "This is quorumbench's null server: it has keys, transactions and status, and nothing else.\n")
+		return httpd.AppendAnswer(b, "404 Not Found", nullPlain, "This is quorumbench's null server: it has keys, transactions, sessions and status, and nothing else.\n")
 	}
 	return answerJSON(b, nullJSON+nullRead, what)
 }

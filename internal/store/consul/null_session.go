@@ -1,0 +1,56 @@
+package consul
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/hashicorp/consul/api"
+
+	"github.com/quorumbench/quorumbench/internal/store/null/httpd"
+)
+
+const (
+	nullSessions = "/v1/session/"
+	nullRenew    = nullSessions + "renew/"
+)
+
+// nullHeld are the sessions of a null cluster, which never end by themselves.
+type nullHeld struct {
+	mu   sync.Mutex
+	last int
+	ttl  map[string]string // by ID
+}
+
+// session answers what creates, renews and destroys a session.
+func (m *nullMember) session(b []byte, r *httpd.Request) []byte {
+	h := m.held
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if string(r.Method) != "PUT" {
+		return httpd.AppendAnswer(b, "405 Method Not Allowed", nullPlain, "method not allowed")
+	}
+	what, id, _ := bytes.Cut(r.Path[len(nullSessions):], []byte("/"))
+	switch string(what) {
+	case "create":
+		var asked struct{ TTL string }
+		if err := json.Unmarshal(r.Body, &asked); err != nil && len(r.Body) > 0 {
+			return httpd.AppendAnswer(b, "400 Bad Request", nullPlain, "Request decode failed: "+err.Error())
+		}
+		h.last++
+		made := fmt.Sprintf("%08x-6e75-6c6c-0000-000000000000", h.last)
+		h.ttl[made] = asked.TTL
+		return answerJSON(b, nullJSON+nullMeta, map[string]string{"ID": made})
+	case "renew":
+		ttl, ok := h.ttl[string(id)]
+		if !ok {
+			return httpd.AppendAnswer(b, "404 Not Found", nullPlain, fmt.Sprintf("Session id '%s' not found", id))
+		}
+		return answerJSON(b, nullJSON+nullMeta, []api.SessionEntry{{ID: string(id), TTL: ttl, Behavior: api.SessionBehaviorRelease}})
+	case "destroy":
+		delete(h.ttl, string(id))
+		return httpd.AppendAnswer(b, "200 OK", nullJSON+nullMeta, "true")
+	}
+	return httpd.AppendAnswer(b, "404 Not Found", nullPlain, "a null server's sessions are created, renewed and destroyed, and nothing else")
+}
