@@ -36,6 +36,9 @@ type codec struct {
 
 	session []byte // KeepAlive: whose
 
+	stm    stm
+	edited []byte // what STMOp.Edit made
+
 	watch  watched
 	ticked int64  // when Tick was called last
 	atTick uint64 // how many queries of the watcher there were then

@@ -98,6 +98,9 @@ type entry struct {
 	key   []byte
 	value []byte // base64
 	index int64
+	// Of a lock: how often it was acquired, and who has it.
+	lockIndex int64
+	session   []byte
 }
 
 // parseEntry reads an object such as {"LockIndex":0,"Key":"k","Flags":0,
@@ -121,6 +124,10 @@ func (c *codec) parseEntry(s *jsonscan.Scanner, to *entry) {
 			}
 		case "ModifyIndex":
 			to.index = s.Int()
+		case "LockIndex":
+			to.lockIndex = s.Int()
+		case "Session":
+			to.session, c.buf = s.String(c.buf)
 		default:
 			s.Skip()
 		}

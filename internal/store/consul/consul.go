@@ -34,6 +34,7 @@ func (*Store) Capabilities() kv.Capabilities {
 			kv.Delete:    "DELETE /v1/kv/KEY",
 			kv.CAS:       "PUT /v1/kv/KEY?cas=MODIFYINDEX",
 			kv.Txn:       "PUT /v1/txn with a set of each key",
+			kv.STM:       "PUT /v1/txn with a get-or-empty of each key, then with check-index and set; under a lock PUT /v1/kv/LOCK?acquire=SESSION and ?release=SESSION, whoever is to make it",
 			kv.KeepAlive: "PUT /v1/session/renew/ID",
 			kv.Watch:     "GET /v1/kv/KEY?raw&index=INDEX, or /v1/kv/PREFIX?recurse&index=INDEX, again and again: a blocking query",
 		},

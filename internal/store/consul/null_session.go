@@ -23,6 +23,39 @@ type nullHeld struct {
 	ttl  map[string]string // by ID
 }
 
+// nullLock is what a key is as a lock.
+type nullLock struct {
+	index   int64  // how often it was acquired
+	session string // who has it
+}
+
+// lock answers PUT /v1/kv/KEY?acquire=ID and ?release=ID.
+func (m *nullMember) lock(key []byte, r *httpd.Request) bool {
+	e := m.memory.Get(key)
+	if id, ok := r.Param("release"); ok {
+		if e == nil || e.With.session != string(id) {
+			return false
+		}
+		m.memory.Put(key, r.Body).With.session = ""
+		m.waits.changed(string(key))
+		return true
+	}
+	id, _ := r.Param("acquire")
+	m.held.mu.Lock()
+	_, lives := m.held.ttl[string(id)]
+	m.held.mu.Unlock()
+	if !lives || e != nil && e.With.session != "" && e.With.session != string(id) {
+		return false
+	}
+	e = m.memory.Put(key, r.Body)
+	if e.With.session == "" {
+		e.With.index++
+	}
+	e.With.session = string(id)
+	m.waits.changed(string(key))
+	return true
+}
+
 // session answers what creates, renews and destroys a session.
 func (m *nullMember) session(b []byte, r *httpd.Request) []byte {
 	h := m.held

@@ -27,6 +27,8 @@ func (*Store) Promises() store.Promises {
 			history.Durable:      consensus + "\"an entry is considered committed when it is durably stored on a quorum of nodes\"",
 			history.Once:         consensus + "a write is an entry of the Raft log, which is applied once",
 			history.Lease:        sessions + "\"Consul will not expire the session before the TTL is reached\"",
+			history.Exclusive:    sessions + "an acquire \"can only succeed if there is no existing lock holder\"",
+			history.Fence:        sessions + "\"the LockIndex is incremented on each acquire\" by another, so that it acts as a \"sequencer\"",
 			history.WatchOrder:   blocking + "\"indexes in general are monotonically increasing\"; they go back where a snapshot of older data is restored, and then this is said, too",
 			history.WatchOnce:    blocking + "a query waits \"for any changes subsequent to that index\"; what it returns with the same index is passed over",
 			history.WatchTrue:    kvStore + "what a query returns is the key's value and its ModifyIndex",

@@ -59,11 +59,12 @@ type Doing uint8
 
 // What it can be.
 const (
-	All     Doing = iota // the whole of it
-	Listing              // likewise, of a Range
-	reading              // CAS: the key's version is read first
-	refused              // nothing: the store has no such operation
-	waiting              // the query of a watcher (Watcher)
+	All      Doing = iota // the whole of it
+	Listing               // likewise, of a Range
+	reading               // CAS: the key's version is read first
+	refused               // nothing: the store has no such operation
+	waiting               // the query of a watcher (Watcher)
+	stepping              // one of several (Stepper)
 )
 
 // About is what sentences say of a store.
@@ -115,6 +116,9 @@ func (c *Codec) Submit(op *store.Op) {
 		c.api.Read(key, kv.None)
 	case op.Kind == kv.Txn:
 		c.api.Transact(op.Pairs)
+	case op.Kind == kv.STM:
+		c.Doing = stepping
+		c.api.(Stepper).STM(op)
 	case op.Kind == kv.KeepAlive:
 		c.api.(Keeper).KeepAlive(op)
 	case op.Kind == kv.Watch:
@@ -191,8 +195,11 @@ func (c *Codec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
 }
 
 func (c *Codec) answered(r *http1.Response, to []store.Event) []store.Event {
-	if c.Doing == waiting {
+	switch c.Doing {
+	case waiting:
 		return c.api.(Watcher).Told(r, to)
+	case stepping:
+		return c.api.(Stepper).Stepped(r, to)
 	}
 	to = append(to, store.Event{Tag: c.Tag, Extra: c.Extra})
 	e, more := &to[len(to)-1], false
@@ -241,8 +248,10 @@ func (c *Codec) Lost(to []store.Event) []store.Event {
 	switch {
 	case end == http1.Nothing:
 		return to
-	case c.Doing == waiting && end == http1.Answered:
+	case (c.Doing == waiting || c.Doing == stepping) && end == http1.Answered:
 		return c.answered(r, to)
+	case c.Doing == stepping:
+		return c.api.(Stepper).Cut(end == http1.Broken, to)
 	case c.Doing == waiting: // its watcher is created again elsewhere
 		return to
 	case end == http1.Answered && (whole || r.Late):

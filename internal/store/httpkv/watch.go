@@ -30,3 +30,17 @@ type Keeper interface {
 	// KeepAlive sends a request that keeps one alive.
 	KeepAlive(op *store.Op)
 }
+
+// Stepper is an optional interface of an API whose optimistic transactions take several
+// requests, and have events before their end.
+type Stepper interface {
+	// STM sends the first request.
+	STM(op *store.Op)
+	// Stepped takes the answer to a request. It appends what is to be told, and sends the
+	// next request or appends the operation's end; of one that was given up (r.Late)
+	// that is a store.Late, perhaps after further requests.
+	Stepped(r *http1.Response, to []store.Event) []store.Event
+	// Cut appends how the operation ended with its connection, whose request in flight
+	// was written in whole or was not.
+	Cut(written bool, to []store.Event) []store.Event
+}
