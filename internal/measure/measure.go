@@ -285,6 +285,9 @@ type Window struct {
 	Held        int
 	HeldLongest int64
 	Reconnects  uint64
+	// Expired is how many sessions had ended at the server before a new connection
+	// took them up again.
+	Expired uint64
 	// Paused is the sum of all times, in nanoseconds, that the loops were late
 	// for their own wake-ups or held by one turn.
 	Paused int64
@@ -304,6 +307,7 @@ func (w *Window) Merge(o *Window) {
 	w.Held += o.Held
 	w.HeldLongest = max(w.HeldLongest, o.HeldLongest)
 	w.Reconnects += o.Reconnects
+	w.Expired += o.Expired
 	w.Paused += o.Paused
 	w.LongestPause = max(w.LongestPause, o.LongestPause)
 }

@@ -333,3 +333,32 @@ func (c *conformer) agreeOnPlainWatches(mode kv.WatchMode) {
 		}
 	}
 }
+
+// agreeOnEphemerals makes keys that end with their session, which the official client
+// reads, and ends the session.
+func (c *conformer) agreeOnEphemerals() {
+	w := Dial(c.t, c.Store, c.access)
+	for i, key := range c.Keys {
+		value := fmt.Appendf(nil, "of a session, %d", i)
+		w.Want(kv.OK, Ephemeral(key, value))
+		c.same(key, value)
+		w.Want(kv.Conflict, Ephemeral(key, value))
+		c.want(kv.Conflict, Ephemeral(key, value))
+	}
+	session, ok := w.Codec.(store.SessionCodec)
+	if !ok {
+		c.t.Fatal("it has keys that end with a session, and a connection has none that could be closed")
+	}
+	c.deleted(c.Keys[0], 1)
+	session.Close()
+	for {
+		if _, err := w.Step(); err != nil {
+			break // the server ends the connection behind the session
+		}
+	}
+	for _, key := range c.Keys {
+		if _, version := c.theirs(key); version != 0 {
+			c.t.Fatalf("key %.40q outlives its session", key)
+		}
+	}
+}
