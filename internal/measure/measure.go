@@ -221,6 +221,8 @@ type Totals struct {
 	// Connections is what each client of a closed loop completed; empty in an
 	// open one.
 	Connections []Connection
+	// Calls are an application's, by their kinds; empty for any other load.
+	Calls []Calls
 	// Parts is what each of several workers did; empty where there was one.
 	Parts []Part
 	// MergedAfter is how long after the window's end, in nanoseconds, what several
@@ -285,6 +287,9 @@ type Window struct {
 	Held        int
 	HeldLongest int64
 	Reconnects  uint64
+	// Expired is how many sessions had ended at the server before a new connection
+	// took them up again.
+	Expired uint64
 	// Paused is the sum of all times, in nanoseconds, that the loops were late
 	// for their own wake-ups or held by one turn.
 	Paused int64
@@ -304,6 +309,7 @@ func (w *Window) Merge(o *Window) {
 	w.Held += o.Held
 	w.HeldLongest = max(w.HeldLongest, o.HeldLongest)
 	w.Reconnects += o.Reconnects
+	w.Expired += o.Expired
 	w.Paused += o.Paused
 	w.LongestPause = max(w.LongestPause, o.LongestPause)
 }

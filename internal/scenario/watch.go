@@ -152,7 +152,7 @@ func (l *Load) watchWarnings() (out []string) {
 		out = append(out, fmt.Sprintf("nothing writes the watched key %q, so that no event will come", w.Key))
 	case !l.has(kv.Kind.Writes):
 		out = append(out, "nothing in it writes, so that no watch event will come")
-	case l.has(func(k kv.Kind) bool { return k == kv.Delete }):
+	case w.Mode != kv.PersistentWatch && l.has(func(k kv.Kind) bool { return k == kv.Delete }):
 		out = append(out, "the watch event of a delete has no value and is counted, but not timed")
 	}
 	return out

@@ -75,13 +75,14 @@ type What uint8
 
 // The events.
 const (
-	Done   What = iota // an operation ended, with Outcome
-	Late               // the answer to a cancelled operation came: its place is free now
-	Held               // the operation has its lock, and Revision is the fencing token (STMOp.Told)
-	Freed              // it is about to give it back
-	Notify             // a watch event: a key was written, or deleted
-	Seen               // a watcher has seen all up to Revision: a progress notification
-	Ended              // a watcher has ended, with Outcome: the server said so, or its stream ended
+	Done    What = iota // an operation ended, with Outcome
+	Late                // the answer to a cancelled operation came: its place is free now
+	Held                // the operation has its lock, and Revision is the fencing token (STMOp.Told)
+	Freed               // it is about to give it back
+	Notify              // a watch event: a key was written, or deleted
+	Seen                // a watcher has seen all up to Revision: a progress notification
+	Ended               // a watcher has ended, with Outcome: the server said so, or its stream ended
+	Expired             // the session that the connection was to take up again has ended at the server
 )
 
 // Event is something that the server said.

@@ -92,12 +92,17 @@ type STMTold interface {
 
 // WatchOp is a watcher to be created.
 type WatchOp struct {
-	End     []byte       // first key after the interval; nil for the Op's Key alone
-	Watcher uint32       // its number, which its events carry
-	Stream  uint32       // which of the connection's watch streams it belongs to
-	Start   int64        // the first version wanted; 0 for what is written from now on
-	PrevKV  bool         // events carry what was there before
-	Mode    kv.WatchMode // what it is; AnyWatch is the store's own
+	End     []byte // first key after the interval; nil for the Op's Key alone
+	Watcher uint32 // its number, which its events carry
+	Stream  uint32 // which of the connection's watch streams it belongs to
+	Start   int64  // the first version wanted; 0 for what is written from now on
+	PrevKV  bool   // events carry what was there before
+	// Mode is what it is; AnyWatch is the store's own.
+	Mode kv.WatchMode
+	// Notify asks for progress notifications now and then, and RequireLeader that the
+	// stream ends when the member knows no leader. What the first watcher of a stream
+	// says of the latter holds for all.
+	Notify, RequireLeader bool
 	// Progress asks no watcher to be created, but how far those of the stream have
 	// been told: the answer is a Seen for each. It has no Tag of its own.
 	Progress bool

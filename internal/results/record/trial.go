@@ -63,6 +63,8 @@ type Trial struct {
 
 	ByRole      []Served `json:"by_role"`
 	ByOperation []Served `json:"by_operation"` // empty unless the trial has a mix
+	// ByCall has the calls of an application, by their kinds; absent for any other load.
+	ByCall []Calls `json:"by_call,omitempty"`
 	// ByMember is each member's part of the load and what happened to its
 	// connections; empty in records of older versions.
 	ByMember []ByMember `json:"by_member"`
@@ -98,6 +100,7 @@ type Trial struct {
 	Capped         uint64  `json:"in_flight_capped"`
 	NoRoom         uint64  `json:"waited_for_connection"` // open loop: operations that found every connection occupied
 	Reconnects     uint64  `json:"reconnects"`
+	Expired        uint64  `json:"sessions_expired"`
 	measure.Counts
 	LostMembers []string `json:"lost_members"`
 	TermChanges int      `json:"term_changes"`
@@ -183,7 +186,7 @@ func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles 
 	t.Together = together(t.ByWorker, measured)
 	t.Watch = newWatched(c.Watch, measured)
 	t.Hashes, t.Answers, t.DataDir = o.Hashes.named(o.Members), o.Answers.Named(o.Members), o.DataDir
-	t.Replay = o.Replay
+	t.Replay, t.ByCall = o.Replay, callsOf(measured)
 	if c.STM != nil {
 		t.Retries = new(measured.Retries)
 	}
@@ -284,7 +287,7 @@ func (t *Trial) setTimes(all *sums, m *measure.Totals) {
 func (t *Trial) observe(o Observed, m *measure.Totals) {
 	t.CarriedIn, t.CarriedInAgeNS = m.CarriedIn, m.CarriedInAge
 	t.HighestFlight, t.MeanInFlight, t.Capped, t.NoRoom = m.MaxInFlight, m.MeanInFlight, m.Capped, m.NoRoom
-	t.Counts, t.Reconnects = m.Counts, m.Reconnects
+	t.Counts, t.Reconnects, t.Expired = m.Counts, m.Reconnects, m.Expired
 	t.LoopCPUNS, t.LongestPauseNS, t.RunDelayNS, t.RunSlices = m.LoopCPU, m.LongestPause, m.RunDelay, m.Slices
 	t.CPUSeconds, t.MaxRSSBytes = o.CPUSeconds, o.MaxRSSBytes
 	t.ThrottledNS, t.StolenShare, t.BusyShare, t.ForeignShare = o.ThrottledNS, o.StolenShare, o.BusyShare, o.ForeignShare
@@ -450,6 +453,9 @@ func (t *Trial) UnmarshalJSON(b []byte) error {
 	}
 	for i := range t.ByOperation {
 		t.ByOperation[i].restore()
+	}
+	for i := range t.ByCall {
+		t.ByCall[i].restore()
 	}
 	return nil
 }

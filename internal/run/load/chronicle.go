@@ -34,8 +34,9 @@ type chronicle struct {
 }
 
 var (
-	_ engine.History      = (*chronicle)(nil)
-	_ engine.WatchHistory = (*chronicle)(nil)
+	_ engine.History        = (*chronicle)(nil)
+	_ engine.WatchHistory   = (*chronicle)(nil)
+	_ engine.SessionHistory = (*chronicle)(nil)
 )
 
 // newChronicle returns what records a loop's operations; nil where nobody wants
@@ -87,6 +88,11 @@ func (c *chronicle) Ended(phase measure.Phase, n, ref uint64, expected int64, ev
 			c.conflict(ev, o)
 		case expected == history.AnyMod: // the store's codec asked for it itself
 			c.count(ev, o)
+		}
+	case kv.Ephemeral: // a compare-and-set with no version
+		o.Kind, o.Written, o.Expected = kv.CAS, keys.Identity(n), 0
+		if o.Outcome == kv.Conflict {
+			c.conflict(ev, o)
 		}
 	case kv.Txn:
 		c.txn(n, o)
@@ -218,6 +224,14 @@ func (c *chronicle) txn(n uint64, o *history.Op) {
 		o.Key, o.Written, o.Joined = (first+uint64(i))%space, keys.Identity(n), i > 0
 		c.to.Add(o)
 	}
+}
+
+// MayEnd implements engine.SessionHistory: the session's end is a delete that may have
+// been done.
+func (c *chronicle) MayEnd(ref uint64, session uint32, from, now int64) {
+	o := history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: session, Invoked: min(from, now), Done: now}
+	o.Key, _ = keyAndLevel(ref)
+	c.to.Add(&o)
 }
 
 // Told implements engine.WatchHistory.

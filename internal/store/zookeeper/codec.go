@@ -32,6 +32,8 @@ const (
 	callCASCreate // create, where no node may be
 	callCASAgain  // create, after the parents were made
 	callTxn
+	callEphemeral
+	callEphemeralAgain // after the parents were made
 	callPing
 	callWatchRead   // getData, which sets a watch
 	callWatchExists // exists, which sets it where there is no node
@@ -106,6 +108,9 @@ func (c *codec) Submit(op *store.Op) {
 		c.conn.Delete(call, p, jute.AnyVersion)
 	case kv.CAS:
 		c.submitCAS(call, p, op)
+	case kv.Ephemeral:
+		call.Sub = callEphemeral
+		c.conn.Create(call, p, op.Value, c.acl, jute.Ephemeral, 0, false)
 	case kv.Watch:
 		c.watch(call, p, op)
 	default:
@@ -159,6 +164,9 @@ func (c *codec) Cancel(tag uint32) bool {
 // Feed implements store.Codec.
 func (c *codec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
 	replies, err := c.conn.Feed(in)
+	if errors.Is(err, jute.ErrExpired) {
+		to = append(to, store.Event{What: store.Expired})
+	}
 	for i := range replies {
 		r := &replies[i]
 		if r.End == jute.Notified {

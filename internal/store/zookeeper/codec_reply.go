@@ -82,6 +82,8 @@ func (c *codec) answer(r *jute.Reply, to []store.Event) ([]store.Event, error) {
 		done = c.casCreateDone(r, e)
 	case callTxn:
 		done, ok = c.txnDone(r, e)
+	case callEphemeral, callEphemeralAgain:
+		done = c.ephemeralDone(r, e)
 	case callPing:
 		c.pingDone(r, e)
 		return to, nil
@@ -286,6 +288,24 @@ func (c *codec) casRead(r *jute.Reply, e *store.Event, value []byte) (done, ok b
 	}
 	failed(e, r.Code)
 	return true, true
+}
+
+// ephemeralDone takes the answer to a create of an ephemeral node.
+func (c *codec) ephemeralDone(r *jute.Reply, e *store.Event) (done bool) {
+	switch {
+	case r.Code == jute.OK:
+		created(r, e)
+	case r.Code == jute.NodeExists:
+		e.Outcome, e.Revision = kv.Conflict, -1
+	case r.Code == jute.NoNode && r.Sub == callEphemeral:
+		path, data := written(r)
+		n := c.createParents(r, path.Rest)
+		c.conn.Create(next(r, callEphemeralAgain, n+1), path, data, c.acl, jute.Ephemeral, 0, false)
+		return false
+	default:
+		failed(e, r.Code)
+	}
+	return true
 }
 
 // casCreateDone takes the answer to a create where no node may be.

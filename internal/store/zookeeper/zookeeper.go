@@ -34,6 +34,7 @@ func (*Store) Capabilities() kv.Capabilities {
 			kv.Delete:    "delete of any version",
 			kv.CAS:       "setData with the version that the node must have; create when there must be none. A node made anew counts its versions from the start again",
 			kv.KeepAlive: "ping of the connection's session, which the server answers and counts as a sign of life; a client's lease is the session of its connection",
+			kv.Ephemeral: "create of an ephemeral node, which ends with its connection's session; a node that is there already is a conflict",
 			kv.Watch:     "getData with a watch, set again by a read; or addWatch, persistent and recursive (ZooKeeper 3.9 and newer)",
 			kv.Txn:       "multi of setData, repeated with create for each node that is not there",
 		},

@@ -14,6 +14,10 @@ func (l *Loop) handle(i int) {
 	c := l.conns.table[i]
 	for k := range l.events {
 		ev := &l.events[k]
+		if ev.What == store.Expired {
+			l.conns.expired++
+			continue
+		}
 		if ev.What >= store.Notify || ev.Tag&watchMark != 0 {
 			l.watchers.handle(i, ev, l.now, l.clock.current, &l.secs)
 			continue
@@ -66,6 +70,9 @@ func (l *Loop) finishOp(tag uint32, placeFree bool, ev *store.Event, at int64) {
 	}
 	if l.needs != nil && outcome.Failed() {
 		l.needs.Failed(sl.n)
+	}
+	if l.timed != nil && sl.measured {
+		l.timed.Ended(sl.n, outcome, at-sl.due, at-sl.sent)
 	}
 	if l.cfg.History != nil {
 		l.remember(sl, outcome, ev, series.Member, at)

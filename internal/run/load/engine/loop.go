@@ -42,8 +42,11 @@ type Loop struct {
 	left     []Ready // of them: connections that have more than was read in their turn
 	op       store.Op
 	told     history.Op // what the history gets next
+	owned    [][]owned  // by place: keys that end with its session; for the history alone
 	marked   []func()   // what marks left to be done
 	needs    Dependent  // the source, if it is one
+	timed    Timed      // likewise
+	placed   Placed     // likewise, in an open loop
 	kept     []waiter   // operations that wait for others' answers
 
 	stamped  Stamped // the poller, if it knows when bytes arrived
@@ -119,6 +122,10 @@ func New(cfg Config, p Poller) *Loop {
 	}
 	l.sched.clock = &l.clock
 	l.needs, _ = cfg.Source.(Dependent)
+	l.timed, _ = cfg.Source.(Timed)
+	if len(cfg.Clients) == 0 {
+		l.placed, _ = cfg.Source.(Placed)
+	}
 	l.stamped, _ = p.(Stamped)
 	l.parking, _ = p.(Parking)
 	l.conns.init(&l.cfg, p, &l.slots)
@@ -373,6 +380,7 @@ func (l *Loop) lost(i int, why error) {
 	l.events = l.conns.table[i].outcomes(l.events[:0])
 	l.handle(i)
 	l.watchers.lost(i)
+	l.mayEnd(i, false)
 	l.conns.settle(i, l.now)
 }
 
@@ -381,6 +389,7 @@ func (l *Loop) replace(i int) {
 	l.flush(i)
 	if l.conns.table[i].state == up {
 		l.watchers.lost(i)
+		l.mayEnd(i, false)
 		l.conns.replace(i, l.now)
 	}
 }
@@ -390,6 +399,7 @@ func (l *Loop) replace(i int) {
 func (l *Loop) closeAll() {
 	for i, c := range l.conns.table {
 		if s, ok := c.codec.(store.SessionCodec); ok && c.state == up {
+			l.mayEnd(i, true)
 			s.Close()
 			l.flush(i)
 		}
