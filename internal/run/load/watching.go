@@ -63,7 +63,7 @@ func (w *watching) add(c *engine.Config, src *source, h *chronicle, i, n int, ca
 	}
 	part := &engine.Watching{Board: w.board, Start: spec.Start, AtWindow: spec.AtWindow, Caught: caught}
 	mode := w.plan.watchMode()
-	part.Present = mode != kv.StreamWatch
+	part.Present = !p.store.Capabilities().Watches.Earlier
 	c.Watching = part
 	cfg := watch.Config{
 		Board: w.board, Space: src.space, Expect: spec.Expect, Key: spec.Key, WarmupMark: warmupMark,
@@ -95,6 +95,7 @@ func (w *watching) add(c *engine.Config, src *source, h *chronicle, i, n int, ca
 func (w *watching) addScripted(c *engine.Config, caught func()) {
 	plan := w.scripted
 	watching := &engine.Watching{Board: w.board, Caught: caught, AskEvery: int64(plan.AskEvery), Sink: watch.NewSink(plan.Sink)}
+	watching.Present = !w.plan.store.Capabilities().Watches.Earlier
 	conns, first := len(c.Endpoints), 0
 	if plan.Connections > 0 {
 		conns, first = plan.Connections, len(c.Endpoints)
