@@ -134,10 +134,10 @@ func (s *source) acknowledge(kind kv.Kind, ref uint64, sent int64, ev *store.Eve
 	case ev.Outcome != kv.OK:
 	case kind == kv.Delete && ev.Count == 0: // nothing was there
 	case kind.OneKey() && kind.Writes():
-		s.board.Acknowledge(number, sent)
+		s.board.AcknowledgeSent(number, sent)
 	case kind == kv.Txn:
 		for i := range s.pairs {
-			s.board.Acknowledge((number+uint64(i))%s.space.N(), sent)
+			s.board.AcknowledgeSent((number+uint64(i))%s.space.N(), sent)
 		}
 	}
 }

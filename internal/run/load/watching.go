@@ -66,7 +66,11 @@ func (w *watching) add(c *engine.Config, src *source, h *chronicle, i, n int, ca
 	}
 	part := &engine.Watching{Board: w.board, Start: spec.Start, AtWindow: spec.AtWindow, Caught: caught, Acknowledged: src.acknowledge}
 	mode := w.plan.watchMode()
+<<<<<<< HEAD
 	part.Present = mode == kv.OnceWatch || mode == kv.PersistentWatch
+=======
+	part.Present = !p.store.Capabilities().Watches.Earlier
+>>>>>>> w-zookeeper
 	c.Watching = part
 	cfg := watch.Config{
 		Board: w.board, Space: src.space, Expect: spec.Expect, Key: spec.Key, WarmupMark: warmupMark,
@@ -97,7 +101,8 @@ func (w *watching) add(c *engine.Config, src *source, h *chronicle, i, n int, ca
 // addScripted gives the loop of a script its watchers.
 func (w *watching) addScripted(c *engine.Config, caught func()) {
 	plan := w.scripted
-	watching := &engine.Watching{Board: w.board, Caught: caught, AskEvery: int64(plan.AskEvery), Sink: watch.NewSink(plan.Sink)}
+	watching := &engine.Watching{Board: w.board, Caught: caught, AskEvery: int64(plan.AskEvery), Sink: watch.NewSink(plan.Sink), Acknowledged: plan.Acknowledged}
+	watching.Present = !w.plan.store.Capabilities().Watches.Earlier
 	conns, first := len(c.Endpoints), 0
 	if plan.Connections > 0 {
 		conns, first = plan.Connections, len(c.Endpoints)

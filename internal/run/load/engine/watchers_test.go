@@ -78,7 +78,7 @@ func (w *watchBench) Shares(measure.Phase) []Share { return []Share{{Kind: kv.Pu
 
 func (w *watchBench) Check(_ kv.Kind, _ uint64, ev *store.Event) kv.Outcome {
 	if ev.Outcome == kv.OK {
-		w.board.Acknowledge(0, 0)
+		w.board.Acknowledge(0)
 	}
 	return ev.Outcome
 }

@@ -33,15 +33,20 @@ func (b *Board) TellStates() {
 	b.latest, b.newest = make([]atomic.Int64, len(b.acked)), make([]atomic.Int64, len(b.acked))
 }
 
-// Acknowledge counts a write of the key with the given number, which was sent at
-// sent.
-func (b *Board) Acknowledge(key uint64, sent int64) {
+// Acknowledge counts a write of the key with the given number.
+func (b *Board) Acknowledge(key uint64) {
 	if key < uint64(len(b.acked)) {
 		b.acked[key].Add(1)
-		if b.latest != nil {
-			raise(&b.latest[key], sent)
-		}
 	}
+}
+
+// AcknowledgeSent is Acknowledge of a write that was sent at the given time, which
+// watchers that are told states are held to.
+func (b *Board) AcknowledgeSent(key uint64, sent int64) {
+	if key < uint64(len(b.latest)) {
+		raise(&b.latest[key], sent)
+	}
+	b.Acknowledge(key)
 }
 
 // raise makes a number at least as high as another.

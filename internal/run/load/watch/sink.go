@@ -209,7 +209,7 @@ func (s *Sink) judge(place int, key uint64, ev *store.Event, at int64) verdict {
 	if !s.cfg.States {
 		return s.tracks[place].take(ev.Version, ev.Revision)
 	}
-	s.cfg.Board.seen(key, ev.Revision)
+	s.cfg.Board.seen(key, ev.Revision, ev.Version)
 	return s.states[place].take(ev.Revision, at)
 }
 

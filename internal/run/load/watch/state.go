@@ -33,9 +33,10 @@ func (s *state) name(revision int64, phase measure.Phase, number uint64) {
 	}
 }
 
-// seen notes that a watcher was told a revision of a key.
-func (b *Board) seen(key uint64, revision int64) {
-	if key < uint64(len(b.newest)) {
+// seen notes that a watcher was told a revision of a key that is there. Of one that is
+// not, the revision is that of the answer, which others need not be told.
+func (b *Board) seen(key uint64, revision, version int64) {
+	if key < uint64(len(b.newest)) && version > 0 {
 		raise(&b.newest[key], revision)
 	}
 }
