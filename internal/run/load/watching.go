@@ -66,11 +66,7 @@ func (w *watching) add(c *engine.Config, src *source, h *chronicle, i, n int, ca
 	}
 	part := &engine.Watching{Board: w.board, Start: spec.Start, AtWindow: spec.AtWindow, Caught: caught, Acknowledged: src.acknowledge}
 	mode := w.plan.watchMode()
-<<<<<<< HEAD
-	part.Present = mode == kv.OnceWatch || mode == kv.PersistentWatch
-=======
-	part.Present = !p.store.Capabilities().Watches.Earlier
->>>>>>> w-zookeeper
+	part.Present = !p.store.Capabilities().Watches.Earlier && mode != kv.QueryWatch
 	c.Watching = part
 	cfg := watch.Config{
 		Board: w.board, Space: src.space, Expect: spec.Expect, Key: spec.Key, WarmupMark: warmupMark,
