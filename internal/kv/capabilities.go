@@ -90,6 +90,7 @@ const (
 	Certificates                    // members' certificates are replaced while they run
 	Order                           // answers that tell the order of the writes, so that they can be checked
 	ApplicationCalls                // calls of applications: guarded transactions, leases, pages of a revision, compaction and watchers, as the application asks for them
+	Services                        // a catalog of services, their instances and their health
 	NumFeatures
 )
 
