@@ -116,6 +116,7 @@ var features = [NumFeatures]struct{ name, lack string }{
 	Replacement:      {"replacement", "no member of %s can be replaced by an empty one here"},
 	Learners:         {"learners", "no member joins %s as a learner here"},
 	Certificates:     {"certificates", "the certificates of %s's members are not replaced while they run here"},
+	Services:         {"services", "%s has no catalog of services here"},
 	Order:            {"order", "the answers of %s cannot be checked here: it does not tell the order of its writes"},
 	ApplicationCalls: {"application-calls", "%s is not sent the calls of an application here"},
 }

@@ -3,6 +3,7 @@ package registry
 
 import (
 	"github.com/quorumbench/quorumbench/internal/application"
+	"github.com/quorumbench/quorumbench/internal/application/catalog"
 	"github.com/quorumbench/quorumbench/internal/application/kubernetes"
 	"github.com/quorumbench/quorumbench/internal/application/membership"
 )
@@ -13,6 +14,7 @@ func All() []application.Application {
 	return []application.Application{
 		kubernetes.Application{},
 		membership.Application{},
+		catalog.Application{},
 	}
 }
 

@@ -28,13 +28,16 @@ type Dialect struct {
 type codec struct {
 	httpkv.Codec
 	*Dialect
-	get, put, del, multi, renew *http1.Template
+	get, put, del, multi, renew                *http1.Template
+	register, deregister, nodeServices, health *http1.Template
 
 	prefix []byte // Range: what is asked for
 
 	buf []byte // what answers decode to
 
 	session []byte // KeepAlive: whose
+
+	instances []instance // of the answer about a service
 
 	stm    stm
 	edited []byte // what STMOp.Edit made
@@ -72,8 +75,13 @@ func newCodec(d store.Dialed, token string, dialect *Dialect) *codec {
 	c.get = c.Template("GET", "/v1/kv/", false)
 	c.put = c.Template("PUT", "/v1/kv/", true)
 	c.del = c.Template("DELETE", "/v1/kv/", false)
+	json := http1.Field{Name: "Content-Type", Value: "application/json"}
+	c.register = c.Template("PUT", "/v1/catalog/register", true, json)
+	c.deregister = c.Template("PUT", "/v1/catalog/deregister", true, json)
+	c.nodeServices = c.Template("GET", "/v1/catalog/node-services/", false)
+	c.health = c.Template("GET", "/v1/health/service/", false)
 	c.renew = c.Template("PUT", "/v1/session/renew/", true)
-	c.multi = c.Template("PUT", "/v1/txn", true, http1.Field{Name: "Content-Type", Value: "application/json"})
+	c.multi = c.Template("PUT", "/v1/txn", true, json)
 	c.takeOver(d.Previous)
 	return c
 }

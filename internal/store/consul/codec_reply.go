@@ -39,6 +39,8 @@ func (c *codec) Answered(r *http1.Response, e *store.Event) (more bool) {
 		c.BeginList()
 	}
 	switch {
+	case c.OfService:
+		c.registered(r, e)
 	case r.Status == 404 && len(r.Body) == 0 && !c.JSON:
 		c.notFound(e)
 	case r.Status != 200:

@@ -33,6 +33,7 @@ type watched struct {
 	ended   bool   // the server refused a query
 	key     []byte // the key watched, or where the interval begins
 	end     []byte // behind the interval; nil: the key alone
+	service bool   // the key is the name of a service, and its healthy instances are watched
 	start   int64  // the first index wanted, as long as nothing is known
 	index   int64  // of the last answer; 0 asks for what is there now
 	knows   bool   // what there was is in known
@@ -68,14 +69,14 @@ func (s *seenKeys) key(i int) []byte {
 func (c *codec) Watch(op *store.Op) {
 	w, key := &c.watch, httpkv.Bare(op.Key)
 	w.queries++
-	if w.begun && w.watcher == op.Watch.Watcher && op.Watch.Start > 0 && bytes.Equal(w.key, key) && bytes.Equal(w.end, op.Watch.End) {
+	if w.begun && w.watcher == op.Watch.Watcher && op.Watch.Start > 0 && w.service == op.Watch.Service && bytes.Equal(w.key, key) && bytes.Equal(w.end, op.Watch.End) {
 		w.tag, w.begun, w.ended, w.index = op.Tag, false, false, 0
 		c.ask()
 		return
 	}
 	w.known.reset()
 	*w = watched{
-		watcher: op.Watch.Watcher, tag: op.Tag, start: op.Watch.Start, queries: w.queries, known: w.known, next: w.next,
+		watcher: op.Watch.Watcher, tag: op.Tag, service: op.Watch.Service, start: op.Watch.Start, queries: w.queries, known: w.known, next: w.next,
 		key: append(w.key[:0], key...), end: append(w.end[:0], httpkv.Bare(op.Watch.End)...),
 	}
 	c.ask()
@@ -86,11 +87,14 @@ func (c *codec) Watch(op *store.Op) {
 func (c *codec) ask() {
 	w := &c.watch
 	b := c.Begin(c.get)
-	if len(w.end) > 0 {
+	switch {
+	case w.service:
+		b = append(http1.AppendPath(c.Begin(c.health), w.key), "?passing"...)
+	case len(w.end) > 0:
 		c.From, c.To = append(c.From[:0], w.key...), append(c.To[:0], w.end...)
 		c.prefix = prefixOf(c.From, c.To)
 		b = append(http1.AppendPath(b, c.prefix), "?recurse"...)
-	} else {
+	default:
 		b = append(http1.AppendPath(b, w.key), "?raw"...)
 	}
 	if w.index > 0 {
@@ -153,6 +157,8 @@ func (c *codec) changes(r *http1.Response, to []store.Event, wrong *store.Event)
 	switch {
 	case index <= 0:
 		c.wrong(wrong, noIndex)
+	case w.service && r.Status == 200:
+		return c.changesOfService(r.Body, index, to, wrong)
 	case r.Status == 404:
 	case len(w.end) > 0:
 		return c.changesOf(r.Body, index, to, wrong)

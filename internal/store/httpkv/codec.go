@@ -48,6 +48,7 @@ type Codec struct {
 	Doing      Doing
 	Extra      uint32 // requests beyond the first
 	key, value []byte // CAS: of the write to come; Range of one key: it
+	OfService  bool   // it is of a service's instance (Registrar)
 	Interval          // Range
 	keys       store.Keys
 	Listed     bool // Range: the keys of the answer are to be handed out
@@ -90,11 +91,15 @@ func (c *Codec) Init(cfg http1.Config, api API, about About) {
 func (c *Codec) Submit(op *store.Op) {
 	key := Bare(op.Key)
 	c.Tag, c.Kind, c.Doing, c.Extra = op.Tag, op.Kind, All, 0
+	c.OfService = false
 	c.keys, c.Listed, c.Values, c.Cut = nil, false, false, len(key) < len(op.Key)
 	switch {
 	case !c.has[op.Kind]: // an answer can only come from Feed, so something harmless is asked
 		c.Doing = refused
 		c.api.Read([]byte("quorumbench/refused"), kv.Local)
+	case op.Service != nil:
+		c.OfService = true
+		c.api.(Registrar).Register(op)
 	case op.Kind == kv.Put:
 		c.api.Write(key, op.Value, AnyIndex)
 	case op.Kind == kv.Get:

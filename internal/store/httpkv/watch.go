@@ -44,3 +44,9 @@ type Stepper interface {
 	// was written in whole or was not.
 	Cut(written bool, to []store.Event) []store.Event
 }
+
+// Registrar is an optional interface of an API that has a catalog of services.
+type Registrar interface {
+	// Register sends a request about an instance (store.Op.Service), whatever that asks.
+	Register(op *store.Op)
+}
