@@ -235,10 +235,10 @@ func (c *codec) step(r *http1.Response, to []store.Event) ([]store.Event, stage)
 		}
 		return to, ended
 	}
-	if !t.held {
-		return to, ended
+	if t.held {
+		to = append(to, store.Event{What: store.Freed, Tag: c.Tag})
 	}
-	return append(to, store.Event{What: store.Freed, Tag: c.Tag}), releasing
+	return to, t.back()
 }
 
 func isTrue(body []byte) bool { return string(bytes.TrimSpace(body)) == "true" }
@@ -252,10 +252,10 @@ func (c *codec) looked(r *http1.Response, to []store.Event) ([]store.Event, stag
 	switch {
 	case !there && (r.Status != 404 || len(r.Body) > 0):
 		t.fail(c.Failed(r))
-		return to, ended
+		return to, t.back()
 	case there && !c.parseLock(r.Body, &found):
 		t.fail(kv.StoreError, []byte("the server sent an answer about the lock that is none of Consul's"))
-		return to, ended
+		return to, t.back()
 	}
 	ours := there && bytes.Equal(found.session, t.session) && len(t.session) > 0
 	switch {
@@ -270,6 +270,14 @@ func (c *codec) looked(r *http1.Response, to []store.Event) ([]store.Event, stag
 	}
 	t.index = max(int64(r.Uint(fieldIndex)), 1)
 	return to, pausing
+}
+
+// back is what ends a transaction: the lock is given back if it was acquired.
+func (t *stm) back() stage {
+	if t.held {
+		return releasing
+	}
+	return ended
 }
 
 // parseLock reads the list of the lock's key alone.

@@ -17,7 +17,7 @@ func watchedReply(t *testing.T, kind byte, in string) {
 	t.Helper()
 	c := newCodec(store.Dialed{Endpoint: "h:1"}, "", New().dialect())
 	op := store.Op{Tag: 9, Kind: kv.Watch, Key: []byte("b"), Watch: &store.WatchOp{Watcher: 3, Start: int64(kind & 64)}}
-	if kind&1 != 0 {
+	if op.Watch.Service = kind >= 128; kind&1 != 0 && !op.Watch.Service {
 		op.Watch.End = []byte("d")
 	}
 	c.Submit(&op)
@@ -32,7 +32,7 @@ func watchedReply(t *testing.T, kind byte, in string) {
 			if done += btoi(e.What == store.Done); e.Watcher != 3 || e.What == store.Done && e.Tag != 9 {
 				t.Fatalf("%+v", e)
 			}
-			if e.What == store.Notify && (e.Revision <= 0 || string(e.Key) < "b" || string(e.Key) >= "d" && len(op.Watch.End) > 0) {
+			if e.What == store.Notify && (e.Revision <= 0 || string(e.Key) < "b" && !op.Watch.Service || string(e.Key) >= "d" && len(op.Watch.End) > 0) {
 				t.Fatalf("%+v", e)
 			}
 		}
@@ -188,5 +188,30 @@ func TestOverdueQuery(t *testing.T) {
 	}
 	if s.c.Tick(next); !s.c.Draining() {
 		t.Error("an overdue query keeps its connection")
+	}
+}
+
+// service is the answer about the healthy instances of a service.
+const service = `[{"Node":{"Node":"n","ModifyIndex":5},"Service":{"ID":"b","Service":"web","ModifyIndex":5},"Checks":[{"CheckID":"c","ModifyIndex":7}]},
+{"Node":{"Node":"m","ModifyIndex":5},"Service":{"ID":"a","Service":"web","ModifyIndex":6},"Checks":[]}]`
+
+// A watcher of a service is told which instances are there, and which are there anew.
+func TestWatchOfAService(t *testing.T) {
+	s := newScripted(t)
+	s.asks(store.Op{Tag: 5, Kind: kv.Watch, Key: []byte("web"), Watch: &store.WatchOp{Watcher: 2, Service: true}})
+	for i, step := range []struct{ answer, told string }{
+		{indexed(4, "200 OK", "[]"), "created 4"},
+		{indexed(7, "200 OK", service), "a= at 6, b= at 7"},
+		{indexed(8, "200 OK", strings.Replace(service, `"c","ModifyIndex":7`, `"c","ModifyIndex":8`, 1)), "b= at 8"},
+		{indexed(9, "200 OK", "[]"), "a gone at 9, b gone at 9"},
+		{indexed(10, "200 OK", `[{"Service":{"ID":"a"}}]`), "ended wrong_answer"},
+	} {
+		if got := toldText(s.feed(step.answer)); got != step.told {
+			t.Errorf("step %d: told %q, want %q", i, got, step.told)
+		}
+		want := "GET /v1/health/service/web?passing&index="
+		if got := s.asked(); step.told != "ended wrong_answer" && !strings.HasPrefix(got, want) {
+			t.Errorf("step %d: it asks %q", i, got)
+		}
 	}
 }

@@ -2,9 +2,9 @@ package consul
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -31,7 +31,7 @@ const (
 const sessionsAtOnce = 32
 
 // Grant implements store.Leaser with sessions that no health check ends, but their
-// TTL alone. A session has the first 63 bits of its UUID as its number.
+// TTL alone. A session has the first 60 bits of its UUID as its number.
 func (a *admin) Grant(ctx context.Context, n int, ttl time.Duration) ([]int64, error) {
 	seconds := (min(max(ttl, leastTTL), mostTTL) + time.Second - 1) / time.Second
 	entry := api.SessionEntry{TTL: fmt.Sprintf("%ds", seconds), Behavior: api.SessionBehaviorRelease}
@@ -54,7 +54,7 @@ func (a *admin) Grant(ctx context.Context, n int, ttl time.Duration) ([]int64, e
 			made = append(made, id)
 		}
 	}
-	return made, fmt.Errorf("Consul made %d sessions of %d: %w", len(made), n, err)
+	return made, fmt.Errorf("%d sessions of %d were made in Consul: %w", len(made), n, err)
 }
 
 // Revoke implements store.Leaser.
@@ -69,30 +69,30 @@ func (a *admin) Revoke(ctx context.Context, ids []int64) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("Consul destroyed %d sessions of %d: %w", gone.Load(), len(ids), err)
+		return fmt.Errorf("%d sessions of %d were destroyed in Consul: %w", gone.Load(), len(ids), err)
 	}
 	return nil
 }
 
 // named keeps a session's name, and returns its number.
 func (a *admin) named(id string) int64 {
-	var bits [8]byte
-	_, _ = hex.Decode(bits[:], []byte(strings.ReplaceAll(id, "-", ""))[:min(16, len(strings.ReplaceAll(id, "-", "")))])
-	number := int64(0)
-	for _, b := range bits {
-		number = number<<8 | int64(b)
-	}
-	number &= 1<<63 - 1
+	digits := strings.ReplaceAll(id, "-", "")
+	first, _ := strconv.ParseUint(digits[:min(numberDigits, len(digits))], 16, 64) // whatever it is: it is ours
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.sessions == nil {
 		a.sessions = map[int64]string{}
 	}
-	for ; a.sessions[number] != "" || number == 0; number++ {
+	number := int64(max(first, 1))
+	for a.sessions[number] != "" {
+		number++
 	}
 	a.sessions[number] = id
 	return number
 }
+
+// numberDigits is how many of a UUID's hexadecimal digits make a session's number.
+const numberDigits = 15
 
 // LeaseNames implements store.LeaseNamer.
 func (a *admin) LeaseNames(ids []int64) []string {
