@@ -59,3 +59,40 @@ func TestLyingWatchesAreFound(t *testing.T) {
 		}
 	}
 }
+
+// TestKeysOfSessionsAreChecked: keys that end with their sessions are held to be there
+// until then, and their sessions' ends accuse nobody.
+func TestKeysOfSessionsAreChecked(t *testing.T) {
+	t.Parallel()
+	for _, st := range registry.All() {
+		if _, ok := st.(store.NullServed); !ok || st.Capabilities().Operations[kv.Ephemeral] == "" {
+			continue
+		}
+		for script, want := range map[string][]string{"": nil, "lie=absent every 61": {"lost write", "stale read"}} {
+			t.Run(st.Name()+" "+script, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t)
+				endpoint := w.nullServer(t, "--protocol", st.Name(), "--script", script)
+				exit := exitDone
+				if want != nil {
+					exit = exitFailed
+				}
+				trial := w.bench(t, []string{endpoint}, exit, "mixed", "--store", st.Name(), "--mix", "ephemeral=4,delete=2,get:local=6", "--no-preload",
+					"--total", "6000", "--conns", "8", "--clients", "16", "--key-space-size", "60", "--val-size", "32", "--check")
+				a := trial.Answers
+				if a == nil || a.Failure != "" || a.Operations == 0 {
+					t.Fatalf("checked so: %+v", a)
+				}
+				found := false
+				for kind := range a.Wrong {
+					if found = true; !slices.Contains(want, kind) {
+						t.Errorf("found %q, of which there is none: %+v", kind, a.Wrong)
+					}
+				}
+				if found != (want != nil) {
+					t.Errorf("found %v", a.Wrong)
+				}
+			})
+		}
+	}
+}
