@@ -37,6 +37,8 @@ type oneShot struct {
 	at      int64  // the transaction that made what was read last
 	deleted int64  // that of the deletion that is to be told; 0: none that is known
 	reading bool   // it fired, and is being set again
+	again   bool   // it fired meanwhile: another read had set it too, so that one more is made
+	spare   bool   // what is being read is that one, which may show nothing new
 	of      []onceWatcher
 }
 
@@ -205,7 +207,7 @@ func (c *codec) notified(r *jute.Reply, to []store.Event) []store.Event {
 		if o.deleted = 0; what == jute.NodeDeleted && r.Zxid > 0 {
 			o.deleted = r.Zxid
 		}
-		if !o.reading {
+		if o.again = o.reading; !o.reading {
 			o.reading = true
 			c.conn.GetData(jute.Call{Sub: callSetAgain}, jute.Path{Rest: path}, true)
 		}
@@ -277,6 +279,11 @@ func (c *codec) setAgain(r *jute.Reply, to []store.Event) ([]store.Event, error)
 		return to, nil
 	}
 	o.reading = false
+	spare := o.spare
+	if o.spare, o.again = o.again, false; o.spare {
+		o.reading = true
+		c.conn.GetData(jute.Call{Sub: callSetAgain}, jute.Path{Rest: path}, true)
+	}
 	e := store.Event{What: store.Notify, Key: o.key, At: r.Zxid}
 	if r.Code == jute.NoNode {
 		if e.Revision = o.deleted; e.Revision == 0 {
@@ -290,6 +297,9 @@ func (c *codec) setAgain(r *jute.Reply, to []store.Event) ([]store.Event, error)
 			return to, jute.ErrMalformed
 		}
 		e.Revision, e.Version = s.Mzxid, int64(s.Version)+1
+	}
+	if spare && (e.Revision == o.at || e.Mod < 0) {
+		return to, nil
 	}
 	o.at, o.deleted = e.Revision, 0
 	for i := range o.of {

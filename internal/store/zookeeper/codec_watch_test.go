@@ -71,6 +71,13 @@ func TestOneShotWatchIsSetAgain(t *testing.T) {
 	if len(e) != 2 || e[0].What != store.Notify || e[0].Watcher != 7 || string(e[0].Value) != "v3" || e[0].Version != 8 || e[0].Revision != 3<<32|32 || e[1].What != store.Done {
 		t.Fatalf("told: %+v", e)
 	}
+	if got := s.requests(); got != "4 /a" {
+		t.Fatalf("it fired while it was set again: %q", got)
+	}
+	s.answer(jute.OK, nodeData("v3", 3<<32|32, 7)...)
+	if e := s.events(); len(e) != 0 {
+		t.Fatalf("nothing new was read: %+v", e)
+	}
 	s.event(jute.NodeDeleted, "/a", 3<<32|40)
 	s.zxid = 3<<32 | 41
 	s.events()

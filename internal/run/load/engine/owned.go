@@ -5,19 +5,19 @@ import "github.com/quorumbench/quorumbench/internal/kv"
 // owned is a key that ends with the session of a connection's place.
 type owned struct {
 	ref  uint64
-	made int64 // when it was known
+	made int64 // not before
 }
 
-// own notes a key that an operation made, for the history alone.
-func (l *Loop) own(sl *slot, outcome kv.Outcome, at int64) {
-	if sl.kind != kv.Ephemeral || outcome != kv.OK || sl.conn < 0 {
+// own notes a key that an operation made, or may have made, for the history alone.
+func (l *Loop) own(sl *slot, outcome kv.Outcome) {
+	if sl.kind != kv.Ephemeral || sl.conn < 0 || outcome != kv.OK && (!outcome.Failed() || outcome.Definite()) {
 		return
 	}
 	if l.owned == nil {
 		l.owned = make([][]owned, len(l.conns.places))
 	}
 	place := l.conns.table[sl.conn].place
-	l.owned[place] = append(l.owned[place], owned{sl.ref, at})
+	l.owned[place] = append(l.owned[place], owned{sl.ref, sl.began()})
 }
 
 // mayEnd tells the history that the keys of a connection's session may be gone. Of a

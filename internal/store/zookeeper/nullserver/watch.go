@@ -161,9 +161,15 @@ type postponed struct {
 }
 
 // takeNews moves what a connection is to be told to its output, before any answer
-// that knows of it. The caller holds the connection's and the tree's locks.
+// that knows of it, and behind those that wait, one of which may have set the watch. The
+// caller holds the connection's and the tree's locks.
 func (c *conn) takeNews() {
-	c.out = append(c.out, c.news...)
+	if n := len(c.marks); n > 0 {
+		c.later = append(c.later, c.news...)
+		c.marks[n-1].end = len(c.later)
+	} else {
+		c.out = append(c.out, c.news...)
+	}
 	c.news = c.news[:0]
 }
 
