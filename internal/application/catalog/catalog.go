@@ -96,6 +96,8 @@ func (Application) Check(s application.Settings) (parameter, why string) {
 		return usesKey, fmt.Sprintf("<services-per-client> is %d, and there are %d <services>", c.Uses, c.Services)
 	case c.Clients*c.Uses > maxFollowed/c.Instances:
 		return clientsKey, fmt.Sprintf("<discovery-clients> times <services-per-client> times <instances-per-service> is more than can be followed: at most %d", maxFollowed)
+	case c.Health > 0 && c.Churn*shortestLife.Seconds() > float64(c.Services*c.Instances):
+		return healthKey, fmt.Sprintf("with <instance-churn> at %s the %d instances live for less than %v in the mean, which is too short for <health-changes>", application.Format(c.Churn), c.Services*c.Instances, shortestLife)
 	}
 	return "", ""
 }

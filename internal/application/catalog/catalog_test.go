@@ -19,7 +19,7 @@ func settings(of map[string]float64) application.Settings {
 
 // What is sent is what the profile says, each kind within 1 %.
 func TestScheduleIsTheProfile(t *testing.T) {
-	for _, of := range []map[string]float64{nil, {churnKey: 50, usesKey: 3, servicesKey: 40}, {servicesKey: 7, usesKey: 7, clientsKey: 5, healthKey: 0.5}, {instancesKey: 100, churnKey: 0}} {
+	for _, of := range []map[string]float64{nil, {churnKey: 10, usesKey: 3, servicesKey: 40}, {servicesKey: 7, usesKey: 7, clientsKey: 5, healthKey: 0.5, churnKey: 1}, {instancesKey: 100, churnKey: 0}} {
 		s := settings(of)
 		const length = 10 * time.Minute
 		kinds := NewSchedule(ConfigOf(s, 3), length).Kinds()
@@ -77,7 +77,7 @@ func TestLivesAreWhole(t *testing.T) {
 
 func TestSettingsThatCannotBe(t *testing.T) {
 	for want, of := range map[string]map[string]float64{
-		"": nil, usesKey: {usesKey: 101}, instancesKey: {servicesKey: 100_000, instancesKey: 100}, clientsKey: {clientsKey: 20_000, usesKey: 100},
+		"": nil, usesKey: {usesKey: 101}, instancesKey: {servicesKey: 100_000, instancesKey: 100}, clientsKey: {clientsKey: 20_000, usesKey: 100}, healthKey: {churnKey: 100},
 	} {
 		if got, why := (Application{}).Check(settings(of)); got != want || (why != "") != (want != "") {
 			t.Errorf("%v: %s, %s", of, got, why)

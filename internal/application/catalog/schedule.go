@@ -13,6 +13,9 @@ const (
 	// apart is what lies at least between two calls of one instance that change it, so
 	// that watchers are told of both.
 	apart = 5 * time.Second
+	// shortestLife is how long instances must live in the mean, so that enough can fail and
+	// pass again.
+	shortestLife = 2 * (criticalFor + 2*apart)
 )
 
 // Entry is a call that becomes due.
