@@ -12,6 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/consul"
 	"github.com/quorumbench/quorumbench/internal/store/storetest"
 	"github.com/quorumbench/quorumbench/internal/testservers"
+	"github.com/quorumbench/quorumbench/internal/testservers/official"
 )
 
 // realConsul starts a cluster.
@@ -19,7 +20,7 @@ func realConsul(t *testing.T, members int) []string {
 	t.Helper()
 	st := consul.New()
 	return testservers.Start(t, st, testservers.Cluster{
-		Exec: testservers.Installed(t, st), Members: members, Settings: &consul.Settings{LogLevel: "warn"},
+		Exec: testservers.Installed(t, st), Members: members, Settings: &consul.Settings{LogLevel: "warn"}, Ready: official.ConsulReady(t),
 	}).Endpoints
 }
 

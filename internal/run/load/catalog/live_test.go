@@ -30,7 +30,7 @@ func TestOnConsul(t *testing.T) {
 	}
 	st := consul.New()
 	l := testservers.Start(t, st, testservers.Cluster{
-		Exec: testservers.Installed(t, st), Members: 3, Settings: &consul.Settings{LogLevel: "warn"},
+		Exec: testservers.Installed(t, st), Members: 3, Settings: &consul.Settings{LogLevel: "warn"}, Ready: official.ConsulReady(t),
 	})
 	res := send(t, l.Endpoints)
 	check(t, res)
