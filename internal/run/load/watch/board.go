@@ -16,7 +16,10 @@ type Board struct {
 	// Of stores that tell states, by key number: when the acknowledged write that was
 	// sent last was sent, and the highest revision that any watcher was told.
 	latest, newest []atomic.Int64
-	busy           atomic.Int32 // loops whose operations have not all ended
+	// deleted says of such stores that a delete of the key was acknowledged: what it and
+	// the writes before it made of the key need not show.
+	deleted []atomic.Bool
+	busy    atomic.Int32 // loops whose operations have not all ended
 }
 
 // NewBoard returns a board for the keys from 0 to keys-1, the given number of
@@ -31,6 +34,7 @@ func NewBoard(keys uint64, loops int, writes uint64) *Board {
 // is called before the load.
 func (b *Board) TellStates() {
 	b.latest, b.newest = make([]atomic.Int64, len(b.acked)), make([]atomic.Int64, len(b.acked))
+	b.deleted = make([]atomic.Bool, len(b.acked))
 }
 
 // Acknowledge counts a write of the key with the given number.
@@ -45,6 +49,14 @@ func (b *Board) Acknowledge(key uint64) {
 func (b *Board) AcknowledgeSent(key uint64, sent int64) {
 	if key < uint64(len(b.latest)) {
 		raise(&b.latest[key], sent)
+	}
+	b.Acknowledge(key)
+}
+
+// AcknowledgeDelete is Acknowledge of a delete, of a key that may not have been there.
+func (b *Board) AcknowledgeDelete(key uint64) {
+	if key < uint64(len(b.deleted)) {
+		b.deleted[key].Store(true)
 	}
 	b.Acknowledge(key)
 }

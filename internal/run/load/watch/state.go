@@ -44,13 +44,18 @@ func (b *Board) seen(key uint64, revision, version int64) {
 // superseded reports whether the key is known to have been written after the write
 // that made the state: another watcher was told a higher revision, or an
 // acknowledged write was sent when that one had certainly been done. Of several
-// writes at the same time, which nobody was told to be the last, that is not known.
+// writes at the same time, which nobody was told to be the last, that is not known,
+// nor of what was deleted: a key that comes and goes between two queries does not show.
 func (b *Board) superseded(key uint64, s *state) bool {
-	if key >= uint64(len(b.acked)) || b.acked[key].Load() == 0 {
+	switch {
+	case key >= uint64(len(b.latest)):
 		return false
-	}
-	if s.got == 0 || s.rev < b.newest[key].Load() {
+	case s.rev < b.newest[key].Load():
 		return true
+	case b.deleted[key].Load():
+		return false
+	case s.got == 0:
+		return b.latest[key].Load() > 0
 	}
 	done := s.at
 	if acked := b.Times.ackedAt(s.from); acked > 0 {
