@@ -146,7 +146,7 @@ func (l *Load) checkWatched(c *checks) {
 func (l *Load) watchWarnings() (out []string) {
 	w := l.Watch
 	switch {
-	case w == nil:
+	case w == nil || l.Application.Name != "":
 	case w.Expect > 0:
 	case len(w.Key) > 0:
 		out = append(out, fmt.Sprintf("nothing writes the watched key %q, so that no event will come", w.Key))
@@ -162,7 +162,7 @@ func (l *Load) watchWarnings() (out []string) {
 // watchers are fewer there than here.
 func (l *Load) sharedWarnings(can *kv.Watches) []string {
 	w := l.Watch
-	if w == nil || !can.Shared {
+	if w == nil || !can.Shared || l.Application.Name != "" {
 		return nil
 	}
 	conns, keys := uint64(w.Connections), w.WatchedKeys

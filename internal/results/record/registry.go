@@ -170,7 +170,7 @@ func flightFigures() []Figure {
 		{Name: "reconnects", Field: "reconnects", Unit: measure.Number, Better: Less, Whole: due,
 			Meaning: "how often a connection was made again"},
 		{Name: "sessions-expired", Field: "sessions_expired", Unit: measure.Number, Better: Less, Whole: due,
-			Meaning: "sessions that had ended at the server before a new connection took them up again, with what they owned (ZooKeeper)"},
+			Meaning: "sessions that had ended at the server before a new connection took them up again, with what they owned"},
 		{Name: "bytes-in", Line: "bytes_in", Field: "bytes_in", Unit: measure.Bytes,
 			Meaning: "that all connections brought"},
 		{Name: "bytes-out", Line: "bytes_out", Field: "bytes_out", Unit: measure.Bytes,

@@ -83,7 +83,10 @@ func (c *codec) watch(call jute.Call, p jute.Path, op *store.Op) {
 	if w.creating == nil {
 		w.creating, w.once, w.recursive = map[uint32]creation{}, map[string]*oneShot{}, map[string]*recursive{}
 	}
-	mode := watchModes.Mode(op.Watch.Mode)
+	mode := op.Watch.Mode
+	if mode == kv.AnyWatch {
+		mode = usualWatch
+	}
 	of := creation{watcher: op.Watch.Watcher, key: bytes.Clone(op.Key), end: bytes.Clone(op.Watch.End), mode: mode}
 	switch {
 	case mode == kv.PersistentWatch:

@@ -45,7 +45,7 @@ func (*Store) Capabilities() kv.Capabilities {
 		ShortOf: map[kv.Consistency]string{
 			kv.Linearizable: "sync, then getData, and no quorum read: no quorum confirms the leader, so that one which was deposed and does not know it yet can serve an old value",
 		},
-		Watches: watchModes,
+		Watches: watchesOf(),
 		Features: map[kv.Feature]string{
 			kv.TLS:          "of the secure client port",
 			kv.Users:        "the digest scheme; nodes are made for their creator alone",
@@ -75,14 +75,19 @@ func (*Store) Capabilities() kv.Capabilities {
 	}
 }
 
-// watchModes are the watches of a session.
-var watchModes = kv.Watches{
-	Modes: map[kv.WatchMode]string{
-		kv.PersistentWatch: "persistent recursive watches: each change by its key and transaction, without its value (ZooKeeper 3.9 and newer)",
-		kv.OnceWatch:       "one-shot watches, each set again by a read of the new data",
-	},
-	Usual:  kv.PersistentWatch,
-	Shared: true,
+// usualWatch is the mode of watches where none is asked for.
+const usualWatch = kv.PersistentWatch
+
+// watchesOf are the watches of a session.
+func watchesOf() kv.Watches {
+	return kv.Watches{
+		Modes: map[kv.WatchMode]string{
+			kv.PersistentWatch: "persistent recursive watches: each change by its key and transaction, without its value (ZooKeeper 3.9 and newer)",
+			kv.OnceWatch:       "one-shot watches, each set again by a read of the new data",
+		},
+		Usual:  usualWatch,
+		Shared: true,
+	}
 }
 
 // DecodeSettings implements store.Store; the result is a *Settings.
