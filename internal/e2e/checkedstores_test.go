@@ -19,8 +19,16 @@ const checkedOfAll = `
 name: checked
 defaults: {STORE, connections: 6, clients: 24, key-space: 100, target: all, timeout: 4s, warmup: 0s, check: true}
 trials:
-  - {name: broken, mix: MIX, duration: DURATION, faults: [FAULTS]}
+  - {name: broken, mix: MIX, duration: DURATION, faults: [FAULTS]WATCH}
 `
+
+// checkedWatch is watchers, where the store has them.
+func checkedWatch(can kv.Capabilities) string {
+	if can.Operations[kv.Watch] == "" {
+		return ""
+	}
+	return ", watch: {watchers: 20, streams: 4, connections: 4}"
+}
 
 // checkedMix is a mix of all operations of a store whose answers are judged, which
 // differ from store to store.
@@ -38,6 +46,9 @@ func checkedMix(can kv.Capabilities) string {
 	if can.Operations[kv.Exists] != "" {
 		weights = append(weights, "{operation: exists, weight: 4, consistency: linearizable}")
 	}
+	if can.Operations[kv.Ephemeral] != "" {
+		weights = append(weights, "{operation: ephemeral, weight: 6}")
+	}
 	return "[" + strings.Join(weights, ", ") + "]"
 }
 
@@ -54,7 +65,7 @@ func TestNoStoreIsAccused(t *testing.T) {
 	}
 	others := func(st store.Store) bool { return st.Name() != "etcd" } // which has a test of its own
 	eachStore(t, others, func(t *testing.T, st store.Store, exec string) {
-		text := strings.NewReplacer("MIX", checkedMix(st.Capabilities()), "DURATION", duration, "FAULTS", faults).Replace(checkedOfAll)
+		text := strings.NewReplacer("MIX", checkedMix(st.Capabilities()), "WATCH", checkedWatch(st.Capabilities()), "DURATION", duration, "FAULTS", faults).Replace(checkedOfAll)
 		w := newWorld(t)
 		for n := range times {
 			dir := w.path(fmt.Sprintf("run-%d", n))

@@ -26,6 +26,9 @@ type Capabilities struct {
 	Features   map[Feature]string
 	NoFeatures map[Feature]string
 
+	// Watches is what its watches are; of a store that has the operation Watch.
+	Watches Watches
+
 	// Ascending says that the keys of a Range come in the order of their bytes.
 	Ascending bool
 	// InFlight is how many operations one connection can have in flight:
@@ -34,6 +37,9 @@ type Capabilities struct {
 	// Ordered says that a connection answers its operations in the order asked,
 	// so that clients that share it wait for each other.
 	Ordered bool
+	// OwnSessions says that each connection has a session of its own, and that this is
+	// what a KeepAlive keeps alive: there are no leases to be granted.
+	OwnSessions bool
 	// ALPN names the application protocols that its TLS connections ask for
 	// (RFC 7301).
 	ALPN []string
@@ -84,6 +90,7 @@ const (
 	Certificates                    // members' certificates are replaced while they run
 	Order                           // answers that tell the order of the writes, so that they can be checked
 	ApplicationCalls                // calls of applications: guarded transactions, leases, pages of a revision, compaction and watchers, as the application asks for them
+	Services                        // a catalog of services, their instances and their health
 	NumFeatures
 )
 
@@ -109,6 +116,7 @@ var features = [NumFeatures]struct{ name, lack string }{
 	Replacement:      {"replacement", "no member of %s can be replaced by an empty one here"},
 	Learners:         {"learners", "no member joins %s as a learner here"},
 	Certificates:     {"certificates", "the certificates of %s's members are not replaced while they run here"},
+	Services:         {"services", "%s has no catalog of services here"},
 	Order:            {"order", "the answers of %s cannot be checked here: it does not tell the order of its writes"},
 	ApplicationCalls: {"application-calls", "%s is not sent the calls of an application here"},
 }
@@ -143,6 +151,24 @@ func (c Capabilities) Operation(store string, k Kind, level Consistency) error {
 		return fmt.Errorf("%s has no %s reads; it has %s", store, level, c.reads())
 	}
 	return nil
+}
+
+// Watching returns nil if the store, which has the given name, has watches of the
+// mode, or a sentence that says which it has.
+func (c Capabilities) Watching(store string, mode WatchMode) error {
+	if err := c.Operation(store, Watch, None); err != nil {
+		return err
+	}
+	if _, ok := c.Watches.Modes[c.Watches.Mode(mode)]; ok {
+		return nil
+	}
+	var has []string
+	for m := range NumWatchModes {
+		if what, ok := c.Watches.Modes[m]; ok {
+			has = append(has, fmt.Sprintf("%s (%s)", m, what))
+		}
+	}
+	return fmt.Errorf("%s has no watches of mode %s; it has %s", store, mode, strings.Join(has, " and "))
 }
 
 // Has reports whether the store has a feature.

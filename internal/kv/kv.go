@@ -25,6 +25,7 @@ const (
 	KeepAlive             // keep a session or lease alive
 	Watch                 // begin to watch a key or an interval
 	Exists                // ask whether one key is there, without its value
+	Ephemeral             // make one key that is not there, and that ends with the session that made it
 	NumKinds
 )
 
@@ -53,6 +54,7 @@ var kinds = [NumKinds]traits{
 	KeepAlive: {name: "keepalive"},
 	Watch:     {name: "watch"},
 	Exists:    {name: "exists", reads: true, oneKey: true, brief: true},
+	Ephemeral: {name: "ephemeral", writes: true, oneKey: true, value: true, brief: true},
 }
 
 var kindNames = func() (names []string) {

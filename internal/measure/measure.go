@@ -287,6 +287,9 @@ type Window struct {
 	Held        int
 	HeldLongest int64
 	Reconnects  uint64
+	// Expired is how many sessions had ended at the server before a new connection
+	// took them up again.
+	Expired uint64
 	// Paused is the sum of all times, in nanoseconds, that the loops were late
 	// for their own wake-ups or held by one turn.
 	Paused int64
@@ -306,6 +309,7 @@ func (w *Window) Merge(o *Window) {
 	w.Held += o.Held
 	w.HeldLongest = max(w.HeldLongest, o.HeldLongest)
 	w.Reconnects += o.Reconnects
+	w.Expired += o.Expired
 	w.Paused += o.Paused
 	w.LongestPause = max(w.LongestPause, o.LongestPause)
 }
@@ -407,7 +411,10 @@ type WatchTotals struct {
 	// Lost is how many events did not come: versions of a key that were passed
 	// over, or acknowledged writes without an event, whichever is more for a
 	// watcher and key.
-	Lost       uint64
+	Lost uint64
+	// Coalesced is how many versions were passed over by watchers that are told of
+	// the newest alone.
+	Coalesced  uint64
 	Duplicated uint64
 	Reordered  uint64
 	Untimed    uint64 // delivered, and it is not known when their write was due

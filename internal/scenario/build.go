@@ -101,7 +101,7 @@ func (p *fileParser) buildOf(at place, o *outline, c choice, own, given layer) *
 		b.load.STM = nil // of defaults, for other trials
 	}
 	b.trial = Trial{Name: name, Repeats: b.repeats, Cluster: b.cluster, Load: b.load, WorkersOn: b.workersOn, Scaled: b.scaledFrom, Notes: b.notes()}
-	for _, w := range b.load.warnings(b.words) {
+	for _, w := range append(b.load.warnings(b.words), b.load.sharedWarnings(&b.can.Watches)...) {
 		b.warnOf(name, w)
 	}
 	return b
@@ -214,12 +214,23 @@ func (b *builder) fit(name string) {
 	if w := b.load.fit(b.can.InFlight); w != "" && asked && !surplus {
 		b.warnOf(name, w)
 	}
+	b.fitWatch()
 	if w := b.load.fitOrdered(b.can.Ordered); w != "" {
 		b.said = append(b.said, w)
 		if asked {
 			b.warnOf(name, w)
 		}
 	}
+}
+
+// fitWatch gives each watcher a connection for itself where the store needs that.
+func (b *builder) fitWatch() {
+	w := b.load.Watch
+	if w == nil || b.can.Watches.Mode(w.Mode) != kv.QueryWatch {
+		return
+	}
+	w.Streams, w.Connections = w.Watchers, w.Watchers
+	b.said = append(b.said, "Each watcher has a connection for itself, on which its query waits.")
 }
 
 func (b *builder) check() {
@@ -272,9 +283,7 @@ func (b *builder) checkAbilities() {
 		}
 	}
 	if l.Watch != nil && own {
-		if err := b.can.Operation(store, kv.Watch, kv.None); err != nil {
-			b.failf(b.place("watch"), "%v", err)
-		}
+		b.checkWatchAbilities()
 	}
 	if l.Cleanup.Keys {
 		err := b.can.Operation(store, kv.Delete, kv.None)
@@ -309,6 +318,28 @@ func (b *builder) checkAbilities() {
 	}
 	if a := b.cluster.Attach; a != nil && a.User != "" {
 		needs("user", kv.Users)
+	}
+}
+
+// checkWatchAbilities refuses what the store's watches lack.
+func (b *builder) checkWatchAbilities() {
+	store, w, can := b.cluster.Store, b.load.Watch, &b.can.Watches
+	if err := b.can.Operation(store, kv.Watch, kv.None); err != nil {
+		b.failf(b.place("watch"), "%v", err)
+		return
+	}
+	if err := b.can.Watching(store, w.Mode); err != nil {
+		b.failf(b.place("watch.mode"), "<watch.mode> is not for this store: %v", err)
+		return
+	}
+	if w.Expect > 0 && !can.Earlier {
+		b.failf(b.place("watch.earlier-events"), "<watch.earlier-events> is not for this store: no watcher of %s can begin before the present", store)
+	}
+	if w.PrevKV && !can.Before {
+		b.failf(b.place("watch.prev-kv"), "<watch.prev-kv> is not for this store: the watch events of %s carry no value before", store)
+	}
+	if w.Span > 1 && len(w.Key) == 0 && can.Mode(w.Mode) == kv.OnceWatch {
+		b.failf(b.place("watch.keys-per-watcher"), "<watch.keys-per-watcher> is not for <watch.mode> once, whose watches are of one key each")
 	}
 }
 

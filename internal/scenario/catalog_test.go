@@ -33,6 +33,7 @@ func (shelf) Capabilities(store string) kv.Capabilities {
 		Operations: map[kv.Kind]string{}, Features: map[kv.Feature]string{},
 		Reads:    map[kv.Consistency]string{kv.Linearizable: "newest", kv.Local: "perhaps old"},
 		Upgrades: "one version after the other",
+		Watches:  kv.Watches{Modes: map[kv.WatchMode]string{kv.StreamWatch: "streams"}, Usual: kv.StreamWatch, Earlier: true, Before: true},
 	}
 	for k := range kv.NumKinds {
 		all.Operations[k] = k.String()

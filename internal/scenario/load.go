@@ -122,6 +122,8 @@ type Watch struct {
 	// key space goes; 0 means 1.
 	Span   uint64
 	PrevKV bool // events are to carry what was there before
+	// Mode says what the watches are; kv.AnyWatch: what the store has.
+	Mode kv.WatchMode
 
 	// Key, if not empty, is the one key that all watch, instead of the load's
 	// keys. Its events are not timed.

@@ -141,6 +141,8 @@ func extraParameters() []*Parameter {
 			value: watchedSpan()},
 		{Key: "watch.prev-kv", Flag: "prevkv", Meaning: "events carry the value before, too", Differs: "the values before in watch events",
 			value: yesNo(watchField(func(w *Watch) *bool { return &w.PrevKV }))},
+		{Key: "watch.mode", Flag: "watch-mode", Meaning: "what a watch is: a stream, once (set again by a read) or persistent", Differs: "the mode of watches",
+			value: optional(chosen(watchField(func(w *Watch) *kv.WatchMode { return &w.Mode }), "stream|once|persistent", kv.ParseWatchMode))},
 		{Key: "watch.key", Flag: "watch-key", Meaning: "the one key that all watch, instead of the load's keys", Differs: "the watched key",
 			value: watchedKey()},
 		{Key: "watch.earlier-events", Flag: "events", Meaning: "earlier events that each watcher is to get", Differs: "the earlier events that watchers catch up with", Reads: &windowReading,

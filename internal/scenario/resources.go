@@ -75,6 +75,9 @@ func (l *Load) warnings(w words) []string {
 	if l.has(isRange) && l.Application.Name == "" && l.RangeKey == nil && l.RangeLimit == 0 {
 		out = append(out, w.fill("each range reads on to the end of the key space; <range-limit> bounds it"))
 	}
+	if l.Preload && l.Application.Name == "" && l.has(func(k kv.Kind) bool { return k == kv.Ephemeral }) {
+		out = append(out, w.fill("the <preload> makes every key exist, so that an ephemeral one finds it there until a delete has removed it"))
+	}
 	return append(out, l.watchWarnings()...)
 }
 

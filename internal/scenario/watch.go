@@ -146,16 +146,41 @@ func (l *Load) checkWatched(c *checks) {
 func (l *Load) watchWarnings() (out []string) {
 	w := l.Watch
 	switch {
-	case w == nil:
+	case w == nil || l.Application.Name != "":
 	case w.Expect > 0:
 	case len(w.Key) > 0:
 		out = append(out, fmt.Sprintf("nothing writes the watched key %q, so that no event will come", w.Key))
 	case !l.has(kv.Kind.Writes):
 		out = append(out, "nothing in it writes, so that no watch event will come")
-	case l.has(func(k kv.Kind) bool { return k == kv.Delete }):
+	case w.Mode != kv.PersistentWatch && l.has(func(k kv.Kind) bool { return k == kv.Delete }):
 		out = append(out, "the watch event of a delete has no value and is counted, but not timed")
 	}
 	return out
+}
+
+// sharedWarnings say of a store whose connections have each watch once that the
+// watchers are fewer there than here.
+func (l *Load) sharedWarnings(can *kv.Watches) []string {
+	w := l.Watch
+	if w == nil || !can.Shared || l.Application.Name != "" {
+		return nil
+	}
+	conns, keys := uint64(w.Connections), w.WatchedKeys
+	if conns == 0 {
+		conns = uint64(l.Connections)
+	}
+	conns = min(conns, uint64(w.Streams)) // a stream is on one connection
+	switch {
+	case len(w.Key) > 0 || w.Span > 1:
+		keys = 1
+	case keys == 0:
+		keys = l.KeySpace
+	}
+	if most := conns * min(keys, maxWatched); uint64(w.Watchers) > most {
+		return []string{fmt.Sprintf("of %s at most %d are apart at the server: a connection has one watch of a key, or of a folder, and hands its events to all that watch it; give it more <watch.connections> and <watch.streams>",
+			readable.Plural(uint64(w.Watchers), "watcher"), most)}
+	}
+	return nil
 }
 
 // watchLabel is how a dry run names what is watched.

@@ -158,3 +158,45 @@ func TestKeepAliveIsNotPreloaded(t *testing.T) {
 		}
 	}
 }
+
+// plain is a shelf whose etcd has watches that begin with the present.
+type plain struct{ shelf }
+
+func (plain) Capabilities(store string) kv.Capabilities {
+	can := shelf{}.Capabilities(store)
+	can.Watches = kv.Watches{Modes: map[kv.WatchMode]string{kv.OnceWatch: "once", kv.PersistentWatch: "staying"}, Usual: kv.PersistentWatch, Shared: true}
+	return can
+}
+
+// Modes that a store's watches have not, and what they lack, is refused in a sentence;
+// watchers that are one at the server are told.
+func TestWatchModes(t *testing.T) {
+	for watch, want := range map[string]string{
+		"{watchers: 2, mode: stream}":                          "f.yaml:1:64: watch.mode is not for this store: etcd has no watches of mode stream; it has once (once) and persistent (staying)",
+		"{watchers: 2, mode: once, keys-per-watcher: 3}":       "watch.keys-per-watcher is not for watch.mode once, whose watches are of one key each",
+		"{watchers: 2, prev-kv: true}":                         "watch.prev-kv is not for this store: the watch events of etcd carry no value before",
+		"{watchers: 2, key: w, earlier-events: 3}":             "watch.earlier-events is not for this store: no watcher of etcd can begin before the present",
+		"{watchers: 2, mode: often}":                           `there is no watch mode "often"; choose one of stream, once or persistent`,
+		"{watchers: 2, mode: once}":                            "",
+		"{watchers: 2, mode: persistent, keys-per-watcher: 3}": "",
+	} {
+		text := "trials: [{store: etcd, operation: put, duration: 10s, watch: " + watch + "}]"
+		_, err := Parse("f.yaml", []byte(text), plain{}, Options{})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), strings.TrimPrefix(want, "f.yaml:1:64: "))) {
+			t.Errorf("%s: %v, want %s", watch, err, want)
+		}
+	}
+	for watch, apart := range map[string]int{
+		"{watchers: 100, streams: 10, connections: 5, watched-keys: 2}":     10,
+		"{watchers: 100, streams: 10, connections: 5, keys-per-watcher: 2}": 5,
+		"{watchers: 10, streams: 10, connections: 5, watched-keys: 2}":      0,
+	} {
+		s, err := Parse("f.yaml", []byte("trials: [{store: etcd, operation: put, duration: 10s, watch: "+watch+"}]"), plain{}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if told := strings.Contains(fmt.Sprint(s.Warnings), fmt.Sprintf("at most %d are apart at the server", apart)); told != (apart > 0) || !told && len(s.Warnings) > 0 {
+			t.Errorf("%s warns %q", watch, s.Warnings)
+		}
+	}
+}

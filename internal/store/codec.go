@@ -75,13 +75,14 @@ type What uint8
 
 // The events.
 const (
-	Done   What = iota // an operation ended, with Outcome
-	Late               // the answer to a cancelled operation came: its place is free now
-	Held               // the operation has its lock, and Revision is the fencing token (STMOp.Told)
-	Freed              // it is about to give it back
-	Notify             // a watch event: a key was written, or deleted
-	Seen               // a watcher has seen all up to Revision: a progress notification
-	Ended              // a watcher has ended, with Outcome: the server said so, or its stream ended
+	Done    What = iota // an operation ended, with Outcome
+	Late                // the answer to a cancelled operation came: its place is free now
+	Held                // the operation has its lock, and Revision is the fencing token (STMOp.Told)
+	Freed               // it is about to give it back
+	Notify              // a watch event: a key was written, or deleted
+	Seen                // a watcher has seen all up to Revision: a progress notification
+	Ended               // a watcher has ended, with Outcome: the server said so, or its stream ended
+	Expired             // the session that the connection was to take up again has ended at the server
 )
 
 // Event is something that the server said.
@@ -92,13 +93,13 @@ type Event struct {
 	Member   uint64 // who answered; 0 if the protocol does not say
 	Term     uint64 // at which term; 0 if the protocol does not say
 	Revision int64  // the key's version (its mod revision), for a CAS to come; Seen: all up to it was told
-	Mod      int64  // Done of a read: the revision that made the key's version, where Revision is another number; 0: Revision is it
+	Mod      int64  // Done of a read, or of a Watch: the revision that made the key's version, where Revision is another number; 0: Revision is it. Notify: -1 if Revision is only known not to be before the event
 	At       int64  // the revision of the whole store at which it was served, a write's own; 0: not told (kv.Order)
 	Count    int64  // keys read, counted, removed, or written by a Txn; -1 if the protocol does not say. Notify: its place in its message, from 0
 	Extra    uint32 // requests that it took beyond the first
 	Retries  uint32 // STM: how often a conflict made it begin again
 	Watcher  uint32 // Notify, Seen, Ended: whose
-	Version  int64  // Notify, and an Op.Call that reads: how often the key was written since it was created; 0: it was deleted, or is not there
+	Version  int64  // Notify, and an Op.Call that reads: how often the key was written since it was created; 0: it was deleted, or is not there, -1: it was written, and that is not told. Done of a Watch: likewise, of what it begins behind
 	Key      []byte // the key read, if the answer carries it
 	Value    []byte // the value read
 	Text     []byte // of an error, as the store said it; else empty

@@ -19,15 +19,29 @@ type Op struct {
 	// it is not known. That is read first, or tried as 0 where a conflict says the
 	// version, as etcd's does.
 	Revision int64
-	Pairs    []Pair   // Txn: what it writes, all or nothing
-	Lease    int64    // KeepAlive: the session's or lease's number
-	Range    *RangeOp // Range, TxnGet: the interval that begins with Key
-	STM      *STMOp   // STM
-	Watch    *WatchOp // Watch: of the interval that begins with Key
+	Pairs    []Pair // Txn: what it writes, all or nothing
+	Lease    int64  // KeepAlive: the session's or lease's number
+	// LeaseName is the name of that lease, of a store whose leases have names (LeaseNamer).
+	LeaseName []byte
+	Range     *RangeOp // Range, TxnGet: the interval that begins with Key
+	STM       *STMOp   // STM
+	// Service, if not nil, makes it one of the instance of a service that has Key as its
+	// ID, of a store with a catalog of services (kv.Services): a Put registers it with
+	// Value as what it says of itself, or says how healthy it is, a Delete deregisters
+	// it, and a Range reads what the catalog has of its node: Event.Count services.
+	Service *ServiceOp
+	Watch   *WatchOp // Watch: of the interval that begins with Key
 	// Call, if not nil, is a recorded call that is sent as it is there: with its keys,
 	// the texts of its values, its revisions and leases. Kind is then what it counts as,
 	// and guards of it that do not hold make a Conflict. For codecs of a Replayer alone.
 	Call *recording.Call
+}
+
+// ServiceOp says what an operation on a service's instance is.
+type ServiceOp struct {
+	Name      []byte // the service's
+	CheckOnly bool   // Put: it is registered, and its health has changed
+	Passing   bool   // Put: it is healthy
 }
 
 // Pair is a key and the value to write to it.
@@ -94,7 +108,13 @@ type WatchOp struct {
 	Watcher uint32 // its number, which its events carry
 	Stream  uint32 // which of the connection's watch streams it belongs to
 	Start   int64  // the first version wanted; 0 for what is written from now on
-	PrevKV  bool   // events carry what was there before
+	// Service makes it a watcher of the healthy instances of the service that is called
+	// Key (kv.Services). The key of an event is an instance's ID; its Revision is of the
+	// instance, or of its checks, and where it is not there (any more) of the answer.
+	Service bool
+	PrevKV  bool // events carry what was there before
+	// Mode is what it is; AnyWatch is the store's own.
+	Mode kv.WatchMode
 	// Notify asks for progress notifications now and then, and RequireLeader that the
 	// stream ends when the member knows no leader. What the first watcher of a stream
 	// says of the latter holds for all.

@@ -126,6 +126,13 @@ type Leaser interface {
 	Revoke(ctx context.Context, ids []int64) error
 }
 
+// LeaseNamer is an optional interface of a Leaser whose store knows leases by names:
+// their numbers are this program's.
+type LeaseNamer interface {
+	// LeaseNames are the names of leases that it granted, in the same order.
+	LeaseNames(ids []int64) []string
+}
+
 // Hasher is an optional interface of an Admin (kv.Hashes).
 type Hasher interface {
 	// Hash asks every endpoint for the hash of all keys and values up to one

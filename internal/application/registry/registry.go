@@ -3,7 +3,9 @@ package registry
 
 import (
 	"github.com/quorumbench/quorumbench/internal/application"
+	"github.com/quorumbench/quorumbench/internal/application/catalog"
 	"github.com/quorumbench/quorumbench/internal/application/kubernetes"
+	"github.com/quorumbench/quorumbench/internal/application/membership"
 )
 
 // All are the applications, in the order in which they are listed. Each has a source in
@@ -11,6 +13,8 @@ import (
 func All() []application.Application {
 	return []application.Application{
 		kubernetes.Application{},
+		membership.Application{},
+		catalog.Application{},
 	}
 }
 

@@ -40,7 +40,7 @@ var (
 	aboutInterval = []string{"range-key", "range-end"}
 	aboutWatchers = []string{
 		"watch.watchers", "watch.streams", "watch.connections", "watch.watched-keys", "watch.keys-per-watcher",
-		"watch.prev-kv", "watch.key", "watch.earlier-events", "watch.created-in-window",
+		"watch.mode", "watch.prev-kv", "watch.key", "watch.earlier-events", "watch.created-in-window",
 	}
 	aboutTime = []string{"arrival", "rate", "total", "duration", "warmup", "timeout", "max-in-flight", "threads"}
 	// intervalArgs are what arguments are called in sentences.
@@ -80,7 +80,7 @@ func kinds() []kind {
 		},
 		{
 			name: "watch", short: "Write watched keys, and time the events that their watchers get",
-			only: append([]string{"key-size", "key-space", "prefix"}, aboutTime...), names: putNames,
+			only: append([]string{"key-size", "key-space", "prefix", "watch.mode"}, aboutTime...), names: putNames,
 			flags: (*options).registerWatch, fill: (*options).fillWatch,
 			sections: report.Classic{
 				Created: &report.Section{Heading: "Watch creation summary:", Label: "make"},
@@ -95,7 +95,7 @@ func kinds() []kind {
 		},
 		{
 			name: "watch-latency", short: "Time the events of one key's writes, from when each was due and sent to its arrival at each watcher",
-			only: append([]string{"key-size", "value-size", "prefix", "watch.prev-kv"}, aboutTime...), names: putNames,
+			only: append([]string{"key-size", "value-size", "prefix", "watch.mode", "watch.prev-kv"}, aboutTime...), names: putNames,
 			flags: (*options).registerWatchLatency, fill: (*options).fillWatchLatency,
 			sections: report.Classic{
 				Operations: &report.Section{Heading: "Put summary:", Label: "put"},

@@ -100,6 +100,7 @@ type Trial struct {
 	Capped         uint64  `json:"in_flight_capped"`
 	NoRoom         uint64  `json:"waited_for_connection"` // open loop: operations that found every connection occupied
 	Reconnects     uint64  `json:"reconnects"`
+	Expired        uint64  `json:"sessions_expired"`
 	measure.Counts
 	LostMembers []string `json:"lost_members"`
 	TermChanges int      `json:"term_changes"`
@@ -286,7 +287,7 @@ func (t *Trial) setTimes(all *sums, m *measure.Totals) {
 func (t *Trial) observe(o Observed, m *measure.Totals) {
 	t.CarriedIn, t.CarriedInAgeNS = m.CarriedIn, m.CarriedInAge
 	t.HighestFlight, t.MeanInFlight, t.Capped, t.NoRoom = m.MaxInFlight, m.MeanInFlight, m.Capped, m.NoRoom
-	t.Counts, t.Reconnects = m.Counts, m.Reconnects
+	t.Counts, t.Reconnects, t.Expired = m.Counts, m.Reconnects, m.Expired
 	t.LoopCPUNS, t.LongestPauseNS, t.RunDelayNS, t.RunSlices = m.LoopCPU, m.LongestPause, m.RunDelay, m.Slices
 	t.CPUSeconds, t.MaxRSSBytes = o.CPUSeconds, o.MaxRSSBytes
 	t.ThrottledNS, t.StolenShare, t.BusyShare, t.ForeignShare = o.ThrottledNS, o.StolenShare, o.BusyShare, o.ForeignShare

@@ -13,6 +13,7 @@ type Watched struct {
 	Expected     uint64 `json:"expected_events"`     // that those make, one for each watcher of the key
 	Delivered    uint64 `json:"delivered_events"`    // distinct ones
 	Lost         uint64 `json:"lost_events"`
+	Coalesced    uint64 `json:"coalesced_events"` // versions that watchers of mode once passed over
 	Duplicated   uint64 `json:"duplicated_events"`
 	Reordered    uint64 `json:"reordered_events"`  // came after a later one of their key
 	Untimed      uint64 `json:"untimed_events"`    // delivered, and when their write was sent is not known
@@ -44,7 +45,7 @@ func newWatched(c *scenario.Watch, m *measure.Totals) *Watched {
 		return nil
 	}
 	w := &Watched{
-		Acknowledged: t.Acknowledged, Expected: t.Expected, Delivered: t.Delivered, Lost: t.Lost,
+		Acknowledged: t.Acknowledged, Expected: t.Expected, Delivered: t.Delivered, Lost: t.Lost, Coalesced: t.Coalesced,
 		Duplicated: t.Duplicated, Reordered: t.Reordered, Untimed: t.Untimed, Foreign: t.Foreign,
 		Wrong: t.Wrong, Impossible: t.Impossible, Resubscribed: t.Resubscribed, Ended: t.Ended, EndedText: t.EndedText,
 		InWindow: m.Watch.Delivered, Creation: Times{measure.Summarize(t.Created, 0)}, CreationSeconds: t.CreatedSeconds,

@@ -208,7 +208,7 @@ func eventCounts(w *record.Watched) string {
 		n    uint64
 		what string
 	}{
-		{w.Lost, "lost"}, {w.Duplicated, "twice"}, {w.Reordered, "out of order"}, {w.Wrong, "of keys not watched"},
+		{w.Coalesced, "passed over by a newer one"}, {w.Lost, "lost"}, {w.Duplicated, "twice"}, {w.Reordered, "out of order"}, {w.Wrong, "of keys not watched"},
 		{w.Impossible, "before their write"}, {w.Foreign, "not of this load's writes"},
 	} {
 		if wrong.n > 0 {

@@ -22,6 +22,9 @@ type Leases struct {
 type leases struct {
 	of   map[uint64]*lease
 	kept uint64
+	// untold says that the store's answers tell no revision of the whole store: then each
+	// refusal that says that the lease is not there is taken for that.
+	untold bool
 }
 
 // lease is what is known of one: until when it must live, as far as it was kept
@@ -54,7 +57,7 @@ func (l *leases) keptAlive(f *findings, o *history.Op, ord uint32) {
 		if o.Invoked > one.sent {
 			one.sent, one.until, one.keptBy = o.Invoked, o.Invoked+min(o.Mod, mostSeconds)*int64(time.Second), ord
 		}
-	case o.Outcome == kv.BadRequest && o.At > 0 && one.gone < 0:
+	case o.Outcome == kv.BadRequest && (o.At > 0 || l.untold) && one.gone < 0:
 		one.gone, one.foundBy = o.Done, ord
 	}
 	if one.gone < 0 || one.sent < 0 || one.gone >= one.until || one.told {

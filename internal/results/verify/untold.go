@@ -55,7 +55,8 @@ func (c *checker) untold() error {
 	for part := range parts {
 		in := func(key uint64) bool { return parts == 1 || int(mixed(key)>>33)%parts == part }
 		c.table.reset()
-		p := &pass{checker: c, in: in, untold: true, txns: &transactions{}}
+		p := &pass{checker: c, in: in, untold: true, first: part == 0, txns: &transactions{}, watchers: newWatchers()}
+		p.leases.untold = true
 		if err := c.each(p.takeTimed); err != nil {
 			return err
 		}
@@ -66,6 +67,14 @@ func (c *checker) untold() error {
 
 // takeTimed takes an operation with both of its times.
 func (p *pass) takeTimed(ord uint32, o *history.Op) {
+	switch p.ord = ord; o.Kind {
+	case kv.Watch:
+		p.toldInTime(o)
+		return
+	case kv.KeepAlive:
+		p.kept(o)
+		return
+	}
 	there := o.Kind == kv.Exists && o.Read != history.Absent // which says little
 	if role := roleOf(o); role != unchecked && !there && p.in(o.Key) {
 		e := entryOf(o, role, ord, 0)
@@ -98,6 +107,9 @@ func (k *keyChecker) splitInTime() {
 		e := &k.entries[i]
 		x := timed{value: e.value, ord: e.ord, role: e.role, member: e.member, flags: e.flags}
 		switch {
+		case e.role == notice: // as a read that says nothing of when
+			x.began, x.ended, x.mod = e.time, e.at, e.mod
+			t.reads = append(t.reads, x)
 		case e.role == read && (!e.is(isTold) || e.is(isConflict) && e.value == history.Unseen): // it does not say what was there
 		case e.role == read:
 			x.began, x.ended, x.mod = e.time, e.at, e.mod

@@ -280,13 +280,7 @@ func (p *pass) take(ord uint32, o *history.Op) {
 		return
 	}
 	if o.Kind == kv.KeepAlive {
-		switch {
-		case !p.first:
-		case o.Lock != history.NoHold:
-			p.locks.take(o, p.ord)
-		default:
-			p.leases.keptAlive(&p.found, o, p.ord)
-		}
+		p.kept(o)
 		return
 	}
 	if !o.Joined {
@@ -313,6 +307,17 @@ func (p *pass) take(ord uint32, o *history.Op) {
 		p.table.add(o.Key, &e)
 	}
 	p.seen.ended(o, role, p.ord)
+}
+
+// kept takes what is known of a lease, or of a lock.
+func (p *pass) kept(o *history.Op) {
+	switch {
+	case !p.first:
+	case o.Lock != history.NoHold:
+		p.locks.take(o, p.ord)
+	default:
+		p.leases.keptAlive(&p.found, o, p.ord)
+	}
 }
 
 // mostMembers of a history are told apart.

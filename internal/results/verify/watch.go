@@ -22,8 +22,24 @@ type watcher struct {
 	from        int64 // it is to be told of what happened from this revision on
 	high        int64 // the highest that it was told of, and by which message's part
 	highBy      uint32
+	newest      bool  // it may be told of the newest version alone
+	gaps        []gap // in which it was away
 	reached     int64 // that of its progress notifications
 	reachedBy   uint32
+}
+
+// gap is revisions, the first excluded and the last included, of which a watcher
+// could not be told: its connection was lost, and it began again with the present.
+type gap struct{ after, upTo int64 }
+
+// away reports whether it could not be told of what happened at a revision.
+func (w *watcher) away(revision int64) bool {
+	for _, g := range w.gaps {
+		if revision > g.after && revision <= g.upTo {
+			return true
+		}
+	}
+	return false
 }
 
 // until is up to which revision it has been told all, and what says so.
@@ -40,6 +56,8 @@ type watchers struct {
 	all    []watcher
 	total  Watches
 
+	before map[watcherKey]toldBefore // where the store does not tell the revisions of its writes
+
 	byKey map[uint64][]uint32 // those that watch few keys
 	wide  []uint32            // those that watch many
 }
@@ -53,8 +71,13 @@ func newWatchers() *watchers {
 
 // begin takes the creation of a watcher, for the first time or again.
 func (w *watchers) begin(o *history.Op) {
-	if _, ok := w.places[o.Session]; ok {
-		w.total.Resumed++
+	if at, ok := w.places[o.Session]; ok {
+		if w.total.Resumed++; o.Mod == 0 {
+			one := &w.all[at]
+			after, _ := one.until()
+			one.gaps = append(one.gaps, gap{after, o.At})
+			one.reached = min(one.reached, o.At)
+		}
 		return
 	}
 	at := uint32(len(w.all))
@@ -63,7 +86,7 @@ func (w *watchers) begin(o *history.Op) {
 	if from == 0 {
 		from = o.At + 1
 	}
-	w.all = append(w.all, watcher{session: o.Session, first: o.Key, keys: o.Written, from: from})
+	w.all = append(w.all, watcher{session: o.Session, first: o.Key, keys: o.Written, from: from, newest: o.Joined})
 	w.total.Watchers++
 	if o.Written > fewKeys {
 		w.wide = append(w.wide, at)
@@ -204,10 +227,17 @@ func (k *keyChecker) missed(place uint32) {
 			next++
 		}
 		known := next < len(k.events) && k.events[next].watcher() == place
-		if known && k.events[next].at == v.rev || v.done < 0 && !v.seen {
+		if known && k.events[next].at == v.rev || v.done < 0 && !v.seen || w.away(v.rev) {
 			continue
 		}
-		f := finding{kind: EventLost, promise: history.WatchAll, n: 2, ords: [3]uint32{v.ord, by}, revision: v.rev}
+		promise := history.WatchAll
+		if w.newest { // told of a later one, it may pass over this
+			if known || i+1 < len(k.versions) && k.versions[i+1].rev <= until {
+				continue
+			}
+			promise = history.WatchProgress
+		}
+		f := finding{kind: EventLost, promise: promise, n: 2, ords: [3]uint32{v.ord, by}, revision: v.rev}
 		if known {
 			f.ords[1] = k.events[next].ord
 		}

@@ -44,9 +44,6 @@ func (s *source) Check(kind kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 	if s.versions != nil && kind != kv.STM && kind != kv.KeepAlive {
 		s.learn(number, ev)
 	}
-	if s.board != nil {
-		s.acknowledge(kind, number, ev)
-	}
 	if ev.Outcome != kv.OK {
 		return ev.Outcome
 	}

@@ -22,6 +22,7 @@ type chronicle struct {
 	single       []foundKey // the memory of the range of one key that was recorded last
 
 	watchers []watch.Watcher // this loop's
+	newest   bool            // they are told of the newest version alone
 	numbers  []uint32        // theirs, among those of all loops
 	told     history.Op      // what one of them was told last
 
@@ -33,8 +34,9 @@ type chronicle struct {
 }
 
 var (
-	_ engine.History      = (*chronicle)(nil)
-	_ engine.WatchHistory = (*chronicle)(nil)
+	_ engine.History        = (*chronicle)(nil)
+	_ engine.WatchHistory   = (*chronicle)(nil)
+	_ engine.SessionHistory = (*chronicle)(nil)
 )
 
 // newChronicle returns what records a loop's operations; nil where nobody wants
@@ -59,6 +61,9 @@ func (c *chronicle) Ended(phase measure.Phase, n, ref uint64, expected int64, ev
 	switch o.Kind {
 	case kv.KeepAlive:
 		o.Written, o.Mod, o.At = uint64(c.src.leaseOf(n, o.Session)), max(ev.Count, 0), ev.At
+		if len(c.src.leases) == 0 { // those of the connections
+			o.Written = uint64(o.Session)
+		}
 		c.to.Add(o)
 		return
 	case kv.STM:
@@ -83,6 +88,11 @@ func (c *chronicle) Ended(phase measure.Phase, n, ref uint64, expected int64, ev
 			c.conflict(ev, o)
 		case expected == history.AnyMod: // the store's codec asked for it itself
 			c.count(ev, o)
+		}
+	case kv.Ephemeral: // a compare-and-set with no version
+		o.Kind, o.Written, o.Expected = kv.CAS, keys.Identity(n), 0
+		if o.Outcome == kv.Conflict {
+			c.conflict(ev, o)
 		}
 	case kv.Txn:
 		c.txn(n, o)
@@ -216,16 +226,27 @@ func (c *chronicle) txn(n uint64, o *history.Op) {
 	}
 }
 
+// MayEnd implements engine.SessionHistory: the session's end is a delete that may have
+// been done.
+func (c *chronicle) MayEnd(ref uint64, session uint32, from, now int64) {
+	o := history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: session, Invoked: min(from, now), Done: now}
+	o.Key, _ = keyAndLevel(ref)
+	c.to.Add(&o)
+}
+
 // Told implements engine.WatchHistory.
 func (c *chronicle) Told(watcher uint32, ev *store.Event, asked, from, now int64) {
 	w, o := &c.watchers[watcher], &c.told
+	if ev.What == store.Notify && ev.Mod < 0 { // a deletion, and which is not told
+		return
+	}
 	*o = history.Op{
 		Kind: kv.Watch, Session: c.numbers[watcher], Member: ev.Member, Key: w.First, Outcome: ev.Outcome,
 		Invoked: now, Done: now, At: max(ev.At, 0), Mod: max(ev.Revision, 0),
 	}
 	switch ev.What {
 	case store.Done:
-		o.Watch, o.Invoked, o.Written = history.Began, min(asked, now), w.Keys
+		o.Watch, o.Invoked, o.Written, o.Joined = history.Began, min(asked, now), w.Keys, c.newest
 		o.At, o.Mod = o.Mod, from
 	case store.Seen:
 		o.Watch = history.Reached
@@ -247,8 +268,11 @@ func (c *chronicle) happened(ev *store.Event, o *history.Op) {
 		return
 	}
 	o.Key = number
-	if ev.Version > 0 {
+	switch {
+	case ev.Version > 0:
 		o.Read = identityOf(c.src.values, ev.Value)
+	case ev.Version < 0:
+		o.Read = history.Unseen
 	}
 	if ev.BeforeRevision > 0 {
 		o.Expected, o.Written = ev.BeforeRevision, identityOf(c.src.values, ev.Before)

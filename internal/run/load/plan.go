@@ -103,7 +103,10 @@ func (p *plan) config(i, n int, shared *engine.Shared, w *watching, caught func(
 	}
 	first, stride := p.Shard.loop(i, n)
 	src.versions, src.stm = p.versions, p.stm()
-	src.leases, src.loops = p.leasesOf(first, stride), uint64(stride)
+	src.leases, src.loops = leasesOf(p, p.Leases, first, stride), uint64(stride)
+	for _, name := range leasesOf(p, p.LeaseNames, first, stride) {
+		src.names = append(src.names, []byte(name))
+	}
 	src.answers.before, src.whole = p.Preloaded, p.Preloaded != nil && !has(&p.Load, kv.Delete)
 	src.answers.listings.ascending = p.store.Capabilities().Ascending
 	c := engine.Config{

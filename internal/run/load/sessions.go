@@ -13,9 +13,10 @@ import (
 // lockName is the one lock of all transactions.
 const lockName = "stmlock" // as in etcd's benchmark
 
-// NeedsLeases reports whether the load's operations are of leases.
-func NeedsLeases(l *scenario.Load) bool {
-	return l.Arrival != scenario.Recorded && slices.ContainsFunc(l.Mix, func(o scenario.Operation) bool {
+// NeedsLeases reports whether the load's operations are of leases that must be
+// granted.
+func NeedsLeases(l *scenario.Load, can kv.Capabilities) bool {
+	return !can.OwnSessions && l.Arrival != scenario.Recorded && slices.ContainsFunc(l.Mix, func(o scenario.Operation) bool {
 		return o.Kind == kv.KeepAlive || o.Kind == kv.STM && locks(l)
 	})
 }
@@ -29,32 +30,48 @@ func (p *plan) checkLeases() error {
 	if p.Load.Arrival == scenario.Closed {
 		need = p.Load.Clients
 	}
-	if NeedsLeases(&p.Load) && len(p.Leases) < need {
+	if NeedsLeases(&p.Load, p.store.Capabilities()) && len(p.Leases) < need {
 		return fmt.Errorf("%d clients need as many leases, and %d were granted", need, len(p.Leases))
 	}
 	return nil
 }
 
-// leasesOf is the lease of each client of loop i, in the order of clientsOf; in
-// an open loop, which has no clients, all loops use all.
-func (p *plan) leasesOf(i, n int) (mine []int64) {
+// leasesOf is what of all leases belongs to each client of loop i, in the order of
+// clientsOf; in an open loop, which has no clients, all loops use all.
+func leasesOf[T any](p *plan, all []T, i, n int) (mine []T) {
 	if p.Load.Arrival != scenario.Closed {
-		return p.Leases
+		return all
 	}
-	for j := range min(p.Load.Clients, len(p.Leases)) {
+	for j := range min(p.Load.Clients, len(all)) {
 		if j%p.Load.Connections%n == i {
-			mine = append(mine, p.Leases[j])
+			mine = append(mine, all[j])
 		}
 	}
 	return mine
 }
 
-// leaseOf is the lease of an operation's client.
-func (s *source) leaseOf(n uint64, client uint32) int64 {
+// turnOf is which of the loop's leases is that of an operation's client.
+func (s *source) turnOf(n uint64, client uint32) uint64 {
 	if s.load.Arrival == scenario.Closed {
 		n = uint64(client) / s.loops // its number in this loop
 	}
-	return s.leases[n%uint64(len(s.leases))]
+	return n % uint64(len(s.leases))
+}
+
+// leaseOf is the lease of an operation's client.
+func (s *source) leaseOf(n uint64, client uint32) int64 {
+	if len(s.leases) == 0 { // each connection has its own
+		return 0
+	}
+	return s.leases[s.turnOf(n, client)]
+}
+
+// leaseNameOf is its name, where it has one.
+func (s *source) leaseNameOf(n uint64, client uint32) []byte {
+	if len(s.names) == 0 {
+		return nil
+	}
+	return s.names[s.turnOf(n, client)]
 }
 
 func (p *plan) stm() *scenario.STM {
@@ -106,19 +123,23 @@ func (s *source) fillSTM(phase measure.Phase, n uint64, client uint32, op *store
 	s.asSTM = store.STMOp{Pairs: s.read, Isolation: s.stm.Isolation, Told: s.told}
 	if s.stm.Locker != kv.LockNone {
 		s.asSTM.Lock, s.asSTM.Locker, s.asSTM.Lease = s.lock, s.stm.Locker, s.leaseOf(n, client)
+		op.LeaseName = s.leaseNameOf(n, client)
 	}
 }
 
 // acknowledge notes what an answer says was written, for the watchers.
-func (s *source) acknowledge(kind kv.Kind, number uint64, ev *store.Event) {
+func (s *source) acknowledge(kind kv.Kind, ref uint64, sent int64, ev *store.Event) {
+	number, _ := keyAndLevel(ref)
 	switch {
 	case ev.Outcome != kv.OK:
 	case kind == kv.Delete && ev.Count == 0: // nothing was there
+	case kind == kv.Delete:
+		s.board.AcknowledgeDelete(number)
 	case kind.OneKey() && kind.Writes():
-		s.board.Acknowledge(number)
+		s.board.AcknowledgeSent(number, sent)
 	case kind == kv.Txn:
 		for i := range s.pairs {
-			s.board.Acknowledge((number + uint64(i)) % s.space.N())
+			s.board.AcknowledgeSent((number+uint64(i))%s.space.N(), sent)
 		}
 	}
 }

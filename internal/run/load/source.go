@@ -38,6 +38,7 @@ type source struct {
 	written  [][]byte     // and what it writes
 	lock     []byte       // under which it does so
 	leases   []int64      // of this loop's clients; in an open loop, all
+	names    [][]byte     // of the leases, where they have names
 	loops    uint64
 	told     store.STMTold // takes what STMs did; nil where nobody records that
 	board    *watch.Board  // what watchers need to know; nil without any
@@ -96,7 +97,7 @@ func (s *source) Fill(phase measure.Phase, n uint64, client uint32, op *store.Op
 		s.fillSTM(phase, n, client, op)
 		return number
 	case kv.KeepAlive:
-		*op = store.Op{Kind: kv.KeepAlive, Lease: s.leaseOf(n, client)}
+		*op = store.Op{Kind: kv.KeepAlive, Lease: s.leaseOf(n, client), LeaseName: s.leaseNameOf(n, client)}
 		return number
 	}
 	if phase == measure.Warmup {

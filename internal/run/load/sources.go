@@ -2,16 +2,22 @@ package load
 
 import (
 	"github.com/quorumbench/quorumbench/internal/application"
+	"github.com/quorumbench/quorumbench/internal/application/catalog"
 	"github.com/quorumbench/quorumbench/internal/application/kubernetes"
+	"github.com/quorumbench/quorumbench/internal/application/membership"
 	"github.com/quorumbench/quorumbench/internal/application/registry"
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/load/apiserver"
+	services "github.com/quorumbench/quorumbench/internal/run/load/catalog"
+	sessions "github.com/quorumbench/quorumbench/internal/run/load/membership"
 )
 
 // sources has what sends each application of package registry, by its name.
 func sources() map[string]func(application.Setup) Script {
 	return map[string]func(application.Setup) Script{
 		kubernetes.Name: func(s application.Setup) Script { return apiserver.New(s) },
+		catalog.Name:    func(s application.Setup) Script { return services.New(s) },
+		membership.Name: func(s application.Setup) Script { return sessions.New(s) },
 	}
 }
 

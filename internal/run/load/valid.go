@@ -68,6 +68,8 @@ func (a *Assignment) Valid(stores func(name string) (store.Store, error)) error 
 		return fmt.Errorf("a load has at most %d endpoints", mostEndpoints)
 	case a.Beside < 0 || a.Beside >= a.Shard.of():
 		return fmt.Errorf("a load in %d parts has no %d beside this one", a.Shard.of(), a.Beside)
+	case len(a.LeaseNames) > 0 && len(a.LeaseNames) != len(a.Leases):
+		return fmt.Errorf("%d leases have %d names", len(a.Leases), len(a.LeaseNames))
 	case len(a.Leases) > scenario.MaxClients:
 		return fmt.Errorf("a load has at most %d leases", scenario.MaxClients)
 	case beyond(a.Only, l.KeySpace):

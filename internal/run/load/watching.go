@@ -33,7 +33,20 @@ func newWatching(p *plan, loops int) *watching {
 		}
 		return nil
 	}
-	return &watching{plan: p, board: watch.NewBoard(p.Load.KeySpace, loops, p.Load.Total)}
+	w := &watching{plan: p, board: watch.NewBoard(p.Load.KeySpace, loops, p.Load.Total)}
+	switch p.watchMode() {
+	case kv.PersistentWatch:
+		w.board.Answers = watch.NewAnswers(p.Load.Total)
+	case kv.QueryWatch:
+		w.board.TellStates()
+	}
+	return w
+}
+
+// watchMode is the mode of the load's watches.
+func (p *plan) watchMode() kv.WatchMode {
+	can := p.store.Capabilities().Watches
+	return can.Mode(p.Load.Watch.Mode)
 }
 
 // add gives loop i of n its watchers, which h records, if it is not nil.
@@ -51,11 +64,14 @@ func (w *watching) add(c *engine.Config, src *source, h *chronicle, i, n int, ca
 		c.Endpoints = append(c.Endpoints, own...)
 		c.WatchOnly = len(own)
 	}
-	part := &engine.Watching{Board: w.board, Start: spec.Start, AtWindow: spec.AtWindow, Caught: caught}
+	part := &engine.Watching{Board: w.board, Start: spec.Start, AtWindow: spec.AtWindow, Caught: caught, Acknowledged: src.acknowledge}
+	mode := w.plan.watchMode()
+	part.Present = !p.store.Capabilities().Watches.Earlier && mode != kv.QueryWatch
 	c.Watching = part
 	cfg := watch.Config{
 		Board: w.board, Space: src.space, Expect: spec.Expect, Key: spec.Key, WarmupMark: warmupMark,
-		Values: keys.NewValues(p.Load.ValueSize, random.Derive(p.Load.Seed, "values")),
+		Values:    keys.NewValues(p.Load.ValueSize, random.Derive(p.Load.Seed, "values")),
+		Coalesced: mode == kv.OnceWatch, States: mode == kv.QueryWatch, ByRevision: mode == kv.PersistentWatch, Patience: int64(p.Load.Timeout),
 	}
 	var streams, numbers []uint32
 	for g := range spec.Watchers {
@@ -74,14 +90,15 @@ func (w *watching) add(c *engine.Config, src *source, h *chronicle, i, n int, ca
 	part.Sink, part.Fill = watch.NewSink(cfg), filler(spec, src.space, cfg.Watchers, streams)
 	w.sinks = append(w.sinks, part.Sink)
 	if h != nil && len(spec.Key) == 0 { // what was written to that key is not in the history
-		h.watchers, h.numbers, part.History = cfg.Watchers, numbers, h
+		h.watchers, h.numbers, h.newest, part.History = cfg.Watchers, numbers, cfg.Coalesced, h
 	}
 }
 
 // addScripted gives the loop of a script its watchers.
 func (w *watching) addScripted(c *engine.Config, caught func()) {
 	plan := w.scripted
-	watching := &engine.Watching{Board: w.board, Caught: caught, AskEvery: int64(plan.AskEvery), Sink: watch.NewSink(plan.Sink)}
+	watching := &engine.Watching{Board: w.board, Caught: caught, AskEvery: int64(plan.AskEvery), Sink: watch.NewSink(plan.Sink), Acknowledged: plan.Acknowledged}
+	watching.Present = !w.plan.store.Capabilities().Watches.Earlier && !plan.Sink.States
 	conns, first := len(c.Endpoints), 0
 	if plan.Connections > 0 {
 		conns, first = plan.Connections, len(c.Endpoints)
@@ -143,7 +160,7 @@ func (p *plan) writeVersions(ctx context.Context) (first int64, err error) {
 func filler(spec *scenario.Watch, space keys.Space, watchers []watch.Watcher, streams []uint32) func(uint32, *store.Op) {
 	var key, end []byte
 	return func(i uint32, op *store.Op) {
-		op.Watch.Stream, op.Watch.PrevKV = streams[i], spec.PrevKV
+		op.Watch.Stream, op.Watch.PrevKV, op.Watch.Mode = streams[i], spec.PrevKV, spec.Mode
 		if op.Key = spec.Key; len(spec.Key) > 0 {
 			return
 		}

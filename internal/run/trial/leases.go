@@ -44,7 +44,7 @@ func ttl(l *scenario.Load) time.Duration {
 // grant grants the leases that the load needs. release is called whatever
 // becomes of the trial, and revokes them; its sentence is for a note.
 func (t *Trial) grant(ctx context.Context, a *load.Assignment, m *members) (release func() string, err error) {
-	if !load.NeedsLeases(&t.Spec.Load) {
+	if !load.NeedsLeases(&t.Spec.Load, t.Cluster.Store.Capabilities()) {
 		return func() string { return "" }, nil
 	}
 	t.report(Progress{Stage: "granting leases"})
@@ -52,6 +52,9 @@ func (t *Trial) grant(ctx context.Context, a *load.Assignment, m *members) (rele
 	live := ttl(&t.Spec.Load)
 	a.Leases, err = leaser.Grant(ctx, t.Spec.Load.Clients, live)
 	granted := a.Leases
+	if n, ok := leaser.(store.LeaseNamer); ok {
+		a.LeaseNames = n.LeaseNames(granted)
+	}
 	revoked := false
 	release = func() string {
 		if revoked || len(granted) == 0 {

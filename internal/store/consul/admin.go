@@ -30,6 +30,8 @@ type admin struct {
 	known   []store.Member    // by endpoint's number: what it said last of itself
 	leaders []string          // likewise: the leader's RPC address, as it said then
 	servers map[string]uint64 // members' IDs by their RPC addresses
+	// sessions are the names of those that it made, by their numbers.
+	sessions map[int64]string
 }
 
 // Admin implements store.Store.

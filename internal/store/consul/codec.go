@@ -1,6 +1,8 @@
 package consul
 
 import (
+	"time"
+
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
@@ -15,6 +17,8 @@ type Dialect struct {
 	// empty where there is no such key, and not as ?raw; and that a parameter
 	// counts only where it has a value.
 	JSON bool
+	// Wait is how long a blocking query waits; 0 for the server's default.
+	Wait time.Duration
 	// Failed is what an answer that is not 200 means.
 	Failed func(r *http1.Response) (kv.Outcome, []byte)
 }
@@ -24,11 +28,24 @@ type Dialect struct {
 type codec struct {
 	httpkv.Codec
 	*Dialect
-	get, put, del, multi *http1.Template
+	get, put, del, multi, renew                *http1.Template
+	register, deregister, nodeServices, health *http1.Template
 
 	prefix []byte // Range: what is asked for
 
 	buf []byte // what answers decode to
+
+	session []byte // KeepAlive: whose
+
+	instances []instance // of the answer about a service
+
+	stm    stm
+	edited []byte // what STMOp.Edit made
+
+	watch  watched
+	ticked int64  // when Tick was called last
+	atTick uint64 // how many queries of the watcher there were then
+	dead   bool   // the last one is overdue
 }
 
 // The response fields that are kept.
@@ -58,6 +75,13 @@ func newCodec(d store.Dialed, token string, dialect *Dialect) *codec {
 	c.get = c.Template("GET", "/v1/kv/", false)
 	c.put = c.Template("PUT", "/v1/kv/", true)
 	c.del = c.Template("DELETE", "/v1/kv/", false)
-	c.multi = c.Template("PUT", "/v1/txn", true, http1.Field{Name: "Content-Type", Value: "application/json"})
+	json := http1.Field{Name: "Content-Type", Value: "application/json"}
+	c.register = c.Template("PUT", "/v1/catalog/register", true, json)
+	c.deregister = c.Template("PUT", "/v1/catalog/deregister", true, json)
+	c.nodeServices = c.Template("GET", "/v1/catalog/node-services/", false)
+	c.health = c.Template("GET", "/v1/health/service/", false)
+	c.renew = c.Template("PUT", "/v1/session/renew/", true)
+	c.multi = c.Template("PUT", "/v1/txn", true, json)
+	c.takeOver(d.Previous)
 	return c
 }

@@ -54,6 +54,7 @@ var texts = [...]struct {
 	{"Permission denied", kv.Denied},
 	{"ACL not found", kv.Denied},
 
+	{"invalid session", kv.BadRequest},
 	{"invalid key name", kv.BadRequest},
 	{"empty key name", kv.BadRequest},
 	{"Must provide key", kv.BadRequest},

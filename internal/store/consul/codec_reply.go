@@ -20,8 +20,9 @@ func (c *codec) wrong(e *store.Event, why string) {
 
 // Sentences about answers that the server cannot have sent.
 const (
-	noIndex = "the answer has no index above 0: %s gives every key one"
-	stray   = "%s lists a key that does not begin with the prefix that was asked for"
+	noIndex  = "the answer has no index above 0: %s gives every key one"
+	unsorted = "%s lists keys that are not in the order of their bytes"
+	stray    = "%s lists a key that does not begin with the prefix that was asked for"
 )
 
 // malformed makes an event one of an answer that is not understood.
@@ -38,6 +39,8 @@ func (c *codec) Answered(r *http1.Response, e *store.Event) (more bool) {
 		c.BeginList()
 	}
 	switch {
+	case c.OfService:
+		c.registered(r, e)
 	case r.Status == 404 && len(r.Body) == 0 && !c.JSON:
 		c.notFound(e)
 	case r.Status != 200:
@@ -53,6 +56,8 @@ func (c *codec) Answered(r *http1.Response, e *store.Event) (more bool) {
 		}
 	case c.Kind == kv.Txn:
 		c.parseTxn(r.Body, e)
+	case c.Kind == kv.KeepAlive:
+		c.parseRenewed(r.Body, e)
 	default:
 		c.written(r.Body, e)
 	}
@@ -95,6 +100,9 @@ type entry struct {
 	key   []byte
 	value []byte // base64
 	index int64
+	// Of a lock: how often it was acquired, and who has it.
+	lockIndex int64
+	session   []byte
 }
 
 // parseEntry reads an object such as {"LockIndex":0,"Key":"k","Flags":0,
@@ -118,6 +126,10 @@ func (c *codec) parseEntry(s *jsonscan.Scanner, to *entry) {
 			}
 		case "ModifyIndex":
 			to.index = s.Int()
+		case "LockIndex":
+			to.lockIndex = s.Int()
+		case "Session":
+			to.session, c.buf = s.String(c.buf)
 		default:
 			s.Skip()
 		}

@@ -28,12 +28,15 @@ func (*Store) Name() string { return Name }
 func (*Store) Capabilities() kv.Capabilities {
 	return kv.Capabilities{
 		Operations: map[kv.Kind]string{
-			kv.Put:    "PUT /v1/kv/KEY",
-			kv.Get:    "GET /v1/kv/KEY?raw",
-			kv.Range:  "GET /v1/kv/PREFIX?recurse, of which the keys in the interval are counted",
-			kv.Delete: "DELETE /v1/kv/KEY",
-			kv.CAS:    "PUT /v1/kv/KEY?cas=MODIFYINDEX",
-			kv.Txn:    "PUT /v1/txn with a set of each key",
+			kv.Put:       "PUT /v1/kv/KEY",
+			kv.Get:       "GET /v1/kv/KEY?raw",
+			kv.Range:     "GET /v1/kv/PREFIX?recurse, of which the keys in the interval are counted",
+			kv.Delete:    "DELETE /v1/kv/KEY",
+			kv.CAS:       "PUT /v1/kv/KEY?cas=MODIFYINDEX",
+			kv.Txn:       "PUT /v1/txn with a set of each key",
+			kv.STM:       "PUT /v1/txn with a get-or-empty of each key, then with check-index and set; under a lock PUT /v1/kv/LOCK?acquire=SESSION and ?release=SESSION, whoever is to make it",
+			kv.KeepAlive: "PUT /v1/session/renew/ID",
+			kv.Watch:     "GET /v1/kv/KEY?raw&index=INDEX, or /v1/kv/PREFIX?recurse&index=INDEX, again and again: a blocking query",
 		},
 		Reads: map[kv.Consistency]string{
 			kv.Linearizable: "?consistent: the leader answers after a quorum has confirmed that it leads; other members pass the read on to it",
@@ -48,6 +51,8 @@ func (*Store) Capabilities() kv.Capabilities {
 			kv.Snapshots:      "/v1/snapshot?stale of the member, an archive of its whole state",
 			kv.Replacement:    "DELETE /v1/operator/raft/peer and /v1/agent/force-leave?prune; the new member joins by itself",
 			kv.PrefixDelete:   "DELETE /v1/kv/PREFIX?recurse",
+			kv.Leases:         "/v1/session/create and /v1/session/destroy: sessions with a TTL and no health checks",
+			kv.Services:       "/v1/catalog/register, /v1/catalog/deregister, /v1/catalog/node-services/NODE and /v1/health/service/NAME?passing",
 			kv.Metrics:        "/v1/agent/metrics?format=prometheus, where telemetry has a prometheus_retention_time",
 			kv.LogSignals:     "the agent's log",
 			kv.NullServer:     "the HTTP API of the operations",
@@ -57,6 +62,12 @@ func (*Store) Capabilities() kv.Capabilities {
 			kv.Compaction:      "Consul keeps no history of its keys, so there is nothing to compact",
 			kv.Defragmentation: "Consul holds its keys in memory, so there is nothing to defragment",
 			kv.AuthSwitch:      "Consul's ACLs are switched on by the members' configuration, and not while they run",
+		},
+		Watches: kv.Watches{
+			Modes: map[kv.WatchMode]string{
+				kv.QueryWatch: "a blocking query in the default consistency mode, sent again with the index of each answer",
+			},
+			Usual: kv.QueryWatch,
 		},
 		Ascending:  true,
 		InFlight:   1,

@@ -32,9 +32,10 @@ func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) {
 	if o.User != "" && token == "" {
 		return nil, errors.New("null server: the user has no password; write NAME:PASSWORD")
 	}
-	memory, value := keyspace.New[struct{}](1, 1), bytes.Repeat([]byte("0"), o.ValueSize)
+	memory, value := keyspace.New[nullLock](1, 1), bytes.Repeat([]byte("0"), o.ValueSize)
+	waits, held := &nullWaits{}, &nullHeld{ttl: map[string]string{}}
 	return &httpd.Server{Script: script, TLS: o.TLS, AuthField: "x-consul-token", Member: func(i int, all []net.Listener) httpd.Service {
-		m := &nullMember{number: i, members: all, token: token, errors: nullErrors()}
+		m := &nullMember{number: i, members: all, token: token, errors: nullErrors(), waits: waits, held: held}
 		if o.Memory {
 			m.memory = memory
 			return m
@@ -71,7 +72,7 @@ func nullErrors() map[string][2]string {
 }
 
 // nullEntry is a key of a null cluster, which locks all of them at once.
-type nullEntry = keyspace.Entry[struct{}]
+type nullEntry = keyspace.Entry[nullLock]
 
 // nullMember is one member of a null cluster.
 type nullMember struct {
@@ -79,17 +80,19 @@ type nullMember struct {
 	members []net.Listener
 	token   string
 	errors  map[string][2]string
-	memory  *keyspace.Space[struct{}] // nil: every key is there, with value
+	memory  *keyspace.Space[nullLock] // nil: every key is there, with value
 	value   []byte
 	raw     []byte // the whole answer to a read, without memory
 	yes     []byte // the whole answer to a write
+	waits   *nullWaits
+	held    *nullHeld
 }
 
 const nullPrefix = "/v1/kv/"
 
 // Operation implements httpd.Service.
 func (m *nullMember) Operation(r *httpd.Request) bool {
-	return m.admitted(r) && (bytes.HasPrefix(r.Path, []byte(nullPrefix)) || string(r.Path) == "/v1/txn")
+	return m.admitted(r) && blockingIndex(r) == 0 && (bytes.HasPrefix(r.Path, []byte(nullPrefix)) || string(r.Path) == "/v1/txn" || bytes.HasPrefix(r.Path, []byte(nullRenew)))
 }
 
 func (m *nullMember) admitted(r *httpd.Request) bool {
@@ -120,6 +123,8 @@ func (m *nullMember) Answer(b []byte, r *httpd.Request, wrong null.Kind) []byte 
 		return httpd.AppendAnswer(b, "405 Method Not Allowed", nullPlain, "method not allowed")
 	case string(r.Path) == "/v1/txn":
 		return m.txn(b, r)
+	case bytes.HasPrefix(r.Path, []byte(nullSessions)):
+		return m.session(b, r)
 	}
 	return m.admin(b, string(r.Path))
 }
@@ -153,7 +158,7 @@ func (m *nullMember) admin(b []byte, path string) []byte {
 	case "/v1/agent/members":
 		what = members
 	default:
-		return httpd.AppendAnswer(b, "404 Not Found", nullPlain, "This is quorumbench's null server: it has keys, transactions and status, and nothing else.\n")
+		return httpd.AppendAnswer(b, "404 Not Found", nullPlain, "This is quorumbench's null server: it has keys, transactions, sessions and status, and nothing else.\n")
 	}
 	return answerJSON(b, nullJSON+nullRead, what)
 }
@@ -226,7 +231,7 @@ func answerEntries(b []byte, list []*nullEntry, index int64, raw bool, wrong nul
 
 // pairOf is an entry as Consul sends it, where an empty value is null.
 func pairOf(e *nullEntry, wrong null.Kind) *api.KVPair {
-	p := &api.KVPair{Key: e.Key, CreateIndex: uint64(e.Created), ModifyIndex: uint64(e.Changed)}
+	p := &api.KVPair{LockIndex: uint64(e.With.index), Session: e.With.session, Key: e.Key, CreateIndex: uint64(e.Created), ModifyIndex: uint64(e.Changed)}
 	if len(e.Value) > 0 {
 		p.Value = e.Value
 	}
@@ -251,10 +256,16 @@ func (m *nullMember) write(b []byte, do func() bool) []byte {
 
 // put answers PUT /v1/kv/KEY, with ?cas=INDEX or without.
 func (m *nullMember) put(b, key []byte, r *httpd.Request, wrong null.Kind) []byte {
+	_, acquires := r.Param("acquire")
+	_, releases := r.Param("release")
 	return m.write(b, func() bool {
+		if acquires || releases {
+			return m.lock(key, r)
+		}
 		may := wrong == null.LieCAS || m.mayWrite(key, r)
 		if may && wrong != null.LieLost {
 			m.memory.Put(key, r.Body)
+			m.waits.changed(string(key))
 		}
 		return may
 	})
@@ -280,49 +291,15 @@ func (m *nullMember) remove(b, key []byte, r *httpd.Request, wrong null.Kind) []
 		if _, recurse := r.Param("recurse"); recurse {
 			for _, e := range m.memory.Prefixed(key) {
 				m.memory.Delete([]byte(e.Key))
+				m.waits.changed(e.Key)
 			}
 			return true
 		}
 		may := m.mayWrite(key, r)
 		if may && wrong != null.LieLost {
 			m.memory.Delete(key)
+			m.waits.changed(string(key))
 		}
 		return may
 	})
-}
-
-// txn answers PUT /v1/txn of sets; other verbs are refused.
-func (m *nullMember) txn(b []byte, r *httpd.Request) []byte {
-	var ops []struct {
-		KV struct {
-			Verb, Key string
-			Value     []byte
-		}
-	}
-	if err := json.Unmarshal(r.Body, &ops); err != nil {
-		return httpd.AppendAnswer(b, "400 Bad Request", nullPlain, "Failed to parse body: "+err.Error())
-	}
-	memory := m.memory
-	if memory == nil {
-		memory = keyspace.New[struct{}](1, 1)
-	}
-	memory.Lock(keyspace.One)
-	defer memory.Unlock(keyspace.One)
-	index := memory.Next() // all keys of a transaction have its own
-	type result struct{ KV *api.KVPair }
-	answer := struct {
-		Results []result
-		Errors  []string
-	}{}
-	for _, op := range ops {
-		if op.KV.Verb != "set" {
-			return httpd.AppendAnswer(b, "400 Bad Request", nullPlain, "a null server's transactions have sets alone")
-		}
-		e := memory.Entry([]byte(op.KV.Key))
-		e.Set(op.KV.Value, index)
-		pair := pairOf(e, null.Answer)
-		pair.Value = nil
-		answer.Results = append(answer.Results, result{pair})
-	}
-	return answerJSON(b, nullJSON+nullMeta, answer)
 }

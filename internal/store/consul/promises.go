@@ -10,6 +10,8 @@ import (
 const (
 	modes     = "Consul's consistency modes (https://developer.hashicorp.com/consul/api-docs/features/consistency): "
 	kvStore   = "Consul's KV store (https://developer.hashicorp.com/consul/api-docs/kv): "
+	sessions  = "Consul's sessions (https://developer.hashicorp.com/consul/docs/automate/session): "
+	blocking  = "Consul's blocking queries (https://developer.hashicorp.com/consul/api-docs/features/blocking): "
 	consensus = "Consul's consensus protocol (https://developer.hashicorp.com/consul/docs/architecture/consensus): "
 )
 
@@ -24,6 +26,12 @@ func (*Store) Promises() store.Promises {
 			history.Snapshot:     kvStore + "ModifyIndex \"corresponds to the X-Consul-Index header value that is returned in responses\"",
 			history.Durable:      consensus + "\"an entry is considered committed when it is durably stored on a quorum of nodes\"",
 			history.Once:         consensus + "a write is an entry of the Raft log, which is applied once",
+			history.Lease:        sessions + "\"Consul will not expire the session before the TTL is reached\"",
+			history.Exclusive:    sessions + "an acquire \"can only succeed if there is no existing lock holder\"",
+			history.Fence:        sessions + "\"the LockIndex is incremented on each acquire\" by another, so that it acts as a \"sequencer\"",
+			history.WatchOrder:   blocking + "\"indexes in general are monotonically increasing\"; they go back where a snapshot of older data is restored, and then this is said, too",
+			history.WatchOnce:    blocking + "a query waits \"for any changes subsequent to that index\"; what it returns with the same index is passed over",
+			history.WatchTrue:    kvStore + "what a query returns is the key's value and its ModifyIndex",
 			history.Compare:      kvStore + "with cas \"the key is only set if the index matches the ModifyIndex of that key\"",
 		},
 		Own:    kv.Local, // stale: members that lack something are waited for (admin.Applied)

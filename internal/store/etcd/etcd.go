@@ -45,6 +45,10 @@ func (*Store) Capabilities() kv.Capabilities {
 			kv.Linearizable: "ReadIndex: a quorum confirms the leader, then the contacted member answers from its applied state",
 			kv.Local:        "serializable: the contacted member answers from its applied state, which may be stale",
 		},
+		Watches: kv.Watches{
+			Modes: map[kv.WatchMode]string{kv.StreamWatch: "the Watch stream"}, Usual: kv.StreamWatch,
+			Earlier: true, Before: true,
+		},
 		Features: map[kv.Feature]string{
 			kv.RangeForms:       "KV.Range with count_only, keys_only or a limit, a page after the other at one revision; KV.RangeStream since 3.7",
 			kv.TLS:              "of the client's URL",

@@ -48,6 +48,7 @@ type Codec struct {
 	Doing      Doing
 	Extra      uint32 // requests beyond the first
 	key, value []byte // CAS: of the write to come; Range of one key: it
+	OfService  bool   // it is of a service's instance (Registrar)
 	Interval          // Range
 	keys       store.Keys
 	Listed     bool // Range: the keys of the answer are to be handed out
@@ -59,10 +60,12 @@ type Doing uint8
 
 // What it can be.
 const (
-	All     Doing = iota // the whole of it
-	Listing              // likewise, of a Range
-	reading              // CAS: the key's version is read first
-	refused              // nothing: the store has no such operation
+	All      Doing = iota // the whole of it
+	Listing               // likewise, of a Range
+	reading               // CAS: the key's version is read first
+	refused               // nothing: the store has no such operation
+	waiting               // the query of a watcher (Watcher)
+	stepping              // one of several (Stepper)
 )
 
 // About is what sentences say of a store.
@@ -88,11 +91,15 @@ func (c *Codec) Init(cfg http1.Config, api API, about About) {
 func (c *Codec) Submit(op *store.Op) {
 	key := Bare(op.Key)
 	c.Tag, c.Kind, c.Doing, c.Extra = op.Tag, op.Kind, All, 0
+	c.OfService = false
 	c.keys, c.Listed, c.Values, c.Cut = nil, false, false, len(key) < len(op.Key)
 	switch {
 	case !c.has[op.Kind]: // an answer can only come from Feed, so something harmless is asked
 		c.Doing = refused
 		c.api.Read([]byte("quorumbench/refused"), kv.Local)
+	case op.Service != nil:
+		c.OfService = true
+		c.api.(Registrar).Register(op)
 	case op.Kind == kv.Put:
 		c.api.Write(key, op.Value, AnyIndex)
 	case op.Kind == kv.Get:
@@ -114,6 +121,13 @@ func (c *Codec) Submit(op *store.Op) {
 		c.api.Read(key, kv.None)
 	case op.Kind == kv.Txn:
 		c.api.Transact(op.Pairs)
+	case op.Kind == kv.STM:
+		c.Doing = stepping
+		c.api.(Stepper).STM(op)
+	case op.Kind == kv.KeepAlive:
+		c.api.(Keeper).KeepAlive(op)
+	case op.Kind == kv.Watch:
+		c.beginWatch(op)
 	}
 }
 
@@ -186,6 +200,12 @@ func (c *Codec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
 }
 
 func (c *Codec) answered(r *http1.Response, to []store.Event) []store.Event {
+	switch c.Doing {
+	case waiting:
+		return c.api.(Watcher).Told(r, to)
+	case stepping:
+		return c.api.(Stepper).Stepped(r, to)
+	}
 	to = append(to, store.Event{Tag: c.Tag, Extra: c.Extra})
 	e, more := &to[len(to)-1], false
 	switch {
@@ -232,6 +252,12 @@ func (c *Codec) Lost(to []store.Event) []store.Event {
 	outcome, whole := kv.NotSent, c.Doing <= Listing // or there is no connection for the rest any more
 	switch {
 	case end == http1.Nothing:
+		return to
+	case (c.Doing == waiting || c.Doing == stepping) && end == http1.Answered:
+		return c.answered(r, to)
+	case c.Doing == stepping:
+		return c.api.(Stepper).Cut(end == http1.Broken, to)
+	case c.Doing == waiting: // its watcher is created again elsewhere
 		return to
 	case end == http1.Answered && (whole || r.Late):
 		return c.answered(r, to)

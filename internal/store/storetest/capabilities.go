@@ -50,7 +50,10 @@ func Agrees(t *testing.T, st store.Store) {
 			t.Errorf("%v reads fall short of their name: %q", level, text)
 		}
 	}
-	if can.Operations[kv.KeepAlive] != "" && !can.Has(kv.Leases) {
+	if w := can.Watches; (can.Operations[kv.Watch] != "") != (w.Modes[w.Usual] != "") || w.Usual == kv.AnyWatch && len(w.Modes) > 0 {
+		t.Errorf("its watches are %+v", w)
+	}
+	if can.Operations[kv.KeepAlive] != "" && !can.Has(kv.Leases) && !can.OwnSessions {
 		t.Error("it keeps leases alive that nobody can grant")
 	}
 }

@@ -56,6 +56,7 @@ func Operations(t *testing.T, f Fixture, a store.Access) {
 		{kv.Range, "ranges", c.agreeOnRanges},
 		{kv.Txn, "transactions", c.agreeOnTransactions},
 		{kv.STM, "optimistic transactions", c.agreeOnSTM},
+		{kv.Ephemeral, "ephemeral keys", c.agreeOnEphemerals},
 		{kv.KeepAlive, "leases", c.keepLeasesAlive},
 		{kv.Watch, "watches", c.agreeOnWatches},
 	} {

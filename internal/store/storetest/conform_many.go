@@ -191,6 +191,14 @@ func (c *conformer) agreeOnSTM() {
 
 // keepLeasesAlive grants, prolongs and revokes.
 func (c *conformer) keepLeasesAlive() {
+	if c.can.OwnSessions {
+		for range 3 {
+			if e := c.want(kv.OK, KeepAlive(0)); e.Count <= 0 {
+				c.t.Errorf("a session is kept alive for no time: %+v", e)
+			}
+		}
+		return
+	}
 	leaser := c.admin().(store.Leaser)
 	ids, err := leaser.Grant(c.t.Context(), 3, time.Hour)
 	if err != nil || len(ids) != 3 {
@@ -198,20 +206,40 @@ func (c *conformer) keepLeasesAlive() {
 	}
 	for range 2 {
 		for _, id := range ids {
-			c.want(kv.OK, KeepAlive(id))
+			c.want(kv.OK, keepAlive(leaser, id))
 		}
 	}
 	if err := leaser.Revoke(c.t.Context(), ids); err != nil {
 		c.t.Fatal(err)
 	}
-	if e := c.w.Do(KeepAlive(ids[0])); !e.Outcome.Failed() || len(e.Text) == 0 {
+	if e := c.w.Do(keepAlive(leaser, ids[0])); !e.Outcome.Failed() || len(e.Text) == 0 {
 		c.t.Errorf("a lease that is gone is kept alive: %+v", e)
 	}
+}
+
+// keepAlive keeps a lease alive that the leaser granted.
+func keepAlive(leaser store.Leaser, id int64) store.Op {
+	op := KeepAlive(id)
+	if n, ok := leaser.(store.LeaseNamer); ok {
+		op.LeaseName = []byte(n.LeaseNames([]int64{id})[0])
+	}
+	return op
 }
 
 // agreeOnWatches: our watchers, on two streams of one connection, see what the
 // official client writes and deletes, each once and in order.
 func (c *conformer) agreeOnWatches() {
+	if c.can.Watches.Modes[kv.QueryWatch] != "" {
+		c.run(kv.QueryWatch.String(), c.agreeOnStates)
+	}
+	for _, mode := range []kv.WatchMode{kv.OnceWatch, kv.PersistentWatch} {
+		if c.can.Watches.Modes[mode] != "" {
+			c.run(mode.String(), func() { c.agreeOnPlainWatches(mode) })
+		}
+	}
+	if c.can.Watches.Modes[kv.StreamWatch] == "" {
+		return
+	}
 	w := Dial(c.t, c.Store, c.access)
 	w.Ready()
 	first := w.tag + 1
@@ -260,6 +288,89 @@ func (c *conformer) agreeOnWatches() {
 	for _, e := range w.Until(len(c.Keys)/2, func(e *store.Event) bool { return e.What == store.Seen }) {
 		if e.Watcher%2 != 1 || e.Revision < was.Revision {
 			c.t.Fatalf("at revision %d it was told of all so far: %+v", was.Revision, e)
+		}
+	}
+}
+
+// agreeOnPlainWatches: watchers that begin with the present are told of what the
+// official client makes, changes and deletes, one at a time: each once, in order, and
+// before an answer that knows of it.
+func (c *conformer) agreeOnPlainWatches(mode kv.WatchMode) {
+	w := Dial(c.t, c.Store, c.access)
+	w.Ready()
+	first := w.tag + 1
+	for i, key := range c.Keys {
+		op := Watch(uint32(i), 0, key, false)
+		op.Watch.Mode, op.Tag = mode, w.NextTag()
+		w.Codec.Submit(&op)
+		if w.Codec.Room() == 0 {
+			c.t.Fatal("there is no room for so many watchers")
+		}
+	}
+	last := int64(0)
+	for _, e := range w.Until(len(c.Keys), func(e *store.Event) bool { return e.What == store.Done }) {
+		if e.Outcome != kv.OK || e.Watcher != e.Tag-first || e.Revision == 0 || e.Version > 0 {
+			c.t.Fatalf("creating a watcher: %+v (%s)", e, e.Text)
+		}
+		last = e.Revision
+	}
+	notified := func(i int, version int64, value []byte) {
+		c.t.Helper()
+		e := w.Until(1, func(e *store.Event) bool { return e.What == store.Notify })[0]
+		if mode == kv.PersistentWatch && version > 0 {
+			version, value = -1, nil
+		}
+		if e.Watcher != uint32(i) || string(e.Key) != c.Keys[i] || !bytes.Equal(e.Value, value) || e.Version != version || e.Revision <= last || e.At < e.Revision {
+			c.t.Fatalf("version %d of key %.40q, after revision %d: %+v", version, c.Keys[i], last, e)
+		}
+		last = e.Revision
+	}
+	for i, key := range c.Keys {
+		for version, value := range [][]byte{fmt.Appendf(nil, "a%d", i), nil, bytes.Repeat([]byte("v"), 20_000)} {
+			if err := c.client.Put(key, value); err != nil {
+				c.t.Fatal(err)
+			}
+			notified(i, int64(version+1), value)
+		}
+		if err := c.client.Delete(key); err != nil {
+			c.t.Fatal(err)
+		}
+		notified(i, 0, nil)
+	}
+	ask := store.Op{Kind: kv.Watch, Key: []byte(c.Keys[0]), Watch: &store.WatchOp{Progress: true}}
+	w.Codec.Submit(&ask)
+	for _, e := range w.Until(len(c.Keys), func(e *store.Event) bool { return e.What == store.Seen }) {
+		if e.Revision < last {
+			c.t.Fatalf("at revision %d it was told of all so far: %+v", last, e)
+		}
+	}
+}
+
+// agreeOnEphemerals makes keys that end with their session, which the official client
+// reads, and ends the session.
+func (c *conformer) agreeOnEphemerals() {
+	w := Dial(c.t, c.Store, c.access)
+	for i, key := range c.Keys {
+		value := fmt.Appendf(nil, "of a session, %d", i)
+		w.Want(kv.OK, Ephemeral(key, value))
+		c.same(key, value)
+		w.Want(kv.Conflict, Ephemeral(key, value))
+		c.want(kv.Conflict, Ephemeral(key, value))
+	}
+	session, ok := w.Codec.(store.SessionCodec)
+	if !ok {
+		c.t.Fatal("it has keys that end with a session, and a connection has none that could be closed")
+	}
+	c.deleted(c.Keys[0], 1)
+	session.Close()
+	for {
+		if _, err := w.Step(); err != nil {
+			break // the server ends the connection behind the session
+		}
+	}
+	for _, key := range c.Keys {
+		if _, version := c.theirs(key); version != 0 {
+			c.t.Fatalf("key %.40q outlives its session", key)
 		}
 	}
 }

@@ -57,6 +57,11 @@ func STM(isolation kv.Isolation, pairs ...store.Pair) store.Op {
 	return store.Op{Kind: kv.STM, STM: &store.STMOp{Isolation: isolation, Pairs: pairs}}
 }
 
+// Ephemeral makes a key that ends with its session.
+func Ephemeral(key string, value []byte) store.Op {
+	return store.Op{Kind: kv.Ephemeral, Key: []byte(key), Value: value}
+}
+
 // KeepAlive prolongs a lease.
 func KeepAlive(lease int64) store.Op { return store.Op{Kind: kv.KeepAlive, Lease: lease} }
 

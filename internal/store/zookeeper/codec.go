@@ -32,6 +32,15 @@ const (
 	callCASCreate // create, where no node may be
 	callCASAgain  // create, after the parents were made
 	callTxn
+	callEphemeral
+	callEphemeralAgain // after the parents were made
+	callPing
+	callWatchRead   // getData, which sets a watch
+	callWatchExists // exists, which sets it where there is no node
+	callAddWatch
+	callSetAgain    // getData, after a watch fired
+	callExistsAgain // exists, likewise
+	callProgress    // a request whose answer says how far the watchers were told
 )
 
 // codec is ZooKeeper's protocol on one connection.
@@ -51,6 +60,7 @@ type codec struct {
 	limits  []int64   // of the same ranges
 	reasons []string  // of refused operations under way
 	multi   []jute.MultiOp
+	watches watches
 }
 
 // Room implements store.Codec. It is 0 until the session is granted and the
@@ -67,6 +77,11 @@ func (c *codec) Submit(op *store.Op) {
 	call := jute.Call{Tag: op.Tag}
 	if op.Kind == kv.Txn {
 		c.submitTxn(call, op)
+		return
+	}
+	if op.Kind == kv.KeepAlive {
+		call.Sub = callPing
+		c.conn.AskPing(call)
 		return
 	}
 	p, wrong := pathOf(op.Key)
@@ -93,6 +108,11 @@ func (c *codec) Submit(op *store.Op) {
 		c.conn.Delete(call, p, jute.AnyVersion)
 	case kv.CAS:
 		c.submitCAS(call, p, op)
+	case kv.Ephemeral:
+		call.Sub = callEphemeral
+		c.conn.Create(call, p, op.Value, c.acl, jute.Ephemeral, 0, false)
+	case kv.Watch:
+		c.watch(call, p, op)
 	default:
 		c.refuse(call, "ZooKeeper has no such operation")
 	}
@@ -144,12 +164,13 @@ func (c *codec) Cancel(tag uint32) bool {
 // Feed implements store.Codec.
 func (c *codec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
 	replies, err := c.conn.Feed(in)
+	if errors.Is(err, jute.ErrExpired) {
+		to = append(to, store.Event{What: store.Expired})
+	}
 	for i := range replies {
 		r := &replies[i]
 		if r.End == jute.Notified {
-			if _, path, ok := r.Notification(); ok {
-				to = append(to, store.Event{What: store.Notify, Key: path})
-			}
+			to = c.notified(r, to)
 			continue
 		}
 		var failed error
@@ -178,7 +199,11 @@ func (c *codec) Lost(to []store.Event) []store.Event {
 	replies := c.conn.Lost()
 	for i := range replies {
 		r := &replies[i]
-		if r.Sub == callIgnored || r.Sub == callSync || r.Canceled {
+		switch r.Sub {
+		case callIgnored, callSync, callSetAgain, callExistsAgain, callProgress:
+			continue
+		}
+		if r.Canceled {
 			continue
 		}
 		e := store.Event{Tag: r.Tag, Outcome: kv.ConnectionLost}

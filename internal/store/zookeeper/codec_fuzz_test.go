@@ -22,12 +22,16 @@ func FuzzFeed(f *testing.F) {
 		s.answer(jute.OK, record...)
 	}
 	f.Add(s.in)
+	s.event(jute.NodeDataChanged, "/a", 9)
+	s.event(jute.NodeDeleted, "/a/b", -1)
+	f.Add(s.in)
 	f.Fuzz(func(t *testing.T, in []byte) {
 		s := granted(t)
 		ops := []store.Op{
 			{Kind: kv.Put, Key: key("a/b")}, {Kind: kv.Get, Key: key("a")},
 			{Kind: kv.Range, Key: key("a/b"), Range: &store.RangeOp{End: key("a/c")}}, {Kind: kv.Delete, Key: key("a")},
 			{Kind: kv.CAS, Key: key("a"), Revision: 3}, {Kind: kv.CAS, Key: key("a/b"), Revision: -1}, {Kind: kv.Delete, Key: key("//")},
+			{Kind: kv.KeepAlive}, watchOf("a", "", kv.OnceWatch, 0), watchOf("a/b", "a/c", kv.PersistentWatch, 1),
 			{Kind: kv.Txn, Pairs: []store.Pair{{Key: key("a/b")}, {Key: key("c")}}},
 		}
 		s.submit(ops...)

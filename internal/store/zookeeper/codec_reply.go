@@ -22,6 +22,13 @@ func (c *codec) answer(r *jute.Reply, to []store.Event) ([]store.Event, error) {
 	switch r.Sub { // what was put aside is taken in any case
 	case callIgnored:
 		return to, nil
+	case callSetAgain, callExistsAgain:
+		return c.setAgain(r, to)
+	case callProgress:
+		if r.Code == jute.OK && r.Zxid > 0 {
+			to = c.reached(r.Zxid, to)
+		}
+		return to, nil
 	case callSync:
 		// A proxy's sync is a read of the node, which may not be there.
 		c.synced, c.syncWhy = r.Code, nil
@@ -46,6 +53,7 @@ func (c *codec) answer(r *jute.Reply, to []store.Event) ([]store.Event, error) {
 		e.Term = jute.Epoch(r.Zxid)
 	}
 	if r.Canceled {
+		delete(c.watches.creating, r.Tag)
 		e.What = store.Late
 		return to, nil
 	}
@@ -74,6 +82,15 @@ func (c *codec) answer(r *jute.Reply, to []store.Event) ([]store.Event, error) {
 		done = c.casCreateDone(r, e)
 	case callTxn:
 		done, ok = c.txnDone(r, e)
+	case callEphemeral, callEphemeralAgain:
+		done = c.ephemeralDone(r, e)
+	case callPing:
+		c.pingDone(r, e)
+		return to, nil
+	case callWatchRead, callWatchExists, callAddWatch:
+		if done, ok = c.watchDone(r, e); done && ok {
+			return to, nil
+		}
 	}
 	if ok && done && !e.Outcome.Failed() {
 		e.At = r.Zxid
@@ -213,6 +230,7 @@ func (c *codec) getDone(r *jute.Reply, e *store.Event) bool {
 		if wrong(e, wrongRead(&s, r.Zxid, length)); r.Extra > 0 {
 			wrong(e, c.syncWhy)
 		}
+		wrong(e, c.beforeItsEvent(r, s.Mzxid))
 		return b.OK()
 	case code == jute.NoNode && r.Code == jute.NoNode:
 		e.Outcome = kv.Miss
@@ -270,6 +288,24 @@ func (c *codec) casRead(r *jute.Reply, e *store.Event, value []byte) (done, ok b
 	}
 	failed(e, r.Code)
 	return true, true
+}
+
+// ephemeralDone takes the answer to a create of an ephemeral node.
+func (c *codec) ephemeralDone(r *jute.Reply, e *store.Event) (done bool) {
+	switch {
+	case r.Code == jute.OK:
+		created(r, e)
+	case r.Code == jute.NodeExists:
+		e.Outcome, e.Revision = kv.Conflict, -1
+	case r.Code == jute.NoNode && r.Sub == callEphemeral:
+		path, data := written(r)
+		n := c.createParents(r, path.Rest)
+		c.conn.Create(next(r, callEphemeralAgain, n+1), path, data, c.acl, jute.Ephemeral, 0, false)
+		return false
+	default:
+		failed(e, r.Code)
+	}
+	return true
 }
 
 // casCreateDone takes the answer to a create where no node may be.

@@ -142,7 +142,7 @@ func TestLiveRefusedKeys(t *testing.T) {
 		"\xff", "a\xc3", "\ue000", "\uf8ff", "\ufff0", "\U0001f511",
 	} {
 		for kind := kv.Put; kind < kv.NumKinds; kind++ {
-			if kind == kv.Range {
+			if kind == kv.Range || kind == kv.KeepAlive {
 				continue
 			}
 			e := w.want(kv.BadRequest, store.Op{Kind: kind, Key: []byte(key), Pairs: []store.Pair{{Key: []byte(key)}}})

@@ -55,6 +55,18 @@ func (c *codec) Tick(now int64) int64 {
 	return c.pingAt
 }
 
+// pingDone takes the answer to a ping: the session lives as long again.
+func (c *codec) pingDone(r *jute.Reply, e *store.Event) {
+	if r.Code != jute.OK {
+		failed(e, r.Code)
+		return
+	}
+	e.Count = int64(c.conn.Timeout()) / 1000
+	if r.Zxid > 0 {
+		e.Revision, e.At = r.Zxid, r.Zxid
+	}
+}
+
 // Close ends the session for good, with its ephemeral nodes: it adds the
 // request to the output. Nothing may be submitted after it. A session that is
 // not closed ends by itself when its timeout is over.

@@ -27,13 +27,16 @@ func (*Store) Name() string { return Name }
 func (*Store) Capabilities() kv.Capabilities {
 	return kv.Capabilities{
 		Operations: map[kv.Kind]string{
-			kv.Put:    "setData, and create when the node is not there (a second request, inside the operation's time)",
-			kv.Get:    "getData",
-			kv.Exists: "exists: the node's stat, without its data",
-			kv.Range:  "getChildren2 of the key's parent: names without values, the whole list whatever the interval; those in the interval are counted",
-			kv.Delete: "delete of any version",
-			kv.CAS:    "setData with the version that the node must have; create when there must be none. A node made anew counts its versions from the start again",
-			kv.Txn:    "multi of setData, repeated with create for each node that is not there",
+			kv.Put:       "setData, and create when the node is not there (a second request, inside the operation's time)",
+			kv.Get:       "getData",
+			kv.Exists:    "exists: the node's stat, without its data",
+			kv.Range:     "getChildren2 of the key's parent: names without values, the whole list whatever the interval; those in the interval are counted",
+			kv.Delete:    "delete of any version",
+			kv.CAS:       "setData with the version that the node must have; create when there must be none. A node made anew counts its versions from the start again",
+			kv.KeepAlive: "ping of the connection's session, which the server answers and counts as a sign of life; a client's lease is the session of its connection",
+			kv.Ephemeral: "create of an ephemeral node, which ends with its connection's session; a node that is there already is a conflict",
+			kv.Watch:     "getData with a watch, set again by a read; or addWatch, persistent and recursive (ZooKeeper 3.9 and newer)",
+			kv.Txn:       "multi of setData, repeated with create for each node that is not there",
 		},
 		Reads: map[kv.Consistency]string{
 			kv.Linearizable: "sync, then getData: a follower first catches up with its leader. Sync alone is not a quorum read: no quorum confirms the leader, so a deposed one that does not know it yet can serve an old value; and at the leader sync does nothing, so that a write which a follower has just acknowledged may be missed there",
@@ -42,6 +45,7 @@ func (*Store) Capabilities() kv.Capabilities {
 		ShortOf: map[kv.Consistency]string{
 			kv.Linearizable: "sync, then getData, and no quorum read: no quorum confirms the leader, so that one which was deposed and does not know it yet can serve an old value",
 		},
+		Watches: watchesOf(),
 		Features: map[kv.Feature]string{
 			kv.TLS:          "of the secure client port",
 			kv.Users:        "the digest scheme; nodes are made for their creator alone",
@@ -59,14 +63,30 @@ func (*Store) Capabilities() kv.Capabilities {
 			kv.LeaderTransfer:  "ZooKeeper's leadership cannot be moved: stop or restart the leader, and another member is elected",
 			kv.Snapshots:       "ZooKeeper's members write snapshots by themselves (snap-count), and on request of an admin server alone, which is off here",
 		},
-		InFlight:   0,
-		Ordered:    true,
-		Durability: "a write is acknowledged when a majority of the members have it in a transaction log that was synced (fdatasync), unless forceSync is no",
+		InFlight:    0,
+		Ordered:     true,
+		OwnSessions: true,
+		Durability:  "a write is acknowledged when a majority of the members have it in a transaction log that was synced (fdatasync), unless forceSync is no",
 		Disk: &kv.DiskRule{
 			Percentile: 100, Limit: time.Second,
 			Source: "ZooKeeper warns of each sync of its log above 1 s (fsync.warningthresholdms), because every write waits for it",
 		},
 		RemoveCommand: func(prefix string) string { return "zkCli.sh deleteall /" + strings.Trim(prefix, "/") },
+	}
+}
+
+// usualWatch is the mode of watches where none is asked for.
+const usualWatch = kv.PersistentWatch
+
+// watchesOf are the watches of a session.
+func watchesOf() kv.Watches {
+	return kv.Watches{
+		Modes: map[kv.WatchMode]string{
+			kv.PersistentWatch: "persistent recursive watches: each change by its key and transaction, without its value (ZooKeeper 3.9 and newer)",
+			kv.OnceWatch:       "one-shot watches, each set again by a read of the new data",
+		},
+		Usual:  usualWatch,
+		Shared: true,
 	}
 }
 

@@ -3,6 +3,7 @@
 package official
 
 import (
+	"context"
 	"net/http"
 	"testing"
 
@@ -64,4 +65,13 @@ func (v ConsulView) Put(key string, value []byte) error {
 func (v ConsulView) Delete(key string) error {
 	_, err := v.KV.Delete(key, nil)
 	return err
+}
+
+// ConsulReady says nil when a member of a cluster, which is plain, takes writes.
+func ConsulReady(t testing.TB) func(ctx context.Context, endpoint string) error {
+	return func(ctx context.Context, endpoint string) error {
+		c := Consul(t, store.Access{Endpoints: []string{endpoint}})
+		_, err := c.KV().Put(&api.KVPair{Key: "ready"}, (&api.WriteOptions{}).WithContext(ctx))
+		return err
+	}
 }

@@ -49,7 +49,9 @@ type Conn struct {
 	ring  []request
 	head  int // index of the oldest
 	open  int
-	turns int32 // the xid used last
+	turns int32  // the xid used last
+	pings []ping // that wait for their answers, the oldest at first
+	first int    // of pings
 
 	replies  []Reply
 	parts    *parts.Budget
@@ -74,6 +76,14 @@ type request struct {
 	op         Op
 	call       Call
 	canceled   bool
+}
+
+// ping is one whose answer is awaited; they have no numbers of their own.
+type ping struct {
+	end      uint64 // as of a request
+	call     Call
+	asked    bool // by a caller who wants to know of the answer
+	canceled bool
 }
 
 // Call names a request to its caller; all of it comes back in the Reply.
@@ -132,8 +142,8 @@ func (c *Conn) Timeout() int32 { return c.timeout }
 // LastZxid is the newest transaction that an answer named.
 func (c *Conn) LastZxid() int64 { return c.lastZxid }
 
-// Open is the number of requests that wait for their answers.
-func (c *Conn) Open() int { return c.open }
+// Open is the number of requests that wait for their answers, pings among them.
+func (c *Conn) Open() int { return c.open + len(c.pings) - c.first }
 
 // Held is how many bytes of requests are kept: what waits to be written, and
 // what was written and is not answered.
@@ -209,6 +219,11 @@ func (c *Conn) Cancel(tag uint32) {
 			r.canceled = true
 		}
 	}
+	for i := range c.pings[c.first:] {
+		if p := &c.pings[c.first+i]; p.asked && p.call.Tag == tag {
+			p.canceled = true
+		}
+	}
 }
 
 // Lost says that the connection ended. It returns a reply for every open
@@ -226,7 +241,18 @@ func (c *Conn) Lost() []Reply {
 			Call: r.call, Op: r.op, End: end, Canceled: r.canceled, Request: c.requestOf(r),
 		})
 	}
-	c.open = 0
+	for i := range c.pings[c.first:] {
+		p := &c.pings[c.first+i]
+		if !p.asked {
+			continue
+		}
+		end := Broken
+		if p.end > written {
+			end = NotSent
+		}
+		c.replies = append(c.replies, Reply{Call: p.call, Op: OpPing, End: end, Canceled: p.canceled})
+	}
+	c.open, c.pings, c.first = 0, nil, 0
 	c.parts.GiveBack(c.partial)
 	c.partial = nil
 	return c.replies

@@ -35,7 +35,7 @@ type Reply struct {
 	End      End
 	Code     Code
 	Canceled bool
-	Zxid     int64  // the newest transaction that the member had; 0 or less if it does not say
+	Zxid     int64  // the newest transaction that the member had, or of a watch event its own (since 3.9); 0 or less if it does not say
 	Body     []byte // the answer's record
 	Request  []byte // the request's record
 }
@@ -140,7 +140,9 @@ func (c *Conn) answer(b []byte) error {
 	code := Code(binary.BigEndian.Uint32(b[12:]))
 	switch {
 	case xid > 0:
-	case xid == XidPing, xid == XidSetWatches:
+	case xid == XidPing:
+		return c.pinged(zxid, code)
+	case xid == XidSetWatches:
 		return c.unasked()
 	case xid == XidNotification:
 		if !c.watching {
@@ -148,7 +150,7 @@ func (c *Conn) answer(b []byte) error {
 				return err
 			}
 		}
-		c.replies = append(c.replies, Reply{End: Notified, Body: b[replyLen:]})
+		c.replies = append(c.replies, Reply{End: Notified, Zxid: zxid, Body: b[replyLen:]})
 		return nil
 	case xid == XidAuth:
 		if c.awaitAuth = false; code != OK {
@@ -171,6 +173,23 @@ func (c *Conn) answer(b []byte) error {
 		Call: r.call, Op: r.op, Code: code, Canceled: r.canceled, Zxid: zxid,
 		Body: b[replyLen:], Request: c.requestOf(r),
 	})
+	return nil
+}
+
+// pinged takes the answer to a ping. They come in the order of the pings.
+func (c *Conn) pinged(zxid int64, code Code) error {
+	if c.first == len(c.pings) {
+		return c.unasked()
+	}
+	p := c.pings[c.first]
+	if c.first++; 2*c.first >= len(c.pings) { // its memory is used again
+		c.pings, c.first = c.pings[:copy(c.pings, c.pings[c.first:])], 0
+	}
+	if !p.asked {
+		return c.unasked()
+	}
+	c.idle = 0
+	c.replies = append(c.replies, Reply{Call: p.call, Op: OpPing, Code: code, Canceled: p.canceled, Zxid: zxid})
 	return nil
 }
 

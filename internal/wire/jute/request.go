@@ -98,9 +98,16 @@ func (c *Conn) AddWatch(call Call, p Path, mode WatchMode) {
 // connection after the answer.
 func (c *Conn) CloseSession(call Call) { c.call(OpCloseSession, call, 0) }
 
-// Ping keeps the session alive. It is no request that waits for an answer.
-func (c *Conn) Ping() {
+// Ping keeps the session alive. Nobody is told of its answer.
+func (c *Conn) Ping() { c.ping(ping{}) }
+
+// AskPing is Ping, whose answer is a Reply to the call.
+func (c *Conn) AskPing(call Call) { c.ping(ping{call: call, asked: true}) }
+
+func (c *Conn) ping(p ping) {
 	PutInt(PutInt(c.frame(requestLen), XidPing), int32(OpPing))
+	p.end = c.origin + uint64(len(c.out))
+	c.pings = append(c.pings, p)
 }
 
 // authenticate sends AuthPacket{type int, scheme string, auth buffer}.

@@ -50,7 +50,7 @@ func TestRequests(t *testing.T) {
 	}
 	c := ready(t, Config{})
 	c.Ping()
-	if got, want := sent(c), framed(XidPing, OpPing); !bytes.Equal(got, want) || c.Open() != 0 {
+	if got, want := sent(c), framed(XidPing, OpPing); !bytes.Equal(got, want) || c.Open() != 1 {
 		t.Errorf("pings with %x", got)
 	}
 }

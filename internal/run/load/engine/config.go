@@ -36,6 +36,14 @@ type History interface {
 	Locked(ev *store.Event, client uint32, began, now int64)
 }
 
+// SessionHistory is what a History is, too, whose load makes keys that end with their
+// session.
+type SessionHistory interface {
+	// MayEnd takes that the key which Fill referred to, made in a session that ends, or
+	// whose connection was lost, may be gone from the given time on.
+	MayEnd(ref uint64, session uint32, from, now int64)
+}
+
 // WatchHistory takes all that watchers are told.
 type WatchHistory interface {
 	// Told takes what the loop's own watcher was told now. Of a Done, which says that

@@ -52,6 +52,7 @@ type connections struct {
 
 	bytesIn, bytesOut uint64 // of the current second
 	reconnects        uint64
+	expired           uint64 // sessions
 }
 
 func (cs *connections) init(cfg *Config, p Poller, ops *slots) {
@@ -329,6 +330,6 @@ func (cs *connections) closeAll() {
 
 // report writes what is known at the end.
 func (cs *connections) report(r *Result) {
-	r.Reconnects, r.MemberOf = cs.reconnects, cs.memberOf
+	r.Reconnects, r.Expired, r.MemberOf = cs.reconnects, cs.expired, cs.memberOf
 	r.Links, r.LinkChanges = cs.links.opened, cs.links.changes
 }

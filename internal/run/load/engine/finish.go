@@ -14,6 +14,10 @@ func (l *Loop) handle(i int) {
 	c := l.conns.table[i]
 	for k := range l.events {
 		ev := &l.events[k]
+		if ev.What == store.Expired {
+			l.conns.expired++
+			continue
+		}
 		if ev.What >= store.Notify || ev.Tag&watchMark != 0 {
 			l.watchers.handle(i, ev, l.now, l.clock.current, &l.secs)
 			continue
@@ -46,7 +50,9 @@ func (l *Loop) handle(i int) {
 func (l *Loop) finishOp(tag uint32, placeFree bool, ev *store.Event, at int64) {
 	sl := &l.slots.table[tag]
 	outcome := ev.Outcome
+	l.watchers.done(sl, ev)
 	if !outcome.Failed() {
+		l.watchers.acked(sl, ev, at)
 		outcome = l.cfg.Source.Check(sl.kind, sl.ref, ev)
 	}
 	if sl.state == waiting { // it was never made

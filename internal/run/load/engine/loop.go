@@ -42,6 +42,7 @@ type Loop struct {
 	left     []Ready // of them: connections that have more than was read in their turn
 	op       store.Op
 	told     history.Op // what the history gets next
+	owned    [][]owned  // by place: keys that end with its session; for the history alone
 	marked   []func()   // what marks left to be done
 	needs    Dependent  // the source, if it is one
 	timed    Timed      // likewise
@@ -291,6 +292,7 @@ func (l *Loop) nextWake() int64 {
 // maintain does what time asks for: ticks, dialling, watchers again.
 func (l *Loop) maintain() {
 	l.watchers.retry(l.now)
+	l.watchers.resolve(l.now, l.clock.current, &l.secs)
 	l.watchers.ask(l.now)
 	if l.now >= l.conns.tickAt {
 		l.conns.tickAt = never
@@ -378,6 +380,7 @@ func (l *Loop) lost(i int, why error) {
 	l.events = l.conns.table[i].outcomes(l.events[:0])
 	l.handle(i)
 	l.watchers.lost(i)
+	l.mayEnd(i, false)
 	l.conns.settle(i, l.now)
 }
 
@@ -386,6 +389,7 @@ func (l *Loop) replace(i int) {
 	l.flush(i)
 	if l.conns.table[i].state == up {
 		l.watchers.lost(i)
+		l.mayEnd(i, false)
 		l.conns.replace(i, l.now)
 	}
 }
@@ -395,6 +399,7 @@ func (l *Loop) replace(i int) {
 func (l *Loop) closeAll() {
 	for i, c := range l.conns.table {
 		if s, ok := c.codec.(store.SessionCodec); ok && c.state == up {
+			l.mayEnd(i, true)
 			s.Close()
 			l.flush(i)
 		}

@@ -21,12 +21,18 @@ type Watching struct {
 	Fill func(watcher uint32, op *store.Op)
 	// Start is the first revision wanted; 0 for what is written from now on.
 	Start int64
+	// Present says that a watcher can only begin with what is written from now on,
+	// also where it is created again.
+	Present bool
 	// AtWindow creates the watchers when the measured window opens, and not
 	// before the first phase.
 	AtWindow bool
 	// History is nil where nobody checks what the watchers are told. Where it is not,
 	// the streams are asked now and then how far they have been told.
 	History WatchHistory
+	// Acknowledged takes the answer, which is no error, to a write whose Fill returned
+	// ref, and that was sent at sent.
+	Acknowledged func(kind kv.Kind, ref uint64, sent int64, ev *store.Event)
 	// AskEvery is how often a stream is asked how far its watchers have been told, one
 	// after the other, in nanoseconds; 0: as History needs it.
 	AskEvery int64
@@ -139,7 +145,7 @@ func (w *watchers) pump(i int, now int64) {
 		w.what = store.WatchOp{Watcher: n}
 		*op = store.Op{Kind: kv.Watch, Tag: watchMark | n, Watch: &w.what}
 		w.cfg.Fill(n, op)
-		if w.seen[n] > 0 {
+		if w.seen[n] > 0 && !w.cfg.Present {
 			w.what.Start = w.seen[n] + 1
 		}
 		w.state[n], w.askedAt[n] = asked, now
@@ -176,6 +182,18 @@ func (w *watchers) notified(ev *store.Event, now int64, s *second, secs *secondQ
 	w.tell(ev.Watcher, ev, 0, now)
 	seen := w.cfg.Sink.Take(ev, now)
 	w.checkCaught()
+	w.count(seen, now, s, secs)
+}
+
+// resolve counts the events whose writes have become known.
+func (w *watchers) resolve(now int64, current *second, secs *secondQueue) {
+	if !w.none {
+		w.cfg.Sink.Resolve(now, func(seen watch.Seen, at int64) { w.count(seen, at, current, secs) })
+	}
+}
+
+// count counts an event that arrived at a time in a second.
+func (w *watchers) count(seen watch.Seen, now int64, s *second, secs *secondQueue) {
 	if s == nil {
 		s = w.tail
 	}
@@ -264,13 +282,14 @@ func (w *watchers) answered(i int, ev *store.Event, now int64) {
 	w.state[n] = alive
 	w.missing--
 	from := int64(0)
-	if w.seen[n] > 0 {
+	if w.seen[n] > 0 && !w.cfg.Present {
 		from = w.seen[n] + 1
 	}
 	w.tell(n, ev, from, now)
 	if w.seen[n] == 0 {
 		w.seen[n] = ev.Revision
 	}
+	w.cfg.Sink.Begun(n, ev.Version, max(ev.Mod, ev.Revision))
 	if w.again[n] {
 		w.cfg.Sink.Resubscribed()
 	} else {
@@ -404,6 +423,25 @@ func (w *watchers) due(sl *slot, kind kv.Kind) {
 	if w.cfg != nil && kind.Writes() {
 		w.cfg.Board.Times.Due(sl.acc.Phase, sl.n, sl.due)
 	}
+}
+
+// acked notes that a write was acknowledged at the given time.
+func (w *watchers) acked(sl *slot, ev *store.Event, at int64) {
+	if w.cfg == nil || !sl.kind.Writes() {
+		return
+	}
+	w.cfg.Board.Times.Acked(sl.acc.Phase, sl.n, at)
+	if w.cfg.Acknowledged != nil {
+		w.cfg.Acknowledged(sl.kind, sl.ref, sl.sent, ev)
+	}
+}
+
+// done notes at which revision of the store a write was done.
+func (w *watchers) done(sl *slot, ev *store.Event) {
+	if w.cfg == nil || w.cfg.Board.Answers == nil || ev.At <= 0 || ev.Outcome != kv.OK || !sl.kind.Writes() {
+		return
+	}
+	w.cfg.Board.Answers.Put(ev.At, sl.acc.Phase, sl.n)
 }
 
 // sent notes when a connection's writes are sent before they are: their events

@@ -10,8 +10,16 @@ import (
 // watched. It is used without locks.
 type Board struct {
 	Times *Times
-	acked []atomic.Uint32 // by key number: acknowledged writes
-	busy  atomic.Int32    // loops whose operations have not all ended
+	// Answers are nil unless events are known by their revisions.
+	Answers *Answers
+	acked   []atomic.Uint32 // by key number: acknowledged writes
+	// Of stores that tell states, by key number: when the acknowledged write that was
+	// sent last was sent, and the highest revision that any watcher was told.
+	latest, newest []atomic.Int64
+	// deleted says of such stores that a delete of the key was acknowledged: what it and
+	// the writes before it made of the key need not show.
+	deleted []atomic.Bool
+	busy    atomic.Int32 // loops whose operations have not all ended
 }
 
 // NewBoard returns a board for the keys from 0 to keys-1, the given number of
@@ -22,10 +30,44 @@ func NewBoard(keys uint64, loops int, writes uint64) *Board {
 	return b
 }
 
+// TellStates makes the board one of watchers that are told states (Config.States). It
+// is called before the load.
+func (b *Board) TellStates() {
+	b.latest, b.newest = make([]atomic.Int64, len(b.acked)), make([]atomic.Int64, len(b.acked))
+	b.deleted = make([]atomic.Bool, len(b.acked))
+}
+
 // Acknowledge counts a write of the key with the given number.
 func (b *Board) Acknowledge(key uint64) {
 	if key < uint64(len(b.acked)) {
 		b.acked[key].Add(1)
+	}
+}
+
+// AcknowledgeSent is Acknowledge of a write that was sent at the given time, which
+// watchers that are told states are held to.
+func (b *Board) AcknowledgeSent(key uint64, sent int64) {
+	if key < uint64(len(b.latest)) {
+		raise(&b.latest[key], sent)
+	}
+	b.Acknowledge(key)
+}
+
+// AcknowledgeDelete is Acknowledge of a delete, of a key that may not have been there.
+func (b *Board) AcknowledgeDelete(key uint64) {
+	if key < uint64(len(b.deleted)) {
+		b.deleted[key].Store(true)
+	}
+	b.Acknowledge(key)
+}
+
+// raise makes a number at least as high as another.
+func raise(n *atomic.Int64, to int64) {
+	for {
+		old := n.Load()
+		if old >= to || n.CompareAndSwap(old, to) {
+			return
+		}
 	}
 }
 

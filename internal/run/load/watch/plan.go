@@ -3,6 +3,7 @@ package watch
 import (
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -20,6 +21,9 @@ type Plan struct {
 	// AskEvery is how often a stream is asked how far its watchers have been told, one
 	// after the other; 0: never.
 	AskEvery time.Duration
+	// Acknowledged takes the answer, which is no error, to a write whose Fill returned ref,
+	// and that was sent at sent; nil: the source tells the board itself.
+	Acknowledged func(kind kv.Kind, ref uint64, sent int64, ev *store.Event)
 	// Fill completes the operation that creates a watcher, but for its stream. The memory
 	// it gives stays as it is until the next Fill.
 	Fill func(watcher uint32, op *store.Op)

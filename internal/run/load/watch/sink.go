@@ -25,12 +25,24 @@ type Config struct {
 	WarmupMark uint64
 	// Key, if not empty, is the one key that all watch instead of the space's.
 	Key []byte
+	// Coalesced says that a watcher is told of the newest version alone: one that is
+	// passed over is none that is lost.
+	Coalesced bool
+	// ByRevision says that events carry no value: which write one is of is known by
+	// the revision of the store at which it happened.
+	ByRevision bool
+	// Patience is how long, in nanoseconds, an event waits to be known by a write's
+	// answer (ByRevision).
+	Patience int64
 	// Names, if not nil, says of which key and which write an event is, instead of Space
 	// and Values.
 	Names Names
 	// Expect is how many events each watcher is to get of each key besides those
 	// of acknowledged writes: of writes before the load.
 	Expect uint32
+	// States says that watchers are told what a key is now, and nothing of how often it
+	// was written.
+	States bool
 }
 
 // Names finds keys and writes of a load whose keys are of several kinds.
@@ -46,11 +58,16 @@ type Names interface {
 // allocates nothing for an event.
 type Sink struct {
 	cfg     Config
-	place   []int // a watcher's first track
-	tracks  []track
-	awaited uint64 // with Expect: events yet to come of those
-	checked bool   // nothing came since Settled was false
+	place   []int   // a watcher's first track
+	tracks  []track // of stores that tell each write
+	states  []state // of those that tell states
+	settled bool    // all that is to be expected came
+	awaited uint64  // with Expect: events yet to come of those
+	checked bool    // nothing came since Settled was false
 	total   measure.WatchTotals
+
+	pending []pending // events that came before their writes' own answers
+	answers uint64    // of writes, when those were looked through
 
 	created               *measure.Histogram // nil until the first
 	firstAsked, lastKnown int64
@@ -65,7 +82,11 @@ func NewSink(cfg Config) *Sink {
 		s.place[i] = int(n)
 		n += w.Keys
 	}
-	s.tracks = make([]track, n)
+	if cfg.States {
+		s.states = make([]state, n)
+	} else {
+		s.tracks = make([]track, n)
+	}
 	s.awaited = n * uint64(cfg.Expect)
 	s.total.Watchers = len(cfg.Watchers)
 	return s
@@ -84,22 +105,29 @@ type Seen struct {
 // Take takes an event that arrived at the given time. The event's Watcher is
 // the loop's own number of it.
 func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
-	t := s.track(ev)
-	if t == nil {
+	place, key := s.find(ev)
+	if place < 0 {
 		s.total.Wrong++
 		return seen
 	}
 	s.checked = false
-	switch t.take(ev.Version, ev.Revision) {
+	switch s.judge(place, key, ev, at) {
 	case duplicate:
 		s.total.Duplicated++
 		seen.Duplicate = true
 	case late:
 		s.total.Reordered++
 		seen.Reordered = true
-		s.delivered(t)
+		s.delivered(place)
 	case fresh:
-		s.delivered(t)
+		s.delivered(place)
+	}
+	if s.cfg.ByRevision {
+		if !seen.Duplicate {
+			return s.timed(pending{revision: ev.Revision, at: at, reordered: seen.Reordered})
+		}
+		seen.Phase, seen.Counts = measure.Measured, true
+		return seen
 	}
 	number, ours := uint64(0), false
 	switch {
@@ -126,6 +154,15 @@ func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
 	if seen.Duplicate {
 		return seen
 	}
+	if s.cfg.States {
+		s.states[place].name(ev.Revision, seen.Phase, number)
+	}
+	s.time(&seen, number, at)
+	return seen
+}
+
+// time says when the write of an event was due and sent, as far as that is known.
+func (s *Sink) time(seen *Seen, number uint64, at int64) {
 	seen.Due, seen.Sent, seen.Timed = s.cfg.Board.Times.Of(seen.Phase, number)
 	switch {
 	case !seen.Timed:
@@ -135,20 +172,20 @@ func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
 		s.total.Untimed++
 		seen.Timed = false
 	}
-	return seen
 }
 
-// track finds what the event's watcher has of its key; nil: it does not watch it.
-func (s *Sink) track(ev *store.Event) *track {
+// find returns the place of what the event's watcher has of its key, and the key's
+// number; -1: it does not watch it.
+func (s *Sink) find(ev *store.Event) (place int, key uint64) {
 	if int(ev.Watcher) >= len(s.cfg.Watchers) {
-		return nil
+		return -1, 0
 	}
 	at := s.place[ev.Watcher]
 	if len(s.cfg.Key) > 0 {
 		if !bytes.Equal(ev.Key, s.cfg.Key) {
-			return nil
+			return -1, 0
 		}
-		return &s.tracks[at]
+		return at, noKey
 	}
 	w := &s.cfg.Watchers[ev.Watcher]
 	var number uint64
@@ -159,14 +196,34 @@ func (s *Sink) track(ev *store.Event) *track {
 		number, ok = s.cfg.Space.Number(ev.Key)
 	}
 	if !ok || number-w.First >= w.Keys {
-		return nil
+		return -1, 0
 	}
-	return &s.tracks[at+int(number-w.First)]
+	return at + int(number-w.First), number
 }
 
-func (s *Sink) delivered(t *track) {
+// noKey is the number of a key that is none of the load's.
+const noKey = ^uint64(0)
+
+// judge says what an event is to its watcher.
+func (s *Sink) judge(place int, key uint64, ev *store.Event, at int64) verdict {
+	if !s.cfg.States {
+		return s.tracks[place].take(ev.Version, ev.Revision)
+	}
+	s.cfg.Board.seen(key, ev.Revision, ev.Version)
+	return s.states[place].take(ev.Revision, at)
+}
+
+// got is how many distinct events there are at a place.
+func (s *Sink) got(place int) uint32 {
+	if s.cfg.States {
+		return s.states[place].got
+	}
+	return s.tracks[place].got
+}
+
+func (s *Sink) delivered(place int) {
 	s.total.Delivered++
-	if t.got <= s.cfg.Expect {
+	if s.got(place) <= s.cfg.Expect {
 		s.awaited--
 	}
 }
@@ -184,13 +241,23 @@ func (s *Sink) Settled() bool {
 	s.checked = true
 	for i := range s.cfg.Watchers {
 		for k := range s.cfg.Watchers[i].Keys {
-			if s.due(i, k) > s.tracks[s.place[i]+int(k)].got {
+			if s.lacks(i, k) {
 				return false
 			}
 		}
 	}
-	s.checked = false
+	s.checked, s.settled = false, true
 	return true
+}
+
+// lacks reports whether the i-th watcher is still to be told of its k-th key.
+func (s *Sink) lacks(i int, k uint64) bool {
+	place := s.place[i] + int(k)
+	if !s.cfg.States {
+		t := &s.tracks[place]
+		return s.due(i, k) > t.got && (!s.cfg.Coalesced || s.due(i, k) > t.got+t.passed())
+	}
+	return len(s.cfg.Key) == 0 && s.cfg.Board.superseded(s.cfg.Watchers[i].First+k, &s.states[place])
 }
 
 // due is how many events the i-th watcher is to get of its k-th key.
@@ -211,6 +278,14 @@ func (s *Sink) Created(asked, known int64) {
 	s.firstAsked, s.lastKnown = min(s.firstAsked, asked), max(s.lastKnown, known)
 }
 
+// Begun notes behind which version of its key a watcher begins: at first, or again
+// after its connection was lost.
+func (s *Sink) Begun(watcher uint32, version, revision int64) {
+	if s.cfg.Coalesced && version >= 0 && int(watcher) < len(s.place) {
+		s.tracks[s.place[watcher]].begin(version, revision)
+	}
+}
+
 // Resubscribed counts that a watcher was created again.
 func (s *Sink) Resubscribed() { s.total.Resubscribed++ }
 
@@ -221,8 +296,26 @@ func (s *Sink) Ended(watcher uint32, why []byte) {
 		s.total.EndedText = printable.Line(string(why), printable.OfServer)
 	}
 	for k := range s.cfg.Watchers[watcher].Keys {
-		s.awaited -= uint64(s.cfg.Expect - min(s.cfg.Expect, s.tracks[s.place[watcher]+int(k)].got))
+		s.awaited -= uint64(s.cfg.Expect - min(s.cfg.Expect, s.got(s.place[watcher]+int(k))))
 	}
+}
+
+// missing is how many of the events that are due did not come: those that are lost,
+// and those that later ones stand for.
+func (s *Sink) missing(i int, k uint64, due uint32) (lost, coalesced uint32) {
+	place := s.place[i] + int(k)
+	switch {
+	case s.cfg.Coalesced:
+		return s.tracks[place].behind(due)
+	case !s.cfg.States:
+		return s.tracks[place].lost(due), 0
+	case !s.settled && s.lacks(i, k):
+		lost = 1
+	}
+	if got := s.states[place].got + lost; due > got {
+		coalesced = due - got
+	}
+	return lost, coalesced
 }
 
 func (s *Sink) addTo(t *measure.WatchTotals) {
@@ -230,7 +323,9 @@ func (s *Sink) addTo(t *measure.WatchTotals) {
 		for k := range s.cfg.Watchers[i].Keys {
 			due := s.due(i, k)
 			t.Expected += uint64(due)
-			t.Lost += uint64(s.tracks[s.place[i]+int(k)].lost(due))
+			lost, coalesced := s.missing(i, k, due)
+			t.Lost += uint64(lost)
+			t.Coalesced += uint64(coalesced)
 		}
 	}
 	o := &s.total
@@ -239,7 +334,8 @@ func (s *Sink) addTo(t *measure.WatchTotals) {
 	t.Duplicated += o.Duplicated
 	t.Reordered += o.Reordered
 	t.Untimed += o.Untimed
-	t.Foreign += o.Foreign
+	t.Untimed += uint64(len(s.pending))
+	t.Foreign += o.Foreign + uint64(len(s.pending))
 	t.Wrong += o.Wrong
 	t.Impossible += o.Impossible
 	t.Resubscribed += o.Resubscribed

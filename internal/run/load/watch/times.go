@@ -18,8 +18,8 @@ type Times struct {
 
 // times belong to a write while its name is in key; 0 is nobody's.
 type times struct {
-	key       atomic.Uint64
-	due, sent atomic.Int64
+	key              atomic.Uint64
+	due, sent, acked atomic.Int64
 }
 
 // Bounds of what is remembered. At 50,000 writes a second the last ten seconds
@@ -53,7 +53,26 @@ func (t *Times) Due(phase measure.Phase, n uint64, due int64) {
 	e.key.Store(0)
 	e.due.Store(due)
 	e.sent.Store(0)
+	e.acked.Store(0)
 	e.key.Store(k)
+}
+
+// Acked notes when it was acknowledged, unless it is forgotten.
+func (t *Times) Acked(phase measure.Phase, n uint64, at int64) {
+	k := key(phase, n)
+	if e := t.at(k); e.key.Load() == k {
+		e.acked.Store(at)
+	}
+}
+
+// ackedAt is when the write with the name was acknowledged; 0: it is not known.
+func (t *Times) ackedAt(name uint64) int64 {
+	e := t.at(name)
+	at := e.acked.Load()
+	if name == 0 || e.key.Load() != name {
+		return 0
+	}
+	return at
 }
 
 // Sent notes when it was sent, unless it is forgotten.

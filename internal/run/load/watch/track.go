@@ -41,6 +41,9 @@ func (t *track) take(version, revision int64) verdict {
 }
 
 func (t *track) judge(version, revision int64) verdict {
+	if version < 0 {
+		return t.judgeRevision(revision)
+	}
 	switch {
 	case t.rev == 0:
 		t.last, t.base, t.rev, t.seen = version, version, revision, 1
@@ -53,6 +56,47 @@ func (t *track) judge(version, revision int64) verdict {
 		return duplicate
 	}
 	return t.earlierOne(version)
+}
+
+// judgeRevision judges an event whose version is not told. One before the last is
+// taken for new: those are few, and not kept.
+func (t *track) judgeRevision(revision int64) verdict {
+	switch {
+	case revision > t.rev:
+		t.rev = revision
+		return fresh
+	case revision == t.rev:
+		return duplicate
+	}
+	return late
+}
+
+// begin says what the key is when a watcher begins. What was written between that
+// and what it was told last was passed over.
+func (t *track) begin(version, revision int64) {
+	switch {
+	case t.rev == 0:
+		t.last, t.base, t.rev, t.seen = version, version, max(revision, 1), 1
+	case revision > t.rev:
+		last := t.last
+		if t.rev = revision; version != last {
+			t.follow(version)
+			t.missing++ // itself too
+		}
+	}
+}
+
+// passed is how many versions were passed over.
+func (t *track) passed() uint32 { return t.missing + t.earlier }
+
+// behind is lost where versions may be passed over: what did not come, and is
+// behind the last that did, and how many were passed over.
+func (t *track) behind(due uint32) (lost, passed uint32) {
+	passed = t.passed()
+	if came := t.got + passed; due > came {
+		lost = due - came
+	}
+	return lost, passed
 }
 
 // follow takes the newest event.

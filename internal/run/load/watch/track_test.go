@@ -155,3 +155,49 @@ func TestTrackBeyondItsWindow(t *testing.T) {
 		t.Errorf("%d are missing", tr.missing)
 	}
 }
+
+// A watcher that is told of the newest version alone passes over others, which are
+// not lost; what is behind the last that came is.
+func TestPassedOver(t *testing.T) {
+	tr := track{}
+	tr.begin(5, 100)
+	tr.begin(5, 90) // known already
+	for _, e := range []struct{ version, revision int64 }{{6, 110}, {9, 120}} {
+		if v := tr.take(e.version, e.revision); v != fresh {
+			t.Fatalf("%+v is %v", e, v)
+		}
+	}
+	if lost, passed := tr.behind(4); lost != 0 || passed != 2 || tr.got != 2 {
+		t.Errorf("%d lost, %d passed over, %d came", lost, passed, tr.got)
+	}
+	if lost, _ := tr.behind(6); lost != 2 {
+		t.Errorf("%d lost of two behind the last", lost)
+	}
+	if v := tr.take(9, 120); v != duplicate {
+		t.Errorf("again: %v", v)
+	}
+	tr.begin(12, 150) // created again: three versions were passed over
+	if lost, passed := tr.behind(7); lost != 0 || passed != 5 {
+		t.Errorf("created again: %d lost, %d passed over", lost, passed)
+	}
+	tr.take(2, 170) // deleted and made anew, of which the last is told
+	if _, passed := tr.behind(0); passed != 7 {
+		t.Errorf("a new life: %d passed over", passed)
+	}
+}
+
+// Where versions are not told, revisions say what is new.
+func TestRevisionsAlone(t *testing.T) {
+	tr := track{}
+	for _, e := range []struct {
+		revision int64
+		want     verdict
+	}{{10, fresh}, {12, fresh}, {12, duplicate}, {11, late}, {20, fresh}} {
+		if v := tr.take(-1, e.revision); v != e.want {
+			t.Errorf("revision %d is %v, want %v", e.revision, v, e.want)
+		}
+	}
+	if tr.take(0, 30) != fresh || tr.got != 5 || tr.lost(7) != 2 {
+		t.Errorf("%+v", tr)
+	}
+}

@@ -96,6 +96,15 @@ func (r *Request) startLine(line []byte) error {
 	return nil
 }
 
+// copied is a request with memory of its own.
+func (r *Request) copied() *Request {
+	c := *r
+	for _, b := range []*[]byte{&c.Method, &c.Path, &c.Query, &c.Body, &c.Auth} {
+		*b = bytes.Clone(*b)
+	}
+	return &c
+}
+
 // Param returns the value of the first parameter with the given name, as it
 // came.
 func (r *Request) Param(name string) (value []byte, ok bool) { return param(r.Query, name) }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
+	"time"
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
 	"github.com/quorumbench/quorumbench/internal/store/null/nullnet"
@@ -25,6 +26,16 @@ type Service interface {
 	Answer(b []byte, r *Request, wrong null.Kind) []byte
 	// Error is the answer that a script's error=NAME asks for.
 	Error(b []byte, name string) []byte
+}
+
+// Waiting is an optional interface of a Service some of whose requests, none of them
+// an Operation, wait for a change.
+type Waiting interface {
+	// Waits reports whether the request is one that may wait.
+	Waits(r *Request) bool
+	// Wait reports whether it is to wait now. Then wake is called once at most,
+	// when what it waits for has changed, and it is answered then, or after most.
+	Wait(r *Request, wake func()) (waits bool, most time.Duration)
 }
 
 // Server is a store.NullServer.
@@ -80,6 +91,7 @@ type conn struct {
 	busy           bool // an answer is due later, or never
 	last           bool // the answer under way is the last one
 	pending        pending
+	waiting        *pending // the request that waits for a change
 }
 
 // pending is an answer that is due later.
@@ -87,6 +99,7 @@ type pending struct {
 	conn *conn
 	kind null.Kind
 	body []byte
+	asks *Request // that waits for a change; nil: the answer is there
 }
 
 func (s *server) open(nc net.Conn, member int) *conn {
@@ -147,6 +160,9 @@ func (c *conn) handle(now int64) {
 	c.served++
 	s := c.server
 	c.last = c.request.Close || s.Script.GoAway > 0 && c.served >= s.Script.GoAway
+	if c.wait(now) {
+		return
+	}
 	if s.Run == nil || !c.service.Operation(&c.request) {
 		at := len(c.out)
 		c.out = c.service.Answer(c.out, &c.request, null.Answer)
@@ -172,6 +188,32 @@ func (c *conn) handle(now int64) {
 		c.busy = true
 		s.Later(timer.Item[*pending]{Due: due, What: p})
 	}
+}
+
+// wait lets the request wait for a change, if it is one that does.
+func (c *conn) wait(now int64) bool {
+	service, ok := c.service.(Waiting)
+	if !ok || !service.Waits(&c.request) {
+		return false
+	}
+	p := &pending{conn: c, asks: c.request.copied()}
+	waits, most := service.Wait(p.asks, func() { c.server.Later(timer.Item[*pending]{What: p}) })
+	if waits {
+		c.busy, c.waiting = true, p
+		c.server.Later(timer.Item[*pending]{Due: now + int64(most), What: p})
+	}
+	return waits
+}
+
+// answerWaiting answers the request that waited, unless it was before.
+func (c *conn) answerWaiting(p *pending) {
+	if c.waiting != p {
+		return
+	}
+	c.waiting, c.busy = nil, false
+	at := len(c.out)
+	c.out = c.service.Answer(c.out, p.asks, null.Answer)
+	c.sayLast(at)
 }
 
 // perform does with the pending answer what the script says.
@@ -220,7 +262,11 @@ func (s *server) due(batch []*pending) {
 		c := p.conn
 		c.Lock()
 		if !c.Over() {
-			c.perform()
+			if p.asks != nil {
+				c.answerWaiting(p)
+			} else {
+				c.perform()
+			}
 			c.answerKept(s.Clock.Now())
 			c.Flush(false)
 		}

@@ -30,6 +30,12 @@ type conn struct {
 	scheduled      bool   // the schedule has this connection
 	taken          uint64 // operations
 	silent         bool   // nothing is answered any more
+
+	// The tree's lock guards what follows.
+	watching  bool
+	news      []byte      // watch events to be written before any answer
+	behind    []byte      // an event that comes behind the next
+	postponed []postponed // events that come late
 }
 
 // mark says when the bytes of later up to end are due.
@@ -41,12 +47,21 @@ type mark struct {
 
 func (s *Server) open(nc net.Conn, member int) *conn {
 	c := &conn{server: s, session: session{server: s, tree: s.tree, member: member}}
+	c.session.conn = c
 	c.Init(&s.Base, nc, &c.out, &c.closing)
 	return c
 }
 
 // Serve implements nullnet.Conn.
-func (c *conn) Serve() { c.Feed(c.take) }
+func (c *conn) Serve() {
+	c.Feed(c.take)
+	tree, all := c.session.tree, c.session.tree.All()
+	tree.Lock(all)
+	defer tree.Unlock(all)
+	if c.watching {
+		tree.leave(c)
+	}
+}
 
 // frameLen is the length of the frame that b begins with; 0 if that is not
 // known yet.
@@ -64,6 +79,8 @@ func (c *conn) take(in []byte) (used int, goesOn bool) {
 	if c.server.Run != nil {
 		now = c.server.Clock.Now()
 	}
+	var touched []*conn
+	defer func() { deliver(touched) }()
 	c.Lock()
 	defer c.Unlock()
 	tree, all := c.session.tree, c.session.tree.All()
@@ -79,6 +96,8 @@ func (c *conn) take(in []byte) (used int, goesOn bool) {
 			tree.Lock(all)
 		}
 	}
+	c.takeNews()
+	touched, tree.watches.touched = tree.watches.touched, nil
 	tree.Unlock(all)
 	c.Settle()
 	return used, !c.Over()
@@ -87,6 +106,9 @@ func (c *conn) take(in []byte) (used int, goesOn bool) {
 // release moves the answers that are due to the output, and lets the schedule
 // come again for the next.
 func (c *conn) release(now int64) {
+	if len(c.postponed) > 0 {
+		c.takePostponed(now)
+	}
 	n, end := 0, 0
 	for n < len(c.marks) && c.marks[n].due <= now && !c.closing {
 		end, c.closing = c.marks[n].end, c.marks[n].close
@@ -146,6 +168,7 @@ func (c *conn) step(in []byte, now int64) int {
 func (c *conn) request(xid int32, op jute.Op, record []byte, now int64) {
 	s := &c.session
 	r := jute.NewReader(record)
+	c.takeNews()
 	switch {
 	case c.silent:
 		return

@@ -20,6 +20,7 @@ func (s *session) set(path, data []byte, version int32) (*entry, jute.Code) {
 	tells := entry{Value: bytes.Clone(data), Created: e.Created, Changed: zxid, Version: e.Version + 1, With: e.With}
 	if s.lie != null.LieLost {
 		e.Set(data, zxid)
+		s.tree.note(jute.NodeDataChanged, string(path))
 	}
 	switch {
 	case s.lie == null.LieTwice:

@@ -84,6 +84,7 @@ func (u *undo) remember(path string) {
 // restore undoes all, the last first.
 func (u *undo) restore() {
 	t := u.tree
+	t.watches.changed = t.watches.changed[:0]
 	if t.canned != nil {
 		return
 	}

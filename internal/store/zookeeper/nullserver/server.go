@@ -64,7 +64,10 @@ func (s *Server) due(batch []*conn) {
 	for _, c := range batch {
 		c.Lock()
 		c.scheduled = false
+		tree, all := c.session.tree, c.session.tree.All()
+		tree.Lock(all)
 		c.release(s.Clock.Now())
+		tree.Unlock(all)
 		c.Flush(false)
 		c.Unlock()
 	}

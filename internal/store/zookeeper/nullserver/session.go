@@ -14,6 +14,7 @@ import (
 type session struct {
 	server  *Server
 	tree    *tree
+	conn    *conn
 	member  int // from 0
 	id      int64
 	greeted bool
@@ -124,19 +125,22 @@ func (s *session) reply(xid int32, op jute.Op, r *jute.Reader, b []byte) (_ []by
 	case jute.OpCloseSession:
 		s.tree.end(s.id)
 	case jute.OpAddWatch:
-		r.Buffer()
-		r.Int()
+		code = s.addWatch(r)
 	default:
 		code = jute.Unimplemented
 	}
+	s.tree.publish(code == jute.OK, s.tree.Revision())
 	s.begin(b[:start], xid)
 	return finish(b, start, code), r.OK()
 }
 
 func (s *session) read(op jute.Op, r *jute.Reader, b []byte) ([]byte, jute.Code) {
 	path := r.Buffer()
-	r.Bool()
+	watch := r.Bool() && r.OK()
 	n := s.tree.get(path)
+	if watch && (n != nil || op == jute.OpExists) {
+		s.tree.watch(s.tree.watches.data, string(path), s.conn)
+	}
 	if n == nil || !r.OK() || s.lie == null.LieAbsent {
 		return b, jute.NoNode
 	}
@@ -177,10 +181,13 @@ func skipACL(r *jute.Reader) {
 
 func (s *session) list(op jute.Op, r *jute.Reader, b []byte) ([]byte, jute.Code) {
 	path := r.Buffer()
-	r.Bool()
+	watch := r.Bool()
 	n := s.tree.get(path)
 	if n == nil || !r.OK() {
 		return b, jute.NoNode
+	}
+	if watch {
+		s.tree.watch(s.tree.watches.children, string(path), s.conn)
 	}
 	b = binary.BigEndian.AppendUint32(b, uint32(n.With.children))
 	s.tree.children(path, func(name string) { b = jute.AppendBuffer(b, name) })

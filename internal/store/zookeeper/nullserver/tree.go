@@ -24,6 +24,7 @@ type tree struct {
 
 	sessions map[int64]map[string]struct{} // with the ephemeral nodes that end with them
 	lastID   int64
+	watches  watches
 }
 
 type entry = keyspace.Entry[node]
@@ -37,7 +38,7 @@ type node struct {
 }
 
 func newTree(o *store.NullOptions) *tree {
-	t := &tree{Space: keyspace.New[node](1, epoch<<32), sessions: map[int64]map[string]struct{}{}, lastID: epoch << 56}
+	t := &tree{Space: keyspace.New[node](1, epoch<<32), sessions: map[int64]map[string]struct{}{}, lastID: epoch << 56, watches: newWatches()}
 	t.Entry([]byte("/")).Set(nil, 0)
 	if !o.Memory {
 		t.canned = &entry{Value: bytes.Repeat([]byte("0"), o.ValueSize), Version: 2, Created: t.Revision(), Changed: t.Revision()}
@@ -87,6 +88,9 @@ func (t *tree) set(zxid int64, path, data []byte, version int32) (*entry, jute.C
 	default:
 		e.Set(data, zxid)
 	}
+	if code == jute.OK && t.watches.n > 0 {
+		t.note(jute.NodeDataChanged, string(path))
+	}
 	return e, code
 }
 
@@ -124,6 +128,7 @@ func (t *tree) create(zxid int64, path string, data []byte, mode jute.Mode, sess
 	p.With.children++
 	p.With.made++
 	p.With.cversion++
+	t.note(jute.NodeCreated, path)
 	return path, e, jute.OK
 }
 
@@ -151,6 +156,7 @@ func (t *tree) remove(path string, version int32) jute.Code {
 	p.With.children--
 	p.With.cversion++
 	t.forget(e)
+	t.note(jute.NodeDeleted, path)
 	return jute.OK
 }
 

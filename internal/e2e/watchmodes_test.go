@@ -1,0 +1,98 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/registry"
+)
+
+// TestLyingWatchesAreFound: what a null server loses, doubles and sends too late of the
+// watch events that stay is found in the history, and of the sound ones nothing is.
+func TestLyingWatchesAreFound(t *testing.T) {
+	t.Parallel()
+	for _, st := range registry.All() {
+		can := st.Capabilities()
+		if _, ok := st.(store.NullServed); !ok || can.Watches.Modes[kv.PersistentWatch] == "" {
+			continue
+		}
+		for script, want := range map[string][]string{
+			"watch=lose every 97":      {"watch event missed"},
+			"watch=duplicate every 97": {"watch event twice"},
+			"watch=reorder every 97":   {"watch event out of order", "watch event missed", "untrue watch progress"},
+			"delay=uniform(0ms,1ms)":   nil,
+		} {
+			for _, mode := range []kv.WatchMode{kv.PersistentWatch, kv.OnceWatch} {
+				if want != nil && mode == kv.OnceWatch {
+					continue // what comes after a lost event of those makes up for it
+				}
+				t.Run(fmt.Sprint(st.Name(), " ", mode, " ", script), func(t *testing.T) {
+					t.Parallel()
+					w := newWorld(t)
+					endpoint := w.nullServer(t, "--protocol", st.Name(), "--script", script)
+					exit := exitDone
+					if want != nil {
+						exit = exitFailed
+					}
+					trial := w.bench(t, []string{endpoint}, exit, "put", "--store", st.Name(), "--total", "3000", "--conns", "4", "--clients", "8", "--key-space-size", "10",
+						"--val-size", "32", "--check", "--timeout", "10s", "--watchers", "20", "--streams", "4", "--watch-conns", "4", "--watch-mode", mode.String())
+					a := trial.Answers
+					if a == nil || a.Failure != "" || a.Watches == nil || a.Watches.Events == 0 {
+						t.Fatalf("checked so: %+v", a)
+					}
+					found := false
+					for kind := range a.Wrong {
+						if found = true; !slices.Contains(want, kind) {
+							t.Errorf("found %q, of which there is none: %+v", kind, a.Wrong)
+						}
+					}
+					if found != (want != nil) {
+						t.Errorf("found %v", a.Wrong)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestKeysOfSessionsAreChecked: keys that end with their sessions are held to be there
+// until then, and their sessions' ends accuse nobody.
+func TestKeysOfSessionsAreChecked(t *testing.T) {
+	t.Parallel()
+	for _, st := range registry.All() {
+		if _, ok := st.(store.NullServed); !ok || st.Capabilities().Operations[kv.Ephemeral] == "" {
+			continue
+		}
+		for script, want := range map[string][]string{"": nil, "lie=absent every 61": {"lost write", "stale read"}} {
+			t.Run(st.Name()+" "+script, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t)
+				endpoint := w.nullServer(t, "--protocol", st.Name(), "--script", script)
+				exit := exitDone
+				if want != nil {
+					exit = exitFailed
+				}
+				trial := w.bench(t, []string{endpoint}, exit, "mixed", "--store", st.Name(), "--mix", "ephemeral=4,delete=2,get:local=6", "--no-preload",
+					"--total", "6000", "--conns", "8", "--clients", "16", "--key-space-size", "60", "--val-size", "32", "--check")
+				a := trial.Answers
+				if a == nil || a.Failure != "" || a.Operations == 0 {
+					t.Fatalf("checked so: %+v", a)
+				}
+				found := false
+				for kind := range a.Wrong {
+					if found = true; !slices.Contains(want, kind) {
+						t.Errorf("found %q, of which there is none: %+v", kind, a.Wrong)
+					}
+				}
+				if found != (want != nil) {
+					t.Errorf("found %v", a.Wrong)
+				}
+			})
+		}
+	}
+}

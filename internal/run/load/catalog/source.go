@@ -1,0 +1,124 @@
+package catalog
+
+import (
+	data "github.com/quorumbench/quorumbench/internal/application/catalog"
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/run/load/engine"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// beforeMark is in the numbers of the values that are written before the load.
+const beforeMark = 1 << 41
+
+// source makes the calls, in memory of its own that the next one gets again. It is an
+// engine.Dependent and an engine.Timed.
+type source struct {
+	*Script
+	id, name, value []byte
+	service         store.ServiceOp
+}
+
+// Fill implements engine.Source.
+func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
+	e := s.schedule.Entries[n]
+	kind, level := e.Call.Kind()
+	s.of(e.Object, op)
+	op.Kind, op.Consistency = kind, level
+	switch e.Call {
+	case data.Register:
+		s.value = s.values.Append(s.value[:0], s.id, 0, n)
+		op.Value, s.service.Passing = s.value, true
+		s.came[e.Object] = uint32(n) + 1
+	case data.Pass:
+		s.service.CheckOnly, s.service.Passing = true, true
+		s.came[e.Object] = uint32(n) + 1
+	case data.Fail:
+		s.service.CheckOnly, s.settled[e.Object] = true, false
+		s.gone[e.Object] = uint32(n) + 1
+	case data.Deregister:
+		s.gone[e.Object] = uint32(n) + 1
+	}
+	return n
+}
+
+// of makes an operation one of an instance.
+func (s *source) of(object uint32, op *store.Op) {
+	s.id = s.schedule.AppendID(s.id[:0], s.setup.Prefix, object)
+	s.name = s.schedule.AppendService(s.name[:0], s.setup.Prefix, object/s.schedule.Room)
+	s.service = store.ServiceOp{Name: s.name}
+	*op = store.Op{Key: s.id, Service: &s.service}
+}
+
+// Kind implements engine.Source.
+func (s *source) Kind(_ measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
+	return s.schedule.Entries[n].Call.Kind()
+}
+
+// Shares implements engine.Source.
+func (s *source) Shares(measure.Phase) (all []engine.Share) {
+	for call, n := range s.schedule.Kinds() {
+		kind, level := data.Call(call).Kind()
+		all = append(all, engine.Share{Kind: kind, Consistency: level, Of: float64(n) / float64(len(s.schedule.Entries))})
+	}
+	return all
+}
+
+// Ready implements engine.Dependent: what changes an instance waits until it was
+// registered, and what lets it pass again until it had become critical.
+func (s *source) Ready(n uint64) bool {
+	e := s.schedule.Entries[n]
+	return e.Call == data.Register || e.Call == data.Compare || s.settled[e.Object]
+}
+
+// Failed implements engine.Dependent.
+func (s *source) Failed(n uint64) { s.answered(n) }
+
+// answered notes that what waits for a call need not wait any more.
+func (s *source) answered(n uint64) {
+	if e := s.schedule.Entries[n]; e.Call == data.Register || e.Call == data.Fail {
+		s.settled[e.Object] = true
+	}
+}
+
+// Ended implements engine.Timed.
+func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
+	s.calls[s.schedule.Entries[n].Call].Ended(o, response, service)
+}
+
+var missing = []byte("a node that was registered is not there, or has another number of services")
+
+// Check implements engine.Source. The node of an instance that was there before, and that
+// nobody has deregistered, has one service; what a member answers from what it has may
+// be older.
+func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
+	s.answered(n)
+	if e := s.schedule.Entries[n]; e.Call == data.Compare && ev.Outcome == kv.OK && ev.Count > 1 {
+		ev.Text = missing
+		return kv.WrongAnswer
+	}
+	return ev.Outcome
+}
+
+// before registers the instances that are there when the load begins.
+type before struct{ source }
+
+func (s *before) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
+	each := uint64(s.schedule.Instances)
+	s.of(uint32(n/each)*s.schedule.Room+uint32(n%each), op)
+	s.value = s.values.Append(s.value[:0], s.id, 0, beforeMark|n)
+	op.Kind, op.Value, s.service.Passing = kv.Put, s.value, true
+	return n
+}
+
+func (s *before) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) { return kv.Put, kv.None }
+
+func (s *before) Shares(measure.Phase) []engine.Share { return []engine.Share{{Kind: kv.Put, Of: 1}} }
+
+func (s *before) Check(_ kv.Kind, _ uint64, ev *store.Event) kv.Outcome { return ev.Outcome }
+
+// Ready, Failed and Ended are those of an operation that depends on nothing, and that
+// nobody counts.
+func (s *before) Ready(uint64) bool                      { return true }
+func (s *before) Failed(uint64)                          {}
+func (s *before) Ended(uint64, kv.Outcome, int64, int64) {}

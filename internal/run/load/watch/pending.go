@@ -1,0 +1,61 @@
+package watch
+
+import "github.com/quorumbench/quorumbench/internal/measure"
+
+// An event without a value is of the write whose answer names the same revision of
+// the store. The event may come first: then it waits, and is known, and timed, when
+// the answer has come.
+
+// pending is an event that waits for that.
+type pending struct {
+	revision, at int64
+	reordered    bool
+}
+
+// timed is what such an event is, or puts it aside.
+func (s *Sink) timed(p pending) (seen Seen) {
+	if seen, ok := s.known(&p); ok {
+		return seen
+	}
+	s.pending = append(s.pending, p)
+	return seen
+}
+
+func (s *Sink) known(p *pending) (seen Seen, ok bool) {
+	phase, number, ok := s.cfg.Board.Answers.Of(p.revision)
+	if !ok {
+		return seen, false
+	}
+	seen = Seen{Counts: true, Phase: phase, Reordered: p.reordered}
+	s.time(&seen, number, p.at)
+	return seen, true
+}
+
+// Resolve calls found with each event that was put aside and whose write's answer
+// has come meanwhile, and with when the event came. One that waited too long is
+// somebody else's.
+func (s *Sink) Resolve(now int64, found func(seen Seen, at int64)) {
+	if len(s.pending) == 0 {
+		return
+	}
+	answers := s.cfg.Board.Answers.Count()
+	if answers == s.answers && now-s.pending[0].at < s.cfg.Patience {
+		return
+	}
+	s.answers = answers
+	kept := s.pending[:0]
+	for i := range s.pending {
+		p := &s.pending[i]
+		switch seen, ok := s.known(p); {
+		case ok:
+			found(seen, p.at)
+		case now-p.at >= s.cfg.Patience:
+			s.total.Untimed++
+			s.total.Foreign++
+			found(Seen{Counts: true, Phase: measure.Measured, Reordered: p.reordered}, p.at)
+		default:
+			kept = append(kept, *p)
+		}
+	}
+	s.pending = kept
+}

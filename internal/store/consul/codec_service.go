@@ -1,0 +1,175 @@
+package consul
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/httpkv"
+	"github.com/quorumbench/quorumbench/internal/wire/http1"
+	"github.com/quorumbench/quorumbench/internal/wire/http1/jsonscan"
+)
+
+var _ httpkv.Registrar = (*codec)(nil)
+
+// Instances of services are in the catalog, each on a node of its own, as the servers get
+// them from the agents of other machines
+// (https://developer.hashicorp.com/consul/api-docs/catalog). Node, instance and check
+// have one name: the instance's ID.
+
+// Register implements httpkv.Registrar.
+func (c *codec) Register(op *store.Op) {
+	switch s := op.Service; op.Kind {
+	case kv.Put:
+		b := append(c.Head(c.Begin(c.register)), `{"Node":`...)
+		b = append(appendJSON(b, op.Key), `,"Address":"10.0.0.1","SkipNodeUpdate":`...)
+		b = strconv.AppendBool(b, s.CheckOnly)
+		if !s.CheckOnly {
+			b = append(appendJSON(append(b, `,"Service":{"ID":`...), op.Key), `,"Service":`...)
+			b = append(appendJSON(b, s.Name), `,"Port":80,"Meta":{"of":`...)
+			b = append(appendJSON(b, op.Value), `}}`...)
+		}
+		b = append(appendJSON(append(b, `,"Check":{"Node":`...), op.Key), `,"CheckID":`...)
+		b = append(appendJSON(b, op.Key), `,"Name":"health","ServiceID":`...)
+		b = append(appendJSON(b, op.Key), `,"Status":"`...)
+		if s.Passing {
+			b = append(b, "passing"...)
+		} else {
+			b = append(b, "critical"...)
+		}
+		c.Send(append(b, `"}}`...))
+	case kv.Delete:
+		b := append(c.Head(c.Begin(c.deregister)), `{"Node":`...)
+		c.Send(append(appendJSON(b, op.Key), '}'))
+	default:
+		b := http1.AppendPath(c.Begin(c.nodeServices), op.Key)
+		if op.Consistency == kv.Local {
+			b = append(b, "?stale"...)
+		}
+		c.Send(c.Head(b))
+	}
+}
+
+// registered takes the answer to an operation on a service's instance.
+func (c *codec) registered(r *http1.Response, e *store.Event) {
+	switch {
+	case r.Status != 200:
+		e.Outcome, e.Text = c.Failed(r)
+	case c.Kind != kv.Put && c.Kind != kv.Delete:
+		c.parseNode(r.Body, e)
+	case isTrue(r.Body):
+		e.Count = -1 // it is answered with true whether or not the instance was there
+	default:
+		c.malformed(e)
+	}
+}
+
+// parseNode counts the services of a node: {"Node":{...},"Services":[...]}, in which both
+// are null where there is no such node.
+func (c *codec) parseNode(body []byte, e *store.Event) {
+	s := jsonscan.New(body)
+	for more := s.Object(); more; {
+		name, ok := s.Member()
+		if !ok {
+			break
+		}
+		if string(name) != "Services" {
+			s.Skip()
+			continue
+		}
+		if s.Null() {
+			continue
+		}
+		for more := s.Array(); more && s.Element(); e.Count++ {
+			s.Skip()
+		}
+	}
+	if !s.End() {
+		c.malformed(e)
+	}
+}
+
+// instance is one of those that a service has.
+type instance struct {
+	id  []byte
+	mod int64 // of itself, or of its checks
+}
+
+// changesOfService takes the list that is the answer about a service's healthy
+// instances. Their own index, or that of their checks, says that one is there anew.
+func (c *codec) changesOfService(body []byte, index int64, to []store.Event, wrong *store.Event) []store.Event {
+	w := &c.watch
+	s := jsonscan.New(body)
+	c.instances = c.instances[:0]
+	for more := s.Array(); more && s.Element(); {
+		var found instance
+		for more := s.Object(); more; {
+			name, ok := s.Member()
+			if !ok {
+				break
+			}
+			switch string(name) {
+			case "Service":
+				c.parseInstance(&s, &found)
+			case "Checks":
+				for more := !s.Null() && s.Array(); more && s.Element(); {
+					var check instance
+					c.parseInstance(&s, &check)
+					found.mod = max(found.mod, check.mod)
+				}
+			default:
+				s.Skip()
+			}
+		}
+		if s.OK() && (len(found.id) == 0 || found.mod <= 0) {
+			c.wrong(wrong, noInstance)
+			return to
+		}
+		c.instances = append(c.instances, found)
+	}
+	if !s.End() {
+		c.malformed(wrong)
+		return to
+	}
+	slices.SortFunc(c.instances, func(a, b instance) int { return bytes.Compare(a.id, b.id) })
+	at := 0
+	for i := range c.instances {
+		f := &c.instances[i]
+		if i > 0 && bytes.Equal(f.id, c.instances[i-1].id) {
+			continue // two nodes have it
+		}
+		w.next.add(f.id, f.mod)
+		to, at = c.gone(to, at, f.id, index)
+		news := w.news(at, f.id, f.mod)
+		if w.knew(at, f.id) {
+			at++
+		}
+		if news {
+			to = append(to, c.event(f.id, nil, f.mod, 1))
+		}
+	}
+	to, _ = c.gone(to, at, nil, index)
+	return to
+}
+
+const noInstance = "%s lists an instance of a service without its ID or its index"
+
+// parseInstance reads the ID and the ModifyIndex of a service's instance, or of a check.
+func (c *codec) parseInstance(s *jsonscan.Scanner, to *instance) {
+	for more := s.Object(); more; {
+		name, ok := s.Member()
+		if !ok {
+			return
+		}
+		switch string(name) {
+		case "ID":
+			to.id, c.buf = s.String(c.buf)
+		case "ModifyIndex":
+			to.mod = max(to.mod, s.Int())
+		default:
+			s.Skip()
+		}
+	}
+}

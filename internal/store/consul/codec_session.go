@@ -1,0 +1,70 @@
+package consul
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/httpkv"
+	"github.com/quorumbench/quorumbench/internal/wire/http1"
+	"github.com/quorumbench/quorumbench/internal/wire/http1/jsonscan"
+)
+
+var _ httpkv.Keeper = (*codec)(nil)
+
+// KeepAlive implements httpkv.Keeper with PUT /v1/session/renew/ID.
+func (c *codec) KeepAlive(op *store.Op) {
+	c.session = append(c.session[:0], op.LeaseName...)
+	c.Send(c.Head(http1.AppendPath(c.Begin(c.renew), op.LeaseName)))
+}
+
+// parseRenewed reads the list of the one session that was renewed, of which the ID
+// and the TTL count.
+func (c *codec) parseRenewed(body []byte, e *store.Event) {
+	c.buf = c.buf[:0]
+	s, sessions := jsonscan.New(body), 0
+	var id, ttl []byte
+	for more := s.Array(); more && s.Element(); sessions++ {
+		for more := s.Object(); more; {
+			name, ok := s.Member()
+			if !ok {
+				break
+			}
+			switch string(name) {
+			case "ID":
+				id, c.buf = s.String(c.buf)
+			case "TTL":
+				ttl, c.buf = s.String(c.buf)
+			default:
+				s.Skip()
+			}
+		}
+	}
+	seconds, ok := secondsOf(ttl)
+	switch {
+	case !s.End() || sessions != 1 || !ok:
+		c.malformed(e)
+	case string(id) != string(c.session):
+		*e = store.Event{Tag: e.Tag, Outcome: kv.WrongAnswer, Text: fmt.Appendf(nil, "the answer is about another session, %.40q", id)}
+	default:
+		e.Count = seconds
+	}
+}
+
+// secondsOf is a TTL, such as 100s, in whole seconds.
+func secondsOf(ttl []byte) (seconds int64, ok bool) {
+	n := len(ttl) - 1
+	if n < 1 || n > 9 || ttl[n] != 's' {
+		d, err := time.ParseDuration(string(ttl))
+		return int64(d / time.Second), err == nil && d >= 0
+	}
+	for _, c := range ttl[:n] {
+		if c < '0' || c > '9' {
+			d, err := time.ParseDuration(string(ttl))
+			return int64(d / time.Second), err == nil && d >= 0
+		}
+		seconds = seconds*10 + int64(c-'0')
+	}
+	return seconds, true
+}

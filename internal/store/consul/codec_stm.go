@@ -1,0 +1,425 @@
+package consul
+
+import (
+	"bytes"
+	"encoding/base64"
+	"strconv"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/httpkv"
+	"github.com/quorumbench/quorumbench/internal/wire/http1"
+	"github.com/quorumbench/quorumbench/internal/wire/http1/jsonscan"
+)
+
+var _ httpkv.Stepper = (*codec)(nil)
+
+// An optimistic transaction reads its keys with one request to /v1/txn, and writes
+// with a second one, in which check-index verbs compare what was read. Its lock is a
+// key that a session acquires (https://developer.hashicorp.com/consul/docs/automate/session);
+// who does not get it waits with a blocking query on the key, as Consul's own client
+// does.
+
+// stage is what the request in flight is to the transaction.
+type stage uint8
+
+const (
+	acquiring  stage = iota
+	confirming       // it has the lock: which LockIndex that is
+	looking          // another has it
+	waiting          // for a change of the lock's key
+	pausing          // for the lock-delay to end, as nobody has it
+	reading
+	committing
+	releasing
+	ended // nothing is asked any more
+)
+
+// stm is the optimistic transaction under way.
+type stm struct {
+	open      bool // its end was not told yet
+	stage     stage
+	late      bool  // given up: what is left is to give the lock back
+	held      bool  // the lock was acquired
+	index     int64 // of the lock's key, to wait for a change of
+	lock      []byte
+	session   []byte
+	isolation kv.Isolation
+	edit      func(pair int, value, read, write []byte) []byte
+	told      store.STMTold
+	pairs     []stmPair
+	commits   bool // there is something to be sent after the reads
+	retries   uint32
+	result    store.Event
+	text      []byte // the memory of its Text
+}
+
+// stmPair is a key of it.
+type stmPair struct {
+	key, value []byte
+	writes     bool
+	version    int64 // that was read; 0: it is not there
+	read       []byte
+}
+
+// STM implements httpkv.Stepper.
+func (c *codec) STM(op *store.Op) {
+	t := &c.stm
+	pairs := t.pairs[:0]
+	for i := range op.STM.Pairs {
+		if len(pairs) < cap(pairs) {
+			pairs = pairs[:i+1]
+		} else {
+			pairs = append(pairs, stmPair{})
+		}
+		p := &pairs[i]
+		from := &op.STM.Pairs[i]
+		p.key, p.value = append(p.key[:0], httpkv.Bare(from.Key)...), append(p.value[:0], from.Value...)
+		p.writes = from.Value != nil
+	}
+	*t = stm{
+		open: true, pairs: pairs, isolation: op.STM.Isolation, edit: op.STM.Edit, told: op.STM.Told, text: t.text[:0],
+		lock: append(t.lock[:0], httpkv.Bare(op.STM.Lock)...), session: append(t.session[:0], op.LeaseName...),
+	}
+	t.commits = t.isolation > kv.ReadCommitted
+	for i := range pairs {
+		t.commits = t.commits || pairs[i].writes
+	}
+	if len(t.lock) > 0 {
+		c.askNext(acquiring)
+		return
+	}
+	c.askNext(reading)
+}
+
+// Waits of blocking queries for a lock: until another gives it back, for longer than
+// an operation's timeout, and until it is tried again to get one that nobody has, as
+// in a lock-delay.
+const (
+	lockWait   = "60s"
+	delayPause = "1s"
+)
+
+// askNext sends the transaction's next request.
+func (c *codec) askNext(next stage) {
+	t := &c.stm
+	switch t.stage = next; next {
+	case acquiring:
+		b := append(http1.AppendPath(c.Begin(c.put), t.lock), "?acquire="...)
+		c.Send(c.Head(append(b, t.session...)))
+	case confirming, looking:
+		c.Send(c.Head(append(http1.AppendPath(c.Begin(c.get), t.lock), "?consistent"...)))
+	case waiting, pausing:
+		b := append(http1.AppendPath(c.Begin(c.get), t.lock), "?index="...)
+		b = append(strconv.AppendInt(b, t.index, 10), "&wait="...)
+		if next == waiting {
+			b = append(b, lockWait...)
+		} else {
+			b = append(b, delayPause...)
+		}
+		c.Send(c.Head(b))
+	case reading:
+		b := append(c.Head(c.Begin(c.multi)), '[')
+		for i := range t.pairs {
+			b = append(appendVerb(b, i, "get-or-empty", t.pairs[i].key), `}}`...)
+		}
+		c.Send(append(b, ']'))
+	case committing:
+		c.commit()
+	case releasing:
+		b := append(http1.AppendPath(c.Begin(c.put), t.lock), "?release="...)
+		c.Send(c.Head(append(b, t.session...)))
+	}
+}
+
+func appendVerb(b []byte, i int, verb string, key []byte) []byte {
+	if i > 0 {
+		b = append(b, ',')
+	}
+	b = append(append(append(b, `{"KV":{"Verb":"`...), verb...), `","Key":`...)
+	return appendJSON(b, key)
+}
+
+// commit writes what is to be written, if what was read is as it was.
+func (c *codec) commit() {
+	t, n := &c.stm, 0
+	b := append(c.Head(c.Begin(c.multi)), '[')
+	for i := range t.pairs {
+		p := &t.pairs[i]
+		switch {
+		case t.isolation <= kv.ReadCommitted:
+			continue
+		case p.version == 0:
+			b = append(appendVerb(b, n, "check-not-exists", p.key), `}}`...)
+		default:
+			b = append(appendVerb(b, n, "check-index", p.key), `,"Index":`...)
+			b = append(strconv.AppendInt(b, p.version, 10), `}}`...)
+		}
+		n++
+	}
+	for i := range t.pairs {
+		p := &t.pairs[i]
+		if !p.writes {
+			continue
+		}
+		value := p.value
+		if t.edit != nil {
+			c.edited = t.edit(i, p.value, p.read, c.edited[:0])
+			value = c.edited
+		}
+		b = append(appendVerb(b, n, "set", p.key), `,"Value":"`...)
+		b = append(base64.StdEncoding.AppendEncode(b, value), `"}}`...)
+		n++
+	}
+	c.Send(append(b, ']'))
+}
+
+// Stepped implements httpkv.Stepper.
+func (c *codec) Stepped(r *http1.Response, to []store.Event) []store.Event {
+	t := &c.stm
+	next := ended
+	switch {
+	case t.late:
+	case r.Late && len(t.lock) > 0 && t.stage != releasing:
+		t.late, next = true, releasing // what was asked may have got the lock
+	case r.Late:
+		t.late = true
+	default:
+		to, next = c.step(r, to)
+	}
+	switch {
+	case next != ended && c.Idle():
+		c.Extra++
+		c.askNext(next)
+		return to
+	case t.late:
+		t.open = false
+		return append(to, store.Event{Tag: c.Tag, What: store.Late})
+	case next != ended && next != releasing: // the server closes the connection
+		t.fail(kv.NotSent, []byte("the server closes the connection"))
+	}
+	t.open = false
+	e := t.result
+	e.Tag, e.Extra, e.Retries = c.Tag, c.Extra, t.retries
+	return append(to, e)
+}
+
+// step takes the answer to a request, and says what is asked next.
+func (c *codec) step(r *http1.Response, to []store.Event) ([]store.Event, stage) {
+	t := &c.stm
+	switch t.stage {
+	case acquiring:
+		switch {
+		case r.Status != 200:
+			t.fail(c.Failed(r))
+		case isTrue(r.Body):
+			t.held = true
+			return to, confirming
+		default:
+			return to, looking
+		}
+		return to, ended
+	case confirming, looking, waiting, pausing:
+		return c.looked(r, to)
+	case reading:
+		if next := c.haveRead(r); next != ended {
+			return to, next
+		}
+	case committing:
+		if next := c.committed(r); next != ended {
+			return to, next
+		}
+	default:
+		if !isTrue(r.Body) && !t.result.Outcome.Failed() {
+			t.fail(kv.StoreError, []byte("the lock was not held any more when it was given back"))
+		}
+		return to, ended
+	}
+	if t.held {
+		to = append(to, store.Event{What: store.Freed, Tag: c.Tag})
+	}
+	return to, t.back()
+}
+
+func isTrue(body []byte) bool { return string(bytes.TrimSpace(body)) == "true" }
+
+// looked takes what the lock's key is. Its LockIndex grows with each that gets the
+// lock: it is the fencing token.
+func (c *codec) looked(r *http1.Response, to []store.Event) ([]store.Event, stage) {
+	t := &c.stm
+	var found entry
+	there := r.Status == 200
+	switch {
+	case !there && (r.Status != 404 || len(r.Body) > 0):
+		t.fail(c.Failed(r))
+		return to, t.back()
+	case there && !c.parseLock(r.Body, &found):
+		t.fail(kv.StoreError, []byte("the server sent an answer about the lock that is none of Consul's"))
+		return to, t.back()
+	}
+	ours := there && bytes.Equal(found.session, t.session) && len(t.session) > 0
+	switch {
+	case ours && t.stage == confirming:
+		return append(to, store.Event{What: store.Held, Tag: c.Tag, Revision: found.lockIndex}), reading
+	case t.stage != looking: // it may be had now
+		t.held = false
+		return to, acquiring
+	case there && len(found.session) > 0 && !ours:
+		t.index = max(int64(r.Uint(fieldIndex)), 1)
+		return to, waiting
+	}
+	t.index = max(int64(r.Uint(fieldIndex)), 1)
+	return to, pausing
+}
+
+// back is what ends a transaction: the lock is given back if it was acquired.
+func (t *stm) back() stage {
+	if t.held {
+		return releasing
+	}
+	return ended
+}
+
+// parseLock reads the list of the lock's key alone.
+func (c *codec) parseLock(body []byte, to *entry) bool {
+	c.buf = c.buf[:0]
+	s, n := jsonscan.New(body), 0
+	for more := s.Array(); more && s.Element(); n++ {
+		c.parseEntry(&s, to)
+	}
+	return s.End() && n == 1
+}
+
+// haveRead takes what the keys are.
+func (c *codec) haveRead(r *http1.Response) stage {
+	t := &c.stm
+	if r.Status != 200 {
+		if t.fail(c.Failed(r)); !t.result.Outcome.Definite() {
+			t.result.Outcome = kv.NotSent // nothing was written; the text says what became of the read
+		}
+		return ended
+	}
+	c.buf = c.buf[:0]
+	i := 0
+	ok := eachResult(r.Body, func(s *jsonscan.Scanner) bool {
+		var found entry
+		c.parseEntry(s, &found)
+		if i >= len(t.pairs) || s.OK() && !bytes.Equal(found.key, t.pairs[i].key) {
+			return false
+		}
+		p := &t.pairs[i]
+		p.version = found.index
+		if p.read = nil; t.edit != nil && found.index > 0 {
+			var whole bool
+			if p.read, whole = c.decode(found.value); !whole {
+				return false
+			}
+		}
+		i++
+		return true
+	})
+	switch {
+	case !ok || i != len(t.pairs):
+		t.fail(kv.StoreError, []byte("the server did not answer about each key of the transaction in their order"))
+		return ended
+	case t.commits:
+		return committing
+	}
+	c.tell()
+	return ended
+}
+
+// committed takes the answer to the second request.
+func (c *codec) committed(r *http1.Response) stage {
+	t := &c.stm
+	switch {
+	case r.Status == 409 && (bytes.Contains(r.Body, []byte("failed index check")) || bytes.Contains(r.Body, []byte("failed to check index")) || bytes.Contains(r.Body, []byte(" exists"))):
+		t.retries++
+		return reading
+	case r.Status != 200:
+		t.fail(c.Failed(r))
+		return ended
+	}
+	c.buf = c.buf[:0]
+	if !eachResult(r.Body, func(s *jsonscan.Scanner) bool {
+		s.Skip()
+		return true
+	}) {
+		t.fail(kv.StoreError, []byte("the server sent an answer to a transaction that is none of Consul's"))
+		return ended
+	}
+	c.tell()
+	return ended
+}
+
+// tell says what is known of a transaction that was committed.
+func (c *codec) tell() {
+	t := &c.stm
+	t.result = store.Event{}
+	for i := range t.pairs {
+		if t.pairs[i].writes {
+			t.result.Count++
+		}
+		if t.told != nil {
+			t.told.Read(c.Tag, t.pairs[i].version)
+		}
+	}
+	if t.told != nil {
+		t.told.Committed(c.Tag, 0, 0)
+	}
+}
+
+// eachResult calls do at each key of a transaction's answer.
+func eachResult(body []byte, do func(*jsonscan.Scanner) bool) bool {
+	s := jsonscan.New(body)
+	for more := s.Object(); more; {
+		name, ok := s.Member()
+		if !ok {
+			break
+		}
+		if string(name) != "Results" || s.Null() {
+			if string(name) != "Results" {
+				s.Skip()
+			}
+			continue
+		}
+		for more := s.Array(); more && s.Element(); {
+			for more := s.Object(); more; {
+				name, ok := s.Member()
+				if !ok {
+					break
+				}
+				if string(name) != "KV" {
+					s.Skip()
+				} else if !do(&s) {
+					return false
+				}
+			}
+		}
+	}
+	return s.End()
+}
+
+// fail keeps how the transaction ends.
+func (t *stm) fail(outcome kv.Outcome, text []byte) {
+	t.text = append(t.text[:0], text...)
+	t.result = store.Event{Outcome: outcome, Text: t.text}
+}
+
+// Cut implements httpkv.Stepper. What was committed is that, whatever becomes of the
+// lock, which the session's next transaction finds to be its own.
+func (c *codec) Cut(written bool, to []store.Event) []store.Event {
+	t := &c.stm
+	e := t.result
+	switch {
+	case t.late || !t.open:
+		return to
+	case t.stage == committing && written:
+		e = store.Event{Outcome: kv.ConnectionLost}
+	case t.stage != releasing:
+		e = store.Event{Outcome: kv.NotSent}
+	}
+	t.open = false
+	e.Tag, e.Extra, e.Retries = c.Tag, c.Extra, t.retries
+	return append(to, e)
+}

@@ -1,0 +1,289 @@
+package consul
+
+import (
+	"bytes"
+	"strconv"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/httpkv"
+	"github.com/quorumbench/quorumbench/internal/wire/http1"
+	"github.com/quorumbench/quorumbench/internal/wire/http1/jsonscan"
+)
+
+// A watcher is a blocking query that is sent again and again with the index of the
+// answer before (https://developer.hashicorp.com/consul/api-docs/features/blocking).
+// It is told what the key is now, or the keys of a prefix, and not each write.
+
+// Times of a blocking query. Consul waits for the time asked for and up to a
+// sixteenth of it more, so that not all come back at once.
+const (
+	defaultWait = 5 * time.Minute // Consul's own, where a query names none
+	waitJitter  = 16
+	// overdue is how long after its wait an answer is awaited, before the connection is
+	// taken for dead.
+	overdue = 10 * time.Second
+)
+
+// watched is the state of a connection's watcher.
+type watched struct {
+	watcher uint32
+	tag     uint32
+	begun   bool   // its creation was answered
+	ended   bool   // the server refused a query
+	key     []byte // the key watched, or where the interval begins
+	end     []byte // behind the interval; nil: the key alone
+	service bool   // the key is the name of a service, and its healthy instances are watched
+	start   int64  // the first index wanted, as long as nothing is known
+	index   int64  // of the last answer; 0 asks for what is there now
+	knows   bool   // what there was is in known
+	known   seenKeys
+	next    seenKeys // of the answer under way
+	queries uint64
+}
+
+// seenKeys are keys in their order, with their ModifyIndexes.
+type seenKeys struct {
+	bytes []byte
+	ends  []int
+	mods  []int64
+}
+
+func (s *seenKeys) reset() { s.bytes, s.ends, s.mods = s.bytes[:0], s.ends[:0], s.mods[:0] }
+
+func (s *seenKeys) add(key []byte, mod int64) {
+	s.bytes = append(s.bytes, key...)
+	s.ends, s.mods = append(s.ends, len(s.bytes)), append(s.mods, mod)
+}
+
+func (s *seenKeys) key(i int) []byte {
+	from := 0
+	if i > 0 {
+		from = s.ends[i-1]
+	}
+	return s.bytes[from:s.ends[i]]
+}
+
+// Watch implements httpkv.Watcher. A watcher that was on this place's connection
+// before goes on with what it knows.
+func (c *codec) Watch(op *store.Op) {
+	w, key := &c.watch, httpkv.Bare(op.Key)
+	w.queries++
+	if w.begun && w.watcher == op.Watch.Watcher && op.Watch.Start > 0 && w.service == op.Watch.Service && bytes.Equal(w.key, key) && bytes.Equal(w.end, op.Watch.End) {
+		w.tag, w.begun, w.ended, w.index = op.Tag, false, false, 0
+		c.ask()
+		return
+	}
+	w.known.reset()
+	*w = watched{
+		watcher: op.Watch.Watcher, tag: op.Tag, service: op.Watch.Service, start: op.Watch.Start, queries: w.queries, known: w.known, next: w.next,
+		key: append(w.key[:0], key...), end: append(w.end[:0], httpkv.Bare(op.Watch.End)...),
+	}
+	c.ask()
+}
+
+// ask sends the watcher's next query. The first one, and that after an index that
+// went back, does not wait.
+func (c *codec) ask() {
+	w := &c.watch
+	b := c.Begin(c.get)
+	switch {
+	case w.service:
+		b = append(http1.AppendPath(c.Begin(c.health), w.key), "?passing"...)
+	case len(w.end) > 0:
+		c.From, c.To = append(c.From[:0], w.key...), append(c.To[:0], w.end...)
+		c.prefix = prefixOf(c.From, c.To)
+		b = append(http1.AppendPath(b, c.prefix), "?recurse"...)
+	default:
+		b = append(http1.AppendPath(b, w.key), "?raw"...)
+	}
+	if w.index > 0 {
+		b = append(b, "&index="...)
+		b = strconv.AppendInt(b, w.index, 10)
+		if c.Wait > 0 {
+			b = append(b, "&wait="...)
+			b = strconv.AppendInt(b, c.Wait.Milliseconds(), 10)
+			b = append(b, "ms"...)
+		}
+	}
+	c.Send(c.Head(b))
+}
+
+// Told implements httpkv.Watcher.
+func (c *codec) Told(r *http1.Response, to []store.Event) []store.Event {
+	w := &c.watch
+	if w.ended {
+		return to
+	}
+	w.queries++
+	var wrong store.Event
+	from := len(to)
+	if r.Status != 200 && (r.Status != 404 || len(r.Body) > 0) {
+		wrong.Outcome, wrong.Text = c.Failed(r)
+	} else {
+		if !w.begun {
+			to = append(to, store.Event{Tag: w.tag, Watcher: w.watcher, Revision: max(int64(r.Uint(fieldIndex)), 1)})
+		}
+		to = c.changes(r, to, &wrong)
+	}
+	if wrong.Outcome.Failed() {
+		to = to[:from]
+		wrong.Tag, wrong.Watcher = w.tag, w.watcher
+		if wrong.What = store.Done; w.begun {
+			wrong.What = store.Ended
+		}
+		w.ended = true
+		return append(to, wrong)
+	}
+	w.begun, w.knows = true, true
+	w.known, w.next = w.next, w.known
+	// An index that goes back, as after a snapshot was restored, begins anew.
+	if index := max(int64(r.Uint(fieldIndex)), 1); index < w.index {
+		w.index = 0
+	} else {
+		w.index = index
+	}
+	if c.Idle() {
+		c.ask()
+	}
+	return to
+}
+
+// changes appends an event for each key that an answer shows to have changed.
+func (c *codec) changes(r *http1.Response, to []store.Event, wrong *store.Event) []store.Event {
+	w, index := &c.watch, int64(r.Uint(fieldIndex))
+	c.buf = c.buf[:0]
+	w.next.reset()
+	switch {
+	case index <= 0:
+		c.wrong(wrong, noIndex)
+	case w.service && r.Status == 200:
+		return c.changesOfService(r.Body, index, to, wrong)
+	case r.Status == 404:
+	case len(w.end) > 0:
+		return c.changesOf(r.Body, index, to, wrong)
+	default:
+		if w.next.add(w.key, index); w.news(0, w.key, index) {
+			to = append(to, c.event(w.key, r.Body, index, 1))
+		}
+		return to
+	}
+	to, _ = c.gone(to, 0, nil, index)
+	return to
+}
+
+// news reports whether a key has another ModifyIndex than it had. Of what was there
+// before the watcher, what is as old as it is no news.
+func (w *watched) news(at int, key []byte, mod int64) bool {
+	if !w.knows {
+		return w.start > 0 && mod >= w.start
+	}
+	return !w.knew(at, key) || w.known.mods[at] != mod
+}
+
+// knew reports whether the key is the at-th of those known.
+func (w *watched) knew(at int, key []byte) bool {
+	return w.knows && at < len(w.known.ends) && bytes.Equal(w.known.key(at), key)
+}
+
+// event is what the watcher is told of a key.
+func (c *codec) event(key, value []byte, index, version int64) store.Event {
+	e := store.Event{What: store.Notify, Watcher: c.watch.watcher, Value: value, Revision: index, Version: version}
+	e.Key, c.buf = c.Spelt(c.buf, key)
+	return e
+}
+
+// gone appends an event for each known key from the at-th on that comes before the
+// given one, nil for all: it is not there any more. It returns the place of the first
+// of the others.
+func (c *codec) gone(to []store.Event, at int, before []byte, index int64) ([]store.Event, int) {
+	w := &c.watch
+	for ; w.knows && at < len(w.known.ends); at++ {
+		key := w.known.key(at)
+		if before != nil && bytes.Compare(key, before) >= 0 {
+			break
+		}
+		to = append(to, c.event(key, nil, index, 0))
+	}
+	return to, at
+}
+
+// changesOf takes the list that is the answer about a prefix.
+func (c *codec) changesOf(body []byte, index int64, to []store.Event, wrong *store.Event) []store.Event {
+	w := &c.watch
+	s, at := jsonscan.New(body), 0
+	for more := s.Array(); more && s.Element(); {
+		kept := len(c.buf)
+		var k entry
+		c.parseEntry(&s, &k)
+		switch {
+		case !s.OK(): // what is wrong is said at the end
+		case !bytes.HasPrefix(k.key, c.prefix):
+			c.wrong(wrong, stray)
+			return to
+		case k.index <= 0:
+			c.wrong(wrong, noIndex)
+			return to
+		}
+		if !s.OK() || !c.Holds(k.key) {
+			c.buf = c.buf[:kept]
+			continue
+		}
+		if n := len(w.next.ends); n > 0 && bytes.Compare(w.next.key(n-1), k.key) >= 0 {
+			c.wrong(wrong, unsorted)
+			return to
+		}
+		w.next.add(k.key, k.index)
+		to, at = c.gone(to, at, k.key, index)
+		news := w.news(at, k.key, k.index)
+		if w.knew(at, k.key) {
+			at++
+		}
+		if !news {
+			continue
+		}
+		value, ok := c.decode(k.value)
+		if !ok {
+			c.malformed(wrong)
+			return to
+		}
+		to = append(to, c.event(k.key, value, k.index, 1))
+	}
+	if !s.End() {
+		c.malformed(wrong)
+		return to
+	}
+	to, _ = c.gone(to, at, nil, index)
+	return to
+}
+
+// takeOver goes on with what the connection that had this place before knew of its
+// watcher.
+func (c *codec) takeOver(previous store.Codec) {
+	p, ok := previous.(*codec)
+	if !ok || !p.watch.knows {
+		return
+	}
+	c.watch = p.watch
+	c.watch.begun = true
+	p.watch = watched{}
+}
+
+// Tick implements store.Codec: a query that was not answered long after its wait is
+// given up with its connection.
+func (c *codec) Tick(now int64) (next int64) {
+	wait := defaultWait
+	if c.Wait > 0 {
+		wait = c.Wait
+	}
+	if c.Doing.Waits() && !c.Idle() && c.ticked > 0 && c.watch.queries == c.atTick {
+		c.dead = true
+	}
+	c.ticked, c.atTick = now, c.watch.queries
+	return now + int64(wait+wait/waitJitter+overdue)
+}
+
+// Draining implements store.Codec.
+func (c *codec) Draining() bool { return c.dead || c.Codec.Draining() }
+
+var _ httpkv.Watcher = (*codec)(nil)

@@ -1,0 +1,217 @@
+package consul
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// watchedReply feeds an answer to a watcher twice, as it is what both of its first
+// queries may be answered with. It is created once, or refused, and told of keys that
+// it watches alone.
+func watchedReply(t *testing.T, kind byte, in string) {
+	t.Helper()
+	c := newCodec(store.Dialed{Endpoint: "h:1"}, "", New().dialect())
+	op := store.Op{Tag: 9, Kind: kv.Watch, Key: []byte("b"), Watch: &store.WatchOp{Watcher: 3, Start: int64(kind & 64)}}
+	if op.Watch.Service = kind >= 128; kind&1 != 0 && !op.Watch.Service {
+		op.Watch.End = []byte("d")
+	}
+	c.Submit(&op)
+	done := 0
+	for range 2 {
+		c.Wrote(len(c.Out()))
+		events, err := c.Feed([]byte(in), nil)
+		if err != nil {
+			return
+		}
+		for _, e := range events {
+			if done += btoi(e.What == store.Done); e.Watcher != 3 || e.What == store.Done && e.Tag != 9 {
+				t.Fatalf("%+v", e)
+			}
+			if e.What == store.Notify && (e.Revision <= 0 || string(e.Key) < "b" && !op.Watch.Service || string(e.Key) >= "d" && len(op.Watch.End) > 0) {
+				t.Fatalf("%+v", e)
+			}
+		}
+	}
+	if done > 1 {
+		t.Fatalf("it was created %d times", done)
+	}
+	if e := c.Lost(nil); len(e) > 0 && done > 0 && e[0].What == store.Done {
+		t.Fatalf("%+v", e)
+	}
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// indexed is an answer with an index.
+func indexed(index int, status, body string) string {
+	return fmt.Sprintf("HTTP/1.1 %s\r\nX-Consul-Index: %d\r\nContent-Length: %d\r\n\r\n%s", status, index, len(body), body)
+}
+
+func watching(t *testing.T, previous store.Codec, op store.WatchOp, end string) scripted {
+	t.Helper()
+	s := newScripted(t)
+	s.c = newCodec(store.Dialed{Endpoint: "h:1", Previous: previous}, "secret", New().dialect())
+	op.End = []byte(end)
+	s.asks(store.Op{Tag: 5, Kind: kv.Watch, Key: []byte("b"), Watch: &op})
+	return s
+}
+
+// asked is the query that is to be written next.
+func (s scripted) asked() string {
+	line, _, _ := strings.Cut(string(s.c.Out()), "\r\n")
+	s.c.Wrote(len(s.c.Out()))
+	return line
+}
+
+// A watcher of a key: what it is told, and with which index it asks again.
+func TestWatch(t *testing.T) {
+	s := watching(t, nil, store.WatchOp{Watcher: 2}, "")
+	for i, step := range []struct{ answer, told, asks string }{
+		{indexed(7, "200 OK", "old"), "created 7", "index=7"},
+		{indexed(9, "200 OK", "v"), "b=v at 9", "index=9"},
+		{indexed(9, "200 OK", "v"), "", "index=9"}, // its wait was over
+		{indexed(12, "404 Not Found", ""), "b gone at 12", "index=12"},
+		{indexed(15, "404 Not Found", ""), "", "index=15"}, // some other key was written
+		{indexed(16, "200 OK", ""), "b= at 16", "index=16"},
+		{indexed(3, "200 OK", "w"), "b=w at 3", ""}, // a snapshot was restored
+		{indexed(3, "200 OK", "w"), "", "index=3"},
+		{"HTTP/1.1 500 X\r\nContent-Length: 17\r\n\r\nNo cluster leader", "ended no_leader", "none"},
+	} {
+		if got := toldText(s.feed(step.answer)); got != step.told {
+			t.Errorf("step %d: told %q, want %q", i, got, step.told)
+		}
+		want := "GET /v1/kv/b?raw HTTP/1.1"
+		if step.asks == "none" {
+			want = ""
+		} else if step.asks != "" {
+			want = "GET /v1/kv/b?raw&" + step.asks + " HTTP/1.1"
+		}
+		if got := s.asked(); got != want {
+			t.Errorf("step %d: it asks %q, want %q", i, got, want)
+		}
+	}
+	// The next connection goes on with what was known.
+	s = watching(t, s.c, store.WatchOp{Watcher: 2, Start: 4}, "")
+	if got := toldText(s.feed(indexed(8, "404 Not Found", ""))); got != "created 8, b gone at 8" {
+		t.Errorf("after its connection was lost it was told %q", got)
+	}
+	// Without that, with what is newer than what it had.
+	s = watching(t, nil, store.WatchOp{Watcher: 2, Start: 4}, "")
+	if got := toldText(s.feed(indexed(4, "200 OK", "v"))); got != "created 4, b=v at 4" {
+		t.Errorf("begun at an index: %q", got)
+	}
+	for in, want := range map[string]string{
+		indexed(0, "200 OK", "v"):                "refused wrong_answer",
+		answer("403 X", "Permission denied: no"): "refused denied",
+		answer("404 X", "404 page not found"):    "refused bad_request",
+	} {
+		s = watching(t, nil, store.WatchOp{Watcher: 2}, "")
+		if got := toldText(s.feed(in)); got != want || len(s.c.Out()) > 0 {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+func toldText(events []store.Event) string {
+	var all []string
+	for _, e := range events {
+		switch {
+		case e.Watcher != 2:
+			all = append(all, fmt.Sprintf("%+v", e))
+		case e.What == store.Done && e.Outcome != kv.OK:
+			all = append(all, "refused "+e.Outcome.String())
+		case e.What == store.Done && e.Tag == 5:
+			all = append(all, fmt.Sprintf("created %d", e.Revision))
+		case e.What == store.Ended:
+			all = append(all, "ended "+e.Outcome.String())
+		case e.What == store.Notify && e.Version == 0:
+			all = append(all, fmt.Sprintf("%s gone at %d", e.Key, e.Revision))
+		case e.What == store.Notify:
+			all = append(all, fmt.Sprintf("%s=%s at %d", e.Key, e.Value, e.Revision))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// list is the answer about a prefix: keys, each with its index.
+func list(index int, keys ...any) string {
+	var all []string
+	for i := 0; i < len(keys); i += 2 {
+		all = append(all, fmt.Sprintf(`{"Key":%q,"Value":"dg==","ModifyIndex":%d}`, keys[i], keys[i+1]))
+	}
+	return indexed(index, "200 OK", "["+strings.Join(all, ",")+"]")
+}
+
+// A watcher of an interval is told what changed in it since the answer before.
+func TestWatchOfAnInterval(t *testing.T) {
+	s := watching(t, nil, store.WatchOp{Watcher: 2}, "d")
+	for i, step := range []struct{ answer, told string }{
+		{list(7, "a", 7, "b", 3, "c", 4), "created 7"},
+		{list(8, "a", 8, "b", 3, "c", 4), ""}, // of a key outside
+		{list(10, "b", 3, "c", 10), "c=v at 10"},
+		{list(12, "b", 11, "b/x", 12, "c", 10), "b=v at 11, b/x=v at 12"},
+		{list(13, "b/x", 12, "c", 10, "z", 13), "b gone at 13"},
+		{list(15, "b", 14, "c", 15), "b=v at 14, b/x gone at 15, c=v at 15"},
+		{list(16, "b", 14), "c gone at 16"},
+		{indexed(17, "404 Not Found", ""), "b gone at 17"},
+		{list(18, "c", 18, "b", 18), "ended wrong_answer"},
+	} {
+		if got := toldText(s.feed(step.answer)); got != step.told {
+			t.Errorf("step %d: told %q, want %q", i, got, step.told)
+		}
+		s.asked()
+	}
+}
+
+// A query that is not answered long after its wait gives its connection up.
+func TestOverdueQuery(t *testing.T) {
+	s := watching(t, nil, store.WatchOp{Watcher: 2}, "")
+	next := s.c.Tick(1)
+	if want := int64(defaultWait + defaultWait/16 + 10*time.Second); next != 1+want {
+		t.Errorf("it looks again after %v, want %v", time.Duration(next-1), time.Duration(want))
+	}
+	s.feed(indexed(7, "200 OK", "v"))
+	s.asked()
+	next = s.c.Tick(next)
+	if s.c.Draining() {
+		t.Error("a query that was sent since is overdue")
+	}
+	if s.c.Tick(next); !s.c.Draining() {
+		t.Error("an overdue query keeps its connection")
+	}
+}
+
+// service is the answer about the healthy instances of a service.
+const service = `[{"Node":{"Node":"n","ModifyIndex":5},"Service":{"ID":"b","Service":"web","ModifyIndex":5},"Checks":[{"CheckID":"c","ModifyIndex":7}]},
+{"Node":{"Node":"m","ModifyIndex":5},"Service":{"ID":"a","Service":"web","ModifyIndex":6},"Checks":[]}]`
+
+// A watcher of a service is told which instances are there, and which are there anew.
+func TestWatchOfAService(t *testing.T) {
+	s := newScripted(t)
+	s.asks(store.Op{Tag: 5, Kind: kv.Watch, Key: []byte("web"), Watch: &store.WatchOp{Watcher: 2, Service: true}})
+	for i, step := range []struct{ answer, told string }{
+		{indexed(4, "200 OK", "[]"), "created 4"},
+		{indexed(7, "200 OK", service), "a= at 6, b= at 7"},
+		{indexed(8, "200 OK", strings.Replace(service, `"c","ModifyIndex":7`, `"c","ModifyIndex":8`, 1)), "b= at 8"},
+		{indexed(9, "200 OK", "[]"), "a gone at 9, b gone at 9"},
+		{indexed(10, "200 OK", `[{"Service":{"ID":"a"}}]`), "ended wrong_answer"},
+	} {
+		if got := toldText(s.feed(step.answer)); got != step.told {
+			t.Errorf("step %d: told %q, want %q", i, got, step.told)
+		}
+		want := "GET /v1/health/service/web?passing&index="
+		if got := s.asked(); step.told != "ended wrong_answer" && !strings.HasPrefix(got, want) {
+			t.Errorf("step %d: it asks %q", i, got)
+		}
+	}
+}

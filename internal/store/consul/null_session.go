@@ -1,0 +1,89 @@
+package consul
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/hashicorp/consul/api"
+
+	"github.com/quorumbench/quorumbench/internal/store/null/httpd"
+)
+
+const (
+	nullSessions = "/v1/session/"
+	nullRenew    = nullSessions + "renew/"
+)
+
+// nullHeld are the sessions of a null cluster, which never end by themselves.
+type nullHeld struct {
+	mu   sync.Mutex
+	last int
+	ttl  map[string]string // by ID
+}
+
+// nullLock is what a key is as a lock.
+type nullLock struct {
+	index   int64  // how often it was acquired
+	session string // who has it
+}
+
+// lock answers PUT /v1/kv/KEY?acquire=ID and ?release=ID.
+func (m *nullMember) lock(key []byte, r *httpd.Request) bool {
+	e := m.memory.Get(key)
+	if id, ok := r.Param("release"); ok {
+		if e == nil || e.With.session != string(id) {
+			return false
+		}
+		m.memory.Put(key, r.Body).With.session = ""
+		m.waits.changed(string(key))
+		return true
+	}
+	id, _ := r.Param("acquire")
+	m.held.mu.Lock()
+	_, lives := m.held.ttl[string(id)]
+	m.held.mu.Unlock()
+	if !lives || e != nil && e.With.session != "" && e.With.session != string(id) {
+		return false
+	}
+	e = m.memory.Put(key, r.Body)
+	if e.With.session == "" {
+		e.With.index++
+	}
+	e.With.session = string(id)
+	m.waits.changed(string(key))
+	return true
+}
+
+// session answers what creates, renews and destroys a session.
+func (m *nullMember) session(b []byte, r *httpd.Request) []byte {
+	h := m.held
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if string(r.Method) != "PUT" {
+		return httpd.AppendAnswer(b, "405 Method Not Allowed", nullPlain, "method not allowed")
+	}
+	what, id, _ := bytes.Cut(r.Path[len(nullSessions):], []byte("/"))
+	switch string(what) {
+	case "create":
+		var asked struct{ TTL string }
+		if err := json.Unmarshal(r.Body, &asked); err != nil && len(r.Body) > 0 {
+			return httpd.AppendAnswer(b, "400 Bad Request", nullPlain, "Request decode failed: "+err.Error())
+		}
+		h.last++
+		made := fmt.Sprintf("%08x-6e75-6c6c-0000-000000000000", h.last)
+		h.ttl[made] = asked.TTL
+		return answerJSON(b, nullJSON+nullMeta, map[string]string{"ID": made})
+	case "renew":
+		ttl, ok := h.ttl[string(id)]
+		if !ok {
+			return httpd.AppendAnswer(b, "404 Not Found", nullPlain, fmt.Sprintf("Session id '%s' not found", id))
+		}
+		return answerJSON(b, nullJSON+nullMeta, []api.SessionEntry{{ID: string(id), TTL: ttl, Behavior: api.SessionBehaviorRelease}})
+	case "destroy":
+		delete(h.ttl, string(id))
+		return httpd.AppendAnswer(b, "200 OK", nullJSON+nullMeta, "true")
+	}
+	return httpd.AppendAnswer(b, "404 Not Found", nullPlain, "a null server's sessions are created, renewed and destroyed, and nothing else")
+}

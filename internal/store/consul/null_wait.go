@@ -1,0 +1,93 @@
+package consul
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/store/null/httpd"
+	"github.com/quorumbench/quorumbench/internal/store/null/keyspace"
+)
+
+// nullWaits are the blocking queries of a null cluster that wait. It is used under
+// the lock of the cluster's memory.
+type nullWaits struct {
+	byKey    map[string][]func() // of one key
+	prefixes map[string][]func()
+}
+
+// changed wakes the queries of a key.
+func (w *nullWaits) changed(key string) {
+	if wakes := w.byKey[key]; len(wakes) > 0 {
+		delete(w.byKey, key)
+		for _, wake := range wakes {
+			wake()
+		}
+	}
+	for prefix, wakes := range w.prefixes {
+		if strings.HasPrefix(key, prefix) {
+			delete(w.prefixes, prefix)
+			for _, wake := range wakes {
+				wake()
+			}
+		}
+	}
+}
+
+func (w *nullWaits) add(to *map[string][]func(), at string, wake func()) {
+	if *to == nil {
+		*to = map[string][]func(){}
+	}
+	(*to)[at] = append((*to)[at], wake)
+}
+
+// blockingIndex is the index that a blocking query has; 0: it is none.
+func blockingIndex(r *httpd.Request) int64 {
+	if !bytes.HasPrefix(r.Path, []byte(nullPrefix)) || string(r.Method) != "GET" {
+		return 0
+	}
+	text, _ := r.Param("index")
+	index, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return max(index, 0)
+}
+
+// waitOf is how long a blocking query waits at most. Consul has at most ten minutes.
+func waitOf(r *httpd.Request) time.Duration {
+	text, _ := r.Param("wait")
+	wait, err := time.ParseDuration(string(text))
+	if err != nil || wait <= 0 {
+		return defaultWait
+	}
+	return min(wait, 10*time.Minute)
+}
+
+// Waits implements httpd.Waiting.
+func (m *nullMember) Waits(r *httpd.Request) bool { return blockingIndex(r) > 0 && m.admitted(r) }
+
+// Wait implements httpd.Waiting. Without a memory nothing ever changes.
+func (m *nullMember) Wait(r *httpd.Request, wake func()) (waits bool, most time.Duration) {
+	asked := blockingIndex(r)
+	if m.memory == nil {
+		return asked >= 2, waitOf(r)
+	}
+	m.memory.Lock(keyspace.One)
+	defer m.memory.Unlock(keyspace.One)
+	key, index := r.Path[len(nullPrefix):], m.memory.Revision()
+	_, recurse := r.Param("recurse")
+	if e := m.memory.Get(key); e != nil && !recurse {
+		index = e.Changed
+	}
+	if index > asked {
+		return false, 0
+	}
+	if recurse {
+		m.waits.add(&m.waits.prefixes, string(key), wake)
+	} else {
+		m.waits.add(&m.waits.byKey, string(key), wake)
+	}
+	return true, waitOf(r)
+}

@@ -1,0 +1,95 @@
+package consul
+
+import (
+	"testing"
+
+	"github.com/hashicorp/consul/api"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
+	"github.com/quorumbench/quorumbench/internal/testservers/official"
+)
+
+func ofService(kind kv.Kind, id string, s store.ServiceOp) store.Op {
+	s.Name = []byte("web")
+	return store.Op{Kind: kind, Consistency: kv.None, Key: []byte(id), Value: []byte("what it says"), Service: &s}
+}
+
+// What ours registers the official client finds, healthy or not; what the official
+// client registers, lets fail and deregisters our watcher is told.
+func TestLiveServices(t *testing.T) {
+	s := start(t, storetest.Options{})
+	c := official.Consul(t, s.Access)
+	w := storetest.Dial(t, New(), s.Access)
+	watcher := storetest.Dial(t, New(), s.Access)
+	watcher.Ready()
+	watch := store.Op{Tag: watcher.NextTag(), Kind: kv.Watch, Key: []byte("web"), Watch: &store.WatchOp{Watcher: 7, Service: true, Mode: kv.QueryWatch}}
+	watcher.Codec.Submit(&watch)
+	if e := watcher.Until(1, func(e *store.Event) bool { return e.What == store.Done })[0]; e.Outcome != kv.OK {
+		t.Fatalf("%+v (%s)", e, e.Text)
+	}
+	last := int64(0)
+	told := func(id string, there bool) {
+		t.Helper()
+		e := watcher.Until(1, func(e *store.Event) bool { return e.What == store.Notify })[0]
+		if string(e.Key) != id || (e.Version > 0) != there || e.Revision <= last || e.Watcher != 7 {
+			t.Fatalf("told %+v, want %s, there: %v, after %d", e, id, there, last)
+		}
+		last = e.Revision
+	}
+	healthy := func(want ...string) {
+		t.Helper()
+		got, _, err := c.Health().Service("web", "", true, &api.QueryOptions{RequireConsistent: true})
+		if err != nil || len(got) != len(want) {
+			t.Fatalf("%d instances, want %q: %v", len(got), want, err)
+		}
+		for i, id := range want {
+			if got[i].Service.ID != id || got[i].Service.Port != 80 || got[i].Service.Meta["of"] != "what it says" {
+				t.Errorf("%+v", got[i].Service)
+			}
+		}
+	}
+	w.Want(kv.OK, ofService(kv.Put, `i "1"`, store.ServiceOp{Passing: true}))
+	healthy(`i "1"`)
+	told(`i "1"`, true)
+	w.Want(kv.OK, ofService(kv.Put, `i "1"`, store.ServiceOp{CheckOnly: true}))
+	healthy()
+	told(`i "1"`, false)
+	w.Want(kv.OK, ofService(kv.Put, `i "1"`, store.ServiceOp{CheckOnly: true, Passing: true}))
+	healthy(`i "1"`)
+	told(`i "1"`, true)
+	node := ofService(kv.Range, `i "1"`, store.ServiceOp{})
+	if e := w.Want(kv.OK, node); e.Count != 1 {
+		t.Errorf("its node has %d services", e.Count)
+	}
+
+	theirs := &api.CatalogRegistration{
+		Node: "i2", Address: "10.0.0.2", Service: &api.AgentService{ID: "i2", Service: "web"},
+		Check: &api.AgentCheck{Node: "i2", CheckID: "c", ServiceID: "i2", Status: api.HealthPassing},
+	}
+	register := func(status string) {
+		t.Helper()
+		theirs.Check.Status = status
+		if _, err := c.Catalog().Register(theirs, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	register(api.HealthPassing)
+	told("i2", true)
+	register(api.HealthCritical)
+	told("i2", false)
+	register(api.HealthPassing)
+	told("i2", true)
+	if _, err := c.Catalog().Deregister(&api.CatalogDeregistration{Node: "i2"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	told("i2", false)
+	w.Want(kv.OK, ofService(kv.Delete, `i "1"`, store.ServiceOp{}))
+	healthy()
+	told(`i "1"`, false)
+	if e := w.Want(kv.OK, node); e.Count != 0 {
+		t.Errorf("a node that is gone has %d services", e.Count)
+	}
+	w.Want(kv.BadRequest, store.Op{Kind: kv.Put, Service: &store.ServiceOp{Name: []byte("web")}})
+}

@@ -1,0 +1,142 @@
+package consul
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/consul/api"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+var (
+	_ store.Leaser     = (*admin)(nil)
+	_ store.LeaseNamer = (*admin)(nil)
+)
+
+// What Consul takes for a session's TTL
+// (https://developer.hashicorp.com/consul/api-docs/session#ttl).
+const (
+	leastTTL = 10 * time.Second
+	mostTTL  = 24 * time.Hour
+)
+
+// sessionsAtOnce is how many sessions are created or destroyed at the same time.
+const sessionsAtOnce = 32
+
+// Grant implements store.Leaser with sessions that no health check ends, but their
+// TTL alone. A session has the first 60 bits of its UUID as its number.
+func (a *admin) Grant(ctx context.Context, n int, ttl time.Duration) ([]int64, error) {
+	seconds := (min(max(ttl, leastTTL), mostTTL) + time.Second - 1) / time.Second
+	entry := api.SessionEntry{TTL: fmt.Sprintf("%ds", seconds), Behavior: api.SessionBehaviorRelease}
+	ids := make([]int64, n)
+	err := a.atOnce(ctx, n, func(ctx context.Context, c *api.Client, i int) error {
+		mine := entry
+		id, _, err := c.Session().CreateNoChecks(&mine, (&api.WriteOptions{}).WithContext(ctx))
+		if err != nil {
+			return err
+		}
+		ids[i] = a.named(id)
+		return nil
+	})
+	if err == nil {
+		return ids, nil
+	}
+	made := ids[:0]
+	for _, id := range ids {
+		if id != 0 {
+			made = append(made, id)
+		}
+	}
+	return made, fmt.Errorf("%d sessions of %d were made in Consul: %w", len(made), n, err)
+}
+
+// Revoke implements store.Leaser.
+func (a *admin) Revoke(ctx context.Context, ids []int64) error {
+	names := a.LeaseNames(ids)
+	var gone atomic.Int64
+	err := a.atOnce(ctx, len(names), func(ctx context.Context, c *api.Client, i int) error {
+		_, err := c.Session().Destroy(names[i], (&api.WriteOptions{}).WithContext(ctx))
+		if err == nil {
+			gone.Add(1)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("%d sessions of %d were destroyed in Consul: %w", gone.Load(), len(ids), err)
+	}
+	return nil
+}
+
+// named keeps a session's name, and returns its number.
+func (a *admin) named(id string) int64 {
+	digits := strings.ReplaceAll(id, "-", "")
+	first, _ := strconv.ParseUint(digits[:min(numberDigits, len(digits))], 16, 64) // whatever it is: it is ours
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.sessions == nil {
+		a.sessions = map[int64]string{}
+	}
+	number := int64(max(first, 1))
+	for a.sessions[number] != "" {
+		number++
+	}
+	a.sessions[number] = id
+	return number
+}
+
+// numberDigits is how many of a UUID's hexadecimal digits make a session's number.
+const numberDigits = 15
+
+// LeaseNames implements store.LeaseNamer.
+func (a *admin) LeaseNames(ids []int64) []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	names := make([]string, len(ids))
+	for i, id := range ids {
+		names[i] = a.sessions[id]
+	}
+	return names
+}
+
+// atOnce does n things, many at a time, each at the next endpoint. It returns the
+// first error; what is under way then is awaited.
+func (a *admin) atOnce(ctx context.Context, n int, do func(ctx context.Context, c *api.Client, i int) error) error {
+	var (
+		workers sync.WaitGroup
+		next    atomic.Int64
+		failed  = make(chan error, sessionsAtOnce)
+		stop    atomic.Bool
+	)
+	for range min(n, sessionsAtOnce) {
+		workers.Go(func() {
+			for !stop.Load() {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				asked, cancel := context.WithTimeout(ctx, a.timeout)
+				err := do(asked, a.clients[i%len(a.clients)], i)
+				cancel()
+				if err != nil {
+					stop.Store(true)
+					failed <- err
+					return
+				}
+			}
+		})
+	}
+	workers.Wait()
+	select {
+	case err := <-failed:
+		return errors.Join(err, context.Cause(ctx))
+	default:
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,182 @@
+package zookeeper
+
+import (
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/jute"
+)
+
+// event gives the codec a watch event.
+func (s *scripted) event(what jute.WatchEvent, path string, zxid int64) {
+	b := make([]byte, 4+16+4+4)
+	jute.PutInt(b, int32(16+8+4+len(path)))
+	xid := jute.XidNotification
+	jute.PutInt(jute.PutLong(jute.PutInt(b[4:], xid), zxid), 0)
+	jute.PutInt(jute.PutInt(b[20:], int32(what)), 3)
+	s.in = append(s.in, jute.AppendBuffer(b, path)...)
+}
+
+func (s *scripted) events() []store.Event {
+	s.t.Helper()
+	events, err := s.tryFeed()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return events
+}
+
+// nodeData is what a read answers of a node.
+func nodeData(data string, mzxid int64, version int32) []byte {
+	return append(jute.AppendBuffer(nil, data), made(version, len(data), mzxid)...)
+}
+
+func watchOf(k string, end string, mode kv.WatchMode, watcher uint32) store.Op {
+	op := store.Op{Kind: kv.Watch, Key: key(k), Watch: &store.WatchOp{Watcher: watcher, Mode: mode}}
+	if end != "" {
+		op.Watch.End = key(end)
+	}
+	return op
+}
+
+// A one-shot watch that fired is set again by a read, once for all that share it,
+// and what that read shows is the event. Who was created behind it is not told.
+func TestOneShotWatchIsSetAgain(t *testing.T) {
+	s := granted(t)
+	s.submit(watchOf("a", "", kv.OnceWatch, 7))
+	if got := s.requests(); got != "4 /a" {
+		t.Fatalf("a watcher is asked for with %q", got)
+	}
+	s.zxid = 3<<32 | 20
+	s.answer(jute.OK, nodeData("v0", 3<<32|12, 4)...)
+	e := s.events()
+	if len(e) != 1 || e[0].Outcome != kv.OK || e[0].Watcher != 7 || e[0].Version != 5 || e[0].Mod != 3<<32|12 || e[0].Revision < 3<<32|20 {
+		t.Fatalf("created: %+v", e)
+	}
+	s.event(jute.NodeDataChanged, "/a", 3<<32|30)
+	s.event(jute.NodeDataChanged, "/a", 3<<32|31) // of a watch that another read had set
+	if e := s.events(); len(e) != 0 {
+		t.Fatalf("before the new data is read: %+v", e)
+	}
+	if got := s.requests(); got != "4 /a" {
+		t.Fatalf("it is set again with %q", got)
+	}
+	s.submit(watchOf("a", "", kv.OnceWatch, 8))
+	s.written()
+	s.zxid = 3<<32 | 33
+	s.answer(jute.OK, nodeData("v3", 3<<32|32, 7)...)
+	s.answer(jute.OK, nodeData("v3", 3<<32|32, 7)...)
+	e = s.events()
+	if len(e) != 2 || e[0].What != store.Notify || e[0].Watcher != 7 || string(e[0].Value) != "v3" || e[0].Version != 8 || e[0].Revision != 3<<32|32 || e[1].What != store.Done {
+		t.Fatalf("told: %+v", e)
+	}
+	if got := s.requests(); got != "4 /a" {
+		t.Fatalf("it fired while it was set again: %q", got)
+	}
+	s.answer(jute.OK, nodeData("v3", 3<<32|32, 7)...)
+	if e := s.events(); len(e) != 0 {
+		t.Fatalf("nothing new was read: %+v", e)
+	}
+	s.event(jute.NodeDeleted, "/a", 3<<32|40)
+	s.zxid = 3<<32 | 41
+	s.events()
+	s.answer(jute.NoNode)
+	s.events()
+	if got := s.requests(); got != "4 /a, 3 /a" {
+		t.Fatalf("behind a deletion it asks for %q", got)
+	}
+	s.answer(jute.NoNode)
+	e = s.events()
+	if len(e) != 2 || e[0].Version != 0 || e[0].Revision != 3<<32|40 || e[0].Mod != 0 || e[1].Watcher != 8 {
+		t.Fatalf("deleted: %+v", e)
+	}
+}
+
+// A read on a session that watches the node shows new data only behind their event.
+func TestNewDataBeforeTheirEventAreWrong(t *testing.T) {
+	s := granted(t)
+	s.submit(watchOf("a", "", kv.OnceWatch, 7))
+	s.answer(jute.OK, nodeData("v0", 3<<32|9, 4)...)
+	s.events()
+	s.submit(store.Op{Kind: kv.Get, Key: key("a"), Consistency: kv.Local}, store.Op{Kind: kv.Get, Key: key("a"), Consistency: kv.Local})
+	s.written()
+	s.zxid = 3<<32 | 40
+	s.answer(jute.OK, nodeData("v1", 3<<32|30, 5)...)
+	s.event(jute.NodeDataChanged, "/a", 3<<32|30)
+	s.answer(jute.OK, nodeData("v1", 3<<32|30, 5)...)
+	e := s.events()
+	if len(e) != 2 || e[0].Outcome != kv.WrongAnswer || string(e[0].Text) != string(newsFirst) || e[1].Outcome != kv.OK {
+		t.Fatalf("%+v", e)
+	}
+}
+
+// A persistent recursive watch tells those whose keys it is, of each change, by its
+// transaction; an event without one cannot be known.
+func TestPersistentWatch(t *testing.T) {
+	s := granted(t)
+	s.submit(watchOf("dir/b", "dir/d", kv.PersistentWatch, 1), watchOf("/dir/b", "", kv.PersistentWatch, 2))
+	if got := s.requests(); got != "106 /dir, 106 /dir/b" {
+		t.Fatalf("watchers are asked for with %q", got)
+	}
+	s.answer(jute.OK)
+	s.answer(jute.OK)
+	if e := s.events(); len(e) != 2 || e[0].Watcher != 1 || e[1].Watcher != 2 || e[0].Revision == 0 || e[0].Version != -1 {
+		t.Fatalf("created: %+v", e)
+	}
+	s.event(jute.NodeCreated, "/dir/b", 3<<32|30)
+	s.event(jute.NodeDataChanged, "/dir/c", 3<<32|31)
+	s.event(jute.NodeDeleted, "/dir/e", 3<<32|32)
+	s.event(jute.NodeDeleted, "/dir/c", 3<<32|33)
+	var got []string
+	for _, e := range s.events() {
+		if e.What != store.Notify || e.At != e.Revision {
+			t.Fatalf("%+v", e)
+		}
+		got = append(got, string(e.Key))
+	}
+	if len(got) != 4 || got[0] != "/dir/b" || got[1] != "dir/b" || got[2] != "dir/c" || got[3] != "dir/c" {
+		t.Fatalf("told of %q", got)
+	}
+	progress := watchOf("dir/b", "", kv.AnyWatch, 0)
+	progress.Watch.Progress = true
+	s.submit(progress)
+	s.zxid = 3<<32 | 50
+	s.answer(jute.OK, made(1, 0, 5)...)
+	if e := s.events(); len(e) != 2 || e[0].What != store.Seen || e[1].What != store.Seen || e[0].Revision != e[1].Revision || e[0].Revision < 3<<32|50 {
+		t.Fatalf("progress: %+v", e)
+	}
+	s.event(jute.NodeDataChanged, "/dir/c", -1)
+	if e := s.events(); len(e) != 1 || e[0].What != store.Ended || e[0].Outcome != kv.BadRequest {
+		t.Fatalf("an event without its transaction: %+v", e)
+	}
+}
+
+// What the server lacks, and what no watch of its is, is said.
+func TestWatchesThatThereAreNot(t *testing.T) {
+	s := granted(t)
+	s.submit(watchOf("a", "b", kv.OnceWatch, 1), watchOf("a", "", kv.StreamWatch, 2), watchOf("a", "", kv.PersistentWatch, 3))
+	s.written()
+	s.answer(jute.OK, made(1, 0, 5)...)
+	s.answer(jute.OK, made(1, 0, 5)...)
+	s.answer(jute.Unimplemented)
+	for i, e := range s.events() {
+		if e.Outcome != kv.BadRequest || len(e.Text) == 0 {
+			t.Errorf("%d: %+v", i, e)
+		}
+	}
+}
+
+// A ping that is asked for keeps the session alive, and says for how long.
+func TestKeepAlive(t *testing.T) {
+	s := granted(t)
+	s.submit(store.Op{Kind: kv.KeepAlive})
+	b := make([]byte, 4+16)
+	jute.PutInt(b, 16)
+	xid := jute.XidPing
+	jute.PutInt(jute.PutLong(jute.PutInt(b[4:], xid), 3<<32|11), 0)
+	s.in = append(s.in, b...)
+	if e := s.events(); len(e) != 1 || e[0].Outcome != kv.OK || e[0].Count != 9 || e[0].At != 3<<32|11 {
+		t.Fatalf("%+v", e)
+	}
+}

@@ -1,0 +1,233 @@
+package nullserver
+
+import (
+	"encoding/binary"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/store/null"
+	"github.com/quorumbench/quorumbench/internal/store/null/timer"
+	"github.com/quorumbench/quorumbench/internal/wire/jute"
+)
+
+// watches are those of a cluster: which connections are to be told of which paths.
+// The tree's lock guards them.
+type watches struct {
+	data      paths // of getData and exists: once
+	children  paths // of getChildren: once
+	stay      paths // persistent
+	recursive paths // persistent, of all below too
+	n         int   // in all
+
+	changed []changed // by the request under way
+	touched []*conn   // that have news to be written
+	events  uint64    // all that there ever were
+}
+
+// paths maps a path to the connections that watch it.
+type paths map[string]map[*conn]struct{}
+
+// changed is what a request did.
+type changed struct {
+	what jute.WatchEvent
+	path string
+}
+
+func newWatches() watches {
+	return watches{data: paths{}, children: paths{}, stay: paths{}, recursive: paths{}}
+}
+
+// watch notes that a connection watches a path.
+func (t *tree) watch(of paths, path string, c *conn) {
+	if of[path] == nil {
+		of[path] = map[*conn]struct{}{}
+	}
+	if _, had := of[path][c]; !had {
+		of[path][c] = struct{}{}
+		t.watches.n++
+		c.watching = true
+	}
+}
+
+// leave forgets the watches of a connection that has ended.
+func (t *tree) leave(c *conn) {
+	for _, of := range []paths{t.watches.data, t.watches.children, t.watches.stay, t.watches.recursive} {
+		for path, conns := range of {
+			if _, had := conns[c]; had {
+				t.watches.n--
+				if delete(conns, c); len(conns) == 0 {
+					delete(of, path)
+				}
+			}
+		}
+	}
+}
+
+// note notes a change, if anybody may want to know.
+func (t *tree) note(what jute.WatchEvent, path string) {
+	if t.watches.n > 0 {
+		t.watches.changed = append(t.watches.changed, changed{what, path})
+	}
+}
+
+// publish tells the watches what the request did that was just done, as the
+// transaction zxid, if it was done at all.
+func (t *tree) publish(done bool, zxid int64) {
+	w := &t.watches
+	if done {
+		for _, c := range w.changed {
+			t.tell(c, zxid)
+		}
+	}
+	w.changed = w.changed[:0]
+}
+
+// tell tells one change to all that watch it, each connection once.
+func (t *tree) tell(ch changed, zxid int64) {
+	w := &t.watches
+	told := map[*conn]struct{}{}
+	tell := func(of paths, path string, once bool, e jute.WatchEvent) {
+		for c := range of[path] {
+			if _, had := told[c]; !had {
+				told[c] = struct{}{}
+				c.hear(e, path, zxid)
+			}
+		}
+		if once {
+			w.n -= len(of[path])
+			delete(of, path)
+		}
+	}
+	tell(w.data, ch.path, true, ch.what)
+	tell(w.stay, ch.path, false, ch.what)
+	for at := ch.path; ; at = parentOf(at) {
+		for c := range w.recursive[at] {
+			if _, had := told[c]; !had {
+				told[c] = struct{}{}
+				c.hear(ch.what, ch.path, zxid)
+			}
+		}
+		if at == "/" {
+			break
+		}
+	}
+	if ch.what == jute.NodeDataChanged {
+		return
+	}
+	if ch.what == jute.NodeDeleted {
+		tell(w.children, ch.path, true, ch.what)
+	}
+	clear(told) // the parent's watches are others
+	parent := parentOf(ch.path)
+	tell(w.children, parent, true, jute.NodeChildrenChanged)
+	tell(w.stay, parent, false, jute.NodeChildrenChanged)
+}
+
+// hear puts an event aside for a connection, and does with it what the script says.
+func (c *conn) hear(what jute.WatchEvent, path string, zxid int64) {
+	w := &c.session.tree.watches
+	w.events++
+	event := appendEvent(nil, what, path, zxid)
+	fault, late := c.server.Script.DecideEvent(w.events)
+	switch fault {
+	case null.Lose:
+		return
+	case null.Reorder:
+		if c.behind == nil {
+			c.behind = event
+			return
+		}
+	case null.Duplicate:
+		c.news = append(c.news, event...)
+	case null.Invent:
+		c.news = append(c.news, event...)
+		event = appendEvent(nil, what, path, zxid+1)
+	}
+	if late > 0 {
+		due := c.server.Clock.Now() + int64(late)
+		c.postponed = append(c.postponed, postponed{due, event})
+		c.server.Later(timer.Item[*conn]{Due: due, What: c})
+	} else {
+		c.news = append(c.news, event...)
+	}
+	c.news = append(c.news, c.behind...)
+	c.behind = nil
+	w.touched = append(w.touched, c)
+}
+
+// postponed is an event that a script has come late.
+type postponed struct {
+	due   int64
+	event []byte
+}
+
+// takeNews moves what a connection is to be told to its output, before any answer
+// that knows of it, and behind those that wait, one of which may have set the watch. The
+// caller holds the connection's and the tree's locks.
+func (c *conn) takeNews() {
+	if n := len(c.marks); n > 0 {
+		c.later = append(c.later, c.news...)
+		c.marks[n-1].end = len(c.later)
+	} else {
+		c.out = append(c.out, c.news...)
+	}
+	c.news = c.news[:0]
+}
+
+// takePostponed moves late events whose time has come. The caller holds both locks.
+func (c *conn) takePostponed(now int64) {
+	kept := c.postponed[:0]
+	for _, p := range c.postponed {
+		if p.due <= now {
+			c.out = append(c.out, p.event...)
+		} else {
+			kept = append(kept, p)
+		}
+	}
+	c.postponed = kept
+}
+
+// deliver writes what other connections are to be told. The caller holds no lock.
+func deliver(to []*conn) {
+	for _, c := range to {
+		c.Lock()
+		if !c.Over() && !c.closing {
+			tree, all := c.session.tree, c.session.tree.All()
+			tree.Lock(all)
+			c.takeNews()
+			tree.Unlock(all)
+			c.Flush(false)
+		}
+		c.Unlock()
+	}
+}
+
+// connected is the state of a session in its watch events (KeeperState.SyncConnected).
+const connected = 3
+
+// appendEvent appends a frame with WatcherEvent{type int, state int, path string}.
+func appendEvent(b []byte, what jute.WatchEvent, path string, zxid int64) []byte {
+	b = binary.BigEndian.AppendUint32(b, uint32(replyLen-4+4+4+4+len(path)))
+	xid := jute.XidNotification
+	b = binary.BigEndian.AppendUint32(b, uint32(xid))
+	b = binary.BigEndian.AppendUint64(b, uint64(zxid))
+	b = binary.BigEndian.AppendUint32(b, 0)
+	b = binary.BigEndian.AppendUint32(b, uint32(what))
+	b = binary.BigEndian.AppendUint32(b, connected)
+	return jute.AppendBuffer(b, path)
+}
+
+// addWatch takes AddWatchRequest{path string, mode int}.
+func (s *session) addWatch(r *jute.Reader) jute.Code {
+	path, mode := string(r.Buffer()), jute.WatchMode(r.Int())
+	switch {
+	case !r.OK() || !strings.HasPrefix(path, "/"):
+		return jute.BadArguments
+	case mode == jute.WatchPersistent:
+		s.tree.watch(s.tree.watches.stay, path, s.conn)
+	case mode == jute.WatchPersistentRecursive:
+		s.tree.watch(s.tree.watches.recursive, path, s.conn)
+	default:
+		return jute.BadArguments
+	}
+	return jute.OK
+}
