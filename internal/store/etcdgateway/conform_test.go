@@ -101,6 +101,7 @@ func start(t *testing.T, o storetest.Options) *storetest.Server {
 	s := &storetest.Server{}
 	if o.TLS {
 		certificate, key, trusts := testcerts.ServerFiles(t, t.TempDir())
+		trusts.ServerName = "127.0.0.1" // which the certificate is for
 		s.Access.TLS = trusts
 		spec.Credentials = map[string]store.Credentials{}
 		for _, m := range spec.Members {
