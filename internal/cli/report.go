@@ -288,6 +288,9 @@ func csvParts(run *record.Run, comparisons []*analyze.Comparison, files bool) []
 		if rows := analyze.Rows(run); len(analyze.Broken(rows)) > 0 {
 			all = append(all, part{name: "faults.csv", write: func(w io.Writer) error { return report.BrokenCSV(w, run) }})
 		}
+		if len(analyze.CallsTables(run)) > 0 {
+			all = append(all, part{name: "calls.csv", write: func(w io.Writer) error { return report.CallsCSV(w, run) }})
+		}
 		return all
 	}
 	for _, p := range compared {

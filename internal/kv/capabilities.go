@@ -62,53 +62,55 @@ type Feature uint8
 
 // The features.
 const (
-	RangeForms      Feature = iota // ranges that count only, leave values out, and come as pages or as a stream
-	TLS                            // connections over TLS
-	Users                          // authentication
-	RoleQuery                      // one member's role, with less work than a status
-	Compaction                     // discarding the history, beside a load too
-	Defragmentation                // giving free space back to the file system
-	LeaderTransfer                 // moving the leadership to a given member
-	PrefixDelete                   // removing all keys with a prefix, by its administration
-	Hashes                         // a hash of each member's data
-	Leases                         // leases that are granted and revoked by its administration
-	Metrics                        // figures that members report about themselves
-	LogSignals                     // events read from the members' logs
-	NullServer                     // a server of its protocol with no store behind it
-	Snapshots                      // a member's snapshot of all data, on request
-	Alarms                         // an alarm that is raised and disarmed on request, and stops writes
-	SpaceQuota                     // a quota of space, at which writes stop
-	AuthSwitch                     // authentication that is switched on and off while it runs
-	Replacement                    // a member whose data are gone is replaced by an empty one
-	Learners                       // a further member joins without a vote, gets one, and leaves
-	Certificates                   // members' certificates are replaced while they run
-	Order                          // answers that tell the order of the writes, so that they can be checked
+	RangeForms       Feature = iota // ranges that count only, leave values out, and come as pages or as a stream
+	TLS                             // connections over TLS
+	Users                           // authentication
+	RoleQuery                       // one member's role, with less work than a status
+	Compaction                      // discarding the history, beside a load too
+	Defragmentation                 // giving free space back to the file system
+	LeaderTransfer                  // moving the leadership to a given member
+	PrefixDelete                    // removing all keys with a prefix, by its administration
+	Hashes                          // a hash of each member's data
+	Leases                          // leases that are granted and revoked by its administration
+	Metrics                         // figures that members report about themselves
+	LogSignals                      // events read from the members' logs
+	NullServer                      // a server of its protocol with no store behind it
+	Snapshots                       // a member's snapshot of all data, on request
+	Alarms                          // an alarm that is raised and disarmed on request, and stops writes
+	SpaceQuota                      // a quota of space, at which writes stop
+	AuthSwitch                      // authentication that is switched on and off while it runs
+	Replacement                     // a member whose data are gone is replaced by an empty one
+	Learners                        // a further member joins without a vote, gets one, and leaves
+	Certificates                    // members' certificates are replaced while they run
+	Order                           // answers that tell the order of the writes, so that they can be checked
+	ApplicationCalls                // calls of applications: guarded transactions, leases, pages of a revision, compaction and watchers, as the application asks for them
 	NumFeatures
 )
 
 // features has each feature's name, and what a store is said to lack without it.
 var features = [NumFeatures]struct{ name, lack string }{
-	RangeForms:      {"range-forms", "%s reads a range whole here: with its values, and in one answer"},
-	TLS:             {"tls", "%s has no TLS here"},
-	Users:           {"users", "%s has no users here"},
-	RoleQuery:       {"role-query", "one member of %s cannot be asked for its role alone here"},
-	Compaction:      {"compaction", "%s cannot be compacted here"},
-	Defragmentation: {"defragmentation", "%s cannot be defragmented here"},
-	LeaderTransfer:  {"leader-transfer", "%s cannot move its leadership here"},
-	PrefixDelete:    {"prefix-delete", "%s removes no prefixes here, but key by key"},
-	Hashes:          {"hashes", "the members of %s report no hash of their data here"},
-	Leases:          {"leases", "%s has no leases here that could be granted"},
-	Metrics:         {"metrics", "the members of %s report no figures here"},
-	LogSignals:      {"log-signals", "the logs of %s are not read here"},
-	NullServer:      {"null-server", "%s has no null server"},
-	Snapshots:       {"snapshots", "%s writes no snapshots on request here"},
-	Alarms:          {"alarms", "%s has no alarms here"},
-	SpaceQuota:      {"space-quota", "%s has no quota of space here"},
-	AuthSwitch:      {"auth-switch", "%s cannot switch authentication on while it runs here"},
-	Replacement:     {"replacement", "no member of %s can be replaced by an empty one here"},
-	Learners:        {"learners", "no member joins %s as a learner here"},
-	Certificates:    {"certificates", "the certificates of %s's members are not replaced while they run here"},
-	Order:           {"order", "the answers of %s cannot be checked here: it does not tell the order of its writes"},
+	RangeForms:       {"range-forms", "%s reads a range whole here: with its values, and in one answer"},
+	TLS:              {"tls", "%s has no TLS here"},
+	Users:            {"users", "%s has no users here"},
+	RoleQuery:        {"role-query", "one member of %s cannot be asked for its role alone here"},
+	Compaction:       {"compaction", "%s cannot be compacted here"},
+	Defragmentation:  {"defragmentation", "%s cannot be defragmented here"},
+	LeaderTransfer:   {"leader-transfer", "%s cannot move its leadership here"},
+	PrefixDelete:     {"prefix-delete", "%s removes no prefixes here, but key by key"},
+	Hashes:           {"hashes", "the members of %s report no hash of their data here"},
+	Leases:           {"leases", "%s has no leases here that could be granted"},
+	Metrics:          {"metrics", "the members of %s report no figures here"},
+	LogSignals:       {"log-signals", "the logs of %s are not read here"},
+	NullServer:       {"null-server", "%s has no null server"},
+	Snapshots:        {"snapshots", "%s writes no snapshots on request here"},
+	Alarms:           {"alarms", "%s has no alarms here"},
+	SpaceQuota:       {"space-quota", "%s has no quota of space here"},
+	AuthSwitch:       {"auth-switch", "%s cannot switch authentication on while it runs here"},
+	Replacement:      {"replacement", "no member of %s can be replaced by an empty one here"},
+	Learners:         {"learners", "no member joins %s as a learner here"},
+	Certificates:     {"certificates", "the certificates of %s's members are not replaced while they run here"},
+	Order:            {"order", "the answers of %s cannot be checked here: it does not tell the order of its writes"},
+	ApplicationCalls: {"application-calls", "%s is not sent the calls of an application here"},
 }
 
 // String returns the feature's name as tables spell it.

@@ -221,6 +221,8 @@ type Totals struct {
 	// Connections is what each client of a closed loop completed; empty in an
 	// open one.
 	Connections []Connection
+	// Calls are an application's, by their kinds; empty for any other load.
+	Calls []Calls
 	// Parts is what each of several workers did; empty where there was one.
 	Parts []Part
 	// MergedAfter is how long after the window's end, in nanoseconds, what several

@@ -37,10 +37,12 @@ const (
 	Revoke                  // ends one
 	KeepAlive               // prolongs one
 	Other                   // anything else: the method says it
+	Discard                 // of the history before the revision Number
+	AskStatus               // how the member is
 	numActions
 )
 
-var actionNames = [numActions]string{"read", "write", "remove", "compare", "watch", "unwatch", "grant", "revoke", "keep-alive", "other"}
+var actionNames = [numActions]string{"read", "write", "remove", "compare", "watch", "unwatch", "grant", "revoke", "keep-alive", "other", "discard", "ask-status"}
 
 // String returns the action's name.
 func (a Action) String() string {

@@ -132,7 +132,8 @@ func (b *builder) place(key string) place {
 // settle fills in what follows from what was given.
 func (b *builder) settle() {
 	l := &b.load
-	if b.layer.has("rate") && !b.layer.has("arrival") {
+	b.settleApplication()
+	if b.layer.has("rate") && !b.layer.has("arrival") && l.Application.Name == "" {
 		l.Arrival = Constant
 	}
 	for i := range l.Mix {
@@ -149,7 +150,7 @@ func (b *builder) settle() {
 		l.Target = kv.Target{Mode: kv.All}
 	}
 	if !b.layer.has("preload") {
-		l.Preload = l.usesKeySpace()
+		l.Preload = l.usesKeySpace() || l.Application.Name != ""
 	}
 	l.Complete()
 	if n := len(b.workersOn); n > 0 && !b.layer.has("workers") {
@@ -260,12 +261,17 @@ func (b *builder) checkStore() bool {
 // checkAbilities refuses what the store lacks of what the trial asks for.
 func (b *builder) checkAbilities() {
 	store, l := b.cluster.Store, &b.load
+	own := l.Application.Name == "" // an application has ways of its own
+	b.checkApplicationAbilities()
 	for i, o := range l.Mix {
+		if !own {
+			break
+		}
 		if err := b.can.Operation(store, o.Kind, o.Consistency); err != nil {
 			b.failf(b.blame(o, b.places[i]), "%v", err)
 		}
 	}
-	if l.Watch != nil {
+	if l.Watch != nil && own {
 		if err := b.can.Operation(store, kv.Watch, kv.None); err != nil {
 			b.failf(b.place("watch"), "%v", err)
 		}

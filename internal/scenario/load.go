@@ -42,6 +42,8 @@ type Load struct {
 	Threads     int    // event loops of each worker; 0 chooses
 	Workers     uint32 // that send the load together; 0 is 1
 
+	// Application is what sends the load; it then says most of what stands above.
+	Application Application
 	// Watch is what is watched beside the load; nil for nothing.
 	Watch *Watch
 	// STM is what kv.STM operations are; nil without any.
@@ -79,7 +81,7 @@ const (
 	Closed   Arrival = iota // each client sends when it is free
 	Constant                // open loop, evenly spaced
 	Poisson                 // open loop, exponential gaps
-	Recorded                // open loop, as a recording has them; no scenario asks for it
+	Recorded                // open loop, as a recording or an application has them
 )
 
 const numArrivals = Recorded + 1

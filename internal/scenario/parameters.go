@@ -22,6 +22,7 @@ func Parameters() []*Parameter {
 	all = append(all, clusterParameters()...)
 	all = append(all, operationParameters()...)
 	all = append(all, keyParameters()...)
+	all = append(all, applicationParameters()...)
 	all = append(all, extraParameters()...)
 	return append(all, timeParameters()...)
 }

@@ -72,7 +72,7 @@ func (l *Load) warnings(w words) []string {
 	if l.Preload && l.usesKeySpace() && l.ValueSize > 0 && l.KeySpace > largePreload/uint64(l.ValueSize) {
 		out = append(out, fmt.Sprintf("the preload writes %s of %s each, more than 2 GiB", readable.Plural(l.KeySpace, "key"), FormatSize(l.ValueSize)))
 	}
-	if l.has(isRange) && l.RangeKey == nil && l.RangeLimit == 0 {
+	if l.has(isRange) && l.Application.Name == "" && l.RangeKey == nil && l.RangeLimit == 0 {
 		out = append(out, w.fill("each range reads on to the end of the key space; <range-limit> bounds it"))
 	}
 	return append(out, l.watchWarnings()...)

@@ -51,6 +51,7 @@ func (l *Load) problems(w words) []*Problem {
 	l.checkTxn(&c)
 	l.checkSTM(&c)
 	l.checkWatch(&c)
+	l.checkApplication(&c)
 	l.checkCleanup(&c)
 	l.checkChecked(&c)
 	l.checkMemory(&c)
@@ -140,7 +141,7 @@ func (l *Load) checkArrival(c *checks) {
 	switch {
 	case l.Arrival >= numArrivals:
 		c.add("arrival", "there is no such arrival; choose closed, constant or poisson")
-	case l.Arrival == Recorded:
+	case l.Arrival == Recorded && l.Application.Name == "":
 		c.add("arrival", "recorded arrivals are those of a recording, which quorumbench replay sends again; choose closed, constant or poisson")
 	case l.Arrival == Closed && given:
 		c.add("rate", "a closed loop has no rate: its clients send when they are free; drop <rate>, or choose constant or poisson arrivals")

@@ -95,6 +95,10 @@ type WatchOp struct {
 	Stream  uint32 // which of the connection's watch streams it belongs to
 	Start   int64  // the first version wanted; 0 for what is written from now on
 	PrevKV  bool   // events carry what was there before
+	// Notify asks for progress notifications now and then, and RequireLeader that the
+	// stream ends when the member knows no leader. What the first watcher of a stream
+	// says of the latter holds for all.
+	Notify, RequireLeader bool
 	// Progress asks no watcher to be created, but how far those of the stream have
 	// been told: the answer is a Seen for each. It has no Tag of its own.
 	Progress bool

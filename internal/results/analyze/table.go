@@ -32,6 +32,7 @@ const (
 	WatchEvents
 	Compares
 	OfWorkers
+	OfCalls
 	OfHosts
 	OfFaults
 )
@@ -271,6 +272,9 @@ func anyHas(rows []*Row, name string) bool {
 
 // watchedWhat says what a trial's watchers watch.
 func watchedWhat(t *record.Trial) string {
+	if t.Application.Name != "" {
+		return "all keys of a resource each"
+	}
 	if w := t.Load.Watch; len(w.Key) > 0 {
 		return strconv.Quote(scenario.KeyText(w.Key))
 	}

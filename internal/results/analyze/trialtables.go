@@ -84,6 +84,35 @@ func RolesTable(t *record.Trial) Table {
 	return table
 }
 
+// CallsTable is what became of each kind of an application's calls; it has no rows for
+// any other load.
+func CallsTable(t *record.Trial) Table {
+	if len(t.ByCall) == 0 {
+		return Table{}
+	}
+	table := Table{Kind: OfCalls, Shared: Label(t), Columns: []Column{{Title: "call", Left: true}, {Title: "due"}, {Title: "share"}, {Title: "completed"}, {Title: "conflicts"},
+		{Title: "errors"}, {Title: "response p50"}, {Title: "p99"}, {Title: "max"}}}
+	for i := range t.ByCall {
+		c := &t.ByCall[i]
+		row := []Cell{{Text: c.Name}, figureCell(record.Value{Number: c.PerSecond, Unit: measure.Rate, Known: true}), figureCell(shareValue(c.Share)), countCell(c.Operations), countCell(c.Conflicts), countCell(c.Errors)}
+		for _, f := range []measure.Figure{c.ResponseTime.At(50), c.ResponseTime.At(99), c.ResponseTime.Max} {
+			row = append(row, figureCell(record.TimeValue(f)))
+		}
+		table.Rows = append(table.Rows, row)
+	}
+	return table
+}
+
+// CallsTables are those of all measured trials that have one.
+func CallsTables(run *record.Run) (all []Table) {
+	for i := range run.Trials {
+		if table := CallsTable(&run.Trials[i]); len(table.Rows) > 0 && Measured(&run.Trials[i]) {
+			all = append(all, table)
+		}
+	}
+	return all
+}
+
 // MembersTable is what each member had of the load; it has no rows where that was
 // even and no connection was lost.
 func MembersTable(t *record.Trial) Table {

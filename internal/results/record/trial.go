@@ -63,6 +63,8 @@ type Trial struct {
 
 	ByRole      []Served `json:"by_role"`
 	ByOperation []Served `json:"by_operation"` // empty unless the trial has a mix
+	// ByCall has the calls of an application, by their kinds; absent for any other load.
+	ByCall []Calls `json:"by_call,omitempty"`
 	// ByMember is each member's part of the load and what happened to its
 	// connections; empty in records of older versions.
 	ByMember []ByMember `json:"by_member"`
@@ -183,7 +185,7 @@ func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles 
 	t.Together = together(t.ByWorker, measured)
 	t.Watch = newWatched(c.Watch, measured)
 	t.Hashes, t.Answers, t.DataDir = o.Hashes.named(o.Members), o.Answers.Named(o.Members), o.DataDir
-	t.Replay = o.Replay
+	t.Replay, t.ByCall = o.Replay, callsOf(measured)
 	if c.STM != nil {
 		t.Retries = new(measured.Retries)
 	}
@@ -450,6 +452,9 @@ func (t *Trial) UnmarshalJSON(b []byte) error {
 	}
 	for i := range t.ByOperation {
 		t.ByOperation[i].restore()
+	}
+	for i := range t.ByCall {
+		t.ByCall[i].restore()
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func Summary(w io.Writer, t *record.Trial, dir string) error {
 	if analyze.Measured(t) {
 		one, row := []record.Trial{*t}, []*analyze.Row{analyze.RowOf(t)}
 		b.WriteString(facts(analyze.Conditions(t), results(t)))
-		b.WriteString(section(analyze.TimesTable(t)) + under("Errors", errorLines(t)) + watched(t) + section(analyze.RolesTable(t)) + section(analyze.MembersTable(t)) + section(analyze.WorkersTable(t)) + section(analyze.HostsTable(t)))
+		b.WriteString(section(analyze.TimesTable(t)) + under("Errors", errorLines(t)) + watched(t) + section(analyze.CallsTable(t)) + section(analyze.RolesTable(t)) + section(analyze.MembersTable(t)) + section(analyze.WorkersTable(t)) + section(analyze.HostsTable(t)))
 		for _, table := range analyze.BrokenTables(row) {
 			b.WriteString(under(heading(&table), strings.TrimPrefix(section(table), "\n")))
 		}

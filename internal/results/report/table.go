@@ -17,6 +17,8 @@ func heading(t *analyze.Table) string {
 		return "Watch events: time from when a write was due to its event's arrival at each watcher; a lost one counts as failed"
 	case analyze.OfWorkers:
 		return "Workers of " + t.Shared
+	case analyze.OfCalls:
+		return "Calls of " + t.Shared + ": response time, counted from when a call was due"
 	case analyze.OfFaults:
 		return "What breaks, and for how long: the longest time without any success; the other times are from when the fault began"
 	case analyze.OfHosts:

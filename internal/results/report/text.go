@@ -99,6 +99,7 @@ func parts(run *record.Run, as *layout) string {
 		}
 		tables(analyze.BrokenTables(all))
 		tables(analyze.WatchTables(all))
+		tables(analyze.CallsTables(run))
 		tables(analyze.WorkersTables(run))
 		tables(analyze.HostsTables(run))
 		b.WriteString(as.lists(ladders(all)))

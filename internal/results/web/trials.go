@@ -238,7 +238,7 @@ func trialOf(d *drawn) trial {
 func (out *trial) measured(t *record.Trial) {
 	out.Facts = append(out.Facts, report.Results(t)...)
 	out.Facts = append(out.Facts, report.Watched(t)...)
-	for _, table := range []analyze.Table{analyze.TimesTable(t), analyze.WatchTimesTable(t), analyze.RolesTable(t), analyze.MembersTable(t), analyze.WorkersTable(t), analyze.HostsTable(t)} {
+	for _, table := range []analyze.Table{analyze.TimesTable(t), analyze.WatchTimesTable(t), analyze.CallsTable(t), analyze.RolesTable(t), analyze.MembersTable(t), analyze.WorkersTable(t), analyze.HostsTable(t)} {
 		if len(table.Rows) > 0 {
 			s := cut(report.SheetOf(&table))
 			s.Heading = ""

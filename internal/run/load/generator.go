@@ -254,6 +254,9 @@ func (g *generator) result(interrupted bool) (*Result, error) {
 			if g.usage != nil {
 				e.Used = []Usage{g.usage.used()}
 			}
+			if t, ok := g.plan.script.(Teller); ok {
+				e.Calls = t.Calls()
+			}
 			if g.watching != nil {
 				e.Watching = g.watching.board.Summarize(g.watching.sinks)
 			}

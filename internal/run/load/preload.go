@@ -169,7 +169,8 @@ type Preloaded struct {
 	// key's number.
 	Replaced map[uint64]uint32
 	// Versions are those of all keys, as keys.Versions lists them, for a load
-	// that compares and sets; else nil. The load goes on in this memory.
+	// that compares and sets, and what a Keeper kept; else nil. The load goes on in
+	// this memory.
 	Versions []int64
 }
 

@@ -46,6 +46,8 @@ type Ending struct {
 	engine.InWindow
 	// Watching is nil unless the load has watchers.
 	Watching *measure.WatchTotals
+	// Calls are an application's, by their kinds; empty for any other load.
+	Calls []measure.Calls
 	// Used is what each worker used in the window itself.
 	Used []Usage
 }
@@ -70,6 +72,7 @@ func (e *Ending) merge(o *Ending) {
 	if e.Loops == 0 {
 		*e = *o
 		e.MemberOf, e.Links, e.ErrorTexts = maps.Clone(o.MemberOf), maps.Clone(o.Links), maps.Clone(o.ErrorTexts)
+		e.Calls = slices.Clone(o.Calls)
 		e.LinkChanges, e.Used, e.Connections = slices.Clone(o.LinkChanges), slices.Clone(o.Used), slices.Clone(o.Connections)
 		return
 	}
@@ -101,6 +104,7 @@ func (e *Ending) merge(o *Ending) {
 	if e.Watching == nil {
 		e.Watching = o.Watching
 	}
+	e.Calls = append(e.Calls, o.Calls...) // of one part: applications are not divided
 	e.Used = append(e.Used, o.Used...)
 }
 
@@ -197,7 +201,7 @@ func (g *Gathering) Result() (*Result, error) {
 		return r, nil
 	}
 	t.Window, t.ErrorTexts, t.Watching = r.Window, r.ErrorTexts, r.Watching
-	t.Connections = r.Connections
+	t.Connections, t.Calls = r.Connections, r.Calls
 	t.Links = linksOf(r.Links, r.LinkChanges, a.Endpoints)
 	if a.Load.Arrival != scenario.Closed {
 		// The loops had their most at different times.
@@ -249,11 +253,16 @@ func (e *Ending) Valid() error {
 		return fmt.Errorf("it had %d event loops", e.Loops)
 	case len(e.LinkChanges) > mostLinkChanges || len(e.Links)+len(e.MemberOf)+len(e.ErrorTexts) > mostTexts || len(e.Used) > mostLoops:
 		return errors.New("it reports more connections, members or errors than a load has")
+	case len(e.Calls) > measure.MostCallKinds:
+		return errors.New("it reports more kinds of calls than an application has")
 	case e.Length > longest || slices.Min(counts) < 0:
 		return errors.New("it reports a time or a number that is below 0, or years")
 	}
 	for o, text := range e.ErrorTexts {
 		e.ErrorTexts[o] = printable.Line(text, printable.OfServer)
+	}
+	for i := range e.Calls {
+		e.Calls[i].Name = printable.Line(e.Calls[i].Name, printable.OfServer)
 	}
 	if e.Watching != nil {
 		e.Watching.EndedText = printable.Line(e.Watching.EndedText, printable.OfServer)

@@ -5,8 +5,10 @@ import (
 	"fmt"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/load/engine"
 	"github.com/quorumbench/quorumbench/internal/run/load/pace"
+	"github.com/quorumbench/quorumbench/internal/run/load/watch"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
@@ -22,6 +24,27 @@ type Script interface {
 	Before() (s engine.Source, n uint64)
 }
 
+// Teller is an optional interface of a Script that counts its calls by kinds of its own.
+type Teller interface {
+	// Calls is known when the load has ended.
+	Calls() []measure.Calls
+}
+
+// Watcher is an optional interface of a Script that watches beside its operations.
+// Scenario's Watch then says how many watchers there are, for who reads the load.
+type Watcher interface {
+	// Watching is nil where it has nothing to watch.
+	Watching() *watch.Plan
+}
+
+// Keeper is an optional interface of a Script that learns something before the load,
+// such as the revisions of keys or the numbers of leases. What it kept is given to the
+// one that sends the load, which may be in another process (application.Setup.Before).
+type Keeper interface {
+	// Kept is known when the operations of Before have ended.
+	Kept() []int64
+}
+
 // prepare is Worker.Preload of a script.
 func (p *plan) prepare(ctx context.Context) (*Preloaded, error) {
 	before, n := p.script.Before()
@@ -32,7 +55,7 @@ func (p *plan) prepare(ctx context.Context) (*Preloaded, error) {
 	l.Arrival, l.Rate, l.Warmup, l.Duration, l.Total = scenario.Closed, scenario.Rate{}, 0, 0, n
 	l.Clients = min(preloadClients, int(n))
 	l.Connections = min(preloadConnections, l.Clients)
-	l.Mix = []scenario.Operation{{Kind: kv.Put, Weight: 1}}
+	l.Mix, l.Watch = []scenario.Operation{{Kind: kv.Put, Weight: 1}}, nil
 	one := *p
 	one.Load, one.script, one.reports = l, nil, Reports{}
 	one.wrap = func(*source) engine.Source { return before }
@@ -49,8 +72,12 @@ func (p *plan) prepare(ctx context.Context) (*Preloaded, error) {
 	}
 	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
 		if failed := res.Measured.Outcomes[o]; failed > 0 {
-			return nil, fmt.Errorf("what was there when the recording began cannot be written: %d of %d operations ended in %v: %s", failed, n, o, res.Measured.ErrorTexts[o])
+			return nil, fmt.Errorf("what is there when the load begins cannot be written: %d of %d operations ended in %v: %s", failed, n, o, res.Measured.ErrorTexts[o])
 		}
 	}
-	return &Preloaded{Written: n}, nil
+	done := &Preloaded{Written: n}
+	if s, ok := p.script.(Keeper); ok {
+		done.Versions = s.Kept()
+	}
+	return done, nil
 }

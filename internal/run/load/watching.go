@@ -19,10 +19,18 @@ type watching struct {
 	plan  *plan
 	board *watch.Board
 	sinks []*watch.Sink
+
+	scripted *watch.Plan // nil: the load's Watch says what is watched
 }
 
 func newWatching(p *plan, loops int) *watching {
 	if p.Load.Watch == nil {
+		return nil
+	}
+	if s, ok := p.script.(Watcher); ok {
+		if w := s.Watching(); w != nil {
+			return &watching{plan: p, board: w.Sink.Board, scripted: w}
+		}
 		return nil
 	}
 	return &watching{plan: p, board: watch.NewBoard(p.Load.KeySpace, loops, p.Load.Total)}
@@ -31,6 +39,10 @@ func newWatching(p *plan, loops int) *watching {
 // add gives loop i of n its watchers, which h records, if it is not nil.
 func (w *watching) add(c *engine.Config, src *source, h *chronicle, i, n int, caught func()) {
 	src.board = w.board
+	if w.scripted != nil {
+		w.addScripted(c, caught)
+		return
+	}
 	p, spec := w.plan, w.plan.Load.Watch
 	conns, first := p.Load.Connections, 0
 	if spec.Connections > 0 {
@@ -64,6 +76,30 @@ func (w *watching) add(c *engine.Config, src *source, h *chronicle, i, n int, ca
 	if h != nil && len(spec.Key) == 0 { // what was written to that key is not in the history
 		h.watchers, h.numbers, part.History = cfg.Watchers, numbers, h
 	}
+}
+
+// addScripted gives the loop of a script its watchers.
+func (w *watching) addScripted(c *engine.Config, caught func()) {
+	plan := w.scripted
+	watching := &engine.Watching{Board: w.board, Caught: caught, AskEvery: int64(plan.AskEvery), Sink: watch.NewSink(plan.Sink)}
+	conns, first := len(c.Endpoints), 0
+	if plan.Connections > 0 {
+		conns, first = plan.Connections, len(c.Endpoints)
+		c.Endpoints = append(c.Endpoints, part(w.plan.Endpoints, plan.Connections, 0, 1)...)
+		c.WatchOnly = plan.Connections
+	}
+	n := len(plan.Sink.Watchers)
+	streams := make([]uint32, n)
+	for i := range n {
+		s := i % plan.Streams
+		watching.Conns = append(watching.Conns, first+s%conns)
+		streams[i] = uint32(s / conns) // of its connection
+	}
+	watching.Fill = func(n uint32, op *store.Op) {
+		plan.Fill(n, op)
+		op.Watch.Stream = streams[n]
+	}
+	c.Watching, w.sinks = watching, append(w.sinks, watching.Sink)
 }
 
 // watcherOf is what the watcher with the number watches, of n keys.

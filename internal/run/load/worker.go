@@ -209,7 +209,12 @@ func (w *Local) plan(a *Assignment) (*plan, error) {
 		return nil, err
 	}
 	p := &plan{Assignment: *a, store: st, access: access, attended: w.Attended, world: w.World, poller: w.poller}
-	if p.script = w.Script; p.script != nil {
+	if p.script = w.Script; p.script == nil {
+		if p.script, err = scripted(a, st.Capabilities()); err != nil {
+			return nil, err
+		}
+	}
+	if p.script != nil {
 		p.Load.Threads = 1
 		p.wrap = func(*source) engine.Source { return p.script.Source() }
 		return p, nil

@@ -67,7 +67,8 @@ type codec struct {
 
 	rangeRPC, streamRPC, putRPC, deleteRPC, txnRPC      h2.Method
 	authRPC, watchRPC, keepAliveRPC, lockRPC, unlockRPC h2.Method
-	grantRPC, revokeRPC                                 h2.Method
+	grantRPC, revokeRPC, compactRPC, statusRPC          h2.Method
+	ledWatchRPC                                         h2.Method // Watch that ends without a leader
 
 	login *login // shared by the loop's codecs; nil without a user
 	gen   uint32 // of the token that calls carry
@@ -112,6 +113,9 @@ func newCodec(cfg h2.Config, l *login, now int64) *codec {
 	c.keepAliveRPC = c.conn.Register("/etcdserverpb.Lease/LeaseKeepAlive", metadata)
 	c.grantRPC = c.conn.Register("/etcdserverpb.Lease/LeaseGrant", metadata)
 	c.revokeRPC = c.conn.Register("/etcdserverpb.Lease/LeaseRevoke", metadata)
+	c.compactRPC = c.conn.Register("/etcdserverpb.KV/Compact", metadata)
+	c.statusRPC = c.conn.Register("/etcdserverpb.Maintenance/Status", metadata)
+	c.ledWatchRPC = c.conn.RegisterWith("/etcdserverpb.Watch/Watch", metadata, "hasleader", "true")
 	return c
 }
 

@@ -52,6 +52,10 @@ func (c *codec) call(op *store.Op, gen uint8) {
 		rpc, b = c.grantRPC, appendNumber(appendNumber(b, 1<<3, p.Number), 2<<3, p.Lease)
 	case p.Action == recording.Revoke: // LeaseRevokeRequest{ID: 1}
 		rpc, b = c.revokeRPC, appendNumber(b, 1<<3, p.Lease)
+	case p.Action == recording.Discard: // CompactionRequest{revision: 1}
+		rpc, b = c.compactRPC, appendNumber(b, 1<<3, p.Number)
+	case p.Action == recording.AskStatus: // StatusRequest{}
+		rpc = c.statusRPC
 	default:
 		op.Lease = p.Lease
 		c.keepAlive(op)
@@ -75,7 +79,7 @@ func (c *codec) parseAgain(call uint8, b []byte, e *store.Event) (ok bool) {
 		ok = c.parseTxnResponse(b, e, &found)
 		e.Revision, e.Count = c.extra.revision, c.extra.puts
 		if call == callAgainGuarded && !c.extra.succeeded {
-			e.Outcome = kv.Conflict
+			e.Outcome, e.Mod = kv.Conflict, found.Revision // which the key has, if it was read
 		}
 	}
 	return ok

@@ -43,14 +43,18 @@ func (c *codec) watch(op *store.Op) {
 		return
 	}
 	if w.id == 0 {
-		w.id = c.conn.OpenStream(c.watchRPC, op.Watch.Stream, uint8(c.gen<<genShift)|callWatch)
+		rpc := c.watchRPC
+		if op.Watch.RequireLeader {
+			rpc = c.ledWatchRPC
+		}
+		w.id = c.conn.OpenStream(rpc, op.Watch.Stream, uint8(c.gen<<genShift)|callWatch)
 	}
 	c.createWatcher(w.id, op.Key, op.Watch)
 	w.creating = append(w.creating, creation{op.Tag, op.Watch.Watcher})
 }
 
 // createWatcher sends a WatchRequest{create_request: 1 {key: 1, range_end: 2,
-// start_revision: 3, prev_kv: 6}}.
+// start_revision: 3, progress_notify: 4, prev_kv: 6}}.
 func (c *codec) createWatcher(stream uint32, key []byte, op *store.WatchOp) {
 	size := sizeKnown(len(key)) + sizeKnown(len(op.End))
 	if op.Start > 0 {
@@ -59,11 +63,18 @@ func (c *codec) createWatcher(stream uint32, key []byte, op *store.WatchOp) {
 	if op.PrevKV {
 		size += 2
 	}
+	if op.Notify {
+		size += 2
+	}
 	b := putHead(c.conn.Send(stream, sizeBytes(size)), 1<<3|pbBytes, size)
 	b = putBytes(putBytes(b, 1<<3|pbBytes, key), 2<<3|pbBytes, op.End)
 	if op.Start > 0 {
 		b[0] = 3<<3 | pbVarint
 		b = putVarint(b[1:], uint64(op.Start))
+	}
+	if op.Notify {
+		b[0], b[1] = 4<<3|pbVarint, 1
+		b = b[2:]
 	}
 	if op.PrevKV {
 		b[0], b[1] = 6<<3|pbVarint, 1

@@ -3,6 +3,8 @@ package h2
 import (
 	"encoding/binary"
 	"fmt"
+
+	"golang.org/x/net/http2/hpack"
 )
 
 // Method is a gRPC method of a connection.
@@ -12,6 +14,7 @@ type Method int
 type method struct {
 	path     string
 	metadata bool
+	own      []hpack.HeaderField // of its calls alone
 	// frames is what precedes a message: a HEADERS frame, the header of a DATA
 	// frame and the message's prefix, with stream and lengths left open.
 	frames []byte
@@ -29,6 +32,14 @@ const (
 func (c *Conn) Register(path string, metadata bool) Method {
 	c.methods = append(c.methods, method{path: path, metadata: metadata})
 	return Method(len(c.methods) - 1)
+}
+
+// RegisterWith is Register of a method whose calls carry a header field of their own,
+// with a name in lower case.
+func (c *Conn) RegisterWith(path string, metadata bool, name, value string) Method {
+	m := c.Register(path, metadata)
+	c.methods[m].own = []hpack.HeaderField{{Name: name, Value: value}}
+	return m
 }
 
 // SetMetadata sets a header field of all coming calls of methods with
@@ -71,7 +82,7 @@ func (c *Conn) Call(m Method, tag uint32, sub uint8, size int) []byte {
 // kept: the next call needs shorter ones.
 func (c *Conn) encode(h *method) []byte {
 	b := append(h.frames[:0], make([]byte, FrameHeaderLen)...)
-	b, once := c.enc.appendBlock(b, h.path, h.metadata)
+	b, once := c.enc.appendBlock(b, h)
 	block := len(b) - FrameHeaderLen
 	AppendFrameHeader(b[:0], block, FrameHeaders, FlagEndHeaders, 0)
 	b = AppendFrameHeader(b, 0, FrameData, FlagEndStream, 0)

@@ -50,9 +50,9 @@ func (e *encoder) resize(announced uint32) {
 	}
 }
 
-// appendBlock appends the header block of a call with the path and, if wanted,
-// the metadata. A block that changed the table serves only once.
-func (e *encoder) appendBlock(b []byte, path string, metadata bool) (_ []byte, once bool) {
+// appendBlock appends the header block of a method's call. A block that changed the
+// table serves only once.
+func (e *encoder) appendBlock(b []byte, m *method) (_ []byte, once bool) {
 	e.block.Reset()
 	add := func(fields ...hpack.HeaderField) {
 		for _, f := range fields {
@@ -69,9 +69,10 @@ func (e *encoder) appendBlock(b []byte, path string, metadata bool) (_ []byte, o
 		}
 	}
 	add(e.before...)
-	add(hpack.HeaderField{Name: ":path", Value: path})
+	add(hpack.HeaderField{Name: ":path", Value: m.path})
 	add(e.behind...)
-	if metadata {
+	add(m.own...)
+	if m.metadata {
 		add(e.metadata...)
 	}
 	return append(b, e.block.Bytes()...), once

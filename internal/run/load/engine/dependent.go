@@ -1,5 +1,7 @@
 package engine
 
+import "github.com/quorumbench/quorumbench/internal/kv"
+
 // Dependent is an optional interface of the Source of an open loop in which an operation
 // can need what the answer to an earlier one says. Such loads have one loop.
 type Dependent interface {
@@ -8,6 +10,37 @@ type Dependent interface {
 	Ready(n uint64) bool
 	// Failed takes that the n-th failed, and so was not given to Check.
 	Failed(n uint64)
+}
+
+// Timed is an optional interface of a Source that counts what became of its operations
+// by kinds of its own.
+type Timed interface {
+	// Ended takes how the measured phase's n-th operation ended, with its response time
+	// and, if it succeeded, its service time, in nanoseconds. What was due and never
+	// taken up it is not told.
+	Ended(n uint64, o kv.Outcome, response, service int64)
+}
+
+// Placed is an optional interface of the Source of an open loop whose operations each
+// belong to a certain connection, as those of a session do. Such loads have one loop.
+type Placed interface {
+	// Place is the number, from 0, of the connection that the measured phase's n-th
+	// operation is sent on. It waits for that one alone, and its timeout runs.
+	Place(n uint64) int
+}
+
+// place sends an operation that was taken up on the connection that it belongs to, or
+// has it wait for that.
+func (l *Loop) place(n uint64, tag uint32) {
+	i := l.conns.places[l.placed.Place(n)]
+	c, sl := l.conns.table[i], &l.slots.table[tag]
+	sl.conn = int32(i)
+	if len(c.queue) == 0 && c.ready() {
+		l.submit(i, tag)
+		return
+	}
+	sl.state = waiting
+	c.queue = append(c.queue, waiter{tag, n})
 }
 
 // keep has an operation that was taken up wait for others' answers. It is in flight, and
@@ -26,6 +59,11 @@ func (l *Loop) letGo() {
 			continue // it was given up
 		}
 		i, ok := 0, l.needs.Ready(w.n)
+		if ok && l.placed != nil {
+			sl.ready = max(sl.ready, l.now)
+			l.place(w.n, w.tag)
+			continue
+		}
 		if ok {
 			if i = int(sl.conn); !l.conns.takes(i) {
 				i, ok = l.conns.route(elsewhere)

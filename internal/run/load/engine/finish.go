@@ -65,6 +65,9 @@ func (l *Loop) finishOp(tag uint32, placeFree bool, ev *store.Event, at int64) {
 	if l.needs != nil && outcome.Failed() {
 		l.needs.Failed(sl.n)
 	}
+	if l.timed != nil && sl.measured {
+		l.timed.Ended(sl.n, outcome, at-sl.due, at-sl.sent)
+	}
 	if l.cfg.History != nil {
 		l.remember(sl, outcome, ev, series.Member, at)
 	}

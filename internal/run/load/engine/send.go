@@ -143,13 +143,21 @@ func (l *Loop) takeUp(n uint64, due int64, acc *second, i int) {
 		l.keep(tag, sl)
 		return
 	}
+	if l.placed != nil {
+		l.place(n, tag)
+		return
+	}
 	l.submit(i, tag)
 }
 
 // room finds a connection for an operation that belongs to the given place, and
 // takes its share of the limit.
 func (l *Loop) room(place int) (i int, ok bool) {
-	i, ok = l.conns.route(place)
+	if l.placed == nil {
+		i, ok = l.conns.route(place)
+	} else {
+		ok = true // it waits for its connection in flight
+	}
 	switch {
 	case !ok:
 		l.blockedBy = byConnections
@@ -202,6 +210,9 @@ func (l *Loop) canSend() bool {
 	if l.cfg.Shared.several() || l.slots.open-l.owed >= l.cfg.MaxInFlight {
 		return false // another loop, or the end of an operation, wakes this one
 	}
+	if l.placed != nil {
+		return true
+	}
 	_, ok := l.conns.route(l.sched.own())
 	return ok
 }
@@ -242,6 +253,10 @@ func (l *Loop) pump(i int) {
 	for k < len(c.queue) && c.ready() {
 		w := c.queue[k]
 		if sl := &l.slots.table[w.tag]; sl.state == waiting && sl.n == w.n && int(sl.conn) == i {
+			if l.placed != nil {
+				sl.ready = max(sl.ready, l.now)
+				l.waitedFor(byConnections, sl.acc, 1)
+			}
 			l.submit(i, w.tag)
 		}
 		k++

@@ -27,6 +27,9 @@ type Watching struct {
 	// History is nil where nobody checks what the watchers are told. Where it is not,
 	// the streams are asked now and then how far they have been told.
 	History WatchHistory
+	// AskEvery is how often a stream is asked how far its watchers have been told, one
+	// after the other, in nanoseconds; 0: as History needs it.
+	AskEvery int64
 	// Caught is called, once, when the watchers have all that Sink expects besides
 	// the load's own writes. May be nil.
 	Caught func()
@@ -212,11 +215,14 @@ const (
 
 // ask asks one stream how far its watchers have been told: the next watcher's.
 func (w *watchers) ask(now int64) {
-	if w.none || w.cfg.History == nil || !w.open || now < w.askAt {
+	if w.none || w.cfg.History == nil && w.cfg.AskEvery == 0 || !w.open || now < w.askAt {
 		return
 	}
 	n := w.askNext
 	w.askAt = now + max(askEvery, int64(len(w.state))*askEachFor)
+	if w.cfg.AskEvery > 0 {
+		w.askAt = now + w.cfg.AskEvery
+	}
 	w.askNext = (n + 1) % uint32(len(w.state))
 	i := w.conns.places[w.cfg.Conns[n]]
 	if c := w.conns.table[i]; w.state[n] == alive && c.ready() {

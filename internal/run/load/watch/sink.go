@@ -25,9 +25,21 @@ type Config struct {
 	WarmupMark uint64
 	// Key, if not empty, is the one key that all watch instead of the space's.
 	Key []byte
+	// Names, if not nil, says of which key and which write an event is, instead of Space
+	// and Values.
+	Names Names
 	// Expect is how many events each watcher is to get of each key besides those
 	// of acknowledged writes: of writes before the load.
 	Expect uint32
+}
+
+// Names finds keys and writes of a load whose keys are of several kinds.
+type Names interface {
+	// Number is the number of a key that the watcher watches.
+	Number(watcher uint32, key []byte) (number uint64, ok bool)
+	// Written is the number of the operation that wrote, or deleted, what the event is
+	// of.
+	Written(ev *store.Event) (n uint64, ours bool)
 }
 
 // Sink takes the events of one loop's watchers. It belongs to the loop, and
@@ -90,7 +102,11 @@ func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
 		s.delivered(t)
 	}
 	number, ours := uint64(0), false
-	if ev.Version > 0 {
+	switch {
+	case s.cfg.Names != nil:
+		number, ours = s.cfg.Names.Written(ev)
+	case ev.Version == 0: // deleted
+	default:
 		number, ours = s.cfg.Values.Number(ev.Key, ev.Value)
 	}
 	if !ours {
@@ -135,7 +151,13 @@ func (s *Sink) track(ev *store.Event) *track {
 		return &s.tracks[at]
 	}
 	w := &s.cfg.Watchers[ev.Watcher]
-	number, ok := s.cfg.Space.Number(ev.Key)
+	var number uint64
+	var ok bool
+	if s.cfg.Names != nil {
+		number, ok = s.cfg.Names.Number(ev.Watcher, ev.Key)
+	} else {
+		number, ok = s.cfg.Space.Number(ev.Key)
+	}
 	if !ok || number-w.First >= w.Keys {
 		return nil
 	}

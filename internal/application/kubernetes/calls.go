@@ -1,0 +1,211 @@
+package kubernetes
+
+import (
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+)
+
+// Call is a kind of call: a row in the report.
+type Call uint8
+
+// The kinds of calls.
+const (
+	CreatePod Call = iota
+	UpdatePod
+	DeletePod
+	GetPod
+	CreateEvent
+	UpdateLease
+	GetLease
+	UpdateNode
+	UpdateReplicaSet
+	UpdateEndpointSlice
+	UpdateEndpoints
+	ListPods   // a page of all pods
+	ListOne    // the list of one object by which the cache learns the store's revision
+	ListKeys   // keys of all pods without values, by pages
+	Count      // of one resource's objects
+	GrantLease // of events
+	Health
+	Status
+	MarkCompaction // the transaction that says who compacts
+	Compact
+	NumCalls
+)
+
+// shape is what a kind of call is.
+type shape struct {
+	name  string
+	kind  kv.Kind // what it counts as among all operations
+	level kv.Consistency
+	of    Resource
+}
+
+var shapes = [NumCalls]shape{
+	CreatePod:           {"create pod", kv.CAS, kv.None, Pods},
+	UpdatePod:           {"update pod", kv.CAS, kv.None, Pods},
+	DeletePod:           {"delete pod", kv.CAS, kv.None, Pods},
+	GetPod:              {"get pod", kv.Get, kv.Linearizable, Pods},
+	CreateEvent:         {"create event", kv.CAS, kv.None, Events},
+	UpdateLease:         {"update lease", kv.CAS, kv.None, Leases},
+	GetLease:            {"get lease", kv.Get, kv.Linearizable, Leases},
+	UpdateNode:          {"update node", kv.CAS, kv.None, Nodes},
+	UpdateReplicaSet:    {"update replicaset", kv.CAS, kv.None, ReplicaSets},
+	UpdateEndpointSlice: {"update endpointslice", kv.CAS, kv.None, EndpointSlices},
+	UpdateEndpoints:     {"update endpoints", kv.CAS, kv.None, Endpoints},
+	ListPods:            {"list pods, a page", kv.Range, kv.Linearizable, Pods},
+	ListOne:             {"list pods, limit 1", kv.Range, kv.Linearizable, Pods},
+	ListKeys:            {"list pods' keys, a page", kv.Range, kv.Linearizable, Pods},
+	Count:               {"count", kv.Range, kv.Linearizable, NumResources},
+	GrantLease:          {"grant lease of events", kv.KeepAlive, kv.None, NumResources},
+	Health:              {"health", kv.Get, kv.Linearizable, NumResources},
+	Status:              {"status", kv.KeepAlive, kv.None, NumResources},
+	MarkCompaction:      {"mark compaction", kv.CAS, kv.None, NumResources},
+	Compact:             {"compact", kv.KeepAlive, kv.None, NumResources},
+}
+
+// String returns the name of the kind of call.
+func (c Call) String() string { return shapes[c].name }
+
+// Kind is what such calls count as among all operations.
+func (c Call) Kind() (kv.Kind, kv.Consistency) { return shapes[c].kind, shapes[c].level }
+
+// Resource is that of its objects; NumResources if it has none.
+func (c Call) Resource() Resource { return shapes[c].of }
+
+// How often things happen. docs/applications.md has the source of each.
+const (
+	leaseRenewal    = 10 * time.Second // kubelet, nodeLeaseDurationSeconds/4
+	nodeStatus      = 5 * time.Minute  // kubelet, nodeStatusReportFrequency
+	electionRetry   = 2 * time.Second  // scheduler and controller manager, retry-period
+	identityRenewal = 10 * time.Second // the API server's own lease
+	countEvery      = time.Minute      // resourceCountPollPeriod
+	statusEvery     = 30 * time.Second // etcd-db-metric-poll-interval
+	readinessEvery  = time.Second      // kubeadm's probes of the API server
+	livenessEvery   = 10 * time.Second
+	compactEvery    = 5 * time.Minute // etcd-compaction-interval
+	leaseReuse      = time.Minute     // of events' leases
+	leaseObjects    = 1000            // and how many events one has
+	oneListEvery    = time.Second     // ours: lists that must be as new as the store
+	podListEvery    = 30 * time.Second
+	keyListEvery    = time.Minute
+	listPage        = 500 // client-go's default limit
+	keyPage         = 10_000
+	betweenPages    = 50 * time.Millisecond
+
+	// EventTTL is how long events' leases live, in seconds: event-ttl, and as long as one
+	// is used again.
+	EventTTL = 3600 + 60
+	// ListLimit and KeyLimit are how many keys a page has.
+	ListLimit = listPage
+	KeyLimit  = keyPage
+)
+
+// elected are the components that renew a lease by which they lead.
+const elected = 2
+
+// step is a call in the life of a pod.
+type step struct {
+	after time.Duration // since the life's event
+	call  Call
+}
+
+// created are the calls from a pod's creation until it runs: the ReplicaSet's
+// controller creates it, the scheduler binds it, its kubelet reports twice what its
+// containers do (reading it before), four events are written, and the endpoints and
+// the ReplicaSet take note of it. When they follow each other is ours.
+var created = []step{
+	{0, CreatePod},
+	{20 * time.Millisecond, UpdatePod}, // binding
+	{25 * time.Millisecond, CreateEvent},
+	{50 * time.Millisecond, UpdateReplicaSet},
+	{500 * time.Millisecond, GetPod},
+	{520 * time.Millisecond, UpdatePod}, // status
+	{1000 * time.Millisecond, CreateEvent},
+	{1100 * time.Millisecond, CreateEvent},
+	{1200 * time.Millisecond, CreateEvent},
+	{1500 * time.Millisecond, GetPod},
+	{1520 * time.Millisecond, UpdatePod}, // status: ready
+	{1600 * time.Millisecond, UpdateEndpointSlice},
+	{1610 * time.Millisecond, UpdateEndpoints},
+	{1650 * time.Millisecond, UpdateReplicaSet},
+}
+
+// removed are those of its end: marked as being deleted, stopped by its kubelet, which
+// reports that, and removed.
+var removed = []step{
+	{0, UpdatePod}, // deletionTimestamp
+	{30 * time.Millisecond, CreateEvent},
+	{50 * time.Millisecond, UpdateEndpointSlice},
+	{60 * time.Millisecond, UpdateEndpoints},
+	{80 * time.Millisecond, UpdateReplicaSet},
+	{1500 * time.Millisecond, GetPod},
+	{1520 * time.Millisecond, UpdatePod}, // status: terminated
+	{2000 * time.Millisecond, DeletePod},
+}
+
+// longestLife is how long either takes at most.
+const longestLife = 2 * time.Second
+
+// perPod is how many calls of a kind a churn of one pod a second makes.
+func perPod(c Call) (n float64) {
+	for _, life := range [][]step{created, removed} {
+		for _, s := range life {
+			if s.call == c {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// Rates is how many calls of each kind become due a second, over a time that is long
+// against the periods above.
+func (c *Config) Rates() (r [NumCalls]float64) {
+	nodes := float64(c.Nodes)
+	for call := range NumCalls {
+		r[call] = c.Churn * perPod(call)
+	}
+	r[UpdateLease] += nodes/leaseRenewal.Seconds() + elected/electionRetry.Seconds() + 1/identityRenewal.Seconds()
+	r[GetLease] += elected / electionRetry.Seconds()
+	r[UpdateNode] += nodes / nodeStatus.Seconds()
+	r[Count] = float64(len(counted())) / countEvery.Seconds()
+	r[Health] = 1/readinessEvery.Seconds() + 1/livenessEvery.Seconds()
+	r[Status] = 1 / statusEvery.Seconds()
+	r[ListOne] = 1 / oneListEvery.Seconds()
+	r[ListPods] = float64(pages(c.pods(), listPage)) / podListEvery.Seconds()
+	r[ListKeys] = float64(pages(c.pods(), keyPage)) / keyListEvery.Seconds()
+	if events := r[CreateEvent]; events > 0 {
+		r[GrantLease] = max(1/leaseReuse.Seconds(), events/leaseObjects)
+	}
+	r[MarkCompaction] = 1 / c.compactEvery().Seconds()
+	r[Compact] = r[MarkCompaction]
+	return r
+}
+
+// pages is how many pages a list has.
+func pages(objects, page int) int { return max((objects+page-1)/page, 1) }
+
+// There is how many objects are there when the load begins.
+func (c *Config) There() (n uint64) {
+	s := NewSchedule(Config{Nodes: c.Nodes, PodsPerNode: c.PodsPerNode}, 0)
+	for _, there := range s.Before {
+		n += uint64(there)
+	}
+	return n
+}
+
+// MeanValue is the mean size of the values that are written in the load, in bytes.
+func (c *Config) MeanValue() int {
+	bytes, writes := 0.0, 0.0
+	for call, rate := range c.Rates() {
+		if r := Call(call).Resource(); r != NumResources && shapes[call].kind == kv.CAS && Call(call) != DeletePod {
+			bytes, writes = bytes+rate*float64(r.ValueSize()), writes+rate
+		}
+	}
+	return int(bytes / writes)
+}
+
+// keySize is about how many bytes a key has behind its prefix.
+const keySize = 36

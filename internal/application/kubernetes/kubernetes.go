@@ -1,0 +1,113 @@
+// Package kubernetes is the load that Kubernetes' API server puts on its store: which
+// calls it sends, when, of which objects, under which keys. It is data alone; what
+// sends it is internal/run/load/apiserver. docs/applications.md says where each number
+// comes from.
+package kubernetes
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/application"
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/readable"
+)
+
+// Name is what scenario files call the application.
+const Name = "kubernetes"
+
+// The parameters' keys.
+const (
+	nodesKey = "nodes"
+	podsKey  = "pods-per-node"
+	churnKey = "churn"
+)
+
+// maxPods is how many pods there are at most.
+const maxPods = 2_000_000
+
+// Application is an application.Application.
+type Application struct{}
+
+// Definition implements application.Application.
+func (Application) Definition() application.Definition {
+	return application.Definition{
+		Name: Name, Meaning: "the API server of Kubernetes", Prefix: "/registry/",
+		Parameters: []application.Parameter{
+			{Key: nodesKey, Meaning: "its nodes", Differs: "the nodes", Default: 1000, Least: 1, Most: 100_000},
+			// 30 pods on a node are what the scalability tests of Kubernetes have.
+			{Key: podsKey, Meaning: "the pods of each node that are there when the load begins", Differs: "the pods of a node", Default: 30, Least: 1, Most: 500},
+			{Key: churnKey, Meaning: "pods that are created, and as many that are removed, a second", Differs: "the pods that are created and removed",
+				Unit: application.Number, Default: 20, Most: 10_000},
+		},
+		Ways: []application.Way{{Name: "etcd's transactions, leases and watch streams", Features: []kv.Feature{kv.ApplicationCalls}}},
+	}
+}
+
+// Config says how large a Kubernetes it is.
+type Config struct {
+	Nodes       int
+	PodsPerNode int     // that are there when the load begins
+	Churn       float64 // pods that are created, and as many removed, a second
+	Seed        uint64
+	// CompactEvery is how often the store's history is compacted; 0 is as often as the
+	// API server does.
+	CompactEvery time.Duration
+}
+
+// ConfigOf is what settings come to.
+func ConfigOf(s application.Settings, seed uint64) Config {
+	return Config{Nodes: s.Whole(nodesKey), PodsPerNode: s.Whole(podsKey), Churn: s[churnKey], Seed: seed}
+}
+
+// pods is how many are there when the load begins.
+func (c *Config) pods() int { return c.Nodes * c.PodsPerNode }
+
+// podsPerSet is how many pods a ReplicaSet has, and so a Service with its endpoints.
+const podsPerSet = 30
+
+// sets is how many ReplicaSets there are.
+func (c *Config) sets() int { return max(c.pods()/podsPerSet, 1) }
+
+func (c *Config) compactEvery() time.Duration {
+	if c.CompactEvery > 0 {
+		return c.CompactEvery
+	}
+	return compactEvery
+}
+
+// leastPodsPerChurn: a pod that is removed was created so many seconds before, so that
+// its life's calls have been sent.
+const leastPodsPerChurn = 10
+
+// Check implements application.Application.
+func (Application) Check(s application.Settings) (parameter, why string) {
+	c := ConfigOf(s, 0)
+	switch {
+	case c.pods() > maxPods:
+		return podsKey, fmt.Sprintf("<nodes> times <pods-per-node> is %d pods and can be at most %d", c.pods(), maxPods)
+	case float64(c.pods()) < leastPodsPerChurn*c.Churn:
+		return churnKey, fmt.Sprintf("<churn> is %g pods a second, and of the %d pods each would live for less than %d seconds; ask for fewer, or for more pods", c.Churn, c.pods(), leastPodsPerChurn)
+	}
+	return "", ""
+}
+
+// Profile implements application.Application.
+func (Application) Profile(s application.Settings, _ int) application.Profile {
+	c := ConfigOf(s, 0)
+	paths, _ := Watched()
+	p := application.Profile{
+		There: c.There(), KeySize: keySize, ValueSize: c.MeanValue(), Watchers: len(paths), Streams: len(paths), PreviousValues: true,
+	}
+	for call, rate := range c.Rates() {
+		kind, level := Call(call).Kind()
+		p.Calls = append(p.Calls, application.Call{Name: Call(call).String(), Kind: kind, Level: level, PerSecond: rate})
+	}
+	return p
+}
+
+// Phrase implements application.Application.
+func (Application) Phrase(s application.Settings) string {
+	return readable.Plural(uint64(s.Whole(nodesKey)), "node") + " with " + readable.Plural(uint64(s.Whole(podsKey)), "pod") +
+		" each, " + application.Format(s[churnKey]) + " a second created and as many removed"
+}

@@ -1,0 +1,192 @@
+package kubernetes
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// Entry is a call that becomes due.
+type Entry struct {
+	Call Call
+	// Object is the number of its object; of ListPods and ListKeys the page, from 0; of
+	// Count the place of what is counted in Counted.
+	Object uint32
+}
+
+// Schedule is what becomes due in a load, in its order.
+type Schedule struct {
+	Objects
+	Due     []int64 // nanoseconds since the load began
+	Entries []Entry
+	Counted []string // paths whose objects are counted
+}
+
+// NewSchedule makes the calls that become due in a time. The same configuration makes
+// the same schedule.
+func NewSchedule(c Config, length time.Duration) *Schedule {
+	m := maker{Config: c, length: length, random: rand.New(rand.NewPCG(c.Seed, 0x6b38)), counted: counted()}
+	m.number()
+	m.repeated()
+	m.lists()
+	m.churn()
+	slices.SortStableFunc(m.all, func(a, b due) int { return cmp.Compare(a.at, b.at) })
+	return m.schedule()
+}
+
+// due is an entry with its time. Of an event it is not known yet which it is.
+type due struct {
+	at time.Duration
+	Entry
+}
+
+type maker struct {
+	Config
+	length  time.Duration
+	random  *rand.Rand
+	objects Objects
+	counted []string
+	all     []due
+	young   int // of the pods that are there before: created less than longestLife ago
+	born    int // pods that are created in the load
+}
+
+// number gives all objects their numbers.
+func (m *maker) number() {
+	of := [NumResources]int{
+		Nodes: m.Nodes, Leases: m.Nodes + elected + 1, ReplicaSets: m.sets(), EndpointSlices: m.sets(), Endpoints: m.sets(), Pods: m.pods(),
+	}
+	m.young = min(int(m.Churn*longestLife.Seconds()), m.pods())
+	m.born = int(m.Churn * m.length.Seconds())
+	at := uint32(0)
+	for r := range NumResources {
+		m.objects.First[r], m.objects.Before[r] = at, uint32(of[r])
+		at += uint32(of[r])
+		if r == Pods {
+			at += uint32(m.born)
+		}
+	}
+	m.objects.First[NumResources] = at // events follow: schedule counts them
+}
+
+// add adds a call if it falls into the load.
+func (m *maker) add(at time.Duration, call Call, object uint32) {
+	if at >= 0 && at < m.length {
+		m.all = append(m.all, due{at, Entry{call, object}})
+	}
+}
+
+// every adds a call again and again, from a random place in the first period on.
+func (m *maker) every(period time.Duration, call Call, object uint32) {
+	for at := time.Duration(m.random.Int64N(int64(period))); at < m.length; at += period {
+		m.add(at, call, object)
+	}
+}
+
+// repeated adds what happens again and again, whatever the churn is.
+func (m *maker) repeated() {
+	first := &m.objects.First
+	for i := range uint32(m.Nodes) {
+		m.every(leaseRenewal, UpdateLease, first[Leases]+i)
+		m.every(nodeStatus, UpdateNode, first[Nodes]+i)
+	}
+	for i := range uint32(elected) {
+		lease := first[Leases] + uint32(m.Nodes) + i
+		for at := time.Duration(m.random.Int64N(int64(electionRetry))); at < m.length; at += electionRetry {
+			m.add(at, GetLease, lease)
+			m.add(at+5*time.Millisecond, UpdateLease, lease)
+		}
+	}
+	m.every(identityRenewal, UpdateLease, first[Leases]+uint32(m.Nodes)+elected)
+	for i := range m.counted {
+		m.every(countEvery, Count, uint32(i))
+	}
+	m.every(readinessEvery, Health, 0)
+	m.every(livenessEvery, Health, 0)
+	m.every(statusEvery, Status, 0)
+	for at := m.compactEvery(); at < m.length; at += m.compactEvery() {
+		m.add(at, MarkCompaction, 0)
+		if at > m.compactEvery() { // the first learns the revision that the next compacts
+			m.add(at+10*time.Millisecond, Compact, 0)
+		}
+	}
+}
+
+// lists adds the lists of pods.
+func (m *maker) lists() {
+	m.every(oneListEvery, ListOne, 0)
+	for _, of := range []struct {
+		period time.Duration
+		call   Call
+		page   int
+	}{{podListEvery, ListPods, listPage}, {keyListEvery, ListKeys, keyPage}} {
+		n := pages(m.pods(), of.page)
+		// All pages of a list fall into its period, so that none meets the next list.
+		between := min(betweenPages, of.period/time.Duration(2*n))
+		for at := time.Duration(m.random.Int64N(int64(of.period))); at < m.length; at += of.period {
+			for page := range n {
+				m.add(at+time.Duration(page)*between, of.call, uint32(page))
+			}
+		}
+	}
+}
+
+// churn adds the lives of pods: each second's are spread evenly over it, each at a
+// random place in its part. Those that began shortly before the load are part of it.
+func (m *maker) churn() {
+	if m.Churn == 0 {
+		return
+	}
+	gap := float64(time.Second) / m.Churn
+	place := func(i int) time.Duration { return time.Duration((float64(i) + m.random.Float64()) * gap) }
+	firstPod := m.objects.First[Pods]
+	for i := -m.young; i < m.born; i++ {
+		m.live(created, place(i), firstPod+uint32(m.pods()+i))
+	}
+	for i := -m.young; i < m.born; i++ { // the oldest at first
+		m.live(removed, place(i), firstPod+uint32(m.young+i))
+	}
+}
+
+// live adds what happens to a pod.
+func (m *maker) live(life []step, from time.Duration, pod uint32) {
+	set := (pod - m.objects.First[Pods]) % uint32(m.sets())
+	for _, s := range life {
+		object := pod
+		if r := shapes[s.call].of; r != Pods {
+			object = m.objects.First[r] + set
+		}
+		m.add(from+s.after, s.call, object)
+	}
+}
+
+// schedule numbers the events, which have a lease that is granted before where the one
+// before has been used for long enough, or by enough of them.
+func (m *maker) schedule() *Schedule {
+	s := &Schedule{Objects: m.objects, Counted: m.counted, Due: make([]int64, 0, len(m.all)), Entries: make([]Entry, 0, len(m.all))}
+	granted, with := -leaseReuse, leaseObjects
+	event := s.First[NumResources]
+	for _, d := range m.all {
+		if d.Call == CreateEvent {
+			if with == leaseObjects || d.at-granted >= leaseReuse {
+				s.Due, s.Entries = append(s.Due, int64(d.at)), append(s.Entries, Entry{Call: GrantLease})
+				granted, with = d.at, 0
+			}
+			with++
+			d.Object = event
+			event++
+		}
+		s.Due, s.Entries = append(s.Due, int64(d.at)), append(s.Entries, d.Entry)
+	}
+	s.First[NumResources] = event
+	return s
+}
+
+// Kinds is how many calls of each kind there are.
+func (s *Schedule) Kinds() (n [NumCalls]uint64) {
+	for _, e := range s.Entries {
+		n[e.Call]++
+	}
+	return n
+}

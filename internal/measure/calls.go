@@ -1,0 +1,94 @@
+package measure
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+)
+
+// Calls is what became of one kind of an application's calls in the window.
+type Calls struct {
+	Name     string // such as "create pod"
+	Kind     kv.Kind
+	Level    kv.Consistency
+	Due      uint64 // in the window, whether they were sent or not
+	Outcomes [kv.NumOutcomes]uint64
+	Response *Histogram // of those that succeeded, nanoseconds
+	Service  *Histogram
+}
+
+// NewCalls is of a kind of which nothing is known yet.
+func NewCalls(name string, kind kv.Kind, level kv.Consistency) Calls {
+	return Calls{Name: name, Kind: kind, Level: level, Response: NewHistogram(), Service: NewHistogram()}
+}
+
+// Ended counts a call, with its times in nanoseconds.
+func (c *Calls) Ended(o kv.Outcome, response, service int64) {
+	if c.Outcomes[o]++; !o.Failed() {
+		Record(c.Response, response)
+		Record(c.Service, service)
+	}
+}
+
+// Done is how many succeeded, and Failed how many did not, those among them that were
+// never taken up.
+func (c *Calls) Done() (n uint64) {
+	for o := range kv.NotSent {
+		n += c.Outcomes[o]
+	}
+	return n
+}
+
+// Failed is how many of those that were due did not succeed.
+func (c *Calls) Failed() uint64 { return c.Due - min(c.Done(), c.Due) }
+
+// wiredCalls is how they cross to another machine.
+type wiredCalls struct {
+	Name     string         `json:"name"`
+	Kind     kv.Kind        `json:"kind"`
+	Level    kv.Consistency `json:"level"`
+	Due      uint64         `json:"due"`
+	Outcomes []uint64       `json:"outcomes"`
+	Response []byte         `json:"response"`
+	Service  []byte         `json:"service"`
+}
+
+// MarshalJSON writes them for another machine.
+func (c Calls) MarshalJSON() ([]byte, error) {
+	return json.Marshal(wiredCalls{c.Name, c.Kind, c.Level, c.Due, c.Outcomes[:], AppendHistogram(nil, c.Response), AppendHistogram(nil, c.Service)})
+}
+
+// MostCallKinds is the most kinds of calls that an application has.
+const MostCallKinds = 256
+
+// UnmarshalJSON reads what MarshalJSON wrote, and takes nothing for granted.
+func (c *Calls) UnmarshalJSON(b []byte) (err error) {
+	var w wiredCalls
+	if err := json.Unmarshal(b, &w); err != nil {
+		return err
+	}
+	*c = Calls{Name: w.Name, Kind: w.Kind, Level: w.Level, Due: w.Due}
+	if w.Kind >= kv.NumKinds || w.Level >= kv.NumConsistencies || len(w.Outcomes) != int(kv.NumOutcomes) {
+		return errors.New("calls of a kind, or with an outcome, that does not exist")
+	}
+	copy(c.Outcomes[:], w.Outcomes)
+	if c.Response, err = ReadHistogram(w.Response); err == nil {
+		c.Service, err = ReadHistogram(w.Service)
+	}
+	if err != nil {
+		return err
+	}
+	sum := uint64(0)
+	for _, n := range c.Outcomes {
+		if n > c.Due-sum {
+			return fmt.Errorf("more calls %q ended than were due", c.Name)
+		}
+		sum += n
+	}
+	if done := c.Done(); uint64(c.Response.TotalCount()) != done || uint64(c.Service.TotalCount()) != done {
+		return fmt.Errorf("%d calls %q succeeded, and others were timed", done, c.Name)
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+// Package apiserver sends what Kubernetes' API server sends to its store
+// (internal/application/kubernetes), and knows what the API server knows of it: the
+// revision of each object, the lease of events, how far the history is compacted. It
+// is a load.Script for one loop, and for one run.
+package apiserver
+
+import (
+	"github.com/quorumbench/quorumbench/internal/application"
+	"github.com/quorumbench/quorumbench/internal/application/kubernetes"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/run/load/engine"
+	"github.com/quorumbench/quorumbench/internal/run/load/keys"
+	"github.com/quorumbench/quorumbench/internal/run/load/pace"
+	"github.com/quorumbench/quorumbench/internal/run/load/random"
+	"github.com/quorumbench/quorumbench/internal/run/load/watch"
+)
+
+// Script is a load of an API server.
+type Script struct {
+	schedule *kubernetes.Schedule
+	keys     *kubernetes.Keys
+	values   [kubernetes.NumResources]*keys.Values
+	board    *watch.Board
+	calls    [kubernetes.NumCalls]measure.Calls
+
+	versions []int64  // by object: the revision that it has; 0 where it is not there
+	writing  []uint32 // by object: the call that writes it now, and one more; 0: none
+
+	deleted []uint32 // by pod: the call that deletes it, and one more; 0: none did
+
+	granting uint32 // the call that asks for a lease, and one more; 0: none
+	lease    int64  // of events
+
+	lists  [kubernetes.NumCalls]listing
+	oldest uint32 // the place of the first pod that was not removed
+
+	marking   uint32 // the call that marks a compaction, and one more; 0: none
+	version   int64  // of the key that says who compacts
+	marked    int64  // the store's revision when it was marked the last time
+	compactTo int64
+}
+
+// listing is a list that is read page by page.
+type listing struct {
+	open uint32 // the call that reads a page, and one more; 0: none
+	at   int64  // the revision of its first page
+	from uint32 // the place of its first pod
+}
+
+// New makes the load of an API server. What it keeps are the revisions of the objects
+// that are there when the load begins.
+func New(setup application.Setup) *Script {
+	return Of(kubernetes.ConfigOf(setup.Settings, setup.Seed), setup)
+}
+
+// Of is New of a configuration that is not the settings'.
+func Of(c kubernetes.Config, setup application.Setup) *Script {
+	before := setup.Before
+	s := &Script{schedule: kubernetes.NewSchedule(c, setup.Length)}
+	run := uint64(0)
+	if len(before) > 0 { // another in each load of a store, whose revisions rise
+		run = uint64(before[0])
+	}
+	s.keys = kubernetes.NewKeys(setup.Prefix, s.schedule.Objects, run)
+	s.versions, s.writing = make([]int64, s.schedule.All()), make([]uint32, s.schedule.All())
+	s.deleted = make([]uint32, s.keys.First[kubernetes.Pods+1]-s.keys.First[kubernetes.Pods])
+	copy(s.versions, before)
+	for r := range kubernetes.NumResources {
+		s.values[r] = keys.NewValues(r.ValueSize(), random.Derive(c.Seed, r.String()))
+	}
+	for call, due := range s.schedule.Kinds() {
+		kind, level := kubernetes.Call(call).Kind()
+		s.calls[call] = measure.NewCalls(kubernetes.Call(call).String(), kind, level)
+		s.calls[call].Due = due
+	}
+	s.board = watch.NewBoard(uint64(s.schedule.All()), 1, uint64(len(s.schedule.Entries)))
+	return s
+}
+
+// Pacer implements load.Script.
+func (s *Script) Pacer() pace.Pacer { return pace.Listed(s.schedule.Due) }
+
+// Source implements load.Script.
+func (s *Script) Source() engine.Source { return &source{Script: s} }
+
+// Kept implements load.Keeper: the revision of each object, by its number.
+func (s *Script) Kept() []int64 { return s.versions }
+
+// Calls implements load.Teller: what became of each kind of call that was due.
+func (s *Script) Calls() (all []measure.Calls) {
+	for i := range s.calls {
+		if s.calls[i].Due > 0 {
+			all = append(all, s.calls[i])
+		}
+	}
+	return all
+}

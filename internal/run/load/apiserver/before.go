@@ -1,0 +1,70 @@
+package apiserver
+
+import (
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/run/load/engine"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// beforeMark is in the numbers of the values that are written before the load.
+const beforeMark = 1 << 41
+
+// Before implements load.Script: all objects that are there when the load begins are
+// written, and nobody has compacted yet.
+func (s *Script) Before() (engine.Source, uint64) {
+	n := uint64(1)
+	for _, there := range s.keys.Before {
+		n += uint64(there)
+	}
+	return &before{source{Script: s}}, n
+}
+
+type before struct{ source }
+
+// object is the number of the object that the n-th operation writes, the first of which
+// writes none.
+func (s *before) object(n uint64) uint32 {
+	n--
+	for r, there := range s.keys.Before {
+		if n < uint64(there) {
+			return s.keys.First[r] + uint32(n)
+		}
+		n -= uint64(there)
+	}
+	return 0 // there are no more
+}
+
+func (s *before) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
+	*op = store.Op{Kind: kv.Put, Call: &s.call}
+	if n == 0 {
+		s.key = append(s.key[:0], compactionKey...)
+		s.one(recording.Part{Action: recording.Remove, Key: s.key})
+		return n
+	}
+	object := s.object(n)
+	r, _ := s.keys.Of(object)
+	s.key = s.keys.Append(s.key[:0], object)
+	s.value = s.values[r].Append(s.value[:0], s.key, 0, beforeMark|n)
+	s.one(recording.Part{Action: recording.Write, Key: s.key, Value: recording.Value{Size: len(s.value), Text: s.value}})
+	return n
+}
+
+func (s *before) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) { return kv.Put, kv.None }
+
+func (s *before) Shares(measure.Phase) []engine.Share { return []engine.Share{{Kind: kv.Put, Of: 1}} }
+
+// Check learns the revision that an object has.
+func (s *before) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
+	if n > 0 {
+		s.versions[s.object(n)] = ev.Revision
+	}
+	return ev.Outcome
+}
+
+// Ready, Failed and Ended are those of an operation that depends on nothing, and that
+// nobody counts.
+func (s *before) Ready(uint64) bool                      { return true }
+func (s *before) Failed(uint64)                          {}
+func (s *before) Ended(uint64, kv.Outcome, int64, int64) {}

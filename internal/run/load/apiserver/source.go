@@ -1,0 +1,263 @@
+package apiserver
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/quorumbench/quorumbench/internal/application/kubernetes"
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/run/load/engine"
+	"github.com/quorumbench/quorumbench/internal/run/load/keys"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// compactionKey is the key whose version says who compacts; it has no prefix.
+const compactionKey = "compact_rev_key"
+
+// healthKey is what is read to know whether the store answers. It is not there.
+const healthKey = "health"
+
+// source makes the calls, in memory of its own that the next one gets again. It is an
+// engine.Dependent and an engine.Timed.
+type source struct {
+	*Script
+	call             recording.Call
+	parts            [3]recording.Part
+	key, value, path []byte
+}
+
+// Fill implements engine.Source.
+func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
+	e := s.schedule.Entries[n]
+	kind, level := e.Call.Kind()
+	s.make(n, e)
+	*op = store.Op{Kind: kind, Consistency: level, Call: &s.call}
+	return n
+}
+
+// make makes the n-th call.
+func (s *source) make(n uint64, e kubernetes.Entry) {
+	switch e.Call {
+	case kubernetes.GetPod, kubernetes.GetLease:
+		s.key = s.keys.Append(s.key[:0], e.Object)
+		s.one(recording.Part{Action: recording.Read, Key: s.key, Limit: 1})
+	case kubernetes.ListPods:
+		s.page(n, e, kubernetes.ListLimit, 0)
+	case kubernetes.ListKeys:
+		s.page(n, e, kubernetes.KeyLimit, recording.KeysOnly)
+	case kubernetes.ListOne:
+		s.path = s.keys.AppendPath(s.path[:0], kubernetes.Pods.Path())
+		s.one(recording.Part{Action: recording.Read, Scope: recording.Prefix, Key: s.path, Limit: 1})
+	case kubernetes.Count:
+		s.path = s.keys.AppendPath(s.path[:0], s.schedule.Counted[e.Object])
+		s.one(recording.Part{Action: recording.Read, Scope: recording.Prefix, Key: s.path, Flags: recording.CountOnly})
+	case kubernetes.GrantLease:
+		s.granting = uint32(n) + 1
+		s.one(recording.Part{Action: recording.Grant, Number: kubernetes.EventTTL})
+	case kubernetes.Health:
+		s.path = s.keys.AppendPath(s.path[:0], healthKey)
+		s.one(recording.Part{Action: recording.Read, Key: s.path})
+	case kubernetes.Status:
+		s.one(recording.Part{Action: recording.AskStatus})
+	case kubernetes.MarkCompaction:
+		s.marking = uint32(n) + 1
+		s.key, s.value = append(s.key[:0], compactionKey...), strconv.AppendInt(s.value[:0], s.marked, 10)
+		s.guarded(recording.Version, s.version, recording.Part{Action: recording.Write}, true)
+	case kubernetes.Compact:
+		s.one(recording.Part{Action: recording.Discard, Number: s.compactTo})
+	default:
+		s.write(n, e)
+	}
+}
+
+// one makes a call of one part.
+func (s *source) one(p recording.Part) {
+	s.parts[0] = p
+	s.call = recording.Call{Parts: s.parts[:1]}
+}
+
+// write makes a transaction that creates, updates or removes an object.
+func (s *source) write(n uint64, e kubernetes.Entry) {
+	r := e.Call.Resource()
+	s.writing[e.Object] = uint32(n) + 1
+	s.key = s.keys.Append(s.key[:0], e.Object)
+	p := recording.Part{Action: recording.Write}
+	switch e.Call {
+	case kubernetes.DeletePod:
+		p.Action = recording.Remove
+		s.deleted[e.Object-s.keys.First[r]] = uint32(n) + 1
+	case kubernetes.CreateEvent:
+		p.Lease = s.lease
+		fallthrough
+	default:
+		s.value = s.values[r].Append(s.value[:0], s.key, 0, n)
+	}
+	s.guarded(recording.Modified, s.versions[e.Object], p, e.Call != kubernetes.CreatePod && e.Call != kubernetes.CreateEvent)
+}
+
+// guarded makes a transaction that does one thing with the key where that is as it is
+// known to be, and otherwise reads it, if asked to.
+func (s *source) guarded(what recording.Target, known int64, then recording.Part, read bool) {
+	s.parts[0] = recording.Part{Action: recording.Compare, Target: what, Key: s.key, Number: known}
+	if then.Key, then.Branch = s.key, recording.Then; then.Action == recording.Write {
+		then.Value = recording.Value{Size: len(s.value), Text: s.value}
+	}
+	s.parts[1] = then
+	s.call = recording.Call{Guarded: true, Parts: s.parts[:2]}
+	if read {
+		s.parts[2] = recording.Part{Action: recording.Read, Branch: recording.Else, Key: s.key}
+		s.call.Parts = s.parts[:3]
+	}
+}
+
+// page makes a page of a list of pods. Their keys are in the order of their places, so
+// that it is known where a page ends that was full.
+func (s *source) page(n uint64, e kubernetes.Entry, limit uint32, flags recording.Flags) {
+	l := &s.lists[e.Call]
+	l.open = uint32(n) + 1
+	s.path = s.keys.AppendPath(s.path[:0], kubernetes.Pods.Path())
+	p := recording.Part{Action: recording.Read, Scope: recording.Prefix, Key: s.path, Limit: int64(limit), Flags: flags}
+	if e.Object == 0 {
+		*l = listing{open: l.open, from: s.oldest}
+	} else {
+		after := s.keys.First[kubernetes.Pods] + l.from + e.Object*limit - 1
+		s.key = append(s.keys.Append(s.key[:0], min(after, s.keys.First[kubernetes.Events]-1)), 0)
+		p.Scope, p.Key, p.End, p.Number = recording.Rest, s.key, s.path, l.at
+	}
+	s.one(p)
+}
+
+// Kind implements engine.Source.
+func (s *source) Kind(_ measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
+	return s.schedule.Entries[n].Call.Kind()
+}
+
+// Shares implements engine.Source.
+func (s *source) Shares(measure.Phase) (all []engine.Share) {
+	of := map[engine.Share]uint64{}
+	for call, n := range s.schedule.Kinds() {
+		kind, level := kubernetes.Call(call).Kind()
+		of[engine.Share{Kind: kind, Consistency: level}] += n
+	}
+	for share, n := range of {
+		share.Of = float64(n) / float64(len(s.schedule.Entries))
+		all = append(all, share)
+	}
+	return all
+}
+
+// Ready implements engine.Dependent: the API server has one write of an object under
+// way at a time, and no event without its lease.
+func (s *source) Ready(n uint64) bool {
+	e := s.schedule.Entries[n]
+	switch e.Call {
+	case kubernetes.CreateEvent:
+		return s.granting == 0 && s.writing[e.Object] == 0
+	case kubernetes.ListPods, kubernetes.ListKeys:
+		return s.lists[e.Call].open == 0
+	case kubernetes.MarkCompaction, kubernetes.Compact:
+		return s.marking == 0
+	}
+	return !writes(e.Call) || s.writing[e.Object] == 0
+}
+
+// writes reports whether the call is a transaction on an object.
+func writes(c kubernetes.Call) bool {
+	kind, _ := c.Kind()
+	return kind == kv.CAS && c.Resource() != kubernetes.NumResources
+}
+
+// Failed implements engine.Dependent. Nobody waits for it any more; whether it was done
+// the next write of the object learns.
+func (s *source) Failed(n uint64) { s.over(n, s.schedule.Entries[n]) }
+
+// over notes that a call has ended, if it had begun.
+func (s *source) over(n uint64, e kubernetes.Entry) {
+	call := uint32(n) + 1
+	of := &s.granting
+	switch e.Call {
+	case kubernetes.GrantLease:
+	case kubernetes.ListPods, kubernetes.ListKeys:
+		of = &s.lists[e.Call].open
+	case kubernetes.MarkCompaction:
+		of = &s.marking
+	default:
+		if !writes(e.Call) {
+			return
+		}
+		of = &s.writing[e.Object]
+	}
+	if *of == call {
+		*of = 0
+	}
+}
+
+// Ended implements engine.Timed.
+func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
+	s.calls[s.schedule.Entries[n].Call].Ended(o, response, service)
+}
+
+// Check implements engine.Source: it learns what the answer says.
+func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
+	e := s.schedule.Entries[n]
+	s.over(n, e)
+	switch e.Call {
+	case kubernetes.GetPod, kubernetes.GetLease:
+		return s.read(e, ev)
+	case kubernetes.ListPods, kubernetes.ListKeys:
+		if e.Object == 0 {
+			s.lists[e.Call].at = ev.At
+		}
+	case kubernetes.GrantLease:
+		s.lease = ev.Count
+	case kubernetes.MarkCompaction:
+		s.version++ // by us, or by another API server
+		if ev.Outcome == kv.OK {
+			s.compactTo = s.marked
+		}
+		s.marked = ev.At
+	default:
+		if writes(e.Call) {
+			s.written(e, ev)
+		}
+	}
+	return ev.Outcome
+}
+
+// written learns which revision an object has.
+func (s *source) written(e kubernetes.Entry, ev *store.Event) {
+	if ev.Outcome == kv.Conflict {
+		s.versions[e.Object] = ev.Mod
+		return
+	}
+	s.versions[e.Object] = ev.Revision
+	if e.Call == kubernetes.DeletePod {
+		s.versions[e.Object] = 0
+		s.oldest = max(s.oldest, e.Object-s.keys.First[kubernetes.Pods]+1)
+	}
+	s.board.Acknowledge(uint64(e.Object))
+}
+
+// Sentences about wrong answers; nobody writes to them.
+var (
+	anotherKey   = []byte("another key than the one that was asked for")
+	neverWritten = []byte("a value that was never written to this key")
+)
+
+// read judges the answer to the read of an object.
+func (s *source) read(e kubernetes.Entry, ev *store.Event) kv.Outcome {
+	if ev.Count == 0 {
+		return kv.Miss
+	}
+	if s.key = s.keys.Append(s.key[:0], e.Object); !bytes.Equal(ev.Key, s.key) {
+		ev.Text = anotherKey
+		return kv.WrongAnswer
+	}
+	if s.values[e.Call.Resource()].Judge(ev.Key, ev.Value) != keys.Own {
+		ev.Text = neverWritten
+		return kv.WrongAnswer
+	}
+	return ev.Outcome
+}

@@ -1,0 +1,72 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// placedSource has each operation belong to the connection of its number, and keeps
+// which connection it was made for.
+type placedSource struct {
+	Source
+	conns uint64
+	wrong int
+}
+
+func (s *placedSource) Place(n uint64) int { return int(n % s.conns) }
+
+func (s *placedSource) Fill(phase measure.Phase, n uint64, client uint32, op *store.Op) uint64 {
+	if uint64(client) != n%s.conns {
+		s.wrong++
+	}
+	return s.Source.Fill(phase, n, client, op)
+}
+
+// An operation is sent on the connection that it belongs to, and waits for that one
+// alone: one that is slow holds nobody else back.
+func TestPlacedOperationsKeepTheirConnection(t *testing.T) {
+	b := newBench(4, 0, open(1000, 2*secondNS))
+	b.room = 1
+	src := &placedSource{Source: b.cfg.Source, conns: 4}
+	b.cfg.Source = src
+	b.serve = func(s *sim, conn int, request []byte) {
+		took := int64(millisecond)
+		if conn == 1 { // takes 250 a second, and can do 200
+			took = 5 * millisecond
+		}
+		s.reply(conn, took, reply(request, kv.OK))
+	}
+	b.run(t)
+	if src.wrong > 0 {
+		t.Errorf("%d operations were made for another connection", src.wrong)
+	}
+	// Those of the slow connection have to wait, but for the first.
+	near(t, "operations that waited", float64(b.res.NoRoom), 500, 0.02)
+	if own := b.totals.Disturbed.Own.Max(); own > 100_000 {
+		t.Errorf("the generator itself was late by %d ns", own)
+	}
+	if p74 := b.totals.Whole().Response.ValueAtQuantile(74); p74 > 2*millisecond {
+		t.Errorf("p74 of all response times is %d ns: others were held back", p74)
+	}
+}
+
+// One whose connection is lost waits for the next at the same place.
+func TestPlacedOperationsWaitForTheirConnection(t *testing.T) {
+	b := newBench(3, 0, open(300, 3*secondNS))
+	src := &placedSource{Source: b.cfg.Source, conns: 3}
+	b.cfg.Source = src
+	cut := false
+	b.at = func(s *sim) {
+		if s.now > 3_000_000_000 && !cut {
+			cut = true
+			s.cut(2)
+		}
+	}
+	b.run(t)
+	if src.wrong > 0 || b.totals.Succeeded() < 890 {
+		t.Errorf("%d operations were made for another connection, %d succeeded", src.wrong, b.totals.Succeeded())
+	}
+}

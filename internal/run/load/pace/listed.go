@@ -1,0 +1,26 @@
+package pace
+
+import (
+	"math"
+	"sort"
+)
+
+// Listed is a schedule that is written down: when each operation is due, in
+// nanoseconds, in order. Beyond its end nothing is due.
+type Listed []int64
+
+// Due implements Pacer.
+func (l Listed) Due(n uint64) int64 {
+	if n < uint64(len(l)) {
+		return l[n]
+	}
+	return math.MaxInt64
+}
+
+// Rest implements Pacer.
+func (l Listed) Rest(uint64, Point) Rest { return l }
+
+// First implements Rest.
+func (l Listed) First(at int64) uint64 {
+	return uint64(sort.Search(len(l), func(n int) bool { return l[n] >= at }))
+}

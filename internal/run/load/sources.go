@@ -1,0 +1,35 @@
+package load
+
+import (
+	"github.com/quorumbench/quorumbench/internal/application"
+	"github.com/quorumbench/quorumbench/internal/application/kubernetes"
+	"github.com/quorumbench/quorumbench/internal/application/registry"
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/run/load/apiserver"
+)
+
+// sources has what sends each application of package registry, by its name.
+func sources() map[string]func(application.Setup) Script {
+	return map[string]func(application.Setup) Script{
+		kubernetes.Name: func(s application.Setup) Script { return apiserver.New(s) },
+	}
+}
+
+// scripted is the script of an application's load on a store that can do so much; nil of
+// any other.
+func scripted(a *Assignment, can kv.Capabilities) (Script, error) {
+	l := &a.Load
+	app := registry.Find(l.Application.Name)
+	if app == nil {
+		return nil, nil
+	}
+	d := app.Definition()
+	way, err := d.WayOf(a.Store, can)
+	if err != nil {
+		return nil, err
+	}
+	return sources()[d.Name](application.Setup{
+		Settings: l.Application.Settings, Way: way, Seed: l.Seed, Length: l.Duration, Prefix: l.Prefix,
+		Connections: l.Connections, Before: a.Preloaded.versions(),
+	}), nil
+}
