@@ -4,6 +4,7 @@ package registry
 import (
 	"github.com/quorumbench/quorumbench/internal/application"
 	"github.com/quorumbench/quorumbench/internal/application/kubernetes"
+	"github.com/quorumbench/quorumbench/internal/application/patroni"
 )
 
 // All are the applications, in the order in which they are listed. Each has a source in
@@ -11,6 +12,7 @@ import (
 func All() []application.Application {
 	return []application.Application{
 		kubernetes.Application{},
+		patroni.Application{},
 	}
 }
 

@@ -3,15 +3,18 @@ package load
 import (
 	"github.com/quorumbench/quorumbench/internal/application"
 	"github.com/quorumbench/quorumbench/internal/application/kubernetes"
+	"github.com/quorumbench/quorumbench/internal/application/patroni"
 	"github.com/quorumbench/quorumbench/internal/application/registry"
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/load/apiserver"
+	patroniload "github.com/quorumbench/quorumbench/internal/run/load/patroni"
 )
 
 // sources has what sends each application of package registry, by its name.
 func sources() map[string]func(application.Setup) Script {
 	return map[string]func(application.Setup) Script{
 		kubernetes.Name: func(s application.Setup) Script { return apiserver.New(s) },
+		patroni.Name:    func(s application.Setup) Script { return patroniload.New(s) },
 	}
 }
 
