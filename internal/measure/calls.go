@@ -51,6 +51,19 @@ func (c *Calls) Done() (n uint64) {
 // Failed is how many of those that were due did not succeed.
 func (c *Calls) Failed() uint64 { return c.Due - min(c.Done(), c.Due) }
 
+// Missed is how many ended later than Bound, failed, or were never taken up; 0 without a
+// Bound.
+func (c *Calls) Missed() uint64 {
+	if c.Bound == 0 {
+		return 0
+	}
+	ended := uint64(0)
+	for _, n := range c.Outcomes {
+		ended += n
+	}
+	return c.Late + c.Due - min(ended, c.Due)
+}
+
 // wiredCalls is how they cross to another machine.
 type wiredCalls struct {
 	Name     string         `json:"name"`

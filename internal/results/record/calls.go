@@ -22,6 +22,10 @@ type Calls struct {
 	Share        float64 `json:"share"`
 	ResponseTime Times   `json:"response_time_ns"`
 	ServiceTime  Times   `json:"service_time_ns"`
+	// BoundNS is within what response time the application needs an answer; 0: it does
+	// not say. Late is how many of Due had none by then.
+	BoundNS int64  `json:"bound_ns,omitempty"`
+	Late    uint64 `json:"late,omitempty"`
 }
 
 func callsOf(m *measure.Totals) (all []Calls) {
@@ -33,6 +37,7 @@ func callsOf(m *measure.Totals) (all []Calls) {
 		c := &m.Calls[i]
 		one := Calls{
 			Name: c.Name, Operation: c.Kind.String(), Consistency: c.Level.String(), Due: c.Due, Operations: c.Done(),
+			BoundNS: c.Bound, Late: c.Missed(),
 			Conflicts: c.Outcomes[kv.Conflict], Misses: c.Outcomes[kv.Miss], Errors: c.Failed(),
 		}
 		if m.Seconds > 0 {

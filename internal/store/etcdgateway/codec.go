@@ -24,6 +24,7 @@ const (
 	revokeRPC
 	keepAliveRPC
 	watchRPC
+	ledWatchRPC // which ends when the member knows no leader
 	statusRPC
 	numRPCs
 )
@@ -31,7 +32,7 @@ const (
 // paths are those of etcd's rpc.proto since 3.4.
 var paths = [numRPCs]string{
 	"/v3/kv/range", "/v3/kv/put", "/v3/kv/deleterange", "/v3/kv/txn", "/v3/kv/compaction",
-	"/v3/lease/grant", "/v3/lease/revoke", "/v3/lease/keepalive", "/v3/watch", "/v3/maintenance/status",
+	"/v3/lease/grant", "/v3/lease/revoke", "/v3/lease/keepalive", "/v3/watch", "/v3/watch", "/v3/maintenance/status",
 }
 
 // codec is etcd's gateway on one connection, which has one request in flight. A
@@ -76,7 +77,11 @@ func newCodec(d store.Dialed) *codec {
 	}
 	c := &codec{Conn: http1.NewConn(http1.Config{Host: d.Endpoint, Parts: budget}), parts: budget}
 	for r, path := range paths {
-		c.templates[r] = c.Template("POST", path, true, http1.Field{Name: "Content-Type", Value: "application/json"})
+		fields := []http1.Field{{Name: "Content-Type", Value: "application/json"}}
+		if rpc(r) == ledWatchRPC { // metadata of gRPC
+			fields = append(fields, http1.Field{Name: "Grpc-Metadata-Hasleader", Value: "true"})
+		}
+		c.templates[r] = c.Template("POST", path, true, fields...)
 	}
 	return c
 }

@@ -22,13 +22,18 @@ const maxMessage = 64 << 20
 // createWatcher sends a WatchRequest, whose answer is one message in each line and has
 // no end.
 func (c *codec) createWatcher(op *store.Op) {
-	b := append(appendName(c.body(watchRPC), "create_request"), '{')
+	m := watchRPC
+	if op.Watch.RequireLeader {
+		m = ledWatchRPC
+	}
+	b := append(appendName(c.body(m), "create_request"), '{')
 	b = appendKey(b, op.Key)
 	if len(op.Watch.End) > 0 {
 		b = appendBytes(b, "range_end", op.Watch.End)
 	}
 	b = appendFlag(appendSome(b, "start_revision", op.Watch.Start), "prev_kv", op.Watch.PrevKV)
-	c.send(watchRPC, appendEnd(appendEnd(b)))
+	b = appendFlag(b, "progress_notify", op.Watch.Notify)
+	c.send(m, appendEnd(appendEnd(b)))
 	c.watch = watching{asked: true, number: op.Watch.Watcher, tag: op.Tag}
 	c.Stream(c.told)
 }

@@ -34,7 +34,8 @@ var fromEtcd = []kv.Feature{
 func (s *Store) Capabilities() kv.Capabilities {
 	can := s.server.Capabilities()
 	features := map[kv.Feature]string{
-		kv.Order: "the revision in each answer's header, and each key's mod_revision",
+		kv.Order:            "the revision in each answer's header, and each key's mod_revision",
+		kv.ApplicationCalls: "POST /v3/kv/txn with any guard, /v3/lease/grant, /v3/kv/compaction, /v3/maintenance/status and /v3/watch",
 	}
 	for _, f := range fromEtcd {
 		features[f] = can.Features[f]
@@ -47,6 +48,7 @@ func (s *Store) Capabilities() kv.Capabilities {
 		kv.CAS:       "POST /v3/kv/txn that compares the key's mod_revision",
 		kv.Txn:       "POST /v3/kv/txn of several puts",
 		kv.KeepAlive: "POST /v3/lease/keepalive",
+		kv.Watch:     "POST /v3/watch, one watcher on a connection",
 	}
 	can.Features = features
 	can.NoFeatures = map[kv.Feature]string{

@@ -10,6 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/cetcd"
 	"github.com/quorumbench/quorumbench/internal/store/consul"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/store/etcdgateway"
 	"github.com/quorumbench/quorumbench/internal/store/etcdv2"
 	"github.com/quorumbench/quorumbench/internal/store/zetcd"
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
@@ -19,6 +20,7 @@ import (
 func All() []store.Store {
 	return []store.Store{
 		etcd.New(),
+		etcdgateway.New(),
 		etcdv2.New(),
 		zookeeper.New(),
 		consul.New(),
