@@ -53,6 +53,43 @@ func callsOf(m *measure.Totals) (all []Calls) {
 	return all
 }
 
+// callFigures are those of an application that says within what time it needs answers.
+func callFigures() []Figure {
+	bounded := &Whole{Of: func(t *Trial) (due uint64) {
+		for i := range t.ByCall {
+			if t.ByCall[i].BoundNS > 0 {
+				due += t.ByCall[i].Due
+			}
+		}
+		return due
+	}, None: "it is no application that says within what time it needs answers"}
+	return []Figure{
+		{Name: "late-calls", Column: "late_calls", Unit: measure.Number, Better: Less, Whole: bounded, Missing: bounded.None,
+			Meaning: "of an application's calls that need their answer within a time (`bound_ns` in `by_call`): those that had none by then",
+			of: func(t *Trial) Value {
+				v := Value{Unit: measure.Number}
+				for i := range t.ByCall {
+					if c := &t.ByCall[i]; c.BoundNS > 0 {
+						v.Number, v.Known = v.Number+float64(c.Late), true
+					}
+				}
+				return v
+			}},
+		{Name: "worst-bounded", Column: "worst_bounded_seconds", Unit: measure.Seconds, Better: Less, Missing: bounded.None,
+			Meaning: "the longest response time of those that succeeded",
+			of: func(t *Trial) Value {
+				v := Value{Unit: measure.Seconds}
+				for i := range t.ByCall {
+					c := &t.ByCall[i]
+					if worst := c.ResponseTime.Max; c.BoundNS > 0 && c.Operations > 0 && worst.Known {
+						v.Number, v.Known = max(v.Number, worst.NS/1e9), true
+					}
+				}
+				return v
+			}},
+	}
+}
+
 func (c *Calls) restore() {
 	c.Name = printable.Line(c.Name, printable.OfServer)
 	c.ResponseTime.restore(c.Errors)

@@ -20,12 +20,12 @@ import (
 func All() []store.Store {
 	return []store.Store{
 		etcd.New(),
-		etcdgateway.New(),
 		etcdv2.New(),
 		zookeeper.New(),
 		consul.New(),
 		zetcd.New(),
 		cetcd.New(),
+		etcdgateway.New(),
 	}
 }
 
