@@ -26,6 +26,7 @@ type Script struct {
 	leader []int16  // by cluster: the member that leads; nobody
 	gone   []bool   // by cluster: the key of its first leader is gone
 	raced  []uint32 // by member: the call by which it raced, and one more
+	asked  []uint32 // by member: the call that it waits for, and one more; 0: none
 }
 
 // nobody leads a cluster.
@@ -39,7 +40,7 @@ func New(setup application.Setup) *Script {
 // Of is New of a configuration.
 func Of(c patroni.Config, setup application.Setup) *Script {
 	s := &Script{Config: c, schedule: patroni.NewSchedule(c, setup.Length), prefix: []byte(setup.Prefix)}
-	s.leases, s.raced = make([]int64, c.All()), make([]uint32, c.All())
+	s.leases, s.raced, s.asked = make([]int64, c.All()), make([]uint32, c.All()), make([]uint32, c.All())
 	copy(s.leases, setup.Before)
 	s.leader, s.gone = make([]int16, c.Clusters), make([]bool, c.Clusters)
 	for call, due := range s.schedule.Kinds() {

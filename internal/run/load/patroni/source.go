@@ -58,6 +58,7 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 	kind, level := e.Call.Kind()
 	member := s.member(e)
 	all := s.all(e, member)
+	s.asked[all] = uint32(n) + 1
 	*op = store.Op{Kind: kind, Consistency: level, Call: &s.call}
 	switch e.Call {
 	case patroni.RenewLeader, patroni.RenewReplica:
@@ -136,15 +137,31 @@ func (s *source) Shares(measure.Phase) (all []engine.Share) {
 	return all
 }
 
-// Ready implements engine.Dependent: what belongs to a failover waits until the leader's
-// key is gone, and what its winner and losers do until there is one.
+// Ready implements engine.Dependent: a member has one call under way. What belongs to a
+// failover waits until the leader's key is gone, and what its winner and losers do until
+// there is one.
 func (s *source) Ready(n uint64) bool {
 	e := s.schedule.Entries[n]
-	return !e.After || s.gone[e.Cluster] && (e.Race || s.leader[e.Cluster] != nobody)
+	if e.After && !(s.gone[e.Cluster] && (e.Race || s.leader[e.Cluster] != nobody)) {
+		return false
+	}
+	return s.asked[s.all(e, s.member(e))] == 0
 }
 
-// Failed implements engine.Dependent.
-func (s *source) Failed(uint64) {}
+// Failed implements engine.Dependent. Who made the call may have come to lead since.
+func (s *source) Failed(n uint64) {
+	first := int(s.schedule.Entries[n].Cluster) * s.Members
+	for all := first; all < first+s.Members; all++ {
+		s.over(n, all)
+	}
+}
+
+// over notes that a member's call has ended.
+func (s *source) over(n uint64, all int) {
+	if s.asked[all] == uint32(n)+1 {
+		s.asked[all] = 0
+	}
+}
 
 // Ended implements engine.Timed.
 func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
@@ -158,6 +175,7 @@ var nothingThere = []byte("a cluster without keys")
 func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 	n, member := ref&(1<<memberShift-1), int(ref>>memberShift)
 	e := s.schedule.Entries[n]
+	s.over(n, s.all(e, member))
 	switch e.Call {
 	case patroni.RenewLeader, patroni.RenewReplica:
 		if all := s.all(e, member); s.leases[all] == 0 {
