@@ -10,10 +10,13 @@ GOTESTSUM := $(CACHE)/gotestsum-$(GOTESTSUM_VERSION)/gotestsum
 HDRHISTOGRAM_VERSION := 2.2.2
 HDRHISTOGRAM := $(CACHE)/HdrHistogram-$(HDRHISTOGRAM_VERSION).jar
 
-.PHONY: test test-long build lint servers browser sshd hdrhistogram unit fuzz bench bench-peers bench-verdict hosts-demo
+PATRONI_VERSION := 4.1.5
+PATRONI := $(CACHE)/patroni-$(PATRONI_VERSION)
+
+.PHONY: test test-long build lint servers browser sshd patroni hdrhistogram unit fuzz bench bench-peers bench-verdict hosts-demo
 
 # All that a change must pass; installs what it needs.
-test: lint servers browser sshd hdrhistogram unit
+test: lint servers browser sshd patroni hdrhistogram unit
 
 build:
 	go build -o bin/quorumbench ./cmd/quorumbench
@@ -68,6 +71,23 @@ sshd:
 	{ test "$$(id -u)" = 0 && apt-get update -q && apt-get install -q -y --no-install-recommends openssh-server; } || \
 	echo "There is no sshd: the tests of hosts that are reached via ssh are skipped."
 
+# Patroni, in an environment of Python of its own, and Debian's PostgreSQL, to which our
+# load of the same name is compared. Without them, and without the right to install them,
+# that test is skipped and says so. Where services start when they are installed,
+# PostgreSQL does, too.
+patroni:
+	@ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || \
+	{ test "$$(id -u)" = 0 && apt-get update -q && apt-get install -q -y --no-install-recommends postgresql; } || \
+	echo "There is no PostgreSQL: the test with a real Patroni is skipped."
+	@test -x $(PATRONI)/bin/patroni || $(MAKE) $(PATRONI) || \
+	echo "There is no Patroni: the test with a real one is skipped."
+
+$(PATRONI):
+	@mkdir -p $(CACHE)
+	python3 -m venv $@ && \
+	$@/bin/pip install -q patroni==$(PATRONI_VERSION) python-etcd==0.4.5 psycopg2-binary==2.9.13 dnspython==2.9.2 urllib3==2.8.0 \
+		python-dateutil==4.0.0 psutil==7.2.2 PyYAML==6.0.4 prettytable==3.18.0 click==8.5.1 || { rm -rf $@; exit 1; }
+
 # HdrHistogram's own tools, which the tests have read our histogram logs. Without
 # Maven those tests are skipped and say so.
 hdrhistogram:
@@ -104,7 +124,7 @@ unraced:
 # The same with the full counts of trials and of histories, and with every kind of hostile server,
 # where CI runs a fixed sample of them; and with the race detector in the program
 # that the tests of the commands start, where CI has it in the tests' own process.
-test-long: lint servers browser sshd hdrhistogram
+test-long: lint servers browser sshd patroni hdrhistogram
 	QUORUMBENCH_VERDICT_TRIALS=150 go test -timeout 60m ./internal/verdictbench
 	QUORUMBENCH_CAPACITY_SEEDS=100 go test -timeout 30m ./internal/results/analyze/capacity
 	QUORUMBENCH_STATS_RUNS=20000 go test -timeout 20m ./internal/results/analyze/stats

@@ -17,6 +17,10 @@ type Calls struct {
 	Outcomes [kv.NumOutcomes]uint64
 	Response *Histogram // of those that succeeded, nanoseconds
 	Service  *Histogram
+	// Bound is within what response time the application needs an answer, in
+	// nanoseconds; 0: it does not say. Late counts those that ended later, or failed.
+	Bound int64
+	Late  uint64
 }
 
 // NewCalls is of a kind of which nothing is known yet.
@@ -26,6 +30,9 @@ func NewCalls(name string, kind kv.Kind, level kv.Consistency) Calls {
 
 // Ended counts a call, with its times in nanoseconds.
 func (c *Calls) Ended(o kv.Outcome, response, service int64) {
+	if c.Bound > 0 && (response > c.Bound || o.Failed()) {
+		c.Late++
+	}
 	if c.Outcomes[o]++; !o.Failed() {
 		Record(c.Response, response)
 		Record(c.Service, service)
@@ -44,6 +51,19 @@ func (c *Calls) Done() (n uint64) {
 // Failed is how many of those that were due did not succeed.
 func (c *Calls) Failed() uint64 { return c.Due - min(c.Done(), c.Due) }
 
+// Missed is how many ended later than Bound, failed, or were never taken up; 0 without a
+// Bound.
+func (c *Calls) Missed() uint64 {
+	if c.Bound == 0 {
+		return 0
+	}
+	ended := uint64(0)
+	for _, n := range c.Outcomes {
+		ended += n
+	}
+	return c.Late + c.Due - min(ended, c.Due)
+}
+
 // wiredCalls is how they cross to another machine.
 type wiredCalls struct {
 	Name     string         `json:"name"`
@@ -53,11 +73,13 @@ type wiredCalls struct {
 	Outcomes []uint64       `json:"outcomes"`
 	Response []byte         `json:"response"`
 	Service  []byte         `json:"service"`
+	Bound    int64          `json:"bound,omitempty"`
+	Late     uint64         `json:"late,omitempty"`
 }
 
 // MarshalJSON writes them for another machine.
 func (c Calls) MarshalJSON() ([]byte, error) {
-	return json.Marshal(wiredCalls{c.Name, c.Kind, c.Level, c.Due, c.Outcomes[:], AppendHistogram(nil, c.Response), AppendHistogram(nil, c.Service)})
+	return json.Marshal(wiredCalls{c.Name, c.Kind, c.Level, c.Due, c.Outcomes[:], AppendHistogram(nil, c.Response), AppendHistogram(nil, c.Service), c.Bound, c.Late})
 }
 
 // MostCallKinds is the most kinds of calls that an application has.
@@ -69,8 +91,8 @@ func (c *Calls) UnmarshalJSON(b []byte) (err error) {
 	if err := json.Unmarshal(b, &w); err != nil {
 		return err
 	}
-	*c = Calls{Name: w.Name, Kind: w.Kind, Level: w.Level, Due: w.Due}
-	if w.Kind >= kv.NumKinds || w.Level >= kv.NumConsistencies || len(w.Outcomes) != int(kv.NumOutcomes) {
+	*c = Calls{Name: w.Name, Kind: w.Kind, Level: w.Level, Due: w.Due, Bound: w.Bound, Late: w.Late}
+	if w.Bound < 0 || w.Late > w.Due || w.Kind >= kv.NumKinds || w.Level >= kv.NumConsistencies || len(w.Outcomes) != int(kv.NumOutcomes) {
 		return errors.New("calls of a kind, or with an outcome, that does not exist")
 	}
 	copy(c.Outcomes[:], w.Outcomes)

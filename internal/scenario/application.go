@@ -95,7 +95,11 @@ func (b *builder) settleApplication() {
 	} else if _, why := app.Check(a.Settings); why != "" {
 		b.load.describe(application.Profile{})
 	} else {
-		b.load.describe(app.Profile(a.Settings, way))
+		p := app.Profile(a.Settings, way)
+		if said, ok := b.asked["connections"]; ok && p.Connections > 0 {
+			b.failf(said.at, "each call of the application belongs to a connection of its own, so <connections> means nothing; drop it")
+		}
+		b.load.describe(p)
 	}
 	b.places = nil
 	for range b.load.Mix {
@@ -122,6 +126,9 @@ func (l *Load) describe(p application.Profile) {
 		}
 	}
 	l.Rate = Rate{PerSecond: p.PerSecond()}
+	if p.Connections > 0 {
+		l.Connections = p.Connections
+	}
 	l.Clients, l.Distribution = l.Connections, Distribution{Name: Uniform}
 	l.KeySpace, l.KeySize, l.ValueSize = max(p.There, 1), p.KeySize, p.ValueSize
 	if l.Watch = nil; p.Watchers > 0 {

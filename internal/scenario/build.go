@@ -209,6 +209,9 @@ func (b *builder) checkUnused() {
 
 // fit adapts the connections; what was not asked for changes without a word.
 func (b *builder) fit(name string) {
+	if w := b.load.Watch; w != nil && b.can.InFlight == 1 && b.load.Application.Name == "" {
+		w.Streams, w.Connections = w.Watchers, w.Watchers // each takes a connection
+	}
 	asked := b.asked.has("connections")
 	surplus := b.load.Connections > b.load.Clients && slices.Contains(b.axes, "clients") // other steps have more
 	if w := b.load.fit(b.can.InFlight); w != "" && asked && !surplus {

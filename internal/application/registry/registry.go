@@ -6,6 +6,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/application/catalog"
 	"github.com/quorumbench/quorumbench/internal/application/kubernetes"
 	"github.com/quorumbench/quorumbench/internal/application/membership"
+
+	"github.com/quorumbench/quorumbench/internal/application/patroni"
 )
 
 // All are the applications, in the order in which they are listed. Each has a source in
@@ -15,6 +17,8 @@ func All() []application.Application {
 		kubernetes.Application{},
 		membership.Application{},
 		catalog.Application{},
+
+		patroni.Application{},
 	}
 }
 

@@ -92,11 +92,21 @@ func CallsTable(t *record.Trial) Table {
 	}
 	table := Table{Kind: OfCalls, Shared: Label(t), Columns: []Column{{Title: "call", Left: true}, {Title: "due"}, {Title: "share"}, {Title: "completed"}, {Title: "conflicts"},
 		{Title: "errors"}, {Title: "response p50"}, {Title: "p99"}, {Title: "max"}}}
+	bounded := slices.ContainsFunc(t.ByCall, func(c record.Calls) bool { return c.BoundNS > 0 })
+	if bounded {
+		table.Columns = append(table.Columns, Column{Title: "late"}, Column{Title: "later than"})
+	}
 	for i := range t.ByCall {
 		c := &t.ByCall[i]
 		row := []Cell{{Text: c.Name}, figureCell(record.Value{Number: c.PerSecond, Unit: measure.Rate, Known: true}), figureCell(shareValue(c.Share)), countCell(c.Operations), countCell(c.Conflicts), countCell(c.Errors)}
 		for _, f := range []measure.Figure{c.ResponseTime.At(50), c.ResponseTime.At(99), c.ResponseTime.Max} {
 			row = append(row, figureCell(record.TimeValue(f)))
+		}
+		switch {
+		case c.BoundNS > 0:
+			row = append(row, countCell(c.Late), Cell{Text: measure.Duration(float64(c.BoundNS))})
+		case bounded:
+			row = append(row, Cell{}, Cell{})
 		}
 		table.Rows = append(table.Rows, row)
 	}

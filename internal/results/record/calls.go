@@ -22,6 +22,10 @@ type Calls struct {
 	Share        float64 `json:"share"`
 	ResponseTime Times   `json:"response_time_ns"`
 	ServiceTime  Times   `json:"service_time_ns"`
+	// BoundNS is within what response time the application needs an answer; 0: it does
+	// not say. Late is how many of Due had none by then.
+	BoundNS int64  `json:"bound_ns,omitempty"`
+	Late    uint64 `json:"late,omitempty"`
 }
 
 func callsOf(m *measure.Totals) (all []Calls) {
@@ -33,6 +37,7 @@ func callsOf(m *measure.Totals) (all []Calls) {
 		c := &m.Calls[i]
 		one := Calls{
 			Name: c.Name, Operation: c.Kind.String(), Consistency: c.Level.String(), Due: c.Due, Operations: c.Done(),
+			BoundNS: c.Bound, Late: c.Missed(),
 			Conflicts: c.Outcomes[kv.Conflict], Misses: c.Outcomes[kv.Miss], Errors: c.Failed(),
 		}
 		if m.Seconds > 0 {
@@ -46,6 +51,43 @@ func callsOf(m *measure.Totals) (all []Calls) {
 		all = append(all, one)
 	}
 	return all
+}
+
+// callFigures are those of an application that says within what time it needs answers.
+func callFigures() []Figure {
+	bounded := &Whole{Of: func(t *Trial) (due uint64) {
+		for i := range t.ByCall {
+			if t.ByCall[i].BoundNS > 0 {
+				due += t.ByCall[i].Due
+			}
+		}
+		return due
+	}, None: "it is no application that says within what time it needs answers"}
+	return []Figure{
+		{Name: "late-calls", Column: "late_calls", Unit: measure.Number, Better: Less, Whole: bounded, Missing: bounded.None,
+			Meaning: "of an application's calls that need their answer within a time (`bound_ns` in `by_call`): those that had none by then",
+			of: func(t *Trial) Value {
+				v := Value{Unit: measure.Number}
+				for i := range t.ByCall {
+					if c := &t.ByCall[i]; c.BoundNS > 0 {
+						v.Number, v.Known = v.Number+float64(c.Late), true
+					}
+				}
+				return v
+			}},
+		{Name: "worst-bounded", Column: "worst_bounded_seconds", Unit: measure.Seconds, Better: Less, Missing: bounded.None,
+			Meaning: "the longest response time of those that succeeded",
+			of: func(t *Trial) Value {
+				v := Value{Unit: measure.Seconds}
+				for i := range t.ByCall {
+					c := &t.ByCall[i]
+					if worst := c.ResponseTime.Max; c.BoundNS > 0 && c.Operations > 0 && worst.Known {
+						v.Number, v.Known = max(v.Number, worst.NS/1e9), true
+					}
+				}
+				return v
+			}},
+	}
 }
 
 func (c *Calls) restore() {

@@ -12,7 +12,7 @@ import (
 // JSON object.
 var Figures = sync.OnceValue(func() []Figure {
 	var all []Figure
-	for _, part := range [][]Figure{operationFigures(), rateFigures(), timeFigures(), flightFigures(), costFigures(), disturbanceFigures(), watchFigures(), replayFigures()} {
+	for _, part := range [][]Figure{operationFigures(), rateFigures(), timeFigures(), flightFigures(), costFigures(), disturbanceFigures(), watchFigures(), replayFigures(), callFigures()} {
 		all = append(all, part...)
 	}
 	for i := range all {

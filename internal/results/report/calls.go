@@ -41,6 +41,7 @@ func callFigures(t *record.Trial, c *record.Calls) []named {
 	all := []named{
 		{"repeat", count(uint64(max(t.Repeat, 0)))}, {"due", count(c.Due)}, {"operations", count(c.Operations)}, {"conflicts", count(c.Conflicts)}, {"misses", count(c.Misses)}, {"errors", count(c.Errors)},
 		{"due_per_second", new(c.PerSecond)}, {"share", new(c.Share)},
+		{"bound_ns", known(float64(c.BoundNS), c.BoundNS > 0)}, {"late", known(float64(c.Late), c.BoundNS > 0)},
 	}
 	for _, of := range []struct {
 		name  string

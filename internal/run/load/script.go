@@ -45,12 +45,36 @@ type Keeper interface {
 	Kept() []int64
 }
 
+// Stager is an optional interface of a Script with operations that are done before the
+// load, and that need what those of Before did.
+type Stager interface {
+	// After has so many operations that are done after those of Before, in no order.
+	After() (s engine.Source, n uint64)
+}
+
 // prepare is Worker.Preload of a script.
 func (p *plan) prepare(ctx context.Context) (*Preloaded, error) {
-	before, n := p.script.Before()
-	if n == 0 {
-		return &Preloaded{}, nil
+	done := &Preloaded{}
+	stages := []func() (engine.Source, uint64){p.script.Before}
+	if s, ok := p.script.(Stager); ok {
+		stages = append(stages, s.After)
 	}
+	for _, stage := range stages {
+		if before, n := stage(); n > 0 {
+			if err := p.prepareWith(ctx, before, n); err != nil {
+				return nil, err
+			}
+			done.Written += n
+		}
+	}
+	if s, ok := p.script.(Keeper); ok {
+		done.Versions = s.Kept()
+	}
+	return done, nil
+}
+
+// prepareWith does operations, in no order.
+func (p *plan) prepareWith(ctx context.Context, before engine.Source, n uint64) error {
 	l := p.Load
 	l.Arrival, l.Rate, l.Warmup, l.Duration, l.Total = scenario.Closed, scenario.Rate{}, 0, 0, n
 	l.Clients = min(preloadClients, int(n))
@@ -61,23 +85,19 @@ func (p *plan) prepare(ctx context.Context) (*Preloaded, error) {
 	one.wrap = func(*source) engine.Source { return before }
 	g, err := newGenerator(&one)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	res, err := RunJob(ctx, g)
 	switch {
 	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	case err != nil:
-		return nil, err
+		return err
 	}
 	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
 		if failed := res.Measured.Outcomes[o]; failed > 0 {
-			return nil, fmt.Errorf("what is there when the load begins cannot be written: %d of %d operations ended in %v: %s", failed, n, o, res.Measured.ErrorTexts[o])
+			return fmt.Errorf("what is there when the load begins cannot be written: %d of %d operations ended in %v: %s", failed, n, o, res.Measured.ErrorTexts[o])
 		}
 	}
-	done := &Preloaded{Written: n}
-	if s, ok := p.script.(Keeper); ok {
-		done.Versions = s.Kept()
-	}
-	return done, nil
+	return nil
 }

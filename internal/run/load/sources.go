@@ -10,6 +10,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/load/apiserver"
 	services "github.com/quorumbench/quorumbench/internal/run/load/catalog"
 	sessions "github.com/quorumbench/quorumbench/internal/run/load/membership"
+
+	"github.com/quorumbench/quorumbench/internal/application/patroni"
+	"github.com/quorumbench/quorumbench/internal/application/registry"
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/run/load/apiserver"
+	patroniload "github.com/quorumbench/quorumbench/internal/run/load/patroni"
 )
 
 // sources has what sends each application of package registry, by its name.
@@ -18,6 +24,8 @@ func sources() map[string]func(application.Setup) Script {
 		kubernetes.Name: func(s application.Setup) Script { return apiserver.New(s) },
 		catalog.Name:    func(s application.Setup) Script { return services.New(s) },
 		membership.Name: func(s application.Setup) Script { return sessions.New(s) },
+
+		patroni.Name: func(s application.Setup) Script { return patroniload.New(s) },
 	}
 }
 

@@ -107,7 +107,7 @@ func (l *login) answer(c *codec, r *h2.Reply) error {
 	case text == "authentication is not enabled":
 		l.serves("")
 		return nil
-	case r.End == h2.Answered && final(outcomeOf(codes.Code(r.Code), r.Text)):
+	case r.End == h2.Answered && final(OutcomeOf(codes.Code(r.Code), r.Text)):
 		l.retryAt = c.now + retryAfter
 		return fmt.Errorf("etcd refused user %s: %s", l.user, text)
 	}

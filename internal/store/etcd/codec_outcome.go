@@ -9,10 +9,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// outcomeOf maps a gRPC status that is not OK to how the operation ended. Only
+// OutcomeOf maps a gRPC status that is not OK to how the operation ended. Only
 // what certainly did not change the store may become a definite outcome. The
 // text decides before the code, for etcd sends some errors as Unknown.
-func outcomeOf(code codes.Code, text []byte) kv.Outcome {
+func OutcomeOf(code codes.Code, text []byte) kv.Outcome {
 	if rest, ok := strings.CutPrefix(string(text), "etcdserver: "); ok {
 		if o, ok := outcomeOfText(rest); ok {
 			return o

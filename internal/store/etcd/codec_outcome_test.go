@@ -105,7 +105,7 @@ func TestEveryEtcdErrorIsMappedDeliberately(t *testing.T) {
 		}
 		// Whatever code it comes with: etcd sends some as Unknown.
 		for _, code := range []codes.Code{codes.Unknown, codes.Unavailable, codes.InvalidArgument} {
-			if got := outcomeOf(code, []byte(text)); got != want {
+			if got := OutcomeOf(code, []byte(text)); got != want {
 				t.Errorf("%v %q is %v, want %v", code, text, got, want)
 			}
 		}
@@ -172,7 +172,7 @@ func TestOtherErrors(t *testing.T) {
 		{codes.Unauthenticated, "", kv.Denied},
 		{99, "", kv.StoreError},
 	} {
-		if got := outcomeOf(tc.code, []byte(tc.text)); got != tc.want {
+		if got := OutcomeOf(tc.code, []byte(tc.text)); got != tc.want {
 			t.Errorf("%v %q is %v, want %v", tc.code, tc.text, got, tc.want)
 		}
 	}

@@ -82,7 +82,7 @@ func (c *codec) failed(r *h2.Reply, e *store.Event) {
 		return
 	}
 	code := codes.Code(r.Code)
-	if e.Outcome = outcomeOf(code, r.Text); len(r.Text) == 0 {
+	if e.Outcome = OutcomeOf(code, r.Text); len(r.Text) == 0 {
 		e.Text = []byte("gRPC status " + code.String())
 	}
 	if c.login != nil && tokenRejected(r.Text) {

@@ -288,7 +288,7 @@ func (m *watchMessage) outcome() kv.Outcome {
 	if m.compacted > 0 {
 		return kv.BadRequest
 	}
-	return outcomeOf(codes.Unknown, m.reason)
+	return OutcomeOf(codes.Unknown, m.reason)
 }
 
 // why is a sentence about it.

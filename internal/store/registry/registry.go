@@ -10,6 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/cetcd"
 	"github.com/quorumbench/quorumbench/internal/store/consul"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/store/etcdgateway"
 	"github.com/quorumbench/quorumbench/internal/store/etcdv2"
 	"github.com/quorumbench/quorumbench/internal/store/zetcd"
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
@@ -24,6 +25,7 @@ func All() []store.Store {
 		consul.New(),
 		zetcd.New(),
 		cetcd.New(),
+		etcdgateway.New(),
 	}
 }
 

@@ -40,7 +40,7 @@ func TestStoresAgreeWithTheirCapabilities(t *testing.T) {
 
 func TestCatalog(t *testing.T) {
 	var c Catalog
-	if got := strings.Join(c.Stores(), ","); got != "etcd,etcdv2,zookeeper,consul,zetcd,cetcd" {
+	if got := strings.Join(c.Stores(), ","); got != "etcd,etcdv2,zookeeper,consul,zetcd,cetcd,etcd-gateway" {
 		t.Errorf("stores %s", got)
 	}
 	for _, ok := range []struct {

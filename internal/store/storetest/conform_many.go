@@ -240,6 +240,10 @@ func (c *conformer) agreeOnWatches() {
 	if c.can.Watches.Modes[kv.StreamWatch] == "" {
 		return
 	}
+	if c.can.InFlight == 1 {
+		c.agreeOnWatchesApart()
+		return
+	}
 	w := Dial(c.t, c.Store, c.access)
 	w.Ready()
 	first := w.tag + 1
@@ -371,6 +375,43 @@ func (c *conformer) agreeOnEphemerals() {
 	for _, key := range c.Keys {
 		if _, version := c.theirs(key); version != 0 {
 			c.t.Fatalf("key %.40q outlives its session", key)
+		}
+	}
+}
+
+// agreeOnWatchesApart is agreeOnWatches of a store whose connections have one watcher at
+// most.
+func (c *conformer) agreeOnWatchesApart() {
+	for i, key := range c.Keys {
+		if i%7 > 0 {
+			continue // each has a connection
+		}
+		w := Dial(c.t, c.Store, c.access)
+		w.Ready()
+		before := i%2 == 0
+		if e := w.Want(kv.OK, Watch(uint32(i), 0, key, before)); e.Watcher != uint32(i) || e.Revision == 0 {
+			c.t.Fatalf("creating a watcher of key %.40q: %+v", key, e)
+		}
+		var was store.Event
+		for version, value := range [][]byte{fmt.Appendf(nil, "a%d", i), nil, bytes.Repeat([]byte("v"), 20_000), nil} {
+			do, version := func() error { return c.client.Put(key, value) }, int64(version+1)
+			if version == 4 {
+				do, version = func() error { return c.client.Delete(key) }, 0
+			}
+			if err := do(); err != nil {
+				c.t.Fatal(err)
+			}
+			e := w.Until(1, func(e *store.Event) bool { return e.What == store.Notify })[0]
+			if e.Watcher != uint32(i) || string(e.Key) != key || !bytes.Equal(e.Value, value) || e.Version != version || e.Member == 0 || e.At < e.Revision {
+				c.t.Fatalf("version %d of key %.40q: %+v", version, key, e)
+			}
+			if !before || version == 1 {
+				was = store.Event{}
+			}
+			if !bytes.Equal(e.Before, was.Value) || e.BeforeRevision != was.Revision {
+				c.t.Fatalf("version %d of key %.40q, after %+v: %+v", version, key, was, e)
+			}
+			was = store.Event{Value: value, Revision: e.Revision}
 		}
 	}
 }

@@ -47,8 +47,9 @@ type Conn struct {
 	sent   int
 	using  *Template
 	bodyAt int
-	open   bool // its answer is awaited
-	late   bool // and nobody wants it any more
+	open   bool                     // its answer is awaited
+	late   bool                     // and nobody wants it any more
+	stream func(piece []byte) error // takes the answer's body as it comes; nil: it is kept
 
 	// The answer under way.
 	state   state

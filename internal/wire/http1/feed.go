@@ -213,7 +213,7 @@ func (c *Conn) endOfHead() (done bool, err error) {
 			c.keep = false
 		}
 		c.state, c.headLen = chunkSize, 0
-	case c.length > c.maxBody:
+	case c.length > c.maxBody && !c.streams():
 		return false, c.tooLong(c.length)
 	case c.length > 0:
 		c.state, c.chunk = sizedBody, c.length
@@ -230,7 +230,8 @@ func (c *Conn) tooLong(n int) error {
 // chunkLine parses a chunk's size; extensions are passed over (RFC 9112,
 // section 7.1).
 func (c *Conn) chunkLine(line []byte) error {
-	if c.framing += len(line) + 4; c.framing > maxFraming {
+	streams := c.streams()
+	if c.framing += len(line) + 4; c.framing > maxFraming && !streams {
 		return fmt.Errorf("the server says more than %d KiB about the chunks of one answer", maxFraming>>10)
 	}
 	n, i := 0, 0
@@ -246,12 +247,15 @@ func (c *Conn) chunkLine(line []byte) error {
 	if i == 0 || i < len(line) && line[i] != ';' && line[i] != ' ' && line[i] != '\t' {
 		return fmt.Errorf("the server sent a chunk whose size is %.40q", line)
 	}
-	if c.size+n > c.maxBody {
+	if c.size+n > c.maxBody && !streams {
 		return c.tooLong(c.size + n)
 	}
 	c.chunk, c.state, c.headLen = n, chunkData, 0
 	if n == 0 {
 		c.state = trailer
+	}
+	if streams {
+		return nil
 	}
 	return c.cfg.Parts.Fits(c.size + n)
 }
@@ -271,6 +275,9 @@ func unhex(c byte) int {
 // take takes a piece of the body, which stays where it is as long as it is the
 // only one.
 func (c *Conn) take(p []byte) error {
+	if c.streams() {
+		return c.stream(p)
+	}
 	if c.size += len(p); c.size > c.maxBody {
 		return c.tooLong(c.size)
 	}

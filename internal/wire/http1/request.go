@@ -72,9 +72,18 @@ func (c *Conn) Send(b []byte) {
 			b[at] = ' '
 		}
 	}
-	c.out, c.open, c.late = b, true, false
+	c.out, c.open, c.late, c.stream = b, true, false, nil
 	c.expectHead()
 }
+
+// Stream has take get the body of the answer to the request that was just given to
+// Send, in pieces as they come, if its status is 200. Such an answer may be without
+// end: nothing of it is kept, and its Response has no body. An error of take is the
+// connection's end. The pieces lie in what Feed was given.
+func (c *Conn) Stream(take func(piece []byte) error) { c.stream = take }
+
+// streams reports whether the answer under way is taken as it comes.
+func (c *Conn) streams() bool { return c.stream != nil && c.answer.Status == 200 }
 
 // Characters that stand for themselves: in a path those that RFC 3986 calls
 // unreserved, and the slash; in a form the WHATWG's URL standard, section 5.2.

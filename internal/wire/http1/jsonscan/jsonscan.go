@@ -201,3 +201,9 @@ func (s *Scanner) skipWord() {
 		s.fail()
 	}
 }
+
+// IsString reports whether a string is next.
+func (s *Scanner) IsString() bool { return s.peek() == '"' }
+
+// Fail makes the scanner fail: what it read is not as the caller expects.
+func (s *Scanner) Fail() { s.fail() }

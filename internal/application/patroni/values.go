@@ -1,0 +1,101 @@
+package patroni
+
+import (
+	"bytes"
+	"strconv"
+)
+
+// Values are as Patroni 4.1 writes them. How far a database was written to is a place in
+// its log, which grows with each call, so that a value tells which call wrote it.
+const (
+	firstPlace = 0x4000000
+	placeStep  = 96 // bytes of the log for each call
+)
+
+// appendPlace appends the place in the log at the n-th call.
+func appendPlace(b []byte, n uint64) []byte {
+	return strconv.AppendUint(b, firstPlace+n*placeStep, 10)
+}
+
+// AppendMember appends the value of a member's key.
+func AppendMember(b []byte, member int, leads bool, n uint64) []byte {
+	host := int64(member%200 + 10)
+	b = append(b, `{"conn_url":"postgres://192.0.2.`...)
+	b = append(strconv.AppendInt(b, host, 10), `:5432/postgres","api_url":"http://192.0.2.`...)
+	b = append(strconv.AppendInt(b, host, 10), `:8008/patroni","state":"running","role":"`...)
+	if leads {
+		b = appendPlace(append(b, `primary","version":"4.1.5","xlog_location":`...), n)
+	} else {
+		b = appendPlace(append(b, `replica","version":"4.1.5","xlog_location":`...), n)
+		b = appendPlace(append(b, `,"replay_lsn":`...), n)
+		b = appendPlace(append(b, `,"receive_lsn":`...), n)
+		b = append(b, `,"replication_state":"streaming"`...)
+	}
+	return append(b, `,"timeline":1}`...)
+}
+
+// AppendStatus appends the value of a cluster's status.
+func AppendStatus(b []byte, cluster, members int, n uint64) []byte {
+	b = append(appendPlace(append(b, `{"optime":`...), n), `,"slots":{`...)
+	for m := range members {
+		if m > 0 {
+			b = append(b, ',')
+		}
+		b = appendPlace(append(AppendName(append(b, '"'), cluster, m), `":`...), n)
+	}
+	b = append(b, `},"retain_slots":[`...)
+	for m := range members {
+		if m > 0 {
+			b = append(b, ',')
+		}
+		b = append(AppendName(append(b, '"'), cluster, m), '"')
+	}
+	return append(b, "]}"...)
+}
+
+// AppendHistory appends the value of a cluster's history after a failover.
+func AppendHistory(b []byte, cluster, leader int, n uint64) []byte {
+	b = appendPlace(append(b, `[[1,`...), n)
+	b = append(b, `,"no recovery target specified","2026-11-25T19:08:06.471991+00:00","`...)
+	return append(AppendName(b, cluster, leader), `"]]`...)
+}
+
+// ConfigValue is the value of a cluster's configuration, and InitializeValue that of the
+// key that says which database it is.
+const (
+	ConfigValue     = `{"ttl":30,"loop_wait":10,"retry_timeout":10,"maximum_lag_on_failover":1048576,"postgresql":{"use_pg_rewind":true}}`
+	InitializeValue = "7712187336345185051"
+)
+
+// places stand behind these, once in each value.
+var places = [][]byte{[]byte(`"xlog_location":`), []byte(`"optime":`), []byte(`[[1,`)}
+
+// Written is the number of the call that wrote a value, which says how far the database
+// was written to.
+func Written(value []byte) (n uint64, ok bool) {
+	for _, name := range places {
+		i := bytes.Index(value, name)
+		if i < 0 {
+			continue
+		}
+		place, digits := uint64(0), 0
+		for _, d := range value[i+len(name):] {
+			if d < '0' || d > '9' || digits > 17 {
+				break
+			}
+			place = place*10 + uint64(d-'0')
+			digits++
+		}
+		n = (place - firstPlace) / placeStep
+		return n, place >= firstPlace && n*placeStep+firstPlace == place
+	}
+	return 0, false
+}
+
+// MeanValue is the mean size of the values that are written, in bytes.
+func (c *Config) MeanValue() int {
+	const at = 1 << 20
+	leader, replica := len(AppendMember(nil, 0, true, at)), len(AppendMember(nil, 0, false, at))
+	status := len(AppendStatus(nil, 0, c.Members, at))
+	return (leader + replica*(c.Members-1) + status) / (c.Members + 1)
+}

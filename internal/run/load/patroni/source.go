@@ -1,0 +1,207 @@
+package patroni
+
+import (
+	"github.com/quorumbench/quorumbench/internal/application/patroni"
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/run/load/engine"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// source makes the calls, in memory of its own that the next one gets again. It is an
+// engine.Dependent, an engine.Placed and an engine.Timed.
+type source struct {
+	*Script
+	call       recording.Call
+	parts      [2]recording.Part
+	key, value []byte
+}
+
+// member is who makes a call, by its place in the cluster.
+func (s *source) member(e patroni.Entry) int {
+	leader := int(s.leader[e.Cluster])
+	switch {
+	case e.Race || leader == nobody:
+		return int(e.Who)
+	case e.Who == 0:
+		return leader
+	}
+	// The Who-th of the others that are left: the first leader has died where there is
+	// another.
+	first := 0
+	if leader > 0 {
+		first = 1
+	}
+	for m, who := first, 0; m < s.Members; m++ {
+		if m == leader {
+			continue
+		}
+		if who++; who == int(e.Who) {
+			return m
+		}
+	}
+	return leader
+}
+
+func (s *source) all(e patroni.Entry, member int) int { return int(e.Cluster)*s.Members + member }
+
+// Place implements engine.Placed: each member has a connection.
+func (s *source) Place(n uint64) int {
+	e := s.schedule.Entries[n]
+	return s.all(e, s.member(e))
+}
+
+// Fill implements engine.Source.
+func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
+	e := s.schedule.Entries[n]
+	kind, level := e.Call.Kind()
+	member := s.member(e)
+	all := s.all(e, member)
+	s.asked[all] = uint32(n) + 1
+	*op = store.Op{Kind: kind, Consistency: level, Call: &s.call}
+	switch e.Call {
+	case patroni.RenewLeader, patroni.RenewReplica:
+		s.renew(all)
+	case patroni.PutStatus:
+		s.value = patroni.AppendStatus(s.value[:0], int(e.Cluster), s.Members, n)
+		s.put(e, patroni.Status, 0)
+	case patroni.PutMember:
+		s.value = patroni.AppendMember(s.value[:0], member, int(s.leader[e.Cluster]) == member, n)
+		s.put(e, patroni.MemberKey(member), s.leases[all])
+	case patroni.PutHistory:
+		s.value = patroni.AppendHistory(s.value[:0], int(e.Cluster), member, n)
+		s.put(e, patroni.History, 0)
+	case patroni.Race:
+		s.raced[all] = uint32(n) + 1
+		s.value = patroni.AppendName(s.value[:0], int(e.Cluster), member)
+		s.race(e, s.leases[all])
+	default:
+		s.key = patroni.AppendScope(s.key[:0], s.prefix, int(e.Cluster))
+		s.one(recording.Part{Action: recording.Read, Scope: recording.Prefix, Key: s.key, Flags: recording.Local})
+	}
+	return n | uint64(member)<<memberShift
+}
+
+// memberShift is where the reference of an operation has the member that makes it.
+const memberShift = 48
+
+// renew prolongs a member's lease; one that has none takes a new one.
+func (s *source) renew(all int) {
+	if lease := s.leases[all]; lease != 0 {
+		s.one(recording.Part{Action: recording.KeepAlive, Lease: lease})
+		return
+	}
+	s.one(recording.Part{Action: recording.Grant, Number: int64(s.TTL.Seconds())})
+}
+
+// one makes a call of one part.
+func (s *source) one(p recording.Part) {
+	s.parts[0] = p
+	s.call = recording.Call{Parts: s.parts[:1]}
+}
+
+// put makes a call that writes a key.
+func (s *source) put(e patroni.Entry, k patroni.Key, lease int64) {
+	s.key = patroni.AppendKey(s.key[:0], s.prefix, int(e.Cluster), k)
+	s.one(recording.Part{Action: recording.Write, Key: s.key, Value: recording.Value{Size: len(s.value), Text: s.value}, Lease: lease})
+}
+
+// race makes a call that takes the leader's key if nobody has it.
+func (s *source) race(e patroni.Entry, lease int64) {
+	s.put(e, patroni.Leader, lease)
+	s.parts[1] = s.parts[0]
+	s.parts[1].Branch = recording.Then
+	s.parts[0] = recording.Part{Action: recording.Compare, Target: recording.Created, Key: s.key}
+	s.call = recording.Call{Guarded: true, Parts: s.parts[:2]}
+}
+
+// Kind implements engine.Source.
+func (s *source) Kind(_ measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
+	return s.schedule.Entries[n].Call.Kind()
+}
+
+// Shares implements engine.Source.
+func (s *source) Shares(measure.Phase) (all []engine.Share) {
+	of := map[engine.Share]uint64{}
+	for call, n := range s.schedule.Kinds() {
+		if n > 0 {
+			kind, level := patroni.Call(call).Kind()
+			of[engine.Share{Kind: kind, Consistency: level}] += n
+		}
+	}
+	for share, n := range of {
+		share.Of = float64(n) / float64(len(s.schedule.Entries))
+		all = append(all, share)
+	}
+	return all
+}
+
+// Ready implements engine.Dependent: a member has one call under way. What belongs to a
+// failover waits until the leader's key is gone, and what its winner and losers do until
+// there is one.
+func (s *source) Ready(n uint64) bool {
+	e := s.schedule.Entries[n]
+	if e.After && !(s.gone[e.Cluster] && (e.Race || s.leader[e.Cluster] != nobody)) {
+		return false
+	}
+	return s.asked[s.all(e, s.member(e))] == 0
+}
+
+// Failed implements engine.Dependent. Who made the call may have come to lead since.
+func (s *source) Failed(n uint64) {
+	first := int(s.schedule.Entries[n].Cluster) * s.Members
+	for all := first; all < first+s.Members; all++ {
+		s.over(n, all)
+	}
+}
+
+// over notes that a member's call has ended.
+func (s *source) over(n uint64, all int) {
+	if s.asked[all] == uint32(n)+1 {
+		s.asked[all] = 0
+	}
+}
+
+// Ended implements engine.Timed.
+func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
+	s.calls[s.schedule.Entries[n].Call].Ended(o, response, service)
+}
+
+// nothingThere is a wrong answer; nobody writes to it.
+var nothingThere = []byte("a cluster without keys")
+
+// Check implements engine.Source: it learns what the answer says.
+func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
+	n, member := ref&(1<<memberShift-1), int(ref>>memberShift)
+	e := s.schedule.Entries[n]
+	s.over(n, s.all(e, member))
+	switch e.Call {
+	case patroni.RenewLeader, patroni.RenewReplica:
+		if all := s.all(e, member); s.leases[all] == 0 {
+			s.leases[all] = ev.Count
+		}
+	case patroni.Race:
+		if ev.Outcome == kv.OK {
+			s.leader[e.Cluster] = int16(member)
+			s.wrote(e, patroni.Leader)
+		}
+	case patroni.PutStatus:
+		s.wrote(e, patroni.Status)
+	case patroni.PutMember:
+		s.wrote(e, patroni.MemberKey(member))
+	case patroni.PutHistory:
+		s.wrote(e, patroni.History)
+	default:
+		if ev.Count == 0 {
+			ev.Text = nothingThere
+			return kv.WrongAnswer
+		}
+	}
+	return ev.Outcome
+}
+
+// wrote notes a write that was acknowledged.
+func (s *source) wrote(e patroni.Entry, k patroni.Key) {
+	s.board.Acknowledge(uint64(int(e.Cluster)*s.PerCluster() + int(k)))
+}

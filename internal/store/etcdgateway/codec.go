@@ -1,0 +1,237 @@
+package etcdgateway
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/http1"
+	"github.com/quorumbench/quorumbench/internal/wire/parts"
+)
+
+// rpc is a method of etcd's API as a path of its gateway.
+type rpc uint8
+
+const (
+	rangeRPC rpc = iota
+	putRPC
+	deleteRPC
+	txnRPC
+	compactRPC
+	grantRPC
+	revokeRPC
+	keepAliveRPC
+	watchRPC
+	ledWatchRPC // which ends when the member knows no leader
+	statusRPC
+	numRPCs
+)
+
+// paths are those of etcd's rpc.proto since 3.4.
+var paths = [numRPCs]string{
+	"/v3/kv/range", "/v3/kv/put", "/v3/kv/deleterange", "/v3/kv/txn", "/v3/kv/compaction",
+	"/v3/lease/grant", "/v3/lease/revoke", "/v3/lease/keepalive", "/v3/watch", "/v3/watch", "/v3/maintenance/status",
+}
+
+// codec is etcd's gateway on one connection, which has one request in flight. A
+// watcher's request has no end: its connection takes nothing else.
+type codec struct {
+	*http1.Conn
+	parts     *parts.Budget
+	templates [numRPCs]*http1.Template
+
+	// The operation in flight.
+	tag     uint32
+	kind    kv.Kind
+	refused bool // the gateway has no such operation; something harmless is asked
+	lease   int64
+	keys    store.Keys
+	values  bool // and their values are wanted
+	method  rpc
+	call    bool // it is a recorded call
+	guarded bool // with guards
+
+	watch    watching
+	to       []store.Event // where the events of a watcher go while Feed runs
+	buf      []byte        // what answers' base64 decodes to
+	part     reply         // of a transaction's
+	text     []byte        // of an error
+	messages []byte        // the beginning of a watcher's message that is not whole
+}
+
+// watching is the connection's watcher.
+type watching struct {
+	asked   bool
+	created bool
+	given   bool // who asked has given it up
+	number  uint32
+	tag     uint32
+}
+
+func newCodec(d store.Dialed) *codec {
+	budget := d.Parts
+	if budget == nil {
+		budget = parts.New(parts.DefaultMax)
+	}
+	c := &codec{Conn: http1.NewConn(http1.Config{Host: d.Endpoint, Parts: budget}), parts: budget}
+	for r, path := range paths {
+		fields := []http1.Field{{Name: "Content-Type", Value: "application/json"}}
+		if rpc(r) == ledWatchRPC { // metadata of gRPC
+			fields = append(fields, http1.Field{Name: "Grpc-Metadata-Hasleader", Value: "true"})
+		}
+		c.templates[r] = c.Template("POST", path, true, fields...)
+	}
+	return c
+}
+
+// Room implements store.Codec.
+func (c *codec) Room() int {
+	if c.Idle() {
+		return 1
+	}
+	return 0
+}
+
+// Submit implements store.Codec.
+func (c *codec) Submit(op *store.Op) {
+	if op.Kind == kv.Watch {
+		if !op.Watch.Progress { // an answer cannot be asked how far it has come
+			c.createWatcher(op)
+		}
+		return
+	}
+	c.tag, c.kind, c.lease, c.keys = op.Tag, op.Kind, 0, nil
+	c.refused, c.call, c.guarded = false, false, false
+	switch {
+	case op.Call != nil && Store{}.Replays(op.Call):
+		c.call, c.guarded = true, op.Call.Guarded
+		c.again(op.Call)
+	case op.Call != nil:
+		c.refuse()
+	case op.Kind == kv.Put:
+		c.send(putRPC, appendPut(c.body(putRPC), op.Key, op.Value, 0))
+	case op.Kind == kv.Get:
+		c.send(rangeRPC, appendEnd(appendLocal(appendKey(c.body(rangeRPC), op.Key), op.Consistency == kv.Local)))
+	case op.Kind == kv.Range:
+		c.keys = op.Range.Keys
+		c.list(op)
+	case op.Kind == kv.Delete:
+		c.send(deleteRPC, appendEnd(appendKey(c.body(deleteRPC), op.Key)))
+	case op.Kind == kv.CAS:
+		c.swap(op)
+	case op.Kind == kv.Txn:
+		c.transact(op)
+	case op.Kind == kv.KeepAlive:
+		c.keepAlive(op.Lease)
+	default:
+		c.refuse()
+	}
+}
+
+// refuse asks something harmless, since an answer can only come from Feed.
+func (c *codec) refuse() {
+	c.refused = true
+	c.send(rangeRPC, appendEnd(appendLocal(appendKey(c.body(rangeRPC), []byte("quorumbench/refused")), true)))
+}
+
+// Replays implements store.Replayer: what etcd's own protocol is sent again, but for
+// a part that counts as another.
+func (Store) Replays(r *recording.Call) bool {
+	if r.Told || len(r.Parts) == 0 {
+		return false
+	}
+	for i := range r.Parts {
+		switch r.Parts[i].Action {
+		case recording.Other, recording.Watch, recording.Unwatch:
+			return false
+		}
+	}
+	return true
+}
+
+// Cancel implements store.Codec. The answer to what was written must be awaited.
+func (c *codec) Cancel(tag uint32) bool {
+	if c.watch.asked && tag == c.watch.tag {
+		c.watch.given = true
+	}
+	return c.Conn.Cancel()
+}
+
+// Feed implements store.Codec.
+func (c *codec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
+	c.to, c.buf = to, c.buf[:0]
+	r, err := c.Conn.Feed(in)
+	to, c.to = c.to, nil
+	if err != nil {
+		return to, explain(err)
+	}
+	if r == nil {
+		return to, nil
+	}
+	if c.watch.asked {
+		return c.watchEnded(r, to), nil
+	}
+	return c.answered(r, to), nil
+}
+
+// explain adds what a user can do about it.
+func explain(err error) error {
+	switch {
+	case errors.Is(err, http1.ErrHTTP2):
+		return fmt.Errorf("%w: does this etcd serve HTTP there, and not gRPC alone?", err)
+	case errors.Is(err, http1.ErrTLS):
+		return fmt.Errorf("%w: were --cacert, --cert and --key meant?", err)
+	}
+	return err
+}
+
+func (c *codec) answered(r *http1.Response, to []store.Event) []store.Event {
+	to = append(to, store.Event{Tag: c.tag})
+	e := &to[len(to)-1]
+	switch {
+	case r.Late:
+		e.What = store.Late
+	case c.refused:
+		e.Outcome, e.Text = kv.BadRequest, noSuchOperation
+	case r.Status != 200:
+		c.failed(r, e)
+	default:
+		c.event(r.Body, e)
+	}
+	return to
+}
+
+// Sentences that nobody writes to.
+var (
+	noSuchOperation = []byte("etcd's gateway has no such operation here")
+	malformed       = []byte("the server sent an answer that is no message of etcd's gateway")
+	anotherLease    = []byte("the answer is about another lease")
+	noLease         = []byte("etcdserver: requested lease not found")
+	noRevision      = []byte("the answer does not say at which revision it was given")
+	notSucceeded    = []byte("the transaction had no guard, and was not done")
+)
+
+// Lost implements store.Codec.
+func (c *codec) Lost(to []store.Event) []store.Event {
+	end, r := c.Conn.Lost()
+	c.parts.GiveBack(c.messages)
+	c.messages = nil
+	if c.watch.asked {
+		return c.watchLost(end, to)
+	}
+	outcome := kv.NotSent
+	switch end {
+	case http1.Nothing:
+		return to
+	case http1.Answered:
+		return c.answered(r, to)
+	case http1.Broken:
+		outcome = kv.ConnectionLost
+	}
+	return append(to, store.Event{Tag: c.tag, Outcome: outcome})
+}
+
+// Tick implements store.Codec. There is nothing to do.
+func (c *codec) Tick(int64) int64 { return 0 }

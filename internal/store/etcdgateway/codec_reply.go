@@ -1,0 +1,343 @@
+package etcdgateway
+
+import (
+	"encoding/base64"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/store/httpkv"
+	"github.com/quorumbench/quorumbench/internal/wire/http1"
+	"github.com/quorumbench/quorumbench/internal/wire/http1/jsonscan"
+)
+
+// reply is what matters of a response; what is 0 or false is not in it.
+type reply struct {
+	header            store.Event // its member and term
+	revision          int64       // the header's
+	count             int64
+	first             store.Event // the first key read, of all reads
+	read              int64       // keys that were read
+	succeeded         bool
+	puts, deleted     int64
+	lease, ttl        int64
+	created, canceled bool
+	compacted         int64
+	reason            []byte
+	code              int64 // of an error; 0: it is none
+	message           []byte
+}
+
+// event fills an operation's event from the body of an answer with status 200.
+func (c *codec) event(body []byte, e *store.Event) {
+	var a reply
+	s := jsonscan.New(body)
+	if c.keys != nil && !c.refused {
+		c.values = c.keys.Begin(c.tag)
+	}
+	c.parse(&s, &a)
+	switch {
+	case !s.End():
+		e.Outcome, e.Text = kv.StoreError, malformed
+		return
+	case a.code != 0:
+		c.fail(e, a.code, a.message)
+		return
+	}
+	e.Member, e.Term, e.At = a.header.Member, a.header.Term, a.revision
+	if a.revision == 0 && c.method != statusRPC {
+		e.Outcome, e.Text = kv.WrongAnswer, noRevision
+		return
+	}
+	e.Revision = a.revision
+	if c.call {
+		c.againEvent(&a, e)
+		return
+	}
+	switch c.kind {
+	case kv.Get, kv.Range:
+		e.Key, e.Value, e.Revision, e.Count = a.first.Key, a.first.Value, a.first.Revision, a.read
+		if c.kind == kv.Get && a.read == 0 {
+			e.Outcome = kv.Miss
+		}
+	case kv.Delete:
+		e.Count = a.deleted
+	case kv.CAS:
+		if !a.succeeded {
+			e.Outcome, e.Revision = kv.Conflict, a.first.Revision
+		}
+	case kv.Txn:
+		if e.Count = a.puts; !a.succeeded {
+			e.Outcome, e.Text = kv.WrongAnswer, notSucceeded
+		}
+	case kv.KeepAlive:
+		c.kept(&a, e)
+	}
+}
+
+// kept judges the answer to a keep-alive: a lease that is gone has no time to live.
+func (c *codec) kept(a *reply, e *store.Event) {
+	e.Count = a.ttl
+	switch {
+	case a.lease != c.lease:
+		e.Outcome, e.Text = kv.WrongAnswer, anotherLease
+	case a.ttl <= 0:
+		e.Outcome, e.Text = kv.BadRequest, noLease
+	}
+}
+
+// againEvent fills the event of a recorded call as etcd's own protocol does.
+func (c *codec) againEvent(a *reply, e *store.Event) {
+	switch c.method {
+	case rangeRPC:
+		e.Key, e.Value, e.Revision = a.first.Key, a.first.Value, a.first.Revision
+		if e.Count = a.read; e.Count == 0 {
+			e.Count = a.count
+		}
+	case deleteRPC:
+		e.Count = a.deleted
+	case txnRPC:
+		if e.Count = a.puts; c.guarded && !a.succeeded {
+			e.Outcome, e.Mod = kv.Conflict, a.first.Revision // which the key has, if it was read
+		}
+	case grantRPC:
+		e.Count = a.lease
+	case keepAliveRPC:
+		c.kept(a, e)
+	}
+}
+
+// failed fills the event of an answer with another status than 200.
+func (c *codec) failed(r *http1.Response, e *store.Event) {
+	var a reply
+	s := jsonscan.New(r.Body)
+	if c.parse(&s, &a); !s.End() || a.code == 0 {
+		// A proxy's answer, or that of a server that is none of etcd's.
+		e.Outcome = httpkv.OutcomeOf(r.Status)
+		c.text = httpkv.AppendText(c.text[:0], r)
+		e.Text = c.text
+		return
+	}
+	c.fail(e, a.code, a.message)
+}
+
+func (c *codec) fail(e *store.Event, code int64, message []byte) {
+	if code < 0 || code > int64(codes.Unauthenticated) {
+		code = int64(codes.Unknown)
+	}
+	e.Outcome, e.Text = etcd.OutcomeOf(codes.Code(code), message), message
+	if len(message) == 0 {
+		e.Text = []byte("gRPC status " + codes.Code(code).String())
+	}
+}
+
+// parse reads a response, or a message of a stream, which is a result or an error.
+func (c *codec) parse(s *jsonscan.Scanner, a *reply) {
+	for ok := s.Object(); ok; {
+		var name []byte
+		if name, ok = s.Member(); !ok {
+			break
+		}
+		switch string(name) {
+		case "result":
+			c.parse(s, a)
+		case "error":
+			c.parseError(s, a)
+		case "code":
+			a.code = s.Int()
+		case "message":
+			a.message, c.buf = s.String(c.buf)
+		case "header":
+			parseHeader(s, a)
+		case "kvs":
+			for ok := s.Array(); ok && s.Element(); {
+				c.parseRead(s, a)
+			}
+		case "count":
+			a.count = number(s)
+		case "succeeded":
+			a.succeeded = s.True()
+		case "responses":
+			for ok := s.Array(); ok && s.Element(); {
+				c.parseResponseOp(s, a)
+			}
+		case "deleted":
+			a.deleted += number(s)
+		case "ID":
+			a.lease = number(s)
+		case "TTL":
+			a.ttl = number(s)
+		case "created":
+			a.created = s.True()
+		case "canceled":
+			a.canceled = s.True()
+		case "compact_revision":
+			a.compacted = number(s)
+		case "cancel_reason":
+			a.reason, c.buf = s.String(c.buf)
+		case "events":
+			for ok := s.Array(); ok && s.Element(); {
+				c.parseWatchEvent(s)
+			}
+		default:
+			s.Skip()
+		}
+	}
+}
+
+// parseError reads an error's text, or, in a stream, its object.
+func (c *codec) parseError(s *jsonscan.Scanner, a *reply) {
+	if s.IsString() {
+		a.message, c.buf = s.String(c.buf)
+		return
+	}
+	for ok := s.Object(); ok; {
+		var name []byte
+		if name, ok = s.Member(); !ok {
+			break
+		}
+		switch string(name) {
+		case "code", "grpc_code":
+			a.code = s.Int()
+		case "message":
+			a.message, c.buf = s.String(c.buf)
+		default:
+			s.Skip()
+		}
+	}
+	if a.code == 0 {
+		a.code = int64(codes.Unknown)
+	}
+}
+
+func parseHeader(s *jsonscan.Scanner, a *reply) {
+	for ok := s.Object(); ok; {
+		var name []byte
+		if name, ok = s.Member(); !ok {
+			break
+		}
+		switch string(name) {
+		case "member_id":
+			a.header.Member = unsigned(s)
+		case "revision":
+			a.revision = number(s)
+		case "raft_term":
+			a.header.Term = unsigned(s)
+		default:
+			s.Skip()
+		}
+	}
+}
+
+// parseRead reads a KeyValue that was read.
+func (c *codec) parseRead(s *jsonscan.Scanner, a *reply) {
+	var e store.Event
+	c.parseKV(s, &e)
+	if a.read++; a.read == 1 {
+		a.first = e
+	}
+	if c.keys != nil && s.OK() {
+		value := e.Value
+		if !c.values {
+			value = nil
+		}
+		c.keys.Add(c.tag, e.Key, value, e.Revision)
+	}
+}
+
+// parseKV reads a KeyValue.
+func (c *codec) parseKV(s *jsonscan.Scanner, e *store.Event) {
+	for ok := s.Object(); ok; {
+		var name []byte
+		if name, ok = s.Member(); !ok {
+			break
+		}
+		switch string(name) {
+		case "key":
+			e.Key = c.bytes(s)
+		case "value":
+			e.Value = c.bytes(s)
+		case "mod_revision":
+			e.Revision = number(s)
+		case "version":
+			e.Version = number(s)
+		default:
+			s.Skip()
+		}
+	}
+}
+
+// parseResponseOp reads a part of a transaction's answer. Transactions within one count
+// with the whole.
+func (c *codec) parseResponseOp(s *jsonscan.Scanner, a *reply) {
+	for ok := s.Object(); ok; {
+		var name []byte
+		if name, ok = s.Member(); !ok {
+			break
+		}
+		part := &c.part
+		*part = reply{}
+		switch string(name) {
+		case "response_put":
+			a.puts++
+			s.Skip()
+			continue
+		case "response_range", "response_delete_range":
+			c.parse(s, part)
+		default:
+			s.Skip()
+			continue
+		}
+		if a.read == 0 {
+			a.first = part.first
+		}
+		a.read += part.read
+		a.deleted += part.deleted
+	}
+}
+
+// bytes takes base64 and returns what it means, in the connection's buffer.
+func (c *codec) bytes(s *jsonscan.Scanner) []byte {
+	var text []byte
+	text, c.buf = s.String(c.buf)
+	from := len(c.buf)
+	b, err := base64.StdEncoding.AppendDecode(c.buf, text)
+	if err != nil {
+		s.Fail()
+		return nil
+	}
+	c.buf = b
+	return b[from:]
+}
+
+// number takes a 64-bit number, which is a string in JSON.
+func number(s *jsonscan.Scanner) int64 { return int64(unsigned(s)) }
+
+// unsigned takes one without a sign, or, as 2^64 and more below it, with one.
+func unsigned(s *jsonscan.Scanner) uint64 {
+	if !s.IsString() {
+		return uint64(s.Int())
+	}
+	text, _ := s.String(nil)
+	negative := len(text) > 1 && text[0] == '-'
+	if negative {
+		text = text[1:]
+	}
+	n := uint64(0)
+	for _, d := range text {
+		if d < '0' || d > '9' || n > (1<<64-10)/10 {
+			s.Fail()
+			return 0
+		}
+		n = n*10 + uint64(d-'0')
+	}
+	if len(text) == 0 {
+		s.Fail()
+	}
+	if negative {
+		return -n
+	}
+	return n
+}

@@ -1,0 +1,274 @@
+package etcdgateway
+
+import (
+	"encoding/base64"
+	"strconv"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Requests are the messages of etcd's rpc.proto as JSON: bytes are base64, and 64-bit
+// numbers strings.
+
+// body begins a request's body.
+func (c *codec) body(m rpc) []byte { return append(c.Head(c.Begin(c.templates[m])), '{') }
+
+// send sends a request whose body is whole.
+func (c *codec) send(m rpc, b []byte) {
+	c.method = m
+	c.Send(b)
+}
+
+func appendEnd(b []byte) []byte { return append(b, '}') }
+
+// appendName begins a member of an object.
+func appendName(b []byte, name string) []byte {
+	if b[len(b)-1] != '{' {
+		b = append(b, ',')
+	}
+	b = append(append(b, '"'), name...)
+	return append(b, '"', ':')
+}
+
+func appendBytes(b []byte, name string, v []byte) []byte {
+	b = append(appendName(b, name), '"')
+	return append(base64.StdEncoding.AppendEncode(b, v), '"')
+}
+
+func appendKey(b, key []byte) []byte { return appendBytes(b, "key", key) }
+
+func appendNumber(b []byte, name string, n int64) []byte {
+	b = append(appendName(b, name), '"')
+	return append(strconv.AppendInt(b, n, 10), '"')
+}
+
+// appendSome appends a number, unless it is 0.
+func appendSome(b []byte, name string, n int64) []byte {
+	if n == 0 {
+		return b
+	}
+	return appendNumber(b, name, n)
+}
+
+func appendWord(b []byte, name, word string) []byte {
+	b = append(appendName(b, name), '"')
+	return append(append(b, word...), '"')
+}
+
+// appendFlag appends a member that is true, if it is.
+func appendFlag(b []byte, name string, is bool) []byte {
+	if !is {
+		return b
+	}
+	return append(appendName(b, name), "true"...)
+}
+
+func appendLocal(b []byte, local bool) []byte { return appendFlag(b, "serializable", local) }
+
+// appendPut ends a PutRequest.
+func appendPut(b, key, value []byte, lease int64) []byte {
+	b = appendKey(b, key)
+	if len(value) > 0 {
+		b = appendBytes(b, "value", value)
+	}
+	return appendEnd(appendSome(b, "lease", lease))
+}
+
+func (c *codec) list(op *store.Op) {
+	b := appendKey(c.body(rangeRPC), op.Key)
+	if len(op.Range.End) > 0 {
+		b = appendBytes(b, "range_end", op.Range.End)
+	}
+	b = appendSome(b, "limit", op.Range.Limit)
+	c.send(rangeRPC, appendEnd(appendLocal(b, op.Consistency == kv.Local)))
+}
+
+// swap puts where the key's mod_revision is the one known (0: there is no such key);
+// else it reads the one that it has. One that is not known is tried as 0.
+func (c *codec) swap(op *store.Op) {
+	b := append(appendName(c.body(txnRPC), "compare"), '[', '{')
+	b = appendWord(b, "target", "MOD")
+	b = appendEnd(appendNumber(appendKey(b, op.Key), "mod_revision", max(op.Revision, 0)))
+	b = append(appendName(append(b, ']'), "success"), `[{"request_put":{`...)
+	b = appendPut(b, op.Key, op.Value, 0)
+	b = append(appendName(append(b, '}', ']'), "failure"), `[{"request_range":{`...)
+	b = appendEnd(appendFlag(appendKey(b, op.Key), "keys_only", true))
+	c.send(txnRPC, append(b, '}', ']', '}'))
+}
+
+// transact makes all puts, or none.
+func (c *codec) transact(op *store.Op) {
+	b := append(appendName(c.body(txnRPC), "success"), '[')
+	for i := range op.Pairs {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, `{"request_put":{`...)
+		b = append(appendPut(b, op.Pairs[i].Key, op.Pairs[i].Value, 0), '}')
+	}
+	c.send(txnRPC, append(b, ']', '}'))
+}
+
+func (c *codec) keepAlive(lease int64) {
+	c.lease = lease
+	c.send(keepAliveRPC, appendEnd(appendNumber(c.body(keepAliveRPC), "ID", lease)))
+}
+
+// again sends a recorded call.
+func (c *codec) again(r *recording.Call) {
+	p := &r.Parts[0]
+	switch {
+	case r.Guarded || p.Branch != recording.Always:
+		c.send(txnRPC, appendTxn(c.body(txnRPC), r.Parts))
+	case p.Action == recording.Read:
+		c.send(rangeRPC, appendRead(c.body(rangeRPC), p))
+	case p.Action == recording.Write:
+		c.send(putRPC, appendWrite(c.body(putRPC), p))
+	case p.Action == recording.Remove:
+		c.send(deleteRPC, appendRemove(c.body(deleteRPC), p))
+	case p.Action == recording.Grant:
+		c.send(grantRPC, appendEnd(appendSome(appendNumber(c.body(grantRPC), "TTL", p.Number), "ID", p.Lease)))
+	case p.Action == recording.Revoke:
+		c.send(revokeRPC, appendEnd(appendNumber(c.body(revokeRPC), "ID", p.Lease)))
+	case p.Action == recording.Discard:
+		c.send(compactRPC, appendEnd(appendNumber(c.body(compactRPC), "revision", p.Number)))
+	case p.Action == recording.AskStatus:
+		c.send(statusRPC, appendEnd(c.body(statusRPC)))
+	default:
+		c.keepAlive(p.Lease)
+	}
+}
+
+// appendTxn ends a TxnRequest.
+func appendTxn(b []byte, all []recording.Part) []byte {
+	for _, of := range [...]struct {
+		name   string
+		branch recording.Branch
+		guard  bool
+	}{{"compare", recording.Always, true}, {"success", recording.Then, false}, {"failure", recording.Else, false}} {
+		n := 0
+		for i := range all {
+			p := &all[i]
+			if p.Action == recording.Compare != of.guard || !of.guard && p.Branch != of.branch {
+				continue
+			}
+			if n++; n == 1 {
+				b = append(appendName(b, of.name), '[')
+			} else {
+				b = append(b, ',')
+			}
+			b = appendPart(append(b, '{'), p)
+		}
+		if n > 0 {
+			b = append(b, ']')
+		}
+	}
+	return appendEnd(b)
+}
+
+// appendPart ends a Compare or a RequestOp.
+func appendPart(b []byte, p *recording.Part) []byte {
+	switch p.Action {
+	case recording.Compare:
+		return appendCompare(b, p)
+	case recording.Write:
+		b = appendWrite(append(appendName(b, "request_put"), '{'), p)
+	case recording.Remove:
+		b = appendRemove(append(appendName(b, "request_delete_range"), '{'), p)
+	default:
+		b = appendRead(append(appendName(b, "request_range"), '{'), p)
+	}
+	return appendEnd(b)
+}
+
+var relations = [...]string{recording.Equal: "EQUAL", recording.Greater: "GREATER", recording.Less: "LESS", recording.NotEqual: "NOT_EQUAL"}
+
+func appendCompare(b []byte, p *recording.Part) []byte {
+	if p.Relation != recording.Equal {
+		b = appendWord(b, "result", relations[p.Relation])
+	}
+	b = appendKeys(b, p)
+	switch p.Target {
+	case recording.Version:
+		b = appendNumber(appendWord(b, "target", "VERSION"), "version", p.Number)
+	case recording.Created:
+		b = appendNumber(appendWord(b, "target", "CREATE"), "create_revision", p.Number)
+	case recording.Modified:
+		b = appendNumber(appendWord(b, "target", "MOD"), "mod_revision", p.Number)
+	case recording.ValueIs:
+		b = appendBytes(appendWord(b, "target", "VALUE"), "value", p.Value.Text)
+	default:
+		b = appendNumber(appendWord(b, "target", "LEASE"), "lease", p.Lease)
+	}
+	return appendEnd(b)
+}
+
+func appendRead(b []byte, p *recording.Part) []byte {
+	b = appendSome(appendSome(appendKeys(b, p), "limit", p.Limit), "revision", p.Number)
+	b = appendLocal(b, p.Flags&recording.Local != 0)
+	if p.Flags&recording.Sorted != 0 { // by what is not recorded: by the last change
+		order := "ASCEND"
+		if p.Flags&recording.Descending != 0 {
+			order = "DESCEND"
+		}
+		b = appendWord(appendWord(b, "sort_order", order), "sort_target", "MOD")
+	}
+	return appendEnd(appendFlag(appendFlag(b, "keys_only", p.Flags&recording.KeysOnly != 0), "count_only", p.Flags&recording.CountOnly != 0))
+}
+
+func appendWrite(b []byte, p *recording.Part) []byte {
+	b = appendKey(b, p.Key)
+	if len(p.Value.Text) > 0 {
+		b = appendBytes(b, "value", p.Value.Text)
+	}
+	b = appendFlag(appendSome(b, "lease", p.Lease), "prev_kv", p.Flags&recording.Before != 0)
+	return appendEnd(appendFlag(appendFlag(b, "ignore_value", p.Flags&recording.KeepValue != 0), "ignore_lease", p.Flags&recording.KeepLease != 0))
+}
+
+func appendRemove(b []byte, p *recording.Part) []byte {
+	return appendEnd(appendFlag(appendKeys(b, p), "prev_kv", p.Flags&recording.Before != 0))
+}
+
+// appendKeys appends which keys a part is of.
+func appendKeys(b []byte, p *recording.Part) []byte {
+	if len(p.Key) > 0 || p.Scope == recording.One {
+		b = appendKey(b, p.Key)
+	} else {
+		b = appendKey(b, firstKey)
+	}
+	switch p.Scope {
+	case recording.One:
+		return b
+	case recording.Prefix:
+		return appendAfter(b, p.Key)
+	case recording.Rest:
+		return appendAfter(b, p.End)
+	case recording.From:
+		return appendBytes(b, "range_end", firstKey)
+	}
+	return appendBytes(b, "range_end", p.End)
+}
+
+// firstKey is the first key that can be; as an interval's end it says that there is
+// none. Nobody writes to it.
+var firstKey = []byte{0}
+
+// appendAfter appends the first key behind all that begin with a prefix.
+func appendAfter(b, prefix []byte) []byte {
+	n := len(prefix)
+	for n > 0 && prefix[n-1] == 0xff {
+		n--
+	}
+	if n == 0 {
+		return appendBytes(b, "range_end", firstKey)
+	}
+	// The last group of three bytes is encoded for itself.
+	whole, last := (n-1)/3*3, [3]byte{}
+	rest := last[:copy(last[:], prefix[whole:n])]
+	rest[len(rest)-1]++
+	b = append(appendName(b, "range_end"), '"')
+	b = base64.StdEncoding.AppendEncode(b, prefix[:whole])
+	return append(base64.StdEncoding.AppendEncode(b, rest), '"')
+}

@@ -1,0 +1,424 @@
+package etcdgateway
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+const header = `"header":{"cluster_id":"7801232528081817440","member_id":"13458989633860879742","revision":"77","raft_term":"3"}`
+
+func answer(status, body string) string {
+	return fmt.Sprintf("HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", status, len(body), body)
+}
+
+func ok(members string) string { return answer("200 OK", "{"+header+members+"}") }
+
+func b64(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
+
+// submitted is a codec that has sent the operation, and the request's body.
+func submitted(t testing.TB, op store.Op) (*codec, string) {
+	t.Helper()
+	c := newCodec(store.Dialed{Endpoint: "h:1"})
+	c.Submit(&op)
+	_, body, _ := strings.Cut(string(c.Out()), "\r\n\r\n")
+	c.Wrote(len(c.Out()))
+	return c, body
+}
+
+// collector takes keys.
+type collector struct {
+	values bool
+	got    []string
+}
+
+func (c *collector) Begin(uint32) bool { return c.values }
+
+func (c *collector) Add(_ uint32, key, value []byte, revision int64) {
+	c.got = append(c.got, fmt.Sprintf("%s=%s@%d", key, value, revision))
+}
+
+func TestReplies(t *testing.T) {
+	const member = 13458989633860879742
+	one := `,"kvs":[{"key":"` + b64("k") + `","create_revision":"2","mod_revision":"5","version":"3","value":"` + b64("v") + `","lease":"9"}],"count":"1"`
+	get := store.Op{Tag: 4, Kind: kv.Get, Key: []byte("k")}
+	grant := store.Op{Tag: 4, Kind: kv.KeepAlive, Call: &recording.Call{Parts: []recording.Part{{Action: recording.Grant, Number: 30}}}}
+	race := store.Op{Tag: 4, Kind: kv.CAS, Call: &recording.Call{Guarded: true, Parts: []recording.Part{
+		{Action: recording.Compare, Target: recording.Created, Key: []byte("k")},
+		{Action: recording.Write, Branch: recording.Then, Key: []byte("k"), Value: recording.Value{Text: []byte("v")}},
+	}}}
+	for _, tc := range []struct {
+		op     store.Op
+		answer string
+		want   store.Event
+	}{
+		{get, ok(one), store.Event{Key: []byte("k"), Value: []byte("v"), Revision: 5, Count: 1}},
+		{get, ok(""), store.Event{Outcome: kv.Miss}},
+		{store.Op{Tag: 4, Kind: kv.Put, Key: []byte("k")}, ok(""), store.Event{Revision: 77}},
+		{store.Op{Tag: 4, Kind: kv.Delete}, ok(`,"deleted":"1"`), store.Event{Revision: 77, Count: 1}},
+		{store.Op{Tag: 4, Kind: kv.CAS, Revision: 3}, ok(`,"succeeded":true,"responses":[{"response_put":{"header":{"revision":"77"}}}]`), store.Event{Revision: 77}},
+		{store.Op{Tag: 4, Kind: kv.CAS, Revision: 3}, ok(`,"responses":[{"response_range":{"header":{"revision":"77"}` + one + `}}]`), store.Event{Outcome: kv.Conflict, Revision: 5}},
+		{store.Op{Tag: 4, Kind: kv.CAS, Revision: 3}, ok(`,"responses":[{"response_range":{"header":{"revision":"77"}}}]`), store.Event{Outcome: kv.Conflict}},
+		{store.Op{Tag: 4, Kind: kv.KeepAlive, Lease: 6}, answer("200 OK", `{"result":{`+header+`,"ID":"6","TTL":"30"}}`+"\n"), store.Event{Revision: 77, Count: 30}},
+		{store.Op{Tag: 4, Kind: kv.KeepAlive, Lease: 6}, answer("200 OK", `{"result":{`+header+`,"ID":"7","TTL":"30"}}`), store.Event{Revision: 77, Count: 30, Outcome: kv.WrongAnswer, Text: anotherLease}},
+		{store.Op{Tag: 4, Kind: kv.KeepAlive, Lease: 6}, answer("200 OK", `{"result":{`+header+`,"ID":"6"}}`), store.Event{Revision: 77, Outcome: kv.BadRequest, Text: noLease}},
+		{grant, ok(`,"ID":"5007618042890476291","TTL":"30"`), store.Event{Revision: 77, Count: 5007618042890476291}},
+		{race, ok(`,"succeeded":true,"responses":[{"response_put":{}}]`), store.Event{Revision: 77, Count: 1}},
+		{race, ok(``), store.Event{Outcome: kv.Conflict, Revision: 77}},
+	} {
+		c, _ := submitted(t, tc.op)
+		events, err := c.Feed([]byte(tc.answer), nil)
+		tc.want.Tag, tc.want.Member, tc.want.Term, tc.want.At = 4, member, 3, 77
+		if diff := cmp.Diff([]store.Event{tc.want}, events); diff != "" || err != nil || c.Room() != 1 {
+			t.Errorf("%v %q: %v %s", tc.op.Kind, tc.answer, err, diff)
+		}
+	}
+	keys := &collector{values: true}
+	c, _ := submitted(t, store.Op{Kind: kv.Range, Range: &store.RangeOp{End: []byte("z"), Keys: keys}})
+	if e, err := c.Feed([]byte(ok(one)), nil); err != nil || len(e) != 1 || len(keys.got) != 1 || keys.got[0] != "k=v@5" {
+		t.Errorf("%v %v: %q", e, err, keys.got)
+	}
+}
+
+// Only what certainly did not happen is definite, whoever answers.
+func TestOutcomes(t *testing.T) {
+	for in, want := range map[string]kv.Outcome{
+		answer("503 X", `{"error":"etcdserver: request timed out","code":14,"message":"etcdserver: request timed out"}`):                     kv.StoreTimeout,
+		answer("503 X", `{"code":14,"message":"etcdserver: leader changed"}`):                                                                kv.LeaderChanged,
+		answer("503 X", `{"code":14,"message":"etcdserver: no leader"}`):                                                                     kv.NoLeader,
+		answer("404 X", `{"error":"etcdserver: requested lease not found","code":5,"message":"etcdserver: requested lease not found"}`):      kv.BadRequest,
+		answer("200 OK", `{"error":{"grpc_code":14,"http_code":503,"message":"etcdserver: request timed out","http_status":"Unavailable"}}`): kv.StoreTimeout,
+		answer("200 OK", `{"error":{"code":5,"message":"","details":[]}}`):                                                                   kv.BadRequest,
+		answer("502 X", "Bad Gateway"):                  kv.StoreError,
+		answer("404 X", "404 page not found\n"):         kv.BadRequest,
+		answer("200 OK", "{}"):                          kv.WrongAnswer,
+		answer("200 OK", "{"):                           kv.StoreError,
+		answer("200 OK", `{"header":{"revision":"x"}}`): kv.StoreError,
+	} {
+		c, _ := submitted(t, store.Op{Kind: kv.Put, Key: []byte("k")})
+		if e, err := c.Feed([]byte(in), nil); err != nil || len(e) != 1 || e[0].Outcome != want || len(e[0].Text) == 0 {
+			t.Errorf("%q: %+v %v, want %v", in, e, err, want)
+		}
+	}
+	for _, kind := range []kv.Kind{kv.STM, kv.TxnGet, kv.Exists} {
+		c, _ := submitted(t, store.Op{Kind: kind, Range: &store.RangeOp{}, STM: &store.STMOp{}})
+		if e, err := c.Feed([]byte(ok("")), nil); err != nil || len(e) != 1 || e[0].Outcome != kv.BadRequest {
+			t.Errorf("%v: %+v %v", kind, e, err)
+		}
+	}
+}
+
+// What Patroni 4.1 sends, seen on its connection, is what we send for the same.
+func TestPatronisRequests(t *testing.T) {
+	text := func(s string) recording.Value { return recording.Value{Size: len(s), Text: []byte(s)} }
+	leader := []byte("/service/demo/leader")
+	for _, tc := range []struct {
+		parts []recording.Part
+		want  string
+	}{
+		{[]recording.Part{{Action: recording.Grant, Number: 30}}, `{"TTL": 30}`},
+		{[]recording.Part{{Action: recording.KeepAlive, Lease: 5007618042890476291}}, `{"ID": "5007618042890476291"}`},
+		{[]recording.Part{{Action: recording.Read, Scope: recording.Prefix, Key: []byte("/service/demo/"), Flags: recording.Local}},
+			`{"key": "L3NlcnZpY2UvZGVtby8=", "range_end": "L3NlcnZpY2UvZGVtbzA=", "serializable": true}`},
+		{[]recording.Part{{Action: recording.Write, Key: leader, Value: text("pg1"), Lease: 5007618042890476291}},
+			`{"key": "L3NlcnZpY2UvZGVtby9sZWFkZXI=", "value": "cGcx", "lease": "5007618042890476291"}`},
+		{[]recording.Part{{Action: recording.Compare, Target: recording.Created, Key: leader},
+			{Action: recording.Write, Branch: recording.Then, Key: leader, Value: text("pg1"), Lease: 7}},
+			`{"compare": [{"target": "CREATE", "create_revision": "0", "key": "L3NlcnZpY2UvZGVtby9sZWFkZXI="}],` +
+				`"success": [{"request_put": {"key": "L3NlcnZpY2UvZGVtby9sZWFkZXI=", "value": "cGcx", "lease": "7"}}]}`},
+	} {
+		call := &recording.Call{Parts: tc.parts, Guarded: tc.parts[0].Action == recording.Compare}
+		_, got := submitted(t, store.Op{Call: call})
+		same(t, got, tc.want)
+	}
+	c := newCodec(store.Dialed{Endpoint: "h:1"})
+	c.Submit(&store.Op{Kind: kv.Watch, Key: []byte("/service/demo/"), Watch: &store.WatchOp{End: []byte("/service/demo0"), Start: 3}})
+	_, body, _ := strings.Cut(string(c.Out()), "\r\n\r\n")
+	same(t, body, `{"create_request": {"key": "L3NlcnZpY2UvZGVtby8=", "range_end": "L3NlcnZpY2UvZGVtbzA=", "start_revision": "3"}}`)
+}
+
+// same compares JSON, in which a 64-bit number may be a string or not.
+func same(t *testing.T, got, want string) {
+	t.Helper()
+	var a, b any
+	if err := json.Unmarshal([]byte(got), &a); err != nil {
+		t.Fatalf("%s: %v", got, err)
+	}
+	_ = json.Unmarshal([]byte(strings.Replace(want, ": 30", `: "30"`, 1)), &b)
+	if d := cmp.Diff(b, a); d != "" {
+		t.Errorf("%s: %s", got, d)
+	}
+}
+
+// Whatever a call is made of, etcd's own reader of JSON reads it as the message that it
+// is.
+func TestRequestsAreMessages(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	key := func() []byte {
+		k := make([]byte, 1+r.IntN(9))
+		for i := range k {
+			k[i] = byte(r.IntN(4) * 85)
+		}
+		return k
+	}
+	for range 3000 {
+		k, v, lease := key(), key(), r.Int64N(3)*r.Int64()
+		value := recording.Value{Size: len(v), Text: v}
+		_, body := submitted(t, store.Op{Call: &recording.Call{Parts: []recording.Part{{Action: recording.Write, Key: k, Value: value, Lease: lease}}}})
+		reads(t, body, &pb.PutRequest{}, &pb.PutRequest{Key: k, Value: v, Lease: lease})
+		_, body = submitted(t, store.Op{Call: &recording.Call{Parts: []recording.Part{{
+			Action: recording.Read, Scope: recording.Prefix, Key: k, Limit: 5, Number: 7, Flags: recording.KeysOnly}}}})
+		reads(t, body, &pb.RangeRequest{}, &pb.RangeRequest{Key: k, RangeEnd: after(k), Limit: 5, Revision: 7, KeysOnly: true})
+		n := r.Int64N(2) * r.Int64N(1<<40)
+		_, body = submitted(t, store.Op{Call: &recording.Call{Guarded: true, Parts: []recording.Part{
+			{Action: recording.Compare, Target: recording.Modified, Relation: recording.Greater, Key: k, Number: n},
+			{Action: recording.Write, Branch: recording.Then, Key: k, Value: value},
+			{Action: recording.Remove, Branch: recording.Then, Key: v},
+			{Action: recording.Read, Branch: recording.Else, Key: k},
+		}}})
+		reads(t, body, &pb.TxnRequest{}, &pb.TxnRequest{
+			Compare: []*pb.Compare{{Target: pb.Compare_MOD, Result: pb.Compare_GREATER, Key: k, TargetUnion: &pb.Compare_ModRevision{ModRevision: n}}},
+			Success: []*pb.RequestOp{
+				{Request: &pb.RequestOp_RequestPut{RequestPut: &pb.PutRequest{Key: k, Value: v}}},
+				{Request: &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: &pb.DeleteRangeRequest{Key: v}}},
+			},
+			Failure: []*pb.RequestOp{{Request: &pb.RequestOp_RequestRange{RequestRange: &pb.RangeRequest{Key: k}}}},
+		})
+	}
+}
+
+// after is the end of a prefix as etcd's client makes it.
+func after(prefix []byte) []byte {
+	end := []byte(string(prefix))
+	for i := len(end) - 1; i >= 0; i-- {
+		if end[i] < 0xff {
+			end[i]++
+			return end[:i+1]
+		}
+	}
+	return []byte{0}
+}
+
+func reads(t *testing.T, body string, got, want proto.Message) {
+	t.Helper()
+	if err := protojson.Unmarshal([]byte(body), got); err != nil {
+		t.Fatalf("%s: %v", body, err)
+	}
+	if !proto.Equal(got, want) {
+		t.Fatalf("%s: is %v, not %v", body, got, want)
+	}
+}
+
+func stream(lines ...string) string {
+	out := "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+	for _, l := range lines {
+		out += fmt.Sprintf("%x\r\n%s\n\r\n", len(l)+1, l)
+	}
+	return out
+}
+
+const created = `{"result":{` + header + `,"created":true}}`
+
+func event(key, value string, version int) string {
+	return fmt.Sprintf(`{"result":{%s,"events":[{"kv":{"key":%q,"create_revision":"2","mod_revision":"76","version":"%d","value":%q}},`+
+		`{"type":"DELETE","kv":{"key":%q,"mod_revision":"77"}}]}}`, header, b64(key), version, b64(value), b64(key))
+}
+
+// However its answer is cut, a watcher is told each event once.
+func TestWatcher(t *testing.T) {
+	in := stream(created, event("k", "v", 3), `{"result":{`+header+`}}`, event("k", strings.Repeat("w", 3000), 4), `{"result":{`+header+`,"canceled":true,"compact_revision":"5"}}`)
+	for _, step := range []int{1, 7, 100, 10_000} {
+		c := newCodec(store.Dialed{Endpoint: "h:1"})
+		c.Submit(&store.Op{Tag: 9, Kind: kv.Watch, Key: []byte("k"), Watch: &store.WatchOp{Watcher: 5}})
+		c.Wrote(len(c.Out()))
+		var all []string
+		for at := 0; at < len(in); at += step {
+			events, err := c.Feed([]byte(in[at:min(at+step, len(in))]), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range events {
+				all = append(all, fmt.Sprintf("%d %d %d %s %.1s %d %d %d", e.What, e.Tag, e.Watcher, e.Key, e.Value, e.Revision, e.Version, e.Count))
+			}
+		}
+		want := []string{"0 9 5   77 0 0", "4 0 5 k v 76 3 0", "4 0 5 k  77 0 1", "5 0 5   77 0 0", "4 0 5 k w 76 4 0", "4 0 5 k  77 0 1", "6 0 5   0 0 0"}
+		if d := cmp.Diff(want, all); d != "" || c.Room() != 0 {
+			t.Errorf("in steps of %d: %s", step, d)
+		}
+	}
+	for in, want := range map[string]kv.Outcome{
+		stream(`{"error":{"grpc_code":14,"http_code":503,"message":"etcdserver: no leader"}}`):                               kv.NoLeader,
+		stream(`{"result":{` + header + `,"created":true,"canceled":true,"cancel_reason":"etcdserver: permission denied"}}`): kv.Denied,
+		answer("503 X", `{"code":14,"message":"etcdserver: no leader"}`):                                                     kv.NoLeader,
+	} {
+		c := newCodec(store.Dialed{Endpoint: "h:1"})
+		c.Submit(&store.Op{Tag: 9, Kind: kv.Watch, Key: []byte("k"), Watch: &store.WatchOp{Watcher: 5}})
+		c.Wrote(len(c.Out()))
+		if e, err := c.Feed([]byte(in), nil); err != nil || len(e) != 1 || e[0].Outcome != want || e[0].Tag != 9 || e[0].What != store.Done {
+			t.Errorf("%q: %+v %v", in, e, err)
+		}
+	}
+}
+
+func TestLost(t *testing.T) {
+	get, watch := store.Op{Tag: 6, Kind: kv.Get}, store.Op{Tag: 7, Kind: kv.Watch, Watch: &store.WatchOp{Watcher: 2}}
+	for _, op := range []store.Op{get, watch} {
+		c := newCodec(store.Dialed{Endpoint: "h:1"})
+		c.Submit(&op)
+		if e := c.Lost(nil); len(e) != 1 || e[0].Outcome != kv.NotSent || e[0].Tag != op.Tag {
+			t.Errorf("%+v", e)
+		}
+		c, _ = submitted(t, op)
+		if e := c.Lost(nil); len(e) != 1 || e[0].Outcome != kv.ConnectionLost {
+			t.Errorf("%+v", e)
+		}
+		c, _ = submitted(t, op)
+		if c.Cancel(op.Tag) || len(c.Lost(nil)) != 0 {
+			t.Error("a cancelled operation is told again")
+		}
+	}
+	c, _ := submitted(t, watch)
+	if e, err := c.Feed([]byte(stream(created)), nil); err != nil || len(e) != 1 || len(c.Lost(nil)) != 0 {
+		t.Errorf("%+v %v", e, err)
+	}
+	c, _ = submitted(t, get)
+	c.Cancel(6)
+	if e, err := c.Feed([]byte(ok("")), nil); err != nil || len(e) != 1 || e[0].What != store.Late || c.Room() != 1 {
+		t.Errorf("%+v %v", e, err)
+	}
+}
+
+// FuzzReply: whatever a server answers to whatever operation, it is ended once.
+func FuzzReply(f *testing.F) {
+	f.Add(byte(kv.Get), ok(`,"kvs":[{"key":"aw==","mod_revision":"5"}]`))
+	f.Add(byte(kv.CAS), ok(`,"responses":[{"response_range":{"kvs":[{"key":"aw=="}]}}]`))
+	f.Add(byte(kv.KeepAlive), answer("200 OK", `{"result":{`+header+`,"ID":"6","TTL":"30"}}`))
+	f.Add(byte(kv.Put), answer("503 X", `{"error":"etcdserver: no leader","code":14}`))
+	f.Add(byte(kv.Put), answer("200 OK", `{"error":{"grpc_code":-1,"message":"\u00e9"}}`))
+	f.Fuzz(func(t *testing.T, kind byte, in string) {
+		c := newCodec(store.Dialed{Endpoint: "h:1"})
+		op := store.Op{Tag: 9, Kind: kv.Kind(kind) % kv.NumKinds, Key: []byte("b"), Range: &store.RangeOp{End: []byte("d"), Keys: &collector{}}}
+		if op.Kind == kv.Watch {
+			op.Kind = kv.Get
+		}
+		c.Submit(&op)
+		c.Wrote(len(c.Out()))
+		events, err := c.Feed([]byte(in), nil)
+		if err != nil || len(events) == 0 {
+			events = c.Lost(events)
+		}
+		if len(events) != 1 || events[0].Tag != 9 || events[0].What != store.Done {
+			t.Fatalf("%d events %+v, %v", len(events), events, err)
+		}
+	})
+}
+
+// FuzzWatch: a watcher is created once at most, and tells nothing before.
+func FuzzWatch(f *testing.F) {
+	f.Add(created+"\n"+event("k", "v", 2)+"\n", byte(3))
+	f.Add(`{"error":{"code":14}}`+"\n", byte(9))
+	f.Fuzz(func(t *testing.T, lines string, step byte) {
+		c := newCodec(store.Dialed{Endpoint: "h:1"})
+		c.Submit(&store.Op{Tag: 9, Kind: kv.Watch, Key: []byte("b"), Watch: &store.WatchOp{Watcher: 5}})
+		c.Wrote(len(c.Out()))
+		in := "HTTP/1.1 200 OK\r\n\r\n" + lines
+		done, over := 0, 0
+		take := func(events []store.Event) {
+			for _, e := range events {
+				switch {
+				case e.What == store.Done:
+					done++
+				case e.What == store.Ended:
+					over++
+				case done != 1 || over != 0 || e.Watcher != 5:
+					t.Fatalf("%+v when %d were created and %d had ended", e, done, over)
+				}
+			}
+		}
+		var err error
+		for at, n := 0, int(step)+1; at < len(in) && err == nil; at += n {
+			var events []store.Event
+			events, err = c.Feed([]byte(in[at:min(at+n, len(in))]), nil)
+			take(events)
+		}
+		if take(c.Lost(nil)); done != 1 || over > 1 {
+			t.Fatalf("%d were created, %d ended", done, over)
+		}
+	})
+}
+
+func benchmark(b *testing.B, op store.Op, in string) {
+	c := newCodec(store.Dialed{Endpoint: "127.0.0.1:2379"})
+	events := make([]store.Event, 0, 1)
+	reply := []byte(in)
+	b.ReportAllocs()
+	for b.Loop() {
+		c.Submit(&op)
+		c.Wrote(len(c.Out()))
+		var err error
+		if events, err = c.Feed(reply, events[:0]); err != nil || len(events) != 1 || events[0].Outcome.Failed() {
+			b.Fatal(events, err)
+		}
+	}
+}
+
+var (
+	benchKey   = []byte("bench/00012345")
+	benchValue = []byte(strings.Repeat("v", 256))
+)
+
+func BenchmarkPut(b *testing.B) {
+	benchmark(b, store.Op{Kind: kv.Put, Key: benchKey, Value: benchValue}, ok(""))
+}
+
+func BenchmarkGet(b *testing.B) {
+	benchmark(b, store.Op{Kind: kv.Get, Key: benchKey}, ok(`,"kvs":[{"key":"`+b64("bench/00012345")+`","mod_revision":"5","value":"`+b64(string(benchValue))+`"}]`))
+}
+
+func BenchmarkKeepAlive(b *testing.B) {
+	benchmark(b, store.Op{Kind: kv.KeepAlive, Lease: 6}, answer("200 OK", `{"result":{`+header+`,"ID":"6","TTL":"30"}}`+"\n"))
+}
+
+// TestNothingIsAllocated holds the codec to it, for each kind and for watchers' events.
+func TestNothingIsAllocated(t *testing.T) {
+	c := newCodec(store.Dialed{Endpoint: "h:1"})
+	events := make([]store.Event, 0, 8)
+	exchange := func(op *store.Op, in []byte) {
+		c.Submit(op)
+		c.Wrote(len(c.Out()))
+		var err error
+		if events, err = c.Feed(in, events[:0]); err != nil || events[0].Outcome.Failed() {
+			t.Fatal(events, err)
+		}
+	}
+	put, keep := store.Op{Kind: kv.Put, Key: benchKey, Value: benchValue}, store.Op{Kind: kv.KeepAlive, Lease: 6}
+	cas := store.Op{Kind: kv.CAS, Key: benchKey, Value: benchValue, Revision: 5}
+	written, kept := []byte(ok("")), []byte(answer("200 OK", `{"result":{`+header+`,"ID":"6","TTL":"30"}}`+"\n"))
+	swapped := []byte(ok(`,"succeeded":true,"responses":[{"response_put":{}}]`))
+	if n := testing.AllocsPerRun(100, func() { exchange(&put, written); exchange(&keep, kept); exchange(&cas, swapped) }); n > 0 {
+		t.Errorf("%v allocations for three operations", n)
+	}
+	w := newCodec(store.Dialed{Endpoint: "h:1"})
+	w.Submit(&store.Op{Kind: kv.Watch, Key: []byte("k"), Watch: &store.WatchOp{}})
+	w.Wrote(len(w.Out()))
+	if _, err := w.Feed([]byte(stream(created)), nil); err != nil {
+		t.Fatal(err)
+	}
+	_, more, _ := strings.Cut(stream(event("k", "v", 2)), "\r\n\r\n")
+	told := []byte(more)
+	if n := testing.AllocsPerRun(100, func() { events, _ = w.Feed(told, events[:0]) }); n > 0 || len(events) != 2 {
+		t.Errorf("%v allocations for two events: %v", n, events)
+	}
+}

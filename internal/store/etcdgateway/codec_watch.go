@@ -1,0 +1,201 @@
+package etcdgateway
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/wire/http1"
+	"github.com/quorumbench/quorumbench/internal/wire/http1/jsonscan"
+)
+
+// maxMessage bounds a message of a watcher, in bytes. etcd divides none by itself, and
+// a catching-up watcher's has many events.
+const maxMessage = 64 << 20
+
+// createWatcher sends a WatchRequest, whose answer is one message in each line and has
+// no end.
+func (c *codec) createWatcher(op *store.Op) {
+	m := watchRPC
+	if op.Watch.RequireLeader {
+		m = ledWatchRPC
+	}
+	b := append(appendName(c.body(m), "create_request"), '{')
+	b = appendKey(b, op.Key)
+	if len(op.Watch.End) > 0 {
+		b = appendBytes(b, "range_end", op.Watch.End)
+	}
+	b = appendFlag(appendSome(b, "start_revision", op.Watch.Start), "prev_kv", op.Watch.PrevKV)
+	b = appendFlag(b, "progress_notify", op.Watch.Notify)
+	c.send(m, appendEnd(appendEnd(b)))
+	c.watch = watching{asked: true, number: op.Watch.Watcher, tag: op.Tag}
+	c.Stream(c.told)
+}
+
+// told takes a piece of a watcher's answer.
+func (c *codec) told(piece []byte) error {
+	for {
+		end := bytes.IndexByte(piece, '\n')
+		if end < 0 {
+			break
+		}
+		line := piece[:end]
+		if len(c.messages) > 0 {
+			var err error
+			if c.messages, err = c.parts.Append(c.messages, line, 0); err != nil {
+				return err
+			}
+			line = c.messages
+			c.parts.GiveBack(c.messages)
+			c.messages = nil
+		}
+		piece = piece[end+1:]
+		if err := c.message(line); err != nil {
+			return err
+		}
+	}
+	if len(c.messages)+len(piece) > maxMessage {
+		return fmt.Errorf("the server sent a message of a watcher of more than %d MiB", maxMessage>>20)
+	}
+	var err error
+	if len(piece) > 0 {
+		c.messages, err = c.parts.Append(c.messages, piece, 0)
+	}
+	return err
+}
+
+// message takes a message of the watcher.
+func (c *codec) message(line []byte) error {
+	if len(bytes.TrimSpace(line)) == 0 {
+		return nil
+	}
+	var a reply
+	from := len(c.to)
+	s := jsonscan.New(line)
+	if c.parse(&s, &a); !s.End() {
+		c.to = c.to[:from]
+		return errors.New(string(malformed))
+	}
+	w := &c.watch
+	switch {
+	case a.code != 0:
+		c.to = c.to[:from]
+		c.endWatcher(store.Event{Outcome: etcd.OutcomeOf(codes.Code(a.code), a.message), Text: a.message})
+	case a.canceled:
+		c.to = c.to[:from]
+		c.endWatcher(store.Event{Outcome: a.ended(), Text: a.why()})
+	case !w.created && !a.created:
+		c.to = c.to[:from]
+		return errors.New("the server sent events of a watcher before it said that it created it")
+	case a.created && (w.created || len(c.to) > from):
+		c.to = c.to[:from]
+		return errors.New("the server created a watcher that nobody asked for")
+	case a.created:
+		if w.created = true; !w.given {
+			c.to = append(c.to, store.Event{Tag: w.tag, Watcher: w.number, Member: a.header.Member, Term: a.header.Term, Revision: a.revision})
+		}
+	case w.given:
+		c.to = c.to[:from]
+	case len(c.to) == from:
+		c.to = append(c.to, store.Event{What: store.Seen, Watcher: w.number, Revision: a.revision})
+	default:
+		for i := from; i < len(c.to); i++ {
+			e := &c.to[i]
+			e.Watcher, e.Member, e.At, e.Count = w.number, a.header.Member, a.revision, int64(i-from)
+		}
+	}
+	return nil
+}
+
+// parseWatchEvent reads an Event. A deleted key's version is 0.
+func (c *codec) parseWatchEvent(s *jsonscan.Scanner) {
+	e := store.Event{What: store.Notify}
+	for ok := s.Object(); ok; {
+		var name []byte
+		if name, ok = s.Member(); !ok {
+			break
+		}
+		switch string(name) {
+		case "kv":
+			c.parseKV(s, &e)
+		case "prev_kv":
+			var before store.Event
+			c.parseKV(s, &before)
+			e.Before, e.BeforeRevision = before.Value, before.Revision
+		default:
+			s.Skip()
+		}
+	}
+	if len(e.Key) == 0 {
+		s.Fail()
+		return
+	}
+	c.to = append(c.to, e)
+}
+
+// ended is how a watcher ended that the server cancelled.
+func (a *reply) ended() kv.Outcome {
+	if a.compacted > 0 {
+		return kv.BadRequest
+	}
+	return etcd.OutcomeOf(codes.Unknown, a.reason)
+}
+
+// why is a sentence about it.
+func (a *reply) why() []byte {
+	switch {
+	case a.compacted > 0:
+		return fmt.Appendf(nil, "the server cancelled a watcher: what it was to begin with is compacted, up to revision %d", a.compacted)
+	case len(a.reason) > 0:
+		return fmt.Appendf(nil, "the server cancelled a watcher: %s", strings.TrimPrefix(string(a.reason), "etcdserver: "))
+	}
+	return []byte("the server cancelled a watcher and gave no reason")
+}
+
+// endWatcher says once that the watcher has ended, or was not created.
+func (c *codec) endWatcher(e store.Event) {
+	w := &c.watch
+	if e.Watcher, e.Tag = w.number, w.tag; w.created {
+		e.What, e.Tag = store.Ended, 0
+	}
+	if !w.given {
+		c.to = append(c.to, e)
+	}
+	w.given = true // nothing of it is told any more
+}
+
+// watchEnded takes the end of a watcher's answer, which had none; the connection serves
+// again. Its status may be that of an error.
+func (c *codec) watchEnded(r *http1.Response, to []store.Event) []store.Event {
+	var e store.Event
+	if e.Outcome, e.Text = kv.StoreError, []byte("the server ended the watch stream"); r.Status != 200 {
+		c.failed(r, &e)
+	}
+	c.to = to
+	c.endWatcher(e)
+	to, c.to = c.to, nil
+	c.watch = watching{}
+	c.parts.GiveBack(c.messages)
+	c.messages = nil
+	return to
+}
+
+// watchLost takes the end of a watcher's connection. A watcher that was created is the
+// engine's to create again.
+func (c *codec) watchLost(end http1.End, to []store.Event) []store.Event {
+	w := &c.watch
+	if end == http1.Nothing || w.given || w.created {
+		return to
+	}
+	outcome := kv.ConnectionLost
+	if end == http1.NotSent {
+		outcome = kv.NotSent
+	}
+	return append(to, store.Event{Tag: w.tag, Watcher: w.number, Outcome: outcome})
+}

@@ -1,0 +1,138 @@
+package etcdgateway
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
+	"github.com/quorumbench/quorumbench/internal/testcerts"
+	"github.com/quorumbench/quorumbench/internal/testservers"
+)
+
+// TestConform: what ours writes as JSON, etcd's own client reads by gRPC, and the other
+// way round.
+func TestConform(t *testing.T) {
+	storetest.Conform(t, storetest.Fixture{
+		Store: New(), Start: start, Official: view, Members: true, Terms: true,
+		Keys: awkwardKeys(), Values: awkwardValues(),
+		Refused: []storetest.Refusal{
+			{Op: storetest.Put("", []byte("v")), Outcome: kv.BadRequest, Text: "etcdserver: key is not provided"},
+			{Op: storetest.Put("k", message(1600<<10)), Outcome: kv.BadRequest, Text: "etcdserver: request is too large"},
+			{Op: storetest.KeepAlive(77), Outcome: kv.BadRequest, Text: "etcdserver: requested lease not found"},
+		},
+		TooLarge: storetest.Refusal{Op: storetest.Put("k", message(3<<20)), Outcome: kv.BadRequest},
+	})
+}
+
+func awkwardKeys() (keys []string) {
+	every := make([]byte, 256)
+	for i := range every {
+		every[i] = byte(i)
+		keys = append(keys, "k"+string(every[i:i+1]))
+	}
+	return append(keys, "/", `"\`, string(every), strings.Repeat("\xff", 256), strings.Repeat("k", 255))
+}
+
+func awkwardValues() [][]byte {
+	return [][]byte{nil, {0}, []byte("v"), message(127), message(128), message(16_360), message(70_000), message(1 << 20)}
+}
+
+func message(n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(i * 7 >> 3)
+	}
+	return b
+}
+
+// official is a view of etcd's own client.
+type official struct {
+	c   *clientv3.Client
+	ctx context.Context
+}
+
+func view(t testing.TB, a store.Access) storetest.Client {
+	return official{dial(t, a), t.Context()}
+}
+
+func dial(t testing.TB, a store.Access) *clientv3.Client {
+	t.Helper()
+	c, err := clientv3.New(clientv3.Config{Endpoints: a.Endpoints, Logger: zap.NewNop(), TLS: a.TLS})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func (o official) Get(key string) ([]byte, int64, error) {
+	r, err := o.c.Get(o.ctx, key)
+	if err != nil || len(r.Kvs) == 0 {
+		return nil, 0, err
+	}
+	return r.Kvs[0].Value, r.Kvs[0].ModRevision, nil
+}
+
+func (o official) Put(key string, value []byte) error {
+	_, err := o.c.Put(o.ctx, key, string(value))
+	return err
+}
+
+func (o official) Delete(key string) error {
+	_, err := o.c.Delete(o.ctx, key)
+	return err
+}
+
+// start starts members in this process, which nobody can kill.
+func start(t *testing.T, o storetest.Options) *storetest.Server {
+	t.Helper()
+	spec := store.LaunchSpec{
+		Cluster: "conform", Self: "unused", Members: testservers.Places(t, max(o.Members, 1)), Settings: &etcd.Settings{LogLevel: "error"},
+	}
+	s := &storetest.Server{}
+	if o.TLS {
+		certificate, key, trusts := testcerts.ServerFiles(t, t.TempDir())
+		trusts.ServerName = "127.0.0.1" // which the certificate is for
+		s.Access.TLS = trusts
+		spec.Credentials = map[string]store.Credentials{}
+		for _, m := range spec.Members {
+			spec.Credentials[m.Name] = store.Credentials{Certificate: read(t, certificate), Key: read(t, key)}
+			if err := os.Mkdir(filepath.Join(m.Dir, "tls"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	l, err := New().Launch(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range l.Processes {
+		testservers.InProcess(t, New(), p)
+		s.Access.Endpoints = append(s.Access.Endpoints, p.Endpoint)
+	}
+	a, err := New().Admin(s.Access)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = a.Close() }()
+	storetest.Roles(t, a)
+	return s
+}
+
+func read(t *testing.T, file string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}

@@ -1,0 +1,103 @@
+// Package etcdgateway is etcd with its v3 API as JSON over HTTP/1.1: the gateway that
+// each member has beside gRPC, and that clients without gRPC use, such as Patroni. The
+// server is package etcd's; how the protocol looks on a connection is here.
+package etcdgateway
+
+import (
+	"context"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+)
+
+// Name is what --store and scenario files call etcd through its gateway.
+const Name = "etcd-gateway"
+
+// Store is etcd's gateway, as the rest of the program sees it.
+type Store struct{ server *etcd.Store }
+
+// New returns etcd's gateway.
+func New() *Store { return &Store{etcd.New()} }
+
+// Name implements store.Store.
+func (*Store) Name() string { return Name }
+
+// fromEtcd are the features that etcd's administration has, whatever protocol its
+// clients speak.
+var fromEtcd = []kv.Feature{
+	kv.TLS, kv.RoleQuery, kv.Compaction, kv.Defragmentation, kv.LeaderTransfer, kv.PrefixDelete, kv.Hashes, kv.Leases, kv.Metrics, kv.LogSignals,
+	kv.Snapshots, kv.Alarms, kv.SpaceQuota, kv.Replacement, kv.Learners, kv.Certificates,
+}
+
+// Capabilities implements store.Store.
+func (s *Store) Capabilities() kv.Capabilities {
+	can := s.server.Capabilities()
+	features := map[kv.Feature]string{
+		kv.Order:            "the revision in each answer's header, and each key's mod_revision",
+		kv.ApplicationCalls: "POST /v3/kv/txn with any guard, /v3/lease/grant, /v3/kv/compaction, /v3/maintenance/status and /v3/watch",
+	}
+	for _, f := range fromEtcd {
+		features[f] = can.Features[f]
+	}
+	can.Operations = map[kv.Kind]string{
+		kv.Put:       "POST /v3/kv/put",
+		kv.Get:       "POST /v3/kv/range of one key",
+		kv.Range:     "POST /v3/kv/range of an interval",
+		kv.Delete:    "POST /v3/kv/deleterange of one key",
+		kv.CAS:       "POST /v3/kv/txn that compares the key's mod_revision",
+		kv.Txn:       "POST /v3/kv/txn of several puts",
+		kv.KeepAlive: "POST /v3/lease/keepalive",
+		kv.Watch:     "POST /v3/watch, one watcher on a connection",
+	}
+	can.Features = features
+	can.NoFeatures = map[kv.Feature]string{
+		kv.Users: "etcd's gateway is spoken to without users here; etcd itself has them",
+	}
+	can.InFlight, can.ALPN = 1, []string{"http/1.1"}
+	return can
+}
+
+// DecodeSettings implements store.Store: they are etcd's.
+func (s *Store) DecodeSettings(decode func(into any) error) (any, error) {
+	return s.server.DecodeSettings(decode)
+}
+
+// Launch implements store.Store: the gateway is part of each member.
+func (s *Store) Launch(spec store.LaunchSpec) (store.Launch, error) { return s.server.Launch(spec) }
+
+// Server implements store.Store.
+func (s *Store) Server(asked string) (store.ServerSource, error) {
+	source, err := s.server.Server(asked)
+	source.Store = Name
+	return source, err
+}
+
+// Admin implements store.Store.
+func (s *Store) Admin(a store.Access) (store.Admin, error) { return s.server.Admin(a) }
+
+// Codecs implements store.Store.
+func (*Store) Codecs(store.Access) store.Codecs {
+	return func(d store.Dialed) store.Codec { return newCodec(d) }
+}
+
+// Metrics implements store.Metered.
+func (s *Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
+	return s.server.Metrics(a, endpoint)
+}
+
+// Signal implements store.Signalling.
+func (s *Store) Signal(line []byte) (store.Signal, bool) { return s.server.Signal(line) }
+
+// CertificateFiles implements store.CertificateFiles.
+func (s *Store) CertificateFiles(at store.MemberPlace) (certificate, key string) {
+	return s.server.CertificateFiles(at)
+}
+
+// RunMember implements store.Embedded. Launch names etcd, whose member it is.
+func (s *Store) RunMember(ctx context.Context, configFile string) error {
+	return s.server.RunMember(ctx, configFile)
+}
+
+// Promises implements store.Promising.
+func (s *Store) Promises() store.Promises { return s.server.Promises() }
