@@ -120,10 +120,12 @@ func warmedUp(w *record.WarmUp) string {
 	if w == nil || len(w.PerSecond) == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("The cluster was just started, and a closed loop warmed it up before the first trial, from %s to %s in %s",
-		readable.PerSecond(w.PerSecond[0]), readable.PerSecond(w.PerSecond[len(w.PerSecond)-1]), readable.Plural(uint64(len(w.PerSecond)), "trial"))
+	text := "The cluster was just started, and a closed loop warmed it up before the first trial: " + readable.PerSecond(w.PerSecond[0])
+	if n := len(w.PerSecond); n > 1 {
+		text += fmt.Sprintf(" at first, and %s in the last of %d trials", readable.PerSecond(w.PerSecond[n-1]), n)
+	}
 	if w.Steady {
-		text += ", the last of which was no faster than those before"
+		text += ", which was no faster than those before"
 	} else {
 		text += ", when its time was over: it may not have been warm"
 	}
