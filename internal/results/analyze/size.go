@@ -262,18 +262,24 @@ func (s *Sized) sizedLoad() store.SizedLoad {
 			}
 		}
 	}
+	last := map[string]time.Duration{}
 	for _, p := range s.Curve.Curve {
 		if !p.Holds {
 			continue
 		}
-		for _, m := range MembersMetrics(p.Trial) {
-			if mean, ok := m.Metrics[store.PeerRoundTripSeconds].Mean(); ok {
-				l.RoundTrip = max(l.RoundTrip, timeOf(mean))
+		for i := range p.Trial.Stores { // since the member's start: between others it is measured seldom
+			if mean, ok := p.Trial.Stores[i].Metrics[store.PeerRoundTripSeconds].Mean(); ok {
+				last[p.Trial.Stores[i].Endpoint] = timeOf(mean)
 			}
+		}
+		for _, m := range MembersMetrics(p.Trial) {
 			if p99, ok := m.Metrics[store.FsyncSeconds].Quantile(0.99); ok {
 				l.FsyncP99 = max(l.FsyncP99, timeOf(p99))
 			}
 		}
+	}
+	for _, mean := range last {
+		l.RoundTrip = max(l.RoundTrip, mean)
 	}
 	return l
 }

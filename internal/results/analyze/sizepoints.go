@@ -63,9 +63,9 @@ func usedBy(run *record.Run, t *record.Trial) usedPoint {
 			}
 		}
 		rss[machine] += most
-		for _, x := range []float64{used(func(r *record.MachineRow) float64 { return r.Received }), used(func(r *record.MachineRow) float64 { return r.Sent })} {
-			p.network = larger(p.network, x)
-		}
+		loaded := span{in.from.Add(-t.Warmup), in.to} // a warm-up has the same rate
+		p.network = larger(p.network, seldomRead(rows, loaded, func(r *record.MachineRow) float64 { return r.Received }))
+		p.network = larger(p.network, seldomRead(rows, loaded, func(r *record.MachineRow) float64 { return r.Sent }))
 	}
 	p.machines(run.Of(t), t, cpu, rss)
 	for _, m := range MembersMetrics(t) {
@@ -78,6 +78,25 @@ func usedBy(run *record.Run, t *record.Trial) usedPoint {
 		}
 	}
 	return p
+}
+
+// seldomRead is by how much a counter grew a second in a span, between the first and the
+// last row that have it; NaN for fewer than two.
+func seldomRead(rows []*record.MachineRow, in span, counter func(*record.MachineRow) float64) float64 {
+	var first, last *record.MachineRow
+	for _, r := range rows {
+		if math.IsNaN(counter(r)) || r.Time.Before(in.from.Add(-atEdge)) || r.Time.After(in.to.Add(atEdge)) {
+			continue
+		}
+		if first == nil {
+			first = r
+		}
+		last = r
+	}
+	if first == last || !last.Continues(first) || counter(last) < counter(first) {
+		return math.NaN()
+	}
+	return (counter(last) - counter(first)) / last.Time.Sub(first.Time).Seconds()
 }
 
 // machines takes the machine of which most is used.
@@ -112,7 +131,7 @@ func machineOfRow(run *record.Run, name string) *record.Machine {
 
 // larger is the larger one of what is known.
 func larger(a, b float64) float64 {
-	if math.IsNaN(a) || b > a {
+	if math.IsNaN(a) || b > a { // neither is so of one that is not known
 		return b
 	}
 	return a
