@@ -8,6 +8,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -77,7 +78,7 @@ The exit code is 0 when there is an interval, 1 when the objective holds nowhere
 	command.Value(r, "width", &f.width, "SHARE", scenario.ParseShare, readable.Share, "how wide the interval may be in the end")
 	r.Number("from", &f.from, "R", "the first rate to try")
 	r.Number("max-rate", &f.most, "R", "the highest rate to try")
-	command.Value(r, "over", &f.over, "KEY=VALUE,...", parseOver, over.String, "search for each value of a parameter of the load or cluster, as in value-size=128,1KiB,16KiB; store=NAME[@VERSION],... is for each store")
+	command.Value(r, "over", &f.over, "KEY=VALUE,...", parseOver, over.String, "search for each value of a parameter of the load or cluster, as in value-size=128,1KiB,16KiB; store=NAME[@VERSION],NAME=PATH,... is for each store")
 	r.Span("warm-up", &f.warmUp, "how long a cluster that was just started is warmed up at most, by a closed loop, before the first trial; 0 for not at all")
 	r.Text("trial", &f.trial, "NAME", "the trial of the file whose load it is, where there are several")
 	f.RegisterOptional(r)
@@ -121,19 +122,19 @@ func (a *app) template(f *capacityFlags, args []string, value *scenario.Assignme
 	if err != nil {
 		return nil, err
 	}
-	store, set := f.Store, slices.Clone(f.set)
+	store, server, set := f.Store, f.exec, slices.Clone(f.set)
 	switch {
 	case value == nil:
 	case value.Key == overStore:
-		store = value.Value
+		store, server, _ = strings.Cut(value.Value, "=")
 	default:
 		set = append(set, *value)
 	}
-	name, version, err := storeVersion(store, f.exec)
+	name, version, err := storeVersion(store, server)
 	if err != nil {
 		return nil, err
 	}
-	o := scenario.Options{Store: name, Version: version, Exec: f.exec, Set: set, Attach: attach}
+	o := scenario.Options{Store: name, Version: version, Exec: server, Set: set, Attach: attach}
 	if f.given("target") {
 		o.Set = append(o.Set, scenario.Assignment{Key: "target", Value: f.Target.String()})
 	}

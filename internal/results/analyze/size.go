@@ -178,6 +178,9 @@ func (s *Sized) addMeasured(points []usedPoint) {
 	add := func(what string, unit measure.Unit, limit float64, of func(*usedPoint) float64, text string) {
 		line := lineOf(points, of)
 		if line == nil {
+			if len(points) > 0 {
+				s.note("how much %s the members used is not known: it was read less than twice in each window of the trials that kept the objective, as in short ones, or not at all", what)
+			}
 			return
 		}
 		u := Use{What: what, Unit: unit, Used: line.at(s.Load.Rate), AtCapacity: line.at(s.Curve.LowerPerSecond), Limit: limit, Text: text}
