@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -86,8 +87,10 @@ func (a *app) size(f *sizeFlags, dirs []string) error {
 			return err
 		}
 		run.ReadEvents(dir)
-		if found := analyze.CapacitiesOf(run); found != nil && first == nil && len(found.All) > 0 {
-			first = found.All[0].First
+		if found := analyze.CapacitiesOf(run); found != nil && first == nil {
+			for _, f := range found.All {
+				first = cmp.Or(first, f.First)
+			}
 		}
 		runs = append(runs, run)
 	}
