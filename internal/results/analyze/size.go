@@ -260,8 +260,8 @@ func (s *Sized) sizedLoad() store.SizedLoad {
 		}
 		for _, m := range c.Members {
 			if machine := machineNamed(run, m.Machine); machine != nil {
-				l.Processors = least(l.Processors, processorsHad(machine))
-				l.Memory = least(l.Memory, float64(machine.MemoryBytes))
+				l.Processors = lesser(l.Processors, processorsHad(machine))
+				l.Memory = lesser(l.Memory, float64(machine.MemoryBytes))
 			}
 		}
 	}
@@ -307,8 +307,8 @@ func (s *Sized) findFirst() {
 	}
 }
 
-// least is the smaller one of what is known.
-func least(a, b float64) float64 {
+// lesser is the smaller one of what is known.
+func lesser(a, b float64) float64 {
 	if a == 0 || b > 0 && b < a {
 		return b
 	}
