@@ -126,7 +126,8 @@ func (a *app) sizeLoad(f *sizeFlags, recorded *record.Trial) (load analyze.SizeL
 	if f.load != "" {
 		s, err = a.load([]string{f.load}, o)
 	} else {
-		o.Set = append(loadOf(recorded), f.set...)
+		o.Set = append(loadOf(recorded), scenario.Assignment{Key: "max-in-flight", Value: "1"}) // nothing is sent, and wants no memory
+		o.Set = append(o.Set, f.set...)
 		o.Store = recorded.Store
 		s, err = scenario.Parse("capacity.yaml", scenario.OfCapacity(), a.Catalog, o)
 	}
