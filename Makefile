@@ -199,6 +199,13 @@ hosts-demo: build servers
 proxies-table: build servers
 	sed $(if $(CETCD),'s#^\#cetcd##;s#exec: CETCD#exec: $(abspath $(CETCD))#',-n p) scenarios/proxies.yaml | bin/quorumbench run -
 
+# The capacity of each store for one objective, docs/results.md: 100 s each, with
+# CETCD=PATH of cetcd, too.
+.PHONY: capacity-table
+capacity-table: build servers
+	bin/quorumbench capacity --objective 'p99<100ms, errors<0.1%' --until $(if $(CETCD),600s,500s) \
+		--over store=etcd,etcdv2,zookeeper,consul,zetcd$(if $(CETCD),$(comma)cetcd=$(abspath $(CETCD)))
+
 # What breaks, and for how long, of all stores side by side: docs/faults.md. Some 50
 # minutes; an hour with CETCD=PATH, the binary of cetcd, which no registry has.
 .PHONY: faults-table

@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,6 +21,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // capacityFlags are the flags of `capacity`.
@@ -37,6 +40,8 @@ type capacityFlags struct {
 	format    string
 	seed      uint64
 	set       []scenario.Assignment
+	over      over
+	warmUp    time.Duration
 	given     func(flag string) bool
 }
 
@@ -45,7 +50,7 @@ type capacityFlags struct {
 const leastRate = 10
 
 func (a *app) capacityCommand() *cobra.Command {
-	f := &capacityFlags{until: 10 * time.Minute, width: capacity.DefaultWidth, from: 100, most: scenario.MaxRate, root: "runs", format: "text", seed: scenario.DefaultSeed}
+	f := &capacityFlags{until: 10 * time.Minute, warmUp: mostWarmUp, width: capacity.DefaultWidth, from: 100, most: scenario.MaxRate, root: "runs", format: "text", seed: scenario.DefaultSeed}
 	c := &cobra.Command{
 		Use:   "capacity [FILE.yaml]",
 		Short: "Search for the highest rate at which an objective holds",
@@ -57,9 +62,13 @@ The load is that of the scenario file, which has one trial, or that one of its t
 which --trial names; its rate and its times do not count. Without a file it is puts
 of 256 bytes. With --endpoints the cluster runs already, without them it is started.
 
+With --over there is a search for each value of a parameter, each on a cluster of its
+own where we start it, and --until bounds all of them together.
+
 The exit code is 0 when there is an interval, 1 when the objective holds nowhere.`,
 		Example: `  quorumbench capacity --objective 'p99<20ms, errors<0.1%' --endpoints 10.0.0.1:2379,10.0.0.2:2379
-  quorumbench capacity scenarios/my-load.yaml --objective 'p99.9<100ms' --until 5m --format json`,
+  quorumbench capacity scenarios/my-load.yaml --objective 'p99.9<100ms' --until 5m --format json
+  quorumbench capacity --objective 'p99<20ms' --over value-size=128,1KiB,16KiB --until 15m`,
 		Args: command.Takes(0, 1, "one scenario file"),
 	}
 	r := command.NewFlags(c.Flags())
@@ -69,6 +78,8 @@ The exit code is 0 when there is an interval, 1 when the objective holds nowhere
 	command.Value(r, "width", &f.width, "SHARE", scenario.ParseShare, readable.Share, "how wide the interval may be in the end")
 	r.Number("from", &f.from, "R", "the first rate to try")
 	r.Number("max-rate", &f.most, "R", "the highest rate to try")
+	command.Value(r, "over", &f.over, "KEY=VALUE,...", parseOver, over.String, "search for each value of a parameter of the load or cluster, as in value-size=128,1KiB,16KiB; store=NAME[@VERSION],NAME=PATH,... is for each store")
+	r.Span("warm-up", &f.warmUp, "how long a cluster that was just started is warmed up at most, by a closed loop, before the first trial; 0 for not at all")
 	r.Text("trial", &f.trial, "NAME", "the trial of the file whose load it is, where there are several")
 	f.RegisterOptional(r)
 	r.Text("exec", &f.exec, "PATH", "the server to start instead of the store's own")
@@ -98,21 +109,32 @@ func (f *capacityFlags) check() error {
 		return command.Usage("--max-rate must be from %d to %d, not %g", leastRate, scenario.MaxRate, f.most)
 	case !(f.from >= leastRate) || f.from > f.most:
 		return command.Usage("--from must be from %d to %g, the highest rate to try, not %g", leastRate, f.most, f.from)
+	case f.given("warm-up") && (f.warmUp < 0 || f.warmUp > f.until):
+		return command.Usage("--warm-up must be from 0 to the %s that the search may take, not %s", f.until, f.warmUp)
 	}
-	return nil
+	return f.over.check(f)
 }
 
-// template is the scenario with the one trial whose load is searched.
-func (a *app) template(f *capacityFlags, args []string) (*scenario.Scenario, error) {
+// template is the scenario with the one trial whose load is searched, where a value of
+// the parameter that is gone through is set; nil sets none.
+func (a *app) template(f *capacityFlags, args []string, value *scenario.Assignment) (*scenario.Scenario, error) {
 	attach, err := f.Running()
 	if err != nil {
 		return nil, err
 	}
-	name, version, err := storeVersion(f.Store, f.exec)
+	store, server, set := f.Store, f.exec, slices.Clone(f.set)
+	switch {
+	case value == nil:
+	case value.Key == overStore:
+		store, server, _ = strings.Cut(value.Value, "=")
+	default:
+		set = append(set, *value)
+	}
+	name, version, err := storeVersion(store, server)
 	if err != nil {
 		return nil, err
 	}
-	o := scenario.Options{Store: name, Version: version, Exec: f.exec, Set: f.set, Attach: attach}
+	o := scenario.Options{Store: name, Version: version, Exec: server, Set: set, Attach: attach}
 	if f.given("target") {
 		o.Set = append(o.Set, scenario.Assignment{Key: "target", Value: f.Target.String()})
 	}
@@ -129,6 +151,44 @@ func (a *app) template(f *capacityFlags, args []string) (*scenario.Scenario, err
 		s.Reseed(f.seed)
 	}
 	return s, one(s, f.trial)
+}
+
+// templates are those of all values, as one scenario.
+func (a *app) templates(f *capacityFlags, args []string) (*scenario.Scenario, error) {
+	if f.over.key == "" {
+		return a.template(f, args, nil)
+	}
+	if len(args) > 0 && args[0] == "-" { // it is read for each value
+		text, err := io.ReadAll(a.Stdin)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the scenario from standard input: %w", err)
+		}
+		defer func(was io.Reader) { a.Stdin = was }(a.Stdin)
+		a.Stdin = bytes.NewReader(text)
+		return a.eachValue(f, args, func() { a.Stdin = bytes.NewReader(text) })
+	}
+	return a.eachValue(f, args, func() {})
+}
+
+func (a *app) eachValue(f *capacityFlags, args []string, rewind func()) (all *scenario.Scenario, err error) {
+	for _, v := range f.over.values {
+		rewind()
+		s, err := a.template(f, args, &scenario.Assignment{Key: f.over.key, Value: v})
+		if err != nil {
+			return nil, err
+		}
+		if all == nil {
+			all = s
+			continue
+		}
+		all.Trials = append(all.Trials, s.Trials...)
+		for _, w := range s.Warnings {
+			if !slices.Contains(all.Warnings, w) {
+				all.Warnings = append(all.Warnings, w)
+			}
+		}
+	}
+	return all, nil
 }
 
 // one leaves a scenario the trial of the given name, or its only one.
@@ -163,7 +223,7 @@ func (a *app) capacity(ctx context.Context, f *capacityFlags, args []string) err
 	if err := f.check(); err != nil {
 		return err
 	}
-	s, err := a.template(f, args)
+	s, err := a.templates(f, args)
 	if err != nil {
 		return err
 	}
@@ -191,9 +251,9 @@ func (a *app) capacity(ctx context.Context, f *capacityFlags, args []string) err
 	for _, one := range f.set {
 		asked.Set = append(asked.Set, one.Shown())
 	}
-	seek := newSeeker(f, s.Trials[0], time.Now, d)
+	searches := newSearches(f, s.Trials, time.Now, d, a.slowAtFirst)
 	dir, runErr := runner.Run(ctx, runner.Options{
-		Scenario: s, Asked: asked, Out: f.out, Root: f.root, DataDir: f.dataDir, Lookup: a.Lookup, Self: path, Tool: command.Tool(), Progress: seek.show, Next: seek.next,
+		Scenario: s, Asked: asked, Out: f.out, Root: f.root, DataDir: f.dataDir, Lookup: a.Lookup, Self: path, Tool: command.Tool(), Progress: searches.show, Next: searches.next,
 	})
 	d.Clear()
 	if dir == "" {
@@ -204,148 +264,42 @@ func (a *app) capacity(ctx context.Context, f *capacityFlags, args []string) err
 		return errors.Join(runErr, err)
 	}
 	run.ReadEvents(dir)
-	if found := analyze.CapacityOf(run); found != nil {
-		write := report.Capacity
-		if f.format == "json" {
-			write = report.CapacityJSON
-		}
-		if err := write(a.Stdout, found, dir); err != nil {
-			return errors.Join(runErr, err)
-		}
-		return searched(found, runErr)
+	found := analyze.CapacitiesOf(run)
+	if found == nil {
+		return runErr
 	}
-	return runErr
+	write := report.Capacity
+	if f.format == "json" {
+		write = report.CapacityJSON
+	}
+	if err := write(a.Stdout, found, dir); err != nil {
+		return errors.Join(runErr, err)
+	}
+	return searched(found, runErr)
 }
 
-// searched is what a search that has been printed ends with.
-func searched(f *analyze.CapacityFinding, err error) error {
+// slowAtFirst is why a store is slower when it was just started; empty if nothing is
+// known.
+func (a *app) slowAtFirst(name string) string {
+	st, err := a.Lookup(name)
+	if err != nil {
+		return ""
+	}
+	if s, ok := st.(store.JustStarted); ok {
+		return s.SlowAtFirst()
+	}
+	return ""
+}
+
+// searched is what searches that have been printed end with.
+func searched(found *analyze.CapacityFindings, err error) error {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted")}
 	case err != nil:
 		return err
-	case f.LowerPerSecond <= 0:
+	case slices.ContainsFunc(found.All, func(f *analyze.CapacityFinding) bool { return f.LowerPerSecond <= 0 }):
 		return &command.Exit{Code: command.ExitFailed}
 	}
 	return nil
-}
-
-// seeker has the runner do what a search asks for.
-type seeker struct {
-	objective *analyze.Objective
-	search    *capacity.Search
-	load      scenario.Trial
-	found     record.Capacity
-	plan      capacity.Plan // of the trial that runs
-	began     time.Time     // when the first did; zero: none has
-	now       func() time.Time
-	display   *command.Display
-	soFar     string // the interval
-}
-
-func newSeeker(f *capacityFlags, load scenario.Trial, now func() time.Time, d *command.Display) *seeker {
-	o := capacity.Options{Goals: f.objective.Goals(), Until: f.until.Seconds(), Width: f.width, From: f.from, Least: leastRate, Most: f.most, Overhead: 0.5}
-	s := &seeker{objective: &f.objective, search: capacity.New(o), load: load, now: now, display: d}
-	s.found = record.Capacity{Objective: f.objective.Text, UntilNS: f.until.Nanoseconds(), Width: f.width, Level: capacity.DefaultLevel}
-	if s.load.Load.Arrival == scenario.Closed {
-		s.load.Load.Arrival = scenario.Poisson
-	}
-	s.load.Load.Total, s.load.Repeat, s.load.Repeats = 0, 1, 1
-	return s
-}
-
-// next takes what a trial came to, and says which is next.
-func (s *seeker) next(before *record.Trial) (*scenario.Trial, *record.Capacity, error) {
-	at := 0.0
-	if before != nil {
-		if s.began.IsZero() {
-			s.began = before.Started
-		}
-		at = s.now().Sub(s.began).Seconds()
-		if err := s.take(before); err != nil {
-			return nil, nil, err
-		}
-	}
-	plan, more := s.search.Next(at)
-	s.tell(more)
-	if !more {
-		return nil, &s.found, nil
-	}
-	s.plan = plan
-	t := s.load
-	t.Number = len(s.found.Trials) + 1
-	t.Name = fmt.Sprintf("%s-%.5g", plan.Purpose, plan.Rate)
-	t.Load.Rate = scenario.Rate{PerSecond: plan.Rate}
-	t.Load.Warmup, t.Load.Duration = seconds(plan.Warmup), seconds(plan.Window)
-	t.Load.Seed = (s.load.Load.Seed + uint64(len(s.found.Trials))) & (1<<63 - 1)
-	return &t, &s.found, nil
-}
-
-func seconds(s float64) time.Duration {
-	return time.Duration(s * float64(time.Second)).Round(time.Millisecond)
-}
-
-// take adds what a trial came to.
-func (s *seeker) take(t *record.Trial) error {
-	opened := t.Started
-	if t.Opened != nil {
-		opened = *t.Opened
-	}
-	tried, err := s.objective.Tried(t, s.plan, opened.Sub(s.began).Seconds())
-	if err != nil {
-		return err
-	}
-	s.search.Add(tried, s.now().Sub(t.Started).Seconds())
-	one := record.CapacityTrial{Rate: s.plan.Rate, Purpose: string(s.plan.Purpose), Void: tried.Void, Bad: []*float64{}}
-	if tried.Void == "" {
-		one.Holds, one.Overloaded = tried.Holds(s.search.Goals), tried.Overloaded()
-		for g := range s.search.Goals {
-			one.Bad = append(one.Bad, new(tried.Share(g)))
-		}
-	}
-	s.found.Trials = append(s.found.Trials, one)
-	s.display.Line(fmt.Sprintf("[%d] %s %s: %s", len(s.found.Trials), s.plan.Purpose, readable.PerSecond(s.plan.Rate), triedText(&one, t)))
-	return nil
-}
-
-// triedText is what a trial came to, in a line.
-func triedText(c *record.CapacityTrial, t *record.Trial) string {
-	text := fmt.Sprintf("%s done, p50 %s, p99 %s", readable.PerSecond(t.PerSecond), readable.Figure(t.ResponseTime.At(50)), readable.Figure(t.ResponseTime.At(99)))
-	switch {
-	case c.Void != "":
-		return text + "; void: " + c.Void
-	case c.Overloaded:
-		return text + "; overloaded"
-	case c.Holds:
-		return text + "; kept"
-	}
-	return text + "; missed"
-}
-
-// tell writes down how far the search has come.
-func (s *seeker) tell(more bool) {
-	r := s.search.Result()
-	s.found.LowerPerSecond, s.found.UpperPerSecond = r.Lower, nil
-	if r.Closed() {
-		s.found.UpperPerSecond = new(r.Upper)
-		s.soFar = fmt.Sprintf("; so far it is %s", readable.Between(readable.PerSecond(r.Lower), readable.PerSecond(r.Upper)))
-	}
-	s.found.Status, s.found.Why = string(r.Status), r.Why
-	if more {
-		s.found.Status, s.found.Why = record.CapacitySearching, ""
-	}
-}
-
-// show takes how a trial goes.
-func (s *seeker) show(p runner.Progress) {
-	text := fmt.Sprintf("[%d] %s: %s", p.Trial, p.Name, p.Stage)
-	switch p.Stage {
-	case runner.TrialDone:
-		return // next says what it came to
-	case runner.Starting, runner.Stopping:
-		text = fmt.Sprintf("%s the %s", p.Stage, p.Name)
-	case runner.Measuring, runner.Draining:
-		text += ", " + readable.PerSecond(p.PerSecond)
-	}
-	s.display.Update(fmt.Sprint(p.Stage, p.Trial), p.Elapsed, text+s.soFar)
 }

@@ -49,6 +49,8 @@ func TestRunDirectoriesAreShownPrintable(t *testing.T) {
 	t.Run("all", func(t *testing.T) {
 		for _, long := range []string{"", strings.Repeat("A", 1<<13)} {
 			run := readRaw(t, dir)
+			searched := record.Capacity{WarmUp: &record.WarmUp{PerSecond: []float64{1}}, LowerPerSecond: 1, Trials: []record.CapacityTrial{{Rate: 1, Bad: []*float64{}}}}
+			run.CapacityOver = &record.CapacityOver{Searches: []record.CapacitySearch{{Capacity: searched}}}
 			fill(reflect.ValueOf(run).Elem(), "", func(field, was string) string {
 				if field == "Schema" || field == "Folder" || field == "State" || field == "Arrival" {
 					return was
@@ -66,6 +68,7 @@ func TestRunDirectoriesAreShownPrintable(t *testing.T) {
 				{"report", place, "--format", "csv"}, {"report", place, "--format", "csv", "--baseline", place},
 				{"report", place, "--format", "markdown", "--baseline", place},
 				{"bench", "put", "--endpoints", "127.0.0.1:1", "--total", "1", "--baseline", place},
+				{"size", place, "--rate", "1"},
 			} {
 				checkShown(t, args...)
 			}

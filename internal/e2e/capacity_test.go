@@ -31,11 +31,15 @@ func TestCapacityOfEtcd(t *testing.T) {
 	if run.Capacity == nil || run.Capacity.LowerPerSecond != said.Lower || len(run.Capacity.Trials) != len(run.Trials) {
 		t.Fatalf("the record has %+v of %d trials", run.Capacity, len(run.Trials))
 	}
+	if run.Capacity.WarmUp == nil || run.Capacity.Trials[0].Purpose != record.PurposeWarmUp {
+		t.Errorf("a cluster that was just started was not warmed up: %+v", run.Capacity)
+	}
 	if len(run.Clusters) != 1 {
 		t.Errorf("there were %d clusters", len(run.Clusters))
 	}
 	for i := range run.Trials {
-		if trial := &run.Trials[i]; !trial.Open() || trial.Preload != (i == 0) || trial.Misses > 0 {
+		warmsUp := run.Capacity.Trials[i].Purpose == record.PurposeWarmUp
+		if trial := &run.Trials[i]; trial.Open() == warmsUp || trial.Preload != (i == 0) || trial.Misses > 0 {
 			t.Errorf("trial %s: open %v, preload %v, %d misses", trial.Name, trial.Open(), trial.Preload, trial.Misses)
 		}
 	}
@@ -56,6 +60,44 @@ func TestAnInterruptedCapacityIsReadable(t *testing.T) {
 		t.Errorf("the record has %+v", run.Capacity)
 	}
 	if out := p.stdout.String(); !strings.Contains(out, "for p99<5s: at least 20") || !strings.Contains(out, "it was interrupted") {
+		t.Errorf("it says\n%s", out)
+	}
+}
+
+// Each value of a parameter has a search, on a cluster of its own, with keys of its own
+// size; Ctrl-C in the second leaves the first as it is.
+func TestCapacityOverAParameter(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	dir := w.path("run")
+	p := w.start(t, "capacity", "--objective", "p50<5s, errors<5%", "--set", "members=1", "--set", "key-space=200", "--over", "value-size=64,2KiB", "--warm-up", "0s",
+		"--from", "20", "--max-rate", "40", "--until", "60s", "--out", dir)
+	p.says(t, "value-size=2KiB, search 2 of 2")
+	p.says(t, "value-size=2KiB-explore-20: measuring")
+	p.interrupt(t)
+	p.exits(t, exitInterrupted).oneSentence(t, "interrupted")
+	run := whole(t, dir, record.Interrupted)
+	over := run.CapacityOver
+	if run.Capacity != nil || over == nil || over.Parameter != "value-size" || len(over.Searches) != 2 {
+		t.Fatalf("the record has %+v, %+v", run.Capacity, over)
+	}
+	if s := &over.Searches[0]; s.Value != "64" || s.LowerPerSecond != 40 || s.Status != "at_least" {
+		t.Errorf("the first search came to %+v", s)
+	}
+	if len(run.Clusters) != 2 {
+		t.Errorf("there were %d clusters", len(run.Clusters))
+	}
+	first := len(over.Searches[0].Trials)
+	for i := range run.Trials {
+		want := 64
+		if i >= first {
+			want = 2048
+		}
+		if trial := &run.Trials[i]; trial.ValueSize != want || trial.Preload != (i == 0 || i == first) {
+			t.Errorf("trial %s: values of %d, preload %v", trial.Name, trial.ValueSize, trial.Preload)
+		}
+	}
+	if out := p.stdout.String(); !strings.Contains(out, "\n64 ") || !strings.Contains(out, "it was interrupted") {
 		t.Errorf("it says\n%s", out)
 	}
 }

@@ -217,6 +217,9 @@ func storeLabel(all []*node, i int) string {
 	return name + "-" + strconv.Itoa(i+1)
 }
 
+// NameOf is a text as a part of a name; number stands for one that does not fit.
+func NameOf(text string, number int) string { return label(&node{kind: scalar, text: text}, number) }
+
 func flat(n *node) string {
 	var parts []string
 	switch n.kind {

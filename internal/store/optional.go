@@ -18,6 +18,13 @@ type Embedded interface {
 	RunMember(ctx context.Context, configFile string) error
 }
 
+// JustStarted is an optional interface of a Store that is not at once what it is after
+// some work.
+type JustStarted interface {
+	// SlowAtFirst says why, as a phrase such as "its code is compiled while it runs".
+	SlowAtFirst() string
+}
+
 // ParentEnv is the environment variable that says to an embedded member, when it
 // is set to ParentStdin, that its standard input is a pipe whose other end the
 // starting process holds: the end of that pipe is the end of the parent.

@@ -9,14 +9,29 @@ import (
 	stores "github.com/quorumbench/quorumbench/internal/store"
 )
 
+// CapacityFindings is what a run's searches came to: of one capacity, or of one for
+// each value of a parameter.
+type CapacityFindings struct {
+	Run       *record.Run
+	Parameter string // its key; empty: one search
+	All       []*CapacityFinding
+}
+
 // CapacityFinding is what a search for a capacity came to.
 type CapacityFinding struct {
 	*record.Capacity
-	Run *record.Run
+	// Value is the parameter's, as written; empty for the only search of a run.
+	Value string
+	// First is the search's first trial; nil if none began.
+	First *record.Trial
 	// Seconds are how long the search was under way: from its first trial on.
 	Seconds float64
-	// Curve is each trial of a load that was not only to settle, the lowest rate first.
+	// Curve is each trial of a load that was not only to settle or to warm up, the lowest
+	// rate first.
 	Curve []CapacityPoint
+	// Ladder is the curve as steps of one load, with its knee and scalability law. They
+	// decide nothing. Nil for fewer steps than it wants.
+	Ladder *Ladder
 	// Snapshots and Compactions of the store lay in the trials' windows; LogsRead says
 	// that its logs were read, which tell of them.
 	Snapshots, Compactions uint64
@@ -29,14 +44,36 @@ type CapacityPoint struct {
 	record.CapacityTrial
 }
 
-// CapacityOf is what a run's search came to, whose events have been read
+// CapacitiesOf is what a run's searches came to, whose events have been read
 // (record.Run.ReadEvents); nil for a run that is none.
-func CapacityOf(run *record.Run) *CapacityFinding {
-	if run.Capacity == nil {
+func CapacitiesOf(run *record.Run) *CapacityFindings {
+	f := &CapacityFindings{Run: run}
+	rows := Rows(run)
+	switch {
+	case run.CapacityOver != nil:
+		f.Parameter = run.CapacityOver.Parameter
+		from := 0
+		for i := range run.CapacityOver.Searches {
+			s := &run.CapacityOver.Searches[i]
+			one := capacityOf(run, &s.Capacity, from, rows)
+			if one.Value = s.Value; one.Ladder != nil {
+				one.Ladder.Name = f.Parameter + "=" + s.Value
+			}
+			from = min(from+len(s.Trials), len(run.Trials))
+			f.All = append(f.All, one)
+		}
+	case run.Capacity != nil:
+		f.All = []*CapacityFinding{capacityOf(run, run.Capacity, 0, rows)}
+	default:
 		return nil
 	}
-	found := *run.Capacity
-	f := &CapacityFinding{Capacity: &found, Run: run}
+	return f
+}
+
+// capacityOf is what a search came to whose trials are the run's from a place on.
+func capacityOf(run *record.Run, c *record.Capacity, from int, rows []*Row) *CapacityFinding {
+	found := *c
+	f := &CapacityFinding{Capacity: &found}
 	if found.Status == record.CapacitySearching {
 		switch run.State {
 		case record.Interrupted:
@@ -48,15 +85,52 @@ func CapacityOf(run *record.Run) *CapacityFinding {
 	for i := range run.Clusters {
 		f.LogsRead = f.LogsRead || run.Clusters[i].Started
 	}
-	for i := range min(len(run.Trials), len(found.Trials)) {
-		t, tried := &run.Trials[i], found.Trials[i]
-		f.span(t, run.Trials[0].Started.Sub(t.Started).Seconds())
+	trials := run.Trials[from:min(from+len(found.Trials), len(run.Trials))]
+	counted := map[int]bool{} // by the trial's number
+	for i := range trials {
+		t, tried := &trials[i], found.Trials[i]
+		if f.First == nil {
+			f.First = t
+		}
+		if tried.Purpose == record.PurposeWarmUp {
+			f.Seconds = t.Started.Sub(f.First.Started).Seconds() + t.Seconds
+			continue
+		}
+		f.span(t, f.First.Started.Sub(t.Started).Seconds())
 		if tried.Purpose != string(capacity.Settle) && tried.Void == "" {
 			f.Curve = append(f.Curve, CapacityPoint{t, tried})
+			counted[t.Number] = true
 		}
 	}
 	slices.SortStableFunc(f.Curve, func(a, b CapacityPoint) int { return cmp.Compare(a.Rate, b.Rate) })
+	var steps []*Row
+	for _, r := range rows {
+		if counted[r.First().Number] {
+			steps = append(steps, r)
+		}
+	}
+	if len(steps) == 0 {
+		return f
+	}
+	if l, ok := newLadder(steps); ok {
+		f.Ladder = &l
+	}
 	return f
+}
+
+// LaddersOf are the ladders of a run's rows. The trials of a search for a capacity are
+// one, though their windows differ in length.
+func LaddersOf(run *record.Run, rows []*Row) (all []Ladder) {
+	found := CapacitiesOf(run)
+	if found == nil {
+		return Ladders(rows)
+	}
+	for _, f := range found.All {
+		if f.Ladder != nil {
+			all = append(all, *f.Ladder)
+		}
+	}
+	return all
 }
 
 // span takes a trial's time and what the store did in it, which began so many seconds

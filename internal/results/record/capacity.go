@@ -17,16 +17,58 @@ type Capacity struct {
 	Status         string   `json:"status"`
 	// Why is a sentence without its end: what ended the search. Empty while it goes on.
 	Why string `json:"why"`
+	// WarmUp is what was done before the first trial to a cluster that had been started
+	// just then; absent where nothing was.
+	WarmUp *WarmUp `json:"warm_up,omitempty"`
 	// Trials are those of the search that have ended, in their order: those of the run.
 	Trials []CapacityTrial `json:"trials"`
+}
+
+// WarmUp is a closed loop before a search: trials of it, until none is faster than the
+// ones before.
+type WarmUp struct {
+	AtMostNS int64 `json:"at_most_ns"`
+	// Steady says that the last trial was no faster than the ones before; false where the
+	// time was over.
+	Steady bool `json:"steady"`
+	// PerSecond is the throughput of each trial.
+	PerSecond []float64 `json:"operations_per_second"`
+	// Reason is why the store is not at once what it is later, as a phrase; empty where
+	// none is known.
+	Reason string `json:"reason,omitempty"`
+}
+
+// CapacityOver is a search for each value of a parameter.
+type CapacityOver struct {
+	Parameter string `json:"parameter"` // its key in scenario files
+	// UntilNS is how long all searches may take together.
+	UntilNS  int64            `json:"until_ns"`
+	Searches []CapacitySearch `json:"searches"` // in the order in which they ran
+}
+
+// CapacitySearch is the search for one value.
+type CapacitySearch struct {
+	Value string `json:"value"` // as written
+	Capacity
+}
+
+// Searches are what a run has searched: one capacity, or one for each value of a
+// parameter. The zero value is of a run that searches for none.
+type Searches struct {
+	Capacity *Capacity
+	Over     *CapacityOver
 }
 
 // CapacitySearching is the status of a search that goes on, or was cut off.
 const CapacitySearching = "searching"
 
+// PurposeWarmUp is that of a trial whose closed loop warms a cluster up. It tells a
+// search nothing.
+const PurposeWarmUp = "warm_up"
+
 // CapacityTrial is what a trial was to the search.
 type CapacityTrial struct {
-	Rate    float64 `json:"rate_per_second"`
+	Rate    float64 `json:"rate_per_second"` // 0 of one that warms up
 	Purpose string  `json:"purpose"`
 	Holds   bool    `json:"holds"`
 	// Overloaded says that more was due than was done.
@@ -38,11 +80,35 @@ type CapacityTrial struct {
 	Void string `json:"void,omitempty"`
 }
 
-// SetCapacity records how far the search has come.
-func (w *Writer) SetCapacity(c *Capacity) error {
-	copied := *c
-	copied.Trials = append([]CapacityTrial{}, c.Trials...)
-	return w.update(func(r *Run) { r.Capacity = &copied })
+// SetCapacity records how far the searches have come.
+func (w *Writer) SetCapacity(found Searches) error {
+	var one *Capacity
+	var over *CapacityOver
+	if found.Capacity != nil {
+		one = new(found.Capacity.copied())
+	}
+	if found.Over != nil {
+		copied := *found.Over
+		copied.Searches = make([]CapacitySearch, 0, len(found.Over.Searches))
+		for i := range found.Over.Searches {
+			s := &found.Over.Searches[i]
+			copied.Searches = append(copied.Searches, CapacitySearch{s.Value, s.copied()})
+		}
+		over = &copied
+	}
+	return w.update(func(r *Run) { r.Capacity, r.CapacityOver = one, over })
+}
+
+// copied shares nothing with the capacity that goes on to change.
+func (c *Capacity) copied() Capacity {
+	out := *c
+	out.Trials = append([]CapacityTrial{}, c.Trials...)
+	if c.WarmUp != nil {
+		w := *c.WarmUp
+		w.PerSecond = append([]float64{}, w.PerSecond...)
+		out.WarmUp = &w
+	}
+	return out
 }
 
 // LastFolder is the folder of the trial that began last; empty before the first.

@@ -58,6 +58,9 @@ type Run struct {
 	Until *Until `json:"until,omitempty"`
 	// Capacity is what a search for one has found; null for any other run.
 	Capacity *Capacity `json:"capacity,omitempty"`
+	// CapacityOver is what a search for each value of a parameter has found; null for any
+	// other run.
+	CapacityOver *CapacityOver `json:"capacity_over,omitempty"`
 	// Planned is how many trials there are to be, repeats included, as far as that
 	// is known.
 	Planned  int       `json:"planned_trials"`

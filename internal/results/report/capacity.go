@@ -9,35 +9,130 @@ import (
 	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Capacity writes what a search for a capacity came to: the interval, what ended the
-// search, and the curve of response time over rate. dir is the run directory's path.
-func Capacity(w io.Writer, f *analyze.CapacityFinding, dir string) error {
+// Capacity writes what a run's searches for a capacity came to: the intervals, what
+// ended them, and the curves of response time over rate. dir is the run directory's path.
+func Capacity(w io.Writer, f *analyze.CapacityFindings, dir string) error {
 	var b bytes.Buffer
-	b.WriteString(capacityText(f, &textLayout))
+	b.WriteString(capacitiesText(f, &textLayout))
 	fmt.Fprintf(&b, "\nRun directory: %s\n", printable.Line(dir, printable.OfOutput))
 	_, err := b.WriteTo(w)
 	return err
 }
 
-func capacityText(f *analyze.CapacityFinding, as *layout) string {
+func capacitiesText(all *analyze.CapacityFindings, as *layout) string {
+	if all.Parameter == "" && len(all.All) == 1 {
+		return capacityText(all.All[0], "", as)
+	}
 	var b bytes.Buffer
-	of := ""
-	if len(f.Run.Trials) > 0 {
-		t := &f.Run.Trials[0]
-		of = fmt.Sprintf(" of %s on %s, %s", analyze.Headline(t), analyze.Store(t), readable.Plural(uint64(max(t.Members, 0)), "member"))
+	parameter := printable.Line(all.Parameter, printable.OfField)
+	if len(all.All) == 0 {
+		return as.sentence("No search over "+parameter+" began.") + "\n"
 	}
-	b.WriteString(as.sentence(fmt.Sprintf("Capacity%s, for %s: %s", of, f.Objective, capacityInterval(f))) + "\n")
-	if f.Why != "" {
-		b.WriteString(as.sentence(fmt.Sprintf("The search ended after %s and %s: %s.", readable.Seconds(f.Seconds), readable.Plural(uint64(len(f.Trials)), "trial"), f.Why)) + "\n")
-	}
-	b.WriteString(as.sentence(spanned(f)) + "\n")
-	if len(f.Curve) > 0 {
-		b.WriteString(as.heading("Response time over rate, trial by trial") + "\n" + as.gap + as.table(capacityCurve(f)))
+	b.WriteString(as.sentence(fmt.Sprintf("Capacity over %s, for %s: a search for each value", parameter, all.All[0].Objective)) + "\n")
+	b.WriteString(as.gap + as.table(capacitiesGrid(all)))
+	for _, f := range all.All {
+		b.WriteString(as.heading(parameter+"="+printable.Line(f.Value, printable.OfField)) + "\n" + as.gap)
+		b.WriteString(capacityText(f, parameter, as))
 	}
 	return b.String()
+}
+
+// CapacitiesSheet is the table of searches over a parameter; false without one.
+func CapacitiesSheet(all *analyze.CapacityFindings) (Sheet, bool) {
+	if all == nil || all.Parameter == "" || len(all.All) == 0 {
+		return Sheet{}, false
+	}
+	g := capacitiesGrid(all)
+	return Sheet{Heading: fmt.Sprintf("Capacity over %s, for %s", all.Parameter, all.All[0].Objective), Columns: g.columns, Rows: g.rows}, true
+}
+
+// capacitiesGrid has a row for each value.
+func capacitiesGrid(all *analyze.CapacityFindings) *grid {
+	g := &grid{columns: []analyze.Column{{Title: all.Parameter, Left: true}, {Title: "lower"}, {Title: "upper"}, {Title: "width"}, {Title: "status", Left: true},
+		{Title: "trials"}, {Title: "time"}, {Title: "snapshots"}, {Title: "compactions"}, {Title: "knee"}}}
+	for _, f := range all.All {
+		lower, upper, width := readable.PerSecond(f.LowerPerSecond), readable.Dash, readable.Dash
+		if len(f.Curve) == 0 {
+			lower = readable.Dash
+		}
+		if f.UpperPerSecond != nil {
+			upper = readable.PerSecond(*f.UpperPerSecond)
+		}
+		if share, closed := f.Width(); closed {
+			width = readable.Percent(share, 1)
+		}
+		snapshots, compactions, knee := readable.Dash, readable.Dash, readable.Dash
+		if f.LogsRead {
+			snapshots, compactions = readable.Count(f.Snapshots), readable.Count(f.Compactions)
+		}
+		if l := f.Ladder; l != nil && l.Knee >= 0 {
+			knee = Value(l.Steps[l.Knee].Throughput)
+		}
+		g.add(f.Value, lower, upper, width, f.Status, readable.Count(uint64(len(f.Trials))), readable.Seconds(f.Seconds), snapshots, compactions, knee)
+	}
+	return g
+}
+
+// CapacitySentences say what one search came to.
+func CapacitySentences(f *analyze.CapacityFinding) (all []string) {
+	of := ""
+	if t := f.First; t != nil {
+		of = fmt.Sprintf(" of %s on %s, %s", analyze.Headline(t), analyze.Store(t), readable.Plural(uint64(max(t.Members, 0)), "member"))
+	}
+	all = append(all, fmt.Sprintf("Capacity%s, for %s: %s", of, f.Objective, capacityInterval(f)))
+	if f.Why != "" {
+		all = append(all, fmt.Sprintf("The search ended after %s and %s: %s.", readable.Seconds(f.Seconds), readable.Plural(uint64(len(f.Trials)), "trial"), f.Why))
+	}
+	if f.First != nil {
+		if text := warmedUp(f.WarmUp); text != "" {
+			all = append(all, text)
+		}
+		all = append(all, spanned(f))
+	}
+	return all
+}
+
+// capacityText is one search; of several, the parameter is named.
+func capacityText(f *analyze.CapacityFinding, parameter string, as *layout) string {
+	var b bytes.Buffer
+	for _, text := range CapacitySentences(f) {
+		b.WriteString(as.sentence(text) + "\n")
+	}
+	if len(f.Curve) > 0 {
+		head := "Response time over rate, trial by trial"
+		if parameter != "" {
+			head += ", " + parameter + "=" + printable.Line(f.Value, printable.OfField)
+		}
+		b.WriteString(as.heading(head) + "\n" + as.gap + as.table(capacityCurve(f)))
+	}
+	if f.Ladder != nil {
+		b.WriteString(as.lists(list("What the curve's shape says, beside the answer, which it does not decide", LadderSentences(f.Ladder))))
+	}
+	return b.String()
+}
+
+// warmedUp says how a cluster that was just started was warmed up.
+func warmedUp(w *record.WarmUp) string {
+	if w == nil || len(w.PerSecond) == 0 {
+		return ""
+	}
+	text := "The cluster was just started, and a closed loop warmed it up before the first trial: " + readable.PerSecond(w.PerSecond[0])
+	if n := len(w.PerSecond); n > 1 {
+		text += fmt.Sprintf(" at first, and %s in the last of %d trials", readable.PerSecond(w.PerSecond[n-1]), n)
+	}
+	if w.Steady {
+		text += ", which was no faster than those before"
+	} else {
+		text += ", when its time was over: it may not have been warm"
+	}
+	if w.Reason != "" {
+		text += "; at first such a store is slower, because " + printable.Line(w.Reason, printable.OfField)
+	}
+	return text + "."
 }
 
 // capacityInterval is the interval, or what there is of one, in words.
@@ -102,11 +197,30 @@ func capacityCurve(f *analyze.CapacityFinding) *grid {
 	return g
 }
 
-// CapacityJSON writes the same as one JSON object.
-func CapacityJSON(w io.Writer, f *analyze.CapacityFinding, dir string) error {
+// CapacityJSON writes the same as one JSON object: of one search, or with one for each
+// value under searches.
+func CapacityJSON(w io.Writer, all *analyze.CapacityFindings, dir string) error {
+	if all.Parameter == "" && len(all.All) == 1 {
+		o := capacityObject(all.All[0])
+		o.Add("run_directory", dir)
+		return writeJSON(w, o)
+	}
 	var o record.Object
-	if len(f.Run.Trials) > 0 {
-		t := &f.Run.Trials[0]
+	o.Add("parameter", all.Parameter)
+	if len(all.All) > 0 {
+		o.Add("objective", all.All[0].Objective)
+	}
+	searches := make([]record.Object, 0, len(all.All))
+	for _, f := range all.All {
+		searches = append(searches, append(record.Object{{Name: "value", Value: f.Value}}, capacityObject(f)...))
+	}
+	o.Add("searches", searches)
+	o.Add("run_directory", dir)
+	return writeJSON(w, o)
+}
+
+func capacityObject(f *analyze.CapacityFinding) (o record.Object) {
+	if t := f.First; t != nil {
 		o.Add("store", t.Store)
 		o.Add("version", t.Version)
 		o.Add("members", t.Members)
@@ -124,9 +238,15 @@ func CapacityJSON(w io.Writer, f *analyze.CapacityFinding, dir string) error {
 	o.Add("status", f.Status)
 	o.Add("why", f.Why)
 	o.Add("seconds", f.Seconds)
+	if f.WarmUp != nil {
+		o.Add("warm_up", f.WarmUp)
+	}
 	if f.LogsRead {
 		o.Add("snapshots", f.Snapshots)
 		o.Add("compactions", f.Compactions)
+	}
+	if f.Ladder != nil {
+		addAnnotations(&o, f.Ladder)
 	}
 	curve := make([]record.Object, 0, len(f.Curve))
 	for _, p := range f.Curve {
@@ -143,6 +263,32 @@ func CapacityJSON(w io.Writer, f *analyze.CapacityFinding, dir string) error {
 		curve = append(curve, one)
 	}
 	o.Add("curve", curve)
-	o.Add("run_directory", dir)
-	return writeJSON(w, o)
+	return o
+}
+
+// addAnnotations adds the knee and the scalability law, null where there is none.
+func addAnnotations(o *record.Object, l *analyze.Ladder) {
+	var knee, scaling record.Object
+	if l.Knee >= 0 {
+		s := &l.Steps[l.Knee]
+		knee.Add("operations_per_second", s.Throughput.Number)
+		knee.Add("in_flight", s.Concurrency)
+	}
+	if s := l.Scaling; s != nil {
+		of := func(i stats.Interval) []float64 { return []float64{i.Value, i.Low, i.High} }
+		scaling.Add("lambda", of(s.Lambda))
+		scaling.Add("sigma", of(s.Sigma))
+		scaling.Add("kappa", of(s.Kappa))
+		scaling.Add("deviation", s.Deviation)
+		scaling.Add("doubts", l.Doubts)
+	}
+	add := func(name string, of record.Object) {
+		if of == nil {
+			o.Add(name, nil)
+			return
+		}
+		o.Add(name, of)
+	}
+	add("knee", knee)
+	add("scalability", scaling)
 }

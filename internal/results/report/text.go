@@ -50,8 +50,8 @@ func Text(w io.Writer, run *record.Run, dir string) error {
 	for _, line := range Repeated(run) {
 		b.WriteString(line + "\n")
 	}
-	if f := analyze.CapacityOf(run); f != nil {
-		b.WriteString(capacityText(f, &textLayout) + "\n")
+	if f := analyze.CapacitiesOf(run); f != nil {
+		b.WriteString(capacitiesText(f, &textLayout) + "\n")
 	}
 	if b.WriteString(parts(run, &textLayout)); dir != "" || len(run.Parts) > 0 {
 		b.WriteString("\n")
@@ -75,8 +75,8 @@ func Markdown(w io.Writer, run *record.Run) error {
 	for _, line := range Repeated(run) {
 		text += paragraph(line) + "\n\n"
 	}
-	if f := analyze.CapacityOf(run); f != nil {
-		text += capacityText(f, &markdownLayout) + "\n"
+	if f := analyze.CapacitiesOf(run); f != nil {
+		text += capacitiesText(f, &markdownLayout) + "\n"
 	}
 	_, err := io.WriteString(w, text+parts(run, &markdownLayout))
 	return err
@@ -102,7 +102,9 @@ func parts(run *record.Run, as *layout) string {
 		tables(analyze.CallsTables(run))
 		tables(analyze.WorkersTables(run))
 		tables(analyze.HostsTables(run))
-		b.WriteString(as.lists(ladders(all)))
+		if run.Capacity == nil && run.CapacityOver == nil { // a capacity's are said with it
+			b.WriteString(as.lists(ladders(all)))
+		}
 		b.WriteString(as.section(events(all)) + as.section(limited(run.Trials)) + as.section(unevenlyServed(all)) + as.section(answers(run.Trials)) + as.section(lostConnections(run.Trials)))
 		b.WriteString(as.lists(reasons(run)))
 	}

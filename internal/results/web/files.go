@@ -45,13 +45,18 @@ func Charts(run *record.Run) (files []File, problems []string) {
 	add := func(name, of string, c *chart.Chart) {
 		files = append(files, File{name, c.File(of, chartStyle)})
 	}
+	if found := analyze.CapacitiesOf(run); found != nil {
+		if c, ok := chart.Capacities(capacityChart, found); ok {
+			add(c.Name, run.Name, &c)
+		}
+	}
 	for _, c := range sideBySide(all) {
 		add(c.Name, run.Name, &c.Chart)
 	}
 	for _, c := range outages(analyze.Rows(run)) {
 		add(c.Name, run.Name, &c)
 	}
-	for _, c := range stepsOf(analyze.Ladders(analyze.Rows(run))) {
+	for _, c := range stepsOf(analyze.LaddersOf(run, analyze.Rows(run))) {
 		add(c.Name, run.Name, &c.Chart)
 	}
 	for _, g := range togetherOf(all) {

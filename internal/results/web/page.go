@@ -46,6 +46,7 @@ type page struct {
 	Sheets   []sheet
 	Compared []sheet
 	Broken   []sheet
+	Capacity capacitySection
 	Outages  []picture // of each kind of fault
 	Charts   []picture // of all trials
 	Steps    []picture
@@ -63,6 +64,13 @@ type page struct {
 type sheet struct {
 	report.Sheet
 	More string
+}
+
+// capacitySection is what searches for a capacity came to.
+type capacitySection struct {
+	Answers  []said // of each search
+	Sheets   []sheet
+	Pictures []picture
 }
 
 // repeat is how a run is made again; Of names it, where there are several.
@@ -149,7 +157,7 @@ func pageOf(run *record.Run, comparisons []*analyze.Comparison, shown shownTrial
 	}
 	drawn, problems := drawnTrials(shown)
 	steps := "table"
-	ladders := analyze.Ladders(rows)
+	ladders := analyze.LaddersOf(run, rows)
 	for _, c := range stepsOf(ladders) {
 		one := pictureOf(&c.Chart, "", "spots")
 		one.Spots = c.spots
@@ -170,6 +178,9 @@ func pageOf(run *record.Run, comparisons []*analyze.Comparison, shown shownTrial
 		why, notes := analyze.Reasons(run)
 		p.Verdicts, p.Notes = about(why, run), about(notes, run)
 		p.Answer = answer(run, rows, ladders, shown, steps)
+	}
+	if found := analyze.CapacitiesOf(run); found != nil {
+		p.Capacity = capacitySectionOf(found)
 	}
 	for _, c := range comparisons {
 		for _, s := range report.ComparisonSheets(c) {

@@ -8,28 +8,42 @@ import (
 )
 
 // Next names the next trial of a run whose trials follow from each other: it gets the
-// result of the one before, which lies in this run's directory, nil at first, and
-// returns nil when there are to be no more. What it has found so far is recorded.
-type Next func(before *record.Trial) (*scenario.Trial, *record.Capacity, error)
+// result of the one before, which lies in this run's directory, nil at first.
+type Next func(before *record.Trial) (Named, error)
+
+// Named is what is to be next.
+type Named struct {
+	Trial *scenario.Trial // nil when there are to be no more
+	// Fresh says that the trial begins something new: a cluster that we started is
+	// started again, without what trials before left in it, and the keys are made again.
+	Fresh bool
+	Found record.Searches // so far; it is recorded
+}
 
 // asNamed conducts the trials that Next names. Those that need the same cluster share
 // it, and the first of each cluster makes its keys.
 func (r *run) asNamed(ctx context.Context) error {
 	var before *record.Trial
 	for {
-		spec, found, err := r.Next(before)
+		next, err := r.Next(before)
 		if err != nil {
 			return err
 		}
-		if err := r.out.SetCapacity(found); err != nil || spec == nil {
+		if err := r.out.SetCapacity(next.Found); err != nil || next.Trial == nil {
 			return err
 		}
-		r.plan = append(r.plan, *spec)
+		if next.Fresh && r.now != nil && r.now.own != nil {
+			if err := r.leave(ctx); err != nil {
+				return err
+			}
+		}
+		spec := *next.Trial
+		r.plan = append(r.plan, spec)
 		if err := r.out.Plan(len(r.plan)); err != nil {
 			return err
 		}
 		last := len(r.plan) - 1
-		if now := r.now; now != nil && now.key == spec.Cluster.Key && now.whole() {
+		if now := r.now; !next.Fresh && now != nil && now.key == spec.Cluster.Key && now.whole() {
 			r.plan[last].Load.Preload = false
 		}
 		results, err := r.trials(ctx, r.plan[last:])

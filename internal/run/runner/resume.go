@@ -25,7 +25,7 @@ type resumed struct {
 // another version of this program: one report is of one of each.
 func takeUp(o *Options) (*resumed, error) {
 	was, s := o.Resume.Run, o.Scenario
-	if was.Capacity != nil {
+	if was.Capacity != nil || was.CapacityOver != nil {
 		return nil, errors.New("the run is a search for a capacity, which is not taken up again: what it found is in its report; begin another")
 	}
 	if o.Tool != was.Tool {

@@ -168,7 +168,8 @@ func (s *Search) choose() (Plan, bool) {
 	}
 	switch {
 	case pass == 0 && math.IsInf(fail, 1):
-		return s.plan(s.From, Explore, exploring), true
+		// What told nothing may tell something where there is less to do.
+		return s.plan(math.Max(s.From/math.Pow(4, float64(s.void)), math.Min(s.Least, s.From)), Explore, exploring), true
 	case pass == 0 && fail <= s.Least:
 		s.end(HoldsNowhere, "the objective does not hold even at the lowest rate tried")
 		return Plan{}, false

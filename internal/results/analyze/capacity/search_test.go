@@ -217,3 +217,19 @@ func TestAnInterruptedSearchSaysWhatItKnows(t *testing.T) {
 		t.Errorf("it is %+v", r)
 	}
 }
+
+// Where nothing has told anything yet, what is tried after a void trial is less, down to
+// the lowest rate, and five in a row end the search.
+func TestAfterAVoidTrialLessIsTried(t *testing.T) {
+	s := New(Options{Goals: []Goal{{Name: "p99<20ms", Limit: 0.01, Span: 0.02}}, Until: 600, From: 2000, Least: 10, Most: 1e6})
+	for i, want := range []float64{2000, 500, 125, 31.25, 10} {
+		p, ok := s.Next(float64(5 * i))
+		if !ok || p.Rate != want {
+			t.Fatalf("trial %d is at %g a second (%v), and is to be at %g", i, p.Rate, ok, want)
+		}
+		s.Add(Trial{Plan: p, Began: float64(5 * i), Length: p.Window, Void: "the generator was late"}, 3)
+	}
+	if _, ok := s.Next(30); ok {
+		t.Error("it goes on after five void trials")
+	}
+}

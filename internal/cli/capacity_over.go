@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/runner"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// over is a parameter and the values that are gone through. The zero value is none.
+type over struct {
+	key    string
+	values []string
+}
+
+// overStore is the key that stands for the store with its version.
+const overStore = "store"
+
+// mostOver is how many values are gone through at most.
+const mostOver = 100
+
+// parseOver reads KEY=VALUE,VALUE,... Commas within brackets and braces are a value's
+// own, as in mix={put: 20, get: 80}.
+func parseOver(text string) (o over, err error) {
+	key, list, ok := strings.Cut(text, "=")
+	if o.key = strings.TrimSpace(key); !ok || o.key == "" {
+		return o, fmt.Errorf("%q names no values; write KEY=VALUE,VALUE, as in value-size=128,1KiB", text)
+	}
+	depth, from := 0, 0
+	add := func(value string) {
+		if value = strings.TrimSpace(value); value != "" {
+			o.values = append(o.values, value)
+		}
+	}
+	for i, c := range list {
+		switch c {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		case ',':
+			if depth == 0 {
+				add(list[from:i])
+				from = i + 1
+			}
+		}
+	}
+	add(list[from:])
+	for i, v := range o.values {
+		if slices.Contains(o.values[:i], v) {
+			return o, fmt.Errorf("%q has %s twice", text, v)
+		}
+	}
+	if n := len(o.values); n == 0 || n > mostOver {
+		return o, fmt.Errorf("%q has %d values, and 1 to %d can be gone through", text, n, mostOver)
+	}
+	return o, nil
+}
+
+// String writes it as parseOver reads it.
+func (o over) String() string {
+	if o.key == "" {
+		return ""
+	}
+	return o.key + "=" + strings.Join(o.values, ",")
+}
+
+// bySearch are the parameters that the search itself chooses.
+var bySearch = []string{"rate", "duration", "warmup", "total", "repeats"}
+
+// check refuses what cannot be gone through.
+func (o over) check(f *capacityFlags) error {
+	switch {
+	case o.key == "":
+		return nil
+	case slices.Contains(bySearch, o.key):
+		return command.Usage("--over %s: the search itself chooses it; go through another parameter", o.key)
+	case o.key == overStore && (f.given("store") || f.given("exec") || f.given("endpoints")):
+		return command.Usage("--over store starts each store, and --store, --exec and --endpoints name one; give one of them")
+	case o.key == "version" || o.key == "exec":
+		return command.Usage("--over %s: go through stores with their versions, as in --over store=NAME@VERSION,NAME@VERSION", o.key)
+	case slices.ContainsFunc(f.set, func(a scenario.Assignment) bool { return a.Key == o.key }):
+		return command.Usage("--set and --over both give %s; give one of them", o.key)
+	}
+	return nil
+}
+
+// searches has the runner do one search after the other.
+type searches struct {
+	flags       *capacityFlags
+	loads       []scenario.Trial // by value; one without a parameter to go through
+	now         func() time.Time
+	display     *command.Display
+	slowAtFirst func(store string) string
+
+	at      int // the search under way
+	current *seeker
+	began   time.Time // when the first trial of all did; zero: none has
+	trials  int       // that were planned
+	found   record.CapacityOver
+}
+
+func newSearches(f *capacityFlags, loads []scenario.Trial, now func() time.Time, d *command.Display, slowAtFirst func(string) string) *searches {
+	return &searches{flags: f, loads: loads, now: now, display: d, slowAtFirst: slowAtFirst, at: -1,
+		found: record.CapacityOver{Parameter: f.over.key, UntilNS: f.until.Nanoseconds()}}
+}
+
+// next is runner.Next.
+func (s *searches) next(before *record.Trial) (runner.Named, error) {
+	if before != nil && s.began.IsZero() {
+		s.began = before.Started
+	}
+	for {
+		if s.current != nil {
+			t, err := s.current.next(before, s.trials+1)
+			if s.keep(); err != nil {
+				return runner.Named{}, err
+			}
+			if t != nil {
+				s.trials++
+				return runner.Named{Trial: t, Fresh: s.current.planned == 1, Found: s.recorded()}, nil
+			}
+		}
+		if s.at++; s.at == len(s.loads) {
+			return runner.Named{Found: s.recorded()}, nil
+		}
+		s.begin()
+		before = nil
+	}
+}
+
+// begin begins the next search, with its share of the time that is left.
+func (s *searches) begin() {
+	left := s.flags.until
+	if !s.began.IsZero() {
+		left -= s.now().Sub(s.began)
+	}
+	share := left / time.Duration(len(s.loads)-s.at)
+	s.current = newSeeker(s.flags, s.loads[s.at], share, s.now, s.display)
+	s.current.reason = s.slowAtFirst(s.loads[s.at].Cluster.Store)
+	if s.flags.over.key == "" {
+		return
+	}
+	value := s.flags.over.values[s.at]
+	s.current.name = scenario.NameOf(s.flags.over.key+"="+value, s.at+1) + "-"
+	s.found.Searches = append(s.found.Searches, record.CapacitySearch{Value: value})
+	if s.at > 0 { // the time in which its cluster starts counts
+		s.current.began = s.now()
+	}
+	s.display.Line(fmt.Sprintf("%s=%s, search %d of %d, in %s", s.flags.over.key, value, s.at+1, len(s.loads), share.Round(time.Second)))
+	if s.at > 0 && share < leastSearch {
+		s.current.ended(capacity.NothingTested, "the time was over before its first trial")
+	}
+}
+
+// leastSearch is how much time a search wants to be begun.
+const leastSearch = 5 * time.Second
+
+// keep takes how far the search has come.
+func (s *searches) keep() {
+	if n := len(s.found.Searches); n > 0 {
+		s.found.Searches[n-1].Capacity = s.current.found
+	}
+}
+
+// recorded is how far all have come.
+func (s *searches) recorded() record.Searches {
+	if s.flags.over.key == "" {
+		return record.Searches{Capacity: &s.current.found}
+	}
+	return record.Searches{Over: &s.found}
+}
+
+func (s *searches) show(p runner.Progress) { s.current.show(p) }

@@ -1,0 +1,181 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/runner"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// seeker has the runner do what a search asks for.
+type seeker struct {
+	objective *analyze.Objective
+	search    *capacity.Search
+	load      scenario.Trial
+	name      string // before the names of its trials
+	reason    string // why the store is slower at first; empty: not known
+	warm      *warming
+	from      bool // the first rate was asked for
+	until     time.Duration
+	found     record.Capacity
+	plan      capacity.Plan // of the trial that runs
+	planned   int           // trials
+	began     time.Time     // when the first did; zero: none has
+	now       func() time.Time
+	display   *command.Display
+	soFar     string // the interval
+}
+
+// newSeeker begins a search that may take so long.
+func newSeeker(f *capacityFlags, load scenario.Trial, until time.Duration, now func() time.Time, d *command.Display) *seeker {
+	o := capacity.Options{Goals: f.objective.Goals(), Until: until.Seconds(), Width: f.width, From: f.from, Least: leastRate, Most: f.most, Overhead: 0.5}
+	s := &seeker{objective: &f.objective, search: capacity.New(o), load: load, from: f.given("from"), until: until, now: now, display: d}
+	s.found = record.Capacity{Objective: f.objective.Text, UntilNS: until.Nanoseconds(), Width: f.width, Level: capacity.DefaultLevel, Status: record.CapacitySearching}
+	if s.load.Load.Arrival == scenario.Closed {
+		s.load.Load.Arrival = scenario.Poisson
+	}
+	s.load.Load.Total, s.load.Repeat, s.load.Repeats = 0, 1, 1
+	if load.Cluster.Attach == nil {
+		atMost := f.warmUp
+		if !f.given("warm-up") {
+			atMost = min(atMost, until/5)
+		}
+		s.warm = newWarming(atMost)
+	}
+	return s
+}
+
+// ended ends the search without any trial.
+func (s *seeker) ended(status capacity.Status, why string) {
+	s.found.Status, s.found.Why = string(status), why
+}
+
+// next takes what a trial came to, and returns the next, whose number in the run is
+// given; nil when the search is over.
+func (s *seeker) next(before *record.Trial, number int) (*scenario.Trial, error) {
+	at := 0.0
+	if s.found.Status != record.CapacitySearching {
+		return nil, nil
+	}
+	if before != nil {
+		if s.began.IsZero() {
+			s.began = before.Started
+		}
+		at = s.now().Sub(s.began).Seconds()
+		if err := s.take(before); err != nil {
+			return nil, err
+		}
+	}
+	t := s.load
+	t.Number = number
+	t.Load.Seed = (s.load.Load.Seed + uint64(number-1)) & (1<<63 - 1)
+	if length, n := s.warm.next(); length > 0 {
+		t.Name = fmt.Sprintf("%swarm-up-%d", s.name, n)
+		t.Load.Arrival, t.Load.Rate = scenario.Closed, scenario.Rate{}
+		t.Load.Clients = max(t.Load.Clients, t.Load.Connections)
+		t.Load.Warmup, t.Load.Duration = 0, length
+		s.planned++
+		return &t, nil
+	}
+	plan, more := s.search.Next(at)
+	s.tell(more)
+	if !more {
+		return nil, nil
+	}
+	s.plan = plan
+	s.planned++
+	t.Name = fmt.Sprintf("%s%s-%.5g", s.name, plan.Purpose, plan.Rate)
+	t.Load.Rate = scenario.Rate{PerSecond: plan.Rate}
+	t.Load.Warmup, t.Load.Duration = seconds(plan.Warmup), seconds(plan.Window)
+	return &t, nil
+}
+
+func seconds(s float64) time.Duration {
+	return time.Duration(s * float64(time.Second)).Round(time.Millisecond)
+}
+
+// take adds what a trial came to.
+func (s *seeker) take(t *record.Trial) error {
+	if s.warm.runs() {
+		s.warmed(t)
+		return nil
+	}
+	opened := t.Started
+	if t.Opened != nil {
+		opened = *t.Opened
+	}
+	tried, err := s.objective.Tried(t, s.plan, opened.Sub(s.began).Seconds())
+	if err != nil {
+		return err
+	}
+	s.search.Add(tried, s.now().Sub(t.Started).Seconds())
+	one := record.CapacityTrial{Rate: s.plan.Rate, Purpose: string(s.plan.Purpose), Void: tried.Void, Bad: []*float64{}}
+	if tried.Void == "" {
+		one.Holds, one.Overloaded = tried.Holds(s.search.Goals), tried.Overloaded()
+		for g := range s.search.Goals {
+			one.Bad = append(one.Bad, new(tried.Share(g)))
+		}
+	}
+	s.found.Trials = append(s.found.Trials, one)
+	s.display.Line(fmt.Sprintf("[%d] %s %s: %s", t.Number, s.plan.Purpose, readable.PerSecond(s.plan.Rate), triedText(&one, t)))
+	return nil
+}
+
+// warmed takes what a trial that warms up came to. A store that is warm is searched from
+// a part of what a closed loop has of it, unless a first rate was asked for.
+func (s *seeker) warmed(t *record.Trial) {
+	s.found.WarmUp = s.warm.take(t.PerSecond, s.reason)
+	s.found.Trials = append(s.found.Trials, record.CapacityTrial{Purpose: record.PurposeWarmUp, Bad: []*float64{}})
+	if first := t.PerSecond * warmShare; !s.from {
+		s.search.From = min(max(first, s.search.From), s.search.Most)
+	}
+	s.display.Line(fmt.Sprintf("[%d] warm-up: %s done by a closed loop", t.Number, readable.PerSecond(t.PerSecond)))
+}
+
+// triedText is what a trial came to, in a line.
+func triedText(c *record.CapacityTrial, t *record.Trial) string {
+	text := fmt.Sprintf("%s done, p50 %s, p99 %s", readable.PerSecond(t.PerSecond), readable.Figure(t.ResponseTime.At(50)), readable.Figure(t.ResponseTime.At(99)))
+	switch {
+	case c.Void != "":
+		return text + "; void: " + c.Void
+	case c.Overloaded:
+		return text + "; overloaded"
+	case c.Holds:
+		return text + "; kept"
+	}
+	return text + "; missed"
+}
+
+// tell writes down how far the search has come.
+func (s *seeker) tell(more bool) {
+	r := s.search.Result()
+	s.found.LowerPerSecond, s.found.UpperPerSecond = r.Lower, nil
+	if r.Closed() {
+		s.found.UpperPerSecond = new(r.Upper)
+		s.soFar = fmt.Sprintf("; so far it is %s", readable.Between(readable.PerSecond(r.Lower), readable.PerSecond(r.Upper)))
+	}
+	s.found.Status, s.found.Why = string(r.Status), r.Why
+	if more {
+		s.found.Status, s.found.Why = record.CapacitySearching, ""
+	}
+}
+
+// show takes how a trial goes.
+func (s *seeker) show(p runner.Progress) {
+	text := fmt.Sprintf("[%d] %s: %s", p.Trial, p.Name, p.Stage)
+	switch p.Stage {
+	case runner.TrialDone:
+		return // next says what it came to
+	case runner.Starting, runner.Stopping:
+		text = fmt.Sprintf("%s the %s", p.Stage, p.Name)
+	case runner.Measuring, runner.Draining:
+		text += ", " + readable.PerSecond(p.PerSecond)
+	}
+	s.display.Update(fmt.Sprint(p.Stage, p.Trial), p.Elapsed, text+s.soFar)
+}

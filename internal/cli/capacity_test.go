@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"testing"
+	"time"
+)
+
+func TestOver(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{
+		"value-size=128,1KiB,16KiB":                          3,
+		"mix={put: 20, get: 80},{put: 80, get: 20}":          2,
+		"endpoints=[a:1, b:2],[c:3]":                         2,
+		"clients=10":                                         1,
+		" store = etcd@3.5.30 , zookeeper ":                  2,
+		"settings={snapshot-count: 10, quota: [1, {a: 2}]},": 1,
+	} {
+		o, err := parseOver(text)
+		if err != nil || len(o.values) != want {
+			t.Errorf("%q: %d values %q, %v; want %d", text, len(o.values), o.values, err, want)
+			continue
+		}
+		if again, err := parseOver(o.String()); err != nil || again.String() != o.String() {
+			t.Errorf("%q is written %q, which reads as %q, %v", text, o, again, err)
+		}
+	}
+	for _, text := range []string{"", "x", "=1", "x=", "x=,,", "x=1,2,1"} {
+		if o, err := parseOver(text); err == nil {
+			t.Errorf("%q reads as %v", text, o)
+		}
+	}
+}
+
+// A store that becomes faster is warmed up until it does not, or the time is over.
+func TestWarming(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		atMost time.Duration
+		rates  []float64 // of the trials, as far as there are any
+		trials int
+		steady bool
+	}{
+		{30 * time.Second, []float64{100, 200, 300, 310, 0}, 4, true},
+		{30 * time.Second, []float64{100, 90, 0}, 2, true},
+		{30 * time.Second, []float64{100, 200, 400, 800, 1600, 3200, 0}, 6, false},
+		{12 * time.Second, []float64{100, 200, 0}, 2, false},
+		{2 * time.Second, []float64{100, 0}, 1, false},
+		{0, []float64{0}, 0, false},
+	} {
+		w := newWarming(c.atMost)
+		n, spent := 0, time.Duration(0)
+		for {
+			length, number := w.next()
+			if length == 0 {
+				break
+			}
+			if n++; number != n || !w.runs() {
+				t.Fatalf("trial %d has the number %d, and runs: %v", n, number, w.runs())
+			}
+			spent += length
+			about := w.take(c.rates[n-1], "")
+			if len(about.PerSecond) != n {
+				t.Errorf("%d trials are told after %d", len(about.PerSecond), n)
+			}
+		}
+		steady := w != nil && w.about.Steady
+		if n != c.trials || steady != c.steady || spent > c.atMost || w.runs() {
+			t.Errorf("within %s: %d trials in %s, steady %v; want %d, %v", c.atMost, n, spent, steady, c.trials, c.steady)
+		}
+	}
+}

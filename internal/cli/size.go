@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"cmp"
+	"math"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// sizeFlags are the flags of `size`.
+type sizeFlags struct {
+	load    string
+	trial   string
+	set     []scenario.Assignment
+	rate    float64
+	history time.Duration
+	network int
+	format  string
+	given   func(flag string) bool
+}
+
+func (a *app) sizeCommand() *cobra.Command {
+	f := &sizeFlags{history: 5 * time.Minute, format: "text"}
+	c := &cobra.Command{
+		Use:   "size RUN...",
+		Short: "Say how much of a cluster a load uses, by capacities recorded before",
+		Long: `Say how much of a cluster a load uses, by the run directories of quorumbench capacity:
+its share of the capacity, of processors, disk, network and memory, and of what the
+store itself bounds, such as etcd's database quota; what runs out first; and what the
+store's own documents recommend for it, each with its source.
+
+The load is that of the recorded search at another rate, changed by --set, or the
+trial of the scenario file that --load names. No server is asked.`,
+		Example: `  quorumbench size runs/capacity-1 --rate 2000
+  quorumbench size runs/capacity-1 --rate 500 --set value-size=1KiB --set key-space=200000
+  quorumbench size runs/* --load my-load.yaml --format json`,
+		Args: command.Takes(1, math.MaxInt, "run directories"),
+	}
+	r := command.NewFlags(c.Flags())
+	r.Number("rate", &f.rate, "R", "operations a second of the load; that of the file unless given")
+	r.Text("load", &f.load, "FILE", "the scenario file whose load it is")
+	r.Text("trial", &f.trial, "NAME", "the trial of the file, where there are several")
+	command.Repeated(r, "set", &f.set, "KEY=VALUE", scenario.ParseAssignment, "a parameter of the load, as in value-size=1KiB")
+	r.Span("history", &f.history, "for how long values are kept that were replaced: the time between compactions")
+	r.Size("network", &f.network, "bytes a second of a member's network interface, as in 125MB; without it the network's share is not known")
+	r.Choice("format", &f.format, "of the result on standard output", "text", "json")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		f.given = c.Flags().Changed
+		return a.size(f, args)
+	}
+	return c
+}
+
+func (f *sizeFlags) check() error {
+	switch {
+	case f.load == "" && f.trial != "":
+		return command.Usage("--trial names one of a file's trials, and there is no file; give it with --load")
+	case f.load == "" && !f.given("rate"):
+		return command.Usage("--rate is missing: the operations a second of the load; or give the load as a scenario file with --load")
+	case f.given("rate") && !(f.rate > 0 && f.rate <= scenario.MaxRate):
+		return command.Usage("--rate must be above 0 and at most %d, not %g", scenario.MaxRate, f.rate)
+	case f.history < 0:
+		return command.Usage("--history must not be below 0, and is %s", f.history)
+	case f.network < 0:
+		return command.Usage("--network must not be below 0, and is %d", f.network)
+	}
+	return nil
+}
+
+func (a *app) size(f *sizeFlags, dirs []string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	var runs []*record.Run
+	var first *record.Trial
+	for _, dir := range dirs {
+		run, err := record.Open(dir)
+		if err != nil {
+			return err
+		}
+		run.ReadEvents(dir)
+		if found := analyze.CapacitiesOf(run); found != nil && first == nil {
+			for _, f := range found.All {
+				first = cmp.Or(first, f.First)
+			}
+		}
+		runs = append(runs, run)
+	}
+	if first == nil {
+		return command.Usage("%s is no search for a capacity; record one with quorumbench capacity", dirs[0])
+	}
+	load, err := a.sizeLoad(f, first)
+	if err != nil {
+		return err
+	}
+	sizes, err := analyze.SizesOf(runs, load, func(name string) store.Sizer {
+		st, err := a.Lookup(name)
+		if err != nil {
+			return nil // a record of another version's, or of nobody's
+		}
+		sizer, _ := st.(store.Sizer)
+		return sizer
+	})
+	if err != nil {
+		return err
+	}
+	if f.format == "json" {
+		return report.SizesJSON(a.Stdout, sizes)
+	}
+	return report.Sizes(a.Stdout, sizes)
+}
+
+// sizeLoad is the load that is asked about. Without a file it is that of the recorded
+// search, with what was set.
+func (a *app) sizeLoad(f *sizeFlags, recorded *record.Trial) (load analyze.SizeLoad, err error) {
+	o := scenario.Options{Set: f.set}
+	var s *scenario.Scenario
+	if f.load != "" {
+		s, err = a.load([]string{f.load}, o)
+	} else {
+		o.Set = append(loadOf(recorded), scenario.Assignment{Key: "max-in-flight", Value: "1"}) // nothing is sent, and wants no memory
+		o.Set = append(o.Set, f.set...)
+		o.Store = recorded.Store
+		s, err = scenario.Parse("capacity.yaml", scenario.OfCapacity(), a.Catalog, o)
+	}
+	if err != nil {
+		return load, &command.Exit{Code: command.ExitUsage, Cause: err}
+	}
+	if err := one(s, f.trial); err != nil {
+		return load, err
+	}
+	load = analyze.SizeLoad{Load: s.Trials[0].Load, Rate: s.Trials[0].Load.Rate.PerSecond, History: f.history, Network: float64(f.network)}
+	if f.given("rate") {
+		load.Rate = f.rate
+	}
+	if load.Rate <= 0 {
+		return load, command.Usage("the trial %s has no rate: it is a closed loop, or takes its rate from another trial; give --rate", s.Trials[0].Name)
+	}
+	return load, nil
+}
+
+// sizedBy are the parameters that say how large a load is.
+var sizedBy = []string{"mix", "key-size", "value-size", "key-space", "connections"}
+
+// loadOf is a recorded load as what sets it.
+func loadOf(t *record.Trial) (set []scenario.Assignment) {
+	for _, p := range scenario.Parameters() {
+		for _, key := range sizedBy {
+			if text := p.Text(&t.Load); p.Key == key && text != "" {
+				set = append(set, scenario.Assignment{Key: key, Value: text})
+			}
+		}
+	}
+	return set
+}

@@ -1,0 +1,332 @@
+package analyze
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// SizeLoad is a load of which is asked how much of a cluster it uses.
+type SizeLoad struct {
+	scenario.Load
+	Rate    float64       // operations a second
+	History time.Duration // for which values are kept that were replaced
+	Network float64       // bytes a second of a member's network interface; 0: not known
+}
+
+// Sized is how much of a cluster a load uses, by a curve that was recorded.
+type Sized struct {
+	Load  SizeLoad
+	Curve *CapacityFinding
+	Run   *record.Run // of the curve
+	// Uses are what the load uses of each resource, the objective first.
+	Uses []Use
+	// First is the place in Uses of what runs out first, where the load grows and keeps
+	// its shape; -1: not known. Nearest is that of the resource of which most is used at
+	// the capacity; -1 likewise.
+	First, Nearest int
+	Advice         []store.Advice
+	Notes          []string // sentences
+}
+
+// Use is what a load uses of one thing.
+type Use struct {
+	What string
+	Unit measure.Unit
+	Used float64 // at the load's rate
+	// AtCapacity is the same at the lower end of the capacity.
+	AtCapacity float64
+	Limit      float64 // 0: not known
+	// FullAt is the rate at which it is used up; 0 where that is not known.
+	FullAt float64
+	Text   string // how it was found, as a sentence without its end
+	Source string
+}
+
+// Share is how much of the limit is used; false where that is not known.
+func (u *Use) Share() (float64, bool) { return u.Used / u.Limit, u.Limit > 0 }
+
+// ShareAtCapacity is the same at the capacity.
+func (u *Use) ShareAtCapacity() (float64, bool) { return u.AtCapacity / u.Limit, u.Limit > 0 }
+
+// The names of uses.
+const (
+	UseObjective = "objective"
+	UseProcessor = "processor"
+	UseDisk      = "disk"
+	UseNetwork   = "network"
+	UseMemory    = "memory"
+)
+
+// SizesOf asks how much of their clusters a load uses, of the curves of runs whose events
+// have been read (record.Run.ReadEvents): one answer for each store, version and number
+// of members. ask is the store's own answer for its name; its sizer is nil where it has
+// none. The error is one sentence.
+func SizesOf(runs []*record.Run, load SizeLoad, ask func(name string) store.Sizer) ([]*Sized, error) {
+	type candidate struct {
+		run *record.Run
+		f   *CapacityFinding
+	}
+	var order []string
+	groups := map[string][]candidate{}
+	mix := mixText(&load.Load)
+	searched, other := 0, ""
+	for _, run := range runs {
+		found := CapacitiesOf(run)
+		if found == nil {
+			continue
+		}
+		for _, f := range found.All {
+			if len(f.Curve) == 0 || f.LowerPerSecond <= 0 {
+				continue
+			}
+			if searched++; mixText(&f.First.Load) != mix {
+				other = mixText(&f.First.Load)
+				continue
+			}
+			key := fmt.Sprint(Store(f.First), f.First.Members)
+			if groups[key] == nil {
+				order = append(order, key)
+			}
+			groups[key] = append(groups[key], candidate{run, f})
+		}
+	}
+	switch {
+	case searched == 0:
+		return nil, fmt.Errorf("no run has a capacity; record one with quorumbench capacity")
+	case len(order) == 0:
+		return nil, fmt.Errorf("the load is %s, and the recorded curves are of %s; record one of this load with quorumbench capacity", mix, other)
+	}
+	var all []*Sized
+	for _, key := range order {
+		of := groups[key]
+		size := func(c candidate) int { return c.f.First.ValueSize }
+		slices.SortStableFunc(of, func(a, b candidate) int { return cmp.Compare(size(a), size(b)) })
+		i := slices.IndexFunc(of, func(c candidate) bool { return size(c) >= load.ValueSize })
+		if i < 0 {
+			largest := size(of[len(of)-1])
+			return nil, fmt.Errorf("the load's values have %s, and the largest of the recorded curves of %s have %s; record one with quorumbench capacity --over value-size=%d",
+				scenario.FormatSize(load.ValueSize), Store(of[0].f.First), scenario.FormatSize(largest), load.ValueSize)
+		}
+		s, err := sizeBy(of[i].run, of[i].f, load, ask)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+func mixText(l *scenario.Load) string {
+	for _, p := range scenario.Parameters() {
+		if p.Key == "mix" {
+			return p.Text(l)
+		}
+	}
+	return ""
+}
+
+// sizeBy answers by one curve.
+func sizeBy(run *record.Run, f *CapacityFinding, load SizeLoad, ask func(string) store.Sizer) (*Sized, error) {
+	s := &Sized{Load: load, Curve: f, Run: run, First: -1, Nearest: -1}
+	first := f.First
+	if first.ValueSize > load.ValueSize {
+		s.note("the curve is of values of %s, the least that is not below the load's %s: it asks for more than the load does", scenario.FormatSize(first.ValueSize), scenario.FormatSize(load.ValueSize))
+	}
+	if first.KeySpace != load.KeySpace {
+		s.note("the curve is of %d keys, and the load has %d: memory and database are those of the load by estimate alone", first.KeySpace, load.KeySpace)
+	}
+	objective := Use{What: UseObjective, Unit: measure.Rate, Used: load.Rate, AtCapacity: f.LowerPerSecond, Limit: f.LowerPerSecond, FullAt: f.LowerPerSecond,
+		Text: "the load's rate of the lower end of the capacity for " + f.Objective}
+	s.Uses = append(s.Uses, objective)
+	points := usedPoints(run, f)
+	if len(points) == 0 {
+		s.note("no trial of the curve kept the objective and has figures of the members: what the load uses of them is not known")
+	}
+	highest := 0.0
+	for _, p := range points {
+		highest = math.Max(highest, p.rate)
+	}
+	if highest > 0 && load.Rate > highest {
+		s.note("the load's rate is above the highest that kept the objective in the search, %.0f a second: its uses are guesses", highest)
+	}
+	if first.Shared != nil && *first.Shared {
+		s.note("the generator ran on the members' machine and used its processors, too: on machines of their own members have more")
+	}
+	s.addMeasured(points)
+	if err := s.addOwn(ask(first.Store)); err != nil {
+		return nil, err
+	}
+	s.findFirst()
+	return s, nil
+}
+
+func (s *Sized) note(format string, args ...any) {
+	s.Notes = append(s.Notes, fmt.Sprintf(format, args...))
+}
+
+// addMeasured adds what the curve's trials used.
+func (s *Sized) addMeasured(points []usedPoint) {
+	add := func(what string, unit measure.Unit, limit float64, of func(*usedPoint) float64, text string) {
+		line := lineOf(points, of)
+		if line == nil {
+			if len(points) > 0 {
+				s.note("how much %s the members used is not known: it was read less than twice in each window of the trials that kept the objective, as in short ones, or not at all", what)
+			}
+			return
+		}
+		u := Use{What: what, Unit: unit, Used: line.at(s.Load.Rate), AtCapacity: line.at(s.Curve.LowerPerSecond), Limit: limit, Text: text}
+		if what == UseProcessor || what == UseNetwork {
+			u.FullAt = line.reaches(limit)
+		}
+		s.Uses = append(s.Uses, u)
+	}
+	processors, memory := 0.0, 0.0
+	if len(points) > 0 {
+		processors, memory = points[0].processors, points[0].memory
+	}
+	add(UseProcessor, measure.Number, processors, func(p *usedPoint) float64 { return p.cpu },
+		"processors that the members of the busiest machine used together")
+	add(UseDisk, measure.Share, 1, func(p *usedPoint) float64 { return p.syncing },
+		"the share of time in which the busiest member's log was being synced; writes that wait are synced together, so that a disk which is always busy may carry more")
+	add(UseNetwork, measure.Bytes, s.Load.Network, func(p *usedPoint) float64 { return p.network },
+		"bytes a second that the busiest member sent or received, whichever is more")
+	add(UseMemory, measure.Bytes, memory, func(p *usedPoint) float64 { return p.memoryUsed },
+		"resident memory of the members of the fullest machine, with the keys of the search")
+}
+
+// addOwn adds what the store says itself.
+func (s *Sized) addOwn(sizer store.Sizer) error {
+	if sizer == nil {
+		s.note("there are no recommendations of this store's own documents")
+		return nil
+	}
+	l := s.sizedLoad()
+	fills, advice, err := sizer.Size(l)
+	if err != nil {
+		return err
+	}
+	at := func(rate float64) []store.Filling {
+		other := l
+		other.Requests, other.Writes = rate, l.Writes*rate/math.Max(l.Requests, 1e-9)
+		more, _, err := sizer.Size(other)
+		if err != nil || len(more) != len(fills) {
+			return fills
+		}
+		return more
+	}
+	none, capacity := at(0), at(s.Curve.LowerPerSecond)
+	for i, f := range fills {
+		u := Use{What: f.What, Unit: measure.Bytes, Used: f.Used, AtCapacity: capacity[i].Used, Limit: f.Limit, Text: f.Text, Source: f.Source}
+		if each := (f.Used - none[i].Used) / s.Load.Rate; each > 0 {
+			u.FullAt = math.Max((f.Limit-none[i].Used)/each, 0)
+		}
+		s.Uses = append(s.Uses, u)
+	}
+	s.Advice = advice
+	return nil
+}
+
+// sizedLoad is the load and its cluster as a store is asked of them.
+func (s *Sized) sizedLoad() store.SizedLoad {
+	first := s.Curve.First
+	l := store.SizedLoad{
+		Members: first.Members, Requests: s.Load.Rate, Clients: max(s.Load.Connections, 1), Keys: s.Load.KeySpace,
+		KeySize: len(s.Load.Prefix) + s.Load.KeySize, ValueSize: s.Load.ValueSize, History: s.Load.History,
+	}
+	weight := 0.0
+	for _, o := range s.Load.Mix {
+		if weight += o.Weight; o.Kind.Writes() {
+			l.Writes += o.Weight
+		}
+	}
+	l.Writes *= l.Requests / math.Max(weight, 1e-9)
+	run := s.Run.Of(first)
+	for i := range run.Clusters {
+		c := &run.Clusters[i]
+		if c.ID != first.Cluster || !c.Started {
+			continue
+		}
+		if text, err := json.Marshal(c.Settings); err == nil {
+			l.Settings = text
+		}
+		for _, m := range c.Members {
+			if machine := machineNamed(run, m.Machine); machine != nil {
+				l.Processors = lesser(l.Processors, processorsHad(machine))
+				l.Memory = lesser(l.Memory, float64(machine.MemoryBytes))
+			}
+		}
+	}
+	last := map[string]time.Duration{}
+	for _, p := range s.Curve.Curve {
+		if !p.Holds {
+			continue
+		}
+		for i := range p.Trial.Stores { // since the member's start: between others it is measured seldom
+			if mean, ok := p.Trial.Stores[i].Metrics[store.PeerRoundTripSeconds].Mean(); ok {
+				last[p.Trial.Stores[i].Endpoint] = timeOf(mean)
+			}
+		}
+		for _, m := range MembersMetrics(p.Trial) {
+			if p99, ok := m.Metrics[store.FsyncSeconds].Quantile(0.99); ok {
+				l.FsyncP99 = max(l.FsyncP99, timeOf(p99))
+			}
+		}
+	}
+	for _, mean := range last {
+		l.RoundTrip = max(l.RoundTrip, mean)
+	}
+	return l
+}
+
+// findFirst finds what runs out first, and what is nearest to its limit at the capacity.
+func (s *Sized) findFirst() {
+	most := 0.0
+	for i := range s.Uses {
+		u := &s.Uses[i]
+		if u.FullAt > 0 && (s.First < 0 || u.FullAt < s.Uses[s.First].FullAt) {
+			s.First = i
+		}
+		share, ok := u.ShareAtCapacity()
+		if i > 0 && ok && share > most {
+			s.Nearest, most = i, share
+		}
+	}
+	for i := range s.Uses { // what is over already is first
+		if share, ok := s.Uses[i].Share(); ok && share > 1 && s.Uses[i].FullAt == 0 {
+			s.First = i
+		}
+	}
+}
+
+// lesser is the smaller one of what is known.
+func lesser(a, b float64) float64 {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
+
+func machineNamed(run *record.Run, name string) *record.Machine {
+	for i := range run.Machines {
+		if run.Machines[i].Name == name {
+			return &run.Machines[i]
+		}
+	}
+	return nil
+}
+
+func processorsHad(m *record.Machine) float64 {
+	if m.CPULimit != nil {
+		return math.Min(*m.CPULimit, float64(m.CPUs))
+	}
+	return float64(m.CPUs)
+}

@@ -1,0 +1,199 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// Sizes writes how much of each cluster a load uses.
+func Sizes(w io.Writer, all []*analyze.Sized) error {
+	var b bytes.Buffer
+	for i, s := range all {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString(sizeText(s))
+	}
+	_, err := b.WriteTo(w)
+	return err
+}
+
+func sizeText(s *analyze.Sized) string {
+	var b bytes.Buffer
+	line := func(format string, args ...any) {
+		b.WriteString(printable.Line(fmt.Sprintf(format, args...), printable.OfOutput) + "\n")
+	}
+	t := s.Curve.First
+	line("%s of %s on %s, %s: %s", readable.PerSecond(s.Load.Rate), analyze.Headline(t), analyze.Store(t), readable.Plural(uint64(max(t.Members, 0)), "member"), fitSentence(s))
+	if text := firstSentence(s); text != "" {
+		line("%s", text)
+	}
+	b.WriteString("\nWhat the load uses, and what is used at the capacity\n" + usesGrid(s).text())
+	var lines []string
+	for i := range s.Uses {
+		u := &s.Uses[i]
+		text := u.What + ": " + u.Text
+		if u.Source != "" {
+			text += " (" + u.Source + ")"
+		}
+		lines = append(lines, printable.Line(text+".", printable.OfOutput))
+	}
+	b.WriteString(list("How each was found", lines))
+	lines = nil
+	for _, a := range s.Advice {
+		lines = append(lines, printable.Line(fmt.Sprintf("%s: %s (%s)", a.Topic, a.Text, a.Source), printable.OfOutput))
+	}
+	if len(lines) > 0 {
+		b.WriteString(list("What the store's own documents recommend", lines))
+	}
+	lines = nil
+	for _, n := range s.Notes {
+		lines = append(lines, printable.Line(n+".", printable.OfOutput))
+	}
+	if len(lines) > 0 {
+		b.WriteString(list("What this rests on", append(lines, "the curve was recorded in "+printable.Line(s.Run.Dir, printable.OfOutput)+".")))
+	}
+	return b.String()
+}
+
+// fitSentence says whether the load keeps the objective.
+func fitSentence(s *analyze.Sized) string {
+	f := s.Curve
+	share := s.Load.Rate / f.LowerPerSecond
+	between := "at least " + readable.PerSecond(f.LowerPerSecond)
+	if f.UpperPerSecond != nil {
+		between = readable.Between(readable.PerSecond(f.LowerPerSecond), readable.PerSecond(*f.UpperPerSecond))
+	}
+	text := fmt.Sprintf("%s of the capacity for %s, which is %s", readable.Percent(share, 0), f.Objective, between)
+	switch {
+	case share <= 1:
+		return text + ": it is carried."
+	case f.UpperPerSecond != nil && s.Load.Rate > *f.UpperPerSecond:
+		return text + ": it is not carried."
+	}
+	return text + ": whether it is carried is not known; a longer search narrows the interval."
+}
+
+// firstSentence says what runs out first.
+func firstSentence(s *analyze.Sized) string {
+	if s.First < 0 {
+		return ""
+	}
+	u := &s.Uses[s.First]
+	text := fmt.Sprintf("What runs out first, where the load grows as it is: the %s", u.What)
+	switch {
+	case u.FullAt <= 0:
+		text += ", which the load is beyond already"
+	case u.FullAt < s.Load.Rate && u.What != analyze.UseObjective:
+		text += fmt.Sprintf(", at %s already", readable.PerSecond(u.FullAt))
+	default:
+		text += fmt.Sprintf(", at %s", readable.PerSecond(u.FullAt))
+	}
+	if s.Nearest >= 0 && s.Nearest != s.First {
+		near := &s.Uses[s.Nearest]
+		share, _ := near.ShareAtCapacity()
+		text += fmt.Sprintf("; of the resources the %s is nearest to its limit at the capacity (%s)", near.What, readable.Percent(share, 0))
+	}
+	return text + "."
+}
+
+func usesGrid(s *analyze.Sized) *grid {
+	g := &grid{columns: []analyze.Column{{Title: "what", Left: true}, {Title: "used"}, {Title: "limit"}, {Title: "share"}, {Title: "at the capacity"}, {Title: "share there"}, {Title: "full at"}}}
+	for i := range s.Uses {
+		u := &s.Uses[i]
+		limit, share, there, full := readable.Dash, readable.Dash, readable.Dash, readable.Dash
+		if x, ok := u.Share(); ok {
+			limit, share = amount(u.Limit, u), readable.Percent(x, 0)
+		}
+		if x, ok := u.ShareAtCapacity(); ok {
+			there = readable.Percent(x, 0)
+		}
+		if u.FullAt > 0 {
+			full = readable.PerSecond(u.FullAt)
+		}
+		g.add(u.What, amount(u.Used, u), limit, share, amount(u.AtCapacity, u), there, full)
+	}
+	return g
+}
+
+// amount is a use in its unit.
+func amount(x float64, u *analyze.Use) string {
+	switch u.Unit {
+	case measure.Rate:
+		return readable.PerSecond(x)
+	case measure.Bytes:
+		text := readable.Bytes(uint64(math.Max(x, 0)))
+		if u.What == analyze.UseNetwork {
+			text += "/s"
+		}
+		return text
+	case measure.Share:
+		return readable.Percent(x, 0)
+	}
+	return fmt.Sprintf("%.2f", x)
+}
+
+// SizesJSON writes the same as one JSON object.
+func SizesJSON(w io.Writer, all []*analyze.Sized) error {
+	list := make([]record.Object, 0, len(all))
+	for _, s := range all {
+		t, f := s.Curve.First, s.Curve
+		var o record.Object
+		o.Add("store", t.Store)
+		o.Add("version", t.Version)
+		o.Add("members", t.Members)
+		o.Add("rate_per_second", s.Load.Rate)
+		o.Add("value_size", s.Load.ValueSize)
+		o.Add("objective", f.Objective)
+		o.Add("lower_per_second", f.LowerPerSecond)
+		o.Add("upper_per_second", f.UpperPerSecond)
+		o.Add("carried", s.Load.Rate <= f.LowerPerSecond)
+		first := ""
+		if s.First >= 0 {
+			first = s.Uses[s.First].What
+		}
+		o.Add("first", first)
+		uses := make([]record.Object, 0, len(s.Uses))
+		for i := range s.Uses {
+			uses = append(uses, useObject(&s.Uses[i]))
+		}
+		o.Add("uses", uses)
+		advice := make([]record.Object, 0, len(s.Advice))
+		for _, a := range s.Advice {
+			advice = append(advice, record.Object{{Name: "topic", Value: a.Topic}, {Name: "text", Value: a.Text}, {Name: "source", Value: a.Source}})
+		}
+		o.Add("advice", advice)
+		o.Add("notes", append([]string{}, s.Notes...))
+		o.Add("run_directory", s.Run.Dir)
+		list = append(list, o)
+	}
+	return writeJSON(w, record.Object{{Name: "sizes", Value: list}})
+}
+
+// useObject has null for what is not known.
+func useObject(u *analyze.Use) (o record.Object) {
+	known := func(x float64, ok bool) any {
+		if !ok {
+			return nil
+		}
+		return x
+	}
+	o.Add("what", u.What)
+	o.Add("used", u.Used)
+	o.Add("limit", known(u.Limit, u.Limit > 0))
+	o.Add("share", known(u.Share()))
+	o.Add("used_at_capacity", u.AtCapacity)
+	o.Add("share_at_capacity", known(u.ShareAtCapacity()))
+	o.Add("full_at_per_second", known(u.FullAt, u.FullAt > 0))
+	o.Add("text", u.Text)
+	o.Add("source", u.Source)
+	return o
+}

@@ -1,0 +1,31 @@
+package web
+
+import (
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/results/web/chart"
+)
+
+// capacitySectionOf is the part of the page about searches for a capacity.
+func capacitySectionOf(found *analyze.CapacityFindings) (s capacitySection) {
+	for _, f := range found.All {
+		of := ""
+		if found.Parameter != "" {
+			of = found.Parameter + "=" + f.Value
+		}
+		for _, text := range report.CapacitySentences(f) {
+			s.Answers = append(s.Answers, said{of, text})
+			of = ""
+		}
+	}
+	if table, ok := report.CapacitiesSheet(found); ok {
+		s.Sheets = append(s.Sheets, cut(table))
+	}
+	if c, ok := chart.Capacities(capacityChart, found); ok {
+		s.Pictures = append(s.Pictures, pictureOf(&c, "", "capacity"))
+	}
+	return s
+}
+
+// capacityChart names the chart of capacities over a parameter.
+const capacityChart = "capacity"

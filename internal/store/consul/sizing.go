@@ -1,0 +1,65 @@
+package consul
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// resourceGuide is the document that advice is from.
+const resourceGuide = "Consul documentation, Server resource requirements"
+
+// What the document recommends for servers in production.
+const (
+	wantsProcessors = 8
+	wantsMemory     = 32e9
+	wantsIOPS       = 7500
+	mostRoundTrip   = 50 * time.Millisecond // on average
+	leastOfData     = 2                     // times the data in memory
+	mostOfData      = 4
+	defaultMaxValue = 512 << 10
+)
+
+// Size implements store.Sizer.
+func (*Store) Size(l store.SizedLoad) ([]store.Filling, []store.Advice, error) {
+	var s Settings
+	if l.Settings != nil {
+		if err := json.Unmarshal(l.Settings, &s); err != nil {
+			return nil, nil, fmt.Errorf("the recorded settings of Consul cannot be read: %w", err)
+		}
+	}
+	var fills []store.Filling
+	data := l.Data()
+	if l.Memory > 0 {
+		fills = append(fills, store.Filling{What: "memory for data", Used: mostOfData * data, Limit: l.Memory, Source: resourceGuide + " (Memory requirements)",
+			Text: fmt.Sprintf("%d to %d times the data, which is %s, of the smallest machine's %s", leastOfData, mostOfData, readable.Bytes(uint64(data)), readable.Bytes(uint64(l.Memory)))})
+	}
+	hardware := fmt.Sprintf("A server in production wants %d processors or more, %s of memory or more and a disk of %s IO/s or more", wantsProcessors, readable.Bytes(wantsMemory), readable.Count(wantsIOPS))
+	if l.Processors > 0 && l.Memory > 0 {
+		hardware += fmt.Sprintf("; the smallest machine here has %g processors and %s", l.Processors, readable.Bytes(uint64(l.Memory)))
+	}
+	advice := []store.Advice{{Topic: "hardware", Text: hardware + ".", Source: resourceGuide + " (Hardware requirements)"}}
+	if most := cmp.Or(s.KVMaxValueSize, defaultMaxValue); l.ValueSize > most {
+		advice = append(advice, store.Advice{Topic: "value size", Source: "Consul documentation, Agent configuration (kv_max_value_size)",
+			Text: fmt.Sprintf("A value may have %s, and the load's have %s.", readable.Bytes(uint64(most)), readable.Bytes(uint64(l.ValueSize)))})
+	}
+	if l.Members > 1 && l.RoundTrip > 0 {
+		text := fmt.Sprintf("The round trip between servers has a mean of %s", readable.Duration(float64(l.RoundTrip)))
+		if l.RoundTrip < mostRoundTrip {
+			text += fmt.Sprintf(", within the %s that servers are to have on average.", mostRoundTrip)
+		} else {
+			text += fmt.Sprintf(": it is to be below %s on average.", mostRoundTrip)
+		}
+		advice = append(advice, store.Advice{Topic: "round trip", Text: text, Source: resourceGuide + " (Hardware requirements)"})
+	}
+	if l.Settings != nil {
+		multiplier := cmp.Or(s.RaftMultiplier, DefaultRaftMultiplier)
+		text := fmt.Sprintf("raft_multiplier is %d; 1 is recommended for production, and the default of 5 for the smallest machines.", multiplier)
+		advice = append(advice, store.Advice{Topic: "election timeout", Text: text, Source: resourceGuide + " (Production server requirements)"})
+	}
+	return fills, advice, nil
+}

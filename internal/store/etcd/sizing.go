@@ -1,0 +1,133 @@
+package etcd
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// The documents that advice is from.
+const (
+	hardwareGuide = "etcd documentation, Hardware recommendations"
+	tuningGuide   = "etcd documentation, Tuning"
+	limitsGuide   = "etcd documentation, System limits"
+)
+
+// What the documents say.
+const (
+	ownQuota     = 2 << 30 // where none is set
+	mostQuota    = 8 << 30 // the largest that is suggested
+	mostRequest  = 1.5 * (1 << 20)
+	entryBytes   = 64  // of an entry beside its key and value: revisions, the database's key and element
+	pageFill     = 0.9 // the share of a page of the database that is filled
+	leastBeats   = 0.5 // heartbeat intervals in round trips
+	mostBeats    = 1.5
+	electionRTTs = 10
+)
+
+// hardware are the guide's example clusters: what each serves at most, and the machine
+// that is recommended for it.
+var hardware = []struct {
+	name           string
+	clients        int
+	requests, data float64
+	cpus, memoryGB int
+	iops           int
+}{
+	{"small", 100, 200, 100e6, 2, 8, 3600},
+	{"medium", 500, 1000, 500e6, 4, 16, 6000},
+	{"large", 1500, 10_000, 1e9, 8, 32, 8000},
+	{"xLarge", math.MaxInt, math.Inf(1), math.Inf(1), 16, 64, 16_000},
+}
+
+// Size implements store.Sizer.
+func (*Store) Size(l store.SizedLoad) ([]store.Filling, []store.Advice, error) {
+	var s Settings
+	quota, whose := int64(ownQuota), "etcd's own default, because the cluster's setting is not known"
+	if l.Settings != nil {
+		if err := json.Unmarshal(l.Settings, &s); err != nil {
+			return nil, nil, fmt.Errorf("the recorded settings of etcd cannot be read: %w", err)
+		}
+		quota, whose = cmp.Or(s.QuotaBackendBytes, DefaultQuota), "the cluster's quota-backend-bytes"
+	}
+	entry := float64(l.KeySize+l.ValueSize+entryBytes) / pageFill
+	used := entry * (float64(l.Keys) + l.Writes*l.History.Seconds())
+	fills := store.Filling{
+		What: "database quota", Used: used, Limit: float64(quota), Source: limitsGuide,
+		Text: fmt.Sprintf("%s keys and the values replaced in the last %s, each with some %.0f bytes in the database (an estimate), of %s, which is %s",
+			readable.Count(l.Keys), l.History, entry, readable.Bytes(uint64(quota)), whose),
+	}
+	advice := []store.Advice{hardwareFor(&l, used)}
+	if used > 0.8*float64(quota) {
+		text := fmt.Sprintf("The database wants %s: compact more often than every %s, which keeps fewer replaced values", readable.Bytes(uint64(used)), l.History)
+		if used <= mostQuota {
+			text += fmt.Sprintf(", or set quota-backend-bytes higher; %s is the most that is suggested", readable.Bytes(mostQuota))
+		}
+		advice = append(advice, store.Advice{Topic: "database quota", Source: limitsGuide, Text: text + ". Beyond the quota every write is refused."})
+	}
+	if request := float64(l.KeySize + l.ValueSize); request > mostRequest {
+		advice = append(advice, store.Advice{Topic: "request size", Source: limitsGuide,
+			Text: fmt.Sprintf("A write of %s is larger than the %s that etcd takes unless max-request-bytes is set.", readable.Bytes(uint64(request)), readable.Bytes(mostRequest))})
+	}
+	if l.Members > 1 {
+		advice = append(advice, timing(&l, &s)...)
+	}
+	if l.FsyncP99 > 0 {
+		verdict := "which is within"
+		if l.FsyncP99 > 10*time.Millisecond {
+			verdict = "which is beyond"
+		}
+		advice = append(advice, store.Advice{Topic: "disk", Source: "etcd documentation, FAQ (What does the etcd warning \"failed to send out heartbeat on time\" mean?)",
+			Text: fmt.Sprintf("The log's sync had a p99 of %s, %s the 10 ms below which it should stay.", readable.Duration(float64(l.FsyncP99)), verdict)})
+	}
+	return []store.Filling{fills}, advice, nil
+}
+
+// hardwareFor is the guide's example that serves the load.
+func hardwareFor(l *store.SizedLoad, data float64) store.Advice {
+	h := hardware[0]
+	for _, h = range hardware {
+		if l.Clients < h.clients && l.Requests < h.requests && data <= h.data {
+			break
+		}
+	}
+	text := fmt.Sprintf("The load is that of a %s cluster: %s, %s and %s of data.", h.name, readable.Plural(uint64(max(l.Clients, 0)), "client"), readable.PerSecond(l.Requests), readable.Bytes(uint64(data)))
+	text += fmt.Sprintf(" Each member wants a machine of its own with %d processors, %d GB of memory and a disk of %s IO/s (concurrent ones)", h.cpus, h.memoryGB, readable.Count(uint64(h.iops)))
+	if l.Processors > 0 && l.Memory > 0 {
+		text += fmt.Sprintf("; the smallest here has %g processors and %s", l.Processors, readable.Bytes(uint64(l.Memory)))
+	}
+	return store.Advice{Topic: "hardware", Text: text + ".", Source: hardwareGuide}
+}
+
+// timing is the heartbeat interval and the election timeout for the round trip that was
+// measured.
+func timing(l *store.SizedLoad, s *Settings) []store.Advice {
+	if l.RoundTrip <= 0 {
+		return []store.Advice{{Topic: "heartbeat and election", Source: tuningGuide,
+			Text: "The round trip between members was not measured: the heartbeat-interval should be near it, and the election-timeout at least ten times it."}}
+	}
+	heartbeat := time.Duration(cmp.Or(s.HeartbeatInterval, defaultHeartbeat)) * time.Millisecond
+	election := time.Duration(cmp.Or(s.ElectionTimeout, defaultElection)) * time.Millisecond
+	rtt := readable.Duration(float64(l.RoundTrip))
+	beats := fmt.Sprintf("The round trip between members has a mean of %s, and the heartbeat-interval is %s", rtt, heartbeat)
+	switch {
+	case float64(heartbeat) < leastBeats*float64(l.RoundTrip):
+		beats += fmt.Sprintf(": too short; set it to about %s, as the recommended 0.5 to 1.5 round trips are", l.RoundTrip.Round(time.Millisecond))
+	case float64(heartbeat) > mostBeats*float64(l.RoundTrip):
+		beats += ": above the recommended 0.5 to 1.5 round trips, so that there is room for slow disks; a shorter one finds a lost leader sooner and sends more messages"
+	default:
+		beats += ": within the recommended 0.5 to 1.5 round trips"
+	}
+	elects := fmt.Sprintf("The election-timeout is %s, and must be at least ten round trips, which are %s", election, readable.Duration(electionRTTs*float64(l.RoundTrip)))
+	if float64(election) < electionRTTs*float64(l.RoundTrip) {
+		elects += fmt.Sprintf(": set it to %s or more, the same on all members", (electionRTTs * l.RoundTrip).Round(10*time.Millisecond))
+	} else {
+		elects += ": it is"
+	}
+	return []store.Advice{{Topic: "heartbeat", Text: beats + ".", Source: tuningGuide}, {Topic: "election timeout", Text: elects + ".", Source: tuningGuide}}
+}

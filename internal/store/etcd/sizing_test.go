@@ -1,0 +1,63 @@
+package etcd_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+)
+
+// The recommendations change where the documents say they do.
+func TestSizing(t *testing.T) {
+	t.Parallel()
+	settings, err := json.Marshal(&etcd.Settings{QuotaBackendBytes: 1 << 30, HeartbeatInterval: 100, ElectionTimeout: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := store.SizedLoad{Settings: settings, Members: 3, Requests: 150, Writes: 150, Clients: 50, Keys: 10_000, KeySize: 20, ValueSize: 256, History: time.Minute, RoundTrip: 10 * time.Millisecond}
+	said := func() (fill store.Filling, text string) {
+		fills, advice, err := etcd.New().Size(l)
+		if err != nil || len(fills) != 1 {
+			t.Fatalf("%d fillings, %v", len(fills), err)
+		}
+		for _, a := range advice {
+			if a.Source == "" {
+				t.Errorf("%s has no source", a.Topic)
+			}
+			text += a.Topic + ": " + a.Text + "\n"
+		}
+		return fills[0], text
+	}
+	fill, text := said()
+	if fill.Limit != 1<<30 || !strings.Contains(text, "that of a small cluster") || !strings.Contains(text, "above the recommended 0.5 to 1.5") || !strings.Contains(text, "100 ms: it is.") {
+		t.Errorf("the limit is %g, and it says\n%s", fill.Limit, text)
+	}
+	before := fill.Used
+	l.Requests, l.Writes, l.RoundTrip, l.FsyncP99 = 5000, 5000, 250*time.Millisecond, 20*time.Millisecond
+	fill, text = said()
+	for _, want := range []string{"that of a large cluster", "too short; set it to about 250ms", "set it to 2.5s or more", "beyond the 10 ms"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it does not say %q:\n%s", want, text)
+		}
+	}
+	if fill.Used <= before {
+		t.Errorf("more writes fill %g, and fewer %g", fill.Used, before)
+	}
+	l.History, l.ValueSize, l.Settings, l.Members = time.Hour, 2<<20, nil, 1
+	fill, text = said()
+	for _, want := range []string{"compact more often", "larger than the 1.50 MiB", "xLarge"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it does not say %q:\n%s", want, text)
+		}
+	}
+	if fill.Limit != 2<<30 || strings.Contains(text, "heartbeat") {
+		t.Errorf("of a cluster that is not known the limit is %g, and one member has no heartbeats:\n%s", fill.Limit, text)
+	}
+	l.Settings = json.RawMessage("7")
+	if _, _, err := etcd.New().Size(l); err == nil {
+		t.Error("settings that are none are read")
+	}
+}
