@@ -89,9 +89,9 @@ func together(endpoint string, n int) (trials string) {
 `, endpoint, n, 2*n, 20*n)
 }
 
-// patient has a controller show itself less often where agents are more than the machine
+// seldomBeats has a controller show itself less often where agents are more than the machine
 // carries while all prepare their load.
-func patient(n int) (flags []string) {
+func seldomBeats(n int) (flags []string) {
 	if n > 10*runtime.NumCPU() {
 		flags = []string{"--heartbeat", "20s"}
 	}
@@ -115,7 +115,7 @@ func TestManyAgentsOnOneMachine(t *testing.T) {
 			t.Fatalf("%s must be a number: %v", agentsEnv, err)
 		}
 	}
-	f := newFleet(t, n, patient(n)...)
+	f := newFleet(t, n, seldomBeats(n)...)
 	run, _, rss := f.run(together(startNullServer(t), n))
 	trial := &run.Trials[0]
 	if run.State != record.Complete || trial.Due != uint64(100*n) || trial.Operations != trial.Due || len(trial.ByWorker) != n || len(trial.ByHost) != n {
@@ -141,7 +141,7 @@ func TestManyAgentsOnOneMachine(t *testing.T) {
 func BenchmarkAgentsTogether(b *testing.B) {
 	for _, n := range []int{4, 20, 50, 100} {
 		b.Run(fmt.Sprintf("agents=%d", n), func(b *testing.B) {
-			f := newFleet(b, n, patient(n)...)
+			f := newFleet(b, n, seldomBeats(n)...)
 			endpoint := startNullServer(b)
 			b.ResetTimer()
 			for range b.N {
