@@ -6,7 +6,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/application/catalog"
 	"github.com/quorumbench/quorumbench/internal/application/kubernetes"
 	"github.com/quorumbench/quorumbench/internal/application/membership"
-
 	"github.com/quorumbench/quorumbench/internal/application/patroni"
 )
 
@@ -17,7 +16,6 @@ func All() []application.Application {
 		kubernetes.Application{},
 		membership.Application{},
 		catalog.Application{},
-
 		patroni.Application{},
 	}
 }

@@ -10,11 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/load/apiserver"
 	services "github.com/quorumbench/quorumbench/internal/run/load/catalog"
 	sessions "github.com/quorumbench/quorumbench/internal/run/load/membership"
-
 	"github.com/quorumbench/quorumbench/internal/application/patroni"
-	"github.com/quorumbench/quorumbench/internal/application/registry"
-	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/run/load/apiserver"
 	patroniload "github.com/quorumbench/quorumbench/internal/run/load/patroni"
 )
 
