@@ -67,6 +67,9 @@ type Seen struct {
 	Reordered bool
 	Timed     bool
 	Due, Sent int64 // of its write, if Timed
+	// Passed is how many earlier events of the key were not seen when it came, and MadeUp
+	// how many of such it is itself, or shows to be none.
+	Passed, MadeUp uint32
 }
 
 // Take takes an event that arrived at the given time. The event's Watcher is
@@ -78,6 +81,7 @@ func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
 		return seen
 	}
 	s.checked = false
+	before := t.missing + t.earlier
 	switch t.take(ev.Version, ev.Revision) {
 	case duplicate:
 		s.total.Duplicated++
@@ -88,6 +92,11 @@ func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
 		s.delivered(t)
 	case fresh:
 		s.delivered(t)
+	}
+	if now := t.missing + t.earlier; now > before {
+		seen.Passed = now - before
+	} else {
+		seen.MadeUp = before - now
 	}
 	number, ours := uint64(0), false
 	if ev.Version > 0 {
