@@ -78,7 +78,7 @@ type simKey struct {
 	lie      *lie  // that the next answer proves
 	was      *lie  // that an answer at a revision below wasUntil does
 	wasUntil int64
-	twice    *lie  // that a get of twiceAt proves
+	twice    *lie // that a get of twiceAt proves
 	twiceAt  int64
 }
 
