@@ -57,8 +57,12 @@ func (c *Cluster) securedPeers() bool {
 // issue makes a certificate for a member.
 func (c *Cluster) issue(at store.MemberPlace) (made store.Credentials, err error) {
 	made.Authority = c.authority.PEM
+	addresses := []net.IP{net.ParseIP(at.Host)}
+	if addresses[0].IsLoopback() { // from which its connections come, and etcd looks at that of a peer
+		addresses = append(addresses, net.IPv4(127, 0, 0, 1), net.IPv6loopback)
+	}
 	made.Certificate, made.Key, err = c.authority.Issue(at.Name, &x509.Certificate{
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}, IPAddresses: []net.IP{net.ParseIP(at.Host)},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}, IPAddresses: addresses,
 	})
 	return made, err
 }
