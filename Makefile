@@ -178,8 +178,8 @@ hosts-demo: build servers
 proxies-table: build servers
 	sed $(if $(CETCD),'s#^\#cetcd##;s#exec: CETCD#exec: $(abspath $(CETCD))#',-n p) scenarios/proxies.yaml | bin/quorumbench run -
 
-# What breaks, and for how long, of all stores side by side: docs/faults.md. Some 50
-# minutes; an hour with CETCD=PATH, the binary of cetcd, which no registry has.
+# What breaks, and for how long, of all stores side by side: docs/faults.md. Some 70
+# minutes; 85 with CETCD=PATH, the binary of cetcd, which no registry has.
 .PHONY: faults-table
 CETCD ?=
 comma := ,
