@@ -277,7 +277,7 @@ func TestEventsDoNotAllocate(t *testing.T) {
 	w.board.Times.Due(measure.Measured, 7, 1)
 	w.board.Times.Sent(measure.Measured, 7, 2)
 	version, ev, told := int64(0), &store.Event{}, heard(0)
-	l.watchers.cfg.History = &told
+	l.watchers.cfg.History, l.watchers.fine = &told, true
 	once := func() {
 		version++
 		l.now += 1000
