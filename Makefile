@@ -207,8 +207,8 @@ capacity-table: build servers
 	bin/quorumbench capacity --objective 'p99<100ms, errors<0.1%' --until $(if $(CETCD),600s,500s) \
 		--over store=etcd,etcdv2,zookeeper,consul,zetcd$(if $(CETCD),$(comma)cetcd=$(abspath $(CETCD)))
 
-# What breaks, and for how long, of all stores side by side: docs/faults.md. Some 50
-# minutes; an hour with CETCD=PATH, the binary of cetcd, which no registry has.
+# What breaks, and for how long, of all stores side by side: docs/faults.md. Some 70
+# minutes; 85 with CETCD=PATH, the binary of cetcd, which no registry has.
 .PHONY: faults-table
 CETCD ?=
 comma := ,

@@ -65,6 +65,9 @@ func TestRightAnswersAreNotAccused(t *testing.T) {
 				t.Errorf("a member was read so: %+v", m)
 			}
 		}
+		if each, ok := a.BytesEach(); !ok || each > 24 {
+			t.Errorf("the history of %s takes %.1f bytes an operation on disk", name, each)
+		}
 		if strings.HasPrefix(name, "locked") {
 			if l := a.Locks; l == nil || l.Locks != 1 || l.Granted != 100 || l.Outlived > 0 || l.Waits.Max == 0 || l.Holds.Max == 0 {
 				t.Errorf("of locks it says %+v", l)

@@ -93,6 +93,41 @@ func TestFaultsAreDoneAndHealed(t *testing.T) {
 	})
 }
 
+const watchedScenario = `
+name: watched
+defaults: {store: etcd, connections: 3, clients: 6, key-space: 20, timeout: 5s, warmup: 300ms, duration: 7s}
+trials:
+  - name: first
+    mix: {put: 4, keepalive: 1}
+    watch: {watchers: 6, streams: 3}
+    faults: [pause leader at 2s for 1s]
+`
+
+// On a real etcd watchers are told nothing while there is no leader, and late what was
+// written meanwhile; none is lost, and no lease ends.
+func TestWatchersAreToldLateInAFault(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	dir := w.path("run")
+	p := w.run(t, "run", w.file(t, "watched.yaml", watchedScenario), "--out", dir).exits(t, exitDone)
+	trial := byName(t, whole(t, dir, record.Complete), "first")
+	if len(trial.Faults) != 1 || trial.Faults[0].Failure != "" || trial.Faults[0].Watch == nil {
+		t.Fatalf("the faults are %+v", trial.Faults)
+	}
+	f := trial.Faults[0]
+	t.Logf("%+v, no success for %v", f.Watch, f.Outage)
+	if f.Watch.Lost != 0 || f.Watch.Ended != 0 || f.Leases != nil {
+		t.Errorf("of the events and leases it says %+v and %+v", f.Watch, f.Leases)
+	}
+	// An outage of writes is one of events.
+	if f.Outage != nil && (f.Watch.Outage == nil || *f.Watch.Outage < *f.Outage-0.1 || f.Watch.Latest == nil || f.Watch.Late == 0) {
+		t.Errorf("an outage of %g s is told of the events as %+v", *f.Outage, f.Watch)
+	}
+	if _, table, _ := strings.Cut(p.stdout.String(), "\nWhat breaks, and for how long"); !strings.Contains(table, "late events") {
+		t.Errorf("the table has no events:\n%s", p.stdout.String())
+	}
+}
+
 // pausedLong stands a member still, and ends long after.
 const pausedLong = `
 name: paused

@@ -15,6 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 	"github.com/quorumbench/quorumbench/internal/store/etcdv2"
+	"github.com/quorumbench/quorumbench/internal/testhosts"
 )
 
 // lasting is a load with faults that is ended when they are over.
@@ -111,14 +112,67 @@ func TestTheStoresOwnWorkBesideALoad(t *testing.T) {
 // are there go on, and the members have them when they are started again.
 func TestCertificatesAreReplaced(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	done, steps := w.suffer(t, etcd.New(), "", "settings: {tls: true}, ", []string{"new-certificate all", "new-certificate leader", "restart follower", "add-learner for 100ms"}, func() {})
-	if len(done) != 4 || steps != 2 {
-		t.Errorf("%d steps: %+v", steps, done)
+	for name, settings := range map[string]string{"clients": "tls: true", "peers too": "tls: true, peer-tls: true"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			done, steps := w.suffer(t, etcd.New(), "", "settings: {"+settings+"}, ", []string{"new-certificate all", "new-certificate leader", "restart follower", "add-learner for 100ms"}, func() {})
+			if len(done) != 4 || steps != 2 {
+				t.Errorf("%d steps: %+v", steps, done)
+			}
+			first := byName(t, whole(t, w.path("run"), record.Interrupted), "first")
+			if first.Operations == 0 {
+				t.Error("nothing was done over TLS")
+			}
+		})
 	}
-	first := byName(t, whole(t, w.path("run"), record.Interrupted), "first")
-	if first.Operations == 0 {
-		t.Error("nothing was done over TLS")
+}
+
+// The same on members of an agent, which writes their files itself.
+func TestCertificatesAreReplacedOnAgents(t *testing.T) {
+	t.Parallel()
+	if !inNetwork(t) {
+		return
+	}
+	w := newWorld(t)
+	n, err := testhosts.New(testhosts.Places("there")...)
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(n.Close)
+	agents, err := n.Agents(os.Getenv(binaryEnv), w.path("agents"), os.Stderr, "--heartbeat", "5s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := w.file(t, "certificates.yaml", fmt.Sprintf(`
+name: certificates
+hosts: [{name: there, address: '%s', via: agent}]
+trials:
+  - name: first
+    store: {name: etcd, settings: {tls: true, peer-tls: true}}
+    operation: put
+    members: 3
+    duration: 12s
+    clients: 4
+    connections: 4
+    key-space: 50
+    warmup: 0s
+    members-on: [there]
+    workers-on: [there]
+    faults: [new-certificate all at 1s, new-certificate leader at 3s, restart follower at 5s]
+`, agents[0].Target()))
+	w.run(t, "run", file, "--agent-certs", w.path("agents", "certs"), "--out", w.path("run")).exits(t, exitDone)
+	first := byName(t, whole(t, w.path("run"), record.Complete), "first")
+	if len(first.Faults) != 3 || first.Operations == 0 {
+		t.Fatalf("%d operations, and the faults %+v", first.Operations, first.Faults)
+	}
+	for _, f := range first.Faults {
+		if f.Failure != "" || f.Began == nil || f.Ready == nil {
+			t.Errorf("the fault came to nothing: %+v", f)
+		}
+	}
+	if err := testhosts.Stop(agents); err != nil {
+		t.Error(err)
 	}
 }
 

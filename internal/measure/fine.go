@@ -27,10 +27,12 @@ type Fine struct {
 	// than are kept.
 	Waits   []Wait
 	Crowded bool
+	// Watch is nil where watchers were told nothing and no lease was found to have ended.
+	Watch *FineWatch
 }
 
-// LeastWait is the shortest time without a success of a client that is kept, in
-// milliseconds, and mostWaits how many of a second are.
+// LeastWait is the shortest time without a success of a client that is kept, and the
+// shortest by which an event is late, in milliseconds, and mostWaits how many of a second are.
 const (
 	LeastWait = 100
 	mostWaits = 1 << 13
@@ -125,6 +127,9 @@ func (f *Fine) merge(o *Fine) {
 		f.wait(w)
 	}
 	f.Crowded = f.Crowded || o.Crowded
+	if o.Watch != nil {
+		f.watch().merge(o.Watch)
+	}
 }
 
 func (c *coder) fine(at **Fine) {
@@ -163,6 +168,7 @@ func (c *coder) fine(at **Fine) {
 		}
 	}
 	c.waits(f)
+	c.fineWatch(&f.Watch)
 }
 
 func (c *coder) waits(f *Fine) {
@@ -201,6 +207,8 @@ type Course struct {
 	Clients int
 	Waits   []ClientGap
 	Crowded bool
+	// Watched is nil where watchers were told nothing and no lease was found to have ended.
+	Watched *Watched
 }
 
 // ClientGap is a time without a success of one client.
@@ -231,6 +239,7 @@ func (c *Course) Add(s *Second, p99 Figure) {
 		p.add(s.Index, &[16]uint64{})
 	}
 	c.Clients = max(c.Clients, s.Clients)
+	c.watched(s)
 	if s.Fine == nil {
 		return
 	}
@@ -254,6 +263,20 @@ func (c *Course) Add(s *Second, p99 Figure) {
 		}
 		pulseOf(c.Members, member).add(s.Index, &g.Alive)
 		pulseOf(c.Operations, Asked{g.Kind, g.Consistency}).add(s.Index, &g.Alive)
+	}
+}
+
+// watched adds what watchers were told in a second, and which leases ended.
+func (c *Course) watched(s *Second) {
+	var f *FineWatch
+	if s.Fine != nil {
+		f = s.Fine.Watch
+	}
+	if c.Watched == nil && f != nil {
+		c.Watched = &Watched{Events: &Pulse{}, Leases: map[int64]LeaseGone{}}
+	}
+	if c.Watched != nil {
+		c.Watched.add(s.Index, f)
 	}
 }
 

@@ -177,7 +177,7 @@ type securedSettings interface {
 	Secured() bool
 }
 
-// checkCertificates refuses to replace certificates that are not there, or not here.
+// checkCertificates refuses to replace certificates that are not there.
 func (b *builder) checkCertificates() {
 	for _, f := range b.load.Faults {
 		if !slices.Contains(f.kinds(), NewCertificate) {
@@ -185,14 +185,6 @@ func (b *builder) checkCertificates() {
 		}
 		if s, ok := b.cluster.Settings.(securedSettings); ok && !s.Secured() {
 			b.failf(b.place("faults"), "the fault %q needs members that speak TLS: give settings: {tls: true}", f)
-		}
-		for i := range b.hosts {
-			h := &b.hosts[i]
-			used := slices.Contains(b.cluster.On, h.Name) || len(b.cluster.On) == 0 && i < b.cluster.Members
-			if used && h.Via != ViaLocal {
-				b.failf(b.place("faults"), "the fault %q needs members on the machine that quorumbench runs on, and the host %s is reached via %s", f, h.Name, h.Via)
-				return
-			}
 		}
 	}
 }

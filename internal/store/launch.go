@@ -21,13 +21,14 @@ type LaunchSpec struct {
 	// Joining is the name of a member that joins, empty, the cluster of the others,
 	// which runs; empty for a cluster that begins.
 	Joining string
-	// Credentials are by which members speak TLS with clients, by their names; nil for
-	// plain connections.
+	// Credentials are by which members speak TLS with clients, and with each other where
+	// their places say so, by their names; nil for plain connections.
 	Credentials map[string]Credentials
 }
 
-// Credentials are a certificate and its key, in PEM.
-type Credentials struct{ Certificate, Key []byte }
+// Credentials are a certificate and its key, and the certificate of the authority that
+// signed those of all members, in PEM.
+type Credentials struct{ Certificate, Key, Authority []byte }
 
 // MemberPlace is where one member lives.
 type MemberPlace struct {
@@ -35,6 +36,8 @@ type MemberPlace struct {
 	Host  string // an IP address
 	Ports []int  // as many as Launch asked for with PortsPerMember
 	Dir   string // absolute; the member's own folder, made by the caller
+	// PeerTLS says that members speak TLS with each other (SecuredPeers).
+	PeerTLS bool `json:",omitempty"`
 }
 
 // Address is HOST:PORT of one of the member's ports, by its place in Ports.

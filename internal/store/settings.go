@@ -31,6 +31,15 @@ type Secured interface {
 	Secured() bool
 }
 
+// SecuredPeers is an optional interface of Settings that are Secured and can have members
+// speak TLS with each other, too, with the same certificates, which both sides show.
+type SecuredPeers interface {
+	// SecuredPeers reports whether they do.
+	SecuredPeers() bool
+	// PeerPort is the place among a member's ports of the one for other members.
+	PeerPort() int
+}
+
 // DecodeSettings is Store.DecodeSettings for a store whose settings are a T; the
 // result is a *T.
 func DecodeSettings[T any, P Settings[T]](decode func(into any) error) (any, error) {

@@ -36,6 +36,7 @@ const (
 	LeaderLost        SignalKind = "leader_lost"         // the member has no leader any more
 	VoteWon           SignalKind = "vote_won"            // the member won the vote, and is to bring others up to its state before it leads; the duration is the vote's
 	LeaderFound       SignalKind = "leader_found"        // the member follows a new leader; the duration is that of looking for it
+	Serving           SignalKind = "serving"             // the member has what it needs to serve clients: a leader, and its state
 	SnapshotStarted   SignalKind = "snapshot_started"    //
 	SnapshotDone      SignalKind = "snapshot_done"       //
 	SnapshotSkipped   SignalKind = "snapshot_skipped"    // one was due while the one before was still being written
@@ -65,6 +66,7 @@ var sentences = [...]struct {
 	{ElectionStarted, "stood for election"},
 	{VoteWon, "won the vote for a leader"},
 	{LeaderFound, "followed a new leader"},
+	{Serving, "began to serve clients"},
 	{FullStateReceived, "received the whole state from another member"},
 	{FullStateSent, "sent its whole state to another member"},
 	{SlowFsync, "synced its log slowly"},

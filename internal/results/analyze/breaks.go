@@ -31,7 +31,9 @@ type Breaks struct {
 	last      *record.Trial // of which one was added
 	// Definite and Indefinite are the errors of all times (record.Recovery).
 	Definite, Indefinite uint64
-	Spans                []BrokenFor // in the order of BreakSpans
+	// Told are of all times; nil where no watcher was told anything, and no lease ended.
+	Told  *BrokenTold
+	Spans []BrokenFor // in the order of BreakSpans
 }
 
 // BrokenFor is a length of time that a fault takes, as it was each time.
@@ -95,6 +97,21 @@ func BreakSpans() []BreakSpan {
 		}},
 		{"writes", "no write", true, true, func(_ *record.Trial, f *record.Fault) *float64 { return operationOutage(f, kv.Kind.Writes) }},
 		{"reads", "no read", true, true, func(_ *record.Trial, f *record.Fault) *float64 { return operationOutage(f, kv.Kind.Reads) }},
+		{"events", "no watch event", true, true, func(_ *record.Trial, f *record.Fault) *float64 {
+			switch {
+			case f.Watch == nil || f.Watch.Lasted:
+				return nil
+			case f.Watch.Outage == nil:
+				return new(0.0)
+			}
+			return f.Watch.Outage
+		}},
+		{"latest_event", "latest event", true, true, func(_ *record.Trial, f *record.Fault) *float64 {
+			if f.Watch == nil {
+				return nil
+			}
+			return f.Watch.Latest
+		}},
 		{"first_failure", "first failure", true, false, since(func(f *record.Fault) *float64 { return f.FirstFailure })},
 		{"first_success", "first success", true, false, since(func(f *record.Fault) *float64 {
 			if f.Outage == nil || f.OutageLasted {
@@ -108,6 +125,7 @@ func BreakSpans() []BreakSpan {
 			return firstSaid(t, f, f.Member, stores.LeaderLost, stores.ElectionStarted)
 		}},
 		{"elected", "elected", false, false, func(t *record.Trial, f *record.Fault) *float64 { return firstSaid(t, f, "", stores.Elected) }},
+		{"serving", "serving", true, false, servingAgain},
 		{"whole", "whole again", false, false, since(func(f *record.Fault) *float64 { return f.Ready })},
 	}
 }
@@ -149,12 +167,7 @@ func firstSaid(t *record.Trial, f *record.Fault, but string, kinds ...stores.Sig
 	if t.Opened == nil {
 		return nil
 	}
-	began, until := timeIn(t, *f.Began), inWindow(t).to
-	for i := range t.Faults {
-		if next := &t.Faults[i]; next.Done() && *next.Began > *f.Began && timeIn(t, *next.Began).Before(until) {
-			until = timeIn(t, *next.Began)
-		}
-	}
+	began, until := timeIn(t, *f.Began), nextFault(t, f)
 	if f.Ready != nil {
 		until = timeIn(t, *f.Ready)
 	}
@@ -170,6 +183,44 @@ func firstSaid(t *record.Trial, f *record.Fault, but string, kinds ...stores.Sig
 		return nil
 	}
 	return new(first.Sub(began).Seconds())
+}
+
+// nextFault is when the next fault began, or the window's end.
+func nextFault(t *record.Trial, f *record.Fault) time.Time {
+	until := inWindow(t).to
+	for i := range t.Faults {
+		if next := &t.Faults[i]; next.Done() && *next.Began > *f.Began && timeIn(t, *next.Began).Before(until) {
+			until = timeIn(t, *next.Began)
+		}
+	}
+	return until
+}
+
+// servingAgain is after how many seconds of a fault the log of the broken member first
+// said that it serves clients, until the next fault; of all members, when the last of
+// those that said so did. Nil if none did.
+func servingAgain(t *record.Trial, f *record.Fault) *float64 {
+	if t.Opened == nil {
+		return nil
+	}
+	began, until := timeIn(t, *f.Began), nextFault(t, f)
+	first := map[string]time.Time{}
+	for i := range t.Events {
+		e := &t.Events[i]
+		if e.Kind != string(stores.Serving) || e.Count != 0 || f.Member != record.AllMembers && e.Member != f.Member || e.Time.Before(began) || e.Time.After(until) {
+			continue
+		}
+		if at, there := first[e.Member]; !there || e.Time.Before(at) {
+			first[e.Member] = e.Time
+		}
+	}
+	var last *float64
+	for _, at := range first {
+		if x := at.Sub(began).Seconds(); last == nil || x > *last {
+			last = &x
+		}
+	}
+	return last
 }
 
 // P90 is the length that nine of ten were not above; false for fewer than ten.
@@ -242,6 +293,7 @@ func (b *Breaks) add(t *record.Trial, f *record.Fault) {
 	if f.OutageLasted {
 		b.Lasted++
 	}
+	b.told(f)
 	for i := range b.Spans {
 		if x := b.Spans[i].of(t, f); x != nil {
 			b.Spans[i].All = append(b.Spans[i].All, *x)
@@ -285,6 +337,10 @@ func BrokenTables(rows []*Row) []Table {
 		}
 	}
 	t.Columns = append(t.Columns, Column{Title: "failed"}, Column{Title: "may have happened"})
+	told := toldColumns(all)
+	for _, c := range told {
+		t.Columns = append(t.Columns, Column{Title: c.title})
+	}
 	for _, b := range all {
 		first := b.Row.First()
 		times := Cell{Text: strconv.Itoa(b.Times)}
@@ -328,7 +384,15 @@ func BrokenTables(rows []*Row) []Table {
 			most, any := s.Max()
 			row = append(row, brokenCell(p90, known), brokenCell(most, any))
 		}
-		t.Rows = append(t.Rows, append(row, countCell(b.Definite+b.Indefinite), countCell(b.Indefinite)))
+		row = append(row, countCell(b.Definite+b.Indefinite), countCell(b.Indefinite))
+		for _, c := range told {
+			cell := figureCell(record.Value{})
+			if b.Told != nil {
+				cell = countCell(c.of(b.Told))
+			}
+			row = append(row, cell)
+		}
+		t.Rows = append(t.Rows, row)
 	}
 	t.Footnotes = notes.texts
 	return []Table{t}

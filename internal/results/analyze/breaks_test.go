@@ -23,7 +23,8 @@ func broken(number int, name string, outages ...float64) *Row {
 		first.Parts = []record.PartOutage{{Member: "m1", Outage: new(6.0)}, {Member: "m2"}, {Member: "m3", Outage: new(0.5)}, {Operation: "put", Outage: new(50.0)}, {Operation: "get", Consistency: "local", Outage: new(0.2)}, {Operation: "get", Consistency: "linearizable", Outage: new(40.0)}}
 		t.Faults = []record.Fault{first, second, {Number: 3, What: "kill follower for 1s", Failure: "not done"}}
 		t.Events = []record.Event{at(19*time.Second, "m2", stores.ElectionStarted, 0), at(21200*time.Millisecond, "m2", stores.ElectionStarted, 0),
-			at(21500*time.Millisecond, "m2", stores.Elected, 0), at(21900*time.Millisecond, "m3", stores.Elected, 0)}
+			at(21500*time.Millisecond, "m2", stores.Elected, 0), at(21900*time.Millisecond, "m3", stores.Elected, 0),
+			at(22*time.Second, "m3", stores.Serving, 0), at(24*time.Second, "m1", stores.Serving, 0), at(25*time.Second, "m1", stores.Serving, 0)}
 		r.Trials, r.Done = append(r.Trials, t), append(r.Done, t)
 	}
 	return r
@@ -69,6 +70,7 @@ func TestBroken(t *testing.T) {
 	near("p99_back", 0)
 	near("noticed", 1.2)
 	near("elected", 1.5)
+	near("serving", 4)
 	near("whole", 6)
 	if all[0].Definite != 20 || all[0].Indefinite != 30 {
 		t.Errorf("%d and %d failed", all[0].Definite, all[0].Indefinite)
@@ -108,5 +110,33 @@ func TestBrokenTables(t *testing.T) {
 	}
 	if c := table.Rows[1][4]; c.Text != "none" {
 		t.Errorf("no outage is %+v", c)
+	}
+}
+
+// Watch events and leases have columns where there are any, and of kinds of fault without
+// any it says nothing.
+func TestBrokenTablesTellOfEvents(t *testing.T) {
+	r := broken(1, "a", 1, 2)
+	r.Done[0].Faults[0].Watch = &record.WatchRecovery{Outage: new(0.8), Latest: new(0.9), Late: 7, Lost: 2, Again: 3}
+	r.Done[1].Faults[0].Watch = &record.WatchRecovery{Latest: new(0.1), Late: 1}
+	r.Done[1].Faults[0].Leases = &record.EndedLeases{Ended: 5, Early: 4}
+	table := BrokenTables([]*Row{r})[0]
+	for i, row := range table.Rows {
+		cells := map[string]Cell{}
+		for k, c := range table.Columns {
+			cells[c.Title] = row[k]
+		}
+		got := fmt.Sprintf("%g %g", cells["no watch event p50"].Value.Number, cells["latest event p50"].Value.Number)
+		for _, name := range []string{"late events", "lost events", "leases ended", "of these early"} {
+			got += fmt.Sprintf(" %g %v", cells[name].Value.Number, cells[name].Value.Known)
+		}
+		if want := []string{"0.8 0.9 8 true 2 true 5 true 4 true", "0 0 0 false 0 false 0 false 0 false"}[i]; got != want {
+			t.Errorf("row %d is %q, not %q", i, got, want)
+		}
+	}
+	for _, c := range BrokenTables([]*Row{broken(1, "a", 1)})[0].Columns {
+		if c.Title == "late events" || c.Title == "leases ended" {
+			t.Errorf("without events there is a column %q", c.Title)
+		}
 	}
 }

@@ -34,6 +34,10 @@ type Recovery struct {
 	// Clients are the longest times without a success of the clients of a closed loop;
 	// absent in an open one, and where there were more than are kept.
 	Clients *ClientOutages `json:"clients,omitempty"`
+	// Watch is what watchers were told, and Leases which were found to have ended; nil
+	// where no watcher was told anything in the window, and no lease ended.
+	Watch  *WatchRecovery `json:"watch,omitempty"`
+	Leases *EndedLeases   `json:"leases,omitempty"`
 }
 
 // ClientOutages are the longest times without a success of single clients that began
@@ -82,6 +86,7 @@ func FindRecovery(all []Fault, c *measure.Course, window float64, open bool, nam
 		f.failures(c, until)
 		f.Parts = parts(c, since, *f.Began, until, name)
 		f.Clients = clients(c, since, *f.Began, until)
+		f.told(c.Watched, since, until)
 		if f.LongestBefore != nil {
 			ended := *f.Began // of the outage
 			if f.Outage != nil {

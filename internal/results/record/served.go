@@ -323,10 +323,10 @@ func meanwhile(l *Links, seconds float64, members []ByMember, a *Answered) *Mean
 	return out
 }
 
-// sum is the sum of counts from one second to before another.
-func sum(counts []uint64, from, to int) (n uint64) {
+// sum is the sum of counts from one second, or slot, to before another.
+func sum[N uint32 | uint64](counts []N, from, to int) (n uint64) {
 	for i := max(from, 0); i < min(to, len(counts)); i++ {
-		n += counts[i]
+		n += uint64(counts[i])
 	}
 	return n
 }

@@ -34,6 +34,19 @@ func BrokenCSV(w io.Writer, run *record.Run) error {
 func brokenFigures(b *analyze.Breaks) []named {
 	count := func(n int) *float64 { return new(float64(n)) }
 	all := []named{{"times", count(b.Times)}, {"outages_lasted", count(b.Lasted)}, {"amiss", count(b.Amiss)}, {"errors_definite", new(float64(b.Definite))}, {"errors_indefinite", new(float64(b.Indefinite))}}
+	told := b.Told
+	if told == nil {
+		told = &analyze.BrokenTold{}
+	}
+	for _, n := range []struct {
+		name  string
+		count uint64
+	}{
+		{"late_events", told.Late}, {"lost_events", told.Lost}, {"ended_watchers", told.EndedWatchers}, {"resubscribed", told.Resubscribed},
+		{"leases_ended", told.Leases}, {"leases_ended_early", told.EarlyLeases},
+	} {
+		all = append(all, named{n.name, known(float64(n.count), b.Told != nil)})
+	}
 	for i := range b.Spans {
 		s := &b.Spans[i]
 		p90, ok := s.P90()

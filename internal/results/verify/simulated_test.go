@@ -76,7 +76,9 @@ type simKey struct {
 	versions []simVersion
 	known    int64 // what a client read last
 	lie      *lie  // that the next answer proves
-	twice    *lie  // that a get of twiceAt proves
+	was      *lie  // that an answer at a revision below wasUntil does
+	wasUntil int64
+	twice    *lie // that a get of twiceAt proves
 	twiceAt  int64
 }
 
@@ -311,7 +313,7 @@ func (s *simulation) timeOut(o *history.Op, now int64) {
 		s.rev++
 		for _, c := range parts {
 			k := &s.keys[c.Key]
-			k.lie = nil
+			k.replaced(s.rev)
 			k.add(simVersion{rev: s.rev, value: c.Written, done: forever})
 		}
 	}
@@ -320,6 +322,13 @@ func (s *simulation) timeOut(o *history.Op, now int64) {
 		do(now)
 	case 1:
 		heap.Push(&s.events, event{at: now + s.Int64N(200_000_000), again: do})
+	}
+}
+
+// replaced says that something was written at a revision, over what a lie had kept.
+func (k *simKey) replaced(rev int64) {
+	if k.lie != nil {
+		k.was, k.wasUntil, k.lie = k.lie, rev, nil
 	}
 }
 
@@ -389,7 +398,7 @@ func (s *simulation) write(o *history.Op, now int64) {
 	s.ops = append(s.ops, parts...)
 	for _, c := range parts {
 		k := &s.keys[c.Key]
-		k.lie = nil
+		k.replaced(s.rev)
 		if !lost && !gone {
 			k.add(simVersion{rev: s.rev, value: c.Written, done: o.Done, told: true})
 		}
@@ -460,6 +469,9 @@ func (s *simulation) answer(o history.Op, k *simKey) {
 	s.ops = append(s.ops, o)
 	if l := k.lie; l != nil && o.At >= s.ops[l.ops[0]].At {
 		l.proven = true
+	}
+	if l := k.was; l != nil && o.At >= s.ops[l.ops[0]].At && o.At < k.wasUntil {
+		l.proven = true // a member that is behind
 	}
 	if k.twice != nil && o.Mod == k.twiceAt && o.Read != history.Unseen {
 		k.twice.proven = true

@@ -313,7 +313,7 @@ func (k *keyChecker) wasUntil(r *timed) int64 {
 	case r.from == before:
 		return -1
 	}
-	n := sort.Search(len(t.deletes), func(i int) bool { return t.writes[t.deletes[i]].began >= r.ended })
+	n := sort.Search(len(t.deletes), func(i int) bool { return t.writes[t.deletes[i]].began > r.ended }) // at one time is in either order
 	if n == 0 {
 		return -1
 	}

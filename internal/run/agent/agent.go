@@ -99,6 +99,7 @@ const (
 	copyLog   = "copy-log"
 	empty     = "empty"
 	launch    = "launch"      // whether a cluster can be started
+	renew     = "renew"       // a member's credentials
 	clocks    = "move-clocks" // whether those of processes can be moved
 	signal    = "signal"      // of start
 	moveClock = "move-clock"  // of start

@@ -26,6 +26,7 @@ var (
 	_ host.ClockMoved = (*remoteProcess)(nil)
 	_ host.Disker     = (*remoteHost)(nil)
 	_ host.Emptier    = (*remoteHost)(nil)
+	_ host.Renewer    = (*remoteHost)(nil)
 	_ host.Launcher   = (*remoteHost)(nil)
 	_ host.Losable    = (*remoteHost)(nil)
 	_ host.Reacher    = (*remoteHost)(nil)
@@ -165,6 +166,12 @@ func (h *remoteHost) Launchable(ctx context.Context, l host.Launch) error {
 // ClockMovable implements host.ClockMover.
 func (h *remoteHost) ClockMovable(ctx context.Context) error {
 	_, err := h.call(ctx, request{Do: clocks})
+	return err
+}
+
+// Renew implements host.Renewer.
+func (h *remoteHost) Renew(ctx context.Context, l host.Launch) error {
+	_, err := h.call(ctx, request{Do: renew, Launch: &l})
 	return err
 }
 

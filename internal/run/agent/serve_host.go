@@ -99,9 +99,12 @@ func (s *Server) answer(ctx context.Context, now *session, r *request) (a reply,
 			return a, errors.New("the clocks of members cannot be moved there")
 		}
 		return a, m.ClockMovable(ctx)
-	case launch:
-		if r.Launch == nil {
+	case launch, renew:
+		switch {
+		case r.Launch == nil:
 			return a, errors.New("no launch is given")
+		case r.Do == renew:
+			return a, s.renew(ctx, now, r.Launch)
 		}
 		return a, s.launchable(r.Launch)
 	}

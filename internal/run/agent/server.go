@@ -69,6 +69,7 @@ type Server struct {
 	launch func(c host.Command, marks map[string]string) (host.Command, map[string][]byte, error)
 	// launchable says why a cluster cannot be started here.
 	launchable func(of *host.Launch) error
+	launcher   *launcher
 
 	mu      sync.Mutex
 	current *session
@@ -123,7 +124,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{o: o, host: local, folder: folder(path), worker: checked{worker, o.Stores}, over: make(chan struct{})}
 	l := &launcher{stores: o.Stores, self: o.Self, folder: s.folder, execs: o.Execs}
-	s.launch, s.launchable = l.command, l.launchable
+	s.launch, s.launchable, s.launcher = l.command, l.launchable, l
 	return s, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"time"
 
@@ -47,10 +48,21 @@ func (c *Cluster) makeCredentials(places []store.MemberPlace) (all map[string]st
 	return all, nil
 }
 
+// securedPeers reports whether members speak TLS with each other.
+func (c *Cluster) securedPeers() bool {
+	s, ok := c.spec.Settings.(store.SecuredPeers)
+	return ok && s.SecuredPeers()
+}
+
 // issue makes a certificate for a member.
 func (c *Cluster) issue(at store.MemberPlace) (made store.Credentials, err error) {
+	made.Authority = c.authority.PEM
+	addresses := []net.IP{net.ParseIP(at.Host)}
+	if addresses[0].IsLoopback() { // from which its connections come, and etcd looks at that of a peer
+		addresses = append(addresses, net.IPv4(127, 0, 0, 1), net.IPv6loopback)
+	}
 	made.Certificate, made.Key, err = c.authority.Issue(at.Name, &x509.Certificate{
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}, IPAddresses: []net.IP{net.ParseIP(at.Host)},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}, IPAddresses: addresses,
 	})
 	return made, err
 }
@@ -73,30 +85,37 @@ func (c *Cluster) NewCertificate(ctx context.Context, name string) error {
 	}
 	at := m.asked.Members[i]
 	of, ok := c.store.(store.CertificateFiles)
-	switch {
-	case c.authority == nil || !ok:
+	if c.authority == nil || !ok {
 		return fmt.Errorf("member %s has no certificate: it speaks without TLS", name)
-	case m.place.root != "":
-		return fmt.Errorf("the certificate of member %s cannot be replaced on the host that it is on", name)
 	}
 	made, err := c.issue(at)
 	if err != nil {
 		return err
 	}
 	certificate, key := of.CertificateFiles(at)
-	c.keep(m, name, certificate, key, made)
-	if err := replaceFiles(ctx, m.place.host, certificate, key, made); err != nil {
+	again := c.keep(m, name, certificate, key, made)
+	if r, itself := m.place.host.(host.Renewer); itself {
+		err = r.Renew(ctx, again)
+	} else {
+		err = replaceFiles(ctx, m.place.host, certificate, key, made)
+	}
+	if err != nil {
 		return err
 	}
-	return c.shows(ctx, m, made)
+	return c.shows(ctx, m, at, made)
 }
 
-// keep has the member be started with its new credentials from now on.
-func (c *Cluster) keep(m *member, name, certificate, key string, made store.Credentials) {
+// keep has the member be started with its new credentials from now on, and returns what
+// it is then started from.
+func (c *Cluster) keep(m *member, name, certificate, key string, made store.Credentials) host.Launch {
 	c.stopping.Lock()
 	defer c.stopping.Unlock()
 	m.asked.Credentials[name] = made // of all members, which share it
 	m.launch.Files[certificate], m.launch.Files[key] = made.Certificate, made.Key
+	of := m.of
+	of.Process, of.Credentials = name, map[string]store.Credentials{}
+	maps.Copy(of.Credentials, m.asked.Credentials)
+	return of
 }
 
 // replaceFiles replaces a member's credentials. Between the two the member has a
@@ -106,8 +125,9 @@ func replaceFiles(ctx context.Context, h host.Host, certificate, key string, c s
 	return errors.Join(h.WriteFile(ctx, key, c.Key), h.WriteFile(ctx, certificate, c.Certificate))
 }
 
-// shows waits until a member shows a certificate to who connects.
-func (c *Cluster) shows(ctx context.Context, m *member, made store.Credentials) error {
+// shows waits until a member shows a certificate to who connects, other members among
+// them where they speak TLS with each other.
+func (c *Cluster) shows(ctx context.Context, m *member, at store.MemberPlace, made store.Credentials) error {
 	pair, err := tls.X509KeyPair(made.Certificate, made.Key)
 	if err != nil {
 		return err
@@ -116,14 +136,14 @@ func (c *Cluster) shows(ctx context.Context, m *member, made store.Credentials) 
 	defer cancel()
 	ticker := time.NewTicker(shownEvery)
 	defer ticker.Stop()
-	access, endpoint := c.Access(), m.known().Endpoint
+	access, endpoints := c.Access(), []string{m.known().Endpoint}
+	if s, ok := c.spec.Settings.(store.SecuredPeers); ok && s.SecuredPeers() {
+		endpoints = append(endpoints, at.Address(s.PeerPort()))
+		access.TLS.Certificates = []tls.Certificate{pair} // another member's would do as well
+	}
 	for {
-		shown, err := certificateOf(ctx, &access, endpoint)
-		if err == nil && shown.Equal(pair.Leaf) {
+		if err = showsAt(ctx, &access, endpoints, pair.Leaf); err == nil {
 			return nil
-		}
-		if err == nil {
-			err = errors.New("it shows the one before")
 		}
 		select {
 		case <-ticker.C:
@@ -131,6 +151,20 @@ func (c *Cluster) shows(ctx context.Context, m *member, made store.Credentials) 
 			return fmt.Errorf("%s does not show its new certificate within %s: %w", m.known().Name, shownWithin, err)
 		}
 	}
+}
+
+// showsAt returns an error unless a certificate is shown at all endpoints.
+func showsAt(ctx context.Context, a *store.Access, endpoints []string, want *x509.Certificate) error {
+	for _, endpoint := range endpoints {
+		shown, err := certificateOf(ctx, a, endpoint)
+		if err != nil {
+			return err
+		}
+		if !shown.Equal(want) {
+			return fmt.Errorf("it shows the one before at %s", endpoint)
+		}
+	}
+	return nil
 }
 
 // certificateOf is what a member shows.

@@ -304,7 +304,11 @@ func (c *Cluster) Notes() []string {
 	if c.spec.Disks {
 		notes = append(notes, "the members' data are on disks that fail on request, which are a file system of quorumbench's (FUSE) and slower than the machine's")
 	}
-	if c.authority != nil {
+	switch {
+	case c.authority == nil:
+	case c.securedPeers():
+		notes = append(notes, "clients speak TLS with the members, and these with each other, by certificates that were made for the run")
+	default:
 		notes = append(notes, "clients speak TLS with the members, by certificates that were made for the run; the members among themselves do not")
 	}
 	if c.spec.Network {

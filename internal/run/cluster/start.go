@@ -166,6 +166,7 @@ func (c *Cluster) takePlaces(ctx context.Context) ([]store.MemberPlace, error) {
 		for i := range n {
 			at := k + i*len(c.places)
 			members[at] = memberPlace(at, p.data.Path(), p.lease.Address, p.lease.Ports[i*store.PortsPerMember:])
+			members[at].PeerTLS = c.securedPeers()
 		}
 	}
 	return members, nil

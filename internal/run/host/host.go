@@ -122,6 +122,13 @@ type Disker interface {
 	Disk(ctx context.Context, self, dir string) (Disk, error)
 }
 
+// Renewer is a Host that makes what it starts, with its files, and gives a member that
+// runs its new credentials likewise.
+type Renewer interface {
+	// Renew writes those of the launch for its process (store.CertificateFiles).
+	Renew(ctx context.Context, l Launch) error
+}
+
 // Emptier is a Host that can empty folders.
 type Emptier interface {
 	// Empty removes all that is in a folder, which stays.

@@ -124,6 +124,9 @@ func (p *plan) config(i, n int, shared *engine.Shared, w *watching, caught func(
 	if p.wrap != nil {
 		c.Source = p.wrap(src)
 	}
+	if c.Fine && NeedsLeases(&p.Load) {
+		c.LeaseOf = src.leaseOf
+	}
 	c.MemberAt = func(endpoint string) uint64 { return p.Members[endpoint] }
 	c.Changed = p.reports.Changed
 	if p.Load.Arrival == scenario.Closed {

@@ -5,12 +5,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/application/catalog"
 	"github.com/quorumbench/quorumbench/internal/application/kubernetes"
 	"github.com/quorumbench/quorumbench/internal/application/membership"
+	"github.com/quorumbench/quorumbench/internal/application/patroni"
 	"github.com/quorumbench/quorumbench/internal/application/registry"
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/load/apiserver"
 	services "github.com/quorumbench/quorumbench/internal/run/load/catalog"
 	sessions "github.com/quorumbench/quorumbench/internal/run/load/membership"
-	"github.com/quorumbench/quorumbench/internal/application/patroni"
 	patroniload "github.com/quorumbench/quorumbench/internal/run/load/patroni"
 )
 
@@ -20,8 +20,7 @@ func sources() map[string]func(application.Setup) Script {
 		kubernetes.Name: func(s application.Setup) Script { return apiserver.New(s) },
 		catalog.Name:    func(s application.Setup) Script { return services.New(s) },
 		membership.Name: func(s application.Setup) Script { return sessions.New(s) },
-
-		patroni.Name: func(s application.Setup) Script { return patroniload.New(s) },
+		patroni.Name:    func(s application.Setup) Script { return patroniload.New(s) },
 	}
 }
 

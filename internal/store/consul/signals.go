@@ -17,7 +17,7 @@ func (*Store) Signal(line []byte) (store.Signal, bool) {
 	}
 	_, rest, _ = bytes.Cut(rest, []byte("] "))
 	name, msg, ok := bytes.Cut(bytes.TrimLeft(rest, " "), []byte(": "))
-	if !ok || !bytes.HasPrefix(name, []byte("agent.server")) {
+	if !ok || string(name) != "agent" && !bytes.HasPrefix(name, []byte("agent.server")) {
 		return store.Signal{}, false
 	}
 	for i := range serverMessages {
@@ -59,6 +59,8 @@ var serverMessages = [...]pattern{
 	{"agent.server.raft", "entering candidate state", store.ElectionStarted},
 	{"agent.server.raft", "entering leader state", store.Elected},
 	{"agent.server.raft", "entering follower state", store.LeaderFound},
+	{"agent.server", "New leader elected", store.Serving}, // whom it passes requests to
+	{"agent", "Synced node info", store.Serving},          // a leader has taken it; one that finds its leader unchanged says this alone
 	{"agent.server.raft", "starting snapshot up to", store.SnapshotStarted},
 	{"agent.server.raft", "snapshot complete up to", store.SnapshotDone},
 	{"agent.server.raft.snapshot", "reaping snapshot", store.SnapshotDeleted},

@@ -70,16 +70,17 @@ func configure(p *store.Process, self string, options []store.Setting) error {
 	}
 	// The configuration file is etcd's own format, in which JSON is YAML and
 	// durations are nanoseconds, as encoding/json writes them.
-	config, security := make(map[string]any, len(options)), map[string]any{}
+	config := make(map[string]any, len(options))
 	for _, o := range options {
-		if o.Name == certFlag || o.Name == keyFlag {
-			security[o.Name] = o.Value
-		} else {
+		section, name, ok := inSection(o.Name)
+		if !ok {
 			config[o.Name] = o.Value
+			continue
 		}
-	}
-	if len(security) > 0 {
-		config["client-transport-security"] = security // where the file has them
+		if config[section] == nil {
+			config[section] = map[string]any{}
+		}
+		config[section].(map[string]any)[name] = o.Value
 	}
 	contents, err := json.MarshalIndent(config, "", "  ")
 	if err != nil {
@@ -106,6 +107,10 @@ func memberOptions(spec store.LaunchSpec, m store.MemberPlace, dataDir string) [
 		certificate, key := certificateFiles(m)
 		client = "https://" + m.Address(0)
 		secure = []store.Setting{{Name: certFlag, Value: certificate}, {Name: keyFlag, Value: key}}
+		if m.PeerTLS {
+			secure = append(secure, store.Setting{Name: peerPrefix + certFlag, Value: certificate}, store.Setting{Name: peerPrefix + keyFlag, Value: key},
+				store.Setting{Name: peerPrefix + authorityFlag, Value: authorityFile(m)}, store.Setting{Name: peerPrefix + mutualFlag, Value: true})
+		}
 	}
 	state := "new"
 	if m.Name == spec.Joining {
@@ -125,11 +130,27 @@ func memberOptions(spec store.LaunchSpec, m store.MemberPlace, dataDir string) [
 	}, secure...)
 }
 
-// The flags that say where a member's certificate and key are.
+// The flags that say where a member's certificate and key are, and the authority's, and
+// that who connects must show one; those for other members begin with peerPrefix.
 const (
-	certFlag = "cert-file"
-	keyFlag  = "key-file"
+	certFlag      = "cert-file"
+	keyFlag       = "key-file"
+	authorityFlag = "trusted-ca-file"
+	mutualFlag    = "client-cert-auth"
+	peerPrefix    = "peer-"
 )
+
+// inSection is where a configuration file has such a flag.
+func inSection(flag string) (section, name string, ok bool) {
+	section, name = "client-transport-security", flag
+	if of, peers := strings.CutPrefix(flag, peerPrefix); peers {
+		section, name = "peer-transport-security", of
+	}
+	return section, name, slices.Contains([]string{certFlag, keyFlag, authorityFlag, mutualFlag}, name)
+}
+
+// authorityFile is where a member has the certificate of who signed the others'.
+func authorityFile(m store.MemberPlace) string { return filepath.Join(m.Dir, "tls", "ca.crt") }
 
 // certificateFiles are where a member has its certificate and key.
 func certificateFiles(m store.MemberPlace) (certificate, key string) {
@@ -143,7 +164,11 @@ func credentialFiles(spec store.LaunchSpec, m store.MemberPlace) map[string][]by
 		return nil
 	}
 	certificate, key := certificateFiles(m)
-	return map[string][]byte{certificate: c.Certificate, key: c.Key}
+	files := map[string][]byte{certificate: c.Certificate, key: c.Key}
+	if m.PeerTLS {
+		files[authorityFile(m)] = c.Authority
+	}
+	return files
 }
 
 // CertificateFiles implements store.CertificateFiles.
@@ -151,5 +176,13 @@ func (*Store) CertificateFiles(m store.MemberPlace) (certificate, key string) {
 	return certificateFiles(m)
 }
 
+// peerPort is the place among a member's ports of the one for other members.
+const peerPort = 1
+
 // peerURL is where the other members reach one.
-func peerURL(m store.MemberPlace) string { return "http://" + m.Address(1) }
+func peerURL(m store.MemberPlace) string {
+	if m.PeerTLS {
+		return "https://" + m.Address(peerPort)
+	}
+	return "http://" + m.Address(peerPort)
+}

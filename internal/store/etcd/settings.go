@@ -2,6 +2,7 @@ package etcd
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -58,6 +59,9 @@ type Settings struct {
 	// TLS has members speak TLS with clients, with certificates made for the run. It is
 	// no flag of etcd's: it stands for those that say where they are.
 	TLS bool `yaml:"tls,omitempty" json:"tls,omitempty"`
+	// PeerTLS has members speak TLS with each other, too, with the same certificates, which
+	// both sides must show. It stands for flags likewise, and needs TLS.
+	PeerTLS bool `yaml:"peer-tls,omitempty" json:"peer-tls,omitempty"`
 	// LogLevel is debug, info, warn or error. Elections and snapshots are logged
 	// at info.
 	LogLevel string `yaml:"log-level,omitempty" json:"log-level,omitempty"`
@@ -77,8 +81,16 @@ func (s *Settings) Check() error {
 		s.checkCompaction(),
 		store.OneOf("etcd", "backend-bbolt-freelist-type", s.BackendFreelistType, "array", "map"),
 		CheckLogLevel(s.LogLevel),
+		s.checkTLS(),
 		store.CheckSigns("etcd", s),
 	)
+}
+
+func (s *Settings) checkTLS() error {
+	if s.PeerTLS && !s.TLS {
+		return errors.New("etcd's peer-tls needs tls: true, because members have one certificate for clients and for each other")
+	}
+	return nil
 }
 
 // CheckTiming checks an election timeout against a heartbeat interval, both in
@@ -121,9 +133,15 @@ func (s *Settings) checkCompaction() error {
 // options lists what is set, with our default of the quota.
 func (s *Settings) options() []store.Setting {
 	with := *s
-	with.QuotaBackendBytes, with.TLS = cmp.Or(s.QuotaBackendBytes, DefaultQuota), false
+	with.QuotaBackendBytes, with.TLS, with.PeerTLS = cmp.Or(s.QuotaBackendBytes, DefaultQuota), false, false
 	return store.Set(&with)
 }
 
 // Secured implements store.Secured.
 func (s *Settings) Secured() bool { return s.TLS }
+
+// SecuredPeers implements store.SecuredPeers.
+func (s *Settings) SecuredPeers() bool { return s.PeerTLS }
+
+// PeerPort implements store.SecuredPeers.
+func (*Settings) PeerPort() int { return peerPort }

@@ -41,6 +41,7 @@ type pattern struct {
 
 // serverMessages are messages word for word, as etcd 3.5 to 3.7 have them.
 var serverMessages = [...]pattern{
+	{"ready to serve client requests", store.Serving, ""}, // a leader has taken its name
 	{"slow fdatasync", store.SlowFsync, "took"},
 	{"apply request took too long", store.SlowApply, "took"},
 	{"waiting for ReadIndex response took too long, retrying", store.SlowRead, "retry-timeout"},

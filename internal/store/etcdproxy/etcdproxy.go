@@ -36,7 +36,13 @@ func (Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
 
 // Signal implements store.Signalling: what happens, happens in the etcd behind the
 // proxy, whose own log reports nothing of the kind.
-func (Store) Signal(line []byte) (store.Signal, bool) { return etcd.New().Signal(line) }
+func (Store) Signal(line []byte) (store.Signal, bool) {
+	s, ok := etcd.New().Signal(line)
+	if s.Kind == store.Serving { // not the proxy yet
+		return store.Signal{}, false
+	}
+	return s, ok
+}
 
 // Capabilities adds to what the named store's proxies can do by themselves what
 // they have by the etcd behind them, and what they lack. roleQuery says how a

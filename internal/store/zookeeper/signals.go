@@ -65,6 +65,8 @@ var serverMessages = [...]pattern{
 	{"Leader", startsUp, "", store.Elected}, // before it no client is served
 	{"Learner", "FOLLOWING - LEADER ELECTION TOOK - ", " MS", store.LeaderFound},
 	{"QuorumPeer", "LOOKING", "", store.ElectionStarted},
+	{"QuorumPeer", "Peer state changed: leading - broadcast", "", store.Serving},
+	{"QuorumPeer", "Peer state changed: following - broadcast", "", store.Serving},
 	{"FileTxnSnapLog", "Snapshotting: 0x", "", store.SnapshotStarted},
 	{"ZooKeeperServer", "Snapshot taken in ", " ms", store.SnapshotDone},
 	{"SyncRequestProcessor", "Too busy to snap, skipping", "", store.SnapshotSkipped},

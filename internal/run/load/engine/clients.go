@@ -47,9 +47,6 @@ func (l *Loop) waited(client int32, at int64) {
 	if length < measure.LeastWait*1_000_000 || s == nil {
 		return
 	}
-	if s.Fine == nil {
-		s.Fine = &measure.Fine{}
-	}
 	number := (uint64(client)*l.cfg.Stride+l.cfg.Offset)*l.cfg.Shards + l.cfg.Shard
-	s.Fine.Waited(uint32(number), length, at-s.start) // #nosec G115 -- there are not so many clients
+	s.fine().Waited(uint32(number), length, at-s.start) // #nosec G115 -- there are not so many clients
 }

@@ -36,10 +36,7 @@ func (c *clockwork) fine(series *measure.Series, o kv.Outcome, at int64) {
 	if s == nil {
 		return
 	}
-	if s.Fine == nil {
-		s.Fine = &measure.Fine{}
-	}
-	s.Fine.Note(series, o, at-s.start)
+	s.fine().Note(series, o, at-s.start)
 }
 
 // boundary is the end of a second, of a phase, or of the load.

@@ -126,6 +126,9 @@ type Config struct {
 	MaxHeld int
 	// Fine has each second say how it went within (measure.Fine).
 	Fine bool
+	// LeaseOf is the lease that the n-th operation, of a client, keeps alive if it is a
+	// keep-alive. Nil where nobody asks which leases ended.
+	LeaseOf func(n uint64, client uint32) int64
 	// Hand takes finished seconds, in order; Recycle gives their histograms
 	// back, if it has any. Neither blocks for long.
 	Hand    func(*measure.Second)

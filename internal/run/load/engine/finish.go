@@ -103,6 +103,9 @@ func (l *Loop) finishOp(tag uint32, placeFree bool, ev *store.Event, at int64) {
 	}
 	if l.cfg.Fine {
 		l.clock.fine(&series, outcome, at)
+		if sl.kind == kv.KeepAlive && sl.conn >= 0 && l.cfg.LeaseOf != nil {
+			l.leases.answered(l.cfg.LeaseOf(sl.n, l.session(sl)), sl.sent, at, ev, l.clock.current)
+		}
 	}
 	client, measured, owed := sl.client, sl.measured, sl.owed
 	rest := int64(0)

@@ -34,6 +34,7 @@ type Loop struct {
 
 	conns    connections
 	watchers watchers
+	leases   leases
 	slots    slots
 	secs     secondQueue
 	pauses   pauses
@@ -130,6 +131,7 @@ func New(cfg Config, p Poller) *Loop {
 	l.parking, _ = p.(Parking)
 	l.conns.init(&l.cfg, p, &l.slots)
 	l.watchers.init(&l.cfg, &l.conns, &l.slots)
+	l.leases = leases{}
 	l.Live.Phase.Store(-1)
 	cfg.Shared.loops[l.me()] = l
 	return l

@@ -23,6 +23,14 @@ type second struct {
 	reported measure.Reported
 }
 
+// fine is how the second went within, which is kept from now on.
+func (s *second) fine() *measure.Fine {
+	if s.Fine == nil {
+		s.Fine = &measure.Fine{}
+	}
+	return s.Fine
+}
+
 // cell returns the series' cell. There are few, and the one used last is
 // nearly always the one.
 func (q *secondQueue) cell(s *second, series measure.Series) *measure.Cell {

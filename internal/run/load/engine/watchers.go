@@ -85,13 +85,14 @@ type watchers struct {
 	till    int64    // when the wait for the rest of the events ends; 0: it has not begun
 	caught  bool
 	events  uint64 // that came
+	fine    bool   // Config.Fine
 
 	askAt   int64  // when a stream is asked next how far its watchers have been told
 	askNext uint32 // the watcher whose it is
 }
 
 func (w *watchers) init(cfg *Config, conns *connections, ops *slots) {
-	*w = watchers{cfg: cfg.Watching, none: true, conns: conns, ops: ops, timeout: cfg.Timeout, retryAt: never}
+	*w = watchers{cfg: cfg.Watching, none: true, conns: conns, ops: ops, timeout: cfg.Timeout, retryAt: never, fine: cfg.Fine}
 	if w.cfg == nil || w.cfg.Sink == nil {
 		return
 	}
@@ -169,9 +170,9 @@ func (w *watchers) handle(i int, ev *store.Event, now int64, current *second, se
 		w.tell(ev.Watcher, ev, 0, now)
 	case store.Done:
 		w.conns.note(w.conns.table[i], ev)
-		w.answered(i, ev, now)
+		w.answered(i, ev, now, current)
 	case store.Ended:
-		w.end(ev.Watcher, ev, now)
+		w.end(ev.Watcher, ev, now, current)
 	}
 }
 
@@ -194,6 +195,9 @@ func (w *watchers) resolve(now int64, current *second, secs *secondQueue) {
 
 // count counts an event that arrived at a time in a second.
 func (w *watchers) count(seen watch.Seen, now int64, s *second, secs *secondQueue) {
+	if w.fine && s != nil {
+		w.within(&seen, now, s)
+	}
 	if s == nil {
 		s = w.tail
 	}
@@ -214,6 +218,25 @@ func (w *watchers) count(seen watch.Seen, now int64, s *second, secs *secondQueu
 	}
 	secs.record(&s.Watch.FromDue, now-seen.Due)
 	secs.record(&s.Watch.FromSent, now-seen.Sent)
+}
+
+// within notes when in the second an event came.
+func (w *watchers) within(seen *watch.Seen, now int64, s *second) {
+	after := int64(-1)
+	if seen.Timed {
+		after = now - seen.Sent
+	}
+	if f := s.fine(); !seen.Duplicate {
+		f.Told(after, now-s.start)
+		f.Missed(seen.Passed, seen.MadeUp, now-s.start)
+	}
+}
+
+// broke notes that a watcher was created again, or has ended for good.
+func (w *watchers) broke(again bool, now int64, s *second) {
+	if w.fine && s != nil {
+		s.fine().WatcherEnded(again, now-s.start)
+	}
 }
 
 // tell gives the history what a watcher was told. A watcher that a store refuses to
@@ -267,10 +290,10 @@ func (w *watchers) checkCaught() {
 }
 
 // answered takes the answer to a watcher's creation.
-func (w *watchers) answered(i int, ev *store.Event, now int64) {
+func (w *watchers) answered(i int, ev *store.Event, now int64, s *second) {
 	n := ev.Tag &^ watchMark
 	if ev.Outcome.Failed() {
-		w.end(n, ev, now)
+		w.end(n, ev, now, s)
 		if w.state[n] == ended && !w.again[n] && w.failed == nil {
 			w.failed = fmt.Errorf("%s does not create a watcher: %s", w.conns.table[i].endpoint, textOf(ev))
 		}
@@ -292,6 +315,7 @@ func (w *watchers) answered(i int, ev *store.Event, now int64) {
 	w.cfg.Sink.Begun(n, ev.Version, max(ev.Mod, ev.Revision))
 	if w.again[n] {
 		w.cfg.Sink.Resubscribed()
+		w.broke(true, now, s)
 	} else {
 		w.cfg.Sink.Created(w.askedAt[n], now)
 	}
@@ -307,7 +331,7 @@ func textOf(ev *store.Event) string {
 
 // end takes the end of a watcher: for good if the store refuses it, else it is
 // created again, on the next connection where lost does that.
-func (w *watchers) end(n uint32, ev *store.Event, now int64) {
+func (w *watchers) end(n uint32, ev *store.Event, now int64, s *second) {
 	if w.state[n] != alive && w.state[n] != asked {
 		return
 	}
@@ -320,6 +344,7 @@ func (w *watchers) end(n uint32, ev *store.Event, now int64) {
 		w.state[n] = ended
 		w.missing--
 		w.cfg.Sink.Ended(n, ev.Text)
+		w.broke(false, now, s)
 		w.checkCaught()
 		return
 	}

@@ -277,7 +277,7 @@ func TestEventsDoNotAllocate(t *testing.T) {
 	w.board.Times.Due(measure.Measured, 7, 1)
 	w.board.Times.Sent(measure.Measured, 7, 2)
 	version, ev, told := int64(0), &store.Event{}, heard(0)
-	l.watchers.cfg.History = &told
+	l.watchers.cfg.History, l.watchers.fine = &told, true
 	once := func() {
 		version++
 		l.now += 1000
@@ -371,5 +371,68 @@ func TestLoopWithoutWatchersHoldsNothing(t *testing.T) {
 		if s.open != 0 || !w.settled(3) {
 			t.Errorf("%+v", w)
 		}
+	}
+}
+
+// Of a load with faults each second says when events came, how late, and which were
+// passed over: nothing comes for 700 ms, then all that was held back but two, of which
+// one comes after all.
+func TestEventsWithinASecondAreTold(t *testing.T) {
+	w := newWatchBench(t, 1, 1, open(100, 4*secondNS))
+	w.cfg.Fine = true
+	w.tell = func(w *watchBench, number uint32) {
+		d := w.wire
+		switch {
+		case number == 120:
+			return
+		case number == 125: // after all
+			d = 2 * secondNS
+		case number >= 100 && number < 170: // held back until 170 is written
+			d = int64(170-number) * 10 * millisecond
+		}
+		w.reply(0, d, event(number))
+	}
+	w.run(t)
+	var course measure.Course
+	for i := range w.each {
+		course.Add(&w.each[i], measure.Figure{})
+	}
+	got := course.Watched
+	if got == nil {
+		t.Fatal("nothing is told of the events")
+	}
+	if o, _, ok := got.Events.Outage(0, 1005, 4000); !ok || o.Length() < 690 || o.Length() > 715 {
+		t.Errorf("the time without an event is %+v, %v", o, ok)
+	}
+	most, passed, madeUp, late := uint32(0), uint32(0), uint32(0), uint32(0)
+	for i := range got.Latest {
+		most, passed, madeUp = max(most, got.Latest[i]), passed+got.Passed[i], madeUp+got.MadeUp[i]
+	}
+	for _, l := range got.Late {
+		late += l.Count
+	}
+	// 100 ms and more: those of 100 to 160, but for the one that never came.
+	if most < 2000 || most > 2002 || passed-madeUp != 1 || late < 58 || late > 61 {
+		t.Errorf("the latest took %d ms, %d were passed over, of which %d came, and %d were late", most, passed, madeUp, late)
+	}
+}
+
+// A lease that is found gone before its time is over ended early, once.
+func TestEndedLeasesAreTold(t *testing.T) {
+	l, s := leases{}, &second{start: 20 * secondNS}
+	kept := store.Event{Outcome: kv.OK, Count: 10}
+	gone := store.Event{Outcome: kv.BadRequest, At: 7}
+	l.answered(1, 15*secondNS, 16*secondNS, &kept, nil)
+	l.answered(1, 20*secondNS, 20*secondNS+5*millisecond, &gone, s) // 5 s before its end
+	l.answered(1, 20*secondNS, 20*secondNS+6*millisecond, &gone, s)
+	l.answered(2, 5*secondNS, 6*secondNS, &kept, nil)
+	l.answered(2, 20*secondNS, 20*secondNS+7*millisecond, &gone, s) // 5 s after it
+	l.answered(3, 20*secondNS, 21*secondNS, &store.Event{Outcome: kv.TimedOut}, s)
+	l.answered(4, 20*secondNS, 21*secondNS, &store.Event{Outcome: kv.BadRequest}, s) // it does not say when
+	if s.Fine == nil || s.Fine.Watch == nil || len(s.Fine.Watch.Leases) != 2 {
+		t.Fatalf("it is %+v", s.Fine)
+	}
+	if got := s.Fine.Watch.Leases; got[0] != (measure.LeaseEnd{Lease: 1, At: 5, Early: true}) || got[1] != (measure.LeaseEnd{Lease: 2, At: 7}) {
+		t.Errorf("it is %+v", got)
 	}
 }

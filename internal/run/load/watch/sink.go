@@ -100,6 +100,9 @@ type Seen struct {
 	Reordered bool
 	Timed     bool
 	Due, Sent int64 // of its write, if Timed
+	// Passed is how many earlier events of the key were not seen when it came, and MadeUp
+	// how many of such it is itself, or shows to be none.
+	Passed, MadeUp uint32
 }
 
 // Take takes an event that arrived at the given time. The event's Watcher is
@@ -111,6 +114,7 @@ func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
 		return seen
 	}
 	s.checked = false
+	before := s.passedOver(place)
 	switch s.judge(place, key, ev, at) {
 	case duplicate:
 		s.total.Duplicated++
@@ -121,6 +125,11 @@ func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
 		s.delivered(place)
 	case fresh:
 		s.delivered(place)
+	}
+	if now := s.passedOver(place); now > before {
+		seen.Passed = now - before
+	} else {
+		seen.MadeUp = before - now
 	}
 	if s.cfg.ByRevision {
 		if !seen.Duplicate {
@@ -172,6 +181,15 @@ func (s *Sink) time(seen *Seen, number uint64, at int64) {
 		s.total.Untimed++
 		seen.Timed = false
 	}
+}
+
+// passedOver is how many events of a place's key were not seen, as far as those that
+// were show it, and passing over is a loss.
+func (s *Sink) passedOver(place int) uint32 {
+	if s.cfg.States || s.cfg.Coalesced {
+		return 0
+	}
+	return s.tracks[place].passed()
 }
 
 // find returns the place of what the event's watcher has of its key, and the key's

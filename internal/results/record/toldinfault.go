@@ -1,0 +1,99 @@
+package record
+
+import (
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// WatchRecovery is what watchers were told from a fault's begin to the next one's, or
+// the window's end.
+type WatchRecovery struct {
+	// Outage is the longest time without any event, like Fault.Outage.
+	Outage *float64 `json:"outage_seconds"`
+	From   *float64 `json:"outage_from_seconds"`
+	Lasted bool     `json:"outage_lasted,omitempty"`
+	// Latest is the longest time from when a write was sent until its event came, of the
+	// events that came, and LatestBefore that of those since what the fault before had
+	// done was over; to a millisecond. Null where none came of which it is known.
+	Latest       *float64 `json:"latest_event_seconds"`
+	LatestBefore *float64 `json:"latest_event_before_seconds"`
+	// Late are events that came a tenth of a second or more after their write was sent,
+	// and later than any before: by so many more doublings of a tenth of a second.
+	Late uint64 `json:"late_events"`
+	// Lost are events that were passed over: a later one of their key came, and they did
+	// not, until the next fault or the window's end.
+	Lost uint64 `json:"lost_events"`
+	// Ended are watchers that the store ended for good, and Again how often one was
+	// created again.
+	Ended uint64 `json:"ended_watchers"`
+	Again uint64 `json:"resubscribed"`
+}
+
+// EndedLeases are the leases that the store said are gone, each once, when that was
+// first seen. Early are those that were said so before the time was over for which they
+// had been kept alive.
+type EndedLeases struct {
+	Ended uint64 `json:"ended"`
+	Early uint64 `json:"ended_early"`
+}
+
+// told finds what watchers were told, and which leases ended, from the fault's begin on.
+func (f *Fault) told(w *measure.Watched, since, until float64) {
+	if w == nil {
+		return
+	}
+	ms := func(s float64) int { return int(s * 1000) }
+	if w.Events.Any(ms(since), ms(until)) {
+		f.Watch = watchRecovery(w, since, *f.Began, until)
+	}
+	var ended EndedLeases
+	for _, gone := range w.Leases {
+		if gone.At >= ms(*f.Began) && gone.At < ms(until) {
+			ended.Ended++
+			if gone.Early {
+				ended.Early++
+			}
+		}
+	}
+	if ended.Ended > 0 {
+		f.Leases = &ended
+	}
+}
+
+func watchRecovery(w *measure.Watched, since, began, until float64) *WatchRecovery {
+	ms := func(s float64) int { return int(s * 1000) }
+	r := &WatchRecovery{}
+	if w.Events.Any(ms(since), ms(began)) { // else there is nothing to hold it against
+		if outage, _, ok := w.Events.Outage(ms(since), ms(began), ms(until)); ok {
+			r.Outage, r.From = new(float64(outage.Length())/1000), new(float64(outage.From)/1000)
+			r.Lasted = outage.To >= ms(until)
+		}
+	}
+	first, from, behind := slot(since), int(began*slotsPerSecond), int(until*slotsPerSecond)
+	r.LatestBefore, r.Latest = latest(w.Latest, first, from), latest(w.Latest, from, behind)
+	before := -1 // the class of the latest before
+	for _, l := range w.Late {
+		if l.Slot >= first && l.Slot < from {
+			before = max(before, l.Class)
+		}
+	}
+	for _, l := range w.Late {
+		if l.Slot >= from && l.Slot < behind && l.Class > before {
+			r.Late += uint64(l.Count)
+		}
+	}
+	passed, madeUp := sum(w.Passed, from, behind), sum(w.MadeUp, from, behind)
+	r.Lost = passed - min(passed, madeUp)
+	r.Ended, r.Again = sum(w.Ended, from, behind), sum(w.Again, from, behind)
+	return r
+}
+
+func latest(all []uint32, from, to int) *float64 {
+	most := uint32(0)
+	for i := from; i < min(to, len(all)); i++ {
+		most = max(most, all[i])
+	}
+	if most == 0 {
+		return nil
+	}
+	return new(float64(most) / 1000)
+}

@@ -1,0 +1,67 @@
+package record
+
+import (
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// What watchers were told, and which leases ended, is told of the fault in whose time it
+// was: here of two, of which the first holds events back for 800 ms and loses two.
+func TestWhatWatchersWereToldInAFault(t *testing.T) {
+	p := play(1, 12, func(int, int) float64 { return 4000 }, never)
+	c := &p.course
+	for i := range 12 {
+		s := &measure.Second{Phase: measure.Measured, Index: i, Fine: &measure.Fine{}}
+		for ms := range 1000 {
+			at, after := 1000*i+ms, int64(3_000_000)
+			switch {
+			case at >= 3000 && at < 3800:
+				continue
+			case at >= 3800 && at < 3810: // what was held back
+				after = 800_000_000
+			case at == 1500:
+				after = 130_000_000 // as late as that by itself
+			case at == 7500:
+				after = 150_000_000
+			}
+			s.Fine.Told(after, int64(ms)*1_000_000)
+		}
+		switch i {
+		case 3:
+			s.Fine.Missed(3, 0, 900_000_000)
+			s.Fine.WatcherEnded(true, 100_000_000)
+		case 4:
+			s.Fine.Missed(0, 1, 0)
+			s.Fine.LeaseEnded(7, true, 500_000_000)
+			s.Fine.LeaseEnded(9, false, 500_000_000)
+		case 5:
+			s.Fine.LeaseEnded(7, true, 500_000_000) // another loop found it later
+		case 8:
+			s.Fine.WatcherEnded(false, 0)
+		}
+		other := *s
+		other.Fine = &measure.Fine{Watch: s.Fine.Watch}
+		q := measure.Course{Watched: c.Watched}
+		q.Add(&other, measure.Figure{})
+		c.Watched = q.Watched
+	}
+	all := p.faults(false, done(3, 4), done(7, 8))
+	w := all[0].Watch
+	if w == nil || w.Outage == nil || *w.Outage < 0.79 || *w.Outage > 0.81 || w.Lasted || w.Latest == nil || *w.Latest != 0.8 || w.LatestBefore == nil || *w.LatestBefore != 0.13 {
+		t.Fatalf("of the first it says %+v", w)
+	}
+	if w.Late != 10 || w.Lost != 2 || w.Again != 1 || w.Ended != 0 {
+		t.Errorf("of the first it says %+v", w)
+	}
+	if l := all[0].Leases; l == nil || l.Ended != 2 || l.Early != 1 {
+		t.Errorf("of the leases it says %+v", l)
+	}
+	w = all[1].Watch
+	if w == nil || w.Outage != nil || w.Late != 1 || w.Lost != 0 || w.Ended != 1 || all[1].Leases != nil {
+		t.Errorf("of the second it says %+v and %+v", w, all[1].Leases)
+	}
+	if p = play(1, 12, func(int, int) float64 { return 4000 }, never); p.faults(false, done(3, 4))[0].Watch != nil {
+		t.Error("without watchers something is told of them")
+	}
+}

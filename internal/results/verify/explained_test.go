@@ -1,0 +1,137 @@
+package verify
+
+import (
+	"maps"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+)
+
+// guess is a state that a short history may have led to: what each key has, of which
+// revision, and the latest revision that an answer has told.
+type guess struct {
+	keys map[uint64]guessed
+	at   int64
+}
+
+type guessed struct {
+	value uint64
+	mod   int64 // -1: of a write without an answer, at a revision that nobody knows
+	after int64 // but that it is above this one
+}
+
+func (g *guess) with(key uint64, v guessed, at int64) *guess {
+	next := &guess{keys: maps.Clone(g.keys), at: at}
+	next.keys[key] = v
+	return next
+}
+
+// explained reports whether an order of a short history's operations explains what it
+// has, found by trying all: what is known of a revision is that answers tell it, that it
+// grows, and that each is one write's. How often a key was written is not known, nor
+// whether each revision is a write's of the history.
+func explained(t *testing.T, ops []history.Op) bool {
+	t.Helper()
+	taken := map[int64]bool{} // the revisions of answered writes
+	for i := range ops {
+		if o := &ops[i]; roleOf(o) == wrote {
+			if taken[o.At] {
+				return false
+			}
+			taken[o.At] = true
+		}
+	}
+	// shows takes that a key is said to have a version.
+	shows := func(g *guess, key uint64, mod int64, value uint64) *guess {
+		cur := g.keys[key]
+		switch {
+		case value != history.Unseen && value != cur.value, mod == 0 && cur.value != 0, mod != 0 && cur.value == 0:
+			return nil
+		case mod == 0 || cur.mod == mod:
+			return g
+		case cur.mod >= 0 || taken[mod] || mod <= cur.after:
+			return nil
+		}
+		return g.with(key, guessed{value: cur.value, mod: mod}, g.at)
+	}
+	step := func(state, input, _ any) (out []any) {
+		g, o := state.(*guess), input.(*history.Op)
+		cur := g.keys[o.Key]
+		role := roleOf(o)
+		switch {
+		case role == maybe:
+			out = append(out, g) // it was not done
+			if o.Kind == kv.Delete && cur.value == 0 || o.Kind == kv.CAS && cur.mod >= 0 && cur.mod != o.Expected {
+				return out
+			}
+			next := guessed{value: o.Written, mod: -1, after: g.at}
+			if next.value == 0 {
+				next = guessed{}
+			}
+			return append(out, g.with(o.Key, next, g.at))
+		case o.At < g.at:
+			return nil
+		case role == wrote:
+			known := g
+			if o.Kind == kv.CAS {
+				known = shows(g, o.Key, o.Expected, history.Unseen)
+			}
+			if known == nil || o.At == g.at || o.Kind == kv.Delete && cur.value == 0 {
+				return nil
+			}
+			next := guessed{value: o.Written, mod: o.At}
+			if o.Written == 0 {
+				next.mod = 0
+			}
+			return append(out, known.with(o.Key, next, o.At))
+		case o.Kind == kv.CAS: // refused
+			if next := shows(g, o.Key, o.Mod, history.Unseen); next != nil && next.keys[o.Key].mod != o.Expected {
+				out = append(out, next.with(o.Key, next.keys[o.Key], o.At))
+			}
+			return out
+		default:
+			value := o.Read
+			if o.Kind == kv.Delete {
+				value = 0
+			}
+			if next := shows(g, o.Key, o.Mod, value); next != nil {
+				out = append(out, next.with(o.Key, next.keys[o.Key], o.At))
+			}
+			return out
+		}
+	}
+	model := porcupine.NondeterministicModel{
+		Init: func() []any { return []any{&guess{keys: map[uint64]guessed{}}} },
+		Step: step,
+		Equal: func(a, b any) bool {
+			x, y := a.(*guess), b.(*guess)
+			return x.at == y.at && maps.Equal(x.keys, y.keys)
+		},
+	}
+	told := map[uint64]bool{} // keys of which an answer says something
+	for i := range ops {
+		told[ops[i].Key] = told[ops[i].Key] || roleOf(&ops[i]) != maybe
+	}
+	var all []porcupine.Operation
+	for i := range ops {
+		o := &ops[i]
+		ended := o.Done
+		if roleOf(o) == maybe {
+			ended = math.MaxInt64
+		}
+		if !told[o.Key] {
+			continue
+		}
+		all = append(all, porcupine.Operation{ClientId: i, Input: o, Call: o.Invoked, Return: ended})
+	}
+	found := porcupine.CheckOperationsTimeout(model.ToModel(), all, 20*time.Second)
+	if found == porcupine.Unknown {
+		t.Fatal("a short history was not decided")
+	}
+	return found == porcupine.Ok
+}

@@ -1,0 +1,40 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// renew gives a member of this session the credentials that a launch has for it: those
+// two files alone are written, where the store's package has them.
+func (s *Server) renew(ctx context.Context, now *session, of *host.Launch) error {
+	p, err := s.launcher.process(of)
+	if err != nil {
+		return err
+	}
+	st, err := s.launcher.stores(of.Store)
+	if err != nil {
+		return err
+	}
+	files, ok := st.(store.CertificateFiles)
+	i := slices.IndexFunc(of.Members, func(m store.MemberPlace) bool { return m.Name == of.Process })
+	if !ok || i < 0 {
+		return fmt.Errorf("%s has no member %q that takes new certificates", of.Store, of.Process)
+	}
+	certificate, key := files.CertificateFiles(of.Members[i])
+	if len(p.Files[certificate]) == 0 || len(p.Files[key]) == 0 {
+		return fmt.Errorf("member %s has no certificate: it speaks without TLS", of.Process)
+	}
+	if !now.claims(p.Dir) {
+		return fmt.Errorf("the member %s works in %s, which is in no data folder of this session", p.Name, p.Dir)
+	}
+	if err := s.folder.checkAll([]string{certificate, key}); err != nil {
+		return err
+	}
+	return errors.Join(s.host.WriteFile(ctx, key, p.Files[key]), s.host.WriteFile(ctx, certificate, p.Files[certificate]))
+}
