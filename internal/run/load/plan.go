@@ -124,7 +124,7 @@ func (p *plan) config(i, n int, shared *engine.Shared, w *watching, caught func(
 	if p.wrap != nil {
 		c.Source = p.wrap(src)
 	}
-	if c.Fine && NeedsLeases(&p.Load) {
+	if c.Fine && NeedsLeases(&p.Load, p.store.Capabilities()) {
 		c.LeaseOf = src.leaseOf
 	}
 	c.MemberAt = func(endpoint string) uint64 { return p.Members[endpoint] }
