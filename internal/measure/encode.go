@@ -296,23 +296,15 @@ func (c *coder) histogram(h **Histogram) {
 		*h = c.readHistogram()
 		return
 	}
-	var all []int64
-	n := uint64(0)
+	var all []Step
 	if *h != nil {
-		all = (*h).Export().Counts
-		for _, count := range all {
-			if count > 0 {
-				n++
-			}
-		}
+		eachStep(*h, func(at int, n int64) { all = append(all, Step{at, n}) })
 	}
-	c.b = binary.AppendUvarint(c.b, n)
+	c.b = binary.AppendUvarint(c.b, uint64(len(all)))
 	last := 0
-	for i, count := range all {
-		if count > 0 {
-			c.b = binary.AppendUvarint(binary.AppendUvarint(c.b, uint64(i-last)), uint64(count))
-			last = i
-		}
+	for _, one := range all {
+		c.b = binary.AppendUvarint(binary.AppendUvarint(c.b, uint64(one.At-last)), uint64(one.N))
+		last = one.At
 	}
 }
 

@@ -23,15 +23,50 @@ type Step struct {
 
 // StepsOf are those of a histogram into which something fell.
 func StepsOf(h *Histogram) (s Steps) {
-	if h.LowestTrackableValue() != Lowest || h.HighestTrackableValue() != Highest || h.SignificantFigures() != Digits {
+	if !usual(h) {
 		return Steps{Other: h}
 	}
-	for at, n := range h.Export().Counts {
-		if n > 0 {
-			s.All = append(s.All, Step{at, n})
-		}
-	}
+	eachStep(h, func(at int, n int64) { s.All = append(s.All, Step{at, n}) })
 	return s
+}
+
+// usual reports whether a histogram has the steps of NewHistogram's.
+func usual(h *Histogram) bool {
+	return h.LowestTrackableValue() == Lowest && h.HighestTrackableValue() == Highest && h.SignificantFigures() == Digits
+}
+
+// few is up to how many times of a histogram are looked for one by one: to look through
+// all of its steps takes a copy of 240 KB.
+const few = 256
+
+// eachStep tells the steps of a histogram into which something fell, from the lowest on.
+func eachStep(h *Histogram, each func(at int, n int64)) {
+	total := h.TotalCount()
+	if total > few || !usual(h) {
+		for at, n := range h.Export().Counts {
+			if n > 0 {
+				each(at, n)
+			}
+		}
+		return
+	}
+	shares := make([]float64, total) // in percent: of the first time, of two, and so on
+	for i := range shares {
+		shares[i] = 100 * float64(i+1) / float64(total)
+	}
+	last, n := -1, int64(0)
+	for _, value := range h.ValueAtPercentilesSlice(shares) {
+		if at := stepNumber(value); at != last {
+			if n > 0 {
+				each(last, n)
+			}
+			last, n = at, 0
+		}
+		n++
+	}
+	if n > 0 {
+		each(last, n)
+	}
 }
 
 // Clone is a copy in memory of its own.
@@ -264,6 +299,12 @@ func StepOf(ns int64) int64 {
 	ns = inRange(ns)
 	shift := max(bits.Len64(uint64(ns))-subBuckets, unit)
 	return ns >> shift << shift
+}
+
+// stepNumber is which step a value is in, that NewHistogram's histograms count.
+func stepNumber(ns int64) int {
+	shift := max(bits.Len64(uint64(ns))-subBuckets, unit)
+	return (shift-unit)*half + int(ns>>shift)
 }
 
 // Mean is the mean time, to the width of a step; NaN without any.

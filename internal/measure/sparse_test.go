@@ -100,3 +100,31 @@ func TestStepAt(t *testing.T) {
 		t.Errorf("there are %d steps", got)
 	}
 }
+
+// However many times there are, and however long they are, their steps are those that a
+// look through the whole histogram finds.
+func TestFewTimesAreFoundOneByOne(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	for range 2000 {
+		h := NewHistogram()
+		for range r.IntN(2 * few) {
+			ns := int64(math.Exp(r.Float64() * math.Log(float64(Highest))))
+			if r.IntN(20) == 0 {
+				ns = []int64{0, Lowest, Lowest - 1, Highest}[r.IntN(4)]
+			}
+			if err := h.RecordValues(ns, 1+r.Int64N(1+r.Int64N(4))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var want, got []Step
+		for at, n := range h.Export().Counts {
+			if n > 0 {
+				want = append(want, Step{at, n})
+			}
+		}
+		eachStep(h, func(at int, n int64) { got = append(got, Step{at, n}) })
+		if !slices.Equal(got, want) {
+			t.Fatalf("of %d times: %v, not %v", h.TotalCount(), got, want)
+		}
+	}
+}
