@@ -32,6 +32,26 @@ type Host struct {
 	Jumps          int
 }
 
+// OwnClock is how the clock of the machine that conducts the run was set during a trial.
+type OwnClock struct {
+	Times   int
+	SetNS   float64
+	Members bool // some are on that machine
+}
+
+// finding says it. All times that are compared are by a clock that nobody sets, so that
+// only a member can have gone by the other one.
+func (c OwnClock) finding() finding {
+	const was = "the clock of the machine that conducts the run was set during the trial (%d times, %s in all)"
+	switch {
+	case c.Times == 0:
+		return fine()
+	case c.Members:
+		return suspect(was+", and members on it go by it: what they did by its time may have been early or late", c.Times, measure.Duration(c.SetNS))
+	}
+	return finding{Valid, fmt.Sprintf(was+": times in the record go on by what it was before", c.Times, measure.Duration(c.SetNS))}
+}
+
 // eachMachine judges each machine once, by its hosts' names, and says what is worst.
 func (f *Figures) eachMachine(judge func(h *Host) finding) finding {
 	var all []finding
@@ -140,7 +160,7 @@ func (f *Figures) foreignOn(h *Host) finding {
 
 // clocks asks whether it is known when things happened on other hosts.
 func clocks(f *Figures) finding {
-	var all []finding
+	all := []finding{f.OwnClock.finding()}
 	var bounds []float64 // of hosts with workers
 	for i := range f.Hosts {
 		h := &f.Hosts[i]

@@ -111,3 +111,28 @@ func TestHostsAreJudgedMonotonously(t *testing.T) {
 		}
 	}
 }
+
+// The clock of the machine that conducts the run is no other host's, and matters where
+// members go by it.
+func TestOurOwnClock(t *testing.T) {
+	for _, tt := range []struct {
+		own  OwnClock
+		want State
+		says string
+	}{
+		{OwnClock{}, Valid, ""},
+		{OwnClock{Times: 1, SetNS: 3600e9}, Valid, "the clock of the machine that conducts the run was set during the trial (1 times"},
+		{OwnClock{Times: 2, SetNS: 1e9, Members: true}, Suspect, "members on it go by it"},
+	} {
+		f := good()
+		f.OwnClock = tt.own
+		v, said := Judge(f), ""
+		for _, r := range v.Reasons {
+			said += r.Text
+		}
+		said += strings.Join(v.Notes, "")
+		if v.State != tt.want || tt.says == "" && said != "" || !strings.Contains(said, tt.says) {
+			t.Errorf("%+v: %s, %q", tt.own, v.State, said)
+		}
+	}
+}

@@ -334,6 +334,8 @@ type Figures struct {
 	// Hosts are the machines that members were on, or that load came from, where the
 	// scenario names some with clocks of their own. Then R10 and R23 ask each of them.
 	Hosts []Host
+	// OwnClock is the clock of the machine that conducts the run.
+	OwnClock OwnClock
 
 	// Watching beside the load.
 	Events EventFigures

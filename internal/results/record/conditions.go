@@ -182,6 +182,8 @@ type Observed struct {
 	SamplingCPUSeconds *float64
 	// Hosts are those of the scenario that the trial used; nil where all are this machine.
 	Hosts []ByHost
+	// ClockSet is how the clock of this machine was set; nil where it was not.
+	ClockSet *ClockSet
 	// Members are the cluster's as far as they are known, and Answered is what
 	// TrialWriter.Answered says; nil where nobody looked.
 	Members  []Member

@@ -53,6 +53,24 @@ type ByHost struct {
 	SamplingCPUSeconds *float64 `json:"sampling_cpu_seconds"`
 }
 
+// ClockSet is how the clock of the machine that conducted a run was set during a trial.
+// Times in the record are by the clock as it was when that process began.
+type ClockSet struct {
+	Times int   `json:"times"` // as often as it was seen, once a second
+	SetNS int64 `json:"set_ns"`
+	// Members says that some of the cluster's are on that machine, and may have gone by
+	// its clock.
+	Members bool `json:"members"`
+}
+
+// figures is what the verdict looks at.
+func (c *ClockSet) figures() verdict.OwnClock {
+	if c == nil {
+		return verdict.OwnClock{}
+	}
+	return verdict.OwnClock{Times: c.Times, SetNS: math.Abs(float64(c.SetNS)), Members: c.Members}
+}
+
 // hosts is what the verdict looks at.
 func (t *Trial) hosts() (all []verdict.Host) {
 	for i := range t.ByHost {

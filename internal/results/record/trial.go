@@ -72,6 +72,9 @@ type Trial struct {
 	// ByHost is what each host was of a trial that uses hosts of the scenario with clocks
 	// of their own; absent in any other.
 	ByHost []ByHost `json:"by_host,omitempty"`
+	// ClockSet is how the clock of the machine was set that conducted the run; absent
+	// where it was not, and in records of older versions.
+	ClockSet *ClockSet `json:"clock_set,omitempty"`
 	Together
 	// ByClient is how evenly the clients of a closed loop were served; absent in an
 	// open loop, and in records of older versions.
@@ -179,7 +182,7 @@ func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles 
 	t.Roles = append(t.Roles, roles...)
 	t.ByClient = byClient(measured.Connections)
 	t.ByWorker = byWorker(measured.Parts)
-	t.ByHost = o.Hosts
+	t.ByHost, t.ClockSet = o.Hosts, o.ClockSet
 	t.Together = together(t.ByWorker, measured)
 	t.Watch = newWatched(c.Watch, measured)
 	t.Hashes, t.Answers, t.DataDir = o.Hashes.named(o.Members), o.Answers.Named(o.Members), o.DataDir
@@ -339,7 +342,7 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals) verdict.Figures {
 	if t.ByWorker != nil {
 		f.Workers = t.workers(m)
 	}
-	f.Hosts = t.hosts()
+	f.Hosts, f.OwnClock = t.hosts(), t.ClockSet.figures()
 	f.Added = t.Overhead.figures()
 	f.TotalNS, f.LongestNS = totalTimes(all, m, warmup)
 	if t.Watch != nil {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/steady"
 )
 
 // Clock is the time of one side: what it stamps with, and what it waits by.
@@ -12,8 +13,12 @@ type Clock struct {
 	After func(time.Duration) <-chan time.Time
 }
 
-// System is this machine's.
+// System is this machine's, as an agent has it: members there write down its times.
 func System() Clock { return Clock{Now: time.Now, After: time.After} }
+
+// Steady is a controller's: all agents' clocks are compared with it, so that it must not
+// be set.
+func Steady() Clock { return Clock{Now: steady.Now, After: time.After} }
 
 // Exchange is a question about the time and its answer, as NTP has them: asked and
 // heard by our clock, received and answered by the other's.

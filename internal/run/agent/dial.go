@@ -30,7 +30,7 @@ type Target struct {
 	// controller's own certificate and key. None for a Unix socket.
 	CACert, Cert, Key string
 	Version           string // of this program; the agent's is the same
-	Clock             Clock  // the zero value is the system's
+	Clock             Clock  // the zero value is Steady's
 	Way               Way    // instead of Address, which errors name; nil for none
 }
 
@@ -81,7 +81,7 @@ const dialWithin = 10 * time.Second
 // session lives until Close, whatever becomes of ctx.
 func Dial(ctx context.Context, t Target) (*Remote, error) {
 	if t.Clock.Now == nil {
-		t.Clock = System()
+		t.Clock = Steady()
 	}
 	t.Name = cmp.Or(t.Name, t.Address)
 	ctx, cancel := context.WithTimeout(ctx, dialWithin)

@@ -82,7 +82,8 @@ func New(o Options) (*Server, error) {
 	o.Heartbeat, o.Lease = cmp.Or(o.Heartbeat, DefaultHeartbeat), cmp.Or(o.Lease, DefaultLease)
 	worker := o.Worker
 	if worker == nil {
-		worker = &load.Local{Stores: o.Stores, Access: load.AccessCarried, Attended: true}
+		// Its clock is the one that is compared with the controller's, set or not.
+		worker = &load.Local{Stores: o.Stores, Access: load.AccessCarried, Attended: true, Now: time.Now}
 	}
 	if o.Clock.Now == nil {
 		o.Clock = System()

@@ -16,6 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/steady"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -363,7 +364,7 @@ func (i *Injector) event(f *record.Fault, kind string, at time.Time, text string
 type Real struct{}
 
 // Now implements Clock.
-func (Real) Now() time.Time { return time.Now() }
+func (Real) Now() time.Time { return steady.Now() }
 
 // Until implements Clock.
 func (Real) Until(ctx context.Context, at time.Time) bool {

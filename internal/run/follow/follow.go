@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/steady"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -64,7 +65,7 @@ func (f *Follower) needless(l *line, asked, often time.Time) bool {
 	}
 	before := l.done
 	l.done = f.cfg.Done()
-	now := time.Now()
+	now := steady.Now()
 	return l.done > before && now.After(often) && now.Sub(asked) < Seldom
 }
 
@@ -123,7 +124,7 @@ func (f *Follower) follow(ctx context.Context, l *line) {
 		case <-ctx.Done():
 			return
 		case <-l.poked:
-			now := time.Now()
+			now := steady.Now()
 			often = now.Add(alert)
 			timer.Reset(max(0, Often-now.Sub(asked))) // one question for a burst of pokes
 			continue
@@ -133,10 +134,10 @@ func (f *Follower) follow(ctx context.Context, l *line) {
 			timer.Reset(f.cfg.Every)
 			continue
 		}
-		asked = time.Now()
+		asked = steady.Now()
 		f.round(ctx, l, asked)
 		every := f.cfg.Every
-		if time.Now().Before(often) {
+		if steady.Now().Before(often) {
 			every = min(every, Often)
 		}
 		timer.Reset(max(0, every-time.Since(asked)))
@@ -148,7 +149,7 @@ func (f *Follower) round(ctx context.Context, l *line, asked time.Time) {
 	limited, cancel := context.WithTimeout(ctx, within)
 	members := l.ask(limited)
 	cancel()
-	ended := time.Now()
+	ended := steady.Now()
 	if ctx.Err() != nil {
 		return // who has not answered was not given the time
 	}

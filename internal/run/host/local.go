@@ -28,6 +28,7 @@ type Local struct {
 	space   *network.Space // in which its servers are; nil: this machine's own network
 	sampler *probe.Sampler // nil where the system does not say
 	about   func() Description
+	ahead   func() time.Duration // of the machine's clock, of now; nil: they are one
 }
 
 var (
@@ -55,6 +56,14 @@ func NewLocal(now func() time.Time, pick func(n int) int) *Local {
 		return Description{Place: Here(), Machine: probe.Machine(), Process: os.Getpid(), Network: network, View: view}
 	})
 	return &Local{now: now, pick: pick, sampler: sampler, about: about}
+}
+
+// Beside returns the local machine with a clock, given to NewLocal, that the machine's is
+// ahead of by what a function says: members' lines tell times by the machine's.
+func (l *Local) Beside(ahead func() time.Duration) *Local {
+	beside := *l
+	beside.ahead = ahead
+	return &beside
 }
 
 // At returns the local machine as a host whose servers are all at an IP address

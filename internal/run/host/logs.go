@@ -16,6 +16,8 @@ const readBytes = 256 << 10
 // read, is tried again each time.
 type localLogs struct {
 	now   func() time.Time
+	ahead func() time.Duration // of the clock that lines tell times by
+	was   time.Duration        // that until the last Read
 	all   []*followed
 	at    int // in all, where the next Read goes on
 	buf   []byte
@@ -36,7 +38,11 @@ type followed struct {
 
 // Follow implements Host. Files that cannot be read have no lines, until they can.
 func (l *Local) Follow(_ context.Context, paths []string) (Logs, error) {
-	logs := &localLogs{now: l.now, buf: make([]byte, 64<<10)}
+	logs := &localLogs{now: l.now, ahead: l.ahead, buf: make([]byte, 64<<10)}
+	if logs.ahead == nil {
+		logs.ahead = func() time.Duration { return 0 }
+	}
+	logs.was = logs.ahead()
 	for _, path := range paths {
 		f := &followed{path: path}
 		if f.open() {
@@ -54,6 +60,7 @@ func (l *localLogs) Read(ctx context.Context) (lines []Line, more bool, err erro
 		return nil, false, ctx.Err()
 	}
 	l.lines, l.text, l.taken = l.lines[:0], l.text[:0], 0
+	defer l.dated()
 	for ; l.at < len(l.all); l.at++ {
 		if more = l.readFile(); more {
 			return l.lines, true, nil
@@ -61,6 +68,16 @@ func (l *localLogs) Read(ctx context.Context) (lines []Line, more bool, err erro
 	}
 	l.at = 0
 	return l.lines, false, nil
+}
+
+// dated says by which clock the lines of a Read tell their times.
+func (l *localLogs) dated() {
+	is := l.ahead()
+	set := (is - l.was).Abs() >= time.Millisecond
+	for i := range l.lines {
+		l.lines[i].Ahead, l.lines[i].Unsure = is, set
+	}
+	l.was = is
 }
 
 // Close implements Logs.

@@ -200,3 +200,30 @@ func TestLinesHaveTheHostsTime(t *testing.T) {
 		t.Errorf("%+v, %v", lines, err)
 	}
 }
+
+// Where the machine's clock is not the one that times are told by, lines say how far it
+// was ahead, and which of them were read when it had just been set.
+func TestLinesOfAClockThatIsSet(t *testing.T) {
+	ahead := time.Duration(0)
+	path := filepath.Join(t.TempDir(), "log")
+	logs, err := NewLocal(nil, nil).Beside(func() time.Duration { return ahead }).Follow(t.Context(), []string{path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = logs.Close() }()
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	for i, want := range []Line{{}, {Ahead: time.Hour, Unsure: true}, {Ahead: time.Hour}, {Ahead: time.Hour + time.Microsecond}} {
+		if _, err := file.WriteString("a line\n"); err != nil {
+			t.Fatal(err)
+		}
+		ahead = want.Ahead
+		lines, _, err := logs.Read(t.Context())
+		if err != nil || len(lines) != 1 || lines[0].Ahead != want.Ahead || lines[0].Unsure != want.Unsure {
+			t.Errorf("line %d: %+v, %v", i, lines, err)
+		}
+	}
+}

@@ -62,7 +62,7 @@ const startIn = 2 * time.Millisecond
 func newGenerator(p *plan) (*generator, error) {
 	n := p.Loops()
 	g := &generator{
-		plan: p, base: time.Now(),
+		plan: p, base: p.now(),
 		seen:    make(chan handed, 64),
 		spare:   make(chan *measure.Histogram, 256),
 		marks:   marks{of: n, report: p.reports.Mark},

@@ -26,6 +26,7 @@ type plan struct {
 	versions *keys.Versions // nil unless the load compares and sets
 	reports  Reports
 	attended bool // as in Local
+	now      func() time.Time
 	// recorder makes what a loop records its operations with; nil: nothing does.
 	recorder func() *history.Recorder
 	final    bool  // they are reads after the load

@@ -12,6 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/load/engine"
 	"github.com/quorumbench/quorumbench/internal/run/load/keys"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/steady"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -168,6 +169,9 @@ type Local struct {
 	Script Script
 	// Attended says that somebody waits for this process's heartbeats.
 	Attended bool
+	// Now is the worker's clock; nil is package steady's, as of the process that conducts
+	// the run.
+	Now func() time.Time
 	// World is where the load runs; nil is this machine.
 	World World
 	// poller replaces the system's poller; nil leaves it.
@@ -208,7 +212,7 @@ func (w *Local) plan(a *Assignment) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{Assignment: *a, store: st, access: access, attended: w.Attended, world: w.World, poller: w.poller}
+	p := &plan{Assignment: *a, store: st, access: access, attended: w.Attended, now: w.now, world: w.World, poller: w.poller}
 	if p.script = w.Script; p.script != nil {
 		p.Load.Threads = 1
 		p.wrap = func(*source) engine.Source { return p.script.Source() }
@@ -221,7 +225,14 @@ func (w *Local) plan(a *Assignment) (*plan, error) {
 }
 
 // Clock implements Worker.
-func (w *Local) Clock(context.Context) (time.Time, error) { return time.Now(), nil }
+func (w *Local) Clock(context.Context) (time.Time, error) { return w.now(), nil }
+
+func (w *Local) now() time.Time {
+	if w.Now != nil {
+		return w.Now()
+	}
+	return steady.Now()
+}
 
 // Check implements Worker.
 func (w *Local) Check(ctx context.Context, a *Assignment) (loops int, err error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/steady"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -245,7 +246,7 @@ func (j *jobs) Run(ctx context.Context, begin time.Time) (*Result, error) {
 	j.cut = stop
 	j.mu.Unlock()
 	if begin.IsZero() && len(j.jobs) > 1 {
-		asked := time.Now()
+		asked := steady.Now()
 		now, err := j.workers.Clock(ctx)
 		if err != nil && ctx.Err() == nil {
 			j.Close()
@@ -271,7 +272,7 @@ func (j *jobs) Run(ctx context.Context, begin time.Time) (*Result, error) {
 		}
 		t.part.Lost = printable.Line(err.Error(), printable.OfServer)
 		stop()
-		j.mark(t, Mark{Phase: measure.Measured, Ended: true, At: time.Now()})
+		j.mark(t, Mark{Phase: measure.Measured, Ended: true, At: steady.Now()})
 		return err
 	})
 	for i := range j.tellings {

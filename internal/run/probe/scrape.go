@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
+	"github.com/quorumbench/quorumbench/internal/steady"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/asking"
 )
@@ -147,7 +148,7 @@ func (s *Scraper) ask(ctx context.Context, command string) (string, error) {
 // the connection is shaken hands on before it ends, outside the time, because
 // servers log those that are not.
 func Connect(ctx context.Context, endpoint string, secure *tls.Config) (time.Duration, error) {
-	began := time.Now()
+	began := steady.Now()
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", endpoint)
 	took := time.Since(began)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"net"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 	"github.com/quorumbench/quorumbench/internal/run/trial"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/steady"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -158,7 +158,7 @@ func (r *run) describe(ctx context.Context, own *cluster.Cluster, spec *scenario
 
 // newHost is the machine that we run on. Where to look for free ports first is
 // drawn without the run's seed: two runs at once must not look in one place.
-func newHost() *host.Local { return host.NewLocal(time.Now, rand.IntN) }
+func newHost() *host.Local { return host.NewLocal(steady.Now, rand.IntN).Beside(steady.Ahead) }
 
 // hosts are those of the members.
 func (r *run) hosts() []host.Host {

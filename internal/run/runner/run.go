@@ -18,6 +18,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/run/trial"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/steady"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -117,7 +118,7 @@ func Run(ctx context.Context, o Options) (dir string, err error) {
 	case err != nil:
 		state, failure = record.Failed, err.Error()
 	}
-	if finishing := r.out.Finish(state, failure, time.Now()); !errors.Is(err, finishing) {
+	if finishing := r.out.Finish(state, failure, steady.Now()); !errors.Is(err, finishing) {
 		err = errors.Join(err, finishing)
 	}
 	return r.out.Dir(), err
@@ -135,7 +136,7 @@ func interrupted(ctx context.Context, err error) error {
 
 // begin makes the run directory.
 func begin(ctx context.Context, o Options) (r *run, err error) {
-	r = &run{Options: o, rates: rates{}, began: time.Now(), host: newHost()}
+	r = &run{Options: o, rates: rates{}, began: steady.Now(), host: newHost()}
 	defer func() {
 		if err != nil {
 			err = r.leaveHosts(err)
@@ -222,7 +223,7 @@ func (r *run) trial(ctx context.Context, spec scenario.Trial) (*record.Trial, er
 	if err != nil {
 		return nil, err
 	}
-	r.trialBegan = time.Now()
+	r.trialBegan = steady.Now()
 	r.pace.begin()
 	generator := r.generator(&spec)
 	machine := r.about[generator].Machine

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/steady"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -33,7 +34,7 @@ func (m *members) catchUp(ctx context.Context) (behind map[int]bool) {
 		return nil
 	}
 	newest := int64(0)
-	for till := time.Now().Add(catchUpTime); ; {
+	for till := steady.Now().Add(catchUpTime); ; {
 		if newest == 0 {
 			newest = m.newest(ctx)
 		}
@@ -43,7 +44,7 @@ func (m *members) catchUp(ctx context.Context) (behind map[int]bool) {
 				behind[i] = true
 			}
 		}
-		if len(behind) == 0 || time.Now().After(till) || !pause(ctx, askEvery) {
+		if len(behind) == 0 || steady.Now().After(till) || !pause(ctx, askEvery) {
 			return behind
 		}
 	}

@@ -4,13 +4,16 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
+	"github.com/quorumbench/quorumbench/internal/steady"
 )
 
 // Source is a host of the scenario that members of a trial are on, or that its load
@@ -147,7 +150,10 @@ type source struct {
 // look notes what is known of the clocks, and returns those that were set since the
 // last time.
 func (s *sampler) look() (set []record.Event) {
-	now := time.Now()
+	now := steady.Now()
+	if by := s.own.look(s.ahead()); by != 0 {
+		set = append(set, clockWasSet(now, "the machine that conducts the run", by, ""))
+	}
 	for i := range s.sources {
 		c, ok := s.sources[i].Host.(host.Clocked)
 		if !ok {
@@ -156,16 +162,53 @@ func (s *sampler) look() (set []record.Event) {
 		one := &s.sources[i]
 		is := clockSeen{now, c.Clock()}
 		if n := len(one.clocks); n > 0 && one.clocks[n-1].Jumps != is.Jumps {
-			by := is.Set - one.clocks[n-1].Set
-			way := "forward"
-			if by < 0 {
-				way = "back"
-			}
-			set = append(set, record.Event{Time: now, Kind: clockSet, Text: fmt.Sprintf("the clock of host %s was set %s by %s, or drifted", one.Name, way, measure.Duration(float64(by.Abs())))})
+			set = append(set, clockWasSet(now, "host "+one.Name, is.Set-one.clocks[n-1].Set, ", or drifted"))
 		}
 		one.clocks = append(one.clocks, is)
 	}
 	return set
+}
+
+// clockWasSet is the event of that.
+func clockWasSet(at time.Time, of string, by time.Duration, or string) record.Event {
+	way := "forward"
+	if by < 0 {
+		way = "back"
+	}
+	return record.Event{Time: at, Kind: clockSet, Text: fmt.Sprintf("the clock of %s was set %s by %s%s", of, way, measure.Duration(float64(by.Abs())), or)}
+}
+
+// ownClock is this machine's beside what times are told by.
+type ownClock struct {
+	was time.Duration // by how much it was ahead
+	record.ClockSet
+}
+
+// leastSet is less than a clock is set by.
+const leastSet = time.Millisecond
+
+// look takes by how much it is ahead now, and returns by how much it was set since.
+func (c *ownClock) look(is time.Duration) (by time.Duration) {
+	if by = is - c.was; by.Abs() < leastSet {
+		return 0
+	}
+	c.was = is
+	c.Times++
+	c.SetNS += int64(by)
+	return by
+}
+
+// clockSet is how our clock was set during the trial; nil if it was not.
+func (w *monitor) clockSet() *record.ClockSet {
+	set := w.sampler.own.ClockSet
+	if set.Times == 0 {
+		return nil
+	}
+	set.Members = slices.ContainsFunc(w.t.Cluster.Members(), func(m cluster.Member) bool {
+		_, apart := m.Host.(host.Clocked)
+		return !apart
+	})
+	return &set
 }
 
 // whilePresent ends with run, and when a host with members is lost, with which the load

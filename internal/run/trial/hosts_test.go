@@ -237,3 +237,27 @@ func TestAClockThatIsSetIsAnEvent(t *testing.T) {
 		t.Errorf("again: %+v", set)
 	}
 }
+
+// A clock of ours that is set is said as an event each time, and added up; what it was
+// ahead before the trial is nothing to it.
+func TestOurClockIsSet(t *testing.T) {
+	s, err := newSampler(t.Context(), telling("here"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	is := 5 * time.Second
+	s.ahead, s.own = func() time.Duration { return is }, ownClock{was: is}
+	for _, step := range []struct {
+		by   time.Duration
+		says string
+	}{{0, ""}, {time.Hour, "the clock of the machine that conducts the run was set forward by 3600 s"}, {100 * time.Microsecond, ""}, {-time.Minute, "was set back by 60"}} {
+		is += step.by
+		events := s.look()
+		if step.says == "" && len(events) > 0 || step.says != "" && (len(events) != 1 || events[0].Kind != clockSet || !strings.Contains(events[0].Text, step.says)) {
+			t.Errorf("by %v: %+v", step.by, events)
+		}
+	}
+	if want := int64(time.Hour - time.Minute + 100*time.Microsecond); s.own.Times != 2 || s.own.SetNS != want {
+		t.Errorf("%+v", s.own)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
+	"github.com/quorumbench/quorumbench/internal/steady"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -96,7 +97,7 @@ func (w *monitor) listen(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		began := time.Now()
+		began := steady.Now()
 		w.read(ctx)
 		w.settle(began.Add(-logsLag))
 	}
@@ -132,7 +133,7 @@ func (w *monitor) readLastLogs(ctx context.Context) {
 			w.happened(h)
 		}
 	}
-	w.settle(time.Now().Add(time.Hour)) // all of them
+	w.settle(steady.Now().Add(time.Hour)) // all of them
 }
 
 // happened records what a log reports.

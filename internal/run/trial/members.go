@@ -11,6 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/follow"
+	"github.com/quorumbench/quorumbench/internal/steady"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -34,9 +35,9 @@ type members struct {
 
 // ask asks every member for its state, and returns what changed.
 func (m *members) ask(ctx context.Context) ([]follow.Change, error) {
-	asked := time.Now()
+	asked := steady.Now()
 	status, err := m.admin.Status(ctx)
-	ended := time.Now()
+	ended := steady.Now()
 	if err != nil && len(status.Members) == 0 {
 		return nil, err
 	}

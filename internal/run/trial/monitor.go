@@ -11,6 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/follow"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
+	"github.com/quorumbench/quorumbench/internal/steady"
 )
 
 // How often the trial's progress is reported, and how soon members are asked
@@ -70,7 +71,7 @@ func newMonitor(ctx context.Context, t *Trial, m *members, out *record.TrialWrit
 	if len(t.Spec.Load.Faults) > 0 {
 		sampler.members = t.Cluster.Members
 	}
-	w := &monitor{t: t, m: m, out: out, sampler: sampler, began: time.Now(), whole: measure.NewHistogram(), opened: make(chan struct{})}
+	w := &monitor{t: t, m: m, out: out, sampler: sampler, began: steady.Now(), whole: measure.NewHistogram(), opened: make(chan struct{})}
 	w.follower = follow.New(w.followed())
 	w.scrapes = newScrapes(t, m, out)
 	w.heard = t.logs.listener(w.began, t.Spec.Load.Jumps())
@@ -113,7 +114,7 @@ func (w *monitor) second(s *measure.Second) {
 		w.course.Add(s, p99)
 	}
 	w.mu.Lock()
-	w.lastP99, w.lastAt = 0, time.Now()
+	w.lastP99, w.lastAt = 0, steady.Now()
 	if p99.Known {
 		w.lastP99 = p99.NS
 	}
@@ -216,9 +217,9 @@ func (w *monitor) progress(ctx context.Context, g load.Job) {
 	defer ticker.Stop()
 	var recent meter
 	var window opening
-	failed, asked := uint64(0), time.Now()
+	failed, asked := uint64(0), steady.Now()
 	for {
-		p, now := g.Progress(), time.Now()
+		p, now := g.Progress(), steady.Now()
 		// A member that stands still keeps its connections: only timeouts show it.
 		if p.Failed > failed && now.Sub(asked) >= time.Second {
 			failed, asked = p.Failed, now

@@ -12,6 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
+	"github.com/quorumbench/quorumbench/internal/steady"
 )
 
 // sampler makes the rows of machines.csv: the generator, the members on known
@@ -30,6 +31,10 @@ type sampler struct {
 	// members are the cluster's now, of which one may be started again and so have
 	// other processes; nil where none is.
 	members func() []cluster.Member
+	// ahead is how far this machine's clock is ahead of what times are told by; own is
+	// what was seen of that.
+	ahead func() time.Duration
+	own   ownClock
 }
 
 // sampled is what is sampled on one host.
@@ -65,7 +70,8 @@ type sampled struct {
 }
 
 func newSampler(ctx context.Context, generator host.Host, members []cluster.Member, sources ...Source) (*sampler, error) {
-	s := &sampler{store: newStoreUsage(members), edges: make(chan struct{}, 1), throttled: map[string][]usedBy{}}
+	s := &sampler{store: newStoreUsage(members), edges: make(chan struct{}, 1), throttled: map[string][]usedBy{}, ahead: steady.Ahead}
+	s.own.was = s.ahead()
 	s.hosts = []*sampled{{host: generator, own: 1, names: []string{record.GeneratorName}, pids: []int{os.Getpid()}, folders: map[int]string{}, elsewhere: map[int]bool{}}}
 	if err := s.addSources(ctx, sources); err != nil {
 		return nil, err
@@ -274,7 +280,7 @@ func (s *sampler) each(do func(i int, h *sampled)) {
 // have.
 func (s *sampler) count() {
 	sum := time.Duration(0)
-	now := time.Now()
+	now := steady.Now()
 	for _, h := range s.hosts {
 		sum += h.collecting
 		h.cost = append(h.cost, usedBy{at: now, cpu: h.collecting.Seconds()})

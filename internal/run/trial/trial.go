@@ -20,6 +20,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/steady"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -133,7 +134,7 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 	if err := t.writeEarlier(ctx, a); err != nil {
 		return nil, clean.failed(a, err)
 	}
-	out, err := t.Writer.Trial(conditions, time.Now())
+	out, err := t.Writer.Trial(conditions, steady.Now())
 	if err != nil {
 		return nil, clean.failed(a, err)
 	}
@@ -228,7 +229,7 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c r
 	ctx, w.stop = context.WithCancel(ctx)
 	defer w.stop()
 	t.report(Progress{Stage: "connecting"})
-	started := time.Now()
+	started := steady.Now()
 	told := t.newHistorian(ctx, m, out.Dir())
 	defer func() { _ = told.close(false) }() // answers did, unless something else is wrong
 	job, err := t.Worker.Prepare(ctx, a, load.Reports{Second: w.second, History: told.reports(), Changed: w.changed, Mark: w.mark})
@@ -258,6 +259,7 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c r
 		return nil, err
 	}
 	observed := w.observed(res)
+	observed.ClockSet = w.clockSet()
 	observed.Hashes = t.hashes(ctx, m)
 	if observed.Answers, err = told.answers(run, m, res); err != nil {
 		return nil, err

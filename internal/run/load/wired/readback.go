@@ -9,13 +9,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/steady"
 )
 
 // ReadBack implements load.Worker. Each read is recorded as having lasted from before
 // the worker was asked until it was heard of: the other clock takes no part, and what
 // lasts longer accuses nobody.
 func (w *Worker) ReadBack(ctx context.Context, a *load.Assignment, level kv.Consistency, to load.History) (found uint64, err error) {
-	asked := time.Now()
+	asked := steady.Now()
 	r := recorders{of: a, final: true, zero: asked, by: map[uint64]*history.Recorder{}}
 	if to != nil {
 		r.to = func(time.Time, time.Duration) *history.Recorder { return to(asked, 0) }
