@@ -116,7 +116,6 @@ test-long: lint servers browser sshd hdrhistogram
 	QUORUMBENCH_HOSTILE_ALL=1 QUORUMBENCH_TEST_RACE=1 go test -race -timeout 30m ./internal/cli
 	QUORUMBENCH_FAULTS=all go test -timeout 60m -run 'FaultsOfTheNetwork|FaultsOfClocks|TheStoresOwnWork|NothingIsLeft|PowerLossIsFound' ./internal/e2e
 	QUORUMBENCH_TEST_KILLS=0-49 go test -timeout 60m -run TestKills ./internal/cli
-	QUORUMBENCH_TEST_AGENTS=100 go test -timeout 20m -run TestManyAgentsOnOneMachine ./internal/cli
 	go test -race -timeout 60m ./...
 
 # A run on a real Kubernetes of one node, which the test makes in namespaces of its

@@ -5,11 +5,9 @@ package cli
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,10 +22,10 @@ import (
 // process that conducts the run does all.
 type fleet struct {
 	machines []*machine
-	b        testing.TB
+	b        *testing.B
 }
 
-func newFleet(b testing.TB, n int, flags ...string) *fleet {
+func newFleet(b *testing.B, n int, flags ...string) *fleet {
 	b.Helper()
 	addresses := make([]string, n)
 	for i := range addresses {
@@ -81,71 +79,23 @@ func (f *fleet) stop() {
 	}
 }
 
-// together is a load of so many agents on a null server: 20 operations a second from
-// each, in five seconds.
-func together(endpoint string, n int) (trials string) {
-	return fmt.Sprintf(`trials:
-- {name: put, store: etcd, operation: put, endpoints: [%s], workers: %d, connections: %d, rate: %d, duration: 5s, warmup: 2s, key-space: 1000}
-`, endpoint, n, 2*n, 20*n)
-}
-
-// seldomBeats has a controller show itself less often where agents are more than the machine
-// carries while all prepare their load.
-func seldomBeats(n int) (flags []string) {
-	if n > 10*runtime.NumCPU() {
-		flags = []string{"--heartbeat", "20s"}
-	}
-	return flags
-}
-
-// agentsEnv says how many agents TestManyAgentsOnOneMachine starts.
-const agentsEnv = "QUORUMBENCH_TEST_AGENTS"
-
-// controllerMost is the most memory that a process takes that conducts a run over a
-// hundred agents, in bytes.
-const controllerMost = 300e6
-
-// Many agents on this machine send one load together: each sends its part, the last to
-// begin is named, the controller takes little memory, and nothing is left of any.
-func TestManyAgentsOnOneMachine(t *testing.T) {
-	n := 30
-	if text := os.Getenv(agentsEnv); text != "" {
-		var err error
-		if n, err = strconv.Atoi(text); err != nil {
-			t.Fatalf("%s must be a number: %v", agentsEnv, err)
-		}
-	}
-	f := newFleet(t, n, seldomBeats(n)...)
-	run, _, rss := f.run(together(startNullServer(t), n))
-	trial := &run.Trials[0]
-	if run.State != record.Complete || trial.Due != uint64(100*n) || trial.Operations != trial.Due || len(trial.ByWorker) != n || len(trial.ByHost) != n {
-		t.Fatalf("%s: %d of %d were done, of %d workers on %d hosts", run.State, trial.Operations, trial.Due, len(trial.ByWorker), len(trial.ByHost))
-	}
-	for i, w := range trial.ByWorker {
-		if want := fmt.Sprintf("w%d on host%d", i+1, i+1); w.Name != want || w.Operations != 100 || w.Lost != "" {
-			t.Errorf("%s, which is to be %s, did %d: %s", w.Name, want, w.Operations, w.Lost)
-		}
-	}
-	if last := trial.LastToBegin(); last == nil || last.BeganAfterNS != *trial.StartLatestNS || *trial.StartSpreadNS > *trial.StartLatestNS || *trial.MergedAfterNS <= 0 {
-		t.Errorf("the last to begin was %+v, and half began within %d ns", last, *trial.StartSpreadNS)
-	}
-	if rss > controllerMost {
-		t.Errorf("the controller took %d bytes", rss)
-	}
-	f.stop()
-}
-
 // BenchmarkAgentsTogether has many agents on this machine send one load to a null
 // server: how far apart they begin, how soon after the window's end all is merged, and
 // how much memory the controller takes.
 func BenchmarkAgentsTogether(b *testing.B) {
 	for _, n := range []int{4, 20, 50, 100} {
 		b.Run(fmt.Sprintf("agents=%d", n), func(b *testing.B) {
-			f := newFleet(b, n, seldomBeats(n)...)
+			var flags []string
+			if n > 25*runtime.NumCPU() { // which is more than the machine carries while they prepare
+				flags = []string{"--heartbeat", "20s"}
+			}
+			f := newFleet(b, n, flags...)
 			endpoint := startNullServer(b)
 			b.ResetTimer()
 			for range b.N {
-				run, dir, rss := f.run(together(endpoint, n))
+				run, dir, rss := f.run(fmt.Sprintf(`trials:
+- {name: put, store: etcd, operation: put, endpoints: [%s], workers: %d, connections: %d, rate: %d, duration: 5s, warmup: 2s, key-space: 1000}
+`, endpoint, n, 2*n, 20*n))
 				t := &run.Trials[0]
 				if len(t.ByWorker) != n || t.Due != uint64(100*n) || t.Errors > 0 {
 					b.Fatalf("%d workers had %d due, and %d errors", len(t.ByWorker), t.Due, t.Errors)
