@@ -17,28 +17,27 @@ const least = time.Millisecond
 
 // Ahead is how far the machine's clock of the day is ahead of this one: by how much it was
 // set since the process began. It is 0 for less than a millisecond.
-func Ahead() time.Duration { return settled(time.Now) }
+func Ahead() time.Duration {
+	return settled(func() time.Duration {
+		now := time.Now()
+		return now.Round(0).Sub(began.Round(0)) - now.Sub(began)
+	})
+}
 
-// settled reads both clocks until two readings agree, or a few times: a process can be
-// stopped between the readings of the two.
-func settled(now func() time.Time) (ahead time.Duration) {
+// settled reads how far one clock is ahead of the other until two readings agree, or a
+// few times: a process can be stopped between its looks at the two.
+func settled(read func() time.Duration) (ahead time.Duration) {
 	const readings = 4
-	ahead = aheadAt(now())
+	ahead = read()
 	for range readings {
 		if ahead.Abs() < least {
 			return 0
 		}
-		again := aheadAt(now())
+		again := read()
 		if (again - ahead).Abs() < least {
 			return again
 		}
 		ahead = again
 	}
 	return ahead
-}
-
-// aheadAt is how much more the clock of the day says to have passed than the other one,
-// of a time that has both.
-func aheadAt(t time.Time) time.Duration {
-	return t.Round(0).Sub(began.Round(0)) - t.Sub(began)
 }

@@ -12,25 +12,34 @@ func TestTheTimeOfDay(t *testing.T) {
 	if is.Before(before) || is.After(time.Now()) {
 		t.Errorf("it is %v, after %v", is, before)
 	}
-	if is.Round(0).Sub(before.Round(0)) != is.Sub(before) {
-		t.Error("a time without its place on the steady clock is another one")
+	if later := Now(); later.Round(0).Sub(is.Round(0)) != later.Sub(is) {
+		t.Errorf("%v and %v are apart by two different times", is, later)
 	}
 	if ahead := Ahead(); ahead != 0 {
 		t.Errorf("a clock that nobody set is %v ahead", ahead)
 	}
 }
 
-// A reading in whose middle the process was stopped is no clock that was set.
-func TestAStopBetweenTwoReadings(t *testing.T) {
-	n := 0
-	reading := func() time.Time {
-		at := time.Now()
-		if n++; n == 1 { // the clock of the day was read a second after the other one
-			return at.Add(-time.Second).Round(0)
+// A reading in whose middle the process was stopped is no clock that was set, and one that
+// was set is found also after such a reading.
+func TestAStopBetweenTwoClocks(t *testing.T) {
+	const us = time.Microsecond
+	for _, tt := range []struct {
+		readings []time.Duration
+		want     time.Duration
+	}{
+		{[]time.Duration{900 * us}, 0},
+		{[]time.Duration{time.Second, 3 * us}, 0},
+		{[]time.Duration{time.Hour, time.Hour + us}, time.Hour + us},
+		{[]time.Duration{-5 * time.Second, -time.Hour, -time.Hour + us}, -time.Hour + us},
+	} {
+		n := 0
+		got := settled(func() time.Duration {
+			n++
+			return tt.readings[n-1]
+		})
+		if got != tt.want || n != len(tt.readings) {
+			t.Errorf("%v: %v after %d readings, and is to be %v", tt.readings, got, n, tt.want)
 		}
-		return at
-	}
-	if ahead := settled(reading); ahead != 0 {
-		t.Errorf("it is %v ahead", ahead)
 	}
 }
