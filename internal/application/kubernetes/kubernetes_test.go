@@ -11,11 +11,13 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/application"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // The calls that become due are those of the profile, within 1 % of each kind where
 // there are enough of it, over a time that has all periods many times.
 func TestOfferedMixIsTheProfile(t *testing.T) {
+	testsettle.Unraced(t)
 	for _, c := range []Config{
 		{Nodes: 100, PodsPerNode: 30, Churn: 5, Seed: 1}, {Nodes: 1000, PodsPerNode: 10, Churn: 50, Seed: 2}, {Nodes: 1, PodsPerNode: 1, Seed: 3},
 	} {

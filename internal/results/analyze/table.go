@@ -273,7 +273,7 @@ func anyHas(rows []*Row, name string) bool {
 // watchedWhat says what a trial's watchers watch.
 func watchedWhat(t *record.Trial) string {
 	if t.Application.Name != "" {
-		return "a prefix of keys each"
+		return "what " + t.Application.Name + " watches"
 	}
 	if w := t.Load.Watch; len(w.Key) > 0 {
 		return strconv.Quote(scenario.KeyText(w.Key))

@@ -153,6 +153,7 @@ func TestWatchedLoadDoesNotAllocate(t *testing.T) {
 // 200,000 events a second: 200 puts a second, each of which 1,000 watchers are told of.
 // However long they take on this machine, each is counted once, and timed.
 func TestManyWatchEventsAreCountedRight(t *testing.T) {
+	testsettle.Unraced(t)
 	const rate, seconds, watchers = 200, 3, 1000
 	l := open(base(kv.Put, kv.None), rate, seconds*time.Second)
 	l.KeySpace, l.Connections, l.Distribution, l.Timeout = 4, 2, scenario.Distribution{Name: "sequential"}, time.Minute

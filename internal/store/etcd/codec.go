@@ -48,6 +48,7 @@ const (
 	callAgainWrite
 	callAgainTxn
 	callAgainGuarded
+	callAgainGrant
 	genShift = 5
 	callMask = 1<<genShift - 1
 	genMask  = 1<<(8-genShift) - 1

@@ -49,6 +49,7 @@ func (c *codec) call(op *store.Op, gen uint8) {
 	case p.Action == recording.Remove:
 		rpc, b = c.deleteRPC, appendRemove(b, p)
 	case p.Action == recording.Grant: // LeaseGrantRequest{TTL: 1, ID: 2}
+		sub = callAgainGrant
 		rpc, b = c.grantRPC, appendNumber(appendNumber(b, 1<<3, p.Number), 2<<3, p.Lease)
 	case p.Action == recording.Revoke: // LeaseRevokeRequest{ID: 1}
 		rpc, b = c.revokeRPC, appendNumber(b, 1<<3, p.Lease)
@@ -73,7 +74,7 @@ func (c *codec) parseAgain(call uint8, b []byte, e *store.Event) (ok bool) {
 			e.Count = c.extra.total
 		}
 		e.Version = c.extra.version
-	case callAgainWrite:
+	case callAgainWrite, callAgainGrant: // LeaseGrantResponse{header: 1, ID: 2}
 		ok = c.parseWritten(b, e)
 	default:
 		var found store.Event

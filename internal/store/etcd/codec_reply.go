@@ -51,7 +51,7 @@ func (c *codec) event(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 		c.listed = false
 	case callTxnCount:
 		ok = c.parseTxnGet(r.Body, e)
-	case callAgainRead, callAgainWrite, callAgainTxn, callAgainGuarded:
+	case callAgainRead, callAgainWrite, callAgainTxn, callAgainGuarded, callAgainGrant:
 		ok = c.parseAgain(call, r.Body, e)
 	}
 	e.At = c.extra.revision

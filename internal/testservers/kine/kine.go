@@ -64,7 +64,7 @@ func Start(t testing.TB) string {
 	p, err := machine.Start(t.Context(), host.Command{
 		Path: path, Dir: dir, LogFile: filepath.Join(dir, "log"),
 		Args: []string{"--listen-address", "tcp://" + address, "--metrics-bind-address", "0",
-			"--endpoint", "sqlite://" + filepath.Join(dir, "state.db") + "?_journal=WAL&cache=shared&_busy_timeout=30000"},
+			"--endpoint", "sqlite://" + filepath.Join(dir, "state.db") + "?_journal=WAL&cache=shared&_busy_timeout=30000&_synchronous=OFF"},
 	})
 	if err != nil {
 		t.Fatal(err)

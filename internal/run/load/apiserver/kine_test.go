@@ -14,7 +14,7 @@ import (
 // watchers miss could not be told: it is told of each write all the same.
 func TestAgainstKine(t *testing.T) {
 	endpoint := kine.Start(t)
-	c := kubernetes.Config{Nodes: 10, PodsPerNode: 20, Churn: 5, Seed: 6, CompactEvery: 2 * time.Second, ListEvery: 4 * time.Second}
+	c := kubernetes.Config{Nodes: 5, PodsPerNode: 20, Churn: 2, Seed: 6, CompactEvery: 2 * time.Second, ListEvery: 4 * time.Second}
 	_, res := send(t, endpoint, c, 8*time.Second)
 	for _, call := range res.Calls {
 		if call.Outcomes[kv.OK] != call.Due {

@@ -115,6 +115,7 @@ func sendFrom(t *testing.T, endpoint string, c kubernetes.Config, length time.Du
 	a := &load.Assignment{Store: "etcd", Endpoints: []string{endpoint}, Load: scenario.DefaultLoad()}
 	l := &a.Load
 	l.Arrival, l.Rate.PerSecond, l.Duration, l.Prefix, l.Connections, l.KeySpace = scenario.Recorded, 100, length, prefix, 4, 10
+	l.Timeout = time.Minute // a busy machine is slow, and no call is to be given up
 	l.Mix, l.Watch = []scenario.Operation{{Kind: kv.Put, Weight: 1}}, &scenario.Watch{Watchers: 1, Streams: 1}
 	w := &load.Local{Stores: func(string) (store.Store, error) { return etcd.New(), nil }}
 	setup := application.Setup{Length: length, Prefix: prefix, Connections: l.Connections}

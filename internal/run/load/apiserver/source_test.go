@@ -9,11 +9,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // Neither making a call, nor learning from its answer, nor finding the write that a watch
 // event is of allocates.
 func TestCallsDoNotAllocate(t *testing.T) {
+	testsettle.Unraced(t)
 	c := kubernetes.Config{Nodes: 50, PodsPerNode: 30, Churn: 50, Seed: 7, CompactEvery: time.Second, ListEvery: 5 * time.Second}
 	s := Of(c, application.Setup{Length: 12 * time.Second, Prefix: "/registry/"})
 	src := s.Source().(*source)
