@@ -39,9 +39,10 @@ type Sized struct {
 
 // Use is what a load uses of one thing.
 type Use struct {
-	What string
-	Unit measure.Unit
-	Used float64 // at the load's rate
+	What      string
+	Unit      measure.Unit
+	PerSecond bool    // it is of the unit in each second
+	Used      float64 // at the load's rate
 	// AtCapacity is the same at the lower end of the capacity.
 	AtCapacity float64
 	Limit      float64 // 0: not known
@@ -183,7 +184,7 @@ func (s *Sized) addMeasured(points []usedPoint) {
 			}
 			return
 		}
-		u := Use{What: what, Unit: unit, Used: line.at(s.Load.Rate), AtCapacity: line.at(s.Curve.LowerPerSecond), Limit: limit, Text: text}
+		u := Use{What: what, Unit: unit, Used: line.at(s.Load.Rate), AtCapacity: line.at(s.Curve.LowerPerSecond), Limit: limit, Text: text, PerSecond: what == UseNetwork}
 		if what == UseProcessor || what == UseNetwork {
 			u.FullAt = line.reaches(limit)
 		}
@@ -193,7 +194,7 @@ func (s *Sized) addMeasured(points []usedPoint) {
 	if len(points) > 0 {
 		processors, memory = points[0].processors, points[0].memory
 	}
-	add(UseProcessor, measure.Number, processors, func(p *usedPoint) float64 { return p.cpu },
+	add(UseProcessor, measure.Ratio, processors, func(p *usedPoint) float64 { return p.cpu },
 		"processors that the members of the busiest machine used together")
 	add(UseDisk, measure.Share, 1, func(p *usedPoint) float64 { return p.syncing },
 		"the share of time in which the busiest member's log was being synced; writes that wait are synced together, so that a disk which is always busy may carry more")

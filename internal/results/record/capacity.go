@@ -38,6 +38,12 @@ type WarmUp struct {
 	Reason string `json:"reason,omitempty"`
 }
 
+// Ends are the throughputs of the first trial and of the last, of which there is one at
+// least.
+func (w *WarmUp) Ends() (first, last float64) {
+	return w.PerSecond[0], w.PerSecond[len(w.PerSecond)-1]
+}
+
 // CapacityOver is a search for each value of a parameter.
 type CapacityOver struct {
 	Parameter string `json:"parameter"` // its key in scenario files

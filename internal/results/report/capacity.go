@@ -120,9 +120,10 @@ func warmedUp(w *record.WarmUp) string {
 	if w == nil || len(w.PerSecond) == 0 {
 		return ""
 	}
-	text := "The cluster was just started, and a closed loop warmed it up before the first trial: " + readable.PerSecond(w.PerSecond[0])
+	first, last := w.Ends()
+	text := "The cluster was just started, and a closed loop warmed it up before the first trial: " + readable.PerSecond(first)
 	if n := len(w.PerSecond); n > 1 {
-		text += fmt.Sprintf(" at first, and %s in the last of %d trials", readable.PerSecond(w.PerSecond[n-1]), n)
+		text += fmt.Sprintf(" at first, and %s in the last of %d trials", readable.PerSecond(last), n)
 	}
 	if w.Steady {
 		text += ", which was no faster than those before"

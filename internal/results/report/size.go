@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"math"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
@@ -67,7 +65,7 @@ func sizeText(s *analyze.Sized) string {
 // fitSentence says whether the load keeps the objective.
 func fitSentence(s *analyze.Sized) string {
 	f := s.Curve
-	share := s.Load.Rate / f.LowerPerSecond
+	share, _ := s.Uses[0].Share() // of the objective, which is first
 	between := "at least " + readable.PerSecond(f.LowerPerSecond)
 	if f.UpperPerSecond != nil {
 		between = readable.Between(readable.PerSecond(f.LowerPerSecond), readable.PerSecond(*f.UpperPerSecond))
@@ -126,19 +124,11 @@ func usesGrid(s *analyze.Sized) *grid {
 
 // amount is a use in its unit.
 func amount(x float64, u *analyze.Use) string {
-	switch u.Unit {
-	case measure.Rate:
-		return readable.PerSecond(x)
-	case measure.Bytes:
-		text := readable.Bytes(uint64(math.Max(x, 0)))
-		if u.What == analyze.UseNetwork {
-			text += "/s"
-		}
-		return text
-	case measure.Share:
-		return readable.Percent(x, 0)
+	text := readable.Quantity(x, u.Unit)
+	if u.PerSecond {
+		text += "/s"
 	}
-	return fmt.Sprintf("%.2f", x)
+	return text
 }
 
 // SizesJSON writes the same as one JSON object.
