@@ -16,7 +16,7 @@ import (
 func TestSessionsEndInTheHistory(t *testing.T) {
 	l := base(kv.Ephemeral, kv.None)
 	l.Mix = []scenario.Operation{{Kind: kv.Ephemeral, Weight: 2}, {Kind: kv.Delete, Weight: 1}}
-	l.Duration, l.Warmup, l.Total, l.KeySpace, l.ValueSize, l.Connections, l.Clients = 0, 0, 2000, 50, 32, 4, 8
+	l.Duration, l.Warmup, l.Total, l.KeySpace, l.ValueSize, l.Connections, l.Clients, l.Threads = 0, 0, 2000, 50, 32, 4, 8, 1
 	endpoints := storetest.ServeNull(t, zookeeper.New(), 1, store.NullOptions{Memory: true})
 	p := taskOn(zookeeper.New(), endpoints, l)
 	h := &told{t: t}
