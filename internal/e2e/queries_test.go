@@ -28,8 +28,8 @@ func TestQueriesThatWaitAreChecked(t *testing.T) {
 		if got := trial.Watch; got == nil || got.Lost+got.Duplicated+got.Reordered > 0 || got.Delivered+got.Coalesced != got.Expected {
 			t.Errorf("watchers got %+v", got)
 		}
-		trial = w.bench(t, []string{endpoint}, exitDone, "stm", "--store", st.Name(), "--total", "300", "--clients", "6", "--key-space-size", "10",
-			"--keys-per-txn", "2", "--txn-wr-percent", "100", "--stm-locker", "lock-client", "--preload", "--check")
+		trial = w.bench(t, []string{endpoint}, exitDone, "stm", "--store", st.Name(), "--total", "300", "--clients", "6", "--keys", "10",
+			"--keys-per-txn", "2", "--txn-wr-percent", "100", "--stm-locker", "lock-client", "--val-size", "32", "--check")
 		if a := trial.Answers; a == nil || a.Failure != "" || len(a.Wrong) > 0 || a.Locks == nil || a.Locks.Granted < 300 {
 			t.Errorf("checked so: %+v", a)
 		}

@@ -85,7 +85,7 @@ func (c *Command) Parameters(mixed bool) []*Parameter {
 	load := &c.draft().load
 	return slices.DeleteFunc(Parameters(), func(p *Parameter) bool {
 		switch {
-		case p.Meaning == "" || p.Key == "operation":
+		case p.Meaning == "" || p.Key == "operation" || p.Reads == &applicationReading: // which files say
 			return true
 		case p.Throughout && !mixed:
 			return load.has(func(k kv.Kind) bool { return !p.For.are(k) })

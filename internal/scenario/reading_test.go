@@ -57,7 +57,7 @@ func TestParametersThatDifferAreRead(t *testing.T) {
 	elsewhere := []string{
 		"mix", "target", // columns of the table
 		"arrival", "rate", // the open loop's column due
-		"watch.watchers", "watch.streams", "watch.connections", "watch.watched-keys", "watch.keys-per-watcher", "watch.prev-kv", "watch.key",
+		"watch.watchers", "watch.streams", "watch.connections", "watch.watched-keys", "watch.keys-per-watcher", "watch.prev-kv", "watch.mode", "watch.key",
 		"watch.created-in-window",  // the table of watch events
 		"preload", "max-in-flight", // said where the verdict depends on them
 	}

@@ -176,7 +176,7 @@ func TestWatchModes(t *testing.T) {
 		"{watchers: 2, mode: once, keys-per-watcher: 3}":       "watch.keys-per-watcher is not for watch.mode once, whose watches are of one key each",
 		"{watchers: 2, prev-kv: true}":                         "watch.prev-kv is not for this store: the watch events of etcd carry no value before",
 		"{watchers: 2, key: w, earlier-events: 3}":             "watch.earlier-events is not for this store: no watcher of etcd can begin before the present",
-		"{watchers: 2, mode: often}":                           `there is no watch mode "often"; choose one of stream, once or persistent`,
+		"{watchers: 2, mode: often}":                           `there is no watch mode "often"; choose one of stream, once, persistent or query`,
 		"{watchers: 2, mode: once}":                            "",
 		"{watchers: 2, mode: persistent, keys-per-watcher: 3}": "",
 	} {

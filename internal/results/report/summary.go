@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
@@ -193,6 +194,9 @@ func watchers(w *scenario.Watch, keySpace uint64) string {
 		text += fmt.Sprintf(", of the key %q", scenario.KeyText(w.Key))
 	default:
 		text += fmt.Sprintf(", of the key %q, with %s to catch up", scenario.KeyText(w.Key), readable.Plural(uint64(w.Expect), "earlier event"))
+	}
+	if w.Mode != kv.AnyWatch {
+		text += ", of mode " + w.Mode.String()
 	}
 	if w.PrevKV {
 		text += ", with the values before"

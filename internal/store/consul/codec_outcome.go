@@ -57,7 +57,7 @@ var texts = [...]struct {
 	{"invalid session", kv.BadRequest},
 	{"invalid key name", kv.BadRequest},
 	{"empty key name", kv.BadRequest},
-	{"Must provide key", kv.BadRequest},
+	{"Must provide", kv.BadRequest},
 
 	{"no space left on device", kv.NoSpace},
 	{"context deadline exceeded", kv.StoreTimeout},

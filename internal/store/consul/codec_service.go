@@ -82,8 +82,10 @@ func (c *codec) parseNode(body []byte, e *store.Event) {
 		if s.Null() {
 			continue
 		}
-		for more := s.Array(); more && s.Element(); e.Count++ {
-			s.Skip()
+		if s.Array() {
+			for ; s.Element(); e.Count++ {
+				s.Skip()
+			}
 		}
 	}
 	if !s.End() {

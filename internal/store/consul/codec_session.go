@@ -19,26 +19,14 @@ func (c *codec) KeepAlive(op *store.Op) {
 	c.Send(c.Head(http1.AppendPath(c.Begin(c.renew), op.LeaseName)))
 }
 
-// parseRenewed reads the list of the one session that was renewed, of which the ID
-// and the TTL count.
+// parseRenewed reads the list of the one session that was renewed.
 func (c *codec) parseRenewed(body []byte, e *store.Event) {
 	c.buf = c.buf[:0]
 	s, sessions := jsonscan.New(body), 0
 	var id, ttl []byte
-	for more := s.Array(); more && s.Element(); sessions++ {
-		for more := s.Object(); more; {
-			name, ok := s.Member()
-			if !ok {
-				break
-			}
-			switch string(name) {
-			case "ID":
-				id, c.buf = s.String(c.buf)
-			case "TTL":
-				ttl, c.buf = s.String(c.buf)
-			default:
-				s.Skip()
-			}
+	if s.Array() {
+		for ; s.Element(); sessions++ {
+			id, ttl = c.parseSession(&s)
 		}
 	}
 	seconds, ok := secondsOf(ttl)
@@ -50,6 +38,25 @@ func (c *codec) parseRenewed(body []byte, e *store.Event) {
 	default:
 		e.Count = seconds
 	}
+}
+
+// parseSession reads a session, of which the ID and the TTL count.
+func (c *codec) parseSession(s *jsonscan.Scanner) (id, ttl []byte) {
+	for more := s.Object(); more; {
+		name, ok := s.Member()
+		if !ok {
+			break
+		}
+		switch string(name) {
+		case "ID":
+			id, c.buf = s.String(c.buf)
+		case "TTL":
+			ttl, c.buf = s.String(c.buf)
+		default:
+			s.Skip()
+		}
+	}
+	return id, ttl
 }
 
 // secondsOf is a TTL, such as 100s, in whole seconds.

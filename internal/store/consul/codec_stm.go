@@ -284,8 +284,10 @@ func (t *stm) back() stage {
 func (c *codec) parseLock(body []byte, to *entry) bool {
 	c.buf = c.buf[:0]
 	s, n := jsonscan.New(body), 0
-	for more := s.Array(); more && s.Element(); n++ {
-		c.parseEntry(&s, to)
+	if s.Array() {
+		for ; s.Element(); n++ {
+			c.parseEntry(&s, to)
+		}
 	}
 	return s.End() && n == 1
 }

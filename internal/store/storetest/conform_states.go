@@ -63,9 +63,10 @@ func (c *conformer) agreeOnStates() {
 	}
 	w := begin("states/b", "states/e") // a is outside, and d comes to be
 	put("states/a", []byte("outside"))
-	for _, key := range []string{"states/d", "states/b", "states/c", "states/b"} {
-		put(key, []byte(key+" now"))
-		told(w, key, []byte(key+" now"), 1)
+	for i, key := range []string{"states/d", "states/b", "states/c", "states/b"} {
+		value := fmt.Appendf(nil, "%s now, %d", key, i) // the same value again is no change
+		put(key, value)
+		told(w, key, value, 1)
 	}
 	remove(w, "states/c")
 	remove(w, "states/b")

@@ -1,6 +1,7 @@
 package zookeeper
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -177,6 +178,39 @@ func TestKeepAlive(t *testing.T) {
 	jute.PutInt(jute.PutLong(jute.PutInt(b[4:], xid), 3<<32|11), 0)
 	s.in = append(s.in, b...)
 	if e := s.events(); len(e) != 1 || e[0].Outcome != kv.OK || e[0].Count != 9 || e[0].At != 3<<32|11 {
+		t.Fatalf("%+v", e)
+	}
+}
+
+// A session that the server has ended is told when it is to be taken up again.
+func TestExpiredSessionIsTold(t *testing.T) {
+	s := granted(t)
+	s.c.Lost(nil)
+	next := newScripted(t, store.Access{}, store.Dialed{Previous: s.c})
+	next.grant(0, 0)
+	events, err := next.tryFeed()
+	if !errors.Is(err, jute.ErrExpired) || len(events) != 1 || events[0].What != store.Expired {
+		t.Fatalf("%+v, %v", events, err)
+	}
+}
+
+// An ephemeral node that is there already is a conflict, and its parents are made where
+// they are missing.
+func TestEphemeral(t *testing.T) {
+	s := granted(t)
+	s.submit(store.Op{Kind: kv.Ephemeral, Key: key("a/b"), Value: []byte("v")})
+	s.expect("1 /a/b")
+	s.answer(jute.NoNode)
+	s.events()
+	s.expect("1 /a, 1 /a/b")
+	s.answer(jute.OK, jute.AppendBuffer(nil, "/a")...)
+	s.answer(jute.OK, jute.AppendBuffer(nil, "/a/b")...)
+	if e := s.events(); len(e) != 1 || e[0].Outcome != kv.OK || e[0].Extra != 2 || e[0].At <= 0 {
+		t.Fatalf("%+v", e)
+	}
+	s.submit(store.Op{Kind: kv.Ephemeral, Key: key("a/b")})
+	s.answer(jute.NodeExists)
+	if e := s.events(); len(e) != 1 || e[0].Outcome != kv.Conflict {
 		t.Fatalf("%+v", e)
 	}
 }
