@@ -62,7 +62,7 @@ func notes(f *Figures) []string {
 		list = append(list, fmt.Sprintf("The history for the check is on the disk of the members' data: %.0f %% of what both wrote in the window; the run directory may lie on another disk.", 100*f.HistoryShare))
 	}
 	if n := f.Events.Resubscribed; n > 0 {
-		list = append(list, fmt.Sprintf("Watchers were created again %d times, where they were when their connection was lost.", n))
+		list = append(list, fmt.Sprintf("Watchers were created again %d times, after their connection had been lost.", n))
 	}
 	return list
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/application"
 	data "github.com/quorumbench/quorumbench/internal/application/membership"
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
+	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/run/load/membership"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -38,24 +40,22 @@ func TestOnZooKeeper(t *testing.T) {
 	}
 	no := false
 	st := zookeeper.New()
-	l := testservers.Start(t, st, testservers.Cluster{
-		Exec: testservers.Installed(t, st), Settings: &zookeeper.Settings{Heap: "160m", ForceSync: &no},
-		Ready: func(ctx context.Context, endpoint string) error {
-			admin, err := st.Admin(store.Access{Endpoints: []string{endpoint}})
-			if err != nil {
-				return err
-			}
-			defer func() { _ = admin.Close() }()
-			s, err := admin.Status(ctx)
-			if err == nil && s.Leader() == nil {
-				err = errors.New("it serves nothing yet")
-			}
-			return err
-		},
+	c, err := cluster.Start(t.Context(), st, cluster.Spec{
+		Hosts: []host.Host{host.NewLocal(nil, nil)}, Members: 1, Exec: testservers.Installed(t, st), Dir: t.TempDir(),
+		Settings: &zookeeper.Settings{Heap: "160m", ForceSync: &no},
 	})
-	res := send(t, l.Endpoints)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	access := c.Access()
+	res := send(t, access.Endpoints)
 	check(t, res)
-	client := official.ZooKeeper(t, store.Access{Endpoints: l.Endpoints})
+	client := official.ZooKeeper(t, access)
 	there := 0
 	services, _, err := client.Children("/services")
 	if err != nil {
