@@ -265,6 +265,19 @@ func disturbanceFigures() []Figure {
 }
 
 // watchFigures are what watchers got, of the whole load, its warm-up included.
+func toLast(name, title string, of func(*Times) measure.Figure) Figure {
+	return Figure{
+		Name: name, Column: strings.ReplaceAll(name, "-", "_") + "_ns", Title: title, Unit: measure.Nanoseconds, Better: Less,
+		Meaning: "from when a write was due until the last of all watchers had its event, where each watches all keys that are written",
+		of: func(t *Trial) Value {
+			if t.Watch == nil || t.Watch.ToLast == nil {
+				return Value{Unit: measure.Nanoseconds}
+			}
+			return TimeValue(of(t.Watch.ToLast))
+		},
+	}
+}
+
 func watchFigures() []Figure {
 	all := []Figure{
 		{Name: "watch-events", Line: "watch.events_per_second", AtEnd: true, Field: "watch.events_per_second", Title: "events", Unit: measure.Rate, Better: More,
@@ -286,6 +299,9 @@ func watchFigures() []Figure {
 		{Name: "watch-in-window", Line: "watch.events", Field: "watch.events_of_window", Meaning: "distinct events of writes due in the window, whenever they came"},
 		{Name: "watch-creation-seconds", Field: "watch.creation_seconds", Unit: measure.Seconds, Better: Less,
 			Meaning: "from when the first watcher was asked for until the last was there"},
+		toLast("watch-last-p50", "last p50", func(t *Times) measure.Figure { return t.At(50) }),
+		toLast("watch-last-p99", "last p99", func(t *Times) measure.Figure { return t.At(99) }),
+		toLast("watch-last-max", "last max", func(t *Times) measure.Figure { return t.Max }),
 	}
 	for i := range all {
 		f := &all[i]

@@ -33,7 +33,11 @@ func newWatching(p *plan, loops int) *watching {
 		}
 		return nil
 	}
-	return &watching{plan: p, board: watch.NewBoard(p.Load.KeySpace, loops, p.Load.Total)}
+	w := &watching{plan: p, board: watch.NewBoard(p.Load.KeySpace, loops, p.Load.Total)}
+	if of := p.Load.Watch; p.Shard.of() == 1 && len(of.Key) == 0 && (p.Load.KeySpace == 1 || of.WatchedKeys == 1 || of.Span >= p.Load.KeySpace) {
+		w.board.Everybody(of.Watchers)
+	}
+	return w
 }
 
 // add gives loop i of n its watchers, which h records, if it is not nil.

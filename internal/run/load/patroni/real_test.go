@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -42,8 +43,8 @@ type listener struct {
 // listen is before an etcd until the test ends; it returns its own HOST:PORT.
 func (l *listener) listen(t *testing.T, etcd string) string {
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: etcd})
-	proxy.FlushInterval = -1 // watchers' answers have no end
-	proxy.ErrorLog = nil
+	proxy.FlushInterval = -1                    // watchers' answers have no end
+	proxy.ErrorLog = log.New(io.Discard, "", 0) // clients end their requests
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		r.Body = io.NopCloser(bytes.NewReader(body))

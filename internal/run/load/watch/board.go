@@ -12,6 +12,7 @@ type Board struct {
 	Times *Times
 	acked []atomic.Uint32 // by key number: acknowledged writes
 	busy  atomic.Int32    // loops whose operations have not all ended
+	fan   *fanOut         // nil unless all watch all keys
 }
 
 // NewBoard returns a board for the keys from 0 to keys-1, the given number of
@@ -53,6 +54,12 @@ func (b *Board) Summarize(sinks []*Sink) *measure.WatchTotals {
 	var first, last int64
 	for _, s := range sinks {
 		s.addTo(t)
+		if s.last != nil {
+			if t.Last == nil {
+				t.Last = measure.NewHistogram()
+			}
+			t.Last.Merge(s.last)
+		}
 		switch {
 		case s.created == nil:
 			continue

@@ -53,6 +53,7 @@ type Sink struct {
 	total   measure.WatchTotals
 
 	created               *measure.Histogram // nil until the first
+	last                  *measure.Histogram // likewise: from a write's due to its last event
 	firstAsked, lastKnown int64
 }
 
@@ -135,6 +136,7 @@ func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
 		s.total.Untimed++
 		seen.Timed = false
 	}
+	s.toLast(&seen, number, at)
 	return seen
 }
 
