@@ -265,9 +265,11 @@ func disturbanceFigures() []Figure {
 }
 
 // watchFigures are what watchers got, of the whole load, its warm-up included.
+// toLast is a figure of the time until the last of all watchers has a write.
 func toLast(name, title string, of func(*Times) measure.Figure) Figure {
 	return Figure{
 		Name: name, Column: strings.ReplaceAll(name, "-", "_") + "_ns", Title: title, Unit: measure.Nanoseconds, Better: Less,
+		Requires: watchers, Missing: "not all of its watchers watch all that is written",
 		Meaning: "from when a write was due until the last of all watchers had its event, where each watches all keys that are written",
 		of: func(t *Trial) Value {
 			if t.Watch == nil || t.Watch.ToLast == nil {
@@ -299,9 +301,6 @@ func watchFigures() []Figure {
 		{Name: "watch-in-window", Line: "watch.events", Field: "watch.events_of_window", Meaning: "distinct events of writes due in the window, whenever they came"},
 		{Name: "watch-creation-seconds", Field: "watch.creation_seconds", Unit: measure.Seconds, Better: Less,
 			Meaning: "from when the first watcher was asked for until the last was there"},
-		toLast("watch-last-p50", "last p50", func(t *Times) measure.Figure { return t.At(50) }),
-		toLast("watch-last-p99", "last p99", func(t *Times) measure.Figure { return t.At(99) }),
-		toLast("watch-last-max", "last max", func(t *Times) measure.Figure { return t.Max }),
 	}
 	for i := range all {
 		f := &all[i]
@@ -309,5 +308,9 @@ func watchFigures() []Figure {
 			f.Unit, f.Whole = measure.Number, expected
 		}
 	}
-	return all
+	return append(all,
+		toLast("watch-last-p50", "last p50", func(t *Times) measure.Figure { return t.At(50) }),
+		toLast("watch-last-p99", "last p99", func(t *Times) measure.Figure { return t.At(99) }),
+		toLast("watch-last-max", "last max", func(t *Times) measure.Figure { return t.Max }),
+	)
 }
