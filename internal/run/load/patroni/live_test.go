@@ -20,7 +20,7 @@ import (
 
 const prefix = "/service/"
 
-// TestAgainstEtcd sends the load of some Patronis to a real etcd, through its gateway and
+// TestAgainstEtcd sends the load of some Patroni clusters to a real etcd, through its gateway and
 // over gRPC: leases live, keys are there with them, and the watchers are told of each
 // write. Some leaders die, their leases expire, and each cluster has another leader.
 func TestAgainstEtcd(t *testing.T) {

@@ -135,8 +135,8 @@ func usual(all []loop) (most loop, times int) {
 	return most, times
 }
 
-// TestCallsPerLoopAreThoseOfARealPatroni compares what two real Patronis with a PostgreSQL
-// each send to a real etcd, while their database is written to, with what our load of one
+// TestCallsPerLoopAreThoseOfARealPatroni compares what two real Patroni members with a
+// PostgreSQL each send to a real etcd, while their database is written to, with what our load of one
 // such cluster sends to it: how many of which call in each loop, and how each is written.
 func TestCallsPerLoopAreThoseOfARealPatroni(t *testing.T) {
 	const loopWait, enough = 2 * time.Second, 6

@@ -142,7 +142,7 @@ func (s *source) Shares(measure.Phase) (all []engine.Share) {
 // there is one.
 func (s *source) Ready(n uint64) bool {
 	e := s.schedule.Entries[n]
-	if e.After && !(s.gone[e.Cluster] && (e.Race || s.leader[e.Cluster] != nobody)) {
+	if e.After && (!s.gone[e.Cluster] || !e.Race && s.leader[e.Cluster] == nobody) {
 		return false
 	}
 	return s.asked[s.all(e, s.member(e))] == 0
