@@ -110,6 +110,9 @@ func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
 	default:
 		number, ours = s.cfg.Values.Number(ev.Key, ev.Value)
 	}
+	if !ours && s.cfg.Names != nil && ev.Version == 0 {
+		return Seen{} // a lease has expired: nobody's write, and the store's own doing
+	}
 	if !ours {
 		if !seen.Duplicate {
 			s.total.Untimed++
