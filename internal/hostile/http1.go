@@ -109,6 +109,8 @@ func operation(r *http.Request) string {
 	query := r.URL.Query()
 	has := func(name string) bool { _, ok := query[name]; return ok }
 	switch {
+	case strings.HasPrefix(r.URL.Path, "/v3/"):
+		return gatewayOperation(r)
 	case strings.HasPrefix(r.URL.Path, "/v1/txn"):
 		return "txn"
 	case !strings.HasPrefix(r.URL.Path, "/v1/kv/") && !strings.HasPrefix(r.URL.Path, "/v2/keys/"):
@@ -123,6 +125,31 @@ func operation(r *http.Request) string {
 		return "list"
 	}
 	return "get"
+}
+
+// gatewayOperation is one of etcd's JSON gateway, which the body says.
+func gatewayOperation(r *http.Request) string {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return ""
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	has := func(name string) bool { return bytes.Contains(body, []byte(`"`+name+`"`)) }
+	switch op := strings.TrimPrefix(r.URL.Path, "/v3/kv/"); {
+	case op == "range" && has("range_end"):
+		return "list"
+	case op == "range":
+		return "get"
+	case op == "put":
+		return "put"
+	case op == "deleterange":
+		return "delete"
+	case op == "txn" && has("compare"):
+		return "cas"
+	case op == "txn":
+		return "txn"
+	}
+	return ""
 }
 
 // EmptyLists is no hostile server: it says of a key that is not there that the

@@ -22,6 +22,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 	"github.com/quorumbench/quorumbench/internal/store/storetest"
+	"github.com/quorumbench/quorumbench/internal/testservers/embedded"
 )
 
 // The bounds: what a client may need beyond what it needs undisturbed.
@@ -50,6 +51,9 @@ const (
 	sample  = 8
 )
 
+// realEtcd is the server of a protocol that no null server speaks.
+const realEtcd = "a real etcd"
+
 // protocols are the kinds, with the stores that speak the protocol and whose
 // null server answers rightly there.
 var protocols = []struct {
@@ -61,7 +65,7 @@ var protocols = []struct {
 	stores map[string]string
 }{
 	{"h2", hostile.H2, 40, map[string]string{"etcd": "etcd"}},
-	{"http1", hostile.HTTP1, 40, map[string]string{"etcdv2": "etcdv2", "consul": "consul", "cetcd": "consul with empty lists"}},
+	{"http1", hostile.HTTP1, 40, map[string]string{"etcdv2": "etcdv2", "consul": "consul", "cetcd": "consul with empty lists", "etcd-gateway": realEtcd}},
 	{"jute", hostile.Jute, 40, map[string]string{"zookeeper": "zookeeper", "zetcd": "zookeeper"}},
 }
 
@@ -122,6 +126,9 @@ func build(t *testing.T) string {
 
 func nullServer(t *testing.T, name string) string {
 	t.Helper()
+	if name == realEtcd {
+		return embedded.Etcd(t)
+	}
 	name, lists := strings.CutSuffix(name, " with empty lists")
 	st, err := registry.Lookup(name)
 	if err != nil {
@@ -346,6 +353,7 @@ func condemned(r *hostile.Report) bool {
 
 // unharmed are impossible kinds that change nothing of what a store answers.
 var unharmed = map[string]string{
-	"consul/puts at index 0": "Consul answers a put with no index",
-	"cetcd/puts at index 0":  "cetcd answers nothing with an index",
+	"consul/puts at index 0":       "Consul answers a put with no index",
+	"etcd-gateway/puts at index 0": "etcd's gateway says no index in a field",
+	"cetcd/puts at index 0":        "cetcd answers nothing with an index",
 }

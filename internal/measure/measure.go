@@ -403,6 +403,9 @@ type WatchTotals struct {
 	// CreatedSeconds from when the first was asked for until the last was there.
 	Created        *Histogram
 	CreatedSeconds float64
+	// Last is the time from when a write of the window was due until the last of its
+	// watchers had its event; nil unless all watch all keys that are written.
+	Last *Histogram
 	// Acknowledged is how many writes of watched keys the store acknowledged.
 	Acknowledged uint64
 	// Expected is how many events those make: one for each watcher of the key.

@@ -41,7 +41,7 @@ func (Application) Definition() application.Definition {
 			{Key: churnKey, Meaning: "pods that are created, and as many that are removed, a second", Differs: "the pods that are created and removed",
 				Unit: application.Number, Default: 20, Most: 10_000},
 		},
-		Ways: []application.Way{{Name: "etcd's transactions, leases and watch streams", Features: []kv.Feature{kv.ApplicationCalls}}},
+		Ways: []application.Way{{Name: "etcd's transactions, leases and watch streams", Features: []kv.Feature{kv.ApplicationCalls, kv.RangeForms}}},
 	}
 }
 

@@ -55,7 +55,7 @@ func (Application) Definition() application.Definition {
 	}
 }
 
-// Config says how many Patronis there are, and what they are told.
+// Config says how many Patroni members there are, and what they are told.
 type Config struct {
 	Clusters, Members        int // Members of each cluster
 	LoopWait, TTL, RetryTime time.Duration

@@ -75,14 +75,14 @@ func callFigures() []Figure {
 				}
 				return v
 			}},
-		{Name: "worst-bounded", Column: "worst_bounded_seconds", Unit: measure.Seconds, Better: Less, Missing: bounded.None,
+		{Name: "worst-bounded", Column: "worst_bounded_ns", Unit: measure.Nanoseconds, Better: Less, Missing: bounded.None,
 			Meaning: "the longest response time of those that succeeded",
 			of: func(t *Trial) Value {
-				v := Value{Unit: measure.Seconds}
+				v := Value{Unit: measure.Nanoseconds}
 				for i := range t.ByCall {
 					c := &t.ByCall[i]
 					if worst := c.ResponseTime.Max; c.BoundNS > 0 && c.Operations > 0 && worst.Known {
-						v.Number, v.Known = max(v.Number, worst.NS/1e9), true
+						v.Number, v.Known = max(v.Number, worst.NS), true
 					}
 				}
 				return v

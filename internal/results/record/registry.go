@@ -267,6 +267,21 @@ func disturbanceFigures() []Figure {
 }
 
 // watchFigures are what watchers got, of the whole load, its warm-up included.
+// toLast is a figure of the time until the last of all watchers has a write.
+func toLast(name, title string, of func(*Times) measure.Figure) Figure {
+	return Figure{
+		Name: name, Column: strings.ReplaceAll(name, "-", "_") + "_ns", Title: title, Unit: measure.Nanoseconds, Better: Less,
+		Requires: watchers, Missing: "not all of its watchers watch all that is written",
+		Meaning: "from when a write was due until the last of all watchers had its event, where each watches all keys that are written",
+		of: func(t *Trial) Value {
+			if t.Watch == nil || t.Watch.ToLast == nil {
+				return Value{Unit: measure.Nanoseconds}
+			}
+			return TimeValue(of(t.Watch.ToLast))
+		},
+	}
+}
+
 func watchFigures() []Figure {
 	all := []Figure{
 		{Name: "watch-events", Line: "watch.events_per_second", AtEnd: true, Field: "watch.events_per_second", Title: "events", Unit: measure.Rate, Better: More,
@@ -296,5 +311,9 @@ func watchFigures() []Figure {
 			f.Unit, f.Whole = measure.Number, expected
 		}
 	}
-	return all
+	return append(all,
+		toLast("watch-last-p50", "last p50", func(t *Times) measure.Figure { return t.At(50) }),
+		toLast("watch-last-p99", "last p99", func(t *Times) measure.Figure { return t.At(99) }),
+		toLast("watch-last-max", "last max", func(t *Times) measure.Figure { return t.Max }),
+	)
 }

@@ -446,6 +446,9 @@ func (t *Trial) UnmarshalJSON(b []byte) error {
 	t.ServiceTime.restore(t.Errors)
 	if w := t.Watch; w != nil {
 		w.FromDue.restore(w.Lost)
+		if w.ToLast != nil {
+			w.ToLast.restore(w.Lost)
+		}
 		w.FromSent.restore(w.Lost)
 	}
 	for i := range t.ByRole {

@@ -37,6 +37,10 @@ type Watched struct {
 	// from when the first was asked for until the last was there.
 	Creation        Times   `json:"creation_ns"`
 	CreationSeconds float64 `json:"creation_seconds"`
+	// ToLast is the time from when a write of the window was due until the last of all
+	// watchers had its event, where each watches all keys that are written; nil
+	// otherwise. A lost event counts as slower than any that came.
+	ToLast *Times `json:"to_last_ns,omitempty"`
 }
 
 func newWatched(c *scenario.Watch, m *measure.Totals) *Watched {
@@ -49,6 +53,9 @@ func newWatched(c *scenario.Watch, m *measure.Totals) *Watched {
 		Duplicated: t.Duplicated, Reordered: t.Reordered, Untimed: t.Untimed, Foreign: t.Foreign,
 		Wrong: t.Wrong, Impossible: t.Impossible, Resubscribed: t.Resubscribed, Ended: t.Ended, EndedText: t.EndedText,
 		InWindow: m.Watch.Delivered, Creation: Times{measure.Summarize(t.Created, 0)}, CreationSeconds: t.CreatedSeconds,
+	}
+	if t.Last != nil {
+		w.ToLast = &Times{measure.Summarize(t.Last, t.Lost)}
 	}
 	if m.Seconds > 0 {
 		w.PerSecond = float64(w.InWindow) / m.Seconds

@@ -34,6 +34,9 @@ func newWatching(p *plan, loops int) *watching {
 		return nil
 	}
 	w := &watching{plan: p, board: watch.NewBoard(p.Load.KeySpace, loops, p.Load.Total)}
+	if of := p.Load.Watch; p.Shard.of() == 1 && len(of.Key) == 0 && (p.Load.KeySpace == 1 || of.WatchedKeys == 1 || of.Span >= p.Load.KeySpace) {
+		w.board.Everybody(of.Watchers)
+	}
 	switch p.watchMode() {
 	case kv.PersistentWatch:
 		w.board.Answers = watch.NewAnswers(p.Load.Total)

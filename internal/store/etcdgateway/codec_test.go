@@ -121,7 +121,7 @@ func TestOutcomes(t *testing.T) {
 }
 
 // What Patroni 4.1 sends, seen on its connection, is what we send for the same.
-func TestPatronisRequests(t *testing.T) {
+func TestRequestsOfPatroni(t *testing.T) {
 	text := func(s string) recording.Value { return recording.Value{Size: len(s), Text: []byte(s)} }
 	leader := []byte("/service/demo/leader")
 	for _, tc := range []struct {

@@ -1,4 +1,4 @@
-// Package patroni starts real Patronis, each with a real PostgreSQL, for tests. They end
+// Package patroni starts real Patroni members, each with a real PostgreSQL, for tests. They end
 // with the test.
 package patroni
 
@@ -28,7 +28,7 @@ type Config struct {
 	LoopWait, RetryTimeout, TTL time.Duration
 }
 
-// Start starts a cluster of Patronis with the scope "real". The test is skipped where
+// Start starts a cluster of Patroni members with the scope "real". The test is skipped where
 // Patroni or PostgreSQL is not installed.
 func Start(t testing.TB, c Config) *Cluster {
 	t.Helper()

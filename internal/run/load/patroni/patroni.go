@@ -1,4 +1,4 @@
-// Package patroni sends what many Patronis send to their store
+// Package patroni sends what many members of Patroni clusters send to their store
 // (internal/application/patroni), each member over a connection of its own and with a
 // watcher of its own, and knows what they know: their leases, and who leads. It is a
 // load.Script for one loop, and for one run.
@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Script is a load of many Patronis.
+// Script is a load of many Patroni clusters.
 type Script struct {
 	patroni.Config
 	schedule *patroni.Schedule
@@ -27,12 +27,13 @@ type Script struct {
 	gone   []bool   // by cluster: the key of its first leader is gone
 	raced  []uint32 // by member: the call by which it raced, and one more
 	asked  []uint32 // by member: the call that it waits for, and one more; 0: none
+	ended  int      // the member whose call ended last
 }
 
 // nobody leads a cluster.
 const nobody = -1
 
-// New makes the load of many Patronis.
+// New makes the load of many Patroni clusters.
 func New(setup application.Setup) *Script {
 	return Of(patroni.ConfigOf(setup.Settings, setup.Seed), setup)
 }

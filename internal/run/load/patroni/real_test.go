@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -42,8 +43,8 @@ type listener struct {
 // listen is before an etcd until the test ends; it returns its own HOST:PORT.
 func (l *listener) listen(t *testing.T, etcd string) string {
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: etcd})
-	proxy.FlushInterval = -1 // watchers' answers have no end
-	proxy.ErrorLog = nil
+	proxy.FlushInterval = -1                    // watchers' answers have no end
+	proxy.ErrorLog = log.New(io.Discard, "", 0) // clients end their requests
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		r.Body = io.NopCloser(bytes.NewReader(body))
@@ -134,8 +135,8 @@ func usual(all []loop) (most loop, times int) {
 	return most, times
 }
 
-// TestCallsPerLoopAreThoseOfARealPatroni compares what two real Patronis with a PostgreSQL
-// each send to a real etcd, while their database is written to, with what our load of one
+// TestCallsPerLoopAreThoseOfARealPatroni compares what two real Patroni members with a
+// PostgreSQL each send to a real etcd, while their database is written to, with what our load of one
 // such cluster sends to it: how many of which call in each loop, and how each is written.
 func TestCallsPerLoopAreThoseOfARealPatroni(t *testing.T) {
 	const loopWait, enough = 2 * time.Second, 6

@@ -142,7 +142,7 @@ func (s *source) Shares(measure.Phase) (all []engine.Share) {
 // there is one.
 func (s *source) Ready(n uint64) bool {
 	e := s.schedule.Entries[n]
-	if e.After && !(s.gone[e.Cluster] && (e.Race || s.leader[e.Cluster] != nobody)) {
+	if e.After && (!s.gone[e.Cluster] || !e.Race && s.leader[e.Cluster] == nobody) {
 		return false
 	}
 	return s.asked[s.all(e, s.member(e))] == 0
@@ -159,13 +159,18 @@ func (s *source) Failed(n uint64) {
 // over notes that a member's call has ended.
 func (s *source) over(n uint64, all int) {
 	if s.asked[all] == uint32(n)+1 {
-		s.asked[all] = 0
+		s.asked[all], s.ended = 0, all
 	}
 }
 
-// Ended implements engine.Timed.
+// Ended implements engine.Timed. A lease that is gone is not renewed again: the member's
+// next renewal takes a new one.
 func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
-	s.calls[s.schedule.Entries[n].Call].Ended(o, response, service)
+	call := s.schedule.Entries[n].Call
+	s.calls[call].Ended(o, response, service)
+	if o == kv.BadRequest && (call == patroni.RenewLeader || call == patroni.RenewReplica) {
+		s.leases[s.ended] = 0
+	}
 }
 
 // nothingThere is a wrong answer; nobody writes to it.

@@ -20,6 +20,7 @@ type Board struct {
 	// the writes before it made of the key need not show.
 	deleted []atomic.Bool
 	busy    atomic.Int32 // loops whose operations have not all ended
+	fan     *fanOut      // nil unless all watch all keys
 }
 
 // NewBoard returns a board for the keys from 0 to keys-1, the given number of
@@ -95,6 +96,12 @@ func (b *Board) Summarize(sinks []*Sink) *measure.WatchTotals {
 	var first, last int64
 	for _, s := range sinks {
 		s.addTo(t)
+		if s.last != nil {
+			if t.Last == nil {
+				t.Last = measure.NewHistogram()
+			}
+			t.Last.Merge(s.last)
+		}
 		switch {
 		case s.created == nil:
 			continue

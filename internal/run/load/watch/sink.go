@@ -70,6 +70,7 @@ type Sink struct {
 	answers uint64    // of writes, when those were looked through
 
 	created               *measure.Histogram // nil until the first
+	last                  *measure.Histogram // likewise: from a write's due to its last event
 	firstAsked, lastKnown int64
 }
 
@@ -146,6 +147,9 @@ func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
 	default:
 		number, ours = s.cfg.Values.Number(ev.Key, ev.Value)
 	}
+	if !ours && s.cfg.Names != nil && ev.Version == 0 {
+		return Seen{} // a lease has expired: nobody's write, and the store's own doing
+	}
 	if !ours {
 		if !seen.Duplicate {
 			s.total.Untimed++
@@ -181,6 +185,7 @@ func (s *Sink) time(seen *Seen, number uint64, at int64) {
 		s.total.Untimed++
 		seen.Timed = false
 	}
+	s.toLast(seen, number, at)
 }
 
 // passedOver is how many events of a place's key were not seen, as far as those that

@@ -130,17 +130,23 @@ type changed struct {
 	Lost bool   `json:"lost,omitempty"`
 }
 
-// ending is a load.Ending; the one histogram that it has is encoded.
+// ending is a load.Ending; the histograms of its watchers are encoded.
 type ending struct {
 	load.Ending
 	Created []byte `json:"created,omitempty"`
+	Last    []byte `json:"last,omitempty"`
 }
 
 func endingOf(e load.Ending) *ending {
 	out := &ending{Ending: e}
-	if w := e.Watching; w != nil && w.Created != nil {
+	if w := e.Watching; w != nil {
 		one := *w
-		out.Created, one.Created = measure.AppendHistogram(nil, w.Created), nil
+		if w.Created != nil {
+			out.Created, one.Created = measure.AppendHistogram(nil, w.Created), nil
+		}
+		if w.Last != nil {
+			out.Last, one.Last = measure.AppendHistogram(nil, w.Last), nil
+		}
 		out.Watching = &one
 	}
 	return out
@@ -150,6 +156,12 @@ func (e *ending) whole() (*load.Ending, error) {
 	if e.Watching != nil && len(e.Created) > 0 {
 		var err error
 		if e.Watching.Created, err = measure.ReadHistogram(e.Created); err != nil {
+			return nil, err
+		}
+	}
+	if e.Watching != nil && len(e.Last) > 0 {
+		var err error
+		if e.Watching.Last, err = measure.ReadHistogram(e.Last); err != nil {
 			return nil, err
 		}
 	}
