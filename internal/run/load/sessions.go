@@ -134,7 +134,7 @@ func (s *source) acknowledge(kind kv.Kind, ref uint64, sent int64, ev *store.Eve
 	case ev.Outcome != kv.OK:
 	case kind == kv.Delete && ev.Count == 0: // nothing was there
 	case kind == kv.Delete:
-		s.board.AcknowledgeDelete(number)
+		s.board.AcknowledgeUnsure(number)
 	case kind.OneKey() && kind.Writes():
 		s.board.AcknowledgeSent(number, sent)
 	case kind == kv.Txn:

@@ -26,13 +26,14 @@ type Script struct {
 
 	came, gone []uint32 // by instance: the call by which it is there, or is not, and one more; 0: none was sent
 	settled    []bool   // by instance: the call that it needs next was answered
+	unsure     []bool   // by instance: a call has failed, so that what it is now is not known
 }
 
 // New makes the load.
 func New(setup application.Setup) *Script {
 	s := &Script{schedule: data.NewSchedule(data.ConfigOf(setup.Settings, setup.Seed), setup.Length), setup: setup}
 	n := s.schedule.All()
-	s.came, s.gone, s.settled = make([]uint32, n), make([]uint32, n), make([]bool, n)
+	s.came, s.gone, s.settled, s.unsure = make([]uint32, n), make([]uint32, n), make([]bool, n), make([]bool, n)
 	for i := range n {
 		s.settled[i] = s.schedule.Before(i)
 	}
@@ -87,9 +88,14 @@ func (s *Script) Watching() *watch.Plan {
 	return w
 }
 
-// acknowledged notes for the watchers what was done.
+// acknowledged notes for the watchers what was done. Where a call failed before, it may
+// be that nothing changed: a check that passes, and never was critical, shows nothing.
 func (s *Script) acknowledged(_ kv.Kind, n uint64, sent int64, ev *store.Event) {
-	if e := s.schedule.Entries[n]; e.Call != data.Compare && ev.Outcome == kv.OK {
+	switch e := s.schedule.Entries[n]; {
+	case e.Call == data.Compare || ev.Outcome != kv.OK:
+	case s.unsure[e.Object]:
+		s.board.AcknowledgeUnsure(uint64(e.Object))
+	default:
 		s.board.AcknowledgeSent(uint64(e.Object), sent)
 	}
 }

@@ -72,7 +72,12 @@ func (s *source) Ready(n uint64) bool {
 }
 
 // Failed implements engine.Dependent.
-func (s *source) Failed(n uint64) { s.answered(n) }
+func (s *source) Failed(n uint64) {
+	if e := s.schedule.Entries[n]; e.Call != data.Compare {
+		s.unsure[e.Object] = true
+	}
+	s.answered(n)
+}
 
 // answered notes that what waits for a call need not wait any more.
 func (s *source) answered(n uint64) {

@@ -54,8 +54,9 @@ func (b *Board) AcknowledgeSent(key uint64, sent int64) {
 	b.Acknowledge(key)
 }
 
-// AcknowledgeDelete is Acknowledge of a delete, of a key that may not have been there.
-func (b *Board) AcknowledgeDelete(key uint64) {
+// AcknowledgeUnsure is Acknowledge of a write that need not show: a delete of a key that
+// may not have been there, or what makes a key what it may have been before.
+func (b *Board) AcknowledgeUnsure(key uint64) {
 	if key < uint64(len(b.deleted)) {
 		b.deleted[key].Store(true)
 	}

@@ -62,7 +62,7 @@ func TestStates(t *testing.T) {
 		for _, x := range c.steps {
 			switch {
 			case x.del:
-				b.AcknowledgeDelete(0)
+				b.AcknowledgeUnsure(0)
 			case x.acked > 0:
 				b.Times.Acked(measure.Measured, x.acked, int64(x.acked)*10+6)
 				b.AcknowledgeSent(0, int64(x.acked)*10+1)
