@@ -101,10 +101,10 @@ func start(t *testing.T, o storetest.Options) *storetest.Server {
 	s := &storetest.Server{}
 	if o.TLS {
 		certificate, key, trusts := testcerts.ServerFiles(t, t.TempDir())
-		trusts.ServerName = "127.0.0.1" // which the certificate is for
 		s.Access.TLS = trusts
 		spec.Credentials = map[string]store.Credentials{}
-		for _, m := range spec.Members {
+		for i, m := range spec.Members {
+			spec.Members[i].Host = "127.0.0.1" // which the certificate is for
 			spec.Credentials[m.Name] = store.Credentials{Certificate: read(t, certificate), Key: read(t, key)}
 			if err := os.Mkdir(filepath.Join(m.Dir, "tls"), 0o700); err != nil {
 				t.Fatal(err)
