@@ -90,7 +90,7 @@ func (a *app) replay(ctx context.Context, f *replayFlags, path string) error {
 		return err
 	}
 	load := &s.Trials[0].Load
-	plan, err := replay.Read(path, st, replay.Options{Speed: f.speed, Prefix: load.Prefix, Salt: uint64(time.Now().UnixNano())})
+	plan, err := replay.Read(path, st, replay.Options{Speed: f.speed, Prefix: load.Prefix, Salt: uint64(time.Now().UnixNano()), Connections: f.conns})
 	if err != nil {
 		return err
 	}

@@ -24,9 +24,13 @@ type Dialect struct {
 type codec struct {
 	httpkv.Codec
 	*Dialect
-	get, put, del, multi *http1.Template
+	get, put, del, multi   *http1.Template
+	create, renew, destroy *http1.Template // sessions, of recorded calls
 
 	prefix []byte // Range: what is asked for
+
+	again   again // the recorded call in flight, and whether it has guards
+	guarded bool
 
 	buf []byte // what answers decode to
 }
@@ -59,5 +63,8 @@ func newCodec(d store.Dialed, token string, dialect *Dialect) *codec {
 	c.put = c.Template("PUT", "/v1/kv/", true)
 	c.del = c.Template("DELETE", "/v1/kv/", false)
 	c.multi = c.Template("PUT", "/v1/txn", true, http1.Field{Name: "Content-Type", Value: "application/json"})
+	c.create = c.Template("PUT", "/v1/session/create", true)
+	c.renew = c.Template("PUT", "/v1/session/renew/", true)
+	c.destroy = c.Template("PUT", "/v1/session/destroy/", true)
 	return c
 }

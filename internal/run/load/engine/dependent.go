@@ -10,6 +10,14 @@ type Dependent interface {
 	Failed(n uint64)
 }
 
+// Placed is an optional interface of a Dependent whose operations belong to sessions,
+// which are connections here.
+type Placed interface {
+	// Place is which of the loop's connections the measured phase's n-th operation goes
+	// over, from 0. It waits for that one.
+	Place(n uint64) int
+}
+
 // keep has an operation that was taken up wait for others' answers. It is in flight, and
 // its timeout runs.
 func (l *Loop) keep(tag uint32, sl *slot) {
@@ -27,7 +35,11 @@ func (l *Loop) letGo() {
 		}
 		i, ok := 0, l.needs.Ready(w.n)
 		if ok {
-			if i = int(sl.conn); !l.conns.takes(i) {
+			switch i = int(sl.conn); {
+			case l.conns.takes(i):
+			case l.placed != nil:
+				ok = false
+			default:
 				i, ok = l.conns.route(elsewhere)
 			}
 		}

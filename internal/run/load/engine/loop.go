@@ -44,6 +44,7 @@ type Loop struct {
 	told     history.Op // what the history gets next
 	marked   []func()   // what marks left to be done
 	needs    Dependent  // the source, if it is one
+	placed   Placed     // likewise
 	kept     []waiter   // operations that wait for others' answers
 
 	stamped  Stamped // the poller, if it knows when bytes arrived
@@ -119,6 +120,7 @@ func New(cfg Config, p Poller) *Loop {
 	}
 	l.sched.clock = &l.clock
 	l.needs, _ = cfg.Source.(Dependent)
+	l.placed, _ = cfg.Source.(Placed)
 	l.stamped, _ = p.(Stamped)
 	l.parking, _ = p.(Parking)
 	l.conns.init(&l.cfg, p, &l.slots)

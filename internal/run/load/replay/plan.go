@@ -32,6 +32,7 @@ type Plan struct {
 	Keys                 uint64
 	KeyBytes, ValueBytes int
 
+	store  store.Replayer
 	calls  []*recording.Call
 	speed  float64
 	prefix string
@@ -41,7 +42,10 @@ type Plan struct {
 	before  []recording.Call
 	states  []state // by call
 	revised []int64 // by call: the revision that it made now; 0: none that is known
-	had     map[string]int64
+	had     map[string]earlierNow
+	told    told
+	names   names
+	places  *places         // nil: a call may go over any connection
 	writers map[int64]int32 // a revision's call
 	made    []revision      // all of those, upwards
 	waited  uint64
@@ -68,11 +72,14 @@ type Options struct {
 	Speed  float64 // as many times as fast as it was; above 0
 	Prefix string  // stands before every key
 	Salt   uint64  // leases get other numbers by it than in another replay
+	// Connections is how many there are; 0 is as many as the recording has at once. Of a
+	// store whose sessions are connections, recorded sessions share those.
+	Connections int
 }
 
 // Read makes a plan of a recording, of the calls that the store sends again.
 func Read(path string, st store.Replayer, o Options) (*Plan, error) {
-	p := &Plan{Left: map[string]uint64{}, speed: o.Speed, prefix: o.Prefix, salt: o.Salt, had: map[string]int64{}}
+	p := &Plan{Left: map[string]uint64{}, speed: o.Speed, prefix: o.Prefix, salt: o.Salt, store: st, had: map[string]earlierNow{}}
 	connections := map[uint32]span{}
 	var err error
 	p.Header, p.Problem, err = recording.Each(path, func(r recording.Record) error {
@@ -106,8 +113,14 @@ func Read(path string, st store.Replayer, o Options) (*Plan, error) {
 		return 0
 	})
 	p.Connections = atOnce(connections)
+	if st.Capabilities().Ordered {
+		p.places = placesOf(p.calls, connections, o.Connections)
+		p.Connections = len(p.places.lines)
+	}
 	p.states, p.revised = make([]state, len(p.calls)), make([]int64, len(p.calls))
 	p.findWriters()
+	p.findTold()
+	p.findNames()
 	p.findNeeds()
 	p.measureKeys()
 	p.findBefore()
@@ -179,11 +192,19 @@ func kindOf(c *recording.Call) Kind {
 // wrote reports whether a part was done when it was recorded and wrote, or removed what
 // may have been there.
 func wrote(c *recording.Call, part *recording.Part) bool {
-	if !c.OK() || part.Action != recording.Write && part.Action != recording.Remove {
+	if part.Action != recording.Write && part.Action != recording.Remove {
 		return false
 	}
 	if part.Action == recording.Remove && c.Keys == 0 {
 		return false // nothing was there
+	}
+	return did(c, part)
+}
+
+// did reports whether a part was done when it was recorded.
+func did(c *recording.Call, part *recording.Part) bool {
+	if !c.OK() {
+		return false
 	}
 	switch part.Branch {
 	case recording.Then:
@@ -253,7 +274,14 @@ func (p *Plan) schedule() *pace.Recorded {
 func (p *Plan) Length() int64 { return p.schedule().Due(p.Calls()) }
 
 // Source implements load.Script.
-func (p *Plan) Source() engine.Source { return &source{Plan: p, translator: translator{plan: p}} }
+func (p *Plan) Source() engine.Source {
+	s := &source{Plan: p, translator: translator{plan: p}}
+	s.keys.Keys = &s.heard
+	if p.places == nil {
+		return s
+	}
+	return &placedSource{s}
+}
 
 // Outcome is what became of calls with guards, and of those that waited for others.
 type Outcome struct {
