@@ -110,7 +110,6 @@ func (t *translator) translate(n uint64, c *recording.Call) *recording.Call {
 func (t *translator) part(at guardAt, part *recording.Part) {
 	part.Name = t.plan.names.ofLease(part.Lease)
 	part.Lease = t.lease(part.Lease)
-	recorded := part.Key
 	switch part.Action {
 	case recording.Grant, recording.Revoke, recording.KeepAlive:
 		return
