@@ -27,21 +27,22 @@ type Action uint8
 
 // The actions.
 const (
-	Read      Action = iota // one key or an interval
-	Write                   // one key
-	Remove                  // one key or an interval
-	Compare                 // guards the call
-	Watch                   // begins to watch a key or an interval
-	Unwatch                 // ends a watcher
-	Grant                   // a lease or session
-	Revoke                  // ends one
-	KeepAlive               // prolongs one
-	Other                   // anything else: the method says it
-	Found                   // a key that the answer to a list told, with its Version
+	Read       Action = iota // one key or an interval
+	Write                    // one key
+	Remove                   // one key or an interval
+	Compare                  // guards the call
+	Watch                    // begins to watch a key or an interval
+	Unwatch                  // ends a watcher
+	Grant                    // a lease or session
+	Revoke                   // ends one
+	KeepAlive                // prolongs one
+	Other                    // anything else: the method says it
+	Found                    // a key that the answer to a list told, with its Version
+	Compaction               // the history before revision Number is dropped
 	numActions
 )
 
-var actionNames = [numActions]string{"read", "write", "remove", "compare", "watch", "unwatch", "grant", "revoke", "keep-alive", "other", "found"}
+var actionNames = [numActions]string{"read", "write", "remove", "compare", "watch", "unwatch", "grant", "revoke", "keep-alive", "other", "found", "compaction"}
 
 // String returns the action's name.
 func (a Action) String() string {
@@ -143,7 +144,7 @@ type Part struct {
 	Key, End []byte
 	Value    Value // Write; Compare of ValueIs
 	// Number is a Compare's revision or version, the revision at which is read or from
-	// which is watched, a Grant's time to live in seconds and that of a Write's key, an
+	// which is watched, up to which is compacted, a Grant's time to live in seconds and that of a Write's key, an
 	// Unwatch's watcher; of Other what the method makes of it.
 	Number int64
 	// Limit is, of a Read, how many keys are read at most, 0 for all; of a Grant for how

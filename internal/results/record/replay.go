@@ -35,6 +35,11 @@ type Replay struct {
 	Held      uint64 `json:"held_when_recorded"`
 	HeldAgain uint64 `json:"held_again"`
 	HeldNow   uint64 `json:"held_now_alone"`
+	// Watchers is how many were begun again, Events how many events they were told when
+	// they were recorded, and EventsNow how many now.
+	Watchers  uint64 `json:"watchers,omitempty"`
+	Events    uint64 `json:"events_when_recorded,omitempty"`
+	EventsNow uint64 `json:"events_now,omitempty"`
 }
 
 // Notes are what a report says of it, in sentences.
@@ -48,6 +53,10 @@ func (r *Replay) Notes() (all []string) {
 	}
 	if r.HeldNow > 0 {
 		all = append(all, fmt.Sprintf("%s held that did not when recorded.", readable.Plural(r.HeldNow, "guarded transaction")))
+	}
+	if r.Watchers > 0 {
+		all = append(all, fmt.Sprintf("%s begun again: %s told, and %s when they were recorded.",
+			readable.Plural(r.Watchers, "watcher"), readable.Plural(r.EventsNow, "event"), readable.Count(r.Events)))
 	}
 	if r.Waited > 0 {
 		all = append(all, fmt.Sprintf("%s, due before a call was answered that they depend on, waited for it.", readable.Plural(r.Waited, "call")))

@@ -67,7 +67,7 @@ type codec struct {
 
 	rangeRPC, streamRPC, putRPC, deleteRPC, txnRPC      h2.Method
 	authRPC, watchRPC, keepAliveRPC, lockRPC, unlockRPC h2.Method
-	grantRPC, revokeRPC                                 h2.Method
+	grantRPC, revokeRPC, compactRPC                     h2.Method
 
 	login *login // shared by the loop's codecs; nil without a user
 	gen   uint32 // of the token that calls carry
@@ -94,7 +94,8 @@ type codec struct {
 	values  bool        // and their values
 	each    store.Event // the one handed out
 
-	again []byte // the recorded call that was encoded last
+	again   []byte   // the recorded call that was encoded last
+	endings []ending // of recorded watchers
 }
 
 func newCodec(cfg h2.Config, l *login, now int64) *codec {
@@ -112,6 +113,7 @@ func newCodec(cfg h2.Config, l *login, now int64) *codec {
 	c.keepAliveRPC = c.conn.Register("/etcdserverpb.Lease/LeaseKeepAlive", metadata)
 	c.grantRPC = c.conn.Register("/etcdserverpb.Lease/LeaseGrant", metadata)
 	c.revokeRPC = c.conn.Register("/etcdserverpb.Lease/LeaseRevoke", metadata)
+	c.compactRPC = c.conn.Register("/etcdserverpb.KV/Compact", metadata)
 	return c
 }
 
@@ -167,6 +169,7 @@ func (c *codec) Submit(op *store.Op) {
 func (c *codec) Cancel(tag uint32) bool {
 	if !c.conn.Cancel(tag) && !c.cancelSTM(tag) && !c.cancelScan(tag) && !c.cancelKeepAlive(tag) {
 		c.cancelWatch(tag)
+		c.cancelEnding(tag)
 	}
 	return true
 }

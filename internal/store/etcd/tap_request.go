@@ -44,7 +44,7 @@ func (r *tapRequest) read(method string, b []byte) {
 			}
 		})
 	case methodCompact:
-		p := r.part(recording.Other, recording.Always)
+		p := r.part(recording.Compaction, recording.Always)
 		r.ok = each(b, func(f *fields) {
 			if f.tag == 1<<3|pbVarint {
 				p.Number = int64(f.n)

@@ -1,5 +1,7 @@
 package engine
 
+import "github.com/quorumbench/quorumbench/internal/store"
+
 // Dependent is an optional interface of the Source of an open loop in which an operation
 // can need what the answer to an earlier one says. Such loads have one loop.
 type Dependent interface {
@@ -14,8 +16,28 @@ type Dependent interface {
 // which are connections here.
 type Placed interface {
 	// Place is which of the loop's connections the measured phase's n-th operation goes
-	// over, from 0. It waits for that one.
+	// over, from 0, and it waits for that one; -1 for any.
 	Place(n uint64) int
+}
+
+// Hearing is an optional interface of a Source whose operations begin watchers.
+type Hearing interface {
+	// Told takes what a watcher was told: a Notify, Seen or Ended.
+	Told(ev *store.Event)
+	// Awaits reports whether more is to come, at the end of a load of which nothing else
+	// is open. It is asked again until it does not.
+	Awaits(now int64) bool
+}
+
+// placedAt reports whether an operation must go over its place's connection, and which
+// that is; another one is as good otherwise.
+func (l *Loop) placedAt(n uint64, other int) (i int, must bool) {
+	if l.placed != nil {
+		if place := l.placed.Place(n); place >= 0 {
+			return l.conns.places[place], true
+		}
+	}
+	return other, false
 }
 
 // keep has an operation that was taken up wait for others' answers. It is in flight, and
@@ -35,9 +57,10 @@ func (l *Loop) letGo() {
 		}
 		i, ok := 0, l.needs.Ready(w.n)
 		if ok {
-			switch i = int(sl.conn); {
+			var must bool
+			switch i, must = l.placedAt(w.n, int(sl.conn)); {
 			case l.conns.takes(i):
-			case l.placed != nil:
+			case must:
 				ok = false
 			default:
 				i, ok = l.conns.route(elsewhere)

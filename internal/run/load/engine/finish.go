@@ -14,6 +14,10 @@ func (l *Loop) handle(i int) {
 	c := l.conns.table[i]
 	for k := range l.events {
 		ev := &l.events[k]
+		if ev.What >= store.Notify && l.hearing != nil {
+			l.hearing.Told(ev)
+			continue
+		}
 		if ev.What >= store.Notify || ev.Tag&watchMark != 0 {
 			l.watchers.handle(i, ev, l.now, l.clock.current, &l.secs)
 			continue

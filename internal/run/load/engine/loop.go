@@ -45,6 +45,7 @@ type Loop struct {
 	marked   []func()   // what marks left to be done
 	needs    Dependent  // the source, if it is one
 	placed   Placed     // likewise
+	hearing  Hearing    // likewise
 	kept     []waiter   // operations that wait for others' answers
 
 	stamped  Stamped // the poller, if it knows when bytes arrived
@@ -121,6 +122,7 @@ func New(cfg Config, p Poller) *Loop {
 	l.sched.clock = &l.clock
 	l.needs, _ = cfg.Source.(Dependent)
 	l.placed, _ = cfg.Source.(Placed)
+	l.hearing, _ = cfg.Source.(Hearing)
 	l.stamped, _ = p.(Stamped)
 	l.parking, _ = p.(Parking)
 	l.conns.init(&l.cfg, p, &l.slots)
@@ -346,7 +348,7 @@ func (l *Loop) publish() {
 }
 
 func (l *Loop) finished() bool {
-	return l.draining && (l.slots.open == 0 && l.watchers.settled(l.now) || l.stopped && l.now >= l.drainTill)
+	return l.draining && (l.slots.open == 0 && l.watchers.settled(l.now) && (l.hearing == nil || !l.hearing.Awaits(l.now)) || l.stopped && l.now >= l.drainTill)
 }
 
 // to moves the loop's clock on: seconds and phases that have ended meanwhile

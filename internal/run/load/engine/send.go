@@ -122,9 +122,7 @@ const elsewhere = -1
 
 // takeUp begins an operation that was due, on a connection that takes it.
 func (l *Loop) takeUp(n uint64, due int64, acc *second, i int) {
-	if l.placed != nil {
-		i = l.conns.places[l.placed.Place(n)]
-	}
+	i, must := l.placedAt(n, i)
 	tag := l.slots.take()
 	sl := &l.slots.table[tag]
 	*sl = slot{due: due, ready: due, n: n, acc: acc, conn: int32(i), client: -1,
@@ -142,7 +140,7 @@ func (l *Loop) takeUp(n uint64, due int64, acc *second, i int) {
 		l.conns.come(i, l.now)
 		return
 	}
-	if l.needs != nil && (!l.needs.Ready(n) || l.placed != nil && !l.conns.takes(i)) {
+	if l.needs != nil && (!l.needs.Ready(n) || must && !l.conns.takes(i)) {
 		l.keep(tag, sl)
 		return
 	}

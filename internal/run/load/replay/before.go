@@ -151,6 +151,7 @@ func (s *beforeSource) Shares(measure.Phase) []engine.Share {
 func (s *beforeSource) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	if part := &s.before[n].Parts[0]; part.Action == recording.Write {
 		s.had[string(part.Key)] = earlierNow{ev.At, ev.Revision}
+		s.base = max(s.base, ev.At)
 	} else if ev.Outcome == kv.OK {
 		s.names.granted(part.Lease, ev.Value)
 	}

@@ -15,6 +15,8 @@ import (
 //     order, by revisions: writes of a key are done in their order again. Of a call whose
 //     revision is not known it is the newest write that had been answered when it was
 //     asked for,
+//   - of a watcher, a compaction or a read at a revision the newest write until that, of a
+//     watcher's end its beginning, and of a write the newest watcher that had been begun,
 //   - those that granted the leases that it names, and made the keys whose names the
 //     store completed,
 //   - where guards name versions that only reads tell: of a guard the read that told, of
@@ -39,8 +41,10 @@ type finder struct {
 	writes map[string][]int32    // the newest writes of a key, at most mostRecent
 	sweeps []sweep               // the newest removals of several keys, likewise
 	grants map[int64]int32
-	tells  map[int32][]int32  // the newest calls that told of a version, at most mostRecent
-	reads  map[string][]int32 // the newest reads that told of a key's version, likewise
+	// watches are the newest calls that began watchers, likewise.
+	watches []int32
+	tells   map[int32][]int32  // the newest calls that told of a version, at most mostRecent
+	reads   map[string][]int32 // the newest reads that told of a key's version, likewise
 }
 
 // mostRecent is how many writes of a key are looked at: of a key that more clients than
@@ -66,6 +70,7 @@ func (p *Plan) findNeeds() {
 			f.named(c.Parts[i].Key)
 			f.guard(int32(i))
 			f.part(&c.Parts[i])
+			f.watch(&c.Parts[i])
 		}
 		f.learns(c)
 		slices.Sort(f.found)
@@ -168,6 +173,8 @@ func (f *finder) note(c *recording.Call) {
 	}
 	for i := range c.Parts {
 		switch part := &c.Parts[i]; {
+		case part.Action == recording.Watch && i == 0:
+			f.watches = recent(f.watches, f.now, mostRecent)
 		case part.Action == recording.Grant && c.OK():
 			f.grants[c.Lease] = f.now
 		case part.Action != recording.Write && part.Action != recording.Remove:

@@ -59,8 +59,18 @@ func (p *places) next(n uint64) bool {
 	return line[p.heads[at]] == int32(n)
 }
 
-// placedSource is a source of a store whose sessions are connections: an engine.Placed.
+// placedSource is a source some of whose calls go over a certain connection: those of a
+// session, and of a watcher. It is an engine.Placed.
 type placedSource struct{ *source }
 
 // Place implements engine.Placed.
-func (s *placedSource) Place(n uint64) int { return int(s.places.of[n]) }
+func (s *placedSource) Place(n uint64) int {
+	if s.places != nil {
+		return int(s.places.of[n])
+	}
+	watcher, ok := s.watchers.of[int32(n)]
+	if !ok || watcher == unknownWatcher {
+		return -1
+	}
+	return int(s.calls[s.watchers.by[watcher]].Conn) % s.conns
+}

@@ -38,17 +38,20 @@ type Plan struct {
 	prefix string
 	salt   uint64
 
-	needs   needs
-	before  []recording.Call
-	states  []state // by call
-	revised []int64 // by call: the revision that it made now; 0: none that is known
-	had     map[string]earlierNow
-	told    told
-	names   names
-	places  *places         // nil: a call may go over any connection
-	writers map[int64]int32 // a revision's call
-	made    []revision      // all of those, upwards
-	waited  uint64
+	needs    needs
+	before   []recording.Call
+	states   []state // by call
+	revised  []int64 // by call: the revision that it made now; 0: none that is known
+	had      map[string]earlierNow
+	told     told
+	names    names
+	places   *places // nil: a call may go over any connection
+	watchers watchers
+	base     int64           // the newest revision of what was written before
+	conns    int             // connections that there are
+	writers  map[int64]int32 // a revision's call
+	made     []revision      // all of those, upwards
+	waited   uint64
 }
 
 // state is how far a call is.
@@ -75,19 +78,22 @@ type Options struct {
 	// Connections is how many there are; 0 is as many as the recording has at once. Of a
 	// store whose sessions are connections, recorded sessions share those.
 	Connections int
+	// Compactions sends those, too: they drop the history of all keys of the store.
+	Compactions bool
 }
 
 // Read makes a plan of a recording, of the calls that the store sends again.
 func Read(path string, st store.Replayer, o Options) (*Plan, error) {
 	p := &Plan{Left: map[string]uint64{}, speed: o.Speed, prefix: o.Prefix, salt: o.Salt, store: st, had: map[string]earlierNow{}}
-	connections := map[uint32]span{}
+	connections, events := map[uint32]span{}, map[stream]uint64{}
 	var err error
 	p.Header, p.Problem, err = recording.Each(path, func(r recording.Record) error {
 		switch {
 		case r.Gap != nil:
 			p.Gaps++
 		case r.Call.Told:
-		case !st.Replays(r.Call):
+			events[stream{r.Call.Conn, r.Call.Stream, r.Call.Lease}] += uint64(r.Call.Keys) // #nosec G115 -- not below 0
+		case !st.Replays(r.Call), r.Call.Parts[0].Action == recording.Compaction && !o.Compactions:
 			p.Left[r.Call.Method]++
 		case len(p.calls) == mostCalls:
 			return fmt.Errorf("%s has more than %d calls, which is more than are sent again at once; record for a shorter time", path, mostCalls)
@@ -118,7 +124,11 @@ func Read(path string, st store.Replayer, o Options) (*Plan, error) {
 		p.Connections = len(p.places.lines)
 	}
 	p.states, p.revised = make([]state, len(p.calls)), make([]int64, len(p.calls))
+	if p.conns = p.Connections; o.Connections > 0 {
+		p.conns = o.Connections
+	}
 	p.findWriters()
+	p.findWatchers(events)
 	p.findTold()
 	p.findNames()
 	p.findNeeds()
@@ -277,21 +287,27 @@ func (p *Plan) Length() int64 { return p.schedule().Due(p.Calls()) }
 func (p *Plan) Source() engine.Source {
 	s := &source{Plan: p, translator: translator{plan: p}}
 	s.keys.Keys = &s.heard
-	if p.places == nil {
+	switch {
+	case p.places == nil && len(p.watchers.of) == 0:
 		return s
+	case len(p.watchers.of) == 0:
+		return &placedSource{source: s}
 	}
-	return &placedSource{s}
+	return &watchingSource{placedSource{source: s}}
 }
 
 // Outcome is what became of calls with guards, and of those that waited for others.
 type Outcome struct {
 	Waited                            uint64
 	Guarded, Held, HeldAgain, HeldNow uint64
+	// Watchers that were begun, the events that they were told when they were recorded,
+	// and those now.
+	Watchers, Events, EventsNow uint64
 }
 
 // Outcome is known when the load is over.
 func (p *Plan) Outcome() Outcome {
-	o := Outcome{Waited: p.waited}
+	o := Outcome{Waited: p.waited, Watchers: uint64(len(p.watchers.by)), Events: p.watchers.total, EventsNow: p.watchers.told}
 	for n, c := range p.calls {
 		if !c.Guarded {
 			continue

@@ -17,6 +17,7 @@ type source struct {
 	asked uint64 // the call that was asked for last whether it is ready, and one more
 	heard heard
 	keys  store.RangeOp // what asks for keys
+	watch store.WatchOp // whose beginning or end is asked for
 }
 
 // Fill implements engine.Source.
@@ -26,6 +27,10 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 	*op = store.Op{Kind: kind.Kind, Consistency: kind.Level, Call: s.translate(n, c)}
 	if len(s.told.lessons[int32(n)]) > 0 {
 		op.Range = &s.keys
+	}
+	if watcher, ok := s.watchers.of[int32(n)]; ok {
+		s.watch.Watcher = watcher
+		op.Watch = &s.watch
 	}
 	if s.places != nil {
 		s.places.sent[n] = true
@@ -111,8 +116,13 @@ func (t *translator) part(at guardAt, part *recording.Part) {
 	part.Name = t.plan.names.ofLease(part.Lease)
 	part.Lease = t.lease(part.Lease)
 	switch part.Action {
-	case recording.Grant, recording.Revoke, recording.KeepAlive:
+	case recording.Grant, recording.Revoke, recording.KeepAlive, recording.Unwatch:
 		return
+	case recording.Compaction:
+		part.Number = t.plan.compactedAt(part.Number)
+		return
+	case recording.Watch:
+		part.Number = t.plan.watchedFrom(part.Number)
 	case recording.Compare:
 		switch part.Target {
 		case recording.Modified, recording.Created, recording.Version:
