@@ -40,8 +40,9 @@ func (l *Loop) placedAt(n uint64, other int) (i int, must bool) {
 	return other, false
 }
 
-// keep has an operation that was taken up wait for others' answers. It is in flight, and
-// its timeout runs.
+// keep has an operation that was taken up wait for others' answers, or for a connection
+// that takes it: such a load has so many operations, and each is sent. It is in flight,
+// and its timeout runs.
 func (l *Loop) keep(tag uint32, sl *slot) {
 	sl.state = waiting
 	l.kept = append(l.kept, waiter{tag, sl.n})
@@ -49,13 +50,13 @@ func (l *Loop) keep(tag uint32, sl *slot) {
 
 // letGo sends those that have waited long enough. Their waiting was not the generator's.
 func (l *Loop) letGo() {
-	left := l.kept[:0]
+	left, full := l.kept[:0], false
 	for _, w := range l.kept {
 		sl := &l.slots.table[w.tag]
 		if sl.state != waiting || sl.n != w.n {
 			continue // it was given up
 		}
-		i, ok := 0, l.needs.Ready(w.n)
+		i, ok := 0, !full && l.needs.Ready(w.n)
 		if ok {
 			var must bool
 			switch i, must = l.placedAt(w.n, int(sl.conn)); {
@@ -64,6 +65,7 @@ func (l *Loop) letGo() {
 				ok = false
 			default:
 				i, ok = l.conns.route(elsewhere)
+				full = !ok && l.placed == nil // as are all behind it
 			}
 		}
 		if !ok {

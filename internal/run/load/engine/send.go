@@ -122,7 +122,7 @@ const elsewhere = -1
 
 // takeUp begins an operation that was due, on a connection that takes it.
 func (l *Loop) takeUp(n uint64, due int64, acc *second, i int) {
-	i, must := l.placedAt(n, i)
+	i, _ = l.placedAt(n, i)
 	tag := l.slots.take()
 	sl := &l.slots.table[tag]
 	*sl = slot{due: due, ready: due, n: n, acc: acc, conn: int32(i), client: -1,
@@ -140,9 +140,15 @@ func (l *Loop) takeUp(n uint64, due int64, acc *second, i int) {
 		l.conns.come(i, l.now)
 		return
 	}
-	if l.needs != nil && (!l.needs.Ready(n) || must && !l.conns.takes(i)) {
-		l.keep(tag, sl)
-		return
+	if l.needs != nil {
+		ready, takes := l.needs.Ready(n), l.conns.takes(i)
+		if ready && !takes {
+			l.waitedFor(byConnections, acc, 1)
+		}
+		if !ready || !takes {
+			l.keep(tag, sl)
+			return
+		}
 	}
 	l.submit(i, tag)
 }
@@ -152,7 +158,7 @@ func (l *Loop) takeUp(n uint64, due int64, acc *second, i int) {
 func (l *Loop) room(place int) (i int, ok bool) {
 	i, ok = l.conns.route(place)
 	switch {
-	case !ok:
+	case !ok && l.needs == nil:
 		l.blockedBy = byConnections
 	case l.cfg.Shared.several():
 		ok = l.cfg.Shared.limit.take(l.me())
@@ -204,7 +210,7 @@ func (l *Loop) canSend() bool {
 		return false // another loop, or the end of an operation, wakes this one
 	}
 	_, ok := l.conns.route(l.sched.own())
-	return ok
+	return ok || l.needs != nil
 }
 
 // submit encodes an operation on a connection that is ready.

@@ -30,11 +30,11 @@ func TestConsulsGuardsHoldAgain(t *testing.T) {
 	st := consul.New()
 	address := member(t, st, &consul.Settings{LogLevel: "warn"})
 	direct := consulClient(t, address)
-	for i := range 5 { // there before the recording begins
-		put(t, direct, fmt.Sprintf("registry/k%d", i), "earlier")
-	}
 	for name, veil := range map[string]*recording.Veil{"plain": {}, "hashed": recording.NewVeil()} {
 		t.Run(name, func(t *testing.T) {
+			for i := range 5 { // there before the recording begins
+				put(t, direct, fmt.Sprintf("registry/k%d", i), "earlier")
+			}
 			path := relayed(t, st, address, veil, func(relay string) { changeConsul(t, consulClient(t, relay), name) })
 			plan, o := resend(t, st, path, address, replay.Options{Speed: 10, Prefix: "again-" + name + "/", Salt: 7})
 			if o.Held < 60 || o.HeldAgain*100 < o.Held*99 || o.Held == o.Guarded {
@@ -178,7 +178,7 @@ func sameConsul(t *testing.T, c *api.Client, prefix string) {
 	for _, p := range pairs {
 		if key, ok := strings.CutPrefix(p.Key, prefix); ok {
 			got[key] = string(p.Value)
-		} else if !strings.HasPrefix(p.Key, "again-") {
+		} else if !strings.HasPrefix(p.Key, "again-") && !strings.HasPrefix(p.Key, "list-hashed") {
 			want[p.Key] = string(p.Value)
 		}
 	}
