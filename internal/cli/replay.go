@@ -187,5 +187,6 @@ func replayed(f *replayFlags, p *replay.Plan, path string) *record.Replay {
 		Recording: filepath.Base(path), Speed: f.speed, Calls: p.Calls(), Left: p.Left, Gaps: p.Gaps, Prepared: p.Prepared(),
 		Waited: o.Waited, Guarded: o.Guarded, Held: o.Held, HeldAgain: o.HeldAgain, HeldNow: o.HeldNow,
 		Watchers: o.Watchers, Events: o.Events, EventsNow: o.EventsNow,
+		InterArrival: record.GapErrorsOf(o.Gaps),
 	}
 }

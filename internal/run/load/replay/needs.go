@@ -132,9 +132,7 @@ func (f *finder) part(part *recording.Part) {
 	if part.Scope != recording.One {
 		return
 	}
-	for _, n := range f.reads[string(part.Key)] {
-		f.ended(n)
-	}
+	f.readBefore(part.Key)
 	if c := f.plan.calls[f.now]; c.OK() && c.Revision > 0 {
 		f.before(part.Key)
 	} else {

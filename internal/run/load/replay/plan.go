@@ -42,6 +42,7 @@ type Plan struct {
 	before   []recording.Call
 	states   []state // by call
 	revised  []int64 // by call: the revision that it made now; 0: none that is known
+	lates    []int64 // by call: how late it was sent, in nanoseconds; -1: it was not, or waited
 	had      map[string]earlierNow
 	told     told
 	names    names
@@ -123,7 +124,10 @@ func Read(path string, st store.Replayer, o Options) (*Plan, error) {
 		p.places = placesOf(p.calls, connections, o.Connections)
 		p.Connections = len(p.places.lines)
 	}
-	p.states, p.revised = make([]state, len(p.calls)), make([]int64, len(p.calls))
+	p.states, p.revised, p.lates = make([]state, len(p.calls)), make([]int64, len(p.calls)), make([]int64, len(p.calls))
+	for n := range p.lates {
+		p.lates[n] = -1
+	}
 	if p.conns = p.Connections; o.Connections > 0 {
 		p.conns = o.Connections
 	}
@@ -303,11 +307,16 @@ type Outcome struct {
 	// Watchers that were begun, the events that they were told when they were recorded,
 	// and those now.
 	Watchers, Events, EventsNow uint64
+	// Gaps are by how many nanoseconds the times between calls that followed each other
+	// were longer or shorter than the recording has them at this speed, from the least on;
+	// where neither waited for an answer or a connection.
+	Gaps []int64
 }
 
 // Outcome is known when the load is over.
 func (p *Plan) Outcome() Outcome {
 	o := Outcome{Waited: p.waited, Watchers: uint64(len(p.watchers.by)), Events: p.watchers.total, EventsNow: p.watchers.told}
+	o.Gaps = p.gapErrors()
 	for n, c := range p.calls {
 		if !c.Guarded {
 			continue
@@ -325,6 +334,17 @@ func (p *Plan) Outcome() Outcome {
 		}
 	}
 	return o
+}
+
+// gapErrors is Outcome.Gaps.
+func (p *Plan) gapErrors() (all []int64) {
+	for n := 1; n < len(p.lates); n++ {
+		if a, b := p.lates[n-1], p.lates[n]; a >= 0 && b >= 0 {
+			all = append(all, max(a-b, b-a))
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 // none is a revision that no key has.

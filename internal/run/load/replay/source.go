@@ -77,6 +77,13 @@ func (s *source) Failed(n uint64) {
 	}
 }
 
+// Sent implements engine.Dependent.
+func (s *source) Sent(n uint64, late int64, waited bool) {
+	if s.lates[n] = max(late, 0); waited {
+		s.lates[n] = -1
+	}
+}
+
 // Ready implements engine.Dependent.
 func (s *source) Ready(n uint64) bool {
 	for _, call := range s.needs.of(n) {

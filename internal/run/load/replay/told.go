@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bytes"
+	"sort"
 
 	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -128,11 +129,32 @@ func (f *finder) ended(n int32) bool {
 }
 
 // learns has a call that tells what it read wait for the write that it saw.
-func (f *finder) learns(*recording.Call) {
+func (f *finder) learns(c *recording.Call) {
 	for _, l := range f.plan.told.lessons[f.now] {
-		if l.read {
+		writes := f.order[string(l.key)]
+		switch {
+		case !l.read:
+		case c.Revision > 0 && len(writes) > 0:
+			if i := sort.Search(len(writes), func(i int) bool { return writes[i].at > c.Revision }); i > 0 {
+				f.add(writes[i-1].by)
+			}
+		default:
 			f.newest(f.writes[string(l.key)])
 		}
+	}
+}
+
+// readBefore has a write wait for the reads of its key that saw what was there before.
+func (f *finder) readBefore(key []byte) {
+	c := f.plan.calls[f.now]
+	for _, n := range f.reads[string(key)] {
+		if at := f.plan.calls[n].Revision; c.Revision > 0 && at > 0 {
+			if at < c.Revision {
+				f.add(n)
+			}
+			continue
+		}
+		f.ended(n)
 	}
 }
 
