@@ -192,7 +192,7 @@ func (m *heardMessage) line(b []byte) (line, rest []byte, ok bool, err error) {
 		return nil, nil, false, errors.New("a message has a header, or chunks, that are too long")
 	}
 	if end < 0 {
-		if m.partial = append(m.partial, b...); m.state == statusLine && len(m.partial) > 16 && m.foreign(m.partial) {
+		if m.partial = append(m.partial, b...); m.state == statusLine && len(m.partial) > 16 && foreign(m.partial) {
 			return nil, nil, false, errNotHTTP1
 		}
 		return nil, nil, false, nil
@@ -212,12 +212,15 @@ var errNotHTTP1 = errors.New("the connection does not speak HTTP/1.1")
 
 // foreign reports whether the beginning of a first line is none of HTTP's: it has
 // control characters, as what TLS says has.
-func (m *heardMessage) foreign(line []byte) bool {
+func foreign(line []byte) bool {
 	return bytes.ContainsFunc(line, func(r rune) bool { return r < ' ' && r != '\t' && r != '\r' })
 }
 
 // first takes a request line or a status line.
 func (o *Overhearer) first(m *heardMessage, line []byte, ofClient bool) error {
+	if foreign(line) {
+		return errNotHTTP1
+	}
 	if !ofClient {
 		if len(line) < 12 || !bytes.HasPrefix(line, []byte("HTTP/1.")) || line[8] != ' ' || !digit(line[9]) || !digit(line[10]) || !digit(line[11]) {
 			return errNotHTTP1
