@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 // places are the connections of a store whose sessions are connections: the calls of a
@@ -36,7 +37,7 @@ func placesOf(calls []*recording.Call, connections map[uint32]span, most int) *p
 		}
 		ends[at], place[conn] = connections[conn].last, int32(at) // #nosec G115 -- as many as connections
 	}
-	n := len(ends)
+	n := min(len(ends), scenario.MaxConnections)
 	if most > 0 {
 		n = most
 	}

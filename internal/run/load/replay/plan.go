@@ -11,6 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/run/load/engine"
 	"github.com/quorumbench/quorumbench/internal/run/load/pace"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -128,7 +129,7 @@ func Read(path string, st store.Replayer, o Options) (*Plan, error) {
 	for n := range p.lates {
 		p.lates[n] = -1
 	}
-	if p.conns = p.Connections; o.Connections > 0 {
+	if p.conns = min(p.Connections, scenario.MaxConnections); o.Connections > 0 {
 		p.conns = o.Connections
 	}
 	p.findWriters()
