@@ -29,6 +29,8 @@ type lesson struct {
 	key  []byte // as it is recorded
 	slot int32
 	read bool // and not made by the call
+	// version is the one that it was when it was recorded.
+	version int64
 }
 
 // versionOf is a version of a key when it was recorded.
@@ -72,7 +74,7 @@ func (p *Plan) findTold() {
 			if part.Version == 0 || !named || !c.OK() {
 				continue
 			}
-			p.told.lessons[int32(n)] = append(p.told.lessons[int32(n)], lesson{writtenKey(part), slot, part.Action != recording.Write})
+			p.told.lessons[int32(n)] = append(p.told.lessons[int32(n)], lesson{writtenKey(part), slot, part.Action != recording.Write, part.Version})
 		}
 	}
 }
@@ -140,6 +142,22 @@ func (f *finder) learns(c *recording.Call) {
 			}
 		default:
 			f.newest(f.writes[string(l.key)])
+			f.replaced(l)
+		}
+	}
+}
+
+// replaced has a read wait for the writes that put something else in the place of an
+// older version than it saw, though they had not been answered.
+func (f *finder) replaced(l lesson) {
+	for _, n := range f.writes[string(l.key)] {
+		c := f.plan.calls[n]
+		for i := range c.Parts {
+			part := &c.Parts[i]
+			guards := part.Action == recording.Compare && part.Target <= recording.Modified && bytes.Equal(part.Key, l.key)
+			if guards && c.OK() && c.Held && part.Number < l.version {
+				f.add(n)
+			}
 		}
 	}
 }
