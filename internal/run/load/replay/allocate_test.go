@@ -32,13 +32,14 @@ func TestSendingAgainDoesNotAllocate(t *testing.T) {
 			source := plan.Source()
 			needs := source.(engine.Dependent)
 			var op store.Op
+			var ev store.Event
 			answer := []byte("again/registry/lock-0000000007")
 			pass := func() {
 				for n := range plan.Calls() {
 					needs.Ready(n)
 					ref := source.Fill(measure.Measured, n, 0, &op)
 					op.Tag = uint32(n)
-					ev := store.Event{Tag: op.Tag, Revision: int64(n) + 5, At: int64(n) + 9, Count: 1, Key: answer, Value: answer[:20]}
+					ev = store.Event{Tag: op.Tag, Revision: int64(n) + 5, At: int64(n) + 9, Count: 1, Key: answer, Value: answer[:20]}
 					if op.Range != nil { // as a list does
 						op.Range.Keys.Begin(op.Tag)
 						op.Range.Keys.Add(op.Tag, answer, nil, 3)

@@ -54,10 +54,10 @@ func placesOf(calls []*recording.Call, connections map[uint32]span, most int) *p
 func (p *places) next(n uint64) bool {
 	at := p.of[n]
 	line := p.lines[at]
-	for p.sent[line[p.heads[at]]] {
+	for p.heads[at] < len(line) && p.sent[line[p.heads[at]]] {
 		p.heads[at]++
 	}
-	return line[p.heads[at]] == int32(n)
+	return p.heads[at] == len(line) || line[p.heads[at]] == int32(n)
 }
 
 // placedSource is a source some of whose calls go over a certain connection: those of a
