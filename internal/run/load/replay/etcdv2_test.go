@@ -151,6 +151,10 @@ func leavesOf(c *v2, folder string) (all []string) {
 	add = func(n v2Node) {
 		key := strings.TrimPrefix(strings.TrimPrefix(n.Key, "/"), folder)
 		switch {
+		case key+"/" == folder:
+			for _, one := range n.Nodes {
+				add(one)
+			}
 		case strings.HasPrefix(key, "again-"), strings.HasPrefix(key, "queue-hashed"):
 		case n.Dir:
 			for _, one := range n.Nodes {

@@ -16,7 +16,7 @@ import (
 //     revision is not known it is the newest write that had been answered when it was
 //     asked for,
 //   - of a watcher, a compaction or a read at a revision the newest write until that, of a
-//     watcher's end its beginning, and of a write the newest watcher that had been begun,
+//     watcher's end its beginning, and of a write the newest watchers that had been begun or ended,
 //   - those that granted the leases that it names, and made the keys whose names the
 //     store completed,
 //   - where guards name versions that only reads tell: of a guard the read that told, of
@@ -41,7 +41,7 @@ type finder struct {
 	writes map[string][]int32    // the newest writes of a key, at most mostRecent
 	sweeps []sweep               // the newest removals of several keys, likewise
 	grants map[int64]int32
-	// watches are the newest calls that began watchers, likewise.
+	// watches are the newest calls that began or ended watchers, at most mostWatches.
 	watches []int32
 	tells   map[int32][]int32  // the newest calls that told of a version, at most mostRecent
 	reads   map[string][]int32 // the newest reads that told of a key's version, likewise
@@ -51,7 +51,11 @@ type finder struct {
 // that write at once, the order of the others is left to chance.
 const mostRecent = 8
 
-// mostSweeps is the same of removals of several keys.
+// mostWatches is how many beginnings and ends of watchers a write waits for.
+const mostWatches = 4
+
+// mostSweeps is the same of removals of several keys, and how many calls such a removal
+// waits for, of those that had been answered.
 const mostSweeps = 64
 
 // sweep is a removal of several keys.
@@ -130,6 +134,10 @@ func (f *finder) part(part *recording.Part) {
 		return
 	}
 	if part.Scope != recording.One {
+		// What was asked for before may be of any of those keys.
+		for n := f.now - 1; n >= max(0, f.now-mostSweeps); n-- {
+			f.ended(n)
+		}
 		return
 	}
 	f.readBefore(part.Key)
@@ -171,8 +179,8 @@ func (f *finder) note(c *recording.Call) {
 	}
 	for i := range c.Parts {
 		switch part := &c.Parts[i]; {
-		case part.Action == recording.Watch && i == 0:
-			f.watches = recent(f.watches, f.now, mostRecent)
+		case (part.Action == recording.Watch || part.Action == recording.Unwatch) && i == 0:
+			f.watches = recent(f.watches, f.now, mostWatches)
 		case part.Action == recording.Grant && c.OK():
 			f.grants[c.Lease] = f.now
 		case part.Action != recording.Write && part.Action != recording.Remove:

@@ -19,6 +19,9 @@ type told struct {
 	guards  map[guardAt]int32  // the slot of the version that a guard names
 	lessons map[int32][]lesson // by call: what its answer tells that is wanted
 	now     []int64            // by slot: the version that the store has now; 0: not told
+	// enders are, by slot, the calls whose guard on the version held, and that so put
+	// another in its place.
+	enders map[int32][]int32
 }
 
 // guardAt is a part of a call.
@@ -41,7 +44,7 @@ type versionOf struct {
 
 // findTold finds which calls tell of the versions that guards name.
 func (p *Plan) findTold() {
-	p.told = told{guards: map[guardAt]int32{}, lessons: map[int32][]lesson{}}
+	p.told = told{guards: map[guardAt]int32{}, lessons: map[int32][]lesson{}, enders: map[int32][]int32{}}
 	for _, c := range p.calls {
 		for i := range c.Parts {
 			p.told.any = p.told.any || c.Parts[i].Version != 0
@@ -64,6 +67,9 @@ func (p *Plan) findTold() {
 				slots[of] = slot
 			}
 			p.told.guards[guardAt{int32(n), int32(i)}] = slot
+			if c.OK() && c.Held {
+				p.told.enders[slot] = append(p.told.enders[slot], int32(n))
+			}
 		}
 	}
 	p.told.now = make([]int64, len(slots))
@@ -110,6 +116,7 @@ func (f *finder) guard(part int32) {
 		}
 		return
 	}
+	f.lost(slot)
 	for i := len(tellers) - 1; i >= 0; i-- {
 		if f.ended(tellers[i]) {
 			return
@@ -117,6 +124,19 @@ func (f *finder) guard(part int32) {
 	}
 	if n := len(tellers); n > 0 {
 		f.add(tellers[n-1])
+	}
+}
+
+// lost has a call whose guard did not hold wait for the one that had put another version
+// in the place of what it names: the newest that was asked for before it was answered.
+func (f *finder) lost(slot int32) {
+	c := f.plan.calls[f.now]
+	enders := f.plan.told.enders[slot]
+	for i := len(enders) - 1; i >= 0 && c.OK(); i-- {
+		if n := enders[i]; f.plan.calls[n].At <= c.At+c.Took {
+			f.found = append(f.found, n)
+			return
+		}
 	}
 }
 

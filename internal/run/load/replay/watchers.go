@@ -67,6 +67,9 @@ func (f *finder) watch(part *recording.Part) {
 	switch part.Action {
 	case recording.Watch:
 		f.until(part.Number - 1)
+		if part.Number == 0 { // what was written before is not told
+			f.until(f.plan.calls[f.now].Revision)
+		}
 	case recording.Compaction, recording.Read:
 		f.until(part.Number)
 	case recording.Unwatch:
@@ -74,7 +77,9 @@ func (f *finder) watch(part *recording.Part) {
 			f.add(w.by[w.of[f.now]])
 		}
 	case recording.Write, recording.Remove: // so that the watcher is told of it
-		f.newest(f.watches)
+		for _, n := range f.watches {
+			f.ended(n)
+		}
 	}
 }
 
