@@ -199,6 +199,15 @@ func (a *tapAnswer) read(op jute.Op, code jute.Code) {
 	}
 }
 
+// failed says that a multi failed, whose answer itself is said to be a success.
+func (a *tapAnswer) failed(code jute.Code) {
+	c := a.c
+	c.Held, c.Keys, c.Code = false, 0, uint16(-max(min(code, -1), -1000)) // #nosec G115 -- from 1 to 1000
+	if c.Guarded && guardFailed(jute.OpMulti, code) {
+		c.Code = 0
+	}
+}
+
 // guardFailed reports whether an error says that a node has another version, or is there
 // or not. A proxy says of a transaction no more than that it failed.
 func guardFailed(op jute.Op, code jute.Code) bool {
@@ -223,6 +232,13 @@ func (a *tapAnswer) results() {
 	parts := a.c.Parts
 	var result jute.MultiResult
 	for i := 0; i < len(parts) && jute.ReadMultiResults(&a.r, &result); i++ {
+		if result.Op == jute.OpError { // none was done, and one says why
+			if result.Code != jute.OK && result.Code != jute.RuntimeInconsistency {
+				a.failed(result.Code)
+				return
+			}
+			continue
+		}
 		if parts[i].Action == recording.Compare && result.Op != jute.OpCheck && i+1 < len(parts) {
 			i++
 		}
