@@ -73,6 +73,7 @@ func (f *finder) watch(part *recording.Part) {
 	case recording.Compaction, recording.Read:
 		f.until(part.Number)
 	case recording.Unwatch:
+		f.until(f.plan.calls[f.now].Revision) // so that it was told of that before
 		if w := &f.plan.watchers; w.of[f.now] != unknownWatcher {
 			f.add(w.by[w.of[f.now]])
 		}
