@@ -263,7 +263,8 @@ func (c *codec) listAgain(body []byte, e *store.Event) {
 		c.BeginList()
 	}
 	s := jsonscan.New(body)
-	for more := s.Array(); more && s.Element(); e.Count++ {
+	for more := s.Array(); more && s.Element(); {
+		e.Count++
 		if names {
 			s.Skip()
 			continue
@@ -299,7 +300,8 @@ func (c *codec) resultsAgain(body []byte, e *store.Event) {
 			}
 			continue
 		}
-		for more := s.Array(); more && s.Element(); e.Count++ {
+		for more := s.Array(); more && s.Element(); {
+			e.Count++
 			c.resultAgain(&s)
 		}
 	}

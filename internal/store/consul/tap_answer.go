@@ -52,7 +52,8 @@ func (t *tap) found(c *recording.Call, a *http1.HeardAnswer) {
 	p := &c.Parts[0]
 	if p.Flags&recording.KeysOnly != 0 {
 		s := jsonscan.New(a.Body)
-		for more := s.Array(); more && s.Element(); c.Keys++ {
+		for more := s.Array(); more && s.Element(); {
+			c.Keys++
 			s.Skip()
 		}
 		return
@@ -60,7 +61,8 @@ func (t *tap) found(c *recording.Call, a *http1.HeardAnswer) {
 	one := p.Scope == recording.One
 	s := jsonscan.New(a.Body)
 	t.buf = t.buf[:0]
-	for more := s.Array(); more && s.Element(); c.Keys++ {
+	for more := s.Array(); more && s.Element(); {
+		c.Keys++
 		var k entry
 		kept := len(t.buf)
 		t.buf = readEntry(&s, &k, t.buf)

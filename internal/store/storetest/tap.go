@@ -31,10 +31,7 @@ func tapped(t *testing.T, st store.Tapped, client, server []byte, piece int) (al
 		Conn: 1, Veil: &recording.Veil{},
 		Call: func(c *recording.Call) {
 			one := *c
-			one.Parts = nil
-			for i := range c.Parts {
-				one.Parts = append(one.Parts, c.Parts[i])
-			}
+			one.Parts = append([]recording.Part(nil), c.Parts...)
 			switch {
 			case len(c.Parts) > recording.MaxParts, len(c.Parts) == 0 && !c.Told:
 				t.Fatalf("a call has %d parts", len(c.Parts))
