@@ -17,7 +17,7 @@ import (
 //     asked for,
 //   - of a watcher, a compaction or a read at a revision the newest write until that, of a
 //     watcher's end its beginning, and of a write the newest watchers that had been begun or ended,
-//   - those that granted the leases that it names, and made the keys whose names the
+//   - those that granted the leases that it names (and of the end of one those that named it), and made the keys whose names the
 //     store completed,
 //   - where guards name versions that only reads tell: of a guard the read that told, of
 //     that read the newest write that had been answered, and of a write those reads that
@@ -41,6 +41,8 @@ type finder struct {
 	writes map[string][]int32    // the newest writes of a key, at most mostRecent
 	sweeps []sweep               // the newest removals of several keys, likewise
 	grants map[int64]int32
+	// uses are the newest calls that name a lease, at most mostRecent.
+	uses map[int64][]int32
 	// watches are the newest calls that began or ended watchers, at most mostWatches.
 	watches []int32
 	tells   map[int32][]int32  // the newest calls that told of a version, at most mostRecent
@@ -65,7 +67,7 @@ type sweep struct {
 }
 
 func (p *Plan) findNeeds() {
-	f := finder{plan: p, order: p.orders(), writes: map[string][]int32{}, grants: map[int64]int32{},
+	f := finder{plan: p, order: p.orders(), writes: map[string][]int32{}, grants: map[int64]int32{}, uses: map[int64][]int32{},
 		tells: map[int32][]int32{}, reads: map[string][]int32{}}
 	for n, c := range p.calls {
 		p.needs.first = append(p.needs.first, uint32(len(p.needs.calls)))
@@ -123,6 +125,11 @@ func (f *finder) part(part *recording.Part) {
 		f.add(by)
 	}
 	switch part.Action {
+	case recording.Revoke:
+		for _, n := range f.uses[part.Lease] {
+			f.ended(n)
+		}
+		return
 	case recording.Compare:
 		if part.Target == recording.Modified || part.Target == recording.Created {
 			if by, ok := f.plan.writers[part.Number]; ok && by != f.now {
@@ -178,6 +185,9 @@ func (f *finder) note(c *recording.Call) {
 		}
 	}
 	for i := range c.Parts {
+		if part := &c.Parts[i]; part.Lease != 0 && part.Action != recording.Grant {
+			f.uses[part.Lease] = recent(f.uses[part.Lease], f.now, mostRecent)
+		}
 		switch part := &c.Parts[i]; {
 		case (part.Action == recording.Watch || part.Action == recording.Unwatch) && i == 0:
 			f.watches = recent(f.watches, f.now, mostWatches)
