@@ -181,6 +181,12 @@ bench-check:
 	go test -run '^$$' -bench '^BenchmarkCheckCost' -benchtime 1x -timeout 20m ./internal/cli
 	QUORUMBENCH_HISTORY_OPERATIONS=30000000 go test -run '^$$' -bench '^BenchmarkFile' -benchtime 1x -timeout 20m ./internal/results/verify
 
+# What a relay that records costs a load, and by how much a replay misses the times of
+# its recording.
+.PHONY: bench-record
+bench-record:
+	go test -run '^$$' -bench '^Benchmark(RecordingCost|ReplayTiming)$$' -benchtime 1x -timeout 20m ./internal/cli
+
 # Against h2load, wrk, hey and the official clients, on one machine in one run.
 bench-peers:
 	go run ./tools/benchpeers

@@ -30,11 +30,13 @@ type replayFlags struct {
 	preset *scenario.Command
 	speed  float64
 	conns  int
-	format string
-	strict bool
-	out    string
-	upload *upload.Destination
-	set    *pflag.FlagSet
+	// compactions are sent, too.
+	compactions bool
+	format      string
+	strict      bool
+	out         string
+	upload      *upload.Destination
+	set         *pflag.FlagSet
 }
 
 // replayPrefix stands before every key unless --prefix says otherwise.
@@ -65,6 +67,7 @@ those keys afterwards.`,
 	f.Register(r)
 	r.Number("speed", &f.speed, "N", "so many times as fast as it was recorded")
 	r.Whole("conns", &f.conns, "connections; 0 is as many as the recording has at once")
+	r.Toggle("compactions", &f.compactions, "send compactions again, which drop the history of all keys of the store")
 	r.Parameter(preset, preset.Parameter("prefix"), "what every key gets before it; empty for the keys as they were recorded")
 	for _, key := range []string{"timeout", "max-in-flight", "cleanup", "cleanup-compact", "cleanup-defragment"} {
 		r.Parameter(preset, preset.Parameter(key), preset.Parameter(key).Meaning)
@@ -90,7 +93,7 @@ func (a *app) replay(ctx context.Context, f *replayFlags, path string) error {
 		return err
 	}
 	load := &s.Trials[0].Load
-	plan, err := replay.Read(path, st, replay.Options{Speed: f.speed, Prefix: load.Prefix, Salt: uint64(time.Now().UnixNano())})
+	plan, err := replay.Read(path, st, replay.Options{Speed: f.speed, Prefix: load.Prefix, Salt: uint64(time.Now().UnixNano()), Connections: f.conns, Compactions: f.compactions})
 	if err != nil {
 		return err
 	}
@@ -173,7 +176,7 @@ func (f *replayFlags) describe(t *scenario.Trial, p *replay.Plan, path string) {
 		t.Notes = append(t.Notes, "cas are its transactions with guards, whatever they do.")
 	}
 	if slices.ContainsFunc(l.Mix, func(o scenario.Operation) bool { return o.Kind == kv.KeepAlive }) {
-		t.Notes = append(t.Notes, "keepalive are all requests about leases.")
+		t.Notes = append(t.Notes, "keepalive are all requests about leases, sessions and watchers, and compactions.")
 	}
 }
 
@@ -183,5 +186,7 @@ func replayed(f *replayFlags, p *replay.Plan, path string) *record.Replay {
 	return &record.Replay{
 		Recording: filepath.Base(path), Speed: f.speed, Calls: p.Calls(), Left: p.Left, Gaps: p.Gaps, Prepared: p.Prepared(),
 		Waited: o.Waited, Guarded: o.Guarded, Held: o.Held, HeldAgain: o.HeldAgain, HeldNow: o.HeldNow,
+		Watchers: o.Watchers, Events: o.Events, EventsNow: o.EventsNow,
+		InterArrival: record.GapErrorsOf(o.Gaps),
 	}
 }

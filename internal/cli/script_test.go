@@ -122,12 +122,16 @@ func spoil(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // whileRecorded runs a command while what it says to an endpoint is recorded: recorded FILE
-// ENDPOINT COMMAND..., whose argument RELAY becomes where the relay listens.
+// [STORE@]ENDPOINT COMMAND..., whose argument RELAY becomes where the relay listens.
 func whileRecorded(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: recorded FILE ENDPOINT COMMAND...")
 	}
-	relay, stop, err := startServing(ts.MkAbs("."), "record", "--listen", "127.0.0.1:0", "--to", args[1], "--out", args[0])
+	name, to, ok := strings.Cut(args[1], "@")
+	if !ok {
+		name, to = "etcd", args[1]
+	}
+	relay, stop, err := startServing(ts.MkAbs("."), "record", "--store", name, "--listen", "127.0.0.1:0", "--to", to, "--out", args[0])
 	ts.Check(err)
 	command := slices.Clone(args[2:])
 	for i := range command {

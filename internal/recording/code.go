@@ -38,7 +38,8 @@ const (
 	partNumber = 1 << 3
 	partLimit  = 1 << 4
 	partLease  = 1 << 5
-	allPart    = 1<<6 - 1
+	partTold   = 1 << 6
+	allPart    = 1<<7 - 1
 )
 
 // block is records in the order in which they ended.
@@ -132,7 +133,7 @@ func (b *block) method(name string) {
 
 func (b *block) part(p *Part) {
 	has := bit(len(p.End) > 0, partEnd) | bit(p.Value.Size > 0 || p.Value.Hash != 0, partValue) | bit(p.Value.Text != nil, partText) |
-		bit(p.Number != 0, partNumber) | bit(p.Limit != 0, partLimit) | bit(p.Lease != 0, partLease)
+		bit(p.Number != 0, partNumber) | bit(p.Limit != 0, partLimit) | bit(p.Lease != 0, partLease) | bit(p.Version != 0, partTold)
 	b.buf = append(b.buf, byte(p.Action)|byte(p.Branch)<<4|byte(p.Relation)<<6, byte(p.Scope)|byte(p.Target)<<4, has)
 	b.buf = binary.AppendUvarint(b.buf, uint64(p.Flags))
 	b.text(p.Key)
@@ -154,6 +155,9 @@ func (b *block) part(p *Part) {
 	}
 	if has&partLease != 0 {
 		b.buf = binary.AppendVarint(b.buf, p.Lease)
+	}
+	if has&partTold != 0 {
+		b.buf = binary.AppendVarint(b.buf, p.Version)
 	}
 }
 
@@ -258,6 +262,9 @@ func (r *row) part() (p Part) {
 	}
 	if has&partLease != 0 {
 		p.Lease = r.varint()
+	}
+	if has&partTold != 0 {
+		p.Version = r.varint()
 	}
 	return p
 }

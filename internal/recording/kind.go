@@ -13,8 +13,11 @@ func (c *Call) Kind() (kind kv.Kind, level kv.Consistency, ok bool) {
 	}
 	first := &c.Parts[0]
 	level = kv.Linearizable
-	if first.Flags&Local != 0 {
+	switch {
+	case first.Flags&Local != 0:
 		level = kv.Local
+	case first.Flags&Leased != 0:
+		level = kv.Lease
 	}
 	if first.Branch != Always { // a transaction without guards
 		for i := range c.Parts {

@@ -27,22 +27,23 @@ type Action uint8
 
 // The actions.
 const (
-	Read      Action = iota // one key or an interval
-	Write                   // one key
-	Remove                  // one key or an interval
-	Compare                 // guards the call
-	Watch                   // begins to watch a key or an interval
-	Unwatch                 // ends a watcher
-	Grant                   // a lease or session
-	Revoke                  // ends one
-	KeepAlive               // prolongs one
-	Other                   // anything else: the method says it
-	Discard                 // of the history before the revision Number
-	AskStatus               // how the member is
+	Read       Action = iota // one key or an interval
+	Write                    // one key
+	Remove                   // one key or an interval
+	Compare                  // guards the call
+	Watch                    // begins to watch a key or an interval
+	Unwatch                  // ends a watcher
+	Grant                    // a lease or session
+	Revoke                   // ends one
+	KeepAlive                // prolongs one
+	Other                    // anything else: the method says it
+	Found                    // a key that the answer to a list told, with its Version
+	Compaction               // the history before revision Number is dropped
+	AskStatus                // how the member is
 	numActions
 )
 
-var actionNames = [numActions]string{"read", "write", "remove", "compare", "watch", "unwatch", "grant", "revoke", "keep-alive", "other", "discard", "ask-status"}
+var actionNames = [numActions]string{"read", "write", "remove", "compare", "watch", "unwatch", "grant", "revoke", "keep-alive", "other", "found", "compaction", "ask-status"}
 
 // String returns the action's name.
 func (a Action) String() string {
@@ -102,7 +103,7 @@ const (
 )
 
 // Flags are what else a part asks for.
-type Flags uint16
+type Flags uint32
 
 // The flags.
 const (
@@ -119,6 +120,10 @@ const (
 	Descending                   // of that order
 	Fragment                     // a Watch whose large messages may be divided
 	MidSegment                   // Prefix: Key ends within a segment; where keys are hashed, it is a prefix of none
+	Leased                       // what the leader has as long as its lease lasts
+	Existing                     // a Write of a key that must be there
+	Sequential                   // a Write of a new key whose name the store completes: that is End
+	Ephemeral                    // a Write whose key goes with its session; a Grant whose keys do
 	allFlags   = 1<<iota - 1
 )
 
@@ -140,11 +145,19 @@ type Part struct {
 	Key, End []byte
 	Value    Value // Write; Compare of ValueIs
 	// Number is a Compare's revision or version, the revision at which is read or from
-	// which is watched, a Grant's time to live in seconds, an Unwatch's watcher; of Other
-	// what the method makes of it.
+	// which is watched, up to which is compacted, a Grant's time to live in seconds and that of a Write's key, an
+	// Unwatch's watcher; of Other what the method makes of it.
 	Number int64
-	Limit  int64 // Read: at most so many keys; 0 for all
-	Lease  int64 // of Write, Grant, Revoke, KeepAlive; Compare of LeaseIs
+	// Limit is, of a Read, how many keys are read at most, 0 for all; of a Grant for how
+	// many milliseconds its locks stay locked behind it, and one more, 0 for the store's.
+	Limit int64
+	Lease int64 // of Write, Grant, Revoke, KeepAlive; Compare of LeaseIs
+	// Version is the one that the key has by the answer, where guards name versions that
+	// are no revisions of the store, or where answers to writes tell none; 0: not told.
+	Version int64
+	// Name is what the store calls the lease where that is no number. It is known of
+	// calls that are sent again, and never recorded.
+	Name []byte
 }
 
 // Call is one request and its answer, or one message that the server sent by itself

@@ -76,11 +76,11 @@ func randomCall(r *rand.Rand) *recording.Call {
 	}
 	for range r.IntN(4) {
 		p := recording.Part{
-			Action: recording.Action(r.IntN(10)), Branch: recording.Branch(r.IntN(3)), Scope: recording.Scope(r.IntN(5)),
-			Target: recording.Target(r.IntN(5)), Relation: recording.Relation(r.IntN(4)), Flags: recording.Flags(r.IntN(1 << 13)), Key: text(),
+			Action: recording.Action(r.IntN(11)), Branch: recording.Branch(r.IntN(3)), Scope: recording.Scope(r.IntN(5)),
+			Target: recording.Target(r.IntN(5)), Relation: recording.Relation(r.IntN(4)), Flags: recording.Flags(r.IntN(1 << 17)), Key: text(),
 		}
 		if r.IntN(2) == 0 {
-			p.End, p.Number, p.Limit, p.Lease = append(text(), 1), number(), -number(), number()
+			p.End, p.Number, p.Limit, p.Lease, p.Version = append(text(), 1), number(), -number(), number(), -number()
 			p.Value = recording.Value{Size: int(r.Int32()), Hash: r.Uint64() | 1, Text: text()}
 		}
 		c.Parts = append(c.Parts, p)

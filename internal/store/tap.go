@@ -33,6 +33,10 @@ type Tap interface {
 // Replayer is an optional interface of a Store whose codecs send recorded calls again
 // (Op.Call).
 type Replayer interface {
+	Store
 	// Replays reports whether they send calls like that one.
 	Replays(c *recording.Call) bool
+	// Requires is another key that must have been there for a part to be done, such as
+	// a node's parent; nil for none.
+	Requires(p *recording.Part) []byte
 }

@@ -35,6 +35,32 @@ type Replay struct {
 	Held      uint64 `json:"held_when_recorded"`
 	HeldAgain uint64 `json:"held_again"`
 	HeldNow   uint64 `json:"held_now_alone"`
+	// Watchers is how many were begun again, Events how many events they were told when
+	// they were recorded, and EventsNow how many now.
+	Watchers  uint64 `json:"watchers,omitempty"`
+	Events    uint64 `json:"events_when_recorded,omitempty"`
+	EventsNow uint64 `json:"events_now,omitempty"`
+	// InterArrival are errors of the times between calls; null where none is known.
+	InterArrival *GapErrors `json:"inter_arrival_error,omitempty"`
+}
+
+// GapErrors are by how much the times between calls were other than the recording has
+// them, in nanoseconds.
+type GapErrors struct {
+	Count uint64 `json:"count"` // of gaps between calls of which neither waited
+	P50   int64  `json:"p50_ns"`
+	P99   int64  `json:"p99_ns"`
+	Max   int64  `json:"max_ns"`
+}
+
+// GapErrorsOf are those of some errors, from the least on; nil for none.
+func GapErrorsOf(sorted []int64) *GapErrors {
+	n := len(sorted)
+	if n == 0 {
+		return nil
+	}
+	at := func(share float64) int64 { return sorted[min(int(share*float64(n)), n-1)] }
+	return &GapErrors{Count: uint64(n), P50: at(0.5), P99: at(0.99), Max: sorted[n-1]}
 }
 
 // Notes are what a report says of it, in sentences.
@@ -48,6 +74,14 @@ func (r *Replay) Notes() (all []string) {
 	}
 	if r.HeldNow > 0 {
 		all = append(all, fmt.Sprintf("%s held that did not when recorded.", readable.Plural(r.HeldNow, "guarded transaction")))
+	}
+	if g := r.InterArrival; g != nil {
+		all = append(all, fmt.Sprintf("The times between calls were off by %s at the median, %s at p99 and %s at most (%s of which neither waited).",
+			measure.Duration(float64(g.P50)), measure.Duration(float64(g.P99)), measure.Duration(float64(g.Max)), readable.Plural(g.Count, "pair")))
+	}
+	if r.Watchers > 0 {
+		all = append(all, fmt.Sprintf("%s begun again: %s told, and %s when they were recorded.",
+			readable.Plural(r.Watchers, "watcher"), readable.Plural(r.EventsNow, "event"), readable.Count(r.Events)))
 	}
 	if r.Waited > 0 {
 		all = append(all, fmt.Sprintf("%s, due before a call was answered that they depend on, waited for it.", readable.Plural(r.Waited, "call")))
@@ -79,6 +113,15 @@ func replayFigures() []Figure {
 		return t.Replay.Held
 	}, None: "it replays no guarded transaction that held when it was recorded"}
 	return []Figure{
+		{Name: "inter-arrival-error", Column: "inter_arrival_error_p99_ns", Unit: measure.Nanoseconds, Better: Less,
+			Missing: "it replays no recording, or all its calls waited for others",
+			Meaning: "p99 of by how much the times between a recording's calls were other than it has them, at its speed, where neither call waited for an answer or a connection",
+			of: func(t *Trial) Value {
+				if t.Replay == nil || t.Replay.InterArrival == nil {
+					return Value{}
+				}
+				return Value{Known: true, Number: float64(t.Replay.InterArrival.P99)}
+			}},
 		{Name: "held-again", Column: "held_again_share", Unit: measure.Share, Better: More, Whole: held, Missing: held.None,
 			Meaning: "of a recording's guarded transactions that held when they were recorded: those that held when they were sent again",
 			of: ratio(func(t *Trial) (float64, uint64) {

@@ -12,6 +12,7 @@ import (
 	"net/url"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/asking"
 	"github.com/quorumbench/quorumbench/internal/store/consul"
@@ -109,6 +110,16 @@ func probe(ctx context.Context, a store.Access, endpoint string, _ bool) error {
 	}
 	return nil
 }
+
+// Tap implements store.Tapped.
+func (s *Store) Tap(cfg store.TapConfig) store.Tap { return s.dialect().Tap(cfg) }
+
+// Replays implements store.Replayer. What cetcd cannot do is not sent: removals and
+// transactions, and sessions with their locks.
+func (*Store) Replays(r *recording.Call) bool { return consul.ReplaysKeys(r) }
+
+// Requires implements store.Replayer: no key needs another.
+func (*Store) Requires(*recording.Part) []byte { return nil }
 
 // Codecs implements store.Store: Consul's. What cetcd cannot take they do not
 // send. Without a quorum it never answers a PUT.

@@ -28,10 +28,14 @@ type Dialect struct {
 type codec struct {
 	httpkv.Codec
 	*Dialect
-	get, put, del, multi, renew                *http1.Template
+	get, put, del, multi                       *http1.Template
+	create, renew, destroy                     *http1.Template // sessions
 	register, deregister, nodeServices, health *http1.Template
 
 	prefix []byte // Range: what is asked for
+
+	again   again // the recorded call in flight, and whether it has guards
+	guarded bool
 
 	buf []byte // what answers decode to
 
@@ -80,7 +84,9 @@ func newCodec(d store.Dialed, token string, dialect *Dialect) *codec {
 	c.deregister = c.Template("PUT", "/v1/catalog/deregister", true, json)
 	c.nodeServices = c.Template("GET", "/v1/catalog/node-services/", false)
 	c.health = c.Template("GET", "/v1/health/service/", false)
+	c.create = c.Template("PUT", "/v1/session/create", true)
 	c.renew = c.Template("PUT", "/v1/session/renew/", true)
+	c.destroy = c.Template("PUT", "/v1/session/destroy/", true)
 	c.multi = c.Template("PUT", "/v1/txn", true, json)
 	c.takeOver(d.Previous)
 	return c

@@ -35,6 +35,10 @@ func (c *codec) malformed(e *store.Event) {
 
 // Answered implements httpkv.API.
 func (c *codec) Answered(r *http1.Response, e *store.Event) (more bool) {
+	if c.Doing == httpkv.Again {
+		c.answeredAgain(r, e)
+		return false
+	}
 	if c.Doing == httpkv.Listing {
 		c.BeginList()
 	}
@@ -105,31 +109,34 @@ type entry struct {
 	session   []byte
 }
 
-// parseEntry reads an object such as {"LockIndex":0,"Key":"k","Flags":0,
-// "Value":"dg==","CreateIndex":1,"ModifyIndex":2}. Its key is in c.buf if it
-// had to be decoded.
-func (c *codec) parseEntry(s *jsonscan.Scanner, to *entry) {
+// parseEntry reads an entry. Its key is in c.buf if it had to be decoded.
+func (c *codec) parseEntry(s *jsonscan.Scanner, to *entry) { c.buf = readEntry(s, to, c.buf) }
+
+// readEntry reads an object such as {"LockIndex":0,"Key":"k","Flags":0,"Value":"dg==",
+// "CreateIndex":1,"ModifyIndex":2}. What had to be decoded is appended to buf, which is
+// returned.
+func readEntry(s *jsonscan.Scanner, to *entry, buf []byte) []byte {
 	if !s.Object() {
-		return
+		return buf
 	}
 	for {
 		name, ok := s.Member()
 		if !ok {
-			return
+			return buf
 		}
 		switch string(name) {
 		case "Key":
-			to.key, c.buf = s.String(c.buf)
+			to.key, buf = s.String(buf)
 		case "Value":
 			if to.value = nil; !s.Null() {
-				to.value, c.buf = s.String(c.buf)
+				to.value, buf = s.String(buf)
 			}
 		case "ModifyIndex":
 			to.index = s.Int()
 		case "LockIndex":
 			to.lockIndex = s.Int()
 		case "Session":
-			to.session, c.buf = s.String(c.buf)
+			to.session, buf = s.String(buf)
 		default:
 			s.Skip()
 		}

@@ -96,7 +96,8 @@ type codec struct {
 	values  bool        // and their values
 	each    store.Event // the one handed out
 
-	again []byte // the recorded call that was encoded last
+	again   []byte   // the recorded call that was encoded last
+	endings []ending // of recorded watchers
 }
 
 func newCodec(cfg h2.Config, l *login, now int64) *codec {
@@ -172,6 +173,7 @@ func (c *codec) Submit(op *store.Op) {
 func (c *codec) Cancel(tag uint32) bool {
 	if !c.conn.Cancel(tag) && !c.cancelSTM(tag) && !c.cancelScan(tag) && !c.cancelKeepAlive(tag) {
 		c.cancelWatch(tag)
+		c.cancelEnding(tag)
 	}
 	return true
 }

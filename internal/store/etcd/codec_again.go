@@ -11,24 +11,27 @@ import (
 // follows from its parts, so that whoever makes one need not know etcd's names.
 
 // Replays implements store.Replayer. Transactions within one, ranges that come as a
-// stream, watchers, compactions and administration are not sent again.
+// stream, requests for a watcher's progress and administration are not sent again.
 func (Store) Replays(r *recording.Call) bool {
 	if r.Told || len(r.Parts) == 0 {
 		return false
 	}
 	switch r.Method {
-	case methodRange, methodPut, methodDelete, methodTxn, methodGrant, methodRevoke, methodKeepAlive:
+	case methodRange, methodPut, methodDelete, methodTxn, methodGrant, methodRevoke, methodKeepAlive, methodWatch, methodCompact:
 	default:
 		return false
 	}
 	for i := range r.Parts {
 		switch r.Parts[i].Action {
-		case recording.Other, recording.Watch, recording.Unwatch:
+		case recording.Other:
 			return false
 		}
 	}
 	return true
 }
+
+// Requires implements store.Replayer: no key needs another.
+func (Store) Requires(*recording.Part) []byte { return nil }
 
 // call sends a recorded call.
 func (c *codec) call(op *store.Op, gen uint8) {
@@ -48,13 +51,19 @@ func (c *codec) call(op *store.Op, gen uint8) {
 		rpc, b = c.putRPC, appendPut(b, p)
 	case p.Action == recording.Remove:
 		rpc, b = c.deleteRPC, appendRemove(b, p)
+	case p.Action == recording.Watch:
+		c.watchAgain(op, p)
+		return
+	case p.Action == recording.Unwatch:
+		c.endWatcher(op, gen)
+		return
+	case p.Action == recording.Compaction: // CompactionRequest{revision: 1}
+		rpc, b = c.compactRPC, appendNumber(b, 1<<3, p.Number)
 	case p.Action == recording.Grant: // LeaseGrantRequest{TTL: 1, ID: 2}
 		sub = callAgainGrant
 		rpc, b = c.grantRPC, appendNumber(appendNumber(b, 1<<3, p.Number), 2<<3, p.Lease)
 	case p.Action == recording.Revoke: // LeaseRevokeRequest{ID: 1}
 		rpc, b = c.revokeRPC, appendNumber(b, 1<<3, p.Lease)
-	case p.Action == recording.Discard: // CompactionRequest{revision: 1}
-		rpc, b = c.compactRPC, appendNumber(b, 1<<3, p.Number)
 	case p.Action == recording.AskStatus: // StatusRequest{}
 		rpc = c.statusRPC
 	default:

@@ -133,7 +133,9 @@ func (c *codec) watchReply(r *h2.Reply, to []store.Event) ([]store.Event, error)
 	switch {
 	case m.canceled:
 		w.watchers[m.id] = noWatcher
-		if n != noWatcher {
+		if tag, asked := c.endedByUs(n); asked {
+			to = append(to, store.Event{Tag: tag, Member: m.header.Member, Term: m.header.Term})
+		} else if n != noWatcher {
 			to = append(to, store.Event{What: store.Ended, Watcher: n, Outcome: m.outcome(), Text: m.why()})
 		}
 	case len(to) == from && n != noWatcher:
@@ -195,7 +197,7 @@ func (c *codec) watchEnded(r *h2.Reply, to []store.Event) []store.Event {
 		}
 	}
 	*w = watchStream{watchers: w.watchers[:0], creating: w.creating[:0]}
-	return to
+	return c.lostEndings(to, r)
 }
 
 // watchMessage is what matters of a WatchResponse.

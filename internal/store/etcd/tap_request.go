@@ -44,7 +44,7 @@ func (r *tapRequest) read(method string, b []byte) {
 			}
 		})
 	case methodCompact:
-		p := r.part(recording.Other, recording.Always)
+		p := r.part(recording.Compaction, recording.Always)
 		r.ok = each(b, func(f *fields) {
 			if f.tag == 1<<3|pbVarint {
 				p.Number = int64(f.n)
@@ -227,6 +227,7 @@ func (r *tapRequest) watch(b []byte) bool {
 		case 2<<3 | pbBytes:
 			any = true
 			p := r.part(recording.Unwatch, recording.Always)
+			p.Number = 1 // a watcher whose number is 0 is not named
 			fine = each(f.v, func(f *fields) {
 				if f.tag == 1<<3|pbVarint {
 					p.Number = int64(f.n) + 1

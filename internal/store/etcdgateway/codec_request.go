@@ -132,7 +132,7 @@ func (c *codec) again(r *recording.Call) {
 		c.send(grantRPC, appendEnd(appendSome(appendNumber(c.body(grantRPC), "TTL", p.Number), "ID", p.Lease)))
 	case p.Action == recording.Revoke:
 		c.send(revokeRPC, appendEnd(appendNumber(c.body(revokeRPC), "ID", p.Lease)))
-	case p.Action == recording.Discard:
+	case p.Action == recording.Compaction:
 		c.send(compactRPC, appendEnd(appendNumber(c.body(compactRPC), "revision", p.Number)))
 	case p.Action == recording.AskStatus:
 		c.send(statusRPC, appendEnd(c.body(statusRPC)))

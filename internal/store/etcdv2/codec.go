@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
@@ -14,12 +15,13 @@ import (
 // flight (https://etcd.io/docs/v2.3/api/).
 type codec struct {
 	httpkv.Codec
-	get, put, del *http1.Template
+	get, put, del, post *http1.Template
 
 	// The operation in flight.
-	redirected bool   // one hop is followed
-	folder     []byte // Range: what is asked for
-	strayed    bool   // Range: a key of the answer lies outside of it
+	redirected bool           // one hop is followed
+	folder     []byte         // Range: what is asked for
+	strayed    bool           // Range: a key of the answer lies outside of it
+	again      recording.Part // of a recorded call: what it does, without its texts
 
 	buf  []byte // what answers decode to
 	text []byte // of an error
@@ -52,6 +54,8 @@ func newCodec(d store.Dialed, user, password string) *codec {
 	c.del = c.Template("DELETE", "/v2/keys/", false)
 	c.put = c.Template("PUT", "/v2/keys/", true,
 		http1.Field{Name: "Content-Type", Value: "application/x-www-form-urlencoded"})
+	c.post = c.Template("POST", "/v2/keys/", true,
+		http1.Field{Name: "Content-Type", Value: "application/x-www-form-urlencoded"})
 	return c
 }
 
@@ -59,6 +63,10 @@ func newCodec(d store.Dialed, user, password string) *codec {
 func (c *codec) Answered(r *http1.Response, e *store.Event) (more bool) {
 	if r.Status == 307 || r.Status == 308 {
 		return c.redirect(r, e)
+	}
+	if c.Doing == httpkv.Again {
+		c.answeredAgain(r, e)
+		return false
 	}
 	c.event(r, e)
 	return false

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
@@ -24,6 +25,8 @@ type API interface {
 	List(level kv.Consistency)
 	// Remove sends a delete of a key.
 	Remove(key []byte)
+	// Again sends a recorded call, if the store is a store.Replayer.
+	Again(r *recording.Call)
 	// Transact sends a Txn.
 	Transact(pairs []store.Pair)
 	// Answered takes the answer to the request in flight: it fills the
@@ -62,6 +65,7 @@ type Doing uint8
 const (
 	All      Doing = iota // the whole of it
 	Listing               // likewise, of a Range
+	Again                 // likewise, of a recorded call
 	reading               // CAS: the key's version is read first
 	refused               // nothing: the store has no such operation
 	waiting               // the query of a watcher (Watcher)
@@ -94,6 +98,11 @@ func (c *Codec) Submit(op *store.Op) {
 	c.OfService = false
 	c.keys, c.Listed, c.Values, c.Cut = nil, false, false, len(key) < len(op.Key)
 	switch {
+	case op.Call != nil:
+		if c.Doing = Again; op.Range != nil {
+			c.keys = op.Range.Keys
+		}
+		c.api.Again(op.Call)
 	case !c.has[op.Kind]: // an answer can only come from Feed, so something harmless is asked
 		c.Doing = refused
 		c.api.Read([]byte("quorumbench/refused"), kv.Local)
@@ -146,6 +155,9 @@ func (c *Codec) HandOut(key, value []byte) {
 	}
 	c.keys.Add(c.Tag, key, value, 0)
 }
+
+// HandOutVersion gives a key of an answer to a recorded call, and its version.
+func (c *Codec) HandOutVersion(key []byte, version int64) { c.keys.Add(c.Tag, key, nil, version) }
 
 // swap goes on with a compare-and-set whose key was read for its version. It
 // returns false, with the event filled, when that failed, or when the connection
@@ -216,7 +228,7 @@ func (c *Codec) answered(r *http1.Response, to []store.Event) []store.Event {
 	case c.Doing == reading:
 		more = c.swap(r, e)
 	default:
-		if more = c.api.Answered(r, e); !more && c.keys != nil && c.Kind == kv.Get {
+		if more = c.api.Answered(r, e); !more && c.keys != nil && c.Kind == kv.Get && c.Doing != Again {
 			c.handOutOne(e)
 		}
 	}
@@ -249,7 +261,7 @@ func (c *Codec) explain(err error) error {
 // Lost implements store.Codec.
 func (c *Codec) Lost(to []store.Event) []store.Event {
 	end, r := c.Conn.Lost()
-	outcome, whole := kv.NotSent, c.Doing <= Listing // or there is no connection for the rest any more
+	outcome, whole := kv.NotSent, c.Doing <= Again // or there is no connection for the rest any more
 	switch {
 	case end == http1.Nothing:
 		return to

@@ -7,6 +7,7 @@ import (
 	"embed"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcdproxy"
 	"github.com/quorumbench/quorumbench/internal/store/install"
@@ -89,6 +90,15 @@ func (s *Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 func (*Store) Admin(a store.Access) (store.Admin, error) {
 	return etcdproxy.NewAdmin(Name, a, probe)
 }
+
+// Tap implements store.Tapped.
+func (*Store) Tap(cfg store.TapConfig) store.Tap { return zookeeper.NewTap(cfg) }
+
+// Replays implements store.Replayer.
+func (*Store) Replays(r *recording.Call) bool { return zookeeper.Replays(r) }
+
+// Requires implements store.Replayer.
+func (*Store) Requires(p *recording.Part) []byte { return zookeeper.Requires(p) }
 
 // Codecs implements store.Store: ZooKeeper's. What zetcd cannot take (setACL
 // and getACL, users, TTL nodes, the watches that stay) they do not send.

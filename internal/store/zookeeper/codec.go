@@ -41,6 +41,14 @@ const (
 	callSetAgain    // getData, after a watch fired
 	callExistsAgain // exists, likewise
 	callProgress    // a request whose answer says how far the watchers were told
+	callAgain       // a recorded call whose answer says no more than how it ended
+	callAgainSync
+	callAgainGet
+	callAgainExists
+	callAgainList
+	callAgainCreate
+	callAgainSet
+	callAgainMulti
 )
 
 // codec is ZooKeeper's protocol on one connection.
@@ -61,6 +69,8 @@ type codec struct {
 	reasons []string  // of refused operations under way
 	multi   []jute.MultiOp
 	watches watches
+	heard   store.Keys // takes the versions that transactions of a recording make; or nil
+	closed  bool       // the session was ended, as it was in a recording
 }
 
 // Room implements store.Codec. It is 0 until the session is granted and the
@@ -75,6 +85,10 @@ func (c *codec) Room() int {
 // Submit implements store.Codec.
 func (c *codec) Submit(op *store.Op) {
 	call := jute.Call{Tag: op.Tag}
+	if op.Call != nil {
+		c.submitAgain(call, op)
+		return
+	}
 	if op.Kind == kv.Txn {
 		c.submitTxn(call, op)
 		return
@@ -225,5 +239,6 @@ func (c *codec) Out() []byte { return c.conn.Out() }
 // Wrote implements store.Codec.
 func (c *codec) Wrote(n int) { c.conn.Wrote(n) }
 
-// Draining implements store.Codec. A session has no end that is announced.
-func (c *codec) Draining() bool { return false }
+// Draining implements store.Codec. A session has no end that is announced, but it may
+// have been ended here.
+func (c *codec) Draining() bool { return c.closed }

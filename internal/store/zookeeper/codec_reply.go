@@ -92,7 +92,9 @@ func (c *codec) answer(r *jute.Reply, to []store.Event) ([]store.Event, error) {
 			return to, nil
 		}
 	}
-	if ok && done && !e.Outcome.Failed() {
+	if r.Sub >= callAgain {
+		ok = c.againDone(r, e)
+	} else if ok && done && !e.Outcome.Failed() {
 		e.At = r.Zxid
 		wrong(e, c.wrongZxid(r, e, before))
 	}

@@ -32,7 +32,7 @@ func newCodecs(a store.Access, dialect Dialect) store.Codecs {
 	names := newNames()
 	return func(d store.Dialed) store.Codec {
 		cfg := jute.Config{Timeout: int32(sessionTimeout / time.Millisecond), Auth: auth, Parts: d.Parts}
-		if before, ok := d.Previous.(*codec); ok {
+		if before, ok := d.Previous.(*codec); ok && !before.closed {
 			cfg.Session, cfg.LastZxid = before.conn.Session(), before.conn.LastZxid()
 		}
 		return &codec{conn: jute.NewConn(cfg), acl: acl, dialect: dialect, newest: cfg.LastZxid, names: names}

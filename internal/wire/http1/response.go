@@ -25,9 +25,12 @@ func (r *Response) Field(i int) []byte { return r.kept[r.spans[i].from:r.spans[i
 
 // Uint returns the value of the i-th of Config.Wanted as a number; 0 if it is
 // not there or none.
-func (r *Response) Uint(i int) uint64 {
+func (r *Response) Uint(i int) uint64 { return number(r.Field(i)) }
+
+// number is a number below 2^64; 0 if it is none.
+func number(text []byte) uint64 {
 	n := uint64(0)
-	for _, c := range r.Field(i) {
+	for _, c := range text {
 		if c < '0' || c > '9' || n > 1<<60 {
 			return 0
 		}

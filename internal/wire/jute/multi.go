@@ -54,7 +54,8 @@ func (c *Conn) Multi(call Call, ops []MultiOp) {
 	putMultiHeader(b, OpError, true, -1)
 }
 
-// ReadMulti appends the operations of a multi as Multi wrote it.
+// ReadMulti appends the operations of a multi as Multi wrote it, or another client. Times
+// to live are passed over.
 func ReadMulti(request []byte, to []MultiOp) (_ []MultiOp, ok bool) {
 	r := NewReader(request)
 	for {
@@ -68,7 +69,7 @@ func ReadMulti(request []byte, to []MultiOp) (_ []MultiOp, ok bool) {
 			m.Version = r.Int()
 		case OpSetData:
 			m.Data, m.Version = r.Buffer(), r.Int()
-		case OpCreate:
+		case OpCreate, OpCreate2, OpCreateContainer, OpCreateTTL:
 			m.Data = r.Buffer()
 			before := r.Rest()
 			for range r.Count(12) {
@@ -77,7 +78,9 @@ func ReadMulti(request []byte, to []MultiOp) (_ []MultiOp, ok bool) {
 				r.Buffer()
 			}
 			m.ACL = ACL(before[:len(before)-len(r.Rest())])
-			m.Mode = Mode(r.Int())
+			if m.Mode = Mode(r.Int()); op == OpCreateTTL {
+				r.Long()
+			}
 		default:
 			return to, false
 		}
@@ -108,7 +111,7 @@ func ReadMultiResults(r *Reader, result *MultiResult) bool {
 		result.Stat = r.Stat()
 	case OpCreate:
 		result.Path = r.Buffer()
-	case OpCreate2:
+	case OpCreate2, OpCreateContainer, OpCreateTTL:
 		result.Path, result.Stat = r.Buffer(), r.Stat()
 	case OpDelete, OpCheck:
 	default:

@@ -74,7 +74,7 @@ func (s *source) make(n uint64, e kubernetes.Entry) {
 		s.key, s.value = append(s.key[:0], compactionKey...), strconv.AppendInt(s.value[:0], s.marked, 10)
 		s.guarded(recording.Version, s.version, recording.Part{Action: recording.Write}, true)
 	case kubernetes.Compact:
-		s.one(recording.Part{Action: recording.Discard, Number: s.compactTo})
+		s.one(recording.Part{Action: recording.Compaction, Number: s.compactTo})
 	default:
 		s.write(n, e)
 	}

@@ -18,6 +18,10 @@ func (l *Loop) handle(i int) {
 			l.conns.expired++
 			continue
 		}
+		if ev.What >= store.Notify && l.hearing != nil {
+			l.hearing.Told(ev)
+			continue
+		}
 		if ev.What >= store.Notify || ev.Tag&watchMark != 0 {
 			l.watchers.handle(i, ev, l.now, l.clock.current, &l.secs)
 			continue

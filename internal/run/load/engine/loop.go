@@ -48,6 +48,7 @@ type Loop struct {
 	needs    Dependent  // the source, if it is one
 	timed    Timed      // likewise
 	placed   Placed     // likewise, in an open loop
+	hearing  Hearing    // likewise
 	kept     []waiter   // operations that wait for others' answers
 
 	stamped  Stamped // the poller, if it knows when bytes arrived
@@ -127,6 +128,7 @@ func New(cfg Config, p Poller) *Loop {
 	if len(cfg.Clients) == 0 {
 		l.placed, _ = cfg.Source.(Placed)
 	}
+	l.hearing, _ = cfg.Source.(Hearing)
 	l.stamped, _ = p.(Stamped)
 	l.parking, _ = p.(Parking)
 	l.conns.init(&l.cfg, p, &l.slots)
@@ -354,7 +356,7 @@ func (l *Loop) publish() {
 }
 
 func (l *Loop) finished() bool {
-	return l.draining && (l.slots.open == 0 && l.watchers.settled(l.now) || l.stopped && l.now >= l.drainTill)
+	return l.draining && (l.slots.open == 0 && l.watchers.settled(l.now) && (l.hearing == nil || !l.hearing.Awaits(l.now)) || l.stopped && l.now >= l.drainTill)
 }
 
 // to moves the loop's clock on: seconds and phases that have ended meanwhile

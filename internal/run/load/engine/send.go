@@ -122,6 +122,10 @@ const elsewhere = -1
 
 // takeUp begins an operation that was due, on a connection that takes it.
 func (l *Loop) takeUp(n uint64, due int64, acc *second, i int) {
+	own := l.placeOf(n)
+	if own >= 0 {
+		i = own
+	}
 	tag := l.slots.take()
 	sl := &l.slots.table[tag]
 	*sl = slot{due: due, ready: due, n: n, acc: acc, conn: int32(i), client: -1,
@@ -139,27 +143,25 @@ func (l *Loop) takeUp(n uint64, due int64, acc *second, i int) {
 		l.conns.come(i, l.now)
 		return
 	}
-	if l.needs != nil && !l.needs.Ready(n) {
+	switch {
+	case l.needs != nil && !l.needs.Ready(n):
 		l.keep(tag, sl)
-		return
+	case own >= 0:
+		l.place(own, n, tag)
+	case l.needs != nil && !l.conns.takes(i):
+		l.waitedFor(byConnections, acc, 1)
+		l.keep(tag, sl)
+	default:
+		l.submit(i, tag)
 	}
-	if l.placed != nil {
-		l.place(n, tag)
-		return
-	}
-	l.submit(i, tag)
 }
 
 // room finds a connection for an operation that belongs to the given place, and
 // takes its share of the limit.
 func (l *Loop) room(place int) (i int, ok bool) {
-	if l.placed == nil {
-		i, ok = l.conns.route(place)
-	} else {
-		ok = true // it waits for its connection in flight
-	}
+	i, ok = l.conns.route(place)
 	switch {
-	case !ok:
+	case !ok && !l.waitsInFlight():
 		l.blockedBy = byConnections
 	case l.cfg.Shared.several():
 		ok = l.cfg.Shared.limit.take(l.me())
@@ -210,12 +212,13 @@ func (l *Loop) canSend() bool {
 	if l.cfg.Shared.several() || l.slots.open-l.owed >= l.cfg.MaxInFlight {
 		return false // another loop, or the end of an operation, wakes this one
 	}
-	if l.placed != nil {
-		return true
-	}
 	_, ok := l.conns.route(l.sched.own())
-	return ok
+	return ok || l.waitsInFlight()
 }
+
+// waitsInFlight reports whether operations are taken up without a connection that takes
+// them.
+func (l *Loop) waitsInFlight() bool { return l.needs != nil || l.placed != nil }
 
 // submit encodes an operation on a connection that is ready.
 func (l *Loop) submit(i int, tag uint32) {
@@ -332,6 +335,9 @@ func (l *Loop) markSent(c *conn, i int, sent int64) {
 func (l *Loop) late(sl *slot) {
 	l.secs.record(&sl.acc.Lateness, sl.sent-sl.due)
 	l.secs.record(&sl.acc.Disturbed.Own, sl.sent-sl.ready)
+	if l.needs != nil {
+		l.needs.Sent(sl.n, sl.sent-sl.ready, sl.ready > sl.due)
+	}
 	if waiting := sl.ready - sl.due; waiting > 0 {
 		l.secs.record(&sl.acc.Disturbed.Waiting, waiting)
 	}

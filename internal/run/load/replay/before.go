@@ -14,6 +14,9 @@ type earlier struct {
 	known bool
 }
 
+// earlierNow is what was written before: at which revision of the store, and its version.
+type earlierNow struct{ at, version int64 }
+
 // findBefore finds what was there before the recording began: keys that were read,
 // removed, or compared at a revision that none of its calls made, before a call wrote
 // them; and leases that none granted.
@@ -40,6 +43,9 @@ func (p *Plan) findBefore() {
 				known[part.Lease] = true
 				leases = append(leases, part.Lease)
 			}
+			if key := p.store.Requires(part); len(key) > 0 && !written[string(key)] && did(c, part) {
+				note(key)
+			}
 			if part.Scope != recording.One || written[string(part.Key)] {
 				continue
 			}
@@ -52,12 +58,11 @@ func (p *Plan) findBefore() {
 				if p.comparesEarlier(c, part) {
 					note(part.Key)
 				}
+			case recording.Found:
+				note(part.Key)
 			case recording.Read:
 				if c.OK() && part.Branch == recording.Always && c.Keys > 0 {
-					e := note(part.Key)
-					if part.Flags&(recording.KeysOnly|recording.CountOnly) == 0 && !e.known {
-						e.size, e.known = max(c.Got-len(part.Key)-answerBytes, 0), true
-					}
+					p.wasRead(note(part.Key), c, part)
 				}
 			case recording.Remove:
 				if c.OK() && part.Branch == recording.Always && c.Keys > 0 {
@@ -67,7 +72,7 @@ func (p *Plan) findBefore() {
 		}
 		for i := range c.Parts {
 			if part := &c.Parts[i]; part.Scope == recording.One && wrote(c, part) {
-				written[string(part.Key)] = true
+				written[string(writtenKey(part))] = true
 			}
 		}
 	}
@@ -83,6 +88,17 @@ func (p *Plan) findBefore() {
 		p.before = append(p.before, recording.Call{Parts: []recording.Part{{
 			Action: recording.Write, Key: []byte(key), Value: recording.Value{Size: e.size, Hash: p.salt ^ uint64(len(p.before))},
 		}}})
+	}
+}
+
+// wasRead learns from a read of one key how long its value is.
+func (p *Plan) wasRead(e *earlier, c *recording.Call, part *recording.Part) {
+	switch {
+	case e.known || part.Flags&(recording.KeysOnly|recording.CountOnly) != 0:
+	case p.told.any: // the answer says it
+		e.size, e.known = part.Value.Size, true
+	default:
+		e.size, e.known = max(c.Got-len(part.Key)-answerBytes, 0), true
 	}
 }
 
@@ -119,7 +135,7 @@ type beforeSource struct {
 }
 
 func (s *beforeSource) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
-	*op = store.Op{Kind: kv.Put, Call: s.translate(&s.before[n])}
+	*op = store.Op{Kind: kv.Put, Call: s.translate(0, &s.before[n])}
 	return n
 }
 
@@ -134,7 +150,10 @@ func (s *beforeSource) Shares(measure.Phase) []engine.Share {
 // Check learns the revision that a key has.
 func (s *beforeSource) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	if part := &s.before[n].Parts[0]; part.Action == recording.Write {
-		s.had[string(part.Key)] = ev.At
+		s.had[string(part.Key)] = earlierNow{ev.At, ev.Revision}
+		s.base = max(s.base, ev.At)
+	} else if ev.Outcome == kv.OK {
+		s.names.granted(part.Lease, ev.Value)
 	}
 	return ev.Outcome
 }

@@ -15,7 +15,13 @@ import (
 //     order, by revisions: writes of a key are done in their order again. Of a call whose
 //     revision is not known it is the newest write that had been answered when it was
 //     asked for,
-//   - those that granted the leases that it names.
+//   - of a watcher, a compaction or a read at a revision the newest write until that, of a
+//     watcher's end its beginning, and of a write the newest watchers that had been begun or ended,
+//   - those that granted the leases that it names (and of the end of one those that named it), and made the keys whose names the
+//     store completed,
+//   - where guards name versions that only reads tell: of a guard the read that told, of
+//     that read the newest write that had been answered, and of a write those reads that
+//     had been answered before it.
 //
 // A call needs those alone that the store did earlier, so that none waits for itself. In
 // a recording that says otherwise, because it is of no such store, timeouts end that.
@@ -35,13 +41,23 @@ type finder struct {
 	writes map[string][]int32    // the newest writes of a key, at most mostRecent
 	sweeps []sweep               // the newest removals of several keys, likewise
 	grants map[int64]int32
+	// uses are the newest calls that name a lease, at most mostRecent.
+	uses map[int64][]int32
+	// watches are the newest calls that began or ended watchers, at most mostWatches.
+	watches []int32
+	tells   map[int32][]int32  // the newest calls that told of a version, at most mostRecent
+	reads   map[string][]int32 // the newest reads that told of a key's version, likewise
 }
 
 // mostRecent is how many writes of a key are looked at: of a key that more clients than
 // that write at once, the order of the others is left to chance.
 const mostRecent = 8
 
-// mostSweeps is the same of removals of several keys.
+// mostWatches is how many beginnings and ends of watchers a write waits for.
+const mostWatches = 4
+
+// mostSweeps is the same of removals of several keys, and how many calls such a removal
+// waits for, of those that had been answered.
 const mostSweeps = 64
 
 // sweep is a removal of several keys.
@@ -51,13 +67,18 @@ type sweep struct {
 }
 
 func (p *Plan) findNeeds() {
-	f := finder{plan: p, order: p.orders(), writes: map[string][]int32{}, grants: map[int64]int32{}}
+	f := finder{plan: p, order: p.orders(), writes: map[string][]int32{}, grants: map[int64]int32{}, uses: map[int64][]int32{},
+		tells: map[int32][]int32{}, reads: map[string][]int32{}}
 	for n, c := range p.calls {
 		p.needs.first = append(p.needs.first, uint32(len(p.needs.calls)))
 		f.now, f.found = int32(n), f.found[:0]
 		for i := range c.Parts {
+			f.named(c.Parts[i].Key)
+			f.guard(int32(i))
 			f.part(&c.Parts[i])
+			f.watch(&c.Parts[i])
 		}
+		f.learns(c)
 		slices.Sort(f.found)
 		p.needs.calls = append(p.needs.calls, slices.Compact(f.found)...)
 		f.note(c)
@@ -72,7 +93,8 @@ func (p *Plan) orders() map[string][]revision {
 		c := p.calls[made.by]
 		for i := range c.Parts {
 			if part := &c.Parts[i]; part.Scope == recording.One && wrote(c, part) {
-				order[string(part.Key)] = append(order[string(part.Key)], made)
+				key := string(writtenKey(part))
+				order[key] = append(order[key], made)
 			}
 		}
 	}
@@ -103,6 +125,11 @@ func (f *finder) part(part *recording.Part) {
 		f.add(by)
 	}
 	switch part.Action {
+	case recording.Revoke:
+		for _, n := range f.uses[part.Lease] {
+			f.ended(n)
+		}
+		return
 	case recording.Compare:
 		if part.Target == recording.Modified || part.Target == recording.Created {
 			if by, ok := f.plan.writers[part.Number]; ok && by != f.now {
@@ -114,8 +141,13 @@ func (f *finder) part(part *recording.Part) {
 		return
 	}
 	if part.Scope != recording.One {
+		// What was asked for before may be of any of those keys.
+		for n := f.now - 1; n >= max(0, f.now-mostSweeps); n-- {
+			f.ended(n)
+		}
 		return
 	}
+	f.readBefore(part.Key)
 	if c := f.plan.calls[f.now]; c.OK() && c.Revision > 0 {
 		f.before(part.Key)
 	} else {
@@ -144,15 +176,27 @@ func (f *finder) newest(calls []int32) {
 	}
 }
 
-// note remembers what a call writes, and grants.
+// note remembers what a call writes, grants and tells.
 func (f *finder) note(c *recording.Call) {
+	for _, l := range f.plan.told.lessons[f.now] {
+		f.tells[l.slot] = recent(f.tells[l.slot], f.now, mostRecent)
+		if l.read {
+			f.reads[string(l.key)] = recent(f.reads[string(l.key)], f.now, mostRecent)
+		}
+	}
 	for i := range c.Parts {
+		if part := &c.Parts[i]; part.Lease != 0 && part.Action != recording.Grant {
+			f.uses[part.Lease] = recent(f.uses[part.Lease], f.now, mostRecent)
+		}
 		switch part := &c.Parts[i]; {
+		case (part.Action == recording.Watch || part.Action == recording.Unwatch) && i == 0:
+			f.watches = recent(f.watches, f.now, mostWatches)
 		case part.Action == recording.Grant && c.OK():
 			f.grants[c.Lease] = f.now
 		case part.Action != recording.Write && part.Action != recording.Remove:
 		case part.Scope == recording.One:
-			f.writes[string(part.Key)] = recent(f.writes[string(part.Key)], f.now, mostRecent)
+			key := string(writtenKey(part))
+			f.writes[key] = recent(f.writes[key], f.now, mostRecent)
 		default:
 			if len(f.sweeps) == mostSweeps {
 				f.sweeps = slices.Delete(f.sweeps, 0, 1)

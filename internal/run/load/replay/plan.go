@@ -11,6 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/run/load/engine"
 	"github.com/quorumbench/quorumbench/internal/run/load/pace"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -32,19 +33,27 @@ type Plan struct {
 	Keys                 uint64
 	KeyBytes, ValueBytes int
 
+	store  store.Replayer
 	calls  []*recording.Call
 	speed  float64
 	prefix string
 	salt   uint64
 
-	needs   needs
-	before  []recording.Call
-	states  []state // by call
-	revised []int64 // by call: the revision that it made now; 0: none that is known
-	had     map[string]int64
-	writers map[int64]int32 // a revision's call
-	made    []revision      // all of those, upwards
-	waited  uint64
+	needs    needs
+	before   []recording.Call
+	states   []state // by call
+	revised  []int64 // by call: the revision that it made now; 0: none that is known
+	lates    []int64 // by call: how late it was sent, in nanoseconds; -1: it was not, or waited
+	had      map[string]earlierNow
+	told     told
+	names    names
+	places   *places // nil: a call may go over any connection
+	watchers watchers
+	base     int64           // the newest revision of what was written before
+	conns    int             // connections that there are
+	writers  map[int64]int32 // a revision's call
+	made     []revision      // all of those, upwards
+	waited   uint64
 }
 
 // state is how far a call is.
@@ -68,19 +77,25 @@ type Options struct {
 	Speed  float64 // as many times as fast as it was; above 0
 	Prefix string  // stands before every key
 	Salt   uint64  // leases get other numbers by it than in another replay
+	// Connections is how many there are; 0 is as many as the recording has at once. Of a
+	// store whose sessions are connections, recorded sessions share those.
+	Connections int
+	// Compactions sends those, too: they drop the history of all keys of the store.
+	Compactions bool
 }
 
 // Read makes a plan of a recording, of the calls that the store sends again.
 func Read(path string, st store.Replayer, o Options) (*Plan, error) {
-	p := &Plan{Left: map[string]uint64{}, speed: o.Speed, prefix: o.Prefix, salt: o.Salt, had: map[string]int64{}}
-	connections := map[uint32]span{}
+	p := &Plan{Left: map[string]uint64{}, speed: o.Speed, prefix: o.Prefix, salt: o.Salt, store: st, had: map[string]earlierNow{}}
+	connections, events := map[uint32]span{}, map[stream]uint64{}
 	var err error
 	p.Header, p.Problem, err = recording.Each(path, func(r recording.Record) error {
 		switch {
 		case r.Gap != nil:
 			p.Gaps++
 		case r.Call.Told:
-		case !st.Replays(r.Call):
+			events[stream{r.Call.Conn, r.Call.Stream, r.Call.Lease}] += uint64(r.Call.Keys) // #nosec G115 -- not below 0
+		case !st.Replays(r.Call), r.Call.Parts[0].Action == recording.Compaction && !o.Compactions:
 			p.Left[r.Call.Method]++
 		case len(p.calls) == mostCalls:
 			return fmt.Errorf("%s has more than %d calls, which is more than are sent again at once; record for a shorter time", path, mostCalls)
@@ -106,8 +121,21 @@ func Read(path string, st store.Replayer, o Options) (*Plan, error) {
 		return 0
 	})
 	p.Connections = atOnce(connections)
-	p.states, p.revised = make([]state, len(p.calls)), make([]int64, len(p.calls))
+	if st.Capabilities().Ordered {
+		p.places = placesOf(p.calls, connections, o.Connections)
+		p.Connections = len(p.places.lines)
+	}
+	p.states, p.revised, p.lates = make([]state, len(p.calls)), make([]int64, len(p.calls)), make([]int64, len(p.calls))
+	for n := range p.lates {
+		p.lates[n] = -1
+	}
+	if p.conns = min(p.Connections, scenario.MaxConnections); o.Connections > 0 {
+		p.conns = o.Connections
+	}
 	p.findWriters()
+	p.findWatchers(events)
+	p.findTold()
+	p.findNames()
 	p.findNeeds()
 	p.measureKeys()
 	p.findBefore()
@@ -179,11 +207,19 @@ func kindOf(c *recording.Call) Kind {
 // wrote reports whether a part was done when it was recorded and wrote, or removed what
 // may have been there.
 func wrote(c *recording.Call, part *recording.Part) bool {
-	if !c.OK() || part.Action != recording.Write && part.Action != recording.Remove {
+	if part.Action != recording.Write && part.Action != recording.Remove {
 		return false
 	}
 	if part.Action == recording.Remove && c.Keys == 0 {
 		return false // nothing was there
+	}
+	return did(c, part)
+}
+
+// did reports whether a part was done when it was recorded.
+func did(c *recording.Call, part *recording.Part) bool {
+	if !c.OK() {
+		return false
 	}
 	switch part.Branch {
 	case recording.Then:
@@ -253,17 +289,35 @@ func (p *Plan) schedule() *pace.Recorded {
 func (p *Plan) Length() int64 { return p.schedule().Due(p.Calls()) }
 
 // Source implements load.Script.
-func (p *Plan) Source() engine.Source { return &source{Plan: p, translator: translator{plan: p}} }
+func (p *Plan) Source() engine.Source {
+	s := &source{Plan: p, translator: translator{plan: p}}
+	s.keys.Keys = &s.heard
+	switch {
+	case p.places == nil && len(p.watchers.of) == 0:
+		return s
+	case len(p.watchers.of) == 0:
+		return &placedSource{source: s}
+	}
+	return &watchingSource{placedSource{source: s}}
+}
 
 // Outcome is what became of calls with guards, and of those that waited for others.
 type Outcome struct {
 	Waited                            uint64
 	Guarded, Held, HeldAgain, HeldNow uint64
+	// Watchers that were begun, the events that they were told when they were recorded,
+	// and those now.
+	Watchers, Events, EventsNow uint64
+	// Gaps are by how many nanoseconds the times between calls that followed each other
+	// were longer or shorter than the recording has them at this speed, from the least on;
+	// where neither waited for an answer or a connection.
+	Gaps []int64
 }
 
 // Outcome is known when the load is over.
 func (p *Plan) Outcome() Outcome {
-	o := Outcome{Waited: p.waited}
+	o := Outcome{Waited: p.waited, Watchers: uint64(len(p.watchers.by)), Events: p.watchers.total, EventsNow: p.watchers.told}
+	o.Gaps = p.gapErrors()
 	for n, c := range p.calls {
 		if !c.Guarded {
 			continue
@@ -281,6 +335,17 @@ func (p *Plan) Outcome() Outcome {
 		}
 	}
 	return o
+}
+
+// gapErrors is Outcome.Gaps.
+func (p *Plan) gapErrors() (all []int64) {
+	for n := 1; n < len(p.lates); n++ {
+		if a, b := p.lates[n-1], p.lates[n]; a >= 0 && b >= 0 {
+			all = append(all, max(a-b, b-a))
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 // none is a revision that no key has.

@@ -15,13 +15,26 @@ type source struct {
 	*Plan
 	translator
 	asked uint64 // the call that was asked for last whether it is ready, and one more
+	heard heard
+	keys  store.RangeOp // what asks for keys
+	watch store.WatchOp // whose beginning or end is asked for
 }
 
 // Fill implements engine.Source.
 func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
 	c := s.calls[n]
 	kind := kindOf(c)
-	*op = store.Op{Kind: kind.Kind, Consistency: kind.Level, Call: s.translate(c)}
+	*op = store.Op{Kind: kind.Kind, Consistency: kind.Level, Call: s.translate(n, c)}
+	if len(s.told.lessons[int32(n)]) > 0 {
+		op.Range = &s.keys
+	}
+	if watcher, ok := s.watchers.of[int32(n)]; ok {
+		s.watch.Watcher = watcher
+		op.Watch = &s.watch
+	}
+	if s.places != nil {
+		s.places.sent[n] = true
+	}
 	return n
 }
 
@@ -48,6 +61,9 @@ func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	if did := s.states[n] == held; !c.Guarded || did == c.Held {
 		s.revised[n] = ev.At
 	}
+	if ev.Outcome == kv.OK {
+		s.learn(n, c, ev)
+	}
 	if kindOf(c).Kind == kv.Get && ev.Count == 0 && ev.Outcome == kv.OK {
 		return kv.Miss
 	}
@@ -55,7 +71,18 @@ func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 }
 
 // Failed implements engine.Dependent.
-func (s *source) Failed(n uint64) { s.states[n] = failed }
+func (s *source) Failed(n uint64) {
+	if s.states[n] = failed; s.places != nil {
+		s.places.sent[n] = true // nothing waits for it any more
+	}
+}
+
+// Sent implements engine.Dependent.
+func (s *source) Sent(n uint64, late int64, waited bool) {
+	if s.lates[n] = max(late, 0); waited {
+		s.lates[n] = -1
+	}
+}
 
 // Ready implements engine.Dependent.
 func (s *source) Ready(n uint64) bool {
@@ -68,7 +95,7 @@ func (s *source) Ready(n uint64) bool {
 			return false
 		}
 	}
-	return true
+	return s.places == nil || s.places.next(n)
 }
 
 // translator makes of a recorded call the one that is to be sent now, in memory of its
@@ -79,7 +106,7 @@ type translator struct {
 	bytes []byte
 }
 
-func (t *translator) translate(c *recording.Call) *recording.Call {
+func (t *translator) translate(n uint64, c *recording.Call) *recording.Call {
 	parts := append(t.call.Parts[:0], c.Parts...)
 	t.call, t.bytes = *c, t.bytes[:0]
 	t.call.Parts = parts
@@ -87,21 +114,26 @@ func (t *translator) translate(c *recording.Call) *recording.Call {
 		if part := &parts[i]; part.Action == recording.Grant && part.Lease == 0 {
 			part.Lease = c.Lease // the store chose it
 		}
-		t.part(&parts[i])
+		t.part(guardAt{int32(n), int32(i)}, &parts[i])
 	}
 	return &t.call
 }
 
-func (t *translator) part(part *recording.Part) {
+func (t *translator) part(at guardAt, part *recording.Part) {
+	part.Name = t.plan.names.ofLease(part.Lease)
 	part.Lease = t.lease(part.Lease)
-	recorded := part.Key
 	switch part.Action {
-	case recording.Grant, recording.Revoke, recording.KeepAlive:
+	case recording.Grant, recording.Revoke, recording.KeepAlive, recording.Unwatch:
 		return
+	case recording.Compaction:
+		part.Number = t.plan.compactedAt(part.Number)
+		return
+	case recording.Watch:
+		part.Number = t.plan.watchedFrom(part.Number)
 	case recording.Compare:
 		switch part.Target {
-		case recording.Modified, recording.Created:
-			part.Number = t.plan.revisionOf(recorded, part.Number)
+		case recording.Modified, recording.Created, recording.Version:
+			part.Number = t.plan.guarded(at, part)
 		case recording.ValueIs:
 			part.Value.Text = t.value(&part.Value)
 		}
@@ -117,6 +149,12 @@ func (t *translator) part(part *recording.Part) {
 
 // keys puts the prefix before a part's keys.
 func (t *translator) keys(part *recording.Part) {
+	if name := t.plan.names.ofKey(part.Key); len(name) > 0 {
+		part.Key = name
+	}
+	if part.Flags&recording.Sequential != 0 {
+		part.End = nil // the store chooses it
+	}
 	prefix := t.plan.prefix
 	if prefix == "" {
 		return
@@ -182,7 +220,7 @@ func (p *Plan) revisionOf(key []byte, recorded int64) int64 {
 		}
 		return none
 	}
-	if now := p.had[string(key)]; now > 0 {
+	if now := p.had[string(key)].at; now > 0 {
 		return now
 	}
 	return none

@@ -1,0 +1,80 @@
+package engine
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/run/load/pace"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// placed is a Source whose operations each need the one before, and every third of
+// which has a connection of its own.
+type placed struct {
+	puts
+	done, waited int
+	failed       uint64
+}
+
+func (p *placed) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
+	*op = store.Op{Kind: kv.Put, Lease: int64(n)}
+	return n
+}
+
+func (p *placed) Check(_ kv.Kind, _ uint64, ev *store.Event) kv.Outcome {
+	p.done++
+	return ev.Outcome
+}
+
+func (p *placed) Ready(n uint64) bool { return n%10 != 9 || p.done >= int(n)-1 }
+func (p *placed) Failed(uint64)       { p.failed++ }
+
+func (p *placed) Sent(_ uint64, _ int64, waited bool) {
+	if waited {
+		p.waited++
+	}
+}
+
+func (p *placed) Place(n uint64) int {
+	if n%3 > 0 {
+		return -1
+	}
+	return int(n/3) % 2
+}
+
+// TestEachOperationOfARecordingIsSent offers five times as much as connections with one
+// operation each can carry: all wait for one, or for their own, and none is left.
+func TestEachOperationOfARecordingIsSent(t *testing.T) {
+	const operations = 5000
+	var at []int64
+	for n := range operations {
+		at = append(at, int64(n)*millisecond/10)
+	}
+	pacer := pace.NewRecorded(at, 1)
+	b := newBench(2, 0, Phase{Kind: measure.Measured, Pacer: pacer, Duration: pacer.Due(operations), Total: operations})
+	source := &placed{}
+	b.cfg.Source, b.room = source, 1
+	var order []int64
+	b.setup = func(c *simCodec) {
+		conn := len(b.codecs)
+		c.submitted = func(op *store.Op) {
+			order = append(order, op.Lease)
+			if place := source.Place(uint64(op.Lease)); place >= 0 && place != conn {
+				t.Errorf("operation %d went over connection %d and not %d", op.Lease, conn, place)
+			}
+		}
+	}
+	b.run(t)
+	if b.totals.Due != operations || b.totals.Succeeded() != operations || source.failed > 0 {
+		t.Errorf("of %d operations %d were due and %d done", operations, b.totals.Due, b.totals.Succeeded())
+	}
+	if source.waited < operations/2 || b.res.NoRoom == 0 {
+		t.Errorf("%d operations waited, and %d of them for a connection", source.waited, b.res.NoRoom)
+	}
+	slices.Sort(order)
+	if len(order) != operations || len(slices.Compact(order)) != operations {
+		t.Errorf("%d operations were sent", len(order))
+	}
+}

@@ -1,0 +1,286 @@
+package replay
+
+import (
+	"bytes"
+	"sort"
+
+	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Versions that are no revisions of the store, or that no write tells, become those of
+// the store now by who told them: the call that had a version of a key in its answer
+// when it was recorded has another one now, and that is what guards name.
+
+// told is what calls tell of versions. Places for those that guards name are made when
+// the recording is read, so that the load allocates none.
+type told struct {
+	any     bool               // some answer has a version
+	guards  map[guardAt]int32  // the slot of the version that a guard names
+	lessons map[int32][]lesson // by call: what its answer tells that is wanted
+	now     []int64            // by slot: the version that the store has now; 0: not told
+	// enders are, by slot, the calls whose guard on the version held, and that so put
+	// another in its place.
+	enders map[int32][]int32
+}
+
+// guardAt is a part of a call.
+type guardAt struct{ call, part int32 }
+
+// lesson is a version of a key that an answer tells.
+type lesson struct {
+	key  []byte // as it is recorded
+	slot int32
+	read bool // and not made by the call
+	// version is the one that it was when it was recorded.
+	version int64
+}
+
+// versionOf is a version of a key when it was recorded.
+type versionOf struct {
+	key     string
+	version int64
+}
+
+// findTold finds which calls tell of the versions that guards name.
+func (p *Plan) findTold() {
+	p.told = told{guards: map[guardAt]int32{}, lessons: map[int32][]lesson{}, enders: map[int32][]int32{}}
+	for _, c := range p.calls {
+		for i := range c.Parts {
+			p.told.any = p.told.any || c.Parts[i].Version != 0
+		}
+	}
+	if !p.told.any {
+		return
+	}
+	slots := map[versionOf]int32{}
+	for n, c := range p.calls {
+		for i := range c.Parts {
+			part := &c.Parts[i]
+			if part.Action != recording.Compare || part.Number <= 0 || part.Target > recording.Modified {
+				continue
+			}
+			of := versionOf{string(part.Key), part.Number}
+			slot, ok := slots[of]
+			if !ok {
+				slot = int32(len(slots)) // #nosec G115 -- below mostCalls times MaxParts
+				slots[of] = slot
+			}
+			p.told.guards[guardAt{int32(n), int32(i)}] = slot
+			if c.OK() && c.Held {
+				p.told.enders[slot] = append(p.told.enders[slot], int32(n))
+			}
+		}
+	}
+	p.told.now = make([]int64, len(slots))
+	for n, c := range p.calls {
+		for i := range c.Parts {
+			part := &c.Parts[i]
+			slot, named := slots[versionOf{string(writtenKey(part)), part.Version}]
+			if part.Version == 0 || !named || !c.OK() {
+				continue
+			}
+			p.told.lessons[int32(n)] = append(p.told.lessons[int32(n)], lesson{writtenKey(part), slot, part.Action != recording.Write, part.Version})
+		}
+	}
+}
+
+// guarded is the version or revision now of what a guard names.
+func (p *Plan) guarded(at guardAt, part *recording.Part) int64 {
+	slot, ok := p.told.guards[at]
+	switch {
+	case ok && p.told.now[slot] != 0:
+		return p.told.now[slot]
+	case part.Target == recording.Version && ok:
+		if now := p.had[string(part.Key)].version; now > 0 {
+			return now
+		}
+		return part.Number
+	case part.Target == recording.Version:
+		return part.Number
+	}
+	return p.revisionOf(part.Key, part.Number)
+}
+
+// guard adds who tells of the version that a part of the call names: the newest of those
+// that had been answered, or else the newest.
+func (f *finder) guard(part int32) {
+	slot, ok := f.plan.told.guards[guardAt{f.now, part}]
+	if !ok {
+		return
+	}
+	tellers := f.tells[slot]
+	if c := f.plan.calls[f.now]; c.OK() && c.Held {
+		for _, n := range tellers { // all that saw what this call changed
+			f.add(n)
+		}
+		return
+	}
+	f.lost(slot)
+	for i := len(tellers) - 1; i >= 0; i-- {
+		if f.ended(tellers[i]) {
+			return
+		}
+	}
+	if n := len(tellers); n > 0 {
+		f.add(tellers[n-1])
+	}
+}
+
+// lost has a call whose guard did not hold wait for the one that had put another version
+// in the place of what it names: the newest that was asked for before it was answered.
+func (f *finder) lost(slot int32) {
+	c := f.plan.calls[f.now]
+	enders := f.plan.told.enders[slot]
+	for i := len(enders) - 1; i >= 0 && c.OK(); i-- {
+		if n := enders[i]; f.plan.calls[n].At <= c.At+c.Took {
+			f.found = append(f.found, n)
+			return
+		}
+	}
+}
+
+// ended has the call wait for another, if that had been answered when it was asked for.
+func (f *finder) ended(n int32) bool {
+	c := f.plan.calls[n]
+	ok := c.Answered() && c.At+c.Took <= f.plan.calls[f.now].At
+	if ok {
+		f.add(n)
+	}
+	return ok
+}
+
+// learns has a call that tells what it read wait for the write that it saw.
+func (f *finder) learns(c *recording.Call) {
+	for _, l := range f.plan.told.lessons[f.now] {
+		writes := f.order[string(l.key)]
+		switch {
+		case !l.read:
+		case c.Revision > 0 && len(writes) > 0:
+			if i := sort.Search(len(writes), func(i int) bool { return writes[i].at > c.Revision }); i > 0 {
+				f.add(writes[i-1].by)
+			}
+		default:
+			f.newest(f.writes[string(l.key)])
+			f.replaced(l)
+		}
+	}
+}
+
+// replaced has a read wait for the writes that put something else in the place of an
+// older version than it saw, though they had not been answered.
+func (f *finder) replaced(l lesson) {
+	for _, n := range f.writes[string(l.key)] {
+		c := f.plan.calls[n]
+		for i := range c.Parts {
+			part := &c.Parts[i]
+			guards := part.Action == recording.Compare && part.Target <= recording.Modified && bytes.Equal(part.Key, l.key)
+			if guards && c.OK() && c.Held && part.Number < l.version {
+				f.add(n)
+			}
+		}
+	}
+}
+
+// readBefore has a write wait for the reads of its key that saw what was there before.
+func (f *finder) readBefore(key []byte) {
+	c := f.plan.calls[f.now]
+	for _, n := range f.reads[string(key)] {
+		if at := f.plan.calls[n].Revision; c.Revision > 0 && at > 0 {
+			if at < c.Revision {
+				f.add(n)
+			}
+			continue
+		}
+		f.ended(n)
+	}
+}
+
+// learn takes what the answer to a call tells.
+func (s *source) learn(n uint64, c *recording.Call, ev *store.Event) {
+	s.named(c, ev)
+	lessons := s.told.lessons[int32(n)]
+	if len(lessons) == 0 {
+		return
+	}
+	several := s.heard.has(ev.Tag)
+	for i := range lessons {
+		l := &lessons[i]
+		version := ev.Revision
+		if several {
+			version = s.heard.version(ev.Tag, s.prefix, l.key)
+		}
+		if version > 0 {
+			s.told.now[l.slot] = version
+		}
+	}
+	s.heard.drop(ev.Tag)
+}
+
+// heard is what answers have of several keys, until their operations are over. It is a
+// store.Keys.
+type heard struct {
+	bytes []byte
+	keys  []heardKey
+}
+
+type heardKey struct {
+	tag      uint32
+	from, to int
+	version  int64
+}
+
+// Begin implements store.Keys.
+func (h *heard) Begin(tag uint32) bool {
+	h.drop(tag)
+	return false
+}
+
+// Add implements store.Keys.
+func (h *heard) Add(tag uint32, key, _ []byte, version int64) {
+	from := len(h.bytes)
+	h.bytes = append(h.bytes, key...)
+	h.keys = append(h.keys, heardKey{tag, from, len(h.bytes), version})
+}
+
+func (h *heard) has(tag uint32) bool {
+	for i := range h.keys {
+		if h.keys[i].tag == tag {
+			return true
+		}
+	}
+	return false
+}
+
+// version is that of a recorded key, which has a prefix before it now; 0: not told.
+func (h *heard) version(tag uint32, prefix string, key []byte) int64 {
+	for i := range h.keys {
+		k := &h.keys[i]
+		if k.tag != tag {
+			continue
+		}
+		b := bytes.TrimPrefix(h.bytes[k.from:k.to], slash)
+		if len(prefix) > 0 && prefix[0] == '/' {
+			prefix = prefix[1:]
+		}
+		if len(b) >= len(prefix) && string(b[:len(prefix)]) == prefix && bytes.Equal(b[len(prefix):], key) {
+			return k.version
+		}
+	}
+	return 0
+}
+
+var slash = []byte{'/'}
+
+// drop forgets what an answer had.
+func (h *heard) drop(tag uint32) {
+	left := h.keys[:0]
+	for _, k := range h.keys {
+		if k.tag != tag {
+			left = append(left, k)
+		}
+	}
+	if h.keys = left; len(left) == 0 {
+		h.bytes = h.bytes[:0]
+	}
+}

@@ -1,0 +1,346 @@
+package consul
+
+import (
+	"bytes"
+	"encoding/base64"
+	"slices"
+	"strconv"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/httpkv"
+	"github.com/quorumbench/quorumbench/internal/wire/http1"
+	"github.com/quorumbench/quorumbench/internal/wire/http1/jsonscan"
+)
+
+// Recorded calls sent again: what tap.go read is written here. Which call it is follows
+// from its parts, but for a transaction of one operation, which its method tells.
+
+// again is what a recorded call is that awaits its answer.
+type again uint8
+
+const (
+	againRead again = iota
+	againList
+	againNames
+	againWrite
+	againTxn
+	againGrant
+	againLease
+)
+
+// Replays implements store.Replayer. Blocking queries, services and administration are
+// not sent again.
+func (*Store) Replays(r *recording.Call) bool { return Replays(r) }
+
+// Requires implements store.Replayer: no key needs another.
+func (*Store) Requires(*recording.Part) []byte { return nil }
+
+// Replays reports whether codecs of a Dialect send a recorded call again.
+func Replays(r *recording.Call) bool {
+	switch r.Method {
+	case methodGet, methodPut, methodDelete, methodTxn, methodCreate, methodRenew, methodDestroy:
+	default:
+		return false
+	}
+	for i := range r.Parts {
+		switch r.Parts[i].Action {
+		case recording.Other, recording.Watch, recording.Unwatch:
+			return false
+		}
+	}
+	return !r.Told && len(r.Parts) > 0
+}
+
+// ReplaysKeys is Replays of reads and writes of keys, without locks, alone.
+func ReplaysKeys(r *recording.Call) bool {
+	locks := slices.ContainsFunc(r.Parts, func(p recording.Part) bool { return p.Target == recording.LeaseIs })
+	return (r.Method == methodGet || r.Method == methodPut) && !locks && Replays(r)
+}
+
+// Again implements httpkv.API.
+func (c *codec) Again(r *recording.Call) {
+	p := &r.Parts[0]
+	c.guarded = r.Guarded
+	switch {
+	case r.Method == methodTxn || p.Branch != recording.Always || len(r.Parts) > 1 && r.Parts[1].Action == recording.Compare:
+		c.again = againTxn
+		c.transactAgain(r)
+	case p.Action == recording.Read:
+		c.readAgain(p)
+	case p.Action == recording.Write:
+		c.again = againWrite
+		b := c.Head(http1.AppendPath(c.Begin(c.put), httpkv.Bare(p.Key)))
+		c.Send(append(b, p.Value.Text...))
+	case p.Action == recording.Remove:
+		c.again = againWrite
+		b := http1.AppendPath(c.Begin(c.del), httpkv.Bare(p.Key))
+		if p.Scope == recording.Prefix {
+			b = append(b, "?recurse=true"...)
+		}
+		c.Send(c.Head(b))
+	case p.Action == recording.Compare && len(r.Parts) > 1:
+		c.again = againWrite
+		c.swapAgain(p, &r.Parts[1])
+	case p.Action == recording.Grant:
+		c.again = againGrant
+		c.Send(appendSession(c.Head(c.Begin(c.create)), p))
+	case p.Action == recording.Revoke:
+		c.again = againLease
+		c.Send(c.Head(append(c.Begin(c.destroy), p.Name...)))
+	default:
+		c.again = againLease
+		c.Send(c.Head(append(c.Begin(c.renew), p.Name...)))
+	}
+}
+
+func (c *codec) readAgain(p *recording.Part) {
+	c.again = againRead
+	b := append(http1.AppendPath(c.Begin(c.get), httpkv.Bare(p.Key)), '?')
+	switch {
+	case p.Flags&recording.KeysOnly != 0:
+		c.again, b = againNames, append(b, "keys=true"...)
+	case p.Scope == recording.Prefix:
+		c.again, b = againList, append(b, "recurse=true"...)
+	}
+	c.Send(c.Head(appendMode(b, p.Flags)))
+}
+
+// appendMode appends the parameter of a consistency mode behind a ? or another one.
+func appendMode(b []byte, flags recording.Flags) []byte {
+	word := ""
+	switch {
+	case flags&recording.Local != 0:
+		word = "stale=true"
+	case flags&recording.Leased == 0:
+		word = "consistent=true"
+	}
+	if word != "" && b[len(b)-1] != '?' {
+		b = append(b, '&')
+	}
+	return append(b, word...)
+}
+
+// swapAgain sends a write or a removal with its guard.
+func (c *codec) swapAgain(guard, p *recording.Part) {
+	key := httpkv.Bare(p.Key)
+	if p.Action == recording.Remove {
+		b := append(http1.AppendPath(c.Begin(c.del), key), "?cas="...)
+		c.Send(c.Head(strconv.AppendInt(b, guard.Number, 10)))
+		return
+	}
+	b := http1.AppendPath(c.Begin(c.put), key)
+	switch {
+	case guard.Target != recording.LeaseIs:
+		b = strconv.AppendInt(append(b, "?cas="...), guard.Number, 10)
+	case p.Lease != 0:
+		b = append(append(b, "?acquire="...), p.Name...)
+	default:
+		b = append(append(b, "?release="...), guard.Name...)
+	}
+	c.Send(append(c.Head(b), p.Value.Text...))
+}
+
+// appendSession appends what asks for a session.
+func appendSession(b []byte, p *recording.Part) []byte {
+	b = append(b, `{"Behavior":"release"`...)
+	if p.Flags&recording.Ephemeral != 0 {
+		b = append(b[:len(b)-len(`release"`)], `delete"`...)
+	}
+	if p.Number > 0 {
+		b = append(strconv.AppendInt(append(b, `,"TTL":"`...), p.Number, 10), `s"`...)
+	}
+	if p.Limit > 0 {
+		b = append(strconv.AppendInt(append(b, `,"LockDelay":"`...), p.Limit-1, 10), `ms"`...)
+	}
+	return append(b, '}')
+}
+
+// transactAgain sends a transaction.
+func (c *codec) transactAgain(r *recording.Call) {
+	b := c.Begin(c.multi)
+	if p := &r.Parts[0]; p.Action == recording.Read {
+		b = appendMode(append(b, '?'), p.Flags)
+	}
+	b = append(c.Head(b), '[')
+	for i := 0; i < len(r.Parts); i++ {
+		p := &r.Parts[i]
+		if p.Action == recording.Found {
+			continue
+		}
+		if b[len(b)-1] != '[' {
+			b = append(b, ',')
+		}
+		guard := p
+		if p.Action != recording.Compare {
+			guard = nil
+		} else if i+1 < len(r.Parts) {
+			if next := &r.Parts[i+1]; (next.Action == recording.Write || next.Action == recording.Remove) && bytes.Equal(next.Key, p.Key) {
+				p = next
+				i++
+			}
+		}
+		b = appendOp(b, guard, p)
+	}
+	c.Send(append(b, ']'))
+}
+
+// appendOp appends an operation of a transaction; its guard may be it alone, or nil.
+func appendOp(b []byte, guard, p *recording.Part) []byte {
+	locks := guard != nil && guard.Target == recording.LeaseIs
+	verb, session := "", []byte(nil)
+	switch {
+	case p.Action == recording.Compare && locks:
+		verb, session = "check-session", p.Name
+	case p.Action == recording.Compare && p.Target == recording.Created:
+		verb, guard = "check-not-exists", nil
+	case p.Action == recording.Compare:
+		verb = "check-index"
+	case p.Action == recording.Write && locks && p.Lease != 0:
+		verb, session = "lock", p.Name
+	case p.Action == recording.Write && locks:
+		verb, session = "unlock", guard.Name
+	case p.Action == recording.Write && guard != nil:
+		verb = "cas"
+	case p.Action == recording.Write:
+		verb = "set"
+	case p.Action == recording.Remove && guard != nil:
+		verb = "delete-cas"
+	case p.Action == recording.Remove && p.Scope == recording.Prefix:
+		verb = "delete-tree"
+	case p.Action == recording.Remove:
+		verb = "delete"
+	case p.Scope == recording.Prefix:
+		verb = "get-tree"
+	case p.Flags&recording.Existing != 0:
+		verb = "get"
+	default:
+		verb = "get-or-empty"
+	}
+	b = append(append(append(b, `{"KV":{"Verb":"`...), verb...), `","Key":`...)
+	b = appendJSON(b, httpkv.Bare(p.Key))
+	if p.Action == recording.Write {
+		b = append(base64.StdEncoding.AppendEncode(append(b, `,"Value":"`...), p.Value.Text), '"')
+	}
+	if len(session) > 0 {
+		b = append(append(append(b, `,"Session":"`...), session...), '"')
+	} else if guard != nil && !locks {
+		b = strconv.AppendInt(append(b, `,"Index":`...), guard.Number, 10)
+	}
+	return append(b, "}}"...)
+}
+
+// answeredAgain takes the answer to a recorded call.
+func (c *codec) answeredAgain(r *http1.Response, e *store.Event) {
+	reads := c.again <= againNames
+	switch {
+	case reads && r.Status == 404 && len(r.Body) == 0:
+		if c.again == againRead {
+			e.Outcome = kv.Miss
+		}
+	case c.again == againTxn && r.Status == 409 && c.guarded:
+		e.Outcome = kv.Conflict
+	case r.Status != 200:
+		e.Outcome, e.Text = c.Failed(r)
+	case c.again == againRead:
+		c.parseOne(r.Body, e)
+	case reads:
+		c.listAgain(r.Body, e)
+	case c.again == againWrite:
+		c.written(r.Body, e)
+	case c.again == againTxn:
+		c.resultsAgain(r.Body, e)
+	case c.again == againGrant:
+		c.granted(r.Body, e)
+	}
+}
+
+// listAgain counts what a list has, and hands out keys with their versions.
+func (c *codec) listAgain(body []byte, e *store.Event) {
+	names := c.again == againNames
+	if !names {
+		c.BeginList()
+	}
+	s := jsonscan.New(body)
+	for more := s.Array(); more && s.Element(); {
+		e.Count++
+		if names {
+			s.Skip()
+			continue
+		}
+		c.entryAgain(&s)
+	}
+	if !s.End() {
+		c.malformed(e)
+	}
+}
+
+// entryAgain takes an entry, and hands it out if that is wanted.
+func (c *codec) entryAgain(s *jsonscan.Scanner) {
+	var k entry
+	c.buf = c.buf[:0]
+	if c.parseEntry(s, &k); c.Listed && s.OK() {
+		c.HandOutVersion(k.key, k.index)
+	}
+}
+
+// resultsAgain takes the answer to a transaction.
+func (c *codec) resultsAgain(body []byte, e *store.Event) {
+	c.BeginList()
+	s := jsonscan.New(body)
+	for more := s.Object(); more; {
+		name, ok := s.Member()
+		if !ok {
+			break
+		}
+		if string(name) != "Results" || s.Null() {
+			if string(name) != "Results" {
+				s.Skip()
+			}
+			continue
+		}
+		for more := s.Array(); more && s.Element(); {
+			e.Count++
+			c.resultAgain(&s)
+		}
+	}
+	if !s.End() {
+		c.malformed(e)
+	}
+}
+
+func (c *codec) resultAgain(s *jsonscan.Scanner) {
+	for more := s.Object(); more; {
+		name, ok := s.Member()
+		if !ok {
+			return
+		}
+		if string(name) == "KV" {
+			c.entryAgain(s)
+		} else {
+			s.Skip()
+		}
+	}
+}
+
+// granted takes the answer to the creation of a session, whose name is the event's
+// value.
+func (c *codec) granted(body []byte, e *store.Event) {
+	c.buf = c.buf[:0]
+	s := jsonscan.New(body)
+	for more := s.Object(); more; {
+		name, ok := s.Member()
+		if !ok {
+			break
+		}
+		if string(name) == "ID" {
+			e.Value, c.buf = s.String(c.buf)
+		} else {
+			s.Skip()
+		}
+	}
+	if !s.End() || len(e.Value) == 0 {
+		c.malformed(e)
+	}
+}

@@ -1,0 +1,236 @@
+package consul
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/httpkv"
+)
+
+// Methods as a recording calls them. A blocking query is one that waits until an index
+// has passed.
+const (
+	methodGet      = "GET kv"
+	methodBlocking = "GET kv?index"
+	methodPut      = "PUT kv"
+	methodDelete   = "DELETE kv"
+	methodTxn      = "PUT txn"
+	methodCreate   = "PUT session/create"
+	methodRenew    = "PUT session/renew"
+	methodDestroy  = "PUT session/destroy"
+)
+
+// tap understands one connection of clients to an agent (store.Tap).
+type tap struct {
+	veil *recording.Veil
+	// emptyCounts says that a parameter counts also where it has no value, which is so
+	// of Consul and not of cetcd.
+	emptyCounts bool
+	buf         []byte
+}
+
+// Tap implements store.Tapped.
+func (st *Store) Tap(cfg store.TapConfig) store.Tap { return st.dialect().Tap(cfg) }
+
+// Tap understands a connection to a server that speaks the dialect.
+func (d *Dialect) Tap(cfg store.TapConfig) store.Tap {
+	return httpkv.NewTap(cfg, &tap{veil: cfg.Veil, emptyCounts: !d.JSON}, "X-Consul-Index")
+}
+
+// Asked implements httpkv.HeardAPI.
+func (t *tap) Asked(c *recording.Call, r *httpkv.Request) {
+	key, isKV := strings.CutPrefix(r.Path, "/v1/kv/")
+	id, isSession := strings.CutPrefix(r.Path, "/v1/session/")
+	switch {
+	case isKV && r.Verb == "GET":
+		t.read(c, r, key)
+	case isKV && r.Verb == "PUT":
+		t.write(c, r, key)
+	case isKV && r.Verb == "DELETE":
+		t.remove(c, r, key)
+	case r.Path == "/v1/txn" && r.Verb == "PUT":
+		c.Method = methodTxn
+		t.txn(c, r)
+	case isSession && r.Verb == "PUT":
+		t.session(c, r, id)
+	}
+	if len(c.Parts) == 0 {
+		c.Parts = append(c.Parts, recording.Part{Action: recording.Other})
+	}
+	if c.Method == "" {
+		c.Method = r.Verb + " " + endpointOf(r.Path)
+	}
+}
+
+// asks reports whether a parameter that is no number was given.
+func (t *tap) asks(r *httpkv.Request, name string) bool {
+	value, given := r.Query.Get(name)
+	return given && (t.emptyCounts || value != "")
+}
+
+// part adds a part; the pointer is good until the next.
+func part(c *recording.Call, a recording.Action, b recording.Branch) *recording.Part {
+	c.Parts = append(c.Parts, recording.Part{Action: a, Branch: b})
+	return &c.Parts[len(c.Parts)-1]
+}
+
+// of sets which keys a part is of: the one, or all that begin with it.
+func (t *tap) of(p *recording.Part, key string, prefix bool) {
+	p.Key = t.veil.Key([]byte(key))
+	if !prefix {
+		return
+	}
+	if p.Scope = recording.Prefix; key != "" && !strings.HasSuffix(key, "/") {
+		p.Flags |= recording.MidSegment
+	}
+}
+
+func (t *tap) level(r *httpkv.Request) recording.Flags {
+	switch {
+	case t.asks(r, "consistent"):
+		return 0
+	case !t.emptyCounts || t.asks(r, "stale"): // cetcd's default is a read that may be stale
+		return recording.Local
+	}
+	return recording.Leased
+}
+
+func (t *tap) read(c *recording.Call, r *httpkv.Request, key string) {
+	c.Method = methodGet
+	p := part(c, recording.Read, recording.Always)
+	p.Flags = t.level(r)
+	if t.asks(r, "keys") {
+		p.Flags |= recording.KeysOnly
+	}
+	if index, given := r.Query.Get("index"); given {
+		if n, err := strconv.ParseInt(index, 10, 64); err == nil && n > 0 {
+			c.Method, p.Action, p.Number, p.Flags = methodBlocking, recording.Watch, n, p.Flags&recording.KeysOnly
+		}
+	}
+	t.of(p, key, t.asks(r, "recurse") || p.Flags&recording.KeysOnly != 0)
+}
+
+// index is a parameter that names a version; -1 where it does not.
+func index(r *httpkv.Request, name string) int64 {
+	text, given := r.Query.Get(name)
+	n, err := strconv.ParseInt(text, 10, 64)
+	if !given || err != nil || n < 0 {
+		return -1
+	}
+	return n
+}
+
+// guard adds that a key must have been written last at an index, or, if that is 0, not
+// be there.
+func (t *tap) guard(c *recording.Call, key string, at int64) {
+	c.Guarded = true
+	p := part(c, recording.Compare, recording.Always)
+	if p.Target, p.Number = recording.Modified, at; at == 0 {
+		p.Target = recording.Created
+	}
+	t.of(p, key, false)
+}
+
+// lock adds that a key must be locked by nobody (0), or by a session.
+func (t *tap) lock(c *recording.Call, key string, by int64) {
+	c.Guarded = true
+	p := part(c, recording.Compare, recording.Always)
+	p.Target, p.Lease = recording.LeaseIs, by
+	t.of(p, key, false)
+}
+
+func (t *tap) write(c *recording.Call, r *httpkv.Request, key string) {
+	c.Method = methodPut
+	branch, owner := recording.Always, int64(0)
+	acquire, gets := r.Query.Get("acquire")
+	release, gives := r.Query.Get("release")
+	switch at := index(r, "cas"); {
+	case at >= 0:
+		t.guard(c, key, at)
+	case gets:
+		t.lock(c, key, 0)
+		owner = t.number(acquire)
+	case gives:
+		t.lock(c, key, t.number(release))
+	}
+	if c.Guarded {
+		branch = recording.Then
+	}
+	p := part(c, recording.Write, branch)
+	t.of(p, key, false)
+	p.Lease = owner
+	if p.Value = t.veil.Value(r.Body); !r.Kept() {
+		p.Value = recording.Value{Size: r.Size}
+	}
+}
+
+func (t *tap) remove(c *recording.Call, r *httpkv.Request, key string) {
+	c.Method = methodDelete
+	branch := recording.Always
+	if at := index(r, "cas"); at >= 0 {
+		t.guard(c, key, at)
+		branch = recording.Then
+	}
+	t.of(part(c, recording.Remove, branch), key, t.asks(r, "recurse"))
+}
+
+// number is a session's number in a recording: of its name, which is a UUID, a hash.
+func (t *tap) number(session string) int64 {
+	if session == "" {
+		return 0
+	}
+	return int64(t.veil.Value([]byte(session)).Hash>>2) + 1
+}
+
+// session reads a request about a session, such as create, or renew/ID.
+func (t *tap) session(c *recording.Call, r *httpkv.Request, rest string) {
+	verb, id, _ := strings.Cut(rest, "/")
+	switch verb {
+	case "create":
+		c.Method = methodCreate
+		var asked struct{ TTL, LockDelay, Behavior string }
+		if len(r.Body) > 0 && json.Unmarshal(r.Body, &asked) != nil {
+			return
+		}
+		p := part(c, recording.Grant, recording.Always)
+		if ttl, err := time.ParseDuration(asked.TTL); err == nil {
+			p.Number = int64((ttl + time.Second - 1) / time.Second)
+		}
+		if delay, err := time.ParseDuration(asked.LockDelay); err == nil {
+			p.Limit = delay.Milliseconds() + 1
+		}
+		if asked.Behavior == "delete" {
+			p.Flags |= recording.Ephemeral
+		}
+	case "renew":
+		c.Method = methodRenew
+		part(c, recording.KeepAlive, recording.Always).Lease = t.number(id)
+	case "destroy":
+		c.Method = methodDestroy
+		part(c, recording.Revoke, recording.Always).Lease = t.number(id)
+	}
+}
+
+// endpoints are the parts of Consul's API beside those above. Others are not named,
+// because a path can have anything in it.
+var endpoints = []string{
+	"agent/self", "agent/members", "agent/metrics", "agent/services", "agent/service/register", "agent/service/deregister",
+	"agent/check/register", "agent/check/deregister", "agent/check/pass", "agent/check/warn", "agent/check/fail", "agent/check/update",
+	"agent/service", "agent/checks", "agent/health/service", "catalog/register", "catalog/deregister", "catalog/datacenters", "catalog/nodes",
+	"catalog/services", "catalog/service", "catalog/node", "health/node", "health/checks", "health/service", "health/connect", "health/state",
+	"session/info", "session/node", "session/list", "status/leader", "status/peers", "operator/raft", "operator/autopilot", "event/fire",
+	"event/list", "coordinate/nodes", "acl/token", "acl/policy", "acl/login", "query", "config", "snapshot", "kv", "txn", "session",
+}
+
+func endpointOf(path string) string {
+	rest := strings.TrimPrefix(path, "/v1/")
+	if i := slices.IndexFunc(endpoints, func(e string) bool { return rest == e || strings.HasPrefix(rest, e+"/") }); i >= 0 {
+		return endpoints[i]
+	}
+	return "other"
+}

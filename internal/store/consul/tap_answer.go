@@ -1,0 +1,110 @@
+package consul
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/wire/http1"
+	"github.com/quorumbench/quorumbench/internal/wire/http1/jsonscan"
+)
+
+// Answered implements httpkv.HeardAPI. What a write made the key's index no answer to it
+// tells: only reads and transactions do.
+func (t *tap) Answered(c *recording.Call, a *http1.HeardAnswer) {
+	if c.Code = uint16(a.Status); a.Status == 200 { // #nosec G115 -- three digits
+		c.Code = 0
+	}
+	switch c.Method {
+	case methodGet, methodBlocking:
+		if c.Revision = a.Uint(fieldIndex); a.Status == 404 {
+			c.Code = 0 // there is no such key
+		} else if a.Status == 200 {
+			t.found(c, a)
+		}
+	case methodPut, methodDelete:
+		done := string(bytes.TrimSpace(a.Body)) == "true"
+		switch {
+		case a.Status != 200:
+		case done:
+			c.Held, c.Keys = c.Guarded, 1
+		case !c.Guarded: // cetcd answers so to an error
+			c.Code = 500
+		}
+	case methodTxn:
+		if a.Status == 409 && c.Guarded {
+			c.Code = 0
+		}
+		if a.Status == 200 {
+			c.Held = c.Guarded
+			t.results(c, a.Body)
+		}
+	case methodCreate:
+		var made struct{ ID string }
+		if a.Status == 200 && json.Unmarshal(a.Body, &made) == nil {
+			c.Lease = t.number(made.ID)
+		}
+	}
+}
+
+// found takes the answer to a read: a list of JSON, or with ?raw the value.
+func (t *tap) found(c *recording.Call, a *http1.HeardAnswer) {
+	p := &c.Parts[0]
+	if p.Flags&recording.KeysOnly != 0 {
+		s := jsonscan.New(a.Body)
+		for more := s.Array(); more && s.Element(); {
+			c.Keys++
+			s.Skip()
+		}
+		return
+	}
+	one := p.Scope == recording.One
+	s := jsonscan.New(a.Body)
+	t.buf = t.buf[:0]
+	for more := s.Array(); more && s.Element(); {
+		c.Keys++
+		var k entry
+		kept := len(t.buf)
+		t.buf = readEntry(&s, &k, t.buf)
+		switch {
+		case k.index <= 0:
+		case one:
+			c.Parts[0].Version, c.Parts[0].Value.Size = k.index, len(k.value)/4*3
+		case len(c.Parts) < recording.MaxParts:
+			c.Parts = append(c.Parts, recording.Part{Action: recording.Found, Key: t.veil.Key(k.key), Version: k.index})
+		}
+		t.buf = t.buf[:kept]
+	}
+	if one && (!s.End() || c.Parts[0].Version == 0 && t.emptyCounts) { // it is the value as it is
+		c.Keys, c.Parts[0].Version, c.Parts[0].Value.Size = 1, c.Revision, a.Size
+	}
+}
+
+// results takes the answer to a transaction: the indexes of the keys that it wrote or
+// read.
+func (t *tap) results(c *recording.Call, body []byte) {
+	var answer struct {
+		Results []struct {
+			KV *struct {
+				Key         string
+				ModifyIndex int64
+			}
+		}
+	}
+	if json.Unmarshal(body, &answer) != nil {
+		return
+	}
+	for _, r := range answer.Results {
+		if r.KV == nil || r.KV.ModifyIndex <= 0 {
+			continue
+		}
+		c.Keys++
+		key := t.veil.Key([]byte(r.KV.Key))
+		for i := range c.Parts {
+			p := &c.Parts[i]
+			if p.Scope == recording.One && (p.Action == recording.Write || p.Action == recording.Read) && bytes.Equal(p.Key, key) {
+				p.Version = r.KV.ModifyIndex
+			}
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package consul
+
+import (
+	"encoding/json"
+
+	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/store/httpkv"
+)
+
+// heardOp is an operation of a transaction. Others than those of keys have no KV.
+type heardOp struct {
+	KV *struct {
+		Verb, Key, Session string
+		Value              []byte // of base64
+		Index              int64
+	}
+}
+
+// txn reads a transaction: all of it happens, or none.
+func (t *tap) txn(c *recording.Call, r *httpkv.Request) {
+	var ops []heardOp
+	if json.Unmarshal(r.Body, &ops) != nil {
+		return
+	}
+	flags := t.level(r)
+	for i := range ops {
+		if t.op(c, &ops[i], flags); len(c.Parts) > recording.MaxParts {
+			return
+		}
+	}
+}
+
+func (t *tap) op(c *recording.Call, op *heardOp, level recording.Flags) {
+	kv := op.KV
+	if kv == nil {
+		part(c, recording.Other, recording.Then)
+		return
+	}
+	write := func(lease int64) {
+		p := part(c, recording.Write, recording.Then)
+		t.of(p, kv.Key, false)
+		p.Value, p.Lease = t.veil.Value(kv.Value), lease
+	}
+	switch kv.Verb {
+	case "set":
+		write(0)
+	case "cas":
+		t.guard(c, kv.Key, kv.Index)
+		write(0)
+	case "lock":
+		t.lock(c, kv.Key, 0)
+		write(t.number(kv.Session))
+	case "unlock":
+		t.lock(c, kv.Key, t.number(kv.Session))
+		write(0)
+	case "check-index":
+		t.guard(c, kv.Key, max(kv.Index, 1)) // 0 is none that a key can have
+	case "check-not-exists":
+		t.guard(c, kv.Key, 0)
+	case "check-session":
+		t.lock(c, kv.Key, t.number(kv.Session))
+	case "delete-cas":
+		t.guard(c, kv.Key, max(kv.Index, 1))
+		t.of(part(c, recording.Remove, recording.Then), kv.Key, false)
+	case "delete", "delete-tree":
+		t.of(part(c, recording.Remove, recording.Then), kv.Key, kv.Verb == "delete-tree")
+	case "get", "get-or-empty", "get-tree":
+		p := part(c, recording.Read, recording.Then)
+		p.Flags = level
+		t.of(p, kv.Key, kv.Verb == "get-tree")
+		if kv.Verb == "get" { // which fails where there is none
+			p.Flags |= recording.Existing
+		}
+	default:
+		part(c, recording.Other, recording.Then)
+	}
+}

@@ -1,0 +1,30 @@
+package etcd
+
+import (
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// FuzzTapRequest: no request of any method makes it panic, or has more parts than a
+// record holds by more than one's.
+func FuzzTapRequest(f *testing.F) {
+	for i := range tapMethods {
+		f.Add(uint8(i), []byte{1<<3 | pbBytes, 1, 'a'})
+	}
+	f.Fuzz(func(t *testing.T, method uint8, body []byte) {
+		c := &recording.Call{}
+		r := tapRequest{t: &tap{cfg: store.TapConfig{Veil: &recording.Veil{}}}, c: c}
+		name := tapMethods[int(method)%len(tapMethods)]
+		if r.read(name, body); r.ok && len(c.Parts) > recording.MaxParts {
+			t.Fatalf("%d parts", len(c.Parts))
+		}
+		a := tapAnswer{c: &recording.Call{}}
+		if a.read(name, body); a.c.Keys < 0 || a.c.Revision < 0 {
+			t.Fatalf("%+v", a.c)
+		}
+	})
+}
+
+var tapMethods = []string{methodRange, methodRangeStream, methodPut, methodDelete, methodTxn, methodCompact, methodWatch, methodGrant, methodRevoke, methodKeepAlive}

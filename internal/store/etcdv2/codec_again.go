@@ -1,0 +1,144 @@
+package etcdv2
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/httpkv"
+	"github.com/quorumbench/quorumbench/internal/wire/http1"
+)
+
+// Recorded calls sent again: what tap.go read is written here.
+
+// Replays implements store.Replayer. Watches, folders made or removed by themselves, and
+// administration are not sent again.
+func (*Store) Replays(r *recording.Call) bool {
+	switch r.Method {
+	case methodGet, methodPut, methodPost, methodDelete:
+		return !r.Told && len(r.Parts) > 0 && r.Parts[0].Action != recording.Other
+	}
+	return false
+}
+
+// Requires implements store.Replayer: folders come by themselves.
+func (*Store) Requires(*recording.Part) []byte { return nil }
+
+// Again implements httpkv.API.
+func (c *codec) Again(r *recording.Call) {
+	guards, p := r.Parts[:len(r.Parts)-1], &r.Parts[len(r.Parts)-1]
+	c.again = *p
+	c.again.Key, c.again.End, c.again.Value, c.again.Name = nil, nil, recording.Value{}, nil // the caller's
+	key := httpkv.Bare(p.Key)
+	if p.Scope == recording.Prefix {
+		key = bytes.TrimSuffix(key, []byte{'/'})
+	}
+	switch p.Action {
+	case recording.Read:
+		b := append(http1.AppendPath(c.Begin(c.get), key), "?sorted=false"...)
+		if p.Flags&recording.Local == 0 {
+			b = append(b, "&quorum=true"...)
+		}
+		if p.Scope == recording.Prefix && p.Flags&recording.KeysOnly == 0 {
+			b = append(b, "&recursive=true"...)
+		}
+		c.Send(c.Head(b))
+	case recording.Remove:
+		b := append(http1.AppendPath(c.Begin(c.del), key), '?')
+		if p.Scope == recording.Prefix {
+			b = append(b, "recursive=true"...)
+		}
+		c.Send(c.Head(appendGuards(b, guards)))
+	default:
+		c.writeAgain(key, guards, p)
+	}
+}
+
+func (c *codec) writeAgain(key []byte, guards []recording.Part, p *recording.Part) {
+	t := c.put
+	if p.Flags&recording.Sequential != 0 {
+		t = c.post
+	}
+	b := append(http1.AppendPath(c.Begin(t), key), '?')
+	if t == c.put {
+		b = append(b, "noValueOnSuccess=true"...)
+	}
+	if p.Flags&recording.Existing != 0 {
+		b = append(b, "&prevExist=true"...)
+	}
+	b = c.Head(appendGuards(b, guards))
+	if p.Flags&recording.KeepValue != 0 {
+		b = append(b, "refresh=true"...)
+	} else {
+		b = http1.AppendForm(append(b, "value="...), p.Value.Text)
+	}
+	if p.Number > 0 {
+		b = strconv.AppendInt(append(b, "&ttl="...), p.Number, 10)
+	}
+	c.Send(b)
+}
+
+func appendGuards(b []byte, guards []recording.Part) []byte {
+	for i := range guards {
+		switch g := &guards[i]; g.Target {
+		case recording.Modified:
+			b = strconv.AppendInt(append(b, "&prevIndex="...), g.Number, 10)
+		case recording.ValueIs:
+			b = http1.AppendForm(append(b, "&prevValue="...), g.Value.Text)
+		default:
+			b = append(b, "&prevExist=false"...)
+		}
+	}
+	return b
+}
+
+// answeredAgain fills the event of a recorded call that was answered.
+func (c *codec) answeredAgain(r *http1.Response, e *store.Event) {
+	e.Term = r.Uint(fieldTerm)
+	p := &c.again
+	if r.Status != 200 && r.Status != 201 {
+		c.failedAgain(r, e)
+		return
+	}
+	e.At = int64(r.Uint(fieldIndex)) // #nosec G115 -- as of other operations
+	e.Revision = e.At
+	ok := true
+	switch {
+	case p.Action == recording.Read && p.Scope == recording.One:
+		var n node
+		if n, ok = c.parseOne(r.Body); ok {
+			e.Value, e.Revision, e.Count = n.value, n.modified, 1
+		}
+	case p.Action == recording.Read:
+		c.folder, c.Interval = nil, httpkv.Interval{}
+		ok = c.parseList(r.Body, e)
+	case p.Flags&recording.Sequential != 0:
+		var n node
+		_, n, ok = c.parseEvent(r.Body)
+		e.Key, e.Count = httpkv.Bare(n.key), 1
+	default:
+		e.Count = 1
+	}
+	if !ok {
+		*e = store.Event{Tag: e.Tag, Outcome: kv.StoreError, Text: malformed}
+	}
+}
+
+func (c *codec) failedAgain(r *http1.Response, e *store.Event) {
+	a, ok := c.parseError(r.Body)
+	if ok && a.code == keyNotFound {
+		switch {
+		case c.again.Action == recording.Read && c.again.Scope == recording.Prefix:
+			return // no key is there
+		case c.again.Action == recording.Read:
+			e.Outcome = kv.Miss
+			return
+		case c.again.Flags&recording.Existing != 0:
+			e.Outcome = kv.Conflict
+			return
+		}
+	}
+	c.failed(r, e)
+}

@@ -1,0 +1,215 @@
+package etcdv2
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/httpkv"
+	"github.com/quorumbench/quorumbench/internal/wire/http1"
+)
+
+// Methods as a recording calls them.
+const (
+	methodGet    = "GET keys"
+	methodWait   = "GET keys?wait"
+	methodPut    = "PUT keys"
+	methodPost   = "POST keys"
+	methodDelete = "DELETE keys"
+)
+
+// tap understands one connection of clients to a member (store.Tap).
+type tap struct {
+	veil   *recording.Veil
+	parser codec // of answers
+}
+
+// Tap implements store.Tapped.
+func (*Store) Tap(cfg store.TapConfig) store.Tap {
+	return httpkv.NewTap(cfg, &tap{veil: cfg.Veil}, "X-Etcd-Index")
+}
+
+// Asked implements httpkv.HeardAPI.
+func (t *tap) Asked(c *recording.Call, r *httpkv.Request) {
+	key, isKey := strings.CutPrefix(r.Path, "/v2/keys")
+	key = strings.Trim(key, "/")
+	switch {
+	case isKey && r.Verb == "GET":
+		t.read(c, r, key)
+	case isKey && (r.Verb == "PUT" || r.Verb == "POST"):
+		t.write(c, r, key)
+	case isKey && r.Verb == "DELETE":
+		t.remove(c, r, key)
+	}
+	if c.Method == "" {
+		c.Method = r.Verb + " " + endpointOf(r.Path)
+	}
+	if len(c.Parts) == 0 {
+		c.Parts = append(c.Parts, recording.Part{Action: recording.Other})
+	}
+}
+
+// endpointOf is a part of the API that has no keys; others are not named, because a path
+// can have anything in it.
+func endpointOf(path string) string {
+	for _, e := range []string{"keys", "members", "stats", "machines", "auth"} {
+		if rest, ok := strings.CutPrefix(path, "/v2/"+e); ok && (rest == "" || rest[0] == '/') {
+			return e
+		}
+	}
+	return "other"
+}
+
+// part adds a part of a key; the pointer is good until the next.
+func (t *tap) part(c *recording.Call, a recording.Action, b recording.Branch, key string) *recording.Part {
+	c.Parts = append(c.Parts, recording.Part{Action: a, Branch: b, Key: t.veil.Key([]byte(key))})
+	return &c.Parts[len(c.Parts)-1]
+}
+
+// folder makes a part one of all keys below its own.
+func folder(p *recording.Part) {
+	if p.Scope = recording.Prefix; len(p.Key) > 0 {
+		p.Key = append(p.Key, '/')
+	}
+}
+
+func isTrue(q httpkv.Query, name string) bool {
+	value, _ := q.Get(name)
+	return value == "true"
+}
+
+func (t *tap) read(c *recording.Call, r *httpkv.Request, key string) {
+	c.Method = methodGet
+	p := t.part(c, recording.Read, recording.Always, key)
+	if !isTrue(r.Query, "quorum") {
+		p.Flags = recording.Local
+	}
+	if isTrue(r.Query, "wait") {
+		index, _ := r.Query.Get("waitIndex")
+		c.Method, p.Action, p.Flags = methodWait, recording.Watch, 0
+		if n, err := strconv.ParseInt(index, 10, 64); err == nil {
+			p.Number = max(n, 0)
+		}
+	}
+	if isTrue(r.Query, "recursive") || key == "" {
+		folder(p)
+	}
+}
+
+// guards adds what must be so for a write to be done, and returns the write's branch.
+func (t *tap) guards(c *recording.Call, q, form httpkv.Query, key string) recording.Branch {
+	given := func(name string) (string, bool) {
+		if value, ok := q.Get(name); ok {
+			return value, true
+		}
+		return form.Get(name)
+	}
+	if text, ok := given("prevIndex"); ok {
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil && n > 0 {
+			p := t.part(c, recording.Compare, recording.Always, key)
+			p.Target, p.Number = recording.Modified, n
+		}
+	}
+	if text, ok := given("prevValue"); ok && text != "" {
+		p := t.part(c, recording.Compare, recording.Always, key)
+		p.Target, p.Value = recording.ValueIs, t.veil.Value([]byte(text))
+	}
+	if text, ok := given("prevExist"); ok && text == "false" {
+		t.part(c, recording.Compare, recording.Always, key).Target = recording.Created
+	}
+	if c.Guarded = len(c.Parts) > 0; c.Guarded {
+		return recording.Then
+	}
+	return recording.Always
+}
+
+func (t *tap) write(c *recording.Call, r *httpkv.Request, key string) {
+	form := httpkv.Query(r.Body)
+	both := httpkv.Query(string(r.Query) + "&" + string(form))
+	if isTrue(both, "dir") {
+		c.Method = r.Verb + " keys?dir"
+		return
+	}
+	if c.Method = methodPut; r.Verb == "POST" {
+		c.Method = methodPost
+	}
+	branch := recording.Always
+	if r.Verb == "PUT" {
+		branch = t.guards(c, r.Query, form, key)
+	}
+	p := t.part(c, recording.Write, branch, key)
+	if r.Verb == "POST" {
+		p.Flags |= recording.Sequential
+	}
+	if isTrue(both, "prevExist") {
+		p.Flags |= recording.Existing
+	}
+	if isTrue(both, "refresh") {
+		p.Flags |= recording.KeepValue | recording.Existing
+	}
+	if ttl, ok := both.Get("ttl"); ok {
+		if n, err := strconv.ParseInt(ttl, 10, 64); err == nil {
+			p.Number = max(n, 0)
+		}
+	}
+	value, _ := both.Get("value")
+	if p.Value = t.veil.Value([]byte(value)); !r.Kept() {
+		p.Value = recording.Value{Size: r.Size}
+	}
+}
+
+func (t *tap) remove(c *recording.Call, r *httpkv.Request, key string) {
+	if c.Method = methodDelete; isTrue(r.Query, "dir") && !isTrue(r.Query, "recursive") {
+		c.Method = "DELETE keys?dir"
+		return
+	}
+	p := t.part(c, recording.Remove, t.guards(c, r.Query, "", key), key)
+	if isTrue(r.Query, "recursive") {
+		folder(p)
+	}
+}
+
+// Answered implements httpkv.HeardAPI. A write's answer has the index that it made.
+func (t *tap) Answered(c *recording.Call, a *http1.HeardAnswer) {
+	c.Revision = a.Uint(0)
+	if a.Status == 200 || a.Status == 201 {
+		c.Held = c.Guarded
+		t.done(c, a)
+		return
+	}
+	c.Code = uint16(a.Status) // #nosec G115 -- three digits
+	failure, ok := t.parser.parseError(a.Body)
+	switch {
+	case !ok:
+	case failure.code == keyNotFound && (c.Guarded || c.Method == methodGet),
+		c.Guarded && (failure.code == testFailed || failure.code == nodeExists):
+		c.Code = 0
+	}
+}
+
+func (t *tap) done(c *recording.Call, a *http1.HeardAnswer) {
+	p := &c.Parts[len(c.Parts)-1]
+	switch c.Method {
+	case methodGet, methodWait:
+		var e store.Event
+		if p.Scope == recording.One {
+			n, ok := t.parser.parseOne(a.Body)
+			if p.Value.Size = len(n.value); !ok || !n.folder {
+				c.Keys = 1
+				return
+			}
+			folder(p) // its own keys, without those below them
+			p.Flags |= recording.KeysOnly
+		}
+		if t.parser.parseList(a.Body, &e) {
+			c.Keys = e.Count
+		}
+	case methodPost:
+		if _, n, ok := t.parser.parseEvent(a.Body); ok {
+			c.Keys, p.End = 1, t.veil.Key(httpkv.Bare(n.key))
+		}
+	default:
+		c.Keys = 1
+	}
+}

@@ -1,0 +1,16 @@
+package etcdv2
+
+import (
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
+)
+
+// FuzzTap: whatever a client and a member say, it is understood alike in any pieces, or
+// passed over.
+func FuzzTap(f *testing.F) {
+	f.Add([]byte("GET /v2/keys/a HTTP/1.1\r\n\r\n"), []byte("HTTP/1.1 200 OK\r\nX-Etcd-Index: 7\r\nContent-Length: 2\r\n\r\n{}"), uint8(3))
+	f.Fuzz(func(t *testing.T, client, server []byte, piece uint8) {
+		storetest.Tapped(t, New(), client, server, piece)
+	})
+}

@@ -1,0 +1,134 @@
+package httpkv
+
+import (
+	"bytes"
+	"net/url"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/http1"
+)
+
+// HeardAPI is what a store's requests and answers say of a call to who only hears them.
+type HeardAPI interface {
+	// Asked says what is asked for: the call's method and its parts, at least one.
+	Asked(c *recording.Call, r *Request)
+	// Answered says how it ended. What it does not understand it passes over.
+	Answered(c *recording.Call, a *http1.HeardAnswer)
+}
+
+// Request is a request with its target taken apart.
+type Request struct {
+	*http1.HeardRequest
+	Verb  string // the HTTP method, one of those that stores have; else "other"
+	Path  string // decoded
+	Query Query
+}
+
+// Query is the parameters of a request's target, as they were sent.
+type Query string
+
+// Get is a parameter's value, and whether it was given; of several of one name the first.
+func (q Query) Get(name string) (value string, given bool) {
+	for rest := string(q); rest != ""; {
+		var one string
+		one, rest, _ = strings.Cut(rest, "&")
+		key, value, _ := strings.Cut(one, "=")
+		if key, err := url.QueryUnescape(key); err != nil || key != name {
+			continue
+		}
+		value, err := url.QueryUnescape(value)
+		return value, err == nil
+	}
+	return "", false
+}
+
+// Has reports whether a parameter was given.
+func (q Query) Has(name string) bool {
+	_, given := q.Get(name)
+	return given
+}
+
+// Tap understands one connection to a store whose API is of HTTP/1.1 (store.Tap).
+type Tap struct {
+	cfg   store.TapConfig
+	api   HeardAPI
+	heard *http1.Overhearer
+	now   int64
+	open  []*recording.Call // in the order in which they were asked
+	free  []*recording.Call
+}
+
+// NewTap returns a Tap of a connection from its first byte on. The answers that the
+// API takes have the wanted fields.
+func NewTap(cfg store.TapConfig, api HeardAPI, wanted ...string) *Tap {
+	t := &Tap{cfg: cfg, api: api}
+	t.heard = http1.NewOverhearer(t, wanted...)
+	return t
+}
+
+// Feed implements store.Tap.
+func (t *Tap) Feed(ofClient bool, at int64, b []byte) error {
+	t.now = at
+	return t.heard.Feed(ofClient, b)
+}
+
+// Open implements store.Tap.
+func (t *Tap) Open() int { return len(t.open) }
+
+// End implements store.Tap.
+func (t *Tap) End(at int64) {
+	t.now = at
+	t.heard.End()
+	for _, c := range t.open {
+		t.tell(c)
+	}
+	t.open = nil
+}
+
+// Asked implements http1.Heard.
+func (t *Tap) Asked(r *http1.HeardRequest) {
+	c := &recording.Call{}
+	if n := len(t.free); n > 0 {
+		c, t.free = t.free[n-1], t.free[:n-1]
+		*c = recording.Call{Parts: c.Parts[:0]}
+	}
+	c.At, c.Took, c.Conn, c.Sent = t.now, -1, t.cfg.Conn, len(r.Target)+r.Size
+	path, query, _ := bytes.Cut(r.Target, []byte{'?'})
+	decoded, err := url.PathUnescape(string(path))
+	if err != nil {
+		decoded = string(path)
+	}
+	t.api.Asked(c, &Request{HeardRequest: r, Verb: verbOf(r.Method), Path: decoded, Query: Query(query)})
+	if len(c.Parts) > recording.MaxParts {
+		t.cfg.Gap(recording.Gap{At: t.now, Conn: t.cfg.Conn, Calls: 1, Why: "requests of " + c.Method + " have more parts than a record holds"})
+		c.Parts = append(c.Parts[:0], recording.Part{Action: recording.Other})
+	}
+	t.open = append(t.open, c)
+}
+
+// verbOf is an HTTP method, which could be any text.
+func verbOf(method []byte) string {
+	switch v := string(method); v {
+	case "GET", "PUT", "POST", "DELETE", "HEAD":
+		return v
+	}
+	return "other"
+}
+
+// Answered implements http1.Heard.
+func (t *Tap) Answered(a *http1.HeardAnswer) {
+	c := t.open[0]
+	t.open = t.open[:copy(t.open, t.open[1:])]
+	c.Took, c.Got = t.now-c.At, a.Size
+	t.api.Answered(c, a)
+	t.tell(c)
+}
+
+func (t *Tap) tell(c *recording.Call) {
+	t.cfg.Call(c)
+	if len(t.free) < 256 {
+		t.free = append(t.free, c)
+	}
+}

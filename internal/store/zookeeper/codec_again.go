@@ -1,0 +1,250 @@
+package zookeeper
+
+import (
+	"bytes"
+	"math"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/jute"
+)
+
+// Recorded calls sent again: what tap_request.go read is written here. Which call it is
+// follows from its parts. A session is a connection's, and so are its ephemeral nodes.
+
+// Replays implements store.Replayer.
+func (*Store) Replays(r *recording.Call) bool { return Replays(r) }
+
+// Requires implements store.Replayer.
+func (*Store) Requires(p *recording.Part) []byte { return Requires(p) }
+
+// Replays reports whether codecs send a recorded call again. Watches, rights,
+// administration, and pings and logins, which a codec has of its own, are not.
+func Replays(r *recording.Call) bool {
+	if r.Told || len(r.Parts) == 0 || r.Method == methodConnect {
+		return false
+	}
+	for i := range r.Parts {
+		switch r.Parts[i].Action {
+		case recording.Read, recording.Write, recording.Remove, recording.Compare, recording.Revoke:
+		case recording.Watch: // of a read
+			if i == 0 {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// Requires is the node that must be there for a part to be done: the one whose data is
+// set or whose children are listed, and the parent of one that is created.
+func Requires(p *recording.Part) []byte {
+	switch {
+	case p.Action == recording.Read && p.Scope == recording.Prefix:
+		return bytes.TrimSuffix(p.Key, []byte{'/'})
+	case p.Action == recording.Write && p.Flags&recording.Existing != 0:
+		return p.Key
+	case p.Action == recording.Write:
+		if i := bytes.LastIndexByte(p.Key, '/'); i > 0 {
+			return p.Key[:i]
+		}
+	}
+	return nil
+}
+
+// keyPath is the path of a recorded key, which may be one of all below it.
+func keyPath(p *recording.Part) (jute.Path, string) {
+	key := p.Key
+	if p.Scope == recording.Prefix {
+		key = bytes.TrimSuffix(key, []byte{'/'})
+	}
+	if len(key) == 0 {
+		return jute.Path{Prefix: "/"}, ""
+	}
+	path, wrong := pathOf(key)
+	if p.Flags&recording.Sequential != 0 {
+		wrong = "" // its last name may be empty yet
+	}
+	return path, wrong
+}
+
+// versionOf is a node's version by a guard's number. One that no node has is beyond all.
+func versionOf(guard *recording.Part) int32 {
+	if guard == nil {
+		return jute.AnyVersion
+	}
+	return int32(max(min(guard.Number-1, math.MaxInt32), math.MinInt32)) // #nosec G115 -- in its bounds
+}
+
+// submitAgain sends a recorded call.
+func (c *codec) submitAgain(call jute.Call, op *store.Op) {
+	r := op.Call
+	p := &r.Parts[0]
+	var guard *recording.Part
+	if p.Action == recording.Compare && len(r.Parts) == 2 && r.Parts[1].Branch == recording.Then && r.Parts[1].Action != recording.Compare && r.Method != methodMulti {
+		guard, p = p, &r.Parts[1]
+	}
+	if op.Range != nil {
+		c.heard = op.Range.Keys
+	}
+	path, wrong := keyPath(p)
+	call.Sub = callAgain
+	switch {
+	case wrong != "":
+		c.refuse(call, wrong)
+	case guard == nil && (p.Branch != recording.Always || p.Action == recording.Compare):
+		call.Sub = callAgainMulti
+		c.submitMulti(call, r.Parts)
+	case p.Action == recording.Revoke:
+		c.conn.CloseSession(call)
+		c.closed = true
+	case p.Action == recording.Remove:
+		c.conn.Delete(call, path, versionOf(guard))
+	case p.Action == recording.Write && (p.Flags&recording.Sequential != 0 || guard != nil && guard.Number == 0):
+		call.Sub = callAgainCreate
+		c.conn.Create(call, path, p.Value.Text, c.acl, modeOf(p), 0, false)
+	case p.Action == recording.Write && guard == nil && p.Flags&recording.Existing == 0: // of before
+		call.Sub = callPut
+		c.conn.SetData(call, path, p.Value.Text, jute.AnyVersion)
+	case p.Action == recording.Write:
+		call.Sub = callAgainSet
+		c.conn.SetData(call, path, p.Value.Text, versionOf(guard))
+	default:
+		c.getAgain(call, path, p)
+	}
+}
+
+func (c *codec) getAgain(call jute.Call, path jute.Path, p *recording.Part) {
+	switch {
+	case p.Scope == recording.Prefix:
+		call.Sub = callAgainList
+		c.conn.GetChildren(call, path, false)
+	case p.Flags&recording.Local == 0:
+		call.Sub = callAgainSync
+		c.conn.Sync(call, path)
+	case p.Flags&recording.KeysOnly != 0:
+		call.Sub = callAgainExists
+		c.conn.Exists(call, path, false)
+	default:
+		call.Sub = callAgainGet
+		c.conn.GetData(call, path, false)
+	}
+}
+
+// modeOf is how a node is created. Those with a time to live are persistent here.
+func modeOf(p *recording.Part) jute.Mode {
+	switch p.Flags & (recording.Sequential | recording.Ephemeral) {
+	case recording.Sequential:
+		return jute.PersistentSequential
+	case recording.Ephemeral:
+		return jute.Ephemeral
+	case recording.Sequential | recording.Ephemeral:
+		return jute.EphemeralSequential
+	}
+	return jute.Persistent
+}
+
+// submitMulti sends a recorded transaction.
+func (c *codec) submitMulti(call jute.Call, parts []recording.Part) {
+	c.multi = c.multi[:0]
+	for i := 0; i < len(parts); i++ {
+		p := &parts[i]
+		var guard *recording.Part
+		if p.Action == recording.Compare {
+			guard = p
+			if i+1 < len(parts) && parts[i+1].Action != recording.Compare && bytes.Equal(parts[i+1].Key, p.Key) {
+				i++
+				p = &parts[i]
+			}
+		}
+		path, wrong := keyPath(p)
+		if wrong != "" {
+			c.refuse(call, wrong)
+			return
+		}
+		m := jute.MultiOp{Op: jute.OpSetData, Path: path, Data: p.Value.Text, Version: versionOf(guard)}
+		switch {
+		case p.Action == recording.Compare:
+			m.Op = jute.OpCheck
+		case p.Action == recording.Remove:
+			m.Op = jute.OpDelete
+		case p.Flags&recording.Sequential != 0 || guard != nil && guard.Number == 0:
+			m.Op, m.ACL, m.Mode = jute.OpCreate, c.acl, modeOf(p)
+		}
+		c.multi = append(c.multi, m)
+	}
+	c.conn.Multi(call, c.multi)
+}
+
+// againDone takes the answer to a recorded call.
+func (c *codec) againDone(r *jute.Reply, e *store.Event) (ok bool) {
+	e.At = r.Zxid
+	switch r.Code {
+	case jute.OK:
+	case jute.NoNode:
+		if e.Outcome = kv.Conflict; r.Sub == callAgainGet || r.Sub == callAgainExists || r.Sub == callAgainList || r.Sub == callAgainSync {
+			e.Outcome = kv.Miss
+		}
+		return true
+	case jute.NodeExists, jute.BadVersion, jute.NotEmpty:
+		e.Outcome = kv.Conflict
+		return true
+	case jute.APIError:
+		if r.Sub == callAgainMulti { // a proxy does not say which guard it was
+			e.Outcome = kv.Conflict
+			return true
+		}
+		fallthrough
+	default:
+		failed(e, r.Code)
+		return true
+	}
+	b := jute.NewReader(r.Body)
+	switch r.Sub {
+	case callAgainGet:
+		e.Value, e.Count = b.Buffer(), 1
+		e.Revision = int64(b.Stat().Version) + 1
+	case callAgainExists, callAgainSet:
+		e.Count, e.Revision = 1, int64(b.Stat().Version)+1
+	case callAgainList:
+		e.Count = int64(b.Count(4))
+	case callAgainCreate:
+		e.Key, e.Count, e.Revision = b.Buffer(), 1, 1
+	case callAgainMulti:
+		return c.multiAgain(r, &b, e)
+	default:
+		e.Count = 1
+	}
+	return b.OK()
+}
+
+// multiAgain takes the results of a transaction, and hands out the versions that its
+// nodes have now.
+func (c *codec) multiAgain(r *jute.Reply, b *jute.Reader, e *store.Event) (ok bool) {
+	if c.multi, ok = jute.ReadMulti(r.Request, c.multi[:0]); !ok {
+		return false
+	}
+	if c.heard != nil {
+		c.heard.Begin(r.Tag)
+	}
+	var result jute.MultiResult
+	for i := 0; jute.ReadMultiResults(b, &result); i++ {
+		if i >= len(c.multi) {
+			return false
+		}
+		switch e.Count++; {
+		case result.Op == jute.OpError:
+			e.Outcome = kv.Conflict
+		case c.heard == nil:
+		case result.Op == jute.OpSetData:
+			c.heard.Add(r.Tag, c.multi[i].Path.Rest, nil, int64(result.Stat.Version)+1)
+		case result.Op == jute.OpCreate:
+			e.Key = result.Path
+			c.heard.Add(r.Tag, result.Path, nil, 1)
+		}
+	}
+	return b.OK()
+}

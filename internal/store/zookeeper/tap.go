@@ -1,0 +1,194 @@
+package zookeeper
+
+import (
+	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/jute"
+)
+
+// Methods as a recording calls them.
+var methods = map[jute.Op]string{
+	jute.OpCreate: "create", jute.OpCreate2: "create", jute.OpCreateContainer: "create", jute.OpCreateTTL: "create",
+	jute.OpDelete: "delete", jute.OpExists: "exists", jute.OpGetData: "getData", jute.OpSetData: "setData",
+	jute.OpGetChildren: "getChildren", jute.OpGetChildren2: "getChildren", jute.OpSync: "sync", jute.OpPing: "ping",
+	jute.OpMulti: methodMulti, jute.OpAuth: "auth", jute.OpSetWatches: "setWatches", jute.OpAddWatch: "addWatch",
+	jute.OpCloseSession: "closeSession", 6: "getACL", 7: "setACL", 16: "reconfig", 17: "checkWatches", 18: "removeWatches",
+	22: "multiRead", 102: "sasl", 103: "getEphemerals", 104: "getAllChildrenNumber", 105: "setWatches2", 107: "whoAmI",
+}
+
+const (
+	methodConnect = "connect" // begins a session
+	methodEvent   = "event"   // of a watch
+	methodMulti   = "multi"
+	methodOther   = "other"
+)
+
+// maxTapped bounds the requests of a connection that await their answer.
+const maxTapped = 100_000
+
+// tap understands one connection of clients to a member (store.Tap). What is said about
+// a session's password and of authentication is not recorded.
+type tap struct {
+	cfg   store.TapConfig
+	heard *jute.Overhearer
+	now   int64
+	open  []tapped // in the order in which they were asked
+	free  []*recording.Call
+	multi []jute.MultiOp
+}
+
+// tapped is a request that awaits its answer.
+type tapped struct {
+	xid  int32
+	op   jute.Op
+	call *recording.Call
+}
+
+// Tap implements store.Tapped.
+func (*Store) Tap(cfg store.TapConfig) store.Tap { return NewTap(cfg) }
+
+// NewTap understands a connection to a server that speaks ZooKeeper's protocol.
+func NewTap(cfg store.TapConfig) store.Tap {
+	t := &tap{cfg: cfg}
+	t.heard = jute.NewOverhearer(t)
+	return t
+}
+
+// Feed implements store.Tap.
+func (t *tap) Feed(ofClient bool, at int64, b []byte) error {
+	t.now = at
+	return t.heard.Feed(ofClient, b)
+}
+
+// Open implements store.Tap.
+func (t *tap) Open() int { return len(t.open) }
+
+// End implements store.Tap.
+func (t *tap) End(at int64) {
+	t.now = at
+	for _, one := range t.open {
+		t.tell(one.call)
+	}
+	t.open = nil
+}
+
+func (t *tap) tell(c *recording.Call) {
+	t.cfg.Call(c)
+	if len(t.free) < 256 {
+		t.free = append(t.free, c)
+	}
+}
+
+// begin returns an empty call.
+func (t *tap) begin(method string, size int) *recording.Call {
+	c := &recording.Call{}
+	if n := len(t.free); n > 0 {
+		c, t.free = t.free[n-1], t.free[:n-1]
+		*c = recording.Call{Parts: c.Parts[:0]}
+	}
+	c.At, c.Took, c.Conn, c.Method, c.Sent = t.now, -1, t.cfg.Conn, method, size
+	return c
+}
+
+func (t *tap) gap(why string) {
+	t.cfg.Gap(recording.Gap{At: t.now, Conn: t.cfg.Conn, Calls: 1, Why: why})
+}
+
+// Frame implements jute.Heard.
+func (t *tap) Frame(ofClient, first bool, body []byte, size int) {
+	switch {
+	case body == nil:
+		t.gap("frames that are too large are not read")
+	case ofClient && first:
+		t.connect(body, size)
+	case ofClient:
+		t.asked(body, size)
+	case first:
+		t.connected(body, size)
+	default:
+		t.answered(body, size)
+	}
+}
+
+// connect reads a ConnectRequest{protocolVersion int, lastZxidSeen long, timeOut int,
+// sessionId long, passwd buffer}.
+func (t *tap) connect(body []byte, size int) {
+	r := jute.NewReader(body)
+	_, _ = r.Int(), r.Long()
+	c := t.begin(methodConnect, size)
+	p := part(c, recording.Grant, recording.Always)
+	p.Number = int64(r.Int()+999) / 1000
+	p.Lease = r.Long() // of a session that goes on
+	t.open = append(t.open, tapped{op: jute.OpError, call: c})
+}
+
+// connected reads a ConnectResponse{protocolVersion int, timeOut int, sessionId long,
+// passwd buffer}.
+func (t *tap) connected(body []byte, size int) {
+	if len(t.open) == 0 || t.open[0].op != jute.OpError {
+		return
+	}
+	r := jute.NewReader(body)
+	_, _ = r.Int(), r.Int()
+	c := t.take(0)
+	c.Took, c.Got, c.Lease = t.now-c.At, size, r.Long()
+	if c.Lease == 0 { // the session has expired
+		c.Code = uint16(-jute.SessionExpired)
+	}
+	t.tell(c)
+}
+
+// take takes the i-th of the requests that await their answer.
+func (t *tap) take(i int) *recording.Call {
+	c := t.open[i].call
+	t.open = append(t.open[:i], t.open[i+1:]...)
+	return c
+}
+
+// asked reads a request: RequestHeader{xid int, type int} and what follows.
+func (t *tap) asked(body []byte, size int) {
+	r := jute.NewReader(body)
+	xid, op := r.Int(), jute.Op(r.Int())
+	method, known := methods[op]
+	if !known {
+		method = methodOther
+	}
+	c := t.begin(method, size)
+	q := tapRequest{t: t, c: c}
+	if !q.read(op, &r) || len(c.Parts) > recording.MaxParts {
+		t.gap("requests of " + method + " that are malformed, or that have too many parts")
+		c.Parts = append(c.Parts[:0], recording.Part{Action: recording.Other})
+		c.Guarded = false
+	}
+	if len(t.open) >= maxTapped {
+		t.gap("requests beyond those of which so many await their answers that no more are kept")
+		return
+	}
+	t.open = append(t.open, tapped{xid, op, c})
+}
+
+// answered reads an answer: ReplyHeader{xid int, zxid long, err int} and what follows.
+func (t *tap) answered(body []byte, size int) {
+	r := jute.NewReader(body)
+	xid, zxid, code := r.Int(), r.Long(), jute.Code(r.Int())
+	if !r.OK() {
+		return
+	}
+	if xid == jute.XidNotification {
+		c := t.begin(methodEvent, 0)
+		c.Told, c.Took, c.Got, c.Keys = true, 0, size, 1
+		t.tell(c)
+		return
+	}
+	for i, one := range t.open {
+		if one.xid != xid || one.op == jute.OpError {
+			continue
+		}
+		c := t.take(i)
+		c.Took, c.Got, c.Revision = t.now-c.At, size, max(zxid, 0)
+		a := tapAnswer{t: t, c: c, r: r}
+		a.read(one.op, code)
+		t.tell(c)
+		return
+	}
+}

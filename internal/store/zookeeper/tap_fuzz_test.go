@@ -1,0 +1,17 @@
+package zookeeper_test
+
+import (
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
+	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
+)
+
+// FuzzTap: whatever a client and a member say, it is understood alike in any pieces, or
+// passed over.
+func FuzzTap(f *testing.F) {
+	f.Add([]byte{0, 0, 0, 1, 1, 0, 0, 0, 8, 0, 0, 0, 1, 0, 0, 0, 3}, []byte{0, 0, 0, 1, 1}, uint8(3))
+	f.Fuzz(func(t *testing.T, client, server []byte, piece uint8) {
+		storetest.Tapped(t, zookeeper.New(), client, server, piece)
+	})
+}

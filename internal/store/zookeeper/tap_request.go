@@ -1,0 +1,254 @@
+package zookeeper
+
+import (
+	"bytes"
+
+	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/wire/jute"
+)
+
+// tapRequest reads a request into a call's parts. A node that is created is one whose
+// version must be 0 before, for there is none; a version in a recording is the node's
+// and 1, as in Event.Revision. Keys are paths without their first slash.
+type tapRequest struct {
+	t *tap
+	c *recording.Call
+}
+
+// part adds a part; the pointer is good until the next.
+func part(c *recording.Call, a recording.Action, b recording.Branch) *recording.Part {
+	c.Parts = append(c.Parts, recording.Part{Action: a, Branch: b})
+	return &c.Parts[len(c.Parts)-1]
+}
+
+// key is what is recorded of a path.
+func (t *tap) key(path []byte) []byte {
+	return t.cfg.Veil.Key(bytes.TrimPrefix(path, []byte{'/'}))
+}
+
+// read reads what follows the header. It returns false where that is malformed.
+func (q *tapRequest) read(op jute.Op, r *jute.Reader) bool {
+	switch op {
+	case jute.OpCreate, jute.OpCreate2, jute.OpCreateContainer, jute.OpCreateTTL:
+		path, data := r.Buffer(), r.Buffer()
+		for range r.Count(12) {
+			r.Int()
+			r.Buffer()
+			r.Buffer()
+		}
+		q.create(path, data, jute.Mode(r.Int()), false)
+	case jute.OpDelete:
+		path := r.Buffer()
+		q.versioned(path, r.Int(), recording.Remove, nil, false)
+	case jute.OpSetData:
+		path, data := r.Buffer(), r.Buffer()
+		q.versioned(path, r.Int(), recording.Write, data, false)
+	case jute.OpExists, jute.OpGetData, jute.OpGetChildren, jute.OpGetChildren2:
+		q.get(op, r)
+	case jute.OpSync:
+		p := part(q.c, recording.Read, recording.Always)
+		p.Key, p.Flags = q.t.key(r.Buffer()), recording.KeysOnly
+	case jute.OpAddWatch:
+		p := part(q.c, recording.Watch, recording.Always)
+		if p.Key = q.t.key(r.Buffer()); jute.WatchMode(r.Int()) == jute.WatchPersistentRecursive {
+			p.Scope = recording.Prefix
+		}
+	case jute.OpMulti:
+		return q.transaction(r.Rest())
+	case jute.OpCloseSession:
+		part(q.c, recording.Revoke, recording.Always)
+	case jute.OpPing:
+		part(q.c, recording.KeepAlive, recording.Always)
+	default:
+		part(q.c, recording.Other, recording.Always)
+	}
+	return r.OK()
+}
+
+// get reads a read with its watch.
+func (q *tapRequest) get(op jute.Op, r *jute.Reader) {
+	p := part(q.c, recording.Read, recording.Always)
+	p.Key, p.Flags = q.t.key(r.Buffer()), recording.Local
+	switch op {
+	case jute.OpExists:
+		p.Flags |= recording.KeysOnly
+	case jute.OpGetChildren, jute.OpGetChildren2:
+		p.Flags |= recording.KeysOnly
+		if p.Scope = recording.Prefix; len(p.Key) > 0 {
+			p.Key = append(p.Key, '/')
+		}
+	}
+	if key, scope := p.Key, p.Scope; r.Bool() {
+		p = part(q.c, recording.Watch, recording.Always)
+		p.Key, p.Scope = key, scope
+	}
+}
+
+// guard adds that a node must have a version, as recorded.
+func (q *tapRequest) guard(path []byte, version int64) {
+	q.c.Guarded = true
+	p := part(q.c, recording.Compare, recording.Always)
+	p.Target, p.Number, p.Key = recording.Version, version, q.t.key(path)
+}
+
+// versioned adds a write or a removal of a node that has a version, or any.
+func (q *tapRequest) versioned(path []byte, version int32, action recording.Action, data []byte, inMulti bool) {
+	branch := recording.Always
+	if version != jute.AnyVersion {
+		q.guard(path, int64(version)+1)
+		branch = recording.Then
+	}
+	if inMulti {
+		branch = recording.Then
+	}
+	p := part(q.c, action, branch)
+	p.Key = q.t.key(path)
+	if action == recording.Write {
+		p.Flags, p.Value = recording.Existing, q.t.cfg.Veil.Value(data)
+	}
+}
+
+// create adds a create.
+func (q *tapRequest) create(path, data []byte, mode jute.Mode, inMulti bool) {
+	branch, flags := recording.Then, recording.Flags(0)
+	switch mode {
+	case jute.PersistentSequential, jute.EphemeralSequential, jute.PersistentSequentialTTL:
+		flags = recording.Sequential
+		if !inMulti {
+			branch = recording.Always
+		}
+	default:
+		q.guard(path, 0)
+	}
+	if mode == jute.Ephemeral || mode == jute.EphemeralSequential {
+		flags |= recording.Ephemeral
+	}
+	p := part(q.c, recording.Write, branch)
+	p.Key, p.Flags, p.Value = q.t.key(path), flags, q.t.cfg.Veil.Value(data)
+}
+
+// transaction reads a multi.
+func (q *tapRequest) transaction(b []byte) (ok bool) {
+	t := q.t
+	if t.multi, ok = jute.ReadMulti(b, t.multi[:0]); !ok {
+		return false
+	}
+	for i := range t.multi {
+		m := &t.multi[i]
+		switch m.Op {
+		case jute.OpDelete:
+			q.versioned(m.Path.Rest, m.Version, recording.Remove, nil, true)
+		case jute.OpSetData:
+			q.versioned(m.Path.Rest, m.Version, recording.Write, m.Data, true)
+		case jute.OpCheck:
+			if m.Version == jute.AnyVersion { // that there is such a node
+				part(q.c, recording.Other, recording.Then)
+			} else {
+				q.guard(m.Path.Rest, int64(m.Version)+1)
+			}
+		default:
+			q.create(m.Path.Rest, m.Data, m.Mode, true)
+		}
+		if len(q.c.Parts) > recording.MaxParts {
+			return false
+		}
+	}
+	if len(t.multi) == 0 {
+		part(q.c, recording.Other, recording.Always)
+	}
+	return true
+}
+
+// tapAnswer reads what an answer tells of its call; what is malformed it passes over.
+type tapAnswer struct {
+	t *tap
+	c *recording.Call
+	r jute.Reader
+}
+
+func (a *tapAnswer) read(op jute.Op, code jute.Code) {
+	c := a.c
+	if code != jute.OK {
+		c.Code = uint16(-max(min(code, -1), -1000)) // #nosec G115 -- from 1 to 1000
+		reads := op == jute.OpExists || op == jute.OpGetData || op == jute.OpSync
+		if c.Guarded && guardFailed(op, code) || reads && code == jute.NoNode {
+			c.Code = 0
+		}
+		return
+	}
+	c.Held = c.Guarded
+	last := &c.Parts[len(c.Parts)-1]
+	switch op {
+	case jute.OpCreate, jute.OpCreate2, jute.OpCreateContainer, jute.OpCreateTTL:
+		c.Keys = 1
+		a.created(last, a.r.Buffer())
+	case jute.OpSetData:
+		c.Keys, last.Version = 1, int64(a.r.Stat().Version)+1
+	case jute.OpDelete, jute.OpSync:
+		c.Keys = 1
+	case jute.OpGetData:
+		p := &c.Parts[0]
+		c.Keys, p.Value.Size = 1, len(a.r.Buffer())
+		p.Version = int64(a.r.Stat().Version) + 1
+	case jute.OpExists:
+		c.Keys, c.Parts[0].Version = 1, int64(a.r.Stat().Version)+1
+	case jute.OpGetChildren, jute.OpGetChildren2:
+		c.Keys = int64(a.r.Count(4))
+	case jute.OpMulti:
+		a.results()
+	}
+}
+
+// failed says that a multi failed, whose answer itself is said to be a success.
+func (a *tapAnswer) failed(code jute.Code) {
+	c := a.c
+	c.Held, c.Keys, c.Code = false, 0, uint16(-max(min(code, -1), -1000)) // #nosec G115 -- from 1 to 1000
+	if c.Guarded && guardFailed(jute.OpMulti, code) {
+		c.Code = 0
+	}
+}
+
+// guardFailed reports whether an error says that a node has another version, or is there
+// or not. A proxy says of a transaction no more than that it failed.
+func guardFailed(op jute.Op, code jute.Code) bool {
+	switch code {
+	case jute.NodeExists, jute.BadVersion:
+		return true
+	case jute.NoNode:
+		return op == jute.OpSetData || op == jute.OpDelete || op == jute.OpMulti
+	}
+	return op == jute.OpMulti && code == jute.APIError
+}
+
+// created takes the path of a node that was created.
+func (a *tapAnswer) created(p *recording.Part, path []byte) {
+	if p.Version = 1; p.Flags&recording.Sequential != 0 && len(path) > 0 {
+		p.End = a.t.key(path)
+	}
+}
+
+// results takes the results of a multi, one of each operation.
+func (a *tapAnswer) results() {
+	parts := a.c.Parts
+	var result jute.MultiResult
+	for i := 0; i < len(parts) && jute.ReadMultiResults(&a.r, &result); i++ {
+		if result.Op == jute.OpError { // none was done, and one says why
+			if result.Code != jute.OK && result.Code != jute.RuntimeInconsistency {
+				a.failed(result.Code)
+				return
+			}
+			continue
+		}
+		if parts[i].Action == recording.Compare && result.Op != jute.OpCheck && i+1 < len(parts) {
+			i++
+		}
+		switch p := &parts[i]; {
+		case p.Action != recording.Write:
+		case result.Op == jute.OpSetData:
+			p.Version = int64(result.Stat.Version) + 1
+		default:
+			a.created(p, result.Path)
+		}
+		a.c.Keys++
+	}
+}

@@ -1,0 +1,341 @@
+package http1
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+)
+
+// Heard takes what an Overhearer finds. What it is given is valid until it returns.
+type Heard interface {
+	// Asked is a whole request.
+	Asked(*HeardRequest)
+	// Answered is a whole answer: to the oldest request that has none.
+	Answered(*HeardAnswer)
+}
+
+// HeardBody is what a message carries.
+type HeardBody struct {
+	Size int    // of the body, in bytes
+	Body []byte // nil where it is larger than MaxHeard, or content-coded
+}
+
+// Kept reports whether the body is there.
+func (b *HeardBody) Kept() bool { return b.Body != nil || b.Size == 0 }
+
+// HeardRequest is a request.
+type HeardRequest struct {
+	HeardBody
+	Method, Target []byte
+}
+
+// HeardAnswer is an answer.
+type HeardAnswer struct {
+	HeardBody
+	Status int
+	fields [MaxWanted][]byte
+}
+
+// Field returns the value of the i-th wanted field, as Response.Field does.
+func (a *HeardAnswer) Field(i int) []byte { return a.fields[i] }
+
+// Uint returns it as a number; 0 if it is not there or none.
+func (a *HeardAnswer) Uint(i int) int64 { return int64(min(number(a.fields[i]), 1<<62)) }
+
+// MaxHeard bounds a body that an Overhearer keeps, in bytes.
+const MaxHeard = 8 << 20
+
+// maxHeardOpen bounds the requests of a connection that await their answer.
+const maxHeardOpen = 10_000
+
+// Overhearer understands both directions of an HTTP/1.1 connection, and says nothing
+// itself. Of what follows an error it understands nothing. It belongs to one goroutine.
+type Overhearer struct {
+	to     Heard
+	wanted []string
+	client heardMessage
+	server heardMessage
+	// open is of each request that awaits its answer whether that has no body, whatever
+	// its head says.
+	open []bool
+	err  error
+}
+
+// NewOverhearer returns an Overhearer of a connection from its first byte on, which
+// keeps the wanted fields of answers, MaxWanted at most.
+func NewOverhearer(to Heard, wanted ...string) *Overhearer {
+	o := &Overhearer{to: to, wanted: wanted}
+	o.client.begin()
+	o.server.begin()
+	return o
+}
+
+// Feed takes what one side sent.
+func (o *Overhearer) Feed(ofClient bool, b []byte) error {
+	m, done := &o.server, o.answered
+	if ofClient {
+		m, done = &o.client, o.asked
+	}
+	for len(b) > 0 && o.err == nil {
+		var whole bool
+		if b, whole, o.err = o.step(m, b, ofClient); whole && o.err == nil {
+			o.err = done()
+			m.begin()
+		}
+	}
+	return o.err
+}
+
+// End says that the connection has ended, which may be the end of an answer.
+func (o *Overhearer) End() {
+	if o.err == nil && o.server.state == untilClose {
+		_ = o.answered() // nothing follows
+	}
+}
+
+func (o *Overhearer) asked() error {
+	if len(o.open) == maxHeardOpen {
+		return fmt.Errorf("the client awaits the answers to more than %d requests", maxHeardOpen)
+	}
+	m := &o.client
+	o.open = append(o.open, string(m.method) == "HEAD")
+	o.to.Asked(&HeardRequest{HeardBody: m.carried(), Method: m.method, Target: m.target})
+	return nil
+}
+
+func (o *Overhearer) answered() error {
+	m := &o.server
+	o.open = o.open[:copy(o.open, o.open[1:])]
+	o.to.Answered(&HeardAnswer{HeardBody: m.carried(), Status: m.status, fields: m.fields})
+	return nil
+}
+
+// heardMessage is a message that is not whole yet.
+type heardMessage struct {
+	state          state
+	partial        []byte // a line that is not whole
+	head           int    // bytes of head, or of what chunks say of themselves
+	method, target []byte
+	status         int
+	length         int // Content-Length, or -1
+	chunked, coded bool
+	fields         [MaxWanted][]byte
+	left, size     int
+	drop           bool
+	body           []byte
+}
+
+// begin makes it ready for the next message.
+func (m *heardMessage) begin() {
+	body, partial := m.body[:0], m.partial[:0]
+	if cap(body) > MaxHead {
+		body = nil
+	}
+	*m = heardMessage{state: statusLine, length: -1, body: body, partial: partial}
+}
+
+func (m *heardMessage) carried() HeardBody {
+	if m.drop || m.coded {
+		return HeardBody{Size: m.size}
+	}
+	return HeardBody{Size: m.size, Body: m.body}
+}
+
+// step takes the next line or piece of a body.
+func (o *Overhearer) step(m *heardMessage, b []byte, ofClient bool) (rest []byte, whole bool, err error) {
+	switch m.state {
+	case untilClose:
+		m.take(b)
+		return nil, false, nil
+	case sizedBody, chunkData:
+		n := min(len(b), m.left)
+		m.take(b[:n])
+		if m.left -= n; m.left > 0 {
+			return nil, false, nil
+		}
+		whole, m.state = m.state == sizedBody, chunkEnd
+		return b[n:], whole, nil
+	}
+	line, rest, ok, err := m.line(b)
+	if err != nil || !ok {
+		return nil, false, err
+	}
+	switch m.state {
+	case statusLine:
+		err = o.first(m, line, ofClient)
+	case fields:
+		if len(line) > 0 {
+			err = o.field(m, line)
+			break
+		}
+		whole, err = o.endOfHead(m, ofClient)
+	case chunkSize:
+		err = m.chunk(line)
+	case chunkEnd:
+		if m.state = chunkSize; len(line) > 0 {
+			err = errors.New("a chunk is longer than it says")
+		}
+	default: // the trailer
+		whole = len(line) == 0
+	}
+	return rest, whole, err
+}
+
+// line is the next line without its end. It is valid until the next call.
+func (m *heardMessage) line(b []byte) (line, rest []byte, ok bool, err error) {
+	end := bytes.IndexByte(b, '\n')
+	n := end + 1
+	if end < 0 {
+		n = len(b)
+	}
+	if m.head += n; m.head > maxFraming || m.state <= fields && m.head > MaxHead {
+		return nil, nil, false, errors.New("a message has a header, or chunks, that are too long")
+	}
+	if end < 0 {
+		if m.partial = append(m.partial, b...); m.state == statusLine && len(m.partial) > 16 && foreign(m.partial) {
+			return nil, nil, false, errNotHTTP1
+		}
+		return nil, nil, false, nil
+	}
+	line = b[:end]
+	if len(m.partial) > 0 {
+		m.partial = append(m.partial, line...)
+		line, m.partial = m.partial, m.partial[:0]
+	}
+	if k := len(line); k > 0 && line[k-1] == '\r' {
+		line = line[:k-1]
+	}
+	return line, b[n:], true, nil
+}
+
+var errNotHTTP1 = errors.New("the connection does not speak HTTP/1.1")
+
+// foreign reports whether the beginning of a first line is none of HTTP's: it has
+// control characters, as what TLS says has.
+func foreign(line []byte) bool {
+	return bytes.ContainsFunc(line, func(r rune) bool { return r < ' ' && r != '\t' && r != '\r' })
+}
+
+// first takes a request line or a status line.
+func (o *Overhearer) first(m *heardMessage, line []byte, ofClient bool) error {
+	if foreign(line) {
+		return errNotHTTP1
+	}
+	if !ofClient {
+		if len(line) < 12 || !bytes.HasPrefix(line, []byte("HTTP/1.")) || line[8] != ' ' || !digit(line[9]) || !digit(line[10]) || !digit(line[11]) {
+			return errNotHTTP1
+		}
+		if len(o.open) == 0 {
+			return errors.New("the server answers what nobody asked")
+		}
+		m.status, m.state = int(line[9]-'0')*100+int(line[10]-'0')*10+int(line[11]-'0'), fields
+		return nil
+	}
+	if len(line) == 0 { // RFC 9112, section 2.2: an empty line before a request is passed over
+		return nil
+	}
+	method, more, ok := bytes.Cut(line, []byte{' '})
+	target, version, also := bytes.Cut(more, []byte{' '})
+	if !ok || !also || !bytes.HasPrefix(version, []byte("HTTP/1.")) || len(method) == 0 || len(target) == 0 {
+		return errNotHTTP1
+	}
+	m.method, m.target, m.state = append([]byte(nil), method...), append([]byte(nil), target...), fields
+	return nil
+}
+
+// field takes a header field.
+func (o *Overhearer) field(m *heardMessage, line []byte) error {
+	name, value, ok := bytes.Cut(line, []byte{':'})
+	if !ok || line[0] == ' ' || line[0] == '\t' {
+		return nil // the obsolete way to go on with a field, of none that matters
+	}
+	value = trim(value)
+	switch {
+	case len(name) == 14 && foldsTo(name, "content-length"):
+		n := 0
+		for _, c := range value {
+			if !digit(c) || n > 1<<40 {
+				return errors.New("a message has a Content-Length that is no number")
+			}
+			n = n*10 + int(c-'0')
+		}
+		if len(value) == 0 || m.length >= 0 && m.length != n {
+			return errors.New("a message has no single Content-Length")
+		}
+		m.length = n
+	case len(name) == 17 && foldsTo(name, "transfer-encoding"):
+		m.chunked = true
+		if !bytes.EqualFold(value, []byte("chunked")) {
+			return errors.New("a message has a transfer coding other than chunked")
+		}
+	case len(name) == 16 && foldsTo(name, "content-encoding"):
+		m.coded = !bytes.EqualFold(value, []byte("identity"))
+	default:
+		for i, w := range o.wanted {
+			if len(w) == len(name) && bytes.EqualFold(name, []byte(w)) {
+				m.fields[i] = append([]byte(nil), value[:min(len(value), maxKept)]...)
+			}
+		}
+	}
+	return nil
+}
+
+// endOfHead decides where the body ends (RFC 9112, section 6.3).
+func (o *Overhearer) endOfHead(m *heardMessage, ofClient bool) (whole bool, err error) {
+	if !ofClient {
+		switch {
+		case m.status == 101:
+			return false, errors.New("the connection switches to another protocol")
+		case m.status < 200: // it precedes the answer
+			m.begin()
+			return false, nil
+		case m.status == 204, m.status == 304, o.open[0]:
+			return true, nil
+		}
+	}
+	switch {
+	case m.chunked:
+		m.state, m.head = chunkSize, 0
+	case m.length > 0:
+		m.state, m.left = sizedBody, m.length
+	case m.length < 0 && !ofClient:
+		m.state = untilClose
+	default:
+		return true, nil
+	}
+	return false, nil
+}
+
+// chunk takes a chunk's size; extensions are passed over.
+func (m *heardMessage) chunk(line []byte) error {
+	n, i := 0, 0
+	for ; i < len(line); i++ {
+		d := unhex(line[i])
+		if d < 0 {
+			break
+		}
+		if n = n<<4 | d; n > 1<<40 {
+			return errors.New("a chunk is too long")
+		}
+	}
+	if i == 0 {
+		return errors.New("a chunk has no size")
+	}
+	m.left, m.state = n, chunkData
+	if n == 0 {
+		m.state = trailer
+	}
+	return nil
+}
+
+// take takes a piece of the body.
+func (m *heardMessage) take(p []byte) {
+	m.size = min(m.size+len(p), 1<<50)
+	switch {
+	case m.drop || m.coded:
+	case len(m.body)+len(p) > MaxHeard:
+		m.drop, m.body = true, nil
+	default:
+		m.body = append(m.body, p...)
+	}
+}
