@@ -100,7 +100,7 @@ func TestPlanRefuses(t *testing.T) {
 		"stm --stm-locker x":                                      `--stm-locker: there is no locker "x"; choose one of stm, lock-client or lock-rpc`,
 		"stm --stm-locker lock-rpc --rate 5":                      "--stm-locker lock-rpc makes clients wait for each other, so they cannot follow a --rate; drop one of them",
 		"stm --keys 1000 --key-size 1":                            "--key-size 1 makes 64 keys, and --keys is 1000; use keys of 2 bytes or more, or a smaller --keys",
-		"stm --store consul":                                      "consul has no operation stm here",
+		"stm --store etcdv2":                                      "etcdv2 has no operation stm here",
 		"lease-keepalive --total 0":                               "--total must be at least 1, not 0",
 		"lease-keepalive --store etcdv2":                          "etcdv2 has no operation keepalive here",
 		"watch --streams 0":                                       "--streams is 0 and must be from 1",

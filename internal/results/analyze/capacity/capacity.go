@@ -83,7 +83,7 @@ func (t *Trial) Overloaded() bool {
 // heavily reports whether most of all that was due was bad: not by chance, and not
 // because something stood still for a moment.
 func (t *Trial) heavily(goals []Goal) bool {
-	if t.Done < 0.9*t.Due {
+	if t.Due-t.Done > math.Max(0.1*t.Due, fewOperations) {
 		return true
 	}
 	for g, goal := range goals {
