@@ -19,6 +19,11 @@ const compactionKey = "compact_rev_key"
 // healthKey is what is read to know whether the store answers. It is not there.
 const healthKey = "health"
 
+var (
+	_ engine.Dependent = (*source)(nil)
+	_ engine.Timed     = (*source)(nil)
+)
+
 // source makes the calls, in memory of its own that the next one gets again. It is an
 // engine.Dependent and an engine.Timed.
 type source struct {

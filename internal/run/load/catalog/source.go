@@ -11,6 +11,11 @@ import (
 // beforeMark is in the numbers of the values that are written before the load.
 const beforeMark = 1 << 41
 
+var (
+	_ engine.Dependent = (*source)(nil)
+	_ engine.Timed     = (*source)(nil)
+)
+
 // source makes the calls, in memory of its own that the next one gets again. It is an
 // engine.Dependent and an engine.Timed.
 type source struct {

@@ -13,6 +13,11 @@ type Dependent interface {
 	Ready(n uint64) bool
 	// Failed takes that the n-th failed, and so was not given to Check.
 	Failed(n uint64)
+}
+
+// Punctual is an optional interface of a Dependent that is to know how late each operation
+// is sent.
+type Punctual interface {
 	// Sent takes by how many nanoseconds the n-th was sent late, and whether it waited for
 	// an answer or a connection, which is not in that.
 	Sent(n uint64, late int64, waited bool)

@@ -48,6 +48,7 @@ type Loop struct {
 	needs    Dependent  // the source, if it is one
 	timed    Timed      // likewise
 	placed   Placed     // likewise, in an open loop
+	punctual Punctual   // likewise
 	hearing  Hearing    // likewise
 	kept     []waiter   // operations that wait for others' answers
 
@@ -128,6 +129,7 @@ func New(cfg Config, p Poller) *Loop {
 	if len(cfg.Clients) == 0 {
 		l.placed, _ = cfg.Source.(Placed)
 	}
+	l.punctual, _ = cfg.Source.(Punctual)
 	l.hearing, _ = cfg.Source.(Hearing)
 	l.stamped, _ = p.(Stamped)
 	l.parking, _ = p.(Parking)

@@ -12,6 +12,12 @@ import (
 // beforeMark is in the numbers of the values that are written before the load.
 const beforeMark = 1 << 41
 
+var (
+	_ engine.Dependent = (*source)(nil)
+	_ engine.Timed     = (*source)(nil)
+	_ engine.Placed    = (*source)(nil)
+)
+
 // source makes the calls, in memory of its own that the next one gets again. It is an
 // engine.Dependent, an engine.Timed and an engine.Placed.
 type source struct {

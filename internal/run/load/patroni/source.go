@@ -9,6 +9,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
+var (
+	_ engine.Dependent = (*source)(nil)
+	_ engine.Timed     = (*source)(nil)
+	_ engine.Placed    = (*source)(nil)
+)
+
 // source makes the calls, in memory of its own that the next one gets again. It is an
 // engine.Dependent, an engine.Placed and an engine.Timed.
 type source struct {

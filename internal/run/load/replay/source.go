@@ -10,6 +10,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
+var (
+	_ engine.Dependent = (*source)(nil)
+	_ engine.Punctual  = (*source)(nil)
+)
+
 // source has the calls, for the one loop that sends them. It is an engine.Dependent.
 type source struct {
 	*Plan
