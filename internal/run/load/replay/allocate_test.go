@@ -44,7 +44,7 @@ func TestSendingAgainDoesNotAllocate(t *testing.T) {
 						op.Range.Keys.Begin(op.Tag)
 						op.Range.Keys.Add(op.Tag, answer, nil, 3)
 					}
-					needs.Sent(n, 7, false)
+					source.(engine.Punctual).Sent(n, 7, false)
 					source.Check(op.Kind, ref, &ev)
 				}
 			}
