@@ -19,7 +19,7 @@ type watcherKey struct {
 
 // toldInTime takes what a watcher was told by a store that does not tell the
 // revisions of its writes. An event shows a version as a read does that says nothing
-// of how old it may be; of one key a watcher's revisions only grow.
+// of how old it may be.
 func (p *pass) toldInTime(o *history.Op) {
 	w := p.watchers
 	if o.Watch == history.Began {
@@ -72,7 +72,5 @@ func (p *pass) inOrder(o *history.Op) {
 	if f.kind != "" && o.Outcome == kv.OK {
 		p.found.add(f)
 	}
-	if !ok || o.Mod > b.revision {
-		w.before[at] = toldBefore{o.Mod, p.ord}
-	}
+	w.before[at] = toldBefore{o.Mod, p.ord} // where it went back, what follows is told anew
 }

@@ -26,6 +26,7 @@ func TestWatchesInTime(t *testing.T) {
 		"old, as the mode allows":          {ops: []history.Op{began(1, 1, 10), put(0, 1), get(0, 11, 1), put(0, 2), get(0, 12, 2), told(1, 11, 1), told(1, 12, 2)}},
 		"twice":                            {ops: []history.Op{began(1, 1, 10), put(0, 1), told(1, 11, 1), told(1, 11, 1)}, want: EventTwice},
 		"back":                             {ops: []history.Op{began(1, 1, 10), put(0, 1), put(0, 2), told(1, 12, 2), told(1, 11, 1)}, want: EventLate},
+		"back, and there again":            {ops: []history.Op{began(1, 1, 10), put(0, 1), put(0, 2), told(1, 12, 2), told(1, 11, 1), told(1, 12, 2)}, want: EventLate},
 		"of a key that it does not watch":  {ops: []history.Op{began(1, 1, 10), of2(2, put(0, 1)), of2(2, told(1, 11, 1))}, want: OtherKey},
 		"nobody wrote it":                  {ops: []history.Op{began(1, 1, 10), put(0, 1), told(1, 11, 44)}, want: Invented},
 		"before it was written":            {ops: []history.Op{began(1, 1, 10), told(1, 11, 1), put(0, 1)}, want: Invented},

@@ -17,7 +17,9 @@ const (
 
 // Promises implements store.Promising. The answer to a write has no index; a read's
 // is that of the key's last change. Reads of the default mode may be old just after
-// an election, and stale ones always.
+// an election, and stale ones always. A blocking query is of the default mode, so that
+// its index can go back, as its documentation says ("reset the index if it goes
+// backwards"): watch events are not promised to be in order.
 func (*Store) Promises() store.Promises {
 	return store.Promises{
 		Of: map[history.Promise]string{
@@ -29,7 +31,6 @@ func (*Store) Promises() store.Promises {
 			history.Lease:        sessions + "\"Consul will not expire the session before the TTL is reached\"",
 			history.Exclusive:    sessions + "an acquire \"can only succeed if there is no existing lock holder\"",
 			history.Fence:        sessions + "\"the LockIndex is incremented on each acquire\" by another, so that it acts as a \"sequencer\"",
-			history.WatchOrder:   blocking + "\"indexes in general are monotonically increasing\"; they go back where a snapshot of older data is restored, and then this is said, too",
 			history.WatchOnce:    blocking + "a query waits \"for any changes subsequent to that index\"; what it returns with the same index is passed over",
 			history.WatchTrue:    kvStore + "what a query returns is the key's value and its ModifyIndex",
 			history.Compare:      kvStore + "with cas \"the key is only set if the index matches the ModifyIndex of that key\"",
