@@ -28,6 +28,11 @@ type source struct {
 	key, value, path []byte
 }
 
+var (
+	_ engine.Dependent = (*source)(nil)
+	_ engine.Timed     = (*source)(nil)
+)
+
 // Fill implements engine.Source.
 func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
 	e := s.schedule.Entries[n]

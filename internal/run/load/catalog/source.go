@@ -19,6 +19,11 @@ type source struct {
 	service         store.ServiceOp
 }
 
+var (
+	_ engine.Dependent = (*source)(nil)
+	_ engine.Timed     = (*source)(nil)
+)
+
 // Fill implements engine.Source.
 func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
 	e := s.schedule.Entries[n]

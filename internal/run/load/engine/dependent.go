@@ -13,8 +13,13 @@ type Dependent interface {
 	Ready(n uint64) bool
 	// Failed takes that the n-th failed, and so was not given to Check.
 	Failed(n uint64)
-	// Sent takes by how many nanoseconds the n-th was sent late, and whether it waited for
-	// an answer or a connection, which is not in that.
+}
+
+// Punctual is an optional interface of the Source of an open loop that keeps how late its
+// operations were sent.
+type Punctual interface {
+	// Sent takes by how many nanoseconds the measured phase's n-th was sent late, and
+	// whether it waited for an answer or a connection, which is not in that.
 	Sent(n uint64, late int64, waited bool)
 }
 

@@ -78,3 +78,51 @@ func TestEachOperationOfARecordingIsSent(t *testing.T) {
 		t.Errorf("%d operations were sent", len(order))
 	}
 }
+
+// chained is a Source whose operations each need the one before, and that knows no more of
+// the optional interfaces.
+type chained struct {
+	puts
+	t    *testing.T
+	over []bool
+}
+
+func (c *chained) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
+	if n > 0 && !c.over[n-1] {
+		c.t.Errorf("operation %d was made before %d had ended", n, n-1)
+	}
+	*op = store.Op{Kind: kv.Put}
+	return n
+}
+
+func (c *chained) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
+	c.over[n] = true
+	return ev.Outcome
+}
+
+func (c *chained) Ready(n uint64) bool { return n == 0 || c.over[n-1] }
+func (c *chained) Failed(n uint64)     { c.over[n] = true }
+
+// TestADependentWaits has each operation due before the one that it needs is answered, and
+// some of those fail.
+func TestADependentWaits(t *testing.T) {
+	const operations = 1000
+	b := newBench(3, 0, open(1000, secondNS))
+	source := &chained{t: t, over: make([]bool, operations)}
+	b.cfg.Source = source
+	sent := 0
+	b.serve = func(s *sim, conn int, request []byte) {
+		outcome := kv.OK
+		if sent++; sent%7 == 0 {
+			outcome = kv.StoreTimeout
+		}
+		s.reply(conn, 1_200_000, reply(request, outcome))
+	}
+	b.run(t)
+	if b.totals.Due != operations || b.totals.Outcomes[kv.StoreTimeout] != operations/7 || b.totals.Outcomes[kv.OK] != operations-operations/7 {
+		t.Errorf("of %d that were due %d succeeded and %v failed", b.totals.Due, b.totals.Succeeded(), b.totals.Outcomes)
+	}
+	if own := b.totals.Disturbed.Own.Max(); own > 100_000 {
+		t.Errorf("the generator itself was late by %d ns", own)
+	}
+}

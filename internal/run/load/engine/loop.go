@@ -47,6 +47,7 @@ type Loop struct {
 	marked   []func()   // what marks left to be done
 	needs    Dependent  // the source, if it is one
 	timed    Timed      // likewise
+	punctual Punctual   // likewise
 	placed   Placed     // likewise, in an open loop
 	hearing  Hearing    // likewise
 	kept     []waiter   // operations that wait for others' answers
@@ -125,6 +126,7 @@ func New(cfg Config, p Poller) *Loop {
 	l.sched.clock = &l.clock
 	l.needs, _ = cfg.Source.(Dependent)
 	l.timed, _ = cfg.Source.(Timed)
+	l.punctual, _ = cfg.Source.(Punctual)
 	if len(cfg.Clients) == 0 {
 		l.placed, _ = cfg.Source.(Placed)
 	}

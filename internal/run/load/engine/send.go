@@ -335,8 +335,8 @@ func (l *Loop) markSent(c *conn, i int, sent int64) {
 func (l *Loop) late(sl *slot) {
 	l.secs.record(&sl.acc.Lateness, sl.sent-sl.due)
 	l.secs.record(&sl.acc.Disturbed.Own, sl.sent-sl.ready)
-	if l.needs != nil {
-		l.needs.Sent(sl.n, sl.sent-sl.ready, sl.ready > sl.due)
+	if l.punctual != nil && sl.measured {
+		l.punctual.Sent(sl.n, sl.sent-sl.ready, sl.ready > sl.due)
 	}
 	if waiting := sl.ready - sl.due; waiting > 0 {
 		l.secs.record(&sl.acc.Disturbed.Waiting, waiting)

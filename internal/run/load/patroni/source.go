@@ -18,6 +18,12 @@ type source struct {
 	key, value []byte
 }
 
+var (
+	_ engine.Dependent = (*source)(nil)
+	_ engine.Placed    = (*source)(nil)
+	_ engine.Timed     = (*source)(nil)
+)
+
 // member is who makes a call, by its place in the cluster.
 func (s *source) member(e patroni.Entry) int {
 	leader := int(s.leader[e.Cluster])
