@@ -156,6 +156,7 @@ func (s *source) Ready(n uint64) bool {
 
 // Failed implements engine.Dependent. Who made the call may have come to lead since.
 func (s *source) Failed(n uint64) {
+	s.ended = nobody
 	first := int(s.schedule.Entries[n].Cluster) * s.Members
 	for all := first; all < first+s.Members; all++ {
 		s.over(n, all)
@@ -174,7 +175,7 @@ func (s *source) over(n uint64, all int) {
 func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
 	call := s.schedule.Entries[n].Call
 	s.calls[call].Ended(o, response, service)
-	if o == kv.BadRequest && (call == patroni.RenewLeader || call == patroni.RenewReplica) {
+	if o == kv.BadRequest && s.ended != nobody && (call == patroni.RenewLeader || call == patroni.RenewReplica) {
 		s.leases[s.ended] = 0
 	}
 }
