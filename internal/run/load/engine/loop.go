@@ -165,6 +165,7 @@ func (l *Loop) Run(connectBy int64, connected func(error)) *Result {
 		l.turn()
 	}
 	l.abandonOpen()
+	l.watchers.resolve(l.now, nil, &l.secs) // another loop may have had the answers since
 	l.watchers.releaseTail()
 	l.abandonSpilled(l.res.Closed)
 	l.abandonSchedule(l.res.Closed)
