@@ -6,7 +6,9 @@ import (
 )
 
 // Dependent is an optional interface of the Source of an open loop in which an operation
-// can need what the answer to an earlier one says. Such loads have one loop.
+// can need what the answer to an earlier one says. Such loads have one loop. Each
+// operation that is due is in flight from then on, also while it waits for an answer or
+// for a connection, and its timeout runs; the window's end does not end it.
 type Dependent interface {
 	// Ready reports whether the measured phase's n-th operation can be made: what it
 	// needs is known, or will never be.
