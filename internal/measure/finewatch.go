@@ -65,10 +65,14 @@ func msAndSlot(at int64) (ms int64, slot int) {
 
 // Told takes a watch event that came so many nanoseconds after the second began. after is
 // how long after its write was sent that was, in nanoseconds; negative where nobody knows.
+// at is below 0 of an event that came in an earlier second, which has it, and whose write
+// is known only now: its lateness counts at the beginning of this one.
 func (f *Fine) Told(after, at int64) {
 	w := f.watch()
 	ms, slot := msAndSlot(at)
-	w.Alive[ms>>6] |= 1 << (ms & 63)
+	if at >= 0 {
+		w.Alive[ms>>6] |= 1 << (ms & 63)
+	}
 	if after < 0 {
 		return
 	}

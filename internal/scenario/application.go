@@ -155,7 +155,7 @@ func (l *Load) checkApplication(c *checks) {
 			if a.Name == "" {
 				c.add(s.Key, "<"+s.Key+"> is for an <application>, and this load is none; drop it, or say application: "+strings.Join(s.of, " or "))
 			} else if a.of() != nil {
-				c.add(s.Key, "<"+s.Key+"> is nothing of %s; drop it", a.Name)
+				c.add(s.Key, "<"+s.Key+"> is no parameter of the application %s; drop it", a.Name)
 			}
 		}
 	}

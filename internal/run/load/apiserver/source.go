@@ -19,11 +19,6 @@ const compactionKey = "compact_rev_key"
 // healthKey is what is read to know whether the store answers. It is not there.
 const healthKey = "health"
 
-var (
-	_ engine.Dependent = (*source)(nil)
-	_ engine.Timed     = (*source)(nil)
-)
-
 // source makes the calls, in memory of its own that the next one gets again. It is an
 // engine.Dependent and an engine.Timed.
 type source struct {
@@ -32,6 +27,11 @@ type source struct {
 	parts            [3]recording.Part
 	key, value, path []byte
 }
+
+var (
+	_ engine.Dependent = (*source)(nil)
+	_ engine.Timed     = (*source)(nil)
+)
 
 // Fill implements engine.Source.
 func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {

@@ -11,11 +11,6 @@ import (
 // beforeMark is in the numbers of the values that are written before the load.
 const beforeMark = 1 << 41
 
-var (
-	_ engine.Dependent = (*source)(nil)
-	_ engine.Timed     = (*source)(nil)
-)
-
 // source makes the calls, in memory of its own that the next one gets again. It is an
 // engine.Dependent and an engine.Timed.
 type source struct {
@@ -23,6 +18,11 @@ type source struct {
 	id, name, value []byte
 	service         store.ServiceOp
 }
+
+var (
+	_ engine.Dependent = (*source)(nil)
+	_ engine.Timed     = (*source)(nil)
+)
 
 // Fill implements engine.Source.
 func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {

@@ -6,7 +6,9 @@ import (
 )
 
 // Dependent is an optional interface of the Source of an open loop in which an operation
-// can need what the answer to an earlier one says. Such loads have one loop.
+// can need what the answer to an earlier one says. Such loads have one loop. Each
+// operation that is due is in flight from then on, also while it waits for an answer or
+// for a connection, and its timeout runs; the window's end does not end it.
 type Dependent interface {
 	// Ready reports whether the measured phase's n-th operation can be made: what it
 	// needs is known, or will never be.
@@ -15,11 +17,11 @@ type Dependent interface {
 	Failed(n uint64)
 }
 
-// Punctual is an optional interface of a Dependent that is to know how late each operation
-// is sent.
+// Punctual is an optional interface of the Source of an open loop that keeps how late its
+// operations were sent.
 type Punctual interface {
-	// Sent takes by how many nanoseconds the n-th was sent late, and whether it waited for
-	// an answer or a connection, which is not in that.
+	// Sent takes by how many nanoseconds the measured phase's n-th was sent late, and
+	// whether it waited for an answer or a connection, which is not in that.
 	Sent(n uint64, late int64, waited bool)
 }
 

@@ -78,3 +78,118 @@ func TestEachOperationOfARecordingIsSent(t *testing.T) {
 		t.Errorf("%d operations were sent", len(order))
 	}
 }
+
+// chained is a Source whose operations each need the one before, and that knows no more of
+// the optional interfaces.
+type chained struct {
+	puts
+	t    *testing.T
+	over []bool
+}
+
+func (c *chained) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
+	if n > 0 && !c.over[n-1] {
+		c.t.Errorf("operation %d was made before %d had ended", n, n-1)
+	}
+	*op = store.Op{Kind: kv.Put}
+	return n
+}
+
+func (c *chained) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
+	c.over[n] = true
+	return ev.Outcome
+}
+
+func (c *chained) Ready(n uint64) bool { return n == 0 || c.over[n-1] }
+func (c *chained) Failed(n uint64)     { c.over[n] = true }
+
+// TestADependentWaits has each operation due before the one that it needs is answered, and
+// some of those fail.
+func TestADependentWaits(t *testing.T) {
+	const operations = 1000
+	b := newBench(3, 0, open(1000, secondNS))
+	source := &chained{t: t, over: make([]bool, operations)}
+	b.cfg.Source = source
+	sent := 0
+	b.serve = func(s *sim, conn int, request []byte) {
+		outcome := kv.OK
+		if sent++; sent%7 == 0 {
+			outcome = kv.StoreTimeout
+		}
+		s.reply(conn, 1_200_000, reply(request, outcome))
+	}
+	b.run(t)
+	if b.totals.Due != operations || b.totals.Outcomes[kv.StoreTimeout] != operations/7 || b.totals.Outcomes[kv.OK] != operations-operations/7 {
+		t.Errorf("of %d that were due %d succeeded and %v failed", b.totals.Due, b.totals.Succeeded(), b.totals.Outcomes)
+	}
+	if own := b.totals.Disturbed.Own.Max(); own > 100_000 {
+		t.Errorf("the generator itself was late by %d ns", own)
+	}
+}
+
+// sessions is a Source whose operations belong to connections, and of which every tenth
+// needs the one before.
+type sessions struct {
+	chained
+	ended []int
+}
+
+func (s *sessions) Ready(n uint64) bool                      { return n%10 != 9 || s.chained.Ready(n) }
+func (s *sessions) Place(n uint64) int                       { return int(n % 3) }
+func (s *sessions) Failed(n uint64)                          { s.over[n] = true }
+func (s *sessions) Ended(n uint64, _ kv.Outcome, _, _ int64) { s.ended[n]++ }
+func (s *sessions) Fill(_ measure.Phase, n uint64, client uint32, op *store.Op) uint64 {
+	if uint64(client) != n%3 || !s.Ready(n) {
+		s.t.Errorf("operation %d was made for connection %d, or too early", n, client)
+	}
+	*op = store.Op{Kind: kv.Put}
+	return n
+}
+
+// TestEachEndsOnceWhereAConnectionIsDown has one of three connections lost, and refused
+// for longer than operations wait for it.
+func TestEachEndsOnceWhereAConnectionIsDown(t *testing.T) {
+	const operations = 3000
+	b := newBench(3, 0, open(1000, 3*secondNS))
+	b.cfg.Timeout = secondNS / 2
+	source := &sessions{chained: chained{t: t, over: make([]bool, operations)}, ended: make([]int, operations)}
+	b.cfg.Source = source
+	begin := int64(0)
+	down := func(s *sim) bool { return begin > 0 && s.now >= begin+secondNS && s.now < begin+2*secondNS }
+	b.dial = func(s *sim, conn int, _ string) error {
+		if conn == 2 && down(s) {
+			return errRefused
+		}
+		return nil
+	}
+	cut := false
+	b.at = func(s *sim) {
+		if begin == 0 {
+			begin = s.now
+		}
+		if !cut && down(s) {
+			cut = true
+			s.cut(2)
+		}
+	}
+	b.run(t)
+	for n, times := range source.ended {
+		if times != 1 {
+			t.Fatalf("operation %d ended %d times", n, times)
+		}
+	}
+	sum := uint64(0)
+	for _, n := range b.totals.Outcomes {
+		sum += n
+	}
+	if b.totals.Due != operations || sum != operations {
+		t.Errorf("%d were due, and %d ended", b.totals.Due, sum)
+	}
+	// Those of the first half second have waited for too long.
+	if n := b.totals.Outcomes[kv.NotSent]; n < 140 || n > 240 {
+		t.Errorf("%d were not sent: %v", n, b.totals.Outcomes)
+	}
+	if own := b.totals.Disturbed.Own.Max(); own > 100_000 {
+		t.Errorf("the generator itself was late by %d ns", own)
+	}
+}

@@ -47,8 +47,8 @@ type Loop struct {
 	marked   []func()   // what marks left to be done
 	needs    Dependent  // the source, if it is one
 	timed    Timed      // likewise
-	placed   Placed     // likewise, in an open loop
 	punctual Punctual   // likewise
+	placed   Placed     // likewise, in an open loop
 	hearing  Hearing    // likewise
 	kept     []waiter   // operations that wait for others' answers
 
@@ -126,10 +126,10 @@ func New(cfg Config, p Poller) *Loop {
 	l.sched.clock = &l.clock
 	l.needs, _ = cfg.Source.(Dependent)
 	l.timed, _ = cfg.Source.(Timed)
+	l.punctual, _ = cfg.Source.(Punctual)
 	if len(cfg.Clients) == 0 {
 		l.placed, _ = cfg.Source.(Placed)
 	}
-	l.punctual, _ = cfg.Source.(Punctual)
 	l.hearing, _ = cfg.Source.(Hearing)
 	l.stamped, _ = p.(Stamped)
 	l.parking, _ = p.(Parking)
@@ -165,6 +165,7 @@ func (l *Loop) Run(connectBy int64, connected func(error)) *Result {
 		l.turn()
 	}
 	l.abandonOpen()
+	l.watchers.resolve(l.now, nil, &l.secs) // another loop may have had the answers since
 	l.watchers.releaseTail()
 	l.abandonSpilled(l.res.Closed)
 	l.abandonSchedule(l.res.Closed)

@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
@@ -19,6 +22,8 @@ type abandoning struct {
 	spill bool         // what other loops could not take up is this one's, too
 	asked uint64       // of mostAsked
 	owed  [2][]float64 // by phase and share: what rounding kept from it
+
+	shares [2][]Share // by phase
 }
 
 // giveUpSchedule notes at the close what is not taken up any more. It comes into the
@@ -80,7 +85,7 @@ func (l *Loop) neverSent(acc *second, numbers span, count uint64, waited int64) 
 	}
 	acc.Due += count
 	acc.Outcomes[kv.NotSent] += count
-	shares := l.cfg.Source.Shares(acc.Phase)
+	shares := l.abandoned.sharesOf(l.cfg.Source, acc.Phase)
 	switch {
 	case len(shares) == 1:
 		l.notSent(acc, shares[0].Kind, shares[0].Consistency, count, waited)
@@ -107,6 +112,17 @@ func (l *Loop) notSent(acc *second, kind kv.Kind, level kv.Consistency, count ui
 	h := &l.secs.cell(acc, measure.Series{Kind: kind, Consistency: level}).Failed[measure.ErrorIndex(kv.NotSent)]
 	l.secs.histogram(h)
 	measure.RecordAll(*h, waited, count)
+}
+
+// sharesOf is what the source says, once, which may count all its operations for that,
+// and in an order that is the same each time.
+func (a *abandoning) sharesOf(s Source, phase measure.Phase) []Share {
+	if a.shares[phase] == nil {
+		a.shares[phase] = slices.SortedStableFunc(slices.Values(s.Shares(phase)), func(x, y Share) int {
+			return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Consistency, y.Consistency))
+		})
+	}
+	return a.shares[phase]
 }
 
 // divide gives each share its part of a count, and what rounding keeps from one

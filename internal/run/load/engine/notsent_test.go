@@ -225,3 +225,25 @@ func TestOverloadEndsInTime(t *testing.T) {
 		t.Errorf("%d of %d were held back by the limit", b.res.Capped, b.totals.Due)
 	}
 }
+
+// countedShares counts how often it is asked for its shares.
+type countedShares struct {
+	mixed
+	asked int
+}
+
+func (c *countedShares) Shares(p measure.Phase) []Share {
+	c.asked++
+	return c.mixed.Shares(p)
+}
+
+// A source may count millions of operations to say its shares: it is asked once.
+func TestSharesAreAskedForOnce(t *testing.T) {
+	const rate, length = 1000, 5 * secondNS
+	source := &countedShares{mixed: mixed{share: 0.3}}
+	l := behind(source, 0, 1, 1, 0, open(rate, length))
+	l.abandonSchedule(l.clock.origin + length)
+	if source.asked != 1 || l.failLive != 5*rate {
+		t.Errorf("%d operations were not sent, and the shares asked for %d times", l.failLive, source.asked)
+	}
+}

@@ -335,7 +335,7 @@ func (l *Loop) markSent(c *conn, i int, sent int64) {
 func (l *Loop) late(sl *slot) {
 	l.secs.record(&sl.acc.Lateness, sl.sent-sl.due)
 	l.secs.record(&sl.acc.Disturbed.Own, sl.sent-sl.ready)
-	if l.punctual != nil {
+	if l.punctual != nil && sl.measured {
 		l.punctual.Sent(sl.n, sl.sent-sl.ready, sl.ready > sl.due)
 	}
 	if waiting := sl.ready - sl.due; waiting > 0 {

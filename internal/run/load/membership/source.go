@@ -12,18 +12,18 @@ import (
 // beforeMark is in the numbers of the values that are written before the load.
 const beforeMark = 1 << 41
 
-var (
-	_ engine.Dependent = (*source)(nil)
-	_ engine.Timed     = (*source)(nil)
-	_ engine.Placed    = (*source)(nil)
-)
-
 // source makes the calls, in memory of its own that the next one gets again. It is an
 // engine.Dependent, an engine.Timed and an engine.Placed.
 type source struct {
 	*Script
 	key, value []byte
 }
+
+var (
+	_ engine.Dependent = (*source)(nil)
+	_ engine.Placed    = (*source)(nil)
+	_ engine.Timed     = (*source)(nil)
+)
 
 // Fill implements engine.Source.
 func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {

@@ -28,6 +28,7 @@ func (s *before) Shares(measure.Phase) []engine.Share {
 	return []engine.Share{{Kind: kv.Put, Of: 1}}
 }
 func (s *before) Ready(uint64) bool                      { return true }
+func (s *before) Failed(uint64)                          {}
 func (s *before) Ended(uint64, kv.Outcome, int64, int64) {}
 
 type grants struct{ before }

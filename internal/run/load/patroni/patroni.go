@@ -27,7 +27,7 @@ type Script struct {
 	gone   []bool   // by cluster: the key of its first leader is gone
 	raced  []uint32 // by member: the call by which it raced, and one more
 	asked  []uint32 // by member: the call that it waits for, and one more; 0: none
-	ended  int      // the member whose call ended last
+	ended  int      // the member whose call ended last; nobody: it has another under way
 }
 
 // nobody leads a cluster.

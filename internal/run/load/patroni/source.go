@@ -9,12 +9,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-var (
-	_ engine.Dependent = (*source)(nil)
-	_ engine.Timed     = (*source)(nil)
-	_ engine.Placed    = (*source)(nil)
-)
-
 // source makes the calls, in memory of its own that the next one gets again. It is an
 // engine.Dependent, an engine.Placed and an engine.Timed.
 type source struct {
@@ -23,6 +17,12 @@ type source struct {
 	parts      [2]recording.Part
 	key, value []byte
 }
+
+var (
+	_ engine.Dependent = (*source)(nil)
+	_ engine.Placed    = (*source)(nil)
+	_ engine.Timed     = (*source)(nil)
+)
 
 // member is who makes a call, by its place in the cluster.
 func (s *source) member(e patroni.Entry) int {
@@ -156,6 +156,7 @@ func (s *source) Ready(n uint64) bool {
 
 // Failed implements engine.Dependent. Who made the call may have come to lead since.
 func (s *source) Failed(n uint64) {
+	s.ended = nobody
 	first := int(s.schedule.Entries[n].Cluster) * s.Members
 	for all := first; all < first+s.Members; all++ {
 		s.over(n, all)
@@ -174,7 +175,7 @@ func (s *source) over(n uint64, all int) {
 func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
 	call := s.schedule.Entries[n].Call
 	s.calls[call].Ended(o, response, service)
-	if o == kv.BadRequest && (call == patroni.RenewLeader || call == patroni.RenewReplica) {
+	if o == kv.BadRequest && s.ended != nobody && (call == patroni.RenewLeader || call == patroni.RenewReplica) {
 		s.leases[s.ended] = 0
 	}
 }

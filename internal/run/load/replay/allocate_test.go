@@ -30,7 +30,7 @@ func TestSendingAgainDoesNotAllocate(t *testing.T) {
 				t.Fatalf("%d of %d calls are sent again: %v", plan.Calls(), len(one.calls), plan.Left)
 			}
 			source := plan.Source()
-			needs := source.(engine.Dependent)
+			needs, punctual := source.(engine.Dependent), source.(engine.Punctual)
 			var op store.Op
 			var ev store.Event
 			answer := []byte("again/registry/lock-0000000007")
@@ -44,7 +44,7 @@ func TestSendingAgainDoesNotAllocate(t *testing.T) {
 						op.Range.Keys.Begin(op.Tag)
 						op.Range.Keys.Add(op.Tag, answer, nil, 3)
 					}
-					source.(engine.Punctual).Sent(n, 7, false)
+					punctual.Sent(n, 7, false)
 					source.Check(op.Kind, ref, &ev)
 				}
 			}

@@ -10,12 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-var (
-	_ engine.Dependent = (*source)(nil)
-	_ engine.Punctual  = (*source)(nil)
-)
-
-// source has the calls, for the one loop that sends them. It is an engine.Dependent.
+// source has the calls, for the one loop that sends them. It is an
+// engine.Dependent and an engine.Punctual.
 type source struct {
 	*Plan
 	translator
@@ -24,6 +20,13 @@ type source struct {
 	keys  store.RangeOp // what asks for keys
 	watch store.WatchOp // whose beginning or end is asked for
 }
+
+var (
+	_ engine.Dependent = (*source)(nil)
+	_ engine.Punctual  = (*source)(nil)
+	_ engine.Placed    = (*placedSource)(nil)
+	_ engine.Hearing   = (*watchingSource)(nil)
+)
 
 // Fill implements engine.Source.
 func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
@@ -82,7 +85,7 @@ func (s *source) Failed(n uint64) {
 	}
 }
 
-// Sent implements engine.Dependent.
+// Sent implements engine.Punctual.
 func (s *source) Sent(n uint64, late int64, waited bool) {
 	if s.lates[n] = max(late, 0); waited {
 		s.lates[n] = -1

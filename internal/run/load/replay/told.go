@@ -272,15 +272,16 @@ func (h *heard) version(tag uint32, prefix string, key []byte) int64 {
 
 var slash = []byte{'/'}
 
-// drop forgets what an answer had.
+// drop forgets what an answer had. What others have moves to where that was: some answer
+// may always be open.
 func (h *heard) drop(tag uint32) {
-	left := h.keys[:0]
+	left, end := h.keys[:0], 0
 	for _, k := range h.keys {
 		if k.tag != tag {
-			left = append(left, k)
+			n := copy(h.bytes[end:], h.bytes[k.from:k.to])
+			k.from, k.to = end, end+n
+			left, end = append(left, k), end+n
 		}
 	}
-	if h.keys = left; len(left) == 0 {
-		h.bytes = h.bytes[:0]
-	}
+	h.keys, h.bytes = left, h.bytes[:end]
 }

@@ -148,7 +148,8 @@ func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
 		number, ours = s.cfg.Values.Number(ev.Key, ev.Value)
 	}
 	if !ours && s.cfg.Names != nil && ev.Version == 0 {
-		return Seen{} // a lease has expired: nobody's write, and the store's own doing
+		// A lease has expired: nobody's write, and the store's own doing.
+		return Seen{Passed: seen.Passed, MadeUp: seen.MadeUp}
 	}
 	if !ours {
 		if !seen.Duplicate {

@@ -1,0 +1,19 @@
+package measure
+
+import "testing"
+
+// TestAnEventOfAnEarlierSecond is known only now: it is late here, and came there.
+func TestAnEventOfAnEarlierSecond(t *testing.T) {
+	var f Fine
+	f.Told(300_000_000, -50_000_000)
+	f.Told(-1, -50_000_000)
+	f.Told(-1, 70_000_000)
+	w := f.Watch
+	want := [16]uint64{1: 1 << (70 - 64)}
+	if w.Alive != want {
+		t.Errorf("events came in the milliseconds %x", w.Alive)
+	}
+	if len(w.Late) != 1 || w.Late[0] != (LateEvents{0, 1, 1}) || w.Latest[0] != 300 {
+		t.Errorf("late were %v, and the latest by %d ms", w.Late, w.Latest[0])
+	}
+}
