@@ -48,6 +48,27 @@ type passed struct{}
 func (passed) Begin(uint32) bool                 { return true }
 func (passed) Add(uint32, []byte, []byte, int64) {}
 
+// A transaction whose guard did not hold is a conflict; one that failed for another
+// reason is none.
+func TestAFailedTransactionSaysWhy(t *testing.T) {
+	end := multiHeader(jute.OpError, 1, -1)
+	for code, want := range map[jute.Code]kv.Outcome{jute.BadVersion: kv.Conflict, jute.NoNode: kv.Conflict, jute.NoAuth: kv.Denied} {
+		for _, parts := range [][]jute.Code{{jute.OK, code}, {code, jute.RuntimeInconsistency}} {
+			s := granted(t)
+			for _, op := range recorded() {
+				if op.Call.Method == methodMulti {
+					s.submit(op)
+				}
+			}
+			s.written()
+			s.answer(jute.OK, append(append(failure(parts[0]), failure(parts[1])...), end...)...)
+			if events := s.events(); len(events) != 1 || events[0].Outcome != want {
+				t.Errorf("%v: %+v, want %v", parts, events, want)
+			}
+		}
+	}
+}
+
 // FuzzAgain gives anything as answers to recorded calls beside a watcher and a ping:
 // nothing panics, and each ends once.
 func FuzzAgain(f *testing.F) {
