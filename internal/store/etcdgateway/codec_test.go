@@ -313,6 +313,24 @@ func TestNestedAnswers(t *testing.T) {
 	}
 }
 
+// What a store can do beside its protocol is etcd's: nothing of it is forgotten but what
+// is said to be missing.
+func TestTheServerIsEtcds(t *testing.T) {
+	var st store.Store = New()
+	_, embedded := st.(store.Embedded)
+	_, metered := st.(store.Metered)
+	_, signals := st.(store.Signalling)
+	_, certificates := st.(store.CertificateFiles)
+	_, promises := st.(store.Promising)
+	sizer, sizes := st.(store.Sizer)
+	if !embedded || !metered || !signals || !certificates || !promises || !sizes {
+		t.Fatal(embedded, metered, signals, certificates, promises, sizes)
+	}
+	if fills, advice, err := sizer.Size(store.SizedLoad{Keys: 1000, KeySize: 8, ValueSize: 64}); err != nil || len(fills) == 0 || len(advice) == 0 {
+		t.Errorf("%v %v %v", fills, advice, err)
+	}
+}
+
 // FuzzReply: whatever a server answers to whatever operation, it is ended once.
 func FuzzReply(f *testing.F) {
 	f.Add(byte(kv.Get), ok(`,"kvs":[{"key":"aw==","mod_revision":"5"}]`))

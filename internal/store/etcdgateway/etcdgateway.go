@@ -102,3 +102,8 @@ func (s *Store) RunMember(ctx context.Context, configFile string) error {
 
 // Promises implements store.Promising.
 func (s *Store) Promises() store.Promises { return s.server.Promises() }
+
+// Size implements store.Sizer: what fills up is etcd's, and so is the advice.
+func (s *Store) Size(l store.SizedLoad) ([]store.Filling, []store.Advice, error) {
+	return s.server.Size(l)
+}
