@@ -76,7 +76,7 @@ func randomCall(r *rand.Rand) *recording.Call {
 	}
 	for range r.IntN(4) {
 		p := recording.Part{
-			Action: recording.Action(r.IntN(11)), Branch: recording.Branch(r.IntN(3)), Scope: recording.Scope(r.IntN(5)),
+			Action: recording.Action(r.IntN(13)), Branch: recording.Branch(r.IntN(3)), Scope: recording.Scope(r.IntN(5)),
 			Target: recording.Target(r.IntN(5)), Relation: recording.Relation(r.IntN(4)), Flags: recording.Flags(r.IntN(1 << 17)), Key: text(),
 		}
 		if r.IntN(2) == 0 {

@@ -226,14 +226,15 @@ func (b *builder) fit(name string) {
 	}
 }
 
-// fitWatch gives each watcher a connection for itself where the store needs that.
+// fitWatch gives each watcher a connection for itself where a connection has one
+// operation in flight, which a watcher's is for good.
 func (b *builder) fitWatch() {
 	w := b.load.Watch
-	if w == nil || b.can.Watches.Mode(w.Mode) != kv.QueryWatch {
+	if w == nil || b.can.InFlight != 1 {
 		return
 	}
 	w.Streams, w.Connections = w.Watchers, w.Watchers
-	b.said = append(b.said, "Each watcher has a connection for itself, on which its query waits.")
+	b.said = append(b.said, "Each watcher has a connection for itself, which serves nothing else.")
 }
 
 func (b *builder) check() {

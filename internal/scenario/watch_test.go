@@ -200,3 +200,30 @@ func TestWatchModes(t *testing.T) {
 		}
 	}
 }
+
+// narrow is a catalog whose stores have connections with one operation in flight.
+type narrow struct{ shelf }
+
+func (narrow) Capabilities(store string) kv.Capabilities {
+	can := shelf{}.Capabilities(store)
+	can.InFlight = 1
+	return can
+}
+
+// Where a watcher takes its connection for itself, others cannot be created there.
+func TestWatchersHaveConnectionsForThemselves(t *testing.T) {
+	text := []byte("trials: [{store: etcd, operation: put, duration: 10s, watch: {watchers: 10, streams: 2}}]")
+	for _, tc := range []struct {
+		catalog Catalog
+		want    Watch
+	}{{narrow{}, Watch{Watchers: 10, Streams: 10, Connections: 10}}, {shelf{}, Watch{Watchers: 10, Streams: 2}}} {
+		s, err := Parse("f.yaml", text, tc.catalog, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := s.Trials[0].Load.Watch
+		if got := (Watch{Watchers: w.Watchers, Streams: w.Streams, Connections: w.Connections}); !cmp.Equal(got, tc.want) {
+			t.Errorf("%+v, want %+v", got, tc.want)
+		}
+	}
+}

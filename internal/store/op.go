@@ -33,7 +33,8 @@ type Op struct {
 	Watch   *WatchOp // Watch: of the interval that begins with Key
 	// Call, if not nil, is a recorded call that is sent as it is there: with its keys,
 	// the texts of its values, its revisions and leases. Kind is then what it counts as,
-	// and guards of it that do not hold make a Conflict. For codecs of a Replayer alone.
+	// and guards of it that do not hold make a Conflict. For codecs of a Replayer, or of a
+	// store that has the calls of applications (kv.ApplicationCalls).
 	Call *recording.Call
 }
 

@@ -88,10 +88,10 @@ func (c *codec) Again(r *recording.Call) {
 		c.Send(appendSession(c.Head(c.Begin(c.create)), p))
 	case p.Action == recording.Revoke:
 		c.again = againLease
-		c.Send(c.Head(append(c.Begin(c.destroy), p.Name...)))
+		c.Send(c.Head(http1.AppendPath(c.Begin(c.destroy), p.Name)))
 	default:
 		c.again = againLease
-		c.Send(c.Head(append(c.Begin(c.renew), p.Name...)))
+		c.Send(c.Head(http1.AppendPath(c.Begin(c.renew), p.Name)))
 	}
 }
 
@@ -135,9 +135,9 @@ func (c *codec) swapAgain(guard, p *recording.Part) {
 	case guard.Target != recording.LeaseIs:
 		b = strconv.AppendInt(append(b, "?cas="...), guard.Number, 10)
 	case p.Lease != 0:
-		b = append(append(b, "?acquire="...), p.Name...)
+		b = http1.AppendForm(append(b, "?acquire="...), p.Name)
 	default:
-		b = append(append(b, "?release="...), guard.Name...)
+		b = http1.AppendForm(append(b, "?release="...), guard.Name)
 	}
 	c.Send(append(c.Head(b), p.Value.Text...))
 }
@@ -224,7 +224,7 @@ func appendOp(b []byte, guard, p *recording.Part) []byte {
 		b = append(base64.StdEncoding.AppendEncode(append(b, `,"Value":"`...), p.Value.Text), '"')
 	}
 	if len(session) > 0 {
-		b = append(append(append(b, `,"Session":"`...), session...), '"')
+		b = appendJSON(append(b, `,"Session":`...), session)
 	} else if guard != nil && !locks {
 		b = strconv.AppendInt(append(b, `,"Index":`...), guard.Number, 10)
 	}

@@ -106,7 +106,7 @@ func (c *codec) askNext(next stage) {
 	switch t.stage = next; next {
 	case acquiring:
 		b := append(http1.AppendPath(c.Begin(c.put), t.lock), "?acquire="...)
-		c.Send(c.Head(append(b, t.session...)))
+		c.Send(c.Head(http1.AppendForm(b, t.session)))
 	case confirming, looking:
 		c.Send(c.Head(append(http1.AppendPath(c.Begin(c.get), t.lock), "?consistent"...)))
 	case waiting, pausing:
@@ -128,7 +128,7 @@ func (c *codec) askNext(next stage) {
 		c.commit()
 	case releasing:
 		b := append(http1.AppendPath(c.Begin(c.put), t.lock), "?release="...)
-		c.Send(c.Head(append(b, t.session...)))
+		c.Send(c.Head(http1.AppendForm(b, t.session)))
 	}
 }
 

@@ -68,12 +68,13 @@ func (c *codec) endWatcher(op *store.Op, gen uint8) {
 
 var harmless = []byte("quorumbench/refused")
 
-// endedByUs is the operation that asked for a watcher's end, if one did.
+// endedByUs is the operation that asked for a watcher's end, if one did; gaveUp if it
+// was given up meanwhile.
 func (c *codec) endedByUs(watcher uint32) (tag uint32, ok bool) {
 	for i, e := range c.endings {
 		if e.watcher == watcher {
 			c.endings = append(c.endings[:i], c.endings[i+1:]...)
-			return e.tag, e.tag != gaveUp
+			return e.tag, true
 		}
 	}
 	return 0, false

@@ -14,6 +14,7 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
@@ -77,6 +78,26 @@ func watching(t testing.TB) store.Codec {
 		t.Fatal(events, err)
 	}
 	return c
+}
+
+// A watcher's end that a recorded call asks for is not the store's, also where the call
+// was given up before the answer came.
+func TestAnEndThatWasAskedForIsNotTheStores(t *testing.T) {
+	for _, givenUp := range []bool{false, true} {
+		c := watching(t)
+		c.Submit(&store.Op{
+			Kind: kv.Watch, Tag: 7, Watch: &store.WatchOp{Watcher: 10},
+			Call: &recording.Call{Method: methodWatch, Parts: []recording.Part{{Action: recording.Unwatch}}},
+		})
+		c.Wrote(len(c.Out()))
+		if givenUp {
+			c.Cancel(7)
+		}
+		events, err := c.Feed(onStream(1, encoded(t, &pb.WatchResponse{Header: benchHeader, Canceled: true})), nil)
+		if err != nil || givenUp && len(events) > 0 || !givenUp && (len(events) != 1 || events[0].What != store.Done || events[0].Tag != 7) {
+			t.Errorf("given up: %v: %+v, %v", givenUp, events, err)
+		}
+	}
 }
 
 // wantWatch is what the official library makes of a message to watcher 10 or 11.

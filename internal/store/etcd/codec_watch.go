@@ -133,9 +133,11 @@ func (c *codec) watchReply(r *h2.Reply, to []store.Event) ([]store.Event, error)
 	switch {
 	case m.canceled:
 		w.watchers[m.id] = noWatcher
-		if tag, asked := c.endedByUs(n); asked {
+		switch tag, asked := c.endedByUs(n); {
+		case tag == gaveUp: // the end is ours all the same
+		case asked:
 			to = append(to, store.Event{Tag: tag, Member: m.header.Member, Term: m.header.Term})
-		} else if n != noWatcher {
+		case n != noWatcher:
 			to = append(to, store.Event{What: store.Ended, Watcher: n, Outcome: m.outcome(), Text: m.why()})
 		}
 	case len(to) == from && n != noWatcher:

@@ -105,7 +105,7 @@ func (c *codec) Submit(op *store.Op) {
 	c.tag, c.kind, c.lease, c.keys = op.Tag, op.Kind, 0, nil
 	c.refused, c.call, c.guarded = false, false, false
 	switch {
-	case op.Call != nil && Store{}.Replays(op.Call):
+	case op.Call != nil && sends(op.Call):
 		c.call, c.guarded = true, op.Call.Guarded
 		c.again(op.Call)
 	case op.Call != nil:
@@ -136,9 +136,9 @@ func (c *codec) refuse() {
 	c.send(rangeRPC, appendEnd(appendLocal(appendKey(c.body(rangeRPC), []byte("quorumbench/refused")), true)))
 }
 
-// Replays implements store.Replayer: what etcd's own protocol is sent again, but for
-// a part that counts as another.
-func (Store) Replays(r *recording.Call) bool {
+// sends reports whether a call of an application is sent: those that etcd's own protocol
+// has, but for watchers, which are operations of their own.
+func sends(r *recording.Call) bool {
 	if r.Told || len(r.Parts) == 0 {
 		return false
 	}

@@ -28,6 +28,7 @@ type reply struct {
 	reason            []byte
 	code              int64 // of an error; 0: it is none
 	message           []byte
+	inner             bool // it is within another, and none is within it
 }
 
 // event fills an operation's event from the body of an answer with status 200.
@@ -133,7 +134,8 @@ func (c *codec) fail(e *store.Event, code int64, message []byte) {
 	}
 }
 
-// parse reads a response, or a message of a stream, which is a result or an error.
+// parse reads a response, or a message of a stream, which is a result or an error. One
+// is within another at most: how deep a server nests them is not ours to follow.
 func (c *codec) parse(s *jsonscan.Scanner, a *reply) {
 	for ok := s.Object(); ok; {
 		var name []byte
@@ -142,7 +144,13 @@ func (c *codec) parse(s *jsonscan.Scanner, a *reply) {
 		}
 		switch string(name) {
 		case "result":
+			if a.inner {
+				s.Skip()
+				break
+			}
+			a.inner = true
 			c.parse(s, a)
+			a.inner = false
 		case "error":
 			c.parseError(s, a)
 		case "code":
@@ -160,6 +168,10 @@ func (c *codec) parse(s *jsonscan.Scanner, a *reply) {
 		case "succeeded":
 			a.succeeded = s.True()
 		case "responses":
+			if a.inner {
+				s.Skip()
+				break
+			}
 			for ok := s.Array(); ok && s.Element(); {
 				c.parseResponseOp(s, a)
 			}
@@ -269,8 +281,8 @@ func (c *codec) parseKV(s *jsonscan.Scanner, e *store.Event) {
 	}
 }
 
-// parseResponseOp reads a part of a transaction's answer. Transactions within one count
-// with the whole.
+// parseResponseOp reads a part of a transaction's answer. Transactions within one, which
+// nothing asks for here, are passed over.
 func (c *codec) parseResponseOp(s *jsonscan.Scanner, a *reply) {
 	for ok := s.Object(); ok; {
 		var name []byte
@@ -278,7 +290,7 @@ func (c *codec) parseResponseOp(s *jsonscan.Scanner, a *reply) {
 			break
 		}
 		part := &c.part
-		*part = reply{}
+		*part = reply{inner: true}
 		switch string(name) {
 		case "response_put":
 			a.puts++

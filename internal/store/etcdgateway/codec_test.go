@@ -300,6 +300,37 @@ func TestLost(t *testing.T) {
 	}
 }
 
+// What a server nests in an answer is not followed however deep it is: the stack for it
+// would be many times as large as the answer.
+func TestNestedAnswers(t *testing.T) {
+	const deep = 20_000
+	for _, of := range [][2]string{{`{"result":`, `}`}, {`{"responses":[{"response_range":`, `}]}`}} {
+		c, _ := submitted(t, store.Op{Kind: kv.Txn})
+		in := answer("200 OK", strings.Repeat(of[0], deep)+"{"+header+"}"+strings.Repeat(of[1], deep))
+		if e, err := c.Feed([]byte(in), nil); err != nil || len(e) != 1 || e[0].Outcome != kv.StoreError {
+			t.Errorf("%s: %+v, %v", of[0], e, err)
+		}
+	}
+}
+
+// What a store can do beside its protocol is etcd's: nothing of it is forgotten but what
+// is said to be missing.
+func TestTheServerIsEtcds(t *testing.T) {
+	var st store.Store = New()
+	_, embedded := st.(store.Embedded)
+	_, metered := st.(store.Metered)
+	_, signals := st.(store.Signalling)
+	_, certificates := st.(store.CertificateFiles)
+	_, promises := st.(store.Promising)
+	sizer, sizes := st.(store.Sizer)
+	if !embedded || !metered || !signals || !certificates || !promises || !sizes {
+		t.Fatal(embedded, metered, signals, certificates, promises, sizes)
+	}
+	if fills, advice, err := sizer.Size(store.SizedLoad{Keys: 1000, KeySize: 8, ValueSize: 64}); err != nil || len(fills) == 0 || len(advice) == 0 {
+		t.Errorf("%v %v %v", fills, advice, err)
+	}
+}
+
 // FuzzReply: whatever a server answers to whatever operation, it is ended once.
 func FuzzReply(f *testing.F) {
 	f.Add(byte(kv.Get), ok(`,"kvs":[{"key":"aw==","mod_revision":"5"}]`))
@@ -307,11 +338,17 @@ func FuzzReply(f *testing.F) {
 	f.Add(byte(kv.KeepAlive), answer("200 OK", `{"result":{`+header+`,"ID":"6","TTL":"30"}}`))
 	f.Add(byte(kv.Put), answer("503 X", `{"error":"etcdserver: no leader","code":14}`))
 	f.Add(byte(kv.Put), answer("200 OK", `{"error":{"grpc_code":-1,"message":"\u00e9"}}`))
+	for kind := byte(128); kind < 128+16; kind++ { // recorded calls
+		f.Add(kind, ok(`,"ID":"6","TTL":"30","kvs":[{"key":"aw==","mod_revision":"5"}],"responses":[{"response_range":{"kvs":[{"key":"aw=="}]}}]`))
+	}
 	f.Fuzz(func(t *testing.T, kind byte, in string) {
 		c := newCodec(store.Dialed{Endpoint: "h:1"})
 		op := store.Op{Tag: 9, Kind: kv.Kind(kind) % kv.NumKinds, Key: []byte("b"), Range: &store.RangeOp{End: []byte("d"), Keys: &collector{}}}
 		if op.Kind == kv.Watch {
 			op.Kind = kv.Get
+		}
+		if kind >= 128 {
+			op.Call = &recording.Call{Guarded: kind%2 == 0, Parts: []recording.Part{{Action: recording.Action(kind % 16), Key: []byte("b")}}}
 		}
 		c.Submit(&op)
 		c.Wrote(len(c.Out()))

@@ -86,7 +86,9 @@ func (c *codec) message(line []byte) error {
 	switch {
 	case a.code != 0:
 		c.to = c.to[:from]
-		c.endWatcher(store.Event{Outcome: etcd.OutcomeOf(codes.Code(a.code), a.message), Text: a.message})
+		var e store.Event
+		c.fail(&e, a.code, a.message)
+		c.endWatcher(e)
 	case a.canceled:
 		c.to = c.to[:from]
 		c.endWatcher(store.Event{Outcome: a.ended(), Text: a.why()})

@@ -54,6 +54,7 @@ func (s *Store) Capabilities() kv.Capabilities {
 	can.NoFeatures = map[kv.Feature]string{
 		kv.Users: "etcd's gateway is spoken to without users here; etcd itself has them",
 	}
+	can.Watches.Modes = map[kv.WatchMode]string{kv.StreamWatch: "the answer to POST /v3/watch, which has no end"}
 	can.InFlight, can.ALPN = 1, []string{"http/1.1"}
 	return can
 }
@@ -101,3 +102,8 @@ func (s *Store) RunMember(ctx context.Context, configFile string) error {
 
 // Promises implements store.Promising.
 func (s *Store) Promises() store.Promises { return s.server.Promises() }
+
+// Size implements store.Sizer: what fills up is etcd's, and so is the advice.
+func (s *Store) Size(l store.SizedLoad) ([]store.Filling, []store.Advice, error) {
+	return s.server.Size(l)
+}

@@ -237,7 +237,7 @@ func (c *codec) multiAgain(r *jute.Reply, b *jute.Reader, e *store.Event) (ok bo
 		}
 		switch e.Count++; {
 		case result.Op == jute.OpError:
-			e.Outcome = kv.Conflict
+			partFailed(e, result.Code)
 		case c.heard == nil:
 		case result.Op == jute.OpSetData:
 			c.heard.Add(r.Tag, c.multi[i].Path.Rest, nil, int64(result.Stat.Version)+1)
@@ -247,4 +247,15 @@ func (c *codec) multiAgain(r *jute.Reply, b *jute.Reader, e *store.Event) (ok bo
 		}
 	}
 	return b.OK()
+}
+
+// partFailed takes how an operation of a transaction ended that was not done. Of all but
+// one that says no more than that another was in its way.
+func partFailed(e *store.Event, code jute.Code) {
+	switch {
+	case code != jute.OK && code != jute.RuntimeInconsistency && !guardFailed(jute.OpMulti, code):
+		failed(e, code)
+	case !e.Outcome.Failed():
+		e.Outcome = kv.Conflict
+	}
 }

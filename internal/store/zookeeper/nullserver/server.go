@@ -5,9 +5,9 @@
 //
 // One process can be several members that share what was written; the first
 // leads. Client libraries take it for ZooKeeper as long as they create, delete,
-// read and write nodes, alone or in a multi, list children, sync, and ask srvr,
-// conf, dirs, ruok or mntr. Watches are accepted and never fire; access rights
-// are not kept.
+// read and write nodes, alone or in a multi, watch them, list children, sync, and
+// ask srvr, conf, dirs, ruok or mntr. Watches end with their connection: setWatches,
+// which sets them again, is accepted and does nothing. Access rights are not kept.
 //
 // Like ZooKeeper it answers a connection's requests in their order: an answer
 // that is due waits for those before it. So a script's `never` silences its

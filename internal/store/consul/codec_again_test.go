@@ -1,0 +1,108 @@
+package consul
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// recorded are calls of each form that is sent again.
+func recorded() (calls []recording.Call) {
+	key, text := []byte("b"), recording.Value{Text: []byte("v")}
+	part := func(a recording.Action, b recording.Branch) recording.Part {
+		return recording.Part{Action: a, Branch: b, Key: key, Value: text, Name: []byte("s"), Lease: 3, Number: 5, Target: recording.Modified}
+	}
+	prefix, names, lock, owner := part(recording.Read, recording.Always), part(recording.Read, recording.Always), part(recording.Compare, recording.Always), part(recording.Write, recording.Then)
+	prefix.Scope, names.Flags, lock.Target, owner.Lease = recording.Prefix, recording.KeysOnly, recording.LeaseIs, 0
+	for _, c := range []recording.Call{
+		{Method: methodGet, Parts: []recording.Part{part(recording.Read, recording.Always)}},
+		{Method: methodGet, Parts: []recording.Part{prefix}},
+		{Method: methodGet, Parts: []recording.Part{names}},
+		{Method: methodPut, Parts: []recording.Part{part(recording.Write, recording.Always)}},
+		{Method: methodDelete, Parts: []recording.Part{part(recording.Remove, recording.Always)}},
+		{Method: methodPut, Parts: []recording.Part{part(recording.Compare, recording.Always), part(recording.Write, recording.Then)}},
+		{Method: methodPut, Parts: []recording.Part{lock, part(recording.Write, recording.Then)}},
+		{Method: methodPut, Parts: []recording.Part{lock, owner}},
+		{Method: methodTxn, Parts: []recording.Part{lock, part(recording.Write, recording.Then), lock, owner, part(recording.Read, recording.Then)}},
+		{Method: methodCreate, Parts: []recording.Part{part(recording.Grant, recording.Always)}},
+		{Method: methodRenew, Parts: []recording.Part{part(recording.KeepAlive, recording.Always)}},
+		{Method: methodDestroy, Parts: []recording.Part{part(recording.Revoke, recording.Always)}},
+	} {
+		c.Guarded = len(c.Parts) > 1
+		calls = append(calls, c)
+	}
+	return calls
+}
+
+// sentAgain is a codec that has sent a recorded call, and what it sent.
+func sentAgain(call *recording.Call) (*codec, string) {
+	op := store.Op{Tag: 9, Kind: kv.KeepAlive, Call: call, Range: &store.RangeOp{Keys: passed{}}}
+	if kind, _, ok := call.Kind(); ok {
+		op.Kind = kind
+	}
+	c := newCodec(store.Dialed{Endpoint: "h:1"}, "", New().dialect())
+	c.Submit(&op)
+	sent := string(c.Out())
+	c.Wrote(len(sent))
+	return c, sent
+}
+
+// passed takes keys.
+type passed struct{}
+
+func (passed) Begin(uint32) bool                 { return true }
+func (passed) Add(uint32, []byte, []byte, int64) {}
+
+// The names of sessions are the server's. Whatever they are made of, a request is the
+// one that was meant.
+func TestNamesOfSessionsAreEscaped(t *testing.T) {
+	name := []byte("a\"} HTTP/1.1\r\n\r\nDELETE /v1/kv/b&c")
+	for i, call := range recorded() {
+		for k := range call.Parts {
+			call.Parts[k].Name = name
+		}
+		_, sent := sentAgain(&call)
+		_, body, _ := strings.Cut(sent, "\r\n\r\n")
+		if strings.Count(sent, "HTTP/1.1\r\n") != 1 || strings.Contains(sent, "\r\nDELETE") || call.Method == methodTxn && !json.Valid([]byte(body)) {
+			t.Errorf("%d: %q", i, sent)
+		}
+	}
+}
+
+// FuzzAgain: whatever a server answers to whatever recorded call, there is one event for
+// it, and the connection serves another kind of operation behind it.
+func FuzzAgain(f *testing.F) {
+	calls := recorded()
+	for i, in := range []string{
+		answer("200 OK", two), answer("200 OK", two), answer("200 OK", `["b","c"]`), answer("200 OK", "true"), answer("200 OK", "true"),
+		answer("200 OK", "false"), answer("200 OK", "true"), answer("500 X", "No cluster leader"),
+		answer("200 OK", `{"Results":[{"KV":{"Key":"b","Value":"dg==","ModifyIndex":9}}],"Errors":null}`),
+		answer("200 OK", `{"ID":"\u0061dd"}`), answer("200 OK", `[{"ID":"s","TTL":"15s"}]`), answer("200 OK", "true"),
+	} {
+		f.Add(byte(i), in)
+	}
+	f.Fuzz(func(t *testing.T, which byte, in string) {
+		c, _ := sentAgain(&calls[int(which)%len(calls)])
+		events, err := c.Feed([]byte(in), nil)
+		answered := err == nil && len(events) > 0
+		if !answered {
+			events = c.Lost(events)
+		}
+		if len(events) != 1 || events[0].Tag != 9 || events[0].What != store.Done {
+			t.Fatalf("%d events %+v, %v", len(events), events, err)
+		}
+		if !answered || c.Room() == 0 {
+			return
+		}
+		c.Submit(&store.Op{Tag: 10, Kind: kv.KeepAlive, LeaseName: []byte("s")})
+		c.Wrote(len(c.Out()))
+		events, err = c.Feed([]byte(answer("200 OK", `[{"ID":"s","TTL":"15s"}]`)), nil)
+		if err != nil || len(events) != 1 || events[0].Tag != 10 || events[0].Outcome != kv.OK || events[0].Count != 15 {
+			t.Fatalf("a session that is kept alive behind it: %+v, %v", events, err)
+		}
+	})
+}
