@@ -49,8 +49,8 @@ $(GOLANGCI_LINT) $(GOTESTSUM):
 	mkdir -p $(@D) && mv $$dir/$(@F) $@ && rmdir $$dir
 
 # The real servers that are not part of our own binary: built once for each
-# version, in the user's cache folder, and the object stores and the kine of the tests. Consul
-# takes some minutes.
+# version, in the user's cache folder, and the object stores and the kine of the tests.
+# Consul takes some minutes.
 servers:
 	go run ./cmd/quorumbench stores install all
 	go run ./internal/testservers/objects/install
@@ -73,20 +73,26 @@ sshd:
 
 # Patroni, in an environment of Python of its own, and Debian's PostgreSQL, to which our
 # load of the same name is compared. Without them, and without the right to install them,
-# that test is skipped and says so. Where services start when they are installed,
-# PostgreSQL does, too.
+# that test is skipped and says so. No PostgreSQL is left running: the file says that the
+# package makes no cluster when it is installed, and is then what it was.
+CREATECLUSTER := /etc/postgresql-common/createcluster.conf
 patroni:
 	@ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || \
-	{ test "$$(id -u)" = 0 && apt-get update -q && apt-get install -q -y --no-install-recommends postgresql; } || \
+	{ test "$$(id -u)" = 0 && apt-get update -q && apt-get install -q -y --no-install-recommends postgresql-common && \
+	cp -p $(CREATECLUSTER) $(CREATECLUSTER).kept && echo 'create_main_cluster = false' >>$(CREATECLUSTER) && \
+	{ apt-get install -q -y --no-install-recommends postgresql; is=$$?; mv $(CREATECLUSTER).kept $(CREATECLUSTER); test $$is = 0; }; } || \
 	echo "There is no PostgreSQL: the test with a real Patroni is skipped."
-	@test -x $(PATRONI)/bin/patroni || $(MAKE) $(PATRONI) || \
+	@test -x $(PATRONI)/bin/patroni || python3 -c 'import ensurepip' 2>/dev/null || \
+	{ test "$$(id -u)" = 0 && apt-get update -q && apt-get install -q -y --no-install-recommends python3-venv; } || \
+	echo "Python cannot make an environment of its own here: Debian has that in python3-venv."
+	@test -x $(PATRONI)/bin/patroni || $(MAKE) $(PATRONI)/bin/patroni || \
 	echo "There is no Patroni: the test with a real one is skipped."
 
-$(PATRONI):
-	@mkdir -p $(CACHE)
-	python3 -m venv $@ && \
-	$@/bin/pip install -q patroni==$(PATRONI_VERSION) python-etcd==0.4.5 psycopg2-binary==2.9.13 dnspython==2.9.2 urllib3==2.8.0 \
-		python-dateutil==4.0.0 psutil==7.2.2 PyYAML==6.0.4 prettytable==3.18.0 click==8.5.1 || { rm -rf $@; exit 1; }
+$(PATRONI)/bin/patroni:
+	rm -rf $(PATRONI) && mkdir -p $(CACHE) && python3 -m venv $(PATRONI) && \
+	$(PATRONI)/bin/pip install -q patroni==$(PATRONI_VERSION) python-etcd==0.4.5 psycopg2-binary==2.9.13 dnspython==2.9.2 urllib3==2.8.0 \
+		python-dateutil==4.0.0 psutil==7.2.2 PyYAML==6.0.4 prettytable==3.18.0 click==8.5.1 wcwidth==0.9.4 ydiff==1.4.2 py-consul==1.8.0 \
+		requests==2.34.2 certifi==2026.10.19.post1 charset-normalizer==3.5.3 idna==3.20 tzdata==2026.6 || { rm -rf $(PATRONI); exit 1; }
 
 # HdrHistogram's own tools, which the tests have read our histogram logs. Without
 # Maven those tests are skipped and say so.
@@ -206,7 +212,7 @@ hosts-demo: build servers
 proxies-table: build servers
 	sed $(if $(CETCD),'s#^\#cetcd##;s#exec: CETCD#exec: $(abspath $(CETCD))#',-n p) scenarios/proxies.yaml | bin/quorumbench run -
 
-# The capacity of each store for one objective, docs/results.md: 100 s each, with
+# The capacity of each store for one objective, docs/capacity.md: 100 s each, with
 # CETCD=PATH of cetcd, too.
 .PHONY: capacity-table
 capacity-table: build servers

@@ -21,6 +21,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/steady"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -253,7 +254,7 @@ func (a *app) capacity(ctx context.Context, f *capacityFlags, args []string) err
 	for _, one := range f.set {
 		asked.Set = append(asked.Set, one.Shown())
 	}
-	searches := newSearches(f, s.Trials, time.Now, d, a.slowAtFirst)
+	searches := newSearches(f, s.Trials, steady.Now, d, a.slowAtFirst)
 	dir, runErr := runner.Run(ctx, runner.Options{
 		Scenario: s, Asked: asked, Out: f.out, Root: f.root, DataDir: f.dataDir, Lookup: a.Lookup, Self: path, Tool: command.Tool(), Progress: searches.show, Next: searches.next,
 	})

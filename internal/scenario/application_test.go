@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"reflect"
+	"regexp"
 	"testing"
 	"time"
 
@@ -24,6 +25,9 @@ func TestApplicationIsALoad(t *testing.T) {
 	}
 	if l.Arrival != Recorded || l.Rate.PerSecond < 510 || l.Rate.PerSecond > 540 || l.Warmup != 0 || l.Total != 0 || l.Duration != time.Minute || !l.Preload || l.Prefix != "/registry/" || l.Watch == nil {
 		t.Errorf("it is the load %+v", l)
+	}
+	if label := l.arrivalLabel(); !regexp.MustCompile(`^scheduled 5\d\d/s$`).MatchString(label) {
+		t.Errorf("a dry run calls its times %q", label)
 	}
 	sum := 0.0
 	for _, o := range l.Mix {

@@ -136,6 +136,9 @@ func (l *Load) arrivalLabel() string {
 	if l.Arrival == Closed {
 		return Closed.String()
 	}
+	if l.Application.Name != "" { // its rate is a sum, and its times are not of a recording
+		return "scheduled " + readable.PerSecond(l.Rate.PerSecond)
+	}
 	unit := "/s"
 	if l.Rate.Of != "" {
 		unit = ""

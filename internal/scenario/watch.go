@@ -189,5 +189,5 @@ func (l *Load) watchLabel() string {
 	if w == nil {
 		return ""
 	}
-	return fmt.Sprintf("%d on %s", w.Watchers, readable.Plural(uint64(max(w.Streams, 0)), "stream"))
+	return fmt.Sprintf("%s on %s", readable.Count(uint64(max(w.Watchers, 0))), readable.Plural(uint64(max(w.Streams, 0)), "stream"))
 }

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -133,6 +134,11 @@ func TestBrokenTablesTellOfEvents(t *testing.T) {
 		if want := []string{"0.8 0.9 8 true 2 true 5 true 4 true", "0 0 0 false 0 false 0 false 0 false"}[i]; got != want {
 			t.Errorf("row %d is %q, not %q", i, got, want)
 		}
+	}
+	lasted := broken(1, "a", 1)
+	lasted.Done[0].Faults[0].Watch = &record.WatchRecovery{Outage: new(2.0), Lasted: true, Late: 3, Lost: 4}
+	if !slices.ContainsFunc(BrokenTables([]*Row{lasted})[0].Columns, func(c Column) bool { return c.Title == "lost events" }) {
+		t.Error("where no event came again it does not say how many are lost")
 	}
 	for _, c := range BrokenTables([]*Row{broken(1, "a", 1)})[0].Columns {
 		if c.Title == "late events" || c.Title == "leases ended" {

@@ -1,15 +1,13 @@
 package analyze
 
-import (
-	"slices"
-
-	"github.com/quorumbench/quorumbench/internal/results/record"
-)
+import "github.com/quorumbench/quorumbench/internal/results/record"
 
 // BrokenTold are counts of watch events and leases (record.WatchRecovery, EndedLeases).
 type BrokenTold struct {
 	Late, Lost, EndedWatchers, Resubscribed uint64
 	Leases, EarlyLeases                     uint64
+	// Events says that watchers were told of any.
+	Events bool
 }
 
 // told adds what watchers were told, and the leases that ended.
@@ -21,6 +19,7 @@ func (b *Breaks) told(f *record.Fault) {
 		b.Told = &BrokenTold{}
 	}
 	if w := f.Watch; w != nil {
+		b.Told.Events = true
 		b.Told.Late += w.Late
 		b.Told.Lost += w.Lost
 		b.Told.EndedWatchers += w.Ended
@@ -43,7 +42,7 @@ type toldColumn struct {
 func toldColumns(all []*Breaks) (out []toldColumn) {
 	events, leases := false, false
 	for _, b := range all {
-		events = events || slices.ContainsFunc(b.Spans, func(s BrokenFor) bool { return s.Name == "events" && len(s.All) > 0 })
+		events = events || b.Told != nil && b.Told.Events
 		leases = leases || b.Told != nil && b.Told.Leases > 0
 	}
 	if events {

@@ -93,7 +93,11 @@ func Conditions(t *record.Trial) []Fact {
 func load(t *record.Trial) string {
 	var parts []string
 	if t.Open() {
-		parts = append(parts, fmt.Sprintf("open loop, %s, %s", t.Arrival, strings.TrimPrefix(due(t), "poisson ")))
+		arrival := t.Arrival.String()
+		if t.Application.Name != "" { // no recording has its times
+			arrival = "scheduled"
+		}
+		parts = append(parts, fmt.Sprintf("open loop, %s, %s", arrival, strings.TrimPrefix(due(t), "poisson ")))
 	} else {
 		parts = append(parts, "closed loop, "+readable.Plural(uint64(t.Clients), "client"))
 	}

@@ -266,7 +266,6 @@ func disturbanceFigures() []Figure {
 	}
 }
 
-// watchFigures are what watchers got, of the whole load, its warm-up included.
 // toLast is a figure of the time until the last of all watchers has a write.
 func toLast(name, title string, of func(*Times) measure.Figure) Figure {
 	return Figure{
@@ -282,6 +281,7 @@ func toLast(name, title string, of func(*Times) measure.Figure) Figure {
 	}
 }
 
+// watchFigures are what watchers got, of the whole load, its warm-up included.
 func watchFigures() []Figure {
 	all := []Figure{
 		{Name: "watch-events", Line: "watch.events_per_second", AtEnd: true, Field: "watch.events_per_second", Title: "events", Unit: measure.Rate, Better: More,
@@ -293,7 +293,7 @@ func watchFigures() []Figure {
 			Meaning: "versions of a key that were passed over, or acknowledged writes without an event, whichever is more for a watcher and key"},
 		{Name: "watch-duplicated", Line: "watch.duplicated_events", AtEnd: true, Field: "watch.duplicated_events", Title: "twice", Better: Less, Meaning: "that had come before"},
 		{Name: "watch-reordered", Line: "watch.reordered_events", AtEnd: true, Field: "watch.reordered_events", Title: "out of order", Better: Less, Meaning: "that came after a later one of their key"},
-		{Name: "watch-coalesced", Field: "watch.coalesced_events", Meaning: "versions that watchers of `mode: once` were not told of, because a newer one was there when they read: none of them is lost"},
+		{Name: "watch-coalesced", Field: "watch.coalesced_events", Meaning: "versions that watchers of `mode: once` or `query` were not told of, because a newer one was there when they read: none of them is lost"},
 		{Name: "watch-untimed", Field: "watch.untimed_events", Better: Less, Meaning: "delivered, and when their write was sent is not known"},
 		{Name: "watch-foreign", Field: "watch.foreign_events", Better: Less, Meaning: "of those, not written by this load (or, with `key`, before it)"},
 		{Name: "watch-wrong", Field: "watch.wrong_events", Better: Less, Meaning: "of keys that the watcher does not watch"},

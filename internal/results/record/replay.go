@@ -80,7 +80,7 @@ func (r *Replay) Notes() (all []string) {
 			measure.Duration(float64(g.P50)), measure.Duration(float64(g.P99)), measure.Duration(float64(g.Max)), readable.Plural(g.Count, "pair")))
 	}
 	if r.Watchers > 0 {
-		all = append(all, fmt.Sprintf("%s begun again: %s told, and %s when they were recorded.",
+		all = append(all, fmt.Sprintf("%s that were begun again got %s, and %s when they were recorded.",
 			readable.Plural(r.Watchers, "watcher"), readable.Plural(r.EventsNow, "event"), readable.Count(r.Events)))
 	}
 	if r.Waited > 0 {

@@ -13,7 +13,7 @@ type Watched struct {
 	Expected     uint64 `json:"expected_events"`     // that those make, one for each watcher of the key
 	Delivered    uint64 `json:"delivered_events"`    // distinct ones
 	Lost         uint64 `json:"lost_events"`
-	Coalesced    uint64 `json:"coalesced_events"` // versions that watchers of mode once passed over
+	Coalesced    uint64 `json:"coalesced_events"` // versions that watchers of mode once or query passed over
 	Duplicated   uint64 `json:"duplicated_events"`
 	Reordered    uint64 `json:"reordered_events"`  // came after a later one of their key
 	Untimed      uint64 `json:"untimed_events"`    // delivered, and when their write was sent is not known

@@ -71,10 +71,10 @@ func fitSentence(s *analyze.Sized) string {
 		between = readable.Between(readable.PerSecond(f.LowerPerSecond), readable.PerSecond(*f.UpperPerSecond))
 	}
 	text := fmt.Sprintf("%s of the capacity for %s, which is %s", readable.Percent(share, 0), f.Objective, between)
-	switch {
-	case share <= 1:
+	switch carried(s) {
+	case true:
 		return text + ": it is carried."
-	case f.UpperPerSecond != nil && s.Load.Rate > *f.UpperPerSecond:
+	case false:
 		return text + ": it is not carried."
 	}
 	return text + ": whether it is carried is not known; a longer search narrows the interval."
@@ -145,7 +145,7 @@ func SizesJSON(w io.Writer, all []*analyze.Sized) error {
 		o.Add("objective", f.Objective)
 		o.Add("lower_per_second", f.LowerPerSecond)
 		o.Add("upper_per_second", f.UpperPerSecond)
-		o.Add("carried", s.Load.Rate <= f.LowerPerSecond)
+		o.Add("carried", carried(s))
 		first := ""
 		if s.First >= 0 {
 			first = s.Uses[s.First].What
@@ -166,6 +166,17 @@ func SizesJSON(w io.Writer, all []*analyze.Sized) error {
 		list = append(list, o)
 	}
 	return writeJSON(w, record.Object{{Name: "sizes", Value: list}})
+}
+
+// carried reports whether the load keeps the objective; nil where that is not known.
+func carried(s *analyze.Sized) any {
+	switch f := s.Curve; {
+	case s.Load.Rate <= f.LowerPerSecond:
+		return true
+	case f.UpperPerSecond != nil && s.Load.Rate > *f.UpperPerSecond:
+		return false
+	}
+	return nil
 }
 
 // useObject has null for what is not known.

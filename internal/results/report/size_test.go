@@ -1,0 +1,25 @@
+package report
+
+import (
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// Between the ends of the interval, and above a lower end without an upper one, nobody
+// knows whether a load is carried.
+func TestCarriedIsSaidWhereItIsKnown(t *testing.T) {
+	for _, c := range []struct {
+		rate  float64
+		upper *float64
+		want  any
+	}{
+		{100, new(200.0), true}, {150, new(200.0), nil}, {201, new(200.0), false}, {100, nil, true}, {150, nil, nil},
+	} {
+		s := &analyze.Sized{Load: analyze.SizeLoad{Rate: c.rate}, Curve: &analyze.CapacityFinding{Capacity: &record.Capacity{LowerPerSecond: 100, UpperPerSecond: c.upper}}}
+		if got := carried(s); got != c.want {
+			t.Errorf("%v of 100 to %v a second: %v, not %v", c.rate, c.upper, got, c.want)
+		}
+	}
+}
