@@ -7,6 +7,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/run/host/disk"
+	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
 // diskCommand serves the disk of a member whose disk has faults. Hosts start it;
@@ -16,7 +17,7 @@ func diskCommand() *cobra.Command {
 		Use: disk.Command + " FOLDER BESIDE", Short: "Serve a disk that fails on request", Hidden: true,
 		Args: command.Takes(2, 2, "the folder, and the one that keeps its files"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			command.GiveBackPages()
+			probe.GiveBackPages()
 			return disk.Serve(args[0], args[1], os.Stdin, os.Stdout)
 		},
 	}

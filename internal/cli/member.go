@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"github.com/quorumbench/quorumbench/internal/run/probe"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +32,7 @@ func (a *app) memberCommand() *cobra.Command {
 		if !ok {
 			return fmt.Errorf("the server of %s is not built into this program", st.Name())
 		}
-		command.GiveBackPages() // they would count as the store's memory
+		probe.GiveBackPages() // they would count as the store's memory
 		return runMember(c.Context(), embedded, config)
 	}
 	return c

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/run/host/network"
+	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
 // networkCommand forwards packets between members that have networks of their own.
@@ -21,7 +22,7 @@ func networkCommand() *cobra.Command {
 			if err != nil {
 				return command.Usage("%q is no number of members", args[1])
 			}
-			command.GiveBackPages()
+			probe.GiveBackPages()
 			return network.Serve(args[0], members, os.Stdin, os.Stdout)
 		},
 	}

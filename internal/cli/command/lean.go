@@ -3,6 +3,8 @@ package command
 import (
 	"os"
 	"runtime/debug"
+
+	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
 // heapGrowth is by how much the heap grows between two collections while a load may
@@ -13,7 +15,7 @@ const heapGrowth = 50
 // Lean has a generator take little memory, until what it returns is called. Who sets
 // GOGC decides alone.
 func Lean() (end func()) {
-	GiveBackPages()
+	probe.GiveBackPages()
 	if os.Getenv("GOGC") != "" {
 		return func() {}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/run/load/engine"
 	"github.com/quorumbench/quorumbench/internal/run/load/keys"
+	"github.com/quorumbench/quorumbench/internal/run/probe"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/steady"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -276,6 +277,7 @@ func (w *Local) Prepare(_ context.Context, a *Assignment, to Reports) (Job, erro
 		return nil, err
 	}
 	p.reports = to
+	probe.GiveBackPages() // what starting, and loads before this one, took is no memory of this one's
 	g, err := newGenerator(p)
 	if err != nil {
 		return nil, err

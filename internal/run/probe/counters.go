@@ -39,7 +39,7 @@ func (a SystemCPU) Busy() float64 { return a.Total() - a.Idle - a.IOWait - a.Ste
 // SelfUsage is what this process used since its start.
 type SelfUsage struct {
 	CPUSeconds float64
-	MaxRSS     int64 // the most memory that was resident at once, in bytes
+	MaxRSS     int64 // the most memory that was resident at once, in bytes; since GiveBackPages, on Linux
 }
 
 // SelfCPU is the processor time of Self alone, which takes a hundredth of the time.

@@ -12,6 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
 
 // plain is an administration that can do no more than answer.
@@ -67,7 +68,7 @@ func TestLeasesAreRevoked(t *testing.T) {
 		"both of them fail": {4, true, "no more leases; leases were left behind", ""},
 	} {
 		l := &leases{most: c.most, stuck: c.stuck}
-		tr := &Trial{Spec: scenario.Trial{Load: keepAlive(10)}}
+		tr := &Trial{Spec: scenario.Trial{Load: keepAlive(10)}, Cluster: Cluster{Store: etcd.New()}}
 		var a load.Assignment
 		release, err := tr.grant(t.Context(), &a, &members{admin: l})
 		if (err == nil) != (c.fails == "") || err != nil && !strings.HasPrefix(err.Error(), c.fails) {

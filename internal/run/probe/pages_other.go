@@ -1,6 +1,6 @@
 //go:build !linux
 
-package command
+package probe
 
 // GiveBackPages does nothing here.
 func GiveBackPages() {}
