@@ -143,3 +143,12 @@ func (s *source) acknowledge(kind kv.Kind, ref uint64, sent int64, ev *store.Eve
 		}
 	}
 }
+
+// unsure notes a write that failed and may have been done, for the watchers: one that
+// was to delete a key may have.
+func (s *source) unsure(kind kv.Kind, ref uint64) {
+	if kind == kv.Delete {
+		number, _ := keyAndLevel(ref)
+		s.board.MayBeDeleted(number)
+	}
+}

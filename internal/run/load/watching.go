@@ -67,7 +67,7 @@ func (w *watching) add(c *engine.Config, src *source, h *chronicle, i, n int, ca
 		c.Endpoints = append(c.Endpoints, own...)
 		c.WatchOnly = len(own)
 	}
-	part := &engine.Watching{Board: w.board, Start: spec.Start, AtWindow: spec.AtWindow, Caught: caught, Acknowledged: src.acknowledge}
+	part := &engine.Watching{Board: w.board, Start: spec.Start, AtWindow: spec.AtWindow, Caught: caught, Acknowledged: src.acknowledge, Unsure: src.unsure}
 	mode := w.plan.watchMode()
 	part.Present = !p.store.Capabilities().Watches.Earlier && mode != kv.QueryWatch
 	c.Watching = part

@@ -58,6 +58,8 @@ func (l *Loop) finishOp(tag uint32, placeFree bool, ev *store.Event, at int64) {
 	if !outcome.Failed() {
 		l.watchers.acked(sl, ev, at)
 		outcome = l.cfg.Source.Check(sl.kind, sl.ref, ev)
+	} else if !outcome.Definite() {
+		l.watchers.mayBeDone(sl)
 	}
 	if sl.state == waiting { // it was never made
 		sl.kind, sl.level = l.cfg.Source.Kind(sl.acc.Phase, sl.n)

@@ -33,6 +33,9 @@ type Watching struct {
 	// Acknowledged takes the answer, which is no error, to a write whose Fill returned
 	// ref, and that was sent at sent.
 	Acknowledged func(kind kv.Kind, ref uint64, sent int64, ev *store.Event)
+	// Unsure takes the end of a write that failed and may have been done all the same. May
+	// be nil.
+	Unsure func(kind kv.Kind, ref uint64)
 	// AskEvery is how often a stream is asked how far its watchers have been told, one
 	// after the other, in nanoseconds; 0: as History needs it.
 	AskEvery int64
@@ -458,6 +461,13 @@ func (w *watchers) acked(sl *slot, ev *store.Event, at int64) {
 	w.cfg.Board.Times.Acked(sl.acc.Phase, sl.n, at)
 	if w.cfg.Acknowledged != nil {
 		w.cfg.Acknowledged(sl.kind, sl.ref, sl.sent, ev)
+	}
+}
+
+// mayBeDone notes that a write failed, and may have been done.
+func (w *watchers) mayBeDone(sl *slot) {
+	if w.cfg != nil && w.cfg.Unsure != nil && sl.kind.Writes() {
+		w.cfg.Unsure(sl.kind, sl.ref)
 	}
 }
 

@@ -16,8 +16,8 @@ type Board struct {
 	// Of stores that tell states, by key number: when the acknowledged write that was
 	// sent last was sent, and the highest revision that any watcher was told.
 	latest, newest []atomic.Int64
-	// deleted says of such stores that a delete of the key was acknowledged: what it and
-	// the writes before it made of the key need not show.
+	// deleted says of such stores that a delete of the key was acknowledged, or may have
+	// been done: what it and the writes before it made of the key need not show.
 	deleted []atomic.Bool
 	busy    atomic.Int32 // loops whose operations have not all ended
 	fan     *fanOut      // nil unless all watch all keys
@@ -57,10 +57,16 @@ func (b *Board) AcknowledgeSent(key uint64, sent int64) {
 // AcknowledgeUnsure is Acknowledge of a write that need not show: a delete of a key that
 // may not have been there, or what makes a key what it may have been before.
 func (b *Board) AcknowledgeUnsure(key uint64) {
+	b.MayBeDeleted(key)
+	b.Acknowledge(key)
+}
+
+// MayBeDeleted says that the key may have been deleted, though nobody said so: what was
+// written before need not show.
+func (b *Board) MayBeDeleted(key uint64) {
 	if key < uint64(len(b.deleted)) {
 		b.deleted[key].Store(true)
 	}
-	b.Acknowledge(key)
 }
 
 // raise makes a number at least as high as another.

@@ -39,6 +39,7 @@ func TestStates(t *testing.T) {
 		watcher uint32
 		at      int64
 		del     bool
+		maybe   bool // a delete that may have been done
 	}
 	ack := func(n uint64) step { return step{acked: n} }
 	told := func(watcher uint32, n, at int64) step { return step{told: n, watcher: watcher, at: at} }
@@ -57,10 +58,13 @@ func TestStates(t *testing.T) {
 		"twice":                         {[]step{ack(1), told(0, 1, 20), told(0, 1, 21), told(1, 1, 20)}, 2, 0, 0, 1, 0, true},
 		"back":                          {[]step{ack(1), ack(3), told(0, 3, 40), told(0, 1, 41), told(1, 3, 40)}, 3, 0, 1, 0, 1, true},
 		"deleted, and nothing shows":    {[]step{ack(1), {acked: 2, del: true}}, 0, 0, 4, 0, 0, true},
+		"perhaps deleted":               {[]step{ack(1), {maybe: true}}, 0, 0, 2, 0, 0, true},
 	} {
 		s, b, values := statesOf(t, 2)
 		for _, x := range c.steps {
 			switch {
+			case x.maybe:
+				b.MayBeDeleted(0)
 			case x.del:
 				b.AcknowledgeUnsure(0)
 			case x.acked > 0:
