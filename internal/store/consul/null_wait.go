@@ -47,7 +47,10 @@ func blockingIndex(r *httpd.Request) int64 {
 	if !bytes.HasPrefix(r.Path, []byte(nullPrefix)) || string(r.Method) != "GET" {
 		return 0
 	}
-	text, _ := r.Param("index")
+	text, waits := r.Param("index")
+	if !waits {
+		return 0 // the usual query, for which nothing is allocated
+	}
 	index, err := strconv.ParseInt(string(text), 10, 64)
 	if err != nil {
 		return 0
