@@ -39,6 +39,15 @@ func (c *Calls) Ended(o kv.Outcome, response, service int64) {
 	}
 }
 
+// Cut takes that the window was interrupted: what was not taken up until then was not
+// due. (What was due just before and waited is in the load's totals alone.)
+func (c *Calls) Cut() {
+	c.Due = 0
+	for _, n := range c.Outcomes {
+		c.Due += n
+	}
+}
+
 // Done is how many succeeded, and Failed how many did not, those among them that were
 // never taken up.
 func (c *Calls) Done() (n uint64) {

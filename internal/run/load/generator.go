@@ -256,6 +256,11 @@ func (g *generator) result(interrupted bool) (*Result, error) {
 			}
 			if t, ok := g.plan.script.(Teller); ok {
 				e.Calls = t.Calls()
+				for k := range e.Calls {
+					if interrupted {
+						e.Calls[k].Cut()
+					}
+				}
 			}
 			if g.watching != nil {
 				e.Watching = g.watching.board.Summarize(g.watching.sinks)
