@@ -116,7 +116,7 @@ func TestWatchersAreToldLateInAFault(t *testing.T) {
 	}
 	f := trial.Faults[0]
 	t.Logf("%+v, no success for %v", f.Watch, f.Outage)
-	if f.Watch.Lost != 0 || f.Watch.Ended != 0 || f.Leases != nil {
+	if *f.Watch.Lost != 0 || f.Watch.Ended != 0 || f.Leases != nil {
 		t.Errorf("of the events and leases it says %+v and %+v", f.Watch, f.Leases)
 	}
 	// An outage of writes is one of events.

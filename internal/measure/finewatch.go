@@ -17,6 +17,9 @@ type FineWatch struct {
 	// Passed are the events of a key that were not seen when a later one came, and Made
 	// up those of them that came after all.
 	Passed, MadeUp [Slots]uint32
+	// ShowsPassed says that events came of watchers whose later events show that earlier
+	// ones did not. Of others Passed is 0 whatever was lost.
+	ShowsPassed bool
 	// Ended are the watchers that the store ended for good, and Again those that had to
 	// be created again.
 	Ended, Again [Slots]uint32
@@ -99,13 +102,12 @@ func (w *FineWatch) late(some LateEvents) {
 	w.Late = slices.Insert(w.Late, at, some)
 }
 
-// Missed takes that so many events were passed over, and so many came after all.
+// Missed takes that an event showed that so many were passed over, and so many came after
+// all. Of a watcher whose events do not show it, it is not called.
 func (f *Fine) Missed(passed, madeUp uint32, at int64) {
-	if passed == 0 && madeUp == 0 {
-		return
-	}
 	_, slot := msAndSlot(at)
 	w := f.watch()
+	w.ShowsPassed = true
 	w.Passed[slot] += passed
 	w.MadeUp[slot] += madeUp
 }
@@ -153,6 +155,7 @@ func (w *FineWatch) merge(o *FineWatch) {
 		w.Ended[i] += o.Ended[i]
 		w.Again[i] += o.Again[i]
 	}
+	w.ShowsPassed = w.ShowsPassed || o.ShowsPassed
 	for _, l := range o.Late {
 		w.late(l)
 	}
@@ -182,6 +185,12 @@ func (c *coder) fineWatch(at **FineWatch) {
 			small(c, 1<<32-1, &counts[i])
 		}
 	}
+	shows := uint64(0)
+	if w.ShowsPassed {
+		shows = 1
+	}
+	c.number(&shows, 1)
+	w.ShowsPassed = shows == 1
 	n := uint64(len(w.Late))
 	c.number(&n, Slots*lateClasses)
 	for i := range int(n) {
@@ -227,6 +236,7 @@ type Watched struct {
 	Events *Pulse // in which milliseconds events came
 	// Latest, Passed, MadeUp, Ended and Again are those of FineWatch, by slot of the window.
 	Latest, Passed, MadeUp, Ended, Again []uint32
+	ShowsPassed                          bool // in any second
 	Late                                 []LateInWindow
 	Leases                               map[int64]LeaseGone // by the lease
 }
@@ -255,6 +265,7 @@ func (w *Watched) add(second int, f *FineWatch) {
 		return
 	}
 	w.Events.add(second, &f.Alive)
+	w.ShowsPassed = w.ShowsPassed || f.ShowsPassed
 	at := second * Slots
 	copy(w.Latest[at:], f.Latest[:])
 	copy(w.Passed[at:], f.Passed[:])

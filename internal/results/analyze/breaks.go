@@ -388,7 +388,9 @@ func BrokenTables(rows []*Row) []Table {
 		for _, c := range told {
 			cell := figureCell(record.Value{})
 			if b.Told != nil {
-				cell = countCell(c.of(b.Told))
+				if count, known := c.of(b.Told); known {
+					cell = countCell(count)
+				}
 			}
 			row = append(row, cell)
 		}

@@ -118,7 +118,7 @@ func TestBrokenTables(t *testing.T) {
 // any it says nothing.
 func TestBrokenTablesTellOfEvents(t *testing.T) {
 	r := broken(1, "a", 1, 2)
-	r.Done[0].Faults[0].Watch = &record.WatchRecovery{Outage: new(0.8), Latest: new(0.9), Late: 7, Lost: 2, Again: 3}
+	r.Done[0].Faults[0].Watch = &record.WatchRecovery{Outage: new(0.8), Latest: new(0.9), Late: 7, Lost: new(uint64(2)), Again: 3}
 	r.Done[1].Faults[0].Watch = &record.WatchRecovery{Latest: new(0.1), Late: 1}
 	r.Done[1].Faults[0].Leases = &record.EndedLeases{Ended: 5, Early: 4}
 	table := BrokenTables([]*Row{r})[0]
@@ -136,9 +136,17 @@ func TestBrokenTablesTellOfEvents(t *testing.T) {
 		}
 	}
 	lasted := broken(1, "a", 1)
-	lasted.Done[0].Faults[0].Watch = &record.WatchRecovery{Outage: new(2.0), Lasted: true, Late: 3, Lost: 4}
+	lasted.Done[0].Faults[0].Watch = &record.WatchRecovery{Outage: new(2.0), Lasted: true, Late: 3, Lost: new(uint64(4))}
 	if !slices.ContainsFunc(BrokenTables([]*Row{lasted})[0].Columns, func(c Column) bool { return c.Title == "lost events" }) {
 		t.Error("where no event came again it does not say how many are lost")
+	}
+	unseen := broken(1, "a", 1) // its watchers' events do not show which were lost
+	unseen.Done[0].Faults[0].Watch = &record.WatchRecovery{Latest: new(0.2), Late: 3}
+	table = BrokenTables([]*Row{unseen})[0]
+	for k, c := range table.Columns {
+		if known := table.Rows[0][k].Value.Known; c.Title == "late events" && !known || c.Title == "lost events" && known {
+			t.Errorf("%s: known is %v where events do not show which were lost", c.Title, known)
+		}
 	}
 	for _, c := range BrokenTables([]*Row{broken(1, "a", 1)})[0].Columns {
 		if c.Title == "late events" || c.Title == "leases ended" {

@@ -6,8 +6,9 @@ import "github.com/quorumbench/quorumbench/internal/results/record"
 type BrokenTold struct {
 	Late, Lost, EndedWatchers, Resubscribed uint64
 	Leases, EarlyLeases                     uint64
-	// Events says that watchers were told of any.
-	Events bool
+	// Events says that watchers were told of any, and ShowsLost that their events show
+	// which were lost; else Lost is not known.
+	Events, ShowsLost bool
 }
 
 // told adds what watchers were told, and the leases that ended.
@@ -21,7 +22,9 @@ func (b *Breaks) told(f *record.Fault) {
 	if w := f.Watch; w != nil {
 		b.Told.Events = true
 		b.Told.Late += w.Late
-		b.Told.Lost += w.Lost
+		if w.Lost != nil {
+			b.Told.Lost, b.Told.ShowsLost = b.Told.Lost+*w.Lost, true
+		}
 		b.Told.EndedWatchers += w.Ended
 		b.Told.Resubscribed += w.Again
 	}
@@ -34,7 +37,7 @@ func (b *Breaks) told(f *record.Fault) {
 // toldColumn is a count of watch events or of leases.
 type toldColumn struct {
 	title string
-	of    func(*BrokenTold) uint64
+	of    func(*BrokenTold) (count uint64, known bool)
 }
 
 // toldColumns are those that have something to say: of events where any watcher was told
@@ -46,10 +49,14 @@ func toldColumns(all []*Breaks) (out []toldColumn) {
 		leases = leases || b.Told != nil && b.Told.Leases > 0
 	}
 	if events {
-		out = append(out, toldColumn{"late events", func(t *BrokenTold) uint64 { return t.Late }}, toldColumn{"lost events", func(t *BrokenTold) uint64 { return t.Lost }})
+		out = append(out,
+			toldColumn{"late events", func(t *BrokenTold) (uint64, bool) { return t.Late, t.Events }},
+			toldColumn{"lost events", func(t *BrokenTold) (uint64, bool) { return t.Lost, t.ShowsLost }})
 	}
 	if leases {
-		out = append(out, toldColumn{"leases ended", func(t *BrokenTold) uint64 { return t.Leases }}, toldColumn{"of these early", func(t *BrokenTold) uint64 { return t.EarlyLeases }})
+		out = append(out,
+			toldColumn{"leases ended", func(t *BrokenTold) (uint64, bool) { return t.Leases, true }},
+			toldColumn{"of these early", func(t *BrokenTold) (uint64, bool) { return t.EarlyLeases, true }})
 	}
 	return out
 }

@@ -20,8 +20,10 @@ type WatchRecovery struct {
 	// and later than any before: by so many more doublings of a tenth of a second.
 	Late uint64 `json:"late_events"`
 	// Lost are events that were passed over: a later one of their key came, and they did
-	// not, until the next fault or the window's end.
-	Lost uint64 `json:"lost_events"`
+	// not, until the next fault or the window's end. Null where no watcher's events show
+	// it: those of ZooKeeper and Consul have no version of their key, or tell the newest
+	// alone.
+	Lost *uint64 `json:"lost_events"`
 	// Ended are watchers that the store ended for good, and Again how often one was
 	// created again.
 	Ended uint64 `json:"ended_watchers"`
@@ -81,8 +83,10 @@ func watchRecovery(w *measure.Watched, since, began, until float64) *WatchRecove
 			r.Late += uint64(l.Count)
 		}
 	}
-	passed, madeUp := sum(w.Passed, from, behind), sum(w.MadeUp, from, behind)
-	r.Lost = passed - min(passed, madeUp)
+	if w.ShowsPassed {
+		passed, madeUp := sum(w.Passed, from, behind), sum(w.MadeUp, from, behind)
+		r.Lost = new(passed - min(passed, madeUp))
+	}
 	r.Ended, r.Again = sum(w.Ended, from, behind), sum(w.Again, from, behind)
 	return r
 }

@@ -51,15 +51,19 @@ func TestWhatWatchersWereToldInAFault(t *testing.T) {
 	if w == nil || w.Outage == nil || *w.Outage < 0.79 || *w.Outage > 0.81 || w.Lasted || w.Latest == nil || *w.Latest != 0.8 || w.LatestBefore == nil || *w.LatestBefore != 0.13 {
 		t.Fatalf("of the first it says %+v", w)
 	}
-	if w.Late != 10 || w.Lost != 2 || w.Again != 1 || w.Ended != 0 {
+	if w.Late != 10 || *w.Lost != 2 || w.Again != 1 || w.Ended != 0 {
 		t.Errorf("of the first it says %+v", w)
 	}
 	if l := all[0].Leases; l == nil || l.Ended != 2 || l.Early != 1 {
 		t.Errorf("of the leases it says %+v", l)
 	}
 	w = all[1].Watch
-	if w == nil || w.Outage != nil || w.Late != 1 || w.Lost != 0 || w.Ended != 1 || all[1].Leases != nil {
+	if w == nil || w.Outage != nil || w.Late != 1 || *w.Lost != 0 || w.Ended != 1 || all[1].Leases != nil {
 		t.Errorf("of the second it says %+v and %+v", w, all[1].Leases)
+	}
+	c.Watched.ShowsPassed = false // a store whose events have no version
+	if w = p.faults(false, done(3, 4))[0].Watch; w == nil || w.Lost != nil {
+		t.Errorf("of events that do not show what was passed over it says %+v", w)
 	}
 	if p = play(1, 12, func(int, int) float64 { return 4000 }, never); p.faults(false, done(3, 4))[0].Watch != nil {
 		t.Error("without watchers something is told of them")

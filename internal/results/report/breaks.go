@@ -41,11 +41,12 @@ func brokenFigures(b *analyze.Breaks) []named {
 	for _, n := range []struct {
 		name  string
 		count uint64
+		known bool
 	}{
-		{"late_events", told.Late}, {"lost_events", told.Lost}, {"ended_watchers", told.EndedWatchers}, {"resubscribed", told.Resubscribed},
-		{"leases_ended", told.Leases}, {"leases_ended_early", told.EarlyLeases},
+		{"late_events", told.Late, b.Told != nil}, {"lost_events", told.Lost, told.ShowsLost}, {"ended_watchers", told.EndedWatchers, b.Told != nil},
+		{"resubscribed", told.Resubscribed, b.Told != nil}, {"leases_ended", told.Leases, b.Told != nil}, {"leases_ended_early", told.EarlyLeases, b.Told != nil},
 	} {
-		all = append(all, named{n.name, known(float64(n.count), b.Told != nil)})
+		all = append(all, named{n.name, known(float64(n.count), n.known)})
 	}
 	for i := range b.Spans {
 		s := &b.Spans[i]

@@ -231,7 +231,9 @@ func (w *watchers) within(seen *watch.Seen, now int64, s *second) {
 	}
 	if f := s.fine(); !seen.Duplicate {
 		f.Told(after, now-s.start)
-		f.Missed(seen.Passed, seen.MadeUp, now-s.start)
+		if seen.ShowsPassed {
+			f.Missed(seen.Passed, seen.MadeUp, now-s.start)
+		}
 	}
 }
 

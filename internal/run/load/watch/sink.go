@@ -104,6 +104,7 @@ type Seen struct {
 	// Passed is how many earlier events of the key were not seen when it came, and MadeUp
 	// how many of such it is itself, or shows to be none.
 	Passed, MadeUp uint32
+	ShowsPassed    bool // else they are 0 whatever did not come
 }
 
 // Take takes an event that arrived at the given time. The event's Watcher is
@@ -127,6 +128,7 @@ func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
 	case fresh:
 		s.delivered(place)
 	}
+	seen.ShowsPassed = s.showsPassed()
 	if now := s.passedOver(place); now > before {
 		seen.Passed = now - before
 	} else {
@@ -149,7 +151,7 @@ func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
 	}
 	if !ours && s.cfg.Names != nil && ev.Version == 0 {
 		// A lease has expired: nobody's write, and the store's own doing.
-		return Seen{Passed: seen.Passed, MadeUp: seen.MadeUp}
+		return Seen{Passed: seen.Passed, MadeUp: seen.MadeUp, ShowsPassed: seen.ShowsPassed}
 	}
 	if !ours {
 		if !seen.Duplicate {
@@ -192,11 +194,15 @@ func (s *Sink) time(seen *Seen, number uint64, at int64) {
 // passedOver is how many events of a place's key were not seen, as far as those that
 // were show it, and passing over is a loss.
 func (s *Sink) passedOver(place int) uint32 {
-	if s.cfg.States || s.cfg.Coalesced {
+	if !s.showsPassed() {
 		return 0
 	}
 	return s.tracks[place].passed()
 }
+
+// showsPassed says whether an event shows that one before it did not come: it has its
+// key's version, and its watcher is to be told of each.
+func (s *Sink) showsPassed() bool { return !s.cfg.States && !s.cfg.Coalesced && !s.cfg.ByRevision }
 
 // find returns the place of what the event's watcher has of its key, and the key's
 // number; -1: it does not watch it.
