@@ -199,6 +199,8 @@ func ratio(b *testing.B, name string, of [2][]float64) {
 	}
 	i := r.Interval(stats.Level)
 	b.ReportMetric(i.Value, name+"-ratio")
+	b.ReportMetric(i.Low, name+"-ratio-low")
+	b.ReportMetric(i.High, name+"-ratio-high")
 	b.Logf("%s: the other by the one %.3f (%.3f to %.3f); one %.4g, other %.4g", name, i.Value, i.Low, i.High, of[0], of[1])
 }
 
