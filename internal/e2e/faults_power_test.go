@@ -26,12 +26,13 @@ const powerSafely = `  - {name: safe, faults: [power-loss all by 500ms at 1s for
 
 // unsafely is how each store comes to acknowledge what is not on a disk.
 var unsafely = map[string]string{
-	"etcd":      "settings: {unsafe-no-fsync: true}, faults: [power-loss all by 500ms at 1s for 50ms]",
-	"etcdv2":    "settings: {unsafe-no-fsync: true}, faults: [power-loss all by 500ms at 1s for 50ms]",
-	"zetcd":     "faults: [lying-disk all at 500ms for 700ms]",
-	"cetcd":     "faults: [lying-disk all at 500ms for 700ms]",
-	"zookeeper": "settings: {force-sync: false}, faults: [power-loss all by 500ms at 1s for 50ms]",
-	"consul":    "faults: [lying-disk all at 500ms for 700ms]",
+	"etcd":         "settings: {unsafe-no-fsync: true}, faults: [power-loss all by 500ms at 1s for 50ms]",
+	"etcd-gateway": "settings: {unsafe-no-fsync: true}, faults: [power-loss all by 500ms at 1s for 50ms]",
+	"etcdv2":       "settings: {unsafe-no-fsync: true}, faults: [power-loss all by 500ms at 1s for 50ms]",
+	"zetcd":        "faults: [lying-disk all at 500ms for 700ms]",
+	"cetcd":        "faults: [lying-disk all at 500ms for 700ms]",
+	"zookeeper":    "settings: {force-sync: false}, faults: [power-loss all by 500ms at 1s for 50ms]",
+	"consul":       "faults: [lying-disk all at 500ms for 700ms]",
 }
 
 // The power of all members goes in the middle of a load. What a store that syncs had
@@ -55,10 +56,13 @@ func TestPowerLossIsFoundByTheCheck(t *testing.T) {
 		for i := range run.Trials {
 			trial := &run.Trials[i]
 			a := trial.Answers
-			if a == nil || a.Failure != "" || len(trial.Faults) != 1 || trial.Faults[0].Ready == nil || trial.Faults[0].LostFiles == 0 {
+			if a == nil || a.Failure != "" || len(trial.Faults) != 1 || trial.Faults[0].Ready == nil {
 				t.Fatalf("of %s, the faults are %+v and the answers %+v", trial.Name, trial.Faults, a)
 			}
-			t.Logf("%s: %d operations, %v", trial.Name, a.Operations, a.Wrong)
+			t.Logf("%s: %d operations, %d files lost something, %v", trial.Name, a.Operations, trial.Faults[0].LostFiles, a.Wrong)
+			if trial.Name == "unsafe" && trial.Faults[0].LostFiles == 0 { // of a store that syncs each write, there may be nothing to lose
+				t.Errorf("no file lost what was not synced: %+v", trial.Faults)
+			}
 			switch lost := a.Wrong["lost write"]; {
 			case trial.Name == "safe" && (len(a.Wrong) > 0 || rule(trial, 33) != ""):
 				t.Errorf("what the store had synced is said to be lost: %v", a.Wrong)
