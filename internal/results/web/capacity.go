@@ -17,6 +17,9 @@ func capacitySectionOf(found *analyze.CapacityFindings) (s capacitySection) {
 			s.Answers = append(s.Answers, said{of, text})
 			of = ""
 		}
+		if curve, ok := report.CapacityCurveSheet(f); ok {
+			s.Sheets = append(s.Sheets, cut(curve))
+		}
 	}
 	if table, ok := report.CapacitiesSheet(found); ok {
 		s.Sheets = append(s.Sheets, cut(table))
