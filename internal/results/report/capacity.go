@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/readable"
@@ -169,7 +168,7 @@ func capacityInterval(f *analyze.CapacityFinding) string {
 	case closed:
 		return fmt.Sprintf("%s (%s interval, %s wide%s)%s", readable.Between(low, high), readable.Percent(f.Level, 0), readable.Percent(width, 1), doubt(f), calls)
 	case high != "" && f.Lower != nil:
-		return "none: the objective does not hold at " + readable.Number(math.Max(*f.Upper, 1))
+		return "none: the objective does not hold at " + readable.Number(*f.Upper)
 	case high != "":
 		return "below " + high
 	}
