@@ -167,7 +167,7 @@ func (s *Search) settled(t *Trial) bool { return s.evidence([]*Trial{t}) < faili
 // choose decides what is next without regard to time.
 func (s *Search) choose() (Plan, bool) {
 	pass, fail := s.bracket()
-	if s.heavy && s.light > 0 && !(s.Parameter != nil && s.Parameter.Fresh) {
+	if s.heavy && s.light > 0 && (s.Parameter == nil || !s.Parameter.Fresh) {
 		return s.plan(math.Max(s.light, math.Min(pass, fail)/4), Settle, settling), true
 	}
 	if again := s.at(fail); fail/math.Max(pass, 1) > 1.12 && len(again) == 1 && s.evidence(again) < certain {
