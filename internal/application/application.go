@@ -6,6 +6,7 @@ package application
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,6 +36,10 @@ type Definition struct {
 	// any load's do.
 	Prefix     string
 	Parameters []Parameter
+	// Scales are the keys of the parameters with which the load grows, whole numbers or
+	// rates: how much of one a store carries can be searched. The first is the one to ask
+	// for.
+	Scales []string
 	// Ways are how it uses a store, the best first: an application that is at home on
 	// several stores has another way on each. It is sent to a store that has all that
 	// one of them needs.
@@ -122,6 +127,16 @@ func (d *Definition) Defaults() Settings {
 		s[p.Key] = p.Default
 	}
 	return s
+}
+
+// Scaling is the parameter with the key, with which the load grows; nil if there is none.
+func (d *Definition) Scaling(key string) *Parameter {
+	for i := range d.Parameters {
+		if p := &d.Parameters[i]; p.Key == key && slices.Contains(d.Scales, key) {
+			return p
+		}
+	}
+	return nil
 }
 
 // Outside is the first parameter whose value is not within its bounds; nil if all are.

@@ -32,7 +32,8 @@ type capacityFlags struct {
 	until     time.Duration
 	width     float64
 	from      float64
-	most      float64
+	most      float64 // rate
+	mostValue float64 // of a parameter that is searched
 	trial     string
 	exec      string
 	dataDir   string
@@ -63,13 +64,16 @@ The load is that of the scenario file, which has one trial, or that one of its t
 which --trial names; its rate and its times do not count. Without a file it is puts
 of 256 bytes. With --endpoints the cluster runs already, without them it is started.
 
-With --over there is a search for each value of a parameter, each on a cluster of its
-own where we start it, and --until bounds all of them together.
+` + overSentence + `.
+Where we start the cluster, each search for a value has one of its own, and --until bounds
+all of them together; of a parameter that is searched, each trial has one, in which its
+objects are made before.
 
 The exit code is 0 when there is an interval, 1 when the objective holds nowhere.`,
 		Example: `  quorumbench capacity --objective 'p99<20ms, errors<0.1%' --endpoints 10.0.0.1:2379,10.0.0.2:2379
   quorumbench capacity scenarios/my-load.yaml --objective 'p99.9<100ms' --until 5m --format json
-  quorumbench capacity --objective 'p99<20ms' --over value-size=128,1KiB,16KiB --until 15m`,
+  quorumbench capacity --objective 'p99<20ms' --over value-size=128,1KiB,16KiB --until 15m
+  quorumbench capacity scenarios/kubernetes.yaml --objective 'p99<1s' --over nodes`,
 		Args: command.Takes(0, 1, "one scenario file"),
 	}
 	r := command.NewFlags(c.Flags())
@@ -77,9 +81,10 @@ The exit code is 0 when there is an interval, 1 when the objective holds nowhere
 		"what is to be kept, as in 'p99<20ms, errors<0.1%': percentiles of response times and the share of errors")
 	command.Value(r, "until", &f.until, "DURATION", scenario.ParseAtMost, scenario.FormatDuration, "begin no trial that would end so long after the first began")
 	command.Value(r, "width", &f.width, "SHARE", scenario.ParseShare, readable.Share, "how wide the interval may be in the end")
-	r.Number("from", &f.from, "R", "the first rate to try")
+	r.Number("from", &f.from, "R", "the first rate to try, or the first value of a parameter that is searched: the scenario's unless given")
 	r.Number("max-rate", &f.most, "R", "the highest rate to try")
-	command.Value(r, "over", &f.over, "KEY=VALUE,...", parseOver, over.String, "search for each value of a parameter of the load or cluster, as in value-size=128,1KiB,16KiB; store=NAME[@VERSION],NAME=PATH,... is for each store")
+	r.Number("max-value", &f.mostValue, "V", "the highest value to try of a parameter that is searched; as high as it goes unless given")
+	command.Value(r, "over", &f.over, "KEY[=VALUE,...]", parseOver, over.String, "search for each value of a parameter of the load or cluster, as in value-size=128,1KiB,16KiB; store=NAME[@VERSION],NAME=PATH,... is for each store; without values, for the largest value of one that an application's load grows with, as in nodes")
 	r.Span("warm-up", &f.warmUp, "how long a cluster that was just started is warmed up at most, by a closed loop, before the first trial; 0 for not at all")
 	r.Text("trial", &f.trial, "NAME", "the trial of the file whose load it is, where there are several")
 	f.RegisterOptional(r)
@@ -106,8 +111,15 @@ func (f *capacityFlags) check() error {
 		return command.Usage("--out names the run directory and --runs-dir a folder to make it in; give one of them")
 	case f.root == "":
 		return command.Usage("--runs-dir is empty; name a folder")
+	case f.over.searched() && f.given("max-rate"):
+		return command.Usage("--max-rate bounds a rate, and --over %s searches that parameter; bound it with --max-value", f.over.key)
+	case f.over.searched() && f.given("warm-up"):
+		return command.Usage("--warm-up is by a closed loop, and an application's load is none; with --over %s drop it", f.over.key)
+	case !f.over.searched() && f.given("max-value"):
+		return command.Usage("--max-value bounds a parameter that is searched, and none is: %s", overTold())
 	case !(f.most >= leastRate) || f.most > scenario.MaxRate:
 		return command.Usage("--max-rate must be from %d to %d, not %g", leastRate, scenario.MaxRate, f.most)
+	case f.over.searched(): // its bounds are asked of the scenario
 	case !(f.from >= leastRate) || f.from > f.most:
 		return command.Usage("--from must be from %d to %g, the highest rate to try, not %g", leastRate, f.most, f.from)
 	case f.given("warm-up") && (f.warmUp < 0 || f.warmUp > f.until):
@@ -151,27 +163,32 @@ func (a *app) template(f *capacityFlags, args []string, value *scenario.Assignme
 	if s.Until = nil; f.given("seed") {
 		s.Reseed(f.seed)
 	}
-	return s, one(s, f.trial)
+	if err := one(s, f.trial); err != nil {
+		return nil, err
+	}
+	return s, f.over.fits(&s.Trials[0])
 }
 
-// templates are those of all values, as one scenario.
-func (a *app) templates(f *capacityFlags, args []string) (*scenario.Scenario, error) {
-	if f.over.key == "" {
+// again returns what is to be called before each reading of the scenario but the first:
+// standard input is kept for it.
+func (a *app) again(args []string) (rewind func(), err error) {
+	if len(args) == 0 || args[0] != "-" {
+		return func() {}, nil
+	}
+	text, err := io.ReadAll(a.Stdin)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the scenario from standard input: %w", err)
+	}
+	rewind = func() { a.Stdin = bytes.NewReader(text) }
+	rewind()
+	return rewind, nil
+}
+
+// templates are those of all values that are named, as one scenario.
+func (a *app) templates(f *capacityFlags, args []string, rewind func()) (all *scenario.Scenario, err error) {
+	if len(f.over.values) == 0 {
 		return a.template(f, args, nil)
 	}
-	if len(args) > 0 && args[0] == "-" { // it is read for each value
-		text, err := io.ReadAll(a.Stdin)
-		if err != nil {
-			return nil, fmt.Errorf("cannot read the scenario from standard input: %w", err)
-		}
-		defer func(was io.Reader) { a.Stdin = was }(a.Stdin)
-		a.Stdin = bytes.NewReader(text)
-		return a.eachValue(f, args, func() { a.Stdin = bytes.NewReader(text) })
-	}
-	return a.eachValue(f, args, func() {})
-}
-
-func (a *app) eachValue(f *capacityFlags, args []string, rewind func()) (all *scenario.Scenario, err error) {
 	for _, v := range f.over.values {
 		rewind()
 		s, err := a.template(f, args, &scenario.Assignment{Key: f.over.key, Value: v})
@@ -213,8 +230,6 @@ func one(s *scenario.Scenario, name string) error {
 		return command.Usage("the scenario has %s, and a capacity is that of one load; choose one with --trial, such as %s", readable.Plural(uint64(len(names)), "trial"), names[0])
 	case len(s.Hosts) > 0:
 		return command.Usage("the scenario names hosts, and a search is conducted on this machine; take them out, or start the cluster there and give --endpoints")
-	case found[0].Load.Application.Name != "":
-		return command.Usage("the trial %s is what an application sends, whose rate follows from its parameters; use run for it, with a parameter's values in a matrix", found[0].Name)
 	case len(found[0].Load.Faults) > 0 || found[0].Load.Check:
 		return command.Usage("the trial %s has faults or a check of its answers, and a capacity is that of a load without; use run for them", found[0].Name)
 	}
@@ -226,9 +241,22 @@ func (a *app) capacity(ctx context.Context, f *capacityFlags, args []string) err
 	if err := f.check(); err != nil {
 		return err
 	}
-	s, err := a.templates(f, args)
+	rewind, err := a.again(args)
 	if err != nil {
 		return err
+	}
+	s, err := a.templates(f, args, rewind)
+	if err != nil {
+		return err
+	}
+	var parameter *searchedParameter
+	if f.over.searched() {
+		if parameter, err = a.parameter(f, &s.Trials[0], func(value string) (*scenario.Scenario, error) {
+			rewind()
+			return a.template(f, args, &scenario.Assignment{Key: f.over.key, Value: value})
+		}); err != nil {
+			return err
+		}
 	}
 	path, err := command.Self()
 	if err != nil {
@@ -255,6 +283,7 @@ func (a *app) capacity(ctx context.Context, f *capacityFlags, args []string) err
 		asked.Set = append(asked.Set, one.Shown())
 	}
 	searches := newSearches(f, s.Trials, steady.Now, d, a.slowAtFirst)
+	searches.parameter = parameter
 	dir, runErr := runner.Run(ctx, runner.Options{
 		Scenario: s, Asked: asked, Out: f.out, Root: f.root, DataDir: f.dataDir, Lookup: a.Lookup, Self: path, Tool: command.Tool(), Progress: searches.show, Next: searches.next,
 	})

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/application"
+	"github.com/quorumbench/quorumbench/internal/application/registry"
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -13,7 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// over is a parameter and the values that are gone through. The zero value is none.
+// over is a parameter and the values that are gone through; without values, its largest
+// value is searched. The zero value is none.
 type over struct {
 	key    string
 	values []string
@@ -25,12 +28,44 @@ const overStore = "store"
 // mostOver is how many values are gone through at most.
 const mostOver = 100
 
-// parseOver reads KEY=VALUE,VALUE,... Commas within brackets and braces are a value's
+// overSentence tells the two apart.
+const overSentence = `--over KEY=VALUE,... searches the highest rate for each value, and --over KEY the largest
+value of a parameter that an application's load grows with, such as nodes`
+
+// overTold is the same in one line, for errors.
+func overTold() string { return strings.ReplaceAll(overSentence, "\n", " ") }
+
+// searched reports whether the parameter's largest value is searched.
+func (o *over) searched() bool { return o.key != "" && len(o.values) == 0 }
+
+// fits refuses a trial whose load has no rate, or no parameter, to be searched.
+func (o *over) fits(t *scenario.Trial) error {
+	app := registry.Find(t.Load.Application.Name)
+	if app == nil {
+		if o.searched() {
+			return command.Usage("--over %s: the load of the trial %s is no application's, and %s", o.key, t.Name, overTold())
+		}
+		return nil
+	}
+	d := app.Definition()
+	switch {
+	case !o.searched():
+		return command.Usage("the trial %s is what an application sends, whose rate follows from its parameters (%s); search one of these: %s", t.Name, strings.Join(d.Scales, ", "), overTold())
+	case d.Scaling(o.key) == nil:
+		return command.Usage("--over %s: the load of %s does not grow with it, but with %s; search one of these", o.key, d.Name, strings.Join(d.Scales, ", "))
+	}
+	return nil
+}
+
+// parseOver reads KEY=VALUE,VALUE,..., or KEY. Commas within brackets and braces are a value's
 // own, as in mix={put: 20, get: 80}.
 func parseOver(text string) (o over, err error) {
 	key, list, ok := strings.Cut(text, "=")
-	if o.key = strings.TrimSpace(key); !ok || o.key == "" {
-		return o, fmt.Errorf("%q names no values; write KEY=VALUE,VALUE, as in value-size=128,1KiB", text)
+	if o.key = strings.TrimSpace(key); o.key == "" {
+		return o, fmt.Errorf("%q names no parameter; write KEY=VALUE,VALUE, as in value-size=128,1KiB, or KEY, as in nodes", text)
+	}
+	if !ok {
+		return o, nil
 	}
 	depth, from := 0, 0
 	add := func(value string) {
@@ -65,8 +100,8 @@ func parseOver(text string) (o over, err error) {
 
 // String writes it as parseOver reads it.
 func (o over) String() string {
-	if o.key == "" {
-		return ""
+	if o.key == "" || o.searched() {
+		return o.key
 	}
 	return o.key + "=" + strings.Join(o.values, ",")
 }
@@ -81,6 +116,8 @@ func (o over) check(f *capacityFlags) error {
 		return nil
 	case slices.Contains(bySearch, o.key):
 		return command.Usage("--over %s: the search itself chooses it; go through another parameter", o.key)
+	case o.searched() && !scales(o.key):
+		return command.Usage("--over %s names no values; write KEY=VALUE,VALUE, as in value-size=128,1KiB: %s", o.key, overTold())
 	case o.key == overStore && (f.given("store") || f.given("exec") || f.given("endpoints")):
 		return command.Usage("--over store starts each store, and --store, --exec and --endpoints name one; give one of them")
 	case o.key == "version" || o.key == "exec":
@@ -91,6 +128,14 @@ func (o over) check(f *capacityFlags) error {
 	return nil
 }
 
+// scales reports whether the load of some application grows with a parameter.
+func scales(key string) bool {
+	return slices.ContainsFunc(registry.All(), func(a application.Application) bool {
+		d := a.Definition()
+		return d.Scaling(key) != nil
+	})
+}
+
 // searches has the runner do one search after the other.
 type searches struct {
 	flags       *capacityFlags
@@ -98,6 +143,7 @@ type searches struct {
 	now         func() time.Time
 	display     *command.Display
 	slowAtFirst func(store string) string
+	parameter   *searchedParameter // nil: rates are searched
 
 	at      int // the search under way
 	current *seeker
@@ -124,7 +170,11 @@ func (s *searches) next(before *record.Trial) (runner.Named, error) {
 			}
 			if t != nil {
 				s.trials++
-				return runner.Named{Trial: t, Fresh: s.current.planned == 1, Found: s.recorded()}, nil
+				named := runner.Named{Trial: t, Fresh: s.current.planned == 1, Found: s.recorded()}
+				if s.parameter != nil {
+					named.Fresh, named.Unprepared = true, s.current.unprepared
+				}
+				return named, nil
 			}
 		}
 		if s.at++; s.at == len(s.loads) {
@@ -142,9 +192,9 @@ func (s *searches) begin() {
 		left -= s.now().Sub(s.began)
 	}
 	share := left / time.Duration(len(s.loads)-s.at)
-	s.current = newSeeker(s.flags, s.loads[s.at], share, s.now, s.display)
+	s.current = newSeeker(s.flags, s.loads[s.at], share, s.now, s.display, s.parameter)
 	s.current.reason = s.slowAtFirst(s.loads[s.at].Cluster.Store)
-	if s.flags.over.key == "" {
+	if len(s.flags.over.values) == 0 {
 		return
 	}
 	value := s.flags.over.values[s.at]
@@ -171,7 +221,7 @@ func (s *searches) keep() {
 
 // recorded is how far all have come.
 func (s *searches) recorded() record.Searches {
-	if s.flags.over.key == "" {
+	if len(s.flags.over.values) == 0 {
 		return record.Searches{Capacity: &s.current.found}
 	}
 	return record.Searches{Over: &s.found}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
@@ -23,24 +24,33 @@ type seeker struct {
 	warm      *warming
 	from      bool // the first rate was asked for
 	until     time.Duration
+	parameter *searchedParameter // that is searched in place of the rate; nil: the rate is
 	found     record.Capacity
 	plan      capacity.Plan // of the trial that runs
 	planned   int           // trials
 	began     time.Time     // when the first did; zero: none has
+	asked     time.Time     // when the one that runs was planned
 	now       func() time.Time
 	display   *command.Display
 	soFar     string // the interval
 }
 
 // newSeeker begins a search that may take so long.
-func newSeeker(f *capacityFlags, load scenario.Trial, until time.Duration, now func() time.Time, d *command.Display) *seeker {
+func newSeeker(f *capacityFlags, load scenario.Trial, until time.Duration, now func() time.Time, d *command.Display, p *searchedParameter) *seeker {
 	o := capacity.Options{Goals: f.objective.Goals(), Until: until.Seconds(), Width: f.width, From: f.from, Least: leastRate, Most: f.most, Overhead: 0.5}
-	s := &seeker{objective: &f.objective, search: capacity.New(o), load: load, from: f.given("from"), until: until, now: now, display: d}
+	if p != nil {
+		o = p.options(o, load.Cluster.Attach == nil)
+	}
+	s := &seeker{objective: &f.objective, search: capacity.New(o), load: load, from: f.given("from"), parameter: p, until: until, now: now, display: d}
 	s.found = record.Capacity{Objective: f.objective.Text, UntilNS: until.Nanoseconds(), Width: f.width, Level: capacity.DefaultLevel, Status: record.CapacitySearching}
 	if s.load.Load.Arrival == scenario.Closed {
 		s.load.Load.Arrival = scenario.Poisson
 	}
 	s.load.Load.Total, s.load.Repeat, s.load.Repeats = 0, 1, 1
+	if p != nil {
+		s.found.Parameter = p.key
+		return s
+	}
 	if load.Cluster.Attach == nil {
 		atMost := f.warmUp
 		if !f.given("warm-up") {
@@ -62,6 +72,9 @@ func (s *seeker) next(before *record.Trial, number int) (*scenario.Trial, error)
 	at := 0.0
 	if s.found.Status != record.CapacitySearching {
 		return nil, nil
+	}
+	if s.parameter != nil && s.began.IsZero() {
+		s.began = s.now() // what is prepared for the first trial takes time, too
 	}
 	if before != nil {
 		if s.began.IsZero() {
@@ -88,12 +101,41 @@ func (s *seeker) next(before *record.Trial, number int) (*scenario.Trial, error)
 	if !more {
 		return nil, nil
 	}
-	s.plan = plan
+	s.plan, s.asked = plan, s.now()
 	s.planned++
+	if s.parameter != nil {
+		return s.valued(number)
+	}
 	t.Name = fmt.Sprintf("%s%s-%.5g", s.name, plan.Purpose, plan.Rate)
 	t.Load.Rate = scenario.Rate{PerSecond: plan.Rate}
 	t.Load.Warmup, t.Load.Duration = seconds(plan.Warmup), seconds(plan.Window)
 	return &t, nil
+}
+
+// valued is the planned trial of a parameter's value.
+func (s *seeker) valued(number int) (*scenario.Trial, error) {
+	t, err := s.parameter.trial(s.plan.Rate)
+	if err != nil {
+		return nil, err
+	}
+	t.Name, t.Number, t.Repeat, t.Repeats = s.parameter.name(&s.plan), number, 1, 1
+	t.Load.Seed = (s.load.Load.Seed + uint64(number-1)) & (1<<63 - 1)
+	t.Load.Duration = seconds(s.plan.Window)
+	return t, nil
+}
+
+// unprepared ends the search at a value for which the store could not be prepared, where
+// something is known by then.
+func (s *seeker) unprepared(why error) bool {
+	if len(s.found.Trials) == 0 {
+		return false
+	}
+	status := capacity.AtLeast
+	if s.found.Upper != nil {
+		status = capacity.Disturbed
+	}
+	s.ended(status, fmt.Sprintf("the store could not be prepared for %s=%s: %s", s.parameter.key, readable.Number(s.plan.Rate), printable.Line(why.Error(), printable.OfOutput)))
+	return true
 }
 
 func seconds(s float64) time.Duration {
@@ -114,8 +156,17 @@ func (s *seeker) take(t *record.Trial) error {
 	if err != nil {
 		return err
 	}
-	s.search.Add(tried, s.now().Sub(t.Started).Seconds())
+	began := t.Started
+	if s.parameter != nil {
+		began = s.asked // its cluster was started, and its objects were made
+	}
+	s.search.Add(tried, s.now().Sub(began).Seconds())
 	one := record.CapacityTrial{Rate: s.plan.Rate, Purpose: string(s.plan.Purpose), Void: tried.Void, Bad: []*float64{}}
+	at := readable.PerSecond(s.plan.Rate)
+	if p := s.parameter; p != nil {
+		one.Value, one.Rate = s.plan.Rate, p.offered(s.plan.Rate)
+		at = p.key + "=" + readable.Number(s.plan.Rate)
+	}
 	if tried.Void == "" {
 		one.Holds, one.Overloaded = tried.Holds(s.search.Goals), tried.Overloaded()
 		for g := range s.search.Goals {
@@ -123,7 +174,7 @@ func (s *seeker) take(t *record.Trial) error {
 		}
 	}
 	s.found.Trials = append(s.found.Trials, one)
-	s.display.Line(fmt.Sprintf("[%d] %s %s: %s", t.Number, s.plan.Purpose, readable.PerSecond(s.plan.Rate), triedText(&one, t)))
+	s.display.Line(fmt.Sprintf("[%d] %s %s: %s", t.Number, s.plan.Purpose, at, triedText(&one, t)))
 	return nil
 }
 
@@ -159,6 +210,17 @@ func (s *seeker) tell(more bool) {
 	if r.Closed() {
 		s.found.UpperPerSecond = new(r.Upper)
 		s.soFar = fmt.Sprintf("; so far it is %s", readable.Between(readable.PerSecond(r.Lower), readable.PerSecond(r.Upper)))
+	}
+	if p := s.parameter; p != nil {
+		s.found.Lower, s.found.Upper = new(p.floor(r.Lower)), nil
+		if s.found.LowerPerSecond = 0; *s.found.Lower > 0 {
+			s.found.LowerPerSecond = p.offered(*s.found.Lower)
+		}
+		if r.Closed() {
+			s.found.Upper = new(p.floor(r.Upper))
+			s.found.UpperPerSecond = new(p.offered(*s.found.Upper))
+			s.soFar = fmt.Sprintf("; so far it is %s of %s", readable.Between(readable.Number(*s.found.Lower), readable.Number(*s.found.Upper)), p.key)
+		}
 	}
 	s.found.Status, s.found.Why = string(r.Status), r.Why
 	if more {

@@ -24,7 +24,10 @@ func TestOver(t *testing.T) {
 			t.Errorf("%q is written %q, which reads as %q, %v", text, o, again, err)
 		}
 	}
-	for _, text := range []string{"", "x", "=1", "x=", "x=,,", "x=1,2,1"} {
+	if o, err := parseOver(" nodes "); err != nil || !o.searched() || o.String() != "nodes" {
+		t.Errorf("a key alone reads as %v, %v", o, err)
+	}
+	for _, text := range []string{"", " ", "=1", "x=", "x=,,", "x=1,2,1"} {
 		if o, err := parseOver(text); err == nil {
 			t.Errorf("%q reads as %v", text, o)
 		}

@@ -137,6 +137,9 @@ func (a *app) sizeLoad(f *sizeFlags, recorded *record.Trial) (load analyze.SizeL
 	if err := one(s, f.trial); err != nil {
 		return load, err
 	}
+	if name := s.Trials[0].Load.Application.Name; name != "" {
+		return load, command.Usage("the trial %s is what an application sends (%s), and no curve is of its calls; search how much of it the cluster carries with capacity --over", s.Trials[0].Name, name)
+	}
 	load = analyze.SizeLoad{Load: s.Trials[0].Load, Rate: s.Trials[0].Load.Rate.PerSecond, History: f.history, Network: float64(f.network)}
 	if f.given("rate") {
 		load.Rate = f.rate

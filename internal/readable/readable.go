@@ -63,6 +63,15 @@ func Count(n uint64) string {
 	return b.String()
 }
 
+// Number formats a number that need not be whole: with a comma at each thousand where it
+// is, and else with four significant digits.
+func Number(x float64) string {
+	if x >= 0 && x < 1<<53 && x == math.Trunc(x) {
+		return Count(uint64(x))
+	}
+	return strconv.FormatFloat(x, 'g', 4, 64)
+}
+
 // Bytes formats a size with three significant digits and binary units.
 func Bytes(n uint64) string {
 	if n < 1024 {

@@ -41,6 +41,14 @@ func TestCount(t *testing.T) {
 	}
 }
 
+func TestNumber(t *testing.T) {
+	for x, want := range map[float64]string{0: "0", 3240: "3,240", 12.5: "12.5", 1234.56: "1235", -3: "-3"} {
+		if got := Number(x); got != want {
+			t.Errorf("Number(%g) = %q, want %q", x, got, want)
+		}
+	}
+}
+
 func TestBytes(t *testing.T) {
 	for n, want := range map[uint64]string{0: "0 B", 256: "256 B", 1023: "1023 B", 1024: "1.00 KiB", 48 << 20: "48.0 MiB", 8 << 30: "8.00 GiB", 1 << 62: "4194304 TiB"} {
 		if got := Bytes(n); got != want {

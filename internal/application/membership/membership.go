@@ -40,6 +40,7 @@ type Application struct{}
 func (Application) Definition() application.Definition {
 	return application.Definition{
 		Name: Name, Meaning: "service discovery by keys that end with their sessions", Prefix: "services/",
+		Scales: []string{instancesKey, servicesKey, clientsKey, churnKey},
 		Parameters: []application.Parameter{
 			{Key: servicesKey, Meaning: "its services", Differs: "the services", Default: 100, Least: 1, Most: 100_000},
 			{Key: instancesKey, Meaning: "the instances of each that are there when the load begins", Differs: "the instances of a service", Default: 10, Least: 1, Most: 10_000},

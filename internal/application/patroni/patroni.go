@@ -38,6 +38,7 @@ type Application struct{}
 func (Application) Definition() application.Definition {
 	return application.Definition{
 		Name: Name, Meaning: "Patroni, which keeps PostgreSQL available", Prefix: "/service/",
+		Scales: []string{clustersKey, perKey},
 		Parameters: []application.Parameter{
 			{Key: clustersKey, Meaning: "PostgreSQL clusters", Differs: "the PostgreSQL clusters", Default: 1000, Least: 1, Most: 50_000},
 			{Key: perKey, Meaning: "members of each, one of which leads", Differs: "the members of a PostgreSQL cluster", Default: 3, Least: 1, Most: 20},

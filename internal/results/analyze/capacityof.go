@@ -109,7 +109,7 @@ func capacityOf(run *record.Run, c *record.Capacity, from int, rows []*Row) *Cap
 			steps = append(steps, r)
 		}
 	}
-	if len(steps) == 0 {
+	if len(steps) == 0 || f.Parameter != "" { // loads of a parameter are no steps of one load
 		return f
 	}
 	if l, ok := newLadder(steps); ok {
@@ -154,5 +154,8 @@ func (f *CapacityFinding) Width() (float64, bool) {
 		return 0, false
 	}
 	i := capacity.Interval{Lower: f.LowerPerSecond, Upper: *f.UpperPerSecond}
+	if f.Lower != nil && f.Upper != nil {
+		i.Lower, i.Upper = *f.Lower, *f.Upper
+	}
 	return i.Width(), true
 }

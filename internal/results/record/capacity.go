@@ -10,6 +10,12 @@ type Capacity struct {
 	// sure it is to hold the capacity.
 	Width float64 `json:"width"`
 	Level float64 `json:"level"`
+	// Parameter is the key of the application's parameter whose largest value was searched
+	// in place of the highest rate, and Lower and Upper are its values; the rates are then
+	// those of such loads. Empty, and absent: the rate was searched.
+	Parameter string   `json:"parameter,omitempty"`
+	Lower     *float64 `json:"lower,omitempty"`
+	Upper     *float64 `json:"upper,omitempty"` // absent where UpperPerSecond is null
 	// LowerPerSecond is 0 where the objective holds nowhere, and UpperPerSecond null
 	// where it holds as far as was tried.
 	LowerPerSecond float64  `json:"lower_per_second"`
@@ -75,6 +81,7 @@ const PurposeWarmUp = "warm_up"
 // CapacityTrial is what a trial was to the search.
 type CapacityTrial struct {
 	Rate    float64 `json:"rate_per_second"` // 0 of one that warms up
+	Value   float64 `json:"value,omitempty"` // of the parameter that is searched
 	Purpose string  `json:"purpose"`
 	Holds   bool    `json:"holds"`
 	// Overloaded says that more was due than was done.

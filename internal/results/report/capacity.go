@@ -79,11 +79,18 @@ func capacitiesGrid(all *analyze.CapacityFindings) *grid {
 
 // CapacitySentences say what one search came to.
 func CapacitySentences(f *analyze.CapacityFinding) (all []string) {
-	of := ""
+	what, of := "Capacity", ""
 	if t := f.First; t != nil {
-		of = fmt.Sprintf(" of %s on %s, %s", analyze.Headline(t), analyze.Store(t), readable.Plural(uint64(max(t.Members, 0)), "member"))
+		load := analyze.Headline(t)
+		if f.Parameter != "" {
+			load = t.Application.Name
+		}
+		of = fmt.Sprintf(" of %s on %s, %s", load, analyze.Store(t), readable.Plural(uint64(max(t.Members, 0)), "member"))
 	}
-	all = append(all, fmt.Sprintf("Capacity%s, for %s: %s", of, f.Objective, capacityInterval(f)))
+	if f.Parameter != "" {
+		what = "Largest " + printable.Line(f.Parameter, printable.OfField)
+	}
+	all = append(all, fmt.Sprintf("%s%s, for %s: %s", what, of, f.Objective, capacityInterval(f)))
 	if f.Why != "" {
 		all = append(all, fmt.Sprintf("The search ended after %s and %s: %s.", readable.Seconds(f.Seconds), readable.Plural(uint64(len(f.Trials)), "trial"), f.Why))
 	}
@@ -104,6 +111,9 @@ func capacityText(f *analyze.CapacityFinding, parameter string, as *layout) stri
 	}
 	if len(f.Curve) > 0 {
 		head := "Response time over rate, trial by trial"
+		if f.Parameter != "" {
+			head = "Response time over " + printable.Line(f.Parameter, printable.OfField) + ", trial by trial"
+		}
 		if parameter != "" {
 			head += ", " + parameter + "=" + printable.Line(f.Value, printable.OfField)
 		}
@@ -136,19 +146,33 @@ func warmedUp(w *record.WarmUp) string {
 	return text + "."
 }
 
-// capacityInterval is the interval, or what there is of one, in words.
+// capacityInterval is the interval, or what there is of one, in words: of a parameter that
+// was searched with the calls a second that become due there.
 func capacityInterval(f *analyze.CapacityFinding) string {
-	low := readable.PerSecond(f.LowerPerSecond)
+	low, high := readable.PerSecond(f.LowerPerSecond), ""
+	if f.UpperPerSecond != nil {
+		high = readable.PerSecond(*f.UpperPerSecond)
+	}
+	calls := ""
+	if f.Lower != nil {
+		calls = fmt.Sprintf(", at %s due", low)
+		if low = readable.Number(*f.Lower); f.Upper != nil {
+			calls = fmt.Sprintf(", at %s due", readable.Between(readable.PerSecond(f.LowerPerSecond), high))
+			high = readable.Number(*f.Upper)
+		}
+	}
 	width, closed := f.Width()
 	switch {
 	case f.Status == string(capacity.NothingTested) || len(f.Curve) == 0:
 		return "not known"
 	case closed:
-		return fmt.Sprintf("%s (%s interval, %s wide%s)", readable.Between(low, readable.PerSecond(*f.UpperPerSecond)), readable.Percent(f.Level, 0), readable.Percent(width, 1), doubt(f))
-	case f.UpperPerSecond != nil:
-		return "below " + readable.PerSecond(*f.UpperPerSecond)
+		return fmt.Sprintf("%s (%s interval, %s wide%s)%s", readable.Between(low, high), readable.Percent(f.Level, 0), readable.Percent(width, 1), doubt(f), calls)
+	case high != "" && f.Lower != nil:
+		return "none: the objective does not hold at " + readable.Number(*f.Upper)
+	case high != "":
+		return "below " + high
 	}
-	return "at least " + low
+	return "at least " + low + calls
 }
 
 // doubt is what is to be said of an interval beside its width.
@@ -177,6 +201,10 @@ func spanned(f *analyze.CapacityFinding) string {
 func capacityCurve(f *analyze.CapacityFinding) *grid {
 	g := &grid{columns: []analyze.Column{{Title: "rate"}, {Title: "throughput"}, {Title: "p50"}, {Title: "p99"}, {Title: "bad"}, {Title: "window"},
 		{Title: "objective", Left: true}, {Title: "purpose", Left: true}, {Title: "verdict", Left: true}}}
+	if f.Parameter != "" {
+		g.columns[0].Title = "due"
+		g.columns = append([]analyze.Column{{Title: f.Parameter}}, g.columns...)
+	}
 	for _, p := range f.Curve {
 		worst := 0.0
 		for _, share := range p.Bad {
@@ -192,10 +220,24 @@ func capacityCurve(f *analyze.CapacityFinding) *grid {
 			holds = "overloaded"
 		}
 		t := p.Trial
-		g.add(readable.PerSecond(p.Rate), readable.PerSecond(t.PerSecond), readable.Figure(t.ResponseTime.At(50)), readable.Figure(t.ResponseTime.At(99)),
-			readable.Percent(worst, 2), readable.Seconds(t.Seconds), holds, p.Purpose, string(t.Verdict.State))
+		cells := []string{readable.PerSecond(p.Rate), readable.PerSecond(t.PerSecond), readable.Figure(t.ResponseTime.At(50)), readable.Figure(t.ResponseTime.At(99)),
+			readable.Percent(worst, 2), readable.Seconds(t.Seconds), holds, p.Purpose, string(t.Verdict.State)}
+		if f.Parameter != "" {
+			cells = append([]string{readable.Number(p.Value)}, cells...)
+		}
+		g.add(cells...)
 	}
 	return g
+}
+
+// CapacityCurveSheet is the curve of a search for a parameter's largest value, which has
+// no steps of a rate; false of any other.
+func CapacityCurveSheet(f *analyze.CapacityFinding) (Sheet, bool) {
+	if f.Parameter == "" || len(f.Curve) == 0 {
+		return Sheet{}, false
+	}
+	g := capacityCurve(f)
+	return Sheet{Heading: fmt.Sprintf("Response time over %s, for %s", f.Parameter, f.Objective), Columns: g.columns, Rows: g.rows}, true
 }
 
 // CapacityJSON writes the same as one JSON object: of one search, or with one for each
@@ -228,6 +270,11 @@ func capacityObject(f *analyze.CapacityFinding) (o record.Object) {
 		o.Add("load", analyze.Headline(t))
 	}
 	o.Add("objective", f.Objective)
+	if f.Parameter != "" {
+		o.Add("parameter", f.Parameter)
+		o.Add("lower", f.Lower)
+		o.Add("upper", f.Upper)
+	}
 	o.Add("lower_per_second", f.LowerPerSecond)
 	o.Add("upper_per_second", f.UpperPerSecond)
 	o.Add("level", f.Level)
@@ -254,6 +301,9 @@ func capacityObject(f *analyze.CapacityFinding) (o record.Object) {
 		var one record.Object
 		one.Add("trial", p.Trial.Folder)
 		one.Add("purpose", p.Purpose)
+		if f.Parameter != "" {
+			one.Add("value", p.Value)
+		}
 		one.Add("rate_per_second", p.Rate)
 		one.Add("operations_per_second", p.Trial.PerSecond)
 		one.Add("response_time_ns", p.Trial.ResponseTime)

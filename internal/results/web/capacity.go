@@ -17,6 +17,12 @@ func capacitySectionOf(found *analyze.CapacityFindings) (s capacitySection) {
 			s.Answers = append(s.Answers, said{of, text})
 			of = ""
 		}
+		if curve, ok := report.CapacityCurveSheet(f); ok {
+			s.Sheets = append(s.Sheets, cut(curve))
+		}
+		if c, ok := chart.CapacityCurve(capacityChart, f); ok {
+			s.Pictures = append(s.Pictures, pictureOf(&c, "", "capacity"))
+		}
 	}
 	if table, ok := report.CapacitiesSheet(found); ok {
 		s.Sheets = append(s.Sheets, cut(table))

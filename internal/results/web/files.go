@@ -49,6 +49,11 @@ func Charts(run *record.Run) (files []File, problems []string) {
 		if c, ok := chart.Capacities(capacityChart, found); ok {
 			add(c.Name, run.Name, &c)
 		}
+		for _, f := range found.All {
+			if c, ok := chart.CapacityCurve(capacityChart, f); ok {
+				add(c.Name, run.Name, &c)
+			}
+		}
 	}
 	for _, c := range sideBySide(all) {
 		add(c.Name, run.Name, &c.Chart)

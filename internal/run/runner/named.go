@@ -2,8 +2,10 @@ package runner
 
 import (
 	"context"
+	"errors"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/trial"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
@@ -18,6 +20,9 @@ type Named struct {
 	// started again, without what trials before left in it, and the keys are made again.
 	Fresh bool
 	Found record.Searches // so far; it is recorded
+	// Unprepared is told that the trial did not begin, because what it needs could not be
+	// put into the store, and says whether the run goes on without it. Nil: it does not.
+	Unprepared func(why error) bool
 }
 
 // asNamed conducts the trials that Next names. Those that need the same cluster share
@@ -47,6 +52,14 @@ func (r *run) asNamed(ctx context.Context) error {
 			r.plan[last].Load.Preload = false
 		}
 		results, err := r.trials(ctx, r.plan[last:])
+		var unprepared *trial.NotPreparedError
+		if errors.As(err, &unprepared) && ctx.Err() == nil && next.Unprepared != nil && next.Unprepared(unprepared.Why) {
+			r.plan, before = r.plan[:last], nil
+			if err := r.out.Plan(last); err != nil {
+				return err
+			}
+			continue
+		}
 		if err != nil {
 			return err
 		}

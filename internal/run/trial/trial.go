@@ -120,7 +120,7 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 		t.report(Progress{Stage: "preloading"})
 		clean.begin()
 		if a.Preloaded, err = t.Worker.Preload(ctx, a); err != nil {
-			return nil, clean.failed(a, err)
+			return nil, clean.failed(a, &NotPreparedError{Why: err})
 		}
 	}
 	if err := t.compactFirst(ctx, members); err != nil {
@@ -164,6 +164,15 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 	}
 	return result, nil
 }
+
+// NotPreparedError says why what a load needs could not be put into the store before it:
+// the trial did not begin.
+type NotPreparedError struct{ Why error }
+
+func (e *NotPreparedError) Error() string { return e.Why.Error() }
+
+// Unwrap returns the reason.
+func (e *NotPreparedError) Unwrap() error { return e.Why }
 
 func (t *Trial) report(p Progress) {
 	if t.Progress != nil {

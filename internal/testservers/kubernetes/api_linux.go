@@ -108,6 +108,12 @@ func (a *API) Merge(path, change string) error {
 	return err
 }
 
+// Delete removes the object at a path; what it owns follows in the background.
+func (a *API) Delete(path string) error {
+	_, err := a.ask(http.MethodDelete, path, "application/json", "")
+	return err
+}
+
 func (a *API) ask(method, path, kind, body string) (string, error) {
 	r, err := http.NewRequest(method, "https://"+a.Host+":"+a.Port+path, strings.NewReader(body))
 	if err != nil {

@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -144,6 +145,37 @@ func (n *Node) nodeReady() error {
 // Import imports an image.
 func (n *Node) Import(ctx context.Context, archive string) error {
 	return n.ctr(ctx, "-n", "k8s.io", "images", "import", archive)
+}
+
+// AddImages gives the node so many images more, of a program that waits. Each has a name
+// with a tag and one with a digest, as an image has that was pulled.
+func (n *Node) AddImages(ctx context.Context, count int) error {
+	archive := n.path("more.tar")
+	for i := range count {
+		repository := fmt.Sprintf("registry.example.com/platform/service-%02d", i)
+		name := repository + ":v1.4.2"
+		var b bytes.Buffer
+		labelled := image.Image{Name: name, Binary: n.path("pause"), Entry: "/pause", Labels: map[string]string{"service": repository}}
+		err := labelled.Write(&b)
+		if err == nil {
+			err = os.WriteFile(archive, b.Bytes(), 0o600)
+		}
+		if err == nil {
+			err = n.Import(ctx, archive)
+		}
+		if err != nil {
+			return err
+		}
+		listed, err := exec.CommandContext(ctx, "ctr", "-a", n.path("containerd.sock"), "-n", "k8s.io", "images", "list", "name=="+name).Output()
+		_, digest, ok := strings.Cut(string(listed), "sha256:")
+		if err != nil || !ok || len(digest) < 64 {
+			return fmt.Errorf("the digest of %s is not known: %w: %s", name, err, listed)
+		}
+		if err := n.ctr(ctx, "-n", "k8s.io", "images", "tag", name, repository+"@sha256:"+digest[:64]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (n *Node) ctr(ctx context.Context, args ...string) error {

@@ -49,6 +49,8 @@ type Options struct {
 	From, Least, Most float64
 	// Overhead is what a trial takes beside its warm-up and window, in seconds.
 	Overhead float64
+	// Parameter is what is searched in place of a rate; nil for a rate.
+	Parameter *Parameter
 }
 
 // DefaultWidth and DefaultLevel are those of Options.
@@ -72,6 +74,7 @@ type Search struct {
 	Trials []Trial
 
 	overhead  float64 // seen so far, the longest
+	prepared  float64 // the value of the parameter at which it was; 0: a rate, or none
 	light     float64 // the first rate that held; 0: none has
 	heavy     bool    // the last trial overloaded the store
 	unsettled int     // trials in a row in which it had not settled
@@ -108,7 +111,7 @@ func (s *Search) Next(now float64) (Plan, bool) {
 	if !ok {
 		return Plan{}, false
 	}
-	if now+p.Warmup+p.Window+s.overhead > s.Until && len(s.Trials) > 0 {
+	if now+p.Warmup+p.Window+s.takes(p.Rate) > s.Until && len(s.Trials) > 0 {
 		s.end(TimeOver, "the time was over")
 		return Plan{}, false
 	}
@@ -120,7 +123,11 @@ func (s *Search) end(status Status, why string) { s.ended, s.why = status, why }
 // Add takes what a trial came to. took is how long all of it was, in seconds.
 func (s *Search) Add(t Trial, took float64) {
 	if !t.Overloaded() { // what waits in an overload is awaited for long
-		s.overhead = math.Max(s.overhead, took-t.Warmup-t.Window)
+		beside := took - t.Warmup - t.Window
+		if s.Parameter != nil && t.Rate > s.prepared {
+			s.overhead, s.prepared = beside, t.Rate
+		}
+		s.overhead = math.Max(s.overhead, beside)
 	}
 	s.Trials = append(s.Trials, t)
 	switch {
@@ -160,7 +167,7 @@ func (s *Search) settled(t *Trial) bool { return s.evidence([]*Trial{t}) < faili
 // choose decides what is next without regard to time.
 func (s *Search) choose() (Plan, bool) {
 	pass, fail := s.bracket()
-	if s.heavy && s.light > 0 {
+	if s.heavy && s.light > 0 && (s.Parameter == nil || !s.Parameter.Fresh) {
 		return s.plan(math.Max(s.light, math.Min(pass, fail)/4), Settle, settling), true
 	}
 	if again := s.at(fail); fail/math.Max(pass, 1) > 1.12 && len(again) == 1 && s.evidence(again) < certain {
@@ -171,16 +178,16 @@ func (s *Search) choose() (Plan, bool) {
 		// What told nothing may tell something where there is less to do.
 		return s.plan(math.Max(s.From/math.Pow(4, float64(s.void)), math.Min(s.Least, s.From)), Explore, exploring), true
 	case pass == 0 && fail <= s.Least:
-		s.end(HoldsNowhere, "the objective does not hold even at the lowest rate tried")
+		s.end(HoldsNowhere, "the objective does not hold even at the lowest "+s.called()+" tried")
 		return Plan{}, false
 	case pass == 0:
 		return s.plan(math.Max(fail/8, s.Least), Explore, exploring), true
 	case math.IsInf(fail, 1) && pass >= s.Most:
-		s.end(AtLeast, "the objective holds at the highest rate allowed")
+		s.end(AtLeast, "the objective holds at the highest "+s.called()+" allowed")
 		return Plan{}, false
 	case math.IsInf(fail, 1):
-		return s.plan(math.Min(pass*math.Pow(4, 1/float64(1+s.void)), s.Most), Explore, exploring), true
-	case fail/pass > 1.12:
+		return s.plan(math.Min(math.Max(pass*math.Pow(s.faster(), 1/float64(1+s.void)), pass+s.step()), s.Most), Explore, exploring), true
+	case fail/pass > 1.12 && fail-pass > s.step():
 		more := float64(1 + s.contradictions())
 		return s.plan(s.between(pass, fail), Narrow, math.Min(narrowing*more*more, longest)), true
 	}
@@ -191,6 +198,12 @@ func (s *Search) plan(rate float64, purpose Purpose, window float64) Plan {
 	p := Plan{Rate: rate, Window: window, Purpose: purpose, Warmup: math.Max(0.5, window/6)}
 	if purpose == Settle {
 		p.Warmup = 0.5
+	}
+	if s.Parameter != nil {
+		p.Warmup, p.Window = 0, math.Max(window, s.Parameter.Window)
+	}
+	if s.step() > 0 {
+		p.Rate = math.Max(math.Round(rate), s.Least)
 	}
 	return p
 }
@@ -203,7 +216,9 @@ const mostServed = 2
 // little below and above. From a rate that failed without an overload it is not far
 // down: steps begin small and double. What overloads again is halved.
 func (s *Search) between(pass, fail float64) float64 {
-	inside := func(r float64) bool { return r > pass*1.01 && r < fail/1.01 }
+	inside := func(r float64) bool {
+		return r > pass*1.01 && r < fail/1.01 && r >= pass+s.step() && r <= fail-s.step()
+	}
 	soft, heavy := 0, 0
 	served := 0.0
 	for i := range s.Trials {
@@ -219,7 +234,7 @@ func (s *Search) between(pass, fail float64) float64 {
 	}
 	if heavy <= mostServed {
 		for _, share := range []float64{0.985, 1.01} {
-			if r := share * served; inside(r) {
+			if r := s.carrying(share*served, pass, fail); inside(r) {
 				return r
 			}
 		}
@@ -228,6 +243,9 @@ func (s *Search) between(pass, fail float64) float64 {
 		if r := fail * (1 - math.Min(0.02*math.Pow(2, float64(soft)), 0.5)); inside(r) {
 			return r
 		}
+	}
+	if s.step() > 0 {
+		return math.Min(math.Max(math.Sqrt(pass*fail), pass+1), fail-1)
 	}
 	return math.Sqrt(pass * fail)
 }
@@ -305,7 +323,7 @@ func (s *Search) testedNear(i Interval) (t tested) {
 			continue
 		}
 		t.all++
-		if one.Rate < i.Lower*(1-2*s.Width) || one.Rate > i.Upper*(1+2*s.Width) {
+		if one.Rate < i.Lower*(1-2*s.Width)-s.step() || one.Rate > i.Upper*(1+2*s.Width)+s.step() {
 			continue
 		}
 		below := one.Rate < i.Estimate
@@ -330,26 +348,26 @@ func (s *Search) refine() (Plan, bool) {
 	t := s.testedNear(i)
 	least := leastOffset * s.Width * i.Estimate
 	ended := t.below >= 2 && t.above >= 2 && t.turned
-	if ended && i.Width() <= s.Width {
+	if ended && s.narrow(i) {
 		moved, _ := s.moved()
 		i.Lower, i.Upper = math.Min(i.Lower, moved.Lower), math.Max(i.Upper, moved.Upper)
 	}
-	if i.Width() <= s.Width {
+	if s.narrow(i) {
 		switch {
 		case ended:
 			s.end(Found, "the interval is as narrow as asked for, and both its ends were measured again")
 			return Plan{}, false
 		case t.below < 2 && (t.below <= t.above || !t.lastBelow) || t.above >= 2 && !t.lastBelow:
-			return s.plan(i.Estimate-least, Confirm, refining), true
+			return s.beside(i.Estimate, -least, Confirm, refining), true
 		}
-		return s.plan(i.Estimate+least, Confirm, refining), true
+		return s.beside(i.Estimate, least, Confirm, refining), true
 	}
 	below, above := i.Estimate-i.Lower, i.Upper-i.Estimate
 	window := math.Min(refining+float64(t.all), longest)
 	if above*(1+t.lengthBelow) > below*(1+t.lengthAbove) {
-		return s.plan(i.Estimate+math.Max(least, 0.6*above), Refine, window), true
+		return s.beside(i.Estimate, math.Max(least, 0.6*above), Refine, window), true
 	}
-	return s.plan(i.Estimate-math.Max(least, 0.6*below), Refine, window), true
+	return s.beside(i.Estimate, -math.Max(least, 0.6*below), Refine, window), true
 }
 
 // Result is how a search ended, or stands.

@@ -3,6 +3,7 @@ package chart
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/readable"
@@ -56,5 +57,53 @@ func Capacities(name string, all *analyze.CapacityFindings) (Chart, bool) {
 	if more := len(all.All) - len(of); more > 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("%d more are in the table.", more))
 	}
+	return out, true
+}
+
+// CapacityCurve draws response time against the parameter whose largest value was
+// searched: the p99, and thin below it the p50, of each trial. Those that did not keep the
+// objective are pale. False where no trial has a time.
+func CapacityCurve(name string, f *analyze.CapacityFinding) (Chart, bool) {
+	least, most, right := math.Inf(1), 0.0, 0.0
+	times := func(p *analyze.CapacityPoint) (median, tail measure.Figure) {
+		return p.Trial.ResponseTime.At(50), p.Trial.ResponseTime.At(99)
+	}
+	known := func(f measure.Figure) bool { return f.Known && !f.Failed && f.NS > 0 }
+	for i := range f.Curve {
+		median, tail := times(&f.Curve[i])
+		for _, y := range []measure.Figure{median, tail} {
+			if known(y) {
+				least, most, right = math.Min(least, y.NS), math.Max(most, y.NS), math.Max(right, f.Curve[i].Value)
+			}
+		}
+	}
+	if right == 0 || f.Parameter == "" {
+		return Chart{}, false
+	}
+	p := beginSteps(name, fmt.Sprintf("Response time over %s, for %s", f.Parameter, f.Objective), linear(right, measure.Number), logarithmic(least, most, measure.Nanoseconds))
+	class := Series(0)
+	var lower, upper strings.Builder
+	for i := range f.Curve {
+		at := &f.Curve[i]
+		median, tail := times(at)
+		mark := class + " dot"
+		if !at.Holds {
+			mark += " out"
+		}
+		for _, y := range []measure.Figure{median, tail} {
+			if known(y) {
+				p.dot(mark, at.Value, y.NS)
+			}
+		}
+		if known(median) {
+			begun(&lower, p.at(at.Value, median.NS))
+		}
+		if known(tail) {
+			begun(&upper, p.at(at.Value, tail.NS))
+		}
+	}
+	p.f(`<path class="%s l" d="%s"/><path class="%s l thin" d="%s"/>`, class, upper.String(), class, lower.String())
+	out := p.end()
+	out.Notes = []string{"The p99, and thin below it the p50, of each trial. Pale dots are trials that did not keep the objective."}
 	return out, true
 }

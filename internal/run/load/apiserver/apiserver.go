@@ -26,7 +26,7 @@ type Script struct {
 	calls    [kubernetes.NumCalls]measure.Calls
 
 	versions []int64  // by object: the revision that it has; 0 where it is not there
-	writing  []uint32 // by object: the call that writes it now, and one more; 0: none
+	busy     []uint32 // by object: the call that reads or writes it now, and one more; 0: none
 
 	deleted []uint32 // by pod: the call that deletes it, and one more; 0: none did
 
@@ -72,7 +72,7 @@ func Of(c kubernetes.Config, setup application.Setup) *Script {
 		run = uint64(before[len(before)-1])
 	}
 	s.keys = kubernetes.NewKeys(setup.Prefix, s.schedule.Objects, run)
-	s.versions, s.writing = make([]int64, s.schedule.All()), make([]uint32, s.schedule.All())
+	s.versions, s.busy = make([]int64, s.schedule.All()), make([]uint32, s.schedule.All())
 	s.deleted = make([]uint32, s.keys.First[kubernetes.Pods+1]-s.keys.First[kubernetes.Pods])
 	if all := len(s.versions); len(before) == all+2 {
 		copy(s.versions, before[:all])

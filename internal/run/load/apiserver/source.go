@@ -46,6 +46,7 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 func (s *source) make(n uint64, e kubernetes.Entry) {
 	switch e.Call {
 	case kubernetes.GetPod, kubernetes.GetMasterLease:
+		s.busy[e.Object] = uint32(n) + 1
 		s.key = s.keys.Append(s.key[:0], e.Object)
 		s.one(recording.Part{Action: recording.Read, Key: s.key, Limit: 1})
 	case kubernetes.ListPods:
@@ -94,7 +95,7 @@ func (s *source) one(p recording.Part) {
 // write makes a transaction that creates, updates or removes an object.
 func (s *source) write(n uint64, e kubernetes.Entry) {
 	r := e.Call.Resource()
-	s.writing[e.Object] = uint32(n) + 1
+	s.busy[e.Object] = uint32(n) + 1
 	s.key = s.keys.Append(s.key[:0], e.Object)
 	p := recording.Part{Action: recording.Write}
 	switch e.Call {
@@ -165,20 +166,26 @@ func (s *source) Shares(measure.Phase) (all []engine.Share) {
 }
 
 // Ready implements engine.Dependent: the API server has one write of an object under
-// way at a time, and no event without its lease.
+// way at a time, and no event without its lease. Who reads an object knows that it is
+// there, and writes it behind what was read.
 func (s *source) Ready(n uint64) bool {
 	e := s.schedule.Entries[n]
 	switch e.Call {
 	case kubernetes.CreateEvent:
-		return s.events.granting == 0 && s.writing[e.Object] == 0
+		return s.events.granting == 0 && s.busy[e.Object] == 0
 	case kubernetes.UpdateMasterLease:
-		return s.master.granting == 0 && s.writing[e.Object] == 0
+		return s.master.granting == 0 && s.busy[e.Object] == 0
 	case kubernetes.ListPods:
 		return s.list.open == 0
 	case kubernetes.MarkCompaction, kubernetes.Compact:
 		return s.marking == 0
 	}
-	return !writes(e.Call) || s.writing[e.Object] == 0
+	return !ofObject(e.Call) || s.busy[e.Object] == 0
+}
+
+// ofObject reports whether the call reads or writes one object.
+func ofObject(c kubernetes.Call) bool {
+	return writes(c) || c == kubernetes.GetPod || c == kubernetes.GetMasterLease
 }
 
 // writes reports whether the call is a transaction on an object.
@@ -205,10 +212,10 @@ func (s *source) over(n uint64, e kubernetes.Entry) {
 	case kubernetes.MarkCompaction:
 		of = &s.marking
 	default:
-		if !writes(e.Call) {
+		if !ofObject(e.Call) {
 			return
 		}
-		of = &s.writing[e.Object]
+		of = &s.busy[e.Object]
 	}
 	if *of == call {
 		*of = 0

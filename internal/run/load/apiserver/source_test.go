@@ -75,3 +75,42 @@ func TestCallsDoNotAllocate(t *testing.T) {
 		}
 	}
 }
+
+// A pod is read when its creation has been answered, and neither written nor removed
+// while it is read: whoever does so knows that it is there.
+func TestAnObjectHasOneCallAtATime(t *testing.T) {
+	c := kubernetes.Config{Nodes: 5, PodsPerNode: 30, Churn: 10, Seed: 7}
+	s := Of(c, application.Setup{Length: 10 * time.Second, Prefix: "/registry/"})
+	src := s.Source().(*source)
+	life := map[uint32][]uint64{} // by pod: its calls, in their order
+	var op store.Op
+	for n, e := range s.schedule.Entries {
+		if e.Call.Resource() == kubernetes.Pods && ofObject(e.Call) {
+			life[e.Object] = append(life[e.Object], uint64(n))
+		}
+	}
+	seen := map[kubernetes.Call]bool{}
+	for _, calls := range life {
+		for i, n := range calls {
+			if !src.Ready(n) {
+				t.Fatalf("%s waits for nothing", s.schedule.Entries[n].Call)
+			}
+			src.Fill(measure.Measured, n, 0, &op)
+			if i+1 == len(calls) {
+				continue
+			}
+			after := s.schedule.Entries[calls[i+1]].Call
+			if seen[after] = true; src.Ready(calls[i+1]) {
+				t.Errorf("%s does not wait for %s", after, s.schedule.Entries[n].Call)
+			}
+			if i%2 == 0 {
+				src.Failed(n)
+			} else {
+				src.Check(op.Kind, n, &store.Event{Outcome: kv.OK, Revision: 1})
+			}
+		}
+	}
+	if !seen[kubernetes.GetPod] || !seen[kubernetes.UpdatePod] || !seen[kubernetes.DeletePod] {
+		t.Errorf("only %v came behind another", seen)
+	}
+}

@@ -1,0 +1,39 @@
+package registry
+
+import (
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/application"
+)
+
+// Each application says with which of its parameters its load grows, and it does.
+func TestWhatScales(t *testing.T) {
+	for _, app := range All() {
+		d := app.Definition()
+		if len(d.Scales) == 0 {
+			t.Errorf("%s says of no parameter that its load grows with it", d.Name)
+		}
+		for _, key := range d.Scales {
+			p := d.Scaling(key)
+			if p == nil || p.Unit != application.Whole && p.Unit != application.Number {
+				t.Errorf("%s: %s is no number of its parameters", d.Name, key)
+				continue
+			}
+			few, many := d.Defaults(), d.Defaults()
+			many[key] = min(2*few[key], p.Most)
+			if k, why := app.Check(many); why != "" {
+				t.Errorf("%s: %s=%g is refused: %s %s", d.Name, key, many[key], k, why)
+				continue
+			}
+			for way := range d.Ways {
+				less, more := app.Profile(few, way), app.Profile(many, way)
+				if more.PerSecond() <= less.PerSecond() && more.There <= less.There && more.Watchers <= less.Watchers {
+					t.Errorf("%s: the load of %s=%g is no larger than that of %g", d.Name, key, many[key], few[key])
+				}
+			}
+		}
+		if d.Scaling("") != nil {
+			t.Errorf("%s has a parameter without a key", d.Name)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package capacity
+
+import (
+	"math"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/testsettle"
+)
+
+// sized is a simulated server whose load is that of so many nodes: some operations a
+// second whatever their number, and some for each. Each trial has a server of its own,
+// which takes the longer to prepare the more nodes there are.
+type sized struct {
+	*server
+	fixed, each float64
+	prepare     float64 // seconds for each node
+	trials      int
+}
+
+func (s *sized) offered(nodes float64) float64 { return s.fixed + s.each*nodes }
+
+func (s *sized) capacity() float64 { return (s.truth(0) - s.fixed) / s.each }
+
+func (s *sized) search(from, most float64) (*Search, Result) {
+	o := s.options()
+	o.From, o.Least, o.Most, o.Overhead = from, 1, most, 2
+	o.Parameter = &Parameter{Whole: true, Offered: s.offered, Window: 10, Fresh: true}
+	c := New(o)
+	for {
+		p, ok := c.Next(s.now)
+		if !ok {
+			return c, c.Result()
+		}
+		s.trials++
+		began := s.now
+		s.now += 2 + s.prepare*p.Rate
+		at := p
+		at.Rate = s.offered(p.Rate)
+		t := s.run(at)
+		t.Plan = p
+		c.Add(t, s.now-began)
+	}
+}
+
+// whole is an interval of whole numbers.
+func whole(i Interval) (low, high float64) { return math.Floor(i.Lower), math.Floor(i.Upper) }
+
+// The interval of nodes holds how many a server carries, as that of a rate does; the
+// values tried are whole numbers, each trial is as long as asked for, and none has a
+// warm-up or waits for what an earlier one left.
+func TestAParameterIsSearchedAsARateIs(t *testing.T) {
+	testsettle.Unraced(t)
+	for _, m := range models[:2] {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			from, to := seeds(t, 4)
+			right, n := 0, int(to-from)
+			var widths, took []float64
+			for seed := from; seed < to; seed++ {
+				s := &sized{server: m.make(seed), fixed: 440, each: 0.5, prepare: 0.002}
+				s.until = 3600
+				c, r := s.search(1000, 100_000)
+				low, high := whole(r.Interval)
+				if at := math.Floor(s.capacity()); low <= at && at <= high {
+					right++
+				} else {
+					t.Logf("seed %d: %g to %g nodes of %.1f, %s after %.0f s", seed, low, high, s.capacity(), r.Status, s.last)
+				}
+				widths, took = append(widths, r.Width()), append(took, s.last)
+				for i := range c.Trials {
+					if p := &c.Trials[i]; p.Rate != math.Round(p.Rate) || p.Warmup != 0 || p.Window < 10 || p.Purpose == Settle || p.Rate > 100_000 {
+						t.Errorf("seed %d: trial %d is %+v", seed, i, p.Plan)
+					}
+				}
+			}
+			t.Logf("right %d of %d, median width %.2f %%, median %.0f s", right, n, 100*median(widths), median(took))
+			if n-right > n/20+1 {
+				t.Errorf("the interval holds the truth in %d of %d seeds", right, n)
+			}
+		})
+	}
+}
+
+// Of few nodes, each a large part of the load, the search ends between two numbers, and
+// tries none forever.
+func TestFewOfAParameter(t *testing.T) {
+	testsettle.Unraced(t)
+	for _, want := range []float64{1, 2, 3, 7, 12} {
+		s := &sized{server: hardLimit(7), fixed: 20}
+		s.until = 1200
+		s.each = (s.truth(0) - s.fixed) / (want + 0.5)
+		c, r := s.search(5, 1000)
+		low, high := whole(r.Interval)
+		if r.Status != Found || low > want || want > high || high-low > 2 {
+			t.Errorf("%g nodes are carried, and it is %g to %g, %s after %d trials\n%s", want, low, high, r.Status, len(c.Trials), c.table(func(float64) float64 { return want }))
+		}
+	}
+	s := &sized{server: hardLimit(7), fixed: 20}
+	s.each = s.truth(0) // one is too many
+	if _, r := s.search(5, 1000); r.Status != HoldsNowhere {
+		t.Errorf("where none is carried it is %+v", r)
+	}
+	s = &sized{server: hardLimit(7), fixed: 20, each: 0.001}
+	if _, r := s.search(5, 40); r.Status != AtLeast || r.Lower != 40 {
+		t.Errorf("where all are carried it is %+v", r)
+	}
+}
+
+// A trial is not begun whose preparation would end after the time is over, though no
+// larger one was made.
+func TestPreparingTakesItsTime(t *testing.T) {
+	s := &sized{server: hardLimit(7), fixed: 20, each: 0.001, prepare: 0.01}
+	s.until = 120
+	if _, r := s.search(1000, 100_000); r.Status != TimeOver || s.now > s.until || r.Lower < 2000 {
+		t.Errorf("after %.0f s it is %+v", s.now, r)
+	}
+}
