@@ -7,9 +7,11 @@ import (
 )
 
 // The share of searches on a server that does not change whose interval may be widened
-// for a drift, and the share that may be called disturbed.
+// for a drift, and the share that may be called disturbed. A drift of some percent shows
+// in few searches by more than chance: with less than a half, too many of these are given
+// the interval of a store that does not change.
 const (
-	mayDrift   = 0.3
+	mayDrift   = 0.5
 	falseAlarm = 0.01
 )
 
@@ -77,7 +79,7 @@ func (d *driftFit) hull() (from, to float64, found, surely bool) {
 	}
 	middle /= weight
 	t := distuv.StudentsT{Sigma: 1, Nu: freedom(d.points)}
-	may, sure, within := t.Quantile(1-mayDrift/2), t.Quantile(1-falseAlarm/2), t.Quantile(1-(1-d.level)/2)
+	may, sure, within := t.Quantile(1-mayDrift/2), t.Quantile(1-falseAlarm/2), wider*t.Quantile(1-(1-d.level)/4) // of two ends each
 	low, high, most := d.low, d.high, mostDrift
 	for range 3 {
 		type cell struct{ x, drift, deviance float64 }

@@ -78,7 +78,8 @@ func TestTheIntervalHoldsTheCapacity(t *testing.T) {
 				if s.holds(r.Interval) {
 					right++
 				} else {
-					t.Logf("seed %d: [%.4f, %.4f] of the truth, %s after %.0f s", seed, r.Lower/s.truth(0), r.Upper/s.truth(s.last), r.Status, s.last)
+					low, high := min(s.truth(0), s.truth(s.last)), max(s.truth(0), s.truth(s.last))
+					t.Logf("seed %d: [%.4f, %.4f] of the truth, which moved by %.1f %%, %s after %.0f s", seed, r.Lower/low, r.Upper/high, 100*(s.truth(s.last)/s.truth(0)-1), r.Status, s.last)
 				}
 				if testing.Verbose() && os.Getenv("QUORUMBENCH_CAPACITY_TRIALS") != "" {
 					t.Logf("seed %d\n%s", seed, c.table(s.truth))
