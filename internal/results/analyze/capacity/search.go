@@ -331,7 +331,7 @@ func (s *Search) refine() (Plan, bool) {
 	least := leastOffset * s.Width * i.Estimate
 	ended := t.below >= 2 && t.above >= 2 && t.turned
 	if ended && i.Width() <= s.Width {
-		moved, _ := s.moved()
+		moved, _ := s.moved(anyDrift)
 		i.Lower, i.Upper = math.Min(i.Lower, moved.Lower), math.Max(i.Upper, moved.Upper)
 	}
 	if i.Width() <= s.Width {
@@ -413,7 +413,7 @@ func (s *Search) Result() Result {
 	case s.ended == "" || s.ended == Interrupted || !r.Closed() || pass == 0:
 		return r
 	}
-	moved, why := s.moved()
+	moved, why := s.moved(mayDrift)
 	r.Lower, r.Upper = math.Min(r.Lower, moved.Lower), math.Max(r.Upper, moved.Upper)
 	if why != "" {
 		r.Status, r.Why = Disturbed, why
