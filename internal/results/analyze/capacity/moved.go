@@ -7,9 +7,13 @@ import (
 )
 
 // The share of searches on a server that does not change whose interval may be widened
-// for a drift, and the share that may be called disturbed.
+// for a drift, and the share that may be called disturbed. A drift of some percent shows
+// in few searches by more than chance: with less than a half, too many of these are given
+// the interval of a store that does not change. A search that would end early is given
+// any drift that describes its trials better than none: it can go on.
 const (
-	mayDrift   = 0.3
+	mayDrift   = 0.5
+	anyDrift   = 1
 	falseAlarm = 0.01
 )
 
@@ -22,8 +26,9 @@ const (
 
 // moved is all that the capacity may have been in the search, where a capacity that
 // drifts describes the trials better than one that does not; without a width where it
-// does not. Where it does by more than chance, it says so in a sentence without its end.
-func (s *Search) moved() (all Interval, why string) {
+// does not: by so much that it would in a share may of searches on a store that does not
+// change. Where it does by more than chance, it says so in a sentence without its end.
+func (s *Search) moved(may float64) (all Interval, why string) {
 	pass, fail := s.bracket()
 	low, high := s.around(pass, fail)
 	all = Interval{Lower: math.Inf(1), Upper: 0}
@@ -32,7 +37,7 @@ func (s *Search) moved() (all Interval, why string) {
 		if !crossed {
 			continue
 		}
-		d := driftFit{fit: newFit(points, goal, low, high), level: s.Level, low: low, high: high}
+		d := driftFit{fit: newFit(points, goal, low, high), level: s.Level, may: may, low: low, high: high}
 		d.first, d.last = s.span()
 		from, to, found, surely := d.hull()
 		if !found {
@@ -58,7 +63,7 @@ func (s *Search) span() (first, last float64) {
 // driftFit looks for a drift of the capacity's logarithm that is even in time.
 type driftFit struct {
 	*fit
-	level       float64
+	level, may  float64
 	low, high   float64
 	first, last float64
 }
@@ -77,7 +82,7 @@ func (d *driftFit) hull() (from, to float64, found, surely bool) {
 	}
 	middle /= weight
 	t := distuv.StudentsT{Sigma: 1, Nu: freedom(d.points)}
-	may, sure, within := t.Quantile(1-mayDrift/2), t.Quantile(1-falseAlarm/2), t.Quantile(1-(1-d.level)/2)
+	may, sure, within := t.Quantile(1-d.may/2), t.Quantile(1-falseAlarm/2), wider*t.Quantile(1-(1-d.level)/4) // of two ends each
 	low, high, most := d.low, d.high, mostDrift
 	for range 3 {
 		type cell struct{ x, drift, deviance float64 }

@@ -349,7 +349,7 @@ func (s *Search) refine() (Plan, bool) {
 	least := leastOffset * s.Width * i.Estimate
 	ended := t.below >= 2 && t.above >= 2 && t.turned
 	if ended && s.narrow(i) {
-		moved, _ := s.moved()
+		moved, _ := s.moved(anyDrift)
 		i.Lower, i.Upper = math.Min(i.Lower, moved.Lower), math.Max(i.Upper, moved.Upper)
 	}
 	if s.narrow(i) {
@@ -364,10 +364,45 @@ func (s *Search) refine() (Plan, bool) {
 	}
 	below, above := i.Estimate-i.Lower, i.Upper-i.Estimate
 	window := math.Min(refining+float64(t.all), longest)
+	held, failed := s.plainly()
 	if above*(1+t.lengthBelow) > below*(1+t.lengthAbove) {
-		return s.beside(i.Estimate, math.Max(least, 0.6*above), Refine, window), true
+		return s.beside(i.Estimate, math.Max(least, math.Min(0.6*above, failed-i.Estimate)), Refine, window), true
 	}
-	return s.beside(i.Estimate, -math.Max(least, 0.6*below), Refine, window), true
+	return s.beside(i.Estimate, -math.Max(least, math.Min(0.6*below, i.Estimate-held)), Refine, window), true
+}
+
+// plainly are the highest rate whose trials, taken together, have a share so far below the
+// limit that it says no more than on which side that is, and the lowest with one so far
+// above; 0 and +Inf for none. Beyond them a trial would say less than there: before a
+// cliff an interval's end is far away only because little was tried near it.
+func (s *Search) plainly() (held, failed float64) {
+	failed = math.Inf(1)
+	for k := range s.Trials {
+		if t := &s.Trials[k]; s.counts(t) && !t.pointing() {
+			switch most := s.beyond(t.Rate); {
+			case most < -bandBelow:
+				held = math.Max(held, t.Rate)
+			case most > bandAbove:
+				failed = math.Min(failed, t.Rate)
+			}
+		}
+	}
+	return held, failed
+}
+
+// beyond is how far the share of a rate's trials is above the limit, in log odds, of the
+// goal of which that is most.
+func (s *Search) beyond(rate float64) float64 {
+	most := math.Inf(-1)
+	for g, goal := range s.Goals {
+		var due, bad float64
+		for _, t := range s.at(rate) {
+			n, of := t.counts(g)
+			due, bad = due+n, bad+of
+		}
+		most = math.Max(most, logit(math.Min(bad/math.Max(due, 1), 1-1e-9))-logit(goal.Limit))
+	}
+	return most
 }
 
 // Result is how a search ended, or stands.
@@ -396,7 +431,7 @@ func (s *Search) Result() Result {
 	case s.ended == "" || s.ended == Interrupted || !r.Closed() || pass == 0:
 		return r
 	}
-	moved, why := s.moved()
+	moved, why := s.moved(mayDrift)
 	r.Lower, r.Upper = math.Min(r.Lower, moved.Lower), math.Max(r.Upper, moved.Upper)
 	if why != "" {
 		r.Status, r.Why = Disturbed, why
