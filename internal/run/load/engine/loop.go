@@ -259,6 +259,7 @@ func (l *Loop) turn() {
 	ended := l.doneLive + l.failLive
 	l.to(now)
 	l.takeMail()
+	l.prompt()
 	l.handleReady()
 	l.expire()
 	l.maintain()
@@ -299,10 +300,7 @@ func (l *Loop) nextWake() int64 {
 	if !l.draining {
 		until = min(until, l.closed.rests.until())
 	}
-	if l.prompted != nil && !l.idle && !l.stopped {
-		until = min(until, max(l.prompted.Prompts(), l.now))
-	}
-	until = min(until, l.clock.next, l.conns.tickAt, l.conns.redialAt)
+	until = min(until, l.nextPrompt(), l.clock.next, l.conns.tickAt, l.conns.redialAt)
 	return until
 }
 
@@ -398,6 +396,9 @@ func (l *Loop) lost(i int, why error) {
 	l.handle(i)
 	l.watchers.lost(i)
 	l.mayEnd(i, false)
+	if l.mourner != nil {
+		l.mourner.Lost(l.conns.table[i].place)
+	}
 	l.conns.settle(i, l.now)
 }
 

@@ -1,0 +1,180 @@
+// Package election sends what candidates for many offices send to their store
+// (internal/application/election), each over a connection and with a session of its own,
+// and knows what they know: who waits for whom, and who takes itself for the leader. What
+// a candidate does next follows from what it is told (engine.Prompted). It is a
+// load.Script for one loop, and for one run.
+package election
+
+import (
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/application"
+	data "github.com/quorumbench/quorumbench/internal/application/election"
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/run/load/engine"
+	"github.com/quorumbench/quorumbench/internal/run/load/pace"
+	"github.com/quorumbench/quorumbench/internal/run/load/tally"
+)
+
+// Script is a load of elections.
+type Script struct {
+	data.Config
+	schedule *data.Schedule
+	way      *data.Way
+	recipe   recipe
+	prefix   string
+	calls    tally.Tally
+	// handover is from when a leader was to resign until the next knew that it leads, and
+	// vacant from when one had ceased to lead, which is when its resignation was sent.
+	handover, vacant measure.Calls
+
+	candidates []candidate
+	offices    []office
+	resigns    []int32 // by entry of the schedule: the candidate that resigns; nobody: not known yet
+	todo       todo
+
+	now    int64  // since the window opened
+	won    int    // who has come to lead by the answer that is being looked at; nobody
+	till   int64  // until when the last handovers are awaited; 0: not yet
+	wrongs uint64 // answers by which two led at once
+
+	prompted uint64 // calls
+}
+
+// nobody is no candidate.
+const nobody = -1
+
+// candidate is what one knows.
+type candidate struct {
+	call    data.Call // that is under way, or is made next
+	busy    bool      // there is one
+	entered bool      // it has stood for the first time
+	settled bool      // and has led, or waited, since
+	news    bool      // it was told of something while a call was under way
+	due     int64     // since when its call is due, if it was prompted
+	own     int64     // its number in the queue, or the token of its hold; 0: none
+	before  int64     // the number of who is before it
+	ahead   int32     // who that is
+}
+
+// office is what all candidates for one know together.
+type office struct {
+	leader  int32 // who takes itself for the leader; nobody
+	holder  int32 // who came to lead last
+	token   int64 // the highest with which anybody came to lead
+	vacant  bool  // nobody leads, after somebody did
+	planned bool  // because the leader was to resign
+	due     int64 // when it was to
+	since   int64 // when it ceased to lead
+}
+
+// New makes the load of an application, which has the way.
+func New(app data.Application, setup application.Setup) *Script {
+	c := data.ConfigOf(setup.Settings, setup.Seed)
+	s := &Script{Config: c, schedule: data.NewSchedule(c, setup.Length), way: app.Way(setup.Way), prefix: setup.Prefix, won: nobody}
+	s.recipe = recipeOf(s)
+	kinds := s.schedule.Kinds()
+	s.calls = tally.New(s.way.Shapes[:], kinds[:])
+	s.handover, s.vacant = measure.NewCalls("handover", kv.Delete, kv.None), measure.NewCalls("nobody leads", kv.Delete, kv.None)
+	s.handover.Span, s.vacant.Span = true, true
+	s.handover.Due = kinds[data.Resign]
+	s.candidates, s.offices = make([]candidate, c.All()), make([]office, c.Offices)
+	for i := range s.offices {
+		s.offices[i].leader, s.offices[i].holder = nobody, nobody
+	}
+	s.resigns = make([]int32, len(s.schedule.Entries))
+	for i := range s.resigns {
+		s.resigns[i] = nobody
+	}
+	s.todo = newTodo(c.All())
+	return s
+}
+
+// Pacer implements load.Script.
+func (s *Script) Pacer() pace.Pacer { return pace.Listed(s.schedule.Due) }
+
+// Source implements load.Script.
+func (s *Script) Source() engine.Source { return &source{Script: s} }
+
+// Before implements load.Script: what must be there before anybody can stand.
+func (s *Script) Before() (engine.Source, uint64) {
+	return &before{source: source{Script: s}}, uint64(s.Offices)
+}
+
+// Calls implements load.Teller, with the spans of time that the calls make.
+func (s *Script) Calls() []measure.Calls {
+	all := s.calls.Calls()
+	if s.handover.Due > 0 {
+		all = append(all, s.handover)
+	}
+	if s.vacant.Due > 0 {
+		all = append(all, s.vacant)
+	}
+	return all
+}
+
+func (s *Script) officeOf(c int) *office { return &s.offices[c/s.Candidates] }
+
+// retryAfter is how long a candidate waits after a call that failed.
+const retryAfter = int64(time.Second)
+
+// want has a candidate make a call, now or later.
+func (s *Script) want(c int, call data.Call, later bool) {
+	k := &s.candidates[c]
+	k.call, k.busy, k.due = call, true, s.now
+	if later {
+		k.due += retryAfter
+	}
+	s.todo.add(int32(c), later) // #nosec G115 -- at most maxCandidates
+}
+
+// leads notes that a candidate knows, by the answer that is being looked at, that it
+// leads, with a fencing token: the store's own number of when it came to be the one. It
+// says what is wrong if another takes itself for the leader, who would have had to resign
+// or to know that its connection was lost, or if the token is not above all before.
+func (s *Script) leads(c int, token int64) (wrong []byte) {
+	o := s.officeOf(c)
+	switch {
+	case o.leader >= 0 && int(o.leader) != c:
+		wrong = twoLead
+	case token <= o.token && (token < o.token || int(o.holder) != c):
+		wrong = tokenBack
+	}
+	if wrong != nil {
+		s.wrongs++
+	}
+	o.leader, o.holder, o.token = int32(c), int32(c), max(token, o.token) // #nosec G115 -- at most maxCandidates
+	s.won = c
+	return wrong
+}
+
+var (
+	twoLead   = []byte("two lead one office at once: a candidate was told that it leads, and the leader before it has not resigned")
+	tokenBack = []byte("the fencing token of a new leader is not above that of one before it")
+)
+
+// ceases notes that a leader does not lead any more: it resigns, as it was to at a time,
+// or has lost its connection.
+func (s *Script) ceases(c int, planned bool, due int64) {
+	o := s.officeOf(c)
+	if int(o.leader) != c {
+		return
+	}
+	o.leader, o.vacant, o.planned, o.due, o.since = nobody, true, planned, due, s.now
+	s.vacant.Due++
+}
+
+// took counts how long it was until a candidate knew that it leads.
+func (s *Script) took(c int, at int64) {
+	o := s.officeOf(c)
+	if !o.vacant {
+		return
+	}
+	o.vacant = false
+	without := max(at-o.since, 0)
+	s.vacant.Ended(kv.OK, without, without)
+	if o.planned {
+		s.handover.Ended(kv.OK, max(at-o.due, 0), without)
+	}
+}
