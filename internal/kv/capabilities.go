@@ -92,6 +92,7 @@ const (
 	ApplicationCalls                // calls of applications: guarded transactions, leases, pages of a revision, compaction and watchers, as the application asks for them
 	Services                        // a catalog of services, their instances and their health
 	SessionNodes                    // keys of an application that end with their session, that the store numbers, and whose end it tells once
+	CallWatchers                    // watchers that an application begins and ends one by one, among its other calls
 	NumFeatures
 )
 
@@ -120,6 +121,7 @@ var features = [NumFeatures]struct{ name, lack string }{
 	Services:         {"services", "%s has no catalog of services here"},
 	Order:            {"order", "the answers of %s cannot be checked here: it does not tell the order of its writes"},
 	SessionNodes:     {"session-nodes", "%s has no keys here that end with their session and that it numbers"},
+	CallWatchers:     {"call-watchers", "an application on %s cannot begin and end watchers among its calls here"},
 	ApplicationCalls: {"application-calls", "%s is not sent the calls of an application here"},
 }
 

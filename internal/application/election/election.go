@@ -96,7 +96,7 @@ func (a Application) Profile(s application.Settings, way int) application.Profil
 	rates := w.Rates(&c)
 	return application.Profile{
 		Calls: application.Calls(w.Shapes[:], rates[:]),
-		There: uint64(c.Offices), KeySize: len("e000000/leader"), ValueSize: nameSize, Connections: c.All() * max(w.Connections, 1),
+		There: uint64(c.Offices), KeySize: len("e000000/leader"), ValueSize: nameSize, Connections: c.All(),
 	}
 }
 
@@ -115,6 +115,7 @@ const (
 	Stand              // a candidate tries to take the office, or joins the queue
 	Look               // it looks who is in the queue
 	Await              // it asks to be told when who is before it is gone
+	Drop               // it need not be told of that any more
 	Renew              // it keeps its session alive
 	NumCalls
 )
@@ -126,8 +127,9 @@ type Way struct {
 	Shapes [NumCalls]application.Shape
 	// PerHandover is how many of each call a handover takes with so many candidates.
 	PerHandover func(candidates float64) [NumCalls]float64
-	// Connections is how many each candidate has; 0 is one.
-	Connections int
+	// Lives is how long a candidate's lease lives that is not renewed, and Renews how often
+	// it is; 0: its session is its connection's.
+	Lives, Renews time.Duration
 }
 
 // Recipe says what a way's calls are made of.
@@ -137,6 +139,8 @@ type Recipe uint8
 const (
 	EphemeralRace  Recipe = iota // a node of one name, which ends with its session
 	EphemeralQueue               // numbered nodes that end with their sessions
+	LeaseRace                    // a key of one name, which ends with its lease
+	LeaseQueue                   // keys of their leases, in the order in which they were created
 )
 
 // Rates are how many of each call are made a second in the mean.
@@ -145,8 +149,14 @@ func (w *Way) Rates(c *Config) (rates [NumCalls]float64) {
 	for i := range rates {
 		rates[i] = per[i] * float64(c.Offices) / c.Tenure.Seconds()
 	}
+	if w.Renews > 0 {
+		rates[Renew] = float64(c.All()) / w.Renews.Seconds()
+	}
 	return rates
 }
+
+// leaseLives is the time to live of a session of etcd's package concurrency.
+const leaseLives = 60 * time.Second
 
 // raceWays and queueWays are the ways of each application, the best first.
 var (
@@ -165,6 +175,24 @@ var (
 			Renew:  {Name: "renew", Kind: kv.KeepAlive},
 		},
 		PerHandover: func(n float64) [NumCalls]float64 { return [NumCalls]float64{Resign: 1, Stand: n, Await: n - 1} },
+	}, {
+		Way: application.Way{
+			Name:       "a key with a lease, made by a transaction if it is not there, and watchers",
+			Operations: []application.Operation{{Kind: kv.Watch}},
+			Features:   []kv.Feature{kv.ApplicationCalls, kv.CallWatchers},
+		},
+		Recipe: LeaseRace, Lives: leaseLives, Renews: leaseLives / 3,
+		Shapes: [NumCalls]application.Shape{
+			Resign: {Name: "resign", Kind: kv.Delete},
+			Stand:  {Name: "race for the office", Kind: kv.CAS},
+			Look:   {Name: "look", Kind: kv.Range, Level: kv.Linearizable},
+			Await:  {Name: "watch the leader", Kind: kv.Watch},
+			Drop:   {Name: "end the watcher", Kind: kv.Watch},
+			Renew:  {Name: "renew the lease", Kind: kv.KeepAlive},
+		},
+		PerHandover: func(n float64) [NumCalls]float64 {
+			return [NumCalls]float64{Resign: 1, Stand: n, Await: n - 1, Drop: n - 1}
+		},
 	}}
 	queueWays = []Way{{
 		Way: application.Way{
@@ -181,6 +209,24 @@ var (
 			Renew:  {Name: "renew", Kind: kv.KeepAlive},
 		},
 		PerHandover: func(float64) [NumCalls]float64 { return [NumCalls]float64{Resign: 1, Stand: 1, Look: 2, Await: 1} },
+	}, {
+		Way: application.Way{
+			Name:       "keys with leases in the order in which they were created, and watchers",
+			Operations: []application.Operation{{Kind: kv.Watch}},
+			Features:   []kv.Feature{kv.ApplicationCalls, kv.CallWatchers},
+		},
+		Recipe: LeaseQueue, Lives: leaseLives, Renews: leaseLives / 3,
+		Shapes: [NumCalls]application.Shape{
+			Resign: {Name: "resign", Kind: kv.Delete},
+			Stand:  {Name: "campaign", Kind: kv.CAS},
+			Look:   {Name: "look who is before", Kind: kv.Range, Level: kv.Linearizable},
+			Await:  {Name: "watch who is before", Kind: kv.Watch},
+			Drop:   {Name: "end the watcher", Kind: kv.Watch},
+			Renew:  {Name: "renew the lease", Kind: kv.KeepAlive},
+		},
+		PerHandover: func(float64) [NumCalls]float64 {
+			return [NumCalls]float64{Resign: 1, Stand: 1, Look: 2, Await: 1, Drop: 1}
+		},
 	}}
 )
 

@@ -25,16 +25,20 @@ func TestScheduleIsTheProfile(t *testing.T) {
 			s := settings(of)
 			const length = 10 * time.Minute
 			c := ConfigOf(s, 3)
-			line := NewSchedule(c, length)
+			line := NewSchedule(c, 20*time.Second, length)
 			want := app.Profile(s, 0).Calls[Resign].PerSecond * length.Seconds()
 			if got := line.Kinds()[Resign]; math.Abs(float64(got)-want) > 0.01*want {
 				t.Errorf("%v: %d resignations in %v, want %.0f", of, got, length, want)
+			}
+			if got, want := float64(line.Kinds()[Renew]), float64(c.All())*length.Seconds()/20; math.Abs(got-want) > 0.01*want {
+				t.Errorf("%v: %v renewals, want %v", of, got, want)
 			}
 			stood := make([]int, c.All())
 			for i, e := range line.Entries {
 				switch {
 				case e.Call == Stand:
 					stood[e.Of]++
+				case e.Call == Renew:
 				case line.Due[i] < int64(settled) || int(e.Of) >= c.Offices:
 					t.Fatalf("%v: %+v at %d", of, e, line.Due[i])
 				}

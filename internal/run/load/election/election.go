@@ -30,12 +30,16 @@ type Script struct {
 	handover, vacant measure.Calls
 
 	candidates []candidate
+	leases     []int64 // by candidate; nil: sessions are those of connections
+	renewing   []int64 // by candidate: when the newest renewal was sent
+	lives      []int64 // by candidate: until when its lease lives at least
 	offices    []office
 	resigns    []int32 // by entry of the schedule: the candidate that resigns; nobody: not known yet
 	todo       todo
 
 	now    int64  // since the window opened
 	won    int    // who has come to lead by the answer that is being looked at; nobody
+	wonDue int64  // since when the call was due
 	till   int64  // until when the last handovers are awaited; 0: not yet
 	wrongs uint64 // answers by which two led at once
 
@@ -56,6 +60,9 @@ type candidate struct {
 	own     int64     // its number in the queue, or the token of its hold; 0: none
 	before  int64     // the number of who is before it
 	ahead   int32     // who that is
+	from    int64     // the revision from which it watches
+	watches bool      // it has a watcher
+	then    data.Call // what it does when that has ended; Drop: nothing
 }
 
 // office is what all candidates for one know together.
@@ -72,8 +79,17 @@ type office struct {
 // New makes the load of an application, which has the way.
 func New(app data.Application, setup application.Setup) *Script {
 	c := data.ConfigOf(setup.Settings, setup.Seed)
-	s := &Script{Config: c, schedule: data.NewSchedule(c, setup.Length), way: app.Way(setup.Way), prefix: setup.Prefix, won: nobody}
+	s := &Script{Config: c, way: app.Way(setup.Way), prefix: setup.Prefix, won: nobody}
+	s.schedule = data.NewSchedule(c, s.way.Renews, setup.Length)
 	s.recipe = recipeOf(s)
+	if s.way.Renews > 0 {
+		s.leases = make([]int64, c.All())
+		copy(s.leases, setup.Before)
+		s.renewing, s.lives = make([]int64, c.All()), make([]int64, c.All())
+		for i := range s.lives {
+			s.lives[i] = int64(s.way.Lives - s.way.Renews) // it was taken before the load
+		}
+	}
 	kinds := s.schedule.Kinds()
 	s.calls = tally.New(s.way.Shapes[:], kinds[:])
 	s.handover, s.vacant = measure.NewCalls("handover", kv.Delete, kv.None), measure.NewCalls("nobody leads", kv.Delete, kv.None)
@@ -99,8 +115,11 @@ func (s *Script) Source() engine.Source { return &source{Script: s} }
 
 // Before implements load.Script: what must be there before anybody can stand.
 func (s *Script) Before() (engine.Source, uint64) {
-	return &before{source: source{Script: s}}, uint64(s.Offices)
+	return &before{source: source{Script: s}}, uint64(s.Offices + len(s.leases))
 }
+
+// Kept implements load.Keeper: the lease of each candidate.
+func (s *Script) Kept() []int64 { return s.leases }
 
 // Calls implements load.Teller, with the spans of time that the calls make.
 func (s *Script) Calls() []measure.Calls {
@@ -132,10 +151,12 @@ func (s *Script) want(c int, call data.Call, later bool) {
 // leads notes that a candidate knows, by the answer that is being looked at, that it
 // leads, with a fencing token: the store's own number of when it came to be the one. It
 // says what is wrong if another takes itself for the leader, who would have had to resign
-// or to know that its connection was lost, or if the token is not above all before.
+// or to know that its connection was lost or its lease at its end, or if the token is not above all before.
 func (s *Script) leads(c int, token int64) (wrong []byte) {
 	o := s.officeOf(c)
 	switch {
+	case o.leader >= 0 && int(o.leader) != c && s.leases != nil && s.lives[o.leader] < s.now:
+		s.ceases(int(o.leader), false, s.now) // its lease may have ended
 	case o.leader >= 0 && int(o.leader) != c:
 		wrong = twoLead
 	case token <= o.token && (token < o.token || int(o.holder) != c):
@@ -145,7 +166,7 @@ func (s *Script) leads(c int, token int64) (wrong []byte) {
 		s.wrongs++
 	}
 	o.leader, o.holder, o.token = int32(c), int32(c), max(token, o.token) // #nosec G115 -- at most maxCandidates
-	s.won = c
+	s.won, s.wonDue = c, s.candidates[c].due
 	return wrong
 }
 

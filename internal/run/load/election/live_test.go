@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"github.com/quorumbench/quorumbench/internal/application"
 	data "github.com/quorumbench/quorumbench/internal/application/election"
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -16,9 +18,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/load/election"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
 	"github.com/quorumbench/quorumbench/internal/store/storetest"
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 	"github.com/quorumbench/quorumbench/internal/testservers"
+	"github.com/quorumbench/quorumbench/internal/testservers/embedded"
 	"github.com/quorumbench/quorumbench/internal/testservers/official"
 )
 
@@ -54,6 +58,38 @@ func TestOnZooKeeper(t *testing.T) {
 			for _, office := range offices {
 				if left, _, err := client.Children("/" + name + "/" + office); err != nil || len(left) > 0 {
 					t.Errorf("%s has %q, and %v", office, left, err)
+				}
+			}
+		})
+	}
+}
+
+// TestOnEtcd has them change hands on a real etcd, which has the keys of the candidates'
+// leases afterwards: of a race the leaders', of a queue all, in their order.
+func TestOnEtcd(t *testing.T) {
+	for name, app := range both {
+		t.Run(name, func(t *testing.T) {
+			st, endpoint := etcd.New(), embedded.Etcd(t)
+			check(t, app, 1, send(t, app, 1, st, []string{endpoint}))
+			cl, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = cl.Close() }()
+			all, err := cl.Get(t.Context(), name+"/", clientv3.WithPrefix())
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := settings()["elections"]
+			if app.Queue {
+				want *= settings()["candidates"]
+			}
+			if len(all.Kvs) != want {
+				t.Errorf("%d keys are there, want %d", len(all.Kvs), want)
+			}
+			for _, kv := range all.Kvs {
+				if _, ok := data.Candidate(kv.Value); !ok || kv.Lease == 0 || kv.CreateRevision != kv.ModRevision {
+					t.Errorf("%s is %s, with lease %d", kv.Key, kv.Value, kv.Lease)
 				}
 			}
 		})

@@ -30,6 +30,10 @@ func recipeOf(s *Script) recipe {
 	switch s.way.Recipe {
 	case data.EphemeralQueue:
 		return &ephemeralQueue{names: &namesHeard{}}
+	case data.LeaseRace:
+		return leaseRace{}
+	case data.LeaseQueue:
+		return leaseQueue{}
 	default:
 		return ephemeralRace{}
 	}
@@ -81,7 +85,20 @@ type before struct {
 // Fill implements engine.Source.
 func (b *before) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
 	s := &b.source
+	if s.leases != nil {
+		s.leased(n)
+		*op = store.Op{Kind: kv.Put, Call: &s.call}
+		return n
+	}
 	s.key = data.AppendOffice(s.key[:0], s.prefix, int(n)) // #nosec G115 -- below Offices
 	*op = store.Op{Kind: kv.Put, Key: s.key, Value: s.key}
 	return n
+}
+
+// Check implements engine.Source.
+func (b *before) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
+	if s := &b.source; s.leases != nil && n >= uint64(s.Offices) { // #nosec G115 -- a count
+		s.leases[n-uint64(s.Offices)] = ev.Count // #nosec G115 -- a count
+	}
+	return ev.Outcome
 }

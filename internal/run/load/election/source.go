@@ -16,7 +16,7 @@ import (
 type source struct {
 	*Script
 	call       recording.Call
-	parts      [2]recording.Part
+	parts      [3]recording.Part
 	watch      store.WatchOp
 	names      store.RangeOp
 	key, value []byte
@@ -94,7 +94,10 @@ func (s *source) Ready(n uint64) bool {
 		return true
 	}
 	e := s.schedule.Entries[n]
-	if e.Call != data.Resign {
+	if e.Call == data.Renew {
+		return true
+	}
+	if e.Call == data.Stand {
 		s.candidates[e.Of].call, s.candidates[e.Of].busy = e.Call, true
 		return true
 	}
@@ -114,19 +117,23 @@ func (s *source) Ready(n uint64) bool {
 // Fill implements engine.Source.
 func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
 	c := s.whose(n)
-	k := &s.candidates[c]
-	k.entered = true
-	shape := &s.way.Shapes[k.call]
+	k, call := &s.candidates[c], s.what(n)
+	k.entered = k.entered || call != data.Renew
+	shape := &s.way.Shapes[call]
 	*op = store.Op{Kind: shape.Kind, Consistency: shape.Level, Call: &s.call}
-	s.recipe.fill(s, c, k.call, op)
-	if k.call == data.Resign {
+	if call == data.Renew {
+		s.renew(c)
+		return reference(c, call)
+	}
+	s.recipe.fill(s, c, call, op)
+	if call == data.Resign {
 		due := k.due
 		if n&promptMark == 0 {
 			due = s.schedule.Due[n]
 		}
 		s.ceases(c, n&promptMark == 0, due)
 	}
-	return reference(c, k.call)
+	return reference(c, call)
 }
 
 // Kind implements engine.Source.
@@ -148,6 +155,9 @@ func (s *source) Shares(measure.Phase) []engine.Share {
 func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 	c, call := int(ref&(1<<candidateBits-1)), data.Call(ref>>candidateBits) // #nosec G115 -- as Fill made it
 	k := &s.candidates[c]
+	if call == data.Renew {
+		return s.renewed(c, ev)
+	}
 	k.busy = false
 	outcome := s.recipe.answered(s, c, call, ev)
 	if k.news && !k.busy {
@@ -161,8 +171,8 @@ func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 // answer it knows already what it makes of it.
 func (s *source) Failed(n uint64) {
 	c := s.whose(n)
-	if c == nobody {
-		return
+	if c == nobody || n&promptMark == 0 && s.what(n) == data.Renew {
+		return // of a lease that is gone Ended says so
 	}
 	if k := &s.candidates[c]; k.busy && k.call == s.what(n) {
 		s.want(c, s.recipe.again(s.Script, c, k.call), true)
@@ -171,8 +181,15 @@ func (s *source) Failed(n uint64) {
 
 // Ended implements engine.Timed.
 func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
-	calls := &s.calls[s.what(n)]
+	call := s.what(n)
+	calls := &s.calls[call]
 	calls.Ended(o, response, service)
+	if call == data.Renew {
+		if o == kv.BadRequest {
+			s.bereft(s.whose(n))
+		}
+		return
+	}
 	if c := s.whose(n); c != nobody {
 		k := &s.candidates[c]
 		if k.settled && !o.Failed() {
@@ -183,7 +200,7 @@ func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
 	if s.won == nobody {
 		return
 	}
-	due := s.candidates[s.won].due
+	due := s.wonDue
 	if n&promptMark == 0 {
 		due = s.schedule.Due[n]
 	}
@@ -194,11 +211,23 @@ func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
 // Told implements engine.Hearing.
 func (s *source) Told(ev *store.Event) {
 	c := int(ev.Watcher)
-	if c >= len(s.candidates) || ev.What != store.Notify {
-		return // of a watch that is gone with its connection Lost says so
+	if c >= len(s.candidates) || ev.What == store.Seen {
+		return
 	}
-	if k := &s.candidates[c]; k.busy {
+	k := &s.candidates[c]
+	if ev.What == store.Ended {
+		k.watches = false
+	} else if s.leases != nil && ev.Version != 0 {
+		return // it is not gone
+	}
+	if k.busy {
 		k.news = true
+		return
+	}
+	if ev.What == store.Ended {
+		if !s.leader(c) {
+			s.want(c, s.recipe.again(s.Script, c, data.Await), false)
+		}
 		return
 	}
 	s.recipe.told(s.Script, c, ev.Version == 0)
@@ -227,6 +256,7 @@ func (s *source) Awaits(now int64) bool {
 // waits is not told any more. Both begin again.
 func (s *source) Lost(place int) {
 	k := &s.candidates[place]
+	k.watches = false
 	s.ceases(place, false, s.now)
 	if k.entered && !k.busy {
 		s.want(place, s.recipe.again(s.Script, place, data.Await), false)
