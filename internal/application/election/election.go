@@ -73,6 +73,15 @@ func ConfigOf(s application.Settings, seed uint64) Config {
 // All is how many candidates there are.
 func (c *Config) All() int { return c.Offices * c.Candidates }
 
+// Connections is how many there are: by a candidate's place among all, and behind those
+// likewise those for what it waits for, if that takes one.
+func (c *Config) Connections(w *Way) int {
+	if w.Watches {
+		return 2 * c.All()
+	}
+	return c.All()
+}
+
 // Check implements application.Application.
 func (Application) Check(s application.Settings) (parameter, why string) {
 	if c := ConfigOf(s, 0); c.All() > maxCandidates {
@@ -96,7 +105,7 @@ func (a Application) Profile(s application.Settings, way int) application.Profil
 	rates := w.Rates(&c)
 	return application.Profile{
 		Calls: application.Calls(w.Shapes[:], rates[:]),
-		There: uint64(c.Offices), KeySize: len("e000000/leader"), ValueSize: nameSize, Connections: c.All(),
+		There: uint64(c.Offices), KeySize: len("e000000/leader"), ValueSize: nameSize, Connections: c.Connections(w),
 	}
 }
 
@@ -130,6 +139,11 @@ type Way struct {
 	// Lives is how long a candidate's lease lives that is not renewed, and Renews how often
 	// it is; 0: its session is its connection's.
 	Lives, Renews time.Duration
+	// Pause is how long a candidate waits after a call that failed, or a lock that nobody has
+	// and nobody gets.
+	Pause time.Duration
+	// Watches says that what a candidate waits for takes a connection of its own.
+	Watches bool
 }
 
 // Recipe says what a way's calls are made of.
@@ -141,6 +155,7 @@ const (
 	EphemeralQueue               // numbered nodes that end with their sessions
 	LeaseRace                    // a key of one name, which ends with its lease
 	LeaseQueue                   // keys of their leases, in the order in which they were created
+	SessionRace                  // the lock of a key, which a session has
 )
 
 // Rates are how many of each call are made a second in the mean.
@@ -158,6 +173,13 @@ func (w *Way) Rates(c *Config) (rates [NumCalls]float64) {
 // leaseLives is the time to live of a session of etcd's package concurrency.
 const leaseLives = 60 * time.Second
 
+// Of Consul's own client (api/lock.go): the TTL of a lock's session, and how long it waits
+// where nobody has the lock and it was not got.
+const (
+	sessionLives = 15 * time.Second
+	lockRetry    = 5 * time.Second
+)
+
 // raceWays and queueWays are the ways of each application, the best first.
 var (
 	raceWays = []Way{{
@@ -166,7 +188,7 @@ var (
 			Operations: []application.Operation{{Kind: kv.Ephemeral}, {Kind: kv.Delete}, {Kind: kv.Watch}},
 			Features:   []kv.Feature{kv.SessionNodes},
 		},
-		Recipe: EphemeralRace,
+		Recipe: EphemeralRace, Pause: time.Second,
 		Shapes: [NumCalls]application.Shape{
 			Resign: {Name: "resign", Kind: kv.Delete},
 			Stand:  {Name: "race for the office", Kind: kv.Ephemeral},
@@ -181,7 +203,7 @@ var (
 			Operations: []application.Operation{{Kind: kv.Watch}},
 			Features:   []kv.Feature{kv.ApplicationCalls, kv.CallWatchers},
 		},
-		Recipe: LeaseRace, Lives: leaseLives, Renews: leaseLives / 3,
+		Recipe: LeaseRace, Pause: time.Second, Lives: leaseLives, Renews: leaseLives / 3,
 		Shapes: [NumCalls]application.Shape{
 			Resign: {Name: "resign", Kind: kv.Delete},
 			Stand:  {Name: "race for the office", Kind: kv.CAS},
@@ -193,6 +215,22 @@ var (
 		PerHandover: func(n float64) [NumCalls]float64 {
 			return [NumCalls]float64{Resign: 1, Stand: n, Await: n - 1, Drop: n - 1}
 		},
+	}, {
+		Way: application.Way{
+			Name:       "the lock of a key, sessions with a TTL, and blocking queries",
+			Operations: []application.Operation{{Kind: kv.Watch}},
+			Features:   []kv.Feature{kv.SessionLocks},
+		},
+		Recipe: SessionRace, Lives: sessionLives, Renews: sessionLives / 2, Pause: lockRetry, Watches: true,
+		Shapes: [NumCalls]application.Shape{
+			Resign: {Name: "release", Kind: kv.CAS},
+			Stand:  {Name: "acquire", Kind: kv.CAS},
+			Look:   {Name: "read the lock", Kind: kv.Get, Level: kv.Linearizable},
+			Await:  {Name: "begin to wait", Kind: kv.Watch},
+			Drop:   {Name: "end the wait", Kind: kv.Watch},
+			Renew:  {Name: "renew the session", Kind: kv.KeepAlive},
+		},
+		PerHandover: func(n float64) [NumCalls]float64 { return [NumCalls]float64{Resign: 1, Stand: n, Look: n + 1} },
 	}}
 	queueWays = []Way{{
 		Way: application.Way{
@@ -200,7 +238,7 @@ var (
 			Operations: []application.Operation{{Kind: kv.Ephemeral}, {Kind: kv.Delete}, {Kind: kv.Watch}},
 			Features:   []kv.Feature{kv.SessionNodes},
 		},
-		Recipe: EphemeralQueue,
+		Recipe: EphemeralQueue, Pause: time.Second,
 		Shapes: [NumCalls]application.Shape{
 			Resign: {Name: "resign", Kind: kv.Delete},
 			Stand:  {Name: "join the queue", Kind: kv.Ephemeral},
@@ -215,7 +253,7 @@ var (
 			Operations: []application.Operation{{Kind: kv.Watch}},
 			Features:   []kv.Feature{kv.ApplicationCalls, kv.CallWatchers},
 		},
-		Recipe: LeaseQueue, Lives: leaseLives, Renews: leaseLives / 3,
+		Recipe: LeaseQueue, Pause: time.Second, Lives: leaseLives, Renews: leaseLives / 3,
 		Shapes: [NumCalls]application.Shape{
 			Resign: {Name: "resign", Kind: kv.Delete},
 			Stand:  {Name: "campaign", Kind: kv.CAS},

@@ -6,8 +6,6 @@
 package election
 
 import (
-	"time"
-
 	"github.com/quorumbench/quorumbench/internal/application"
 	data "github.com/quorumbench/quorumbench/internal/application/election"
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -68,7 +66,7 @@ type candidate struct {
 // office is what all candidates for one know together.
 type office struct {
 	leader  int32 // who takes itself for the leader; nobody
-	holder  int32 // who came to lead last
+	fenced  int32 // whose that token is
 	token   int64 // the highest with which anybody came to lead
 	vacant  bool  // nobody leads, after somebody did
 	planned bool  // because the leader was to resign
@@ -83,7 +81,7 @@ func New(app data.Application, setup application.Setup) *Script {
 	s.schedule = data.NewSchedule(c, s.way.Renews, setup.Length)
 	s.recipe = recipeOf(s)
 	if s.way.Renews > 0 {
-		s.leases = make([]int64, c.All())
+		s.leases = make([]int64, c.Connections(s.way)) // of names of two numbers the second ones stand behind
 		copy(s.leases, setup.Before)
 		s.renewing, s.lives = make([]int64, c.All()), make([]int64, c.All())
 		for i := range s.lives {
@@ -97,7 +95,7 @@ func New(app data.Application, setup application.Setup) *Script {
 	s.handover.Due = kinds[data.Resign]
 	s.candidates, s.offices = make([]candidate, c.All()), make([]office, c.Offices)
 	for i := range s.offices {
-		s.offices[i].leader, s.offices[i].holder = nobody, nobody
+		s.offices[i].leader, s.offices[i].fenced = nobody, nobody
 	}
 	s.resigns = make([]int32, len(s.schedule.Entries))
 	for i := range s.resigns {
@@ -115,7 +113,7 @@ func (s *Script) Source() engine.Source { return &source{Script: s} }
 
 // Before implements load.Script: what must be there before anybody can stand.
 func (s *Script) Before() (engine.Source, uint64) {
-	return &before{source: source{Script: s}}, uint64(s.Offices + len(s.leases))
+	return &before{source: source{Script: s}}, uint64(s.Offices + len(s.lives))
 }
 
 // Kept implements load.Keeper: the lease of each candidate.
@@ -135,23 +133,34 @@ func (s *Script) Calls() []measure.Calls {
 
 func (s *Script) officeOf(c int) *office { return &s.offices[c/s.Candidates] }
 
-// retryAfter is how long a candidate waits after a call that failed.
-const retryAfter = int64(time.Second)
-
 // want has a candidate make a call, now or later.
 func (s *Script) want(c int, call data.Call, later bool) {
 	k := &s.candidates[c]
 	k.call, k.busy, k.due = call, true, s.now
 	if later {
-		k.due += retryAfter
+		k.due += int64(s.way.Pause)
 	}
 	s.todo.add(int32(c), later) // #nosec G115 -- at most maxCandidates
+}
+
+// untold is a token that the answer by which a candidate knows that it leads does not have.
+const untold = -1
+
+// fence holds a leader's token to those before: it is above them, or its own.
+func (s *Script) fence(c int, token int64) (wrong []byte) {
+	o := s.officeOf(c)
+	if token <= o.token && (token < o.token || int(o.fenced) != c) {
+		return tokenBack
+	}
+	o.token, o.fenced = token, int32(c) // #nosec G115 -- at most maxCandidates
+	return nil
 }
 
 // leads notes that a candidate knows, by the answer that is being looked at, that it
 // leads, with a fencing token: the store's own number of when it came to be the one. It
 // says what is wrong if another takes itself for the leader, who would have had to resign
-// or to know that its connection was lost or its lease at its end, or if the token is not above all before.
+// or to know that its connection was lost or its lease at its end, or if the token is not
+// above all before.
 func (s *Script) leads(c int, token int64) (wrong []byte) {
 	o := s.officeOf(c)
 	switch {
@@ -159,13 +168,13 @@ func (s *Script) leads(c int, token int64) (wrong []byte) {
 		s.ceases(int(o.leader), false, s.now) // its lease may have ended
 	case o.leader >= 0 && int(o.leader) != c:
 		wrong = twoLead
-	case token <= o.token && (token < o.token || int(o.holder) != c):
-		wrong = tokenBack
+	case token != untold:
+		wrong = s.fence(c, token)
 	}
 	if wrong != nil {
 		s.wrongs++
 	}
-	o.leader, o.holder, o.token = int32(c), int32(c), max(token, o.token) // #nosec G115 -- at most maxCandidates
+	o.leader = int32(c) // #nosec G115 -- at most maxCandidates
 	s.won, s.wonDue = c, s.candidates[c].due
 	return wrong
 }

@@ -25,7 +25,7 @@ func (s *source) leased(n uint64) {
 func (s *source) renew(c int) {
 	s.renewing[c] = s.now
 	if lease := s.leases[c]; lease != 0 {
-		s.one(recording.Part{Action: recording.KeepAlive, Lease: lease})
+		s.one(recording.Part{Action: recording.KeepAlive, Lease: lease, Name: s.session(c)})
 		return
 	}
 	s.one(recording.Part{Action: recording.Grant, Number: int64(s.way.Lives.Seconds())})
@@ -34,7 +34,7 @@ func (s *source) renew(c int) {
 // renewed takes the answer. A candidate that has waited for a lease stands with it.
 func (s *source) renewed(c int, ev *store.Event) kv.Outcome {
 	if s.leases[c] == 0 {
-		s.leases[c] = ev.Count
+		s.granted(c, ev)
 	}
 	s.lives[c] = s.renewing[c] + int64(s.way.Lives)
 	if k := &s.candidates[c]; k.busy && k.call == data.Renew {
@@ -42,6 +42,14 @@ func (s *source) renewed(c int, ev *store.Event) kv.Outcome {
 		s.want(c, data.Stand, false)
 	}
 	return ev.Outcome
+}
+
+// granted keeps the lease that an answer says: its number, or its name.
+func (s *source) granted(c int, ev *store.Event) {
+	s.leases[c] = ev.Count
+	if s.way.Recipe == data.SessionRace {
+		s.leases[c], s.leases[s.All()+c] = halves(ev.Value)
+	}
 }
 
 // bereft takes that a candidate's lease is gone, and with it its key: it takes another.

@@ -34,6 +34,8 @@ func recipeOf(s *Script) recipe {
 		return leaseRace{}
 	case data.LeaseQueue:
 		return leaseQueue{}
+	case data.SessionRace:
+		return sessionRace{}
 	default:
 		return ephemeralRace{}
 	}
@@ -98,7 +100,7 @@ func (b *before) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 // Check implements engine.Source.
 func (b *before) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	if s := &b.source; s.leases != nil && n >= uint64(s.Offices) { // #nosec G115 -- a count
-		s.leases[n-uint64(s.Offices)] = ev.Count // #nosec G115 -- a count
+		s.granted(int(n)-s.Offices, ev) // #nosec G115 -- a count
 	}
 	return ev.Outcome
 }

@@ -20,6 +20,7 @@ type source struct {
 	watch      store.WatchOp
 	names      store.RangeOp
 	key, value []byte
+	id         []byte // of a session
 }
 
 var (
@@ -83,6 +84,9 @@ func (s *source) Prompts() int64 { return s.todo.at(s.now, s.candidates) }
 // Place implements engine.Placed: each candidate has a connection.
 func (s *source) Place(n uint64) int {
 	if c := s.whose(n); c != nobody {
+		if s.way.Watches && s.what(n) == data.Await {
+			return s.All() + c
+		}
 		return c
 	}
 	return int(s.offices[s.schedule.Entries[n].Of].leader)
@@ -217,8 +221,8 @@ func (s *source) Told(ev *store.Event) {
 	k := &s.candidates[c]
 	if ev.What == store.Ended {
 		k.watches = false
-	} else if s.leases != nil && ev.Version != 0 {
-		return // it is not gone
+	} else if s.leases != nil && (ev.Version != 0 && !s.way.Watches || len(ev.Before) > 0) {
+		return // it is not gone, or somebody has the lock
 	}
 	if k.busy {
 		k.news = true
@@ -230,7 +234,7 @@ func (s *source) Told(ev *store.Event) {
 		}
 		return
 	}
-	s.recipe.told(s.Script, c, ev.Version == 0)
+	s.recipe.told(s.Script, c, ev.Version == 0 || s.way.Watches)
 }
 
 // patience is how long a handover that is under way when the window closes is awaited.
@@ -255,8 +259,16 @@ func (s *source) Awaits(now int64) bool {
 // Lost implements engine.Mourner: who leads does not know whether it still does, and who
 // waits is not told any more. Both begin again.
 func (s *source) Lost(place int) {
+	if place >= s.All() { // what it waits for it asks again
+		c := place - s.All()
+		k := &s.candidates[c]
+		if k.watches = false; k.entered && !k.busy && !s.leader(c) {
+			s.want(c, s.recipe.again(s.Script, c, data.Await), false)
+		}
+		return
+	}
 	k := &s.candidates[place]
-	k.watches = false
+	k.watches = k.watches && s.way.Watches
 	s.ceases(place, false, s.now)
 	if k.entered && !k.busy {
 		s.want(place, s.recipe.again(s.Script, place, data.Await), false)
@@ -264,4 +276,8 @@ func (s *source) Lost(place int) {
 }
 
 // Expired implements engine.Mourner.
-func (s *source) Expired(place int) { s.recipe.expired(s.Script, place) }
+func (s *source) Expired(place int) {
+	if place < s.All() {
+		s.recipe.expired(s.Script, place)
+	}
+}

@@ -154,7 +154,7 @@ func TestTwoThatLeadAtOnceAreAWrongAnswer(t *testing.T) {
 		return s
 	}
 	stand := func(s *scripted, at int64) (kv.Outcome, string) {
-		leader := int(s.offices[0].holder)
+		leader := int(s.offices[0].fenced)
 		c := (leader + 1) % s.Candidates
 		s.want(c, data.Stand, false)
 		ref := reference(c, data.Stand)
