@@ -20,6 +20,7 @@ func watchedReply(t *testing.T, kind byte, in string) {
 	if op.Watch.Service = kind >= 128; kind&1 != 0 && !op.Watch.Service {
 		op.Watch.End = []byte("d")
 	}
+	op.Watch.Holder = kind&32 != 0 && len(op.Watch.End) == 0 && !op.Watch.Service
 	c.Submit(&op)
 	done := 0
 	for range 2 {
