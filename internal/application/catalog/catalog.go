@@ -63,7 +63,7 @@ func (c *Config) comparisons() float64 {
 // Check implements application.Application.
 func (Application) Check(s application.Settings) (parameter, why string) {
 	c := ConfigOf(s, 0)
-	if parameter, why = c.Config.Check(); why != "" {
+	if parameter, why = c.Check(); why != "" {
 		return parameter, why
 	}
 	if c.Health > 0 && c.Churn*shortestLife.Seconds() > float64(c.There()) {
@@ -114,5 +114,5 @@ func (Application) Profile(s application.Settings, _ int) application.Profile {
 // Phrase implements application.Application.
 func (Application) Phrase(s application.Settings) string {
 	c := ConfigOf(s, 0)
-	return fmt.Sprintf("%s, %s a second that fail and pass again", c.Config.Phrase(), application.Format(c.Health))
+	return fmt.Sprintf("%s, %s a second that fail and pass again", c.Phrase(), application.Format(c.Health))
 }

@@ -28,9 +28,10 @@ func TestWatchOfWhoHasTheLock(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, e := range events {
-			if e.What == store.Notify {
+			switch e.What {
+			case store.Notify:
 				told = append(told, fmt.Sprintf("%d %s %q %d", e.Revision, e.Value, e.Before, e.BeforeRevision))
-			} else if e.What == store.Ended {
+			case store.Ended:
 				told = append(told, e.Outcome.String())
 			}
 		}

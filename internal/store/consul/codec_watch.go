@@ -267,8 +267,10 @@ func (c *codec) changeOfHolder(body []byte, to []store.Event, wrong *store.Event
 	w := &c.watch
 	s, n := jsonscan.New(body), 0
 	var k entry
-	for more := s.Array(); more && s.Element(); n++ {
-		c.parseEntry(&s, &k)
+	if s.Array() {
+		for ; s.Element(); n++ {
+			c.parseEntry(&s, &k)
+		}
 	}
 	value, ok := c.decode(k.value)
 	switch {

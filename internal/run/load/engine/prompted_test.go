@@ -18,8 +18,6 @@ type prompting struct {
 	made    uint64
 	now     int64
 	open    int
-	waiting map[uint64]int64 // by number: since when it is due
-	early   int
 }
 
 const (
