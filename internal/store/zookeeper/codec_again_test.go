@@ -89,6 +89,16 @@ func FuzzAgain(f *testing.F) {
 		s.answer(jute.OK, record...)
 	}
 	f.Add(s.in)
+	s = &scripted{t: f, xid: 1}
+	s.answer(jute.NoNode)
+	s.answer(jute.OK, valueRecord()...)
+	s.event(jute.NodeDeleted, "/a/b", 9)
+	s.event(jute.NodeDeleted, "/a/b", 9)
+	s.answer(jute.OK, made(1, 0, 3)...)
+	s.answer(jute.OK, made(1, 0, 3)...)
+	s.answer(jute.OK, jute.AppendBuffer(jute.AppendBuffer([]byte{0, 0, 0, 2}, "x-latch-0000000001"), "b")...)
+	s.answer(jute.OK, jute.AppendBuffer([]byte{0, 0, 0, 2}, "b")...)
+	f.Add(s.in)
 	f.Fuzz(func(t *testing.T, in []byte) {
 		s := granted(t)
 		ops := append([]store.Op{watchOf("a/b", "", kv.OnceWatch, 0)}, recorded()...)

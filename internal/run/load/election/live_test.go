@@ -194,18 +194,27 @@ func check(t *testing.T, app data.Application, way int, res *load.Result) {
 	if handovers.Due < 30 || handovers.Outcomes[kv.OK] != handovers.Due || vacant.Outcomes[kv.OK] != vacant.Due || vacant.Due < handovers.Due {
 		t.Errorf("of %d handovers %d came to their end, and of %d times without a leader %d", handovers.Due, handovers.Outcomes[kv.OK], vacant.Due, vacant.Outcomes[kv.OK])
 	}
-	w := app.Way(way)
-	for call, want := range w.PerHandover(float64(settings()["candidates"])) {
-		if want == 0 {
+	w, n := app.Way(way), settings()
+	all := float64(n["elections"] * n["candidates"])
+	at := [data.NumCalls]float64{data.Stand: all, data.Await: all - float64(n["elections"])} // first
+	if app.Queue || w.Watches {
+		at[data.Look] = all
+	}
+	if w.Watches {
+		at[data.Await] = all
+	}
+	for call, each := range w.PerHandover(float64(n["candidates"])) {
+		if each == 0 {
 			continue
 		}
-		c := of(w.Shapes[call].Name)
-		least := 0.9 * want
-		if w.Watches && call != int(data.Resign) {
+		c, want := of(w.Shapes[call].Name), at[call]+each*float64(handovers.Due)
+		least := 0.8 * want
+		if w.Watches {
 			least = 0.4 * want // of who is told only that another has it already, nothing comes
 		}
-		if got := float64(c.Spanned) / float64(handovers.Due); got < least || got > 1.1*want {
-			t.Errorf("%s: %.2f calls for each handover, want %.2f", c.Name, got, want)
+		// On a busy machine an office can be free again before all have looked.
+		if got := float64(c.Done()); got < least || got > 1.3*want {
+			t.Errorf("%s: %.0f calls in %d handovers, want %.0f", c.Name, got, handovers.Due, want)
 		}
 	}
 }

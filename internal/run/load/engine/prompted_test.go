@@ -13,11 +13,11 @@ import (
 // to three behind each of the schedule, the last of them with a delay.
 type prompting struct {
 	puts
-	due     []int64 // of what is prompted and not taken up, ascending
-	of      []uint64
-	made    uint64
-	now     int64
-	open    int
+	due  []int64 // of what is prompted and not taken up, ascending
+	of   []uint64
+	made uint64
+	now  int64
+	open int
 }
 
 const (
