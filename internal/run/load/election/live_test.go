@@ -21,7 +21,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/consul"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
-	"github.com/quorumbench/quorumbench/internal/store/storetest"
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 	"github.com/quorumbench/quorumbench/internal/testservers"
 	"github.com/quorumbench/quorumbench/internal/testservers/embedded"
@@ -33,12 +32,6 @@ const patience = 2 * time.Minute
 
 // both are the applications.
 var both = map[string]data.Application{data.RaceName: {}, data.QueueName: {Queue: true}}
-
-// TestOnTheNullServer has offices change hands on a null server of ZooKeeper's protocol.
-func TestOnTheNullServer(t *testing.T) {
-	st, app := zookeeper.New(), data.Application{Queue: true}
-	check(t, app, 0, send(t, app, 0, st, storetest.ServeNull(t, st, 1, store.NullOptions{Memory: true})))
-}
 
 // TestOnZooKeeper has them change hands on a real server, which has no node of any
 // candidate afterwards: all ended with their sessions.
