@@ -91,6 +91,9 @@ const (
 	Order                           // answers that tell the order of the writes, so that they can be checked
 	ApplicationCalls                // calls of applications: guarded transactions, leases, pages of a revision, compaction and watchers, as the application asks for them
 	Services                        // a catalog of services, their instances and their health
+	SessionNodes                    // keys of an application that end with their session, that the store numbers, and whose end it tells once
+	CallWatchers                    // watchers that an application begins and ends one by one, among its other calls
+	SessionLocks                    // locks of keys that sessions take and give back, and watchers that are told who has them
 	NumFeatures
 )
 
@@ -118,6 +121,9 @@ var features = [NumFeatures]struct{ name, lack string }{
 	Certificates:     {"certificates", "the certificates of %s's members are not replaced while they run here"},
 	Services:         {"services", "%s has no catalog of services here"},
 	Order:            {"order", "the answers of %s cannot be checked here: it does not tell the order of its writes"},
+	SessionNodes:     {"session-nodes", "%s has no keys here that end with their session and that it numbers"},
+	CallWatchers:     {"call-watchers", "an application on %s cannot begin and end watchers among its calls here"},
+	SessionLocks:     {"session-locks", "%s has no locks here that sessions take"},
 	ApplicationCalls: {"application-calls", "%s is not sent the calls of an application here"},
 }
 

@@ -21,6 +21,12 @@ type Calls struct {
 	// nanoseconds; 0: it does not say. Late counts those that ended later, or failed.
 	Bound int64
 	Late  uint64
+	// Span says that it is no kind of calls, but a span of time that several make, such as
+	// how long nobody led: it is no part of all calls.
+	Span bool
+	// Spanned is how many of those that succeeded belong to the spans that calls make, and
+	// not to what came before the first.
+	Spanned uint64
 }
 
 // NewCalls is of a kind of which nothing is known yet.
@@ -84,11 +90,13 @@ type wiredCalls struct {
 	Service  []byte         `json:"service"`
 	Bound    int64          `json:"bound,omitempty"`
 	Late     uint64         `json:"late,omitempty"`
+	Span     bool           `json:"span,omitempty"`
+	Spanned  uint64         `json:"spanned,omitempty"`
 }
 
 // MarshalJSON writes them for another machine.
 func (c Calls) MarshalJSON() ([]byte, error) {
-	return json.Marshal(wiredCalls{c.Name, c.Kind, c.Level, c.Due, c.Outcomes[:], AppendHistogram(nil, c.Response), AppendHistogram(nil, c.Service), c.Bound, c.Late})
+	return json.Marshal(wiredCalls{c.Name, c.Kind, c.Level, c.Due, c.Outcomes[:], AppendHistogram(nil, c.Response), AppendHistogram(nil, c.Service), c.Bound, c.Late, c.Span, c.Spanned})
 }
 
 // MostCallKinds is the most kinds of calls that an application has.
@@ -100,8 +108,8 @@ func (c *Calls) UnmarshalJSON(b []byte) (err error) {
 	if err := json.Unmarshal(b, &w); err != nil {
 		return err
 	}
-	*c = Calls{Name: w.Name, Kind: w.Kind, Level: w.Level, Due: w.Due, Bound: w.Bound, Late: w.Late}
-	if w.Bound < 0 || w.Late > w.Due || w.Kind >= kv.NumKinds || w.Level >= kv.NumConsistencies || len(w.Outcomes) != int(kv.NumOutcomes) {
+	*c = Calls{Name: w.Name, Kind: w.Kind, Level: w.Level, Due: w.Due, Bound: w.Bound, Late: w.Late, Span: w.Span, Spanned: w.Spanned}
+	if w.Bound < 0 || w.Late > w.Due || w.Spanned > w.Due || w.Kind >= kv.NumKinds || w.Level >= kv.NumConsistencies || len(w.Outcomes) != int(kv.NumOutcomes) {
 		return errors.New("calls of a kind, or with an outcome, that does not exist")
 	}
 	copy(c.Outcomes[:], w.Outcomes)

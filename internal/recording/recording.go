@@ -158,6 +158,9 @@ type Part struct {
 	// Name is what the store calls the lease where that is no number. It is known of
 	// calls that are sent again, and never recorded.
 	Name []byte
+	// Oldest is, of a Read, the revision at which, or before which, a key was created that is
+	// wanted; 0: any. It is known of calls that applications make, and never recorded.
+	Oldest int64
 }
 
 // Call is one request and its answer, or one message that the server sent by itself

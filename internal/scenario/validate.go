@@ -101,7 +101,7 @@ func (l *Load) checkMix(c *checks) {
 		switch {
 		case o.Kind >= kv.NumKinds || o.Consistency >= kv.NumConsistencies:
 			c.add("mix", "the mix has an operation that does not exist")
-		case o.Kind == kv.Watch:
+		case o.Kind == kv.Watch && l.Application.Name == "": // an application begins watchers among its calls
 			c.add("operation", "watch is no operation of a load: watchers stand beside one; write watch: {watchers: 100}, for example")
 		case o.Kind.Reads() && o.Consistency == kv.None:
 			c.add("consistency", "%s needs a consistency: linearizable or local, for example", o.Kind)

@@ -104,7 +104,9 @@ type Event struct {
 	Value    []byte // the value read
 	Text     []byte // of an error, as the store said it; else empty
 	// Before and BeforeRevision are, of a Notify, the value and the version that the
-	// key had before, as far as they are told; 0: they are not.
+	// key had before, as far as they are told; 0: they are not. Of a watcher that asks who
+	// has the lock of its key, and of an Op.Call that reads a key, they are that
+	// (WatchOp.Holder).
 	Before         []byte
 	BeforeRevision int64
 }

@@ -114,6 +114,10 @@ type WatchOp struct {
 	// instance, or of its checks, and where it is not there (any more) of the answer.
 	Service bool
 	PrevKV  bool // events carry what was there before
+	// Holder makes it a watcher of one key, of a store with locks of sessions
+	// (kv.SessionLocks), whose events say who has the key's lock: Event.Before is the name of
+	// the session, empty if nobody has it, and BeforeRevision how often it was taken.
+	Holder bool
 	// Mode is what it is; AnyWatch is the store's own.
 	Mode kv.WatchMode
 	// Notify asks for progress notifications now and then, and RequireLeader that the

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/application"
+	"github.com/quorumbench/quorumbench/internal/application/discovery"
 )
 
 func settings(of map[string]float64) application.Settings {
@@ -19,7 +20,7 @@ func settings(of map[string]float64) application.Settings {
 
 // What is sent is what the profile says, each kind within 1 %.
 func TestScheduleIsTheProfile(t *testing.T) {
-	for _, of := range []map[string]float64{nil, {churnKey: 10, usesKey: 3, servicesKey: 40}, {servicesKey: 7, usesKey: 7, clientsKey: 5, healthKey: 0.5, churnKey: 1}, {instancesKey: 100, churnKey: 0}} {
+	for _, of := range []map[string]float64{nil, {discovery.ChurnKey: 10, discovery.UsesKey: 3, discovery.ServicesKey: 40}, {discovery.ServicesKey: 7, discovery.UsesKey: 7, discovery.ClientsKey: 5, healthKey: 0.5, discovery.ChurnKey: 1}, {discovery.InstancesKey: 100, discovery.ChurnKey: 0}} {
 		s := settings(of)
 		const length = 10 * time.Minute
 		kinds := NewSchedule(ConfigOf(s, 3), length).Kinds()
@@ -34,7 +35,7 @@ func TestScheduleIsTheProfile(t *testing.T) {
 // The life of each instance is whole: it comes once, and goes once at most; it fails
 // while it is there, and passes again before it goes or fails anew.
 func TestLivesAreWhole(t *testing.T) {
-	s := NewSchedule(ConfigOf(settings(map[string]float64{servicesKey: 13, churnKey: 3, healthKey: 2}), 9), time.Minute)
+	s := NewSchedule(ConfigOf(settings(map[string]float64{discovery.ServicesKey: 13, discovery.ChurnKey: 3, healthKey: 2}), 9), time.Minute)
 	came, gone, fails := map[uint32]bool{}, map[uint32]bool{}, map[uint32]bool{}
 	for i, e := range s.Entries {
 		if i > 0 && s.Due[i] < s.Due[i-1] || s.Due[i] < 0 || s.Due[i] >= int64(time.Minute) {
@@ -77,7 +78,7 @@ func TestLivesAreWhole(t *testing.T) {
 
 func TestSettingsThatCannotBe(t *testing.T) {
 	for want, of := range map[string]map[string]float64{
-		"": nil, usesKey: {usesKey: 101}, instancesKey: {servicesKey: 100_000, instancesKey: 100}, clientsKey: {clientsKey: 20_000, usesKey: 100}, healthKey: {churnKey: 100},
+		"": nil, discovery.UsesKey: {discovery.UsesKey: 101}, discovery.InstancesKey: {discovery.ServicesKey: 100_000, discovery.InstancesKey: 100}, discovery.ClientsKey: {discovery.ClientsKey: 20_000, discovery.UsesKey: 100}, healthKey: {discovery.ChurnKey: 100},
 	} {
 		if got, why := (Application{}).Check(settings(of)); got != want || (why != "") != (want != "") {
 			t.Errorf("%v: %s, %s", of, got, why)

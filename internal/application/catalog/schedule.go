@@ -1,10 +1,11 @@
 package catalog
 
 import (
-	"cmp"
 	"math/rand/v2"
-	"slices"
 	"time"
+
+	"github.com/quorumbench/quorumbench/internal/application"
+	"github.com/quorumbench/quorumbench/internal/application/discovery"
 )
 
 const (
@@ -24,20 +25,11 @@ type Entry struct {
 	Object uint32 // the instance
 }
 
-// Schedule is what becomes due in a load, in its order. The instances of a service have
-// the numbers from Room times the service's on: at first those that are there before,
-// then those that come.
+// Schedule is what becomes due in a load, in its order.
 type Schedule struct {
-	Config
-	Room    uint32  // numbers of each service
+	discovery.Places
 	Due     []int64 // nanoseconds since the load began
 	Entries []Entry
-}
-
-// due is an entry with its time.
-type due struct {
-	at time.Duration
-	Entry
 }
 
 // life is when an instance comes and goes, of those that change, and until when nothing
@@ -48,7 +40,7 @@ type life struct{ came, gone, busy time.Duration }
 // the same schedule.
 func NewSchedule(c Config, length time.Duration) *Schedule {
 	born := int(c.Churn * length.Seconds())
-	s := &Schedule{Config: c, Room: uint32(c.Instances + (born+c.Services-1)/c.Services)}
+	s := &Schedule{Places: discovery.PlacesOf(c.Config, born)}
 	r := rand.New(rand.NewPCG(c.Seed, 0x6361))
 	lives := make([]life, s.All())
 	for i := range lives {
@@ -57,35 +49,30 @@ func NewSchedule(c Config, length time.Duration) *Schedule {
 			lives[i].came = length // it never comes
 		}
 	}
-	all := s.changes(r, lives, born, length)
-	all = append(all, s.failures(r, lives, length)...)
+	line := application.Timeline[Entry]{Length: length}
+	s.changes(&line, r, lives, born)
+	s.failures(&line, r, lives, int(c.Health*length.Seconds()))
 	comparisons := int(c.comparisons() * length.Seconds())
-	there := uint32(c.Services * c.Instances)
 	for i := range comparisons {
-		n := uint32(i) % there
 		at := time.Duration((float64(i) + r.Float64()) / float64(comparisons) * float64(length))
-		all = append(all, due{at, Entry{Compare, n/uint32(c.Instances)*s.Room + n%uint32(c.Instances)}})
+		line.Add(at, Entry{Compare, s.BeforeAt(uint64(i % c.There()))})
 	}
-	slices.SortStableFunc(all, func(a, b due) int { return cmp.Compare(a.at, b.at) })
-	for _, d := range all {
-		s.Due, s.Entries = append(s.Due, int64(d.at)), append(s.Entries, d.Entry)
-	}
+	s.Due, s.Entries = line.Sorted()
 	return s
 }
 
 // changes are the instances that come, and those that go: of each service the oldest.
-func (s *Schedule) changes(r *rand.Rand, lives []life, born int, length time.Duration) (all []due) {
+func (s *Schedule) changes(line *application.Timeline[Entry], r *rand.Rand, lives []life, born int) {
 	order := r.Perm(s.Services) // of the services that change, one after the other
 	place := func(i int) time.Duration {
-		return time.Duration((float64(i) + r.Float64()) / float64(born) * float64(length))
+		return time.Duration((float64(i) + r.Float64()) / float64(born) * float64(line.Length))
 	}
 	for i := range born {
-		first, k := uint32(order[i%s.Services])*s.Room, uint32(i/s.Services)
-		came, gone := first+uint32(s.Instances)+k, first+k
+		came, gone := s.Changes(order, i)
 		lives[came].came, lives[gone].gone = place(i), place(i)
-		all = append(all, due{lives[came].came, Entry{Register, came}}, due{lives[gone].gone, Entry{Deregister, gone}})
+		line.Add(lives[came].came, Entry{Register, came})
+		line.Add(lives[gone].gone, Entry{Deregister, gone})
 	}
-	return all
 }
 
 // mostTries is how often an instance is drawn for a change of health, before the change
@@ -93,9 +80,8 @@ func (s *Schedule) changes(r *rand.Rand, lives []life, born int, length time.Dur
 const mostTries = 1000
 
 // failures are the instances that become critical, and pass again.
-func (s *Schedule) failures(r *rand.Rand, lives []life, length time.Duration) (all []due) {
-	count := int(s.Health * length.Seconds())
-	within := float64(max(length-criticalFor, 0))
+func (s *Schedule) failures(line *application.Timeline[Entry], r *rand.Rand, lives []life, count int) {
+	within := float64(max(line.Length-criticalFor, 0))
 	for i := range count {
 		at := time.Duration((float64(i) + r.Float64()) / float64(count) * within)
 		for range mostTries {
@@ -105,23 +91,12 @@ func (s *Schedule) failures(r *rand.Rand, lives []life, length time.Duration) (a
 				continue
 			}
 			l.busy = at + criticalFor + apart
-			all = append(all, due{at, Entry{Fail, n}}, due{at + criticalFor, Entry{Pass, n}})
+			line.Add(at, Entry{Fail, n})
+			line.Add(at+criticalFor, Entry{Pass, n})
 			break
 		}
 	}
-	return all
 }
-
-// Service is the i-th of those that a client uses.
-func (s *Schedule) Service(client, i int) uint32 {
-	return uint32((client*s.Uses + i) % s.Services)
-}
-
-// All is how many instances have a number.
-func (s *Schedule) All() uint32 { return s.Room * uint32(s.Services) }
-
-// Before reports whether an instance is there when the load begins.
-func (s *Schedule) Before(object uint32) bool { return object%s.Room < uint32(s.Instances) }
 
 // Kinds is how many calls of each kind there are.
 func (s *Schedule) Kinds() (n [NumCalls]uint64) {
@@ -131,49 +106,12 @@ func (s *Schedule) Kinds() (n [NumCalls]uint64) {
 	return n
 }
 
-// digits is how many a number has in a name.
-const digits = 6
-
-// AppendService appends a service's name.
-func (s *Schedule) AppendService(b []byte, prefix string, service uint32) []byte {
-	return appendNumber(append(append(b, prefix...), 's'), service)
-}
-
 // AppendID appends an instance's ID.
 func (s *Schedule) AppendID(b []byte, prefix string, object uint32) []byte {
-	return appendNumber(append(s.AppendService(b, prefix, object/s.Room), "-i"...), object%s.Room)
-}
-
-func appendNumber(b []byte, n uint32) []byte {
-	at := len(b)
-	b = append(b, "000000"[:digits]...)
-	for i := len(b) - 1; i >= at; i-- {
-		b[i] = '0' + byte(n%10)
-		n /= 10
-	}
-	return b
+	return s.AppendInstance(b, prefix, '-', object)
 }
 
 // Number is the instance that has an ID.
 func (s *Schedule) Number(prefix string, id []byte) (object uint32, ok bool) {
-	if len(id) != len(prefix)+len("s-i")+2*digits || string(id[:len(prefix)]) != prefix {
-		return 0, false
-	}
-	rest := id[len(prefix):]
-	service, ok := number(rest[1 : 1+digits])
-	place, fine := number(rest[len(rest)-digits:])
-	if !ok || !fine || rest[0] != 's' || rest[1+digits] != '-' || rest[2+digits] != 'i' || service >= uint32(s.Services) || place >= s.Room {
-		return 0, false
-	}
-	return service*s.Room + place, true
-}
-
-func number(b []byte) (n uint32, ok bool) {
-	for _, d := range b {
-		if d < '0' || d > '9' {
-			return 0, false
-		}
-		n = 10*n + uint32(d-'0')
-	}
-	return n, true
+	return s.Places.Number(prefix, '-', id)
 }

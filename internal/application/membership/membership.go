@@ -7,31 +7,13 @@
 package membership
 
 import (
-	"fmt"
-
 	"github.com/quorumbench/quorumbench/internal/application"
+	"github.com/quorumbench/quorumbench/internal/application/discovery"
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/readable"
 )
 
 // Name is what scenario files call the application.
 const Name = "membership"
-
-// The parameters' keys.
-const (
-	servicesKey  = "services"
-	instancesKey = "instances-per-service"
-	clientsKey   = "discovery-clients"
-	usesKey      = "services-per-client"
-	churnKey     = "instance-churn"
-	sizeKey      = "instance-size"
-)
-
-// Bounds of what is followed.
-const (
-	maxInstances = 1_000_000
-	maxFollowed  = 4 << 20 // clients' services times the instances of each
-)
 
 // Application is an application.Application.
 type Application struct{}
@@ -40,15 +22,8 @@ type Application struct{}
 func (Application) Definition() application.Definition {
 	return application.Definition{
 		Name: Name, Meaning: "service discovery by keys that end with their sessions", Prefix: "services/",
-		Scales: []string{instancesKey, servicesKey, clientsKey, churnKey},
-		Parameters: []application.Parameter{
-			{Key: servicesKey, Meaning: "its services", Differs: "the services", Default: 100, Least: 1, Most: 100_000},
-			{Key: instancesKey, Meaning: "the instances of each that are there when the load begins", Differs: "the instances of a service", Default: 10, Least: 1, Most: 10_000},
-			{Key: clientsKey, Meaning: "clients that look services up, each with a session of its own", Differs: "the clients that look services up", Default: 200, Least: 1, Most: 20_000},
-			{Key: usesKey, Meaning: "services that each client uses, and watches", Differs: "the services of a client", Default: 10, Least: 1, Most: 10_000},
-			{Key: churnKey, Meaning: "instances that come, and as many that go, a second", Differs: "the instances that come and go", Unit: application.Number, Default: 5, Most: 10_000},
-			{Key: sizeKey, Meaning: "the size of what an instance says of itself", Differs: "the size of an instance", Unit: application.Bytes, Default: 384, Least: 32, Most: 1 << 19},
-		},
+		Scales:     discovery.Scales(),
+		Parameters: discovery.Parameters(1 << 19),
 		Ways: []application.Way{{
 			Name: "ephemeral nodes and persistent recursive watches",
 			Operations: []application.Operation{
@@ -58,39 +33,14 @@ func (Application) Definition() application.Definition {
 	}
 }
 
-// Config says how large it is.
-type Config struct {
-	Services, Instances int // of each service
-	Clients, Uses       int // services of each client
-	Churn               float64
-	Size                int // bytes that an instance says of itself
-	Seed                uint64
-}
-
-// ConfigOf is what settings come to.
-func ConfigOf(s application.Settings, seed uint64) Config {
-	return Config{
-		Services: s.Whole(servicesKey), Instances: s.Whole(instancesKey), Clients: s.Whole(clientsKey), Uses: s.Whole(usesKey),
-		Churn: s[churnKey], Size: s.Whole(sizeKey), Seed: seed,
-	}
-}
-
 // readers is how many clients read an instance that has come: those that use its
 // service.
-func (c *Config) readers() float64 { return float64(c.Clients*c.Uses) / float64(c.Services) }
+func readers(c *discovery.Config) float64 { return float64(c.Clients*c.Uses) / float64(c.Services) }
 
 // Check implements application.Application.
 func (Application) Check(s application.Settings) (parameter, why string) {
-	c := ConfigOf(s, 0)
-	switch {
-	case c.Services*c.Instances > maxInstances:
-		return instancesKey, fmt.Sprintf("<services> times <instances-per-service> is %d instances and can be at most %d", c.Services*c.Instances, maxInstances)
-	case c.Uses > c.Services:
-		return usesKey, fmt.Sprintf("<services-per-client> is %d, and there are %d <services>", c.Uses, c.Services)
-	case c.Clients*c.Uses > maxFollowed/c.Instances:
-		return clientsKey, fmt.Sprintf("<discovery-clients> times <services-per-client> times <instances-per-service> is more than can be followed: at most %d", maxFollowed)
-	}
-	return "", ""
+	c := discovery.ConfigOf(s, 0)
+	return c.Check()
 }
 
 // Call is a kind of call: a row in the report.
@@ -104,40 +54,32 @@ const (
 	NumCalls
 )
 
-var shapes = [NumCalls]struct {
-	name  string
-	kind  kv.Kind
-	level kv.Consistency
-}{
-	Register:   {"register", kv.Ephemeral, kv.None},
-	Deregister: {"deregister", kv.Delete, kv.None},
-	Lookup:     {"read instance", kv.Get, kv.Local},
+// Shapes are what they are.
+var Shapes = [NumCalls]application.Shape{
+	Register:   {Name: "register", Kind: kv.Ephemeral},
+	Deregister: {Name: "deregister", Kind: kv.Delete},
+	Lookup:     {Name: "read instance", Kind: kv.Get, Level: kv.Local},
 }
 
 // String returns the name of the kind of call.
-func (c Call) String() string { return shapes[c].name }
+func (c Call) String() string { return Shapes[c].Name }
 
 // Kind is what such calls count as among all operations.
-func (c Call) Kind() (kv.Kind, kv.Consistency) { return shapes[c].kind, shapes[c].level }
+func (c Call) Kind() (kv.Kind, kv.Consistency) { return Shapes[c].Kind, Shapes[c].Level }
 
 // Profile implements application.Application.
 func (Application) Profile(s application.Settings, _ int) application.Profile {
-	c := ConfigOf(s, 0)
-	p := application.Profile{
-		There: uint64(c.Services * c.Instances), KeySize: len("s000000/i000000"), ValueSize: c.Size,
+	c := discovery.ConfigOf(s, 0)
+	rates := [NumCalls]float64{Register: c.Churn, Deregister: c.Churn, Lookup: c.Churn * readers(&c)}
+	return application.Profile{
+		There: uint64(c.There()), KeySize: len("s000000/i000000"), ValueSize: c.Size,
 		Watchers: c.Clients * c.Uses, Streams: c.Clients,
+		Calls: application.Calls(Shapes[:], rates[:]),
 	}
-	for call, rate := range [NumCalls]float64{Register: c.Churn, Deregister: c.Churn, Lookup: c.Churn * c.readers()} {
-		kind, level := Call(call).Kind()
-		p.Calls = append(p.Calls, application.Call{Name: Call(call).String(), Kind: kind, Level: level, PerSecond: rate})
-	}
-	return p
 }
 
 // Phrase implements application.Application.
 func (Application) Phrase(s application.Settings) string {
-	c := ConfigOf(s, 0)
-	return fmt.Sprintf("%s with %s each, %s that use %s each, %s a second that come and as many that go",
-		readable.Plural(uint64(c.Services), "service"), readable.Plural(uint64(c.Instances), "instance"),
-		readable.Plural(uint64(c.Clients), "client"), readable.Plural(uint64(c.Uses), "service"), application.Format(c.Churn))
+	c := discovery.ConfigOf(s, 0)
+	return c.Phrase()
 }

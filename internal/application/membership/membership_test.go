@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/application"
+	"github.com/quorumbench/quorumbench/internal/application/discovery"
 )
 
 func settings(of map[string]float64) application.Settings {
@@ -19,10 +20,10 @@ func settings(of map[string]float64) application.Settings {
 
 // What is sent is what the profile says, each kind within 1 %.
 func TestScheduleIsTheProfile(t *testing.T) {
-	for _, of := range []map[string]float64{nil, {churnKey: 50, usesKey: 3, servicesKey: 40}, {servicesKey: 7, usesKey: 7, clientsKey: 5, churnKey: 20}} {
+	for _, of := range []map[string]float64{nil, {discovery.ChurnKey: 50, discovery.UsesKey: 3, discovery.ServicesKey: 40}, {discovery.ServicesKey: 7, discovery.UsesKey: 7, discovery.ClientsKey: 5, discovery.ChurnKey: 20}} {
 		s := settings(of)
 		const length = 10 * time.Minute
-		kinds := NewSchedule(ConfigOf(s, 3), length).Kinds()
+		kinds := NewSchedule(discovery.ConfigOf(s, 3), length).Kinds()
 		for i, c := range (Application{}).Profile(s, 0).Calls {
 			if want := c.PerSecond * length.Seconds(); math.Abs(float64(kinds[i])-want) > 0.01*want {
 				t.Errorf("%v: %d calls %s in %v, want %.0f", of, kinds[i], c.Name, length, want)
@@ -34,7 +35,7 @@ func TestScheduleIsTheProfile(t *testing.T) {
 // The life of each instance is whole: it comes once, and goes once at most; who reads it
 // uses its service; and each number has one key.
 func TestLivesAreWhole(t *testing.T) {
-	s := NewSchedule(ConfigOf(settings(map[string]float64{servicesKey: 13, churnKey: 31, clientsKey: 17}), 9), time.Minute)
+	s := NewSchedule(discovery.ConfigOf(settings(map[string]float64{discovery.ServicesKey: 13, discovery.ChurnKey: 31, discovery.ClientsKey: 17}), 9), time.Minute)
 	came, gone := map[uint32]int64{}, map[uint32]bool{}
 	for i, e := range s.Entries {
 		switch at, ok := came[e.Object]; e.Call {
@@ -71,7 +72,7 @@ func TestLivesAreWhole(t *testing.T) {
 
 func TestSettingsThatCannotBe(t *testing.T) {
 	for want, of := range map[string]map[string]float64{
-		"": nil, usesKey: {usesKey: 101}, instancesKey: {servicesKey: 100_000, instancesKey: 100}, clientsKey: {clientsKey: 20_000, usesKey: 100},
+		"": nil, discovery.UsesKey: {discovery.UsesKey: 101}, discovery.InstancesKey: {discovery.ServicesKey: 100_000, discovery.InstancesKey: 100}, discovery.ClientsKey: {discovery.ClientsKey: 20_000, discovery.UsesKey: 100},
 	} {
 		if got, why := (Application{}).Check(settings(of)); got != want || (why != "") != (want != "") {
 			t.Errorf("%v: %s, %s", of, got, why)

@@ -4,6 +4,7 @@ package registry
 import (
 	"github.com/quorumbench/quorumbench/internal/application"
 	"github.com/quorumbench/quorumbench/internal/application/catalog"
+	"github.com/quorumbench/quorumbench/internal/application/election"
 	"github.com/quorumbench/quorumbench/internal/application/kubernetes"
 	"github.com/quorumbench/quorumbench/internal/application/membership"
 	"github.com/quorumbench/quorumbench/internal/application/patroni"
@@ -17,6 +18,8 @@ func All() []application.Application {
 		membership.Application{},
 		catalog.Application{},
 		patroni.Application{},
+		election.Application{},
+		election.Application{Queue: true},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -96,9 +97,17 @@ func CallsTable(t *record.Trial) Table {
 	if bounded {
 		table.Columns = append(table.Columns, Column{Title: "late"}, Column{Title: "later than"})
 	}
+	spans := slices.IndexFunc(t.ByCall, func(c record.Calls) bool { return c.Span })
+	if spans >= 0 {
+		table.Columns = append(table.Columns, Column{Title: "for each " + t.ByCall[spans].Name})
+	}
 	for i := range t.ByCall {
 		c := &t.ByCall[i]
-		row := []Cell{{Text: c.Name}, figureCell(record.Value{Number: c.PerSecond, Unit: measure.Rate, Known: true}), figureCell(shareValue(c.Share)), countCell(c.Operations), countCell(c.Conflicts), countCell(c.Errors)}
+		share := figureCell(shareValue(c.Share))
+		if c.Span {
+			share = Cell{}
+		}
+		row := []Cell{{Text: c.Name}, figureCell(record.Value{Number: c.PerSecond, Unit: measure.Rate, Known: true}), share, countCell(c.Operations), countCell(c.Conflicts), countCell(c.Errors)}
 		for _, f := range []measure.Figure{c.ResponseTime.At(50), c.ResponseTime.At(99), c.ResponseTime.Max} {
 			row = append(row, figureCell(record.TimeValue(f)))
 		}
@@ -108,9 +117,21 @@ func CallsTable(t *record.Trial) Table {
 		case bounded:
 			row = append(row, Cell{}, Cell{})
 		}
+		if spans >= 0 {
+			row = append(row, eachCell(c, &t.ByCall[spans]))
+		}
 		table.Rows = append(table.Rows, row)
 	}
 	return table
+}
+
+// eachCell is how many calls of a kind there were for each of a span that calls make,
+// without those before the first.
+func eachCell(c, span *record.Calls) Cell {
+	if c.Span || span.Operations == 0 {
+		return Cell{}
+	}
+	return Cell{Text: strconv.FormatFloat(float64(c.Spanned)/float64(span.Operations), 'f', 2, 64)}
 }
 
 // CallsTables are those of all measured trials that have one.

@@ -26,24 +26,34 @@ type Calls struct {
 	// not say. Late is how many of Due had none by then.
 	BoundNS int64  `json:"bound_ns,omitempty"`
 	Late    uint64 `json:"late,omitempty"`
+	// Span says that it is no kind of calls, but a span of time that several make, such as
+	// how long nobody led: it has no Operation and no Share.
+	Span bool `json:"span,omitempty"`
+	// Spanned is how many of Operations belong to such spans, where there are any.
+	Spanned uint64 `json:"spanned,omitempty"`
 }
 
 func callsOf(m *measure.Totals) (all []Calls) {
 	due := uint64(0)
 	for i := range m.Calls {
-		due += m.Calls[i].Due
+		if !m.Calls[i].Span {
+			due += m.Calls[i].Due
+		}
 	}
 	for i := range m.Calls {
 		c := &m.Calls[i]
 		one := Calls{
 			Name: c.Name, Operation: c.Kind.String(), Consistency: c.Level.String(), Due: c.Due, Operations: c.Done(),
-			BoundNS: c.Bound, Late: c.Missed(),
+			BoundNS: c.Bound, Late: c.Missed(), Spanned: c.Spanned,
 			Conflicts: c.Outcomes[kv.Conflict], Misses: c.Outcomes[kv.Miss], Errors: c.Failed(),
 		}
 		if m.Seconds > 0 {
 			one.PerSecond = float64(c.Due) / m.Seconds
 		}
-		if due > 0 {
+		switch {
+		case c.Span:
+			one.Span, one.Operation, one.Consistency = true, "", ""
+		case due > 0:
 			one.Share = float64(c.Due) / float64(due)
 		}
 		one.ResponseTime = Times{measure.Summarize(c.Response, one.Errors)}

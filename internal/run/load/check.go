@@ -22,7 +22,7 @@ func (p *plan) check(ctx context.Context) error {
 		return err
 	}
 	l := p.Load
-	if k := l.Mix[0].Kind; k == kv.STM || k == kv.KeepAlive { // what those need is not there yet
+	if k := l.Mix[0].Kind; k == kv.STM || k == kv.KeepAlive || p.script != nil { // what those need is not there yet
 		l.Mix = []scenario.Operation{{Kind: kv.Get, Weight: 1}}
 	}
 	src, err := newSource(&l)

@@ -3,6 +3,7 @@ package load
 import (
 	"github.com/quorumbench/quorumbench/internal/application"
 	"github.com/quorumbench/quorumbench/internal/application/catalog"
+	"github.com/quorumbench/quorumbench/internal/application/election"
 	"github.com/quorumbench/quorumbench/internal/application/kubernetes"
 	"github.com/quorumbench/quorumbench/internal/application/membership"
 	"github.com/quorumbench/quorumbench/internal/application/patroni"
@@ -10,6 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/load/apiserver"
 	services "github.com/quorumbench/quorumbench/internal/run/load/catalog"
+	elections "github.com/quorumbench/quorumbench/internal/run/load/election"
 	sessions "github.com/quorumbench/quorumbench/internal/run/load/membership"
 	patroniload "github.com/quorumbench/quorumbench/internal/run/load/patroni"
 )
@@ -21,6 +23,9 @@ func sources() map[string]func(application.Setup) Script {
 		catalog.Name:    func(s application.Setup) Script { return services.New(s) },
 		membership.Name: func(s application.Setup) Script { return sessions.New(s) },
 		patroni.Name:    func(s application.Setup) Script { return patroniload.New(s) },
+
+		election.RaceName:  func(s application.Setup) Script { return elections.New(election.Application{}, s) },
+		election.QueueName: func(s application.Setup) Script { return elections.New(election.Application{Queue: true}, s) },
 	}
 }
 

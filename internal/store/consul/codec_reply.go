@@ -169,6 +169,9 @@ func (c *codec) parseOne(body []byte, e *store.Event) {
 func (c *codec) fill(e *store.Event, found *entry) {
 	var ok bool
 	e.Revision = found.index
+	if c.Doing == httpkv.Again {
+		e.Before, e.BeforeRevision = found.session, found.lockIndex
+	}
 	e.Key, c.buf = c.Spelt(c.buf, found.key)
 	if e.Value, ok = c.decode(found.value); !ok {
 		c.malformed(e)

@@ -253,6 +253,8 @@ func FuzzReply(f *testing.F) {
 	}
 	f.Add(ofService, indexed(7, "200 OK", service))
 	f.Add(byte(kv.Watch+kv.NumKinds), answer("200 OK", two))
+	const ofHolder = byte(kv.Watch + 8*kv.NumKinds) // has the bits that watchedReply asks for
+	f.Add(ofHolder, indexed(99, "200 OK", `[{"LockIndex":2,"Key":"b","Value":"dg==","Session":"\u0073","ModifyIndex":99}]`))
 	f.Fuzz(func(t *testing.T, kind byte, in string) {
 		if kv.Kind(kind)%kv.NumKinds == kv.Watch {
 			watchedReply(t, kind, in)

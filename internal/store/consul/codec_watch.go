@@ -33,6 +33,7 @@ type watched struct {
 	ended   bool   // the server refused a query
 	key     []byte // the key watched, or where the interval begins
 	end     []byte // behind the interval; nil: the key alone
+	holder  bool   // it is told who has the lock of the key
 	service bool   // the key is the name of a service, and its healthy instances are watched
 	start   int64  // the first index wanted, as long as nothing is known
 	index   int64  // of the last answer; 0 asks for what is there now
@@ -69,14 +70,14 @@ func (s *seenKeys) key(i int) []byte {
 func (c *codec) Watch(op *store.Op) {
 	w, key := &c.watch, httpkv.Bare(op.Key)
 	w.queries++
-	if w.begun && w.watcher == op.Watch.Watcher && op.Watch.Start > 0 && w.service == op.Watch.Service && bytes.Equal(w.key, key) && bytes.Equal(w.end, op.Watch.End) {
+	if w.begun && w.watcher == op.Watch.Watcher && op.Watch.Start > 0 && w.service == op.Watch.Service && w.holder == op.Watch.Holder && bytes.Equal(w.key, key) && bytes.Equal(w.end, op.Watch.End) {
 		w.tag, w.begun, w.ended, w.index = op.Tag, false, false, 0
 		c.ask()
 		return
 	}
 	w.known.reset()
 	*w = watched{
-		watcher: op.Watch.Watcher, tag: op.Tag, service: op.Watch.Service, start: op.Watch.Start, queries: w.queries, known: w.known, next: w.next,
+		watcher: op.Watch.Watcher, tag: op.Tag, service: op.Watch.Service, holder: op.Watch.Holder, start: op.Watch.Start, queries: w.queries, known: w.known, next: w.next,
 		key: append(w.key[:0], key...), end: append(w.end[:0], httpkv.Bare(op.Watch.End)...),
 	}
 	c.ask()
@@ -94,6 +95,8 @@ func (c *codec) ask() {
 		c.From, c.To = append(c.From[:0], w.key...), append(c.To[:0], w.end...)
 		c.prefix = prefixOf(c.From, c.To)
 		b = append(http1.AppendPath(b, c.prefix), "?recurse"...)
+	case w.holder:
+		b = append(http1.AppendPath(b, w.key), '?')
 	default:
 		b = append(http1.AppendPath(b, w.key), "?raw"...)
 	}
@@ -162,6 +165,8 @@ func (c *codec) changes(r *http1.Response, to []store.Event, wrong *store.Event)
 	case r.Status == 404:
 	case len(w.end) > 0:
 		return c.changesOf(r.Body, index, to, wrong)
+	case w.holder:
+		return c.changeOfHolder(r.Body, to, wrong)
 	default:
 		if w.next.add(w.key, index); w.news(0, w.key, index) {
 			to = append(to, c.event(w.key, r.Body, index, 1))
@@ -255,6 +260,36 @@ func (c *codec) changesOf(body []byte, index int64, to []store.Event, wrong *sto
 	}
 	to, _ = c.gone(to, at, nil, index)
 	return to
+}
+
+// changeOfHolder takes the list of one key that is the answer about it and its lock.
+func (c *codec) changeOfHolder(body []byte, to []store.Event, wrong *store.Event) []store.Event {
+	w := &c.watch
+	s, n := jsonscan.New(body), 0
+	var k entry
+	if s.Array() {
+		for ; s.Element(); n++ {
+			c.parseEntry(&s, &k)
+		}
+	}
+	value, ok := c.decode(k.value)
+	switch {
+	case !s.End() || n != 1 || !ok:
+		c.malformed(wrong)
+		return to
+	case !bytes.Equal(k.key, w.key):
+		c.wrong(wrong, stray)
+		return to
+	case k.index <= 0:
+		c.wrong(wrong, noIndex)
+		return to
+	}
+	if w.next.add(w.key, k.index); !w.news(0, w.key, k.index) {
+		return to
+	}
+	e := c.event(w.key, value, k.index, 1)
+	e.Before, e.BeforeRevision = k.session, k.lockIndex
+	return append(to, e)
 }
 
 // takeOver goes on with what the connection that had this place before knew of its

@@ -17,9 +17,10 @@ func watchedReply(t *testing.T, kind byte, in string) {
 	t.Helper()
 	c := newCodec(store.Dialed{Endpoint: "h:1"}, "", New().dialect())
 	op := store.Op{Tag: 9, Kind: kv.Watch, Key: []byte("b"), Watch: &store.WatchOp{Watcher: 3, Start: int64(kind & 64)}}
-	if op.Watch.Service = kind >= 128; kind&1 != 0 && !op.Watch.Service {
+	if op.Watch.Service = kind >= 128; kind&4 != 0 && !op.Watch.Service {
 		op.Watch.End = []byte("d")
 	}
+	op.Watch.Holder = kind&32 != 0 && len(op.Watch.End) == 0 && !op.Watch.Service
 	c.Submit(&op)
 	done := 0
 	for range 2 {

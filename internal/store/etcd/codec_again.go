@@ -90,7 +90,7 @@ func (c *codec) parseAgain(call uint8, b []byte, e *store.Event) (ok bool) {
 		ok = c.parseTxnResponse(b, e, &found)
 		e.Revision, e.Count = c.extra.revision, c.extra.puts
 		if call == callAgainGuarded && !c.extra.succeeded {
-			e.Outcome, e.Mod = kv.Conflict, found.Revision // which the key has, if it was read
+			e.Outcome, e.Mod, e.Value = kv.Conflict, found.Revision, found.Value // which the key has, if it was read
 		}
 	}
 	return ok
@@ -148,10 +148,11 @@ func appendCompare(b []byte, p *recording.Part) []byte {
 }
 
 // appendRange appends a RangeRequest{key: 1, range_end: 2, limit: 3, revision: 4,
-// sort_order: 5, sort_target: 6, serializable: 7, keys_only: 8, count_only: 9}. Of an
-// order other than the keys' own it is not recorded of what: it is the last change.
+// sort_order: 5, sort_target: 6, serializable: 7, keys_only: 8, count_only: 9,
+// max_create_revision: 13}. Of an order other than the keys' own it is not recorded of
+// what: it is the last change, unless an application says that it is the creation.
 func appendRange(b []byte, p *recording.Part) []byte {
-	const ascending, descending, byChange = 1, 2, 3
+	const ascending, descending, byCreation, byChange = 1, 2, 2, 3
 	b = appendKeys(b, p)
 	b = appendNumber(b, 3<<3, p.Limit)
 	b = appendNumber(b, 4<<3, p.Number)
@@ -162,11 +163,16 @@ func appendRange(b []byte, p *recording.Part) []byte {
 		b = appendNumber(b, 5<<3, ascending)
 	}
 	if p.Flags&recording.Sorted != 0 {
-		b = appendNumber(b, 6<<3, byChange)
+		target := int64(byChange)
+		if p.Target == recording.Created {
+			target = byCreation
+		}
+		b = appendNumber(b, 6<<3, target)
 	}
 	b = appendFlag(b, 7<<3, p.Flags&recording.Local)
 	b = appendFlag(b, 8<<3, p.Flags&recording.KeysOnly)
-	return appendFlag(b, 9<<3, p.Flags&recording.CountOnly)
+	b = appendFlag(b, 9<<3, p.Flags&recording.CountOnly)
+	return appendNumber(b, 13<<3, p.Oldest)
 }
 
 // appendPut appends a PutRequest{key: 1, value: 2, lease: 3, prev_kv: 4,

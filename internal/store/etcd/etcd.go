@@ -70,6 +70,7 @@ func (*Store) Capabilities() kv.Capabilities {
 			kv.Learners:         "Cluster.MemberAddAsLearner, Cluster.MemberPromote and Cluster.MemberRemove",
 			kv.Certificates:     "cert-file and key-file, which are read for each new connection, with settings: {tls: true}",
 			kv.Order:            "the revision in each answer's header, and each key's mod_revision",
+			kv.CallWatchers:     "Watch.Watch: create_request and cancel_request on one stream of the connection",
 			kv.ApplicationCalls: "KV.Txn with any guard, Lease.LeaseGrant, KV.Compact, Maintenance.Status, and Watch.Watch that requires a leader",
 			kv.NullServer:       "the gRPC services KV, Watch, Lease, Lock, Cluster, Maintenance and Auth",
 		},

@@ -46,6 +46,7 @@ const (
 	callAgainGet
 	callAgainExists
 	callAgainList
+	callAgainNames // likewise, whose names are wanted
 	callAgainCreate
 	callAgainSet
 	callAgainMulti
@@ -230,7 +231,7 @@ func (c *codec) Lost(to []store.Event) []store.Event {
 		}
 		to = append(to, e)
 	}
-	return to
+	return c.watches.lostBare(to)
 }
 
 // Out implements store.Codec.

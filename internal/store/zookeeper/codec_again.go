@@ -113,24 +113,35 @@ func (c *codec) submitAgain(call jute.Call, op *store.Op) {
 		call.Sub = callAgainSet
 		c.conn.SetData(call, path, p.Value.Text, versionOf(guard))
 	default:
-		c.getAgain(call, path, p)
+		watch := op.Watch != nil && guard == nil && len(r.Parts) == 2 && r.Parts[1].Action == recording.Watch
+		if op.Range != nil && op.Range.KeysOnly {
+			call.Sub = callAgainNames
+		}
+		c.getAgain(call, path, p, watch)
+		if watch {
+			c.watches.setBare(op.Tag, op.Watch.Watcher, path)
+		}
 	}
 }
 
-func (c *codec) getAgain(call jute.Call, path jute.Path, p *recording.Part) {
+// getAgain sends a recorded read. Of one that sets a watch, which is a local one of a node,
+// a codec that was not told whose it is sets none.
+func (c *codec) getAgain(call jute.Call, path jute.Path, p *recording.Part, watch bool) {
 	switch {
 	case p.Scope == recording.Prefix:
-		call.Sub = callAgainList
+		if call.Sub != callAgainNames {
+			call.Sub = callAgainList
+		}
 		c.conn.GetChildren(call, path, false)
 	case p.Flags&recording.Local == 0:
 		call.Sub = callAgainSync
 		c.conn.Sync(call, path)
 	case p.Flags&recording.KeysOnly != 0:
 		call.Sub = callAgainExists
-		c.conn.Exists(call, path, false)
+		c.conn.Exists(call, path, watch)
 	default:
 		call.Sub = callAgainGet
-		c.conn.GetData(call, path, false)
+		c.conn.GetData(call, path, watch)
 	}
 }
 
@@ -182,10 +193,11 @@ func (c *codec) submitMulti(call jute.Call, parts []recording.Part) {
 // againDone takes the answer to a recorded call.
 func (c *codec) againDone(r *jute.Reply, e *store.Event) (ok bool) {
 	e.At = r.Zxid
+	c.watches.bareDone(r.Tag, r.Code == jute.OK || r.Code == jute.NoNode && r.Sub == callAgainExists)
 	switch r.Code {
 	case jute.OK:
 	case jute.NoNode:
-		if e.Outcome = kv.Conflict; r.Sub == callAgainGet || r.Sub == callAgainExists || r.Sub == callAgainList || r.Sub == callAgainSync {
+		if e.Outcome = kv.Conflict; r.Sub == callAgainGet || r.Sub == callAgainExists || r.Sub == callAgainList || r.Sub == callAgainNames || r.Sub == callAgainSync {
 			e.Outcome = kv.Miss
 		}
 		return true
@@ -206,11 +218,15 @@ func (c *codec) againDone(r *jute.Reply, e *store.Event) (ok bool) {
 	switch r.Sub {
 	case callAgainGet:
 		e.Value, e.Count = b.Buffer(), 1
-		e.Revision = int64(b.Stat().Version) + 1
+		s := b.Stat()
+		e.Revision, e.Mod = int64(s.Version)+1, s.Mzxid
 	case callAgainExists, callAgainSet:
-		e.Count, e.Revision = 1, int64(b.Stat().Version)+1
+		s := b.Stat()
+		e.Count, e.Revision, e.Mod = 1, int64(s.Version)+1, s.Mzxid
 	case callAgainList:
 		e.Count = int64(b.Count(4))
+	case callAgainNames:
+		c.childrenAgain(r, &b, e)
 	case callAgainCreate:
 		e.Key, e.Count, e.Revision = b.Buffer(), 1, 1
 	case callAgainMulti:
@@ -219,6 +235,21 @@ func (c *codec) againDone(r *jute.Reply, e *store.Event) (ok bool) {
 		e.Count = 1
 	}
 	return b.OK()
+}
+
+// childrenAgain counts the names of a node's children, and hands them out.
+func (c *codec) childrenAgain(r *jute.Reply, b *jute.Reader, e *store.Event) {
+	n := b.Count(4)
+	e.Count = int64(n)
+	if c.heard == nil {
+		return
+	}
+	c.heard.Begin(r.Tag)
+	for range n {
+		if name := b.Buffer(); b.OK() {
+			c.heard.Add(r.Tag, name, nil, 0)
+		}
+	}
 }
 
 // multiAgain takes the results of a transaction, and hands out the versions that its

@@ -23,6 +23,7 @@ func recorded() (ops []store.Op) {
 		{part(recording.Read, always, recording.Local|recording.KeysOnly, 0)},
 		{part(recording.Read, always, recording.KeysOnly, 0)},
 		{list},
+		{list},
 		{part(recording.Compare, always, 0, 0), part(recording.Write, then, recording.Ephemeral, 0)},
 		{part(recording.Write, always, recording.Sequential, 0)},
 		{part(recording.Compare, always, 0, 3), part(recording.Write, then, recording.Existing, 0)},
@@ -36,6 +37,10 @@ func recorded() (ops []store.Op) {
 			call.Method = methodMulti
 		}
 		op := store.Op{Call: call, Range: &store.RangeOp{Keys: passed{}}}
+		if parts[0].Action == recording.Read && len(parts) == 2 {
+			op.Watch = &store.WatchOp{Watcher: 3}
+		}
+		op.Range.KeysOnly = len(ops) == 4 // of the second list the names are wanted
 		op.Kind, _, _ = call.Kind()
 		ops = append(ops, op)
 	}
@@ -73,7 +78,7 @@ func TestAFailedTransactionSaysWhy(t *testing.T) {
 // nothing panics, and each ends once.
 func FuzzAgain(f *testing.F) {
 	s := &scripted{t: f, xid: 1}
-	for range 13 {
+	for range 14 {
 		s.answer(jute.NoNode)
 	}
 	f.Add(s.in)
@@ -83,6 +88,16 @@ func FuzzAgain(f *testing.F) {
 	for _, record := range [][]byte{valueRecord(), made(1, 0, 3), nil, bytes.Repeat([]byte{0}, 4), append([]byte{0, 0, 0, 4}, "/a/b"...), append([]byte{0, 0, 0, 5}, "/a/b0"...), made(3, 1, 6), made(3, 1, 7)} {
 		s.answer(jute.OK, record...)
 	}
+	f.Add(s.in)
+	s = &scripted{t: f, xid: 1}
+	s.answer(jute.NoNode)
+	s.answer(jute.OK, valueRecord()...)
+	s.event(jute.NodeDeleted, "/a/b", 9)
+	s.event(jute.NodeDeleted, "/a/b", 9)
+	s.answer(jute.OK, made(1, 0, 3)...)
+	s.answer(jute.OK, made(1, 0, 3)...)
+	s.answer(jute.OK, jute.AppendBuffer(jute.AppendBuffer([]byte{0, 0, 0, 2}, "x-latch-0000000001"), "b")...)
+	s.answer(jute.OK, jute.AppendBuffer([]byte{0, 0, 0, 2}, "b")...)
 	f.Add(s.in)
 	f.Fuzz(func(t *testing.T, in []byte) {
 		s := granted(t)

@@ -54,6 +54,7 @@ func (c *codec) answer(r *jute.Reply, to []store.Event) ([]store.Event, error) {
 	}
 	if r.Canceled {
 		delete(c.watches.creating, r.Tag)
+		c.watches.bareDone(r.Tag, false)
 		e.What = store.Late
 		return to, nil
 	}

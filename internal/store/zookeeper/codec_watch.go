@@ -22,6 +22,7 @@ type watches struct {
 	creating  map[uint32]creation // by the operation's tag
 	once      map[string]*oneShot // by the path
 	recursive map[string]*recursive
+	bare      []bareWatch
 }
 
 // creation is a watcher that is asked for.
@@ -215,6 +216,7 @@ func (c *codec) notified(r *jute.Reply, to []store.Event) []store.Event {
 			c.conn.GetData(jute.Call{Sub: callSetAgain}, jute.Path{Rest: path}, true)
 		}
 	}
+	to = w.fireBare(what, path, r.Zxid, to)
 	if len(w.recursive) == 0 {
 		return to
 	}

@@ -59,6 +59,7 @@ func (*Store) Capabilities() kv.Capabilities {
 			kv.Metrics:      "the word mntr, or the Prometheus provider's port",
 			kv.LogSignals:   "the server's log, and Java's garbage collection log",
 			kv.NullServer:   "sessions, and the requests of the operations",
+			kv.SessionNodes: "create of ephemeral and of sequential nodes, getChildren, and getData with a watch that fires once",
 			kv.Order:        "the zxid of each answer, and each node's mzxid and version",
 			kv.Replacement:  "nothing is asked: a member with the same number and no data gets them from the leader",
 		},

@@ -12,6 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/load/keys"
 	"github.com/quorumbench/quorumbench/internal/run/load/pace"
 	"github.com/quorumbench/quorumbench/internal/run/load/random"
+	"github.com/quorumbench/quorumbench/internal/run/load/tally"
 	"github.com/quorumbench/quorumbench/internal/run/load/watch"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -22,7 +23,7 @@ type Script struct {
 	setup    application.Setup
 	values   *keys.Values
 	board    *watch.Board
-	calls    [data.NumCalls]measure.Calls
+	calls    tally.Tally
 
 	came, gone []uint32 // by instance: the call by which it is there, or is not, and one more; 0: none was sent
 	settled    []bool   // by instance: the call that it needs next was answered
@@ -38,11 +39,8 @@ func New(setup application.Setup) *Script {
 		s.settled[i] = s.schedule.Before(i)
 	}
 	s.values = keys.NewValues(s.schedule.Size, random.Derive(setup.Seed, "instances"))
-	for call, due := range s.schedule.Kinds() {
-		kind, level := data.Call(call).Kind()
-		s.calls[call] = measure.NewCalls(data.Call(call).String(), kind, level)
-		s.calls[call].Due = due
-	}
+	kinds := s.schedule.Kinds()
+	s.calls = tally.New(data.Shapes[:], kinds[:])
 	s.board = watch.NewBoard(uint64(n), 1, uint64(len(s.schedule.Entries)))
 	s.board.TellStates()
 	return s
@@ -56,18 +54,11 @@ func (s *Script) Source() engine.Source { return &source{Script: s} }
 
 // Before implements load.Script: the instances that are there when the load begins.
 func (s *Script) Before() (engine.Source, uint64) {
-	return &before{source{Script: s}}, uint64(s.schedule.Services * s.schedule.Instances)
+	return &before{source: source{Script: s}}, uint64(s.schedule.There())
 }
 
 // Calls implements load.Teller.
-func (s *Script) Calls() (all []measure.Calls) {
-	for i := range s.calls {
-		if s.calls[i].Due > 0 {
-			all = append(all, s.calls[i])
-		}
-	}
-	return all
-}
+func (s *Script) Calls() []measure.Calls { return s.calls.Calls() }
 
 // Watching implements load.Watcher: each client has a blocking query, and so a
 // connection, for each service that it uses.

@@ -5,6 +5,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/load/engine"
+	"github.com/quorumbench/quorumbench/internal/run/load/tally"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -61,12 +62,9 @@ func (s *source) Kind(_ measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
 }
 
 // Shares implements engine.Source.
-func (s *source) Shares(measure.Phase) (all []engine.Share) {
-	for call, n := range s.schedule.Kinds() {
-		kind, level := data.Call(call).Kind()
-		all = append(all, engine.Share{Kind: kind, Consistency: level, Of: float64(n) / float64(len(s.schedule.Entries))})
-	}
-	return all
+func (s *source) Shares(measure.Phase) []engine.Share {
+	kinds := s.schedule.Kinds()
+	return tally.Shares(data.Shapes[:], kinds[:])
 }
 
 // Ready implements engine.Dependent: what changes an instance waits until it was
@@ -111,24 +109,16 @@ func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 }
 
 // before registers the instances that are there when the load begins.
-type before struct{ source }
+type before struct {
+	tally.Beforehand
+	source source
+}
 
-func (s *before) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
-	each := uint64(s.schedule.Instances)
-	s.of(uint32(n/each)*s.schedule.Room+uint32(n%each), op)
+// Fill implements engine.Source.
+func (b *before) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
+	s := &b.source
+	s.of(s.schedule.BeforeAt(n), op)
 	s.value = s.values.Append(s.value[:0], s.id, 0, beforeMark|n)
 	op.Kind, op.Value, s.service.Passing = kv.Put, s.value, true
 	return n
 }
-
-func (s *before) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) { return kv.Put, kv.None }
-
-func (s *before) Shares(measure.Phase) []engine.Share { return []engine.Share{{Kind: kv.Put, Of: 1}} }
-
-func (s *before) Check(_ kv.Kind, _ uint64, ev *store.Event) kv.Outcome { return ev.Outcome }
-
-// Ready, Failed and Ended are those of an operation that depends on nothing, and that
-// nobody counts.
-func (s *before) Ready(uint64) bool                      { return true }
-func (s *before) Failed(uint64)                          {}
-func (s *before) Ended(uint64, kv.Outcome, int64, int64) {}

@@ -183,6 +183,7 @@ func (l *Loop) close(at int64) {
 		l.secs.dropEmpty() // the loop was beyond the end, which another loop knew first
 	}
 	l.watchers.holdTail(l.clock.current)
+	l.holdPrompts()
 	l.draining = true
 	l.res.Closed = at
 	l.mark(at, true)

@@ -16,6 +16,9 @@ func (l *Loop) handle(i int) {
 		ev := &l.events[k]
 		if ev.What == store.Expired {
 			l.conns.expired++
+			if l.mourner != nil {
+				l.mourner.Expired(c.place)
+			}
 			continue
 		}
 		if ev.What >= store.Notify && l.hearing != nil {
@@ -47,6 +50,7 @@ func (l *Loop) handle(i int) {
 			}
 		}
 	}
+	l.prompt()
 }
 
 // finishOp ends an operation that was due, whatever its outcome, and frees the

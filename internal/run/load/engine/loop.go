@@ -50,6 +50,9 @@ type Loop struct {
 	punctual Punctual   // likewise
 	placed   Placed     // likewise, in an open loop
 	hearing  Hearing    // likewise
+	prompted Prompted   // likewise
+	mourner  Mourner    // likewise
+	prompts  *second    // the last second, in which is counted what is prompted behind the window
 	kept     []waiter   // operations that wait for others' answers
 
 	stamped  Stamped // the poller, if it knows when bytes arrived
@@ -129,6 +132,8 @@ func New(cfg Config, p Poller) *Loop {
 	l.punctual, _ = cfg.Source.(Punctual)
 	if len(cfg.Clients) == 0 {
 		l.placed, _ = cfg.Source.(Placed)
+		l.prompted, _ = cfg.Source.(Prompted)
+		l.mourner, _ = cfg.Source.(Mourner)
 	}
 	l.hearing, _ = cfg.Source.(Hearing)
 	l.stamped, _ = p.(Stamped)
@@ -167,6 +172,7 @@ func (l *Loop) Run(connectBy int64, connected func(error)) *Result {
 	l.abandonOpen()
 	l.watchers.resolve(l.now, nil, &l.secs) // another loop may have had the answers since
 	l.watchers.releaseTail()
+	l.releasePrompts()
 	l.abandonSpilled(l.res.Closed)
 	l.abandonSchedule(l.res.Closed)
 	l.cfg.Shared.spill.cursors[l.me()].due.Store(never)
@@ -253,6 +259,7 @@ func (l *Loop) turn() {
 	ended := l.doneLive + l.failLive
 	l.to(now)
 	l.takeMail()
+	l.prompt()
 	l.handleReady()
 	l.expire()
 	l.maintain()
@@ -264,6 +271,7 @@ func (l *Loop) turn() {
 		l.wakeRested()
 		l.shareWork()
 	}
+	l.prompt()
 	l.flushDirty()
 	l.settleMarks()
 	l.release()
@@ -292,7 +300,7 @@ func (l *Loop) nextWake() int64 {
 	if !l.draining {
 		until = min(until, l.closed.rests.until())
 	}
-	until = min(until, l.clock.next, l.conns.tickAt, l.conns.redialAt)
+	until = min(until, l.nextPrompt(), l.clock.next, l.conns.tickAt, l.conns.redialAt)
 	return until
 }
 
@@ -388,6 +396,9 @@ func (l *Loop) lost(i int, why error) {
 	l.handle(i)
 	l.watchers.lost(i)
 	l.mayEnd(i, false)
+	if l.mourner != nil {
+		l.mourner.Lost(l.conns.table[i].place)
+	}
 	l.conns.settle(i, l.now)
 }
 

@@ -5,6 +5,7 @@ package membership
 
 import (
 	"github.com/quorumbench/quorumbench/internal/application"
+	"github.com/quorumbench/quorumbench/internal/application/discovery"
 	data "github.com/quorumbench/quorumbench/internal/application/membership"
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -12,6 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/load/keys"
 	"github.com/quorumbench/quorumbench/internal/run/load/pace"
 	"github.com/quorumbench/quorumbench/internal/run/load/random"
+	"github.com/quorumbench/quorumbench/internal/run/load/tally"
 	"github.com/quorumbench/quorumbench/internal/run/load/watch"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -22,7 +24,7 @@ type Script struct {
 	setup    application.Setup
 	values   *keys.Values
 	board    *watch.Board
-	calls    [data.NumCalls]measure.Calls
+	calls    tally.Tally
 
 	came, gone []uint32 // by instance: the call by which it comes or goes, and one more; 0: it was not sent
 	settled    []bool   // by instance: its registration was answered
@@ -30,15 +32,12 @@ type Script struct {
 
 // New makes the load.
 func New(setup application.Setup) *Script {
-	s := &Script{schedule: data.NewSchedule(data.ConfigOf(setup.Settings, setup.Seed), setup.Length), setup: setup}
+	s := &Script{schedule: data.NewSchedule(discovery.ConfigOf(setup.Settings, setup.Seed), setup.Length), setup: setup}
 	n := s.schedule.All()
 	s.came, s.gone, s.settled = make([]uint32, n), make([]uint32, n), make([]bool, n)
 	s.values = keys.NewValues(s.schedule.Size, random.Derive(setup.Seed, "instances"))
-	for call, due := range s.schedule.Kinds() {
-		kind, level := data.Call(call).Kind()
-		s.calls[call] = measure.NewCalls(data.Call(call).String(), kind, level)
-		s.calls[call].Due = due
-	}
+	kinds := s.schedule.Kinds()
+	s.calls = tally.New(data.Shapes[:], kinds[:])
 	s.board = watch.NewBoard(uint64(n), 1, uint64(len(s.schedule.Entries)))
 	return s
 }
@@ -52,18 +51,11 @@ func (s *Script) Source() engine.Source { return &source{Script: s} }
 // Before implements load.Script: the instances that are there when the load begins are
 // plain keys, because the sessions that write them end with the preparation.
 func (s *Script) Before() (engine.Source, uint64) {
-	return &before{source{Script: s}}, uint64(s.schedule.Services * s.schedule.Instances)
+	return &before{source: source{Script: s}}, uint64(s.schedule.There())
 }
 
 // Calls implements load.Teller.
-func (s *Script) Calls() (all []measure.Calls) {
-	for i := range s.calls {
-		if s.calls[i].Due > 0 {
-			all = append(all, s.calls[i])
-		}
-	}
-	return all
-}
+func (s *Script) Calls() []measure.Calls { return s.calls.Calls() }
 
 // Watching implements load.Watcher: each client has a connection, and so a session, of
 // its own, and a watch that stays on each of its services.

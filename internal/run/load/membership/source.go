@@ -6,6 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/load/engine"
 	"github.com/quorumbench/quorumbench/internal/run/load/keys"
+	"github.com/quorumbench/quorumbench/internal/run/load/tally"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -48,12 +49,9 @@ func (s *source) Kind(_ measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
 }
 
 // Shares implements engine.Source.
-func (s *source) Shares(measure.Phase) (all []engine.Share) {
-	for call, n := range s.schedule.Kinds() {
-		kind, level := data.Call(call).Kind()
-		all = append(all, engine.Share{Kind: kind, Consistency: level, Of: float64(n) / float64(len(s.schedule.Entries))})
-	}
-	return all
+func (s *source) Shares(measure.Phase) []engine.Share {
+	kinds := s.schedule.Kinds()
+	return tally.Shares(data.Shapes[:], kinds[:])
 }
 
 // Place implements engine.Placed: an instance comes and goes on the connection whose
@@ -112,29 +110,16 @@ func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 }
 
 // before writes the instances that are there when the load begins.
-type before struct{ source }
-
-func (s *before) object(n uint64) uint32 {
-	each := uint64(s.schedule.Instances)
-	return uint32(n/each)*s.schedule.Room + uint32(n%each)
+type before struct {
+	tally.Beforehand
+	source source
 }
 
-func (s *before) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
-	s.key = s.schedule.AppendKey(s.key[:0], s.setup.Prefix, s.object(n))
+// Fill implements engine.Source.
+func (b *before) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
+	s := &b.source
+	s.key = s.schedule.AppendKey(s.key[:0], s.setup.Prefix, s.schedule.BeforeAt(n))
 	s.value = s.values.Append(s.value[:0], s.key, 0, beforeMark|n)
 	*op = store.Op{Kind: kv.Put, Key: s.key, Value: s.value}
 	return n
 }
-
-func (s *before) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) { return kv.Put, kv.None }
-
-func (s *before) Shares(measure.Phase) []engine.Share { return []engine.Share{{Kind: kv.Put, Of: 1}} }
-
-func (s *before) Check(_ kv.Kind, _ uint64, ev *store.Event) kv.Outcome { return ev.Outcome }
-
-// Place, Ready, Failed and Ended are those of an operation that depends on nothing, and
-// that nobody counts.
-func (s *before) Place(uint64) int                       { return 0 }
-func (s *before) Ready(uint64) bool                      { return true }
-func (s *before) Failed(uint64)                          {}
-func (s *before) Ended(uint64, kv.Outcome, int64, int64) {}

@@ -1,0 +1,295 @@
+// Package election is the load of elections: candidates that want to lead one of many
+// offices each, of which one leads at a time until it resigns, as the clients of a store
+// do it who need a leader. It is data alone; what sends it is internal/run/load/election.
+// docs/applications.md says where each number comes from.
+//
+// There are two of them, which differ in who leads next: any candidate that is the first
+// to take an office that is free, so that all are told and race for it; or the one that
+// has waited longest, so that one is told.
+package election
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/application"
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/readable"
+)
+
+// What scenario files call the applications.
+const (
+	RaceName  = "election-race"
+	QueueName = "election-queue"
+)
+
+// The parameters' keys.
+const (
+	electionsKey  = "elections"
+	candidatesKey = "candidates"
+	tenureKey     = "tenure"
+)
+
+// maxCandidates is how many there are at most: each has a connection.
+const maxCandidates = 50_000
+
+// Application is an application.Application: elections by a queue, or by a race.
+type Application struct{ Queue bool }
+
+// Definition implements application.Application.
+func (a Application) Definition() application.Definition {
+	d := application.Definition{
+		Name: RaceName, Meaning: "elections in which all candidates race for an office that is free", Prefix: "elections/",
+		Scales: []string{electionsKey, candidatesKey},
+		Parameters: []application.Parameter{
+			{Key: electionsKey, Meaning: "offices, each with a leader of its own", Differs: "the offices", Default: 20, Least: 1, Most: 10_000},
+			{Key: candidatesKey, Meaning: "candidates for each office, each with a session of its own", Differs: "the candidates for an office", Default: 5, Least: 2, Most: 1000},
+			{Key: tenureKey, Meaning: "how long a leader leads before it is to resign", Differs: "the tenure", Unit: application.Seconds, Default: 10, Least: 0.1, Most: 3600},
+		},
+	}
+	ways := raceWays
+	if a.Queue {
+		d.Name, d.Meaning = QueueName, "elections in which the candidate leads next that has waited longest"
+		d.Scales = []string{electionsKey} // who waits in a queue asks nothing
+		ways = queueWays
+	}
+	for i := range ways {
+		d.Ways = append(d.Ways, ways[i].Way)
+	}
+	return d
+}
+
+// Config says how large it is.
+type Config struct {
+	Offices, Candidates int // Candidates of each office
+	Tenure              time.Duration
+	Seed                uint64
+}
+
+// ConfigOf is what settings come to.
+func ConfigOf(s application.Settings, seed uint64) Config {
+	return Config{Offices: s.Whole(electionsKey), Candidates: s.Whole(candidatesKey), Tenure: s.Span(tenureKey), Seed: seed}
+}
+
+// All is how many candidates there are.
+func (c *Config) All() int { return c.Offices * c.Candidates }
+
+// Connections is how many there are: by a candidate's place among all, and behind those
+// likewise those for what it waits for, if that takes one.
+func (c *Config) Connections(w *Way) int {
+	if w.Watches {
+		return 2 * c.All()
+	}
+	return c.All()
+}
+
+// Check implements application.Application.
+func (Application) Check(s application.Settings) (parameter, why string) {
+	if c := ConfigOf(s, 0); c.All() > maxCandidates {
+		return electionsKey, fmt.Sprintf("<elections> times <candidates> is %d candidates and can be at most %d", c.All(), maxCandidates)
+	}
+	return "", ""
+}
+
+// Way is how a store is used.
+func (a Application) Way(way int) *Way {
+	if a.Queue {
+		return &queueWays[way]
+	}
+	return &raceWays[way]
+}
+
+// Profile implements application.Application: how often each call is made in the mean,
+// when nobody fails. That candidates stand for the first time is not in it.
+func (a Application) Profile(s application.Settings, way int) application.Profile {
+	c, w := ConfigOf(s, 0), a.Way(way)
+	rates := w.Rates(&c)
+	return application.Profile{
+		Calls: application.Calls(w.Shapes[:], rates[:]),
+		There: uint64(c.Offices), KeySize: len("e000000/leader"), ValueSize: nameSize, Connections: c.Connections(w),
+	}
+}
+
+// Phrase implements application.Application.
+func (Application) Phrase(s application.Settings) string {
+	c := ConfigOf(s, 0)
+	return fmt.Sprintf("%s with %s each, and a tenure of %v", readable.Plural(uint64(c.Offices), "office"), readable.Plural(uint64(c.Candidates), "candidate"), c.Tenure)
+}
+
+// Call is a kind of call: a row in the report.
+type Call uint8
+
+// The kinds of calls.
+const (
+	Resign Call = iota // the leader gives its office up
+	Stand              // a candidate tries to take the office, or joins the queue
+	Look               // it looks who is in the queue
+	Await              // it asks to be told when who is before it is gone
+	Drop               // it need not be told of that any more
+	Renew              // it keeps its session alive
+	NumCalls
+)
+
+// Way is how a store is used, and what the calls are there.
+type Way struct {
+	application.Way
+	Recipe Recipe
+	Shapes [NumCalls]application.Shape
+	// PerHandover is how many of each call a handover takes with so many candidates.
+	PerHandover func(candidates float64) [NumCalls]float64
+	// Lives is how long a candidate's lease lives that is not renewed, and Renews how often
+	// it is; 0: its session is its connection's.
+	Lives, Renews time.Duration
+	// Pause is how long a candidate waits after a call that failed, or a lock that nobody has
+	// and nobody gets.
+	Pause time.Duration
+	// Watches says that what a candidate waits for takes a connection of its own.
+	Watches bool
+}
+
+// Recipe says what a way's calls are made of.
+type Recipe uint8
+
+// The recipes.
+const (
+	EphemeralRace  Recipe = iota // a node of one name, which ends with its session
+	EphemeralQueue               // numbered nodes that end with their sessions
+	LeaseRace                    // a key of one name, which ends with its lease
+	LeaseQueue                   // keys of their leases, in the order in which they were created
+	SessionRace                  // the lock of a key, which a session has
+)
+
+// Rates are how many of each call are made a second in the mean.
+func (w *Way) Rates(c *Config) (rates [NumCalls]float64) {
+	per := w.PerHandover(float64(c.Candidates))
+	for i := range rates {
+		rates[i] = per[i] * float64(c.Offices) / c.Tenure.Seconds()
+	}
+	if w.Renews > 0 {
+		rates[Renew] = float64(c.All()) / w.Renews.Seconds()
+	}
+	return rates
+}
+
+// leaseLives is the time to live of a session of etcd's package concurrency.
+const leaseLives = 60 * time.Second
+
+// Of Consul's own client (api/lock.go): the TTL of a lock's session, and how long it waits
+// where nobody has the lock and it was not got.
+const (
+	sessionLives = 15 * time.Second
+	lockRetry    = 5 * time.Second
+)
+
+// raceWays and queueWays are the ways of each application, the best first.
+var (
+	raceWays = []Way{{
+		Way: application.Way{
+			Name:       "an ephemeral node and one-shot watches",
+			Operations: []application.Operation{{Kind: kv.Ephemeral}, {Kind: kv.Delete}, {Kind: kv.Watch}},
+			Features:   []kv.Feature{kv.SessionNodes},
+		},
+		Recipe: EphemeralRace, Pause: time.Second,
+		Shapes: [NumCalls]application.Shape{
+			Resign: {Name: "resign", Kind: kv.Delete},
+			Stand:  {Name: "race for the office", Kind: kv.Ephemeral},
+			Look:   {Name: "look", Kind: kv.Get, Level: kv.Local},
+			Await:  {Name: "watch the leader", Kind: kv.Get, Level: kv.Local},
+			Renew:  {Name: "renew", Kind: kv.KeepAlive},
+		},
+		PerHandover: func(n float64) [NumCalls]float64 { return [NumCalls]float64{Resign: 1, Stand: n, Await: n - 1} },
+	}, {
+		Way: application.Way{
+			Name:       "a key with a lease, made by a transaction if it is not there, and watchers",
+			Operations: []application.Operation{{Kind: kv.Watch}},
+			Features:   []kv.Feature{kv.ApplicationCalls, kv.CallWatchers},
+		},
+		Recipe: LeaseRace, Pause: time.Second, Lives: leaseLives, Renews: leaseLives / 3,
+		Shapes: [NumCalls]application.Shape{
+			Resign: {Name: "resign", Kind: kv.Delete},
+			Stand:  {Name: "race for the office", Kind: kv.CAS},
+			Look:   {Name: "look", Kind: kv.Range, Level: kv.Linearizable},
+			Await:  {Name: "watch the leader", Kind: kv.Watch},
+			Drop:   {Name: "end the watcher", Kind: kv.Watch},
+			Renew:  {Name: "renew the lease", Kind: kv.KeepAlive},
+		},
+		PerHandover: func(n float64) [NumCalls]float64 {
+			return [NumCalls]float64{Resign: 1, Stand: n, Await: n - 1, Drop: n - 1}
+		},
+	}, {
+		Way: application.Way{
+			Name:       "the lock of a key, sessions with a TTL, and blocking queries",
+			Operations: []application.Operation{{Kind: kv.Watch}},
+			Features:   []kv.Feature{kv.SessionLocks},
+		},
+		Recipe: SessionRace, Lives: sessionLives, Renews: sessionLives / 2, Pause: lockRetry, Watches: true,
+		Shapes: [NumCalls]application.Shape{
+			Resign: {Name: "release", Kind: kv.CAS},
+			Stand:  {Name: "acquire", Kind: kv.CAS},
+			Look:   {Name: "read the lock", Kind: kv.Get, Level: kv.Linearizable},
+			Await:  {Name: "begin to wait", Kind: kv.Watch},
+			Drop:   {Name: "end the wait", Kind: kv.Watch},
+			Renew:  {Name: "renew the session", Kind: kv.KeepAlive},
+		},
+		PerHandover: func(n float64) [NumCalls]float64 { return [NumCalls]float64{Resign: 1, Stand: n, Look: n + 1} },
+	}}
+	queueWays = []Way{{
+		Way: application.Way{
+			Name:       "numbered ephemeral nodes and one-shot watches",
+			Operations: []application.Operation{{Kind: kv.Ephemeral}, {Kind: kv.Delete}, {Kind: kv.Watch}},
+			Features:   []kv.Feature{kv.SessionNodes},
+		},
+		Recipe: EphemeralQueue, Pause: time.Second,
+		Shapes: [NumCalls]application.Shape{
+			Resign: {Name: "resign", Kind: kv.Delete},
+			Stand:  {Name: "join the queue", Kind: kv.Ephemeral},
+			Look:   {Name: "list the queue", Kind: kv.Range, Level: kv.Local},
+			Await:  {Name: "watch who is before", Kind: kv.Get, Level: kv.Local},
+			Renew:  {Name: "renew", Kind: kv.KeepAlive},
+		},
+		PerHandover: func(float64) [NumCalls]float64 { return [NumCalls]float64{Resign: 1, Stand: 1, Look: 2, Await: 1} },
+	}, {
+		Way: application.Way{
+			Name:       "keys with leases in the order in which they were created, and watchers",
+			Operations: []application.Operation{{Kind: kv.Watch}},
+			Features:   []kv.Feature{kv.ApplicationCalls, kv.CallWatchers},
+		},
+		Recipe: LeaseQueue, Pause: time.Second, Lives: leaseLives, Renews: leaseLives / 3,
+		Shapes: [NumCalls]application.Shape{
+			Resign: {Name: "resign", Kind: kv.Delete},
+			Stand:  {Name: "campaign", Kind: kv.CAS},
+			Look:   {Name: "look who is before", Kind: kv.Range, Level: kv.Linearizable},
+			Await:  {Name: "watch who is before", Kind: kv.Watch},
+			Drop:   {Name: "end the watcher", Kind: kv.Watch},
+			Renew:  {Name: "renew the lease", Kind: kv.KeepAlive},
+		},
+		PerHandover: func(float64) [NumCalls]float64 {
+			return [NumCalls]float64{Resign: 1, Stand: 1, Look: 2, Await: 1, Drop: 1}
+		},
+	}}
+)
+
+// nameSize is the size of a candidate's name.
+const nameSize = 1 + application.Digits
+
+// AppendOffice appends an office's key.
+func AppendOffice(b []byte, prefix string, office int) []byte {
+	return application.AppendNumber(append(append(b, prefix...), 'e'), number(office))
+}
+
+// AppendCandidate appends the name of a candidate, by its place among all.
+func AppendCandidate(b []byte, all int) []byte {
+	return application.AppendNumber(append(b, 'c'), number(all))
+}
+
+// Candidate is whose name it is, as AppendCandidate made it.
+func Candidate(name []byte) (all int, ok bool) {
+	if len(name) != nameSize || name[0] != 'c' {
+		return 0, false
+	}
+	n, ok := application.ReadNumber(name[1:])
+	return int(n), ok
+}
+
+func number(n int) uint32 { return uint32(min(max(n, 0), math.MaxInt32)) } // #nosec G115 -- in its bounds

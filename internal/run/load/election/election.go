@@ -1,0 +1,210 @@
+// Package election sends what candidates for many offices send to their store
+// (internal/application/election), each over a connection and with a session of its own,
+// and knows what they know: who waits for whom, and who takes itself for the leader. What
+// a candidate does next follows from what it is told (engine.Prompted). It is a
+// load.Script for one loop, and for one run.
+package election
+
+import (
+	"github.com/quorumbench/quorumbench/internal/application"
+	data "github.com/quorumbench/quorumbench/internal/application/election"
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/run/load/engine"
+	"github.com/quorumbench/quorumbench/internal/run/load/pace"
+	"github.com/quorumbench/quorumbench/internal/run/load/tally"
+)
+
+// Script is a load of elections.
+type Script struct {
+	data.Config
+	schedule *data.Schedule
+	way      *data.Way
+	recipe   recipe
+	prefix   string
+	calls    tally.Tally
+	// handover is from when a leader was to resign until the next knew that it leads, and
+	// vacant from when one had ceased to lead, which is when its resignation was sent.
+	handover, vacant measure.Calls
+
+	candidates []candidate
+	leases     []int64 // by candidate; nil: sessions are those of connections
+	renewing   []int64 // by candidate: when the newest renewal was sent
+	lives      []int64 // by candidate: until when its lease lives at least
+	offices    []office
+	resigns    []int32 // by entry of the schedule: the candidate that resigns; nobody: not known yet
+	todo       todo
+
+	now    int64  // since the window opened
+	won    int    // who has come to lead by the answer that is being looked at; nobody
+	wonDue int64  // since when the call was due
+	till   int64  // until when the last handovers are awaited; 0: not yet
+	wrongs uint64 // answers by which two led at once
+
+	prompted uint64 // calls
+}
+
+// nobody is no candidate.
+const nobody = -1
+
+// candidate is what one knows.
+type candidate struct {
+	call    data.Call // that is under way, or is made next
+	busy    bool      // there is one
+	entered bool      // it has stood for the first time
+	settled bool      // and has led, or waited, since
+	news    bool      // it was told of something while a call was under way
+	due     int64     // since when its call is due, if it was prompted
+	own     int64     // its number in the queue, or the token of its hold; 0: none
+	before  int64     // the number of who is before it
+	ahead   int32     // who that is
+	from    int64     // the revision from which it watches
+	watches bool      // it has a watcher
+	then    data.Call // what it does when that has ended; Drop: nothing
+}
+
+// office is what all candidates for one know together.
+type office struct {
+	leader  int32 // who takes itself for the leader; nobody
+	fenced  int32 // whose that token is
+	token   int64 // the highest with which anybody came to lead
+	vacant  bool  // nobody leads, after somebody did
+	planned bool  // because the leader was to resign
+	due     int64 // when it was to
+	since   int64 // when it ceased to lead
+}
+
+// New makes the load of an application, which has the way.
+func New(app data.Application, setup application.Setup) *Script {
+	c := data.ConfigOf(setup.Settings, setup.Seed)
+	s := &Script{Config: c, way: app.Way(setup.Way), prefix: setup.Prefix, won: nobody}
+	s.schedule = data.NewSchedule(c, s.way.Renews, setup.Length)
+	s.recipe = recipeOf(s)
+	if s.way.Renews > 0 {
+		s.leases = make([]int64, c.Connections(s.way)) // of names of two numbers the second ones stand behind
+		copy(s.leases, setup.Before)
+		s.renewing, s.lives = make([]int64, c.All()), make([]int64, c.All())
+		for i := range s.lives {
+			s.lives[i] = int64(s.way.Lives - s.way.Renews) // it was taken before the load
+		}
+	}
+	kinds := s.schedule.Kinds()
+	s.calls = tally.New(s.way.Shapes[:], kinds[:])
+	s.handover, s.vacant = measure.NewCalls("handover", kv.Delete, kv.None), measure.NewCalls("nobody leads", kv.Delete, kv.None)
+	s.handover.Span, s.vacant.Span = true, true
+	s.handover.Due = kinds[data.Resign]
+	s.candidates, s.offices = make([]candidate, c.All()), make([]office, c.Offices)
+	for i := range s.offices {
+		s.offices[i].leader, s.offices[i].fenced = nobody, nobody
+	}
+	s.resigns = make([]int32, len(s.schedule.Entries))
+	for i := range s.resigns {
+		s.resigns[i] = nobody
+	}
+	s.todo = newTodo(c.All())
+	return s
+}
+
+// Pacer implements load.Script.
+func (s *Script) Pacer() pace.Pacer { return pace.Listed(s.schedule.Due) }
+
+// Source implements load.Script.
+func (s *Script) Source() engine.Source { return &source{Script: s} }
+
+// Before implements load.Script: what must be there before anybody can stand.
+func (s *Script) Before() (engine.Source, uint64) {
+	return &before{source: source{Script: s}}, uint64(s.Offices + len(s.lives))
+}
+
+// Kept implements load.Keeper: the lease of each candidate.
+func (s *Script) Kept() []int64 { return s.leases }
+
+// Calls implements load.Teller, with the spans of time that the calls make.
+func (s *Script) Calls() []measure.Calls {
+	all := s.calls.Calls()
+	if s.handover.Due > 0 {
+		all = append(all, s.handover)
+	}
+	if s.vacant.Due > 0 {
+		all = append(all, s.vacant)
+	}
+	return all
+}
+
+func (s *Script) officeOf(c int) *office { return &s.offices[c/s.Candidates] }
+
+// want has a candidate make a call, now or later.
+func (s *Script) want(c int, call data.Call, later bool) {
+	k := &s.candidates[c]
+	k.call, k.busy, k.due = call, true, s.now
+	if later {
+		k.due += int64(s.way.Pause)
+	}
+	s.todo.add(int32(c), later) // #nosec G115 -- at most maxCandidates
+}
+
+// untold is a token that the answer by which a candidate knows that it leads does not have.
+const untold = -1
+
+// fence holds a leader's token to those before: it is above them, or its own.
+func (s *Script) fence(c int, token int64) (wrong []byte) {
+	o := s.officeOf(c)
+	if token <= o.token && (token < o.token || int(o.fenced) != c) {
+		return tokenBack
+	}
+	o.token, o.fenced = token, int32(c) // #nosec G115 -- at most maxCandidates
+	return nil
+}
+
+// leads notes that a candidate knows, by the answer that is being looked at, that it
+// leads, with a fencing token: the store's own number of when it came to be the one. It
+// says what is wrong if another takes itself for the leader, who would have had to resign
+// or to know that its connection was lost or its lease at its end, or if the token is not
+// above all before.
+func (s *Script) leads(c int, token int64) (wrong []byte) {
+	o := s.officeOf(c)
+	switch {
+	case o.leader >= 0 && int(o.leader) != c && s.leases != nil && s.lives[o.leader] < s.now:
+		s.ceases(int(o.leader), false, s.now) // its lease may have ended
+	case o.leader >= 0 && int(o.leader) != c:
+		wrong = twoLead
+	case token != untold:
+		wrong = s.fence(c, token)
+	}
+	if wrong != nil {
+		s.wrongs++
+	}
+	o.leader = int32(c) // #nosec G115 -- at most maxCandidates
+	s.won, s.wonDue = c, s.candidates[c].due
+	return wrong
+}
+
+var (
+	twoLead   = []byte("two lead one office at once: a candidate was told that it leads, and the leader before it has not resigned")
+	tokenBack = []byte("the fencing token of a new leader is not above that of one before it")
+)
+
+// ceases notes that a leader does not lead any more: it resigns, as it was to at a time,
+// or has lost its connection.
+func (s *Script) ceases(c int, planned bool, due int64) {
+	o := s.officeOf(c)
+	if int(o.leader) != c {
+		return
+	}
+	o.leader, o.vacant, o.planned, o.due, o.since = nobody, true, planned, due, s.now
+	s.vacant.Due++
+}
+
+// took counts how long it was until a candidate knew that it leads.
+func (s *Script) took(c int, at int64) {
+	o := s.officeOf(c)
+	if !o.vacant {
+		return
+	}
+	o.vacant = false
+	without := max(at-o.since, 0)
+	s.vacant.Ended(kv.OK, without, without)
+	if o.planned {
+		s.handover.Ended(kv.OK, max(at-o.due, 0), without)
+	}
+}

@@ -1,0 +1,277 @@
+package election
+
+import (
+	"math"
+	"strconv"
+
+	data "github.com/quorumbench/quorumbench/internal/application/election"
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// leased makes the n-th call before the load: what is left of an earlier one is removed,
+// whose leases may live, and every candidate takes a lease.
+func (s *source) leased(n uint64) {
+	if n < uint64(s.Offices) { // #nosec G115 -- a count
+		s.key = append(data.AppendOffice(s.key[:0], s.prefix, int(n)), '/') // #nosec G115 -- below Offices
+		s.one(recording.Part{Action: recording.Remove, Scope: recording.Prefix, Key: s.key})
+		return
+	}
+	s.one(recording.Part{Action: recording.Grant, Number: int64(s.way.Lives.Seconds())})
+}
+
+// renew makes a call that prolongs a candidate's lease; one that has none takes a new one.
+func (s *source) renew(c int) {
+	s.renewing[c] = s.now
+	if lease := s.leases[c]; lease != 0 {
+		s.one(recording.Part{Action: recording.KeepAlive, Lease: lease, Name: s.session(c)})
+		return
+	}
+	s.one(recording.Part{Action: recording.Grant, Number: int64(s.way.Lives.Seconds())})
+}
+
+// renewed takes the answer. A candidate that has waited for a lease stands with it.
+func (s *source) renewed(c int, ev *store.Event) kv.Outcome {
+	if s.leases[c] == 0 {
+		s.granted(c, ev)
+	}
+	s.lives[c] = s.renewing[c] + int64(s.way.Lives)
+	if k := &s.candidates[c]; k.busy && k.call == data.Renew {
+		k.busy = false
+		s.want(c, data.Stand, false)
+	}
+	return ev.Outcome
+}
+
+// granted keeps the lease that an answer says: its number, or its name.
+func (s *source) granted(c int, ev *store.Event) {
+	s.leases[c] = ev.Count
+	if s.way.Recipe == data.SessionRace {
+		s.leases[c], s.leases[s.All()+c] = halves(ev.Value)
+	}
+}
+
+// bereft takes that a candidate's lease is gone, and with it its key: it takes another.
+func (s *source) bereft(c int) {
+	if c == nobody || s.leases[c] == 0 {
+		return
+	}
+	s.leases[c] = 0
+	s.ceases(c, false, s.now)
+	if k := &s.candidates[c]; k.entered && !k.busy {
+		s.want(c, data.Renew, false)
+	}
+}
+
+// take makes a call that creates the source's key with a candidate's lease if it is not
+// there, and else reads it.
+func (s *source) take(c int) {
+	s.parts[0] = recording.Part{Action: recording.Compare, Target: recording.Created, Key: s.key}
+	s.parts[1] = recording.Part{Action: recording.Write, Branch: recording.Then, Key: s.key, Value: s.name(c), Lease: s.leases[c]}
+	s.parts[2] = recording.Part{Action: recording.Read, Branch: recording.Else, Key: s.key}
+	s.call = recording.Call{Guarded: true, Parts: s.parts[:3]}
+}
+
+// giveUp makes a call that removes the source's key if it was created at a revision.
+func (s *source) giveUp(created int64) {
+	s.parts[0] = recording.Part{Action: recording.Compare, Target: recording.Created, Number: created, Key: s.key}
+	s.parts[1] = recording.Part{Action: recording.Remove, Branch: recording.Then, Key: s.key}
+	s.call = recording.Call{Guarded: true, Parts: s.parts[:2]}
+}
+
+// watcher makes a call that begins or ends a candidate's watcher.
+func (s *source) watcher(c int, p recording.Part, op *store.Op) {
+	s.one(p)
+	s.watch = store.WatchOp{Watcher: uint32(c)} // #nosec G115 -- at most maxCandidates
+	op.Watch = &s.watch
+}
+
+// next has a candidate make a call, behind the end of its watcher if it has one and needs
+// another. Drop as the call ends the watcher, and nothing follows.
+func (s *source) next(c int, call data.Call) {
+	k := &s.candidates[c]
+	switch {
+	case k.watches && (call == data.Await || call == data.Drop):
+		k.then = call
+		s.want(c, data.Drop, false)
+	case call != data.Drop:
+		s.want(c, call, false)
+	}
+}
+
+// dropped takes that a candidate's watcher has ended.
+func (s *source) dropped(c int) {
+	k := &s.candidates[c]
+	k.watches = false
+	s.next(c, k.then)
+}
+
+// leaseAgain is recipe.again of both. Without a lease it needs one first.
+func leaseAgain(s *Script, c int, failed data.Call) data.Call {
+	switch {
+	case s.leases[c] == 0:
+		return data.Renew
+	case failed == data.Resign || failed == data.Drop:
+		return failed
+	}
+	return data.Stand
+}
+
+// leaseRace is a race for a key of one name: a transaction makes it if it is not there,
+// and else says since when it is there and whose it is; a watcher from then on tells when
+// it is gone.
+type leaseRace struct{}
+
+func (leaseRace) fill(s *source, c int, call data.Call, op *store.Op) {
+	k := &s.candidates[c]
+	s.office(c)
+	s.key = append(s.key, leaderNode...)
+	switch call {
+	case data.Stand:
+		s.take(c)
+	case data.Resign:
+		s.giveUp(k.own)
+	case data.Drop:
+		s.watcher(c, recording.Part{Action: recording.Unwatch}, op)
+	default:
+		s.watcher(c, recording.Part{Action: recording.Watch, Key: s.key, Number: k.from}, op)
+	}
+}
+
+func (leaseRace) answered(s *source, c int, call data.Call, ev *store.Event) kv.Outcome {
+	k := &s.candidates[c]
+	switch call {
+	case data.Resign:
+		s.next(c, data.Stand)
+	case data.Stand:
+		created := ev.Mod // it is never written again
+		if ev.Outcome == kv.OK {
+			created = ev.At
+		} else if leader, ok := data.Candidate(ev.Value); !ok || leader != c {
+			k.from = ev.At + 1
+			s.next(c, data.Await)
+			return ev.Outcome
+		}
+		k.own = created
+		wrong := s.leads(c, created)
+		s.next(c, data.Drop)
+		return outcomeOf(ev, wrong)
+	case data.Await:
+		k.watches = true
+	default:
+		s.dropped(c)
+	}
+	return ev.Outcome
+}
+
+func (leaseRace) told(s *Script, c int, gone bool) {
+	if !s.leader(c) && gone {
+		s.want(c, data.Stand, false)
+	}
+}
+
+func (leaseRace) again(s *Script, c int, failed data.Call) data.Call { return leaseAgain(s, c, failed) }
+
+func (leaseRace) expired(*Script, int) {}
+
+// leaseQueue is the election of etcd's package concurrency: each candidate has a key that
+// is called by its lease, below the office; who created its own first leads. A candidate
+// looks for the newest key that is older than its own, and is told when that is gone.
+type leaseQueue struct{}
+
+// leaseKey makes the source's key that of a lease.
+func (s *source) leaseKey(c int, lease int64) {
+	s.office(c)
+	s.key = strconv.AppendInt(append(s.key, '/'), lease, 16)
+}
+
+func (leaseQueue) fill(s *source, c int, call data.Call, op *store.Op) {
+	k := &s.candidates[c]
+	switch call {
+	case data.Stand:
+		s.leaseKey(c, s.leases[c])
+		s.take(c)
+	case data.Resign:
+		s.leaseKey(c, s.leases[c])
+		s.giveUp(k.own)
+	case data.Look:
+		s.office(c)
+		s.key = append(s.key, '/')
+		s.one(recording.Part{
+			Action: recording.Read, Scope: recording.Prefix, Key: s.key, Limit: 1, Oldest: k.own - 1,
+			Flags: recording.Sorted | recording.Descending, Target: recording.Created,
+		})
+	case data.Drop:
+		s.watcher(c, recording.Part{Action: recording.Unwatch}, op)
+	default:
+		s.leaseKey(c, k.before)
+		s.watcher(c, recording.Part{Action: recording.Watch, Key: s.key, Number: k.from}, op)
+	}
+}
+
+var strangeKey = []byte("a key that no candidate made is in the queue")
+
+func (leaseQueue) answered(s *source, c int, call data.Call, ev *store.Event) kv.Outcome {
+	k := &s.candidates[c]
+	switch call {
+	case data.Resign:
+		s.next(c, data.Stand)
+	case data.Stand: // its key may be there already, by a call that failed
+		if k.own = ev.At; ev.Outcome == kv.Conflict {
+			k.own = ev.Mod
+		}
+		s.next(c, data.Look)
+	case data.Look:
+		if len(ev.Key) == 0 {
+			wrong := s.leads(c, k.own)
+			s.next(c, data.Drop)
+			return outcomeOf(ev, wrong)
+		}
+		lease, ok := s.leaseOf(c, ev.Key)
+		if !ok {
+			s.want(c, data.Look, true)
+			return outcomeOf(ev, strangeKey)
+		}
+		k.before, k.from = lease, ev.At
+		s.next(c, data.Await)
+	case data.Await:
+		k.watches = true
+	default:
+		s.dropped(c)
+	}
+	return ev.Outcome
+}
+
+// leaseOf is the lease by which a key below a candidate's office is called.
+func (s *source) leaseOf(c int, key []byte) (lease int64, ok bool) {
+	s.office(c)
+	at := len(s.key) + 1
+	if len(key) <= at || len(key) > at+16 || string(key[:at-1]) != string(s.key) || key[at-1] != '/' {
+		return 0, false
+	}
+	n := uint64(0)
+	for _, d := range key[at:] {
+		switch {
+		case d >= '0' && d <= '9':
+			n = n<<4 | uint64(d-'0')
+		case d >= 'a' && d <= 'f':
+			n = n<<4 | uint64(d-'a'+10)
+		default:
+			return 0, false
+		}
+	}
+	return int64(min(n, math.MaxInt64)), true // #nosec G115 -- in its bounds
+}
+
+func (leaseQueue) told(s *Script, c int, gone bool) {
+	if !s.leader(c) && gone {
+		s.want(c, data.Look, false)
+	}
+}
+
+func (leaseQueue) again(s *Script, c int, failed data.Call) data.Call {
+	return leaseAgain(s, c, failed)
+}
+
+func (leaseQueue) expired(*Script, int) {}

@@ -1,0 +1,106 @@
+package election
+
+import (
+	data "github.com/quorumbench/quorumbench/internal/application/election"
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/run/load/tally"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// recipe is how candidates use a store. Its methods say what a candidate does, and which
+// call it makes next (Script.want), if it knows that.
+type recipe interface {
+	// fill makes a candidate's call.
+	fill(s *source, c int, call data.Call, op *store.Op)
+	// answered takes the answer to it.
+	answered(s *source, c int, call data.Call, ev *store.Event) kv.Outcome
+	// told takes that what a candidate waits for has changed, or is gone.
+	told(s *Script, c int, gone bool)
+	// again is the call with which it goes on after one that failed, or when it does not
+	// know what it has missed.
+	again(s *Script, c int, failed data.Call) data.Call
+	// expired takes that its session has ended.
+	expired(s *Script, c int)
+}
+
+// recipeOf is that of the script's way.
+func recipeOf(s *Script) recipe {
+	switch s.way.Recipe {
+	case data.EphemeralQueue:
+		return &ephemeralQueue{names: &namesHeard{}}
+	case data.LeaseRace:
+		return leaseRace{}
+	case data.LeaseQueue:
+		return leaseQueue{}
+	case data.SessionRace:
+		return sessionRace{}
+	default:
+		return ephemeralRace{}
+	}
+}
+
+// one makes a call of one part.
+func (s *source) one(p recording.Part) {
+	s.parts[0] = p
+	s.call = recording.Call{Parts: s.parts[:1]}
+}
+
+// office makes the source's key that of a candidate's office.
+func (s *source) office(c int) { s.key = data.AppendOffice(s.key[:0], s.prefix, c/s.Candidates) }
+
+// name makes the source's value a candidate's name.
+func (s *source) name(c int) recording.Value {
+	s.value = data.AppendCandidate(s.value[:0], c)
+	return recording.Value{Size: len(s.value), Text: s.value}
+}
+
+// read makes a call that reads the source's key from the member and has the candidate
+// told, once, of what happens to it.
+func (s *source) await(c int, op *store.Op) {
+	s.one(recording.Part{Action: recording.Read, Key: s.key, Flags: recording.Local})
+	s.parts[1] = recording.Part{Action: recording.Watch, Key: s.key}
+	s.call.Parts = s.parts[:2]
+	s.watch = store.WatchOp{Watcher: uint32(c)} // #nosec G115 -- at most maxCandidates
+	op.Watch = &s.watch
+}
+
+// leader reports whether a candidate takes itself for the leader.
+func (s *Script) leader(c int) bool { return int(s.officeOf(c).leader) == c }
+
+// outcomeOf is how an answer ended by which a candidate leads.
+func outcomeOf(ev *store.Event, wrong []byte) kv.Outcome {
+	if wrong != nil {
+		ev.Text = wrong
+		return kv.WrongAnswer
+	}
+	return ev.Outcome
+}
+
+// before makes the offices, below which candidates stand.
+type before struct {
+	tally.Beforehand
+	source source
+}
+
+// Fill implements engine.Source.
+func (b *before) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
+	s := &b.source
+	if s.leases != nil {
+		s.leased(n)
+		*op = store.Op{Kind: kv.Put, Call: &s.call}
+		return n
+	}
+	s.key = data.AppendOffice(s.key[:0], s.prefix, int(n)) // #nosec G115 -- below Offices
+	*op = store.Op{Kind: kv.Put, Key: s.key, Value: s.key}
+	return n
+}
+
+// Check implements engine.Source.
+func (b *before) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
+	if s := &b.source; s.leases != nil && n >= uint64(s.Offices) { // #nosec G115 -- a count
+		s.granted(int(n)-s.Offices, ev) // #nosec G115 -- a count
+	}
+	return ev.Outcome
+}

@@ -1,0 +1,283 @@
+package election
+
+import (
+	"time"
+
+	data "github.com/quorumbench/quorumbench/internal/application/election"
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/run/load/engine"
+	"github.com/quorumbench/quorumbench/internal/run/load/tally"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// source makes the calls, in memory of its own that the next one gets again.
+type source struct {
+	*Script
+	call       recording.Call
+	parts      [3]recording.Part
+	watch      store.WatchOp
+	names      store.RangeOp
+	key, value []byte
+	id         []byte // of a session
+}
+
+var (
+	_ engine.Dependent = (*source)(nil)
+	_ engine.Placed    = (*source)(nil)
+	_ engine.Timed     = (*source)(nil)
+	_ engine.Prompted  = (*source)(nil)
+	_ engine.Hearing   = (*source)(nil)
+	_ engine.Mourner   = (*source)(nil)
+)
+
+// The number of an operation is an entry's of the schedule or, of what is prompted, a mark,
+// a number of its own, the call, and the candidate.
+const (
+	promptMark    = 1 << 62
+	candidateBits = 20
+	ownShift      = candidateBits + 4
+)
+
+// whose is the candidate that makes an operation; nobody if that is not known yet.
+func (s *source) whose(n uint64) int {
+	if n&promptMark != 0 {
+		return int(n & (1<<candidateBits - 1)) // #nosec G115 -- in its bounds
+	}
+	e := s.schedule.Entries[n]
+	if e.Call == data.Resign {
+		return int(s.resigns[n])
+	}
+	return int(e.Of)
+}
+
+// what is the call that an operation is.
+func (s *source) what(n uint64) data.Call {
+	if n&promptMark != 0 {
+		return data.Call(n >> candidateBits & 0xf)
+	}
+	return s.schedule.Entries[n].Call
+}
+
+// reference is what an operation is, and whose.
+func reference(c int, call data.Call) uint64 {
+	return uint64(c) | uint64(call)<<candidateBits // #nosec G115 -- at most maxCandidates
+}
+
+// Prompt implements engine.Prompted.
+func (s *source) Prompt(now int64) (n uint64, due int64, ok bool) {
+	s.now = now
+	c, ok := s.todo.next(now, s.candidates)
+	if !ok {
+		return 0, 0, false
+	}
+	k := &s.candidates[c]
+	s.calls[k.call].Due++
+	s.prompted++
+	return promptMark | s.prompted<<ownShift&(promptMark-1) | reference(int(c), k.call), k.due, true
+}
+
+// Prompts implements engine.Prompted.
+func (s *source) Prompts() int64 { return s.todo.at(s.now, s.candidates) }
+
+// Place implements engine.Placed: each candidate has a connection.
+func (s *source) Place(n uint64) int {
+	if c := s.whose(n); c != nobody {
+		if s.way.Watches && s.what(n) == data.Await {
+			return s.All() + c
+		}
+		return c
+	}
+	return int(s.offices[s.schedule.Entries[n].Of].leader)
+}
+
+// Ready implements engine.Dependent: a resignation waits until somebody leads.
+func (s *source) Ready(n uint64) bool {
+	if n&promptMark != 0 {
+		return true
+	}
+	e := s.schedule.Entries[n]
+	if e.Call == data.Renew {
+		return true
+	}
+	if e.Call == data.Stand {
+		s.candidates[e.Of].call, s.candidates[e.Of].busy = e.Call, true
+		return true
+	}
+	if s.resigns[n] != nobody {
+		return true
+	}
+	leader := s.offices[e.Of].leader
+	if leader == nobody || s.candidates[leader].busy {
+		return false
+	}
+	s.resigns[n] = leader
+	k := &s.candidates[leader]
+	k.call, k.busy = data.Resign, true
+	return true
+}
+
+// Fill implements engine.Source.
+func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
+	c := s.whose(n)
+	k, call := &s.candidates[c], s.what(n)
+	k.entered = k.entered || call != data.Renew
+	shape := &s.way.Shapes[call]
+	*op = store.Op{Kind: shape.Kind, Consistency: shape.Level, Call: &s.call}
+	if call == data.Renew {
+		s.renew(c)
+		return reference(c, call)
+	}
+	s.recipe.fill(s, c, call, op)
+	if call == data.Resign {
+		due := k.due
+		if n&promptMark == 0 {
+			due = s.schedule.Due[n]
+		}
+		s.ceases(c, n&promptMark == 0, due)
+	}
+	return reference(c, call)
+}
+
+// Kind implements engine.Source.
+func (s *source) Kind(_ measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
+	shape := &s.way.Shapes[s.what(n)]
+	return shape.Kind, shape.Level
+}
+
+// Shares implements engine.Source, with the shares that the calls have in the mean.
+func (s *source) Shares(measure.Phase) []engine.Share {
+	var parts [data.NumCalls]uint64
+	for i, rate := range s.way.Rates(&s.Config) {
+		parts[i] = uint64(rate*1e6 + 0.5)
+	}
+	return tally.Shares(s.way.Shapes[:], parts[:])
+}
+
+// Check implements engine.Source: a candidate learns what the answer says.
+func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
+	c, call := int(ref&(1<<candidateBits-1)), data.Call(ref>>candidateBits) // #nosec G115 -- as Fill made it
+	k := &s.candidates[c]
+	if call == data.Renew {
+		return s.renewed(c, ev)
+	}
+	k.busy = false
+	outcome := s.recipe.answered(s, c, call, ev)
+	if k.news && !k.busy {
+		s.recipe.told(s.Script, c, true)
+	}
+	k.news = false
+	return outcome
+}
+
+// Failed implements engine.Dependent: the candidate tries again after a pause. Of a wrong
+// answer it knows already what it makes of it.
+func (s *source) Failed(n uint64) {
+	c := s.whose(n)
+	if c == nobody || n&promptMark == 0 && s.what(n) == data.Renew {
+		return // of a lease that is gone Ended says so
+	}
+	if k := &s.candidates[c]; k.busy && k.call == s.what(n) {
+		s.want(c, s.recipe.again(s.Script, c, k.call), true)
+	}
+}
+
+// Ended implements engine.Timed.
+func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
+	call := s.what(n)
+	calls := &s.calls[call]
+	calls.Ended(o, response, service)
+	if call == data.Renew {
+		if o == kv.BadRequest {
+			s.bereft(s.whose(n))
+		}
+		return
+	}
+	if c := s.whose(n); c != nobody {
+		k := &s.candidates[c]
+		if k.settled && !o.Failed() {
+			calls.Spanned++
+		}
+		k.settled = k.settled || !k.busy
+	}
+	if s.won == nobody {
+		return
+	}
+	due := s.wonDue
+	if n&promptMark == 0 {
+		due = s.schedule.Due[n]
+	}
+	s.took(s.won, due+response)
+	s.won = nobody
+}
+
+// Told implements engine.Hearing.
+func (s *source) Told(ev *store.Event) {
+	c := int(ev.Watcher)
+	if c >= len(s.candidates) || ev.What == store.Seen {
+		return
+	}
+	k := &s.candidates[c]
+	if ev.What == store.Ended {
+		k.watches = false
+	} else if s.leases != nil && (ev.Version != 0 && !s.way.Watches || len(ev.Before) > 0) {
+		return // it is not gone, or somebody has the lock
+	}
+	if k.busy {
+		k.news = true
+		return
+	}
+	if ev.What == store.Ended {
+		if !s.leader(c) {
+			s.want(c, s.recipe.again(s.Script, c, data.Await), false)
+		}
+		return
+	}
+	s.recipe.told(s.Script, c, ev.Version == 0 || s.way.Watches)
+}
+
+// patience is how long a handover that is under way when the window closes is awaited.
+const patience = int64(10 * time.Second)
+
+// Awaits implements engine.Hearing.
+func (s *source) Awaits(now int64) bool {
+	if s.till == 0 {
+		s.till = now + patience
+	}
+	if now >= s.till {
+		return false
+	}
+	for i := range s.offices {
+		if o := &s.offices[i]; o.vacant && o.planned {
+			return true
+		}
+	}
+	return false
+}
+
+// Lost implements engine.Mourner: who leads does not know whether it still does, and who
+// waits is not told any more. Both begin again.
+func (s *source) Lost(place int) {
+	if place >= s.All() { // what it waits for it asks again
+		c := place - s.All()
+		k := &s.candidates[c]
+		if k.watches = false; k.entered && !k.busy && !s.leader(c) {
+			s.want(c, s.recipe.again(s.Script, c, data.Await), false)
+		}
+		return
+	}
+	k := &s.candidates[place]
+	k.watches = k.watches && s.way.Watches
+	s.ceases(place, false, s.now)
+	if k.entered && !k.busy {
+		s.want(place, s.recipe.again(s.Script, place, data.Await), false)
+	}
+}
+
+// Expired implements engine.Mourner.
+func (s *source) Expired(place int) {
+	if place < s.All() {
+		s.recipe.expired(s.Script, place)
+	}
+}

@@ -1,0 +1,61 @@
+package election
+
+import "math"
+
+// todo has the candidates that are to make a call: those at once, and those after a pause,
+// which is the same for all. A candidate is in it once at most.
+type todo struct {
+	now, later ring
+}
+
+// ring is a queue of candidates that never grows.
+type ring struct {
+	of    []int32
+	first int
+	n     int
+}
+
+func newTodo(candidates int) todo {
+	return todo{ring{of: make([]int32, candidates)}, ring{of: make([]int32, candidates)}}
+}
+
+func (t *todo) add(c int32, later bool) {
+	if later {
+		t.later.push(c)
+	} else {
+		t.now.push(c)
+	}
+}
+
+func (r *ring) push(c int32) {
+	r.of[(r.first+r.n)%len(r.of)] = c
+	r.n++
+}
+
+func (r *ring) pop() int32 {
+	c := r.of[r.first]
+	r.first, r.n = (r.first+1)%len(r.of), r.n-1
+	return c
+}
+
+// next is the candidate whose turn it is at a time.
+func (t *todo) next(now int64, of []candidate) (c int32, ok bool) {
+	switch {
+	case t.now.n > 0:
+		return t.now.pop(), true
+	case t.later.n > 0 && of[t.later.of[t.later.first]].due <= now:
+		return t.later.pop(), true
+	}
+	return 0, false
+}
+
+// at is when there is a next.
+func (t *todo) at(now int64, of []candidate) int64 {
+	switch {
+	case t.now.n > 0:
+		return now
+	case t.later.n > 0:
+		return of[t.later.of[t.later.first]].due
+	}
+	return math.MaxInt64
+}

@@ -1,0 +1,43 @@
+package consul
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// A watcher that asks who has the lock of its key is told of the session and of how often
+// the lock was taken, at once if it begins with what there is, and of an answer about
+// another key that it is wrong.
+func TestWatchOfWhoHasTheLock(t *testing.T) {
+	s := watching(t, nil, store.WatchOp{Start: 1, Holder: true}, "")
+	if asked := s.asked(); strings.Contains(asked, "raw") {
+		t.Errorf("it asked %q", asked)
+	}
+	entry := func(index, locked int, key, session string) string {
+		return indexed(index, "200 OK", fmt.Sprintf(`[{"LockIndex":%d,"Key":"%s","Flags":0,"Value":"dg==","Session":"%s","CreateIndex":3,"ModifyIndex":%d}]`, locked, key, session, index))
+	}
+	var told []string
+	for _, in := range []string{entry(5, 1, "b", "s-1"), entry(5, 1, "b", "s-1"), entry(8, 1, "b", ""), entry(9, 2, "b", "s-2"), entry(10, 2, "c", "s-2")} {
+		s.c.Wrote(len(s.c.Out()))
+		events, err := s.c.Feed([]byte(in), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range events {
+			switch e.What {
+			case store.Notify:
+				told = append(told, fmt.Sprintf("%d %s %q %d", e.Revision, e.Value, e.Before, e.BeforeRevision))
+			case store.Ended:
+				told = append(told, e.Outcome.String())
+			}
+		}
+	}
+	want := []string{`5 v "s-1" 1`, `8 v "" 1`, `9 v "s-2" 2`, kv.WrongAnswer.String()}
+	if fmt.Sprint(told) != fmt.Sprint(want) {
+		t.Errorf("it was told %q, not %q", told, want)
+	}
+}

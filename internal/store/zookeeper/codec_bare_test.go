@@ -1,0 +1,92 @@
+package zookeeper
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/jute"
+)
+
+// bareRead is a read by an application that sets a watch.
+func bareRead(name string, watcher uint32, flags recording.Flags) store.Op {
+	return store.Op{
+		Kind: kv.Get, Watch: &store.WatchOp{Watcher: watcher},
+		Call: &recording.Call{Parts: []recording.Part{{Key: key(name), Flags: recording.Local | flags}, {Action: recording.Watch, Key: key(name)}}},
+	}
+}
+
+// An application's watch fires once, with what happened to the node; that of an exists is
+// also set where there is no node, that of a getData is not, and a connection's end ends
+// all.
+func TestAnApplicationsWatchFiresOnce(t *testing.T) {
+	s := granted(t)
+	s.submit(bareRead("a", 1, recording.KeysOnly), bareRead("b", 2, 0), bareRead("c", 3, 0), bareRead("a", 1, recording.KeysOnly), bareRead("d", 4, recording.KeysOnly))
+	s.written()
+	s.answer(jute.NoNode)
+	s.answer(jute.NoNode)
+	s.answer(jute.OK, valueRecord()...)
+	s.answer(jute.NoNode)
+	s.answer(jute.NoNode)
+	if events := s.events(); len(events) != 5 {
+		t.Fatalf("%d answers: %+v", len(events), events)
+	}
+	s.event(jute.NodeCreated, "/a", 11)
+	s.event(jute.NodeDeleted, "/b", 12)
+	s.event(jute.NodeDeleted, "/c", 13)
+	s.event(jute.NodeDeleted, "/a", 14)
+	var told []string
+	for _, e := range s.events() {
+		told = append(told, fmt.Sprintf("%d %s %d %d", e.Watcher, e.Key, e.Version, e.Revision))
+	}
+	if want := []string{"1 /a -1 11", "3 /c 0 13"}; !slices.Equal(told, want) {
+		t.Errorf("the watchers were told %q, not %q", told, want)
+	}
+	lost := s.c.Lost(nil)
+	if len(lost) != 1 || lost[0].What != store.Ended || lost[0].Watcher != 4 {
+		t.Errorf("the connection's end ended %+v", lost)
+	}
+}
+
+// One whose read was given up is not told of anything.
+func TestAWatchThatWasGivenUpIsSilent(t *testing.T) {
+	s := granted(t)
+	s.submit(bareRead("a", 1, recording.KeysOnly))
+	s.written()
+	s.c.Cancel(1)
+	s.answer(jute.NoNode)
+	s.event(jute.NodeCreated, "/a", 11)
+	for _, e := range s.events() {
+		if e.What != store.Late {
+			t.Errorf("%+v", e)
+		}
+	}
+	if lost := s.c.Lost(nil); len(lost) > 0 {
+		t.Errorf("the connection's end ended %+v", lost)
+	}
+}
+
+// heardNames keeps the names that it is given.
+type heardNames struct{ names []string }
+
+func (h *heardNames) Begin(uint32) bool { return false }
+func (h *heardNames) Add(_ uint32, name, _ []byte, _ int64) {
+	h.names = append(h.names, string(name))
+}
+
+// The names of a node's children are handed out to who wants them.
+func TestNamesOfChildrenAreHandedOut(t *testing.T) {
+	s, h := granted(t), &heardNames{}
+	s.submit(store.Op{Kind: kv.Range, Range: &store.RangeOp{Keys: h, KeysOnly: true}, Call: &recording.Call{Parts: []recording.Part{{Scope: recording.Prefix, Key: key("a/"), Flags: recording.Local}}}})
+	s.written()
+	names := binary.BigEndian.AppendUint32(nil, 2)
+	s.answer(jute.OK, jute.AppendBuffer(jute.AppendBuffer(names, "latch-0000000002"), "latch-0000000001")...)
+	events := s.events()
+	if len(events) != 1 || events[0].Count != 2 || !slices.Equal(h.names, []string{"latch-0000000002", "latch-0000000001"}) {
+		t.Errorf("%+v, and %q", events, h.names)
+	}
+}
