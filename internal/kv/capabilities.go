@@ -91,6 +91,7 @@ const (
 	Order                           // answers that tell the order of the writes, so that they can be checked
 	ApplicationCalls                // calls of applications: guarded transactions, leases, pages of a revision, compaction and watchers, as the application asks for them
 	Services                        // a catalog of services, their instances and their health
+	SessionLocks                    // keys that are held by sessions with a time to live, and end with them, as an application asks for them; and queries that wait as long as it asks
 	NumFeatures
 )
 
@@ -117,6 +118,7 @@ var features = [NumFeatures]struct{ name, lack string }{
 	Learners:         {"learners", "no member joins %s as a learner here"},
 	Certificates:     {"certificates", "the certificates of %s's members are not replaced while they run here"},
 	Services:         {"services", "%s has no catalog of services here"},
+	SessionLocks:     {"session-locks", "%s has no sessions here that hold keys"},
 	Order:            {"order", "the answers of %s cannot be checked here: it does not tell the order of its writes"},
 	ApplicationCalls: {"application-calls", "%s is not sent the calls of an application here"},
 }
