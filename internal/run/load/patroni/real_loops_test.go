@@ -63,39 +63,49 @@ type loop map[string]int
 
 // loops are what is sent around each time that a leader puts the status: what belongs to
 // the loop before, such as pings, is over a good third of a loop behind its beginning.
-func loops(all []heard, loopWait time.Duration) (found []loop, forms map[string]map[string]bool) {
-	forms = map[string]map[string]bool{}
+func loops(all []heard, loopWait time.Duration) (found [][]heard) {
 	var begins []time.Time
 	for _, h := range all {
-		if forms[h.call] == nil {
-			forms[h.call] = map[string]bool{}
-		}
-		if forms[h.call][h.form] = true; h.call == "put status" {
+		if h.call == "put status" {
 			begins = append(begins, h.at.Add(-loopWait*59/100))
 		}
 	}
 	for i := 0; i+1 < len(begins); i++ {
-		one := loop{}
+		var one []heard
 		for _, h := range all {
 			if !h.at.Before(begins[i]) && h.at.Before(begins[i+1]) {
-				one[h.call]++
+				one = append(one, h)
 			}
 		}
 		found = append(found, one)
 	}
-	return found, forms
+	return found
 }
 
-// usual is the loop that is the most frequent.
-func usual(all []loop) (most loop, times int) {
-	n := map[string]int{}
-	for _, l := range all {
-		key := fmt.Sprint(l)
+// usual is the loop that is the most frequent, how often it is there, and how its calls
+// are said.
+func usual(all [][]heard) (most loop, times int, forms map[string]map[string]bool) {
+	n, said := map[string]int{}, map[string]map[string]map[string]bool{}
+	for _, calls := range all {
+		one := loop{}
+		for _, h := range calls {
+			one[h.call]++
+		}
+		key := fmt.Sprint(one)
+		if said[key] == nil {
+			said[key] = map[string]map[string]bool{}
+		}
+		for _, h := range calls {
+			if said[key][h.call] == nil {
+				said[key][h.call] = map[string]bool{}
+			}
+			said[key][h.call][h.form] = true
+		}
 		if n[key]++; n[key] > times {
-			most, times = l, n[key]
+			most, times, forms = one, n[key], said[key]
 		}
 	}
-	return most, times
+	return most, times, forms
 }
 
 // alike starts a cluster of real members as theirs says, has its database written to, and
@@ -113,10 +123,10 @@ func alike(t *testing.T, c *data.Config, st store.Store, theirs patroni.Config, 
 	real.all = nil
 	real.mu.Unlock()
 	var theirLoop loop
+	var said map[string]map[string]bool
 	wait(t, "loops that are alike", func() bool {
-		all, _ := loops(real.heard(), c.LoopWait)
 		var times int
-		theirLoop, times = usual(all)
+		theirLoop, times, said = usual(loops(real.heard(), c.LoopWait))
 		return times >= enough
 	})
 	// Not before: what has been started dies with the thread that started it.
@@ -124,15 +134,13 @@ func alike(t *testing.T, c *data.Config, st store.Store, theirs patroni.Config, 
 	if res.Measured.Outcomes[kv.OK] != res.Measured.Due {
 		t.Errorf("our load failed: %v %v", res.Measured.Outcomes, res.Measured.ErrorTexts)
 	}
-	all, forms := loops(ours.heard(), c.LoopWait)
-	mine, times := usual(all)
+	mine, times, forms := usual(loops(ours.heard(), c.LoopWait))
 	if d := cmp.Diff(theirLoop, mine); d != "" || times < enough {
 		t.Errorf("in a loop, which ours was %d times (-Patroni +ours): %s", times, d)
 	}
-	_, said := loops(real.heard(), c.LoopWait)
 	for call, of := range forms {
 		for f := range of {
-			if !said[call][f] && theirLoop[call] > 0 {
+			if !said[call][f] {
 				t.Errorf("our %q has %q, and Patroni's %v", call, f, said[call])
 			}
 		}
