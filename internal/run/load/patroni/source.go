@@ -197,6 +197,10 @@ func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 		s.wrote(e, patroni.MemberKey(member))
 	case patroni.PutHistory:
 		s.wrote(e, patroni.History)
+	case patroni.ReadKey: // whether who has such a key lives is what it asks
+		if ev.Outcome == kv.Miss && leased(e.Key) {
+			return kv.OK
+		}
 	case patroni.ReadCluster, patroni.ListKeys:
 		if ev.Count == 0 && ev.Outcome == kv.OK {
 			ev.Text = nothingThere
