@@ -53,10 +53,11 @@ func (s *source) member(e patroni.Entry) int {
 
 func (s *source) all(e patroni.Entry, member int) int { return int(e.Cluster)*s.Members + member }
 
-// Place implements engine.Placed: each member has a connection.
+// Place implements engine.Placed: each member has a connection. As many members as the
+// store has would have all leaders at one of it, so the first is another in each cluster.
 func (s *source) Place(n uint64) int {
 	e := s.schedule.Entries[n]
-	return s.all(e, s.member(e))
+	return int(e.Cluster)*s.Members + (s.member(e)+int(e.Cluster))%s.Members
 }
 
 // Fill implements engine.Source.
@@ -197,8 +198,8 @@ func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 		s.wrote(e, patroni.MemberKey(member))
 	case patroni.PutHistory:
 		s.wrote(e, patroni.History)
-	case patroni.ReadKey: // whether who has such a key lives is what it asks
-		if ev.Outcome == kv.Miss && leased(e.Key) {
+	case patroni.ReadKey: // whether such a key is there is what it asks
+		if ev.Outcome == kv.Miss && (leased(e.Key) || e.Key == patroni.History) {
 			return kv.OK
 		}
 	case patroni.ReadCluster, patroni.ListKeys:
