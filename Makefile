@@ -11,7 +11,8 @@ HDRHISTOGRAM_VERSION := 2.2.2
 HDRHISTOGRAM := $(CACHE)/HdrHistogram-$(HDRHISTOGRAM_VERSION).jar
 
 PATRONI_VERSION := 4.1.5
-PATRONI := $(CACHE)/patroni-$(PATRONI_VERSION)
+KAZOO_VERSION := 2.11.0
+PATRONI := $(CACHE)/patroni-$(PATRONI_VERSION)-kazoo-$(KAZOO_VERSION)
 
 .PHONY: test test-long build lint servers browser sshd patroni hdrhistogram unit fuzz bench bench-peers bench-verdict hosts-demo
 
@@ -92,7 +93,7 @@ $(PATRONI)/bin/patroni:
 	rm -rf $(PATRONI) && mkdir -p $(CACHE) && python3 -m venv $(PATRONI) && \
 	$(PATRONI)/bin/pip install -q patroni==$(PATRONI_VERSION) python-etcd==0.4.5 psycopg2-binary==2.9.13 dnspython==2.9.2 urllib3==2.8.0 \
 		python-dateutil==4.0.0 psutil==7.2.2 PyYAML==6.0.4 prettytable==3.18.0 click==8.5.1 wcwidth==0.9.4 ydiff==1.4.2 py-consul==1.8.0 \
-		requests==2.34.2 certifi==2026.10.19.post1 charset-normalizer==3.5.3 idna==3.20 tzdata==2026.6 || { rm -rf $(PATRONI); exit 1; }
+		kazoo==$(KAZOO_VERSION) requests==2.34.2 certifi==2026.10.19.post1 charset-normalizer==3.5.3 idna==3.20 tzdata==2026.6 || { rm -rf $(PATRONI); exit 1; }
 
 # HdrHistogram's own tools, which the tests have read our histogram logs. Without
 # Maven those tests are skipped and say so.

@@ -93,7 +93,7 @@ const (
 	Services                        // a catalog of services, their instances and their health
 	SessionNodes                    // keys of an application that end with their session, that the store numbers, and whose end it tells once
 	CallWatchers                    // watchers that an application begins and ends one by one, among its other calls
-	SessionLocks                    // locks of keys that sessions take and give back, and watchers that are told who has them
+	SessionLocks                    // keys that are held by sessions with a time to live and end with them, as an application asks for them; and queries that wait as long as it asks, and say who holds a key
 	NumFeatures
 )
 
@@ -120,10 +120,10 @@ var features = [NumFeatures]struct{ name, lack string }{
 	Learners:         {"learners", "no member joins %s as a learner here"},
 	Certificates:     {"certificates", "the certificates of %s's members are not replaced while they run here"},
 	Services:         {"services", "%s has no catalog of services here"},
+	SessionLocks:     {"session-locks", "%s has no sessions here that hold keys"},
 	Order:            {"order", "the answers of %s cannot be checked here: it does not tell the order of its writes"},
 	SessionNodes:     {"session-nodes", "%s has no keys here that end with their session and that it numbers"},
 	CallWatchers:     {"call-watchers", "an application on %s cannot begin and end watchers among its calls here"},
-	SessionLocks:     {"session-locks", "%s has no locks here that sessions take"},
 	ApplicationCalls: {"application-calls", "%s is not sent the calls of an application here"},
 }
 

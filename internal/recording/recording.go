@@ -124,6 +124,7 @@ const (
 	Existing                     // a Write of a key that must be there
 	Sequential                   // a Write of a new key whose name the store completes: that is End
 	Ephemeral                    // a Write whose key goes with its session; a Grant whose keys do
+	Unchecked                    // a Grant of what no check of its node's health ends
 	allFlags   = 1<<iota - 1
 )
 

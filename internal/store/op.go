@@ -1,6 +1,8 @@
 package store
 
 import (
+	"time"
+
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/recording"
 )
@@ -120,6 +122,9 @@ type WatchOp struct {
 	Holder bool
 	// Mode is what it is; AnyWatch is the store's own.
 	Mode kv.WatchMode
+	// Wait is, of mode QueryWatch, how long each query waits where nothing changes; 0 is
+	// the store's own. Where it is not 0 the store may let it wait a little longer.
+	Wait time.Duration
 	// Notify asks for progress notifications now and then, and RequireLeader that the
 	// stream ends when the member knows no leader. What the first watcher of a stream
 	// says of the latter holds for all.

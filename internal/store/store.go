@@ -52,6 +52,10 @@ type Access struct {
 	// Behind gives, for a store that is a proxy, the HOST:PORT of the server
 	// behind an endpoint, where it is known: for clusters that we started.
 	Behind map[string]string
+	// SessionTimeout, if not 0, is how long the session of a load's connection lives without
+	// a request, of a store with kv.Ephemeral: the load keeps it alive, and the codec does
+	// not. The server may grant another time.
+	SessionTimeout time.Duration
 	// DialTimeout bounds how long it may take to connect; 0 means 5 s.
 	DialTimeout time.Duration
 	// Dial opens the connections of what asks about a cluster, where it cannot be

@@ -20,11 +20,13 @@ const (
 
 var names = [FirstMember]string{"initialize", "config", "leader", "status", "history"}
 
+// MemberPath is where members' keys are below their cluster.
+const MemberPath = "members/"
+
 const (
 	scopeDigits = 6
-	memberPath  = "members/"
 	// keySize is about how many bytes a key has behind the prefix.
-	keySize = 3 + scopeDigits + 1 + len(memberPath) + 3 + scopeDigits + 2
+	keySize = 3 + scopeDigits + 1 + len(MemberPath) + 3 + scopeDigits + 2
 )
 
 // PerCluster is how many keys a cluster has.
@@ -60,7 +62,7 @@ func AppendKey(b, prefix []byte, cluster int, k Key) []byte {
 	if k < FirstMember {
 		return append(b, names[k]...)
 	}
-	return AppendName(append(b, memberPath...), cluster, int(k-FirstMember))
+	return AppendName(append(b, MemberPath...), cluster, int(k-FirstMember))
 }
 
 // Number is the number of a key among all, which AppendKey made.
@@ -75,7 +77,7 @@ func (c *Config) Number(prefix, key []byte) (uint64, bool) {
 	}
 	rest = rest[3+scopeDigits+1:]
 	first := cluster * c.PerCluster()
-	if name, ok := bytes.CutPrefix(rest, []byte(memberPath)); ok {
+	if name, ok := bytes.CutPrefix(rest, []byte(MemberPath)); ok {
 		of, member, ok := Member(name)
 		return uint64(first + int(FirstMember) + member), ok && of == cluster && member < c.Members
 	}

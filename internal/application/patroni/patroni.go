@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/application"
-	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/readable"
 )
 
@@ -49,10 +48,7 @@ func (Application) Definition() application.Definition {
 				Unit: application.Number, Default: 1, Most: 1},
 			{Key: stormKey, Meaning: "leaders that die at once", Differs: "the leaders that die at once", Most: 50_000},
 		},
-		Ways: []application.Way{{
-			Name: "etcd's leases, transactions and a watcher for each member", Operations: []application.Operation{{Kind: kv.Watch}},
-			Features: []kv.Feature{kv.ApplicationCalls},
-		}},
+		Ways: ways(),
 	}
 }
 
@@ -63,15 +59,19 @@ type Config struct {
 	Written                  int // clusters whose databases are written to
 	Storm                    int // clusters whose leaders die at once
 	Seed                     uint64
+	Way                      Way
 }
 
 // ConfigOf is what settings come to.
-func ConfigOf(s application.Settings, seed uint64) Config {
+func ConfigOf(s application.Settings, seed uint64, way Way) Config {
 	c := Config{
-		Clusters: s.Whole(clustersKey), Members: s.Whole(perKey), Storm: s.Whole(stormKey), Seed: seed,
+		Clusters: s.Whole(clustersKey), Members: s.Whole(perKey), Storm: s.Whole(stormKey), Seed: seed, Way: way,
 		LoopWait: s.Span(loopKey), TTL: s.Span(ttlKey), RetryTime: s.Span(retryKey),
 	}
 	c.Written = int(float64(c.Clusters)*s[writtenKey] + 0.5)
+	if way == Locks {
+		c.TTL = max(c.TTL, leastLockTTL)
+	}
 	return c
 }
 
@@ -80,7 +80,7 @@ func (c *Config) All() int { return c.Clusters * c.Members }
 
 // Check implements application.Application.
 func (Application) Check(s application.Settings) (parameter, why string) {
-	c := ConfigOf(s, 0)
+	c := ConfigOf(s, 0, Leases)
 	switch {
 	case c.All() > maxMembers:
 		return clustersKey, fmt.Sprintf("<clusters> times <members-per-cluster> is %d members and can be at most %d", c.All(), maxMembers)
@@ -96,21 +96,21 @@ func (Application) Check(s application.Settings) (parameter, why string) {
 
 // Profile implements application.Application. Failovers are not part of what is sent in
 // the mean.
-func (Application) Profile(s application.Settings, _ int) application.Profile {
-	c := ConfigOf(s, 0)
+func (Application) Profile(s application.Settings, way int) application.Profile {
+	c := ConfigOf(s, 0, Way(way))
 	p := application.Profile{
-		There: c.Keys(), KeySize: keySize, ValueSize: c.MeanValue(), Watchers: c.All(), Streams: c.All(), Connections: c.All(),
+		There: c.Keys(), KeySize: keySize, ValueSize: c.MeanValue(), Watchers: c.Watchers(), Streams: c.Watchers(), Connections: c.All(),
 	}
 	for call, rate := range c.Rates() {
-		kind, level := Call(call).Kind()
-		p.Calls = append(p.Calls, application.Call{Name: Call(call).String(), Kind: kind, Level: level, PerSecond: rate})
+		kind, level := c.Way.Kind(Call(call))
+		p.Calls = append(p.Calls, application.Call{Name: c.Way.Called(Call(call)), Kind: kind, Level: level, PerSecond: rate})
 	}
 	return p
 }
 
 // Phrase implements application.Application.
 func (Application) Phrase(s application.Settings) string {
-	c := ConfigOf(s, 0)
+	c := ConfigOf(s, 0, Leases)
 	text := readable.Plural(uint64(c.Clusters), "cluster") + " of " + readable.Plural(uint64(c.Members), "member")
 	if c.Written < c.Clusters {
 		text += fmt.Sprintf(", %d of them written to", c.Written)

@@ -18,13 +18,20 @@ func config(clusters, members int) Config {
 // are enough of it.
 func TestOfferedMixIsTheProfile(t *testing.T) {
 	for _, c := range []Config{config(100, 3), config(7, 1), {Clusters: 50, Members: 5, Written: 20, LoopWait: 2 * time.Second, TTL: 30 * time.Second, RetryTime: time.Second}} {
-		const length = 100 * time.Minute
-		s := NewSchedule(c, length)
-		rates := c.Rates()
-		for call, n := range s.Kinds() {
-			want := rates[call] * length.Seconds()
-			if limit := max(0.01*want, 2); math.Abs(float64(n)-want) > limit {
-				t.Errorf("%+v: %d of %v are due in %v, not %.1f", c, n, Call(call), length, want)
+		for c.Way = range numWays {
+			const length = 20 * time.Minute
+			s := NewSchedule(c, length)
+			rates := c.Rates()
+			for call, n := range s.Kinds() {
+				want, begins := rates[call]*length.Seconds(), 0
+				if c.Way == Nodes && Call(call) == Join {
+					begins = c.All()
+				} else if c.Way == Nodes && Call(call) == Lead {
+					begins = c.Clusters
+				}
+				if limit := max(0.01*want, 2); math.Abs(float64(n)-want-float64(begins)) > limit || begins > 0 && int(n) != begins {
+					t.Errorf("%+v: %d of %v are due in %v, not %.1f", c, n, c.Way.Called(Call(call)), length, want)
+				}
 			}
 		}
 	}
@@ -34,9 +41,9 @@ func TestOfferedMixIsTheProfile(t *testing.T) {
 // those that are left do not come before its lease can have expired.
 func TestFailovers(t *testing.T) {
 	const length = 3 * time.Minute
-	err := quick.Check(func(seed uint64, clusters, members, storm uint8) bool {
+	err := quick.Check(func(seed uint64, clusters, members, storm, way uint8) bool {
 		c := config(1+int(clusters)%20, 2+int(members)%4)
-		c.Storm, c.Seed = int(storm)%(c.Clusters+1), seed
+		c.Storm, c.Seed, c.Way = int(storm)%(c.Clusters+1), seed, Way(way)%numWays
 		s, dies := NewSchedule(c, length), c.Dies(length)
 		raced := make([]int, c.Clusters)
 		renewed := make([]time.Duration, c.Clusters)
@@ -47,7 +54,7 @@ func TestFailovers(t *testing.T) {
 			}
 			storm := int(e.Cluster) < c.Storm
 			switch {
-			case e.After && !storm, storm && !e.After && e.Who == 0 && at >= dies+memberAfter, int(e.Who) >= c.Members:
+			case e.After && !storm, storm && !e.After && e.Who == 0 && at >= dies+leaderLasts(&c), int(e.Who) >= c.Members:
 				t.Logf("%+v at %v", e, at)
 				return false
 			case e.After && at < renewed[e.Cluster]+c.TTL:
@@ -75,6 +82,27 @@ func TestFailovers(t *testing.T) {
 	c := config(3, 3)
 	if c.Storm = 3; c.Dies(40*time.Second) != 0 {
 		t.Error("leaders die in a load that ends before their leases expire")
+	}
+}
+
+// leaderLasts is how long a leader's loop lasts.
+func leaderLasts(c *Config) time.Duration {
+	if c.Way == Nodes { // up to its last ping
+		return c.LoopWait
+	}
+	return memberAfter
+}
+
+// A replica's query returns once in each loop in the mean: up to a sixteenth of its wait
+// late.
+func TestQueriesOfALoop(t *testing.T) {
+	c := config(1, 2)
+	if mean := c.QueryWait() + c.QueryWait()/waitJitter/2; (mean - c.LoopWait).Abs() > time.Microsecond {
+		t.Errorf("there is a query every %v", mean)
+	}
+	c.LoopWait = 6 * time.Second // as a Patroni with it was seen to do
+	if n, every := c.pings(); n != 3 || every != 1800*time.Millisecond {
+		t.Errorf("%d pings, each after %v", n, every)
 	}
 }
 
@@ -147,8 +175,16 @@ func TestCheck(t *testing.T) {
 	if got := (Application{}).Phrase(s); got != "1,000 clusters of 3 members, 250 of them written to, 5 leaders dying at once" {
 		t.Error(got)
 	}
-	p := (Application{}).Profile(d.Defaults(), 0)
-	if got := p.PerSecond(); got != 700 || p.Connections != 3000 || p.Watchers != 3000 {
-		t.Errorf("%v calls a second: %+v", got, p)
+	for way, want := range []struct {
+		rate     float64
+		watchers int
+	}{Leases: {700, 3000}, Locks: {1000, 2000}, Nodes: {3700, 3000}} {
+		p := (Application{}).Profile(d.Defaults(), way)
+		if got := p.PerSecond(); math.Abs(got-want.rate) > 1e-6 || p.Connections != 3000 || p.Watchers != want.watchers || p.Streams != p.Watchers {
+			t.Errorf("way %d: %v calls a second: %+v", way, got, p)
+		}
+	}
+	if len(d.Ways) != int(numWays) {
+		t.Errorf("there are the ways %+v", d.Ways)
 	}
 }

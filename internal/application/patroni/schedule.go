@@ -16,8 +16,10 @@ type Entry struct {
 	// After says that it belongs to a failover, and waits until the leader's key is gone;
 	// what is not of the Race also until somebody has won that.
 	After bool
-	// Race says that it is of a member that races, who is member Who.
+	// Race says that it is of a member that races, or takes its place when a cluster
+	// begins, who is member Who.
 	Race    bool
+	Key     Key // ReadKey: which; ListKeys: FirstMember for the members, else all
 	Cluster uint32
 }
 
@@ -27,27 +29,13 @@ type Schedule struct {
 	Entries []Entry
 }
 
-// Within a loop, as seen of Patroni 4.1.5 on loopback: the leader puts the status when its
-// lease is renewed and then its own key; the status wakes the others.
-const (
-	statusAfter = 50 * time.Millisecond
-	memberAfter = 110 * time.Millisecond
-	wokenAfter  = 110 * time.Millisecond // of the leader's renewal
-	putAfter    = 50 * time.Millisecond  // of a replica's renewal
-	// restAfter is how much later than the leader a replica looks where nothing wakes it.
-	restAfter = 500 * time.Millisecond
-	// spread is by how much replicas differ.
-	spread = 30 * time.Millisecond
-)
+// promotedAfter is when, since the leader's key is gone, the winner of the race and the
+// losers begin their first loop: PostgreSQL's promotion took as long.
+const promotedAfter = 1800 * time.Millisecond
 
-// After a failover, since the leader's key is gone: the race, and the winner's and the
-// losers' first loop once the database is promoted.
-const (
-	raceAfter     = 30 * time.Millisecond
-	wonAfter      = 80 * time.Millisecond
-	readAfter     = 250 * time.Millisecond
-	promotedAfter = 1800 * time.Millisecond
-)
+// sessionStep is by how much later than its timeout a connection's session ends: ZooKeeper
+// looks at each tick, of 2 s unless it is told otherwise.
+const sessionStep = 2 * time.Second
 
 type due struct {
 	at time.Duration
@@ -72,6 +60,7 @@ func NewSchedule(c Config, length time.Duration) *Schedule {
 			m.failover(uint32(cluster), phase, dies)
 			continue
 		}
+		m.begin(uint32(cluster), phase)
 		m.loops(uint32(cluster), phase, length, false)
 	}
 	slices.SortStableFunc(m.all, func(a, b due) int { return cmp.Compare(a.at, b.at) })
@@ -87,6 +76,9 @@ func NewSchedule(c Config, length time.Duration) *Schedule {
 // for that, and none dies.
 func (c *Config) Dies(length time.Duration) time.Duration {
 	rest := length - c.TTL - c.LoopWait - promotedAfter
+	if c.Way == Nodes { // the last sign of life is a ping, and sessions end in steps
+		rest -= c.LoopWait + sessionStep
+	}
 	if c.Storm == 0 || rest <= c.LoopWait {
 		return 0
 	}
@@ -112,61 +104,42 @@ func (m *maker) loops(cluster uint32, from, to time.Duration, after bool) {
 
 func (m *maker) loop(cluster uint32, at time.Duration, members int, after bool) {
 	e := Entry{Cluster: cluster, After: after}
-	add := func(at time.Duration, call Call, who int) {
-		e.Call, e.Who = call, uint8(who)
-		m.add(at, e)
+	switch written := int(cluster) < m.Written; m.Way {
+	case Leases:
+		m.leaseLoop(e, at, members, written)
+	case Locks:
+		m.lockLoop(e, at, members, written)
+	case Nodes:
+		m.nodeLoop(e, at, members, written)
 	}
-	written := int(cluster) < m.Written
-	add(at, RenewLeader, 0)
-	if written {
-		add(at+statusAfter, PutStatus, 0)
-		add(at+memberAfter, PutMember, 0)
-	}
-	for who := 1; who < members; who++ {
-		look := at + restAfter
-		if written {
-			look = at + wokenAfter
-		}
-		look += time.Duration(m.random.Int64N(int64(spread)))
-		add(look, RenewReplica, who)
-		if written {
-			add(look+putAfter, PutMember, who)
-		}
+}
+
+// between is a time from 0 to below d.
+func (m *maker) between(d time.Duration) time.Duration {
+	return time.Duration(m.random.Int64N(int64(max(d, 1))))
+}
+
+// begin adds what a cluster begins with in the load.
+func (m *maker) begin(cluster uint32, at time.Duration) {
+	if m.Way == Nodes {
+		m.join(cluster, at)
 	}
 }
 
 // failover adds the loops of a cluster whose leader dies: it sends nothing any more, its
 // lease expires, the others race for its key.
 func (m *maker) failover(cluster uint32, phase, dies time.Duration) {
+	m.begin(cluster, phase)
 	m.loops(cluster, phase, dies, false)
-	last := phase + (dies-1-phase)/m.LoopWait*m.LoopWait // the leader's last renewal
-	expires := last + m.TTL
-	left := m.Members - 1
-	for at := last + m.LoopWait; at < expires; at += m.LoopWait { // nothing wakes the others
-		for who := range left {
-			m.add(at+restAfter+time.Duration(m.random.Int64N(int64(spread))), Entry{Call: RenewReplica, Who: uint8(who + 1), Cluster: cluster})
-		}
+	last := phase + (dies-1-phase)/m.LoopWait*m.LoopWait // the leader's last loop
+	switch m.Way {
+	case Leases:
+		m.leaseFailover(cluster, last, last+m.TTL)
+	case Locks:
+		m.lockFailover(cluster, last, last+lockStep+m.TTL)
+	case Nodes:
+		m.nodeFailover(cluster, last, last+m.nodeLast(int(cluster) < m.Written)+m.TTL)
 	}
-	e := Entry{Cluster: cluster, After: true}
-	for who := range left {
-		e.Who, e.Race = uint8(who+1), true
-		e.Call = RenewReplica
-		m.add(expires, e)
-		e.Call = Race
-		m.add(expires+raceAfter, e)
-	}
-	won := Entry{Cluster: cluster, After: true}
-	for _, of := range []struct {
-		after time.Duration
-		call  Call
-	}{{wonAfter, PutMember}, {readAfter, RenewLeader}, {promotedAfter - spread, PutHistory}} {
-		won.Call = of.call
-		m.add(expires+of.after, won)
-	}
-	for who := 1; who < left; who++ {
-		m.add(expires+readAfter, Entry{Call: ReadCluster, Who: uint8(who), Cluster: cluster, After: true})
-	}
-	m.loops(cluster, expires+promotedAfter, m.length, true)
 }
 
 // Kinds is how many calls of each kind there are.

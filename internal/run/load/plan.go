@@ -111,7 +111,7 @@ func (p *plan) config(i, n int, shared *engine.Shared, w *watching, caught func(
 	src.answers.before, src.whole = p.Preloaded, p.Preloaded != nil && !has(&p.Load, kv.Delete)
 	src.answers.listings.ascending = p.store.Capabilities().Ascending
 	c := engine.Config{
-		Codecs: p.store.Codecs(p.access), Source: src,
+		Codecs: p.store.Codecs(p.loadAccess()), Source: src,
 		Endpoints: part(p.Endpoints, p.Load.Connections, first, stride),
 		Offset:    uint64(i), Stride: uint64(n), Places: p.Load.Connections, Shared: shared,
 		Shard: uint64(p.Shard.I), Shards: uint64(p.Shard.of()),

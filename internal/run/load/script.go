@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -10,6 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/load/pace"
 	"github.com/quorumbench/quorumbench/internal/run/load/watch"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // Script is a load that is said operation by operation, instead of by a mix, keys and
@@ -50,6 +52,23 @@ type Keeper interface {
 type Stager interface {
 	// After has so many operations that are done after those of Before, in no order.
 	After() (s engine.Source, n uint64)
+}
+
+// SessionKeeper is an optional interface of a Script whose own operations keep the sessions
+// of its connections alive, of a store where each connection has one.
+type SessionKeeper interface {
+	// SessionTimeout is how long such a session lives without them; 0: the script does not
+	// keep sessions, and the connections do.
+	SessionTimeout() time.Duration
+}
+
+// loadAccess is the access of the load's own connections.
+func (p *plan) loadAccess() store.Access {
+	a := p.access
+	if s, ok := p.script.(SessionKeeper); ok {
+		a.SessionTimeout = s.SessionTimeout()
+	}
+	return a
 }
 
 // prepare is Worker.Preload of a script.

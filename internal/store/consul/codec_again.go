@@ -148,6 +148,9 @@ func appendSession(b []byte, p *recording.Part) []byte {
 	if p.Flags&recording.Ephemeral != 0 {
 		b = append(b[:len(b)-len(`release"`)], `delete"`...)
 	}
+	if p.Flags&recording.Unchecked != 0 {
+		b = append(b, `,"Checks":[]`...)
+	}
 	if p.Number > 0 {
 		b = append(strconv.AppendInt(append(b, `,"TTL":"`...), p.Number, 10), `s"`...)
 	}

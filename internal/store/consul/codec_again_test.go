@@ -73,6 +73,32 @@ func TestNamesOfSessionsAreEscaped(t *testing.T) {
 	}
 }
 
+// A session that no check of its node ends says so, and is recorded so.
+func TestSessionsWithoutChecks(t *testing.T) {
+	for flags, want := range map[recording.Flags]string{
+		recording.Ephemeral | recording.Unchecked: `{"Behavior":"delete","Checks":[],"TTL":"15s","LockDelay":"1ms"}`,
+		0: `{"Behavior":"release","TTL":"15s","LockDelay":"1ms"}`,
+	} {
+		call := recording.Call{Parts: []recording.Part{{Action: recording.Grant, Number: 15, Limit: 2, Flags: flags}}}
+		_, sent := sentAgain(&call)
+		if _, body, _ := strings.Cut(sent, "\r\n\r\n"); body != want {
+			t.Errorf("%s, want %s", body, want)
+		}
+		var heard []recording.Part
+		tap := New().Tap(store.TapConfig{
+			Veil: &recording.Veil{}, Gap: func(g recording.Gap) { t.Error(g) },
+			Call: func(c *recording.Call) { heard = append(heard, c.Parts...) },
+		})
+		if err := tap.Feed(true, 1, []byte(sent)); err != nil {
+			t.Fatal(err)
+		}
+		tap.End(2)
+		if len(heard) != 1 || heard[0].Flags != flags || heard[0].Number != 15 || heard[0].Limit != 2 {
+			t.Errorf("heard %+v", heard)
+		}
+	}
+}
+
 // FuzzAgain: whatever a server answers to whatever recorded call, there is one event for
 // it, and the connection serves another kind of operation behind it.
 func FuzzAgain(f *testing.F) {

@@ -2,6 +2,7 @@ package consul
 
 import (
 	"bytes"
+	"cmp"
 	"strconv"
 	"time"
 
@@ -29,15 +30,16 @@ const (
 type watched struct {
 	watcher uint32
 	tag     uint32
-	begun   bool   // its creation was answered
-	ended   bool   // the server refused a query
-	key     []byte // the key watched, or where the interval begins
-	end     []byte // behind the interval; nil: the key alone
-	holder  bool   // it is told who has the lock of the key
-	service bool   // the key is the name of a service, and its healthy instances are watched
-	start   int64  // the first index wanted, as long as nothing is known
-	index   int64  // of the last answer; 0 asks for what is there now
-	knows   bool   // what there was is in known
+	begun   bool          // its creation was answered
+	ended   bool          // the server refused a query
+	key     []byte        // the key watched, or where the interval begins
+	end     []byte        // behind the interval; nil: the key alone
+	holder  bool          // it is told who has the lock of the key
+	service bool          // the key is the name of a service, and its healthy instances are watched
+	wait    time.Duration // of each query; 0: the dialect's
+	start   int64         // the first index wanted, as long as nothing is known
+	index   int64         // of the last answer; 0 asks for what is there now
+	knows   bool          // what there was is in known
 	known   seenKeys
 	next    seenKeys // of the answer under way
 	queries uint64
@@ -71,13 +73,13 @@ func (c *codec) Watch(op *store.Op) {
 	w, key := &c.watch, httpkv.Bare(op.Key)
 	w.queries++
 	if w.begun && w.watcher == op.Watch.Watcher && op.Watch.Start > 0 && w.service == op.Watch.Service && w.holder == op.Watch.Holder && bytes.Equal(w.key, key) && bytes.Equal(w.end, op.Watch.End) {
-		w.tag, w.begun, w.ended, w.index = op.Tag, false, false, 0
+		w.tag, w.begun, w.ended, w.index, w.wait = op.Tag, false, false, 0, op.Watch.Wait
 		c.ask()
 		return
 	}
 	w.known.reset()
 	*w = watched{
-		watcher: op.Watch.Watcher, tag: op.Tag, service: op.Watch.Service, holder: op.Watch.Holder, start: op.Watch.Start, queries: w.queries, known: w.known, next: w.next,
+		watcher: op.Watch.Watcher, tag: op.Tag, service: op.Watch.Service, holder: op.Watch.Holder, wait: op.Watch.Wait, start: op.Watch.Start, queries: w.queries, known: w.known, next: w.next,
 		key: append(w.key[:0], key...), end: append(w.end[:0], httpkv.Bare(op.Watch.End)...),
 	}
 	c.ask()
@@ -103,9 +105,9 @@ func (c *codec) ask() {
 	if w.index > 0 {
 		b = append(b, "&index="...)
 		b = strconv.AppendInt(b, w.index, 10)
-		if c.Wait > 0 {
+		if wait := cmp.Or(w.wait, c.Wait); wait > 0 {
 			b = append(b, "&wait="...)
-			b = strconv.AppendInt(b, c.Wait.Milliseconds(), 10)
+			b = strconv.AppendInt(b, wait.Milliseconds(), 10)
 			b = append(b, "ms"...)
 		}
 	}
@@ -307,10 +309,7 @@ func (c *codec) takeOver(previous store.Codec) {
 // Tick implements store.Codec: a query that was not answered long after its wait is
 // given up with its connection.
 func (c *codec) Tick(now int64) (next int64) {
-	wait := defaultWait
-	if c.Wait > 0 {
-		wait = c.Wait
-	}
+	wait := cmp.Or(c.watch.wait, c.Wait, defaultWait)
 	if c.Doing.Waits() && !c.Idle() && c.ticked > 0 && c.watch.queries == c.atTick {
 		c.dead = true
 	}

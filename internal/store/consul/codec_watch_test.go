@@ -192,6 +192,20 @@ func TestOverdueQuery(t *testing.T) {
 	}
 }
 
+// A query waits as long as the watcher asks for, and is overdue accordingly.
+func TestWaitOfAQuery(t *testing.T) {
+	s := watching(t, nil, store.WatchOp{Watcher: 2, Wait: 9697 * time.Millisecond}, "")
+	s.asked()
+	s.feed(indexed(7, "200 OK", "v"))
+	if got := s.asked(); got != "GET /v1/kv/b?raw&index=7&wait=9697ms HTTP/1.1" {
+		t.Errorf("it asks %q", got)
+	}
+	wait := 9697 * time.Millisecond
+	if got, want := s.c.Tick(1)-1, int64(wait+wait/16+10*time.Second); got != want {
+		t.Errorf("it looks again after %v, want %v", time.Duration(got), time.Duration(want))
+	}
+}
+
 // service is the answer about the healthy instances of a service.
 const service = `[{"Node":{"Node":"n","ModifyIndex":5},"Service":{"ID":"b","Service":"web","ModifyIndex":5},"Checks":[{"CheckID":"c","ModifyIndex":7}]},
 {"Node":{"Node":"m","ModifyIndex":5},"Service":{"ID":"a","Service":"web","ModifyIndex":6},"Checks":[]}]`

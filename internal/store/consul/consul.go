@@ -53,7 +53,7 @@ func (*Store) Capabilities() kv.Capabilities {
 			kv.PrefixDelete:   "DELETE /v1/kv/PREFIX?recurse",
 			kv.Leases:         "/v1/session/create and /v1/session/destroy: sessions with a TTL and no health checks",
 			kv.Services:       "/v1/catalog/register, /v1/catalog/deregister, /v1/catalog/node-services/NODE and /v1/health/service/NAME?passing",
-			kv.SessionLocks:   "PUT /v1/kv/KEY?acquire=SESSION and ?release=SESSION, and a blocking query on the key",
+			kv.SessionLocks:   "/v1/session/create with a TTL, the behavior delete and a lock delay, PUT /v1/kv/KEY?acquire=SESSION and ?release=SESSION, and ?wait of a blocking query on the key",
 			kv.Metrics:        "/v1/agent/metrics?format=prometheus, where telemetry has a prometheus_retention_time",
 			kv.LogSignals:     "the agent's log",
 			kv.NullServer:     "the HTTP API of the operations",

@@ -193,7 +193,10 @@ func (t *tap) session(c *recording.Call, r *httpkv.Request, rest string) {
 	switch verb {
 	case "create":
 		c.Method = methodCreate
-		var asked struct{ TTL, LockDelay, Behavior string }
+		var asked struct {
+			TTL, LockDelay, Behavior string
+			Checks, NodeChecks       *[]string // nil: those of Consul's own
+		}
 		if len(r.Body) > 0 && json.Unmarshal(r.Body, &asked) != nil {
 			return
 		}
@@ -207,6 +210,9 @@ func (t *tap) session(c *recording.Call, r *httpkv.Request, rest string) {
 		if asked.Behavior == "delete" {
 			p.Flags |= recording.Ephemeral
 		}
+		if none(asked.Checks) || none(asked.NodeChecks) {
+			p.Flags |= recording.Unchecked
+		}
 	case "renew":
 		c.Method = methodRenew
 		part(c, recording.KeepAlive, recording.Always).Lease = t.number(id)
@@ -215,6 +221,9 @@ func (t *tap) session(c *recording.Call, r *httpkv.Request, rest string) {
 		part(c, recording.Revoke, recording.Always).Lease = t.number(id)
 	}
 }
+
+// none reports whether a list was given and is empty.
+func none(checks *[]string) bool { return checks != nil && len(*checks) == 0 }
 
 // endpoints are the parts of Consul's API beside those above. Others are not named,
 // because a path can have anything in it.

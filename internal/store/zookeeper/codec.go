@@ -57,6 +57,7 @@ type codec struct {
 	conn   *jute.Conn
 	acl    jute.ACL
 	pingAt int64 // 0: no session yet
+	quiet  bool  // it sends no pings of its own: the load keeps the session alive
 
 	dialect Dialect
 	newest  int64  // transaction that the session has seen

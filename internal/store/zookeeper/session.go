@@ -1,6 +1,8 @@
 package zookeeper
 
 import (
+	"cmp"
+	"math"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -29,20 +31,24 @@ func newCodecs(a store.Access, dialect Dialect) store.Codecs {
 	if a.User != "" {
 		acl, auth = jute.CreatorACL(), a.User+":"+a.Password
 	}
-	names := newNames()
+	names, timeout := newNames(), cmp.Or(a.SessionTimeout, sessionTimeout)
 	return func(d store.Dialed) store.Codec {
-		cfg := jute.Config{Timeout: int32(sessionTimeout / time.Millisecond), Auth: auth, Parts: d.Parts}
+		cfg := jute.Config{Timeout: int32(min(timeout/time.Millisecond, math.MaxInt32)), Auth: auth, Parts: d.Parts}
 		if before, ok := d.Previous.(*codec); ok && !before.closed {
 			cfg.Session, cfg.LastZxid = before.conn.Session(), before.conn.LastZxid()
 		}
-		return &codec{conn: jute.NewConn(cfg), acl: acl, dialect: dialect, newest: cfg.LastZxid, names: names}
+		return &codec{conn: jute.NewConn(cfg), acl: acl, dialect: dialect, newest: cfg.LastZxid, names: names, quiet: a.SessionTimeout > 0}
 	}
 }
 
-// Tick implements store.Codec: a ping at each third of the session's timeout.
+// Tick implements store.Codec: a ping at each third of the session's timeout, unless the
+// load keeps the session alive.
 func (c *codec) Tick(now int64) int64 {
 	if !c.conn.Ready() {
 		return now + lookAgain
+	}
+	if c.quiet {
+		return 0
 	}
 	third := max(int64(c.conn.Timeout())*int64(time.Millisecond)/3, leastPing)
 	switch {

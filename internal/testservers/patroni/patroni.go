@@ -10,19 +10,21 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// version is the one that `make patroni` installs.
-const version = "4.1.5"
+// The folder of what `make patroni` installs: Patroni, and what it speaks to ZooKeeper with.
+const folder = "patroni-4.1.5-kazoo-2.11.0"
 
 // Config says what to start.
 type Config struct {
-	Etcd    string // HOST:PORT, through which alone they reach etcd
-	Members int
+	// Etcd, Consul or ZooKeeper is the HOST:PORT through which alone they reach their store.
+	Etcd, Consul, ZooKeeper string
+	Members                 int
 	// LoopWait, RetryTimeout and TTL are whole seconds, within what Patroni takes: 1, 3
 	// and 20 at least.
 	LoopWait, RetryTimeout, TTL time.Duration
@@ -61,7 +63,8 @@ func Start(t testing.TB, c Config) *Cluster {
 		if err := cmd.Start(); err != nil {
 			t.Skip("no Patroni can be started without being root here: ", err)
 		}
-		t.Cleanup(func() { end(t, cmd, filepath.Join(dir, strconv.Itoa(i)), log) })
+		out.ends = append(out.ends, sync.OnceFunc(func() { end(t, cmd, filepath.Join(dir, strconv.Itoa(i)), log) }))
+		t.Cleanup(out.ends[i])
 	}
 	return out
 }
@@ -70,7 +73,11 @@ func Start(t testing.TB, c Config) *Cluster {
 type Cluster struct {
 	postgres, dir, address string
 	ports                  []int
+	ends                   []func() // each member's
 }
+
+// Kill ends a member and its PostgreSQL at once, as when its machine dies.
+func (c *Cluster) Kill(member int) { c.ends[member]() }
 
 // Write has the leader's database written to again and again, until the test ends.
 func (c *Cluster) Write(t testing.TB) {
@@ -98,7 +105,7 @@ func installed(t testing.TB) (patroni, postgres string) {
 	if err != nil {
 		t.Skip("no cache folder: ", err)
 	}
-	patroni = filepath.Join(cache, "quorumbench", "tools", "patroni-"+version, "bin", "patroni")
+	patroni = filepath.Join(cache, "quorumbench", "tools", folder, "bin", "patroni")
 	if _, err := os.Stat(patroni); err != nil {
 		t.Skip("there is no Patroni: `make patroni` installs it")
 	}
@@ -115,7 +122,7 @@ func configuration(c Config, i int, dir, postgres, address string, ports []int) 
 namespace: /service/
 name: pg%d
 restapi: {listen: "%s", connect_address: "%s"}
-etcd3: {hosts: ["%s"], use_proxies: true}
+%s
 bootstrap:
   dcs: {ttl: %d, loop_wait: %d, retry_timeout: %d, maximum_lag_on_failover: 1048576, postgresql: {use_pg_rewind: true}}
   initdb: [{encoding: UTF8}, data-checksums]
@@ -128,8 +135,19 @@ postgresql:
   authentication: {superuser: {username: postgres, password: secret}, replication: {username: replicator, password: secret}}
   parameters: {unix_socket_directories: %s, shared_buffers: 16MB, fsync: "off"}
   pg_hba: ["host all all 127.0.0.0/8 md5", "host replication replicator 127.0.0.0/8 md5", "local all all trust"]
-`, i, api, api, c.Etcd, int(c.TTL.Seconds()), int(c.LoopWait.Seconds()), int(c.RetryTimeout.Seconds()), db, db,
+`, i, api, api, c.store(), int(c.TTL.Seconds()), int(c.LoopWait.Seconds()), int(c.RetryTimeout.Seconds()), db, db,
 		filepath.Join(dir, strconv.Itoa(i)), postgres, filepath.Join(dir, strconv.Itoa(i)+".pass"), dir)
+}
+
+// store is the part of a configuration that says where its store is.
+func (c *Config) store() string {
+	switch {
+	case c.Consul != "":
+		return fmt.Sprintf("consul: {host: %q}", c.Consul)
+	case c.ZooKeeper != "":
+		return fmt.Sprintf("zookeeper: {hosts: [%q]}", c.ZooKeeper)
+	}
+	return fmt.Sprintf("etcd3: {hosts: [%q], use_proxies: true}", c.Etcd)
 }
 
 // end ends a Patroni, and then its PostgreSQL, which would live on.

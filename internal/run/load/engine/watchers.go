@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -317,7 +318,7 @@ func (w *watchers) answered(i int, ev *store.Event, now int64, s *second) {
 	if w.seen[n] == 0 {
 		w.seen[n] = ev.Revision
 	}
-	w.cfg.Sink.Begun(n, ev.Version, max(ev.Mod, ev.Revision))
+	w.cfg.Sink.Begun(n, ev.Version, cmp.Or(ev.Mod, ev.Revision))
 	if w.again[n] {
 		w.cfg.Sink.Resubscribed()
 		w.broke(true, now, s)

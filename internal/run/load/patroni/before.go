@@ -4,20 +4,31 @@ import (
 	"github.com/quorumbench/quorumbench/internal/application/patroni"
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/run/load/engine"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Before implements load.Script: every member takes a lease.
+// Before implements load.Script: every member takes a lease or session, unless that is its
+// connection's.
 func (s *Script) Before() (engine.Source, uint64) {
-	return &grants{before{source{Script: s}}}, uint64(s.All())
+	g := &grants{before{source{Script: s}}}
+	if !s.way.grant(&g.source, &store.Op{}) {
+		return g, 0
+	}
+	return g, uint64(s.All())
 }
 
 // After implements load.Stager: the keys that clusters have which run. The first member of
-// each leads.
+// each leads. Those that end with a connection's session are not there before it.
 func (s *Script) After() (engine.Source, uint64) {
-	return &written{before{source{Script: s}}}, uint64(s.Clusters * (int(patroni.History) + s.Members))
+	w := &written{before: before{source{Script: s}}}
+	held := s.way.grant(&w.source, &store.Op{})
+	for k := range patroni.Key(s.PerCluster()) {
+		if k != patroni.History && (held || !leased(k)) { // the history begins with the first failover
+			w.keys = append(w.keys, k)
+		}
+	}
+	return w, uint64(s.Clusters * len(w.keys))
 }
 
 // before is a source of operations that depend on nothing, and that nobody counts.
@@ -34,40 +45,46 @@ func (s *before) Ended(uint64, kv.Outcome, int64, int64) {}
 type grants struct{ before }
 
 func (s *grants) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
-	s.one(recording.Part{Action: recording.Grant, Number: int64(s.TTL.Seconds())})
-	*op = store.Op{Kind: kv.Put, Call: &s.call}
+	*op = store.Op{Kind: kv.Put}
+	s.way.grant(&s.source, op)
 	return n
 }
 
 func (s *grants) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
-	s.leases[n] = ev.Count
+	if ev.Outcome == kv.OK {
+		if wrong := s.way.took(int(n), ev); wrong != nil {
+			ev.Text = wrong
+			return kv.WrongAnswer
+		}
+	}
 	return ev.Outcome
 }
 
-type written struct{ before }
+type written struct {
+	before
+	keys []patroni.Key
+}
 
-// Fill writes the keys of one cluster after the other: all but the history, which begins
-// with the first failover.
+// Fill writes the keys of one cluster after the other.
 func (s *written) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
-	keys := uint64(patroni.History) + uint64(s.Members)
-	e := patroni.Entry{Cluster: uint32(n / keys)}
-	k, lease := patroni.Key(n%keys), int64(0)
+	each := uint64(len(s.keys))
+	e, member := patroni.Entry{Cluster: uint32(n / each), Call: patroni.PutStatus}, 0
+	k := s.keys[n%each]
 	switch k {
 	case patroni.Initialize:
 		s.value = append(s.value[:0], patroni.InitializeValue...)
 	case patroni.ConfigKey:
 		s.value = append(s.value[:0], patroni.ConfigValue...)
 	case patroni.Leader:
-		s.value, lease = patroni.AppendName(s.value[:0], int(e.Cluster), 0), s.leases[s.all(e, 0)]
+		s.value = patroni.AppendName(s.value[:0], int(e.Cluster), 0)
 	case patroni.Status:
 		s.value = patroni.AppendStatus(s.value[:0], int(e.Cluster), s.Members, 0)
 	default:
-		member := int(k - patroni.History)
-		s.value, lease = patroni.AppendMember(s.value[:0], member, member == 0, 0), s.leases[s.all(e, member)]
-		k = patroni.MemberKey(member)
+		member = int(k - patroni.FirstMember)
+		s.value = patroni.AppendMember(s.value[:0], member, member == 0, 0)
 	}
-	s.put(e, k, lease)
-	*op = store.Op{Kind: kv.Put, Call: &s.call}
+	*op = store.Op{Kind: kv.Put}
+	s.way.fill(&s.source, e, k, s.all(e, member), op)
 	return n
 }
 

@@ -13,10 +13,13 @@ import (
 // TestPreparationThatFails is of no call of the load, whose numbers it has all the same.
 func TestPreparationThatFails(t *testing.T) {
 	c := data.Config{Clusters: 3, Members: 3, LoopWait: 10 * time.Second, TTL: 30 * time.Second, RetryTime: 10 * time.Second}
-	s := Of(c, application.Setup{Length: time.Millisecond, Prefix: "/service/"})
-	for _, stage := range []func() (engine.Source, uint64){s.Before, s.After} {
-		source, n := stage()
-		source.(engine.Dependent).Failed(n - 1)
+	for _, c.Way = range []data.Way{data.Leases, data.Locks, data.Nodes} {
+		s := Of(c, application.Setup{Length: time.Millisecond, Prefix: "/service/"})
+		for _, stage := range []func() (engine.Source, uint64){s.Before, s.After} {
+			if source, n := stage(); n > 0 {
+				source.(engine.Dependent).Failed(n - 1)
+			}
+		}
 	}
 }
 
@@ -26,7 +29,8 @@ func TestARenewalOfAnotherMembersCall(t *testing.T) {
 	c := data.Config{Clusters: 1, Members: 2, Written: 1, LoopWait: time.Second, TTL: 30 * time.Second, RetryTime: time.Second}
 	s := Of(c, application.Setup{Length: 4 * time.Second, Prefix: "/service/"})
 	src := &source{Script: s}
-	s.leases[0], s.leases[1], s.ended = 5, 6, 1
+	held := s.way.(*leases).held
+	held[0], held[1], s.ended = 5, 6, 1
 	for n, e := range s.schedule.Entries {
 		if e.Call != data.RenewLeader {
 			continue
@@ -34,8 +38,8 @@ func TestARenewalOfAnotherMembersCall(t *testing.T) {
 		s.asked[0] = uint32(n) + 2
 		src.Failed(uint64(n))
 		src.Ended(uint64(n), kv.BadRequest, 1, 1)
-		if s.leases[0] != 5 || s.leases[1] != 6 {
-			t.Errorf("the members have the leases %v", s.leases)
+		if held[0] != 5 || held[1] != 6 {
+			t.Errorf("the members have the leases %v", held)
 		}
 		return
 	}

@@ -1,10 +1,12 @@
 // Package patroni sends what many members of Patroni clusters send to their store
 // (internal/application/patroni), each member over a connection of its own and with a
-// watcher of its own, and knows what they know: their leases, and who leads. It is a
-// load.Script for one loop, and for one run.
+// watcher of its own, and knows what they know: what they hold, and who leads. How the
+// calls are said is a way's. It is a load.Script for one loop, and for one run.
 package patroni
 
 import (
+	"time"
+
 	"github.com/quorumbench/quorumbench/internal/application"
 	"github.com/quorumbench/quorumbench/internal/application/patroni"
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -22,7 +24,8 @@ type Script struct {
 	board    *watch.Board
 	calls    [patroni.NumCalls]measure.Calls
 
-	leases []int64  // by member; 0: it has none
+	way    way
+	states bool     // watchers are told states
 	leader []int16  // by cluster: the member that leads; nobody
 	gone   []bool   // by cluster: the key of its first leader is gone
 	raced  []uint32 // by member: the call by which it raced, and one more
@@ -35,24 +38,27 @@ const nobody = -1
 
 // New makes the load of many Patroni clusters.
 func New(setup application.Setup) *Script {
-	return Of(patroni.ConfigOf(setup.Settings, setup.Seed), setup)
+	return Of(patroni.ConfigOf(setup.Settings, setup.Seed, patroni.Way(setup.Way)), setup)
 }
 
 // Of is New of a configuration.
 func Of(c patroni.Config, setup application.Setup) *Script {
 	s := &Script{Config: c, schedule: patroni.NewSchedule(c, setup.Length), prefix: []byte(setup.Prefix)}
-	s.leases, s.raced, s.asked = make([]int64, c.All()), make([]uint32, c.All()), make([]uint32, c.All())
-	copy(s.leases, setup.Before)
+	s.way, s.states = wayOf(&s.Config), c.Way == patroni.Locks
+	s.way.kept(setup.Before)
+	s.raced, s.asked = make([]uint32, c.All()), make([]uint32, c.All())
 	s.leader, s.gone = make([]int16, c.Clusters), make([]bool, c.Clusters)
 	for call, due := range s.schedule.Kinds() {
-		kind, level := patroni.Call(call).Kind()
-		s.calls[call] = measure.NewCalls(patroni.Call(call).String(), kind, level)
-		s.calls[call].Due = due
-	}
-	for _, renewal := range []patroni.Call{patroni.RenewLeader, patroni.RenewReplica} {
-		s.calls[renewal].Bound = int64(c.RetryTime)
+		kind, level := c.Way.Kind(patroni.Call(call))
+		s.calls[call] = measure.NewCalls(c.Way.Called(patroni.Call(call)), kind, level)
+		if s.calls[call].Due = due; c.Way.Bounded(patroni.Call(call)) {
+			s.calls[call].Bound = int64(c.RetryTime)
+		}
 	}
 	s.board = watch.NewBoard(c.Keys(), 1, uint64(len(s.schedule.Entries)))
+	if s.states {
+		s.board.TellStates()
+	}
 	return s
 }
 
@@ -62,8 +68,17 @@ func (s *Script) Pacer() pace.Pacer { return pace.Listed(s.schedule.Due) }
 // Source implements load.Script.
 func (s *Script) Source() engine.Source { return &source{Script: s} }
 
-// Kept implements load.Keeper: the lease of each member.
-func (s *Script) Kept() []int64 { return s.leases }
+// Kept implements load.Keeper: what each member holds.
+func (s *Script) Kept() []int64 { return s.way.keep() }
+
+// SessionTimeout implements load.SessionKeeper: where a member has the session of its
+// connection, its own calls keep that alive.
+func (s *Script) SessionTimeout() time.Duration {
+	if s.Way == patroni.Nodes {
+		return s.TTL
+	}
+	return 0
+}
 
 // Calls implements load.Teller: what became of each kind of call that was due.
 func (s *Script) Calls() (all []measure.Calls) {
@@ -75,22 +90,14 @@ func (s *Script) Calls() (all []measure.Calls) {
 	return all
 }
 
-// Watching implements load.Watcher: each member watches its cluster's keys, on a
-// connection of its own, from now on.
+// Watching implements load.Watcher.
 func (s *Script) Watching() *watch.Plan {
-	all := s.All()
-	p := &watch.Plan{Sink: watch.Config{Board: s.board, Names: &names{s}}, Streams: all, Connections: all}
-	for i := range all {
-		cluster := i / s.Members
-		p.Sink.Watchers = append(p.Sink.Watchers, watch.Watcher{First: uint64(cluster * s.PerCluster()), Keys: uint64(s.PerCluster())})
+	n := s.Watchers()
+	if n == 0 {
+		return nil
 	}
-	var key, end []byte
-	p.Fill = func(n uint32, op *store.Op) {
-		key = patroni.AppendScope(key[:0], s.prefix, int(n)/s.Members)
-		end = append(end[:0], key...)
-		end[len(end)-1]++ // it ends with a slash
-		op.Key, op.Watch.End = key, end
-	}
+	p := &watch.Plan{Sink: watch.Config{Board: s.board, Names: &names{s}}, Streams: n}
+	s.way.watching(s, p)
 	return p
 }
 

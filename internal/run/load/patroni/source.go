@@ -13,9 +13,10 @@ import (
 // engine.Dependent, an engine.Placed and an engine.Timed.
 type source struct {
 	*Script
-	call       recording.Call
-	parts      [2]recording.Part
-	key, value []byte
+	call            recording.Call
+	parts           [2]recording.Part
+	list            store.RangeOp
+	key, end, value []byte
 }
 
 var (
@@ -52,54 +53,48 @@ func (s *source) member(e patroni.Entry) int {
 
 func (s *source) all(e patroni.Entry, member int) int { return int(e.Cluster)*s.Members + member }
 
-// Place implements engine.Placed: each member has a connection.
+// Place implements engine.Placed: each member has a connection. As many members as the
+// store has would have all leaders at one of it, so the first is another in each cluster.
 func (s *source) Place(n uint64) int {
 	e := s.schedule.Entries[n]
-	return s.all(e, s.member(e))
+	return int(e.Cluster)*s.Members + (s.member(e)+int(e.Cluster))%s.Members
 }
 
 // Fill implements engine.Source.
 func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
 	e := s.schedule.Entries[n]
-	kind, level := e.Call.Kind()
+	kind, level := s.Way.Kind(e.Call)
 	member := s.member(e)
 	all := s.all(e, member)
 	s.asked[all] = uint32(n) + 1
-	*op = store.Op{Kind: kind, Consistency: level, Call: &s.call}
-	switch e.Call {
-	case patroni.RenewLeader, patroni.RenewReplica:
-		s.renew(all)
-	case patroni.PutStatus:
-		s.value = patroni.AppendStatus(s.value[:0], int(e.Cluster), s.Members, n)
-		s.put(e, patroni.Status, 0)
-	case patroni.PutMember:
-		s.value = patroni.AppendMember(s.value[:0], member, int(s.leader[e.Cluster]) == member, n)
-		s.put(e, patroni.MemberKey(member), s.leases[all])
-	case patroni.PutHistory:
-		s.value = patroni.AppendHistory(s.value[:0], int(e.Cluster), member, n)
-		s.put(e, patroni.History, 0)
-	case patroni.Race:
-		s.raced[all] = uint32(n) + 1
-		s.value = patroni.AppendName(s.value[:0], int(e.Cluster), member)
-		s.race(e, s.leases[all])
-	default:
-		s.key = patroni.AppendScope(s.key[:0], s.prefix, int(e.Cluster))
-		s.one(recording.Part{Action: recording.Read, Scope: recording.Prefix, Key: s.key, Flags: recording.Local})
-	}
+	*op = store.Op{Kind: kind, Consistency: level}
+	s.way.fill(s, e, s.write(e, member, n), all, op)
 	return n | uint64(member)<<memberShift
 }
 
 // memberShift is where the reference of an operation has the member that makes it.
 const memberShift = 48
 
-// renew prolongs a member's lease; one that has none takes a new one.
-func (s *source) renew(all int) {
-	if lease := s.leases[all]; lease != 0 {
-		s.one(recording.Part{Action: recording.KeepAlive, Lease: lease})
-		return
+// write makes the value that a member's call writes, and returns the key.
+func (s *source) write(e patroni.Entry, member int, n uint64) (k patroni.Key) {
+	cluster, leads := int(e.Cluster), int(s.leader[e.Cluster]) == member
+	s.value = s.value[:0]
+	switch e.Call {
+	case patroni.PutStatus:
+		s.value, k = patroni.AppendStatus(s.value, cluster, s.Members, n), patroni.Status
+	case patroni.PutMember, patroni.Join:
+		s.value, k = patroni.AppendMember(s.value, member, leads, n), patroni.MemberKey(member)
+	case patroni.PutHistory:
+		s.value, k = patroni.AppendHistory(s.value, cluster, member, n), patroni.History
+	case patroni.Race, patroni.Lead:
+		s.raced[s.all(e, member)] = uint32(n) + 1
+		s.value, k = patroni.AppendName(s.value, cluster, member), patroni.Leader
 	}
-	s.one(recording.Part{Action: recording.Grant, Number: int64(s.TTL.Seconds())})
+	return k
 }
+
+// text is the value that is to be written.
+func (s *source) text() recording.Value { return recording.Value{Size: len(s.value), Text: s.value} }
 
 // one makes a call of one part.
 func (s *source) one(p recording.Part) {
@@ -107,24 +102,17 @@ func (s *source) one(p recording.Part) {
 	s.call = recording.Call{Parts: s.parts[:1]}
 }
 
-// put makes a call that writes a key.
-func (s *source) put(e patroni.Entry, k patroni.Key, lease int64) {
-	s.key = patroni.AppendKey(s.key[:0], s.prefix, int(e.Cluster), k)
-	s.one(recording.Part{Action: recording.Write, Key: s.key, Value: recording.Value{Size: len(s.value), Text: s.value}, Lease: lease})
-}
-
-// race makes a call that takes the leader's key if nobody has it.
-func (s *source) race(e patroni.Entry, lease int64) {
-	s.put(e, patroni.Leader, lease)
+// guarded gives the call that was made a guard.
+func (s *source) guarded(guard recording.Part) {
 	s.parts[1] = s.parts[0]
 	s.parts[1].Branch = recording.Then
-	s.parts[0] = recording.Part{Action: recording.Compare, Target: recording.Created, Key: s.key}
+	s.parts[0] = guard
 	s.call = recording.Call{Guarded: true, Parts: s.parts[:2]}
 }
 
 // Kind implements engine.Source.
 func (s *source) Kind(_ measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
-	return s.schedule.Entries[n].Call.Kind()
+	return s.Way.Kind(s.schedule.Entries[n].Call)
 }
 
 // Shares implements engine.Source.
@@ -132,7 +120,7 @@ func (s *source) Shares(measure.Phase) (all []engine.Share) {
 	of := map[engine.Share]uint64{}
 	for call, n := range s.schedule.Kinds() {
 		if n > 0 {
-			kind, level := patroni.Call(call).Kind()
+			kind, level := s.Way.Kind(patroni.Call(call))
 			of[engine.Share{Kind: kind, Consistency: level}] += n
 		}
 	}
@@ -170,13 +158,13 @@ func (s *source) over(n uint64, all int) {
 	}
 }
 
-// Ended implements engine.Timed. A lease that is gone is not renewed again: the member's
-// next renewal takes a new one.
+// Ended implements engine.Timed. A lease or session that is gone is not renewed again: the
+// member's next renewal takes a new one.
 func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
 	call := s.schedule.Entries[n].Call
 	s.calls[call].Ended(o, response, service)
 	if o == kv.BadRequest && s.ended != nobody && (call == patroni.RenewLeader || call == patroni.RenewReplica) {
-		s.leases[s.ended] = 0
+		s.way.lost(s.ended)
 	}
 }
 
@@ -187,25 +175,35 @@ var nothingThere = []byte("a cluster without keys")
 func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 	n, member := ref&(1<<memberShift-1), int(ref>>memberShift)
 	e := s.schedule.Entries[n]
-	s.over(n, s.all(e, member))
+	all := s.all(e, member)
+	s.over(n, all)
 	switch e.Call {
 	case patroni.RenewLeader, patroni.RenewReplica:
-		if all := s.all(e, member); s.leases[all] == 0 {
-			s.leases[all] = ev.Count
+		if wrong := s.way.took(all, ev); wrong != nil {
+			ev.Text = wrong
+			return kv.WrongAnswer
 		}
-	case patroni.Race:
+	case patroni.Race, patroni.Lead:
 		if ev.Outcome == kv.OK {
 			s.leader[e.Cluster] = int16(member)
 			s.wrote(e, patroni.Leader)
 		}
 	case patroni.PutStatus:
 		s.wrote(e, patroni.Status)
-	case patroni.PutMember:
+	case patroni.PutMember, patroni.Join:
+		if ev.Outcome != kv.OK { // its session has ended, and its key
+			s.way.lost(all)
+			break
+		}
 		s.wrote(e, patroni.MemberKey(member))
 	case patroni.PutHistory:
 		s.wrote(e, patroni.History)
-	default:
-		if ev.Count == 0 {
+	case patroni.ReadKey: // whether such a key is there is what it asks
+		if ev.Outcome == kv.Miss && (leased(e.Key) || e.Key == patroni.History) {
+			return kv.OK
+		}
+	case patroni.ReadCluster, patroni.ListKeys:
+		if ev.Count == 0 && ev.Outcome == kv.OK {
 			ev.Text = nothingThere
 			return kv.WrongAnswer
 		}
@@ -215,5 +213,14 @@ func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 
 // wrote notes a write that was acknowledged.
 func (s *source) wrote(e patroni.Entry, k patroni.Key) {
-	s.board.Acknowledge(uint64(int(e.Cluster)*s.PerCluster() + int(k)))
+	if !s.states {
+		s.board.Acknowledge(uint64(int(e.Cluster)*s.PerCluster() + int(k)))
+	}
+}
+
+// acknowledged notes what watchers that are told states are held to: who leads.
+func (s *Script) acknowledged(_ kv.Kind, ref uint64, sent int64, ev *store.Event) {
+	if e := s.schedule.Entries[ref&(1<<memberShift-1)]; e.Call == patroni.Race && ev.Outcome == kv.OK {
+		s.board.AcknowledgeSent(uint64(int(e.Cluster)*s.PerCluster()+int(patroni.Leader)), sent)
+	}
 }

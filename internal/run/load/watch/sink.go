@@ -308,8 +308,9 @@ func (s *Sink) Created(asked, known int64) {
 	s.firstAsked, s.lastKnown = min(s.firstAsked, asked), max(s.lastKnown, known)
 }
 
-// Begun notes behind which version of its key a watcher begins: at first, or again
-// after its connection was lost.
+// Begun notes behind which version of its key a watcher begins, and the revision that
+// made it, or where the key is not there that of the answer: at first, or again after its
+// connection was lost.
 func (s *Sink) Begun(watcher uint32, version, revision int64) {
 	if s.cfg.Coalesced && version >= 0 && int(watcher) < len(s.place) {
 		s.tracks[s.place[watcher]].begin(version, revision)

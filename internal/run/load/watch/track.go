@@ -71,15 +71,16 @@ func (t *track) judgeRevision(revision int64) verdict {
 	return late
 }
 
-// begin says what the key is when a watcher begins. What was written between that
-// and what it was told last was passed over.
+// begin says what the key is when a watcher begins, and the revision that made it so. What
+// was written between that and what it was told last was passed over. A key that is there
+// with the version that it had, and was written since, was deleted meanwhile.
 func (t *track) begin(version, revision int64) {
 	switch {
 	case t.rev == 0:
 		t.last, t.base, t.rev, t.seen = version, version, max(revision, 1), 1
 	case revision > t.rev:
 		last := t.last
-		if t.rev = revision; version != last {
+		if t.rev = revision; version != last || version > 0 {
 			t.follow(version)
 			t.missing++ // itself too
 		}

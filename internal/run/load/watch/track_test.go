@@ -180,8 +180,20 @@ func TestPassedOver(t *testing.T) {
 	if lost, passed := tr.behind(7); lost != 0 || passed != 5 {
 		t.Errorf("created again: %d lost, %d passed over", lost, passed)
 	}
+	tr.begin(12, 150) // as it was
+	if _, passed := tr.behind(0); passed != 5 {
+		t.Errorf("as it was: %d passed over", passed)
+	}
+	tr.begin(0, 155)
+	tr.take(12, 160)
+	tr.begin(12, 165) // deleted and made anew, with the version that it had
+	if _, passed := tr.behind(0); passed < 7 {
+		t.Errorf("the same version in another life: %d passed over", passed)
+	}
+	tr = track{}
+	tr.begin(9, 120)
 	tr.take(2, 170) // deleted and made anew, of which the last is told
-	if _, passed := tr.behind(0); passed != 7 {
+	if _, passed := tr.behind(0); passed != 2 {
 		t.Errorf("a new life: %d passed over", passed)
 	}
 }

@@ -1,0 +1,71 @@
+package patroni
+
+import (
+	"github.com/quorumbench/quorumbench/internal/application/patroni"
+	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/run/load/watch"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// leases is the way of stores that have them, with transactions.
+type leases struct {
+	held []int64 // by member; 0: it has none
+	ttl  int64   // seconds
+}
+
+func (w *leases) fill(s *source, e patroni.Entry, k patroni.Key, all int, op *store.Op) {
+	op.Call = &s.call
+	switch e.Call {
+	case patroni.RenewLeader, patroni.RenewReplica:
+		if lease := w.held[all]; lease != 0 {
+			s.one(recording.Part{Action: recording.KeepAlive, Lease: lease})
+			return
+		}
+		w.grant(s, op)
+	case patroni.ReadCluster:
+		s.key = patroni.AppendScope(s.key[:0], s.prefix, int(e.Cluster))
+		s.one(recording.Part{Action: recording.Read, Scope: recording.Prefix, Key: s.key, Flags: recording.Local})
+	default:
+		s.key = patroni.AppendKey(s.key[:0], s.prefix, int(e.Cluster), k)
+		put := recording.Part{Action: recording.Write, Key: s.key, Value: s.text()}
+		if leased(k) {
+			put.Lease = w.held[all]
+		}
+		if s.one(put); e.Call == patroni.Race {
+			s.guarded(recording.Part{Action: recording.Compare, Target: recording.Created, Key: s.key})
+		}
+	}
+}
+
+func (w *leases) grant(s *source, op *store.Op) bool {
+	op.Call = &s.call
+	s.one(recording.Part{Action: recording.Grant, Number: w.ttl})
+	return true
+}
+
+func (w *leases) took(all int, ev *store.Event) []byte {
+	if w.held[all] == 0 {
+		w.held[all] = ev.Count
+	}
+	return nil
+}
+
+func (w *leases) lost(all int)        { w.held[all] = 0 }
+func (w *leases) keep() []int64       { return w.held }
+func (w *leases) kept(before []int64) { copy(w.held, before) }
+
+// watching implements way: each member watches its cluster's keys, on a connection of its
+// own, from now on.
+func (w *leases) watching(s *Script, p *watch.Plan) {
+	p.Connections = p.Streams
+	for i := range p.Streams {
+		p.Sink.Watchers = append(p.Sink.Watchers, watch.Watcher{First: uint64(i / s.Members * s.PerCluster()), Keys: uint64(s.PerCluster())})
+	}
+	var key, end []byte
+	p.Fill = func(n uint32, op *store.Op) {
+		key = patroni.AppendScope(key[:0], s.prefix, int(n)/s.Members)
+		end = append(end[:0], key...)
+		end[len(end)-1]++ // it ends with a slash
+		op.Key, op.Watch.End = key, end
+	}
+}

@@ -1,0 +1,107 @@
+package patroni_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	data "github.com/quorumbench/quorumbench/internal/application/patroni"
+	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/run/relay"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/consul"
+	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
+	"github.com/quorumbench/quorumbench/internal/testservers/patroni"
+)
+
+// overheard keeps what passed a relay, as our recorder understands it.
+type overheard struct {
+	calls
+	t     testing.TB
+	began time.Time
+}
+
+// listen is before a member until the test ends; it returns its own HOST:PORT.
+func (o *overheard) listen(t *testing.T, to string, tapped store.Tapped) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.t, o.began = t, time.Now()
+	r := relay.New(relay.Config{
+		To: to, Tapped: tapped, Veil: &recording.Veil{}, Sink: o,
+		Now: func() int64 { return int64(time.Since(o.began)) }, Say: func(string) {}, // clients die
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan struct{})
+	go func() {
+		_ = r.Serve(ctx, l)
+		close(served)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-served
+	})
+	return l.Addr().String()
+}
+
+// Gap implements relay.Sink.
+func (o *overheard) Gap(g recording.Gap) { o.t.Errorf("the recorder missed something: %+v", g) }
+
+// Call implements relay.Sink.
+func (o *overheard) Call(c *recording.Call) {
+	if c.Told || len(c.Parts) == 0 {
+		return
+	}
+	p, guard := c.Parts[0], ""
+	if c.Guarded {
+		p, guard = c.Parts[len(c.Parts)-1], fmt.Sprintf(" if %d of key is %d", c.Parts[0].Target, c.Parts[0].Number)
+	}
+	what := strings.Split(strings.TrimSuffix(string(p.Key), "/"), "/")
+	name := what[len(what)-1]
+	switch {
+	case len(what) > 3:
+		name = "member"
+	case p.Scope == recording.Prefix && len(what) < 3:
+		name = "cluster"
+	}
+	h := heard{at: o.began.Add(time.Duration(c.At)), form: fmt.Sprintf("%s, scope %d, flags %b", c.Method, p.Scope, p.Flags) + guard}
+	switch p.Action {
+	case recording.KeepAlive:
+		h.call = "renew"
+	case recording.Write:
+		h.call, h.form = "put "+name, h.form+formOf(p.Value.Text)
+	default:
+		h.call = fmt.Sprint(p.Action, " ", name)
+	}
+	o.add(h)
+}
+
+// TestCallsPerLoopOnConsulAreThoseOfARealPatroni is the same on Consul.
+func TestCallsPerLoopOnConsulAreThoseOfARealPatroni(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: no real Consul is started")
+	}
+	const loopWait = 3 * time.Second
+	c := data.Config{Way: data.Locks, Clusters: 1, Members: 2, Written: 1, LoopWait: loopWait, TTL: 20 * time.Second, RetryTime: 3 * time.Second, Seed: 3}
+	var theirs, ours overheard
+	st, endpoint := consul.New(), startConsul(t)
+	alike(t, &c, st, patroni.Config{Consul: theirs.listen(t, endpoint, st)}, ours.listen(t, endpoint, st), &theirs.calls, &ours.calls)
+}
+
+// TestCallsPerLoopOnZooKeeperAreThoseOfARealPatroni is the same on ZooKeeper. In loops of
+// 6 s there are three pings for sure.
+func TestCallsPerLoopOnZooKeeperAreThoseOfARealPatroni(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: no real ZooKeeper is started")
+	}
+	const loopWait = 6 * time.Second
+	c := data.Config{Way: data.Nodes, Clusters: 1, Members: 2, Written: 1, LoopWait: loopWait, TTL: 20 * time.Second, RetryTime: 3 * time.Second, Seed: 3}
+	var theirs, ours overheard
+	st, endpoint := zookeeper.New(), startZooKeeper(t)
+	alike(t, &c, st, patroni.Config{ZooKeeper: theirs.listen(t, endpoint, st)}, ours.listen(t, endpoint, st), &theirs.calls, &ours.calls)
+}
