@@ -54,11 +54,11 @@ const (
 
 // codec is ZooKeeper's protocol on one connection.
 type codec struct {
-	conn   *jute.Conn
-	acl    jute.ACL
-	pingAt int64 // 0: no session yet
-	quiet  bool  // it sends no pings of its own: the load keeps the session alive
-
+	conn    *jute.Conn
+	acl     jute.ACL
+	pingAt  int64 // 0: no session yet
+	quiet   bool  // it sends no pings of its own: the load keeps the session alive
+	load    signs // of life, where it does
 	dialect Dialect
 	newest  int64  // transaction that the session has seen
 	names   *names // of the event loop
@@ -87,6 +87,7 @@ func (c *codec) Room() int {
 // Submit implements store.Codec.
 func (c *codec) Submit(op *store.Op) {
 	call := jute.Call{Tag: op.Tag}
+	c.load.sent++
 	if op.Call != nil {
 		c.submitAgain(call, op)
 		return

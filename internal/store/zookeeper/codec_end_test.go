@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -104,5 +105,30 @@ func TestOutcomes(t *testing.T) {
 	}
 	if outcomeOf(jute.ConnectionLoss) != kv.ConnectionLost || outcomeOf(jute.OperationTimeout) != kv.StoreTimeout {
 		t.Error("a code has another outcome than its own")
+	}
+}
+
+// A load that keeps its sessions alive lets one end by sending nothing. Its connection may
+// be closed before that: the next one does not have it live once more. Whoever sends a
+// ping now and then keeps his.
+func TestSilentSessionIsNotTakenUp(t *testing.T) {
+	for _, alive := range []bool{true, false} {
+		s := newScripted(t, store.Access{SessionTimeout: 9 * time.Second}, store.Dialed{})
+		s.grant(9000, 5)
+		s.feed()
+		second := int64(time.Second)
+		for now := second; now < 10*second; {
+			if alive {
+				s.submit(store.Op{Kind: kv.KeepAlive})
+			}
+			if now = s.c.Tick(now); now == 0 {
+				t.Fatal("it is not looked at again")
+			}
+		}
+		s.c.Lost(nil)
+		next := newCodecs(store.Access{}, Dialect{})(store.Dialed{Previous: s.c}).(*codec)
+		if got := next.conn.Session().ID; (got == 5) != alive {
+			t.Errorf("with pings: %v, the next connection has session %d", alive, got)
+		}
 	}
 }

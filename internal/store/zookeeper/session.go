@@ -34,7 +34,7 @@ func newCodecs(a store.Access, dialect Dialect) store.Codecs {
 	names, timeout := newNames(), cmp.Or(a.SessionTimeout, sessionTimeout)
 	return func(d store.Dialed) store.Codec {
 		cfg := jute.Config{Timeout: int32(min(timeout/time.Millisecond, math.MaxInt32)), Auth: auth, Parts: d.Parts}
-		if before, ok := d.Previous.(*codec); ok && !before.closed {
+		if before, ok := d.Previous.(*codec); ok && !before.closed && !before.load.over {
 			cfg.Session, cfg.LastZxid = before.conn.Session(), before.conn.LastZxid()
 		}
 		return &codec{conn: jute.NewConn(cfg), acl: acl, dialect: dialect, newest: cfg.LastZxid, names: names, quiet: a.SessionTimeout > 0}
@@ -47,10 +47,10 @@ func (c *codec) Tick(now int64) int64 {
 	if !c.conn.Ready() {
 		return now + lookAgain
 	}
-	if c.quiet {
-		return 0
-	}
 	third := max(int64(c.conn.Timeout())*int64(time.Millisecond)/3, leastPing)
+	if c.quiet {
+		return c.load.look(now, third)
+	}
 	switch {
 	case c.pingAt == 0:
 		c.pingAt = now + third
@@ -59,6 +59,28 @@ func (c *codec) Tick(now int64) int64 {
 		c.conn.Ping()
 	}
 	return c.pingAt
+}
+
+// signs are the signs of life of a load that keeps its session alive by what it sends.
+type signs struct {
+	sent, seen uint64 // operations, in all and when they were looked at last
+	at         int64  // when there were new ones at last; 0: not looked yet
+	// over says that the load has sent nothing for so long that its session ends, or has.
+	// A server closes a connection on which nothing comes by a clock of its own, in steps
+	// of 10 s, and so now and then before the session has ended: who took that up on a
+	// new connection would have it live once more, and the dead do not.
+	over bool
+}
+
+// look takes what was sent since the last look, and returns when to look again: each third
+// of the session's timeout. Over is so by when that ends, and not before two thirds of it,
+// in which who lives has sent a ping.
+func (s *signs) look(now, third int64) int64 {
+	if s.sent != s.seen || s.at == 0 {
+		s.seen, s.at = s.sent, now
+	}
+	s.over = now-s.at >= 2*third
+	return now + third
 }
 
 // pingDone takes the answer to a ping: the session lives as long again.
