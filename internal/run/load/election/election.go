@@ -94,7 +94,7 @@ func New(app data.Application, setup application.Setup) *Script {
 	}
 	kinds := s.schedule.Kinds()
 	s.calls = tally.New(s.way.Shapes[:], kinds[:])
-	s.handover, s.vacant = measure.NewCalls("handover", kv.Delete, kv.None), measure.NewCalls("nobody leads", kv.Delete, kv.None)
+	s.handover, s.vacant = measure.NewCalls(measure.Handover, kv.Delete, kv.None), measure.NewCalls("nobody leads", kv.Delete, kv.None)
 	s.handover.Span, s.vacant.Span = true, true
 	s.handover.Due = kinds[data.Resign]
 	s.candidates, s.offices = make([]candidate, c.All()), make([]office, c.Offices)

@@ -216,7 +216,8 @@ func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
 	}
 	if c := s.whose(n); c != nobody {
 		k := &s.candidates[c]
-		if k.settled && !o.Failed() && call != data.Renew {
+		of := s.officeOf(c)
+		if k.settled && !o.Failed() && call != data.Renew && (of.planned || !of.vacant) { // not of a leader that was lost
 			calls.Spanned++
 		}
 		k.settled = k.settled || !k.busy
