@@ -31,7 +31,7 @@ type Script struct {
 
 	candidates []candidate
 	leases     []int64 // by candidate; nil: sessions are those of connections
-	renewing   []int64 // by candidate: when the newest renewal was sent
+	renewing   []int64 // by candidate: when the oldest renewal was sent that is not answered; 0: there is none
 	lives      []int64 // by candidate: until when its lease lives at least; 0: not known yet
 	offices    []office
 	resigns    []int32 // by entry of the schedule: the candidate that resigns; nobody: not known yet
@@ -58,6 +58,7 @@ type candidate struct {
 	entered bool      // it has stood for the first time
 	settled bool      // and has led, or waited, since
 	queued  bool      // it is in todo
+	lost    bool      // its connection was lost, or replaced, while a call was under way on it
 	missed  bool      // what it was to wait for was not there
 	news    bool      // it was told of something while a call was under way
 	due     int64     // since when its call is due, if it was prompted

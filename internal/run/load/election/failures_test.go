@@ -285,3 +285,47 @@ func TestALeaderThatLosesItsConnection(t *testing.T) {
 		}
 	}
 }
+
+// A watch that was set on a connection that has been replaced since tells nothing: who was
+// answered on it does not wait for that. What is made on the next connection counts.
+func TestAWatchOnAnOldConnection(t *testing.T) {
+	for way := range 2 {
+		s, _ := standing(t, data.Application{}, way)
+		c := (int(s.offices[0].leader) + 1) % s.Candidates
+		s.candidates[c].watches = false
+		s.want(c, data.Await, false)
+		_, ref := s.follows(c, data.Await)
+		s.Lost(c)
+		s.nothing()
+		s.Check(s.op.Kind, ref, &store.Event{})
+		s.follows(c, data.Stand)
+		s.candidates[c].busy = false
+		s.want(c, data.Await, true)
+		s.Lost(c)
+		_, ref = s.follows(c, data.Await)
+		s.Check(s.op.Kind, ref, &store.Event{})
+		s.nothing()
+	}
+}
+
+// A lease is held to live from when the oldest renewal was sent that is not answered.
+func TestALeaseLivesFromTheOldestRenewal(t *testing.T) {
+	s, _ := standing(t, data.Application{}, 1)
+	renew := func(at int64) {
+		s.Script.now = at
+		s.renew(3)
+	}
+	renew(1000)
+	renew(2000)
+	for range 2 {
+		s.Check(kv.KeepAlive, reference(3, planRenew), &store.Event{})
+		if got := s.lives[3] - int64(s.way.Lives); got != 1000 {
+			t.Errorf("it lives from %d on", got)
+		}
+	}
+	renew(3000)
+	s.Check(kv.KeepAlive, reference(3, planRenew), &store.Event{})
+	if got := s.lives[3] - int64(s.way.Lives); got != 3000 {
+		t.Errorf("it lives from %d on", got)
+	}
+}

@@ -23,7 +23,9 @@ func (s *source) leased(n uint64) {
 
 // renew makes a call that prolongs a candidate's lease; one that has none takes a new one.
 func (s *source) renew(c int) {
-	s.renewing[c] = s.now
+	if s.renewing[c] == 0 {
+		s.renewing[c] = max(s.now, 1)
+	}
 	if lease := s.leases[c]; lease != 0 {
 		s.one(recording.Part{Action: recording.KeepAlive, Lease: lease, Name: s.session(c)})
 		return
@@ -36,7 +38,9 @@ func (s *source) renewed(c int, ev *store.Event, planned bool) kv.Outcome {
 	if s.leases[c] == 0 {
 		s.granted(c, ev)
 	}
-	s.lives[c] = s.renewing[c] + int64(s.way.Lives)
+	if at := s.renewing[c]; at != 0 { // else it is not known which was answered
+		s.lives[c], s.renewing[c] = at+int64(s.way.Lives), 0
+	}
 	if k := &s.candidates[c]; !planned {
 		k.busy = false
 		s.want(c, data.Stand, false)

@@ -145,6 +145,7 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 	default:
 		s.recipe.fill(s, c, call, op)
 	}
+	k.lost = false
 	switch {
 	case call != data.Resign:
 	case planned:
@@ -180,10 +181,11 @@ func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 	k.busy = false
 	outcome := s.recipe.answered(s, c, call, ev)
 	s.judged = outcome.Failed()
-	if k.news && !k.busy {
+	k.watches = k.watches && !k.lost
+	if (k.news || k.lost) && !k.busy {
 		s.recipe.told(s.Script, c, true)
 	}
-	k.news = false
+	k.news, k.lost = false, false
 	return outcome
 }
 
@@ -209,6 +211,9 @@ func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
 	calls := &s.calls[call]
 	calls.Ended(o, response, service)
 	if call == data.Renew {
+		if o.Failed() {
+			s.renewing[s.whose(n)] = 0
+		}
 		if o == kv.BadRequest {
 			s.bereft(s.whose(n))
 		}
@@ -299,6 +304,7 @@ func (s *source) Lost(place int) {
 		s.ceases(c, false, s.now)
 	}
 	k := &s.candidates[c]
+	k.lost = k.busy // what its call had watched is gone, too, though it may be answered
 	if k.watches = false; k.entered && !k.busy && !s.leader(c) {
 		s.want(c, s.recipe.again(s.Script, c, data.Await), false)
 	}
