@@ -8,6 +8,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
+// Handover is the name of the span of time from when somebody was to give an office up
+// until another has it. How many calls each handover took is a column of the table of calls.
+const Handover = "handover"
+
 // Calls is what became of one kind of an application's calls in the window.
 type Calls struct {
 	Name     string // such as "create pod"

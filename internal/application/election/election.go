@@ -9,6 +9,8 @@
 package election
 
 import (
+	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"math"
 	"time"
@@ -107,7 +109,7 @@ func (a Application) Profile(s application.Settings, way int) application.Profil
 	rates := w.Rates(&c)
 	return application.Profile{
 		Calls: application.Calls(w.Shapes[:], rates[:]),
-		There: uint64(c.Offices), KeySize: len("e000000/leader"), ValueSize: nameSize, Connections: c.Connections(w),
+		There: uint64(c.Offices), KeySize: len("e000000/leader"), ValueSize: NameSize, Connections: c.Connections(w),
 	}
 }
 
@@ -246,6 +248,7 @@ var (
 			Stand:  {Name: "join the queue", Kind: kv.Ephemeral},
 			Look:   {Name: "list the queue", Kind: kv.Range, Level: kv.Local},
 			Await:  {Name: "watch who is before", Kind: kv.Get, Level: kv.Local},
+			Drop:   {Name: "remove a node of a lost call", Kind: kv.Delete},
 			Renew:  {Name: "renew", Kind: kv.KeepAlive},
 		},
 		PerHandover: func(float64) [NumCalls]float64 { return [NumCalls]float64{Resign: 1, Stand: 1, Look: 2, Await: 1} },
@@ -270,26 +273,37 @@ var (
 	}}
 )
 
-// nameSize is the size of a candidate's name.
-const nameSize = 1 + application.Digits
+// NameSize is the size of a candidate's name.
+const NameSize = 1 + application.Digits + 1 + 2*runBytes
+
+const runBytes = 4
 
 // AppendOffice appends an office's key.
 func AppendOffice(b []byte, prefix string, office int) []byte {
 	return application.AppendNumber(append(append(b, prefix...), 'e'), number(office))
 }
 
-// AppendCandidate appends the name of a candidate, by its place among all.
-func AppendCandidate(b []byte, all int) []byte {
-	return application.AppendNumber(append(b, 'c'), number(all))
+// AppendCandidate appends the name of a candidate, by its place among all, in a run, by a
+// number of its own: what a run before has left behind may still be there.
+func AppendCandidate(b []byte, all int, run uint32) []byte {
+	b = append(application.AppendNumber(append(b, 'c'), number(all)), '-')
+	var of [runBytes]byte
+	binary.BigEndian.PutUint32(of[:], run)
+	return hex.AppendEncode(b, of[:])
 }
 
-// Candidate is whose name it is, as AppendCandidate made it.
-func Candidate(name []byte) (all int, ok bool) {
-	if len(name) != nameSize || name[0] != 'c' {
-		return 0, false
+// Candidate is whose name it is, and of which run, as AppendCandidate made it.
+func Candidate(name []byte) (all int, run uint32, ok bool) {
+	const end = 1 + application.Digits
+	if len(name) != NameSize || name[0] != 'c' || name[end] != '-' {
+		return 0, 0, false
 	}
-	n, ok := application.ReadNumber(name[1:])
-	return int(n), ok
+	n, ok := application.ReadNumber(name[1:end])
+	var of [runBytes]byte
+	if _, err := hex.Decode(of[:], name[end+1:]); err != nil {
+		return 0, 0, false
+	}
+	return int(n), binary.BigEndian.Uint32(of[:]), ok
 }
 
 func number(n int) uint32 { return uint32(min(max(n, 0), math.MaxInt32)) } // #nosec G115 -- in its bounds

@@ -66,12 +66,12 @@ func TestWaysNameTheirCalls(t *testing.T) {
 		}
 	}
 	for _, n := range []int{0, 12, 49_999} {
-		if got, ok := Candidate(AppendCandidate(nil, n)); !ok || got != n {
+		if got, run, ok := Candidate(AppendCandidate(nil, n, 0xfedcba98)); !ok || got != n || run != 0xfedcba98 {
 			t.Errorf("candidate %d is read as %d", n, got)
 		}
 	}
-	for _, name := range []string{"", "c00001", "d000001", "c00000x"} {
-		if _, ok := Candidate([]byte(name)); ok {
+	for _, name := range []string{"", "c000001", "c00001-00000000", "d000001-00000000", "c00000x-00000000", "c000001-0000000x", "c000001 00000000"} {
+		if _, _, ok := Candidate([]byte(name)); ok {
 			t.Errorf("%q is a candidate", name)
 		}
 	}

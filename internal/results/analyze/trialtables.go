@@ -97,7 +97,7 @@ func CallsTable(t *record.Trial) Table {
 	if bounded {
 		table.Columns = append(table.Columns, Column{Title: "late"}, Column{Title: "later than"})
 	}
-	spans := slices.IndexFunc(t.ByCall, func(c record.Calls) bool { return c.Span })
+	spans := slices.IndexFunc(t.ByCall, func(c record.Calls) bool { return c.Span && c.Name == measure.Handover })
 	if spans >= 0 {
 		table.Columns = append(table.Columns, Column{Title: "for each " + t.ByCall[spans].Name})
 	}
@@ -126,9 +126,9 @@ func CallsTable(t *record.Trial) Table {
 }
 
 // eachCell is how many calls of a kind there were for each of a span that calls make,
-// without those before the first.
+// without those before the first. Calls that do not belong to any have none.
 func eachCell(c, span *record.Calls) Cell {
-	if c.Span || span.Operations == 0 {
+	if c.Span || span.Operations == 0 || c.Spanned == 0 {
 		return Cell{}
 	}
 	return Cell{Text: strconv.FormatFloat(float64(c.Spanned)/float64(span.Operations), 'f', 2, 64)}

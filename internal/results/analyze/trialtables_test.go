@@ -133,3 +133,28 @@ func TestReasonsAreSaidOnce(t *testing.T) {
 		t.Errorf("%+v", notes)
 	}
 }
+
+// How many calls each handover took is said of handovers alone, and of the calls that
+// belong to them.
+func TestCallsOfEachHandover(t *testing.T) {
+	calls := []record.Calls{
+		{Name: "campaign", Operations: 50, Spanned: 30},
+		{Name: "renew", Operations: 50},
+		{Name: measure.Handover, Operations: 20, Span: true},
+		{Name: "nobody leads", Operations: 25, Span: true},
+	}
+	last := func(calls ...record.Calls) (title string, cells []string) {
+		table := CallsTable(&record.Trial{ByCall: calls})
+		at := len(table.Columns) - 1
+		for _, row := range table.Rows {
+			cells = append(cells, row[at].Text)
+		}
+		return table.Columns[at].Title, cells
+	}
+	if title, cells := last(calls...); title != "for each handover" || !slices.Equal(cells, []string{"1.50", "", "", ""}) {
+		t.Errorf("%s: %q", title, cells)
+	}
+	if title, _ := last(calls[0], calls[3]); title != "max" {
+		t.Errorf("without handovers the last column is %q", title)
+	}
+}

@@ -6,6 +6,8 @@
 package election
 
 import (
+	"math/rand/v2"
+
 	"github.com/quorumbench/quorumbench/internal/application"
 	data "github.com/quorumbench/quorumbench/internal/application/election"
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -29,8 +31,8 @@ type Script struct {
 
 	candidates []candidate
 	leases     []int64 // by candidate; nil: sessions are those of connections
-	renewing   []int64 // by candidate: when the newest renewal was sent
-	lives      []int64 // by candidate: until when its lease lives at least
+	renewing   []int64 // by candidate: when the oldest renewal was sent that is not answered; 0: there is none
+	lives      []int64 // by candidate: until when its lease lives at least; 0: not known yet
 	offices    []office
 	resigns    []int32 // by entry of the schedule: the candidate that resigns; nobody: not known yet
 	todo       todo
@@ -40,6 +42,8 @@ type Script struct {
 	wonDue int64  // since when the call was due
 	till   int64  // until when the last handovers are awaited; 0: not yet
 	wrongs uint64 // answers by which two led at once
+	judged bool   // the answer that is being looked at was wrong
+	run    uint32 // by which candidates know what is not of an earlier run
 
 	prompted uint64 // calls
 }
@@ -53,11 +57,15 @@ type candidate struct {
 	busy    bool      // there is one
 	entered bool      // it has stood for the first time
 	settled bool      // and has led, or waited, since
+	queued  bool      // it is in todo
+	lost    bool      // its connection was lost, or replaced, while a call was under way on it
+	missed  bool      // what it was to wait for was not there
 	news    bool      // it was told of something while a call was under way
 	due     int64     // since when its call is due, if it was prompted
 	own     int64     // its number in the queue, or the token of its hold; 0: none
 	before  int64     // the number of who is before it
 	ahead   int32     // who that is
+	run     uint32    // of which run
 	from    int64     // the revision from which it watches
 	watches bool      // it has a watcher
 	then    data.Call // what it does when that has ended; Drop: nothing
@@ -77,20 +85,17 @@ type office struct {
 // New makes the load of an application, which has the way.
 func New(app data.Application, setup application.Setup) *Script {
 	c := data.ConfigOf(setup.Settings, setup.Seed)
-	s := &Script{Config: c, way: app.Way(setup.Way), prefix: setup.Prefix, won: nobody}
+	s := &Script{Config: c, way: app.Way(setup.Way), prefix: setup.Prefix, won: nobody, run: rand.Uint32()} // #nosec G404 -- it is no secret
 	s.schedule = data.NewSchedule(c, s.way.Renews, setup.Length)
 	s.recipe = recipeOf(s)
 	if s.way.Renews > 0 {
 		s.leases = make([]int64, c.Connections(s.way)) // of names of two numbers the second ones stand behind
 		copy(s.leases, setup.Before)
 		s.renewing, s.lives = make([]int64, c.All()), make([]int64, c.All())
-		for i := range s.lives {
-			s.lives[i] = int64(s.way.Lives - s.way.Renews) // it was taken before the load
-		}
 	}
 	kinds := s.schedule.Kinds()
 	s.calls = tally.New(s.way.Shapes[:], kinds[:])
-	s.handover, s.vacant = measure.NewCalls("handover", kv.Delete, kv.None), measure.NewCalls("nobody leads", kv.Delete, kv.None)
+	s.handover, s.vacant = measure.NewCalls(measure.Handover, kv.Delete, kv.None), measure.NewCalls("nobody leads", kv.Delete, kv.None)
 	s.handover.Span, s.vacant.Span = true, true
 	s.handover.Due = kinds[data.Resign]
 	s.candidates, s.offices = make([]candidate, c.All()), make([]office, c.Offices)
@@ -140,6 +145,10 @@ func (s *Script) want(c int, call data.Call, later bool) {
 	if later {
 		k.due += int64(s.way.Pause)
 	}
+	if k.queued {
+		return
+	}
+	k.queued = true
 	s.todo.add(int32(c), later) // #nosec G115 -- at most maxCandidates
 }
 
@@ -160,13 +169,21 @@ func (s *Script) fence(c int, token int64) (wrong []byte) {
 // leads, with a fencing token: the store's own number of when it came to be the one. It
 // says what is wrong if another takes itself for the leader, who would have had to resign
 // or to know that its connection was lost or its lease at its end, or if the token is not
-// above all before.
+// above all before. A candidate whose own lease may have ended since, and its key with it,
+// does not know anything by the answer: it renews the lease first, and stands again.
 func (s *Script) leads(c int, token int64) (wrong []byte) {
 	o := s.officeOf(c)
+	another := o.leader >= 0 && int(o.leader) != c
+	if s.leases != nil {
+		if lives := s.lives[c]; s.leases[c] == 0 || lives < s.now && (lives != 0 || another && s.lives[o.leader] >= s.now) {
+			s.want(c, data.Renew, false)
+			return nil
+		}
+	}
 	switch {
-	case o.leader >= 0 && int(o.leader) != c && s.leases != nil && s.lives[o.leader] < s.now:
-		s.ceases(int(o.leader), false, s.now) // its lease may have ended
-	case o.leader >= 0 && int(o.leader) != c:
+	case another && s.leases != nil && s.lives[o.leader] < s.now:
+		s.outlived(o)
+	case another:
 		wrong = twoLead
 	case token != untold:
 		wrong = s.fence(c, token)
@@ -193,6 +210,33 @@ func (s *Script) ceases(c int, planned bool, due int64) {
 	}
 	o.leader, o.vacant, o.planned, o.due, o.since = nobody, true, planned, due, s.now
 	s.vacant.Due++
+}
+
+// outlived notes that a leader's lease may have ended: since its earliest end nobody leads.
+// If that is not known, neither is for how long, and it is not counted.
+func (s *Script) outlived(o *office) {
+	old := int(o.leader)
+	if s.lives[old] == 0 {
+		o.leader = nobody
+		return
+	}
+	s.ceases(old, false, s.now)
+	o.since = s.lives[old]
+}
+
+// plans notes that a resignation that was planned is handed to the connection. If the
+// leader does not lead any more since it was to resign, whoever leads next ends the
+// handover; if somebody does already, it has ended.
+func (s *Script) plans(c int, due int64) {
+	o := s.officeOf(c)
+	switch {
+	case int(o.leader) == c:
+		s.ceases(c, true, due)
+	case o.vacant && !o.planned:
+		o.planned, o.due = true, due
+	default:
+		s.handover.Ended(kv.OK, max(s.now-due, 0), 0)
+	}
 }
 
 // took counts how long it was until a candidate knew that it leads.

@@ -23,13 +23,21 @@ func (ephemeralRace) fill(s *source, c int, call data.Call, op *store.Op) {
 		s.parts[1] = recording.Part{Action: recording.Write, Branch: recording.Then, Flags: recording.Ephemeral, Key: s.key, Value: s.name(c)}
 		s.call = recording.Call{Guarded: true, Parts: s.parts[:2]}
 	case data.Resign:
-		s.one(recording.Part{Action: recording.Remove, Key: s.key})
+		if s.leader(c) {
+			s.one(recording.Part{Action: recording.Remove, Key: s.key})
+			break
+		}
+		// Its connection was lost since, and the node may be another's: it looks.
+		s.one(recording.Part{Action: recording.Read, Key: s.key, Flags: recording.Local})
 	default:
 		s.await(c, op)
 	}
 }
 
 func (ephemeralRace) answered(s *source, c int, call data.Call, ev *store.Event) kv.Outcome {
+	k := &s.candidates[c]
+	missed := k.missed
+	k.missed = call != data.Await && missed && ev.Outcome == kv.Conflict
 	switch {
 	case call == data.Resign: // if its node was not there any more, it has resigned all the same
 		s.want(c, data.Stand, false)
@@ -37,10 +45,11 @@ func (ephemeralRace) answered(s *source, c int, call data.Call, ev *store.Event)
 		return outcomeOf(ev, s.leads(c, ev.At))
 	case call == data.Stand: // another was quicker, or an earlier call that failed was done
 		s.want(c, data.Await, false)
-	case ev.Outcome == kv.Miss:
-		s.want(c, data.Stand, false)
+	case ev.Outcome == kv.Miss: // it went meanwhile; twice in a row, the office may be missing
+		k.missed = true
+		s.want(c, data.Stand, missed)
 	default:
-		if leader, ok := data.Candidate(ev.Value); ok && leader == c {
+		if s.named(c, ev.Value) {
 			return outcomeOf(ev, s.leads(c, ev.Mod))
 		}
 	}
@@ -57,11 +66,8 @@ func (ephemeralRace) told(s *Script, c int, gone bool) {
 	}
 }
 
-func (ephemeralRace) again(_ *Script, _ int, failed data.Call) data.Call {
-	if failed == data.Resign {
-		return data.Resign
-	}
-	return data.Stand
-}
+// again is to stand, also after a resignation: whether that was done is not known, and by
+// now the node may be another's. If its own is there still, it leads again.
+func (ephemeralRace) again(*Script, int, data.Call) data.Call { return data.Stand }
 
 func (ephemeralRace) expired(*Script, int) {}

@@ -23,7 +23,9 @@ func (s *source) leased(n uint64) {
 
 // renew makes a call that prolongs a candidate's lease; one that has none takes a new one.
 func (s *source) renew(c int) {
-	s.renewing[c] = s.now
+	if s.renewing[c] == 0 {
+		s.renewing[c] = max(s.now, 1)
+	}
 	if lease := s.leases[c]; lease != 0 {
 		s.one(recording.Part{Action: recording.KeepAlive, Lease: lease, Name: s.session(c)})
 		return
@@ -31,13 +33,15 @@ func (s *source) renew(c int) {
 	s.one(recording.Part{Action: recording.Grant, Number: int64(s.way.Lives.Seconds())})
 }
 
-// renewed takes the answer. A candidate that has waited for a lease stands with it.
-func (s *source) renewed(c int, ev *store.Event) kv.Outcome {
+// renewed takes the answer. A candidate that has waited for it stands.
+func (s *source) renewed(c int, ev *store.Event, planned bool) kv.Outcome {
 	if s.leases[c] == 0 {
 		s.granted(c, ev)
 	}
-	s.lives[c] = s.renewing[c] + int64(s.way.Lives)
-	if k := &s.candidates[c]; k.busy && k.call == data.Renew {
+	if at := s.renewing[c]; at != 0 { // else it is not known which was answered
+		s.lives[c], s.renewing[c] = at+int64(s.way.Lives), 0
+	}
+	if k := &s.candidates[c]; !planned {
 		k.busy = false
 		s.want(c, data.Stand, false)
 	}
@@ -57,11 +61,16 @@ func (s *source) bereft(c int) {
 	if c == nobody || s.leases[c] == 0 {
 		return
 	}
-	s.leases[c] = 0
+	s.leases[c], s.lives[c] = 0, 0
 	s.ceases(c, false, s.now)
 	if k := &s.candidates[c]; k.entered && !k.busy {
 		s.want(c, data.Renew, false)
 	}
+}
+
+// bare reports whether a call of a candidate needs a lease, and there is none.
+func (s *Script) bare(c int, call data.Call) bool {
+	return s.leases != nil && s.leases[c] == 0 && call != data.Renew && call != data.Drop
 }
 
 // take makes a call that creates the source's key with a candidate's lease if it is not
@@ -88,10 +97,12 @@ func (s *source) watcher(c int, p recording.Part, op *store.Op) {
 }
 
 // next has a candidate make a call, behind the end of its watcher if it has one and needs
-// another. Drop as the call ends the watcher, and nothing follows.
+// another. Drop as the call ends the watcher, and nothing follows. Who has a call to make
+// already (leads) makes that.
 func (s *source) next(c int, call data.Call) {
 	k := &s.candidates[c]
 	switch {
+	case k.busy:
 	case k.watches && (call == data.Await || call == data.Drop):
 		k.then = call
 		s.want(c, data.Drop, false)
@@ -148,7 +159,7 @@ func (leaseRace) answered(s *source, c int, call data.Call, ev *store.Event) kv.
 		created := ev.Mod // it is never written again
 		if ev.Outcome == kv.OK {
 			created = ev.At
-		} else if leader, ok := data.Candidate(ev.Value); !ok || leader != c {
+		} else if !s.named(c, ev.Value) {
 			k.from = ev.At + 1
 			s.next(c, data.Await)
 			return ev.Outcome

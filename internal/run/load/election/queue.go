@@ -1,7 +1,6 @@
 package election
 
 import (
-	"github.com/quorumbench/quorumbench/internal/application"
 	data "github.com/quorumbench/quorumbench/internal/application/election"
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/recording"
@@ -24,25 +23,26 @@ const sequenceDigits = 10
 // gets again.
 type namesHeard struct {
 	of    []int32
+	runs  []uint32
 	order []int64 // the store's number, and one more
 }
 
 // Begin implements store.Keys.
 func (h *namesHeard) Begin(uint32) bool {
-	h.of, h.order = h.of[:0], h.order[:0]
+	h.of, h.runs, h.order = h.of[:0], h.runs[:0], h.order[:0]
 	return false
 }
 
 // Add implements store.Keys. What is no candidate's node is passed over.
 func (h *namesHeard) Add(_ uint32, name, _ []byte, _ int64) {
-	const head = 1 + application.Digits
+	const head = data.NameSize
 	if len(name) != head+len(latch)+sequenceDigits || string(name[head:head+len(latch)]) != latch {
 		return
 	}
-	c, ok := data.Candidate(name[:head])
+	c, run, ok := data.Candidate(name[:head])
 	order, fine := sequence(name)
 	if ok && fine {
-		h.of, h.order = append(h.of, int32(c)), append(h.order, order) // #nosec G115 -- six digits
+		h.of, h.runs, h.order = append(h.of, int32(c)), append(h.runs, run), append(h.order, order) // #nosec G115 -- six digits
 	}
 }
 
@@ -60,10 +60,11 @@ func sequence(name []byte) (order int64, ok bool) {
 	return order + 1, true
 }
 
-// node makes the source's key that of a candidate's node with a number; 0: it has none yet.
-func (s *source) node(c int, order int64) {
+// node makes the source's key that of a candidate's node, in a run, with a number; 0: it
+// has none yet.
+func (s *source) node(c int, run uint32, order int64) {
 	s.office(c)
-	s.key = data.AppendCandidate(append(s.key, '/'), c)
+	s.key = data.AppendCandidate(append(s.key, '/'), c, run)
 	s.key = append(s.key, latch...)
 	if order == 0 {
 		return
@@ -80,10 +81,10 @@ func (q *ephemeralQueue) fill(s *source, c int, call data.Call, op *store.Op) {
 	k := &s.candidates[c]
 	switch call {
 	case data.Stand:
-		s.node(c, 0)
+		s.node(c, s.run, 0)
 		s.one(recording.Part{Action: recording.Write, Flags: recording.Ephemeral | recording.Sequential, Key: s.key, Value: s.name(c)})
 	case data.Resign:
-		s.node(c, k.own)
+		s.node(c, s.run, k.own)
 		s.one(recording.Part{Action: recording.Remove, Key: s.key})
 	case data.Look:
 		s.office(c)
@@ -91,8 +92,11 @@ func (q *ephemeralQueue) fill(s *source, c int, call data.Call, op *store.Op) {
 		s.one(recording.Part{Action: recording.Read, Scope: recording.Prefix, Key: s.key, Flags: recording.Local | recording.KeysOnly})
 		s.names = store.RangeOp{Keys: q.names, KeysOnly: true}
 		op.Range = &s.names
+	case data.Drop:
+		s.node(c, s.run, k.before)
+		s.one(recording.Part{Action: recording.Remove, Key: s.key})
 	default:
-		s.node(int(k.ahead), k.before)
+		s.node(int(k.ahead), k.run, k.before)
 		s.await(c, op)
 	}
 }
@@ -121,7 +125,9 @@ func (q *ephemeralQueue) answered(s *source, c int, call data.Call, ev *store.Ev
 		s.want(c, data.Stand, true)
 	case call == data.Look && ev.Outcome == kv.OK:
 		return q.look(s, c, ev)
-	case ev.Outcome == kv.Miss: // who was before it has gone meanwhile
+	case call == data.Look: // there is no office
+		s.want(c, data.Look, true)
+	case ev.Outcome == kv.Miss || call == data.Drop: // who was before it has gone meanwhile
 		s.want(c, data.Look, false)
 	}
 	return ev.Outcome
@@ -132,26 +138,32 @@ func (q *ephemeralQueue) look(s *source, c int, ev *store.Event) kv.Outcome {
 	k, h := &s.candidates[c], q.names
 	if k.own == 0 { // a node that it does not know of, if there is one, was made by a call that failed
 		for i, of := range h.of {
-			if int(of) == c {
+			if int(of) == c && h.runs[i] == s.run {
 				k.own = h.order[i]
 			}
 		}
 	}
-	there, same := false, 0
+	there, same, lost := false, 0, int64(0)
 	k.before = 0
 	for i, order := range h.order {
+		own := int(h.of[i]) == c && h.runs[i] == s.run
 		switch {
 		case order == k.own:
-			there = there || int(h.of[i]) == c
+			there = there || own
 			same++
+		case own:
+			lost = order
 		case order < k.own && order > k.before:
-			k.before, k.ahead = order, h.of[i]
+			k.before, k.ahead, k.run = order, h.of[i], h.runs[i]
 		}
 	}
 	switch {
 	case !there:
 		k.own = 0
 		s.want(c, data.Stand, false)
+	case lost != 0: // of a call whose answer was lost: others would wait for it for ever
+		k.before = lost
+		s.want(c, data.Drop, false)
 	case same > 1:
 		s.want(c, data.Look, true)
 		return outcomeOf(ev, twiceThere)

@@ -52,8 +52,14 @@ func (s *source) office(c int) { s.key = data.AppendOffice(s.key[:0], s.prefix, 
 
 // name makes the source's value a candidate's name.
 func (s *source) name(c int) recording.Value {
-	s.value = data.AppendCandidate(s.value[:0], c)
+	s.value = data.AppendCandidate(s.value[:0], c, s.run)
 	return recording.Value{Size: len(s.value), Text: s.value}
+}
+
+// named reports whether a value is a candidate's name, and of this run.
+func (s *source) named(c int, value []byte) bool {
+	of, run, ok := data.Candidate(value)
+	return ok && of == c && run == s.run
 }
 
 // read makes a call that reads the source's key from the member and has the candidate

@@ -89,7 +89,7 @@ func (r sessionRace) answered(s *source, c int, call data.Call, ev *store.Event)
 		s.want(c, data.Look, false)
 	case call == data.Stand && ev.Outcome == kv.OK:
 		wrong := s.leads(c, untold)
-		s.want(c, data.Look, false) // which has the token, as its own watch of the lock does
+		s.next(c, data.Look) // which has the token, as its own watch of the lock does
 		return outcomeOf(ev, wrong)
 	case call == data.Stand:
 		k.own = 1 // it has tried
@@ -117,7 +117,7 @@ func (sessionRace) looked(s *source, c int, ev *store.Event) kv.Outcome {
 		} else {
 			wrong = s.leads(c, ev.BeforeRevision)
 		}
-		if !k.watches {
+		if !k.watches && !k.busy {
 			s.want(c, data.Await, false)
 		}
 		return outcomeOf(ev, wrong)

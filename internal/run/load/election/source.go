@@ -60,6 +60,9 @@ func (s *source) what(n uint64) data.Call {
 	return s.schedule.Entries[n].Call
 }
 
+// planRenew is a renewal of the schedule, for which no candidate waits.
+const planRenew = data.NumCalls
+
 // reference is what an operation is, and whose.
 func reference(c int, call data.Call) uint64 {
 	return uint64(c) | uint64(call)<<candidateBits // #nosec G115 -- at most maxCandidates
@@ -73,6 +76,9 @@ func (s *source) Prompt(now int64) (n uint64, due int64, ok bool) {
 		return 0, 0, false
 	}
 	k := &s.candidates[c]
+	if s.bare(int(c), k.call) {
+		k.call = data.Renew
+	}
 	s.calls[k.call].Due++
 	s.prompted++
 	return promptMark | s.prompted<<ownShift&(promptMark-1) | reference(int(c), k.call), k.due, true
@@ -122,22 +128,32 @@ func (s *source) Ready(n uint64) bool {
 func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
 	c := s.whose(n)
 	k, call := &s.candidates[c], s.what(n)
+	planned, made := n&promptMark == 0, call
 	k.entered = k.entered || call != data.Renew
 	shape := &s.way.Shapes[call]
 	*op = store.Op{Kind: shape.Kind, Consistency: shape.Level, Call: &s.call}
-	if call == data.Renew {
+	switch {
+	case call == data.Renew && planned:
+		s.renew(c)
+		return reference(c, planRenew)
+	case call == data.Renew:
 		s.renew(c)
 		return reference(c, call)
+	case s.bare(c, call): // the lease has ended while the call waited, or before the first
+		k.call, made = data.Renew, data.Renew
+		s.renew(c)
+	default:
+		s.recipe.fill(s, c, call, op)
 	}
-	s.recipe.fill(s, c, call, op)
-	if call == data.Resign {
-		due := k.due
-		if n&promptMark == 0 {
-			due = s.schedule.Due[n]
-		}
-		s.ceases(c, n&promptMark == 0, due)
+	k.lost = false
+	switch {
+	case call != data.Resign:
+	case planned:
+		s.plans(c, s.schedule.Due[n])
+	default:
+		s.ceases(c, false, k.due)
 	}
-	return reference(c, call)
+	return reference(c, made)
 }
 
 // Kind implements engine.Source.
@@ -159,26 +175,32 @@ func (s *source) Shares(measure.Phase) []engine.Share {
 func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 	c, call := int(ref&(1<<candidateBits-1)), data.Call(ref>>candidateBits) // #nosec G115 -- as Fill made it
 	k := &s.candidates[c]
-	if call == data.Renew {
-		return s.renewed(c, ev)
+	if call == data.Renew || call == planRenew {
+		return s.renewed(c, ev, call == planRenew)
 	}
 	k.busy = false
 	outcome := s.recipe.answered(s, c, call, ev)
-	if k.news && !k.busy {
+	s.judged = outcome.Failed()
+	k.watches = k.watches && !k.lost
+	if (k.news || k.lost) && !k.busy {
 		s.recipe.told(s.Script, c, true)
 	}
-	k.news = false
+	k.news, k.lost = false, false
 	return outcome
 }
 
 // Failed implements engine.Dependent: the candidate tries again after a pause. Of a wrong
 // answer it knows already what it makes of it.
 func (s *source) Failed(n uint64) {
+	if s.judged {
+		s.judged = false
+		return
+	}
 	c := s.whose(n)
 	if c == nobody || n&promptMark == 0 && s.what(n) == data.Renew {
 		return // of a lease that is gone Ended says so
 	}
-	if k := &s.candidates[c]; k.busy && k.call == s.what(n) {
+	if k := &s.candidates[c]; k.busy {
 		s.want(c, s.recipe.again(s.Script, c, k.call), true)
 	}
 }
@@ -189,6 +211,9 @@ func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
 	calls := &s.calls[call]
 	calls.Ended(o, response, service)
 	if call == data.Renew {
+		if o.Failed() {
+			s.renewing[s.whose(n)] = 0
+		}
 		if o == kv.BadRequest {
 			s.bereft(s.whose(n))
 		}
@@ -196,7 +221,8 @@ func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
 	}
 	if c := s.whose(n); c != nobody {
 		k := &s.candidates[c]
-		if k.settled && !o.Failed() {
+		of := s.officeOf(c)
+		if k.settled && !o.Failed() && call != data.Renew && (of.planned || !of.vacant) { // not of a leader that was lost
 			calls.Spanned++
 		}
 		k.settled = k.settled || !k.busy
@@ -237,7 +263,7 @@ func (s *source) Told(ev *store.Event) {
 	s.recipe.told(s.Script, c, ev.Version == 0 || s.way.Watches)
 }
 
-// patience is how long a handover that is under way when the window closes is awaited.
+// patience is how long a leader of each office is awaited when the window has closed.
 const patience = int64(10 * time.Second)
 
 // Awaits implements engine.Hearing.
@@ -249,29 +275,38 @@ func (s *source) Awaits(now int64) bool {
 		return false
 	}
 	for i := range s.offices {
-		if o := &s.offices[i]; o.vacant && o.planned {
+		if s.offices[i].leader == nobody {
 			return true
 		}
 	}
 	return false
 }
 
-// Lost implements engine.Mourner: who leads does not know whether it still does, and who
-// waits is not told any more. Both begin again.
+// Lost implements engine.Mourner. Who leads by its connection's session does not know
+// whether it still does; who leads by a lease goes on as long as that lives. Who waits is
+// not told any more. They begin again.
 func (s *source) Lost(place int) {
-	if place >= s.All() { // what it waits for it asks again
-		c := place - s.All()
-		k := &s.candidates[c]
-		if k.watches = false; k.entered && !k.busy && !s.leader(c) {
-			s.want(c, s.recipe.again(s.Script, c, data.Await), false)
+	c := place
+	switch {
+	case place >= s.All(): // of what it waits for; who leads is told by it that it still does
+		c -= s.All()
+		if s.leader(c) {
+			s.ceases(c, false, s.now)
+			if k := &s.candidates[c]; !k.busy {
+				k.watches = false
+				s.want(c, data.Look, false)
+				return
+			}
 		}
+	case s.way.Watches: // what it waits for has a connection of its own
 		return
+	case s.leases == nil:
+		s.ceases(c, false, s.now)
 	}
-	k := &s.candidates[place]
-	k.watches = k.watches && s.way.Watches
-	s.ceases(place, false, s.now)
-	if k.entered && !k.busy {
-		s.want(place, s.recipe.again(s.Script, place, data.Await), false)
+	k := &s.candidates[c]
+	k.lost = k.busy // what its call had watched is gone, too, though it may be answered
+	if k.watches = false; k.entered && !k.busy && !s.leader(c) {
+		s.want(c, s.recipe.again(s.Script, c, data.Await), false)
 	}
 }
 

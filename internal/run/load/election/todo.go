@@ -42,11 +42,14 @@ func (r *ring) pop() int32 {
 func (t *todo) next(now int64, of []candidate) (c int32, ok bool) {
 	switch {
 	case t.now.n > 0:
-		return t.now.pop(), true
+		c = t.now.pop()
 	case t.later.n > 0 && of[t.later.of[t.later.first]].due <= now:
-		return t.later.pop(), true
+		c = t.later.pop()
+	default:
+		return 0, false
 	}
-	return 0, false
+	of[c].queued = false
+	return c, true
 }
 
 // at is when there is a next.

@@ -396,8 +396,8 @@ func (l *Loop) lost(i int, why error) {
 	l.handle(i)
 	l.watchers.lost(i)
 	l.mayEnd(i, false)
-	if l.mourner != nil {
-		l.mourner.Lost(l.conns.table[i].place)
+	if c := l.conns.table[i]; !c.moved { // of a place that has moved it knows
+		l.mourn(c.place)
 	}
 	l.conns.settle(i, l.now)
 }
@@ -409,6 +409,7 @@ func (l *Loop) replace(i int) {
 		l.watchers.lost(i)
 		l.mayEnd(i, false)
 		l.conns.replace(i, l.now)
+		l.mourn(l.conns.table[i].place)
 	}
 }
 

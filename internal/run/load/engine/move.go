@@ -97,6 +97,7 @@ func (l *Loop) move(place int, endpoint string) {
 	case mustDrain:
 		l.watchers.lost(i)
 		l.conns.detach(place, l.now)
+		l.mourn(place)
 		owed := l.slots.owe(i)
 		l.owed += owed
 		if l.cfg.Shared.several() {

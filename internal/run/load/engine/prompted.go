@@ -3,12 +3,15 @@ package engine
 // Prompted is an optional interface of the Source of an open loop in which answers and
 // watch events make operations due, besides those of its schedule: how many there are
 // depends on what the store says. Such a source is a Dependent and a Placed, and its loads
-// have one loop. Times are in nanoseconds since the window opened, as the schedule's. When the window has closed, what is prompted is counted in its last
-// second, as long as the source awaits more (Hearing) or anything is in flight.
+// have one loop. Times are in nanoseconds since the window opened, as the schedule's. When
+// the window has closed, what is prompted is counted in its last second, and the source is
+// asked only as long as it awaits more (Hearing), if it is one: a store that does not come
+// back would have something prompted, and in flight, for ever.
 type Prompted interface {
-	// Prompt returns the next operation that is due by now, since when it is due, and the measured phase's number of it, which no operation of the
-	// schedule and none in flight has. It is asked again until there is none, and at the
-	// beginning of each turn: that is how a source knows what time it is.
+	// Prompt returns the next operation that is due by now, since when it is due, and the
+	// measured phase's number of it, which no operation of the schedule and none in flight
+	// has. It is asked again until there is none, and at the beginning of each turn: that is
+	// how a source knows what time it is.
 	Prompt(now int64) (n uint64, due int64, ok bool)
 	// Prompts is when Prompt has one next, if nothing comes before; math.MaxInt64: never.
 	Prompts() int64
@@ -18,16 +21,29 @@ type Prompted interface {
 // connections were lost, and which sessions have ended at the server.
 type Mourner interface {
 	// Lost takes that a place's connection has ended, behind the ends of the operations
-	// that were in flight on it. Another is made.
+	// that were in flight on it, or that the place has another now, while those that are in
+	// flight on the old one may still be answered. What watched on it is gone.
 	Lost(place int)
 	// Expired takes that the session of a place's connection, which was to be taken up
 	// again, has ended. Another has begun.
 	Expired(place int)
 }
 
+// prompting reports whether what is prompted is taken up.
+func (l *Loop) prompting() bool {
+	return l.prompted != nil && !l.idle && !l.stopped && (!l.draining || l.hearing == nil || l.hearing.Awaits(l.now))
+}
+
+// mourn tells the source that a place's connection is gone.
+func (l *Loop) mourn(place int) {
+	if l.mourner != nil {
+		l.mourner.Lost(place)
+	}
+}
+
 // prompt takes up what answers and events have made due.
 func (l *Loop) prompt() {
-	if l.prompted == nil || l.idle || l.stopped {
+	if !l.prompting() {
 		return
 	}
 	acc := l.clock.current
@@ -48,7 +64,7 @@ func (l *Loop) prompt() {
 
 // nextPrompt is when the source prompts something next, on the loop's clock.
 func (l *Loop) nextPrompt() int64 {
-	if l.prompted == nil || l.idle || l.stopped {
+	if !l.prompting() {
 		return never
 	}
 	at := l.prompted.Prompts()

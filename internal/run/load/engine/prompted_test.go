@@ -106,3 +106,73 @@ func TestNothingIsPromptedWhenStopped(t *testing.T) {
 		t.Errorf("%d operations were prompted in one second of a thousand, and %d are open", made, src.open)
 	}
 }
+
+// insisting prompts an operation behind each that fails, for ever, as a source does whose
+// store does not come back, and awaits what comes for a while.
+type insisting struct {
+	prompting
+	again, till int64
+	mourned     map[int]int // by place: how often it was lost
+}
+
+func (s *insisting) Failed(n uint64) {
+	s.prompting.Failed(n)
+	s.due, s.of = append(s.due, s.now+promptedDelay), append(s.of, (n+promptedMark)%(1<<60))
+}
+
+func (s *insisting) Awaits(now int64) bool {
+	if s.till == 0 {
+		s.till = now + s.again
+	}
+	return now < s.till
+}
+
+func (s *insisting) Lost(place int) { s.mourned[place]++ }
+func (s *insisting) Expired(int)    {}
+
+// A load whose store does not come back ends when its source awaits nothing more.
+func TestADrainEndsWithoutAStore(t *testing.T) {
+	b := newBench(2, 0, open(1000, secondNS))
+	src := &insisting{again: 3 * secondNS, mourned: map[int]int{}}
+	b.cfg.Source = src
+	b.serve = func(*sim, int, []byte) {}
+	b.cfg.Hand = func(*measure.Second) {}
+	loop := New(b.cfg, b.sim)
+	b.at = func(s *sim) {
+		if s.now > 60*secondNS {
+			loop.Stop()
+		}
+	}
+	loop.Run(b.now+secondNS, func(error) { loop.Start(2 * secondNS) })
+	if took := b.now - 3*secondNS; took < src.again || took > src.again+2*b.cfg.Timeout {
+		t.Errorf("it ended %d ns behind its window", took)
+	}
+}
+
+// A source that mourns is told once of each connection that was replaced, and of each that
+// another took the place of, whether anything was open on it or not.
+func TestReplacedConnectionsAreMourned(t *testing.T) {
+	for name, mute := range map[string]bool{"with nothing open": false, "with something open": true} {
+		m := newMovingBench(3, 0, open(30, 4*secondNS))
+		src := &insisting{mourned: map[int]int{}}
+		m.cfg.Source = src
+		m.moveAt = 3e9
+		if mute {
+			m.muteAt = 2.5e9
+		}
+		m.run(t)
+		for place := range 3 {
+			if src.mourned[place] != 1 {
+				t.Errorf("%s: place %d was lost %d times", name, place, src.mourned[place])
+			}
+		}
+	}
+	b := newBench(2, 0, open(1000, 2*secondNS))
+	b.setup = func(c *simCodec) { c.left = 500 }
+	src := &insisting{mourned: map[int]int{}}
+	b.cfg.Source = src
+	b.run(t)
+	if got := src.mourned[0] + src.mourned[1]; got == 0 || uint64(got) != uint64(b.res.Reconnects) {
+		t.Errorf("%d connections were mourned, and %d made again", got, b.res.Reconnects)
+	}
+}
