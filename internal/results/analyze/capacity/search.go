@@ -373,17 +373,20 @@ func (s *Search) refine() (Plan, bool) {
 
 // plainly are the highest rate whose trials, taken together, have a share so far below the
 // limit that it says no more than on which side that is, and the lowest with one so far
-// above; 0 and +Inf for none. Beyond them a trial would say less than there: before a
-// cliff an interval's end is far away only because little was tried near it.
+// above, or overloaded: whatever was bad in so short a time, that is above the limit.
+// 0 and +Inf for none. Beyond them a trial would say less than there: before a cliff an
+// interval's end is far away only because little was tried near it.
 func (s *Search) plainly() (held, failed float64) {
 	failed = math.Inf(1)
 	for k := range s.Trials {
 		if t := &s.Trials[k]; s.counts(t) && !t.pointing() {
 			switch most := s.beyond(t.Rate); {
+			case s.failsAt(t.Rate):
+				if most > bandAbove || t.Overloaded() {
+					failed = math.Min(failed, t.Rate)
+				}
 			case most < -bandBelow:
 				held = math.Max(held, t.Rate)
-			case most > bandAbove:
-				failed = math.Min(failed, t.Rate)
 			}
 		}
 	}
