@@ -174,7 +174,7 @@ func (s *searches) next(before *record.Trial) (runner.Named, error) {
 				s.trials++
 				named := runner.Named{Trial: t, Fresh: s.current.planned == 1, Found: s.recorded()}
 				if s.parameter != nil {
-					named.Fresh, named.Unprepared = true, s.current.unprepared
+					named.Fresh, named.Unprepared = true, s.unprepared
 				}
 				return named, nil
 			}
@@ -185,6 +185,15 @@ func (s *searches) next(before *record.Trial) (runner.Named, error) {
 		s.begin()
 		before = nil
 	}
+}
+
+// unprepared is seeker.unprepared; the trial that did not begin is none of the run.
+func (s *searches) unprepared(why error) bool {
+	if !s.current.unprepared(why) {
+		return false
+	}
+	s.trials--
+	return true
 }
 
 // begin begins the next search, with its share of the time that is left.
