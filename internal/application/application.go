@@ -40,6 +40,9 @@ type Definition struct {
 	// rates: how much of one a store carries can be searched. The first is the one to ask
 	// for.
 	Scales []string
+	// Unsearched says why none is searched, where Scales is empty: what stands behind
+	// "because".
+	Unsearched string
 	// Ways are how it uses a store, the best first: an application that is at home on
 	// several stores has another way on each. It is sent to a store that has all that
 	// one of them needs.

@@ -330,7 +330,7 @@ func searched(found *analyze.CapacityFindings, err error) error {
 		return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted")}
 	case err != nil:
 		return err
-	case slices.ContainsFunc(found.All, func(f *analyze.CapacityFinding) bool { return f.LowerPerSecond <= 0 }):
+	case slices.ContainsFunc(found.All, (*analyze.CapacityFinding).None):
 		return &command.Exit{Code: command.ExitFailed}
 	}
 	return nil

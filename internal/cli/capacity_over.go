@@ -49,6 +49,8 @@ func (o *over) fits(t *scenario.Trial) error {
 	}
 	d := app.Definition()
 	switch {
+	case len(d.Scales) == 0:
+		return command.Usage("the trial %s is what %s sends, of which no capacity is searched, because %s; use run with several values, such as a matrix", t.Name, d.Name, d.Unsearched)
 	case !o.searched():
 		return command.Usage("the trial %s is what an application sends, whose rate follows from its parameters (%s); search one of these: %s", t.Name, strings.Join(d.Scales, ", "), overTold())
 	case d.Scaling(o.key) == nil:
@@ -116,7 +118,7 @@ func (o over) check(f *capacityFlags) error {
 		return nil
 	case slices.Contains(bySearch, o.key):
 		return command.Usage("--over %s: the search itself chooses it; go through another parameter", o.key)
-	case o.searched() && !scales(o.key):
+	case o.searched() && !ofApplication(o.key):
 		return command.Usage("--over %s names no values; write KEY=VALUE,VALUE, as in value-size=128,1KiB: %s", o.key, overTold())
 	case o.key == overStore && (f.given("store") || f.given("exec") || f.given("endpoints")):
 		return command.Usage("--over store starts each store, and --store, --exec and --endpoints name one; give one of them")
@@ -128,11 +130,11 @@ func (o over) check(f *capacityFlags) error {
 	return nil
 }
 
-// scales reports whether the load of some application grows with a parameter.
-func scales(key string) bool {
+// ofApplication reports whether some application has a parameter. Whether its load grows
+// with it is asked of the load's own.
+func ofApplication(key string) bool {
 	return slices.ContainsFunc(registry.All(), func(a application.Application) bool {
-		d := a.Definition()
-		return d.Scaling(key) != nil
+		return slices.ContainsFunc(a.Definition().Parameters, func(p application.Parameter) bool { return p.Key == key })
 	})
 }
 
@@ -172,7 +174,7 @@ func (s *searches) next(before *record.Trial) (runner.Named, error) {
 				s.trials++
 				named := runner.Named{Trial: t, Fresh: s.current.planned == 1, Found: s.recorded()}
 				if s.parameter != nil {
-					named.Fresh, named.Unprepared = true, s.current.unprepared
+					named.Fresh, named.Unprepared = true, s.unprepared
 				}
 				return named, nil
 			}
@@ -183,6 +185,15 @@ func (s *searches) next(before *record.Trial) (runner.Named, error) {
 		s.begin()
 		before = nil
 	}
+}
+
+// unprepared is seeker.unprepared; the trial that did not begin is none of the run.
+func (s *searches) unprepared(why error) bool {
+	if !s.current.unprepared(why) {
+		return false
+	}
+	s.trials--
+	return true
 }
 
 // begin begins the next search, with its share of the time that is left.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
@@ -76,6 +78,9 @@ func (s *seeker) next(before *record.Trial, number int) (*scenario.Trial, error)
 	if s.parameter != nil && s.began.IsZero() {
 		s.began = s.now() // what is prepared for the first trial takes time, too
 	}
+	if !s.began.IsZero() {
+		at = s.now().Sub(s.began).Seconds()
+	}
 	if before != nil {
 		if s.began.IsZero() {
 			s.began = before.Started
@@ -124,17 +129,26 @@ func (s *seeker) valued(number int) (*scenario.Trial, error) {
 	return t, nil
 }
 
-// unprepared ends the search at a value for which the store could not be prepared, where
-// something is known by then.
+// unprepared takes that the store could not be prepared for a value. Where it has no room
+// the search ends with what is known. Anything else, such as a connection that was lost,
+// tells nothing of the value, which is tried again some times. false where nothing is
+// known: the first failure is of the run.
 func (s *seeker) unprepared(why error) bool {
 	if len(s.found.Trials) == 0 {
 		return false
+	}
+	text := fmt.Sprintf("the store could not be prepared for %s=%s: %s", s.parameter.key, readable.Number(s.plan.Rate), printable.Line(why.Error(), printable.OfOutput))
+	var full *load.NoSpaceError
+	if !errors.As(why, &full) {
+		s.search.Add(capacity.Trial{Plan: s.plan, Began: s.now().Sub(s.began).Seconds(), Void: text}, 0)
+		s.display.Line(text)
+		return true
 	}
 	status := capacity.AtLeast
 	if s.found.Upper != nil {
 		status = capacity.Disturbed
 	}
-	s.ended(status, fmt.Sprintf("the store could not be prepared for %s=%s: %s", s.parameter.key, readable.Number(s.plan.Rate), printable.Line(why.Error(), printable.OfOutput)))
+	s.ended(status, text)
 	return true
 }
 

@@ -43,7 +43,7 @@ type Application struct{ Queue bool }
 func (a Application) Definition() application.Definition {
 	d := application.Definition{
 		Name: RaceName, Meaning: "elections in which all candidates race for an office that is free", Prefix: "elections/",
-		Scales: []string{electionsKey, candidatesKey},
+		Unsearched: "its trials would be of seconds, and most of what happens in those is that all candidates stand at once, which no tenure later has",
 		Parameters: []application.Parameter{
 			{Key: electionsKey, Meaning: "offices, each with a leader of its own", Differs: "the offices", Default: 20, Least: 1, Most: 10_000},
 			{Key: candidatesKey, Meaning: "candidates for each office, each with a session of its own", Differs: "the candidates for an office", Default: 5, Least: 2, Most: 1000},
@@ -53,7 +53,6 @@ func (a Application) Definition() application.Definition {
 	ways := raceWays
 	if a.Queue {
 		d.Name, d.Meaning = QueueName, "elections in which the candidate leads next that has waited longest"
-		d.Scales = []string{electionsKey} // who waits in a queue asks nothing
 		ways = queueWays
 	}
 	for i := range ways {

@@ -6,12 +6,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/application"
 )
 
-// Each application says with which of its parameters its load grows, and it does.
+// Each application says with which of its parameters its load grows, and it does, or why
+// none is searched.
 func TestWhatScales(t *testing.T) {
 	for _, app := range All() {
 		d := app.Definition()
-		if len(d.Scales) == 0 {
-			t.Errorf("%s says of no parameter that its load grows with it", d.Name)
+		if (len(d.Scales) == 0) != (d.Unsearched != "") {
+			t.Errorf("%s says that its load grows with %q, and why none is searched: %q", d.Name, d.Scales, d.Unsearched)
 		}
 		for _, key := range d.Scales {
 			p := d.Scaling(key)

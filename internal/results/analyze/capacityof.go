@@ -148,9 +148,23 @@ func (f *CapacityFinding) span(t *record.Trial, before float64) {
 	}
 }
 
+// None reports whether the objective held nowhere, as far as is known. An interval of whole
+// numbers from 0 is something else: 1 was tried and held, and is not quite sure.
+func (f *CapacityFinding) None() bool {
+	switch {
+	case f.Status == string(capacity.HoldsNowhere), f.Status == string(capacity.NothingTested):
+		return true
+	case f.Parameter == "" || f.LowerPerSecond > 0:
+		return f.LowerPerSecond <= 0
+	case f.Status == string(capacity.Found):
+		return false
+	}
+	return !slices.ContainsFunc(f.Trials, func(t record.CapacityTrial) bool { return t.Holds })
+}
+
 // Width is that of the interval as a share of its middle; false if it is open.
 func (f *CapacityFinding) Width() (float64, bool) {
-	if f.UpperPerSecond == nil || f.LowerPerSecond <= 0 {
+	if f.UpperPerSecond == nil || f.None() {
 		return 0, false
 	}
 	i := capacity.Interval{Lower: f.LowerPerSecond, Upper: *f.UpperPerSecond}

@@ -16,7 +16,7 @@ type Capacity struct {
 	Parameter string   `json:"parameter,omitempty"`
 	Lower     *float64 `json:"lower,omitempty"`
 	Upper     *float64 `json:"upper,omitempty"` // absent where UpperPerSecond is null
-	// LowerPerSecond is 0 where the objective holds nowhere, and UpperPerSecond null
+	// LowerPerSecond is 0 where the objective holds nowhere, or Lower is 0, and UpperPerSecond null
 	// where it holds as far as was tried.
 	LowerPerSecond float64  `json:"lower_per_second"`
 	UpperPerSecond *float64 `json:"upper_per_second"`

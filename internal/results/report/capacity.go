@@ -158,6 +158,9 @@ func capacityInterval(f *analyze.CapacityFinding) string {
 		calls = fmt.Sprintf(", at %s due", low)
 		if low = readable.Number(*f.Lower); f.Upper != nil {
 			calls = fmt.Sprintf(", at %s due", readable.Between(readable.PerSecond(f.LowerPerSecond), high))
+			if *f.Lower <= 0 { // such a load there is not, nor its calls
+				calls = fmt.Sprintf(", at up to %s due", high)
+			}
 			high = readable.Number(*f.Upper)
 		}
 	}

@@ -113,10 +113,31 @@ func (p *plan) prepareWith(ctx context.Context, before engine.Source, n uint64) 
 	case err != nil:
 		return err
 	}
+	return unwritten(res.Measured, n)
+}
+
+// unwritten says what of the objects that are to be there could not be written; nil if all
+// were. Where there was no room that is the reason, whatever else then failed.
+func unwritten(t *measure.Totals, of uint64) error {
+	why := func(o kv.Outcome) error {
+		return fmt.Errorf("what is there when the load begins cannot be written: %d of %d operations ended in %v: %s", t.Outcomes[o], of, o, t.ErrorTexts[o])
+	}
+	if t.Outcomes[kv.NoSpace] > 0 {
+		return &NoSpaceError{Why: why(kv.NoSpace)}
+	}
 	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
-		if failed := res.Measured.Outcomes[o]; failed > 0 {
-			return fmt.Errorf("what is there when the load begins cannot be written: %d of %d operations ended in %v: %s", failed, n, o, res.Measured.ErrorTexts[o])
+		if t.Outcomes[o] > 0 {
+			return why(o)
 		}
 	}
 	return nil
 }
+
+// NoSpaceError says that what is to be there when a load begins has no room in the store.
+// It is one of a worker in this process: from another machine only its text comes.
+type NoSpaceError struct{ Why error }
+
+func (e *NoSpaceError) Error() string { return e.Why.Error() }
+
+// Unwrap returns the reason.
+func (e *NoSpaceError) Unwrap() error { return e.Why }

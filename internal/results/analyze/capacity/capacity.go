@@ -76,14 +76,29 @@ func (t *Trial) counts(goal int) (due, bad float64) {
 // Overloaded reports whether more was due than was done: the trial has no steady
 // state, and whatever it shows becomes worse the longer it lasts.
 func (t *Trial) Overloaded() bool {
+	return t.missing() > math.Max((1-LeastAchieved)*t.Due, fewOperations) || t.growing()
+}
+
+// filling is how many seconds a window without a warm-up fills in: until then fewer are in
+// flight than in a steady state.
+const filling = 2
+
+// missing is how many fewer operations were done in the window than became due. As many as
+// are in flight at its end were carried into it by the warm-up. Without one it began empty,
+// and what is in flight is no overload, however slow each is: only what came to that
+// behind the first seconds is.
+func (t *Trial) missing() float64 {
 	missing := t.Due - t.Done
-	return missing > math.Max((1-LeastAchieved)*t.Due, fewOperations) || t.growing()
+	if t.Warmup == 0 && len(t.Seconds) > filling {
+		missing -= t.Seconds[filling-1].InFlight
+	}
+	return missing
 }
 
 // heavily reports whether most of all that was due was bad: not by chance, and not
 // because something stood still for a moment.
 func (t *Trial) heavily(goals []Goal) bool {
-	if t.Due-t.Done > math.Max(0.1*t.Due, fewOperations) {
+	if t.missing() > math.Max(0.1*t.Due, fewOperations) {
 		return true
 	}
 	for g, goal := range goals {

@@ -112,3 +112,29 @@ func TestTheProfileHoldsTheCrossing(t *testing.T) {
 		t.Errorf("the interval holds the crossing in %d of %d", held, runs)
 	}
 }
+
+// Without a warm-up a window begins empty. A store that is as slow as the objective allows
+// has some in flight at its end, which is no overload; more and more in flight is one.
+func TestAWindowThatBeginsEmptyIsNoOverload(t *testing.T) {
+	slow := Trial{Plan: Plan{Rate: 22_656, Window: 10}, Length: 10}
+	over := slow
+	for i := range 10 { // 2,790 a second of 340 ms on average
+		slow.Seconds = append(slow.Seconds, Second{Due: 2790, InFlight: 948 + float64(5*(i%3)), Bad: []float64{9}})
+		over.Seconds = append(over.Seconds, Second{Due: 2790, InFlight: float64(94 * (i + 1)), Bad: []float64{9}})
+	}
+	goals := []Goal{{Name: "p99<1s", Limit: 0.01, Span: 1}}
+	for _, one := range []*Trial{&slow, &over} {
+		one.Due = 27_900
+		one.Done = one.Due - one.Seconds[9].InFlight
+	}
+	if slow.Overloaded() || !slow.Holds(goals) {
+		t.Error("what waits for 340 ms is an overload")
+	}
+	if !over.Overloaded() || over.Holds(goals) {
+		t.Error("a backlog that grows by 3 % of what is due is no overload")
+	}
+	slow.Warmup = 2 // which carries as much in
+	if !slow.Overloaded() {
+		t.Error("3 % were not done behind a warm-up")
+	}
+}

@@ -16,13 +16,37 @@ type Parameter struct {
 	Fresh bool
 }
 
-// takes is what a trial takes beside its warm-up and window, in seconds. What a parameter
-// has to be prepared for grows with it.
-func (s *Search) takes(rate float64) float64 {
-	if s.prepared > 0 {
-		return s.overhead * math.Max(rate/s.prepared, 1)
+// beside is what trials took beside their warm-ups and windows, in seconds.
+type beside struct {
+	longest         float64
+	least, most     float64 // the values of the parameter that were prepared; 0: a rate, or none
+	atLeast, atMost float64 // how long each took, with the start of its cluster
+}
+
+// add takes what a trial took. Its value is 0 where the rate is searched.
+func (b *beside) add(value, took float64) {
+	b.longest = math.Max(b.longest, took)
+	if value > 0 && (b.least == 0 || value < b.least) {
+		b.least, b.atLeast = value, took
 	}
-	return s.overhead
+	if value > b.most {
+		b.most, b.atMost = value, took
+	}
+}
+
+// takes is what a trial takes beside its warm-up and window, in seconds. What a parameter
+// has to be prepared for grows with it; the start of a cluster, and the end of a trial, do
+// not: their part is known from two values, and until then it is what was expected.
+func (s *Search) takes(value float64) float64 {
+	b := &s.beside
+	if value <= b.most || b.most == 0 {
+		return b.longest
+	}
+	each := math.Max(b.atMost-s.Overhead, 0) / b.most
+	if b.most > b.least {
+		each = math.Max(b.atMost-b.atLeast, 0) / (b.most - b.least)
+	}
+	return math.Max(b.longest, b.atMost+each*(value-b.most))
 }
 
 // called is what sentences call a rate.
@@ -50,9 +74,9 @@ func (s *Search) faster() float64 {
 	return 4
 }
 
-// beside is a rate below or above the estimate. Whole numbers are tried as near to it as
+// nextTo is a rate below or above the estimate. Whole numbers are tried as near to it as
 // that allows, and at least the next on that side.
-func (s *Search) beside(estimate, offset float64, purpose Purpose, window float64) Plan {
+func (s *Search) nextTo(estimate, offset float64, purpose Purpose, window float64) Plan {
 	p := s.plan(estimate+offset, purpose, window)
 	switch {
 	case s.step() > 0 && offset < 0:

@@ -115,3 +115,31 @@ func TestPreparingTakesItsTime(t *testing.T) {
 		t.Errorf("after %.0f s it is %+v", s.now, r)
 	}
 }
+
+// What a preparation takes grows with the value; the start of a cluster does not.
+func TestAStartIsNotPreparedTwice(t *testing.T) {
+	o := someOptions()
+	o.Overhead, o.Parameter = 3, &Parameter{Whole: true, Window: 10, Fresh: true}
+	s := New(o)
+	took := func(value float64) float64 { return 4 + 0.001*value }
+	add := func(value float64) {
+		s.Add(Trial{Plan: Plan{Rate: value, Window: 10}, Length: 10, Due: 100, Done: 100, Seconds: []Second{{Due: 100, Bad: []float64{0}}}}, 10+took(value))
+	}
+	if got := s.takes(1000); got != 3 {
+		t.Errorf("before any it is %g s", got)
+	}
+	add(1000)
+	if got := s.takes(2000); got < took(2000) || got > took(2000)+1.01 { // a start of 3 s was expected
+		t.Errorf("after one it is %g s of %g", got, took(2000))
+	}
+	add(2000)
+	for _, value := range []float64{1500, 2000, 4000, 50_000} {
+		if got, want := s.takes(value), max(took(value), took(2000)); math.Abs(got-want) > 1e-9 {
+			t.Errorf("%g takes %g s, and %g were expected", value, want, got)
+		}
+	}
+	s.Add(Trial{Plan: Plan{Rate: 4000, Window: 10}, Void: "the store could not be prepared"}, 0)
+	if got := s.takes(4000); math.Abs(got-took(4000)) > 1e-9 {
+		t.Errorf("one that did not begin took %g s", got)
+	}
+}

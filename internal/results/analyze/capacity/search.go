@@ -73,8 +73,7 @@ type Search struct {
 	Options
 	Trials []Trial
 
-	overhead  float64 // seen so far, the longest
-	prepared  float64 // the value of the parameter at which it was; 0: a rate, or none
+	beside    beside
 	light     float64 // the first rate that held; 0: none has
 	heavy     bool    // the last trial overloaded the store
 	unsettled int     // trials in a row in which it had not settled
@@ -91,7 +90,7 @@ func New(o Options) *Search {
 	if o.Level == 0 {
 		o.Level = DefaultLevel
 	}
-	return &Search{Options: o, overhead: o.Overhead}
+	return &Search{Options: o, beside: beside{longest: o.Overhead}}
 }
 
 // mostVoid is how many trials in a row may tell nothing, and mostUnsettled in how
@@ -120,14 +119,15 @@ func (s *Search) Next(now float64) (Plan, bool) {
 
 func (s *Search) end(status Status, why string) { s.ended, s.why = status, why }
 
-// Add takes what a trial came to. took is how long all of it was, in seconds.
+// Add takes what a trial came to. took is how long all of it was, in seconds. One that is
+// void and has no Length did not begin.
 func (s *Search) Add(t Trial, took float64) {
-	if !t.Overloaded() { // what waits in an overload is awaited for long
-		beside := took - t.Warmup - t.Window
-		if s.Parameter != nil && t.Rate > s.prepared {
-			s.overhead, s.prepared = beside, t.Rate
+	if t.Length > 0 && !t.Overloaded() { // what waits in an overload is awaited for long
+		value := 0.0
+		if s.Parameter != nil {
+			value = t.Rate
 		}
-		s.overhead = math.Max(s.overhead, beside)
+		s.beside.add(value, took-t.Warmup-t.Window)
 	}
 	s.Trials = append(s.Trials, t)
 	switch {
@@ -358,32 +358,35 @@ func (s *Search) refine() (Plan, bool) {
 			s.end(Found, "the interval is as narrow as asked for, and both its ends were measured again")
 			return Plan{}, false
 		case t.below < 2 && (t.below <= t.above || !t.lastBelow) || t.above >= 2 && !t.lastBelow:
-			return s.beside(i.Estimate, -least, Confirm, refining), true
+			return s.nextTo(i.Estimate, -least, Confirm, refining), true
 		}
-		return s.beside(i.Estimate, least, Confirm, refining), true
+		return s.nextTo(i.Estimate, least, Confirm, refining), true
 	}
 	below, above := i.Estimate-i.Lower, i.Upper-i.Estimate
 	window := math.Min(refining+float64(t.all), longest)
 	held, failed := s.plainly()
 	if above*(1+t.lengthBelow) > below*(1+t.lengthAbove) {
-		return s.beside(i.Estimate, math.Max(least, math.Min(0.6*above, failed-i.Estimate)), Refine, window), true
+		return s.nextTo(i.Estimate, math.Max(least, math.Min(0.6*above, failed-i.Estimate)), Refine, window), true
 	}
-	return s.beside(i.Estimate, -math.Max(least, math.Min(0.6*below, i.Estimate-held)), Refine, window), true
+	return s.nextTo(i.Estimate, -math.Max(least, math.Min(0.6*below, i.Estimate-held)), Refine, window), true
 }
 
 // plainly are the highest rate whose trials, taken together, have a share so far below the
 // limit that it says no more than on which side that is, and the lowest with one so far
-// above; 0 and +Inf for none. Beyond them a trial would say less than there: before a
-// cliff an interval's end is far away only because little was tried near it.
+// above, or overloaded: whatever was bad in so short a time, that is above the limit.
+// 0 and +Inf for none. Beyond them a trial would say less than there: before a cliff an
+// interval's end is far away only because little was tried near it.
 func (s *Search) plainly() (held, failed float64) {
 	failed = math.Inf(1)
 	for k := range s.Trials {
 		if t := &s.Trials[k]; s.counts(t) && !t.pointing() {
 			switch most := s.beyond(t.Rate); {
+			case s.failsAt(t.Rate):
+				if most > bandAbove || t.Overloaded() {
+					failed = math.Min(failed, t.Rate)
+				}
 			case most < -bandBelow:
 				held = math.Max(held, t.Rate)
-			case most > bandAbove:
-				failed = math.Min(failed, t.Rate)
 			}
 		}
 	}

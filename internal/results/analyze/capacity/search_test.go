@@ -235,3 +235,23 @@ func TestAfterAVoidTrialLessIsTried(t *testing.T) {
 		t.Error("it goes on after five void trials")
 	}
 }
+
+// A rate with an overload and hardly a bad answer is none that plainly held: it failed, and
+// trials below are not to crowd beside the estimate for its sake.
+func TestAnOverloadDidNotHold(t *testing.T) {
+	s := New(someOptions())
+	for _, rate := range []float64{900, 1000, 1100} {
+		one := Trial{Plan: Plan{Rate: rate, Warmup: 1, Window: 6}, Length: 6}
+		for i := range 6 {
+			one.Seconds = append(one.Seconds, Second{Due: rate, Bad: []float64{0}, InFlight: float64(1 + i)})
+			one.Due, one.Done = one.Due+rate, one.Done+rate
+		}
+		if rate > 1000 {
+			one.Done *= 0.95
+		}
+		s.Add(one, 8)
+	}
+	if held, failed := s.plainly(); held != 1000 || failed != 1100 {
+		t.Errorf("%g plainly held, and %g failed", held, failed)
+	}
+}

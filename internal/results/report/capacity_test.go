@@ -1,0 +1,36 @@
+package report
+
+import (
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// Of whole numbers the lower end is 0 where 1 is carried and its line is not sure of it:
+// that is an interval. None is where the least was tried and failed.
+func TestOneIsMoreThanNone(t *testing.T) {
+	t.Parallel()
+	kept := []record.CapacityTrial{{Value: 1, Holds: true}, {Value: 2}}
+	missed := []record.CapacityTrial{{Value: 1}, {Value: 2}}
+	for _, c := range []struct {
+		status capacity.Status
+		trials []record.CapacityTrial
+		upper  float64
+		want   string
+		none   bool
+	}{
+		{capacity.Found, kept, 1, "0–1 (95 % interval, 200.0 % wide), at up to 40/s due", false},
+		{capacity.TimeOver, kept, 1, "0–1 (95 % interval, 200.0 % wide), at up to 40/s due", false},
+		{capacity.HoldsNowhere, missed, 1, "none: the objective does not hold at 1", true},
+		{capacity.HoldsNowhere, kept, 1, "none: the objective does not hold at 1", true},
+		{capacity.TimeOver, missed[1:], 2, "none: the objective does not hold at 2", true},
+	} {
+		f := &analyze.CapacityFinding{Capacity: &record.Capacity{Parameter: "clusters", Level: 0.95, Lower: new(0.0), Upper: new(c.upper), UpperPerSecond: new(40.0), Status: string(c.status), Trials: c.trials}}
+		f.Curve = []analyze.CapacityPoint{{}}
+		if got := capacityInterval(f); got != c.want || f.None() != c.none {
+			t.Errorf("%s after %+v: %q, none %v; want %q, %v", c.status, c.trials, got, f.None(), c.want, c.none)
+		}
+	}
+}

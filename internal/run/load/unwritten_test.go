@@ -1,0 +1,28 @@
+package load
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// Where a store had no room, that is why it could not be prepared, though other operations
+// then found no connection. Without it the store may have room.
+func TestWhyAPreparationFailed(t *testing.T) {
+	t.Parallel()
+	var totals measure.Totals
+	if err := unwritten(&totals, 10); err != nil {
+		t.Error(err)
+	}
+	totals.Outcomes[kv.ConnectionLost] = 3
+	var full *NoSpaceError
+	if err := unwritten(&totals, 10); err == nil || errors.As(err, &full) {
+		t.Errorf("lost connections are %v", err)
+	}
+	totals.Outcomes[kv.NoSpace] = 2
+	if err := unwritten(&totals, 10); !errors.As(err, &full) {
+		t.Errorf("no room is %v", err)
+	}
+}
