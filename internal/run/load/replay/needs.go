@@ -16,7 +16,7 @@ import (
 //     revision is not known it is the newest write that had been answered when it was
 //     asked for,
 //   - of a watcher, a compaction or a read at a revision the newest write until that, of a
-//     watcher's end its beginning, and of a write the newest watchers that had been begun or ended,
+//     watcher's end its beginning, and of a write or a compaction the newest watchers that had been begun or ended,
 //   - those that granted the leases that it names (and of the end of one those that named it), and made the keys whose names the
 //     store completed,
 //   - where guards name versions that only reads tell: of a guard the read that told, of

@@ -70,7 +70,10 @@ func (f *finder) watch(part *recording.Part) {
 		if part.Number == 0 { // what was written before is not told
 			f.until(f.plan.calls[f.now].Revision)
 		}
-	case recording.Compaction, recording.Read:
+	case recording.Compaction: // and so that who watches from an earlier revision has begun
+		f.until(part.Number)
+		f.begun()
+	case recording.Read:
 		f.until(part.Number)
 	case recording.Unwatch:
 		f.until(f.plan.calls[f.now].Revision) // so that it was told of that before
@@ -78,9 +81,14 @@ func (f *finder) watch(part *recording.Part) {
 			f.add(w.by[w.of[f.now]])
 		}
 	case recording.Write, recording.Remove: // so that the watcher is told of it
-		for _, n := range f.watches {
-			f.ended(n)
-		}
+		f.begun()
+	}
+}
+
+// begun adds the newest beginnings and ends of watchers that had been answered.
+func (f *finder) begun() {
+	for _, n := range f.watches {
+		f.ended(n)
 	}
 }
 
