@@ -213,11 +213,11 @@ hosts-demo: build servers
 proxies-table: build servers
 	sed $(if $(CETCD),'s#^\#cetcd##;s#exec: CETCD#exec: $(abspath $(CETCD))#',-n p) scenarios/proxies.yaml | bin/quorumbench run -
 
-# The capacity of each store for one objective, docs/capacity.md: 100 s each, with
+# The capacity of each store for one objective, docs/results.md: two minutes each, with
 # CETCD=PATH of cetcd, too.
 .PHONY: capacity-table
 capacity-table: build servers
-	bin/quorumbench capacity --objective 'p99<100ms, errors<0.1%' --until $(if $(CETCD),600s,500s) \
+	bin/quorumbench capacity --objective 'p99<100ms, errors<0.1%' --until $(if $(CETCD),720s,600s) \
 		--over store=etcd,etcdv2,zookeeper,consul,zetcd$(if $(CETCD),$(comma)cetcd=$(abspath $(CETCD)))
 
 # What breaks, and for how long, of all stores side by side: docs/faults.md. Some 70
