@@ -375,12 +375,16 @@ func (s *Search) refine() (Plan, bool) {
 // limit that it says no more than on which side that is, and the lowest with one so far
 // above, or overloaded: whatever was bad in so short a time, that is above the limit.
 // 0 and +Inf for none. Beyond them a trial would say less than there: before a cliff an
-// interval's end is far away only because little was tried near it.
+// interval's end is far away only because little was tried near it. Trials as short as those
+// that narrow are no plain sign: of a store that stands still now and then they may lie
+// between two stalls, and to place others by them made intervals wrong.
 func (s *Search) plainly() (held, failed float64) {
 	failed = math.Inf(1)
 	for k := range s.Trials {
 		if t := &s.Trials[k]; s.counts(t) && !t.pointing() {
-			switch most := s.beyond(t.Rate); {
+			most, length := s.beyond(t.Rate)
+			switch {
+			case length < refining:
 			case s.failsAt(t.Rate):
 				if most > bandAbove || t.Overloaded() {
 					failed = math.Min(failed, t.Rate)
@@ -394,9 +398,12 @@ func (s *Search) plainly() (held, failed float64) {
 }
 
 // beyond is how far the share of a rate's trials is above the limit, in log odds, of the
-// goal of which that is most.
-func (s *Search) beyond(rate float64) float64 {
-	most := math.Inf(-1)
+// goal of which that is most, and how long they are together, in seconds.
+func (s *Search) beyond(rate float64) (most, length float64) {
+	most = math.Inf(-1)
+	for _, t := range s.at(rate) {
+		length += t.Length
+	}
 	for g, goal := range s.Goals {
 		var due, bad float64
 		for _, t := range s.at(rate) {
@@ -405,7 +412,7 @@ func (s *Search) beyond(rate float64) float64 {
 		}
 		most = math.Max(most, logit(math.Min(bad/math.Max(due, 1), 1-1e-9))-logit(goal.Limit))
 	}
-	return most
+	return most, length
 }
 
 // Result is how a search ended, or stands.
