@@ -56,7 +56,7 @@ func TestPowerLossIsFoundByTheCheck(t *testing.T) {
 		for i := range run.Trials {
 			trial := &run.Trials[i]
 			a := trial.Answers
-			if a == nil || a.Failure != "" || len(trial.Faults) != 1 || trial.Faults[0].Ready == nil {
+			if a == nil || a.Failure != "" || len(trial.Faults) != 1 || trial.Faults[0].Ended == nil || trial.Faults[0].Outage == nil || trial.Faults[0].Ready == nil {
 				t.Fatalf("of %s, the faults are %+v and the answers %+v", trial.Name, trial.Faults, a)
 			}
 			t.Logf("%s: %d operations, %d files lost something, %v", trial.Name, a.Operations, trial.Faults[0].LostFiles, a.Wrong)
