@@ -37,7 +37,7 @@ type watched struct {
 	holder  bool          // it is told who has the lock of the key
 	service bool          // the key is the name of a service, and its healthy instances are watched
 	wait    time.Duration // of each query; 0: the dialect's
-	start   int64         // the first index wanted, as long as nothing is known
+	start   int64         // the first index wanted, until an answer's reaches it; then 0
 	index   int64         // of the last answer; 0 asks for what is there now
 	knows   bool          // what there was is in known
 	known   seenKeys
@@ -68,11 +68,11 @@ func (s *seenKeys) key(i int) []byte {
 }
 
 // Watch implements httpkv.Watcher. A watcher that was on this place's connection
-// before goes on with what it knows.
+// before goes on with what it knows, also when queries have failed since.
 func (c *codec) Watch(op *store.Op) {
 	w, key := &c.watch, httpkv.Bare(op.Key)
 	w.queries++
-	if w.begun && w.watcher == op.Watch.Watcher && op.Watch.Start > 0 && w.service == op.Watch.Service && w.holder == op.Watch.Holder && bytes.Equal(w.key, key) && bytes.Equal(w.end, op.Watch.End) {
+	if w.knows && w.watcher == op.Watch.Watcher && op.Watch.Start > 0 && w.service == op.Watch.Service && w.holder == op.Watch.Holder && bytes.Equal(w.key, key) && bytes.Equal(w.end, op.Watch.End) {
 		w.tag, w.begun, w.ended, w.index, w.wait = op.Tag, false, false, 0, op.Watch.Wait
 		c.ask()
 		return
@@ -142,8 +142,12 @@ func (c *codec) Told(r *http1.Response, to []store.Event) []store.Event {
 	}
 	w.begun, w.knows = true, true
 	w.known, w.next = w.next, w.known
+	index := max(int64(r.Uint(fieldIndex)), 1)
+	if index >= w.start {
+		w.start = 0
+	}
 	// An index that goes back, as after a snapshot was restored, begins anew.
-	if index := max(int64(r.Uint(fieldIndex)), 1); index < w.index {
+	if index < w.index {
 		w.index = 0
 	} else {
 		w.index = index
@@ -180,12 +184,13 @@ func (c *codec) changes(r *http1.Response, to []store.Event, wrong *store.Event)
 }
 
 // news reports whether a key has another ModifyIndex than it had. Of what was there
-// before the watcher, what is as old as it is no news.
+// before the watcher, what is as old as it is no news, and neither is what comes before
+// the first index wanted: a new leader may know less at first than the one before.
 func (w *watched) news(at int, key []byte, mod int64) bool {
 	if !w.knows {
 		return w.start > 0 && mod >= w.start
 	}
-	return !w.knew(at, key) || w.known.mods[at] != mod
+	return mod >= w.start && (!w.knew(at, key) || w.known.mods[at] != mod)
 }
 
 // knew reports whether the key is the at-th of those known.
@@ -201,8 +206,8 @@ func (c *codec) event(key, value []byte, index, version int64) store.Event {
 }
 
 // gone appends an event for each known key from the at-th on that comes before the
-// given one, nil for all: it is not there any more. It returns the place of the first
-// of the others.
+// given one, nil for all: it is not there any more, unless the answer is from before
+// the first index wanted. It returns the place of the first of the others.
 func (c *codec) gone(to []store.Event, at int, before []byte, index int64) ([]store.Event, int) {
 	w := &c.watch
 	for ; w.knows && at < len(w.known.ends); at++ {
@@ -210,7 +215,9 @@ func (c *codec) gone(to []store.Event, at int, before []byte, index int64) ([]st
 		if before != nil && bytes.Compare(key, before) >= 0 {
 			break
 		}
-		to = append(to, c.event(key, nil, index, 0))
+		if index >= w.start {
+			to = append(to, c.event(key, nil, index, 0))
+		}
 	}
 	return to, at
 }

@@ -2,6 +2,7 @@ package consul
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -110,6 +111,31 @@ func TestWatch(t *testing.T) {
 	s = watching(t, nil, store.WatchOp{Watcher: 2, Start: 4}, "")
 	if got := toldText(s.feed(indexed(4, "200 OK", "v"))); got != "created 4, b=v at 4" {
 		t.Errorf("begun at an index: %q", got)
+	}
+	// A new leader that does not know yet what the one before had told: what was told is
+	// not told again, neither by who knows it, after however many queries that failed, ...
+	noLeader := "HTTP/1.1 500 X\r\nContent-Length: 17\r\n\r\nNo cluster leader"
+	s = watching(t, nil, store.WatchOp{Watcher: 2}, "")
+	again := func(answers ...string) (told []string) {
+		for _, a := range answers {
+			told = append(told, toldText(s.feed(a)))
+			if s.asked() == "" {
+				s.asks(store.Op{Tag: 5, Kind: kv.Watch, Key: []byte("b"), Watch: &store.WatchOp{Watcher: 2, Start: 10}})
+			}
+		}
+		return told
+	}
+	got := again(indexed(7, "200 OK", "old"), indexed(9, "200 OK", "v"), noLeader, noLeader, noLeader, indexed(9, "200 OK", "v"), indexed(11, "200 OK", "w"))
+	if want := []string{"created 7", "b=v at 9", "ended no_leader", "refused no_leader", "refused no_leader", "created 9", "b=w at 11"}; !slices.Equal(got, want) {
+		t.Errorf("after queries that failed: %q, want %q", got, want)
+	}
+	// ... nor by who does not.
+	for first, told := range map[string]string{indexed(7, "200 OK", "old"): "created 7", indexed(8, "404 Not Found", ""): "created 8"} {
+		s = watching(t, nil, store.WatchOp{Watcher: 2, Start: 10}, "")
+		got = again(first, indexed(9, "200 OK", "v"), indexed(8, "404 Not Found", ""), indexed(9, "200 OK", "v"), indexed(11, "200 OK", "w"), indexed(12, "404 Not Found", ""), indexed(9, "200 OK", "v"))
+		if want := []string{told, "", "", "", "b=w at 11", "b gone at 12", "b=v at 9"}; !slices.Equal(got, want) {
+			t.Errorf("begun at an index: %q, want %q", got, want)
+		}
 	}
 	for in, want := range map[string]string{
 		indexed(0, "200 OK", "v"):                "refused wrong_answer",

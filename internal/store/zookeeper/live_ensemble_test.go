@@ -97,13 +97,35 @@ func sessionMoves(t *testing.T, c *cluster.Cluster) {
 	_ = w.conn.Close()
 	w.c.Lost(nil)
 	for i := range 6 {
-		w = dialWire(t, store.Access{Endpoints: endpoints[(i+1)%3 : (i+1)%3+1]}, w.c)
+		w = atMember(t, endpoints[(i+1)%3], w.c)
 		e := w.want(kv.OK, store.Op{Kind: kv.Get, Key: []byte("moves"), Consistency: kv.Local})
 		if got := zookeeper.SessionID(w.c); got != id || e.Revision != 1 {
 			t.Fatalf("at member %d the session is 0x%x, and was 0x%x", (i+1)%3+1, got, id)
 		}
 		_ = w.conn.Close()
 		w.c.Lost(nil)
+	}
+}
+
+// atMember goes on with a session at a member. One that has not applied yet what the
+// session has seen closes the connection without an answer ("Refusing session request for
+// client as it has seen zxid"), as does one without a leader, and is asked again.
+func atMember(t *testing.T, endpoint string, session store.Codec) *wireConn {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; {
+		w := dialWire(t, store.Access{Endpoints: []string{endpoint}}, session)
+		var err error
+		for err == nil && w.c.Room() == 0 {
+			_, err = w.try()
+		}
+		if err == nil {
+			return w
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s does not take the session up: %v", endpoint, err)
+		}
+		w.c.Lost(nil)
+		session = w.c
 	}
 }
 
@@ -125,22 +147,7 @@ func leaderKilled(t *testing.T, c *cluster.Cluster) {
 		t.Fatalf("the connection to a dead member: %v", err)
 	}
 	w.c.Lost(nil)
-	other := c.Access().Endpoints[leader.ID%3]
-	deadline := time.Now().Add(patience)
-	for {
-		w = dialWire(t, store.Access{Endpoints: []string{other}}, w.c)
-		var err error
-		for err == nil && w.c.Room() == 0 {
-			_, err = w.try()
-		}
-		if err == nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("no new leader was found")
-		}
-		w.c.Lost(nil)
-	}
+	w = atMember(t, c.Access().Endpoints[leader.ID%3], w.c)
 	e := w.want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("survives"), Value: []byte("again")})
 	if got := zookeeper.SessionID(w.c); got != id || e.Term != 2 || e.Revision != 2 {
 		t.Fatalf("session 0x%x, was 0x%x; put %+v", got, id, e)
