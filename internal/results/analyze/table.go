@@ -100,7 +100,7 @@ func Tables(all []*Row) []Table {
 	}
 	if len(open) > 0 {
 		var notes footnotes
-		columns := append(labels(all, &notes), words("due", false, due))
+		columns := append(labels(all, &notes), words("due", false, becameDue))
 		tables = append(tables, table(OpenLoop, open, columns, &notes))
 	}
 	return tables
@@ -182,6 +182,16 @@ func due(t *record.Trial) string {
 		return "poisson " + readable.PerSecond(*t.Rate)
 	}
 	return readable.PerSecond(*t.Rate)
+}
+
+// becameDue is what became due each second, and an open loop's rate where it is that.
+// An application's rate is of the calls that it plans, without those that answers and
+// events prompt.
+func becameDue(t *record.Trial) string {
+	if len(t.ByCall) > 0 && t.Seconds > 0 {
+		return readable.PerSecond(float64(t.Due) / t.Seconds)
+	}
+	return due(t)
 }
 
 // placed is the place of a figure's column.

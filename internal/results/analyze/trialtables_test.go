@@ -158,3 +158,18 @@ func TestCallsOfEachHandover(t *testing.T) {
 		t.Errorf("without handovers the last column is %q", title)
 	}
 }
+
+// What the answers of an application's calls prompt is due, too, and is not in the rate
+// that it plans.
+func TestDueOfAnApplicationIsCounted(t *testing.T) {
+	planned := 10.0
+	trial := &record.Trial{Seconds: 20, Due: 520}
+	trial.Rate = &planned
+	if got := becameDue(trial); got != "10/s" {
+		t.Errorf("of an open loop: %s", got)
+	}
+	trial.ByCall = []record.Calls{{Name: "campaign"}}
+	if got := becameDue(trial); got != "26.0/s" {
+		t.Errorf("of an application: %s", got)
+	}
+}

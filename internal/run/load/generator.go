@@ -254,7 +254,7 @@ func (g *generator) result(interrupted bool) (*Result, error) {
 			if g.usage != nil {
 				e.Used = []Usage{g.usage.used()}
 			}
-			if t, ok := g.plan.script.(Teller); ok {
+			if t, ok := g.plan.script.(CallCounter); ok {
 				e.Calls = t.Calls()
 				for k := range e.Calls {
 					if interrupted {

@@ -26,8 +26,8 @@ type Script interface {
 	Before() (s engine.Source, n uint64)
 }
 
-// Teller is an optional interface of a Script that counts its calls by kinds of its own.
-type Teller interface {
+// CallCounter is an optional interface of a Script that counts its calls by kinds of its own.
+type CallCounter interface {
 	// Calls is known when the load has ended.
 	Calls() []measure.Calls
 }

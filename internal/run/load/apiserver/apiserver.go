@@ -101,7 +101,7 @@ func (s *Script) Source() engine.Source { return &source{Script: s} }
 // of the key that says who compacts, and the store's revision.
 func (s *Script) Kept() []int64 { return append(slices.Clone(s.versions), s.version, s.begun) }
 
-// Calls implements load.Teller: what became of each kind of call that was due.
+// Calls implements load.CallCounter: what became of each kind of call that was due.
 func (s *Script) Calls() (all []measure.Calls) {
 	for i := range s.calls {
 		if s.calls[i].Due > 0 {

@@ -124,7 +124,7 @@ func (s *Script) Before() (engine.Source, uint64) {
 // Kept implements load.Keeper: the lease of each candidate.
 func (s *Script) Kept() []int64 { return s.leases }
 
-// Calls implements load.Teller, with the spans of time that the calls make.
+// Calls implements load.CallCounter, with the spans of time that the calls make.
 func (s *Script) Calls() []measure.Calls {
 	all := s.calls.Calls()
 	if s.handover.Due > 0 {

@@ -54,7 +54,7 @@ func (s *Script) Before() (engine.Source, uint64) {
 	return &before{source: source{Script: s}}, uint64(s.schedule.There())
 }
 
-// Calls implements load.Teller.
+// Calls implements load.CallCounter.
 func (s *Script) Calls() []measure.Calls { return s.calls.Calls() }
 
 // Watching implements load.Watcher: each client has a connection, and so a session, of

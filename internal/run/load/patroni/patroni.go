@@ -80,7 +80,7 @@ func (s *Script) SessionTimeout() time.Duration {
 	return 0
 }
 
-// Calls implements load.Teller: what became of each kind of call that was due.
+// Calls implements load.CallCounter: what became of each kind of call that was due.
 func (s *Script) Calls() (all []measure.Calls) {
 	for i := range s.calls {
 		if s.calls[i].Due > 0 {

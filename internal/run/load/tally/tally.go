@@ -23,7 +23,7 @@ func New(shapes []application.Shape, due []uint64) Tally {
 	return t
 }
 
-// Calls are those of which any was due, as load.Teller has them.
+// Calls are those of which any was due, as load.CallCounter has them.
 func (t Tally) Calls() (all []measure.Calls) {
 	for i := range t {
 		if t[i].Due > 0 {
