@@ -163,13 +163,13 @@ func TestCallsOfEachHandover(t *testing.T) {
 // that it plans.
 func TestDueOfAnApplicationIsCounted(t *testing.T) {
 	planned := 10.0
-	trial := &record.Trial{Seconds: 20, Due: 520}
+	trial := &record.Trial{Seconds: 20, Due: 530}
 	trial.Rate = &planned
 	if got := becameDue(trial); got != "10/s" {
 		t.Errorf("of an open loop: %s", got)
 	}
 	trial.ByCall = []record.Calls{{Name: "campaign"}}
-	if got := becameDue(trial); got != "26.0/s" {
+	if got := becameDue(trial); got != "26.5/s" {
 		t.Errorf("of an application: %s", got)
 	}
 }
