@@ -368,17 +368,7 @@ func BrokenTables(rows []*Row) []Table {
 				continue
 			}
 			if intervals {
-				c := Cell{Kind: HowSure}
-				if s.HasInterval && s.Median.High == 0 {
-					c = brokenCell(0, true)
-				} else if s.HasInterval {
-					c.Certainty = &Certainty{Low: secondsValue(s.Median.Low), High: secondsValue(s.Median.High)}
-					c.Notes = []int{notes.mark(medianNote)}
-					if b.Dependent {
-						c.Notes = append(c.Notes, notes.mark(sharedNote))
-					}
-				}
-				row = append(row, c)
+				row = append(row, b.intervalCell(&notes))
 			}
 			p90, known := s.P90()
 			most, any := s.Max()
@@ -428,4 +418,20 @@ func brokenCell(seconds float64, known bool) Cell {
 
 func secondsValue(x float64) record.Value {
 	return record.Value{Number: x, Unit: measure.Seconds, Known: true}
+}
+
+// intervalCell is the interval of the median outage, with what it rests on.
+func (b *Breaks) intervalCell(notes *footnotes) Cell {
+	s, c := b.Outage(), Cell{Kind: HowSure}
+	switch {
+	case s.HasInterval && s.Median.High == 0:
+		return brokenCell(0, true)
+	case s.HasInterval:
+		c.Certainty = &Certainty{Low: secondsValue(s.Median.Low), High: secondsValue(s.Median.High)}
+		c.Notes = []int{notes.mark(medianNote)}
+		if b.Dependent {
+			c.Notes = append(c.Notes, notes.mark(sharedNote))
+		}
+	}
+	return c
 }

@@ -124,13 +124,7 @@ func (l *Loop) finishOp(tag uint32, placeFree bool, ev *store.Event, at int64) {
 	}
 	l.slots.finish(tag, placeFree)
 	if client < 0 {
-		switch {
-		case owed:
-			l.owed--
-		case l.cfg.Shared.several():
-			l.cfg.Shared.limit.give(l.me())
-		}
-		l.freed()
+		l.freePlace(owed)
 		return
 	}
 	if measured {
@@ -148,6 +142,17 @@ func (l *Loop) finishOp(tag uint32, placeFree bool, ev *store.Event, at int64) {
 	if measured && l.closed.inWindow == 0 {
 		l.endWork()
 	}
+}
+
+// freePlace lets the open loop have the place of an operation that has ended.
+func (l *Loop) freePlace(owed bool) {
+	switch {
+	case owed:
+		l.owed--
+	case l.cfg.Shared.several():
+		l.cfg.Shared.limit.give(l.me())
+	}
+	l.freed()
 }
 
 // explain keeps the first text of each kind of error.
