@@ -194,6 +194,13 @@ bench-check:
 bench-record:
 	go test -run '^$$' -bench '^Benchmark(RecordingCost|ReplayTiming)$$' -benchtime 1x -timeout 20m ./internal/cli
 
+# How far ten searches of a real etcd's capacity lie apart, behind a link that limits it:
+# up to an hour, on a machine that does nothing else. QUORUMBENCH_SEARCHES is how many,
+# QUORUMBENCH_LINK how many Mbit/s (0: the machine itself is the limit).
+.PHONY: bench-capacity
+bench-capacity:
+	go test -run '^$$' -bench '^BenchmarkSearchesAgree$$' -benchtime 1x -timeout 120m -v ./internal/cli
+
 # Against h2load, wrk, hey and the official clients, on one machine in one run.
 bench-peers:
 	go run ./tools/benchpeers

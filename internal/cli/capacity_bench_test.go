@@ -1,0 +1,122 @@
+//go:build linux
+
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// BenchmarkSearchesAgree searches the capacity of a real etcd of one member some times,
+// each on a cluster of its own: how far the middles of the intervals lie apart, as a share
+// of their median, and how wide an interval is. The member is behind a link that carries
+// so many Mbit/s, which its capacity then follows from; with 0 it has what the machine
+// has, which its generator and other programs use, too.
+func BenchmarkSearchesAgree(b *testing.B) {
+	searches, link := fromEnvironment(b, "QUORUMBENCH_SEARCHES", 10), fromEnvironment(b, "QUORUMBENCH_LINK", 80)
+	until := cmp.Or(os.Getenv("QUORUMBENCH_UNTIL"), "6m")
+	args := []string{"capacity", "--objective", "p99<100ms", "--set", "members=1", "--set", "value-size=16KiB", "--set", "key-space=100", "--until", until, "--format", "json"}
+	for range b.N {
+		var middles, widths []float64
+		lowest, highest, found := 0.0, math.Inf(1), 0
+		for i := range searches {
+			c := exec.Command("quorumbench", append(args, "--out", fmt.Sprintf("%s/%d", b.TempDir(), i))...)
+			var out, said bytes.Buffer
+			c.Stdout, c.Stderr = &out, &said
+			if err := behindLink(link, c.Run); err != nil {
+				b.Fatalf("%v: %s", err, said.String())
+			}
+			var got struct {
+				Lower  float64  `json:"lower_per_second"`
+				Upper  *float64 `json:"upper_per_second"`
+				Status string   `json:"status"`
+			}
+			if err := json.Unmarshal(out.Bytes(), &got); err != nil {
+				b.Fatalf("%v: %s", err, out.String())
+			}
+			if got.Upper == nil || got.Lower <= 0 {
+				b.Fatalf("search %d has an open interval: %s", i+1, out.String())
+			}
+			b.Logf("search %d: %.5g to %.5g/s, %s", i+1, got.Lower, *got.Upper, got.Status)
+			middles, widths = append(middles, math.Sqrt(got.Lower**got.Upper)), append(widths, 100*(*got.Upper/got.Lower-1))
+			lowest, highest = max(lowest, got.Lower), min(highest, *got.Upper)
+			if got.Status == "found" {
+				found++
+			}
+		}
+		slices.Sort(middles)
+		slices.Sort(widths)
+		b.ReportMetric(100*(middles[searches-1]-middles[0])/middles[searches/2], "%-apart")
+		b.ReportMetric(widths[searches/2], "%-wide")
+		b.ReportMetric(middles[searches/2], "per-s")
+		b.ReportMetric(float64(found), "found")
+		b.ReportMetric(100*(lowest/highest-1), "%-gap") // above 0: the intervals have no rate in common
+	}
+}
+
+// behindLink calls f, whose processes have a network of their own. What goes through its
+// loopback is so many Mbit/s at most, in packets of an Ethernet's size; 0: no limit, and
+// the machine's network.
+func behindLink(mbit int, f func() error) error {
+	if mbit == 0 {
+		return f()
+	}
+	ended := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with its network
+		err := unix.Unshare(unix.CLONE_NEWNET)
+		if err == nil {
+			err = shapeLoopback(uint64(mbit) * 1e6 / 8)
+		}
+		if err == nil {
+			err = f()
+		}
+		ended <- err
+	}()
+	return <-ended
+}
+
+// shapeLoopback begins to use the loopback of the thread's network, with a token bucket.
+func shapeLoopback(bytesPerSecond uint64) error {
+	lo, err := netlink.LinkByName("lo")
+	if err != nil {
+		return err
+	}
+	if err := netlink.LinkSetMTU(lo, 1500); err != nil {
+		return err
+	}
+	if err := netlink.LinkSetUp(lo); err != nil {
+		return err
+	}
+	const burst, queue = 128 << 10, 64 << 20
+	return netlink.QdiscAdd(&netlink.Tbf{
+		QdiscAttrs: netlink.QdiscAttrs{LinkIndex: lo.Attrs().Index, Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT},
+		Rate:       bytesPerSecond, Limit: queue, Buffer: netlink.Xmittime(bytesPerSecond, burst),
+	})
+}
+
+// fromEnvironment is a number of the environment, or the one given.
+func fromEnvironment(tb testing.TB, name string, otherwise int) int {
+	tb.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		tb.Fatalf("%s is %q, and is to be a number", name, text)
+	}
+	return n
+}
