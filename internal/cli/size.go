@@ -125,6 +125,8 @@ func (a *app) sizeLoad(f *sizeFlags, recorded *record.Trial) (load analyze.SizeL
 	var s *scenario.Scenario
 	if f.load != "" {
 		s, err = a.load([]string{f.load}, o)
+	} else if name := recorded.Application.Name; name != "" {
+		return load, command.Usage("the search is of what an application sends (%s): its interval says how much of it the cluster carries, and its parameters are no shares of a rate; search a rate, or give another run", name)
 	} else {
 		o.Set = append(loadOf(recorded), scenario.Assignment{Key: "max-in-flight", Value: "1"}) // nothing is sent, and wants no memory
 		o.Set = append(o.Set, f.set...)

@@ -22,15 +22,20 @@ type sentence struct {
 }
 
 // answer says in sentences what was tested, what came out, what limited it, what
-// broke and whether to believe it. steps is where the ladders are drawn.
-func answer(run *record.Run, rows []*analyze.Row, ladders []analyze.Ladder, shown shownTrials, steps string) []sentence {
+// broke and whether to believe it. Of a search for a capacity, which found then is not nil
+// of, what came out is its intervals. steps is where the ladders are drawn.
+func answer(run *record.Run, rows []*analyze.Row, found *analyze.CapacityFindings, ladders []analyze.Ladder, shown shownTrials, steps string) []sentence {
 	all := []sentence{tested(run, rows)}
 	if run.State != record.Complete {
 		all = append(all, sentence{About: "Not whole:", Text: report.Progress(run) + ".", Link: "table", Grave: true})
 	}
-	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return headlines(r, shown) })...)
-	all = append(all, single(rows)...)
-	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return early(r, shown) })...)
+	if found != nil {
+		all = append(all, capacities(found)...)
+	} else {
+		all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return headlines(r, shown) })...)
+		all = append(all, single(rows)...)
+		all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return early(r, shown) })...)
+	}
 	if lines := report.Repeated(run); len(lines) > 0 {
 		all = append(all, sentence{About: "Repeated:", Text: strings.Join(lines, " "), Link: "table"})
 	}
@@ -47,6 +52,17 @@ func answer(run *record.Run, rows []*analyze.Row, ladders []analyze.Ladder, show
 	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return broken(r, shown) })...)
 	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return checked(r, shown) })...)
 	return append(all, believe(run))
+}
+
+// capacities are the intervals that searches came to.
+func capacities(found *analyze.CapacityFindings) (all []sentence) {
+	for _, f := range found.All[:min(len(found.All), mostSentences)] {
+		all = append(all, sentence{About: searched(found, f), Text: report.CapacitySentences(f)[0] + ".", Link: "capacity-found"})
+	}
+	if more := len(found.All) - len(all); more > 0 {
+		all = append(all, sentence{Text: fmt.Sprintf("The table has %s more.", readable.Either(uint64(more), "search", "searches")), Link: "capacity-found"})
+	}
+	return all
 }
 
 // checked says what came of checking the answers of a row's trials: of the first that

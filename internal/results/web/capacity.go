@@ -9,10 +9,7 @@ import (
 // capacitySectionOf is the part of the page about searches for a capacity.
 func capacitySectionOf(found *analyze.CapacityFindings) (s capacitySection) {
 	for _, f := range found.All {
-		of := ""
-		if found.Parameter != "" {
-			of = found.Parameter + "=" + f.Value
-		}
+		of := searched(found, f)
 		for _, text := range report.CapacitySentences(f) {
 			s.Answers = append(s.Answers, said{of, text})
 			of = ""
@@ -31,6 +28,14 @@ func capacitySectionOf(found *analyze.CapacityFindings) (s capacitySection) {
 		s.Pictures = append(s.Pictures, pictureOf(&c, "", "capacity"))
 	}
 	return s
+}
+
+// searched names one of several searches by its value; empty for the only one.
+func searched(found *analyze.CapacityFindings, f *analyze.CapacityFinding) string {
+	if found.Parameter == "" {
+		return ""
+	}
+	return found.Parameter + "=" + f.Value
 }
 
 // capacityChart names the chart of capacities over a parameter.

@@ -163,6 +163,7 @@ func pageOf(run *record.Run, comparisons []*analyze.Comparison, shown shownTrial
 		one.Spots = c.spots
 		p.Steps, steps = append(p.Steps, one), "steps"
 	}
+	found := analyze.CapacitiesOf(run)
 	if len(rows) > 0 {
 		tables := append(analyze.Tables(rows), analyze.WatchTables(rows)...)
 		for i := range tables {
@@ -177,9 +178,9 @@ func pageOf(run *record.Run, comparisons []*analyze.Comparison, shown shownTrial
 		p.Facts = analyze.SharedConditions(run, rows)
 		why, notes := analyze.Reasons(run)
 		p.Verdicts, p.Notes = about(why, run), about(notes, run)
-		p.Answer = answer(run, rows, ladders, shown, steps)
+		p.Answer = answer(run, rows, found, ladders, shown, steps)
 	}
-	if found := analyze.CapacitiesOf(run); found != nil {
+	if found != nil {
 		p.Capacity = capacitySectionOf(found)
 	}
 	for _, c := range comparisons {

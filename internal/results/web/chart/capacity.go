@@ -61,8 +61,9 @@ func Capacities(name string, all *analyze.CapacityFindings) (Chart, bool) {
 }
 
 // CapacityCurve draws response time against the parameter whose largest value was
-// searched: the p99, and thin below it the p50, of each trial. Those that did not keep the
-// objective are pale. False where no trial has a time.
+// searched: the p99, and thin below it the p50, of each trial, over the interval that the
+// search came to. Trials that did not keep the objective are pale. False where no trial has
+// a time.
 func CapacityCurve(name string, f *analyze.CapacityFinding) (Chart, bool) {
 	least, most, right := math.Inf(1), 0.0, 0.0
 	times := func(p *analyze.CapacityPoint) (median, tail measure.Figure) {
@@ -80,8 +81,18 @@ func CapacityCurve(name string, f *analyze.CapacityFinding) (Chart, bool) {
 	if right == 0 || f.Parameter == "" {
 		return Chart{}, false
 	}
+	if f.Upper != nil {
+		right = math.Max(right, *f.Upper)
+	}
 	p := beginSteps(name, fmt.Sprintf("Response time over %s, for %s", f.Parameter, f.Objective), linear(right, measure.Number), logarithmic(least, most, measure.Nanoseconds))
 	class := Series(0)
+	if f.Lower != nil {
+		end := float64(plotWidth)
+		if f.Upper != nil {
+			end = plotWidth * p.x(*f.Upper)
+		}
+		p.f(`<path class="band" d="M%s 0V%dH%sV0"/>`, num(plotWidth*p.x(*f.Lower)), p.height, num(end))
+	}
 	var lower, upper strings.Builder
 	for i := range f.Curve {
 		at := &f.Curve[i]
@@ -103,7 +114,8 @@ func CapacityCurve(name string, f *analyze.CapacityFinding) (Chart, bool) {
 		}
 	}
 	p.f(`<path class="%s l" d="%s"/><path class="%s l thin" d="%s"/>`, class, upper.String(), class, lower.String())
+	p.out.Legend = []Entry{{"p99", class}, {"p50", class + " thin"}}
 	out := p.end()
-	out.Notes = []string{"The p99, and thin below it the p50, of each trial. Pale dots are trials that did not keep the objective."}
+	out.Notes = []string{"Pale dots are trials that did not keep the objective. The shaded part is the interval in which the largest value is that does."}
 	return out, true
 }

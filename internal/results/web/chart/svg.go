@@ -37,7 +37,8 @@ const (
 	axisHeight = 24 // below, with the labels of its ticks
 	fileWidth  = 960
 	fileLeft   = 84 // for the labels of the vertical axis
-	fileTop    = 44 // for the title and the legend
+	fileTop    = 44 // for the title and the legend's first row
+	legendRow  = 17 // each further one
 )
 
 // Series is the class of the n-th series, of which there are eight.
@@ -122,19 +123,39 @@ func (c *canvas) end() string {
 // page's for charts. of says what it is a chart of.
 func (c *Chart) File(of, style string) string {
 	var b strings.Builder
-	width, height := fileWidth+fileLeft+24, c.height+fileTop+24
+	width, legend := fileWidth+fileLeft+24, c.legend()
+	top := fileTop + legendRow*(legend.rows-1)
+	height := c.height + top + 24
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d"><style>%s</style><rect class="paper" width="100%%" height="100%%"/>`,
 		width, height, width, height, style)
 	fmt.Fprintf(&b, `<text class="title" x="%d" y="18">%s</text>`, fileLeft, text(of+": "+c.Title))
-	x := float64(fileLeft)
-	for _, e := range c.Legend {
-		fmt.Fprintf(&b, `<path class="%s l" d="M%s 31h18"/><text class="legend" x="%s" y="35">%s</text>`, e.Class, num(x), num(x+23), text(e.Name))
-		x += 40 + 6.5*math.Max(float64(len([]rune(e.Name))), 1)
-	}
-	inner := strings.Replace(c.SVG, `width="100%"`, fmt.Sprintf(`x="%d" y="%d" width="%d"`, fileLeft, fileTop, fileWidth), 1)
+	b.WriteString(legend.svg)
+	inner := strings.Replace(c.SVG, `width="100%"`, fmt.Sprintf(`x="%d" y="%d" width="%d"`, fileLeft, top, fileWidth), 1)
 	b.WriteString(inner)
 	b.WriteString("</svg>\n")
 	return b.String()
+}
+
+// legend is the chart's in a file, in as many rows as it takes.
+func (c *Chart) legend() (drawn struct {
+	svg  string
+	rows int
+}) {
+	const sample, between, letter = 23, 17, 6.5 // a letter's width is a guess, which is as wide as most are
+	var b strings.Builder
+	x, y := float64(fileLeft), 31
+	drawn.rows = 1
+	for i, e := range c.Legend {
+		wide := sample + between + letter*math.Max(float64(len([]rune(e.Name))), 1)
+		if i > 0 && x+wide > fileLeft+fileWidth {
+			x, y = fileLeft, y+legendRow
+			drawn.rows++
+		}
+		fmt.Fprintf(&b, `<path class="%s l" d="M%s %dh18"/><text class="legend" x="%s" y="%d">%s</text>`, e.Class, num(x), y, num(x+sample), y+4, text(e.Name))
+		x += wide
+	}
+	drawn.svg = b.String()
+	return drawn
 }
 
 // num3 is a coordinate to three decimals.
