@@ -2,6 +2,8 @@ package replay
 
 import (
 	"bytes"
+	"cmp"
+	"slices"
 	"sort"
 
 	"github.com/quorumbench/quorumbench/internal/recording"
@@ -22,6 +24,19 @@ type told struct {
 	// enders are, by slot, the calls whose guard on the version held, and that so put
 	// another in its place.
 	enders map[int32][]int32
+	// changes are, by key, the same calls with the versions that they put another in the
+	// place of, upwards.
+	changes map[string][]change
+	// readers are, by slot, the calls that read the version and guard nothing.
+	readers map[int32][]int32
+	// creators are, by key, the calls whose guard held that it is not there.
+	creators map[string][]int32
+}
+
+// change is a call that put another version in the place of one.
+type change struct {
+	from int64
+	by   int32
 }
 
 // guardAt is a part of a call.
@@ -44,7 +59,7 @@ type versionOf struct {
 
 // findTold finds which calls tell of the versions that guards name.
 func (p *Plan) findTold() {
-	p.told = told{guards: map[guardAt]int32{}, lessons: map[int32][]lesson{}, enders: map[int32][]int32{}}
+	p.told = told{guards: map[guardAt]int32{}, lessons: map[int32][]lesson{}, enders: map[int32][]int32{}, changes: map[string][]change{}, readers: map[int32][]int32{}, creators: map[string][]int32{}}
 	for _, c := range p.calls {
 		for i := range c.Parts {
 			p.told.any = p.told.any || c.Parts[i].Version != 0
@@ -57,6 +72,13 @@ func (p *Plan) findTold() {
 	for n, c := range p.calls {
 		for i := range c.Parts {
 			part := &c.Parts[i]
+			held := c.OK() && c.Held
+			if absent(part) {
+				if held {
+					p.told.creators[string(part.Key)] = append(p.told.creators[string(part.Key)], int32(n))
+				}
+				continue
+			}
 			if part.Action != recording.Compare || part.Number <= 0 || part.Target > recording.Modified {
 				continue
 			}
@@ -67,10 +89,14 @@ func (p *Plan) findTold() {
 				slots[of] = slot
 			}
 			p.told.guards[guardAt{int32(n), int32(i)}] = slot
-			if c.OK() && c.Held {
+			if held {
 				p.told.enders[slot] = append(p.told.enders[slot], int32(n))
+				p.told.changes[of.key] = append(p.told.changes[of.key], change{part.Number, int32(n)})
 			}
 		}
+	}
+	for _, of := range p.told.changes {
+		slices.SortStableFunc(of, func(a, b change) int { return cmp.Compare(a.from, b.from) })
 	}
 	p.told.now = make([]int64, len(slots))
 	for n, c := range p.calls {
@@ -80,9 +106,18 @@ func (p *Plan) findTold() {
 			if part.Version == 0 || !named || !c.OK() {
 				continue
 			}
-			p.told.lessons[int32(n)] = append(p.told.lessons[int32(n)], lesson{writtenKey(part), slot, part.Action != recording.Write, part.Version})
+			read := part.Action != recording.Write
+			p.told.lessons[int32(n)] = append(p.told.lessons[int32(n)], lesson{writtenKey(part), slot, read, part.Version})
+			if read && !c.Guarded {
+				p.told.readers[slot] = append(p.told.readers[slot], int32(n))
+			}
 		}
 	}
+}
+
+// absent reports whether a part is the guard that a key is not there.
+func absent(part *recording.Part) bool {
+	return part.Action == recording.Compare && part.Target <= recording.Modified && part.Relation == recording.Equal && part.Number == 0
 }
 
 // guarded is the version or revision now of what a guard names.
@@ -105,18 +140,24 @@ func (p *Plan) guarded(at guardAt, part *recording.Part) int64 {
 // guard adds who tells of the version that a part of the call names: the newest of those
 // that had been answered, or else the newest.
 func (f *finder) guard(part int32) {
+	c := f.plan.calls[f.now]
+	held := c.OK() && c.Held
+	if p := &c.Parts[part]; absent(p) && !held {
+		f.lost(f.plan.told.creators[string(p.Key)])
+	}
 	slot, ok := f.plan.told.guards[guardAt{f.now, part}]
 	if !ok {
 		return
 	}
 	tellers := f.tells[slot]
-	if c := f.plan.calls[f.now]; c.OK() && c.Held {
+	if held {
 		for _, n := range tellers { // all that saw what this call changed
 			f.add(n)
 		}
+		f.overtaken(slot)
 		return
 	}
-	f.lost(slot)
+	f.lost(f.plan.told.enders[slot])
 	for i := len(tellers) - 1; i >= 0; i-- {
 		if f.ended(tellers[i]) {
 			return
@@ -127,11 +168,24 @@ func (f *finder) guard(part int32) {
 	}
 }
 
-// lost has a call whose guard did not hold wait for the one that had put another version
-// in the place of what it names: the newest that was asked for before it was answered.
-func (f *finder) lost(slot int32) {
+// overtaken has a call whose guard held wait for the reads that were asked for after it,
+// and before it was answered, and still saw the version that it put another in the place
+// of: else they would tell of that one.
+func (f *finder) overtaken(slot int32) {
+	c, readers := f.plan.calls[f.now], f.plan.told.readers[slot]
+	from, _ := slices.BinarySearch(readers, f.now)
+	for _, n := range readers[from:min(from+mostRecent, len(readers))] {
+		if f.plan.calls[n].At <= c.At+c.Took {
+			f.found = append(f.found, n)
+		}
+	}
+}
+
+// lost has a call whose guard did not hold wait for the one whose guard did, and that so
+// put another version in the place of what both name: the newest that was asked for before
+// it was answered.
+func (f *finder) lost(enders []int32) {
 	c := f.plan.calls[f.now]
-	enders := f.plan.told.enders[slot]
 	for i := len(enders) - 1; i >= 0 && c.OK(); i-- {
 		if n := enders[i]; f.plan.calls[n].At <= c.At+c.Took {
 			f.found = append(f.found, n)
@@ -168,8 +222,14 @@ func (f *finder) learns(c *recording.Call) {
 }
 
 // replaced has a read wait for the writes that put something else in the place of an
-// older version than it saw, though they had not been answered.
+// older version than it saw, though they had not been answered, or not even been asked for
+// when it was.
 func (f *finder) replaced(l lesson) {
+	c, changes := f.plan.calls[f.now], f.plan.told.changes[string(l.key)]
+	i, _ := slices.BinarySearchFunc(changes, l.version, func(a change, version int64) int { return cmp.Compare(a.from, version) })
+	if i > 0 && changes[i-1].by > f.now && f.plan.calls[changes[i-1].by].At <= c.At+c.Took {
+		f.found = append(f.found, changes[i-1].by)
+	}
 	for _, n := range f.writes[string(l.key)] {
 		c := f.plan.calls[n]
 		for i := range c.Parts {
