@@ -313,7 +313,7 @@ func TestALeaseLivesFromTheOldestRenewal(t *testing.T) {
 	s, _ := standing(t, data.Application{}, 1)
 	renew := func(at int64) {
 		s.Script.now = at
-		s.renew(3)
+		s.renew(3, &s.op)
 	}
 	renew(1000)
 	renew(2000)
