@@ -75,6 +75,7 @@ type candidate struct {
 	then    data.Call // what it does when that has ended; Drop: nothing
 	dead    bool      // it sends nothing any more, and takes nothing in
 	sent    int64     // when its call was
+	owes    int64     // since when a resignation is due that was planned and is not sent yet; 0: none is
 }
 
 // office is what all candidates for one know together.

@@ -134,7 +134,7 @@ func (s *source) Ready(n uint64) bool {
 	}
 	s.resigns[n] = leader
 	k := &s.candidates[leader]
-	k.call, k.busy = data.Resign, true
+	k.call, k.busy, k.owes = data.Resign, true, s.schedule.Due[n]
 	return true
 }
 
@@ -162,11 +162,12 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 	k.lost, k.sent = false, s.now
 	switch {
 	case call != data.Resign:
-	case n&promptMark == 0:
-		s.plans(c, s.schedule.Due[n])
+	case k.owes > 0: // which is made again where it could not be sent
+		s.plans(c, k.owes)
 	default:
 		s.ceases(c, false, k.due)
 	}
+	k.owes = 0 // or it has given the office up otherwise
 	return reference(c, made)
 }
 
