@@ -259,93 +259,97 @@ func nodeVacancy(time.Duration) time.Duration       { return nodeStep }
 func leaseVacancy(time.Duration) time.Duration      { return leaseStep }
 func lockVacancy(lives time.Duration) time.Duration { return lives + lockDelay + lockRetry }
 
+// onNodes is a way of stores whose keys can end with a connection's session.
+func onNodes(name string, r Recipe, stand, look, await application.Shape, per func(float64) [NumCalls]float64) Way {
+	return Way{
+		Way: application.Way{
+			Name:       name,
+			Operations: []application.Operation{{Kind: kv.Ephemeral}, {Kind: kv.Delete}, {Kind: kv.Watch}},
+			Features:   []kv.Feature{kv.SessionNodes},
+		},
+		Recipe: r, Pause: time.Second, Lives: nodeLives, Beats: 3, Connected: true, Vacancy: nodeVacancy,
+		Shapes: [NumCalls]application.Shape{
+			Resign: {Name: "resign", Kind: kv.Delete},
+			Stand:  stand, Look: look, Await: await,
+			Drop:  {Name: "remove a node of a lost call", Kind: kv.Delete},
+			Renew: {Name: "ping of the session", Kind: kv.KeepAlive},
+		},
+		PerHandover: per,
+	}
+}
+
+// onLeases is a way of stores with leases, transactions and watchers.
+func onLeases(name string, r Recipe, stand, look, await string, per func(float64) [NumCalls]float64) Way {
+	return Way{
+		Way: application.Way{
+			Name:       name,
+			Operations: []application.Operation{{Kind: kv.Watch}},
+			Features:   []kv.Feature{kv.ApplicationCalls, kv.CallWatchers},
+		},
+		Recipe: r, Pause: time.Second, Lives: leaseLives, Beats: 3, Vacancy: leaseVacancy,
+		Shapes: [NumCalls]application.Shape{
+			Resign: {Name: "resign", Kind: kv.Delete},
+			Stand:  {Name: stand, Kind: kv.CAS},
+			Look:   {Name: look, Kind: kv.Range, Level: kv.Linearizable},
+			Await:  {Name: await, Kind: kv.Watch},
+			Drop:   {Name: "end the watcher", Kind: kv.Watch},
+			Renew:  {Name: "renew the lease", Kind: kv.KeepAlive},
+		},
+		PerHandover: per,
+	}
+}
+
 // raceWays and queueWays are the ways of each application, the best first.
 var (
-	raceWays = []Way{{
-		Way: application.Way{
-			Name:       "an ephemeral node and one-shot watches",
-			Operations: []application.Operation{{Kind: kv.Ephemeral}, {Kind: kv.Delete}, {Kind: kv.Watch}},
-			Features:   []kv.Feature{kv.SessionNodes},
+	raceWays = []Way{
+		onNodes(
+			"an ephemeral node and one-shot watches", EphemeralRace,
+			application.Shape{Name: "race for the office", Kind: kv.Ephemeral},
+			application.Shape{Name: "look", Kind: kv.Get, Level: kv.Local},
+			application.Shape{Name: "watch the leader", Kind: kv.Get, Level: kv.Local},
+			func(n float64) [NumCalls]float64 { return [NumCalls]float64{Resign: 1, Stand: n, Await: n - 1} },
+		),
+		onLeases(
+			"a key with a lease, made by a transaction if it is not there, and watchers", LeaseRace,
+			"race for the office", "look", "watch the leader",
+			func(n float64) [NumCalls]float64 {
+				return [NumCalls]float64{Resign: 1, Stand: n, Await: n - 1, Drop: n - 1}
+			},
+		),
+		{
+			Way: application.Way{
+				Name:       "the lock of a key, sessions with a TTL, and blocking queries",
+				Operations: []application.Operation{{Kind: kv.Watch}},
+				Features:   []kv.Feature{kv.SessionLocks},
+			},
+			Recipe: SessionRace, Lives: sessionLives, Beats: 2, Vacancy: lockVacancy, Pause: lockRetry, Watches: true,
+			Shapes: [NumCalls]application.Shape{
+				Resign: {Name: "release", Kind: kv.CAS},
+				Stand:  {Name: "acquire", Kind: kv.CAS},
+				Look:   {Name: "read the lock", Kind: kv.Get, Level: kv.Linearizable},
+				Await:  {Name: "begin to wait", Kind: kv.Watch},
+				Drop:   {Name: "end the wait", Kind: kv.Watch},
+				Renew:  {Name: "renew the session", Kind: kv.KeepAlive},
+			},
+			PerHandover: func(n float64) [NumCalls]float64 { return [NumCalls]float64{Resign: 1, Stand: n, Look: n + 1} },
 		},
-		Recipe: EphemeralRace, Pause: time.Second, Lives: nodeLives, Beats: 3, Connected: true, Vacancy: nodeVacancy,
-		Shapes: [NumCalls]application.Shape{
-			Resign: {Name: "resign", Kind: kv.Delete},
-			Stand:  {Name: "race for the office", Kind: kv.Ephemeral},
-			Look:   {Name: "look", Kind: kv.Get, Level: kv.Local},
-			Await:  {Name: "watch the leader", Kind: kv.Get, Level: kv.Local},
-			Renew:  {Name: "ping of the session", Kind: kv.KeepAlive},
-		},
-		PerHandover: func(n float64) [NumCalls]float64 { return [NumCalls]float64{Resign: 1, Stand: n, Await: n - 1} },
-	}, {
-		Way: application.Way{
-			Name:       "a key with a lease, made by a transaction if it is not there, and watchers",
-			Operations: []application.Operation{{Kind: kv.Watch}},
-			Features:   []kv.Feature{kv.ApplicationCalls, kv.CallWatchers},
-		},
-		Recipe: LeaseRace, Pause: time.Second, Lives: leaseLives, Beats: 3, Vacancy: leaseVacancy,
-		Shapes: [NumCalls]application.Shape{
-			Resign: {Name: "resign", Kind: kv.Delete},
-			Stand:  {Name: "race for the office", Kind: kv.CAS},
-			Look:   {Name: "look", Kind: kv.Range, Level: kv.Linearizable},
-			Await:  {Name: "watch the leader", Kind: kv.Watch},
-			Drop:   {Name: "end the watcher", Kind: kv.Watch},
-			Renew:  {Name: "renew the lease", Kind: kv.KeepAlive},
-		},
-		PerHandover: func(n float64) [NumCalls]float64 {
-			return [NumCalls]float64{Resign: 1, Stand: n, Await: n - 1, Drop: n - 1}
-		},
-	}, {
-		Way: application.Way{
-			Name:       "the lock of a key, sessions with a TTL, and blocking queries",
-			Operations: []application.Operation{{Kind: kv.Watch}},
-			Features:   []kv.Feature{kv.SessionLocks},
-		},
-		Recipe: SessionRace, Lives: sessionLives, Beats: 2, Vacancy: lockVacancy, Pause: lockRetry, Watches: true,
-		Shapes: [NumCalls]application.Shape{
-			Resign: {Name: "release", Kind: kv.CAS},
-			Stand:  {Name: "acquire", Kind: kv.CAS},
-			Look:   {Name: "read the lock", Kind: kv.Get, Level: kv.Linearizable},
-			Await:  {Name: "begin to wait", Kind: kv.Watch},
-			Drop:   {Name: "end the wait", Kind: kv.Watch},
-			Renew:  {Name: "renew the session", Kind: kv.KeepAlive},
-		},
-		PerHandover: func(n float64) [NumCalls]float64 { return [NumCalls]float64{Resign: 1, Stand: n, Look: n + 1} },
-	}}
-	queueWays = []Way{{
-		Way: application.Way{
-			Name:       "numbered ephemeral nodes and one-shot watches",
-			Operations: []application.Operation{{Kind: kv.Ephemeral}, {Kind: kv.Delete}, {Kind: kv.Watch}},
-			Features:   []kv.Feature{kv.SessionNodes},
-		},
-		Recipe: EphemeralQueue, Pause: time.Second, Lives: nodeLives, Beats: 3, Connected: true, Vacancy: nodeVacancy,
-		Shapes: [NumCalls]application.Shape{
-			Resign: {Name: "resign", Kind: kv.Delete},
-			Stand:  {Name: "join the queue", Kind: kv.Ephemeral},
-			Look:   {Name: "list the queue", Kind: kv.Range, Level: kv.Local},
-			Await:  {Name: "watch who is before", Kind: kv.Get, Level: kv.Local},
-			Drop:   {Name: "remove a node of a lost call", Kind: kv.Delete},
-			Renew:  {Name: "ping of the session", Kind: kv.KeepAlive},
-		},
-		PerHandover: func(float64) [NumCalls]float64 { return [NumCalls]float64{Resign: 1, Stand: 1, Look: 2, Await: 1} },
-	}, {
-		Way: application.Way{
-			Name:       "keys with leases in the order in which they were created, and watchers",
-			Operations: []application.Operation{{Kind: kv.Watch}},
-			Features:   []kv.Feature{kv.ApplicationCalls, kv.CallWatchers},
-		},
-		Recipe: LeaseQueue, Pause: time.Second, Lives: leaseLives, Beats: 3, Vacancy: leaseVacancy,
-		Shapes: [NumCalls]application.Shape{
-			Resign: {Name: "resign", Kind: kv.Delete},
-			Stand:  {Name: "campaign", Kind: kv.CAS},
-			Look:   {Name: "look who is before", Kind: kv.Range, Level: kv.Linearizable},
-			Await:  {Name: "watch who is before", Kind: kv.Watch},
-			Drop:   {Name: "end the watcher", Kind: kv.Watch},
-			Renew:  {Name: "renew the lease", Kind: kv.KeepAlive},
-		},
-		PerHandover: func(float64) [NumCalls]float64 {
-			return [NumCalls]float64{Resign: 1, Stand: 1, Look: 2, Await: 1, Drop: 1}
-		},
-	}}
+	}
+	queueWays = []Way{
+		onNodes(
+			"numbered ephemeral nodes and one-shot watches", EphemeralQueue,
+			application.Shape{Name: "join the queue", Kind: kv.Ephemeral},
+			application.Shape{Name: "list the queue", Kind: kv.Range, Level: kv.Local},
+			application.Shape{Name: "watch who is before", Kind: kv.Get, Level: kv.Local},
+			func(float64) [NumCalls]float64 { return [NumCalls]float64{Resign: 1, Stand: 1, Look: 2, Await: 1} },
+		),
+		onLeases(
+			"keys with leases in the order in which they were created, and watchers", LeaseQueue,
+			"campaign", "look who is before", "watch who is before",
+			func(float64) [NumCalls]float64 {
+				return [NumCalls]float64{Resign: 1, Stand: 1, Look: 2, Await: 1, Drop: 1}
+			},
+		),
+	}
 )
 
 // NameSize is the size of a candidate's name.

@@ -82,8 +82,8 @@ func (s *Script) strike(o *office) {
 		return
 	}
 	s.candidates[c].dead = true
-	o.leader, o.vacant, o.planned, o.died, o.due, o.since = nobody, true, false, true, o.doomed, s.now
-	o.dead, o.until, o.doomed = int32(c), s.lives[c], 0 // #nosec G115 -- at most maxCandidates
+	o.vacate(false, o.doomed, s.now)
+	o.died, o.dead, o.until, o.doomed = true, int32(c), s.lives[c], 0 // #nosec G115 -- at most maxCandidates
 	s.deaths.orphaned.Due++
 	if o.until > 0 {
 		s.deaths.behind.Due++

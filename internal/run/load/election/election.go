@@ -241,8 +241,14 @@ func (s *Script) ceases(c int, planned bool, due int64) {
 	if int(o.leader) != c {
 		return
 	}
-	o.leader, o.vacant, o.planned, o.died, o.due, o.since = nobody, true, planned, false, due, s.now
+	o.vacate(planned, due, s.now)
 	s.vacant.Due++
+}
+
+// vacate has nobody lead an office from a time on, because the leader was to resign at
+// another, or was lost.
+func (o *office) vacate(planned bool, due, now int64) {
+	o.leader, o.vacant, o.planned, o.died, o.due, o.since = nobody, true, planned, false, due, now
 }
 
 // outlived notes that a leader's lease may have ended: since its earliest end nobody leads.
