@@ -28,6 +28,14 @@ type Application interface {
 	Phrase(Settings) string
 }
 
+// Windowed is an optional interface of an Application with settings that need a window of
+// some length.
+type Windowed interface {
+	// CheckWindow is as Check, of settings that it finds right, for a store that has the
+	// way and a window of that length.
+	CheckWindow(s Settings, way int, length time.Duration) (parameter, why string)
+}
+
 // Definition is what is known of an application without its settings.
 type Definition struct {
 	Name    string // what scenario files call it

@@ -9,8 +9,12 @@ import (
 )
 
 // Handover is the name of the span of time from when somebody was to give an office up
-// until another has it. How many calls each handover took is a column of the table of calls.
-const Handover = "handover"
+// until another has it, and Failover that from when who had it was to die without a word.
+// How many calls each took is a column of the table of calls.
+const (
+	Handover = "handover"
+	Failover = "failover"
+)
 
 // Calls is what became of one kind of an application's calls in the window.
 type Calls struct {
@@ -29,8 +33,9 @@ type Calls struct {
 	// how long nobody led: it is no part of all calls.
 	Span bool
 	// Spanned is how many of those that succeeded belong to the spans that calls make, and
-	// not to what came before the first.
-	Spanned uint64
+	// not to what came before the first; SpannedByFailovers likewise of failovers.
+	Spanned            uint64
+	SpannedByFailovers uint64
 }
 
 // NewCalls is of a kind of which nothing is known yet.
@@ -96,11 +101,12 @@ type wiredCalls struct {
 	Late     uint64         `json:"late,omitempty"`
 	Span     bool           `json:"span,omitempty"`
 	Spanned  uint64         `json:"spanned,omitempty"`
+	ByDeaths uint64         `json:"spanned_by_failovers,omitempty"`
 }
 
 // MarshalJSON writes them for another machine.
 func (c Calls) MarshalJSON() ([]byte, error) {
-	return json.Marshal(wiredCalls{c.Name, c.Kind, c.Level, c.Due, c.Outcomes[:], AppendHistogram(nil, c.Response), AppendHistogram(nil, c.Service), c.Bound, c.Late, c.Span, c.Spanned})
+	return json.Marshal(wiredCalls{c.Name, c.Kind, c.Level, c.Due, c.Outcomes[:], AppendHistogram(nil, c.Response), AppendHistogram(nil, c.Service), c.Bound, c.Late, c.Span, c.Spanned, c.SpannedByFailovers})
 }
 
 // MostCallKinds is the most kinds of calls that an application has.
@@ -112,8 +118,8 @@ func (c *Calls) UnmarshalJSON(b []byte) (err error) {
 	if err := json.Unmarshal(b, &w); err != nil {
 		return err
 	}
-	*c = Calls{Name: w.Name, Kind: w.Kind, Level: w.Level, Due: w.Due, Bound: w.Bound, Late: w.Late, Span: w.Span, Spanned: w.Spanned}
-	if w.Bound < 0 || w.Late > w.Due || w.Spanned > w.Due || w.Kind >= kv.NumKinds || w.Level >= kv.NumConsistencies || len(w.Outcomes) != int(kv.NumOutcomes) {
+	*c = Calls{Name: w.Name, Kind: w.Kind, Level: w.Level, Due: w.Due, Bound: w.Bound, Late: w.Late, Span: w.Span, Spanned: w.Spanned, SpannedByFailovers: w.ByDeaths}
+	if w.Bound < 0 || w.Late > w.Due || w.Spanned > w.Due || w.ByDeaths > w.Due-w.Spanned || w.Kind >= kv.NumKinds || w.Level >= kv.NumConsistencies || len(w.Outcomes) != int(kv.NumOutcomes) {
 		return errors.New("calls of a kind, or with an outcome, that does not exist")
 	}
 	copy(c.Outcomes[:], w.Outcomes)

@@ -143,8 +143,19 @@ func (b *builder) checkApplicationAbilities() {
 		return
 	}
 	d := app.Definition()
-	if _, err := d.WayOf(b.cluster.Store, b.can); err != nil {
+	way, err := d.WayOf(b.cluster.Store, b.can)
+	if err != nil {
 		b.failf(b.place("application"), "<application> is not for this store: %v", err)
+		return
+	}
+	s := b.load.Application.Settings
+	if w, ok := app.(application.Windowed); ok && d.Outside(s) == nil {
+		if _, why := app.Check(s); why != "" {
+			return // it is refused
+		}
+		if key, why := w.CheckWindow(s, way, b.load.Duration); why != "" {
+			b.failf(b.place(key), "%s", b.words.fill(why))
+		}
 	}
 }
 

@@ -70,6 +70,14 @@ type SessionCodec interface {
 	Close()
 }
 
+// MuteCodec is an optional interface of a Codec that gives a connection up on which nothing
+// comes any more, with what is open on it.
+type MuteCodec interface {
+	Codec
+	// Mute is why, in one sentence; nil: it is not given up. It is asked behind Tick.
+	Mute() error
+}
+
 // What says what an Event is.
 type What uint8
 

@@ -9,6 +9,7 @@
 package election
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
@@ -31,10 +32,19 @@ const (
 	electionsKey  = "elections"
 	candidatesKey = "candidates"
 	tenureKey     = "tenure"
+	stormKey      = "failovers"
+	ttlKey        = "ttl"
 )
 
 // maxCandidates is how many there are at most: each has a connection.
 const maxCandidates = 50_000
+
+// leastTTL and mostTTL are what each store's sessions can have: Consul's least is 10 s, and
+// ZooKeeper grants 20 ticks of 2 s at most.
+const (
+	leastTTL = 10 * time.Second
+	mostTTL  = 40 * time.Second
+)
 
 // Application is an application.Application: elections by a queue, or by a race.
 type Application struct{ Queue bool }
@@ -48,6 +58,9 @@ func (a Application) Definition() application.Definition {
 			{Key: electionsKey, Meaning: "offices, each with a leader of its own", Differs: "the offices", Default: 20, Least: 1, Most: 10_000},
 			{Key: candidatesKey, Meaning: "candidates for each office, each with a session of its own", Differs: "the candidates for an office", Default: 5, Least: 2, Most: 1000},
 			{Key: tenureKey, Meaning: "how long a leader leads before it is to resign", Differs: "the tenure", Unit: application.Seconds, Default: 10, Least: 0.1, Most: 3600},
+			{Key: stormKey, Meaning: "leaders that die at once, each of an office of its own: they send nothing any more", Differs: "the leaders that die at once", Most: 10_000},
+			{Key: ttlKey, Meaning: "how long a session or lease lives that is not kept alive; 0: as long as the store's client has it", Differs: "the sessions' time to live",
+				Unit: application.Seconds, Most: mostTTL.Seconds()},
 		},
 	}
 	ways := raceWays
@@ -65,12 +78,16 @@ func (a Application) Definition() application.Definition {
 type Config struct {
 	Offices, Candidates int // Candidates of each office
 	Tenure              time.Duration
+	Storm               int           // offices whose leaders die at once
+	TTL                 time.Duration // of sessions and leases; 0: the way's
 	Seed                uint64
 }
 
 // ConfigOf is what settings come to.
 func ConfigOf(s application.Settings, seed uint64) Config {
-	return Config{Offices: s.Whole(electionsKey), Candidates: s.Whole(candidatesKey), Tenure: s.Span(tenureKey), Seed: seed}
+	return Config{
+		Offices: s.Whole(electionsKey), Candidates: s.Whole(candidatesKey), Tenure: s.Span(tenureKey), Storm: s.Whole(stormKey), TTL: s.Span(ttlKey), Seed: seed,
+	}
 }
 
 // All is how many candidates there are.
@@ -87,10 +104,26 @@ func (c *Config) Connections(w *Way) int {
 
 // Check implements application.Application.
 func (Application) Check(s application.Settings) (parameter, why string) {
-	if c := ConfigOf(s, 0); c.All() > maxCandidates {
+	c := ConfigOf(s, 0)
+	switch {
+	case c.All() > maxCandidates:
 		return electionsKey, fmt.Sprintf("<elections> times <candidates> is %d candidates and can be at most %d", c.All(), maxCandidates)
+	case c.Storm > c.Offices:
+		return stormKey, fmt.Sprintf("<failovers> is %d, and there are %d <elections>, each with one leader", c.Storm, c.Offices)
+	case c.TTL != 0 && (c.TTL < leastTTL || c.TTL%time.Second != 0):
+		return ttlKey, fmt.Sprintf("<ttl> is %v, and stores want whole seconds, %v at least; 0 is what the store's client has", c.TTL, leastTTL)
 	}
 	return "", ""
+}
+
+// CheckWindow implements application.Windowed: all of a failover falls into the window.
+func (a Application) CheckWindow(s application.Settings, way int, length time.Duration) (parameter, why string) {
+	c, w := ConfigOf(s, 0), a.Way(way)
+	if c.Storm == 0 || c.Dies(w, length) > 0 {
+		return "", ""
+	}
+	return stormKey, fmt.Sprintf("<failovers> needs a <duration> of %v at least here, where a session that is not kept alive lives for %v; it is %v",
+		c.least(w).Truncate(time.Second)+time.Second, w.lives(&c), length)
 }
 
 // Way is how a store is used.
@@ -115,7 +148,14 @@ func (a Application) Profile(s application.Settings, way int) application.Profil
 // Phrase implements application.Application.
 func (Application) Phrase(s application.Settings) string {
 	c := ConfigOf(s, 0)
-	return fmt.Sprintf("%s with %s each, and a tenure of %v", readable.Plural(uint64(c.Offices), "office"), readable.Plural(uint64(c.Candidates), "candidate"), c.Tenure)
+	text := fmt.Sprintf("%s with %s each, and a tenure of %v", readable.Plural(uint64(c.Offices), "office"), readable.Plural(uint64(c.Candidates), "candidate"), c.Tenure)
+	if c.TTL > 0 {
+		text += fmt.Sprintf(", sessions of %v", c.TTL)
+	}
+	if c.Storm > 0 {
+		text += ", " + readable.Plural(uint64(c.Storm), "leader") + " dying at once"
+	}
+	return text
 }
 
 // Call is a kind of call: a row in the report.
@@ -139,9 +179,16 @@ type Way struct {
 	Shapes [NumCalls]application.Shape
 	// PerHandover is how many of each call a handover takes with so many candidates.
 	PerHandover func(candidates float64) [NumCalls]float64
-	// Lives is how long a candidate's lease lives that is not renewed, and Renews how often
-	// it is; 0: its session is its connection's.
-	Lives, Renews time.Duration
+	// Lives is how long a candidate's session or lease lives that is not kept alive, as the
+	// store's client has it, which keeps it alive so often in that time.
+	Lives time.Duration
+	Beats int
+	// Connected says that the session is the connection's, which keeps it alive unless the
+	// candidate is to.
+	Connected bool
+	// Vacancy is how much longer than its session's life an office is without a leader that
+	// has died, at most, of a store that is right and not busy.
+	Vacancy func(lives time.Duration) time.Duration
 	// Pause is how long a candidate waits after a call that failed, or a lock that nobody has
 	// and nobody gets.
 	Pause time.Duration
@@ -167,109 +214,142 @@ func (w *Way) Rates(c *Config) (rates [NumCalls]float64) {
 	for i := range rates {
 		rates[i] = per[i] * float64(c.Offices) / c.Tenure.Seconds()
 	}
-	if w.Renews > 0 {
-		rates[Renew] = float64(c.All()) / w.Renews.Seconds()
+	if _, every := w.Keeps(c); every > 0 {
+		rates[Renew] = float64(c.All()) / every.Seconds()
 	}
 	return rates
 }
 
-// leaseLives is the time to live of a session of etcd's package concurrency.
-const leaseLives = 60 * time.Second
+func (w *Way) lives(c *Config) time.Duration { return cmp.Or(c.TTL, w.Lives) }
+
+// Keeps is how long a candidate's session or lease lives, and how often the candidate keeps
+// it alive; 0: its connection does. Who can die keeps it alive itself.
+func (w *Way) Keeps(c *Config) (lives, every time.Duration) {
+	if w.Connected && c.Storm == 0 && c.TTL == 0 {
+		return 0, 0
+	}
+	lives = w.lives(c)
+	return lives, lives / time.Duration(w.Beats)
+}
+
+// leaseLives is the time to live of a session of etcd's package concurrency. A server looks
+// for leases that have expired each half second.
+const (
+	leaseLives = 60 * time.Second
+	leaseStep  = 500 * time.Millisecond
+)
+
+// nodeLives is the timeout of a session of a load's connection (internal/store/zookeeper),
+// which ends in steps.
+const (
+	nodeLives = 30 * time.Second
+	nodeStep  = 2 * time.Second
+)
 
 // Of Consul's own client (api/lock.go): the TTL of a lock's session, and how long it waits
-// where nobody has the lock and it was not got.
+// where nobody has the lock and it was not got. A server ends a session when twice its TTL
+// is over, and nobody gets its locks for lockDelay behind that.
 const (
 	sessionLives = 15 * time.Second
 	lockRetry    = 5 * time.Second
+	lockDelay    = 15 * time.Second
 )
+
+func nodeVacancy(time.Duration) time.Duration       { return nodeStep }
+func leaseVacancy(time.Duration) time.Duration      { return leaseStep }
+func lockVacancy(lives time.Duration) time.Duration { return lives + lockDelay + lockRetry }
+
+// onNodes is a way of stores whose keys can end with a connection's session.
+func onNodes(name string, r Recipe, stand, look, await application.Shape, per func(float64) [NumCalls]float64) Way {
+	return Way{
+		Way: application.Way{
+			Name:       name,
+			Operations: []application.Operation{{Kind: kv.Ephemeral}, {Kind: kv.Delete}, {Kind: kv.Watch}},
+			Features:   []kv.Feature{kv.SessionNodes},
+		},
+		Recipe: r, Pause: time.Second, Lives: nodeLives, Beats: 3, Connected: true, Vacancy: nodeVacancy,
+		Shapes: [NumCalls]application.Shape{
+			Resign: {Name: "resign", Kind: kv.Delete},
+			Stand:  stand, Look: look, Await: await,
+			Drop:  {Name: "remove a node of a lost call", Kind: kv.Delete},
+			Renew: {Name: "ping of the session", Kind: kv.KeepAlive},
+		},
+		PerHandover: per,
+	}
+}
+
+// onLeases is a way of stores with leases, transactions and watchers.
+func onLeases(name string, r Recipe, stand, look, await string, per func(float64) [NumCalls]float64) Way {
+	return Way{
+		Way: application.Way{
+			Name:       name,
+			Operations: []application.Operation{{Kind: kv.Watch}},
+			Features:   []kv.Feature{kv.ApplicationCalls, kv.CallWatchers},
+		},
+		Recipe: r, Pause: time.Second, Lives: leaseLives, Beats: 3, Vacancy: leaseVacancy,
+		Shapes: [NumCalls]application.Shape{
+			Resign: {Name: "resign", Kind: kv.Delete},
+			Stand:  {Name: stand, Kind: kv.CAS},
+			Look:   {Name: look, Kind: kv.Range, Level: kv.Linearizable},
+			Await:  {Name: await, Kind: kv.Watch},
+			Drop:   {Name: "end the watcher", Kind: kv.Watch},
+			Renew:  {Name: "renew the lease", Kind: kv.KeepAlive},
+		},
+		PerHandover: per,
+	}
+}
 
 // raceWays and queueWays are the ways of each application, the best first.
 var (
-	raceWays = []Way{{
-		Way: application.Way{
-			Name:       "an ephemeral node and one-shot watches",
-			Operations: []application.Operation{{Kind: kv.Ephemeral}, {Kind: kv.Delete}, {Kind: kv.Watch}},
-			Features:   []kv.Feature{kv.SessionNodes},
+	raceWays = []Way{
+		onNodes(
+			"an ephemeral node and one-shot watches", EphemeralRace,
+			application.Shape{Name: "race for the office", Kind: kv.Ephemeral},
+			application.Shape{Name: "look", Kind: kv.Get, Level: kv.Local},
+			application.Shape{Name: "watch the leader", Kind: kv.Get, Level: kv.Local},
+			func(n float64) [NumCalls]float64 { return [NumCalls]float64{Resign: 1, Stand: n, Await: n - 1} },
+		),
+		onLeases(
+			"a key with a lease, made by a transaction if it is not there, and watchers", LeaseRace,
+			"race for the office", "look", "watch the leader",
+			func(n float64) [NumCalls]float64 {
+				return [NumCalls]float64{Resign: 1, Stand: n, Await: n - 1, Drop: n - 1}
+			},
+		),
+		{
+			Way: application.Way{
+				Name:       "the lock of a key, sessions with a TTL, and blocking queries",
+				Operations: []application.Operation{{Kind: kv.Watch}},
+				Features:   []kv.Feature{kv.SessionLocks},
+			},
+			Recipe: SessionRace, Lives: sessionLives, Beats: 2, Vacancy: lockVacancy, Pause: lockRetry, Watches: true,
+			Shapes: [NumCalls]application.Shape{
+				Resign: {Name: "release", Kind: kv.CAS},
+				Stand:  {Name: "acquire", Kind: kv.CAS},
+				Look:   {Name: "read the lock", Kind: kv.Get, Level: kv.Linearizable},
+				Await:  {Name: "begin to wait", Kind: kv.Watch},
+				Drop:   {Name: "end the wait", Kind: kv.Watch},
+				Renew:  {Name: "renew the session", Kind: kv.KeepAlive},
+			},
+			PerHandover: func(n float64) [NumCalls]float64 { return [NumCalls]float64{Resign: 1, Stand: n, Look: n + 1} },
 		},
-		Recipe: EphemeralRace, Pause: time.Second,
-		Shapes: [NumCalls]application.Shape{
-			Resign: {Name: "resign", Kind: kv.Delete},
-			Stand:  {Name: "race for the office", Kind: kv.Ephemeral},
-			Look:   {Name: "look", Kind: kv.Get, Level: kv.Local},
-			Await:  {Name: "watch the leader", Kind: kv.Get, Level: kv.Local},
-			Renew:  {Name: "renew", Kind: kv.KeepAlive},
-		},
-		PerHandover: func(n float64) [NumCalls]float64 { return [NumCalls]float64{Resign: 1, Stand: n, Await: n - 1} },
-	}, {
-		Way: application.Way{
-			Name:       "a key with a lease, made by a transaction if it is not there, and watchers",
-			Operations: []application.Operation{{Kind: kv.Watch}},
-			Features:   []kv.Feature{kv.ApplicationCalls, kv.CallWatchers},
-		},
-		Recipe: LeaseRace, Pause: time.Second, Lives: leaseLives, Renews: leaseLives / 3,
-		Shapes: [NumCalls]application.Shape{
-			Resign: {Name: "resign", Kind: kv.Delete},
-			Stand:  {Name: "race for the office", Kind: kv.CAS},
-			Look:   {Name: "look", Kind: kv.Range, Level: kv.Linearizable},
-			Await:  {Name: "watch the leader", Kind: kv.Watch},
-			Drop:   {Name: "end the watcher", Kind: kv.Watch},
-			Renew:  {Name: "renew the lease", Kind: kv.KeepAlive},
-		},
-		PerHandover: func(n float64) [NumCalls]float64 {
-			return [NumCalls]float64{Resign: 1, Stand: n, Await: n - 1, Drop: n - 1}
-		},
-	}, {
-		Way: application.Way{
-			Name:       "the lock of a key, sessions with a TTL, and blocking queries",
-			Operations: []application.Operation{{Kind: kv.Watch}},
-			Features:   []kv.Feature{kv.SessionLocks},
-		},
-		Recipe: SessionRace, Lives: sessionLives, Renews: sessionLives / 2, Pause: lockRetry, Watches: true,
-		Shapes: [NumCalls]application.Shape{
-			Resign: {Name: "release", Kind: kv.CAS},
-			Stand:  {Name: "acquire", Kind: kv.CAS},
-			Look:   {Name: "read the lock", Kind: kv.Get, Level: kv.Linearizable},
-			Await:  {Name: "begin to wait", Kind: kv.Watch},
-			Drop:   {Name: "end the wait", Kind: kv.Watch},
-			Renew:  {Name: "renew the session", Kind: kv.KeepAlive},
-		},
-		PerHandover: func(n float64) [NumCalls]float64 { return [NumCalls]float64{Resign: 1, Stand: n, Look: n + 1} },
-	}}
-	queueWays = []Way{{
-		Way: application.Way{
-			Name:       "numbered ephemeral nodes and one-shot watches",
-			Operations: []application.Operation{{Kind: kv.Ephemeral}, {Kind: kv.Delete}, {Kind: kv.Watch}},
-			Features:   []kv.Feature{kv.SessionNodes},
-		},
-		Recipe: EphemeralQueue, Pause: time.Second,
-		Shapes: [NumCalls]application.Shape{
-			Resign: {Name: "resign", Kind: kv.Delete},
-			Stand:  {Name: "join the queue", Kind: kv.Ephemeral},
-			Look:   {Name: "list the queue", Kind: kv.Range, Level: kv.Local},
-			Await:  {Name: "watch who is before", Kind: kv.Get, Level: kv.Local},
-			Drop:   {Name: "remove a node of a lost call", Kind: kv.Delete},
-			Renew:  {Name: "renew", Kind: kv.KeepAlive},
-		},
-		PerHandover: func(float64) [NumCalls]float64 { return [NumCalls]float64{Resign: 1, Stand: 1, Look: 2, Await: 1} },
-	}, {
-		Way: application.Way{
-			Name:       "keys with leases in the order in which they were created, and watchers",
-			Operations: []application.Operation{{Kind: kv.Watch}},
-			Features:   []kv.Feature{kv.ApplicationCalls, kv.CallWatchers},
-		},
-		Recipe: LeaseQueue, Pause: time.Second, Lives: leaseLives, Renews: leaseLives / 3,
-		Shapes: [NumCalls]application.Shape{
-			Resign: {Name: "resign", Kind: kv.Delete},
-			Stand:  {Name: "campaign", Kind: kv.CAS},
-			Look:   {Name: "look who is before", Kind: kv.Range, Level: kv.Linearizable},
-			Await:  {Name: "watch who is before", Kind: kv.Watch},
-			Drop:   {Name: "end the watcher", Kind: kv.Watch},
-			Renew:  {Name: "renew the lease", Kind: kv.KeepAlive},
-		},
-		PerHandover: func(float64) [NumCalls]float64 {
-			return [NumCalls]float64{Resign: 1, Stand: 1, Look: 2, Await: 1, Drop: 1}
-		},
-	}}
+	}
+	queueWays = []Way{
+		onNodes(
+			"numbered ephemeral nodes and one-shot watches", EphemeralQueue,
+			application.Shape{Name: "join the queue", Kind: kv.Ephemeral},
+			application.Shape{Name: "list the queue", Kind: kv.Range, Level: kv.Local},
+			application.Shape{Name: "watch who is before", Kind: kv.Get, Level: kv.Local},
+			func(float64) [NumCalls]float64 { return [NumCalls]float64{Resign: 1, Stand: 1, Look: 2, Await: 1} },
+		),
+		onLeases(
+			"keys with leases in the order in which they were created, and watchers", LeaseQueue,
+			"campaign", "look who is before", "watch who is before",
+			func(float64) [NumCalls]float64 {
+				return [NumCalls]float64{Resign: 1, Stand: 1, Look: 2, Await: 1, Drop: 1}
+			},
+		),
+	}
 )
 
 // NameSize is the size of a candidate's name.

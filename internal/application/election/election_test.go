@@ -2,6 +2,7 @@ package election
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,20 +26,16 @@ func TestScheduleIsTheProfile(t *testing.T) {
 			s := settings(of)
 			const length = 10 * time.Minute
 			c := ConfigOf(s, 3)
-			line := NewSchedule(c, 20*time.Second, length)
+			line := NewSchedule(c, app.Way(0), length)
 			want := app.Profile(s, 0).Calls[Resign].PerSecond * length.Seconds()
 			if got := line.Kinds()[Resign]; math.Abs(float64(got)-want) > 0.01*want {
 				t.Errorf("%v: %d resignations in %v, want %.0f", of, got, length, want)
-			}
-			if got, want := float64(line.Kinds()[Renew]), float64(c.All())*length.Seconds()/20; math.Abs(got-want) > 0.01*want {
-				t.Errorf("%v: %v renewals, want %v", of, got, want)
 			}
 			stood := make([]int, c.All())
 			for i, e := range line.Entries {
 				switch {
 				case e.Call == Stand:
 					stood[e.Of]++
-				case e.Call == Renew:
 				case line.Due[i] < int64(settled) || int(e.Of) >= c.Offices:
 					t.Fatalf("%v: %+v at %d", of, e, line.Due[i])
 				}
@@ -78,9 +75,59 @@ func TestWaysNameTheirCalls(t *testing.T) {
 }
 
 func TestSettingsThatCannotBe(t *testing.T) {
-	for want, of := range map[string]map[string]float64{"": nil, electionsKey: {electionsKey: 10_000, candidatesKey: 6}} {
-		if got, why := (Application{}).Check(settings(of)); got != want || (why != "") != (want != "") {
-			t.Errorf("%v: %s, %s", of, got, why)
+	for want, of := range map[string][]map[string]float64{
+		"":           {nil, {stormKey: 20, ttlKey: 10}, {ttlKey: 40}},
+		electionsKey: {{electionsKey: 10_000, candidatesKey: 6}},
+		stormKey:     {{stormKey: 21}},
+		ttlKey:       {{ttlKey: 9}, {ttlKey: 10.5}, {ttlKey: 0.001}},
+	} {
+		for _, of := range of {
+			if got, why := (Application{}).Check(settings(of)); got != want || (why != "") != (want != "") {
+				t.Errorf("%v: %s, %s", of, got, why)
+			}
+		}
+	}
+}
+
+// Leaders die in a window that is long enough for all of it, which the sentence about one
+// that is not names; each has kept its session alive before, and nobody in their offices is
+// to resign from shortly before until the last is back.
+func TestAFailoverFallsIntoTheWindow(t *testing.T) {
+	for _, app := range []Application{{}, {Queue: true}} {
+		for way := range app.Definition().Ways {
+			w := app.Way(way)
+			s := settings(map[string]float64{stormKey: 5, ttlKey: 12, tenureKey: 1})
+			c := ConfigOf(s, 3)
+			least := c.least(w).Truncate(time.Second) + time.Second
+			_, short := app.CheckWindow(s, way, 5*time.Second)
+			_, fine := app.CheckWindow(s, way, least)
+			if !strings.Contains(short, least.String()) || fine != "" || c.Dies(w, 5*time.Second) != 0 {
+				t.Errorf("%s: %q, and of %v %q", w.Name, short, least, fine)
+			}
+			lives, every := w.Keeps(&c)
+			for _, length := range []time.Duration{least, 5 * least} {
+				dies := c.Dies(w, length)
+				over := dies + lives + w.Vacancy(lives) + ComesBack
+				if dies < settled+every || over >= length || lives != 12*time.Second {
+					t.Errorf("%s: of %v they die at %v, whose sessions live for %v", w.Name, length, dies, lives)
+				}
+				line, after := NewSchedule(c, w, length), 0
+				for i, e := range line.Entries {
+					at := time.Duration(line.Due[i])
+					if e.Call == Resign && e.Of < 5 && at >= dies-settled && at < over {
+						t.Errorf("%s: of an office whose leader dies at %v one is to resign at %v", w.Name, dies, at)
+					} else if e.Call == Resign && e.Of < 5 && at > over {
+						after++
+					}
+				}
+				if length > least && after < 5 {
+					t.Errorf("%s: behind the failovers %d are to resign", w.Name, after)
+				}
+			}
+			calm := ConfigOf(settings(nil), 3)
+			if _, every := w.Keeps(&calm); (every == 0) != w.Connected {
+				t.Errorf("%s: where nobody dies a session is kept alive each %v", w.Name, every)
+			}
 		}
 	}
 }

@@ -97,9 +97,9 @@ func CallsTable(t *record.Trial) Table {
 	if bounded {
 		table.Columns = append(table.Columns, Column{Title: "late"}, Column{Title: "later than"})
 	}
-	spans := slices.IndexFunc(t.ByCall, func(c record.Calls) bool { return c.Span && c.Name == measure.Handover })
-	if spans >= 0 {
-		table.Columns = append(table.Columns, Column{Title: "for each " + t.ByCall[spans].Name})
+	spans := spansOf(t)
+	for _, s := range spans {
+		table.Columns = append(table.Columns, Column{Title: "for each " + s.name})
 	}
 	for i := range t.ByCall {
 		c := &t.ByCall[i]
@@ -117,21 +117,44 @@ func CallsTable(t *record.Trial) Table {
 		case bounded:
 			row = append(row, Cell{}, Cell{})
 		}
-		if spans >= 0 {
-			row = append(row, eachCell(c, &t.ByCall[spans]))
+		for _, s := range spans {
+			row = append(row, s.each(c))
 		}
 		table.Rows = append(table.Rows, row)
 	}
 	return table
 }
 
-// eachCell is how many calls of a kind there were for each of a span that calls make,
-// without those before the first. Calls that do not belong to any have none.
-func eachCell(c, span *record.Calls) Cell {
-	if c.Span || span.Operations == 0 || c.Spanned == 0 {
+// callSpan is a span of time that several calls make.
+type callSpan struct {
+	name  string
+	ended uint64                       // how many came to their end
+	calls func(c *record.Calls) uint64 // of a kind, that belong to one
+}
+
+// spansOf are those of a trial of which it is said how many calls each took.
+func spansOf(t *record.Trial) (all []callSpan) {
+	for i := range t.ByCall {
+		c := &t.ByCall[i]
+		switch {
+		case !c.Span:
+		case c.Name == measure.Handover:
+			all = append(all, callSpan{c.Name, c.Operations, func(c *record.Calls) uint64 { return c.Spanned }})
+		case c.Name == measure.Failover:
+			all = append(all, callSpan{c.Name, c.Operations, func(c *record.Calls) uint64 { return c.SpannedByFailovers }})
+		}
+	}
+	return all
+}
+
+// each is how many calls of a kind there were for each span, without those before the
+// first. Calls that do not belong to any have none.
+func (s *callSpan) each(c *record.Calls) Cell {
+	n := s.calls(c)
+	if c.Span || s.ended == 0 || n == 0 {
 		return Cell{}
 	}
-	return Cell{Text: strconv.FormatFloat(float64(c.Spanned)/float64(span.Operations), 'f', 2, 64)}
+	return Cell{Text: strconv.FormatFloat(float64(n)/float64(s.ended), 'f', 2, 64)}
 }
 
 // CallsTables are those of all measured trials that have one.

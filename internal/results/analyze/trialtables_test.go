@@ -157,6 +157,11 @@ func TestCallsOfEachHandover(t *testing.T) {
 	if title, _ := last(calls[0], calls[3]); title != "max" {
 		t.Errorf("without handovers the last column is %q", title)
 	}
+	calls[0].SpannedByFailovers = 12
+	calls = append(calls, record.Calls{Name: measure.Failover, Operations: 4, Span: true})
+	if title, cells := last(calls...); title != "for each failover" || !slices.Equal(cells, []string{"3.00", "", "", "", ""}) {
+		t.Errorf("%s: %q", title, cells)
+	}
 }
 
 // What the answers of an application's calls prompt is due, too, and is not in the rate

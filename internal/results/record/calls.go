@@ -31,6 +31,8 @@ type Calls struct {
 	Span bool `json:"span,omitempty"`
 	// Spanned is how many of Operations belong to such spans, where there are any.
 	Spanned uint64 `json:"spanned,omitempty"`
+	// SpannedByFailovers is likewise how many belong to spans that begin with a death.
+	SpannedByFailovers uint64 `json:"spanned_by_failovers,omitempty"`
 }
 
 func callsOf(m *measure.Totals) (all []Calls) {
@@ -44,7 +46,7 @@ func callsOf(m *measure.Totals) (all []Calls) {
 		c := &m.Calls[i]
 		one := Calls{
 			Name: c.Name, Operation: c.Kind.String(), Consistency: c.Level.String(), Due: c.Due, Operations: c.Done(),
-			BoundNS: c.Bound, Late: c.Missed(), Spanned: c.Spanned,
+			BoundNS: c.Bound, Late: c.Missed(), Spanned: c.Spanned, SpannedByFailovers: c.SpannedByFailovers,
 			Conflicts: c.Outcomes[kv.Conflict], Misses: c.Outcomes[kv.Miss], Errors: c.Failed(),
 		}
 		if m.Seconds > 0 {

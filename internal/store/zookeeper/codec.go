@@ -56,7 +56,8 @@ const (
 type codec struct {
 	conn    *jute.Conn
 	acl     jute.ACL
-	pingAt  int64 // 0: no session yet
+	pingAt  int64 // or when it is looked whether the load has sent something; 0: no session yet
+	hearing hearing
 	quiet   bool  // it sends no pings of its own: the load keeps the session alive
 	load    signs // of life, where it does
 	dialect Dialect
@@ -181,6 +182,7 @@ func (c *codec) Cancel(tag uint32) bool {
 // Feed implements store.Codec.
 func (c *codec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
 	replies, err := c.conn.Feed(in)
+	c.hearing.heard = true
 	if errors.Is(err, jute.ErrExpired) {
 		to = append(to, store.Event{What: store.Expired})
 	}

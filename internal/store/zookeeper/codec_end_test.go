@@ -116,7 +116,6 @@ func TestSilentSessionIsNotTakenUp(t *testing.T) {
 		s := newScripted(t, store.Access{SessionTimeout: 9 * time.Second}, store.Dialed{})
 		s.grant(9000, 5)
 		s.feed()
-		second := int64(time.Second)
 		for now := second; now < 10*second; {
 			if alive {
 				s.submit(store.Op{Kind: kv.KeepAlive})

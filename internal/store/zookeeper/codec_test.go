@@ -2,6 +2,7 @@ package zookeeper
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -47,22 +48,89 @@ func TestRoomEnds(t *testing.T) {
 	}
 }
 
+// ticks has time pass as the codec wants it, and returns when it wrote something. What it
+// asked is answered, if it is to be.
+func (s *scripted) ticks(now, until int64, answered bool) (wrote []int64) {
+	s.t.Helper()
+	for now <= until {
+		next := s.c.Tick(now)
+		if len(s.written()) > 0 {
+			wrote = append(wrote, now)
+			if answered {
+				s.xid = jute.XidPing
+				s.answer(jute.OK)
+				s.want("")
+			}
+		}
+		if next <= now {
+			s.t.Fatalf("at %d it is to act next at %d", now, next)
+		}
+		now = next
+	}
+	return wrote
+}
+
+const second = int64(time.Second)
+
 func TestPings(t *testing.T) {
 	s := granted(t)
-	second := int64(time.Second)
-	if next := s.c.Tick(second); next != 4*second || len(s.written()) != 0 {
-		t.Errorf("next at %d", next)
+	if got, want := s.ticks(second, 14*second, true), []int64{4 * second, 7 * second, 10 * second, 13 * second}; !slices.Equal(got, want) {
+		t.Errorf("pings at %d, want %d", got, want)
 	}
-	if next := s.c.Tick(3 * second); next != 4*second || len(s.written()) != 0 {
-		t.Errorf("next at %d", next)
-	}
-	if next := s.c.Tick(5 * second); next != 8*second {
+	if next := s.c.Tick(20 * second); next > 20*second+3*second/looks {
 		t.Errorf("next at %d", next)
 	}
 	s.expect("11")
-	s.xid = jute.XidPing
-	s.answer(jute.OK)
-	s.want("")
+	if got := s.ticks(20*second+1, 23*second, false); len(got) != 1 || got[0] != 23*second {
+		t.Errorf("behind one that was late pings at %d", got)
+	}
+}
+
+// A connection on which nothing comes for two thirds of the session's timeout while an
+// answer is awaited is given up, and none before; who has asked for nothing, because the
+// load that is to keep the session alive has died, waits for nothing.
+func TestAMuteConnectionIsGivenUp(t *testing.T) {
+	const look = 3 * second / looks
+	s := granted(t)
+	s.ticks(second, 10*second, true)
+	heard := 10 * second // the answer to the ping then
+	s.ticks(10*second+1, heard+6*second-1, false)
+	if s.c.Mute() != nil {
+		t.Error("it is given up before two thirds of the timeout are over")
+	}
+	s.ticks(heard+6*second, heard+6*second+2*look, false)
+	if why := s.c.Mute(); why == nil || s.c.Mute().Error() != "the server has said nothing for two thirds of the session's timeout" {
+		t.Errorf("it is given up for %v", why)
+	}
+
+	// An operation's answer is as good as a ping's.
+	s = granted(t)
+	for now := second; now < 30*second; {
+		s.submit(store.Op{Kind: kv.Put, Key: key("a")})
+		s.ticks(now, now+2*second, false)
+		s.xid = 1 + int32(now/(2*second)) //#nosec G115 -- small
+		s.set(1, 0)
+		s.feed()
+		now += 2 * second
+	}
+	if s.c.Mute() != nil {
+		t.Error("it is given up although operations are answered")
+	}
+
+	// The load keeps the session alive: only what it has asked is awaited.
+	s = newScripted(t, store.Access{SessionTimeout: 9 * time.Second}, store.Dialed{})
+	s.grant(9000, 5)
+	s.feed()
+	if s.ticks(second, 60*second, false); s.c.Mute() != nil {
+		t.Error("it is given up although nothing was asked")
+	}
+	s.submit(store.Op{Kind: kv.KeepAlive})
+	if s.ticks(60*second+1, 63*second-look-1, false); s.c.Mute() != nil {
+		t.Error("it is given up as soon as something was asked")
+	}
+	if s.ticks(63*second-look, 63*second+look, false); s.c.Mute() == nil {
+		t.Error("it is not given up")
+	}
 }
 
 func TestPutOfMissingKey(t *testing.T) {

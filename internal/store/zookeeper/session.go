@@ -2,6 +2,7 @@ package zookeeper
 
 import (
 	"cmp"
+	"errors"
 	"math"
 	"time"
 
@@ -48,17 +49,57 @@ func (c *codec) Tick(now int64) int64 {
 		return now + lookAgain
 	}
 	third := max(int64(c.conn.Timeout())*int64(time.Millisecond)/3, leastPing)
-	if c.quiet {
-		return c.load.look(now, third)
-	}
+	c.hearing.look(now, third, c.conn.Open() > 0)
 	switch {
-	case c.pingAt == 0:
+	case now < c.pingAt:
+	case c.quiet:
+		c.load.look(now, third)
 		c.pingAt = now + third
-	case now >= c.pingAt:
+	default:
+		if c.pingAt != 0 {
+			c.conn.Ping()
+		}
 		c.pingAt = now + third
-		c.conn.Ping()
 	}
-	return c.pingAt
+	step := third / looks
+	return min(c.pingAt, (now/step+1)*step)
+}
+
+// looks is how often in a third of a session's timeout it is looked whether something came:
+// on all connections at the same times, because a loop asks all whenever one is to act.
+const looks = 8
+
+// hearing knows whether a connection is mute, as the Java client does (readTimeout in
+// ClientCnxn): an answer is awaited, and nothing has come for two thirds of the session's
+// timeout. The server may have ended the session at the end of that, when nothing has come
+// to it either.
+type hearing struct {
+	heard bool  // something came since the last look
+	at    int64 // when something came at last, or nothing was awaited; 0: not looked yet
+	mute  bool
+}
+
+// look takes what came since the last look. Who has asked for nothing has heard nothing,
+// and waits for a third of the timeout before it is held to be long.
+func (h *hearing) look(now, third int64, awaits bool) {
+	switch {
+	case h.heard || h.at == 0:
+		h.at, h.heard = now, false
+	case !awaits:
+		h.at = max(h.at, now-third)
+	case now-h.at >= 2*third:
+		h.mute = true
+	}
+}
+
+var errMute = errors.New("the server has said nothing for two thirds of the session's timeout")
+
+// Mute implements store.MuteCodec.
+func (c *codec) Mute() error {
+	if c.hearing.mute {
+		return errMute
+	}
+	return nil
 }
 
 // signs are the signs of life of a load that keeps its session alive by what it sends.
@@ -72,15 +113,13 @@ type signs struct {
 	over bool
 }
 
-// look takes what was sent since the last look, and returns when to look again: each third
-// of the session's timeout. Over is so by when that ends, and not before two thirds of it,
+// look takes what was sent since the last look, each third of the session's timeout. Over is so by when that ends, and not before two thirds of it,
 // in which who lives has sent a ping.
-func (s *signs) look(now, third int64) int64 {
+func (s *signs) look(now, third int64) {
 	if s.sent != s.seen || s.at == 0 {
 		s.seen, s.at = s.sent, now
 	}
 	s.over = now-s.at >= 2*third
-	return now + third
 }
 
 // pingDone takes the answer to a ping: the session lives as long again.

@@ -7,6 +7,7 @@ package election
 
 import (
 	"math/rand/v2"
+	"time"
 
 	"github.com/quorumbench/quorumbench/internal/application"
 	data "github.com/quorumbench/quorumbench/internal/application/election"
@@ -28,11 +29,14 @@ type Script struct {
 	// handover is from when a leader was to resign until the next knew that it leads, and
 	// vacant from when one had ceased to lead, which is when its resignation was sent.
 	handover, vacant measure.Calls
+	deaths           deaths
 
 	candidates []candidate
 	leases     []int64 // by candidate; nil: sessions are those of connections
 	renewing   []int64 // by candidate: when the oldest renewal was sent that is not answered; 0: there is none
-	lives      []int64 // by candidate: until when its lease lives at least; 0: not known yet
+	lives      []int64 // by candidate: until when its session lives at least; 0: not known yet
+	life       int64   // of a session or lease that is not kept alive; 0: its connection does that
+	beats      beats
 	offices    []office
 	resigns    []int32 // by entry of the schedule: the candidate that resigns; nobody: not known yet
 	todo       todo
@@ -69,6 +73,9 @@ type candidate struct {
 	from    int64     // the revision from which it watches
 	watches bool      // it has a watcher
 	then    data.Call // what it does when that has ended; Drop: nothing
+	dead    bool      // it sends nothing any more, and takes nothing in
+	sent    int64     // when its call was
+	owes    int64     // since when a resignation is due that was planned and is not sent yet; 0: none is
 }
 
 // office is what all candidates for one know together.
@@ -80,18 +87,27 @@ type office struct {
 	planned bool  // because the leader was to resign
 	due     int64 // when it was to
 	since   int64 // when it ceased to lead
+
+	died   bool  // or because the leader died
+	dead   int32 // who that was
+	until  int64 // until when the session of who died lives at least; 0: not known
+	doomed int64 // when the leader was to die that has not yet, because there is none or it has a call under way; 0: none is to
 }
 
 // New makes the load of an application, which has the way.
 func New(app data.Application, setup application.Setup) *Script {
 	c := data.ConfigOf(setup.Settings, setup.Seed)
 	s := &Script{Config: c, way: app.Way(setup.Way), prefix: setup.Prefix, won: nobody, run: rand.Uint32()} // #nosec G404 -- it is no secret
-	s.schedule = data.NewSchedule(c, s.way.Renews, setup.Length)
+	s.schedule = data.NewSchedule(c, s.way, setup.Length)
 	s.recipe = recipeOf(s)
-	if s.way.Renews > 0 {
+	lives, every := s.way.Keeps(&c)
+	if s.life = int64(lives); every > 0 {
+		s.renewing, s.lives = make([]int64, c.All()), make([]int64, c.All())
+		s.beats = newBeats(c.Phases(every), every)
+	}
+	if !s.way.Connected {
 		s.leases = make([]int64, c.Connections(s.way)) // of names of two numbers the second ones stand behind
 		copy(s.leases, setup.Before)
-		s.renewing, s.lives = make([]int64, c.All()), make([]int64, c.All())
 	}
 	kinds := s.schedule.Kinds()
 	s.calls = tally.New(s.way.Shapes[:], kinds[:])
@@ -107,6 +123,7 @@ func New(app data.Application, setup application.Setup) *Script {
 		s.resigns[i] = nobody
 	}
 	s.todo = newTodo(c.All())
+	s.deaths = newDeaths(&c, c.Dies(s.way, setup.Length))
 	return s
 }
 
@@ -118,7 +135,20 @@ func (s *Script) Source() engine.Source { return &source{Script: s} }
 
 // Before implements load.Script: what must be there before anybody can stand.
 func (s *Script) Before() (engine.Source, uint64) {
-	return &before{source: source{Script: s}}, uint64(s.Offices + len(s.lives))
+	n := s.Offices
+	if s.leases != nil {
+		n += s.All()
+	}
+	return &before{source: source{Script: s}}, uint64(n) // #nosec G115 -- a count
+}
+
+// SessionTimeout implements load.SessionKeeper: who can die keeps the session of its
+// connection alive itself.
+func (s *Script) SessionTimeout() time.Duration {
+	if s.way.Connected {
+		return time.Duration(s.life)
+	}
+	return 0
 }
 
 // Kept implements load.Keeper: the lease of each candidate.
@@ -133,7 +163,7 @@ func (s *Script) Calls() []measure.Calls {
 	if s.vacant.Due > 0 {
 		all = append(all, s.vacant)
 	}
-	return all
+	return s.deaths.appendTo(all)
 }
 
 func (s *Script) officeOf(c int) *office { return &s.offices[c/s.Candidates] }
@@ -181,6 +211,8 @@ func (s *Script) leads(c int, token int64) (wrong []byte) {
 		}
 	}
 	switch {
+	case o.vacant && o.died && s.now < o.until:
+		wrong = deadLives
 	case another && s.leases != nil && s.lives[o.leader] < s.now:
 		s.outlived(o)
 	case another:
@@ -198,6 +230,7 @@ func (s *Script) leads(c int, token int64) (wrong []byte) {
 
 var (
 	twoLead   = []byte("two lead one office at once: a candidate was told that it leads, and the leader before it has not resigned")
+	deadLives = []byte("two lead one office at once: a candidate was told that it leads, and the session of the leader before it, which sends nothing any more, cannot have ended yet")
 	tokenBack = []byte("the fencing token of a new leader is not above that of one before it")
 )
 
@@ -208,8 +241,14 @@ func (s *Script) ceases(c int, planned bool, due int64) {
 	if int(o.leader) != c {
 		return
 	}
-	o.leader, o.vacant, o.planned, o.due, o.since = nobody, true, planned, due, s.now
+	o.vacate(planned, due, s.now)
 	s.vacant.Due++
+}
+
+// vacate has nobody lead an office from a time on, because the leader was to resign at
+// another, or was lost.
+func (o *office) vacate(planned bool, due, now int64) {
+	o.leader, o.vacant, o.planned, o.died, o.due, o.since = nobody, true, planned, false, due, now
 }
 
 // outlived notes that a leader's lease may have ended: since its earliest end nobody leads.
@@ -232,7 +271,7 @@ func (s *Script) plans(c int, due int64) {
 	switch {
 	case int(o.leader) == c:
 		s.ceases(c, true, due)
-	case o.vacant && !o.planned:
+	case o.vacant && !o.planned && !o.died:
 		o.planned, o.due = true, due
 	default:
 		s.handover.Ended(kv.OK, max(s.now-due, 0), 0)
@@ -247,6 +286,10 @@ func (s *Script) took(c int, at int64) {
 	}
 	o.vacant = false
 	without := max(at-o.since, 0)
+	if o.died {
+		s.succeeded(o, at, without)
+		return
+	}
 	s.vacant.Ended(kv.OK, without, without)
 	if o.planned {
 		s.handover.Ended(kv.OK, max(at-o.due, 0), without)

@@ -313,7 +313,7 @@ func TestALeaseLivesFromTheOldestRenewal(t *testing.T) {
 	s, _ := standing(t, data.Application{}, 1)
 	renew := func(at int64) {
 		s.Script.now = at
-		s.renew(3)
+		s.renew(3, &s.op)
 	}
 	renew(1000)
 	renew(2000)
@@ -327,5 +327,40 @@ func TestALeaseLivesFromTheOldestRenewal(t *testing.T) {
 	s.Check(kv.KeepAlive, reference(3, planRenew), &store.Event{})
 	if got := s.lives[3] - int64(s.way.Lives); got != 3000 {
 		t.Errorf("it lives from %d on", got)
+	}
+}
+
+// A resignation that could not be sent before its timeout is made again, where it is so at
+// all, and then begins the handover that was due; the time counts from when it was to be.
+func TestAResignationThatIsSentLate(t *testing.T) {
+	for _, app := range []data.Application{{}, {Queue: true}} {
+		for way := range app.Definition().Ways {
+			s, n := standing(t, app, way)
+			if !s.Ready(n) {
+				t.Fatal("nobody leads")
+			}
+			c := s.whose(n)
+			o := s.officeOf(c)
+			s.Failed(n)
+			s.Ended(n, kv.NotSent, 1, 0)
+			if s.recipe.again(s.Script, c, data.Resign) != data.Resign { // the node may be another's
+				s.follows(c, data.Stand)
+				if s.candidates[c].owes != 0 || !s.leader(c) {
+					t.Errorf("it stands, and %+v", s.candidates[c])
+				}
+				continue
+			}
+			s.follows(c, data.Resign)
+			if s.leader(c) || !o.planned || o.due != s.schedule.Due[n] || s.candidates[c].owes != 0 {
+				t.Errorf("way %d of %+v: %+v", way, app, o)
+			}
+			had := s.handover.Outcomes[kv.OK]
+			other := c/s.Candidates*s.Candidates + (c+1)%s.Candidates
+			s.leads(other, 1<<40)
+			s.took(other, s.now+5000)
+			if want := s.now + 5000 - s.schedule.Due[n]; s.handover.Outcomes[kv.OK] != had+1 || s.handover.Response.Max() < want {
+				t.Errorf("way %d of %+v: a handover took %d at most, want %d", way, app, s.handover.Response.Max(), want)
+			}
+		}
 	}
 }

@@ -3,6 +3,7 @@ package election
 import (
 	"math"
 	"strconv"
+	"time"
 
 	data "github.com/quorumbench/quorumbench/internal/application/election"
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -18,30 +19,42 @@ func (s *source) leased(n uint64) {
 		s.one(recording.Part{Action: recording.Remove, Scope: recording.Prefix, Key: s.key})
 		return
 	}
-	s.one(recording.Part{Action: recording.Grant, Number: int64(s.way.Lives.Seconds())})
+	s.one(recording.Part{Action: recording.Grant, Number: s.life / int64(time.Second)})
 }
 
-// renew makes a call that prolongs a candidate's lease; one that has none takes a new one.
-func (s *source) renew(c int) {
+// renew makes a call that keeps a candidate's session alive, or prolongs its lease; one
+// that has none takes a new one.
+func (s *source) renew(c int, op *store.Op) {
 	if s.renewing[c] == 0 {
 		s.renewing[c] = max(s.now, 1)
+	}
+	if s.leases == nil {
+		op.Call = nil
+		return
 	}
 	if lease := s.leases[c]; lease != 0 {
 		s.one(recording.Part{Action: recording.KeepAlive, Lease: lease, Name: s.session(c)})
 		return
 	}
-	s.one(recording.Part{Action: recording.Grant, Number: int64(s.way.Lives.Seconds())})
+	s.one(recording.Part{Action: recording.Grant, Number: s.life / int64(time.Second)})
 }
 
 // renewed takes the answer. A candidate that has waited for it stands.
 func (s *source) renewed(c int, ev *store.Event, planned bool) kv.Outcome {
-	if s.leases[c] == 0 {
+	switch {
+	case s.leases == nil:
+		if granted := ev.Count * int64(time.Second); granted > 0 { // by its server
+			s.life = min(s.life, granted)
+		}
+	case s.leases[c] == 0:
 		s.granted(c, ev)
 	}
 	if at := s.renewing[c]; at != 0 { // else it is not known which was answered
-		s.lives[c], s.renewing[c] = at+int64(s.way.Lives), 0
+		s.lives[c], s.renewing[c] = max(at+s.life, s.lives[c]), 0
 	}
-	if k := &s.candidates[c]; !planned {
+	if k := &s.candidates[c]; k.dead {
+		s.lived(c, s.lives[c])
+	} else if !planned {
 		k.busy = false
 		s.want(c, data.Stand, false)
 	}
@@ -58,10 +71,14 @@ func (s *source) granted(c int, ev *store.Event) {
 
 // bereft takes that a candidate's lease is gone, and with it its key: it takes another.
 func (s *source) bereft(c int) {
-	if c == nobody || s.leases[c] == 0 {
+	if c == nobody || s.leases == nil || s.leases[c] == 0 {
 		return
 	}
 	s.leases[c], s.lives[c] = 0, 0
+	if s.candidates[c].dead {
+		s.lived(c, 0)
+		return
+	}
 	s.ceases(c, false, s.now)
 	if k := &s.candidates[c]; k.entered && !k.busy {
 		s.want(c, data.Renew, false)

@@ -137,10 +137,14 @@ func settings() map[string]int { return map[string]int{"elections": 10, "candida
 // send sends 5 s of it.
 func send(t *testing.T, app data.Application, way int, st store.Store, endpoints []string) *load.Result {
 	t.Helper()
-	const length = 5 * time.Second
+	return sendOf(t, app, way, st, endpoints, settings(), 5*time.Second)
+}
+
+func sendOf(t *testing.T, app data.Application, way int, st store.Store, endpoints []string, settings map[string]int, length time.Duration) *load.Result {
+	t.Helper()
 	d := app.Definition()
 	s := d.Defaults()
-	for key, n := range settings() {
+	for key, n := range settings {
 		s[key] = float64(n)
 	}
 	p := app.Profile(s, way)

@@ -55,13 +55,18 @@ func (s *source) whose(n uint64) int {
 // what is the call that an operation is.
 func (s *source) what(n uint64) data.Call {
 	if n&promptMark != 0 {
-		return data.Call(n >> candidateBits & 0xf)
+		return min(data.Call(n>>candidateBits&0xf), data.Renew)
 	}
 	return s.schedule.Entries[n].Call
 }
 
-// planRenew is a renewal of the schedule, for which no candidate waits.
+// planRenew is a renewal that keeps a session alive, for which no candidate waits.
 const planRenew = data.NumCalls
+
+// planned reports whether an operation is one.
+func planned(n uint64) bool {
+	return n&promptMark != 0 && data.Call(n>>candidateBits&0xf) == planRenew
+}
 
 // reference is what an operation is, and whose.
 func reference(c int, call data.Call) uint64 {
@@ -71,6 +76,11 @@ func reference(c int, call data.Call) uint64 {
 // Prompt implements engine.Prompted.
 func (s *source) Prompt(now int64) (n uint64, due int64, ok bool) {
 	s.now = now
+	s.pass()
+	if c, due, ok := s.beats.next(now, s.candidates); ok {
+		s.calls[data.Renew].Due++
+		return s.number(int(c), planRenew), due, true
+	}
 	c, ok := s.todo.next(now, s.candidates)
 	if !ok {
 		return 0, 0, false
@@ -80,12 +90,19 @@ func (s *source) Prompt(now int64) (n uint64, due int64, ok bool) {
 		k.call = data.Renew
 	}
 	s.calls[k.call].Due++
+	return s.number(int(c), k.call), k.due, true
+}
+
+// number is one that no operation has had.
+func (s *source) number(c int, call data.Call) uint64 {
 	s.prompted++
-	return promptMark | s.prompted<<ownShift&(promptMark-1) | reference(int(c), k.call), k.due, true
+	return promptMark | s.prompted<<ownShift&(promptMark-1) | reference(c, call)
 }
 
 // Prompts implements engine.Prompted.
-func (s *source) Prompts() int64 { return s.todo.at(s.now, s.candidates) }
+func (s *source) Prompts() int64 {
+	return min(s.todo.at(s.now, s.candidates), s.beats.at(), s.deaths.next(s.candidates))
+}
 
 // Place implements engine.Placed: each candidate has a connection.
 func (s *source) Place(n uint64) int {
@@ -104,9 +121,6 @@ func (s *source) Ready(n uint64) bool {
 		return true
 	}
 	e := s.schedule.Entries[n]
-	if e.Call == data.Renew {
-		return true
-	}
 	if e.Call == data.Stand {
 		s.candidates[e.Of].call, s.candidates[e.Of].busy = e.Call, true
 		return true
@@ -120,7 +134,7 @@ func (s *source) Ready(n uint64) bool {
 	}
 	s.resigns[n] = leader
 	k := &s.candidates[leader]
-	k.call, k.busy = data.Resign, true
+	k.call, k.busy, k.owes = data.Resign, true, s.schedule.Due[n]
 	return true
 }
 
@@ -128,31 +142,32 @@ func (s *source) Ready(n uint64) bool {
 func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
 	c := s.whose(n)
 	k, call := &s.candidates[c], s.what(n)
-	planned, made := n&promptMark == 0, call
+	made := call
 	k.entered = k.entered || call != data.Renew
 	shape := &s.way.Shapes[call]
 	*op = store.Op{Kind: shape.Kind, Consistency: shape.Level, Call: &s.call}
 	switch {
-	case call == data.Renew && planned:
-		s.renew(c)
+	case planned(n):
+		s.renew(c, op)
 		return reference(c, planRenew)
 	case call == data.Renew:
-		s.renew(c)
+		s.renew(c, op)
 		return reference(c, call)
 	case s.bare(c, call): // the lease has ended while the call waited, or before the first
 		k.call, made = data.Renew, data.Renew
-		s.renew(c)
+		s.renew(c, op)
 	default:
 		s.recipe.fill(s, c, call, op)
 	}
-	k.lost = false
+	k.lost, k.sent = false, s.now
 	switch {
 	case call != data.Resign:
-	case planned:
-		s.plans(c, s.schedule.Due[n])
+	case k.owes > 0: // which is made again where it could not be sent
+		s.plans(c, k.owes)
 	default:
 		s.ceases(c, false, k.due)
 	}
+	k.owes = 0 // or it has given the office up otherwise
 	return reference(c, made)
 }
 
@@ -179,6 +194,9 @@ func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 		return s.renewed(c, ev, call == planRenew)
 	}
 	k.busy = false
+	if s.leases == nil && s.life > 0 { // any request is a sign of life
+		s.lives[c] = max(s.lives[c], k.sent+s.life)
+	}
 	outcome := s.recipe.answered(s, c, call, ev)
 	s.judged = outcome.Failed()
 	k.watches = k.watches && !k.lost
@@ -197,7 +215,7 @@ func (s *source) Failed(n uint64) {
 		return
 	}
 	c := s.whose(n)
-	if c == nobody || n&promptMark == 0 && s.what(n) == data.Renew {
+	if c == nobody || planned(n) {
 		return // of a lease that is gone Ended says so
 	}
 	if k := &s.candidates[c]; k.busy {
@@ -207,6 +225,13 @@ func (s *source) Failed(n uint64) {
 
 // Ended implements engine.Timed.
 func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
+	s.ended(n, o, response, service)
+	if c := s.whose(n); c != nobody {
+		s.strike(s.officeOf(c))
+	}
+}
+
+func (s *source) ended(n uint64, o kv.Outcome, response, service int64) {
 	call := s.what(n)
 	calls := &s.calls[call]
 	calls.Ended(o, response, service)
@@ -222,7 +247,11 @@ func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
 	if c := s.whose(n); c != nobody {
 		k := &s.candidates[c]
 		of := s.officeOf(c)
-		if k.settled && !o.Failed() && call != data.Renew && (of.planned || !of.vacant) { // not of a leader that was lost
+		switch {
+		case !k.settled || o.Failed():
+		case of.died:
+			calls.SpannedByFailovers++
+		case of.planned || !of.vacant: // not of a leader that was lost
 			calls.Spanned++
 		}
 		k.settled = k.settled || !k.busy
@@ -247,7 +276,11 @@ func (s *source) Told(ev *store.Event) {
 	k := &s.candidates[c]
 	if ev.What == store.Ended {
 		k.watches = false
-	} else if s.leases != nil && (ev.Version != 0 && !s.way.Watches || len(ev.Before) > 0) {
+	}
+	if k.dead {
+		return
+	}
+	if ev.What != store.Ended && s.leases != nil && (ev.Version != 0 && !s.way.Watches || len(ev.Before) > 0) {
 		return // it is not gone, or somebody has the lock
 	}
 	if k.busy {
@@ -304,6 +337,10 @@ func (s *source) Lost(place int) {
 		s.ceases(c, false, s.now)
 	}
 	k := &s.candidates[c]
+	if k.dead {
+		k.watches = false
+		return
+	}
 	k.lost = k.busy // what its call had watched is gone, too, though it may be answered
 	if k.watches = false; k.entered && !k.busy && !s.leader(c) {
 		s.want(c, s.recipe.again(s.Script, c, data.Await), false)

@@ -1,6 +1,7 @@
 package election
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -30,9 +31,14 @@ type scripted struct {
 }
 
 func newScripted(t *testing.T, app data.Application, way int) *scripted {
+	s := scriptedWith(t, app, way, application.Settings{"elections": 3, "candidates": 4, "tenure": 1}, 20*time.Second)
+	s.beats = beats{} // what keeps sessions alive has tests of its own
+	return s
+}
+
+func scriptedWith(t *testing.T, app data.Application, way int, settings application.Settings, length time.Duration) *scripted {
 	s := &scripted{t: t}
-	settings := application.Settings{"elections": 3, "candidates": 4, "tenure": 1}
-	script := New(app, application.Setup{Settings: settings, Length: 20 * time.Second, Prefix: "p/", Way: way})
+	script := New(app, application.Setup{Settings: settings, Length: length, Prefix: "p/", Way: way})
 	for i := range script.leases {
 		script.leases[i] = int64(i) + 1
 	}
@@ -92,7 +98,11 @@ func (s *scripted) answer(n uint64) {
 	case call == data.Resign:
 		gone = int32(c)
 		*queue = append((*queue)[:0], (*queue)[1:]...)
-	case call == data.Drop || call == data.Renew:
+	case call == data.Drop:
+	case call == data.Renew:
+		if ev.Count = 10; s.leases != nil {
+			ev.Count, ev.Value = int64(c)+1, fmt.Appendf(nil, "%08x-0000-4000-8000-000000000000", c+1)
+		}
 	case call == data.Stand && !s.queued() && len(*queue) > 0:
 		ev.Outcome = kv.Conflict
 		s.value = data.AppendCandidate(s.value[:0], int((*queue)[0]), s.source.run)
@@ -168,10 +178,6 @@ func handOver(t *testing.T, app data.Application, way int) {
 	n := uint64(0)
 	next := func() {
 		for s.schedule.Entries[n].Call == data.Stand {
-			n++
-		}
-		for s.schedule.Entries[n].Call == data.Renew {
-			s.run(n)
 			n++
 		}
 		s.run(n)
@@ -307,12 +313,7 @@ func TestALeaseThatIsGone(t *testing.T) {
 		t.Errorf("behind the end of the leader's lease: %q", wrong)
 	}
 	c := s.Candidates // of another office
-	for n, e := range s.schedule.Entries {
-		if e.Call == data.Renew && int(e.Of) == c {
-			s.Ended(uint64(n), kv.BadRequest, 1000, 900)
-			break
-		}
-	}
+	s.Ended(s.number(c, planRenew), kv.BadRequest, 1000, 900)
 	n, _, ok := s.Prompt(s.now)
 	if !ok || s.whose(n) != c || s.what(n) != data.Renew {
 		t.Fatalf("operation %x follows", n)

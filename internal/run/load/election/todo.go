@@ -1,6 +1,11 @@
 package election
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+)
 
 // todo has the candidates that are to make a call: those at once, and those after a pause,
 // which is the same for all. A candidate is in it once at most.
@@ -61,4 +66,41 @@ func (t *todo) at(now int64, of []candidate) int64 {
 		return of[t.later.of[t.later.first]].due
 	}
 	return math.MaxInt64
+}
+
+// beats have all candidates keep their sessions alive, each as often as the others.
+type beats struct {
+	every int64
+	due   []int64 // by candidate
+	order ring    // of all candidates, by when they are due
+}
+
+// newBeats begin at times from now on that are within the time of one.
+func newBeats(first []int64, every time.Duration) beats {
+	b := beats{int64(every), first, ring{of: make([]int32, len(first)), n: len(first)}}
+	for i := range b.order.of {
+		b.order.of[i] = int32(i) // #nosec G115 -- at most maxCandidates
+	}
+	slices.SortFunc(b.order.of, func(c, d int32) int { return cmp.Compare(first[c], first[d]) })
+	return b
+}
+
+// next is whose turn it is by now, and since when it is. The dead miss theirs.
+func (b *beats) next(now int64, of []candidate) (c int32, due int64, ok bool) {
+	for b.order.n > 0 && b.at() <= now {
+		c = b.order.pop()
+		b.order.push(c)
+		due = b.due[c]
+		if b.due[c] += b.every; !of[c].dead {
+			return c, due, true
+		}
+	}
+	return 0, 0, false
+}
+
+func (b *beats) at() int64 {
+	if b.order.n == 0 {
+		return math.MaxInt64
+	}
+	return b.due[b.order.of[b.order.first]]
 }

@@ -70,6 +70,19 @@ func (c *conn) ready() bool {
 	return c.state == up && !c.blocked && !c.leaving() && c.codec.Room() > 0
 }
 
+// mute is why the connection is given up, on which nothing comes any more.
+func (c *conn) mute() error {
+	m, ok := c.codec.(store.MuteCodec)
+	if !ok {
+		return nil
+	}
+	why := m.Mute()
+	if why != nil {
+		why = fmt.Errorf("the connection to %s is given up: %w", c.endpoint, why)
+	}
+	return why
+}
+
 // vacant reports whether a connection of one operation can take one: its place
 // has none, and nothing waits for it.
 func (c *conn) vacant() bool { return c.state == down && c.redialAt == never && len(c.queue) == 0 }

@@ -320,10 +320,15 @@ func (l *Loop) maintain() {
 
 // tick lets a connection act on time, and use the room that this may make.
 func (l *Loop) tick(i int) {
-	if l.conns.tick(i, l.now) {
-		l.pump(i)
-		l.conns.touch(i)
+	if !l.conns.tick(i, l.now) {
+		return
 	}
+	if why := l.conns.table[i].mute(); why != nil {
+		l.lost(i, why)
+		return
+	}
+	l.pump(i)
+	l.conns.touch(i)
 }
 
 // dialed takes the end of a dial.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"math"
 	"testing"
 
@@ -174,5 +175,54 @@ func TestReplacedConnectionsAreMourned(t *testing.T) {
 	b.run(t)
 	if got := src.mourned[0] + src.mourned[1]; got == 0 || uint64(got) != uint64(b.res.Reconnects) {
 		t.Errorf("%d connections were mourned, and %d made again", got, b.res.Reconnects)
+	}
+}
+
+// muteCodec hears nothing any more from a time on.
+type muteCodec struct {
+	*simCodec
+	from, now int64
+}
+
+func (c *muteCodec) Tick(now int64) int64 {
+	c.now = now
+	return now + 100*millisecond
+}
+
+func (c *muteCodec) Mute() error {
+	if c.now < c.from {
+		return nil
+	}
+	return errMuted
+}
+
+var errMuted = errors.New("nothing has come")
+
+// A connection that its codec gives up is lost with what is open on it, and made again.
+func TestAMuteConnectionIsLost(t *testing.T) {
+	b := newBench(2, 0, open(1000, 2*secondNS))
+	src := &insisting{mourned: map[int]int{}}
+	b.cfg.Source = src
+	made := b.cfg.Codecs
+	muted, since, first := false, int64(0), 0
+	b.cfg.Codecs = func(d store.Dialed) store.Codec {
+		c := &muteCodec{simCodec: made(d).(*simCodec), from: math.MaxInt64}
+		if !muted {
+			muted, c.from, since, first = true, d.Now+2*secondNS, d.Now+secondNS, b.conns[0].gen
+		}
+		return c
+	}
+	b.serve = func(s *sim, conn int, in []byte) {
+		if conn == 0 && s.conns[0].gen == first && s.now > since {
+			return
+		}
+		s.reply(conn, s.wire+millisecond, reply(in, kv.OK))
+	}
+	b.run(t)
+	if src.mourned[0] != 1 || src.mourned[1] != 0 || b.res.Reconnects != 1 {
+		t.Errorf("%v were mourned, and %d made again", src.mourned, b.res.Reconnects)
+	}
+	if lost := b.totals.Outcomes[kv.ConnectionLost]; lost == 0 {
+		t.Errorf("what was open ended in %v", b.totals.Outcomes)
 	}
 }

@@ -61,3 +61,27 @@ func TestTheLastIsTimed(t *testing.T) {
 		t.Errorf("%d writes reached all, the longest after %d", sum.Last.TotalCount(), sum.Last.Max())
 	}
 }
+
+// That nothing was lost is said of events alone that would show it: those with the versions
+// of their keys.
+func TestWhatEventsShow(t *testing.T) {
+	space, err := keys.NewSpace("", 8, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := space.Append(nil, 0)
+	for _, test := range []struct {
+		versions []int64
+		shows    bool
+	}{{[]int64{-1, 0, -1, 0}, false}, {[]int64{1, 2}, true}, {[]int64{1, 4, 0}, true}} {
+		s := NewSink(Config{Board: NewBoard(1, 1, 1), Watchers: []Watcher{{Keys: 1}}, Space: space, Values: keys.NewValues(32, 1)})
+		shows, passed := false, uint32(0)
+		for i, version := range test.versions {
+			seen := s.Take(&store.Event{What: store.Notify, Key: key, Version: version, Revision: int64(i) + 5}, 1000)
+			shows, passed = shows || seen.ShowsPassed, passed+seen.Passed
+		}
+		if shows != test.shows || (passed > 0) != (test.versions[len(test.versions)-2] == 4) {
+			t.Errorf("%v shows what was passed over: %v, %d", test.versions, shows, passed)
+		}
+	}
+}

@@ -128,12 +128,13 @@ func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
 	case fresh:
 		s.delivered(place)
 	}
-	seen.ShowsPassed = s.showsPassed()
 	if now := s.passedOver(place); now > before {
 		seen.Passed = now - before
 	} else {
 		seen.MadeUp = before - now
 	}
+	// One without its key's version, and a deletion, which has none, show nothing of others.
+	seen.ShowsPassed = s.showsPassed() && (ev.Version > 0 || seen.Passed+seen.MadeUp > 0)
 	if s.cfg.ByRevision {
 		if !seen.Duplicate {
 			return s.timed(pending{revision: ev.Revision, at: at, reordered: seen.Reordered})
