@@ -6,49 +6,70 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// The share of searches on a server that does not change whose interval may be widened
-// for a drift, and the share that may be called disturbed. A drift of some percent shows
-// in few searches by more than chance: with less than a half, too many of these are given
-// the interval of a store that does not change. A search that would end early is given
-// any drift that describes its trials better than none: it can go on.
+// falseAlarm is the share of searches on a server that does not change that may be called
+// disturbed.
+const falseAlarm = 0.01
+
+// A capacity that drifts is thought to do so by usualDrift in usualIn seconds, either
+// way, before any trial: the standard deviation of a normal distribution, of the
+// capacity's logarithm. Trials outweigh it soon; it bounds what few of them, or ones that
+// say little, cannot exclude. mostDrift is how far drifts are looked for at all.
 const (
-	mayDrift   = 0.5
-	anyDrift   = 1
-	falseAlarm = 0.01
+	usualDrift = 0.1
+	usualIn    = 600
+	mostDrift  = 5 * usualDrift
 )
 
-// drifts is how many drifts of the capacity are gone through to either side, and
-// mostDrift how much it may drift in a search, as a logarithm.
-const (
-	drifts    = 24
-	mostDrift = 0.5
-)
+// movement is what trials say of a capacity that drifts: all that it may have been in the
+// search, without a width where no trial says anything, and whether a capacity that does
+// not drift describes them worse by more than chance.
+type movement struct {
+	all    Interval
+	surely bool
+}
 
-// moved is all that the capacity may have been in the search, where a capacity that
-// drifts describes the trials better than one that does not; without a width where it
-// does not: by so much that it would in a share may of searches on a store that does not
-// change. Where it does by more than chance, it says so in a sentence without its end.
-func (s *Search) moved(may float64) (all Interval, why string) {
+// include widens an interval by another.
+func (i *Interval) include(other Interval) {
+	i.Lower, i.Upper = math.Min(i.Lower, other.Lower), math.Max(i.Upper, other.Upper)
+}
+
+// moved is what the trials so far say of a drift.
+func (s *Search) moved() movement {
+	m := movement{all: Interval{Lower: math.Inf(1), Upper: 0}}
+	s.eachDrift(func(d *driftFit) {
+		m.surely = m.surely || d.surely()
+		m.all.include(d.hull())
+	})
+	return m
+}
+
+// stayed is how likely all that the capacity was has to be within an interval, if it may
+// drift, for a search to end with that. Both ends are less sure than the middle, so that of
+// a store that does not drift no more than about a half can be asked for; less than a
+// third says that it drifts, or that its trials cannot tell.
+const stayed = 0.33
+
+// stays reports whether all that the capacity was in the search may be within an interval.
+func (s *Search) stays(i Interval) bool {
+	likely := true
+	s.eachDrift(func(d *driftFit) { likely = likely && d.within(i) >= stayed })
+	return likely
+}
+
+// eachDrift makes the fit of each goal that failed.
+func (s *Search) eachDrift(do func(d *driftFit)) {
 	pass, fail := s.bracket()
 	low, high := s.around(pass, fail)
-	all = Interval{Lower: math.Inf(1), Upper: 0}
 	for g, goal := range s.Goals {
 		points, crossed := s.points(g, low, high)
 		if !crossed {
 			continue
 		}
-		d := driftFit{fit: newFit(points, goal, low, high), level: s.Level, may: may, low: low, high: high}
-		d.first, d.last = s.span()
-		from, to, found, surely := d.hull()
-		if !found {
-			continue
-		}
-		all.Lower, all.Upper = math.Min(all.Lower, math.Exp(from)), math.Max(all.Upper, math.Exp(to))
-		if surely {
-			why = "the trials contradict each other under one capacity: it moved while they ran"
+		d := driftFit{fit: newFit(points, goal, low, high), level: s.Level, low: low, high: high}
+		if d.first, d.last = s.span(); d.likeliest() {
+			do(&d)
 		}
 	}
-	return all, why
 }
 
 // span is from when to when the search was, in its seconds.
@@ -63,68 +84,147 @@ func (s *Search) span() (first, last float64) {
 // driftFit looks for a drift of the capacity's logarithm that is even in time.
 type driftFit struct {
 	*fit
-	level, may  float64
+	level       float64
 	low, high   float64
 	first, last float64
+
+	middle float64 // of the points, in seconds of the search
+	whole  box
+	coarse []cell // all of it
+	best   cell
+	excess float64
 }
 
-// hull finds the capacities that there may have been from first to last; found is false
-// where no drift describes the points better than none, and surely true where one does
-// by more than chance.
-func (d *driftFit) hull() (from, to float64, found, surely bool) {
-	middle := 0.0
+// cell is a capacity's logarithm in the middle of the points, its drift in a second, and
+// how far away the points and what is usual are together.
+type cell struct{ x, drift, deviance float64 }
+
+// box is a rectangle of cells: its middle, and how far it goes to either side.
+type box struct{ x, drift, dx, ddrift float64 }
+
+// likeliest finds the best cell; false where there is nothing to find it by.
+func (d *driftFit) likeliest() bool {
 	weight := 0.0
 	for i := range d.points {
-		middle, weight = middle+d.points[i].at*d.points[i].n, weight+d.points[i].n
+		d.middle, weight = d.middle+d.points[i].at*d.points[i].n, weight+d.points[i].n
 	}
 	if weight == 0 || d.last <= d.first {
-		return 0, 0, false, false
+		return false
 	}
-	middle /= weight
-	t := distuv.StudentsT{Sigma: 1, Nu: freedom(d.points)}
-	may, sure, within := t.Quantile(1-d.may/2), t.Quantile(1-falseAlarm/2), wider*t.Quantile(1-(1-d.level)/4) // of two ends each
-	low, high, most := d.low, d.high, mostDrift
-	for range 3 {
-		type cell struct{ x, drift, deviance float64 }
-		var cells []cell
-		var best line
-		least, still := math.Inf(1), math.Inf(1)
-		for k := -drifts; k <= drifts; k++ {
-			drift := most * float64(k) / drifts / (d.last - d.first)
-			for i := range steps + 1 {
-				x := low + (high-low)*float64(i)/steps
-				l := line{x: x, drift: drift, middle: middle}
-				v := d.deviance(&l)
-				cells = append(cells, cell{x, drift, v})
-				if v < least {
-					best, least = l, v
-				}
-				if k == 0 {
-					still = math.Min(still, v)
-				}
-			}
-		}
-		excess := d.excess(&best, least, 3)
-		surely = surely || still-least > sure*sure*excess
-		if still-least <= may*may*excess {
-			return 0, 0, false, false
-		}
-		from, to = math.Inf(1), math.Inf(-1)
-		newLow, newHigh, newMost := math.Inf(1), math.Inf(-1), 0.0
-		for _, c := range cells {
-			if c.deviance-least > within*within*excess {
+	d.middle /= weight
+	d.whole = box{x: (d.low + d.high) / 2, dx: (d.high - d.low) / 2, ddrift: mostDrift / usualIn}
+	d.coarse = d.cells(d.whole, steps/3)
+	d.best = d.closest(d.coarse, d.whole, steps/3)
+	l := line{x: d.best.x, drift: d.best.drift, middle: d.middle}
+	d.excess = d.fit.excess(&l, d.deviance(&l), 3)
+	return true
+}
+
+// cells are those of a box, n to either side of its middle.
+func (d *driftFit) cells(b box, n int) (all []cell) {
+	across := n
+	if b.ddrift == 0 {
+		across = 0
+	}
+	for k := -across; k <= across; k++ {
+		drift := b.drift + b.ddrift*float64(k)/float64(n)
+		for i := -n; i <= n; i++ {
+			x := b.x + b.dx*float64(i)/float64(n)
+			if x < d.low || x > d.high || math.Abs(drift) > d.whole.ddrift {
 				continue
 			}
-			for _, at := range []float64{d.first, d.last} {
-				x := c.x + c.drift*(at-middle)
-				from, to = math.Min(from, x), math.Max(to, x)
-			}
-			newLow, newHigh = math.Min(newLow, c.x), math.Max(newHigh, c.x)
-			newMost = math.Max(newMost, math.Abs(c.drift)*(d.last-d.first))
+			l := line{x: x, drift: drift, middle: d.middle}
+			usual := drift * usualIn / usualDrift
+			all = append(all, cell{x, drift, d.deviance(&l) + usual*usual})
 		}
-		step := (high - low) / steps
-		low, high = newLow-step, newHigh+step
-		most = math.Min(newMost+most/drifts, mostDrift)
 	}
-	return from, to, true, surely
+	return all
+}
+
+// closest is the cell with the least deviance, of ever smaller boxes from one on whose
+// cells are known. Before a cliff the capacities that describe the points lie so close
+// together that one grid may have none of them.
+func (d *driftFit) closest(all []cell, b box, n int) (best cell) {
+	const smaller, boxes = 6, 6
+	best = all[0]
+	for range boxes {
+		for _, c := range all {
+			if c.deviance < best.deviance {
+				best = c
+			}
+		}
+		b = box{best.x, best.drift, 2 * b.dx / float64(n), 2 * b.ddrift / float64(n)}
+		n = smaller
+		all = d.cells(b, n)
+	}
+	return best
+}
+
+func (d *driftFit) quantile(p float64) float64 {
+	return distuv.StudentsT{Sigma: 1, Nu: freedom(d.points)}.Quantile(p)
+}
+
+// surely reports whether there is more of a drift than chance has it.
+func (d *driftFit) surely() bool {
+	still := d.whole
+	still.ddrift = 0
+	none := d.closest(d.cells(still, steps/3), still, steps/3)
+	sure := d.quantile(1 - falseAlarm/2)
+	return none.deviance-d.best.deviance > sure*sure*d.excess
+}
+
+// hull is of the capacities that there may have been from first to last: by all cells
+// that are not much further away than the best.
+func (d *driftFit) hull() Interval {
+	limit := d.limit()
+	out := d.during(d.best)
+	for _, c := range append(d.cells(d.near(limit), steps/2), d.coarse...) {
+		if c.deviance <= limit {
+			out.include(d.during(c))
+		}
+	}
+	return out
+}
+
+// within is how likely all capacities from first to last are in an interval.
+func (d *driftFit) within(i Interval) float64 {
+	var all, in float64
+	for _, c := range d.cells(d.near(d.limit()), steps/3) {
+		w := math.Exp((d.best.deviance - c.deviance) / d.excess / 2)
+		all += w
+		if during := d.during(c); during.Lower >= i.Lower && during.Upper <= i.Upper {
+			in += w
+		}
+	}
+	return in / all
+}
+
+// limit is the deviance of cells that are as far away as the level allows.
+func (d *driftFit) limit() float64 {
+	within := wider * d.quantile(1-(1-d.level)/4) // of two ends each
+	return d.best.deviance + within*within*d.excess
+}
+
+// near is a box around the best cell at whose edge none is within a limit: the first of
+// ever larger ones.
+func (d *driftFit) near(limit float64) box {
+	const larger, first = 1.6, 1e-3
+	b := box{d.best.x, d.best.drift, first * d.whole.dx, first * d.whole.ddrift}
+	for b.dx < 2*d.whole.dx || b.ddrift < 2*d.whole.ddrift {
+		atEdge := false
+		for _, c := range d.cells(b, steps/6) {
+			atEdge = atEdge || c.deviance <= limit && (math.Abs(c.x-b.x) > 0.99*b.dx || math.Abs(c.drift-b.drift) > 0.99*b.ddrift)
+		}
+		if !atEdge {
+			break
+		}
+		b.dx, b.ddrift = larger*b.dx, larger*b.ddrift
+	}
+	return b
+}
+
+// during are the capacities of a cell from first to last.
+func (d *driftFit) during(c cell) Interval {
+	a, b := math.Exp(c.x+c.drift*(d.first-d.middle)), math.Exp(c.x+c.drift*(d.last-d.middle))
+	return Interval{Lower: math.Min(a, b), Upper: math.Max(a, b)}
 }

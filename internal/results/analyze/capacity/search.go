@@ -276,12 +276,14 @@ func (s *Search) Estimate() Interval {
 }
 
 // around is where the capacity may be, in logarithms: beside the bracket, and as far
-// as a trial held above one that failed.
+// as a trial held above one that failed, or missed the objective below one that did not.
 func (s *Search) around(pass, fail float64) (low, high float64) {
 	low, high = math.Log(pass)-0.4, math.Log(fail)+0.2
 	for i := range s.Trials {
 		if t := &s.Trials[i]; s.counts(t) && t.Rate > fail && !s.failsAt(t.Rate) {
 			high = math.Max(high, math.Log(t.Rate)+0.2)
+		} else if s.counts(t) && t.Rate < pass && !t.pointing() && !t.Holds(s.Goals) {
+			low = math.Min(low, math.Log(t.Rate)-0.4)
 		}
 	}
 	return low, high
@@ -305,114 +307,6 @@ func (s *Search) points(goal int, low, high float64) (points []point, crossed bo
 		}
 	}
 	return points, crossed
-}
-
-// tested are how many trials of some length were made near the interval below and
-// above its estimate, how long they were in all, and on which side the last was.
-type tested struct {
-	below, above             int
-	lengthBelow, lengthAbove float64
-	all                      int
-	lastBelow, turned        bool // the last was below; the one before was on the other side
-}
-
-func (s *Search) testedNear(i Interval) (t tested) {
-	for k := range s.Trials {
-		one := &s.Trials[k]
-		if !s.counts(one) || one.Length < refining*0.99 {
-			continue
-		}
-		t.all++
-		if one.Rate < i.Lower*(1-2*s.Width)-s.step() || one.Rate > i.Upper*(1+2*s.Width)+s.step() {
-			continue
-		}
-		below := one.Rate < i.Estimate
-		t.turned, t.lastBelow = t.below+t.above > 0 && below != t.lastBelow, below
-		if below {
-			t.below, t.lengthBelow = t.below+1, t.lengthBelow+one.Length
-		} else {
-			t.above, t.lengthAbove = t.above+1, t.lengthAbove+one.Length
-		}
-	}
-	return t
-}
-
-// leastOffset is how far from the estimate a trial is made at least, as a share of
-// the width that is narrow enough: closer, it tells nothing of either end.
-const leastOffset = 0.3
-
-// refine narrows the interval from both ends. It ends when the interval is narrow
-// enough, each end was measured twice, and the last two trials were one at each.
-func (s *Search) refine() (Plan, bool) {
-	i := s.Estimate()
-	t := s.testedNear(i)
-	least := leastOffset * s.Width * i.Estimate
-	ended := t.below >= 2 && t.above >= 2 && t.turned
-	if ended && s.narrow(i) {
-		moved, _ := s.moved(anyDrift)
-		i.Lower, i.Upper = math.Min(i.Lower, moved.Lower), math.Max(i.Upper, moved.Upper)
-	}
-	if s.narrow(i) {
-		switch {
-		case ended:
-			s.end(Found, "the interval is as narrow as asked for, and both its ends were measured again")
-			return Plan{}, false
-		case t.below < 2 && (t.below <= t.above || !t.lastBelow) || t.above >= 2 && !t.lastBelow:
-			return s.nextTo(i.Estimate, -least, Confirm, refining), true
-		}
-		return s.nextTo(i.Estimate, least, Confirm, refining), true
-	}
-	below, above := i.Estimate-i.Lower, i.Upper-i.Estimate
-	window := math.Min(refining+float64(t.all), longest)
-	held, failed := s.plainly()
-	if above*(1+t.lengthBelow) > below*(1+t.lengthAbove) {
-		return s.nextTo(i.Estimate, math.Max(least, math.Min(0.6*above, failed-i.Estimate)), Refine, window), true
-	}
-	return s.nextTo(i.Estimate, -math.Max(least, math.Min(0.6*below, i.Estimate-held)), Refine, window), true
-}
-
-// plainly are the highest rate whose trials, taken together, have a share so far below the
-// limit that it says no more than on which side that is, and the lowest with one so far
-// above, or overloaded: whatever was bad in so short a time, that is above the limit.
-// 0 and +Inf for none. Beyond them a trial would say less than there: before a cliff an
-// interval's end is far away only because little was tried near it. Trials as short as those
-// that narrow are no plain sign: of a store that stands still now and then they may lie
-// between two stalls, and to place others by them made intervals wrong.
-func (s *Search) plainly() (held, failed float64) {
-	failed = math.Inf(1)
-	for k := range s.Trials {
-		if t := &s.Trials[k]; s.counts(t) && !t.pointing() {
-			most, length := s.beyond(t.Rate)
-			switch {
-			case length < refining:
-			case s.failsAt(t.Rate):
-				if most > bandAbove || t.Overloaded() {
-					failed = math.Min(failed, t.Rate)
-				}
-			case most < -bandBelow:
-				held = math.Max(held, t.Rate)
-			}
-		}
-	}
-	return held, failed
-}
-
-// beyond is how far the share of a rate's trials is above the limit, in log odds, of the
-// goal of which that is most, and how long they are together, in seconds.
-func (s *Search) beyond(rate float64) (most, length float64) {
-	most = math.Inf(-1)
-	for _, t := range s.at(rate) {
-		length += t.Length
-	}
-	for g, goal := range s.Goals {
-		var due, bad float64
-		for _, t := range s.at(rate) {
-			n, of := t.counts(g)
-			due, bad = due+n, bad+of
-		}
-		most = math.Max(most, logit(math.Min(bad/math.Max(due, 1), 1-1e-9))-logit(goal.Limit))
-	}
-	return most, length
 }
 
 // Result is how a search ended, or stands.
@@ -441,10 +335,11 @@ func (s *Search) Result() Result {
 	case s.ended == "" || s.ended == Interrupted || !r.Closed() || pass == 0:
 		return r
 	}
-	moved, why := s.moved(mayDrift)
-	r.Lower, r.Upper = math.Min(r.Lower, moved.Lower), math.Max(r.Upper, moved.Upper)
-	if why != "" {
-		r.Status, r.Why = Disturbed, why
+	if moved := s.moved(); moved.surely || s.ended != Found {
+		r.include(moved.all)
+		if moved.surely {
+			r.Status, r.Why = Disturbed, "the trials contradict each other under one capacity: it moved while they ran"
+		}
 	}
 	return r
 }

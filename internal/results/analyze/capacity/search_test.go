@@ -12,18 +12,21 @@ import (
 )
 
 // seeds are those of this test: 300 on, because the search was tuned on the ones
-// before.
+// before, or from QUORUMBENCH_CAPACITY_FROM on.
 func seeds(t *testing.T, few int) (from, to uint64) {
 	t.Helper()
 	from, n := uint64(300), uint64(few)
+	if text := os.Getenv("QUORUMBENCH_CAPACITY_FROM"); text != "" {
+		var err error
+		if from, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if text := os.Getenv("QUORUMBENCH_CAPACITY_SEEDS"); text != "" {
 		var err error
 		if n, err = strconv.ParseUint(text, 10, 64); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if os.Getenv("QUORUMBENCH_CAPACITY_TUNE") != "" {
-		from = 0
 	}
 	return from, from + n
 }
@@ -38,9 +41,9 @@ type model struct {
 
 var models = []model{
 	{"hard limit", hardLimit, 19, true},
-	{"M/M/1", markovian, 19, false},
+	{"M/M/1", markovian, 19, true},
 	{"stalls", stalling, 19, false},
-	{"drift", drifting, 18, false}, // docs/capacity.md says so
+	{"drift", drifting, 19, false},
 }
 
 // At what a simulated server says is its capacity, the share of bad operations is the
@@ -98,7 +101,7 @@ func TestTheIntervalHoldsTheCapacity(t *testing.T) {
 			if lack := n*(20-m.right)/20 + 2*min(1, 100/n/5); n-right > lack {
 				t.Errorf("the interval holds the truth in %d of %d seeds, and may miss it in %d", right, n, lack)
 			}
-			if m.narrow && narrow < n*7/10 {
+			if m.narrow && narrow < n*17/20 {
 				t.Errorf("the interval is narrow in %d of %d seeds", narrow, n)
 			}
 		})
@@ -138,7 +141,11 @@ func TestTheSearchIsShorterThanABisection(t *testing.T) {
 			}
 			n := float64(to - from)
 			t.Logf("%.0f s on average, and the bisection %.0f s: %.2f; it is right in %d of %.0f, and %.2f %% wide at the median", ours/n, theirs/n, ours/theirs, right, n, 100*median(widths))
-			if ours > theirs {
+			most := 1.0
+			if n >= 20 { // of fewer the average is mostly chance
+				most = 0.5
+			}
+			if ours > most*theirs {
 				t.Errorf("the search takes %.2f of a bisection's time", ours/theirs)
 			}
 		})
