@@ -58,7 +58,7 @@ func applicationParameters() []*Parameter {
 var saidByApplication = []string{
 	"operation", "mix", "consistency", "clients", "key-space", "key-size", "value-size", "distribution", "range-key", "range-end", "range-limit",
 	"count-only", "keys-only", "stream", "page-size", "txn-keys", "stm", "new-connection", "watch", "compact", "arrival", "rate", "total", "warmup",
-	"preload", "check", "threads",
+	"preload", "threads",
 }
 
 // settleApplication fills in what an application's load is.
@@ -177,10 +177,13 @@ func (l *Load) checkApplication(c *checks) {
 	case app == nil:
 		c.add("application", "there is no application %q; choose %s", a.Name, strings.Join(registry.Names(), ", "))
 		return
-	case l.Arrival != Recorded || l.Total > 0 || l.Warmup > 0 || l.Check || l.Workers > 1:
-		c.add("application", "an application says itself when its calls become due: it has a duration, no total, no warm-up, no check and one worker")
+	case l.Arrival != Recorded || l.Total > 0 || l.Warmup > 0 || l.Workers > 1:
+		c.add("application", "an application says itself when its calls become due: it has a duration, no total, no warm-up and one worker")
 	}
 	d := app.Definition()
+	if l.Check && !d.Checked {
+		c.add("check", "the answers to the application %s cannot be checked yet, only those to %s; drop <check>", a.Name, strings.Join(checkedApplications(), ", "))
+	}
 	if p := d.Outside(a.Settings); p != nil {
 		s := setting{Parameter: *p}
 		c.outOf(p.Key, s.show(a.Settings[p.Key]), "from "+s.bounds())
@@ -194,6 +197,16 @@ func (l *Load) checkApplication(c *checks) {
 		c.add("duration", "<duration> %v has %s calls, which is more than the %s that are planned at once; ask for less time", l.Duration,
 			readable.Count(uint64(calls)), readable.Count(mostCalls))
 	}
+}
+
+// checkedApplications are those whose answers can be checked.
+func checkedApplications() (names []string) {
+	for _, name := range registry.Names() {
+		if registry.Find(name).Definition().Checked {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // mostCalls is how many calls of an application are planned at most: some 16 bytes each.

@@ -29,8 +29,10 @@ type Schedule struct {
 	Entries []Entry
 }
 
-// promotedAfter is when, since the leader's key is gone, the winner of the race and the
-// losers begin their first loop: PostgreSQL's promotion took as long.
+// promotedAfter is when, since the leader's key is gone, the winner of the race begins its
+// first loop as a leader like any: PostgreSQL's promotion took as long. It begins it as soon
+// as it has told of that promotion, and puts what changed by it, whether its database is
+// written to or not.
 const promotedAfter = 1800 * time.Millisecond
 
 // sessionStep is by how much later than its timeout a connection's session ends: ZooKeeper
@@ -61,7 +63,7 @@ func NewSchedule(c Config, length time.Duration) *Schedule {
 			continue
 		}
 		m.begin(uint32(cluster), phase)
-		m.loops(uint32(cluster), phase, length, false)
+		m.loops(uint32(cluster), phase, length)
 	}
 	slices.SortStableFunc(m.all, func(a, b due) int { return cmp.Compare(a.at, b.at) })
 	s := &Schedule{Due: make([]int64, len(m.all)), Entries: make([]Entry, len(m.all))}
@@ -92,25 +94,38 @@ func (m *maker) add(at time.Duration, e Entry) {
 }
 
 // loops adds a cluster's loops from a time up to another.
-func (m *maker) loops(cluster uint32, from, to time.Duration, after bool) {
-	members := m.Members
-	if after {
-		members-- // one has died
-	}
+func (m *maker) loops(cluster uint32, from, to time.Duration) {
+	e, written := Entry{Cluster: cluster}, m.written(cluster)
 	for at := from; at < to; at += m.LoopWait {
-		m.loop(cluster, at, members, after)
+		switch m.Way {
+		case Leases:
+			m.leaseLoop(e, at, m.Members, written)
+		case Locks:
+			m.lockLoop(e, at, m.Members, written)
+		case Nodes:
+			m.nodeLoop(e, at, m.Members, written)
+		}
 	}
 }
 
-func (m *maker) loop(cluster uint32, at time.Duration, members int, after bool) {
-	e := Entry{Cluster: cluster, After: after}
-	switch written := int(cluster) < m.Written; m.Way {
-	case Leases:
-		m.leaseLoop(e, at, members, written)
-	case Locks:
-		m.lockLoop(e, at, members, written)
-	case Nodes:
-		m.nodeLoop(e, at, members, written)
+// written reports whether a cluster's database is written to.
+func (m *maker) written(cluster uint32) bool { return int(cluster) < m.Written }
+
+// apart adds the loops of those that are left behind a failover, where nothing that a leader
+// puts wakes the others: it begins its own when it has been promoted, and each of the others
+// a loop's wait behind the one in which it raced.
+func (m *maker) apart(e Entry, expires time.Duration, loop func(e Entry, at time.Duration, written bool)) {
+	for who := range m.Members - 1 {
+		e.Who = uint8(who)
+		at, written := expires+m.LoopWait, m.written(e.Cluster)
+		if who == 0 {
+			at = expires + promotedAfter
+			loop(e, at, true)
+			at += m.LoopWait
+		}
+		for ; at < m.length; at += m.LoopWait {
+			loop(e, at, written)
+		}
 	}
 }
 
@@ -130,7 +145,7 @@ func (m *maker) begin(cluster uint32, at time.Duration) {
 // lease expires, the others race for its key.
 func (m *maker) failover(cluster uint32, phase, dies time.Duration) {
 	m.begin(cluster, phase)
-	m.loops(cluster, phase, dies, false)
+	m.loops(cluster, phase, dies)
 	last := phase + (dies-1-phase)/m.LoopWait*m.LoopWait // the leader's last loop
 	switch m.Way {
 	case Leases:
@@ -138,7 +153,7 @@ func (m *maker) failover(cluster uint32, phase, dies time.Duration) {
 	case Locks:
 		m.lockFailover(cluster, last, last+lockStep+m.TTL)
 	case Nodes:
-		m.nodeFailover(cluster, last, last+m.nodeLast(int(cluster) < m.Written)+m.TTL)
+		m.nodeFailover(cluster, last, last+m.nodeLast(m.written(cluster))+m.TTL)
 	}
 }
 

@@ -15,13 +15,18 @@ const (
 	spread = 30 * time.Millisecond
 )
 
-// After a failover, since the leader's key is gone: the race, and the winner's and the
-// losers' first loop.
+// After a failover, since the leader's key is gone: the race, the winner's key, the losers'
+// read; the new leader's key wakes all.
 const (
-	raceAfter = 30 * time.Millisecond
-	wonAfter  = 80 * time.Millisecond
-	readAfter = 250 * time.Millisecond
+	raceAfter = 40 * time.Millisecond
+	readAfter = 60 * time.Millisecond
+	wonAfter  = 100 * time.Millisecond
+	newAfter  = 160 * time.Millisecond
 )
+
+// toldStep is between the calls with which a new leader tells of its promotion, and the
+// first of its next loop.
+const toldStep = 50 * time.Millisecond
 
 func (m *maker) leaseLoop(e Entry, at time.Duration, members int, written bool) {
 	add := func(at time.Duration, call Call, who int) {
@@ -62,16 +67,28 @@ func (m *maker) leaseFailover(cluster uint32, last, expires time.Duration) {
 		e.Call = Race
 		m.add(expires+raceAfter, e)
 	}
-	won := Entry{Cluster: cluster, After: true}
-	for _, of := range []struct {
-		after time.Duration
-		call  Call
-	}{{wonAfter, PutMember}, {readAfter, RenewLeader}, {promotedAfter - spread, PutHistory}} {
-		won.Call = of.call
-		m.add(expires+of.after, won)
-	}
+	e.Race, e.Who = false, 0
+	m.every(expires+wonAfter, e, PutMember)
+	m.every(expires+newAfter, e, RenewLeader, PutMember)
+	promoted := expires + promotedAfter
+	told := promoted - 4*toldStep
+	m.every(told, e, RenewLeader, PutStatus, PutHistory, PutMember)
 	for who := 1; who < left; who++ {
-		m.add(expires+readAfter, Entry{Call: ReadCluster, Who: uint8(who), Cluster: cluster, After: true})
+		e.Who = uint8(who)
+		m.every(expires+readAfter, e, ReadCluster)
+		m.every(expires+newAfter+m.between(spread), e, RenewReplica, PutMember)
+		m.every(told+wokenAfter+m.between(spread), e, RenewReplica, PutMember)
 	}
-	m.loops(cluster, expires+promotedAfter, m.length, true)
+	m.leaseLoop(e, promoted, left, true)
+	for at := promoted + m.LoopWait; at < m.length; at += m.LoopWait {
+		m.leaseLoop(e, at, left, m.written(cluster))
+	}
+}
+
+// every adds calls one behind the other.
+func (m *maker) every(at time.Duration, e Entry, calls ...Call) {
+	for _, e.Call = range calls {
+		m.add(at, e)
+		at += toldStep
+	}
 }

@@ -30,13 +30,21 @@ func (m *maker) steps(at time.Duration, e Entry, calls ...Call) {
 }
 
 func (m *maker) lockLoop(e Entry, at time.Duration, members int, written bool) {
+	for who := range members {
+		e.Who = uint8(who)
+		m.lockMember(e, at, written)
+	}
+}
+
+// lockMember adds a member's loop.
+func (m *maker) lockMember(e Entry, at time.Duration, written bool) {
+	if e.Who > 0 {
+		m.lockReplica(e, at, written)
+		return
+	}
 	m.steps(at, e, ReadCluster, RenewLeader)
 	if written {
 		m.steps(at+2*lockStep, e, PutStatus, PutMember)
-	}
-	for who := 1; who < members; who++ {
-		e.Who = uint8(who)
-		m.lockReplica(e, at, written)
 	}
 }
 
@@ -75,5 +83,5 @@ func (m *maker) lockFailover(cluster uint32, last, expires time.Duration) {
 	m.steps(won+lockStep, e, PutMember)
 	promoted := expires + promotedAfter
 	m.steps(promoted-5*lockStep, e, ReadCluster, RenewLeader, PutStatus, PutHistory, PutMember)
-	m.loops(cluster, promoted, m.length, true)
+	m.apart(e, expires, m.lockMember)
 }

@@ -64,15 +64,14 @@ func (m *maker) reads(at time.Duration, e Entry, leader, history bool) time.Dura
 func (m *maker) nodeLoop(e Entry, at time.Duration, members int, written bool) {
 	for who := range members {
 		e.Who = uint8(who)
-		m.nodeMember(e, at, who == 0, written)
+		m.nodeMember(e, at, written)
 	}
 }
 
 // nodeMember adds a member's loop, and its pings up to the next.
-func (m *maker) nodeMember(e Entry, at time.Duration, leads, written bool) {
-	renewal := RenewLeader
+func (m *maker) nodeMember(e Entry, at time.Duration, written bool) {
+	leads := e.Who == 0
 	if !leads {
-		renewal = RenewReplica
 		at += m.between(min(nodeSpread, m.LoopWait/8))
 	}
 	at = m.reads(at, e, true, e.After)
@@ -85,8 +84,16 @@ func (m *maker) nodeMember(e Entry, at time.Duration, leads, written bool) {
 		e.Call = PutMember
 		m.add(at, e)
 	}
-	e.Call = renewal
-	for n, every := m.pings(); n > 0; n-- {
+	n, every := m.pings()
+	m.ping(e, at, n, every)
+}
+
+// ping adds a member's pings behind what it has sent.
+func (m *maker) ping(e Entry, at time.Duration, n int, every time.Duration) {
+	if e.Call = RenewReplica; e.Who == 0 {
+		e.Call = RenewLeader
+	}
+	for ; n > 0; n-- {
 		at += every
 		m.add(at, e)
 	}
@@ -109,7 +116,7 @@ func (m *maker) nodeFailover(cluster uint32, last, expires time.Duration) {
 	for at := last + m.LoopWait; at+m.LoopWait/8 < expires; at += m.LoopWait {
 		for who := range left {
 			e.Who = uint8(who + 1)
-			m.nodeMember(e, at, false, false)
+			m.nodeMember(e, at, false)
 		}
 	}
 	e.After = true
@@ -121,13 +128,17 @@ func (m *maker) nodeFailover(cluster uint32, last, expires time.Duration) {
 		m.add(raced, e)
 	}
 	e.Race = false
+	n, every := m.pings()
 	for who := range left {
 		e.Who = uint8(who)
 		at := m.reads(raced+nodeStep, e, true, false)
 		if who == 0 {
 			e.Call = PutMember
 			m.add(at, e)
+			m.ping(e, at, int((expires+promotedAfter-at)/every), every)
+			continue
 		}
+		m.ping(e, at, n, every)
 	}
 	e.Who = 0
 	promoted := expires + promotedAfter
@@ -136,5 +147,5 @@ func (m *maker) nodeFailover(cluster uint32, last, expires time.Duration) {
 		m.add(at, e)
 		at += nodeStep
 	}
-	m.loops(cluster, promoted, m.length, true)
+	m.apart(e, expires, m.nodeMember)
 }

@@ -45,7 +45,8 @@ type Op struct {
 	Mod int64
 	// Expected is the Mod that a compare-and-set asks for; 0: that there be none.
 	// Where versions are counted (store.Promises), it is the count that it asks
-	// for, and of any write that was done the count before it.
+	// for, and of any write that was done the count before it. Of a Delete it is the Mod
+	// that it compared; 0: it compared nothing.
 	Expected int64
 	// Watch says of Kind Watch what the watcher with the number Session was told, and
 	// what the fields above then are.

@@ -61,6 +61,9 @@ func strong(o *history.Op) bool {
 
 // compares reports whether it is a write that names the version that it is to find.
 func compares(o *history.Op) bool {
+	if o.Kind == kv.Delete {
+		return o.Expected > 0
+	}
 	return (o.Kind == kv.CAS || o.Kind == kv.STM && o.Written != history.Absent) && o.Expected != history.AnyMod
 }
 

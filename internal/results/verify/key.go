@@ -111,6 +111,12 @@ func (k *keyChecker) list() {
 			k.witness(mark{rev: e.mod, value: history.Unseen, ord: e.ord, cas: true})
 		}
 	}
+	// One that may have been done names what was there before, which its client was told.
+	for i := range k.maybes {
+		if e := &k.maybes[i]; e.is(isCAS) && e.mod > 0 && e.mod <= k.base && !k.counted {
+			k.witness(mark{rev: e.mod, value: history.Unseen, ord: e.ord, cas: true})
+		}
+	}
 	for i := range k.events {
 		e := &k.events[i]
 		if k.witness(mark{rev: e.at, value: e.value, ord: e.ord}); e.mod > 0 {

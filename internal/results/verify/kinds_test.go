@@ -38,6 +38,20 @@ func get(at, mod int64, value uint64) history.Op {
 
 func del(at int64) history.Op { return history.Op{Kind: kv.Delete, At: at} }
 
+// delIf is a delete of the version that it compares.
+func delIf(at, expected int64) history.Op {
+	return history.Op{Kind: kv.Delete, At: at, Expected: expected}
+}
+
+func delConflict(at, expected, mod int64) history.Op {
+	o := conflict(at, expected, mod)
+	o.Kind, o.Written = kv.Delete, history.Absent
+	if mod == 0 {
+		o.Read = history.Absent
+	}
+	return o
+}
+
 func cas(at, expected int64, value uint64) history.Op {
 	return history.Op{Kind: kv.CAS, At: at, Expected: expected, Written: value}
 }
@@ -103,6 +117,15 @@ func TestKinds(t *testing.T) {
 		"nobody wrote it":             {ops: []history.Op{put(11, 1), get(12, 12, 44)}, want: Invented},
 		"refused":                     {ops: []history.Op{put(11, 1), {Kind: kv.Put, Outcome: kv.NoLeader, Written: 2}, get(12, 12, 2)}, want: RefusedThere},
 		"two on one version":          {ops: []history.Op{put(11, 1), cas(12, 11, 2), cas(13, 11, 3)}, want: WrongCAS, says: "asked for revision 11 and succeeded at revision 13; before that, the key had value #2 of revision 12"},
+		"deleted on its version":      {ops: []history.Op{put(11, 1), delIf(12, 11), get(12, 0, 0), cas(13, 0, 2), delConflict(13, 11, 13)}},
+		"deleted on another version":  {ops: []history.Op{put(11, 1), put(12, 2), delIf(13, 11), get(13, 0, 0)}, want: WrongCAS, says: "delete asked for revision 11 and succeeded at revision 13; before that, the key had value #2 of revision 12"},
+		"deleted what was gone":       {ops: []history.Op{put(11, 1), del(12), delIf(13, 11)}, want: WrongCAS},
+		"deleted on one from before":  {ops: []history.Op{delIf(11, 7), get(11, 0, 0)}},
+		"delete refused for nothing":  {ops: []history.Op{put(11, 1), delConflict(11, 11, 11)}, want: WrongConflict},
+		"delete refused as if gone":   {ops: []history.Op{put(11, 1), delConflict(11, 7, 0)}, want: LostWrite},
+		"done late on its version":    {ops: []history.Op{put(11, 1), lost(delIf(0, 11)), get(12, 0, 0)}},
+		"late, on one from before":    {ops: []history.Op{lost(cas(0, 7, 1)), get(11, 11, 1)}},
+		"late, on another version":    {ops: []history.Op{put(11, 1), put(12, 2), lost(cas(0, 11, 3)), get(13, 13, 3)}, want: WrongCAS},
 		"created what was there":      {ops: []history.Op{put(11, 1), cas(12, 0, 2)}, want: WrongCAS},
 		"of no version at all":        {ops: []history.Op{put(11, 1), put(13, 2), cas(14, 12, 2)}, want: WrongCAS},
 		"conflict, with itself":       {ops: []history.Op{put(11, 1), conflict(11, 11, 11)}, want: WrongConflict},

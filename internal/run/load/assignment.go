@@ -70,6 +70,18 @@ func (a *Assignment) Divide(k, n int) *Assignment {
 	return &part
 }
 
+// mostCalls is how many calls an application has at most.
+const mostCalls = 100_000_000
+
+// MostKeys is how many keys a load has at most, for who takes their numbers from elsewhere:
+// an application makes some with its calls.
+func (a *Assignment) MostKeys() uint64 {
+	if a.Load.Application.Name != "" {
+		return a.Load.KeySpace + mostCalls
+	}
+	return a.Load.KeySpace
+}
+
 // checkShard says in one sentence why a load cannot be divided so.
 func (a *Assignment) checkShard() error {
 	if n := a.Shard.N; n < 0 || a.Shard.I < 0 || a.Shard.I >= a.Shard.of() {

@@ -42,7 +42,7 @@ var (
 // newChronicle returns what records a loop's operations; nil where nobody wants
 // them.
 func (p *plan) newChronicle(src *source) *chronicle {
-	if p.recorder == nil {
+	if p.recorder == nil || p.chronicler != nil {
 		return nil
 	}
 	c := &chronicle{src: src, to: p.recorder(), final: p.final}
@@ -236,24 +236,12 @@ func (c *chronicle) MayEnd(ref uint64, session uint32, from, now int64) {
 
 // Told implements engine.WatchHistory.
 func (c *chronicle) Told(watcher uint32, ev *store.Event, asked, from, now int64) {
-	w, o := &c.watchers[watcher], &c.told
-	if ev.What == store.Notify && ev.Mod < 0 { // a deletion, and which is not told
+	t := watch.Telling{Watcher: c.watchers[watcher], Number: c.numbers[watcher], Newest: c.newest}
+	o, ok := &c.told, false
+	if *o, ok = t.Told(ev, asked, from, now); !ok {
 		return
 	}
-	*o = history.Op{
-		Kind: kv.Watch, Session: c.numbers[watcher], Member: ev.Member, Key: w.First, Outcome: ev.Outcome,
-		Invoked: now, Done: now, At: max(ev.At, 0), Mod: max(ev.Revision, 0),
-	}
-	switch ev.What {
-	case store.Done:
-		o.Watch, o.Invoked, o.Written, o.Joined = history.Began, min(asked, now), w.Keys, c.newest
-		o.At, o.Mod = o.Mod, from
-	case store.Seen:
-		o.Watch = history.Reached
-	case store.Ended:
-		o.Watch = history.Ended
-	case store.Notify:
-		o.Watch = history.Happened
+	if o.Watch == history.Happened {
 		c.happened(ev, o)
 	}
 	c.to.Add(o)
@@ -261,7 +249,6 @@ func (c *chronicle) Told(watcher uint32, ev *store.Event, asked, from, now int64
 
 // happened is what an event tells.
 func (c *chronicle) happened(ev *store.Event, o *history.Op) {
-	o.Joined = ev.Count > 0
 	number, ours := c.src.space.Number(ev.Key)
 	if !ours {
 		o.Outcome = kv.WrongAnswer

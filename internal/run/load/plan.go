@@ -34,6 +34,9 @@ type plan struct {
 	length   int64 // of an open loop's window that a total bounds, once it is known
 
 	script Script // nil: the load is what its mix, keys and arrivals say
+	// chronicler makes what a loop's operations are recorded by that are a script's; nil:
+	// a chronicle does it.
+	chronicler func(*history.Recorder) engine.History
 
 	// wrap replaces a loop's source; nil leaves it.
 	wrap func(*source) engine.Source
@@ -135,6 +138,9 @@ func (p *plan) config(i, n int, shared *engine.Shared, w *watching, caught func(
 	h := p.newChronicle(src)
 	if h != nil {
 		c.History = h
+	}
+	if p.chronicler != nil && p.recorder != nil {
+		c.History = p.chronicler(p.recorder())
 	}
 	if w != nil {
 		w.add(&c, src, h, i, n, caught)

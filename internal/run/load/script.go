@@ -7,6 +7,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/run/load/engine"
 	"github.com/quorumbench/quorumbench/internal/run/load/pace"
 	"github.com/quorumbench/quorumbench/internal/run/load/watch"
@@ -37,6 +38,17 @@ type CallCounter interface {
 type Watcher interface {
 	// Watching is nil where it has nothing to watch.
 	Watching() *watch.Plan
+}
+
+// Checked is an optional interface of a Script whose answers can be checked: its keys have
+// numbers, and it tells what each of its operations was.
+type Checked interface {
+	// Keys is how many there are, from number 0 on.
+	Keys() uint64
+	// AppendKey appends the key with a number.
+	AppendKey(b []byte, number uint64) []byte
+	// Chronicle records the operations of the Source, and what the watchers are told.
+	Chronicle(to *history.Recorder) engine.Chronicler
 }
 
 // Keeper is an optional interface of a Script that learns something before the load,
@@ -94,13 +106,8 @@ func (p *plan) prepare(ctx context.Context) (*Preloaded, error) {
 
 // prepareWith does operations, in no order.
 func (p *plan) prepareWith(ctx context.Context, before engine.Source, n uint64) error {
-	l := p.Load
-	l.Arrival, l.Rate, l.Warmup, l.Duration, l.Total = scenario.Closed, scenario.Rate{}, 0, 0, n
-	l.Clients = min(preloadClients, int(n))
-	l.Connections = min(preloadConnections, l.Clients)
-	l.Mix, l.Watch = []scenario.Operation{{Kind: kv.Put, Weight: 1}}, nil
 	one := *p
-	one.Load, one.script, one.reports = l, nil, Reports{}
+	one.Load, one.script, one.chronicler, one.reports = closed(p.Load, n), nil, nil, Reports{}
 	one.wrap = func(*source) engine.Source { return before }
 	g, err := newGenerator(&one)
 	if err != nil {
@@ -114,6 +121,16 @@ func (p *plan) prepareWith(ctx context.Context, before engine.Source, n uint64) 
 		return err
 	}
 	return unwritten(res.Measured, n)
+}
+
+// closed is the load that does so many operations of a source of its own, as fast as they
+// are answered.
+func closed(l scenario.Load, n uint64) scenario.Load {
+	l.Arrival, l.Rate, l.Warmup, l.Duration, l.Total = scenario.Closed, scenario.Rate{}, 0, 0, n
+	l.Clients = min(preloadClients, int(n))
+	l.Connections = min(preloadConnections, l.Clients)
+	l.Mix, l.Watch = []scenario.Operation{{Kind: kv.Put, Weight: 1}}, nil
+	return l
 }
 
 // unwritten says what of the objects that are to be there could not be written; nil if all

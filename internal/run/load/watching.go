@@ -119,6 +119,7 @@ func (w *watching) addScripted(c *engine.Config, caught func()) {
 		plan.Fill(n, op)
 		op.Watch.Stream = streams[n]
 	}
+	watching.History, _ = c.History.(engine.WatchHistory)
 	c.Watching, w.sinks = watching, append(w.sinks, watching.Sink)
 }
 

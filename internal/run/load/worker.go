@@ -222,6 +222,9 @@ func (w *Local) plan(a *Assignment) (*plan, error) {
 	if p.script != nil {
 		p.Load.Threads = 1
 		p.wrap = func(*source) engine.Source { return p.script.Source() }
+		if s, ok := p.script.(Checked); ok && a.Load.Check {
+			p.chronicler = func(to *history.Recorder) engine.History { return s.Chronicle(to) }
+		}
 		return p, nil
 	}
 	if has(&a.Load, kv.CAS) {

@@ -124,7 +124,7 @@ func (h *historian) close(whole bool) error {
 
 // answers reads every member whole and checks the answers, when the load has ended
 // and its faults are healed. It is nil where nothing is to be checked.
-func (h *historian) answers(ctx context.Context, m *members, res *load.Result) (*record.Answers, error) {
+func (h *historian) answers(ctx context.Context, m *members, of *load.Assignment, res *load.Result) (*record.Answers, error) {
 	if h == nil {
 		return nil, nil
 	}
@@ -136,7 +136,7 @@ func (h *historian) answers(ctx context.Context, m *members, res *load.Result) (
 	if whole && !h.t.Spec.Load.Preload {
 		only = h.written(ctx)
 	}
-	read := h.readMembers(ctx, m, only)
+	read := h.readMembers(ctx, m, of, only)
 	if err := h.close(true); err != nil {
 		return &record.Answers{Failure: err.Error(), Members: read, Bytes: h.bytes}, nil
 	}
@@ -208,7 +208,7 @@ func (h *historian) written(ctx context.Context) []uint64 {
 }
 
 // readMembers reads these keys at every member; nil for all.
-func (h *historian) readMembers(ctx context.Context, m *members, only []uint64) (all []record.ReadMember) {
+func (h *historian) readMembers(ctx context.Context, m *members, of *load.Assignment, only []uint64) (all []record.ReadMember) {
 	own := h.t.Cluster.Store.(store.Promising).Promises().Own
 	status := m.status()
 	h.t.report(Progress{Stage: "reading the members"})
@@ -226,7 +226,9 @@ func (h *historian) readMembers(ctx context.Context, m *members, only []uint64) 
 			continue
 		}
 		a := h.t.assigned([]string{endpoint})
-		a.Members, a.Only = m.numbers(), only
+		if a.Members, a.Only = m.numbers(), only; a.Load.Application.Name != "" {
+			a.Preloaded = of.Preloaded // in which it is which keys there are
+		}
 		var err error
 		// From where the load came: who conducts the run need not reach them.
 		if read.Keys, err = h.t.Worker.ReadBack(ctx, a, own, h.recorder); err != nil {

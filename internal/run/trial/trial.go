@@ -270,7 +270,7 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c r
 	observed := w.observed(res)
 	observed.ClockSet = w.clockSet()
 	observed.Hashes = t.hashes(ctx, m)
-	if observed.Answers, err = told.answers(run, m, res); err != nil {
+	if observed.Answers, err = told.answers(run, m, a, res); err != nil {
 		return nil, err
 	}
 	if t.Replayed != nil {

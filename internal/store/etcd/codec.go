@@ -45,6 +45,7 @@ const (
 	callPage
 	callStream
 	callAgainRead // recorded calls: of these a reply is the end again
+	callAgainList // one whose keys are wanted
 	callAgainWrite
 	callAgainTxn
 	callAgainGuarded

@@ -45,7 +45,9 @@ func (c *codec) call(op *store.Op, gen uint8) {
 		}
 		b = appendTxn(b, r.Parts)
 	case p.Action == recording.Read:
-		rpc, sub = c.rangeRPC, callAgainRead
+		if rpc, sub = c.rangeRPC, callAgainRead; op.Range != nil {
+			c.keys, sub = op.Range.Keys, callAgainList
+		}
 		b = appendRange(b, p)
 	case p.Action == recording.Write:
 		rpc, b = c.putRPC, appendPut(b, p)
@@ -78,7 +80,7 @@ func (c *codec) call(op *store.Op, gen uint8) {
 // parseAgain reads the answer to a recorded call.
 func (c *codec) parseAgain(call uint8, b []byte, e *store.Event) (ok bool) {
 	switch call {
-	case callAgainRead:
+	case callAgainRead, callAgainList:
 		if ok = c.parseRange(b, e); e.Count == 0 {
 			e.Count = c.extra.total
 		}

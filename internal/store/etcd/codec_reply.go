@@ -51,6 +51,10 @@ func (c *codec) event(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 		c.listed = false
 	case callTxnCount:
 		ok = c.parseTxnGet(r.Body, e)
+	case callAgainList:
+		c.list(r.Tag)
+		ok = c.parseAgain(call, r.Body, e)
+		c.listed = false
 	case callAgainRead, callAgainWrite, callAgainTxn, callAgainGuarded, callAgainGrant:
 		ok = c.parseAgain(call, r.Body, e)
 	}

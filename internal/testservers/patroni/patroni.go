@@ -22,8 +22,9 @@ const folder = "patroni-4.1.5-kazoo-2.11.0"
 
 // Config says what to start.
 type Config struct {
-	// Etcd, Consul or ZooKeeper is the HOST:PORT through which alone they reach their store.
-	Etcd, Consul, ZooKeeper string
+	// Etcd, Consul or ZooKeeper is the HOST:PORT through which alone each of them reaches its
+	// store: where there are fewer than members, they are used in turn.
+	Etcd, Consul, ZooKeeper []string
 	Members                 int
 	// LoopWait, RetryTimeout and TTL are whole seconds, within what Patroni takes: 1, 3
 	// and 20 at least.
@@ -135,19 +136,20 @@ postgresql:
   authentication: {superuser: {username: postgres, password: secret}, replication: {username: replicator, password: secret}}
   parameters: {unix_socket_directories: %s, shared_buffers: 16MB, fsync: "off"}
   pg_hba: ["host all all 127.0.0.0/8 md5", "host replication replicator 127.0.0.0/8 md5", "local all all trust"]
-`, i, api, api, c.store(), int(c.TTL.Seconds()), int(c.LoopWait.Seconds()), int(c.RetryTimeout.Seconds()), db, db,
+`, i, api, api, c.store(i), int(c.TTL.Seconds()), int(c.LoopWait.Seconds()), int(c.RetryTimeout.Seconds()), db, db,
 		filepath.Join(dir, strconv.Itoa(i)), postgres, filepath.Join(dir, strconv.Itoa(i)+".pass"), dir)
 }
 
-// store is the part of a configuration that says where its store is.
-func (c *Config) store() string {
+// store is the part of a member's configuration that says where its store is.
+func (c *Config) store(i int) string {
+	of := func(all []string) string { return all[i%len(all)] }
 	switch {
-	case c.Consul != "":
-		return fmt.Sprintf("consul: {host: %q}", c.Consul)
-	case c.ZooKeeper != "":
-		return fmt.Sprintf("zookeeper: {hosts: [%q]}", c.ZooKeeper)
+	case len(c.Consul) > 0:
+		return fmt.Sprintf("consul: {host: %q}", of(c.Consul))
+	case len(c.ZooKeeper) > 0:
+		return fmt.Sprintf("zookeeper: {hosts: [%q]}", of(c.ZooKeeper))
 	}
-	return fmt.Sprintf("etcd3: {hosts: [%q], use_proxies: true}", c.Etcd)
+	return fmt.Sprintf("etcd3: {hosts: [%q], use_proxies: true}", of(c.Etcd))
 }
 
 // end ends a Patroni, and then its PostgreSQL, which would live on.

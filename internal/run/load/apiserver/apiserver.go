@@ -40,6 +40,10 @@ type Script struct {
 	marked    int64  // the store's revision when it was marked the last time
 	compactTo int64
 	begun     int64 // the store's revision when the load began
+
+	expires bool   // events may end with their leases while it lasts
+	read    []byte // a key, for who records what was read
+	lists   *lists // nil: nobody wants to know what lists have
 }
 
 // leasing is a lease that is granted anew now and then.
@@ -66,7 +70,7 @@ func New(setup application.Setup) *Script {
 // Of is New of a configuration that is not the settings'.
 func Of(c kubernetes.Config, setup application.Setup) *Script {
 	before := setup.Before
-	s := &Script{schedule: kubernetes.NewSchedule(c, setup.Length)}
+	s := &Script{schedule: kubernetes.NewSchedule(c, setup.Length), expires: setup.Length > expireWithin}
 	run := uint64(0)
 	if len(before) > 0 { // another in each load of a store, whose revisions rise
 		run = uint64(before[len(before)-1])

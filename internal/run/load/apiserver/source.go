@@ -39,6 +39,12 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 	kind, level := e.Call.Kind()
 	s.make(n, e)
 	*op = store.Op{Kind: kind, Consistency: level, Call: &s.call}
+	if writes(e.Call) {
+		op.Revision = s.versions[e.Object] // which it compares
+	}
+	if s.lists != nil && s.lists.wanted(e) {
+		op.Range = &s.lists.asRange
+	}
 	return n
 }
 

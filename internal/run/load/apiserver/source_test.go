@@ -8,12 +8,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/application/kubernetes"
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // Neither making a call, nor learning from its answer, nor finding the write that a watch
-// event is of allocates.
+// event is of, nor recording all of that for who checks it allocates.
 func TestCallsDoNotAllocate(t *testing.T) {
 	testsettle.Unraced(t)
 	c := kubernetes.Config{Nodes: 50, PodsPerNode: 30, Churn: 50, Seed: 7, CompactEvery: time.Second, ListEvery: 5 * time.Second}
@@ -24,8 +25,12 @@ func TestCallsDoNotAllocate(t *testing.T) {
 	for i, r := range of {
 		watched[r] = uint32(i)
 	}
+	block := history.NewBlock()
+	chronicle := s.Chronicle(&history.Recorder{Take: func() *history.Block { return block }, Hand: (*history.Block).Reset})
+	var was history.Op
 	told := &names{script: s, of: of, compaction: ^uint32(0)}
 	var op store.Op
+	var ev store.Event
 	var key, value []byte
 	revision, wrong, events := int64(0), 0, 0
 	var seen [kubernetes.NumCalls]int
@@ -37,7 +42,7 @@ func TestCallsDoNotAllocate(t *testing.T) {
 			}
 			ref := src.Fill(measure.Measured, uint64(n), 0, &op)
 			revision++
-			ev := store.Event{Outcome: kv.OK, Revision: revision, At: revision, Count: 1}
+			ev = store.Event{Outcome: kv.OK, Revision: revision, At: revision, Count: 1}
 			if e.Call == kubernetes.GetPod || e.Call == kubernetes.GetMasterLease {
 				key = s.keys.Append(key[:0], e.Object)
 				value = s.values[e.Call.Resource()].Append(value[:0], key, 0, uint64(n))
@@ -47,6 +52,8 @@ func TestCallsDoNotAllocate(t *testing.T) {
 				wrong++
 			}
 			src.Ended(uint64(n), kv.OK, 1_000_000, 900_000)
+			was = history.Op{Kind: op.Kind, Consistency: op.Consistency}
+			chronicle.Ended(measure.Measured, uint64(n), ref, op.Revision, &ev, &was)
 			watcher, ok := watched[e.Call.Resource()]
 			if !ok || !writes(e.Call) {
 				continue
@@ -56,6 +63,8 @@ func TestCallsDoNotAllocate(t *testing.T) {
 			if e.Call == kubernetes.DeletePod {
 				ev.Value = nil
 			}
+			ev.What, ev.Revision = store.Notify, revision
+			chronicle.Told(watcher, &ev, 0, 0, revision)
 			number, found := told.Number(watcher, ev.Key)
 			by, ours := told.Written(&ev)
 			if !found || !ours || number != uint64(e.Object) || by != uint64(n) {

@@ -52,6 +52,16 @@ type WatchHistory interface {
 	Told(watcher uint32, ev *store.Event, asked, from, now int64)
 }
 
+// Chronicler is the history of a Source whose keys are of several kinds, and of what its
+// watchers are told.
+type Chronicler interface {
+	History
+	WatchHistory
+	// Read takes the read of the key with a number after the load; o lacks its key and what
+	// it read.
+	Read(number uint64, ev *store.Event, o *history.Op)
+}
+
 // Share is a part of a phase's operations; the shares' sum is 1.
 type Share struct {
 	Kind        kv.Kind

@@ -102,6 +102,15 @@ func check(t *testing.T, c data.Config, res *load.Result) {
 
 func send(t *testing.T, st store.Store, endpoint string, c data.Config, length time.Duration) *load.Result {
 	t.Helper()
+	res, err := sent(t, st, endpoint, c, length)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// sent sends the load of some clusters.
+func sent(t *testing.T, st store.Store, endpoint string, c data.Config, length time.Duration) (*load.Result, error) {
 	a := &load.Assignment{Store: st.Name(), Endpoints: []string{endpoint}, Load: scenario.DefaultLoad()}
 	l := &a.Load
 	l.Arrival, l.Rate.PerSecond, l.Duration, l.Prefix, l.Connections, l.KeySpace = scenario.Recorded, 100, length, prefix, c.All(), 10
@@ -112,15 +121,11 @@ func send(t *testing.T, st store.Store, endpoint string, c data.Config, length t
 	w.Script = patroni.Of(c, setup)
 	var err error
 	if a.Preloaded, err = w.Preload(t.Context(), a); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	setup.Before = a.Preloaded.Versions
 	w.Script = patroni.Of(c, setup)
-	res, err := load.Run(t.Context(), w, a, load.Reports{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return res
+	return load.Run(t.Context(), w, a, load.Reports{})
 }
 
 // TestALeaseThatIsGoneIsTakenAnew: somebody ends all leases while the load runs. Each

@@ -21,7 +21,9 @@ import (
 // heard is a request that passed.
 type heard struct {
 	at   time.Time
+	who  string // a member, or a connection
 	call string // such as "put member"
+	sets bool   // it is a read that sets a watch
 	form string // how it is said: which members its JSON has, and that of the value it writes
 }
 
@@ -119,9 +121,7 @@ func alike(t *testing.T, c *data.Config, st store.Store, theirs patroni.Config, 
 		return slices.ContainsFunc(real.heard(), func(h heard) bool { return strings.Contains(h.form, "replication_state") })
 	})
 	cluster.Write(t)
-	real.mu.Lock()
-	real.all = nil
-	real.mu.Unlock()
+	real.forget()
 	var theirLoop loop
 	var said map[string]map[string]bool
 	wait(t, "loops that are alike", func() bool {

@@ -1,6 +1,7 @@
 package patroni_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -19,7 +20,8 @@ import (
 
 // overheard keeps what passed a relay, as our recorder understands it.
 type overheard struct {
-	calls
+	*calls
+	who   string // who made the calls; "": the connection says it
 	t     testing.TB
 	began time.Time
 }
@@ -69,7 +71,8 @@ func (o *overheard) Call(c *recording.Call) {
 	case p.Scope == recording.Prefix && len(what) < 3:
 		name = "cluster"
 	}
-	h := heard{at: o.began.Add(time.Duration(c.At)), form: fmt.Sprintf("%s, scope %d, flags %b", c.Method, p.Scope, p.Flags) + guard}
+	h := heard{at: o.began.Add(time.Duration(c.At)), who: cmp.Or(o.who, fmt.Sprint(c.Conn)), form: fmt.Sprintf("%s, scope %d, flags %b", c.Method, p.Scope, p.Flags) + guard}
+	h.sets = p.Action == recording.Read && c.Parts[len(c.Parts)-1].Action == recording.Watch
 	switch p.Action {
 	case recording.KeepAlive:
 		h.call = "renew"
@@ -88,9 +91,9 @@ func TestCallsPerLoopOnConsulAreThoseOfARealPatroni(t *testing.T) {
 	}
 	const loopWait = 3 * time.Second
 	c := data.Config{Way: data.Locks, Clusters: 1, Members: 2, Written: 1, LoopWait: loopWait, TTL: 20 * time.Second, RetryTime: 3 * time.Second, Seed: 3}
-	var theirs, ours overheard
+	theirs, ours := overheard{calls: new(calls)}, overheard{calls: new(calls)}
 	st, endpoint := consul.New(), startConsul(t)
-	alike(t, &c, st, patroni.Config{Consul: theirs.listen(t, endpoint, st)}, ours.listen(t, endpoint, st), &theirs.calls, &ours.calls)
+	alike(t, &c, st, patroni.Config{Consul: []string{theirs.listen(t, endpoint, st)}}, ours.listen(t, endpoint, st), theirs.calls, ours.calls)
 }
 
 // TestCallsPerLoopOnZooKeeperAreThoseOfARealPatroni is the same on ZooKeeper. In loops of
@@ -101,7 +104,7 @@ func TestCallsPerLoopOnZooKeeperAreThoseOfARealPatroni(t *testing.T) {
 	}
 	const loopWait = 6 * time.Second
 	c := data.Config{Way: data.Nodes, Clusters: 1, Members: 2, Written: 1, LoopWait: loopWait, TTL: 20 * time.Second, RetryTime: 3 * time.Second, Seed: 3}
-	var theirs, ours overheard
+	theirs, ours := overheard{calls: new(calls)}, overheard{calls: new(calls)}
 	st, endpoint := zookeeper.New(), startZooKeeper(t)
-	alike(t, &c, st, patroni.Config{ZooKeeper: theirs.listen(t, endpoint, st)}, ours.listen(t, endpoint, st), &theirs.calls, &ours.calls)
+	alike(t, &c, st, patroni.Config{ZooKeeper: []string{theirs.listen(t, endpoint, st)}}, ours.listen(t, endpoint, st), theirs.calls, ours.calls)
 }

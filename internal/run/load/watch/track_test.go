@@ -7,9 +7,9 @@ import (
 
 type event struct{ version, revision int64 }
 
-// history makes the events of a key that is written, and with deletions also
+// happening makes the events of a key that is written, and with deletions also
 // deleted, n times.
-func history(r *rand.Rand, n int, deletions bool) (events []event) {
+func happening(r *rand.Rand, n int, deletions bool) (events []event) {
 	version, revision := int64(r.IntN(3)*40), int64(100)
 	for range n {
 		revision += 1 + int64(r.IntN(3))
@@ -57,7 +57,7 @@ func disturb(r *rand.Rand, events []event, within int) (out []event) {
 func TestTrackAgreesWithAModel(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for round := range 500 {
-		events := history(r, 1+r.IntN(300), false)
+		events := happening(r, 1+r.IntN(300), false)
 		within := 1 + r.IntN(40)
 		var tr track
 		seen, highest, lowest := map[int64]bool{}, int64(0), int64(1<<62)
@@ -107,7 +107,7 @@ func TestTrackAgreesWithAModel(t *testing.T) {
 func TestTrackFollowsDeletions(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 200 {
-		events := history(r, 100, true)
+		events := happening(r, 100, true)
 		var whole track
 		for _, e := range events {
 			if whole.take(e.version, e.revision) != fresh {

@@ -27,8 +27,8 @@ func (w *Worker) ReadBack(ctx context.Context, a *load.Assignment, level kv.Cons
 		return 0, err
 	}
 	_ = s.Close() // the answer is there
-	if got.Found > a.Load.KeySpace {
-		return 0, fmt.Errorf("the worker says that it found %d keys of %d", got.Found, a.Load.KeySpace)
+	if most := a.MostKeys(); got.Found > most {
+		return 0, fmt.Errorf("the worker says that it found %d keys of %d", got.Found, most)
 	}
 	return got.Found, nil
 }
@@ -68,11 +68,11 @@ func (r *recorders) record(b []byte) error {
 	}
 	for i := range part.ops {
 		o := &part.ops[i]
-		if o.Key >= r.of.Load.KeySpace || o.Final != r.final || r.final && o.Kind != kv.Get || o.Invoked > o.Done {
+		if o.Key >= r.of.MostKeys() || o.Final != r.final || r.final && o.Kind != kv.Get || o.Invoked > o.Done {
 			return errors.New("the worker reports an operation that is none of its load's")
 		}
 		if r.final {
-			if r.count++; r.count > mostRounds*r.of.Load.KeySpace {
+			if r.count++; r.count > mostRounds*r.of.MostKeys() {
 				return errors.New("the worker reports more reads than there are keys to read")
 			}
 			o.Invoked, o.Done = 0, heard

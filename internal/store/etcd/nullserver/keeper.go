@@ -237,9 +237,21 @@ func sorted(r *pb.RangeRequest, found []*entry) []*entry {
 	return found
 }
 
+// lockToWrite locks what a write of a set needs, and returns that.
+func (m *memory) lockToWrite(set keyspace.Shards) keyspace.Shards {
+	for wide := m.hub.ordersAll(); ; wide = true {
+		if wide {
+			set = m.All()
+		}
+		if m.Lock(set); wide || !m.hub.ordersAll() {
+			return set
+		}
+		m.Unlock(set) // somebody began to watch meanwhile
+	}
+}
+
 func (m *memory) appendPut(b []byte, id *identity, p *pb.PutRequest, wrong null.Kind) ([]byte, error) {
-	set := m.Of(p.Key)
-	m.Lock(set)
+	set := m.lockToWrite(m.Of(p.Key))
 	defer m.Unlock(set)
 	if err := m.mayPut(p); err != nil {
 		return b, err
@@ -307,8 +319,7 @@ func keyValue(e *entry) *mvccpb.KeyValue {
 }
 
 func (m *memory) delete(d *pb.DeleteRangeRequest) (*pb.DeleteRangeResponse, error) {
-	set := m.of(d.Key, d.RangeEnd)
-	m.Lock(set)
+	set := m.lockToWrite(m.of(d.Key, d.RangeEnd))
 	defer m.Unlock(set)
 	w := writes{memory: m}
 	return w.delete(d), nil

@@ -32,8 +32,7 @@ func (m *memory) shards(t *pb.TxnRequest) (set keyspace.Shards) {
 }
 
 func (m *memory) txn(t *pb.TxnRequest, wrong null.Kind) (*pb.TxnResponse, error) {
-	set := m.shards(t)
-	m.Lock(set)
+	set := m.lockToWrite(m.shards(t))
 	defer m.Unlock(set)
 	r := &pb.TxnResponse{Succeeded: m.hold(t.Compare) || wrong == null.LieCAS}
 	ops := t.Failure
@@ -89,8 +88,19 @@ func (w *writes) carryOut(op *pb.RequestOp, wrong null.Kind) *pb.ResponseOp {
 	case *pb.RequestOp_RequestRange:
 		return rangeOp(w.get(op.RequestRange, wrong))
 	case *pb.RequestOp_RequestPut:
+		switch wrong {
+		case null.LieLost:
+			w.next()
+			return putOp(&pb.PutResponse{Header: w.header()})
+		case null.LieTwice:
+			defer func() { w.write(w.Entry(op.RequestPut.Key), op.RequestPut, w.Next()) }()
+		}
 		return putOp(w.put(op.RequestPut))
 	case *pb.RequestOp_RequestDeleteRange:
+		if wrong == null.LieLost {
+			w.next()
+			return deleteOp(&pb.DeleteRangeResponse{Header: w.header(), Deleted: int64(len(w.at(nil, op.RequestDeleteRange.Key, op.RequestDeleteRange.RangeEnd)))})
+		}
 		return deleteOp(w.delete(op.RequestDeleteRange))
 	}
 	return &pb.ResponseOp{}
@@ -110,6 +120,9 @@ func deleteOp(r *pb.DeleteRangeResponse) *pb.ResponseOp {
 
 func (w *writes) get(g *pb.RangeRequest, wrong null.Kind) *pb.RangeResponse {
 	found, count, more := w.find(nil, g, false)
+	if wrong == null.LieAbsent {
+		found, count, more = nil, 0, false
+	}
 	r := &pb.RangeResponse{Header: w.header(), Count: int64(count), More: more}
 	for _, e := range found {
 		kv := keyValue(e)

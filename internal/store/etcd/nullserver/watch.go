@@ -209,7 +209,7 @@ func (s *session) keepAlive(st *stream, r *pb.LeaseKeepAliveRequest) bool {
 
 // hub knows the watchers of a null cluster and notifies them of what is written. A
 // write notifies it under the locks of its keys, so that a key's events keep their
-// order; they go out through the schedule, because the writer holds the lock of
+// order, and under all where somebody watches several, so that all do; they go out through the schedule, because the writer holds the lock of
 // its own connection and must not wait for another's.
 type hub struct {
 	server *Server
@@ -217,6 +217,7 @@ type hub struct {
 	events atomic.Uint64 // sent, over all watchers
 	count  atomic.Int64  // of watchers
 	before atomic.Bool   // one wants to know what was there before
+	wide   atomic.Bool   // one watches several keys
 
 	mu     sync.Mutex // guards what follows
 	keys   map[string][]*watcher
@@ -261,6 +262,7 @@ func (h *hub) add(w *watcher) {
 	if w.end == "" {
 		h.keys[w.key] = append(h.keys[w.key], w)
 	} else {
+		h.wide.Store(true)
 		h.ranges = append(h.ranges, w)
 	}
 }
@@ -294,6 +296,9 @@ func (h *hub) remove(c *conn, stream uint32, id int64) {
 
 // listens reports whether anybody watches.
 func (h *hub) listens() bool { return h != nil && h.count.Load() > 0 }
+
+// ordersAll reports whether the events of all keys are to keep their order.
+func (h *hub) ordersAll() bool { return h != nil && h.wide.Load() }
 
 // written notifies of an entry that was written, and what it was before if that is
 // known.

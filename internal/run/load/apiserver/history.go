@@ -1,0 +1,177 @@
+package apiserver
+
+import (
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/application/kubernetes"
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/run/load/engine"
+	"github.com/quorumbench/quorumbench/internal/run/load/keys"
+	"github.com/quorumbench/quorumbench/internal/run/load/watch"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// The numbers of keys are those of the objects; behind them come the key that says who
+// compacts, and the one that is read to know whether the store answers.
+
+func (s *Script) compactionNumber() uint64 { return uint64(s.keys.All()) }
+func (s *Script) healthNumber() uint64     { return uint64(s.keys.All()) + 1 }
+
+// Keys implements load.Checked.
+func (s *Script) Keys() uint64 { return s.healthNumber() + 1 }
+
+// AppendKey implements load.Checked.
+func (s *Script) AppendKey(b []byte, number uint64) []byte {
+	switch number {
+	case s.compactionNumber():
+		return append(b, compactionKey...)
+	case s.healthNumber():
+		return s.keys.AppendPath(b, healthKey)
+	}
+	return s.keys.Append(b, uint32(number))
+}
+
+// expireWithin is how long a load is in which no event ends with its lease.
+const expireWithin = (kubernetes.EventTTL - 900) * time.Second
+
+// chronicle records what the API server's calls were, for who checks the answers: guarded
+// transactions are compare-and-sets, and deletes that compare.
+type chronicle struct {
+	script  *Script
+	to      *history.Recorder
+	told    history.Op
+	watched []watch.Watcher
+	names   *names
+	lists   lists
+	paths   [][]byte // what the keys of each watcher begin with
+}
+
+// Chronicle implements load.Checked.
+func (s *Script) Chronicle(to *history.Recorder) engine.Chronicler {
+	plan := s.Watching()
+	c := &chronicle{script: s, to: to, watched: plan.Sink.Watchers, names: plan.Sink.Names.(*names)}
+	c.lists.of = c
+	c.lists.asRange.Keys = &c.lists
+	s.lists = &c.lists
+	paths, _ := kubernetes.Watched()
+	for _, path := range paths {
+		c.paths = append(c.paths, s.keys.AppendPath(nil, path))
+	}
+	return c
+}
+
+// Ended implements engine.History.
+func (c *chronicle) Ended(_ measure.Phase, n, _ uint64, expected int64, ev *store.Event, o *history.Op) {
+	e := c.script.schedule.Entries[n]
+	o.At = max(ev.At, 0)
+	switch {
+	case writes(e.Call):
+		c.wrote(n, e, expected, ev, o)
+	case ofObject(e.Call):
+		c.Read(uint64(e.Object), ev, o)
+	case e.Call == kubernetes.Health:
+		c.Read(c.script.healthNumber(), ev, o)
+	case e.Call == kubernetes.MarkCompaction:
+		// It names the key's version and not its revision, and its value says nothing of
+		// who wrote it.
+		o.Key, o.Written, o.Expected = c.script.compactionNumber(), keys.Identity(n), history.AnyMod
+		if o.Outcome == kv.Conflict {
+			c.stood(ev, o)
+		}
+		c.to.Add(o)
+	case o.Kind == kv.Range:
+		c.listed(e, ev.Tag, o)
+	}
+}
+
+// wrote is a transaction that creates, updates or removes an object.
+func (c *chronicle) wrote(n uint64, e kubernetes.Entry, expected int64, ev *store.Event, o *history.Op) {
+	o.Key, o.Written, o.Expected = uint64(e.Object), keys.Identity(n), expected
+	creates := e.Call == kubernetes.CreatePod || e.Call == kubernetes.CreateEvent
+	if e.Call == kubernetes.DeletePod {
+		o.Written = history.Absent
+		if o.Kind = kv.Delete; expected == 0 && o.Acknowledged() { // it was not there, and nothing was removed
+			o.Kind, o.Consistency = kv.Get, kv.Linearizable
+		}
+	}
+	switch {
+	case o.Outcome != kv.Conflict:
+	case creates: // what stands there was not asked for
+		o.Read = history.Unseen
+	default:
+		c.stood(ev, o)
+	}
+	c.to.Add(o)
+	if expires := e.Call == kubernetes.UpdateMasterLease || c.script.expires && e.Call == kubernetes.CreateEvent; expires && (o.Acknowledged() || o.Indefinite()) {
+		// The end of its lease is a delete that may have been done.
+		*o = history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: o.Session, Key: o.Key, Invoked: o.Invoked, Done: o.Done}
+		c.to.Add(o)
+	}
+}
+
+// stood is what stood against a transaction, which read it.
+func (c *chronicle) stood(ev *store.Event, o *history.Op) {
+	if o.Mod = max(ev.Mod, 0); o.Mod == 0 {
+		o.Read = history.Absent
+		return
+	}
+	o.Read = c.identity(o.Key, ev.Value)
+}
+
+// Read implements engine.Chronicler.
+func (c *chronicle) Read(number uint64, ev *store.Event, o *history.Op) {
+	o.Key = number
+	if o.Outcome == kv.OK && ev.Revision > 0 {
+		o.Read, o.Mod = c.identity(number, ev.Value), ev.Revision
+	}
+	c.to.Add(o)
+}
+
+// identity is which write a value of a key is of.
+func (c *chronicle) identity(number uint64, value []byte) uint64 {
+	s := c.script
+	if number >= s.compactionNumber() {
+		return history.Unseen
+	}
+	r, _ := s.keys.Of(uint32(number))
+	s.read = s.keys.Append(s.read[:0], uint32(number))
+	if s.values[r].Judge(s.read, value) != keys.Own {
+		return history.Unseen
+	}
+	return keys.Read(value)
+}
+
+// Locked implements engine.History.
+func (c *chronicle) Locked(*store.Event, uint32, int64, int64) {}
+
+// Told implements engine.WatchHistory.
+func (c *chronicle) Told(watcher uint32, ev *store.Event, asked, from, now int64) {
+	t := watch.Telling{Watcher: c.watched[watcher], Number: watcher}
+	o, ok := &c.told, false
+	if *o, ok = t.Told(ev, asked, from, now); !ok {
+		return
+	}
+	if o.Watch == history.Happened && !c.happened(watcher, ev, o) {
+		return
+	}
+	c.to.Add(o)
+}
+
+// happened is what an event tells; false of an object that is none of the load's, but
+// that the watcher watches: others may have left it.
+func (c *chronicle) happened(watcher uint32, ev *store.Event, o *history.Op) bool {
+	number, ours := c.names.Number(watcher, ev.Key)
+	if !ours {
+		o.Outcome = kv.WrongAnswer
+		return int(watcher) >= len(c.paths) || len(ev.Key) < len(c.paths[watcher]) || string(ev.Key[:len(c.paths[watcher])]) != string(c.paths[watcher])
+	}
+	if o.Key = number; ev.Version != 0 {
+		o.Read = c.identity(number, ev.Value)
+	}
+	if ev.BeforeRevision > 0 {
+		o.Expected, o.Written = ev.BeforeRevision, c.identity(number, ev.Before)
+	}
+	return true
+}

@@ -1,0 +1,186 @@
+package apiserver
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/quorumbench/quorumbench/internal/application"
+	"github.com/quorumbench/quorumbench/internal/application/kubernetes"
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/run/load/engine"
+	"github.com/quorumbench/quorumbench/internal/run/load/keys"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// recorded is a load whose history is read.
+type recorded struct {
+	*Script
+	source    engine.Source
+	chronicle engine.Chronicler
+	to        *history.Recorder
+	ops       []history.Op
+	t         *testing.T
+}
+
+func record(t *testing.T) *recorded {
+	r := &recorded{t: t}
+	r.Script = Of(kubernetes.Config{Nodes: 2, PodsPerNode: 30, Churn: 2, Seed: 7, ListEvery: 2 * time.Second}, application.Setup{Length: 20 * time.Second, Prefix: "/registry/"})
+	r.to = &history.Recorder{Take: history.NewBlock, Hand: func(b *history.Block) {
+		var err error
+		if r.ops, err = history.Decode(b.Bytes(), r.ops); err != nil {
+			t.Error(err)
+		}
+	}}
+	r.source, r.chronicle = r.Source(), r.Chronicle(r.to)
+	return r
+}
+
+// first is the number of the first call of a kind.
+func (r *recorded) first(call kubernetes.Call) uint64 {
+	for n, e := range r.schedule.Entries {
+		if e.Call == call {
+			return uint64(n)
+		}
+	}
+	r.t.Fatalf("there is no %s", call)
+	return 0
+}
+
+// ended makes a call end with an event, and returns what was recorded of it. Its keys are
+// those of a list.
+func (r *recorded) ended(n uint64, known int64, ev store.Event, found ...uint64) []history.Op {
+	e := r.schedule.Entries[n]
+	if writes(e.Call) {
+		r.versions[e.Object] = known
+	}
+	var op store.Op
+	ref := r.source.Fill(measure.Measured, n, 0, &op)
+	if (op.Range != nil) != (op.Kind == kv.Range && e.Call != kubernetes.Count && (e.Call != kubernetes.ListPods || e.Object == 0)) {
+		r.t.Errorf("the keys of %s are handed out: %v", e.Call, op.Range != nil)
+	}
+	if op.Range != nil {
+		op.Range.Keys.Begin(ev.Tag)
+		for _, number := range found {
+			key := r.AppendKey(nil, number)
+			of, _ := r.keys.Of(uint32(number))
+			op.Range.Keys.Add(ev.Tag, key, r.values[of].Append(nil, key, 0, 5), 30)
+		}
+	}
+	o := history.Op{Kind: op.Kind, Consistency: op.Consistency, Outcome: ev.Outcome}
+	r.chronicle.Ended(measure.Measured, n, ref, op.Revision, &ev, &o)
+	r.ops = nil
+	r.to.Flush()
+	return r.ops
+}
+
+// What each call was is in the history as the operation that the checker knows.
+func TestCallsAreRecordedAsOperations(t *testing.T) {
+	r := record(t)
+	value := func(number uint64) []byte {
+		key := r.AppendKey(nil, number)
+		of, _ := r.keys.Of(uint32(number))
+		return r.values[of].Append(nil, key, 0, 5)
+	}
+	wrote := keys.Identity(5)
+	for name, c := range map[string]struct {
+		call  kubernetes.Call
+		known int64
+		ev    store.Event
+		want  history.Op // its Key and Written follow
+		more  int
+	}{
+		"created":               {kubernetes.CreatePod, 0, store.Event{At: 50, Revision: 50}, history.Op{Kind: kv.CAS, At: 50}, 0},
+		"there already":         {kubernetes.CreatePod, 0, store.Event{At: 50, Outcome: kv.Conflict}, history.Op{Kind: kv.CAS, Outcome: kv.Conflict, At: 50, Read: history.Unseen}, 0},
+		"updated":               {kubernetes.UpdatePod, 40, store.Event{At: 50, Revision: 50}, history.Op{Kind: kv.CAS, At: 50, Expected: 40}, 0},
+		"update refused":        {kubernetes.UpdatePod, 40, store.Event{At: 50, Outcome: kv.Conflict, Mod: 45}, history.Op{Kind: kv.CAS, Outcome: kv.Conflict, At: 50, Expected: 40, Mod: 45, Read: wrote}, 0},
+		"nothing to update":     {kubernetes.UpdatePod, 40, store.Event{At: 50, Outcome: kv.Conflict}, history.Op{Kind: kv.CAS, Outcome: kv.Conflict, At: 50, Expected: 40}, 0},
+		"deleted":               {kubernetes.DeletePod, 40, store.Event{At: 50, Revision: 50}, history.Op{Kind: kv.Delete, At: 50, Expected: 40}, 0},
+		"deletion refused":      {kubernetes.DeletePod, 40, store.Event{At: 50, Outcome: kv.Conflict, Mod: 45}, history.Op{Kind: kv.Delete, Outcome: kv.Conflict, At: 50, Expected: 40, Mod: 45, Read: wrote}, 0},
+		"nothing to delete":     {kubernetes.DeletePod, 0, store.Event{At: 50, Revision: 50}, history.Op{Kind: kv.Get, Consistency: kv.Linearizable, At: 50}, 0},
+		"perhaps deleted":       {kubernetes.DeletePod, 40, store.Event{Outcome: kv.TimedOut}, history.Op{Kind: kv.Delete, Outcome: kv.TimedOut, Expected: 40}, 0},
+		"read":                  {kubernetes.GetPod, 0, store.Event{At: 50, Revision: 40, Count: 1}, history.Op{Kind: kv.Get, Consistency: kv.Linearizable, At: 50, Mod: 40, Read: wrote}, 0},
+		"not there":             {kubernetes.GetPod, 0, store.Event{At: 50, Outcome: kv.Miss}, history.Op{Kind: kv.Get, Consistency: kv.Linearizable, Outcome: kv.Miss, At: 50}, 0},
+		"an entry that may end": {kubernetes.UpdateMasterLease, 40, store.Event{At: 50, Revision: 50}, history.Op{Kind: kv.CAS, At: 50, Expected: 40}, 1},
+		"healthy":               {kubernetes.Health, 0, store.Event{At: 50}, history.Op{Kind: kv.Get, Consistency: kv.Linearizable, At: 50}, 0},
+		"a count":               {kubernetes.Count, 0, store.Event{At: 50, Count: 7}, history.Op{Kind: kv.Range, Consistency: kv.Linearizable, At: 50, Read: history.Unseen}, 0},
+	} {
+		n := r.first(c.call)
+		if c.want.Key = uint64(r.schedule.Entries[n].Object); c.call == kubernetes.Health {
+			c.want.Key = r.healthNumber()
+		}
+		if c.call == kubernetes.Count {
+			c.want.Key = 0
+		} else if c.ev.Revision > 0 || c.ev.Mod > 0 {
+			c.ev.Value = value(c.want.Key)
+		}
+		if c.want.Kind == kv.CAS {
+			c.want.Written = keys.Identity(n)
+		}
+		got := r.ended(n, c.known, c.ev)
+		if len(got) != 1+c.more {
+			t.Errorf("%s: there are %d operations", name, len(got))
+			continue
+		}
+		if d := cmp.Diff(c.want, got[0]); d != "" {
+			t.Errorf("%s (-want +got): %s", name, d)
+		}
+		if c.more > 0 && (got[1].Kind != kv.Delete || !got[1].Indefinite() || got[1].Key != c.want.Key) {
+			t.Errorf("%s: behind it is %+v", name, got[1])
+		}
+	}
+	for _, call := range []kubernetes.Call{kubernetes.GrantMasterLease, kubernetes.GrantLease} {
+		if got := r.ended(r.first(call), 0, store.Event{Count: 7}); len(got) > 0 {
+			t.Errorf("%s is recorded as %+v", call, got)
+		}
+	}
+}
+
+// A list has a part for each key that it covers, those that are not there too.
+func TestListsAreRecordedKeyByKey(t *testing.T) {
+	r := record(t)
+	pods, events := uint64(r.keys.First[kubernetes.Pods]), uint64(r.keys.First[kubernetes.Events])
+	for name, c := range map[string]struct {
+		call   kubernetes.Call
+		found  []uint64
+		behind uint64 // of what is covered
+	}{
+		"all pods":            {kubernetes.ListPods, []uint64{pods + 1, pods + 4}, events},
+		"all keys":            {kubernetes.ListKeys, []uint64{pods, pods + 4}, events},
+		"the first":           {kubernetes.ListOne, []uint64{pods + 3}, pods + 4},
+		"there is no first":   {kubernetes.ListOne, nil, events},
+		"entries of servers":  {kubernetes.ListMasterLeases, []uint64{uint64(r.keys.First[kubernetes.MasterLeases])}, pods},
+		"no entry of servers": {kubernetes.ListMasterLeases, nil, pods},
+	} {
+		first := uint64(r.keys.First[c.call.Resource()])
+		got := r.ended(r.first(c.call), 0, store.Event{At: 50, Tag: 3, Count: int64(len(c.found))}, c.found...)
+		if uint64(len(got)) != c.behind-first {
+			t.Errorf("%s: there are %d parts of %d keys", name, len(got), c.behind-first)
+			continue
+		}
+		there := map[uint64]bool{}
+		for _, number := range c.found {
+			there[number] = true
+		}
+		for i, o := range got {
+			want := history.Op{Kind: kv.Range, Consistency: kv.Linearizable, At: 50, Key: first + uint64(i), Joined: i > 0}
+			if there[want.Key] {
+				want.Mod, want.Read = 30, keys.Identity(5)
+			}
+			if d := cmp.Diff(want, o); d != "" {
+				t.Errorf("%s (-want +got): %s", name, d)
+			}
+		}
+	}
+	// Of a store whose codec does not hand them out nothing is known.
+	n := r.first(kubernetes.ListKeys)
+	o := history.Op{Kind: kv.Range, Consistency: kv.Linearizable}
+	r.chronicle.Ended(measure.Measured, n, n, 0, &store.Event{At: 50, Tag: 3}, &o)
+	r.ops = nil
+	if r.to.Flush(); len(r.ops) != 1 || r.ops[0].Read != history.Unseen {
+		t.Errorf("it is recorded as %+v", r.ops)
+	}
+}

@@ -1,0 +1,72 @@
+package load_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/application"
+	"github.com/quorumbench/quorumbench/internal/application/kubernetes"
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/run/agent/agenttest"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/run/load/wired"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// What the calls of an application were is recorded on every kind of worker, and so is the
+// reading of its keys behind it: of those that are there before, and of those that it made.
+func TestApplicationsAreRecordedOnEveryWorker(t *testing.T) {
+	for name, w := range map[string]load.Worker{"local": local(), "piped": wired.Piped(local()), "agent": agenttest.Worker(t, nil)} {
+		t.Run(name, func(t *testing.T) {
+			endpoint := serve(t, "", store.NullOptions{Memory: true})
+			l := base(kv.CAS, kv.None)
+			l.Application.Name = kubernetes.Name
+			d := kubernetes.Application{}.Definition()
+			l.Application.Settings = d.Defaults()
+			for key, v := range (application.Settings{"nodes": 20, "pods-per-node": 15, "churn": 20}) {
+				l.Application.Settings[key] = v
+			}
+			profile := kubernetes.Application{}.Profile(l.Application.Settings, 0)
+			l.Arrival, l.Rate.PerSecond, l.Duration, l.Prefix, l.KeySpace = scenario.Recorded, profile.PerSecond(), 3*time.Second, "/registry/", profile.There
+			l.Connections, l.Clients, l.Threads, l.Check, l.Preload = 4, 4, 1, true, true
+			l.Watch = &scenario.Watch{Watchers: profile.Watchers, Streams: profile.Streams}
+			p := taskFor(endpoint, l)
+			a := &p.Assignment
+			var err error
+			if a.Preloaded, err = w.Preload(t.Context(), a); err != nil {
+				t.Fatal(err)
+			}
+			of, back := &told{t: t}, &told{t: t}
+			res, err := load.Run(t.Context(), w, a, load.Reports{History: of.history})
+			if err != nil {
+				t.Fatal(err)
+			}
+			kinds, made := map[kv.Kind]int{}, uint64(0)
+			for i := range of.ops {
+				o := &of.ops[i]
+				if kinds[o.Kind]++; o.Kind == kv.CAS && o.Key >= l.KeySpace {
+					made++
+				}
+			}
+			if kinds[kv.CAS] == 0 || kinds[kv.Delete] == 0 || kinds[kv.Get] == 0 || kinds[kv.Range] == 0 || kinds[kv.Watch] == 0 || made == 0 {
+				t.Errorf("of %d calls are recorded %v", res.Measured.Due, kinds)
+			}
+			found, err := w.ReadBack(t.Context(), a, kv.Linearizable, back.history)
+			if err != nil {
+				t.Fatal(err)
+			}
+			there := uint64(0)
+			for i := range back.ops {
+				if o := &back.ops[i]; !o.Final || o.Kind != kv.Get {
+					t.Fatalf("a read is %+v", o)
+				} else if o.Outcome == kv.OK {
+					there++
+				}
+			}
+			if there != found || found <= l.KeySpace {
+				t.Errorf("%d keys were found, %d are recorded, and %d were there before", found, there, l.KeySpace)
+			}
+		})
+	}
+}

@@ -1,0 +1,38 @@
+package watch
+
+import (
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Telling is what a load knows of a watcher whose history is kept.
+type Telling struct {
+	Watcher
+	Number uint32 // its number among those of all loops
+	Newest bool   // it is told of the newest version alone
+}
+
+// Told is what a watcher was told now (engine.WatchHistory), but for the key and the values
+// of an event; ok is false of what says nothing.
+func (t *Telling) Told(ev *store.Event, asked, from, now int64) (o history.Op, ok bool) {
+	if ev.What == store.Notify && ev.Mod < 0 { // a deletion, and which is not told
+		return o, false
+	}
+	o = history.Op{
+		Kind: kv.Watch, Session: t.Number, Member: ev.Member, Key: t.First, Outcome: ev.Outcome,
+		Invoked: now, Done: now, At: max(ev.At, 0), Mod: max(ev.Revision, 0),
+	}
+	switch ev.What {
+	case store.Done:
+		o.Watch, o.Invoked, o.Written, o.Joined = history.Began, min(asked, now), t.Keys, t.Newest
+		o.At, o.Mod = o.Mod, from
+	case store.Seen:
+		o.Watch = history.Reached
+	case store.Ended:
+		o.Watch = history.Ended
+	case store.Notify:
+		o.Watch, o.Joined = history.Happened, ev.Count > 0
+	}
+	return o, true
+}
