@@ -1,0 +1,126 @@
+package record
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// figures is what the verdict's rules look at.
+func (t *Trial) figures(all *sums, m, warmup *measure.Totals) verdict.Figures {
+	f := verdict.Figures{
+		OpenLoop: t.Open(), Interrupted: t.State == Interrupted, Seconds: t.Seconds,
+		Due: t.Due, Succeeded: t.Operations, Failed: t.Errors, FailedBy: t.ErrorsByKind, Timed: count(all.response) + all.failed(),
+		Misses: t.Misses, FoundNothing: foundNothing(m), WrongAnswers: t.WrongAnswers, Unreported: m.Unreported, Done: t.Completed,
+		Clients: t.Clients, MeanInFlight: t.MeanInFlight, MeanResting: t.MeanResting + t.meanOutside(), MaxInFlight: t.MaxInFlight, Capped: t.Capped, NoRoom: t.NoRoom,
+		CarriedIn: t.CarriedIn, CarriedInAgeNS: t.CarriedInAgeNS,
+		Writes: t.has(kv.Kind.Writes), Deletes: t.has(func(k kv.Kind) bool { return k == kv.Delete }),
+		Preloaded: t.Preload, ValueSize: t.ValueSize,
+		Loops: t.Loops, LoopCPUNS: t.LoopCPUNS, RunDelayNS: t.RunDelayNS, PausedNS: m.Paused, LongestPauseNS: t.LongestPauseNS,
+		LostMembers: t.LostMembers, TermChanges: t.TermChanges - t.MeantTermChanges, VolatileMeant: t.VolatileMeant,
+		Faults: doneFaults(t.Faults), MeantErrors: t.MeantErrors, FaultFailures: failedFaults(t.Faults),
+		ServiceP50NS:  measure.Percentile(all.service, 0, 50).NS,
+		ResponseP50NS: t.SuccessResponseTime.At(50).NS,
+		ResponseP99NS: t.SuccessResponseTime.At(99).NS,
+		WaitingP50NS:  waited(&m.Disturbed, 50),
+		WaitingP99NS:  waited(&m.Disturbed, 99),
+		MembersShare:  orZero(t.Shared), Rate: orZero(t.Rate), ThrottledNS: orZero(t.ThrottledNS),
+		StolenShare: orZero(t.StolenShare), BusyShare: orZero(t.BusyShare), ForeignShare: orZero(t.ForeignShare),
+	}
+	if warmup != nil {
+		f.WrongAnswers += warmup.Outcomes[kv.WrongAnswer]
+		f.Unreported += warmup.Unreported
+	}
+	if t.ByWorker != nil {
+		f.Workers = t.workers(m)
+	}
+	f.Hosts, f.OwnClock = t.hosts(), t.ClockSet.figures()
+	f.Added = t.Overhead.figures()
+	f.TotalNS, f.LongestNS = totalTimes(all, m, warmup)
+	if t.Watch != nil {
+		f.Events = t.Watch.figures(t.Load.Watch, &m.Watch)
+	}
+	if t.Hashes != nil {
+		f.Disagreement, f.Incomparable = t.Hashes.disagreement(), t.Hashes.Failure
+	}
+	if a := t.Answers; a != nil {
+		f.BrokenPromises, f.Unchecked = a.WrongAnswers(), cmp.Or(a.Failure, a.unread(), a.unjudged())
+		f.HistoryShare = orZero(a.DiskShare)
+	}
+	if m.Disturbed.Own != nil {
+		f.OwnLatenessP99NS = measure.Percentile(m.Disturbed.Own, 0, 99).NS
+	}
+	if t.Machine != nil {
+		f.Processors = t.Machine.CPUs
+	}
+	if d := t.Durability; d != nil {
+		f.DurabilityKnown, f.FileSystem, f.Volatile, f.Unsynced = true, d.FileSystem, d.Volatile, !d.Synced
+	}
+	return f
+}
+
+// halves are the two of a window's whole seconds; of an odd number the middle one
+// is in neither.
+func halves(a *Answered, seconds float64) (all [2]verdict.Half) {
+	if a == nil {
+		return all
+	}
+	whole := min(int(seconds), len(a.Done))
+	n := whole / 2
+	for i, done := range [][]uint64{a.Done[:n], a.Done[whole-n : whole]} {
+		h := &all[i]
+		h.Seconds = n
+		for _, x := range done {
+			h.PerSecond += float64(x) / float64(n)
+		}
+		if n < 2 {
+			continue
+		}
+		squares := 0.0
+		for _, x := range done {
+			squares += (float64(x) - h.PerSecond) * (float64(x) - h.PerSecond)
+		}
+		h.Error = math.Sqrt(squares / float64(n-1) / float64(n))
+	}
+	return all
+}
+
+// totalTimes is the sum of all times in the window and the longest there or
+// carried into it, which the warm-up's histograms hold. Where those are
+// missing, what was carried in may have been as long as the window.
+func totalTimes(all *sums, m, warmup *measure.Totals) (sum, longest float64) {
+	sum, most := all.total()
+	longest = float64(most)
+	switch {
+	case m.CarriedIn == 0:
+	case warmup == nil:
+		longest = math.Max(longest, 1e9*m.Seconds)
+	default:
+		before := &sums{}
+		for _, c := range warmup.Cells {
+			before.add(c)
+		}
+		_, most = before.total()
+		longest = math.Max(longest, float64(most))
+	}
+	return sum, longest
+}
+
+// foundNothing lists the kinds of operations that read or removed keys and found
+// none, each with its count.
+func foundNothing(m *measure.Totals) (list []string) {
+	var done [kv.NumKinds]uint64
+	for _, c := range m.Cells {
+		done[c.Kind] += count(c.Response)
+	}
+	for kind, missed := range m.Missed {
+		if missed > 0 && missed == done[kind] {
+			list = append(list, fmt.Sprintf("%d %v", missed, kv.Kind(kind)))
+		}
+	}
+	return list
+}
