@@ -122,8 +122,8 @@ func (a Application) CheckWindow(s application.Settings, way int, length time.Du
 	if c.Storm == 0 || c.Dies(w, length) > 0 {
 		return "", ""
 	}
-	return stormKey, fmt.Sprintf("<failovers> needs a <duration> of %v at least here, where a session that is not kept alive lives for %v; it is %v",
-		c.least(w).Truncate(time.Second)+time.Second, w.lives(&c), length)
+	least := (c.least(w) + time.Second - 1).Truncate(time.Second)
+	return stormKey, fmt.Sprintf("<failovers> needs a <duration> of %v at least here, where a session that is not kept alive lives for %v; it is %v", least, w.lives(&c), length)
 }
 
 // Way is how a store is used.
