@@ -161,13 +161,13 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 	}
 	k.lost, k.sent = false, s.now
 	switch {
-	case call != data.Resign:
-	case k.owes > 0: // which is made again where it could not be sent
+	case k.owes > 0 && (call == data.Resign || !s.leader(c)): // which is made again where it could not be sent, or is not needed any more
 		s.plans(c, k.owes)
+	case call != data.Resign:
 	default:
 		s.ceases(c, false, k.due)
 	}
-	k.owes = 0 // or it has given the office up otherwise
+	k.owes = 0 // or it stands, and leads on
 	return reference(c, made)
 }
 
