@@ -268,6 +268,18 @@ func TestSessionsAreKeptAlive(t *testing.T) {
 	})
 }
 
+// A server that grants a session less time than it was asked for is believed of what was
+// answered before, too: nobody is accused by a life that the session never had.
+func TestASessionThatIsGrantedLess(t *testing.T) {
+	s := mortal(t, data.Application{}, 0)
+	first := int(s.offices[0].leader)
+	had := s.lives[first]
+	s.Check(kv.KeepAlive, reference(first+1, planRenew), &store.Event{Count: 4})
+	if want := had - 6e9; had == 0 || s.lives[first] != want || s.life != 4e9 {
+		t.Errorf("it lives until %d, which was %d, want %d, and for %d", s.lives[first], had, want, s.life)
+	}
+}
+
 func calmSettings() application.Settings {
 	d := data.Application{}.Definition()
 	return d.Defaults()
