@@ -196,6 +196,9 @@ func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 	k.busy = false
 	if s.leases == nil && s.life > 0 { // any request is a sign of life
 		s.lives[c] = max(s.lives[c], k.sent+s.life)
+		if s.way.Shapes[call].Kind.Writes() {
+			k.wrote = k.sent
+		}
 	}
 	outcome := s.recipe.answered(s, c, call, ev)
 	s.judged = outcome.Failed()
@@ -339,8 +342,12 @@ func (s *source) Lost(place int) {
 	k := &s.candidates[c]
 	if k.dead {
 		k.watches = false
+		if o := s.officeOf(c); int(o.dead) == c && s.now < o.until {
+			o.cut = true
+		}
 		return
 	}
+	s.broke = s.now
 	k.lost = k.busy // what its call had watched is gone, too, though it may be answered
 	if k.watches = false; k.entered && !k.busy && !s.leader(c) {
 		s.want(c, s.recipe.again(s.Script, c, data.Await), false)
