@@ -263,6 +263,9 @@ func TestAShortSessionMayEndUnheard(t *testing.T) {
 			if string(wrong) != string(test.wrong) || (wrong == nil) != (test.wrong == nil) {
 				t.Errorf("of %v, dead %v, behind what was answered %v: wrong is %q, want %q", test.lives, test.dead, test.behind, wrong, test.wrong)
 			}
+			if timed := s.deaths.behind.Due; test.dead && (timed == 1) != (wrong == nil) {
+				t.Errorf("of %v, behind what was answered %v: %d are timed by their sessions", test.lives, test.behind, timed)
+			}
 			if looks := s.candidates[first].busy; looks != (wrong == nil && !test.dead) {
 				t.Errorf("of %v, dead %v, behind what was answered %v: it looks: %v", test.lives, test.dead, test.behind, looks)
 			}

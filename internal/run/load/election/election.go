@@ -219,7 +219,7 @@ func (s *Script) leads(c int, token int64) (wrong []byte) {
 		another = false
 	}
 	switch {
-	case o.vacant && o.died && s.now < o.until && s.sure(int(o.dead)):
+	case o.vacant && o.died && s.now < o.until:
 		wrong = deadLives
 	case another && s.leases != nil && s.lives[o.leader] < s.now:
 		s.outlived(o)
