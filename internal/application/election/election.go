@@ -122,8 +122,8 @@ func (a Application) CheckWindow(s application.Settings, way int, length time.Du
 	if c.Storm == 0 || c.Dies(w, length) > 0 {
 		return "", ""
 	}
-	return stormKey, fmt.Sprintf("<failovers> needs a <duration> of %v at least here, where a session that is not kept alive lives for %v; it is %v",
-		c.least(w).Truncate(time.Second)+time.Second, w.lives(&c), length)
+	least := (c.least(w) + time.Second - 1).Truncate(time.Second)
+	return stormKey, fmt.Sprintf("<failovers> needs a <duration> of %v at least here, where a session that is not kept alive lives for %v; it is %v", least, w.lives(&c), length)
 }
 
 // Way is how a store is used.
@@ -189,6 +189,9 @@ type Way struct {
 	// Vacancy is how much longer than its session's life an office is without a leader that
 	// has died, at most, of a store that is right and not busy.
 	Vacancy func(lives time.Duration) time.Duration
+	// Alone is how long a member that hears nothing of the others still answers what keeps
+	// sessions alive, of which those hear nothing either, before it drops its clients.
+	Alone time.Duration
 	// Pause is how long a candidate waits after a call that failed, or a lock that nobody has
 	// and nobody gets.
 	Pause time.Duration
@@ -240,10 +243,12 @@ const (
 )
 
 // nodeLives is the timeout of a session of a load's connection (internal/store/zookeeper),
-// which ends in steps.
+// which ends in steps; nodeAlone is five of those (syncLimit), and the half one after which
+// a member tells the leader of its sessions.
 const (
 	nodeLives = 30 * time.Second
 	nodeStep  = 2 * time.Second
+	nodeAlone = 5*nodeStep + nodeStep/2
 )
 
 // Of Consul's own client (api/lock.go): the TTL of a lock's session, and how long it waits
@@ -267,7 +272,7 @@ func onNodes(name string, r Recipe, stand, look, await application.Shape, per fu
 			Operations: []application.Operation{{Kind: kv.Ephemeral}, {Kind: kv.Delete}, {Kind: kv.Watch}},
 			Features:   []kv.Feature{kv.SessionNodes},
 		},
-		Recipe: r, Pause: time.Second, Lives: nodeLives, Beats: 3, Connected: true, Vacancy: nodeVacancy,
+		Recipe: r, Pause: time.Second, Lives: nodeLives, Beats: 3, Connected: true, Vacancy: nodeVacancy, Alone: nodeAlone,
 		Shapes: [NumCalls]application.Shape{
 			Resign: {Name: "resign", Kind: kv.Delete},
 			Stand:  stand, Look: look, Await: await,

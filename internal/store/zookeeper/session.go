@@ -113,8 +113,9 @@ type signs struct {
 	over bool
 }
 
-// look takes what was sent since the last look, each third of the session's timeout. Over is so by when that ends, and not before two thirds of it,
-// in which who lives has sent a ping.
+// look takes what was sent since the last look, each third of the session's timeout. Over
+// is so by when that ends, and not before two thirds of it, in which who lives has sent a
+// ping.
 func (s *signs) look(now, third int64) {
 	if s.sent != s.seen || s.at == 0 {
 		s.seen, s.at = s.sent, now

@@ -106,6 +106,20 @@ func (s *Script) lived(c int, until int64) {
 	o.until = until
 }
 
+// doubt forgets until when the session of one that has died lives, where that is a
+// connection's, which was lost before, and others were lost, too; or where it may have ended
+// before, as it has if somebody leads by now. A member that has lost the leader answers pings
+// of which nobody else hears, until it drops its clients; and a session that was taken up
+// again lives anew.
+func (s *Script) doubt(o *office) {
+	if s.leases != nil || !o.died || !o.vacant {
+		return
+	}
+	if o.cut && s.broke >= o.since || s.now < o.until && !s.sure(int(o.dead)) {
+		s.lived(int(o.dead), 0)
+	}
+}
+
 // succeeded counts how long it was until a candidate leads in the place of one that has
 // died, which comes back some time later.
 func (s *Script) succeeded(o *office, at, without int64) {

@@ -19,7 +19,17 @@ const ttl = 10 * time.Second
 // die. Sessions live for ttl.
 func mortal(t *testing.T, app data.Application, way int) *scripted {
 	t.Helper()
-	s := scriptedWith(t, app, way, application.Settings{"elections": 3, "candidates": 4, "tenure": 1, "failovers": 2, "ttl": ttl.Seconds()}, time.Minute)
+	return mortalFor(t, app, way, ttl)
+}
+
+// longLived is how long a session lives that no member that is cut off answers alone until
+// its end.
+const longLived = 17 * time.Second
+
+// mortalFor is mortal with sessions that live for another time.
+func mortalFor(t *testing.T, app data.Application, way int, ttl time.Duration) *scripted {
+	t.Helper()
+	s := scriptedWith(t, app, way, application.Settings{"elections": 3, "candidates": 4, "tenure": 1, "failovers": 2, "ttl": ttl.Seconds()}, 2*time.Minute)
 	for n, e := range s.schedule.Entries {
 		if e.Call == data.Stand {
 			s.run(uint64(n))
@@ -172,7 +182,7 @@ func perFailover(c *data.Config, w *data.Way) (n [data.NumCalls]uint64) {
 func TestADeadLeadersSessionIsHeldToItsLife(t *testing.T) {
 	everyWay(t, func(t *testing.T, app data.Application, way int) {
 		for _, early := range []bool{true, false} {
-			s := mortal(t, app, way)
+			s := mortalFor(t, app, way, longLived)
 			s.goOn(s.deaths.at)
 			o := &s.offices[0]
 			c := (int(o.dead) + 1) % s.Candidates
@@ -188,6 +198,79 @@ func TestADeadLeadersSessionIsHeldToItsLife(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A member that has dropped its clients may have answered pings of which no other member
+// heard: the session of one of the dead there is not held to its life, nor timed by it. Where
+// the connection of the dead alone is lost, or that of one that lives, it is.
+func TestASessionIsNotHeldToAMemberThatWasCutOff(t *testing.T) {
+	for _, test := range []struct{ dead, ended, living, doubted bool }{{true, false, true, true}, {true, false, false, false}, {false, false, true, false}, {true, true, true, false}} {
+		s := mortalFor(t, data.Application{}, 0, longLived)
+		s.goOn(s.deaths.at)
+		o := &s.offices[0]
+		c := (int(o.dead) + 1) % s.Candidates
+		if test.living {
+			s.Lost(2 * s.Candidates)
+		}
+		if test.ended { // the session has, and with it its connection
+			s.Script.now = o.until
+		}
+		if test.dead {
+			s.Lost(int(o.dead))
+		}
+		if s.Script.now = o.until - 1; test.ended {
+			s.Script.now++
+		}
+		wrong, timed := s.leads(c, 1<<40), uint64(2)
+		if test.doubted {
+			timed--
+		}
+		if (wrong == nil) != (test.doubted || test.ended) || s.deaths.behind.Due != timed {
+			t.Errorf("%+v: wrong is %q, and %d are timed", test, wrong, s.deaths.behind.Due)
+		}
+		s.took(c, s.Script.now)
+		if s.deaths.failover.Outcomes[kv.OK] != 1 || s.deaths.behind.Outcomes[kv.OK] != timed-1 {
+			t.Errorf("%+v: %d failovers have ended, and %d timed by the session", test, s.deaths.failover.Outcomes[kv.OK], s.deaths.behind.Outcomes[kv.OK])
+		}
+	}
+}
+
+// A session that may end before a member that is cut off has dropped its clients is held to
+// its life only behind what a majority has answered, of a leader that lives and of one that
+// is dead; a longer one always. Who may have lost its office looks whether it has.
+func TestAShortSessionMayEndUnheard(t *testing.T) {
+	for _, app := range []data.Application{{}, {Queue: true}} {
+		for _, test := range []struct {
+			lives        time.Duration
+			dead, behind bool
+			wrong        []byte
+		}{
+			{ttl, false, false, twoLead}, {ttl, false, true, nil}, {longLived, false, true, twoLead},
+			{ttl, true, false, deadLives}, {ttl, true, true, nil}, {longLived, true, true, deadLives},
+		} {
+			s := mortalFor(t, app, 0, test.lives)
+			s.goOn(s.deaths.at - 1)
+			o := &s.offices[0]
+			first := o.leader
+			if test.dead {
+				s.goOn(s.deaths.at)
+			}
+			heard := s.life - s.beats.every - int64(time.Second)
+			if s.candidates[first].wrote = s.now - heard; !test.behind {
+				s.candidates[first].wrote++
+			}
+			wrong := s.leads((int(first)+1)%s.Candidates, 1<<40)
+			if string(wrong) != string(test.wrong) || (wrong == nil) != (test.wrong == nil) {
+				t.Errorf("of %v, dead %v, behind what was answered %v: wrong is %q, want %q", test.lives, test.dead, test.behind, wrong, test.wrong)
+			}
+			if timed := s.deaths.behind.Due; test.dead && (timed == 1) != (wrong == nil) {
+				t.Errorf("of %v, behind what was answered %v: %d are timed by their sessions", test.lives, test.behind, timed)
+			}
+			if looks := s.candidates[first].busy; looks != (wrong == nil && !test.dead) {
+				t.Errorf("of %v, dead %v, behind what was answered %v: it looks: %v", test.lives, test.dead, test.behind, looks)
+			}
+		}
+	}
 }
 
 // What kept its session alive was under way when it died: the session lives from then on. A
@@ -266,6 +349,18 @@ func TestSessionsAreKeptAlive(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A server that grants a session less time than it was asked for is believed of what was
+// answered before, too: nobody is accused by a life that the session never had.
+func TestASessionThatIsGrantedLess(t *testing.T) {
+	s := mortal(t, data.Application{}, 0)
+	first := int(s.offices[0].leader)
+	had := s.lives[first]
+	s.Check(kv.KeepAlive, reference(first+1, planRenew), &store.Event{Count: 4})
+	if want := had - 6e9; had == 0 || s.lives[first] != want || s.life != 4e9 {
+		t.Errorf("it lives until %d, which was %d, want %d, and for %d", s.lives[first], had, want, s.life)
+	}
 }
 
 func calmSettings() application.Settings {

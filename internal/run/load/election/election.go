@@ -45,6 +45,7 @@ type Script struct {
 	won    int    // who has come to lead by the answer that is being looked at; nobody
 	wonDue int64  // since when the call was due
 	till   int64  // until when the last handovers are awaited; 0: not yet
+	broke  int64  // when the connection of one that lives was lost at last
 	wrongs uint64 // answers by which two led at once
 	judged bool   // the answer that is being looked at was wrong
 	run    uint32 // by which candidates know what is not of an earlier run
@@ -75,6 +76,7 @@ type candidate struct {
 	then    data.Call // what it does when that has ended; Drop: nothing
 	dead    bool      // it sends nothing any more, and takes nothing in
 	sent    int64     // when its call was
+	wrote   int64     // when the newest was that a majority has answered
 	owes    int64     // since when a resignation is due that was planned and is not sent yet; 0: none is
 }
 
@@ -91,6 +93,7 @@ type office struct {
 	died   bool  // or because the leader died
 	dead   int32 // who that was
 	until  int64 // until when the session of who died lives at least; 0: not known
+	cut    bool  // its connection was lost before
 	doomed int64 // when the leader was to die that has not yet, because there is none or it has a call under way; 0: none is to
 }
 
@@ -210,6 +213,11 @@ func (s *Script) leads(c int, token int64) (wrong []byte) {
 			return nil
 		}
 	}
+	s.doubt(o)
+	if another && !s.sure(int(o.leader)) {
+		s.overlooked(o)
+		another = false
+	}
 	switch {
 	case o.vacant && o.died && s.now < o.until:
 		wrong = deadLives
@@ -248,7 +256,7 @@ func (s *Script) ceases(c int, planned bool, due int64) {
 // vacate has nobody lead an office from a time on, because the leader was to resign at
 // another, or was lost.
 func (o *office) vacate(planned bool, due, now int64) {
-	o.leader, o.vacant, o.planned, o.died, o.due, o.since = nobody, true, planned, false, due, now
+	o.leader, o.vacant, o.planned, o.died, o.cut, o.due, o.since = nobody, true, planned, false, false, due, now
 }
 
 // outlived notes that a leader's lease may have ended: since its earliest end nobody leads.
@@ -261,6 +269,28 @@ func (s *Script) outlived(o *office) {
 	}
 	s.ceases(old, false, s.now)
 	o.since = s.lives[old]
+}
+
+// sure reports whether the session of a candidate's connection, which is not lost, cannot
+// have ended. A member that is cut off from the others answers pings alone, until it drops
+// its clients. Sessions that live for longer than that, behind the newest ping of which the
+// others must have heard, have not ended by then; of shorter ones it is sure only as long
+// behind what a majority has answered.
+func (s *Script) sure(c int) bool {
+	if s.leases != nil || s.life == 0 {
+		return true
+	}
+	heard, alone := s.life-s.beats.every, int64(s.way.Alone)
+	return heard >= alone || s.now < s.candidates[c].wrote+heard-int64(time.Second)
+}
+
+// overlooked notes that a leader's session may have ended without its knowing: it looks.
+func (s *Script) overlooked(o *office) {
+	old := int(o.leader)
+	o.leader = nobody
+	if !s.candidates[old].busy {
+		s.want(old, s.recipe.again(s, old, data.Await), false)
+	}
 }
 
 // plans notes that a resignation that was planned is handed to the connection. If the

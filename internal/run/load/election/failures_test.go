@@ -364,3 +364,28 @@ func TestAResignationThatIsSentLate(t *testing.T) {
 		}
 	}
 }
+
+// An office whose leader was to resign, and lost its lease before that could be sent, has
+// been handed over when another leads.
+func TestAResignationThatALostLeaseOvertakes(t *testing.T) {
+	s, n := standing(t, data.Application{}, 1)
+	s.Ready(n)
+	c := s.whose(n)
+	o := s.officeOf(c)
+	s.Failed(n)
+	s.Ended(n, kv.NotSent, 1, 0)
+	s.bereft(c)
+	_, ref := s.follows(c, data.Renew)
+	s.Check(s.op.Kind, ref, &store.Event{Count: 70})
+	s.follows(c, data.Stand)
+	if !o.planned || o.due != s.schedule.Due[n] || s.candidates[c].owes != 0 {
+		t.Errorf("%+v", o)
+	}
+	had := s.handover.Outcomes[kv.OK]
+	other := c/s.Candidates*s.Candidates + (c+1)%s.Candidates
+	s.leads(other, 1<<40)
+	s.took(other, s.now+5000)
+	if s.handover.Outcomes[kv.OK] != had+1 {
+		t.Errorf("%d handovers have ended, had %d", s.handover.Outcomes[kv.OK], had)
+	}
+}

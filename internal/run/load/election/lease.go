@@ -43,9 +43,7 @@ func (s *source) renew(c int, op *store.Op) {
 func (s *source) renewed(c int, ev *store.Event, planned bool) kv.Outcome {
 	switch {
 	case s.leases == nil:
-		if granted := ev.Count * int64(time.Second); granted > 0 { // by its server
-			s.life = min(s.life, granted)
-		}
+		s.shorten(ev.Count * int64(time.Second))
 	case s.leases[c] == 0:
 		s.granted(c, ev)
 	}
@@ -59,6 +57,24 @@ func (s *source) renewed(c int, ev *store.Event, planned bool) kv.Outcome {
 		s.want(c, data.Stand, false)
 	}
 	return ev.Outcome
+}
+
+// shorten takes how long a server lets a session of a connection live. If that is less than
+// was asked for, no session has lived as long as was thought.
+func (s *Script) shorten(granted int64) {
+	less := s.life - granted
+	if granted <= 0 || less <= 0 {
+		return
+	}
+	s.life = granted
+	for c := range s.lives {
+		s.lives[c] = max(s.lives[c]-less, 0)
+	}
+	for i := range s.offices {
+		if o := &s.offices[i]; o.until > 0 {
+			o.until = max(o.until-less, 1)
+		}
+	}
 }
 
 // granted keeps the lease that an answer says: its number, or its name.

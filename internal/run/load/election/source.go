@@ -161,13 +161,13 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 	}
 	k.lost, k.sent = false, s.now
 	switch {
-	case call != data.Resign:
-	case k.owes > 0: // which is made again where it could not be sent
+	case k.owes > 0 && (call == data.Resign || !s.leader(c)): // which is made again where it could not be sent, or is not needed any more
 		s.plans(c, k.owes)
+	case call != data.Resign:
 	default:
 		s.ceases(c, false, k.due)
 	}
-	k.owes = 0 // or it has given the office up otherwise
+	k.owes = 0 // or it stands, and leads on
 	return reference(c, made)
 }
 
@@ -196,6 +196,9 @@ func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 	k.busy = false
 	if s.leases == nil && s.life > 0 { // any request is a sign of life
 		s.lives[c] = max(s.lives[c], k.sent+s.life)
+		if s.way.Shapes[call].Kind.Writes() {
+			k.wrote = k.sent
+		}
 	}
 	outcome := s.recipe.answered(s, c, call, ev)
 	s.judged = outcome.Failed()
@@ -339,8 +342,12 @@ func (s *source) Lost(place int) {
 	k := &s.candidates[c]
 	if k.dead {
 		k.watches = false
+		if o := s.officeOf(c); int(o.dead) == c && s.now < o.until {
+			o.cut = true
+		}
 		return
 	}
+	s.broke = s.now
 	k.lost = k.busy // what its call had watched is gone, too, though it may be answered
 	if k.watches = false; k.entered && !k.busy && !s.leader(c) {
 		s.want(c, s.recipe.again(s.Script, c, data.Await), false)

@@ -100,7 +100,7 @@ func (s *scripted) answer(n uint64) {
 		*queue = append((*queue)[:0], (*queue)[1:]...)
 	case call == data.Drop:
 	case call == data.Renew:
-		if ev.Count = 10; s.leases != nil {
+		if ev.Count = s.life / int64(time.Second); s.leases != nil {
 			ev.Count, ev.Value = int64(c)+1, fmt.Appendf(nil, "%08x-0000-4000-8000-000000000000", c+1)
 		}
 	case call == data.Stand && !s.queued() && len(*queue) > 0:

@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/recording"
 )
 
-// needs are the earlier calls whose answers each call has to wait for:
+// needs are the calls whose answers each call has to wait for, which were done before it:
 //
 //   - those that made the revisions that its guards name,
 //   - of each key that it writes, or guards by, the write before it in the store's own
@@ -21,7 +21,9 @@ import (
 //     store completed,
 //   - where guards name versions that only reads tell: of a guard the read that told, of
 //     that read the newest write that had been answered, and of a write those reads that
-//     had been answered before it.
+//     had been answered before it,
+//   - of calls that overlapped those that guards and reads show to have been done before,
+//     also where they were asked for later (told.go).
 //
 // A call needs those alone that the store did earlier, so that none waits for itself. In
 // a recording that says otherwise, because it is of no such store, timeouts end that.
@@ -116,8 +118,19 @@ func (f *finder) before(key []byte) {
 // add has the call wait for another, if that is an earlier one.
 func (f *finder) add(call int32) {
 	if call < f.now {
-		f.found = append(f.found, call)
+		f.wait(call)
 	}
+}
+
+// wait has the call wait for another, unless that was done later, as the store's revisions
+// say: a version that a key had is one that it may have again, once it was removed.
+func (f *finder) wait(call int32) bool {
+	other, own := f.plan.calls[call].Revision, f.plan.calls[f.now].Revision
+	if own > 0 && other > own || call == f.now {
+		return false
+	}
+	f.found = append(f.found, call)
+	return true
 }
 
 func (f *finder) part(part *recording.Part) {
@@ -193,7 +206,7 @@ func (f *finder) note(c *recording.Call) {
 			f.watches = recent(f.watches, f.now, mostWatches)
 		case part.Action == recording.Grant && c.OK():
 			f.grants[c.Lease] = f.now
-		case part.Action != recording.Write && part.Action != recording.Remove:
+		case part.Action != recording.Write && part.Action != recording.Remove, c.Answered() && !did(c, part):
 		case part.Scope == recording.One:
 			key := string(writtenKey(part))
 			f.writes[key] = recent(f.writes[key], f.now, mostRecent)

@@ -21,8 +21,8 @@ type told struct {
 	guards  map[guardAt]int32  // the slot of the version that a guard names
 	lessons map[int32][]lesson // by call: what its answer tells that is wanted
 	now     []int64            // by slot: the version that the store has now; 0: not told
-	// enders are, by slot, the calls whose guard on the version held, and that so put
-	// another in its place.
+	// enders are, by slot, the calls whose guard on the version held, and that put another
+	// in its place.
 	enders map[int32][]int32
 	// changes are, by key, the same calls with the versions that they put another in the
 	// place of, upwards.
@@ -72,9 +72,9 @@ func (p *Plan) findTold() {
 	for n, c := range p.calls {
 		for i := range c.Parts {
 			part := &c.Parts[i]
-			held := c.OK() && c.Held
+			replaces := c.OK() && c.Held && changesKey(c, part.Key)
 			if absent(part) {
-				if held {
+				if replaces {
 					p.told.creators[string(part.Key)] = append(p.told.creators[string(part.Key)], int32(n))
 				}
 				continue
@@ -89,7 +89,7 @@ func (p *Plan) findTold() {
 				slots[of] = slot
 			}
 			p.told.guards[guardAt{int32(n), int32(i)}] = slot
-			if held {
+			if replaces {
 				p.told.enders[slot] = append(p.told.enders[slot], int32(n))
 				p.told.changes[of.key] = append(p.told.changes[of.key], change{part.Number, int32(n)})
 			}
@@ -113,6 +113,17 @@ func (p *Plan) findTold() {
 			}
 		}
 	}
+}
+
+// changesKey reports whether a call was done that writes or removes a key.
+func changesKey(c *recording.Call, key []byte) bool {
+	for i := range c.Parts {
+		part := &c.Parts[i]
+		if writes := part.Action == recording.Write || part.Action == recording.Remove; writes && did(c, part) && within(part, key) {
+			return true
+		}
+	}
+	return false
 }
 
 // absent reports whether a part is the guard that a key is not there.
@@ -150,21 +161,26 @@ func (f *finder) guard(part int32) {
 		return
 	}
 	tellers := f.tells[slot]
-	if held {
+	if held && changesKey(c, c.Parts[part].Key) {
 		for _, n := range tellers { // all that saw what this call changed
 			f.add(n)
 		}
 		f.overtaken(slot)
 		return
 	}
-	f.lost(f.plan.told.enders[slot])
+	if !held {
+		f.lost(f.plan.told.enders[slot])
+	}
 	for i := len(tellers) - 1; i >= 0; i-- {
 		if f.ended(tellers[i]) {
 			return
 		}
 	}
-	if n := len(tellers); n > 0 {
-		f.add(tellers[n-1])
+	for i := len(tellers) - 1; i >= 0; i-- { // but for one that saw what this call changed
+		if n := tellers[i]; !slices.Contains(f.plan.needs.of(uint64(n)), f.now) {
+			f.add(n)
+			return
+		}
 	}
 }
 
@@ -175,23 +191,36 @@ func (f *finder) overtaken(slot int32) {
 	c, readers := f.plan.calls[f.now], f.plan.told.readers[slot]
 	from, _ := slices.BinarySearch(readers, f.now)
 	for _, n := range readers[from:min(from+mostRecent, len(readers))] {
-		if f.plan.calls[n].At <= c.At+c.Took {
-			f.found = append(f.found, n)
+		if f.plan.calls[n].At < c.At+c.Took {
+			f.wait(n)
 		}
 	}
 }
 
 // lost has a call whose guard did not hold wait for the one whose guard did, and that so
 // put another version in the place of what both name: the newest that was asked for before
-// it was answered.
+// it was answered. Which of several guards did not hold nobody says: then it is the newest
+// that had been answered.
 func (f *finder) lost(enders []int32) {
 	c := f.plan.calls[f.now]
+	several := guards(c) > 1
 	for i := len(enders) - 1; i >= 0 && c.OK(); i-- {
-		if n := enders[i]; f.plan.calls[n].At <= c.At+c.Took {
-			f.found = append(f.found, n)
+		n := enders[i]
+		won := f.plan.calls[n]
+		if before := !several && won.At < c.At+c.Took || won.At+won.Took <= c.At; before && f.wait(n) {
 			return
 		}
 	}
+}
+
+// guards is how many a call has.
+func guards(c *recording.Call) (n int) {
+	for i := range c.Parts {
+		if c.Parts[i].Action == recording.Compare {
+			n++
+		}
+	}
+	return n
 }
 
 // ended has the call wait for another, if that had been answered when it was asked for.
@@ -227,8 +256,8 @@ func (f *finder) learns(c *recording.Call) {
 func (f *finder) replaced(l lesson) {
 	c, changes := f.plan.calls[f.now], f.plan.told.changes[string(l.key)]
 	i, _ := slices.BinarySearchFunc(changes, l.version, func(a change, version int64) int { return cmp.Compare(a.from, version) })
-	if i > 0 && changes[i-1].by > f.now && f.plan.calls[changes[i-1].by].At <= c.At+c.Took {
-		f.found = append(f.found, changes[i-1].by)
+	if i > 0 && changes[i-1].by > f.now && f.plan.calls[changes[i-1].by].At < c.At+c.Took {
+		f.wait(changes[i-1].by)
 	}
 	for _, n := range f.writes[string(l.key)] {
 		c := f.plan.calls[n]
