@@ -251,3 +251,22 @@ func TestDeletesOfNothingExplainNothing(t *testing.T) {
 		t.Errorf("it is recorded as %+v", got)
 	}
 }
+
+// The memory for the keys of a list goes from one answer to the next, whatever their tags.
+func TestListsShareTheirMemory(t *testing.T) {
+	r := record(t)
+	pods := uint64(r.keys.First[kubernetes.Pods])
+	for tag := range uint32(9) {
+		if got := r.ended(r.first(kubernetes.ListKeys), 0, store.Event{At: 50, Tag: tag, Count: 2}, pods, pods+4); got[4].Mod != 30 {
+			t.Errorf("the list of tag %d is recorded as %+v", tag, got)
+		}
+	}
+	for tag, a := range r.lists.answers {
+		if a.found != nil {
+			t.Errorf("tag %d has room for %d keys", tag, cap(a.found))
+		}
+	}
+	if cap(r.lists.spare) == 0 {
+		t.Error("it is made anew for each list")
+	}
+}
