@@ -43,6 +43,7 @@ func TestLiesToAnApplicationAreFound(t *testing.T) {
 		"lost":      {"lie=lost every %d", []string{"lost write"}},
 		"twice":     {"lie=twice every %d", []string{"write applied twice"}},
 		"absent":    {"lie=absent every %d", []string{"stale read", "lost write"}},
+		"damaged":   {"wrong=value every %d", []string{"two values at one revision", "value that nobody wrote"}},
 		"behind":    {"lie=behind every %d", []string{"reordered write", "stale read"}},
 		"cas":       {closes + "; lie=cas every 2", []string{"compare-and-set on another version"}},
 		"lose":      {"watch=lose every %d", []string{"watch event missed"}},

@@ -193,9 +193,9 @@ func (l *Load) checkApplication(c *checks) {
 		c.add(key, "%s", c.words.fill(why))
 		return
 	}
-	if calls := l.Rate.PerSecond * l.Duration.Seconds(); calls > mostCalls {
+	if calls := l.Rate.PerSecond * l.Duration.Seconds(); calls > MostCalls {
 		c.add("duration", "<duration> %v has %s calls, which is more than the %s that are planned at once; ask for less time", l.Duration,
-			readable.Count(uint64(calls)), readable.Count(mostCalls))
+			readable.Count(uint64(calls)), readable.Count(MostCalls))
 	}
 }
 
@@ -209,5 +209,5 @@ func checkedApplications() (names []string) {
 	return names
 }
 
-// mostCalls is how many calls of an application are planned at most: some 16 bytes each.
-const mostCalls = 100_000_000
+// MostCalls is how many calls of an application are planned at most: some 16 bytes each.
+const MostCalls = 100_000_000

@@ -100,6 +100,8 @@ func TestKinds(t *testing.T) {
 	for name, c := range map[string]example{
 		"all is right":                {ops: []history.Op{put(11, 1), get(11, 11, 1), cas(12, 11, 2), get(12, 12, 2), del(13), get(13, 0, 0), cas(14, 0, 3), conflict(14, 13, 14)}},
 		"there before":                {ops: []history.Op{get(10, 7, 500), put(11, 1), conflict(11, 7, 11)}},
+		"there before, then gone":     {ops: []history.Op{get(10, 7, 500), of2(2, put(11, 1)), get(12, 0, 0)}, want: StaleRead},
+		"there before, and may end":   {ops: []history.Op{lost(del(0)), get(10, 7, 500), of2(2, put(11, 1)), get(12, 0, 0)}},
 		"deleted late":                {ops: []history.Op{put(11, 1), lost(del(0)), get(11, 11, 1), get(12, 0, 0), put(13, 2)}},
 		"deleted twice":               {ops: []history.Op{put(11, 1), lost(del(0)), get(12, 0, 0), put(13, 2), get(14, 0, 0)}, want: LostWrite, says: "the key had value #2 of revision 13"},
 		"gone before the delete":      {ops: []history.Op{put(11, 1), get(12, 0, 0), of2(2, put(13, 5)), lost(del(0))}, want: LostWrite},

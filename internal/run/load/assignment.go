@@ -70,14 +70,11 @@ func (a *Assignment) Divide(k, n int) *Assignment {
 	return &part
 }
 
-// mostCalls is how many calls an application has at most.
-const mostCalls = 100_000_000
-
 // MostKeys is how many keys a load has at most, for who takes their numbers from elsewhere:
 // an application makes some with its calls.
 func (a *Assignment) MostKeys() uint64 {
 	if a.Load.Application.Name != "" {
-		return a.Load.KeySpace + mostCalls
+		return a.Load.KeySpace + scenario.MostCalls
 	}
 	return a.Load.KeySpace
 }

@@ -33,8 +33,16 @@ func (s *Script) AppendKey(b []byte, number uint64) []byte {
 	return s.keys.Append(b, uint32(number))
 }
 
-// expireWithin is how long a load is in which no event ends with its lease.
-const expireWithin = (kubernetes.EventTTL - 900) * time.Second
+// expireWithin is how long a load is in which no event ends with its lease, not even while
+// the members are read behind it, for which readWithin is left.
+const (
+	expireWithin = kubernetes.EventTTL*time.Second - readWithin
+	readWithin   = 15 * time.Minute
+)
+
+// foreign is the identity of a value that no call made, of this load or of another: its
+// number would be of a warm-up, which no application has.
+var foreign = keys.Identity(1 << 40)
 
 // chronicle records what the API server's calls were, for who checks the answers: guarded
 // transactions are compare-and-sets, and deletes that compare.
@@ -46,6 +54,7 @@ type chronicle struct {
 	names   *names
 	lists   lists
 	paths   [][]byte // what the keys of each watcher begin with
+	leased  bool     // it is recorded that the API server's entry may end with an earlier lease
 }
 
 // Chronicle implements load.Checked.
@@ -65,6 +74,12 @@ func (s *Script) Chronicle(to *history.Recorder) engine.Chronicler {
 // Ended implements engine.History.
 func (c *chronicle) Ended(_ measure.Phase, n, _ uint64, expected int64, ev *store.Event, o *history.Op) {
 	e := c.script.schedule.Entries[n]
+	if e.Call.Resource() == kubernetes.MasterLeases && !c.leased {
+		// An earlier load on the same store may have written it with a lease, which ends
+		// in this one if it is not written before.
+		c.leased = true
+		c.mayExpire(uint64(e.Object), o)
+	}
 	o.At = max(ev.At, 0)
 	switch {
 	case writes(e.Call):
@@ -78,7 +93,7 @@ func (c *chronicle) Ended(_ measure.Phase, n, _ uint64, expected int64, ev *stor
 		// who wrote it.
 		o.Key, o.Written, o.Expected = c.script.compactionNumber(), keys.Identity(n), history.AnyMod
 		if o.Outcome == kv.Conflict {
-			c.stood(ev, o)
+			c.readInstead(ev, o)
 		}
 		c.to.Add(o)
 	case o.Kind == kv.Range:
@@ -91,9 +106,12 @@ func (c *chronicle) wrote(n uint64, e kubernetes.Entry, expected int64, ev *stor
 	o.Key, o.Written, o.Expected = uint64(e.Object), keys.Identity(n), expected
 	creates := e.Call == kubernetes.CreatePod || e.Call == kubernetes.CreateEvent
 	if e.Call == kubernetes.DeletePod {
-		o.Written = history.Absent
-		if o.Kind = kv.Delete; expected == 0 && o.Acknowledged() { // it was not there, and nothing was removed
+		o.Written, o.Kind = history.Absent, kv.Delete
+		switch { // of what is not there nothing is removed
+		case expected == 0 && o.Acknowledged():
 			o.Kind, o.Consistency = kv.Get, kv.Linearizable
+		case expected == 0 && o.Indefinite():
+			return
 		}
 	}
 	switch {
@@ -101,18 +119,23 @@ func (c *chronicle) wrote(n uint64, e kubernetes.Entry, expected int64, ev *stor
 	case creates: // what stands there was not asked for
 		o.Read = history.Unseen
 	default:
-		c.stood(ev, o)
+		c.readInstead(ev, o)
 	}
 	c.to.Add(o)
 	if expires := e.Call == kubernetes.UpdateMasterLease || c.script.expires && e.Call == kubernetes.CreateEvent; expires && (o.Acknowledged() || o.Indefinite()) {
-		// The end of its lease is a delete that may have been done.
-		*o = history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: o.Session, Key: o.Key, Invoked: o.Invoked, Done: o.Done}
-		c.to.Add(o)
+		c.mayExpire(o.Key, o)
 	}
 }
 
-// stood is what stood against a transaction, which read it.
-func (c *chronicle) stood(ev *store.Event, o *history.Op) {
+// mayExpire records that a key may be gone from the beginning of an operation on: the end
+// of its lease is a delete that may have been done.
+func (c *chronicle) mayExpire(key uint64, o *history.Op) {
+	end := history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: o.Session, Key: key, Invoked: o.Invoked, Done: o.Done}
+	c.to.Add(&end)
+}
+
+// readInstead is the version that a transaction read because it was refused.
+func (c *chronicle) readInstead(ev *store.Event, o *history.Op) {
 	if o.Mod = max(ev.Mod, 0); o.Mod == 0 {
 		o.Read = history.Absent
 		return
@@ -129,16 +152,16 @@ func (c *chronicle) Read(number uint64, ev *store.Event, o *history.Op) {
 	c.to.Add(o)
 }
 
-// identity is which write a value of a key is of.
+// identity is which write a value of a key is of. A list of keys has none.
 func (c *chronicle) identity(number uint64, value []byte) uint64 {
 	s := c.script
-	if number >= s.compactionNumber() {
+	if number >= s.compactionNumber() || len(value) == 0 {
 		return history.Unseen
 	}
 	r, _ := s.keys.Of(uint32(number))
 	s.read = s.keys.Append(s.read[:0], uint32(number))
 	if s.values[r].Judge(s.read, value) != keys.Own {
-		return history.Unseen
+		return foreign
 	}
 	return keys.Read(value)
 }

@@ -35,7 +35,9 @@ func record(t *testing.T) *recorded {
 			t.Error(err)
 		}
 	}}
-	r.source, r.chronicle = r.Source(), r.Chronicle(r.to)
+	c := r.Chronicle(r.to)
+	c.(*chronicle).leased = true // TestAnEarlierLeaseMayEnd has what is recorded otherwise
+	r.source, r.chronicle = r.Source(), c
 	return r
 }
 
@@ -182,5 +184,89 @@ func TestListsAreRecordedKeyByKey(t *testing.T) {
 	r.ops = nil
 	if r.to.Flush(); len(r.ops) != 1 || r.ops[0].Read != history.Unseen {
 		t.Errorf("it is recorded as %+v", r.ops)
+	}
+}
+
+// A value that no call made is one that nobody wrote, wherever it is: none with a right
+// revision passes for what was written.
+func TestForeignValuesAreNobodys(t *testing.T) {
+	r := record(t)
+	n := r.first(kubernetes.UpdatePod)
+	object := r.schedule.Entries[n].Object
+	of, _ := r.keys.Of(object)
+	key := r.AppendKey(nil, uint64(object))
+	right := r.values[of].Append(nil, key, 0, 5)
+	damaged, other := append([]byte(nil), right...), r.AppendKey(nil, uint64(object)+1)
+	damaged[len(damaged)-1] ^= 1
+	for name, c := range map[string]struct {
+		value []byte
+		want  uint64
+	}{
+		"right":        {right, keys.Identity(5)},
+		"none":         {nil, history.Unseen}, // it was not asked for
+		"damaged":      {damaged, foreign},
+		"of another":   {r.values[of].Append(nil, other, 0, 5), foreign},
+		"shorter":      {right[:len(right)-1], foreign},
+		"much shorter": {right[:3], foreign},
+		"of no load":   {[]byte("k8s\x00"), foreign},
+	} {
+		if got := r.ended(n, 40, store.Event{At: 50, Outcome: kv.Conflict, Mod: 45, Value: c.value}); len(got) != 1 || got[0].Read != c.want {
+			t.Errorf("%s: it is recorded as %+v, and is to have read %d", name, got, c.want)
+		}
+		r.chronicle.Read(uint64(object), &store.Event{At: 50, Revision: 45, Value: c.value}, &history.Op{Kind: kv.Get, Final: true})
+		r.ops = nil
+		if r.to.Flush(); len(r.ops) != 1 || r.ops[0].Read != c.want {
+			t.Errorf("%s: the read after the load is recorded as %+v, and is to have read %d", name, r.ops, c.want)
+		}
+	}
+	for _, n := range []uint64{0, uint64(len(r.schedule.Entries)), beforeMark, beforeMark | 7} {
+		if keys.Identity(n) == foreign {
+			t.Errorf("the call %d writes what nobody does", n)
+		}
+	}
+}
+
+// The API server's entry that an earlier load left may end with the lease that it had there,
+// before this one writes it: once.
+func TestAnEarlierLeaseMayEnd(t *testing.T) {
+	for _, call := range []kubernetes.Call{kubernetes.GetMasterLease, kubernetes.ListMasterLeases} {
+		r := record(t)
+		r.chronicle.(*chronicle).leased = false
+		n := r.first(call)
+		entry := uint64(r.keys.First[kubernetes.MasterLeases])
+		got := r.ended(n, 0, store.Event{At: 50, Outcome: kv.Miss, Tag: 3})
+		if len(got) != 2 || got[0].Kind != kv.Delete || !got[0].Indefinite() || got[0].Key != entry || got[1].Key != entry || !got[1].Kind.Reads() {
+			t.Errorf("%s is recorded as %+v", call, got)
+		}
+		if got := r.ended(n, 0, store.Event{At: 60, Outcome: kv.Miss, Tag: 3}); len(got) != 1 || !got[0].Kind.Reads() {
+			t.Errorf("%s is recorded as %+v the second time", call, got)
+		}
+	}
+}
+
+// A delete of what is not known to be there removes nothing, and explains no key that is gone.
+func TestDeletesOfNothingExplainNothing(t *testing.T) {
+	r := record(t)
+	if got := r.ended(r.first(kubernetes.DeletePod), 0, store.Event{Outcome: kv.TimedOut}); len(got) != 0 {
+		t.Errorf("it is recorded as %+v", got)
+	}
+}
+
+// The memory for the keys of a list goes from one answer to the next, whatever their tags.
+func TestListsShareTheirMemory(t *testing.T) {
+	r := record(t)
+	pods := uint64(r.keys.First[kubernetes.Pods])
+	for tag := range uint32(9) {
+		if got := r.ended(r.first(kubernetes.ListKeys), 0, store.Event{At: 50, Tag: tag, Count: 2}, pods, pods+4); got[4].Mod != 30 {
+			t.Errorf("the list of tag %d is recorded as %+v", tag, got)
+		}
+	}
+	for tag, a := range r.lists.answers {
+		if a.found != nil {
+			t.Errorf("tag %d has room for %d keys", tag, cap(a.found))
+		}
+	}
+	if cap(r.lists.spare) == 0 {
+		t.Error("it is made anew for each list")
 	}
 }

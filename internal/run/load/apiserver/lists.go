@@ -11,6 +11,7 @@ type lists struct {
 	of *chronicle
 	// By the operations' tags, since several answers can be under way at once.
 	answers []listed
+	spare   []object // the memory of the last answer, for the next: a list of all pods is long, and tags are many
 	asRange store.RangeOp
 }
 
@@ -37,6 +38,9 @@ func (l *lists) Begin(tag uint32) bool {
 		l.answers = append(l.answers, listed{})
 	}
 	a := &l.answers[tag]
+	if a.found == nil {
+		a.found, l.spare = l.spare, nil
+	}
 	*a = listed{told: true, found: a.found[:0]}
 	return true
 }
@@ -117,4 +121,5 @@ func (c *chronicle) listed(e kubernetes.Entry, tag uint32, o *history.Op) {
 		o.Read = history.Unseen
 		c.to.Add(o)
 	}
+	l.spare, a.found = a.found, nil
 }

@@ -209,8 +209,9 @@ func (s *session) keepAlive(st *stream, r *pb.LeaseKeepAliveRequest) bool {
 
 // hub knows the watchers of a null cluster and notifies them of what is written. A
 // write notifies it under the locks of its keys, so that a key's events keep their
-// order, and under all where somebody watches several, so that all do; they go out through the schedule, because the writer holds the lock of
-// its own connection and must not wait for another's.
+// order, and under all where somebody watches several, so that all do; they go out
+// through the schedule, because the writer holds the lock of its own connection and
+// must not wait for another's.
 type hub struct {
 	server *Server
 	script *null.Script
