@@ -24,12 +24,12 @@ type source struct {
 }
 
 var (
-	_ engine.Dependent = (*source)(nil)
-	_ engine.Placed    = (*source)(nil)
-	_ engine.Timed     = (*source)(nil)
-	_ engine.Prompted  = (*source)(nil)
-	_ engine.Hearing   = (*source)(nil)
-	_ engine.Mourner   = (*source)(nil)
+	_ engine.Dependent       = (*source)(nil)
+	_ engine.Placed          = (*source)(nil)
+	_ engine.Timed           = (*source)(nil)
+	_ engine.Prompted        = (*source)(nil)
+	_ engine.Hearing         = (*source)(nil)
+	_ engine.SessionObserver = (*source)(nil)
 )
 
 // The number of an operation is an entry's of the schedule or, of what is prompted, a mark,
@@ -318,7 +318,7 @@ func (s *source) Awaits(now int64) bool {
 	return false
 }
 
-// Lost implements engine.Mourner. Who leads by its connection's session does not know
+// Lost implements engine.SessionObserver. Who leads by its connection's session does not know
 // whether it still does; who leads by a lease goes on as long as that lives. Who waits is
 // not told any more. They begin again.
 func (s *source) Lost(place int) {
@@ -354,7 +354,7 @@ func (s *source) Lost(place int) {
 	}
 }
 
-// Expired implements engine.Mourner.
+// Expired implements engine.SessionObserver.
 func (s *source) Expired(place int) {
 	if place < s.All() {
 		s.recipe.expired(s.Script, place)

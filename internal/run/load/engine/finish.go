@@ -16,8 +16,8 @@ func (l *Loop) handle(i int) {
 		ev := &l.events[k]
 		if ev.What == store.Expired {
 			l.conns.expired++
-			if l.mourner != nil {
-				l.mourner.Expired(c.place)
+			if l.observer != nil {
+				l.observer.Expired(c.place)
 			}
 			continue
 		}

@@ -42,18 +42,18 @@ type Loop struct {
 	ready    []Ready
 	left     []Ready // of them: connections that have more than was read in their turn
 	op       store.Op
-	told     history.Op // what the history gets next
-	owned    [][]owned  // by place: keys that end with its session; for the history alone
-	marked   []func()   // what marks left to be done
-	needs    Dependent  // the source, if it is one
-	timed    Timed      // likewise
-	punctual Punctual   // likewise
-	placed   Placed     // likewise, in an open loop
-	hearing  Hearing    // likewise
-	prompted Prompted   // likewise
-	mourner  Mourner    // likewise
-	prompts  *second    // the last second, in which is counted what is prompted behind the window
-	kept     []waiter   // operations that wait for others' answers
+	told     history.Op      // what the history gets next
+	owned    [][]owned       // by place: keys that end with its session; for the history alone
+	marked   []func()        // what marks left to be done
+	needs    Dependent       // the source, if it is one
+	timed    Timed           // likewise
+	punctual Punctual        // likewise
+	placed   Placed          // likewise, in an open loop
+	hearing  Hearing         // likewise
+	prompted Prompted        // likewise
+	observer SessionObserver // likewise
+	prompts  *second         // the last second, in which is counted what is prompted behind the window
+	kept     []waiter        // operations that wait for others' answers
 
 	stamped  Stamped // the poller, if it knows when bytes arrived
 	buf      []byte
@@ -133,7 +133,7 @@ func New(cfg Config, p Poller) *Loop {
 	if len(cfg.Clients) == 0 {
 		l.placed, _ = cfg.Source.(Placed)
 		l.prompted, _ = cfg.Source.(Prompted)
-		l.mourner, _ = cfg.Source.(Mourner)
+		l.observer, _ = cfg.Source.(SessionObserver)
 	}
 	l.hearing, _ = cfg.Source.(Hearing)
 	l.stamped, _ = p.(Stamped)
@@ -402,7 +402,7 @@ func (l *Loop) lost(i int, why error) {
 	l.watchers.lost(i)
 	l.mayEnd(i, false)
 	if c := l.conns.table[i]; !c.moved { // of a place that has moved it knows
-		l.mourn(c.place)
+		l.connectionLost(c.place)
 	}
 	l.conns.settle(i, l.now)
 }
@@ -414,7 +414,7 @@ func (l *Loop) replace(i int) {
 		l.watchers.lost(i)
 		l.mayEnd(i, false)
 		l.conns.replace(i, l.now)
-		l.mourn(l.conns.table[i].place)
+		l.connectionLost(l.conns.table[i].place)
 	}
 }
 

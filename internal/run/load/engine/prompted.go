@@ -17,9 +17,9 @@ type Prompted interface {
 	Prompts() int64
 }
 
-// Mourner is an optional interface of the Source of an open loop that needs to know which
+// SessionObserver is an optional interface of the Source of an open loop that needs to know which
 // connections were lost, and which sessions have ended at the server.
-type Mourner interface {
+type SessionObserver interface {
 	// Lost takes that a place's connection has ended, behind the ends of the operations
 	// that were in flight on it, or that the place has another now, while those that are in
 	// flight on the old one may still be answered. What watched on it is gone.
@@ -34,10 +34,10 @@ func (l *Loop) prompting() bool {
 	return l.prompted != nil && !l.idle && !l.stopped && (!l.draining || l.hearing == nil || l.hearing.Awaits(l.now))
 }
 
-// mourn tells the source that a place's connection is gone.
-func (l *Loop) mourn(place int) {
-	if l.mourner != nil {
-		l.mourner.Lost(place)
+// connectionLost tells the source that a place's connection is gone.
+func (l *Loop) connectionLost(place int) {
+	if l.observer != nil {
+		l.observer.Lost(place)
 	}
 }
 

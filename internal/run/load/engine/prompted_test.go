@@ -113,7 +113,7 @@ func TestNothingIsPromptedWhenStopped(t *testing.T) {
 type insisting struct {
 	prompting
 	again, till int64
-	mourned     map[int]int // by place: how often it was lost
+	lost        map[int]int // by place: how often it was lost
 }
 
 func (s *insisting) Failed(n uint64) {
@@ -128,13 +128,13 @@ func (s *insisting) Awaits(now int64) bool {
 	return now < s.till
 }
 
-func (s *insisting) Lost(place int) { s.mourned[place]++ }
+func (s *insisting) Lost(place int) { s.lost[place]++ }
 func (s *insisting) Expired(int)    {}
 
 // A load whose store does not come back ends when its source awaits nothing more.
 func TestADrainEndsWithoutAStore(t *testing.T) {
 	b := newBench(2, 0, open(1000, secondNS))
-	src := &insisting{again: 3 * secondNS, mourned: map[int]int{}}
+	src := &insisting{again: 3 * secondNS, lost: map[int]int{}}
 	b.cfg.Source = src
 	b.serve = func(*sim, int, []byte) {}
 	b.cfg.Hand = func(*measure.Second) {}
@@ -150,12 +150,12 @@ func TestADrainEndsWithoutAStore(t *testing.T) {
 	}
 }
 
-// A source that mourns is told once of each connection that was replaced, and of each that
+// A source that observes sessions is told once of each connection that was replaced, and of each that
 // another took the place of, whether anything was open on it or not.
-func TestReplacedConnectionsAreMourned(t *testing.T) {
+func TestLostConnectionsAreReported(t *testing.T) {
 	for name, mute := range map[string]bool{"with nothing open": false, "with something open": true} {
 		m := newMovingBench(3, 0, open(30, 4*secondNS))
-		src := &insisting{mourned: map[int]int{}}
+		src := &insisting{lost: map[int]int{}}
 		m.cfg.Source = src
 		m.moveAt = 3e9
 		if mute {
@@ -163,18 +163,18 @@ func TestReplacedConnectionsAreMourned(t *testing.T) {
 		}
 		m.run(t)
 		for place := range 3 {
-			if src.mourned[place] != 1 {
-				t.Errorf("%s: place %d was lost %d times", name, place, src.mourned[place])
+			if src.lost[place] != 1 {
+				t.Errorf("%s: place %d was lost %d times", name, place, src.lost[place])
 			}
 		}
 	}
 	b := newBench(2, 0, open(1000, 2*secondNS))
 	b.setup = func(c *simCodec) { c.left = 500 }
-	src := &insisting{mourned: map[int]int{}}
+	src := &insisting{lost: map[int]int{}}
 	b.cfg.Source = src
 	b.run(t)
-	if got := src.mourned[0] + src.mourned[1]; got == 0 || uint64(got) != uint64(b.res.Reconnects) {
-		t.Errorf("%d connections were mourned, and %d made again", got, b.res.Reconnects)
+	if got := src.lost[0] + src.lost[1]; got == 0 || uint64(got) != uint64(b.res.Reconnects) {
+		t.Errorf("%d connections were reported lost, and %d made again", got, b.res.Reconnects)
 	}
 }
 
@@ -201,7 +201,7 @@ var errMuted = errors.New("nothing has come")
 // A connection that its codec gives up is lost with what is open on it, and made again.
 func TestAMuteConnectionIsLost(t *testing.T) {
 	b := newBench(2, 0, open(1000, 2*secondNS))
-	src := &insisting{mourned: map[int]int{}}
+	src := &insisting{lost: map[int]int{}}
 	b.cfg.Source = src
 	made := b.cfg.Codecs
 	muted, since, first := false, int64(0), 0
@@ -219,8 +219,8 @@ func TestAMuteConnectionIsLost(t *testing.T) {
 		s.reply(conn, s.wire+millisecond, reply(in, kv.OK))
 	}
 	b.run(t)
-	if src.mourned[0] != 1 || src.mourned[1] != 0 || b.res.Reconnects != 1 {
-		t.Errorf("%v were mourned, and %d made again", src.mourned, b.res.Reconnects)
+	if src.lost[0] != 1 || src.lost[1] != 0 || b.res.Reconnects != 1 {
+		t.Errorf("%v were reported lost, and %d made again", src.lost, b.res.Reconnects)
 	}
 	if lost := b.totals.Outcomes[kv.ConnectionLost]; lost == 0 {
 		t.Errorf("what was open ended in %v", b.totals.Outcomes)
