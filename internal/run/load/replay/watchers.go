@@ -100,12 +100,18 @@ func (f *finder) until(revision int64) {
 	}
 }
 
-// compactedAt is the revision now up to which is compacted.
+// compactedAt is the revision now up to which is compacted: not beyond that from which a
+// watcher watches that began at the recorded one. Writes of other keys may have changed
+// places, and the store may not have looked yet for what that watcher is to be told.
 func (p *Plan) compactedAt(recorded int64) int64 {
-	if now := p.revisionAt(recorded); now > 0 {
-		return now
+	now := p.revisionAt(recorded)
+	if now <= 0 {
+		return max(p.base, 1)
 	}
-	return max(p.base, 1)
+	if from := p.watchedFrom(recorded); from > 0 {
+		return min(now, from)
+	}
+	return now
 }
 
 // watchedFrom is the revision now from which is watched; 0: the present.
