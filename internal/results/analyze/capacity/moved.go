@@ -10,14 +10,14 @@ import (
 // disturbed.
 const falseAlarm = 0.01
 
-// A capacity that drifts is thought to do so by usualDrift in usualIn seconds, either
-// way, before any trial: the standard deviation of a normal distribution, of the
-// capacity's logarithm. Trials outweigh it soon; it bounds what few of them, or ones that
-// say little, cannot exclude. mostDrift is how far drifts are looked for at all.
+// The prior of a drift is a normal distribution around none, of the capacity's logarithm:
+// driftDeviation is its standard deviation in driftPeriod seconds. Trials outweigh it
+// soon; it bounds what few of them, or ones that say little, cannot exclude. mostDrift is
+// how far drifts are looked for at all.
 const (
-	usualDrift = 0.1
-	usualIn    = 600
-	mostDrift  = 5 * usualDrift
+	driftDeviation = 0.1
+	driftPeriod    = 600
+	mostDrift      = 5 * driftDeviation
 )
 
 // movement is what trials say of a capacity that drifts: all that it may have been in the
@@ -96,7 +96,7 @@ type driftFit struct {
 }
 
 // cell is a capacity's logarithm in the middle of the points, its drift in a second, and
-// how far away the points and what is usual are together.
+// how far away the points and the prior are together.
 type cell struct{ x, drift, deviance float64 }
 
 // box is a rectangle of cells: its middle, and how far it goes to either side.
@@ -112,7 +112,7 @@ func (d *driftFit) likeliest() bool {
 		return false
 	}
 	d.middle /= weight
-	d.whole = box{x: (d.low + d.high) / 2, dx: (d.high - d.low) / 2, ddrift: mostDrift / usualIn}
+	d.whole = box{x: (d.low + d.high) / 2, dx: (d.high - d.low) / 2, ddrift: mostDrift / driftPeriod}
 	d.coarse = d.cells(d.whole, steps/3)
 	d.best = d.closest(d.coarse, d.whole, steps/3)
 	l := line{x: d.best.x, drift: d.best.drift, middle: d.middle}
@@ -134,8 +134,8 @@ func (d *driftFit) cells(b box, n int) (all []cell) {
 				continue
 			}
 			l := line{x: x, drift: drift, middle: d.middle}
-			usual := drift * usualIn / usualDrift
-			all = append(all, cell{x, drift, d.deviance(&l) + usual*usual})
+			prior := drift * driftPeriod / driftDeviation
+			all = append(all, cell{x, drift, d.deviance(&l) + prior*prior})
 		}
 	}
 	return all

@@ -59,14 +59,14 @@ func (d *deaths) next(of []candidate) int64 {
 	return at
 }
 
-// pass has die who is to die by now, and come back who is to come back.
-func (s *Script) pass() {
+// dieAndReturn has those die who are to by now, and those come back who are to.
+func (s *Script) dieAndReturn() {
 	d := &s.deaths
 	if d.at > 0 && s.now >= d.at {
 		d.at = 0
 		for i := range d.count {
-			s.offices[i].doomed = d.due
-			s.strike(&s.offices[i])
+			s.offices[i].deathDue = d.due
+			s.kill(&s.offices[i])
 		}
 	}
 	for d.returning.n > 0 && s.candidates[d.returning.of[d.returning.first]].due <= s.now {
@@ -74,16 +74,16 @@ func (s *Script) pass() {
 	}
 }
 
-// strike has the leader of an office die that is to, as soon as there is one and it has no
+// kill has the leader of an office die that is to, as soon as there is one and it has no
 // call under way.
-func (s *Script) strike(o *office) {
+func (s *Script) kill(o *office) {
 	c := int(o.leader)
-	if o.doomed == 0 || c == nobody || s.candidates[c].busy {
+	if o.deathDue == 0 || c == nobody || s.candidates[c].busy {
 		return
 	}
 	s.candidates[c].dead = true
-	o.vacate(false, o.doomed, s.now)
-	o.died, o.dead, o.until, o.doomed = true, int32(c), s.lives[c], 0 // #nosec G115 -- at most maxCandidates
+	o.vacate(false, o.deathDue, s.now)
+	o.died, o.dead, o.until, o.deathDue = true, int32(c), s.lives[c], 0 // #nosec G115 -- at most maxCandidates
 	s.deaths.orphaned.Due++
 	if o.until > 0 {
 		s.deaths.behind.Due++

@@ -90,11 +90,11 @@ type office struct {
 	due     int64 // when it was to
 	since   int64 // when it ceased to lead
 
-	died   bool  // or because the leader died
-	dead   int32 // who that was
-	until  int64 // until when the session of who died lives at least; 0: not known
-	cut    bool  // its connection was lost before
-	doomed int64 // when the leader was to die that has not yet, because there is none or it has a call under way; 0: none is to
+	died     bool  // or because the leader died
+	dead     int32 // who that was
+	until    int64 // until when the session of who died lives at least; 0: not known
+	cut      bool  // its connection was lost before
+	deathDue int64 // when the leader was to die that has not yet, because there is none or it has a call under way; 0: none is to
 }
 
 // New makes the load of an application, which has the way.

@@ -76,7 +76,7 @@ func reference(c int, call data.Call) uint64 {
 // Prompt implements engine.Prompted.
 func (s *source) Prompt(now int64) (n uint64, due int64, ok bool) {
 	s.now = now
-	s.pass()
+	s.dieAndReturn()
 	if c, due, ok := s.beats.next(now, s.candidates); ok {
 		s.calls[data.Renew].Due++
 		return s.number(int(c), planRenew), due, true
@@ -230,7 +230,7 @@ func (s *source) Failed(n uint64) {
 func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
 	s.ended(n, o, response, service)
 	if c := s.whose(n); c != nobody {
-		s.strike(s.officeOf(c))
+		s.kill(s.officeOf(c))
 	}
 }
 

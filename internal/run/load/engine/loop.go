@@ -52,7 +52,7 @@ type Loop struct {
 	hearing  Hearing         // likewise
 	prompted Prompted        // likewise
 	observer SessionObserver // likewise
-	prompts  *second         // the last second, in which is counted what is prompted behind the window
+	prompts  heldSecond      // in which is counted what is prompted behind the window
 	kept     []waiter        // operations that wait for others' answers
 
 	stamped  Stamped // the poller, if it knows when bytes arrived
@@ -171,8 +171,8 @@ func (l *Loop) Run(connectBy int64, connected func(error)) *Result {
 	}
 	l.abandonOpen()
 	l.watchers.resolve(l.now, nil, &l.secs) // another loop may have had the answers since
-	l.watchers.releaseTail()
-	l.releasePrompts()
+	l.watchers.tail.release()
+	l.prompts.release()
 	l.abandonSpilled(l.res.Closed)
 	l.abandonSchedule(l.res.Closed)
 	l.cfg.Shared.spill.cursors[l.me()].due.Store(never)

@@ -48,7 +48,7 @@ func (l *Loop) prompt() {
 	}
 	acc := l.clock.current
 	if l.draining {
-		acc = l.prompts
+		acc = l.prompts.second
 	}
 	if acc == nil {
 		return
@@ -77,15 +77,6 @@ func (l *Loop) nextPrompt() int64 {
 // holdPrompts keeps the last second open for what is prompted behind the window.
 func (l *Loop) holdPrompts() {
 	if s := l.clock.current; l.prompted != nil && s != nil {
-		l.prompts = s
-		s.open++
-	}
-}
-
-// releasePrompts gives it free.
-func (l *Loop) releasePrompts() {
-	if l.prompts != nil {
-		l.prompts.open--
-		l.prompts = nil
+		l.prompts.hold(s)
 	}
 }

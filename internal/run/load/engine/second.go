@@ -195,3 +195,19 @@ func (q *secondQueue) failed(s *second, series measure.Series, outcome kv.Outcom
 	}
 	q.record(&c.Failed[i], response)
 }
+
+// heldSecond is the last second, which is kept open for what comes behind the window; none
+// while it holds nil.
+type heldSecond struct{ *second }
+
+func (h *heldSecond) hold(s *second) {
+	h.second = s
+	s.open++
+}
+
+func (h *heldSecond) release() {
+	if h.second != nil {
+		h.open--
+		h.second = nil
+	}
+}

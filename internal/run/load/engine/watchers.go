@@ -81,11 +81,11 @@ type watchers struct {
 	open    bool // watchers are to be created now
 	missing int  // neither alive nor ended
 	retryAt int64
-	later   []uint32 // to be created again at retryAt
-	tail    *second  // the last second: what comes afterwards belongs to it
-	failed  error    // why a watcher could not be created the first time
-	quiet   bool     // this loop's operations have ended
-	till    int64    // when the wait for the rest of the events ends; 0: it has not begun
+	later   []uint32   // to be created again at retryAt
+	tail    heldSecond // what comes behind the window belongs to it
+	failed  error      // why a watcher could not be created the first time
+	quiet   bool       // this loop's operations have ended
+	till    int64      // when the wait for the rest of the events ends; 0: it has not begun
 	caught  bool
 	events  uint64 // that came
 	fine    bool   // Config.Fine

@@ -33,7 +33,7 @@ func (w *watchers) count(seen watch.Seen, now int64, s *second, secs *secondQueu
 		w.within(&seen, now, s)
 	}
 	if s == nil {
-		s = w.tail
+		s = w.tail.second
 	}
 	if s == nil || !seen.Counts || s.Phase != seen.Phase {
 		return
@@ -78,16 +78,7 @@ func (w *watchers) broke(again bool, now int64, s *second) {
 // holdTail keeps the last second open for events that are yet to come.
 func (w *watchers) holdTail(s *second) {
 	if !w.none && s != nil && s.Phase == measure.Measured {
-		w.tail = s
-		s.open++
-	}
-}
-
-// releaseTail gives it free.
-func (w *watchers) releaseTail() {
-	if w.tail != nil {
-		w.tail.open--
-		w.tail = nil
+		w.tail.hold(s)
 	}
 }
 
