@@ -159,6 +159,9 @@ func sizeBy(run *record.Run, f *CapacityFinding, load SizeLoad, ask func(string)
 	if highest > 0 && load.Rate > highest {
 		s.note("the load's rate is above the highest that kept the objective in the search, %.0f a second: its uses are guesses", highest)
 	}
+	if highest > 0 && f.LowerPerSecond > highest {
+		s.note("the lower end of the capacity is above the highest rate that kept the objective in the search, %.0f a second: what is used there, and at which rate something is full, are guesses by a straight line", highest)
+	}
 	if first.Shared != nil && *first.Shared {
 		s.note("the generator ran on the members' machine and used its processors, too: on machines of their own members have more")
 	}

@@ -1,0 +1,35 @@
+package analyze
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// What is used beyond the highest rate that kept the objective was not seen, be it at the
+// load's rate or at the capacity, and the answer says so.
+func TestGuessedUsesAreSaid(t *testing.T) {
+	trial := &record.Trial{PerSecond: 1000, Opened: new(time.Unix(1000, 0)), Seconds: 5}
+	for _, c := range []struct {
+		load, lower float64
+		want        []string
+	}{
+		{500, 900, nil},
+		{500, 2900, []string{"the lower end of the capacity is above the highest rate that kept the objective in the search, 1000 a second"}},
+		{1500, 2900, []string{"the load's rate is above the highest", "the lower end of the capacity is above the highest"}},
+	} {
+		f := &CapacityFinding{Capacity: &record.Capacity{LowerPerSecond: c.lower}, First: trial, Curve: []CapacityPoint{{trial, record.CapacityTrial{Rate: 1000, Holds: true}}}}
+		s, err := sizeBy(&record.Run{}, f, SizeLoad{Rate: c.load}, func(string) store.Sizer { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		guesses := slices.DeleteFunc(s.Notes, func(note string) bool { return !strings.Contains(note, "guesses") })
+		if !slices.EqualFunc(guesses, c.want, func(note, want string) bool { return strings.Contains(note, want) }) {
+			t.Errorf("a load of %.0f of %.0f: %q", c.load, c.lower, guesses)
+		}
+	}
+}
