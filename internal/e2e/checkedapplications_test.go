@@ -153,7 +153,6 @@ func TestLiesToAMembershipAreFound(t *testing.T) {
 		closes += fmt.Sprintf("; close@%dms", at)
 	}
 	testLies(t, "membership", membershipScenario, 29, map[string]lies{
-		"honest":    {"", nil},
 		"closing":   {closes, nil},
 		"lost":      {"lie=lost every %d", []string{"lost write", "resurrected write"}},
 		"ended":     {"lie=lease every %d", []string{"value that nobody wrote"}},
@@ -167,12 +166,35 @@ func TestLiesToAMembershipAreFound(t *testing.T) {
 	})
 }
 
+const catalogScenario = `
+name: application
+defaults: {store: consul, endpoints: ["ENDPOINT"], connections: 6, timeout: 1s, check: true}
+trials:
+  - {name: catalog, application: catalog, services: 10, instances-per-service: 30, discovery-clients: 6, services-per-client: 3, instance-churn: 10, health-changes: 8, duration: 6s}
+`
+
+// TestLiesToACatalogAreFound: what cannot be of a catalog's instances, registered and
+// healthy, when its members are read.
+func TestLiesToACatalogAreFound(t *testing.T) {
+	t.Parallel()
+	closes := "delay=uniform(0ms,20ms)"
+	for at := 800; at < 6000; at += 250 {
+		closes += fmt.Sprintf("; close@%dms", at)
+	}
+	testLies(t, "catalog", catalogScenario, 13, map[string]lies{
+		"closing": {closes, nil},
+		"lost":    {"lie=lost every %d", []string{"lost write", "resurrected write"}},
+	}, func(a *record.Answers) bool {
+		return a.Watches.Events > 100 && len(a.Members) == 1 && a.Members[0].Failure == "" && a.Members[0].Keys > 400 && a.Operations > 800
+	})
+}
+
 const realDiscovery = `
 name: application
 defaults: {STORE, members: 3, connections: 8, timeout: 10s, check: true, application: APPLICATION, services: 20, instances-per-service: 5, discovery-clients: 20, services-per-client: 4}
 trials:
-  - {name: steady, duration: 2s, instance-churn: 30}
-  - {name: broken, duration: DURATION, instance-churn: 15, faults: [FAULTS]}
+  - {name: steady, duration: 1s, instance-churn: CHURN}
+  - {name: broken, duration: DURATION, instance-churn: 3, faults: [FAULTS]}
 `
 
 // TestNoStoreIsAccusedByADiscovery: of instances that come and go on real members, what an
@@ -186,10 +208,10 @@ func TestNoStoreIsAccusedByADiscovery(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	applications := map[string]string{"zookeeper": "membership"}
-	eachStore(t, func(st store.Store) bool { return applications[st.Name()] != "" }, func(t *testing.T, st store.Store, exec string) {
-		w := newWorld(t)
-		text := strings.NewReplacer("APPLICATION", applications[st.Name()], "DURATION", duration, "FAULTS", faults).Replace(realDiscovery)
+	applications := map[string]struct{ name, churn string }{"consul": {"catalog", "3"}, "zookeeper": {"membership", "30"}}
+	eachStore(t, func(st store.Store) bool { return applications[st.Name()].name != "" }, func(t *testing.T, st store.Store, exec string) {
+		w, application := newWorld(t), applications[st.Name()]
+		text := strings.NewReplacer("APPLICATION", application.name, "CHURN", application.churn, "DURATION", duration, "FAULTS", faults).Replace(realDiscovery)
 		for n := range times {
 			dir := w.path(fmt.Sprint("run", n))
 			w.run(t, "run", w.file(t, "application.yaml", of(text, st, exec)), "--seed", fmt.Sprint(n), "--out", dir).exits(t, exitDone)
