@@ -154,7 +154,7 @@ func TestLiesToAMembershipAreFound(t *testing.T) {
 	}
 	testLies(t, "membership", membershipScenario, 29, map[string]lies{
 		"closing":   {closes, nil},
-		"lost":      {"lie=lost every %d", []string{"lost write", "resurrected write"}},
+		"lost":      {"lie=lost every 7", []string{"lost write", "resurrected write"}},
 		"ended":     {"lie=lease every %d", []string{"value that nobody wrote"}},
 		"absent":    {"lie=absent every %d", []string{"stale read|lost write"}},
 		"lose":      {"watch=lose every %d", []string{"watch event missed"}},
@@ -183,7 +183,7 @@ func TestLiesToACatalogAreFound(t *testing.T) {
 	}
 	testLies(t, "catalog", catalogScenario, 13, map[string]lies{
 		"closing": {closes, nil},
-		"lost":    {"lie=lost every %d", []string{"lost write", "resurrected write"}},
+		"lost":    {"lie=lost every 7", []string{"lost write", "resurrected write"}},
 	}, func(a *record.Answers) bool {
 		return a.Watches.Events > 100 && len(a.Members) == 1 && a.Members[0].Failure == "" && a.Members[0].Keys > 400 && a.Operations > 800
 	})
