@@ -30,7 +30,8 @@ type Op struct {
 	// Service, if not nil, makes it one of the instance of a service that has Key as its
 	// ID, of a store with a catalog of services (kv.Services): a Put registers it with
 	// Value as what it says of itself, or says how healthy it is, a Delete deregisters
-	// it, and a Range reads what the catalog has of its node: Event.Count services.
+	// it, and a Range reads what the catalog has of its node: Event.Count services, or, if
+	// Passing is asked for, checks that pass.
 	Service *ServiceOp
 	Watch   *WatchOp // Watch: of the interval that begins with Key
 	// Call, if not nil, is a recorded call that is sent as it is there: with its keys,
@@ -44,7 +45,7 @@ type Op struct {
 type ServiceOp struct {
 	Name      []byte // the service's
 	CheckOnly bool   // Put: it is registered, and its health has changed
-	Passing   bool   // Put: it is healthy
+	Passing   bool   // Put: it is healthy; Range: whether it is, is asked
 }
 
 // Pair is a key and the value to write to it.

@@ -101,6 +101,7 @@ const (
 	isResolved // a write that may have been done, and was seen
 	isLate     // an event that came after a later one
 	isSplit    // one that came after a message with its revision
+	isThere    // a read that says that the key was there, and not what it was
 )
 
 func (f flags) is(x flags) bool { return f&x != 0 }

@@ -227,6 +227,8 @@ func (f *finding) ofWatcher(wrong *history.Op) string {
 		return fmt.Sprintf("Watcher %d was told at revision %d of a key that it does not watch.", wrong.Session, f.revision)
 	case Untrue:
 		return fmt.Sprintf("Watcher %d had been told that it has all up to revision %d, and was told of revision %d after that.", wrong.Session, f.revision, wrong.Mod)
+	case LostWrite:
+		return fmt.Sprintf("Watcher %d was told that key %d is gone: at %s.", wrong.Session, f.key, f.state)
 	case WrongBefore:
 		return fmt.Sprintf("Before revision %d, %s.", f.revision, f.state)
 	}

@@ -18,6 +18,7 @@ type timed struct {
 	value        uint64
 	mod          int64 // that it shows, or that reads of it do; 0: none, or one that may be of before
 	expected     int64 // of a compare-and-set
+	answer       int64 // the revision of the answer in which a watcher was told that it is gone
 	from         int   // of a read: its write, or one of the following
 	ord          uint32
 	role         role
@@ -30,9 +31,10 @@ const never = math.MaxInt64
 
 // Where a read's value is from, if not from a write of the history.
 const (
-	before  = -1 - iota // the history: it is older than all of it
-	nowhere             // it is said to be invented
-	nothing             // the key was not there
+	before    = -1 - iota // the history: it is older than all of it
+	nowhere               // it is said to be invented
+	nothing               // the key was not there
+	something             // the key was there, and which version is not told
 )
 
 // timedKey is what is known of a key; its memory is used again.
@@ -42,9 +44,35 @@ type timedKey struct {
 	acked         []int // writes, by their ends
 	latest        []int // of each beginning of acked: which began last
 	latestPut     []int // likewise, among those that are no deletes; -1: none
-	deletes       []int // by their beginnings
-	longest       []int // of each beginning of deletes: which ended last
+	latestDelete  []int // likewise, among those that are
+	deletes, puts begun
 	marks         []mark
+}
+
+// begun is writes by their beginnings, and of each beginning of them which ended last.
+type begun struct{ writes, longest []int }
+
+// sort makes it of writes in any order.
+func (b *begun) sort(all []timed) {
+	slices.SortStableFunc(b.writes, func(x, y int) int { return cmp.Compare(all[x].began, all[y].began) })
+	b.longest = b.longest[:0]
+	last := -1
+	for _, i := range b.writes {
+		if last < 0 || all[i].ended > all[last].ended {
+			last = i
+		}
+		b.longest = append(b.longest, last)
+	}
+}
+
+// until is when the one of those that had begun by a time ended which ended last; -1: none
+// had begun. At one time is in either order.
+func (b *begun) until(at int64, all []timed) int64 {
+	n := sort.Search(len(b.writes), func(i int) bool { return all[b.writes[i]].began > at })
+	if n == 0 {
+		return -1
+	}
+	return all[b.longest[n-1]].ended
 }
 
 // untold checks the keys of a history whose store does not tell the revisions of
@@ -75,9 +103,11 @@ func (p *pass) takeTimed(ord uint32, o *history.Op) {
 		p.kept(o)
 		return
 	}
-	there := o.Kind == kv.Exists && o.Read != history.Absent // which says little
-	if role := roleOf(o); role != unchecked && !there && p.in(o.Key) {
+	if role := roleOf(o); role != unchecked && p.in(o.Key) {
 		e := entryOf(o, role, ord, 0)
+		if o.Kind == kv.Exists && o.Read != history.Absent {
+			e.flags |= isThere
+		}
 		if e.at = o.Invoked; role == read {
 			e.at = o.Done
 		}
@@ -90,10 +120,11 @@ func (p *pass) takeTimed(ord uint32, o *history.Op) {
 func (k *keyChecker) inTime(key uint64) {
 	k.key = key
 	k.splitInTime()
+	k.indexWrites()
 	k.authors()
 	k.oneValueEach()
 	k.revisionsInTime()
-	k.indexWrites()
+	k.indexEnds()
 	for i := range k.timed.reads {
 		k.readInTime(&k.timed.reads[i])
 	}
@@ -108,7 +139,7 @@ func (k *keyChecker) splitInTime() {
 		x := timed{value: e.value, ord: e.ord, role: e.role, member: e.member, flags: e.flags}
 		switch {
 		case e.role == notice: // as a read that says nothing of when
-			x.began, x.ended, x.mod = e.time, e.at, e.mod
+			x.began, x.ended, x.mod, x.answer = e.time, e.at, e.mod, e.lo
 			t.reads = append(t.reads, x)
 		case e.role == read && (!e.is(isTold) || e.is(isConflict) && e.value == history.Unseen): // it does not say what was there
 		case e.role == read:
@@ -135,11 +166,20 @@ func (k *keyChecker) authors() {
 	for i := range t.reads {
 		r := &t.reads[i]
 		if r.from = nothing; r.value == history.Absent {
+			if r.role == notice {
+				k.goneInTime(r)
+			}
+			continue
+		}
+		if r.from = something; r.is(isThere) {
 			continue
 		}
 		r.from = before
 		if k.based && r.mod > 0 && r.mod <= k.base {
 			continue
+		}
+		if r.role == notice && r.value == history.Unseen && k.based && k.timed.puts.until(r.ended, k.timed.writes) < 0 {
+			k.add(finding{kind: Invented, promise: history.Once, n: 1, ords: [3]uint32{r.ord}, revision: r.mod})
 		}
 		w := k.writerOf(r)
 		switch {
@@ -230,39 +270,48 @@ func (k *keyChecker) revisionsInTime() {
 	}
 }
 
-// indexWrites orders the writes that were done by their ends, and the deletes that
-// may have been by their beginnings.
+// indexWrites orders the writes that may have been done by their beginnings, the deletes
+// and the others.
 func (k *keyChecker) indexWrites() {
 	t := &k.timed
-	t.acked, t.latest, t.latestPut, t.deletes, t.longest = t.acked[:0], t.latest[:0], t.latestPut[:0], t.deletes[:0], t.longest[:0]
+	t.deletes.writes, t.puts.writes = t.deletes.writes[:0], t.puts.writes[:0]
 	for i := range t.writes {
-		w := &t.writes[i]
-		if w.role == wrote {
-			t.acked = append(t.acked, i)
+		of := &t.puts
+		switch w := &t.writes[i]; {
+		case w.role == refused:
+			continue
+		case w.is(isDelete):
+			of = &t.deletes
 		}
-		if w.is(isDelete) && w.role != refused {
-			t.deletes = append(t.deletes, i)
+		of.writes = append(of.writes, i)
+	}
+	t.deletes.sort(t.writes)
+	t.puts.sort(t.writes)
+}
+
+// indexEnds orders the writes that were done by their ends.
+func (k *keyChecker) indexEnds() {
+	t := &k.timed
+	t.acked, t.latest, t.latestPut, t.latestDelete = t.acked[:0], t.latest[:0], t.latestPut[:0], t.latestDelete[:0]
+	for i := range t.writes {
+		if t.writes[i].role == wrote {
+			t.acked = append(t.acked, i)
 		}
 	}
 	slices.SortStableFunc(t.acked, func(a, b int) int { return cmp.Compare(t.writes[a].ended, t.writes[b].ended) })
-	slices.SortStableFunc(t.deletes, func(a, b int) int { return cmp.Compare(t.writes[a].began, t.writes[b].began) })
-	last, put := -1, -1
+	last, put, remove := -1, -1, -1
+	later := func(i, than int) bool { return than < 0 || t.writes[i].began > t.writes[than].began }
 	for _, i := range t.acked {
-		w := &t.writes[i]
-		if last < 0 || w.began > t.writes[last].began {
+		if later(i, last) {
 			last = i
 		}
-		if !w.is(isDelete) && (put < 0 || w.began > t.writes[put].began) {
+		switch {
+		case t.writes[i].is(isDelete) && later(i, remove):
+			remove = i
+		case !t.writes[i].is(isDelete) && later(i, put):
 			put = i
 		}
-		t.latest, t.latestPut = append(t.latest, last), append(t.latestPut, put)
-	}
-	last = -1
-	for _, i := range t.deletes {
-		if last < 0 || t.writes[i].ended > t.writes[last].ended {
-			last = i
-		}
-		t.longest = append(t.longest, last)
+		t.latest, t.latestPut, t.latestDelete = append(t.latest, last), append(t.latestPut, put), append(t.latestDelete, remove)
 	}
 }
 
@@ -270,7 +319,7 @@ func (k *keyChecker) indexWrites() {
 // read returned and the read.
 func (k *keyChecker) readInTime(r *timed) {
 	t := &k.timed
-	if r.from == nowhere || r.role != read || r.value == history.Unseen && r.mod == 0 {
+	if r.from == nowhere || r.role != read || r.value == history.Unseen && r.mod == 0 && !r.is(isThere) {
 		return
 	}
 	if r.flags&(isStrong|isFinal) == 0 {
@@ -283,8 +332,11 @@ func (k *keyChecker) readInTime(r *timed) {
 	}
 	was := k.wasUntil(r)
 	between := t.latest[n-1]
-	if r.from == nothing {
+	switch r.from {
+	case nothing:
 		between = t.latestPut[n-1]
+	case something:
+		between = t.latestDelete[n-1]
 	}
 	if between < 0 || t.writes[between].began <= was {
 		return
@@ -312,12 +364,10 @@ func (k *keyChecker) wasUntil(r *timed) int64 {
 		return t.writes[r.from].ended
 	case r.from == before:
 		return -1
+	case r.from == something:
+		return t.puts.until(r.ended, t.writes)
 	}
-	n := sort.Search(len(t.deletes), func(i int) bool { return t.writes[t.deletes[i]].began > r.ended }) // at one time is in either order
-	if n == 0 {
-		return -1
-	}
-	return t.writes[t.longest[n-1]].ended
+	return t.deletes.until(r.ended, t.writes)
 }
 
 // endedBefore is how many of acked had ended before a time.
@@ -344,7 +394,7 @@ func (k *keyChecker) ageInTime(r *timed) {
 		if w.ended <= was {
 			break
 		}
-		if w.began > was && (r.from != nothing || !w.is(isDelete)) {
+		if w.began > was && (r.from != nothing || !w.is(isDelete)) && (r.from != something || w.is(isDelete)) {
 			behind++
 			since = w.ended
 		}
@@ -361,26 +411,26 @@ const mostCounted = 1 << 12
 // that none did on a version that had been replaced at a lower revision than its own.
 func (k *keyChecker) comparedInTime() {
 	t := &k.timed
-	t.acked, t.deletes = t.acked[:0], t.deletes[:0] // by conditions, by revisions
+	t.acked, t.latest = t.acked[:0], t.latest[:0] // by conditions, by revisions
 	for i := range t.writes {
 		w := &t.writes[i]
 		if w.role == wrote && w.is(isCAS) && w.expected > 0 {
 			t.acked = append(t.acked, i)
 		}
 		if w.mod > 0 {
-			t.deletes = append(t.deletes, i)
+			t.latest = append(t.latest, i)
 		}
 	}
 	slices.SortStableFunc(t.acked, func(a, b int) int { return cmp.Compare(t.writes[a].expected, t.writes[b].expected) })
-	slices.SortStableFunc(t.deletes, func(a, b int) int { return cmp.Compare(t.writes[a].mod, t.writes[b].mod) })
+	slices.SortStableFunc(t.latest, func(a, b int) int { return cmp.Compare(t.writes[a].mod, t.writes[b].mod) })
 	for n, i := range t.acked {
 		w := &t.writes[i]
 		f := finding{kind: WrongCAS, promise: history.Compare, n: 2, ords: [3]uint32{0, w.ord}}
 		if n > 0 && t.writes[t.acked[n-1]].expected == w.expected {
 			f.ords[0] = t.writes[t.acked[n-1]].ord
 			f.state = fmt.Sprintf("another had succeeded on revision %d", w.expected)
-		} else if at := sort.Search(len(t.deletes), func(i int) bool { return t.writes[t.deletes[i]].mod >= w.mod }); w.mod > 0 && at > 0 {
-			if x := &t.writes[t.deletes[at-1]]; x.mod > w.expected {
+		} else if at := sort.Search(len(t.latest), func(i int) bool { return t.writes[t.latest[i]].mod >= w.mod }); w.mod > 0 && at > 0 {
+			if x := &t.writes[t.latest[at-1]]; x.mod > w.expected {
 				f.ords[0] = x.ord
 				f.state = fmt.Sprintf("the key had value #%d of revision %d", x.value, x.mod)
 			}

@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"fmt"
+
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
@@ -48,7 +50,7 @@ func (p *pass) toldInTime(o *history.Op) {
 			p.inOrder(o)
 			e := entry{at: o.Done, time: o.Done, value: o.Read, mod: o.Mod, ord: p.ord, role: notice, member: p.member(o)}
 			if o.Read == history.Absent { // its revision is of the answer, and not of a version
-				e.mod = 0
+				e.mod, e.lo = 0, o.Mod
 			}
 			p.table.add(o.Key, &e)
 		}
@@ -73,4 +75,30 @@ func (p *pass) inOrder(o *history.Op) {
 		p.found.add(f)
 	}
 	w.before[at] = toldBefore{o.Mod, p.ord} // where it went back, what follows is told anew
+}
+
+// goneInTime checks a watcher that was told, in an answer of a revision, that the key is
+// gone. It cannot be where a version of that revision or an earlier one was shown, or the
+// key was there when the history began, and no write had begun that deletes it. What is of
+// before can have been deleted then.
+func (k *keyChecker) goneInTime(r *timed) {
+	t := &k.timed
+	if !k.based || r.answer <= k.base || t.deletes.until(r.ended, t.writes) >= 0 {
+		return
+	}
+	f := finding{kind: LostWrite, promise: history.Snapshot, n: 2, ords: [3]uint32{0, r.ord}, revision: r.answer}
+	for i := range t.reads {
+		if x := &t.reads[i]; x.mod > k.base && x.mod <= r.answer {
+			f.ords[0], f.state = x.ord, fmt.Sprintf("revision %d, it had the version of revision %d, and nobody had begun to delete it", r.answer, x.mod)
+			k.add(f)
+			return
+		}
+	}
+	for i := range t.writes {
+		if w := &t.writes[i]; w.role == wrote && w.ended == 0 && !w.is(isDelete) {
+			f.ords[0], f.state = w.ord, fmt.Sprintf("revision %d, it had been there since before the load began, and nobody had begun to delete it", r.answer)
+			k.add(f)
+			return
+		}
+	}
 }

@@ -32,9 +32,22 @@ func TestWatchesInTime(t *testing.T) {
 		"before it was written":            {ops: []history.Op{began(1, 1, 10), told(1, 11, 1), put(0, 1)}, want: Invented},
 		"another value than a read's":      {ops: []history.Op{began(1, 1, 10), lost(put(0, 1)), lost(put(0, 2)), get(0, 11, 1), told(1, 11, 2)}, want: OtherValue},
 		"at two revisions":                 {ops: []history.Op{began(1, 1, 10), put(0, 1), get(0, 11, 1), told(1, 13, 1)}, want: AppliedTwice},
+		"there, in no version":             {ops: []history.Op{began(1, 1, 10), told(1, 9, history.Unseen), put(0, 1), told(1, 11, history.Unseen), lost(del(0)), told(1, 12, 0), told(1, 13, history.Unseen)}},
+		"there, and nobody made it so":     {ops: []history.Op{began(1, 1, 10), told(1, 11, history.Unseen), put(0, 1)}, want: Invented},
+		"gone in an older answer":          {ops: []history.Op{began(1, 1, 10), put(0, 1), told(1, 12, 1), told(1, 11, 0), del(0)}, want: EventLate},
+		"gone, and nobody deleted it":      {ops: []history.Op{began(1, 1, 10), put(0, 1), told(1, 11, 1), told(1, 12, 0), del(0)}, want: LostWrite, says: "at revision 12, it had the version of revision 11"},
+		"gone as another was told of it":   {ops: []history.Op{began(1, 1, 10), began(2, 1, 10), put(0, 1), told(1, 11, history.Unseen), told(2, 12, 0)}, want: LostWrite},
+		"gone, of before":                  {ops: []history.Op{began(1, 1, 10), told(1, 12, 0)}},
+		"gone, and there from the start":   {ops: []history.Op{atFirst(put(0, 1)), began(1, 1, 10), told(1, 12, 0)}, want: LostWrite, says: "since before the load began"},
+		"gone from the start":              {ops: []history.Op{atFirst(put(0, 1)), began(1, 1, 10), told(1, 10, 0)}},
 	} {
 		for _, partition := range []int{0, 2} {
 			m := line(append(c.ops, of2(9, put(0, 1)))...)
+			for i := range m.ops {
+				if o := &m.ops[i]; o.Written == first {
+					o.Written, o.Invoked, o.Done = 1, 0, 0
+				}
+			}
 			r, _ := checked(t, untoldWatches(m), Options{Partition: partition})
 			delete(r.Counts, NoOrder) // which the search finds besides
 			c.holds(t, name, r)
@@ -44,6 +57,11 @@ func TestWatchesInTime(t *testing.T) {
 		}
 	}
 }
+
+// first is what was written before the history began.
+const first = 99
+
+func atFirst(o history.Op) history.Op { o.Written = first; return o }
 
 // untoldWatches is untold but for what watchers are told.
 func untoldWatches(m *memory) *memory {

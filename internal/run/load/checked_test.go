@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/application"
+	"github.com/quorumbench/quorumbench/internal/application/catalog"
 	"github.com/quorumbench/quorumbench/internal/application/kubernetes"
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/agent/agenttest"
@@ -12,6 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/load/wired"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/consul"
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
 )
 
 // What the calls of an application were is recorded on every kind of worker, and so is the
@@ -66,6 +69,53 @@ func TestApplicationsAreRecordedOnEveryWorker(t *testing.T) {
 			}
 			if there != found || found <= l.KeySpace {
 				t.Errorf("%d keys were found, %d are recorded, and %d were there before", found, there, l.KeySpace)
+			}
+		})
+	}
+}
+
+// The keys of a catalog are no keys of the store: each kind of worker reads them as their
+// script says.
+func TestKeysAreReadAsTheirScriptSays(t *testing.T) {
+	local := func() load.Worker {
+		return &load.Local{Stores: func(string) (store.Store, error) { return consul.New(), nil }}
+	}
+	for name, w := range map[string]load.Worker{"local": local(), "piped": wired.Piped(local()), "agent": agenttest.Worker(t, nil)} {
+		t.Run(name, func(t *testing.T) {
+			l := base(kv.Put, kv.None)
+			l.Application.Name = catalog.Name
+			d := catalog.Application{}.Definition()
+			l.Application.Settings = d.Defaults()
+			for key, v := range (application.Settings{"services": 5, "instances-per-service": 10, "discovery-clients": 3, "services-per-client": 2, "instance-churn": 1, "health-changes": 0}) {
+				l.Application.Settings[key] = v
+			}
+			profile := catalog.Application{}.Profile(l.Application.Settings, 0)
+			l.Arrival, l.Rate.PerSecond, l.Duration, l.Prefix, l.KeySpace = scenario.Recorded, profile.PerSecond(), time.Second, "qb-", profile.There
+			l.Connections, l.Clients, l.Threads, l.Check, l.Preload = 4, 4, 1, true, true
+			l.Watch = &scenario.Watch{Watchers: profile.Watchers, Streams: profile.Streams}
+			p := taskOn(consul.New(), storetest.ServeNull(t, consul.New(), 1, store.NullOptions{Memory: true}), l)
+			a := &p.Assignment
+			var err error
+			if a.Preloaded, err = w.Preload(t.Context(), a); err != nil {
+				t.Fatal(err)
+			}
+			back := &told{t: t}
+			found, err := w.ReadBack(t.Context(), a, kv.Local, back.history)
+			if err != nil {
+				t.Fatal(err)
+			}
+			there, keys := uint64(0), map[uint64]bool{}
+			for i := range back.ops {
+				o := &back.ops[i]
+				if !o.Final || o.Kind != kv.Exists || o.Consistency != kv.Local || keys[o.Key] {
+					t.Fatalf("a read is %+v", o)
+				}
+				if keys[o.Key] = true; o.Outcome == kv.OK {
+					there++
+				}
+			}
+			if there != found || found != 2*profile.There || uint64(len(keys)) != found+2*5 {
+				t.Errorf("%d keys were found, %d are recorded of %d, and %d instances are there", found, there, len(keys), profile.There)
 			}
 		})
 	}

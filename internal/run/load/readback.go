@@ -58,6 +58,7 @@ func (p *plan) readScripts(ctx context.Context, level kv.Consistency) (found uin
 		return 0, fmt.Errorf("the keys of the application %s have no numbers by which they could be read", p.Load.Application.Name)
 	}
 	back := &reading{script: script, level: level}
+	back.otherwise, _ = p.script.(Reader)
 	one := *p
 	one.script, one.wrap = nil, func(*source) engine.Source { return back }
 	one.chronicler = func(to *history.Recorder) engine.History { return &finals{script.Chronicle(to)} }
@@ -79,13 +80,18 @@ func (p *plan) readScripts(ctx context.Context, level kv.Consistency) (found uin
 
 // reading is a source that reads each key of a script once. It is of one loop.
 type reading struct {
-	script Checked
-	level  kv.Consistency
-	key    []byte
-	found  uint64
+	script    Checked
+	otherwise Reader // nil: keys are read as such
+	level     kv.Consistency
+	key       []byte
+	found     uint64
 }
 
 func (r *reading) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
+	if r.otherwise != nil {
+		r.otherwise.FillRead(n, r.level, op)
+		return n
+	}
 	r.key = r.script.AppendKey(r.key[:0], n)
 	*op = store.Op{Kind: kv.Get, Consistency: r.level, Key: r.key}
 	return n
@@ -98,10 +104,14 @@ func (r *reading) Shares(measure.Phase) []engine.Share {
 }
 
 func (r *reading) Check(_ kv.Kind, _ uint64, ev *store.Event) kv.Outcome {
-	if ev.Outcome == kv.OK {
-		r.found++
+	switch {
+	case ev.Outcome != kv.OK:
+		return ev.Outcome
+	case r.otherwise != nil && !r.otherwise.There(ev):
+		return kv.Miss
 	}
-	return ev.Outcome
+	r.found++
+	return kv.OK
 }
 
 // finals records those reads.

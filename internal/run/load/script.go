@@ -51,6 +51,16 @@ type Checked interface {
 	Chronicle(to *history.Recorder) engine.Chronicler
 }
 
+// Reader is an optional interface of a Checked whose keys are read after the load otherwise
+// than as keys.
+type Reader interface {
+	// FillRead makes the read of the key with a number, at a level.
+	FillRead(number uint64, level kv.Consistency, op *store.Op)
+	// There reports whether an answer, which is that of no failure, says that the key is
+	// there.
+	There(ev *store.Event) bool
+}
+
 // Keeper is an optional interface of a Script that learns something before the load,
 // such as the revisions of keys or the numbers of leases. What it kept is given to the
 // one that sends the load, which may be in another process (application.Setup.Before).

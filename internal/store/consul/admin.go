@@ -171,8 +171,8 @@ func (a *admin) leader(ctx context.Context, i int) (string, error) {
 // noKey is one that no load writes.
 const noKey = "quorumbench/no/such/key"
 
-// Applied implements store.Applier: a stale read of a key that is not there has the
-// index of the newest write that the agent's server has applied.
+// Applied implements store.Applier: stale reads of what is not there have the index of the
+// newest write that the agent's server has applied.
 func (a *admin) Applied(ctx context.Context, i int) (int64, error) {
 	switch m := a.ask(ctx, i); { // an agent that is no server would ask any of them
 	case m.Err != nil:
@@ -194,14 +194,28 @@ func (a *admin) Newest(ctx context.Context) (revision int64, err error) {
 	return revision, err
 }
 
-func (a *admin) newest(ctx context.Context, i int, how api.QueryOptions) (int64, error) {
+// newest is the highest index of the keys, of the catalog and of its checks: answers have
+// that of their own table. A server applies one entry of the log after the other, so that
+// who has the newest of any table has all before it.
+func (a *admin) newest(ctx context.Context, i int, how api.QueryOptions) (revision int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
-	_, meta, err := a.clients[i].KV().Get(noKey, how.WithContext(ctx))
-	if err != nil {
-		return 0, fmt.Errorf("%s does not answer as Consul: %s", a.endpoints[i], reason(ctx, err))
+	c, opt := a.clients[i], how.WithContext(ctx)
+	for _, ask := range []func() (*api.QueryMeta, error){
+		func() (*api.QueryMeta, error) { _, meta, err := c.KV().Get(noKey, opt); return meta, err },
+		func() (*api.QueryMeta, error) {
+			_, meta, err := c.Catalog().NodeServiceList(noKey, opt)
+			return meta, err
+		},
+		func() (*api.QueryMeta, error) { _, meta, err := c.Health().Node(noKey, opt); return meta, err },
+	} {
+		meta, err := ask()
+		if err != nil {
+			return 0, fmt.Errorf("%s does not answer as Consul: %s", a.endpoints[i], reason(ctx, err))
+		}
+		revision = max(revision, int64(meta.LastIndex))
 	}
-	return int64(meta.LastIndex), nil
+	return revision, nil
 }
 
 // memberID is a node's id as a number: the first half of its UUID.

@@ -28,9 +28,9 @@ type Dialect struct {
 type codec struct {
 	httpkv.Codec
 	*Dialect
-	get, put, del, multi                       *http1.Template
-	create, renew, destroy                     *http1.Template // sessions
-	register, deregister, nodeServices, health *http1.Template
+	get, put, del, multi                                   *http1.Template
+	create, renew, destroy                                 *http1.Template // sessions
+	register, deregister, nodeServices, nodeChecks, health *http1.Template
 
 	prefix []byte // Range: what is asked for
 
@@ -42,6 +42,7 @@ type codec struct {
 	session []byte // KeepAlive: whose
 
 	instances []instance // of the answer about a service
+	ofChecks  bool       // a Range about an instance asks for its checks
 
 	stm    stm
 	edited []byte // what STMOp.Edit made
@@ -83,6 +84,7 @@ func newCodec(d store.Dialed, token string, dialect *Dialect) *codec {
 	c.register = c.Template("PUT", "/v1/catalog/register", true, json)
 	c.deregister = c.Template("PUT", "/v1/catalog/deregister", true, json)
 	c.nodeServices = c.Template("GET", "/v1/catalog/node-services/", false)
+	c.nodeChecks = c.Template("GET", "/v1/health/node/", false)
 	c.health = c.Template("GET", "/v1/health/service/", false)
 	c.create = c.Template("PUT", "/v1/session/create", true)
 	c.renew = c.Template("PUT", "/v1/session/renew/", true)

@@ -44,7 +44,11 @@ func (c *codec) Register(op *store.Op) {
 		b := append(c.Head(c.Begin(c.deregister)), `{"Node":`...)
 		c.Send(append(appendJSON(b, op.Key), '}'))
 	default:
-		b := http1.AppendPath(c.Begin(c.nodeServices), op.Key)
+		of := c.nodeServices
+		if c.ofChecks = s.Passing; c.ofChecks {
+			of = c.nodeChecks
+		}
+		b := http1.AppendPath(c.Begin(of), op.Key)
 		if op.Consistency == kv.Local {
 			b = append(b, "?stale"...)
 		}
@@ -57,6 +61,8 @@ func (c *codec) registered(r *http1.Response, e *store.Event) {
 	switch {
 	case r.Status != 200:
 		e.Outcome, e.Text = c.Failed(r)
+	case c.Kind != kv.Put && c.Kind != kv.Delete && c.ofChecks:
+		c.parseChecks(r.Body, e)
 	case c.Kind != kv.Put && c.Kind != kv.Delete:
 		c.parseNode(r.Body, e)
 	case isTrue(r.Body):
@@ -85,6 +91,31 @@ func (c *codec) parseNode(body []byte, e *store.Event) {
 		if s.Array() {
 			for ; s.Element(); e.Count++ {
 				s.Skip()
+			}
+		}
+	}
+	if !s.End() {
+		c.malformed(e)
+	}
+}
+
+// parseChecks counts the checks of a node that pass: [{"Status":"passing",...}], which is
+// empty where there is no such node.
+func (c *codec) parseChecks(body []byte, e *store.Event) {
+	s := jsonscan.New(body)
+	for more := s.Array(); more && s.Element(); {
+		for more := s.Object(); more; {
+			name, ok := s.Member()
+			if !ok {
+				break
+			}
+			if string(name) != "Status" {
+				s.Skip()
+				continue
+			}
+			var status []byte
+			if status, c.buf = s.String(c.buf[:0]); string(status) == "passing" {
+				e.Count++
 			}
 		}
 	}

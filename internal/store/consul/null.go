@@ -33,11 +33,12 @@ func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) {
 		return nil, errors.New("null server: the user has no password; write NAME:PASSWORD")
 	}
 	memory, value := keyspace.New[nullLock](1, 1), bytes.Repeat([]byte("0"), o.ValueSize)
+	catalog := &nullCatalog{Space: keyspace.New[nullInstance](1, 1)}
 	waits, held := &nullWaits{}, &nullHeld{ttl: map[string]string{}}
 	return &httpd.Server{Script: script, TLS: o.TLS, AuthField: "x-consul-token", Member: func(i int, all []net.Listener) httpd.Service {
 		m := &nullMember{number: i, members: all, token: token, errors: nullErrors(), waits: waits, held: held}
 		if o.Memory {
-			m.memory = memory
+			m.memory, m.catalog = memory, catalog
 			return m
 		}
 		m.value = value
@@ -85,6 +86,7 @@ type nullMember struct {
 	raw     []byte // the whole answer to a read, without memory
 	yes     []byte // the whole answer to a write
 	waits   *nullWaits
+	catalog *nullCatalog // nil: writes are acknowledged and forgotten
 	held    *nullHeld
 }
 
@@ -92,6 +94,9 @@ const nullPrefix = "/v1/kv/"
 
 // Operation implements httpd.Service.
 func (m *nullMember) Operation(r *httpd.Request) bool {
+	if is, query := ofCatalog(r.Path); is {
+		return m.admitted(r) && !query
+	}
 	return m.admitted(r) && blockingIndex(r) == 0 && (bytes.HasPrefix(r.Path, []byte(nullPrefix)) || string(r.Path) == "/v1/txn" || bytes.HasPrefix(r.Path, []byte(nullRenew)))
 }
 
@@ -126,6 +131,9 @@ func (m *nullMember) Answer(b []byte, r *httpd.Request, wrong null.Kind) []byte 
 	case bytes.HasPrefix(r.Path, []byte(nullSessions)):
 		return m.session(b, r)
 	}
+	if is, _ := ofCatalog(r.Path); is {
+		return m.services(b, r, wrong)
+	}
 	return m.admin(b, string(r.Path))
 }
 
@@ -158,7 +166,7 @@ func (m *nullMember) admin(b []byte, path string) []byte {
 	case "/v1/agent/members":
 		what = members
 	default:
-		return httpd.AppendAnswer(b, "404 Not Found", nullPlain, "This is quorumbench's null server: it has keys, transactions, sessions and status, and nothing else.\n")
+		return httpd.AppendAnswer(b, "404 Not Found", nullPlain, "This is quorumbench's null server: it has keys, transactions, sessions, a catalog of services and status, and nothing else.\n")
 	}
 	return answerJSON(b, nullJSON+nullRead, what)
 }

@@ -44,7 +44,7 @@ func (w *nullWaits) add(to *map[string][]func(), at string, wake func()) {
 
 // blockingIndex is the index that a blocking query has; 0: it is none.
 func blockingIndex(r *httpd.Request) int64 {
-	if !bytes.HasPrefix(r.Path, []byte(nullPrefix)) || string(r.Method) != "GET" {
+	if _, query := ofCatalog(r.Path); !query && !bytes.HasPrefix(r.Path, []byte(nullPrefix)) || string(r.Method) != "GET" {
 		return 0
 	}
 	text, waits := r.Param("index")
@@ -71,11 +71,25 @@ func waitOf(r *httpd.Request) time.Duration {
 // Waits implements httpd.Waiting.
 func (m *nullMember) Waits(r *httpd.Request) bool { return blockingIndex(r) > 0 && m.admitted(r) }
 
+// wait is Wait of a query on a service, which returns when any was changed.
+func (c *nullCatalog) wait(asked int64, most time.Duration, wake func()) (bool, time.Duration) {
+	c.Lock(keyspace.One)
+	defer c.Unlock(keyspace.One)
+	if c.Revision() > asked {
+		return false, 0
+	}
+	c.waits.add(&c.waits.byKey, "", wake)
+	return true, most
+}
+
 // Wait implements httpd.Waiting. Without a memory nothing ever changes.
 func (m *nullMember) Wait(r *httpd.Request, wake func()) (waits bool, most time.Duration) {
 	asked := blockingIndex(r)
 	if m.memory == nil {
 		return asked >= 2, waitOf(r)
+	}
+	if _, query := ofCatalog(r.Path); query {
+		return m.catalog.wait(asked, waitOf(r), wake)
 	}
 	m.memory.Lock(keyspace.One)
 	defer m.memory.Unlock(keyspace.One)

@@ -19,10 +19,32 @@ func ofService(kind kv.Kind, id string, s store.ServiceOp) store.Op {
 // What ours registers the official client finds, healthy or not; what the official
 // client registers, lets fail and deregisters our watcher is told.
 func TestLiveServices(t *testing.T) {
-	s := start(t, storetest.Options{})
-	c := official.Consul(t, s.Access)
-	w := storetest.Dial(t, New(), s.Access)
-	watcher := storetest.Dial(t, New(), s.Access)
+	checkServices(t, start(t, storetest.Options{}).Access)
+}
+
+func TestNullServices(t *testing.T) {
+	checkServices(t, store.Access{Endpoints: storetest.ServeNull(t, New(), 1, store.NullOptions{Memory: true})})
+}
+
+func checkServices(t *testing.T, access store.Access) {
+	admin, err := New().Admin(access)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = admin.Close() }()
+	applied := int64(0)
+	moved := func() { // the catalog's writes are among those that a member has applied
+		t.Helper()
+		a := admin.(store.Applier)
+		newest, err := a.Newest(t.Context())
+		if got, failed := a.Applied(t.Context(), 0); err != nil || failed != nil || got < newest || newest <= applied {
+			t.Errorf("the newest write is %d after %d, and %d is applied: %v, %v", newest, applied, got, err, failed)
+		}
+		applied = newest
+	}
+	c := official.Consul(t, access)
+	w := storetest.Dial(t, New(), access)
+	watcher := storetest.Dial(t, New(), access)
 	watcher.Ready()
 	watch := store.Op{Tag: watcher.NextTag(), Kind: kv.Watch, Key: []byte("web"), Watch: &store.WatchOp{Watcher: 7, Service: true, Mode: kv.QueryWatch}}
 	watcher.Codec.Submit(&watch)
@@ -53,8 +75,17 @@ func TestLiveServices(t *testing.T) {
 	w.Want(kv.OK, ofService(kv.Put, `i "1"`, store.ServiceOp{Passing: true}))
 	healthy(`i "1"`)
 	told(`i "1"`, true)
+	moved()
+	checks := ofService(kv.Range, `i "1"`, store.ServiceOp{Passing: true})
+	if e := w.Want(kv.OK, checks); e.Count != 1 {
+		t.Errorf("%d of its checks pass", e.Count)
+	}
 	w.Want(kv.OK, ofService(kv.Put, `i "1"`, store.ServiceOp{CheckOnly: true}))
 	healthy()
+	moved()
+	if e := w.Want(kv.OK, checks); e.Count != 0 {
+		t.Errorf("%d of its checks pass, and it is critical", e.Count)
+	}
 	told(`i "1"`, false)
 	w.Want(kv.OK, ofService(kv.Put, `i "1"`, store.ServiceOp{CheckOnly: true, Passing: true}))
 	healthy(`i "1"`)
@@ -85,11 +116,16 @@ func TestLiveServices(t *testing.T) {
 		t.Fatal(err)
 	}
 	told("i2", false)
+	moved()
 	w.Want(kv.OK, ofService(kv.Delete, `i "1"`, store.ServiceOp{}))
+	moved()
 	healthy()
 	told(`i "1"`, false)
 	if e := w.Want(kv.OK, node); e.Count != 0 {
 		t.Errorf("a node that is gone has %d services", e.Count)
+	}
+	if e := w.Want(kv.OK, checks); e.Count != 0 {
+		t.Errorf("a node that is gone has %d checks", e.Count)
 	}
 	w.Want(kv.BadRequest, store.Op{Kind: kv.Put, Service: &store.ServiceOp{Name: []byte("web")}})
 }

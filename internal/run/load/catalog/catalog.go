@@ -28,6 +28,9 @@ type Script struct {
 	came, gone []uint32 // by instance: the call by which it is there, or is not, and one more; 0: none was sent
 	settled    []bool   // by instance: the call that it needs next was answered
 	unsure     []bool   // by instance: a call has failed, so that what it is now is not known
+
+	readID      []byte // of reads after the load
+	readService store.ServiceOp
 }
 
 // New makes the load.

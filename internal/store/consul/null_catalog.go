@@ -1,0 +1,145 @@
+package consul
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/hashicorp/consul/api"
+
+	"github.com/quorumbench/quorumbench/internal/store/null"
+	"github.com/quorumbench/quorumbench/internal/store/null/httpd"
+	"github.com/quorumbench/quorumbench/internal/store/null/keyspace"
+)
+
+// The paths of the catalog.
+const (
+	nullRegister   = "/v1/catalog/register"
+	nullDeregister = "/v1/catalog/deregister"
+	nullServices   = "/v1/catalog/node-services/"
+	nullChecks     = "/v1/health/node/"
+	nullHealth     = "/v1/health/service/"
+)
+
+// nullInstance is what is kept with a node of the catalog, whose value is what its one
+// instance says of itself.
+type nullInstance struct {
+	service, status string
+}
+
+// nullCatalog is the catalog of a null cluster: each node has an instance and a check. Its
+// indexes are not those of the keys.
+type nullCatalog struct {
+	*keyspace.Space[nullInstance]
+	waits nullWaits // of queries on any service
+}
+
+type nullNode = keyspace.Entry[nullInstance]
+
+// ofCatalog reports whether a path is of the catalog, and whether of a blocking query.
+func ofCatalog(path []byte) (is, query bool) {
+	if query = bytes.HasPrefix(path, []byte(nullHealth)); query {
+		return true, true
+	}
+	switch p := string(path); {
+	case p == nullRegister, p == nullDeregister, strings.HasPrefix(p, nullServices), strings.HasPrefix(p, nullChecks):
+		return true, false
+	}
+	return false, false
+}
+
+// services answers what is asked of the catalog.
+func (m *nullMember) services(b []byte, r *httpd.Request, wrong null.Kind) []byte {
+	c := m.catalog
+	switch {
+	case c == nil && string(r.Method) == "GET":
+		return answerJSON(b, indexFields(nullJSON, 2), nil)
+	case c == nil:
+		return append(b, m.yes...)
+	}
+	c.Lock(keyspace.One)
+	defer c.Unlock(keyspace.One)
+	switch path := string(r.Path); {
+	case path == nullRegister:
+		return c.register(b, r.Body, wrong == null.LieLost)
+	case path == nullDeregister:
+		return c.deregister(b, r.Body, wrong == null.LieLost)
+	case strings.HasPrefix(path, nullHealth):
+		return c.health(b, path[len(nullHealth):])
+	case strings.HasPrefix(path, nullChecks):
+		return c.node(b, path[len(nullChecks):], wrong, func(e *nullNode) any {
+			return []*api.HealthCheck{checkOf(e)}
+		}, []*api.HealthCheck{})
+	default:
+		return c.node(b, path[len(nullServices):], wrong, func(e *nullNode) any {
+			return map[string]any{"Services": []*api.AgentService{serviceOf(e)}}
+		}, map[string]any{"Services": nil})
+	}
+}
+
+func (c *nullCatalog) register(b, body []byte, lost bool) []byte {
+	var reg api.CatalogRegistration
+	if err := json.Unmarshal(body, &reg); err != nil || reg.Node == "" {
+		return httpd.AppendAnswer(b, "400 Bad Request", nullPlain, "Request decode failed")
+	}
+	e := c.Get([]byte(reg.Node))
+	if reg.Service == nil && e == nil {
+		return httpd.AppendAnswer(b, "500 Internal Server Error", nullPlain, "Missing node registration")
+	}
+	if lost {
+		return answerJSON(b, nullJSON+nullMeta, true)
+	}
+	of, says := nullInstance{status: api.HealthCritical}, []byte(nil)
+	if e != nil {
+		of, says = e.With, e.Value
+	}
+	if s := reg.Service; s != nil {
+		of.service, says = s.Service, []byte(s.Meta["of"])
+	}
+	if reg.Check != nil {
+		of.status = reg.Check.Status
+	}
+	c.Put([]byte(reg.Node), says).With = of
+	c.waits.changed("")
+	return answerJSON(b, nullJSON+nullMeta, true)
+}
+
+func (c *nullCatalog) deregister(b, body []byte, lost bool) []byte {
+	var gone api.CatalogDeregistration
+	if err := json.Unmarshal(body, &gone); err != nil {
+		return httpd.AppendAnswer(b, "400 Bad Request", nullPlain, "Request decode failed")
+	}
+	if !lost && c.Get([]byte(gone.Node)) != nil {
+		c.Delete([]byte(gone.Node))
+		c.waits.changed("")
+	}
+	return answerJSON(b, nullJSON+nullMeta, true)
+}
+
+// health answers which instances of a service pass.
+func (c *nullCatalog) health(b []byte, service string) []byte {
+	list := []map[string]any{}
+	for _, e := range c.Prefixed(nil) {
+		if e.With.service == service && e.With.status == api.HealthPassing {
+			list = append(list, map[string]any{"Service": serviceOf(e), "Checks": []any{checkOf(e)}})
+		}
+	}
+	return answerJSON(b, indexFields(nullJSON, c.Revision()), list)
+}
+
+// node answers what there is of a node, or what there is of none.
+func (c *nullCatalog) node(b []byte, name string, wrong null.Kind, of func(*nullNode) any, nothing any) []byte {
+	what := nothing
+	if e := c.Get([]byte(name)); e != nil && wrong != null.LieAbsent {
+		what = of(e)
+	}
+	return answerJSON(b, indexFields(nullJSON, c.Revision()), what)
+}
+
+func serviceOf(e *nullNode) *api.AgentService {
+	return &api.AgentService{ID: e.Key, Service: e.With.service, Port: 80, Meta: map[string]string{"of": string(e.Value)}, ModifyIndex: uint64(e.Changed)}
+}
+
+func checkOf(e *nullNode) *api.HealthCheck {
+	return &api.HealthCheck{Node: e.Key, CheckID: e.Key, Name: "health", Status: e.With.status, ServiceID: e.Key, ModifyIndex: uint64(e.Changed)}
+}
