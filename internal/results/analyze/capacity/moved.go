@@ -47,7 +47,7 @@ func (s *Search) moved() movement {
 // drift, for a search to end with that. Both ends are less sure than the middle, so that of
 // a store that does not drift no more than about a half can be asked for; less than a
 // third says that it drifts, or that its trials cannot tell.
-const stayed = 0.5
+const stayed = 0.6
 
 // stays reports whether all that the capacity was in the search may be within an interval.
 func (s *Search) stays(i Interval) bool {

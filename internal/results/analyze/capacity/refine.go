@@ -43,9 +43,10 @@ func (s *Search) refine() (Plan, bool) {
 	t := s.testedNear(i)
 	least := leastOffset * s.Width * i.Estimate
 	ended := t.below >= 2 && t.above >= 2 && t.turned
-	if s.narrow(i) && (!ended || s.stays(i)) {
+	if s.narrow(i) && (!ended || s.stays(s.asWide(i))) {
 		switch {
 		case ended:
+			s.found = s.asWide(i)
 			s.end(Found, "the interval is as narrow as asked for, and both its ends were measured again")
 			return Plan{}, false
 		case t.below < 2 && (t.below <= t.above || !t.lastBelow) || t.above >= 2 && !t.lastBelow:
@@ -55,4 +56,15 @@ func (s *Search) refine() (Plan, bool) {
 	}
 	window := math.Min(refining+float64(t.all), longest)
 	return s.nextTo(i.Estimate, s.mostTelling(i.Estimate, window)-i.Estimate, Refine, window), true
+}
+
+// asWide is an interval as wide as was asked for, if it is narrower: what is left of the
+// width is room for a drift.
+func (s *Search) asWide(i Interval) Interval {
+	const within = 0.9999
+	half := within * s.Width / 2
+	if room := (1 + half) / (1 - half) * i.Lower / i.Upper; room > 1 && s.step() == 0 {
+		i.Lower, i.Upper = i.Lower/math.Sqrt(room), i.Upper*math.Sqrt(room)
+	}
+	return i
 }
