@@ -220,19 +220,23 @@ func triedText(c *record.CapacityTrial, t *record.Trial) string {
 // tell writes down how far the search has come.
 func (s *seeker) tell(more bool) {
 	r := s.search.Result()
-	s.found.LowerPerSecond, s.found.UpperPerSecond = r.Lower, nil
+	s.found.LowerPerSecond, s.found.UpperPerSecond, s.found.EstimatePerSecond = r.Lower, nil, nil
 	if r.Closed() {
-		s.found.UpperPerSecond = new(r.Upper)
+		s.found.UpperPerSecond, s.found.EstimatePerSecond = new(r.Upper), new(r.Estimate)
 		s.soFar = fmt.Sprintf("; so far it is %s", readable.Between(readable.PerSecond(r.Lower), readable.PerSecond(r.Upper)))
 	}
 	if p := s.parameter; p != nil {
-		s.found.Lower, s.found.Upper = new(p.floor(r.Lower)), nil
+		s.found.Lower, s.found.Upper, s.found.Estimate = new(p.floor(r.Lower)), nil, nil
 		if s.found.LowerPerSecond = 0; *s.found.Lower > 0 {
 			s.found.LowerPerSecond = p.offered(*s.found.Lower)
 		}
 		if r.Closed() {
 			s.found.Upper = new(p.floor(r.Upper))
 			s.found.UpperPerSecond = new(p.offered(*s.found.Upper))
+			s.found.Estimate = new(min(max(p.floor(r.Estimate), *s.found.Lower), *s.found.Upper))
+			if s.found.EstimatePerSecond = nil; *s.found.Estimate > 0 {
+				s.found.EstimatePerSecond = new(p.offered(*s.found.Estimate))
+			}
 			s.soFar = fmt.Sprintf("; so far it is %s of %s", readable.Between(readable.Number(*s.found.Lower), readable.Number(*s.found.Upper)), p.key)
 		}
 	}

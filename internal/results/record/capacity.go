@@ -20,7 +20,11 @@ type Capacity struct {
 	// where it holds as far as was tried.
 	LowerPerSecond float64  `json:"lower_per_second"`
 	UpperPerSecond *float64 `json:"upper_per_second"`
-	Status         string   `json:"status"`
+	// EstimatePerSecond is the rate that the trials have as the most likely one, within the
+	// interval; absent where that is open. Estimate is the same as a value of the parameter.
+	EstimatePerSecond *float64 `json:"estimate_per_second,omitempty"`
+	Estimate          *float64 `json:"estimate,omitempty"`
+	Status            string   `json:"status"`
 	// Why is a sentence without its end: what ended the search. Empty while it goes on.
 	Why string `json:"why"`
 	// WarmUp is what was done before the first trial to a cluster that had been started

@@ -52,15 +52,18 @@ func CapacitiesSheet(all *analyze.CapacityFindings) (Sheet, bool) {
 
 // capacitiesGrid has a row for each value.
 func capacitiesGrid(all *analyze.CapacityFindings) *grid {
-	g := &grid{columns: []analyze.Column{{Title: all.Parameter, Left: true}, {Title: "lower"}, {Title: "upper"}, {Title: "width"}, {Title: "status", Left: true},
+	g := &grid{columns: []analyze.Column{{Title: all.Parameter, Left: true}, {Title: "lower"}, {Title: "upper"}, {Title: "best estimate"}, {Title: "width"}, {Title: "status", Left: true},
 		{Title: "trials"}, {Title: "time"}, {Title: "snapshots"}, {Title: "compactions"}, {Title: "knee"}}}
 	for _, f := range all.All {
-		lower, upper, width := readable.PerSecond(f.LowerPerSecond), readable.Dash, readable.Dash
+		lower, upper, estimate, width := readable.PerSecond(f.LowerPerSecond), readable.Dash, readable.Dash, readable.Dash
 		if len(f.Curve) == 0 {
 			lower = readable.Dash
 		}
 		if f.UpperPerSecond != nil {
 			upper = readable.PerSecond(*f.UpperPerSecond)
+		}
+		if f.EstimatePerSecond != nil {
+			estimate = readable.PerSecond(*f.EstimatePerSecond)
 		}
 		if share, closed := f.Width(); closed {
 			width = readable.Percent(share, 1)
@@ -72,7 +75,7 @@ func capacitiesGrid(all *analyze.CapacityFindings) *grid {
 		if l := f.Ladder; l != nil && l.Knee >= 0 {
 			knee = Value(l.Steps[l.Knee].Throughput)
 		}
-		g.add(f.Value, lower, upper, width, f.Status, readable.Count(uint64(len(f.Trials))), readable.Seconds(f.Seconds), snapshots, compactions, knee)
+		g.add(f.Value, lower, upper, estimate, width, f.Status, readable.Count(uint64(len(f.Trials))), readable.Seconds(f.Seconds), snapshots, compactions, knee)
 	}
 	return g
 }
@@ -169,13 +172,24 @@ func capacityInterval(f *analyze.CapacityFinding) string {
 	case f.Status == string(capacity.NothingTested) || len(f.Curve) == 0:
 		return "not known"
 	case closed:
-		return fmt.Sprintf("%s (%s interval, %s wide%s)%s", readable.Between(low, high), readable.Percent(f.Level, 0), readable.Percent(width, 1), doubt(f), calls)
+		return fmt.Sprintf("%s (%s interval, %s wide%s%s)%s", readable.Between(low, high), readable.Percent(f.Level, 0), readable.Percent(width, 1), likeliest(f), doubt(f), calls)
 	case high != "" && f.Lower != nil:
 		return "none: the objective does not hold at " + readable.Number(*f.Upper)
 	case high != "":
 		return "below " + high
 	}
 	return "at least " + low + calls
+}
+
+// likeliest is the best estimate, which records of before have none of.
+func likeliest(f *analyze.CapacityFinding) string {
+	switch {
+	case f.Estimate != nil:
+		return "; best estimate " + readable.Number(*f.Estimate)
+	case f.EstimatePerSecond != nil:
+		return "; best estimate " + readable.PerSecond(*f.EstimatePerSecond)
+	}
+	return ""
 }
 
 // doubt is what is to be said of an interval beside its width.
@@ -277,9 +291,11 @@ func capacityObject(f *analyze.CapacityFinding) (o record.Object) {
 		o.Add("parameter", f.Parameter)
 		o.Add("lower", f.Lower)
 		o.Add("upper", f.Upper)
+		o.Add("estimate", f.Estimate)
 	}
 	o.Add("lower_per_second", f.LowerPerSecond)
 	o.Add("upper_per_second", f.UpperPerSecond)
+	o.Add("estimate_per_second", f.EstimatePerSecond)
 	o.Add("level", f.Level)
 	var width *float64
 	if share, closed := f.Width(); closed {

@@ -30,6 +30,7 @@ type members struct {
 	version string
 	known   record.Roles
 	gone    []loss            // in this trial
+	silent  bool              // one did not answer the last question, and something may listen there
 	names   map[string]string // by endpoint
 }
 
@@ -46,12 +47,29 @@ func (m *members) ask(ctx context.Context) ([]follow.Change, error) {
 	}
 	m.mu.Lock()
 	m.version = cmp.Or(status.Version, m.version)
+	m.silent = slices.ContainsFunc(status.Members, func(e store.Member) bool { return e.Err != nil && !e.Gone })
 	m.mu.Unlock()
 	var changes []follow.Change
 	for i := range status.Members {
 		changes = append(changes, m.take(i, len(status.Members), asked, ended, status.Members[i])...)
 	}
 	return changes, err
+}
+
+// meet asks every member for its state, and waits no longer than it is given. A member that
+// does not answer, and may be only slow, is asked once more: without its number its
+// operations would have no role.
+func meet(ctx context.Context, admin store.Admin, given []string, named map[string]string, within time.Duration) (m *members, err error) {
+	for range 2 {
+		m = &members{admin: admin, given: given, named: named}
+		asked, cancel := context.WithTimeout(ctx, within)
+		_, err = m.ask(asked)
+		cancel()
+		if err != nil || !m.silent {
+			break
+		}
+	}
+	return m, err
 }
 
 // take takes the i-th of n members' answer to a question that was asked and

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -50,5 +51,46 @@ func TestAWithdrawnQuestionLosesNobody(t *testing.T) {
 	}
 	if lost := m.lost(nil); len(lost) > 0 {
 		t.Errorf("lost are %v", lost)
+	}
+}
+
+// later is a cluster one of whose members answers only when it is asked again.
+type later struct {
+	answers
+	silent int // how often it does not
+	asked  int
+}
+
+func (l *later) Status(context.Context) (store.Status, error) {
+	status := l.status
+	l.asked++
+	if l.silent > 0 {
+		l.silent--
+		status.Members = append(status.Members[:1:1], store.Member{Endpoint: "b:1", Err: context.DeadlineExceeded})
+	}
+	return status, nil
+}
+
+// A member that is slow when a trial begins is asked once more, and is none that was lost.
+// One whose process has ended is not waited for again.
+func TestASlowMemberIsAskedAgain(t *testing.T) {
+	all := store.Status{Members: []store.Member{{Endpoint: "a:1", ID: 1, Role: kv.Leader}, {Endpoint: "b:1", ID: 2, Role: kv.Follower}}}
+	for _, silent := range []int{0, 1, 2} {
+		m, err := meet(t.Context(), &later{answers: answers{all}, silent: silent}, nil, nil, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if known := m.numbers()["b:1"] == 2; known != (silent < 2) {
+			t.Errorf("silent %d times: its number is known: %v", silent, known)
+		}
+		if lost := m.lost(nil); len(lost) > 0 { // the clock did not move
+			t.Errorf("silent %d times: lost are %v", silent, lost)
+		}
+	}
+	gone := store.Status{Members: []store.Member{{Endpoint: "a:1", ID: 1, Role: kv.Leader}, {Endpoint: "b:1", Err: errors.New("refused"), Gone: true}}}
+	l := &later{answers: answers{gone}}
+	m, err := meet(t.Context(), l, nil, nil, time.Minute)
+	if lost := m.lost(nil); err != nil || len(lost) != 1 || lost[0] != "b:1" || l.asked != 1 {
+		t.Errorf("lost are %v (%v), asked %d times", lost, err, l.asked)
 	}
 }

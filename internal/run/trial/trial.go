@@ -365,13 +365,11 @@ func (t *Trial) meet(ctx context.Context, access store.Access) (*members, error)
 	if err != nil {
 		return nil, err
 	}
-	m := &members{admin: admin, given: access.Endpoints, named: t.Cluster.names()}
 	// A user who allows more time to connect allows it for this too: a member
 	// without a leader may answer after seconds.
-	ctx, cancel := context.WithTimeout(ctx, max(statusTimeout, access.DialTimeout))
-	defer cancel()
-	if _, err := m.ask(ctx); err != nil {
-		m.close()
+	m, err := meet(ctx, admin, access.Endpoints, t.Cluster.names(), max(statusTimeout, access.DialTimeout))
+	if err != nil {
+		_ = admin.Close() // the answer that failed is the one to return
 		return nil, fmt.Errorf("%s does not report its state: %w", t.Cluster.Store.Name(), err)
 	}
 	return m, nil

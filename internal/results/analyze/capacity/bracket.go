@@ -83,7 +83,7 @@ func (s *Search) evidence(all []*Trial) (most float64) {
 			points = append(points, pointOf(t, goal, g))
 		}
 		if share := math.Min(bad/math.Max(due, 1), 1-1e-9); share > goal.Limit {
-			most = math.Max(most, 2*due*apart(share, logit(goal.Limit))/together(points, goal))
+			most = math.Max(most, 2*due*apart(share, logit(goal.Limit))/together(points, goal, math.Inf(1)))
 		}
 	}
 	return most

@@ -25,8 +25,11 @@ type point struct {
 	seconds float64
 	// variance is the sum of bad operations' own, as the seconds show it; 0 where
 	// none or all were bad, or the share is beyond the band.
-	variance float64
-	most     float64 // the same if operations were bad independently of each other
+	variance   float64
+	most       float64 // the same if operations were bad independently of each other
+	overloaded bool
+	grew       float64 // how surely the backlog of an overload grew, as twice a logarithm of likelihoods
+	behind     float64 // what the backlog of another grew by, as a share of what was due
 }
 
 func logit(p float64) float64  { return math.Log(p / (1 - p)) }
@@ -38,8 +41,10 @@ func pointOf(t *Trial, g Goal, goal int) point {
 	p := point{x: math.Log(t.Rate), at: t.Began + t.Length/2, n: due, seconds: t.Length}
 	least, most := odds(logit(g.Limit)-bandBelow), odds(logit(g.Limit)+bandAbove)
 	share := bad / math.Max(due, 1)
-	if t.Overloaded() {
-		share = most
+	if p.overloaded = t.Overloaded(); p.overloaded {
+		share, p.grew = most, t.grew()
+	} else {
+		p.behind = math.Max(t.missing()/math.Max(due, 1), 0)
 	}
 	p.share, p.surely = math.Min(math.Max(share, least), most), 1
 	if share > most {
@@ -74,40 +79,6 @@ func spread(seconds []Second, goal int, share float64) (v float64) {
 	// not depend on each other, lags+1 of n).
 	return math.Max(v, 0) / math.Max(1-float64(lags+1)/float64(n), 0.4)
 }
-
-// together is how many operations are bad for one cause, at the limit: by so much the
-// variance of their number is larger than if each were by itself. What the trials show
-// is taken together with what is known without any, which counts as one of prior
-// seconds.
-func together(points []point, g Goal) float64 {
-	var rate, weight float64
-	for _, p := range points {
-		rate, weight = rate+p.n, weight+p.seconds
-	}
-	if weight == 0 {
-		return 1
-	}
-	rate /= weight
-	of := rate * priorSeconds * g.Limit * (1 - g.Limit)
-	sum := of * math.Max(1+2*rate*g.Span, 2*math.Pow(rate*g.Span/math.Log(g.Limit), 2))
-	for _, p := range points {
-		sum, of = sum+p.variance, of+p.most*grown(p.share, g.Limit)
-	}
-	return math.Max(sum/of, 1)
-}
-
-// grown is by how much more are bad for one cause where the share is above the limit.
-// A queue's excursions above a bound B grow with the square of what is left of the
-// server, which is -log(share)/B.
-func grown(share, limit float64) float64 {
-	if share <= limit {
-		return 1
-	}
-	r := math.Log(limit) / math.Log(share)
-	return r * r
-}
-
-const priorSeconds = 3
 
 // freedom is how many degrees of freedom that has.
 func freedom(points []point) float64 {
@@ -156,14 +127,37 @@ type fit struct {
 	points []point
 	goal   Goal
 	eta    float64   // the limit's log odds
-	weight []float64 // independent operations of each point
+	weight []float64 // independent operations of each point, of the steepest line
+	of     [slopes]ofSlope
+	// normal is the logarithm of 1 plus the odds: below the band, at the limit, and above.
+	normal struct{ below, limit, above float64 }
 }
+
+// ofSlope is what the points are to lines of one slope.
+type ofSlope struct {
+	more   float64   // by how much more independent operations there are than of the steepest line
+	shares []float64 // the points' shares, and
+	own    []float64 // the logarithms of their likelihoods under themselves
+}
+
+// slopeAt are the slopes.
+var slopeAt = func() (all [slopes]float64) {
+	for k := range all {
+		all[k] = leastSlope * math.Pow(mostSlope/leastSlope, float64(k)/(slopes-1))
+	}
+	return all
+}()
 
 // newFit makes the fit of points around the best line of a first one, which says how
 // many operations are bad together at each point; the first takes the shares for it.
 func newFit(points []point, g Goal, low, high float64) *fit {
 	f := &fit{points: points, goal: g, eta: logit(g.Limit), weight: make([]float64, len(points))}
-	phi := together(points, g)
+	f.normal.below, f.normal.limit, f.normal.above = normal(f.eta-bandBelow), normal(f.eta), normal(f.eta+bandAbove)
+	phi := together(points, g, math.Inf(1))
+	for k := range f.of {
+		f.of[k].more = phi / together(points, g, slopeAt[k])
+	}
+	f.shift(0)
 	for i := range points {
 		f.weight[i] = points[i].n / phi / grown(points[i].share, g.Limit)
 	}
@@ -187,23 +181,45 @@ func (f *fit) deviance(l *line) (least float64) {
 	least = math.Inf(1)
 	one := *l
 	for k := range slopes {
-		one.slope = leastSlope * math.Pow(mostSlope/leastSlope, float64(k)/(slopes-1))
-		sum := 0.0
-		for i := range f.points {
-			p, at := &f.points[i], one.at(&f.points[i])
-			sum += 2 * f.weight[i] * apart(p.share, f.eta+at)
-			if at < 0 && p.surely > 1 {
-				sum += 2 * f.weight[i] * (p.surely - 1) * (apart(p.share, f.eta+at) - apart(p.share, f.eta))
-			}
-			if sum >= least {
-				break
-			}
-		}
-		if sum < least {
-			least, l.slope = sum, one.slope
+		if d := f.distance(&one, k, least); d < least {
+			least, l.slope = d, slopeAt[k]
 		}
 	}
 	return least
+}
+
+// distance is the deviance of a line with one of the slopes; more than enough is not
+// looked at closely.
+func (f *fit) distance(l *line, k int, enough float64) (sum float64) {
+	slope, of := slopeAt[k], &f.of[k]
+	for i := range f.points {
+		p := &f.points[i]
+		above := slope * (p.x - l.x - l.drift*(p.at-l.middle))
+		var eta, norm float64
+		switch {
+		case above <= -bandBelow:
+			eta, norm = f.eta-bandBelow, f.normal.below
+		case above >= bandAbove:
+			eta, norm = f.eta+bandAbove, f.normal.above
+		default:
+			eta, norm = f.eta+above, normal(f.eta+above)
+		}
+		weight := 2 * f.weight[i] * of.more
+		sum += weight * (of.own[i] - of.shares[i]*eta + norm)
+		switch {
+		case p.overloaded && above < 0:
+			sum += p.grew * math.Min(-above, 1)
+		case !p.overloaded && above > -f.eta:
+			sum += p.keptUp(f.goal, (above+f.eta)/slope, slope)
+		}
+		if above < 0 && p.surely > 1 {
+			sum += weight * (p.surely - 1) * (p.share*(f.eta-eta) + norm - f.normal.limit)
+		}
+		if sum >= enough {
+			break
+		}
+	}
+	return sum
 }
 
 // excess is by how much the points lie further from the best line than chance has
@@ -221,10 +237,13 @@ func (f *fit) excess(l *line, deviance, parameters float64) float64 {
 }
 
 // apart is Kullback and Leibler's divergence of a share from one given by its log odds.
-func apart(share, eta float64) float64 {
-	good := -math.Log1p(math.Exp(eta)) // log(1-p)
-	return share*math.Log(share) + (1-share)*math.Log1p(-share) - share*(eta+good) - (1-share)*good
-}
+func apart(share, eta float64) float64 { return own(share) - share*eta + normal(eta) }
+
+// own is the logarithm of a share's likelihood under itself.
+func own(share float64) float64 { return share*math.Log(share) + (1-share)*math.Log1p(-share) }
+
+// normal is the logarithm of 1 plus the odds.
+func normal(eta float64) float64 { return math.Log1p(math.Exp(eta)) }
 
 // wider is by how much Student's quantile is too small, as simulated servers show:
 // trials are placed by what the ones before came to, and end where they agree.
@@ -250,21 +269,31 @@ func profile(points []point, g Goal, low, high, level float64) (from, best, to f
 
 // shifted is the fit of points at which so many causes more were seen, in all.
 func (f *fit) shifted(causes float64) *fit {
+	out := *f
+	out.shift(causes)
+	return &out
+}
+
+func (f *fit) shift(causes float64) {
 	all := 0.0
 	for i := range f.points {
 		if f.points[i].surely == 1 {
 			all += f.weight[i]
 		}
 	}
-	out := *f
-	out.points = slices.Clone(f.points)
 	least, most := odds(f.eta-bandBelow), odds(f.eta+bandAbove)
-	for i := range out.points {
-		if p := &out.points[i]; p.surely == 1 && p.share < most {
-			p.share = math.Min(math.Max(p.share+causes/math.Max(all, math.Abs(causes)), least), most)
+	for k := range f.of {
+		one := &f.of[k]
+		one.shares, one.own = make([]float64, len(f.points)), make([]float64, len(f.points))
+		for i := range f.points {
+			p := &f.points[i]
+			one.shares[i] = p.share
+			if p.surely == 1 && p.share < most && causes != 0 {
+				one.shares[i] = math.Min(math.Max(p.share+causes/math.Max(all*one.more, math.Abs(causes)), least), most)
+			}
+			one.own[i] = own(one.shares[i])
 		}
 	}
-	return &out
 }
 
 func (f *fit) profile(low, high, t float64) (from, best, to float64) {

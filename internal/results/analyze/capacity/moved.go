@@ -47,7 +47,7 @@ func (s *Search) moved() movement {
 // drift, for a search to end with that. Both ends are less sure than the middle, so that of
 // a store that does not drift no more than about a half can be asked for; less than a
 // third says that it drifts, or that its trials cannot tell.
-const stayed = 0.33
+const stayed = 0.6
 
 // stays reports whether all that the capacity was in the search may be within an interval.
 func (s *Search) stays(i Interval) bool {
@@ -122,20 +122,28 @@ func (d *driftFit) likeliest() bool {
 
 // cells are those of a box, n to either side of its middle.
 func (d *driftFit) cells(b box, n int) (all []cell) {
-	across := n
+	all = d.grid(b, n, n)
+	for i := range all {
+		l := line{x: all[i].x, drift: all[i].drift, middle: d.middle}
+		all[i].deviance += d.deviance(&l)
+	}
+	return all
+}
+
+// grid is a box's cells, each as far away as the prior alone has it.
+func (d *driftFit) grid(b box, n, across int) (all []cell) {
 	if b.ddrift == 0 {
 		across = 0
 	}
 	for k := -across; k <= across; k++ {
-		drift := b.drift + b.ddrift*float64(k)/float64(n)
+		drift := b.drift + b.ddrift*float64(k)/float64(max(across, 1))
 		for i := -n; i <= n; i++ {
 			x := b.x + b.dx*float64(i)/float64(n)
 			if x < d.low || x > d.high || math.Abs(drift) > d.whole.ddrift {
 				continue
 			}
-			l := line{x: x, drift: drift, middle: d.middle}
 			prior := drift * driftPeriod / driftDeviation
-			all = append(all, cell{x, drift, d.deviance(&l) + prior*prior})
+			all = append(all, cell{x, drift, prior * prior})
 		}
 	}
 	return all

@@ -79,6 +79,7 @@ type Search struct {
 	unsettled int     // trials in a row in which it had not settled
 	void      int     // trials in a row that told nothing
 	ended     Status
+	found     Interval // where it ended so
 	why       string
 }
 
@@ -327,6 +328,9 @@ func (s *Search) Interrupt() {
 // one capacity, but not under one that moves, the interval is of all that it was.
 func (s *Search) Result() Result {
 	r := Result{Interval: s.Estimate(), Status: s.ended, Why: s.why}
+	if s.ended == Found {
+		r.Interval = s.found
+	}
 	pass, fail := s.bracket()
 	switch {
 	case len(s.Trials) == 0 || pass == 0 && math.IsInf(fail, 1):

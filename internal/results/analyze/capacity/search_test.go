@@ -44,6 +44,8 @@ var models = []model{
 	{"M/M/1", markovian, 19, true},
 	{"stalls", stalling, 19, false},
 	{"drift", drifting, 19, false},
+	{"a link", link, 18, false},
+	{"a fast queue", fast, 19, false},
 }
 
 // At what a simulated server says is its capacity, the share of bad operations is the
@@ -242,22 +244,99 @@ func TestAfterAVoidTrialLessIsTried(t *testing.T) {
 	}
 }
 
-// A rate with an overload and hardly a bad answer is none that plainly held: it failed, and
-// trials below are not to crowd beside the estimate for its sake.
-func TestAnOverloadDidNotHold(t *testing.T) {
+// What is tried next is within what is not known: not where a rate was overloaded, however
+// few answers of it were bad, nor where ones held that are far below.
+func TestARateIsTriedThatTellsSomething(t *testing.T) {
 	s := New(someOptions())
-	for _, rate := range []float64{900, 1000, 1100} {
-		one := Trial{Plan: Plan{Rate: rate, Warmup: 1, Window: 6}, Length: 6}
-		for i := range 6 {
-			one.Seconds = append(one.Seconds, Second{Due: rate, Bad: []float64{0}, InFlight: float64(1 + i)})
+	for _, rate := range []float64{700, 1000, 1050, 1100, 1150} {
+		one := Trial{Plan: Plan{Rate: rate, Warmup: 1, Window: 20}, Length: 20}
+		for i := range 20 {
+			second := Second{Due: rate, Bad: []float64{0}, InFlight: float64(1 + i%2)}
+			if rate > 1050 {
+				second.InFlight += 0.05 * rate * float64(i)
+			}
+			one.Seconds = append(one.Seconds, second)
 			one.Due, one.Done = one.Due+rate, one.Done+rate
 		}
-		if rate > 1000 {
+		if rate > 1050 {
 			one.Done *= 0.95
 		}
 		s.Add(one, 8)
 	}
-	if held, failed := s.plainly(); held != 1000 || failed != 1100 {
-		t.Errorf("%g plainly held, and %g failed", held, failed)
+	if !s.failsAt(1100) || s.failsAt(1050) {
+		t.Error("an overload is none, or another trial is one")
 	}
+	s.heavy = false
+	if p, ok := s.Next(30); !ok || p.Purpose != Refine || p.Rate < 1000 || p.Rate > 1130 {
+		t.Errorf("%+v is next (%v)", p, ok)
+	}
+}
+
+// A backlog that grows in each second is an overload, surely, and one second of standing
+// still is not.
+func TestABacklogThatGrows(t *testing.T) {
+	for name, one := range map[string]struct {
+		inFlight    []float64
+		least, most float64
+	}{
+		"steadily":         {[]float64{10, 61, 110, 162, 209, 260, 311, 359}, mostOfFlow, mostOfFlow},
+		"in one second":    {[]float64{3, 2, 3, 903, 902, 903, 902, 903}, 0, 1.7},
+		"by chance":        {[]float64{10, 14, 9, 13, 8, 15, 9, 12}, 0, 1},
+		"not, but shrinks": {[]float64{300, 250, 201, 150}, 0, 0},
+		"in two seconds":   {[]float64{10, 60}, 0, 0},
+		"always as much":   {[]float64{10, 20, 30, 40}, mostOfFlow, mostOfFlow},
+		"from nothing":     {[]float64{0, 0, 0, 0}, 0, 0},
+	} {
+		trial := Trial{}
+		for _, n := range one.inFlight {
+			trial.Seconds = append(trial.Seconds, Second{InFlight: n})
+		}
+		if got := trial.grew(); got < one.least || got > one.most {
+			t.Errorf("a backlog that grows %s: %g, and is to be between %g and %g", name, got, one.least, one.most)
+		}
+	}
+}
+
+// Chances of a number of causes add up, as do those of what a trial may come to.
+func TestChancesAddUp(t *testing.T) {
+	for i, row := range chances() {
+		sum := 0.0
+		for _, chance := range row {
+			sum += chance
+		}
+		if math.Abs(sum-1) > 1e-9 {
+			t.Errorf("those of row %d add up to %g", i, sum)
+		}
+	}
+}
+
+// A trial tells nothing of what is known, no less than nothing, and no more than is unknown.
+func TestATrialTellsAsMuchAsIsUnknown(t *testing.T) {
+	s := hardLimit(7)
+	c, _ := s.search()
+	c.eachDrift(func(d *driftFit) {
+		p := placing{driftFit: d, phi: together(d.points, d.goal, math.Inf(1)), causes: chances()}
+		p.believe(d.last)
+		unknown, all := 0.0, 0.0
+		for _, b := range p.beliefs {
+			one := 0.0
+			for _, likely := range b.of {
+				one += likely
+			}
+			all += one
+			unknown -= one * math.Log(one)
+		}
+		if math.Abs(all-1) > 1e-9 {
+			t.Errorf("beliefs add up to %g", all)
+		}
+		for _, off := range []float64{-1, -0.01, 0, 0.01, 1} {
+			told, overload := p.tells(d.best.x+off, refining)
+			if told < -1e-9 || told > unknown+1e-9 || overload < 0 || overload > 1+1e-9 {
+				t.Errorf("a trial %g from the best tells %g of %g, and is an overload with %g", off, told, unknown, overload)
+			}
+		}
+		if told, _ := p.tells(d.best.x-3, refining); told > 0.01 {
+			t.Errorf("a rate of a twentieth tells %g", told)
+		}
+	})
 }

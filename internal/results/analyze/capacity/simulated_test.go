@@ -137,6 +137,22 @@ func (s *server) shareStalled(mu, rho float64) float64 {
 	return late / s.period
 }
 
+// steady is a queue of equal service times with a bound that is long for it: what waits
+// then waits in long busy periods. Its responses' tail is exp(-2(1-ρ)μt), about (M/D/1 in
+// heavy traffic).
+func steady(rng *rand.Rand, mu float64) *server {
+	const bound = 0.1
+	mu *= 0.9 + 0.2*rng.Float64()
+	capacity := mu - math.Log(100)/(2*bound)
+	return &server{rng: rng, perSec: func(float64) float64 { return mu }, poisson: true, bound: bound, limit: 0.01, overhead: 0.5,
+		truth: func(float64) float64 { return capacity }}
+}
+
+// link is as fast as large values over a slow network are, and fast as small ones on a
+// machine.
+func link(seed uint64) *server { return steady(rand.New(rand.NewPCG(seed, 4)), 550) }
+func fast(seed uint64) *server { return steady(rand.New(rand.NewPCG(seed, 5)), 20_000) }
+
 // drifting becomes faster or slower all the time, by 3 to 20 % in ten minutes.
 func drifting(seed uint64) *server {
 	s := markovian(seed + 1_000_000)

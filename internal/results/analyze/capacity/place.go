@@ -1,0 +1,179 @@
+package capacity
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// mostTelling is the rate at which a trial with such a window is expected to say most about
+// the capacity and its drift, for the time that it takes: the mutual information of these
+// with what the trial may come to, whatever the slope is (Kontsevich and Tyler 1999, who
+// choose stimuli so to find a threshold whose slope is not known either). Where no goal
+// failed it is the rate that is given.
+func (s *Search) mostTelling(rate, window float64) float64 {
+	least := math.Inf(1)
+	s.eachDrift(func(d *driftFit) {
+		if d.best.x < least { // or another goal is the bound
+			least, rate = d.best.x, math.Exp(d.mostTelling(window, s.Overhead))
+		}
+	})
+	return rate
+}
+
+// afterOverload is about how long a store is awaited after an overload, in seconds: for
+// what waits, and for it to settle.
+const afterOverload = 4
+
+// candidates are how many rates are compared.
+const candidates = 25
+
+func (d *driftFit) mostTelling(window, overhead float64) (x float64) {
+	p := placing{driftFit: d, phi: together(d.points, d.goal, math.Inf(1)), causes: chances()}
+	p.believe(d.last + window)
+	most := math.Inf(-1)
+	x = d.best.x
+	for i := range candidates {
+		one := p.low + (p.high-p.low)*float64(i)/(candidates-1)
+		information, overload := p.tells(one, window)
+		if information /= 7./6*window + overhead + overload*afterOverload; information > most {
+			most, x = information, one
+		}
+	}
+	return x
+}
+
+// placing is what a trial is placed by.
+type placing struct {
+	*driftFit
+	phi       float64 // how many operations are bad together, of the steepest line
+	causes    *[means + 1][outcomes]float64
+	beliefs   []belief
+	low, high float64 // logarithms of rates between which the capacity is believed to be
+}
+
+// belief is how likely a capacity with its drift is, with each slope; x is the capacity's
+// logarithm when the trial will run.
+type belief struct {
+	x  float64
+	of [slopes]float64
+}
+
+// How finely capacities and drifts are gone through, to either side.
+const (
+	capacitiesBelieved = 20
+	driftsBelieved     = 5
+)
+
+// believe makes the beliefs, of a time in seconds of the search.
+func (p *placing) believe(at float64) {
+	limit, all := p.limit(), 0.0
+	p.low, p.high = math.Inf(1), math.Inf(-1)
+	for _, c := range p.grid(p.near(limit), capacitiesBelieved, driftsBelieved) {
+		b, any := belief{x: c.x + c.drift*(at-p.middle)}, false
+		l := line{x: c.x, drift: c.drift, middle: p.middle}
+		for k := range slopes {
+			if far := c.deviance + p.distance(&l, k, limit-c.deviance); far < limit {
+				b.of[k], any = math.Exp((p.best.deviance-far)/p.excess/2), true
+				all += b.of[k]
+			}
+		}
+		if any {
+			p.beliefs = append(p.beliefs, b)
+			p.low, p.high = math.Min(p.low, b.x), math.Max(p.high, b.x)
+		}
+	}
+	if all == 0 {
+		p.low, p.high = p.best.x, p.best.x
+	}
+	for i := range p.beliefs {
+		for k := range slopes {
+			p.beliefs[i].of[k] /= all
+		}
+	}
+}
+
+// tells is how much a trial at a rate, given by its logarithm, is expected to say of the
+// capacity and its drift, in nats, and how likely it is an overload.
+func (p *placing) tells(x, window float64) (information, overload float64) {
+	next := point{n: math.Exp(x) * window, seconds: window}
+	var all [outcomes]float64
+	for i := range p.beliefs {
+		b := &p.beliefs[i]
+		var of [outcomes]float64
+		sum := 0.0
+		for k, likely := range b.of {
+			const negligible = 1e-7
+			if likely < negligible {
+				continue
+			}
+			sum += likely
+			over, causes := p.comesTo(&next, x-b.x, k)
+			for j := range causes {
+				of[j] += likely * (1 - over) * causes[j]
+			}
+			of[overloads] += likely * over
+		}
+		for j, likely := range of {
+			all[j] += likely
+			if likely > 0 {
+				information += likely * math.Log(likely/sum)
+			}
+		}
+	}
+	for _, likely := range all {
+		if likely > 0 {
+			information -= likely * math.Log(likely)
+		}
+	}
+	return information, all[overloads]
+}
+
+// comesTo is how likely a trial is an overload, and how likely it is each other outcome if
+// not, where its rate is above the capacity by so much, in logarithms, and the line has one
+// of the slopes.
+func (p *placing) comesTo(next *point, above float64, k int) (overload float64, causes *[outcomes]float64) {
+	slope := slopeAt[k]
+	eta := slope * above
+	share := odds(p.eta + math.Min(math.Max(eta, -bandBelow), bandAbove))
+	mean := next.n / p.phi * p.of[k].more * share / grown(share, p.goal.Limit)
+	if eta > -p.eta { // more is due than can be done
+		growth := (eta + p.eta) / slope
+		z := next.deviates(p.goal, growth, slope)
+		overload = distuv.UnitNormal.CDF(math.Min(z-surelyGrows, z*(1-mostGrowth/growth)))
+	}
+	place := math.Log(mean/leastMean) / math.Log(mostMean/leastMean) * means
+	return overload, &p.causes[int(math.Min(math.Max(place+0.5, 0), means))]
+}
+
+// Outcomes of a trial: up to so many causes of bad operations, more, and an overload.
+var upTo = [...]float64{0, 1, 2, 4, 8, 16, 32, 64}
+
+const (
+	overloads = len(upTo) + 1
+	outcomes  = overloads + 1
+)
+
+// The means for which chances are known.
+const (
+	means     = 96
+	leastMean = 1e-4
+	mostMean  = 200
+)
+
+// chances are how likely each number of causes is, for means from leastMean to mostMean
+// (Poisson).
+func chances() *[means + 1][outcomes]float64 {
+	var all [means + 1][outcomes]float64
+	for i := range all {
+		mean := leastMean * math.Pow(mostMean/leastMean, float64(i)/means)
+		before := 0.0
+		for j, n := range upTo {
+			within := mathext.GammaIncRegComp(n+1, mean)
+			all[i][j], before = math.Max(within-before, 0), within
+		}
+		all[i][len(upTo)] = math.Max(1-before, 0)
+	}
+	return &all
+}
