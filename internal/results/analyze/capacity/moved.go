@@ -40,6 +40,7 @@ func (s *Search) moved() movement {
 		m.surely = m.surely || d.surely()
 		m.all.include(d.hull())
 	})
+	m.all.Lower *= 1 - s.hidden()
 	return m
 }
 

@@ -259,7 +259,6 @@ func (s *Search) Estimate() Interval {
 	}
 	low, high := s.around(pass, fail)
 	out := Interval{Lower: math.Inf(1), Estimate: math.Inf(1), Upper: math.Inf(1)}
-	hidden := mostGrowth
 	for g, goal := range s.Goals {
 		points, crossed := s.points(g, low, high)
 		if !crossed {
@@ -267,13 +266,21 @@ func (s *Search) Estimate() Interval {
 		}
 		from, best, to := profile(points, goal, low, high, s.Level)
 		out.Lower, out.Estimate, out.Upper = math.Min(out.Lower, math.Exp(from)), math.Min(out.Estimate, math.Exp(best)), math.Min(out.Upper, math.Exp(to))
-		hidden = math.Min(hidden, goal.Span/refining)
 	}
 	if math.IsInf(out.Lower, 1) {
 		return Interval{Lower: pass, Estimate: math.Sqrt(pass * fail), Upper: fail}
 	}
-	out.Lower *= 1 - hidden // an overload so small shows in no window
+	out.Lower *= 1 - s.hidden()
 	return out
+}
+
+// hidden is an overload so small that it shows in no window, as a share.
+func (s *Search) hidden() float64 {
+	hidden := mostGrowth
+	for _, goal := range s.Goals {
+		hidden = math.Min(hidden, goal.Span/refining)
+	}
+	return hidden
 }
 
 // around is where the capacity may be, in logarithms: beside the bracket, and as far
