@@ -58,13 +58,14 @@ func (v *Veil) segment(out, segment []byte) []byte {
 	}
 	var room [256]byte
 	hash := sha256.Sum256(append(append(room[:0], v.secret...), segment...))
-	want := len(out) + max(len(segment), shortest)
-	for {
-		out = base64.RawURLEncoding.AppendEncode(out, hash[:])
-		if len(out) >= want {
-			return out[:want]
+	for left := max(len(segment), shortest); ; hash = sha256.Sum256(hash[:]) {
+		var text [43]byte // of a hash
+		base64.RawURLEncoding.Encode(text[:], hash[:])
+		n := min(left, len(text))
+		out = append(out, text[:n]...)
+		if left -= n; left == 0 {
+			return out
 		}
-		hash = sha256.Sum256(hash[:])
 	}
 }
 
