@@ -7,20 +7,8 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/quorumbench/quorumbench/internal/recording"
-	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
-
-// mute is a store.Tapped, a store.Tap and a Sink that tell nothing.
-type mute struct{}
-
-func (mute) Tap(store.TapConfig) store.Tap  { return mute{} }
-func (mute) Feed(bool, int64, []byte) error { return nil }
-func (mute) End(int64)                      {}
-func (mute) Open() int                      { return 0 }
-func (mute) Call(*recording.Call)           {}
-func (mute) Gap(recording.Gap)              {}
 
 // begun is a relay at work, before a member that says what it is told, and the
 // connection through it.
