@@ -15,7 +15,7 @@ import (
 //
 // It is SHA-256 and nothing shorter: who has a recording may try keys for as long as he
 // likes, and where the processor has instructions for it the hashes of a call take about
-// a hundredth of what passing it on takes.
+// 1 µs, of some 25 that passing it on takes.
 type Veil struct{ secret []byte }
 
 // NewVeil returns a veil with a secret of its own.
