@@ -17,7 +17,13 @@ import (
 
 // TestMain puts the program on the PATH: scripts and tests start it as a process
 // of its own.
-func TestMain(m *testing.M) { os.Exit(testprogram.Run(m)) }
+func TestMain(m *testing.M) {
+	if to := os.Getenv(copyTo); to != "" {
+		fmt.Fprintln(os.Stderr, copyRelay(to))
+		os.Exit(1)
+	}
+	os.Exit(testprogram.Run(m))
+}
 
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{

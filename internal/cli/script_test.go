@@ -87,7 +87,16 @@ func startNull(dir string, args ...string) (endpoints string, stop func() error,
 // startServing starts a command that prints where it serves, and goes on until it is
 // interrupted.
 func startServing(dir, command string, args ...string) (endpoints string, stop func() error, err error) {
-	c := exec.Command("quorumbench", append([]string{command}, args...)...)
+	endpoints, c, err := startProcess(dir, command, args...)
+	if err != nil {
+		return "", nil, err
+	}
+	return endpoints, func() error { return interrupt(c) }, nil
+}
+
+// startProcess is startServing that returns the process.
+func startProcess(dir, command string, args ...string) (endpoints string, c *exec.Cmd, err error) {
+	c = exec.Command("quorumbench", append([]string{command}, args...)...)
 	c.Dir, c.Stderr = dir, os.Stderr
 	out, err := c.StdoutPipe()
 	if err == nil {
@@ -97,14 +106,14 @@ func startServing(dir, command string, args ...string) (endpoints string, stop f
 		return "", nil, err
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
-	stop = func() error {
-		return errors.Join(c.Process.Signal(os.Interrupt), c.Wait())
-	}
 	if err != nil {
-		return "", nil, errors.Join(fmt.Errorf("it printed no endpoints: %w", err), stop())
+		return "", nil, errors.Join(fmt.Errorf("it printed no endpoints: %w", err), interrupt(c))
 	}
-	return strings.TrimSpace(line), stop, nil
+	return strings.TrimSpace(line), c, nil
 }
+
+// interrupt ends a process as a person does, and waits for it.
+func interrupt(c *exec.Cmd) error { return errors.Join(c.Process.Signal(os.Interrupt), c.Wait()) }
 
 // spoil makes all files of a folder something else: spoil DIR
 func spoil(ts *testscript.TestScript, neg bool, args []string) {

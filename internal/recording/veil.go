@@ -12,6 +12,10 @@ import (
 // nobody keeps: the same key has the same hash within a recording and no other, and
 // none can be guessed afterwards. The zero value hashes nothing. A Veil may be used by
 // several goroutines.
+//
+// It is SHA-256 and nothing shorter: who has a recording may try keys for as long as he
+// likes, and where the processor has instructions for it the hashes of a call take about
+// 1 µs, of some 25 that passing it on takes.
 type Veil struct{ secret []byte }
 
 // NewVeil returns a veil with a secret of its own.
@@ -58,13 +62,14 @@ func (v *Veil) segment(out, segment []byte) []byte {
 	}
 	var room [256]byte
 	hash := sha256.Sum256(append(append(room[:0], v.secret...), segment...))
-	want := len(out) + max(len(segment), shortest)
-	for {
-		out = base64.RawURLEncoding.AppendEncode(out, hash[:])
-		if len(out) >= want {
-			return out[:want]
+	for left := max(len(segment), shortest); ; hash = sha256.Sum256(hash[:]) {
+		var text [43]byte // of a hash
+		base64.RawURLEncoding.Encode(text[:], hash[:])
+		n := min(left, len(text))
+		out = append(out, text[:n]...)
+		if left -= n; left == 0 {
+			return out
 		}
-		hash = sha256.Sum256(hash[:])
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,28 +41,53 @@ type Sink interface {
 	Gap(recording.Gap)
 }
 
-const (
-	chunkSize   = 16 << 10
-	queued      = 1024 // chunks of one connection that wait to be understood
-	heldAtMost  = 4096 // chunks of all
-	dialTimeout = 5 * time.Second
-)
+const dialTimeout = 5 * time.Second
 
 // Relay is a relay at work.
 type Relay struct {
 	cfg   Config
-	held  atomic.Int64 // chunks that wait to be understood
-	bufs  sync.Pool
+	lanes []lane
+	held  atomic.Int64 // bytes that wait to be understood
+	bufs  [2]sync.Pool
 	conns atomic.Uint32
 	open  atomic.Int64
+	parks atomic.Int64 // of loops that had nothing to do, for tests
 	wg    sync.WaitGroup
 }
+
+// lane is one of the parts among which connections are divided.
+type lane struct {
+	ear  *ear
+	loop *loop // nil: goroutines pass its connections on
+}
+
+// buffer is memory that is read into.
+type buffer struct{ b []byte }
 
 // New returns a relay.
 func New(cfg Config) *Relay {
 	r := &Relay{cfg: cfg}
-	r.bufs.New = func() any { return new([chunkSize]byte) }
+	for i, size := range [...]int{chunkSize, blockSize} {
+		r.bufs[i].New = func() any { return &buffer{b: make([]byte, size)} }
+	}
 	return r
+}
+
+// buffer returns one of chunkSize or blockSize.
+func (r *Relay) buffer(size int) *buffer {
+	if size == chunkSize {
+		return r.bufs[0].Get().(*buffer)
+	}
+	return r.bufs[1].Get().(*buffer)
+}
+
+// free takes a buffer back.
+func (r *Relay) free(b *buffer) {
+	if len(b.b) == chunkSize {
+		r.bufs[0].Put(b)
+	} else {
+		r.bufs[1].Put(b)
+	}
 }
 
 // Connections is how many there were, and how many are open.
@@ -73,7 +98,10 @@ func (r *Relay) Connections() (all uint32, open int64) { return r.conns.Load(), 
 func (r *Relay) Serve(ctx context.Context, l net.Listener) error {
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
-	defer r.wg.Wait()
+	r.begin()
+	defer r.end()
+	stopLoops := context.AfterFunc(ctx, r.stopLoops)
+	defer stopLoops()
 	for {
 		c, err := l.Accept()
 		switch {
@@ -100,6 +128,38 @@ func (r *Relay) Serve(ctx context.Context, l net.Listener) error {
 	}
 }
 
+// begin starts what connections are passed on with.
+func (r *Relay) begin() {
+	r.lanes = make([]lane, (runtime.GOMAXPROCS(0)+3)/4)
+	for i := range r.lanes {
+		r.lanes[i].ear = newEar()
+		go r.lanes[i].ear.run()
+	}
+	if r.cfg.Listen == nil && r.cfg.Dial == nil {
+		r.beginLoops()
+	}
+}
+
+// end returns when all connections have ended, and what they said is understood.
+func (r *Relay) end() {
+	r.wg.Wait()
+	for _, l := range r.lanes {
+		if l.loop != nil {
+			l.loop.close()
+		}
+		l.ear.close()
+	}
+}
+
+// stopLoops ends the connections that loops pass on.
+func (r *Relay) stopLoops() {
+	for _, l := range r.lanes {
+		if l.loop != nil {
+			l.loop.stop()
+		}
+	}
+}
+
 // pass passes one connection on.
 func (r *Relay) pass(ctx context.Context, client net.Conn) {
 	n := r.conns.Add(1)
@@ -115,29 +175,12 @@ func (r *Relay) pass(ctx context.Context, client net.Conn) {
 		return
 	}
 	defer func() { _ = server.Close() }()
-	stop := context.AfterFunc(ctx, func() { _, _ = client.Close(), server.Close() })
-	defer stop()
-
-	h := &hearing{relay: r, conn: n, chunks: make(chan chunk, queued)}
-	h.tap = r.cfg.Tapped.Tap(store.TapConfig{Conn: n, Veil: r.cfg.Veil, Call: r.cfg.Sink.Call, Gap: r.cfg.Sink.Gap})
-	understood := make(chan struct{})
-	go func() {
-		defer close(understood)
-		h.run()
-	}()
-	var both sync.WaitGroup
-	both.Add(2)
-	go func() {
-		defer both.Done()
-		h.forward(server, client, true)
-	}()
-	go func() {
-		defer both.Done()
-		h.forward(client, server, false)
-	}()
-	both.Wait()
-	close(h.chunks)
-	<-understood
+	lane := &r.lanes[int(n)%len(r.lanes)]
+	h := r.hear(n, lane.ear)
+	if lane.loop == nil || !lane.loop.pass(h, client, server) {
+		h.forwardBoth(ctx, client, server)
+	}
+	lane.ear.give(piece{of: h, what: over})
 }
 
 // connect opens the way to the member. Over TLS, what the client agreed upon is what
@@ -176,117 +219,4 @@ func (r *Relay) connect(ctx context.Context, client net.Conn) (net.Conn, net.Con
 		return client, nil, fmt.Errorf("the member at %s could not be spoken to over TLS: %w", r.cfg.To, err)
 	}
 	return client, secure, nil
-}
-
-// hearing is one connection's copy on its way to the tap. Chunks have numbers, taken
-// before they are written: an answer's is higher than that of what it answers, so
-// that the tap hears them in an order that can be.
-type hearing struct {
-	relay  *Relay
-	conn   uint32
-	tap    store.Tap
-	next   atomic.Uint64
-	chunks chan chunk
-	deaf   atomic.Bool // nothing more is understood
-	late   atomic.Bool // because it did not keep up
-}
-
-// chunk is what one read brought; without a buffer it is only a number.
-type chunk struct {
-	number   uint64
-	ofClient bool
-	at       int64
-	buf      *[chunkSize]byte
-	n        int
-}
-
-// forward passes one direction on, until its end.
-func (h *hearing) forward(to, from net.Conn, ofClient bool) {
-	r := h.relay
-	for {
-		buf := r.bufs.Get().(*[chunkSize]byte)
-		n, err := from.Read(buf[:])
-		at := r.cfg.Now()
-		if n > 0 {
-			number := h.next.Add(1)
-			if _, failed := to.Write(buf[:n]); failed != nil && err == nil {
-				err = failed
-			}
-			h.hear(chunk{number: number, ofClient: ofClient, at: at, buf: buf, n: n})
-		} else {
-			r.bufs.Put(buf)
-		}
-		if err == nil {
-			continue
-		}
-		half, ok := to.(interface{ CloseWrite() error })
-		if !errors.Is(err, io.EOF) || !ok || half.CloseWrite() != nil {
-			_, _ = to.Close(), from.Close() // both ways are over
-		}
-		return
-	}
-}
-
-// hear gives a chunk to the tap, or does without if that is behind.
-func (h *hearing) hear(c chunk) {
-	if !h.deaf.Load() {
-		if h.relay.held.Add(1) <= heldAtMost {
-			select {
-			case h.chunks <- c:
-				return
-			default:
-			}
-		}
-		h.relay.held.Add(-1)
-		h.late.Store(true)
-		h.deaf.Store(true)
-	}
-	h.relay.bufs.Put(c.buf)
-}
-
-// run understands chunks in the order of their numbers.
-func (h *hearing) run() {
-	r := h.relay
-	early := map[uint64]chunk{} // those that came before others
-	told := false
-	tell := func(why string) {
-		if !told {
-			told = true
-			h.deaf.Store(true)
-			r.cfg.Sink.Gap(recording.Gap{At: r.cfg.Now(), Conn: h.conn, Calls: 0, Why: why})
-			h.tap.End(r.cfg.Now())
-		}
-	}
-	want := uint64(1)
-	for c := range h.chunks {
-		early[c.number] = c
-		for {
-			c, ok := early[want]
-			if !ok {
-				break
-			}
-			delete(early, want)
-			want++
-			if !told {
-				if err := h.tap.Feed(c.ofClient, c.at, c.buf[:c.n]); err != nil {
-					tell(fmt.Sprintf("the connection is not understood from here on: %v", err))
-				}
-			}
-			r.bufs.Put(c.buf)
-			r.held.Add(-1)
-		}
-		if h.late.Load() && len(h.chunks) == 0 {
-			tell("the connection's bytes came faster than they could be read: from here on it is not recorded")
-		}
-	}
-	if h.late.Load() {
-		tell("the connection's bytes came faster than they could be read: from here on it is not recorded")
-	}
-	for _, c := range early {
-		r.bufs.Put(c.buf)
-		r.held.Add(-1)
-	}
-	if !told {
-		h.tap.End(r.cfg.Now())
-	}
 }

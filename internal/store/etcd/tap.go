@@ -22,6 +22,10 @@ const (
 	methodKeepAlive   = "Lease/LeaseKeepAlive"
 )
 
+// mostFree is how many calls and streams that are over have their memory kept for the
+// next ones.
+const mostFree = 256
+
 // tap understands one connection of clients to a member (store.Tap).
 type tap struct {
 	cfg   store.TapConfig
@@ -29,6 +33,7 @@ type tap struct {
 	now   int64
 	calls map[uint32]*tapped // by stream
 	free  []*recording.Call
+	spare []*tapped
 }
 
 // tapped is a stream that is not over: one call, or for a stream that stays open those
@@ -73,7 +78,14 @@ func (t *tap) End(at int64) {
 // Begun implements h2.Heard.
 func (t *tap) Begun(stream uint32, path string) {
 	method := strings.TrimPrefix(strings.TrimPrefix(path, "/"), "etcdserverpb.")
-	t.calls[stream] = &tapped{method: method, stays: method == methodWatch || method == methodKeepAlive}
+	var s *tapped
+	if n := len(t.spare); n > 0 {
+		s, t.spare = t.spare[n-1], t.spare[:n-1]
+	} else {
+		s = &tapped{}
+	}
+	s.method, s.stays = method, method == methodWatch || method == methodKeepAlive
+	t.calls[stream] = s
 }
 
 // Ended implements h2.Heard.
@@ -84,6 +96,10 @@ func (t *tap) Ended(stream uint32, ofClient bool, status int) {
 	}
 	delete(t.calls, stream)
 	t.finish(s, status)
+	if len(t.spare) < mostFree && cap(s.asked) <= mostFree {
+		*s = tapped{asked: s.asked[:0]}
+		t.spare = append(t.spare, s)
+	}
 }
 
 // finish tells of the calls of a stream that is over.
@@ -97,22 +113,25 @@ func (t *tap) finish(s *tapped, status int) {
 		}
 		t.tell(c)
 	}
-	s.asked = nil
+	clear(s.asked)
+	s.asked = s.asked[:0]
 }
 
 func (t *tap) tell(c *recording.Call) {
 	t.cfg.Call(c)
-	if len(t.free) < 256 {
+	if len(t.free) < mostFree {
 		t.free = append(t.free, c)
 	}
 }
 
 // begin returns an empty call.
 func (t *tap) begin(stream uint32, s *tapped, size int) *recording.Call {
-	c := &recording.Call{}
+	var c *recording.Call
 	if n := len(t.free); n > 0 {
 		c, t.free = t.free[n-1], t.free[:n-1]
 		*c = recording.Call{Parts: c.Parts[:0]}
+	} else {
+		c = &recording.Call{}
 	}
 	c.At, c.Took, c.Conn, c.Method, c.Sent = t.now, -1, t.cfg.Conn, s.method, size
 	if s.stays {

@@ -24,7 +24,7 @@ func (r *tapRequest) read(method string, b []byte) {
 		r.ok = r.watch(b)
 	case methodGrant:
 		p := r.part(recording.Grant, recording.Always)
-		r.ok = each(b, func(f *fields) {
+		r.ok = each(b, func(f fields) {
 			switch f.tag {
 			case 1<<3 | pbVarint:
 				p.Number = int64(f.n)
@@ -38,14 +38,14 @@ func (r *tapRequest) read(method string, b []byte) {
 			action = recording.KeepAlive
 		}
 		p := r.part(action, recording.Always)
-		r.ok = each(b, func(f *fields) {
+		r.ok = each(b, func(f fields) {
 			if f.tag == 1<<3|pbVarint {
 				p.Lease = int64(f.n)
 			}
 		})
 	case methodCompact:
 		p := r.part(recording.Compaction, recording.Always)
-		r.ok = each(b, func(f *fields) {
+		r.ok = each(b, func(f fields) {
 			if f.tag == 1<<3|pbVarint {
 				p.Number = int64(f.n)
 			}
@@ -58,10 +58,10 @@ func (r *tapRequest) read(method string, b []byte) {
 }
 
 // each goes through a message's fields, and reports whether it is well formed.
-func each(b []byte, do func(*fields)) bool {
+func each(b []byte, do func(fields)) bool {
 	f := fields{b: b}
 	for f.next() {
-		do(&f)
+		do(f)
 	}
 	return f.ok()
 }
@@ -86,7 +86,7 @@ func (r *tapRequest) keys(p *recording.Part, key, end []byte) {
 func (r *tapRequest) ranges(branch recording.Branch, b []byte) bool {
 	p := r.part(recording.Read, branch)
 	var key, end []byte
-	ok := each(b, func(f *fields) {
+	ok := each(b, func(f fields) {
 		switch f.tag {
 		case 1<<3 | pbBytes:
 			key = f.v
@@ -117,7 +117,7 @@ func (r *tapRequest) ranges(branch recording.Branch, b []byte) bool {
 func (r *tapRequest) put(branch recording.Branch, b []byte) bool {
 	p := r.part(recording.Write, branch)
 	var value []byte
-	ok := each(b, func(f *fields) {
+	ok := each(b, func(f fields) {
 		switch f.tag {
 		case 1<<3 | pbBytes:
 			p.Key = r.t.cfg.Veil.Key(f.v)
@@ -141,7 +141,7 @@ func (r *tapRequest) put(branch recording.Branch, b []byte) bool {
 func (r *tapRequest) remove(branch recording.Branch, b []byte) bool {
 	p := r.part(recording.Remove, branch)
 	var key, end []byte
-	ok := each(b, func(f *fields) {
+	ok := each(b, func(f fields) {
 		switch f.tag {
 		case 1<<3 | pbBytes:
 			key = f.v
@@ -158,7 +158,7 @@ func (r *tapRequest) remove(branch recording.Branch, b []byte) bool {
 // txn reads a TxnRequest{compare: 1, success: 2, failure: 3}.
 func (r *tapRequest) txn(b []byte) bool {
 	fine := true
-	ok := each(b, func(f *fields) {
+	ok := each(b, func(f fields) {
 		switch f.tag {
 		case 1<<3 | pbBytes:
 			r.c.Guarded = true
@@ -177,7 +177,7 @@ func (r *tapRequest) txn(b []byte) bool {
 // mod_revision: 6, value: 7, lease: 8}.
 func (r *tapRequest) compare(b []byte) bool {
 	p := r.part(recording.Compare, recording.Always)
-	return each(b, func(f *fields) {
+	return each(b, func(f fields) {
 		switch f.tag {
 		case 1<<3 | pbVarint:
 			p.Relation = recording.Relation(min(f.n, 3))
@@ -199,7 +199,7 @@ func (r *tapRequest) compare(b []byte) bool {
 // request_txn: 4}.
 func (r *tapRequest) branch(which recording.Branch, b []byte) bool {
 	fine := true
-	ok := each(b, func(f *fields) {
+	ok := each(b, func(f fields) {
 		switch f.tag {
 		case 1<<3 | pbBytes:
 			fine = fine && r.ranges(which, f.v)
@@ -217,7 +217,7 @@ func (r *tapRequest) branch(which recording.Branch, b []byte) bool {
 // watch reads a WatchRequest{create_request: 1, cancel_request: 2, progress_request: 3}.
 func (r *tapRequest) watch(b []byte) bool {
 	fine, any := true, false
-	ok := each(b, func(f *fields) {
+	ok := each(b, func(f fields) {
 		if any {
 			return
 		}
@@ -228,7 +228,7 @@ func (r *tapRequest) watch(b []byte) bool {
 			any = true
 			p := r.part(recording.Unwatch, recording.Always)
 			p.Number = 1 // a watcher whose number is 0 is not named
-			fine = each(f.v, func(f *fields) {
+			fine = each(f.v, func(f fields) {
 				if f.tag == 1<<3|pbVarint {
 					p.Number = int64(f.n) + 1
 				}
@@ -249,7 +249,7 @@ func (r *tapRequest) watcher(b []byte) bool {
 	filter := func(n uint64) {
 		p.Flags |= flag(n == 0, recording.NoWrites) | flag(n == 1, recording.NoRemovals)
 	}
-	ok := each(b, func(f *fields) {
+	ok := each(b, func(f fields) {
 		switch f.tag {
 		case 1<<3 | pbBytes:
 			key = f.v

@@ -29,6 +29,11 @@ type Overhearer struct {
 	to      Heard
 	halves  [2]half // of the client, of the server
 	streams map[uint32]*heardStream
+	free    []*heardStream
+	// last is the stream that was looked for last, whose number is lastID: a side's
+	// frames of one call mostly follow each other.
+	last   *heardStream
+	lastID uint32
 }
 
 // heardStream is a call that is not over.
@@ -69,6 +74,8 @@ type heardFields struct {
 const (
 	maxHeardStreams = 100_000
 	maxHeardTable   = 1 << 20 // bytes that a peer may allow the other's dynamic table
+	maxHeardBody    = 4 << 10 // bytes of a message's memory that are kept for the next stream
+	maxHeardFree    = 256     // streams that are over, whose memory the next ones get
 )
 
 // NewOverhearer returns an Overhearer of a connection from its first byte on.
@@ -82,6 +89,45 @@ func NewOverhearer(to Heard) *Overhearer {
 	}
 	o.halves[0].skip = len(Preface)
 	return o
+}
+
+// stream returns a stream that is not over; nil if there is none of that number.
+func (o *Overhearer) stream(id uint32) *heardStream {
+	if o.last == nil || o.lastID != id {
+		o.last, o.lastID = o.streams[id], id
+	}
+	return o.last
+}
+
+// begin adds a stream.
+func (o *Overhearer) begin(id uint32) *heardStream {
+	var s *heardStream
+	if n := len(o.free); n > 0 {
+		s, o.free = o.free[n-1], o.free[:n-1]
+	} else {
+		s = &heardStream{}
+	}
+	s.status = -1
+	o.streams[id] = s
+	o.last, o.lastID = s, id
+	return s
+}
+
+// drop removes a stream that is over.
+func (o *Overhearer) drop(id uint32, s *heardStream) {
+	delete(o.streams, id)
+	o.last = nil
+	if len(o.free) >= maxHeardFree {
+		return
+	}
+	for i := range s.halves {
+		body := s.halves[i].body[:0]
+		if cap(body) > maxHeardBody {
+			body = nil
+		}
+		s.halves[i] = heardMessages{body: body}
+	}
+	o.free = append(o.free, s)
 }
 
 // Open is how many calls are not over.
@@ -160,12 +206,12 @@ func (o *Overhearer) frame(side int, f FrameHeader, p []byte) error {
 		h.block = append(h.block, p...)
 		return o.headers(side, f)
 	case FrameRSTStream:
-		if s := o.streams[f.Stream]; s != nil {
-			delete(o.streams, f.Stream)
+		if s := o.stream(f.Stream); s != nil {
 			status := -1
 			if side == 1 && s.status >= 0 {
 				status = s.status
 			}
+			o.drop(f.Stream, s)
 			o.to.Ended(f.Stream, side == 0, status)
 		}
 	case FramePushPromise:
@@ -201,14 +247,13 @@ func (o *Overhearer) headers(side int, f FrameHeader) error {
 	if err := h.dec.Close(); err != nil {
 		return fmt.Errorf("%s sent headers that cannot be decoded: %w", sideName(side), err)
 	}
-	s := o.streams[id]
+	s := o.stream(id)
 	if side == 0 {
 		if s == nil && h.fields.path != "" {
 			if len(o.streams) >= maxHeardStreams {
 				return fmt.Errorf("the client has more than %d calls open", maxHeardStreams)
 			}
-			s = &heardStream{status: -1}
-			o.streams[id] = s
+			s = o.begin(id)
 			o.to.Begun(id, h.fields.path)
 		}
 		if s != nil && h.ends {
@@ -233,11 +278,11 @@ func (o *Overhearer) headers(side int, f FrameHeader) error {
 
 // over ends a call that the server has said all of.
 func (o *Overhearer) over(id uint32, s *heardStream) {
-	delete(o.streams, id)
 	status := s.status
 	if status < 0 {
 		status = StatusUnknown
 	}
+	o.drop(id, s)
 	o.to.Ended(id, false, status)
 }
 
@@ -263,7 +308,7 @@ func (h *half) take(f hpack.HeaderField) {
 
 // data takes a DATA frame's bytes.
 func (o *Overhearer) data(side int, f FrameHeader, p []byte) error {
-	s := o.streams[f.Stream]
+	s := o.stream(f.Stream)
 	if s == nil {
 		return nil
 	}
