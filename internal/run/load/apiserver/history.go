@@ -40,10 +40,6 @@ const (
 	readWithin   = 15 * time.Minute
 )
 
-// foreign is the identity of a value that no call made, of this load or of another: its
-// number would be of a warm-up, which no application has.
-var foreign = keys.Identity(1 << 40)
-
 // chronicle records what the API server's calls were, for who checks the answers: guarded
 // transactions are compare-and-sets, and deletes that compare.
 type chronicle struct {
@@ -160,10 +156,7 @@ func (c *chronicle) identity(number uint64, value []byte) uint64 {
 	}
 	r, _ := s.keys.Of(uint32(number))
 	s.read = s.keys.Append(s.read[:0], uint32(number))
-	if s.values[r].Judge(s.read, value) != keys.Own {
-		return foreign
-	}
-	return keys.Read(value)
+	return s.values[r].Of(s.read, value)
 }
 
 // Locked implements engine.History.

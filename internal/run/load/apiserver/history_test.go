@@ -204,11 +204,11 @@ func TestForeignValuesAreNobodys(t *testing.T) {
 	}{
 		"right":        {right, keys.Identity(5)},
 		"none":         {nil, history.Unseen}, // it was not asked for
-		"damaged":      {damaged, foreign},
-		"of another":   {r.values[of].Append(nil, other, 0, 5), foreign},
-		"shorter":      {right[:len(right)-1], foreign},
-		"much shorter": {right[:3], foreign},
-		"of no load":   {[]byte("k8s\x00"), foreign},
+		"damaged":      {damaged, keys.Nobodys},
+		"of another":   {r.values[of].Append(nil, other, 0, 5), keys.Nobodys},
+		"shorter":      {right[:len(right)-1], keys.Nobodys},
+		"much shorter": {right[:3], keys.Nobodys},
+		"of no load":   {[]byte("k8s\x00"), keys.Nobodys},
 	} {
 		if got := r.ended(n, 40, store.Event{At: 50, Outcome: kv.Conflict, Mod: 45, Value: c.value}); len(got) != 1 || got[0].Read != c.want {
 			t.Errorf("%s: it is recorded as %+v, and is to have read %d", name, got, c.want)
@@ -220,7 +220,7 @@ func TestForeignValuesAreNobodys(t *testing.T) {
 		}
 	}
 	for _, n := range []uint64{0, uint64(len(r.schedule.Entries)), beforeMark, beforeMark | 7} {
-		if keys.Identity(n) == foreign {
+		if keys.Identity(n) == keys.Nobodys {
 			t.Errorf("the call %d writes what nobody does", n)
 		}
 	}

@@ -107,6 +107,18 @@ func Identity(n uint64) uint64 { return (n&(1<<phaseShift-1))<<2 | n>>phaseShift
 // Read is the Identity of an Own value.
 func Read(value []byte) uint64 { return Identity(numberIn(value)) }
 
+// Nobodys is the Identity of no value that an application writes: its number would be of a
+// warm-up, which none has.
+const Nobodys = 2 // Identity(1 << phaseShift)
+
+// Of is the Identity of a key's value, or Nobodys of one that is not Own.
+func (v *Values) Of(key, value []byte) uint64 {
+	if v.Judge(key, value) != Own {
+		return Nobodys
+	}
+	return Read(value)
+}
+
 func numberIn(value []byte) (n uint64) {
 	for _, x := range value[sumLen+clientLen : HeadLen] {
 		n = n<<6 | uint64(digitOf[x]&63)

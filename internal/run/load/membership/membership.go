@@ -48,12 +48,6 @@ func (s *Script) Pacer() pace.Pacer { return pace.Listed(s.schedule.Due) }
 // Source implements load.Script.
 func (s *Script) Source() engine.Source { return &source{Script: s} }
 
-// Before implements load.Script: the instances that are there when the load begins are
-// plain keys, because the sessions that write them end with the preparation.
-func (s *Script) Before() (engine.Source, uint64) {
-	return &before{source: source{Script: s}}, uint64(s.schedule.There())
-}
-
 // Calls implements load.CallCounter.
 func (s *Script) Calls() []measure.Calls { return s.calls.Calls() }
 

@@ -10,9 +10,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// beforeMark is in the numbers of the values that are written before the load.
-const beforeMark = 1 << 41
-
 // source makes the calls, in memory of its own that the next one gets again. It is an
 // engine.Dependent, an engine.Timed and an engine.Placed.
 type source struct {
@@ -107,19 +104,4 @@ func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 		}
 	}
 	return ev.Outcome
-}
-
-// before writes the instances that are there when the load begins.
-type before struct {
-	tally.Beforehand
-	source source
-}
-
-// Fill implements engine.Source.
-func (b *before) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
-	s := &b.source
-	s.key = s.schedule.AppendKey(s.key[:0], s.setup.Prefix, s.schedule.BeforeAt(n))
-	s.value = s.values.Append(s.value[:0], s.key, 0, beforeMark|n)
-	*op = store.Op{Kind: kv.Put, Key: s.key, Value: s.value}
-	return n
 }

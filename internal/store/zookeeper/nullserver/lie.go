@@ -7,6 +7,35 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
+// create makes a node, or says so. One without data is the parent of others, which are
+// tried again where it is not there.
+func (s *session) create(path string, data []byte, mode jute.Mode) (string, *entry, jute.Code) {
+	t, noted := s.tree, len(s.tree.watches.changed)
+	path, e, code := t.create(t.Next(), path, data, mode, s.id)
+	if s.lie != null.LieLost || t.canned != nil || code != jute.OK || len(data) == 0 {
+		return path, e, code
+	}
+	tells := *e
+	t.drop(e)
+	t.watches.changed = t.watches.changed[:noted]
+	return path, &tells, code
+}
+
+// endOne takes a node off that is to live as long as the session, which goes on.
+func (s *session) endOne() {
+	first := ""
+	for path := range s.tree.sessions[s.id] {
+		if first == "" || path < first {
+			first = path
+		}
+	}
+	if first == "" {
+		return
+	}
+	zxid := s.tree.Next()
+	s.tree.publish(s.tree.remove(first, jute.AnyVersion) == jute.OK, zxid)
+}
+
 // set changes a node's data, or says so: the entry is what the answer tells.
 func (s *session) set(path, data []byte, version int32) (*entry, jute.Code) {
 	zxid, asked := s.tree.Next(), version

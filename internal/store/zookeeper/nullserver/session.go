@@ -89,6 +89,9 @@ func (s *session) reply(xid int32, op jute.Op, r *jute.Reader, b []byte) (_ []by
 	start := len(b)
 	code := jute.OK
 	b = append(b, make([]byte, replyLen)...)
+	if s.lie == null.LieLease {
+		s.endOne()
+	}
 	switch op {
 	case jute.OpGetData, jute.OpExists:
 		b, code = s.read(op, r, b)
@@ -103,7 +106,7 @@ func (s *session) reply(xid int32, op jute.Op, r *jute.Reader, b []byte) (_ []by
 			b = appendStat(b, e)
 		}
 	case jute.OpCreate, jute.OpCreate2, jute.OpCreateContainer, jute.OpCreateTTL:
-		b, code = s.create(op, r, b)
+		b, code = s.make(op, r, b)
 	case jute.OpDelete:
 		path, version := string(r.Buffer()), r.Int()
 		if r.OK() {
@@ -150,7 +153,7 @@ func (s *session) read(op jute.Op, r *jute.Reader, b []byte) ([]byte, jute.Code)
 	return appendStat(b, n), jute.OK
 }
 
-func (s *session) create(op jute.Op, r *jute.Reader, b []byte) ([]byte, jute.Code) {
+func (s *session) make(op jute.Op, r *jute.Reader, b []byte) ([]byte, jute.Code) {
 	path, data := string(r.Buffer()), r.Buffer()
 	skipACL(r)
 	mode := jute.Mode(r.Int())
@@ -160,7 +163,7 @@ func (s *session) create(op jute.Op, r *jute.Reader, b []byte) ([]byte, jute.Cod
 	if !r.OK() {
 		return b, jute.BadArguments
 	}
-	path, n, code := s.tree.create(s.tree.Next(), path, data, mode, s.id)
+	path, n, code := s.create(path, data, mode)
 	if code != jute.OK {
 		return b, code
 	}

@@ -152,12 +152,17 @@ func (t *tree) remove(path string, version int32) jute.Code {
 	case e.With.children > 0:
 		return jute.NotEmpty
 	}
-	p := t.Get([]byte(parentOf(path)))
+	t.drop(e)
+	t.note(jute.NodeDeleted, path)
+	return jute.OK
+}
+
+// drop takes a node off its parent.
+func (t *tree) drop(e *entry) {
+	p := t.Get([]byte(parentOf(e.Key)))
 	p.With.children--
 	p.With.cversion++
 	t.forget(e)
-	t.note(jute.NodeDeleted, path)
-	return jute.OK
 }
 
 // forget takes a node off, and off its session.

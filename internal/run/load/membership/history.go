@@ -1,0 +1,115 @@
+package membership
+
+import (
+	"bytes"
+
+	data "github.com/quorumbench/quorumbench/internal/application/membership"
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/run/load/engine"
+	"github.com/quorumbench/quorumbench/internal/run/load/keys"
+	"github.com/quorumbench/quorumbench/internal/run/load/watch"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// The numbers of keys are those of the instances.
+
+// Keys implements load.Checked.
+func (s *Script) Keys() uint64 { return uint64(s.schedule.All()) }
+
+// AppendKey implements load.Checked.
+func (s *Script) AppendKey(b []byte, number uint64) []byte {
+	return s.schedule.AppendKey(b, s.setup.Prefix, uint32(number))
+}
+
+// chronicle records what the calls were, for who checks the answers: a registration is a
+// compare-and-set that is to find nothing, and the end of its session a delete that may
+// have been done.
+type chronicle struct {
+	script  *Script
+	to      *history.Recorder
+	watched []watch.Watcher
+	told    history.Op
+	key     []byte
+}
+
+var (
+	_ engine.Chronicler     = (*chronicle)(nil)
+	_ engine.SessionHistory = (*chronicle)(nil)
+)
+
+// Chronicle implements load.Checked.
+func (s *Script) Chronicle(to *history.Recorder) engine.Chronicler {
+	return &chronicle{script: s, to: to, watched: s.Watching().Sink.Watchers}
+}
+
+// Ended implements engine.History.
+func (c *chronicle) Ended(_ measure.Phase, n, _ uint64, _ int64, ev *store.Event, o *history.Op) {
+	e := c.script.schedule.Entries[n]
+	o.Key, o.At = uint64(e.Object), max(ev.At, 0)
+	switch e.Call {
+	case data.Register:
+		if o.Kind, o.Written = kv.CAS, keys.Identity(n); o.Outcome == kv.Conflict {
+			o.Read = history.Unseen // what stands there was not asked for
+		}
+	case data.Lookup:
+		c.found(ev, o)
+	}
+	c.to.Add(o)
+}
+
+// MayEnd implements engine.SessionHistory. The reference of an operation is its number.
+func (c *chronicle) MayEnd(n uint64, session uint32, from, now int64) {
+	c.to.Add(&history.Op{
+		Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: session, Key: uint64(c.script.schedule.Entries[n].Object),
+		Invoked: min(from, now), Done: now,
+	})
+}
+
+// Read implements engine.Chronicler.
+func (c *chronicle) Read(number uint64, ev *store.Event, o *history.Op) {
+	o.Key = number
+	c.found(ev, o)
+	c.to.Add(o)
+}
+
+// found is what a read of an instance says of it.
+func (c *chronicle) found(ev *store.Event, o *history.Op) {
+	if o.Outcome == kv.OK {
+		c.key = c.script.AppendKey(c.key[:0], o.Key)
+		o.Read, o.Mod = c.script.values.Of(c.key, ev.Value), max(ev.Mod, 0)
+	}
+}
+
+// Locked implements engine.History.
+func (c *chronicle) Locked(*store.Event, uint32, int64, int64) {}
+
+// Told implements engine.WatchHistory.
+func (c *chronicle) Told(watcher uint32, ev *store.Event, asked, from, now int64) {
+	t := watch.Telling{Watcher: c.watched[watcher], Number: watcher}
+	o, ok := &c.told, false
+	if *o, ok = t.Told(ev, asked, from, now); !ok {
+		return
+	}
+	if o.Watch == history.Happened && !c.happened(watcher, ev, o) {
+		return
+	}
+	c.to.Add(o)
+}
+
+// happened is what an event tells, which has no value; false of an instance of the
+// watcher's service that is none of this load's: others may have left it.
+func (c *chronicle) happened(watcher uint32, ev *store.Event, o *history.Op) bool {
+	s := c.script
+	number, ours := s.schedule.Number(s.setup.Prefix, ev.Key)
+	if !ours {
+		o.Outcome = kv.WrongAnswer
+		c.key = s.schedule.AppendService(c.key[:0], s.setup.Prefix, uint32(c.watched[watcher].First)/s.schedule.Room)
+		return !bytes.HasPrefix(ev.Key, c.key)
+	}
+	if o.Key = uint64(number); ev.Version != 0 {
+		o.Read = history.Unseen
+	}
+	return true
+}
