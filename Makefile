@@ -136,7 +136,7 @@ test-long: lint servers browser sshd patroni hdrhistogram
 	QUORUMBENCH_CAPACITY_SEEDS=100 go test -timeout 30m ./internal/results/analyze/capacity
 	QUORUMBENCH_STATS_RUNS=20000 go test -timeout 20m ./internal/results/analyze/stats
 	QUORUMBENCH_OUTAGES=10 go test -timeout 20m ./internal/measure
-	QUORUMBENCH_LIES=20 go test -timeout 40m -run 'PlantedLies|LiesOfEvery|LiesToWatchers|LiesToAMembership|LiesToACatalog' ./internal/e2e
+	QUORUMBENCH_LIES=20 go test -timeout 40m -run 'PlantedLies|LiesOfEvery|LiesToWatchers|LiesToAMembership|LiesToACatalog|LiesToElections' ./internal/e2e
 	QUORUMBENCH_CHECKED=5 go test -timeout 30m -run NoStoreIsAccused ./internal/e2e
 	QUORUMBENCH_HISTORIES=1000 QUORUMBENCH_ORACLE=700 go test -timeout 60m ./internal/results/verify
 	QUORUMBENCH_HOSTILE_ALL=1 go test -timeout 20m ./internal/hostile ./internal/results/web

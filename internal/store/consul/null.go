@@ -268,7 +268,7 @@ func (m *nullMember) put(b, key []byte, r *httpd.Request, wrong null.Kind) []byt
 	_, releases := r.Param("release")
 	return m.write(b, func() bool {
 		if acquires || releases {
-			return m.lock(key, r)
+			return m.lock(key, r, wrong)
 		}
 		may := wrong == null.LieCAS || m.mayWrite(key, r)
 		if may && wrong != null.LieLost {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/consul/api"
 
+	"github.com/quorumbench/quorumbench/internal/store/null"
 	"github.com/quorumbench/quorumbench/internal/store/null/httpd"
 )
 
@@ -30,25 +31,30 @@ type nullLock struct {
 }
 
 // lock answers PUT /v1/kv/KEY?acquire=ID and ?release=ID.
-func (m *nullMember) lock(key []byte, r *httpd.Request) bool {
+func (m *nullMember) lock(key []byte, r *httpd.Request, wrong null.Kind) bool {
 	e := m.memory.Get(key)
 	if id, ok := r.Param("release"); ok {
 		if e == nil || e.With.session != string(id) {
 			return false
 		}
-		m.memory.Put(key, r.Body).With.session = ""
-		m.waits.changed(string(key))
+		if wrong != null.LieLost {
+			m.memory.Put(key, r.Body).With.session = ""
+			m.waits.changed(string(key))
+		}
 		return true
 	}
 	id, _ := r.Param("acquire")
 	m.held.mu.Lock()
 	_, lives := m.held.ttl[string(id)]
 	m.held.mu.Unlock()
-	if !lives || e != nil && e.With.session != "" && e.With.session != string(id) {
+	taken := e != nil && e.With.session != "" && e.With.session != string(id)
+	switch {
+	case !lives || taken && wrong != null.LieCAS:
 		return false
+	case wrong == null.LieLost:
+		return true
 	}
-	e = m.memory.Put(key, r.Body)
-	if e.With.session == "" {
+	if e = m.memory.Put(key, r.Body); e.With.session != string(id) {
 		e.With.index++
 	}
 	e.With.session = string(id)

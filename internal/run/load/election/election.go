@@ -7,6 +7,7 @@ package election
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/application"
@@ -43,6 +44,7 @@ type Script struct {
 
 	now    int64  // since the window opened
 	won    int    // who has come to lead by the answer that is being looked at; nobody
+	over   int    // who led then, and cannot have ceased to; nobody
 	wonDue int64  // since when the call was due
 	till   int64  // until when the last handovers are awaited; 0: not yet
 	broke  int64  // when the connection of one that lives was lost at last
@@ -50,7 +52,9 @@ type Script struct {
 	judged bool   // the answer that is being looked at was wrong
 	run    uint32 // by which candidates know what is not of an earlier run
 
-	prompted uint64 // calls
+	prompted uint64     // calls
+	written  uint32     // names in values that say which of all they are
+	records  *chronicle // nil: nobody checks the answers
 }
 
 // nobody is no candidate.
@@ -78,6 +82,24 @@ type candidate struct {
 	sent    int64     // when its call was
 	wrote   int64     // when the newest was that a majority has answered
 	owes    int64     // since when a resignation is due that was planned and is not sent yet; 0: none is
+	asks    asked     // what its call, or the last that it made, names
+}
+
+// asked is what a call names. By its end its candidate has learned something newer.
+type asked struct {
+	lease, own, before, from int64
+	leads                    bool
+	run                      uint32 // of whom it waits for
+	wrote                    uint32 // which of all names that were written it writes
+}
+
+func (s *Script) asking(c int) asked {
+	k := &s.candidates[c]
+	a := asked{own: k.own, before: k.before, from: k.from, leads: s.leader(c), run: k.run, wrote: s.written}
+	if s.leases != nil {
+		a.lease = s.leases[c]
+	}
+	return a
 }
 
 // office is what all candidates for one know together.
@@ -100,7 +122,11 @@ type office struct {
 // New makes the load of an application, which has the way.
 func New(app data.Application, setup application.Setup) *Script {
 	c := data.ConfigOf(setup.Settings, setup.Seed)
-	s := &Script{Config: c, way: app.Way(setup.Way), prefix: setup.Prefix, won: nobody, run: rand.Uint32()} // #nosec G404 -- it is no secret
+	s := &Script{Config: c, way: app.Way(setup.Way), prefix: setup.Prefix, won: nobody, over: nobody, run: rand.Uint32()} // #nosec G404 -- it is no secret
+	before := setup.Before
+	if last := len(before) - 1; last >= 0 {
+		s.run, before = uint32(before[last]), before[:last] // #nosec G115 -- as Kept made it
+	}
 	s.schedule = data.NewSchedule(c, s.way, setup.Length)
 	s.recipe = recipeOf(s)
 	lives, every := s.way.Keeps(&c)
@@ -110,7 +136,7 @@ func New(app data.Application, setup application.Setup) *Script {
 	}
 	if !s.way.Connected {
 		s.leases = make([]int64, c.Connections(s.way)) // of names of two numbers the second ones stand behind
-		copy(s.leases, setup.Before)
+		copy(s.leases, before)
 	}
 	kinds := s.schedule.Kinds()
 	s.calls = tally.New(s.way.Shapes[:], kinds[:])
@@ -154,8 +180,9 @@ func (s *Script) SessionTimeout() time.Duration {
 	return 0
 }
 
-// Kept implements load.Keeper: the lease of each candidate.
-func (s *Script) Kept() []int64 { return s.leases }
+// Kept implements load.Keeper: the lease of each candidate, and the number of the run, by
+// which who reads the keys after the load knows their values.
+func (s *Script) Kept() []int64 { return append(slices.Clone(s.leases), int64(s.run)) }
 
 // Calls implements load.CallCounter, with the spans of time that the calls make.
 func (s *Script) Calls() []measure.Calls {
@@ -224,7 +251,7 @@ func (s *Script) leads(c int, token int64) (wrong []byte) {
 	case another && s.leases != nil && s.lives[o.leader] < s.now:
 		s.outlived(o)
 	case another:
-		wrong = twoLead
+		wrong, s.over = twoLead, int(o.leader)
 	case token != untold:
 		wrong = s.fence(c, token)
 	}

@@ -32,6 +32,7 @@ func (s *source) renew(c int, op *store.Op) {
 		op.Call = nil
 		return
 	}
+	op.Revision = s.leases[c] // which goes with the call to its end
 	if lease := s.leases[c]; lease != 0 {
 		s.one(recording.Part{Action: recording.KeepAlive, Lease: lease, Name: s.session(c)})
 		return
@@ -226,8 +227,11 @@ type leaseQueue struct{}
 
 // leaseKey makes the source's key that of a lease.
 func (s *source) leaseKey(c int, lease int64) {
-	s.office(c)
-	s.key = strconv.AppendInt(append(s.key, '/'), lease, 16)
+	s.key = appendLeaseKey(s.key[:0], s.prefix, c/s.Candidates, lease)
+}
+
+func appendLeaseKey(b []byte, prefix string, office int, lease int64) []byte {
+	return strconv.AppendInt(append(data.AppendOffice(b, prefix, office), '/'), lease, 16)
 }
 
 func (leaseQueue) fill(s *source, c int, call data.Call, op *store.Op) {
@@ -291,11 +295,19 @@ func (leaseQueue) answered(s *source, c int, call data.Call, ev *store.Event) kv
 func (s *source) leaseOf(c int, key []byte) (lease int64, ok bool) {
 	s.office(c)
 	at := len(s.key) + 1
-	if len(key) <= at || len(key) > at+16 || string(key[:at-1]) != string(s.key) || key[at-1] != '/' {
+	if len(key) <= at || string(key[:at-1]) != string(s.key) || key[at-1] != '/' {
+		return 0, false
+	}
+	return leaseIn(key[at:])
+}
+
+// leaseIn is the lease by which the last part of a key is called.
+func leaseIn(name []byte) (lease int64, ok bool) {
+	if len(name) == 0 || len(name) > 16 {
 		return 0, false
 	}
 	n := uint64(0)
-	for _, d := range key[at:] {
+	for _, d := range name {
 		switch {
 		case d >= '0' && d <= '9':
 			n = n<<4 | uint64(d-'0')

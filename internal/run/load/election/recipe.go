@@ -50,9 +50,15 @@ func (s *source) one(p recording.Part) {
 // office makes the source's key that of a candidate's office.
 func (s *source) office(c int) { s.key = data.AppendOffice(s.key[:0], s.prefix, c/s.Candidates) }
 
-// name makes the source's value a candidate's name.
+// name makes the source's value a candidate's name. Where nobody knows his own by it, each
+// is another, so that it says which write a value is of.
 func (s *source) name(c int) recording.Value {
-	s.value = data.AppendCandidate(s.value[:0], c, s.run)
+	run := s.run
+	if s.way.Recipe == data.SessionRace {
+		s.written++
+		run += s.written
+	}
+	s.value = data.AppendCandidate(s.value[:0], c, run)
 	return recording.Value{Size: len(s.value), Text: s.value}
 }
 

@@ -160,6 +160,9 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 		s.recipe.fill(s, c, call, op)
 	}
 	k.lost, k.sent = false, s.now
+	if !planned(n) {
+		k.asks = s.asking(c)
+	}
 	switch {
 	case k.owes > 0 && (call == data.Resign || !s.leader(c)): // which is made again where it could not be sent, or is not needed any more
 		s.plans(c, k.owes)
@@ -323,6 +326,9 @@ func (s *source) Awaits(now int64) bool {
 // not told any more. They begin again.
 func (s *source) Lost(place int) {
 	c := place
+	if s.records != nil {
+		s.records.lost(place)
+	}
 	switch {
 	case place >= s.All(): // of what it waits for; who leads is told by it that it still does
 		c -= s.All()
@@ -357,6 +363,9 @@ func (s *source) Lost(place int) {
 // Expired implements engine.SessionObserver.
 func (s *source) Expired(place int) {
 	if place < s.All() {
+		if s.records != nil {
+			s.records.expired(place)
+		}
 		s.recipe.expired(s.Script, place)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	data "github.com/quorumbench/quorumbench/internal/application/election"
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/testsettle"
@@ -28,6 +29,7 @@ type scripted struct {
 	op      store.Op
 	ev      store.Event
 	held    []byte
+	o       history.Op
 }
 
 func newScripted(t *testing.T, app data.Application, way int) *scripted {
@@ -145,31 +147,59 @@ func (s *scripted) answer(n uint64) {
 		s.t.Fatalf("%s: %s", s.way.Shapes[call].Name, ev.Text)
 	}
 	s.Ended(n, ev.Outcome, 1000, 900)
+	s.recorded(ref, c)
 	if gone == nobody {
 		return
 	}
 	for w := range s.waiting {
 		if s.waiting[w] && w != c && w/s.Candidates == c/s.Candidates && (!s.queued() || s.before(w) == gone) {
 			s.waiting[w] = s.way.Watches
-			*ev = store.Event{What: store.Notify, Watcher: uint32(w)}
+			*ev = store.Event{What: store.Notify, Watcher: uint32(w), Revision: s.zxid, At: s.zxid, Key: s.names(w)}
+			if s.records != nil {
+				s.records.Told(uint32(w), ev, s.now, 0, s.now)
+			}
 			s.Told(ev)
 		}
 	}
 }
 
-// Neither making a call, nor learning from its answer, nor being told allocates; each
+// recorded gives who records the answers the operation that has ended, if somebody does.
+func (s *scripted) recorded(ref uint64, c int) {
+	if s.records != nil {
+		s.o = history.Op{Kind: s.op.Kind, Consistency: s.op.Consistency, Outcome: s.ev.Outcome, Session: uint32(c), Invoked: s.now, Done: s.now}
+		s.records.Ended(measure.Measured, 0, ref, s.op.Revision, &s.ev, &s.o)
+	}
+}
+
+// names is the key that a candidate watches.
+func (s *scripted) names(w int) []byte {
+	if s.way.Recipe == data.LeaseQueue {
+		s.held = appendLeaseKey(s.held[:0], s.prefix, w/s.Candidates, s.candidates[w].before)
+		return s.held
+	}
+	s.held = append(data.AppendOffice(s.held[:0], s.prefix, w/s.Candidates), leaderNode...)
+	return s.held
+}
+
+// Neither making a call, nor learning from its answer, nor being told allocates, nor
+// recording it; each
 // handover takes the calls of the profile.
 func TestElectionsDoNotAllocate(t *testing.T) {
 	testsettle.Unraced(t)
 	for _, app := range []data.Application{{}, {Queue: true}} {
 		for way := range app.Definition().Ways {
-			handOver(t, app, way)
+			handOver(t, app, way, false)
+			handOver(t, app, way, true)
 		}
 	}
 }
 
-func handOver(t *testing.T, app data.Application, way int) {
+func handOver(t *testing.T, app data.Application, way int, checked bool) {
 	s := newScripted(t, app, way)
+	if checked {
+		block := history.NewBlock()
+		s.Chronicle(&history.Recorder{Take: func() *history.Block { block.Reset(); return block }, Hand: func(*history.Block) {}})
+	}
 	for n, e := range s.schedule.Entries {
 		if e.Call == data.Stand {
 			s.run(uint64(n))

@@ -44,6 +44,13 @@ type SessionHistory interface {
 	MayEnd(ref uint64, session uint32, from, now int64)
 }
 
+// ClosingHistory is what a History is, too, that has something to add when all operations
+// have ended, such as keys that live for a while longer.
+type ClosingHistory interface {
+	// Closed takes that nothing is sent any more from now on, and nothing is kept alive.
+	Closed(now int64)
+}
+
 // WatchHistory takes all that watchers are told.
 type WatchHistory interface {
 	// Told takes what the loop's own watcher was told now. Of a Done, which says that

@@ -22,6 +22,9 @@ func (l *Loop) handle(i int) {
 			continue
 		}
 		if ev.What >= store.Notify && l.hearing != nil {
+			if h, ok := l.cfg.History.(Chronicler); ok {
+				h.Told(ev.Watcher, ev, l.now, 0, l.now)
+			}
 			l.hearing.Told(ev)
 			continue
 		}

@@ -177,6 +177,9 @@ func (l *Loop) Run(connectBy int64, connected func(error)) *Result {
 	l.abandonSchedule(l.res.Closed)
 	l.cfg.Shared.spill.cursors[l.me()].due.Store(never)
 	l.secs.release(never)
+	if h, ok := l.cfg.History.(ClosingHistory); ok {
+		h.Closed(l.now)
+	}
 	l.closeAll()
 	l.Live.Phase.Store(-1)
 	l.conns.report(&l.res)

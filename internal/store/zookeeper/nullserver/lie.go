@@ -11,6 +11,9 @@ import (
 // tried again where it is not there.
 func (s *session) create(path string, data []byte, mode jute.Mode) (string, *entry, jute.Code) {
 	t, noted := s.tree, len(s.tree.watches.changed)
+	if there := t.Get([]byte(path)); s.lie == null.LieCAS && there != nil && there.With.owner != 0 {
+		t.drop(there) // as if nobody had made it
+	}
 	path, e, code := t.create(t.Next(), path, data, mode, s.id)
 	if s.lie != null.LieLost || t.canned != nil || code != jute.OK || len(data) == 0 {
 		return path, e, code

@@ -1,0 +1,226 @@
+package election
+
+import (
+	"bytes"
+	"math"
+	"time"
+
+	data "github.com/quorumbench/quorumbench/internal/application/election"
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// tellLeases records elections by keys that end with leases: a key is made by a
+// compare-and-set that is to find nothing, and removed by a delete that compares. Whose key
+// is the oldest has the lock of the office, from when he knows it until he gives it up.
+type tellLeases struct{ queue bool }
+
+func (tellLeases) lives() bool { return true }
+
+func (t tellLeases) ended(c *chronicle, of int, call data.Call, ev *store.Event, o *history.Op) {
+	s, r := c.script, &c.of[of]
+	asks := &s.candidates[of].asks
+	switch call {
+	case data.Stand:
+		o.Key, o.Written = c.keyOf(of, asks.lease), c.writes(of)
+		if o.Outcome == kv.Conflict {
+			c.shown(ev, ev.Mod, o)
+		}
+		c.stood(of, asks.lease, o)
+	case data.Resign:
+		c.released(of, o)
+		o.Key, o.Expected = c.keyOf(of, asks.lease), asks.own
+		if o.Outcome == kv.Conflict { // what stands there was not asked for
+			o.Read = history.Unseen
+		}
+		if o.Acknowledged() && r.unsure == 0 && asks.lease == r.lease {
+			r.there = false
+		}
+	case data.Look:
+		if c.before(ev, o) {
+			c.to.Add(o)
+		}
+		c.leads(of, s.candidates[of].own, o)
+		return
+	default: // a watcher's beginning that failed, and its end
+		return
+	}
+	c.to.Add(o)
+	if call == data.Stand && !t.queue {
+		c.leads(of, s.candidates[of].own, o)
+	}
+}
+
+// keyOf is the number of the key that a candidate makes with a lease.
+func (c *chronicle) keyOf(of int, lease int64) uint64 {
+	if c.members == nil {
+		return uint64(of / c.script.Candidates) // #nosec G115 -- a count
+	}
+	return c.members[lease]
+}
+
+// stood notes that a call made a key, or may have made it, with a lease.
+func (c *chronicle) stood(of int, lease int64, o *history.Op) {
+	if lease != c.of[of].lease {
+		if o.Acknowledged() || o.Indefinite() {
+			c.gone(of, o.Key, o.Invoked, o.Done)
+		}
+		return
+	}
+	c.mayBeMade(of, o)
+}
+
+// before is the answer to who is before a candidate in its queue: the youngest key that is
+// older than its own. ok is false where it tells of no key.
+func (c *chronicle) before(ev *store.Event, o *history.Op) (ok bool) {
+	if o.Outcome != kv.OK || len(ev.Key) == 0 {
+		return false
+	}
+	if o.Key, ok = c.member(ev.Key); ok {
+		o.Read, o.Mod = c.identity(ev.Value), ev.Revision
+	}
+	return ok
+}
+
+// member is the number of a key that is called by a lease.
+func (c *chronicle) member(key []byte) (number uint64, ok bool) {
+	lease, ok := leaseIn(key[bytes.LastIndexByte(key, '/')+1:])
+	if !ok {
+		return 0, false
+	}
+	number, ok = c.members[lease]
+	return number, ok
+}
+
+// renewed records the grant of a lease, or that it was kept alive, or found gone.
+func (c *chronicle) renewed(of int, lease int64, ev *store.Event, o *history.Op) {
+	s, r := c.script, &c.of[of]
+	o.Kind = kv.KeepAlive
+	seconds := s.life / int64(time.Second)
+	if lease == 0 {
+		c.granted(of, ev, o)
+		return
+	}
+	if ev.Count > 0 {
+		seconds = min(seconds, ev.Count)
+	}
+	o.Written = uint64(lease) // #nosec G115 -- all bits are kept
+	switch o.Outcome {
+	case kv.OK:
+		if o.Mod = seconds; lease == r.lease {
+			r.until, r.ended = max(r.until, o.Invoked+seconds*int64(time.Second)), false
+		}
+	case kv.BadRequest:
+		c.to.Add(o)
+		if lease == r.lease {
+			c.leaseOver(of, o)
+		}
+		return
+	}
+	c.to.Add(o)
+}
+
+// granted records a new lease, which the candidate has from now on.
+func (c *chronicle) granted(of int, ev *store.Event, o *history.Op) {
+	s, r := c.script, &c.of[of]
+	lease := ev.Count
+	if s.way.Recipe == data.SessionRace {
+		lease, _ = halves(ev.Value)
+	}
+	if o.Outcome != kv.OK || lease == 0 || lease != s.leases[of] {
+		return
+	}
+	if r.there && !r.ended {
+		c.gone(of, r.key, c.alive(r), o.Done)
+	}
+	r.lease, r.until, r.there, r.ended, r.unsure, r.token, r.doubtful = lease, o.Invoked+s.life, false, false, 0, 0, false
+	if c.members != nil {
+		r.key = uint64(len(c.members)) // #nosec G115 -- a count
+		c.members[lease] = r.key
+	}
+	o.Written, o.Mod = uint64(lease), s.life/int64(time.Second) // #nosec G115 -- all bits are kept
+	c.to.Add(o)
+}
+
+// alive is until when a candidate's key cannot have ended with its lease.
+func (c *chronicle) alive(r *recorded) int64 {
+	if r.until == 0 {
+		return r.made
+	}
+	return r.until
+}
+
+// leaseOver records that a candidate's lease was found gone, and its key with it: at the
+// answer's revision a key that is called by the lease is not there.
+func (c *chronicle) leaseOver(of int, o *history.Op) {
+	r := &c.of[of]
+	if r.there && !r.ended {
+		c.gone(of, r.key, c.alive(r), o.Done)
+	}
+	if r.there && c.members != nil && o.At > 0 {
+		c.to.Add(&history.Op{
+			Kind: kv.Get, Consistency: kv.Linearizable, Session: o.Session, Member: o.Member, Key: r.key,
+			Invoked: o.Invoked, Done: o.Done, At: o.At,
+		})
+	}
+	r.there, r.unsure, r.lease, r.until, r.token = false, 0, 0, 0, 0
+}
+
+// mayHaveEnded records of an office's candidates whose leases may have ended by a time that
+// their keys may be gone since then. Of one whose first renewal has no answer yet that will
+// say whether it had lived until then.
+func (c *chronicle) mayHaveEnded(office int, by, now int64) {
+	n := c.script.Candidates
+	for of := office * n; of < (office+1)*n; of++ {
+		if r := &c.of[of]; r.there && !r.ended && r.until < by && (r.until != 0 || by == math.MaxInt64) {
+			r.ended = true
+			c.gone(of, r.key, c.alive(r), now)
+		}
+	}
+}
+
+// Closed implements engine.ClosingHistory: nothing keeps a lease alive any more.
+func (c *chronicle) Closed(now int64) {
+	if c.tell.lives() {
+		for office := range c.script.Offices {
+			c.mayHaveEnded(office, math.MaxInt64, now)
+		}
+	}
+}
+
+// leads records that a candidate knows, by the answer that it was given, that it has the
+// lock of its office, with a fencing token; and that who had it until then took it for its
+// own beyond that, if nothing had told it otherwise.
+func (c *chronicle) leads(of int, token int64, o *history.Op) {
+	s, r := c.script, &c.of[of]
+	over := r.over - 1
+	r.over = 0
+	if !s.leader(of) || r.token == token || r.doubtful || r.lease == 0 {
+		return
+	}
+	r.token = token
+	c.to.Add(&history.Op{
+		Kind: kv.KeepAlive, Lock: history.Granted, Session: uint32(of), Member: o.Member, Key: uint64(of / s.Candidates), // #nosec G115 -- a count
+		Invoked: o.Invoked, Done: o.Done, Written: uint64(r.lease), Mod: token, // #nosec G115 -- all bits are kept
+	})
+	if over != nobody {
+		c.freed(over, o.Done+1, o.Done+1)
+	}
+}
+
+// released records until when a candidate took an office for its own: until it was about to
+// give it up, whatever came of that.
+func (c *chronicle) released(of int, o *history.Op) { c.freed(of, o.Invoked, o.Done) }
+
+func (c *chronicle) freed(of int, at, now int64) {
+	r := &c.of[of]
+	if r.token == 0 {
+		return
+	}
+	c.to.Add(&history.Op{
+		Kind: kv.KeepAlive, Lock: history.Released, Session: uint32(of), Key: uint64(of / c.script.Candidates), // #nosec G115 -- a count
+		Invoked: at, Done: now, Written: uint64(r.lease), Mod: r.token, // #nosec G115 -- all bits are kept
+	})
+	r.token = 0
+}

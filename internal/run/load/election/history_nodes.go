@@ -1,0 +1,130 @@
+package election
+
+import (
+	data "github.com/quorumbench/quorumbench/internal/application/election"
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// tellNode records the race for a node of one name: to make it is a compare-and-set that is
+// to find nothing. Who waits is told of the next change and of no other, so that each time
+// is a watcher that begins with the present.
+type tellNode struct{}
+
+func (tellNode) lives() bool { return false }
+
+func (tellNode) ended(c *chronicle, of int, call data.Call, ev *store.Event, o *history.Op) {
+	r := &c.of[of]
+	o.Key = r.key
+	switch call {
+	case data.Stand:
+		if o.Kind, o.Written = kv.CAS, c.writes(of); o.Outcome == kv.Conflict {
+			o.Read = history.Unseen // what stands there was not asked for
+		}
+		c.mayBeMade(of, o)
+	case data.Resign:
+		if !c.script.candidates[of].asks.leads {
+			c.looked(ev, o)
+			break
+		}
+		c.removed(of, o)
+	case data.Await:
+		c.looked(ev, o)
+	}
+	c.to.Add(o)
+	c.reached(of, o)
+	if call == data.Await {
+		c.begins(of, r.key, 0, ev, o)
+	}
+}
+
+// looked is a read of a node from its member.
+func (c *chronicle) looked(ev *store.Event, o *history.Op) {
+	if o.Kind, o.Consistency = kv.Get, kv.Local; o.Outcome == kv.OK {
+		c.shown(ev, modOf(ev), o)
+	}
+}
+
+// removed is the removal of a candidate's own node. One that is not there is answered as a
+// guard that did not hold.
+func (c *chronicle) removed(of int, o *history.Op) {
+	r := &c.of[of]
+	if o.Kind = kv.Delete; o.Outcome == kv.Conflict {
+		o.Outcome = kv.Miss
+	}
+	if o.Answered() && r.unsure == 0 {
+		r.there = false
+	}
+}
+
+// mayBeMade notes a key that a call made, or may have made, and that ends with a session or
+// lease.
+func (c *chronicle) mayBeMade(of int, o *history.Op) {
+	r := &c.of[of]
+	switch {
+	case o.Acknowledged():
+		if !r.there || r.unsure == 0 {
+			r.made = o.Invoked
+		}
+	case o.Indefinite():
+		if r.unsure == 0 {
+			r.unsure = max(o.Invoked, 1)
+		}
+		if !r.there || r.made > o.Invoked {
+			r.made = o.Invoked
+		}
+	default:
+		return
+	}
+	r.there, r.ended = true, false
+}
+
+// reached records what an answer says of a watch on the same session: what happened before
+// the answer's transaction has been told, and what that did itself if it was a read's.
+func (c *chronicle) reached(of int, o *history.Op) {
+	r, upTo := &c.of[of], o.At
+	if o.Kind.Writes() {
+		upTo--
+	}
+	if r.watches && o.Answered() && upTo > 0 {
+		c.to.Add(&history.Op{Kind: kv.Watch, Watch: history.Reached, Session: r.watcher, Member: o.Member, Key: r.watched, Mod: upTo, Invoked: o.Done, Done: o.Done})
+	}
+}
+
+// MayEnd implements engine.SessionHistory. What is closed is gone from then on, unless it
+// cannot be known that the session had lived until then.
+func (c *chronicle) MayEnd(ref uint64, _ uint32, from, now int64) {
+	of := int(ref & (1<<candidateBits - 1)) // #nosec G115 -- as Fill made it
+	closed := from == now && !c.script.candidates[of].dead && c.script.sure(of)
+	c.ends(of, now, closed)
+}
+
+// ends records that the nodes of a candidate's session may be gone, once of each: since it
+// was made, or of one that is closed from now on.
+func (c *chronicle) ends(of int, now int64, closed bool) {
+	since := func(made int64) int64 {
+		if closed {
+			return now
+		}
+		return made
+	}
+	r := &c.of[of]
+	for _, o := range r.older {
+		c.gone(of, o.key, since(o.made), now)
+	}
+	if r.older = r.older[:0]; r.there && !r.ended {
+		r.ended = true
+		c.gone(of, r.key, since(r.made), now)
+	}
+}
+
+// expired takes that a candidate's session has ended, before the present one began.
+func (c *chronicle) expired(of int) {
+	c.ends(of, c.last, false)
+	r := &c.of[of]
+	r.there, r.order = false, 0
+	if c.script.way.Recipe != data.EphemeralQueue { // where it says since when nodes may be there that nobody has told of
+		r.unsure = 0
+	}
+}

@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// recorder is a history that notes the order in which it is told.
+type recorder struct {
+	ended, told, closed int
+	atClose             int // how many operations had ended then
+	src                 *listening
+}
+
+func (r *recorder) Ended(measure.Phase, uint64, uint64, int64, *store.Event, *history.Op) { r.ended++ }
+func (r *recorder) Locked(*store.Event, uint32, int64, int64)                             {}
+func (r *recorder) Read(uint64, *store.Event, *history.Op)                                {}
+func (r *recorder) Closed(int64)                                                          { r.closed, r.atClose = r.closed+1, r.ended }
+func (r *recorder) Told(watcher uint32, _ *store.Event, _, _, _ int64) {
+	if watcher == 7 && r.src.told == r.told {
+		r.told++
+	}
+}
+
+// listening is told of its own watchers.
+type listening struct {
+	prompting
+	told int
+}
+
+func (l *listening) Told(*store.Event) { l.told++ }
+
+// Who records the answers is told what a source's own watchers are, before the source is,
+// and once that all is over, when each operation has ended.
+func TestAHistoryHearsWhatSourcesHear(t *testing.T) {
+	b := newBench(2, 0, open(1000, secondNS))
+	src := &listening{}
+	h := &recorder{src: src}
+	b.cfg.Source, b.cfg.History = src, h
+	l := New(b.cfg, b.sim)
+	if l.hearing == nil {
+		t.Fatal("the source hears nothing")
+	}
+	for range 3 {
+		l.events = append(l.events[:0], store.Event{What: store.Notify, Watcher: 7})
+		l.handle(0)
+	}
+	if h.told != 3 || src.told != 3 {
+		t.Errorf("it was told %d times, and the source %d times", h.told, src.told)
+	}
+	if n := testing.AllocsPerRun(100, func() { l.handle(0) }); n != 0 {
+		t.Errorf("%v allocations for an event", n)
+	}
+	b = newBench(2, 0, open(1000, secondNS))
+	src = &listening{}
+	h = &recorder{src: src}
+	b.cfg.Source, b.cfg.History = src, h
+	b.run(t)
+	if h.ended != 4000 || h.closed != 1 || h.atClose != 4000 {
+		t.Errorf("%d operations had ended, %d when it was closed, %d times", h.ended, h.atClose, h.closed)
+	}
+}
