@@ -79,21 +79,21 @@ func (h *hearing) admit(p piece) (given piece, any bool) {
 		h.relay.held.Add(-size)
 	}
 	h.held.Add(-size)
-	return piece{of: h, what: late}, h.deaf.CompareAndSwap(false, true)
+	return piece{of: h, at: p.at, what: late}, h.deaf.CompareAndSwap(false, true)
 }
 
 // take understands a piece, and all that waited for it.
 func (h *hearing) take(p piece) {
 	switch {
 	case p.what == late:
-		h.end("the connection's bytes came faster than they could be read: from here on it is not recorded")
+		h.end(p.at, "the connection's bytes came faster than they could be read: from here on it is not recorded")
 		return
 	case p.what == over:
 		for _, p := range h.early {
 			h.release(&p)
 		}
 		h.early = nil
-		h.end("")
+		h.end(p.at, "")
 		return
 	case p.number != h.want:
 		if h.early == nil {
@@ -118,7 +118,7 @@ func (h *hearing) feed(p *piece) {
 	if !h.told {
 		if err := h.tap.Feed(p.what == ofClient, p.at, p.b); err != nil {
 			h.deaf.Store(true)
-			h.end(fmt.Sprintf("the connection is not understood from here on: %v", err))
+			h.end(p.at, fmt.Sprintf("the connection is not understood from here on: %v", err))
 		}
 	}
 	h.release(p)
@@ -134,15 +134,15 @@ func (h *hearing) release(p *piece) {
 	}
 }
 
-// end ends what is understood, once, with what is missing, if anything is.
-func (h *hearing) end(why string) {
+// end ends what is understood, once, with what is missing from a time on, if anything is:
+// that time is long past where much waited to be understood.
+func (h *hearing) end(at int64, why string) {
 	if h.told {
 		return
 	}
 	h.told = true
-	now := h.relay.cfg.Now()
 	if why != "" {
-		h.relay.cfg.Sink.Gap(recording.Gap{At: now, Conn: h.conn, Why: why})
+		h.relay.cfg.Sink.Gap(recording.Gap{At: at, Conn: h.conn, Why: why})
 	}
-	h.tap.End(now)
+	h.tap.End(at)
 }

@@ -300,14 +300,14 @@ func (l *loop) read(k *link, i int) {
 	at := l.relay.cfg.Now()
 	number := k.of.next.Add(1)
 	wrote, failed := write(to.fd, b)
-	if !failed && wrote < len(b) {
-		l.keep(to, b[wrote:])
-		l.ask(k, i)
-		l.ask(k, 1-i)
-	}
 	l.hear(piece{of: k.of, b: b, number: number, at: at, size: len(b), what: what(1 - i)})
-	if failed {
+	switch {
+	case failed:
 		l.end(k)
+	case wrote < len(b):
+		l.keep(to, b[wrote:])
+		l.ask(k, i) // which may end it
+		l.ask(k, 1-i)
 	}
 }
 

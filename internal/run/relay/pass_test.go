@@ -303,6 +303,7 @@ func TestWhatIsNotUnderstoodInTimePasses(t *testing.T) {
 			most = max(most, len(h.said[1]))
 			return nil
 		}}
+		began := time.Now() // a little before the relay's clock
 		addr, stop := start(to, l)
 		say := func(b []byte) {
 			c := dial(t, addr)
@@ -316,11 +317,15 @@ func TestWhatIsNotUnderstoodInTimePasses(t *testing.T) {
 		}
 		much := random(7, size)
 		say(much)
+		passed := time.Since(began)
 		say([]byte("little"))
 		close(goOn)
 		stop()
 		if len(l.gaps) != 1 || l.gaps[0].Conn != 1 || l.gaps[0].Why != "the connection's bytes came faster than they could be read: from here on it is not recorded" {
 			t.Fatalf("the gaps are %+v", l.gaps)
+		}
+		if at := time.Duration(l.gaps[0].At); at > passed {
+			t.Errorf("what is missing is missing since %v, when all had passed after %v", at, passed)
 		}
 		if most == 0 || most > 17<<20 || !bytes.HasPrefix(much, l.conns[1].said[1]) {
 			t.Errorf("%d bytes of the first connection are heard, or not those that were sent", most)
@@ -408,6 +413,104 @@ func TestTheEndOfTheRelayEndsConnections(t *testing.T) {
 }
 
 type hidesLength struct{ io.Reader }
+
+// slowly is a context that has ended before it calls those whom it is to call, as any has
+// for a moment: it calls each when those that were called before have had time to have
+// others withdraw.
+type slowly struct {
+	context.Context
+	done chan struct{}
+
+	withdrawn chan struct{} // somebody has, since it ended
+
+	mu    sync.Mutex
+	ended bool
+	calls []func() // in the order in which they came; nil: it was withdrawn
+}
+
+func (s *slowly) Done() <-chan struct{} { return s.done }
+
+func (s *slowly) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return context.Canceled
+	}
+	return nil
+}
+
+// AfterFunc is what package context asks of a context of another's making.
+func (s *slowly) AfterFunc(f func()) (stop func() bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := len(s.calls)
+	s.calls = append(s.calls, f)
+	return func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		was := s.calls[i] != nil
+		if s.calls[i] = nil; was && s.ended {
+			s.withdrawn <- struct{}{}
+		}
+		return was
+	}
+}
+
+func (s *slowly) end() {
+	s.mu.Lock()
+	s.ended = true
+	close(s.done)
+	n := len(s.calls)
+	s.mu.Unlock()
+	for i := range n {
+		s.mu.Lock()
+		f := s.calls[i]
+		s.calls[i] = nil
+		s.mu.Unlock()
+		if f != nil {
+			f()
+			select {
+			case <-s.withdrawn:
+			case <-time.After(50 * time.Millisecond): // nobody is about to
+			}
+		}
+	}
+}
+
+// TestTheEndReachesConnectionsHoweverLate: the listener may be closed, and Serve know that
+// it is over, before those that pass connections on are told.
+func TestTheEndReachesConnectionsHoweverLate(t *testing.T) {
+	to := member(t, func(c *net.TCPConn) { _, _ = io.Copy(c, c) })
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := &listened{conns: map[uint32]*heard{}}
+	r := relay.New(relay.Config{To: to, Tapped: all, Sink: all, Now: func() int64 { return 1 }, Say: func(why string) { t.Error(why) }})
+	ctx := &slowly{Context: context.Background(), done: make(chan struct{}), withdrawn: make(chan struct{}, 16)}
+	served := make(chan error, 1)
+	go func() { served <- r.Serve(ctx, l) }()
+	c := dial(t, l.Addr().String())
+	if _, err := c.Write([]byte("ping")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(c, make([]byte, 4)); err != nil {
+		t.Fatal(err)
+	}
+	ctx.end()
+	select {
+	case err := <-served:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the relay goes on, with its connection")
+		_ = c.CloseWrite()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	}
+}
 
 // TestAResetEndsBothSides: where one side resets, the other is told that it is over.
 func TestAResetEndsBothSides(t *testing.T) {

@@ -99,9 +99,11 @@ func (r *Relay) Serve(ctx context.Context, l net.Listener) error {
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
 	r.begin()
-	defer r.end()
+	// It stands until all has ended: ctx says that it has ended before it calls whom it is
+	// to call, and who withdraws then is not called.
 	stopLoops := context.AfterFunc(ctx, r.stopLoops)
 	defer stopLoops()
+	defer r.end()
 	for {
 		c, err := l.Accept()
 		switch {
@@ -180,7 +182,7 @@ func (r *Relay) pass(ctx context.Context, client net.Conn) {
 	if lane.loop == nil || !lane.loop.pass(h, client, server) {
 		h.forwardBoth(ctx, client, server)
 	}
-	lane.ear.give(piece{of: h, what: over})
+	lane.ear.give(piece{of: h, at: r.cfg.Now(), what: over})
 }
 
 // connect opens the way to the member. Over TLS, what the client agreed upon is what

@@ -66,8 +66,10 @@ type recorded struct {
 	unsure int64  // since when a call may make it whose answer nobody had; 0: there is none
 	ended  bool   // it is recorded that it may be gone with the lease
 
-	lease int64 // that it has; 0: it is not known
-	until int64 // when that lives at least; 0: not known
+	lease  int64  // that it has; 0: it is not known
+	until  int64  // when that lives at least; 0: not known
+	left   uint64 // the key of the one before
+	leftAt int64  // when that was found gone; 0: it was not, or the key was not there
 
 	token    int64 // of the office that it took for its own; 0: of none
 	over     int   // who took the office for its own when it was told that it has it, and one more; 0: nobody

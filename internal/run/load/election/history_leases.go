@@ -121,7 +121,8 @@ func (c *chronicle) renewed(of int, lease int64, ev *store.Event, o *history.Op)
 	c.to.Add(o)
 }
 
-// granted records a new lease, which the candidate has from now on.
+// granted records a new lease, which the candidate has from now on. A key that is called by
+// the one before, which was found gone, is not there any more at the answer's revision.
 func (c *chronicle) granted(of int, ev *store.Event, o *history.Op) {
 	s, r := c.script, &c.of[of]
 	lease := ev.Count
@@ -139,6 +140,13 @@ func (c *chronicle) granted(of int, ev *store.Event, o *history.Op) {
 		r.key = uint64(len(c.members)) // #nosec G115 -- a count
 		c.members[lease] = r.key
 	}
+	if r.leftAt > 0 && r.leftAt <= o.Invoked && o.At > 0 { // behind the lease's end in the store's log
+		c.to.Add(&history.Op{
+			Kind: kv.Get, Consistency: kv.Linearizable, Session: o.Session, Member: o.Member, Key: r.left,
+			Invoked: o.Invoked, Done: o.Done, At: o.At,
+		})
+	}
+	r.leftAt = 0
 	o.Written, o.Mod = uint64(lease), s.life/int64(time.Second) // #nosec G115 -- all bits are kept
 	c.to.Add(o)
 }
@@ -151,18 +159,16 @@ func (c *chronicle) alive(r *recorded) int64 {
 	return r.until
 }
 
-// leaseOver records that a candidate's lease was found gone, and its key with it: at the
-// answer's revision a key that is called by the lease is not there.
+// leaseOver records that a candidate's lease was found gone, and its key with it. At which
+// revision is not told: etcd writes the header before it looks for the lease, and waits
+// for the end of one that has expired.
 func (c *chronicle) leaseOver(of int, o *history.Op) {
 	r := &c.of[of]
 	if r.there && !r.ended {
 		c.gone(of, r.key, c.alive(r), o.Done)
 	}
-	if r.there && c.members != nil && o.At > 0 {
-		c.to.Add(&history.Op{
-			Kind: kv.Get, Consistency: kv.Linearizable, Session: o.Session, Member: o.Member, Key: r.key,
-			Invoked: o.Invoked, Done: o.Done, At: o.At,
-		})
+	if r.there && c.members != nil {
+		r.left, r.leftAt = r.key, o.Done
 	}
 	r.there, r.unsure, r.lease, r.until, r.token = false, 0, 0, 0, 0
 }

@@ -236,11 +236,13 @@ func TestElectionsByLeasesAreRecorded(t *testing.T) {
 	gone.Invoked, gone.Done = until, until+2
 	differs(t, "its lease may have ended", later, gone)
 	alive.Outcome, alive.Mod, alive.Invoked, alive.Done = kv.BadRequest, 0, until+5, until+6
-	nothing := history.Op{Kind: kv.Get, Consistency: kv.Linearizable, Session: of, Key: of, At: 70, Invoked: until + 5, Done: until + 6}
-	differs(t, "found gone", r.endedAt(of, data.Renew, asked{lease: lease}, store.Event{At: 70, Outcome: kv.BadRequest}, until+5, until+6), alive, nothing)
-	// A new lease is another key, and one that lives when all is over may end then.
+	differs(t, "found gone", r.endedAt(of, data.Renew, asked{lease: lease}, store.Event{At: 70, Outcome: kv.BadRequest}, until+5, until+6), alive)
+	// At which revision is not told, but behind that of a lease that is asked for since then. A
+	// new lease is another key, and one that lives when all is over may end then.
 	r.leases[of] = 77
-	r.ended(of, data.Renew, asked{}, store.Event{At: 80, Count: 77})
+	nothing := history.Op{Kind: kv.Get, Consistency: kv.Linearizable, Session: of, Key: of, At: 80}
+	granted := history.Op{Kind: kv.KeepAlive, Session: of, Written: 77, Mod: r.life / 1e9, At: 80}
+	differs(t, "granted", r.endedAt(of, data.Renew, asked{}, store.Event{At: 80, Count: 77}, until+6, until+7), at(nothing, until+6, until+7), at(granted, until+6, until+7))
 	if got := r.ended(of, data.Stand, asked{lease: 77}, store.Event{At: 82}); len(got) != 1 || got[0].Key != uint64(r.All()) {
 		t.Errorf("with another lease it is recorded: %+v", got)
 	}
@@ -248,6 +250,13 @@ func TestElectionsByLeasesAreRecorded(t *testing.T) {
 	gone.Key, gone.Invoked, gone.Done = uint64(r.All()), until+9, until+9
 	if got := r.since(); len(got) != 1 || got[0].Kind != kv.Delete || got[0].Key != gone.Key {
 		t.Errorf("of the end it is recorded: %+v", got)
+	}
+	// One that was asked for before says nothing of it.
+	r.ended(5, data.Stand, asked{lease: of}, store.Event{At: 83})
+	r.endedAt(5, data.Renew, asked{lease: of}, store.Event{At: 84, Outcome: kv.BadRequest}, 100, 200)
+	r.leases[5] = 78
+	if got := r.endedAt(5, data.Renew, asked{}, store.Event{At: 85, Count: 78}, 199, 201); len(got) != 1 {
+		t.Errorf("of a lease that was asked for before the last was found gone it is recorded: %+v", got)
 	}
 	removed := history.Op{Kind: kv.Delete, Session: of, Key: of, At: 90, Expected: 45}
 	differs(t, "resigned", r.endedAt(of, data.Resign, asked{lease: lease, own: 45}, store.Event{At: 90}, until+10, until+11), at(removed, until+10, until+11))

@@ -19,7 +19,7 @@ func (s *source) leased(n uint64) {
 		s.one(recording.Part{Action: recording.Remove, Scope: recording.Prefix, Key: s.key})
 		return
 	}
-	s.one(recording.Part{Action: recording.Grant, Number: s.life / int64(time.Second)})
+	s.grant()
 }
 
 // renew makes a call that keeps a candidate's session alive, or prolongs its lease; one
@@ -37,7 +37,18 @@ func (s *source) renew(c int, op *store.Op) {
 		s.one(recording.Part{Action: recording.KeepAlive, Lease: lease, Name: s.session(c)})
 		return
 	}
-	s.one(recording.Part{Action: recording.Grant, Number: s.life / int64(time.Second)})
+	s.grant()
+}
+
+// grant makes a call that takes a lease, or a session that nothing ends but its time: a check
+// of its member's health would, as soon as that is taken for lost, and nobody would know until
+// when it lives, however it is kept alive.
+func (s *source) grant() {
+	p := recording.Part{Action: recording.Grant, Number: s.life / int64(time.Second)}
+	if s.way.Recipe == data.SessionRace {
+		p.Flags = recording.Unchecked
+	}
+	s.one(p)
 }
 
 // renewed takes the answer. A candidate that has waited for it stands.

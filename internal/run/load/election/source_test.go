@@ -360,3 +360,22 @@ func TestALeaseThatIsGone(t *testing.T) {
 		t.Errorf("operation %x follows", n)
 	}
 }
+
+// TestSessionsEndByTheirTimeAlone: those that Consul's default check of their member's health
+// ends when that is taken for lost live for less than their time, and would be accused of it.
+func TestSessionsEndByTheirTimeAlone(t *testing.T) {
+	for way, want := range map[int]recording.Flags{1: 0, 2: recording.Unchecked} {
+		s := newScripted(t, data.Application{}, way)
+		var op store.Op
+		before, n := s.Before()
+		before.Fill(measure.Measured, n-1, 0, &op)
+		if p := op.Call.Parts[0]; p.Action != recording.Grant || p.Flags != want {
+			t.Errorf("way %d: before the load it asks for %+v", way, p)
+		}
+		s.leases[of] = 0
+		s.renew(of, &op)
+		if p := s.call.Parts[0]; p.Action != recording.Grant || p.Flags != want {
+			t.Errorf("way %d: in the load it asks for %+v", way, p)
+		}
+	}
+}
