@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // anyone is a store of which nothing is expected: what its trials come to is drawn. Some
@@ -93,6 +95,8 @@ func anyOptions(rng *rand.Rand) Options {
 // Whatever trials come to, each rate that is tried is a number within the bounds, and the
 // interval has its estimate in it.
 func TestAnyTrialsAreSearched(t *testing.T) {
+	testsettle.Unraced(t)
+	t.Parallel()
 	for seed := range uint64(24) {
 		rng := rand.New(rand.NewPCG(seed, 532))
 		s, a, now := New(anyOptions(rng)), newAnyone(rng), 0.0
