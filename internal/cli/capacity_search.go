@@ -221,8 +221,11 @@ func triedText(c *record.CapacityTrial, t *record.Trial) string {
 func (s *seeker) tell(more bool) {
 	r := s.search.Result()
 	s.found.LowerPerSecond, s.found.UpperPerSecond, s.found.EstimatePerSecond = r.Lower, nil, nil
+	held := r.Estimate > 0 // where none did, there is nothing to be estimated
 	if r.Closed() {
-		s.found.UpperPerSecond, s.found.EstimatePerSecond = new(r.Upper), new(r.Estimate)
+		if s.found.UpperPerSecond = new(r.Upper); held {
+			s.found.EstimatePerSecond = new(r.Estimate)
+		}
 		s.soFar = fmt.Sprintf("; so far it is %s", readable.Between(readable.PerSecond(r.Lower), readable.PerSecond(r.Upper)))
 	}
 	if p := s.parameter; p != nil {
@@ -233,8 +236,10 @@ func (s *seeker) tell(more bool) {
 		if r.Closed() {
 			s.found.Upper = new(p.floor(r.Upper))
 			s.found.UpperPerSecond = new(p.offered(*s.found.Upper))
-			s.found.Estimate = new(min(max(p.floor(r.Estimate), *s.found.Lower), *s.found.Upper))
-			if s.found.EstimatePerSecond = nil; *s.found.Estimate > 0 {
+			if held {
+				s.found.Estimate = new(min(max(p.floor(r.Estimate), *s.found.Lower), *s.found.Upper))
+			}
+			if s.found.EstimatePerSecond = nil; held && *s.found.Estimate > 0 {
 				s.found.EstimatePerSecond = new(p.offered(*s.found.Estimate))
 			}
 			s.soFar = fmt.Sprintf("; so far it is %s of %s", readable.Between(readable.Number(*s.found.Lower), readable.Number(*s.found.Upper)), p.key)

@@ -3,6 +3,9 @@ package cli
 import (
 	"testing"
 	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 func TestOver(t *testing.T) {
@@ -69,6 +72,36 @@ func TestWarming(t *testing.T) {
 		steady := w != nil && w.about.Steady
 		if n != c.trials || steady != c.steady || spent > c.atMost || w.runs() {
 			t.Errorf("within %s: %d trials in %s, steady %v; want %d, %v", c.atMost, n, spent, steady, c.trials, c.steady)
+		}
+	}
+}
+
+// Where no rate that was tried held there is no best estimate, and 0 is none.
+func TestNothingHeldIsNoEstimate(t *testing.T) {
+	t.Parallel()
+	for _, p := range []*searchedParameter{nil, {key: "nodes", whole: true, least: 1, most: 100, read: func(string) (*scenario.Scenario, error) {
+		return &scenario.Scenario{Trials: make([]scenario.Trial, 1)}, nil
+	}}} {
+		o := capacity.Options{Goals: []capacity.Goal{{Limit: 0.01, Span: 1}}, Until: 600, From: 10, Least: 1, Most: 100}
+		if p != nil {
+			o = p.options(o, true)
+		}
+		s := &seeker{parameter: p, search: capacity.New(o)}
+		tried := func(rate, bad float64) {
+			one := capacity.Trial{Plan: capacity.Plan{Rate: rate, Window: 10}, Length: 10, Due: 10_000, Done: 10_000, Served: 10_000}
+			for range 10 {
+				one.Seconds = append(one.Seconds, capacity.Second{Due: 1000, Bad: []float64{bad}})
+			}
+			s.search.Add(one, 12)
+			s.tell(true)
+		}
+		tried(40, 1000)
+		if f := &s.found; f.UpperPerSecond == nil || f.Estimate != nil || f.EstimatePerSecond != nil {
+			t.Errorf("with %v it is %+v", p, f)
+		}
+		tried(20, 0)
+		if f := &s.found; f.Estimate == nil && p != nil || f.EstimatePerSecond == nil && p == nil {
+			t.Errorf("when a rate held, with %v it is %+v", p, f)
 		}
 	}
 }

@@ -21,7 +21,8 @@ type Capacity struct {
 	LowerPerSecond float64  `json:"lower_per_second"`
 	UpperPerSecond *float64 `json:"upper_per_second"`
 	// EstimatePerSecond is the rate that the trials have as the most likely one, within the
-	// interval; absent where that is open. Estimate is the same as a value of the parameter.
+	// interval; absent where that is open, and where the objective held at no rate that was
+	// tried. Estimate is the same as a value of the parameter.
 	EstimatePerSecond *float64 `json:"estimate_per_second,omitempty"`
 	Estimate          *float64 `json:"estimate,omitempty"`
 	Status            string   `json:"status"`

@@ -161,9 +161,13 @@ func (k *keyHistory) add(ord uint32, o *history.Op) {
 	}
 	k.ops, k.ords = append(k.ops, *o), append(k.ords, ord)
 	if k.until == 0 && len(k.ops) == mostSearched {
-		k.until = o.Done
+		k.until = behind(o)
 	}
 }
+
+// behind is where a history is cut behind an operation: at its end, which of what was there
+// when the history began is 0.
+func behind(o *history.Op) int64 { return max(o.Done, 1) }
 
 // operations are the key's for the search.
 func (k *keyHistory) operations() (out []porcupine.Operation) {
@@ -206,8 +210,8 @@ func (k *keyHistory) operations() (out []porcupine.Operation) {
 func (k *keyHistory) finding(key uint64) finding {
 	open := false
 	n := 1 + sort.Search(len(k.ops)-1, func(i int) bool {
-		part := keyHistory{ops: slices.Clip(k.ops[:i+1]), until: k.ops[i].Done} // what is added is not k's
-		for _, o := range k.ops[i+1:] {                                         // what had begun
+		part := keyHistory{ops: slices.Clip(k.ops[:i+1]), until: behind(&k.ops[i])} // what is added is not k's
+		for _, o := range k.ops[i+1:] {                                             // what had begun
 			part.add(0, &o)
 		}
 		found := decide(part.operations(), register(history.Unseen), time.Second)

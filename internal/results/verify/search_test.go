@@ -145,3 +145,17 @@ func TestWhatIsNotDecidedIsSaid(t *testing.T) {
 		t.Errorf("%v, %q", r.Counts, last)
 	}
 }
+
+// What was there when the history begins was written by 0: a history that is cut behind
+// that is still cut, so that what is named is what cannot be, and not what was before.
+func TestWhatWasThereBeforeIsNotNamed(t *testing.T) {
+	var k keyHistory
+	k.add(4, &history.Op{Kind: kv.Put, Written: 5})
+	k.add(9, &history.Op{Kind: kv.Exists, Outcome: kv.Miss, Final: true, Invoked: 10, Done: 20})
+	if got := decide(k.operations(), register(history.Unseen), time.Second); got != porcupine.Illegal {
+		t.Fatalf("it is %v", got)
+	}
+	if f := k.finding(1); f.n != 2 || f.ords != [3]uint32{4, 9} {
+		t.Errorf("named are %d of %v", f.n, f.ords)
+	}
+}

@@ -84,7 +84,7 @@ func (s *Search) nextTo(estimate, offset float64, purpose Purpose, window float6
 	case s.step() > 0:
 		p.Rate = math.Max(math.Floor(estimate+offset), math.Ceil(estimate))
 	}
-	p.Rate = math.Min(p.Rate, s.Most)
+	p.Rate = math.Min(math.Max(p.Rate, s.Least), s.Most)
 	return p
 }
 

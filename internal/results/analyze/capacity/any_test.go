@@ -1,0 +1,135 @@
+package capacity
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/testsettle"
+)
+
+// anyone is a store of which nothing is expected: what its trials come to is drawn. Some
+// contradict each other, some have a single second or nothing due, some tell nothing.
+type anyone struct {
+	rng         *rand.Rand
+	capacity    float64
+	slope       float64
+	void        float64 // how likely a trial tells nothing
+	contradicts bool
+	empty       float64 // how likely nothing is due in a second
+	cutShort    bool    // seconds are missing
+}
+
+func pick(rng *rand.Rand, all ...float64) float64 { return all[rng.IntN(len(all))] }
+
+func newAnyone(rng *rand.Rand) *anyone {
+	a := &anyone{rng: rng, capacity: math.Exp(rng.Float64()*14 - 1), slope: pick(rng, 1, 5, 50, 1000)}
+	switch rng.IntN(6) {
+	case 0:
+		a.contradicts = true
+	case 1:
+		a.cutShort = true
+	case 2:
+		a.empty = 0.3
+	case 3:
+		a.void = 0.3
+	case 4:
+		a.void = pick(rng, 0, 1)
+	}
+	return a
+}
+
+func (a *anyone) run(s *Search, p Plan, began float64) Trial {
+	rng, offered := a.rng, p.Rate
+	if s.Parameter != nil {
+		offered = s.Parameter.Offered(p.Rate)
+	}
+	t := Trial{Plan: p, Began: began + p.Warmup, Length: p.Window}
+	share := odds(-4 + a.slope*math.Log(p.Rate/a.capacity))
+	if a.contradicts {
+		share = rng.Float64()
+	}
+	seconds := int(math.Ceil(p.Window))
+	if a.cutShort {
+		seconds = 1 + rng.IntN(seconds)
+	}
+	overloaded, waiting := p.Rate > a.capacity && rng.IntN(2) == 0, 0.0
+	for range seconds {
+		one := Second{Due: math.Floor(offered * (0.8 + 0.4*rng.Float64()))}
+		if rng.Float64() < a.empty {
+			one.Due = 0
+		}
+		for range s.Goals {
+			one.Bad = append(one.Bad, math.Min(one.Due, math.Floor(one.Due*share*(0.5+rng.Float64())+rng.Float64()*share)))
+		}
+		if waiting += 0.2 * one.Due; !overloaded {
+			waiting = math.Floor(0.02 * rng.Float64() * one.Due)
+		}
+		one.InFlight = waiting
+		t.Due += one.Due
+		t.Seconds = append(t.Seconds, one)
+	}
+	if t.Done = t.Due; overloaded {
+		t.Done -= waiting
+	}
+	if t.Served = t.Done; t.Due == 0 || rng.Float64() < a.void {
+		t.Void = "it tells nothing"
+	}
+	return t
+}
+
+// anyOptions are of rates and of parameters, with goals of any kind.
+func anyOptions(rng *rand.Rand) Options {
+	o := Options{Until: pick(rng, 40, 120), From: pick(rng, 1, 10, 100), Least: pick(rng, 1, 10), Most: pick(rng, 100, 1e6), Overhead: pick(rng, 0, 0.5, 10), Width: pick(rng, 0, 0.1, 0.5)}
+	o.From = math.Max(o.From, o.Least)
+	for range 1 + rng.IntN(3) {
+		o.Goals = append(o.Goals, Goal{Limit: pick(rng, 1e-6, 0.001, 0.01, 0.1, 0.5, 0.95), Span: pick(rng, 1e-6, 0.001, 0.02, 0.1, 1, 10)})
+	}
+	if rng.IntN(3) == 0 {
+		each := pick(rng, 0.1, 1, 100)
+		o.Parameter = &Parameter{Whole: rng.IntN(2) == 0, Offered: func(v float64) float64 { return each * v }, Window: pick(rng, 1, 5, 30), Fresh: rng.IntN(2) == 0}
+	}
+	return o
+}
+
+// Whatever trials come to, each rate that is tried is a number within the bounds, and the
+// interval has its estimate in it.
+func TestAnyTrialsAreSearched(t *testing.T) {
+	testsettle.Unraced(t)
+	t.Parallel()
+	for seed := range uint64(24) {
+		rng := rand.New(rand.NewPCG(seed, 532))
+		s, a, now := New(anyOptions(rng)), newAnyone(rng), 0.0
+		for range 40 {
+			p, more := s.Next(now)
+			if !more {
+				break
+			}
+			if !(p.Rate >= s.Least && p.Rate <= s.Most) || !(p.Window > 0) || p.Warmup < 0 {
+				t.Fatalf("seed %d: after %d trials between %g and %g it plans %+v", seed, len(s.Trials), s.Least, s.Most, p)
+			}
+			takes := p.Warmup + p.Window + s.Overhead
+			s.Add(a.run(s, p, now), takes)
+			now += takes
+		}
+		r := s.Result()
+		if !(r.Lower >= 0 && r.Lower <= r.Upper) || math.IsNaN(r.Estimate) || r.Closed() && (r.Estimate < r.Lower || r.Estimate > r.Upper) {
+			t.Errorf("seed %d: %d trials come to %+v", seed, len(s.Trials), r)
+		}
+	}
+}
+
+// Trials beside the interval's ends are within what may be tried at all, where the capacity
+// is next to that: a parameter has no value below its least.
+func TestNothingIsTriedOutOfBounds(t *testing.T) {
+	for _, whole := range []bool{false, true} {
+		s := New(Options{Goals: []Goal{{Limit: 0.01, Span: 1}}, Until: 600, From: 10, Least: 10, Most: 11, Parameter: &Parameter{Whole: whole}})
+		for _, estimate := range []float64{8.2, 9.9, 10, 10.4, 11, 12.3} {
+			for _, offset := range []float64{-3, -0.05, 0, 0.05, 3} {
+				if p := s.nextTo(estimate, offset, Refine, 6); p.Rate < 10 || p.Rate > 11 {
+					t.Errorf("whole %v: by %g from %g it is %g", whole, offset, estimate, p.Rate)
+				}
+			}
+		}
+	}
+}
