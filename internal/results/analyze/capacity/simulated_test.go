@@ -100,7 +100,7 @@ func hardLimit(seed uint64) *server {
 func markovian(seed uint64) *server {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	mu := 2000 * math.Pow(5, rng.Float64())
-	return &server{rng: rng, perSec: func(float64) float64 { return mu }, random: true, poisson: true, until: 1800, bound: 0.02, limit: 0.01, overhead: 0.3,
+	return &server{rng: rng, perSec: func(float64) float64 { return mu }, random: true, poisson: true, until: 3600, bound: 0.02, limit: 0.01, overhead: 0.3,
 		truth: func(float64) float64 { return mu - math.Log(100)/0.02 }}
 }
 
