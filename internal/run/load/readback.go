@@ -121,5 +121,3 @@ func (f *finals) Ended(_ measure.Phase, _, number uint64, _ int64, ev *store.Eve
 	o.At, o.Final = max(ev.At, 0), true
 	f.to.Read(number, ev, o)
 }
-
-func (f *finals) Locked(*store.Event, uint32, int64, int64) {}

@@ -43,20 +43,19 @@ const (
 // chronicle records what the API server's calls were, for who checks the answers: guarded
 // transactions are compare-and-sets, and deletes that compare.
 type chronicle struct {
-	script  *Script
-	to      *history.Recorder
-	told    history.Op
-	watched []watch.Watcher
-	names   *names
-	lists   lists
-	paths   [][]byte // what the keys of each watcher begin with
-	leased  bool     // it is recorded that the API server's entry may end with an earlier lease
+	script *Script
+	to     *history.Recorder
+	heard  watch.History
+	names  *names
+	lists  lists
+	paths  [][]byte // what the keys of each watcher begin with
+	leased bool     // it is recorded that the API server's entry may end with an earlier lease
 }
 
 // Chronicle implements load.Checked.
 func (s *Script) Chronicle(to *history.Recorder) engine.Chronicler {
 	plan := s.Watching()
-	c := &chronicle{script: s, to: to, watched: plan.Sink.Watchers, names: plan.Sink.Names.(*names)}
+	c := &chronicle{script: s, to: to, heard: watch.History{To: to, Watchers: plan.Sink.Watchers}, names: plan.Sink.Names.(*names)}
 	c.lists.of = c
 	c.lists.asRange.Keys = &c.lists
 	s.lists = &c.lists
@@ -159,25 +158,14 @@ func (c *chronicle) identity(number uint64, value []byte) uint64 {
 	return s.values[r].Of(s.read, value)
 }
 
-// Locked implements engine.History.
-func (c *chronicle) Locked(*store.Event, uint32, int64, int64) {}
-
 // Told implements engine.WatchHistory.
 func (c *chronicle) Told(watcher uint32, ev *store.Event, asked, from, now int64) {
-	t := watch.Telling{Watcher: c.watched[watcher], Number: watcher}
-	o, ok := &c.told, false
-	if *o, ok = t.Told(ev, asked, from, now); !ok {
-		return
-	}
-	if o.Watch == history.Happened && !c.happened(watcher, ev, o) {
-		return
-	}
-	c.to.Add(o)
+	c.heard.Told(watcher, ev, asked, from, now, c)
 }
 
-// happened is what an event tells; false of an object that is none of the load's, but
+// Happened implements watch.Happened: what an event tells; false of an object that is none of the load's, but
 // that the watcher watches: others may have left it.
-func (c *chronicle) happened(watcher uint32, ev *store.Event, o *history.Op) bool {
+func (c *chronicle) Happened(watcher uint32, ev *store.Event, o *history.Op) bool {
 	number, ours := c.names.Number(watcher, ev.Key)
 	if !ours {
 		o.Outcome = kv.WrongAnswer

@@ -41,21 +41,20 @@ func (s *Script) There(ev *store.Event) bool { return ev.Count > 0 }
 // chronicle records what the calls were, for who checks the answers: puts and deletes of
 // the instances' keys. No answer tells of which write it is: a key is there, or is not.
 type chronicle struct {
-	script  *Script
-	to      *history.Recorder
-	watched []watch.Watcher // of keys, and not of instances
-	told    history.Op
-	name    []byte
-	begun   bool
+	script *Script
+	to     *history.Recorder
+	heard  watch.History // its watchers are of keys, and not of instances
+	name   []byte
+	begun  bool
 }
 
 var _ engine.Chronicler = (*chronicle)(nil)
 
 // Chronicle implements load.Checked.
 func (s *Script) Chronicle(to *history.Recorder) engine.Chronicler {
-	c := &chronicle{script: s, to: to}
+	c := &chronicle{script: s, to: to, heard: watch.History{To: to}}
 	for _, w := range s.Watching().Sink.Watchers {
-		c.watched = append(c.watched, watch.Watcher{First: keysEach * w.First, Keys: keysEach * w.Keys})
+		c.heard.Watchers = append(c.heard.Watchers, watch.Watcher{First: keysEach * w.First, Keys: keysEach * w.Keys})
 	}
 	return c
 }
@@ -113,31 +112,20 @@ func (c *chronicle) found(ev *store.Event, o *history.Op) {
 	}
 }
 
-// Locked implements engine.History.
-func (c *chronicle) Locked(*store.Event, uint32, int64, int64) {}
-
 // Told implements engine.WatchHistory.
 func (c *chronicle) Told(watcher uint32, ev *store.Event, asked, from, now int64) {
 	c.begin()
-	t := watch.Telling{Watcher: c.watched[watcher], Number: watcher}
-	o, ok := &c.told, false
-	if *o, ok = t.Told(ev, asked, from, now); !ok {
-		return
-	}
-	if o.Watch == history.Happened && !c.happened(watcher, ev, o) {
-		return
-	}
-	c.to.Add(o)
+	c.heard.Told(watcher, ev, asked, from, now, c)
 }
 
-// happened is what a query's answer tells of an instance; false of one of the watcher's
+// Happened implements watch.Happened: what a query's answer tells of an instance; false of one of the watcher's
 // service that is none of this load's: others may have left it.
-func (c *chronicle) happened(watcher uint32, ev *store.Event, o *history.Op) bool {
+func (c *chronicle) Happened(watcher uint32, ev *store.Event, o *history.Op) bool {
 	s := c.script
 	object, ours := s.schedule.Number(s.setup.Prefix, ev.Key)
 	if !ours {
 		o.Outcome = kv.WrongAnswer
-		c.name = s.schedule.AppendService(c.name[:0], s.setup.Prefix, uint32(c.watched[watcher].First/keysEach)/s.schedule.Room)
+		c.name = s.schedule.AppendService(c.name[:0], s.setup.Prefix, uint32(c.heard.Watchers[watcher].First/keysEach)/s.schedule.Room)
 		return !bytes.HasPrefix(ev.Key, c.name)
 	}
 	if o.Key = healthyNumber(object); ev.Version != 0 {

@@ -230,9 +230,6 @@ func (c *chronicle) Read(number uint64, ev *store.Event, o *history.Op) {
 	c.to.Add(o)
 }
 
-// Locked implements engine.History.
-func (c *chronicle) Locked(*store.Event, uint32, int64, int64) {}
-
 // gone records that a key may be gone from a time on: a delete that may have been done.
 func (c *chronicle) gone(of int, key uint64, from, now int64) {
 	c.to.Add(&history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: uint32(of), Key: key, Invoked: min(from, now), Done: now}) // #nosec G115 -- a count

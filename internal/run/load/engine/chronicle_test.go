@@ -16,7 +16,6 @@ type recorder struct {
 }
 
 func (r *recorder) Ended(measure.Phase, uint64, uint64, int64, *store.Event, *history.Op) { r.ended++ }
-func (r *recorder) Locked(*store.Event, uint32, int64, int64)                             {}
 func (r *recorder) Read(uint64, *store.Event, *history.Op)                                {}
 func (r *recorder) Closed(int64)                                                          { r.closed, r.atClose = r.closed+1, r.ended }
 func (r *recorder) Told(watcher uint32, _ *store.Event, _, _, _ int64) {

@@ -31,21 +31,25 @@ type History interface {
 	// caller's, all is said but what the Source alone knows: its key and values,
 	// and what its answer tells of versions.
 	Ended(phase measure.Phase, n, ref uint64, expected int64, ev *store.Event, o *history.Op)
+}
+
+// LockHistory is an optional interface of a History whose clients hold locks.
+type LockHistory interface {
 	// Locked takes that a client's operation, which was sent at began, has its lock
 	// now (store.Held), or is about to give it back (store.Freed).
 	Locked(ev *store.Event, client uint32, began, now int64)
 }
 
-// SessionHistory is what a History is, too, whose load makes keys that end with their
-// session.
+// SessionHistory is an optional interface of a History whose load makes keys that end with
+// their session.
 type SessionHistory interface {
 	// MayEnd takes that the key which Fill referred to, made in a session that ends, or
 	// whose connection was lost, may be gone from the given time on.
 	MayEnd(ref uint64, session uint32, from, now int64)
 }
 
-// ClosingHistory is what a History is, too, that has something to add when all operations
-// have ended, such as keys that live for a while longer.
+// ClosingHistory is an optional interface of a History that has something to add when all
+// operations have ended, such as keys that live for a while longer.
 type ClosingHistory interface {
 	// Closed takes that nothing is sent any more from now on, and nothing is kept alive.
 	Closed(now int64)

@@ -48,8 +48,9 @@ func (l *Loop) handle(i int) {
 				l.conns.leave(i, l.now)
 			}
 		case store.Held, store.Freed:
-			if sl := &l.slots.table[ev.Tag]; l.cfg.History != nil {
-				l.cfg.History.Locked(ev, l.session(sl), sl.began(), l.now)
+			if h, ok := l.cfg.History.(LockHistory); ok {
+				sl := &l.slots.table[ev.Tag]
+				h.Locked(ev, l.session(sl), sl.began(), l.now)
 			}
 		}
 	}

@@ -27,11 +27,10 @@ func (s *Script) AppendKey(b []byte, number uint64) []byte {
 // compare-and-set that is to find nothing, and the end of its session a delete that may
 // have been done.
 type chronicle struct {
-	script  *Script
-	to      *history.Recorder
-	watched []watch.Watcher
-	told    history.Op
-	key     []byte
+	script *Script
+	to     *history.Recorder
+	heard  watch.History
+	key    []byte
 }
 
 var (
@@ -41,7 +40,7 @@ var (
 
 // Chronicle implements load.Checked.
 func (s *Script) Chronicle(to *history.Recorder) engine.Chronicler {
-	return &chronicle{script: s, to: to, watched: s.Watching().Sink.Watchers}
+	return &chronicle{script: s, to: to, heard: watch.History{To: to, Watchers: s.Watching().Sink.Watchers}}
 }
 
 // Ended implements engine.History.
@@ -82,30 +81,19 @@ func (c *chronicle) found(ev *store.Event, o *history.Op) {
 	}
 }
 
-// Locked implements engine.History.
-func (c *chronicle) Locked(*store.Event, uint32, int64, int64) {}
-
 // Told implements engine.WatchHistory.
 func (c *chronicle) Told(watcher uint32, ev *store.Event, asked, from, now int64) {
-	t := watch.Telling{Watcher: c.watched[watcher], Number: watcher}
-	o, ok := &c.told, false
-	if *o, ok = t.Told(ev, asked, from, now); !ok {
-		return
-	}
-	if o.Watch == history.Happened && !c.happened(watcher, ev, o) {
-		return
-	}
-	c.to.Add(o)
+	c.heard.Told(watcher, ev, asked, from, now, c)
 }
 
-// happened is what an event tells, which has no value; false of an instance of the
+// Happened implements watch.Happened: what an event tells, which has no value; false of an instance of the
 // watcher's service that is none of this load's: others may have left it.
-func (c *chronicle) happened(watcher uint32, ev *store.Event, o *history.Op) bool {
+func (c *chronicle) Happened(watcher uint32, ev *store.Event, o *history.Op) bool {
 	s := c.script
 	number, ours := s.schedule.Number(s.setup.Prefix, ev.Key)
 	if !ours {
 		o.Outcome = kv.WrongAnswer
-		c.key = s.schedule.AppendService(c.key[:0], s.setup.Prefix, uint32(c.watched[watcher].First)/s.schedule.Room)
+		c.key = s.schedule.AppendService(c.key[:0], s.setup.Prefix, uint32(c.heard.Watchers[watcher].First)/s.schedule.Room)
 		return !bytes.HasPrefix(ev.Key, c.key)
 	}
 	if o.Key = uint64(number); ev.Version != 0 {

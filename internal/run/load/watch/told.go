@@ -36,3 +36,26 @@ func (t *Telling) Told(ev *store.Event, asked, from, now int64) (o history.Op, o
 	}
 	return o, true
 }
+
+// History records what the watchers of a Plan are told, for who checks the answers.
+type History struct {
+	To       *history.Recorder
+	Watchers []Watcher
+	told     history.Op
+}
+
+// Happened says what an event was of.
+type Happened interface {
+	// Happened sets the key and the values of what an event tells a watcher. It is false
+	// for an event that is not recorded.
+	Happened(watcher uint32, ev *store.Event, o *history.Op) bool
+}
+
+// Told records what a watcher was told now (engine.WatchHistory).
+func (h *History) Told(watcher uint32, ev *store.Event, asked, from, now int64, of Happened) {
+	t := Telling{Watcher: h.Watchers[watcher], Number: watcher}
+	o, ok := &h.told, false
+	if *o, ok = t.Told(ev, asked, from, now); ok && (o.Watch != history.Happened || of.Happened(watcher, ev, o)) {
+		h.To.Add(o)
+	}
+}
