@@ -194,7 +194,7 @@ name: application
 defaults: {STORE, members: 3, connections: 8, timeout: 10s, check: true, application: APPLICATION, services: 20, instances-per-service: 5, discovery-clients: 20, services-per-client: 4}
 trials:
   - {name: steady, duration: 1s, instance-churn: CHURN}
-  - {name: broken, duration: DURATION, instance-churn: CHURN, faults: [FAULTS]}
+  - {name: broken, duration: DURATION, instance-churn: 3, faults: [FAULTS]}
 `
 
 // TestNoStoreIsAccusedByADiscovery: of instances that come and go on real members, what an
