@@ -7,6 +7,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/quorumbench/quorumbench/internal/run/sockets"
 )
 
 const (
@@ -30,14 +32,14 @@ const wakeSlot = -1
 // Like the generator's loops (decision 0001) it makes system calls that Go's scheduler
 // does not hear of, and it parks when nothing comes.
 //
-// It gives copies of what it read to the ear after all that was ready was written, so
+// It gives copies of what it read to the queue after all that was ready was written, so
 // that its thread does nothing else while bytes wait.
 type loop struct {
 	relay *Relay
-	ear   *ear
+	queue *queue
 	ep    int
 	ev    int // an eventfd, which wakes it
-	park  parked
+	park  sockets.Park
 	quiet int // waits in a row in which nothing came
 	count uint64
 
@@ -45,7 +47,7 @@ type loop struct {
 	links  []*link // by slot
 	slots  []int32 // those that are free
 	freed  []int32 // those that are when the events at hand are done
-	pieces []piece // for the ear
+	pieces []piece // for the queue
 	block  *buffer
 	used   int // of block
 	spare  [][]byte
@@ -59,7 +61,7 @@ type loop struct {
 
 // link is one connection that is passed on.
 type link struct {
-	of    *hearing
+	of    *tapped
 	sides [2]side // the client's, and the member's
 	slot  int32
 	ended chan struct{}
@@ -78,7 +80,7 @@ type side struct {
 // its connections on.
 func (r *Relay) beginLoops() {
 	for i := range r.lanes {
-		r.lanes[i].loop = newLoop(r, r.lanes[i].ear)
+		r.lanes[i].loop = newLoop(r, r.lanes[i].queue)
 	}
 	// Each keeps its processor in Go's scheduler, and others must run too.
 	if least := len(r.lanes) + 1; runtime.GOMAXPROCS(0) < least {
@@ -86,8 +88,8 @@ func (r *Relay) beginLoops() {
 	}
 }
 
-func newLoop(r *Relay, e *ear) *loop {
-	l := &loop{relay: r, ear: e, ep: -1, park: parked{times: &r.parks}, done: make(chan struct{})}
+func newLoop(r *Relay, q *queue) *loop {
+	l := &loop{relay: r, queue: q, ep: -1, done: make(chan struct{})}
 	var err error
 	if l.ev, err = unix.Eventfd(0, unix.EFD_NONBLOCK|unix.EFD_CLOEXEC); err != nil {
 		return nil
@@ -113,26 +115,26 @@ func (l *loop) release() {
 		}
 	}
 	l.ep, l.ev = -1, -1
-	l.park.end()
+	l.park.End()
 }
 
 // pass passes a connection on, and returns when it has ended; it reports false where the
 // sockets cannot be had.
-func (l *loop) pass(h *hearing, client, server net.Conn) bool {
-	a, err := socketOf(client)
+func (l *loop) pass(t *tapped, client, server net.Conn) bool {
+	a, err := sockets.Of(client)
 	if err != nil {
 		return false
 	}
-	b, err := socketOf(server)
+	b, err := sockets.Of(server)
 	if err != nil {
 		_ = unix.Close(a)
 		return false
 	}
 	_, _ = client.Close(), server.Close() // Go's scheduler need not watch them
-	k := &link{of: h, sides: [2]side{{fd: a}, {fd: b}}, ended: make(chan struct{})}
+	k := &link{of: t, sides: [2]side{{fd: a}, {fd: b}}, ended: make(chan struct{})}
 	l.mu.Lock()
 	l.coming = append(l.coming, k)
-	l.rouse()
+	l.wake()
 	l.mu.Unlock()
 	<-k.ended
 	return true
@@ -142,7 +144,7 @@ func (l *loop) pass(h *hearing, client, server net.Conn) bool {
 func (l *loop) stop() {
 	l.mu.Lock()
 	l.stopped = true
-	l.rouse()
+	l.wake()
 	l.mu.Unlock()
 }
 
@@ -150,14 +152,14 @@ func (l *loop) stop() {
 func (l *loop) close() {
 	l.mu.Lock()
 	l.closed = true
-	l.rouse()
+	l.wake()
 	l.mu.Unlock()
 	<-l.done
 	l.release()
 }
 
-// rouse wakes the loop; the lock is held.
-func (l *loop) rouse() {
+// wake wakes the loop; the lock is held.
+func (l *loop) wake() {
 	if l.ev < 0 {
 		return // it has ended, and the number may be another file's
 	}
@@ -169,20 +171,20 @@ func (l *loop) run() {
 	defer close(l.done)
 	runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 	for {
-		roused := false
+		awoken := false
 		for _, e := range l.wait() {
 			if e.Fd == wakeSlot {
-				roused = true
+				awoken = true
 			} else if k := l.links[e.Fd>>1]; k != nil { // else it ended a moment ago
 				l.ready(k, int(e.Fd&1), e.Events)
 			}
 		}
-		if roused && l.heed() {
+		if awoken && l.control() {
 			return
 		}
 		l.slots, l.freed = append(l.slots, l.freed...), l.freed[:0]
 		if len(l.pieces) > 0 {
-			l.ear.give(l.pieces...)
+			l.queue.give(l.pieces...)
 			clear(l.pieces)
 			l.pieces = l.pieces[:0]
 		}
@@ -191,8 +193,9 @@ func (l *loop) run() {
 
 // wait returns what is ready.
 func (l *loop) wait() []unix.EpollEvent {
-	if l.quiet >= quietWaits {
-		l.park.wait(l.ep)
+	if l.quiet >= quietWaits && l.park.Ready() {
+		l.relay.parks.Add(1)
+		l.park.Wait(l.ep)
 	}
 	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(l.ep), uintptr(unsafe.Pointer(&l.events[0])), uintptr(len(l.events)), quietWait, 0, 0)
 	if errno != 0 {
@@ -204,8 +207,8 @@ func (l *loop) wait() []unix.EpollEvent {
 	return l.events[:n]
 }
 
-// heed takes what others want of the loop, and reports whether that is its end.
-func (l *loop) heed() bool {
+// control takes what others want of the loop, and reports whether that is its end.
+func (l *loop) control() bool {
 	_, _, _ = unix.RawSyscall(unix.SYS_READ, uintptr(l.ev), uintptr(unsafe.Pointer(&l.count)), unsafe.Sizeof(l.count))
 	l.mu.Lock()
 	coming, stopped, closed := l.coming, l.stopped, l.closed
@@ -280,9 +283,9 @@ func (l *loop) ready(k *link, i int, events uint32) {
 func (l *loop) read(k *link, i int) {
 	from, to := &k.sides[i], &k.sides[1-i]
 	b := l.block.b[l.used:]
-	n, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(from.fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), 0, 0, 0)
+	n, errno := sockets.Read(from.fd, b)
 	switch {
-	case errno == unix.EAGAIN, errno == unix.EINTR:
+	case errno == unix.EAGAIN:
 		return
 	case errno != 0:
 		l.end(k)
@@ -299,10 +302,10 @@ func (l *loop) read(k *link, i int) {
 	b = b[:n:n]
 	at := l.relay.cfg.Now()
 	number := k.of.next.Add(1)
-	wrote, failed := write(to.fd, b)
-	l.hear(piece{of: k.of, b: b, number: number, at: at, size: len(b), what: what(1 - i)})
+	wrote, failed := sockets.Write(to.fd, b)
+	l.give(piece{of: k.of, b: b, number: number, at: at, size: len(b), what: what(1 - i)})
 	switch {
-	case failed:
+	case failed != 0:
 		l.end(k)
 	case wrote < len(b):
 		l.keep(to, b[wrote:])
@@ -311,8 +314,8 @@ func (l *loop) read(k *link, i int) {
 	}
 }
 
-// hear takes a copy of what was read for the ear.
-func (l *loop) hear(p piece) {
+// give takes a copy of what was read for the queue.
+func (l *loop) give(p piece) {
 	p, any := p.of.admit(p)
 	if !any {
 		return
@@ -337,8 +340,8 @@ func (l *loop) keep(s *side, b []byte) {
 // flush goes on with that.
 func (l *loop) flush(k *link, i int) {
 	s := &k.sides[i]
-	n, failed := write(s.fd, s.out[s.sent:])
-	if s.sent += n; failed {
+	n, failed := sockets.Write(s.fd, s.out[s.sent:])
+	if s.sent += n; failed != 0 {
 		l.end(k)
 	}
 	if s.sent < len(s.out) {
@@ -362,25 +365,8 @@ func (l *loop) end(k *link) {
 	for i := range k.sides {
 		_ = unix.Close(k.sides[i].fd) // epoll forgets it
 	}
-	l.ear.give(l.pieces...) // before what pass says behind them
+	l.queue.give(l.pieces...) // before what pass says behind them
 	clear(l.pieces)
 	l.pieces = l.pieces[:0]
 	close(k.ended)
-}
-
-// write writes what the system takes at once.
-func write(fd int, b []byte) (done int, failed bool) {
-	for done < len(b) {
-		n, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(&b[done])), uintptr(len(b)-done), unix.MSG_NOSIGNAL, 0, 0)
-		switch errno {
-		case 0:
-			done += int(n)
-		case unix.EINTR:
-		case unix.EAGAIN:
-			return done, false
-		default:
-			return done, true
-		}
-	}
-	return done, false
 }

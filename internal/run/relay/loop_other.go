@@ -12,6 +12,6 @@ type loop struct{}
 
 func (r *Relay) beginLoops() {}
 
-func (*loop) pass(*hearing, net.Conn, net.Conn) bool { return false }
-func (*loop) stop()                                  {}
-func (*loop) close()                                 {}
+func (*loop) pass(*tapped, net.Conn, net.Conn) bool { return false }
+func (*loop) stop()                                 {}
+func (*loop) close()                                {}

@@ -57,8 +57,8 @@ type Relay struct {
 
 // lane is one of the parts among which connections are divided.
 type lane struct {
-	ear  *ear
-	loop *loop // nil: goroutines pass its connections on
+	queue *queue
+	loop  *loop // nil: goroutines pass its connections on
 }
 
 // buffer is memory that is read into.
@@ -134,8 +134,8 @@ func (r *Relay) Serve(ctx context.Context, l net.Listener) error {
 func (r *Relay) begin() {
 	r.lanes = make([]lane, (runtime.GOMAXPROCS(0)+3)/4)
 	for i := range r.lanes {
-		r.lanes[i].ear = newEar()
-		go r.lanes[i].ear.run()
+		r.lanes[i].queue = newQueue()
+		go r.lanes[i].queue.run()
 	}
 	if r.cfg.Listen == nil && r.cfg.Dial == nil {
 		r.beginLoops()
@@ -149,7 +149,7 @@ func (r *Relay) end() {
 		if l.loop != nil {
 			l.loop.close()
 		}
-		l.ear.close()
+		l.queue.close()
 	}
 }
 
@@ -178,11 +178,11 @@ func (r *Relay) pass(ctx context.Context, client net.Conn) {
 	}
 	defer func() { _ = server.Close() }()
 	lane := &r.lanes[int(n)%len(r.lanes)]
-	h := r.hear(n, lane.ear)
-	if lane.loop == nil || !lane.loop.pass(h, client, server) {
-		h.forwardBoth(ctx, client, server)
+	t := r.tap(n, lane.queue)
+	if lane.loop == nil || !lane.loop.pass(t, client, server) {
+		t.forwardBoth(ctx, client, server)
 	}
-	lane.ear.give(piece{of: h, at: r.cfg.Now(), what: over})
+	lane.queue.give(piece{of: t, at: r.cfg.Now(), what: over})
 }
 
 // connect opens the way to the member. Over TLS, what the client agreed upon is what

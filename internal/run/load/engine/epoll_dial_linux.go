@@ -2,11 +2,11 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"net"
-	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/quorumbench/quorumbench/internal/run/sockets"
 )
 
 type dialResult struct {
@@ -94,22 +94,5 @@ func (p *epoll) takeDialed(ready []Ready) []Ready {
 // woken for every packet too.
 func takeFD(c net.Conn) (int, error) {
 	defer func() { _ = c.Close() }()
-	s, ok := c.(syscall.Conn)
-	if !ok {
-		return -1, errors.New("the connection has no socket")
-	}
-	raw, err := s.SyscallConn()
-	if err != nil {
-		return -1, err
-	}
-	fd := -1
-	if e := raw.Control(func(from uintptr) {
-		fd, err = unix.FcntlInt(from, unix.F_DUPFD_CLOEXEC, 0)
-	}); e != nil {
-		return -1, e
-	}
-	if err != nil {
-		return -1, err
-	}
-	return fd, unix.SetNonblock(fd, true)
+	return sockets.Of(c)
 }

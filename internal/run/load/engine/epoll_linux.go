@@ -10,6 +10,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/quorumbench/quorumbench/internal/run/sockets"
 )
 
 // epoll is the Poller for Linux: non-blocking sockets, level-triggered epoll,
@@ -29,7 +31,7 @@ type epoll struct {
 	ep, ev  int   // epoll and eventfd
 	beat    int   // the timer of SetBeat; 0: not made, -1: none
 	period  int64 // of the beat; 0: there is none
-	park    parked
+	park    sockets.Park
 	conns   []epollConn
 	known   map[string]unix.Sockaddr // addresses of endpoints
 	events  []unix.EpollEvent
@@ -180,32 +182,27 @@ func (p *epoll) Read(i int, b []byte) (int, error) {
 		}
 		return n, err
 	}
-	return p.readFD(p.conns[i].fd, b)
+	return readFD(p.conns[i].fd, b)
 }
 
-// readFD reads a socket. recv and send reach it without what read and write do
-// for files first, some 5 % of an operation's system time.
-func (p *epoll) readFD(fd int, b []byte) (int, error) {
-	for {
-		n, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), 0, 0, 0)
-		switch {
-		case errno == 0 && n > 0:
-			return int(n), nil
-		case errno == 0:
-			return 0, io.EOF
-		case errno == unix.EINTR:
-		case errno == unix.EAGAIN:
-			return 0, ErrAgain
-		default:
-			return 0, errno
-		}
+// readFD reads a socket, as a Poller does.
+func readFD(fd int, b []byte) (int, error) {
+	switch n, errno := sockets.Read(fd, b); {
+	case errno == unix.EAGAIN:
+		return 0, ErrAgain
+	case errno != 0:
+		return 0, errno
+	case n == 0:
+		return 0, io.EOF
+	default:
+		return n, nil
 	}
 }
 
 func (p *epoll) Write(i int, b []byte) (int, error) {
 	c := &p.conns[i]
 	if c.secured == nil {
-		n, err := p.writeFD(c.fd, b)
+		n, err := writeFD(c.fd, b)
 		if err == nil && n < len(b) {
 			p.want(i, true)
 		}
@@ -221,21 +218,13 @@ func (p *epoll) Write(i int, b []byte) (int, error) {
 	return n, p.pushed(i)
 }
 
-func (p *epoll) writeFD(fd int, b []byte) (int, error) {
-	done := 0
-	for done < len(b) {
-		n, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(&b[done])), uintptr(len(b)-done), unix.MSG_NOSIGNAL, 0, 0)
-		switch errno {
-		case 0:
-			done += int(n)
-		case unix.EINTR:
-		case unix.EAGAIN:
-			return done, nil
-		default:
-			return done, errno
-		}
+// writeFD writes to one likewise.
+func writeFD(fd int, b []byte) (int, error) {
+	n, errno := sockets.Write(fd, b)
+	if errno != 0 {
+		return n, errno
 	}
-	return done, nil
+	return n, nil
 }
 
 // pushed writes what a secured connection has sealed.
@@ -244,7 +233,7 @@ func (p *epoll) pushed(i int) error {
 	if len(c.secured.out) == 0 {
 		return nil
 	}
-	n, err := p.writeFD(c.fd, c.secured.out)
+	n, err := writeFD(c.fd, c.secured.out)
 	c.secured.wrote(n)
 	if err == nil && len(c.secured.out) > 0 {
 		p.want(i, true)
@@ -300,7 +289,7 @@ func (p *epoll) Release() {
 	}
 	p.dialed = nil
 	p.endBeat()
-	p.endPark()
+	p.park.End()
 	_ = unix.Close(p.ep)
 	_ = unix.Close(p.ev)
 	p.ep = -1

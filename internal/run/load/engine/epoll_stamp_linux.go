@@ -45,7 +45,7 @@ func (p *epoll) ReadStamped(i int, b []byte) (n int, lag int64, err error) {
 // fetch reads a socket for TLS.
 func (p *epoll) fetch(fd int, b []byte) (int, error) {
 	if !p.stamps.wanted {
-		return p.readFD(fd, b)
+		return readFD(fd, b)
 	}
 	n, lag, err := p.readStamped(fd, b)
 	if n > 0 {

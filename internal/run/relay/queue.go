@@ -6,73 +6,73 @@ import (
 )
 
 const (
-	// gathers is how long an ear lets pieces gather: a wake-up costs more than it takes
+	// gathers is how long a queue lets pieces gather: a wake-up costs more than it takes
 	// to understand what one call says, and so hundreds share one.
 	gathers = 5 * time.Millisecond
 	// enough is how many pieces make it wake before that.
 	enough = 4096
 )
 
-// ear understands what connections say, behind those who pass it on: it has a goroutine
+// queue has what is to be understood, behind those who pass bytes on: it has a goroutine
 // of its own.
-type ear struct {
+type queue struct {
 	mu     sync.Mutex
 	pieces []piece // since it last looked
 	sleeps bool    // until it is woken, for there was nothing when it last looked
 	closed bool    // nothing more comes
 
-	wake chan struct{}
-	done chan struct{}
+	woken chan struct{}
+	done  chan struct{}
 }
 
-func newEar() *ear {
-	return &ear{wake: make(chan struct{}, 1), done: make(chan struct{})}
+func newQueue() *queue {
+	return &queue{woken: make(chan struct{}, 1), done: make(chan struct{})}
 }
 
 // give adds pieces; it does not keep the slice.
-func (e *ear) give(pieces ...piece) {
-	e.mu.Lock()
-	e.pieces = append(e.pieces, pieces...)
-	wake := e.sleeps || len(e.pieces) >= enough
-	e.sleeps = false
-	e.mu.Unlock()
+func (q *queue) give(pieces ...piece) {
+	q.mu.Lock()
+	q.pieces = append(q.pieces, pieces...)
+	wake := q.sleeps || len(q.pieces) >= enough
+	q.sleeps = false
+	q.mu.Unlock()
 	if wake {
-		e.rouse()
+		q.wake()
 	}
 }
 
-func (e *ear) rouse() {
+func (q *queue) wake() {
 	select {
-	case e.wake <- struct{}{}:
+	case q.woken <- struct{}{}:
 	default: // it is on its way
 	}
 }
 
 // close waits until all was understood that was given.
-func (e *ear) close() {
-	e.mu.Lock()
-	e.closed = true
-	e.mu.Unlock()
-	e.rouse()
-	<-e.done
+func (q *queue) close() {
+	q.mu.Lock()
+	q.closed = true
+	q.mu.Unlock()
+	q.wake()
+	<-q.done
 }
 
-func (e *ear) run() {
-	defer close(e.done)
+func (q *queue) run() {
+	defer close(q.done)
 	timer := time.NewTimer(gathers)
 	defer timer.Stop()
 	var pieces []piece
 	for {
-		e.mu.Lock()
-		pieces, e.pieces = e.pieces, pieces[:0]
-		closed := e.closed
-		e.sleeps = len(pieces) == 0
-		e.mu.Unlock()
+		q.mu.Lock()
+		pieces, q.pieces = q.pieces, pieces[:0]
+		closed := q.closed
+		q.sleeps = len(pieces) == 0
+		q.mu.Unlock()
 		if len(pieces) == 0 {
 			if closed {
 				return
 			}
-			<-e.wake
+			<-q.woken
 		}
 		for i := range pieces {
 			p := &pieces[i]
@@ -88,7 +88,7 @@ func (e *ear) run() {
 		timer.Reset(gathers)
 		select {
 		case <-timer.C:
-		case <-e.wake:
+		case <-q.woken:
 		}
 	}
 }
