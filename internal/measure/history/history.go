@@ -98,6 +98,12 @@ func (o *Op) Answered() bool {
 	return o.Acknowledged() || o.Outcome == kv.Miss || o.Outcome == kv.Conflict
 }
 
+// MayBeGone is a delete that may have been done from a time on: the end of the session or
+// lease with which a key ends. now is when that is known.
+func MayBeGone(key uint64, session uint32, from, now int64) Op {
+	return Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: session, Key: key, Invoked: min(from, now), Done: now}
+}
+
 // Changes reports whether it is a write that was done.
 func (o *Op) Changes() bool { return o.Kind.Writes() && o.Acknowledged() }
 

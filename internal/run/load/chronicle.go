@@ -229,8 +229,8 @@ func (c *chronicle) txn(n uint64, o *history.Op) {
 // MayEnd implements engine.SessionHistory: the session's end is a delete that may have
 // been done.
 func (c *chronicle) MayEnd(ref uint64, session uint32, from, now int64) {
-	o := history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: session, Invoked: min(from, now), Done: now}
-	o.Key, _ = keyAndLevel(ref)
+	key, _ := keyAndLevel(ref)
+	o := history.MayBeGone(key, session, from, now)
 	c.to.Add(&o)
 }
 

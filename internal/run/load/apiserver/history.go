@@ -125,7 +125,7 @@ func (c *chronicle) wrote(n uint64, e kubernetes.Entry, expected int64, ev *stor
 // mayExpire records that a key may be gone from the beginning of an operation on: the end
 // of its lease is a delete that may have been done.
 func (c *chronicle) mayExpire(key uint64, o *history.Op) {
-	end := history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: o.Session, Key: key, Invoked: o.Invoked, Done: o.Done}
+	end := history.MayBeGone(key, o.Session, o.Invoked, o.Done)
 	c.to.Add(&end)
 }
 
@@ -163,8 +163,8 @@ func (c *chronicle) Told(watcher uint32, ev *store.Event, asked, from, now int64
 	c.heard.Told(watcher, ev, asked, from, now, c)
 }
 
-// Happened implements watch.Happened: what an event tells; false of an object that is none of the load's, but
-// that the watcher watches: others may have left it.
+// Happened implements watch.Happened. It is false of an object that is none of the load's,
+// but that the watcher watches: others may have left it.
 func (c *chronicle) Happened(watcher uint32, ev *store.Event, o *history.Op) bool {
 	number, ours := c.names.Number(watcher, ev.Key)
 	if !ours {

@@ -11,6 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/measure/history/historytest"
 	"github.com/quorumbench/quorumbench/internal/run/load/engine"
 	"github.com/quorumbench/quorumbench/internal/run/load/keys"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -21,21 +22,15 @@ type recorded struct {
 	*Script
 	source    engine.Source
 	chronicle engine.Chronicler
-	to        *history.Recorder
-	ops       []history.Op
+	to        *historytest.Recording
 	t         *testing.T
 }
 
 func record(t *testing.T) *recorded {
 	r := &recorded{t: t}
 	r.Script = Of(kubernetes.Config{Nodes: 2, PodsPerNode: 30, Churn: 2, Seed: 7, ListEvery: 2 * time.Second}, application.Setup{Length: 20 * time.Second, Prefix: "/registry/"})
-	r.to = &history.Recorder{Take: history.NewBlock, Hand: func(b *history.Block) {
-		var err error
-		if r.ops, err = history.Decode(b.Bytes(), r.ops); err != nil {
-			t.Error(err)
-		}
-	}}
-	c := r.Chronicle(r.to)
+	r.to = historytest.New(t)
+	c := r.Chronicle(&r.to.Recorder)
 	c.(*chronicle).leased = true // TestAnEarlierLeaseMayEnd has what is recorded otherwise
 	r.source, r.chronicle = r.Source(), c
 	return r
@@ -74,9 +69,7 @@ func (r *recorded) ended(n uint64, known int64, ev store.Event, found ...uint64)
 	}
 	o := history.Op{Kind: op.Kind, Consistency: op.Consistency, Outcome: ev.Outcome}
 	r.chronicle.Ended(measure.Measured, n, ref, op.Revision, &ev, &o)
-	r.ops = nil
-	r.to.Flush()
-	return r.ops
+	return r.to.Since()
 }
 
 // What each call was is in the history as the operation that the checker knows.
@@ -181,9 +174,8 @@ func TestListsAreRecordedKeyByKey(t *testing.T) {
 	n := r.first(kubernetes.ListKeys)
 	o := history.Op{Kind: kv.Range, Consistency: kv.Linearizable}
 	r.chronicle.Ended(measure.Measured, n, n, 0, &store.Event{At: 50, Tag: 3}, &o)
-	r.ops = nil
-	if r.to.Flush(); len(r.ops) != 1 || r.ops[0].Read != history.Unseen {
-		t.Errorf("it is recorded as %+v", r.ops)
+	if ops := r.to.Since(); len(ops) != 1 || ops[0].Read != history.Unseen {
+		t.Errorf("it is recorded as %+v", ops)
 	}
 }
 
@@ -214,9 +206,8 @@ func TestForeignValuesAreNobodys(t *testing.T) {
 			t.Errorf("%s: it is recorded as %+v, and is to have read %d", name, got, c.want)
 		}
 		r.chronicle.Read(uint64(object), &store.Event{At: 50, Revision: 45, Value: c.value}, &history.Op{Kind: kv.Get, Final: true})
-		r.ops = nil
-		if r.to.Flush(); len(r.ops) != 1 || r.ops[0].Read != c.want {
-			t.Errorf("%s: the read after the load is recorded as %+v, and is to have read %d", name, r.ops, c.want)
+		if ops := r.to.Since(); len(ops) != 1 || ops[0].Read != c.want {
+			t.Errorf("%s: the read after the load is recorded as %+v, and is to have read %d", name, ops, c.want)
 		}
 	}
 	for _, n := range []uint64{0, uint64(len(r.schedule.Entries)), beforeMark, beforeMark | 7} {

@@ -118,8 +118,8 @@ func (c *chronicle) Told(watcher uint32, ev *store.Event, asked, from, now int64
 	c.heard.Told(watcher, ev, asked, from, now, c)
 }
 
-// Happened implements watch.Happened: what a query's answer tells of an instance; false of one of the watcher's
-// service that is none of this load's: others may have left it.
+// Happened implements watch.Happened. It is false of an instance of the watcher's service
+// that is none of this load's: others may have left it.
 func (c *chronicle) Happened(watcher uint32, ev *store.Event, o *history.Op) bool {
 	s := c.script
 	object, ours := s.schedule.Number(s.setup.Prefix, ev.Key)

@@ -11,6 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/measure/history/historytest"
 	"github.com/quorumbench/quorumbench/internal/run/load/keys"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -20,8 +21,7 @@ type recorded struct {
 	*Script
 	source    *source
 	chronicle *chronicle
-	to        *history.Recorder
-	ops       []history.Op
+	to        *historytest.Recording
 }
 
 func record(t *testing.T) *recorded {
@@ -30,21 +30,9 @@ func record(t *testing.T) *recorded {
 	set["services"], set["instances-per-service"], set["discovery-clients"], set["services-per-client"] = 4, 30, 5, 2
 	set["instance-churn"], set["health-changes"] = 4, 4
 	r := &recorded{Script: New(application.Setup{Settings: set, Length: 15 * time.Second, Prefix: "qb-", Connections: 3, Seed: 4})}
-	r.to = &history.Recorder{Take: history.NewBlock, Hand: func(b *history.Block) {
-		var err error
-		if r.ops, err = history.Decode(b.Bytes(), r.ops); err != nil {
-			t.Error(err)
-		}
-	}}
-	r.source, r.chronicle = r.Source().(*source), r.Chronicle(r.to).(*chronicle)
+	r.to = historytest.New(t)
+	r.source, r.chronicle = r.Source().(*source), r.Chronicle(&r.to.Recorder).(*chronicle)
 	return r
-}
-
-// told is what was recorded since it was asked last.
-func (r *recorded) told() []history.Op {
-	r.ops = nil
-	r.to.Flush()
-	return r.ops
 }
 
 // What there is when the load begins was written before, whole, and is recorded once; no
@@ -52,13 +40,13 @@ func (r *recorded) told() []history.Op {
 func TestWhatIsThereBeforeIsRecorded(t *testing.T) {
 	r := record(t)
 	r.chronicle.Read(0, &store.Event{}, &history.Op{Final: true})
-	if got := r.told(); len(got) != 1 {
+	if got := r.to.Since(); len(got) != 1 {
 		t.Errorf("a reading begins with %+v", got)
 	}
 	r.chronicle.begin()
 	r.chronicle.begin()
 	seen := map[uint64]bool{}
-	for i, o := range r.told() {
+	for i, o := range r.to.Since() {
 		if seen[o.Key] || o.Kind != kv.Put || o.Done != 0 || o.Joined != (i > 0) || !r.schedule.Before(uint32(o.Key/keysEach)) || !o.Acknowledged() {
 			t.Errorf("the %d. is %+v", i, o)
 		}
@@ -73,7 +61,7 @@ func TestWhatIsThereBeforeIsRecorded(t *testing.T) {
 func TestCallsAreRecordedAsOperations(t *testing.T) {
 	r := record(t)
 	r.chronicle.begin()
-	r.told()
+	r.to.Since()
 	there := store.Event{Count: 1}
 	for name, c := range map[string]struct {
 		call data.Call
@@ -112,7 +100,7 @@ func TestCallsAreRecordedAsOperations(t *testing.T) {
 		}
 		o := history.Op{Kind: op.Kind, Consistency: op.Consistency, Outcome: c.ev.Outcome}
 		r.chronicle.Ended(measure.Measured, n, ref, op.Revision, &c.ev, &o)
-		if d := cmp.Diff(want, r.told()); d != "" {
+		if d := cmp.Diff(want, r.to.Since()); d != "" {
 			t.Errorf("%s (-want +got): %s", name, d)
 		}
 	}
@@ -124,7 +112,7 @@ func TestCallsAreRecordedAsOperations(t *testing.T) {
 func TestWhatClientsAreToldIsRecorded(t *testing.T) {
 	r := record(t)
 	r.chronicle.begin()
-	r.told()
+	r.to.Since()
 	w := r.Watching().Sink.Watchers[4]
 	object := uint32(w.First) + 2
 	id, own := r.schedule.AppendID(nil, "qb-", object), healthyNumber(object)
@@ -144,7 +132,7 @@ func TestWhatClientsAreToldIsRecorded(t *testing.T) {
 			c.want.Kind, c.want.Session = kv.Watch, 4
 			want = []history.Op{c.want}
 		}
-		if d := cmp.Diff(want, r.told()); d != "" {
+		if d := cmp.Diff(want, r.to.Since()); d != "" {
 			t.Errorf("%s (-want +got): %s", name, d)
 		}
 	}
@@ -155,7 +143,7 @@ func TestWhatClientsAreToldIsRecorded(t *testing.T) {
 		}
 	}
 	r.chronicle.Read(own, &store.Event{Count: 1}, &history.Op{Kind: kv.Range, Consistency: kv.Local, Final: true})
-	if d := cmp.Diff([]history.Op{{Kind: kv.Exists, Consistency: kv.Local, Key: own, Done: 9, Final: true, Read: history.Unseen}}, r.told()); d != "" {
+	if d := cmp.Diff([]history.Op{{Kind: kv.Exists, Consistency: kv.Local, Key: own, Done: 9, Final: true, Read: history.Unseen}}, r.to.Since()); d != "" {
 		t.Errorf("it is recorded so (-want +got): %s", d)
 	}
 }

@@ -82,7 +82,7 @@ type candidate struct {
 	sent    int64     // when its call was
 	wrote   int64     // when the newest was that a majority has answered
 	owes    int64     // since when a resignation is due that was planned and is not sent yet; 0: none is
-	asks    asked     // what its call, or the last that it made, names
+	asks    asked     // what its call, or the last that it made, names, where calls are recorded
 }
 
 // asked is what a call names. By its end its candidate has learned something newer.

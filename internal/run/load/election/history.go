@@ -232,7 +232,8 @@ func (c *chronicle) Read(number uint64, ev *store.Event, o *history.Op) {
 
 // gone records that a key may be gone from a time on: a delete that may have been done.
 func (c *chronicle) gone(of int, key uint64, from, now int64) {
-	c.to.Add(&history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: uint32(of), Key: key, Invoked: min(from, now), Done: now}) // #nosec G115 -- a count
+	o := history.MayBeGone(key, uint32(of), from, now) // #nosec G115 -- a count
+	c.to.Add(&o)
 }
 
 // begins records that a candidate waits: each time is a watcher of its own, of one key,

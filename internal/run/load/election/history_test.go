@@ -9,34 +9,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/measure/history/historytest"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // told is a load whose history is read.
 type told struct {
 	*scripted
-	c   *chronicle
-	to  *history.Recorder
-	ops []history.Op
+	c  *chronicle
+	to *historytest.Recording
 }
 
 func tell(t *testing.T, app data.Application, way int) *told {
 	r := &told{scripted: newScripted(t, app, way)}
-	r.to = &history.Recorder{Take: history.NewBlock, Hand: func(b *history.Block) {
-		var err error
-		if r.ops, err = history.Decode(b.Bytes(), r.ops); err != nil {
-			t.Error(err)
-		}
-	}}
-	r.c = r.Chronicle(r.to).(*chronicle)
+	r.to = historytest.New(t)
+	r.c = r.Chronicle(&r.to.Recorder).(*chronicle)
 	return r
-}
-
-// since is what was recorded since it was last asked.
-func (r *told) since() []history.Op {
-	r.ops = nil
-	r.to.Flush()
-	return r.ops
 }
 
 // ended makes a candidate's call end with an answer, from 100 to 200, and returns what was
@@ -50,7 +38,7 @@ func (r *told) endedAt(of int, call data.Call, asks asked, ev store.Event, from,
 	shape := &r.way.Shapes[call]
 	o := history.Op{Kind: shape.Kind, Consistency: shape.Level, Outcome: ev.Outcome, Session: uint32(of), Invoked: from, Done: to}
 	r.c.Ended(measure.Measured, 0, reference(of, call), asks.lease, &ev, &o)
-	return r.since()
+	return r.to.Since()
 }
 
 func (r *told) name(of int) []byte { return data.AppendCandidate(nil, of, r.source.run) }
@@ -95,7 +83,7 @@ func TestARaceForANodeIsRecorded(t *testing.T) {
 	reached := history.Op{Kind: kv.Watch, Watch: history.Reached, Key: 1, Mod: 80, Invoked: 200, Done: 200}
 	differs(t, "pinged", r.ended(of, data.Renew, asked{}, store.Event{At: 80}), reached)
 	r.c.Told(of, &store.Event{What: store.Notify, Watcher: of, Key: []byte("/x"), Revision: 90, At: 90}, 0, 0, 300)
-	differs(t, "told", r.since(), history.Op{Kind: kv.Watch, Watch: history.Happened, Key: 1, Mod: 90, At: 90, Invoked: 300, Done: 300})
+	differs(t, "told", r.to.Since(), history.Op{Kind: kv.Watch, Watch: history.Happened, Key: 1, Mod: 90, At: 90, Invoked: 300, Done: 300})
 	if got := r.ended(of, data.Renew, asked{}, store.Event{At: 95}); len(got) > 0 {
 		t.Errorf("behind its event it is recorded of a watch: %+v", got)
 	}
@@ -128,27 +116,27 @@ func TestSessionsEndsAreRecorded(t *testing.T) {
 	r := standing()
 	r.c.MayEnd(ref, of, 100, 500)
 	r.c.MayEnd(ref, of, 100, 500)
-	differs(t, "lost", r.since(), gone(100, 500))
+	differs(t, "lost", r.to.Since(), gone(100, 500))
 	r = standing()
 	r.c.MayEnd(ref, of, 500, 500)
-	differs(t, "closed", r.since(), gone(500, 500))
+	differs(t, "closed", r.to.Since(), gone(500, 500))
 	r = standing()
 	r.candidates[of].dead = true
 	r.c.MayEnd(ref, of, 500, 500)
-	differs(t, "of the dead", r.since(), gone(100, 500))
+	differs(t, "of the dead", r.to.Since(), gone(100, 500))
 	r = standing()
 	r.ended(of, data.Resign, asked{leads: true}, store.Event{At: 60})
 	r.c.MayEnd(ref, of, 100, 500)
-	differs(t, "resigned", r.since())
+	differs(t, "resigned", r.to.Since())
 	r = standing()
 	r.Expired(of)
-	differs(t, "expired", r.since(), gone(100, 200))
+	differs(t, "expired", r.to.Since(), gone(100, 200))
 	// A call whose answer nobody had may make it yet.
 	r = tell(t, data.Application{}, 0)
 	r.ended(of, data.Stand, asked{}, store.Event{Outcome: kv.TimedOut})
 	r.ended(of, data.Resign, asked{leads: true}, store.Event{At: 60})
 	r.c.MayEnd(ref, of, 100, 500)
-	differs(t, "perhaps made", r.since(), gone(100, 500))
+	differs(t, "perhaps made", r.to.Since(), gone(100, 500))
 	// A node of an earlier run ends with a session of which nobody here knows.
 	r = tell(t, data.Application{}, 0)
 	for i := range 2 {
@@ -203,7 +191,7 @@ func TestAQueueOfNodesIsRecorded(t *testing.T) {
 	// Who is not in a list that is old makes another, and both end with the session.
 	r.ended(of, data.Stand, asked{}, store.Event{At: 80, Key: made(of, 20)})
 	r.c.MayEnd(reference(of, data.Stand), of, 100, 500)
-	if got = r.since(); len(got) != 2 || got[0].Key != key(8) || got[1].Key != key(20) {
+	if got = r.to.Since(); len(got) != 2 || got[0].Key != key(8) || got[1].Key != key(20) {
 		t.Errorf("of two nodes it is recorded: %+v", got)
 	}
 	differs(t, "a removal", r.ended(of, data.Drop, asked{before: 8}, store.Event{At: 90, Outcome: kv.Conflict}),
@@ -225,7 +213,7 @@ func TestElectionsByLeasesAreRecorded(t *testing.T) {
 	differs(t, "waits", r.ended(of, data.Await, asked{before: 6, from: 60}, store.Event{At: 61}),
 		history.Op{Kind: kv.Watch, Watch: history.Began, Key: 5, Written: 1, Mod: 60, At: 61})
 	r.c.Told(of, &store.Event{What: store.Notify, Watcher: of, Key: appendLeaseKey(nil, "p/", 1, 5), Revision: 90, At: 90}, 0, 0, 300)
-	if got := r.since(); len(got) != 1 || got[0].Outcome != kv.WrongAnswer {
+	if got := r.to.Since(); len(got) != 1 || got[0].Outcome != kv.WrongAnswer {
 		t.Errorf("of another key's event it is recorded: %+v", got)
 	}
 	gone := history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: of, Key: of}
@@ -248,7 +236,7 @@ func TestElectionsByLeasesAreRecorded(t *testing.T) {
 	}
 	r.c.Closed(until + 9)
 	gone.Key, gone.Invoked, gone.Done = uint64(r.All()), until+9, until+9
-	if got := r.since(); len(got) != 1 || got[0].Kind != kv.Delete || got[0].Key != gone.Key {
+	if got := r.to.Since(); len(got) != 1 || got[0].Kind != kv.Delete || got[0].Key != gone.Key {
 		t.Errorf("of the end it is recorded: %+v", got)
 	}
 	// One that was asked for before says nothing of it.
@@ -322,9 +310,9 @@ func TestLocksOfSessionsAreRecorded(t *testing.T) {
 	r.ended(of, data.Await, asked{}, store.Event{})
 	key := r.AppendKey(nil, 1)
 	tellIt := func(holder []byte) []history.Op {
-		r.since()
+		r.to.Since()
 		r.c.Told(of, &store.Event{What: store.Notify, Watcher: of, Key: key, Revision: 60, Version: 1, Value: written(6), Before: holder}, 0, 0, 300)
-		return r.since()
+		return r.to.Since()
 	}
 	if got := tellIt(nil); len(got) > 0 {
 		t.Errorf("of a key that nobody has it is recorded: %+v", got)

@@ -160,7 +160,7 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 		s.recipe.fill(s, c, call, op)
 	}
 	k.lost, k.sent = false, s.now
-	if !planned(n) {
+	if s.records != nil && !planned(n) {
 		k.asks = s.asking(c)
 	}
 	switch {

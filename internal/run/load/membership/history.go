@@ -60,10 +60,8 @@ func (c *chronicle) Ended(_ measure.Phase, n, _ uint64, _ int64, ev *store.Event
 
 // MayEnd implements engine.SessionHistory. The reference of an operation is its number.
 func (c *chronicle) MayEnd(n uint64, session uint32, from, now int64) {
-	c.to.Add(&history.Op{
-		Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: session, Key: uint64(c.script.schedule.Entries[n].Object),
-		Invoked: min(from, now), Done: now,
-	})
+	o := history.MayBeGone(uint64(c.script.schedule.Entries[n].Object), session, from, now)
+	c.to.Add(&o)
 }
 
 // Read implements engine.Chronicler.
@@ -86,8 +84,8 @@ func (c *chronicle) Told(watcher uint32, ev *store.Event, asked, from, now int64
 	c.heard.Told(watcher, ev, asked, from, now, c)
 }
 
-// Happened implements watch.Happened: what an event tells, which has no value; false of an instance of the
-// watcher's service that is none of this load's: others may have left it.
+// Happened implements watch.Happened, of an event without a value. It is false of an
+// instance of the watcher's service that is none of this load's: others may have left it.
 func (c *chronicle) Happened(watcher uint32, ev *store.Event, o *history.Op) bool {
 	s := c.script
 	number, ours := s.schedule.Number(s.setup.Prefix, ev.Key)

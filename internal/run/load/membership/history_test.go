@@ -11,6 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/measure/history/historytest"
 	"github.com/quorumbench/quorumbench/internal/run/load/keys"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -20,8 +21,7 @@ type recorded struct {
 	*Script
 	source    *source
 	chronicle *chronicle
-	to        *history.Recorder
-	ops       []history.Op
+	to        *historytest.Recording
 }
 
 func record(t *testing.T) *recorded {
@@ -29,13 +29,8 @@ func record(t *testing.T) *recorded {
 	set := d.Defaults()
 	set["services"], set["instances-per-service"], set["discovery-clients"], set["services-per-client"], set["instance-churn"] = 7, 3, 5, 2, 10
 	r := &recorded{Script: New(application.Setup{Settings: set, Length: 5 * time.Second, Prefix: "services/", Connections: 3, Seed: 4})}
-	r.to = &history.Recorder{Take: history.NewBlock, Hand: func(b *history.Block) {
-		var err error
-		if r.ops, err = history.Decode(b.Bytes(), r.ops); err != nil {
-			t.Error(err)
-		}
-	}}
-	r.source, r.chronicle = r.Source().(*source), r.Chronicle(r.to).(*chronicle)
+	r.to = historytest.New(t)
+	r.source, r.chronicle = r.Source().(*source), r.Chronicle(&r.to.Recorder).(*chronicle)
 	return r
 }
 
@@ -47,13 +42,6 @@ func (r *recorded) first(call data.Call) (n uint64, e data.Entry) {
 		}
 	}
 	return 0, data.Entry{}
-}
-
-// told is what was recorded since it was asked last.
-func (r *recorded) told() []history.Op {
-	r.ops = nil
-	r.to.Flush()
-	return r.ops
 }
 
 // What each call was is in the history as an operation that the checker knows.
@@ -87,14 +75,14 @@ func TestCallsAreRecordedAsOperations(t *testing.T) {
 		}
 		o := history.Op{Kind: op.Kind, Consistency: op.Consistency, Outcome: c.ev.Outcome}
 		r.chronicle.Ended(measure.Measured, n, ref, op.Revision, &c.ev, &o)
-		if d := cmp.Diff([]history.Op{c.want}, r.told()); d != "" {
+		if d := cmp.Diff([]history.Op{c.want}, r.to.Since()); d != "" {
 			t.Errorf("%s (-want +got): %s", name, d)
 		}
 	}
 	n, e := r.first(data.Register)
 	r.chronicle.MayEnd(n, 2, 30, 60)
 	want := history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: 2, Key: uint64(e.Object), Invoked: 30, Done: 60}
-	if got := r.told(); len(got) != 1 || got[0] != want || !got[0].Indefinite() {
+	if got := r.to.Since(); len(got) != 1 || got[0] != want || !got[0].Indefinite() {
 		t.Errorf("the end of a session is recorded as %+v", got)
 	}
 }
@@ -124,13 +112,13 @@ func TestWhatClientsAreToldIsRecorded(t *testing.T) {
 			c.want.Kind, c.want.Session = kv.Watch, 4
 			want = []history.Op{c.want}
 		}
-		if d := cmp.Diff(want, r.told()); d != "" {
+		if d := cmp.Diff(want, r.to.Since()); d != "" {
 			t.Errorf("%s (-want +got): %s", name, d)
 		}
 	}
 	key := r.AppendKey(nil, own)
 	r.chronicle.Read(own, &store.Event{Value: r.values.Append(nil, key, 0, 7), Mod: 40}, &history.Op{Kind: kv.Get, At: 60, Final: true})
-	if got := r.told(); len(got) != 1 || got[0] != (history.Op{Kind: kv.Get, Key: own, Done: 9, At: 60, Final: true, Read: keys.Identity(7), Mod: 40}) {
+	if got := r.to.Since(); len(got) != 1 || got[0] != (history.Op{Kind: kv.Get, Key: own, Done: 9, At: 60, Final: true, Read: keys.Identity(7), Mod: 40}) {
 		t.Errorf("a read after the load is recorded as %+v", got)
 	}
 }
