@@ -4,12 +4,14 @@ package e2e_test
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/testsettle"
@@ -100,32 +102,50 @@ trials:
   - name: first
     mix: {put: 4, keepalive: 1}
     watch: {watchers: 6, streams: 3}
-    faults: [pause leader at 2s for 1s]
+    faults: [pause follower at 1500ms for 700ms, pause leader at 4s for 1s]
 `
 
-// On a real etcd watchers are told nothing while there is no leader, and late what was
-// written meanwhile; none is lost, and no lease ends.
+// On a real etcd watchers of a follower that stands still are told late what was written
+// meanwhile, and all of them nothing while there is no leader; no event is lost, and no lease
+// ends. Whether a write that was under way at the leader is done late or never is etcd's to say.
 func TestWatchersAreToldLateInAFault(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	dir := w.path("run")
 	p := w.run(t, "run", w.file(t, "watched.yaml", watchedScenario), "--out", dir).exits(t, exitDone)
 	trial := byName(t, whole(t, dir, record.Complete), "first")
-	if len(trial.Faults) != 1 || trial.Faults[0].Failure != "" || trial.Faults[0].Watch == nil {
+	if len(trial.Faults) != 2 {
 		t.Fatalf("the faults are %+v", trial.Faults)
 	}
-	f := trial.Faults[0]
-	t.Logf("%+v, no success for %v", f.Watch, f.Outage)
-	if *f.Watch.Lost != 0 || f.Watch.Ended != 0 || f.Leases != nil {
-		t.Errorf("of the events and leases it says %+v and %+v", f.Watch, f.Leases)
+	for _, f := range trial.Faults {
+		if f.Failure != "" || f.Watch == nil || f.Watch.Latest == nil || f.Watch.LatestBefore == nil || f.Watch.Lost == nil {
+			t.Fatalf("a fault is %+v, and of the events it says %+v", f, f.Watch)
+		}
+		late, before := lateClass(*f.Watch.Latest), lateClass(*f.Watch.LatestBefore)
+		t.Logf("%s: the latest event after %g s, before after %g s, %d late", f.What, *f.Watch.Latest, *f.Watch.LatestBefore, f.Watch.Late)
+		if *f.Watch.Lost != 0 || f.Watch.Ended != 0 || f.Leases != nil || (f.Watch.Late > 0) != (late > before) {
+			t.Errorf("of the events and leases of %s it says %+v and %+v", f.What, f.Watch, f.Leases)
+		}
+	}
+	if latest := *trial.Faults[0].Watch.Latest; latest < 0.5 {
+		t.Errorf("where a follower stood still for 0.7 s the latest event came after %g s", latest)
 	}
 	// An outage of writes is one of events.
-	if f.Outage != nil && (f.Watch.Outage == nil || *f.Watch.Outage < *f.Outage-0.1 || f.Watch.Latest == nil || f.Watch.Late == 0) {
+	if f := trial.Faults[1]; f.Outage != nil && (f.Watch.Outage == nil || *f.Watch.Outage < *f.Outage-0.1) {
 		t.Errorf("an outage of %g s is told of the events as %+v", *f.Outage, f.Watch)
 	}
 	if _, table, _ := strings.Cut(p.stdout.String(), "\nWhat breaks, and for how long"); !strings.Contains(table, "late events") {
 		t.Errorf("the table has no events:\n%s", p.stdout.String())
 	}
+}
+
+// lateClass is the class of an event that was late by so many seconds, and -1 where it was not.
+func lateClass(seconds float64) int {
+	ms := int64(math.Round(seconds * 1000))
+	if ms < measure.LeastWait {
+		return -1
+	}
+	return measure.LateClass(ms)
 }
 
 // pausedLong stands a member still, and ends long after.
