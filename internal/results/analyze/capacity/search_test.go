@@ -103,7 +103,7 @@ func TestTheIntervalHoldsTheCapacity(t *testing.T) {
 			if lack := n*(20-m.right)/20 + 2*min(1, 100/n/5); n-right > lack {
 				t.Errorf("the interval holds the truth in %d of %d seeds, and may miss it in %d", right, n, lack)
 			}
-			if m.narrow && narrow < n*17/20 {
+			if m.narrow && narrow < n*19/20 {
 				t.Errorf("the interval is narrow in %d of %d seeds", narrow, n)
 			}
 		})
