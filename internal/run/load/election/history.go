@@ -63,6 +63,7 @@ type recorded struct {
 	key    uint64 // that ends with its session or lease
 	there  bool   // which may be there
 	made   int64  // not before
+	at     int64  // at which revision, if that was answered
 	unsure int64  // since when a call may make it whose answer nobody had; 0: there is none
 	ended  bool   // it is recorded that it may be gone with the lease
 

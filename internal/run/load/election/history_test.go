@@ -128,6 +128,21 @@ func TestSessionsEndsAreRecorded(t *testing.T) {
 	r.ended(of, data.Resign, asked{leads: true}, store.Event{At: 60})
 	r.c.MayEnd(ref, of, 100, 500)
 	differs(t, "resigned", r.to.Since())
+	// A close that was answered is the end of the node that it had then.
+	end := history.Op{Kind: kv.Ephemeral, Session: of, Invoked: 500, Done: 600, At: 90, Mod: 50}
+	ended := end
+	ended.Key, ended.Written = 1, whose(of, 1)
+	closed := func(made int64) []history.Op {
+		o := end
+		o.Mod = made
+		r.c.SessionEnded(ref, &o)
+		return r.to.Since()
+	}
+	r = standing()
+	differs(t, "closed, and answered", closed(50), ended)
+	differs(t, "of a node that it has no more", closed(40))
+	r.ended(of, data.Resign, asked{leads: true}, store.Event{At: 60})
+	differs(t, "resigned, and closed", closed(50))
 	r = standing()
 	r.Expired(of)
 	differs(t, "expired", r.to.Since(), gone(100, 200))
