@@ -75,7 +75,7 @@ func TestLiesToElectionsOnLeasesAreFound(t *testing.T) {
 // numbered, and watches that fire once.
 func TestLiesToElectionsOnNodesAreFound(t *testing.T) {
 	t.Parallel()
-	for kind, some := range map[string][]string{"race": {"closing", "lost", "cas"}, "queue": {"closing", "lost", "ended"}} {
+	for kind, some := range map[string][]string{"race": {"closing", "lost", "cas", "outlive"}, "queue": {"closing", "lost", "ended", "outlive"}} {
 		all := map[string]lies{
 			"honest":  {"", nil},
 			"closing": {closings, nil},
@@ -83,6 +83,7 @@ func TestLiesToElectionsOnNodesAreFound(t *testing.T) {
 			"absent":  {"lie=absent every %d", []string{"stale read|lost write"}},
 			"damaged": {"wrong=value every %d", []string{"two values at one revision|value that nobody wrote"}},
 			"ended":   {"lie=lease every 7", []string{"value that nobody wrote|lost write|stale read"}},
+			"outlive": {"lie=outlive every 1", []string{"key that outlived its session"}},
 		}
 		if kind == "race" { // numbered nodes are never taken by another
 			all["cas"] = lies{"lie=cas every 11", []string{"compare-and-set on another version"}}
