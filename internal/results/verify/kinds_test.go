@@ -262,6 +262,11 @@ func FuzzCheck(f *testing.F) {
 	}
 	f.Add(b.Bytes(), int64(0))
 	f.Add(b.Bytes(), int64(11))
+	b.Reset()
+	for _, o := range line(cas(11, 0, 1), maybeGone(), ended(12, 11, 1), final(get(12, 11, 1)), ended(0, 11, 1), final(get(13, 0, 1))).ops {
+		b.Append(&o)
+	}
+	f.Add(b.Bytes(), int64(0))
 	f.Fuzz(func(t *testing.T, in []byte, base int64) {
 		ops, _ := history.Decode(in, nil)
 		m := &memory{header: record.Header{Base: max(base, 0), Promises: all()}, ops: ops}

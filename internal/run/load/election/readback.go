@@ -44,8 +44,8 @@ func (s *Script) FillRead(number uint64, level kv.Consistency, op *store.Op) {
 	b.office(int(number) * s.Candidates) // #nosec G115 -- below Offices
 	b.key = append(b.key, '/')
 	b.one(recording.Part{Action: recording.Read, Scope: recording.Prefix, Key: b.key, Flags: recording.Local | recording.KeysOnly})
-	b.source.names = store.RangeOp{Keys: b, KeysOnly: true}
-	*op = store.Op{Kind: kv.Range, Consistency: kv.Local, Call: &b.call, Range: &b.source.names}
+	b.names = store.RangeOp{Keys: b, KeysOnly: true}
+	*op = store.Op{Kind: kv.Range, Consistency: kv.Local, Call: &b.call, Range: &b.names}
 }
 
 // There implements load.Reader.
