@@ -161,6 +161,7 @@ func TestLiesToAMembershipAreFound(t *testing.T) {
 		"duplicate": {"watch=duplicate every %d", []string{"watch event twice"}},
 		"reorder":   {"watch=reorder every %d", []string{"watch event out of order"}},
 		"invent":    {"watch=invent every %d", []string{"value that nobody wrote"}},
+		"outlive":   {"lie=outlive every 2", []string{"key that outlived its session"}},
 	}, func(a *record.Answers) bool {
 		return a.Watches.Events > 200 && len(a.Members) == 1 && a.Members[0].Failure == "" && a.Operations > 300
 	})

@@ -6,11 +6,15 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
+	ops "github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/record/history"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -75,7 +79,7 @@ func TestLiesToElectionsOnLeasesAreFound(t *testing.T) {
 // numbered, and watches that fire once.
 func TestLiesToElectionsOnNodesAreFound(t *testing.T) {
 	t.Parallel()
-	for kind, some := range map[string][]string{"race": {"closing", "lost", "cas"}, "queue": {"closing", "lost", "ended"}} {
+	for kind, some := range map[string][]string{"race": {"closing", "lost", "cas", "outlive"}, "queue": {"closing", "lost", "ended", "outlive"}} {
 		all := map[string]lies{
 			"honest":  {"", nil},
 			"closing": {closings, nil},
@@ -83,6 +87,7 @@ func TestLiesToElectionsOnNodesAreFound(t *testing.T) {
 			"absent":  {"lie=absent every %d", []string{"stale read|lost write"}},
 			"damaged": {"wrong=value every %d", []string{"two values at one revision|value that nobody wrote"}},
 			"ended":   {"lie=lease every 7", []string{"value that nobody wrote|lost write|stale read"}},
+			"outlive": {"lie=outlive every 1", []string{"key that outlived its session"}},
 		}
 		if kind == "race" { // numbered nodes are never taken by another
 			all["cas"] = lies{"lie=cas every 11", []string{"compare-and-set on another version"}}
@@ -149,4 +154,73 @@ func TestNoStoreIsAccusedByElections(t *testing.T) {
 			w.run(t, "check-answers", dir).exits(t, exitDone)
 		}
 	})
+}
+
+const realEnds = `
+name: application
+defaults: {STORE, members: 3, timeout: 10s, check: true, duration: DURATION, faults: [FAULTS]}
+trials:
+  - {name: queue, application: election-queue, elections: 8, candidates: 4, tenure: 500ms}
+  - {name: race, application: election-race, elections: 8, candidates: 4, tenure: 500ms}
+  - {name: membership, application: membership, connections: 8, services: 20, instances-per-service: 5, discovery-clients: 20, services-per-client: 4, instance-churn: 20}
+`
+
+// TestNodesThatEndWithTheirSessionsAreNotAccused: of a real ZooKeeper whose leader is killed,
+// or paused, while sessions are closed, the ends that are answered are known, and no node
+// outlives them.
+func TestNodesThatEndWithTheirSessionsAreNotAccused(t *testing.T) {
+	t.Parallel()
+	duration, faults, times := "3s", "kill leader at 2600ms for 380ms", 1
+	if n := os.Getenv("QUORUMBENCH_CHECKED"); n != "" {
+		duration, faults = "20s", "kill leader at 4s for 1s, pause leader at 12s for 3s, kill follower at 15s for 1s, pause leader at 18400ms for 1500ms"
+		if _, err := fmt.Sscan(n, &times); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eachStore(t, func(st store.Store) bool { return st.Name() == "zookeeper" }, func(t *testing.T, st store.Store, exec string) {
+		w := newWorld(t)
+		text := strings.NewReplacer("DURATION", duration, "FAULTS", faults).Replace(realEnds)
+		for n := range times {
+			dir := w.path(fmt.Sprint("run", n))
+			w.run(t, "run", w.file(t, "application.yaml", of(text, st, exec)), "--seed", fmt.Sprint(n), "--out", dir).exits(t, exitDone)
+			known := 0
+			for _, name := range []string{"queue", "race", "membership"} {
+				a := byName(t, whole(t, dir, record.Complete), name).Answers
+				if a == nil || len(a.Wrong) > 0 || a.Failure != "" || len(a.Members) != 3 || slices.ContainsFunc(a.Members, func(m record.ReadMember) bool { return m.Failure != "" }) {
+					t.Fatalf("of the %s it says %+v", name, a)
+				}
+				ends := endsIn(t, dir, name)
+				t.Logf("of the %s %d nodes' ends are known", name, ends)
+				known += ends
+			}
+			if known == 0 {
+				t.Error("of no node it is known when its session ended")
+			}
+		}
+	})
+}
+
+// endsIn is how many ends of keys with their sessions are in a trial's history.
+func endsIn(t *testing.T, dir, trial string) (n int) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "trial-*-"+trial, "history-*"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("the history is in %q: %v", paths, err)
+	}
+	set, err := history.Open(paths...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = set.Read(func(all []ops.Op) error {
+		for i := range all {
+			if all[i].Kind == kv.Ephemeral && all[i].At > 0 {
+				n++
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }

@@ -142,3 +142,37 @@ func TestLiesOfEveryProtocolAreFound(t *testing.T) {
 		}
 	}
 }
+
+const nodesScenario = `
+name: nodes
+defaults: {store: zookeeper, endpoints: ["ENDPOINT"], timeout: 1s, check: true, preload: false}
+trials:
+  - {name: nodes, mix: [{operation: ephemeral, weight: 5}, {operation: get, weight: 5, consistency: local}, {operation: delete, weight: 4}], clients: 16, connections: 8, key-space: 40, duration: 1s}
+`
+
+// TestNodesThatOutliveTheirSessionsAreFound: of a load that makes them, when it has closed
+// its sessions, and of a server that ends them, or its connections, nothing is said.
+func TestNodesThatOutliveTheirSessionsAreFound(t *testing.T) {
+	t.Parallel()
+	for script, want := range map[string]bool{
+		"delay=uniform(0ms,1ms)": false, "delay=uniform(0ms,1ms); half every 97; close@300ms; close@600ms": false,
+		"delay=uniform(0ms,1ms); lie=outlive every 3": true,
+	} {
+		t.Run(script, func(t *testing.T) {
+			t.Parallel()
+			w, code := newWorld(t), exitDone
+			if want {
+				code = exitFailed
+			}
+			file := w.file(t, "nodes.yaml", strings.ReplaceAll(nodesScenario, "ENDPOINT", w.nullServer(t, "--protocol", "zookeeper", "--script", script)))
+			w.run(t, "run", file, "--out", w.path("run")).exits(t, code)
+			a := byName(t, whole(t, w.path("run"), record.Complete), "nodes").Answers
+			if n := a.Wrong["key that outlived its session"]; n > 0 != want || len(a.Wrong) > 0 != want || len(a.Members) != 1 || a.Members[0].Failure != "" {
+				t.Errorf("found are %v, and members were read as %+v", a.Wrong, a.Members)
+			}
+			if !want && endsIn(t, w.path("run"), "nodes") == 0 {
+				t.Error("of no node it is known when its session ended")
+			}
+		})
+	}
+}

@@ -66,8 +66,10 @@ type Codec interface {
 type SessionCodec interface {
 	Codec
 	// Close asks the server to end the session, as the last thing on this
-	// connection.
+	// connection. The answer is a Closed.
 	Close()
+	// Session is the number by which the server knows the session; 0 before it has one.
+	Session() int64
 }
 
 // MuteCodec is an optional interface of a Codec that gives a connection up on which nothing
@@ -87,6 +89,7 @@ const (
 	Late                // the answer to a cancelled operation came: its place is free now
 	Held                // the operation has its lock, and Revision is the fencing token (STMOp.Told)
 	Freed               // it is about to give it back
+	Closed              // the session has ended, as it was asked to: at revision At, if the server says so
 	Notify              // a watch event: a key was written, or deleted
 	Seen                // a watcher has seen all up to Revision: a progress notification
 	Ended               // a watcher has ended, with Outcome: the server said so, or its stream ended

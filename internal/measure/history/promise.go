@@ -25,6 +25,8 @@ const (
 	Session Promise = "session"
 	// Lease: a lease lives for its time after it was kept alive last.
 	Lease Promise = "lease"
+	// Ends: a key that ends with a session is gone when the session was closed.
+	Ends Promise = "keys end with their session"
 	// Exclusive: a lock is held by one at a time, while its holder's lease lives.
 	Exclusive Promise = "lock"
 	// Fence: of two that held a lock one after the other, the later has the higher
@@ -48,4 +50,4 @@ const (
 )
 
 // Promises lists them all, in the order of this file.
-var Promises = []Promise{Order, Linearizable, Snapshot, Durable, Once, Compare, Session, Lease, Exclusive, Fence, WatchOrder, WatchOnce, WatchAll, WatchWhole, WatchProgress, WatchTrue}
+var Promises = []Promise{Order, Linearizable, Snapshot, Durable, Once, Compare, Session, Lease, Ends, Exclusive, Fence, WatchOrder, WatchOnce, WatchAll, WatchWhole, WatchProgress, WatchTrue}

@@ -15,6 +15,7 @@ const (
 	maybe          // one that may have been, or will be
 	refused        // one that certainly was not
 	notice         // what a watcher was told
+	ending         // the end of the session with which a version ends
 )
 
 // roleOf is an operation's role. A conflict and a delete of nothing are reads.
@@ -36,6 +37,11 @@ func roleOf(o *history.Op) role {
 		}
 		if o.Answered() && (o.Read != history.Unseen || o.Mod > 0) {
 			return read
+		}
+		return unchecked
+	case kv.Ephemeral:
+		if o.Acknowledged() && o.At > 0 {
+			return ending
 		}
 		return unchecked
 	case kv.Put, kv.Delete, kv.CAS, kv.Txn:
@@ -74,8 +80,8 @@ func shows(o *history.Op) bool {
 
 // entry is an operation, as its key's check needs it.
 type entry struct {
-	at     int64  // served at; a write's own revision
-	mod    int64  // of what was read; a compare-and-set's condition
+	at     int64  // served at; a write's own revision; that of a session's end
+	mod    int64  // of what was read, or ended; a compare-and-set's condition
 	value  uint64 // read or written
 	lo     int64  // the highest revision acknowledged when it began
 	time   int64  // when a read began, a write ended
@@ -132,6 +138,8 @@ func entryOf(o *history.Op, r role, ord uint32, lo int64) entry {
 	case r == read:
 		e.mod, e.value, e.time = o.Mod, o.Read, o.Invoked
 		e.flags |= isTold
+	case r == ending:
+		e.mod, e.value, e.time = o.Mod, o.Written, o.Done
 	default:
 		e.mod, e.value, e.time = o.Expected, o.Written, o.Done
 		if compares(o) {

@@ -312,6 +312,8 @@ func asked(counted bool) string {
 // history.Header has it.
 func Sentence(o *history.Op, counted bool) string {
 	switch o.Kind {
+	case kv.Ephemeral:
+		return fmt.Sprintf("Client %d, %s to %s: closed the session that made key %d%s: done%s%s.", o.Session, clock(o.Invoked), clock(o.Done), o.Key, at(o.Mod), at(o.At), by(o))
 	case kv.Watch:
 		return told(o)
 	case kv.KeepAlive:
@@ -356,6 +358,8 @@ func Sentence(o *history.Op, counted bool) string {
 // Label says the same in a word or two.
 func Label(o *history.Op) string {
 	switch o.Kind {
+	case kv.Ephemeral:
+		return "session's end"
 	case kv.Watch:
 		return labelOfWatch(o)
 	case kv.KeepAlive:

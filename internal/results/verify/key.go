@@ -47,6 +47,7 @@ type keyChecker struct {
 	maybes   []entry // writes that may have been done
 	refusals []entry // writes that were not
 	events   []entry // what watchers were told
+	endings  []entry // of sessions
 	marks    []mark
 	versions []version
 	puts     pool // of maybes: what may explain a version whose value is not known
@@ -65,12 +66,15 @@ func (k *keyChecker) check(key uint64) {
 	for i := range k.loose {
 		k.looseRead(&k.loose[i])
 	}
+	for i := range k.endings {
+		k.outlived(&k.endings[i])
+	}
 	k.watched()
 }
 
 func (k *keyChecker) split() {
 	k.writes, k.reads, k.loose, k.maybes, k.refusals = k.writes[:0], k.reads[:0], k.loose[:0], k.maybes[:0], k.refusals[:0]
-	k.events = k.events[:0]
+	k.events, k.endings = k.events[:0], k.endings[:0]
 	for i := range k.entries {
 		to := &k.refusals
 		switch e := &k.entries[i]; {
@@ -84,6 +88,8 @@ func (k *keyChecker) split() {
 			to = &k.loose
 		case e.role == notice:
 			to = &k.events
+		case e.role == ending:
+			to = &k.endings
 		}
 		*to = append(*to, k.entries[i])
 	}

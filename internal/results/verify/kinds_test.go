@@ -96,6 +96,14 @@ func compared(at, mod int64) history.Op {
 
 func unsure(o history.Op) history.Op { o.Expected = history.AnyMod; return lost(o) }
 
+// ended is the end of the session that made a version with a value.
+func ended(at, made int64, value uint64) history.Op {
+	return history.Op{Kind: kv.Ephemeral, At: at, Mod: made, Written: value}
+}
+
+// maybeGone is the delete that may have been done by it.
+func maybeGone() history.Op { return lost(del(0)) }
+
 func TestKinds(t *testing.T) {
 	for name, c := range map[string]example{
 		"all is right":                {ops: []history.Op{put(11, 1), get(11, 11, 1), cas(12, 11, 2), get(12, 12, 2), del(13), get(13, 0, 0), cas(14, 0, 3), conflict(14, 13, 14)}},
@@ -159,6 +167,15 @@ func TestKinds(t *testing.T) {
 		"a late stm, in part":         {ops: []history.Op{unsure(stm(0, 0, 1)), joined(2, unsure(stm(0, 0, 1))), get(11, 11, 1), of2(2, get(11, 0, 0))}, want: Partial},
 		"an stm that was lost":        {ops: []history.Op{stm(11, 0, 1), joined(2, stm(11, 0, 1)), get(11, 11, 1), of2(2, get(11, 0, 0))}, want: LostWrite},
 		"a refused stm that was done": {ops: []history.Op{{Kind: kv.STM, Outcome: kv.NoLeader, Written: 2, Expected: history.AnyMod}, get(12, 12, 2)}, want: RefusedThere},
+		"gone with its session":       {ops: []history.Op{cas(11, 0, 1), maybeGone(), ended(12, 11, 1), get(12, 0, 0)}},
+		"read before the end":         {ops: []history.Op{cas(11, 0, 1), maybeGone(), ended(12, 11, 1), local(get(11, 11, 1))}},
+		"outlived its session":        {ops: []history.Op{cas(11, 0, 1), maybeGone(), ended(12, 11, 1), final(get(12, 11, 1))}, want: Outlived, says: "closed the session that made key 0 at revision 11: done at revision 12"},
+		"outlived it on one member":   {ops: []history.Op{cas(11, 0, 1), maybeGone(), ended(12, 11, 1), final(get(12, 0, 0)), of2(2, put(13, 5)), local(get(13, 11, 1))}, want: Outlived, also: Resurrected},
+		"outlived it in a list":       {ops: []history.Op{cas(11, 0, 1), maybeGone(), ended(12, 11, 1), final(get(12, 0, 1))}, want: Outlived, says: "the session that had made what it returned had ended, at revision 12"},
+		"of another session":          {ops: []history.Op{cas(11, 0, 1), maybeGone(), ended(12, 11, 1), cas(13, 0, 2), get(13, 13, 2), final(get(13, 0, 2))}},
+		"of another, of that value":   {ops: []history.Op{cas(11, 0, 1), del(12), ended(13, 11, 1), cas(14, 0, 1), final(get(14, 14, 1))}},
+		"an end without a revision":   {ops: []history.Op{cas(11, 0, 1), maybeGone(), ended(0, 11, 1), get(12, 11, 1)}},
+		"an end of what nobody knows": {ops: []history.Op{put(13, 1), ended(12, 11, 7), final(get(13, 13, 1))}},
 		"no revision, and gone":       {ops: []history.Op{put(11, 1), put(12, 2), get(0, 0, 0)}, want: LostWrite},
 	} {
 		for _, partition := range []int{0, 2} {
@@ -245,6 +262,11 @@ func FuzzCheck(f *testing.F) {
 	}
 	f.Add(b.Bytes(), int64(0))
 	f.Add(b.Bytes(), int64(11))
+	b.Reset()
+	for _, o := range line(cas(11, 0, 1), maybeGone(), ended(12, 11, 1), final(get(12, 11, 1)), ended(0, 11, 1), final(get(13, 0, 1))).ops {
+		b.Append(&o)
+	}
+	f.Add(b.Bytes(), int64(0))
 	f.Fuzz(func(t *testing.T, in []byte, base int64) {
 		ops, _ := history.Decode(in, nil)
 		m := &memory{header: record.Header{Base: max(base, 0), Promises: all()}, ops: ops}

@@ -126,7 +126,7 @@ func (c *checker) sample() (keys []uint64, of map[uint64]*keyHistory, err error)
 	}
 	of = map[uint64]*keyHistory{}
 	err = c.each(func(ord uint32, o *history.Op) {
-		if r := roleOf(o); r == unchecked || r == refused || !in[mixed(o.Key)] || r == read && !strong(o) && !o.Final {
+		if r := roleOf(o); r == unchecked || r == refused || r == ending || !in[mixed(o.Key)] || r == read && !strong(o) && !o.Final {
 			return
 		}
 		k := of[o.Key]

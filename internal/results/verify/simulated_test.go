@@ -50,9 +50,10 @@ const (
 	lieRefused    lieKind = "refused write that was done"
 	lieResurrects lieKind = "deleted key that comes back"
 	lieTorn       lieKind = "range of two states"
+	lieOutlives   lieKind = "key that outlives its session"
 )
 
-var lieKinds = []lieKind{lieStaleRead, lieLost, lieTwice, lieReordered, lieCAS, lieRefused, lieResurrects, lieTorn}
+var lieKinds = []lieKind{lieStaleRead, lieLost, lieTwice, lieReordered, lieCAS, lieRefused, lieResurrects, lieTorn, lieOutlives}
 
 // lie is one that was told. It counts when an answer contradicts a promise by it.
 type lie struct {
@@ -73,13 +74,15 @@ type simVersion struct {
 const forever = int64(1) << 61
 
 type simKey struct {
-	versions []simVersion
-	known    int64 // what a client read last
-	lie      *lie  // that the next answer proves
-	was      *lie  // that an answer at a revision below wasUntil does
-	wasUntil int64
-	twice    *lie // that a get of twiceAt proves
-	twiceAt  int64
+	versions               []simVersion
+	known                  int64 // what a client read last
+	lie                    *lie  // that the next answer proves
+	was                    *lie  // that an answer at a revision below wasUntil does
+	wasUntil               int64
+	twice                  *lie // that a get of twiceAt proves
+	twiceAt                int64
+	outlived               *lie // that a read of the version of outlivedOf proves, at outlivedAt or later
+	outlivedOf, outlivedAt int64
 }
 
 func (k *simKey) at(rev int64) (v simVersion) {
@@ -406,6 +409,10 @@ func (s *simulation) write(o *history.Op, now int64) {
 	if lost || gone {
 		k.lie = s.tell(o.Key, n)
 	}
+	if o.Kind == kv.Put && (s.lies == noLie || s.lies == lieOutlives) && s.IntN(10) == 0 {
+		made, value := s.rev, o.Written
+		heap.Push(&s.events, event{at: o.Done + s.Int64N(20_000_000), again: func(now int64) { s.close(o.Key, made, value, o.Session, now) }})
+	}
 	if o.Kind == kv.Put && s.lying(lieTwice) {
 		heap.Push(&s.events, event{at: now + s.Int64N(20_000_000), again: func(int64) {
 			s.rev++
@@ -413,6 +420,29 @@ func (s *simulation) write(o *history.Op, now int64) {
 			k.twice, k.twiceAt = s.tell(o.Key, n), s.rev
 		}})
 	}
+}
+
+// close ends the session that made a key's version, which is gone with it. The answer comes
+// now and then; that it may have been done is in the history in any case.
+func (s *simulation) close(key uint64, made int64, value uint64, client uint32, now int64) {
+	k := &s.keys[key]
+	cur := k.at(s.rev)
+	s.rev++
+	end := history.MayBeGone(key, client, now, now)
+	s.ops = append(s.ops, end)
+	lies := cur.rev == made && s.lies == lieOutlives && s.Float64() < s.rate*100
+	if cur.rev == made && !lies {
+		k.replaced(s.rev)
+		k.add(simVersion{rev: s.rev, done: forever})
+	}
+	if s.IntN(3) == 0 && !lies {
+		return
+	}
+	end.Kind, end.Outcome, end.Written, end.Mod, end.At, end.Done = kv.Ephemeral, kv.OK, value, made, s.rev, now+1+s.Int64N(1_000_000)
+	if lies {
+		k.outlived, k.outlivedOf, k.outlivedAt = s.tell(key, len(s.ops)), made, s.rev
+	}
+	s.ops = append(s.ops, end)
 }
 
 func (s *simulation) read(o *history.Op) {
@@ -472,6 +502,9 @@ func (s *simulation) answer(o history.Op, k *simKey) {
 	}
 	if l := k.was; l != nil && o.At >= s.ops[l.ops[0]].At && o.At < k.wasUntil {
 		l.proven = true // a member that is behind
+	}
+	if l := k.outlived; l != nil && o.Mod == k.outlivedOf && o.At >= k.outlivedAt {
+		l.proven = true
 	}
 	if k.twice != nil && o.Mod == k.twiceAt && o.Read != history.Unseen {
 		k.twice.proven = true

@@ -21,9 +21,11 @@ type survey struct {
 	others     uint64 // operations that are not checked
 }
 
-// aside reports whether it is no operation by itself: what a watcher was told, or
-// what became of a lock.
-func aside(o *history.Op) bool { return o.Kind == kv.Watch || o.Lock != history.NoHold }
+// aside reports whether it is no operation by itself: what a watcher was told, what
+// became of a lock, or of a session.
+func aside(o *history.Op) bool {
+	return o.Kind == kv.Watch || o.Kind == kv.Ephemeral || o.Lock != history.NoHold
+}
 
 func surveyOf(in Input) (s survey, err error) {
 	first := int64(1<<63 - 1)

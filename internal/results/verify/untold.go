@@ -138,6 +138,7 @@ func (k *keyChecker) splitInTime() {
 		e := &k.entries[i]
 		x := timed{value: e.value, ord: e.ord, role: e.role, member: e.member, flags: e.flags}
 		switch {
+		case e.role == ending: // of which no store that tells no order says anything
 		case e.role == notice: // as a read that says nothing of when
 			x.began, x.ended, x.mod, x.answer = e.time, e.at, e.mod, e.lo
 			t.reads = append(t.reads, x)

@@ -69,6 +69,7 @@ const (
 	OtherKey      Kind = "watch event of another key" // than the watcher's
 	Untrue        Kind = "untrue watch progress"
 	WrongBefore   Kind = "watch event with a wrong value before"
+	Outlived      Kind = "key that outlived its session"
 	EarlyEnd      Kind = "lease that ended early"
 	HeldTwice     Kind = "lock held by two"
 	TokenBack     Kind = "fencing token that went back"

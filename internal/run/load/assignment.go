@@ -79,6 +79,15 @@ func (a *Assignment) MostKeys() uint64 {
 	return a.Load.KeySpace
 }
 
+// KeyNumbers bounds the numbers of a load's keys, likewise: an application may make them of
+// what the store numbers.
+func (a *Assignment) KeyNumbers() uint64 {
+	if a.Load.Application.Name != "" {
+		return 1 << 62
+	}
+	return a.Load.KeySpace
+}
+
 // checkShard says in one sentence why a load cannot be divided so.
 func (a *Assignment) checkShard() error {
 	if n := a.Shard.N; n < 0 || a.Shard.I < 0 || a.Shard.I >= a.Shard.of() {

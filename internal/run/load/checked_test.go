@@ -6,6 +6,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/application"
 	"github.com/quorumbench/quorumbench/internal/application/catalog"
+	"github.com/quorumbench/quorumbench/internal/application/election"
 	"github.com/quorumbench/quorumbench/internal/application/kubernetes"
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/agent/agenttest"
@@ -15,6 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/consul"
 	"github.com/quorumbench/quorumbench/internal/store/storetest"
+	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 )
 
 // What the calls of an application were is recorded on every kind of worker, and so is the
@@ -116,6 +118,57 @@ func TestKeysAreReadAsTheirScriptSays(t *testing.T) {
 			}
 			if there != found || found != 2*profile.There || uint64(len(keys)) != found+2*5 {
 				t.Errorf("%d keys were found, %d are recorded of %d, and %d instances are there", found, there, len(keys), profile.There)
+			}
+		})
+	}
+}
+
+// Numbered nodes, whose numbers are the store's, are recorded on every kind of worker, and
+// looked for after the load: those that have outlived their sessions are found.
+func TestNumberedNodesAreListedOnEveryWorker(t *testing.T) {
+	local := func() load.Worker {
+		return &load.Local{Stores: func(string) (store.Store, error) { return zookeeper.New(), nil }}
+	}
+	for name, w := range map[string]load.Worker{"local": local(), "piped": wired.Piped(local()), "agent": agenttest.Worker(t, nil)} {
+		t.Run(name, func(t *testing.T) {
+			app := election.Application{Queue: true}
+			l := base(kv.Put, kv.None)
+			l.Application.Name = app.Definition().Name
+			d := app.Definition()
+			l.Application.Settings = d.Defaults()
+			for key, v := range (application.Settings{"elections": 3, "candidates": 2}) {
+				l.Application.Settings[key] = v
+			}
+			profile := app.Profile(l.Application.Settings, 0)
+			l.Arrival, l.Rate.PerSecond, l.Duration, l.Prefix, l.KeySpace = scenario.Recorded, profile.PerSecond(), time.Second, "qb/", profile.There
+			l.Connections, l.Clients, l.Threads, l.Check, l.Preload = 6, 6, 1, true, true
+			p := taskOn(zookeeper.New(), storetest.ServeNull(t, zookeeper.New(), 1, store.NullOptions{Memory: true, Script: "lie=outlive every 1"}), l)
+			a := &p.Assignment
+			var err error
+			if a.Preloaded, err = w.Preload(t.Context(), a); err != nil {
+				t.Fatal(err)
+			}
+			of, back := &told{t: t}, &told{t: t}
+			if _, err := load.Run(t.Context(), w, a, load.Reports{History: of.history}); err != nil {
+				t.Fatal(err)
+			}
+			ended := map[uint64]uint64{} // nodes, and whose they are
+			for i := range of.ops {
+				if o := &of.ops[i]; o.Kind == kv.Ephemeral {
+					ended[o.Key] = o.Written
+				}
+			}
+			found, err := w.ReadBack(t.Context(), a, kv.Linearizable, back.history)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range back.ops {
+				if o := &back.ops[i]; !o.Final || o.Kind != kv.Get || o.Read == 0 || o.Read != ended[o.Key] {
+					t.Errorf("of the nodes %v one was read so: %+v", ended, o)
+				}
+			}
+			if len(ended) != 6 || len(back.ops) != 6 || found != 3 {
+				t.Errorf("of %d nodes the end is known, and %d were read at %d offices", len(ended), len(back.ops), found)
 			}
 		})
 	}

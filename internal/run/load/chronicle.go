@@ -234,6 +234,12 @@ func (c *chronicle) MayEnd(ref uint64, session uint32, from, now int64) {
 	c.to.Add(&o)
 }
 
+// SessionEnded implements engine.SessionHistory.
+func (c *chronicle) SessionEnded(ref uint64, o *history.Op) {
+	o.Key, _ = keyAndLevel(ref)
+	c.to.Add(o)
+}
+
 // Told implements engine.WatchHistory.
 func (c *chronicle) Told(watcher uint32, ev *store.Event, asked, from, now int64) {
 	t := watch.Telling{Watcher: c.watchers[watcher], Number: c.numbers[watcher], Newest: c.newest}

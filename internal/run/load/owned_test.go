@@ -12,7 +12,8 @@ import (
 )
 
 // Each key that ends with its session has a delete in the history that may have been
-// done, and none before its session was closed: behind all that the load did.
+// done, and none before its session was closed: behind all that the load did. Behind the
+// answer to that its version has its end, at a revision behind its own.
 func TestSessionsEndInTheHistory(t *testing.T) {
 	l := base(kv.Ephemeral, kv.None)
 	l.Mix = []scenario.Operation{{Kind: kv.Ephemeral, Weight: 2}, {Kind: kv.Delete, Weight: 1}}
@@ -25,16 +26,25 @@ func TestSessionsEndInTheHistory(t *testing.T) {
 	if m.Due != 2000 || m.Failed() > 0 || m.Outcomes[kv.Conflict] == 0 {
 		t.Fatalf("%v %v", m.Outcomes, m.ErrorTexts)
 	}
-	made, ends, lastDone := 0, 0, int64(0)
+	made, ends, known, lastDone := 0, 0, 0, int64(0)
+	by := map[uint64]map[int64]uint32{} // which session made a key's version
 	for i := range h.ops {
 		switch o := &h.ops[i]; {
 		case o.Kind == kv.CAS && o.Expected == 0:
 			if lastDone = max(lastDone, o.Done); o.Outcome == kv.OK {
 				made++
+				if by[o.Key] == nil {
+					by[o.Key] = map[int64]uint32{}
+				}
+				by[o.Key][o.At] = o.Session % 4 // the connection of the client
 			}
 		case o.Kind == kv.Delete && o.Outcome == kv.ConnectionLost:
 			if ends++; o.Invoked < lastDone || !o.Indefinite() || o.Written != history.Absent {
 				t.Fatalf("a session's end is %+v, and the last key was made at %d", o, lastDone)
+			}
+		case o.Kind == kv.Ephemeral:
+			if known++; o.Invoked < lastDone || o.Mod == 0 || o.At <= o.Mod || by[o.Key][o.Mod] != o.Session {
+				t.Fatalf("a session's end is %+v, and its key was made by the sessions %v", o, by[o.Key])
 			}
 		case o.Kind == kv.Delete:
 			lastDone = max(lastDone, o.Done)
@@ -42,7 +52,7 @@ func TestSessionsEndInTheHistory(t *testing.T) {
 			t.Fatalf("the history has %+v", o)
 		}
 	}
-	if made == 0 || ends != made || len(h.ops) != 2000+ends {
-		t.Errorf("%d keys were made, and %d may have ended with their sessions, in %d operations", made, ends, len(h.ops))
+	if made == 0 || ends != made || known != made || len(h.ops) != 2000+ends+known {
+		t.Errorf("%d keys were made, and %d may have ended with their sessions, of %d it is known, in %d operations", made, ends, known, len(h.ops))
 	}
 }

@@ -33,12 +33,13 @@ const (
 
 	// Answers that look right and are not, for who checks a store's promises. Not
 	// every protocol's server knows them: it then gives the right answer.
-	LieLost   // a write is acknowledged, and not carried out
-	LieTwice  // a write is carried out twice
-	LieAbsent // a read does not find what is there
-	LieBehind // the answer says that it is of the revision Behind before its own
-	LieCAS    // a transaction is carried out whose comparisons do not hold
-	LieLease  // a lease that is kept alive has ended
+	LieLost    // a write is acknowledged, and not carried out
+	LieTwice   // a write is carried out twice
+	LieAbsent  // a read does not find what is there
+	LieBehind  // the answer says that it is of the revision Behind before its own
+	LieCAS     // a transaction is carried out whose comparisons do not hold
+	LieLease   // a lease that is kept alive has ended
+	LieOutlive // what is made with a session, which it is to end with, stays
 )
 
 // Behind is by how many revisions LieBehind is wrong.

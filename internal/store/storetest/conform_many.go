@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -366,11 +367,23 @@ func (c *conformer) agreeOnEphemerals() {
 		c.t.Fatal("it has keys that end with a session, and a connection has none that could be closed")
 	}
 	c.deleted(c.Keys[0], 1)
+	made := w.Want(kv.Conflict, Ephemeral(c.Keys[1], nil)).At
 	session.Close()
+	var ended store.Event
 	for {
-		if _, err := w.Step(); err != nil {
+		events, err := w.Step()
+		for i := range events {
+			if events[i].What == store.Closed {
+				ended = events[i]
+			}
+		}
+		if err != nil {
 			break // the server ends the connection behind the session
 		}
+	}
+	p, ok := c.Store.(store.Promising)
+	if ends := ok && p.Promises().Of[history.Ends] != ""; ends && (ended.What != store.Closed || ended.Outcome != kv.OK || ended.At <= made || session.Session() == 0) {
+		c.t.Fatalf("the end of session %x, behind revision %d, is answered by %+v", session.Session(), made, ended)
 	}
 	for _, key := range c.Keys {
 		if _, version := c.theirs(key); version != 0 {

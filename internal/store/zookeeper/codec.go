@@ -18,6 +18,7 @@ const (
 // The calls: what an answer is an answer to.
 const (
 	callIgnored   = iota // a request whose answer decides nothing
+	callClose            // the end of the session
 	callRefused          // an operation that cannot be sent; something harmless went instead
 	callPut              // setData
 	callPutCreate        // create, after setData found no node
@@ -219,7 +220,7 @@ func (c *codec) Lost(to []store.Event) []store.Event {
 	for i := range replies {
 		r := &replies[i]
 		switch r.Sub {
-		case callIgnored, callSync, callSetAgain, callExistsAgain, callProgress:
+		case callIgnored, callClose, callSync, callSetAgain, callExistsAgain, callProgress:
 			continue
 		}
 		if r.Canceled {

@@ -131,3 +131,38 @@ func TestSilentSessionIsNotTakenUp(t *testing.T) {
 		}
 	}
 }
+
+// The answer to the end of a session has its transaction, where that is one: a session that
+// only its member knew ends without.
+func TestASessionsEndHasItsTransaction(t *testing.T) {
+	for name, c := range map[string]struct {
+		code jute.Code
+		step int64
+		want store.Event
+	}{
+		"done":           {want: store.Event{What: store.Closed, At: 3<<32 | 10}},
+		"no transaction": {step: -1, want: store.Event{What: store.Closed}},
+		"refused":        {code: jute.SystemError, want: store.Event{What: store.Closed, Outcome: kv.StoreError}},
+	} {
+		s := granted(t)
+		s.submit(store.Op{Kind: kv.Put, Key: key("a")})
+		s.set(1, 0)
+		s.feed()
+		s.c.Close()
+		s.requests()
+		s.zxid += c.step
+		s.answer(c.code)
+		got, err := s.tryFeed()
+		if err != nil || len(got) != 1 || s.c.Session() != 5 {
+			t.Fatalf("%s: %+v, %v of session %d", name, got, err, s.c.Session())
+		}
+		if got[0].Text = nil; got[0].What != c.want.What || got[0].At != c.want.At || got[0].Outcome != c.want.Outcome {
+			t.Errorf("%s: %+v", name, got[0])
+		}
+	}
+	s := granted(t)
+	s.c.Close()
+	if got := s.c.Lost(nil); len(got) > 0 {
+		t.Errorf("a session's end that is not answered is an event: %+v", got)
+	}
+}

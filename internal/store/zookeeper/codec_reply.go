@@ -22,6 +22,8 @@ func (c *codec) answer(r *jute.Reply, to []store.Event) ([]store.Event, error) {
 	switch r.Sub { // what was put aside is taken in any case
 	case callIgnored:
 		return to, nil
+	case callClose:
+		return append(to, closed(r, before)), nil
 	case callSetAgain, callExistsAgain:
 		return c.setAgain(r, to)
 	case callProgress:

@@ -25,6 +25,7 @@ func (*Store) Promises() store.Promises {
 			history.Once:          guide + "Atomicity: \"Updates either succeed or fail -- there are no partial results\"",
 			history.Compare:       guide + "when a client performs an update it \"must supply the version of the data of the znode it is changing\", and if that \"doesn't match the actual version of the data, the update will fail\"",
 			history.Lease:         guide + "sessions are expired by the cluster itself, \"when the cluster does not hear from the client within the specified session timeout period (i.e. no heartbeat)\"",
+			history.Ends:          guide + "ephemeral nodes \"exist as long as the session that created the znode is active. When the session ends the znode is deleted\": the close of a session is one transaction, which deletes them, and a member answers it when it has done that (PrepRequestProcessor, FinalRequestProcessor)",
 			history.WatchOrder:    guide + "\"The order of watch events from ZooKeeper corresponds to the order of the updates as seen by the ZooKeeper service\"",
 			history.WatchOnce:     guide + "an event is \"sent to the client that set the watch, which occurs when the data for which the watch was set changes\"",
 			history.WatchAll:      guide + "a persistent watch \"does not get removed when triggered\" and triggers the events of each change; one that is set again after each event is not told of all, \"you cannot reliably see every change\"",

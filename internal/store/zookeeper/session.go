@@ -140,6 +140,23 @@ func (c *codec) pingDone(r *jute.Reply, e *store.Event) {
 // not closed ends by itself when its timeout is over.
 func (c *codec) Close() {
 	if c.conn.Ready() {
-		c.conn.CloseSession(jute.Call{Sub: callIgnored})
+		c.conn.CloseSession(jute.Call{Sub: callClose})
 	}
 }
+
+// closed is the answer to that. It comes when the member has done the transaction, and has
+// its zxid, which is later than what the session had seen before. Else it is none: the
+// session was known to that member alone.
+func closed(r *jute.Reply, before int64) store.Event {
+	e := store.Event{What: store.Closed}
+	switch {
+	case r.Code != jute.OK:
+		failed(&e, r.Code)
+	case r.Zxid > before:
+		e.At = r.Zxid
+	}
+	return e
+}
+
+// Session implements store.SessionCodec.
+func (c *codec) Session() int64 { return c.conn.Session().ID }

@@ -55,6 +55,8 @@ type Script struct {
 	prompted uint64     // calls
 	written  uint32     // names in values that say which of all they are
 	records  *chronicle // nil: nobody checks the answers
+	back     *readBack  // that lists the offices after the load; nil: they are not listed
+	readKey  []byte     // memory of a read after the load
 }
 
 // nobody is no candidate.

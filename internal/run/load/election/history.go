@@ -15,15 +15,12 @@ import (
 // The numbers of keys are those of the offices where each has one, and where candidates have
 // keys that are called by their leases those of the candidates; behind them come the keys of
 // leases that were taken later. A node that the store numbers has its office's number, and
-// its own in the lower bits: which there are nobody knows before, so that none is read after
-// the load, when all have ended with their sessions.
+// its own in the lower bits: which there are nobody knows before, so that after the load
+// each office is listed (readBack).
 
 // Keys implements load.Checked.
 func (s *Script) Keys() uint64 {
-	switch s.way.Recipe {
-	case data.EphemeralQueue:
-		return 0
-	case data.LeaseQueue:
+	if s.way.Recipe == data.LeaseQueue {
 		return uint64(s.All()) // #nosec G115 -- a count
 	}
 	return uint64(s.Offices) // #nosec G115 -- a count
@@ -63,6 +60,7 @@ type recorded struct {
 	key    uint64 // that ends with its session or lease
 	there  bool   // which may be there
 	made   int64  // not before
+	at     int64  // at which revision, if that was answered
 	unsure int64  // since when a call may make it whose answer nobody had; 0: there is none
 	ended  bool   // it is recorded that it may be gone with the lease
 
@@ -222,6 +220,10 @@ func modOf(ev *store.Event) int64 {
 
 // Read implements engine.Chronicler.
 func (c *chronicle) Read(number uint64, ev *store.Event, o *history.Op) {
+	if c.script.back != nil {
+		c.script.back.listed(c, number, ev, o)
+		return
+	}
 	if o.Key = number; o.Outcome == kv.OK {
 		if c.shown(ev, modOf(ev), o); c.script.way.Recipe == data.SessionRace {
 			o.Mod = 0 // which a session's end changes, too

@@ -67,6 +67,7 @@ func (c *chronicle) mayBeMade(of int, o *history.Op) {
 		if !r.there || r.unsure == 0 {
 			r.made = o.Invoked
 		}
+		r.at = o.At
 	case o.Indefinite():
 		if r.unsure == 0 {
 			r.unsure = max(o.Invoked, 1)
@@ -98,6 +99,17 @@ func (c *chronicle) MayEnd(ref uint64, _ uint32, from, now int64) {
 	of := int(ref & (1<<candidateBits - 1)) // #nosec G115 -- as Fill made it
 	closed := from == now && !c.script.candidates[of].dead && c.script.sure(of)
 	c.ends(of, now, closed)
+}
+
+// SessionEnded implements engine.SessionHistory. Of nodes that were removed before nothing
+// is to be said.
+func (c *chronicle) SessionEnded(ref uint64, o *history.Op) {
+	of := int(ref & (1<<candidateBits - 1)) // #nosec G115 -- as Fill made it
+	r := &c.of[of]
+	if r.there && r.at == o.Mod {
+		o.Key, o.Written = r.key, c.writes(of)
+		c.to.Add(o)
+	}
 }
 
 // ends records that the nodes of a candidate's session may be gone, once of each: since it

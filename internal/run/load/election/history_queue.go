@@ -60,7 +60,7 @@ func (t tellNodes) stood(c *chronicle, of int, ev *store.Event, o *history.Op) {
 		r.older = append(r.older, older{r.key, r.made})
 	}
 	o.Key, o.Written = c.node(of, order), c.writes(of)
-	r.key, r.order, r.made, r.there, r.ended = o.Key, order, o.Invoked, true, false
+	r.key, r.order, r.made, r.at, r.there, r.ended = o.Key, order, o.Invoked, o.At, true, false
 	c.to.Add(o)
 }
 

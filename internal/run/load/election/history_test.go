@@ -1,6 +1,7 @@
 package election
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -128,6 +129,21 @@ func TestSessionsEndsAreRecorded(t *testing.T) {
 	r.ended(of, data.Resign, asked{leads: true}, store.Event{At: 60})
 	r.c.MayEnd(ref, of, 100, 500)
 	differs(t, "resigned", r.to.Since())
+	// A close that was answered is the end of the node that it had then.
+	end := history.Op{Kind: kv.Ephemeral, Session: of, Invoked: 500, Done: 600, At: 90, Mod: 50}
+	ended := end
+	ended.Key, ended.Written = 1, whose(of, 1)
+	closed := func(made int64) []history.Op {
+		o := end
+		o.Mod = made
+		r.c.SessionEnded(ref, &o)
+		return r.to.Since()
+	}
+	r = standing()
+	differs(t, "closed, and answered", closed(50), ended)
+	differs(t, "of a node that it has no more", closed(40))
+	r.ended(of, data.Resign, asked{leads: true}, store.Event{At: 60})
+	differs(t, "resigned, and closed", closed(50))
 	r = standing()
 	r.Expired(of)
 	differs(t, "expired", r.to.Since(), gone(100, 200))
@@ -326,5 +342,49 @@ func TestTheNumberOfTheRunIsKept(t *testing.T) {
 	kept := r.Kept()
 	if got := kept[len(kept)-1]; got != int64(r.source.run) {
 		t.Errorf("%d is kept", got)
+	}
+}
+
+// After the load an office whose nodes the store numbers is listed, and each node of this
+// run that is there is a read. Many answers may come before the first is looked at.
+func TestAQueueOfNodesIsReadBack(t *testing.T) {
+	r := tell(t, data.Application{Queue: true}, 0)
+	if got := r.Keys(); got != uint64(r.Offices) {
+		t.Fatalf("%d lists of %d offices", got, r.Offices)
+	}
+	name := func(c int, run uint32, order int64) []byte {
+		r.node(c, run, order)
+		return bytes.Clone(r.key[len("p/e000001/"):])
+	}
+	var op store.Op
+	for tag, list := range [][][]byte{{name(of, r.source.run, 8), name(5, r.source.run+1, 9), name(7, r.source.run, 12)}, {name(1, r.source.run+1, 3)}, {}} {
+		r.FillRead(uint64(1-min(tag, 1)), kv.Linearizable, &op)
+		if tag == 0 && string(op.Call.Parts[0].Key) != "p/e000001/" || op.Range.Keys.Begin(uint32(tag)) {
+			t.Fatalf("it is listed by %+v", op.Call)
+		}
+		for i := range list {
+			op.Range.Keys.Add(uint32(tag), list[i], nil, 0)
+		}
+	}
+	read := func(tag uint32, office uint64, outcome kv.Outcome) []history.Op {
+		o := history.Op{Kind: kv.Range, Consistency: kv.Local, Outcome: outcome, Final: true, At: 90, Invoked: 100, Done: 200}
+		r.c.Read(office, &store.Event{Tag: tag, Outcome: outcome}, &o)
+		return r.to.Since()
+	}
+	first := history.Op{Kind: kv.Get, Consistency: kv.Local, Final: true, Key: 1<<nodeShift | 8, Read: whose(of, 1), At: 90}
+	second := first
+	second.Key, second.Read, second.Joined = 1<<nodeShift|12, whose(7, 1), true
+	differs(t, "two are there", read(0, 1, kv.OK), first, second)
+	differs(t, "one of an earlier run", read(1, 0, kv.OK))
+	differs(t, "there is no office", read(0, 1, kv.Miss))
+	for tag, want := range []bool{true, false, false, false} {
+		if got := r.There(&store.Event{Tag: uint32(tag)}); got != want {
+			t.Errorf("of list %d it says that nodes are there: %v", tag, got)
+		}
+	}
+	race := tell(t, data.Application{}, 0)
+	race.FillRead(1, kv.Linearizable, &op)
+	if string(op.Key) != "p/e000001/leader" || op.Kind != kv.Get || op.Consistency != kv.Linearizable || !race.There(&store.Event{}) {
+		t.Errorf("the node of an office is read by %+v", op)
 	}
 }

@@ -46,6 +46,10 @@ type SessionHistory interface {
 	// MayEnd takes that the key which Fill referred to, made in a session that ends, or
 	// whose connection was lost, may be gone from the given time on.
 	MayEnd(ref uint64, session uint32, from, now int64)
+	// SessionEnded takes that the session was closed, as it was asked to, which had made
+	// such a key at revision o.Mod. Of o, which is the caller's, all is said but the key and
+	// its value.
+	SessionEnded(ref uint64, o *history.Op)
 }
 
 // ClosingHistory is an optional interface of a History that has something to add when all

@@ -321,10 +321,16 @@ func (cs *connections) up() (n int) {
 
 // closeAll ends the connections that there are.
 func (cs *connections) closeAll() {
-	for i, c := range cs.table {
-		if c.state != down {
-			cs.poller.Close(i)
-		}
+	for i := range cs.table {
+		cs.close(i)
+	}
+}
+
+// close ends a connection for good.
+func (cs *connections) close(i int) {
+	if c := cs.table[i]; c.state != down {
+		cs.poller.Close(i)
+		c.state = down
 	}
 }
 

@@ -208,7 +208,8 @@ type partingCodec struct {
 	closed bool
 }
 
-func (c *partingCodec) Close() { c.closed = true }
+func (c *partingCodec) Close()         { c.closed = true }
+func (c *partingCodec) Session() int64 { return 0 }
 
 // A connection of one operation is dialled when the operation comes, which is
 // sent from then on; its session is closed, and the end awaited for a while.

@@ -421,19 +421,6 @@ func (l *Loop) replace(i int) {
 	}
 }
 
-// closeAll ends the connections. A session that outlives its connection is
-// closed first, as far as the socket takes that at once.
-func (l *Loop) closeAll() {
-	for i, c := range l.conns.table {
-		if s, ok := c.codec.(store.SessionCodec); ok && c.state == up {
-			l.mayEnd(i, true)
-			s.Close()
-			l.flush(i)
-		}
-	}
-	l.conns.closeAll()
-}
-
 // Epoch says that another leader began, for protocols whose answers carry no
 // term: what is sent from now on belongs to the given term where its answer
 // names none.

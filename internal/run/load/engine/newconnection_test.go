@@ -74,6 +74,8 @@ type sessionCodec struct {
 
 const closeTag = 0xff
 
+func (c sessionCodec) Session() int64 { return 0 }
+
 func (c sessionCodec) Close() {
 	*c.closed++
 	c.out = append(c.out, closeTag, closeTag, closeTag, closeTag, 0)

@@ -1,23 +1,34 @@
 package engine
 
-import "github.com/quorumbench/quorumbench/internal/kv"
+import (
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
 
 // owned is a key that ends with the session of a connection's place.
 type owned struct {
 	ref  uint64
 	made int64 // not before
+	// at is the revision at which the server's session with the number made it; 0: that
+	// it did was not answered.
+	at, session int64
 }
 
 // own notes a key that an operation made, or may have made, for the history alone.
-func (l *Loop) own(sl *slot, outcome kv.Outcome) {
+func (l *Loop) own(sl *slot, outcome kv.Outcome, ev *store.Event) {
 	if sl.kind != kv.Ephemeral || sl.conn < 0 || outcome != kv.OK && (!outcome.Failed() || outcome.Definite()) {
 		return
 	}
 	if l.owned == nil {
 		l.owned = make([][]owned, len(l.conns.places))
 	}
-	place := l.conns.table[sl.conn].place
-	l.owned[place] = append(l.owned[place], owned{sl.ref, sl.began()})
+	c := l.conns.table[sl.conn]
+	o := owned{ref: sl.ref, made: sl.began()}
+	if s, ok := c.codec.(store.SessionCodec); ok && outcome == kv.OK {
+		o.at, o.session = max(ev.At, 0), s.Session()
+	}
+	l.owned[c.place] = append(l.owned[c.place], o)
 }
 
 // mayEnd tells the history that the keys of a connection's session may be gone. Of a
@@ -29,15 +40,122 @@ func (l *Loop) mayEnd(i int, closed bool) {
 		return
 	}
 	place := l.conns.table[i].place
-	session := uint32(place)*uint32(l.sched.stride) + uint32(l.sched.offset)
 	for _, o := range l.owned[place] {
 		from := o.made
 		if closed {
 			from = l.now
 		}
-		h.MayEnd(o.ref, session, from, l.now)
+		h.MayEnd(o.ref, l.sessionOf(place), from, l.now)
 	}
-	if closed {
-		l.owned[place] = l.owned[place][:0]
+}
+
+// sessionOf is the number of a place's session among those of all shards.
+func (l *Loop) sessionOf(place int) uint32 {
+	return uint32(place)*uint32(l.sched.stride) + uint32(l.sched.offset)
+}
+
+// closing is a session that was asked to end, by its connection.
+type closing struct {
+	session int64
+	asked   int64
+	awaited bool
+}
+
+// closeAll ends the connections. A session that outlives its connection is closed first,
+// as far as the socket takes that at once. Where somebody checks what becomes of the keys
+// that it made, the server's answer is awaited for a while.
+func (l *Loop) closeAll() {
+	_, told := l.cfg.History.(SessionHistory)
+	told = told && l.owned != nil
+	sessions := make([]closing, len(l.conns.table))
+	l.ready = l.ready[:0]
+	for i, c := range l.conns.table {
+		s, ok := c.codec.(store.SessionCodec)
+		if !ok || c.state != up {
+			continue
+		}
+		l.mayEnd(i, true)
+		sessions[i].session, sessions[i].asked = s.Session(), l.poller.Now()
+		s.Close()
+		l.flush(i)
+		if told && c.state == up && len(l.owned[c.place]) > 0 {
+			sessions[i].awaited = true
+			l.ready = append(l.ready, Ready{Conn: i}) // something may have been left there
+		}
+	}
+	for i := range sessions {
+		if !sessions[i].awaited {
+			l.conns.close(i)
+		}
+	}
+	l.awaitClosed(sessions, len(l.ready))
+	l.conns.closeAll()
+}
+
+// awaitClosed reads on until so many sessions have ended, or the time for that is over.
+// What else comes meanwhile is nobody's any more.
+func (l *Loop) awaitClosed(sessions []closing, n int) {
+	until := l.poller.Now() + partWithin
+	for n > 0 && l.poller.Now() < until {
+		for _, r := range l.ready {
+			if s := &sessions[r.Conn]; s.awaited && l.hearEnd(r.Conn, s, r.What) {
+				s.awaited = false
+				n--
+				l.conns.close(r.Conn)
+			}
+		}
+		if n > 0 {
+			l.ready = l.poller.Wait(until, l.ready[:0])
+		}
+	}
+}
+
+// hearEnd takes what a connection has whose session is to end, and reports whether no more
+// is to come.
+func (l *Loop) hearEnd(i int, s *closing, what ReadyFor) (over bool) {
+	c := l.conns.table[i]
+	switch {
+	case c.state != up:
+		return true
+	case what == Writable:
+		c.blocked = false
+		l.flush(i)
+		return c.state != up
+	}
+	for {
+		n, err := l.poller.Read(i, l.buf)
+		if err != nil {
+			return err != ErrAgain
+		}
+		l.conns.bytesIn += uint64(n)
+		l.events, err = c.codec.Feed(l.buf[:n], l.events[:0])
+		for k := range l.events {
+			if ev := &l.events[k]; ev.What == store.Closed {
+				l.sessionEnded(c, s, ev)
+				return true
+			}
+		}
+		if err != nil {
+			return true
+		}
+	}
+}
+
+// sessionEnded tells the history of the keys that ended with a session, where the answer
+// says at which revision.
+func (l *Loop) sessionEnded(c *conn, s *closing, ev *store.Event) {
+	h, ok := l.cfg.History.(SessionHistory)
+	if !ok || ev.Outcome != kv.OK || ev.At <= 0 || s.session == 0 {
+		return
+	}
+	now := l.poller.Now()
+	for _, o := range l.owned[c.place] {
+		if o.at <= 0 || o.session != s.session {
+			continue
+		}
+		h.SessionEnded(o.ref, &history.Op{
+			Kind: kv.Ephemeral, Session: l.sessionOf(c.place), Member: c.member,
+			Invoked: s.asked, Done: now, At: ev.At, Mod: o.at,
+		})
 	}
 }

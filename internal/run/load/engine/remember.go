@@ -17,7 +17,7 @@ func (l *Loop) remember(sl *slot, outcome kv.Outcome, ev *store.Event, member ui
 		Kind: sl.kind, Consistency: sl.level, Outcome: outcome, Session: l.session(sl), Member: member,
 		Invoked: min(sl.began(), at), Done: at,
 	}
-	l.own(sl, outcome)
+	l.own(sl, outcome, ev)
 	l.cfg.History.Ended(sl.acc.Phase, sl.n, sl.ref, sl.expected, ev, o)
 }
 

@@ -64,6 +64,12 @@ func (c *chronicle) MayEnd(n uint64, session uint32, from, now int64) {
 	c.to.Add(&o)
 }
 
+// SessionEnded implements engine.SessionHistory.
+func (c *chronicle) SessionEnded(n uint64, o *history.Op) {
+	o.Key, o.Written = uint64(c.script.schedule.Entries[n].Object), keys.Identity(n)
+	c.to.Add(o)
+}
+
 // Read implements engine.Chronicler.
 func (c *chronicle) Read(number uint64, ev *store.Event, o *history.Op) {
 	o.Key = number

@@ -85,6 +85,11 @@ func TestCallsAreRecordedAsOperations(t *testing.T) {
 	if got := r.to.Since(); len(got) != 1 || got[0] != want || !got[0].Indefinite() {
 		t.Errorf("the end of a session is recorded as %+v", got)
 	}
+	r.chronicle.SessionEnded(n, &history.Op{Kind: kv.Ephemeral, Session: 2, Invoked: 30, Done: 60, At: 90, Mod: 50})
+	want = history.Op{Kind: kv.Ephemeral, Session: 2, Key: uint64(e.Object), Invoked: 30, Done: 60, At: 90, Mod: 50, Written: keys.Identity(n)}
+	if got := r.to.Since(); len(got) != 1 || got[0] != want {
+		t.Errorf("the end of a session that was answered is recorded as %+v", got)
+	}
 }
 
 // What clients are told, and what their members have after the load, is of the instances by

@@ -68,7 +68,7 @@ func (r *recorders) record(b []byte) error {
 	}
 	for i := range part.ops {
 		o := &part.ops[i]
-		if o.Key >= r.of.MostKeys() || o.Final != r.final || r.final && o.Kind != kv.Get && o.Kind != kv.Exists || o.Invoked > o.Done {
+		if o.Key >= r.of.KeyNumbers() || o.Final != r.final || r.final && o.Kind != kv.Get && o.Kind != kv.Exists || o.Invoked > o.Done {
 			return errors.New("the worker reports an operation that is none of its load's")
 		}
 		if r.final {

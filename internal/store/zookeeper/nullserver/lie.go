@@ -15,6 +15,9 @@ func (s *session) create(path string, data []byte, mode jute.Mode) (string, *ent
 		t.drop(there) // as if nobody had made it
 	}
 	path, e, code := t.create(t.Next(), path, data, mode, s.id)
+	if s.lie == null.LieOutlive {
+		delete(t.sessions[s.id], path) // which does not know of it
+	}
 	if s.lie != null.LieLost || t.canned != nil || code != jute.OK || len(data) == 0 {
 		return path, e, code
 	}

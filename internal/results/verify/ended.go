@@ -1,0 +1,46 @@
+package verify
+
+import (
+	"fmt"
+	"sort"
+
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+)
+
+// outlived checks that no answer shows a version of the key at a revision at which the
+// session had ended that made it, or at a later one. Whose the key was then does not
+// matter, nor what else may have been done: the version says who made it.
+func (k *keyChecker) outlived(end *entry) {
+	for i := sort.Search(len(k.reads), func(i int) bool { return k.reads[i].at >= end.at }); i < len(k.reads); i++ {
+		r := &k.reads[i]
+		if !r.is(isTold) || !isOf(r, end) {
+			continue
+		}
+		f := finding{
+			kind: Outlived, promise: history.Ends, n: 2, ords: [3]uint32{end.ord, r.ord}, revision: end.at,
+			state: fmt.Sprintf("the session that had made what it returned had ended, at revision %d", end.at),
+		}
+		if made := k.madeAt(end.mod); made != nil {
+			f.n, f.ords = 3, [3]uint32{made.ord, end.ord, r.ord}
+		}
+		k.add(f)
+	}
+}
+
+// isOf reports whether a read returned the version that ended with the session: that of a
+// revision, or where it does not tell that, of a value that no other version has.
+func isOf(r, end *entry) bool {
+	if r.mod > 0 {
+		return r.mod == end.mod
+	}
+	return r.value != history.Absent && r.value == end.value
+}
+
+// madeAt is the write that was done at a revision, nil if there is none.
+func (k *keyChecker) madeAt(rev int64) *entry {
+	i := sort.Search(len(k.writes), func(i int) bool { return k.writes[i].at >= rev })
+	if i == len(k.writes) || k.writes[i].at != rev {
+		return nil
+	}
+	return &k.writes[i]
+}
