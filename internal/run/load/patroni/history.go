@@ -68,7 +68,7 @@ func (s *Script) Chronicle(to *history.Recorder) engine.Chronicler {
 	if plan := s.Watching(); plan != nil {
 		c.heard.Watchers = plan.Sink.Watchers
 	}
-	c.lists = lists{of: c, found: make([]listed, s.PerCluster())}
+	c.lists = lists{of: c}
 	held := s.way.keep()
 	for m := range c.of {
 		cluster, member, r := m/s.Members, m%s.Members, &c.of[m]

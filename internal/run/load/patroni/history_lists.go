@@ -9,11 +9,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// lists takes the keys of the answer that is being read, or their names. Its event comes
-// before another answer does: each member waits for the one that it asked for.
+// lists takes the keys of answers, or their names, until their events come.
 type lists struct {
-	of    *chronicle
-	tag   uint32
+	of      *chronicle
+	answers []answer // by the operations' tags
+	now     *answer  // that is being read
+}
+
+// answer is that to a read of a cluster, or to a list.
+type answer struct {
 	told  bool     // its keys were handed out
 	found []listed // by the place in the cluster
 }
@@ -28,8 +32,14 @@ type listed struct {
 
 // Begin implements store.Keys.
 func (l *lists) Begin(tag uint32) bool {
-	clear(l.found)
-	l.tag, l.told = tag, true
+	for int(tag) >= len(l.answers) {
+		l.answers = append(l.answers, answer{})
+	}
+	l.now = &l.answers[tag]
+	if l.now.told = true; l.now.found == nil {
+		l.now.found = make([]listed, l.of.script.PerCluster())
+	}
+	clear(l.now.found)
 	return true
 }
 
@@ -49,16 +59,27 @@ func (l *lists) Add(_ uint32, key, value []byte, revision int64) {
 		return // others may have left it
 	}
 	each := s.PerCluster()
-	l.found[int(number)%each] = listed{true, int(number) / each, l.of.identity(number, value), revision} // #nosec G115 -- below Keys
+	l.now.found[int(number)%each] = listed{true, int(number) / each, l.of.identity(number, value), revision} // #nosec G115 -- below Keys
+}
+
+// shown is what an answer says of a key of a cluster, if it has it.
+func (f *listed) shown(cluster int, names bool, o *history.Op) {
+	switch {
+	case !f.there || f.cluster != cluster && f.cluster != nobody:
+	case names:
+		o.Read = history.Unseen
+	default:
+		o.Read, o.Mod = f.value, f.revision
+	}
 }
 
 // named takes the name of a key, or of a member. A name is in the cluster that was asked for
 // if it does not say another.
 func (l *lists) named(name []byte) {
 	if k, ok := patroni.Named(name); ok {
-		l.found[k] = listed{there: true, cluster: nobody}
+		l.now.found[k] = listed{there: true, cluster: nobody}
 	} else if cluster, member, ok := patroni.Member(name); ok && member < l.of.script.Members {
-		l.found[patroni.MemberKey(member)] = listed{there: true, cluster: cluster}
+		l.now.found[patroni.MemberKey(member)] = listed{there: true, cluster: cluster}
 	}
 }
 
@@ -69,8 +90,12 @@ func (c *chronicle) listed(cluster int, first, behind patroni.Key, ev *store.Eve
 	if o.Outcome == kv.WrongAnswer && !ev.Outcome.Failed() {
 		o.Outcome = ev.Outcome // nothing of it is there, which is an answer
 	}
-	told := l.told && l.tag == ev.Tag
-	if l.told = false; !o.Answered() || !told && ev.Count != 0 {
+	var found []listed // nothing
+	if int(ev.Tag) < len(l.answers) && l.answers[ev.Tag].told {
+		l.answers[ev.Tag].told = false
+		found = l.answers[ev.Tag].found
+	}
+	if !o.Answered() || found == nil && ev.Count != 0 {
 		o.Read = history.Unseen
 		c.to.Add(o)
 		return
@@ -81,10 +106,8 @@ func (c *chronicle) listed(cluster int, first, behind patroni.Key, ev *store.Eve
 	}
 	for k := first; k < behind; k++ {
 		o.Key, o.Read, o.Mod = c.script.numberOf(cluster, k), history.Absent, 0
-		if f := &l.found[k]; told && f.there && (f.cluster == cluster || f.cluster == nobody) {
-			if o.Read, o.Mod = f.value, f.revision; names {
-				o.Read = history.Unseen
-			}
+		if found != nil {
+			found[k].shown(cluster, names, o)
 		}
 		c.to.Add(o)
 		o.Joined = true

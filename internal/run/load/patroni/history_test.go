@@ -256,6 +256,8 @@ func TestCallsWithNodesAreRecorded(t *testing.T) {
 	r.c.lists.Begin(0)
 	r.c.lists.Add(0, data.AppendName(nil, 1, 0), nil, 0)
 	r.c.lists.Add(0, data.AppendName(nil, 2, 1), nil, 0)
+	r.c.lists.Begin(1) // of another answer that came with it
+	r.c.lists.Add(1, data.AppendName(nil, 1, 1), nil, 0)
 	there := history.Op{Kind: kv.Exists, Consistency: kv.Local, Session: 9, Key: ownKey, At: 61, Read: history.Unseen}
 	not := there
 	not.Key, not.Read, not.Joined = ownKey+1, history.Absent, true
