@@ -55,9 +55,6 @@ type Definition struct {
 	// several stores has another way on each. It is sent to a store that has all that
 	// one of them needs.
 	Ways []Way
-	// Checked says that its answers can be checked: its source tells what each call was
-	// (load.Checked).
-	Checked bool
 }
 
 // Way is a way of using a store.

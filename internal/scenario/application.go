@@ -181,9 +181,6 @@ func (l *Load) checkApplication(c *checks) {
 		c.add("application", "an application says itself when its calls become due: it has a duration, no total, no warm-up and one worker")
 	}
 	d := app.Definition()
-	if l.Check && !d.Checked {
-		c.add("check", "the answers to the application %s cannot be checked yet, only those to %s; drop <check>", a.Name, strings.Join(checkedApplications(), ", "))
-	}
 	if p := d.Outside(a.Settings); p != nil {
 		s := setting{Parameter: *p}
 		c.outOf(p.Key, s.show(a.Settings[p.Key]), "from "+s.bounds())
@@ -197,16 +194,6 @@ func (l *Load) checkApplication(c *checks) {
 		c.add("duration", "<duration> %v has %s calls, which is more than the %s that are planned at once; ask for less time", l.Duration,
 			readable.Count(uint64(calls)), readable.Count(MostCalls))
 	}
-}
-
-// checkedApplications are those whose answers can be checked.
-func checkedApplications() (names []string) {
-	for _, name := range registry.Names() {
-		if registry.Find(name).Definition().Checked {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // MostCalls is how many calls of an application are planned at most: some 16 bytes each.

@@ -27,8 +27,7 @@ type Application struct{}
 func (Application) Definition() application.Definition {
 	return application.Definition{
 		Name: Name, Meaning: "service discovery by a catalog of services and their health checks", Prefix: "qb-",
-		Scales:  discovery.Scales(),
-		Checked: true,
+		Scales: discovery.Scales(),
 		Parameters: discovery.Parameters(512, application.Parameter{
 			Key: healthKey, Meaning: "instances that become critical, and as many that pass again, a second", Differs: "the changes of health", Unit: application.Number, Default: 1, Most: 10_000,
 		}),

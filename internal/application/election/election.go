@@ -53,7 +53,6 @@ type Application struct{ Queue bool }
 func (a Application) Definition() application.Definition {
 	d := application.Definition{
 		Name: RaceName, Meaning: "elections in which all candidates race for an office that is free", Prefix: "elections/",
-		Checked:    true,
 		Unsearched: "its trials would be of seconds, and most of what happens in those is that all candidates stand at once, which no tenure later has",
 		Parameters: []application.Parameter{
 			{Key: electionsKey, Meaning: "offices, each with a leader of its own", Differs: "the offices", Default: 20, Least: 1, Most: 10_000},

@@ -34,8 +34,7 @@ type Application struct{}
 func (Application) Definition() application.Definition {
 	return application.Definition{
 		Name: Name, Meaning: "the API server of Kubernetes", Prefix: "/registry/",
-		Checked: true,
-		Scales:  []string{nodesKey, churnKey}, // of the pods that are there, hardly more than the list every five minutes is larger
+		Scales: []string{nodesKey, churnKey}, // of the pods that are there, hardly more than the list every five minutes is larger
 		Parameters: []application.Parameter{
 			{Key: nodesKey, Meaning: "its nodes", Differs: "the nodes", Default: 1000, Least: 1, Most: 100_000},
 			// 30 pods on a node are what the scalability tests of Kubernetes have.

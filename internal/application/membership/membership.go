@@ -24,7 +24,6 @@ func (Application) Definition() application.Definition {
 		Name: Name, Meaning: "service discovery by keys that end with their sessions", Prefix: "services/",
 		Scales:     discovery.Scales(),
 		Parameters: discovery.Parameters(1 << 19),
-		Checked:    true,
 		Ways: []application.Way{{
 			Name: "ephemeral nodes and persistent recursive watches",
 			Operations: []application.Operation{

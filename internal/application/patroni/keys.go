@@ -81,9 +81,15 @@ func (c *Config) Number(prefix, key []byte) (uint64, bool) {
 		of, member, ok := Member(name)
 		return uint64(first + int(FirstMember) + member), ok && of == cluster && member < c.Members
 	}
-	for i, name := range names {
-		if string(rest) == name {
-			return uint64(first + i), true
+	k, ok := Named(rest)
+	return uint64(first + int(k)), ok
+}
+
+// Named is which of a cluster's keys has a name, but for those of its members.
+func Named(name []byte) (Key, bool) {
+	for i, of := range names {
+		if string(name) == of {
+			return Key(i), true
 		}
 	}
 	return 0, false

@@ -40,8 +40,8 @@ type Watcher interface {
 	Watching() *watch.Plan
 }
 
-// Checked is an optional interface of a Script whose answers can be checked: its keys have
-// numbers, and it tells what each of its operations was.
+// Checked is an interface of a Script whose answers can be checked, as those of each
+// application are: its keys have numbers, and it tells what each of its operations was.
 type Checked interface {
 	// Keys is how many there are, from number 0 on.
 	Keys() uint64

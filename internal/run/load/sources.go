@@ -16,16 +16,22 @@ import (
 	patroniload "github.com/quorumbench/quorumbench/internal/run/load/patroni"
 )
 
-// sources has what sends each application of package registry, by its name.
-func sources() map[string]func(application.Setup) Script {
-	return map[string]func(application.Setup) Script{
-		kubernetes.Name: func(s application.Setup) Script { return apiserver.New(s) },
-		catalog.Name:    func(s application.Setup) Script { return services.New(s) },
-		membership.Name: func(s application.Setup) Script { return sessions.New(s) },
-		patroni.Name:    func(s application.Setup) Script { return patroniload.New(s) },
+// told is the script of an application, each of which tells what its calls were.
+type told interface {
+	Script
+	Checked
+}
 
-		election.RaceName:  func(s application.Setup) Script { return elections.New(election.Application{}, s) },
-		election.QueueName: func(s application.Setup) Script { return elections.New(election.Application{Queue: true}, s) },
+// sources has what sends each application of package registry, by its name.
+func sources() map[string]func(application.Setup) told {
+	return map[string]func(application.Setup) told{
+		kubernetes.Name: func(s application.Setup) told { return apiserver.New(s) },
+		catalog.Name:    func(s application.Setup) told { return services.New(s) },
+		membership.Name: func(s application.Setup) told { return sessions.New(s) },
+		patroni.Name:    func(s application.Setup) told { return patroniload.New(s) },
+
+		election.RaceName:  func(s application.Setup) told { return elections.New(election.Application{}, s) },
+		election.QueueName: func(s application.Setup) told { return elections.New(election.Application{Queue: true}, s) },
 	}
 }
 

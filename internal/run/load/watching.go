@@ -100,7 +100,7 @@ func (w *watching) add(c *engine.Config, src *source, h *chronicle, i, n int, ca
 // addScripted gives the loop of a script its watchers.
 func (w *watching) addScripted(c *engine.Config, caught func()) {
 	plan := w.scripted
-	watching := &engine.Watching{Board: w.board, Caught: caught, AskEvery: int64(plan.AskEvery), Sink: watch.NewSink(plan.Sink), Acknowledged: plan.Acknowledged}
+	watching := &engine.Watching{Board: w.board, Caught: caught, AskEvery: int64(plan.AskEvery), Sink: watch.NewSink(plan.Sink), Acknowledged: plan.Acknowledged, Silent: plan.Silent}
 	watching.Present = !w.plan.store.Capabilities().Watches.Earlier && !plan.Sink.States
 	conns, first := len(c.Endpoints), 0
 	if plan.Connections > 0 {

@@ -283,9 +283,18 @@ func (c *codec) listAgain(body []byte, e *store.Event) {
 func (c *codec) entryAgain(s *jsonscan.Scanner) {
 	var k entry
 	c.buf = c.buf[:0]
-	if c.parseEntry(s, &k); c.Listed && s.OK() {
-		c.HandOutVersion(k.key, k.index)
+	if c.parseEntry(s, &k); !c.Listed || !s.OK() {
+		return
 	}
+	value, ok := []byte(nil), true
+	if c.Values {
+		value, ok = c.decode(k.value)
+	}
+	if !ok {
+		s.Fail()
+		return
+	}
+	c.HandOutVersion(k.key, value, k.index)
 }
 
 // resultsAgain takes the answer to a transaction.

@@ -106,7 +106,9 @@ func (c *codec) Submit(op *store.Op) {
 	c.refused, c.call, c.guarded = false, false, false
 	switch {
 	case op.Call != nil && sends(op.Call):
-		c.call, c.guarded = true, op.Call.Guarded
+		if c.call, c.guarded = true, op.Call.Guarded; op.Range != nil {
+			c.keys = op.Range.Keys
+		}
 		c.again(op.Call)
 	case op.Call != nil:
 		c.refuse()

@@ -156,8 +156,11 @@ func (c *Codec) HandOut(key, value []byte) {
 	c.keys.Add(c.Tag, key, value, 0)
 }
 
-// HandOutVersion gives a key of an answer to a recorded call, and its version.
-func (c *Codec) HandOutVersion(key []byte, version int64) { c.keys.Add(c.Tag, key, nil, version) }
+// HandOutVersion gives a key of an answer to a recorded call, its value likewise, and its
+// version.
+func (c *Codec) HandOutVersion(key, value []byte, version int64) {
+	c.keys.Add(c.Tag, key, value, version)
+}
 
 // swap goes on with a compare-and-set whose key was read for its version. It
 // returns false, with the event filled, when that failed, or when the connection

@@ -8,6 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/run/load/engine"
+	"github.com/quorumbench/quorumbench/internal/run/load/lifetime"
 	"github.com/quorumbench/quorumbench/internal/run/load/watch"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -57,21 +58,14 @@ type recorded struct {
 	watches bool
 	watched uint64 // its key
 
-	key    uint64 // that ends with its session or lease
-	there  bool   // which may be there
-	made   int64  // not before
-	at     int64  // at which revision, if that was answered
-	unsure int64  // since when a call may make it whose answer nobody had; 0: there is none
-	ended  bool   // it is recorded that it may be gone with the lease
+	key    lifetime.Key   // that ends with its session or lease
+	lease  lifetime.Lease // that it has
+	left   uint64         // the key of the one before
+	leftAt int64          // when that was found gone; 0: it was not, or the key was not there
 
-	lease  int64  // that it has; 0: it is not known
-	until  int64  // when that lives at least; 0: not known
-	left   uint64 // the key of the one before
-	leftAt int64  // when that was found gone; 0: it was not, or the key was not there
-
-	token    int64 // of the office that it took for its own; 0: of none
-	over     int   // who took the office for its own when it was told that it has it, and one more; 0: nobody
-	doubtful bool  // what it sent to give a lock back may still come, and end a later hold
+	hold     lifetime.Hold // of the office that it took for its own
+	over     int           // who took the office for its own when it was told that it has it, and one more; 0: nobody
+	doubtful bool          // what it sent to give a lock back may still come, and end a later hold
 
 	order int64  // of the nodes that the store numbers: its own, in a queue; 0: none is known
 	seen  int64  // the last that another was told of
@@ -106,8 +100,8 @@ var (
 func (s *Script) Chronicle(to *history.Recorder) engine.Chronicler {
 	c := &chronicle{script: s, to: to, of: make([]recorded, s.All()), earlier: make([]bool, s.Offices)}
 	for i := range c.of {
-		if c.of[i].key = uint64(i / s.Candidates); s.leases != nil { // #nosec G115 -- a count
-			c.of[i].lease = s.leases[i]
+		if c.of[i].key.Number = uint64(i / s.Candidates); s.leases != nil { // #nosec G115 -- a count
+			c.of[i].lease.ID = s.leases[i]
 		}
 	}
 	switch s.way.Recipe {
@@ -118,7 +112,7 @@ func (s *Script) Chronicle(to *history.Recorder) engine.Chronicler {
 	case data.LeaseQueue:
 		c.members = map[int64]uint64{}
 		for i := range c.of {
-			c.of[i].key, c.members[s.leases[i]] = uint64(i), uint64(i) // #nosec G115 -- a count
+			c.of[i].key.Number, c.members[s.leases[i]] = uint64(i), uint64(i) // #nosec G115 -- a count
 		}
 		c.tell = tellLeases{queue: true}
 	case data.SessionRace:
@@ -156,7 +150,7 @@ func (c *chronicle) Ended(_ measure.Phase, _, ref uint64, lease int64, ev *store
 	}
 	if call == data.Await && o.Kind == kv.Watch {
 		asks := &c.script.candidates[of].asks
-		key, ok := c.of[of].key, true
+		key, ok := c.of[of].key.Number, true
 		if c.members != nil {
 			key, ok = c.members[asks.before]
 		}
@@ -207,7 +201,7 @@ func (c *chronicle) shown(ev *store.Event, mod int64, o *history.Op) {
 	}
 	// An earlier run may have left it, whose sessions end in this one.
 	c.earlier[o.Key] = true
-	c.gone(0, o.Key, c.began, o.Done)
+	lifetime.Gone(c.to, o.Key, 0, c.began, o.Done)
 }
 
 // modOf is the revision that made the version that was read.
@@ -230,12 +224,6 @@ func (c *chronicle) Read(number uint64, ev *store.Event, o *history.Op) {
 		}
 	}
 	c.to.Add(o)
-}
-
-// gone records that a key may be gone from a time on: a delete that may have been done.
-func (c *chronicle) gone(of int, key uint64, from, now int64) {
-	o := history.MayBeGone(key, uint32(of), from, now) // #nosec G115 -- a count
-	c.to.Add(&o)
 }
 
 // begins records that a candidate waits: each time is a watcher of its own, of one key,

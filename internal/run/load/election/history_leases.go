@@ -3,11 +3,11 @@ package election
 import (
 	"bytes"
 	"math"
-	"time"
 
 	data "github.com/quorumbench/quorumbench/internal/application/election"
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/run/load/lifetime"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -34,8 +34,8 @@ func (t tellLeases) ended(c *chronicle, of int, call data.Call, ev *store.Event,
 		if o.Outcome == kv.Conflict { // what stands there was not asked for
 			o.Read = history.Unseen
 		}
-		if o.Acknowledged() && r.unsure == 0 && asks.lease == r.lease {
-			r.there = false
+		if o.Acknowledged() && asks.lease == r.lease.ID {
+			r.key.Absent()
 		}
 	case data.Look:
 		if c.before(ev, o) {
@@ -62,13 +62,14 @@ func (c *chronicle) keyOf(of int, lease int64) uint64 {
 
 // stood notes that a call made a key, or may have made it, with a lease.
 func (c *chronicle) stood(of int, lease int64, o *history.Op) {
-	if lease != c.of[of].lease {
+	r := &c.of[of]
+	if lease != r.lease.ID {
 		if o.Acknowledged() || o.Indefinite() {
-			c.gone(of, o.Key, o.Invoked, o.Done)
+			lifetime.Gone(c.to, o.Key, uint32(of), o.Invoked, o.Done) // #nosec G115 -- a count
 		}
 		return
 	}
-	c.mayBeMade(of, o)
+	r.key.MayBeMade(o)
 }
 
 // before is the answer to who is before a candidate in its queue: the youngest key that is
@@ -95,30 +96,18 @@ func (c *chronicle) member(key []byte) (number uint64, ok bool) {
 
 // renewed records the grant of a lease, or that it was kept alive, or found gone.
 func (c *chronicle) renewed(of int, lease int64, ev *store.Event, o *history.Op) {
-	s, r := c.script, &c.of[of]
-	o.Kind = kv.KeepAlive
-	seconds := s.life / int64(time.Second)
 	if lease == 0 {
 		c.granted(of, ev, o)
 		return
 	}
-	if ev.Count > 0 {
-		seconds = min(seconds, ev.Count)
+	r := &c.of[of]
+	lives, gone := r.lease.Renewed(lease, c.script.life, ev, o)
+	if lives {
+		r.key.Ended = false
 	}
-	o.Written = uint64(lease) // #nosec G115 -- all bits are kept
-	switch o.Outcome {
-	case kv.OK:
-		if o.Mod = seconds; lease == r.lease {
-			r.until, r.ended = max(r.until, o.Invoked+seconds*int64(time.Second)), false
-		}
-	case kv.BadRequest:
-		c.to.Add(o)
-		if lease == r.lease {
-			c.leaseOver(of, o)
-		}
-		return
+	if c.to.Add(o); gone {
+		c.leaseOver(of, o)
 	}
-	c.to.Add(o)
 }
 
 // granted records a new lease, which the candidate has from now on. A key that is called by
@@ -132,13 +121,12 @@ func (c *chronicle) granted(of int, ev *store.Event, o *history.Op) {
 	if o.Outcome != kv.OK || lease == 0 || lease != s.leases[of] {
 		return
 	}
-	if r.there && !r.ended {
-		c.gone(of, r.key, c.alive(r), o.Done)
-	}
-	r.lease, r.until, r.there, r.ended, r.unsure, r.token, r.doubtful = lease, o.Invoked+s.life, false, false, 0, 0, false
+	r.key.MayEnd(c.to, uint32(of), r.lease.Alive(&r.key), o.Done) // #nosec G115 -- a count
+	r.key.Over()
+	r.hold.Token, r.doubtful = 0, false
 	if c.members != nil {
-		r.key = uint64(len(c.members)) // #nosec G115 -- a count
-		c.members[lease] = r.key
+		r.key.Number = uint64(len(c.members)) // #nosec G115 -- a count
+		c.members[lease] = r.key.Number
 	}
 	if r.leftAt > 0 && r.leftAt <= o.Invoked && o.At > 0 { // behind the lease's end in the store's log
 		c.to.Add(&history.Op{
@@ -147,16 +135,8 @@ func (c *chronicle) granted(of int, ev *store.Event, o *history.Op) {
 		})
 	}
 	r.leftAt = 0
-	o.Written, o.Mod = uint64(lease), s.life/int64(time.Second) // #nosec G115 -- all bits are kept
+	r.lease.Granted(lease, s.life, o)
 	c.to.Add(o)
-}
-
-// alive is until when a candidate's key cannot have ended with its lease.
-func (c *chronicle) alive(r *recorded) int64 {
-	if r.until == 0 {
-		return r.made
-	}
-	return r.until
 }
 
 // leaseOver records that a candidate's lease was found gone, and its key with it. At which
@@ -164,24 +144,21 @@ func (c *chronicle) alive(r *recorded) int64 {
 // for the end of one that has expired.
 func (c *chronicle) leaseOver(of int, o *history.Op) {
 	r := &c.of[of]
-	if r.there && !r.ended {
-		c.gone(of, r.key, c.alive(r), o.Done)
+	r.key.MayEnd(c.to, uint32(of), r.lease.Alive(&r.key), o.Done) // #nosec G115 -- a count
+	if r.key.There && c.members != nil {
+		r.left, r.leftAt = r.key.Number, o.Done
 	}
-	if r.there && c.members != nil {
-		r.left, r.leftAt = r.key, o.Done
-	}
-	r.there, r.unsure, r.lease, r.until, r.token = false, 0, 0, 0, 0
+	r.key.Over()
+	r.lease, r.hold.Token = lifetime.Lease{}, 0
 }
 
 // mayHaveEnded records of an office's candidates whose leases may have ended by a time that
-// their keys may be gone since then. Of one whose first renewal has no answer yet that will
-// say whether it had lived until then.
+// their keys may be gone since then.
 func (c *chronicle) mayHaveEnded(office int, by, now int64) {
 	n := c.script.Candidates
 	for of := office * n; of < (office+1)*n; of++ {
-		if r := &c.of[of]; r.there && !r.ended && r.until < by && (r.until != 0 || by == math.MaxInt64) {
-			r.ended = true
-			c.gone(of, r.key, c.alive(r), now)
+		if r := &c.of[of]; by == math.MaxInt64 || r.lease.MayHaveEnded(by) {
+			r.key.MayEnd(c.to, uint32(of), r.lease.Alive(&r.key), now) // #nosec G115 -- a count
 		}
 	}
 }
@@ -202,14 +179,10 @@ func (c *chronicle) leads(of int, token int64, o *history.Op) {
 	s, r := c.script, &c.of[of]
 	over := r.over - 1
 	r.over = 0
-	if !s.leader(of) || r.token == token || r.doubtful || r.lease == 0 {
+	if !s.leader(of) || r.hold.Token == token || r.doubtful || r.lease.ID == 0 {
 		return
 	}
-	r.token = token
-	c.to.Add(&history.Op{
-		Kind: kv.KeepAlive, Lock: history.Granted, Session: uint32(of), Member: o.Member, Key: uint64(of / s.Candidates), // #nosec G115 -- a count
-		Invoked: o.Invoked, Done: o.Done, Written: uint64(r.lease), Mod: token, // #nosec G115 -- all bits are kept
-	})
+	r.hold.Granted(c.to, uint64(of/s.Candidates), uint32(of), &r.lease, token, o) // #nosec G115 -- counts
 	if over != nobody {
 		c.freed(over, o.Done+1, o.Done+1)
 	}
@@ -221,12 +194,5 @@ func (c *chronicle) released(of int, o *history.Op) { c.freed(of, o.Invoked, o.D
 
 func (c *chronicle) freed(of int, at, now int64) {
 	r := &c.of[of]
-	if r.token == 0 {
-		return
-	}
-	c.to.Add(&history.Op{
-		Kind: kv.KeepAlive, Lock: history.Released, Session: uint32(of), Key: uint64(of / c.script.Candidates), // #nosec G115 -- a count
-		Invoked: at, Done: now, Written: uint64(r.lease), Mod: r.token, // #nosec G115 -- all bits are kept
-	})
-	r.token = 0
+	r.hold.Released(c.to, uint64(of/c.script.Candidates), uint32(of), &r.lease, at, now) // #nosec G115 -- counts
 }

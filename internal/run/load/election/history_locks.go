@@ -17,7 +17,7 @@ func (tellLocks) lives() bool { return true }
 
 func (tellLocks) ended(c *chronicle, of int, call data.Call, ev *store.Event, o *history.Op) {
 	r := &c.of[of]
-	switch o.Key = r.key; call {
+	switch o.Key = r.key.Number; call {
 	case data.Stand, data.Resign:
 		if call == data.Resign {
 			c.released(of, o)
@@ -40,9 +40,9 @@ func (tellLocks) ended(c *chronicle, of int, call data.Call, ev *store.Event, o 
 	if call != data.Look || o.Outcome != kv.OK {
 		return
 	}
-	if high, low := halves(ev.Before); len(ev.Before) > 0 && high == r.lease && low == c.script.leases[len(c.of)+of] {
+	if high, low := halves(ev.Before); len(ev.Before) > 0 && high == r.lease.ID && low == c.script.leases[len(c.of)+of] {
 		c.leads(of, ev.BeforeRevision, o)
 		return
 	}
-	r.token = 0 // it knows now that it has not got it any more
+	r.hold.Token = 0 // it knows now that it has not got it any more
 }

@@ -4,6 +4,7 @@ import (
 	data "github.com/quorumbench/quorumbench/internal/application/election"
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/run/load/lifetime"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -16,13 +17,13 @@ func (tellNode) lives() bool { return false }
 
 func (tellNode) ended(c *chronicle, of int, call data.Call, ev *store.Event, o *history.Op) {
 	r := &c.of[of]
-	o.Key = r.key
+	o.Key = r.key.Number
 	switch call {
 	case data.Stand:
 		if o.Kind, o.Written = kv.CAS, c.writes(of); o.Outcome == kv.Conflict {
 			o.Read = history.Unseen // what stands there was not asked for
 		}
-		c.mayBeMade(of, o)
+		r.key.MayBeMade(o)
 	case data.Resign:
 		if !c.script.candidates[of].asks.leads {
 			c.looked(ev, o)
@@ -35,7 +36,7 @@ func (tellNode) ended(c *chronicle, of int, call data.Call, ev *store.Event, o *
 	c.to.Add(o)
 	c.reached(of, o)
 	if call == data.Await {
-		c.begins(of, r.key, 0, ev, o)
+		c.begins(of, r.key.Number, 0, ev, o)
 	}
 }
 
@@ -53,32 +54,9 @@ func (c *chronicle) removed(of int, o *history.Op) {
 	if o.Kind = kv.Delete; o.Outcome == kv.Conflict {
 		o.Outcome = kv.Miss
 	}
-	if o.Answered() && r.unsure == 0 {
-		r.there = false
+	if o.Answered() {
+		r.key.Absent()
 	}
-}
-
-// mayBeMade notes a key that a call made, or may have made, and that ends with a session or
-// lease.
-func (c *chronicle) mayBeMade(of int, o *history.Op) {
-	r := &c.of[of]
-	switch {
-	case o.Acknowledged():
-		if !r.there || r.unsure == 0 {
-			r.made = o.Invoked
-		}
-		r.at = o.At
-	case o.Indefinite():
-		if r.unsure == 0 {
-			r.unsure = max(o.Invoked, 1)
-		}
-		if !r.there || r.made > o.Invoked {
-			r.made = o.Invoked
-		}
-	default:
-		return
-	}
-	r.there, r.ended = true, false
 }
 
 // reached records what an answer says of a watch on the same session: what happened before
@@ -105,11 +83,7 @@ func (c *chronicle) MayEnd(ref uint64, _ uint32, from, now int64) {
 // is to be said.
 func (c *chronicle) SessionEnded(ref uint64, o *history.Op) {
 	of := int(ref & (1<<candidateBits - 1)) // #nosec G115 -- as Fill made it
-	r := &c.of[of]
-	if r.there && r.at == o.Mod {
-		o.Key, o.Written = r.key, c.writes(of)
-		c.to.Add(o)
-	}
+	c.of[of].key.SessionEnded(c.to, c.writes(of), o)
 }
 
 // ends records that the nodes of a candidate's session may be gone, once of each: since it
@@ -123,20 +97,18 @@ func (c *chronicle) ends(of int, now int64, closed bool) {
 	}
 	r := &c.of[of]
 	for _, o := range r.older {
-		c.gone(of, o.key, since(o.made), now)
+		lifetime.Gone(c.to, o.key, uint32(of), since(o.made), now) // #nosec G115 -- a count
 	}
-	if r.older = r.older[:0]; r.there && !r.ended {
-		r.ended = true
-		c.gone(of, r.key, since(r.made), now)
-	}
+	r.older = r.older[:0]
+	r.key.MayEnd(c.to, uint32(of), since(r.key.Made), now) // #nosec G115 -- a count
 }
 
 // expired takes that a candidate's session has ended, before the present one began.
 func (c *chronicle) expired(of int) {
 	c.ends(of, c.last, false)
 	r := &c.of[of]
-	r.there, r.order = false, 0
+	r.key.There, r.order = false, 0
 	if c.script.way.Recipe != data.EphemeralQueue { // where it says since when nodes may be there that nobody has told of
-		r.unsure = 0
+		r.key.Unsure = 0
 	}
 }

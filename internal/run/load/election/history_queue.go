@@ -4,6 +4,7 @@ import (
 	data "github.com/quorumbench/quorumbench/internal/application/election"
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/run/load/lifetime"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -44,8 +45,8 @@ func (t tellNodes) ended(c *chronicle, of int, call data.Call, ev *store.Event, 
 func (t tellNodes) stood(c *chronicle, of int, ev *store.Event, o *history.Op) {
 	r := &c.of[of]
 	if o.Kind = kv.CAS; o.Indefinite() {
-		if r.unsure == 0 {
-			r.unsure = max(o.Invoked, 1)
+		if r.key.Unsure == 0 {
+			r.key.Unsure = max(o.Invoked, 1)
 		}
 		if r.seen != 0 {
 			t.knows(c, of, r.seen, o.Done)
@@ -56,11 +57,11 @@ func (t tellNodes) stood(c *chronicle, of int, ev *store.Event, o *history.Op) {
 	if o.Outcome != kv.OK || !ok {
 		return
 	}
-	if r.there && !r.ended { // the list that does not have the one before may be old
-		r.older = append(r.older, older{r.key, r.made})
+	if r.key.There && !r.key.Ended { // the list that does not have the one before may be old
+		r.older = append(r.older, older{r.key.Number, r.key.Made})
 	}
 	o.Key, o.Written = c.node(of, order), c.writes(of)
-	r.key, r.order, r.made, r.at, r.there, r.ended = o.Key, order, o.Invoked, o.At, true, false
+	r.key.Number, r.key.Made, r.key.At, r.key.There, r.key.Ended, r.order = o.Key, o.Invoked, o.At, true, false, order
 	c.to.Add(o)
 }
 
@@ -68,16 +69,16 @@ func (t tellNodes) stood(c *chronicle, of int, ev *store.Event, o *history.Op) {
 // its making is recorded, and its end with its session, once.
 func (t tellNodes) knows(c *chronicle, of int, order, now int64) {
 	r := &c.of[of]
-	if r.seen = order; r.unsure == 0 || order == r.known || order == r.order {
+	if r.seen = order; r.key.Unsure == 0 || order == r.known || order == r.order {
 		return
 	}
 	r.known = order
 	key := c.node(of, order)
 	c.to.Add(&history.Op{
 		Kind: kv.CAS, Outcome: kv.ConnectionLost, Session: uint32(of), Key: key, Written: c.writes(of), // #nosec G115 -- a count
-		Invoked: min(r.unsure, now), Done: now,
+		Invoked: min(r.key.Unsure, now), Done: now,
 	})
-	c.gone(of, key, r.unsure, now)
+	lifetime.Gone(c.to, key, uint32(of), r.key.Unsure, now) // #nosec G115 -- a count
 }
 
 // removed is the removal of a node. One that is not there is answered as a guard that did
@@ -91,7 +92,7 @@ func (t tellNodes) removed(c *chronicle, of int, order int64, o *history.Op) {
 		o.Outcome = kv.Miss
 	}
 	if r := &c.of[of]; o.Answered() && order == r.order {
-		r.there, r.order = false, 0
+		r.key.There, r.order = false, 0
 	}
 	c.to.Add(o)
 }
@@ -137,8 +138,8 @@ func (t tellNodes) listed(c *chronicle, of int, o *history.Op) {
 	}
 	first := of / s.Candidates * s.Candidates
 	for who := first; who < first+s.Candidates; who++ {
-		if r := &c.of[who]; r.there && r.order != 0 && r.list != c.lists {
-			part(r.key, history.Absent)
+		if r := &c.of[who]; r.key.There && r.order != 0 && r.list != c.lists {
+			part(r.key.Number, history.Absent)
 		}
 	}
 }

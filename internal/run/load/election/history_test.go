@@ -301,7 +301,7 @@ func TestHoldsAreRecorded(t *testing.T) {
 func TestLocksOfSessionsAreRecorded(t *testing.T) {
 	r := tell(t, data.Application{}, 2)
 	r.granted(of, &store.Event{Value: []byte("f0e1d2c3-0000-4a5b-8c7d-00ff1234abcd")})
-	r.c.of[of].lease = r.leases[of]
+	r.c.of[of].lease.ID = r.leases[of]
 	lease := uint64(r.leases[of])
 	written := func(which uint32) []byte { return data.AppendCandidate(nil, of, r.source.run+which) }
 	wrote := history.Op{Kind: kv.CAS, Session: of, Key: 1, Written: whose(of, 3), Expected: history.AnyMod}

@@ -39,6 +39,8 @@ type Watching struct {
 	// AskEvery is how often a stream is asked how far its watchers have been told, one
 	// after the other, in nanoseconds; 0: as History needs it.
 	AskEvery int64
+	// Silent reports whether a watcher's stream is never asked that; nil: each is.
+	Silent func(watcher uint32) bool
 	// Caught is called, once, when the watchers have all that Sink expects besides
 	// the load's own writes. May be nil.
 	Caught func()
@@ -205,6 +207,9 @@ func (w *watchers) ask(now int64) {
 		w.askAt = now + w.cfg.AskEvery
 	}
 	w.askNext = (n + 1) % uint32(len(w.state))
+	if w.cfg.Silent != nil && w.cfg.Silent(n) {
+		return
+	}
 	i := w.conns.places[w.cfg.Conns[n]]
 	if c := w.conns.table[i]; w.state[n] == alive && c.ready() {
 		op := &w.op

@@ -1,6 +1,8 @@
 package patroni
 
 import (
+	"time"
+
 	"github.com/quorumbench/quorumbench/internal/application/patroni"
 	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/run/load/watch"
@@ -17,6 +19,7 @@ func (w *leases) fill(s *source, e patroni.Entry, k patroni.Key, all int, op *st
 	op.Call = &s.call
 	switch e.Call {
 	case patroni.RenewLeader, patroni.RenewReplica:
+		op.Revision = w.held[all] // which goes with the call to its end
 		if lease := w.held[all]; lease != 0 {
 			s.one(recording.Part{Action: recording.KeepAlive, Lease: lease})
 			return
@@ -25,11 +28,12 @@ func (w *leases) fill(s *source, e patroni.Entry, k patroni.Key, all int, op *st
 	case patroni.ReadCluster:
 		s.key = patroni.AppendScope(s.key[:0], s.prefix, int(e.Cluster))
 		s.one(recording.Part{Action: recording.Read, Scope: recording.Prefix, Key: s.key, Flags: recording.Local})
+		s.hear(op)
 	default:
 		s.key = patroni.AppendKey(s.key[:0], s.prefix, int(e.Cluster), k)
 		put := recording.Part{Action: recording.Write, Key: s.key, Value: s.text()}
 		if leased(k) {
-			put.Lease = w.held[all]
+			put.Lease, op.Revision = w.held[all], w.held[all]
 		}
 		if s.one(put); e.Call == patroni.Race {
 			s.guarded(recording.Part{Action: recording.Compare, Target: recording.Created, Key: s.key})
@@ -53,6 +57,9 @@ func (w *leases) took(all int, ev *store.Event) []byte {
 func (w *leases) lost(all int)        { w.held[all] = 0 }
 func (w *leases) keep() []int64       { return w.held }
 func (w *leases) kept(before []int64) { copy(w.held, before) }
+
+func (w *leases) granted(ev *store.Event) int64 { return ev.Count }
+func (w *leases) lives() time.Duration          { return time.Duration(w.ttl) * time.Second }
 
 // watching implements way: each member watches its cluster's keys, on a connection of its
 // own, from now on.

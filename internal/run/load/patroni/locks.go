@@ -33,6 +33,7 @@ func (w *locks) fill(s *source, e patroni.Entry, k patroni.Key, all int, op *sto
 	switch e.Call {
 	case patroni.RenewLeader, patroni.RenewReplica:
 		if w.has[all] {
+			op.Revision = s.number(w.held[all])
 			op.LeaseName = w.held[all][:]
 			return
 		}
@@ -42,6 +43,7 @@ func (w *locks) fill(s *source, e patroni.Entry, k patroni.Key, all int, op *sto
 		s.key = patroni.AppendScope(s.key[:0], s.prefix, int(e.Cluster))
 		s.one(recording.Part{Action: recording.Read, Scope: recording.Prefix, Key: s.key, Flags: recording.Leased})
 		op.Call = &s.call
+		s.hear(op)
 		return
 	}
 	s.key = patroni.AppendKey(s.key[:0], s.prefix, int(e.Cluster), k)
@@ -51,7 +53,15 @@ func (w *locks) fill(s *source, e patroni.Entry, k patroni.Key, all int, op *sto
 	}
 	s.one(recording.Part{Action: recording.Write, Key: s.key, Value: s.text(), Lease: held, Name: w.held[all][:]})
 	s.guarded(recording.Part{Action: recording.Compare, Target: recording.LeaseIs, Key: s.key})
-	op.Call = &s.call
+	op.Call, op.Revision = &s.call, s.number(w.held[all])
+}
+
+// number is that of a session, where it is recorded.
+func (s *source) number(name sessionName) int64 {
+	if s.records == nil {
+		return 0
+	}
+	return name.numbers()[0]
 }
 
 // held is the number of a session whose name says which it is.
@@ -59,7 +69,7 @@ const held = 1
 
 func (w *locks) grant(s *source, op *store.Op) bool {
 	s.one(recording.Part{
-		Action: recording.Grant, Number: int64((w.ttl + storeDoubles*time.Second - 1) / (storeDoubles * time.Second)), Limit: lockDelay + 1,
+		Action: recording.Grant, Number: int64(w.asks()), Limit: lockDelay + 1,
 		Flags: recording.Ephemeral | recording.Unchecked,
 	})
 	op.Call = &s.call
@@ -84,6 +94,23 @@ func (w *locks) took(all int, ev *store.Event) []byte {
 }
 
 func (w *locks) lost(all int) { w.has[all] = false }
+
+// granted implements way: the first of the two numbers that a session's name is.
+func (w *locks) granted(ev *store.Event) int64 {
+	if len(ev.Value) != len(sessionName{}) {
+		return 0
+	}
+	name := sessionName(ev.Value)
+	return name.numbers()[0]
+}
+
+// lives implements way: the store promises no more than it was asked for.
+func (w *locks) lives() time.Duration { return w.asks() * time.Second }
+
+// asks is for how many seconds a session is asked for.
+func (w *locks) asks() time.Duration {
+	return (w.ttl + storeDoubles*time.Second - 1) / (storeDoubles * time.Second)
+}
 
 // keep implements way: two numbers for each session, which are its name.
 func (w *locks) keep() []int64 {

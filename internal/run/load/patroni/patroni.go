@@ -20,6 +20,7 @@ import (
 type Script struct {
 	patroni.Config
 	schedule *patroni.Schedule
+	length   time.Duration
 	prefix   []byte
 	board    *watch.Board
 	calls    [patroni.NumCalls]measure.Calls
@@ -31,6 +32,8 @@ type Script struct {
 	raced  []uint32 // by member: the call by which it raced, and one more
 	asked  []uint32 // by member: the call that it waits for, and one more; 0: none
 	ended  int      // the member whose call ended last; nobody: it has another under way
+
+	records *chronicle // nil: nobody checks the answers
 }
 
 // nobody leads a cluster.
@@ -43,7 +46,7 @@ func New(setup application.Setup) *Script {
 
 // Of is New of a configuration.
 func Of(c patroni.Config, setup application.Setup) *Script {
-	s := &Script{Config: c, schedule: patroni.NewSchedule(c, setup.Length), prefix: []byte(setup.Prefix)}
+	s := &Script{Config: c, schedule: patroni.NewSchedule(c, setup.Length), length: setup.Length, prefix: []byte(setup.Prefix)}
 	s.way, s.states = wayOf(&s.Config), c.Way == patroni.Locks
 	s.way.kept(setup.Before)
 	s.raced, s.asked = make([]uint32, c.All()), make([]uint32, c.All())

@@ -23,6 +23,8 @@ var (
 	_ engine.Dependent = (*source)(nil)
 	_ engine.Placed    = (*source)(nil)
 	_ engine.Timed     = (*source)(nil)
+
+	_ engine.SessionObserver = (*source)(nil)
 )
 
 // member is who makes a call, by its place in the cluster.
@@ -58,6 +60,12 @@ func (s *source) all(e patroni.Entry, member int) int { return int(e.Cluster)*s.
 func (s *source) Place(n uint64) int {
 	e := s.schedule.Entries[n]
 	return int(e.Cluster)*s.Members + (s.member(e)+int(e.Cluster))%s.Members
+}
+
+// memberAt is whose connection has a place.
+func (s *Script) memberAt(place int) (cluster, member int) {
+	cluster = place / s.Members
+	return cluster, (place%s.Members + s.Members - cluster%s.Members) % s.Members
 }
 
 // Fill implements engine.Source.
@@ -108,6 +116,28 @@ func (s *source) guarded(guard recording.Part) {
 	s.parts[1].Branch = recording.Then
 	s.parts[0] = guard
 	s.call = recording.Call{Guarded: true, Parts: s.parts[:2]}
+}
+
+// hear has a read of several keys hand them out, where it is recorded.
+func (s *source) hear(op *store.Op) {
+	if s.records != nil {
+		s.list = store.RangeOp{KeysOnly: op.Call.Parts[0].Flags&recording.KeysOnly != 0, Keys: &s.records.lists}
+		op.Range = &s.list
+	}
+}
+
+// Lost implements engine.SessionObserver.
+func (s *source) Lost(place int) {
+	if s.records != nil {
+		s.records.lost(place, false)
+	}
+}
+
+// Expired implements engine.SessionObserver.
+func (s *source) Expired(place int) {
+	if s.records != nil {
+		s.records.lost(place, true)
+	}
 }
 
 // Kind implements engine.Source.

@@ -1,6 +1,8 @@
 package patroni
 
 import (
+	"time"
+
 	"github.com/quorumbench/quorumbench/internal/application/patroni"
 	"github.com/quorumbench/quorumbench/internal/run/load/watch"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -23,6 +25,10 @@ type way interface {
 	// keep is what is to be known of them when the load begins, and kept takes it.
 	keep() []int64
 	kept([]int64)
+	// granted is the number of what a renewal's answer grants; 0: there is none.
+	granted(ev *store.Event) int64
+	// lives is how long what a member holds lives that is not renewed.
+	lives() time.Duration
 	// watching completes the plan of the watchers.
 	watching(s *Script, p *watch.Plan)
 }
@@ -32,7 +38,7 @@ func wayOf(c *patroni.Config) way {
 	case patroni.Locks:
 		return &locks{held: make([]sessionName, c.All()), has: make([]bool, c.All()), ttl: c.TTL}
 	case patroni.Nodes:
-		return &nodes{gone: make([]bool, c.All())}
+		return &nodes{ttl: c.TTL, gone: make([]bool, c.All())}
 	}
 	return &leases{held: make([]int64, c.All()), ttl: int64(c.TTL.Seconds())}
 }

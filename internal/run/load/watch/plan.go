@@ -21,6 +21,8 @@ type Plan struct {
 	// AskEvery is how often a stream is asked how far its watchers have been told, one
 	// after the other; 0: never.
 	AskEvery time.Duration
+	// Silent reports whether a watcher's stream is never asked that; nil: each is.
+	Silent func(watcher uint32) bool
 	// Acknowledged takes the answer, which is no error, to a write whose Fill returned ref,
 	// and that was sent at sent; nil: the source tells the board itself.
 	Acknowledged func(kind kv.Kind, ref uint64, sent int64, ev *store.Event)

@@ -41,6 +41,7 @@ func (t *Telling) Told(ev *store.Event, asked, from, now int64) (o history.Op, o
 type History struct {
 	To       *history.Recorder
 	Watchers []Watcher
+	Newest   bool // they are told of the newest version alone
 	told     history.Op
 }
 
@@ -53,7 +54,7 @@ type Happened interface {
 
 // Told records what a watcher was told now (engine.WatchHistory).
 func (h *History) Told(watcher uint32, ev *store.Event, asked, from, now int64, of Happened) {
-	t := Telling{Watcher: h.Watchers[watcher], Number: watcher}
+	t := Telling{Watcher: h.Watchers[watcher], Number: watcher, Newest: h.Newest}
 	o, ok := &h.told, false
 	if *o, ok = t.Told(ev, asked, from, now); ok && (o.Watch != history.Happened || of.Happened(watcher, ev, o)) {
 		h.To.Add(o)

@@ -1,0 +1,120 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+const patroniScenario = `
+name: application
+defaults: {store: PROTOCOL, endpoints: ["ENDPOINT"], timeout: 1s, check: true}
+trials:
+  - {name: patroni, application: patroni, clusters: 8, members-per-cluster: 3, loop-wait: 1s, ttl: TTL, retry-timeout: 1s, failovers: FAILOVERS, duration: DURATION}
+`
+
+// patroniClosings has a server close connections with what is in flight there, when all that
+// comes before the load has been answered.
+const patroniClosings = "delay=uniform(0ms,20ms); close@2500ms; close@3s; close@3500ms"
+
+// lyingPatroni is the load of some Patroni clusters, some of whose leaders die, for null
+// servers of a protocol. These end no lease or session by themselves: that one has ended is a
+// lie, and only behind that somebody races.
+func lyingPatroni(protocol, ttl, failovers, duration string) string {
+	return strings.NewReplacer("PROTOCOL", protocol, "TTL", ttl, "FAILOVERS", failovers, "DURATION", duration).Replace(patroniScenario)
+}
+
+// TestLiesToPatronisOnLeasesAreFound: keys of members' leases, who has the leader's, and the
+// watchers of a cluster's keys.
+func TestLiesToPatronisOnLeasesAreFound(t *testing.T) {
+	t.Parallel()
+	testLies(t, "patroni", lyingPatroni("etcd", "3s", "8", "10s"), 29, sampled(map[string]lies{
+		"honest":    {"", nil},
+		"closing":   {patroniClosings, nil},
+		"lost":      {"lie=lost every %d", []string{"lost write|value that nobody wrote|watch event missed"}},
+		"twice":     {"lie=twice every %d", []string{"write applied twice"}},
+		"absent":    {"lie=absent every 1", []string{"stale read|lost write"}},
+		"damaged":   {"wrong=value every 1", []string{"two values at one revision|value that nobody wrote"}},
+		"behind":    {"lie=behind every %d", []string{"reordered write|stale read"}},
+		"cas":       {"lie=lease every 3; lie=cas every 1", []string{"compare-and-set on another version", "lease that ended early"}},
+		"ended":     {"lie=lease every 7", []string{"lease that ended early"}},
+		"lose":      {"watch=lose every %d", []string{"watch event missed"}},
+		"duplicate": {"watch=duplicate every %d", []string{"watch event twice"}},
+		"reorder":   {"watch=reorder every %d", []string{"watch event out of order"}},
+		"invent":    {"watch=invent every %d", []string{"value that nobody wrote"}},
+	}, "honest", "closing", "lost", "cas", "lose"), watched)
+}
+
+// TestLiesToPatronisOnNodesAreFound: nodes that end with sessions, and the reads and the lists
+// of each loop.
+func TestLiesToPatronisOnNodesAreFound(t *testing.T) {
+	t.Parallel()
+	testLies(t, "patroni", lyingPatroni("zookeeper", "4s", "8", "12s"), 59, sampled(map[string]lies{
+		"honest":  {"", nil},
+		"closing": {patroniClosings, nil},
+		"lost":    {"lie=lost every %d", []string{"lost write|resurrected write|stale read"}},
+		"absent":  {"lie=absent every %d", []string{"stale read|lost write"}},
+		"damaged": {"wrong=value every %d", []string{"two values at one revision|value that nobody wrote"}},
+		"cas":     {"lie=lease every 13; lie=cas every 1", []string{"compare-and-set on another version"}},
+		"ended":   {"lie=lease every %d", []string{"value that nobody wrote|lost write|stale read"}},
+		"lose":    {"watch=lose every 2", []string{"watch event missed"}},
+	}, "honest", "closing", "lost", "cas"), watched)
+}
+
+// TestLiesToPatronisOnLocksAreFound: keys that sessions hold, and the reads of each loop.
+func TestLiesToPatronisOnLocksAreFound(t *testing.T) {
+	t.Parallel()
+	testLies(t, "patroni", lyingPatroni("consul", "20s", "0", "4s"), 23, sampled(map[string]lies{
+		"honest":  {"", nil},
+		"closing": {patroniClosings, nil},
+		"lost":    {"lie=lost every %d", []string{"lost write"}},
+		"damaged": {"wrong=value every %d", []string{"two values at one revision|value that nobody wrote"}},
+	}, "closing", "lost", "damaged"), func(a *record.Answers) bool {
+		return len(a.Members) == 1 && a.Members[0].Failure == "" && a.Operations > 100
+	})
+}
+
+const realPatroni = `
+name: application
+defaults: {STORE, members: 3, timeout: 10s, check: true, application: patroni, clusters: 8, members-per-cluster: 3, loop-wait: 1s, ttl: TTL, retry-timeout: 1s}
+trials:
+  - {name: patroni, duration: DURATION, failovers: FAILOVERS, faults: [FAULTS]}
+`
+
+// TestNoStoreIsAccusedByPatronis: of clusters on real members whose leader is killed; where
+// many runs are asked for some of their own leaders die, too.
+func TestNoStoreIsAccusedByPatronis(t *testing.T) {
+	t.Parallel()
+	duration, faults, times, failovers := "4s", "kill leader at 1s for 300ms", 1, "0"
+	if n := os.Getenv("QUORUMBENCH_CHECKED"); n != "" {
+		duration, faults, failovers = "45s", "kill leader at 4s for 1s, pause leader at 12s for 3s, kill follower at 20s for 2s", "4"
+		if _, err := fmt.Sscan(n, &times); err != nil {
+			t.Fatal(err)
+		}
+	}
+	names := map[string]bool{"etcd": true, "etcd-gateway": true, "zookeeper": true, "consul": true}
+	eachStore(t, func(st store.Store) bool { return names[st.Name()] }, func(t *testing.T, st store.Store, exec string) {
+		w := newWorld(t)
+		text := strings.NewReplacer("TTL", "10s", "DURATION", duration, "FAILOVERS", failovers, "FAULTS", faults).Replace(realPatroni)
+		for n := range times {
+			dir := w.path(fmt.Sprint("run", n))
+			w.run(t, "run", w.file(t, "application.yaml", of(text, st, exec)), "--seed", fmt.Sprint(n), "--out", dir).exits(t, exitDone)
+			a := byName(t, whole(t, dir, record.Complete), "patroni").Answers
+			if a == nil || len(a.Wrong) > 0 || a.Failure != "" || len(a.Members) != 3 || a.Watches == nil || a.Watches.Watchers == 0 || a.Operations < 100 {
+				t.Fatalf("it says %+v", a)
+			}
+			for _, m := range a.Members {
+				if m.Failure != "" || m.Keys == 0 || m.Keys != a.Members[0].Keys {
+					t.Errorf("a member was read so: %+v, and the first %+v", m, a.Members[0])
+				}
+			}
+			w.run(t, "check-answers", dir).exits(t, exitDone)
+		}
+	})
+}

@@ -1,0 +1,150 @@
+// Package lifetime records when keys may go that end with a lease or a session, and who held
+// a lock by one, for who checks the answers. What an application's load knows of those that
+// it makes is in its own chronicle.
+package lifetime
+
+import (
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Key is one that ends with the lease or the session of who makes it.
+type Key struct {
+	Number uint64
+	There  bool  // it may be there
+	Made   int64 // not before
+	At     int64 // at which revision, if that was answered
+	Unsure int64 // since when a call may make it whose answer nobody had; 0: there is none
+	Ended  bool  // it is recorded that it may be gone
+}
+
+// MayBeMade notes that a call made it, or may have made it.
+func (k *Key) MayBeMade(o *history.Op) {
+	switch {
+	case o.Acknowledged():
+		if !k.There || k.Unsure == 0 {
+			k.Made = o.Invoked
+		}
+		k.At = o.At
+	case o.Indefinite():
+		if k.Unsure == 0 {
+			k.Unsure = max(o.Invoked, 1)
+		}
+		if !k.There || k.Made > o.Invoked {
+			k.Made = o.Invoked
+		}
+	default:
+		return
+	}
+	k.There, k.Ended = true, false
+}
+
+// Absent notes an answer after which it is not there, unless a call can still make it whose
+// answer nobody had.
+func (k *Key) Absent() {
+	if k.Unsure == 0 {
+		k.There = false
+	}
+}
+
+// Over notes that what it ends with is gone, and that nothing can make it with that.
+func (k *Key) Over() { k.There, k.Unsure = false, 0 }
+
+// MayEnd records, once, that it may be gone from a time on.
+func (k *Key) MayEnd(to *history.Recorder, session uint32, from, now int64) {
+	if k.There && !k.Ended {
+		k.Ended = true
+		Gone(to, k.Number, session, from, now)
+	}
+}
+
+// SessionEnded records that the session was closed which had made it at revision o.Mod, with
+// the identity of what it wrote, unless it was made again since, or removed. Of o all is
+// said but the key and its value.
+func (k *Key) SessionEnded(to *history.Recorder, written uint64, o *history.Op) {
+	if k.There && k.At == o.Mod {
+		o.Key, o.Written = k.Number, written
+		to.Add(o)
+	}
+}
+
+// Gone records that a key may be gone from a time on: a delete that may have been done.
+func Gone(to *history.Recorder, key uint64, session uint32, from, now int64) {
+	o := history.MayBeGone(key, session, from, now)
+	to.Add(&o)
+}
+
+// Lease is that of who makes keys, as far as the answers to its renewals tell of it.
+type Lease struct {
+	ID    int64 // 0: it is not known
+	Until int64 // when it lives at least; 0: not known
+}
+
+// Alive is until when a key cannot have ended with it.
+func (l *Lease) Alive(k *Key) int64 {
+	if l.Until == 0 {
+		return k.Made
+	}
+	return l.Until
+}
+
+// MayHaveEnded reports whether it may have ended by a time. Of one whose first renewal has no
+// answer yet that will say whether it had lived until then.
+func (l *Lease) MayHaveEnded(by int64) bool { return l.Until != 0 && l.Until < by }
+
+// Renewed completes what is recorded of a renewal, which may be of an earlier one. A lease
+// that is renewed lives for life behind that, or for the seconds that the answer says. It
+// reports whether this one lives on, or was found gone.
+func (l *Lease) Renewed(lease, life int64, ev *store.Event, o *history.Op) (lives, gone bool) {
+	seconds := life / int64(time.Second)
+	if ev.Count > 0 {
+		seconds = min(seconds, ev.Count)
+	}
+	o.Kind, o.Written = kv.KeepAlive, uint64(lease) // #nosec G115 -- all bits are kept
+	switch o.Outcome {
+	case kv.OK:
+		o.Mod = seconds
+		if lives = lease == l.ID; lives {
+			l.Until = max(l.Until, o.Invoked+seconds*int64(time.Second))
+		}
+	case kv.BadRequest:
+		gone = lease == l.ID
+	}
+	return lives, gone
+}
+
+// Granted makes it a lease that was granted, for a time behind the request, and completes
+// what is recorded of that.
+func (l *Lease) Granted(lease, life int64, o *history.Op) {
+	*l = Lease{ID: lease, Until: o.Invoked + life}
+	o.Kind, o.Written, o.Mod = kv.KeepAlive, uint64(lease), life/int64(time.Second) // #nosec G115 -- all bits are kept
+}
+
+// Hold is one of a lock, by a lease.
+type Hold struct {
+	Token int64 // its fencing token; 0: there is none
+}
+
+// Granted records that by the answer to an operation a holder knows that it has a lock.
+func (h *Hold) Granted(to *history.Recorder, lock uint64, holder uint32, l *Lease, token int64, o *history.Op) {
+	h.Token = token
+	to.Add(&history.Op{
+		Kind: kv.KeepAlive, Lock: history.Granted, Session: holder, Member: o.Member, Key: lock,
+		Invoked: o.Invoked, Done: o.Done, Written: uint64(l.ID), Mod: token, // #nosec G115 -- all bits are kept
+	})
+}
+
+// Released records until when a holder took a lock for its own, if it did.
+func (h *Hold) Released(to *history.Recorder, lock uint64, holder uint32, l *Lease, at, now int64) {
+	if h.Token == 0 {
+		return
+	}
+	to.Add(&history.Op{
+		Kind: kv.KeepAlive, Lock: history.Released, Session: holder, Key: lock,
+		Invoked: at, Done: now, Written: uint64(l.ID), Mod: h.Token, // #nosec G115 -- all bits are kept
+	})
+	h.Token = 0
+}
