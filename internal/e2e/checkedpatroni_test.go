@@ -58,7 +58,7 @@ func TestLiesToPatronisOnNodesAreFound(t *testing.T) {
 	testLies(t, "patroni", lyingPatroni("zookeeper", "4s", "8", "12s"), 59, sampled(map[string]lies{
 		"honest":  {"", nil},
 		"closing": {patroniClosings, nil},
-		"lost":    {"lie=lost every %d", []string{"lost write|resurrected write|stale read"}},
+		"lost":    {"lie=lost every 13", []string{"lost write|resurrected write|stale read|watch event missed"}},
 		"absent":  {"lie=absent every %d", []string{"stale read|lost write"}},
 		"damaged": {"wrong=value every %d", []string{"two values at one revision|value that nobody wrote"}},
 		"cas":     {"lie=lease every 13; lie=cas every 1", []string{"compare-and-set on another version"}},
