@@ -60,6 +60,13 @@ const (
 	readWithin = 50 * time.Millisecond  // about what a loop takes before
 )
 
+// PingEvery is how long, of the way Nodes, a member says nothing at most, while it lives and
+// its session does: a member that sends nothing else pings.
+func (c *Config) PingEvery() time.Duration {
+	_, every := c.pings()
+	return every + readWithin
+}
+
 // pings is how many pings there are in each loop, and after how long each.
 func (c *Config) pings() (n int, every time.Duration) {
 	every = max(c.LoopWait-2*time.Second, 2*time.Second)/2 - pingEarly

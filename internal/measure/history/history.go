@@ -79,7 +79,8 @@ type Told uint8
 const (
 	// Began: it was created, or again after its connection was lost, of Written keys
 	// from Key on, and from revision Mod on; 0: from what is written after At. Joined
-	// says that it is told of the newest version alone, and others are passed over.
+	// says that it is told of the newest version alone, and others are passed over. With
+	// Outcome Miss it goes on, and was told that the key is gone, by At, but not since when.
 	Began Told = iota
 	// Happened: at revision Mod the key has Read (Absent: it was deleted). Joined says
 	// that the same message told of what stands before it. Expected and Written are

@@ -276,6 +276,9 @@ func told(o *history.Op) string {
 	switch o.Watch {
 	case history.Began:
 		out += fmt.Sprintf("created from key %d on", o.Key)
+		if o.Outcome == kv.Miss {
+			out = fmt.Sprintf("Watcher %d, %s: it was told that key %d is gone%s, and not since when", o.Session, clock(o.Done), o.Key, at(o.At))
+		}
 	case history.Reached:
 		out += fmt.Sprintf("it was told of all up to revision %d", o.Mod)
 	case history.Ended:

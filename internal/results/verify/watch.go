@@ -29,7 +29,8 @@ type watcher struct {
 }
 
 // gap is revisions, the first excluded and the last included, of which a watcher
-// could not be told: its connection was lost, and it began again with the present.
+// could not be told: its connection was lost, and it began again with the present, or it
+// was told that a key is gone, and not which deletion that was.
 type gap struct{ after, upTo int64 }
 
 // away reports whether it could not be told of what happened at a revision.
@@ -72,7 +73,10 @@ func newWatchers() *watchers {
 // begin takes the creation of a watcher, for the first time or again.
 func (w *watchers) begin(o *history.Op) {
 	if at, ok := w.places[o.Session]; ok {
-		if w.total.Resumed++; o.Mod == 0 {
+		if o.Outcome != kv.Miss {
+			w.total.Resumed++
+		}
+		if o.Mod == 0 {
 			one := &w.all[at]
 			after, _ := one.until()
 			one.gaps = append(one.gaps, gap{after, o.At})
@@ -231,8 +235,9 @@ func (k *keyChecker) missed(place uint32) {
 			continue
 		}
 		promise := history.WatchAll
-		if w.newest { // told of a later one, it may pass over this
-			if known || i+1 < len(k.versions) && k.versions[i+1].rev <= until {
+		if w.newest { // told of a later one, it may pass over this; one that is gone is gone
+			gone := !v.there() && next > 0 && k.events[next-1].watcher() == place && k.events[next-1].value == history.Absent
+			if known || gone || i+1 < len(k.versions) && k.versions[i+1].rev <= until {
 				continue
 			}
 			promise = history.WatchProgress

@@ -37,6 +37,13 @@ func newest(watcher uint32, at int64) history.Op {
 	return o
 }
 
+// unknown is that one was told that a key is gone, by a revision, and not since when.
+func unknown(watcher uint32, at int64) history.Op {
+	o := newest(watcher, at)
+	o.Outcome = kv.Miss
+	return o
+}
+
 func happened(watcher uint32, rev int64, value uint64) history.Op {
 	return watching(watcher, history.Happened, history.Op{At: rev, Mod: rev, Read: value})
 }
@@ -74,6 +81,10 @@ func TestWatchKinds(t *testing.T) {
 		"nobody's, without value": {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), happened(1, 12, history.Unseen)}, want: Invented},
 		"passed over":             {ops: []history.Op{newest(1, 10), put(11, 1), put(12, 2), happened(1, 12, 2), put(13, 3), put(14, 4), happened(1, 14, 4), reached(1, 14)}},
 		"the newest missed":       {ops: []history.Op{newest(1, 10), put(11, 1), put(12, 2), happened(1, 11, 1), reached(1, 12)}, want: EventLost},
+		"told that it is gone":    {ops: []history.Op{newest(1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), del(13), unknown(1, 13), reached(1, 13), put(14, 3), happened(1, 14, 3)}},
+		"told so before":          {ops: []history.Op{newest(1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), del(14), unknown(1, 13), reached(1, 14)}, want: EventLost},
+		"gone once more":          {ops: []history.Op{newest(1, 10), put(11, 1), happened(1, 11, 1), del(12), put(13, 2), del(14), happened(1, 12, 0), reached(1, 14)}},
+		"gone, and there again":   {ops: []history.Op{newest(1, 10), put(11, 1), happened(1, 11, 1), del(12), put(13, 2), happened(1, 12, 0), reached(1, 13)}, want: EventLost},
 		"ended by compaction":     {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), put(12, 2), watching(1, history.Ended, history.Op{Outcome: kv.BadRequest})}},
 		"twice":                   {ops: []history.Op{began(1, 1, 10), put(11, 1), happened(1, 11, 1), happened(1, 11, 1)}, want: EventTwice, says: "was told twice of revision 11"},
 		"twice, and late":         {ops: []history.Op{began(1, 1, 10), put(11, 1), put(12, 2), happened(1, 11, 1), happened(1, 12, 2), happened(1, 11, 1)}, want: EventTwice},

@@ -9,7 +9,7 @@ import (
 )
 
 // readBack lists the offices after the load, whose nodes the store numbers: of this run there
-// is none any more but those whose sessions were not closed.
+// should be none any more but those whose sessions were not closed.
 type readBack struct {
 	source
 	lists map[uint32]*namesHeard // by the operations' tags: many answers come at once

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -78,7 +80,7 @@ func (l *Loop) closeAll() {
 		sessions[i].session, sessions[i].asked = s.Session(), l.poller.Now()
 		s.Close()
 		l.flush(i)
-		if told && c.state == up && len(l.owned[c.place]) > 0 {
+		if told && c.state == up && l.made(c.place, sessions[i].session) {
 			sessions[i].awaited = true
 			l.ready = append(l.ready, Ready{Conn: i}) // something may have been left there
 		}
@@ -98,7 +100,7 @@ func (l *Loop) awaitClosed(sessions []closing, n int) {
 	until := l.poller.Now() + partWithin
 	for n > 0 && l.poller.Now() < until {
 		for _, r := range l.ready {
-			if s := &sessions[r.Conn]; s.awaited && l.hearEnd(r.Conn, s, r.What) {
+			if s := &sessions[r.Conn]; s.awaited && l.hearEnd(r.Conn, s, r.What, until) {
 				s.awaited = false
 				n--
 				l.conns.close(r.Conn)
@@ -110,9 +112,14 @@ func (l *Loop) awaitClosed(sessions []closing, n int) {
 	}
 }
 
+// made reports whether a place has a key of which it is known that a session made it.
+func (l *Loop) made(place int, session int64) bool {
+	return session != 0 && slices.ContainsFunc(l.owned[place], func(o owned) bool { return o.at > 0 && o.session == session })
+}
+
 // hearEnd takes what a connection has whose session is to end, and reports whether no more
-// is to come.
-func (l *Loop) hearEnd(i int, s *closing, what ReadyFor) (over bool) {
+// is to come, or the time for it is over.
+func (l *Loop) hearEnd(i int, s *closing, what ReadyFor, until int64) (over bool) {
 	c := l.conns.table[i]
 	switch {
 	case c.state != up:
@@ -122,7 +129,7 @@ func (l *Loop) hearEnd(i int, s *closing, what ReadyFor) (over bool) {
 		l.flush(i)
 		return c.state != up
 	}
-	for {
+	for l.poller.Now() < until {
 		n, err := l.poller.Read(i, l.buf)
 		if err != nil {
 			return err != ErrAgain
@@ -139,6 +146,7 @@ func (l *Loop) hearEnd(i int, s *closing, what ReadyFor) (over bool) {
 			return true
 		}
 	}
+	return true
 }
 
 // sessionEnded tells the history of the keys that ended with a session, where the answer

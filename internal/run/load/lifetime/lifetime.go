@@ -42,6 +42,9 @@ func (k *Key) MayBeMade(o *history.Op) {
 	k.There, k.Ended = true, false
 }
 
+// MadeBy reports whether an answer has said that it was made at a revision, or before.
+func (k *Key) MadeBy(revision int64) bool { return k.At > 0 && k.At <= revision }
+
 // Absent notes an answer after which it is not there, unless a call can still make it whose
 // answer nobody had.
 func (k *Key) Absent() {

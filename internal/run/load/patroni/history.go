@@ -221,7 +221,7 @@ func (c *chronicle) readKey(number uint64, ev *store.Event, o *history.Op) {
 	if o.Key = number; o.Outcome == kv.OK && ev.Outcome == kv.Miss {
 		o.Outcome = kv.Miss
 	}
-	if c.found(ev, o); o.Mod > 0 && leased(patroni.Key(number%uint64(c.script.PerCluster()))) && !c.ours(number) { // #nosec G115 -- counts
+	if c.found(ev, o); o.Mod > 0 && leased(patroni.Key(number%uint64(c.script.PerCluster()))) && !c.ours(number, o.Mod) { // #nosec G115 -- counts
 		c.earlier(number, o.Done)
 	}
 	c.to.Add(o)
@@ -238,16 +238,17 @@ func (c *chronicle) found(ev *store.Event, o *history.Op) {
 	o.Read = c.identity(o.Key, ev.Value)
 }
 
-// ours reports whether a member of this load may have made a key.
-func (c *chronicle) ours(number uint64) bool {
+// ours reports whether what is told of a key at a revision is surely of what this load made,
+// or of later: what an earlier load left was gone before that.
+func (c *chronicle) ours(number uint64, revision int64) bool {
 	s := c.script
 	each := uint64(s.PerCluster()) // #nosec G115 -- a count
 	cluster, k := int(number/each), patroni.Key(number%each)
 	if k >= patroni.FirstMember {
-		return c.of[cluster*s.Members+int(k-patroni.FirstMember)].own.There
+		return c.of[cluster*s.Members+int(k-patroni.FirstMember)].own.MadeBy(revision)
 	}
 	for m := cluster * s.Members; m < (cluster+1)*s.Members; m++ {
-		if c.of[m].leads.There {
+		if c.of[m].leads.MadeBy(revision) {
 			return true
 		}
 	}
@@ -294,6 +295,9 @@ func (c *chronicle) Happened(watcher uint32, ev *store.Event, o *history.Op) boo
 		o.Read = history.Unseen
 	case patroni.Key(number%uint64(s.PerCluster())) == patroni.Leader: // #nosec G115 -- counts
 		c.vacant(int(number)/s.PerCluster(), ev.Revision) // #nosec G115 -- below Keys
+		if !c.ours(number, ev.Revision) {
+			c.earlier(number, o.Done)
+		}
 	}
 	return true
 }
@@ -318,9 +322,12 @@ func (c *chronicle) Closed(now int64) {
 		}
 		return
 	}
+	// The leader hears of a session by a write, and of one that lives from its member, for
+	// what that had heard: it may be as old as the pings are apart.
+	heard := c.life - int64(c.script.PingEvery())
 	for m := range c.of {
 		r := &c.of[m]
-		sure := r.wrote > 0 && now < r.wrote+c.life-int64(time.Second)
+		sure := r.wrote > 0 && now < r.wrote+heard-int64(time.Second)
 		c.sessionEnds(m, sure, now)
 	}
 }

@@ -288,6 +288,16 @@ func TestCallsWithNodesAreRecorded(t *testing.T) {
 	differs(t, "there already", r.ended(data.Join, 0, store.Event{At: 72, Outcome: kv.Conflict}), gone(ownKey, 0, 100, 200), join)
 	read.Outcome, read.Mod, read.Read = kv.OK, 12, whose0
 	differs(t, "of an earlier load", r.ended(data.ReadKey, data.Leader, store.Event{At: 60, Mod: 12, Revision: 1, Value: data.AppendName(nil, 1, 0)}), gone(leaderKey, 0, 100, 200), read)
+	// Nobody reads it before watchers are told of its end, which is before this load's or behind it.
+	for made, want := range map[int64][]history.Op{0: {gone(leaderKey, 0, 0, 300)}, 13: {gone(leaderKey, 0, 100, 300)}, 12: nil} {
+		r = tell(t, data.Nodes)
+		if made > 0 {
+			r.ended(data.Lead, 0, store.Event{At: made})
+		}
+		r.c.Told(4, &store.Event{What: store.Notify, Key: r.AppendKey(nil, leaderKey), Revision: 12, At: 12}, 0, 0, 300)
+		deleted := history.Op{Kind: kv.Watch, Watch: history.Happened, Session: 4, Key: leaderKey, Mod: 12, At: 12, Invoked: 300, Done: 300}
+		differs(t, "the end of an earlier load's", r.to.Since(), append(want, deleted)...)
+	}
 }
 
 // What watchers are told is of the keys by their numbers; a value that is not as it is made is

@@ -16,12 +16,16 @@ type Telling struct {
 // Told is what a watcher was told now (engine.WatchHistory), but for the key and the values
 // of an event; ok is false of what says nothing.
 func (t *Telling) Told(ev *store.Event, asked, from, now int64) (o history.Op, ok bool) {
-	if ev.What == store.Notify && ev.Mod < 0 { // a deletion, and which is not told
-		return o, false
-	}
 	o = history.Op{
 		Kind: kv.Watch, Session: t.Number, Member: ev.Member, Key: t.First, Outcome: ev.Outcome,
 		Invoked: now, Done: now, At: max(ev.At, 0), Mod: max(ev.Revision, 0),
+	}
+	if ev.What == store.Notify && ev.Mod < 0 {
+		// A deletion, and it is not told which, nor what was before it: it is told of what
+		// comes behind the answer that the key is not there.
+		o.Watch, o.Outcome, o.Written, o.Joined = history.Began, kv.Miss, t.Keys, t.Newest
+		o.At, o.Mod = o.Mod, 0
+		return o, o.At > 0
 	}
 	switch ev.What {
 	case store.Done:
