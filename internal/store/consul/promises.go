@@ -19,7 +19,10 @@ const (
 // is that of the key's last change. Reads of the default mode may be old just after
 // an election, and stale ones always. A blocking query is of the default mode, so that
 // its index can go back, as its documentation says ("reset the index if it goes
-// backwards"): watch events are not promised to be in order.
+// backwards"): watch events are not promised to be in order. That a session lives for its
+// TTL is promised, and is not what an answer says: a renewal asks the leader's own state
+// (Session.Renew in agent/consul/session_endpoint.go), and a leader that was started and
+// elected just now says of sessions that they are not there until it has applied its log.
 func (*Store) Promises() store.Promises {
 	return store.Promises{
 		Of: map[history.Promise]string{
@@ -28,7 +31,6 @@ func (*Store) Promises() store.Promises {
 			history.Snapshot:     kvStore + "ModifyIndex \"corresponds to the X-Consul-Index header value that is returned in responses\"",
 			history.Durable:      consensus + "\"an entry is considered committed when it is durably stored on a quorum of nodes\"",
 			history.Once:         consensus + "a write is an entry of the Raft log, which is applied once",
-			history.Lease:        sessions + "\"Consul will not expire the session before the TTL is reached\"",
 			history.Exclusive:    sessions + "an acquire \"can only succeed if there is no existing lock holder\"",
 			history.Fence:        sessions + "\"the LockIndex is incremented on each acquire\" by another, so that it acts as a \"sequencer\"",
 			history.WatchOnce:    blocking + "a query waits \"for any changes subsequent to that index\"; what it returns with the same index is passed over",

@@ -239,6 +239,12 @@ func TestCallsWithLocksAreRecorded(t *testing.T) {
 		t.Fatalf("of a cluster it is recorded: %+v", got)
 	}
 	differs(t, "the leader's key", got[2:3], history.Op{Kind: kv.Range, Consistency: kv.Lease, Joined: true, Session: 9, Key: leaderKey, Read: keys.Identity(1), Mod: 40})
+	// A leader that was elected just now may know of no cluster yet.
+	got = r.ended(data.ReadCluster, 0, store.Event{})
+	if len(got) != 8 {
+		t.Fatalf("of nothing it is recorded: %+v", got)
+	}
+	differs(t, "nothing", got[:1], history.Op{Kind: kv.Range, Consistency: kv.Lease, Session: 9, Key: 8, Outcome: kv.Stale})
 }
 
 // On ZooKeeper keys end with the sessions of connections: since they were made where the

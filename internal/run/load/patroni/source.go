@@ -234,6 +234,9 @@ func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 		}
 	case patroni.ReadCluster, patroni.ListKeys:
 		if ev.Count == 0 && ev.Outcome == kv.OK {
+			if s.Way == patroni.Locks { // a leader that was elected just now may answer before it has applied its log
+				return kv.Stale
+			}
 			ev.Text = nothingThere
 			return kv.WrongAnswer
 		}
