@@ -236,6 +236,8 @@ func event(key, value string, version int) string {
 		`{"type":"DELETE","kv":{"key":%q,"mod_revision":"77"}}]}}`, header, b64(key), version, b64(value), b64(key))
 }
 
+var whats = map[store.What]string{store.Done: "done", store.Notify: "event", store.Seen: "seen", store.Ended: "ended"}
+
 // However its answer is cut, a watcher is told each event once.
 func TestWatcher(t *testing.T) {
 	in := stream(created, event("k", "v", 3), `{"result":{`+header+`}}`, event("k", strings.Repeat("w", 3000), 4), `{"result":{`+header+`,"canceled":true,"compact_revision":"5"}}`)
@@ -250,10 +252,10 @@ func TestWatcher(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, e := range events {
-				all = append(all, fmt.Sprintf("%d %d %d %s %.1s %d %d %d", e.What, e.Tag, e.Watcher, e.Key, e.Value, e.Revision, e.Version, e.Count))
+				all = append(all, fmt.Sprintf("%s %d %d %s %.1s %d %d %d", whats[e.What], e.Tag, e.Watcher, e.Key, e.Value, e.Revision, e.Version, e.Count))
 			}
 		}
-		want := []string{"0 9 5   77 0 0", "4 0 5 k v 76 3 0", "4 0 5 k  77 0 1", "5 0 5   77 0 0", "4 0 5 k w 76 4 0", "4 0 5 k  77 0 1", "6 0 5   0 0 0"}
+		want := []string{"done 9 5   77 0 0", "event 0 5 k v 76 3 0", "event 0 5 k  77 0 1", "seen 0 5   77 0 0", "event 0 5 k w 76 4 0", "event 0 5 k  77 0 1", "ended 0 5   0 0 0"}
 		if d := cmp.Diff(want, all); d != "" || c.Room() != 0 {
 			t.Errorf("in steps of %d: %s", step, d)
 		}
