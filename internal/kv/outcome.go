@@ -9,7 +9,7 @@ const (
 	OK           Outcome = iota // done
 	Miss                        // a read of a key that is not there
 	Conflict                    // a compare-and-set whose condition did not hold: an answer, not an error
-	Stale                       // a read that may be old returned a value that was written to its key before the newest
+	Stale                       // a read that may be old returned a value that was written before the newest, or nothing where some was
 	Unverifiable                // a read whose value is too short to carry a checksum: it may be right
 
 	NotSent        // never written to a connection before the window closed, or its timeout ended

@@ -12,7 +12,7 @@ import (
 // for sure.
 func answered(m *measure.Totals) (notes []string) {
 	if n := m.Outcomes[kv.Stale]; n > 0 {
-		notes = append(notes, fmt.Sprintf("%d reads were stale: they returned a value that quorumbench had written earlier.", n))
+		notes = append(notes, fmt.Sprintf("%d reads were stale: they returned a value that quorumbench had written earlier, or found nothing where it had written.", n))
 	}
 	if n := m.Outcomes[kv.Unverifiable]; n > 0 {
 		notes = append(notes, fmt.Sprintf("%d reads returned a value below %d bytes, which carries no checksum and could not be verified.", n, keys.HeadLen))
