@@ -23,6 +23,8 @@ func TestDisturbanceMerges(t *testing.T) {
 		}
 		to.Idle += int64(i)
 		whole.Idle += int64(i)
+		to.RunWait += int64(i) * 7
+		whole.RunWait += int64(i) * 7
 	}
 	a.merge(&b)
 	for k, h := range a.histograms() {
@@ -30,7 +32,7 @@ func TestDisturbanceMerges(t *testing.T) {
 			t.Errorf("histogram %d is not the whole", k)
 		}
 	}
-	if a.Idle != whole.Idle {
-		t.Errorf("idle for %d, want %d", a.Idle, whole.Idle)
+	if a.Idle != whole.Idle || a.RunWait != whole.RunWait {
+		t.Errorf("idle for %d and waiting for %d, want %d and %d", a.Idle, a.RunWait, whole.Idle, whole.RunWait)
 	}
 }

@@ -239,7 +239,7 @@ func (c *coder) second(s *Second) {
 	for _, h := range s.Disturbed.histograms() {
 		c.histogram(h)
 	}
-	small(c, anyNumber, &s.Disturbed.Idle)
+	small(c, anyNumber, &s.Disturbed.Idle, &s.Disturbed.RunWait)
 	c.fine(&s.Fine)
 }
 

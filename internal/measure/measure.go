@@ -337,6 +337,11 @@ type Disturbance struct {
 	// were sent without waiting for a connection, in nanoseconds: the time in
 	// which clients were free and the generator had not sent for them yet.
 	Idle int64
+	// RunWait is, in a closed loop, the part of what Sampled has beyond Undisturbed in
+	// which the generator's thread was ready to run and waited for a processor, in
+	// nanoseconds: the sum over the sample, with the operations' weights. In the rest
+	// it worked, or was stopped.
+	RunWait int64
 }
 
 // histograms lists the places of all histograms.
@@ -351,6 +356,7 @@ func (d *Disturbance) merge(o *Disturbance) {
 		*to = Add(*to, *from[i])
 	}
 	d.Idle += o.Idle
+	d.RunWait += o.RunWait
 }
 
 // Link is what happened to the connections to one endpoint in the window.

@@ -21,9 +21,9 @@ type Part struct {
 	Due, Succeeded, Done uint64
 	Response             Steps // of the successes
 	Lateness             Steps // sent - due, open loop only
-	// Sampled, Undisturbed and Idle are those of Disturbance.
+	// Sampled, Undisturbed, Idle and RunWait are those of Disturbance.
 	Sampled, Undisturbed Steps
-	Idle                 int64
+	Idle, RunWait        int64
 
 	Window
 	Connections []Connection // those of Totals
@@ -68,6 +68,7 @@ func (p *Part) Add(s *Second) {
 	p.Sampled.Add(s.Disturbed.Sampled)
 	p.Undisturbed.Add(s.Disturbed.Undisturbed)
 	p.Idle += s.Disturbed.Idle
+	p.RunWait += s.Disturbed.RunWait
 	b := brief{index: s.Index}
 	for _, c := range s.Cells {
 		if c.Response == nil {

@@ -139,6 +139,9 @@ func (l *Loop) openWindow(at int64) {
 	l.res.Opened, l.measuring, l.areaAt = at, true, at
 	l.res.Steady = l.cfg.Shared.warming.steady.Load()
 	l.pauses.count(true, l.poller)
+	if !l.opens() { // an open loop's clients wait for nobody, whoever has the processor
+		l.runWaits.begin(l.poller, l.now)
+	}
 	l.watchers.begin(l.now)
 	l.conns.links.open(&l.conns)
 	l.closed.open(&l.conns)
@@ -189,6 +192,7 @@ func (l *Loop) close(at int64) {
 	l.mark(at, true)
 	l.measuring, l.conns.links.recording = false, false
 	l.pauses.count(false, l.poller)
+	l.runWaits.end()
 	l.clock.current, l.clock.next = nil, never
 	l.Live.Phase.Store(-1)
 	l.giveUpSchedule(at)

@@ -39,6 +39,7 @@ type epoll struct {
 	timeout unix.Timespec
 	count   uint64 // what readCount read
 	stamps  stamps
+	delays  delays
 
 	mu     sync.Mutex
 	dialed []dialResult
@@ -87,6 +88,7 @@ func (p *epoll) Now() int64 { return int64(time.Since(p.base)) }
 func (p *epoll) Attach() int {
 	runtime.LockOSThread()
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
+	p.delays.open()
 	return unix.Gettid()
 }
 
@@ -290,6 +292,7 @@ func (p *epoll) Release() {
 	p.dialed = nil
 	p.endBeat()
 	p.park.End()
+	p.delays.close()
 	_ = unix.Close(p.ep)
 	_ = unix.Close(p.ev)
 	p.ep = -1

@@ -38,6 +38,7 @@ type Loop struct {
 	slots    slots
 	secs     secondQueue
 	pauses   pauses
+	runWaits runWaits
 	events   []store.Event
 	ready    []Ready
 	left     []Ready // of them: connections that have more than was read in their turn
@@ -258,6 +259,7 @@ func (l *Loop) turn() {
 	l.wait(until)
 	now := l.poller.Now()
 	l.pauses.awake(asked, now)
+	l.runWaits.turn(now)
 	l.warm(now)
 	ended := l.doneLive + l.failLive
 	l.to(now)

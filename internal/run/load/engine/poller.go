@@ -72,3 +72,11 @@ type Stamped interface {
 	// last of the bytes arrived; below 0: that is not known.
 	ReadStamped(conn int, p []byte) (n int, lag int64, err error)
 }
+
+// Scheduled is an optional interface of a Poller whose system counts for how long the
+// thread that Attach was called from was ready to run and had no processor.
+type Scheduled interface {
+	// RunDelay is that since the thread began, in nanoseconds; ok is false where the
+	// system does not say.
+	RunDelay() (ns int64, ok bool)
+}

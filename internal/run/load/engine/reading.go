@@ -199,6 +199,8 @@ func (l *Loop) disturbed(sl *slot, at int64) {
 	whole, added := service, beyondUsual(lag)
 	if sl.client < 0 {
 		whole, added = at-sl.due, added+beyondUsual(sl.sent-sl.ready)
+	} else if added > 0 {
+		d.RunWait += l.weight * beyondUsual(min(lag, l.runWaits.now(l.now)))
 	}
 	l.secs.recordAs(&d.Lag, lag, l.weight)
 	l.secs.recordAs(&d.Sampled, whole, l.weight)

@@ -110,6 +110,13 @@ func (p *poller) Now() int64 {
 
 func (p *poller) Attach() int { return 0 }
 
+// RunDelay is what the machine's counter says.
+func (p *poller) RunDelay() (int64, bool) {
+	p.world.mu.Lock()
+	defer p.world.mu.Unlock()
+	return p.machine.Used().RunDelay, true
+}
+
 // Release ends the loop.
 func (p *poller) Release() {
 	p.world.mu.Lock()

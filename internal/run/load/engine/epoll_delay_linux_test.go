@@ -1,0 +1,56 @@
+package engine
+
+import (
+	"os"
+	"runtime"
+	"testing"
+	"time"
+)
+
+func TestSecondNumber(t *testing.T) {
+	for text, want := range map[string]int64{
+		"1 2 3\n": 2, "465379 250311 6\n": 250311, "0 0 0\n": 0, "12 9223372036 1": 9223372036,
+		"": -1, "1": -1, "1 ": -1, "1 2": -1, "1  3": -1, "-1 2 3": -1, "1 x 3": -1, "1 2x 3": -1,
+	} {
+		n, ok := secondNumber([]byte(text))
+		if !ok {
+			n = -1
+		}
+		if n != want {
+			t.Errorf("%q has %d, want %d", text, n, want)
+		}
+	}
+}
+
+// The poller's counter is the one of the thread that attached it, and goes on.
+func TestRunDelayIsTheThreads(t *testing.T) {
+	p, err := NewPoller(0, time.Now(), Dialer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Release()
+	s := p.(Scheduled)
+	if _, ok := s.RunDelay(); ok {
+		t.Error("nobody has attached it, and it counts")
+	}
+	p.Attach()
+	defer runtime.UnlockOSThread()
+	read := func() int64 {
+		text, err := os.ReadFile("/proc/thread-self/schedstat")
+		if err != nil {
+			t.Skipf("this system does not count: %v", err)
+		}
+		n, ok := secondNumber(text)
+		if !ok {
+			t.Fatalf("it counts %q", text)
+		}
+		return n
+	}
+	for range 100 {
+		before := read()
+		n, ok := s.RunDelay()
+		if after := read(); !ok || n < before || n > after {
+			t.Fatalf("the counter was %d, then %d (%v), then %d", before, n, ok, after)
+		}
+	}
+}

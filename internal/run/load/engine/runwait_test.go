@@ -1,0 +1,67 @@
+package engine
+
+import "testing"
+
+// counter is a Scheduled that tests set.
+type counter struct {
+	Poller
+	is    int64
+	gone  bool
+	asked int
+}
+
+func (c *counter) RunDelay() (int64, bool) {
+	c.asked++
+	return c.is, !c.gone
+}
+
+// A turn can have waited for no longer than was counted since the reading before it,
+// whenever in the turn somebody asks, and what one turn waited no other did.
+func TestRunWaitsAreOfOneTurn(t *testing.T) {
+	c := &counter{is: 7 * secondNS}
+	w := &runWaits{}
+	now := int64(secondNS)
+	w.begin(c, now)
+	turn := func(after, waited int64) {
+		now += after
+		c.is += waited
+		w.turn(now)
+	}
+	ask := func(want int64) {
+		t.Helper()
+		if got := w.now(now); got != want {
+			t.Errorf("at %d ns it waited for %d ns, want %d", now, got, want)
+		}
+	}
+	turn(millisecond, 300_000)
+	ask(300_000)
+	c.is += 100_000 // within the turn
+	ask(300_000)    // it was read already
+	turn(millisecond, 0)
+	ask(100_000)
+	turn(millisecond, 0)
+	ask(0)
+	turn(millisecond, 200_000) // nobody asks
+	turn(millisecond, 50_000)
+	ask(250_000)
+	for range 10 { // nobody asks for longer than the counter goes unread
+		turn(millisecond, 10_000)
+	}
+	turn(400*millisecond, 0) // stopped
+	if got := w.now(now); got > 10_000*runWaitEvery/millisecond {
+		t.Errorf("a stop is %d ns of waiting", got)
+	}
+	if asked := c.asked; asked > 12 {
+		t.Errorf("the counter was read %d times", asked)
+	}
+	c.gone, c.is = true, 9*secondNS
+	turn(millisecond, 0)
+	ask(0)
+	c.gone = false
+	turn(secondNS, secondNS)
+	ask(0) // it is not asked again
+	w.end()
+	if w.begin(&sim{}, now); w.now(now) != 0 {
+		t.Error("a poller without a counter waited")
+	}
+}
