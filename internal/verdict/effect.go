@@ -89,10 +89,11 @@ type Added struct {
 	// client was free (or an operation due) to the one in which it was free
 	// again; CycleNS is the mean of that whole time.
 	MeanNS, CycleNS float64
-	// Conserved is the share of the time in which no processor of a machine that
-	// members share was idle. Then a processor that the generator waited for had
-	// a member on it, and what the generator did not do in that time the store
-	// did: its clients' operations would have waited in the store instead.
+	// Conserved is the share of MeanNS in which the generator waited for a processor
+	// and every processor ran the load's own programs: what the generator did not do
+	// in that time the store did, and its clients' operations would have waited in
+	// the store instead. Time in which it was stopped, or in which other programs
+	// ran, is no part of it.
 	Conserved float64
 }
 

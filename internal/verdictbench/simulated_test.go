@@ -95,12 +95,12 @@ func quietMachine(seed uint64) simulate.Quiet { return simulate.Quiet{Jitter: 8_
 func simulated(kind Kind, seed uint64) (Outcome, error) {
 	d := &draws{seed: random.Derive(seed, "verdict's bench "+string(kind))}
 	s := draw(d)
-	truth, err := s.run(d.seed, func() simulate.Machine { q := quietMachine(d.seed); return &q })
+	truth, err := s.run(d.seed, func() simulate.Machine { q := quietMachine(d.seed); return &q }, nil)
 	if err != nil {
 		return Outcome{}, err
 	}
 	machine, text := kind.machine(d)
-	got, err := s.run(d.seed+1, machine)
+	got, err := s.run(d.seed+1, machine, nil)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -109,8 +109,9 @@ func simulated(kind Kind, seed uint64) (Outcome, error) {
 	return o, nil
 }
 
-// run runs the subject on a machine and judges it as any trial is judged.
-func (s *subject) run(seed uint64, machine func() simulate.Machine) (*record.Trial, error) {
+// run runs the subject on a machine and judges it as any trial is judged. ranForLoad is
+// Observed.RanForLoad: what a sampler would say of a machine that members share.
+func (s *subject) run(seed uint64, machine func() simulate.Machine, ranForLoad *float64) (*record.Trial, error) {
 	l := s.load
 	u := &usage{}
 	world := simulate.New(1, wire, s.server(), func(int) simulate.Machine {
@@ -128,7 +129,7 @@ func (s *subject) run(seed uint64, machine func() simulate.Machine) (*record.Tri
 	if l.Arrival != scenario.Closed {
 		c.Rate = &l.Rate.PerSecond
 	}
-	o := record.Observed{Opened: res.Opened}
+	o := record.Observed{Opened: res.Opened, RanForLoad: ranForLoad}
 	u.fill(&o, res.Measured)
 	t := record.NewTrial(c, o, res.Measured, res.Warmup, nil)
 	return &t, nil

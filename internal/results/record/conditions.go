@@ -155,8 +155,13 @@ type Observed struct {
 	// (0 to 1) that anything used, and that programs beside the generator and
 	// the members used; null where the system does not say.
 	BusyShare, ForeignShare *float64
-	LostMembers             []string // but for those that a fault took and that came back
-	TermChanges             int
+	// RanForLoad is, of the time in which the loops of a closed loop waited for a
+	// processor while they had answers to read, the share (0 to 1) in which every
+	// processor of their machine ran the members or the generator: at least, and the
+	// least of several machines. Null where nobody waited, or nobody knows.
+	RanForLoad  *float64
+	LostMembers []string // but for those that a fault took and that came back
+	TermChanges int
 	// Faults are those of the scenario; MeantErrors is how many operations failed of
 	// those due while one had its effect, and MeantTermChanges is of TermChanges.
 	Faults           []Fault

@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// figures is what the verdict's rules look at.
-func (t *Trial) figures(all *sums, m, warmup *measure.Totals) verdict.Figures {
+// figures is what the verdict's rules look at. ranForLoad is Observed.RanForLoad.
+func (t *Trial) figures(all *sums, m, warmup *measure.Totals, ranForLoad *float64) verdict.Figures {
 	f := verdict.Figures{
 		OpenLoop: t.Open(), Interrupted: t.State == Interrupted, Seconds: t.Seconds,
 		Due: t.Due, Succeeded: t.Operations, Failed: t.Errors, FailedBy: t.ErrorsByKind, Timed: count(all.response) + all.failed(),
@@ -36,7 +36,7 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals) verdict.Figures {
 		f.Unreported += warmup.Unreported
 	}
 	if t.ByWorker != nil {
-		f.Workers = t.workers(m)
+		f.Workers = t.workers(m, ranForLoad)
 	}
 	f.Hosts, f.OwnClock = t.hosts(), t.ClockSet.figures()
 	f.Added = t.Overhead.figures()

@@ -19,8 +19,15 @@ type GeneratorOverhead struct {
 	UndisturbedP50NS float64 `json:"undisturbed_p50_ns"`
 	SampledP99NS     float64 `json:"sampled_p99_ns"`
 	UndisturbedP99NS float64 `json:"undisturbed_p99_ns"`
-	// Conserved is the share of the time in which no processor of a machine that
-	// members share was idle: what the generator waited for then, the store used.
+	// RunWaitNS is, in a closed loop, the part of MeanNS in which its threads were
+	// ready to run and waited for a processor; 0 in records of older versions.
+	RunWaitNS float64 `json:"run_wait_ns"`
+	// RanForLoad is the share of that in which every processor of its machine ran the
+	// members or the generator, at least; absent where that is not known.
+	RanForLoad *float64 `json:"ran_for_load,omitempty"`
+	// Conserved is the share of MeanNS in which the members had the processors, so
+	// that the store did what the generator did not. In records of older versions it
+	// is the share of the time in which no processor was idle, whoever ran.
 	Conserved float64 `json:"conserved"`
 	// Lag is from an answer's arrival to the read call that took it; Own and
 	// Waiting, in an open loop, the two parts of sent - due.
@@ -31,10 +38,31 @@ type GeneratorOverhead struct {
 	Effect verdict.Effect `json:"effect"`
 }
 
-// newOverhead is nil where nothing was sampled. conserved is GeneratorOverhead.Conserved.
-func newOverhead(all *sums, m *measure.Totals, open bool, conserved float64) *GeneratorOverhead {
+// waits is what is known of a generator's waiting for processors.
+type waits struct {
+	ranForLoad *float64 // GeneratorOverhead.RanForLoad
+	// held is the share of its loops' time in which limits on processor time held
+	// them back, at most. The system counts that as waiting for a processor, too.
+	held float64
+}
+
+// waitsOf are those of so many loops in so many seconds. throttled is the sum over all
+// processors, and delay over the loops, in nanoseconds.
+func waitsOf(ranForLoad *float64, throttled, delay int64, loops int, seconds float64) waits {
+	w := waits{ranForLoad: ranForLoad}
+	if held := float64(min(throttled, delay)); held > 0 {
+		w.held = 1
+		if all := float64(loops) * seconds * 1e9; held < all {
+			w.held = held / all
+		}
+	}
+	return w
+}
+
+// newOverhead is nil where nothing was sampled.
+func newOverhead(all *sums, m *measure.Totals, open bool, w waits) *GeneratorOverhead {
 	d := &m.Disturbed
-	a := addedTo(d, all.response, conserved)
+	a := addedTo(d, all.response, w)
 	if a == nil {
 		return nil
 	}
@@ -49,7 +77,7 @@ func newOverhead(all *sums, m *measure.Totals, open bool, conserved float64) *Ge
 
 // addedTo is what was added to operations with these response times, without the
 // distributions; nil where nothing was sampled.
-func addedTo(d *measure.Disturbance, response *measure.Histogram, conserved float64) *GeneratorOverhead {
+func addedTo(d *measure.Disturbance, response *measure.Histogram, w waits) *GeneratorOverhead {
 	if count(d.Sampled) == 0 || count(d.Undisturbed) == 0 { // a worker elsewhere may tell one without the other
 		return nil
 	}
@@ -60,13 +88,25 @@ func addedTo(d *measure.Disturbance, response *measure.Histogram, conserved floa
 		SampledP99NS:     at(d.Sampled, 99),
 		UndisturbedP99NS: at(d.Undisturbed, 99),
 		MeanNS:           max(d.Sampled.Mean()-d.Undisturbed.Mean(), 0),
-		Conserved:        conserved,
+		RanForLoad:       w.ranForLoad,
 	}
+	a.RunWaitNS = min(max(float64(d.RunWait)/float64(count(d.Sampled)), 0), a.MeanNS)
 	if n := count(response); n > 0 {
 		a.MeanNS += float64(d.Idle) / float64(n)
 		a.CycleNS = response.Mean()
 	}
+	a.Conserved = a.conserved(w.held)
 	return a
+}
+
+// conserved is GeneratorOverhead.Conserved, at least. While limits held the loops back
+// they held all of their clients for all of the time, at most. What is not known to
+// have been the members' was the generator's.
+func (a *GeneratorOverhead) conserved(held float64) float64 {
+	if a.MeanNS <= 0 || a.RanForLoad == nil {
+		return 0
+	}
+	return min(max(*a.RanForLoad, 0), 1) * max(a.RunWaitNS-held*a.CycleNS, 0) / a.MeanNS
 }
 
 // figures is what the verdict looks at.
@@ -90,19 +130,4 @@ func waited(d *measure.Disturbance, percentile float64) float64 {
 		return 0
 	}
 	return float64(d.Waiting.ValueAtQuantile(100 * (1 - above/some)))
-}
-
-// conserved is the share of the time in which a machine that members share had
-// no processor idle: at least so much, as little as its processors' idle time
-// allows. 0 where the members are elsewhere, or nobody knows.
-func (t *Trial) conserved() float64 {
-	if !orZero(t.Shared) || t.Machine == nil || t.BusyShare == nil {
-		return 0
-	}
-	given := 1 - orZero(t.StolenShare)
-	if given <= 0 {
-		return 1
-	}
-	idle := max(1-*t.BusyShare/given, 0)
-	return max(1-float64(t.Machine.CPUs)*idle, 0)
 }

@@ -1,7 +1,11 @@
 package record
 
 import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
@@ -25,23 +29,92 @@ func TestWaitedIsOfAllOperations(t *testing.T) {
 	}
 }
 
-// Two processors that are idle for 5 % of their time each may be so one after
-// the other: for 90 % of the time none is.
+// sampledLoop is what is kept of a thousand operations of 10 ms, to each of which the
+// generator added 2 ms, and waited for a processor in a share of that.
+func sampledLoop(waited float64) (*measure.Disturbance, *measure.Histogram) {
+	d := &measure.Disturbance{Sampled: measure.NewHistogram(), Undisturbed: measure.NewHistogram(), RunWait: int64(waited * 1000 * 2e6)}
+	response := measure.NewHistogram()
+	for range 1000 {
+		measure.Record(d.Sampled, 10e6)
+		measure.Record(d.Undisturbed, 8e6)
+		measure.Record(response, 10e6)
+	}
+	return d, response
+}
+
+// What a closed loop's generator added is the members' only where it waited for a
+// processor, and only as far as they are known to have had the processors.
 func TestConserved(t *testing.T) {
-	yes, no := true, false
-	busy, stolen := 0.76, 0.2
-	shared := Trial{BusyShare: &busy, StolenShare: &stolen}
-	shared.Shared, shared.Machine = &yes, &Machine{CPUs: 2}
-	if got := shared.conserved(); got < 0.8999 || got > 0.9001 {
-		t.Errorf("%v of the time was conserved", got)
+	const window, loops = 10.0, 2
+	none, all := 0.0, 1.0
+	most := 0.6
+	for _, tt := range []struct {
+		what             string
+		waited           float64 // share of what was added
+		ran              *float64
+		throttled, delay time.Duration // of 20 s of two loops
+		throughput       float64       // how much may be missing, of 20 % that were added
+	}{
+		{"stopped, on a machine that members keep full", 0, &all, 0, 0, 0.2},
+		{"stopped, beside other programs", 0, &none, 0, 4 * time.Second, 0.2},
+		{"waited for members", 1, &all, 0, 4 * time.Second, 0},
+		{"waited for other programs", 1, &none, 0, 4 * time.Second, 0.2},
+		{"waited, and nobody knows for whom", 1, nil, 0, 4 * time.Second, 0.2},
+		{"waited for members and others", 1, &most, 0, 4 * time.Second, 0.08},
+		{"stopped for half of it, and waited for members", 0.5, &all, 0, 2 * time.Second, 0.1},
+		{"stopped for half of it, and waited for both", 0.5, &most, 0, 2 * time.Second, 0.14},
+		{"held back by its control group", 1, &all, 4 * time.Second, 4 * time.Second, 0.2},
+		{"held back for half of that, beside members", 1, &all, 2 * time.Second, 4 * time.Second, 0.1},
+		{"held back while it had nothing to do", 0.5, &all, 4 * time.Second, 0, 0.1},
+		{"held back all the time", 1, &all, 40 * time.Second, 40 * time.Second, 0.2},
+	} {
+		d, response := sampledLoop(tt.waited)
+		a := addedTo(d, response, waitsOf(tt.ran, int64(tt.throttled), int64(tt.delay), loops, window))
+		f := a.figures()
+		e := f.Effect(false)
+		if math.Abs(e.Throughput-tt.throughput) > 0.002 {
+			t.Errorf("%s: throughput may be %.3f too low, want %.3f", tt.what, e.Throughput, tt.throughput)
+		}
+		// What is not conserved is missing from the times that would be, too: 10 ms are
+		// so much more than those.
+		if want := 10/(8+2*(1-tt.throughput/0.2)) - 1; math.Abs(e.P50-want) > 0.005 {
+			t.Errorf("%s: p50 may be %.3f too high, want %.3f", tt.what, e.P50, want)
+		}
+		if open := f.Effect(true); open.Throughput != 0 || math.Abs(open.P50-0.25) > 0.005 {
+			t.Errorf("%s: of an open loop %+v", tt.what, open)
+		}
 	}
-	shared.Machine = &Machine{CPUs: 64}
-	if got := shared.conserved(); got != 0 {
-		t.Errorf("%v of the time was conserved on 64 processors", got)
+}
+
+// Whatever was seen, no more is conserved than was waited for a processor, no more
+// than the members ran, and nothing grows by what held the generator back.
+func TestConservedIsBounded(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 2000 {
+		ran := 1.4*r.Float64() - 0.2
+		waited := 1.2*r.Float64() - 0.1
+		d, response := sampledLoop(waited)
+		d.Idle = r.Int64N(4e9) // up to 4 ms an operation
+		delay := r.Int64N(20e9)
+		throttled := r.Int64N(20e9)
+		a := addedTo(d, response, waitsOf(&ran, throttled, delay, 2, 10))
+		c := a.Conserved
+		if c < 0 || c > 1 || c > max(ran, 0) || c*a.MeanNS > max(waited, 0)*2e6*1.01 {
+			t.Fatalf("%v is conserved where members ran for %v, of %v ns in which it waited for %v of 2 ms", c, ran, a.MeanNS, waited)
+		}
+		more := addedTo(d, response, waitsOf(&ran, throttled+r.Int64N(5e9), delay, 2, 10))
+		longer := addedTo(d, response, waitsOf(&ran, throttled, delay, 1, 10))
+		if more.Conserved > c || longer.Conserved > c {
+			t.Fatalf("%v is conserved, and %v or %v of one that was held back for longer", c, more.Conserved, longer.Conserved)
+		}
 	}
-	shared.Shared = &no
-	shared.Machine.CPUs = 1
-	if got := shared.conserved(); got != 0 {
-		t.Errorf("%v of the time was conserved by members elsewhere", got)
+}
+
+// A record of an older version says how long no processor was idle, and not who ran.
+func TestAnOldRecordsOverheadIsRead(t *testing.T) {
+	var a GeneratorOverhead
+	must(t, json.Unmarshal([]byte(`{"mean_ns": 2, "cycle_ns": 10, "conserved": 0.9}`), &a))
+	if a.Conserved != 0.9 || a.RanForLoad != nil || a.RunWaitNS != 0 {
+		t.Errorf("it became %+v", a)
 	}
 }

@@ -194,8 +194,8 @@ func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles 
 	}
 	t.observe(o, measured)
 	t.Answers.setDiskShare(t.Due, t.Written)
-	t.Overhead = newOverhead(all, measured, c.Open(), t.conserved())
-	f := t.figures(all, measured, warmup)
+	t.Overhead = newOverhead(all, measured, c.Open(), waitsOf(o.RanForLoad, orZero(t.ThrottledNS), t.RunDelayNS, t.Loops, t.Seconds))
+	f := t.figures(all, measured, warmup, o.RanForLoad)
 	f.Halves = halves(o.Answered, measured.Seconds)
 	t.Verdict = verdict.Judge(f)
 	return t

@@ -141,17 +141,19 @@ func anyLost(parts []measure.Part) bool {
 	return false
 }
 
-// workers is what the verdict looks at.
-func (t *Trial) workers(m *measure.Totals) []verdict.Worker {
+// workers is what the verdict looks at. ranForLoad is Observed.RanForLoad.
+func (t *Trial) workers(m *measure.Totals, ranForLoad *float64) []verdict.Worker {
 	all, apart := make([]verdict.Worker, len(m.Parts)), measure.Apart(m.Parts)
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		response := p.Response.Histogram()
-		d := measure.Disturbance{Sampled: p.Sampled.Histogram(), Undisturbed: p.Undisturbed.Histogram(), Idle: p.Idle}
+		d := measure.Disturbance{Sampled: p.Sampled.Histogram(), Undisturbed: p.Undisturbed.Histogram(), Idle: p.Idle, RunWait: p.RunWait}
+		seconds := float64(p.Length) / 1e9
 		w := verdict.Worker{
-			Name: p.Worker, Lost: p.Lost, BeganAfterNS: p.BeganAfter, Apart: apart[i], Seconds: float64(p.Length) / 1e9,
+			Name: p.Worker, Lost: p.Lost, BeganAfterNS: p.BeganAfter, Apart: apart[i], Seconds: seconds,
 			Loops: p.Loops, LoopCPUNS: p.LoopCPU, RunDelayNS: p.RunDelay, PausedNS: p.Paused, LongestPauseNS: p.LongestPause,
-			ThrottledNS: orZero(p.ThrottledNS), Added: addedTo(&d, response, t.conserved()).figures(),
+			ThrottledNS: orZero(p.ThrottledNS),
+			Added:       addedTo(&d, response, waitsOf(ranForLoad, orZero(p.ThrottledNS), p.RunDelay, p.Loops, seconds)).figures(),
 		}
 		if own, others, of := paceOf(m.Parts, i); own > 0 && others > 0 && count(response) > 0 {
 			w.Pace = own / others

@@ -46,6 +46,7 @@ type monitor struct {
 	opened chan struct{}  // closed when the window has
 	faults []record.Fault // what became of them; read after the load
 	failed []uint64       // of each second of the window, the operations due in it
+	waited []int64        // likewise, measure.Disturbance.RunWait of them
 	pulse  measure.Pulse  // of the window
 	course measure.Course // likewise
 
@@ -103,6 +104,8 @@ func (w *monitor) second(s *measure.Second) {
 	if s.Phase == measure.Measured {
 		w.failed = append(w.failed, slices.Repeat([]uint64{0}, max(s.Index+1-len(w.failed), 0))...)
 		w.failed[s.Index] += s.Failed()
+		w.waited = append(w.waited, slices.Repeat([]int64{0}, max(s.Index+1-len(w.waited), 0))...)
+		w.waited[s.Index] += s.Disturbed.RunWait
 		w.pulse.Add(s)
 	}
 	if w.t.Second != nil {

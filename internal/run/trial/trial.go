@@ -309,6 +309,7 @@ func (w *monitor) observed(res *load.Result) record.Observed {
 			}
 		}
 	}
+	o.RanForLoad = w.sampler.ranForLoad(res.Opened, closed, w.waited)
 	o.DatabaseGrowth = w.scrapes.databaseGrowth(res.Opened, closed)
 	o.SamplingCPUSeconds = w.sampler.took(res.Opened, closed)
 	return o

@@ -1,0 +1,146 @@
+package trial
+
+import (
+	"math"
+	"os"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
+	"github.com/quorumbench/quorumbench/internal/run/probe"
+)
+
+// ran is what the two processors of a machine did in a second; the rest of it was idle.
+type ran struct{ generator, member, others, stolen float64 }
+
+// Only where members or the generator had every processor is a wait for one the
+// members', and each second counts by how long was waited in it.
+func TestRanForLoad(t *testing.T) {
+	full := ran{generator: 0.5, member: 1.5}
+	loaded := ran{generator: 0.5, member: 0.5, others: 1}
+	slack := ran{generator: 0.4, member: 1.4}
+	half := ran{generator: 0.5, member: 0.5}
+	stolen := ran{generator: 0.5, member: 1.3, stolen: 0.2}
+	for _, tt := range []struct {
+		what   string
+		member string // the machine that it is on
+		did    []ran
+		waited []int64
+		want   float64 // below 0: not known
+	}{
+		{"members keep it full", "here", []ran{full, full, full, full}, []int64{5, 1, 0, 3}, 1},
+		{"others keep it full", "here", []ran{loaded, loaded, loaded, loaded}, []int64{5, 1, 0, 3}, 0},
+		{"one processor is idle", "here", []ran{half, half, half, half}, []int64{5, 1, 0, 3}, 0},
+		{"one processor after the other may be idle for a tenth", "here", []ran{slack, slack, slack, slack}, []int64{5, 1, 0, 3}, 0.8},
+		{"the host takes a tenth away", "here", []ran{stolen, stolen, stolen, stolen}, []int64{5, 1, 0, 3}, 0.8},
+		{"nobody waits while others run", "here", []ran{full, loaded, loaded, full}, []int64{7, 0, 0, 2}, 1},
+		{"all wait while others run", "here", []ran{full, loaded, loaded, full}, []int64{0, 4, 4, 0}, 0},
+		{"most wait while others run", "here", []ran{full, loaded, full, full}, []int64{1, 6, 1, 0}, 0.25},
+		{"behind the last sample as in the whole window", "here", []ran{full, full, full, full}, []int64{0, 0, 0, 0, 0, 9}, 1},
+		{"nobody waits", "here", []ran{full, full}, []int64{0, 0}, -1},
+		{"no seconds", "here", []ran{full, full}, nil, -1},
+		{"no samples", "here", nil, []int64{1}, 0},
+		{"a cluster that ran already", "", []ran{full, full}, []int64{1, 1}, -1},
+		{"members elsewhere", "there", []ran{full, full}, []int64{1, 1}, -1},
+	} {
+		got := sampledWhile(t, tt.member, tt.did).ranForLoad(at(0), at(max(float64(len(tt.waited)), 1)), tt.waited)
+		switch {
+		case got == nil && tt.want < 0:
+		case got == nil || math.Abs(*got-tt.want) > 1e-6:
+			t.Errorf("%s: %v, want %v", tt.what, show(got), tt.want)
+		}
+	}
+}
+
+func show(x *float64) any {
+	if x == nil {
+		return nil
+	}
+	return *x
+}
+
+// sampledWhile has sampled the machine "here" once a second while it did that, with a
+// member on the machine of that name; empty: the cluster ran already.
+func sampledWhile(t *testing.T, member string, did []ran) *sampler {
+	t.Helper()
+	h := telling("here")
+	h.about.Machine.CPUs = 2
+	var members []cluster.Member
+	if member != "" {
+		on := h
+		if member != "here" {
+			on = telling(member)
+			on.processes[41] = probe.ProcessUsage{}
+		}
+		members = append(members, cluster.Member{Host: on, Process: cluster.Process{Name: "m1", PID: 41}})
+	}
+	s, err := newSampler(t.Context(), h, members)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum ran
+	idle := 100.0 // since the boot
+	for second := 0; ; second++ {
+		h.at = at(float64(second))
+		h.processes[os.Getpid()] = probe.ProcessUsage{UserSeconds: sum.generator}
+		h.processes[41] = probe.ProcessUsage{UserSeconds: sum.member}
+		h.whole = probe.MachineUsage{CPU: probe.SystemCPU{User: sum.generator + sum.member + sum.others, Steal: sum.stolen, Idle: idle}}
+		s.rows(t.Context())
+		if second == len(did) {
+			return s
+		}
+		d := did[second]
+		sum.generator, sum.member, sum.others, sum.stolen = sum.generator+d.generator, sum.member+d.member, sum.others+d.others, sum.stolen+d.stolen
+		idle += 2 - d.generator - d.member - d.others - d.stolen
+	}
+}
+
+// A machine that load comes from and that has no member waits for none, wherever the
+// others are; of several the least counts.
+func TestRanForLoadOnSeveralHosts(t *testing.T) {
+	full, slack := ran{generator: 0.5, member: 1.5}, ran{generator: 0.4, member: 1.4}
+	for _, tt := range []struct {
+		what    string
+		loads   [2]bool
+		members [2]bool
+		want    float64
+	}{
+		{"members on both", [2]bool{true, true}, [2]bool{true, true}, 0.8},
+		{"load from one", [2]bool{true, false}, [2]bool{true, true}, 1},
+		{"load from the other", [2]bool{false, true}, [2]bool{true, true}, 0.8},
+		{"no member on one", [2]bool{true, true}, [2]bool{true, false}, -1},
+		{"no member where the load is", [2]bool{false, true}, [2]bool{true, false}, -1},
+	} {
+		hosts := []*served{serving("a"), serving("b")}
+		var members []cluster.Member
+		var sources []Source
+		for i, h := range hosts {
+			h.about.Machine.CPUs = 2
+			if tt.members[i] {
+				members = append(members, cluster.Member{Host: h, Process: cluster.Process{Name: []string{"m1", "m2"}[i], PID: 41}})
+			}
+			sources = append(sources, Source{Name: []string{"a", "b"}[i], Host: h, Load: tt.loads[i], Members: tt.members[i]})
+		}
+		s, err := newSampler(t.Context(), telling("here"), members, sources...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for second := range 4 {
+			x := float64(second)
+			for i, d := range []ran{full, slack} {
+				h := hosts[i]
+				h.at = at(x)
+				h.processes[70] = probe.ProcessUsage{UserSeconds: d.generator * x}
+				h.processes[41] = probe.ProcessUsage{UserSeconds: d.member * x}
+				h.whole = probe.MachineUsage{CPU: probe.SystemCPU{User: (d.generator + d.member) * x, Idle: 100 + (2-d.generator-d.member)*x}}
+			}
+			s.rows(t.Context())
+		}
+		got := s.ranForLoad(at(0), at(3), []int64{1, 1, 1})
+		if got == nil && tt.want < 0 {
+			continue
+		}
+		if got == nil || math.Abs(*got-tt.want) > 1e-6 {
+			t.Errorf("%s: %v, want %v", tt.what, show(got), tt.want)
+		}
+	}
+}
