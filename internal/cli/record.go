@@ -67,8 +67,8 @@ makes a scenario of the recording.`,
 type hearing interface {
 	// at is where it does.
 	at() string
-	// hear goes on until ctx ends, by a clock that stood at 0 when it began. It returns how many connections there were, and a
-	// sentence about what is missing, if anything is.
+	// hear goes on until ctx ends, by a clock that stood at 0 when it began. It returns how
+	// many connections there were, and a sentence about what is missing, if anything is.
 	hear(ctx context.Context, understood *tap.Config, began time.Time) (connections uint32, missing string, err error)
 	close()
 }

@@ -29,9 +29,13 @@ func (c *captured) hear(ctx context.Context, understood *tap.Config, began time.
 	c.cfg.Tap, c.cfg.Began = *understood, began
 	running := capture.New(c.cfg)
 	err = running.Serve(ctx, c.packets)
-	all, wereOpen := running.Connections()
-	if wereOpen > 0 {
-		n, was, is := uint64(wereOpen), "were", "are"
+	heard := running.Heard()
+	all = heard.Connections
+	switch {
+	case all == 0 && len(heard.Elsewhere) > 0:
+		missing = fmt.Sprintf("no connection to %s was heard, and its port is used at %v: give the address that the member has for its clients, or :PORT for any", c.of, heard.Elsewhere)
+	case heard.WereOpen > 0:
+		n, was, is := uint64(heard.WereOpen), "were", "are"
 		if n == 1 {
 			was, is = "was", "is"
 		}
@@ -65,11 +69,18 @@ func (a *app) capture(ctx context.Context, f *recordFlags, _ store.Store) (heari
 			return nil, fmt.Errorf("--capture: %w", err)
 		}
 		for _, one := range found {
-			c.cfg.Hosts = append(c.cfg.Hosts, one.Unmap().WithZone(""))
+			if one = one.Unmap().WithZone(""); one.IsUnspecified() {
+				c.cfg.Hosts = nil
+				break
+			}
+			c.cfg.Hosts = append(c.cfg.Hosts, one)
 		}
 	}
 	if c.packets, err = capture.Open(uint16(port)); err != nil {
 		return nil, err
+	}
+	if !capture.MayGiveWay() {
+		a.Remark("the recorder does not give way to other programs: that needs the capability CAP_SYS_NICE, too")
 	}
 	return c, nil
 }

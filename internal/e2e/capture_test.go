@@ -66,6 +66,7 @@ func TestCaptureHearsEveryCall(t *testing.T) {
 	}
 	const total = 3000
 	recorder := w.recordsFrom(t, "--capture", endpoint, "--out", w.path("a.qbrec"))
+	mistaken := w.recordsFrom(t, "--capture", "10.1.2.3:2379", "--out", w.path("none.qbrec"))
 	trial := result(t, bench("--total", strconv.Itoa(total), "--val-size", "3000").exits(t, exitDone))
 	if trial.Errors != 0 || trial.Operations != total {
 		t.Errorf("%d operations were done, and %d failed", trial.Operations, trial.Errors)
@@ -75,6 +76,9 @@ func TestCaptureHearsEveryCall(t *testing.T) {
 	if by, gaps := calls(t, w.path("a.qbrec")); by["KV/Put"] != total || len(gaps) > 0 {
 		t.Errorf("heard are %v, missing is %q", by, gaps)
 	}
+
+	mistaken.signal(t, syscall.SIGINT)
+	mistaken.exits(t, exitDone).says(t, "no connection to 10.1.2.3:2379 was heard, and its port is used at [10.99.1.2]")
 
 	load := bench("--duration", "3s")
 	load.says(t, "measuring")

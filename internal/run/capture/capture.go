@@ -12,10 +12,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/netip"
 	"os"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/run/tap"
@@ -55,7 +57,7 @@ func openRoom(port uint16, room int) (*Packets, error) {
 	return &Packets{port: port, ring: r}, nil
 }
 
-// Close ends it. Capture.Serve does, too.
+// Close ends it, where no Capture serves it; Serve does when it returns.
 func (p *Packets) Close() { p.ring.close() }
 
 // Capture hears packets.
@@ -64,26 +66,38 @@ type Capture struct {
 	ring  *ring
 	table *table
 	prio  priority
-	drops uint64 // packets that are not said to be missing yet
-	said  int64  // when that was said last
+	ends  atomic.Int64 // when the last packet is wanted, by the recording's clock; 0: not known
+	drops uint64       // packets that are not said to be missing yet
+	said  int64        // when that was said last
 }
 
 // New returns a capture.
 func New(cfg Config) *Capture { return &Capture{cfg: cfg} }
 
-// Connections is how many the capture has heard of, and how many of them were open before
-// it began and are not recorded, when Serve has returned.
-func (c *Capture) Connections() (all, wereOpen uint32) { return c.table.number, c.table.open }
+// Heard is what a capture has heard of.
+type Heard struct {
+	Connections uint32
+	WereOpen    uint32 // of which were open before it began, and are not recorded
+	// Elsewhere are some addresses at which the port is used and which are none of the
+	// member's.
+	Elsewhere []netip.Addr
+}
+
+// Heard is what the capture has heard of, when Serve has returned.
+func (c *Capture) Heard() Heard {
+	return Heard{c.table.number, c.table.open, slices.SortedFunc(maps.Keys(c.table.elsewhere), netip.Addr.Compare)}
+}
 
 // Serve hears until ctx ends, and returns when all that passed until then is understood.
 func (c *Capture) Serve(ctx context.Context, p *Packets) error {
 	c.ring = p.ring
-	c.table = newTable(&c.cfg.Tap, func(a netip.AddrPort) bool {
-		return a.Port() == p.port && (len(c.cfg.Hosts) == 0 || slices.Contains(c.cfg.Hosts, a.Addr()))
-	})
+	c.table = newTable(&c.cfg.Tap, p.port, func(a netip.Addr) bool { return len(c.cfg.Hosts) == 0 || slices.Contains(c.cfg.Hosts, a) })
 	defer c.ring.close()
-	defer func() { c.table.end(c.now()) }()
-	stop := context.AfterFunc(ctx, func() { c.ring.until(time.Now()) })
+	defer func() { c.table.finish(c.now()) }()
+	stop := context.AfterFunc(ctx, func() {
+		c.ends.Store(c.now())
+		c.ring.until(time.Now())
+	})
 	defer stop()
 	if c.cfg.GiveWay {
 		c.prio.giveWay(true)
@@ -92,11 +106,13 @@ func (c *Capture) Serve(ctx context.Context, p *Packets) error {
 	for last := false; ; {
 		err := c.ring.wait()
 		switch {
+		case err == nil && !c.read():
+			return nil
 		case err == nil:
-			c.read()
 		case !errors.Is(err, os.ErrDeadlineExceeded):
 			return fmt.Errorf("packets cannot be captured any more: %w", err)
 		case last:
+			c.read()
 			c.missed(true)
 			return nil
 		default: // ctx has ended
@@ -106,26 +122,40 @@ func (c *Capture) Serve(ctx context.Context, p *Packets) error {
 	}
 }
 
-// read takes all that is there.
-func (c *Capture) read() {
+// read takes all that is there, and reports whether more may be wanted: when ctx has ended,
+// packets may come as fast as they are read.
+func (c *Capture) read() bool {
 	for c.ring.ready() {
-		if c.cfg.GiveWay && c.ring.behind() {
+		ends := c.ends.Load()
+		if c.cfg.GiveWay && (ends != 0 || c.ring.behind()) {
 			c.prio.giveWay(false)
 		}
-		ahead := c.ahead()
-		c.ring.read(func(b []byte, length int, at int64) { c.table.packet(b, length, at+ahead) })
-		c.missed(false)
+		ahead, now := c.ahead(), c.now()
+		over := false
+		c.ring.read(func(b []byte, length int, at int64) {
+			// The system's clock may have been set back since the packet passed.
+			at = min(at+ahead, now)
+			if ends != 0 && at > ends {
+				over = true
+				return
+			}
+			c.table.packet(b, length, at)
+		})
+		if c.missed(over); over {
+			return false
+		}
 	}
-	if c.cfg.GiveWay {
+	if c.cfg.GiveWay && c.ends.Load() == 0 {
 		c.prio.giveWay(true)
 	}
+	return true
 }
 
 // missed says, once in a second and at the end, how many packets are missing.
 func (c *Capture) missed(end bool) {
 	c.drops += c.ring.drops()
 	if now := c.now(); c.drops > 0 && (end || now-c.said >= second) {
-		c.table.dropped(c.drops, now)
+		c.table.drop(c.drops)
 		c.drops, c.said = 0, now
 	}
 }

@@ -1,6 +1,10 @@
 package capture
 
 import (
+	"errors"
+	"fmt"
+	"math"
+
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 )
@@ -37,9 +41,13 @@ func filter(port uint16) ([]unix.SockFilter, error) {
 		{Instruction: bpf.LoadMemShift{Off: 0}},
 		{Instruction: bpf.Jump{}, yes: "tcp"},
 
-		{label: "ipv6", Instruction: bpf.LoadAbsolute{Off: 6, Size: 1}},
-		{Instruction: equal(protocolTCP), no: "no"},
-		{Instruction: bpf.LoadConstant{Dst: bpf.RegX, Val: lengthIPv6}},
+		{label: "ipv6", Instruction: bpf.LoadConstant{Dst: bpf.RegX, Val: lengthIPv6}},
+		{Instruction: bpf.LoadAbsolute{Off: 6, Size: 1}},
+		{Instruction: equal(protocolTCP), yes: "tcp"},
+		{Instruction: equal(protocolHopByHop), no: "no"},
+		{Instruction: bpf.LoadConstant{Dst: bpf.RegX, Val: lengthIPv6 + lengthJumbo}},
+		{Instruction: bpf.LoadAbsolute{Off: lengthIPv6, Size: 2}},
+		{Instruction: equal(protocolTCP << 8), no: "no"}, // the next header, and no more than a jumbogram's
 
 		// X is where TCP's header begins.
 		{label: "tcp", Instruction: bpf.LoadIndirect{Off: 0, Size: 2}},
@@ -67,12 +75,17 @@ func assemble(lines []line) ([]unix.SockFilter, error) {
 		at[l.label] = i
 	}
 	program := make([]bpf.Instruction, len(lines))
+	var unknown error
 	for i, l := range lines {
 		skip := func(label string) uint8 {
 			if label == "" {
 				return 0
 			}
-			return uint8(at[label] - i - 1)
+			n := at[label] - i - 1
+			if n < 0 || n > math.MaxUint8 {
+				unknown = fmt.Errorf("the filter cannot go on at %q", label)
+			}
+			return uint8(n)
 		}
 		switch jump := l.Instruction.(type) {
 		case bpf.JumpIf:
@@ -88,7 +101,7 @@ func assemble(lines []line) ([]unix.SockFilter, error) {
 		}
 	}
 	raw, err := bpf.Assemble(program)
-	if err != nil {
+	if err = errors.Join(unknown, err); err != nil {
 		return nil, err
 	}
 	filter := make([]unix.SockFilter, len(raw))

@@ -16,8 +16,13 @@ const (
 
 const (
 	protocolTCP = 6
+	// protocolHopByHop is IPv6's header of options, of which only that of a jumbogram is
+	// read (RFC 2675): the system joins packets to such ones.
+	protocolHopByHop = 0
+
 	leastIPv4   = 20 // bytes of a header without options
 	lengthIPv6  = 40
+	lengthJumbo = 8
 	leastTCP    = 20
 )
 
@@ -50,12 +55,16 @@ func parse(b []byte, length int, s *segment) bool {
 			return false
 		}
 	case 6:
-		if len(b) < lengthIPv6 || b[6] != protocolTCP {
+		switch {
+		case len(b) >= lengthIPv6 && b[6] == protocolTCP:
+			header = lengthIPv6
+		case len(b) >= lengthIPv6+lengthJumbo && b[6] == protocolHopByHop && b[lengthIPv6] == protocolTCP && b[lengthIPv6+1] == 0:
+			header = lengthIPv6 + lengthJumbo
+		default:
 			return false
 		}
-		header = lengthIPv6
 		if n := int(binary.BigEndian.Uint16(b[4:])); n > 0 {
-			total = header + n
+			total = lengthIPv6 + n
 		}
 		from, to = netip.AddrFrom16([16]byte(b[8:24])), netip.AddrFrom16([16]byte(b[24:40]))
 	default:

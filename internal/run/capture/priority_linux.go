@@ -8,11 +8,14 @@ import (
 )
 
 // priority is that of the process's threads.
-type priority struct{ idle bool }
+type priority struct {
+	before *unix.SchedAttr // what it was; nil: they do not give way
+	never  bool            // they may not
+}
 
-// mayReturn reports whether a thread that gives way may become as others are again
-// (sched(7)).
-func mayReturn() bool {
+// MayGiveWay reports whether threads that give way may become as they were again
+// (sched(7)); where they may not, they do not give way.
+func MayGiveWay() bool {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NICE, &limit) == nil && limit.Cur >= 20 {
 		return true // nice 0 is 20 here
@@ -23,21 +26,37 @@ func mayReturn() bool {
 }
 
 // giveWay has all threads of the process run only where a processor has nothing else to do
-// (SCHED_IDLE), or as any other's. New threads are as those that start them. Where the
-// system does not allow it, or would not allow them to return, they stay as they are.
+// (SCHED_IDLE), or as before. Threads of another class than the normal one stay as they are.
 func (p *priority) giveWay(way bool) {
-	if p.idle == way || way && !mayReturn() {
-		return
+	switch {
+	case p.never || way == (p.before != nil):
+	case way:
+		before, err := unix.SchedGetAttr(0, 0)
+		if p.never = err != nil || before.Policy != unix.SCHED_NORMAL || !MayGiveWay(); p.never {
+			return
+		}
+		p.before = before
+		setAll(&unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE})
+	default:
+		setAll(p.before)
+		p.before = nil
 	}
-	p.idle = way
-	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL}
-	if way {
-		attr.Policy = unix.SCHED_IDLE
-	}
-	threads, _ := os.ReadDir("/proc/self/task")
-	for _, t := range threads {
-		if id, err := strconv.Atoi(t.Name()); err == nil {
-			_ = unix.SchedSetAttr(id, &attr, 0) // it may have ended
+}
+
+// setAll sets the attributes of all threads. One that is started meanwhile has those of who
+// starts it, and so all are looked at again until none has come.
+func setAll(attr *unix.SchedAttr) {
+	done := map[int]bool{}
+	for more := true; more; {
+		more = false
+		threads, _ := os.ReadDir("/proc/self/task")
+		for _, t := range threads {
+			id, err := strconv.Atoi(t.Name())
+			if err != nil || done[id] {
+				continue
+			}
+			_ = unix.SchedSetAttr(id, attr, 0) // it may have ended
+			done[id], more = true, true
 		}
 	}
 }

@@ -26,3 +26,6 @@ func (*ring) drops() uint64                 { return 0 }
 type priority struct{}
 
 func (*priority) giveWay(bool) {}
+
+// MayGiveWay reports whether threads may give way.
+func MayGiveWay() bool { return false }

@@ -2,9 +2,6 @@ package capture
 
 import "slices"
 
-// heldOfStream is how many bytes of one direction may wait for those before them.
-const heldOfStream = 4 << 20
-
 // stream is one direction of a connection: its bytes in the order of their numbers.
 type stream struct {
 	known bool   // where it began
@@ -13,7 +10,8 @@ type stream struct {
 	fin   uint32
 	over  bool // all up to there has come
 	held  []early
-	bytes int // of held
+	bytes int   // of held, with what they take
+	since int64 // since when there is a hole before what is held
 }
 
 // early is what came before what is before it.
@@ -21,6 +19,10 @@ type early struct {
 	seq uint32
 	b   []byte
 }
+
+// earlyCost is what a piece takes beside its bytes, so that very many small ones are
+// bounded, too.
+const earlyCost = 64
 
 // behind is how far a number lies behind what comes next; less than 0: before it. Numbers
 // begin anew at 2^32 (RFC 9293, section 3.4).
@@ -30,31 +32,41 @@ func (s *stream) behind(seq uint32) int { return int(int32(seq - s.next)) }
 func (s *stream) begin(seq uint32) { s.known, s.next = true, seq }
 
 // take takes a segment's bytes from a number on, and gives to feed what comes next, once.
-// It reports false where too much waits.
-func (s *stream) take(seq uint32, b []byte, feed func([]byte)) bool {
+func (s *stream) take(seq uint32, b []byte, at int64, feed func([]byte)) {
 	if s.behind(seq) > 0 {
-		if s.bytes += len(b); s.bytes > heldOfStream {
-			return false
-		}
-		s.held = append(s.held, early{seq, slices.Clone(b)})
-		return true
+		s.hold(seq, b, at)
+		return
 	}
 	s.now(seq, b, feed)
-	for again := len(s.held) > 0; again; {
-		again = false
-		for i := 0; i < len(s.held); i++ {
-			e := s.held[i]
-			if s.behind(e.seq) > 0 {
-				continue
-			}
-			s.held = slices.Delete(s.held, i, i+1)
-			s.bytes -= len(e.b)
-			s.now(e.seq, e.b, feed)
-			again = len(s.held) > 0
-			break
-		}
+	n := 0
+	for n < len(s.held) && s.behind(s.held[n].seq) <= 0 {
+		e := s.held[n]
+		s.bytes -= len(e.b) + earlyCost
+		s.now(e.seq, e.b, feed)
+		n++
 	}
-	return true
+	if n > 0 {
+		s.held = slices.Delete(s.held, 0, n)
+		s.since = at
+	}
+}
+
+// hold keeps what is behind a hole, in order; of two that begin alike, the longer.
+func (s *stream) hold(seq uint32, b []byte, at int64) {
+	if len(s.held) == 0 {
+		s.since = at
+	}
+	i, there := slices.BinarySearchFunc(s.held, seq, func(e early, seq uint32) int { return int(int32(e.seq - seq)) })
+	switch {
+	case there && len(s.held[i].b) >= len(b):
+		return
+	case there:
+		s.bytes += len(b) - len(s.held[i].b)
+		s.held[i].b = slices.Clone(b)
+	default:
+		s.bytes += len(b) + earlyCost
+		s.held = slices.Insert(s.held, i, early{seq, slices.Clone(b)})
+	}
 }
 
 // now gives on what of a segment was not there before.

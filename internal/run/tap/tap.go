@@ -50,18 +50,22 @@ func (c *Conn) Feed(ofClient bool, at int64, b []byte) bool {
 	return !c.ended
 }
 
+// Missing says what is missing from a time on, unless what is understood has ended.
+func (c *Conn) Missing(at int64, why string) {
+	if !c.ended {
+		c.sink.Gap(recording.Gap{At: at, Conn: c.number, Why: why})
+	}
+}
+
 // End ends what is understood, once, with what is missing from a time on, if anything is:
 // that time is long past where much waited to be understood.
 func (c *Conn) End(at int64, why string) {
 	if c.ended {
 		return
 	}
-	c.ended = true
 	if why != "" {
-		c.sink.Gap(recording.Gap{At: at, Conn: c.number, Why: why})
+		c.Missing(at, why)
 	}
+	c.ended = true
 	c.tap.End(at)
 }
-
-// Number is the connection's number in the recording.
-func (c *Conn) Number() uint32 { return c.number }
