@@ -196,7 +196,8 @@ bench-record:
 
 # How far ten searches of a real etcd's capacity lie apart, behind a link that limits it:
 # up to an hour, on a machine that does nothing else. QUORUMBENCH_SEARCHES is how many,
-# QUORUMBENCH_LINK how many Mbit/s (0: the machine itself is the limit).
+# QUORUMBENCH_LINK how many Mbit/s (0: the machine itself is the limit), QUORUMBENCH_DATA
+# where the member has its data, such as a folder in memory.
 .PHONY: bench-capacity
 bench-capacity:
 	go test -run '^$$' -bench '^BenchmarkSearchesAgree$$' -benchtime 1x -timeout 120m -v ./internal/cli

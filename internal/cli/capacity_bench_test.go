@@ -23,11 +23,15 @@ import (
 // each on a cluster of its own: how far the best estimates lie apart, and the middles of the
 // intervals, as shares of their medians, and how wide an interval is. The member is behind a link that carries
 // so many Mbit/s, which its capacity then follows from; with 0 it has what the machine
-// has, which its generator and other programs use, too.
+// has, which its generator and other programs use, too. Its data is in a folder that the
+// environment may name: a disk that others use stands still when they use it.
 func BenchmarkSearchesAgree(b *testing.B) {
 	searches, link := fromEnvironment(b, "QUORUMBENCH_SEARCHES", 10), fromEnvironment(b, "QUORUMBENCH_LINK", 80)
 	until := cmp.Or(os.Getenv("QUORUMBENCH_UNTIL"), "6m")
 	args := []string{"capacity", "--objective", "p99<100ms", "--set", "members=1", "--set", "value-size=16KiB", "--set", "key-space=100", "--until", until, "--format", "json"}
+	if dir := os.Getenv("QUORUMBENCH_DATA"); dir != "" {
+		args = append(args, "--data-dir", dir)
+	}
 	for range b.N {
 		var estimates, middles, widths []float64
 		lowest, highest, found := 0.0, math.Inf(1), 0

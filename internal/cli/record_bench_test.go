@@ -18,9 +18,9 @@ import (
 )
 
 // BenchmarkRecordingCost sends a real etcd shares of what it takes, straight (one) and
-// through a relay that records (other), in pairs: how much of it goes through, what
-// the relay adds to the median and to p99, and the processor time that it takes for a
-// call. What a relay takes that does nothing but io.Copy both ways is beside it.
+// recorded (other), in pairs: by a capture, and through a relay. How much of it goes
+// through, what recording adds to the median and to p99, and the processor time that it
+// takes for a call. What a relay takes that does nothing but io.Copy both ways is beside it.
 func BenchmarkRecordingCost(b *testing.B) {
 	f := &fleet{b: b}
 	endpoint := embedded.Etcd(b)
@@ -28,34 +28,90 @@ func BenchmarkRecordingCost(b *testing.B) {
 	run, _, _ := f.run(fmt.Sprintf("trials:\n- {name: most, store: etcd, endpoints: [%s], %s, clients: 100, duration: 4s, warmup: 1s, key-space: 1000}\n", endpoint, mix))
 	for _, percent := range []int{10, 20, 30, 50} {
 		rate := int(run.Trials[0].PerSecond) * percent / 100
-		b.Run(fmt.Sprintf("share=%d%%", percent), func(b *testing.B) {
+		load := fmt.Sprintf("%s, rate: %d, duration: 4s, endpoints: ", mix, rate)
+		b.Run(fmt.Sprintf("relay/share=%d%%", percent), func(b *testing.B) {
 			for range b.N {
-				load := fmt.Sprintf("%s, rate: %d, duration: 4s, endpoints: ", mix, rate)
-				recordingCost(b, endpoint, load)
+				relayingCost(b, endpoint, load)
 				copyingCost(b, endpoint, load)
+			}
+			b.ReportMetric(float64(rate), "rate")
+		})
+		b.Run(fmt.Sprintf("capture/share=%d%%", percent), func(b *testing.B) {
+			for range b.N {
+				capturingCost(b, endpoint, load)
 			}
 			b.ReportMetric(float64(rate), "rate")
 		})
 	}
 }
 
-// recordingCost reports what the relay costs one load, which lacks its endpoints.
-func recordingCost(b *testing.B, endpoint, load string) {
+// recordingFigures are what recording may change of a load.
+var recordingFigures = map[string]func(string, *record.Trial) float64{
+	"throughput": func(_ string, t *record.Trial) float64 { return t.PerSecond },
+	"p50":        func(_ string, t *record.Trial) float64 { return t.ResponseTime.At(50).NS / 1e3 },
+	"p99":        func(_ string, t *record.Trial) float64 { return t.ResponseTime.At(99).NS / 1e3 },
+}
+
+// recordingPairs is how many pairs are compared.
+const recordingPairs = 8
+
+// relayingCost reports what the relay costs one load, which lacks its endpoints.
+func relayingCost(b *testing.B, endpoint, load string) {
 	f := &fleet{b: b}
 	path := filepath.Join(b.TempDir(), "a.qbrec")
 	relay, process, err := startProcess(b.TempDir(), "record", "--listen", "127.0.0.1:0", "--to", endpoint, "--out", path)
 	if err != nil {
 		b.Fatal(err)
 	}
-	got := f.pairs(8, load+"["+endpoint+"]", load+"["+relay+"]", map[string]func(string, *record.Trial) float64{
-		"throughput": func(_ string, t *record.Trial) float64 { return t.PerSecond },
-		"p50":        func(_ string, t *record.Trial) float64 { return t.ResponseTime.At(50).NS / 1e3 },
-		"p99":        func(_ string, t *record.Trial) float64 { return t.ResponseTime.At(99).NS / 1e3 },
-	})
+	got := f.pairs(recordingPairs, load+"["+endpoint+"]", load+"["+relay+"]", recordingFigures)
 	if err := interrupt(process); err != nil {
 		b.Error(err)
 	}
-	calls := 0
+	costs(b, got, microseconds(process), recordedCalls(b, path))
+}
+
+// capturingCost reports what a capture costs the same load. It runs beside the second of a
+// pair and the first of the next.
+func capturingCost(b *testing.B, endpoint, load string) {
+	f := &fleet{b: b}
+	got := map[string][2][]float64{}
+	var spent float64
+	var calls int
+	trial := func(side int) {
+		run, dir, _ := f.run(fmt.Sprintf("trials:\n- {name: one, store: etcd, warmup: 1s, key-space: 1000, %s[%s]}\n", load, endpoint))
+		for name, of := range recordingFigures {
+			both := got[name]
+			both[side] = append(both[side], of(dir, &run.Trials[0]))
+			got[name] = both
+		}
+	}
+	captured := func() {
+		path := filepath.Join(b.TempDir(), "a.qbrec")
+		_, process, err := startProcess(b.TempDir(), "record", "--capture", endpoint, "--out", path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		trial(1)
+		if err := interrupt(process); err != nil {
+			b.Error(err)
+		}
+		spent += microseconds(process)
+		calls += recordedCalls(b, path)
+	}
+	for i := range recordingPairs {
+		if i%2 == 1 {
+			captured()
+			trial(0)
+		} else {
+			trial(0)
+			captured()
+		}
+	}
+	costs(b, got, spent, calls)
+}
+
+// recordedCalls is how many calls a recording has, which must be whole.
+func recordedCalls(b *testing.B, path string) (calls int) {
 	_, problem, err := recording.Each(path, func(r recording.Record) error {
 		if r.Call != nil {
 			calls++
@@ -67,7 +123,13 @@ func recordingCost(b *testing.B, endpoint, load string) {
 	if err != nil || problem != "" {
 		b.Fatal(err, problem)
 	}
-	b.ReportMetric(microseconds(process)/float64(calls), "relay-cpu-us/call")
+	return calls
+}
+
+// costs reports what recording so many calls cost, which took so many microseconds of
+// processor time.
+func costs(b *testing.B, got map[string][2][]float64, spent float64, calls int) {
+	b.ReportMetric(spent/float64(calls), "recorder-cpu-us/call")
 	ratio(b, "throughput", got["throughput"])
 	for _, name := range []string{"p50", "p99"} {
 		var more []float64
@@ -76,7 +138,7 @@ func recordingCost(b *testing.B, endpoint, load string) {
 		}
 		slices.Sort(more)
 		b.ReportMetric(more[len(more)/2], name+"-more-us")
-		b.Logf("%s in µs: straight %.5g, through the relay %.5g", name, got[name][0], got[name][1])
+		b.Logf("%s in µs: straight %.5g, recorded %.5g, more %.5g", name, got[name][0], got[name][1], more)
 	}
 }
 

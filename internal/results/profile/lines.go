@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/printable"
@@ -90,14 +91,15 @@ func (p *Profile) methodNotes(note func(string, ...any)) {
 	t := [][]string{{"call", "number", "a second", "median", "p99", "failed", "unanswered"}}
 	for i := range p.Methods {
 		m := &p.Methods[i]
+		times := m.Times()
 		t = append(t, []string{m.Name, readable.Count(m.Calls), number(float64(m.Calls) / (float64(p.Length) / 1e9)),
-			m.Percentile(50).Round(time.Microsecond).String(), m.Percentile(99).Round(time.Microsecond).String(),
+			readable.Figure(times.At(50)), readable.Figure(times.At(99)),
 			readable.Count(m.Failed), readable.Count(m.Unanswered)})
 	}
 	wide := make([]int, len(t[0]))
 	for _, row := range t {
 		for i, cell := range row {
-			wide[i] = max(wide[i], len(cell))
+			wide[i] = max(wide[i], utf8.RuneCountInString(cell))
 		}
 	}
 	for _, row := range t {
@@ -121,8 +123,11 @@ func (p *Profile) otherNotes(note func(string, ...any)) {
 	}
 	for _, g := range p.Gaps {
 		missing := "all that this connection says from then on"
-		if g.Calls > 0 {
+		switch {
+		case g.Calls > 0:
 			missing = readable.Plural(g.Calls, "call")
+		case g.Conn == 0:
+			missing = "nobody knows how much"
 		}
 		note("Missing from %s on: %s; %s.", seconds(g.At), missing, g.Why)
 	}

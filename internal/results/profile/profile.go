@@ -61,13 +61,8 @@ type Method struct {
 	times         *measure.Histogram
 }
 
-// Percentile is a service time as the relay saw it; 0 where no call was answered.
-func (m *Method) Percentile(p float64) time.Duration {
-	if m.times.TotalCount() == 0 {
-		return 0
-	}
-	return time.Duration(m.times.ValueAtPercentile(p))
-}
+// Times are service times as the recorder saw them, of the calls that were answered.
+func (m *Method) Times() measure.Summary { return measure.Summarize(m.times, 0) }
 
 // Spread is a median, a 99th percentile and the largest of some numbers.
 type Spread struct{ values []int64 }

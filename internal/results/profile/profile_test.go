@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -15,7 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/profile"
 )
 
-func write(t *testing.T, calls []*recording.Call) string {
+func write(t *testing.T, calls []*recording.Call, gaps ...recording.Gap) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.qbrec")
 	w, err := recording.Create(path, &recording.Header{Store: "etcd", Started: time.Unix(0, 0), Plain: true})
@@ -24,6 +25,9 @@ func write(t *testing.T, calls []*recording.Call) string {
 	}
 	for _, c := range calls {
 		w.Call(c)
+	}
+	for _, g := range gaps {
+		w.Gap(g)
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
@@ -110,5 +114,28 @@ func TestWhatNoScenarioHasIsSaid(t *testing.T) {
 	p, err := profile.Of(write(t, []*recording.Call{guarded}))
 	if err != nil || p.Held != 1 || p.Operations[0].Kind != kv.CAS || !strings.Contains(strings.Join(p.Lines(), "\n"), "# The guards of 1 of 1 guarded transaction held.") {
 		t.Errorf("%v, %+v", err, p)
+	}
+}
+
+// TestFewCallsHaveNoPercentiles: a time that too few calls are beyond is not shown, and
+// that of calls which were not answered is none.
+func TestFewCallsHaveNoPercentiles(t *testing.T) {
+	var calls []*recording.Call
+	for i := range int64(30) {
+		calls = append(calls, put(i*1e6, "/a", 10))
+		calls = append(calls, &recording.Call{At: i * 1e6, Took: -1, Conn: 1, Method: "KV/Range", Parts: []recording.Part{{Action: recording.Read, Key: []byte("/a")}}})
+	}
+	p, err := profile.Of(write(t, calls, recording.Gap{At: 5e6, Conn: 1, Calls: 2, Why: "a"}, recording.Gap{At: 6e6, Conn: 2, Why: "b"}, recording.Gap{At: 7e6, Why: "c"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(p.Lines(), "\n")
+	for _, want := range []string{
+		`#   KV/Put +30 +\d+ +1\.0\d µs +- +0 +0\n`, `#   KV/Range +30 +\d+ +- +- +0 +30\n`,
+		`# Missing from 5ms on: 2 calls; a\.\n`, `# Missing from 6ms on: all that this connection says from then on; b\.\n`, `# Missing from 7ms on: nobody knows how much; c\.\n`,
+	} {
+		if !regexp.MustCompile(want).MatchString(text) {
+			t.Errorf("it has no %s:\n%s", want, text)
+		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/recording"
-	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/run/tap"
 )
 
 // Config is what a relay needs to know.
@@ -26,19 +26,11 @@ type Config struct {
 	// nil, with what the member is spoken to.
 	Listen, Dial *tls.Config
 	ALPN         []string // what the store's protocol agrees upon over TLS
-	Tapped       store.Tapped
-	Veil         *recording.Veil
-	Sink         Sink
+	Tap          tap.Config
 	// Now is the recording's clock, in nanoseconds since it began.
 	Now func() int64
 	// Say takes a sentence about a connection that could not be passed on.
 	Say func(string)
-}
-
-// Sink takes what was understood; recording.Writer is one.
-type Sink interface {
-	Call(*recording.Call)
-	Gap(recording.Gap)
 }
 
 const dialTimeout = 5 * time.Second
@@ -172,7 +164,7 @@ func (r *Relay) pass(ctx context.Context, client net.Conn) {
 	if err != nil {
 		if ctx.Err() == nil {
 			r.cfg.Say(err.Error())
-			r.cfg.Sink.Gap(recording.Gap{At: r.cfg.Now(), Conn: n, Why: err.Error()})
+			r.cfg.Tap.Sink.Gap(recording.Gap{At: r.cfg.Now(), Conn: n, Why: err.Error()})
 		}
 		return
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/run/relay"
+	"github.com/quorumbench/quorumbench/internal/run/tap"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 	"github.com/quorumbench/quorumbench/internal/testcerts"
 	"github.com/quorumbench/quorumbench/internal/testservers/embedded"
@@ -39,7 +40,7 @@ func start(t *testing.T, to string, veil *recording.Veil, secure *tls.Config) *r
 	}
 	began := time.Now()
 	relayed := relay.New(relay.Config{
-		To: to, Tapped: etcd.New(), Veil: veil, Sink: w, Listen: secure, ALPN: []string{"h2"},
+		To: to, Tap: tap.Config{Tapped: etcd.New(), Veil: veil, Sink: w}, Listen: secure, ALPN: []string{"h2"},
 		Now: func() int64 { return int64(time.Since(began)) }, Say: func(why string) { t.Log(why) },
 	})
 	ctx, cancel := context.WithCancel(context.Background())

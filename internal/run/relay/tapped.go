@@ -1,12 +1,10 @@
 package relay
 
 import (
-	"fmt"
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/quorumbench/quorumbench/internal/recording"
-	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/run/tap"
 )
 
 // Bounds of what waits in memory to be understood, in bytes with pieceCost for each piece.
@@ -25,16 +23,14 @@ const pieceCost = 2 * int(unsafe.Sizeof(piece{}))
 type tapped struct {
 	relay      *Relay
 	queue      *queue
-	conn       uint32
-	tap        store.Tap
 	next       atomic.Uint64
 	held       atomic.Int64 // bytes that wait to be understood
 	unrecorded atomic.Bool  // nothing more is understood
 
 	// Those below are of the queue's goroutine.
+	conn  *tap.Conn
 	want  uint64           // the number that is understood next
 	early map[uint64]piece // that came before others; nil until one does
-	ended bool             // the tap has
 }
 
 // piece is what one read brought, or what is to be known of a connection from then on.
@@ -60,9 +56,7 @@ const (
 
 // tap begins to tap a connection.
 func (r *Relay) tap(conn uint32, q *queue) *tapped {
-	t := &tapped{relay: r, queue: q, conn: conn, want: 1}
-	t.tap = r.cfg.Tapped.Tap(store.TapConfig{Conn: conn, Veil: r.cfg.Veil, Call: r.cfg.Sink.Call, Gap: r.cfg.Sink.Gap})
-	return t
+	return &tapped{relay: r, queue: q, conn: r.cfg.Tap.Begin(conn), want: 1}
 }
 
 // admit returns what is to be given to the queue in place of a piece: the piece itself, if
@@ -86,14 +80,14 @@ func (t *tapped) admit(p piece) (given piece, any bool) {
 func (t *tapped) take(p piece) {
 	switch {
 	case p.what == late:
-		t.end(p.at, "the connection's bytes came faster than they could be read: from here on it is not recorded")
+		t.conn.End(p.at, "the connection's bytes came faster than they could be read: from here on it is not recorded")
 		return
 	case p.what == over:
 		for _, p := range t.early {
 			t.release(&p)
 		}
 		t.early = nil
-		t.end(p.at, "")
+		t.conn.End(p.at, "")
 		return
 	case p.number != t.want:
 		if t.early == nil {
@@ -115,11 +109,8 @@ func (t *tapped) take(p piece) {
 
 func (t *tapped) feed(p *piece) {
 	t.want++
-	if !t.ended {
-		if err := t.tap.Feed(p.what == ofClient, p.at, p.b); err != nil {
-			t.unrecorded.Store(true)
-			t.end(p.at, fmt.Sprintf("the connection is not understood from here on: %v", err))
-		}
+	if !t.conn.Feed(p.what == ofClient, p.at, p.b) {
+		t.unrecorded.Store(true)
 	}
 	t.release(p)
 }
@@ -132,17 +123,4 @@ func (t *tapped) release(p *piece) {
 	if p.buf != nil {
 		t.relay.free(p.buf)
 	}
-}
-
-// end ends what is understood, once, with what is missing from a time on, if anything is:
-// that time is long past where much waited to be understood.
-func (t *tapped) end(at int64, why string) {
-	if t.ended {
-		return
-	}
-	t.ended = true
-	if why != "" {
-		t.relay.cfg.Sink.Gap(recording.Gap{At: at, Conn: t.conn, Why: why})
-	}
-	t.tap.End(at)
 }

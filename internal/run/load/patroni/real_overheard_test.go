@@ -12,6 +12,7 @@ import (
 	data "github.com/quorumbench/quorumbench/internal/application/patroni"
 	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/run/relay"
+	"github.com/quorumbench/quorumbench/internal/run/tap"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/consul"
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
@@ -35,7 +36,7 @@ func (o *overheard) listen(t *testing.T, to string, tapped store.Tapped) string 
 	}
 	o.t, o.began = t, time.Now()
 	r := relay.New(relay.Config{
-		To: to, Tapped: tapped, Veil: &recording.Veil{}, Sink: o,
+		To: to, Tap: tap.Config{Tapped: tapped, Veil: &recording.Veil{}, Sink: o},
 		Now: func() int64 { return int64(time.Since(o.began)) }, Say: func(string) {}, // clients die
 	})
 	ctx, cancel := context.WithCancel(context.Background())

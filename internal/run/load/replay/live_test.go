@@ -3,11 +3,9 @@ package replay_test
 import (
 	"bytes"
 	"context"
-	"net"
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/recording"
@@ -16,7 +14,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/run/load/replay"
-	"github.com/quorumbench/quorumbench/internal/run/relay"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/testservers"
@@ -52,32 +49,9 @@ func member(t *testing.T, st store.Store, settings any) string {
 // the recording.
 func relayed(t *testing.T, st recorded, to string, veil *recording.Veil, speak func(address string)) (path string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
 	path = filepath.Join(t.TempDir(), "a.qbrec")
-	w, err := recording.Create(path, &recording.Header{Store: st.Name(), Plain: veil.Plain()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	began := time.Now()
-	r := relay.New(relay.Config{
-		To: to, Tapped: st, Veil: veil, Sink: w, ALPN: st.Capabilities().ALPN,
-		Now: func() int64 { return int64(time.Since(began)) }, Say: func(why string) { t.Log(why) },
-	})
-	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan error, 1)
-	go func() { served <- r.Serve(ctx, l) }()
-	speak(l.Addr().String())
-	cancel()
-	if err := <-served; err != nil {
-		t.Error(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Error(err)
-	}
-	_, _, err = recording.Each(path, func(one recording.Record) error {
+	relayedTo(t, st, to, path, veil, speak)
+	_, _, err := recording.Each(path, func(one recording.Record) error {
 		if one.Gap != nil {
 			t.Errorf("missing: %+v", one.Gap)
 		}

@@ -1,14 +1,11 @@
 package replay_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"path/filepath"
 	"strconv"
 	"testing"
-	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -16,7 +13,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/run/load/replay"
-	"github.com/quorumbench/quorumbench/internal/run/relay"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
@@ -143,35 +139,14 @@ func same(t *testing.T, a, b *clientv3.Client) {
 // record has a client speak to a member through a relay that records it plainly.
 func record(t *testing.T, to, path string, speak func(*clientv3.Client)) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := recording.Create(path, &recording.Header{Store: "etcd", Plain: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	began := time.Now()
-	relayed := relay.New(relay.Config{
-		To: to, Tapped: etcd.New(), Veil: &recording.Veil{}, Sink: w, ALPN: []string{"h2"},
-		Now: func() int64 { return int64(time.Since(began)) }, Say: func(why string) { t.Log(why) },
+	relayedTo(t, etcd.New(), to, path, &recording.Veil{}, func(address string) {
+		c, err := clientv3.New(clientv3.Config{Endpoints: []string{address}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		speak(c)
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
 	})
-	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan error, 1)
-	go func() { served <- relayed.Serve(ctx, l) }()
-	c, err := clientv3.New(clientv3.Config{Endpoints: []string{l.Addr().String()}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	speak(c)
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
-	cancel()
-	if err := <-served; err != nil {
-		t.Error(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Error(err)
-	}
 }

@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/run/capture"
+	"github.com/quorumbench/quorumbench/internal/run/tap"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// captured is a capture, whose packets are gathered already.
+type captured struct {
+	cfg     capture.Config
+	of      string
+	packets *capture.Packets
+}
+
+func (c *captured) at() string { return c.of }
+
+func (c *captured) close() { c.packets.Close() }
+
+func (c *captured) hear(ctx context.Context, understood *tap.Config, began time.Time) (all uint32, missing string, err error) {
+	c.cfg.Tap, c.cfg.Began = *understood, began
+	running := capture.New(c.cfg)
+	err = running.Serve(ctx, c.packets)
+	heard := running.Heard()
+	all = heard.Connections
+	switch {
+	case all == 0 && len(heard.Elsewhere) > 0:
+		missing = fmt.Sprintf("no connection to %s was heard, and its port is used at %v: give the address that the member has for its clients, or :PORT for any", c.of, heard.Elsewhere)
+	case heard.WereOpen > 0:
+		n, was, is := uint64(heard.WereOpen), "were", "are"
+		if n == 1 {
+			was, is = "was", "is"
+		}
+		missing = fmt.Sprintf("%s %s open before the capture began, and %s not recorded: a connection is understood from its first byte on, so clients have to connect again",
+			readable.Plural(n, "connection"), was, is)
+	}
+	return all, missing, err
+}
+
+func (a *app) capture(ctx context.Context, f *recordFlags, _ store.Store) (hearing, error) {
+	for _, other := range [...]struct {
+		flag  string
+		given bool
+	}{{"--listen", f.listen != ""}, {"--to", f.to != ""}, {"--cert", f.cert != ""}, {"--key", f.key != ""}, {"--to-tls", f.toTLS}, {"--cacert", f.cacert != ""}} {
+		if other.given {
+			return nil, command.Usage("--capture takes no %s: clients go on to connect to the member; leave one of the two out", other.flag)
+		}
+	}
+	host, service, err := net.SplitHostPort(f.capture)
+	if err != nil {
+		return nil, command.Usage("--capture: %q is not an address; write HOST:PORT", f.capture)
+	}
+	port, err := strconv.ParseUint(service, 10, 16)
+	if err != nil || port == 0 {
+		return nil, command.Usage("--capture: %q is not a port; write HOST:PORT, such as 10.0.0.5:2379", service)
+	}
+	c := &captured{cfg: capture.Config{GiveWay: true}, of: f.capture}
+	if host != "" {
+		found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+		if err != nil {
+			return nil, fmt.Errorf("--capture: %w", err)
+		}
+		for _, one := range found {
+			if one = one.Unmap().WithZone(""); one.IsUnspecified() {
+				c.cfg.Hosts = nil
+				break
+			}
+			c.cfg.Hosts = append(c.cfg.Hosts, one)
+		}
+	}
+	if c.packets, err = capture.Open(uint16(port)); err != nil {
+		return nil, err
+	}
+	if !capture.MayGiveWay() {
+		a.Remark("the recorder does not give way to other programs: that needs the capability CAP_SYS_NICE, too")
+	}
+	return c, nil
+}

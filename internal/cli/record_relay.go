@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/readfile"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/run/relay"
+	"github.com/quorumbench/quorumbench/internal/run/tap"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// relayed is a relay, which has its listener.
+type relayed struct {
+	cfg relay.Config
+	l   net.Listener
+}
+
+func (r *relayed) at() string { return r.l.Addr().String() }
+
+// close does what Serve did, unless that was not begun.
+func (r *relayed) close() { _ = r.l.Close() }
+
+func (r *relayed) hear(ctx context.Context, understood *tap.Config, began time.Time) (uint32, string, error) {
+	r.cfg.Tap, r.cfg.Now = *understood, func() int64 { return int64(time.Since(began)) }
+	running := relay.New(r.cfg)
+	err := running.Serve(ctx, r.l)
+	all, _ := running.Connections()
+	return all, "", err
+}
+
+func (a *app) relay(_ context.Context, f *recordFlags, st store.Store) (hearing, error) {
+	cfg, err := f.relayConfig()
+	if err != nil {
+		return nil, err
+	}
+	cfg.ALPN, cfg.Say = st.Capabilities().ALPN, func(why string) { a.Warn(why) }
+	l, err := net.Listen("tcp", f.listen)
+	if err != nil {
+		return nil, fmt.Errorf("the relay cannot listen: %w", err)
+	}
+	return &relayed{cfg: cfg, l: l}, nil
+}
+
+// relayConfig checks the flags and reads the files that they name.
+func (f *recordFlags) relayConfig() (relay.Config, error) {
+	cfg := relay.Config{To: f.to}
+	for _, at := range [...]struct{ flag, value string }{{"--listen", f.listen}, {"--to", f.to}} {
+		if _, _, err := net.SplitHostPort(at.value); err != nil {
+			return cfg, command.Usage("%s: %q is not an address; write HOST:PORT", at.flag, at.value)
+		}
+	}
+	if (f.cert == "") != (f.key == "") {
+		return cfg, command.Usage("--cert and --key belong together; give both")
+	}
+	if f.cert != "" {
+		pair, err := load.KeyPair(f.cert, f.key)
+		if err != nil {
+			return cfg, command.Usage("the certificate %s with the key %s cannot be used: %w", f.cert, f.key, err)
+		}
+		cfg.Listen = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	}
+	if f.cacert != "" || f.toTLS {
+		cfg.Dial = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	if f.cacert != "" {
+		pem, err := readfile.Read(f.cacert, maxScript)
+		if err != nil {
+			return cfg, command.Usage("--cacert: %w", err)
+		}
+		if cfg.Dial.RootCAs = x509.NewCertPool(); !cfg.Dial.RootCAs.AppendCertsFromPEM(pem) {
+			return cfg, command.Usage("--cacert: %s has no certificate in PEM", f.cacert)
+		}
+	}
+	return cfg, nil
+}
