@@ -71,14 +71,9 @@ type recorded struct {
 	seen  int64  // the last that another was told of
 	known int64  // the last that was recorded of those whose making was not answered
 	list  uint32 // the last that had its own
-	older []older
-}
-
-// older is a node of a candidate that took it for gone, and made another. If it is there it
-// ends with the session.
-type older struct {
-	key  uint64
-	made int64
+	// older are nodes that it took for gone, and made another. If one is there it ends with
+	// the session.
+	older []lifetime.Key
 }
 
 // teller is how a recipe's calls are recorded.

@@ -57,11 +57,12 @@ func (t tellNodes) stood(c *chronicle, of int, ev *store.Event, o *history.Op) {
 	if o.Outcome != kv.OK || !ok {
 		return
 	}
-	if r.key.There && !r.key.Ended { // the list that does not have the one before may be old
-		r.older = append(r.older, older{r.key.Number, r.key.Made})
+	if r.key.There { // the list that does not have the one before may be old
+		r.older = append(r.older, r.key)
 	}
 	o.Key, o.Written = c.node(of, order), c.writes(of)
-	r.key.Number, r.key.Made, r.key.At, r.key.There, r.key.Ended, r.order = o.Key, o.Invoked, o.At, true, false, order
+	r.key.Number, r.key.There, r.order = o.Key, false, order
+	r.key.MayBeMade(o)
 	c.to.Add(o)
 }
 

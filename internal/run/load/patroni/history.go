@@ -56,6 +56,7 @@ type recorded struct {
 var (
 	_ engine.Chronicler     = (*chronicle)(nil)
 	_ engine.ClosingHistory = (*chronicle)(nil)
+	_ engine.SessionHistory = (*chronicle)(nil)
 )
 
 // Chronicle implements load.Checked.
@@ -142,11 +143,15 @@ func (c *chronicle) put(number, n uint64, o *history.Op) {
 // there: if it is not, that is refused.
 func (c *chronicle) putMember(m int, n uint64, lease int64, o *history.Op) {
 	k := &c.of[m].own
-	if c.leased {
+	o.Written = keys.Identity(n)
+	switch {
+	case c.leased:
 		c.bound(m, k, lease, o)
-	} else if o.Outcome == kv.Conflict {
+	case o.Outcome == kv.Conflict:
 		o.Read = history.Absent
 		k.Absent()
+	default:
+		k.Set(o)
 	}
 	c.put(k.Number, n, o)
 }
