@@ -76,7 +76,8 @@ func TestNodesOfPatronisThatOutliveTheirSessionsAreFound(t *testing.T) {
 	file := w.file(t, "application.yaml", strings.ReplaceAll(lyingPatroni("zookeeper", "4s", "0", "4s"), "ENDPOINT", endpoint))
 	w.run(t, "run", file, "--out", w.path("run")).exits(t, exitFailed)
 	a := byName(t, whole(t, w.path("run"), record.Complete), "patroni").Answers
-	if n := a.Wrong["key that outlived its session"]; n != 8+8*3 || len(a.Wrong) != 1 || len(a.Members) != 1 || a.Members[0].Failure != "" {
+	const leaders, members = 8, 8 * 3
+	if n := a.Wrong["key that outlived its session"]; n <= leaders || n > leaders+members || len(a.Wrong) != 1 || len(a.Members) != 1 || a.Members[0].Failure != "" {
 		t.Errorf("found are %v, and members were read as %+v", a.Wrong, a.Members)
 	}
 }

@@ -42,7 +42,7 @@ func (tellNode) ended(c *chronicle, of int, call data.Call, ev *store.Event, o *
 // looked is a read of a node from its member.
 func (c *chronicle) looked(ev *store.Event, o *history.Op) {
 	if o.Kind, o.Consistency = kv.Get, kv.Local; o.Outcome == kv.OK {
-		c.shown(ev, modOf(ev), o)
+		c.shown(ev, ev.Made(), o)
 	}
 }
 

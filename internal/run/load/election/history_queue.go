@@ -105,7 +105,7 @@ func (t tellNodes) awaits(c *chronicle, of int, order int64, ev *store.Event, o 
 		if who, run, ok := data.Candidate(ev.Value); ok && run == c.script.run && who < len(c.of) {
 			t.knows(c, who, order, o.Done)
 		}
-		o.Read, o.Mod = c.identity(ev.Value), modOf(ev)
+		o.Read, o.Mod = c.identity(ev.Value), ev.Made()
 	}
 	c.to.Add(o)
 	c.begins(of, o.Key, 0, ev, o)

@@ -101,18 +101,43 @@ func Gone(to *history.Recorder, key uint64, session uint32, from, now int64) {
 	to.Add(&o)
 }
 
+// Left is what earlier loads left there, whose sessions may end in this one.
+type Left struct {
+	began int64  // when the first call of this load was sent
+	told  []bool // by key: it is recorded that it may be gone
+}
+
+// NewLeft is of a load with so many keys that have numbers before it begins.
+func NewLeft(keys uint64) Left { return Left{told: make([]bool, keys)} }
+
+// Sent notes when a call was sent; the first is what matters.
+func (l *Left) Sent(at int64) {
+	if l.began == 0 {
+		l.began = max(at, 1)
+	}
+}
+
+// MayEnd records, once, that a key which an earlier load left may be gone, since this one began.
+func (l *Left) MayEnd(to *history.Recorder, key uint64, now int64) {
+	if key < uint64(len(l.told)) && !l.told[key] {
+		l.told[key] = true
+		Gone(to, key, 0, l.began, now)
+	}
+}
+
 // Lease is that of who makes keys, as far as the answers to its renewals tell of it.
 type Lease struct {
 	ID    int64 // 0: it is not known
 	Until int64 // when it lives at least; 0: not known
 }
 
-// Alive is until when a key cannot have ended with it.
-func (l *Lease) Alive(k *Key) int64 {
-	if l.Until == 0 {
-		return k.Made
+// MayEnd records, once, that a key of it may be gone: since it lives no longer for sure.
+func (l *Lease) MayEnd(to *history.Recorder, k *Key, session uint32, now int64) {
+	from := l.Until
+	if from == 0 {
+		from = k.Made
 	}
-	return l.Until
+	k.MayEnd(to, session, from, now)
 }
 
 // MayHaveEnded reports whether it may have ended by a time. Of one whose first renewal has no

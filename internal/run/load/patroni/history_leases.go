@@ -60,8 +60,8 @@ func (c *chronicle) leaseOver(m int, now int64) {
 // mayEnd records that a member's keys may be gone, since its lease may have ended.
 func (c *chronicle) mayEnd(m int, now int64) {
 	r := &c.of[m]
-	r.own.MayEnd(c.to, uint32(m), r.lease.Alive(&r.own), now)     // #nosec G115 -- a count
-	r.leads.MayEnd(c.to, uint32(m), r.lease.Alive(&r.leads), now) // #nosec G115 -- a count
+	r.lease.MayEnd(c.to, &r.own, uint32(m), now)   // #nosec G115 -- a count
+	r.lease.MayEnd(c.to, &r.leads, uint32(m), now) // #nosec G115 -- a count
 }
 
 // mayHaveEnded records of a cluster's members whose leases may have ended by a time that
