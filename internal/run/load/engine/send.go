@@ -246,7 +246,7 @@ func (l *Loop) pump(i int) {
 	}
 	if c.leaving() && c.open == 0 {
 		if c.moved {
-			l.conns.retire(i)
+			l.retire(i)
 		} else {
 			l.replace(i)
 		}
