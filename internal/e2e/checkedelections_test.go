@@ -163,6 +163,7 @@ trials:
   - {name: queue, application: election-queue, elections: 8, candidates: 4, tenure: 500ms}
   - {name: race, application: election-race, elections: 8, candidates: 4, tenure: 500ms}
   - {name: membership, application: membership, connections: 8, services: 20, instances-per-service: 5, discovery-clients: 20, services-per-client: 4, instance-churn: 20}
+  - {name: patroni, application: patroni, clusters: 8, members-per-cluster: 3, loop-wait: 1s, ttl: 10s, retry-timeout: 1s}
 `
 
 // TestNodesThatEndWithTheirSessionsAreNotAccused: of a real ZooKeeper whose leader is killed,
@@ -184,7 +185,7 @@ func TestNodesThatEndWithTheirSessionsAreNotAccused(t *testing.T) {
 			dir := w.path(fmt.Sprint("run", n))
 			w.run(t, "run", w.file(t, "application.yaml", of(text, st, exec)), "--seed", fmt.Sprint(n), "--out", dir).exits(t, exitDone)
 			known := 0
-			for _, name := range []string{"queue", "race", "membership"} {
+			for _, name := range []string{"queue", "race", "membership", "patroni"} {
 				a := byName(t, whole(t, dir, record.Complete), name).Answers
 				if a == nil || len(a.Wrong) > 0 || a.Failure != "" || len(a.Members) != 3 || slices.ContainsFunc(a.Members, func(m record.ReadMember) bool { return m.Failure != "" }) {
 					t.Fatalf("of the %s it says %+v", name, a)

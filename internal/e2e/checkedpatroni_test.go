@@ -67,6 +67,21 @@ func TestLiesToPatronisOnNodesAreFound(t *testing.T) {
 	}, "honest", "closing", "lost", "cas"), watched)
 }
 
+// TestNodesOfPatronisThatOutliveTheirSessionsAreFound: each leader's, and each member's, which
+// has set its own again since it made it.
+func TestNodesOfPatronisThatOutliveTheirSessionsAreFound(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	endpoint := w.nullServer(t, "--protocol", "zookeeper", "--script", "lie=outlive every 1")
+	file := w.file(t, "application.yaml", strings.ReplaceAll(lyingPatroni("zookeeper", "4s", "0", "4s"), "ENDPOINT", endpoint))
+	w.run(t, "run", file, "--out", w.path("run")).exits(t, exitFailed)
+	a := byName(t, whole(t, w.path("run"), record.Complete), "patroni").Answers
+	const leaders, members = 8, 8 * 3
+	if n := a.Wrong["key that outlived its session"]; n <= leaders || n > leaders+members || len(a.Wrong) != 1 || len(a.Members) != 1 || a.Members[0].Failure != "" {
+		t.Errorf("found are %v, and members were read as %+v", a.Wrong, a.Members)
+	}
+}
+
 // TestLiesToPatronisOnLocksAreFound: keys that sessions hold, and the reads of each loop.
 func TestLiesToPatronisOnLocksAreFound(t *testing.T) {
 	t.Parallel()
@@ -113,6 +128,9 @@ func TestNoStoreIsAccusedByPatronis(t *testing.T) {
 				if m.Failure != "" || m.Keys == 0 || m.Keys != a.Members[0].Keys {
 					t.Errorf("a member was read so: %+v, and the first %+v", m, a.Members[0])
 				}
+			}
+			if ends := endsIn(t, dir, "patroni"); ends > 0 != (st.Name() == "zookeeper") {
+				t.Errorf("of %d keys it is known when their session ended", ends)
 			}
 			w.run(t, "check-answers", dir).exits(t, exitDone)
 		}

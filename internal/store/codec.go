@@ -121,3 +121,11 @@ type Event struct {
 	Before         []byte
 	BeforeRevision int64
 }
+
+// Made is the revision that made the key's version which a read returned; 0: not told.
+func (e *Event) Made() int64 {
+	if e.Mod > 0 {
+		return e.Mod
+	}
+	return max(e.Revision, 0)
+}

@@ -41,6 +41,19 @@ type Op struct {
 	Call *recording.Call
 }
 
+// Owned reports whether it makes a key that ends with the session of its connection.
+func (op *Op) Owned() bool {
+	if op.Call == nil {
+		return op.Kind == kv.Ephemeral
+	}
+	for i := range op.Call.Parts {
+		if p := &op.Call.Parts[i]; p.Action == recording.Write && p.Flags&recording.Ephemeral != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // ServiceOp says what an operation on a service's instance is.
 type ServiceOp struct {
 	Name      []byte // the service's

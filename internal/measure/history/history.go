@@ -18,9 +18,10 @@ const (
 // Op is one operation, one key's part of a transaction or of a range, or what a
 // watcher was told. A range has a part for each key that it covers, those that are
 // not there too; one that tells of no key has Read Unseen and Mod 0. One of Kind
-// Ephemeral is the end of the session that made a version of the key: that of revision
+// Ephemeral is the end of the session with which a version of the key ends: that of revision
 // Mod, or where a read does not tell a revision that of value Written. The session's end
-// is at revision At. That it made the version is an operation of its own, a CAS.
+// is at revision At. What wrote the version is an operation of its own: the CAS that made the
+// key in that session, or a Put that set it since.
 type Op struct {
 	Kind        kv.Kind
 	Consistency kv.Consistency

@@ -8,8 +8,8 @@ import (
 )
 
 // outlived checks that no answer shows a version of the key at a revision at which the
-// session had ended that made it, or at a later one. Whose the key was then does not
-// matter, nor what else may have been done: the version says who made it.
+// session had ended with which it ends, or at a later one. Whose the key was then does not
+// matter, nor what else may have been done: the version says whose it is.
 func (k *keyChecker) outlived(end *entry) {
 	for i := sort.Search(len(k.reads), func(i int) bool { return k.reads[i].at >= end.at }); i < len(k.reads); i++ {
 		r := &k.reads[i]

@@ -316,7 +316,7 @@ func asked(counted bool) string {
 func Sentence(o *history.Op, counted bool) string {
 	switch o.Kind {
 	case kv.Ephemeral:
-		return fmt.Sprintf("Client %d, %s to %s: closed the session that made key %d%s: done%s%s.", o.Session, clock(o.Invoked), clock(o.Done), o.Key, at(o.Mod), at(o.At), by(o))
+		return fmt.Sprintf("Client %d, %s to %s: closed the session with which key %d%s ends: done%s%s.", o.Session, clock(o.Invoked), clock(o.Done), o.Key, of(o.Mod), at(o.At), by(o))
 	case kv.Watch:
 		return told(o)
 	case kv.KeepAlive:

@@ -96,9 +96,9 @@ func compared(at, mod int64) history.Op {
 
 func unsure(o history.Op) history.Op { o.Expected = history.AnyMod; return lost(o) }
 
-// ended is the end of the session that made a version with a value.
-func ended(at, made int64, value uint64) history.Op {
-	return history.Op{Kind: kv.Ephemeral, At: at, Mod: made, Written: value}
+// ended is the end of the session with which a version with a value ends.
+func ended(at, version int64, value uint64) history.Op {
+	return history.Op{Kind: kv.Ephemeral, At: at, Mod: version, Written: value}
 }
 
 // maybeGone is the delete that may have been done by it.
@@ -169,9 +169,12 @@ func TestKinds(t *testing.T) {
 		"a refused stm that was done": {ops: []history.Op{{Kind: kv.STM, Outcome: kv.NoLeader, Written: 2, Expected: history.AnyMod}, get(12, 12, 2)}, want: RefusedThere},
 		"gone with its session":       {ops: []history.Op{cas(11, 0, 1), maybeGone(), ended(12, 11, 1), get(12, 0, 0)}},
 		"read before the end":         {ops: []history.Op{cas(11, 0, 1), maybeGone(), ended(12, 11, 1), local(get(11, 11, 1))}},
-		"outlived its session":        {ops: []history.Op{cas(11, 0, 1), maybeGone(), ended(12, 11, 1), final(get(12, 11, 1))}, want: Outlived, says: "closed the session that made key 0 at revision 11: done at revision 12"},
+		"outlived its session":        {ops: []history.Op{cas(11, 0, 1), maybeGone(), ended(12, 11, 1), final(get(12, 11, 1))}, want: Outlived, says: "closed the session with which key 0 of revision 11 ends: done at revision 12"},
 		"outlived it on one member":   {ops: []history.Op{cas(11, 0, 1), maybeGone(), ended(12, 11, 1), final(get(12, 0, 0)), of2(2, put(13, 5)), local(get(13, 11, 1))}, want: Outlived, also: Resurrected},
 		"outlived it in a list":       {ops: []history.Op{cas(11, 0, 1), maybeGone(), ended(12, 11, 1), final(get(12, 0, 1))}, want: Outlived, says: "the session that had made what it returned had ended, at revision 12"},
+		"set, and outlived":           {ops: []history.Op{cas(11, 0, 1), put(12, 2), maybeGone(), ended(13, 12, 2), final(get(13, 12, 2))}, want: Outlived, says: "closed the session with which key 0 of revision 12 ends: done at revision 13"},
+		"set, and read before":        {ops: []history.Op{cas(11, 0, 1), put(12, 2), maybeGone(), ended(13, 12, 2), local(get(12, 12, 2))}},
+		"set by another's session":    {ops: []history.Op{cas(11, 0, 1), put(12, 2), maybeGone(), ended(13, 12, 2), cas(14, 0, 3), put(15, 4), final(get(15, 15, 4))}},
 		"of another session":          {ops: []history.Op{cas(11, 0, 1), maybeGone(), ended(12, 11, 1), cas(13, 0, 2), get(13, 13, 2), final(get(13, 0, 2))}},
 		"of another, of that value":   {ops: []history.Op{cas(11, 0, 1), del(12), ended(13, 11, 1), cas(14, 0, 1), final(get(14, 14, 1))}},
 		"an end without a revision":   {ops: []history.Op{cas(11, 0, 1), maybeGone(), ended(0, 11, 1), get(12, 11, 1)}},

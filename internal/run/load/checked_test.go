@@ -9,6 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/application/election"
 	"github.com/quorumbench/quorumbench/internal/application/kubernetes"
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/run/agent/agenttest"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/run/load/wired"
@@ -123,15 +124,14 @@ func TestKeysAreReadAsTheirScriptSays(t *testing.T) {
 	}
 }
 
-// Numbered nodes, whose numbers are the store's, are recorded on every kind of worker, and
-// looked for after the load: those that have outlived their sessions are found.
-func TestNumberedNodesAreListedOnEveryWorker(t *testing.T) {
+// elections has some candidates of three offices, on every kind of worker, stand on a
+// ZooKeeper whose nodes outlive their sessions. The operations are those of the load.
+func elections(t *testing.T, app election.Application, then func(t *testing.T, w load.Worker, a *load.Assignment, ops []history.Op)) {
 	local := func() load.Worker {
 		return &load.Local{Stores: func(string) (store.Store, error) { return zookeeper.New(), nil }}
 	}
 	for name, w := range map[string]load.Worker{"local": local(), "piped": wired.Piped(local()), "agent": agenttest.Worker(t, nil)} {
 		t.Run(name, func(t *testing.T) {
-			app := election.Application{Queue: true}
 			l := base(kv.Put, kv.None)
 			l.Application.Name = app.Definition().Name
 			d := app.Definition()
@@ -148,28 +148,64 @@ func TestNumberedNodesAreListedOnEveryWorker(t *testing.T) {
 			if a.Preloaded, err = w.Preload(t.Context(), a); err != nil {
 				t.Fatal(err)
 			}
-			of, back := &told{t: t}, &told{t: t}
+			of := &told{t: t}
 			if _, err := load.Run(t.Context(), w, a, load.Reports{History: of.history}); err != nil {
 				t.Fatal(err)
 			}
-			ended := map[uint64]uint64{} // nodes, and whose they are
-			for i := range of.ops {
-				if o := &of.ops[i]; o.Kind == kv.Ephemeral {
-					ended[o.Key] = o.Written
-				}
-			}
-			found, err := w.ReadBack(t.Context(), a, kv.Linearizable, back.history)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i := range back.ops {
-				if o := &back.ops[i]; !o.Final || o.Kind != kv.Get || o.Read == 0 || o.Read != ended[o.Key] {
-					t.Errorf("of the nodes %v one was read so: %+v", ended, o)
-				}
-			}
-			if len(ended) != 6 || len(back.ops) != 6 || found != 3 {
-				t.Errorf("of %d nodes the end is known, and %d were read at %d offices", len(ended), len(back.ops), found)
-			}
+			then(t, w, a, of.ops)
 		})
 	}
+}
+
+// Numbered nodes, whose numbers are the store's, are recorded on every kind of worker, and
+// looked for after the load: those that have outlived their sessions are found.
+func TestNumberedNodesAreListedOnEveryWorker(t *testing.T) {
+	elections(t, election.Application{Queue: true}, func(t *testing.T, w load.Worker, a *load.Assignment, ops []history.Op) {
+		back, ended := &told{t: t}, map[uint64]uint64{} // nodes, and whose they are
+		for i := range ops {
+			if o := &ops[i]; o.Kind == kv.Ephemeral {
+				ended[o.Key] = o.Written
+			}
+		}
+		found, err := w.ReadBack(t.Context(), a, kv.Linearizable, back.history)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range back.ops {
+			if o := &back.ops[i]; !o.Final || o.Kind != kv.Get || o.Read == 0 || o.Read != ended[o.Key] {
+				t.Errorf("of the nodes %v one was read so: %+v", ended, o)
+			}
+		}
+		if len(ended) != 6 || len(back.ops) != 6 || found != 3 {
+			t.Errorf("of %d nodes the end is known, and %d were read at %d offices", len(ended), len(back.ops), found)
+		}
+	})
+}
+
+// A node that an earlier load left is read after the next as one that may be gone by then, by
+// every kind of worker: its session may end between the reads of two members.
+func TestWhatAnEarlierLoadLeftIsReadOnEveryWorker(t *testing.T) {
+	elections(t, election.Application{}, func(t *testing.T, w load.Worker, a *load.Assignment, _ []history.Op) {
+		var err error
+		a.Preloaded = nil // it is another load
+		if a.Preloaded, err = w.Preload(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+		back, gone := &told{t: t}, map[uint64]bool{}
+		found, err := w.ReadBack(t.Context(), a, kv.Linearizable, back.history)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range back.ops {
+			switch o := &back.ops[i]; {
+			case *o == history.MayBeGone(o.Key, 0, 0, o.Done):
+				gone[o.Key] = true
+			case !o.Final || o.Kind != kv.Get || o.Outcome != kv.OK || o.Mod <= 0 || !gone[o.Key]:
+				t.Errorf("what was left is read so: %+v", o)
+			}
+		}
+		if len(gone) != 3 || len(back.ops) != 6 || found != 3 {
+			t.Errorf("%d nodes may be gone, %d are found, and recorded is %+v", len(gone), found, back.ops)
+		}
+	})
 }

@@ -177,18 +177,10 @@ func (c *chronicle) found(ev *store.Event, o *history.Op) (found []foundKey, ok 
 func (c *chronicle) get(ev *store.Event, o *history.Op) {
 	switch o.Outcome {
 	case kv.OK:
-		o.Read, o.Mod = keys.Read(ev.Value), modOf(ev)
+		o.Read, o.Mod = keys.Read(ev.Value), ev.Made()
 	case kv.Stale, kv.Unverifiable: // a value of another run
-		o.Read, o.Mod = history.Unseen, modOf(ev)
+		o.Read, o.Mod = history.Unseen, ev.Made()
 	}
-}
-
-// modOf is the revision that made the version that was read.
-func modOf(ev *store.Event) int64 {
-	if ev.Mod > 0 {
-		return ev.Mod
-	}
-	return max(ev.Revision, 0)
 }
 
 // count notes what a put's version says of the one before it, where versions are

@@ -41,9 +41,8 @@ type chronicle struct {
 	script   *Script
 	to       *history.Recorder
 	tell     teller
-	of       []recorded       // by candidate
-	earlier  []bool           // by office: it is recorded that what an earlier run left may end
-	began    int64            // when the first call was sent
+	of       []recorded // by candidate
+	left     lifetime.Left
 	last     int64            // when the last ended
 	watchers uint32           // that have begun: each time that a candidate waits is one
 	key      []byte           // memory
@@ -71,14 +70,9 @@ type recorded struct {
 	seen  int64  // the last that another was told of
 	known int64  // the last that was recorded of those whose making was not answered
 	list  uint32 // the last that had its own
-	older []older
-}
-
-// older is a node of a candidate that took it for gone, and made another. If it is there it
-// ends with the session.
-type older struct {
-	key  uint64
-	made int64
+	// older are nodes that it took for gone, and made another. If one is there it ends with
+	// the session.
+	older []lifetime.Key
 }
 
 // teller is how a recipe's calls are recorded.
@@ -98,7 +92,7 @@ var (
 
 // Chronicle implements load.Checked.
 func (s *Script) Chronicle(to *history.Recorder) engine.Chronicler {
-	c := &chronicle{script: s, to: to, of: make([]recorded, s.All()), earlier: make([]bool, s.Offices)}
+	c := &chronicle{script: s, to: to, of: make([]recorded, s.All()), left: lifetime.NewLeft(uint64(s.Offices))} // #nosec G115 -- a count
 	for i := range c.of {
 		if c.of[i].key.Number = uint64(i / s.Candidates); s.leases != nil { // #nosec G115 -- a count
 			c.of[i].lease.ID = s.leases[i]
@@ -127,9 +121,7 @@ func (s *Script) Chronicle(to *history.Recorder) engine.Chronicler {
 // Ended implements engine.History.
 func (c *chronicle) Ended(_ measure.Phase, _, ref uint64, lease int64, ev *store.Event, o *history.Op) {
 	of, call := int(ref&(1<<candidateBits-1)), data.Call(ref>>candidateBits) // #nosec G115 -- as Fill made it
-	if c.began == 0 {
-		c.began = max(o.Invoked, 1)
-	}
+	c.left.Sent(o.Invoked)
 	c.last, o.At = o.Done, max(ev.At, 0)
 	if o.Outcome == kv.WrongAnswer && !ev.Outcome.Failed() {
 		o.Outcome = ev.Outcome // what was wrong is not the answer, but who leads by it
@@ -196,20 +188,9 @@ func (c *chronicle) shown(ev *store.Event, mod int64, o *history.Op) {
 	if o.Read = history.Absent; mod <= 0 {
 		return
 	}
-	if o.Read, o.Mod = c.identity(ev.Value), mod; o.Read != nobodys || c.script.leases != nil || o.Key >= uint64(len(c.earlier)) || c.earlier[o.Key] {
-		return
+	if o.Read, o.Mod = c.identity(ev.Value), mod; o.Read == nobodys && c.script.leases == nil {
+		c.left.MayEnd(c.to, o.Key, o.Done)
 	}
-	// An earlier run may have left it, whose sessions end in this one.
-	c.earlier[o.Key] = true
-	lifetime.Gone(c.to, o.Key, 0, c.began, o.Done)
-}
-
-// modOf is the revision that made the version that was read.
-func modOf(ev *store.Event) int64 {
-	if ev.Mod > 0 {
-		return ev.Mod
-	}
-	return ev.Revision
 }
 
 // Read implements engine.Chronicler.
@@ -219,7 +200,7 @@ func (c *chronicle) Read(number uint64, ev *store.Event, o *history.Op) {
 		return
 	}
 	if o.Key = number; o.Outcome == kv.OK {
-		if c.shown(ev, modOf(ev), o); c.script.way.Recipe == data.SessionRace {
+		if c.shown(ev, ev.Made(), o); c.script.way.Recipe == data.SessionRace {
 			o.Mod = 0 // which a session's end changes, too
 		}
 	}

@@ -121,7 +121,7 @@ func (c *chronicle) granted(of int, ev *store.Event, o *history.Op) {
 	if o.Outcome != kv.OK || lease == 0 || lease != s.leases[of] {
 		return
 	}
-	r.key.MayEnd(c.to, uint32(of), r.lease.Alive(&r.key), o.Done) // #nosec G115 -- a count
+	r.lease.MayEnd(c.to, &r.key, uint32(of), o.Done) // #nosec G115 -- a count
 	r.key.Over()
 	r.hold.Token, r.doubtful = 0, false
 	if c.members != nil {
@@ -144,7 +144,7 @@ func (c *chronicle) granted(of int, ev *store.Event, o *history.Op) {
 // for the end of one that has expired.
 func (c *chronicle) leaseOver(of int, o *history.Op) {
 	r := &c.of[of]
-	r.key.MayEnd(c.to, uint32(of), r.lease.Alive(&r.key), o.Done) // #nosec G115 -- a count
+	r.lease.MayEnd(c.to, &r.key, uint32(of), o.Done) // #nosec G115 -- a count
 	if r.key.There && c.members != nil {
 		r.left, r.leftAt = r.key.Number, o.Done
 	}
@@ -158,7 +158,7 @@ func (c *chronicle) mayHaveEnded(office int, by, now int64) {
 	n := c.script.Candidates
 	for of := office * n; of < (office+1)*n; of++ {
 		if r := &c.of[of]; by == math.MaxInt64 || r.lease.MayHaveEnded(by) {
-			r.key.MayEnd(c.to, uint32(of), r.lease.Alive(&r.key), now) // #nosec G115 -- a count
+			r.lease.MayEnd(c.to, &r.key, uint32(of), now) // #nosec G115 -- a count
 		}
 	}
 }

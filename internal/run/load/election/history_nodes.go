@@ -4,7 +4,6 @@ import (
 	data "github.com/quorumbench/quorumbench/internal/application/election"
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
-	"github.com/quorumbench/quorumbench/internal/run/load/lifetime"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -43,7 +42,7 @@ func (tellNode) ended(c *chronicle, of int, call data.Call, ev *store.Event, o *
 // looked is a read of a node from its member.
 func (c *chronicle) looked(ev *store.Event, o *history.Op) {
 	if o.Kind, o.Consistency = kv.Get, kv.Local; o.Outcome == kv.OK {
-		c.shown(ev, modOf(ev), o)
+		c.shown(ev, ev.Made(), o)
 	}
 }
 
@@ -82,32 +81,28 @@ func (c *chronicle) MayEnd(ref uint64, _ uint32, from, now int64) {
 // SessionEnded implements engine.SessionHistory. Of nodes that were removed before nothing
 // is to be said.
 func (c *chronicle) SessionEnded(ref uint64, o *history.Op) {
-	of := int(ref & (1<<candidateBits - 1)) // #nosec G115 -- as Fill made it
-	c.of[of].key.SessionEnded(c.to, c.writes(of), o)
+	r := &c.of[int(ref&(1<<candidateBits-1))] // #nosec G115 -- as Fill made it
+	for i := range r.older {
+		r.older[i].SessionEnded(c.to, o)
+	}
+	r.key.SessionEnded(c.to, o)
 }
 
 // ends records that the nodes of a candidate's session may be gone, once of each: since it
 // was made, or of one that is closed from now on.
 func (c *chronicle) ends(of int, now int64, closed bool) {
-	since := func(made int64) int64 {
-		if closed {
-			return now
-		}
-		return made
-	}
 	r := &c.of[of]
-	for _, o := range r.older {
-		lifetime.Gone(c.to, o.key, uint32(of), since(o.made), now) // #nosec G115 -- a count
+	for i := range r.older {
+		r.older[i].SessionMayEnd(c.to, uint32(of), closed, now) // #nosec G115 -- a count
 	}
-	r.older = r.older[:0]
-	r.key.MayEnd(c.to, uint32(of), since(r.key.Made), now) // #nosec G115 -- a count
+	r.key.SessionMayEnd(c.to, uint32(of), closed, now) // #nosec G115 -- a count
 }
 
 // expired takes that a candidate's session has ended, before the present one began.
 func (c *chronicle) expired(of int) {
 	c.ends(of, c.last, false)
 	r := &c.of[of]
-	r.key.There, r.order = false, 0
+	r.key.There, r.order, r.older = false, 0, r.older[:0]
 	if c.script.way.Recipe != data.EphemeralQueue { // where it says since when nodes may be there that nobody has told of
 		r.key.Unsure = 0
 	}

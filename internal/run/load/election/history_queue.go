@@ -57,11 +57,12 @@ func (t tellNodes) stood(c *chronicle, of int, ev *store.Event, o *history.Op) {
 	if o.Outcome != kv.OK || !ok {
 		return
 	}
-	if r.key.There && !r.key.Ended { // the list that does not have the one before may be old
-		r.older = append(r.older, older{r.key.Number, r.key.Made})
+	if r.key.There { // the list that does not have the one before may be old
+		r.older = append(r.older, r.key)
 	}
 	o.Key, o.Written = c.node(of, order), c.writes(of)
-	r.key.Number, r.key.Made, r.key.At, r.key.There, r.key.Ended, r.order = o.Key, o.Invoked, o.At, true, false, order
+	r.key.Number, r.key.There, r.order = o.Key, false, order
+	r.key.MayBeMade(o)
 	c.to.Add(o)
 }
 
@@ -104,7 +105,7 @@ func (t tellNodes) awaits(c *chronicle, of int, order int64, ev *store.Event, o 
 		if who, run, ok := data.Candidate(ev.Value); ok && run == c.script.run && who < len(c.of) {
 			t.knows(c, who, order, o.Done)
 		}
-		o.Read, o.Mod = c.identity(ev.Value), modOf(ev)
+		o.Read, o.Mod = c.identity(ev.Value), ev.Made()
 	}
 	c.to.Add(o)
 	c.begins(of, o.Key, 0, ev, o)

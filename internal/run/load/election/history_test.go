@@ -210,8 +210,13 @@ func TestAQueueOfNodesIsRecorded(t *testing.T) {
 	if got = r.to.Since(); len(got) != 2 || got[0].Key != key(8) || got[1].Key != key(20) {
 		t.Errorf("of two nodes it is recorded: %+v", got)
 	}
+	r.c.MayEnd(reference(of, data.Stand), of, 100, 600)
+	for made, order := range map[int64]uint64{50: 8, 80: 20} {
+		r.c.SessionEnded(reference(of, data.Stand), &history.Op{Kind: kv.Ephemeral, Session: of, Invoked: 600, Done: 700, At: 90, Mod: made})
+		differs(t, "closed, and answered", r.to.Since(), at(history.Op{Kind: kv.Ephemeral, Session: of, Key: key(order), Written: whose(of, 1), At: 90, Mod: made}, 600, 700))
+	}
 	differs(t, "a removal", r.ended(of, data.Drop, asked{before: 8}, store.Event{At: 90, Outcome: kv.Conflict}),
-		at(history.Op{Kind: kv.Delete, Outcome: kv.Miss, Session: of, Key: key(8), At: 90}, 100, 500))
+		at(history.Op{Kind: kv.Delete, Outcome: kv.Miss, Session: of, Key: key(8), At: 90}, 100, 700))
 }
 
 // Elections by keys that end with leases: a key may be gone from when its lease may have

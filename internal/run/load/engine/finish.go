@@ -225,7 +225,7 @@ func (l *Loop) cancel(tag uint32) {
 	l.conns.touch(i)
 	l.fail(tag, placeFree, kv.TimedOut, l.now)
 	if c.state == up && c.moved && c.late == c.open {
-		l.conns.retire(i) // nobody waits for what it still owes
+		l.retire(i) // nobody waits for what it still owes
 		return
 	}
 	if c.state == up && c.late > 0 && c.late == c.open && c.codec.Room() == 0 {

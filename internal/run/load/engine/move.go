@@ -112,6 +112,13 @@ func (l *Loop) move(place int, endpoint string) {
 	}
 }
 
+// retire ends an old connection on which nothing is awaited any more. The place's new one has
+// a session of its own, and that of the old runs out.
+func (l *Loop) retire(i int) {
+	l.mayEnd(i, false)
+	l.conns.retire(i)
+}
+
 // held notes for how long an old connection kept a client.
 func (l *Loop) held(sl *slot, at int64) {
 	if sl.client < 0 || sl.conn < 0 {

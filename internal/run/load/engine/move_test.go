@@ -88,6 +88,17 @@ func TestRetargetMovesConnections(t *testing.T) {
 	}
 }
 
+// What was made in the session of a connection that has ended since its place moved may be
+// gone: nobody keeps that session alive.
+func TestKeysOfAMovedConnectionMayEnd(t *testing.T) {
+	m, h := newMovingBench(1, 1, closed(3*secondNS)), &ends{}
+	m.cfg.Source, m.cfg.History, m.moveAt = &nodes{}, h, 3e9
+	m.run(t)
+	if len(m.loop.conns.spare) != 1 || h.may == 0 || h.may >= int(m.totals.Due) {
+		t.Errorf("of %d keys %d may be gone, and %d connections have ended", m.totals.Due, h.may, len(m.loop.conns.spare))
+	}
+}
+
 // A member that hangs keeps nothing of an open loop but what it owes already:
 // what becomes due after the move is served at once, whatever the timeout.
 func TestMovingAwayFromAMuteMember(t *testing.T) {

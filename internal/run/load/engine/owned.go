@@ -19,7 +19,7 @@ type owned struct {
 
 // own notes a key that an operation made, or may have made, for the history alone.
 func (l *Loop) own(sl *slot, outcome kv.Outcome, ev *store.Event) {
-	if sl.kind != kv.Ephemeral || sl.conn < 0 || outcome != kv.OK && (!outcome.Failed() || outcome.Definite()) {
+	if !sl.owned || sl.conn < 0 || outcome != kv.OK && (!outcome.Failed() || outcome.Definite()) {
 		return
 	}
 	if l.owned == nil {

@@ -8,14 +8,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// nodes is a Source of keys that end with their session.
-type nodes struct{ puts }
+// nodes is a Source of keys that end with their session; or of calls.
+type nodes struct {
+	puts
+	call *recording.Call
+}
 
-func (*nodes) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
-	*op = store.Op{Kind: kv.Ephemeral}
+func (s *nodes) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
+	if *op = (store.Op{Kind: kv.Ephemeral}); s.call != nil {
+		*op = store.Op{Kind: kv.Put, Call: s.call}
+	}
 	return n
 }
 
@@ -65,10 +71,15 @@ func (e *ends) SessionEnded(ref uint64, o *history.Op) {
 // The answer to the end of a session is awaited where its keys are checked, but not for ever;
 // it tells the revision of those that were made by that session, as far as that was answered.
 func TestTheEndOfASessionIsHeard(t *testing.T) {
+	write := func(flags recording.Flags) *recording.Call {
+		return &recording.Call{Guarded: true, Parts: []recording.Part{{Action: recording.Compare}, {Action: recording.Write, Branch: recording.Then, Flags: flags}}}
+	}
 	for name, c := range map[string]struct {
 		made, ended kv.Outcome // answers; NumOutcomes: there is none
 		another     bool       // the session of the connection is another by then
 		cut         bool       // the server ends the connection without an answer
+		call        *recording.Call
+		sets        bool // which sets keys that are there, and makes none
 		want        int
 	}{
 		"answered":          {want: 2},
@@ -77,10 +88,12 @@ func TestTheEndOfASessionIsHeard(t *testing.T) {
 		"cut off":           {ended: kv.NumOutcomes, cut: true},
 		"of another":        {another: true},
 		"not known if made": {made: kv.StoreTimeout},
+		"made by calls":     {call: write(recording.Ephemeral), want: 2},
+		"set by calls":      {call: write(recording.Existing), sets: true},
 	} {
 		b := newBench(2, 2, Phase{Kind: measure.Measured, Total: 2})
 		h, n := &ends{}, int64(0)
-		b.cfg.Source, b.cfg.History = &nodes{}, h
+		b.cfg.Source, b.cfg.History = &nodes{call: c.call}, h
 		b.cfg.Codecs = func(store.Dialed) store.Codec {
 			n++
 			return &endingCodec{newSimCodec(1), n, int64(btoi(c.another))}
@@ -97,7 +110,7 @@ func TestTheEndOfASessionIsHeard(t *testing.T) {
 		}
 		closed := b.now
 		b.run(t)
-		if len(h.told) != c.want || h.may != 2 {
+		if len(h.told) != c.want || h.may != 2*btoi(!c.sets) {
 			t.Errorf("%s: of %d keys the end is told: %+v", name, h.may, h.told)
 		}
 		for i := range h.told {

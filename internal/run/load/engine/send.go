@@ -228,6 +228,7 @@ func (l *Loop) submit(i int, tag uint32) {
 	sl.ref = l.cfg.Source.Fill(sl.acc.Phase, sl.n, l.session(sl), op)
 	op.Tag = tag
 	sl.kind, sl.level, sl.expected = op.Kind, op.Consistency, op.Revision
+	sl.owned = l.cfg.History != nil && op.Owned()
 	sl.state = submitted
 	l.watchers.due(sl, op.Kind)
 	before := uint64(len(c.codec.Out()))
@@ -245,7 +246,7 @@ func (l *Loop) pump(i int) {
 	}
 	if c.leaving() && c.open == 0 {
 		if c.moved {
-			l.conns.retire(i)
+			l.retire(i)
 		} else {
 			l.replace(i)
 		}

@@ -25,6 +25,7 @@ type slot struct {
 	measured   bool
 	queued     bool   // closed loop: it had to wait for its connection
 	owed       bool   // open loop: its place has moved, and it does not count to the limit
+	owned      bool   // it makes a key that ends with its session; for the history alone
 	prev, next uint32 // the list of timeouts, in the order of start
 }
 

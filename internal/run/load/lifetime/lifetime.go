@@ -14,11 +14,13 @@ import (
 // Key is one that ends with the lease or the session of who makes it.
 type Key struct {
 	Number uint64
-	There  bool  // it may be there
-	Made   int64 // not before
-	At     int64 // at which revision, if that was answered
-	Unsure int64 // since when a call may make it whose answer nobody had; 0: there is none
-	Ended  bool  // it is recorded that it may be gone
+	There  bool   // it may be there
+	Made   int64  // not before
+	At     int64  // at which revision, if that was answered
+	Newest int64  // the revision of the newest version of what was made then: At, or that of a call which set it
+	Value  uint64 // the identity of what that wrote
+	Unsure int64  // since when a call may make it whose answer nobody had; 0: there is none
+	Ended  bool   // it is recorded that it may be gone
 }
 
 // MayBeMade notes that a call made it, or may have made it.
@@ -28,7 +30,7 @@ func (k *Key) MayBeMade(o *history.Op) {
 		if !k.There || k.Unsure == 0 {
 			k.Made = o.Invoked
 		}
-		k.At = o.At
+		k.At, k.Newest, k.Value = o.At, o.At, o.Written
 	case o.Indefinite():
 		if k.Unsure == 0 {
 			k.Unsure = max(o.Invoked, 1)
@@ -40,6 +42,15 @@ func (k *Key) MayBeMade(o *history.Op) {
 		return
 	}
 	k.There, k.Ended = true, false
+}
+
+// Set notes that a call of who makes it set what was there. Nobody else makes it, and nobody
+// removes it: so that is what was made at At, unless a call whose answer nobody had may have
+// made another.
+func (k *Key) Set(o *history.Op) {
+	if o.Acknowledged() && k.There && k.Unsure == 0 && o.At > k.Newest {
+		k.Newest, k.Value = o.At, o.Written
+	}
 }
 
 // MadeBy reports whether an answer has said that it was made at a revision, or before.
@@ -64,12 +75,22 @@ func (k *Key) MayEnd(to *history.Recorder, session uint32, from, now int64) {
 	}
 }
 
-// SessionEnded records that the session was closed which had made it at revision o.Mod, with
-// the identity of what it wrote, unless it was made again since, or removed. Of o all is
-// said but the key and its value.
-func (k *Key) SessionEnded(to *history.Recorder, written uint64, o *history.Op) {
+// SessionMayEnd records likewise that its session may have ended: since it was made, or, of
+// one that is closed and is sure to have lived until now, from now on.
+func (k *Key) SessionMayEnd(to *history.Recorder, session uint32, sure bool, now int64) {
+	from := k.Made
+	if sure {
+		from = now
+	}
+	k.MayEnd(to, session, from, now)
+}
+
+// SessionEnded records that the session was closed which had made it at revision o.Mod, and
+// with which its newest version ends, unless it was made again since, or removed. Of o all
+// is said but the key, and the version and its value.
+func (k *Key) SessionEnded(to *history.Recorder, o *history.Op) {
 	if k.There && k.At == o.Mod {
-		o.Key, o.Written = k.Number, written
+		o.Key, o.Mod, o.Written = k.Number, k.Newest, k.Value
 		to.Add(o)
 	}
 }
@@ -80,18 +101,43 @@ func Gone(to *history.Recorder, key uint64, session uint32, from, now int64) {
 	to.Add(&o)
 }
 
+// Left is what earlier loads left there, whose sessions may end in this one.
+type Left struct {
+	began int64  // when the first call of this load was sent
+	told  []bool // by key: it is recorded that it may be gone
+}
+
+// NewLeft is of a load with so many keys that have numbers before it begins.
+func NewLeft(keys uint64) Left { return Left{told: make([]bool, keys)} }
+
+// Sent notes when a call was sent; the first is what matters.
+func (l *Left) Sent(at int64) {
+	if l.began == 0 {
+		l.began = max(at, 1)
+	}
+}
+
+// MayEnd records, once, that a key which an earlier load left may be gone, since this one began.
+func (l *Left) MayEnd(to *history.Recorder, key uint64, now int64) {
+	if key < uint64(len(l.told)) && !l.told[key] {
+		l.told[key] = true
+		Gone(to, key, 0, l.began, now)
+	}
+}
+
 // Lease is that of who makes keys, as far as the answers to its renewals tell of it.
 type Lease struct {
 	ID    int64 // 0: it is not known
 	Until int64 // when it lives at least; 0: not known
 }
 
-// Alive is until when a key cannot have ended with it.
-func (l *Lease) Alive(k *Key) int64 {
-	if l.Until == 0 {
-		return k.Made
+// MayEnd records, once, that a key of it may be gone: since it lives no longer for sure.
+func (l *Lease) MayEnd(to *history.Recorder, k *Key, session uint32, now int64) {
+	from := l.Until
+	if from == 0 {
+		from = k.Made
 	}
-	return l.Until
+	k.MayEnd(to, session, from, now)
 }
 
 // MayHaveEnded reports whether it may have ended by a time. Of one whose first renewal has no

@@ -40,9 +40,8 @@ type chronicle struct {
 	led    []int16 // by cluster: who has its lock, with a token; nobody
 	leased bool    // keys end with leases, or sessions that are renewed, and no connection's
 	life   int64   // of a lease or session that is not kept alive
-	began  int64   // when the first call was sent
 	last   int64   // when the last ended
-	left   []bool  // by key: it is recorded that what an earlier load left may end
+	left   lifetime.Left
 }
 
 // recorded is what is recorded of a member so far.
@@ -56,13 +55,14 @@ type recorded struct {
 var (
 	_ engine.Chronicler     = (*chronicle)(nil)
 	_ engine.ClosingHistory = (*chronicle)(nil)
+	_ engine.SessionHistory = (*chronicle)(nil)
 )
 
 // Chronicle implements load.Checked.
 func (s *Script) Chronicle(to *history.Recorder) engine.Chronicler {
 	c := &chronicle{
 		script: s, to: to, leased: s.Way != patroni.Nodes, life: int64(s.way.lives()),
-		of: make([]recorded, s.All()), led: make([]int16, s.Clusters), left: make([]bool, s.Keys()),
+		of: make([]recorded, s.All()), led: make([]int16, s.Clusters), left: lifetime.NewLeft(s.Keys()),
 	}
 	c.heard = watch.History{To: to, Newest: s.Way == patroni.Nodes}
 	if plan := s.Watching(); plan != nil {
@@ -91,9 +91,7 @@ func (c *chronicle) Ended(_ measure.Phase, n, ref uint64, lease int64, ev *store
 	e, member := s.schedule.Entries[n], int(ref>>memberShift) // #nosec G115 -- as Fill made it
 	cluster := int(e.Cluster)
 	m := cluster*s.Members + member
-	if c.began == 0 {
-		c.began = max(o.Invoked, 1)
-	}
+	c.left.Sent(o.Invoked)
 	c.last, o.At = o.Done, max(ev.At, 0)
 	c.mayHaveEnded(cluster, o.Done, o.Done)
 	switch e.Call {
@@ -142,11 +140,15 @@ func (c *chronicle) put(number, n uint64, o *history.Op) {
 // there: if it is not, that is refused.
 func (c *chronicle) putMember(m int, n uint64, lease int64, o *history.Op) {
 	k := &c.of[m].own
-	if c.leased {
+	o.Written = keys.Identity(n)
+	switch {
+	case c.leased:
 		c.bound(m, k, lease, o)
-	} else if o.Outcome == kv.Conflict {
+	case o.Outcome == kv.Conflict:
 		o.Read = history.Absent
 		k.Absent()
+	default:
+		k.Set(o)
 	}
 	c.put(k.Number, n, o)
 }
@@ -232,10 +234,7 @@ func (c *chronicle) found(ev *store.Event, o *history.Op) {
 	if o.Outcome != kv.OK {
 		return
 	}
-	if o.Mod = ev.Mod; o.Mod <= 0 {
-		o.Mod = max(ev.Revision, 0)
-	}
-	o.Read = c.identity(o.Key, ev.Value)
+	o.Read, o.Mod = c.identity(o.Key, ev.Value), ev.Made()
 }
 
 // ours reports whether what is told of a key at a revision is surely of what this load made,
@@ -257,9 +256,8 @@ func (c *chronicle) ours(number uint64, revision int64) bool {
 
 // earlier records that a key that an earlier load left may go, since its session ends in this.
 func (c *chronicle) earlier(number uint64, now int64) {
-	if !c.leased && !c.left[number] {
-		c.left[number] = true
-		lifetime.Gone(c.to, number, 0, c.began, now)
+	if !c.leased {
+		c.left.MayEnd(c.to, number, now)
 	}
 }
 

@@ -60,8 +60,8 @@ func (c *chronicle) leaseOver(m int, now int64) {
 // mayEnd records that a member's keys may be gone, since its lease may have ended.
 func (c *chronicle) mayEnd(m int, now int64) {
 	r := &c.of[m]
-	r.own.MayEnd(c.to, uint32(m), r.lease.Alive(&r.own), now)     // #nosec G115 -- a count
-	r.leads.MayEnd(c.to, uint32(m), r.lease.Alive(&r.leads), now) // #nosec G115 -- a count
+	r.lease.MayEnd(c.to, &r.own, uint32(m), now)   // #nosec G115 -- a count
+	r.lease.MayEnd(c.to, &r.leads, uint32(m), now) // #nosec G115 -- a count
 }
 
 // mayHaveEnded records of a cluster's members whose leases may have ended by a time that
@@ -96,11 +96,22 @@ func (c *chronicle) lost(place int, expired bool) {
 // session that is closed and is sure to have lived until now, from now on.
 func (c *chronicle) sessionEnds(m int, sure bool, now int64) {
 	r := &c.of[m]
-	for _, k := range [...]*lifetime.Key{&r.own, &r.leads} {
-		from := k.Made
-		if sure {
-			from = now
-		}
-		k.MayEnd(c.to, uint32(m), from, now) // #nosec G115 -- a count
+	r.own.SessionMayEnd(c.to, uint32(m), sure, now)   // #nosec G115 -- a count
+	r.leads.SessionMayEnd(c.to, uint32(m), sure, now) // #nosec G115 -- a count
+}
+
+// MayEnd implements engine.SessionHistory. It is recorded already: of a member whose connection
+// is lost, or is another now, by that (lost), and when all is over of each (Closed).
+func (c *chronicle) MayEnd(uint64, uint32, int64, int64) {}
+
+// SessionEnded implements engine.SessionHistory: of the one in which a call made a member's
+// key, or its cluster's leader's.
+func (c *chronicle) SessionEnded(ref uint64, o *history.Op) {
+	e, member := c.script.schedule.Entries[ref&(1<<memberShift-1)], int(ref>>memberShift) // #nosec G115 -- as Fill made it
+	r := &c.of[int(e.Cluster)*c.script.Members+member]
+	k := &r.own
+	if e.Call == patroni.Race || e.Call == patroni.Lead {
+		k = &r.leads
 	}
+	k.SessionEnded(c.to, o)
 }

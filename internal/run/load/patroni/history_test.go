@@ -306,6 +306,70 @@ func TestCallsWithNodesAreRecorded(t *testing.T) {
 	}
 }
 
+// Of a session that was closed, as was answered, the end is that of what it had made: of the
+// newest version that was answered, which is that of the last call that set it.
+func TestWhatEndsWithASessionIsRecorded(t *testing.T) {
+	var r *told
+	joined := func() {
+		r = tell(t, data.Nodes)
+		r.ended(data.Join, 0, store.Event{At: 50})
+	}
+	put := func(ev store.Event) uint64 {
+		n := r.first(data.PutMember, 0)
+		r.endedAt(n, ev, 300, 400)
+		return n
+	}
+	closed := func(n uint64, made int64) []history.Op {
+		r.c.SessionEnded(n, &history.Op{Kind: kv.Ephemeral, Session: 9, Invoked: 500, Done: 600, At: 90, Mod: made}) // of the first member
+		return r.to.Since()
+	}
+	ended := func(key uint64, value, version int64) history.Op {
+		return history.Op{Kind: kv.Ephemeral, Session: 9, Key: key, Written: uint64(value), Mod: version, Invoked: 500, Done: 600, At: 90}
+	}
+	joined()
+	join := r.first(data.Join, 0)
+	own := func(n uint64, version int64) history.Op {
+		return ended(ownKey, int64(keys.Identity(n)), version)
+	}
+	differs(t, "as it was made", closed(join, 50), own(join, 50))
+	n := put(store.Event{At: 63})
+	differs(t, "set since", closed(join, 50), own(n, 63))
+	differs(t, "of what another session made", closed(join, 40))
+	put(store.Event{Outcome: kv.TimedOut})
+	differs(t, "set without an answer", closed(join, 50), own(n, 63))
+	r.Lost(r.Place(n)) // the session may go on
+	r.to.Since()
+	differs(t, "set, and lost", closed(join, 50), own(n, 63))
+	put(store.Event{At: 70, Outcome: kv.Conflict})
+	differs(t, "found gone", closed(join, 50))
+	put(store.Event{At: 71})
+	differs(t, "gone, and made again", closed(n, 50))
+	differs(t, "made again", closed(n, 71), own(n, 71))
+	put(store.Event{At: 72})
+	differs(t, "made again, and set", closed(n, 71), own(n, 72))
+	r.Expired(r.Place(n))
+	r.to.Since()
+	differs(t, "of a session that ran out", closed(n, 71))
+	put(store.Event{At: 73}) // of the node of the session that is about to end
+	differs(t, "set by another session", closed(n, 71))
+
+	r.ended(data.Lead, 0, store.Event{At: 51})
+	differs(t, "of who leads", closed(r.first(data.Lead, 0), 51), ended(leaderKey, whose0, 51))
+
+	// Of a node whose making was not answered it is not known whose it is: an earlier load's
+	// may stand there.
+	r = tell(t, data.Nodes)
+	r.ended(data.Join, 0, store.Event{Outcome: kv.TimedOut})
+	put(store.Event{At: 63})
+	differs(t, "perhaps made", closed(join, 50))
+	// Nor of one that was set when another may have been made.
+	joined()
+	put(store.Event{At: 62, Outcome: kv.Conflict})
+	put(store.Event{Outcome: kv.TimedOut})
+	put(store.Event{At: 63})
+	differs(t, "perhaps made again", closed(join, 50), own(join, 50))
+}
+
 // What watchers are told is of the keys by their numbers; a value that is not as it is made is
 // nobody's.
 func TestWhatMembersAreToldIsRecorded(t *testing.T) {
@@ -368,6 +432,8 @@ func TestRecordingDoesNotAllocate(t *testing.T) {
 				ev = store.Event{What: store.Notify, Key: r.key, Value: r.value, Version: 1, Revision: 50, At: 50}
 				r.c.Told(uint32(n)%4, &ev, 0, 0, 5)
 				r.Lost(n % r.All())
+				o = history.Op{Kind: kv.Ephemeral, At: 60, Mod: 50}
+				r.c.SessionEnded(ref, &o)
 			}
 		}
 		all()

@@ -43,7 +43,7 @@ const mostRounds = 8
 type recorders struct {
 	to    load.History // nil: nobody wants them
 	of    *load.Assignment
-	final bool      // they are reads of after the load, whose times are ours
+	final bool      // they are of the reading of its keys after the load, whose times are ours
 	count uint64    // of those
 	zero  time.Time // when our clock stood at 0 for those
 	by    map[uint64]*history.Recorder
@@ -68,18 +68,27 @@ func (r *recorders) record(b []byte) error {
 	}
 	for i := range part.ops {
 		o := &part.ops[i]
-		if o.Key >= r.of.KeyNumbers() || o.Final != r.final || r.final && o.Kind != kv.Get && o.Kind != kv.Exists || o.Invoked > o.Done {
+		if o.Key >= r.of.KeyNumbers() || r.final && !ofReadBack(o) || !r.final && o.Final || o.Invoked > o.Done {
 			return errors.New("the worker reports an operation that is none of its load's")
 		}
 		if r.final {
 			if r.count++; r.count > mostRounds*r.of.MostKeys() {
-				return errors.New("the worker reports more reads than there are keys to read")
+				return errors.New("the worker reports more than the reads of the keys that there are")
 			}
 			o.Invoked, o.Done = 0, heard
 		}
 		to.Add(o)
 	}
 	return nil
+}
+
+// ofReadBack reports whether an operation is one of those that reading keys after the load
+// records: a read; or that a key which an earlier load left may be gone by the next.
+func ofReadBack(o *history.Op) bool {
+	if o.Final {
+		return o.Kind == kv.Get || o.Kind == kv.Exists
+	}
+	return *o == history.MayBeGone(o.Key, o.Session, o.Invoked, o.Done)
 }
 
 func (r *recorders) flush() {

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -232,13 +233,17 @@ func TestAWorkerThatLiesIsCutOff(t *testing.T) {
 func TestAWorkerThatLiesOfAMemberIsCutOff(t *testing.T) {
 	last := history.Op{Kind: kv.Get, Final: true}
 	for want, script := range map[string][][]byte{
-		"of loop 2000":       {encodeHistory(2000, time.Now(), blockOf(last))},
-		"none of its load's": {encodeHistory(0, time.Now(), blockOf(history.Op{Kind: kv.Get}))},
-		"of its load's":      {encodeHistory(0, time.Now(), blockOf(history.Op{Kind: kv.Put, Final: true}))},
-		"no part of":         {{isHistory}},
-		"neither a message":  {{'?'}},
-		"found 6 keys of 5":  {encodeHistory(0, time.Now(), blockOf(last)), said(message{Answer: &answer{Found: 6}})},
-		"does not answer":    {encodeHistory(0, time.Now(), blockOf(last))},
+		"of loop 2000":        {encodeHistory(2000, time.Now(), blockOf(last))},
+		"none of its load's":  {encodeHistory(0, time.Now(), blockOf(history.Op{Kind: kv.Get}))},
+		"of its load's":       {encodeHistory(0, time.Now(), blockOf(history.Op{Kind: kv.Put, Final: true}))},
+		"an operation that":   {encodeHistory(0, time.Now(), blockOf(history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Final: true}))},
+		"that is none of":     {encodeHistory(0, time.Now(), blockOf(history.Op{Kind: kv.Delete}))},
+		"no part of":          {{isHistory}},
+		"neither a message":   {{'?'}},
+		"found 6 keys of 5":   {encodeHistory(0, time.Now(), blockOf(last)), said(message{Answer: &answer{Found: 6}})},
+		"found 7 keys of 5":   {encodeHistory(0, time.Now(), blockOf(history.MayBeGone(4, 0, 0, 9))), said(message{Answer: &answer{Found: 7}})},
+		"more than the reads": slices.Repeat([][]byte{encodeHistory(0, time.Now(), blockOf(history.MayBeGone(4, 0, 0, 9)))}, 5*mostRounds+1),
+		"does not answer":     {encodeHistory(0, time.Now(), blockOf(last))},
 	} {
 		w := scripted(t, func(s Stream) {
 			for _, b := range script {
