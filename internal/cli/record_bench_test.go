@@ -110,12 +110,13 @@ func capturingCost(b *testing.B, endpoint, load string) {
 	costs(b, got, spent, calls)
 }
 
-// recordedCalls is how many calls a recording has, which must be whole.
+// recordedCalls is how many calls a recording has, which must be whole, but for the
+// connections over which the member is asked in HTTP/1.1 for what it counts.
 func recordedCalls(b *testing.B, path string) (calls int) {
 	_, problem, err := recording.Each(path, func(r recording.Record) error {
 		if r.Call != nil {
 			calls++
-		} else {
+		} else if !strings.Contains(r.Gap.Why, "does not speak HTTP/2") {
 			b.Errorf("it is not all recorded: %+v", r.Gap)
 		}
 		return nil
