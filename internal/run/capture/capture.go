@@ -153,8 +153,11 @@ func (c *Capture) read() bool {
 
 // missed says, once in a second and at the end, how many packets are missing.
 func (c *Capture) missed(end bool) {
-	c.drops += c.ring.drops()
-	if now := c.now(); c.drops > 0 && (end || now-c.said >= second) {
+	if c.drops += c.ring.drops(); c.drops == 0 {
+		return
+	}
+	c.table.dropped = true
+	if now := c.now(); end || now-c.said >= second {
 		c.table.drop(c.drops)
 		c.drops, c.said = 0, now
 	}

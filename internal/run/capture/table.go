@@ -64,6 +64,7 @@ type conn struct {
 	asked   uint32 // the numbers with which its client asked for it, and the member
 	agreed  uint32 // agreed, where the member's stream is known
 	streams [2]stream
+	since   int64 // when it was asked for
 	at      int64 // when a packet of it was last heard
 	// twin is the connection that this is a copy of, under another address, if the member
 	// agreed to both with one number.
@@ -89,7 +90,7 @@ type table struct {
 	held      int    // bytes that wait behind holes
 	number    uint32 // connections so far
 	open      uint32 // of which were open before
-	dropped   bool   // packets were
+	dropped   bool   // packets were, so that a beginning may be missing
 	most      int
 }
 
@@ -196,8 +197,8 @@ func (t *table) ask(s *segment) {
 		}
 		t.end(before, noEnd)
 	}
-	c := &conn{asked: s.seq, at: t.last}
-	if twin := t.asks[s.seq]; twin != nil && t.last-twin.at <= twinsWithin && len(s.payload) == 0 {
+	c := &conn{asked: s.seq, since: t.last, at: t.last}
+	if twin := t.asks[s.seq]; twin != nil && t.last-twin.since <= twinsWithin && len(s.payload) == 0 {
 		c.twin = twin // a packet keeps its number where addresses are translated
 	} else {
 		t.asks[s.seq] = c
@@ -382,7 +383,7 @@ func (t *table) sweep() {
 		}
 	}
 	for number, c := range t.asks {
-		if t.last-c.at > twinsWithin {
+		if t.last-c.since > twinsWithin {
 			delete(t.asks, number)
 		}
 	}
