@@ -148,6 +148,15 @@ func Percent(share float64, decimals int) string {
 	return strconv.FormatFloat(100*share, 'f', decimals, 64) + " %"
 }
 
+// WholePercent is a share in whole percents. One below 1 % has two digits, so that it is
+// not shown as nothing.
+func WholePercent(share float64) string {
+	if share > 0 && share < 0.01 {
+		return Share(share)
+	}
+	return Percent(share, 0)
+}
+
 // Change formats a change, as a share, with its sign: +12.5 %, -0.3 %. +0.0 % is
 // no change.
 func Change(share float64) string {

@@ -125,3 +125,11 @@ func TestKnown(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestASmallShareIsNotNothing(t *testing.T) {
+	for share, want := range map[float64]string{0: "0 %", 0.0039: "0.39 %", 0.00999: "1 %", 0.13: "13 %", 1.21: "121 %"} {
+		if got := WholePercent(share); got != want {
+			t.Errorf("%v is %q, want %q", share, got, want)
+		}
+	}
+}

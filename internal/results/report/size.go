@@ -109,10 +109,10 @@ func usesGrid(s *analyze.Sized) *grid {
 		u := &s.Uses[i]
 		limit, share, there, full := readable.Dash, readable.Dash, readable.Dash, readable.Dash
 		if x, ok := u.Share(); ok {
-			limit, share = amount(u.Limit, u), readable.Percent(x, 0)
+			limit, share = amount(u.Limit, u), readable.WholePercent(x)
 		}
 		if x, ok := u.ShareAtCapacity(); ok {
-			there = readable.Percent(x, 0)
+			there = readable.WholePercent(x)
 		}
 		if u.FullAt > 0 {
 			full = readable.PerSecond(u.FullAt)
