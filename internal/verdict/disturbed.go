@@ -84,7 +84,7 @@ func stopped(f *Figures) finding {
 	if !f.blamed(wasStopped) {
 		return fine()
 	}
-	return judged(f.Added.Effect(f.OpenLoop), "%s stood still for %s in all%s, %s at once: it was stopped, or its host took the processor away",
+	return f.judged(f.Added.Effect(f.OpenLoop), "%s stood still for %s in all%s, %s at once: it was stopped, or its host took the processor away",
 		f.generator(), measure.Duration(float64(f.PausedNS)), f.overLoops(), measure.Duration(float64(f.LongestPauseNS)))
 }
 
@@ -103,7 +103,7 @@ func throttled(f *Figures) finding {
 	if !f.blamed(wasThrottled) {
 		return fine()
 	}
-	return judged(f.Added.Effect(f.OpenLoop), "%s's control group was held back for %s (the sum over its processors): give it more processor time",
+	return f.judged(f.Added.Effect(f.OpenLoop), "%s's control group was held back for %s (the sum over its processors): give it more processor time",
 		f.generator(), measure.Duration(float64(f.ThrottledNS)))
 }
 
@@ -111,7 +111,7 @@ func waitedForProcessor(f *Figures) finding {
 	if !f.blamed(waited) {
 		return fine()
 	}
-	return judged(f.Added.Effect(f.OpenLoop), "%s's threads waited for a processor for %s of %s",
+	return f.judged(f.Added.Effect(f.OpenLoop), "%s's threads waited for a processor for %s of %s",
 		f.generator(), measure.Percent(float64(f.RunDelayNS)/(float64(max(f.Loops, 1))*f.Seconds*1e9)), "the window")
 }
 
@@ -120,16 +120,16 @@ func late(f *Figures) finding {
 		return fine()
 	}
 	if f.OpenLoop {
-		return judged(f.Added.Effect(true), "%s sent operations late (%s at p99) or read their answers late", f.generator(), measure.Duration(f.OwnLatenessP99NS))
+		return f.judged(f.Added.Effect(true), "%s sent operations late (%s at p99) or read their answers late", f.generator(), measure.Duration(f.OwnLatenessP99NS))
 	}
-	return judged(f.Added.Effect(false), "%s read answers late, or sent late what was due (%s an operation)", f.generator(), measure.Duration(f.Added.MeanNS))
+	return f.judged(f.Added.Effect(false), "%s read answers late, or sent late what was due (%s an operation)", f.generator(), measure.Duration(f.Added.MeanNS))
 }
 
 func generatorBusy(f *Figures) finding {
 	if !f.blamed(wasBusy) {
 		return fine()
 	}
-	return judged(f.Added.Effect(f.OpenLoop), "%s's loops were at work for %s of the time, so that answers waited for them: the figures are its limit as much as the store's",
+	return f.judged(f.Added.Effect(f.OpenLoop), "%s's loops were at work for %s of the time, so that answers waited for them: the figures are its limit as much as the store's",
 		f.generator(), measure.Percent(f.busy()))
 }
 
@@ -152,7 +152,7 @@ func stolen(f *Figures) finding {
 		by := slowed(f, min(share, sometime(f.StolenShare, f.Processors)))
 		e = e.or(by)
 	}
-	return judged(e, "the machine's host took away %s of the processor time that was wanted", measure.Percent(share))
+	return f.judged(e, "the machine's host took away %s of the processor time that was wanted", measure.Percent(share))
 }
 
 // sometime is the share of the window in which some of so many processors was taken
@@ -175,14 +175,14 @@ func foreign(f *Figures) finding {
 		return fine()
 	}
 	e := slowed(f, f.ForeignShare*math.Min(f.BusyShare+f.StolenShare, 1))
-	return judged(e, "other programs used %s of the machine's processor time", measure.Percent(f.ForeignShare))
+	return f.judged(e, "other programs used %s of the machine's processor time", measure.Percent(f.ForeignShare))
 }
 
 // slowed is the effect on members that did not get a share of the processor
 // time that they wanted: they were as much slower as if it had all been theirs.
 // An open loop's throughput is that of its schedule.
 func slowed(f *Figures, share float64) Effect {
-	e := Effect{Throughput: share, P50: share / math.Max(1-share, 0.01)}
+	e := effectOnAll(share, share/math.Max(1-share, 0.01))
 	if f.OpenLoop {
 		e.Throughput = 0
 	}

@@ -9,11 +9,11 @@ import (
 )
 
 // The limits of all rules about disturbances are on their effect, not on their
-// cause: on how far the headline can be off, as a share of what it is.
+// cause: on how far a printed figure can be off, as a share of what it is.
 const (
-	// SuspectEffect is how far a figure of the headline may be off before the
-	// result is suspect. However far it is, it is not invalid: the reason says
-	// what can still be learnt from it.
+	// SuspectEffect is how far a printed figure may be off before it is
+	// suspect. However far it is, it is not invalid: the reason says what can
+	// still be learnt from it.
 	SuspectEffect = 0.05
 	// NotedEffect is from where on a note says it.
 	NotedEffect = 0.01
@@ -23,36 +23,110 @@ const (
 // as a share of the figure without it: 0.05 is 5 %. Throughput can only be too
 // low (by 1 at most), times only too high.
 type Effect struct {
-	Throughput float64 `json:"throughput"`
-	P50        float64 `json:"p50"`
-	P99        float64 `json:"p99"`
+	Throughput float64
+	Times      Times
 }
 
-// most is the greatest of them.
-func (e Effect) most() float64 { return max(e.Throughput, e.P50, e.P99) }
-
-// String completes a sentence: "throughput may be 3 % too low and p99 12 % too
-// high". What is far below a note is left out.
-func (e Effect) String() string {
-	var parts []string
-	if e.Throughput >= NotedEffect/2 {
-		parts = append(parts, fmt.Sprintf("throughput may be %s too low", share(e.Throughput)))
-	}
-	for _, f := range []struct {
-		name string
-		is   float64
-	}{{"p50", e.P50}, {"p99", e.P99}} {
-		if f.is >= NotedEffect/2 {
-			parts = append(parts, fmt.Sprintf("%s may be %s too high", f.name, share(f.is)))
+// Of returns the share by which the figure of this name can be off: of "ops", of
+// the headline's times, or of another name for one of them. A percentile between
+// two that are known has the greater effect of both. Any other figure has 0.
+func (e Effect) Of(figure string) float64 {
+	most := 0.0
+	for _, name := range standsFor(figure) {
+		if name == Throughput {
+			most = max(most, e.Throughput)
+		} else {
+			most = max(most, e.Times[place(name)])
 		}
 	}
-	switch len(parts) {
-	case 0:
-		return "no figure is moved by as much as 0.5 %"
-	case 1:
-		return parts[0]
+	return most
+}
+
+// effectOnAll returns an effect that moves every time by the same share.
+func effectOnAll(throughput, times float64) Effect {
+	e := Effect{Throughput: throughput}
+	for i := range e.Times {
+		e.Times[i] = times
 	}
-	return strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1]
+	return e
+}
+
+// or is the worse of two effects, figure by figure.
+func (e Effect) or(o Effect) Effect {
+	e.Throughput = max(e.Throughput, o.Throughput)
+	for i := range e.Times {
+		e.Times[i] = max(e.Times[i], o.Times[i])
+	}
+	return e
+}
+
+// within returns the effect on the figures that the headline has: a percentile
+// that prints as a dash, or lands on a failed operation, is not off.
+func (e Effect) within(headline *measure.Summary) Effect {
+	if headline.Count == 0 {
+		return e
+	}
+	has := ofSummary(headline)
+	for i := range e.Times {
+		if has[i] <= 0 {
+			e.Times[i] = 0
+		}
+	}
+	return e
+}
+
+// most is the greatest effect on a printed figure.
+func (e Effect) most() float64 {
+	most := 0.0
+	for _, name := range Printed() {
+		most = max(most, e.Of(name))
+	}
+	return most
+}
+
+// beyond returns the names of the figures that can be off by more than a share.
+func (e Effect) beyond(limit float64) (names []string) {
+	if e.Throughput > limit {
+		names = append(names, Throughput)
+	}
+	for i, name := range timeNames() {
+		if e.Times[i] > limit {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// String completes a sentence: "throughput may be 3 % too low, and p50 12 % and
+// p99 40 % too high". What is far below a note is left out.
+func (e Effect) String() string {
+	var high []string
+	same := true
+	for _, name := range Printed() {
+		if is := e.Of(name); name != Throughput {
+			same = same && share(is) == share(e.Of("p50"))
+			if is >= NotedEffect/2 {
+				high = append(high, name+" "+share(is))
+			}
+		}
+	}
+	if same && len(high) > 0 {
+		high = []string{"times " + share(e.Of("p50"))}
+	}
+	text := strings.Join(high, ", ")
+	if n := len(high); n > 1 {
+		text = strings.Join(high[:n-1], ", ") + " and " + high[n-1]
+	}
+	switch low := e.Throughput >= NotedEffect/2; {
+	case low && text == "":
+		return fmt.Sprintf("throughput may be %s too low", share(e.Throughput))
+	case low:
+		return fmt.Sprintf("throughput may be %s too low, and %s too high", share(e.Throughput), text)
+	case text == "":
+		return "no figure is moved by as much as 0.5 %"
+	}
+	first, rest, _ := strings.Cut(text, " ")
+	return first + " may be " + rest + " too high"
 }
 
 // share is a percentage of two digits, "over 1000 %" beyond what is worth one.
@@ -65,26 +139,27 @@ func share(x float64) string {
 
 // judged is what an effect of a cause makes of a result. What it says is the
 // cause, a sentence without its end.
-func judged(e Effect, format string, args ...any) finding {
-	text := fmt.Sprintf(format, args...) + "; " + e.String()
-	switch most := e.most(); {
-	case most > SuspectEffect:
-		return finding{Suspect, text}
-	case most >= NotedEffect:
-		return finding{Valid, text}
+func (f *Figures) judged(e Effect, format string, args ...any) finding {
+	e = e.within(&f.Headline)
+	found := finding{state: Valid, effect: e}
+	most := e.most()
+	if most < NotedEffect {
+		return found
 	}
-	return fine()
+	found.text = fmt.Sprintf(format, args...) + "; " + e.String()
+	if most > SuspectEffect {
+		found.state, found.about = Suspect, e.beyond(SuspectEffect)
+	}
+	return found
 }
 
 // Added is what the generator itself added to the times that it measured.
 type Added struct {
 	// Known is false where nothing was sampled.
 	Known bool
-	// Medians and p99 of the same operations, with the time of the headline and
-	// with that less what the generator added; 0 where the sample does not
-	// support them.
-	SampledP50NS, UndisturbedP50NS float64
-	SampledP99NS, UndisturbedP99NS float64
+	// Sampled are the times of sampled operations, the headline's, and Undisturbed
+	// those of the same operations less what the generator added to each.
+	Sampled, Undisturbed measure.Summary
 	// MeanNS is what it added to an operation on average, from the moment that a
 	// client was free (or an operation due) to the one in which it was free
 	// again; CycleNS is the mean of that whole time.
@@ -97,7 +172,8 @@ type Added struct {
 	Conserved float64
 }
 
-// Effect is how far it can have moved the headline.
+// Effect is how far it can have moved the headline. A percentile that the sample
+// does not support has the effect of the next that it supports.
 //
 // In a closed loop N clients are either in the store or held by the generator:
 // for g of a cycle on average, of which the share c was conserved. Without the
@@ -114,8 +190,19 @@ func (a *Added) Effect(open bool) (e Effect) {
 		}
 		elsewhere = a.Conserved * a.MeanNS
 	}
-	e.P50 = excess(a.SampledP50NS, a.UndisturbedP50NS+elsewhere)
-	e.P99 = excess(a.SampledP99NS, a.UndisturbedP99NS+elsewhere)
+	is, wouldBe := ofSummary(&a.Sampled), ofSummary(&a.Undisturbed)
+	for i := len(e.Times) - 1; i >= 0; i-- {
+		switch {
+		case is[i] > 0 && wouldBe[i] > 0:
+			added := elsewhere
+			if i == place("stddev") {
+				added = 0
+			}
+			e.Times[i] = excess(is[i], wouldBe[i]+added)
+		case i < place("max"):
+			e.Times[i] = e.Times[i+1]
+		}
+	}
 	return e
 }
 

@@ -13,6 +13,9 @@ import (
 const (
 	NotedClockNS   = 10e6
 	SuspectClockNS = 500e6
+	// eventTimes names what R32 is about: when events and samples of a host were, and
+	// no figure of the load, which is timed by clocks that nobody sets.
+	eventTimes = "events"
 )
 
 // Host is one of several machines that members were on, or that load came from.
@@ -49,7 +52,7 @@ func (c OwnClock) finding() finding {
 	case c.Members:
 		return suspect(was+", and members on it go by it: what they did by its time may have been early or late", c.Times, measure.Duration(c.SetNS))
 	}
-	return finding{Valid, fmt.Sprintf(was+": times in the record go on by what it was before", c.Times, measure.Duration(c.SetNS))}
+	return finding{state: Valid, text: fmt.Sprintf(was+": times in the record go on by what it was before", c.Times, measure.Duration(c.SetNS))}
 }
 
 // eachMachine judges each machine once, by its hosts' names, and says what is worst.
@@ -83,19 +86,33 @@ func together(names []string) string {
 	return fmt.Sprintf("the machine of hosts %s", strings.Join(names, ", "))
 }
 
-// worstOf says all findings of the worst state that there is.
+// worstOf says all findings of the worst state that there is, with the effect of all.
 func worstOf(all []finding) finding {
-	worst := fine()
+	worst, effect := fine(), Effect{}
 	for _, one := range all {
+		effect = effect.or(one.effect)
 		switch {
 		case one.text == "":
 		case worst.text == "" || one.state.Worse(worst.state):
 			worst = one
 		case one.state == worst.state:
 			worst.text += "; " + one.text
+			worst.about = bothAbout(worst.about, one.about)
 		}
 	}
+	worst.effect = effect
 	return worst
+}
+
+// bothAbout returns the figures that two findings together are about; nil, which is the
+// whole trial, if either is.
+func bothAbout(a, b []string) []string {
+	if a == nil || b == nil {
+		return nil
+	}
+	both := slices.Concat(a, b)
+	slices.Sort(both)
+	return slices.Compact(both)
 }
 
 // addedOn is what the generators on a machine added, where that is due to a cause:
@@ -124,11 +141,6 @@ func (f *Figures) addedOn(h *Host, c cause) (e Effect) {
 	return e
 }
 
-// or is the worse of two effects, figure by figure.
-func (e Effect) or(o Effect) Effect {
-	return Effect{Throughput: max(e.Throughput, o.Throughput), P50: max(e.P50, o.P50), P99: max(e.P99, o.P99)}
-}
-
 // stolenOn is R10 of one of several machines.
 func (f *Figures) stolenOn(h *Host) finding {
 	share := h.StolenShare
@@ -142,7 +154,7 @@ func (f *Figures) stolenOn(h *Host) finding {
 	if h.Members {
 		e = e.or(slowed(f, min(share, sometime(h.StolenShare, h.Processors))))
 	}
-	return judged(e, "what %s runs on took away %s of the processor time that was wanted", h.Name, measure.Percent(share))
+	return f.judged(e, "what %s runs on took away %s of the processor time that was wanted", h.Name, measure.Percent(share))
 }
 
 // foreignOn is R23 of one of several machines: members there were slowed down as far
@@ -155,7 +167,7 @@ func (f *Figures) foreignOn(h *Host) finding {
 	if h.Members {
 		e = e.or(slowed(f, h.ForeignShare*min(h.BusyShare+h.StolenShare, 1)))
 	}
-	return judged(e, "other programs used %s of the processor time of %s", measure.Percent(h.ForeignShare), h.Name)
+	return f.judged(e, "other programs used %s of the processor time of %s", measure.Percent(h.ForeignShare), h.Name)
 }
 
 // clocks asks whether it is known when things happened on other hosts.
@@ -167,11 +179,11 @@ func clocks(f *Figures) finding {
 		bound := measure.Duration(h.BoundNS)
 		switch {
 		case h.Jumps > 0:
-			all = append(all, suspect("the clock of host %s was set during the trial (%d times, %s in all), or drifted by more than clocks do: what happened there meanwhile can be up to a second away from where it stands", h.Name, h.Jumps, measure.Duration(h.SetNS)))
+			all = append(all, suspect("the clock of host %s was set during the trial (%d times, %s in all), or drifted by more than clocks do: what happened there meanwhile can be up to a second away from where it stands", h.Name, h.Jumps, measure.Duration(h.SetNS)).of(eventTimes))
 		case h.BoundNS > SuspectClockNS:
-			all = append(all, suspect("the clock of host %s is known to within %s only: what happened there cannot be laid beside the load's seconds", h.Name, bound))
+			all = append(all, suspect("the clock of host %s is known to within %s only: what happened there cannot be laid beside the load's seconds", h.Name, bound).of(eventTimes))
 		case h.BoundNS > NotedClockNS:
-			all = append(all, finding{Valid, fmt.Sprintf("the clock of host %s is known to within %s: what happened there is shown that far from the load's times", h.Name, bound)})
+			all = append(all, finding{state: Valid, text: fmt.Sprintf("the clock of host %s is known to within %s: what happened there is shown that far from the load's times", h.Name, bound)})
 		}
 		if h.Load {
 			bounds = append(bounds, h.BoundNS)
@@ -184,7 +196,7 @@ func clocks(f *Figures) finding {
 			sum += b
 		}
 		e := Effect{Throughput: min(sum/float64(n)/(f.Seconds*1e9), 1)}
-		all = append(all, judged(e, "the workers can have begun %s apart: their hosts' clocks are not known better", measure.Duration(bounds[n-1]+bounds[n-2])))
+		all = append(all, f.judged(e, "the workers can have begun %s apart: their hosts' clocks are not known better", measure.Duration(bounds[n-1]+bounds[n-2])))
 	}
 	return worstOf(all)
 }

@@ -47,7 +47,21 @@ type rule struct {
 type finding struct {
 	state State
 	text  string
+	about []string // Reason.Figures
+	// effect is how far what it found can have moved the headline, however little.
+	effect Effect
 }
+
+// of restricts a finding to some figures.
+func (one finding) of(figures ...string) finding {
+	if one.state == Suspect {
+		one.about = figures
+	}
+	return one
+}
+
+// ofOneWorker is the rule whose effect is on one worker's figures and not on all.
+const ofOneWorker = 30
 
 func rules() []rule {
 	return []rule{
@@ -67,11 +81,11 @@ func rules() []rule {
 func fine() finding { return finding{state: Valid} }
 
 func suspect(format string, args ...any) finding {
-	return finding{Suspect, fmt.Sprintf(format, args...)}
+	return finding{state: Suspect, text: fmt.Sprintf(format, args...)}
 }
 
 func invalid(format string, args ...any) finding {
-	return finding{Invalid, fmt.Sprintf(format, args...)}
+	return finding{state: Invalid, text: fmt.Sprintf(format, args...)}
 }
 
 func nothingCompleted(f *Figures) finding {
@@ -144,7 +158,7 @@ func tooFewSamples(f *Figures) finding {
 	if f.Succeeded == 0 || beyond >= MinBeyond {
 		return fine()
 	}
-	return suspect("p99 needs more operations than %d: it has %d beyond it, below %d", f.Due, beyond, MinBeyond)
+	return suspect("p99 needs more operations than %d: it has %d beyond it, below %d", f.Due, beyond, MinBeyond).of("p99", "p99.9", "max")
 }
 
 func memberLost(f *Figures) finding {
@@ -172,12 +186,12 @@ func leaderChanged(f *Figures) finding {
 // ends, so that as much of the window as it lasted may be its.
 func carriedIn(f *Figures) finding {
 	age := float64(f.CarriedInAgeNS)
-	excess := age - max(2*f.ResponseP99NS, float64(MinCarriedInAge))
+	excess := age - max(2*f.Response.At(99).NS, float64(MinCarriedInAge))
 	if excess <= 0 || f.Seconds <= 0 {
 		return fine()
 	}
 	held := excess / (f.Seconds * 1e9)
-	return judged(Effect{Throughput: held, P50: held}, "the window opened on an operation that had been in flight for %s (%d were in flight)",
+	return f.judged(effectOnAll(held, held), "the window opened on an operation that had been in flight for %s (%d were in flight)",
 		measure.Duration(age), f.CarriedIn)
 }
 
@@ -186,7 +200,7 @@ func carriedIn(f *Figures) finding {
 func inFlightLimitBesideFaults(f *Figures) finding {
 	found := inFlightLimit(f)
 	if f.Faults > 0 && found.text != "" {
-		return finding{Valid, found.text + "; how much of that was in a fault is not known"}
+		return finding{state: Valid, text: found.text + "; how much of that was in a fault is not known"}
 	}
 	return found
 }
@@ -197,14 +211,14 @@ func inFlightLimit(f *Figures) finding {
 	if !f.OpenLoop || f.Capped+f.NoRoom == 0 {
 		return fine()
 	}
-	e := Effect{
-		P50: excess(f.ResponseP50NS, max(f.ResponseP50NS-f.WaitingP50NS, f.ServiceP50NS)),
-		P99: excess(f.ResponseP99NS, max(f.ResponseP99NS-f.WaitingP99NS, f.ServiceP50NS)),
+	e, response := Effect{}, ofSummary(&f.Response)
+	for i, is := range response {
+		e.Times[i] = excess(is, max(is-f.Waiting[i], f.ServiceP50NS))
 	}
 	if f.Capped > 0 {
-		return judged(e, "%d of %d operations were held back because %d were in flight already, the limit", f.Capped, f.Due, f.MaxInFlight)
+		return f.judged(e, "%d of %d operations were held back because %d were in flight already, the limit", f.Capped, f.Due, f.MaxInFlight)
 	}
-	return judged(e, "%d of %d operations waited for a connection that was free: all were occupied, and each takes one operation at a time; more connections would ask more of the store", f.NoRoom, f.Due)
+	return f.judged(e, "%d of %d operations waited for a connection that was free: all were occupied, and each takes one operation at a time; more connections would ask more of the store", f.NoRoom, f.Due)
 }
 
 // unsteady asks whether one throughput describes the window: a store that fills
@@ -287,9 +301,11 @@ type Figures struct {
 	// the window opened.
 	LongestNS float64
 	// Of the successes alone.
-	ServiceP50NS  float64
-	ResponseP50NS float64
-	ResponseP99NS float64 // 0 where the sample does not support it
+	ServiceP50NS float64
+	Response     measure.Summary
+	// Headline is the times that the report prints first, failed operations
+	// included. Without any, all of its figures are taken to be printed.
+	Headline measure.Summary
 
 	// The load.
 	Clients int // closed loop
@@ -300,15 +316,15 @@ type Figures struct {
 	MaxInFlight int    // open loop: the limit
 	Capped      uint64 // operations of the window that it held back
 	// NoRoom is the operations of the window that waited for a connection, and
-	// the waiting times are what operations waited for either (open loop).
-	NoRoom                     uint64
-	WaitingP50NS, WaitingP99NS float64
-	CarriedIn                  uint64
-	CarriedInAgeNS             int64 // of the oldest
-	Writes                     bool  // some operations write
-	Deletes                    bool  // some operations remove keys
-	Preloaded                  bool  // every key existed before the window
-	ValueSize                  int   // bytes
+	// Waiting the figures of what all operations waited for either (open loop).
+	NoRoom         uint64
+	Waiting        Times
+	CarriedIn      uint64
+	CarriedInAgeNS int64 // of the oldest
+	Writes         bool  // some operations write
+	Deletes        bool  // some operations remove keys
+	Preloaded      bool  // every key existed before the window
+	ValueSize      int   // bytes
 
 	// The generator and its machine. Times are of the loops' threads, summed.
 	Loops            int // event loops

@@ -48,7 +48,7 @@ func eventsFaulty(f *Figures) finding {
 		}
 		text += ended
 	}
-	return suspect("%s", text)
+	return suspect("%s", text).of("watch")
 }
 
 func membersDisagree(f *Figures) finding {
@@ -87,5 +87,5 @@ func inventedMembers(f *Figures) finding {
 	if f.Unreported == 0 {
 		return fine()
 	}
-	return suspect("the answers named more members or terms than a cluster has: %d operations are of none of the %d that are kept apart", f.Unreported, measure.MaxReported)
+	return suspect("the answers named more members or terms than a cluster has: %d operations are of none of the %d that are kept apart", f.Unreported, measure.MaxReported).of("by-role")
 }

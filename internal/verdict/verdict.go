@@ -4,7 +4,9 @@
 package verdict
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -34,31 +36,50 @@ func (s State) rank() int {
 	return 3
 }
 
-// Reason is one rule that was broken, as a sentence with the figure and the
-// limit. In files and tables it is the string "R7: ...".
+// Reason is one rule that was broken.
 type Reason struct {
-	Rule int
-	Text string
+	Rule int    `json:"rule"`
+	Text string `json:"text"` // a sentence with the figure and the limit
+	// Figures names the figures that the reason is about, as the record's registry
+	// names them; "watch" and other names without a figure of that name mean all
+	// figures whose names begin so. Nil means that it is about the whole trial.
+	Figures []string `json:"figures,omitempty"`
 }
 
-// String returns the reason as files spell it.
+// String returns the reason as tables and texts have it: "R7: ...".
 func (r Reason) String() string { return fmt.Sprintf("R%d: %s", r.Rule, r.Text) }
 
-// MarshalText writes String.
-func (r Reason) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
-
-// UnmarshalText reads what MarshalText wrote; a text without a rule's number
-// is kept whole, with Rule 0.
-func (r *Reason) UnmarshalText(b []byte) error {
-	*r = Reason{Text: string(b)}
-	head, text, ok := strings.Cut(string(b), ": ")
-	if !ok || !strings.HasPrefix(head, "R") {
-		return nil
+// UnmarshalJSON reads the object, or the string that String returns, which earlier
+// records have; a string without a rule's number is kept whole, with Rule 0.
+func (r *Reason) UnmarshalJSON(b []byte) error {
+	var text string
+	if json.Unmarshal(b, &text) != nil {
+		type plain Reason
+		return json.Unmarshal(b, (*plain)(r))
 	}
-	if n, err := strconv.Atoi(head[1:]); err == nil && n > 0 {
-		*r = Reason{Rule: n, Text: text}
+	*r = Reason{Text: text}
+	head, rest, ok := strings.Cut(text, ": ")
+	if number, hasNumber := strings.CutPrefix(head, "R"); ok && hasNumber {
+		if n, err := strconv.Atoi(number); err == nil && n > 0 {
+			*r = Reason{Rule: n, Text: rest}
+		}
 	}
 	return nil
+}
+
+// About reports whether the reason is about a figure.
+func (r *Reason) About(figure string) bool {
+	if r.Figures == nil {
+		return true
+	}
+	for _, name := range append(standsFor(figure), figure) {
+		for _, of := range r.Figures {
+			if name == of || strings.HasPrefix(name, of+"-") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Verdict is the judgement. The zero Verdict is none.
@@ -68,28 +89,60 @@ type Verdict struct {
 	// Notes are sentences that a reader should know and that make nothing
 	// suspect.
 	Notes []string `json:"notes"` // never nil
+	// Effect is how far all disturbances together can have moved each figure of the
+	// headline, also where that is too little for a reason.
+	Effect Effect `json:"effect"`
+}
+
+// StateOf returns the state of one figure: suspect only if a reason is about that
+// figure or about the whole trial.
+func (v *Verdict) StateOf(figure string) State {
+	if v.State != Suspect || len(v.Reasons) == 0 {
+		return v.State
+	}
+	for i := range v.Reasons {
+		if v.Reasons[i].About(figure) {
+			return Suspect
+		}
+	}
+	if v.Effect.Of(figure) > SuspectEffect {
+		return Suspect
+	}
+	return Valid
+}
+
+// Doubts reports whether a reason names this one of the load's figures, so that it is
+// less certain than the other figures of its trial.
+func (v *Verdict) Doubts(figure string) bool {
+	names := standsFor(figure)
+	about := func(r Reason) bool { return r.Figures != nil && r.About(figure) }
+	return v.Effect.Of(figure) > SuspectEffect || len(names) > 0 && slices.ContainsFunc(v.Reasons, about)
 }
 
 // Judge applies every rule to f.
 func Judge(f Figures) Verdict {
 	v := Verdict{State: Valid, Reasons: []Reason{}, Notes: []string{}}
 	found := map[State][]Reason{}
+	v.Effect = f.Added.Effect(f.OpenLoop).within(&f.Headline)
 	var noted []string
 	for _, r := range rules() {
-		of := r.judge(&f)
+		one := r.judge(&f)
+		if r.number != ofOneWorker {
+			v.Effect = v.Effect.or(one.effect)
+		}
 		switch {
-		case of.text == "":
+		case one.text == "":
 			continue
-		case of.state == Valid:
-			noted = append(noted, of.text+fmt.Sprintf(" (R%d)", r.number))
+		case one.state == Valid:
+			noted = append(noted, one.text+fmt.Sprintf(" (R%d)", r.number))
 			continue
 		}
-		found[of.state] = append(found[of.state], Reason{Rule: r.number, Text: of.text})
-		if of.state.Worse(v.State) {
-			v.State = of.state
+		found[one.state] = append(found[one.state], Reason{Rule: r.number, Text: one.text, Figures: one.about})
+		if one.state.Worse(v.State) {
+			v.State = one.state
 		}
 	}
-	// Who shows one reason alone shows the first.
+	// A caller that shows one reason shows the first.
 	v.Reasons = append(append(v.Reasons, found[Invalid]...), found[Suspect]...)
 	v.Notes = append(append(v.Notes, notes(&f)...), noted...)
 	return v

@@ -8,22 +8,37 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
 // good is a closed loop of 100 clients for 10 s at 10 ms that breaks no rule.
 // added makes what the generator added: a throughput, a median and a p99 that
 // are off by these shares.
 func added(throughput, p50, p99 float64) Added {
-	a := Added{Known: true, CycleNS: 10e6, UndisturbedP50NS: 10e6, UndisturbedP99NS: 20e6}
-	a.SampledP50NS, a.SampledP99NS = 10e6*(1+p50), 20e6*(1+p99)
+	a := Added{Known: true, CycleNS: 10e6, Undisturbed: times(10e6, 20e6), Sampled: times(10e6*(1+p50), 20e6*(1+p99))}
 	a.MeanNS = a.CycleNS * throughput
 	return a
+}
+
+// times is a distribution with a median and a p99, each of which is some other
+// percentiles, too.
+func times(p50, p99 float64) (s measure.Summary) {
+	s.Count = 100_000
+	known := func(ns float64) measure.Figure { return measure.Figure{NS: ns, Known: true} }
+	s.Min, s.Max, s.Mean = known(p50), known(p99), known(p50)
+	for i, p := range measure.Percentiles {
+		if s.Percentiles[i] = known(p50); p >= 99 {
+			s.Percentiles[i] = known(p99)
+		}
+	}
+	return s
 }
 
 func good() Figures {
 	return Figures{
 		Seconds: 10, Due: 100_000, Succeeded: 100_000, Timed: 100_000, Done: 100_000,
-		TotalNS: 1e12, LongestNS: 20e6, ServiceP50NS: 10e6, ResponseP50NS: 10e6, ResponseP99NS: 20e6,
+		TotalNS: 1e12, LongestNS: 20e6, ServiceP50NS: 10e6, Response: times(10e6, 20e6),
 		Clients: 100, MeanInFlight: 100, Writes: true, Preloaded: true, ValueSize: 256,
 		Loops: 2, LoopCPUNS: 4e9, RunDelayNS: 1e9, PausedNS: 1e9, LongestPauseNS: 12e6, Added: added(0.005, 0.005, 0.005),
 		DurabilityKnown: true, FileSystem: "ext4",
@@ -39,7 +54,7 @@ func goodOpen() Figures {
 
 func TestGoodIsValid(t *testing.T) {
 	for _, f := range []Figures{good(), goodOpen()} {
-		want := Verdict{State: Valid, Reasons: []Reason{}, Notes: []string{}}
+		want := Verdict{State: Valid, Reasons: []Reason{}, Notes: []string{}, Effect: f.Added.Effect(f.OpenLoop)}
 		if diff := cmp.Diff(want, Judge(f)); diff != "" {
 			t.Errorf("verdict (-want +got):\n%s", diff)
 		}
@@ -133,12 +148,12 @@ func TestRules(t *testing.T) {
 		{14, "two elections", false, func(f *Figures) { f.TermChanges = 2 }, Suspect},
 
 		{15, "100 ms", false, func(f *Figures) { f.CarriedInAgeNS = 100 * ms }, Valid},
-		{15, "150 ms, as operations take here", false, func(f *Figures) { f.CarriedInAgeNS, f.ResponseP99NS = 150*ms, 130e6 }, Valid},
+		{15, "150 ms, as operations take here", false, func(f *Figures) { f.CarriedInAgeNS, f.Response = 150*ms, times(10e6, 130e6) }, Valid},
 		{15, "a stall of 5 % of the window", false, func(f *Figures) { f.CarriedInAgeNS = 600 * ms }, Valid},
 		{15, "above", false, func(f *Figures) { f.CarriedInAgeNS = 601 * ms }, Suspect},
 		{16, "two, and nobody noticed", true, func(f *Figures) { f.Capped = 2 }, Valid},
-		{16, "p99 is the limit's", true, func(f *Figures) { f.Capped, f.WaitingP99NS = 2000, 5e6 }, Suspect},
-		{16, "p99 is the connections'", true, func(f *Figures) { f.NoRoom, f.WaitingP99NS = 2000, 5e6 }, Suspect},
+		{16, "p99 is the limit's", true, func(f *Figures) { f.Capped, f.Waiting[place("p99")] = 2000, 5e6 }, Suspect},
+		{16, "p99 is the connections'", true, func(f *Figures) { f.NoRoom, f.Waiting[place("p99")] = 2000, 5e6 }, Suspect},
 		{17, "tmpfs", false, func(f *Figures) { f.Volatile, f.FileSystem = true, "tmpfs" }, Suspect},
 		{17, "unsynced", false, func(f *Figures) { f.Unsynced = true }, Suspect},
 		{17, "both", false, func(f *Figures) { f.Volatile, f.Unsynced = true, true }, Suspect},
@@ -219,7 +234,7 @@ func TestNotes(t *testing.T) {
 		{func(f *Figures) { f.DurabilityKnown = false }, "not known"},
 		{func(f *Figures) { f.Volatile, f.VolatileMeant = true, true }, "as the scenario means"},
 		{func(f *Figures) { f.OpenLoop, f.Done = true, 98_900 }, "fell behind"},
-		{func(f *Figures) { f.PausedNS, f.Added = 3e9, added(0, 0, 0.03) }, "p99 may be 3 % too high"},
+		{func(f *Figures) { f.PausedNS, f.Added = 3e9, added(0, 0, 0.03) }, "p99 may be 3 %, p99.9 3 % and max 3 % too high"},
 		{func(f *Figures) { f.ForeignShare, f.BusyShare, f.MembersShare = 0.02, 1, true }, "other programs"},
 	}
 	for _, tt := range tests {
@@ -232,13 +247,16 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-func TestReasonsAreStringsInFiles(t *testing.T) {
-	v := Verdict{State: Suspect, Reasons: []Reason{{5, "stood still: for long"}}, Notes: []string{}}
+func TestReasonsInFiles(t *testing.T) {
+	v := Verdict{State: Suspect, Reasons: []Reason{{5, "stood still: for long", []string{"p90", "max"}}, {17, "tmpfs", nil}}, Notes: []string{}}
+	v.Effect.Throughput, v.Effect.Times[place("p99.9")] = 0.25, 0.5
 	b, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := `{"state":"suspect","reasons":["R5: stood still: for long"],"notes":[]}`; string(b) != want {
+	want := `{"state":"suspect","reasons":[{"rule":5,"text":"stood still: for long","figures":["p90","max"]},{"rule":17,"text":"tmpfs"}],"notes":[],` +
+		`"effect":{"max":0,"mean":0,"min":0,"p10":0,"p25":0,"p50":0,"p75":0,"p90":0,"p95":0,"p99":0,"p99_9":0.5,"stddev":0,"throughput":0.25}}`
+	if string(b) != want {
 		t.Errorf("got %s", b)
 	}
 	var back Verdict
@@ -250,10 +268,15 @@ func TestReasonsAreStringsInFiles(t *testing.T) {
 	}
 }
 
-func TestReasonWithoutRule(t *testing.T) {
-	for _, s := range []string{"", "R: x", "R-3: x", "Rx: y", "R7", "plain: text"} {
+// A reason in earlier records is one string.
+func TestReasonsOfEarlierRecords(t *testing.T) {
+	for s, want := range map[string]Reason{
+		"R7: waited: long": {Rule: 7, Text: "waited: long"},
+		"":                 {}, "R: x": {Text: "R: x"}, "R-3: x": {Text: "R-3: x"}, "Rx: y": {Text: "Rx: y"}, "R7": {Text: "R7"}, "plain: text": {Text: "plain: text"},
+	} {
 		var r Reason
-		if err := r.UnmarshalText([]byte(s)); err != nil || r != (Reason{Text: s}) {
+		b, _ := json.Marshal(s)
+		if err := json.Unmarshal(b, &r); err != nil || !cmp.Equal(r, want) {
 			t.Errorf("%q: %+v, %v", s, r, err)
 		}
 	}

@@ -83,7 +83,7 @@ func workerBegan(f *Figures) finding {
 		return fine()
 	}
 	e := Effect{Throughput: min(missing/float64(len(f.Workers))/(f.Seconds*1e9), 1)}
-	return judged(e, "worker %s began %s after the first", last.Name, measure.Duration(float64(last.BeganAfterNS)))
+	return f.judged(e, "worker %s began %s after the first", last.Name, measure.Duration(float64(last.BeganAfterNS)))
 }
 
 // workerSlow asks whether a worker's clients did as much as the others'.
@@ -134,7 +134,7 @@ func workerApart(f *Figures) finding {
 // figures are those of its own generator, for the rules that ask about one.
 func (w *Worker) figures(all *Figures) Figures {
 	return Figures{
-		OpenLoop: all.OpenLoop, Seconds: w.Seconds, Loops: w.Loops, LoopCPUNS: w.LoopCPUNS, RunDelayNS: w.RunDelayNS,
+		OpenLoop: all.OpenLoop, Headline: all.Headline, Seconds: w.Seconds, Loops: w.Loops, LoopCPUNS: w.LoopCPUNS, RunDelayNS: w.RunDelayNS,
 		PausedNS: w.PausedNS, LongestPauseNS: w.LongestPauseNS, ThrottledNS: w.ThrottledNS, Added: w.Added, StolenShare: all.StolenShare,
 	}
 }
@@ -142,16 +142,17 @@ func (w *Worker) figures(all *Figures) Figures {
 // workerDisturbed asks of each worker's own generator what R5 to R9 ask of all
 // together, in whose sums one of many can be lost.
 func workerDisturbed(f *Figures) finding {
-	var disturbed []string
+	all := []finding{}
 	for i := range f.Workers {
 		w := &f.Workers[i]
 		own := w.figures(f)
 		for _, judge := range []func(*Figures) finding{stopped, throttled, waitedForProcessor, late, generatorBusy} {
 			if found := judge(&own); found.state == Suspect {
-				disturbed = append(disturbed, "worker "+w.Name+": "+found.text)
+				found.text = "worker " + w.Name + ": " + found.text
+				all = append(all, found)
 				break
 			}
 		}
 	}
-	return named(disturbed)
+	return worstOf(all)
 }

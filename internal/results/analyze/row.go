@@ -99,6 +99,11 @@ func (r *Row) Figure(f *record.Figure) (v, share record.Value) {
 	return v, share
 }
 
+// Doubts reports whether the verdict of some repeat names the figure.
+func (r *Row) Doubts(figure string) bool {
+	return slices.ContainsFunc(r.Done, func(t *record.Trial) bool { return t.Verdict.Doubts(figure) })
+}
+
 // values are a figure of every repeat, not known where it cannot be distinguished
 // from 0.
 func (r *Row) values(f *record.Figure) []record.Value {

@@ -20,6 +20,7 @@ type Table struct {
 	// Footnotes are what cells refer to, the first as 1.
 	Footnotes []string
 	Repeated  bool // some row is of several repeats
+	Doubted   bool // some cell is
 }
 
 // TableKind says what a table is of.
@@ -55,6 +56,8 @@ type Cell struct {
 	// Certainty is how sure the figure in the cell before is; nil where nobody knows.
 	Certainty *Certainty
 	Kind      CellKind
+	// Doubted says that the figure may be off by more than a trial's verdict allows.
+	Doubted bool
 }
 
 // CellKind says what a cell holds.
@@ -137,7 +140,9 @@ func table(kind TableKind, rows []*Row, columns []cellsOf, notes *footnotes) Tab
 	for _, r := range rows {
 		cells := make([]Cell, 0, len(columns))
 		for _, c := range columns {
-			cells = append(cells, c.cell(r))
+			cell := c.cell(r)
+			t.Doubted = t.Doubted || cell.Doubted
+			cells = append(cells, cell)
 		}
 		t.Rows = append(t.Rows, cells)
 	}
@@ -237,7 +242,7 @@ func figureColumns(kind TableKind, rows []*Row, notes *footnotes) []cellsOf {
 		}
 		columns = append(columns, cellsOf{Column{Title: f.Title, Wide: f.Wide}, func(r *Row) Cell {
 			v, share := r.Figure(&f)
-			return Cell{Kind: OneFigure, Value: v, Share: share}
+			return Cell{Kind: OneFigure, Value: v, Share: share, Doubted: v.Known && r.Doubts(f.Name)}
 		}})
 		if p.certain {
 			columns = append(columns, certaintyColumn(&f, rows, notes)...)

@@ -48,10 +48,24 @@ func timesTable(t *record.Trial, columns []distribution) Table {
 			if len(table.Rows) <= i {
 				table.Rows = append(table.Rows, []Cell{{Text: strings.TrimPrefix(f.Name, c.prefix+"-")}})
 			}
-			table.Rows[i] = append(table.Rows[i], figureCell(f.Of(t)))
+			table.add(i, doubtedCell(t, f.Name, f.Of(t)))
 		}
 	}
 	return table
+}
+
+// add puts a cell behind a row's others.
+func (t *Table) add(row int, c Cell) {
+	t.Rows[row] = append(t.Rows[row], c)
+	t.Doubted = t.Doubted || c.Doubted
+}
+
+// doubtedCell is a figure of the trial, or of a part of its operations, with the
+// verdict's doubt about the figure of that name.
+func doubtedCell(t *record.Trial, name string, v record.Value) Cell {
+	c := figureCell(v)
+	c.Doubted = v.Known && t.Verdict.Doubts(name)
+	return c
 }
 
 func figureCell(v record.Value) Cell { return Cell{Kind: OneFigure, Value: v} }
@@ -77,10 +91,11 @@ func RolesTable(t *record.Trial) Table {
 	for i := range t.ByRole {
 		s := &t.ByRole[i]
 		row := []Cell{{Text: s.Operation}, {Text: readable.OrDash(s.Consistency)}, {Text: s.Role}, countCell(s.Operations), countCell(s.Errors)}
-		for _, f := range []measure.Figure{s.ServiceTime.At(50), s.ServiceTime.At(99), s.ResponseTime.At(50), s.ResponseTime.At(99)} {
-			row = append(row, figureCell(record.TimeValue(f)))
-		}
 		table.Rows = append(table.Rows, row)
+		for _, times := range []record.Times{s.ServiceTime, s.ResponseTime} {
+			table.add(i, doubtedCell(t, "p50", record.TimeValue(times.At(50))))
+			table.add(i, doubtedCell(t, "p99", record.TimeValue(times.At(99))))
+		}
 	}
 	return table
 }

@@ -23,12 +23,11 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals, ranForLoad *float6
 		Loops: t.Loops, LoopCPUNS: t.LoopCPUNS, RunDelayNS: t.RunDelayNS, PausedNS: m.Paused, LongestPauseNS: t.LongestPauseNS,
 		LostMembers: t.LostMembers, TermChanges: t.TermChanges - t.MeantTermChanges, VolatileMeant: t.VolatileMeant,
 		Faults: doneFaults(t.Faults), MeantErrors: t.MeantErrors, FaultFailures: failedFaults(t.Faults),
-		ServiceP50NS:  measure.Percentile(all.service, 0, 50).NS,
-		ResponseP50NS: t.SuccessResponseTime.At(50).NS,
-		ResponseP99NS: t.SuccessResponseTime.At(99).NS,
-		WaitingP50NS:  waited(&m.Disturbed, 50),
-		WaitingP99NS:  waited(&m.Disturbed, 99),
-		MembersShare:  orZero(t.Shared), Rate: orZero(t.Rate), ThrottledNS: orZero(t.ThrottledNS),
+		ServiceP50NS: measure.Percentile(all.service, 0, 50).NS,
+		Response:     t.SuccessResponseTime.Summary,
+		Headline:     t.Headline().Summary,
+		Waiting:      waited(&m.Disturbed),
+		MembersShare: orZero(t.Shared), Rate: orZero(t.Rate), ThrottledNS: orZero(t.ThrottledNS),
 		StolenShare: orZero(t.StolenShare), BusyShare: orZero(t.BusyShare), ForeignShare: orZero(t.ForeignShare),
 	}
 	if warmup != nil {

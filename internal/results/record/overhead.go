@@ -13,12 +13,10 @@ type GeneratorOverhead struct {
 	// from when an operation was due to its end.
 	MeanNS  float64 `json:"mean_ns"`
 	CycleNS float64 `json:"cycle_ns"`
-	// The headline's times of the sampled operations as measured, and less what
-	// was added to each; 0 where the sample does not support a percentile.
-	SampledP50NS     float64 `json:"sampled_p50_ns"`
-	UndisturbedP50NS float64 `json:"undisturbed_p50_ns"`
-	SampledP99NS     float64 `json:"sampled_p99_ns"`
-	UndisturbedP99NS float64 `json:"undisturbed_p99_ns"`
+	// Sampled are the headline's times of the sampled operations as measured, and
+	// Undisturbed the same times less what was added to each.
+	Sampled     Times `json:"sampled_ns"`
+	Undisturbed Times `json:"undisturbed_ns"`
 	// RunWaitNS is, in a closed loop, the part of MeanNS in which its threads were
 	// ready to run and waited for a processor; 0 in records of older versions.
 	RunWaitNS float64 `json:"run_wait_ns"`
@@ -81,14 +79,11 @@ func addedTo(d *measure.Disturbance, response *measure.Histogram, w waits) *Gene
 	if count(d.Sampled) == 0 || count(d.Undisturbed) == 0 { // a worker elsewhere may tell one without the other
 		return nil
 	}
-	at := func(h *measure.Histogram, p float64) float64 { return measure.Percentile(h, 0, p).NS }
 	a := &GeneratorOverhead{
-		SampledP50NS:     at(d.Sampled, 50),
-		UndisturbedP50NS: at(d.Undisturbed, 50),
-		SampledP99NS:     at(d.Sampled, 99),
-		UndisturbedP99NS: at(d.Undisturbed, 99),
-		MeanNS:           max(d.Sampled.Mean()-d.Undisturbed.Mean(), 0),
-		RanForLoad:       w.ranForLoad,
+		Sampled:     Times{measure.Summarize(d.Sampled, 0)},
+		Undisturbed: Times{measure.Summarize(d.Undisturbed, 0)},
+		MeanNS:      max(d.Sampled.Mean()-d.Undisturbed.Mean(), 0),
+		RanForLoad:  w.ranForLoad,
 	}
 	a.RunWaitNS = min(max(float64(d.RunWait)/float64(count(d.Sampled)), 0), a.MeanNS)
 	if n := count(response); n > 0 {
@@ -116,18 +111,22 @@ func (a *GeneratorOverhead) figures() verdict.Added {
 	}
 	return verdict.Added{
 		Known: true, MeanNS: a.MeanNS, CycleNS: a.CycleNS, Conserved: a.Conserved,
-		SampledP50NS: a.SampledP50NS, UndisturbedP50NS: a.UndisturbedP50NS,
-		SampledP99NS: a.SampledP99NS, UndisturbedP99NS: a.UndisturbedP99NS,
+		Sampled: a.Sampled.Summary, Undisturbed: a.Undisturbed.Summary,
 	}
 }
 
-// waited is a percentile of the time that all operations sent waited for a
-// connection or the limit, of which the histogram has those that waited at all.
-func waited(d *measure.Disturbance, percentile float64) float64 {
+// waited is the time that all operations sent waited for a connection or the limit,
+// of which the histogram has those that waited at all.
+func waited(d *measure.Disturbance) (times verdict.Times) {
 	sent, some := float64(count(d.Own)), float64(count(d.Waiting))
-	above := (1 - percentile/100) * sent
-	if some <= above {
-		return 0
+	if some == 0 {
+		return times
 	}
-	return float64(d.Waiting.ValueAtQuantile(100 * (1 - above/some)))
+	for i, p := range verdict.Quantiles() {
+		if above := (1 - p/100) * sent; some > above {
+			times[i] = float64(d.Waiting.ValueAtQuantile(100 * (1 - above/some)))
+		}
+	}
+	times[verdict.MeanPlace] = d.Waiting.Mean() * some / max(sent, some)
+	return times
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
 // Of 1,000 operations sent 100 waited, for 1 to 100 ms.
@@ -19,12 +20,16 @@ func TestWaitedIsOfAllOperations(t *testing.T) {
 			measure.Record(d.Waiting, (i+1)*1e6)
 		}
 	}
-	for p, want := range map[float64]float64{50: 0, 89: 0, 95: 50e6, 99: 90e6} {
-		if got := waited(d, p); got < 0.98*want || got > 1.02*want {
+	for i, p := range verdict.Quantiles() {
+		want := map[float64]float64{90: 1e6, 95: 50e6, 99: 90e6, 99.9: 99e6, 100: 100e6}[p]
+		if got := waited(d)[i]; got < 0.98*want || got > 1.02*want {
 			t.Errorf("p%v waited %v ns, want %v", p, got, want)
 		}
 	}
-	if waited(&measure.Disturbance{}, 99) != 0 {
+	if mean := waited(d)[verdict.MeanPlace]; math.Abs(mean-5.05e6) > 0.01e6 {
+		t.Errorf("the mean operation waited %v ns", mean)
+	}
+	if waited(&measure.Disturbance{}) != (verdict.Times{}) {
 		t.Error("nothing waited")
 	}
 }
@@ -77,10 +82,10 @@ func TestConserved(t *testing.T) {
 		}
 		// What is not conserved is missing from the times that would be, too: 10 ms are
 		// so much more than those.
-		if want := 10/(8+2*(1-tt.throughput/0.2)) - 1; math.Abs(e.P50-want) > 0.005 {
-			t.Errorf("%s: p50 may be %.3f too high, want %.3f", tt.what, e.P50, want)
+		if want := 10/(8+2*(1-tt.throughput/0.2)) - 1; math.Abs(e.Of("p50")-want) > 0.005 {
+			t.Errorf("%s: p50 may be %.3f too high, want %.3f", tt.what, e.Of("p50"), want)
 		}
-		if open := f.Effect(true); open.Throughput != 0 || math.Abs(open.P50-0.25) > 0.005 {
+		if open := f.Effect(true); open.Throughput != 0 || math.Abs(open.Of("p50")-0.25) > 0.005 {
 			t.Errorf("%s: of an open loop %+v", tt.what, open)
 		}
 	}

@@ -66,7 +66,7 @@ func results(t *record.Trial) []analyze.Fact {
 	add := func(what, format string, args ...any) {
 		all = append(all, analyze.Fact{What: what, Text: fmt.Sprintf(format, args...)})
 	}
-	add("throughput", "%s (%s completed in %s)", readable.PerSecond(t.PerSecond), readable.Plural(t.Completed, "operation"), readable.Seconds(t.Seconds))
+	add("throughput", "%s%s (%s completed in %s)", readable.PerSecond(t.PerSecond), doubtOf(t.Verdict.Doubts("ops")), readable.Plural(t.Completed, "operation"), readable.Seconds(t.Seconds))
 	if text := Certain(analyze.RowOf(t)); text != "" {
 		add("", "%s", strings.TrimSpace(text))
 	}

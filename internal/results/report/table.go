@@ -53,6 +53,9 @@ func gridOf(t *analyze.Table) *grid {
 	for i, text := range t.Footnotes {
 		g.note += footnote(i, text) + "\n"
 	}
+	if t.Doubted {
+		g.note += doubtMark + " A reason of the verdict is about this figure.\n"
+	}
 	if t.Repeated {
 		g.note += "Repeated trials show the median (of an even number, the slower of the middle two).\n"
 	}
@@ -86,7 +89,18 @@ func cell(c *analyze.Cell) string {
 	case c.Share.Known:
 		return Value(c.Value) + " (" + Value(c.Share) + ")"
 	}
-	return Value(c.Value) + marks(c.Notes)
+	return Value(c.Value) + doubtOf(c.Doubted) + marks(c.Notes)
+}
+
+// doubtMark follows a figure that the verdict names.
+const doubtMark = "?"
+
+// doubtOf is the mark of a figure that is doubted.
+func doubtOf(doubted bool) string {
+	if doubted {
+		return doubtMark
+	}
+	return ""
 }
 
 // thinSpace stands between two raised numbers.

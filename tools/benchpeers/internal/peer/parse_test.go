@@ -125,7 +125,7 @@ const result = `{
   "client_cpu_ns_per_operation": 2236, "client_max_rss_bytes": 34852864,
   "service_time_ns": {"p50": 73400, "p99": 90000, "p99_9": null},
   "lateness_ns": {"p50": 28900, "p99": 210000, "p99_9": 926000},
-  "verdict": {"state": "suspect", "reasons": ["R7: the generator waited"], "notes": []}
+  "verdict": {"state": "suspect", "reasons": [{"rule": 7, "text": "the generator waited"}], "notes": []}
 }`
 
 func TestParseTrial(t *testing.T) {

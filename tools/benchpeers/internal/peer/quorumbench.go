@@ -70,8 +70,11 @@ type trial struct {
 	Service   times    `json:"service_time_ns"`
 	Lateness  *times   `json:"lateness_ns"`
 	Verdict   struct {
-		State   string   `json:"state"`
-		Reasons []string `json:"reasons"`
+		State   string `json:"state"`
+		Reasons []struct {
+			Rule int    `json:"rule"`
+			Text string `json:"text"`
+		} `json:"reasons"`
 	} `json:"verdict"`
 }
 
@@ -94,7 +97,7 @@ func parseTrial(text string) (Figures, error) {
 		f.LatenessP50, f.LatenessP99, f.LatenessP999 = value(l.P50), value(l.P99), value(l.P999)
 	}
 	for _, r := range t.Verdict.Reasons {
-		f.Verdict += "; " + r
+		f.Verdict += fmt.Sprintf("; R%d: %s", r.Rule, r.Text)
 	}
 	return f, nil
 }

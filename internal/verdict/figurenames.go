@@ -1,0 +1,114 @@
+package verdict
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// Throughput is the name of the throughput among a result's figures.
+const Throughput = "ops"
+
+// Times holds a number for each of the headline's times, in the order of
+// timeNames: the quantiles as they rise, and the two that are none.
+type Times [numTimes]float64
+
+const numTimes = 12
+
+// MeanPlace is where Times has the mean.
+const MeanPlace = 10
+
+// Quantiles returns the percentiles whose values Times begins with: 0, the minimum, to
+// 100, the maximum.
+func Quantiles() []float64 { return slices.Concat([]float64{0}, measure.Percentiles, []float64{100}) }
+
+// timeNames returns the names of a summary's figures.
+func timeNames() [numTimes]string {
+	names := [numTimes]string{0: "min", 9: "max", MeanPlace: "mean", 11: "stddev"}
+	for i, p := range measure.Percentiles {
+		names[1+i] = fmt.Sprintf("p%g", p)
+	}
+	return names
+}
+
+// Printed returns the figures that reports print of every trial: where one of
+// them can be off by more than SuspectEffect, the trial is suspect.
+func Printed() []string {
+	return []string{Throughput, "mean", "p50", "p90", "p95", "p99", "p99.9", "max"}
+}
+
+// place is where Times has a figure; -1 for none.
+func place(name string) int {
+	names := timeNames()
+	return slices.Index(names[:], name)
+}
+
+// ofSummary returns a summary's figures; 0 for one that is not known.
+func ofSummary(s *measure.Summary) (all Times) {
+	for i, f := range slices.Concat([]measure.Figure{s.Min}, s.Percentiles[:], []measure.Figure{s.Max, s.Mean, s.Stddev}) {
+		if f.Known {
+			all[i] = f.NS
+		}
+	}
+	return all
+}
+
+// standsFor returns the figures of an Effect that a figure's name is another name
+// for, or lies between: "p97" lies between "p95" and "p99". It returns none for a
+// figure that is neither throughput nor one of the load's times.
+func standsFor(figure string) []string {
+	for _, prefix := range []string{"response-", "success-", "service-"} {
+		figure = strings.TrimPrefix(figure, prefix)
+	}
+	switch figure {
+	case Throughput, "completed", "operations", "rate-share":
+		return []string{Throughput}
+	case "slowest":
+		return []string{"max"}
+	case "spread":
+		return []string{"stddev"}
+	}
+	if place(figure) >= 0 {
+		return []string{figure}
+	}
+	number, isPercentile := strings.CutPrefix(figure, "p")
+	p, err := strconv.ParseFloat(number, 64)
+	if !isPercentile || err != nil || p <= 0 || p >= 100 {
+		return nil
+	}
+	names := timeNames()
+	above := 1 + slices.IndexFunc(measure.Percentiles, func(known float64) bool { return known > p })
+	if above == 0 {
+		above = place("max")
+	}
+	return names[above-1 : above+1]
+}
+
+// MarshalJSON writes an object with each figure by its name in files.
+func (e Effect) MarshalJSON() ([]byte, error) {
+	object := map[string]float64{"throughput": e.Throughput}
+	for i, name := range timeNames() {
+		object[field(name)] = e.Times[i]
+	}
+	return json.Marshal(object)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. A figure that is missing is 0.
+func (e *Effect) UnmarshalJSON(b []byte) error {
+	var object map[string]float64
+	if err := json.Unmarshal(b, &object); err != nil {
+		return err
+	}
+	*e = Effect{Throughput: object["throughput"]}
+	for i, name := range timeNames() {
+		e.Times[i] = object[field(name)]
+	}
+	return nil
+}
+
+// field is a figure's name in files.
+func field(name string) string { return strings.ReplaceAll(name, ".", "_") }

@@ -1,0 +1,100 @@
+package verdict
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// Each rule names the figures that it spoils; the others keep their state, and the
+// whole trial has the worst.
+func TestStateOfEachFigure(t *testing.T) {
+	every := append(Printed(), "p97", "response-p99", "watch-p99", "errors")
+	for _, tt := range []struct {
+		what    string
+		set     func(*Figures)
+		suspect []string // of every
+	}{
+		{"nothing", func(*Figures) {}, nil},
+		{"a stop that moves p99 and beyond", func(f *Figures) { f.PausedNS, f.Added = 3e9, added(0, 0, 0.3) }, []string{"p99", "p99.9", "max", "p97", "response-p99"}},
+		{"a stop that moves throughput", func(f *Figures) { f.PausedNS, f.Added = 3e9, added(0.2, 0, 0) }, []string{"ops"}},
+		{"a stop that moves p90 alone", func(f *Figures) {
+			f.PausedNS, f.Added.Sampled.Percentiles[4].NS = 3e9, 40e6
+		}, []string{"p90"}},
+		{"few operations", func(f *Figures) { *f = few(999, 0) }, []string{"p99", "p99.9", "max", "p97", "response-p99"}},
+		{"a lost event", func(f *Figures) { f.Events.Expected, f.Events.Lost = 1000, 1 }, []string{"watch-p99"}},
+		{"a member too many", func(f *Figures) { f.Unreported = 1 }, []string{}},
+		{"a clock that was set", func(f *Figures) { f.Hosts = []Host{{Name: "b", Jumps: 1}} }, []string{}},
+		{"a lost member", func(f *Figures) { f.LostMembers = []string{"m2"} }, every},
+		{"an election", func(f *Figures) { f.TermChanges = 1 }, every},
+		{"a file system that forgets", func(f *Figures) { f.Volatile = true }, every},
+		{"other programs beside a closed loop", func(f *Figures) { f.ForeignShare, f.BusyShare, f.MembersShare = 0.33, 1, true },
+			slices.DeleteFunc(slices.Clone(every), func(name string) bool { return name == "watch-p99" || name == "errors" })},
+		{"p99 and beyond, and a lost event", func(f *Figures) {
+			f.PausedNS, f.Added, f.Events.Expected, f.Events.Lost = 3e9, added(0, 0, 0.3), 1000, 1
+		}, []string{"p99", "p99.9", "max", "p97", "response-p99", "watch-p99"}},
+	} {
+		f := good()
+		tt.set(&f)
+		v := Judge(f)
+		if want := map[bool]State{true: Valid, false: Suspect}[tt.suspect == nil]; v.State != want {
+			t.Errorf("%s: %s, want %s: %v", tt.what, v.State, want, v.Reasons)
+		}
+		for _, name := range every {
+			if got := v.StateOf(name) == Suspect; got != slices.Contains(tt.suspect, name) {
+				t.Errorf("%s: %s is suspect: %v; %v", tt.what, name, got, v.Reasons)
+			}
+		}
+	}
+	f := good()
+	f.WrongAnswers, f.PausedNS, f.Added = 1, 3e9, added(0, 0, 0.3)
+	if v := Judge(f); v.StateOf("ops") != Invalid || v.StateOf("p99") != Invalid {
+		t.Errorf("one wrong answer leaves figures valid: %+v", v)
+	}
+}
+
+// An effect is of printed figures: what prints as a dash or as failed is not off, and a
+// percentile that the sample lacks has the effect of the next that it has.
+func TestEffectsOfWhatIsPrinted(t *testing.T) {
+	f := good()
+	f.Added = added(0, 0, 0.3)
+	f.Added.Sampled.Percentiles[7] = measure.Figure{}
+	if e := Judge(f).Effect; e.Of("p99.9") < 0.29 || e.Of("p99.9") > 0.31 {
+		t.Errorf("p99.9 that is not in the sample may be off by %v, and max by %v", e.Of("p99.9"), e.Of("max"))
+	}
+	f.Headline = times(10e6, 26e6)
+	f.Headline.Percentiles[7], f.Headline.Max = measure.Figure{}, measure.Figure{Failed: true}
+	if e := Judge(f).Effect; e.Of("p99.9") != 0 || e.Of("max") != 0 || e.Of("p99") < 0.29 {
+		t.Errorf("what is not printed may be off by %v and %v", e.Of("p99.9"), e.Of("max"))
+	}
+}
+
+// Whatever the effects are, a figure between two percentiles has at least that of
+// either, another name for a figure has the same, and an unknown name has none.
+func TestEffectOfAnyName(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 1))
+	for range 500 {
+		e := Effect{Throughput: r.Float64()}
+		for i := range e.Times {
+			e.Times[i] = r.Float64()
+		}
+		for name, of := range map[string][]string{
+			"p1": {"min", "p10"}, "p97": {"p95", "p99"}, "p99.95": {"p99.9", "max"}, "p60": {"p50", "p75"},
+			"response-p90": {"p90"}, "service-p99.9": {"p99.9"}, "success-mean": {"mean"}, "slowest": {"max"}, "spread": {"stddev"},
+			"rate-share": {"ops"}, "errors": {}, "watch-p99": {}, "lateness-p99": {}, "p100": {}, "p0": {}, "pq": {}, "": {},
+		} {
+			want := 0.0
+			for _, known := range of {
+				want = max(want, e.Of(known))
+			}
+			if got := e.Of(name); got != want {
+				t.Fatalf("%q may be off by %v, and %v by %v", name, got, of, want)
+			}
+		}
+		if e.or(Effect{}) != e || e.or(e) != e {
+			t.Fatal("an effect together with none, or with itself, is another")
+		}
+	}
+}
