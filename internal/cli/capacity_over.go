@@ -122,12 +122,19 @@ func (o over) check(f *capacityFlags) error {
 		return command.Usage("--over %s names no values; write KEY=VALUE,VALUE, as in value-size=128,1KiB: %s", o.key, overTold())
 	case o.key == overStore && (f.given("store") || f.given("exec") || f.given("endpoints")):
 		return command.Usage("--over store starts each store, and --store, --exec and --endpoints name one; give one of them")
+	case o.key == overStore && f.sets("endpoints"):
+		return command.Usage("--over store starts each store, and --set endpoints names a cluster that runs already; give one of them")
 	case o.key == "version" || o.key == "exec":
 		return command.Usage("--over %s: go through stores with their versions, as in --over store=NAME@VERSION,NAME@VERSION", o.key)
-	case slices.ContainsFunc(f.set, func(a scenario.Assignment) bool { return a.Key == o.key }):
+	case f.sets(o.key):
 		return command.Usage("--set and --over both give %s; give one of them", o.key)
 	}
 	return nil
+}
+
+// sets reports whether --set gives the parameter.
+func (f *capacityFlags) sets(key string) bool {
+	return slices.ContainsFunc(f.set, func(a scenario.Assignment) bool { return a.Key == key })
 }
 
 // ofApplication reports whether some application has a parameter. Whether its load grows

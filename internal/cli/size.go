@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -129,7 +130,7 @@ func (a *app) sizeLoad(f *sizeFlags, recorded *record.Trial) (load analyze.SizeL
 		return load, command.Usage("the search is of what an application sends (%s): its interval says how much of it the cluster carries, and its parameters are no shares of a rate; search a rate, or give another run", name)
 	} else {
 		o.Set = append(loadOf(recorded), scenario.Assignment{Key: "max-in-flight", Value: "1"}) // nothing is sent, and wants no memory
-		o.Set = append(o.Set, f.set...)
+		o.Set = append(slices.DeleteFunc(o.Set, f.sets), f.set...)
 		o.Store = recorded.Store
 		s, err = scenario.Parse("capacity.yaml", scenario.OfCapacity(), a.Catalog, o)
 	}
@@ -150,6 +151,13 @@ func (a *app) sizeLoad(f *sizeFlags, recorded *record.Trial) (load analyze.SizeL
 		return load, command.Usage("the trial %s has no rate: it is a closed loop, or takes its rate from another trial; give --rate", s.Trials[0].Name)
 	}
 	return load, nil
+}
+
+// sets reports whether --set gives a value in place of a recorded one.
+func (f *sizeFlags) sets(recorded scenario.Assignment) bool {
+	return slices.ContainsFunc(f.set, func(a scenario.Assignment) bool {
+		return a.Key == recorded.Key || a.Key == "operation" && recorded.Key == "mix"
+	})
 }
 
 // sizedBy are the parameters that say how large a load is.

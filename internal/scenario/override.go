@@ -25,7 +25,8 @@ type Options struct {
 }
 
 // overlay lays the options over all that was given for a trial; own is what
-// the trial itself says.
+// the trial itself says. What --set says lies over the flags that choose the
+// server, so that endpoints, labels and the like are those of that server.
 func (p *fileParser) overlay(all, own layer) layer {
 	over := layer{}
 	if v := p.options.Version; v != "" { // it comes with a store
@@ -42,11 +43,18 @@ func (p *fileParser) overlay(all, own layer) layer {
 				p.failf(t.at, "--%s %s cannot replace what a trial itself says: here %s is %s", key, v, also, t.value.what())
 			}
 		}
-		if e, ok := all["endpoints"]; ok {
+		if e, ok := all["endpoints"]; ok && !p.set.has("endpoints") && !(key == "store" && p.sameStore(all)) {
 			p.failf(e.at, "--%s is for clusters that are started, and this trial's runs already", key)
 		}
 	}
-	return over.over(p.overlaySet(all))
+	return p.overlaySet(over.over(all))
+}
+
+// sameStore reports whether --store names the store that was given for a trial
+// anyway, and no version of it.
+func (p *fileParser) sameStore(all layer) bool {
+	s, ok := all["store"]
+	return ok && p.options.Version == "" && s.value.text == p.options.Store
 }
 
 // checkExec refuses an exec that was given once, on the command line, in the
@@ -148,6 +156,41 @@ func (p *fileParser) readSet() {
 	}
 	p.secrets = slices.DeleteFunc(p.secrets, func(n *node) bool { return n.at.set != "" }) // not in the file
 	p.clashes(p.set)
+	p.checkSetOnce()
+	p.checkSetCluster()
+}
+
+// checkSetOnce refuses an assignment that would silently replace an earlier one.
+func (p *fileParser) checkSetOnce() {
+	for i, a := range p.options.Set {
+		for _, before := range p.options.Set[:i] {
+			if before.Key == a.Key || strings.HasPrefix(before.Key, a.Key+".") {
+				p.failf(a.place(), "this replaces --set %s; give one of them", before.Shown())
+			}
+		}
+	}
+}
+
+// checkSetCluster refuses assignments about a running cluster that contradict a flag:
+// flags that name the server to start, or the flags of a running cluster.
+func (p *fileParser) checkSetCluster() {
+	if e, ok := p.set["endpoints"]; ok {
+		switch {
+		case p.options.Exec != "":
+			p.failf(e.at, "--exec starts a server, and endpoints name a cluster that runs already; give one of them")
+		case p.options.Version != "":
+			p.failf(e.at, "--store %s@%s chooses the version to start, and endpoints name a cluster that runs already; give --store %s or drop the endpoints",
+				p.options.Store, p.options.Version, p.options.Store)
+		}
+	}
+	if p.options.Attach == nil {
+		return
+	}
+	for _, key := range ofRunning {
+		if s, ok := p.set[key]; ok {
+			p.failf(s.at, "the running cluster is the one of --endpoints, and <%s> would be lost; use the flags next to --endpoints, or set endpoints in place of them", key)
+		}
+	}
 }
 
 // node is the assignment's value, within a mapping if its key names an entry. A
