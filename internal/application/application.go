@@ -51,6 +51,9 @@ type Definition struct {
 	// Unsearched says why none is searched, where Scales is empty: what stands behind
 	// "because".
 	Unsearched string
+	// Compacts says that it compacts the store's history now and then, which is that of
+	// all keys (Setup.Confined).
+	Compacts bool
 	// Ways are how it uses a store, the best first: an application that is at home on
 	// several stores has another way on each. It is sent to a store that has all that
 	// one of them needs.
@@ -83,6 +86,9 @@ func (d *Definition) WayOf(store string, can kv.Capabilities) (way int, err erro
 	}
 	return 0, fmt.Errorf("%s", strings.Join(lacks, "; and "))
 }
+
+// Needs reports whether the store must have a feature.
+func (w *Way) Needs(f kv.Feature) bool { return slices.Contains(w.Features, f) }
 
 func (w *Way) fits(store string, can kv.Capabilities) error {
 	for _, f := range w.Features {
@@ -209,4 +215,7 @@ type Setup struct {
 	// Before is what the source learned before the load (load.Keeper); nil where that is
 	// still to be done.
 	Before []int64
+	// Confined says that the cluster ran before: all keys have the prefix. What affects
+	// the whole cluster is done if ClusterWide allows it.
+	Confined, ClusterWide bool
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/results/upload"
+	"github.com/quorumbench/quorumbench/internal/run/guard"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/run/trial"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -57,7 +58,8 @@ func newCheckFlags(r command.Flags, preset string) *checkFlags {
 	c.Names["max-in-flight"] = "--clients" // of an open loop
 	f := &checkFlags{AttachFlags: command.NewAttachFlags(), preset: c, load: "s", seed: scenario.DefaultSeed, format: "text"}
 	r.Text("load", &f.load, "s|m|l|xl", "the load: s(mall), m(edium), l(arge) or xl (xLarge)")
-	r.Parameter(c, c.Parameter("prefix"), "what every key begins with; no such key may be there")
+	r.Parameter(c, c.Parameter("prefix"), "what every key begins with; no such key may be there. etcdctl's are /etcdctl-check-perf/ and /etcdctl-check-datascale/")
+	r.Parameter(c, c.Parameter("overwrite-existing"), c.Parameter("overwrite-existing").Meaning)
 	r.Parameter(c, c.Parameter("cleanup-compact"), "compact the history when it is done")
 	r.Parameter(c, c.Parameter("cleanup-defragment"), "defragment every member when it is done")
 	f.Register(r)
@@ -112,6 +114,10 @@ func (a *app) check(ctx context.Context, f *checkFlags, s *scenario.Scenario, b 
 		return err
 	}
 	o := runner.Options{Scenario: s, Out: f.out, Lookup: a.Lookup, Self: path, Tool: command.Tool(), Calibration: a.Calibrated(), Progress: show}
+	o.Say = b.Note
+	if f.format == "json" {
+		o.Say = func(s string) { a.Remark("%s", s) }
+	}
 	if o.Out == "" {
 		remove, err := command.TemporaryOut(&o)
 		if err != nil {
@@ -125,7 +131,7 @@ func (a *app) check(ctx context.Context, f *checkFlags, s *scenario.Scenario, b 
 		a.Remark("the run directory is %s", dir)
 		defer func() { failed = a.SendDone(ctx, f.upload, dir, failed) }()
 	}
-	var notEmpty *trial.NotEmptyError
+	var notEmpty *guard.NotEmptyError
 	var unread *trial.UnreadError
 	var left *trial.KeysLeftError
 	switch {

@@ -40,7 +40,7 @@ type replayFlags struct {
 }
 
 // replayPrefix stands before every key unless --prefix says otherwise.
-const replayPrefix = "quorumbench-replay/"
+const replayPrefix = scenario.OwnPrefix + "replay/"
 
 // mostSpeed bounds --speed, both ways.
 const mostSpeed = 1e6
@@ -55,8 +55,8 @@ Revisions and leases become those of this cluster, and a call that depends on
 another's answer waits for it. Keys and leases that the recording shows to have been
 there are written before.
 
-Every key gets a prefix, so that nothing that is there is touched; --cleanup removes
-those keys afterwards.`,
+Every key gets a prefix, so that nothing that is there is touched, and all are removed
+at the end.`,
 		Example: `  quorumbench replay monday.qbrec --endpoints 10.0.0.1:2379,10.0.0.2:2379 --speed 2`,
 		Args:    command.Takes(1, 1, "a recording"),
 	}
@@ -69,7 +69,7 @@ those keys afterwards.`,
 	r.Whole("conns", &f.conns, "connections; 0 is as many as the recording has at once")
 	r.Toggle("compactions", &f.compactions, "send compactions again, which drop the history of all keys of the store")
 	r.Parameter(preset, preset.Parameter("prefix"), "what every key gets before it; empty for the keys as they were recorded")
-	for _, key := range []string{"timeout", "max-in-flight", "cleanup", "cleanup-compact", "cleanup-defragment"} {
+	for _, key := range []string{"timeout", "max-in-flight", "cleanup", "overwrite-existing", "cleanup-compact", "cleanup-defragment"} {
 		r.Parameter(preset, preset.Parameter(key), preset.Parameter(key).Meaning)
 	}
 	r.Text("out", &f.out, "DIR", "keep the run directory here; it must be empty or not there yet")

@@ -41,7 +41,7 @@ func (a *app) root() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(command.FlagError)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(a.runCommand(), a.reportCommand(), a.compareCommand(), a.checkAnswersCommand(), a.uploadCommand(), bench.Command(a.App), a.checkCommand(), a.capacityCommand(), a.sizeCommand(), a.calibrateCommand(), a.clusterCommand(),
+	root.AddCommand(a.runCommand(), a.reportCommand(), a.compareCommand(), a.checkAnswersCommand(), a.uploadCommand(), bench.Command(a.App), a.checkCommand(), a.capacityCommand(), a.sizeCommand(), a.cleanupCommand(), a.calibrateCommand(), a.clusterCommand(),
 		a.nullServerCommand(), a.recordCommand(), a.profileCommand(), a.replayCommand(), a.agentCommand(), a.storesCommand(), a.versionCommand(), a.memberCommand(), diskCommand(), networkCommand())
 	root.SetHelpCommand(helpCommand())
 	return root

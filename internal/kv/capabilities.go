@@ -50,9 +50,6 @@ type Capabilities struct {
 	// Upgrades is what an upgrade from one version to another needs, as a sentence for
 	// who asks for one; empty where there is nothing to say.
 	Upgrades string
-	// RemoveCommand returns the command of the store's own client that removes a
-	// prefix's keys, such as `etcdctl del --prefix PREFIX`; nil: there is none.
-	RemoveCommand func(prefix string) string
 }
 
 // DiskRule is what a store's makers, or its own defaults, ask of the time that

@@ -92,6 +92,7 @@ func (p *fileParser) buildOf(at place, o *outline, c choice, own, given layer) *
 	b.checkHosts()
 	b.checkWatchKey()
 	b.checkFaultMembers()
+	b.checkRunning()
 	if known {
 		b.checkAbilities()
 		b.checkCluster()
@@ -133,6 +134,7 @@ func (b *builder) place(key string) place {
 func (b *builder) settle() {
 	l := &b.load
 	b.settleApplication()
+	b.settlePrefix()
 	if b.layer.has("rate") && !b.layer.has("arrival") && l.Application.Name == "" {
 		l.Arrival = Constant
 	}
@@ -144,7 +146,7 @@ func (b *builder) settle() {
 	if a := b.options.Attach; a != nil {
 		b.attach = *a
 	}
-	if b.layer.has("endpoints") || b.options.Attach != nil {
+	if b.attached() {
 		b.cluster.Attach, b.cluster.Members = &b.attach, 0
 	} else if !b.layer.has("target") {
 		l.Target = kv.Target{Mode: kv.All}

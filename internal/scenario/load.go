@@ -56,6 +56,12 @@ type Load struct {
 	// Check records every operation, and has the answers checked after the load.
 	Check   bool
 	Cleanup Cleanup
+	// Overwrite has the load write below a prefix of a running cluster that has keys
+	// which no run wrote: they may be replaced and deleted.
+	Overwrite bool
+	// ClusterWide allows what affects the whole of a running cluster, such as a
+	// compaction of its history. On a cluster that the run starts nothing forbids it.
+	ClusterWide bool
 	// Faults are what is broken on purpose in the window.
 	Faults []Fault
 	// RequireMemory refuses a cluster whose first member does not report its
@@ -169,12 +175,14 @@ type Scan struct {
 	PageSize  int64 // so many keys at a time, until all are read; 0: at once
 }
 
-// Cleanup is what is removed when a load has ended, so that a cluster that is in
-// use can be measured.
+// Cleanup is what is removed when a load has ended. On a cluster that ran before, the
+// keys of all trials are removed at the end of the run at the latest, unless Keep.
 type Cleanup struct {
-	// Keys removes every key with the load's prefix, whatever became of the load.
-	// There may be none before.
+	// Keys removes every key with the load's prefix after the trial, whatever became of
+	// it. There may be none before.
 	Keys bool
+	// Keep leaves the keys in a cluster that ran before: cleanup was refused by name.
+	Keep bool
 	// Compact discards the history then, and Defragment gives the free space of
 	// every member back to its file system.
 	Compact, Defragment bool

@@ -167,12 +167,16 @@ func extraParameters() []*Parameter {
 			Differs: "the faults", Reads: &faultsReading, column: &column{title: "faults", cell: func(t *Trial) string { return faultsText(t.Load.Faults) }, optional: true, none: "none"},
 			value: faults()},
 
-		{Key: "cleanup", Meaning: "remove every key with the prefix afterwards; there may be none before",
+		{Key: "cleanup", Meaning: "remove every key with the prefix after each trial; a running cluster's are removed at the end of the run unless this is false",
 			value: optional(yesNo(func(l *Load) *bool { return &l.Cleanup.Keys }))},
 		{Key: "cleanup-compact", Flag: "auto-compact", Meaning: "then compact the history", Features: []kv.Feature{kv.Compaction},
 			value: optional(yesNo(func(l *Load) *bool { return &l.Cleanup.Compact }))},
 		{Key: "cleanup-defragment", Flag: "auto-defrag", Meaning: "then defragment every member", Features: []kv.Feature{kv.Defragmentation},
 			value: optional(yesNo(func(l *Load) *bool { return &l.Cleanup.Defragment }))},
+		{Key: "overwrite-existing", Meaning: "write below a prefix of a running cluster that has keys which no run wrote: they may be replaced and deleted, and nothing is removed afterwards",
+			value: optional(yesNo(func(l *Load) *bool { return &l.Overwrite }))},
+		{Key: "cluster-wide", Meaning: "allow what affects the whole of a running cluster: compaction of its history, defragmentation",
+			value: optional(yesNo(func(l *Load) *bool { return &l.ClusterWide }))},
 		{Key: "require-memory", Meaning: "do nothing where the first member does not report its memory", Features: []kv.Feature{kv.Metrics},
 			value: optional(yesNo(func(l *Load) *bool { return &l.RequireMemory }))},
 	}

@@ -123,6 +123,33 @@ type PrefixDeleter interface {
 	DeletePrefix(ctx context.Context, prefix []byte) (deleted int64, err error)
 }
 
+// FolderKeeper is an optional interface of an Admin whose store keeps keys in folders
+// that stay when the last key in them is gone.
+type FolderKeeper interface {
+	// MissingFolders returns those folders above the keys with a prefix that are not
+	// there, the outermost first.
+	MissingFolders(ctx context.Context, prefix string) ([]string, error)
+	// RemoveFolders removes folders that MissingFolders returned, the innermost first. One
+	// that is gone, or that is not empty, is left alone.
+	RemoveFolders(ctx context.Context, folders []string) error
+}
+
+// ServiceKeeper is an optional interface of an Admin whose store has a catalog of services
+// (kv.Services).
+type ServiceKeeper interface {
+	// Services returns the names of the nodes of services that begin with a prefix.
+	Services(ctx context.Context, prefix string) ([]string, error)
+	// RemoveServices deregisters them, and returns how many there were.
+	RemoveServices(ctx context.Context, prefix string) (removed int64, err error)
+}
+
+// LeaseFinder is an optional interface of a Leaser that knows which leases keys are bound to.
+type LeaseFinder interface {
+	// LeasesOf returns the leases to which keys with a prefix are bound, and no others
+	// than such keys.
+	LeasesOf(ctx context.Context, prefix []byte) (ids []int64, err error)
+}
+
 // Leaser is an optional interface of an Admin (kv.Leases): the store has
 // sessions with a time to live, which a kv.KeepAlive prolongs.
 type Leaser interface {

@@ -33,7 +33,7 @@ type Application struct{}
 // Definition implements application.Application.
 func (Application) Definition() application.Definition {
 	return application.Definition{
-		Name: Name, Meaning: "the API server of Kubernetes", Prefix: "/registry/",
+		Name: Name, Meaning: "the API server of Kubernetes", Prefix: "/registry/", Compacts: true,
 		Scales: []string{nodesKey, churnKey}, // of the pods that are there, hardly more than the list every five minutes is larger
 		Parameters: []application.Parameter{
 			{Key: nodesKey, Meaning: "its nodes", Differs: "the nodes", Default: 1000, Least: 1, Most: 100_000},
@@ -55,6 +55,8 @@ type Config struct {
 	// CompactEvery is how often the store's history is compacted, and ListEvery how often
 	// all pods are listed; 0 is as often as Kubernetes does.
 	CompactEvery, ListEvery time.Duration
+	// Uncompacted leaves the store's history as it is: others use the store, too.
+	Uncompacted bool
 }
 
 // ConfigOf is what settings come to.

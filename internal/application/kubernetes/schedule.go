@@ -109,7 +109,7 @@ func (m *maker) repeated() {
 	m.every(statusEvery, Status, 0)
 	for at := m.compactEvery(); at < m.length; at += m.compactEvery() {
 		m.add(at, MarkCompaction, 0)
-		if at > m.compactEvery() { // the first learns the revision that the next compacts
+		if at > m.compactEvery() && !m.Uncompacted { // the first learns the revision that the next compacts
 			m.add(at+10*time.Millisecond, Compact, 0)
 		}
 	}

@@ -102,8 +102,7 @@ func (f *options) fillTxnMixed(args []string) error {
 	}
 	f.put("mix", fmt.Sprintf("txn-get=%g,txn=1", f.rwRatio))
 	first, end := firstOfAll, afterAll
-	if f.preset.Given("prefix") {
-		prefix := f.text("prefix")
+	if prefix := f.text("prefix"); prefix != "" {
 		if behind := prefixEnd(prefix); behind != "" {
 			first, end = prefix, behind
 		}

@@ -150,9 +150,9 @@ func TestPlan(t *testing.T) {
 			l.Distribution = scenario.Distribution{Name: scenario.Sequential}
 			l.Total, l.KeySpace, l.Preload = 10_000, 1, true
 		}},
-		{"txn-mixed of everything", []string{"txn-mixed", "--consistency", "s"}, func(l *scenario.Load) {
+		{"txn-mixed of all its keys", []string{"txn-mixed", "--consistency", "s"}, func(l *scenario.Load) {
 			l.Mix = []scenario.Operation{op(kv.TxnGet, kv.Local, 1), op(kv.Txn, kv.None, 1)}
-			l.TxnKeys, l.ValueSize, l.RangeLimit, l.RangeKey, l.RangeEnd = 1, etcdValueSize, 1000, []byte(firstOfAll), []byte(afterAll)
+			l.TxnKeys, l.ValueSize, l.RangeLimit, l.RangeKey, l.RangeEnd = 1, etcdValueSize, 1000, []byte(scenario.OwnPrefix), []byte(prefixEnd(scenario.OwnPrefix))
 			l.Distribution = scenario.Distribution{Name: scenario.Sequential}
 			l.Total, l.KeySpace, l.Preload = 10_000, 10_000, true
 		}},
@@ -188,7 +188,7 @@ func TestPlan(t *testing.T) {
 			l.Mix = []scenario.Operation{op(kv.Get, kv.Local, 1)}
 			l.Distribution = scenario.Distribution{Name: scenario.Sequential}
 			l.ValueSize, l.Duration, l.KeySpace, l.Preload = 32, catchUp, 1, true
-			l.Watch = &scenario.Watch{Watchers: 10_000, Streams: 4, Connections: 4, Key: []byte("watchkey"), Expect: 8, AtWindow: true}
+			l.Watch = &scenario.Watch{Watchers: 10_000, Streams: 4, Connections: 4, Key: []byte(scenario.OwnPrefix + "watchkey"), Expect: 8, AtWindow: true}
 		}},
 		{"watch-latency", []string{"watch-latency", "--conns", "5", "--prevkv"}, func(l *scenario.Load) {
 			l.Mix = []scenario.Operation{op(kv.Put, kv.None, 1)}
@@ -255,7 +255,7 @@ func TestPlan(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := scenario.DefaultLoad()
-			want.Duration = 0
+			want.Duration, want.Prefix = 0, scenario.OwnPrefix
 			if test.args[0] == "put" {
 				want.ValueSize = etcdValueSize
 			}

@@ -53,9 +53,7 @@ const catchUpKey = "watchkey"
 
 // fillWatchGet: one client reads on a connection of its own.
 func (f *options) fillWatchGet([]string) error {
-	if f.preset.Given("prefix") {
-		f.preset.Let("watch.key", f.text("prefix")+catchUpKey)
-	}
+	f.preset.Let("watch.key", f.text("prefix")+catchUpKey)
 	streams, err := command.ParseWhole(f.text("watch.streams"))
 	if err != nil {
 		return command.Usage("--streams: %w", err)

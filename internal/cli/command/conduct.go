@@ -63,7 +63,7 @@ func (a *App) Conduct(ctx context.Context, o runner.Options, as Rendering) (fail
 // conduct is Conduct of a run that may begin. It returns its directory, if it has
 // one.
 func (a *App) conduct(ctx context.Context, o runner.Options, as Rendering, path string, d *Display) (dir string, failed error) {
-	o.Lookup, o.Self, o.Tool, o.Progress, o.CheckAnswers = a.Lookup, path, Tool(), d.show, verify.Answers
+	o.Lookup, o.Self, o.Tool, o.Progress, o.Say, o.CheckAnswers = a.Lookup, path, Tool(), d.show, d.Note, verify.Answers
 	o.Calibration = a.Calibrated()
 	o.Enough = func(trials []*record.Trial) record.Ending {
 		r := analyze.Repeat(record.UntilOf(o.Scenario.Until), trials)

@@ -29,6 +29,9 @@ type Assignment struct {
 	// Beside is how many workers of the same process have other shards of the load:
 	// each keeps as many of Go's processors as it has loops.
 	Beside int
+	// Confined says that the cluster ran before, so that nothing but keys with the load's
+	// prefix, and what they are bound to, may be touched.
+	Confined bool
 	// Preloaded is what a preload left; nil without one.
 	Preloaded *Preloaded
 	// Leases are those that kv.KeepAlive operations keep alive; client i of all

@@ -50,6 +50,6 @@ func scripted(a *Assignment, can kv.Capabilities) (Script, error) {
 	}
 	return sources()[d.Name](application.Setup{
 		Settings: l.Application.Settings, Way: way, Seed: l.Seed, Length: l.Duration, Prefix: l.Prefix,
-		Connections: l.Connections, Before: a.Preloaded.versions(),
+		Connections: l.Connections, Before: a.Preloaded.versions(), Confined: a.Confined, ClusterWide: l.ClusterWide,
 	}), nil
 }

@@ -83,7 +83,7 @@ func (r *run) attach(st store.Store, spec *scenario.Trial, id string) (trial.Clu
 	if from, ok := r.generator(spec).(host.Reacher); ok {
 		access.Dial = from.Reach()
 	}
-	c := trial.Cluster{ID: id, Store: st, Running: cluster.Attached{Via: access}, Shared: loopback(access.Endpoints)}
+	c := trial.Cluster{ID: id, Store: st, Running: cluster.Attached{Via: access}, Shared: loopback(access.Endpoints), Guard: r.guard(st, access, spec)}
 	r.now = &running{key: spec.Cluster.Key, trial: c}
 	return c, r.out.AddCluster(record.Cluster{ID: id, Store: st.Name()})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/agent"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
+	"github.com/quorumbench/quorumbench/internal/run/guard"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/run/trial"
@@ -62,6 +63,9 @@ type Options struct {
 	Next Next
 	// CheckAnswers checks the answers of trials that ask for it.
 	CheckAnswers trial.CheckAnswers
+	// Say takes sentences about what the run does to clusters that ran before; nil for
+	// nobody.
+	Say func(string)
 	// Progress gets how the run goes, about four times a second and at each
 	// change of stage, from one goroutine at a time. Nil for nobody.
 	Progress func(Progress)
@@ -86,8 +90,9 @@ type run struct {
 	now        *running
 	trialBegan time.Time
 	pace       pace
-	started    int         // clusters
-	made       []host.Made // folders for their data
+	started    int                     // clusters
+	made       []host.Made             // folders for their data
+	guards     map[string]*guard.Guard // of clusters that ran before, by their keys
 }
 
 // Run conducts the scenario's trials and returns the run directory, also with
@@ -106,6 +111,7 @@ func Run(ctx context.Context, o Options) (dir string, err error) {
 	}
 	err = r.conduct(ctx)
 	r.ended = len(r.plan)
+	err = also(err, r.release(context.WithoutCancel(ctx)))
 	// Members are stopped in their own time, also after Ctrl-C.
 	err = r.leaveHosts(also(err, r.leave(context.WithoutCancel(ctx))))
 	if len(r.reached) > 0 {

@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/guard"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -36,27 +38,17 @@ type cleaner struct {
 	due      uint64 // operations of the load, its warm-up included
 }
 
-// NotEmptyError says that keys are there that a clean-up would remove. Remove is
-// the command of the store's own client that does it; empty where it has none.
-type NotEmptyError struct{ Prefix, Remove string }
-
-// Error is what etcdctl says, with the store's own command.
-func (e *NotEmptyError) Error() string {
-	if e.Remove == "" {
-		return fmt.Sprintf("prefix %q has keys. Delete them first, or choose another prefix", e.Prefix)
-	}
-	return fmt.Sprintf("prefix %q has keys. Delete with '%s' first", e.Prefix, e.Remove)
-}
-
-// newCleaner returns the load's cleaner. The error is a NotEmptyError where there
+// newCleaner returns the load's cleaner. The error is a guard.NotEmptyError where there
 // are keys already.
 func (t *Trial) newCleaner(ctx context.Context, m *members) (*cleaner, error) {
-	if !t.Spec.Load.Cleanup.Keys {
+	if !t.Spec.Load.Cleanup.Keys && !t.sweeps() {
 		return nil, nil
 	}
 	c := &cleaner{t: t, access: t.Cluster.Access(), names: map[string]string{}, patience: cleanupTime}
-	if err := c.mustBeEmpty(ctx); err != nil {
-		return nil, err
+	if t.Cluster.Guard == nil { // else it has looked
+		if err := c.mustBeEmpty(ctx); err != nil {
+			return nil, err
+		}
 	}
 	c.access.Endpoints = nil
 	for _, e := range m.scraped() {
@@ -173,7 +165,7 @@ func (c *cleaner) prefix() string { return c.t.Spec.Load.Prefix }
 
 func (c *cleaner) removeOnce(ctx context.Context, a *load.Assignment) (int64, error) {
 	d, ok := c.admin.(store.PrefixDeleter)
-	if !ok {
+	if !ok || strings.Trim(c.prefix(), "/") == "" {
 		return c.sweep(ctx, a)
 	}
 	ctx, cancel := context.WithTimeout(ctx, cleanupTry)
@@ -259,52 +251,26 @@ func (c *cleaner) defragment(ctx context.Context, endpoint string) error {
 	return m.Defragment(ctx)
 }
 
-// mustBeEmpty returns a NotEmptyError if there are keys with the prefix.
+// mustBeEmpty returns a guard.NotEmptyError if there are keys with the prefix.
 func (c *cleaner) mustBeEmpty(ctx context.Context) error {
 	n, err := c.count(ctx)
 	if err != nil || n == 0 {
 		return err
 	}
-	e := &NotEmptyError{Prefix: c.prefix()}
-	if command := c.t.Cluster.Store.Capabilities().RemoveCommand; command != nil {
-		e.Remove = command(c.prefix())
-	}
-	return e
+	return &guard.NotEmptyError{Prefix: c.prefix(), Keys: n, Remedy: "give the trials with cleanup another prefix"}
 }
 
-// count asks how many keys begin with the prefix; what is above 0 is at least
-// that.
+// count asks how many of the load's keys there may be; what is above 0 is at least that.
 func (c *cleaner) count(ctx context.Context) (int64, error) {
-	st, access := c.t.Cluster.Store, c.t.Cluster.Access()
-	op := store.Op{Kind: kv.Range, Consistency: st.Capabilities().Strongest(), Key: []byte(c.prefix()), Range: &store.RangeOp{End: after(c.prefix()), Limit: 1}}
-	var failed error
-	for _, endpoint := range access.Endpoints {
-		ev, err := load.Dialer(st, access).Ask(ctx, endpoint, st.Codecs(access), &op)
-		switch {
-		case ctx.Err() != nil:
-			return 0, context.Cause(ctx)
-		case err != nil:
-			failed = errors.Join(failed, err)
-		case ev.Outcome == kv.Miss:
-			return 0, nil
-		case ev.Outcome.Failed():
-			failed = errors.Join(failed, fmt.Errorf("%s does not list the keys with prefix %q: %s", endpoint, c.prefix(), cmp.Or(string(ev.Text), ev.Outcome.String())))
-		default:
-			return ev.Count, nil
+	l, in := &c.t.Spec.Load, guard.Interval{}
+	if strings.Trim(l.Prefix, "/") != "" {
+		in = guard.Below(l.Prefix)
+	} else {
+		var err error
+		if in, err = guard.OfKeys(l.Prefix, l.KeySize, l.KeySpace); err != nil {
+			return 0, err
 		}
 	}
-	return 0, failed
-}
-
-// after is the first key that is after all keys with the prefix; a zero byte
-// where there is none, as etcd has it.
-func after(prefix string) []byte {
-	end := []byte(prefix)
-	for i := len(end) - 1; i >= 0; i-- {
-		if end[i] < 0xff {
-			end[i]++
-			return end[:i+1]
-		}
-	}
-	return []byte{0}
+	n, _, err := (&guard.Client{Store: c.t.Cluster.Store, Access: c.t.Cluster.Access()}).Count(ctx, in)
+	return n, err
 }

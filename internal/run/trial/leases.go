@@ -50,6 +50,7 @@ func (t *Trial) grant(ctx context.Context, a *load.Assignment, m *members) (rele
 	t.report(Progress{Stage: "granting leases"})
 	leaser := m.admin.(store.Leaser) // the scenario was refused without it
 	live := ttl(&t.Spec.Load)
+	t.Cluster.Guard.Grants(t.Spec.Load.Clients, live)
 	a.Leases, err = leaser.Grant(ctx, t.Spec.Load.Clients, live)
 	granted := a.Leases
 	if n, ok := leaser.(store.LeaseNamer); ok {

@@ -17,6 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/follow"
+	"github.com/quorumbench/quorumbench/internal/run/guard"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -57,6 +58,8 @@ type Cluster struct {
 	Store store.Store
 	cluster.Running
 	Durability *record.Durability
+	// Guard protects what is in a cluster that ran before; nil for one that we started.
+	Guard *guard.Guard
 	// Shared says whether members run on the generator's machine; nil if that
 	// is not known.
 	Shared *bool
@@ -108,6 +111,9 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 	defer t.logs.close()
 	a, err := t.assignment(members)
 	if err != nil {
+		return nil, err
+	}
+	if err := t.claim(ctx); err != nil {
 		return nil, err
 	}
 	clean, err := t.newCleaner(ctx, members)
@@ -195,7 +201,7 @@ func (t *Trial) assignment(m *members) (*load.Assignment, error) {
 // where the scenario says they are; of a cluster that we started there is that of its
 // authority, if its members speak TLS.
 func (t *Trial) assigned(endpoints []string) *load.Assignment {
-	a := &load.Assignment{Load: t.Spec.Load, Store: t.Spec.Cluster.Store, Endpoints: endpoints}
+	a := &load.Assignment{Load: t.Spec.Load, Store: t.Spec.Cluster.Store, Endpoints: endpoints, Confined: t.Cluster.Guard != nil}
 	if t.Spec.Cluster.Attach != nil {
 		a.Access = *t.Spec.Cluster.Attach
 	}

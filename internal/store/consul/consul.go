@@ -4,7 +4,6 @@
 package consul
 
 import (
-	"strings"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -78,7 +77,6 @@ func (*Store) Capabilities() kv.Capabilities {
 			Percentile: 100, Limit: 500 * time.Millisecond,
 			Source: "a leader of Consul's Raft that waits 500 ms (its lease at raft_multiplier 1; 2.5 s at Consul's default of 5) steps down",
 		},
-		RemoveCommand: func(prefix string) string { return "consul kv delete -recurse " + strings.TrimPrefix(prefix, "/") },
 	}
 }
 

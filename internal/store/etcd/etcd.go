@@ -82,8 +82,7 @@ func (*Store) Capabilities() kv.Capabilities {
 			Percentile: 99, Limit: 10 * time.Millisecond,
 			Source: "etcd's documentation asks for a p99 of fdatasync below 10 ms; above it, heartbeats are missed and leaders change under load",
 		},
-		Upgrades:      UpgradeNeeds,
-		RemoveCommand: func(prefix string) string { return "etcdctl del --prefix " + prefix },
+		Upgrades: UpgradeNeeds,
 	}
 }
 

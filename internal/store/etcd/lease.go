@@ -1,15 +1,20 @@
 package etcd
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // leasesAtOnce is how many leases are granted or revoked at the same time: a
@@ -96,4 +101,54 @@ func many(ctx context.Context, n int, do func(ctx context.Context, i int) error)
 	}
 	wg.Wait()
 	return first
+}
+
+var _ store.LeaseFinder = (*admin)(nil)
+
+// leasePage is how many keys are asked for at once for their leases: with their values,
+// since an answer without values has no leases either (etcd 3.7).
+const leasePage = 100
+
+// LeasesOf implements store.LeaseFinder.
+func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]int64, error) {
+	c, err := a.connected(ctx)
+	if err != nil {
+		return nil, err
+	}
+	fail := func(err error) ([]int64, error) {
+		return nil, fmt.Errorf("etcd does not tell the leases of the keys that begin with %q: %s", prefix, reason(ctx, err))
+	}
+	keys := map[int64]int{} // with the prefix, by their leases
+	end := clientv3.GetPrefixRangeEnd(string(prefix))
+	for from, more := string(prefix), true; more; {
+		r, err := c.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(leasePage))
+		if err != nil {
+			return fail(err)
+		}
+		for _, pair := range r.Kvs {
+			if from = string(pair.Key) + "\x00"; pair.Lease != 0 {
+				keys[pair.Lease]++
+			}
+		}
+		more = r.More && len(r.Kvs) > 0
+	}
+	var mu sync.Mutex
+	var ids []int64
+	all := slices.Collect(maps.Keys(keys))
+	err = many(ctx, len(all), func(ctx context.Context, i int) error {
+		r, err := c.TimeToLive(ctx, clientv3.LeaseID(all[i]), clientv3.WithAttachedKeys())
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if !slices.ContainsFunc(r.Keys, func(k []byte) bool { return !bytes.HasPrefix(k, prefix) }) {
+			ids = append(ids, all[i])
+		}
+		return nil
+	})
+	if err != nil {
+		return fail(err)
+	}
+	return ids, nil
 }

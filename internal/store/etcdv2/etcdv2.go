@@ -4,8 +4,6 @@
 package etcdv2
 
 import (
-	"strings"
-
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
@@ -57,9 +55,6 @@ func (*Store) Capabilities() kv.Capabilities {
 		Durability: "a write is acknowledged when a majority of the members have it in a write-ahead log that was synced (fdatasync), unless unsafe-no-fsync is set, and the contacted member has applied it in memory",
 		Disk:       etcd.New().Capabilities().Disk, // the log is etcd's own
 		Upgrades:   etcd.UpgradeNeeds,
-		RemoveCommand: func(prefix string) string {
-			return "etcdctl rm --recursive " + strings.TrimSuffix(prefix, "/")
-		},
 	}
 }
 

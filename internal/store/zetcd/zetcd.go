@@ -88,7 +88,17 @@ func (s *Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 
 // Admin implements store.Store.
 func (*Store) Admin(a store.Access) (store.Admin, error) {
-	return etcdproxy.NewAdmin(Name, a, probe)
+	proxies, err := etcdproxy.NewAdmin(Name, a, probe)
+	if err != nil {
+		return nil, err
+	}
+	return admin{proxies, zookeeper.Folders(a)}, nil
+}
+
+// admin asks proxies, and ZooKeeper's protocol for the nodes above keys.
+type admin struct {
+	*etcdproxy.Admin
+	store.FolderKeeper
 }
 
 // Tap implements store.Tapped.

@@ -4,7 +4,6 @@
 package zookeeper
 
 import (
-	"strings"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -77,7 +76,6 @@ func (*Store) Capabilities() kv.Capabilities {
 			Percentile: 100, Limit: time.Second,
 			Source: "ZooKeeper warns of each sync of its log above 1 s (fsync.warningthresholdms), because every write waits for it",
 		},
-		RemoveCommand: func(prefix string) string { return "zkCli.sh deleteall /" + strings.Trim(prefix, "/") },
 	}
 }
 

@@ -19,11 +19,12 @@ import (
 
 // Script is a load of an API server.
 type Script struct {
-	schedule *kubernetes.Schedule
-	keys     *kubernetes.Keys
-	values   [kubernetes.NumResources]*keys.Values
-	board    *watch.Board
-	calls    [kubernetes.NumCalls]measure.Calls
+	schedule   *kubernetes.Schedule
+	keys       *kubernetes.Keys
+	compaction string // the key that says who compacts
+	values     [kubernetes.NumResources]*keys.Values
+	board      *watch.Board
+	calls      [kubernetes.NumCalls]measure.Calls
 
 	versions []int64  // by object: the revision that it has; 0 where it is not there
 	busy     []uint32 // by object: the call that reads or writes it now, and one more; 0: none
@@ -64,7 +65,9 @@ type listing struct {
 // New makes the load of an API server. What it keeps are the revisions of the objects
 // that are there when the load begins.
 func New(setup application.Setup) *Script {
-	return Of(kubernetes.ConfigOf(setup.Settings, setup.Seed), setup)
+	c := kubernetes.ConfigOf(setup.Settings, setup.Seed)
+	c.Uncompacted = setup.Confined && !setup.ClusterWide
+	return Of(c, setup)
 }
 
 // Of is New of a configuration that is not the settings'.
@@ -76,6 +79,10 @@ func Of(c kubernetes.Config, setup application.Setup) *Script {
 		run = uint64(before[len(before)-1])
 	}
 	s.keys = kubernetes.NewKeys(setup.Prefix, s.schedule.Objects, run)
+	s.compaction = compactionKey
+	if setup.Confined {
+		s.compaction = setup.Prefix + compactionKey
+	}
 	s.versions, s.busy = make([]int64, s.schedule.All()), make([]uint32, s.schedule.All())
 	s.deleted = make([]uint32, s.keys.First[kubernetes.Pods+1]-s.keys.First[kubernetes.Pods])
 	if all := len(s.versions); len(before) == all+2 {

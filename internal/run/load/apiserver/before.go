@@ -40,7 +40,7 @@ func (s *before) object(n uint64) uint32 {
 func (s *before) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
 	*op = store.Op{Kind: kv.Put, Call: &s.call}
 	if n == 0 {
-		s.key = append(s.key[:0], compactionKey...)
+		s.key = append(s.key[:0], s.compaction...)
 		s.one(recording.Part{Action: recording.Read, Key: s.key})
 		return n
 	}

@@ -26,7 +26,7 @@ func (s *Script) Keys() uint64 { return s.healthNumber() + 1 }
 func (s *Script) AppendKey(b []byte, number uint64) []byte {
 	switch number {
 	case s.compactionNumber():
-		return append(b, compactionKey...)
+		return append(b, s.compaction...)
 	case s.healthNumber():
 		return s.keys.AppendPath(b, healthKey)
 	}

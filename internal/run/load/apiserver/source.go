@@ -13,7 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// compactionKey is the key whose version says who compacts; it has no prefix.
+// compactionKey is the key whose version says who compacts. It has no prefix, but in a
+// cluster that is in use.
 const compactionKey = "compact_rev_key"
 
 // healthKey is what is read to know whether the store answers. It is not there.
@@ -83,7 +84,7 @@ func (s *source) make(n uint64, e kubernetes.Entry) {
 		s.one(recording.Part{Action: recording.AskStatus})
 	case kubernetes.MarkCompaction:
 		s.marking = uint32(n) + 1
-		s.key, s.value = append(s.key[:0], compactionKey...), strconv.AppendInt(s.value[:0], s.marked, 10)
+		s.key, s.value = append(s.key[:0], s.compaction...), strconv.AppendInt(s.value[:0], s.marked, 10)
 		s.guarded(recording.Version, s.version, recording.Part{Action: recording.Write}, true)
 	case kubernetes.Compact:
 		s.one(recording.Part{Action: recording.Compaction, Number: s.compactTo})

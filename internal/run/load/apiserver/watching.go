@@ -33,7 +33,7 @@ func (s *Script) Watching() *watch.Plan {
 	w.Fill = func(n uint32, op *store.Op) {
 		op.Watch.Start = s.begun + 1
 		if int(n) == len(paths) {
-			key = append(key[:0], compactionKey...)
+			key = append(key[:0], s.compaction...)
 			op.Key = key
 			return
 		}
@@ -56,7 +56,7 @@ type names struct {
 func (w *names) Number(watcher uint32, key []byte) (uint64, bool) {
 	switch {
 	case watcher == w.compaction:
-		return uint64(w.script.keys.All()), string(key) == compactionKey
+		return uint64(w.script.keys.All()), string(key) == w.script.compaction
 	case int(watcher) >= len(w.of):
 		return 0, false
 	}

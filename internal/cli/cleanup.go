@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/run/guard"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// cleanupFlags are the flags of `cleanup`.
+type cleanupFlags struct {
+	command.AttachFlags
+	prefix string
+	run    string
+	dryRun bool
+}
+
+func (a *app) cleanupCommand() *cobra.Command {
+	f := &cleanupFlags{AttachFlags: command.NewAttachFlags()}
+	c := &cobra.Command{
+		Use: "cleanup", Short: "Remove from a running cluster what a killed run left there", Args: command.Takes(0, 0, ""),
+		Long: `Remove from a running cluster what a killed run left there, and nothing else: its
+keys, the leases and sessions that they are bound to, its services, and the nodes that
+were made above its keys.
+
+A run writes a marker before its first key (PREFIX.quorumbench-run), which proves that
+no key was below its prefix when it began, and removes it last. Keys below a prefix
+without a marker stay. So do those of a run that goes on. A run of another machine, of
+which this one cannot tell whether it goes on, is named by --run.`,
+		Example: `  quorumbench cleanup --endpoints 10.0.0.1:2379
+  quorumbench cleanup --store zookeeper --endpoints 10.0.0.1:2181 --prefix /app/bench/`,
+	}
+	r := command.NewFlags(c.Flags())
+	f.Register(r)
+	r.Text("prefix", &f.prefix, "TEXT", "the prefix of the run; without one, all prefixes that loads have by default")
+	r.Text("run", &f.run, "ID", "the run, where it began on another machine and has ended")
+	r.Toggle("dry-run", &f.dryRun, "say what would be removed, and remove nothing")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return a.cleanup(c.Context(), f, c.Flags().Changed("prefix"))
+	}
+	return c
+}
+
+func (a *app) cleanup(ctx context.Context, f *cleanupFlags, named bool) error {
+	attach, err := f.Running()
+	if err != nil {
+		return err
+	}
+	if err := command.CheckStore(f.Store, a.Catalog); err != nil {
+		return err
+	}
+	st, err := a.Lookup(f.Store)
+	if err != nil {
+		return err
+	}
+	access, err := load.AccessOf(attach)
+	if err != nil {
+		return err
+	}
+	ctx, stop := command.Interruptible(ctx, func() { a.Remark("stopping") })
+	defer stop()
+	g := guard.New(guard.Options{Client: guard.Client{Store: st, Access: access}, Say: func(s string) { a.Remark("%s", s) }, Now: time.Now, Known: scenario.OwnPrefixes()})
+	prefixes := scenario.OwnPrefixes()
+	if named {
+		prefixes = []string{f.prefix}
+	}
+	found, err := g.Find(ctx, prefixes)
+	if err != nil {
+		return err
+	}
+	stays := 0
+	for i := range found {
+		cleaned, err := a.cleanOne(ctx, f, g, &found[i], named)
+		if err != nil {
+			return err
+		}
+		if !cleaned {
+			stays++
+		}
+	}
+	switch {
+	case len(found) == 0 && named:
+		return a.unmarked(ctx, g, f.prefix)
+	case len(found) == 0:
+		a.Printf("No run has left anything below %s.\n", strings.Join(quotedAll(prefixes), ", "))
+	case named && stays > 0:
+		return &command.Exit{Code: command.ExitFailed} // it was said
+	}
+	return nil
+}
+
+// cleanOne removes what one run left, or says why it stays.
+func (a *app) cleanOne(ctx context.Context, f *cleanupFlags, g *guard.Guard, l *guard.Leftover, named bool) (cleaned bool, err error) {
+	run := fmt.Sprintf("run %s, which process %d on %s began at %s", l.Run, l.Owner.PID, l.Machine, l.Began.Format(time.RFC3339))
+	switch {
+	case l.Kept && !named:
+		a.Printf("Keys below %q stay: the %s was asked to leave them; --prefix %s removes them.\n", l.Prefix, run, l.Prefix)
+		return false, nil
+	case l.Now == guard.Running:
+		a.Printf("Keys below %q stay: the %s goes on.\n", l.Prefix, run)
+		return false, nil
+	case l.Now == guard.Unknown && f.run != l.Run:
+		a.Printf("Keys below %q stay: whether the %s goes on cannot be told from here; if it has ended, --run %s removes them.\n", l.Prefix, run, l.Run)
+		return false, nil
+	case f.run != "" && f.run != l.Run:
+		a.Printf("Keys below %q stay: they are of the %s.\n", l.Prefix, run)
+		return false, nil
+	}
+	a.Printf("Below %q is what the %s left.\n", l.Prefix, run)
+	if f.dryRun {
+		return true, nil
+	}
+	n, err := g.Clean(ctx, l)
+	if err == nil {
+		a.Printf("Removed %s below %q, and the marker.\n", readable.Plural(uint64(n), "key"), l.Prefix) // #nosec G115 -- a count
+	}
+	return err == nil, err
+}
+
+// unmarked says what is below a prefix without a marker.
+func (a *app) unmarked(ctx context.Context, g *guard.Guard, prefix string) error {
+	if strings.Trim(prefix, "/") == "" {
+		return fmt.Errorf("no run has left a marker for the prefix %q, so nothing is removed", prefix)
+	}
+	n, _, err := g.Count(ctx, guard.Below(prefix))
+	switch {
+	case err != nil:
+		return err
+	case n > 0:
+		return fmt.Errorf("keys are below %q, and no marker proves that a run of quorumbench wrote them, so they stay", prefix)
+	}
+	a.Printf("No run has left anything below %q.\n", prefix)
+	return nil
+}
+
+func quotedAll(all []string) []string {
+	out := make([]string, len(all))
+	for i, s := range all {
+		out[i] = fmt.Sprintf("%q", s)
+	}
+	return out
+}

@@ -1,0 +1,455 @@
+// Package guard protects what is in a cluster that ran before the run. Every path that
+// writes to such a cluster claims the prefix of its keys here before its first write.
+// A claim proves that no key was below the prefix, or that an earlier run of ours left
+// what is there; it leaves a marker from which a later command tells what a killed run
+// left; and it removes everything below the prefix at the end of the run.
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Plan is what a load is about to do to a cluster.
+type Plan struct {
+	Prefix string
+	// KeySize and KeySpace name the keys of a load: the prefix and a number in KeySize
+	// bytes, below KeySpace. KeySpace is 0 where an application names its keys.
+	KeySize  int
+	KeySpace uint64
+	// Keys and Bytes are about how many are there at once; 0: it is not known.
+	Keys, Bytes uint64
+	Leases      bool // keys are bound to leases or sessions of the load
+	Services    bool // it registers services whose names begin with the prefix
+	Overwrite   bool // below a prefix that has keys which no run of ours wrote
+	Keep        bool // the keys stay when the run has ended
+	// ClusterWide are phrases for what the load does to the whole cluster.
+	ClusterWide []string
+}
+
+// Options are what a Guard needs to know.
+type Options struct {
+	Client
+	Tool  string       // the program's version
+	Flags string       // of the cleanup command, by which it reaches this cluster
+	Say   func(string) // takes a line for the user
+	Now   func() time.Time
+	// Known are the prefixes that loads have unless others are given.
+	Known []string
+}
+
+// Guard protects one cluster in one run. The nil Guard is that of a cluster that the run
+// started itself, and protects nothing.
+type Guard struct {
+	Options
+	claims  []*claim
+	granted bool // it was said
+}
+
+// claim is one prefix that the run writes below.
+type claim struct {
+	Plan
+	marker *Marker // nil: none is there
+	others bool    // keys that are not ours may be there
+}
+
+// New returns the guard of a cluster.
+func New(o Options) *Guard { return &Guard{Options: o} }
+
+// NotEmptyError says that keys are below a prefix which no run of ours wrote.
+type NotEmptyError struct {
+	Prefix  string
+	Keys    int64    // at least
+	Some    []string // of their names
+	Running string   // the run whose keys they are, which goes on, or may; else empty
+	Remedy  string
+}
+
+// Error is a sentence.
+func (e *NotEmptyError) Error() string {
+	what := readable.Plural(uint64(max(e.Keys, 1)), "key")
+	if e.Keys == 0 || e.Keys >= mostExamples {
+		what = "keys"
+	}
+	if len(e.Some) > 0 {
+		what += fmt.Sprintf(", such as %q,", e.Some[0])
+	}
+	if e.Running != "" {
+		return fmt.Sprintf("prefix %q is in use by %s; %s", e.Prefix, e.Running, e.Remedy)
+	}
+	verb := "are"
+	if e.Keys == 1 {
+		verb = "is"
+	}
+	return fmt.Sprintf("prefix %q has keys: %s %s there, which no run of quorumbench wrote; %s", e.Prefix, what, verb, e.Remedy)
+}
+
+// remedy is what to do where a prefix has keys that are not ours.
+const remedy = "choose another prefix, or allow it to replace and delete them (overwrite-existing)"
+
+// Claim has the run write below a prefix. It returns a NotEmptyError where that would
+// touch what is not ours.
+func (g *Guard) Claim(ctx context.Context, p Plan) error {
+	if g == nil || g.holds(p.Prefix) {
+		return nil
+	}
+	if err := g.removable(&p); err != nil {
+		return err
+	}
+	c := &claim{Plan: p}
+	err := g.prove(ctx, c)
+	var others *NotEmptyError
+	switch {
+	case errors.Is(err, errCovered):
+		return nil
+	case errors.As(err, &others) && others.Running == "" && p.Overwrite:
+		// Nothing is removed at the end: what is not ours cannot be told from what is.
+		c.others, c.marker = true, nil
+	case err != nil:
+		return err
+	}
+	g.claims = append(g.claims, c)
+	g.Say(c.before(g.Flags))
+	return nil
+}
+
+// errCovered is of a prefix that another claim of this run covers.
+var errCovered = errors.New("another claim of this run covers the prefix")
+
+// holds reports whether a claim of this run covers the prefix.
+func (g *Guard) holds(prefix string) bool {
+	return slices.ContainsFunc(g.claims, func(c *claim) bool {
+		return c.Prefix == prefix || strings.HasSuffix(c.Prefix, "/") && strings.HasPrefix(prefix, c.Prefix)
+	})
+}
+
+// removable refuses to write what could not be removed again, unless it is to stay.
+func (g *Guard) removable(p *Plan) error {
+	can := g.Store.Capabilities()
+	if p.Keep || p.Overwrite || can.Has(kv.PrefixDelete) {
+		return nil
+	}
+	_, lists := can.Operations[kv.Range]
+	_, deletes := can.Operations[kv.Delete]
+	if p.KeySpace == 0 || !lists || !deletes {
+		return fmt.Errorf("%s does not remove keys, so that what the load writes would stay in a cluster that is in use; say that it may with cleanup: false", g.Store.Name())
+	}
+	return nil
+}
+
+// prove proves that what is below the prefix is ours, or that nothing is, and writes the
+// marker that says so from now on.
+func (g *Guard) prove(ctx context.Context, c *claim) error {
+	if strings.Trim(c.Prefix, "/") == "" && c.KeySpace == 0 {
+		return &NotEmptyError{Prefix: c.Prefix, Remedy: remedy}
+	}
+	if err := g.askOuter(ctx, c); err != nil {
+		return err
+	}
+	left, found, err := g.readMarker(ctx, c.Prefix)
+	if err != nil {
+		return err
+	}
+	if found && left.Kept {
+		return g.renew(ctx, c, left)
+	}
+	if found {
+		if err := g.clear(ctx, c, left); err != nil {
+			return err
+		}
+	}
+	if err := g.mustBeEmpty(ctx, c); err != nil {
+		if err := g.clearInner(ctx, c, err); err != nil {
+			return err
+		}
+	}
+	return g.mark(ctx, c)
+}
+
+// askOuter looks for a run that has claimed a prefix around this one: it removes all that
+// is below its prefix when it ends, or has left it when it was killed.
+func (g *Guard) askOuter(ctx context.Context, c *claim) error {
+	for i := range len(c.Prefix) - 1 {
+		outer := c.Prefix[:i+1]
+		if c.Prefix[i] != '/' || strings.Trim(outer, "/") == "" {
+			continue
+		}
+		m, found, err := g.readMarker(ctx, outer)
+		switch {
+		case err != nil || !found: // a user may have no rights there
+		case g.mine(m) != nil:
+			return errCovered
+		default:
+			if err := g.clear(ctx, c, m); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// mine is this run's claim that a marker is of.
+func (g *Guard) mine(m *Marker) *claim {
+	i := slices.IndexFunc(g.claims, func(c *claim) bool { return c.marker != nil && c.marker.Run == m.Run })
+	if i < 0 {
+		return nil
+	}
+	return g.claims[i]
+}
+
+// clear removes what a run left that was killed. It returns a NotEmptyError for one that
+// goes on, or that has left its keys as it was asked to.
+func (g *Guard) clear(ctx context.Context, c *claim, m *Marker) error {
+	if m.State() != Ended || m.Kept {
+		return g.inUse(c.Prefix, m)
+	}
+	g.Say(fmt.Sprintf("removing what a run of %s left below %q when it was killed", m.Began.Format(time.RFC3339), m.Prefix))
+	if _, err := g.removeMarked(ctx, m); err != nil {
+		return fmt.Errorf("what a run left below %q when it was killed cannot be removed: %w", m.Prefix, err)
+	}
+	return nil
+}
+
+// clearInner removes what runs left that were killed, where it is what stands below a
+// claim's prefix: only prefixes that are known are looked at. why is what it returns where
+// something else stands there.
+func (g *Guard) clearInner(ctx context.Context, c *claim, why error) error {
+	cleared := false
+	for _, prefix := range g.Known {
+		if samePlace(prefix, c.Prefix) || !within(prefix, c.Prefix) {
+			continue
+		}
+		m, found, err := g.readMarker(ctx, prefix)
+		if err != nil || !found {
+			continue
+		}
+		if own := g.mine(m); own != nil { // its trials have ended
+			err = g.release(ctx, own)
+			g.claims = slices.DeleteFunc(g.claims, func(c *claim) bool { return c == own })
+		} else {
+			err = g.clear(ctx, c, m)
+		}
+		if err != nil {
+			return err
+		}
+		cleared = true
+	}
+	if cleared {
+		return g.mustBeEmpty(ctx, c)
+	}
+	return why
+}
+
+// inUse is the error of a prefix below which another run writes, or may.
+func (g *Guard) inUse(prefix string, m *Marker) error {
+	e := &NotEmptyError{Prefix: prefix, Remedy: "choose another prefix, or wait until it has ended"}
+	e.Running = fmt.Sprintf("a run that process %d on %s began at %s", m.Owner.PID, m.Machine, m.Began.Format(time.RFC3339))
+	switch {
+	case m.Kept:
+		e.Running = fmt.Sprintf("keys that a run of %s was asked to leave", m.Began.Format(time.RFC3339))
+		e.Remedy = fmt.Sprintf("choose another prefix, or remove them with \"quorumbench cleanup %s --prefix %s\"", g.Flags, argument(m.Prefix))
+	case m.State() == Unknown:
+		e.Remedy = fmt.Sprintf("choose another prefix or, if that run has ended, remove what it left with \"quorumbench cleanup %s --prefix %s --run %s\"", g.Flags, argument(m.Prefix), m.Run)
+	}
+	return e
+}
+
+// readMarker reads the marker of a prefix; found is false where there is none.
+func (g *Guard) readMarker(ctx context.Context, prefix string) (m *Marker, found bool, err error) {
+	key := MarkerKey(prefix)
+	value, found, err := g.get(ctx, key)
+	if err != nil {
+		var refused *refusedError
+		if errors.As(err, &refused) && refused.outcome == kv.Denied {
+			return nil, false, nil // nor can any run of this user have written it
+		}
+		return nil, false, fmt.Errorf("the key %q, which says whose the keys with prefix %q are, cannot be read: %w", key, prefix, err)
+	}
+	if !found {
+		return nil, false, nil
+	}
+	one, ok := parseMarker(value, prefix)
+	if !ok {
+		return nil, false, &NotEmptyError{Prefix: prefix, Keys: 1, Some: []string{key}, Remedy: "choose another prefix"}
+	}
+	return &one, true, nil
+}
+
+// renew makes the marker of a run that kept its keys this run's.
+func (g *Guard) renew(ctx context.Context, c *claim, m *Marker) error {
+	mine, err := newMarker(g.Tool, &c.Plan, g.Now())
+	if err != nil {
+		return err
+	}
+	mine.Leases, mine.Services, mine.Folders = m.Leases || c.Leases, m.Services || c.Services, m.Folders
+	mine.KeySpace = max(m.KeySpace, c.KeySpace)
+	if err := g.put(ctx, MarkerKey(c.Prefix), mine.encode()); err != nil {
+		return fmt.Errorf("the key %q cannot be written: %w", MarkerKey(c.Prefix), err)
+	}
+	c.marker = &mine
+	return nil
+}
+
+// mustBeEmpty returns a NotEmptyError if any key is where the claim writes.
+func (g *Guard) mustBeEmpty(ctx context.Context, c *claim) error {
+	in := Below(c.Prefix)
+	if strings.Trim(c.Prefix, "/") == "" {
+		var err error
+		if in, err = OfKeys(c.Prefix, c.KeySize, c.KeySpace); err != nil {
+			return err
+		}
+	}
+	n, some, err := g.Count(ctx, in)
+	if err != nil {
+		return err
+	}
+	if n == 0 && c.Services {
+		n, some, err = g.services(ctx, c.Prefix)
+	}
+	if err != nil || n == 0 {
+		return err
+	}
+	return &NotEmptyError{Prefix: c.Prefix, Keys: n, Some: some, Remedy: remedy}
+}
+
+// mark writes the marker. A user who may not write it goes on without.
+func (g *Guard) mark(ctx context.Context, c *claim) error {
+	m, err := newMarker(g.Tool, &c.Plan, g.Now())
+	if err != nil {
+		return err
+	}
+	if m.Folders, err = g.missingFolders(ctx, c.Prefix); err != nil {
+		return err
+	}
+	key := MarkerKey(c.Prefix)
+	made, err := g.create(ctx, key, m.encode())
+	var refused *refusedError
+	switch {
+	case errors.As(err, &refused) && refused.outcome == kv.Denied:
+		g.Say(fmt.Sprintf("%s may not write the key %q, which marks the keys below %q as this run's: after a kill no command can tell them from others",
+			g.user(), key, c.Prefix))
+	case err != nil:
+		return fmt.Errorf("the key %q, which marks the keys below %q as this run's, cannot be written: %w", key, c.Prefix, err)
+	case !made:
+		return &NotEmptyError{Prefix: c.Prefix, Running: "a run that began at the same time", Remedy: "choose another prefix"}
+	}
+	c.marker = &m
+	if refused != nil {
+		c.marker.Run = "" // it is not there
+	}
+	return nil
+}
+
+func (g *Guard) user() string {
+	if g.Access.User == "" {
+		return "this client"
+	}
+	return "the user " + g.Access.User
+}
+
+// before says what the run does below a prefix.
+func (c *claim) before(flags string) string {
+	what := "keys"
+	if c.Keys > 0 {
+		what = "up to " + readable.Plural(c.Keys, "key")
+	}
+	if c.Bytes > 0 {
+		what += " (" + readable.Bytes(c.Bytes) + ")"
+	}
+	if c.Services {
+		what = "services and " + what
+	}
+	if c.Leases {
+		what += ", some of them bound to leases or sessions,"
+	}
+	text := fmt.Sprintf("writes %s below %q in the running cluster", what, c.Prefix)
+	switch {
+	case c.others:
+		text += ", where others' keys are: it may replace and delete them, and removes nothing at the end"
+	case c.Keep:
+		text += fmt.Sprintf(" and leaves them there; \"quorumbench cleanup %s --prefix %s\" removes them", flags, argument(c.Prefix))
+	default:
+		text += fmt.Sprintf(" and removes them at the end; after a kill, \"quorumbench cleanup %s --prefix %s\" does", flags, argument(c.Prefix))
+	}
+	if len(c.ClusterWide) > 0 {
+		text += "; as asked, it also " + strings.Join(c.ClusterWide, " and ") + ", which affects the whole cluster"
+	}
+	return text
+}
+
+// argument is a prefix as a shell takes it.
+func argument(prefix string) string {
+	if prefix == "" || strings.ContainsFunc(prefix, func(r rune) bool { return r <= ' ' || strings.ContainsRune("'\"`$&|;<>()*?[]#~!\\{}", r) }) {
+		return "'" + strings.ReplaceAll(prefix, "'", `'\''`) + "'"
+	}
+	return prefix
+}
+
+// Grants says that the run grants leases, or sessions, of its own.
+func (g *Guard) Grants(n int, ttl time.Duration) {
+	if g == nil || g.granted {
+		return
+	}
+	g.granted = true
+	g.Say(fmt.Sprintf("grants %s in the running cluster and revokes them at the end; after a kill they end by themselves within %v", readable.Plural(uint64(max(n, 0)), "lease"), ttl)) // #nosec G115 -- not negative
+}
+
+// Holds reports whether the run has claimed anything.
+func (g *Guard) Holds() bool { return len(g.claims) > 0 }
+
+// Release removes what the run wrote, whatever became of it, and says so.
+func (g *Guard) Release(ctx context.Context) error {
+	if g == nil {
+		return nil
+	}
+	var failed error
+	for _, c := range slices.Backward(g.claims) {
+		failed = errors.Join(failed, g.release(ctx, c))
+	}
+	g.claims = nil
+	return failed
+}
+
+func (g *Guard) release(ctx context.Context, c *claim) error {
+	switch {
+	case c.others:
+		g.Say(fmt.Sprintf("left what it wrote below %q, which cannot be told from what was there", c.Prefix))
+		return nil
+	case c.Keep:
+		return g.keep(ctx, c)
+	}
+	n, err := g.removeMarked(ctx, c.marker)
+	if err != nil {
+		return fmt.Errorf("keys below %q may be left, which \"quorumbench cleanup %s --prefix %s\" removes: %w", c.Prefix, g.Flags, argument(c.Prefix), err)
+	}
+	did := "removed " + readable.Plural(uint64(n), "key")
+	if n == 0 {
+		did = "nothing is left"
+	}
+	g.Say(fmt.Sprintf("%s below %q; the cluster has nothing of this run any more", did, c.Prefix))
+	return nil
+}
+
+// keep leaves the keys, with a marker that says that they are ours.
+func (g *Guard) keep(ctx context.Context, c *claim) error {
+	if c.marker.Run == "" {
+		return nil
+	}
+	c.marker.Kept = true
+	if err := g.put(ctx, MarkerKey(c.Prefix), c.marker.encode()); err != nil {
+		return fmt.Errorf("the key %q cannot be written: %w", MarkerKey(c.Prefix), err)
+	}
+	g.Say(fmt.Sprintf("left its keys below %q, as asked; \"quorumbench cleanup %s --prefix %s\" removes them", c.Prefix, g.Flags, argument(c.Prefix)))
+	return nil
+}
+
+// admin is an administration of the cluster.
+func (g *Guard) admin() (store.Admin, error) { return g.Store.Admin(g.Access) }

@@ -1,0 +1,43 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Leftover is what a run has left below a prefix, or writes there now.
+type Leftover struct {
+	Marker
+	Now State
+}
+
+// Find returns what the markers of some prefixes say, and whether there are keys below a
+// prefix that has no marker.
+func (g *Guard) Find(ctx context.Context, prefixes []string) (found []Leftover, err error) {
+	for _, prefix := range prefixes {
+		m, ok, err := g.readMarker(ctx, prefix)
+		var other *NotEmptyError
+		switch {
+		case errors.As(err, &other): // a key of somebody else has its name
+			continue
+		case err != nil:
+			return found, err
+		}
+		seen := func(l Leftover) bool { return ok && l.Run == m.Run && l.Prefix == m.Prefix }
+		if ok && !slices.ContainsFunc(found, seen) {
+			found = append(found, Leftover{*m, m.State()})
+		}
+	}
+	return found, nil
+}
+
+// Clean removes what a run has left, and nothing else.
+func (g *Guard) Clean(ctx context.Context, l *Leftover) (removed int64, err error) {
+	removed, err = g.removeMarked(ctx, &l.Marker)
+	if err != nil {
+		return removed, fmt.Errorf("what is below %q could not be removed: %w", l.Prefix, err)
+	}
+	return removed, nil
+}

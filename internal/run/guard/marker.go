@@ -1,0 +1,113 @@
+package guard
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/run/host"
+)
+
+// markerSuffix ends the name of every marker key.
+const markerSuffix = ".quorumbench-run"
+
+// Marker is the value of the key that a run writes before its first write below a
+// prefix, and removes after everything else. It proves that no key was below the prefix
+// when the run began, so that all that is there now is the run's.
+type Marker struct {
+	Quorumbench string        `json:"quorumbench"` // the program's version
+	Run         string        `json:"run"`         // drawn for this run
+	Prefix      string        `json:"prefix"`
+	Empty       bool          `json:"prefix_was_empty"`
+	Began       time.Time     `json:"began"`
+	Machine     string        `json:"host"`
+	Place       host.Place    `json:"place"`
+	Owner       host.Identity `json:"process"`
+	// Folders are the nodes above the keys that were not there before, the outermost
+	// first, of a store that keeps keys in folders.
+	Folders []string `json:"folders,omitempty"`
+	// Kept says that the run has ended and left its keys, as it was asked to.
+	Kept bool `json:"kept,omitempty"`
+	// Leases says that keys may be bound to leases or sessions of the run, and Services
+	// that the run registers services whose names begin with the prefix.
+	Leases   bool `json:"leases,omitempty"`
+	Services bool `json:"services,omitempty"`
+	// KeySize and KeySpace name the keys of a load, for a store whose keys are removed
+	// one by one: the prefix and a number in KeySize bytes, below KeySpace.
+	KeySize  int    `json:"key_size,omitempty"`
+	KeySpace uint64 `json:"key_space,omitempty"`
+}
+
+// MarkerKey is the key of the marker of a prefix: a sibling of the folder that the prefix
+// is, so that a user with rights on the folder above it may write it.
+func MarkerKey(prefix string) string { return strings.TrimRight(prefix, "/") + markerSuffix }
+
+// newMarker is the marker of this process.
+func newMarker(tool string, p *Plan, now time.Time) (Marker, error) {
+	self, err := host.Identify(os.Getpid())
+	if err != nil {
+		return Marker{}, err
+	}
+	name, _ := os.Hostname() // it is for people
+	return Marker{
+		Quorumbench: tool, Run: string(host.NewMark()), Prefix: p.Prefix, Empty: true, Began: now.UTC().Truncate(time.Second),
+		Machine: name, Place: host.Here(), Owner: self, Leases: p.Leases, Services: p.Services, KeySize: p.KeySize, KeySpace: p.KeySpace,
+	}, nil
+}
+
+// parseMarker reads a marker of a prefix; ok is false of a value that is none.
+func parseMarker(value []byte, prefix string) (m Marker, ok bool) {
+	if json.Unmarshal(value, &m) != nil || !m.Empty || !host.Mark(m.Run).Valid() || !samePlace(m.Prefix, prefix) {
+		return Marker{}, false
+	}
+	m.Machine = printable.Line(m.Machine, printable.OfServer)
+	return m, true
+}
+
+// samePlace reports whether two prefixes may be one: some stores take a slash before a key
+// for granted, and in others no marker of the one has the name of one of the other.
+func samePlace(a, b string) bool { return strings.TrimPrefix(a, "/") == strings.TrimPrefix(b, "/") }
+
+// within reports whether a prefix is below another one in that sense.
+func within(prefix, outer string) bool {
+	return strings.HasPrefix(strings.TrimPrefix(prefix, "/"), strings.TrimPrefix(outer, "/"))
+}
+
+// encode is the marker's value.
+func (m *Marker) encode() []byte {
+	b, err := json.Marshal(m)
+	if err != nil {
+		panic("guard: a marker cannot be encoded: " + err.Error())
+	}
+	return b
+}
+
+// State says whether a run goes on.
+type State uint8
+
+// The states of a marker's run.
+const (
+	Running State = iota
+	Ended         // its process is gone, or it has left its keys as it was asked to
+	Unknown       // it is of another machine or PID namespace
+)
+
+// State is that of the marker's run, as far as this process can tell.
+func (m *Marker) State() State {
+	if m.Kept {
+		return Ended
+	}
+	switch m.Place.Reach() {
+	case host.SamePlace:
+		if m.Owner.Running() {
+			return Running
+		}
+		return Ended
+	case host.Rebooted:
+		return Ended
+	default:
+		return Unknown
+	}
+}

@@ -1,0 +1,69 @@
+package guard
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// mostNamed is how many keys are removed one by one at most, whether they are there or
+// not.
+const mostNamed = 10_000_000
+
+// The load that removes keys one by one.
+const (
+	sweepConnections = 8
+	sweepClients     = 64
+)
+
+// removeNamed removes the keys that a marker names, and no other, one by one: of a store
+// that removes no prefixes, and of keys without a prefix.
+func (g *Guard) removeNamed(ctx context.Context, m *Marker) (int64, error) {
+	if m.KeySpace == 0 {
+		return 0, fmt.Errorf("the names of the keys below %q are not known, and %s removes no prefixes", m.Prefix, g.Store.Name())
+	}
+	in, err := OfKeys(m.Prefix, m.KeySize, m.KeySpace)
+	if err != nil {
+		return 0, err
+	}
+	left, _, err := g.Count(ctx, in)
+	if err != nil || left == 0 {
+		return 0, err
+	}
+	if m.KeySpace > mostNamed {
+		return 0, fmt.Errorf("any of %s keys may be there, which are too many to remove one by one", readable.Count(m.KeySpace))
+	}
+	return g.sweep(ctx, m)
+}
+
+// sweep deletes every key of a key space.
+func (g *Guard) sweep(ctx context.Context, m *Marker) (int64, error) {
+	l := scenario.DefaultLoad()
+	l.Mix = []scenario.Operation{{Kind: kv.Delete, Weight: 1}}
+	l.Prefix, l.KeySize, l.KeySpace = m.Prefix, m.KeySize, m.KeySpace
+	l.Distribution = scenario.Distribution{Name: scenario.Sequential}
+	l.Total, l.Duration, l.Seed = m.KeySpace, 0, scenario.DefaultSeed
+	l.Connections, l.Clients = sweepConnections, sweepClients
+	if g.Store.Capabilities().InFlight == 1 {
+		l.Clients = l.Connections
+	}
+	w := &load.Local{
+		Stores: func(string) (store.Store, error) { return g.Store, nil },
+		Access: func(*scenario.Attach) (store.Access, error) { return g.Access, nil },
+	}
+	a := &load.Assignment{Load: l, Store: g.Store.Name(), Endpoints: g.Access.Endpoints}
+	res, err := load.Run(ctx, w, a, load.Reports{})
+	if err != nil {
+		return 0, err
+	}
+	deleted := int64(res.Measured.Outcomes[kv.OK]) // #nosec G115 -- at most mostNamed
+	if n := res.Measured.Failed(); n > 0 {
+		err = fmt.Errorf("%d of %d keys could not be deleted", n, res.Measured.Due)
+	}
+	return deleted, err
+}

@@ -1,0 +1,61 @@
+package runner
+
+import (
+	"context"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/run/guard"
+	"github.com/quorumbench/quorumbench/internal/run/trial"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/steady"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// guard returns the guard of a cluster that ran before: one for all trials of the run
+// that are on it.
+func (r *run) guard(st store.Store, access store.Access, spec *scenario.Trial) *guard.Guard {
+	if g := r.guards[spec.Cluster.Key]; g != nil {
+		return g
+	}
+	say := r.Say
+	if say == nil {
+		say = func(string) {}
+	}
+	g := guard.New(guard.Options{
+		Client: guard.Client{Store: st, Access: access}, Tool: r.Tool.Version, Flags: flagsOf(st, spec.Cluster.Attach), Say: say, Now: steady.Now, Known: scenario.OwnPrefixes(),
+	})
+	if r.guards == nil {
+		r.guards = map[string]*guard.Guard{}
+	}
+	r.guards[spec.Cluster.Key] = g
+	return g
+}
+
+// flagsOf are the flags by which a command reaches the cluster, without what is secret.
+func flagsOf(st store.Store, a *scenario.Attach) string {
+	flags := []string{"--store", st.Name(), "--endpoints", strings.Join(a.Endpoints, ",")}
+	for _, of := range [][2]string{{"--cacert", a.CACert}, {"--cert", a.Cert}, {"--key", a.CertKey}} {
+		if of[1] != "" {
+			flags = append(flags, of[0], of[1])
+		}
+	}
+	if a.User != "" {
+		user, _, _ := strings.Cut(a.User, ":")
+		flags = append(flags, "--user", user+":...")
+	}
+	return strings.Join(flags, " ")
+}
+
+// release removes what the run wrote to clusters that ran before.
+func (r *run) release(ctx context.Context) (failed error) {
+	for _, g := range r.guards {
+		if !g.Holds() {
+			continue
+		}
+		r.report(Progress{Stage: CleaningUp, Name: "running cluster"})
+		if err := g.Release(ctx); err != nil {
+			failed = also(failed, &trial.KeysLeftError{Why: err})
+		}
+	}
+	return failed
+}

@@ -1,0 +1,69 @@
+package trial
+
+import (
+	"context"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/application/registry"
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/run/guard"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// claim has the guard of a cluster that ran before prove that the load touches nothing
+// but what is its own.
+func (t *Trial) claim(ctx context.Context) error {
+	if t.Cluster.Guard == nil || !t.Spec.Load.WritesKeys() {
+		return nil
+	}
+	return t.Cluster.Guard.Claim(ctx, t.writes())
+}
+
+// sweeps reports whether the trial removes its own keys one by one, because no command
+// of the store could remove them all: in a running cluster, keys without a prefix, or of a
+// store that removes no prefixes.
+func (t *Trial) sweeps() bool {
+	l := &t.Spec.Load
+	if t.Cluster.Guard == nil || !l.WritesKeys() || l.Cleanup.Keep || l.Overwrite || t.ofScript() {
+		return false
+	}
+	return strings.Trim(l.Prefix, "/") == "" || !t.Cluster.Store.Capabilities().Has(kv.PrefixDelete)
+}
+
+// ofScript reports whether an application or a recording names the keys.
+func (t *Trial) ofScript() bool { return t.Spec.Load.Arrival == scenario.Recorded }
+
+// writes is what the load is about to do to the cluster.
+func (t *Trial) writes() guard.Plan {
+	l, can := &t.Spec.Load, t.Cluster.Store.Capabilities()
+	p := guard.Plan{
+		Prefix: l.Prefix, Overwrite: l.Overwrite, Keep: l.Cleanup.Keep, ClusterWide: l.ClusterWideChanges(),
+		Keys: l.KeySpace, KeySize: l.KeySize, KeySpace: l.KeySpace, Leases: load.NeedsLeases(l, can),
+	}
+	if !l.Preload && !t.ofScript() {
+		p.Keys = min(p.Keys, mostOperations(l)*l.KeysOfOperation())
+	}
+	if t.ofScript() {
+		p.KeySize, p.KeySpace, p.Leases = 0, 0, true
+	}
+	if app := registry.Find(l.Application.Name); app != nil {
+		d := app.Definition()
+		if way, err := d.WayOf(t.Cluster.Store.Name(), can); err == nil {
+			p.Services = d.Ways[way].Needs(kv.Services)
+		}
+	}
+	p.Bytes = p.Keys * uint64(len(l.Prefix)+l.KeySize+l.ValueSize) // #nosec G115 -- sizes are not negative
+	return p
+}
+
+// mostOperations is how many operations the load has at most, its warm-up included.
+func mostOperations(l *scenario.Load) uint64 {
+	switch {
+	case l.Total > 0 && l.Warmup == 0:
+		return l.Total
+	case l.Arrival != scenario.Closed && l.Rate.PerSecond > 0:
+		return l.Total + uint64(l.Rate.PerSecond*(l.Warmup+l.Duration).Seconds()) + 1
+	}
+	return l.KeySpace
+}

@@ -1,0 +1,146 @@
+package scenario
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/application"
+	"github.com/quorumbench/quorumbench/internal/application/registry"
+	"github.com/quorumbench/quorumbench/internal/kv"
+)
+
+// OwnPrefix is what the keys of a load begin with on a cluster that ran before, unless
+// another prefix is given: nobody else has keys there.
+const OwnPrefix = "quorumbench/"
+
+// ownPrefixOf is an application's prefix below OwnPrefix. One whose names are no paths
+// gets a name in front.
+func ownPrefixOf(d *application.Definition) string {
+	switch p := d.Prefix; {
+	case strings.HasPrefix(p, "/"):
+		return "/" + strings.TrimSuffix(OwnPrefix, "/") + p
+	case p != "" && !strings.Contains(p, "/"):
+		return strings.TrimSuffix(OwnPrefix, "/") + "-" + p
+	default:
+		return OwnPrefix + p
+	}
+}
+
+// OwnPrefixes are all prefixes that loads on running clusters have unless another one is
+// given.
+func OwnPrefixes() []string {
+	all := []string{OwnPrefix, OwnPrefix + "check-perf/", OwnPrefix + "check-datascale/", OwnPrefix + "replay/"}
+	for _, name := range registry.Names() {
+		d := registry.Find(name).Definition()
+		if p := ownPrefixOf(&d); !slices.Contains(all, p) {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// attached reports whether the trial is on a cluster that ran before.
+func (b *builder) attached() bool { return b.layer.has("endpoints") || b.options.Attach != nil }
+
+// settlePrefix gives a load on a running cluster a prefix of its own, and its keys to be
+// removed at the end of the run unless that was refused.
+func (b *builder) settlePrefix() {
+	l := &b.load
+	if !b.attached() {
+		return
+	}
+	l.Cleanup.Keep = b.layer.has("cleanup") && !l.Cleanup.Keys
+	if b.layer.has("prefix") {
+		return
+	}
+	l.Prefix = OwnPrefix
+	if app := l.Application.of(); app != nil {
+		d := app.Definition()
+		l.Prefix = ownPrefixOf(&d)
+	}
+	if w := l.Watch; w != nil && len(w.Key) > 0 && w.Expect > 0 { // it is written
+		watch := *w
+		watch.Key = append([]byte(OwnPrefix), w.Key...)
+		l.Watch = &watch
+	}
+}
+
+// WritesKeys reports whether the load, or what prepares it, writes or deletes keys.
+func (l *Load) WritesKeys() bool {
+	switch {
+	case l.Application.Name != "", l.Arrival == Recorded, l.Preload && l.usesKeySpace():
+		return true
+	case l.Watch != nil && l.Watch.Expect > 0:
+		return true
+	}
+	return l.has(func(k kv.Kind) bool { return k.Writes() && k != kv.KeepAlive })
+}
+
+// KeysOfOperation is how many keys one operation writes at most.
+func (l *Load) KeysOfOperation() uint64 {
+	switch {
+	case l.has(isTxn):
+		return uint64(max(l.TxnKeys, 1)) // #nosec G115 -- not negative
+	case l.has(isSTM) && l.STM != nil:
+		return uint64(max(l.STM.KeysPerTxn, 1)) // #nosec G115 -- not negative
+	}
+	return 1
+}
+
+// ClusterWideChanges are phrases for what the load does that affects the whole cluster.
+func (l *Load) ClusterWideChanges() (all []string) {
+	for _, of := range []struct {
+		does bool
+		text string
+	}{
+		{l.CompactFirst, "compacts the history of all keys before the load"},
+		{l.Compact.Every > 0, "compacts the history of all keys again and again"},
+		{l.Cleanup.Compact, "compacts the history of all keys at the end"},
+		{l.Cleanup.Defragment, "defragments every member at the end"},
+		{l.ClusterWide && l.Application.compacts(), "compacts the history of all keys as the application does"},
+	} {
+		if of.does {
+			all = append(all, of.text)
+		}
+	}
+	return all
+}
+
+// compacts reports whether the application compacts the store's history.
+func (a *Application) compacts() bool {
+	app := a.of()
+	return app != nil && app.Definition().Compacts
+}
+
+// checkRunning refuses, of a scenario on a cluster that ran before, what would affect all
+// of it, unless that is allowed by name. A command's flags say it by name themselves.
+func (b *builder) checkRunning() {
+	l := &b.load
+	if b.cluster.Attach == nil {
+		return
+	}
+	if l.Application.Name != "" && strings.Trim(l.Prefix, "/") == "" {
+		b.failf(b.place("prefix"), "<prefix> is %q, and the application's keys would stand among all others of a cluster that ran before: give a longer one", l.Prefix)
+	}
+	if w := l.Watch; w != nil && w.Expect > 0 && !l.Overwrite && !strings.HasPrefix(string(w.Key), l.Prefix) {
+		b.failf(b.place("watch.key"), "<watch.key> is %q, which is written before the load, and on a cluster that ran before a load writes below its <prefix> %q alone", w.Key, l.Prefix)
+	}
+	if l.Application.compacts() && !l.ClusterWide {
+		b.said = append(b.said, "It does not compact the store's history, which is that of all keys of a cluster that ran before, as the application does (cluster-wide: true allows it).")
+	}
+	if l.ClusterWide || b.running != nil {
+		return
+	}
+	for _, of := range []struct {
+		key  string
+		does bool
+	}{
+		{"compact-first", l.CompactFirst}, {"compact", l.Compact.Every > 0},
+		{"cleanup-compact", l.Cleanup.Compact}, {"cleanup-defragment", l.Cleanup.Defragment},
+	} {
+		if of.does {
+			b.failf(b.place(of.key), "<"+of.key+"> affects all keys of a cluster that ran before, and not only those of this load: allow it with <cluster-wide>: true, or leave it out")
+			return
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package consul
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/consul/api"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/asking"
+	"github.com/quorumbench/quorumbench/internal/store/httpkv"
+)
+
+var (
+	_ store.LeaseFinder   = (*admin)(nil)
+	_ store.ServiceKeeper = (*admin)(nil)
+)
+
+// LeasesOf implements store.LeaseFinder: the sessions that hold keys.
+func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]int64, error) {
+	c, err := a.first(ctx)
+	if err != nil {
+		return nil, err
+	}
+	query := (&api.QueryOptions{RequireConsistent: true}).WithContext(asking.Allow(ctx, maxKeys))
+	pairs, _, err := c.KV().List(string(httpkv.Bare(prefix)), query)
+	if err != nil {
+		return nil, fmt.Errorf("Consul does not list the keys that begin with %q: %s", prefix, reason(ctx, err)) //nolint:staticcheck // a name
+	}
+	var ids []int64
+	seen := map[string]bool{}
+	for _, p := range pairs {
+		if p.Session != "" && !seen[p.Session] {
+			seen[p.Session] = true
+			ids = append(ids, a.named(p.Session))
+		}
+	}
+	return ids, nil
+}
+
+// Services implements store.ServiceKeeper: each instance of a service is on a node of its
+// own, which has its name.
+func (a *admin) Services(ctx context.Context, prefix string) ([]string, error) {
+	c, err := a.first(ctx)
+	if err != nil {
+		return nil, err
+	}
+	query := (&api.QueryOptions{RequireConsistent: true}).WithContext(asking.Allow(ctx, maxKeys))
+	nodes, _, err := c.Catalog().Nodes(query)
+	if err != nil {
+		return nil, fmt.Errorf("Consul does not list the nodes of its catalog: %s", reason(ctx, err)) //nolint:staticcheck // a name
+	}
+	var names []string
+	for _, n := range nodes {
+		if strings.HasPrefix(n.Node, prefix) {
+			names = append(names, n.Node)
+		}
+	}
+	return names, nil
+}
+
+// RemoveServices implements store.ServiceKeeper.
+func (a *admin) RemoveServices(ctx context.Context, prefix string) (int64, error) {
+	names, err := a.Services(ctx, prefix)
+	if err != nil {
+		return 0, err
+	}
+	err = a.atOnce(ctx, len(names), func(ctx context.Context, c *api.Client, i int) error {
+		_, err := c.Catalog().Deregister(&api.CatalogDeregistration{Node: names[i]}, (&api.WriteOptions{}).WithContext(ctx))
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("Consul does not deregister the nodes that begin with %q: %w", prefix, err) //nolint:staticcheck // a name
+	}
+	return int64(len(names)), nil
+}

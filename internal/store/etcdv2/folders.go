@@ -1,0 +1,50 @@
+package etcdv2
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/httpkv"
+)
+
+var _ store.FolderKeeper = (*admin)(nil)
+
+// folderNotEmpty is the API's code for a folder that is removed and has keys.
+const folderNotEmpty = 108
+
+// MissingFolders implements store.FolderKeeper.
+func (a *admin) MissingFolders(ctx context.Context, prefix string) ([]string, error) {
+	bare := string(httpkv.Bare([]byte(prefix)))
+	var all []string
+	for i := range len(bare) {
+		if bare[i] == '/' {
+			all = append(all, bare[:i])
+		}
+	}
+	for i, folder := range all {
+		switch err := a.any(ctx, http.MethodGet, keyPath(folder)+"?quorum=true", nil); {
+		case missing(err):
+			return all[i:], nil
+		case err != nil:
+			return nil, fmt.Errorf("etcd does not say whether there is a folder %q: %w", folder, err)
+		}
+	}
+	return nil, nil
+}
+
+// RemoveFolders implements store.FolderKeeper.
+func (a *admin) RemoveFolders(ctx context.Context, folders []string) error {
+	for _, folder := range slices.Backward(folders) {
+		err := a.any(ctx, http.MethodDelete, keyPath(folder)+"?dir=true", nil)
+		var status *apiStatus
+		if err != nil && !missing(err) && !(errors.As(err, &status) && status.code == folderNotEmpty) {
+			return fmt.Errorf("etcd does not remove the folder %q: %w", strings.TrimSuffix(folder, "/"), err)
+		}
+	}
+	return nil
+}

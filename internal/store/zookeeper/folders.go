@@ -1,0 +1,68 @@
+package zookeeper
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/wire/jute"
+)
+
+var _ store.FolderKeeper = (*admin)(nil)
+
+// Folders returns the nodes above keys of a server that speaks ZooKeeper's protocol.
+func Folders(a store.Access) store.FolderKeeper {
+	return &admin{access: a, timeout: a.Timeout(), ids: map[string]uint64{}}
+}
+
+// MissingFolders implements store.FolderKeeper.
+func (a *admin) MissingFolders(ctx context.Context, prefix string) (missing []string, err error) {
+	path := "/" + strings.TrimPrefix(prefix, "/")
+	var all []string
+	for i := 1; i < len(path); i++ {
+		if path[i] == '/' {
+			all = append(all, path[:i])
+		}
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	s, err := a.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = s.end() }() // it ends by itself, too
+	for i, node := range all {
+		r, err := s.do(func(c *jute.Conn) { c.Exists(jute.Call{}, pathTo(node), false) })
+		switch {
+		case err != nil:
+			return nil, err
+		case r.Code == jute.NoNode:
+			return all[i:], nil
+		case r.Code != jute.OK:
+			return nil, fmt.Errorf("ZooKeeper does not say whether there is a node %q: %w", node, refused(r.Code)) //nolint:staticcheck // a name
+		}
+	}
+	return nil, nil
+}
+
+// RemoveFolders implements store.FolderKeeper.
+func (a *admin) RemoveFolders(ctx context.Context, folders []string) error {
+	s, err := a.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.end() }() // it ends by itself, too
+	for _, node := range slices.Backward(folders) {
+		r, err := s.do(func(c *jute.Conn) { c.Delete(jute.Call{}, pathTo(node), jute.AnyVersion) })
+		switch {
+		case err != nil:
+			return err
+		case r.Code != jute.OK && r.Code != jute.NoNode && r.Code != jute.NotEmpty:
+			return fmt.Errorf("ZooKeeper does not remove the node %q: %w", node, refused(r.Code)) //nolint:staticcheck // a name
+		}
+	}
+	return nil
+}
