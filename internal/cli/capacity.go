@@ -125,6 +125,15 @@ func (f *capacityFlags) check() error {
 	case f.given("warm-up") && (f.warmUp < 0 || f.warmUp > f.until):
 		return command.Usage("--warm-up must be from 0 to the %s that the search may take, not %s", f.until, f.warmUp)
 	}
+	for _, a := range f.set {
+		of, _, _ := strings.Cut(a.Key, ".")
+		switch {
+		case slices.Contains(bySearch, of) && !(f.over.searched() && of == "warmup"):
+			return command.Usage("--set %s: the search itself chooses %s; drop it", a.Shown(), of)
+		case of == "arrival" && a.Value == scenario.Closed.String():
+			return command.Usage("--set %s: a search is by open loops; drop it, or use run", a.Shown())
+		}
+	}
 	return f.over.check(f)
 }
 
@@ -257,6 +266,9 @@ func (a *app) capacity(ctx context.Context, f *capacityFlags, args []string) err
 		}); err != nil {
 			return err
 		}
+	}
+	if err := checkDataDir(f.dataDir, s); err != nil {
+		return err
 	}
 	path, err := command.Self()
 	if err != nil {

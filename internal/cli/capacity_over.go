@@ -122,8 +122,9 @@ func (o over) check(f *capacityFlags) error {
 		return command.Usage("--over %s names no values; write KEY=VALUE,VALUE, as in value-size=128,1KiB: %s", o.key, overTold())
 	case o.key == overStore && (f.given("store") || f.given("exec") || f.given("endpoints")):
 		return command.Usage("--over store starts each store, and --store, --exec and --endpoints name one; give one of them")
-	case o.key == overStore && f.sets("endpoints"):
-		return command.Usage("--over store starts each store, and --set endpoints names a cluster that runs already; give one of them")
+	case o.key == overStore && slices.ContainsFunc(f.set, scenario.Assignment.OfRunning):
+		of := f.set[slices.IndexFunc(f.set, scenario.Assignment.OfRunning)]
+		return command.Usage("--over store starts each store, and --set %s names a cluster that runs already; give one of them", of.Key)
 	case o.key == "version" || o.key == "exec":
 		return command.Usage("--over %s: go through stores with their versions, as in --over store=NAME@VERSION,NAME@VERSION", o.key)
 	case f.sets(o.key):

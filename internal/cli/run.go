@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -121,6 +122,9 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 		return err
 	}
 	f.agents.hosts, f.agents.say = s.Hosts, a.say
+	if err := checkDataDir(f.dataDir, s); err != nil {
+		return err
+	}
 	a.Warn(s.Warnings...)
 	o := runner.Options{Scenario: s, Resume: t.resume, Asked: t.asked, Out: f.out, Root: f.root, DataDir: t.asked.DataDir, Lookup: a.Lookup, Agent: f.agents.dial}
 	if f.pods.on != "" {
@@ -136,6 +140,14 @@ func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
 		a.Remark("%s", line)
 	}
 	return err
+}
+
+// checkDataDir refuses a folder for the data of members where none is started.
+func checkDataDir(dir string, s *scenario.Scenario) error {
+	if dir != "" && !slices.ContainsFunc(s.Trials, func(t scenario.Trial) bool { return t.Cluster.Attach == nil }) {
+		return command.Usage("--data-dir is for the data of members that are started, and every trial's cluster runs already; drop it, or name that cluster's folder with --set data-dir=DIR")
+	}
+	return nil
 }
 
 // unlessZero shows no default.

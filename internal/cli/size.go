@@ -68,6 +68,10 @@ func (f *sizeFlags) check() error {
 		return command.Usage("--rate is missing: the operations a second of the load; or give the load as a scenario file with --load")
 	case f.given("rate") && !(f.rate > 0 && f.rate <= scenario.MaxRate):
 		return command.Usage("--rate must be above 0 and at most %d, not %g", scenario.MaxRate, f.rate)
+	case f.given("rate") && f.sets(scenario.Assignment{Key: "rate"}):
+		return command.Usage("--rate and --set rate both give the rate; give one of them")
+	case slices.ContainsFunc(f.set, scenario.Assignment.OfRunning):
+		return command.Usage("--set says how a cluster is reached, and no server is asked here; drop it")
 	case f.history < 0:
 		return command.Usage("--history must not be below 0, and is %s", f.history)
 	case f.network < 0:

@@ -144,7 +144,10 @@ func (b *builder) settle() {
 		}
 	}
 	if a := b.options.Attach; a != nil {
-		b.attach = *a
+		dir := b.attach.DataDir
+		if b.attach = *a; b.layer["data-dir"].at.set != "" {
+			b.attach.DataDir = dir
+		}
 	}
 	if b.attached() {
 		b.cluster.Attach, b.cluster.Members = &b.attach, 0
@@ -177,7 +180,7 @@ func (b *builder) notes() []string {
 	if b.scaledFrom != nil {
 		out = append(out, b.scaledFrom.note(&b.load))
 	}
-	if set := b.options.setNote(); set != "" {
+	if set := b.setNote(); set != "" {
 		out = append(out, set)
 	}
 	for _, p := range Parameters() {
@@ -199,7 +202,7 @@ func (b *builder) checkUnused() {
 	if s, ok := b.own["connections"]; ok && b.load.NewConnection {
 		b.failf(s.at, "with <new-connection> each operation has a connection of its own, so <connections> means nothing; drop it")
 	}
-	if b.layer.has("endpoints") {
+	if b.layer.has("endpoints") || b.options.Attach != nil {
 		return
 	}
 	for _, k := range ofRunning {

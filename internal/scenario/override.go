@@ -47,7 +47,13 @@ func (p *fileParser) overlay(all, own layer) layer {
 			p.failf(e.at, "--%s is for clusters that are started, and this trial's runs already", key)
 		}
 	}
-	return p.overlaySet(over.over(all))
+	all = over.over(all)
+	if p.options.Attach != nil {
+		for _, key := range ofStarted {
+			delete(all, key)
+		}
+	}
+	return p.overlaySet(all)
 }
 
 // sameStore reports whether --store names the store that was given for a trial
@@ -108,14 +114,22 @@ func (a Assignment) Shown() string {
 // place is what stands for the assignment in sentences.
 func (a Assignment) place() place { return place{set: a.Shown()} }
 
-// setNote is what reports say of the assignments; empty without any.
-func (o *Options) setNote() string {
-	if len(o.Set) == 0 {
-		return ""
-	}
+// setNote returns what reports say of the assignments that have an effect on the
+// trial; empty without any.
+func (b *builder) setNote() string {
 	var parts []string
-	for _, a := range o.Set {
-		parts = append(parts, a.Shown())
+	for _, a := range b.options.Set {
+		of, entry, nested := strings.Cut(a.Key, ".")
+		value := b.layer[of].value
+		if nested && value != nil {
+			value = value.field(entry)
+		}
+		if of == "baseline" || value != nil && value.at == a.place() {
+			parts = append(parts, a.Shown())
+		}
+	}
+	if len(parts) == 0 {
+		return ""
 	}
 	return "set on the command line: " + strings.Join(parts, ", ")
 }
@@ -164,7 +178,7 @@ func (p *fileParser) readSet() {
 func (p *fileParser) checkSetOnce() {
 	for i, a := range p.options.Set {
 		for _, before := range p.options.Set[:i] {
-			if before.Key == a.Key || strings.HasPrefix(before.Key, a.Key+".") {
+			if before.Key == a.Key && before.Value != a.Value || strings.HasPrefix(before.Key, a.Key+".") {
 				p.failf(a.place(), "this replaces --set %s; give one of them", before.Shown())
 			}
 		}
@@ -187,10 +201,17 @@ func (p *fileParser) checkSetCluster() {
 		return
 	}
 	for _, key := range ofRunning {
-		if s, ok := p.set[key]; ok {
+		if s, ok := p.set[key]; ok && key != "data-dir" { // which has no flag
 			p.failf(s.at, "the running cluster is the one of --endpoints, and <%s> would be lost; use the flags next to --endpoints, or set endpoints in place of them", key)
 		}
 	}
+}
+
+// OfRunning reports whether the assignment says how a cluster is reached that runs
+// already.
+func (a Assignment) OfRunning() bool {
+	of, _, _ := strings.Cut(a.Key, ".")
+	return slices.Contains(ofRunning, of)
 }
 
 // node is the assignment's value, within a mapping if its key names an entry. A
@@ -280,6 +301,7 @@ func (p *fileParser) setOverAxes(axes []axis) []axis {
 	})
 	for i := range axes {
 		a := &axes[i]
+		p.checkStoreAxis(a)
 		if s, ok := p.set[a.key]; ok && !s.value.entries {
 			a.values = []*node{s.value}
 		} else if rate, ok := p.set["rate"]; ok && a.key == "arrival" {
@@ -287,6 +309,23 @@ func (p *fileParser) setOverAxes(axes []axis) []axis {
 		}
 	}
 	return axes
+}
+
+// checkStoreAxis refuses a list of versions or builds of a store where a running cluster
+// was set: trials named after them would all be on that cluster.
+func (p *fileParser) checkStoreAxis(a *axis) {
+	e, ok := p.set["endpoints"]
+	if !ok || a.key != "store" {
+		return
+	}
+	for _, v := range a.values {
+		for _, key := range ofStarted {
+			if v.field(key) != v && key != "members" {
+				p.failf(e.at, "the list of stores in line %d says %s, which is for clusters that are started, and endpoints name one that runs already; take it out of the list", a.at.line, key)
+				return
+			}
+		}
+	}
 }
 
 // openArrivals makes one value of closed and constant arrivals, since with a rate

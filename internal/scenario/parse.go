@@ -47,6 +47,9 @@ func Parse(name string, data []byte, c Catalog, o Options) (*Scenario, error) {
 	if o.Exec != "" && o.Version != "" {
 		return nil, problem("exec", "--exec and --version both name the server; give one of them")
 	}
+	if o.Attach != nil && (o.Exec != "" || o.Version != "") {
+		return nil, problem("exec", "the cluster of --endpoints runs already, and a version or --exec is for one that is started; drop one of them")
+	}
 	p := &fileParser{file: name, catalog: c, keys: parametersByKey(), options: o}
 	s := p.scenario(data)
 	if len(p.errs) > 0 {

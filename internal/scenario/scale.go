@@ -52,8 +52,10 @@ func (b *builder) scale() {
 		scaleOne(b, "clients", &l.Clients, &was.Clients)
 		scaleOne(b, "connections", &l.Connections, &was.Connections)
 	}
-	if b.scaleDuration {
+	if b.scaleDuration && b.layer["duration"].at.set == "" {
 		was.Duration, l.Duration = l.Duration, scaledSpan(l.Duration, was.Factor)
+	}
+	if b.scaleDuration && b.layer["warmup"].at.set == "" {
 		was.Warmup, l.Warmup = l.Warmup, scaledSpan(l.Warmup, was.Factor)
 	}
 }

@@ -102,6 +102,8 @@ func (p *fileParser) repeatUntil(o *outline, trials []*builder) {
 		b.trial.Repeats = 0
 	}
 	switch {
+	case at.set != "":
+		p.failf(at, "until-precision says how long trials are repeated; give one of them")
 	case at != (place{}) && o.until.Precision != 0:
 		p.failf(at, "repeats says how often, and until how precisely trials are repeated; give one of them")
 	case at != (place{}):
