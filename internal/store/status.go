@@ -45,7 +45,7 @@ const (
 
 // AskMembers asks for a cluster's members; what cannot be a list of them is an
 // error.
-func AskMembers(ctx context.Context, a Admin) ([]string, error) {
+func AskMembers(ctx context.Context, a Admin) ([]Member, error) {
 	list, err := a.Members(ctx)
 	if err != nil {
 		return nil, err
@@ -54,11 +54,20 @@ func AskMembers(ctx context.Context, a Admin) ([]string, error) {
 		return nil, fmt.Errorf("the cluster names %d members, and no cluster has more than %d: name the endpoints, or ask another member", len(list), kv.MaxMembers)
 	}
 	for _, m := range list {
-		if len(m) > MaxName {
-			return nil, fmt.Errorf("the cluster names a member whose endpoint has %d bytes, and more than %d are not taken", len(m), MaxName)
+		if n := len(m.Endpoint); n > MaxName {
+			return nil, fmt.Errorf("the cluster names a member whose endpoint has %d bytes, and more than %d are not taken", n, MaxName)
 		}
 	}
 	return list, nil
+}
+
+// Endpoints returns the members' endpoints, in their order.
+func Endpoints(members []Member) []string {
+	var out []string
+	for i := range members {
+		out = append(out, members[i].Endpoint)
+	}
+	return out
 }
 
 // Bounded is a member of whose words no more is kept than anybody needs, and

@@ -74,9 +74,14 @@ func TestSettings(t *testing.T) {
 // said is an Admin whose cluster names what it likes.
 type said []string
 
-func (said) Status(context.Context) (Status, error)      { return Status{}, nil }
-func (s said) Members(context.Context) ([]string, error) { return s, nil }
-func (said) Close() error                                { return nil }
+func (said) Status(context.Context) (Status, error) { return Status{}, nil }
+func (s said) Members(context.Context) (all []Member, err error) {
+	for _, e := range s {
+		all = append(all, Member{Endpoint: e})
+	}
+	return all, nil
+}
+func (said) Close() error { return nil }
 
 func TestWhatServersSayIsBounded(t *testing.T) {
 	few := said{"h:1", "h:2"}

@@ -106,9 +106,11 @@ type Admin interface {
 	// connection and says nothing delays no other. An endpoint that does not
 	// answer is listed with its Err; the error is for when none answers.
 	Status(ctx context.Context) (Status, error)
-	// Members asks the cluster for all its members' client endpoints, HOST:PORT,
-	// in the order of the members' names.
-	Members(ctx context.Context) ([]string, error)
+	// Members asks the cluster for all its members, in the order of their names: the
+	// client endpoint HOST:PORT that each advertises, and its ID and name where the
+	// store tells them. An advertised endpoint may lead nowhere from here, and is empty
+	// where the store does not tell it.
+	Members(ctx context.Context) ([]Member, error)
 	io.Closer
 }
 
@@ -127,9 +129,15 @@ type Member struct {
 	Version  string
 	Role     kv.Role
 	Term     uint64
-	Leader   uint64   // the leader's ID, as this member says; 0: it knows none, or does not say
-	DBSize   int64    // bytes on disk
-	Alarms   []string // such as NOSPACE
+	Leader   uint64 // the leader's ID, as this member says; 0: it knows none, or does not say
+	DBSize   int64  // bytes on disk
+	// Cluster identifies the cluster to which the member says it belongs, such as
+	// etcd's cluster ID; empty where the store has no such number.
+	Cluster string
+	// Peers are the addresses at which the members of its cluster reach each other, as
+	// this member knows them, sorted; empty where it does not tell them.
+	Peers  []string
+	Alarms []string // such as NOSPACE
 	// Err is not nil if the member did not answer: then the rest is empty. One
 	// that answers that it cannot serve now has answered; its Role is unknown.
 	Err error

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -34,10 +35,12 @@ type Conditions struct {
 	Rate          *float64 `json:"rate"`  // due a second; null in a closed loop
 	Loops         int      `json:"loops"` // the generator's event loops
 
-	Members       int      `json:"members"`
-	Endpoints     []string `json:"endpoints"`
-	TLS           bool     `json:"tls"`
-	Authenticated bool     `json:"authenticated"`
+	Members   int      `json:"members"`
+	Endpoints []string `json:"endpoints"`
+	// Absent are members that did not answer before the load, which ran without them.
+	Absent        []AbsentMember `json:"absent_members,omitempty" csv:"-"`
+	TLS           bool           `json:"tls"`
+	Authenticated bool           `json:"authenticated"`
 
 	// Label is what the scenario calls this version or build of the store, and
 	// Exec the server binary that it gave; empty when it gave none.
@@ -57,6 +60,17 @@ type Conditions struct {
 	Shared     *bool             `json:"members_share_machine"` // with the generator; null if not known
 	Tool       string            `json:"tool_version"`
 	Notes      []string          `json:"notes"`
+}
+
+// AbsentMember is a member that did not answer before a load.
+type AbsentMember struct {
+	Endpoint string `json:"endpoint"`
+	Reason   string `json:"reason"`
+}
+
+// String returns a sentence about the member.
+func (m AbsentMember) String() string {
+	return fmt.Sprintf("The member at %s did not answer before the load, which ran on the others: %s.", m.Endpoint, m.Reason)
 }
 
 // Repeated reports whether the trial is, or may be, one of several repeats.

@@ -33,6 +33,7 @@ func PerfCheck(w io.Writer, c *analyze.PerfCheck, verbose bool) error {
 func perfJudged(b *bytes.Buffer, c *analyze.PerfCheck, verbose bool) {
 	t := c.Trial
 	printLines(b, "", c.Lines)
+	printAbsent(b, t)
 	if c.NotSent > 0 {
 		fmt.Fprintf(b, "%s writes were due and never sent: %d were in flight, and no more are allowed\n", readable.Count(c.NotSent), t.MaxInFlight)
 	}
@@ -57,6 +58,13 @@ func perfJudged(b *bytes.Buffer, c *analyze.PerfCheck, verbose bool) {
 		b.WriteString("PASS\n")
 	} else {
 		b.WriteString("FAIL\n")
+	}
+}
+
+// printAbsent names the members that did not answer before the load.
+func printAbsent(b *bytes.Buffer, t *record.Trial) {
+	for _, m := range t.Absent {
+		b.WriteString(m.String() + "\n")
 	}
 }
 
@@ -123,6 +131,7 @@ func scaleJudged(b *bytes.Buffer, c *analyze.ScaleCheck, verbose bool) {
 	if len(c.ByError) == 0 {
 		fmt.Fprintf(b, "PASS: Approximate system memory used : %.2f MB.\n", first.Memory.MB())
 	}
+	printAbsent(b, t)
 	for i := range c.Members {
 		m := &c.Members[i]
 		fmt.Fprintf(b, "Member %s: memory %s; database %s\n", m.Name, grown(m.Memory, t.Operations, m.Unread), grown(m.Disk, t.Operations, ""))
@@ -260,6 +269,9 @@ func checkOf(check, load string, t *record.Trial) (o record.Object) {
 	o.Add("load", load)
 	o.Add("store", t.Store)
 	o.Add("version", t.Version)
+	if len(t.Absent) > 0 {
+		o.Add("absent_members", t.Absent)
+	}
 	return o
 }
 

@@ -47,7 +47,9 @@ func (a *simulatedAdmin) say(format string, args ...any) error {
 
 func (a *simulatedAdmin) Status(ctx context.Context) (store.Status, error) { return a.s.ask(ctx) }
 
-func (a *simulatedAdmin) Members(context.Context) ([]string, error) { return a.endpoints, nil }
+func (a *simulatedAdmin) Members(context.Context) ([]store.Member, error) {
+	return []store.Member{{Endpoint: a.endpoints[0]}}, nil
+}
 
 func (a *simulatedAdmin) Close() error { return nil }
 

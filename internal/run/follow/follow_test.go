@@ -21,8 +21,8 @@ type world struct {
 func (w *world) Status(context.Context) (store.Status, error) {
 	return store.Status{}, errors.New("nobody asks for all of it")
 }
-func (*world) Members(context.Context) ([]string, error) { return nil, nil }
-func (*world) Close() error                              { return nil }
+func (*world) Members(context.Context) ([]store.Member, error) { return nil, nil }
+func (*world) Close() error                                    { return nil }
 
 func (w *world) Role(ctx context.Context, i int) store.Member {
 	w.asked[i].Add(1)
@@ -46,8 +46,8 @@ func (a whole) Status(ctx context.Context) (s store.Status, err error) {
 	}
 	return s, nil
 }
-func (whole) Members(context.Context) ([]string, error) { return nil, nil }
-func (whole) Close() error                              { return nil }
+func (whole) Members(context.Context) ([]store.Member, error) { return nil, nil }
+func (whole) Close() error                                    { return nil }
 
 // run runs a Follower in the test's own time, and returns what it was told.
 func run(t *testing.T, admin store.Admin, every time.Duration, test func(f *Follower, led <-chan Change)) {

@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -32,16 +34,44 @@ func (p *plan) check(ctx context.Context) error {
 	var first store.Op
 	src.Fill(measure.Measured, 0, 0, &first)
 	levels := readAt(&p.Load, p.store.Capabilities().Strongest())
-	for _, endpoint := range p.Endpoints {
-		if len(levels) == 0 {
-			if err := p.answers(ctx, endpoint, &first); err != nil {
-				return err
-			}
+	failed := &UnreadyError{}
+	errs := make([]error, len(p.Endpoints))
+	var asked sync.WaitGroup
+	for i, endpoint := range p.Endpoints {
+		asked.Go(func() { errs[i] = p.checkOne(ctx, endpoint, levels, first) })
+	}
+	asked.Wait()
+	for i, err := range errs {
+		if err != nil {
+			failed.Endpoints, failed.Errs = append(failed.Endpoints, p.Endpoints[i]), append(failed.Errs, err)
 		}
-		for _, level := range levels {
-			if err := p.reads(ctx, endpoint, &store.Op{Kind: kv.Get, Consistency: level, Key: first.Key}); err != nil {
-				return err
-			}
+	}
+	if len(failed.Errs) > 0 {
+		return failed
+	}
+	return nil
+}
+
+// UnreadyError says which endpoints do not serve a load, and of each why.
+type UnreadyError struct {
+	Endpoints []string
+	Errs      []error // by endpoint
+}
+
+// Error returns the reason of the first endpoint.
+func (e *UnreadyError) Error() string { return e.Errs[0].Error() }
+
+// Unwrap returns the reasons.
+func (e *UnreadyError) Unwrap() []error { return e.Errs }
+
+// checkOne asks one endpoint for what the load needs of it.
+func (p *plan) checkOne(ctx context.Context, endpoint string, levels []kv.Consistency, first store.Op) error {
+	if len(levels) == 0 {
+		return p.answers(ctx, endpoint, &first)
+	}
+	for _, level := range levels {
+		if err := p.reads(ctx, endpoint, &store.Op{Kind: kv.Get, Consistency: level, Key: first.Key}); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -62,27 +92,61 @@ func readAt(l *scenario.Load, strongest kv.Consistency) (levels []kv.Consistency
 
 // reads asks an endpoint for a read that it must answer.
 func (p *plan) reads(ctx context.Context, endpoint string, op *store.Op) error {
-	ev, err := p.ask(ctx, endpoint, op)
-	if err != nil && p.alive(ctx, endpoint, op, &ev) {
+	a := p.askStrong(ctx, endpoint, op)
+	switch {
+	case a.alive:
 		return nil
+	case a.err != nil && a.ev.Outcome.Failed():
+		return fmt.Errorf("%s does not answer a read: %s", endpoint, cmp.Or(string(a.ev.Text), a.ev.Outcome.String()))
 	}
-	if err != nil && ev.Outcome.Failed() {
-		return fmt.Errorf("%s does not answer a read: %s", endpoint, cmp.Or(string(ev.Text), ev.Outcome.String()))
-	}
-	return err
+	return a.err
 }
 
-// alive reports whether a server that did not answer a strong read lacks no more
-// than the others: it serves a local one. What a load meets there is then the
-// load's to measure, as it is at a member that is cut off.
-func (p *plan) alive(ctx context.Context, endpoint string, op *store.Op, ev *store.Event) bool {
-	switch ev.Outcome {
-	case kv.Denied, kv.BadRequest:
+// strongAnswer is what came of a strong read. Alive says of one that failed that the
+// server serves a local read, and so lacks no more than the others: what a load meets
+// there is the load's to measure, as it is at a member that is cut off.
+type strongAnswer struct {
+	ev    store.Event
+	err   error
+	alive bool
+}
+
+// askStrong does a strong read at an endpoint, and a local one when it fails or takes
+// longer than half of the dial timeout: both together take no longer than that timeout.
+func (p *plan) askStrong(ctx context.Context, endpoint string, op *store.Op) strongAnswer {
+	done := make(chan strongAnswer, 1)
+	go func() {
+		ev, err := p.ask(ctx, endpoint, op)
+		done <- strongAnswer{ev: ev, err: err}
+	}()
+	half := p.dialer().Timeout / 2
+	timer := time.NewTimer(half)
+	defer timer.Stop()
+	select {
+	case a := <-done:
+		a.alive = a.err != nil && a.mayServe(ctx) && p.servesLocal(ctx, endpoint, op, half)
+		return a
+	case <-timer.C:
+	}
+	local := p.servesLocal(ctx, endpoint, op, half)
+	a := <-done
+	a.alive = a.err != nil && a.mayServe(ctx) && local
+	return a
+}
+
+// mayServe reports whether a failed read leaves open that the server serves others.
+func (a *strongAnswer) mayServe(ctx context.Context) bool {
+	return ctx.Err() == nil && a.ev.Outcome != kv.Denied && a.ev.Outcome != kv.BadRequest
+}
+
+// servesLocal reports whether an endpoint answers a local read of op's key in time; false
+// where the store has none, or op is one.
+func (p *plan) servesLocal(ctx context.Context, endpoint string, op *store.Op, within time.Duration) bool {
+	if _, ok := p.store.Capabilities().Reads[kv.Local]; !ok || op.Consistency == kv.Local {
 		return false
 	}
-	if _, ok := p.store.Capabilities().Reads[kv.Local]; !ok || op.Consistency == kv.Local || ctx.Err() != nil {
-		return false
-	}
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
 	_, err := p.ask(ctx, endpoint, &store.Op{Kind: kv.Get, Consistency: kv.Local, Key: op.Key})
 	return err == nil
 }
@@ -92,14 +156,14 @@ func (p *plan) alive(ctx context.Context, endpoint string, op *store.Op, ev *sto
 // if it is a put: the load does it anyway.
 func (p *plan) answers(ctx context.Context, endpoint string, first *store.Op) error {
 	op := &store.Op{Kind: kv.Get, Consistency: p.store.Capabilities().Strongest(), Key: first.Key}
-	ev, err := p.ask(ctx, endpoint, op)
+	a := p.askStrong(ctx, endpoint, op)
 	switch {
-	case err == nil, p.alive(ctx, endpoint, op, &ev), ev.Outcome.Failed() && ev.Outcome != kv.Denied:
+	case a.err == nil, a.alive, a.ev.Outcome.Failed() && a.ev.Outcome != kv.Denied:
 		return nil
-	case ev.Outcome == kv.Denied && first.Kind == kv.Put:
-		_, err = p.ask(ctx, endpoint, first)
+	case a.ev.Outcome == kv.Denied && first.Kind == kv.Put:
+		_, a.err = p.ask(ctx, endpoint, first)
 	}
-	return err
+	return a.err
 }
 
 // distinct refuses endpoints that are the same server under two names, such as

@@ -18,9 +18,9 @@ import (
 // plain is an administration that can do no more than answer.
 type plain struct{}
 
-func (plain) Status(context.Context) (store.Status, error) { return store.Status{}, nil }
-func (plain) Members(context.Context) ([]string, error)    { return nil, nil }
-func (plain) Close() error                                 { return nil }
+func (plain) Status(context.Context) (store.Status, error)    { return store.Status{}, nil }
+func (plain) Members(context.Context) ([]store.Member, error) { return nil, nil }
+func (plain) Close() error                                    { return nil }
 
 // leases grants and remembers; it fails behind the most.
 type leases struct {

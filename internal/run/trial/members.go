@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -24,6 +25,9 @@ type members struct {
 	named map[string]string // by endpoint: the names that we gave
 	// others are all members of the cluster, where those given are not.
 	others []store.Member
+	// absent are the endpoints of members that did not answer before the load, which runs
+	// without them, and why.
+	absent map[string]error
 
 	mu      sync.Mutex
 	view    *follow.View // nil: nobody was asked yet
@@ -189,5 +193,13 @@ func (m *members) targets(t kv.Target) ([]string, error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.view.Endpoints(t)
+	all, err := m.view.Endpoints(t)
+	answering := slices.DeleteFunc(slices.Clone(all), func(e string) bool { return m.absent[e] != nil })
+	switch {
+	case err != nil || len(answering) == len(all):
+		return all, err
+	case len(answering) == 0:
+		return nil, fmt.Errorf("target %v: none of its members answers: %w", t, m.absent[all[0]])
+	}
+	return answering, nil
 }

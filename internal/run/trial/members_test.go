@@ -15,7 +15,7 @@ type answers struct{ status store.Status }
 
 func (a answers) Status(context.Context) (store.Status, error) { return a.status, nil }
 
-func (answers) Members(context.Context) ([]string, error) { return nil, nil }
+func (answers) Members(context.Context) ([]store.Member, error) { return nil, nil }
 
 func (answers) Close() error { return nil }
 

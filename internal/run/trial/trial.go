@@ -12,7 +12,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
@@ -221,8 +220,10 @@ func (t *Trial) conditions(m *members, a *load.Assignment) record.Conditions {
 	c.Endpoints, c.Cluster = a.Endpoints, t.Cluster.ID
 	c.Loops = t.loops
 	c.ShortOf = shortOf(t.Cluster.Store.Capabilities(), c.Mix)
+	var absent []string
+	c.Absent, absent = m.absentMembers()
 	c.Durability, c.Machine, c.Shared = t.Cluster.Durability, t.Machine, t.Cluster.Shared
-	c.Tool, c.Notes = t.Tool, slices.Concat(c.Notes, t.Cluster.Notes())
+	c.Tool, c.Notes = t.Tool, slices.Concat(c.Notes, t.Cluster.Notes(), absent)
 	if rate := t.Spec.Load.Rate.PerSecond; c.Open() && c.Rate == nil {
 		c.Rate = &rate
 	}
@@ -328,42 +329,6 @@ func (t *Trial) askAgain(m *members) []follow.Change {
 	defer cancel()
 	changes, _ := m.ask(ctx) // members that do not answer are what it is to find out
 	return changes
-}
-
-// reach finds out who is there and whether they let us in.
-func (t *Trial) reach(ctx context.Context) (*members, error) {
-	access := t.Cluster.Access()
-	var err error
-	if t.loops, err = t.Worker.Check(ctx, t.assigned(access.Endpoints)); err != nil {
-		return nil, err
-	}
-	m, err := t.meet(ctx, access)
-	if err != nil || !t.Cluster.attached() {
-		return m, err
-	}
-	asked, cancel := context.WithTimeout(ctx, statusTimeout)
-	defer cancel()
-	all, err := store.AskMembers(asked, m.admin)
-	if t.Spec.Load.Target.Mode == kv.Any {
-		m.total = len(all) // who may not ask, or gets no answer, has those given
-		m.findOthers(ctx, t.Cluster.Store, access, all)
-		return m, nil
-	}
-	defer m.close()
-	if err != nil {
-		return nil, fmt.Errorf("target %v needs all members, and %s does not tell them: %w", t.Spec.Load.Target, t.Cluster.Store.Name(), err)
-	}
-	access.Endpoints = inOrder(access.Endpoints, all)
-	return t.meet(ctx, access)
-}
-
-// inOrder numbers the members: as they were given if those are all, and else
-// as the cluster lists them.
-func inOrder(given, all []string) []string {
-	if sameSet(given, all) {
-		return given
-	}
-	return all
 }
 
 // meet asks the members at the given endpoints for their state.

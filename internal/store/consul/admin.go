@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -143,6 +144,9 @@ func (a *admin) ask(ctx context.Context, i int) store.Member {
 			m.Role = kv.Follower
 		}
 	}
+	m.Peers, _ = a.clients[i].Status().PeersWithQueryOptions((&api.QueryOptions{}).WithContext(ctx)) // one without a leader tells none
+	slices.Sort(m.Peers)
+	m.Peers = m.Peers[:min(len(m.Peers), kv.MaxMembers)]
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if rpc != "" && (len(a.servers) < kv.MaxMembers || a.servers[rpc] != 0) {
@@ -234,16 +238,16 @@ func memberID(uuid string) uint64 {
 // Members implements store.Admin. Servers tell each other neither their HTTP
 // addresses nor ports: those among the endpoints are known, and for the others
 // the port is taken to be that of the first endpoint.
-func (a *admin) Members(ctx context.Context) ([]string, error) {
+func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 	s, err := a.Status(ctx)
 	if err != nil {
 		return nil, err
 	}
-	known, taken := map[string]string{}, map[string]bool{}
+	known, taken := map[string]store.Member{}, map[string]bool{}
 	asked := -1
 	for i, m := range s.Members {
 		if m.Err == nil {
-			known[m.Name], taken[m.Endpoint] = m.Endpoint, true
+			known[m.Name], taken[m.Endpoint] = m, true
 			asked = max(asked, i)
 		}
 	}
@@ -254,19 +258,21 @@ func (a *admin) Members(ctx context.Context) ([]string, error) {
 		return nil, fmt.Errorf("the list of Consul's members cannot be read: %s", reason(ctx, err))
 	}
 	_, port, _ := net.SplitHostPort(a.endpoints[0])
-	var out []string
+	var out []store.Member
 	for _, m := range members {
 		if m.Tags["role"] != "consul" { // a client agent
 			continue
 		}
-		e, ok := known[m.Name]
-		if !ok {
-			if e = net.JoinHostPort(m.Addr, port); taken[e] {
-				return nil, fmt.Errorf("Consul does not tell the HTTP port of its member %s: name all endpoints", m.Name) //nolint:staticcheck // a name
+		server := store.Member{ID: memberID(m.Tags["id"]), Name: m.Name}
+		if answered, ok := known[m.Name]; ok {
+			server.Endpoint = answered.Endpoint
+		} else {
+			e := net.JoinHostPort(m.Addr, port)
+			if !taken[e] { // another member's: the port is not known
+				server.Endpoint, taken[e] = e, true
 			}
-			taken[e] = true
 		}
-		out = append(out, e)
+		out = append(out, server)
 	}
 	return out, nil
 }

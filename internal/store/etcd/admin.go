@@ -179,6 +179,7 @@ func (a *admin) ask(ctx context.Context, c *clientv3.Client, i int) store.Member
 		return m
 	}
 	m.ID = r.Header.GetMemberId()
+	m.Cluster = fmt.Sprintf("cluster %x", r.Header.GetClusterId())
 	m.Version = r.Version
 	m.Term, m.Leader = r.RaftTerm, r.Leader
 	m.DBSize = r.DbSize
@@ -269,7 +270,7 @@ func (a *admin) addNames(ctx context.Context, members []store.Member) {
 
 // Members implements store.Admin: in the order of the members' names, since
 // their numbers, by which etcd lists them, mean nothing to anybody.
-func (a *admin) Members(ctx context.Context) ([]string, error) {
+func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 	c, err := a.connected(ctx)
 	if err != nil {
 		return nil, err
@@ -281,14 +282,14 @@ func (a *admin) Members(ctx context.Context) ([]string, error) {
 		return nil, fmt.Errorf("etcd's list of members cannot be read: %s", reason(ctx, err))
 	}
 	slices.SortFunc(list.Members, func(a, b *etcdserverpb.Member) int { return strings.Compare(a.Name, b.Name) })
-	var out []string
+	var out []store.Member
 	for _, m := range list.Members {
 		for _, u := range m.ClientURLs[:min(1, len(m.ClientURLs))] {
 			parsed, err := url.Parse(u)
 			if err != nil || parsed.Host == "" {
 				return nil, fmt.Errorf("etcd member %s advertises %q, which is not a URL", m.Name, u)
 			}
-			out = append(out, parsed.Host)
+			out = append(out, store.Member{ID: m.ID, Name: printable.Line(m.Name, printable.OfServer), Endpoint: parsed.Host})
 		}
 	}
 	return out, nil

@@ -93,7 +93,7 @@ func TestAdminOfARealMember(t *testing.T) {
 		t.Errorf("asked for its role alone it is %+v", r)
 	}
 	list, err := admin.Members(t.Context())
-	if err != nil || len(list) != 1 || list[0] != endpoint {
+	if err != nil || len(list) != 1 || list[0].Endpoint != endpoint || list[0].ID != m.ID {
 		t.Errorf("members %v, %v", list, err)
 	}
 

@@ -70,8 +70,11 @@ func (a *Admin) Close() error {
 
 // Members implements store.Admin: a proxy knows none but itself, so they are
 // the endpoints as they were given.
-func (a *Admin) Members(context.Context) ([]string, error) {
-	return slices.Clone(a.access.Endpoints), nil
+func (a *Admin) Members(context.Context) (out []store.Member, err error) {
+	for _, e := range a.access.Endpoints {
+		out = append(out, store.Member{Endpoint: e})
+	}
+	return out, nil
 }
 
 // Status implements store.Admin. A member is what the etcd behind it is; where

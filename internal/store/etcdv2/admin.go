@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/asking"
 )
@@ -62,6 +63,11 @@ func (a *admin) ask(ctx context.Context, endpoint string) store.Member {
 	}
 	if _, err := a.call(ctx, http.MethodGet, endpoint, "/v2/stats/self", &self); err != nil {
 		return fail(err)
+	}
+	if header, err := a.call(ctx, http.MethodHead, endpoint, "/v2/members", nil); err == nil {
+		if id := header.Get("X-Etcd-Cluster-Id"); id != "" {
+			m.Cluster = "cluster " + printable.Line(id, printable.OfServer)
+		}
 	}
 	var err error
 	if m.ID, err = strconv.ParseUint(self.ID, 16, 64); err != nil {
@@ -140,24 +146,25 @@ func (a *admin) addTerm(ctx context.Context, m *store.Member) {
 }
 
 // Members implements store.Admin.
-func (a *admin) Members(ctx context.Context) ([]string, error) {
+func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 	var list struct {
 		Members []struct {
-			Name       string
+			ID, Name   string
 			ClientURLs []string
 		}
 	}
 	if err := a.any(ctx, http.MethodGet, "/v2/members", &list); err != nil {
 		return nil, fmt.Errorf("etcd's list of members cannot be read: %w", err)
 	}
-	var out []string
+	var out []store.Member
 	for _, m := range list.Members {
 		for _, u := range m.ClientURLs[:min(1, len(m.ClientURLs))] {
 			parsed, err := url.Parse(u)
 			if err != nil || parsed.Host == "" {
 				return nil, fmt.Errorf("etcd member %s advertises %q, which is not a URL", m.Name, u)
 			}
-			out = append(out, parsed.Host)
+			id, _ := strconv.ParseUint(m.ID, 16, 64)
+			out = append(out, store.Member{ID: id, Name: m.Name, Endpoint: parsed.Host})
 		}
 	}
 	return out, nil

@@ -28,7 +28,7 @@ func TestNullAdmin(t *testing.T) {
 	if err != nil || s.Leader() == nil || s.Leader().Endpoint != endpoints[0] || s.Members[2].Role != kv.Follower || s.Members[1].ID == s.Members[2].ID {
 		t.Errorf("%+v %v", s, err)
 	}
-	if m, err := a.Members(t.Context()); err != nil || strings.Join(m, " ") != strings.Join(endpoints, " ") {
+	if m, err := a.Members(t.Context()); err != nil || strings.Join(store.Endpoints(m), " ") != strings.Join(endpoints, " ") {
 		t.Errorf("%v %v", m, err)
 	}
 	w := storetest.Dial(t, New(), store.Access{Endpoints: endpoints[1:], User: "u", Password: "secret"})

@@ -21,8 +21,14 @@ type admin struct {
 	access  store.Access
 	timeout time.Duration // bounds one question to one endpoint
 
-	mu  sync.Mutex
-	ids map[string]uint64 // of members, by endpoint
+	mu         sync.Mutex
+	identities map[string]identity // of members, by endpoint
+}
+
+// identity is what a member's configuration says of it, which does not change.
+type identity struct {
+	id    uint64
+	peers []string
 }
 
 // Admin implements store.Store.
@@ -30,7 +36,7 @@ func (*Store) Admin(a store.Access) (store.Admin, error) {
 	if len(a.Endpoints) == 0 {
 		return nil, errors.New("no endpoint of the ZooKeeper cluster was given")
 	}
-	return &admin{access: a, timeout: a.Timeout(), ids: map[string]uint64{}}, nil
+	return &admin{access: a, timeout: a.Timeout(), identities: map[string]identity{}}, nil
 }
 
 // Close implements store.Admin. No connection outlives its question.
@@ -86,7 +92,7 @@ func (a *admin) Role(ctx context.Context, i int) store.Member {
 	defer cancel()
 	m := a.serve(ctx, a.access.Endpoints[i])
 	if m.Err == nil {
-		m.ID, m.Name = a.identify(ctx, m.Endpoint)
+		a.identify(ctx, &m)
 	}
 	return m
 }
@@ -99,7 +105,7 @@ func (a *admin) askOne(ctx context.Context, endpoint string) store.Member {
 	if m.Err != nil {
 		return m
 	}
-	m.ID, m.Name = a.identify(ctx, endpoint)
+	a.identify(ctx, &m)
 	if text, err := word(ctx, a.access, endpoint, "dirs"); err == nil {
 		data, _ := strconv.ParseInt(field(text, "datadir_size:"), 10, 64)
 		logs, _ := strconv.ParseInt(field(text, "logdir_size:"), 10, 64)
@@ -168,7 +174,9 @@ func (a *admin) serveAt(ctx context.Context, endpoint string) (m store.Member, z
 	zxid, _ = strconv.ParseInt(strings.TrimPrefix(field(text, "Zxid:"), "0x"), 16, 64)
 	m.Term = uint64(zxid) >> 32
 	switch field(text, "Mode:") {
-	case "leader", "standalone":
+	case "standalone":
+		m.Role, m.Cluster = kv.Leader, "standalone server "+endpoint
+	case "leader":
 		m.Role = kv.Leader
 	case "follower":
 		m.Role = kv.Follower
@@ -176,32 +184,37 @@ func (a *admin) serveAt(ctx context.Context, endpoint string) (m store.Member, z
 	return m, zxid
 }
 
-// identify is a member's number, which conf reports; it does not change, so it is
-// asked once. A standalone server has none, and a member may be configured not to
-// answer conf: the endpoint then stands for it.
-func (a *admin) identify(ctx context.Context, endpoint string) (id uint64, name string) {
+// identify fills in a member's number and peers, which conf reports; they do not
+// change, so it is asked once. A standalone server has no number, and a member may be
+// configured not to answer conf: the endpoint then stands for it.
+func (a *admin) identify(ctx context.Context, m *store.Member) {
 	a.mu.Lock()
-	id = a.ids[endpoint]
+	known := a.identities[m.Endpoint]
 	a.mu.Unlock()
-	if id == 0 {
-		text, err := word(ctx, a.access, endpoint, "conf")
+	if known.id == 0 {
+		text, err := word(ctx, a.access, m.Endpoint, "conf")
 		switch {
 		case errors.Is(err, errNotServing):
-			return 0, "" // it says it when it serves
+			return // it says it when it serves
 		case err != nil && !errors.Is(err, errNotAllowed):
-			return endpointID(endpoint), ""
+			m.ID = endpointID(m.Endpoint)
+			return
 		}
-		if id, _ = strconv.ParseUint(field(text, "serverId="), 10, 64); id == 0 {
-			id = endpointID(endpoint)
+		known.peers = peerAddresses(text)
+		if known.id, _ = strconv.ParseUint(field(text, "serverId="), 10, 64); known.id == 0 {
+			known.id = endpointID(m.Endpoint)
 		}
 		a.mu.Lock()
-		a.ids[endpoint] = id
+		a.identities[m.Endpoint] = known
 		a.mu.Unlock()
 	}
-	if id < 1<<8 { // what myid may hold; ZooKeeper has numbers and no names
-		name = fmt.Sprintf("m%d", id)
+	m.ID = known.id
+	if m.ID < 1<<8 { // what myid may hold; ZooKeeper has numbers and no names
+		m.Name = fmt.Sprintf("m%d", m.ID)
 	}
-	return id, name
+	if m.Cluster == "" { // a standalone server has none, whatever its file says
+		m.Peers = known.peers
+	}
 }
 
 // endpointID is a number for a member that has none, beyond those of myid.

@@ -207,7 +207,7 @@ func TestClientAddresses(t *testing.T) {
 		"server.1=h1:2888:3888": "",
 		"":                      "",
 	} {
-		if got := strings.Join(clientAddresses(config), " "); got != want {
+		if got := strings.Join(store.Endpoints(clientAddresses(config)), " "); got != want {
 			t.Errorf("%q: %q, want %q", config, got, want)
 		}
 	}

@@ -55,8 +55,8 @@ func ensembleStatus(t *testing.T, c *cluster.Cluster) {
 		t.Fatal(err)
 	}
 	defer func() { _ = admin.Close() }()
-	members, err := admin.Members(t.Context())
-	slices.Sort(members)
+	listed, err := admin.Members(t.Context())
+	members := slices.Sorted(slices.Values(store.Endpoints(listed)))
 	want := c.Access().Endpoints
 	slices.Sort(want)
 	if err != nil || !slices.Equal(members, want) {

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
@@ -17,7 +19,7 @@ const configNode = "/zookeeper/config"
 
 // Members implements store.Admin, in the order of their numbers. The endpoints are those that the cluster's
 // configuration names; where it names none, those that were given.
-func (a *admin) Members(ctx context.Context) ([]string, error) {
+func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 	err := errNotAllowed
 	for _, e := range a.access.Endpoints {
 		asking, cancel := context.WithTimeout(ctx, a.timeout)
@@ -60,9 +62,11 @@ func (a *admin) config(ctx context.Context) (string, error) {
 	return text, nil
 }
 
-func (a *admin) membersOr(found []string) []string {
+func (a *admin) membersOr(found []store.Member) []store.Member {
 	if len(found) == 0 {
-		return append(found, a.access.Endpoints...)
+		for _, e := range a.access.Endpoints {
+			found = append(found, store.Member{Endpoint: e})
+		}
 	}
 	return found
 }
@@ -70,7 +74,7 @@ func (a *admin) membersOr(found []string) []string {
 // clientAddresses reads lines such as
 // server.1=10.0.0.1:2888:3888:participant;10.0.0.1:2181, and sorts them by the
 // members' numbers.
-func clientAddresses(config string) []string {
+func clientAddresses(config string) []store.Member {
 	byID := map[int]string{}
 	for line := range strings.Lines(config) {
 		line, ok := strings.CutPrefix(strings.TrimSpace(line), "server.")
@@ -89,9 +93,28 @@ func clientAddresses(config string) []string {
 		}
 		byID[id] = client
 	}
-	var out []string
+	var out []store.Member
 	for _, id := range slices.Sorted(maps.Keys(byID)) {
-		out = append(out, byID[id])
+		out = append(out, store.Member{ID: uint64(max(id, 0)), Name: fmt.Sprintf("m%d", id), Endpoint: byID[id]})
 	}
 	return out
+}
+
+// peerAddresses reads the same lines and returns where the members reach each other,
+// sorted: the host and the port for replication of each.
+func peerAddresses(config string) (peers []string) {
+	for line := range strings.Lines(config) {
+		line, ok := strings.CutPrefix(strings.TrimSpace(line), "server.")
+		if !ok {
+			continue
+		}
+		_, server, _ := strings.Cut(line, "=")
+		host, rest, found := strings.Cut(server, ":")
+		port, _, _ := strings.Cut(rest, ":")
+		if found && host != "" && host != "0.0.0.0" && len(peers) < kv.MaxMembers {
+			peers = append(peers, host+":"+port)
+		}
+	}
+	slices.Sort(peers)
+	return peers
 }

@@ -126,7 +126,7 @@ func TestNullStatus(t *testing.T) {
 		t.Errorf("status %+v, %v", s, err)
 	}
 	members, err := admin.Members(t.Context())
-	if err != nil || !slices.Equal(members, a.Endpoints) {
+	if err != nil || !slices.Equal(store.Endpoints(members), a.Endpoints) {
 		t.Errorf("members %v, want %v: %v", members, a.Endpoints, err)
 	}
 }

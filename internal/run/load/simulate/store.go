@@ -48,9 +48,9 @@ func (Store) Admin(store.Access) (store.Admin, error) { return noAdmin{}, errSim
 
 type noAdmin struct{}
 
-func (noAdmin) Status(context.Context) (store.Status, error) { return store.Status{}, errSimulated }
-func (noAdmin) Members(context.Context) ([]string, error)    { return nil, errSimulated }
-func (noAdmin) Close() error                                 { return nil }
+func (noAdmin) Status(context.Context) (store.Status, error)    { return store.Status{}, errSimulated }
+func (noAdmin) Members(context.Context) ([]store.Member, error) { return nil, errSimulated }
+func (noAdmin) Close() error                                    { return nil }
 
 // Codecs makes the protocol's codecs.
 func (s Store) Codecs(store.Access) store.Codecs {

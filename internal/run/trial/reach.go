@@ -1,0 +1,233 @@
+package trial
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// reach finds out which members are there and whether they let us in.
+func (t *Trial) reach(ctx context.Context) (*members, error) {
+	access := t.Cluster.Access()
+	if !t.Cluster.attached() {
+		var err error
+		if t.loops, err = t.Worker.Check(ctx, t.assigned(access.Endpoints)); err != nil {
+			return nil, err
+		}
+		return t.meet(ctx, access)
+	}
+	given := access.Endpoints
+	answering, absent, err := t.findAnswering(ctx, given)
+	if err != nil {
+		return nil, err
+	}
+	access.Endpoints = answering
+	m, err := t.meet(ctx, access)
+	if err != nil {
+		return nil, err
+	}
+	if err := store.CheckOneCluster(m.status().Members); err != nil {
+		m.close()
+		return nil, err
+	}
+	asked, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	all, err := store.AskMembers(asked, m.admin)
+	all = atGivenEndpoints(all, m.status().Members, given)
+	unnamed := slices.IndexFunc(all, func(e store.Member) bool { return e.Endpoint == "" })
+	if t.Spec.Load.Target.Mode == kv.Any {
+		m.total = len(all) // a user who may not ask, or gets no answer, has those given
+		all = slices.DeleteFunc(all, func(e store.Member) bool { return e.Endpoint == "" })
+		m.findOthers(ctx, t.Cluster.Store, access, store.Endpoints(all))
+		m.absent = absent
+		return m, nil
+	}
+	m.close()
+	switch {
+	case unnamed >= 0:
+		return nil, fmt.Errorf("target %v needs all members, and %s does not tell the address of its member %s; give the endpoints of all members",
+			t.Spec.Load.Target, t.Cluster.Store.Name(), all[unnamed].Name)
+	case err != nil:
+		return nil, fmt.Errorf("target %v needs all members, and %s does not tell them: %w", t.Spec.Load.Target, t.Cluster.Store.Name(), err)
+	}
+	access.Endpoints = inOrder(given, store.Endpoints(all))
+	if m, err = t.meet(ctx, access); err != nil {
+		return nil, err
+	}
+	if err := m.excuse(absent, given, t.Spec.Load.Target); err != nil {
+		m.close()
+		return nil, err
+	}
+	return m, nil
+}
+
+// findAnswering returns those of the given endpoints that serve the load, and of the
+// others why they do not. The error is for when none does.
+func (t *Trial) findAnswering(ctx context.Context, given []string) (answering []string, absent map[string]error, err error) {
+	if t.loops, err = t.Worker.Check(ctx, t.assigned(given)); err == nil {
+		return given, nil, nil
+	}
+	if len(given) == 1 || ctx.Err() != nil {
+		return nil, nil, err
+	}
+	absent = map[string]error{}
+	var unready *load.UnreadyError
+	if errors.As(err, &unready) {
+		for i, e := range unready.Endpoints {
+			absent[e] = unready.Errs[i]
+		}
+	} else {
+		absent = t.checkEach(ctx, given)
+	}
+	for _, e := range given {
+		if absent[e] == nil {
+			answering = append(answering, e)
+		}
+	}
+	if len(answering) == 0 || len(answering) == len(given) { // the error is about no endpoint
+		return nil, nil, err
+	}
+	if t.loops, err = t.Worker.Check(ctx, t.assigned(answering)); err != nil {
+		return nil, nil, err
+	}
+	return answering, absent, nil
+}
+
+// checkEach asks every endpoint by itself, and returns why those that fail do.
+func (t *Trial) checkEach(ctx context.Context, given []string) map[string]error {
+	failed := map[string]error{}
+	var mu sync.Mutex
+	var asked sync.WaitGroup
+	for _, e := range given {
+		asked.Go(func() {
+			if _, err := t.Worker.Check(ctx, t.assigned([]string{e})); err != nil {
+				mu.Lock()
+				failed[e] = err
+				mu.Unlock()
+			}
+		})
+	}
+	asked.Wait()
+	return failed
+}
+
+// atGivenEndpoints returns the listed members with the endpoints at which they were
+// reached: a member behind a port forward, or in a container, advertises an address that
+// may lead nowhere from here. Members are matched by their IDs. Where as many listed members
+// as given endpoints are left over, they belong together: those members do not answer.
+func atGivenEndpoints(listed, reached []store.Member, given []string) []store.Member {
+	out := slices.Clone(listed)
+	taken := map[string]bool{}
+	var open []int
+	for i := range out {
+		k := slices.IndexFunc(reached, func(r store.Member) bool { return r.Err == nil && r.ID != 0 && r.ID == out[i].ID && !taken[r.Endpoint] })
+		switch {
+		case k >= 0:
+			out[i].Endpoint = reached[k].Endpoint
+		case !slices.Contains(given, out[i].Endpoint):
+			open = append(open, i)
+			continue
+		}
+		taken[out[i].Endpoint] = true
+	}
+	var left []string
+	for _, e := range given {
+		if !taken[e] {
+			left = append(left, e)
+		}
+	}
+	if len(open) == len(left) {
+		for k, i := range open {
+			out[i].Endpoint = left[k]
+		}
+	}
+	return out
+}
+
+// inOrder numbers the members: as they were given if those are all, and else
+// as the cluster lists them.
+func inOrder(given, all []string) []string {
+	if sameSet(given, all) {
+		return given
+	}
+	return all
+}
+
+// excuse takes members that do not answer before the load for absent and not for lost:
+// the load runs without them. The error is for when the target needs one of them, or when
+// fewer than half of the members answer.
+func (m *members) excuse(absent map[string]error, given []string, target kv.Target) error {
+	status := m.status()
+	m.absent = map[string]error{}
+	for _, e := range status.Members {
+		if err := cmp.Or(absent[e.Endpoint], e.Err); err != nil {
+			m.absent[e.Endpoint] = err
+		}
+	}
+	if len(m.absent) == 0 {
+		return nil
+	}
+	m.mu.Lock()
+	m.gone = nil
+	m.mu.Unlock()
+	for i, e := range status.Members {
+		err := m.absent[e.Endpoint]
+		switch {
+		case err == nil:
+		case target.Mode == kv.One && target.Member == i+1:
+			return fmt.Errorf("target %v: %w", target, err)
+		case len(m.absent)*2 >= len(status.Members) && !slices.Contains(given, e.Endpoint):
+			return fmt.Errorf("target %v: the cluster names a member at %s, which does not answer (%w); give an endpoint at which it can be reached", target, e.Endpoint, err)
+		}
+	}
+	if target.Mode == kv.LeaderOnly {
+		return m.leaderAnswers(&status)
+	}
+	return nil
+}
+
+// leaderAnswers returns an error when the members name a leader that does not answer.
+func (m *members) leaderAnswers(status *store.Status) error {
+	endpoints, err := m.targets(kv.Target{Mode: kv.LeaderOnly})
+	if err == nil && m.absent[endpoints[0]] == nil {
+		return nil
+	}
+	if err == nil {
+		return fmt.Errorf("target leader: the leader does not answer: %w", m.absent[endpoints[0]])
+	}
+	named := slices.ContainsFunc(status.Members, func(e store.Member) bool { return e.Err == nil && e.Leader != 0 })
+	if !named {
+		return err
+	}
+	return fmt.Errorf("target leader: the leader is a member that does not answer, at %s; give an endpoint at which it can be reached", strings.Join(m.absentEndpoints(), " or "))
+}
+
+// absentEndpoints returns the endpoints of members that do not answer, sorted.
+func (m *members) absentEndpoints() []string {
+	var out []string
+	for e := range m.absent {
+		out = append(out, e)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// absentMembers returns the members that did not answer before the load, and notes that
+// name them.
+func (m *members) absentMembers() (all []record.AbsentMember, notes []string) {
+	for _, e := range m.absentEndpoints() {
+		a := record.AbsentMember{Endpoint: e, Reason: printable.Line(m.absent[e].Error(), store.MaxErrorText)}
+		all, notes = append(all, a), append(notes, a.String())
+	}
+	return all, notes
+}
