@@ -93,8 +93,8 @@ func TestLoadRunsWithoutADeadMember(t *testing.T) {
 				if len(trial.Absent) != 1 || trial.Absent[0].Endpoint != endpoints[1] {
 					t.Errorf("target %s: absent members %v, not the one at %s", target, trial.Absent, endpoints[1])
 				}
-				if slices.Contains(trial.Endpoints, endpoints[1]) || trial.Failed > 0 || len(trial.LostMembers) > 0 {
-					t.Errorf("target %s: endpoints %v, %d failed, lost %v", target, trial.Endpoints, trial.Failed, trial.LostMembers)
+				if slices.Contains(trial.Endpoints, endpoints[1]) || trial.Errors > 0 || len(trial.LostMembers) > 0 {
+					t.Errorf("target %s: endpoints %v, %d failed, lost %v", target, trial.Endpoints, trial.Errors, trial.LostMembers)
 				}
 			}
 			list := strings.Join(endpoints, ",")

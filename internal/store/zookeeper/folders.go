@@ -14,7 +14,7 @@ var _ store.FolderKeeper = (*admin)(nil)
 
 // Folders returns the nodes above keys of a server that speaks ZooKeeper's protocol.
 func Folders(a store.Access) store.FolderKeeper {
-	return &admin{access: a, timeout: a.Timeout(), ids: map[string]uint64{}}
+	return &admin{access: a, timeout: a.Timeout(), identities: map[string]identity{}}
 }
 
 // MissingFolders implements store.FolderKeeper.
