@@ -63,6 +63,40 @@ func TestStoppedGeneratorIsNeverValid(t *testing.T) {
 	}
 }
 
+// A store that answers in 20 ms, and each 50th time in 300 ms, hides from p50 and p99
+// that the generator is stopped for 130 ms of each second: the verdict says of p90 and
+// p95 that they are several times too high, and the report marks them.
+func TestStopsThatMoveP90AreSaid(t *testing.T) {
+	const stop, period = 130 * time.Millisecond, time.Second
+	w := newWorld(t)
+	endpoint := w.nullServer(t, "--script", "delay=20ms; delay=300ms every 50")
+	dir := w.path("run")
+	p := w.start(t, "bench", "put", "--endpoints", endpoint, "--rate", "1000", "--conns", "4", "--duration", "5s", "--out", dir, "--format", "json")
+	p.says(t, "measuring")
+	for range 6 {
+		begin := time.Now()
+		_ = syscall.Kill(p.pid, syscall.SIGSTOP) // it may have ended
+		eventually(t, patience, "it was stopped long enough", func() bool { return time.Since(begin) >= stop })
+		_ = syscall.Kill(p.pid, syscall.SIGCONT)
+		eventually(t, patience, "it ran long enough", func() bool { return time.Since(begin) >= period })
+	}
+	trial := result(t, p.exits(t, exitDone))
+	if p90 := trial.ResponseTime.At(90).NS; p90 < 2*20e6 {
+		t.Fatalf("p90 is %v ns, and the stops did not move it", p90)
+	}
+	for _, name := range []string{"p90", "p95", "mean"} {
+		if trial.Verdict.StateOf(name) != verdict.Suspect {
+			t.Errorf("%s is %s: %+v", name, trial.Verdict.StateOf(name), trial.Verdict)
+		}
+	}
+	between(t, "how much too high p90 can be", trial.Verdict.Effect.Of("p90"), 1, 100)
+	between(t, "how much too low the throughput of an open loop can be", trial.Verdict.Effect.Of("ops"), 0, 0)
+	text := w.run(t, "report", dir).exits(t, exitDone).stdout.String()
+	if !strings.Contains(text, " ms?") || !strings.Contains(text, "? A reason of the verdict is about this figure.") {
+		t.Errorf("the report marks no figure:\n%s", text)
+	}
+}
+
 // A generator that its control group holds back is never valid, and the record
 // says what the limit was.
 func TestThrottledGeneratorIsNeverValid(t *testing.T) {

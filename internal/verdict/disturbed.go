@@ -84,7 +84,7 @@ func stopped(f *Figures) finding {
 	if !f.blamed(wasStopped) {
 		return fine()
 	}
-	return f.judged(f.Added.Effect(f.OpenLoop), "%s stood still for %s in all%s, %s at once: it was stopped, or its host took the processor away",
+	return f.judged(f.added(), "%s stood still for %s in all%s, %s at once: it was stopped, or its host took the processor away",
 		f.generator(), measure.Duration(float64(f.PausedNS)), f.overLoops(), measure.Duration(float64(f.LongestPauseNS)))
 }
 
@@ -103,7 +103,7 @@ func throttled(f *Figures) finding {
 	if !f.blamed(wasThrottled) {
 		return fine()
 	}
-	return f.judged(f.Added.Effect(f.OpenLoop), "%s's control group was held back for %s (the sum over its processors): give it more processor time",
+	return f.judged(f.added(), "%s's control group was held back for %s (the sum over its processors): give it more processor time",
 		f.generator(), measure.Duration(float64(f.ThrottledNS)))
 }
 
@@ -111,7 +111,7 @@ func waitedForProcessor(f *Figures) finding {
 	if !f.blamed(waited) {
 		return fine()
 	}
-	return f.judged(f.Added.Effect(f.OpenLoop), "%s's threads waited for a processor for %s of %s",
+	return f.judged(f.added(), "%s's threads waited for a processor for %s of %s",
 		f.generator(), measure.Percent(float64(f.RunDelayNS)/(float64(max(f.Loops, 1))*f.Seconds*1e9)), "the window")
 }
 
@@ -120,16 +120,16 @@ func late(f *Figures) finding {
 		return fine()
 	}
 	if f.OpenLoop {
-		return f.judged(f.Added.Effect(true), "%s sent operations late (%s at p99) or read their answers late", f.generator(), measure.Duration(f.OwnLatenessP99NS))
+		return f.judged(f.added(), "%s sent operations late (%s at p99) or read their answers late", f.generator(), measure.Duration(f.OwnLatenessP99NS))
 	}
-	return f.judged(f.Added.Effect(false), "%s read answers late, or sent late what was due (%s an operation)", f.generator(), measure.Duration(f.Added.MeanNS))
+	return f.judged(f.added(), "%s read answers late, or sent late what was due (%s an operation)", f.generator(), measure.Duration(f.Added.MeanNS))
 }
 
 func generatorBusy(f *Figures) finding {
 	if !f.blamed(wasBusy) {
 		return fine()
 	}
-	return f.judged(f.Added.Effect(f.OpenLoop), "%s's loops were at work for %s of the time, so that answers waited for them: the figures are its limit as much as the store's",
+	return f.judged(f.added(), "%s's loops were at work for %s of the time, so that answers waited for them: the figures are its limit as much as the store's",
 		f.generator(), measure.Percent(f.busy()))
 }
 
@@ -142,7 +142,7 @@ func stolen(f *Figures) finding {
 	}
 	e := Effect{}
 	if f.blamed(wasStolen) {
-		e = f.Added.Effect(f.OpenLoop)
+		e = f.added()
 	}
 	share := f.StolenShare
 	if f.BusyShare > 0 {

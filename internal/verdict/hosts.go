@@ -123,7 +123,7 @@ func (f *Figures) addedOn(h *Host, c cause) (e Effect) {
 	}
 	if len(f.Workers) == 0 {
 		if f.blamed(c) {
-			e = f.Added.Effect(f.OpenLoop)
+			e = f.added()
 		}
 		return e
 	}
@@ -135,7 +135,7 @@ func (f *Figures) addedOn(h *Host, c cause) (e Effect) {
 		}
 		own := w.figures(f)
 		if own.StolenShare = h.StolenShare; own.blamed(c) {
-			e = e.or(own.Added.Effect(f.OpenLoop))
+			e = e.or(own.added())
 		}
 	}
 	return e

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
 // How many trials each kind of disturbance has: a fixed sample of the whole, for
@@ -67,7 +68,7 @@ func conduct(t *testing.T, each int) (*Table, []Outcome) {
 	running.Wait()
 	table := &Table{}
 	for _, o := range all {
-		table.Add(o)
+		table.Add(&o)
 	}
 	return table, all
 }
@@ -79,8 +80,8 @@ const (
 	leastOfKind = 0.85
 )
 
-// A result that is off by more than a tenth is not valid, and one that is right
-// is, whatever disturbs the generator.
+// A printed figure that is off by more than a tenth is not valid, and one that is
+// right is, whatever disturbs the generator.
 func TestVerdictsError(t *testing.T) {
 	testsettle.Unraced(t)
 	n := size(t)
@@ -95,20 +96,25 @@ func TestVerdictsError(t *testing.T) {
 			t.Log(all[i].String())
 		}
 	}
-	whole := table.All()
-	if caught := Share(whole.Caught, whole.Far); caught < leastCaught {
-		t.Errorf("of the results that are off by more than %v, %.3f are not valid", FarOff, caught)
+	judge := func(what string, whole Rates, leastCaught, leastPassed float64) {
+		if caught := Share(whole.Caught, whole.Far); caught < leastCaught {
+			t.Errorf("%s: of the figures that are off by more than %v, %.3f are not valid", what, FarOff, caught)
+		}
+		if passed := Share(whole.Passed, whole.Near); passed < leastPassed {
+			t.Errorf("%s: of the figures within %v, %.3f are valid", what, NearBy, passed)
+		}
 	}
-	if passed := Share(whole.Passed, whole.Near); passed < leastPassed {
-		t.Errorf("of the results within %v, %.3f are valid", NearBy, passed)
+	judge("all", table.All(), leastCaught, leastPassed)
+	if n >= wholeSize {
+		for _, name := range verdict.Printed() {
+			judge(name, table.OfFigure(name), leastCaught, leastPassed)
+		}
 	}
 	for _, kind := range Kinds() {
 		r := table.Of(kind)
-		if Share(r.Caught, r.Far) < leastOfKind || Share(r.Passed, r.Near) < leastOfKind {
-			t.Errorf("%s: %+v", kind, r)
-		}
+		judge(string(kind), r, leastOfKind, leastOfKind)
 		if n >= wholeSize && (r.Far < leastOfEach || r.Near < leastOfEach) {
-			t.Errorf("%s: %d trials are far off and %d near, not %d each", kind, r.Far, r.Near, leastOfEach)
+			t.Errorf("%s: %d figures are far off and %d near, not %d each", kind, r.Far, r.Near, leastOfEach)
 		}
 	}
 }

@@ -3,55 +3,42 @@ package verdictbench
 import (
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// A result whose figures are off by more than FarOff must not be valid; one
-// whose figures are all within NearBy must be.
+// A figure that is off by more than FarOff must not be valid; one that is within
+// NearBy must be.
 const (
 	FarOff = 0.10
 	NearBy = 0.02
 )
 
-// Rates counts verdicts over trials of which the truth is known.
+// Rates counts verdicts on figures of which the truth is known.
 type Rates struct {
 	Trials int
 	Far    int // figures off by more than FarOff
 	Caught int // of those: not valid
-	Near   int // all figures within NearBy
+	Near   int // figures within NearBy
 	Passed int // of those: valid
 }
 
-// Add counts one.
-func (r *Rates) Add(o Outcome) {
-	valid := o.Verdict.State == verdict.Valid
-	r.Trials++
+// Add counts one figure.
+func (r *Rates) Add(d *Deviation) {
 	switch {
-	case o.Off > FarOff:
+	case d.far():
 		r.Far++
-		if !valid {
+		if !d.Missed() {
 			r.Caught++
 		}
-	case o.Off <= NearBy:
+	case d.near():
 		r.Near++
-		if valid {
+		if !d.Alarmed() {
 			r.Passed++
 		}
 	}
-}
-
-// Wrong reports whether the verdict on a trial is one that the rates count as
-// wrong.
-func (o *Outcome) Wrong() bool {
-	valid := o.Verdict.State == verdict.Valid
-	return o.Off > FarOff && valid || o.Off <= NearBy && !valid
-}
-
-func (o *Outcome) String() string {
-	return fmt.Sprintf("%s, seed %d: %s: throughput off by %+.1f %%, p50 %+.1f %%, p99 %+.1f %%, and the verdict is %s %v (effect %+v)",
-		o.Kind, o.Seed, o.What, 100*o.Figures[0], 100*o.Figures[1], 100*o.Figures[2], o.Verdict.State, o.Verdict.Reasons, o.Effect)
 }
 
 // Share is a part of a whole, 1 of nothing.
@@ -62,22 +49,35 @@ func Share(part, whole int) float64 {
 	return float64(part) / float64(whole)
 }
 
-// Table is the rates by kind, in the kinds' order, and all together.
+// Table is the rates by kind, in the kinds' order, by figure, and all together.
 type Table struct {
-	kinds []Kind
-	by    map[Kind]*Rates
+	kinds  []Kind
+	by     map[Kind]*Rates
+	figure map[string]*Rates
+	all    Rates
 }
 
-// Add counts one.
-func (t *Table) Add(o Outcome) {
+// Add counts one trial.
+func (t *Table) Add(o *Outcome) {
 	if t.by == nil {
-		t.by = map[Kind]*Rates{}
+		t.by, t.figure = map[Kind]*Rates{}, map[string]*Rates{}
 	}
 	if t.by[o.Kind] == nil {
 		t.by[o.Kind] = &Rates{}
 		t.kinds = append(t.kinds, o.Kind)
 	}
-	t.by[o.Kind].Add(o)
+	t.by[o.Kind].Trials++
+	t.all.Trials++
+	for i := range o.Figures {
+		d := &o.Figures[i]
+		if t.figure[d.Figure] == nil {
+			t.figure[d.Figure] = &Rates{}
+		}
+		t.figure[d.Figure].Trials++
+		for _, r := range []*Rates{t.by[o.Kind], t.figure[d.Figure], &t.all} {
+			r.Add(d)
+		}
+	}
 }
 
 // Of is the rates of one kind.
@@ -88,30 +88,37 @@ func (t *Table) Of(k Kind) Rates {
 	return Rates{}
 }
 
-// All is the rates of all kinds together.
-func (t *Table) All() (all Rates) {
-	for _, r := range t.by {
-		all.Trials += r.Trials
-		all.Far += r.Far
-		all.Caught += r.Caught
-		all.Near += r.Near
-		all.Passed += r.Passed
+// OfFigure is the rates of one figure.
+func (t *Table) OfFigure(name string) Rates {
+	if r := t.figure[name]; r != nil {
+		return *r
 	}
-	return all
+	return Rates{}
 }
 
-// Write writes the rates as a Markdown table.
+// All is the rates of all kinds together.
+func (t *Table) All() Rates { return t.all }
+
+// Write writes the rates as two Markdown tables: by kind, and by figure.
 func (t *Table) Write(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 1, ' ', 0)
 	row := func(name string, r Rates) {
 		_, _ = fmt.Fprintf(tw, "| %s\t| %d\t| %d\t| %.1f %%\t| %d\t| %.1f %%\t|\n", name, r.Trials,
 			r.Far, 100*Share(r.Caught, r.Far), r.Near, 100*Share(r.Passed, r.Near))
 	}
-	_, _ = fmt.Fprintf(tw, "| disturbance\t| trials\t| off by over %.0f %%\t| of those not valid\t| within %.0f %%\t| of those valid\t|\n", 100*FarOff, 100*NearBy)
-	_, _ = fmt.Fprintln(tw, "|---\t|---\t|---\t|---\t|---\t|---\t|")
+	head := func(of string) {
+		_, _ = fmt.Fprintf(tw, "| %s\t| trials\t| figures off by over %.0f %%\t| of those not valid\t| figures within %.0f %%\t| of those valid\t|\n", of, 100*FarOff, 100*NearBy)
+		_, _ = fmt.Fprintln(tw, "|---\t|---\t|---\t|---\t|---\t|---\t|")
+	}
+	head("disturbance")
 	for _, k := range t.kinds {
 		row(string(k), *t.by[k])
 	}
-	row("all", t.All())
+	row("all", t.all)
+	_, _ = fmt.Fprintln(tw)
+	head("figure")
+	for _, name := range slices.DeleteFunc(verdict.Printed(), func(name string) bool { return t.figure[name] == nil }) {
+		row(name, *t.figure[name])
+	}
 	return tw.Flush()
 }

@@ -48,7 +48,10 @@ func draw(d *draws) subject {
 	median := d.log(0.3e6, 20e6)
 	spread := pick(d, 0.1, 0.3, 0.6)
 	times := simulate.Times{Median: median, Spread: spread, Seed: d.seed}
-	mean := median * math.Exp(spread*spread/2)
+	if d.unit() < 0.4 { // most operations are fast, and a few are slow
+		times.Every, times.Long = pick[uint64](d, 12, 50, 150), pick(d, 4.0, 15)
+	}
+	mean := times.Mean()
 	clients := pick(d, 1, 4, 16, 64)
 	perSecond := float64(clients) / mean * 1e9
 	workers := 0
@@ -74,7 +77,11 @@ func draw(d *draws) subject {
 	if l.Arrival != scenario.Closed {
 		perSecond = l.Rate.PerSecond
 	}
-	l.Duration = time.Duration(min(max(6000/perSecond, 4), 120) * 1e9)
+	enough := pick(d, 6000, 6000, 12_000.0) // for p99, or for p99.9
+	l.Duration = time.Duration(min(max(enough/perSecond, 4), 120) * 1e9)
+	if times.Every > 0 {
+		s.text += fmt.Sprintf(", each %dth %g times as long", times.Every, times.Long)
+	}
 	if workers > 0 {
 		s.text += fmt.Sprintf(", %d workers", workers)
 	}
@@ -183,6 +190,19 @@ func (k Kind) machine(d *draws) (func() simulate.Machine, string) {
 		return func() simulate.Machine {
 			return &simulate.Interrupted{Quiet: q, Spans: simulate.Every(period, length, d.seed)}
 		}, fmt.Sprintf("stopped for %s every %s", ms(length), ms(period))
+	case Regular:
+		length := d.log(10e6, 300e6)
+		period := max(length/d.log(0.003, 0.4), 2*length)
+		return func() simulate.Machine {
+			return &simulate.Interrupted{Quiet: q, Spans: simulate.Regularly(period, length, d.seed)}
+		}, fmt.Sprintf("stopped for %s in each %s", ms(length), ms(period))
+	case RealTime:
+		length := d.log(1e6, 150e6)
+		share := d.log(0.0005, 0.4)
+		period := length / share
+		return func() simulate.Machine {
+			return &simulate.Interrupted{Quiet: q, Spans: simulate.Every(period, length, d.seed), Preempt: true}
+		}, fmt.Sprintf("a real-time program has the processor for %s of the time, %s at once", measure.Percent(share), ms(length))
 	case Steal:
 		length := d.log(1e6, 50e6)
 		share := d.log(0.0005, 0.4)

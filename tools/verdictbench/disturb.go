@@ -37,7 +37,9 @@ type disturbance struct {
 	nice   int
 	stop   time.Duration // SIGSTOP for so long
 	period time.Duration // so often, on average
-	spin   string        // a busy loop beside it: "DUTY"
+	even   bool          // and not at random times
+	spin   string        // a busy loop on its processor: "DUTY"
+	first  bool          // of a real-time priority
 	quota  time.Duration // of its control group, in 100 ms
 }
 
@@ -50,6 +52,10 @@ func draw(kind verdictbench.Kind, seed uint64) subject {
 	delay := []float64{3, 10, 30}[int(unit()*3)]
 	clients := []int{16, 32, 64}[int(unit()*3)]
 	s := subject{script: fmt.Sprintf("delay=%gms", delay)}
+	if unit() < 0.4 { // most operations are fast, and a few are slow
+		every, long := []int{12, 50, 150}[int(unit()*3)], []float64{4, 15}[int(unit()*2)]
+		s.script += fmt.Sprintf("; delay=%gms every %d", long*delay, every)
+	}
 	s.args = []string{"--clients", strconv.Itoa(clients), "--conns", strconv.Itoa(max(clients/4, 1))}
 	if unit() < 0.4 {
 		s.args = append(s.args, "--rate", strconv.Itoa(int(1000+3000*unit())))
@@ -61,6 +67,13 @@ func draw(kind verdictbench.Kind, seed uint64) subject {
 		d.stop = ms(log(5, 200))
 		d.period = time.Duration(float64(d.stop) / log(0.002, 0.4))
 		d.text = fmt.Sprintf("stopped for %v every %v", d.stop, d.period)
+	case verdictbench.Regular:
+		d.stop, d.even = ms(log(10, 300)), true
+		d.period = max(time.Duration(float64(d.stop)/log(0.003, 0.4)), 2*d.stop)
+		d.text = fmt.Sprintf("stopped for %v in each %v", d.stop, d.period)
+	case verdictbench.RealTime:
+		d.first, d.spin = true, fmt.Sprintf("%.3f", log(0.005, 0.5))
+		d.text = "a real-time program on its processor for a share of " + d.spin
 	case verdictbench.BusyLoop:
 		d.spin = fmt.Sprintf("%.3f", log(0.005, 1))
 		d.text = "a busy loop beside it for a share of " + d.spin
@@ -81,6 +94,10 @@ func (b *bench) cannot(kind verdictbench.Kind) string {
 	switch kind {
 	case verdictbench.Steal:
 		return "only a host can take a processor away; the simulated bench has it"
+	case verdictbench.RealTime:
+		if os.Geteuid() != 0 {
+			return "only root gives a program a real-time priority"
+		}
 	case verdictbench.Quota:
 		if err := withQuota(50*time.Millisecond, func(string) error { return nil }); err != nil {
 			return fmt.Sprintf("no control group can be made here: %v", err)
@@ -95,7 +112,7 @@ func (d disturbance) begin(ctx context.Context, p *os.Process) (undo func(), err
 	var running sync.WaitGroup
 	undo = func() { cancel(); running.Wait() }
 	if d.stop > 0 {
-		running.Go(func() { stopAgainAndAgain(ctx, p, d.stop, d.period) })
+		running.Go(func() { d.stopAgainAndAgain(ctx, p) })
 	}
 	if d.spin != "" {
 		self, err := os.Executable()
@@ -104,7 +121,11 @@ func (d disturbance) begin(ctx context.Context, p *os.Process) (undo func(), err
 			return nil, err
 		}
 		cmd := exec.CommandContext(ctx, self, spinCommand, d.spin)
-		if err := startOn(generatorCPU(), cmd, 0); err != nil {
+		priority := normal
+		if d.first {
+			priority = realTime
+		}
+		if err := startOn(generatorCPU(), cmd, priority); err != nil {
 			undo()
 			return nil, err
 		}
@@ -130,14 +151,17 @@ func (d disturbance) begin(ctx context.Context, p *os.Process) (undo func(), err
 	return undo, nil
 }
 
-func stopAgainAndAgain(ctx context.Context, p *os.Process, length, period time.Duration) {
+func (d disturbance) stopAgainAndAgain(ctx context.Context, p *os.Process) {
 	for n := uint64(0); ; n++ {
-		// Random gaps, so that they do not fall in step with anything.
-		gap := time.Duration(-math.Log(1-random.Unit(uint64(p.Pid), n)) * float64(period))
+		// Random gaps, so that they do not fall in step with anything, or even ones.
+		gap := time.Duration(-math.Log(1-random.Unit(uint64(p.Pid), n)) * float64(d.period))
+		if d.even {
+			gap = d.period - d.stop
+		}
 		for _, step := range []struct {
 			wait time.Duration
 			then syscall.Signal
-		}{{gap, syscall.SIGSTOP}, {length, syscall.SIGCONT}} {
+		}{{gap, syscall.SIGSTOP}, {d.stop, syscall.SIGCONT}} {
 			select {
 			case <-ctx.Done():
 				_ = p.Signal(syscall.SIGCONT) // it may have ended

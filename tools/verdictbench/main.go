@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/verdict"
 	"github.com/quorumbench/quorumbench/internal/verdictbench"
 )
 
@@ -95,7 +96,7 @@ func run(ctx context.Context, o options) error {
 			case err != nil:
 				return err
 			}
-			table.Add(out)
+			table.Add(&out)
 			if o.verbose || out.Wrong() {
 				fmt.Fprintln(os.Stderr, out.String())
 			}
@@ -150,6 +151,7 @@ func (b *bench) trial(ctx context.Context, kind verdictbench.Kind, seed uint64) 
 			by := apart(truth, again)
 			if by <= mostRestless {
 				out.Judge(truth, got)
+				out.Keep(settled(truth, again))
 				return out, nil
 			}
 			closest = min(closest, by)
@@ -159,12 +161,25 @@ func (b *bench) trial(ctx context.Context, kind verdictbench.Kind, seed uint64) 
 	return out, restlessError{closest}
 }
 
-// apart is by how much the headlines of two runs differ, as a share.
+// apart is by how much the throughput, p50 and p99 of two runs differ, as a share.
 func apart(a, b *record.Trial) (most float64) {
-	for _, by := range verdictbench.Deviations(a, b) {
-		most = max(most, by, -by)
+	for _, d := range verdictbench.Deviations(a, b) {
+		if slices.Contains([]string{verdict.Throughput, "p50", "p99"}, d.Figure) {
+			most = max(most, d.Off, -d.Off)
+		}
 	}
 	return most
+}
+
+// settled names the figures in which two undisturbed runs agree: the truth of the
+// others, often of p99.9 and max, is not known.
+func settled(a, b *record.Trial) (names []string) {
+	for _, d := range verdictbench.Deviations(a, b) {
+		if max(d.Off, -d.Off) <= mostRestless {
+			names = append(names, d.Figure)
+		}
+	}
+	return names
 }
 
 // load runs the generator on its processor, and disturbs it.

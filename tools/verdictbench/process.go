@@ -24,8 +24,14 @@ const serverCPU = 0
 
 type outputs struct{ stdout, stderr bytes.Buffer }
 
-// startOn starts a process that has one processor only, with a priority. It
-// ends when we do.
+// The priorities of processes that are no nice value.
+const (
+	normal   = 0
+	realTime = -100
+)
+
+// startOn starts a process that has one processor only, with a nice value or a
+// real-time priority.
 func startOn(cpu int, cmd *exec.Cmd, nice int) error {
 	// A child has the processors and the priority of the thread that made it.
 	started := make(chan error, 1)
@@ -34,7 +40,9 @@ func startOn(cpu int, cmd *exec.Cmd, nice int) error {
 		var set unix.CPUSet
 		set.Set(cpu)
 		err := unix.SchedSetaffinity(0, &set)
-		if err == nil && nice != 0 {
+		if err == nil && nice == realTime {
+			err = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}, 0)
+		} else if err == nil && nice != normal {
 			err = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), nice)
 		}
 		if err == nil {

@@ -3,6 +3,7 @@ package analyze
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
 // Objective is what a load is to keep, as in p99<20ms, errors<0.1%: thresholds, of
@@ -142,8 +144,14 @@ func (o *Objective) void(t *record.Trial, tried *capacity.Trial) string {
 	case tried.Holds(o.Goals()):
 		return ""
 	}
-	for _, r := range t.Verdict.Reasons {
-		if ofGenerator[r.Rule] {
+	bounds := func(r *verdict.Reason) bool {
+		return slices.ContainsFunc(o.Parts, func(p Threshold) bool {
+			_, ofTimes := p.percentile100()
+			return !ofTimes || r.About(p.Metric)
+		})
+	}
+	for i := range t.Verdict.Reasons {
+		if r := &t.Verdict.Reasons[i]; ofGenerator[r.Rule] && bounds(r) {
 			return r.Text
 		}
 	}

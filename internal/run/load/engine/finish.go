@@ -102,8 +102,8 @@ func (l *Loop) finishOp(tag uint32, placeFree bool, ev *store.Event, at int64) {
 	} else {
 		l.doneLive++
 		l.secs.succeeded(acc, series, at-sl.due, at-sl.sent)
-		if l.weight > 0 {
-			l.disturbed(sl, at)
+		if weight := l.weightOf(sl); weight > 0 {
+			l.disturbed(sl, at, weight)
 		}
 		l.clock.completed(sl.kind, at)
 		acc.Extra += uint64(ev.Extra)

@@ -281,7 +281,10 @@ func (l *Loop) turn() {
 	l.settleMarks()
 	l.release()
 	l.publish()
-	l.pauses.worked(l.poller.Now(), l.doneLive+l.failLive-ended, len(l.ready))
+	end := l.poller.Now()
+	l.wrote(end)
+	l.pauses.sent = 0
+	l.pauses.worked(end, l.doneLive+l.failLive-ended, len(l.ready))
 }
 
 // nextWake is the time by which the loop has something to do.

@@ -28,7 +28,9 @@ type pauses struct {
 	beat    int64 // the poller ends a wait at each multiple of it; 0: it does not
 	asked   int64 // when the loop wanted to wake, or woke earlier
 	woke    int64
+	sent    int64 // when the turn's latest write call began; 0 before the first
 	turned  int64 // when the turn before ended
+	held    int64 // how long a pause was that it had, or that it followed and read nothing after
 	counts  bool  // in the measured window
 	longest int64
 	sum     int64 // nanoseconds
@@ -62,10 +64,15 @@ func (p *pauses) nextBeat(now, until int64) int64 {
 	return min(until, began-began%p.beat+p.beat)
 }
 
-// awake notes when the loop woke, and when it had asked for that.
+// awake notes when the loop woke, and when it had asked for that. What it finds at once
+// after a turn may have arrived when a pause began that the turn had, or that ended with
+// a signal and no connection: a process that goes on after it was stopped wakes so.
 func (p *pauses) awake(asked, now int64) {
 	p.woke, p.asked = now, min(asked, now)
 	p.add(now-asked, now-asked)
+	if p.held > 0 && now-p.turned < 4*usualWake {
+		p.asked = min(p.asked, p.turned) - p.held
+	}
 }
 
 // worked notes how long a turn took in which so many operations ended and so
@@ -73,7 +80,15 @@ func (p *pauses) awake(asked, now int64) {
 func (p *pauses) worked(now int64, answers uint64, ready int) {
 	p.turned = now
 	took := now - p.woke
-	p.add(took, took-int64(answers)*perAnswer-int64(ready)*perReady)
+	unexplained := took - int64(answers)*perAnswer - int64(ready)*perReady
+	p.add(took, unexplained)
+	slept := p.woke - p.asked
+	if p.held = 0; unexplained >= leastPause {
+		p.held = unexplained
+	}
+	if ready == 0 && slept >= leastPause {
+		p.held += slept
+	}
 }
 
 // add notes what may have been a pause, and how much of it the loop's own work

@@ -32,10 +32,12 @@ type reading struct {
 
 // sampling chooses the reads of which it is recorded what the generator added:
 // each one of every so many, by count and not by time, which would weigh too
-// little what comes at once after a pause.
+// little what comes at once after a pause. Of what is late, which decides about the
+// slowest operations, each is recorded, up to sampledReads a second.
 type sampling struct {
 	every   int64 // a power of two
-	count   int64 // of reads
+	count   int64 // of reads, without those that were late
+	late    int64 // reads and operations of this second
 	sampled int64 // since every was changed
 	before  int64 // count at the last second's end
 }
@@ -45,7 +47,10 @@ type sampling struct {
 const sampledReads = 1000
 
 // weight is for how many reads the next one stands; 0: it is not sampled.
-func (s *sampling) weight() int64 {
+func (s *sampling) weight(late bool) int64 {
+	if late && s.takeLate() {
+		return 1
+	}
 	s.count++
 	if s.count&(s.every-1) != 0 {
 		return 0
@@ -57,12 +62,21 @@ func (s *sampling) weight() int64 {
 	return weight
 }
 
+// takeLate reports whether one more that is late is recorded.
+func (s *sampling) takeLate() bool {
+	if s.every == 1 || s.late >= sampledReads {
+		return false
+	}
+	s.late++
+	return true
+}
+
 func (s *sampling) set(every int64) { s.every, s.sampled = every, 0 }
 
 // second adapts it to the second that has ended.
 func (s *sampling) second() {
 	reads := s.count - s.before
-	s.before = s.count
+	s.before, s.late = s.count, 0
 	every := int64(1)
 	for every*2*sampledReads <= reads {
 		every *= 2
@@ -145,7 +159,7 @@ func (l *Loop) readInto(i int, b []byte, r *reading) (n int, err error) {
 	if !l.measuring && !l.draining { // what is answered after the window belongs to it, too
 		l.sample.count++
 		n, err = l.poller.Read(i, b)
-	} else if r.weight = l.sample.weight(); r.weight > 0 && l.stamped != nil {
+	} else if r.weight = l.sample.weight(l.pauses.woke-l.pauses.asked >= leastPause); r.weight > 0 && l.stamped != nil {
 		n, arrived, err = l.stamped.ReadStamped(i, b)
 	} else {
 		n, err = l.poller.Read(i, b)
@@ -190,21 +204,31 @@ func (l *Loop) answer() {
 	l.readings, l.used = l.readings[:0], 0
 }
 
-// disturbed records what the generator added to the time of a success that a
-// sampled read completed.
-func (l *Loop) disturbed(sl *slot, at int64) {
+// weightOf is for how many operations one stands that a read completes; 0: it is not
+// recorded. One that was sent late stands for itself.
+func (l *Loop) weightOf(sl *slot) int64 {
+	late := sl.held > 0 || sl.client < 0 && sl.sent-sl.ready >= leastPause
+	if late && (l.measuring || l.draining) && l.sample.takeLate() {
+		return 1
+	}
+	return l.weight
+}
+
+// disturbed records what the generator added to the time of a success that stands for
+// weight operations.
+func (l *Loop) disturbed(sl *slot, at, weight int64) {
 	d := &sl.acc.Disturbed
 	service := at - sl.sent
 	lag := min(l.lag, service)
-	whole, added := service, beyondUsual(lag)
+	whole, added := service, beyondUsual(lag)+sl.held
 	if sl.client < 0 {
 		whole, added = at-sl.due, added+beyondUsual(sl.sent-sl.ready)
 	} else if added > 0 {
-		d.RunWait += l.weight * beyondUsual(min(lag, l.runWaits.now(l.now)))
+		d.RunWait += weight * beyondUsual(min(lag, l.runWaits.now(l.now)))
 	}
-	l.secs.recordAs(&d.Lag, lag, l.weight)
-	l.secs.recordAs(&d.Sampled, whole, l.weight)
-	l.secs.recordAs(&d.Undisturbed, max(whole-added, 1), l.weight)
+	l.secs.recordAs(&d.Lag, lag, weight)
+	l.secs.recordAs(&d.Sampled, whole, weight)
+	l.secs.recordAs(&d.Undisturbed, max(whole-added, 1), weight)
 }
 
 // usualWake is what any client of the machine pays to be woken, by an answer or

@@ -46,6 +46,19 @@ func (w *runWaits) now(now int64) int64 {
 	return w.last - w.before
 }
 
+// sinceRead is for how long the thread waited since the counter was read last. What
+// answers wait for that the next turn reads stays to be told.
+func (w *runWaits) sinceRead() int64 {
+	if w.thread == nil {
+		return 0
+	}
+	is, ok := w.thread.RunDelay()
+	if !ok {
+		return 0
+	}
+	return is - w.last
+}
+
 func (w *runWaits) read(now int64) {
 	if w.thread == nil {
 		return

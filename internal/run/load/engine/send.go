@@ -289,6 +289,8 @@ func (l *Loop) flush(i int) {
 			return
 		}
 		sent := l.poller.Now()
+		l.wrote(sent)
+		l.pauses.sent = sent
 		l.watchers.sent(c, i, sent)
 		n, err := l.poller.Write(i, out)
 		if n > 0 {
@@ -303,6 +305,24 @@ func (l *Loop) flush(i int) {
 			return
 		}
 		c.blocked = n < len(out)
+	}
+}
+
+// wrote notes that the latest write call has ended by now. Where that is late, the loop
+// paused in it or after it, and what was sent then may have left as late.
+func (l *Loop) wrote(now int64) {
+	if l.pauses.sent == 0 || now-l.pauses.sent < leastPause || !l.measuring {
+		return
+	}
+	waited := l.runWaits.sinceRead()
+	for tag := l.slots.tail; tag != none && l.slots.table[tag].start >= l.pauses.sent; tag = l.slots.table[tag].prev {
+		sl := &l.slots.table[tag]
+		if sl.state != written || sl.sent != l.pauses.sent {
+			continue
+		}
+		if sl.held = now - l.pauses.sent; sl.client >= 0 {
+			sl.acc.Disturbed.RunWait += min(sl.held, waited)
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ type slot struct {
 	due, sent  int64
 	ready      int64 // open loop: when it could first be taken up; due unless it had to wait
 	start      int64 // what the timeout counts from: sent, or due while it waits
+	held       int64 // how long the loop paused at most between sent and the write call's end
 	n, ref     uint64
 	term       uint64 // when it was sent
 	expected   int64  // a compare-and-set's condition

@@ -83,13 +83,24 @@ func Every(period, length float64, seed uint64) Spans {
 	}
 }
 
+// Regularly yields spans of the given length that begin every period, the first at a
+// random time of the seed's.
+func Regularly(period, length float64, seed uint64) Spans {
+	at := float64(origin) + random.Unit(seed, 0)*period - period
+	return func() (int64, int64) {
+		at += period
+		return int64(at), int64(at + length)
+	}
+}
+
 // Interrupted is a machine that does not run the thread in some spans: it was
 // stopped (SIGSTOP), or, with Steal, its host took the processor away, and then
-// nothing of the machine runs that could note an arrival.
+// nothing of the machine runs that could note an arrival, or, with Preempt, a program
+// of a real-time priority had the processor.
 type Interrupted struct {
 	Quiet
-	Spans Spans
-	Steal bool
+	Spans          Spans
+	Steal, Preempt bool
 
 	from, to int64
 }
@@ -106,6 +117,10 @@ func (m *Interrupted) out(at int64) int64 {
 		}
 		if at < m.from {
 			return at
+		}
+		if m.Preempt {
+			m.used.RunDelay += m.to - at
+			m.used.Slices++
 		}
 		at = m.to
 	}

@@ -10,9 +10,12 @@ import (
 
 // Times are a server's times for its requests, a function of their number:
 // lognormal with the given median (nanoseconds) and spread (the standard
-// deviation of the logarithm).
+// deviation of the logarithm). Each Every-th takes Long times as long; none where
+// Every is 0.
 type Times struct {
 	Median, Spread float64
+	Every          uint64
+	Long           float64
 	Seed           uint64
 	n              uint64
 }
@@ -22,7 +25,20 @@ func (t *Times) next() int64 {
 	// Box and Muller.
 	u, v := random.Unit(t.Seed, 2*t.n), random.Unit(t.Seed, 2*t.n+1)
 	normal := math.Sqrt(-2*math.Log(1-u)) * math.Cos(2*math.Pi*v)
-	return int64(t.Median * math.Exp(t.Spread*normal))
+	ns := t.Median * math.Exp(t.Spread*normal)
+	if t.Every > 0 && t.n%t.Every == 0 {
+		ns *= t.Long
+	}
+	return int64(ns)
+}
+
+// Mean is the mean time.
+func (t *Times) Mean() float64 {
+	mean := t.Median * math.Exp(t.Spread*t.Spread/2)
+	if t.Every > 0 {
+		mean *= 1 + (t.Long-1)/float64(t.Every)
+	}
+	return mean
 }
 
 // Delaying answers each request after a time of its own, however many there
