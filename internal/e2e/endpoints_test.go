@@ -3,8 +3,11 @@
 package e2e_test
 
 import (
+	"encoding/json"
 	"io"
 	"net"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -17,13 +20,26 @@ import (
 // returns its endpoints and the process of each member.
 func (w *world) upCluster(t *testing.T, name, members string) (endpoints []string, pids []int) {
 	t.Helper()
-	before := len(w.members())
-	dir := w.path("up-" + name + "-" + members + "-" + string(rune('a'+before)))
+	dir, err := os.MkdirTemp(w.dir, "up-"+name+"-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = filepath.Join(dir, "cluster")
 	up := w.run(t, "cluster", "up", "--store", name, "--dir", dir, "--members", members).exits(t, exitDone)
 	t.Cleanup(func() { w.run(t, "cluster", "down", "--dir", dir).exits(t, exitDone) })
 	line, _, _ := strings.Cut(up.stdout.String(), "\n")
-	for _, m := range w.members()[before:] {
-		pids = append(pids, m.pid)
+	var state struct {
+		Members []struct{ Process struct{ Pid int } }
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "quorumbench-cluster.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &state)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range state.Members {
+		pids = append(pids, m.Process.Pid)
 	}
 	return strings.Split(line, ","), pids
 }
@@ -86,7 +102,8 @@ func TestLoadRunsWithoutADeadMember(t *testing.T) {
 				t.Fatal(err)
 			}
 			eventually(t, patience, "the others elected a leader", func() bool {
-				return w.run(t, "bench", "put", "--store", name, "--endpoints", endpoints[0], "--total", "1").state.ExitCode() == exitDone
+				p := w.run(t, "bench", "put", "--store", name, "--endpoints", strings.Join(endpoints, ","), "--total", "1", "--target", "leader")
+				return p.state.ExitCode() == exitDone
 			})
 			for _, target := range []string{"any", "all", "leader", "followers", "member:3"} {
 				trial := w.bench(t, endpoints, exitDone, "put", "--store", name, "--total", "30", "--target", target)
