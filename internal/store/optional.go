@@ -143,11 +143,15 @@ type ServiceKeeper interface {
 	RemoveServices(ctx context.Context, prefix string) (removed int64, err error)
 }
 
-// LeaseFinder is an optional interface of a Leaser that knows which leases keys are bound to.
-type LeaseFinder interface {
-	// LeasesOf returns the leases to which keys with a prefix are bound, and no others
-	// than such keys.
-	LeasesOf(ctx context.Context, prefix []byte) (ids []int64, err error)
+// LeaseEnder is an optional interface of an Admin whose store binds keys to leases, or
+// sessions, and names these in its answers.
+type LeaseEnder interface {
+	// LeasesOf returns the names of the leases to which keys with a prefix are bound, and
+	// to which no other keys are bound.
+	LeasesOf(ctx context.Context, prefix []byte) (names []string, err error)
+	// EndLeases ends leases by the names that LeasesOf and Grants have. One that is gone
+	// already is no error.
+	EndLeases(ctx context.Context, names []string) error
 }
 
 // Leaser is an optional interface of an Admin (kv.Leases): the store has

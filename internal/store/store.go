@@ -56,6 +56,9 @@ type Access struct {
 	// a request, of a store with kv.Ephemeral: the load keeps it alive, and the codec does
 	// not. The server may grant another time.
 	SessionTimeout time.Duration
+	// Grants takes the names of the leases and sessions that the operations of a load were
+	// granted; nil for nobody. It belongs to the load's one loop.
+	Grants *Grants
 	// DialTimeout bounds how long it may take to connect; 0 means 5 s.
 	DialTimeout time.Duration
 	// Dial opens the connections of what asks about a cluster, where it cannot be

@@ -51,7 +51,8 @@ type Options struct {
 type Guard struct {
 	Options
 	claims  []*claim
-	granted bool // it was said
+	granted bool     // it was said
+	leases  []string // that the loads of the run were granted
 }
 
 // claim is one prefix that the run writes below.
@@ -385,6 +386,14 @@ func (c *claim) before(flags string) string {
 	return text
 }
 
+// Granted takes the names of leases, or sessions, that a load of the run was granted. They
+// are ended with the run.
+func (g *Guard) Granted(names []string) {
+	if g != nil {
+		g.leases = append(g.leases, names...)
+	}
+}
+
 // argument is a prefix as a shell takes it.
 func argument(prefix string) string {
 	if prefix == "" || strings.ContainsFunc(prefix, func(r rune) bool { return r <= ' ' || strings.ContainsRune("'\"`$&|;<>()*?[]#~!\\{}", r) }) {
@@ -414,7 +423,10 @@ func (g *Guard) Release(ctx context.Context) error {
 	for _, c := range slices.Backward(g.claims) {
 		failed = errors.Join(failed, g.release(ctx, c))
 	}
-	g.claims = nil
+	if kept := func(c *claim) bool { return c.Keep && c.Leases }; !slices.ContainsFunc(g.claims, kept) {
+		failed = errors.Join(failed, g.endGranted(ctx))
+	}
+	g.claims, g.leases = nil, nil
 	return failed
 }
 

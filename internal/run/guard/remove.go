@@ -18,6 +18,8 @@ const (
 	// removeTry bounds one of those: a member that stands still does not answer, and the
 	// next time another is asked.
 	removeTry = 20 * time.Second
+	// giveUp is how long a cluster may answer nothing that was asked.
+	giveUp = 30 * time.Second
 )
 
 // removeMarked removes what a marker says is its run's: keys and services, the leases
@@ -31,37 +33,69 @@ func (g *Guard) removeMarked(ctx context.Context, m *Marker) (removed int64, err
 		return 0, err
 	}
 	defer func() { _ = admin.Close() }() // nothing is left to ask
-	var leases []int64
-	finder, finds := admin.(store.LeaseFinder)
-	if finds && m.Leases {
-		if leases, err = finder.LeasesOf(ctx, []byte(m.Prefix)); err != nil {
-			return 0, err
+	var leases []string
+	ender, ends := admin.(store.LeaseEnder)
+	for _, step := range []struct {
+		due bool
+		do  func(context.Context) error
+	}{
+		{ends && m.Leases, func(ctx context.Context) (err error) {
+			leases, err = ender.LeasesOf(ctx, []byte(m.Prefix))
+			return err
+		}},
+		{true, func(context.Context) error { // it has bounds of its own
+			n, err := g.removeKeys(ctx, admin, m)
+			removed += n
+			return err
+		}},
+		{m.Services, func(ctx context.Context) error {
+			n, err := admin.(store.ServiceKeeper).RemoveServices(ctx, m.Prefix)
+			removed += n
+			return err
+		}},
+		{ends && m.Leases, func(ctx context.Context) error { return ender.EndLeases(ctx, leases) }},
+		{m.Run != "", func(ctx context.Context) error { return g.remove(ctx, MarkerKey(m.Prefix)) }},
+		{len(m.Folders) > 0, func(ctx context.Context) error { return admin.(store.FolderKeeper).RemoveFolders(ctx, m.Folders) }},
+	} {
+		if !step.due {
+			continue
 		}
-	}
-	if removed, err = g.removeKeys(ctx, admin, m); err != nil {
-		return removed, err
-	}
-	if m.Services {
-		n, err := admin.(store.ServiceKeeper).RemoveServices(ctx, m.Prefix)
-		removed += n
-		if err != nil {
+		if err := g.again(ctx, step.do); err != nil {
 			return removed, err
 		}
-	}
-	if len(leases) > 0 {
-		if err := admin.(store.Leaser).Revoke(ctx, leases); err != nil {
-			return removed, err
-		}
-	}
-	if m.Run != "" {
-		if err := g.remove(ctx, MarkerKey(m.Prefix)); err != nil {
-			return removed, fmt.Errorf("the key %q cannot be removed: %w", MarkerKey(m.Prefix), err)
-		}
-	}
-	if f, ok := admin.(store.FolderKeeper); ok && len(m.Folders) > 0 {
-		return removed, f.RemoveFolders(ctx, m.Folders)
 	}
 	return removed, nil
+}
+
+// again does something until it succeeds, or the cluster has not done it for a while.
+func (g *Guard) again(ctx context.Context, do func(context.Context) error) error {
+	for began := g.Now(); ; {
+		asked, cancel := context.WithTimeout(ctx, removeTry)
+		err := do(asked)
+		cancel()
+		if err == nil || g.Now().Sub(began) > giveUp || !pause(ctx, removePause) {
+			return err
+		}
+	}
+}
+
+// endGranted ends the leases that the loads of the run were granted, and that no key was
+// bound to any more.
+func (g *Guard) endGranted(ctx context.Context) error {
+	if len(g.leases) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, removeWithin)
+	defer cancel()
+	admin, err := g.admin()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = admin.Close() }() // nothing is left to ask
+	if ender, ok := admin.(store.LeaseEnder); ok {
+		return ender.EndLeases(ctx, g.leases)
+	}
+	return nil
 }
 
 // removeKeys removes the keys below a marker's prefix, and asks until none is left.
@@ -74,19 +108,22 @@ func (g *Guard) removeKeys(ctx context.Context, admin store.Admin, m *Marker) (r
 	if m.Run != "" && strings.HasPrefix(MarkerKey(m.Prefix), m.Prefix) {
 		own = 1
 	}
-	for {
+	for answered := g.Now(); ; {
 		n, failed := deletePrefix(ctx, deleter, m.Prefix)
 		removed += n
 		asked, cancel := context.WithTimeout(ctx, removeTry)
 		left, _, err := g.Count(asked, Below(m.Prefix))
 		cancel()
-		if err == nil && left == 0 {
+		switch {
+		case err == nil && left == 0:
 			return max(removed-own, 0), nil
+		case err == nil:
+			answered = g.Now()
 		}
 		if failed = errors.Join(failed, err); failed == nil {
 			failed = fmt.Errorf("keys with prefix %q are left", m.Prefix)
 		}
-		if !pause(ctx, removePause) {
+		if g.Now().Sub(answered) > giveUp || !pause(ctx, removePause) {
 			return removed, failed
 		}
 	}

@@ -254,6 +254,7 @@ func (g *generator) result(interrupted bool) (*Result, error) {
 			if g.usage != nil {
 				e.Used = []Usage{g.usage.used()}
 			}
+			e.Leases = g.plan.grants.Names()
 			if t, ok := g.plan.script.(CallCounter); ok {
 				e.Calls = t.Calls()
 				for k := range e.Calls {

@@ -20,6 +20,7 @@ import (
 
 // plan is an assignment with all that is live: what a worker makes of it.
 type plan struct {
+	grants *store.Grants // of a script; nil of any other load
 	Assignment
 	store    store.Store
 	access   store.Access

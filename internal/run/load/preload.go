@@ -172,6 +172,8 @@ type Preloaded struct {
 	// that compares and sets, and what a Keeper kept; else nil. The load goes on in
 	// this memory.
 	Versions []int64
+	// Leases are the names of those that an application was granted, also beside an error.
+	Leases []string
 }
 
 func (p *Preloaded) versions() []int64 {

@@ -13,6 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/run/load/engine"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // Result is what a finished load reports. Measured and Warmup are nil where the
@@ -48,6 +49,8 @@ type Ending struct {
 	Watching *measure.WatchTotals
 	// Calls are an application's, by their kinds; empty for any other load.
 	Calls []measure.Calls
+	// Leases are the names of those that an application, or a recording, was granted.
+	Leases []string
 	// Used is what each worker used in the window itself.
 	Used []Usage
 }
@@ -104,7 +107,8 @@ func (e *Ending) merge(o *Ending) {
 	if e.Watching == nil {
 		e.Watching = o.Watching
 	}
-	e.Calls = append(e.Calls, o.Calls...) // of one part: applications are not divided
+	e.Calls = append(e.Calls, o.Calls...)    // of one part: applications are not divided
+	e.Leases = append(e.Leases, o.Leases...) // likewise
 	e.Used = append(e.Used, o.Used...)
 }
 
@@ -253,6 +257,8 @@ func (e *Ending) Valid() error {
 		return fmt.Errorf("it had %d event loops", e.Loops)
 	case len(e.LinkChanges) > mostLinkChanges || len(e.Links)+len(e.MemberOf)+len(e.ErrorTexts) > mostTexts || len(e.Used) > mostLoops:
 		return errors.New("it reports more connections, members or errors than a load has")
+	case len(e.Leases) > store.MostGrants:
+		return errors.New("it reports more leases than a load keeps")
 	case len(e.Calls) > measure.MostCallKinds:
 		return errors.New("it reports more kinds of calls than an application has")
 	case e.Length > longest || slices.Min(counts) < 0:

@@ -87,6 +87,7 @@ type SessionKeeper interface {
 // loadAccess is the access of the load's own connections.
 func (p *plan) loadAccess() store.Access {
 	a := p.access
+	a.Grants = p.grants
 	if s, ok := p.script.(SessionKeeper); ok {
 		a.SessionTimeout = s.SessionTimeout()
 	}
@@ -94,8 +95,9 @@ func (p *plan) loadAccess() store.Access {
 }
 
 // prepare is Worker.Preload of a script.
-func (p *plan) prepare(ctx context.Context) (*Preloaded, error) {
-	done := &Preloaded{}
+func (p *plan) prepare(ctx context.Context) (done *Preloaded, err error) {
+	done = &Preloaded{}
+	defer func() { done.Leases = p.grants.Names() }()
 	stages := []func() (engine.Source, uint64){p.script.Before}
 	if s, ok := p.script.(Stager); ok {
 		stages = append(stages, s.After)
@@ -103,7 +105,7 @@ func (p *plan) prepare(ctx context.Context) (*Preloaded, error) {
 	for _, stage := range stages {
 		if before, n := stage(); n > 0 {
 			if err := p.prepareWith(ctx, before, n); err != nil {
-				return nil, err
+				return done, err
 			}
 			done.Written += n
 		}

@@ -220,6 +220,7 @@ func (w *Local) plan(a *Assignment) (*plan, error) {
 		}
 	}
 	if p.script != nil {
+		p.grants = &store.Grants{}
 		p.Load.Threads = 1
 		p.wrap = func(*source) engine.Source { return p.script.Source() }
 		if s, ok := p.script.(Checked); ok && a.Load.Check {

@@ -124,7 +124,11 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 	if t.Spec.Load.Preload {
 		t.report(Progress{Stage: "preloading"})
 		clean.begin()
-		if a.Preloaded, err = t.Worker.Preload(ctx, a); err != nil {
+		a.Preloaded, err = t.Worker.Preload(ctx, a)
+		if a.Preloaded != nil {
+			t.Cluster.Guard.Granted(a.Preloaded.Leases)
+		}
+		if err != nil {
 			return nil, clean.failed(a, &NotPreparedError{Why: err})
 		}
 	}
@@ -259,6 +263,9 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c r
 	w.begin(run, job, a.Endpoints)
 	clean.begin()
 	res, err := load.RunJob(ctx, job)
+	if res != nil {
+		t.Cluster.Guard.Granted(res.Leases)
+	}
 	lost := w.end()
 	switch {
 	case w.err != nil:

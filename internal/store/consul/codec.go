@@ -26,6 +26,7 @@ type Dialect struct {
 // codec is Consul's KV API on one connection, which has one operation in
 // flight (https://developer.hashicorp.com/consul/api-docs/kv).
 type codec struct {
+	grants *store.Grants // takes what operations were granted; nil for nobody
 	httpkv.Codec
 	*Dialect
 	get, put, del, multi                                   *http1.Template
@@ -67,7 +68,11 @@ func tokenOf(a store.Access) string {
 // ACL token is the access's password, or its user if there is no password.
 func (d *Dialect) Codecs(a store.Access) store.Codecs {
 	token := tokenOf(a)
-	return func(dialed store.Dialed) store.Codec { return newCodec(dialed, token, d) }
+	return func(dialed store.Dialed) store.Codec {
+		c := newCodec(dialed, token, d)
+		c.grants = a.Grants
+		return c
+	}
 }
 
 func newCodec(d store.Dialed, token string, dialect *Dialect) *codec {

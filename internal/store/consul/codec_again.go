@@ -352,7 +352,10 @@ func (c *codec) granted(body []byte, e *store.Event) {
 			s.Skip()
 		}
 	}
-	if !s.End() || len(e.Value) == 0 {
+	switch {
+	case !s.End() || len(e.Value) == 0:
 		c.malformed(e)
+	case c.grants != nil:
+		c.grants.Add(string(e.Value))
 	}
 }

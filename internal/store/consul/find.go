@@ -3,6 +3,7 @@ package consul
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/consul/api"
@@ -13,12 +14,12 @@ import (
 )
 
 var (
-	_ store.LeaseFinder   = (*admin)(nil)
+	_ store.LeaseEnder   = (*admin)(nil)
 	_ store.ServiceKeeper = (*admin)(nil)
 )
 
-// LeasesOf implements store.LeaseFinder: the sessions that hold keys.
-func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]int64, error) {
+// LeasesOf implements store.LeaseEnder: the sessions that hold keys.
+func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]string, error) {
 	c, err := a.first(ctx)
 	if err != nil {
 		return nil, err
@@ -28,15 +29,23 @@ func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]int64, error) {
 	if err != nil {
 		return nil, fmt.Errorf("Consul does not list the keys that begin with %q: %s", prefix, reason(ctx, err)) //nolint:staticcheck // a name
 	}
-	var ids []int64
-	seen := map[string]bool{}
+	var names []string
 	for _, p := range pairs {
-		if p.Session != "" && !seen[p.Session] {
-			seen[p.Session] = true
-			ids = append(ids, a.named(p.Session))
+		if p.Session != "" {
+			names = append(names, p.Session)
 		}
 	}
-	return ids, nil
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+// EndLeases implements store.LeaseEnder.
+func (a *admin) EndLeases(ctx context.Context, names []string) error {
+	ids := make([]int64, len(names))
+	for i, name := range names {
+		ids[i] = a.named(name)
+	}
+	return a.Revoke(ctx, ids)
 }
 
 // Services implements store.ServiceKeeper: each instance of a service is on a node of its

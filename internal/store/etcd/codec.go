@@ -17,7 +17,9 @@ import (
 func newCodecs(a store.Access) store.Codecs {
 	l := newLogin(a.User, a.Password)
 	return func(d store.Dialed) store.Codec {
-		return newCodec(h2.Config{Authority: d.Endpoint, TLS: a.TLS != nil, Parts: d.Parts}, l, d.Now)
+		c := newCodec(h2.Config{Authority: d.Endpoint, TLS: a.TLS != nil, Parts: d.Parts}, l, d.Now)
+		c.grants = a.Grants
+		return c
 	}
 }
 
@@ -65,7 +67,8 @@ const (
 
 // codec is etcd's v3 API on one connection.
 type codec struct {
-	conn *h2.Conn
+	grants *store.Grants // takes what operations were granted; nil for nobody
+	conn   *h2.Conn
 
 	rangeRPC, streamRPC, putRPC, deleteRPC, txnRPC      h2.Method
 	authRPC, watchRPC, keepAliveRPC, lockRPC, unlockRPC h2.Method

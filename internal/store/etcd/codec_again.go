@@ -1,6 +1,8 @@
 package etcd
 
 import (
+	"strconv"
+
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -86,7 +88,9 @@ func (c *codec) parseAgain(call uint8, b []byte, e *store.Event) (ok bool) {
 		}
 		e.Version = c.extra.version
 	case callAgainWrite, callAgainGrant: // LeaseGrantResponse{header: 1, ID: 2}
-		ok = c.parseWritten(b, e)
+		if ok = c.parseWritten(b, e); ok && call == callAgainGrant && c.grants != nil {
+			c.grants.Add(strconv.FormatInt(e.Count, 10))
+		}
 	default:
 		var found store.Event
 		ok = c.parseTxnResponse(b, e, &found)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -103,19 +104,19 @@ func many(ctx context.Context, n int, do func(ctx context.Context, i int) error)
 	return first
 }
 
-var _ store.LeaseFinder = (*admin)(nil)
+var _ store.LeaseEnder = (*admin)(nil)
 
 // leasePage is how many keys are asked for at once for their leases: with their values,
 // since an answer without values has no leases either (etcd 3.7).
 const leasePage = 100
 
-// LeasesOf implements store.LeaseFinder.
-func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]int64, error) {
+// LeasesOf implements store.LeaseEnder.
+func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]string, error) {
 	c, err := a.connected(ctx)
 	if err != nil {
 		return nil, err
 	}
-	fail := func(err error) ([]int64, error) {
+	fail := func(err error) ([]string, error) {
 		return nil, fmt.Errorf("etcd does not tell the leases of the keys that begin with %q: %s", prefix, reason(ctx, err))
 	}
 	keys := map[int64]int{} // with the prefix, by their leases
@@ -133,7 +134,7 @@ func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]int64, error) {
 		more = r.More && len(r.Kvs) > 0
 	}
 	var mu sync.Mutex
-	var ids []int64
+	var names []string
 	all := slices.Collect(maps.Keys(keys))
 	err = many(ctx, len(all), func(ctx context.Context, i int) error {
 		r, err := c.TimeToLive(ctx, clientv3.LeaseID(all[i]), clientv3.WithAttachedKeys())
@@ -143,12 +144,23 @@ func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]int64, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if !slices.ContainsFunc(r.Keys, func(k []byte) bool { return !bytes.HasPrefix(k, prefix) }) {
-			ids = append(ids, all[i])
+			names = append(names, strconv.FormatInt(all[i], 10))
 		}
 		return nil
 	})
 	if err != nil {
 		return fail(err)
 	}
-	return ids, nil
+	return names, nil
+}
+
+// EndLeases implements store.LeaseEnder: a lease's name is its number.
+func (a *admin) EndLeases(ctx context.Context, names []string) error {
+	ids := make([]int64, 0, len(names))
+	for _, name := range names {
+		if id, err := strconv.ParseInt(name, 10, 64); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	return a.Revoke(ctx, ids)
 }

@@ -38,6 +38,7 @@ var paths = [numRPCs]string{
 // codec is etcd's gateway on one connection, which has one request in flight. A
 // watcher's request has no end: its connection takes nothing else.
 type codec struct {
+	grants *store.Grants // takes what operations were granted; nil for nobody
 	*http1.Conn
 	parts     *parts.Budget
 	templates [numRPCs]*http1.Template

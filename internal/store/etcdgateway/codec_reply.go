@@ -2,6 +2,7 @@ package etcdgateway
 
 import (
 	"encoding/base64"
+	"strconv"
 
 	"google.golang.org/grpc/codes"
 
@@ -104,7 +105,9 @@ func (c *codec) againEvent(a *reply, e *store.Event) {
 			e.Outcome, e.Mod = kv.Conflict, a.first.Revision // which the key has, if it was read
 		}
 	case grantRPC:
-		e.Count = a.lease
+		if e.Count = a.lease; c.grants != nil {
+			c.grants.Add(strconv.FormatInt(a.lease, 10))
+		}
 	case keepAliveRPC:
 		c.kept(a, e)
 	}

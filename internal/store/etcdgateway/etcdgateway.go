@@ -78,8 +78,12 @@ func (s *Store) Server(asked string) (store.ServerSource, error) {
 func (s *Store) Admin(a store.Access) (store.Admin, error) { return s.server.Admin(a) }
 
 // Codecs implements store.Store.
-func (*Store) Codecs(store.Access) store.Codecs {
-	return func(d store.Dialed) store.Codec { return newCodec(d) }
+func (*Store) Codecs(a store.Access) store.Codecs {
+	return func(d store.Dialed) store.Codec {
+		c := newCodec(d)
+		c.grants = a.Grants
+		return c
+	}
 }
 
 // Metrics implements store.Metered.
