@@ -1,0 +1,441 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/consul/api"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/registry"
+	"github.com/quorumbench/quorumbench/internal/testservers"
+	clients "github.com/quorumbench/quorumbench/internal/testservers/official"
+)
+
+// contents is what a running cluster holds: keys with their values, and the names of
+// leases, sessions and services.
+type contents struct {
+	Keys   map[string]string
+	Others []string
+}
+
+// inUse is a cluster that somebody uses: it ran before, and has keys of its own.
+type inUse struct {
+	store, endpoint string
+	put             func(t *testing.T, key string)
+	read            func(t *testing.T) contents
+}
+
+// used starts a cluster of a store and puts a user's keys into it.
+func (w *world) used(t *testing.T, name string) *inUse {
+	t.Helper()
+	st, err := registry.Lookup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"cluster", "up", "--store", name, "--members", "1", "--dir", w.path("used")}
+	if name != "etcd" {
+		args = append(args, "--exec", testservers.Installed(t, st))
+	}
+	up := w.run(t, args...).exits(t, exitDone)
+	t.Cleanup(func() { w.run(t, "cluster", "down", "--store", name, "--dir", w.path("used")).exits(t, exitDone) })
+	u := &inUse{store: name}
+	u.endpoint, _, _ = strings.Cut(up.stdout.String(), "\n")
+	access := store.Access{Endpoints: []string{u.endpoint}}
+	switch name {
+	case "etcd":
+		u.etcd(t)
+	case "zookeeper":
+		u.zookeeper(clients.ZooKeeper(t, access))
+	case "consul":
+		u.consul(clients.Consul(t, access))
+	}
+	for _, key := range []string{"00000000", "00000001", "compact_rev_key", "registry/minions/node-000000", "service/pg-000000/leader", "stmlock"} {
+		u.put(t, key)
+	}
+	return u
+}
+
+func (u *inUse) etcd(t *testing.T) {
+	t.Helper()
+	c, err := clientv3.New(clientv3.Config{Endpoints: []string{u.endpoint}, DialTimeout: patience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	u.put = func(t *testing.T, key string) {
+		t.Helper()
+		for _, key := range []string{key, "/" + key} { // which are two
+			if _, err := c.Put(t.Context(), key, "the user's"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	u.read = func(t *testing.T) contents {
+		t.Helper()
+		out := contents{Keys: map[string]string{}}
+		r, err := c.Get(t.Context(), "\x00", clientv3.WithFromKey())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, pair := range r.Kvs {
+			out.Keys[string(pair.Key)] = string(pair.Value)
+		}
+		leases, err := c.Leases(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range leases.Leases {
+			out.Others = append(out.Others, fmt.Sprintf("lease %x", l.ID))
+		}
+		if _, err := c.Get(t.Context(), "00000000", clientv3.WithRev(2)); err != nil {
+			out.Others = append(out.Others, "the history is gone")
+		}
+		return out
+	}
+}
+
+func (u *inUse) zookeeper(c *zk.Conn) {
+	u.put = func(t *testing.T, key string) {
+		t.Helper()
+		path := ""
+		for name := range strings.SplitSeq(key, "/") {
+			path += "/" + name
+			if _, err := c.Create(path, []byte("the user's"), 0, zk.WorldACL(zk.PermAll)); err != nil && err != zk.ErrNodeExists { //nolint:errorlint // the library's own
+				t.Fatal(err)
+			}
+		}
+	}
+	var below func(t *testing.T, path string, into map[string]string)
+	below = func(t *testing.T, path string, into map[string]string) {
+		t.Helper()
+		names, _, err := c.Children(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			node := strings.TrimSuffix(path, "/") + "/" + name
+			if node == "/zookeeper" {
+				continue
+			}
+			value, _, err := c.Get(node)
+			if err != nil {
+				t.Fatal(err)
+			}
+			into[node] = string(value)
+			below(t, node, into)
+		}
+	}
+	u.read = func(t *testing.T) contents {
+		t.Helper()
+		out := contents{Keys: map[string]string{}}
+		below(t, "/", out.Keys)
+		return out
+	}
+}
+
+func (u *inUse) consul(c *api.Client) {
+	u.put = func(t *testing.T, key string) {
+		t.Helper()
+		if _, err := c.KV().Put(&api.KVPair{Key: key, Value: []byte("the user's")}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	u.read = func(t *testing.T) contents {
+		t.Helper()
+		out := contents{Keys: map[string]string{}}
+		pairs, _, err := c.KV().List("", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range pairs {
+			out.Keys[p.Key] = string(p.Value)
+		}
+		sessions, _, err := c.Session().List(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range sessions {
+			out.Others = append(out.Others, "session "+s.ID)
+		}
+		nodes, _, err := c.Catalog().Nodes(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range nodes {
+			out.Others = append(out.Others, "node "+n.Node)
+		}
+		return out
+	}
+}
+
+// quorumbench runs a command on the cluster.
+func (u *inUse) quorumbench(t *testing.T, w *world, args ...string) *program {
+	t.Helper()
+	return w.start(t, append(args, "--store", u.store, "--endpoints", u.endpoint)...)
+}
+
+// unchanged fails where the cluster does not hold what it held before.
+func (u *inUse) unchanged(t *testing.T, before contents, after string) {
+	t.Helper()
+	if diff := cmp.Diff(before, u.read(t)); diff != "" {
+		t.Errorf("after %s the cluster holds (-before +now):\n%s", after, diff)
+	}
+}
+
+// eachUsed runs a test on a used cluster of each store.
+func eachUsed(t *testing.T, test func(t *testing.T, w *world, u *inUse)) {
+	t.Parallel()
+	for _, name := range []string{"etcd", "zookeeper", "consul"} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			test(t, w, w.used(t, name))
+		})
+	}
+}
+
+// What commands write to a running cluster has names of its own, is removed at the end,
+// and is said before and after; what was there stays as it was.
+func TestARunningClusterIsLeftAsItWas(t *testing.T) {
+	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
+		before := u.read(t)
+		commands := []string{
+			"bench put --total 100", "bench get --total 100 --key-space-size 20", "bench delete --total 20 --key-space-size 20",
+			"bench mixed --total 50 --key-space-size 20 --prefix deep/down/below/", "bench put --total 20 --prefix deep/name-", "bench cas --total 20 --cleanup",
+			"check perf --rate 20 --clients 5 --duration 1s",
+		}
+		if u.store == "etcd" {
+			commands = append(commands, "bench txn-mixed --total 20", "bench stm --total 10 --clients 2 --stm-locker lock-client",
+				"bench stm --total 10 --clients 2 --stm-locker lock-rpc", "bench watch-get --duration 1s --watchers 3", "bench lease-keepalive --total 20 --clients 3",
+				"bench put --total 20 --prefix= --key-size 12") // whose keys are in the root, where nobody has one of these
+		}
+		for _, c := range commands {
+			p := u.quorumbench(t, w, strings.Fields(c)...).end(t)
+			if said := p.stderr.String(); !strings.Contains(said, " in the running cluster and re") || !strings.Contains(said, " below ") && !strings.Contains(c, "lease") {
+				t.Errorf("%s does not say what it does:\n%s", c, said)
+			}
+			u.unchanged(t, before, c)
+		}
+	})
+}
+
+// Keys that no run wrote are neither replaced nor deleted unless that is allowed, and no
+// command that deletes them is printed.
+func TestKeysOfOthersAreNotTouched(t *testing.T) {
+	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
+		u.put(t, "quorumbench/mine")
+		u.put(t, "quorumbench/check-perf/mine")
+		before := u.read(t)
+		for command, code := range map[string]int{
+			"bench put --total 10": exitFailed, "bench get --total 10": exitFailed, "bench delete --total 10": exitFailed,
+			"bench put --total 10 --prefix=": exitFailed, "bench put --total 10 --prefix quorumbench": exitFailed,
+			"bench put --total 10 --cleanup": exitFailed, "check perf --rate 10 --duration 1s": 3, "cleanup --prefix quorumbench/": exitFailed,
+			"check perf --rate 10 --duration 1s --prefix quorumbench/": 3, "cleanup": exitDone,
+		} {
+			p := u.quorumbench(t, w, strings.Fields(command)...).exits(t, code)
+			said := p.stderr.String() + p.stdout.String()
+			if command != "cleanup" && strings.Count(said, "quorumbench: ") != 1 {
+				t.Errorf("%s says %q", command, said)
+			}
+			for _, advice := range []string{"etcdctl", "zkCli", "consul kv", "elete with"} {
+				if strings.Contains(said, advice) {
+					t.Errorf("%s advises to delete what is not its own: %s", command, said)
+				}
+			}
+			u.unchanged(t, before, command)
+		}
+		u.quorumbench(t, w, "bench", "put", "--total", "10", "--overwrite-existing").exits(t, exitDone)
+		now := u.read(t)
+		for key, value := range before.Keys {
+			if now.Keys[key] != value {
+				t.Errorf("%s was %q and is %q", key, value, now.Keys[key])
+			}
+		}
+	})
+}
+
+// A run that is interrupted removes what it wrote. What one leaves that is killed, the
+// command cleanup removes, and not while it goes on; so does the next run.
+func TestWhatInterruptedAndKilledRunsLeave(t *testing.T) {
+	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
+		before := u.read(t)
+		begin := func() *program {
+			p := u.quorumbench(t, w, "bench", "put", "--total", "100000000", "--key-space-size", "100", "--prefix", "app/bench/")
+			p.says(t, "measuring")
+			eventually(t, patience, "keys were written", func() bool { return len(u.read(t).Keys) > len(before.Keys)+10 })
+			return p
+		}
+		for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+			p := begin()
+			p.signal(t, signal)
+			p.exits(t, exitInterrupted)
+			u.unchanged(t, before, signal.String())
+		}
+		p := begin()
+		if said := u.quorumbench(t, w, "cleanup", "--prefix", "app/bench/").exits(t, exitFailed).stdout.String(); !strings.Contains(said, "goes on") {
+			t.Errorf("cleanup says %q of a run that goes on", said)
+		}
+		if said := u.quorumbench(t, w, "bench", "put", "--total", "10", "--prefix", "app/bench/").exits(t, exitFailed).stderr.String(); !strings.Contains(said, "is in use by") {
+			t.Errorf("a second run says %q", said)
+		}
+		kill := func(p *program) {
+			p.signal(t, syscall.SIGKILL)
+			<-p.ended
+			if got := u.read(t); len(got.Keys) == len(before.Keys) {
+				t.Fatal("a killed run left nothing")
+			}
+		}
+		kill(p)
+		u.quorumbench(t, w, "cleanup", "--prefix", "app/bench/", "--dry-run").exits(t, exitDone)
+		u.quorumbench(t, w, "cleanup").exits(t, exitDone) // of another prefix
+		if said := u.quorumbench(t, w, "cleanup", "--prefix", "app/bench/").exits(t, exitDone).stdout.String(); !strings.Contains(said, "Removed ") {
+			t.Errorf("cleanup says %q", said)
+		}
+		u.unchanged(t, before, "cleanup")
+		kill(begin())
+		u.quorumbench(t, w, "bench", "put", "--total", "10", "--prefix", "app/bench/").exits(t, exitDone)
+		u.unchanged(t, before, "another run with the prefix of one that was killed")
+	})
+}
+
+// applied are applications in their smallest form, by the stores that they are sent to.
+var applied = map[string][]string{
+	"etcd": {
+		"application: kubernetes, nodes: 2, pods-per-node: 30, churn: 3", "application: patroni, clusters: 2",
+		"application: election-race", "application: election-queue",
+	},
+	"zookeeper": {"application: patroni, clusters: 2", "application: election-race", "application: election-queue", "application: membership"},
+	"consul":    {"application: patroni, clusters: 2", "application: election-race", "application: catalog"},
+}
+
+// Applications have names of their own below ours, and leave neither keys nor leases,
+// sessions or services; also where they are killed.
+func TestApplicationsLeaveARunningClusterAsItWas(t *testing.T) {
+	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
+		before := u.read(t)
+		for i, app := range applied[u.store] {
+			file := w.file(t, fmt.Sprintf("app-%d.yaml", i), fmt.Sprintf("name: app\ntrials:\n  - {store: %s, endpoints: ['%s'], duration: 11s, %s}\n", u.store, u.endpoint, app))
+			p := w.start(t, "run", file, "--out", w.path(fmt.Sprintf("out-%d", i))).exits(t, exitDone)
+			if said := p.stderr.String(); !strings.Contains(said, `below "quorumbench`) && !strings.Contains(said, `below "/quorumbench/`) {
+				t.Errorf("%s does not say what it does:\n%s", app, said)
+			}
+			u.unchanged(t, before, app)
+			p = w.start(t, "run", file, "--out", w.path(fmt.Sprintf("killed-%d", i)))
+			p.says(t, "measuring")
+			p.signal(t, syscall.SIGKILL)
+			<-p.ended
+			u.quorumbench(t, w, "cleanup").exits(t, exitDone)
+			eventually(t, patience, "what had no key ended by itself", func() bool { return cmp.Equal(before, u.read(t)) })
+		}
+	})
+}
+
+// The history of a running etcd is compacted only where that is allowed by name, and the
+// key that says who compacts is the load's own.
+func TestNothingClusterWideWithoutAFlag(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	u := w.used(t, "etcd")
+	before := u.read(t)
+	for _, load := range []string{"compact: {every: 1s}", "compact-first: true", "cleanup: true, cleanup-compact: true", "cleanup: true, cleanup-defragment: true"} {
+		file := w.file(t, "load.yaml", fmt.Sprintf("name: load\ntrials:\n  - {store: etcd, endpoints: ['%s'], operation: put, duration: 1s, %s}\n", u.endpoint, load))
+		if said := w.run(t, "run", file).exits(t, exitUsage).stderr.String(); !strings.Contains(said, "cluster-wide") {
+			t.Errorf("%s is refused with %q", load, said)
+		}
+		u.unchanged(t, before, load)
+	}
+	file := w.file(t, "allowed.yaml", fmt.Sprintf("name: load\ntrials:\n  - {store: etcd, endpoints: ['%s'], operation: put, duration: 1s, compact-first: true, cluster-wide: true}\n", u.endpoint))
+	if said := w.run(t, "run", file, "--out", w.path("allowed")).exits(t, exitDone).stderr.String(); !strings.Contains(said, "compacts the history of all keys") {
+		t.Errorf("it says %q", said)
+	}
+	after := u.read(t)
+	if !maps.Equal(before.Keys, after.Keys) || !slices.Contains(after.Others, "the history is gone") {
+		t.Errorf("with cluster-wide: true the cluster holds %v", after)
+	}
+}
+
+// Keys that a run was asked to leave are named, are the next run's, and are removed by
+// the command that was printed.
+func TestKeysThatAreToStay(t *testing.T) {
+	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
+		before := u.read(t)
+		p := u.quorumbench(t, w, "bench", "put", "--total", "20", "--cleanup=false").exits(t, exitDone)
+		if got := u.read(t); len(got.Keys) <= len(before.Keys) || !strings.Contains(p.stderr.String(), "left its keys below") {
+			t.Fatalf("%d keys, and %s", len(got.Keys), p.stderr.String())
+		}
+		u.quorumbench(t, w, "cleanup").exits(t, exitDone)
+		if got := u.read(t); len(got.Keys) <= len(before.Keys) {
+			t.Fatal("cleanup removes what was to stay")
+		}
+		u.quorumbench(t, w, "bench", "get", "--total", "20", "--cleanup=false").exits(t, exitDone)
+		u.quorumbench(t, w, "cleanup", "--prefix", "quorumbench/").exits(t, exitDone)
+		u.unchanged(t, before, "cleanup")
+	})
+}
+
+// A user who may write below one prefix alone can measure there; the marker lies within
+// the rights of who may write in the folder above.
+func TestAUserWithFewRights(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	u := w.used(t, "etcd")
+	c, err := clientv3.New(clientv3.Config{Endpoints: []string{u.endpoint}, DialTimeout: patience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for _, do := range []func() error{
+		func() error { _, err := c.UserAdd(ctx, "root", "secret"); return err },
+		func() error { _, err := c.UserGrantRole(ctx, "root", "root"); return err },
+		func() error { _, err := c.RoleAdd(ctx, "app"); return err },
+		func() error {
+			_, err := c.RoleGrantPermission(ctx, "app", "app/", clientv3.GetPrefixRangeEnd("app/"), clientv3.PermissionType(clientv3.PermReadWrite))
+			return err
+		},
+		func() error { _, err := c.UserAdd(ctx, "app", "secret"); return err },
+		func() error { _, err := c.UserGrantRole(ctx, "app", "app"); return err },
+		func() error { _, err := c.AuthEnable(ctx); return err },
+	} {
+		if err := do(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root, err := clientv3.New(clientv3.Config{Endpoints: []string{u.endpoint}, DialTimeout: patience, Username: "root", Password: "secret"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = root.Close() }()
+	left := func(after string) {
+		t.Helper()
+		r, err := root.Get(t.Context(), "app", clientv3.WithPrefix())
+		if err != nil || len(r.Kvs) > 0 {
+			t.Errorf("after %s there are %v, %v", after, r, err)
+		}
+	}
+	app := []string{"--user", "app:secret", "--total", "20"}
+	said := u.quorumbench(t, w, append(app, "bench", "put", "--prefix", "app/")...).exits(t, exitDone).stderr.String()
+	if !strings.Contains(said, `may not write the key "app.quorumbench-run"`) {
+		t.Errorf("it says %q", said)
+	}
+	left("a run without a marker")
+	said = u.quorumbench(t, w, append(app, "bench", "put", "--prefix", "app/bench/")...).exits(t, exitDone).stderr.String()
+	if strings.Contains(said, "may not write") {
+		t.Errorf("it says %q", said)
+	}
+	left("a run with a marker")
+	if said := u.quorumbench(t, w, append(app, "bench", "put")...).exits(t, exitFailed).stderr.String(); !strings.Contains(said, "permission denied") {
+		t.Errorf("without rights it says %q", said)
+	}
+}
