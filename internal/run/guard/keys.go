@@ -69,6 +69,8 @@ const mostExamples = 3
 type Client struct {
 	Store  store.Store
 	Access store.Access
+
+	answers int // the place of the endpoint that answered last
 }
 
 // ask does one operation at the first endpoint that does it. What may pass is asked
@@ -81,15 +83,18 @@ func (c *Client) ask(ctx context.Context, op *store.Op, conflicts bool) (ev stor
 		}
 		failed = nil
 		answered := false
-		for _, endpoint := range c.Access.Endpoints {
+		for i := range c.Access.Endpoints {
+			at := (c.answers + i) % len(c.Access.Endpoints)
+			endpoint := c.Access.Endpoints[at]
 			ev, err = load.Dialer(c.Store, c.Access).Ask(ctx, endpoint, c.Store.Codecs(c.Access), op)
 			switch {
 			case ctx.Err() != nil:
 				return ev, context.Cause(ctx)
 			case err != nil:
 				failed = errors.Join(failed, err)
-				continue
+				continue // at the next
 			case !ev.Outcome.Failed() && (ev.Outcome != kv.Conflict || conflicts):
+				c.answers = at
 				return ev, nil
 			}
 			answered = true
