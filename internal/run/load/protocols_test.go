@@ -74,7 +74,7 @@ func TestEveryProtocolReadsWhatItWrote(t *testing.T) {
 		l.Connections, l.Clients, l.Duration = 50, 50, 2*time.Second
 		p := plan(l)
 		if n, err := p.worker().Preload(context.Background(), &p.Assignment); err != nil || n.Written != l.KeySpace {
-			t.Fatalf("preloaded %d, %v", n, err)
+			t.Fatalf("preloaded %+v, %v", n, err)
 		}
 		testsettle.Within(t, func(r testsettle.Reporter) {
 			res := run(t, p)
