@@ -163,7 +163,7 @@ func (f *replayFlags) describe(t *scenario.Trial, p *replay.Plan, path string) {
 	if l.Connections = f.conns; f.conns == 0 {
 		l.Connections = min(p.Connections, scenario.MaxConnections)
 	}
-	l.Clients, l.Mix = l.Connections, nil
+	l.Clients, l.Mix, l.ClusterWide = l.Connections, nil, f.compactions
 	for kind, n := range p.Kinds() {
 		l.Mix = append(l.Mix, scenario.Operation{Kind: kind.Kind, Consistency: kind.Level, Weight: float64(n)})
 	}

@@ -98,6 +98,7 @@ func (l *Load) ClusterWideChanges() (all []string) {
 		{l.Cleanup.Compact, "compacts the history of all keys at the end"},
 		{l.Cleanup.Defragment, "defragments every member at the end"},
 		{l.ClusterWide && l.Application.compacts(), "compacts the history of all keys as the application does"},
+		{l.ClusterWide && l.Arrival == Recorded && l.Application.Name == "", "compacts the history of all keys as it was recorded"},
 	} {
 		if of.does {
 			all = append(all, of.text)
