@@ -1,0 +1,253 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// harmless is a command that writes to a user's cluster, without its endpoints.
+type harmless struct {
+	args []string
+	code int // the exit code that it must have; refuses: any of a refusal
+}
+
+// refuses is the code of a command that has to refuse before it writes.
+const refuses = -1
+
+func command(args string) harmless { return harmless{args: strings.Fields(args)} }
+
+// benchKinds are commands for every kind of `bench`, each as short as it can be.
+var benchKinds = map[string]string{
+	"put":             "bench put --total 300 --clients 4 --key-space-size 100",
+	"get":             "bench get --total 300 --clients 4 --key-space-size 100",
+	"mixed":           "bench mixed --total 300 --clients 4 --key-space-size 100",
+	"delete":          "bench delete --total 100 --clients 4",
+	"cas":             "bench cas --total 300 --clients 4 --key-space-size 100",
+	"exists":          "bench exists --total 300 --clients 4 --key-space-size 100",
+	"list":            "bench list --total 100 --clients 4 --key-space-size 100",
+	"txn-put":         "bench txn-put --total 100 --clients 4 --key-space-size 100",
+	"range":           "bench range foo --total 100",
+	"stm":             "bench stm --total 50 --clients 4 --keys 100",
+	"txn-mixed":       "bench txn-mixed --total 100 --clients 4 --key-space-size 100",
+	"watch":           "bench watch --streams 2 --watch-per-stream 2 --watched-key-total 4 --key-space-size 10 --put-total 100",
+	"watch-get":       "bench watch-get --watchers 4 --events 4 --duration 1s",
+	"watch-latency":   "bench watch-latency --streams 2 --watchers-per-stream 4 --put-total 100",
+	"lease-keepalive": "bench lease-keepalive --total 100 --clients 4",
+}
+
+// lacks says which kinds of `bench` a store has no operation for.
+var lacks = map[string][]string{
+	"etcd":      {},
+	"zookeeper": {"range", "stm", "txn-mixed", "watch", "watch-get", "watch-latency", "lease-keepalive", "list"},
+	"consul":    {"range", "stm", "txn-mixed", "watch", "watch-get", "watch-latency", "lease-keepalive"},
+}
+
+// otherCommands write to a cluster, too.
+var otherCommands = []string{
+	"check perf --rate 50 --clients 4 --duration 2s",
+	"check datascale --load s",
+	"capacity --objective p99<500ms --until 8s --from 50 --max-rate 200",
+	"bench put --check --val-size 32 --total 200 --clients 4 --key-space-size 50",
+}
+
+// TestEveryKindOfBenchIsTriedForHarm holds the table above to the kinds that exist.
+func TestEveryKindOfBenchIsTriedForHarm(t *testing.T) {
+	w := newWorld(t)
+	help := w.run(t, "bench", "--help").exits(t, exitDone).stdout.String()
+	_, rest, _ := strings.Cut(help, "Available Commands:\n")
+	list, _, _ := strings.Cut(rest, "\n\n")
+	for line := range strings.Lines(list) {
+		if kind, _, _ := strings.Cut(strings.TrimSpace(line), " "); benchKinds[kind] == "" {
+			t.Errorf("bench %s is not tried against a user's cluster", kind)
+		}
+	}
+}
+
+// TestCommandsChangeNothingOfAUsers runs every command that writes against a real cluster
+// with keys of somebody else. After each of them the cluster is what it was before.
+func TestCommandsChangeNothingOfAUsers(t *testing.T) {
+	for _, name := range []string{"etcd", "zookeeper", "consul"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			c := w.startUsersCluster(t, name)
+			before := c.state(t)
+			for kind, args := range benchKinds {
+				if !slices.Contains(lacks[name], kind) {
+					c.try(t, w, before, command(args))
+				}
+			}
+			for _, args := range otherCommands {
+				c.try(t, w, before, command(args))
+			}
+		})
+	}
+}
+
+// try runs a command against the cluster, and compares the state before with the one after.
+func (c *usersCluster) try(t *testing.T, w *world, before map[string]string, h harmless) {
+	t.Helper()
+	args := append(slices.Clone(h.args), "--store", c.store, "--endpoints", c.endpoint)
+	p := w.run(t, args...)
+	switch code := p.state.ExitCode(); {
+	case h.code == refuses && (code == exitDone || code == exitInterrupted):
+		t.Errorf("quorumbench %s was not refused (%d):\n%s", p.args, code, p.stdout.String())
+	case h.code != refuses && code != h.code:
+		t.Errorf("quorumbench %s: exit code %d, not %d\n%s%s", p.args, code, h.code, short(p.stdout.String()), short(p.stderr.String()))
+	}
+	c.compare(t, before, "quorumbench "+p.args)
+}
+
+// scenarioOnUsers are the ready scenarios, with what makes each short and attaches it to
+// a running cluster of the store. Those without a store name several: on a cluster of one
+// store some of their trials fail, and change nothing all the same.
+var scenarioOnUsers = []struct{ file, store, args string }{
+	{"kubernetes.yaml", "etcd", "--set nodes=3 --set duration=6s --set churn=1"},
+	{"patroni.yaml", "etcd-gateway", "--set clusters=3 --set failovers=0 --set duration=12s"},
+	{"patroni.yaml", "consul", "--set clusters=3 --set failovers=0 --set duration=12s"},
+	{"patroni.yaml", "zookeeper", "--set clusters=3 --set failovers=0 --set duration=12s"},
+	{"locks.yaml", "etcd", "--set duration=1s --set warmup=200ms --set clients=4"},
+	{"fan-out.yaml", "etcd", "--set duration=2s --set watch.watchers=4 --set watch.streams=2 --set watch.connections=1"},
+	{"watch-latency.yaml", "etcd", "--set duration=1s --set warmup=200ms --set watch.watchers=4 --set watch.streams=2"},
+	{"regression.yaml", "etcd", "--set duration=500ms --at-most 5s"},
+	{"etcd-read-write-mix.yaml", "etcd", "--scale 0.001 --set duration=300ms --set warmup=100ms"},
+	{"etcd-put-range.yaml", "etcd", "--scale 0.001"},
+	{"etcd-open-loop-steps.yaml", "etcd", "--scale 0.01 --set duration=500ms --set warmup=100ms"},
+	{"etcd-v2-matrix.yaml", "etcdv2", ""},
+	{"dbtester-write-1m.yaml", "", "--scale 0.0001"},
+	{"dbtester-write-100k-one-client.yaml", "", "--scale 0.0001"},
+	{"dbtester-write-1000qps.yaml", "", "--scale 0.0001 --set warmup=100ms"},
+	{"dbtester-too-many-keys.yaml", "", "--scale 0.0001"},
+	{"dbtester-read-oneshot.yaml", "", "--scale 0.0001"},
+	{"dbtester-read-3m-same-key.yaml", "", "--scale 0.0001"},
+	{"dbtester-client-variable.yaml", "", "--scale 0.001 --set clients=4"},
+	{"six-stores.yaml", "", "--scale 0.01 --set duration=300ms --set warmup=100ms"},
+}
+
+// TestScenariosChangeNothingOfAUsers runs the ready scenarios against running clusters.
+func TestScenariosChangeNothingOfAUsers(t *testing.T) {
+	for _, name := range []string{"etcd", "zookeeper", "consul"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			c := w.startUsersCluster(t, name)
+			before := c.state(t)
+			for _, s := range scenarioOnUsers {
+				speaks := s.store
+				switch {
+				case speaks == "":
+					speaks = name
+				case speaks == "etcd-gateway":
+					speaks = "etcd"
+				}
+				if speaks != name {
+					continue
+				}
+				st := s.store
+				if st == "" {
+					st = name
+				}
+				args := append([]string{"run", readyScenario(t, s.file), "--set", "endpoints=" + c.endpoint}, strings.Fields(s.args)...)
+				if s.store != "" {
+					args = append(args, "--store", st)
+				}
+				p := w.run(t, args...)
+				if code := p.state.ExitCode(); s.store != "" && code != exitDone {
+					t.Errorf("quorumbench %s: exit code %d\n%s%s", p.args, code, short(p.stdout.String()), short(p.stderr.String()))
+				}
+				c.compare(t, before, "quorumbench "+p.args)
+			}
+		})
+	}
+}
+
+func readyScenario(t *testing.T, name string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join("..", "..", "scenarios", name))
+	if err == nil {
+		_, err = os.Stat(path)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// interruptible are long loads, which a test ends at some moment.
+var interruptible = []struct{ store, args string }{
+	{"etcd", "bench put --duration 60s --clients 8 --key-space-size 1000"},
+	{"etcd", "bench lease-keepalive --duration 60s --clients 8"},
+	{"etcd", "check perf --rate 100 --clients 4 --duration 60s"},
+	{"etcd", "run SCENARIOS/kubernetes.yaml --set nodes=5"},
+	{"etcd-gateway", "run SCENARIOS/patroni.yaml --set clusters=3 --set failovers=0"},
+	{"zookeeper", "bench put --duration 60s --clients 8 --key-space-size 1000"},
+	{"zookeeper", "run SCENARIOS/patroni.yaml --set clusters=3 --set failovers=0"},
+	{"consul", "bench put --duration 60s --clients 8 --key-space-size 1000"},
+	{"consul", "run SCENARIOS/patroni.yaml --set clusters=3 --set failovers=0"},
+}
+
+// startInterruptible starts one of them and waits until it measures.
+func (c *usersCluster) startInterruptible(t *testing.T, w *world, storeName, text string) *program {
+	t.Helper()
+	args := strings.Fields(strings.ReplaceAll(text, "SCENARIOS", filepath.Dir(readyScenario(t, "locks.yaml"))))
+	if args[0] == "run" {
+		args = append(args, "--store", storeName, "--set", "endpoints="+c.endpoint)
+	} else {
+		args = append(args, "--store", storeName, "--endpoints", c.endpoint)
+	}
+	p := w.start(t, args...)
+	eventually(t, patience, "the load wrote", func() bool {
+		select {
+		case <-p.ended:
+			t.Fatalf("quorumbench %s ended (%v)\n%s%s", p.args, p.state, p.stdout.String(), p.stderr.String())
+		default:
+		}
+		return strings.Contains(p.stderr.String(), ": measuring")
+	})
+	return p
+}
+
+// TestInterruptedCommandsChangeNothingOfAUsers does the same with Ctrl-C in mid-load.
+func TestInterruptedCommandsChangeNothingOfAUsers(t *testing.T) {
+	eachUsers(t, func(t *testing.T, w *world, c *usersCluster, before map[string]string, p *program) {
+		p.interrupt(t)
+		p.exits(t, exitInterrupted)
+		c.compare(t, before, "interrupted quorumbench "+p.args)
+	})
+}
+
+// TestKilledCommandsAreCleanedUp kills each of them with SIGKILL. `cleanup` then removes
+// what they left, and nothing else.
+func TestKilledCommandsAreCleanedUp(t *testing.T) {
+	eachUsers(t, func(t *testing.T, w *world, c *usersCluster, before map[string]string, p *program) {
+		p.signal(t, syscall.SIGKILL)
+		p.end(t)
+		w.run(t, "cleanup", "--store", c.store, "--endpoints", c.endpoint).exits(t, exitDone)
+		c.awaitUnchanged(t, before, 2*time.Minute, "cleanup after killed quorumbench "+p.args)
+	})
+}
+
+// eachUsers has every interruptible load end as the test says.
+func eachUsers(t *testing.T, end func(t *testing.T, w *world, c *usersCluster, before map[string]string, p *program)) {
+	t.Helper()
+	for _, name := range []string{"etcd", "zookeeper", "consul"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			c := w.startUsersCluster(t, name)
+			before := c.state(t)
+			for _, load := range interruptible {
+				if strings.TrimSuffix(load.store, "-gateway") == name {
+					end(t, w, c, before, c.startInterruptible(t, w, load.store, load.args))
+				}
+			}
+		})
+	}
+}
