@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
 // MinUniqueSize is the size in bytes from which a value carries who wrote it.
@@ -41,6 +42,16 @@ func faultNote(f *Figures) string {
 	return text + "."
 }
 
+// connectionNote says why the headline of a closed loop is the response time.
+func connectionNote(f *Figures) string {
+	share := ""
+	if mean := f.Response.Mean; mean.Known && mean.NS > 0 {
+		share = ", " + measure.Percent(f.ConnectionWaitNS/mean.NS) + " of its response time,"
+	}
+	return fmt.Sprintf("Times are response times: an operation waited on average %s%s until its connection took it (clients: %d, connections: %d); with more connections the clients ask more of the store.",
+		measure.Duration(f.ConnectionWaitNS), share, f.Clients, f.Connections)
+}
+
 func notes(f *Figures) []string {
 	var list []string
 	if f.Writes && f.ValueSize < MinUniqueSize {
@@ -54,6 +65,9 @@ func notes(f *Figures) []string {
 	}
 	if f.fellBehind() {
 		list = append(list, fmt.Sprintf("The store fell behind: %.0f/s were due and %.0f/s completed.", float64(f.Due)/f.Seconds, float64(f.Done)/f.Seconds))
+	}
+	if f.HeadlineIsResponse && !f.OpenLoop {
+		list = append(list, connectionNote(f))
 	}
 	if f.Faults > 0 {
 		list = append(list, faultNote(f))

@@ -317,14 +317,20 @@ type Figures struct {
 	Capped      uint64 // operations of the window that it held back
 	// NoRoom is the operations of the window that waited for a connection, and
 	// Waiting the figures of what all operations waited for either (open loop).
-	NoRoom         uint64
-	Waiting        Times
-	CarriedIn      uint64
-	CarriedInAgeNS int64 // of the oldest
-	Writes         bool  // some operations write
-	Deletes        bool  // some operations remove keys
-	Preloaded      bool  // every key existed before the window
-	ValueSize      int   // bytes
+	NoRoom      uint64
+	Connections int
+	// ConnectionWaitNS is for how long an operation of a closed loop waited on average
+	// for room on its connection; HeadlineIsResponse says that the headline is the
+	// response time, in a closed loop for that reason.
+	ConnectionWaitNS   float64
+	HeadlineIsResponse bool
+	Waiting            Times
+	CarriedIn          uint64
+	CarriedInAgeNS     int64 // of the oldest
+	Writes             bool  // some operations write
+	Deletes            bool  // some operations remove keys
+	Preloaded          bool  // every key existed before the window
+	ValueSize          int   // bytes
 
 	// The generator and its machine. Times are of the loops' threads, summed.
 	Loops            int // event loops

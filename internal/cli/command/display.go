@@ -221,12 +221,9 @@ func doneLine(p runner.Progress) string {
 	if t == nil {
 		return head(p) + ": done"
 	}
-	what, time := "service time", t.ServiceTime
-	if t.Open() {
-		what, time = "response time", t.ResponseTime
-	}
+	time := t.Headline()
 	return fmt.Sprintf("%s: %s, %s p50 %s, p99 %s, %s, %s", head(p), readable.PerSecond(t.PerSecond),
-		what, readable.Figure(time.At(50)), readable.Figure(time.At(99)), readable.Plural(t.Errors, "error"), t.Verdict.State)
+		t.HeadlineTime().Words(), readable.Figure(time.At(50)), readable.Figure(time.At(99)), readable.Plural(t.Errors, "error"), t.Verdict.State)
 }
 
 // rounded is a time to wait, to the second.

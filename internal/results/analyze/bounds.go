@@ -34,10 +34,11 @@ func Bounds(t *record.Trial) []Cause {
 // clientsBound is Little's law (1961): N clients that each wait for a time W on
 // average make N/W operations a second, and no more.
 func clientsBound(t *record.Trial) (Cause, bool) {
-	if !Measured(t) || t.Open() || t.Clients <= 0 || !t.ServiceTime.Mean.Known || t.ServiceTime.Mean.NS <= 0 {
+	mean := t.Headline().Mean
+	if !Measured(t) || t.Open() || t.Clients <= 0 || !mean.Known || mean.NS <= 0 {
 		return Cause{}, false
 	}
 	return Cause{What: CauseClients, Figure: float64(t.Clients),
 		Text: fmt.Sprintf("%s that each wait %s on average make at most %s (Little's law), and nothing that was recorded reached its limit",
-			readable.Plural(uint64(t.Clients), "client"), readable.Duration(t.ServiceTime.Mean.NS), readable.PerSecond(float64(t.Clients)/t.ServiceTime.Mean.NS*1e9))}, true
+			readable.Plural(uint64(t.Clients), "client"), readable.Duration(mean.NS), readable.PerSecond(float64(t.Clients)/mean.NS*1e9))}, true
 }

@@ -56,6 +56,14 @@ func (c *Comparison) Open() bool {
 	return slices.ContainsFunc(c.Pairs, func(p Pair) bool { return p.New[0].Open() })
 }
 
+// Waiting reports whether the clients of some closed loops waited for connections, so that
+// the figures there are of response times.
+func (c *Comparison) Waiting() bool {
+	return slices.ContainsFunc(c.Pairs, func(p Pair) bool {
+		return slices.ContainsFunc(slices.Concat(p.New, p.Base), func(t *record.Trial) bool { return !t.Open() && t.HeadlineTime() == record.Response })
+	})
+}
+
 // dependent says why an interval is of less than it seems.
 const dependent = "Repeats ran on one cluster and share its state, so they are not independent: the interval is of how far repeats there differ, and other clusters may differ by more."
 

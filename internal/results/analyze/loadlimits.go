@@ -50,6 +50,11 @@ func heldBack(t *record.Trial) (out []*Cause) {
 				fmt.Sprintf("%s of %s due (%s) %s", readable.Count(limit.n), readable.Plural(t.Due, "operation"), readable.Share(share), limit.text)))
 		}
 	}
+	if share := t.ConnectionWaitShare(); share > record.MostConnectionWait {
+		out = append(out, over(CauseLoad, "", share, record.MostConnectionWait,
+			fmt.Sprintf("operations waited for room on their connection for %s of their response time: %s shared %s",
+				readable.Share(share), readable.Plural(uint64(max(t.Clients, 0)), "client"), readable.Plural(uint64(max(t.Connections, 0)), "connection"))))
+	}
 	return out
 }
 

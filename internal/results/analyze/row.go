@@ -99,6 +99,15 @@ func (r *Row) Figure(f *record.Figure) (v, share record.Value) {
 	return v, share
 }
 
+// HeadlineTime returns the time that the row's first figures are of: the response time
+// where some repeat's are.
+func (r *Row) HeadlineTime() record.Time {
+	if slices.ContainsFunc(r.Done, func(t *record.Trial) bool { return t.HeadlineTime() == record.Response }) {
+		return record.Response
+	}
+	return r.First().HeadlineTime()
+}
+
 // Doubts reports whether the verdict of some repeat names the figure.
 func (r *Row) Doubts(figure string) bool {
 	return slices.ContainsFunc(r.Done, func(t *record.Trial) bool { return t.Verdict.Doubts(figure) })

@@ -19,6 +19,7 @@ type Table struct {
 	Rows    [][]Cell
 	// Footnotes are what cells refer to, the first as 1.
 	Footnotes []string
+	Response  bool // of closed loops: the times are response times
 	Repeated  bool // some row is of several repeats
 	Doubted   bool // some cell is
 }
@@ -81,25 +82,32 @@ type cellsOf struct {
 
 // Tables are those of a run's closed loops and of its open loops.
 func Tables(all []*Row) []Table {
-	var closed, open []*Row
+	var closed, waiting, open []*Row
 	for _, r := range all {
-		if r.First().Open() {
+		switch {
+		case r.First().Open():
 			open = append(open, r)
-		} else {
+		case r.HeadlineTime() == record.Response:
+			waiting = append(waiting, r)
+		default:
 			closed = append(closed, r)
 		}
 	}
 	var tables []Table
-	if len(closed) > 0 {
+	for i, of := range [][]*Row{closed, waiting} {
+		if len(of) == 0 {
+			continue
+		}
 		var notes footnotes
 		columns, shared := labels(all, &notes), ""
-		if c := facetOf(scenario.ClientsReading()); c.shared(closed) {
-			shared = c.above(closed[0].First())
+		if c := facetOf(scenario.ClientsReading()); c.shared(of) {
+			shared = c.above(of[0].First())
 		} else {
 			columns = append(columns, label(c))
 		}
-		tables = append(tables, table(ClosedLoop, closed, columns, &notes))
-		tables[0].Shared = shared
+		one := table(ClosedLoop, of, columns, &notes)
+		one.Shared, one.Response = shared, i == 1
+		tables = append(tables, one)
 	}
 	if len(open) > 0 {
 		var notes footnotes

@@ -19,7 +19,7 @@ type distribution struct{ title, prefix string }
 // TimesTable has a trial's distributions side by side, the loop's own time first.
 func TimesTable(t *record.Trial) Table {
 	columns := []distribution{{"service time", "service"}, {"response time", "response"}}
-	if t.Open() {
+	if t.HeadlineTime() == record.Response {
 		slices.Reverse(columns)
 	}
 	if t.Errors > 0 {

@@ -27,6 +27,7 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals, ranForLoad *float6
 		Response:     t.SuccessResponseTime.Summary,
 		Headline:     t.Headline().Summary,
 		Waiting:      waited(&m.Disturbed),
+		Connections:  t.Connections, ConnectionWaitNS: t.ConnectionWaitNS, HeadlineIsResponse: t.HeadlineTime() == Response,
 		MembersShare: orZero(t.Shared), Rate: orZero(t.Rate), ThrottledNS: orZero(t.ThrottledNS),
 		StolenShare: orZero(t.StolenShare), BusyShare: orZero(t.BusyShare), ForeignShare: orZero(t.ForeignShare),
 	}

@@ -10,7 +10,8 @@ import (
 // the rules R5 to R9.
 type GeneratorOverhead struct {
 	// MeanNS is what it added to an operation on average, CycleNS the mean time
-	// from when an operation was due to its end.
+	// from when an operation was due to its end, without what it waited for other
+	// operations on its connection.
 	MeanNS  float64 `json:"mean_ns"`
 	CycleNS float64 `json:"cycle_ns"`
 	// Sampled are the headline's times of the sampled operations as measured, and
@@ -58,9 +59,9 @@ func waitsOf(ranForLoad *float64, throttled, delay int64, loops int, seconds flo
 }
 
 // newOverhead is nil where nothing was sampled.
-func newOverhead(all *sums, m *measure.Totals, open bool, w waits) *GeneratorOverhead {
+func newOverhead(all *sums, m *measure.Totals, open bool, connectionWait float64, w waits) *GeneratorOverhead {
 	d := &m.Disturbed
-	a := addedTo(d, all.response, w)
+	a := addedTo(d, all.response, connectionWait, w)
 	if a == nil {
 		return nil
 	}
@@ -74,8 +75,10 @@ func newOverhead(all *sums, m *measure.Totals, open bool, w waits) *GeneratorOve
 }
 
 // addedTo is what was added to operations with these response times, without the
-// distributions; nil where nothing was sampled.
-func addedTo(d *measure.Disturbance, response *measure.Histogram, w waits) *GeneratorOverhead {
+// distributions; nil where nothing was sampled. connectionWait is the mean time for which
+// an operation of a closed loop waited for room on its connection: no cycle of what limits
+// that loop, the connection, has it.
+func addedTo(d *measure.Disturbance, response *measure.Histogram, connectionWait float64, w waits) *GeneratorOverhead {
 	if count(d.Sampled) == 0 || count(d.Undisturbed) == 0 { // a worker elsewhere may tell one without the other
 		return nil
 	}
@@ -88,7 +91,7 @@ func addedTo(d *measure.Disturbance, response *measure.Histogram, w waits) *Gene
 	a.RunWaitNS = min(max(float64(d.RunWait)/float64(count(d.Sampled)), 0), a.MeanNS)
 	if n := count(response); n > 0 {
 		a.MeanNS += float64(d.Idle) / float64(n)
-		a.CycleNS = response.Mean()
+		a.CycleNS = response.Mean() - connectionWait
 	}
 	a.Conserved = a.conserved(w.held)
 	return a

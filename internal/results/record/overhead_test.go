@@ -74,7 +74,7 @@ func TestConserved(t *testing.T) {
 		{"held back all the time", 1, &all, 40 * time.Second, 40 * time.Second, 0.2},
 	} {
 		d, response := sampledLoop(tt.waited)
-		a := addedTo(d, response, waitsOf(tt.ran, int64(tt.throttled), int64(tt.delay), loops, window))
+		a := addedTo(d, response, 0, waitsOf(tt.ran, int64(tt.throttled), int64(tt.delay), loops, window))
 		f := a.figures()
 		e := f.Effect(false)
 		if math.Abs(e.Throughput-tt.throughput) > 0.002 {
@@ -102,13 +102,13 @@ func TestConservedIsBounded(t *testing.T) {
 		d.Idle = r.Int64N(4e9) // up to 4 ms an operation
 		delay := r.Int64N(20e9)
 		throttled := r.Int64N(20e9)
-		a := addedTo(d, response, waitsOf(&ran, throttled, delay, 2, 10))
+		a := addedTo(d, response, 0, waitsOf(&ran, throttled, delay, 2, 10))
 		c := a.Conserved
 		if c < 0 || c > 1 || c > max(ran, 0) || c*a.MeanNS > max(waited, 0)*2e6*1.01 {
 			t.Fatalf("%v is conserved where members ran for %v, of %v ns in which it waited for %v of 2 ms", c, ran, a.MeanNS, waited)
 		}
-		more := addedTo(d, response, waitsOf(&ran, throttled+r.Int64N(5e9), delay, 2, 10))
-		longer := addedTo(d, response, waitsOf(&ran, throttled, delay, 1, 10))
+		more := addedTo(d, response, 0, waitsOf(&ran, throttled+r.Int64N(5e9), delay, 2, 10))
+		longer := addedTo(d, response, 0, waitsOf(&ran, throttled, delay, 1, 10))
 		if more.Conserved > c || longer.Conserved > c {
 			t.Fatalf("%v is conserved, and %v or %v of one that was held back for longer", c, more.Conserved, longer.Conserved)
 		}

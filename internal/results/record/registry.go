@@ -157,6 +157,8 @@ func flightFigures() []Figure {
 			Meaning: "how many operations the limit held back"},
 		{Name: "waited-for-connection", Field: "waited_for_connection", Unit: measure.Number, Better: Less,
 			Meaning: "open loop: how many operations found every connection occupied (HTTP/1.1: each takes one at a time)"},
+		{Name: "connection-wait", Field: "connection_wait_ns", Unit: measure.Nanoseconds, Better: Less,
+			Meaning: "closed loop: for how long an operation waited on average until its connection, which other clients' operations occupied, took it. Beyond 3 % of the mean response time the trial's headline is the response time"},
 		{Name: "resting-clients", Field: "mean_resting_clients", Unit: measure.Number,
 			Meaning: "closed loop: the time-weighted mean of clients that rested after a refusal"},
 		{Name: "fairness", Field: "by_client.fairness", Column: "fairness", Unit: measure.Ratio, Better: More, Requires: closedLoop, Missing: "nothing is recorded of its clients",

@@ -116,8 +116,22 @@ type Distribution struct {
 	AtEnd    bool
 }
 
-// Headline is the loop's own time, which tables show first, over everything due:
-// service time in a closed loop, response time in an open one.
+// MostConnectionWait is the share of a closed loop's mean response time that waiting for
+// room on a connection may take before the trial's headline is the response time.
+const MostConnectionWait = 0.03
+
+// ConnectionWaitShare returns the share of a closed loop's mean response time in which
+// operations waited for room on their connection.
+func (t *Trial) ConnectionWaitShare() float64 {
+	if mean := t.SuccessResponseTime.Mean; mean.Known && mean.NS > 0 {
+		return t.ConnectionWaitNS / mean.NS
+	}
+	return 0
+}
+
+// Headline returns the loop's own time, which tables show first, over everything due:
+// response time in an open loop, and in a closed one whose clients waited for room on
+// their connections; service time in any other.
 func (t *Trial) Headline() Times {
 	if t.HeadlineTime() == Response {
 		return t.ResponseTime
@@ -127,10 +141,18 @@ func (t *Trial) Headline() Times {
 
 // HeadlineTime is the time that Headline is of.
 func (t *Trial) HeadlineTime() Time {
-	if t.Open() {
+	if t.Open() || t.ConnectionWaitShare() > MostConnectionWait {
 		return Response
 	}
 	return Service
+}
+
+// Words names a time of operations in a sentence.
+func (t Time) Words() string {
+	if t == Response {
+		return "response time"
+	}
+	return "service time"
 }
 
 // Population is what a distribution is made of, for sentences.

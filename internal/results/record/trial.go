@@ -101,8 +101,11 @@ type Trial struct {
 	MeanInFlight   float64 `json:"mean_in_flight"`
 	Capped         uint64  `json:"in_flight_capped"`
 	NoRoom         uint64  `json:"waited_for_connection"` // open loop: operations that found every connection occupied
-	Reconnects     uint64  `json:"reconnects"`
-	Expired        uint64  `json:"sessions_expired"`
+	// ConnectionWaitNS is for how long an operation of a closed loop waited on average
+	// until its connection, which other clients' operations occupied, took it.
+	ConnectionWaitNS float64 `json:"connection_wait_ns"`
+	Reconnects       uint64  `json:"reconnects"`
+	Expired          uint64  `json:"sessions_expired"`
 	measure.Counts
 	LostMembers []string `json:"lost_members"`
 	TermChanges int      `json:"term_changes"`
@@ -194,7 +197,7 @@ func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles 
 	}
 	t.observe(o, measured)
 	t.Answers.setDiskShare(t.Due, t.Written)
-	t.Overhead = newOverhead(all, measured, c.Open(), waitsOf(o.RanForLoad, orZero(t.ThrottledNS), t.RunDelayNS, t.Loops, t.Seconds))
+	t.Overhead = newOverhead(all, measured, c.Open(), t.ConnectionWaitNS, waitsOf(o.RanForLoad, orZero(t.ThrottledNS), t.RunDelayNS, t.Loops, t.Seconds))
 	f := t.figures(all, measured, warmup, o.RanForLoad)
 	f.Halves = halves(o.Answered, measured.Seconds)
 	t.Verdict = verdict.Judge(f)
@@ -283,6 +286,8 @@ func (t *Trial) setTimes(all *sums, m *measure.Totals) {
 	}
 	if t.Open() {
 		t.Lateness = &Times{measure.Summarize(m.Lateness, 0)}
+	} else if n := count(all.response); n > 0 && !t.Load.NewConnection { // which ends the session before
+		t.ConnectionWaitNS = math.Round(max(all.response.Mean()-all.service.Mean()-float64(m.Disturbed.Idle)/float64(n), 0))
 	}
 }
 

@@ -153,7 +153,7 @@ func (t *Trial) workers(m *measure.Totals, ranForLoad *float64) []verdict.Worker
 			Name: p.Worker, Lost: p.Lost, BeganAfterNS: p.BeganAfter, Apart: apart[i], Seconds: seconds,
 			Loops: p.Loops, LoopCPUNS: p.LoopCPU, RunDelayNS: p.RunDelay, PausedNS: p.Paused, LongestPauseNS: p.LongestPause,
 			ThrottledNS: orZero(p.ThrottledNS),
-			Added:       addedTo(&d, response, waitsOf(ranForLoad, orZero(p.ThrottledNS), p.RunDelay, p.Loops, seconds)).figures(),
+			Added:       addedTo(&d, response, t.ConnectionWaitNS, waitsOf(ranForLoad, orZero(p.ThrottledNS), p.RunDelay, p.Loops, seconds)).figures(),
 		}
 		if own, others, of := paceOf(m.Parts, i); own > 0 && others > 0 && count(response) > 0 {
 			w.Pace = own / others

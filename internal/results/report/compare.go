@@ -100,8 +100,11 @@ func compareNotes(c *analyze.Comparison) []string {
 	text := "Figures are geometric means of the repeats"
 	if c.By.Times() {
 		text += "; percentiles are of the service time"
-		if c.Open() {
-			text += ", and of the response time where the clients' column has a rate"
+		switch {
+		case c.Open():
+			text += ", and of the response time where the clients' column has a rate, or where clients waited for connections"
+		case c.Waiting():
+			text += ", and of the response time where clients waited for connections"
 		}
 	}
 	lines := []string{text + "."}

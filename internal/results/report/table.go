@@ -28,6 +28,9 @@ func heading(t *analyze.Table) string {
 	if t.Shared != "" {
 		head += ", " + t.Shared
 	}
+	if t.Response {
+		return head + ": response time, because operations waited for room on their connections; gap is the longest time without any operation done"
+	}
 	return head + ": service time; gap is the longest time without any operation done"
 }
 

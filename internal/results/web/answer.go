@@ -125,11 +125,7 @@ func headlines(r *analyze.Row, shown shownTrials) []sentence {
 		v, _ := r.Figure(&f)
 		return report.Value(v)
 	}
-	times := "service time"
-	if r.First().Open() {
-		times = "response time"
-	}
-	text := fmt.Sprintf("%s, %s p50 %s, p99 %s", figure("ops"), times, figure("p50"), figure("p99"))
+	text := fmt.Sprintf("%s, %s p50 %s, p99 %s", figure("ops"), r.HeadlineTime().Words(), figure("p50"), figure("p99"))
 	if n := len(r.Done); n > 1 {
 		text += fmt.Sprintf(": the median of %d repeats", n)
 	}

@@ -1,10 +1,12 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
 )
@@ -105,7 +107,7 @@ func stepsOf(ladders []analyze.Ladder) (out []steps) {
 		if all > most {
 			notes = append(notes, fmt.Sprintf("Only the first %d of %d are drawn and described; the formats text and markdown describe all.", most, all))
 		}
-		kind, axis := "closed", "service time against throughput"
+		kind, axis := "closed", axisOf(ladders)
 		flight := "number of clients"
 		if open {
 			kind, axis, flight = "open", "response time against throughput", "mean number of operations in flight"
@@ -123,6 +125,24 @@ func stepsOf(ladders []analyze.Ladder) (out []steps) {
 		add(c, places, ok)
 	}
 	return out
+}
+
+// axisOf names the times of closed loops' steps.
+func axisOf(ladders []analyze.Ladder) string {
+	axis := ""
+	for _, l := range ladders {
+		for i := range l.Steps {
+			words := l.Steps[i].Row.HeadlineTime().Words()
+			switch {
+			case l.Open || words == axis:
+			case axis == "":
+				axis = words
+			default:
+				return "service or response time against throughput"
+			}
+		}
+	}
+	return cmp.Or(axis, record.Service.Words()) + " against throughput"
 }
 
 func spotsOf(ladders []analyze.Ladder, places [][]chart.Spot) [][]spot {

@@ -149,14 +149,19 @@ type byPercentile struct {
 // sideBySide are the charts of all drawn trials in one, closed and open loops
 // apart.
 func sideBySide(all []drawn) (out []byPercentile) {
-	for _, open := range []bool{false, true} {
+	for _, of := range []struct {
+		open        bool
+		time        record.Time
+		name, title string
+	}{
+		{false, record.Service, "percentiles-closed", "Closed loop: service time by percentile"},
+		{false, record.Response, "percentiles-waiting", "Closed loop whose clients waited for connections: response time by percentile"},
+		{true, record.Response, "percentiles-open", "Open loop: response time by percentile"},
+	} {
 		var curves []analyze.PercentileCurve
-		name, title := "percentiles-closed", "Closed loop: service time by percentile"
-		if open {
-			name, title = "percentiles-open", "Open loop: response time by percentile"
-		}
+		name, title := of.name, of.title
 		for i := range all {
-			if o := all[i].over; all[i].trial.Open() == open && len(o.Curves) > 0 {
+			if o, t := all[i].over, all[i].trial; t.Open() == of.open && t.HeadlineTime() == of.time && len(o.Curves) > 0 {
 				curves = append(curves, o.Curves[0])
 			}
 		}

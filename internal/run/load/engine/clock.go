@@ -200,8 +200,12 @@ func (l *Loop) close(at int64) {
 		next := l.slots.table[tag].next
 		// What has begun to connect is under way, and awaited; so is what others' answers
 		// are awaited for.
-		if l.slots.table[tag].state == waiting && !l.cfg.NewConnection && l.needs == nil {
-			l.fail(tag, true, kv.NotSent, max(at, l.slots.table[tag].due))
+		switch sl := &l.slots.table[tag]; {
+		case sl.state != waiting || l.cfg.NewConnection:
+		case sl.client >= 0:
+			l.withdraw(tag)
+		case l.needs == nil:
+			l.fail(tag, true, kv.NotSent, max(at, sl.due))
 		}
 		tag = next
 	}

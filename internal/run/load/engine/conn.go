@@ -37,6 +37,7 @@ type conn struct {
 	unsent   []unsent // submitted and not written, in the order of their bytes
 	wrote    uint64   // bytes, since it was dialled
 	queue    []waiter // operations that wait for room, oldest first
+	stalled  bool     // it takes no operation, and has none open whose end would make room
 	blocked  bool     // the socket takes nothing now
 	dirty    bool
 	proven   bool // an answer came since it was dialled

@@ -66,6 +66,8 @@ func (l *Loop) finishOp(tag uint32, placeFree bool, ev *store.Event, at int64) {
 	if !outcome.Failed() {
 		l.watchers.acked(sl, ev, at)
 		outcome = l.cfg.Source.Check(sl.kind, sl.ref, ev)
+	} else if l.queueAgain(tag, outcome) {
+		return
 	} else if !outcome.Definite() {
 		l.watchers.mayBeDone(sl)
 	}
@@ -205,6 +207,7 @@ func (l *Loop) giveUp(tag uint32) {
 	switch {
 	case l.cfg.NewConnection:
 		l.giveUpWithConnection(tag)
+	case l.waitsOn(tag):
 	case l.slots.table[tag].state == waiting:
 		l.fail(tag, true, kv.NotSent, l.now)
 	default:

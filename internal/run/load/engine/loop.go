@@ -413,6 +413,9 @@ func (l *Loop) lost(i int, why error) {
 		l.connectionLost(c.place)
 	}
 	l.conns.settle(i, l.now)
+	if l.conns.table[i].proven {
+		l.restartWaiting(i)
+	}
 }
 
 // replace lets another connection take the place of one that has nothing open.
@@ -422,6 +425,9 @@ func (l *Loop) replace(i int) {
 		l.watchers.lost(i)
 		l.mayEnd(i, false)
 		l.conns.replace(i, l.now)
+		if l.conns.table[i].proven {
+			l.restartWaiting(i)
+		}
 		l.connectionLost(l.conns.table[i].place)
 	}
 }

@@ -97,6 +97,7 @@ func (l *Loop) move(place int, endpoint string) {
 	case mustDrain:
 		l.watchers.lost(i)
 		l.conns.detach(place, l.now)
+		l.restartWaiting(l.conns.places[place])
 		l.connectionLost(place)
 		owed := l.slots.owe(i)
 		l.owed += owed

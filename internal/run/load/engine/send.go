@@ -266,7 +266,10 @@ func (l *Loop) pump(i int) {
 		k++
 	}
 	if k > 0 {
-		c.queue = c.queue[:copy(c.queue, c.queue[k:])]
+		c.queue, c.stalled = c.queue[:copy(c.queue, c.queue[k:])], false
+	}
+	if len(c.queue) > 0 {
+		l.noteStalled(i)
 	}
 }
 
