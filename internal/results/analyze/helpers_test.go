@@ -105,6 +105,7 @@ func (s shape) second(rng *rand.Rand, phase measure.Phase, index int, m *made, t
 		sec.Done++
 		measure.Record(c.Response, ns)
 		measure.Record(c.Service, ns/2)
+		total.Disturbed.Idle += ns - ns/2 // it waited for the generator, and for no connection
 		measure.Record(m.response, ns)
 		measure.Record(m.service, ns/2)
 	}

@@ -145,4 +145,3 @@ func TestUnprovenConnectionsTimeOut(t *testing.T) {
 		t.Errorf("it ended with %v", b.totals.Outcomes)
 	}
 }
-
