@@ -29,6 +29,9 @@ type Capabilities struct {
 	// Watches is what its watches are; of a store that has the operation Watch.
 	Watches Watches
 
+	// NonVoters is what its members without a vote are and serve.
+	NonVoters NonVoters
+
 	// Ascending says that the keys of a Range come in the order of their bytes.
 	Ascending bool
 	// InFlight is how many operations one connection can have in flight:
@@ -50,6 +53,17 @@ type Capabilities struct {
 	// Upgrades is what an upgrade from one version to another needs, as a sentence for
 	// who asks for one; empty where there is nothing to say.
 	Upgrades string
+}
+
+// NonVoters describes the members of a store that have no vote (NonVoter).
+type NonVoters struct {
+	Name string // what the store calls one, such as learner
+	// Forwards reports whether they serve whatever a follower serves: they pass
+	// writes and linearizable reads on to the leader.
+	Forwards bool
+	// Reads reports whether they serve local reads of keys, but no login, where
+	// they do not forward.
+	Reads bool
 }
 
 // DiskRule is what a store's makers, or its own defaults, ask of the time that

@@ -128,10 +128,11 @@ const (
 	Unknown Role = iota
 	Leader
 	Follower
+	NonVoter // belongs to no quorum: see NonVoters
 	NumRoles
 )
 
-var roleNames = [NumRoles]string{"unknown", "leader", "follower"}
+var roleNames = [NumRoles]string{"unknown", "leader", "follower", "non-voter"}
 
 // String returns the role's name.
 func (r Role) String() string { return name(roleNames[:], int(r)) }

@@ -72,6 +72,14 @@ type Load struct {
 	VolatileMeant bool
 }
 
+// ReadsLocally reports whether the load does nothing but read keys at the level
+// kv.Local.
+func (l *Load) ReadsLocally() bool {
+	return l.Application.Name == "" && l.Watch == nil && len(l.Mix) > 0 && !slices.ContainsFunc(l.Mix, func(o Operation) bool {
+		return !o.Kind.Reads() || !o.Kind.Brief() || o.Consistency != kv.Local
+	})
+}
+
 // Operation is one part of a mix.
 type Operation struct {
 	Kind        kv.Kind

@@ -61,11 +61,11 @@ func curvesByKind(o *OverTime, all map[measure.Series]*measure.Histogram) []Perc
 	return out
 }
 
-// curvesByRole are the window by who served: leader and followers, where both
-// did.
+// curvesByRole are the window by who served: leader, followers and members without a
+// vote, where several did.
 func curvesByRole(t *record.Trial, all map[measure.Series]*measure.Histogram) (out []PercentileCurve) {
 	roles := byCells(all, func(s measure.Series) kv.Role { return t.Roles.Resolve(s.Member, s.Term) })
-	for _, role := range []kv.Role{kv.Leader, kv.Follower, kv.Unknown} {
+	for _, role := range []kv.Role{kv.Leader, kv.Follower, kv.NonVoter, kv.Unknown} {
 		done, failed := uint64(0), uint64(0)
 		for i := range t.ByRole {
 			if t.ByRole[i].Role == role.String() {
@@ -77,6 +77,8 @@ func curvesByRole(t *record.Trial, all map[measure.Series]*measure.Histogram) (o
 			switch role {
 			case kv.Follower:
 				name = "by followers"
+			case kv.NonVoter:
+				name = "by members without a vote"
 			case kv.Unknown:
 				name = "by a member of unknown role"
 			}

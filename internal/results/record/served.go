@@ -27,7 +27,7 @@ type RoleAt struct {
 type Roles []RoleAt
 
 // Resolve is the role that a member had in a term. A term has one leader at
-// most: where that is known, every other member followed.
+// most: where that is known, every other member with a vote followed.
 func (r Roles) Resolve(member, term uint64) kv.Role {
 	if member == 0 {
 		return kv.Unknown
@@ -40,11 +40,23 @@ func (r Roles) Resolve(member, term uint64) kv.Role {
 			return kv.Leader
 		case uint64(e.Member) == member && e.Role == kv.Follower.String():
 			return kv.Follower
+		case uint64(e.Member) == member && e.Role == kv.NonVoter.String():
+			return kv.NonVoter
 		case e.Role == kv.Leader.String():
 			role = kv.Follower
 		}
 	}
 	return role
+}
+
+// WithoutVote returns the names of the members that had no vote at some time.
+func (r Roles) WithoutVote() (names []string) {
+	for _, e := range r {
+		if e.Role == kv.NonVoter.String() && !slices.Contains(names, e.Name) {
+			names = append(names, e.Name)
+		}
+	}
+	return names
 }
 
 // Served is what members of one role served, of one operation and consistency.
@@ -72,7 +84,7 @@ type servedKey struct {
 }
 
 func (a servedKey) compare(b servedKey) int {
-	order := [kv.NumRoles]int{kv.Leader: 0, kv.Follower: 1, kv.Unknown: 2}
+	order := [kv.NumRoles]int{kv.Leader: 0, kv.Follower: 1, kv.NonVoter: 2, kv.Unknown: 3}
 	return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.level, b.level), cmp.Compare(order[a.role], order[b.role]))
 }
 

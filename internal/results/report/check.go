@@ -30,8 +30,16 @@ func PerfCheck(w io.Writer, c *analyze.PerfCheck, verbose bool) error {
 	return err
 }
 
+// withoutVote names the members that the load did not go to because they have no vote.
+func withoutVote(b *bytes.Buffer, t *record.Trial) {
+	for _, name := range t.Roles.WithoutVote() {
+		fmt.Fprintf(b, "Member %s has no vote: the load went to members that have one.\n", name)
+	}
+}
+
 func perfJudged(b *bytes.Buffer, c *analyze.PerfCheck, verbose bool) {
 	t := c.Trial
+	withoutVote(b, t)
 	printLines(b, "", c.Lines)
 	printAbsent(b, t)
 	if c.NotSent > 0 {
@@ -127,6 +135,7 @@ func ScaleCheck(w io.Writer, c *analyze.ScaleCheck, verbose bool) error {
 
 func scaleJudged(b *bytes.Buffer, c *analyze.ScaleCheck, verbose bool) {
 	t, first := c.Trial, &c.Members[0]
+	withoutVote(b, t)
 	printLines(b, "", c.Lines)
 	if len(c.ByError) == 0 {
 		fmt.Fprintf(b, "PASS: Approximate system memory used : %.2f MB.\n", first.Memory.MB())
@@ -271,6 +280,9 @@ func checkOf(check, load string, t *record.Trial) (o record.Object) {
 	o.Add("version", t.Version)
 	if len(t.Absent) > 0 {
 		o.Add("absent_members", t.Absent)
+	}
+	if names := t.Roles.WithoutVote(); len(names) > 0 {
+		o.Add("without_vote", names)
 	}
 	return o
 }

@@ -195,7 +195,7 @@ func (i *Injector) choose(s *store.Status, h *scenario.Happening) (all []*store.
 	if of.Mode == kv.Any {
 		among := make([]*store.Member, 0, len(s.Members))
 		for k := range s.Members {
-			if m := &s.Members[k]; m.Role != kv.Leader || !h.Do.OfFollower() {
+			if m := &s.Members[k]; m.Role != kv.Leader && m.Role != kv.NonVoter || !h.Do.OfFollower() {
 				among = append(among, m)
 			}
 		}
@@ -213,7 +213,7 @@ func (i *Injector) choose(s *store.Status, h *scenario.Happening) (all []*store.
 			all = append(all, m)
 		case of.Mode == kv.LeaderOnly && m.Role == kv.Leader, of.Mode == kv.One && k == of.Member-1:
 			return []*store.Member{m}, nil
-		case of.Mode == kv.Followers && m.Role != kv.Leader:
+		case of.Mode == kv.Followers && m.Role != kv.Leader && m.Role != kv.NonVoter:
 			followers = append(followers, m)
 		}
 	}

@@ -180,13 +180,13 @@ func (v *View) numbered(id uint64) int {
 // known.
 func (v *View) Leader() (i int, term uint64) { return v.leader, v.number }
 
-// Followers lists the members other than the leader to which a load on the followers
-// goes. One that did not answer while the leader was elected is left out until
+// Followers lists the members other than the leader, and with a vote, to which a load
+// on the followers goes. One that did not answer while the leader was elected is left out until
 // it answers, unless there is no other.
 func (v *View) Followers() []int {
 	var in, all []int
 	for i := range v.seats {
-		if v.leader < 0 || i == v.leader {
+		if v.leader < 0 || i == v.leader || v.seats[i].last.Role == kv.NonVoter {
 			continue
 		}
 		all = append(all, i)
@@ -213,8 +213,9 @@ func (v *View) Members() []store.Member {
 	return out
 }
 
-// Endpoints is where a target that is no kv.Any is now.
-func (v *View) Endpoints(t kv.Target) ([]string, error) {
+// Endpoints is where a target that is no kv.Any is now. voting leaves members without
+// a vote out of kv.All.
+func (v *View) Endpoints(t kv.Target, voting bool) ([]string, error) {
 	var out []string
 	add := func(i int) { out = append(out, v.seats[i].last.Endpoint) }
 	n := len(v.seats)
@@ -238,10 +239,15 @@ func (v *View) Endpoints(t kv.Target) ([]string, error) {
 		add(t.Member - 1)
 	default:
 		for i := range v.seats {
-			add(i)
+			if !voting || v.seats[i].last.Role != kv.NonVoter {
+				add(i)
+			}
 		}
-		if n == 0 {
+		switch {
+		case n == 0:
 			return nil, fmt.Errorf("target %v: the cluster names no member", t)
+		case len(out) == 0:
+			return nil, fmt.Errorf("target %v: none of the %d members has a vote", t, n)
 		}
 	}
 	return out, nil

@@ -21,6 +21,9 @@ type Assignment struct {
 	// Endpoints are those that the target has now, HOST:PORT each; connection i
 	// goes to the endpoint i modulo their number.
 	Endpoints []string
+	// Voters are the endpoints to which what prepares the load goes, because those of
+	// the load have no vote; nil: it goes where the load goes.
+	Voters []string
 	// Members says which member is at an endpoint, by its number, as far as it
 	// is known: for stores whose answers do not say it.
 	Members map[string]uint64
@@ -42,6 +45,14 @@ type Assignment struct {
 	// Only are the numbers of the keys that Worker.ReadBack reads, a bit each, the
 	// lowest first; nil for all of the key space.
 	Only []uint64
+}
+
+// preparing returns the endpoints to which what prepares the load goes.
+func (a *Assignment) preparing() []string {
+	if len(a.Voters) > 0 {
+		return a.Voters
+	}
+	return a.Endpoints
 }
 
 // Shard is part I of N of a load; the zero value is the whole. Connection k

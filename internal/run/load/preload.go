@@ -69,7 +69,7 @@ func (p *plan) pass(ctx context.Context, what scenario.Operation, total uint64, 
 		l.Clients = l.Connections
 	}
 	one := *p
-	one.Load, one.Shard, one.Preloaded = l, Shard{}, nil
+	one.Load, one.Shard, one.Preloaded, one.Endpoints = l, Shard{}, nil, p.preparing()
 	within, giveUp := context.WithCancel(ctx)
 	defer giveUp()
 	one.reports = Reports{History: p.reports.History, Second: func(s *measure.Second) {

@@ -120,6 +120,7 @@ func (p *plan) prepare(ctx context.Context) (done *Preloaded, err error) {
 func (p *plan) prepareWith(ctx context.Context, before engine.Source, n uint64) error {
 	one := *p
 	one.Load, one.script, one.chronicler, one.reports = closed(p.Load, n), nil, nil, Reports{}
+	one.Endpoints = p.preparing()
 	one.wrap = func(*source) engine.Source { return before }
 	g, err := newGenerator(&one)
 	if err != nil {

@@ -78,7 +78,7 @@ func (p *plan) writeLast(ctx context.Context) (lastWrite, error) {
 	}
 	w := lastWrite{key: src.space.Append(nil, 0)}
 	read := store.Op{Kind: kv.Get, Consistency: p.store.Capabilities().Strongest(), Key: w.key}
-	had, err := p.ask(ctx, p.Endpoints[0], &read)
+	had, err := p.ask(ctx, p.preparing()[0], &read)
 	if err != nil {
 		return w, err
 	}
@@ -95,7 +95,7 @@ func (p *plan) writeLast(ctx context.Context) (lastWrite, error) {
 		}
 	}
 	put := store.Op{Kind: kv.Put, Key: w.key, Value: w.value}
-	ev, err := p.ask(ctx, p.Endpoints[0], &put)
+	ev, err := p.ask(ctx, p.preparing()[0], &put)
 	if err != nil {
 		return w, fmt.Errorf("the preload could not write its last key: %w", err)
 	}

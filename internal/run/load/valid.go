@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -58,13 +59,13 @@ func (a *Assignment) Valid(stores func(name string) (store.Store, error)) error 
 	if err := a.Access.Valid(); err != nil {
 		return err
 	}
-	targets := scenario.Attach{Endpoints: a.Endpoints}
+	targets := scenario.Attach{Endpoints: slices.Concat(a.Endpoints, a.Voters)}
 	switch {
 	case l.Watch != nil && can.Operation(a.Store, kv.Watch, kv.None) != nil:
 		return can.Operation(a.Store, kv.Watch, kv.None)
 	case l.Arrival != scenario.Closed && l.Rate.PerSecond <= 0:
 		return errors.New("the load's rate is not known yet")
-	case len(a.Endpoints) > mostEndpoints || len(a.Access.Endpoints) > mostEndpoints || len(a.Members) > mostEndpoints:
+	case len(targets.Endpoints) > mostEndpoints || len(a.Access.Endpoints) > mostEndpoints || len(a.Members) > mostEndpoints:
 		return fmt.Errorf("a load has at most %d endpoints", mostEndpoints)
 	case a.Beside < 0 || a.Beside >= a.Shard.of():
 		return fmt.Errorf("a load in %d parts has no %d beside this one", a.Shard.of(), a.Beside)

@@ -142,14 +142,14 @@ func (p *plan) writeVersions(ctx context.Context) (first int64, err error) {
 	values := keys.NewValues(max(p.Load.ValueSize, keys.HeadLen), random.Derive(p.Load.Seed, "values"))
 	for i := range n {
 		op := store.Op{Kind: kv.Put, Key: key, Value: values.Append(nil, key, 0, preloadMark|uint64(i))}
-		ev, err := p.dialer().Ask(ctx, p.Endpoints[0], p.store.Codecs(p.access), &op)
+		ev, err := p.dialer().Ask(ctx, p.preparing()[0], p.store.Codecs(p.access), &op)
 		switch {
 		case ctx.Err() != nil:
 			return 0, context.Cause(ctx)
 		case err != nil:
 			return 0, err
 		case ev.Outcome != kv.OK:
-			return 0, fmt.Errorf("%s does not write what the watchers are to catch up with: %s", p.Endpoints[0], cmp.Or(string(ev.Text), ev.Outcome.String()))
+			return 0, fmt.Errorf("%s does not write what the watchers are to catch up with: %s", p.preparing()[0], cmp.Or(string(ev.Text), ev.Outcome.String()))
 		case ev.Revision == 0:
 			return 0, fmt.Errorf("%s does not tell the revision of a write, so that no watcher can begin at an earlier one", p.store.Name())
 		}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	ops "github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -219,6 +220,9 @@ func (h *historian) readMembers(ctx context.Context, m *members, of *load.Assign
 		}
 		h.t.report(Progress{Stage: "reading the members"})
 		endpoint := status.Members[i].Endpoint
+		if without := h.t.Cluster.Store.Capabilities().NonVoters; status.Members[i].Role == kv.NonVoter && !without.Forwards {
+			continue // it serves no read that could tell what it lacks; the trial's notes name it
+		}
 		read := record.ReadMember{Endpoint: endpoint}
 		if behind[i] {
 			read.Failure = fmt.Sprintf("within %v it could not be found out that it has all that was acknowledged", catchUpTime)

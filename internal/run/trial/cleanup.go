@@ -34,8 +34,9 @@ type cleaner struct {
 	admin    store.Admin  // of them
 	names    map[string]string
 	patience time.Duration
-	began    bool   // something may have been written
-	due      uint64 // operations of the load, its warm-up included
+	mute     map[string]bool // by endpoint: members that refuse maintenance because they have no vote
+	began    bool            // something may have been written
+	due      uint64          // operations of the load, its warm-up included
 }
 
 // newCleaner returns the load's cleaner. The error is a guard.NotEmptyError where there
@@ -178,6 +179,9 @@ func (c *cleaner) removeOnce(ctx context.Context, a *load.Assignment) (int64, er
 func (c *cleaner) sweep(ctx context.Context, of *load.Assignment) (int64, error) {
 	a := *of
 	a.Preloaded, a.Leases = nil, nil
+	if len(a.Voters) > 0 {
+		a.Endpoints = a.Voters
+	}
 	l := &a.Load
 	all := l.Preload || l.Warmup > 0 && l.Distribution.Name != scenario.Sequential // a warm-up draws keys of its own
 	l.Mix = []scenario.Operation{{Kind: kv.Delete, Weight: 1}}
@@ -203,9 +207,12 @@ func (c *cleaner) sweep(ctx context.Context, of *load.Assignment) (int64, error)
 // space asks how large the databases are.
 func (c *cleaner) space(ctx context.Context) []record.Space {
 	status, _ := c.admin.Status(ctx) // who does not answer has no size
+	c.mute = map[string]bool{}
 	var out []record.Space
 	for i := range status.Members {
-		if m := &status.Members[i]; m.Err == nil && m.DBSize > 0 {
+		m := &status.Members[i]
+		c.mute[m.Endpoint] = m.Role == kv.NonVoter && !c.t.Cluster.Store.Capabilities().NonVoters.Forwards
+		if m.Err == nil && m.DBSize > 0 {
 			out = append(out, record.Space{Member: cmp.Or(c.names[m.Endpoint], m.Name, m.Endpoint), Endpoint: m.Endpoint, Before: m.DBSize, After: m.DBSize})
 		}
 	}
@@ -228,6 +235,9 @@ func (c *cleaner) reclaim(ctx context.Context, out *record.Cleanup) (err error) 
 		return nil
 	}
 	for i := range out.Space {
+		if c.mute[out.Space[i].Endpoint] {
+			continue // it refuses
+		}
 		if err := c.defragment(ctx, out.Space[i].Endpoint); err != nil {
 			return err
 		}

@@ -56,7 +56,7 @@ func (w *monitor) retarget() {
 	if w.generator == nil || target.Mode != kv.LeaderOnly && target.Mode != kv.Followers {
 		return
 	}
-	if endpoints, err := w.m.targets(target); err == nil && !slices.Equal(endpoints, w.aimed) {
+	if endpoints, err := w.m.targets(target, true); err == nil && !slices.Equal(endpoints, w.aimed) {
 		w.aimed = endpoints
 		w.generator.Retarget(endpoints)
 	}

@@ -186,14 +186,20 @@ func (m *members) lost(excused func(at time.Time) bool) (names []string) {
 	return names
 }
 
-// targets is the endpoints that a target means now.
-func (m *members) targets(t kv.Target) ([]string, error) {
+// targets is the endpoints that a target means now. voting leaves members without a
+// vote out where the target means several and others have one.
+func (m *members) targets(t kv.Target, voting bool) ([]string, error) {
 	if t.Mode == kv.Any {
-		return m.given, nil
+		mute := m.withoutVote()
+		some := slices.DeleteFunc(slices.Clone(m.given), func(e string) bool { return voting && at(mute, e) != nil })
+		if len(some) == 0 {
+			return m.given, nil
+		}
+		return some, nil
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	all, err := m.view.Endpoints(t)
+	all, err := m.view.Endpoints(t, voting)
 	answering := slices.DeleteFunc(slices.Clone(all), func(e string) bool { return m.absent[e] != nil })
 	switch {
 	case err != nil || len(answering) == len(all):

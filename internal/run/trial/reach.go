@@ -198,7 +198,7 @@ func (m *members) excuse(absent map[string]error, given []string, target kv.Targ
 
 // leaderAnswers returns an error when the members name a leader that does not answer.
 func (m *members) leaderAnswers(status *store.Status) error {
-	endpoints, err := m.targets(kv.Target{Mode: kv.LeaderOnly})
+	endpoints, err := m.targets(kv.Target{Mode: kv.LeaderOnly}, true)
 	if err == nil && m.absent[endpoints[0]] == nil {
 		return nil
 	}

@@ -191,12 +191,12 @@ func (t *Trial) report(p Progress) {
 
 // assignment puts the load and its target together.
 func (t *Trial) assignment(m *members) (*load.Assignment, error) {
-	endpoints, err := m.targets(t.Spec.Load.Target)
+	endpoints, voters, err := t.aims(m)
 	if err != nil {
 		return nil, err
 	}
 	a := t.assigned(endpoints)
-	a.Members = m.numbers()
+	a.Voters, a.Members = voters, m.numbers()
 	return a, nil
 }
 
@@ -227,7 +227,7 @@ func (t *Trial) conditions(m *members, a *load.Assignment) record.Conditions {
 	var absent []string
 	c.Absent, absent = m.absentMembers()
 	c.Durability, c.Machine, c.Shared = t.Cluster.Durability, t.Machine, t.Cluster.Shared
-	c.Tool, c.Notes = t.Tool, slices.Concat(c.Notes, t.Cluster.Notes(), absent)
+	c.Tool, c.Notes = t.Tool, slices.Concat(c.Notes, t.Cluster.Notes(), absent, t.voteNotes(m, a.Endpoints))
 	if rate := t.Spec.Load.Rate.PerSecond; c.Open() && c.Rate == nil {
 		c.Rate = &rate
 	}

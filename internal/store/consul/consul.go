@@ -72,6 +72,7 @@ func (*Store) Capabilities() kv.Capabilities {
 		Ascending:  true,
 		InFlight:   1,
 		ALPN:       []string{"http/1.1"},
+		NonVoters:  kv.NonVoters{Name: "server without a vote", Forwards: true},
 		Durability: "a write is acknowledged when a majority of the servers have it in a Raft log (a write-ahead log, or BoltDB) that was synced, and the leader has applied it",
 		Disk: &kv.DiskRule{
 			Percentile: 100, Limit: 500 * time.Millisecond,

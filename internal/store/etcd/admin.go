@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -49,6 +50,9 @@ type admin struct {
 	conns  []*grpc.ClientConn // by endpoint's number; nil: none yet
 	names  map[uint64]string  // by member id
 	closed bool
+
+	// balanced is the client's connection to all endpoints; nil while it logs in.
+	balanced atomic.Pointer[grpc.ClientConn]
 }
 
 // Admin implements store.Store.
@@ -91,7 +95,7 @@ func (a *admin) connected(ctx context.Context) (*clientv3.Client, error) {
 	}
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, cancel) // New has no context of its own
-	c, err := clientv3.New(a.config(own))
+	c, err := a.login(own)
 	if !stop() && err == nil {
 		_ = c.Close()
 		err = context.Cause(ctx)
@@ -101,14 +105,29 @@ func (a *admin) connected(ctx context.Context) (*clientv3.Client, error) {
 		return nil, fmt.Errorf("cannot log in to the etcd cluster at %s: %s", strings.Join(a.access.Endpoints, ", "), reason(ctx, err))
 	}
 	a.client, a.cancel = c, cancel
+	a.balanced.Store(c.ActiveConnection())
 	return c, nil
 }
 
-func (a *admin) config(ctx context.Context) clientv3.Config {
-	endpoints := make([]string, len(a.access.Endpoints))
+// login makes a client, which asks for a token with a user's name. A learner grants
+// none, and each endpoint is then asked alone.
+func (a *admin) login(ctx context.Context) (c *clientv3.Client, err error) {
+	all := make([]string, len(a.access.Endpoints))
 	for i, e := range a.access.Endpoints {
-		endpoints[i] = a.access.URL(e)
+		all[i] = a.access.URL(e)
 	}
+	if c, err = clientv3.New(a.config(ctx, all)); !refusedByLearner(err) {
+		return c, err
+	}
+	for i := range all {
+		if c, err = clientv3.New(a.config(ctx, all[i:i+1])); err == nil {
+			break
+		}
+	}
+	return c, err
+}
+
+func (a *admin) config(ctx context.Context, endpoints []string) clientv3.Config {
 	return clientv3.Config{
 		Context:     ctx,
 		Endpoints:   endpoints,
@@ -123,7 +142,7 @@ func (a *admin) config(ctx context.Context) clientv3.Config {
 		MaxCallRecvMsgSize: maxAnswer,
 		DialOptions: []grpc.DialOption{
 			grpc.WithNoProxy(), // the load goes without one, too
-			grpc.WithChainUnaryInterceptor(failFast),
+			grpc.WithChainUnaryInterceptor(a.failFast),
 			grpc.WithMaxHeaderListSize(maxHeader),
 			grpc.WithContextDialer(a.pace.dial),
 			grpc.WithConnectParams(grpc.ConnectParams{
@@ -133,9 +152,41 @@ func (a *admin) config(ctx context.Context) clientv3.Config {
 	}
 }
 
-// failFast undoes the client's wait for a connection that may never come.
-func failFast(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-	return invoke(ctx, method, req, reply, cc, append(opts, grpc.WaitForReady(false))...)
+// failFast undoes the client's wait for a connection that may never come. It sends
+// what a learner refuses to the members that have a vote.
+func (a *admin) failFast(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	opts = append(opts, grpc.WaitForReady(false))
+	err := invoke(ctx, method, req, reply, cc, opts...)
+	if refusedByLearner(err) && cc == a.balanced.Load() && a.avoidLearners(ctx) {
+		err = invoke(ctx, method, req, reply, cc, opts...)
+	}
+	return err
+}
+
+// avoidLearners has the client send its requests to the members with a vote alone.
+// It returns false where there is none, or no learner.
+func (a *admin) avoidLearners(ctx context.Context) bool {
+	c, err := a.connected(ctx)
+	if err != nil {
+		return false
+	}
+	s, _ := store.AskAll(len(a.access.Endpoints), func(i int) store.Member { return a.ask(ctx, c, i) }) // a dead member may have a vote
+	var voting []string
+	for i := range s.Members {
+		if s.Members[i].Role != kv.NonVoter {
+			voting = append(voting, a.access.URL(s.Members[i].Endpoint))
+		}
+	}
+	if len(voting) == 0 || len(voting) == len(s.Members) {
+		return false
+	}
+	c.SetEndpoints(voting...)
+	return true
+}
+
+// refusedByLearner reports whether a member refused a request because it is a learner.
+func refusedByLearner(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "rpc not supported for learner") // its code depends on the version
 }
 
 // Status implements store.Admin. Every endpoint is asked by itself and at the
@@ -185,7 +236,9 @@ func (a *admin) ask(ctx context.Context, c *clientv3.Client, i int) store.Member
 	m.DBSize = r.DbSize
 	m.Alarms = alarms(r.Errors)
 	switch {
-	case r.Leader == 0 || r.IsLearner: // no leader known, or no part of the quorum
+	case r.Leader == 0: // no leader known
+	case r.IsLearner:
+		m.Role = kv.NonVoter
 	case r.Leader == m.ID:
 		m.Role = kv.Leader
 	default:
@@ -246,7 +299,7 @@ func (a *admin) addNames(ctx context.Context, members []store.Member) {
 	for i := range members {
 		m := &members[i]
 		m.Name = a.names[m.ID]
-		if m.Err == nil && m.Name == "" {
+		if m.Err == nil && m.Name == "" && (answers == nil || m.Role != kv.NonVoter) { // a learner refuses
 			answers = a.conns[i]
 		}
 	}

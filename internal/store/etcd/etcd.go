@@ -45,6 +45,7 @@ func (*Store) Capabilities() kv.Capabilities {
 			kv.Linearizable: "ReadIndex: a quorum confirms the leader, then the contacted member answers from its applied state",
 			kv.Local:        "serializable: the contacted member answers from its applied state, which may be stale",
 		},
+		NonVoters: kv.NonVoters{Name: "learner", Reads: true},
 		Watches: kv.Watches{
 			Modes: map[kv.WatchMode]string{kv.StreamWatch: "the Watch stream"}, Usual: kv.StreamWatch,
 			Earlier: true, Before: true,

@@ -54,6 +54,7 @@ func Capabilities(name, roleQuery string, own kv.Capabilities) kv.Capabilities {
 		kv.LogSignals: "the log of the etcd behind",
 	}
 	own.NoFeatures = map[kv.Feature]string{kv.TLS: noTLS(name), kv.Users: noUsers(name)}
+	own.NonVoters = kv.NonVoters{Name: "proxy of a learner"} // which grants no lease, and so no session
 	own.Durability = "that of the etcd behind it: a write is acknowledged when a majority of the members have it in a write-ahead log that was synced (fdatasync), unless unsafe-no-fsync is set"
 	own.Disk = etcd.New().Capabilities().Disk
 	return own

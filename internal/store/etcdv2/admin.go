@@ -112,7 +112,7 @@ func (a *admin) Role(ctx context.Context, i int) store.Member {
 	case m.ID:
 		m.Role = kv.Leader
 	default:
-		m.Role = kv.Follower
+		m.Role = status.follower()
 	}
 	return m
 }
@@ -126,6 +126,15 @@ type gatewayStatus struct {
 	Leader   uint64 `json:"leader,string"`
 	DBSize   int64  `json:"dbSize,string"`
 	RaftTerm uint64 `json:"raftTerm,string"`
+	Learner  bool   `json:"isLearner"`
+}
+
+// follower is the role of a member that follows the leader.
+func (s *gatewayStatus) follower() kv.Role {
+	if s.Learner {
+		return kv.NonVoter
+	}
+	return kv.Follower
 }
 
 func (a *admin) gateway(ctx context.Context, endpoint string) (s gatewayStatus, err error) {
@@ -138,6 +147,9 @@ func (a *admin) gateway(ctx context.Context, endpoint string) (s gatewayStatus, 
 func (a *admin) addTerm(ctx context.Context, m *store.Member) {
 	if status, err := a.gateway(ctx, m.Endpoint); err == nil {
 		m.Term, m.DBSize = status.RaftTerm, status.DBSize
+		if m.Role == kv.Follower { // the v2 API does not tell a learner from a follower
+			m.Role = status.follower()
+		}
 		return
 	}
 	if header, err := a.call(ctx, http.MethodHead, m.Endpoint, "/v2/keys/", nil); err == nil {

@@ -52,6 +52,7 @@ func (*Store) Capabilities() kv.Capabilities {
 		},
 		InFlight:   1,
 		ALPN:       []string{"http/1.1"},
+		NonVoters:  kv.NonVoters{Name: "learner", Forwards: true}, // its v2 API does not refuse as its v3 API does
 		Durability: "a write is acknowledged when a majority of the members have it in a write-ahead log that was synced (fdatasync), unless unsafe-no-fsync is set, and the contacted member has applied it in memory",
 		Disk:       etcd.New().Capabilities().Disk, // the log is etcd's own
 		Upgrades:   etcd.UpgradeNeeds,

@@ -83,7 +83,7 @@ func (a *admin) askBehind(ctx context.Context, s *store.Status, term uint64) {
 }
 
 func isBehind(m store.Member, term uint64) bool {
-	return m.Err == nil && m.Role == kv.Follower && m.Term < term
+	return m.Err == nil && (m.Role == kv.Follower || m.Role == kv.NonVoter) && m.Term < term
 }
 
 // Role implements store.RoleAsker: by one word, and conf at the first time.
@@ -129,7 +129,7 @@ func (a *admin) Applied(ctx context.Context, i int) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
 	m, zxid := a.serveAt(ctx, a.access.Endpoints[i])
-	if m.Err == nil && zxid == 0 { // an observer has no role, and serves
+	if m.Err == nil && zxid == 0 {
 		return 0, fmt.Errorf("%s serves nobody now", m.Endpoint)
 	}
 	return zxid, m.Err
@@ -180,6 +180,8 @@ func (a *admin) serveAt(ctx context.Context, endpoint string) (m store.Member, z
 		m.Role = kv.Leader
 	case "follower":
 		m.Role = kv.Follower
+	case "observer":
+		m.Role = kv.NonVoter
 	}
 	return m, zxid
 }

@@ -71,6 +71,7 @@ func (*Store) Capabilities() kv.Capabilities {
 		InFlight:    0,
 		Ordered:     true,
 		OwnSessions: true,
+		NonVoters:   kv.NonVoters{Name: "observer", Forwards: true},
 		Durability:  "a write is acknowledged when a majority of the members have it in a transaction log that was synced (fdatasync), unless forceSync is no",
 		Disk: &kv.DiskRule{
 			Percentile: 100, Limit: time.Second,

@@ -1,0 +1,104 @@
+package trial
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// needsVote reports whether the load is one that members without a vote do not get
+// unless they were asked for by number: it does more than read locally.
+func (t *Trial) needsVote() bool {
+	l, without := &t.Spec.Load, t.Cluster.Store.Capabilities().NonVoters
+	if !l.ReadsLocally() {
+		return true
+	}
+	return !without.Forwards && (!without.Reads || l.Scan.Streamed || t.Cluster.Access().User != "")
+}
+
+// aims returns the endpoints that the load goes to, and in voters those that what
+// prepares it goes to where that is elsewhere. The error says which members cannot
+// serve the load.
+func (t *Trial) aims(m *members) (endpoints, voters []string, err error) {
+	target, needs, without := t.Spec.Load.Target, t.needsVote(), t.Cluster.Store.Capabilities().NonVoters
+	if endpoints, err = m.targets(target, needs); err != nil {
+		return nil, nil, err
+	}
+	mute := m.withoutVote()
+	isMute := func(endpoint string) bool { return at(mute, endpoint) != nil }
+	if needs && !without.Forwards && !slices.ContainsFunc(endpoints, func(e string) bool { return !isMute(e) }) {
+		can := "serves nothing here"
+		if without.Reads {
+			can = "serves only local reads of keys, without a user"
+		}
+		return nil, nil, fmt.Errorf("target %v: %s has no vote (%s) and %s: choose a member that has one", target, described(at(mute, endpoints[0])), without.Name, can)
+	}
+	if !slices.ContainsFunc(endpoints, isMute) {
+		return endpoints, nil, nil
+	}
+	voters = slices.DeleteFunc(slices.Clone(endpoints), isMute)
+	for _, e := range m.everybody() {
+		if len(voters) == 0 && e.Err == nil && (e.Role == kv.Leader || e.Role == kv.Follower) {
+			voters = append(voters, e.Endpoint)
+		}
+	}
+	if len(voters) == 0 && !without.Forwards && t.Spec.Load.Preload {
+		return nil, nil, fmt.Errorf("the preload writes, and %s has no vote (%s): name the endpoint of a member that has one too, or drop the preload",
+			described(at(mute, endpoints[0])), without.Name)
+	}
+	return endpoints, voters, nil
+}
+
+// withoutVote lists the cluster's members that have no vote, as far as they are known.
+func (m *members) withoutVote() []store.Member {
+	return slices.DeleteFunc(m.everybody(), func(e store.Member) bool { return e.Role != kv.NonVoter })
+}
+
+// everybody lists the members that are asked for their state, and those whose
+// endpoints were not given.
+func (m *members) everybody() []store.Member {
+	all := m.status().Members
+	for i := range m.others {
+		if at(all, m.others[i].Endpoint) == nil {
+			all = append(all, m.others[i])
+		}
+	}
+	return all
+}
+
+// at returns the member at an endpoint; nil where there is none.
+func at(all []store.Member, endpoint string) *store.Member {
+	i := slices.IndexFunc(all, func(e store.Member) bool { return e.Endpoint == endpoint })
+	if i < 0 {
+		return nil
+	}
+	return &all[i]
+}
+
+// described is a member's name and endpoint.
+func described(e *store.Member) string {
+	if cmp.Or(e.Name, e.Endpoint) == e.Endpoint {
+		return e.Endpoint
+	}
+	return fmt.Sprintf("%s (%s)", e.Name, e.Endpoint)
+}
+
+// voteNotes names the members without a vote, and says what they had of the load.
+func (t *Trial) voteNotes(m *members, endpoints []string) (notes []string) {
+	for _, e := range m.withoutVote() {
+		what := "the load went to members that have one"
+		switch {
+		case !slices.Contains(endpoints, e.Endpoint):
+		case t.needsVote():
+			what = "it passes writes and linearizable reads on to the leader"
+		default:
+			what = "it served local reads, and what prepared the load went to members that have one"
+		}
+		name := t.Cluster.Store.Capabilities().NonVoters.Name
+		notes = append(notes, fmt.Sprintf("%s has no vote (%s): %s.", described(&e), name, what))
+	}
+	return notes
+}
