@@ -39,9 +39,9 @@ func following(t *testing.T, mode kv.Mode) (*monitor, *moved) {
 	tr.Spec.Load.Target.Mode = mode
 	g := &moved{}
 	w := &monitor{t: tr, m: m}
-	at, err := m.targets(kv.Target{Mode: kv.All})
+	at, err := m.targets(kv.Target{Mode: kv.All}, true)
 	if mode == kv.LeaderOnly || mode == kv.Followers {
-		at, err = m.targets(tr.Spec.Load.Target)
+		at, err = m.targets(tr.Spec.Load.Target, true)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func TestTheLoadMovesWithItsTarget(t *testing.T) {
 // A leader that was elected between the plan and the load's beginning.
 func TestTheLoadBeginsWhereTheLeaderIs(t *testing.T) {
 	w, _ := following(t, kv.LeaderOnly)
-	before, err := w.m.targets(w.t.Spec.Load.Target)
+	before, err := w.m.targets(w.t.Spec.Load.Target, true)
 	if err != nil {
 		t.Fatal(err)
 	}

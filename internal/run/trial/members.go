@@ -191,7 +191,7 @@ func (m *members) lost(excused func(at time.Time) bool) (names []string) {
 func (m *members) targets(t kv.Target, voting bool) ([]string, error) {
 	if t.Mode == kv.Any {
 		mute := m.withoutVote()
-		some := slices.DeleteFunc(slices.Clone(m.given), func(e string) bool { return voting && at(mute, e) != nil })
+		some := slices.DeleteFunc(slices.Clone(m.given), func(e string) bool { return voting && memberAt(mute, e) != nil })
 		if len(some) == 0 {
 			return m.given, nil
 		}

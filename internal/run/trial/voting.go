@@ -28,13 +28,13 @@ func (t *Trial) aims(m *members) (endpoints, voters []string, err error) {
 		return nil, nil, err
 	}
 	mute := m.withoutVote()
-	isMute := func(endpoint string) bool { return at(mute, endpoint) != nil }
+	isMute := func(endpoint string) bool { return memberAt(mute, endpoint) != nil }
 	if needs && !without.Forwards && !slices.ContainsFunc(endpoints, func(e string) bool { return !isMute(e) }) {
 		can := "serves nothing here"
 		if without.Reads {
 			can = "serves only local reads of keys, without a user"
 		}
-		return nil, nil, fmt.Errorf("target %v: %s has no vote (%s) and %s: choose a member that has one", target, described(at(mute, endpoints[0])), without.Name, can)
+		return nil, nil, fmt.Errorf("target %v: %s has no vote (%s) and %s: choose a member that has one", target, described(memberAt(mute, endpoints[0])), without.Name, can)
 	}
 	if !slices.ContainsFunc(endpoints, isMute) {
 		return endpoints, nil, nil
@@ -47,7 +47,7 @@ func (t *Trial) aims(m *members) (endpoints, voters []string, err error) {
 	}
 	if len(voters) == 0 && !without.Forwards && t.Spec.Load.Preload {
 		return nil, nil, fmt.Errorf("the preload writes, and %s has no vote (%s): name the endpoint of a member that has one too, or drop the preload",
-			described(at(mute, endpoints[0])), without.Name)
+			described(memberAt(mute, endpoints[0])), without.Name)
 	}
 	return endpoints, voters, nil
 }
@@ -62,15 +62,15 @@ func (m *members) withoutVote() []store.Member {
 func (m *members) everybody() []store.Member {
 	all := m.status().Members
 	for i := range m.others {
-		if at(all, m.others[i].Endpoint) == nil {
+		if memberAt(all, m.others[i].Endpoint) == nil {
 			all = append(all, m.others[i])
 		}
 	}
 	return all
 }
 
-// at returns the member at an endpoint; nil where there is none.
-func at(all []store.Member, endpoint string) *store.Member {
+// memberAt returns the member at an endpoint; nil where there is none.
+func memberAt(all []store.Member, endpoint string) *store.Member {
 	i := slices.IndexFunc(all, func(e store.Member) bool { return e.Endpoint == endpoint })
 	if i < 0 {
 		return nil

@@ -87,7 +87,7 @@ func (a *admin) Role(ctx context.Context, i int) store.Member {
 	a.mu.Lock()
 	m := a.known[i]
 	m.Leader = a.servers[leader]
-	again := m.ID == 0 || leader != "" && leader != a.leaders[i]
+	again := m.ID == 0 || m.Role == kv.NonVoter || leader != "" && leader != a.leaders[i] // one without a vote may be given one
 	a.leaders[i] = leader
 	a.mu.Unlock()
 	switch {
@@ -117,7 +117,10 @@ func (a *admin) ask(ctx context.Context, i int) store.Member {
 			}
 		}
 		Stats struct {
-			Raft struct{ State, Term string }
+			Raft struct {
+				State, Term string
+				Servers     string `json:"latest_configuration"`
+			}
 		}
 	}
 	if _, err := a.clients[i].Raw().Query("/v1/agent/self", &self, (&api.QueryOptions{}).WithContext(ctx)); err != nil {
@@ -142,6 +145,9 @@ func (a *admin) ask(ctx context.Context, i int) store.Member {
 		var err error
 		if leader, err = a.leader(ctx, i); err == nil && leader != "" {
 			m.Role = kv.Follower
+			if hasNoVote(self.Stats.Raft.Servers, self.Config.NodeID) {
+				m.Role = kv.NonVoter
+			}
 		}
 	}
 	m.Peers, _ = a.clients[i].Status().PeersWithQueryOptions((&api.QueryOptions{}).WithContext(ctx)) // one without a leader tells none
@@ -152,11 +158,19 @@ func (a *admin) ask(ctx context.Context, i int) store.Member {
 	if rpc != "" && (len(a.servers) < kv.MaxMembers || a.servers[rpc] != 0) {
 		a.servers[rpc] = m.ID
 	}
-	if m.Role == kv.Follower {
+	if m.Role == kv.Follower || m.Role == kv.NonVoter {
 		m.Leader = a.servers[leader]
 	}
 	a.known[i], a.leaders[i] = m, leader
 	return m
+}
+
+// hasNoVote reports whether Raft's configuration, such as
+// [{Suffrage:Voter ID:6f1e... Address:10.0.0.1:8300} ...], gives a server no vote: it is
+// a read replica, a non-voting server, or one that joined a moment ago.
+func hasNoVote(servers, id string) bool {
+	before, _, found := strings.Cut(servers, " ID:"+id+" ")
+	return found && !strings.HasSuffix(before, "{Suffrage:Voter")
 }
 
 // unanswered is an agent that did not answer.
