@@ -128,7 +128,7 @@ func (f *capacityFlags) check() error {
 	for _, a := range f.set {
 		of, _, _ := strings.Cut(a.Key, ".")
 		switch {
-		case slices.Contains(bySearch, of) && !(f.over.searched() && of == "warmup"):
+		case slices.Contains(bySearch, of) && (!f.over.searched() || of != "warmup"):
 			return command.Usage("--set %s: the search itself chooses %s; drop it", a.Shown(), of)
 		case of == "arrival" && a.Value == scenario.Closed.String():
 			return command.Usage("--set %s: a search is by open loops; drop it, or use run", a.Shown())

@@ -43,7 +43,7 @@ func (p *fileParser) overlay(all, own layer) layer {
 				p.failf(t.at, "--%s %s cannot replace what a trial itself says: here %s is %s", key, v, also, t.value.what())
 			}
 		}
-		if e, ok := all["endpoints"]; ok && !p.set.has("endpoints") && !(key == "store" && p.sameStore(all)) {
+		if e, ok := all["endpoints"]; ok && !p.set.has("endpoints") && (key != "store" || !p.sameStore(all)) {
 			p.failf(e.at, "--%s is for clusters that are started, and this trial's runs already", key)
 		}
 	}

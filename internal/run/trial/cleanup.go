@@ -272,10 +272,9 @@ func (c *cleaner) mustBeEmpty(ctx context.Context) error {
 
 // count asks how many of the load's keys there may be; what is above 0 is at least that.
 func (c *cleaner) count(ctx context.Context) (int64, error) {
-	l, in := &c.t.Spec.Load, guard.Interval{}
-	if strings.Trim(l.Prefix, "/") != "" {
-		in = guard.Below(l.Prefix)
-	} else {
+	l := &c.t.Spec.Load
+	in := guard.Below(l.Prefix)
+	if strings.Trim(l.Prefix, "/") == "" {
 		var err error
 		if in, err = guard.OfKeys(l.Prefix, l.KeySize, l.KeySpace); err != nil {
 			return 0, err

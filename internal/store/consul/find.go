@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	_ store.LeaseEnder   = (*admin)(nil)
+	_ store.LeaseEnder    = (*admin)(nil)
 	_ store.ServiceKeeper = (*admin)(nil)
 )
 

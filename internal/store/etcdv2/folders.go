@@ -42,7 +42,8 @@ func (a *admin) RemoveFolders(ctx context.Context, folders []string) error {
 	for _, folder := range slices.Backward(folders) {
 		err := a.any(ctx, http.MethodDelete, keyPath(folder)+"?dir=true", nil)
 		var status *apiStatus
-		if err != nil && !missing(err) && !(errors.As(err, &status) && status.code == folderNotEmpty) {
+		notEmpty := errors.As(err, &status) && status.code == folderNotEmpty
+		if err != nil && !missing(err) && !notEmpty {
 			return fmt.Errorf("etcd does not remove the folder %q: %w", strings.TrimSuffix(folder, "/"), err)
 		}
 	}

@@ -42,7 +42,7 @@ func (a *admin) MissingFolders(ctx context.Context, prefix string) (missing []st
 		case r.Code == jute.NoNode:
 			return all[i:], nil
 		case r.Code != jute.OK:
-			return nil, fmt.Errorf("ZooKeeper does not say whether there is a node %q: %w", node, refused(r.Code)) //nolint:staticcheck // a name
+			return nil, fmt.Errorf("ZooKeeper does not say whether there is a node %q: %w", node, refused(r.Code))
 		}
 	}
 	return nil, nil
@@ -61,7 +61,7 @@ func (a *admin) RemoveFolders(ctx context.Context, folders []string) error {
 		case err != nil:
 			return err
 		case r.Code != jute.OK && r.Code != jute.NoNode && r.Code != jute.NotEmpty:
-			return fmt.Errorf("ZooKeeper does not remove the node %q: %w", node, refused(r.Code)) //nolint:staticcheck // a name
+			return fmt.Errorf("ZooKeeper does not remove the node %q: %w", node, refused(r.Code))
 		}
 	}
 	return nil
