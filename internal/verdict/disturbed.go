@@ -149,7 +149,7 @@ func stolen(f *Figures) finding {
 		share = f.StolenShare / (f.BusyShare + f.StolenShare)
 	}
 	if f.MembersShare {
-		by := slowed(f, min(share, sometime(f.StolenShare, f.Processors)))
+		by := f.slowed(missing{share, sometime(f.StolenShare, f.Processors), f.MembersBusy, float64(f.LongestPauseNS)})
 		e = e.or(by)
 	}
 	return f.judged(e, "the machine's host took away %s of the processor time that was wanted", measure.Percent(share))
@@ -174,17 +174,7 @@ func foreign(f *Figures) finding {
 	if !f.MembersShare || f.ForeignShare <= 0 {
 		return fine()
 	}
-	e := slowed(f, f.ForeignShare*math.Min(f.BusyShare+f.StolenShare, 1))
+	share := f.ForeignShare * math.Min(f.BusyShare+f.StolenShare, 1)
+	e := f.slowed(missing{share, share, f.MembersBusy, float64(f.LongestPauseNS)})
 	return f.judged(e, "other programs used %s of the machine's processor time", measure.Percent(f.ForeignShare))
-}
-
-// slowed is the effect on members that did not get a share of the processor
-// time that they wanted: they were as much slower as if it had all been theirs.
-// An open loop's throughput is that of its schedule.
-func slowed(f *Figures, share float64) Effect {
-	e := effectOnAll(share, share/math.Max(1-share, 0.01))
-	if f.OpenLoop {
-		e.Throughput = 0
-	}
-	return e
 }

@@ -152,7 +152,7 @@ func (f *Figures) stolenOn(h *Host) finding {
 	}
 	e := f.addedOn(h, wasStolen)
 	if h.Members {
-		e = e.or(slowed(f, min(share, sometime(h.StolenShare, h.Processors))))
+		e = e.or(f.slowed(missing{share: share, away: sometime(h.StolenShare, h.Processors), busy: h.BusyShare}))
 	}
 	return f.judged(e, "what %s runs on took away %s of the processor time that was wanted", h.Name, measure.Percent(share))
 }
@@ -165,7 +165,8 @@ func (f *Figures) foreignOn(h *Host) finding {
 	}
 	e := f.addedOn(h, waited)
 	if h.Members {
-		e = e.or(slowed(f, h.ForeignShare*min(h.BusyShare+h.StolenShare, 1)))
+		share := h.ForeignShare * min(h.BusyShare+h.StolenShare, 1)
+		e = e.or(f.slowed(missing{share: share, away: share, busy: h.BusyShare}))
 	}
 	return f.judged(e, "other programs used %s of the processor time of %s", measure.Percent(h.ForeignShare), h.Name)
 }

@@ -11,6 +11,10 @@ import (
 // MinUniqueSize is the size in bytes from which a value carries who wrote it.
 const MinUniqueSize = 16
 
+// FullMachine is the share of a machine's processor time that is in use from which on a
+// note says that its members may have been slowed down, where nobody knows by whom.
+const FullMachine = 0.85
+
 // MinAchieved is the share of what was due in an open loop's window below which
 // a note says that the store fell behind.
 const MinAchieved = 0.99
@@ -68,6 +72,9 @@ func notes(f *Figures) []string {
 	}
 	if f.HeadlineIsResponse && !f.OpenLoop {
 		list = append(list, connectionNote(f))
+	}
+	if busy := f.BusyShare + f.StolenShare; f.MembersShare && !f.ForeignKnown && len(f.Hosts) == 0 && busy > FullMachine {
+		list = append(list, fmt.Sprintf("The machine, on which members run too, was busy for %s of the time, and how much of that other programs used is not known: where they did, times may be too high and throughput too low.", measure.Percent(busy)))
 	}
 	if f.Faults > 0 {
 		list = append(list, faultNote(f))

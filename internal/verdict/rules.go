@@ -306,6 +306,9 @@ type Figures struct {
 	// Headline is the times that the report prints first, failed operations
 	// included. Without any, all of its figures are taken to be printed.
 	Headline measure.Summary
+	// Quantile returns any percentile of the headline's times, in nanoseconds and 0 for one
+	// that is not known; nil where none is.
+	Quantile func(p float64) float64
 
 	// The load.
 	Clients int // closed loop
@@ -346,6 +349,11 @@ type Figures struct {
 	// members.
 	BusyShare, StolenShare, ForeignShare float64
 	Processors                           int // of the machine; 0: unknown
+	// MembersBusy is the share that members used at most, and OperationCPUNS the processor
+	// time that they used for an operation.
+	MembersBusy, OperationCPUNS float64
+	// ForeignKnown says that ForeignShare is known.
+	ForeignKnown bool
 	// MembersShare says that members run on the generator's machine.
 	MembersShare bool
 

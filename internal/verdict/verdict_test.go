@@ -235,7 +235,8 @@ func TestNotes(t *testing.T) {
 		{func(f *Figures) { f.Volatile, f.VolatileMeant = true, true }, "as the scenario means"},
 		{func(f *Figures) { f.OpenLoop, f.Done = true, 98_900 }, "fell behind"},
 		{func(f *Figures) { f.PausedNS, f.Added = 3e9, added(0, 0, 0.03) }, "p99 may be 3 %, p99.9 3 % and max 3 % too high"},
-		{func(f *Figures) { f.ForeignShare, f.BusyShare, f.MembersShare = 0.02, 1, true }, "other programs"},
+		{func(f *Figures) { f.ForeignKnown, f.ForeignShare, f.BusyShare, f.MembersShare = true, 0.02, 1, true }, "other programs"},
+		{func(f *Figures) { f.BusyShare, f.MembersShare = 0.9, true }, "how much of that other programs used is not known"},
 	}
 	for _, tt := range tests {
 		f := good()

@@ -29,7 +29,7 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals, ranForLoad *float6
 		Waiting:      waited(&m.Disturbed),
 		Connections:  t.Connections, ConnectionWaitNS: t.ConnectionWaitNS, HeadlineIsResponse: t.HeadlineTime() == Response,
 		MembersShare: orZero(t.Shared), Rate: orZero(t.Rate), ThrottledNS: orZero(t.ThrottledNS),
-		StolenShare: orZero(t.StolenShare), BusyShare: orZero(t.BusyShare), ForeignShare: orZero(t.ForeignShare),
+		ForeignKnown: t.ForeignShare != nil, StolenShare: orZero(t.StolenShare), BusyShare: orZero(t.BusyShare), ForeignShare: orZero(t.ForeignShare),
 	}
 	if warmup != nil {
 		f.WrongAnswers += warmup.Outcomes[kv.WrongAnswer]
@@ -57,10 +57,31 @@ func (t *Trial) figures(all *sums, m, warmup *measure.Totals, ranForLoad *float6
 	if t.Machine != nil {
 		f.Processors = t.Machine.CPUs
 	}
+	headline := all.service
+	if t.HeadlineTime() == Response {
+		headline = all.response
+	}
+	f.Quantile = func(p float64) float64 { return measure.Percentile(headline, t.Errors, p).NS }
+	f.MembersBusy, f.OperationCPUNS = t.membersWork()
 	if d := t.Durability; d != nil {
 		f.DurabilityKnown, f.FileSystem, f.Volatile, f.Unsynced = true, d.FileSystem, d.Volatile, !d.Synced
 	}
 	return f
+}
+
+// membersWork is the share of the machine's processor time that the members used, and
+// how much of it for an operation, in nanoseconds, at most: where their processes are not
+// known, all that the generator and other programs did not use. 0 where that is not known.
+func (t *Trial) membersWork() (share, operation float64) {
+	if t.Machine == nil || t.Machine.CPUs <= 0 || t.Seconds <= 0 || t.Completed == 0 || t.BusyShare == nil {
+		return 0, 0
+	}
+	whole := float64(t.Machine.CPUs) * t.Seconds
+	used := max((*t.BusyShare-orZero(t.ForeignShare))*whole-t.CPUSeconds, 0)
+	if t.StoreCPUSeconds != nil {
+		used = *t.StoreCPUSeconds
+	}
+	return min(used/whole, 1), 1e9 * used / float64(t.Completed)
 }
 
 // halves are the two of a window's whole seconds; of an odd number the middle one

@@ -41,7 +41,11 @@ func section(t analyze.Table) string {
 	}
 	g := gridOf(&t)
 	g.indent = "  "
-	return "\n" + g.text()
+	text := "\n" + g.text()
+	for line := range strings.Lines(g.note) {
+		text += g.indent + line
+	}
+	return text
 }
 
 func gridOf(t *analyze.Table) *grid {

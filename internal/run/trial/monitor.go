@@ -69,6 +69,7 @@ func newMonitor(ctx context.Context, t *Trial, m *members, out *record.TrialWrit
 	if err != nil {
 		return nil, err
 	}
+	sampler.addBeside(t.Cluster.besides())
 	if len(t.Spec.Load.Faults) > 0 {
 		sampler.members = t.Cluster.Members
 	}

@@ -24,6 +24,7 @@ type sampler struct {
 	sources   []source
 	throttled map[string][]usedBy
 	store     *storeUsage
+	beside    *storeUsage   // of members that were found on the generator's machine, and have no rows
 	edges     chan struct{} // the window opened or closed
 	// cost is what sampling took on all machines together, by the times of samples.
 	// It is its goroutine's alone until that has ended.
@@ -70,7 +71,7 @@ type sampled struct {
 }
 
 func newSampler(ctx context.Context, generator host.Host, members []cluster.Member, sources ...Source) (*sampler, error) {
-	s := &sampler{store: newStoreUsage(members), edges: make(chan struct{}, 1), throttled: map[string][]usedBy{}, ahead: steady.Ahead}
+	s := &sampler{store: newStoreUsage(members), beside: newStoreUsage(nil), edges: make(chan struct{}, 1), throttled: map[string][]usedBy{}, ahead: steady.Ahead}
 	s.own.was = s.ahead()
 	s.hosts = []*sampled{{host: generator, own: 1, names: []string{record.GeneratorName}, pids: []int{os.Getpid()}, folders: map[int]string{}, elsewhere: map[int]bool{}}}
 	if err := s.addSources(ctx, sources); err != nil {
@@ -94,6 +95,17 @@ func newSampler(ctx context.Context, generator host.Host, members []cluster.Memb
 		}
 	}
 	return s, s.place(ctx)
+}
+
+// addBeside adds processes of members by their names, which were found on the
+// generator's machine.
+func (s *sampler) addBeside(found map[string]int) {
+	h := s.hosts[0]
+	for name, pid := range found {
+		s.beside.of[name] = true
+		h.names, h.pids, h.began = append(h.names, name), append(h.pids, pid), append(h.began, -1)
+		*h.ours = append(*h.ours, pid)
+	}
 }
 
 // on is what is sampled on a host.
@@ -222,7 +234,7 @@ func (s *sampler) rows(ctx context.Context) (rows []*record.MachineRow) {
 		}
 		s.take(h, &sample, 0)
 		for i := range sample.Processes {
-			if p := &sample.Processes[i]; p.OK && h.names[i] != "" {
+			if p := &sample.Processes[i]; p.OK && h.names[i] != "" && !s.beside.of[h.names[i]] {
 				row := processRow(sample.At, h.names[i], p)
 				row.Machine, row.Network = h.machine, h.network
 				if bytes, weighed := folders[i]; weighed {
@@ -246,6 +258,7 @@ func (s *sampler) rows(ctx context.Context) (rows []*record.MachineRow) {
 // take notes what the window's figures are made of, of the processes from one on.
 func (s *sampler) take(h *sampled, sample *host.Sample, first int) {
 	s.store.add(sample.At, h.names[first:], sample.Processes)
+	s.beside.add(sample.At, h.names[first:], sample.Processes)
 	if h.whole {
 		h.use.add(sample.At, sample.Machine)
 	}

@@ -62,6 +62,10 @@ type Cluster struct {
 	// Shared says whether members run on the generator's machine; nil if that
 	// is not known.
 	Shared *bool
+	// Beside are the processes of members of a cluster that ran before, which were found
+	// on the generator's machine. Unfound says why those of some are not known.
+	Beside  []int
+	Unfound string
 }
 
 // attached reports whether the cluster ran before: it may have more members than
@@ -120,6 +124,7 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 		return nil, err
 	}
 	defer clean.close()
+	t.findBeside(ctx, members)
 	conditions := t.conditions(members, a)
 	if t.Spec.Load.Preload {
 		t.report(Progress{Stage: "preloading"})
@@ -227,7 +232,7 @@ func (t *Trial) conditions(m *members, a *load.Assignment) record.Conditions {
 	var absent []string
 	c.Absent, absent = m.absentMembers()
 	c.Durability, c.Machine, c.Shared = t.Cluster.Durability, t.Machine, t.Cluster.Shared
-	c.Tool, c.Notes = t.Tool, slices.Concat(c.Notes, t.Cluster.Notes(), absent, t.voteNotes(m, a.Endpoints))
+	c.Tool, c.Notes = t.Tool, slices.Concat(c.Notes, t.Cluster.Notes(), t.Cluster.unfound(), absent, t.voteNotes(m, a.Endpoints))
 	if rate := t.Spec.Load.Rate.PerSecond; c.Open() && c.Rate == nil {
 		c.Rate = &rate
 	}
@@ -310,9 +315,15 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c r
 func (w *monitor) observed(res *load.Result) record.Observed {
 	closed, ok := w.phases.ended()
 	if !ok {
-		return observed(res.Used, nil, 0, "")
+		return observed(res.Used, nil, nil, "")
 	}
-	store, here := w.sampler.store.between(res.Opened, closed)
+	store, started := w.sampler.store.between(res.Opened, closed)
+	var here *float64
+	if store != nil {
+		here = &started
+	} else if all, found := w.sampler.beside.between(res.Opened, closed); all != nil {
+		here = &found
+	}
 	machine, _ := os.Hostname()
 	o := observed(res.Used, store, here, machine)
 	if o.Hosts = w.sampler.byHost(res.Opened, closed); len(o.Hosts) > 0 {

@@ -46,7 +46,7 @@ func (p *phases) ended() (time.Time, bool) {
 // processor seconds of those on this machine, which is called so: what other
 // programs used is not known of another one. Of several machines the shares are
 // those of the worst.
-func observed(workers []load.Usage, store *record.StoreUsage, here float64, machine string) record.Observed {
+func observed(workers []load.Usage, store *record.StoreUsage, here *float64, machine string) record.Observed {
 	o := record.Observed{Store: store}
 	type process struct {
 		machine string
@@ -68,7 +68,11 @@ func observed(workers []load.Usage, store *record.StoreUsage, here float64, mach
 		o.MaxRSSBytes += u.MaxRSSBytes
 	}
 	for i := range workers {
-		divideMachine(&o, &workers[i], used[workers[i].Machine]+here, workers[i].Machine == machine)
+		ours, known := used[workers[i].Machine], here != nil && workers[i].Machine == machine
+		if here != nil {
+			ours += *here
+		}
+		divideMachine(&o, &workers[i], ours, known)
 	}
 	return o
 }
@@ -83,7 +87,7 @@ func divideMachine(o *record.Observed, u *load.Usage, ours float64, known bool) 
 	total := u.System.Total()
 	raise(&o.StolenShare, u.System.Steal/total)
 	raise(&o.BusyShare, u.System.Busy()/total)
-	if o.Store != nil && known {
+	if known {
 		raise(&o.ForeignShare, max(u.System.Programs()-ours, 0)/total)
 	}
 }

@@ -1,0 +1,78 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/run/probe"
+)
+
+// findBeside finds the members of a cluster that ran before which are on the
+// generator's machine, by who listens at their endpoints: those that were given, and
+// those that the members name.
+func (t *Trial) findBeside(ctx context.Context, m *members) {
+	c := &t.Cluster
+	if _, apart := t.Host.(host.Clocked); apart || !c.attached() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	endpoints := slices.Clone(m.given)
+	named, _ := m.admin.Members(ctx) // a store without such a list has the given ones
+	for i := range named {
+		if e := named[i].Endpoint; e != "" && !slices.Contains(endpoints, e) {
+			endpoints = append(endpoints, e)
+		}
+	}
+	c.addBeside(endpoints, probe.FindServers(ctx, endpoints))
+}
+
+// addBeside takes what is known of the servers at the endpoints.
+func (c *Cluster) addBeside(endpoints []string, found []probe.Server) {
+	c.Beside, c.Unfound = nil, ""
+	var unseen, forwarded []string
+	for i, l := range found {
+		if !l.Here {
+			continue
+		}
+		c.Shared = new(true)
+		switch {
+		case l.PID == 0:
+			unseen = append(unseen, endpoints[i])
+		case l.Forwards():
+			forwarded = append(forwarded, fmt.Sprintf("%s (%s)", endpoints[i], l.Program))
+		case !slices.Contains(c.Beside, l.PID):
+			c.Beside = append(c.Beside, l.PID)
+		}
+	}
+	const effect = "how much processor time other programs took from the members is not known (R23)"
+	switch {
+	case len(unseen) > 0:
+		c.Unfound = fmt.Sprintf("The address %s is one of this machine's, and the system does not show which process listens there: %s. Root sees it.", strings.Join(unseen, ", "), effect)
+	case len(forwarded) > 0:
+		c.Unfound = fmt.Sprintf("The address %s is one of this machine's, and the program there passes on what it receives: %s.", strings.Join(forwarded, ", "), effect)
+	}
+}
+
+// unfound is the note about members on the generator's machine whose processes are not
+// known.
+func (c *Cluster) unfound() []string {
+	if c.Unfound == "" {
+		return nil
+	}
+	return []string{c.Unfound}
+}
+
+// besides is how the processes are called that were found; they have no row.
+func (c *Cluster) besides() map[string]int {
+	all := map[string]int{}
+	if c.Unfound == "" { // else what is not found would be taken for other programs
+		for _, pid := range c.Beside {
+			all[fmt.Sprintf("member with process %d", pid)] = pid
+		}
+	}
+	return all
+}

@@ -1,0 +1,107 @@
+package verdict
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// timed gives the figures the times of operations.
+func timed(f *Figures, times []float64) {
+	h := measure.NewHistogram()
+	for _, ns := range times {
+		measure.Record(h, int64(ns))
+	}
+	f.Headline = measure.Summarize(h, 0)
+	f.Quantile = func(p float64) float64 { return measure.Percentile(h, 0, p).NS }
+}
+
+// A server that sleeps for 20 ms wants a processor for 50 µs: however much of that the
+// host takes away, 21.5 ms are not two thirds too high.
+func TestStolenFromAnIdleMachine(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 4))
+	var times []float64
+	for range 10_000 {
+		times = append(times, 20.1e6+1.4e6*2*r.Float64())
+	}
+	f := good()
+	timed(&f, times)
+	f.Added, f.LongestPauseNS = added(0, 0, 0), 5e6
+	f.StolenShare, f.BusyShare, f.Processors, f.MembersShare = 0.195, 0.105, 2, true
+	f.MembersBusy, f.OperationCPUNS = 0.05, 50_000
+	v := Judge(f)
+	if e := v.Effect.Of("p50"); e > 1.5/20 || e > v.Effect.Of("p99.9")+0.05 {
+		t.Errorf("p50 of 21.5 ms may be %v too high, and a fifth of all time was stolen from a machine that was idle", e)
+	}
+	if e := v.Effect.Of("ops"); e > 0.08 {
+		t.Errorf("throughput may be %v too low", e)
+	}
+	// The same of a store that has the processors all the time.
+	f.StolenShare, f.BusyShare, f.MembersBusy, f.OperationCPUNS = 0.2, 0.8, 0.75, 20e6
+	if e := Judge(f).Effect.Of("p50"); e < 0.18 {
+		t.Errorf("p50 may be %v too high where the host took a fifth of the time from a store that wanted all of it", e)
+	}
+	// The same of other programs on a full machine.
+	f.StolenShare, f.BusyShare, f.ForeignKnown, f.ForeignShare, f.MembersBusy, f.OperationCPUNS = 0, 1, true, 0.9, 0.05, 50_000
+	if v := Judge(f); v.Effect.Of("p50") > 0.08 || v.Effect.Of("p50") == 0 {
+		t.Errorf("other programs made p50 of a server that sleeps %v too high", v.Effect.Of("p50"))
+	}
+}
+
+// Operations of which some meet what takes the processor for long, and of which the others
+// take their time at work longer: no figure is farther off than the bound says.
+func TestSlowedIsABound(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 4))
+	for range 60 {
+		sleep, work, spread := 20e6*r.Float64(), 5e6*r.Float64()*r.Float64(), 0.6*r.Float64()
+		away := 0.3 * r.Float64() * r.Float64()
+		span := 50e6 * r.Float64()
+		var without, with []float64
+		for range 20_000 {
+			own := sleep*math.Exp(spread*r.NormFloat64()) + 50_000
+			without = append(without, own+work)
+			own += work / (1 - away)
+			if r.Float64() < away {
+				own += span * r.Float64()
+			}
+			with = append(with, own)
+		}
+		f := good()
+		timed(&f, with)
+		f.Added, f.LongestPauseNS, f.OperationCPUNS, f.MembersBusy = added(0, 0, 0), int64(span), work, 0.01
+		e := f.slowed(missing{away, away, f.MembersBusy, span})
+		slices.Sort(without)
+		slices.Sort(with)
+		for name, p := range map[string]float64{"p50": 50, "p90": 90, "p95": 95, "p99": 99, "p99.9": 99.9} {
+			at := int(p / 100 * float64(len(with)))
+			if off := with[at]/without[at] - 1; off > e.Of(name)*1.2+0.03 { // as many as chance makes meet it
+				t.Errorf("%s is %.3f too high, above the bound %.3f: %.0f ns asleep, %.0f at work, %.3f away for up to %.0f", name, off, e.Of(name), sleep, work, away, span)
+			}
+		}
+		mean := func(all []float64) (sum float64) {
+			for _, x := range all {
+				sum += x / float64(len(all))
+			}
+			return sum
+		}
+		off := mean(with)/mean(without) - 1
+		if off > e.Of("mean")*1.1+0.03 || off/(1+off) > e.Of("ops")+0.03 {
+			t.Errorf("the mean is %.3f too high, above the bound %.3f", off, e.Of("mean"))
+		}
+		// More that is missing never makes the bound less.
+		more := f.slowed(missing{away * 1.2, away * 1.2, f.MembersBusy, span})
+		for i := range e.Times {
+			if more.Times[i] < e.Times[i]-1e-9 {
+				t.Errorf("%s: %.4f of %.3f is more than %.4f of more", timeNames()[i], e.Times[i], away, more.Times[i])
+			}
+		}
+	}
+	if (good().zero()) != (Effect{}) {
+		t.Error("nothing was missing, and it has an effect")
+	}
+}
+
+func (f Figures) zero() Effect { return f.slowed(missing{}) }
