@@ -79,3 +79,21 @@ func TestManyClientsAreNoStall(t *testing.T) {
 		}
 	})
 }
+
+// Members of a cluster that ran already are found on this machine by their sockets, so
+// that what other programs take from them is no secret there either.
+func TestForeignProgramsBesideAttachedMembersAreSeen(t *testing.T) {
+	w := newWorld(t)
+	endpoint := w.nullServer(t, "--script", "delay=5ms")
+	besideBusyLoops(t)
+	p := w.run(t, "bench", "put", "--endpoints", endpoint, "--conns", "4", "--clients", "16", "--duration", "3s", "--format", "json")
+	trial := result(t, p.end(t))
+	if trial.ForeignShare == nil || *trial.ForeignShare < 0.1 {
+		t.Fatalf("beside a busy loop for each processor other programs used %s of the machine", show(trial.ForeignShare))
+	}
+	if trial.Verdict.StateOf("p99") == verdict.Valid || rule(trial, 23) == "" {
+		t.Errorf("the verdict is %+v", trial.Verdict)
+	}
+	// The server sleeps for 5 ms: what it lost of the processor did not make its median many times as long.
+	between(t, "how much too high p50 can be", trial.Verdict.Effect.Of("p50"), 0, 3)
+}

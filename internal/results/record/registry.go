@@ -264,7 +264,7 @@ func disturbanceFigures() []Figure {
 		{Name: "busy", Field: "busy_cpu_share", Unit: measure.Share, Missing: unknown,
 			Meaning: "the share of the machine's processor time that anything used"},
 		{Name: "foreign", Field: "foreign_cpu_share", Unit: measure.Share, Better: Less, Missing: unknown,
-			Meaning: "the share that other programs than the generator and the members used (R23); `null` unless quorumbench started all members on this machine"},
+			Meaning: "the share that other programs than the generator and the members used (R23); `null` unless quorumbench started all members on this machine, or found the processes that listen at their endpoints"},
 	}
 }
 

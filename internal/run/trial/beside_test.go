@@ -1,0 +1,58 @@
+package trial
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/run/probe"
+)
+
+// What is known of attached members decides whether R23 can ask: their processes, or a
+// note why those are not known.
+func TestMembersBesideTheGenerator(t *testing.T) {
+	endpoints := []string{"127.0.0.1:2379", "localhost:2379", "192.0.2.1:2379"}
+	here := probe.Server{Here: true, PID: 41, Program: "etcd"}
+	for _, tt := range []struct {
+		what   string
+		found  []probe.Server
+		shared bool
+		pids   int
+		note   string
+	}{
+		{"elsewhere", make([]probe.Server, 3), false, 0, ""},
+		{"one process by two names", []probe.Server{here, here, {}}, true, 1, ""},
+		{"one that the system does not show", []probe.Server{here, {Here: true}, {}}, true, 0, "localhost:2379 is one of this machine's, and the system does not show"},
+		{"behind a container's port", []probe.Server{{Here: true, PID: 7, Program: "docker-proxy"}, {}, {}}, true, 0, "127.0.0.1:2379 (docker-proxy) is one of this machine's, and the program there passes on"},
+	} {
+		var c Cluster
+		c.addBeside(endpoints, tt.found)
+		if shared := c.Shared != nil && *c.Shared; shared != tt.shared || len(c.besides()) != tt.pids {
+			t.Errorf("%s: %+v", tt.what, c)
+		}
+		if note := strings.Join(c.unfound(), " "); !strings.Contains(note, tt.note) || tt.note == "" && note != "" {
+			t.Errorf("%s: the note is %q", tt.what, note)
+		}
+	}
+}
+
+// The processor time of members that were found is no other program's, and they have no
+// rows.
+func TestBesideIsSampled(t *testing.T) {
+	h := telling("here")
+	h.processes[41] = probe.ProcessUsage{}
+	s, err := newSampler(t.Context(), h, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.addBeside(map[string]int{"member with process 41": 41})
+	for range 3 {
+		for _, row := range s.rows(t.Context()) {
+			if strings.Contains(row.Name, "member") {
+				t.Errorf("it has a row: %+v", row)
+			}
+		}
+	}
+	if len(s.beside.seen["member with process 41"]) != 3 || len(s.store.seen) > 0 {
+		t.Errorf("seen were %+v", s.beside.seen)
+	}
+}
