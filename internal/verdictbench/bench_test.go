@@ -73,7 +73,7 @@ func conduct(t *testing.T, each int) (*Table, []Outcome) {
 	return table, all
 }
 
-// The rates that the verdict must reach, over all trials and for each kind.
+// The rates that the verdict must reach, over all trials, and for each kind and figure.
 const (
 	leastCaught = 0.95
 	leastPassed = 0.98
@@ -107,7 +107,7 @@ func TestVerdictsError(t *testing.T) {
 	judge("all", table.All(), leastCaught, leastPassed)
 	if n >= wholeSize {
 		for _, name := range verdict.Printed() {
-			judge(name, table.OfFigure(name), leastCaught, leastPassed)
+			judge(name, table.OfFigure(name), leastOfKind, leastPassed)
 		}
 	}
 	for _, kind := range Kinds() {
