@@ -1,5 +1,7 @@
 package stats
 
+import "math"
+
 // stoppedLevel is the level at which an interval is computed that may itself
 // have ended the repeating. To stop when an interval is narrow enough prefers
 // samples that happen to vary little, and a 95 % interval then holds 91 to 94 %
@@ -14,31 +16,18 @@ const stoppedLevel = 0.96
 // from which on intervals follow the skewness, 93 to 96 %.
 const FewestUntilPrecise = 10
 
-// UntilPrecise is the interval at Level of a figure whose repeats were ended by
+// UntilPrecise returns the interval at Level of a figure whose repeats were ended by
 // Precise, or by a time that ran out before: as OverRepeats, and wider by what
 // stopping costs.
-func UntilPrecise(repeats []float64) (Interval, bool) {
+func UntilPrecise(repeats Repeats) (Interval, bool) {
 	i, ok := OverRepeats(repeats, stoppedLevel)
 	i.Level = Level
 	return i, ok
 }
 
-// Precise reports whether every figure has been repeated enough: each has
-// FewestUntilPrecise repeats and an interval that reaches at most target, a
-// share of the figure, to either side.
-func Precise(target float64, figures ...[]float64) bool {
-	for _, repeats := range figures {
-		i, ok := UntilPrecise(repeats)
-		if !ok || len(repeats) < FewestUntilPrecise || i.HalfWidth() > target {
-			return false
-		}
-	}
-	return true
-}
-
-// UntilPreciseRatio is the interval at Level of the ratio of a figure in a to
+// UntilPreciseRatio returns the interval at Level of the ratio of a figure in a to
 // that in b, round by round, where its width may have ended the repeating.
-func UntilPreciseRatio(a, b []float64) (Interval, bool) {
+func UntilPreciseRatio(a, b Repeats) (Interval, bool) {
 	r, ok := RatioOfRounds(a, b)
 	if !ok {
 		return Interval{}, false
@@ -48,9 +37,30 @@ func UntilPreciseRatio(a, b []float64) (Interval, bool) {
 	return i, true
 }
 
-// PreciseRatio reports whether the ratio of a figure in a to that in b is known
-// as well as Precise has it.
-func PreciseRatio(target float64, a, b []float64) bool {
-	i, ok := UntilPreciseRatio(a, b)
-	return ok && min(len(a), len(b)) >= FewestUntilPrecise && i.HalfWidth() <= target
+// Precision says whether a figure has been repeated enough.
+type Precision int
+
+// The precisions.
+const (
+	// Imprecise is a figure that more repeats can make precise.
+	Imprecise Precision = iota
+	// Unsettled is a figure that more repeats like these cannot make precise, because
+	// disturbances can have moved them by more than the target.
+	Unsettled
+	// Precise is a figure with an interval that reaches at most the target, a share of
+	// the figure, to either side.
+	Precise
+)
+
+// PrecisionOf returns the precision that an interval of so many repeats has.
+func PrecisionOf(i Interval, repeats int, target float64) Precision {
+	switch {
+	case repeats < FewestUntilPrecise:
+		return Imprecise
+	case i.HalfWidth() <= target:
+		return Precise
+	case i.Remains > target*math.Abs(i.Value):
+		return Unsettled
+	}
+	return Imprecise
 }

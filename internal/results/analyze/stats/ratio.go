@@ -15,37 +15,51 @@ import (
 // arithmetic means ("Some Problems in Interval Estimation", J. R. Stat. Soc. B
 // 16, 1954) has none of the first and the last, holds as much where the groups
 // vary alike, and is a tenth wider where they are skewed.
+//
+// Where disturbances can have moved repeats, the means are weighted and the interval is
+// for the ratio without the disturbances, as estimate has it.
 type Ratio struct {
+	// Value is the ratio as it was measured, and Means are the geometric means of the
+	// two groups, of which it is the ratio.
 	Value float64
-	// of the logarithm, of each group
-	variance [2]float64
-	repeats  [2]int
-	// ofRounds is the variance of the logarithms of the rounds' ratios, if paired.
-	ofRounds float64
-	paired   bool
+	Means [2]float64
+	log   estimate
 }
 
-// RatioOf is the ratio of a figure in a to that in b. It is not known unless
-// both have two repeats at least, all of them finite and above 0.
-func RatioOf(a, b []float64) (Ratio, bool) {
-	var r Ratio
-	var mean [2]float64
-	for i, group := range [][]float64{a, b} {
-		if len(group) < 2 || !finite(group) {
-			return Ratio{}, false
-		}
-		logs := make([]float64, len(group))
-		for k, v := range group {
-			if v <= 0 {
-				return Ratio{}, false
-			}
-			logs[k] = math.Log(v)
-		}
-		mean[i], r.variance[i] = stat.MeanVariance(logs, nil)
-		r.repeats[i] = len(group)
+// logarithms returns the logarithms of a group's values, which must be above 0.
+func logarithms(r Repeats) (sample, bool) {
+	if !r.known(2) {
+		return sample{}, false
 	}
-	r.Value = math.Exp(mean[0] - mean[1])
-	return r, true
+	s := sample{values: make([]float64, len(r.Values)), claims: r.claims()}
+	for i, v := range r.Values {
+		if v <= 0 {
+			return sample{}, false
+		}
+		s.values[i] = math.Log(v)
+	}
+	s.weights = weigh(s.claims)
+	return s, true
+}
+
+// RatioOf returns the ratio of a figure in a to that in b. It is not known unless
+// both have two repeats at least, all of them finite and above 0.
+func RatioOf(a, b Repeats) (Ratio, bool) {
+	logA, okA := logarithms(a)
+	logB, okB := logarithms(b)
+	if !okA || !okB {
+		return Ratio{}, false
+	}
+	return ratioOf(estimateOf(logA, logB), logA, logB), true
+}
+
+// ratioOf returns the ratio that an estimate of its logarithm gives.
+func ratioOf(log estimate, a, b sample) Ratio {
+	r := Ratio{Value: math.Exp(log.at), log: log}
+	for i, s := range []sample{a, b} {
+		r.Means[i] = math.Exp(stat.Mean(s.values, s.weights))
+	}
+	return r
 }
 
 // FewestRounds is the number of rounds from which on they are what is compared.
@@ -53,62 +67,48 @@ func RatioOf(a, b []float64) (Ratio, bool) {
 // gains where nothing drifts.
 const FewestRounds = 10
 
-// RatioOfRounds is the ratio of a figure in a to that in b, of which a[i] and b[i]
+// RatioOfRounds returns the ratio of a figure in a to that in b, of which a[i] and b[i]
 // were measured one soon after the other. From FewestRounds on its interval is
 // Student's of the logarithms of the rounds' ratios, in which what drifts on a
 // machine from round to round cancels; with fewer it is RatioOf's. Whether it is
 // depends on the number of rounds alone, and not on what was measured.
-func RatioOfRounds(a, b []float64) (Ratio, bool) {
-	r, ok := RatioOf(a, b)
-	if !ok || len(a) != len(b) || len(a) < FewestRounds {
-		return r, ok
+func RatioOfRounds(a, b Repeats) (Ratio, bool) {
+	n := len(a.Values)
+	if n != len(b.Values) || n < FewestRounds {
+		return RatioOf(a, b)
 	}
-	logs := make([]float64, len(a))
-	for i := range a {
-		logs[i] = math.Log(a[i]) - math.Log(b[i])
+	logA, okA := logarithms(a)
+	logB, okB := logarithms(b)
+	if !okA || !okB {
+		return Ratio{}, false
 	}
-	_, r.ofRounds = stat.MeanVariance(logs, nil)
-	r.paired = true
-	return r, true
+	rounds := sample{values: make([]float64, n), claims: make([]float64, n)}
+	size := make([]float64, n)
+	for i := range n {
+		rounds.values[i] = logA.values[i] - logB.values[i]
+		rounds.claims[i] = logA.claims[i] - logB.claims[i]
+		size[i] = math.Hypot(logA.claims[i], logB.claims[i])
+	}
+	rounds.weights = weigh(size)
+	logA.weights, logB.weights = rounds.weights, rounds.weights
+	return ratioOf(estimateOf(rounds), logA, logB), true
 }
 
 // Paired reports whether the ratio's interval is of rounds.
-func (r Ratio) Paired() bool { return r.paired }
+func (r Ratio) Paired() bool { return len(r.log.parts) == 1 }
 
-// Interval is the ratio's interval at a confidence level.
+// Interval returns the ratio's interval at a confidence level.
 func (r Ratio) Interval(level float64) Interval {
-	half := r.half(level)
-	return Interval{r.Value, r.Value * math.Exp(-half), r.Value * math.Exp(half), level}
+	i := r.log.interval(level, func(t float64) float64 { return t })
+	return Interval{Value: r.Value, Low: math.Exp(i.Low), High: math.Exp(i.High), Level: level, Remains: r.Value * (math.Exp(i.Remains) - 1)}
 }
 
-// P is the two-sided p-value of the ratio being 1: below 1 - level exactly if
+// P returns the two-sided p-value of the ratio being 1: below 1 - level exactly if
 // the interval at that level leaves out 1.
 func (r Ratio) P() float64 {
-	se, freedom := r.error()
-	return twoSided(math.Log(r.Value), se, freedom)
-}
-
-// half is the half-width of the logarithm's interval.
-func (r Ratio) half(level float64) float64 {
-	se, freedom := r.error()
+	se, freedom := r.log.error()
 	if se == 0 {
-		return 0
+		freedom = 1
 	}
-	return student(level, freedom) * se
-}
-
-// error is the standard error of the logarithm, and its degrees of freedom:
-// those of the rounds, or after Welch and Satterthwaite.
-func (r Ratio) error() (se, freedom float64) {
-	if r.paired {
-		n := float64(r.repeats[0])
-		return math.Sqrt(r.ofRounds / n), n - 1
-	}
-	sum, squares := 0.0, 0.0
-	for i, n := range r.repeats {
-		share := r.variance[i] / float64(n)
-		sum += share
-		squares += share * share / float64(n-1)
-	}
-	return math.Sqrt(sum), sum * sum / squares
+	return twoSided(r.log.beyond(), 1, freedom)
 }

@@ -15,19 +15,19 @@ func naive(seconds []float64) Interval {
 	mean, sd := stat.MeanStdDev(seconds, nil)
 	n := float64(len(seconds))
 	half := student(Level, n-1) * sd / math.Sqrt(n)
-	return Interval{mean, mean - half, mean + half, Level}
+	return Interval{Value: mean, Low: mean - half, High: mean + half, Level: Level}
 }
 
 // naivelyDiffer is Welch's t-test of the seconds of two groups of runs at 5 %.
 func naivelyDiffer(a, b []float64) bool {
-	r, ok := RatioOf(a, b)
+	r, ok := quietRatio(a, b)
 	return ok && r.P() < 1-Level
 }
 
 // chowRobbins stops at the first 95 % interval that is narrow enough, from the
 // fewest repeats on.
 func chowRobbins(repeats []float64, fewest int, target float64) bool {
-	i, _ := OverRepeats(repeats, Level)
+	i, _ := OverRepeats(Undisturbed(repeats), Level)
 	return len(repeats) >= fewest && i.HalfWidth() <= target
 }
 
@@ -35,7 +35,7 @@ func chowRobbins(repeats []float64, fewest int, target float64) bool {
 func percentile(means []float64) Interval {
 	slices.Sort(means)
 	at := func(p float64) float64 { return stat.Quantile(p, stat.Empirical, means, nil) }
-	return Interval{at(0.5), at((1 - Level) / 2), at((1 + Level) / 2), Level}
+	return Interval{Value: at(0.5), Low: at((1 - Level) / 2), High: at((1 + Level) / 2), Level: Level}
 }
 
 const resamples = 199
@@ -98,4 +98,33 @@ func blockLength(series []float64) float64 {
 	}
 	length := math.Cbrt(2*slope*slope/(2*spectrum*spectrum)) * math.Cbrt(n)
 	return min(length, math.Ceil(min(3*math.Sqrt(n), n/3)))
+}
+
+// hodgesLehmann is the median of the means of all pairs of values, with the interval
+// that Wilcoxon's signed ranks give it (Hodges and Lehmann, "Estimates of Location
+// Based on Rank Tests", Ann. Math. Stat. 34, 1963), of logarithms of ratios.
+func hodgesLehmann(logs []float64) Interval {
+	var walsh []float64
+	for i := range logs {
+		for k := i; k < len(logs); k++ {
+			walsh = append(walsh, (logs[i]+logs[k])/2)
+		}
+	}
+	slices.Sort(walsh)
+	// ways[w] is how many sets of ranks have the sum w.
+	ways := []float64{1}
+	for rank := 1; rank <= len(logs); rank++ {
+		ways = append(ways, make([]float64, rank)...)
+		for w := len(ways) - 1; w >= rank; w-- {
+			ways[w] += ways[w-rank]
+		}
+	}
+	below, cut := 0.0, 0
+	for ; ; cut++ {
+		if below += ways[cut] / math.Pow(2, float64(len(logs))); below > (1-Level)/2 {
+			break
+		}
+	}
+	cut = max(cut, 1)
+	return Interval{Value: math.Exp(walsh[len(walsh)/2]), Low: math.Exp(walsh[cut-1]), High: math.Exp(walsh[len(walsh)-cut]), Level: Level}
 }

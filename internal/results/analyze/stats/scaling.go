@@ -103,8 +103,10 @@ func FitScaling(steps []Step, level float64) (Scaling, bool) {
 		return Scaling{}, false
 	}
 	reach := student(level, freedom) * out.Deviation
-	out.Lambda = Interval{math.Exp(logLambda), math.Exp(logLambda - reach*errors[0]), math.Exp(logLambda + reach*errors[0]), level}
-	notNegative := func(v, half float64) Interval { return Interval{v, math.Max(v-half, 0), v + half, level} }
+	out.Lambda = Interval{Value: math.Exp(logLambda), Low: math.Exp(logLambda - reach*errors[0]), High: math.Exp(logLambda + reach*errors[0]), Level: level}
+	notNegative := func(v, half float64) Interval {
+		return Interval{Value: v, Low: math.Max(v-half, 0), High: v + half, Level: level}
+	}
 	out.Sigma, out.Kappa = notNegative(sigma(at), reach*errors[1]), notNegative(kappa(at), reach*errors[2])
 	return out, finite([]float64{out.Lambda.High, out.Sigma.High, out.Kappa.High})
 }

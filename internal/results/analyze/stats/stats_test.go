@@ -3,6 +3,7 @@ package stats
 import (
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -56,7 +57,7 @@ func TestStudentsQuantile(t *testing.T) {
 // order.
 func TestIntervalGoesWithItsValues(t *testing.T) {
 	samples(func(r *rand.Rand, values []float64) {
-		i, ok := OverRepeats(values, Level)
+		i, ok := OverRepeats(Undisturbed(values), Level)
 		if !ok || i.Low > i.Value || i.Value > i.High || !near(i.Value, stat.Mean(values, nil)) {
 			t.Fatalf("%v: %+v", values, i)
 		}
@@ -65,9 +66,9 @@ func TestIntervalGoesWithItsValues(t *testing.T) {
 			moved[k] = 7 - 3*moved[k]
 		}
 		r.Shuffle(len(moved), func(a, b int) { moved[a], moved[b] = moved[b], moved[a] })
-		m, _ := OverRepeats(moved, Level)
+		m, _ := OverRepeats(Undisturbed(moved), Level)
 		sameInterval(t, "7 - 3x", m, 7-3*i.Value, 7-3*i.High, 7-3*i.Low)
-		wider, _ := OverRepeats(values, 0.99)
+		wider, _ := OverRepeats(Undisturbed(values), 0.99)
 		if wider.Low >= i.Low || wider.High <= i.High {
 			t.Errorf("at 99 %% %+v is not wider than %+v", wider, i)
 		}
@@ -76,7 +77,7 @@ func TestIntervalGoesWithItsValues(t *testing.T) {
 
 func TestIntervalOfKnownValues(t *testing.T) {
 	// Mean 3, standard deviation √2.5, t 2.776445.
-	i, _ := OverRepeats([]float64{1, 2, 3, 4, 5}, Level)
+	i, _ := OverRepeats(Undisturbed([]float64{1, 2, 3, 4, 5}), Level)
 	if math.Abs(i.Low-1.036757) > 1e-6 || math.Abs(i.High-4.963243) > 1e-6 {
 		t.Errorf("1 to 5: %+v", i)
 	}
@@ -88,20 +89,20 @@ func TestIntervalOfKnownValues(t *testing.T) {
 		even[k] = float64(k)
 	}
 	// No skewness, so Student's from ten on, too.
-	i, _ = OverRepeats(even, Level)
+	i, _ = OverRepeats(Undisturbed(even), Level)
 	half := student(Level, 10) * math.Sqrt(11) / math.Sqrt(11)
 	sameInterval(t, "0 to 10", i, 5, 5-half, 5+half)
 	even[10] = 40
-	i, _ = OverRepeats(even, Level)
+	i, _ = OverRepeats(Undisturbed(even), Level)
 	if i.High-i.Value <= i.Value-i.Low {
 		t.Errorf("with a value far above the others %+v does not reach farther up", i)
 	}
-	i, ok := OverRepeats([]float64{4, 4, 4}, Level)
+	i, ok := OverRepeats(Undisturbed([]float64{4, 4, 4}), Level)
 	if !ok || i.Low != 4 || i.High != 4 || i.HalfWidth() != 0 {
 		t.Errorf("of equal repeats: %+v", i)
 	}
 	for _, bad := range [][]float64{nil, {1}, {1, math.NaN()}, {1, math.Inf(1), 2}} {
-		if i, ok := OverRepeats(bad, Level); ok {
+		if i, ok := OverRepeats(Undisturbed(bad), Level); ok {
 			t.Errorf("%v has the interval %+v", bad, i)
 		}
 	}
@@ -117,19 +118,19 @@ func TestRatioIsSymmetric(t *testing.T) {
 		}
 		a, b := times(values, math.Exp(0.1*r.NormFloat64())), before
 		before = values
-		ab, ok := RatioOf(a, b)
+		ab, ok := quietRatio(a, b)
 		if !ok {
 			t.Fatalf("%v and %v have no ratio", a, b)
 		}
-		ba, _ := RatioOf(b, a)
+		ba, _ := quietRatio(b, a)
 		i, j := ab.Interval(Level), ba.Interval(Level)
 		sameInterval(t, "swapped", j, 1/i.Value, 1/i.High, 1/i.Low)
 		if !near(ab.Value*ba.Value, 1) || !near(ab.P(), ba.P()) {
 			t.Errorf("%g times %g, p %g and %g", ab.Value, ba.Value, ab.P(), ba.P())
 		}
-		scaled, _ := RatioOf(times(a, 1e9), times(b, 1e9))
+		scaled, _ := quietRatio(times(a, 1e9), times(b, 1e9))
 		sameInterval(t, "in another unit", scaled.Interval(Level), i.Value, i.Low, i.High)
-		doubled, _ := RatioOf(times(a, 2), b)
+		doubled, _ := quietRatio(times(a, 2), b)
 		sameInterval(t, "doubled", doubled.Interval(Level), 2*i.Value, 2*i.Low, 2*i.High)
 		for _, level := range []float64{0.8, 0.95, 0.999} {
 			i := ab.Interval(level)
@@ -137,11 +138,15 @@ func TestRatioIsSymmetric(t *testing.T) {
 				t.Errorf("p is %g and the interval at %g %+v", ab.P(), level, i)
 			}
 		}
-		self, _ := RatioOf(a, a)
+		self, _ := quietRatio(a, a)
 		if self.Value != 1 || self.P() != 1 {
 			t.Errorf("a group beside itself: %g, p %g", self.Value, self.P())
 		}
 	})
+}
+
+func quietRounds(a, b []float64) (Ratio, bool) {
+	return RatioOfRounds(Undisturbed(a), Undisturbed(b))
 }
 
 func exp(values ...float64) []float64 {
@@ -156,8 +161,8 @@ func exp(values ...float64) []float64 {
 func TestStudentsPairs(t *testing.T) {
 	a := exp(1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4)
 	b := exp(0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0)
-	r, ok := RatioOfRounds(a, b)
-	se, freedom := r.error()
+	r, ok := quietRounds(a, b)
+	se, freedom := r.log.error()
 	i := r.Interval(Level)
 	if got := math.Log(r.Value) / se; !ok || !r.Paired() || math.Abs(got-4.0621) > 0.0001 || freedom != 9 || math.Abs(r.P()-0.00283) > 0.00001 {
 		t.Errorf("t %.4f, %.2f degrees of freedom, p %.5f", got, freedom, r.P())
@@ -166,25 +171,25 @@ func TestStudentsPairs(t *testing.T) {
 		t.Errorf("%+v", i)
 	}
 	for _, n := range []int{2, 9} {
-		few, _ := RatioOfRounds(a[:n], b[:n])
-		if plain, _ := RatioOf(a[:n], b[:n]); few != plain {
+		few, _ := quietRounds(a[:n], b[:n])
+		if plain, _ := quietRatio(a[:n], b[:n]); !reflect.DeepEqual(few, plain) {
 			t.Errorf("of %d rounds: %+v, not %+v", n, few, plain)
 		}
 	}
-	uneven, _ := RatioOfRounds(a, b[1:])
-	if plain, _ := RatioOf(a, b[1:]); uneven != plain {
+	uneven, _ := quietRounds(a, b[1:])
+	if plain, _ := quietRatio(a, b[1:]); !reflect.DeepEqual(uneven, plain) {
 		t.Errorf("of groups of two sizes: %+v, not %+v", uneven, plain)
 	}
-	if _, ok := RatioOfRounds(a, make([]float64, len(a))); ok {
+	if _, ok := quietRounds(a, make([]float64, len(a))); ok {
 		t.Error("there is a ratio to 0")
 	}
 }
 
 // Welch's t-test of the textbook: t = -2.46 with 25 degrees of freedom, p 0.021.
 func TestWelchsExample(t *testing.T) {
-	r, _ := RatioOf(exp(27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4),
+	r, _ := quietRatio(exp(27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4),
 		exp(27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0, 24.8, 20.2, 21.9, 22.1, 22.9, 20.5, 24.4))
-	se, freedom := r.error()
+	se, freedom := r.log.error()
 	if got := math.Log(r.Value) / se; math.Abs(got+2.46) > 0.005 || math.Abs(freedom-25) > 0.05 || math.Abs(r.P()-0.021) > 0.0005 {
 		t.Errorf("t %.3f, %.2f degrees of freedom, p %.4f", got, freedom, r.P())
 	}
@@ -193,21 +198,21 @@ func TestWelchsExample(t *testing.T) {
 func TestRatioOfOddGroups(t *testing.T) {
 	good := []float64{1, 2, 3}
 	for _, bad := range [][]float64{nil, {1}, {0, 1}, {-1, 1}, {1, math.NaN()}, {1, math.Inf(1)}} {
-		_, a := RatioOf(good, bad)
-		_, b := RatioOf(bad, good)
+		_, a := quietRatio(good, bad)
+		_, b := quietRatio(bad, good)
 		if a || b {
 			t.Errorf("%v has a ratio", bad)
 		}
 	}
-	exact, _ := RatioOf([]float64{2, 2, 2}, []float64{1, 1})
+	exact, _ := quietRatio([]float64{2, 2, 2}, []float64{1, 1})
 	if j := judge(Compared{exact, true}); exact.P() != 0 || j.Word != Better || j.More != 0 {
 		t.Errorf("twice as much without variance: %+v", j)
 	}
-	equal, _ := RatioOf([]float64{2, 2}, []float64{2, 2})
+	equal, _ := quietRatio([]float64{2, 2}, []float64{2, 2})
 	if j := judge(Compared{equal, true}); equal.P() != 1 || j.Word != Same {
 		t.Errorf("equal without variance: %+v", j)
 	}
-	half, _ := RatioOf([]float64{2, 2, 2}, []float64{1, 1.01})
+	half, _ := quietRatio([]float64{2, 2, 2}, []float64{1, 1.01})
 	if j := judge(Compared{half, false}); j.Word != Worse || math.IsNaN(j.Interval.Low) {
 		t.Errorf("variance on one side alone: %+v", j)
 	}
@@ -244,9 +249,9 @@ func TestWordsAgree(t *testing.T) {
 		for i := range all {
 			a := times(populations()[0].repeats(r, n, 0.02), 1+0.03*r.NormFloat64())
 			b := populations()[0].repeats(r, n, 0.02)
-			ratioOf := RatioOf
+			ratioOf := quietRatio
 			if r.IntN(2) == 0 {
-				ratioOf = RatioOfRounds
+				ratioOf = quietRounds
 			}
 			ratio, _ := ratioOf(a, b)
 			inverse, _ := ratioOf(b, a)
@@ -289,7 +294,7 @@ func TestMoreRepeats(t *testing.T) {
 		for i := range louder {
 			louder[i] = 1.01 * math.Pow(louder[i], noise)
 		}
-		ratio, _ := RatioOf(louder, base)
+		ratio, _ := quietRatio(louder, base)
 		j := judge(Compared{ratio, true})
 		if j.Word != Unclear || j.More <= before {
 			t.Errorf("with %g times the noise: %+v, after %d", noise, j, before)
@@ -311,7 +316,7 @@ func TestJackknifeOfMeansIsBatchMeans(t *testing.T) {
 		for i := range means {
 			means[i] = stat.Mean(seconds[i*80/blocks:(i+1)*80/blocks], nil)
 		}
-		i, _ := OverRepeats(means, Level)
+		i, _ := OverRepeats(Undisturbed(means), Level)
 		sameInterval(t, "batch means", w.Interval, i.Value, i.Low, i.High)
 	}
 	if w, ok := MeanWithinRun(make([]float64, 60), Level); !ok || w.Low != 0 || w.High != 0 || w.Short {
@@ -388,12 +393,11 @@ func TestSteadyFromAStep(t *testing.T) {
 }
 
 func TestPreciseAsksForRepeats(t *testing.T) {
-	equal := slices.Repeat([]float64{5}, FewestUntilPrecise)
-	if Precise(0.02, equal[1:]) || !Precise(0.02, equal) || Precise(0.02, equal, nil) {
+	equal, wide := Undisturbed(slices.Repeat([]float64{5}, FewestUntilPrecise)), Undisturbed(append(slices.Repeat([]float64{5}, 9), 6))
+	if precise(0.02, Undisturbed(equal.Values[1:])) || !precise(0.02, equal) || precise(0.02, equal, Repeats{}) {
 		t.Error("equal repeats: the fewest are not what decides")
 	}
-	wide := append(slices.Repeat([]float64{5}, 9), 6)
-	if Precise(0.02, wide) || Precise(0.02, equal, wide) || !Precise(0.2, equal, wide) {
+	if precise(0.02, wide) || precise(0.02, equal, wide) || !precise(0.2, equal, wide) {
 		t.Error("one figure that is not precise enough does not decide")
 	}
 	i, _ := UntilPrecise(wide)
@@ -405,9 +409,8 @@ func TestPreciseAsksForRepeats(t *testing.T) {
 
 // The ratio counts as a figure does, and is as wide whichever side is the first.
 func TestPreciseRatioAsksForRepeats(t *testing.T) {
-	equal := slices.Repeat([]float64{5}, FewestUntilPrecise)
-	wide := append(slices.Repeat([]float64{5}, 9), 6)
-	if PreciseRatio(0.02, equal[1:], equal) || !PreciseRatio(0.02, equal, equal) || PreciseRatio(0.02, equal, wide) || !PreciseRatio(0.2, wide, equal) || PreciseRatio(0.02, equal, nil) {
+	equal, wide := Undisturbed(slices.Repeat([]float64{5}, FewestUntilPrecise)), Undisturbed(append(slices.Repeat([]float64{5}, 9), 6))
+	if preciseRatio(0.02, Undisturbed(equal.Values[1:]), equal) || !preciseRatio(0.02, equal, equal) || preciseRatio(0.02, equal, wide) || !preciseRatio(0.2, wide, equal) || preciseRatio(0.02, equal, Repeats{}) {
 		t.Error("equal, few and wide repeats are not told apart")
 	}
 	r, _ := RatioOf(equal, wide)

@@ -56,7 +56,7 @@ func WithinRun(seconds int, correlation, level float64, statistic func(from, to 
 	// The jackknife's variance is (k-1)/k times the sum of squares.
 	half := student(level, k-1) * math.Sqrt((k-1)*stat.PopVariance(left, nil))
 	return Within{
-		Interval: Interval{whole, whole - half, whole + half, level},
+		Interval: Interval{Value: whole, Low: whole - half, High: whole + half, Level: level},
 		Blocks:   blocks,
 		Short:    float64(seconds)/k < 2*correlation-1e-9,
 	}, true

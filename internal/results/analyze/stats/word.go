@@ -120,28 +120,31 @@ func (r Ratio) more(level, margin float64) int {
 	return 1 + sort.Search(MostMore-1, func(n int) bool { return r.with(n+1).chance(level, margin) >= enoughChance })
 }
 
-// with is the same ratio known from so many more repeats of each side.
+// with returns the same ratio known from so many more repeats of each side.
 func (r Ratio) with(more int) Ratio {
-	for i := range r.repeats {
-		r.repeats[i] += more
-	}
+	r.log = r.log.with(more)
 	return r
 }
 
-// chance is how likely new repeats, as many as r has and from where r is, are to
-// say better, worse or same: their ratio's logarithm falls farther from 0 than
-// its half-width, or inside the margin by as much.
+// chance returns how likely new repeats, as many as r has and from where r is, are to
+// say better, worse or same: their ratio's logarithm falls so far from 0 that its
+// bounds leave out 0, or so near that its bounds are inside the margin.
 func (r Ratio) chance(level, margin float64) float64 {
-	se, _ := r.error()
-	half, room := r.half(level), math.Log(1+margin)-r.half(level)
-	at := distuv.Normal{Mu: math.Log(r.Value), Sigma: se}
-	differs := at.CDF(-half) + at.Survival(half)
-	if room <= 0 {
+	se, freedom := r.log.error()
+	if se == 0 {
+		return 0
+	}
+	low, high := r.log.bounds(student(level, freedom), func(t float64) float64 { return t })
+	below, above := r.log.at-low, high-r.log.at
+	at := distuv.Normal{Mu: r.log.at, Sigma: se}
+	differs := at.CDF(-above) + at.Survival(below)
+	from, to := below-math.Log(1+margin), math.Log(1+margin)-above
+	if from >= to {
 		return differs
 	}
 	// Both at once is possible: count the union.
-	if half <= room {
+	if from <= -above && below <= to {
 		return 1
 	}
-	return differs + at.CDF(room) - at.CDF(-room)
+	return differs + at.CDF(min(to, below)) - at.CDF(max(from, -above))
 }

@@ -1,0 +1,304 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sort"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/testsettle"
+)
+
+// disturbance is something that moves a time of the repeats of a round's two sides: to
+// 1 + effect times what it was without it.
+type disturbance struct {
+	name string
+	// draw returns what is claimed and what happened, of both sides.
+	draw func(r *rand.Rand) (claimed, happened [2]float64)
+	// alike is a disturbance that falls on both sides alike, or is as large as claimed,
+	// so that intervals hold the truth in neither fewer nor more than they promise.
+	alike bool
+}
+
+// disturbances are those for which words must be right. A claim is an upper bound, so
+// what happens is all of it, or any part.
+func disturbances() []disturbance {
+	between := func(r *rand.Rand, a, b float64) float64 { return a + (b-a)*r.Float64() }
+	// part returns a disturbance with these claims, of which so much is true.
+	part := func(claims func(r *rand.Rand) [2]float64, some func(r *rand.Rand) float64) func(r *rand.Rand) (c, h [2]float64) {
+		return func(r *rand.Rand) (c, h [2]float64) {
+			c = claims(r)
+			for i := range c {
+				h[i] = c[i] * some(r)
+			}
+			return c, h
+		}
+	}
+	whole, any := func(*rand.Rand) float64 { return 1 }, (*rand.Rand).Float64
+	steal := func(r *rand.Rand) (c [2]float64) { return [2]float64{between(r, 0.02, 0.1), between(r, 0.02, 0.1)} }
+	weather := func(r *rand.Rand) (c [2]float64) {
+		s := between(r, 0.02, 0.1)
+		return [2]float64{s, s}
+	}
+	large := func(r *rand.Rand) (c [2]float64) { return [2]float64{between(r, 0.1, 0.5), between(r, 0.1, 0.5)} }
+	burst := func(r *rand.Rand, chance float64) float64 {
+		if r.Float64() < chance {
+			return between(r, 0.3, 1.5)
+		}
+		return between(r, 0, 0.02)
+	}
+	bursts := func(r *rand.Rand) [2]float64 { return [2]float64{burst(r, 0.2), burst(r, 0.2)} }
+	one := func(r *rand.Rand) [2]float64 { return [2]float64{between(r, 0.02, 0.1), 0} }
+	burstsOfOne := func(r *rand.Rand) [2]float64 { return [2]float64{burst(r, 0.3), 0} }
+	change := func(r *rand.Rand) [2]float64 {
+		s := between(r, 0.02, 0.1)
+		return [2]float64{1.5 * s, s}
+	}
+	return []disturbance{
+		{"none", part(func(*rand.Rand) (none [2]float64) { return none }, whole), true},
+		{"steal 2 to 10 %, as claimed", part(steal, whole), true},
+		{"steal 2 to 10 %, any part of the claim", part(steal, any), true},
+		{"steal 2 to 10 % of both sides of a round", part(weather, any), true},
+		{"claims of 10 to 50 %, a fifth of it true", part(large, func(*rand.Rand) float64 { return 0.2 }), true},
+		{"bursts of 30 to 150 % in a fifth, as claimed", part(bursts, whole), true},
+		{"bursts of 30 to 150 % in a fifth, any part of the claim", part(bursts, any), true},
+		{"one side alone 2 to 10 %, as claimed", part(one, whole), true},
+		{"one side alone 2 to 10 %, any part", part(one, any), false},
+		{"one side alone 2 to 10 %, nothing true", part(one, func(*rand.Rand) float64 { return 0 }), true},
+		{"bursts of one side alone, any part", part(burstsOfOne, any), false},
+		{"half as much more on the changed side, as claimed", part(change, whole), true},
+		{"half as much more on the changed side, any part", part(change, any), false},
+	}
+}
+
+// disturbed returns two groups of repeats of a time that is so many times as long in
+// the first.
+func (d disturbance) disturbed(p population, r *rand.Rand, n int, factor float64) (a, b Repeats) {
+	a, b = Undisturbed(times(p.repeats(r, n, spread), factor)), Undisturbed(p.repeats(r, n, spread))
+	for i := range n {
+		claimed, happened := d.draw(r)
+		a.Effects, b.Effects = append(a.Effects, claimed[0]), append(b.Effects, claimed[1])
+		a.Values[i], b.Values[i] = a.Values[i]*(1+happened[0]), b.Values[i]*(1+happened[1])
+	}
+	return a, b
+}
+
+func wordOf(a, b Repeats) Word {
+	r, ok := RatioOfRounds(a, b)
+	if !ok {
+		return ""
+	}
+	return judge(Compared{Ratio: r}).Word
+}
+
+func differs(w Word) int {
+	if w == Better || w == Worse {
+		return 1
+	}
+	return 0
+}
+
+// Ratios of disturbed repeats hold the undisturbed truth, no word about them is false
+// more often than it may be, and a difference is found.
+func TestDisturbedRatiosHoldTheTruth(t *testing.T) {
+	testsettle.Unraced(t)
+	t.Parallel()
+	var doc, rivals table
+	doc.add("what disturbs times, and what is true of the claim", "5 repeats (± at the median)", "10 rounds", "20 rounds", "nothing differs, called `better` or `worse` (10)", "10 % worse, called `worse`: 5 repeats", "10 rounds", "5 % worse (20)")
+	rivals.add("nothing differs, 10 rounds", "called `better` or `worse`", "naive: as if undisturbed", "naive: without suspect repeats (no word)", "Hodges-Lehmann of the rounds", "10 % worse, called `worse`", "as if undisturbed", "without suspect repeats", "Hodges-Lehmann")
+	runs := simulated(t)
+	p := populations()[0]
+	for k, d := range disturbances() {
+		r := rand.New(rand.NewPCG(90, uint64(k)))
+		row := []string{d.name}
+		for _, n := range []int{5, 10, 20} {
+			hits, widths := 0, []float64{}
+			for range runs {
+				ratio, _ := RatioOfRounds(d.disturbed(p, r, n, 1))
+				i := ratio.Interval(Level)
+				hits += holds(i, 1)
+				widths = append(widths, math.Log(i.High/i.Low)/2)
+			}
+			sort.Float64s(widths)
+			most := 1.0
+			if d.alike {
+				most = mostHeldDisturbed
+			}
+			held(t, fmt.Sprintf("%s, %d repeats", d.name, n), hits, runs, leastHeld, most)
+			row = append(row, fmt.Sprintf("%s (%.1f %%)", rate(hits, runs), 100*widths[runs/2]))
+		}
+		var falsely, lost [4]int
+		var found [5]int
+		for range runs {
+			for way, word := range wordsOf(d.disturbed(p, r, 10, 1)) {
+				falsely[way] += differs(word)
+				if word == "" {
+					lost[way]++
+				}
+			}
+			for way, word := range wordsOf(d.disturbed(p, r, 10, 1.1)) {
+				if word == Worse {
+					found[way]++
+				}
+			}
+			if wordOf(d.disturbed(p, r, 5, 1.1)) == Worse {
+				found[4]++
+			}
+		}
+		twenty := 0
+		for range runs / 2 {
+			if wordOf(d.disturbed(p, r, 20, 1.05)) == Worse {
+				twenty++
+			}
+		}
+		held(t, d.name+", no difference", falsely[0], runs, 0, mostFalse)
+		held(t, d.name+", 10 %", found[0], runs, leastFound, 1)
+		doc.add(append(row, rate(falsely[0], runs), rate(found[4], runs), rate(found[0], runs), rate(twenty, runs/2))...)
+		rivals.add(d.name, rate(falsely[0], runs), rate(falsely[1], runs), fmt.Sprintf("%s (%s)", rate(falsely[2], runs), rate(lost[2], runs)), rate(falsely[3], runs),
+			rate(found[0], runs), rate(found[1], runs), rate(found[2], runs), rate(found[3], runs))
+	}
+	doc.inDocs(t)
+	rivals.inDocs(t)
+}
+
+// wordsOf returns the word for two groups of repeats, and those that were not chosen:
+// of the same values as if nothing had disturbed them, without rounds of which a side is
+// suspect, and of Hodges and Lehmann's interval. A word is empty where there is none.
+func wordsOf(a, b Repeats) (words [4]Word) {
+	words[0], words[1] = wordOf(a, b), wordOf(Undisturbed(a.Values), Undisturbed(b.Values))
+	var quietA, quietB []float64
+	logs := make([]float64, len(a.Values))
+	for i := range a.Values {
+		logs[i] = math.Log(a.Values[i] / b.Values[i])
+		if max(a.Effects[i], b.Effects[i]) <= 0.05 {
+			quietA, quietB = append(quietA, a.Values[i]), append(quietB, b.Values[i])
+		}
+	}
+	if len(quietA) >= 5 {
+		words[2] = wordOf(Undisturbed(quietA), Undisturbed(quietB))
+	}
+	words[3] = word(hodgesLehmann(logs), Margin, false)
+	return words
+}
+
+// The figure itself: the interval of the mean of disturbed repeats holds the
+// undisturbed mean, also where its width ended the repeating, and repeating ends.
+func TestDisturbedMeansHoldTheTruth(t *testing.T) {
+	testsettle.Unraced(t)
+	t.Parallel()
+	const target, most = 0.03, 60
+	var doc table
+	doc.add("what disturbs times, and what is true of the claim", "5 repeats (± at the median)", "10", "until ± 3 % (repeats)", "of these precise", "more repeats would not help", "neither after 60")
+	runs := simulated(t) / 2
+	p := populations()[0]
+	for k, d := range disturbances()[:7] {
+		r := rand.New(rand.NewPCG(91, uint64(k)))
+		row := []string{d.name}
+		for _, n := range []int{5, 10} {
+			hits, widths := 0, []float64{}
+			for range runs {
+				a, _ := d.disturbed(p, r, n, 1)
+				i, _ := OverRepeats(a, Level)
+				hits += holds(i, 1)
+				widths = append(widths, (i.High-i.Low)/2)
+			}
+			sort.Float64s(widths)
+			held(t, fmt.Sprintf("%s, %d repeats", d.name, n), hits, runs, leastHeld, 1)
+			row = append(row, fmt.Sprintf("%s (%.1f %%)", rate(hits, runs), 100*widths[runs/2]))
+		}
+		hits, repeats, ended := 0, 0, map[Precision]int{}
+		for range runs {
+			var a Repeats
+			for {
+				more, _ := d.disturbed(p, r, max(1, FewestUntilPrecise-len(a.Values)), 1)
+				a.Values, a.Effects = append(a.Values, more.Values...), append(a.Effects, more.Effects...)
+				i, _ := UntilPrecise(a)
+				if reached := PrecisionOf(i, len(a.Values), target); reached != Imprecise || len(a.Values) == most {
+					ended[reached]++
+					hits += holds(i, 1)
+					repeats += len(a.Values)
+					break
+				}
+			}
+		}
+		held(t, d.name+", until", hits, runs, leastHeld, 1)
+		doc.add(append(row, fmt.Sprintf("%s (%.0f)", rate(hits, runs), float64(repeats)/float64(runs)), rate(ended[Precise], runs), rate(ended[Unsettled], runs), rate(ended[Imprecise], runs))...)
+	}
+	doc.inDocs(t)
+}
+
+// A throughput that may be too low is the inverse of a time that may be too high.
+func TestEffectsTurnWithTheFigure(t *testing.T) {
+	turn := func(r Repeats) Repeats {
+		turned := Repeats{Values: slices.Clone(r.Values), Effects: slices.Clone(r.Effects)}
+		for i := range turned.Values {
+			turned.Values[i], turned.Effects[i] = 1/r.Values[i], 1/(1+r.Effects[i])-1
+		}
+		return turned
+	}
+	r := rand.New(rand.NewPCG(92, 1))
+	for _, d := range disturbances() {
+		for n := 2; n < 15; n++ {
+			a, b := d.disturbed(populations()[0], r, n, 1.03)
+			for what, ratioOf := range map[string]func(a, b Repeats) (Ratio, bool){"groups": RatioOf, "rounds": RatioOfRounds} {
+				time, ok := ratioOf(a, b)
+				i := time.Interval(Level)
+				throughput, _ := ratioOf(turn(a), turn(b))
+				sameInterval(t, d.name+", "+what, throughput.Interval(Level), 1/i.Value, 1/i.High, 1/i.Low)
+				swapped, _ := ratioOf(b, a)
+				sameInterval(t, d.name+", "+what+" swapped", swapped.Interval(Level), 1/i.Value, 1/i.High, 1/i.Low)
+				if !ok || !near(time.P(), throughput.P()) || !near(time.Means[0]/time.Means[1], time.Value) || i.Low > i.High {
+					t.Errorf("%s, %s of %d: %+v, p %g and %g, means %g", d.name, what, n, i, time.P(), throughput.P(), time.Means)
+				}
+				for _, level := range []float64{0.8, 0.95, 0.999} {
+					i := time.Interval(level)
+					if leaves := i.Low > 1 || i.High < 1; leaves != (time.P() < 1-level) {
+						t.Errorf("%s, %s of %d: p is %g and the interval at %g %+v", d.name, what, n, time.P(), level, i)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A claim makes an interval longer in the direction of the disturbance alone, a claim
+// that both sides share does not, and equal claims leave every repeat its weight.
+func TestClaimsAreOneSided(t *testing.T) {
+	values := []float64{0.99, 1.01, 1, 1.02, 0.98}
+	plain, _ := OverRepeats(Undisturbed(values), Level)
+	for _, effect := range []float64{0.1, -0.1} {
+		claimed := Repeats{Values: values, Effects: slices.Repeat([]float64{effect}, len(values))}
+		i, _ := OverRepeats(claimed, Level)
+		low, high := plain.Low, plain.High
+		if moved := plain.Value/(1+effect) - plain.Value; effect > 0 {
+			low += moved
+		} else {
+			high += moved
+		}
+		sameInterval(t, fmt.Sprint("all may be off by ", effect), i, plain.Value, low, high)
+		if remains := math.Abs(plain.Value/(1+effect) - plain.Value); plain.Remains != 0 || math.Abs(i.Remains-remains) > 1e-4 {
+			t.Errorf("after many more repeats %g of %+v remains, not %g", i.Remains, i, remains)
+		}
+		both, _ := RatioOf(claimed, claimed)
+		none, _ := RatioOf(Undisturbed(values), Undisturbed(values))
+		j := none.Interval(Level)
+		sameInterval(t, fmt.Sprint("both sides may be off by ", effect), both.Interval(Level), j.Value, j.Low, j.High)
+		one, _ := RatioOf(claimed, Undisturbed(values))
+		low, high = min(1/(1+effect), 1)*j.Low, max(1/(1+effect), 1)*j.High
+		sameInterval(t, fmt.Sprint("one side may be off by ", effect), one.Interval(Level), j.Value, low, high)
+		if j := judge(Compared{Ratio: one}); j.Word != Unclear || j.More != MostMore {
+			t.Errorf("one side may be off by %g: %+v", effect, j)
+		}
+	}
+	for _, bad := range []Repeats{{Values: values, Effects: []float64{0.1}}, {Values: values, Effects: append(slices.Repeat([]float64{0}, 4), math.NaN())}} {
+		if _, ok := OverRepeats(bad, Level); ok {
+			t.Errorf("%v has an interval", bad)
+		}
+	}
+	nothing := Repeats{Values: values, Effects: slices.Repeat([]float64{-1}, len(values))}
+	if i, ok := OverRepeats(nothing, Level); !ok || i.High < 10 {
+		t.Errorf("of repeats that may be off by everything: %+v", i)
+	}
+}

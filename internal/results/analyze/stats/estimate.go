@@ -1,0 +1,235 @@
+package stats
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// sample holds values of one group of repeats, or of the rounds of two groups, and
+// what disturbances can have added to each value.
+type sample struct{ values, claims, weights []float64 }
+
+// estimate is a weighted mean of one sample, or the difference of two such means, with
+// the effect of what disturbed the repeats.
+//
+// The model is that a disturbance moved a value by a part of its claim: by true times
+// the claim on average, true from 0 to 1 and the same for all values, and by what is
+// left at random. Claims that are alike on both sides then cancel; what is more on one
+// side makes the interval longer in one direction. Where claims differ from repeat to
+// repeat, the regression of the values on their claims shows how much of them is true.
+type estimate struct {
+	at float64
+	// bias is by how much the claims together can have moved at: the undisturbed
+	// estimate is at - true·bias.
+	bias  float64
+	parts []part
+	// slope is the part of the claims that the regression shows to be true, and
+	// slopeError its standard error: infinite where claims do not differ.
+	slope, slopeError float64
+}
+
+// part is what one sample contributes to an estimate's error.
+type part struct {
+	// variance is that of the sample's mean, of which size is the number of repeats of
+	// full weight that would be known as well.
+	variance, size float64
+	repeats        float64
+	// estimated is how many degrees of freedom the regression takes.
+	estimated float64
+	skew      float64
+}
+
+// leastFreedom bounds the degrees of freedom of repeats of very different weights.
+const leastFreedom = 0.5
+
+func (p part) freedom() float64 { return max(p.size-1-p.estimated, leastFreedom) }
+
+// estimateOf returns the mean of one sample, or that of the first less that of the
+// second.
+func estimateOf(samples ...sample) estimate {
+	e := estimate{slopeError: math.Inf(1)}
+	means := make([][2]float64, len(samples)) // of values and claims
+	for k, s := range samples {
+		means[k] = [2]float64{stat.Mean(s.values, s.weights), stat.Mean(s.claims, s.weights)}
+		sign := 1 - 2*float64(k)
+		e.at += sign * means[k][0]
+		e.bias += sign * means[k][1]
+	}
+	e.regress(samples, means)
+	// A slope from a uniform distribution over 0 to 1 has the variance 1/12: so much of a
+	// degree of freedom does the regression take as its slope is known better than that.
+	estimated := 1 / (1 + 12*e.slopeError*e.slopeError) / float64(len(samples))
+	for k, s := range samples {
+		p := part{estimated: estimated, repeats: float64(len(s.values))}
+		var weight, squares, second, third float64
+		rest := make([]float64, len(s.values))
+		for i, w := range s.weights {
+			r := s.values[i] - means[k][0] - e.within()*(s.claims[i]-means[k][1])
+			rest[i] = r
+			weight += w
+			squares += w * w
+			p.variance += w * w * r * r
+			second += w * r * r
+			third += w * r * r * r
+		}
+		p.size = weight * weight / squares
+		p.variance *= p.size / p.freedom() / (weight * weight)
+		if second > 0 {
+			p.skew = third / weight / math.Pow(second/weight, 1.5)
+		}
+		e.parts = append(e.parts, p)
+	}
+	return e
+}
+
+// leastSpread is the sum of squares below which claims do not differ.
+const leastSpread = 1e-12
+
+// leastSlopeError is how well the regression can know at best which part of the claims
+// is true: the part need not be the same for small and for large claims.
+const leastSlopeError = 0.1
+
+// regress finds the slope of the values on their claims within the samples, with the
+// greater of its two standard errors: the one for residuals of one variance by weight,
+// and White's for any ("A Heteroskedasticity-Consistent Covariance Matrix Estimator",
+// Econometrica 48, 1980).
+func (e *estimate) regress(samples []sample, means [][2]float64) {
+	var xx, xy, scale, repeats float64
+	for k, s := range samples {
+		for i, w := range s.weights {
+			x := s.claims[i] - means[k][1]
+			xx += w * x * x
+			xy += w * x * (s.values[i] - means[k][0])
+			scale += w * s.values[i] * s.values[i]
+			repeats++
+		}
+	}
+	left := repeats - float64(len(samples)) - 1
+	if xx <= leastSpread*max(scale, leastSpread) || left < 1 {
+		return
+	}
+	e.slope = xy / xx
+	var equal, white float64
+	for k, s := range samples {
+		for i, w := range s.weights {
+			x := s.claims[i] - means[k][1]
+			r := s.values[i] - means[k][0] - e.within()*x
+			equal += w * r * r
+			white += w * w * x * x * r * r
+		}
+	}
+	e.slopeError = max(math.Sqrt(max(equal/left/xx, white/(xx*xx)*repeats/left)), leastSlopeError)
+}
+
+// within is the slope that is nearest to what the regression shows of those that can
+// be true.
+func (e *estimate) within() float64 { return min(max(e.slope, 0), 1) }
+
+// error returns the standard error of the mean, or of the difference, and its degrees
+// of freedom: after Welch and Satterthwaite for two samples.
+func (e *estimate) error() (se, freedom float64) {
+	if len(e.parts) == 1 {
+		return math.Sqrt(e.parts[0].variance), e.parts[0].freedom()
+	}
+	sum, squares := 0.0, 0.0
+	for _, p := range e.parts {
+		sum += p.variance
+		squares += p.variance * p.variance / p.freedom()
+	}
+	return math.Sqrt(sum), sum * sum / squares
+}
+
+// penalty is how unlikely the regression makes it that this part of the claims is
+// true, as a square of standard errors, beyond what no part avoids.
+func (e *estimate) penalty(part float64) float64 {
+	square := func(part float64) float64 { return math.Pow((part-e.slope)/e.slopeError, 2) }
+	return square(part) - square(e.within())
+}
+
+// bounds returns the bounds of the undisturbed estimate: the least and the greatest of
+// at - part·bias, less and plus chance, over all parts of the claims that can be true.
+// t is the quantile for chance alone; a part that the regression makes unlikely leaves
+// less of it. quantile changes a quantile, for a sample that is skewed.
+func (e *estimate) bounds(t float64, quantile func(t float64) float64) (low, high float64) {
+	se, _ := e.error()
+	room := math.Sqrt(t*t + math.Pow((e.within()-e.slope)/e.slopeError, 2))
+	end := func(sign float64) float64 {
+		at := 0.0
+		switch x := e.bias * e.slopeError; {
+		case e.bias == 0:
+			at = e.within()
+		case math.IsInf(x, 0) && sign*e.bias < 0:
+			at = 1
+		case !math.IsInf(x, 0):
+			at = e.slope - sign*e.slopeError*room*x/math.Hypot(se, x)
+			at = max(at, 0, e.slope-e.slopeError*room)
+			at = min(at, 1, max(e.slope+e.slopeError*room, 0))
+		}
+		left := math.Sqrt(max(t*t-e.penalty(at), 0))
+		return e.at - at*e.bias - se*quantile(-sign*left)
+	}
+	return end(-1), end(1)
+}
+
+// manyMore is after how many more repeats chance is nothing.
+const manyMore = 1e9
+
+// interval returns the bounds at a confidence level.
+func (e *estimate) interval(level float64, quantile func(t float64) float64) Interval {
+	i := Interval{Value: e.at, Level: level}
+	se, freedom := e.error()
+	if se == 0 {
+		freedom = 1
+	}
+	t := student(level, freedom)
+	i.Low, i.High = e.bounds(t, quantile)
+	if e.bias != 0 {
+		far := e.with(manyMore)
+		low, high := far.bounds(t, quantile)
+		i.Remains = max(high-i.Value, i.Value-low)
+	}
+	return i
+}
+
+// beyond returns how many standard errors 0 is away from the undisturbed estimate: more
+// than t exactly if the bounds for t leave out 0.
+func (e *estimate) beyond() float64 {
+	se, _ := e.error()
+	at := e.within()
+	if e.bias != 0 {
+		at = e.at / e.bias
+		if x := se / (e.bias * e.slopeError); x != 0 { // of the two distances' sum the least
+			at = (at + e.slope*x*x) / (1 + x*x)
+		}
+		at = min(max(at, 0), 1)
+	}
+	distance := e.at - at*e.bias
+	if math.Abs(distance) <= 1e-15*max(math.Abs(e.at), math.Abs(e.bias)) {
+		distance = 0 // of which 0 standard errors are 0, too
+	} else {
+		distance /= se
+	}
+	return math.Sqrt(max(distance*distance+e.penalty(at), 0))
+}
+
+// with returns the same estimate from so many more repeats of each sample, if they go
+// on as they were.
+func (e estimate) with(more int) estimate {
+	parts := make([]part, len(e.parts))
+	fewer, grown := 0.0, 0.0
+	for i, p := range e.parts {
+		factor := 1 + float64(more)/p.repeats
+		fewer += p.repeats
+		p.variance /= factor
+		p.size *= factor
+		p.repeats *= factor
+		grown += p.repeats
+		parts[i] = p
+	}
+	e.parts = parts
+	if !math.IsInf(e.slopeError, 1) {
+		e.slopeError = max(e.slopeError*math.Sqrt(fewer/grown), leastSlopeError)
+	}
+	return e
+}

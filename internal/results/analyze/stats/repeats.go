@@ -1,0 +1,59 @@
+package stats
+
+import (
+	"math"
+	"slices"
+)
+
+// Repeats holds a figure over independent repeats, and how far disturbances can have
+// moved the figure in each of them.
+type Repeats struct {
+	Values []float64
+	// Effects holds the claimed effect of what disturbed each repeat, as a share: the
+	// figure without the disturbance lies between Value and Value/(1+Effect). The effect
+	// is above 0 for a value that can be too high, below 0 for one that can be too low.
+	// Nil means that nothing disturbed any repeat.
+	Effects []float64
+}
+
+// Undisturbed returns repeats that nothing disturbed.
+func Undisturbed(values []float64) Repeats { return Repeats{Values: values} }
+
+// mostClaimed bounds a claim: a factor of 20.
+const mostClaimed = 3
+
+// claims returns by how much the logarithm of each value can be off.
+func (r Repeats) claims() []float64 {
+	claims := make([]float64, len(r.Values))
+	for i, effect := range r.Effects {
+		claims[i] = min(max(math.Log(max(1+effect, 0)), -mostClaimed), mostClaimed)
+	}
+	return claims
+}
+
+// known reports whether there are so many values at least, all of them finite, and an
+// effect for each if there are effects.
+func (r Repeats) known(fewest int) bool {
+	return len(r.Values) >= fewest && finite(r.Values) && (r.Effects == nil || len(r.Effects) == len(r.Values) && finite(r.Effects))
+}
+
+// halfWeight is the claim at which a repeat counts half where most repeats claim
+// nothing.
+const halfWeight = 0.07
+
+// weigh returns the weights of repeats with these claims. A repeat counts the less,
+// the more its claim exceeds halfWeight and the median claim. The weights do not depend
+// on what was measured, so that no value is left out because it is unlike the others.
+func weigh(claims []float64) []float64 {
+	sizes := make([]float64, len(claims))
+	for i, c := range claims {
+		sizes[i] = math.Abs(c)
+	}
+	slices.Sort(sizes)
+	usual := sizes[len(sizes)/2]
+	weights := make([]float64, len(claims))
+	for i, c := range claims {
+		weights[i] = 1 / (1 + c*c/(halfWeight*halfWeight+usual*usual))
+	}
+	return weights
+}
