@@ -193,7 +193,7 @@ func (f *fleet) pairs(repeats int, one, other string, figures map[string]func(di
 // ratio reports the other's figure by the one's, with its 95 % interval.
 func ratio(b *testing.B, name string, of [2][]float64) {
 	b.Helper()
-	r, ok := stats.RatioOf(of[1], of[0])
+	r, ok := stats.RatioOf(stats.Undisturbed(of[1]), stats.Undisturbed(of[0]))
 	if !ok {
 		b.Fatalf("%s: %v", name, of)
 	}

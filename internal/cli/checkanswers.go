@@ -77,7 +77,7 @@ func (a *app) checkAnswers(ctx context.Context, dir string) error {
 	}
 	switch {
 	case checked == 0:
-		return fmt.Errorf("%s has no history of operations: its load was not asked to check the answers (--check)", dir)
+		return &command.Exit{Code: command.ExitNotKnown, Cause: fmt.Errorf("%s has no history of operations: its load was not asked to check the answers (--check)", dir)}
 	case wrong > 0:
 		return fmt.Errorf("the store answered wrongly in %s", readable.Plural(uint64(wrong), "trial"))
 	}

@@ -20,7 +20,6 @@ type compareFlags struct {
 	format  string
 	metrics metrics
 	margin  margin
-	suspect bool
 	failOn  string
 }
 
@@ -34,16 +33,16 @@ better than a baseline, worse, the same, or how many more repeats would tell.
 
 BASELINE and each RUN are run directories of the same scenario. A RUN alone is
 compared with the baselines that its scenario gave its trials. Repeats that are
-invalid or suspect are left out and named. The changes of all runs are judged
-together, with a correction for their number.`,
+invalid, were interrupted or lost a worker are left out and named; how far a
+disturbance can have moved a repeat is in the interval. The changes of all runs
+are judged together, with a correction for their number.`,
 		Args: command.Takes(1, math.MaxInt, "RUN, a run directory with baselines of its own, or BASELINE and RUN"),
 	}
 	r := command.NewFlags(c.Flags())
 	r.Choice("format", &f.format, "of the output", "text", "markdown", "json", "csv", "junit")
 	r.Set.Var(&f.metrics, "metric", "what to compare by, as in p99.9; can be given again")
 	r.Set.Var(&f.margin, "margin", "within what a change is the same, as in 3%")
-	r.Toggle("suspect", &f.suspect, "compare repeats whose verdict is suspect, too")
-	r.Choice("fail-on", &f.failOn, "exit with 1 when any change is worse, or when a trial could not be judged", "worse")
+	r.Choice("fail-on", &f.failOn, "exit with 1 when any change is worse, and with 6 when a trial could not be judged", "worse")
 	c.RunE = func(_ *cobra.Command, args []string) error { return a.compare(f, args) }
 	return c
 }
@@ -53,7 +52,6 @@ func (a *app) compare(f *compareFlags, dirs []string) error {
 	if err != nil {
 		return command.Usage("--metric: %w", err)
 	}
-	by.WithoutSuspect = !f.suspect
 	base, err := record.Open(dirs[0])
 	if err != nil {
 		return err
@@ -97,7 +95,10 @@ func (a *app) compare(f *compareFlags, dirs []string) error {
 	if worse := analyze.Worsened(all); len(worse) > 0 {
 		return fmt.Errorf("worse than %s: %s", against, strings.Join(worse, ", "))
 	}
-	return analyze.Unjudged(all)
+	if err := analyze.Unjudged(all); err != nil {
+		return &command.Exit{Code: command.ExitNotKnown, Cause: err}
+	}
+	return nil
 }
 
 // metrics is a flag that may be given again and again, and then has no default.

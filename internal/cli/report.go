@@ -94,13 +94,14 @@ func (a *app) report(f *reportFlags, dirs []string) error {
 		return err
 	}
 	missed, err := a.Missed(&f.gate, run)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case len(missed) > 0:
-		return &command.Exit{Code: command.ExitFailed}
-	case len(f.gate.Thresholds) > 0:
-		return analyze.NotRun(run)
+	}
+	if err := command.ExitOf(missed); err != nil || len(f.gate.Thresholds) == 0 {
+		return err
+	}
+	if err := analyze.NotRun(run); err != nil {
+		return &command.Exit{Code: command.ExitNotKnown, Cause: err}
 	}
 	return nil
 }

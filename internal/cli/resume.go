@@ -15,7 +15,7 @@ import (
 // keptFlags are those that the record of a run that is taken up again answers.
 var keptFlags = []string{
 	"dry-run", "out", "runs-dir", "data-dir", "seed", "scale", "check", "store", "exec",
-	"until-precision", "at-most", "until-metric", "until-suspect", "on",
+	"until-precision", "at-most", "until-metric", "on",
 }
 
 // taken is a run that is begun, or taken up again.
@@ -70,7 +70,7 @@ func (a *app) takeUp(f *runFlags, args []string) (_ *taken, err error) {
 func askedBefore(run *record.Run, set []scenario.Assignment) (scenario.Options, error) {
 	o := scenario.Options{Scale: run.Scale, Store: run.Asked.Store, Version: run.Asked.Version, Exec: run.Asked.Exec}
 	if u := run.Until; u != nil {
-		o.Until = scenario.Until{Precision: u.Precision, AtMost: time.Duration(u.AtMostNS), Metrics: u.Metrics, Suspect: u.Suspect}
+		o.Until = scenario.Until{Precision: u.Precision, AtMost: time.Duration(u.AtMostNS), Metrics: u.Metrics}
 	}
 	for _, text := range run.Asked.Set {
 		if text == "user" {

@@ -75,7 +75,6 @@ on this machine, in under a minute. FILE - is standard input.`,
 	command.Value(r, "at-most", &f.until.AtMost, "DURATION", scenario.ParseAtMost, unlessZero(scenario.FormatDuration),
 		"with --until-precision: begin no round that would not end so long after the start; 30m unless given")
 	r.Set.Var(&f.metrics, "until-metric", "with --until-precision: what must be precise, as in ops or p99, instead of ops and p90; can be given again")
-	r.Toggle("until-suspect", &f.until.Suspect, "with --until-precision: suspect repeats count, too")
 	r.Text("agent-certs", &f.agents.certs, "DIR", "the folder with the certificates of \"quorumbench agent certs\", for hosts that are reached via agent")
 	r.Text("ssh-identity", &f.agents.access.Identity, "FILE", "for hosts that are reached via ssh: the key, instead of those of the ssh agent and of ~/.ssh")
 	r.Text("ssh-known-hosts", &f.agents.access.KnownHosts, "FILE", "for hosts that are reached via ssh: the keys of hosts, instead of ~/.ssh/known_hosts")
@@ -185,7 +184,7 @@ func (f *runFlags) options() (scenario.Options, error) {
 // that cannot become precise, and warns where there is no time for it.
 func (a *app) checkUntil(f *runFlags, s *scenario.Scenario) error {
 	if s.Until == nil {
-		for _, flag := range []string{"at-most", "until-metric", "until-suspect"} {
+		for _, flag := range []string{"at-most", "until-metric"} {
 			if f.given(flag) {
 				return command.Usage("--%s is for trials that are repeated until they are precise; give --until-precision, too", flag)
 			}

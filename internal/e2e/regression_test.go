@@ -24,7 +24,7 @@ func TestRegressionOfAServerAgainstItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := w.run(t, "run", file, "--set", "baseline.env={GOGC: 100}", "--set", "baseline.label=base", "--set", "members=1",
-		"--set", "duration=400ms", "--set", "warmup=100ms", "--until-suspect", "--until-metric", "ops", "--at-most", "45s", "--out", w.path("run"))
+		"--set", "duration=400ms", "--set", "warmup=100ms", "--until-metric", "ops", "--at-most", "45s", "--out", w.path("run"))
 	run := whole(t, w.path("run"), record.Complete)
 	p.exits(t, map[bool]int{false: exitDone, true: exitFailed}[run.Verdict() == verdict.Invalid])
 	if run.Until == nil || run.Until.Ended == "" || run.Until.Precision != 0.015 || run.Planned != len(run.Trials) {
@@ -46,7 +46,7 @@ func TestRegressionOfAServerAgainstItself(t *testing.T) {
 	}
 
 	// With a wide margin: what is said by chance of a busy machine is no finding.
-	compare := []string{"compare", w.path("run"), "--suspect", "--metric", "ops", "--margin", "70%", "--format", "markdown"}
+	compare := []string{"compare", w.path("run"), "--metric", "ops", "--margin", "70%", "--format", "markdown"}
 	out := w.run(t, compare...).exits(t, exitDone).stdout.String()
 	if !strings.Contains(out, "| metric |") || strings.Contains(out, "| worse |") {
 		t.Errorf("of itself it says\n%s", out)

@@ -23,8 +23,6 @@ type Until struct {
 	// Metrics are the figures that must be precise, by their names; without any
 	// they are untilMetrics.
 	Metrics []string
-	// Suspect counts repeats whose verdict is suspect, too.
-	Suspect bool
 }
 
 // DefaultAtMost is how long a run repeats its trials unless it is told.
@@ -40,7 +38,6 @@ const maxAtMost = 1000 * time.Hour
 // over lays what flags ask for over what a file does.
 func (u Until) over(file Until) Until {
 	u.Precision, u.AtMost = cmp.Or(u.Precision, file.Precision), cmp.Or(u.AtMost, file.AtMost)
-	u.Suspect = u.Suspect || file.Suspect
 	if len(u.Metrics) == 0 {
 		u.Metrics = file.Metrics
 	}
@@ -58,7 +55,6 @@ func readUntil(n *node) (u Until, err error) {
 		"precision": func(n *node) (err error) { u.Precision, err = parsed(n, "until.precision", ParseShare); return err },
 		"at-most":   func(n *node) (err error) { u.AtMost, err = parsed(n, "until.at-most", ParseAtMost); return err },
 		"metrics":   func(n *node) (err error) { u.Metrics, err = n.words("until.metrics"); return err },
-		"suspect":   func(n *node) (err error) { u.Suspect, err = n.boolean("until.suspect"); return err },
 	})
 	if err == nil && u.Precision == 0 {
 		err = n.at.errorf("until says no precision; give one, as in {precision: 2%%}")

@@ -60,6 +60,10 @@ func (one finding) of(figures ...string) finding {
 	return one
 }
 
+// OfAnotherLoad reports whether what a rule finds makes a window's load another than
+// the one that was asked for: it was interrupted, or a worker was lost.
+func OfAnotherLoad(rule int) bool { return rule == 19 || rule == 26 }
+
 // ofOneWorker is the rule whose effect is on one worker's figures and not on all.
 const ofOneWorker = 30
 

@@ -101,10 +101,8 @@ func (a *App) conduct(ctx context.Context, o runner.Options, as Rendering, path 
 		return dir, then
 	case checking != nil:
 		return dir, checking
-	case len(missed) > 0:
-		return dir, &Exit{Code: ExitFailed}
 	}
-	return dir, nil
+	return dir, ExitOf(missed)
 }
 
 // TemporaryOut has a run recorded in a temporary folder. remove removes it, and

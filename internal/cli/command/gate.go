@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,7 +27,7 @@ type Gate struct {
 // --baseline.
 func (g *Gate) Judge(r Flags, compares bool) {
 	Repeated(r, "threshold", &g.Thresholds, "[TRIAL:]METRIC<LIMIT", analyze.ParseThreshold,
-		"exit with 1 when a trial's metric is not within it, as in p99<20ms, 'ops>8000', errors<1% or 'put-*:p99.9<50ms'")
+		"exit with 1 when a trial's metric is not within it, and with 6 when that is not known, as in p99<20ms, 'ops>8000', errors<1% or 'put-*:p99.9<50ms'")
 	if compares {
 		r.Text("baseline", &g.Baseline, "RUN", "the run directory of a run of the same scenario to compare with")
 	}
@@ -136,11 +137,24 @@ func (g *Gate) Comparisons(run *record.Run) ([]*analyze.Comparison, error) {
 	return append(all, c), nil
 }
 
-// Missed reports which thresholds a run misses, a line each.
+// Missed reports which thresholds a run misses, and of which that is not known, a line
+// each.
 func (a *App) Missed(g *Gate, run *record.Run) ([]analyze.Missed, error) {
 	all, err := analyze.CheckRun(g.Thresholds, run)
 	for _, m := range all {
 		a.Remark("the threshold %s", m)
 	}
 	return all, err
+}
+
+// ExitOf returns what thresholds that are not kept end a command with: ExitFailed if
+// one is missed, ExitNotKnown if that is not known.
+func ExitOf(missed []analyze.Missed) error {
+	switch {
+	case len(missed) == 0:
+		return nil
+	case slices.ContainsFunc(missed, func(m analyze.Missed) bool { return !m.NotKnown }):
+		return &Exit{Code: ExitFailed}
+	}
+	return &Exit{Code: ExitNotKnown}
 }

@@ -43,8 +43,8 @@ type Certainty struct {
 func CertaintyOf(r *Row, f *record.Figure) (c Certainty, ok bool) {
 	switch {
 	case len(r.Done) > 1:
-		counting := &Row{Done: slices.DeleteFunc(slices.Clone(r.Done), func(t *record.Trial) bool { return whyNot(t, r.withoutSuspect) != "" })}
-		return overRepeats(counting.values(f), r.First().UntilPrecise())
+		counting := &Row{Done: slices.DeleteFunc(slices.Clone(r.Done), func(t *record.Trial) bool { return whyNot(t) != "" })}
+		return overRepeats(Repeated{Values: counting.values(f), Effects: repeated(f, counting.Done).Effects}, r.First().UntilPrecise())
 	case len(r.Done) == 1 && f.Name == "ops":
 		return withinRun(r.Done[0], f)
 	}
@@ -53,7 +53,8 @@ func CertaintyOf(r *Row, f *record.Figure) (c Certainty, ok bool) {
 
 // overRepeats is that of repeats; stopped says that their own precision may have
 // ended them.
-func overRepeats(all []record.Value, stopped bool) (c Certainty, ok bool) {
+func overRepeats(of Repeated, stopped bool) (c Certainty, ok bool) {
+	all := of.Values
 	if len(all) < 2 {
 		return c, false
 	}
@@ -69,7 +70,7 @@ func overRepeats(all []record.Value, stopped bool) (c Certainty, ok bool) {
 		}
 	}
 	c = Certainty{Basis: RangeOfRepeats, Low: least, High: most, Repeats: len(all)}
-	if values, positive := positive(all); positive && len(all) >= MinRepeats {
+	if values, positive := of.numbers(); positive && len(all) >= MinRepeats {
 		i, known := stats.OverRepeats(values, stats.Level)
 		if stopped {
 			i, known = stats.UntilPrecise(values)
@@ -143,7 +144,7 @@ func sayings(all map[*Row]*Certainty) map[Basis]string {
 	without := ""
 	for r, c := range all {
 		if c.Basis != WithinRun && c.Repeats < len(r.Done) {
-			without = " without those that are invalid, were interrupted or, where a run repeats until it is precise, are suspect"
+			without = " without those that are invalid, were interrupted or lost a worker"
 		}
 	}
 	return map[Basis]string{

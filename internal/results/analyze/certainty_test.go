@@ -70,11 +70,11 @@ func TestRangeOfRepeats(t *testing.T) {
 		{[]record.Value{fig(2), fig(2), fig(2), fig(2), fig(2)}, OverRepeats, fig(2), fig(2)},
 		{[]record.Value{fig(3), {}}, "", record.Value{}, record.Value{}},
 	} {
-		if c, ok := overRepeats(tt.of, false); ok != (tt.basis != "") || c.Basis != tt.basis || c.Low != tt.low || c.High != tt.high {
+		if c, ok := overRepeats(Repeated{Values: tt.of}, false); ok != (tt.basis != "") || c.Basis != tt.basis || c.Low != tt.low || c.High != tt.high {
 			t.Errorf("of %v: %+v", tt.of, c)
 		}
 		// Who repeats until an interval is narrow pays for that with a wider one.
-		if c, _ := overRepeats(tt.of, true); c.Basis != tt.basis || c.Low.Number > tt.low.Number || c.High.Number < tt.high.Number {
+		if c, _ := overRepeats(Repeated{Values: tt.of}, true); c.Basis != tt.basis || c.Low.Number > tt.low.Number || c.High.Number < tt.high.Number {
 			t.Errorf("of %v, until it was precise: %+v", tt.of, c)
 		}
 	}
@@ -91,7 +91,7 @@ func TestCertaintyHoldsWhatIsShown(t *testing.T) {
 			values[i] = fig(100 * math.Exp(rng.NormFloat64()))
 			mean += values[i].Number / float64(len(values))
 		}
-		c, ok := overRepeats(values, false)
+		c, ok := overRepeats(Repeated{Values: values}, false)
 		shown := mean
 		if len(values) < MinRepeats {
 			shown = Median(values, record.Less).Number

@@ -10,6 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
 // MinRepeats is how many repeats each side needs for the interval of a change,
@@ -24,26 +25,67 @@ type Change struct {
 	// Low and High bound the change with 95 % confidence, if Interval.
 	Low, High float64
 	Interval  bool
-	// Judged is the word for the change, if Interval, chosen by an interval that
-	// is corrected for how many changes were judged together.
+	// Judged is the word for the change: if Interval chosen by an interval that is
+	// corrected for how many changes were judged together, else stats.Unclear.
 	Judged                      stats.Judgement
 	CorrectedLow, CorrectedHigh float64
+	// Lacking says what the change lacks that has no interval: "a number above 0 in
+	// every repeat". Where that is repeats alone, it is empty.
+	Lacking string
 
 	ratio stats.Ratio
+	// disturbed says that disturbances can have moved a repeat.
+	disturbed bool
+}
+
+// Repeated is a figure of several repeats of a trial.
+type Repeated struct {
+	Values []record.Value
+	// Effects are how far what disturbed each repeat can have moved the figure, as
+	// stats.Repeats has them; nil for undisturbed repeats.
+	Effects []float64
+}
+
+// repeated returns a figure of trials.
+func repeated(f *record.Figure, trials []*record.Trial) Repeated {
+	r := Repeated{Values: values(f, trials), Effects: make([]float64, len(trials))}
+	for i, t := range trials {
+		effect := t.Verdict.Effect.Of(f.Name)
+		if f.Better == record.More { // throughput, which a disturbance lowers
+			effect = -effect
+		}
+		r.Effects[i] = effect
+	}
+	return r
+}
+
+// numbers returns the figures, if there are any and a ratio can be made of all.
+func (r Repeated) numbers() (stats.Repeats, bool) {
+	numbers := stats.Repeats{Values: make([]float64, 0, len(r.Values)), Effects: r.Effects}
+	for _, v := range r.Values {
+		if !v.Known || v.Number <= 0 {
+			return stats.Repeats{}, false
+		}
+		numbers.Values = append(numbers.Values, v.Number)
+	}
+	return numbers, len(numbers.Values) > 0
 }
 
 // ChangeOf compares the repeats of a figure with those of its baseline: the
 // ratio of their geometric means, which a stats.Ratio is. It needs figures above
-// 0 in all repeats; the interval needs MinRepeats on both sides. If rounds, now[i]
-// and base[i] are of one round.
-func ChangeOf(now, base []record.Value, rounds bool) Change {
-	a, okA := positive(now)
-	b, okB := positive(base)
+// 0 in all repeats; the interval needs MinRepeats on both sides. If rounds, now and
+// base have the repeats of each round at the same place.
+func ChangeOf(now, base Repeated, rounds bool) Change {
+	a, okA := now.numbers()
+	b, okB := base.numbers()
+	fewest := min(len(now.Values), len(base.Values))
+	c := Change{Judged: stats.Judgement{Word: stats.Unclear, More: max(MinRepeats-fewest, 0), AtLeast: true}}
 	if !okA || !okB {
-		return Change{}
+		c.Lacking = "not every repeat has a number above 0"
+		return c
 	}
-	c := Change{Share: stat.GeometricMean(a, nil)/stat.GeometricMean(b, nil) - 1, Known: true}
-	if len(a) < MinRepeats || len(b) < MinRepeats {
+	c.Share, c.Known = stat.GeometricMean(a.Values, nil)/stat.GeometricMean(b.Values, nil)-1, true
+	if fewest < MinRepeats {
 		return c
 	}
 	ratioOf := stats.RatioOf
@@ -52,21 +94,19 @@ func ChangeOf(now, base []record.Value, rounds bool) Change {
 	}
 	if c.ratio, c.Interval = ratioOf(a, b); c.Interval {
 		i := c.ratio.Interval(stats.Level)
+		moved := func(effect float64) bool { return math.Abs(effect) >= verdict.NotedEffect }
+		c.disturbed = slices.ContainsFunc(slices.Concat(now.Effects, base.Effects), moved)
 		c.Share, c.Low, c.High = i.Value-1, i.Low-1, i.High-1
 	}
 	return c
 }
 
-// positive is the figures, if there are any and a ratio can be made of all.
-func positive(all []record.Value) ([]float64, bool) {
-	values := make([]float64, 0, len(all))
-	for _, f := range all {
-		if !f.Known || f.Number <= 0 {
-			return nil, false
-		}
-		values = append(values, f.Number)
+// withoutInterval returns the change of repeats that an interval would be wrong for.
+func (c Change) withoutInterval(lacking string) Change {
+	if c.Interval {
+		c.Interval, c.Lacking, c.Judged = false, lacking, stats.Judgement{Word: stats.Unclear}
 	}
-	return values, len(values) > 0
+	return c
 }
 
 // InFile is a figure's number as files have it: times in whole nanoseconds.
@@ -81,14 +121,14 @@ func InFile(v record.Value) float64 {
 // made, or where there is none (a figure is 0, or lands on a failed operation)
 // their Median.
 func Typical(all []record.Value, better record.Better) record.Value {
-	values, ok := positive(all)
+	numbers, ok := Repeated{Values: all}.numbers()
 	if !ok {
 		return Median(all, better)
 	}
-	if len(values) == 1 {
+	if len(numbers.Values) == 1 {
 		return all[0] // and not what logarithms make of it
 	}
-	return record.Value{Number: stat.GeometricMean(values, nil), Unit: all[0].Unit, Known: true}
+	return record.Value{Number: stat.GeometricMean(numbers.Values, nil), Unit: all[0].Unit, Known: true}
 }
 
 // Median is the middle of the repeats' figures: of an even number the slower of

@@ -10,6 +10,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
+// changeOf is ChangeOf for repeats that nothing disturbed.
+func changeOf(now, base []record.Value, rounds bool) Change {
+	return ChangeOf(Repeated{Values: now}, Repeated{Values: base}, rounds)
+}
+
 func sample(rng *rand.Rand, n int, center, spread float64) []record.Value {
 	all := make([]record.Value, 0, n)
 	for range n {
@@ -26,10 +31,10 @@ func TestChangeProperties(t *testing.T) {
 		n := MinRepeats + rng.IntN(6)
 		a := sample(rng, n, 1000, 0.2)
 		b := sample(rng, MinRepeats+rng.IntN(6), 1000*(0.5+rng.Float64()), 0.2)
-		if c := ChangeOf(a, a, false); c.Share != 0 || !c.Interval || c.Low > 0 || c.High < 0 {
+		if c := changeOf(a, a, false); c.Share != 0 || !c.Interval || c.Low > 0 || c.High < 0 {
 			t.Errorf("a sample differs from itself: %+v", c)
 		}
-		c, back := ChangeOf(a, b, false), ChangeOf(b, a, false)
+		c, back := changeOf(a, b, false), changeOf(b, a, false)
 		if !c.Known || !c.Interval || c.Low > c.High {
 			t.Fatalf("%+v", c)
 		}
@@ -44,7 +49,7 @@ func TestChangeProperties(t *testing.T) {
 		for _, f := range a {
 			scaled = append(scaled, fig(8*f.Number))
 		}
-		if s := ChangeOf(scaled, b, false); !near(1+s.Share, 8*(1+c.Share)) || !near(1+s.Low, 8*(1+c.Low)) {
+		if s := changeOf(scaled, b, false); !near(1+s.Share, 8*(1+c.Share)) || !near(1+s.Low, 8*(1+c.Low)) {
 			t.Errorf("eight times as much: %+v, not %+v", s, c)
 		}
 		if r := Typical(a, record.Less).Number / Typical(b, record.Less).Number; !near(r, 1+c.Share) {
@@ -60,7 +65,7 @@ func TestIntervalCoversTheTruth(t *testing.T) {
 	for _, n := range []int{5, 8} {
 		held := 0
 		for range cases {
-			c := ChangeOf(sample(rng, n, 1200, 0.1), sample(rng, n, 1000, 0.1), false)
+			c := changeOf(sample(rng, n, 1200, 0.1), sample(rng, n, 1000, 0.1), false)
 			if c.Low <= 0.2 && 0.2 <= c.High {
 				held++
 			}
@@ -75,19 +80,19 @@ func TestChangeIsToldWhereItCanBe(t *testing.T) {
 	five := []record.Value{fig(10), fig(11), fig(12), fig(13), fig(14)}
 	twice := []record.Value{fig(20), fig(22), fig(24), fig(26), fig(28)}
 	failed := append([]record.Value{{Failed: true}}, five...)
-	if c := ChangeOf(twice, five, false); math.Abs(c.Share-1) > 1e-9 || !c.Interval || c.Low <= 0 {
+	if c := changeOf(twice, five, false); math.Abs(c.Share-1) > 1e-9 || !c.Interval || c.Low <= 0 {
 		t.Errorf("twice as much is %+v", c)
 	}
-	if c := ChangeOf(five, twice, false); math.Abs(c.Share+0.5) > 1e-9 || c.High >= 0 {
+	if c := changeOf(five, twice, false); math.Abs(c.Share+0.5) > 1e-9 || c.High >= 0 {
 		t.Errorf("half as much is %+v", c)
 	}
-	if c := ChangeOf(twice[:4], five[:4], false); math.Abs(c.Share-1) > 1e-9 || c.Interval {
+	if c := changeOf(twice[:4], five[:4], false); math.Abs(c.Share-1) > 1e-9 || c.Interval {
 		t.Errorf("with four repeats: %+v", c)
 	}
-	if c := ChangeOf(five[:1], five[:1], false); c.Share != 0 || !c.Known || c.Interval {
+	if c := changeOf(five[:1], five[:1], false); c.Share != 0 || !c.Known || c.Interval {
 		t.Errorf("with one: %+v", c)
 	}
-	if c := ChangeOf(failed, five, false); c.Known {
+	if c := changeOf(failed, five, false); c.Known {
 		t.Errorf("one of them failed: %+v", c)
 	}
 	// A single repeat is itself.
@@ -99,12 +104,12 @@ func TestChangeIsToldWhereItCanBe(t *testing.T) {
 		t.Errorf("one of them failed: %+v", v)
 	}
 	for _, none := range [][]record.Value{nil, {{}}, {{Failed: true}}, {fig(0)}} {
-		if c := ChangeOf(five, none, false); c.Known {
+		if c := changeOf(five, none, false); c.Known {
 			t.Errorf("against %v there is a change", none)
 		}
 	}
 	same := []record.Value{fig(7), fig(7), fig(7), fig(7), fig(7)}
-	if c := ChangeOf(same, same, false); c.Low != 0 || c.High != 0 || !c.Interval {
+	if c := changeOf(same, same, false); c.Low != 0 || c.High != 0 || !c.Interval {
 		t.Errorf("one value: %+v", c)
 	}
 }
@@ -153,13 +158,13 @@ func TestWhatDriftsFromRoundToRoundCancels(t *testing.T) {
 		return all
 	}
 	now, base := drifting(1100), drifting(1000)
-	if c := ChangeOf(now, base, true); math.Abs(c.Low-0.1) > 1e-9 || math.Abs(c.High-0.1) > 1e-9 || !c.ratio.Paired() {
+	if c := changeOf(now, base, true); math.Abs(c.Low-0.1) > 1e-9 || math.Abs(c.High-0.1) > 1e-9 || !c.ratio.Paired() {
 		t.Errorf("of rounds: %+v", c)
 	}
-	if c := ChangeOf(now, base, false); c.Low > -0.5 || c.High < 1 {
+	if c := changeOf(now, base, false); c.Low > -0.5 || c.High < 1 {
 		t.Errorf("of other times: %+v", c)
 	}
-	if c := ChangeOf(now[1:], base[1:], true); c.Low > -0.5 || c.High < 1 || c.ratio.Paired() {
+	if c := changeOf(now[1:], base[1:], true); c.Low > -0.5 || c.High < 1 || c.ratio.Paired() {
 		t.Errorf("of few rounds: %+v", c)
 	}
 }

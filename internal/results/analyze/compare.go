@@ -43,9 +43,6 @@ type Compared struct {
 // Comparing is what a comparison is of.
 type Comparing struct {
 	Figures []Compared // with figure and title alone
-	// WithoutSuspect leaves out the repeats whose verdict is suspect, beside
-	// those that are invalid.
-	WithoutSuspect bool
 }
 
 // ByDefault is what a run and its baseline are compared by.
@@ -56,10 +53,10 @@ func ByDefault() Comparing {
 	}}
 }
 
-// ComparingBy is a comparison by the figures of these names, without suspect
-// repeats. Its error is a sentence about the first that cannot be compared.
+// ComparingBy is a comparison by the figures of these names. Its error is a sentence
+// about the first that cannot be compared.
 func ComparingBy(names []string) (Comparing, error) {
-	by := Comparing{WithoutSuspect: true}
+	var by Comparing
 	for _, name := range names {
 		f, ok := record.Find(name)
 		switch {
@@ -105,6 +102,7 @@ type Comparison struct {
 func Compare(run, base *record.Run, by Comparing) (*Comparison, error) {
 	news, bases := byName(run), byName(base)
 	c := &Comparison{Run: run, Base: base, By: by}
+	common := false
 	for _, name := range bases.order {
 		if news.of[name] == nil {
 			c.OnlyBase = append(c.OnlyBase, name)
@@ -119,9 +117,10 @@ func Compare(run, base *record.Run, by Comparing) (*Comparison, error) {
 		if err := SameLoad(&news.of[name][0].Conditions, &of[0].Conditions); err != nil {
 			return nil, err
 		}
+		common = true
 		c.add(name, news.of[name], of)
 	}
-	if len(c.OnlyNew) == len(news.order) {
+	if !common {
 		return nil, noneInCommon(news.order, bases.order)
 	}
 	c.findDifferences()
@@ -284,13 +283,21 @@ func (c *Comparison) add(name string, news, bases []*record.Trial) {
 	p.Figures = slices.Clone(c.By.Figures)
 	for i := range p.Figures {
 		f := &p.Figures[i]
-		now, base := values(&f.Figure, p.New), values(&f.Figure, p.Base)
-		f.Now, f.Base, f.Change = Typical(now, f.Figure.Better), Typical(base, f.Figure.Better), ChangeOf(now, base, rounds)
+		f.compare(repeated(&f.Figure, p.New), repeated(&f.Figure, p.Base), rounds)
 		if ofOneRun && !rounds {
-			f.Change.Interval = false
+			f.Change = f.Change.withoutInterval("its repeats and the baseline's did not take turns")
 		}
 	}
 	c.Pairs = append(c.Pairs, p)
+}
+
+// compare finds the change of a figure, and the typical figures that it is the change
+// of: with an interval the means that the ratio is made of.
+func (f *Compared) compare(now, base Repeated, rounds bool) {
+	f.Now, f.Base = Typical(now.Values, f.Figure.Better), Typical(base.Values, f.Figure.Better)
+	if f.Change = ChangeOf(now, base, rounds); f.Change.Interval {
+		f.Now.Number, f.Base.Number = f.Change.ratio.Means[0], f.Change.ratio.Means[1]
+	}
 }
 
 // wholeRounds leaves out the repeats of one side whose round the other side lacks,
@@ -376,7 +383,7 @@ func (c *Comparison) counting(of string, trials []*record.Trial) []*record.Trial
 	var order []string
 	whys := map[string]int{}
 	for _, t := range trials {
-		why := whyNot(t, c.By.WithoutSuspect)
+		why := whyNot(t)
 		if why == "" {
 			count = append(count, t)
 			continue
@@ -397,21 +404,26 @@ func (c *Comparison) counting(of string, trials []*record.Trial) []*record.Trial
 	return count
 }
 
-// whyNot says why a repeat's figures are not to be compared; empty if they are.
-// What is invalid is no figure of the store, and what was interrupted is one of
-// another load.
-func whyNot(t *record.Trial, withoutSuspect bool) string {
+// whyNot says why a repeat's figures are not to be compared; empty if they are. An
+// invalid figure is none of the store's, and one of a window that was interrupted or
+// of fewer workers is of another load. Suspect repeats count: how far a disturbance can
+// have moved a figure is in its interval.
+func whyNot(t *record.Trial) string {
 	switch {
 	case t.State == record.Interrupted:
 		return "interrupted"
 	case !Measured(t):
 		return string(t.State)
-	case t.Verdict.State != verdict.Invalid && (!withoutSuspect || t.Verdict.State != verdict.Suspect):
-		return ""
 	}
+	invalid := t.Verdict.State == verdict.Invalid
 	var rules []string
 	for _, r := range t.Verdict.Reasons {
-		rules = with(rules, fmt.Sprintf("R%d", r.Rule))
+		if invalid || verdict.OfAnotherLoad(r.Rule) {
+			rules = with(rules, fmt.Sprintf("R%d", r.Rule))
+		}
+	}
+	if !invalid && len(rules) == 0 {
+		return ""
 	}
 	return strings.TrimSpace(string(t.Verdict.State) + " " + strings.Join(rules, " "))
 }
@@ -420,7 +432,7 @@ func whyNot(t *record.Trial, withoutSuspect bool) string {
 // suspect ones among them, and says which it must not have, and why.
 func Counting(run *record.Run) (count []*record.Trial, leftOut []string) {
 	for _, t := range InOrder(run) {
-		if why := whyNot(t, false); why != "" {
+		if why := whyNot(t); why != "" {
 			leftOut = append(leftOut, fmt.Sprintf("%s (%s)", Label(t), why))
 			continue
 		}

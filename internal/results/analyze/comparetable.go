@@ -77,6 +77,14 @@ func (p *Pair) OfRounds() bool {
 	return slices.ContainsFunc(p.Figures, func(f Compared) bool { return f.Change.ratio.Paired() })
 }
 
+// Disturbed reports whether disturbances can have moved a compared figure by as much as
+// is noted.
+func (c *Comparison) Disturbed() bool {
+	return slices.ContainsFunc(c.Pairs, func(p Pair) bool {
+		return slices.ContainsFunc(p.Figures, func(f Compared) bool { return f.Change.Interval && f.Change.disturbed })
+	})
+}
+
 // Table has a row for each figure of each pair; what they are of stands in the
 // first of a pair's rows.
 func (c *Comparison) Table() Table {
@@ -113,18 +121,18 @@ func (p *Pair) labels(notes *footnotes) []Cell {
 
 // rows are a pair's figures.
 func (p *Pair) rows(labels []Cell, notes *footnotes) (rows [][]Cell) {
-	judged, base := JudgedOf(p.AllNew).String(), JudgedOf(p.AllBase).String()
-	if base != judged {
-		judged += "; baseline " + base
-	}
 	for _, f := range p.Figures {
+		judged, base := JudgedFor(f.Figure.Name, p.AllNew).String(), JudgedFor(f.Figure.Name, p.AllBase).String()
+		if base != judged {
+			judged += "; baseline " + base
+		}
 		interval := Cell{Kind: IntervalOfChange, Change: f.Change}
 		if p.Dependent && f.Change.Known && f.Change.Interval {
 			interval.Notes = []int{notes.mark(dependent)}
 		}
 		rows = append(rows, slices.Concat(labels, []Cell{{Text: f.Title}, {Kind: OneFigure, Value: f.Base}, {Kind: OneFigure, Value: f.Now},
 			{Kind: Changed, Change: f.Change}, interval, {Kind: WordOfChange, Change: f.Change}, {Text: judged}}))
-		labels, judged = make([]Cell, len(labels)), ""
+		labels = make([]Cell, len(labels))
 	}
 	return rows
 }

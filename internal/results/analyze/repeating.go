@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -35,6 +36,10 @@ type Precision struct {
 	HasInterval bool
 	// Precise says that Half is within what was asked for, over enough repeats.
 	Precise bool
+	// Unsettled says that no number of repeats like these would make it so: Remains, the
+	// part of Half that disturbances can have made, is more than was asked for.
+	Unsettled bool
+	Remains   float64
 	// hopeless says that it cannot become so: no repeat counts, or one of them
 	// has no number above 0.
 	hopeless bool
@@ -50,7 +55,6 @@ func byRule(u *record.Until) Comparing {
 	if err != nil || len(by.Figures) == 0 { // of another version, or by another hand
 		by = ByDefault()
 	}
-	by.WithoutSuspect = !u.Suspect
 	return by
 }
 
@@ -93,27 +97,36 @@ func Repeat(until *record.Until, trials []*record.Trial) *Repeating {
 // figure is how precisely a trial's is known.
 func (r *Repeating) figure(name string, f *Compared, trials []*record.Trial) Precision {
 	p := Precision{Trial: name, Title: f.Title, Repeats: len(trials)}
-	if numbers, ok := positive(values(&f.Figure, trials)); ok {
-		var i stats.Interval
-		i, p.HasInterval = stats.UntilPrecise(numbers)
-		p.Half, p.Precise = i.HalfWidth(), stats.Precise(r.Until.Precision, numbers)
-	} else {
+	numbers, ok := repeated(&f.Figure, trials).numbers()
+	if !ok {
 		p.hopeless = true
+		return p
 	}
+	i, ok := stats.UntilPrecise(numbers)
+	p.know(i, ok, r.Until.Precision)
 	return p
 }
 
 // ratio is how precisely that of a trial to its baseline is known.
 func (r *Repeating) ratio(name string, f *Compared, news, bases []*record.Trial) Precision {
 	p := Precision{Trial: name, Title: f.Title, Ratio: true, Repeats: min(len(news), len(bases))}
-	a, okA := positive(values(&f.Figure, news))
-	b, okB := positive(values(&f.Figure, bases))
+	a, okA := repeated(&f.Figure, news).numbers()
+	b, okB := repeated(&f.Figure, bases).numbers()
 	if okA && okB {
-		var i stats.Interval
-		i, p.HasInterval = stats.UntilPreciseRatio(a, b)
-		p.Half, p.Precise = i.HalfWidth(), stats.PreciseRatio(r.Until.Precision, a, b)
+		i, ok := stats.UntilPreciseRatio(a, b)
+		p.know(i, ok, r.Until.Precision)
 	}
 	return p
+}
+
+// know takes in the interval, if there is one.
+func (p *Precision) know(i stats.Interval, ok bool, target float64) {
+	if p.HasInterval = ok; !ok {
+		return
+	}
+	p.Half, p.Remains = i.HalfWidth(), i.Remains/math.Abs(i.Value)
+	of := stats.PrecisionOf(i, p.Repeats, target)
+	p.Precise, p.Unsettled = of == stats.Precise, of == stats.Unsettled
 }
 
 // Ending is why it is enough, or that it cannot be: empty while it is neither.
@@ -124,6 +137,8 @@ func (r *Repeating) Ending() record.Ending {
 		return record.EndedPrecise
 	case r.Repeats >= stats.FewestUntilPrecise && slices.ContainsFunc(open, func(p Precision) bool { return p.hopeless }):
 		return record.EndedHopeless
+	case len(open) > 0 && !slices.ContainsFunc(open, func(p Precision) bool { return !p.Unsettled }):
+		return record.EndedDisturbed
 	}
 	return ""
 }

@@ -21,9 +21,6 @@ type Row struct {
 	Done   []*record.Trial // those that have figures
 	// Dependent says that some of those ran on one cluster, whose state they share.
 	Dependent bool
-	// withoutSuspect says that suspect repeats do not count: the run was repeated
-	// until those were precise that are not.
-	withoutSuspect bool
 }
 
 // InOrder is a run's trials in the order of the scenario, the repeats of each
@@ -59,8 +56,6 @@ func Rows(run *record.Run) []*Row {
 	}
 	for _, r := range all {
 		r.Dependent = shareCluster(run, r.Done)
-		until := run.Of(r.First()).Until
-		r.withoutSuspect = until != nil && !until.Suspect
 	}
 	slices.SortStableFunc(all, func(a, b *Row) int { return cmp.Compare(a.First().Number, b.First().Number) })
 	return all
@@ -179,6 +174,29 @@ func JudgedOf(trials []*record.Trial) Judged {
 	}
 	slices.Sort(rules)
 	return Judged{State: string(Worst(trials)), Rules: slices.Compact(rules)}
+}
+
+// JudgedFor returns the verdict of trials for one of their figures: with the rules that
+// are about this figure, or about the whole trial.
+func JudgedFor(figure string, trials []*record.Trial) Judged {
+	var rules []int
+	worst := verdict.Valid
+	for _, t := range trials {
+		if !Measured(t) {
+			return Judged{State: string(t.State)}
+		}
+		state := t.Verdict.StateOf(figure)
+		if state.Worse(worst) {
+			worst = state
+		}
+		for i := range t.Verdict.Reasons {
+			if r := &t.Verdict.Reasons[i]; state != verdict.Valid && (state == verdict.Invalid || r.About(figure)) {
+				rules = append(rules, r.Rule)
+			}
+		}
+	}
+	slices.Sort(rules)
+	return Judged{State: string(worst), Rules: slices.Compact(rules)}
 }
 
 // String is the verdict as tables have it: suspect R5 R10.

@@ -38,6 +38,9 @@ type Missed struct {
 	Figure string `json:"figure"`
 	// Why says why there is no figure that could keep the threshold.
 	Why string `json:"why,omitempty"`
+	// NotKnown says that the trial did not miss the threshold, but nobody knows whether
+	// it keeps it: it has no such figure, or is invalid.
+	NotKnown bool `json:"not_known,omitempty"`
 
 	repeated bool
 }
@@ -48,13 +51,17 @@ func (m Missed) String() string {
 	if m.repeated {
 		name += fmt.Sprintf(" repeat %d", m.Repeat)
 	}
-	switch {
-	case m.Figure == "":
-		return fmt.Sprintf("%s is missed by %s: %s", m.Threshold, name, m.Why)
-	case m.Why != "":
-		return fmt.Sprintf("%s is missed by %s with %s: %s", m.Threshold, name, m.Figure, m.Why)
+	text := m.Threshold + " is missed by " + name
+	if m.NotKnown {
+		text = m.Threshold + " could not be judged for " + name
 	}
-	return fmt.Sprintf("%s is missed by %s with %s", m.Threshold, name, m.Figure)
+	if m.Figure != "" {
+		text += " with " + m.Figure
+	}
+	if m.Why != "" {
+		text += ": " + m.Why
+	}
+	return text
 }
 
 // ParseThreshold reads [TRIAL:]METRIC OP VALUE. Its error is one sentence.
@@ -195,11 +202,13 @@ func (t *Threshold) names(trial string) bool {
 // Standing is how a trial stands to a threshold.
 type Standing uint8
 
-// The standings. Inapplicable is that of a trial that can have no such figure.
+// The standings. Inapplicable is that of a trial that can have no such figure, Unknown
+// that of one that could have it, and did not.
 const (
 	Kept Standing = iota
 	Unkept
 	Inapplicable
+	Unknown
 )
 
 // Held is a trial held to a threshold whose pattern names it.
@@ -232,13 +241,11 @@ func HoldRun(all []Threshold, run *record.Run) ([]Held, error) {
 			}
 			h := Held{Of: trial, Standing: Inapplicable}
 			if t.figure.Applies(&trial.Conditions) {
-				m, ok, err := t.check(trial)
-				if err != nil {
+				var err error
+				if h.Missed, h.Standing, err = t.check(trial); err != nil {
 					return held, err
 				}
-				if h.Missed, h.Standing = m, Unkept; ok {
-					h.Standing = Kept
-				}
+				h.NotKnown = h.Standing == Unknown
 			} else {
 				h.Why = t.figure.Refused([]string{Label(trial)})
 			}
@@ -249,13 +256,13 @@ func HoldRun(all []Threshold, run *record.Run) ([]Held, error) {
 	return held, nil
 }
 
-// CheckRun is every trial of a run that misses one of the thresholds, as HoldRun
-// finds them.
+// CheckRun returns every trial of a run that misses one of the thresholds, or of which
+// that is not known, as HoldRun finds them.
 func CheckRun(all []Threshold, run *record.Run) ([]Missed, error) {
 	missed := []Missed{}
 	held, err := HoldRun(all, run)
 	for i := range held {
-		if held[i].Standing == Unkept {
+		if s := held[i].Standing; s == Unkept || s == Unknown {
 			missed = append(missed, held[i].Missed)
 		}
 	}
@@ -272,18 +279,20 @@ func NotRun(run *record.Run) error {
 }
 
 // check holds one trial to the threshold.
-func (t *Threshold) check(trial *record.Trial) (m Missed, ok bool, err error) {
+func (t *Threshold) check(trial *record.Trial) (m Missed, s Standing, err error) {
 	if !Measured(trial) {
 		m.Why = "the trial has no result"
 		if trial.Failure != "" {
 			m.Why += ": " + trial.Failure
 		}
-		return m, false, nil
+		return m, Unknown, nil
 	}
 	v, why, err := t.value(trial)
-	if err != nil || why != "" {
-		m.Why = why
-		return m, false, err
+	switch m.Why = why; {
+	case err != nil || why != "" && !v.Failed:
+		return m, Unknown, err
+	case v.Failed: // slower than any limit
+		return m, Unkept, nil
 	}
 	m.Figure = v.Unit.Text(v.Number)
 	if trial.Verdict.State == verdict.Invalid {
@@ -291,9 +300,12 @@ func (t *Threshold) check(trial *record.Trial) (m Missed, ok bool, err error) {
 		if len(trial.Verdict.Reasons) > 0 {
 			m.Why += ": " + trial.Verdict.Reasons[0].Text
 		}
-		return m, false, nil
+		return m, Unknown, nil
 	}
-	return m, t.holds(v), nil
+	if !t.holds(v) {
+		return m, Unkept, nil
+	}
+	return m, Kept, nil
 }
 
 // value is the trial's figure, or why there is none.

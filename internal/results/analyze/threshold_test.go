@@ -96,7 +96,7 @@ func TestThresholdsOnARecord(t *testing.T) {
 		"p99.9<10s":           "p99.9<10s is missed by put: it lands on a failed operation",
 		"max<10s":             "max<10s is missed by put: it lands on a failed operation",
 		"p99.999<10s":         "p99.999<10s is missed by put: it lands on a failed operation",
-		"success-p99.999<10s": "operations do not support it: fewer than 10 lie beyond it",
+		"success-p99.999<10s": " operations do not support it: fewer than 10 lie beyond it",
 	} {
 		if got := missedBy(t, m, text); !strings.Contains(got, want) {
 			t.Errorf("%s: %q, not %q", text, got, want)
@@ -108,11 +108,11 @@ func TestThresholdsOnARecord(t *testing.T) {
 		t.Errorf("%s, not %v", got, measure.Duration(want))
 	}
 	trial.Verdict = verdict.Verdict{State: verdict.Invalid, Reasons: []verdict.Reason{{Rule: 3, Text: "one answer was wrong"}}}
-	if got := missedBy(t, m, "ops>1"); !strings.HasSuffix(got, ": the result is invalid: one answer was wrong") {
+	if got := missedBy(t, m, "ops>1"); !strings.HasPrefix(got, "ops>1 could not be judged for put with ") || !strings.HasSuffix(got, ": the result is invalid: one answer was wrong") {
 		t.Error(got)
 	}
 	trial.State, trial.Failure = record.Failed, "it broke"
-	if got := missedBy(t, m, "ops>1"); got != "ops>1 is missed by put: the trial has no result: it broke" {
+	if got := missedBy(t, m, "ops>1"); got != "ops>1 could not be judged for put: the trial has no result: it broke" {
 		t.Error(got)
 	}
 }
@@ -170,10 +170,10 @@ func TestThresholdsOnWhatTheStoreUsed(t *testing.T) {
 		must(t, err)
 		for _, trial := range []*record.Trial{&used, &elsewhere} {
 			trial.State, trial.Verdict.State = record.Complete, verdict.Valid
-			m, ok, err := threshold.check(trial)
+			m, standing, err := threshold.check(trial)
 			must(t, err)
-			if want := kept && trial == &used; ok != want || (trial == &elsewhere) != (m.Why == threshold.figure.Missing) {
-				t.Errorf("%s: %t, %+v", text, ok, m)
+			if want := kept && trial == &used; (standing == Kept) != want || (standing == Unknown) != (trial == &elsewhere) || (trial == &elsewhere) != (m.Why == threshold.figure.Missing) {
+				t.Errorf("%s: %d, %+v", text, standing, m)
 			}
 		}
 	}

@@ -97,7 +97,7 @@ func newTogether(title string, all []*OverTime) (Together, bool) {
 		g.Notes = append(g.Notes, "Of each trial's repeats the first is drawn.")
 	}
 	for _, o := range all {
-		if why := whyNot(o.Trial, false); why != "" {
+		if why := whyNot(o.Trial); why != "" {
 			g.Notes = append(g.Notes, fmt.Sprintf("%s is drawn and does not count (%s).", Label(o.Trial), why))
 		}
 	}
@@ -112,7 +112,7 @@ func newTogether(title string, all []*OverTime) (Together, bool) {
 // faster reports whether a trial stands for its store rather than another: one
 // that counts before one that does not.
 func faster(t, than *record.Trial) bool {
-	if a, b := whyNot(t, false) != "", whyNot(than, false) != ""; a != b {
+	if a, b := whyNot(t) != "", whyNot(than) != ""; a != b {
 		return b
 	}
 	return t.PerSecond > than.PerSecond

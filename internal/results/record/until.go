@@ -11,8 +11,6 @@ type Until struct {
 	AtMostNS  int64   `json:"at_most_ns"`
 	// Metrics are the figures that are to be precise, by their names.
 	Metrics []string `json:"metrics"`
-	// Suspect says that suspect repeats count, too.
-	Suspect bool `json:"suspect"`
 	// Ended is why no more rounds were begun; empty until then, and where the run
 	// was interrupted or failed.
 	Ended Ending `json:"ended,omitempty"`
@@ -29,6 +27,9 @@ const (
 	// EndedHopeless is said where a figure cannot become precise: no repeat
 	// counts, or one has no number for it.
 	EndedHopeless Ending = "hopeless"
+	// EndedDisturbed is said where every figure that is not precise cannot become so by
+	// more repeats, because disturbances can have moved it too far.
+	EndedDisturbed Ending = "disturbed"
 )
 
 // UntilOf is the rule of a scenario; nil without one.
@@ -36,7 +37,7 @@ func UntilOf(u *scenario.Until) *Until {
 	if u == nil {
 		return nil
 	}
-	return &Until{Precision: u.Precision, AtMostNS: u.AtMost.Nanoseconds(), Metrics: orEmpty(u.Metrics), Suspect: u.Suspect}
+	return &Until{Precision: u.Precision, AtMostNS: u.AtMost.Nanoseconds(), Metrics: orEmpty(u.Metrics)}
 }
 
 // Plan says how many trials there are to be, as far as is known now.

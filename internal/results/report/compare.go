@@ -59,7 +59,7 @@ func compare(w io.Writer, c *analyze.Comparison, as *layout) error {
 	}
 	b.WriteString(as.heading(comparisonHead(c)) + "\n\n")
 	if len(c.Pairs) == 0 {
-		b.WriteString("No trial has figures on both sides.\n")
+		b.WriteString("No trial has a repeat on both sides that counts.\n")
 		sentences(leftOut(c))
 	} else {
 		b.WriteString(as.table(sides(c)) + "\n")
@@ -117,6 +117,9 @@ func compareNotes(c *analyze.Comparison) []string {
 		lines = append(lines, fmt.Sprintf("%s changes were judged together, by intervals wider than these (Holm's correction): where nothing differs, the chance that any of them is called better or worse is 5 %%.",
 			readable.Count(uint64(c.Family))))
 	}
+	if c.Disturbed() {
+		lines = append(lines, "Repeats were disturbed: intervals are of the change without what disturbed them, as far as that is known. A repeat counts the less, the more its figure can be off, and where one side can be off by more than the other the interval is as much longer in that direction.")
+	}
 	if c.OfRounds() {
 		lines = append(lines, fmt.Sprintf("From %d rounds on intervals are of the rounds' ratios: a repeat is compared with the baseline's of the same round, and what drifted on the machine from round to round cancels.", stats.FewestRounds))
 	}
@@ -127,12 +130,15 @@ func compareNotes(c *analyze.Comparison) []string {
 }
 
 // result is the word for a change.
-func result(j *stats.Judgement) string {
+func result(c *analyze.Change) string {
+	j := &c.Judged
 	switch {
 	case j.Word != stats.Unclear:
 		return string(j.Word)
-	case j.More >= stats.MostMore:
-		return fmt.Sprintf("%s: %s or more repeats would tell", j.Word, readable.Count(stats.MostMore))
+	case c.Lacking != "":
+		return fmt.Sprintf("%s: %s", j.Word, c.Lacking)
+	case j.AtLeast:
+		return fmt.Sprintf("%s: %s or more repeats would tell", j.Word, readable.Count(uint64(j.More)))
 	}
 	return fmt.Sprintf("%s: %s would tell", j.Word, readable.Plural(uint64(j.More), "more repeat"))
 }

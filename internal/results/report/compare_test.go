@@ -68,7 +68,7 @@ func TestCompareTable(t *testing.T) {
 	golden(t, "compare.md", markdown.String())
 }
 
-// With four repeats there is no interval but a dash; a run against itself has
+// With four repeats there is no interval but a dash, and how many would tell; a run against itself has
 // no change.
 func TestCompareWithoutIntervals(t *testing.T) {
 	r := matrix(4, 1)
@@ -83,7 +83,7 @@ func TestCompareWithoutIntervals(t *testing.T) {
 	if err := Compare(&b, c); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"+0.0 %              -", "An interval needs 5 repeats on both sides."} {
+	for _, want := range []string{"+0.0 %              -  unclear: 1 or more repeats would tell", "An interval needs 5 repeats on both sides."} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, b.String())
 		}
@@ -189,13 +189,12 @@ func TestBaselineWithinTheRun(t *testing.T) {
 		t.Error("repeats that are not interleaved have an interval")
 	}
 	for i := range r.Trials {
-		r.Trials[i].Verdict.State = verdict.Suspect
+		r.Trials[i].Verdict.State = verdict.Invalid
 	}
 	by := analyze.ByDefault()
-	by.WithoutSuspect = true
 	c = analyze.WithinBy(r, by)
 	if c == nil || len(c.Pairs) > 0 || len(c.LeftOut) == 0 {
-		t.Fatalf("suspect repeats are no comparison: %+v", c)
+		t.Fatalf("invalid repeats are no comparison: %+v", c)
 	}
 	if err := analyze.Unjudged([]*analyze.Comparison{c}); err == nil {
 		t.Error("nothing could be judged, and the gate is kept")
@@ -218,7 +217,7 @@ func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
 	spoil := func(name string, rounds ...int) {
 		for i := range r.Trials {
 			if x := &r.Trials[i]; x.Name == name && slices.Contains(rounds, x.Repeat) {
-				x.Verdict.State, x.PerSecond = verdict.Suspect, 1
+				x.Verdict.State, x.PerSecond = verdict.Invalid, 1
 			}
 		}
 	}
@@ -231,7 +230,6 @@ func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
 	spoil("put-64-baseline", 7, 9)
 	spoil("put-256", 2, 3, 4, 5)
 	by := analyze.ByDefault()
-	by.WithoutSuspect = true
 	c := analyze.WithinBy(r, by)
 	rounds := func(trials []*record.Trial) (all []int) {
 		for _, one := range trials {
@@ -423,6 +421,51 @@ func TestCompareSaysWhichRepeatsAreIndependent(t *testing.T) {
 	}
 }
 
+// disturbed is the verdict of a trial that other programs can have slowed by a share.
+func disturbed(share float64) verdict.Verdict {
+	return verdict.Verdict{State: verdict.Suspect, Effect: verdict.Effect{Throughput: share},
+		Reasons: []verdict.Reason{{Rule: 23, Text: "others", Figures: []string{"ops"}}}}
+}
+
+// A baseline all of whose repeats are suspect is compared like any other, each figure
+// with its own verdict. One without a repeat that counts is no other scenario.
+func TestCompareWithASuspectBaseline(t *testing.T) {
+	testsettle.Unraced(t)
+	now, base := matrix(6, 0.7), matrix(6, 1)
+	for i := range base.Trials {
+		base.Trials[i].Verdict = disturbed(0.08)
+	}
+	c := compareRuns(t, now, base)
+	rows := comparedAsJSON(t, now, c).Comparisons[0].Rows
+	if len(rows) != 2 || rows[0].QPS.Result != "worse" || rows[0].P90.Result != "worse" || rows[0].LeftOut != [2]int{} {
+		t.Errorf("%+v", rows)
+	}
+	table := c.Table()
+	for i, want := range []string{"valid; baseline suspect R23", "valid"} {
+		if got := table.Rows[i][len(table.Rows[i])-1].Text; got != want {
+			t.Errorf("the verdict of figure %d is %q, not %q", i, got, want)
+		}
+	}
+	// What can have lowered the baseline's throughput can make the change worse, not better.
+	quiet := compareRuns(t, now, matrix(6, 1)).Pairs[0].Figures[0].Change
+	change := c.Pairs[0].Figures[0].Change
+	if change.Low >= quiet.Low || change.High > quiet.High+1e-9 || change.Share != quiet.Share {
+		t.Errorf("%g to %g, and undisturbed %g to %g", change.Low, change.High, quiet.Low, quiet.High)
+	}
+	for i := range base.Trials {
+		base.Trials[i].Verdict.State = verdict.Invalid
+	}
+	c = compareRuns(t, now, base)
+	var b bytes.Buffer
+	if err := Compare(&b, c); err != nil {
+		t.Fatal(err)
+	}
+	const want = "No trial has a repeat on both sides that counts.\nLeft out: put-64 in the baseline, 6 of 6 (invalid R23); put-256 in the baseline, 6 of 6 (invalid R23).\n"
+	if !strings.Contains(b.String(), want) || analyze.Unjudged([]*analyze.Comparison{c}) == nil {
+		t.Errorf("of an invalid baseline it says\n%s", b.String())
+	}
+}
+
 // Several runs beside one baseline, in every form.
 func TestComparisonsOfSeveralRuns(t *testing.T) {
 	testsettle.Unraced(t)
@@ -435,7 +478,8 @@ func TestComparisonsOfSeveralRuns(t *testing.T) {
 	for _, factor := range []float64{1.001, 0.8} {
 		run := matrix(6, factor)
 		run.Name = fmt.Sprintf("times-%g", factor)
-		run.Trials[1].Verdict = verdict.Verdict{State: verdict.Suspect, Reasons: []verdict.Reason{{Rule: 23, Text: "others"}}}
+		run.Trials[1].Verdict = disturbed(0.2)
+		run.Trials[1].PerSecond *= 0.8
 		c, err := analyze.Compare(run, base, by)
 		if err != nil {
 			t.Fatal(err)
@@ -463,10 +507,9 @@ func TestComparisonsOfSeveralRuns(t *testing.T) {
 			t.Errorf("%s within 10 %%: %s", p.Name, word)
 		}
 	}
-	by.WithoutSuspect = false
 	c, err := analyze.Compare(all[1].Run, base, by)
 	if err != nil || len(c.LeftOut) > 0 {
-		t.Errorf("with suspect repeats %v are left out, %v", c.LeftOut, err)
+		t.Errorf("of suspect repeats %v are left out, %v", c.LeftOut, err)
 	}
 	for _, names := range [][]string{{"p97"}, {"opps"}, {"run-slices"}, {"ops", "ops"}} {
 		if _, err := analyze.ComparingBy(names); err == nil {

@@ -112,7 +112,8 @@ func writeJUnit(w io.Writer, suites ...*junitSuite) error {
 // ThresholdsJUnit writes a run that is held to thresholds as JUnit's XML: one
 // suite, and a test case for each threshold and trial. What is missed is a
 // failure with the sentence that a terminal has; skipped is a trial that can
-// have no such figure. Trials that did not run are an error.
+// have no such figure. A trial of which it is not known, and trials that did not run,
+// are an error.
 func ThresholdsJUnit(w io.Writer, run *record.Run, held []analyze.Held) error {
 	s := suiteOf(run, run.Name)
 	if run.Finished != nil {
@@ -124,6 +125,8 @@ func ThresholdsJUnit(w io.Writer, run *record.Run, held []analyze.Held) error {
 		switch h.Standing {
 		case analyze.Unkept:
 			c.Failure = outcome("threshold", h.String())
+		case analyze.Unknown:
+			c.Error = outcome("unknown", h.String())
 		case analyze.Inapplicable:
 			c.Skipped = outcome("", h.String())
 		default:
@@ -188,14 +191,14 @@ func (s *junitSuite) compare(c *analyze.Comparison, failing bool) {
 func (s *junitSuite) change(name string, f *analyze.Compared, failing bool) (c junitCase) {
 	text := fmt.Sprintf("%s: %s, in the baseline %s", name, Value(f.Now), Value(f.Base))
 	if !f.Change.Known {
-		c.Skipped = outcome("", text+"; there is no ratio of these")
+		c.Skipped = outcome("", text+": "+result(&f.Change))
 		return c
 	}
 	if text += ", " + readable.Change(f.Change.Share); !f.Change.Interval {
-		c.Skipped = outcome("", text+"; this could not be judged")
+		c.Skipped = outcome("", text+": "+result(&f.Change))
 		return c
 	}
-	text += fmt.Sprintf(" (95 %% interval %s to %s): %s", readable.Change(f.Change.Low), readable.Change(f.Change.High), result(&f.Change.Judged))
+	text += fmt.Sprintf(" (95 %% interval %s to %s): %s", readable.Change(f.Change.Low), readable.Change(f.Change.High), result(&f.Change))
 	switch word := f.Change.Judged.Word; {
 	case word == stats.Worse && failing:
 		c.Failure = outcome("worse", text)

@@ -42,6 +42,8 @@ func ended(run *record.Run, r *analyze.Repeating) string {
 		return text
 	case record.EndedHopeless:
 		return fmt.Sprintf("%s, because not every figure can be %s: a figure has no repeat that counts, or one in which it is not known, 0 or failed; %s", after, within, still(r))
+	case record.EndedDisturbed:
+		return fmt.Sprintf("%s, because more of them would not make every 95 %% interval be %s: what disturbed the repeats can have moved figures farther; %s", after, within, still(r))
 	case record.EndedMost:
 		return fmt.Sprintf("%s, the most there can be, and not every 95 %% interval is %s: %s", after, within, still(r))
 	case record.EndedTime:
@@ -106,5 +108,9 @@ func precision(p *analyze.Precision) string {
 	case !p.HasInterval:
 		return of + " (no interval)"
 	}
-	return of + " (± " + readable.Percent(p.Half, 2) + ")"
+	text := of + " (± " + readable.Percent(p.Half, 2)
+	if p.Unsettled {
+		text += ", of which disturbances can have made " + readable.Percent(p.Remains, 2)
+	}
+	return text + ")"
 }

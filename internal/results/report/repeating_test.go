@@ -41,11 +41,19 @@ func TestReportsSayWhyTheRepeatingEnded(t *testing.T) {
 		{repeated(10, 0, func(r *record.Run) {
 			r.Until.Ended = record.EndedHopeless
 			for i := range r.Trials {
-				r.Trials[i].Verdict = verdict.Verdict{State: verdict.Suspect, Reasons: []verdict.Reason{{Rule: 23}}}
+				r.Trials[i].Verdict = verdict.Verdict{State: verdict.Suspect, Reasons: []verdict.Reason{{Rule: 26}}}
 			}
 		}), []string{
 			"Stopped after 10 repeats, because not every figure can be within ± 2 %: a figure has no repeat that counts, or one in which it is not known, 0 or failed; ops of put (no repeat counts).",
-			"Not counted for that: put, 10 of 10 (suspect R23).",
+			"Not counted for that: put, 10 of 10 (suspect R26).",
+		}},
+		{repeated(10, 0.01, func(r *record.Run) {
+			r.Until.Ended = record.EndedDisturbed
+			for i := range r.Trials { // of a figure of which a twentieth can be missing
+				r.Trials[i].Verdict = verdict.Verdict{State: verdict.Suspect, Reasons: []verdict.Reason{{Rule: 10}}, Effect: verdict.Effect{Throughput: 0.05}}
+			}
+		}), []string{
+			"Stopped after 10 repeats, because more of them would not make every 95 % interval be within ± 2 %: what disturbed the repeats can have moved figures farther; ops of put (± 5.66 %, of which disturbances can have made 5.26 %).",
 		}},
 		{repeated(3, 0.1, func(r *record.Run) {
 			r.State, r.Trials[2].State = record.Interrupted, record.Interrupted

@@ -91,8 +91,8 @@ func cell(c *analyze.Cell) string {
 		return readable.Change(c.Change.Share)
 	case c.Kind == analyze.IntervalOfChange && c.Change.Interval:
 		return readable.Change(c.Change.Low) + " to " + readable.Change(c.Change.High) + marks(c.Notes)
-	case c.Kind == analyze.WordOfChange && c.Change.Interval:
-		return result(&c.Change.Judged)
+	case c.Kind == analyze.WordOfChange:
+		return result(&c.Change)
 	case c.Share.Known:
 		return Value(c.Value) + " (" + Value(c.Share) + ")"
 	}

@@ -82,7 +82,7 @@ func rule(u *record.Until) string {
 	if u == nil {
 		return ""
 	}
-	return fmt.Sprint(u.Precision, u.AtMostNS, u.Metrics, u.Suspect)
+	return fmt.Sprint(u.Precision, u.AtMostNS, u.Metrics)
 }
 
 // differentHosts says how the hosts of a scenario are not those of the record.

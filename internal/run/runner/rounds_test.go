@@ -97,11 +97,11 @@ func TestRoundsEnd(t *testing.T) {
 	}
 }
 
-// fake is a side whose repeats vary by so much, a share of them suspect and then
+// fake is a side whose repeats vary by so much, a share of them invalid and then
 // far off.
 type side struct {
 	name, baselineOf string
-	spread, suspect  float64
+	spread, invalid  float64
 }
 
 // repeat makes up one of its trials.
@@ -109,8 +109,8 @@ func (s side) repeat(r *rand.Rand, number, n int) *record.Trial {
 	t := &record.Trial{State: record.Complete}
 	t.Name, t.Number, t.Repeat, t.BaselineOf = s.name, number, n, s.baselineOf
 	t.PerSecond, t.Verdict.State = 1000*(1+s.spread*r.NormFloat64()), verdict.Valid
-	if r.Float64() < s.suspect {
-		t.Verdict.State, t.PerSecond = verdict.Suspect, 1
+	if r.Float64() < s.invalid {
+		t.Verdict.State, t.PerSecond = verdict.Invalid, 1
 		t.Verdict.Reasons = []verdict.Reason{{Rule: 23}}
 	}
 	return t
@@ -163,21 +163,17 @@ func TestRepeatingStopsWhenPrecise(t *testing.T) {
 	if both := mean(side{name: "a", spread: 0.06}, side{name: "b", spread: 0.06, baselineOf: "a"}); both < 1.5*lively || both > 2.5*lively {
 		t.Errorf("a ratio takes %v repeats, a side %v", both, lively)
 	}
-	if half := mean(side{name: "a", spread: 0.002, suspect: 0.5}); half < 15 || half > 26 { // until ten count
-		t.Errorf("with half of them suspect it takes %v repeats", half)
+	if half := mean(side{name: "a", spread: 0.002, invalid: 0.5}); half < 15 || half > 26 { // until ten count
+		t.Errorf("with half of them invalid it takes %v repeats", half)
 	}
 }
 
 // What cannot become precise is not waited for.
 func TestRepeatingGivesUp(t *testing.T) {
 	until := &record.Until{Precision: 0.02, Metrics: []string{"ops"}}
-	all := side{name: "a", spread: 0.01, suspect: 1}
+	all := side{name: "a", spread: 0.01, invalid: 1}
 	if why, r := repeated(t, 1, until, all, side{name: "b"}); why != record.EndedHopeless || r.Repeats != 10 || len(r.LeftOut) != 1 {
 		t.Errorf("%q after %d repeats: %q", why, r.Repeats, r.LeftOut)
-	}
-	until.Suspect = true
-	if why, r := repeated(t, 1, until, all); why != record.EndedPrecise || r.Repeats != 10 || len(r.LeftOut) != 0 {
-		t.Errorf("with suspect ones: %q after %d repeats: %q", why, r.Repeats, r.LeftOut)
 	}
 	if why, _ := repeated(t, 1, &record.Until{Precision: 0.02, Metrics: []string{"p90"}}, side{name: "a"}); why != record.EndedHopeless {
 		t.Errorf("a figure that nobody measured: %q", why)
@@ -189,7 +185,7 @@ func attached(t *testing.T, of served) *scenario.Scenario {
 	t.Helper()
 	file := `
 name: until
-until: {precision: 50%, metrics: [ops], suspect: true}
+until: {precision: 50%, metrics: [ops]}
 defaults: {store: etcd, endpoints: ["` + of.endpoint + `"], dial-timeout: 1m, clients: 2, connections: 1, key-space: 10, warmup: 0s, total: 200}
 trials:
   - {name: put, operation: put}

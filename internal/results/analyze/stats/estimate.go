@@ -51,7 +51,7 @@ func estimateOf(samples ...sample) estimate {
 	e := estimate{slopeError: math.Inf(1)}
 	means := make([][2]float64, len(samples)) // of values and claims
 	for k, s := range samples {
-		means[k] = [2]float64{stat.Mean(s.values, s.weights), stat.Mean(s.claims, s.weights)}
+		means[k] = [2]float64{weightedMean(s.values, s.weights), weightedMean(s.claims, s.weights)}
 		sign := 1 - 2*float64(k)
 		e.at += sign * means[k][0]
 		e.bias += sign * means[k][1]
@@ -81,6 +81,17 @@ func estimateOf(samples ...sample) estimate {
 		e.parts = append(e.parts, p)
 	}
 	return e
+}
+
+// weightedMean returns the mean, in two passes: exactly the values' own where all are
+// equal.
+func weightedMean(values, weights []float64) float64 {
+	mean := stat.Mean(values, weights)
+	rest := make([]float64, len(values))
+	for i, v := range values {
+		rest[i] = v - mean
+	}
+	return mean + stat.Mean(rest, weights)
 }
 
 // leastSpread is the sum of squares below which claims do not differ.

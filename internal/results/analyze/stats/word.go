@@ -32,8 +32,9 @@ type Judgement struct {
 	Word Word
 	// More is how many more repeats of each side would decide it, with four
 	// chances in five if the repeats go on as they were: above 0 if Unclear
-	// alone, and at most MostMore, which stands for that many or more.
-	More int
+	// alone, and at most MostMore. AtLeast says that it may take more than that.
+	More    int
+	AtLeast bool
 	// P is the p-value of the ratio being 1, and Adjusted the same after Holm.
 	P, Adjusted float64
 	// Interval is the ratio's own interval at Level; Corrected is the wider one
@@ -71,6 +72,7 @@ func Judge(all []Compared, margin float64) []Judgement {
 		j := Judgement{P: p[i], Adjusted: adjusted[i], Interval: ratio.Interval(Level), Corrected: ratio.Interval(level)}
 		if j.Word = word(j.Corrected, margin, all[i].MoreIsBetter); j.Word == Unclear {
 			j.More = ratio.more(level, margin)
+			j.AtLeast = j.More == MostMore
 		}
 		judged[i] = j
 	}
