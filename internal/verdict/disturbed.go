@@ -84,8 +84,18 @@ func stopped(f *Figures) finding {
 	if !f.blamed(wasStopped) {
 		return fine()
 	}
-	return f.judged(f.added(), "%s stood still for %s in all%s, %s at once: it was stopped, or its host took the processor away",
-		f.generator(), measure.Duration(float64(f.PausedNS)), f.overLoops(), measure.Duration(float64(f.LongestPauseNS)))
+	return f.judged(f.added(), "%s stood still for %s in all%s, %s at once: %s",
+		f.generator(), measure.Duration(float64(f.PausedNS)), f.overLoops(), measure.Duration(float64(f.LongestPauseNS)), f.whyStopped())
+}
+
+// whyStopped says what can have kept the generator's threads from running: the system
+// counts for how long they were ready and waited in a run queue, and for how long the host
+// took processors away; a program that is stopped, or sleeps on a page, is in neither.
+func (f *Figures) whyStopped() string {
+	if queued := f.RunDelayNS - min(f.ThrottledNS, f.RunDelayNS); 2*queued >= min(f.PausedNS, f.LongestPauseNS) {
+		return fmt.Sprintf("the scheduler ran other programs while its threads waited %s for a processor; its priority (nice) is low, or the processors are full", measure.Duration(float64(queued)))
+	}
+	return "it was stopped, or its host took the processor away"
 }
 
 // overLoops says what a time is the sum over, where that is more than one loop.

@@ -16,7 +16,7 @@ const MinUniqueSize = 16
 const FullMachine = 0.85
 
 // MinAchieved is the share of what was due in an open loop's window below which
-// a note says that the store fell behind.
+// a note says who fell behind.
 const MinAchieved = 0.99
 
 // minHistoryShare is the least share of the writes to the members' disk of which a note
@@ -35,6 +35,38 @@ func (f *Figures) fellBehind() bool {
 		ended -= float64(f.FailedBy[held.String()]) // it did not answer these
 	}
 	return ended < MinAchieved*due && due-ended > 3*math.Sqrt(due)+float64(f.CarriedIn)
+}
+
+// The shares of the mean response time that the generator itself added: from where on it
+// is named as one that fell behind, and from where on as the one that did.
+const (
+	partlyOwn = 0.1
+	mostlyOwn = 0.5
+)
+
+// behindNote says who fell behind the schedule: the store, if what was due waited there or
+// for its connections, or the generator, if it sent operations or read answers late itself.
+func behindNote(f *Figures) string {
+	rates := fmt.Sprintf("%.0f/s were due and %.0f/s completed", float64(f.Due)/f.Seconds, float64(f.Done)/f.Seconds)
+	switch own := f.ownShare(); {
+	case own >= mostlyOwn:
+		return fmt.Sprintf("The generator fell behind: %s, and %s of the time from when an operation was due to its end was the generator's own delay. The store shows no queue that explains it.", rates, measure.Percent(own))
+	case own >= partlyOwn:
+		return fmt.Sprintf("The load fell behind: %s. The generator's own delay is %s of the time from when an operation was due to its end, and the store's the rest.", rates, measure.Percent(own))
+	}
+	return "The store fell behind: " + rates + "."
+}
+
+// ownShare returns the share of the operations' time that the generator itself added. What
+// was never sent, although no connection and no limit kept it back, waited for nothing else.
+func (f *Figures) ownShare() float64 {
+	own := 0.0
+	if mean := f.Added.Sampled.Mean; mean.Known && mean.NS > 0 {
+		own = min(f.Added.MeanNS/mean.NS, 1)
+	}
+	free := f.FailedBy[kv.NotSent.String()]
+	free -= min(free, f.Capped+f.NoRoom)
+	return max(own, float64(free)/max(float64(f.Due)-float64(min(f.Done, f.Due)), 1))
 }
 
 // faultNote says what of the window's figures is meant.
@@ -68,7 +100,7 @@ func notes(f *Figures) []string {
 		list = append(list, fmt.Sprintf("Durability is not exercised, as the scenario means: %s.", volatility(f)))
 	}
 	if f.fellBehind() {
-		list = append(list, fmt.Sprintf("The store fell behind: %.0f/s were due and %.0f/s completed.", float64(f.Due)/f.Seconds, float64(f.Done)/f.Seconds))
+		list = append(list, behindNote(f))
 	}
 	if f.HeadlineIsResponse && !f.OpenLoop {
 		list = append(list, connectionNote(f))

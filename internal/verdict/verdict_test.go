@@ -248,6 +248,60 @@ func TestNotes(t *testing.T) {
 	}
 }
 
+// Who fell behind is who delayed the operations: the store, the generator, or both.
+func TestWhoFellBehind(t *testing.T) {
+	behind := func(set func(*Figures)) string {
+		f := goodOpen()
+		f.Done -= f.Due / 7
+		set(&f)
+		for _, note := range Judge(f).Notes {
+			if strings.Contains(note, "fell behind") {
+				return note
+			}
+		}
+		return ""
+	}
+	own := func(share float64) func(*Figures) {
+		return func(f *Figures) {
+			f.Added = added(0, 0, 0)
+			f.Added.Sampled.Mean, f.Added.MeanNS = measure.Figure{NS: 100e6, Known: true}, share*100e6
+		}
+	}
+	unsent := func(n, room uint64) func(*Figures) {
+		return func(f *Figures) { f.FailedBy, f.NoRoom = map[string]uint64{"not_sent": n}, room }
+	}
+	for want, cases := range map[string][]func(*Figures){
+		"The store fell behind: ":     {func(*Figures) {}, own(0.05), unsent(10_000, 10_000)},
+		"The load fell behind: ":      {own(0.3)},
+		"The generator fell behind: ": {own(0.9), unsent(14_000, 10)},
+	} {
+		for i, set := range cases {
+			if note := behind(set); !strings.HasPrefix(note, want) {
+				t.Errorf("case %d: %q, want %q", i, note, want)
+			}
+		}
+	}
+}
+
+// Where the generator's threads were ready and waited in a run queue, nobody stopped it and
+// no host took anything away.
+func TestWhyTheGeneratorStoodStill(t *testing.T) {
+	for _, c := range []struct {
+		queued int64
+		want   string
+	}{{0, "it was stopped, or its host took the processor away"}, {130e6, "its priority (nice) is low, or the processors are full"}} {
+		f := good()
+		f.PausedNS, f.LongestPauseNS, f.RunDelayNS, f.Added = 150e6, 130e6, c.queued, added(0, 0, 0.2)
+		v, said := Judge(f), false
+		for _, r := range v.Reasons {
+			said = said || r.Rule == 5 && strings.Contains(r.Text, c.want)
+		}
+		if !said {
+			t.Errorf("queued for %d ns: %v", c.queued, v.Reasons)
+		}
+	}
+}
+
 func TestReasonsInFiles(t *testing.T) {
 	v := Verdict{State: Suspect, Reasons: []Reason{{5, "stood still: for long", []string{"p90", "max"}}, {17, "tmpfs", nil}}, Notes: []string{}}
 	v.Effect.Throughput, v.Effect.Times[place("p99.9")] = 0.25, 0.5

@@ -109,7 +109,7 @@ func WhatLimited(t *record.Trial) Limits {
 		l.add(processors(m))
 		l.add(roundTrips(t, m))
 		l.add(peers(t, m))
-		l.add(silence(m))
+		l.add(silence(t, m))
 	}
 	if rose := t.TermChanges - t.MeantTermChanges; !slices.ContainsFunc(l.Causes, func(c Cause) bool { return c.What == CauseElection }) && rose > 0 {
 		l.add(&Cause{What: CauseElection, Figure: float64(rose), Text: fmt.Sprintf("the leader changed: the cluster's term rose by %d", rose)})
@@ -287,6 +287,8 @@ func roundTrips(t *record.Trial, m *MemberMetrics) *Cause {
 	}
 	between := fmt.Sprintf("the round trip between this program and member %s ", m.Name)
 	switch c := m.Connect; {
+	case m.Refused == 0 && stoodStill(t, max(c.Median, c.Max)):
+		return nil
 	case m.Refused > 0:
 		return &Cause{What: CauseNetwork, Member: m.Name, Figure: float64(m.Refused),
 			Text: fmt.Sprintf("%d of %d TCP connections to member %s did not come to be", m.Refused, m.Connects, m.Name)}
@@ -314,7 +316,7 @@ func peers(t *record.Trial, m *MemberMetrics) *Cause {
 
 // silence finds a member that stood still: it did not answer for long, while a
 // new TCP connection to its machine was quick.
-func silence(m *MemberMetrics) *Cause {
+func silence(t *record.Trial, m *MemberMetrics) *Cause {
 	network := ""
 	switch {
 	case m.Connects > m.Refused:
@@ -329,8 +331,18 @@ func silence(m *MemberMetrics) *Cause {
 		return &Cause{What: CauseMember, Member: m.Name, Figure: float64(m.Unanswered),
 			Text: fmt.Sprintf("member %s did not answer %d of %d questions about itself%s", m.Name, m.Unanswered, m.Asked, network)}
 	}
+	if stoodStill(t, m.Slowest) {
+		return nil
+	}
 	return overLimit(CauseMember, m.Name, m.Slowest, limitSlowAnswer,
 		fmt.Sprintf("member %s took %s to answer a question about itself (limit %s)%s", m.Name, spent(m.Slowest), spent(limitSlowAnswer), network))
+}
+
+// stoodStill reports whether this program itself did not run for so long that a time which
+// it measured by its own clock is no member's and no network's: half of it at least.
+func stoodStill(t *record.Trial, took time.Duration) bool {
+	pause := time.Duration(t.LongestPauseNS)
+	return pause > limitPause && pause >= took/2
 }
 
 // folder judges the measurement in the members' data folders, or in the one that
