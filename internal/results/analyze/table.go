@@ -222,7 +222,7 @@ func places(kind TableKind) []placed {
 		return []placed{{figure: "watch-events", certain: true}, {figure: "watch-p50"}, {figure: "watch-p90"}, {figure: "watch-p99", certain: true},
 			{figure: "watch-p99.9"}, {figure: "watch-max"}, {figure: "watch-lost"}, {figure: "watch-duplicated"}, {figure: "watch-reordered"}}
 	default:
-		return []placed{{figure: "ops", certain: true}, {figure: "p50"}, {figure: "p90"}, {figure: "p99", certain: true}, {figure: "p99.9"}, {figure: "max"},
+		return []placed{{figure: "ops", certain: true}, {figure: "mean"}, {figure: "p50"}, {figure: "p90"}, {figure: "p99", certain: true}, {figure: "p99.9"}, {figure: "max"},
 			{figure: "gap"}, {figure: "errors"}, {figure: "keys-per-op"}, {figure: "cpu-per-op"},
 			{figure: "store-cpu-per-op", where: "store-rss"}, {figure: "store-rss", where: "store-rss"},
 			{figure: "write-amplification", where: "write-amplification"}, {figure: "disk-per-key", where: "disk-per-key"}, {figure: "rss-per-key", where: "rss-per-key"}}

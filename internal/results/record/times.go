@@ -229,7 +229,7 @@ func distributions() []*Distribution {
 	}
 	titles := []string{"p50", "p90", "p99", "p99.9", "max"}
 	return []*Distribution{
-		{Prefix: "", Of: failed((*Trial).Headline), Log: (*Trial).HeadlineTime, Sample: ofOperations, titles: titles},
+		{Prefix: "", Of: failed((*Trial).Headline), Log: (*Trial).HeadlineTime, Sample: ofOperations, titles: append([]string{"mean"}, titles...)},
 		{Prefix: "response", Field: "response_time_ns", Line: "response_time_ns", Meaning: "done − due, over everything due",
 			Of: failed(func(t *Trial) Times { return t.ResponseTime }), Log: always(Response), Sample: ofOperations},
 		{Prefix: "success", Field: "success_response_time_ns", Meaning: "done − due, of the completed alone",

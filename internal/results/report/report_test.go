@@ -168,7 +168,7 @@ func text(t *testing.T, r *record.Run) string {
 		t.Fatal(err)
 	}
 	for _, line := range strings.Split(b.String(), "\n") {
-		if utf8.RuneCountInString(line) > 180 && !strings.Contains(line, ". ") {
+		if utf8.RuneCountInString(line) > 190 && !strings.Contains(line, ". ") {
 			t.Errorf("the line is %d wide: %s", utf8.RuneCountInString(line), line)
 		}
 		if strings.TrimRight(line, " ") != line {
