@@ -6,6 +6,7 @@ package application
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,6 +52,9 @@ type Definition struct {
 	// Unsearched says why none is searched, where Scales is empty: what stands behind
 	// "because".
 	Unsearched string
+	// Names matches what follows the prefix in the names of its keys, at least in their
+	// first part.
+	Names *regexp.Regexp
 	// Compacts says that it compacts the store's history now and then, which is that of
 	// all keys (Setup.Confined).
 	Compacts bool

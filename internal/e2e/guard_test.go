@@ -308,6 +308,41 @@ func TestWhatInterruptedAndKilledRunsLeave(t *testing.T) {
 	})
 }
 
+// A key that somebody else writes below the prefix while a run goes on, or after it was
+// killed, stays, and is named.
+func TestKeysThatOthersAddStay(t *testing.T) {
+	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
+		p := u.quorumbench(t, w, "bench", "put", "--total", "100000000", "--key-space-size", "20")
+		p.says(t, "measuring")
+		u.put(t, "quorumbench/mine")
+		p.signal(t, syscall.SIGINT)
+		p.exits(t, exitInterrupted)
+		if said := p.stderr.String(); !strings.Contains(said, `quorumbench/mine", is not of this run and stays`) {
+			t.Errorf("it says %s", said)
+		}
+		for key, value := range u.read(t).Keys {
+			if value != "the user's" && key != "/quorumbench" {
+				t.Errorf("%s is left", key)
+			}
+		}
+		p = u.quorumbench(t, w, "bench", "put", "--total", "100000000", "--key-space-size", "20", "--prefix", "other/")
+		p.says(t, "measuring")
+		before := u.read(t)
+		p.signal(t, syscall.SIGKILL)
+		<-p.ended
+		u.put(t, "other/mine")
+		u.quorumbench(t, w, "cleanup", "--prefix", "other/").exits(t, exitDone)
+		for key, value := range u.read(t).Keys {
+			if value != "the user's" && key != "/quorumbench" && key != "/other" {
+				t.Errorf("%s is left", key)
+			}
+		}
+		if got := u.read(t).Keys; got["other/mine"]+got["/other/mine"] == "" || len(got) > len(before.Keys) {
+			t.Errorf("after the command cleanup the cluster holds %v", got)
+		}
+	})
+}
+
 // applied are applications in their smallest form, by the stores that they are sent to.
 var applied = map[string][]string{
 	"etcd": {

@@ -82,7 +82,7 @@ const NewConnectionNote = "Every operation opens a connection of its own, and it
 func keyParameters() []*Parameter {
 	return []*Parameter{
 		{Key: "key-size", Meaning: "bytes of a key, after its prefix", Differs: "the key's size in bytes", Reads: &keySizeReading,
-			value: size(func(l *Load) *int { return &l.KeySize }, maxKeySize)},
+			value: size(func(l *Load) *int { return &l.KeySize }, MaxKeySize)},
 		{Key: "value-size", Flag: "val-size", Meaning: "bytes of a value", Differs: "the value's size in bytes", Reads: &valueSizeReading,
 			value: size(func(l *Load) *int { return &l.ValueSize }, MaxValueSize)},
 		{Key: "key-space", Flag: "key-space-size", Meaning: "how many keys there are; as many as operations unless given, or 100000 with a duration", Differs: "the number of keys", Reads: &keysReading,
@@ -244,8 +244,8 @@ func keySpace() value {
 }
 
 func prefix() value {
-	t := text(func(l *Load) *string { return &l.Prefix }, "TEXT", "up to "+FormatSize(maxKeySize))
-	t.verify = func(c *checks, key, prefix string) { c.size(key, len(prefix), maxKeySize) }
+	t := text(func(l *Load) *string { return &l.Prefix }, "TEXT", "up to "+FormatSize(MaxKeySize))
+	t.verify = func(c *checks, key, prefix string) { c.size(key, len(prefix), MaxKeySize) }
 	return t
 }
 

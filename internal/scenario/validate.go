@@ -22,7 +22,7 @@ const (
 	maxTxnKeys     = 128
 	maxSTMKeys     = 1024      // that one optimistic transaction reads
 	maxPageSize    = 1_000_000 // keys
-	maxKeySize     = 1 << 20   // bytes
+	MaxKeySize     = 1 << 20   // bytes
 	MaxValueSize   = 64 << 20
 	maxKeySpace    = 1_000_000_000_000
 	maxTotal       = 1_000_000_000_000_000

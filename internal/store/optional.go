@@ -123,6 +123,15 @@ type PrefixDeleter interface {
 	DeletePrefix(ctx context.Context, prefix []byte) (deleted int64, err error)
 }
 
+// KeyLister is an optional interface of an Admin with DeletePrefix that tells which keys
+// that would remove.
+type KeyLister interface {
+	// KeysOf returns the names of at most so many keys that begin with a prefix, as the
+	// prefix is spelt, and whether there are more. A store that keeps keys in folders names
+	// the folder that holds them where it lies below the prefix.
+	KeysOf(ctx context.Context, prefix []byte, most int) (names []string, more bool, err error)
+}
+
 // FolderKeeper is an optional interface of an Admin whose store keeps keys in folders
 // that stay when the last key in them is gone.
 type FolderKeeper interface {
@@ -139,8 +148,8 @@ type FolderKeeper interface {
 type ServiceKeeper interface {
 	// Services returns the names of the nodes of services that begin with a prefix.
 	Services(ctx context.Context, prefix string) ([]string, error)
-	// RemoveServices deregisters them, and returns how many there were.
-	RemoveServices(ctx context.Context, prefix string) (removed int64, err error)
+	// RemoveServices deregisters nodes that Services names.
+	RemoveServices(ctx context.Context, names []string) error
 }
 
 // LeaseEnder is an optional interface of an Admin whose store binds keys to leases, or

@@ -8,6 +8,7 @@ package catalog
 
 import (
 	"fmt"
+	"regexp"
 
 	"github.com/quorumbench/quorumbench/internal/application"
 	"github.com/quorumbench/quorumbench/internal/application/discovery"
@@ -20,13 +21,16 @@ const Name = "catalog"
 // healthKey is the key of the parameter that package discovery does not have.
 const healthKey = "health-changes"
 
+// keyNames matches the names of its keys after the prefix.
+var keyNames = regexp.MustCompile(`^s\d{6}-i\d{6}$`)
+
 // Application is an application.Application.
 type Application struct{}
 
 // Definition implements application.Application.
 func (Application) Definition() application.Definition {
 	return application.Definition{
-		Name: Name, Meaning: "service discovery by a catalog of services and their health checks", Prefix: "qb-",
+		Name: Name, Meaning: "service discovery by a catalog of services and their health checks", Prefix: "qb-", Names: keyNames,
 		Scales: discovery.Scales(),
 		Parameters: discovery.Parameters(512, application.Parameter{
 			Key: healthKey, Meaning: "instances that become critical, and as many that pass again, a second", Differs: "the changes of health", Unit: application.Number, Default: 1, Most: 10_000,

@@ -14,6 +14,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"regexp"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/application"
@@ -46,13 +47,16 @@ const (
 	mostTTL  = 40 * time.Second
 )
 
+// keyNames matches the names of its keys after the prefix.
+var keyNames = regexp.MustCompile(`^e\d{6}(/|$)`)
+
 // Application is an application.Application: elections by a queue, or by a race.
 type Application struct{ Queue bool }
 
 // Definition implements application.Application.
 func (a Application) Definition() application.Definition {
 	d := application.Definition{
-		Name: RaceName, Meaning: "elections in which all candidates race for an office that is free", Prefix: "elections/",
+		Name: RaceName, Meaning: "elections in which all candidates race for an office that is free", Prefix: "elections/", Names: keyNames,
 		Unsearched: "its trials would be of seconds, and most of what happens in those is that all candidates stand at once, which no tenure later has",
 		Parameters: []application.Parameter{
 			{Key: electionsKey, Meaning: "offices, each with a leader of its own", Differs: "the offices", Default: 20, Least: 1, Most: 10_000},

@@ -33,7 +33,7 @@ type Application struct{}
 // Definition implements application.Application.
 func (Application) Definition() application.Definition {
 	return application.Definition{
-		Name: Name, Meaning: "the API server of Kubernetes", Prefix: "/registry/", Compacts: true,
+		Name: Name, Meaning: "the API server of Kubernetes", Prefix: "/registry/", Compacts: true, Names: keyNames(),
 		Scales: []string{nodesKey, churnKey}, // of the pods that are there, hardly more than the list every five minutes is larger
 		Parameters: []application.Parameter{
 			{Key: nodesKey, Meaning: "its nodes", Differs: "the nodes", Default: 1000, Least: 1, Most: 100_000},

@@ -1,5 +1,10 @@
 package kubernetes
 
+import (
+	"regexp"
+	"strings"
+)
+
 // Resource is a kind of object.
 type Resource uint8
 
@@ -81,4 +86,14 @@ func counted() (paths []string) {
 		paths = append(paths, resources[r].path)
 	}
 	return append(paths, idleResources...)
+}
+
+// keyNames matches the names of its keys after the prefix: what is below a resource, and
+// the key that says who compacts.
+func keyNames() *regexp.Regexp {
+	paths := counted()
+	for i := range paths {
+		paths[i] = regexp.QuoteMeta(paths[i])
+	}
+	return regexp.MustCompile("^(compact_rev_key$|" + strings.Join(paths, "|") + ")")
 }

@@ -10,10 +10,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/application"
 	"github.com/quorumbench/quorumbench/internal/application/discovery"
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"regexp"
 )
 
 // Name is what scenario files call the application.
 const Name = "membership"
+
+// keyNames matches the names of its keys after the prefix.
+var keyNames = regexp.MustCompile(`^s\d{6}(/|$)`)
 
 // Application is an application.Application.
 type Application struct{}
@@ -21,7 +25,7 @@ type Application struct{}
 // Definition implements application.Application.
 func (Application) Definition() application.Definition {
 	return application.Definition{
-		Name: Name, Meaning: "service discovery by keys that end with their sessions", Prefix: "services/",
+		Name: Name, Meaning: "service discovery by keys that end with their sessions", Prefix: "services/", Names: keyNames,
 		Scales:     discovery.Scales(),
 		Parameters: discovery.Parameters(1 << 19),
 		Ways: []application.Way{{

@@ -6,6 +6,7 @@ package patroni
 
 import (
 	"fmt"
+	"regexp"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/application"
@@ -29,6 +30,9 @@ const (
 // maxMembers is how many members there are at most: each has two connections.
 const maxMembers = 100_000
 
+// keyNames matches the names of its keys after the prefix.
+var keyNames = regexp.MustCompile(`^pg-\d{6}(/|$)`)
+
 // Application is an application.Application.
 type Application struct{}
 
@@ -36,7 +40,7 @@ type Application struct{}
 // how many there are.
 func (Application) Definition() application.Definition {
 	return application.Definition{
-		Name: Name, Meaning: "Patroni, which keeps PostgreSQL available", Prefix: "/service/",
+		Name: Name, Meaning: "Patroni, which keeps PostgreSQL available", Prefix: "/service/", Names: keyNames,
 		Scales: []string{clustersKey, perKey},
 		Parameters: []application.Parameter{
 			{Key: clustersKey, Meaning: "PostgreSQL clusters", Differs: "the PostgreSQL clusters", Default: 1000, Least: 1, Most: 50_000},

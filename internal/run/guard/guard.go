@@ -21,10 +21,7 @@ import (
 // Plan is what a load is about to do to a cluster.
 type Plan struct {
 	Prefix string
-	// KeySize and KeySpace name the keys of a load: the prefix and a number in KeySize
-	// bytes, below KeySpace. KeySpace is 0 where an application names its keys.
-	KeySize  int
-	KeySpace uint64
+	Names  // of its keys after the prefix
 	// Keys and Bytes are about how many are there at once; 0: it is not known.
 	Keys, Bytes uint64
 	Leases      bool // keys are bound to leases or sessions of the load
@@ -99,8 +96,11 @@ const remedy = "choose another prefix, or allow it to replace and delete them (o
 // Claim has the run write below a prefix. It returns a NotEmptyError where that would
 // touch what is not ours.
 func (g *Guard) Claim(ctx context.Context, p Plan) error {
-	if g == nil || g.holds(p.Prefix) {
+	if g == nil {
 		return nil
+	}
+	if held := g.holds(p.Prefix); held != nil {
+		return g.widen(ctx, held, &p)
 	}
 	if err := g.removable(&p); err != nil {
 		return err
@@ -122,14 +122,55 @@ func (g *Guard) Claim(ctx context.Context, p Plan) error {
 	return nil
 }
 
+// widen lets a claim have the keys of another trial, too.
+func (g *Guard) widen(ctx context.Context, c *claim, p *Plan) error {
+	m := c.marker
+	if m == nil {
+		return nil
+	}
+	names := p.Names
+	if p.Prefix != c.Prefix { // below it
+		names = Names{Beside: []string{strings.TrimPrefix(p.Prefix, c.Prefix)}}
+	}
+	known := slices.ContainsFunc(m.Names, func(n Names) bool { return n.equal(&names) })
+	if known && (m.Leases || !p.Leases) && (m.Services || !p.Services) {
+		return nil
+	}
+	if !known && strings.Trim(p.Prefix, "/") == "" { // other keys in the root may be somebody's
+		if err := g.mustBeEmpty(ctx, &claim{Plan: *p}); err != nil {
+			return err
+		}
+	}
+	m.Leases, m.Services = m.Leases || p.Leases, m.Services || p.Services
+	if !known {
+		m.Names = append(m.Names, names)
+	}
+	if m.Run == "" {
+		return nil
+	}
+	return g.rewrite(ctx, m)
+}
+
+// rewrite writes a marker of this run anew.
+func (g *Guard) rewrite(ctx context.Context, m *Marker) error {
+	if err := g.put(ctx, MarkerKey(m.Prefix), m.encode()); err != nil {
+		return fmt.Errorf("the key %q cannot be written: %w", MarkerKey(m.Prefix), err)
+	}
+	return nil
+}
+
 // errCovered is of a prefix that another claim of this run covers.
 var errCovered = errors.New("another claim of this run covers the prefix")
 
-// holds reports whether a claim of this run covers the prefix.
-func (g *Guard) holds(prefix string) bool {
-	return slices.ContainsFunc(g.claims, func(c *claim) bool {
+// holds is the claim of this run that covers a prefix; nil if none does.
+func (g *Guard) holds(prefix string) *claim {
+	i := slices.IndexFunc(g.claims, func(c *claim) bool {
 		return c.Prefix == prefix || strings.HasSuffix(c.Prefix, "/") && strings.HasPrefix(prefix, c.Prefix)
 	})
+	if i < 0 {
+		return nil
+	}
+	return g.claims[i]
 }
 
 // removable refuses to write what could not be removed again, unless it is to stay.
@@ -290,13 +331,15 @@ func (g *Guard) renew(ctx context.Context, c *claim, m *Marker) error {
 	if err != nil {
 		return err
 	}
+	mine.Prefix = m.Prefix
 	mine.Leases, mine.Services, mine.Folders = m.Leases || c.Leases, m.Services || c.Services, m.Folders
-	mine.KeySpace = max(m.KeySpace, c.KeySpace)
-	if err := g.put(ctx, MarkerKey(c.Prefix), mine.encode()); err != nil {
-		return fmt.Errorf("the key %q cannot be written: %w", MarkerKey(c.Prefix), err)
+	if !slices.ContainsFunc(m.Names, func(n Names) bool { return n.equal(&c.Names) }) {
+		mine.Names = append(slices.Clone(m.Names), c.Names)
+	} else {
+		mine.Names = m.Names
 	}
 	c.marker = &mine
-	return nil
+	return g.rewrite(ctx, &mine)
 }
 
 // mustBeEmpty returns a NotEmptyError if any key is where the claim writes.
@@ -456,8 +499,8 @@ func (g *Guard) keep(ctx context.Context, c *claim) error {
 		return nil
 	}
 	c.marker.Kept = true
-	if err := g.put(ctx, MarkerKey(c.Prefix), c.marker.encode()); err != nil {
-		return fmt.Errorf("the key %q cannot be written: %w", MarkerKey(c.Prefix), err)
+	if err := g.rewrite(ctx, c.marker); err != nil {
+		return err
 	}
 	g.Say(fmt.Sprintf("left its keys below %q, as asked; \"quorumbench cleanup %s --prefix %s\" removes them", c.Prefix, g.Flags, argument(c.Prefix)))
 	return nil

@@ -34,10 +34,8 @@ type Marker struct {
 	// that the run registers services whose names begin with the prefix.
 	Leases   bool `json:"leases,omitempty"`
 	Services bool `json:"services,omitempty"`
-	// KeySize and KeySpace name the keys of a load, for a store whose keys are removed
-	// one by one: the prefix and a number in KeySize bytes, below KeySpace.
-	KeySize  int    `json:"key_size,omitempty"`
-	KeySpace uint64 `json:"key_space,omitempty"`
+	// Names say which names the run's keys have after the prefix. None: any.
+	Names []Names `json:"names,omitempty"`
 }
 
 // MarkerKey is the key of the marker of a prefix: a sibling of the folder that the prefix
@@ -53,13 +51,16 @@ func newMarker(tool string, p *Plan, now time.Time) (Marker, error) {
 	name, _ := os.Hostname() // it is for people
 	return Marker{
 		Quorumbench: tool, Run: string(host.NewMark()), Prefix: p.Prefix, Empty: true, Began: now.UTC().Truncate(time.Second),
-		Machine: name, Place: host.Here(), Owner: self, Leases: p.Leases, Services: p.Services, KeySize: p.KeySize, KeySpace: p.KeySpace,
+		Machine: name, Place: host.Here(), Owner: self, Leases: p.Leases, Services: p.Services, Names: []Names{p.Names},
 	}, nil
 }
 
 // parseMarker reads a marker of a prefix; ok is false of a value that is none.
 func parseMarker(value []byte, prefix string) (m Marker, ok bool) {
 	if json.Unmarshal(value, &m) != nil || !m.Empty || !host.Mark(m.Run).Valid() || !samePlace(m.Prefix, prefix) {
+		return Marker{}, false
+	}
+	if !validNames(m.Names) {
 		return Marker{}, false
 	}
 	m.Machine = printable.Line(m.Machine, printable.OfServer)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,7 +50,7 @@ func (g *Guard) removeMarked(ctx context.Context, m *Marker) (removed int64, err
 			return err
 		}},
 		{m.Services, func(ctx context.Context) error {
-			n, err := admin.(store.ServiceKeeper).RemoveServices(ctx, m.Prefix)
+			n, err := m.removeServices(ctx, admin.(store.ServiceKeeper))
 			removed += n
 			return err
 		}},
@@ -109,9 +110,18 @@ func (g *Guard) removeKeys(ctx context.Context, admin store.Admin, m *Marker) (r
 		own = 1
 	}
 	for answered := g.Now(); ; {
-		n, failed := deletePrefix(ctx, deleter, m.Prefix)
-		removed += n
 		asked, cancel := context.WithTimeout(ctx, removeTry)
+		mine, others, _, failed := m.own(asked, admin)
+		cancel()
+		if failed == nil && len(others) > 0 {
+			return g.removeOwn(ctx, admin, m, mine, others)
+		}
+		if failed == nil {
+			var n int64
+			n, failed = deletePrefix(ctx, deleter, m.Prefix)
+			removed += n
+		}
+		asked, cancel = context.WithTimeout(ctx, removeTry)
 		left, _, err := g.Count(asked, Below(m.Prefix))
 		cancel()
 		switch {
@@ -143,6 +153,19 @@ func deletePrefix(ctx context.Context, d store.PrefixDeleter, prefix string) (re
 	return removed, failed
 }
 
+// removeServices removes those of a marker's run.
+func (m *Marker) removeServices(ctx context.Context, k store.ServiceKeeper) (removed int64, err error) {
+	names, err := k.Services(ctx, m.Prefix)
+	if err != nil {
+		return 0, err
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return !m.owns(name) })
+	if err := k.RemoveServices(ctx, names); err != nil {
+		return 0, err
+	}
+	return int64(len(names)), nil
+}
+
 // services asks how many services have names that begin with a prefix.
 func (g *Guard) services(ctx context.Context, prefix string) (n int64, some []string, err error) {
 	admin, err := g.admin()
@@ -167,4 +190,28 @@ func (g *Guard) missingFolders(ctx context.Context, prefix string) ([]string, er
 		return nil, nil
 	}
 	return f.MissingFolders(ctx, prefix)
+}
+
+// Clear removes the keys below a prefix that the run has claimed, which it goes on to hold.
+func (g *Guard) Clear(ctx context.Context, prefix string) (removed int64, err error) {
+	c := g.holds(prefix)
+	if c == nil || c.marker == nil {
+		return 0, nil // it was allowed to overwrite what others have, which stays
+	}
+	admin, err := g.admin()
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = admin.Close() }() // nothing is left to ask
+	m := *c.marker
+	if m.Prefix = prefix; prefix != c.Prefix {
+		m.Names = nil // they are of the claim's prefix
+	}
+	if removed, err = g.removeKeys(ctx, admin, &m); err != nil {
+		return removed, err
+	}
+	if m.Run != "" && strings.HasPrefix(MarkerKey(c.Prefix), prefix) {
+		err = g.rewrite(ctx, c.marker)
+	}
+	return removed, err
 }

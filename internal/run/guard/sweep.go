@@ -23,31 +23,39 @@ const (
 
 // removeNamed removes the keys that a marker names, and no other, one by one: of a store
 // that removes no prefixes, and of keys without a prefix.
-func (g *Guard) removeNamed(ctx context.Context, m *Marker) (int64, error) {
-	if m.KeySpace == 0 {
-		return 0, fmt.Errorf("the names of the keys below %q are not known, and %s removes no prefixes", m.Prefix, g.Store.Name())
+func (g *Guard) removeNamed(ctx context.Context, m *Marker) (removed int64, err error) {
+	for _, n := range m.Names {
+		if n.KeySpace == 0 {
+			return removed, fmt.Errorf("the names of the keys below %q are not known, and %s removes no prefixes", m.Prefix, g.Store.Name())
+		}
+		in, err := OfKeys(m.Prefix, n.KeySize, n.KeySpace)
+		if err != nil {
+			return removed, err
+		}
+		left, _, err := g.Count(ctx, in)
+		switch {
+		case err != nil:
+			return removed, err
+		case left == 0:
+			continue
+		case n.KeySpace > mostNamed:
+			return removed, fmt.Errorf("any of %s keys may be there, which are too many to remove one by one", readable.Count(n.KeySpace))
+		}
+		deleted, err := g.sweep(ctx, m.Prefix, &n)
+		if removed += deleted; err != nil {
+			return removed, err
+		}
 	}
-	in, err := OfKeys(m.Prefix, m.KeySize, m.KeySpace)
-	if err != nil {
-		return 0, err
-	}
-	left, _, err := g.Count(ctx, in)
-	if err != nil || left == 0 {
-		return 0, err
-	}
-	if m.KeySpace > mostNamed {
-		return 0, fmt.Errorf("any of %s keys may be there, which are too many to remove one by one", readable.Count(m.KeySpace))
-	}
-	return g.sweep(ctx, m)
+	return removed, nil
 }
 
 // sweep deletes every key of a key space.
-func (g *Guard) sweep(ctx context.Context, m *Marker) (int64, error) {
+func (g *Guard) sweep(ctx context.Context, prefix string, n *Names) (int64, error) {
 	l := scenario.DefaultLoad()
 	l.Mix = []scenario.Operation{{Kind: kv.Delete, Weight: 1}}
-	l.Prefix, l.KeySize, l.KeySpace = m.Prefix, m.KeySize, m.KeySpace
+	l.Prefix, l.KeySize, l.KeySpace = prefix, n.KeySize, n.KeySpace
 	l.Distribution = scenario.Distribution{Name: scenario.Sequential}
-	l.Total, l.Duration, l.Seed = m.KeySpace, 0, scenario.DefaultSeed
+	l.Total, l.Duration, l.Seed = n.KeySpace, 0, scenario.DefaultSeed
 	l.Connections, l.Clients = sweepConnections, sweepClients
 	if g.Store.Capabilities().InFlight == 1 {
 		l.Clients = l.Connections

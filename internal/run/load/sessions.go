@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// lockName is the one lock of all transactions.
-const lockName = "stmlock" // as in etcd's benchmark
+// LockName is the one lock of all transactions.
+const LockName = "stmlock" // as in etcd's benchmark
 
 // NeedsLeases reports whether the load's operations are of leases that must be
 // granted.
@@ -104,7 +104,7 @@ func (s *source) drawSTM(phase measure.Phase, n uint64) (numbers []uint64, write
 func (s *source) fillSTM(phase measure.Phase, n uint64, client uint32, op *store.Op) {
 	numbers, writes := s.drawSTM(phase, n)
 	if s.read == nil {
-		s.lock = []byte(s.load.Prefix + lockName)
+		s.lock = []byte(s.load.Prefix + LockName)
 		s.read, s.written = make([]store.Pair, len(numbers)), make([][]byte, len(numbers))
 	}
 	mark := uint64(0)

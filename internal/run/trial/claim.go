@@ -39,13 +39,19 @@ func (t *Trial) writes() guard.Plan {
 	l, can := &t.Spec.Load, t.Cluster.Store.Capabilities()
 	p := guard.Plan{
 		Prefix: l.Prefix, Overwrite: l.Overwrite, Keep: l.Cleanup.Keep, ClusterWide: l.ClusterWideChanges(),
-		Keys: l.KeySpace, KeySize: l.KeySize, KeySpace: l.KeySpace, Leases: load.NeedsLeases(l, can),
+		Keys: l.KeySpace, Leases: load.NeedsLeases(l, can), Names: guard.Names{KeySize: l.KeySize, KeySpace: l.KeySpace},
+	}
+	if l.STM != nil && l.STM.Locker != kv.LockNone {
+		p.Beside = []string{load.LockName}
+	}
+	if w := l.Watch; w != nil && w.Expect > 0 {
+		p.Beside = append(p.Beside, strings.TrimPrefix(string(w.Key), l.Prefix))
 	}
 	if !l.Preload && !t.ofScript() {
 		p.Keys = min(p.Keys, mostOperations(l)*l.KeysOfOperation())
 	}
 	if t.ofScript() {
-		p.KeySize, p.KeySpace, p.Leases = 0, 0, true
+		p.Names, p.Leases = guard.Names{Application: l.Application.Name}, true
 	}
 	if app := registry.Find(l.Application.Name); app != nil {
 		d := app.Definition()

@@ -141,6 +141,9 @@ func (c *cleaner) failed(a *load.Assignment, err error) error {
 
 // remove asks until nothing is left, or the time is up.
 func (c *cleaner) remove(ctx context.Context, a *load.Assignment) (deleted int64, err error) {
+	if g := c.t.Cluster.Guard; g != nil && !c.t.sweeps() {
+		return g.Clear(ctx, c.prefix())
+	}
 	for {
 		n, failed := c.removeOnce(ctx, a)
 		deleted += n

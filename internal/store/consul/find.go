@@ -16,7 +16,26 @@ import (
 var (
 	_ store.LeaseEnder    = (*admin)(nil)
 	_ store.ServiceKeeper = (*admin)(nil)
+	_ store.KeyLister     = (*admin)(nil)
 )
+
+// KeysOf implements store.KeyLister.
+func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []string, more bool, err error) {
+	c, err := a.first(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	bare := string(httpkv.Bare(prefix))
+	query := (&api.QueryOptions{RequireConsistent: true}).WithContext(asking.Allow(ctx, maxKeys))
+	if names, _, err = c.KV().Keys(bare, "", query); err != nil {
+		return nil, false, fmt.Errorf("Consul does not list the keys that begin with %q: %s", prefix, reason(ctx, err)) //nolint:staticcheck // a name
+	}
+	cut := string(prefix[:len(prefix)-len(bare)]) // the slash that it is spelt with
+	for i := range names {
+		names[i] = cut + names[i]
+	}
+	return names[:min(len(names), most)], len(names) > most, nil
+}
 
 // LeasesOf implements store.LeaseEnder: the sessions that hold keys.
 func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]string, error) {
@@ -70,17 +89,13 @@ func (a *admin) Services(ctx context.Context, prefix string) ([]string, error) {
 }
 
 // RemoveServices implements store.ServiceKeeper.
-func (a *admin) RemoveServices(ctx context.Context, prefix string) (int64, error) {
-	names, err := a.Services(ctx, prefix)
-	if err != nil {
-		return 0, err
-	}
-	err = a.atOnce(ctx, len(names), func(ctx context.Context, c *api.Client, i int) error {
+func (a *admin) RemoveServices(ctx context.Context, names []string) error {
+	err := a.atOnce(ctx, len(names), func(ctx context.Context, c *api.Client, i int) error {
 		_, err := c.Catalog().Deregister(&api.CatalogDeregistration{Node: names[i]}, (&api.WriteOptions{}).WithContext(ctx))
 		return err
 	})
 	if err != nil {
-		return 0, fmt.Errorf("Consul does not deregister the nodes that begin with %q: %w", prefix, err) //nolint:staticcheck // a name
+		return fmt.Errorf("Consul does not deregister nodes of its catalog: %w", err) //nolint:staticcheck // a name
 	}
-	return int64(len(names)), nil
+	return nil
 }

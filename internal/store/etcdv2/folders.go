@@ -9,10 +9,34 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/asking"
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
-var _ store.FolderKeeper = (*admin)(nil)
+var (
+	_ store.FolderKeeper = (*admin)(nil)
+	_ store.KeyLister    = (*admin)(nil)
+)
+
+// KeysOf implements store.KeyLister: the keys and folders of the prefix's folder.
+func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []string, more bool, err error) {
+	p := page{prefix: string(httpkv.Bare(prefix))}
+	folder := keyPath(p.prefix[:strings.LastIndexByte(p.prefix, '/')+1]) + "?recursive=true&quorum=true"
+	switch err := a.any(asking.Allow(ctx, maxList), http.MethodGet, folder, p.read); {
+	case missing(err):
+		return nil, false, nil
+	case err != nil:
+		return nil, false, fmt.Errorf("etcd does not list the keys that begin with %q: %w", prefix, err)
+	}
+	cut := string(prefix[:len(prefix)-len(p.prefix)]) // the slash that it is spelt with
+	for i := range p.pieces {
+		if len(names) == most {
+			return names, true, nil
+		}
+		names = append(names, cut+strings.TrimPrefix(p.pieces[i].name, "/"))
+	}
+	return names, p.full, nil
+}
 
 // folderNotEmpty is the API's code for a folder that is removed and has keys.
 const folderNotEmpty = 108

@@ -1,6 +1,7 @@
 package zookeeper
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -10,7 +11,46 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-var _ store.FolderKeeper = (*admin)(nil)
+var (
+	_ store.FolderKeeper = (*admin)(nil)
+	_ store.KeyLister    = (*admin)(nil)
+)
+
+// KeysOf implements store.KeyLister: the children of the prefix's node.
+func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []string, more bool, err error) {
+	path := "/" + strings.TrimPrefix(string(prefix), "/")
+	at := strings.LastIndexByte(path, '/')
+	spelt := string(prefix[:len(prefix)-(len(path)-at-1)]) // up to its last slash
+	s, err := a.begin(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { _ = s.end() }() // it ends by itself, too
+	r, err := s.do(func(c *jute.Conn) { c.GetChildren(jute.Call{}, pathTo(cmp.Or(path[:at], "/")), false) })
+	switch {
+	case err != nil:
+		return nil, false, err
+	case r.Code == jute.NoNode:
+		return nil, false, nil
+	case r.Code != jute.OK:
+		return nil, false, fmt.Errorf("ZooKeeper does not list the nodes that begin with %q: %w", prefix, refused(r.Code)) //nolint:staticcheck // a name
+	}
+	b := jute.NewReader(r.Body)
+	for range b.Count(4) {
+		name := string(b.Buffer())
+		switch {
+		case !strings.HasPrefix(name, path[at+1:]):
+		case len(names) == most:
+			return names, true, nil
+		default:
+			names = append(names, spelt+name)
+		}
+	}
+	if !b.OK() {
+		return nil, false, jute.ErrMalformed
+	}
+	return names, false, nil
+}
 
 // Folders returns the nodes above keys of a server that speaks ZooKeeper's protocol.
 func Folders(a store.Access) store.FolderKeeper {
