@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -163,6 +164,7 @@ func (a *app) measureMachine(ctx context.Context, f *calibrateFlags, d *command.
 		return nil, err
 	}
 	c.RoundTrips = append(c.RoundTrips, trip)
+	answered := false
 	for _, e := range f.endpoints {
 		address, secure := e, (*tls.Config)(nil)
 		if scheme, rest, found := strings.Cut(e, "://"); found {
@@ -171,10 +173,16 @@ func (a *app) measureMachine(ctx context.Context, f *calibrateFlags, d *command.
 				secure = &tls.Config{InsecureSkipVerify: true} // nothing is said there
 			}
 		}
-		if trip, err = calibrate.Endpoint(ctx, address, secure, connectWithin, f.rounds); err != nil {
-			return nil, err
+		trip, failed := calibrate.Endpoint(ctx, address, secure, connectWithin, f.rounds)
+		if failed != nil {
+			trip = record.RoundTrip{To: address, Failure: failed.Error()}
+			err = cmp.Or(err, failed)
 		}
+		answered = answered || failed == nil
 		c.RoundTrips = append(c.RoundTrips, trip)
+	}
+	if err != nil && !answered {
+		return nil, err
 	}
 	say("wake-ups")
 	if c.Wakes, err = calibrate.Wakes(ctx, f.rounds); err != nil {

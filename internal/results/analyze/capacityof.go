@@ -36,6 +36,8 @@ type CapacityFinding struct {
 	// that its logs were read, which tell of them.
 	Snapshots, Compactions uint64
 	LogsRead               bool
+	// Absent are the members that did not answer before some of the trials, each once.
+	Absent []record.AbsentMember
 }
 
 // CapacityPoint is a trial of the curve.
@@ -91,6 +93,11 @@ func capacityOf(run *record.Run, c *record.Capacity, from int, rows []*Row) *Cap
 		t, tried := &trials[i], found.Trials[i]
 		if f.First == nil {
 			f.First = t
+		}
+		for _, m := range t.Absent {
+			if !slices.ContainsFunc(f.Absent, func(o record.AbsentMember) bool { return o.Endpoint == m.Endpoint }) {
+				f.Absent = append(f.Absent, m)
+			}
 		}
 		if tried.Purpose == record.PurposeWarmUp {
 			f.Seconds = t.Started.Sub(f.First.Started).Seconds() + t.Seconds

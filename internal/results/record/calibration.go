@@ -74,6 +74,8 @@ type RoundTrip struct {
 	LowestNS float64   `json:"lowest_ns"`
 	P50NS    *OfRounds `json:"p50_ns"`
 	Count    int       `json:"count"` // of all rounds
+	// Failure is why there were none; empty where there were.
+	Failure string `json:"failure,omitempty"`
 }
 
 // OfRounds is a figure of several rounds: their median, and the lowest and the highest.

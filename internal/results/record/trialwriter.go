@@ -190,6 +190,11 @@ func (t *TrialWriter) Abort(state State, failure string) error {
 	})
 }
 
+// Restart gives the trial other conditions, before anything of it was measured.
+func (t *TrialWriter) Restart(c Conditions) error {
+	return t.change(func(at *Trial) { at.Conditions = c })
+}
+
 // finish closes the files, whatever happened before, and writes the result.
 func (t *TrialWriter) finish(change func(*Trial)) error {
 	t.mu.Lock()

@@ -48,6 +48,10 @@ func Calibration(w io.Writer, c *record.Calibration) error {
 	var trips [][]string
 	for i := range c.RoundTrips {
 		r := &c.RoundTrips[i]
+		if r.Failure != "" {
+			trips = append(trips, ofRounds(printable.Line(r.Failure, printable.OfOutput), nil, readable.Duration))
+			continue
+		}
 		trips = append(trips, time(fmt.Sprintf("%s: p50 (the quickest of %d took %s)", r.To, r.Count, readable.Duration(r.LowestNS)), r.P50NS))
 	}
 	part("TCP connections", trips...)

@@ -103,6 +103,9 @@ func CapacitySentences(f *analyze.CapacityFinding) (all []string) {
 		}
 		all = append(all, spanned(f))
 	}
+	for _, m := range f.Absent {
+		all = append(all, m.String())
+	}
 	return all
 }
 
@@ -284,6 +287,9 @@ func capacityObject(f *analyze.CapacityFinding) (o record.Object) {
 		o.Add("store", t.Store)
 		o.Add("version", t.Version)
 		o.Add("members", t.Members)
+		if len(f.Absent) > 0 {
+			o.Add("absent_members", f.Absent)
+		}
 		o.Add("load", analyze.Headline(t))
 	}
 	o.Add("objective", f.Objective)

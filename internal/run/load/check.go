@@ -3,6 +3,7 @@ package load
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/run/load/engine"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -42,6 +44,9 @@ func (p *plan) check(ctx context.Context) error {
 	}
 	asked.Wait()
 	for i, err := range errs {
+		if errors.As(err, new(*RefusedError)) {
+			return err
+		}
 		if err != nil {
 			failed.Endpoints, failed.Errs = append(failed.Endpoints, p.Endpoints[i]), append(failed.Errs, err)
 		}
@@ -49,7 +54,7 @@ func (p *plan) check(ctx context.Context) error {
 	if len(failed.Errs) > 0 {
 		return failed
 	}
-	return nil
+	return p.checkOneHistory(ctx, first.Key)
 }
 
 // UnreadyError says which endpoints do not serve a load, and of each why.
@@ -63,6 +68,26 @@ func (e *UnreadyError) Error() string { return e.Errs[0].Error() }
 
 // Unwrap returns the reasons.
 func (e *UnreadyError) Unwrap() []error { return e.Errs }
+
+// RefusedError is the answer of a server that does not let the load in, or is no server of
+// the store: unlike a member that does not answer, it is a mistake in what was given.
+type RefusedError struct{ why error }
+
+func (e *RefusedError) Error() string { return e.why.Error() }
+
+// Unwrap returns the reason.
+func (e *RefusedError) Unwrap() error { return e.why }
+
+// ofAnswer returns a check's error as a RefusedError where the server has answered so.
+func (a *strongAnswer) ofAnswer(ctx context.Context, err error) error {
+	switch {
+	case err == nil || ctx.Err() != nil || errors.As(a.err, new(*engine.NoAnswerError)):
+		return err
+	case a.ev.Outcome == kv.Denied, a.ev.Outcome == kv.BadRequest, !a.ev.Outcome.Failed():
+		return &RefusedError{err}
+	}
+	return err
+}
 
 // checkOne asks one endpoint for what the load needs of it.
 func (p *plan) checkOne(ctx context.Context, endpoint string, levels []kv.Consistency, first store.Op) error {
@@ -97,9 +122,9 @@ func (p *plan) reads(ctx context.Context, endpoint string, op *store.Op) error {
 	case a.alive:
 		return nil
 	case a.err != nil && a.ev.Outcome.Failed():
-		return fmt.Errorf("%s does not answer a read: %s", endpoint, cmp.Or(string(a.ev.Text), a.ev.Outcome.String()))
+		return a.ofAnswer(ctx, fmt.Errorf("%s does not answer a read: %s", endpoint, cmp.Or(string(a.ev.Text), a.ev.Outcome.String())))
 	}
-	return a.err
+	return a.ofAnswer(ctx, a.err)
 }
 
 // strongAnswer is what came of a strong read. Alive says of one that failed that the
@@ -158,12 +183,12 @@ func (p *plan) answers(ctx context.Context, endpoint string, first *store.Op) er
 	op := &store.Op{Kind: kv.Get, Consistency: p.store.Capabilities().Strongest(), Key: first.Key}
 	a := p.askStrong(ctx, endpoint, op)
 	switch {
-	case a.err == nil, a.alive, a.ev.Outcome.Failed() && a.ev.Outcome != kv.Denied:
+	case a.err == nil, a.alive, a.ev.Outcome.Failed() && a.ev.Outcome != kv.Denied && a.ev.Outcome != kv.BadRequest:
 		return nil
 	case a.ev.Outcome == kv.Denied && first.Kind == kv.Put:
-		_, a.err = p.ask(ctx, endpoint, first)
+		a.ev, a.err = p.ask(ctx, endpoint, first)
 	}
-	return a.err
+	return a.ofAnswer(ctx, a.err)
 }
 
 // distinct refuses endpoints that are the same server under two names, such as

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -150,7 +151,7 @@ func (h *historian) answers(ctx context.Context, m *members, of *load.Assignment
 	}
 	a.Members, a.Bytes, a.SharesDisk = read, h.bytes, h.sharesDisk()
 	if n := len(m.status().Members); m.total > n {
-		a.Undecided = append(a.Undecided, fmt.Sprintf("%d of the cluster's %d members were not read whole after the load, because their endpoints were not given", m.total-n, m.total))
+		a.Undecided = append(a.Undecided, fmt.Sprintf("%d of the cluster's %d members were not read whole after the load, because their endpoints were not given or did not answer", m.total-n, m.total))
 	}
 	return a, nil
 }
@@ -241,4 +242,15 @@ func (h *historian) readMembers(ctx context.Context, m *members, of *load.Assign
 		all = append(all, read)
 	}
 	return all
+}
+
+// remove closes and removes the files of a load that did not begin.
+func (h *historian) remove() {
+	if h == nil {
+		return
+	}
+	_ = h.close(false) // nothing is in them
+	for _, path := range h.paths {
+		_ = os.Remove(path)
+	}
 }

@@ -28,6 +28,9 @@ type members struct {
 	// absent are the endpoints of members that did not answer before the load, which runs
 	// without them, and why.
 	absent map[string]error
+	mute   map[string]bool // of them, those that did not tell their state; they may come back
+	// twice are sentences about members that were given by two endpoints.
+	twice []string
 
 	mu      sync.Mutex
 	view    *follow.View // nil: nobody was asked yet
@@ -83,6 +86,10 @@ func (m *members) take(i, n int, asked, ended time.Time, e store.Member) []follo
 	defer m.mu.Unlock()
 	if m.view == nil {
 		m.view = follow.NewView(n)
+	}
+	if e.Err == nil && m.mute[e.Endpoint] {
+		delete(m.absent, e.Endpoint)
+		delete(m.mute, e.Endpoint)
 	}
 	e.Name = m.nameOf(&e)
 	changes := m.view.Take(i, asked, ended, e)

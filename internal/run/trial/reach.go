@@ -40,13 +40,15 @@ func (t *Trial) reach(ctx context.Context) (*members, error) {
 		m.close()
 		return nil, err
 	}
+	twice, reached := sameMembers(m.status().Members), m.status()
 	asked, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
 	all, err := store.AskMembers(asked, m.admin)
-	all = atGivenEndpoints(all, m.status().Members, given)
+	all = atGivenEndpoints(all, reached.Members, given)
+	total := len(all)
 	unnamed := slices.IndexFunc(all, func(e store.Member) bool { return e.Endpoint == "" })
 	if t.Spec.Load.Target.Mode == kv.Any {
-		m.total = len(all) // a user who may not ask, or gets no answer, has those given
+		m.twice, m.total = twice, total // a user who may not ask, or gets no answer, has those given
 		all = slices.DeleteFunc(all, func(e store.Member) bool { return e.Endpoint == "" })
 		m.findOthers(ctx, t.Cluster.Store, access, store.Endpoints(all))
 		m.absent = absent
@@ -54,6 +56,8 @@ func (t *Trial) reach(ctx context.Context) (*members, error) {
 	}
 	m.close()
 	switch {
+	case unnamed >= 0 && t.Spec.Load.Target.Mode == kv.LeaderOnly && reached.Leader() != nil: // it is there
+		all = slices.DeleteFunc(all, func(e store.Member) bool { return e.Endpoint == "" })
 	case unnamed >= 0:
 		return nil, fmt.Errorf("target %v needs all members, and %s does not tell the address of its member %s; give the endpoints of all members",
 			t.Spec.Load.Target, t.Cluster.Store.Name(), all[unnamed].Name)
@@ -68,7 +72,20 @@ func (t *Trial) reach(ctx context.Context) (*members, error) {
 		m.close()
 		return nil, err
 	}
+	m.twice, m.total = twice, total
 	return m, nil
+}
+
+// sameMembers returns a sentence for each pair of endpoints at which one member answered.
+func sameMembers(reached []store.Member) (notes []string) {
+	for i, a := range reached {
+		for _, b := range reached[:i] {
+			if a.Err == nil && b.Err == nil && a.ID != 0 && a.ID == b.ID {
+				notes = append(notes, fmt.Sprintf("The endpoints %s and %s answer as one member, %s: they lead to one server, or to two clusters that were started with the same names; give each member once.", b.Endpoint, a.Endpoint, cmp.Or(a.Name, record.ID(a.ID).String())))
+			}
+		}
+	}
+	return notes
 }
 
 // findAnswering returns those of the given endpoints that serve the load, and of the
@@ -77,7 +94,7 @@ func (t *Trial) findAnswering(ctx context.Context, given []string) (answering []
 	if t.loops, err = t.Worker.Check(ctx, t.assigned(given)); err == nil {
 		return given, nil, nil
 	}
-	if len(given) == 1 || ctx.Err() != nil {
+	if len(given) == 1 || ctx.Err() != nil || errors.As(err, new(*load.RefusedError)) {
 		return nil, nil, err
 	}
 	absent = map[string]error{}
@@ -124,7 +141,8 @@ func (t *Trial) checkEach(ctx context.Context, given []string) map[string]error 
 // atGivenEndpoints returns the listed members with the endpoints at which they were
 // reached: a member behind a port forward, or in a container, advertises an address that
 // may lead nowhere from here. Members are matched by their IDs. Where as many listed members
-// as given endpoints are left over, they belong together: those members do not answer.
+// as given endpoints without an ID are left over, they belong together: those members do
+// not answer, or tell no ID.
 func atGivenEndpoints(listed, reached []store.Member, given []string) []store.Member {
 	out := slices.Clone(listed)
 	taken := map[string]bool{}
@@ -140,9 +158,14 @@ func atGivenEndpoints(listed, reached []store.Member, given []string) []store.Me
 		}
 		taken[out[i].Endpoint] = true
 	}
+	known := func(e string) bool { // of a member that has another endpoint, too
+		return slices.ContainsFunc(reached, func(r store.Member) bool {
+			return r.Endpoint == e && r.Err == nil && slices.ContainsFunc(listed, func(l store.Member) bool { return l.ID == r.ID && l.ID != 0 })
+		})
+	}
 	var left []string
 	for _, e := range given {
-		if !taken[e] {
+		if !taken[e] && !known(e) {
 			left = append(left, e)
 		}
 	}
@@ -165,11 +188,12 @@ func inOrder(given, all []string) []string {
 
 // excuse takes members that do not answer before the load for absent and not for lost:
 // the load runs without them. The error is for when the target needs one of them, or when
-// fewer than half of the members answer.
+// it is all members or the followers and half of the members answer nowhere.
 func (m *members) excuse(absent map[string]error, given []string, target kv.Target) error {
 	status := m.status()
-	m.absent = map[string]error{}
+	m.absent, m.mute = map[string]error{}, map[string]bool{}
 	for _, e := range status.Members {
+		m.mute[e.Endpoint] = e.Err != nil
 		if err := cmp.Or(absent[e.Endpoint], e.Err); err != nil {
 			m.absent[e.Endpoint] = err
 		}
@@ -186,6 +210,7 @@ func (m *members) excuse(absent map[string]error, given []string, target kv.Targ
 		case err == nil:
 		case target.Mode == kv.One && target.Member == i+1:
 			return fmt.Errorf("target %v: %w", target, err)
+		case target.Mode != kv.All && target.Mode != kv.Followers:
 		case len(m.absent)*2 >= len(status.Members) && !slices.Contains(given, e.Endpoint):
 			return fmt.Errorf("target %v: the cluster names a member at %s, which does not answer (%w); give an endpoint at which it can be reached", target, e.Endpoint, err)
 		}
@@ -229,5 +254,5 @@ func (m *members) absentMembers() (all []record.AbsentMember, notes []string) {
 		a := record.AbsentMember{Endpoint: e, Reason: printable.Line(m.absent[e].Error(), store.MaxErrorText)}
 		all, notes = append(all, a), append(notes, a.String())
 	}
-	return all, notes
+	return all, append(notes, m.twice...)
 }

@@ -107,7 +107,7 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer members.close()
+	defer func() { members.close() }()
 	if t.logs, err = t.followLogs(ctx); err != nil {
 		return nil, err
 	}
@@ -125,17 +125,8 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 	}
 	defer clean.close()
 	t.findBeside(ctx, members)
-	conditions := t.conditions(members, a)
-	if t.Spec.Load.Preload {
-		t.report(Progress{Stage: "preloading"})
-		clean.begin()
-		a.Preloaded, err = t.Worker.Preload(ctx, a)
-		if a.Preloaded != nil {
-			t.Cluster.Guard.Granted(a.Preloaded.Leases)
-		}
-		if err != nil {
-			return nil, clean.failed(a, &NotPreparedError{Why: err})
-		}
+	if members, err = t.preload(ctx, a, members, clean); err != nil {
+		return nil, clean.failed(a, &NotPreparedError{Why: err})
 	}
 	if err := t.compactFirst(ctx, members); err != nil {
 		return nil, clean.failed(a, err)
@@ -148,11 +139,17 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 	if err := t.writeEarlier(ctx, a); err != nil {
 		return nil, clean.failed(a, err)
 	}
-	out, err := t.Writer.Trial(conditions, steady.Now())
+	out, err := t.Writer.Trial(t.conditions(members, a), steady.Now())
 	if err != nil {
 		return nil, clean.failed(a, err)
 	}
-	result, err := t.measure(ctx, a, members, conditions, out, clean)
+	result, err := t.measure(ctx, a, members, out, clean)
+	for again := t.withoutDead(ctx, a, members, err); again != nil; again = t.withoutDead(ctx, a, members, err) {
+		members = again
+		if err = out.Restart(t.conditions(members, a)); err == nil {
+			result, err = t.measure(ctx, a, members, out, clean)
+		}
+	}
 	cleanup := clean.run(a)
 	if err != nil {
 		if cleanup != nil {
@@ -239,8 +236,10 @@ func (t *Trial) conditions(m *members, a *load.Assignment) record.Conditions {
 	return c
 }
 
-// measure runs the load and puts its result together.
-func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c record.Conditions, out *record.TrialWriter, clean *cleaner) (*record.Trial, error) {
+// measure runs the load and puts its result together. The error is an unopenedError where
+// nothing was sent.
+func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, out *record.TrialWriter, clean *cleaner) (*record.Trial, error) {
+	c := t.conditions(m, a)
 	w, err := newMonitor(ctx, t, m, out)
 	if err != nil {
 		return nil, err
@@ -277,6 +276,9 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, c r
 		return nil, w.err // the record could not be written
 	case errors.Is(err, load.ErrNeverOpened) && lost != nil:
 		return nil, lost
+	case err != nil && w.begun == [2]bool{}: // no second came, and none will
+		told.remove()
+		return nil, &unopenedError{err}
 	case err != nil:
 		return nil, err
 	}

@@ -15,6 +15,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/parts"
 )
 
+// NoAnswerError says that a server said nothing: it cannot be reached, ends the
+// connection, or is silent for too long.
+type NoAnswerError struct{ why error }
+
+func (e *NoAnswerError) Error() string { return e.why.Error() }
+
+// Unwrap returns the reason.
+func (e *NoAnswerError) Unwrap() error { return e.why }
+
+// noAnswer makes a NoAnswerError of a sentence.
+func noAnswer(format string, args ...any) error {
+	return &NoAnswerError{fmt.Errorf(format, args...)}
+}
+
 // Ask connects to an endpoint, does one operation there and returns its event,
 // whose memory is the caller's. It finds out, before any load, whether the
 // server is there, speaks the store's protocol and lets us in. The error is a
@@ -41,11 +55,11 @@ func (d Dialer) Ask(ctx context.Context, endpoint string, codecs store.Codecs, o
 		return ev, nil
 	case errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET):
 		if s == nil {
-			return ev, fmt.Errorf("%s ended the connection without an answer: if it wants TLS, give its CA certificate; a member that has lost its quorum may do so, too", endpoint)
+			return ev, noAnswer("%s ended the connection without an answer: if it wants TLS, give its CA certificate; a member that has lost its quorum may do so, too", endpoint)
 		}
-		return ev, fmt.Errorf("%s ended the TLS connection without an answer", endpoint)
+		return ev, noAnswer("%s ended the TLS connection without an answer", endpoint)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return ev, fmt.Errorf("%s accepts connections and did not answer within %v", endpoint, d.Timeout)
+		return ev, noAnswer("%s accepts connections and did not answer within %v", endpoint, d.Timeout)
 	}
 	return ev, fmt.Errorf("%s: %w", endpoint, err)
 }

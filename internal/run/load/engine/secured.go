@@ -59,15 +59,17 @@ func (d Dialer) sentence(endpoint string, err error) error {
 	var op *net.OpError
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
-		return fmt.Errorf("could not connect to %s within %v", endpoint, d.Timeout)
+		return noAnswer("could not connect to %s within %v", endpoint, d.Timeout)
 	case errors.As(err, &op) && op.Op == "dial":
-		return fmt.Errorf("could not connect to %s: %w", endpoint, op.Err)
-	case errors.Is(err, io.EOF) || errors.As(err, new(tls.RecordHeaderError)):
+		return noAnswer("could not connect to %s: %w", endpoint, op.Err)
+	case errors.Is(err, io.EOF):
+		return noAnswer("no TLS connection to %s: the server does not answer as TLS does; is TLS on there?", endpoint)
+	case errors.As(err, new(tls.RecordHeaderError)):
 		return fmt.Errorf("no TLS connection to %s: the server does not answer as TLS does; is TLS on there?", endpoint)
 	case d.TLS != nil:
 		return fmt.Errorf("no TLS connection to %s: %w", endpoint, err)
 	}
-	return fmt.Errorf("could not connect to %s: %w", endpoint, err)
+	return noAnswer("could not connect to %s: %w", endpoint, err)
 }
 
 // secured is TLS between a codec and a socket that a poller owns. During the

@@ -1,0 +1,70 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// How often reads must be out of order before endpoints are refused, and the pause between
+// two tries: a member that is behind catches up meanwhile.
+const (
+	historyTries = 3
+	historyPause = 150 * time.Millisecond
+)
+
+// checkOneHistory refuses endpoints of a running cluster whose strong reads cannot be of
+// one history: a read does not return an older revision of the store than a read that
+// ended before it began. It finds two clusters where members tell nothing that
+// distinguishes them, as proxies do, and copies that were started with the same names.
+func (p *plan) checkOneHistory(ctx context.Context, key []byte) error {
+	can := p.store.Capabilities()
+	if !p.Confined || len(p.Endpoints) < 2 || !can.Has(kv.Order) {
+		return nil
+	}
+	read := &store.Op{Kind: kv.Get, Consistency: can.Strongest(), Key: key}
+	errs := make([]error, len(p.Endpoints))
+	var asked sync.WaitGroup
+	for i, endpoint := range p.Endpoints[1:] {
+		asked.Go(func() { errs[i] = p.checkOrder(ctx, p.Endpoints[0], endpoint, read) })
+	}
+	asked.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkOrder reads at one endpoint, at the other and at the first again, and returns an
+// error when the revisions are out of order each time. Reads that fail say nothing.
+func (p *plan) checkOrder(ctx context.Context, first, second string, read *store.Op) error {
+	var seen [3]int64
+	for try := range historyTries {
+		if try > 0 {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(historyPause):
+			}
+		}
+		for i, endpoint := range []string{first, second, first} {
+			op := *read
+			ev, err := p.ask(ctx, endpoint, &op)
+			if err != nil || ev.At == 0 {
+				return nil
+			}
+			seen[i] = ev.At
+		}
+		if seen[0] <= seen[1] && seen[1] <= seen[2] {
+			return nil
+		}
+	}
+	return fmt.Errorf("the endpoints %s and %s belong to two clusters (a read at the second was of revision %d, and reads at the first before and after it were of %d and %d); give the endpoints of one cluster",
+		first, second, seen[1], seen[0], seen[2])
+}

@@ -1,0 +1,67 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/run/load"
+)
+
+// unopenedError says why a load ended before it sent anything.
+type unopenedError struct{ why error }
+
+func (e *unopenedError) Error() string { return e.why.Error() }
+
+// Unwrap returns the reason.
+func (e *unopenedError) Unwrap() error { return e.why }
+
+// preload writes the load's keys if it asks for them, and returns the members that are
+// there afterwards. A member of a running cluster that ends meanwhile does not end the
+// preload: it is begun again on the others.
+func (t *Trial) preload(ctx context.Context, a *load.Assignment, m *members, clean *cleaner) (*members, error) {
+	if !t.Spec.Load.Preload {
+		return m, nil
+	}
+	t.report(Progress{Stage: "preloading"})
+	clean.begin()
+	for {
+		var err error
+		a.Preloaded, err = t.Worker.Preload(ctx, a)
+		if a.Preloaded != nil {
+			t.Cluster.Guard.Granted(a.Preloaded.Leases)
+		}
+		if err == nil {
+			return m, nil
+		}
+		again := t.withoutDead(ctx, a, m, &unopenedError{err})
+		if again == nil {
+			return m, err
+		}
+		m = again
+	}
+}
+
+// withoutDead returns the members of a running cluster, and gives the load the endpoints
+// of its target among them, where the load did not begin because a member has ended since
+// they were asked, and the target does not need it. It returns nil where that is not why.
+func (t *Trial) withoutDead(ctx context.Context, a *load.Assignment, m *members, err error) *members {
+	var unopened *unopenedError
+	if !t.Cluster.attached() || ctx.Err() != nil || !errors.As(err, &unopened) {
+		return nil
+	}
+	again, failed := t.reach(ctx)
+	if failed != nil {
+		return nil
+	}
+	now, failed := t.assignment(again)
+	fewer := len(again.absent) > len(m.absent) // else it could go on for ever
+	if failed != nil || !fewer || slices.Equal(now.Endpoints, a.Endpoints) {
+		again.close()
+		return nil
+	}
+	m.close()
+	t.findBeside(ctx, again)
+	a.Endpoints, a.Voters, a.Members = now.Endpoints, now.Voters, now.Members
+	return again
+}
