@@ -4,6 +4,7 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -180,4 +181,104 @@ func forward(t *testing.T, to string) string {
 		}
 	}()
 	return l.Addr().String()
+}
+
+// TestMemberEndsBeforeTheLoad ends a member at each moment between the first question to it
+// and the load: the load begins again on the other one, and the member is named unless
+// it ended in the load.
+func TestMemberEndsBeforeTheLoad(t *testing.T) {
+	w := newWorld(t)
+	endpoints, _ := w.upCluster(t, "etcd", "3")
+	named := 0
+	for _, command := range []string{"put", "get"} {
+		for connections := range 8 {
+			given := []string{endpoints[0], endingForward(t, endpoints[1], connections+1)}
+			trial := w.bench(t, given, exitDone, command, "--total", "50", "--conns", "4", "--clients", "4")
+			for _, m := range trial.Absent {
+				if m.Endpoint != given[1] || slices.Contains(trial.Endpoints, given[1]) {
+					t.Errorf("%s after %d connections: %s is absent, and the load went to %v", command, connections+1, m.Endpoint, trial.Endpoints)
+				}
+				named++
+			}
+		}
+	}
+	if named == 0 {
+		t.Error("the member was never named")
+	}
+}
+
+// endingForward passes so many connections on to an endpoint, and then ends with them.
+func endingForward(t *testing.T, to string, most int) string {
+	t.Helper()
+	l := testservers.Loopback(t)
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		var all []net.Conn
+		for range most {
+			in, err := l.Accept()
+			if err != nil {
+				return // the test ended
+			}
+			out, err := net.Dial("tcp", to)
+			if err != nil {
+				_ = in.Close()
+				continue
+			}
+			go func() { _, _ = io.Copy(in, out) }()
+			go func() { _, _ = io.Copy(out, in) }()
+			all = append(all, in, out)
+		}
+		_ = l.Close()
+		for _, c := range all {
+			_ = c.Close()
+		}
+	}()
+	return l.Addr().String()
+}
+
+// TestClustersStartedAlikeAreNotTakenForOne gives two clusters whose members have the same
+// names and numbers, as two containers have: the order of reads tells them apart.
+func TestClustersStartedAlikeAreNotTakenForOne(t *testing.T) {
+	w := newWorld(t)
+	var given []string
+	for _, name := range []string{"one", "other"} {
+		client, peer := freeAddress(t), freeAddress(t)
+		config := fmt.Sprintf(`{"name": "default", "data-dir": %q, "listen-client-urls": "http://%[2]s", "advertise-client-urls": "http://%[2]s",
+			"listen-peer-urls": "http://%s", "initial-advertise-peer-urls": "http://localhost:2380", "initial-cluster": "default=http://localhost:2380"}`, w.path(name), client, peer)
+		w.start(t, "member", "etcd", "--config", w.file(t, name+".json", config)) // it ends with the test
+		given = append(given, client)
+	}
+	for _, e := range given {
+		eventually(t, patience, "the member serves", func() bool {
+			return w.run(t, "bench", "get", "--endpoints", e, "--no-preload", "--total", "1").state.ExitCode() == exitDone
+		})
+	}
+	w.bench(t, given[:1], exitDone, "put", "--total", "10")
+	for _, args := range [][]string{{"bench", "put", "--total", "10"}, {"bench", "get", "--total", "10"}, {"check", "perf"}} {
+		p := w.run(t, append(args, "--endpoints", strings.Join(given, ","))...).exits(t, exitFailed)
+		p.oneSentence(t, "two clusters", given[0], given[1])
+	}
+}
+
+// freeAddress returns an address of this machine at which nothing listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l := testservers.Loopback(t)
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+// TestMemberGivenTwiceIsNamed gives one member by two endpoints next to another one: the
+// report says so, and no other member is taken to be at the second.
+func TestMemberGivenTwiceIsNamed(t *testing.T) {
+	w := newWorld(t)
+	endpoints, _ := w.upCluster(t, "etcd", "3")
+	given := []string{forward(t, endpoints[0]), forward(t, endpoints[0]), endpoints[2]}
+	trial := w.bench(t, given, exitDone, "put", "--total", "30", "--target", "all")
+	if slices.Contains(trial.Endpoints, given[1]) || !slices.Contains(trial.Endpoints, endpoints[1]) {
+		t.Errorf("the load went to %v", trial.Endpoints)
+	}
+	if !slices.ContainsFunc(trial.Notes, func(n string) bool { return strings.Contains(n, given[0]+" and "+given[1]+" answer as one member") }) {
+		t.Errorf("notes %q", trial.Notes)
+	}
 }
