@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 )
 
@@ -40,6 +41,19 @@ func (t *Trial) preload(ctx context.Context, a *load.Assignment, m *members, cle
 		}
 		m = again
 	}
+}
+
+// measureAnswering is measure, begun again on the others where a member of a running
+// cluster ends before the load sends anything, and returns the members that it ran on.
+func (t *Trial) measureAnswering(ctx context.Context, a *load.Assignment, m *members, out *record.TrialWriter, clean *cleaner) (*record.Trial, *members, error) {
+	result, err := t.measure(ctx, a, m, out, clean)
+	for again := t.withoutDead(ctx, a, m, err); again != nil; again = t.withoutDead(ctx, a, m, err) {
+		m = again
+		if err = out.Restart(t.conditions(m, a)); err == nil {
+			result, err = t.measure(ctx, a, m, out, clean)
+		}
+	}
+	return result, m, err
 }
 
 // withoutDead returns the members of a running cluster, and gives the load the endpoints

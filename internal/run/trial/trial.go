@@ -143,13 +143,7 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 	if err != nil {
 		return nil, clean.failed(a, err)
 	}
-	result, err := t.measure(ctx, a, members, out, clean)
-	for again := t.withoutDead(ctx, a, members, err); again != nil; again = t.withoutDead(ctx, a, members, err) {
-		members = again
-		if err = out.Restart(t.conditions(members, a)); err == nil {
-			result, err = t.measure(ctx, a, members, out, clean)
-		}
-	}
+	result, members, err := t.measureAnswering(ctx, a, members, out, clean)
 	cleanup := clean.run(a)
 	if err != nil {
 		if cleanup != nil {
