@@ -52,6 +52,7 @@ const (
 	callAgainTxn
 	callAgainGuarded
 	callAgainGrant
+	callAgainStatus
 	genShift = 5
 	callMask = 1<<genShift - 1
 	genMask  = 1<<(8-genShift) - 1

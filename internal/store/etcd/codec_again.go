@@ -69,7 +69,7 @@ func (c *codec) call(op *store.Op, gen uint8) {
 	case p.Action == recording.Revoke: // LeaseRevokeRequest{ID: 1}
 		rpc, b = c.revokeRPC, appendNumber(b, 1<<3, p.Lease)
 	case p.Action == recording.AskStatus: // StatusRequest{}
-		rpc = c.statusRPC
+		rpc, sub = c.statusRPC, callAgainStatus
 	default:
 		op.Lease = p.Lease
 		c.keepAlive(op)
@@ -86,8 +86,8 @@ func (c *codec) parseAgain(call uint8, b []byte, e *store.Event) (ok bool) {
 		if ok = c.parseRange(b, e); e.Count == 0 {
 			e.Count = c.extra.total
 		}
-		e.Version = c.extra.version
-	case callAgainWrite, callAgainGrant: // LeaseGrantResponse{header: 1, ID: 2}
+		e.Version = c.extra.version // 0 where there is no key
+	case callAgainWrite, callAgainStatus, callAgainGrant: // LeaseGrantResponse{header: 1, ID: 2}
 		if ok = c.parseWritten(b, e); ok && call == callAgainGrant && c.grants != nil {
 			c.grants.Add(strconv.FormatInt(e.Count, 10))
 		}

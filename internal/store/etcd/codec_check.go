@@ -60,6 +60,8 @@ func (c *codec) impossible(call uint8, e *store.Event) []byte {
 		return nil // how many puts there were knows who asked
 	case callCAS:
 		return t.impossibleCAS(e)
+	case callAgainStatus: // a stand-in may know neither member nor revision
+		return nil
 	case callAgainGrant:
 		if e.Count != 0 { // the lease: kine says nothing in the header beside it
 			return nil

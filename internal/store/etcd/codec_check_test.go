@@ -9,6 +9,7 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
@@ -138,5 +139,51 @@ func TestImpossibleAnswers(t *testing.T) {
 	}
 	if e := answered(t, checkedTxn, &pb.TxnResponse{Header: etcd, Succeeded: true, Responses: []*pb.ResponseOp{resultPut()}}); e.Count != 1 {
 		t.Errorf("a transaction of one write counts %d", e.Count)
+	}
+}
+
+// TestEventTypeDecidesWhetherKeyWasDeleted gives events whose version says otherwise: kine
+// counts no versions.
+func TestEventTypeDecidesWhetherKeyWasDeleted(t *testing.T) {
+	for _, tc := range []struct {
+		what             mvccpb.Event_EventType
+		version, reports int64
+		value            string
+	}{
+		{mvccpb.Event_PUT, 0, -1, "v"},
+		{mvccpb.Event_PUT, 3, 3, "v"},
+		{mvccpb.Event_DELETE, 0, 0, ""},
+		{mvccpb.Event_DELETE, 3, 0, ""},
+	} {
+		b, err := proto.Marshal(&mvccpb.Event{Type: tc.what, Kv: &mvccpb.KeyValue{Key: []byte("k"), Value: []byte("v"), ModRevision: 9, Version: tc.version}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var e store.Event
+		if ok := parseWatchEvent(b, &e); !ok || e.Version != tc.reports || string(e.Value) != tc.value {
+			t.Errorf("%v with version %d: %+v %v", tc.what, tc.version, e, ok)
+		}
+	}
+}
+
+// TestStandInsLeaveOut gives the answers of a server that stands in for etcd and leaves out
+// what it does not have.
+func TestStandInsLeaveOut(t *testing.T) {
+	call := func(action recording.Action) store.Op {
+		return store.Op{Kind: kv.Put, Call: &recording.Call{Parts: []recording.Part{{Action: action, Key: []byte("k"), Number: 7}}}}
+	}
+	if e := answered(t, call(recording.AskStatus), &pb.StatusResponse{Header: &pb.ResponseHeader{}, DbSize: 4096, Version: "3.6.6"}); e.Outcome != kv.OK {
+		t.Errorf("status: %+v", e)
+	}
+	if e := answered(t, call(recording.Grant), &pb.LeaseGrantResponse{Header: &pb.ResponseHeader{}, ID: 7, TTL: 7}); e.Outcome != kv.OK {
+		t.Errorf("grant: %+v", e)
+	}
+	found := &pb.RangeResponse{Header: &pb.ResponseHeader{Revision: 9}, Kvs: []*mvccpb.KeyValue{{Key: []byte("k"), ModRevision: 9}}, Count: 1}
+	if e := answered(t, call(recording.Read), found); e.Outcome != kv.OK || e.Version != -1 {
+		t.Errorf("read of a key without a version: %+v", e)
+	}
+	found.Kvs, found.Count = nil, 0
+	if e := answered(t, call(recording.Read), found); e.Outcome != kv.OK || e.Version != 0 {
+		t.Errorf("read of no key: %+v", e)
 	}
 }

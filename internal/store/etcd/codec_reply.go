@@ -55,7 +55,7 @@ func (c *codec) event(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 		c.list(r.Tag)
 		ok = c.parseAgain(call, r.Body, e)
 		c.listed = false
-	case callAgainRead, callAgainWrite, callAgainTxn, callAgainGuarded, callAgainGrant:
+	case callAgainRead, callAgainWrite, callAgainTxn, callAgainGuarded, callAgainGrant, callAgainStatus:
 		ok = c.parseAgain(call, r.Body, e)
 	}
 	e.At = c.extra.revision
@@ -146,7 +146,7 @@ func (c *codec) parseRange(b []byte, e *store.Event) bool {
 		case 2<<3 | pbBytes:
 			if e.Count++; e.Count == 1 {
 				f.must(parseKV(f.v, e))
-				c.extra.version, e.Version = e.Version, 0 // which is for watches
+				c.extra.version, e.Version = writtenVersion(e.Version), 0 // which is for watches
 			}
 			if c.listed {
 				f.must(c.handOut(c.listing, f.v, c.values))

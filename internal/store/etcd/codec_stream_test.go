@@ -104,9 +104,14 @@ func TestAnEndThatWasAskedForIsNotTheStores(t *testing.T) {
 func wantWatch(r *pb.WatchResponse) (events []store.Event) {
 	n := 10 + uint32(r.WatchId)
 	for _, e := range r.Events {
-		events = append(events, store.Event{
-			What: store.Notify, Watcher: n, Key: e.Kv.Key, Value: e.Kv.Value, Revision: e.Kv.ModRevision, Version: e.Kv.Version,
-		})
+		want := store.Event{What: store.Notify, Watcher: n, Key: e.Kv.Key, Value: e.Kv.Value, Revision: e.Kv.ModRevision, Version: e.Kv.Version}
+		switch {
+		case e.Type == mvccpb.Event_DELETE:
+			want.Version, want.Value = 0, nil
+		case want.Version <= 0:
+			want.Version = -1
+		}
+		events = append(events, want)
 	}
 	switch {
 	case r.Canceled:

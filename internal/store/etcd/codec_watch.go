@@ -253,8 +253,9 @@ func (m *watchMessage) parse(c *codec, b []byte, to []store.Event) (_ []store.Ev
 	return to, ok
 }
 
-// parseWatchEvent reads an Event{type: 1, kv: 2, prev_kv: 3}. A deleted key's
-// version is 0, and it has no value: kine says the last one.
+// parseWatchEvent reads an Event{type: 1, kv: 2, prev_kv: 3}. Only the type decides
+// whether the key was deleted: kine counts no versions, so that its PUT events carry
+// version 0, and its DELETE events carry the last value.
 func parseWatchEvent(b []byte, e *store.Event) bool {
 	const deleted = 1
 	var part []byte
@@ -283,8 +284,19 @@ func parseWatchEvent(b []byte, e *store.Event) bool {
 	}
 	if what == deleted {
 		e.Version, e.Value = 0, nil
+	} else {
+		e.Version = writtenVersion(e.Version)
 	}
 	return len(e.Key) > 0
+}
+
+// writtenVersion returns the version of a key that exists: -1, which means that the
+// server does not count, for a server that leaves the version out.
+func writtenVersion(version int64) int64 {
+	if version <= 0 {
+		return -1
+	}
+	return version
 }
 
 // outcome is how a watcher ended that the server cancelled.

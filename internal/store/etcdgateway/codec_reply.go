@@ -49,7 +49,7 @@ func (c *codec) event(body []byte, e *store.Event) {
 		return
 	}
 	e.Member, e.Term, e.At = a.header.Member, a.header.Term, a.revision
-	if a.revision == 0 && c.method != statusRPC {
+	if a.revision == 0 && !c.needsNoRevision(&a) {
 		e.Outcome, e.Text = kv.WrongAnswer, noRevision
 		return
 	}
@@ -77,6 +77,12 @@ func (c *codec) event(body []byte, e *store.Event) {
 	case kv.KeepAlive:
 		c.kept(&a, e)
 	}
+}
+
+// needsNoRevision reports whether an answer tells what was asked for without the store's
+// revision, which a server that stands in for etcd then leaves out.
+func (c *codec) needsNoRevision(a *reply) bool {
+	return c.method == statusRPC || c.method == grantRPC && a.lease != 0
 }
 
 // kept judges the answer to a keep-alive: a lease that is gone has no time to live.

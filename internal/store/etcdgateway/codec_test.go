@@ -461,3 +461,46 @@ func TestNothingIsAllocated(t *testing.T) {
 		t.Errorf("%v allocations for two events: %v", n, events)
 	}
 }
+
+// TestEventTypeDecidesWhetherKeyWasDeleted gives events whose version says otherwise.
+func TestEventTypeDecidesWhetherKeyWasDeleted(t *testing.T) {
+	for _, tc := range []struct {
+		event   string
+		version int64
+		value   string
+	}{
+		{`{"kv":{"key":"aw==","mod_revision":"76","value":"dg=="}}`, -1, "v"},
+		{`{"type":"PUT","kv":{"key":"aw==","mod_revision":"76","value":"dg==","version":"0"}}`, -1, "v"},
+		{`{"kv":{"key":"aw==","mod_revision":"76","value":"dg==","version":"3"},"type":0}`, 3, "v"},
+		{`{"type":"DELETE","kv":{"key":"aw==","mod_revision":"76","value":"dg==","version":"3"}}`, 0, ""},
+		{`{"kv":{"key":"aw==","mod_revision":"76","value":"dg=="},"type":1}`, 0, ""},
+	} {
+		c := newCodec(store.Dialed{Endpoint: "h:1"})
+		c.Submit(&store.Op{Tag: 9, Kind: kv.Watch, Key: []byte("k"), Watch: &store.WatchOp{Watcher: 5}})
+		c.Wrote(len(c.Out()))
+		events, err := c.Feed([]byte(stream(created, `{"result":{`+header+`,"events":[`+tc.event+`]}}`)), nil)
+		if err != nil || len(events) != 2 || events[1].Version != tc.version || string(events[1].Value) != tc.value {
+			t.Errorf("%s: %+v %v", tc.event, events, err)
+		}
+	}
+}
+
+// TestStandInsLeaveRevisionsOut gives the answers of a server that stands in for etcd.
+func TestStandInsLeaveRevisionsOut(t *testing.T) {
+	for _, tc := range []struct {
+		action recording.Action
+		body   string
+		want   kv.Outcome
+	}{
+		{recording.AskStatus, `{"header":{},"version":"3.6.6","dbSize":"4096"}`, kv.OK},
+		{recording.Grant, `{"header":{},"ID":"7","TTL":"7"}`, kv.OK},
+		{recording.Grant, `{"header":{}}`, kv.WrongAnswer},
+		{recording.Write, `{"header":{}}`, kv.WrongAnswer},
+	} {
+		call := recording.Call{Parts: []recording.Part{{Action: tc.action, Key: []byte("k"), Number: 7}}}
+		c, _ := submitted(t, store.Op{Tag: 9, Kind: kv.Put, Call: &call})
+		if e, err := c.Feed([]byte(answer("200 OK", tc.body)), nil); err != nil || len(e) != 1 || e[0].Outcome != tc.want {
+			t.Errorf("%v %s: %+v %v", tc.action, tc.body, e, err)
+		}
+	}
+}

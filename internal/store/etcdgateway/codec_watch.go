@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	"google.golang.org/grpc/codes"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -115,15 +116,19 @@ func (c *codec) message(line []byte) error {
 	return nil
 }
 
-// parseWatchEvent reads an Event. A deleted key's version is 0.
+// parseWatchEvent reads an Event. Only its type decides whether the key was deleted;
+// JSON omits the type of a PUT, which is the default.
 func (c *codec) parseWatchEvent(s *jsonscan.Scanner) {
 	e := store.Event{What: store.Notify}
+	deleted := false
 	for ok := s.Object(); ok; {
 		var name []byte
 		if name, ok = s.Member(); !ok {
 			break
 		}
 		switch string(name) {
+		case "type":
+			deleted = isDelete(s)
 		case "kv":
 			c.parseKV(s, &e)
 		case "prev_kv":
@@ -138,7 +143,23 @@ func (c *codec) parseWatchEvent(s *jsonscan.Scanner) {
 		s.Fail()
 		return
 	}
+	switch {
+	case deleted:
+		e.Version, e.Value = 0, nil
+	case e.Version <= 0:
+		e.Version = -1 // the server does not count
+	}
 	c.to = append(c.to, e)
+}
+
+// isDelete takes an Event's type, which JSON writes as its name or its number.
+func isDelete(s *jsonscan.Scanner) bool {
+	if !s.IsString() {
+		return s.Int() == int64(mvccpb.Event_DELETE)
+	}
+	var room [16]byte
+	name, _ := s.String(room[:0])
+	return string(name) == mvccpb.Event_DELETE.String()
 }
 
 // ended is how a watcher ended that the server cancelled.

@@ -170,11 +170,21 @@ func (c *codec) watchDone(r *jute.Reply, e *store.Event) (done, ok bool) {
 		w.addRecursive(path, &of)
 		return true, true
 	}
-	if e.Version = 0; s.Mzxid > 0 {
-		e.Version = int64(s.Version) + 1
+	if e.Version = 0; r.Code == jute.OK {
+		e.Version = writes(s.Version)
 	}
 	w.addOnce(path, &of, r.Zxid, s.Mzxid)
 	return true, true
+}
+
+// writes returns how often a node was written, as store.Event.Version has it: the version
+// of a node that exists counts on from 2^31-1 to -2^31, so that none of its values means
+// that the node was deleted.
+func writes(version int32) int64 {
+	if version < 0 {
+		return -1
+	}
+	return int64(version) + 1
 }
 
 func (w *watches) addRecursive(path jute.Path, of *creation) {
@@ -301,7 +311,7 @@ func (c *codec) setAgain(r *jute.Reply, to []store.Event) ([]store.Event, error)
 		if !answer.OK() {
 			return to, jute.ErrMalformed
 		}
-		e.Revision, e.Version = s.Mzxid, int64(s.Version)+1
+		e.Revision, e.Version = s.Mzxid, writes(s.Version)
 	}
 	if spare && (e.Revision == o.at || e.Mod < 0) {
 		return to, nil

@@ -214,3 +214,20 @@ func TestEphemeral(t *testing.T) {
 		t.Fatalf("%+v", e)
 	}
 }
+
+// TestVersionOfNodeDoesNotSayThatItWasDeleted gives nodes that were written so often that
+// their version counts on from below 0, and one that no transaction has changed.
+func TestVersionOfNodeDoesNotSayThatItWasDeleted(t *testing.T) {
+	for version, want := range map[int32]int64{0: 1, 4: 5, -1: -1, -2: -1, -1 << 31: -1} {
+		for _, mzxid := range []int64{0, 3<<32 | 12} {
+			s := granted(t)
+			s.submit(watchOf("a", "", kv.OnceWatch, 7))
+			s.requests()
+			s.zxid = 3<<32 | 20
+			s.answer(jute.OK, nodeData("v0", mzxid, version)...)
+			if e := s.events(); len(e) != 1 || e[0].Version != want {
+				t.Errorf("version %d of transaction %d: %+v", version, mzxid, e)
+			}
+		}
+	}
+}
