@@ -51,8 +51,11 @@ type capacityFlags struct {
 // seen in a window of seconds.
 const leastRate = 10
 
+// firstRate is the first rate that is tried, unless more is known of the store.
+const firstRate = 100
+
 func (a *app) capacityCommand() *cobra.Command {
-	f := &capacityFlags{until: 10 * time.Minute, warmUp: mostWarmUp, width: capacity.DefaultWidth, from: 100, most: scenario.MaxRate, root: "runs", format: "text", seed: scenario.DefaultSeed}
+	f := &capacityFlags{until: 10 * time.Minute, warmUp: mostWarmUp, width: capacity.DefaultWidth, from: firstRate, most: scenario.MaxRate, root: "runs", format: "text", seed: scenario.DefaultSeed}
 	c := &cobra.Command{
 		Use:   "capacity [FILE.yaml]",
 		Short: "Search for the highest rate at which an objective holds",
@@ -69,7 +72,8 @@ Where we start the cluster, each search for a value has one of its own, and --un
 all of them together; of a parameter that is searched, each trial has one, in which its
 objects are made before.
 
-The exit code is 0 when there is an interval, 1 when the objective holds nowhere.`,
+The exit code is 0 when there is an interval, 1 when the objective holds nowhere, and 3
+when the capacity is not known because the trials told too little of the store.`,
 		Example: `  quorumbench capacity --objective 'p99<20ms, errors<0.1%' --endpoints 10.0.0.1:2379,10.0.0.2:2379
   quorumbench capacity scenarios/my-load.yaml --objective 'p99.9<100ms' --until 5m --format json
   quorumbench capacity --objective 'p99<20ms' --over value-size=128,1KiB,16KiB --until 15m
@@ -344,6 +348,8 @@ func searched(found *analyze.CapacityFindings, err error) error {
 		return err
 	case slices.ContainsFunc(found.All, (*analyze.CapacityFinding).None):
 		return &command.Exit{Code: command.ExitFailed}
+	case slices.ContainsFunc(found.All, func(f *analyze.CapacityFinding) bool { return !f.Known() }):
+		return &command.Exit{Code: command.ExitNotKnown}
 	}
 	return nil
 }

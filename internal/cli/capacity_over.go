@@ -224,7 +224,7 @@ func (s *searches) begin() {
 	}
 	s.display.Line(fmt.Sprintf("%s=%s, search %d of %d, in %s", s.flags.over.key, value, s.at+1, len(s.loads), share.Round(time.Second)))
 	if s.at > 0 && share < leastSearch {
-		s.current.ended(capacity.NothingTested, "the time was over before its first trial")
+		s.current.ended(capacity.NotKnown, "the time was over before its first trial")
 	}
 }
 

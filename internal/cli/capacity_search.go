@@ -60,8 +60,26 @@ func newSeeker(f *capacityFlags, load scenario.Trial, until time.Duration, now f
 		}
 		s.warm = newWarming(atMost)
 	}
+	if s.warm == nil && !s.from {
+		s.search.From = min(firstTelling(o.Goals), o.Most)
+	}
 	return s
 }
+
+// firstTelling returns the first rate that is tried where nothing is known of the store:
+// one at which a window of firstWindow seconds shows the percentiles that goals bound.
+func firstTelling(goals []capacity.Goal) float64 {
+	rate := float64(firstRate)
+	for _, g := range goals {
+		if g.Percentile {
+			rate = max(rate, 10/(g.Limit*firstWindow))
+		}
+	}
+	return rate
+}
+
+// firstWindow is how long the first window is at most, in seconds.
+const firstWindow = 10
 
 // ended ends the search without any trial.
 func (s *seeker) ended(status capacity.Status, why string) {
@@ -181,11 +199,13 @@ func (s *seeker) take(t *record.Trial) error {
 		one.Value, one.Rate = s.plan.Rate, p.offered(s.plan.Rate)
 		at = p.key + "=" + readable.Number(s.plan.Rate)
 	}
-	if tried.Void == "" {
-		one.Holds, one.Overloaded = tried.Holds(s.search.Goals), tried.Overloaded()
+	if tried.Due > 0 && len(tried.Seconds) > 0 {
 		for g := range s.search.Goals {
 			one.Bad = append(one.Bad, new(tried.Share(g)))
 		}
+	}
+	if tried.Void == "" {
+		one.Holds, one.Overloaded = tried.Holds(s.search.Goals), tried.Overloaded()
 	}
 	s.found.Trials = append(s.found.Trials, one)
 	s.display.Line(fmt.Sprintf("[%d] %s %s: %s", t.Number, s.plan.Purpose, at, triedText(&one, t)))
@@ -197,8 +217,9 @@ func (s *seeker) take(t *record.Trial) error {
 func (s *seeker) warmed(t *record.Trial) {
 	s.found.WarmUp = s.warm.take(t.PerSecond, s.reason)
 	s.found.Trials = append(s.found.Trials, record.CapacityTrial{Purpose: record.PurposeWarmUp, Bad: []*float64{}})
+	s.search.Seen = max(s.search.Seen, t.PerSecond)
 	if first := t.PerSecond * warmShare; !s.from {
-		s.search.From = min(max(first, s.search.From), s.search.Most)
+		s.search.From = min(max(first, firstRate), s.search.Most)
 	}
 	s.display.Line(fmt.Sprintf("[%d] warm-up: %s done by a closed loop", t.Number, readable.PerSecond(t.PerSecond)))
 }
@@ -220,35 +241,55 @@ func triedText(c *record.CapacityTrial, t *record.Trial) string {
 // tell writes down how far the search has come.
 func (s *seeker) tell(more bool) {
 	r := s.search.Result()
-	s.found.LowerPerSecond, s.found.UpperPerSecond, s.found.EstimatePerSecond = r.Lower, nil, nil
-	held := r.Estimate > 0 // where none did, there is nothing to be estimated
-	if r.Closed() {
-		if s.found.UpperPerSecond = new(r.Upper); held {
-			s.found.EstimatePerSecond = new(r.Estimate)
-		}
-		s.soFar = fmt.Sprintf("; so far it is %s", readable.Between(readable.PerSecond(r.Lower), readable.PerSecond(r.Upper)))
+	f, is := &s.found, s.recorded(r.Interval)
+	f.Lower, f.Upper, f.Estimate = is.Lower, is.Upper, is.Estimate
+	f.LowerPerSecond, f.UpperPerSecond, f.EstimatePerSecond = is.LowerPerSecond, is.UpperPerSecond, is.EstimatePerSecond
+	if p := s.parameter; p != nil && f.Upper != nil {
+		s.soFar = fmt.Sprintf("; so far it is %s of %s", readable.Between(readable.Number(*f.Lower), readable.Number(*f.Upper)), p.key)
+	} else if f.UpperPerSecond != nil {
+		s.soFar = fmt.Sprintf("; so far it is %s", readable.Between(readable.PerSecond(f.LowerPerSecond), readable.PerSecond(*f.UpperPerSecond)))
 	}
-	if p := s.parameter; p != nil {
-		s.found.Lower, s.found.Upper, s.found.Estimate = new(p.floor(r.Lower)), nil, nil
-		if s.found.LowerPerSecond = 0; *s.found.Lower > 0 {
-			s.found.LowerPerSecond = p.offered(*s.found.Lower)
-		}
-		if r.Closed() {
-			s.found.Upper = new(p.floor(r.Upper))
-			s.found.UpperPerSecond = new(p.offered(*s.found.Upper))
-			if held {
-				s.found.Estimate = new(min(max(p.floor(r.Estimate), *s.found.Lower), *s.found.Upper))
-			}
-			if s.found.EstimatePerSecond = nil; held && *s.found.Estimate > 0 {
-				s.found.EstimatePerSecond = new(p.offered(*s.found.Estimate))
-			}
-			s.soFar = fmt.Sprintf("; so far it is %s of %s", readable.Between(readable.Number(*s.found.Lower), readable.Number(*s.found.Upper)), p.key)
-		}
+	f.Periods = nil
+	for _, p := range r.Periods {
+		one := s.recorded(p.Interval)
+		one.FromSeconds, one.ToSeconds = p.From, p.To
+		f.Periods = append(f.Periods, one)
 	}
-	s.found.Status, s.found.Why = string(r.Status), r.Why
+	f.Status, f.Why = string(r.Status), r.Why
 	if more {
-		s.found.Status, s.found.Why = record.CapacitySearching, ""
+		f.Status, f.Why = record.CapacitySearching, ""
 	}
+}
+
+// recorded returns an interval as the record has it: in operations a second and, where a
+// parameter is searched, in its values.
+func (s *seeker) recorded(i capacity.Interval) (is record.CapacityPeriod) {
+	held := i.Estimate > 0 // where none did, there is nothing to be estimated
+	p := s.parameter
+	if p == nil {
+		if is.LowerPerSecond = i.Lower; i.Closed() {
+			is.UpperPerSecond = new(i.Upper)
+		}
+		if i.Closed() && held {
+			is.EstimatePerSecond = new(i.Estimate)
+		}
+		return is
+	}
+	if is.Lower = new(p.floor(i.Lower)); *is.Lower > 0 {
+		is.LowerPerSecond = p.offered(*is.Lower)
+	}
+	if !i.Closed() {
+		return is
+	}
+	is.Upper = new(p.floor(i.Upper))
+	is.UpperPerSecond = new(p.offered(*is.Upper))
+	if !held {
+		return is
+	}
+	if is.Estimate = new(min(max(p.floor(i.Estimate), *is.Lower), *is.Upper)); *is.Estimate > 0 {
+		is.EstimatePerSecond = new(p.offered(*is.Estimate))
+	}
+	return is
 }
 
 // show takes how a trial goes.

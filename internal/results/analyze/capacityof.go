@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	stores "github.com/quorumbench/quorumbench/internal/store"
@@ -27,8 +28,12 @@ type CapacityFinding struct {
 	// Seconds are how long the search was under way: from its first trial on.
 	Seconds float64
 	// Curve is each trial of a load that was not only to settle or to warm up, the lowest
-	// rate first.
+	// rate first. Those that are void tell nothing of the store.
 	Curve []CapacityPoint
+	// Percentiles are those that the objective bounds, as far as trials record them.
+	Percentiles []float64
+	// Void are why trials of the curve are void, the most frequent reason first.
+	Void []VoidTrials
 	// Ladder is the curve as steps of one load, with its knee and scalability law. They
 	// decide nothing. Nil for fewer steps than it wants.
 	Ladder *Ladder
@@ -44,6 +49,13 @@ type CapacityFinding struct {
 type CapacityPoint struct {
 	Trial *record.Trial
 	record.CapacityTrial
+}
+
+// VoidTrials are trials that tell nothing of the store, for one reason.
+type VoidTrials struct {
+	Trials int
+	Why    string // of the last of them, a sentence without its end
+	Remedy string // what to do about it; empty where nothing is known
 }
 
 // CapacitiesOf is what a run's searches came to, whose events have been read
@@ -75,7 +87,7 @@ func CapacitiesOf(run *record.Run) *CapacityFindings {
 // capacityOf is what a search came to whose trials are the run's from a place on.
 func capacityOf(run *record.Run, c *record.Capacity, from int, rows []*Row) *CapacityFinding {
 	found := *c
-	f := &CapacityFinding{Capacity: &found}
+	f := &CapacityFinding{Capacity: &found, Percentiles: percentilesOf(found.Objective)}
 	if found.Status == record.CapacitySearching {
 		switch run.State {
 		case record.Interrupted:
@@ -104,11 +116,17 @@ func capacityOf(run *record.Run, c *record.Capacity, from int, rows []*Row) *Cap
 			continue
 		}
 		f.span(t, f.First.Started.Sub(t.Started).Seconds())
-		if tried.Purpose != string(capacity.Settle) && tried.Void == "" {
-			f.Curve = append(f.Curve, CapacityPoint{t, tried})
-			counted[t.Number] = true
+		if tried.Purpose == string(capacity.Settle) {
+			continue
 		}
+		f.Curve = append(f.Curve, CapacityPoint{t, tried})
+		if tried.Void != "" {
+			f.addVoid(t, tried.Void)
+			continue
+		}
+		counted[t.Number] = true
 	}
+	slices.SortStableFunc(f.Void, func(a, b VoidTrials) int { return cmp.Compare(b.Trials, a.Trials) })
 	slices.SortStableFunc(f.Curve, func(a, b CapacityPoint) int { return cmp.Compare(a.Rate, b.Rate) })
 	var steps []*Row
 	for _, r := range rows {
@@ -155,23 +173,62 @@ func (f *CapacityFinding) span(t *record.Trial, before float64) {
 	}
 }
 
-// None reports whether the objective held nowhere, as far as is known. An interval of whole
-// numbers from 0 is something else: 1 was tried and held, and is not quite sure.
-func (f *CapacityFinding) None() bool {
-	switch {
-	case f.Status == string(capacity.HoldsNowhere), f.Status == string(capacity.NothingTested):
-		return true
-	case f.Parameter == "" || f.LowerPerSecond > 0:
-		return f.LowerPerSecond <= 0
-	case f.Status == string(capacity.Found):
-		return false
+// percentilesOf returns the percentiles that an objective bounds, as far as trials record
+// them.
+func percentilesOf(objective string) (all []float64) {
+	o, err := ParseObjective(objective)
+	if err != nil {
+		return nil // of a record that somebody else wrote
 	}
-	return !slices.ContainsFunc(f.Trials, func(t record.CapacityTrial) bool { return t.Holds })
+	for i := range o.Parts {
+		if p, ok := o.Parts[i].percentile100(); ok && slices.Contains(measure.Percentiles, p) {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// addVoid adds a void trial to those of its reason.
+func (f *CapacityFinding) addVoid(t *record.Trial, why string) {
+	one := VoidTrials{1, why, Remedy(t)}
+	for i := range f.Void {
+		if v := &f.Void[i]; v.Remedy == one.Remedy && (one.Remedy != "" || v.Why == why) {
+			one.Trials += v.Trials
+			*v = one
+			return
+		}
+	}
+	f.Void = append(f.Void, one)
+}
+
+// Told reports whether any trial of the curve told something of the store.
+func (f *CapacityFinding) Told() bool {
+	return slices.ContainsFunc(f.Curve, func(p CapacityPoint) bool { return p.Void == "" })
+}
+
+// None reports whether the objective held nowhere.
+func (f *CapacityFinding) None() bool { return f.Status == string(capacity.HoldsNowhere) }
+
+// Known reports whether something is known of the capacity, if only that the objective
+// holds nowhere. An interval of whole numbers from 0 is known: 1 was tried and held, and is
+// not quite sure.
+func (f *CapacityFinding) Known() bool {
+	switch {
+	case f.None():
+		return true
+	case f.Status == string(capacity.NotKnown) || !f.Told():
+		return false
+	case f.Parameter == "" || f.LowerPerSecond > 0:
+		return f.LowerPerSecond > 0
+	case f.Status == string(capacity.Found):
+		return true
+	}
+	return slices.ContainsFunc(f.Trials, func(t record.CapacityTrial) bool { return t.Holds })
 }
 
 // Width is that of the interval as a share of its middle; false if it is open.
 func (f *CapacityFinding) Width() (float64, bool) {
-	if f.UpperPerSecond == nil || f.None() {
+	if f.UpperPerSecond == nil || f.None() || !f.Known() {
 		return 0, false
 	}
 	i := capacity.Interval{Lower: f.LowerPerSecond, Upper: *f.UpperPerSecond}

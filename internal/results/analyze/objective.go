@@ -3,7 +3,6 @@ package analyze
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
 // Objective is what a load is to keep, as in p99<20ms, errors<0.1%: thresholds, of
@@ -61,7 +59,7 @@ func (t *Threshold) goal() (capacity.Goal, error) {
 	p, ofTimes := t.percentile100()
 	switch {
 	case ofTimes && t.Limit > 0:
-		g.Limit, g.Span = (100-p)/100, t.Limit/1e9
+		g.Limit, g.Span, g.Percentile = (100-p)/100, t.Limit/1e9, true
 	case ofTimes:
 		return g, fmt.Errorf("%q: no operation is so fast; write a time above 0", t.Text)
 	case t.Metric == "errors" && t.Share, t.figure.Unit == measure.Share && t.Metric == "error-share":
@@ -102,11 +100,15 @@ func (t *Threshold) bad(s *Second) float64 {
 	if _, ok := t.percentile100(); !ok {
 		return float64(s.Errors)
 	}
-	bound := int64(t.Limit)
+	return float64(s.Times.From(t.bound())) + float64(s.Errors)
+}
+
+// bound is the time from which on an operation is bad, in nanoseconds.
+func (t *Threshold) bound() int64 {
 	if t.Op == "<=" {
-		bound++
+		return int64(t.Limit) + 1
 	}
-	return float64(s.Times.From(bound)) + float64(s.Errors)
+	return int64(t.Limit)
 }
 
 // Tried is what a trial of a search came to, from its run directory. at is how many
@@ -115,6 +117,9 @@ func (o *Objective) Tried(t *record.Trial, p capacity.Plan, at float64) (capacit
 	// What the store refused it is done with; what was never sent, or not answered, waits.
 	refused := t.Errors - t.ErrorsByKind[kv.NotSent.String()] - t.ErrorsByKind[kv.TimedOut.String()]
 	out := capacity.Trial{Plan: p, Began: at, Length: t.Seconds, Due: float64(t.Due), Done: float64(t.Completed + refused), Served: float64(t.Completed)}
+	d := disturbanceOf(t, o.Parts)
+	out.Disturbed = d.why != nil
+	sure := d.sureShares(o)
 	err := EachSecond(t, func(s *Second) error {
 		if s.Missing {
 			return nil
@@ -122,38 +127,14 @@ func (o *Objective) Tried(t *record.Trial, p capacity.Plan, at float64) (capacit
 		one := capacity.Second{Due: float64(s.Due), InFlight: float64(s.InFlight)}
 		for i := range o.Parts {
 			one.Bad = append(one.Bad, o.Parts[i].bad(s))
+			if out.Disturbed {
+				failed := d.failed(s)
+				one.Surely = append(one.Surely, min(failed+sure[i]*(one.Bad[i]-float64(s.Errors)), one.Bad[i]))
+			}
 		}
 		out.Seconds = append(out.Seconds, one)
 		return nil
 	})
-	out.Void = o.void(t, &out)
+	out.Void = o.void(&d, &out)
 	return out, err
-}
-
-// ofGenerator are the rules of the verdict that say that the generator was late.
-var ofGenerator = map[int]bool{5: true, 6: true, 7: true, 8: true, 9: true}
-
-// void says why a trial tells nothing of the store; empty if it does. A trial that
-// kept the objective though the generator was late kept it.
-func (o *Objective) void(t *record.Trial, tried *capacity.Trial) string {
-	switch {
-	case t.State == record.Interrupted:
-		return "it was interrupted"
-	case t.Due == 0 || len(tried.Seconds) == 0:
-		return "nothing was due in its window"
-	case tried.Holds(o.Goals()):
-		return ""
-	}
-	bounds := func(r *verdict.Reason) bool {
-		return slices.ContainsFunc(o.Parts, func(p Threshold) bool {
-			_, ofTimes := p.percentile100()
-			return !ofTimes || r.About(p.Metric)
-		})
-	}
-	for i := range t.Verdict.Reasons {
-		if r := &t.Verdict.Reasons[i]; ofGenerator[r.Rule] && bounds(r) {
-			return r.Text
-		}
-	}
-	return ""
 }

@@ -86,7 +86,7 @@ func SizesOf(runs []*record.Run, load SizeLoad, ask func(name string) store.Size
 			continue
 		}
 		for _, f := range found.All {
-			if len(f.Curve) == 0 || f.LowerPerSecond <= 0 {
+			if !f.Known() || f.LowerPerSecond <= 0 {
 				continue
 			}
 			if searched++; mixText(&f.First.Load) != mix {

@@ -1,5 +1,7 @@
 package record
 
+import "slices"
+
 // Capacity is what a search for the highest rate at which an objective holds has
 // found, as far as it came.
 type Capacity struct {
@@ -31,8 +33,24 @@ type Capacity struct {
 	// WarmUp is what was done before the first trial to a cluster that had been started
 	// just then; absent where nothing was.
 	WarmUp *WarmUp `json:"warm_up,omitempty"`
+	// Periods are the parts of the search between which the capacity changed, the last with
+	// what it was at the end; absent where it did not change.
+	Periods []CapacityPeriod `json:"periods,omitempty"`
 	// Trials are those of the search that have ended, in their order: those of the run.
 	Trials []CapacityTrial `json:"trials"`
+}
+
+// CapacityPeriod is a part of a search in which the capacity was about the same. Its ends
+// and its estimate are given as those of Capacity.
+type CapacityPeriod struct {
+	FromSeconds       float64  `json:"from_seconds"` // of the search
+	ToSeconds         float64  `json:"to_seconds"`
+	Lower             *float64 `json:"lower,omitempty"`
+	Upper             *float64 `json:"upper,omitempty"`
+	Estimate          *float64 `json:"estimate,omitempty"`
+	LowerPerSecond    float64  `json:"lower_per_second"`
+	UpperPerSecond    *float64 `json:"upper_per_second"`
+	EstimatePerSecond *float64 `json:"estimate_per_second,omitempty"`
 }
 
 // WarmUp is a closed loop before a search: trials of it, until none is faster than the
@@ -121,6 +139,7 @@ func (w *Writer) SetCapacity(found Searches) error {
 func (c *Capacity) copied() Capacity {
 	out := *c
 	out.Trials = append([]CapacityTrial{}, c.Trials...)
+	out.Periods = slices.Clone(c.Periods)
 	if c.WarmUp != nil {
 		w := *c.WarmUp
 		w.PerSecond = append([]float64{}, w.PerSecond...)

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
@@ -56,7 +58,7 @@ func capacitiesGrid(all *analyze.CapacityFindings) *grid {
 		{Title: "trials"}, {Title: "time"}, {Title: "snapshots"}, {Title: "compactions"}, {Title: "knee"}}}
 	for _, f := range all.All {
 		lower, upper, estimate, width := readable.PerSecond(f.LowerPerSecond), readable.Dash, readable.Dash, readable.Dash
-		if len(f.Curve) == 0 {
+		if !f.Known() {
 			lower = readable.Dash
 		}
 		if f.UpperPerSecond != nil {
@@ -97,6 +99,11 @@ func CapacitySentences(f *analyze.CapacityFinding) (all []string) {
 	if f.Why != "" {
 		all = append(all, fmt.Sprintf("The search ended after %s and %s: %s.", readable.Seconds(f.Seconds), readable.Plural(uint64(len(f.Trials)), "trial"), f.Why))
 	}
+	all = append(all, periodSentences(f)...)
+	all = append(all, voidSentences(f)...)
+	if text := shortWindows(f); text != "" {
+		all = append(all, text)
+	}
 	if f.First != nil {
 		if text := warmedUp(f.WarmUp); text != "" {
 			all = append(all, text)
@@ -107,6 +114,71 @@ func CapacitySentences(f *analyze.CapacityFinding) (all []string) {
 		all = append(all, m.String())
 	}
 	return all
+}
+
+// periodSentences say what the capacity was before it changed, and after.
+func periodSentences(f *analyze.CapacityFinding) (all []string) {
+	for i := range f.Periods {
+		p := &f.Periods[i]
+		when := "From " + readable.Seconds(p.FromSeconds) + " to " + readable.Seconds(p.ToSeconds) + " of the search"
+		all = append(all, when+" it was "+periodInterval(p)+".")
+	}
+	return all
+}
+
+// periodInterval is what a capacity was in a period.
+func periodInterval(p *record.CapacityPeriod) string {
+	low, high, best := readable.PerSecond(p.LowerPerSecond), "", ""
+	if p.UpperPerSecond != nil {
+		high = readable.PerSecond(*p.UpperPerSecond)
+	}
+	if p.EstimatePerSecond != nil {
+		best = readable.PerSecond(*p.EstimatePerSecond)
+	}
+	if p.Lower != nil {
+		if low = readable.Number(*p.Lower); p.Upper != nil {
+			high = readable.Number(*p.Upper)
+		}
+		if p.Estimate != nil {
+			best = readable.Number(*p.Estimate)
+		}
+	}
+	switch {
+	case high == "":
+		return "at least " + low
+	case p.LowerPerSecond <= 0 || best == "":
+		return "below " + high
+	}
+	return readable.Between(low, high) + " (best estimate " + best + ")"
+}
+
+// voidSentences say which trials tell nothing of the store, why, and what to do about it.
+func voidSentences(f *analyze.CapacityFinding) (all []string) {
+	for _, v := range f.Void {
+		text := fmt.Sprintf("%d of %s tell nothing of the store (void): %s.", v.Trials, readable.Plural(uint64(len(f.Curve)), "trial"), printable.Line(v.Why, printable.OfField))
+		if v.Remedy != "" {
+			text += " To know more, " + v.Remedy + "."
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
+// shortWindows says in which trials too few operations were due for the percentiles that
+// the objective bounds.
+func shortWindows(f *analyze.CapacityFinding) string {
+	for _, p := range f.Percentiles {
+		most := 0.0
+		for _, at := range f.Curve {
+			if is := at.Trial.ResponseTime.At(p); at.Void == "" && !is.Known && !is.Failed {
+				most = max(most, at.Rate)
+			}
+		}
+		if most > 0 {
+			return fmt.Sprintf("At up to %s there was no time for windows in which %d operations are beyond the p%g: there the share of bad operations decided alone.", readable.PerSecond(most), measure.MinBeyond, p)
+		}
+	}
+	return ""
 }
 
 // capacityText is one search; of several, the parameter is named.
@@ -172,7 +244,9 @@ func capacityInterval(f *analyze.CapacityFinding) string {
 	}
 	width, closed := f.Width()
 	switch {
-	case f.Status == string(capacity.NothingTested) || len(f.Curve) == 0:
+	case f.Status == string(capacity.NotKnown) && f.Told() && high == "":
+		return "not known; the objective holds at " + low + calls + ", and how far above that it holds could not be told"
+	case f.Status == string(capacity.NotKnown) || !f.Told():
 		return "not known"
 	case closed:
 		return fmt.Sprintf("%s (%s interval, %s wide%s%s)%s", readable.Between(low, high), readable.Percent(f.Level, 0), readable.Percent(width, 1), likeliest(f), doubt(f), calls)
@@ -197,7 +271,10 @@ func likeliest(f *analyze.CapacityFinding) string {
 
 // doubt is what is to be said of an interval beside its width.
 func doubt(f *analyze.CapacityFinding) string {
-	if f.Status == string(capacity.Disturbed) {
+	switch {
+	case len(f.Periods) > 0:
+		return " of what it is now; it changed, and the interval is of all that it was in the search"
+	case f.Status == string(capacity.Disturbed):
 		return "; disturbed: it is of all that the capacity was in the search"
 	}
 	return ""
@@ -219,29 +296,46 @@ func spanned(f *analyze.CapacityFinding) string {
 }
 
 func capacityCurve(f *analyze.CapacityFinding) *grid {
-	g := &grid{columns: []analyze.Column{{Title: "rate"}, {Title: "throughput"}, {Title: "p50"}, {Title: "p99"}, {Title: "bad"}, {Title: "window"},
-		{Title: "objective", Left: true}, {Title: "purpose", Left: true}, {Title: "verdict", Left: true}}}
+	percentiles := []float64{50, 99}
+	for _, p := range f.Percentiles {
+		if !slices.Contains(percentiles, p) {
+			percentiles = append(percentiles, p)
+		}
+	}
+	slices.Sort(percentiles)
+	g := &grid{columns: []analyze.Column{{Title: "rate"}, {Title: "throughput"}}}
+	for _, p := range percentiles {
+		g.columns = append(g.columns, analyze.Column{Title: fmt.Sprintf("p%g", p)})
+	}
+	g.columns = append(g.columns, analyze.Column{Title: "bad"}, analyze.Column{Title: "window"},
+		analyze.Column{Title: "objective", Left: true}, analyze.Column{Title: "purpose", Left: true}, analyze.Column{Title: "verdict", Left: true})
 	if f.Parameter != "" {
 		g.columns[0].Title = "due"
 		g.columns = append([]analyze.Column{{Title: f.Parameter}}, g.columns...)
 	}
 	for _, p := range f.Curve {
-		worst := 0.0
+		worst, bad := 0.0, readable.Dash
 		for _, share := range p.Bad {
 			if share != nil {
 				worst = max(worst, *share)
+				bad = readable.Percent(worst, 2)
 			}
 		}
 		holds := "missed"
 		switch {
+		case p.Void != "":
+			holds = "void"
 		case p.Holds:
 			holds = "kept"
 		case p.Overloaded:
 			holds = "overloaded"
 		}
 		t := p.Trial
-		cells := []string{readable.PerSecond(p.Rate), readable.PerSecond(t.PerSecond), readable.Figure(t.ResponseTime.At(50)), readable.Figure(t.ResponseTime.At(99)),
-			readable.Percent(worst, 2), readable.Seconds(t.Seconds), holds, p.Purpose, string(t.Verdict.State)}
+		cells := []string{readable.PerSecond(p.Rate), readable.PerSecond(t.PerSecond)}
+		for _, percentile := range percentiles {
+			cells = append(cells, readable.Figure(t.ResponseTime.At(percentile)))
+		}
+		cells = append(cells, bad, readable.Seconds(t.Seconds), holds, p.Purpose, string(t.Verdict.State))
 		if f.Parameter != "" {
 			cells = append([]string{readable.Number(p.Value)}, cells...)
 		}
@@ -250,14 +344,16 @@ func capacityCurve(f *analyze.CapacityFinding) *grid {
 	return g
 }
 
-// CapacityCurveSheet is the curve of a search for a parameter's largest value, which has
-// no steps of a rate; false of any other.
+// CapacityCurveSheet is the curve of a search, with its void trials; false without one.
 func CapacityCurveSheet(f *analyze.CapacityFinding) (Sheet, bool) {
-	if f.Parameter == "" || len(f.Curve) == 0 {
+	if len(f.Curve) == 0 {
 		return Sheet{}, false
 	}
-	g := capacityCurve(f)
-	return Sheet{Heading: fmt.Sprintf("Response time over %s, for %s", f.Parameter, f.Objective), Columns: g.columns, Rows: g.rows}, true
+	g, over := capacityCurve(f), "rate"
+	if f.Parameter != "" {
+		over = f.Parameter
+	}
+	return Sheet{Heading: fmt.Sprintf("Response time over %s, for %s", over, f.Objective), Columns: g.columns, Rows: g.rows}, true
 }
 
 // CapacityJSON writes the same as one JSON object: of one search, or with one for each
@@ -299,9 +395,13 @@ func capacityObject(f *analyze.CapacityFinding) (o record.Object) {
 		o.Add("upper", f.Upper)
 		o.Add("estimate", f.Estimate)
 	}
+	o.Add("known", f.Known())
 	o.Add("lower_per_second", f.LowerPerSecond)
 	o.Add("upper_per_second", f.UpperPerSecond)
 	o.Add("estimate_per_second", f.EstimatePerSecond)
+	if len(f.Periods) > 0 {
+		o.Add("periods", f.Periods)
+	}
 	o.Add("level", f.Level)
 	var width *float64
 	if share, closed := f.Width(); closed {
@@ -311,6 +411,11 @@ func capacityObject(f *analyze.CapacityFinding) (o record.Object) {
 	o.Add("status", f.Status)
 	o.Add("why", f.Why)
 	o.Add("seconds", f.Seconds)
+	void := make([]record.Object, 0, len(f.Void))
+	for _, v := range f.Void {
+		void = append(void, record.Object{{Name: "trials", Value: v.Trials}, {Name: "why", Value: v.Why}, {Name: "remedy", Value: v.Remedy}})
+	}
+	o.Add("void", void)
 	if f.WarmUp != nil {
 		o.Add("warm_up", f.WarmUp)
 	}
@@ -335,6 +440,7 @@ func capacityObject(f *analyze.CapacityFinding) (o record.Object) {
 		one.Add("bad_shares", p.Bad)
 		one.Add("holds", p.Holds)
 		one.Add("overloaded", p.Overloaded)
+		one.Add("void", p.Void)
 		one.Add("verdict", p.Trial.Verdict.State)
 		curve = append(curve, one)
 	}

@@ -123,7 +123,7 @@ func TestAnyTrialsAreSearched(t *testing.T) {
 // is next to that: a parameter has no value below its least.
 func TestNothingIsTriedOutOfBounds(t *testing.T) {
 	for _, whole := range []bool{false, true} {
-		s := New(Options{Goals: []Goal{{Limit: 0.01, Span: 1}}, Until: 600, From: 10, Least: 10, Most: 11, Parameter: &Parameter{Whole: whole}})
+		s := New(Options{Goals: []Goal{{Limit: 0.01, Span: 1}}, Until: 600, From: 10, Least: 10, Most: 11, Parameter: &Parameter{Whole: whole, Offered: func(v float64) float64 { return v }}})
 		for _, estimate := range []float64{8.2, 9.9, 10, 10.4, 11, 12.3} {
 			for _, offset := range []float64{-3, -0.05, 0, 0.05, 3} {
 				if p := s.nextTo(estimate, offset, Refine, 6); p.Rate < 10 || p.Rate > 11 {

@@ -78,7 +78,7 @@ func (b *bisection) side() int {
 	var points []point
 	var n, bad float64
 	for i := range b.at {
-		points = append(points, pointOf(&b.at[i], g, 0))
+		points = append(points, pointOf(&b.at[i], []Goal{g}, 0))
 		if b.at[i].Overloaded() {
 			return 1
 		}

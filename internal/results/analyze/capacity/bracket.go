@@ -25,6 +25,13 @@ func (s *Search) bracket() (pass, fail float64) {
 
 func (s *Search) counts(t *Trial) bool { return t.Void == "" && t.Purpose != Settle }
 
+// describes reports whether an estimate has a point of the trial. A trial that missed the
+// objective because something disturbed it says by how much the store missed it at most.
+// To leave it out, and to keep those that held, would make the capacity too high.
+func (s *Search) describes(t *Trial) bool {
+	return s.counts(t) || t.Disturbed && t.Due > 0 && t.Length > 0 && t.Purpose != Settle
+}
+
 // at are the trials of a rate.
 func (s *Search) at(rate float64) (all []*Trial) {
 	for i := range s.Trials {
@@ -61,7 +68,7 @@ const (
 func (s *Search) evidence(all []*Trial) (most float64) {
 	overloaded, heavily := 0, 0
 	for _, t := range all {
-		if t.Overloaded() {
+		if t.surelyOverloaded(s.Goals) {
 			overloaded++
 		}
 		if t.heavily(s.Goals) {
@@ -78,9 +85,9 @@ func (s *Search) evidence(all []*Trial) (most float64) {
 		var points []point
 		var due, bad float64
 		for _, t := range all {
-			n, of := t.counts(g)
-			due, bad = due+n, bad+of
-			points = append(points, pointOf(t, goal, g))
+			n, _ := t.counts(g)
+			due, bad = due+n, bad+t.surelyBad(g)
+			points = append(points, pointOf(t, s.Goals, g))
 		}
 		if share := math.Min(bad/math.Max(due, 1), 1-1e-9); share > goal.Limit {
 			most = math.Max(most, 2*due*apart(share, logit(goal.Limit))/together(points, goal, math.Inf(1)))

@@ -21,6 +21,9 @@ type Goal struct {
 	// Span is for how many seconds a cause makes operations bad at least: those that
 	// are due within it are bad together. A time's bound is its Span.
 	Span float64
+	// Percentile says that the goal bounds a percentile of response times: a window
+	// has to be long enough for fewSamples operations beyond it.
+	Percentile bool
 }
 
 // Second is one second of a trial's window.
@@ -28,6 +31,9 @@ type Second struct {
 	Due      float64   // operations due in it
 	Bad      []float64 // of those, by goal
 	InFlight float64   // at its end: due and not done
+	// Surely is how many would have been bad without what disturbed the trial, by goal;
+	// nil for as many as were.
+	Surely []float64
 }
 
 // Trial is what a trial came to.
@@ -39,6 +45,10 @@ type Trial struct {
 	Done    float64 // operations done in the window, whenever due, refused ones among them
 	Served  float64 // of those, successful
 	Seconds []Second
+	// Disturbed says that the generator was late, or that others had the processors: how
+	// bad the operations would have been without that is known as far as Second.Surely
+	// goes, and the backlog is not the store's alone.
+	Disturbed bool
 	// Void says why the trial tells nothing of the store, as a sentence without its
 	// end; empty for one that does.
 	Void string
@@ -73,10 +83,43 @@ func (t *Trial) counts(goal int) (due, bad float64) {
 	return due, bad
 }
 
+// surelyBad returns how many of a second's operations were bad for a goal whatever
+// disturbed the trial.
+func (s *Second) surelyBad(goal int) float64 {
+	if s.Surely == nil {
+		return s.Bad[goal]
+	}
+	return s.Surely[goal]
+}
+
+// surelyBad returns the same of all seconds.
+func (t *Trial) surelyBad(goal int) (bad float64) {
+	for i := range t.Seconds {
+		bad += t.Seconds[i].surelyBad(goal)
+	}
+	return bad
+}
+
 // Overloaded reports whether more was due than was done: the trial has no steady
 // state, and whatever it shows becomes worse the longer it lasts.
 func (t *Trial) Overloaded() bool {
 	return t.missing() > math.Max((1-LeastAchieved)*t.Due, fewOperations) || t.growing()
+}
+
+// Misses reports whether the trial missed a goal whatever disturbed it.
+func (t *Trial) Misses(goals []Goal) bool {
+	for g := range goals {
+		if due, _ := t.counts(g); t.surelyBad(g) > goals[g].Limit*due {
+			return true
+		}
+	}
+	return !t.Disturbed && t.Overloaded()
+}
+
+// surelyOverloaded reports whether the store was overloaded whatever disturbed the trial:
+// a late generator has a backlog of its own, and does not make most operations bad.
+func (t *Trial) surelyOverloaded(goals []Goal) bool {
+	return t.Overloaded() && (!t.Disturbed || t.mostlyBad(goals))
 }
 
 // filling is how many seconds a window without a warm-up fills in: until then fewer are in
@@ -98,17 +141,20 @@ func (t *Trial) missing() float64 {
 // heavily reports whether most of all that was due was bad: not by chance, and not
 // because something stood still for a moment.
 func (t *Trial) heavily(goals []Goal) bool {
-	if t.missing() > math.Max(0.1*t.Due, fewOperations) {
-		return true
-	}
+	return !t.Disturbed && t.missing() > math.Max(0.1*t.Due, fewOperations) || t.mostlyBad(goals)
+}
+
+// mostlyBad reports whether most operations were bad, in most seconds, whatever disturbed
+// the trial.
+func (t *Trial) mostlyBad(goals []Goal) bool {
 	for g, goal := range goals {
 		missed := 0
 		for i := range t.Seconds {
-			if t.Seconds[i].Bad[g] > math.Max(goal.Limit, 0.1)*t.Seconds[i].Due {
+			if t.Seconds[i].surelyBad(g) > math.Max(goal.Limit, 0.1)*t.Seconds[i].Due {
 				missed++
 			}
 		}
-		if t.Share(g) > 0.5 && 4*missed >= 3*len(t.Seconds) {
+		if due, _ := t.counts(g); t.surelyBad(g) > 0.5*due && 4*missed >= 3*len(t.Seconds) {
 			return true
 		}
 	}

@@ -21,6 +21,7 @@ type point struct {
 	at      float64 // seconds of the search, of the window's middle
 	n       float64 // operations due, of which as many as
 	share   float64 // were bad; within the band
+	least   float64 // share, less what was bad because something disturbed the trial
 	surely  float64 // by how much stronger a share above the band says that the capacity is below; 1 within
 	seconds float64
 	// variance is the sum of bad operations' own, as the seconds show it; 0 where
@@ -36,19 +37,24 @@ func logit(p float64) float64  { return math.Log(p / (1 - p)) }
 func odds(eta float64) float64 { return 1 / (1 + math.Exp(-eta)) }
 
 // pointOf makes a trial a point.
-func pointOf(t *Trial, g Goal, goal int) point {
+func pointOf(t *Trial, goals []Goal, goal int) point {
+	g := goals[goal]
 	due, bad := t.counts(goal)
 	p := point{x: math.Log(t.Rate), at: t.Began + t.Length/2, n: due, seconds: t.Length}
 	least, most := odds(logit(g.Limit)-bandBelow), odds(logit(g.Limit)+bandAbove)
 	share := bad / math.Max(due, 1)
-	if p.overloaded = t.Overloaded(); p.overloaded {
-		share, p.grew = most, t.grew()
-	} else {
+	sure := t.surelyBad(goal) / math.Max(due, 1)
+	switch p.overloaded = t.surelyOverloaded(goals); {
+	case p.overloaded:
+		share, sure, p.grew = most, most, t.grew()
+	case t.Overloaded(): // a backlog that need not be the store's
+		share, p.behind = most, 1
+	default:
 		p.behind = math.Max(t.missing()/math.Max(due, 1), 0)
 	}
 	p.share, p.surely = math.Min(math.Max(share, least), most), 1
-	if share > most {
-		p.surely = apart(math.Min(share, 0.999), logit(g.Limit)) / apart(most, logit(g.Limit))
+	if p.least = math.Min(math.Max(sure, least), p.share); sure > most {
+		p.surely = apart(math.Min(sure, 0.999), logit(g.Limit)) / apart(most, logit(g.Limit))
 	}
 	if share > least && share < most {
 		p.variance, p.most = spread(t.Seconds, goal, share), due*share*(1-share)
@@ -138,6 +144,7 @@ type ofSlope struct {
 	more   float64   // by how much more independent operations there are than of the steepest line
 	shares []float64 // the points' shares, and
 	own    []float64 // the logarithms of their likelihoods under themselves
+	least  []float64 // the least that the shares may be, in log odds; of what was not disturbed the shares' own
 }
 
 // slopeAt are the slopes.
@@ -191,33 +198,46 @@ func (f *fit) deviance(l *line) (least float64) {
 // distance is the deviance of a line with one of the slopes; more than enough is not
 // looked at closely.
 func (f *fit) distance(l *line, k int, enough float64) (sum float64) {
-	slope, of := slopeAt[k], &f.of[k]
+	slope := slopeAt[k]
 	for i := range f.points {
 		p := &f.points[i]
-		above := slope * (p.x - l.x - l.drift*(p.at-l.middle))
-		var eta, norm float64
-		switch {
-		case above <= -bandBelow:
-			eta, norm = f.eta-bandBelow, f.normal.below
-		case above >= bandAbove:
-			eta, norm = f.eta+bandAbove, f.normal.above
-		default:
-			eta, norm = f.eta+above, normal(f.eta+above)
-		}
-		weight := 2 * f.weight[i] * of.more
-		sum += weight * (of.own[i] - of.shares[i]*eta + norm)
-		switch {
-		case p.overloaded && above < 0:
-			sum += p.grew * math.Min(-above, 1)
-		case !p.overloaded && above > -f.eta:
-			sum += p.keptUp(f.goal, (above+f.eta)/slope, slope)
-		}
-		if above < 0 && p.surely > 1 {
-			sum += weight * (p.surely - 1) * (p.share*(f.eta-eta) + norm - f.normal.limit)
-		}
+		sum += f.far(i, slope*(p.x-l.x-l.drift*(p.at-l.middle)), k)
 		if sum >= enough {
 			break
 		}
+	}
+	return sum
+}
+
+// far is the deviance of one point from a line with one of the slopes that has the point's
+// rate so far above the capacity, in log odds.
+func (f *fit) far(i int, above float64, k int) (sum float64) {
+	p, of, slope := &f.points[i], &f.of[k], slopeAt[k]
+	var eta, norm float64
+	switch {
+	case above <= -bandBelow:
+		eta, norm = f.eta-bandBelow, f.normal.below
+	case above >= bandAbove:
+		eta, norm = f.eta+bandAbove, f.normal.above
+	default:
+		eta, norm = f.eta+above, normal(f.eta+above)
+	}
+	weight := 2 * f.weight[i] * of.more
+	switch share := of.shares[i]; {
+	case p.least == p.share, odds(eta) > share:
+		sum += weight * (of.own[i] - share*eta + norm)
+	case eta < of.least[i]: // a line between the two ends describes the point
+		share = odds(of.least[i])
+		sum += weight * (own(share) - share*eta + norm)
+	}
+	switch {
+	case p.overloaded && above < 0:
+		sum += p.grew * math.Min(-above, 1)
+	case !p.overloaded && above > -f.eta:
+		sum += p.keptUp(f.goal, (above+f.eta)/slope, slope)
+	}
+	if above < 0 && p.surely > 1 {
+		sum += weight * (p.surely - 1) * (p.share*(f.eta-eta) + norm - f.normal.limit)
 	}
 	return sum
 }
@@ -284,14 +304,17 @@ func (f *fit) shift(causes float64) {
 	least, most := odds(f.eta-bandBelow), odds(f.eta+bandAbove)
 	for k := range f.of {
 		one := &f.of[k]
-		one.shares, one.own = make([]float64, len(f.points)), make([]float64, len(f.points))
+		one.shares, one.own, one.least = make([]float64, len(f.points)), make([]float64, len(f.points)), make([]float64, len(f.points))
 		for i := range f.points {
 			p := &f.points[i]
-			one.shares[i] = p.share
-			if p.surely == 1 && p.share < most && causes != 0 {
-				one.shares[i] = math.Min(math.Max(p.share+causes/math.Max(all*one.more, math.Abs(causes)), least), most)
+			shifted := func(share float64) float64 {
+				if p.surely == 1 && share < most && causes != 0 {
+					share = math.Min(math.Max(share+causes/math.Max(all*one.more, math.Abs(causes)), least), most)
+				}
+				return share
 			}
-			one.own[i] = own(one.shares[i])
+			one.shares[i] = shifted(p.share)
+			one.own[i], one.least[i] = own(one.shares[i]), logit(shifted(p.least))
 		}
 	}
 }

@@ -101,7 +101,7 @@ func TestTheProfileHoldsTheCrossing(t *testing.T) {
 				trial.Seconds = append(trial.Seconds, Second{Due: rate, Bad: []float64{bad}})
 				trial.Due, trial.Done = trial.Due+rate, trial.Done+rate
 			}
-			points = append(points, pointOf(&trial, goal, 0))
+			points = append(points, pointOf(&trial, []Goal{goal}, 0))
 		}
 		from, _, to := profile(points, goal, math.Log(rate)-0.3, math.Log(rate)+0.3, 0.95)
 		if from <= math.Log(rate) && math.Log(rate) <= to {

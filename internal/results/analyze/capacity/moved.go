@@ -74,6 +74,7 @@ func (s *Search) eachDrift(do func(d *driftFit)) {
 
 // span is from when to when the search was, in its seconds.
 func (s *Search) span() (first, last float64) {
+	first = s.start
 	for i := range s.Trials {
 		t := &s.Trials[i]
 		first, last = math.Min(first, t.Began-t.Warmup), math.Max(last, t.Began+t.Length)

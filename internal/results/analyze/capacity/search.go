@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"math"
+	"slices"
 )
 
 // Plan is what is to be tried next.
@@ -29,13 +30,13 @@ type Status string
 
 // The statuses.
 const (
-	Found         Status = "found"          // as narrow as asked for
-	TimeOver      Status = "time_over"      // wider than that
-	Disturbed     Status = "disturbed"      // trials contradict each other: the capacity moved
-	HoldsNowhere  Status = "holds_nowhere"  // not even at the lowest rate
-	AtLeast       Status = "at_least"       // still at the highest rate that could be tried
-	Interrupted   Status = "interrupted"    // by the user
-	NothingTested Status = "nothing_tested" // no trial told anything
+	Found        Status = "found"         // as narrow as asked for
+	TimeOver     Status = "time_over"     // wider than that
+	Disturbed    Status = "disturbed"     // trials contradict each other: the capacity moved
+	HoldsNowhere Status = "holds_nowhere" // not even at the lowest rate
+	AtLeast      Status = "at_least"      // still at the highest rate that could be tried
+	Interrupted  Status = "interrupted"   // by the user
+	NotKnown     Status = "not_known"     // no trial told anything, or too little
 )
 
 // Options are what a search is for.
@@ -49,6 +50,9 @@ type Options struct {
 	From, Least, Most float64
 	// Overhead is what a trial takes beside its warm-up and window, in seconds.
 	Overhead float64
+	// Seen is how many operations a second the store has done before the search, as in a
+	// closed loop that warmed it up; 0: not known.
+	Seen float64
 	// Parameter is what is searched in place of a rate; nil for a rate.
 	Parameter *Parameter
 }
@@ -74,10 +78,12 @@ type Search struct {
 	Trials []Trial
 
 	beside    beside
-	light     float64 // the first rate that held; 0: none has
-	heavy     bool    // the last trial overloaded the store
-	unsettled int     // trials in a row in which it had not settled
-	void      int     // trials in a row that told nothing
+	light     float64  // the first rate that held; 0: none has
+	heavy     bool     // the last trial overloaded the store
+	unsettled int      // trials in a row in which it had not settled
+	void      int      // trials in a row that told nothing
+	periods   []Period // those that are over
+	start     float64  // of the period that is under way, whose trials are Trials
 	ended     Status
 	found     Interval // where it ended so
 	why       string
@@ -94,12 +100,8 @@ func New(o Options) *Search {
 	return &Search{Options: o, beside: beside{longest: o.Overhead}}
 }
 
-// mostVoid is how many trials in a row may tell nothing, and mostUnsettled in how
-// many a store may not have settled.
-const (
-	mostVoid      = 5
-	mostUnsettled = 8
-)
+// mostUnsettled is in how many trials in a row a store may not have settled.
+const mostUnsettled = 8
 
 // Next says what to try next, at so many seconds of the search; false when it is
 // over.
@@ -133,9 +135,8 @@ func (s *Search) Add(t Trial, took float64) {
 	s.Trials = append(s.Trials, t)
 	switch {
 	case t.Void != "":
-		if s.void++; s.void >= mostVoid && s.ended == "" {
-			s.end(s.voided(), t.Void)
-		}
+		s.void++
+		s.heavy = t.Purpose != Settle && t.Overloaded()
 		return
 	case t.Purpose == Settle:
 		if s.heavy = !s.settled(&t); s.heavy {
@@ -151,15 +152,7 @@ func (s *Search) Add(t Trial, took float64) {
 	if s.heavy = t.Overloaded() || t.heavily(s.Goals); s.light == 0 && !s.failsAt(t.Rate) {
 		s.light = t.Rate
 	}
-}
-
-// voided is how a search ends whose trials tell nothing any more: where no rate failed
-// the generator has reached its highest, and else something else disturbs it.
-func (s *Search) voided() Status {
-	if _, fail := s.bracket(); math.IsInf(fail, 1) {
-		return AtLeast
-	}
-	return Disturbed
+	s.split()
 }
 
 // settled reports whether a light load is as it was: within the objective.
@@ -171,40 +164,41 @@ func (s *Search) choose() (Plan, bool) {
 	if s.heavy && s.light > 0 && (s.Parameter == nil || !s.Parameter.Fresh) {
 		return s.plan(math.Max(s.light, math.Min(pass, fail)/4), Settle, settling), true
 	}
-	if again := s.at(fail); fail/math.Max(pass, 1) > 1.12 && len(again) == 1 && s.evidence(again) < certain {
+	if again := s.at(fail); fail/math.Max(pass, 1) > nearEnough && len(again) == 1 && s.evidence(again) < certain {
 		return s.plan(fail, Narrow, refining), true // a machine that stands still for once makes any rate fail
 	}
 	switch {
 	case pass == 0 && math.IsInf(fail, 1):
-		// What told nothing may tell something where there is less to do.
-		return s.plan(math.Max(s.From/math.Pow(4, float64(s.void)), math.Min(s.Least, s.From)), Explore, exploring), true
+		return s.first()
 	case pass == 0 && fail <= s.Least:
 		s.end(HoldsNowhere, "the objective does not hold even at the lowest "+s.called()+" tried")
 		return Plan{}, false
 	case pass == 0:
-		return s.plan(math.Max(fail/8, s.Least), Explore, exploring), true
-	case math.IsInf(fail, 1) && pass >= s.Most:
-		s.end(AtLeast, "the objective holds at the highest "+s.called()+" allowed")
-		return Plan{}, false
+		return s.lower(fail)
 	case math.IsInf(fail, 1):
-		return s.plan(math.Min(math.Max(pass*math.Pow(s.faster(), 1/float64(1+s.void)), pass+s.step()), s.Most), Explore, exploring), true
-	case fail/pass > 1.12 && fail-pass > s.step():
+		return s.higher(pass)
+	case fail/pass > nearEnough && fail-pass > s.step():
 		more := float64(1 + s.contradictions())
-		return s.plan(s.between(pass, fail), Narrow, math.Min(narrowing*more*more, longest)), true
+		rate := s.between(pass, fail)
+		if s.void%2 == 1 && rate/pass > nearEnough && rate-pass > s.step() { // that one is tried again, later
+			rate = math.Sqrt(pass * rate)
+		}
+		return s.plan(rate, Narrow, math.Min(narrowing*more*more+float64(s.void), longest)), true
 	}
 	return s.refine()
 }
 
 func (s *Search) plan(rate float64, purpose Purpose, window float64) Plan {
-	p := Plan{Rate: rate, Window: window, Purpose: purpose, Warmup: math.Max(0.5, window/6)}
-	if purpose == Settle {
-		p.Warmup = 0.5
+	if s.step() > 0 {
+		rate = math.Max(math.Round(rate), s.Least)
+	}
+	p := Plan{Rate: rate, Window: window, Purpose: purpose, Warmup: 0.5}
+	if purpose != Settle {
+		p.Window = s.window(rate, window)
+		p.Warmup = math.Min(math.Max(0.5, p.Window/6), longest/6)
 	}
 	if s.Parameter != nil {
-		p.Warmup, p.Window = 0, math.Max(window, s.Parameter.Window)
-	}
-	if s.step() > 0 {
-		p.Rate = math.Max(math.Round(rate), s.Least)
+		p.Warmup, p.Window = 0, math.Max(p.Window, s.Parameter.Window)
 	}
 	return p
 }
@@ -304,11 +298,12 @@ func (s *Search) points(goal int, low, high float64) (points []point, crossed bo
 		points = points[:0]
 		for i := range s.Trials {
 			t := &s.Trials[i]
-			if x := math.Log(t.Rate); !s.counts(t) || t.pointing() && !pointing || x < low-0.1 || x > high+0.1 {
+			if x := math.Log(t.Rate); !s.describes(t) || t.pointing() && !pointing || x < low-0.1 || x > high+0.1 {
 				continue
 			}
-			points = append(points, pointOf(t, s.Goals[goal], goal))
-			crossed = crossed || t.Overloaded() || t.Share(goal) > s.Goals[goal].Limit
+			points = append(points, pointOf(t, s.Goals, goal))
+			due, _ := t.counts(goal)
+			crossed = crossed || s.counts(t) && (t.surelyOverloaded(s.Goals) || t.surelyBad(goal) > s.Goals[goal].Limit*due)
 		}
 		if crossed {
 			break
@@ -322,6 +317,9 @@ type Result struct {
 	Interval
 	Status Status
 	Why    string // a sentence without its end
+	// Periods are the parts of the search between which the capacity changed, the last
+	// with what it is now; nil where it did not change.
+	Periods []Period
 }
 
 // Interrupt ends a search before it is over.
@@ -332,16 +330,45 @@ func (s *Search) Interrupt() {
 }
 
 // Result says what the trials so far prove. Where they contradict each other under
-// one capacity, but not under one that moves, the interval is of all that it was.
+// one capacity, but not under one that moves or changed, the interval is of all that it
+// was, and the estimate is of what it is now.
 func (s *Search) Result() Result {
+	r := s.sinceChange()
+	if len(s.periods) == 0 {
+		return r
+	}
+	last := Period{From: s.start, To: s.start, Interval: r.Interval}
+	for i := range s.Trials {
+		last.To = math.Max(last.To, s.Trials[i].Began+s.Trials[i].Length)
+	}
+	r.Periods = append(slices.Clone(s.periods), last)
+	for _, p := range s.periods {
+		r.include(p.Interval)
+	}
+	if s.ended != "" && s.ended != Interrupted {
+		r.Status, r.Why = Disturbed, s.why+", and the capacity changed while it ran"
+	}
+	return r
+}
+
+// sinceChange is the result of the trials of the period that is under way.
+func (s *Search) sinceChange() Result {
 	r := Result{Interval: s.Estimate(), Status: s.ended, Why: s.why}
 	if s.ended == Found {
 		r.Interval = s.found
 	}
 	pass, fail := s.bracket()
 	switch {
-	case len(s.Trials) == 0 || pass == 0 && math.IsInf(fail, 1):
-		r.Status, r.Why = NothingTested, "no trial told anything"
+	case len(s.Trials) == 0:
+		r.Status, r.Why = NotKnown, "no trial was made"
+		return r
+	case s.ended == NotKnown:
+		return r
+	case pass == 0 && math.IsInf(fail, 1):
+		r.Status, r.Why = NotKnown, noTrialTold
+		return r
+	case math.IsInf(fail, 1) && (s.ended == AtLeast || s.ended == TimeOver) && s.voidAbove(pass) && !s.known(pass):
+		r.Status, r.Why = NotKnown, "the objective holds at a rate far below what the store has done already, and above that "+noTrialTold
 		return r
 	case s.ended == "" || s.ended == Interrupted || !r.Closed() || pass == 0:
 		return r

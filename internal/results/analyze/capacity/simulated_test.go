@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"math/rand/v2"
+	"slices"
 )
 
 // server is a simulated one: a queue of one server in time that does not pass.
@@ -21,6 +22,9 @@ type server struct {
 	overhead float64
 	truth    func(at float64) float64
 
+	disturbed float64 // share of trials in which the generator stands still for a part of each second
+	changes   float64 // when the capacity changes at once, in seconds; 0: never
+
 	until float64 // of the search, in seconds; 600 if 0
 	last  float64 // when it ended
 }
@@ -37,15 +41,19 @@ func (s *server) begin(at float64) float64 {
 	return at
 }
 
-func (s *server) run(p Plan) Trial {
-	t := Trial{Plan: p, Began: s.now + p.Warmup, Length: p.Window}
+func (s *server) run(p Plan) (t Trial) {
+	t = Trial{Plan: p, Began: s.now + p.Warmup, Length: p.Window}
 	whole := int(math.Ceil(p.Window))
+	undisturbed, observed := make([][]float64, whole), make([][]float64, whole)
 	t.Seconds = make([]Second, whole)
 	for i := range t.Seconds {
 		t.Seconds[i].Bad = make([]float64, 1)
 	}
 	end := t.Began + p.Window
 	at, free := s.now, s.now
+	if t.Disturbed = s.rng.Float64() < s.disturbed; t.Disturbed {
+		defer func() { s.disturb(&t, undisturbed, observed) }()
+	}
 	gap := 1 / p.Rate
 	for {
 		if s.poisson {
@@ -69,6 +77,10 @@ func (s *server) run(p Plan) Trial {
 			i := min(int(at-t.Began), whole-1)
 			t.Due++
 			t.Seconds[i].Due++
+			if t.Disturbed {
+				pause := math.Max(0.1-math.Mod(at, 1), 0)
+				undisturbed[i], observed[i] = append(undisturbed[i], free-at), append(observed[i], free-at+pause)
+			}
 			if free-at >= s.bound {
 				t.Seconds[i].Bad[0]++
 			}
@@ -87,6 +99,65 @@ func (s *server) run(p Plan) Trial {
 	s.now = math.Max(end, free) + s.overhead
 	s.last = s.now
 	return t
+}
+
+// disturb makes a trial one that the generator disturbed: it shows the times that were
+// observed, and knows by how much their percentile is too high, as a verdict does.
+func (s *server) disturb(t *Trial, undisturbed, observed [][]float64) {
+	percentile := func(of [][]float64) float64 {
+		all := slices.Sorted(slices.Values(slices.Concat(of...)))
+		return all[min(int(float64(len(all))*(1-s.limit)), len(all)-1)]
+	}
+	if t.Due == 0 {
+		return
+	}
+	moved := percentile(observed)/percentile(undisturbed) - 1
+	for i := range t.Seconds {
+		bad, surely := 0.0, 0.0
+		for _, time := range observed[i] {
+			if time >= s.bound {
+				bad++
+			}
+			if time >= s.bound*(1+moved) {
+				surely++
+			}
+		}
+		t.Seconds[i].Bad[0], t.Seconds[i].Surely = bad, []float64{surely}
+	}
+	goals := []Goal{{Limit: s.limit, Span: s.bound}}
+	if !t.Holds(goals) && !t.Misses(goals) {
+		t.Void = "the generator stood still"
+	}
+}
+
+// disturbing has a generator that stands still in some trials, or in all.
+func disturbing(of func(uint64) *server, share float64) func(uint64) *server {
+	return func(seed uint64) *server {
+		s := of(seed)
+		s.disturbed, s.until = share, 600
+		return s
+	}
+}
+
+// changing has a third to three quarters of its capacity from a time on, or as much more.
+func changing(of func(uint64) *server) func(uint64) *server {
+	return func(seed uint64) *server {
+		s := of(seed)
+		before, truth := s.perSec(0), s.truth(0)
+		s.until, s.changes = 600, 60+180*s.rng.Float64()
+		to := before * (1./3 + s.rng.Float64()*5/12)
+		if s.rng.IntN(3) == 0 {
+			to = before * (1.3 + 2*s.rng.Float64())
+		}
+		s.perSec = func(at float64) float64 {
+			if at >= s.changes {
+				return to
+			}
+			return before
+		}
+		s.truth = func(at float64) float64 { return truth + s.perSec(at) - before }
+		return s
+	}
 }
 
 // models of servers, whose capacity is known.
@@ -168,7 +239,7 @@ func drifting(seed uint64) *server {
 }
 
 func (s *server) options() Options {
-	return Options{Goals: []Goal{{Name: "p99<20ms", Limit: s.limit, Span: s.bound}}, Until: cmp.Or(s.until, 600), From: 100, Least: 1, Most: 1e6}
+	return Options{Goals: []Goal{{Name: "p99<20ms", Limit: s.limit, Span: s.bound, Percentile: true}}, Until: cmp.Or(s.until, 600), From: 100, Least: 1, Most: 1e6}
 }
 
 // search is a whole one.

@@ -39,7 +39,7 @@ func Capacities(name string, all *analyze.CapacityFindings) (Chart, bool) {
 	for i, f := range of {
 		x := num(float64(width*i) + width/2)
 		ticks = append(ticks, tick{(float64(i) + 0.5) / float64(len(of)), f.Value})
-		if len(f.Curve) == 0 {
+		if !f.Known() {
 			continue
 		}
 		low, says := c.y(&s, f.LowerPerSecond), "at least "+readable.PerSecond(f.LowerPerSecond)

@@ -1,0 +1,132 @@
+package capacity
+
+import "math"
+
+// A change is a capacity that is another one from some trial on: a member is lost, a
+// limit on processor time begins to hold, a disk becomes full. A line through the trials
+// of both times is at a capacity that there never was.
+const (
+	// leastChange is how much a capacity changes at least, as a logarithm. A drift that is
+	// slower is movement.
+	leastChange = 0.15
+	// surelyChanged is by how much the two lines describe the trials better than one, as
+	// twice a logarithm of likelihoods: of simulated stores that do not change it is more
+	// by chance in less than one search of a hundred.
+	surelyChanged = 25
+	// leastTrials are the trials near the capacity before a change, and after it.
+	leastTrials = 2
+	// mostPeriods bounds a store that never stays as it is.
+	mostPeriods = 6
+	changeSteps = 160
+)
+
+// Period is a part of a search in which the capacity was about the same.
+type Period struct {
+	From, To float64 // in seconds of the search
+	Interval
+}
+
+// split ends the period that is under way where the capacity has surely changed since it
+// began, and begins the next with the trials from then on.
+func (s *Search) split() {
+	if pass, fail := s.bracket(); len(s.periods) >= mostPeriods || pass == 0 && !s.anyHeld() || math.IsInf(fail, 1) {
+		return
+	}
+	n := s.changed()
+	if n == 0 {
+		return
+	}
+	before := *s
+	before.periods, before.Trials, before.ended = nil, s.Trials[:n], TimeOver
+	of := before.Result().Interval
+	next := s.Trials[n].Began - s.Trials[n].Warmup
+	s.periods = append(s.periods, Period{From: s.start, To: next, Interval: of})
+	s.start, s.Trials = next, s.Trials[n:]
+}
+
+// anyHeld reports whether any trial held.
+func (s *Search) anyHeld() bool {
+	for i := range s.Trials {
+		if t := &s.Trials[i]; s.counts(t) && t.Holds(s.Goals) {
+			return true
+		}
+	}
+	return false
+}
+
+// changed returns the place of the first trial since the capacity is surely another one
+// than before; 0 where it is not.
+func (s *Search) changed() (first int) {
+	pass, fail := s.bracket()
+	if pass == 0 {
+		pass = fail / 8
+	}
+	low, high := s.around(pass, fail)
+	most := 0.0
+	for g, goal := range s.Goals {
+		points, crossed := s.points(g, low, high)
+		if !crossed || len(points) < 2*leastTrials+1 {
+			continue
+		}
+		f := newFit(points, goal, low, high)
+		if at, gain := f.change(low, high); gain > most {
+			most, first = gain, s.placeOf(points[at].at)
+		}
+	}
+	if most < surelyChanged {
+		return 0
+	}
+	return first
+}
+
+// placeOf returns the place of the trial whose window has its middle at a time.
+func (s *Search) placeOf(at float64) int {
+	for i := range s.Trials {
+		if t := &s.Trials[i]; t.Began+t.Length/2 == at {
+			return i
+		}
+	}
+	return 0
+}
+
+// change finds the point from which on another capacity describes the points best, and by
+// how much better two capacities describe them than one, beside what chance has it.
+func (f *fit) change(low, high float64) (at int, gain float64) {
+	n := len(f.points)
+	whole, best := math.Inf(1), math.Inf(1)
+	sums := make([][changeSteps + 1]float64, n+1) // of the points before one, by capacity
+	for k := range slopes {
+		for i := range n {
+			for c := range changeSteps + 1 {
+				x := low + (high-low)*float64(c)/changeSteps
+				sums[i+1][c] = sums[i][c] + f.far(i, slopeAt[k]*(f.points[i].x-x), k)
+			}
+		}
+		_, one := leastOf(&sums[0], &sums[n])
+		whole = math.Min(whole, one)
+		for i := leastTrials; i <= n-leastTrials; i++ {
+			before, a := leastOf(&sums[0], &sums[i])
+			after, b := leastOf(&sums[i], &sums[n])
+			if math.Abs(before-after)*(high-low)/changeSteps >= leastChange && a+b < best {
+				at, best = i, a+b
+			}
+		}
+	}
+	if at == 0 {
+		return 0, 0
+	}
+	const known = 4 // as in excess
+	chance := math.Max(1, (best+known)/(math.Max(float64(n)-4, 0)+known))
+	return at, (whole - best) / chance
+}
+
+// leastOf returns where the difference of two sums is least, and how much it is.
+func leastOf(from, to *[changeSteps + 1]float64) (at, least float64) {
+	least = math.Inf(1)
+	for c := range to {
+		if d := to[c] - from[c]; d < least {
+			at, least = float64(c), d
+		}
+	}
+	return at, least
+}

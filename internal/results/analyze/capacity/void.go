@@ -1,0 +1,142 @@
+package capacity
+
+import "math"
+
+// mostVoid is how many trials in a row may tell nothing before a search ends of which
+// nothing is known, and mostAtOnce how many of one rate before that rate is not tried
+// again.
+const (
+	mostVoid   = 10
+	mostAtOnce = 3
+)
+
+// untold returns the lowest rate between two whose trials all told nothing, and how many
+// there were; 0 and 0 without one.
+func (s *Search) untold(pass, fail float64) (rate float64, times int) {
+	for i := range s.Trials {
+		t := &s.Trials[i]
+		if t.Void == "" || t.Purpose == Settle || t.Rate <= pass || t.Rate >= fail {
+			continue
+		}
+		switch {
+		case times == 0 || t.Rate < rate:
+			rate, times = t.Rate, 1
+		case t.Rate == rate:
+			times++
+		}
+	}
+	return rate, times
+}
+
+const noTrialTold = "no trial told anything of the store"
+
+// first returns the plan of a trial before any has told something. After a void one it is
+// of less, because what told nothing may tell something where there is less to do; from
+// the lowest rate on it is of the first rate again, because a disturbance may be over.
+func (s *Search) first() (Plan, bool) {
+	if s.void >= mostVoid {
+		s.end(NotKnown, noTrialTold)
+		return Plan{}, false
+	}
+	least, steps := math.Min(s.leastTelling(), s.From), 1
+	for r := s.From; r > least && steps < mostVoid/2; r /= 4 {
+		steps++
+	}
+	return s.plan(math.Max(s.From/math.Pow(4, float64(s.void%steps)), least), Explore, exploring), true
+}
+
+// leastTelling returns the lowest rate that is tried after a void trial: at less, a window
+// is long before it shows the percentiles that the goals bound.
+func (s *Search) leastTelling() float64 {
+	if seconds := s.window(s.Least, exploring); seconds > longest {
+		return s.Least * seconds / longest
+	}
+	return s.Least
+}
+
+// lower returns the plan of a trial below what failed, where none held.
+func (s *Search) lower(fail float64) (Plan, bool) {
+	if s.void >= mostVoid {
+		s.end(NotKnown, "below what failed "+noTrialTold)
+		return Plan{}, false
+	}
+	rate := fail / 8
+	if s.void > 0 {
+		rate = math.Max(fail/math.Pow(8, float64(1+s.void%2)), math.Min(rate, s.leastTelling()))
+	}
+	return s.plan(math.Max(rate, s.Least), Explore, exploring), true
+}
+
+// higher returns the plan of a trial above the highest rate that held, where none failed.
+// A rate that told nothing is tried again when one below it has told something, in a
+// longer window. Where it tells nothing again and again, the search comes as near to it
+// as is worth it.
+func (s *Search) higher(pass float64) (Plan, bool) {
+	if pass >= s.Most {
+		s.end(AtLeast, "the objective holds at the highest "+s.called()+" allowed")
+		return Plan{}, false
+	}
+	next := math.Min(math.Max(pass*s.faster(), pass+s.step()), s.Most)
+	rate, times := s.untold(pass, math.Inf(1))
+	near := rate/pass <= nearEnough || rate-pass <= s.step()
+	switch {
+	case times == 0 || rate > next:
+		return s.plan(next, Explore, exploring), true
+	case times < mostAtOnce && (s.void == 0 || near):
+		return s.plan(rate, Explore, exploring*float64(1+times)), true
+	case !near:
+		return s.plan(math.Sqrt(pass*rate), Explore, exploring), true
+	}
+	s.end(AtLeast, "above that "+noTrialTold)
+	return Plan{}, false
+}
+
+// nearEnough is how near to each other, as a ratio, a rate that held and one that failed
+// are when the search begins to refine.
+const nearEnough = 1.12
+
+// known reports whether a floor without an upper end says something: it is not far below
+// what the store has done in some trial, the void ones among them.
+func (s *Search) known(floor float64) bool {
+	if s.Parameter != nil {
+		floor = s.Parameter.Offered(floor)
+	}
+	done := s.Seen
+	for i := range s.Trials {
+		if t := &s.Trials[i]; t.Length > 0 {
+			done = math.Max(done, t.Served/t.Length)
+		}
+	}
+	return floor >= leastKnown*done
+}
+
+// leastKnown is the share of what a store has done that a floor has to be.
+const leastKnown = 0.5
+
+// fewSamples is how many operations are beyond a percentile at least that is known.
+const fewSamples = 10
+
+// window returns the length of a window, in seconds: as long as asked for, and long enough
+// for the percentiles that the goals bound, as far as the search has time for that.
+func (s *Search) window(rate, seconds float64) float64 {
+	offered := rate
+	if s.Parameter != nil {
+		offered = s.Parameter.Offered(rate)
+	}
+	need := seconds
+	for _, g := range s.Goals {
+		if g.Percentile && offered > 0 {
+			need = math.Max(need, math.Ceil(1.1*fewSamples/(g.Limit*offered)))
+		}
+	}
+	return math.Max(seconds, math.Min(need, math.Floor(s.Until/mostOfTime)))
+}
+
+// mostOfTime is the part of a search's time that a window is lengthened to at most.
+const mostOfTime = 6
+
+// voidAbove reports whether a trial above a rate told nothing.
+func (s *Search) voidAbove(rate float64) bool {
+	_, times := s.untold(rate, math.Inf(1))
+	return times > 0
+}

@@ -1,0 +1,181 @@
+package analyze
+
+import (
+	"math"
+	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// disturbance is what disturbed a trial of a search, as its verdict has it.
+type disturbance struct {
+	trial     *record.Trial
+	generator bool            // the generator was late
+	others    bool            // others had the members' processors
+	why       *verdict.Reason // the worst reason that names a disturbance; nil: there is none
+}
+
+// disturbanceOf reads it from the trial's verdict. A reason that is not about any part of
+// an objective is left out where the figures of all parts are known.
+func disturbanceOf(t *record.Trial, parts []Threshold) (d disturbance) {
+	d.trial = t
+	for i := range t.Verdict.Reasons {
+		r := &t.Verdict.Reasons[i]
+		if remedies[r.Rule] == "" || !concerns(r, t, parts) {
+			continue
+		}
+		if d.why == nil || ofGenerator[r.Rule] && !d.generator {
+			d.why = r
+		}
+		d.generator = d.generator || ofGenerator[r.Rule]
+		d.others = d.others || ofOthers[r.Rule]
+	}
+	return d
+}
+
+// concerns reports whether a reason is about a part of an objective, or may be.
+func concerns(r *verdict.Reason, t *record.Trial, parts []Threshold) bool {
+	return len(parts) == 0 || slices.ContainsFunc(parts, func(part Threshold) bool {
+		p, ofTimes := part.percentile100()
+		if !ofTimes || !slices.Contains(measure.Percentiles, p) || r.About(part.Metric) {
+			return true
+		}
+		is := t.ResponseTime.At(p)
+		return !is.Known && !is.Failed
+	})
+}
+
+// sureShares returns, for each part of an objective, the share of the operations that took
+// too long that would have taken too long without the disturbance, too.
+func (d *disturbance) sureShares(o *Objective) []float64 {
+	sure := make([]float64, len(o.Parts))
+	if d.why == nil {
+		return sure
+	}
+	is, wouldBe := d.times()
+	for i := range o.Parts {
+		t := &o.Parts[i]
+		if _, ok := t.percentile100(); !ok || d.othersUnknown() {
+			continue
+		}
+		if over := shareFrom(is, float64(t.bound())); over > 0 {
+			sure[i] = min(shareFrom(wouldBe, float64(t.bound()))/over, 1)
+		}
+	}
+	return sure
+}
+
+// times returns the quantiles of the operations that succeeded, as measured and without
+// the disturbance, as far as the verdict knows how far each was moved. Where others had
+// most of the members' processors it does not: an operation may have waited for one for as
+// long as the system's scheduler let it.
+func (d *disturbance) times() (is, wouldBe []quantile) {
+	t := d.trial
+	of := t.SuccessResponseTime
+	figures := slices.Concat([]measure.Figure{of.Min}, of.Percentiles[:], []measure.Figure{of.Max})
+	least := math.Inf(1)
+	for i, p := range slices.Backward(verdict.Quantiles()) {
+		if !figures[i].Known {
+			continue
+		}
+		moved := t.Verdict.Effect.Times[i]
+		if t.Overhead != nil {
+			moved = max(moved, t.Overhead.Effect.Times[i])
+		}
+		least = min(least, figures[i].NS/(1+moved))
+		if d.others && moved > mostByOthers {
+			least = 0
+		}
+		is, wouldBe = append(is, quantile{p, figures[i].NS}), append(wouldBe, quantile{p, least})
+	}
+	slices.Reverse(is)
+	slices.Reverse(wouldBe)
+	return is, wouldBe
+}
+
+// mostByOthers is from which effect on that of others who had the members' processors is
+// not known.
+const mostByOthers = 0.5
+
+// quantile is a time below which so many per cent of the operations are.
+type quantile struct{ percent, ns float64 }
+
+// shareFrom returns the share of operations that take so long or longer, by the quantiles
+// that are known, the lowest first: on a straight line between two.
+func shareFrom(all []quantile, ns float64) float64 {
+	for i, q := range all {
+		switch {
+		case q.ns < ns:
+		case i == 0:
+			return 1
+		default:
+			before := all[i-1]
+			return 1 - (before.percent+(ns-before.ns)/(q.ns-before.ns)*(q.percent-before.percent))/100
+		}
+	}
+	return 0
+}
+
+// failed is how many of a second's operations failed whatever disturbed the trial: what a
+// late generator did not send is not the store's.
+func (d *disturbance) failed(s *Second) float64 {
+	failed := s.Errors
+	if d.generator {
+		failed -= s.ErrorsByKind[kv.NotSent.String()]
+	}
+	return float64(failed)
+}
+
+// othersUnknown reports whether members shared the late generator's machine, and it is not
+// known how much other programs used of it, as of members that ran before: what took the
+// generator's processors took the members', too.
+func (d *disturbance) othersUnknown() bool {
+	t := d.trial
+	return d.generator && t.Shared != nil && *t.Shared && t.ForeignShare == nil
+}
+
+// ofOthers are the rules that say that others had the members' processors.
+var ofOthers = map[int]bool{10: true, 23: true}
+
+// ofGenerator are the rules of the verdict that say that the generator was late.
+var ofGenerator = map[int]bool{5: true, 6: true, 7: true, 8: true, 9: true}
+
+// remedies has, for each rule of the verdict that names a disturbance, what to do about it.
+var remedies = map[int]string{
+	5:  "run the generator where nothing stops it, on a machine or processors of its own",
+	6:  "raise the limit on the generator's processor time",
+	7:  "run the generator on another machine than the members (--endpoints), or stop the other programs on it",
+	8:  "run the generator on a machine with nothing else to do",
+	9:  "run the generator on a machine with more processors",
+	10: "use a machine whose host gives it all of its processors, or search for longer (--until)",
+	23: "stop the other programs on the members' machines, or search for longer (--until)",
+	28: "give the slow worker a machine like the others",
+	30: "give that worker processors of its own",
+}
+
+// void says why a trial tells nothing of the store; empty if it does. A trial that
+// kept the objective though something disturbed it kept it, and one that would have missed it
+// without the disturbance, too, missed it.
+func (o *Objective) void(d *disturbance, tried *capacity.Trial) string {
+	switch t := d.trial; {
+	case t.State == record.Interrupted:
+		return "it was interrupted"
+	case t.Due == 0 || len(tried.Seconds) == 0:
+		return "nothing was due in its window"
+	case d.why == nil || tried.Holds(o.Goals()) || tried.Misses(o.Goals()):
+		return ""
+	}
+	return d.why.Text
+}
+
+// Remedy is what to do about what disturbed a trial; empty where nothing did.
+func Remedy(t *record.Trial) string {
+	if d := disturbanceOf(t, nil); d.why != nil {
+		return remedies[d.why.Rule]
+	}
+	return ""
+}
