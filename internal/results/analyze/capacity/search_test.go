@@ -195,7 +195,7 @@ func searched(o Options, share func(rate float64) float64, late func(rate float6
 			t.Due, t.Done, t.Served = t.Due+p.Rate, t.Done+p.Rate, t.Served+p.Rate
 		}
 		if late(p.Rate) {
-			t.Void = "the generator was late"
+			t.Void, t.Served = "the generator was late", min(t.Served, 60*t.Length)
 		}
 		now += p.Warmup + p.Window + 0.3
 		s.Add(t, p.Warmup+p.Window+0.3)

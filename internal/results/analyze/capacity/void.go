@@ -86,9 +86,13 @@ func (s *Search) higher(pass float64) (Plan, bool) {
 		return s.plan(rate, Explore, exploring*float64(1+times)), true
 	case !near:
 		return s.plan(math.Sqrt(pass*rate), Explore, exploring), true
+	case s.void >= mostVoid: // Result says whether that is a floor
+		s.end(AtLeast, "above that "+noTrialTold)
+		return Plan{}, false
+	case s.void%2 == 1: // the disturbance may have been over soon
+		rate = next
 	}
-	s.end(AtLeast, "above that "+noTrialTold)
-	return Plan{}, false
+	return s.plan(rate, Explore, exploring*mostAtOnce), true
 }
 
 // nearEnough is how near to each other, as a ratio, a rate that held and one that failed
