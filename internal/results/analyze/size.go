@@ -41,22 +41,25 @@ type Sized struct {
 type Use struct {
 	What      string
 	Unit      measure.Unit
-	PerSecond bool    // it is of the unit in each second
-	Used      float64 // at the load's rate
+	PerSecond bool // it is of the unit in each second
+	// Used is at the load's rate; NaN where the trials do not tell it.
+	Used float64
 	// AtCapacity is the same at the lower end of the capacity.
 	AtCapacity float64
 	Limit      float64 // 0: not known
-	// FullAt is the rate at which it is used up; 0 where that is not known.
+	// FullAt is the rate at which it is used up; 0 where the trials do not tell it.
 	FullAt float64
 	Text   string // how it was found, as a sentence without its end
 	Source string
 }
 
 // Share is how much of the limit is used; false where that is not known.
-func (u *Use) Share() (float64, bool) { return u.Used / u.Limit, u.Limit > 0 }
+func (u *Use) Share() (float64, bool) { return u.Used / u.Limit, u.Limit > 0 && !math.IsNaN(u.Used) }
 
 // ShareAtCapacity is the same at the capacity.
-func (u *Use) ShareAtCapacity() (float64, bool) { return u.AtCapacity / u.Limit, u.Limit > 0 }
+func (u *Use) ShareAtCapacity() (float64, bool) {
+	return u.AtCapacity / u.Limit, u.Limit > 0 && !math.IsNaN(u.AtCapacity)
+}
 
 // The names of uses.
 const (
@@ -147,20 +150,24 @@ func sizeBy(run *record.Run, f *CapacityFinding, load SizeLoad, ask func(string)
 	}
 	objective := Use{What: UseObjective, Unit: measure.Rate, Used: load.Rate, AtCapacity: f.LowerPerSecond, Limit: f.LowerPerSecond, FullAt: f.LowerPerSecond,
 		Text: "the load's rate of the lower end of the capacity for " + f.Objective}
+	if f.UpperPerSecond == nil {
+		objective.FullAt = 0 // how far above that the objective holds is not known
+		s.note("the search found no rate at which the objective fails: how much more than %.0f a second the cluster carries is not known", f.LowerPerSecond)
+		if load.Rate > f.LowerPerSecond {
+			objective.Limit, objective.AtCapacity = 0, math.NaN()
+		}
+	}
+	if len(f.Periods) > 0 {
+		s.note("the capacity changed while the search ran: the interval is of all that it was; search again to know what it is now")
+	}
 	s.Uses = append(s.Uses, objective)
 	points := usedPoints(run, f)
 	if len(points) == 0 {
 		s.note("no trial of the curve kept the objective and has figures of the members: what the load uses of them is not known")
 	}
-	highest := 0.0
-	for _, p := range points {
-		highest = math.Max(highest, p.rate)
-	}
-	if highest > 0 && load.Rate > highest {
-		s.note("the load's rate is above the highest that kept the objective in the search, %.0f a second: its uses are guesses", highest)
-	}
-	if highest > 0 && f.LowerPerSecond > highest {
-		s.note("the lower end of the capacity is above the highest rate that kept the objective in the search, %.0f a second: what is used there, and at which rate something is full, are guesses by a straight line", highest)
+	if n := len(points); n > 0 {
+		s.noteBeyond("the load's rate", load.Rate, points[0].rate, points[n-1].rate)
+		s.noteBeyond("the lower end of the capacity", f.LowerPerSecond, points[0].rate, points[n-1].rate)
 	}
 	if first.Shared != nil && *first.Shared {
 		s.note("the generator ran on the members' machine and used its processors, too: on machines of their own members have more")
@@ -177,6 +184,19 @@ func (s *Sized) note(format string, args ...any) {
 	s.Notes = append(s.Notes, fmt.Sprintf(format, args...))
 }
 
+// noteBeyond says that a rate is outside of what the trials of the curve had.
+func (s *Sized) noteBeyond(what string, rate, lowest, highest float64) {
+	where, end := "above the highest", highest
+	switch {
+	case rate > sameUse*highest:
+	case sameUse*rate < lowest:
+		where, end = "below the lowest", lowest
+	default:
+		return
+	}
+	s.note("%s is %s rate that kept the objective in the search, %.0f a second: what is used there is a guess by the straight line through the trials, and is not known where they are on none", what, where, end)
+}
+
 // addMeasured adds what the curve's trials used.
 func (s *Sized) addMeasured(points []usedPoint) {
 	add := func(what string, unit measure.Unit, limit float64, of func(*usedPoint) float64, text string) {
@@ -187,7 +207,14 @@ func (s *Sized) addMeasured(points []usedPoint) {
 			}
 			return
 		}
-		u := Use{What: what, Unit: unit, Used: line.at(s.Load.Rate), AtCapacity: line.at(s.Curve.LowerPerSecond), Limit: limit, Text: text, PerSecond: what == UseNetwork}
+		known := func(rate float64) float64 {
+			use, ok := line.at(rate)
+			if !ok {
+				return math.NaN()
+			}
+			return use
+		}
+		u := Use{What: what, Unit: unit, Used: known(s.Load.Rate), AtCapacity: known(s.Curve.LowerPerSecond), Limit: limit, Text: text, PerSecond: what == UseNetwork}
 		if what == UseProcessor || what == UseNetwork {
 			u.FullAt = line.reaches(limit)
 		}

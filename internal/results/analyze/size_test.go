@@ -10,16 +10,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// What is used beyond the highest rate that kept the objective was not seen, be it at the
-// load's rate or at the capacity, and the answer says so.
+// What is used at rates that no trial had was not seen, be it at the load's rate or at the
+// capacity, and the answer says so; of one trial no use is told elsewhere.
 func TestGuessedUsesAreSaid(t *testing.T) {
 	trial := &record.Trial{PerSecond: 1000, Opened: new(time.Unix(1000, 0)), Seconds: 5}
 	for _, c := range []struct {
 		load, lower float64
 		want        []string
 	}{
-		{500, 900, nil},
-		{500, 2900, []string{"the lower end of the capacity is above the highest rate that kept the objective in the search, 1000 a second"}},
+		{950, 950, nil},
+		{500, 950, []string{"the load's rate is below the lowest"}},
+		{950, 2900, []string{"the lower end of the capacity is above the highest rate that kept the objective in the search, 1000 a second"}},
 		{1500, 2900, []string{"the load's rate is above the highest", "the lower end of the capacity is above the highest"}},
 	} {
 		f := &CapacityFinding{Capacity: &record.Capacity{LowerPerSecond: c.lower}, First: trial, Curve: []CapacityPoint{{trial, record.CapacityTrial{Rate: 1000, Holds: true}}}}
@@ -27,7 +28,7 @@ func TestGuessedUsesAreSaid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		guesses := slices.DeleteFunc(s.Notes, func(note string) bool { return !strings.Contains(note, "guesses") })
+		guesses := slices.DeleteFunc(s.Notes, func(note string) bool { return !strings.Contains(note, "a guess") })
 		if !slices.EqualFunc(guesses, c.want, func(note, want string) bool { return strings.Contains(note, want) }) {
 			t.Errorf("a load of %.0f of %.0f: %q", c.load, c.lower, guesses)
 		}

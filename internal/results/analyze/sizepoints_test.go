@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// A use that is a straight line over the rate is found again at every rate, between the
-// trials and beyond them, and so is the rate at which it comes to a limit.
+// A use that is a straight line over the rate is found again at every rate between the
+// trials, and beyond them as far as they support a line, and so is the rate at which it
+// comes to a limit. Elsewhere nothing is said.
 func TestAStraightUseIsFoundAgain(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(500) {
@@ -20,14 +21,26 @@ func TestAStraightUseIsFoundAgain(t *testing.T) {
 			rate += between(10, 500)
 			points = append(points, usedPoint{rate: rate, cpu: base + slope*rate, network: math.NaN()})
 		}
+		first := points[0].rate
+		supported := len(points) >= leastRates && rate >= leastApart*first
 		l := lineOf(points, func(p *usedPoint) float64 { return p.cpu })
-		at := between(0, 2*rate)
-		if got, want := l.at(at), base+slope*at; math.Abs(got-want) > 1e-6*want {
+		at := between(0, 3*rate)
+		want, within := base+slope*at, at >= first && at <= rate
+		switch got, known := l.at(at); {
+		case within && !known, supported && at <= mostBeyond*rate && !known:
+			t.Fatalf("seed %d: at %g of %g to %g it is not known", seed, at, first, rate)
+		case !supported && known && (at > sameUse*rate || at*sameUse < first), known && at > mostBeyond*rate:
+			t.Fatalf("seed %d: at %g of %g to %g it is %g, and cannot be known", seed, at, first, rate, got)
+		case known && (within || supported) && math.Abs(got-want) > 1e-6*want && (within || at > sameUse*rate || at*sameUse < first):
 			t.Fatalf("seed %d: at %g it is %g, not %g", seed, at, got, want)
 		}
-		limit := base + slope*rate*between(1.1, 5)
-		if got, want := l.reaches(limit), (limit-base)/slope; math.Abs(got-want) > 1e-6*want {
-			t.Fatalf("seed %d: it reaches %g at %g, not %g", seed, limit, got, want)
+		limit := base + slope*rate*between(1.1, 3)
+		wantAt := (limit - base) / slope
+		if !supported || wantAt > mostBeyond*rate {
+			wantAt = 0
+		}
+		if got := l.reaches(limit); math.Abs(got-wantAt) > 1e-6*wantAt {
+			t.Fatalf("seed %d: it reaches %g at %g, not %g", seed, limit, got, wantAt)
 		}
 		if lineOf(points, func(p *usedPoint) float64 { return p.network }) != nil {
 			t.Fatal("what is not known has a line")
@@ -35,16 +48,29 @@ func TestAStraightUseIsFoundAgain(t *testing.T) {
 	}
 }
 
-// One trial is a use in proportion to the rate; one that falls has no rate at which it
-// is full.
+// Of one trial, of trials at about one rate and of ones on no line nothing is known elsewhere.
 func TestFewAndFallingUses(t *testing.T) {
 	t.Parallel()
-	one := lineOf([]usedPoint{{rate: 100, cpu: 2}}, func(p *usedPoint) float64 { return p.cpu })
-	if one.at(50) != 1 || one.at(200) != 4 || one.reaches(8) != 400 || one.reaches(0) != 0 {
-		t.Errorf("one trial: %g, %g, %g", one.at(50), one.at(200), one.reaches(8))
-	}
-	falls := lineOf([]usedPoint{{rate: 100, cpu: 2}, {rate: 200, cpu: 1}}, func(p *usedPoint) float64 { return p.cpu })
-	if falls.reaches(8) != 0 || falls.at(150) != 1.5 {
-		t.Errorf("a falling use is full at %g, and %g between", falls.reaches(8), falls.at(150))
+	for name, points := range map[string][]usedPoint{
+		"one":           {{rate: 100, cpu: 2}},
+		"two":           {{rate: 100, cpu: 2}, {rate: 200, cpu: 1}},
+		"about one":     {{rate: 100, cpu: 2}, {rate: 101, cpu: 2}, {rate: 103, cpu: 2}},
+		"on no line":    {{rate: 100, cpu: 0.1}, {rate: 200, cpu: 8}, {rate: 400, cpu: 2}, {rate: 800, cpu: 9}},
+		"falling":       {{rate: 100, cpu: 9}, {rate: 200, cpu: 8}, {rate: 400, cpu: 6}},
+		"below nothing": {{rate: 100, cpu: 0.1}, {rate: 150, cpu: 4}, {rate: 200, cpu: 8}},
+	} {
+		l := lineOf(points, func(p *usedPoint) float64 { return p.cpu })
+		last := points[len(points)-1].rate
+		for _, rate := range []float64{points[0].rate / 2, 1.5 * last, 5 * last} {
+			if use, known := l.at(rate); known {
+				t.Errorf("%s: at %g it is %g", name, rate, use)
+			}
+		}
+		if full := l.reaches(20); full != 0 {
+			t.Errorf("%s: it is full at %g", name, full)
+		}
+		if use, known := l.at(points[0].rate); !known || use != points[0].cpu {
+			t.Errorf("%s: where it was measured it is %g, %v", name, use, known)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/readable"
@@ -65,25 +66,31 @@ func sizeText(s *analyze.Sized) string {
 // fitSentence says whether the load keeps the objective.
 func fitSentence(s *analyze.Sized) string {
 	f := s.Curve
-	share, _ := s.Uses[0].Share() // of the objective, which is first
 	between := "at least " + readable.PerSecond(f.LowerPerSecond)
 	if f.UpperPerSecond != nil {
 		between = readable.Between(readable.PerSecond(f.LowerPerSecond), readable.PerSecond(*f.UpperPerSecond))
 	}
-	text := fmt.Sprintf("%s of the capacity for %s, which is %s", readable.Percent(share, 0), f.Objective, between)
+	of := fmt.Sprintf("of the capacity for %s, which is %s", f.Objective, between)
 	switch carried(s) {
 	case true:
-		return text + ": it is carried."
+		share := s.Load.Rate / f.LowerPerSecond
+		if f.UpperPerSecond == nil {
+			return fmt.Sprintf("at most %s %s: it is carried.", readable.Percent(share, 0), of)
+		}
+		return fmt.Sprintf("%s %s: it is carried.", readable.Percent(share, 0), of)
 	case false:
-		return text + ": it is not carried."
+		return fmt.Sprintf("at least %s %s: it is not carried.", readable.Percent(s.Load.Rate / *f.UpperPerSecond, 0), of)
 	}
-	return text + ": whether it is carried is not known; a longer search narrows the interval."
+	if f.UpperPerSecond == nil {
+		return fmt.Sprintf("more than the search showed the capacity for %s to be, which is %s: whether it is carried is not known; search up to that rate.", f.Objective, between)
+	}
+	return fmt.Sprintf("within the interval %s: whether it is carried is not known; a longer search narrows the interval.", of)
 }
 
 // firstSentence says what runs out first.
 func firstSentence(s *analyze.Sized) string {
 	if s.First < 0 {
-		return ""
+		return "What runs out first, where the load grows as it is, is not known."
 	}
 	u := &s.Uses[s.First]
 	text := fmt.Sprintf("What runs out first, where the load grows as it is: the %s", u.What)
@@ -124,6 +131,9 @@ func usesGrid(s *analyze.Sized) *grid {
 
 // amount is a use in its unit.
 func amount(x float64, u *analyze.Use) string {
+	if math.IsNaN(x) {
+		return readable.Dash
+	}
 	text := readable.Quantity(x, u.Unit)
 	if u.PerSecond {
 		text += "/s"
@@ -188,10 +198,10 @@ func useObject(u *analyze.Use) (o record.Object) {
 		return x
 	}
 	o.Add("what", u.What)
-	o.Add("used", u.Used)
+	o.Add("used", known(u.Used, !math.IsNaN(u.Used)))
 	o.Add("limit", known(u.Limit, u.Limit > 0))
 	o.Add("share", known(u.Share()))
-	o.Add("used_at_capacity", u.AtCapacity)
+	o.Add("used_at_capacity", known(u.AtCapacity, !math.IsNaN(u.AtCapacity)))
 	o.Add("share_at_capacity", known(u.ShareAtCapacity()))
 	o.Add("full_at_per_second", known(u.FullAt, u.FullAt > 0))
 	o.Add("text", u.Text)
