@@ -5,7 +5,10 @@ package e2e_test
 import (
 	"encoding/json"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
@@ -42,6 +45,61 @@ func TestCapacityOfEtcd(t *testing.T) {
 		if trial := &run.Trials[i]; trial.Open() == warmsUp || trial.Preload != (i == 0) || trial.Misses > 0 {
 			t.Errorf("trial %s: open %v, preload %v, %d misses", trial.Name, trial.Open(), trial.Preload, trial.Misses)
 		}
+	}
+}
+
+// A generator that stands still for half of the time tells nothing of the store: the search
+// shows its void trials with a remedy, tries rates again, says that nothing is known, and
+// has an exit code of its own.
+func TestACapacityThatIsNotKnown(t *testing.T) {
+	const stop = 250 * time.Millisecond
+	w := newWorld(t)
+	dir := w.path("run")
+	p := w.start(t, "capacity", "--objective", "p99<20ms", "--endpoints", w.nullServer(t, "--script", "delay=1ms"), "--set", "key-space=100", "--until", "25s", "--out", dir, "--format", "json")
+	p.says(t, "measuring")
+	over := make(chan struct{})
+	var stops sync.WaitGroup
+	stops.Go(func() {
+		for signal := syscall.SIGSTOP; ; {
+			_ = syscall.Kill(p.pid, signal) // it may have ended
+			select {
+			case <-over:
+				return
+			case <-time.After(stop):
+			}
+			if signal == syscall.SIGSTOP {
+				signal = syscall.SIGCONT
+			} else {
+				signal = syscall.SIGSTOP
+			}
+		}
+	})
+	p.exits(t, exitNotKnown)
+	close(over)
+	stops.Wait()
+	var said struct {
+		Known  bool   `json:"known"`
+		Status string `json:"status"`
+		Void   []struct {
+			Trials      int
+			Why, Remedy string
+		} `json:"void"`
+		Curve []struct{ Void string } `json:"curve"`
+	}
+	if err := json.Unmarshal([]byte(p.stdout.String()), &said); err != nil || said.Known || said.Status != "not_known" || len(said.Curve) < 3 {
+		t.Fatalf("it says %+v, %v", said, err)
+	}
+	void := 0
+	for _, v := range said.Void {
+		if void += v.Trials; v.Remedy == "" || v.Why == "" {
+			t.Errorf("a reason has no remedy: %+v", v)
+		}
+	}
+	if void != len(said.Curve) || said.Curve[0].Void == "" {
+		t.Errorf("%d of %d trials are void: %+v", void, len(said.Curve), said)
+	}
+	if out := w.run(t, "report", dir).exits(t, exitDone).stdout.String(); !strings.Contains(out, "for p99<20ms: not known") || !strings.Contains(out, "  void  ") {
+		t.Errorf("the report says\n%s", out)
 	}
 }
 
