@@ -56,7 +56,6 @@ func TestACapacityThatIsNotKnown(t *testing.T) {
 	w := newWorld(t)
 	dir := w.path("run")
 	p := w.start(t, "capacity", "--objective", "p99<20ms", "--endpoints", w.nullServer(t, "--script", "delay=1ms"), "--set", "key-space=100", "--until", "25s", "--out", dir, "--format", "json")
-	p.says(t, "measuring")
 	over := make(chan struct{})
 	var stops sync.WaitGroup
 	stops.Go(func() {

@@ -126,7 +126,7 @@ func writeError(path string, err error) error {
 	text := fmt.Sprintf("cannot write %s: %v", path, err)
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		text = fmt.Sprintf("cannot write %s: the disk is full; what was recorded before is there", path)
+		text = fmt.Sprintf("cannot write %s: the disk is full; make room there, or record on another disk (--out)", path)
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		text += "; choose a folder that you may write to"
 	}
