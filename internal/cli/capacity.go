@@ -72,7 +72,7 @@ Where we start the cluster, each search for a value has one of its own, and --un
 all of them together; of a parameter that is searched, each trial has one, in which its
 objects are made before.
 
-The exit code is 0 when there is an interval, 1 when the objective holds nowhere, and 3
+The exit code is 0 when there is an interval, 1 when the objective holds nowhere, and 6
 when the capacity is not known because the trials told too little of the store.`,
 		Example: `  quorumbench capacity --objective 'p99<20ms, errors<0.1%' --endpoints 10.0.0.1:2379,10.0.0.2:2379
   quorumbench capacity scenarios/my-load.yaml --objective 'p99.9<100ms' --until 5m --format json

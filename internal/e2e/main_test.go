@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 const (
 	exitDone        = 0
 	exitFailed      = 1
-	exitNotKnown    = 3
+	exitNotKnown    = 6
 	exitUsage       = 2
 	exitInterrupted = 130
 )
