@@ -31,6 +31,29 @@ func Refused(err error) bool {
 	return err != nil && (errors.Is(err, syscall.ECONNREFUSED) || strings.HasSuffix(err.Error(), "connection refused"))
 }
 
+// How long a request waits that a server refused because there were too many: twice as
+// long each time.
+const (
+	firstRefusal = 50 * time.Millisecond
+	mostRefusals = 6
+)
+
+// WaitRefused waits before a request is repeated that a server refused so many times
+// before because there were too many. It returns false when that is to end.
+func WaitRefused(ctx context.Context, times int) bool {
+	if times >= mostRefusals {
+		return false
+	}
+	pause := time.NewTimer(firstRefusal << times)
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // What servers say of themselves is bounded, as the members that they name are
 // by kv.MaxMembers: they are not trusted.
 const (

@@ -16,125 +16,58 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// The preload's own load: enough to be quick, whatever the trial asks for.
-const (
-	preloadConnections = 32
-	preloadClients     = 256
-	preloadRounds      = 3
-)
+// preloadRounds is how often keys are written whose answers are not good.
+const preloadRounds = 3
 
 // preload is Worker.Preload.
 func (p *plan) preload(ctx context.Context) (*Preloaded, error) {
 	noted, missing := &preloading{}, newSet(p.Load.KeySpace)
 	done := &noted.done
 	read := scenario.Operation{Kind: kv.Get, Consistency: p.store.Capabilities().Strongest(), Weight: 1}
-	if _, err := p.pass(ctx, read, p.Load.KeySpace, nil, missing, noted); err != nil {
+	if err := p.pass(ctx, read, fullSet(p.Load.KeySpace), missing, noted); err != nil {
 		return nil, fmt.Errorf("the preload could not read the key space: %w", err)
 	}
 	write := scenario.Operation{Kind: kv.Put, Weight: 1}
 	for round := 1; ; round++ {
-		numbers := missing.list()
-		if done.full() {
+		n := missing.count.Load()
+		switch {
+		case done.full():
 			return nil, fmt.Errorf("more than %d keys of the key space have values that are not the load's: remove them, or use another prefix", mostReplaced)
-		}
-		if numbers.count == 0 {
+		case n == 0:
 			if p.versions != nil {
 				done.Versions = p.versions.List()
 			}
 			return done, p.settle(ctx)
+		case round > preloadRounds:
+			return nil, fmt.Errorf("the preload could not write %d keys of %d", n, p.Load.KeySpace)
 		}
-		if round > preloadRounds {
-			return nil, fmt.Errorf("the preload could not write %d keys of %d", numbers.count, p.Load.KeySpace)
-		}
+		left := missing
 		missing = newSet(p.Load.KeySpace)
-		whole, err := p.pass(ctx, write, numbers.count, numbers, missing, noted)
-		if err != nil && (round == preloadRounds || !whole) {
+		if err := p.pass(ctx, write, left, missing, noted); err != nil {
 			return nil, fmt.Errorf("the preload could not write the key space: %w", err)
 		}
-		done.Written += numbers.count - missing.count.Load()
+		done.Written += n - missing.count.Load()
 	}
 }
 
-// pass does one operation on each of the numbers (all keys if nil), and notes
-// those that have no good answer. It is not whole when it ended before all of
-// them had their turn: ctx ended, or the store was found not to serve, which
-// without a quorum would else take a timeout for every few keys.
-func (p *plan) pass(ctx context.Context, what scenario.Operation, total uint64, numbers *numberList, bad *set, noted *preloading) (whole bool, err error) {
-	l := p.Load
-	l.Mix = []scenario.Operation{what}
-	l.Arrival, l.Warmup, l.Duration, l.Total = scenario.Closed, 0, 0, total
-	l.NewConnection, l.Watch = false, nil
-	l.Connections, l.Clients = preloadConnections, preloadClients
-	if p.store.Capabilities().InFlight == 1 {
-		l.Clients = l.Connections
-	}
-	one := *p
-	one.Load, one.Shard, one.Preloaded, one.Endpoints = l, Shard{}, nil, p.preparing()
-	within, giveUp := context.WithCancel(ctx)
-	defer giveUp()
-	one.reports = Reports{History: p.reports.History, Second: func(s *measure.Second) {
-		if hopeless(s, what) {
-			giveUp()
-		}
-	}}
-	one.wrap = func(s *source) engine.Source {
-		return &preloadSource{source: s, numbers: numbers, bad: bad, what: what, noted: noted}
-	}
-	g, err := newGenerator(&one)
-	if err != nil {
-		return false, err
-	}
-	res, err := RunJob(within, g)
-	switch {
-	case ctx.Err() != nil:
-		return false, context.Cause(ctx)
-	case err != nil:
-		return false, err
-	}
-	return !res.Interrupted, failure(res.Measured, what)
-}
-
-// hopeless reports whether a second says that the pass need not go on: reads
-// must not fail at all, and of the writes some must succeed.
-func hopeless(s *measure.Second, what scenario.Operation) bool {
-	failed := uint64(0)
-	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
-		if o != kv.WrongAnswer {
-			failed += s.Outcomes[o]
-		}
-	}
-	return failed > 0 && (!what.Kind.Writes() || s.Outcomes[kv.OK] == 0)
-}
-
-// failure is the first error of a pass whose reads must not fail.
-func failure(t *measure.Totals, what scenario.Operation) error {
-	for o, n := range t.Outcomes {
-		o := kv.Outcome(o)
-		if n == 0 || !o.Failed() || o == kv.WrongAnswer {
-			continue
-		}
-		if text := t.ErrorTexts[o]; text != "" {
-			return fmt.Errorf("%d of %d operations (%v) ended in %v: %s", n, t.Due, what.Kind, o, text)
-		}
-		return fmt.Errorf("%d of %d operations (%v) ended in %v", n, t.Due, what.Kind, o)
-	}
-	return nil
+// pass does one operation on each key whose number is in left, and notes in bad those that
+// have no good answer.
+func (p *plan) pass(ctx context.Context, what scenario.Operation, left, bad *set, noted *preloading) error {
+	_, err := p.repeat(ctx, what, left, p.reports, func(s *source) engine.Source {
+		return &preloadSource{source: s, bad: bad, what: what, noted: noted}
+	})
+	return err
 }
 
 // preloadSource walks once over given keys.
 type preloadSource struct {
 	*source
-	numbers *numberList
-	bad     *set
-	what    scenario.Operation
-	noted   *preloading
+	bad   *set
+	what  scenario.Operation
+	noted *preloading
 }
 
-func (s *preloadSource) Fill(_ measure.Phase, n uint64, client uint32, op *store.Op) uint64 {
-	number := n
-	if s.numbers != nil {
-		number = s.numbers.at(n)
-	}
+func (s *preloadSource) Fill(_ measure.Phase, number uint64, client uint32, op *store.Op) uint64 {
 	s.bad.add(number) // until a good answer
 	s.fill(&s.what, number, number|preloadMark, client, op)
 	return number
@@ -231,6 +164,29 @@ type set struct {
 }
 
 func newSet(n uint64) *set { return &set{words: make([]atomic.Uint64, (n+63)/64)} }
+
+// fullSet is the set of all numbers below n.
+func fullSet(n uint64) *set {
+	s := newSet(n)
+	for i := range s.words {
+		s.words[i].Store(^uint64(0))
+	}
+	if rest := n % 64; rest > 0 {
+		s.words[len(s.words)-1].Store(1<<rest - 1)
+	}
+	s.count.Store(n)
+	return s
+}
+
+// setOf is the set of the numbers whose bits are set.
+func setOf(words []uint64) *set {
+	s := &set{words: make([]atomic.Uint64, len(words))}
+	for i, w := range words {
+		s.words[i].Store(w)
+		s.count.Add(uint64(bits.OnesCount64(w)))
+	}
+	return s
+}
 
 func (s *set) add(i uint64) {
 	if s.words[i/64].Or(1<<(i%64))&(1<<(i%64)) == 0 {

@@ -44,3 +44,15 @@ func TestPreloadGivesUpInTheMiddleOfWriting(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// One failed operation among many does not end a preload: it is repeated.
+func TestPreloadRepeatsWhatFailed(t *testing.T) {
+	for _, script := range []string{"error=unavailable every 97", "error=refused every 97", "error=store_timeout every 301"} {
+		l := base(kv.Get, kv.Linearizable)
+		l.KeySpace = 2_000
+		done, err := preload(t.Context(), taskFor(serve(t, script, store.NullOptions{Memory: true}), l))
+		if err != nil || done.Written != l.KeySpace {
+			t.Errorf("%s: %+v, %v", script, done, err)
+		}
+	}
+}

@@ -36,16 +36,12 @@ func (w *Local) ReadBack(ctx context.Context, a *Assignment, level kv.Consistenc
 
 // readKeys reads each key of the key space, or those that are asked for.
 func (p *plan) readKeys(ctx context.Context, level kv.Consistency) (found uint64, err error) {
-	total, only := p.Load.KeySpace, (*numberList)(nil)
+	left := fullSet(p.Load.KeySpace)
 	if p.Only != nil {
-		only = numbersOf(p.Only)
-		total = only.count
+		left = setOf(p.Only)
 	}
-	if total == 0 {
-		return 0, nil
-	}
-	missing := newSet(p.Load.KeySpace)
-	if _, err := p.pass(ctx, scenario.Operation{Kind: kv.Get, Consistency: level, Weight: 1}, total, only, missing, &preloading{anybodys: true}); err != nil {
+	total, missing := left.count.Load(), newSet(p.Load.KeySpace)
+	if err := p.pass(ctx, scenario.Operation{Kind: kv.Get, Consistency: level, Weight: 1}, left, missing, &preloading{anybodys: true}); err != nil {
 		return 0, err
 	}
 	return total - missing.count.Load(), nil
@@ -60,22 +56,10 @@ func (p *plan) readScripts(ctx context.Context, level kv.Consistency) (found uin
 	back := &reading{script: script, level: level}
 	back.otherwise, _ = p.script.(Reader)
 	one := *p
-	one.script, one.wrap = nil, func(*source) engine.Source { return back }
+	one.script = nil
 	one.chronicler = func(to *history.Recorder) engine.History { return &finals{script.Chronicle(to)} }
-	one.Load = closed(p.Load, script.Keys())
-	one.reports = Reports{History: p.reports.History}
-	g, err := newGenerator(&one)
-	if err != nil {
-		return 0, err
-	}
-	res, err := RunJob(ctx, g)
-	switch {
-	case ctx.Err() != nil:
-		return 0, context.Cause(ctx)
-	case err != nil:
-		return 0, err
-	}
-	return back.found, failure(res.Measured, scenario.Operation{Kind: kv.Get})
+	_, err = one.repeat(ctx, scenario.Operation{Kind: kv.Get, Consistency: level, Weight: 1}, fullSet(script.Keys()), one.reports, func(*source) engine.Source { return back })
+	return back.found, err
 }
 
 // reading is a source that reads each key of a script once. It is of one loop.

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -119,31 +120,16 @@ func (p *plan) prepare(ctx context.Context) (done *Preloaded, err error) {
 // prepareWith does operations, in no order.
 func (p *plan) prepareWith(ctx context.Context, before engine.Source, n uint64) error {
 	one := *p
-	one.Load, one.script, one.chronicler, one.reports = closed(p.Load, n), nil, nil, Reports{}
-	one.Endpoints = p.preparing()
-	one.wrap = func(*source) engine.Source { return before }
-	g, err := newGenerator(&one)
-	if err != nil {
-		return err
-	}
-	res, err := RunJob(ctx, g)
+	one.script, one.chronicler = nil, nil
+	left := fullSet(n)
+	t, err := one.repeat(ctx, scenario.Operation{Kind: kv.Put, Weight: 1}, left, Reports{}, func(*source) engine.Source { return before })
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case err != nil:
-		return err
+	case left.count.Load() == 0:
+		return nil
 	}
-	return unwritten(res.Measured, n)
-}
-
-// closed is the load that does so many operations of a source of its own, as fast as they
-// are answered.
-func closed(l scenario.Load, n uint64) scenario.Load {
-	l.Arrival, l.Rate, l.Warmup, l.Duration, l.Total = scenario.Closed, scenario.Rate{}, 0, 0, n
-	l.Clients = min(preloadClients, int(n))
-	l.Connections = min(preloadConnections, l.Clients)
-	l.Mix, l.Watch = []scenario.Operation{{Kind: kv.Put, Weight: 1}}, nil
-	return l
+	return cmp.Or(unwritten(t, n), err)
 }
 
 // unwritten says what of the objects that are to be there could not be written; nil if all

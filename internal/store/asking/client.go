@@ -21,6 +21,9 @@ const (
 	MaxAnswer = 4 << 20
 	// MaxHeader bounds an answer's header, in bytes.
 	MaxHeader = 64 << 10
+	// MaxConnections is how many connections there are to a server at a time: servers
+	// limit those of one address, and most of them are the load's.
+	MaxConnections = 8
 	// MaxRedirects is how many redirects at one server are followed.
 	MaxRedirects = 3
 )
@@ -29,7 +32,7 @@ const (
 // we ask for none, and a server that sends it anyway is not understood.
 func Client(a store.Access) *http.Client {
 	t := &http.Transport{
-		DisableCompression: true, MaxResponseHeaderBytes: MaxHeader, MaxIdleConnsPerHost: 16,
+		DisableCompression: true, MaxResponseHeaderBytes: MaxHeader, MaxIdleConnsPerHost: MaxConnections, MaxConnsPerHost: MaxConnections,
 		DialContext: func(ctx context.Context, _, endpoint string) (net.Conn, error) { return a.Connect(ctx, endpoint) },
 	}
 	if a.TLS != nil {
@@ -62,9 +65,23 @@ func Allow(ctx context.Context, limit int64) context.Context {
 // bounded is a transport whose answers have an end.
 type bounded struct{ *http.Transport }
 
-// RoundTrip implements http.RoundTripper.
+// RoundTrip implements http.RoundTripper. A request that the server refused because there
+// were too many is repeated after a while.
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := b.Transport.RoundTrip(r)
+	for tries := 0; err == nil && answer.StatusCode == http.StatusTooManyRequests && store.WaitRefused(r.Context(), tries); tries++ {
+		again := r.Clone(r.Context())
+		if r.Body != nil && r.Body != http.NoBody {
+			if r.GetBody == nil {
+				break
+			}
+			if again.Body, err = r.GetBody(); err != nil {
+				break
+			}
+		}
+		_ = answer.Body.Close() // what it says is known
+		answer, err = b.Transport.RoundTrip(again)
+	}
 	if err != nil {
 		return nil, err
 	}

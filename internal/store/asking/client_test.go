@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -108,5 +109,29 @@ func TestAnswersAreBounded(t *testing.T) {
 	}
 	if _, err := get(t, server.URL+"/header"); err == nil {
 		t.Error("an endless header is taken")
+	}
+}
+
+// A request that is refused because there are too many is sent again, with its body.
+func TestTooManyRequestsIsRepeated(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if body, _ := io.ReadAll(r.Body); string(body) != "one" {
+			t.Errorf("the body is %q", body)
+		}
+		if asked.Add(1) < 3 {
+			w.WriteHeader(http.StatusTooManyRequests)
+		}
+	}))
+	defer server.Close()
+	c := Client(store.Access{})
+	defer c.CloseIdleConnections()
+	answer, err := c.Post(server.URL, "", strings.NewReader("one"))
+	if err != nil || answer.StatusCode != http.StatusOK || asked.Load() != 3 {
+		t.Errorf("%v, %v, asked %d times", answer, err, asked.Load())
+	}
+	if err == nil {
+		_ = answer.Body.Close()
 	}
 }

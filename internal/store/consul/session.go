@@ -28,7 +28,7 @@ const (
 )
 
 // sessionsAtOnce is how many sessions are created or destroyed at the same time.
-const sessionsAtOnce = 32
+const sessionsAtOnce = 8
 
 // Grant implements store.Leaser with sessions that no health check ends, but their
 // TTL alone. A session has the first 60 bits of its UUID as its number.

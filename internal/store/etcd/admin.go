@@ -153,10 +153,14 @@ func (a *admin) config(ctx context.Context, endpoints []string) clientv3.Config 
 }
 
 // failFast undoes the client's wait for a connection that may never come. It sends
-// what a learner refuses to the members that have a vote.
+// what a learner refuses to the members that have a vote, and again what a member refuses
+// because there were too many requests.
 func (a *admin) failFast(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	opts = append(opts, grpc.WaitForReady(false))
 	err := invoke(ctx, method, req, reply, cc, opts...)
+	for tries := 0; err != nil && strings.Contains(err.Error(), "etcdserver: too many requests") && store.WaitRefused(ctx, tries); tries++ {
+		err = invoke(ctx, method, req, reply, cc, opts...)
+	}
 	if refusedByLearner(err) && cc == a.balanced.Load() && a.avoidLearners(ctx) {
 		err = invoke(ctx, method, req, reply, cc, opts...)
 	}
