@@ -173,14 +173,17 @@ func (a *app) unread(f *checkFlags, when, why string) error {
 	if f.format != "json" {
 		a.Printf("FAIL: Could not read process_resident_memory_bytes %s the put operations.\n", when)
 	}
-	return errors.New(why)
+	return &command.Exit{Code: command.ExitNotKnown, Cause: errors.New(why)}
 }
 
-// judged is the end of a check whose result was printed, or could not be.
-func judged(pass bool, err error) error {
+// judged is the end of a check whose result was printed, or could not be. One that is
+// not known neither passes nor fails.
+func judged(pass, notKnown bool, err error) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("the result cannot be written: %w", err)
+	case notKnown:
+		return &command.Exit{Code: command.ExitNotKnown}
 	case !pass:
 		return &command.Exit{Code: command.ExitFailed}
 	}
@@ -272,7 +275,7 @@ func (a *app) checkPerf(ctx context.Context, f *perfFlags) error {
 		} else {
 			err = report.PerfCheck(a.Stdout, &c, f.verbose)
 		}
-		return judged(c.Pass, err)
+		return judged(c.Pass, c.NotKnown != "", err)
 	})
 }
 
@@ -338,7 +341,7 @@ func (a *app) checkDatascale(ctx context.Context, f *checkFlags) error {
 		default:
 			err = report.ScaleCheck(a.Stdout, &c, f.verbose)
 		}
-		return judged(c.Pass, err)
+		return judged(c.Pass, false, err)
 	})
 }
 

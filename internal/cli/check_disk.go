@@ -126,5 +126,5 @@ func (a *app) checkDisk(ctx context.Context, f *diskFlags, dir string, counted b
 	} else {
 		err = report.DiskCheck(a.Stdout, &c)
 	}
-	return judged(c.Pass(f.store), err)
+	return judged(c.Pass(f.store), c.Unknown(f.store), err)
 }

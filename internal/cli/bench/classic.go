@@ -25,7 +25,7 @@ func afterwards(a *command.App, f *options, run *record.Run, dir string) error {
 		return err
 	}
 	if h := t.Hashes; h != nil && h.Failure != "" {
-		return fmt.Errorf("the members' data could not be compared: %s", h.Failure)
+		return &command.Exit{Code: command.ExitNotKnown, Cause: fmt.Errorf("the members' data could not be compared: %s", h.Failure)}
 	}
 	return nil
 }

@@ -21,6 +21,9 @@ const mostSpread = 100 * time.Millisecond
 type PerfCheck struct {
 	Trial *record.Trial
 	Pass  bool
+	// NotKnown says why a check that does not pass does not fail either: a phrase, or
+	// empty. Nothing failed but what disturbances of the measuring can have made.
+	NotKnown string
 	// Lines are the judgement in words, those of `etcdctl check perf` but for the
 	// last one, PASS or FAIL.
 	Lines           []string
@@ -82,6 +85,12 @@ func CheckPerf(t *record.Trial) PerfCheck {
 	uneven := say(c.Spread > mostSpread.Seconds(),
 		"Stddev too high: %fs", "PASS: Stddev is %fs", c.Spread)
 	c.Pass = Measured(t) && len(c.ByError) == 0 && !low && !slow && !uneven
+	within := func(seconds float64, name string, limit time.Duration) bool {
+		return seconds <= limit.Seconds()*(1+t.Verdict.Effect.Of(name))
+	}
+	if !c.Pass && Measured(t) && len(c.ByError) == 0 && !low && within(c.Slowest, "slowest", mostSlow) && within(c.Spread, "spread", mostSpread) {
+		c.NotKnown = "the measuring was disturbed, and what is above a limit can be so for that alone: " + t.Verdict.Effect.String()
+	}
 	return c
 }
 
@@ -221,6 +230,12 @@ func (c *DiskCheck) Pass(store string) bool {
 	return slices.ContainsFunc(c.Opinions, func(o DiskOpinion) bool { return o.Store == store && o.Pass })
 }
 
+// Unknown reports whether so few records were written that a store's rule could be
+// neither kept nor broken.
+func (c *DiskCheck) Unknown(store string) bool {
+	return slices.ContainsFunc(c.Opinions, func(o DiskOpinion) bool { return o.Store == store && o.Unknown() })
+}
+
 // DiskOpinion is what a store makes of a disk.
 type DiskOpinion struct {
 	Store string
@@ -231,7 +246,12 @@ type DiskOpinion struct {
 	Figure float64 // seconds
 	Rule   kv.DiskRule
 	Text   string
+	// volatile says that nothing is kept at power loss, so that the rule is broken.
+	volatile bool
 }
+
+// Unknown reports whether the opinion is neither that the rule holds nor that it does not.
+func (o *DiskOpinion) Unknown() bool { return !o.Known && !o.volatile }
 
 // Judge adds a store's opinion, which is by its rule. On a file system that is not
 // durable none holds.
@@ -240,7 +260,7 @@ func (c *DiskCheck) Judge(store string, rule kv.DiskRule) {
 }
 
 func (c *DiskCheck) opinion(store string, rule kv.DiskRule) DiskOpinion {
-	o := DiskOpinion{Store: store, Rule: rule}
+	o := DiskOpinion{Store: store, Rule: rule, volatile: !c.Durable}
 	if !c.Durable {
 		o.Text = c.FileSystem + " keeps nothing at power loss, so that no acknowledged write is safe there"
 		return o

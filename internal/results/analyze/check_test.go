@@ -12,6 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
 // The formats of `etcdctl check perf` 3.7.3, ctlv3/command/check.go, as the
@@ -25,6 +26,12 @@ var original = map[string]*regexp.Regexp{
 	"stddev good":     regexp.MustCompile(`^PASS: Stddev is \d+\.\d{6}s$`),
 	"errors":          regexp.MustCompile(`^FAIL: too many errors$`),
 	"error":           regexp.MustCompile(`^FAIL: ERROR\(.+\) -> \d+$`),
+}
+
+// slowest is an effect on the slowest operation alone.
+func slowest(share float64) (e verdict.Effect) {
+	e.Times[9] = share
+	return e
 }
 
 func TestPerfIsJudged(t *testing.T) {
@@ -44,6 +51,12 @@ func TestPerfIsJudged(t *testing.T) {
 		{"above a tenth", func(t *record.Trial) { t.Spread = new(1.1e8) }, []string{"throughput good", "slowest good", "stddev bad"}, false},
 		{"an error", func(t *record.Trial) { t.ErrorsByKind["timeout"] = 1 }, []string{"errors", "error", "throughput good", "slowest good", "stddev good"}, false},
 		{"not sent", func(t *record.Trial) { t.ErrorsByKind["not_sent"] = 5 }, []string{"throughput good", "slowest good", "stddev good"}, true},
+		{"not known", func(t *record.Trial) {
+			t.Slowest, t.Verdict.Effect = new(7e8), slowest(0.5)
+		}, []string{"throughput good", "slowest bad", "stddev good"}, false},
+		{"slower than what disturbed it", func(t *record.Trial) {
+			t.Slowest, t.Verdict.Effect = new(7e8), slowest(0.3)
+		}, []string{"throughput good", "slowest bad", "stddev good"}, false},
 		{"nothing", func(t *record.Trial) { t.PerSecond, t.Slowest, t.Spread = 0, nil, nil }, []string{"throughput bad", "slowest good", "stddev good"}, false},
 	} {
 		rate := 1000.0
@@ -51,6 +64,9 @@ func TestPerfIsJudged(t *testing.T) {
 			Conditions: record.Conditions{Rate: &rate, Load: scenario.Load{Arrival: scenario.Constant, MaxInFlight: 200}}}
 		test.change(trial)
 		c := CheckPerf(trial)
+		if known := c.NotKnown == ""; known == (test.name == "not known") {
+			t.Errorf("%s: not known because %q", test.name, c.NotKnown)
+		}
 		if c.Pass != test.pass || len(c.Lines) != len(test.lines) {
 			t.Errorf("%s: pass %v, %q", test.name, c.Pass, c.Lines)
 			continue

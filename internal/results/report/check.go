@@ -62,9 +62,12 @@ func perfJudged(b *bytes.Buffer, c *analyze.PerfCheck, verbose bool) {
 		}
 		listed(b, "Looked at:", c.Limits.Looked)
 	}
-	if c.Pass && t.Cleanup.Err() == nil {
+	switch {
+	case c.NotKnown != "":
+		b.WriteString("NOT KNOWN: " + c.NotKnown + "\n")
+	case c.Pass && t.Cleanup.Err() == nil:
 		b.WriteString("PASS\n")
-	} else {
+	default:
 		b.WriteString("FAIL\n")
 	}
 }
@@ -185,7 +188,10 @@ func DiskCheck(w io.Writer, c *analyze.DiskCheck) error {
 	}
 	for _, o := range ofOneOpinion(c.Opinions) {
 		word := "PASS"
-		if !o.Pass {
+		switch {
+		case o.Unknown():
+			word = "NOT KNOWN"
+		case !o.Pass:
 			word = "FAIL"
 		}
 		fmt.Fprintf(&b, "%s: %s: %s\n", word, o.Store, o.Text)
@@ -247,7 +253,9 @@ func PerfCheckJSON(w io.Writer, c *analyze.PerfCheck, load string) error {
 	o.Add("connections", t.Connections)
 	o.Add("duration_seconds", t.Duration.Seconds())
 	o.Add("seed", t.Seed)
-	o.Add("state", checkState(t, c.Pass))
+	if o.Add("state", checkState(t, c.Pass)); c.NotKnown != "" {
+		o.Add("not_known", c.NotKnown)
+	}
 	lines, causes, looked := c.Lines, []analyze.Cause{}, []string(nil)
 	if t.State == record.Interrupted {
 		lines = nil
