@@ -24,8 +24,8 @@ const (
 	ExitDone        = 0   // done; the verdict is valid or suspect
 	ExitFailed      = 1   // it failed, or the verdict is invalid, or suspect with --strict
 	ExitUsage       = 2   // the command line or the scenario file is wrong
-	ExitNotKnown    = 6   // nothing failed, and what was to be judged could not be
 	ExitNotSent     = 5   // done, and the run directory could not be sent as --upload asks
+	ExitNotKnown    = 6   // nothing failed, and what was to be judged could not be
 	ExitInterrupted = 130 // by SIGINT, SIGTERM or SIGHUP
 )
 
