@@ -10,9 +10,11 @@ const (
 	// slower is movement.
 	leastChange = 0.15
 	// surelyChanged is by how much the two lines describe the trials better than one, as
-	// twice a logarithm of likelihoods: of simulated stores that do not change it is more
-	// by chance in less than one search of a hundred.
-	surelyChanged = 25
+	// twice a logarithm of likelihoods. Of simulated stores that do not change, among them
+	// ones that drift and ones that stand still now and then, none had more than 10. From
+	// maybeChanged on a change is not excluded: the interval is of both capacities.
+	surelyChanged = 12
+	maybeChanged  = 5
 	// leastTrials are the trials near the capacity before a change, and after it.
 	leastTrials = 2
 	// mostPeriods bounds a store that never stays as it is.
@@ -32,16 +34,38 @@ func (s *Search) split() {
 	if pass, fail := s.bracket(); len(s.periods) >= mostPeriods || pass == 0 && !s.anyHeld() || math.IsInf(fail, 1) {
 		return
 	}
-	n := s.changed()
+	n := s.changed(surelyChanged)
 	if n == 0 {
 		return
 	}
-	before := *s
-	before.periods, before.Trials, before.ended = nil, s.Trials[:n], TimeOver
-	of := before.Result().Interval
 	next := s.Trials[n].Began - s.Trials[n].Warmup
-	s.periods = append(s.periods, Period{From: s.start, To: next, Interval: of})
+	s.periods = append(s.periods, Period{From: s.start, To: next, Interval: s.during(s.Trials[:n], s.start)})
 	s.start, s.Trials = next, s.Trials[n:]
+}
+
+// during returns what the capacity was by some of the trials alone, from a time on.
+func (s *Search) during(trials []Trial, start float64) Interval {
+	one := *s
+	one.periods, one.Trials, one.start = nil, trials, start
+	i := one.Estimate()
+	if pass, _ := one.bracket(); pass > 0 && i.Closed() {
+		i.include(one.moved().all)
+	}
+	return i
+}
+
+// mayHaveChanged widens an interval by what the capacity was before a change that the
+// trials do not exclude, and after it.
+func (s *Search) mayHaveChanged(i *Interval) {
+	n := s.changed(maybeChanged)
+	if n == 0 {
+		return
+	}
+	for _, part := range []Interval{s.during(s.Trials[:n], s.start), s.during(s.Trials[n:], s.Trials[n].Began)} {
+		if part.Closed() {
+			i.include(part)
+		}
+	}
 }
 
 // anyHeld reports whether any trial held.
@@ -54,9 +78,9 @@ func (s *Search) anyHeld() bool {
 	return false
 }
 
-// changed returns the place of the first trial since the capacity is surely another one
-// than before; 0 where it is not.
-func (s *Search) changed() (first int) {
+// changed returns the place of the first trial since the capacity is another one than
+// before, as surely as is given; 0 where it is not.
+func (s *Search) changed(surely float64) (first int) {
 	pass, fail := s.bracket()
 	if pass == 0 {
 		pass = fail / 8
@@ -73,7 +97,7 @@ func (s *Search) changed() (first int) {
 			most, first = gain, s.placeOf(points[at].at)
 		}
 	}
-	if most < surelyChanged {
+	if most < surely {
 		return 0
 	}
 	return first

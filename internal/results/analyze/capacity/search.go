@@ -374,6 +374,7 @@ func (s *Search) sinceChange() Result {
 		return r
 	}
 	if moved := s.moved(); moved.surely || s.ended != Found {
+		s.mayHaveChanged(&r.Interval)
 		r.include(moved.all)
 		if moved.surely {
 			r.Status, r.Why = Disturbed, "the trials contradict each other under one capacity: it moved while they ran"
