@@ -239,6 +239,30 @@ func (e *etcdServer) Range(context.Context, *etcdserverpb.RangeRequest) (*etcdse
 	return &etcdserverpb.RangeResponse{Header: e.header()}, e.refusal()
 }
 
+// Txn does whatever is asked: the marker of a run is created and removed.
+func (e *etcdServer) Txn(_ context.Context, r *etcdserverpb.TxnRequest) (*etcdserverpb.TxnResponse, error) {
+	e.revision.Add(1)
+	out := &etcdserverpb.TxnResponse{Header: e.header(), Succeeded: true}
+	for _, op := range r.Success {
+		var done etcdserverpb.ResponseOp
+		switch {
+		case op.GetRequestPut() != nil:
+			done.Response = &etcdserverpb.ResponseOp_ResponsePut{ResponsePut: &etcdserverpb.PutResponse{Header: e.header()}}
+		case op.GetRequestDeleteRange() != nil:
+			done.Response = &etcdserverpb.ResponseOp_ResponseDeleteRange{ResponseDeleteRange: &etcdserverpb.DeleteRangeResponse{Header: e.header()}}
+		default:
+			done.Response = &etcdserverpb.ResponseOp_ResponseRange{ResponseRange: &etcdserverpb.RangeResponse{Header: e.header()}}
+		}
+		out.Responses = append(out.Responses, &done)
+	}
+	return out, e.refusal()
+}
+
+func (e *etcdServer) DeleteRange(context.Context, *etcdserverpb.DeleteRangeRequest) (*etcdserverpb.DeleteRangeResponse, error) {
+	e.revision.Add(1)
+	return &etcdserverpb.DeleteRangeResponse{Header: e.header()}, e.refusal()
+}
+
 func (e *etcdServer) refusal() error {
 	if e.answers {
 		return nil

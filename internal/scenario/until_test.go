@@ -98,7 +98,7 @@ func TestReseedingKeepsTheRule(t *testing.T) {
 
 // A flag replaces what the file says of the same, and repeats with a warning.
 func TestUntilIsReadAndReplaced(t *testing.T) {
-	file := ab + "until: {precision: 2%, at-most: 1h, metrics: [ops, p99], suspect: true}\ntrials: [{name: a}]\n"
+	file := ab + "until: {precision: 2%, at-most: 1h, metrics: [ops, p99]}\ntrials: [{name: a}]\n"
 	for _, test := range []struct {
 		text string
 		flag Until
@@ -134,7 +134,7 @@ func TestUntilIsRefused(t *testing.T) {
 		"until: {precision: 2%, at-most: 500ms}\n":        "the trials take 1s once, without what starting clusters takes, and have 500ms at most; give them more time",
 		"until: {precision: 2%, most: 5m}\n":              `until has no key "most"`,
 		"until: 2%\n":                                     "until must be a mapping",
-		"until: {precision: 2%, suspect: yes, }\n":        "suspect",
+		"until: {precision: 2%, suspect: yes}\n":          `until has no key "suspect"`,
 		"until: {precision: 2%, metrics: {a: 1}}\n":       "until.metrics must be a list",
 		"until: {precision: 2%}\ndefaults: {until: 3%}\n": "defaults",
 	} {
