@@ -189,7 +189,7 @@ func TestRunUntilPreciseIsTakenUpAgain(t *testing.T) {
 	t.Parallel()
 	endpoints := startNullServer(t, "--script", "delay=1ms")
 	path := written(t, `
-until: {precision: 95%, metrics: [ops], at-most: 10m, suspect: true}
+until: {precision: 95%, metrics: [ops], at-most: 10m}
 defaults: {store: etcd, endpoints: ['`+endpoints+`'], connections: 1, clients: 2, key-space: 10, warmup: 0s, duration: 200ms}
 trials:
   - {name: put, operation: put}

@@ -165,7 +165,7 @@ func TestHungLeaderInACheck(t *testing.T) {
 	p := w.start(t, "check", "perf", "--rate", "500", "--clients", "5000", "--conns", "10", "--duration", "10s", "--target", "leader",
 		"--endpoints", strings.Join(endpoints, ","))
 	eventually(t, patience, "a thousand keys were written", func() bool {
-		r, err := client.Get(ctx, "/etcdctl-check-perf/", clientv3.WithPrefix(), clientv3.WithCountOnly())
+		r, err := client.Get(ctx, "quorumbench/check-perf/", clientv3.WithPrefix(), clientv3.WithCountOnly())
 		return err == nil && r.Count > 1000
 	})
 	leader := w.etcdLeader(ctx, t, client, endpoints)

@@ -139,7 +139,7 @@ func TestHungUpCheckRemovesItsKeys(t *testing.T) {
 	p := w.start(t, "check", "perf", "--rate", "200", "--clients", "10", "--duration", "5m", "--endpoints", endpoint)
 	client := official(t, clientv3.Config{Endpoints: []string{endpoint}})
 	keys := func() int64 {
-		r, err := client.Get(t.Context(), "/etcdctl-check-perf/", clientv3.WithPrefix(), clientv3.WithCountOnly())
+		r, err := client.Get(t.Context(), "quorumbench/check-perf/", clientv3.WithPrefix(), clientv3.WithCountOnly())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -98,7 +99,30 @@ func ChangeOf(now, base Repeated, rounds bool) Change {
 		c.disturbed = slices.ContainsFunc(slices.Concat(now.Effects, base.Effects), moved)
 		c.Share, c.Low, c.High = i.Value-1, i.Low-1, i.High-1
 	}
+	if !rounds && max(typicalEffect(now.Effects), typicalEffect(base.Effects)) > mostApart {
+		return c.withoutInterval(fmt.Sprintf("disturbances can have moved half of the repeats of one side by more than %s; repeat on a quieter machine, or with the baseline in the same run",
+			measure.Percent(mostApart)))
+	}
 	return c
+}
+
+// mostApart is how far disturbances can have moved half of a side's repeats when the
+// repeats of two times are still compared. How much of a claim is true at one time says
+// little about another: of ten pairs of equal runs on a full machine, whose claims were
+// 54 to 98 %, one was called better.
+const mostApart = 0.25
+
+// typicalEffect returns the median of the effects' sizes; 0 for none.
+func typicalEffect(effects []float64) float64 {
+	if len(effects) == 0 {
+		return 0
+	}
+	sizes := make([]float64, len(effects))
+	for i, e := range effects {
+		sizes[i] = math.Abs(e)
+	}
+	slices.Sort(sizes)
+	return sizes[len(sizes)/2]
 }
 
 // withoutInterval returns the change of repeats that an interval would be wrong for.

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -221,3 +222,13 @@ func (l *useLine) reaches(limit float64) float64 {
 	}
 	return 0
 }
+
+// FewestBeyond is how many operations must lie beyond a percentile before it is known.
+const FewestBeyond = measure.MinBeyond
+
+// ShareOf returns the load's rate as a share of a capacity, in operations a second.
+func (s *Sized) ShareOf(capacity float64) float64 { return s.Load.Rate / capacity }
+
+// IsKnown reports whether the trials of a search support a use: one that they do not
+// support is not a number.
+func IsKnown(use float64) bool { return !math.IsNaN(use) }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
@@ -175,7 +174,7 @@ func shortWindows(f *analyze.CapacityFinding) string {
 			}
 		}
 		if most > 0 {
-			return fmt.Sprintf("At up to %s there was no time for windows in which %d operations are beyond the p%g: there the share of bad operations decided alone.", readable.PerSecond(most), measure.MinBeyond, p)
+			return fmt.Sprintf("At up to %s there was no time for windows in which %d operations are beyond the p%g: there the share of bad operations decided alone.", readable.PerSecond(most), analyze.FewestBeyond, p)
 		}
 	}
 	return ""

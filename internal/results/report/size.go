@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/readable"
@@ -73,13 +72,13 @@ func fitSentence(s *analyze.Sized) string {
 	of := fmt.Sprintf("of the capacity for %s, which is %s", f.Objective, between)
 	switch carried(s) {
 	case true:
-		share := s.Load.Rate / f.LowerPerSecond
+		share := s.ShareOf(f.LowerPerSecond)
 		if f.UpperPerSecond == nil {
 			return fmt.Sprintf("at most %s %s: it is carried.", readable.Percent(share, 0), of)
 		}
 		return fmt.Sprintf("%s %s: it is carried.", readable.Percent(share, 0), of)
 	case false:
-		return fmt.Sprintf("at least %s %s: it is not carried.", readable.Percent(s.Load.Rate / *f.UpperPerSecond, 0), of)
+		return fmt.Sprintf("at least %s %s: it is not carried.", readable.Percent(s.ShareOf(*f.UpperPerSecond), 0), of)
 	}
 	if f.UpperPerSecond == nil {
 		return fmt.Sprintf("more than the search showed the capacity for %s to be, which is %s: whether it is carried is not known; search up to that rate.", f.Objective, between)
@@ -131,7 +130,7 @@ func usesGrid(s *analyze.Sized) *grid {
 
 // amount is a use in its unit.
 func amount(x float64, u *analyze.Use) string {
-	if math.IsNaN(x) {
+	if !analyze.IsKnown(x) {
 		return readable.Dash
 	}
 	text := readable.Quantity(x, u.Unit)
@@ -198,10 +197,10 @@ func useObject(u *analyze.Use) (o record.Object) {
 		return x
 	}
 	o.Add("what", u.What)
-	o.Add("used", known(u.Used, !math.IsNaN(u.Used)))
+	o.Add("used", known(u.Used, analyze.IsKnown(u.Used)))
 	o.Add("limit", known(u.Limit, u.Limit > 0))
 	o.Add("share", known(u.Share()))
-	o.Add("used_at_capacity", known(u.AtCapacity, !math.IsNaN(u.AtCapacity)))
+	o.Add("used_at_capacity", known(u.AtCapacity, analyze.IsKnown(u.AtCapacity)))
 	o.Add("share_at_capacity", known(u.ShareAtCapacity()))
 	o.Add("full_at_per_second", known(u.FullAt, u.FullAt > 0))
 	o.Add("text", u.Text)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -19,7 +20,7 @@ const (
 	// removeTry bounds one of those: a member that stands still does not answer, and the
 	// next time another is asked.
 	removeTry = 20 * time.Second
-	// giveUp is how long a cluster may answer nothing that was asked.
+	// giveUp is how long a removal may make no progress.
 	giveUp = 30 * time.Second
 )
 
@@ -109,7 +110,8 @@ func (g *Guard) removeKeys(ctx context.Context, admin store.Admin, m *Marker) (r
 	if m.Run != "" && strings.HasPrefix(MarkerKey(m.Prefix), m.Prefix) {
 		own = 1
 	}
-	for answered := g.Now(); ; {
+	progress, fewest := g.Now(), int64(math.MaxInt64) // when fewer keys were left than ever before
+	for {
 		asked, cancel := context.WithTimeout(ctx, removeTry)
 		mine, others, _, failed := m.own(asked, admin)
 		cancel()
@@ -127,13 +129,13 @@ func (g *Guard) removeKeys(ctx context.Context, admin store.Admin, m *Marker) (r
 		switch {
 		case err == nil && left == 0:
 			return max(removed-own, 0), nil
-		case err == nil:
-			answered = g.Now()
+		case err == nil && left < fewest:
+			progress, fewest = g.Now(), left
 		}
 		if failed = errors.Join(failed, err); failed == nil {
 			failed = fmt.Errorf("keys with prefix %q are left", m.Prefix)
 		}
-		if g.Now().Sub(answered) > giveUp || !pause(ctx, removePause) {
+		if g.Now().Sub(progress) > giveUp || !pause(ctx, removePause) {
 			return removed, failed
 		}
 	}

@@ -1,6 +1,9 @@
 package capacity
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // mostVoid is how many trials in a row may tell nothing before a search ends of which
 // nothing is known, and mostAtOnce how many of one rate before that rate is not tried
@@ -30,12 +33,22 @@ func (s *Search) untold(pass, fail float64) (rate float64, times int) {
 
 const noTrialTold = "no trial told anything of the store"
 
+// lastReason returns why the last trial told nothing, in brackets.
+func (s *Search) lastReason() string {
+	for _, t := range slices.Backward(s.Trials) {
+		if t.Void != "" {
+			return " (the last one: " + t.Void + ")"
+		}
+	}
+	return ""
+}
+
 // first returns the plan of a trial before any has told something. After a void one it is
 // of less, because what told nothing may tell something where there is less to do; from
 // the lowest rate on it is of the first rate again, because a disturbance may be over.
 func (s *Search) first() (Plan, bool) {
 	if s.void >= mostVoid {
-		s.end(NotKnown, noTrialTold)
+		s.end(NotKnown, noTrialTold+s.lastReason())
 		return Plan{}, false
 	}
 	least, steps := math.Min(s.leastTelling(), s.From), 1
@@ -57,7 +70,7 @@ func (s *Search) leastTelling() float64 {
 // lower returns the plan of a trial below what failed, where none held.
 func (s *Search) lower(fail float64) (Plan, bool) {
 	if s.void >= mostVoid {
-		s.end(NotKnown, "below what failed "+noTrialTold)
+		s.end(NotKnown, "below what failed "+noTrialTold+s.lastReason())
 		return Plan{}, false
 	}
 	rate := fail / 8
@@ -87,7 +100,7 @@ func (s *Search) higher(pass float64) (Plan, bool) {
 	case !near:
 		return s.plan(math.Sqrt(pass*rate), Explore, exploring), true
 	case s.void >= mostVoid: // Result says whether that is a floor
-		s.end(AtLeast, "above that "+noTrialTold)
+		s.end(AtLeast, "above that "+noTrialTold+s.lastReason())
 		return Plan{}, false
 	case s.void%2 == 1: // the disturbance may have been over soon
 		rate = next
