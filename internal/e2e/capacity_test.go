@@ -108,15 +108,15 @@ func TestAnInterruptedCapacityIsReadable(t *testing.T) {
 	w := newWorld(t)
 	dir := w.path("run")
 	endpoint := w.nullServer(t)
-	p := w.start(t, "capacity", "--objective", "p99<5s", "--endpoints", endpoint, "--max-rate", "200", "--from", "20", "--out", dir)
+	p := w.start(t, "capacity", "--objective", "p99<5s", "--endpoints", endpoint, "--max-rate", "2000", "--from", "200", "--out", dir)
 	p.says(t, "; kept")
 	p.interrupt(t)
 	p.exits(t, exitInterrupted).oneSentence(t, "interrupted")
 	run := whole(t, dir, record.Interrupted)
-	if run.Capacity == nil || run.Capacity.LowerPerSecond < 20 || run.Capacity.UpperPerSecond != nil {
+	if run.Capacity == nil || run.Capacity.LowerPerSecond < 200 || run.Capacity.UpperPerSecond != nil {
 		t.Errorf("the record has %+v", run.Capacity)
 	}
-	if out := p.stdout.String(); !strings.Contains(out, "for p99<5s: at least 20") || !strings.Contains(out, "it was interrupted") {
+	if out := p.stdout.String(); !strings.Contains(out, "for p99<5s: at least ") || !strings.Contains(out, "it was interrupted") {
 		t.Errorf("it says\n%s", out)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -182,6 +183,10 @@ func (p *program) interrupt(t *testing.T) {
 
 var crash = regexp.MustCompile(`(?m)^(panic:|goroutine \d|fatal error:|\s+/.*\.go:\d+)`)
 
+// statements are the beginnings of lines that are no error: what is written to a running
+// cluster and removed from it, and what happens at a signal.
+var statements = []string{"stopping;", "warning:", "writes ", "grants ", "removed ", "nothing is left ", "keys below "}
+
 // oneSentence returns the one line in which a failed program says why, and
 // holds it to that.
 func (p *program) oneSentence(t *testing.T, contains ...string) string {
@@ -195,7 +200,8 @@ func (p *program) oneSentence(t *testing.T, contains ...string) string {
 	for line := range strings.Lines(errors) {
 		line = strings.TrimSuffix(line, "\n")
 		rest, ours := strings.CutPrefix(line, "quorumbench: ")
-		if ours && !strings.HasPrefix(rest, "stopping;") && !strings.HasPrefix(rest, "warning:") {
+		stated := slices.ContainsFunc(statements, func(begins string) bool { return strings.HasPrefix(rest, begins) })
+		if ours && !stated {
 			said = append(said, rest)
 		}
 	}

@@ -4,6 +4,7 @@ package e2e_test
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -49,9 +50,13 @@ func (w *world) playground(t *testing.T, members string) (dir string, endpoints 
 	return dir, strings.Split(line, ",")
 }
 
-// bench runs `bench` against a cluster and returns what it printed as JSON.
+// bench runs `bench` against a cluster and returns what it printed as JSON. Keys stay for
+// the commands that follow.
 func (w *world) bench(t *testing.T, endpoints []string, code int, args ...string) *record.Trial {
 	t.Helper()
+	if slices.Contains([]string{"put", "get", "mixed", "delete", "cas"}, args[0]) {
+		args = append(args, "--cleanup=false")
+	}
 	args = append([]string{"bench"}, args...)
 	p := w.run(t, append(args, "--endpoints", strings.Join(endpoints, ","), "--dial-timeout", patience.String(), "--format", "json")...)
 	return result(t, p.exits(t, code))

@@ -222,7 +222,11 @@ func inFlightLimit(f *Figures) finding {
 	if f.Capped > 0 {
 		return f.judged(e, "%d of %d operations were held back because %d were in flight already, the limit", f.Capped, f.Due, f.MaxInFlight)
 	}
-	return f.judged(e, "%d of %d operations waited for a connection that was free: all were occupied, and each takes one operation at a time; more connections would ask more of the store", f.NoRoom, f.Due)
+	const waited = "%d of %d operations waited for a connection that was free: all were occupied, and each takes one operation at a time; more connections would ask more of the store"
+	if f.NoRoom > f.Due/2 && f.errors() >= 0.5 { // every percentile lands on one that was never sent
+		return suspect(waited, f.NoRoom, f.Due)
+	}
+	return f.judged(e, waited, f.NoRoom, f.Due)
 }
 
 // unsteady asks whether one throughput describes the window: a store that fills

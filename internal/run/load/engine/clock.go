@@ -202,7 +202,7 @@ func (l *Loop) close(at int64) {
 		// are awaited for.
 		switch sl := &l.slots.table[tag]; {
 		case sl.state != waiting || l.cfg.NewConnection:
-		case sl.client >= 0:
+		case sl.client >= 0 && l.waitsForOthers(sl):
 			l.withdraw(tag)
 		case l.needs == nil:
 			l.fail(tag, true, kv.NotSent, max(at, sl.due))

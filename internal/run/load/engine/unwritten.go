@@ -7,22 +7,32 @@ import "github.com/quorumbench/quorumbench/internal/kv"
 // operation waits for its client's neighbours, however long that takes: the waiting is in
 // its response time, its timeout begins when it is written, and it is neither due nor
 // failed if the window closes first. It fails, as not_sent, only where the connection was
-// missing, or took nothing although nothing was open on it, for a whole timeout.
+// missing, or took nothing although nothing was open on it, for a whole timeout or at the
+// end of the window.
 
 // waitsOn reports whether an operation that was not written goes on waiting after its
 // timeout, because it waits for operations that were written to its connection: each of
 // those has a timeout of its own.
 func (l *Loop) waitsOn(tag uint32) bool {
 	sl := &l.slots.table[tag]
-	if sl.client < 0 || l.draining || sl.conn < 0 || sl.state == written {
-		return false
-	}
-	if c := l.conns.table[sl.conn]; c.state != up || c.open <= len(c.unsent) {
+	if sl.client < 0 || l.draining || sl.state == written || !l.waitsForOthers(sl) {
 		return false
 	}
 	l.slots.unlink(tag)
 	l.slots.link(tag, l.now)
 	return true
+}
+
+// waitsForOthers reports whether operations that were written to the operation's
+// connection are open, for which it waits. Where there are none the connection is missing
+// or takes nothing: what waits for it when the window closes was kept from being sent by
+// an outage, which counts.
+func (l *Loop) waitsForOthers(sl *slot) bool {
+	if sl.conn < 0 {
+		return false
+	}
+	c := l.conns.table[sl.conn]
+	return c.state == up && c.open > len(c.unsent)
 }
 
 // noteStalled restarts the timeouts of what waits for a connection when that begins to
