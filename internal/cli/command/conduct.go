@@ -174,6 +174,11 @@ func ended(run *record.Run, err error, strict bool) error {
 		return &Exit{Code: ExitInterrupted, Cause: errors.New("interrupted before anything was measured")}
 	case errors.Is(err, context.Canceled), err == nil && run != nil && run.State == record.Interrupted:
 		return &Exit{Code: ExitInterrupted, Cause: errors.New("interrupted")}
+	case errors.As(err, &left) && run != nil && len(run.Trials) > 0:
+		if judged := doubted(run, strict); judged != nil {
+			return fmt.Errorf("%w; %w", judged, err)
+		}
+		return err
 	case err != nil:
 		return err
 	case run == nil:
@@ -181,6 +186,12 @@ func ended(run *record.Run, err error, strict bool) error {
 	case run.State == record.Failed:
 		return errors.New(run.Failure)
 	}
+	return doubted(run, strict)
+}
+
+// doubted returns an error when a trial's verdict is invalid, or suspect and that is
+// not taken.
+func doubted(run *record.Run, strict bool) error {
 	worst := run.Verdict()
 	if worst == verdict.Valid || worst == verdict.Suspect && !strict {
 		return nil
