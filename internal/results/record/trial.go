@@ -286,7 +286,7 @@ func (t *Trial) setTimes(all *sums, m *measure.Totals) {
 	}
 	if t.Open() {
 		t.Lateness = &Times{measure.Summarize(m.Lateness, 0)}
-	} else if n := count(all.response); n > 0 && !t.Load.NewConnection { // which ends the session before
+	} else if n := count(all.response); n > 0 && !t.NewConnection { // which ends the session before
 		t.ConnectionWaitNS = math.Round(max(all.response.Mean()-all.service.Mean()-float64(m.Disturbed.Idle)/float64(n), 0))
 	}
 }

@@ -33,7 +33,7 @@ func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []st
 	case r.Code == jute.NoNode:
 		return nil, false, nil
 	case r.Code != jute.OK:
-		return nil, false, fmt.Errorf("ZooKeeper does not list the nodes that begin with %q: %w", prefix, refused(r.Code)) //nolint:staticcheck // a name
+		return nil, false, fmt.Errorf("ZooKeeper does not list the nodes that begin with %q: %w", prefix, refused(r.Code))
 	}
 	b := jute.NewReader(r.Body)
 	for range b.Count(4) {

@@ -154,7 +154,10 @@ func (e *estimate) error() (se, freedom float64) {
 // penalty is how unlikely the regression makes it that this part of the claims is
 // true, as a square of standard errors, beyond what no part avoids.
 func (e *estimate) penalty(part float64) float64 {
-	square := func(part float64) float64 { return math.Pow((part-e.slope)/e.slopeError, 2) }
+	square := func(part float64) float64 {
+		x := (part - e.slope) / e.slopeError
+		return x * x
+	}
 	return square(part) - square(e.within())
 }
 
