@@ -106,7 +106,7 @@ func session(t *testing.T, st store.Store, a store.Access, endpoint string) *sto
 func (w *world) put(t *testing.T, st store.Store, endpoint string, size int) {
 	t.Helper()
 	w.run(t, "bench", "put", "--store", st.Name(), "--endpoints", endpoint, "--key-space-size", "1", "--prefix", "cut/",
-		"--val-size", strconv.Itoa(size), "--total", "20").exits(t, exitDone)
+		"--val-size", strconv.Itoa(size), "--total", "20", "--cleanup=false").exits(t, exitDone)
 }
 
 // askAlone reads the old value with the program, from a member that is alone.

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"maps"
 	"strconv"
 	"strings"
 	"testing"
@@ -189,8 +190,15 @@ func TestInterruptedCheckCleansUp(t *testing.T) {
 	}
 }
 
-// plain is etcd whose Admin removes no prefixes.
+// plain is etcd without the removal of prefixes.
 type plain struct{ *etcd.Store }
+
+func (p plain) Capabilities() kv.Capabilities {
+	can := p.Store.Capabilities()
+	can.Features = maps.Clone(can.Features)
+	delete(can.Features, kv.PrefixDelete)
+	return can
+}
 
 func (p plain) Admin(a store.Access) (store.Admin, error) {
 	admin, err := p.Store.Admin(a)
