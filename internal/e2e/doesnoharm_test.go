@@ -9,7 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // harmless is a command that writes to a user's cluster, without its endpoints.
@@ -75,35 +76,25 @@ func TestEveryKindOfBenchIsTriedForHarm(t *testing.T) {
 }
 
 // TestCommandsChangeNothingOfAUsers runs every command that writes against a real cluster
-// with keys of somebody else. After each of them the cluster is what it was before.
+// with a user's keys. After each of them the cluster is what it was before.
 func TestCommandsChangeNothingOfAUsers(t *testing.T) {
-	for _, name := range []string{"etcd", "zookeeper", "consul"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			c := w.startUsersCluster(t, name)
-			before := c.state(t)
-			for kind, args := range benchKinds {
-				if !slices.Contains(lacks[name], kind) {
-					c.try(t, w, before, command(args))
-				}
+	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
+		commands := slices.Clone(otherCommands)
+		for kind, args := range benchKinds {
+			if !slices.Contains(lacks[u.store], kind) {
+				commands = append(commands, args)
 			}
-			for _, args := range otherCommands {
-				c.try(t, w, before, command(args))
+		}
+		before := u.read(t)
+		for _, args := range commands {
+			h := command(args)
+			p := u.quorumbench(t, w, h.args...).end(t)
+			if code := p.state.ExitCode(); !slices.Contains(h.code, code) {
+				t.Errorf("quorumbench %s: exit code %d, not one of %v\n%s%s", p.args, code, h.code, short(p.stdout.String()), short(p.stderr.String()))
 			}
-		})
-	}
-}
-
-// try runs a command against the cluster, and compares the state before with the one after.
-func (c *usersCluster) try(t *testing.T, w *world, before map[string]string, h harmless) {
-	t.Helper()
-	args := append(slices.Clone(h.args), "--store", c.store, "--endpoints", c.endpoint)
-	p := w.run(t, args...)
-	if code := p.state.ExitCode(); !slices.Contains(h.code, code) {
-		t.Errorf("quorumbench %s: exit code %d, not one of %v\n%s%s", p.args, code, h.code, short(p.stdout.String()), short(p.stderr.String()))
-	}
-	c.compare(t, before, "quorumbench "+p.args)
+			before = u.unchanged(t, before, "quorumbench "+p.args)
+		}
+	})
 }
 
 // everyScenario is a variable that, when set, runs every ready scenario against a user's
@@ -141,35 +132,24 @@ var scenarioOnUsers = []struct{ file, store, args string }{
 
 // TestScenariosChangeNothingOfAUsers runs the ready scenarios against running clusters.
 func TestScenariosChangeNothingOfAUsers(t *testing.T) {
-	for _, name := range []string{"etcd", "zookeeper", "consul"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			c := w.startUsersCluster(t, name)
-			before := c.state(t)
-			for _, s := range scenarioOnUsers {
-				if os.Getenv(everyScenario) == "" && !slices.Contains(scenarioSample, s.file) {
-					continue
-				}
-				if s.store != "" && strings.TrimSuffix(s.store, "-gateway") != name {
-					continue
-				}
-				st := s.store
-				if st == "" {
-					st = name
-				}
-				args := append([]string{"run", readyScenario(t, s.file), "--set", "endpoints=" + c.endpoint}, strings.Fields(s.args)...)
-				if s.store != "" {
-					args = append(args, "--store", st)
-				}
-				p := w.run(t, args...)
-				if code := p.state.ExitCode(); s.store != "" && code != exitDone {
-					t.Errorf("quorumbench %s: exit code %d\n%s%s", p.args, code, short(p.stdout.String()), short(p.stderr.String()))
-				}
-				c.compare(t, before, "quorumbench "+p.args)
+	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
+		before := u.read(t)
+		for _, s := range scenarioOnUsers {
+			sample := os.Getenv(everyScenario) == ""
+			if sample && !slices.Contains(scenarioSample, s.file) || s.store != "" && strings.TrimSuffix(s.store, "-gateway") != u.store {
+				continue
 			}
-		})
-	}
+			args := append([]string{"run", readyScenario(t, s.file), "--set", "endpoints=" + u.endpoint}, strings.Fields(s.args)...)
+			if s.store != "" {
+				args = append(args, "--store", s.store)
+			}
+			p := w.run(t, args...)
+			if code := p.state.ExitCode(); s.store != "" && code != exitDone {
+				t.Errorf("quorumbench %s: exit code %d\n%s%s", p.args, code, short(p.stdout.String()), short(p.stderr.String()))
+			}
+			before = u.unchanged(t, before, "quorumbench "+p.args)
+		}
+	})
 }
 
 func readyScenario(t *testing.T, name string) string {
@@ -198,13 +178,13 @@ var interruptible = []struct{ store, args string }{
 }
 
 // startInterruptible starts one of them and waits until it measures.
-func (c *usersCluster) startInterruptible(t *testing.T, w *world, storeName, text string) *program {
+func (u *inUse) startInterruptible(t *testing.T, w *world, storeName, text string) *program {
 	t.Helper()
 	args := strings.Fields(strings.ReplaceAll(text, "SCENARIOS", filepath.Dir(readyScenario(t, "locks.yaml"))))
 	if args[0] == "run" {
-		args = append(args, "--store", storeName, "--set", "endpoints="+c.endpoint)
+		args = append(args, "--store", storeName, "--set", "endpoints="+u.endpoint)
 	} else {
-		args = append(args, "--store", storeName, "--endpoints", c.endpoint)
+		args = append(args, "--store", storeName, "--endpoints", u.endpoint)
 	}
 	p := w.start(t, args...)
 	eventually(t, patience, "the load wrote", func() bool {
@@ -219,40 +199,37 @@ func (c *usersCluster) startInterruptible(t *testing.T, w *world, storeName, tex
 	return p
 }
 
-// TestInterruptedCommandsChangeNothingOfAUsers does the same with Ctrl-C in mid-load.
+// TestInterruptedCommandsChangeNothingOfAUsers ends loads with Ctrl-C.
 func TestInterruptedCommandsChangeNothingOfAUsers(t *testing.T) {
-	eachUsers(t, func(t *testing.T, w *world, c *usersCluster, before map[string]string, p *program) {
+	eachInterruptible(t, func(t *testing.T, w *world, u *inUse, before contents, p *program) {
 		p.interrupt(t)
 		p.exits(t, exitInterrupted)
-		c.compare(t, before, "interrupted quorumbench "+p.args)
+		u.unchanged(t, before, "interrupted quorumbench "+p.args)
 	})
 }
 
-// TestKilledCommandsAreCleanedUp kills each of them with SIGKILL. `cleanup` then removes
-// what they left, and nothing else.
+// TestKilledCommandsAreCleanedUp ends loads with SIGKILL. `cleanup` then removes what they
+// left, and nothing else; leases and sessions without a key expire by themselves.
 func TestKilledCommandsAreCleanedUp(t *testing.T) {
-	eachUsers(t, func(t *testing.T, w *world, c *usersCluster, before map[string]string, p *program) {
+	eachInterruptible(t, func(t *testing.T, w *world, u *inUse, before contents, p *program) {
 		p.signal(t, syscall.SIGKILL)
 		p.end(t)
-		w.run(t, "cleanup", "--store", c.store, "--endpoints", c.endpoint).exits(t, exitDone)
-		c.awaitUnchanged(t, before, 2*time.Minute, "cleanup after killed quorumbench "+p.args)
+		w.run(t, "cleanup", "--store", u.store, "--endpoints", u.endpoint).exits(t, exitDone)
+		if !within(t, patience, func() bool { return cmp.Equal(before, u.read(t)) }) {
+			u.unchanged(t, before, "cleanup after killed quorumbench "+p.args)
+		}
 	})
 }
 
-// eachUsers has every interruptible load end as the test says.
-func eachUsers(t *testing.T, end func(t *testing.T, w *world, c *usersCluster, before map[string]string, p *program)) {
+// eachInterruptible ends every long load on a used cluster as the test says.
+func eachInterruptible(t *testing.T, end func(t *testing.T, w *world, u *inUse, before contents, p *program)) {
 	t.Helper()
-	for _, name := range []string{"etcd", "zookeeper", "consul"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			c := w.startUsersCluster(t, name)
-			before := c.state(t)
-			for _, load := range interruptible {
-				if strings.TrimSuffix(load.store, "-gateway") == name {
-					end(t, w, c, before, c.startInterruptible(t, w, load.store, load.args))
-				}
+	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
+		before := u.read(t)
+		for _, load := range interruptible {
+			if strings.TrimSuffix(load.store, "-gateway") == u.store {
+				end(t, w, u, before, u.startInterruptible(t, w, load.store, load.args))
 			}
-		})
-	}
+		}
+	})
 }

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/quorumbench/quorumbench/internal/store/registry"
 	"github.com/quorumbench/quorumbench/internal/testservers"
 )
 
@@ -26,7 +27,15 @@ func (w *world) upCluster(t *testing.T, name, members string) (endpoints []strin
 		t.Fatal(err)
 	}
 	dir = filepath.Join(dir, "cluster")
-	up := w.run(t, "cluster", "up", "--store", name, "--dir", dir, "--members", members).exits(t, exitDone)
+	args := []string{"cluster", "up", "--store", name, "--dir", dir, "--members", members}
+	if name != "etcd" {
+		st, err := registry.Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, "--exec", testservers.Installed(t, st))
+	}
+	up := w.run(t, args...).exits(t, exitDone)
 	t.Cleanup(func() { w.run(t, "cluster", "down", "--dir", dir).exits(t, exitDone) })
 	line, _, _ := strings.Cut(up.stdout.String(), "\n")
 	var state struct {
@@ -55,9 +64,6 @@ func TestTwoClustersAreNotTakenForOne(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			if name != "etcd" {
-				w.installed(t, name, "")
-			}
 			a, _ := w.upCluster(t, name, "1")
 			b, _ := w.upCluster(t, name, "1")
 			both := a[0] + "," + b[0]
@@ -95,9 +101,6 @@ func TestLoadRunsWithoutADeadMember(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			if name != "etcd" {
-				w.installed(t, name, "")
-			}
 			endpoints, pids := w.upCluster(t, name, "3")
 			if err := syscall.Kill(pids[1], syscall.SIGKILL); err != nil {
 				t.Fatal(err)
@@ -133,9 +136,6 @@ func TestMembersAreReachedWhereTheyWereGiven(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			if name != "etcd" {
-				w.installed(t, name, "")
-			}
 			endpoints, _ := w.upCluster(t, name, "3")
 			var given []string
 			for _, e := range endpoints {
