@@ -105,10 +105,15 @@ func TestLoadRunsWithoutADeadMember(t *testing.T) {
 			if err := syscall.Kill(pids[1], syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
+			list := strings.Join(endpoints, ",")
 			eventually(t, patience, "the others elected a leader", func() bool {
-				p := w.run(t, "bench", "put", "--store", name, "--endpoints", strings.Join(endpoints, ","), "--total", "1", "--target", "leader")
+				p := w.run(t, "bench", "put", "--store", name, "--endpoints", list, "--total", "1", "--target", "leader")
 				return p.state.ExitCode() == exitDone
 			})
+			check := w.run(t, "check", "perf", "--store", name, "--endpoints", list, "--rate", "20", "--duration", "1s")
+			if out := check.stdout.String(); !strings.Contains(out, "The member at "+endpoints[1]+" did not answer before the load") {
+				t.Errorf("check perf does not name the dead member:\n%s", out)
+			}
 			for _, target := range []string{"any", "all", "leader", "followers", "member:3"} {
 				trial := w.bench(t, endpoints, exitDone, "put", "--store", name, "--total", "30", "--target", target)
 				if len(trial.Absent) != 1 || trial.Absent[0].Endpoint != endpoints[1] {
@@ -118,13 +123,8 @@ func TestLoadRunsWithoutADeadMember(t *testing.T) {
 					t.Errorf("target %s: endpoints %v, %d failed, lost %v", target, trial.Endpoints, trial.Errors, trial.LostMembers)
 				}
 			}
-			list := strings.Join(endpoints, ",")
 			w.run(t, "bench", "put", "--store", name, "--endpoints", list, "--total", "30", "--target", "member:2").
 				exits(t, exitFailed).oneSentence(t, "target member:2", endpoints[1])
-			check := w.run(t, "check", "perf", "--store", name, "--endpoints", list, "--rate", "20", "--duration", "1s")
-			if out := check.stdout.String(); !strings.Contains(out, "The member at "+endpoints[1]+" did not answer before the load") {
-				t.Errorf("check perf does not name the dead member:\n%s", out)
-			}
 		})
 	}
 }

@@ -95,7 +95,7 @@ const nullPrefix = "/v1/kv/"
 // Operation implements httpd.Service.
 func (m *nullMember) Operation(r *httpd.Request) bool {
 	if is, query := ofCatalog(r.Path); is {
-		return m.admitted(r) && !query
+		return m.admitted(r) && !query && string(r.Path) != nullNodes
 	}
 	return m.admitted(r) && blockingIndex(r) == 0 && (bytes.HasPrefix(r.Path, []byte(nullPrefix)) || string(r.Path) == "/v1/txn" || bytes.HasPrefix(r.Path, []byte(nullRenew)))
 }

@@ -19,6 +19,7 @@ const (
 	nullServices   = "/v1/catalog/node-services/"
 	nullChecks     = "/v1/health/node/"
 	nullHealth     = "/v1/health/service/"
+	nullNodes      = "/v1/catalog/nodes"
 )
 
 // nullInstance is what is kept with a node of the catalog, whose value is what its one
@@ -42,7 +43,7 @@ func ofCatalog(path []byte) (is, query bool) {
 		return true, true
 	}
 	switch p := string(path); {
-	case p == nullRegister, p == nullDeregister, strings.HasPrefix(p, nullServices), strings.HasPrefix(p, nullChecks):
+	case p == nullRegister, p == nullDeregister, p == nullNodes, strings.HasPrefix(p, nullServices), strings.HasPrefix(p, nullChecks):
 		return true, false
 	}
 	return false, false
@@ -64,6 +65,8 @@ func (m *nullMember) services(b []byte, r *httpd.Request, wrong null.Kind) []byt
 		return c.register(b, r.Body, wrong == null.LieLost)
 	case path == nullDeregister:
 		return c.deregister(b, r.Body, wrong == null.LieLost)
+	case path == nullNodes:
+		return c.nodes(b)
 	case strings.HasPrefix(path, nullHealth):
 		return c.health(b, path[len(nullHealth):])
 	case strings.HasPrefix(path, nullChecks):
@@ -123,6 +126,15 @@ func (c *nullCatalog) health(b []byte, service string) []byte {
 		if e.With.service == service && e.With.status == api.HealthPassing {
 			list = append(list, map[string]any{"Service": serviceOf(e), "Checks": []any{checkOf(e)}})
 		}
+	}
+	return answerJSON(b, indexFields(nullJSON, c.Revision()), list)
+}
+
+// nodes answers the list of all nodes.
+func (c *nullCatalog) nodes(b []byte) []byte {
+	list := []*api.Node{}
+	for _, e := range c.Prefixed(nil) {
+		list = append(list, &api.Node{Node: e.Key, ModifyIndex: uint64(e.Changed)})
 	}
 	return answerJSON(b, indexFields(nullJSON, c.Revision()), list)
 }

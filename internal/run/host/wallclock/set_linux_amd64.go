@@ -60,6 +60,9 @@ func possible() error {
 	return nil
 }
 
+// errNoVDSO is of a process that has no functions to tell the time by.
+var errNoVDSO = errors.New("a member's clock cannot be moved here: the kernel gives processes no functions that tell the time (vDSO)")
+
 // mayTrace reports whether a setting of Yama lets us change our children: from 2 on
 // that takes a right of its own, and with 3 nobody may.
 func mayTrace(scope string) bool {
@@ -80,6 +83,11 @@ func set(pid int, ahead time.Duration) error {
 		return fmt.Errorf("a clock is moved by at most %s, and not by %s", MostAhead, ahead)
 	}
 	v, err := open(pid)
+	// A process that is executing a new program has no memory map of its vDSO yet.
+	for try := 0; errors.Is(err, errNoVDSO) && try < 100; try++ {
+		time.Sleep(10 * time.Millisecond)
+		v, err = open(pid)
+	}
 	if err == nil {
 		defer v.close()
 		if ahead != 0 || v.moved() {
@@ -114,7 +122,7 @@ func open(pid int) (*image, error) {
 		}
 		return read(pid, begin, int(end-begin))
 	}
-	return nil, errors.New("a member's clock cannot be moved here: the kernel gives processes no functions that tell the time (vDSO)")
+	return nil, errNoVDSO
 }
 
 func file(pid int, name string) string { return fmt.Sprintf("/proc/%d/%s", pid, name) }
