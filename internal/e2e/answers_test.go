@@ -193,3 +193,28 @@ trials:
 		})
 	})
 }
+
+// TestWrongAnswersAreViolations checks that responses found wrong as they arrive are in the
+// section about the answers, in its record, and in the exit code of check-answers.
+func TestWrongAnswersAreViolations(t *testing.T) {
+	for _, protocol := range []string{"etcd", "etcdv2", "zookeeper", "consul"} {
+		t.Run(protocol, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			endpoint := w.nullServer(t, "--protocol", protocol, "--memory", "--script", "wrong=value every 50")
+			p := w.run(t, "bench", "mixed", "--store", protocol, "--total", "2000", "--check", "--out", w.path("run"), "--endpoints", endpoint).exits(t, exitFailed)
+			if out := p.stdout.String(); strings.Contains(out, "no promise was broken") || !strings.Contains(out, "does not fit its request") {
+				t.Errorf("the section about the answers does not show the wrong ones:\n%s", out)
+			}
+			run, err := record.Open(w.path("run"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			trial := &run.Trials[0]
+			if n := trial.Answers.Wrong["wrong answer"]; n < trial.WrongAnswers || trial.WrongAnswers == 0 {
+				t.Errorf("%d wrong answers in the window, %d in the record of the check", trial.WrongAnswers, n)
+			}
+			w.run(t, "check-answers", w.path("run")).exits(t, exitFailed)
+		})
+	}
+}

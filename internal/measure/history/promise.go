@@ -5,6 +5,9 @@ type Promise string
 
 // The promises. One that a store does not make is never said to be broken.
 const (
+	// Fitting: a response is about what was requested, and each value in it was written
+	// to its key. Every protocol promises it, so that no store lists it.
+	Fitting Promise = "a response fits its request"
 	// Order: revisions respect real time. What began after another had ended has
 	// no lower one, and a write has a higher one than all that was served before.
 	Order Promise = "order"

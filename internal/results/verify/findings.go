@@ -177,6 +177,8 @@ func (f *finding) text(ops []history.Op, wrong *history.Op, counted bool) (out s
 		out += fmt.Sprintf("Client %d was told that the lock is its own before who had it with fencing token %d had given it back.", wrong.Session, f.revision)
 	case TokenBack:
 		out += fmt.Sprintf("Client %d got the lock with fencing token %d after another had got it with %d.", wrong.Session, wrong.Mod, f.revision)
+	case WrongAnswer:
+		out += Who + " got a response that does not fit its request: about another key, with a value that was never written to the key or had been replaced before, or ruled out by the store's protocol."
 	case Reordered:
 		if f.state != "" {
 			return out + f.state
@@ -264,6 +266,8 @@ func keptAlive(o *history.Op) string {
 		out += fmt.Sprintf("it lives for %d s", o.Mod)
 	case o.Outcome == kv.BadRequest && o.At > 0:
 		out += "it is gone"
+	case o.Outcome == kv.WrongAnswer:
+		out += "the response was wrong"
 	default:
 		out += "no answer (" + o.Outcome.String() + ")"
 	}
@@ -337,6 +341,8 @@ func Sentence(o *history.Op, counted bool) string {
 		out += fmt.Sprintf(" if its %s is %d", asked(counted), o.Expected)
 	}
 	switch {
+	case o.Outcome == kv.WrongAnswer:
+		out += ": the response was wrong"
 	case !o.Answered() && o.Outcome.Definite():
 		out += ": refused (" + o.Outcome.String() + ")"
 	case !o.Answered():
@@ -376,6 +382,8 @@ func Label(o *history.Op) string {
 		out += fmt.Sprintf(" if %d", o.Expected)
 	}
 	switch {
+	case o.Outcome == kv.WrongAnswer:
+		return out + ": wrong response"
 	case !o.Answered() && o.Outcome.Definite():
 		return out + ": refused"
 	case !o.Answered():

@@ -19,6 +19,7 @@ type survey struct {
 	indefinite uint64
 	unordered  uint64 // writes that were done, and whose revision is not told
 	others     uint64 // operations that are not checked
+	wrong      uint64 // operations whose response was wrong by itself
 }
 
 // aside reports whether it is no operation by itself: what a watcher was told, what
@@ -32,6 +33,9 @@ func surveyOf(in Input) (s survey, err error) {
 	err = in.Read(func(ops []history.Op) error {
 		for i := range ops {
 			o := &ops[i]
+			if o.Outcome == kv.WrongAnswer && o.Kind != kv.Watch {
+				s.wrong++
+			}
 			if aside(o) {
 				s.told++
 				continue
@@ -44,7 +48,7 @@ func surveyOf(in Input) (s survey, err error) {
 			}
 			s.longest = max(s.longest, o.Done-o.Invoked)
 			switch role := roleOf(o); {
-			case role == unchecked && o.Outcome.Failed() && o.Outcome != kv.WrongAnswer: // no answer, and nothing to check
+			case role == unchecked && o.Outcome.Failed(): // no answer, and nothing to check
 			case role == unchecked:
 				s.others++
 			case role == wrote && o.At == 0:
@@ -68,7 +72,7 @@ func surveyOf(in Input) (s survey, err error) {
 
 func (s *survey) undecided() (why []string) {
 	if s.others > 0 {
-		why = append(why, fmt.Sprintf("not checked: %s whose keys are not in the history (counts, ranges of none, ranges of stores whose ranges are not judged, and transactions that compare nothing and write nothing), or whose answers were wrong in themselves", readable.Plural(s.others, "operation")))
+		why = append(why, fmt.Sprintf("not checked: %s whose keys are not in the history (counts, ranges of none, ranges of stores whose ranges are not judged, and transactions that compare nothing and write nothing)", readable.Plural(s.others, "operation")))
 	}
 	return why
 }

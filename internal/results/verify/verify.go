@@ -13,6 +13,7 @@ package verify
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"runtime"
 	"slices"
@@ -73,6 +74,7 @@ const (
 	EarlyEnd      Kind = "lease that ended early"
 	HeldTwice     Kind = "lock held by two"
 	TokenBack     Kind = "fencing token that went back"
+	WrongAnswer   Kind = "wrong answer" // by itself: another key, a value that was never written, or what the protocol rules out
 )
 
 // keyless are the kinds of what is no single key's.
@@ -158,13 +160,21 @@ func checkerOf(in Input, opt Options) (*checker, error) {
 	}
 	c := &checker{
 		in: in, opt: opt, survey: s,
-		found: findings{promises: in.Header().Promises, limit: math.MaxUint32}, old: newStalenesses(),
+		found: findings{promises: promisesOf(in.Header()), limit: math.MaxUint32}, old: newStalenesses(),
 		result: Result{Operations: s.operations - s.told - s.parts, Judged: s.operations - s.told - s.parts, Indefinite: s.indefinite, Undecided: s.undecided()},
 	}
 	if p, ok := in.(PartialInput); ok && p.Until() < math.MaxInt64 {
 		err = c.restrict(p.Until())
 	}
 	return c, err
+}
+
+// promisesOf returns a store's promises and the one that every protocol makes, each with
+// its source.
+func promisesOf(h *record.Header) map[history.Promise]string {
+	all := map[history.Promise]string{history.Fitting: "the store's protocol"}
+	maps.Copy(all, h.Promises)
+	return all
 }
 
 // restrict leaves out what was found of operations that ended at a time or later.
@@ -199,12 +209,28 @@ func (c *checker) check() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := c.wrongAnswers(); err != nil {
+		return nil, err
+	}
 	c.result.Counts, c.result.NotPromised = c.found.counts, c.found.notPromised
 	c.result.Staleness = c.old.list()
 	if c.result.Violations, err = c.explained(); err != nil {
 		return nil, err
 	}
 	return &c.result, nil
+}
+
+// wrongAnswers adds each operation whose response was found wrong when it arrived. A wrong
+// watch event is a kind of its own (OtherKey).
+func (c *checker) wrongAnswers() error {
+	if c.survey.wrong == 0 {
+		return nil
+	}
+	return c.each(func(ord uint32, o *history.Op) {
+		if o.Outcome == kv.WrongAnswer && o.Kind != kv.Watch && !o.Joined {
+			c.found.add(finding{kind: WrongAnswer, promise: history.Fitting, key: o.Key, n: 1, ords: [3]uint32{ord}})
+		}
+	})
 }
 
 // checker checks one history.
