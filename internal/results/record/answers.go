@@ -3,6 +3,7 @@ package record
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -23,6 +24,9 @@ type Answers struct {
 	// does. Violations are the first of each kind.
 	Wrong      map[string]uint64 `json:"wrong"`
 	Violations []Violation       `json:"violations,omitempty"`
+	// Consequences counts, by kind, the violations that members that disagree explain.
+	// They are not in Wrong.
+	Consequences map[string]uint64 `json:"consequences,omitempty"`
 	// NotPromised counts what would be wrong of a store that promised it, by promise.
 	NotPromised map[string]uint64 `json:"not_promised,omitempty"`
 	Staleness   []Staleness       `json:"staleness,omitempty"`
@@ -158,15 +162,21 @@ type ReadMember struct {
 // Who is the member's name, or its endpoint where that is all there is.
 func (m *ReadMember) Who() string { return cmp.Or(m.Name, m.Endpoint) }
 
-// WrongAnswers says how many answers were wrong of each kind; empty if none was.
+// WrongAnswers lists how many answers were wrong, by kind, and how many of them follow from
+// members that disagree. It is empty if none was wrong.
 func (a *Answers) WrongAnswers() string {
-	kinds := make([]string, 0, len(a.Wrong))
-	for kind := range a.Wrong {
-		kinds = append(kinds, kind)
+	text := listCounts(a.Wrong)
+	if len(a.Consequences) > 0 {
+		text += "; the disagreement explains: " + listCounts(a.Consequences)
 	}
-	slices.SortFunc(kinds, func(x, y string) int { return cmp.Or(cmp.Compare(a.Wrong[y], a.Wrong[x]), cmp.Compare(x, y)) })
+	return text
+}
+
+// listCounts lists kinds with their numbers, the most frequent first.
+func listCounts(of map[string]uint64) string {
+	kinds := slices.SortedFunc(maps.Keys(of), func(x, y string) int { return cmp.Or(cmp.Compare(of[y], of[x]), cmp.Compare(x, y)) })
 	for i, kind := range kinds {
-		kinds[i] = fmt.Sprintf("%s (%s)", kind, readable.Count(a.Wrong[kind]))
+		kinds[i] = fmt.Sprintf("%s (%s)", kind, readable.Count(of[kind]))
 	}
 	return strings.Join(kinds, ", ")
 }
@@ -207,7 +217,7 @@ func (a *Answers) Named(members []Member) *Answers {
 	var names []string
 	for _, e := range members {
 		if e.Name != "" {
-			names = append(names, "by member "+e.ID.String()+".", "by "+e.Name+".")
+			names = append(names, "by member "+e.ID.String()+".", "by "+e.Name+".", "member "+e.ID.String()+" ", e.Name+" ")
 		}
 		for i := range out.Staleness {
 			if s := &out.Staleness[i]; s.Member == e.ID {
@@ -233,6 +243,7 @@ func (a *Answers) Named(members []Member) *Answers {
 		for k, line := range v.History {
 			v.History[k] = named.Replace(line)
 		}
+		v.Why = named.Replace(v.Why)
 	}
 	return &out
 }

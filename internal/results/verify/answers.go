@@ -88,6 +88,12 @@ func (r *Result) record() *record.Answers {
 	for kind, n := range r.Counts {
 		out.Wrong[string(kind)] = n
 	}
+	for kind, n := range r.Consequences {
+		if out.Consequences == nil {
+			out.Consequences = map[string]uint64{}
+		}
+		out.Consequences[string(kind)] = n
+	}
 	for promise, n := range r.NotPromised {
 		if out.NotPromised == nil {
 			out.NotPromised = map[string]uint64{}

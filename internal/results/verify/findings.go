@@ -135,8 +135,9 @@ func (c *checker) explained() ([]Violation, error) {
 	return out, nil
 }
 
-// first is the first of each kind, each with a wrong answer of its own: one
-// answer can be wrong in several ways.
+// first returns the first findings of each kind, each with a wrong answer of its own: one
+// answer can be wrong in several ways. A disagreement of members comes first, because others
+// can follow from it, and then what was seen earliest.
 func (f *findings) first(keep int) (kept []finding) {
 	slices.SortFunc(f.all, func(a, b finding) int {
 		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.wrong(), b.wrong()), cmp.Compare(a.ords[0], b.ords[0]))
@@ -152,6 +153,15 @@ func (f *findings) first(keep int) (kept []finding) {
 			kept = append(kept, *x)
 		}
 	}
+	slices.SortStableFunc(kept, func(a, b finding) int {
+		if (a.kind == Disagreement) != (b.kind == Disagreement) {
+			if a.kind == Disagreement {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.wrong(), b.wrong())
+	})
 	return kept
 }
 
@@ -177,6 +187,8 @@ func (f *finding) text(ops []history.Op, wrong *history.Op, counted bool) (out s
 		out += fmt.Sprintf("Client %d was told that the lock is its own before who had it with fencing token %d had given it back.", wrong.Session, f.revision)
 	case TokenBack:
 		out += fmt.Sprintf("Client %d got the lock with fencing token %d after another had got it with %d.", wrong.Session, wrong.Mod, f.revision)
+	case Disagreement:
+		out += f.state
 	case WrongAnswer:
 		out += Who + " got a response that does not fit its request: about another key, with a value that was never written to the key or had been replaced before, or ruled out by the store's protocol."
 	case Reordered:

@@ -74,6 +74,7 @@ const (
 	EarlyEnd      Kind = "lease that ended early"
 	HeldTwice     Kind = "lock held by two"
 	TokenBack     Kind = "fencing token that went back"
+	Disagreement  Kind = "members disagree" // on the revision of a version, and of all after it
 	WrongAnswer   Kind = "wrong answer" // by itself: another key, a value that was never written, or what the protocol rules out
 )
 
@@ -102,6 +103,9 @@ type Result struct {
 	// Violations are the first of each kind; Counts has all.
 	Violations []Violation
 	Counts     map[Kind]uint64
+	// Consequences counts the violations that members that disagree explain. They are
+	// in neither Violations nor Counts.
+	Consequences map[Kind]uint64
 	// NotPromised counts what would be wrong at a store that promised it.
 	NotPromised map[history.Promise]uint64
 	// Indefinite writes may have been done or not; Resolved is how many of them
@@ -210,6 +214,9 @@ func (c *checker) check() (*Result, error) {
 		return nil, err
 	}
 	if err := c.wrongAnswers(); err != nil {
+		return nil, err
+	}
+	if err := c.explainByDisagreement(); err != nil {
 		return nil, err
 	}
 	c.result.Counts, c.result.NotPromised = c.found.counts, c.found.notPromised

@@ -1,0 +1,252 @@
+package verify
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+)
+
+// mostSightings is how many versions are compared between members. Of a longer history every
+// n-th key is compared.
+const mostSightings = 1 << 20
+
+// fewestSightings is how many versions two members must number differently before that
+// explains other violations.
+const fewestSightings = 3
+
+// versionName names one value of one key.
+type versionName struct{ key, value uint64 }
+
+// sighting is the revision of a version at the member that served an operation. For example,
+// member 1 acknowledges a write at revision 7, and a read at member 2 returns the same value
+// with revision 6: these are two sightings of one version.
+type sighting struct {
+	member uint64
+	rev    int64
+	ord    uint32
+}
+
+// sightingOf returns the version that an operation names, and its revision at the member
+// that served it.
+func sightingOf(o *history.Op, ord uint32) (versionName, sighting, bool) {
+	s := sighting{member: o.Member, ord: ord}
+	if o.Member == 0 || o.Kind == kv.Watch || aside(o) {
+		return versionName{}, s, false
+	}
+	value := o.Read
+	switch roleOf(o) {
+	case wrote:
+		value, s.rev = o.Written, o.At
+	case read:
+		s.rev = o.Mod
+	}
+	ok := s.rev > 0 && value != history.Absent && value != history.Unseen
+	return versionName{o.Key, value}, s, ok
+}
+
+// pairing holds what two members say of the same versions.
+// Invariant: first is the sighting pair with the lowest revision of those that differ.
+type pairing struct {
+	members [2]uint64
+	agreed  int64 // the highest revision that both gave one version; 0: none
+	differ  uint64
+	first   [2]sighting
+	last    int64 // the highest revision, at the first member, of those that differ
+	atLast  int64 // by how much the second member's was higher there
+}
+
+func (p *pairing) add(a, b sighting) {
+	shift := b.rev - a.rev
+	if shift == 0 {
+		p.agreed = max(p.agreed, a.rev)
+		return
+	}
+	if p.differ++; p.differ == 1 || max(a.rev, b.rev) < max(p.first[0].rev, p.first[1].rev) {
+		p.first = [2]sighting{a, b}
+	}
+	if a.rev > p.last {
+		p.last, p.atLast = a.rev, shift
+	}
+}
+
+// diverged reports whether the members agree up to a revision and never again after it.
+func (p *pairing) diverged() bool {
+	return p.differ >= fewestSightings && p.agreed < max(p.first[0].rev, p.first[1].rev)
+}
+
+// disagreement returns the pairs of members that diverged. It compares the revisions that
+// each pair gave the same versions.
+func (c *checker) disagreement() (diverged []pairing, err error) {
+	every := c.survey.operations/mostSightings + 1
+	seen := map[versionName]sighting{}
+	pairs := map[[2]uint64]*pairing{}
+	err = c.each(func(ord uint32, o *history.Op) {
+		name, s, ok := sightingOf(o, ord)
+		if !ok || mixed(o.Key)%every != 0 {
+			return
+		}
+		a, known := seen[name]
+		if !known {
+			seen[name] = s
+			return
+		}
+		if a.member == s.member {
+			return
+		}
+		b := s
+		if a.member > b.member {
+			a, b = b, a
+		}
+		id := [2]uint64{a.member, b.member}
+		p := pairs[id]
+		if p == nil {
+			p = &pairing{members: id}
+			pairs[id] = p
+		}
+		p.add(a, b)
+	})
+	for _, p := range pairs {
+		if p.diverged() {
+			diverged = append(diverged, *p)
+		}
+	}
+	slices.SortFunc(diverged, func(a, b pairing) int {
+		return cmp.Or(cmp.Compare(a.first[0].rev, b.first[0].rev), cmp.Compare(a.members[0], b.members[0]), cmp.Compare(a.members[1], b.members[1]))
+	})
+	return diverged, err
+}
+
+// explainByDisagreement looks for members that number their versions differently, and moves
+// the violations that follow from it out of the counts. A store of which one member skipped
+// an entry answers wrongly ever after: thousands of violations have this one cause.
+func (c *checker) explainByDisagreement() error {
+	if len(c.found.counts) == 0 || c.found.counts[WrongAnswer] > 0 && len(c.found.counts) == 1 {
+		return nil
+	}
+	pairs, err := c.disagreement()
+	if err != nil || len(pairs) == 0 {
+		return err
+	}
+	for len(pairs) > 0 {
+		p := pairs[0]
+		odd := oddMember(pairs, &p)
+		if p.members[0] == odd {
+			p.members[0], p.members[1] = p.members[1], p.members[0]
+			p.first[0], p.first[1] = p.first[1], p.first[0]
+			p.last, p.atLast = p.last+p.atLast, -p.atLast
+		}
+		if err := c.follow(&p); err != nil {
+			return err
+		}
+		pairs = slices.DeleteFunc(pairs, func(q pairing) bool { return q.members == pairs[0].members || slices.Contains(q.members[:], odd) })
+	}
+	return nil
+}
+
+// oddMember returns the member of a pair that disagrees with more members than the other one
+// does; the second where both disagree with equally many.
+func oddMember(pairs []pairing, p *pairing) uint64 {
+	with := map[uint64]int{}
+	for i := range pairs {
+		with[pairs[i].members[0]]++
+		with[pairs[i].members[1]]++
+	}
+	if with[p.members[0]] > with[p.members[1]] {
+		return p.members[0]
+	}
+	return p.members[1]
+}
+
+// follow adds a disagreement as a finding, and counts as its consequences what it can
+// explain: a finding of operations later than the last agreement, of which the second member
+// served one, or that are of a key of which the second member served another.
+func (c *checker) follow(p *pairing) error {
+	// The first revision of which the second member may speak of another version: where it
+	// skipped the entry at 8, the others' 9 is its 8, and both agreed last on 7.
+	from := p.agreed + 1 - max(p.first[0].rev-p.first[1].rev, 0)
+	keys := map[uint64]bool{} // that the second member served
+	type user struct {
+		ord uint32
+		at  int // in found.all
+	}
+	var users []user
+	for i := range c.found.all {
+		if c.found.all[i].kind == Disagreement || c.found.all[i].kind == WrongAnswer {
+			continue
+		}
+		for _, ord := range c.found.all[i].ords[:c.found.all[i].n] {
+			users = append(users, user{ord, i})
+		}
+	}
+	slices.SortFunc(users, func(a, b user) int { return cmp.Compare(a.ord, b.ord) })
+	late, follows := make([]bool, len(c.found.all)), make([]bool, len(c.found.all))
+	next := 0
+	err := c.each(func(ord uint32, o *history.Op) {
+		isLate := max(o.At, o.Mod, o.Expected) >= from
+		served := isLate && o.Member == p.members[1]
+		if served {
+			keys[o.Key] = true
+		}
+		for ; next < len(users) && users[next].ord == ord; next++ {
+			at := users[next].at
+			late[at], follows[at] = late[at] || isLate, follows[at] || served
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for i := range follows {
+		x := &c.found.all[i]
+		follows[i] = follows[i] || late[i] && keys[x.key] && !slices.Contains(keyless, x.kind)
+	}
+	if !slices.Contains(follows, true) {
+		return nil
+	}
+	root := finding{kind: Disagreement, n: 2, ords: [3]uint32{p.first[0].ord, p.first[1].ord}, state: p.text()}
+	if c.result.Consequences == nil {
+		c.result.Consequences = map[Kind]uint64{}
+	}
+	left := c.found.all[:0]
+	for i, x := range c.found.all {
+		if !follows[i] {
+			left = append(left, x)
+			continue
+		}
+		if root.promise == "" {
+			root.promise, root.key = x.promise, x.key
+		}
+		c.result.Consequences[x.kind]++
+		if c.found.counts[x.kind]--; c.found.counts[x.kind] == 0 {
+			delete(c.found.counts, x.kind)
+		}
+	}
+	c.found.all = left
+	c.found.add(root)
+	return nil
+}
+
+// text describes the disagreement in words, for the second member.
+func (p *pairing) text() string {
+	a, b := p.members[0], p.members[1]
+	agreed := "They never agreed before"
+	if p.agreed > 0 {
+		agreed = fmt.Sprintf("They last agreed on revision %d", p.agreed)
+	}
+	by := func(shift int64) string {
+		if shift < 0 {
+			return fmt.Sprintf("%d lower", -shift)
+		}
+		return fmt.Sprintf("%d higher", shift)
+	}
+	shift := p.first[1].rev - p.first[0].rev
+	how := by(shift)
+	if p.atLast != shift {
+		how += ", and later by " + by(p.atLast)
+	}
+	return fmt.Sprintf("Members disagree from revision %d on: member %x has this version at revision %d and member %x at revision %d. "+
+		"%s; from there on, the revisions of member %x are %s. One of them did not apply an entry that the other applied, or applied one twice.",
+		p.first[0].rev, a, p.first[0].rev, b, p.first[1].rev, agreed, b, how)
+}

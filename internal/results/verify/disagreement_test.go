@@ -1,0 +1,113 @@
+package verify
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+)
+
+// withoutAnEntry changes an honest history as if member 3 had skipped the entry at a
+// revision: from there on its revisions are lower by skipped.
+func withoutAnEntry(m *memory, revision, skipped int64) {
+	for i := range m.ops {
+		o := &m.ops[i]
+		if o.Member != 3 {
+			continue
+		}
+		for _, r := range []*int64{&o.At, &o.Mod, &o.Expected} {
+			if *r >= revision {
+				*r -= skipped
+			}
+		}
+	}
+}
+
+// nameMembers gives each member a number: 0 means that it is not known.
+func nameMembers(m *memory) {
+	for i := range m.ops {
+		m.ops[i].Member++
+	}
+}
+
+// TestDisagreementIsTheRootCause simulates members of which one skipped entries. What is
+// found is one disagreement, of that member, from that revision on; all else follows from it.
+func TestDisagreementIsTheRootCause(t *testing.T) {
+	for seed := range uint64(60) {
+		m, _ := simulated(seed, 3000, noLie, 0)
+		nameMembers(m)
+		r := rand.New(rand.NewPCG(seed, 5))
+		last := int64(simBase)
+		for i := range m.ops {
+			last = max(last, m.ops[i].At)
+		}
+		revision, skipped := simBase+1+r.Int64N((last-simBase)*2/3), 1+r.Int64N(3)
+		withoutAnEntry(m, revision, skipped)
+		got, err := Check(m, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Counts) != 1 || got.Counts[Disagreement] != 1 || len(got.Consequences) == 0 {
+			t.Errorf("seed %d: found %v and as consequences %v, not one disagreement alone\n%s", seed, got.Counts, got.Consequences, got.Violations[len(got.Violations)-1].Text)
+			continue
+		}
+		v := got.Violations[0]
+		if v.Kind != Disagreement || !strings.Contains(v.Text, "the revisions of member 3 are "+fmt.Sprint(skipped)+" lower") {
+			t.Errorf("seed %d: the first violation is %s: %s", seed, v.Kind, v.Text)
+		}
+		var from, agreed int64
+		why := v.Text[strings.LastIndex(v.Text, "\n")+1:]
+		if _, err := fmt.Sscanf(why, "Members disagree from revision %d on:", &from); err != nil || from < revision {
+			t.Errorf("seed %d: %q, and the entry skipped was at revision %d", seed, why, revision)
+		}
+		if i := strings.Index(why, "last agreed on revision "); i >= 0 {
+			if _, err := fmt.Sscanf(why[i:], "last agreed on revision %d;", &agreed); err != nil || agreed >= revision {
+				t.Errorf("seed %d: %q, and the entry skipped was at revision %d", seed, why, revision)
+			}
+		}
+	}
+}
+
+// TestOtherFaultsAreNoDisagreement checks that no other fault of a store is explained by
+// members that disagree.
+func TestOtherFaultsAreNoDisagreement(t *testing.T) {
+	for _, lies := range lieKinds {
+		for seed := range uint64(15) {
+			m, _ := simulated(seed, 3000, lies, 0.02)
+			nameMembers(m)
+			got, err := Check(m, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Counts[Disagreement] > 0 || len(got.Consequences) > 0 {
+				t.Errorf("%s, seed %d: %v, and as consequences %v", lies, seed, got.Counts, got.Consequences)
+			}
+		}
+	}
+}
+
+// TestTwoMembersDisagree checks that a disagreement of two members names both.
+func TestTwoMembersDisagree(t *testing.T) {
+	m, _ := simulated(3, 3000, noLie, 0)
+	for i := range m.ops {
+		m.ops[i].Member = 1 + 2*(m.ops[i].Member%2)
+	}
+	withoutAnEntry(m, simBase+100, 1)
+	got, err := Check(m, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Counts[Disagreement] != 1 {
+		t.Fatalf("found %v", got.Counts)
+	}
+	if text := got.Violations[0].Text; !strings.Contains(text, "member 1 has") || !strings.Contains(text, "member 3 at") {
+		t.Error(text)
+	}
+	for _, o := range got.Violations[0].Ops {
+		if o.Member == 0 || o.Written == history.Absent && o.Read == history.Absent {
+			t.Errorf("%+v does not show the version", o)
+		}
+	}
+}
