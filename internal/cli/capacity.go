@@ -285,6 +285,10 @@ func (a *app) capacity(ctx context.Context, f *capacityFlags, args []string) err
 		screen = io.Discard
 	}
 	d := command.NewDisplay(screen, nil)
+	say := d.Note
+	if f.format == "json" {
+		say = func(s string) { a.Remark("%s", s) }
+	}
 	defer d.Clear()
 	ctx, stop := command.Interruptible(ctx, func() { d.Note("stopping; press Ctrl-C again to stop at once") })
 	defer stop()
@@ -301,7 +305,7 @@ func (a *app) capacity(ctx context.Context, f *capacityFlags, args []string) err
 	searches := newSearches(f, s.Trials, steady.Now, d, a.slowAtFirst)
 	searches.parameter = parameter
 	dir, runErr := runner.Run(ctx, runner.Options{
-		Scenario: s, Asked: asked, Out: f.out, Root: f.root, DataDir: f.dataDir, Lookup: a.Lookup, Self: path, Tool: command.Tool(), Progress: searches.show, Next: searches.next,
+		Scenario: s, Asked: asked, Out: f.out, Root: f.root, DataDir: f.dataDir, Lookup: a.Lookup, Self: path, Tool: command.Tool(), Progress: searches.show, Say: say, Next: searches.next,
 	})
 	d.Clear()
 	if dir == "" {

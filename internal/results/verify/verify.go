@@ -75,7 +75,7 @@ const (
 	HeldTwice     Kind = "lock held by two"
 	TokenBack     Kind = "fencing token that went back"
 	Disagreement  Kind = "members disagree" // on the revision of a version, and of all after it
-	WrongAnswer   Kind = "wrong answer" // by itself: another key, a value that was never written, or what the protocol rules out
+	WrongAnswer   Kind = "wrong answer"     // by itself: another key, a value that was never written, or what the protocol rules out
 )
 
 // keyless are the kinds of what is no single key's.

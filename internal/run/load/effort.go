@@ -20,7 +20,7 @@ const (
 	prepareClients     = 256
 	// preparesWithin is how long an open loop's rate may make the preparation on a
 	// running cluster, about.
-	preparesWithin = time.Minute
+	preparesWithin = 10 * time.Second
 )
 
 // Bounds of the repetition of what was refused. A store that takes nothing at all is
