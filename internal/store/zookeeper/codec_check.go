@@ -29,7 +29,8 @@ type Dialect struct {
 // Sentences about answers that ZooKeeper cannot have sent; nobody writes to
 // them.
 var (
-	neverMade    = []byte("the answer has a node that no transaction made: its mzxid is 0 or less")
+	neverMade    = []byte("the answer has a node that no transaction can have changed: its mzxid is below 0")
+	notThisWrite = []byte("the answer to a write has a node that no transaction changed: its mzxid is 0 or less")
 	fromLater    = []byte("the answer has a node that was changed by a later transaction than the answer knows")
 	otherTxn     = []byte("the answer to a write has a node that another transaction changed last")
 	neverWritten = []byte("the answer to a write has a node of version 0 or -1, as if it had never been written")
@@ -85,7 +86,7 @@ func (c *codec) wrongZxid(r *jute.Reply, e *store.Event, before int64) []byte {
 func wrongWrite(s *jute.Stat, zxid int64, length int) []byte {
 	switch {
 	case s.Mzxid <= 0:
-		return neverMade
+		return notThisWrite
 	case zxid > 0 && s.Mzxid != zxid:
 		return otherTxn
 	case s.Version == 0 || s.Version == -1:
@@ -96,10 +97,11 @@ func wrongWrite(s *jute.Stat, zxid int64, length int) []byte {
 	return nil
 }
 
-// wrongRead looks at the Stat of a node that was read, with data of a length.
+// wrongRead looks at the Stat of a node that was read, with data of a length. Those that
+// a server makes for itself when it starts, such as /zookeeper, have the mzxid 0.
 func wrongRead(s *jute.Stat, zxid int64, length int) []byte {
 	switch {
-	case s.Mzxid <= 0:
+	case s.Mzxid < 0:
 		return neverMade
 	case zxid > 0 && s.Mzxid > zxid:
 		return fromLater

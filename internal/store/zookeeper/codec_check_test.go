@@ -51,7 +51,7 @@ func TestImpossibleAnswers(t *testing.T) {
 	}{
 		{"a put", put, 9, []reply{own(made(1, 5, 0))}, nil},
 		{"a put without a transaction", put, 0, []reply{is(made(1, 5, 9))}, noZxid},
-		{"a put of what was never made", put, 9, []reply{is(made(1, 5, 0))}, neverMade},
+		{"a put of what was never made", put, 9, []reply{is(made(1, 5, 0))}, notThisWrite},
 		{"a put of another transaction", put, 9, []reply{is(made(1, 5, 8))}, otherTxn},
 		{"a put of a later transaction", put, 9, []reply{is(made(1, 5, 10))}, otherTxn},
 		{"a put that makes version 0", put, 9, []reply{own(made(0, 5, 0))}, neverWritten},
@@ -80,7 +80,8 @@ func TestImpossibleAnswers(t *testing.T) {
 
 		{"a get", get, 9, []reply{is(stat(1, []byte(value)))}, nil},
 		{"a get of what was never written", get, 9, []reply{is(stat(0, nil))}, nil},
-		{"a get of what was never made", get, 9, []reply{is(append(jute.AppendBuffer(nil, ""), made(1, 0, 0)...))}, neverMade},
+		{"a get of a node that the server made for itself", get, 9, []reply{is(append(jute.AppendBuffer(nil, ""), made(1, 0, 0)...))}, nil},
+		{"a get of what was never made", get, 9, []reply{is(append(jute.AppendBuffer(nil, ""), made(1, 0, -1)...))}, neverMade},
 		{"a get of what was changed later", get, 4, []reply{is(stat(1, []byte(value)))}, fromLater},
 		{"a get of another length", get, 9, []reply{is(append(jute.AppendBuffer(nil, value), made(1, 4, 5)...))}, otherLength},
 		{"a get behind a sync", linearizable, 9, []reply{path(k), is(stat(1, []byte(value)))}, nil},
