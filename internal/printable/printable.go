@@ -3,7 +3,7 @@
 // line breaks and characters that reverse what stands behind them. Whatever
 // shows or keeps foreign text sends it through here. It imports nothing of ours.
 //
-// What cannot be shown becomes an escape of ASCII characters: \n, \r and \t,
+// What cannot be shown becomes an escape of ASCII characters: \r and \t,
 // \x1b for another control character, \xff for a byte that is not UTF-8, and
 // \u202e for any other character that has no glyph, two of them above U+FFFF.
 // From U+007F on these are JSON's escapes, so that JSON which goes through here
@@ -33,11 +33,13 @@ const (
 const ellipsis = "…"
 
 // Line is a text as a part of one line: printable, and of at most so many bytes
-// with an ellipsis at its end if it was longer.
+// with an ellipsis at its end if it was longer. A semicolon separates what were lines of
+// their own, such as several errors in one or a library's list.
 func Line(s string, most int) string {
 	if len(s) <= most && Is(s) {
 		return s
 	}
+	s = joinLines(s)
 	// No byte becomes less than one, so that the rest is not looked at.
 	out := appendTo(nil, []byte(s[:min(len(s), most+1)]), false)
 	if len(out) <= most {
@@ -48,6 +50,26 @@ func Line(s string, most int) string {
 		end--
 	}
 	return string(out[:end]) + ellipsis
+}
+
+// joinLines makes one line of several, without those that are empty.
+func joinLines(s string) string {
+	if !strings.Contains(s, "\n") {
+		return s
+	}
+	var b strings.Builder
+	separator := ""
+	for line := range strings.Lines(s) {
+		line = strings.TrimSpace(line)
+		if stripped := strings.TrimRight(line, ";"); stripped != "" {
+			b.WriteString(separator + stripped)
+			separator = "; "
+			if strings.HasSuffix(stripped, ":") {
+				separator = " "
+			}
+		}
+	}
+	return b.String()
 }
 
 // Lines is a text of several lines: line ends and tabs stay, and nothing is cut.

@@ -19,7 +19,9 @@ func TestLine(t *testing.T) {
 		{"", ""},
 		{"plain, ä 漢 🦊 C:\\x1b", "plain, ä 漢 🦊 C:\\x1b"},
 		{"\x1b]0;owned\x07", `\x1b]0;owned\x07`},
-		{"a\nb\r\nc\td", `a\nb\r\nc\td`},
+		{"a\nb\r\nc\td", `a; b; c\td`},
+		{"2 errors occurred:\n\t* one;\n\t* two\n\n", "2 errors occurred: * one; * two"},
+		{"one\rline", `one\rline`},
 		{"nul\x00 del\x7f", `nul\x00 del\u007f`},
 		{"\u0085 \u009b31m", `\u0085 \u009b31m`},   // C1, as UTF-8
 		{"\x9b31m \xff \xc3", `\x9b31m \xff \xc3`}, // and as bytes
@@ -133,7 +135,7 @@ func TestFields(t *testing.T) {
 		When  time.Time
 		Count int
 	}
-	const bad, good = "a\x1b\nb", `a\x1b\nb`
+	const bad, good = "a\x1b\nb", `a\x1b; b`
 	now := time.Now()
 	of := func(s string) inner { return inner{Text: s, Word: word(s), Times: [2]string{s, s}} }
 	filled := func(s string) outer {

@@ -143,7 +143,7 @@ func (v *intervals) end(run *record.Run, missed []analyze.Missed, err error) {
 	if ExitCode(err) == ExitInterrupted {
 		l.State = record.Interrupted
 	} else if err != nil {
-		l.Failure = Sentence(err.Error())
+		l.Failure = shown(err.Error())
 	}
 	if run != nil {
 		l.State, l.Verdict = run.State, run.Verdict()

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -22,20 +21,8 @@ func Say(to io.Writer, err error) {
 		lines = file.Lines()
 	}
 	for _, line := range lines {
-		_, _ = fmt.Fprintf(to, "quorumbench: %s\n", Sentence(line)) // nobody is left to read it
+		_, _ = fmt.Fprintf(to, "quorumbench: %s\n", shown(line)) // nobody is left to read it
 	}
-}
-
-// Sentence puts what a library said in several lines into one, and whatever it
-// quotes, printable.
-func Sentence(text string) string {
-	var parts []string
-	for line := range strings.Lines(text) {
-		if line = strings.TrimRight(strings.TrimSpace(line), ";"); line != "" {
-			parts = append(parts, line)
-		}
-	}
-	return printable.Line(strings.Join(parts, "; "), printable.OfOutput)
 }
 
 // Warn prints sentences that change no exit code.
@@ -64,9 +51,9 @@ func within(args []any) {
 	for i, arg := range args {
 		switch of := arg.(type) {
 		case string:
-			args[i] = printable.Line(of, printable.OfOutput)
+			args[i] = shown(of)
 		case error:
-			args[i] = Sentence(of.Error())
+			args[i] = shown(of.Error())
 		}
 	}
 }
