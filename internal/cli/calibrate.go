@@ -75,11 +75,12 @@ func parseEndpoints(text string) (all []string, err error) {
 		scheme, address, found := strings.Cut(e, "://")
 		if !found {
 			address = e
-		} else if scheme != "http" && scheme != "https" {
-			return nil, fmt.Errorf("the endpoint %q begins with neither http:// nor https://; write HOST:PORT", e)
 		}
 		if err := scenario.CheckEndpoint(address); err != nil {
 			return nil, err
+		}
+		if found && scheme != "http" && scheme != "https" {
+			return nil, fmt.Errorf("the endpoint %q begins with neither http:// nor https://; write HOST:PORT", e)
 		}
 		all = append(all, e)
 	}

@@ -34,7 +34,7 @@ func TestCheckEndpoint(t *testing.T) {
 	if err := CheckEndpoint("10.0.0.1:2379"); err != nil {
 		t.Error(err)
 	}
-	for _, wrong := range []string{"", "a", "a:0", "http://a:1", "a:70000"} {
+	for _, wrong := range []string{"", "a", "a:0", "http://a:1", "a:70000", "a:1/", "a:1/b", "a:1?dc=b", "u:p@a:1"} {
 		if CheckEndpoint(wrong) == nil {
 			t.Errorf("%q is taken", wrong)
 		}

@@ -142,7 +142,7 @@ func (a *Attach) check(w words) *Problem {
 	}
 	seen := make(map[string]bool)
 	for _, e := range a.Endpoints {
-		if err := checkEndpoint(e); err != nil {
+		if err := checkEndpoint(e, w); err != nil {
 			return err
 		}
 		if seen[e] {
@@ -163,15 +163,53 @@ func (a *Attach) check(w words) *Problem {
 	return nil
 }
 
-func checkEndpoint(e string) *Problem {
-	if scheme, rest, ok := strings.Cut(e, "://"); ok {
-		if scheme == "https" {
-			return problem("endpoints", "the endpoint %q has a scheme; write %s and switch TLS on with tls", e, rest)
-		}
-		return problem("endpoints", "the endpoint %q has a scheme; write %s", e, rest)
+// checkEndpoint returns what is wrong with an endpoint. It shows no credentials: they may
+// be a password.
+func checkEndpoint(e string, w words) *Problem {
+	scheme, address, schemed := strings.Cut(e, "://")
+	if !schemed {
+		address = e
 	}
-	host, port, err := net.SplitHostPort(e)
-	if err != nil || host == "" || strings.ContainsAny(host, " /@") {
+	address, login := afterLast(address, "@")
+	path := ""
+	if i := strings.IndexAny(address, "/?#"); i >= 0 {
+		address, path = address[:i], address[i:]
+	}
+	if !login {
+		if p := checkHostPort(e, address); p != nil {
+			return p
+		}
+	}
+	wrong := func(format string, args ...any) *Problem {
+		return problem("endpoints", "%s", w.sprintf(format, args...))
+	}
+	switch below := strings.Trim(path, "/"); {
+	case login:
+		return wrong("the endpoint %s has credentials before its address; write %s, and give them by <user>", address, address)
+	case schemed && scheme == "https":
+		return wrong("the endpoint %q has a scheme; write %s and switch TLS on with tls", e, address)
+	case schemed:
+		return wrong("the endpoint %q has a scheme; write %s", e, address)
+	case below != "":
+		return wrong("the endpoint %q has a path; write %s, and if the keys are to be below that path, <prefix>: /%s/", e, address, below)
+	case path != "":
+		return wrong("the endpoint %q does not end with its port; write %s", e, address)
+	}
+	return nil
+}
+
+// afterLast returns what follows the last separator in a text, if there is one.
+func afterLast(text, separator string) (rest string, found bool) {
+	if i := strings.LastIndex(text, separator); i >= 0 {
+		return text[i+len(separator):], true
+	}
+	return text, false
+}
+
+// checkHostPort returns what is wrong with the address of an endpoint.
+func checkHostPort(e, address string) *Problem {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || host == "" || strings.Contains(host, " ") {
 		return problem("endpoints", "%q is not an endpoint; write HOST:PORT", e)
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {

@@ -263,7 +263,7 @@ var Calibrated = struct{ OneClient, ManyClients, Paced, Overloaded string }{"one
 
 // CheckEndpoint says in a sentence what is wrong with an endpoint, HOST:PORT.
 func CheckEndpoint(e string) error {
-	if p := checkEndpoint(e); p != nil {
+	if p := checkEndpoint(e, words{}); p != nil {
 		return p
 	}
 	return nil

@@ -103,9 +103,9 @@ func ParseAssignment(s string) (Assignment, error) {
 // String returns the assignment as ParseAssignment reads it.
 func (a Assignment) String() string { return a.Key + "=" + a.Value }
 
-// Shown is the assignment without a password: of one that holds it, the key alone.
+// Shown is the assignment without a password: of one that may hold it, the key alone.
 func (a Assignment) Shown() string {
-	if a.Key == "user" {
+	if a.Key == "user" || a.Key == "endpoints" && strings.Contains(a.Value, "@") {
 		return a.Key
 	}
 	return a.String()

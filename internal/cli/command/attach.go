@@ -62,9 +62,10 @@ func (f *AttachFlags) attached() (*scenario.Attach, error) {
 	var plain, secure string
 	for _, given := range f.endpoints {
 		scheme, rest, found := strings.Cut(given, "://")
+		given = scheme + "://" + rest[strings.LastIndex(rest, "@")+1:] // shown without a password
 		switch {
 		case !found:
-			rest = given
+			rest = scheme
 		case scheme == "http":
 			plain = given
 		case scheme == "https":
