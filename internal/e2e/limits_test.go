@@ -11,6 +11,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 	"github.com/quorumbench/quorumbench/internal/testservers"
@@ -50,6 +51,40 @@ func TestAPreparationKeepsToTheConnectionsOfZooKeeper(t *testing.T) {
 	})
 	w := newWorld(t)
 	w.runsWithin(t, "zookeeper", endpoint)
+}
+
+// A ZooKeeper as its operators configure it: most words are not allowed. The report says
+// which one is missing, and nodes that the server made for itself are no wrong answers.
+func TestZooKeeperThatAnswersFewWords(t *testing.T) {
+	t.Parallel()
+	endpoint := oneServer(t, "zookeeper", func(path, text string) string {
+		if filepath.Base(path) == "zoo.cfg" {
+			text = strings.Replace(text, "4lw.commands.whitelist=*", "4lw.commands.whitelist=srvr", 1)
+			text = strings.Replace(text, "metricsProvider", "#metricsProvider", -1)
+		}
+		return text
+	})
+	st, err := registry.Lookup("zookeeper")
+	if err != nil {
+		t.Fatal(err)
+	}
+	access := store.Access{Endpoints: []string{endpoint}}
+	for _, path := range []string{"/zookeeper", "/zookeeper/config", "/zookeeper/quota"} {
+		for _, kind := range []kv.Kind{kv.Get, kv.Exists} {
+			op := store.Op{Kind: kind, Consistency: kv.Local, Key: []byte(path)}
+			ev, err := load.Dialer(st, access).Ask(t.Context(), endpoint, st.Codecs(access), &op)
+			if err != nil || ev.Outcome != kv.OK {
+				t.Errorf("%v %s: %v, %v: %s", kind, path, err, ev.Outcome, ev.Text)
+			}
+		}
+	}
+	w := newWorld(t)
+	p := w.run(t, "check", "datascale", "--store", "zookeeper", "--endpoints", endpoint)
+	text := p.stdout.String() + p.stderr.String()
+	if p.state.ExitCode() == exitDone || strings.Contains(text, `\n`) || strings.Contains(text, "no metric that is known") || !strings.Contains(text, "add mntr to 4lw.commands.whitelist") {
+		t.Errorf("exit code %d:\n%s", p.state.ExitCode(), text)
+	}
+	w.run(t, "bench", "put", "--store", "zookeeper", "--endpoints", endpoint, "--total", "50").exits(t, exitDone)
 }
 
 // runsWithin runs a load of 4 connections and 100 reads a second, with a preload.

@@ -44,6 +44,15 @@ type MetricSource struct {
 	// the connection.
 	Command string
 	Names   []MetricName
+	// Refusals are the ways in which the member refuses to answer, of which the first
+	// that matches is reported.
+	Refusals []MetricRefusal
+}
+
+// MetricRefusal is one way in which a member refuses its figures.
+type MetricRefusal struct {
+	Text   string // part of the answer, or of "HTTP status CODE"; empty: any failure
+	Remedy string // how an operator allows it, as an imperative
 }
 
 // MetricName is what one of the shared metrics is called at a source. A metric

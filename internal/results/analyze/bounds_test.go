@@ -9,16 +9,14 @@ import (
 // an open one against nothing.
 func TestBounds(t *testing.T) {
 	m := shape{seed: 8, seconds: 5, perSecond: 100, idle: -1}.record(t)
-	l := WhatLimited(&m.run.Trials[0])
-	b, _ := l.Bounds()
+	b := Bounds(&m.run.Trials[0])
 	if len(b) != 1 || b[0].What != CauseClients || !strings.HasPrefix(b[0].Text, "10 clients that each wait ") {
 		t.Errorf("a closed loop: %+v", b)
 	}
 	m = shape{seed: 8, seconds: 5, perSecond: 100, idle: -1, open: true}.record(t)
 	rate := 1.0
 	m.run.Trials[0].Rate = &rate
-	l = WhatLimited(&m.run.Trials[0])
-	if b, _ := l.Bounds(); len(b) != 0 && !Slow(&m.run.Trials[0]) {
+	if b := Bounds(&m.run.Trials[0]); len(b) != 0 && !Slow(&m.run.Trials[0]) {
 		t.Errorf("an open loop: %+v", b)
 	}
 }

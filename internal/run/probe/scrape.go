@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
+	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/steady"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/asking"
@@ -88,6 +89,9 @@ func (s *Scraper) read(ctx context.Context, source store.MetricSource) (store.Sa
 	}
 	sample := pick(parseLines(text), source.Names)
 	if len(sample) == 0 {
+		if remedy := remedyOf(source, text); remedy != "" {
+			return nil, fmt.Errorf("%s refuses %s: %s", s.endpoint, source.Command, remedy)
+		}
 		return nil, fmt.Errorf("%s answers %s with no metric that is known", s.endpoint, source.Command)
 	}
 	return sample, nil
@@ -106,12 +110,15 @@ func (s *Scraper) get(ctx context.Context, source store.MetricSource) (store.Sam
 		request.Header.Set(name, value)
 	}
 	response, err := s.client.Do(request.WithContext(asking.Allow(ctx, maxScrape)))
-	if err != nil {
+	switch remedy := remedyOf(source, ""); {
+	case err != nil && (remedy == "" || ctx.Err() != nil || store.Refused(err)):
 		return fail(err)
+	case err != nil: // what answers speaks something else
+		return fail(fmt.Errorf("%s; %s", why(ctx, err), remedy))
 	}
 	defer func() { _ = response.Body.Close() }() // what counts was read
 	if response.StatusCode != http.StatusOK {
-		return fail(fmt.Errorf("HTTP status %d", response.StatusCode))
+		return fail(refused(source, response))
 	}
 	found, err := parsePrometheus(&wantedLines{from: bufio.NewReaderSize(response.Body, longestLine), names: namesIn(source.Names), left: maxWanted})
 	if err != nil {
@@ -119,9 +126,36 @@ func (s *Scraper) get(ctx context.Context, source store.MetricSource) (store.Sam
 	}
 	sample := pick(found, source.Names)
 	if len(sample) == 0 {
+		if remedy := remedyOf(source, ""); remedy != "" {
+			return nil, fmt.Errorf("%s tells no metric that is known; %s", source.URL, remedy)
+		}
 		return nil, fmt.Errorf("%s tells no metric that is known", source.URL)
 	}
 	return sample, nil
+}
+
+// refused returns what a member says instead of its metrics, and how it is allowed.
+func refused(source store.MetricSource, response *http.Response) error {
+	text := fmt.Sprintf("HTTP status %d", response.StatusCode)
+	body, _ := io.ReadAll(io.LimitReader(response.Body, printable.OfServer)) // the status alone will do
+	if said := strings.TrimSpace(string(body)); said != "" {
+		text += " (" + said + ")"
+	}
+	text = printable.Line(text, printable.OfServer)
+	if remedy := remedyOf(source, text); remedy != "" {
+		text += "; " + remedy
+	}
+	return errors.New(text)
+}
+
+// remedyOf returns how an operator allows what a member refused with a text.
+func remedyOf(source store.MetricSource, text string) string {
+	for _, r := range source.Refusals {
+		if strings.Contains(text, r.Text) {
+			return r.Remedy
+		}
+	}
+	return ""
 }
 
 // ask sends a command to the member's client port and reads to the end.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/consul"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 )
@@ -140,9 +141,33 @@ func TestScrapeThatFailsSaysWhy(t *testing.T) {
 	if _, err := s.Read(ended); err == nil || !strings.Contains(err.Error(), "cancelled") {
 		t.Errorf("it says %v", err)
 	}
-	s, _ = NewScraper(zookeeper.New(), store.Access{}, wordServer(t, "mntr is not executed because it is not in the whitelist.\n"))
+	s, _ = NewScraper(zookeeper.New(), store.Access{}, wordServer(t, "zk_version\t3.9.5\n"))
 	if _, err := s.Read(t.Context()); err == nil || !strings.Contains(err.Error(), "no metric that is known") {
 		t.Errorf("it says %v", err)
+	}
+}
+
+func TestScrapeNamesTheSettingThatAllowsIt(t *testing.T) {
+	answering := func(status int, text string) string {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, text, status) }))
+		t.Cleanup(server.Close)
+		return strings.TrimPrefix(server.URL, "http://")
+	}
+	for _, c := range []struct {
+		of             store.Store
+		endpoint, want string
+	}{
+		{zookeeper.New(), wordServer(t, "mntr is not executed because it is not in the whitelist.\n"), "4lw.commands.whitelist"},
+		{consul.New(), answering(403, "Permission denied: token with AccessorID 'x' lacks permission 'agent:read' on \"n\""), "give the token agent:read"},
+		{consul.New(), answering(415, "Prometheus is not enabled since its retention time is not positive"), "telemetry.prometheus_retention_time"},
+		{etcd.New(), answering(404, "404 page not found"), "--listen-metrics-urls"},
+		{etcd.New(), answering(200, "# nothing"), "--listen-metrics-urls"},
+		{etcd.New(), wordServer(t, "\x00\x00\x06\x04\x00\x00\x00\x00\x00"), "--listen-metrics-urls"}, // gRPC alone
+	} {
+		s, _ := NewScraper(c.of, store.Access{}, c.endpoint)
+		if _, err := s.Read(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: it says %v", c.of.Name(), err)
+		}
 	}
 }
 

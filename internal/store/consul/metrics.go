@@ -10,7 +10,10 @@ const millisecond = 0.001
 // Metrics implements store.Metered: an agent reports its figures in Prometheus's
 // format where telemetry has a prometheus_retention_time.
 func (*Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
-	s := store.MetricSource{URL: a.URL(endpoint) + "/v1/agent/metrics?format=prometheus", Names: metricNames()}
+	s := store.MetricSource{URL: a.URL(endpoint) + "/v1/agent/metrics?format=prometheus", Names: metricNames(), Refusals: []store.MetricRefusal{
+		{Text: "HTTP status 403", Remedy: "give the token agent:read"},
+		{Text: "retention time", Remedy: "set telemetry.prometheus_retention_time in the agent's configuration"},
+	}}
 	if token := tokenOf(a); token != "" {
 		s.Header = map[string]string{"X-Consul-Token": token}
 	}

@@ -103,7 +103,9 @@ func (*Store) Server(asked string) (store.ServerSource, error) {
 // Metrics implements store.Metered: members serve Prometheus's format at their
 // client URLs.
 func (*Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
-	return []store.MetricSource{{URL: a.URL(endpoint) + "/metrics", Names: metricNames()}}
+	return []store.MetricSource{{URL: a.URL(endpoint) + "/metrics", Names: metricNames(), Refusals: []store.MetricRefusal{
+		{Remedy: "include the client URL in --listen-metrics-urls, or in --listen-client-http-urls where that is set"},
+	}}}
 }
 
 // metricNames is what etcd calls the shared metrics, since 3.1 (see

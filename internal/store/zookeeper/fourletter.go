@@ -16,8 +16,11 @@ import (
 // maxWords bounds the answer to a four-letter word, in bytes.
 const maxWords = 1 << 20
 
+// notInWhitelist is in a member's answer to a word that it is not configured to answer.
+const notInWhitelist = "is not executed because it is not in the whitelist"
+
 // errNotAllowed says that a member is not configured to answer a word.
-var errNotAllowed = errors.New("the word is not in the member's 4lw.commands.whitelist")
+var errNotAllowed = errors.New("add it to 4lw.commands.whitelist in the server's configuration")
 
 // errNotServing is a member's answer while it knows no leader.
 var errNotServing = errors.New("it is not serving requests: it knows no leader")
@@ -42,8 +45,8 @@ func word(ctx context.Context, a store.Access, endpoint, word string) (string, e
 		return "", err
 	case len(b) == 0:
 		return "", errors.New("it closed the connection without an answer: is this a ZooKeeper client port, and without TLS?")
-	case strings.Contains(text, "is not executed because it is not in the whitelist"):
-		return "", errNotAllowed
+	case strings.Contains(text, notInWhitelist):
+		return "", fmt.Errorf("it may not answer the word %s: %w", word, errNotAllowed)
 	case strings.HasPrefix(text, "This ZooKeeper instance is not currently serving requests"):
 		return "", errNotServing
 	}

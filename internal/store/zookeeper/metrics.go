@@ -17,10 +17,14 @@ const millisecond = 0.001
 // port, by members that may; with the Prometheus provider it reports the Java
 // machine's figures too. Else the provider's own port may be there.
 func (*Store) Metrics(_ store.Access, endpoint string) []store.MetricSource {
-	sources := []store.MetricSource{{Command: "mntr", Names: append(metricNames("zk_"),
-		// What mntr calls them with the default provider.
-		store.MetricName{Metric: store.FsyncSeconds, Sum: "zk_sum_fsynctime", Count: "zk_cnt_fsynctime", Unit: millisecond},
-	)}}
+	sources := []store.MetricSource{{
+		Command: "mntr",
+		Names: append(metricNames("zk_"),
+			// What mntr calls them with the default provider.
+			store.MetricName{Metric: store.FsyncSeconds, Sum: "zk_sum_fsynctime", Count: "zk_cnt_fsynctime", Unit: millisecond},
+		),
+		Refusals: []store.MetricRefusal{{Text: notInWhitelist, Remedy: "add mntr to 4lw.commands.whitelist in the server's configuration"}},
+	}}
 	if host, _, err := net.SplitHostPort(endpoint); err == nil {
 		sources = append(sources, store.MetricSource{
 			URL: "http://" + net.JoinHostPort(host, prometheusPort) + "/metrics", Names: metricNames(""),
