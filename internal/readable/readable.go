@@ -186,6 +186,8 @@ func Between(low, high string) string {
 	number := func(text string) int { return len(text) - len(strings.TrimLeft(text, "0123456789.,")) }
 	if n := number(low); n > 0 && low[n:] == high[number(high):] {
 		low = low[:n]
+	} else if strings.HasPrefix(low, "0 ") { // 0 has the unit of the other bound
+		low = "0"
 	}
 	return low + "–" + high
 }

@@ -84,7 +84,7 @@ func TestChange(t *testing.T) {
 func TestBetween(t *testing.T) {
 	for _, tt := range [][3]string{
 		{"970/s", "1,030/s", "970–1,030/s"}, {"1.35 s", "1.66 s", "1.35–1.66 s"}, {"870 µs", "1.20 ms", "870 µs–1.20 ms"},
-		{"1.49 s", "failed", "1.49 s–failed"}, {"failed", "failed", "failed–failed"}, {"3", "12", "3–12"}, {"-", "-", "-–-"},
+		{"1.49 s", "failed", "1.49 s–failed"}, {"failed", "failed", "failed–failed"}, {"3", "12", "3–12"}, {"-", "-", "-–-"}, {"0 ns", "64.4 ms", "0–64.4 ms"}, {"0 ns", "0 ns", "0–0 ns"},
 	} {
 		if got := Between(tt[0], tt[1]); got != tt[2] {
 			t.Errorf("Between(%q, %q) = %q, want %q", tt[0], tt[1], got, tt[2])

@@ -9,14 +9,16 @@ import (
 // an open one against nothing.
 func TestBounds(t *testing.T) {
 	m := shape{seed: 8, seconds: 5, perSecond: 100, idle: -1}.record(t)
-	b := Bounds(&m.run.Trials[0])
+	l := WhatLimited(&m.run.Trials[0])
+	b, _ := l.Bounds()
 	if len(b) != 1 || b[0].What != CauseClients || !strings.HasPrefix(b[0].Text, "10 clients that each wait ") {
 		t.Errorf("a closed loop: %+v", b)
 	}
 	m = shape{seed: 8, seconds: 5, perSecond: 100, idle: -1, open: true}.record(t)
 	rate := 1.0
 	m.run.Trials[0].Rate = &rate
-	if b := Bounds(&m.run.Trials[0]); len(b) != 0 && !Slow(&m.run.Trials[0]) {
+	l = WhatLimited(&m.run.Trials[0])
+	if b, _ := l.Bounds(); len(b) != 0 && !Slow(&m.run.Trials[0]) {
 		t.Errorf("an open loop: %+v", b)
 	}
 }

@@ -19,7 +19,8 @@ const (
 	// WithinRun is an interval within a single run only: it says nothing of another run.
 	WithinRun Basis = "run"
 	// RangeOfRepeats is no interval: the least and the most of repeats that are too
-	// few for one, or of which one is 0 or landed on a failed operation.
+	// few for one, of which one is 0 or landed on a failed operation, or which lie so far
+	// apart that the interval of their mean reaches 0 or leaves out the median shown.
 	RangeOfRepeats Basis = "range"
 )
 
@@ -43,8 +44,7 @@ type Certainty struct {
 func CertaintyOf(r *Row, f *record.Figure) (c Certainty, ok bool) {
 	switch {
 	case len(r.Done) > 1:
-		counting := &Row{Done: slices.DeleteFunc(slices.Clone(r.Done), func(t *record.Trial) bool { return whyNot(t) != "" })}
-		return overRepeats(Repeated{Values: counting.values(f), Effects: repeated(f, counting.Done).Effects}, r.First().UntilPrecise())
+		return overRepeats(repeated(f, r.Counting()), f.Better, r.First().UntilPrecise())
 	case len(r.Done) == 1 && f.Name == "ops":
 		return withinRun(r.Done[0], f)
 	}
@@ -53,7 +53,7 @@ func CertaintyOf(r *Row, f *record.Figure) (c Certainty, ok bool) {
 
 // overRepeats is that of repeats; stopped says that their own precision may have
 // ended them.
-func overRepeats(of Repeated, stopped bool) (c Certainty, ok bool) {
+func overRepeats(of Repeated, better record.Better, stopped bool) (c Certainty, ok bool) {
 	all := of.Values
 	if len(all) < 2 {
 		return c, false
@@ -75,7 +75,7 @@ func overRepeats(of Repeated, stopped bool) (c Certainty, ok bool) {
 		if stopped {
 			i, known = stats.UntilPrecise(values)
 		}
-		if known {
+		if median := Median(all, better).Number; known && i.Low > 0 && i.Low <= median && median <= i.High {
 			c.Basis = OverRepeats
 			c.bound(i, all[0])
 		}
@@ -89,18 +89,19 @@ func withinRun(t *record.Trial, f *record.Figure) (c Certainty, ok bool) {
 	if !ok {
 		return c, false
 	}
-	c = Certainty{Basis: WithinRun, Seconds: len(seconds), Short: within.Short}
+	// No throughput above 0 has an interval that reaches 0: the seconds vary too much for one.
+	c = Certainty{Basis: WithinRun, Seconds: len(seconds), Short: within.Short || within.Low <= 0 && within.Value > 0}
 	c.Effective = min(stats.EffectiveSize(seconds), float64(len(seconds)))
-	if !within.Short { // else nobody knows the bounds
+	if !c.Short { // else the bounds are not known
 		c.bound(within.Interval, f.Of(t))
 	}
 	return c, true
 }
 
-// bound takes the interval's bounds, in the unit of a value. No figure is below 0.
+// bound takes the interval's bounds, in the unit of a value.
 func (c *Certainty) bound(i stats.Interval, like record.Value) {
 	c.Low, c.High = like, like
-	c.Low.Number, c.High.Number = max(i.Low, 0), i.High
+	c.Low.Number, c.High.Number = i.Low, i.High
 }
 
 // CertainFigures are those that tables and files say of how sure they are.
@@ -149,7 +150,7 @@ func sayings(all map[*Row]*Certainty) map[Basis]string {
 	}
 	return map[Basis]string{
 		OverRepeats:    "The 95 % interval of the mean over the repeats" + without + ".",
-		RangeOfRepeats: fmt.Sprintf("The least and the most of the repeats%s, and no interval: that takes %d, none of them 0 or failed.", without, MinRepeats),
+		RangeOfRepeats: fmt.Sprintf("The least and the most of the repeats%s, and no interval: that takes %d, none of them 0 or failed, and not so far apart that it would reach 0 or leave out the median.", without, MinRepeats),
 		WithinRun:      fmt.Sprintf("The 95 %% interval within this run only, which says nothing of another run; the seconds of a run here are worth %s independent ones.", worth),
 	}
 }

@@ -141,18 +141,10 @@ func InFile(v record.Value) float64 {
 	return v.Number
 }
 
-// Typical is the geometric mean of the repeats' figures, of which ratios are
-// made, or where there is none (a figure is 0, or lands on a failed operation)
-// their Median.
-func Typical(all []record.Value, better record.Better) record.Value {
-	numbers, ok := Repeated{Values: all}.numbers()
-	if !ok {
-		return Median(all, better)
-	}
-	if len(numbers.Values) == 1 {
-		return all[0] // and not what logarithms make of it
-	}
-	return record.Value{Number: stat.GeometricMean(numbers.Values, nil), Unit: all[0].Unit, Known: true}
+// MedianOf returns the Median of a figure over repeats. Reports and comparisons have no
+// other figure of several repeats but the sum of a count (record.Figure.Summed).
+func MedianOf(f *record.Figure, repeats []*record.Trial) record.Value {
+	return Median(values(f, repeats), f.Better)
 }
 
 // Median is the middle of the repeats' figures: of an even number the slower of

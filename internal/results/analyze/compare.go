@@ -36,7 +36,7 @@ func (p *Pair) LeftOut() [2]int {
 type Compared struct {
 	Figure    record.Figure
 	Title     string
-	Now, Base record.Value // Typical
+	Now, Base record.Value // MedianOf the repeats that count
 	Change    Change
 }
 
@@ -283,7 +283,7 @@ func (c *Comparison) add(name string, news, bases []*record.Trial) {
 	p.Figures = slices.Clone(c.By.Figures)
 	for i := range p.Figures {
 		f := &p.Figures[i]
-		f.compare(repeated(&f.Figure, p.New), repeated(&f.Figure, p.Base), rounds)
+		f.compare(p.New, p.Base, rounds)
 		if ofOneRun && !rounds {
 			f.Change = f.Change.withoutInterval("its repeats and the baseline's did not take turns")
 		}
@@ -291,13 +291,10 @@ func (c *Comparison) add(name string, news, bases []*record.Trial) {
 	c.Pairs = append(c.Pairs, p)
 }
 
-// compare finds the change of a figure, and the typical figures that it is the change
-// of: with an interval the means that the ratio is made of.
-func (f *Compared) compare(now, base Repeated, rounds bool) {
-	f.Now, f.Base = Typical(now.Values, f.Figure.Better), Typical(base.Values, f.Figure.Better)
-	if f.Change = ChangeOf(now, base, rounds); f.Change.Interval {
-		f.Now.Number, f.Base.Number = f.Change.ratio.Means[0], f.Change.ratio.Means[1]
-	}
+// compare finds the change of a figure, and the figures that the report has of both sides.
+func (f *Compared) compare(now, base []*record.Trial, rounds bool) {
+	f.Now, f.Base = MedianOf(&f.Figure, now), MedianOf(&f.Figure, base)
+	f.Change = ChangeOf(repeated(&f.Figure, now), repeated(&f.Figure, base), rounds)
 }
 
 // wholeRounds leaves out the repeats of one side whose round the other side lacks,
@@ -336,11 +333,16 @@ func missing(counting, all []*record.Trial) float64 {
 	return 1 - float64(len(counting))/float64(max(len(all), 1))
 }
 
-// values are a figure of all repeats.
+// values returns a figure of each repeat, not known where it cannot be distinguished
+// from 0.
 func values(f *record.Figure, trials []*record.Trial) []record.Value {
 	all := make([]record.Value, 0, len(trials))
 	for _, t := range trials {
-		all = append(all, f.Of(t))
+		v := f.Of(t)
+		if v.Number < f.Below {
+			v = record.Value{}
+		}
+		all = append(all, v)
 	}
 	return all
 }

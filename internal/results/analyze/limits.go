@@ -142,8 +142,14 @@ func (l *Limits) Worst() (worst []Cause, more []int) {
 	if !slow && l.Trial.Verdict.State != verdict.Suspect {
 		return nil, nil
 	}
-	for _, c := range l.Causes {
-		if !slow && (c.What == CauseTester || c.What == CauseElection) {
+	return worstOfKinds(l.Causes, func(c *Cause) bool { return !slow && (c.What == CauseTester || c.What == CauseElection) })
+}
+
+// worstOfKinds returns the cause of each kind that is furthest beyond its limit, and how
+// many more of that kind there are, without those to skip.
+func worstOfKinds(all []Cause, skip func(*Cause) bool) (worst []Cause, more []int) {
+	for _, c := range all {
+		if skip(&c) {
 			continue
 		}
 		i := slices.IndexFunc(worst, func(w Cause) bool { return w.What == c.What })

@@ -75,11 +75,22 @@ func Label(t *record.Trial) string {
 	return t.Name
 }
 
-// Figure is a figure of all repeats: a count of parts of a whole is their sum,
-// with its share of the whole, anything else the median.
+// Counting returns the repeats that figures, intervals and comparisons are of: those of
+// which nothing says that their figures are of no store or of another load, or all where
+// it says so of all.
+func (r *Row) Counting() []*record.Trial {
+	count := slices.DeleteFunc(slices.Clone(r.Done), func(t *record.Trial) bool { return whyNot(t) != "" })
+	if len(count) == 0 {
+		return r.Done
+	}
+	return count
+}
+
+// Figure is a figure of the repeats: a count of parts of a whole is the sum over all of
+// them, with its share of the whole, anything else the median of those that count.
 func (r *Row) Figure(f *record.Figure) (v, share record.Value) {
-	if f.Whole == nil || f.Unit != measure.Number {
-		return Median(r.values(f), f.Better), record.Value{}
+	if !f.Summed() {
+		return MedianOf(f, r.Counting()), record.Value{}
 	}
 	whole := 0.0
 	for _, t := range r.Done {
@@ -106,18 +117,6 @@ func (r *Row) HeadlineTime() record.Time {
 // Doubts reports whether the verdict of some repeat names the figure.
 func (r *Row) Doubts(figure string) bool {
 	return slices.ContainsFunc(r.Done, func(t *record.Trial) bool { return t.Verdict.Doubts(figure) })
-}
-
-// values are a figure of every repeat, not known where it cannot be distinguished
-// from 0.
-func (r *Row) values(f *record.Figure) []record.Value {
-	all := values(f, r.Done)
-	for i := range all {
-		if all[i].Number < f.Below {
-			all[i] = record.Value{}
-		}
-	}
-	return all
 }
 
 // Places says in which repeats something was, that was in these: " in repeats 1, 2

@@ -31,6 +31,17 @@ type TrialCauses struct {
 	More   []int
 }
 
+// LimitsOfTrials returns what limited trials, as Limits.Bounds has it of each.
+func LimitsOfTrials(trials []*record.Trial) []SharedCause {
+	all := make([]TrialCauses, 0, len(trials))
+	for _, t := range trials {
+		l := WhatLimited(t)
+		causes, more := l.Bounds()
+		all = append(all, TrialCauses{Trial: t, Causes: causes, More: more})
+	}
+	return Shared(all)
+}
+
 // Shared puts the trials together that the same kind of cause limited, in the
 // order in which they first come: what holds for ten trials is said once.
 func Shared(all []TrialCauses) (out []SharedCause) {

@@ -21,6 +21,7 @@ type Table struct {
 	Footnotes []string
 	Response  bool // of closed loops: the times are response times
 	Repeated  bool // some row is of several repeats
+	LeftOut   bool // some row has repeats with figures that do not count
 	Doubted   bool // some cell is
 }
 
@@ -137,7 +138,8 @@ func WatchTables(all []*Row) []Table {
 
 // table fills a table: the columns that say what a row is, and those of its kind.
 func table(kind TableKind, rows []*Row, columns []cellsOf, notes *footnotes) Table {
-	t := Table{Kind: kind, Repeated: slices.ContainsFunc(rows, func(r *Row) bool { return len(r.Trials) > 1 })}
+	t := Table{Kind: kind, Repeated: slices.ContainsFunc(rows, func(r *Row) bool { return len(r.Trials) > 1 }),
+		LeftOut: slices.ContainsFunc(rows, func(r *Row) bool { return len(r.Counting()) < len(r.Done) })}
 	columns = slices.Concat(columns, figureColumns(kind, rows, notes))
 	if kind != WatchEvents {
 		columns = append(columns, cellsOf{Column{Title: "verdict", Left: true}, func(r *Row) Cell { return Cell{Text: JudgedOf(r.Trials).String()} }})

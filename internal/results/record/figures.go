@@ -100,6 +100,10 @@ func (f *Figure) Share(t *Trial) (v Value, why string) {
 	return Value{Number: v.Number / float64(whole), Unit: measure.Share, Known: true}, ""
 }
 
+// Summed reports whether the figure of several repeats is their sum: of a count of parts
+// of a whole.
+func (f *Figure) Summed() bool { return f.Whole != nil && f.Unit == measure.Number }
+
 // Recorded reports whether the result has the figure: percentiles that it does
 // not have come from the trial's histograms.
 func (f *Figure) Recorded() bool { return f.Times == nil || f.point != nil }

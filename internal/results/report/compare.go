@@ -97,7 +97,7 @@ func sides(c *analyze.Comparison) *grid {
 }
 
 func compareNotes(c *analyze.Comparison) []string {
-	text := "Figures are geometric means of the repeats"
+	text := "Figures are medians of the repeats that count, as in the report; changes are of weighted geometric means"
 	if c.By.Times() {
 		text += "; percentiles are of the service time"
 		switch {
@@ -108,6 +108,11 @@ func compareNotes(c *analyze.Comparison) []string {
 		}
 	}
 	lines := []string{text + "."}
+	for _, f := range c.By.Figures {
+		if f.Figure.Summed() {
+			lines = append(lines, fmt.Sprintf("Of %s the median repeat is compared; the report has the sum of all repeats.", f.Title))
+		}
+	}
 	if c.Family == 0 {
 		lines = append(lines, fmt.Sprintf("An interval needs %d repeats on both sides.", analyze.MinRepeats))
 		return append(lines, leftOut(c)...)

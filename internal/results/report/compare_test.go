@@ -360,7 +360,7 @@ func TestCompareLeavesOutWhatDoesNotCount(t *testing.T) {
 		t.Fatalf("%+v", c.Pairs)
 	}
 	p := c.Pairs[0]
-	if len(p.New) != 5 || len(p.Base) != 3 || math.Abs(p.Figures[0].Now.Number-519.9) > 0.1 || math.Abs(p.Figures[0].Base.Number-529.9) > 0.1 || p.Figures[0].Change.Interval {
+	if len(p.New) != 5 || len(p.Base) != 3 || math.Abs(p.Figures[0].Now.Number-520) > 0.1 || math.Abs(p.Figures[0].Base.Number-530) > 0.1 || p.Figures[0].Change.Interval {
 		t.Errorf("%d and %d repeats, %v and %v: %+v", len(p.New), len(p.Base), p.Figures[0].Now, p.Figures[0].Base, p.Figures[0].Change)
 	}
 	var b bytes.Buffer

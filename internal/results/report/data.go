@@ -37,7 +37,7 @@ func CSV(w io.Writer, run *record.Run) error {
 	return writeCSV(w, rows)
 }
 
-// certainties say how sure a trial's figures are, over all its repeats. Which they
+// certainties returns a trial's figures over its repeats that count, and how sure they are. Which they
 // are does not depend on the trial.
 func certainties(r *analyze.Row) (all []named) {
 	for _, f := range analyze.CertainFigures() {
@@ -51,7 +51,8 @@ func certainties(r *analyze.Row) (all []named) {
 		if r.Dependent && c.Basis == analyze.OverRepeats {
 			basis = "repeats_on_one_cluster"
 		}
-		all = append(all, named{name + "_interval", basis},
+		median, _ := r.Figure(&f)
+		all = append(all, named{name + "_median" + unit, known(analyze.InFile(median), median.Known)}, named{name + "_interval", basis},
 			named{name + "_low" + unit, known(analyze.InFile(c.Low), ok && c.Low.Known)}, named{name + "_high" + unit, known(analyze.InFile(c.High), ok && c.High.Known)})
 		if f.Name == "ops" {
 			all = append(all, named{"effective_seconds", known(c.Effective, c.Basis == analyze.WithinRun)})

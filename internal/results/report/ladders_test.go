@@ -60,7 +60,7 @@ func TestSharedCausesAreSaidOnce(t *testing.T) {
 	} {
 		one := cause
 		change(&one)
-		if got := CauseText(&one); got != want {
+		if got := causeText(&one); got != want {
 			t.Errorf("%q, not %q", got, want)
 		}
 	}
@@ -70,7 +70,7 @@ func TestSharedCausesAreSaidOnce(t *testing.T) {
 	other := trial
 	other.Name, other.LongestPauseNS = "b", 3e8
 	want := "\nWhat limited it\n  a, b: cpu of the tester: most of all b: this program stood still for 300 ms (limit 100 ms)\n"
-	if got := limited([]record.Trial{trial, other}); got != want {
+	if got := limited([]*record.Trial{&trial, &other}); got != want {
 		t.Errorf("it says%s, not%s", got, want)
 	}
 }

@@ -149,21 +149,11 @@ func eventText(all *analyze.Events) string {
 	return when + " " + EventText(all)
 }
 
-// limited is what limited the trials that were slow, as far as that is known:
-// once what several share.
-func limited(trials []record.Trial) string {
-	all := make([]analyze.TrialCauses, 0, len(trials))
-	for i := range trials {
-		l := analyze.WhatLimited(&trials[i])
-		worst, more := l.Worst()
-		all = append(all, analyze.TrialCauses{Trial: &trials[i], Causes: worst, More: more})
-	}
+// limited is what limited the trials, as far as that is known: once what several share.
+func limited(trials []*record.Trial) string {
 	text, last := "", ""
-	for _, c := range analyze.Shared(all) {
-		line := c.What + ": " + CauseText(&c)
-		if c.More > 0 {
-			line += fmt.Sprintf("; and %s of that kind", readable.Plural(uint64(c.More), "finding"))
-		}
+	for _, c := range analyze.LimitsOfTrials(trials) {
+		line := SharedLimitText(&c)
 		switch who := strings.Join(c.Trials, ", ") + ": "; {
 		case len(trials) == 1:
 		case who == last: // below what else limited the same
@@ -176,8 +166,24 @@ func limited(trials []record.Trial) string {
 	return under("What limited it", text)
 }
 
-// CauseText is a cause in the words of the trial that it limited most.
-func CauseText(c *analyze.SharedCause) string {
+// SharedLimitText returns LimitText of a cause that several trials share.
+func SharedLimitText(c *analyze.SharedCause) string {
+	of := c.Cause
+	of.Text = causeText(c)
+	return LimitText(&of, c.More)
+}
+
+// LimitText returns a cause with its kind, and how many more of that kind there are.
+func LimitText(c *analyze.Cause, more int) string {
+	text := c.What + ": " + c.Text
+	if more > 0 {
+		text += fmt.Sprintf("; and %s of that kind", readable.Plural(uint64(more), "finding"))
+	}
+	return text
+}
+
+// causeText returns a cause in the words of the trial that it limited most.
+func causeText(c *analyze.SharedCause) string {
 	switch {
 	case c.Count == 1 || c.Same:
 		return c.Text

@@ -191,10 +191,10 @@ What limited it
   put: leader change: the leader changed: the cluster's term rose by 1
     cpu of the tester: this program stood still for 200 ms (limit 100 ms); and 1 finding of that kind
 `
-	if got := limited([]record.Trial{slow, quick}); got != want {
+	if got := limited([]*record.Trial{&slow, &quick}); got != want {
 		t.Errorf("it says%s, not%s", got, want)
 	}
-	if got := limited([]record.Trial{quick}); got != "" {
+	if got := limited([]*record.Trial{&quick}); got != "" {
 		t.Errorf("of nothing it says %s", got)
 	}
 }

@@ -33,7 +33,7 @@ func Summary(w io.Writer, t *record.Trial, dir string) error {
 		for _, line := range losses(t) {
 			b.WriteString("  " + line + "\n")
 		}
-		b.WriteString(hashes(t.Hashes) + answers(one) + events(row) + limited(one) + unevenlyServed(row))
+		b.WriteString(hashes(t.Hashes) + answers(one) + events(row) + limited([]*record.Trial{t}) + unevenlyServed(row))
 		fmt.Fprintf(&b, "\nVerdict: %s\n", t.Verdict.State)
 		reasons := make([]string, 0, len(t.Verdict.Reasons))
 		for _, r := range t.Verdict.Reasons {

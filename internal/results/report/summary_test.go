@@ -96,7 +96,7 @@ func TestTableOfWatchEvents(t *testing.T) {
 func TestTableOfWatchEventsSaysHowSure(t *testing.T) {
 	testsettle.Unraced(t)
 	for repeats, want := range map[int][]string{
-		3: {" 3,800–4,000/s¹ ", " 2.04–2.04 ms¹ ", "¹ The least and the most of the repeats, and no interval: that takes 5, none of them 0 or failed."},
+		3: {" 3,800–4,000/s¹ ", " 2.04–2.04 ms¹ ", "¹ The least and the most of the repeats, and no interval: that takes 5, none of them 0 or failed, and not so far apart that it would reach 0 or leave out the median."},
 		5: {" 3,776–3,984/s¹", " 2.04–2.04 ms¹", "² Repeats ran on one cluster", "¹ The 95 % interval of the mean over the repeats."},
 	} {
 		run := &record.Run{State: record.Complete, Name: "w"}

@@ -64,7 +64,11 @@ func gridOf(t *analyze.Table) *grid {
 		g.note += doubtMark + " A reason of the verdict is about this figure.\n"
 	}
 	if t.Repeated {
-		g.note += "Repeated trials show the median (of an even number, the slower of the middle two).\n"
+		of := ""
+		if t.LeftOut {
+			of = " of the repeats that count: not of those that are invalid, were interrupted or lost a worker"
+		}
+		g.note += "Repeated trials show the median" + of + " (of an even number, the slower of the middle two).\n"
 	}
 	return g
 }

@@ -105,7 +105,7 @@ func parts(run *record.Run, as *layout) string {
 		if run.Capacity == nil && run.CapacityOver == nil { // a capacity's are said with it
 			b.WriteString(as.lists(ladders(all)))
 		}
-		b.WriteString(as.section(events(all)) + as.section(limited(run.Trials)) + as.section(unevenlyServed(all)) + as.section(answers(run.Trials)) + as.section(lostConnections(run.Trials)))
+		b.WriteString(as.section(events(all)) + as.section(limited(analyze.InOrder(run))) + as.section(unevenlyServed(all)) + as.section(answers(run.Trials)) + as.section(lostConnections(run.Trials)))
 		b.WriteString(as.lists(reasons(run)))
 	}
 	b.WriteString(as.lists(list("Problems of the record", run.Problems)))

@@ -46,7 +46,7 @@ func answer(run *record.Run, rows []*analyze.Row, found *analyze.CapacityFinding
 		}
 		all = append(all, sentence{About: ladders[i].Name, Text: report.KneeSentence(&ladders[i]), Link: steps})
 	}
-	all = append(all, limits(rows, shown)...)
+	all = append(all, limits(run, shown)...)
 	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return uneven(r, shown) })...)
 	all = append(all, bounded(rows, broke)...)
 	all = append(all, bounded(rows, func(r *analyze.Row) []sentence { return broken(r, shown) })...)
@@ -126,8 +126,11 @@ func headlines(r *analyze.Row, shown shownTrials) []sentence {
 		return report.Value(v)
 	}
 	text := fmt.Sprintf("%s, %s p50 %s, p99 %s", figure("ops"), r.HeadlineTime().Words(), figure("p50"), figure("p99"))
-	if n := len(r.Done); n > 1 {
-		text += fmt.Sprintf(": the median of %d repeats", n)
+	if n := len(r.Counting()); len(r.Done) > 1 {
+		text += fmt.Sprintf(": the median of %s", readable.Plural(uint64(n), "repeat"))
+		if n < len(r.Done) {
+			text += fmt.Sprintf(" that count, of %d", len(r.Done))
+		}
 	}
 	return []sentence{{About: r.First().Name, Text: text + "." + report.Certain(r), Link: linkTo(r.Done[0], "", shown)}}
 }
@@ -151,26 +154,16 @@ func early(r *analyze.Row, shown shownTrials) []sentence {
 	return []sentence{{About: r.First().Name + ":", Text: l.String(), Link: linkTo(r.Done[0], "", shown), Grave: true}}
 }
 
-// limits says what limited rows, of each its first trial that says anything:
-// once what several share.
-func limits(rows []*analyze.Row, shown shownTrials) (out []sentence) {
-	var all []analyze.TrialCauses
-	trials := map[string]*record.Trial{}
-	for _, r := range rows {
-		for _, t := range r.Done {
-			if causes := analyze.Bounds(t); len(causes) > 0 {
-				all = append(all, analyze.TrialCauses{Trial: t, Causes: causes[:1]})
-				trials[analyze.Label(t)] = t
-				break
-			}
-		}
-	}
-	for _, c := range analyze.Shared(all) {
+// limits says what limited the trials: once what several share.
+func limits(run *record.Run, shown shownTrials) (out []sentence) {
+	all := analyze.InOrder(run)
+	for _, c := range analyze.LimitsOfTrials(all) {
+		of := all[slices.IndexFunc(all, func(t *record.Trial) bool { return analyze.Label(t) == c.Furthest })]
 		was := "was"
 		if len(c.Trials) > 1 {
 			was = "were"
 		}
-		out = append(out, sentence{About: names(c.Trials), Text: was + " limited by " + c.What + ": " + report.CauseText(&c) + ".", Link: linkTo(trials[c.Furthest], "-limits", shown)})
+		out = append(out, sentence{About: names(c.Trials), Text: was + " limited by " + report.SharedLimitText(&c) + ".", Link: linkTo(of, "-limits", shown)})
 	}
 	return out
 }

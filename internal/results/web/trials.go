@@ -261,13 +261,13 @@ func (out *trial) measured(t *record.Trial) {
 	out.Answers = report.Answers(t.Answers)
 	events := analyze.EventsOf(t)
 	out.Events = report.EventLines(&events)
-	for _, c := range analyze.Bounds(t) {
-		out.Limits = append(out.Limits, c.What+": "+c.Text)
+	limits := analyze.WhatLimited(t)
+	causes, more := limits.Bounds()
+	for i, c := range causes {
+		out.Limits = append(out.Limits, report.LimitText(&c, more[i]))
 	}
-	if len(out.Limits) == 0 {
-		if limits := analyze.WhatLimited(t); len(limits.Causes) == 0 {
-			out.Looked = limits.Looked
-		}
+	if len(out.Limits) == 0 && len(limits.Causes) == 0 {
+		out.Looked = limits.Looked
 	}
 }
 

@@ -2,8 +2,6 @@ package stats
 
 import (
 	"math"
-
-	"gonum.org/v1/gonum/stat"
 )
 
 // Ratio is how many times as large a figure is in one group of independent
@@ -19,10 +17,8 @@ import (
 // Where disturbances can have moved repeats, the means are weighted and the interval is
 // for the ratio without the disturbances, as estimate has it.
 type Ratio struct {
-	// Value is the ratio as it was measured, and Means are the geometric means of the
-	// two groups, of which it is the ratio.
+	// Value is the ratio of the geometric means of the two groups as they were measured.
 	Value float64
-	Means [2]float64
 	log   estimate
 }
 
@@ -50,17 +46,11 @@ func RatioOf(a, b Repeats) (Ratio, bool) {
 	if !okA || !okB {
 		return Ratio{}, false
 	}
-	return ratioOf(estimateOf(logA, logB), logA, logB), true
+	return newRatio(estimateOf(logA, logB)), true
 }
 
-// ratioOf returns the ratio that an estimate of its logarithm gives.
-func ratioOf(log estimate, a, b sample) Ratio {
-	r := Ratio{Value: math.Exp(log.at), log: log}
-	for i, s := range []sample{a, b} {
-		r.Means[i] = math.Exp(stat.Mean(s.values, s.weights))
-	}
-	return r
-}
+// newRatio returns the ratio that an estimate of its logarithm gives.
+func newRatio(log estimate) Ratio { return Ratio{Value: math.Exp(log.at), log: log} }
 
 // FewestRounds is the number of rounds from which on they are what is compared.
 // With fewer the degrees of freedom that pairing costs weigh more than what it
@@ -91,7 +81,7 @@ func RatioOfRounds(a, b Repeats) (Ratio, bool) {
 	}
 	rounds.weights = weigh(size)
 	logA.weights, logB.weights = rounds.weights, rounds.weights
-	return ratioOf(estimateOf(rounds), logA, logB), true
+	return newRatio(estimateOf(rounds)), true
 }
 
 // Paired reports whether the ratio's interval is of rounds.

@@ -1,0 +1,191 @@
+package web
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"html"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/perf/benchfmt"
+
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// agreeing returns a recorded run of five repeats that count, of different speed, and two
+// that do not, whose figures are far from those.
+func agreeing(t *testing.T) *record.Run {
+	run := opened(t, made{name: "agree", seconds: 12, trials: 7}.record(t))
+	for i, perSecond := range []float64{5200, 9800, 5896, 6421, 6575, 120, 6300} {
+		x := &run.Trials[i]
+		x.Number, x.Repeat, x.Repeats, x.Name, x.PerSecond = 1, i+1, 7, "put", perSecond
+		x.Verdict = verdict.Verdict{State: verdict.Valid}
+		switch i {
+		case 1:
+			x.Verdict = verdict.Verdict{State: verdict.Invalid, Reasons: []verdict.Reason{{Rule: 3, Text: "1 answer was wrong"}}}
+		case 5:
+			x.State = record.Interrupted
+		}
+	}
+	return run
+}
+
+// formats are what every format prints of a run.
+type formats struct {
+	text, markdown, page, compare string // as a reader sees them
+	json, csv, bench, compareJSON []byte
+}
+
+func formatsOf(t *testing.T, run *record.Run) formats {
+	t.Helper()
+	print := func(to func(*bytes.Buffer) error) []byte {
+		var b bytes.Buffer
+		must(t, to(&b))
+		return b.Bytes()
+	}
+	kept, leftOut := analyze.Counting(run)
+	c, err := analyze.Compare(run, run, analyze.ByDefault())
+	must(t, err)
+	page := string(print(func(b *bytes.Buffer) error { return HTML(b, run, nil) }))
+	return formats{
+		text:        string(print(func(b *bytes.Buffer) error { return report.Text(b, run, "run") })),
+		markdown:    string(print(func(b *bytes.Buffer) error { return report.Markdown(b, run) })),
+		page:        html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(page, " ")),
+		compare:     string(print(func(b *bytes.Buffer) error { return report.Compare(b, c) })),
+		json:        print(func(b *bytes.Buffer) error { return report.RunJSON(b, run, nil) }),
+		csv:         print(func(b *bytes.Buffer) error { return report.CSV(b, run) }),
+		bench:       print(func(b *bytes.Buffer) error { return report.GoBench(b, run, kept, leftOut) }),
+		compareJSON: print(func(b *bytes.Buffer) error { return report.ComparisonsJSON(b, []*analyze.Comparison{c}) }),
+	}
+}
+
+// Every format of a report and a comparison of the run with itself have the same figure of
+// each trial's repeats, the same interval, and the same causes for the same trials.
+func TestFormatsAgree(t *testing.T) {
+	runs := map[string]*record.Run{"made": agreeing(t)}
+	recorded, err := filepath.Glob("../../cli/testdata/schema1/*/run.json")
+	must(t, err)
+	for _, path := range append(recorded, "../analyze/testdata/older/run.json") {
+		runs[filepath.Dir(path)] = opened(t, filepath.Dir(path))
+	}
+	if len(runs) < 6 {
+		t.Fatalf("only %d recorded runs", len(runs))
+	}
+	for name, run := range runs {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			f := formatsOf(t, run)
+			for i, r := range analyze.Rows(run) {
+				figureAgrees(t, &f, r, i)
+			}
+			causesAgree(t, &f, run)
+		})
+	}
+	ops := record.Registered("ops")
+	if v, _ := analyze.Rows(runs["made"])[0].Figure(&ops); v.Number != 6300 { // of 5200, 5896, 6300, 6421 and 6575
+		t.Errorf("the made run's repeats that count have the median %v", v)
+	}
+}
+
+// figureAgrees compares a row's throughput and p99 in all formats.
+func figureAgrees(t *testing.T, f *formats, r *analyze.Row, row int) {
+	t.Helper()
+	var object struct {
+		Certainty []map[string]any `json:"certainty"`
+	}
+	must(t, json.Unmarshal(f.json, &object))
+	var comparison struct {
+		Comparisons []struct {
+			Rows []map[string]any `json:"rows"`
+		} `json:"comparisons"`
+	}
+	must(t, json.Unmarshal(f.compareJSON, &comparison))
+	table, err := csv.NewReader(bytes.NewReader(f.csv)).ReadAll()
+	must(t, err)
+	for _, name := range []string{"ops", "p99"} {
+		figure := record.Registered(name)
+		v, _ := r.Figure(&figure)
+		if !v.Known {
+			continue
+		}
+		shown, key := report.Value(v), "operations_per_second_median"
+		inText := map[string]string{"text": f.text, "markdown": f.markdown, "page": f.page}
+		if name == "ops" {
+			inText["compare"] = f.compare
+			compared := comparison.Comparisons[0].Rows[row]["operations_per_second"].(map[string]any)
+			if compared["now"] != v.Number || compared["baseline"] != v.Number {
+				t.Errorf("%s: compare has %v, and the report %v", r.First().Name, compared, v)
+			}
+		} else {
+			key = "p99_median_ns"
+		}
+		for in, text := range inText {
+			if !strings.Contains(text, shown) {
+				t.Errorf("%s of %s: %s lacks %s", name, r.First().Name, in, shown)
+			}
+		}
+		if got := object.Certainty[row][key]; got != analyze.InFile(v) {
+			t.Errorf("%s: %s is %v in JSON, and %v", r.First().Name, key, got, v)
+		}
+		for _, cells := range table[1:] {
+			if got, _ := strconv.ParseFloat(cells[slices.Index(table[0], key)], 64); cells[slices.Index(table[0], "name")] == r.First().Name && got != analyze.InFile(v) {
+				t.Errorf("%s: %s is %v in CSV, and %v", r.First().Name, key, got, v)
+			}
+		}
+		if sure, ok := analyze.CertaintyOf(r, &figure); ok && !sure.Short && !(sure.Low.Number <= v.Number && (sure.High.Failed || v.Number <= sure.High.Number)) {
+			t.Errorf("%s: %v is not within %+v", r.First().Name, v, sure)
+		}
+	}
+	benchAgrees(t, f, r)
+}
+
+// benchAgrees compares the median that a program makes of the benchmark format's lines
+// with the report's figure.
+func benchAgrees(t *testing.T, f *formats, r *analyze.Row) {
+	t.Helper()
+	var each []float64
+	lines := benchfmt.NewReader(bytes.NewReader(f.bench), "bench")
+	for lines.Scan() {
+		one, ok := lines.Result().(*benchfmt.Result)
+		if !ok || !strings.Contains(string(one.Name)+"/", "/trial="+r.First().Name+"/") {
+			continue
+		}
+		if v, ok := one.Value("ops/s"); ok {
+			each = append(each, v)
+		}
+	}
+	ops := record.Registered("ops")
+	v, _ := r.Figure(&ops)
+	slices.Sort(each)
+	if len(each) != len(r.Counting()) || len(each) > 0 && each[(len(each)-1)/2] != v.Number {
+		t.Errorf("%s: gobench has %v, and the report %v", r.First().Name, each, v)
+	}
+}
+
+// causesAgree compares what limited the trials in the text and on the page.
+func causesAgree(t *testing.T, f *formats, run *record.Run) {
+	t.Helper()
+	for _, cause := range analyze.LimitsOfTrials(analyze.InOrder(run)) {
+		line := report.SharedLimitText(&cause)
+		for in, text := range map[string]string{"text": f.text, "markdown": f.markdown, "page": f.page} {
+			if !strings.Contains(text, line) {
+				t.Errorf("%s lacks %q", in, line)
+			}
+		}
+		for _, who := range cause.Trials {
+			if limited := f.text[strings.Index(f.text, "What limited it"):]; len(run.Trials) > 1 && !strings.Contains(limited, who) {
+				t.Errorf("the text does not name %s", who)
+			}
+			if !strings.Contains(f.page, who) {
+				t.Errorf("the page does not name %s", who)
+			}
+		}
+	}
+}
