@@ -97,7 +97,7 @@ func (e *effort) next(t *measure.Totals, did uint64, took time.Duration, why err
 			return !few
 		}
 		e.fewer()
-	case hopelessKinds(t) || did == 0 && !onlyRefused(t):
+	case t.Outcomes[kv.NoSpace] > 0, did == 0 && (hopelessKinds(t) || !onlyRefused(t)):
 		return false
 	case t.Outcomes[kv.Refused] > 0:
 		e.refused = true
@@ -119,9 +119,9 @@ func (e *effort) fewer() {
 }
 
 // hopelessKinds reports whether operations ended in a way that will be the same the next
-// time.
+// time, where no other operation succeeded.
 func hopelessKinds(t *measure.Totals) bool {
-	return t.Outcomes[kv.Denied]+t.Outcomes[kv.BadRequest]+t.Outcomes[kv.NoSpace] > 0
+	return t.Outcomes[kv.Denied]+t.Outcomes[kv.BadRequest] > 0
 }
 
 // onlyRefused reports whether all operations that failed certainly did not happen, or lost

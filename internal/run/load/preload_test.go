@@ -47,7 +47,7 @@ func TestPreloadGivesUpInTheMiddleOfWriting(t *testing.T) {
 
 // One failed operation among many does not end a preload: it is repeated.
 func TestPreloadRepeatsWhatFailed(t *testing.T) {
-	for _, script := range []string{"error=unavailable every 97", "error=refused every 97", "error=store_timeout every 301"} {
+	for _, script := range []string{"error=unavailable every 97", "error=refused every 97", "error=store_timeout every 301", "error=bad_request every 97", "error=denied every 97"} {
 		l := base(kv.Get, kv.Linearizable)
 		l.KeySpace = 2_000
 		done, err := preload(t.Context(), taskFor(serve(t, script, store.NullOptions{Memory: true}), l))
