@@ -15,6 +15,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -102,7 +103,7 @@ func (g *Guard) Claim(ctx context.Context, p Plan) error {
 	if held := g.holds(p.Prefix); held != nil {
 		return g.widen(ctx, held, &p)
 	}
-	if err := g.removable(&p); err != nil {
+	if err := g.removable(ctx, &p); err != nil {
 		return err
 	}
 	c := &claim{Plan: p}
@@ -136,7 +137,7 @@ func (g *Guard) widen(ctx context.Context, c *claim, p *Plan) error {
 	if known && (m.Leases || !p.Leases) && (m.Services || !p.Services) {
 		return nil
 	}
-	if !known && strings.Trim(p.Prefix, "/") == "" { // other keys in the root may be somebody's
+	if !known && !Prefixed(p.Prefix) { // other keys in the root may be somebody's
 		if err := g.mustBeEmpty(ctx, &claim{Plan: *p}); err != nil {
 			return err
 		}
@@ -173,24 +174,40 @@ func (g *Guard) holds(prefix string) *claim {
 	return g.claims[i]
 }
 
-// removable refuses to write what could not be removed again, unless it is to stay.
-func (g *Guard) removable(p *Plan) error {
+// removable refuses to write what could not be removed again, unless it is to stay. That
+// the store has the operation is not enough: the server is asked to delete a key that is not
+// there.
+func (g *Guard) removable(ctx context.Context, p *Plan) error {
 	can := g.Store.Capabilities()
-	if p.Keep || p.Overwrite || can.Has(kv.PrefixDelete) {
+	if p.Keep || p.Overwrite {
 		return nil
 	}
 	_, lists := can.Operations[kv.Range]
 	_, deletes := can.Operations[kv.Delete]
-	if p.KeySpace == 0 || !lists || !deletes {
-		return fmt.Errorf("%s does not remove keys, so that what the load writes would stay in a cluster that is in use; say that it may with cleanup: false", g.Store.Name())
+	const stays = "so that what the load writes would stay in a cluster that is in use; nothing was written; cleanup: false allows it to stay"
+	if !can.Has(kv.PrefixDelete) && (p.KeySpace == 0 || !lists || !deletes) {
+		return fmt.Errorf("%s does not remove keys, %s", g.Store.Name(), stays)
+	}
+	if !deletes {
+		return nil
+	}
+	what, guarded := "no key can be removed", true
+	if !Prefixed(p.Prefix) { // a load removes them, as removeNamed does
+		what, guarded = "keys without a prefix cannot be removed", false
+	}
+	if err := g.Removes(ctx, string(load.ProbeKey(p.Prefix)), guarded); err != nil {
+		return fmt.Errorf("%s (%w), %s", what, err, stays)
 	}
 	return nil
 }
 
+// Prefixed reports whether a prefix tells a run's keys from those of others.
+func Prefixed(prefix string) bool { return strings.Trim(prefix, "/") != "" }
+
 // prove proves that what is below the prefix is ours, or that nothing is, and writes the
 // marker that says so from now on.
 func (g *Guard) prove(ctx context.Context, c *claim) error {
-	if strings.Trim(c.Prefix, "/") == "" && c.KeySpace == 0 {
+	if !Prefixed(c.Prefix) && c.KeySpace == 0 {
 		return &NotEmptyError{Prefix: c.Prefix, Remedy: remedy}
 	}
 	if err := g.askOuter(ctx, c); err != nil {
@@ -309,8 +326,7 @@ func (g *Guard) readMarker(ctx context.Context, prefix string) (m *Marker, found
 	key := MarkerKey(prefix)
 	value, found, err := g.get(ctx, key)
 	if err != nil {
-		var refused *refusedError
-		if errors.As(err, &refused) && refused.outcome == kv.Denied {
+		if Denied(err) {
 			return nil, false, nil // nor can any run of this user have written it
 		}
 		return nil, false, fmt.Errorf("the key %q, which says whose the keys with prefix %q are, cannot be read: %w", key, prefix, err)
@@ -345,7 +361,7 @@ func (g *Guard) renew(ctx context.Context, c *claim, m *Marker) error {
 // mustBeEmpty returns a NotEmptyError if any key is where the claim writes.
 func (g *Guard) mustBeEmpty(ctx context.Context, c *claim) error {
 	in := Below(c.Prefix)
-	if strings.Trim(c.Prefix, "/") == "" {
+	if !Prefixed(c.Prefix) {
 		var err error
 		if in, err = OfKeys(c.Prefix, c.KeySize, c.KeySpace); err != nil {
 			return err
@@ -375,9 +391,9 @@ func (g *Guard) mark(ctx context.Context, c *claim) error {
 	}
 	key := MarkerKey(c.Prefix)
 	made, err := g.create(ctx, key, m.encode())
-	var refused *refusedError
+	denied := Denied(err)
 	switch {
-	case errors.As(err, &refused) && refused.outcome == kv.Denied:
+	case denied:
 		g.Say(fmt.Sprintf("%s may not write the key %q, which marks the keys below %q as this run's: after a kill no command can tell them from others",
 			g.user(), key, c.Prefix))
 	case err != nil:
@@ -386,7 +402,7 @@ func (g *Guard) mark(ctx context.Context, c *claim) error {
 		return &NotEmptyError{Prefix: c.Prefix, Running: "a run that began at the same time", Remedy: "choose another prefix"}
 	}
 	c.marker = &m
-	if refused != nil {
+	if denied {
 		c.marker.Run = "" // it is not there
 	}
 	return nil

@@ -103,7 +103,7 @@ func (g *Guard) endGranted(ctx context.Context) error {
 // removeKeys removes the keys below a marker's prefix, and asks until none is left.
 func (g *Guard) removeKeys(ctx context.Context, admin store.Admin, m *Marker) (removed int64, err error) {
 	deleter, ok := admin.(store.PrefixDeleter)
-	if strings.Trim(m.Prefix, "/") == "" || !ok {
+	if !Prefixed(m.Prefix) || !ok {
 		return g.removeNamed(ctx, m)
 	}
 	own := int64(0) // the marker, where it is one of the keys with the prefix

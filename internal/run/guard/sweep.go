@@ -24,6 +24,9 @@ const (
 // removeNamed removes the keys that a marker names, and no other, one by one: of a store
 // that removes no prefixes, and of keys without a prefix.
 func (g *Guard) removeNamed(ctx context.Context, m *Marker) (removed int64, err error) {
+	if err := g.remove(ctx, string(load.ProbeKey(m.Prefix))); err != nil {
+		return 0, err
+	}
 	for _, n := range m.Names {
 		if n.KeySpace == 0 {
 			return removed, fmt.Errorf("the names of the keys below %q are not known, and %s removes no prefixes", m.Prefix, g.Store.Name())

@@ -107,7 +107,7 @@ func (p *plan) config(i, n int, shared *engine.Shared, w *watching, caught func(
 		return engine.Config{}, err
 	}
 	first, stride := p.Shard.loop(i, n)
-	src.versions, src.stm = p.versions, p.stm()
+	src.versions, src.stm = p.versions, stmOf(&p.Load)
 	src.leases, src.loops = leasesOf(p, p.Leases, first, stride), uint64(stride)
 	for _, name := range leasesOf(p, p.LeaseNames, first, stride) {
 		src.names = append(src.names, []byte(name))
@@ -186,7 +186,7 @@ func (p *plan) maxHeld() int {
 		case kv.Txn:
 			keys = max(keys, float64(l.TxnKeys))
 		case kv.STM:
-			keys = max(keys, float64(p.stm().KeysPerTxn))
+			keys = max(keys, float64(stmOf(l).KeysPerTxn))
 		}
 	}
 	base := float64(heldDefault)

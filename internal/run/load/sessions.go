@@ -74,9 +74,10 @@ func (s *source) leaseNameOf(n uint64, client uint32) []byte {
 	return s.names[s.turnOf(n, client)]
 }
 
-func (p *plan) stm() *scenario.STM {
-	if p.Load.STM != nil {
-		return p.Load.STM
+// stmOf returns what the load's optimistic transactions are.
+func stmOf(l *scenario.Load) *scenario.STM {
+	if l.STM != nil {
+		return l.STM
 	}
 	d := scenario.DefaultSTM()
 	return &d

@@ -124,6 +124,9 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 		return nil, err
 	}
 	defer clean.close()
+	if err := t.tryOperations(ctx, a, members); err != nil {
+		return nil, err
+	}
 	t.findBeside(ctx, members)
 	if members, err = t.preload(ctx, a, members, clean); err != nil {
 		return nil, clean.failed(a, &NotPreparedError{Why: err})

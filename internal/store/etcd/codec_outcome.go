@@ -24,10 +24,20 @@ func OutcomeOf(code codes.Code, text []byte) kv.Outcome {
 	case "raft: stopped": // perhaps after it was taken
 		return kv.StoreError
 	}
-	if strings.HasPrefix(string(text), "grpc: received message larger than max") {
+	switch {
+	case strings.HasPrefix(string(text), "grpc: received message larger than max"):
 		return kv.BadRequest // read, and not given to etcd
+	case lacks(code, string(text)):
+		return kv.BadRequest
 	}
 	return outcomeOfCode(code)
+}
+
+// lacks reports whether a status says that a server does not have the call at all. Servers
+// that stand in for etcd do not have all of its calls, and kine says so of leases and
+// maintenance in an error without a code of its own.
+func lacks(code codes.Code, text string) bool {
+	return code == codes.Unimplemented || code == codes.Unknown && strings.HasSuffix(text, " is not supported")
 }
 
 // outcomeOfText maps etcd's own errors (rpctypes/error.go in etcd's api
@@ -122,8 +132,7 @@ func outcomeOfCode(code codes.Code) kv.Outcome {
 		return kv.Denied
 	case codes.InvalidArgument, // found when the request is looked at
 		codes.OutOfRange,
-		codes.NotFound,
-		codes.Unimplemented:
+		codes.NotFound:
 		return kv.BadRequest
 	}
 	// Canceled, Unknown, AlreadyExists, ResourceExhausted, FailedPrecondition,

@@ -166,6 +166,8 @@ func TestOtherErrors(t *testing.T) {
 		{codes.Aborted, "", kv.StoreError},
 		{codes.OutOfRange, "", kv.BadRequest},
 		{codes.Unimplemented, "unknown service etcdserverpb.KV", kv.BadRequest},
+		{codes.Unimplemented, "delete is not implemented by kine", kv.BadRequest},
+		{codes.Unknown, "lease keep alive is not supported", kv.BadRequest}, // kine, too
 		{codes.Internal, "", kv.StoreError},
 		{codes.Unavailable, "transport is closing", kv.StoreError},
 		{codes.DataLoss, "", kv.StoreError},

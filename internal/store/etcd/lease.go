@@ -34,7 +34,7 @@ func (a *admin) Grant(ctx context.Context, n int, ttl time.Duration) ([]int64, e
 	}
 	seconds := int64((ttl + time.Second - 1) / time.Second)
 	ids := make([]int64, n)
-	err = many(ctx, n, func(ctx context.Context, i int) error {
+	err = many(ctx, n, leasesAtOnce, func(ctx context.Context, i int) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -67,9 +67,9 @@ func (a *admin) Revoke(ctx context.Context, ids []int64) error {
 		return err
 	}
 	var revoked atomic.Int64
-	err = many(ctx, len(ids), func(ctx context.Context, i int) error {
+	err = many(ctx, len(ids), leasesAtOnce, func(ctx context.Context, i int) error {
 		_, err := c.Revoke(ctx, clientv3.LeaseID(ids[i]))
-		if err == nil || errors.Is(err, rpctypes.ErrLeaseNotFound) {
+		if err == nil || errors.Is(err, rpctypes.ErrLeaseNotFound) || lacking(err) {
 			revoked.Add(1)
 			return nil
 		}
@@ -81,15 +81,15 @@ func (a *admin) Revoke(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// many does n things, some at the same time, until one fails. What is under
+// many does n things, so many of them at the same time, until one fails. What is under
 // way then is waited for, and nothing more begins.
-func many(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+func many(ctx context.Context, n, atOnce int, do func(ctx context.Context, i int) error) error {
 	var next atomic.Int64
 	var failed atomic.Bool
 	var once sync.Once
 	var first error
 	var wg sync.WaitGroup
-	for range min(n, leasesAtOnce) {
+	for range min(n, atOnce) {
 		wg.Go(func() {
 			for i := int(next.Add(1)) - 1; i < n && !failed.Load(); i = int(next.Add(1)) - 1 {
 				if err := do(ctx, i); err != nil {
@@ -136,8 +136,11 @@ func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]string, error) {
 	var mu sync.Mutex
 	var names []string
 	all := slices.Collect(maps.Keys(keys))
-	err = many(ctx, len(all), func(ctx context.Context, i int) error {
+	err = many(ctx, len(all), leasesAtOnce, func(ctx context.Context, i int) error {
 		r, err := c.TimeToLive(ctx, clientv3.LeaseID(all[i]), clientv3.WithAttachedKeys())
+		if lacking(err) {
+			return nil // its time alone ends it
+		}
 		if err != nil {
 			return err
 		}

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
 
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -108,11 +110,56 @@ func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) 
 	if err != nil {
 		return 0, err
 	}
+	deleted := int64(0)
 	r, err := c.Delete(ctx, string(prefix), clientv3.WithPrefix())
-	if err != nil {
-		return 0, fmt.Errorf("etcd does not remove the keys that begin with %q: %s", prefix, reason(ctx, err))
+	switch {
+	case err == nil:
+		deleted = r.Deleted
+	case lacking(err):
+		deleted, err = deleteEach(ctx, c, string(prefix))
 	}
-	return r.Deleted, nil
+	if err != nil {
+		return deleted, fmt.Errorf("etcd does not remove the keys that begin with %q: %s", prefix, reason(ctx, err))
+	}
+	return deleted, nil
+}
+
+// lacking reports whether an error of the official client says that the server does not
+// have a call.
+func lacking(err error) bool {
+	s, ok := status.FromError(err)
+	return ok && lacks(s.Code(), s.Message())
+}
+
+// How many keys are asked for at once to be removed one by one, and how many are removed at
+// the same time: a database that writes one after the other makes more of them wait long.
+const (
+	deletePage    = 500
+	deletesAtOnce = 4
+)
+
+// deleteEach removes the keys with a prefix one by one, each in a transaction as
+// Kubernetes sends it: kine has no other delete.
+func deleteEach(ctx context.Context, c *clientv3.Client, prefix string) (deleted int64, err error) {
+	for {
+		r, err := c.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(deletePage))
+		if err != nil || len(r.Kvs) == 0 {
+			return deleted, err
+		}
+		var gone atomic.Int64
+		err = many(ctx, len(r.Kvs), deletesAtOnce, func(ctx context.Context, i int) error {
+			key := string(r.Kvs[i].Key)
+			t, err := c.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(key), "=", r.Kvs[i].ModRevision)).
+				Then(clientv3.OpDelete(key)).Else(clientv3.OpGet(key)).Commit()
+			if err == nil && t.Succeeded {
+				gone.Add(1)
+			}
+			return err
+		})
+		if deleted += gone.Load(); err != nil {
+			return deleted, err
+		}
+	}
 }
 
 // Hash implements store.Hasher with the maintenance service's HashKV: the hash

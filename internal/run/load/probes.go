@@ -1,0 +1,127 @@
+package load
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// ProbeName follows the prefix in the names of the keys that Probes write. No key of a key
+// space has it.
+const ProbeName = "quorumbench-probe"
+
+// ProbeKey returns the key that the probes of a load are of. Those of several keys have
+// names that begin with it.
+func ProbeKey(prefix string) []byte { return []byte(prefix + ProbeName) }
+
+// Lease is a lease that was granted, with its name where the store gives it one.
+type Lease struct {
+	ID   int64
+	Name string
+}
+
+// Probes returns one operation of each form that the load sends, of values of the load's
+// size and of keys that the load does not have. Writes come first, so that reads find a key,
+// and the delete comes last. Those that need a lease have the given one. A load that an
+// application or a recording names operation by operation has none.
+func Probes(l *scenario.Load, can kv.Capabilities, lease Lease) (ops []store.Op, err error) {
+	if l.Arrival == scenario.Recorded {
+		return nil, nil
+	}
+	mix := slices.Clone(l.Mix)
+	if l.Preload && l.WritesKeys() {
+		mix = append(mix, scenario.Operation{Kind: kv.Put}, scenario.Operation{Kind: kv.Get, Consistency: can.Strongest()})
+	}
+	for i := range mix {
+		mix[i].Weight = 1
+	}
+	slices.SortStableFunc(mix, func(a, b scenario.Operation) int { return probeRank(a.Kind) - probeRank(b.Kind) })
+	for i, o := range mix {
+		if slices.Contains(mix[:i], o) {
+			continue
+		}
+		op, err := probeOf(l, o, lease)
+		if err != nil {
+			return nil, err
+		}
+		ops = append(ops, op)
+	}
+	if w := l.Watch; w != nil {
+		op := store.Op{Kind: kv.Watch, Key: ProbeKey(l.Prefix), Watch: &store.WatchOp{PrevKV: w.PrevKV, Mode: w.Mode}}
+		if w.Span > 1 {
+			op.Watch.End = append(ProbeKey(l.Prefix), 0)
+		}
+		ops = append(ops, op)
+	}
+	return ops, nil
+}
+
+// probeRank orders probes: puts, other writes, reads, deletes.
+func probeRank(k kv.Kind) int {
+	switch {
+	case k == kv.Put:
+		return 0
+	case k == kv.Delete:
+		return 3
+	case k.Writes():
+		return 1
+	}
+	return 2
+}
+
+// probeOf returns the load's first operation of one kind, of the keys of probes.
+func probeOf(l *scenario.Load, o scenario.Operation, lease Lease) (op store.Op, err error) {
+	one := *l
+	one.Mix = []scenario.Operation{o}
+	src, err := newSource(&one)
+	if err != nil {
+		return op, err
+	}
+	src.stm, src.loops = stmOf(l), 1
+	if lease.ID != 0 {
+		src.leases = []int64{lease.ID}
+		if lease.Name != "" {
+			src.names = [][]byte{[]byte(lease.Name)}
+		}
+	}
+	src.Fill(measure.Measured, 0, 0, &op)
+	key := ProbeKey(l.Prefix)
+	if op.Key != nil {
+		op.Key = key
+	}
+	pairs := op.Pairs
+	if op.STM != nil {
+		pairs = op.STM.Pairs
+	}
+	for i := range pairs {
+		pairs[i].Key = fmt.Appendf(nil, "%s-%d", key, i)
+	}
+	if r := op.Range; r != nil {
+		if r.Keys = nil; len(r.End) > 0 {
+			r.End = append(ProbeKey(l.Prefix), 0)
+		}
+	}
+	return op, nil
+}
+
+// ProbeKeys returns the keys that a probe may have written.
+func ProbeKeys(op *store.Op) (keys []string) {
+	if !op.Kind.Writes() {
+		return nil
+	}
+	pairs := op.Pairs
+	if op.STM != nil {
+		pairs = op.STM.Pairs
+	}
+	for i := range pairs {
+		keys = append(keys, string(pairs[i].Key))
+	}
+	if len(op.Key) > 0 {
+		keys = append(keys, string(op.Key))
+	}
+	return keys
+}

@@ -1,0 +1,100 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/run/guard"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// tryOperations sends one operation of each form that the load needs to a cluster that ran
+// before, on a key of the load's own, and removes what they wrote: what the servers refuse
+// is said before anything of the load is written.
+func (t *Trial) tryOperations(ctx context.Context, a *load.Assignment, m *members) (err error) {
+	l, can := &t.Spec.Load, t.Cluster.Store.Capabilities()
+	if t.Cluster.Guard == nil || t.ofScript() {
+		return nil
+	}
+	lease, end, err := t.tryLease(ctx, m)
+	defer end()
+	if err != nil {
+		return err
+	}
+	ops, err := load.Probes(l, can, lease)
+	if err != nil {
+		return err
+	}
+	asks := guard.Client{Store: t.Cluster.Store, Access: t.Cluster.Access()}
+	if asks.Access.Endpoints = a.Endpoints; len(a.Voters) > 0 {
+		asks.Access.Endpoints = a.Voters
+	}
+	_, deletes := can.Operations[kv.Delete]
+	keeps := !deletes || (l.Cleanup.Keep || l.Overwrite) && asks.Removes(ctx, string(load.ProbeKey(l.Prefix)), true) != nil
+	written := map[string]bool{}
+	defer func() { err = errors.Join(err, removeProbes(&asks, written)) }()
+	for i := range ops {
+		op := &ops[i]
+		keys := load.ProbeKeys(op)
+		if len(keys) > 0 && keeps { // the key would stay
+			continue
+		}
+		for _, key := range keys {
+			written[key] = true
+		}
+		// Rights to keys without a prefix may be those to the load's own keys alone.
+		if err := asks.Try(ctx, op); err != nil && (guard.Prefixed(l.Prefix) || !guard.Denied(err)) {
+			return refusedOperation(op, err)
+		}
+	}
+	return nil
+}
+
+// refusedOperation says that the servers do not do what the load needs.
+func refusedOperation(op *store.Op, why error) error {
+	what := op.Kind.String()
+	if op.Consistency != kv.None {
+		what = op.Consistency.String() + " " + what
+	}
+	return fmt.Errorf("the load needs the operation %s, and %w; nothing of the load was written", what, why)
+}
+
+// removeProbes removes the keys that probes have written, also where the trial ends.
+func removeProbes(asks *guard.Client, written map[string]bool) error {
+	ctx, cancel := context.WithTimeout(context.Background(), cleanupTry)
+	defer cancel()
+	for key := range written {
+		if err := asks.Remove(ctx, key); err != nil {
+			return fmt.Errorf("the key %q, on which the load's operations were tried, cannot be removed: %w", key, err)
+		}
+	}
+	return nil
+}
+
+// tryLease grants one lease where the load's operations need leases, and returns what ends
+// it again.
+func (t *Trial) tryLease(ctx context.Context, m *members) (lease load.Lease, end func(), err error) {
+	end = func() {}
+	l := &t.Spec.Load
+	if !load.NeedsLeases(l, t.Cluster.Store.Capabilities()) {
+		return lease, end, nil
+	}
+	t.Cluster.Guard.Grants(l.Clients, ttl(l))
+	leaser := m.admin.(store.Leaser) // the scenario was refused without it
+	granted, err := leaser.Grant(ctx, 1, leaseTTL)
+	if len(granted) == 0 {
+		return lease, end, err
+	}
+	lease.ID = granted[0]
+	if n, ok := leaser.(store.LeaseNamer); ok {
+		lease.Name = n.LeaseNames(granted)[0]
+	}
+	return lease, func() {
+		ctx, cancel := context.WithTimeout(context.Background(), revokeTimeout)
+		defer cancel()
+		_ = leaser.Revoke(ctx, granted) // else it ends by itself soon
+	}, err
+}
