@@ -87,6 +87,36 @@ func PercentilesOf(h *Histogram, failed uint64, percentiles ...float64) []Figure
 	})
 }
 
+// Grouped returns figures at percentiles of count samples, of which each share a cause as
+// the events of one write at several watchers do, without those that fewer than MinBeyond
+// causes lie beyond.
+func Grouped(figures []Figure, count, each uint64, percentiles ...float64) []Figure {
+	for i, p := range percentiles {
+		if figures[i].Known && !supports(p, count, each) {
+			figures[i] = Figure{}
+		}
+	}
+	return figures
+}
+
+// Grouped returns the summary with the percentiles that Grouped leaves.
+func (s Summary) Grouped(each uint64) Summary {
+	Grouped(s.Percentiles[:], s.Count, each, Percentiles...)
+	return s
+}
+
+// Supports reports whether a percentile of count samples may be shown: MinBeyond of them
+// must lie beyond it.
+func Supports(p float64, count uint64) bool { return supports(p, count, 1) }
+
+func supports(p float64, count, each uint64) bool { return count-rankOf(p, count) >= MinBeyond*each }
+
+// rankOf returns the rank of a percentile, from 1, in thousandths of a percent so that it
+// is exact.
+func rankOf(p float64, count uint64) uint64 {
+	return (uint64(math.Round(p*1000))*count + 99_999) / 100_000
+}
+
 // percentilesOf are percentiles of so many operations; at has the values of those
 // that succeeded at ranks, which count from 1.
 func percentilesOf(succeeded, failed uint64, percentiles []float64, at func(ranks []uint64) []int64) []Figure {
@@ -94,14 +124,13 @@ func percentilesOf(succeeded, failed uint64, percentiles []float64, at func(rank
 	figures := make([]Figure, len(percentiles))
 	ranks, places := make([]uint64, 0, len(percentiles)), make([]int, 0, len(percentiles))
 	for i, p := range percentiles {
-		// In thousandths of a percent, so that the rank is exact.
-		rank := (uint64(math.Round(p*1000))*count + 99_999) / 100_000
+		rank := rankOf(p, count)
 		switch {
 		// The highest percentile that the sample supports lies on a failure when
 		// more than MinBeyond failed, and so do all above it.
-		case rank > succeeded && (failed > MinBeyond || count-rank >= MinBeyond):
+		case rank > succeeded && (failed > MinBeyond || Supports(p, count)):
 			figures[i] = Figure{Failed: true}
-		case count-rank >= MinBeyond:
+		case Supports(p, count):
 			ranks, places = append(ranks, rank), append(places, i)
 		}
 	}

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -97,6 +98,23 @@ func (w *Watch) checkCounts(c *checks) {
 	} else if w.Connections > w.Streams {
 		c.add("watch.connections", "<watch.connections> is %d, and <watch.streams> is %d; a stream is on one connection", w.Connections, w.Streams)
 	}
+}
+
+// WatchersOfKey returns how many watchers watch a watched key, on average and rounded up,
+// and so how many events a write of it makes; 0 where nothing is watched.
+func (l *Load) WatchersOfKey() uint64 {
+	w := l.Watch
+	if w == nil || w.Watchers <= 0 {
+		return 0
+	}
+	keys, span, watchers := max(l.KeySpace, 1), max(w.Span, 1), uint64(w.Watchers)
+	span = min(span, keys)
+	first := min(cmp.Or(w.WatchedKeys, keys), keys, watchers) // keys that some watcher begins at
+	if len(w.Key) > 0 {
+		return watchers
+	}
+	watched := min(first-1+span, keys)
+	return (watchers*span + watched - 1) / watched
 }
 
 func areWatchers(n int) string {

@@ -60,7 +60,7 @@ func (v *intervals) second(t *scenario.Trial, s *measure.Second) {
 	}
 	if !v.open {
 		v.open, v.trial, v.phase, v.from = true, t, s.Phase, from
-		v.part.Begin(t.Load.Watch != nil)
+		v.part.Begin(t.Load.WatchersOfKey())
 	}
 	v.last, v.length = s.Index, s.Length
 	v.part.Add(s)

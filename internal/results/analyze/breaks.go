@@ -223,10 +223,10 @@ func servingAgain(t *record.Trial, f *record.Fault) *float64 {
 	return last
 }
 
-// P90 is the length that nine of ten were not above; false for fewer than ten.
+// P90 returns the length that nine of ten were not above; false where measure.Supports is.
 func (b *BrokenFor) P90() (float64, bool) {
 	n := len(b.All)
-	if n < 10 {
+	if !measure.Supports(90, uint64(n)) {
 		return 0, false
 	}
 	return b.All[(9*n+9)/10-1], true

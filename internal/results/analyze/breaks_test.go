@@ -48,8 +48,8 @@ func TestBroken(t *testing.T) {
 		spans[all[0].Spans[i].Name] = &all[0].Spans[i]
 	}
 	o := all[0].Outage()
-	p90, ok := o.P90()
-	if most, _ := o.Max(); o.Median.Value != 1.5 || !o.HasInterval || o.Median.Low != 1.1 || o.Median.High != 1.8 || !ok || p90 != 1.8 || most != 1.9 {
+	_, ok := o.P90() // which takes 100
+	if most, _ := o.Max(); o.Median.Value != 1.5 || !o.HasInterval || o.Median.Low != 1.1 || o.Median.High != 1.8 || ok || most != 1.9 {
 		t.Errorf("the outages are %+v", o)
 	}
 	if _, ok := all[1].Outage().P90(); ok || all[1].Outage().HasInterval || all[1].Outage().Median.Value != 3 {

@@ -36,6 +36,7 @@ type ClassicPart struct {
 	length float64 // of the window, in seconds
 	times  *measure.Histogram
 	failed uint64
+	each   uint64 // how many events are of one write; 0 for operations
 }
 
 // ClassicTimes describe successes, in seconds.
@@ -70,11 +71,17 @@ type ClassicPercentile struct {
 // Milliseconds is a percentile; nil where it failed or the sample does not
 // support it.
 func (p *ClassicPart) Milliseconds(percentile float64) *float64 {
-	f := measure.Percentile(p.times, p.failed, percentile)
+	f := p.percentiles(percentile)[0]
 	if !f.Known {
 		return nil
 	}
 	return new(f.NS / 1e6)
+}
+
+// percentiles returns the figures at percentiles of all that came and failed.
+func (p *ClassicPart) percentiles(at ...float64) []measure.Figure {
+	count := uint64(p.times.TotalCount()) + p.failed
+	return measure.Grouped(measure.PercentilesOf(p.times, p.failed, at...), count, max(p.each, 1), at...)
 }
 
 // ClassicError counts the errors of a kind.
@@ -128,6 +135,9 @@ func ClassicParts(t *record.Trial, files *record.Files, s ClassicSections) []Cla
 // watcher may have been created before it.
 func watcherPart(t *record.Trial, files *record.Files, time record.Time, seconds float64, lost uint64) ClassicPart {
 	p := ClassicPart{length: seconds, times: measure.NewHistogram(), Lost: lost, failed: lost}
+	if time != record.WatchMade {
+		p.each = t.EventsPerWrite()
+	}
 	for _, in := range files.Intervals {
 		if in.Time == time && (in.Phase == measure.Measured || time == record.WatchMade) {
 			p.add(in)
@@ -212,7 +222,7 @@ func (p *ClassicPart) describe(t *record.Trial, timeline []record.Row) {
 			PerSecond: float64(h.TotalCount()) / p.length, Bins: classicBins(h),
 		}
 	}
-	for i, f := range measure.PercentilesOf(h, p.failed, measure.Percentiles...) {
+	for i, f := range p.percentiles(measure.Percentiles...) {
 		if f.Known || f.Failed {
 			p.Percentiles = append(p.Percentiles, ClassicPercentile{measure.Percentiles[i], f.NS / 1e9, f.Failed})
 		}

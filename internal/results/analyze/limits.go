@@ -260,13 +260,28 @@ func waitedForProcessors(t *record.Trial) string {
 	return fmt.Sprintf("; fdatasync alone has %s of %s, %s the load, and the processors were full: the member may have waited for one", what, spent(took), when)
 }
 
-// slowness is a timer's p99, or its mean where there are no buckets.
+// slowness returns a timer's p99, or the highest of its p90 and median that its times
+// support, or its mean where there are no buckets or fewer times.
 func slowness(r store.Reading) (how string, took time.Duration, ok bool) {
-	if p99, ok := r.Quantile(0.99); ok {
-		return "a p99", timeOf(p99), true
+	for _, of := range []struct {
+		p    float64
+		name string
+	}{{99, "a p99"}, {90, "a p90"}, {50, "a median"}} {
+		if at, ok := percentileOf(r, of.p); ok {
+			return of.name, timeOf(at), true
+		}
 	}
 	mean, ok := r.Mean()
 	return "a mean", timeOf(mean), ok
+}
+
+// percentileOf returns a timer's percentile in seconds; false where its times do not support
+// it.
+func percentileOf(r store.Reading, p float64) (seconds float64, ok bool) {
+	if !measure.Supports(p, uint64(max(r.Count, 0))) {
+		return 0, false
+	}
+	return r.Quantile(p / 100)
 }
 
 // processors judges a member's own processor time, where it reports how many

@@ -14,21 +14,31 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// timer is 100 times, 98 of which are up to usual and two up to worst, as etcd
+// timer is 1,000 times, 980 of which are up to usual and 20 up to worst, as etcd
 // reports them.
 func timer(usual, worst float64) store.Reading {
-	r := store.Reading{Count: 100, Sum: 98*usual + 2*worst}
+	r := store.Reading{Count: 1000, Sum: 980*usual + 20*worst}
 	for upper := 0.001; upper < 9; upper *= 2 {
 		b := store.Bucket{Upper: upper}
 		if upper >= usual {
-			b.Count = 98
+			b.Count = 980
 		}
 		if upper >= worst {
-			b.Count = 100
+			b.Count = 1000
 		}
 		r.Buckets = append(r.Buckets, b)
 	}
-	r.Buckets = append(r.Buckets, store.Bucket{Upper: math.Inf(1), Count: 100})
+	r.Buckets = append(r.Buckets, store.Bucket{Upper: math.Inf(1), Count: 1000})
+	return r
+}
+
+// fewTimes is so many times, all of which are up to a bucket's bound and none below half of it.
+func fewTimes(n, upper float64) store.Reading {
+	r := store.Reading{Count: n, Sum: n * upper}
+	for b := 0.001; b < 9; b *= 2 {
+		r.Buckets = append(r.Buckets, store.Bucket{Upper: b, Count: map[bool]float64{true: n}[b >= upper]})
+	}
+	r.Buckets = append(r.Buckets, store.Bucket{Upper: math.Inf(1), Count: n})
 	return r
 }
 
@@ -96,6 +106,7 @@ func TestWhatLimited(t *testing.T) {
 	}{
 		{"nothing", func(*record.Trial) {}, "", ""},
 		{"fsync", end(store.FsyncSeconds, timer(0.004, 0.032)), CauseDisk, "member m1's fsync of its log had a p99 of 24.0 ms"},
+		{"few fsyncs", end(store.FsyncSeconds, fewTimes(99, 0.032)), CauseDisk, "had a median of 24.0 ms over 99 of them"}, // no p90: fewer than ten lie beyond
 		{"fsync at the limit", end(store.FsyncSeconds, timer(0.004, 0.008)), "", ""},
 		{"fsync without buckets", end(store.FsyncSeconds, meanOf(0.011)), CauseDisk, "a mean of 11.0 ms over 100"},
 		{"fsync that reads do not wait for", reads(kv.Linearizable, end(store.FsyncSeconds, timer(0.004, 0.032))), "", ""},
@@ -105,7 +116,7 @@ func TestWhatLimited(t *testing.T) {
 			r.Count++
 			for i := range r.Buckets {
 				if r.Buckets[i].Upper >= 0.512 {
-					r.Buckets[i].Count = 101
+					r.Buckets[i].Count = 1001
 				}
 			}
 			return r

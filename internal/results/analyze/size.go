@@ -307,7 +307,7 @@ func (s *Sized) sizedLoad() store.SizedLoad {
 			}
 		}
 		for _, m := range MembersMetrics(p.Trial) {
-			if p99, ok := m.Metrics[store.FsyncSeconds].Quantile(0.99); ok {
+			if p99, ok := percentileOf(m.Metrics[store.FsyncSeconds], 99); ok {
 				l.FsyncP99 = max(l.FsyncP99, timeOf(p99))
 			}
 		}

@@ -354,7 +354,11 @@ func (t *Threshold) percentile(trial *record.Trial, count, failed uint64) (recor
 	if got := uint64(whole.TotalCount()) + failed; got != count {
 		return record.Value{}, fmt.Errorf("the histograms of %s hold %d %s and its result %d, so %s cannot be told", trial.Folder, got, t.figure.Times.Sample.Many, count, t.Metric)
 	}
-	return record.TimeValue(measure.Percentile(whole, failed, t.figure.Percentile)), nil
+	p, each := t.figure.Percentile, uint64(1)
+	if of == record.WatchDue || of == record.WatchSent {
+		each = trial.EventsPerWrite()
+	}
+	return record.TimeValue(measure.Grouped([]measure.Figure{measure.Percentile(whole, failed, p)}, count, each, p)[0]), nil
 }
 
 // counts reports whether a histogram of latency.hlog is part of a distribution:

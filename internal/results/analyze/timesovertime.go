@@ -96,9 +96,9 @@ func (x *timesOverTime) second() {
 	if x.column < 0 {
 		return
 	}
-	addPercentiles(x.latency, x.column, &x.times, x.row.Errors, percentilesOverTime[:]...)
-	addPercentiles(x.lateness, x.column, &x.late, 0, 50, 99)
-	addPercentiles(x.watch, x.column, &x.watched, 0, 50, 99)
+	addPercentiles(x.latency, x.column, &x.times, x.row.Errors, 1, percentilesOverTime[:]...)
+	addPercentiles(x.lateness, x.column, &x.late, 0, 1, 50, 99)
+	addPercentiles(x.watch, x.column, &x.watched, 0, x.o.Trial.EventsPerWrite(), 50, 99)
 	x.o.mean.add(x.column, x.times.Mean())
 }
 
@@ -122,12 +122,13 @@ func (x *timesOverTime) begin(i *record.Interval) {
 
 // addPercentiles adds those of a second, and its largest value, to the lines. A
 // percentile that lands on a failed operation, or that the second does not
-// support, is none; the largest is that of the successes.
-func addPercentiles(lines []Line, column int, times *measure.Sum, failed uint64, percentiles ...float64) {
+// support, is none; the largest is that of the successes. each is how many samples share a
+// cause.
+func addPercentiles(lines []Line, column int, times *measure.Sum, failed, each uint64, percentiles ...float64) {
 	if times.Total() == 0 {
 		return
 	}
-	for i, f := range times.PercentilesOf(failed, percentiles...) {
+	for i, f := range measure.Grouped(times.PercentilesOf(failed, percentiles...), uint64(times.Total())+failed, each, percentiles...) {
 		if f.Known {
 			lines[i].add(column, f.NS)
 		}

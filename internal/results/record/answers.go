@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/readable"
 )
 
@@ -149,6 +150,11 @@ type Spread struct {
 	P99  int64 `json:"p99"`
 	P999 int64 `json:"p999"`
 	Max  int64 `json:"max"`
+}
+
+// At returns the percentile 50, 90, 99 or 99.9 of so many; false where they do not support it.
+func (s *Spread) At(p float64, count uint64) (v int64, ok bool) {
+	return map[float64]int64{50: s.P50, 90: s.P90, 99: s.P99, 99.9: s.P999}[p], measure.Supports(p, count)
 }
 
 // ReadMember is a member that was read whole.

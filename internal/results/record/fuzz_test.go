@@ -30,7 +30,7 @@ func seconds(tb testing.TB) (hlog, timeline []byte) {
 		if b, err = hlogSecond(b, e, s, float64(i), 1); err != nil {
 			tb.Fatal(err)
 		}
-		rows = append(rows, cells(rowOf(s, noon.Add(time.Duration(i)*time.Second), false, measure.NewHistogram()).written()))
+		rows = append(rows, cells(rowOf(s, noon.Add(time.Duration(i)*time.Second), 0, measure.NewHistogram()).written()))
 	}
 	var text strings.Builder
 	for _, r := range rows {

@@ -15,19 +15,20 @@ type Aggregate struct {
 	sum                        Trial
 	response, service, arrival *measure.Histogram
 	last                       measure.Second // its state at the end
+	watchers                   uint64
 }
 
 // NewAggregate returns an empty one.
 func NewAggregate() *Aggregate {
 	a := &Aggregate{response: measure.NewHistogram(), service: measure.NewHistogram(), arrival: measure.NewHistogram()}
-	a.Begin(false)
+	a.Begin(0)
 	return a
 }
 
-// Begin empties it.
-func (a *Aggregate) Begin(watches bool) {
+// Begin empties it, for a load with so many watchers of each watched key.
+func (a *Aggregate) Begin(watchers uint64) {
 	a.sum = Trial{ErrorsByKind: map[string]uint64{}}
-	if watches {
+	if a.watchers = watchers; watchers > 0 {
 		a.sum.Watch = &Watched{}
 	}
 	a.response.Reset()
@@ -66,7 +67,7 @@ func (a *Aggregate) AddTo(o *Object, seconds float64) {
 	t.ResponseTime = Times{measure.Summarize(a.response, t.Errors)}
 	t.ServiceTime = Times{measure.Summarize(a.service, t.Errors)}
 	if w := t.Watch; w != nil {
-		w.FromDue = Times{measure.Summarize(a.arrival, 0)}
+		w.FromDue = Times{measure.Summarize(a.arrival, 0).Grouped(a.watchers)}
 		if seconds > 0 {
 			w.PerSecond = float64(w.InWindow) / seconds
 		}

@@ -218,7 +218,7 @@ func (d *Durability) P50() measure.Figure {
 
 // P99 is known where ten syncs lie beyond it. Older versions wrote that of 100.
 func (d *Durability) P99() measure.Figure {
-	if d.FdatasyncP99NS == nil || d.Fdatasyncs < 100*measure.MinBeyond {
+	if d.FdatasyncP99NS == nil || !measure.Supports(99, uint64(max(d.Fdatasyncs, 0))) {
 		return measure.Figure{}
 	}
 	return measure.Figure{NS: float64(*d.FdatasyncP99NS), Known: true}

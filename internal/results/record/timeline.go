@@ -73,8 +73,9 @@ func (r *Row) written() []column {
 }
 
 // rowOf is a second as timeline.csv has it. A percentile that the second does not
-// support, or that falls on an error, is not known. scratch is used.
-func rowOf(s *measure.Second, start time.Time, watches bool, scratch *measure.Histogram) *Row {
+// support, or that falls on an error, is not known. watchers are of each watched key; 0
+// for none. scratch is used.
+func rowOf(s *measure.Second, start time.Time, watchers uint64, scratch *measure.Histogram) *Row {
 	r := &Row{
 		Time: start, Phase: s.Phase.String(), Second: s.Index, Due: s.Due, Done: s.Done,
 		OK: s.Outcomes[kv.OK], Misses: s.Outcomes[kv.Miss], Conflicts: s.Outcomes[kv.Conflict], Errors: s.Failed(), ErrorsByKind: map[string]uint64{},
@@ -87,10 +88,14 @@ func rowOf(s *measure.Second, start time.Time, watches bool, scratch *measure.Hi
 	response := s.Response(scratch)
 	times := measure.PercentilesOf(response, r.Errors, 50, 99, 99.9)
 	r.P50, r.P99, r.P999, r.Max = times[0], times[1], times[2], measure.Slowest(response, r.Errors)
-	if watches {
+	if watchers > 0 {
 		// Which events are lost is known at the end alone, so none takes part in the times.
 		w := &s.Watch
-		times := measure.PercentilesOf(w.FromDue, 0, 50, 99)
+		count := uint64(0)
+		if w.FromDue != nil {
+			count = uint64(w.FromDue.TotalCount())
+		}
+		times := measure.Grouped(measure.PercentilesOf(w.FromDue, 0, 50, 99), count, watchers, 50, 99)
 		r.Watch = &RowWatch{Events: w.Delivered, Duplicated: w.Duplicated, Reordered: w.Reordered, P50: times[0], P99: times[1], Max: measure.Slowest(w.FromDue, 0)}
 	}
 	return r

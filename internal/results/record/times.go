@@ -160,6 +160,7 @@ type Population struct {
 	Many   string // operations
 	None   string // why there is no figure at all
 	failed string // what counts as slower than the rest
+	few    string // what lies beyond where there are too few
 }
 
 // Unknown says why a figure of so many is not known.
@@ -170,12 +171,12 @@ func (p Population) Unknown(v Value, count uint64) string {
 	case v.Failed:
 		return "it lands on " + p.failed
 	}
-	return fmt.Sprintf("%d %s do not support it: fewer than %d lie beyond it", count, p.Many, measure.MinBeyond)
+	return fmt.Sprintf("%d %s do not support it: %s beyond it", count, p.Many, fmt.Sprintf(cmp.Or(p.few, "fewer than %d lie"), measure.MinBeyond))
 }
 
 var (
-	ofOperations = Population{"operations", "no operation was due", "a failed operation, which is slower than any success"}
-	ofEvents     = Population{"events", "no event came", "a lost event, which counts as slower than any that came"}
+	ofOperations = Population{Many: "operations", None: "no operation was due", failed: "a failed operation, which is slower than any success"}
+	ofEvents     = Population{Many: "events", None: "no event came", failed: "a lost event, which counts as slower than any that came", few: "those of fewer than %d writes lie"}
 	ofWatchers   = Population{Many: "watchers", None: "no watcher was created"}
 )
 

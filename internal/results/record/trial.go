@@ -189,7 +189,10 @@ func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles 
 	t.ByWorker = byWorker(measured.Parts)
 	t.ByHost, t.ClockSet = o.Hosts, o.ClockSet
 	t.Together = together(t.ByWorker, measured)
-	t.Watch = newWatched(c.Watch, measured)
+	if t.Watch = newWatched(c.Watch, measured); t.Watch != nil {
+		w, each := t.Watch, t.EventsPerWrite()
+		w.FromDue, w.FromSent = Times{w.FromDue.Grouped(each)}, Times{w.FromSent.Grouped(each)}
+	}
 	t.Hashes, t.Answers, t.DataDir = o.Hashes.named(o.Members), o.Answers.Named(o.Members), o.DataDir
 	t.Replay, t.ByCall = o.Replay, callsOf(measured)
 	if c.STM != nil {

@@ -37,7 +37,7 @@ type TrialWriter struct {
 	events   *lines
 	machines *lines // nil until the first rows
 	stores   *lines // likewise
-	watches  bool   // the timeline has columns of watch events
+	watchers uint64 // of each watched key; 0 without columns of watch events in the timeline
 	begun    bool
 	base     time.Time // of the histogram log
 	start    [2]time.Time
@@ -57,7 +57,7 @@ func (w *Writer) Trial(c Conditions, now time.Time) (*TrialWriter, error) {
 	if c.Repeated() {
 		t.Folder += fmt.Sprintf("-r%d", c.Repeat)
 	}
-	tw := &TrialWriter{w: w, dir: filepath.Join(w.dir, t.Folder), folder: t.Folder, watches: c.Watch != nil, scratch: measure.NewHistogram()}
+	tw := &TrialWriter{w: w, dir: filepath.Join(w.dir, t.Folder), folder: t.Folder, watchers: c.Load.WatchersOfKey(), scratch: measure.NewHistogram()}
 	if err := w.Err(); err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (t *TrialWriter) openFiles() (err error) {
 			return err
 		}
 	}
-	return writeRows(t.timeline, names(rowOf(&measure.Second{}, time.Time{}, t.watches, t.scratch).written()))
+	return writeRows(t.timeline, names(rowOf(&measure.Second{}, time.Time{}, t.watchers, t.scratch).written()))
 }
 
 // Dir is the trial's folder.
@@ -141,7 +141,7 @@ func (t *TrialWriter) Second(s *measure.Second) error {
 		if s.Phase == measure.Measured {
 			t.answered.add(s)
 		}
-		return writeRows(t.timeline, cells(rowOf(s, start, t.watches, t.scratch).written()))
+		return writeRows(t.timeline, cells(rowOf(s, start, t.watchers, t.scratch).written()))
 	})
 }
 

@@ -43,6 +43,16 @@ type Watched struct {
 	ToLast *Times `json:"to_last_ns,omitempty"`
 }
 
+// EventsPerWrite returns how many events a write of a watched key made, which are one
+// sample of how late events are: as many as its watchers, by the load or by the events.
+func (t *Trial) EventsPerWrite() uint64 {
+	each := max(t.Load.WatchersOfKey(), 1)
+	if w := t.Watch; w != nil && w.Acknowledged > 0 {
+		each = max(each, (w.Expected+w.Acknowledged-1)/w.Acknowledged)
+	}
+	return each
+}
+
 func newWatched(c *scenario.Watch, m *measure.Totals) *Watched {
 	t := m.Watching
 	if t == nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
@@ -67,7 +68,7 @@ func Answers(a *record.Answers) (lines []string) {
 	if l := a.Leases; l != nil {
 		text := fmt.Sprintf("%s: %s in all; %s found gone", readable.Plural(l.Leases, "lease"), readable.Plural(l.KeptAlive, "keep-alive"), wereCount(l.Gone))
 		if s := l.Late; s != nil {
-			text += fmt.Sprintf(", after their time at most by p50 %s, max %s", readable.Duration(float64(s.P50)), readable.Duration(float64(s.Max)))
+			text += ", after their time at most by " + spread(s, l.Gone)
 		}
 		lines = append(lines, text)
 	}
@@ -99,12 +100,19 @@ func watches(w *record.CheckedWatches) string {
 
 // locks is what became of locks.
 func locks(l *record.CheckedLocks) string {
-	times := func(s *record.Spread) string {
-		return fmt.Sprintf("p50 %s, max %s", readable.Duration(float64(s.P50)), readable.Duration(float64(s.Max)))
-	}
+	times := func(s *record.Spread) string { return spread(s, l.Granted) }
 	text := fmt.Sprintf("%s: had %s; waited for %s; held for %s", readable.Plural(l.Locks, "lock"), readable.Plural(l.Granted, "time"), times(&l.Waits), times(&l.Holds))
 	if l.Outlived > 0 {
 		text += fmt.Sprintf("; had by another %s while a holder, whose lease may have ended, took it for his own, which the store does not promise to prevent", readable.Plural(l.Outlived, "time"))
+	}
+	return text
+}
+
+// spread returns the median of so many times, where they support it, and the longest.
+func spread(s *record.Spread, count uint64) string {
+	text := "max " + readable.Duration(float64(s.Max))
+	if p50, ok := s.At(50, count); ok {
+		text = "p50 " + readable.Duration(float64(p50)) + ", " + text
 	}
 	return text
 }
@@ -129,9 +137,17 @@ func staleness(s *record.Staleness) string {
 	if s.Behind == 0 {
 		return text
 	}
-	v, t := &s.Versions, &s.Times
-	return text + fmt.Sprintf("; versions behind p50 %d, p99 %d, p99.9 %d, max %d; time behind p50 %s, p99 %s, p99.9 %s, max %s",
-		v.P50, v.P99, v.P999, v.Max, behind(t.P50), behind(t.P99), behind(t.P999), behind(t.Max))
+	count := func(n int64) string { return strconv.FormatInt(n, 10) }
+	line := func(d *record.Spread, text func(int64) string) string {
+		figure := func(p float64) string {
+			if at, ok := d.At(p, s.Reads); ok {
+				return text(at)
+			}
+			return readable.Dash
+		}
+		return fmt.Sprintf("p50 %s, p99 %s, p99.9 %s, max %s", figure(50), figure(99), figure(99.9), text(d.Max))
+	}
+	return text + "; versions behind " + line(&s.Versions, count) + "; time behind " + line(&s.Times, behind)
 }
 
 // behind is a time, and 0 for none.

@@ -25,7 +25,7 @@ func watching(m made, events int, lost, twice, disordered uint64) record.Trial {
 	m.kind, m.target, m.perSecond, m.p50 = kv.Put, "all", 4000, 2e6
 	plain := m.trial()
 	c := plain.Conditions
-	c.Watch = &scenario.Watch{Watchers: 1200, Streams: 10, Connections: 2, Span: 1, WatchedKeys: 1}
+	c.Watch = &scenario.Watch{Watchers: 1200, Streams: 10, Connections: 2, Span: 1, WatchedKeys: 1200}
 	totals := m.totals()
 	totals.Watch.Delivered = uint64(5 * events)
 	totals.Watch.FromDue, totals.Watch.FromSent = measure.NewHistogram(), measure.NewHistogram()
@@ -68,7 +68,7 @@ func TestTableOfWatchEvents(t *testing.T) {
 	lines := strings.Split(table, "\n")
 	for i, want := range [][]string{
 		{"trial", "watchers  streams", "events  ", "p99.9", "lost", "twice", "out of order"},
-		{"watched ", " 1,200 ", " 10 ", " 1 key ", " " + readable.PerSecond(float64(rates[1])) + " ", " 2.0",
+		{"watched ", " 1,200 ", " 10 ", " 1 of 1,200 keys each ", " " + readable.PerSecond(float64(rates[1])) + " ", " 2.0",
 			fmt.Sprintf("%s (%s)", readable.Count(lost), measure.Percent(float64(lost)/float64(expected))), readable.Count(twice)},
 		{"catch-up ", ` "w" `, " 100/s ", " -  ", " 0"},
 	} {

@@ -125,7 +125,7 @@ func syncedWrites(dir string, record, most int, took func(sync, whole time.Durat
 // known where fewer than measure.MinBeyond lie beyond that.
 func nearestRank(sorted []int64, p int) measure.Figure {
 	rank := (p*len(sorted) + 99) / 100
-	if len(sorted)-rank < measure.MinBeyond {
+	if !measure.Supports(float64(p), uint64(len(sorted))) {
 		return measure.Figure{}
 	}
 	return measure.Figure{NS: float64(sorted[rank-1]), Known: true}
