@@ -60,13 +60,17 @@ func (e Effect) or(o Effect) Effect {
 	return e
 }
 
-// within returns the effect on the figures that the headline has: a percentile
-// that prints as a dash, or lands on a failed operation, is not off.
-func (e Effect) within(headline *measure.Summary) Effect {
-	if headline.Count == 0 {
+// within returns the effect on the figures that the trial has: a percentile that prints
+// as a dash, or lands on a failed operation, is not off, and neither is a throughput of 0.
+func (f *Figures) within(e Effect) Effect {
+	nothing := f.Succeeded == 0 && f.Seconds > 0
+	if nothing {
+		e.Throughput = 0
+	}
+	if f.Headline.Count == 0 && !nothing {
 		return e
 	}
-	has := ofSummary(headline)
+	has := ofSummary(&f.Headline)
 	for i := range e.Times {
 		if has[i] <= 0 {
 			e.Times[i] = 0
@@ -140,7 +144,7 @@ func share(x float64) string {
 // judged is what an effect of a cause makes of a result. What it says is the
 // cause, a sentence without its end.
 func (f *Figures) judged(e Effect, format string, args ...any) finding {
-	e = e.within(&f.Headline)
+	e = f.within(e)
 	found := finding{state: Valid, effect: e}
 	most := e.most()
 	if most < NotedEffect {

@@ -123,7 +123,7 @@ func (v *Verdict) Doubts(figure string) bool {
 func Judge(f Figures) Verdict {
 	v := Verdict{State: Valid, Reasons: []Reason{}, Notes: []string{}}
 	found := map[State][]Reason{}
-	v.Effect = f.added().within(&f.Headline)
+	v.Effect = f.within(f.added())
 	var noted []string
 	for _, r := range rules() {
 		one := r.judge(&f)

@@ -352,3 +352,22 @@ func TestTheWorstReasonComesFirst(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 }
+
+// A throughput of 0, and times that there are not, can be no share too low or too high:
+// no reason and no note has a sentence about how far they are off.
+func TestNothingIsOffWhereNothingSucceeded(t *testing.T) {
+	for _, failed := range []uint64{0, 1000} {
+		f := good()
+		f.Succeeded, f.Failed, f.Due = 0, failed, failed
+		f.Headline = measure.Summarize(nil, failed)
+		for _, e := range []Effect{effectOnAll(0.2, 0.5), effectOnAll(0.2, 0), effectOnAll(0, 20)} {
+			if found := f.judged(e, "the machine was taken away"); found.text != "" || found.effect != (Effect{}) || found.state != Valid {
+				t.Errorf("%d failed: %+v", failed, found)
+			}
+		}
+		f.Succeeded = 10
+		if found := f.judged(effectOnAll(0.2, 0), "the machine was taken away"); !strings.Contains(found.text, "throughput may be 20 % too low") {
+			t.Errorf("10 succeeded: %+v", found)
+		}
+	}
+}

@@ -134,7 +134,7 @@ func workerApart(f *Figures) finding {
 // figures are those of its own generator, for the rules that ask about one.
 func (w *Worker) figures(all *Figures) Figures {
 	return Figures{
-		OpenLoop: all.OpenLoop, Headline: all.Headline, Seconds: w.Seconds, Loops: w.Loops, LoopCPUNS: w.LoopCPUNS, RunDelayNS: w.RunDelayNS,
+		OpenLoop: all.OpenLoop, Succeeded: all.Succeeded, Headline: all.Headline, Seconds: w.Seconds, Loops: w.Loops, LoopCPUNS: w.LoopCPUNS, RunDelayNS: w.RunDelayNS,
 		PausedNS: w.PausedNS, LongestPauseNS: w.LongestPauseNS, ThrottledNS: w.ThrottledNS, Added: w.Added, StolenShare: all.StolenShare,
 	}
 }

@@ -21,6 +21,7 @@ type Table struct {
 	Footnotes []string
 	Response  bool // of closed loops: the times are response times
 	Repeated  bool // some row is of several repeats
+	Members   bool // some column's figures are sums of all members
 	LeftOut   bool // some row has repeats with figures that do not count
 	Doubted   bool // some cell is
 }
@@ -45,6 +46,8 @@ type Column struct {
 	Title string
 	Left  bool // names; figures stand right
 	Wide  bool // a terminal's tables have no room for it
+	// Members says that its figures are sums of all members.
+	Members bool
 }
 
 // Cell is words, or a figure.
@@ -145,6 +148,7 @@ func table(kind TableKind, rows []*Row, columns []cellsOf, notes *footnotes) Tab
 		columns = append(columns, cellsOf{Column{Title: "verdict", Left: true}, func(r *Row) Cell { return Cell{Text: JudgedOf(r.Trials).String()} }})
 	}
 	for _, c := range columns {
+		t.Members = t.Members || c.Members
 		t.Columns = append(t.Columns, c.Column)
 	}
 	for _, r := range rows {
@@ -250,7 +254,7 @@ func figureColumns(kind TableKind, rows []*Row, notes *footnotes) []cellsOf {
 			p.where != "" && !anyHas(rows, p.where) {
 			continue
 		}
-		columns = append(columns, cellsOf{Column{Title: f.Title, Wide: f.Wide}, func(r *Row) Cell {
+		columns = append(columns, cellsOf{Column{Title: f.Title, Wide: f.Wide, Members: f.Members}, func(r *Row) Cell {
 			v, share := r.Figure(&f)
 			return Cell{Kind: OneFigure, Value: v, Share: share, Doubted: v.Known && r.Doubts(f.Name)}
 		}})

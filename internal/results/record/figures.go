@@ -62,6 +62,7 @@ type Figure struct {
 	Below    float64
 	Whole    *Whole       // what the figure is a part of; nil for nothing
 	Requires *Requirement // what a trial must have for it; nil for nothing
+	Members  bool         // it is the sum of all members
 
 	of func(*Trial) Value // recorded(Field) unless given
 	// Of times: those, and one percentile of them or another of their figures.

@@ -47,6 +47,7 @@ func GoBench(w io.Writer, run *record.Run, trials []*record.Trial, leftOut []str
 		}
 		fmt.Fprintf(&b, "Unit %s better=%s\n", u.unit, better)
 	}
+	comment("store-cpu-ns/op, store-rss-B", "sums of all members")
 	told := ""
 	for _, t := range trials {
 		if now := goMachine(t.Machine); now != told {

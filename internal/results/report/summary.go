@@ -102,19 +102,19 @@ func results(t *record.Trial) []analyze.Fact {
 	if text := fairness(t); text != "" {
 		add("fairness", "%s", text)
 	}
-	cost := func(what string, cpuSeconds float64, perOp *float64, rss int64) {
+	cost := func(what string, cpuSeconds float64, perOp *float64, rss int64, of string) {
 		text := readable.Seconds(cpuSeconds) + " of processor time"
 		if perOp != nil {
 			text += ", " + readable.Duration(*perOp) + " an operation"
 		}
-		add(what, "%s, %s resident", text, readable.Bytes(uint64(max(rss, 0))))
+		add(what, "%s, %s resident%s", text, readable.Bytes(uint64(max(rss, 0))), of)
 	}
-	cost("generator", t.CPUSeconds, t.CPUPerOp, t.MaxRSSBytes)
+	cost("generator", t.CPUSeconds, t.CPUPerOp, t.MaxRSSBytes, "")
 	if share := figure(t, "sampling-share"); share.Known {
 		add("sampling", "%s of processor time to watch processes and machines, %s of one processor", Value(figure(t, "sampling-cpu")), Value(share))
 	}
 	if t.StoreCPUSeconds != nil && t.StoreMaxRSSBytes != nil {
-		cost("store", *t.StoreCPUSeconds, t.StoreCPUPerOp, *t.StoreMaxRSSBytes)
+		cost("store", *t.StoreCPUSeconds, t.StoreCPUPerOp, *t.StoreMaxRSSBytes, " ("+allMembers(t)+")")
 	}
 	if text := writeCosts(t); text != "" {
 		add("writes", "%s", text)
@@ -127,14 +127,25 @@ func results(t *record.Trial) []analyze.Fact {
 func writeCosts(t *record.Trial) string {
 	var parts []string
 	for _, p := range []struct{ figure, format string }{
-		{"store-written", "%s to the members' disks"}, {"write-amplification", "%s bytes for each of the user's"},
-		{"disk-per-key", "their databases grew by %s a key"}, {"rss-per-key", "their memory by %s a key"},
+		{"store-written", "%s to disks"}, {"write-amplification", "%s bytes for each of the user's"},
+		{"disk-per-key", "databases grew by %s a key"}, {"rss-per-key", "memory grew by %s a key"},
 	} {
 		if v := figure(t, p.figure); v.Known {
 			parts = append(parts, fmt.Sprintf(p.format, Value(v)))
 		}
 	}
-	return strings.Join(parts, ", ")
+	if len(parts) == 0 {
+		return ""
+	}
+	return allMembers(t) + ": " + strings.Join(parts, ", ")
+}
+
+// allMembers names what a sum is of.
+func allMembers(t *record.Trial) string {
+	if t.Members > 1 {
+		return fmt.Sprintf("all %d members together", t.Members)
+	}
+	return "the member"
 }
 
 // failedAbove says from where on percentiles are failed operations'.

@@ -208,3 +208,19 @@ func TestWarmupsStandWhereTheyBelong(t *testing.T) {
 		}
 	}
 }
+
+// What the members' databases and memory grew by is the sum of all members, and says so;
+// of one member it is that member's.
+func TestWriteCostsSayWhatTheyAreOf(t *testing.T) {
+	for members, want := range map[int]string{
+		1: "the member: 8.9 bytes for each of the user's, databases grew by 336 B a key, memory grew by 1.00 KiB a key",
+		3: "all 3 members together: 8.9 bytes for each of the user's, databases grew by 336 B a key, memory grew by 1.00 KiB a key",
+	} {
+		trial := made{number: 1, name: "put", kind: kv.Put, target: "all", perSecond: 4000, p50: 2e6}.trial()
+		trial.Members, trial.Amplification, trial.DiskPerKey, trial.RSSPerKey = members, new(8.9), new(336.0), new(1024.0)
+		var b bytes.Buffer
+		if err := Summary(&b, &trial, ""); err != nil || !strings.Contains(b.String(), want) {
+			t.Errorf("%d members: %v: no %q in\n%s", members, err, want, b.String())
+		}
+	}
+}

@@ -63,6 +63,9 @@ func gridOf(t *analyze.Table) *grid {
 	if t.Doubted {
 		g.note += doubtMark + " A reason of the verdict is about this figure.\n"
 	}
+	if t.Members {
+		g.note += "Costs of the store (CPU, RSS, disk) are the sums of all members.\n"
+	}
 	if t.Repeated {
 		of := ""
 		if t.LeftOut {

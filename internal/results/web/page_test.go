@@ -444,7 +444,7 @@ func TestTableHasFootnotesAndCosts(t *testing.T) {
 	one := &run.Trials[0]
 	one.Consistency, one.ShortOf, one.Amplification = "linearizable", map[string]string{"linearizable": "sync, then getData"}, new(8.9)
 	text := pageOfRun(t, run)
-	for _, want := range []string{"linearizable¹", "¹ linearizable reads of etcd: sync, then getData.", "disk/user", "8.9"} {
+	for _, want := range []string{"linearizable¹", "¹ linearizable reads of etcd: sync, then getData.", "disk/user", "8.9", "Costs of the store (CPU, RSS, disk) are the sums of all members."} {
 		if !strings.Contains(text, want) {
 			t.Errorf("there is no %q", want)
 		}
