@@ -16,6 +16,20 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
+// A value that the servers refuse is found before the load, and before what prepares it.
+func TestARefusedValueEndsTheCommandBeforeTheLoad(t *testing.T) {
+	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
+		before := u.read(t)
+		for _, command := range []string{"bench put --total 20 --val-size 3000000", "bench get --total 20 --key-space-size 10 --val-size 3000000"} {
+			said := u.quorumbench(t, w, strings.Fields(command)...).exits(t, exitFailed).stderr.String()
+			if !strings.Contains(said, "the load needs the operation put, and "+u.endpoint+" refuses it: ") || strings.Contains(said, "preloading") || strings.Contains(said, "measuring") {
+				t.Errorf("%s says %q", command, said)
+			}
+			u.unchanged(t, before, command)
+		}
+	})
+}
+
 // Keys that no run wrote are neither replaced nor deleted unless that is allowed, and no
 // command that deletes them is printed.
 func TestKeysOfOthersAreNotTouched(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/run/load/engine"
 	"github.com/quorumbench/quorumbench/internal/run/load/keys"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -137,8 +138,8 @@ func Denied(err error) bool {
 }
 
 // Try does one operation at the first endpoint that answers. It returns an error only where
-// the answer is twice that the member does not serve the request, or does not let the user
-// in: it will be the same the next time.
+// the answer is twice that the member does not serve the request, does not let the user in,
+// or ends the connection for a reason: it will be the same the next time.
 func (c *Client) Try(ctx context.Context, op *store.Op) (err error) {
 	for range 2 {
 		if err = c.tryOnce(ctx, op); err == nil {
@@ -151,7 +152,10 @@ func (c *Client) Try(ctx context.Context, op *store.Op) (err error) {
 func (c *Client) tryOnce(ctx context.Context, op *store.Op) error {
 	for _, endpoint := range c.Access.Endpoints {
 		ev, err := load.Dialer(c.Store, c.Access).Ask(ctx, endpoint, c.Store.Codecs(c.Access), op)
+		var ended *engine.NoAnswerError
 		switch {
+		case errors.As(err, &ended) && ended.Text != "":
+			return &refusedError{endpoint, kv.ConnectionLost, ended.Text}
 		case err != nil:
 			continue // at the next
 		case ev.Outcome == kv.BadRequest || ev.Outcome == kv.Denied:

@@ -11,13 +11,18 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/wire/parts"
 )
 
 // NoAnswerError says that a server said nothing: it cannot be reached, ends the
 // connection, or is silent for too long.
-type NoAnswerError struct{ why error }
+type NoAnswerError struct {
+	why error
+	// Text says why the server ended the connection, where it or the codec tells that.
+	Text string
+}
 
 func (e *NoAnswerError) Error() string { return e.why.Error() }
 
@@ -26,7 +31,7 @@ func (e *NoAnswerError) Unwrap() error { return e.why }
 
 // noAnswer makes a NoAnswerError of a sentence.
 func noAnswer(format string, args ...any) error {
-	return &NoAnswerError{fmt.Errorf(format, args...)}
+	return &NoAnswerError{why: fmt.Errorf(format, args...)}
 }
 
 // Ask connects to an endpoint, does one operation there and returns its event,
@@ -53,7 +58,11 @@ func (d Dialer) Ask(ctx context.Context, endpoint string, codecs store.Codecs, o
 	switch {
 	case err == nil:
 		return ev, nil
-	case errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET):
+	case errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE):
+		if len(ev.Text) > 0 {
+			text := printable.Line(string(ev.Text), printable.OfServer)
+			return ev, &NoAnswerError{why: fmt.Errorf("%s ended the connection: %s", endpoint, text), Text: text}
+		}
 		if s == nil {
 			return ev, noAnswer("%s ended the connection without an answer: if it wants TLS, give its CA certificate; a member that has lost its quorum may do so, too", endpoint)
 		}
@@ -79,25 +88,39 @@ func exchange(conn net.Conn, c store.Codec, op *store.Op) (store.Event, error) {
 			n, err := conn.Write(out)
 			c.Wrote(n)
 			if err != nil {
-				return store.Event{}, err
+				return lost(c, op), err
 			}
 		}
 		n, err := conn.Read(buf)
 		if err != nil {
-			return store.Event{}, err
+			return lost(c, op), err
 		}
 		events, err := c.Feed(buf[:n], nil)
-		for _, ev := range events {
-			if ev.What == store.Done && ev.Tag == op.Tag {
-				part(conn, c)
-				ev.Key, ev.Value, ev.Text = clone(ev.Key), clone(ev.Value), clone(ev.Text)
-				return ev, nil
-			}
+		if ev, ok := eventOf(op, events); ok {
+			part(conn, c)
+			return ev, nil
 		}
 		if err != nil {
 			return store.Event{}, err
 		}
 	}
+}
+
+// lost returns what the codec says of an operation whose connection ended.
+func lost(c store.Codec, op *store.Op) store.Event {
+	ev, _ := eventOf(op, c.Lost(nil))
+	return ev
+}
+
+// eventOf returns the event that says how an operation ended, with memory of its own.
+func eventOf(op *store.Op, events []store.Event) (ev store.Event, ok bool) {
+	for _, ev := range events {
+		if ev.What == store.Done && ev.Tag == op.Tag {
+			ev.Key, ev.Value, ev.Text = clone(ev.Key), clone(ev.Value), clone(ev.Text)
+			return ev, true
+		}
+	}
+	return ev, false
 }
 
 // part ends a session that the server would else keep.
