@@ -201,3 +201,10 @@ type MemberHash struct {
 	Revision  int64
 	Compacted int64
 }
+
+// UserChecker is an optional interface of an Admin whose store has users (kv.Users).
+type UserChecker interface {
+	// UserUnchecked returns why the cluster did not check the user and password of the
+	// Access, as the second half of a sentence; empty where it does check them.
+	UserUnchecked(ctx context.Context) (why string, err error)
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -255,4 +256,19 @@ func (m *members) absentMembers() (all []record.AbsentMember, notes []string) {
 		all, notes = append(all, a), append(notes, a.String())
 	}
 	return all, append(notes, m.twice...)
+}
+
+// userNotes says that the cluster does not check the user that it is given. A load whose
+// user is refused says so itself.
+func userNotes(ctx context.Context, m *members, access *scenario.Attach) []string {
+	c, ok := m.admin.(store.UserChecker)
+	if !ok || access.User == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	if why, err := c.UserUnchecked(ctx); err == nil && why != "" {
+		return []string{"The user that was given was not checked: " + why + "."}
+	}
+	return nil
 }

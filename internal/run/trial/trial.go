@@ -49,6 +49,8 @@ type Trial struct {
 
 	logs  logs // followed while it runs
 	loops int  // event loops of the worker
+	// userNotes say that the cluster does not check the user that was given.
+	userNotes []string
 }
 
 // Cluster is what is under test.
@@ -128,6 +130,7 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 		return nil, err
 	}
 	t.findBeside(ctx, members)
+	t.userNotes = userNotes(ctx, members, &a.Access)
 	if members, err = t.preload(ctx, a, members, clean); err != nil {
 		return nil, clean.failed(a, &NotPreparedError{Why: err})
 	}
@@ -226,7 +229,7 @@ func (t *Trial) conditions(m *members, a *load.Assignment) record.Conditions {
 	var absent []string
 	c.Absent, absent = m.absentMembers()
 	c.Durability, c.Machine, c.Shared = t.Cluster.Durability, t.Machine, t.Cluster.Shared
-	c.Tool, c.Notes = t.Tool, slices.Concat(c.Notes, t.Cluster.Notes(), t.Cluster.unfound(), absent, t.voteNotes(m, a.Endpoints))
+	c.Tool, c.Notes = t.Tool, slices.Concat(c.Notes, t.Cluster.Notes(), t.Cluster.unfound(), t.userNotes, absent, t.voteNotes(m, a.Endpoints))
 	if rate := t.Spec.Load.Rate.PerSecond; c.Open() && c.Rate == nil {
 		c.Rate = &rate
 	}

@@ -265,6 +265,9 @@ func withUser(t *testing.T, f Fixture) {
 	if got, err := a.Members(t.Context()); err != nil || len(got) != 1 {
 		t.Errorf("members %v: %v", got, err)
 	}
+	if why, plain := unchecked(t, a), uncheckedWithout(t, f); why != "" && why != plain || plain == "" {
+		t.Errorf("the user is not checked: %q, and without authentication: %q", why, plain)
+	}
 	for _, a := range s.Denied {
 		for _, op := range []store.Op{Put("user", []byte("w")), Get("user", c.levels[0])} {
 			// A wrong password can end the connection before it is ready.
@@ -275,6 +278,33 @@ func withUser(t *testing.T, f Fixture) {
 		}
 	}
 	c.want(kv.OK, Get("user", c.levels[0]))
+}
+
+// unchecked returns why a cluster does not check the user that it was given.
+func unchecked(t *testing.T, a store.Admin) string {
+	t.Helper()
+	c, ok := a.(store.UserChecker)
+	if !ok {
+		t.Fatal("it has users, and is no store.UserChecker")
+	}
+	why, err := c.UserUnchecked(t.Context())
+	if err != nil {
+		t.Error(err)
+	}
+	return why
+}
+
+// uncheckedWithout returns that of a server without authentication.
+func uncheckedWithout(t *testing.T, f Fixture) string {
+	t.Helper()
+	access := f.Start(t, Options{}).Access
+	access.User, access.Password = "somebody", "secret"
+	a, err := f.Store.Admin(access)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = a.Close() }() // nothing is left to ask
+	return unchecked(t, a)
 }
 
 // threeMembers tests a cluster: every member answers at every level, roles are
