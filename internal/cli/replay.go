@@ -93,7 +93,7 @@ func (a *app) replay(ctx context.Context, f *replayFlags, path string) error {
 		return err
 	}
 	load := &s.Trials[0].Load
-	plan, err := replay.Read(path, st, replay.Options{Speed: f.speed, Prefix: load.Prefix, Salt: uint64(time.Now().UnixNano()), Connections: f.conns, Compactions: f.compactions})
+	plan, err := replay.Read(path, st, replay.Options{Speed: f.speed, Prefix: load.Prefix, Salt: uint64(time.Now().UnixNano()), Connections: f.conns, MaxInFlight: load.MaxInFlight, Compactions: f.compactions})
 	if err != nil {
 		return err
 	}

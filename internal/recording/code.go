@@ -12,9 +12,12 @@ const (
 	blockSize = 256 << 10 // bytes before compression, from which a block is written
 	// MaxParts is the most parts that a call is recorded with: those beyond are left
 	// out, and a Gap says so.
-	MaxParts   = 1024
-	maxText    = 4096 // bytes of a method or a reason
-	maxKey     = 64 << 10
+	MaxParts = 1024
+	maxText  = 4096 // bytes of a method or a reason
+	maxKey   = 64 << 10
+	// maxTime bounds the times of records, in nanoseconds (73 years), so that no sum of
+	// two is too large for an int64.
+	maxTime    = math.MaxInt64 / 4
 	maxWritten = 512 << 10 // bytes of one record: below a frame's
 )
 
@@ -208,7 +211,9 @@ func (r *row) call() *Call {
 	c.Told, c.Guarded, c.Held = flags&callTold != 0, flags&callGuarded != 0, flags&callHeld != 0
 	c.At = r.at()
 	if flags&callAnswered != 0 {
-		c.Took = r.positive()
+		if c.Took = r.positive(); c.Took > maxTime {
+			r.bad = true
+		}
 	}
 	c.Conn = r.uint32()
 	if flags&callStream != 0 {
@@ -285,7 +290,7 @@ func (r *row) method() string {
 
 func (r *row) at() int64 {
 	r.last += r.varint()
-	if r.last < 0 {
+	if r.last < 0 || r.last > maxTime {
 		r.bad = true
 		r.last = 0
 	}

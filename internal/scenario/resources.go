@@ -89,8 +89,8 @@ const (
 	// maxPoisson is how many operations a total has with Poisson arrivals, whose
 	// gaps are drawn one after the other to know when the window ends.
 	maxPoisson = 100_000_000
-	// maxMemory is what the generator may need for one load, in bytes.
-	maxMemory = 4 << 30
+	// MaxMemory is what the generator may need for one load, in bytes.
+	MaxMemory = 4 << 30
 
 	versionBytes = 8 // of each key, for compare-and-set
 	ackedBytes   = 4 // of each key, for watchers
@@ -116,7 +116,7 @@ func (l *Load) checkMemory(c *checks) {
 	l.checkNeeds(c)
 }
 
-// checkNeeds refuses a load that needs more than maxMemory, by what needs most.
+// checkNeeds refuses a load that needs more than MaxMemory, by what needs most.
 func (l *Load) checkNeeds(c *checks) {
 	type need struct {
 		key, what string
@@ -149,13 +149,13 @@ func (l *Load) checkNeeds(c *checks) {
 			most = n
 		}
 	}
-	if sum > maxMemory {
+	if sum > MaxMemory {
 		gib := sum / (1 << 30)
 		decimals := 0 // an exponent is hard to read
 		if gib < 100 {
 			decimals = 2
 		}
 		c.add(most.key, "this load needs %.*f GiB of memory, most of it for %s, and can have %d GiB; give a smaller <"+most.key+">",
-			decimals, gib, most.what, maxMemory>>30)
+			decimals, gib, most.what, MaxMemory>>30)
 	}
 }

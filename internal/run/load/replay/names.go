@@ -32,7 +32,7 @@ func (p *Plan) findNames() {
 	m.keys, m.makers, m.leases = map[string]int32{}, map[string]int32{}, map[int64]int32{}
 	place := func(room int) int32 {
 		m.texts = append(m.texts, make([]byte, 0, room+nameRoom))
-		return int32(len(m.texts) - 1) // #nosec G115 -- below mostCalls times MaxParts
+		return int32(len(m.texts) - 1) // #nosec G115 -- a plan has few enough parts
 	}
 	for n, c := range p.calls {
 		for i := range c.Parts {

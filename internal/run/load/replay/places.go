@@ -2,6 +2,7 @@ package replay
 
 import (
 	"cmp"
+	"container/heap"
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/recording"
@@ -28,16 +29,19 @@ func placesOf(calls []*recording.Call, connections map[uint32]span, most int) *p
 		return cmp.Or(cmp.Compare(connections[a].first, connections[b].first), cmp.Compare(a, b))
 	})
 	place := map[uint32]int32{}
-	var ends []int64 // by place
+	var taken takenPlaces
 	for _, conn := range order {
-		at := slices.IndexFunc(ends, func(end int64) bool { return end < connections[conn].first })
-		if at < 0 {
-			at = len(ends)
-			ends = append(ends, 0)
+		span, at := connections[conn], len(taken)
+		if at > 0 && taken[0].until < span.first {
+			at = int(taken[0].place)
+			taken[0].until = span.last
+			heap.Fix(&taken, 0)
+		} else {
+			heap.Push(&taken, takenPlace{span.last, int32(at)}) // #nosec G115 -- as many as connections
 		}
-		ends[at], place[conn] = connections[conn].last, int32(at) // #nosec G115 -- as many as connections
+		place[conn] = int32(at) // #nosec G115 -- as many as connections
 	}
-	n := min(len(ends), scenario.MaxConnections)
+	n := min(len(taken), scenario.MaxConnections)
 	if most > 0 {
 		n = most
 	}
@@ -48,6 +52,33 @@ func placesOf(calls []*recording.Call, connections map[uint32]span, most int) *p
 		p.lines[at] = append(p.lines[at], int32(i))
 	}
 	return p
+}
+
+// takenPlace is a place and the end of the session that has it.
+type takenPlace struct {
+	until int64
+	place int32
+}
+
+// takenPlaces is a heap.Interface whose first place is free soonest.
+type takenPlaces []takenPlace
+
+func (t takenPlaces) Len() int { return len(t) }
+
+func (t takenPlaces) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(t[i].until, t[j].until), cmp.Compare(t[i].place, t[j].place)) < 0
+}
+
+func (t takenPlaces) Swap(i, j int) { t[i], t[j] = t[j], t[i] }
+
+// Push implements heap.Interface.
+func (t *takenPlaces) Push(x any) { *t = append(*t, x.(takenPlace)) }
+
+// Pop implements heap.Interface.
+func (t *takenPlaces) Pop() any {
+	last := (*t)[len(*t)-1]
+	*t = (*t)[:len(*t)-1]
+	return last
 }
 
 // next reports whether a call is the next of its session.

@@ -15,10 +15,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// mostCalls bounds the memory of a plan, which has some hundred bytes and the keys of
-// each call.
-const mostCalls = 20_000_000
-
 // Plan is a recording made ready to be sent again, once. It is a load.Script.
 type Plan struct {
 	Header  recording.Header
@@ -80,6 +76,8 @@ type Options struct {
 	// Connections is how many there are; 0 is as many as the recording has at once. Of a
 	// store whose sessions are connections, recorded sessions share those.
 	Connections int
+	// MaxInFlight is how many calls may be under way at once.
+	MaxInFlight int
 	// Compactions sends those, too: they drop the history of all keys of the store.
 	Compactions bool
 }
@@ -88,18 +86,31 @@ type Options struct {
 func Read(path string, st store.Replayer, o Options) (*Plan, error) {
 	p := &Plan{Left: map[string]uint64{}, speed: o.Speed, prefix: o.Prefix, salt: o.Salt, store: st, had: map[string]earlierNow{}}
 	connections, events := map[uint32]span{}, map[stream]uint64{}
+	limit := limits{path: path, prefix: len(o.Prefix), speed: o.Speed}
 	var err error
 	p.Header, p.Problem, err = recording.Each(path, func(r recording.Record) error {
 		switch {
 		case r.Gap != nil:
 			p.Gaps++
 		case r.Call.Told:
-			events[stream{r.Call.Conn, r.Call.Stream, r.Call.Lease}] += uint64(r.Call.Keys) // #nosec G115 -- not below 0
+			at := stream{r.Call.Conn, r.Call.Stream, r.Call.Lease}
+			if _, ok := events[at]; !ok {
+				if err := limit.needs(mapEntryBytes); err != nil {
+					return err
+				}
+			}
+			events[at] += uint64(r.Call.Keys) // #nosec G115 -- not below 0
 		case !st.Replays(r.Call), r.Call.Parts[0].Action == recording.Compaction && !o.Compactions:
+			if _, ok := p.Left[r.Call.Method]; !ok {
+				if err := limit.needs(mapEntryBytes + len(r.Call.Method)); err != nil {
+					return err
+				}
+			}
 			p.Left[r.Call.Method]++
-		case len(p.calls) == mostCalls:
-			return fmt.Errorf("%s has more than %d calls, which is more than are sent again at once; record for a shorter time", path, mostCalls)
 		default:
+			if err := limit.call(r.Call); err != nil {
+				return err
+			}
 			p.calls = append(p.calls, r.Call)
 			connections[r.Call.Conn] = connections[r.Call.Conn].with(r.Call)
 		}
@@ -120,6 +131,9 @@ func Read(path string, st store.Replayer, o Options) (*Plan, error) {
 		}
 		return 0
 	})
+	if err := limit.schedule(p.calls[0].At, p.calls[len(p.calls)-1].At); err != nil {
+		return nil, err
+	}
 	p.Connections = atOnce(connections)
 	if st.Capabilities().Ordered {
 		p.places = placesOf(p.calls, connections, o.Connections)
@@ -139,6 +153,9 @@ func Read(path string, st store.Replayer, o Options) (*Plan, error) {
 	p.findNeeds()
 	p.measureKeys()
 	p.findBefore()
+	if err := limit.underWay(p, o.MaxInFlight); err != nil {
+		return nil, err
+	}
 	return p, nil
 }
 

@@ -85,7 +85,7 @@ func (p *Plan) findTold() {
 			of := versionOf{string(part.Key), part.Number}
 			slot, ok := slots[of]
 			if !ok {
-				slot = int32(len(slots)) // #nosec G115 -- below mostCalls times MaxParts
+				slot = int32(len(slots)) // #nosec G115 -- a plan has few enough parts
 				slots[of] = slot
 			}
 			p.told.guards[guardAt{int32(n), int32(i)}] = slot
@@ -204,7 +204,9 @@ func (f *finder) overtaken(slot int32) {
 func (f *finder) lost(enders []int32) {
 	c := f.plan.calls[f.now]
 	several := guards(c) > 1
-	for i := len(enders) - 1; i >= 0 && c.OK(); i-- {
+	// Calls are in the order of their times: of those asked for later none counts.
+	last := sort.Search(len(enders), func(i int) bool { return f.plan.calls[enders[i]].At >= c.At+c.Took })
+	for i := last - 1; i >= max(0, last-mostEnders) && c.OK(); i-- {
 		n := enders[i]
 		won := f.plan.calls[n]
 		if before := !several && won.At < c.At+c.Took || won.At+won.Took <= c.At; before && f.wait(n) {
@@ -212,6 +214,9 @@ func (f *finder) lost(enders []int32) {
 		}
 	}
 }
+
+// mostEnders is how many of those calls are looked at.
+const mostEnders = 1024
 
 // guards is how many a call has.
 func guards(c *recording.Call) (n int) {

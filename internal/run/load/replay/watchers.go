@@ -41,7 +41,7 @@ func (p *Plan) findWatchers(events map[stream]uint64) {
 		if c.Parts[0].Action != recording.Watch {
 			continue
 		}
-		at, number := stream{c.Conn, c.Stream, c.Lease}, uint32(len(w.by)) // #nosec G115 -- below mostCalls
+		at, number := stream{c.Conn, c.Stream, c.Lease}, uint32(len(w.by)) // #nosec G115 -- a plan has few enough calls
 		w.of[int32(n)] = number
 		w.by, w.then = append(w.by, int32(n)), append(w.then, 0)
 		if c.OK() && c.Lease > 0 {

@@ -1,0 +1,138 @@
+package replay
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"strconv"
+	"time"
+	"unsafe"
+
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// What a recording may ask of a replay. A few bytes of a file can state a value of 2 GiB
+// or millions of calls, so the limits of scenarios hold for recordings, and each is
+// checked before memory is taken.
+const (
+	// maxPlan is how many bytes a plan may need, as limits counts them.
+	maxPlan = 512 << 20
+	// callBytes is what a plan needs for each call beside its parts: the call itself, its
+	// state, its times and the calls that it waits for.
+	callBytes = int(unsafe.Sizeof(recording.Call{})) + 128
+	// partBytes is the same of each part, with its place in the maps of keys.
+	partBytes = int(unsafe.Sizeof(recording.Part{})) + 128
+	// mapEntryBytes is what a small entry of a map needs.
+	mapEntryBytes = 64
+	// preparing is at least how many keys are written at once before the load.
+	preparing = 1024
+	// requestBytes is what a call under way needs beside its keys and values.
+	requestBytes = 512
+)
+
+// limits checks a recording while it is read.
+type limits struct {
+	path   string
+	prefix int // bytes that stand before every key
+	speed  float64
+	calls  uint64     // so far
+	bytes  int        // that the plan needs so far
+	sizes  [64]uint64 // how many calls send less than 2^n bytes, and at least half of that
+}
+
+// call returns an error if a call asks for more than a scenario could, or if the plan
+// with it needs more memory than it may.
+func (l *limits) call(c *recording.Call) error {
+	l.calls++
+	needs, sends := callBytes, requestBytes
+	for i := range c.Parts {
+		part := &c.Parts[i]
+		if part.Value.Size > scenario.MaxValueSize {
+			return l.value(c, part.Value.Size)
+		}
+		needs += partBytes + len(part.Key) + len(part.End) + len(part.Value.Text)
+		if part.Flags&recording.Sequential != 0 || part.Lease != 0 {
+			needs += l.prefix + nameRoom + mapEntryBytes
+		}
+		if part.Action == recording.Write || part.Action == recording.Compare {
+			sends += part.Value.Size
+		}
+		if sends += l.prefix + len(part.Key) + len(part.End); sends > scenario.MaxValueSize+recordBytes {
+			return l.value(c, sends)
+		}
+	}
+	if c.Got > scenario.MaxValueSize+recordBytes {
+		return fmt.Errorf("%s states an answer of %s to its %s at %s, and an answer that is sent again can have at most %s; record it again, for the file is damaged or forged",
+			l.path, scenario.FormatSize(c.Got), method(c), moment(c.At), scenario.FormatSize(scenario.MaxValueSize))
+	}
+	l.sizes[bits.Len(uint(sends))]++
+	return l.needs(needs)
+}
+
+// recordBytes is how many bytes of keys a call may have beside its values.
+const recordBytes = 8 << 20
+
+func (l *limits) value(c *recording.Call, size int) error {
+	return fmt.Errorf("%s states %s of keys and values in its %s at %s, and a call that is sent again can have at most %s; record the load again without that call",
+		l.path, scenario.FormatSize(size), method(c), moment(c.At), scenario.FormatSize(scenario.MaxValueSize))
+}
+
+// needs adds bytes of memory, and returns an error if a plan may not have so many.
+func (l *limits) needs(bytes int) error {
+	if l.bytes += bytes; l.bytes > maxPlan {
+		return fmt.Errorf("%s needs more than %s of memory to be sent again, after %d of its calls; record for a shorter time, or run what \"quorumbench profile\" makes of it",
+			l.path, scenario.FormatSize(maxPlan), l.calls)
+	}
+	return nil
+}
+
+// schedule returns an error if the calls take longer than a load may.
+func (l *limits) schedule(first, last int64) error {
+	if seconds := float64(last-first) / l.speed / 1e9; seconds > scenario.MaxDuration.Seconds() {
+		return fmt.Errorf("%s lasts %s hours at %s times its speed, and a load can last at most %.0f hours; give a higher --speed",
+			l.path, strconv.FormatFloat(math.Ceil(seconds/3600), 'f', 0, 64), strconv.FormatFloat(l.speed, 'g', -1, 64), scenario.MaxDuration.Hours())
+	}
+	return nil
+}
+
+// underWay returns an error if the largest calls, so many as may be under way at once,
+// need more memory than a load may have; and likewise the keys that are written before.
+func (l *limits) underWay(p *Plan, inFlight int) error {
+	if err := l.together(inFlight, "max-in-flight", "call"); err != nil {
+		return err
+	}
+	before := limits{path: l.path}
+	for i := range p.before {
+		before.sizes[bits.Len(uint(p.before[i].Parts[0].Value.Size+requestBytes))]++
+	}
+	return before.together(min(inFlight, preparing), "max-in-flight", "key that is written before")
+}
+
+// together returns an error if the largest calls need too much memory when most of them
+// are under way at once; flag is what bounds that.
+func (l *limits) together(most int, flag, what string) error {
+	const room = scenario.MaxMemory
+	need, left, fits := 0.0, float64(most), 0.0
+	for n := len(l.sizes) - 1; n >= 0 && left > 0; n-- {
+		each, count := math.Ldexp(1, n), min(left, float64(l.sizes[n]))
+		fits += min(count, max(math.Floor((room-need)/each), 0))
+		need, left = need+count*each, left-count
+	}
+	if need <= room {
+		return nil
+	}
+	return fmt.Errorf("%s may have %s under way at once that need %.0f GiB of memory, and a load can need at most %d GiB; give a smaller --%s, such as %.0f",
+		l.path, readable.Plural(uint64(float64(most)-left), what), math.Ceil(need/(1<<30)), int64(room>>30), flag, max(fits, 1))
+}
+
+// method names a call in a sentence.
+func method(c *recording.Call) string {
+	if c.Method == "" {
+		return "call"
+	}
+	return strconv.Quote(c.Method)
+}
+
+func moment(at int64) string { return time.Duration(at).Round(time.Millisecond).String() }
