@@ -1,10 +1,14 @@
 package cli
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/results/profile"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 func (a *app) profileCommand() *cobra.Command {
@@ -26,9 +30,11 @@ written to standard output, to be read, scaled and run.`,
 		if p.Problem != "" {
 			a.Warn(p.Problem)
 		}
-		for _, line := range p.Lines() {
-			a.Printf("%s\n", line)
+		text := strings.Join(p.Lines(), "\n") + "\n"
+		if _, err := scenario.Parse("profile.yaml", []byte(text), a.Catalog, scenario.Options{}); err != nil {
+			return fmt.Errorf("%s makes no scenario that \"quorumbench run\" takes, and none is written: %w", args[0], err)
 		}
+		a.Printf("%s", text)
 		return nil
 	}
 	return c

@@ -110,7 +110,7 @@ func keyParameters() []*Parameter {
 			value: whole(func(l *Load) *int64 { return &l.Scan.PageSize }, 0, maxPageSize)},
 
 		{Key: "txn-keys", Flag: "txn-ops", Meaning: "keys that one transaction writes", Differs: "the keys of a transaction", Reads: &transactionReading, For: ofTransactions,
-			value: whole(func(l *Load) *int { return &l.TxnKeys }, 1, maxTxnKeys)},
+			value: whole(func(l *Load) *int { return &l.TxnKeys }, 1, MaxTxnKeys)},
 		{Key: "stm", For: ofSTM, set: setSTM},
 		{Key: "stm.keys", Flag: "keys-per-txn", Meaning: "different keys that one transaction reads", Differs: "the keys of an stm transaction", Reads: &transactionReading, For: ofSTM,
 			value: whole(stmField(func(t *STM) *int { return &t.KeysPerTxn }), 1, maxSTMKeys)},

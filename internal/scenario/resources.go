@@ -84,8 +84,8 @@ func (l *Load) warnings(w words) []string {
 // What a load needs memory or work for before it begins, or for each of its
 // operations, is counted before anything is made.
 const (
-	// maxPreload is how many keys a preload makes exist: hours of it.
-	maxPreload = 100_000_000
+	// MaxPreload is how many keys a preload makes exist: hours of it.
+	MaxPreload = 100_000_000
 	// maxPoisson is how many operations a total has with Poisson arrivals, whose
 	// gaps are drawn one after the other to know when the window ends.
 	maxPoisson = 100_000_000
@@ -105,9 +105,9 @@ func (l *Load) checkMemory(c *checks) {
 	if len(c.found) > 0 {
 		return // the numbers are wrong already
 	}
-	if l.Preload && l.usesKeySpace() && l.KeySpace > maxPreload {
+	if l.Preload && l.usesKeySpace() && l.KeySpace > MaxPreload {
 		c.add("key-space", "<key-space> is %d, and a preload that writes all of it before anything is measured can have %d keys at most; give a smaller <key-space>, or go without (<preload: false>)",
-			l.KeySpace, uint64(maxPreload))
+			l.KeySpace, uint64(MaxPreload))
 		return
 	}
 	if l.Arrival == Poisson && l.Total > maxPoisson {

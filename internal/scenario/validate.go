@@ -19,7 +19,7 @@ const (
 	MaxConnections = 1_000_000
 	MaxInFlight    = 10_000_000
 	maxThreads     = 1024
-	maxTxnKeys     = 128
+	MaxTxnKeys     = 128
 	maxSTMKeys     = 1024      // that one optimistic transaction reads
 	maxPageSize    = 1_000_000 // keys
 	MaxKeySize     = 1 << 20   // bytes

@@ -12,14 +12,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 )
+
+// mostOfNote is how many characters of a comment are written.
+const mostOfNote = 400
 
 // Lines are the profile as a scenario file: what no scenario says stands before it in
 // comments.
 func (p *Profile) Lines() []string {
 	var out []string
 	note := func(format string, args ...any) {
-		out = append(out, strings.TrimRight("# "+printable.Line(fmt.Sprintf(format, args...), printable.OfOutput), " "))
+		line := printable.Line(fmt.Sprintf(format, args...), printable.OfOutput)
+		if most := []rune(line); len(most) > mostOfNote {
+			line = string(most[:mostOfNote]) + "..."
+		}
+		out = append(out, strings.TrimRight("# "+line, " "))
 	}
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 
@@ -36,31 +44,41 @@ func (p *Profile) Lines() []string {
 	say("  - name: recorded")
 	say("    store: %s", strconv.Quote(p.Header.Store))
 	say("    members: 3")
-	say("    connections: %d", max(p.Connections, 1))
+	load := p.load()
+	say("    connections: %d", load.connections)
 	say("    arrival: poisson # %s awaited their answer in the mean; the busiest second had %s", number(p.InFlight), readable.Count(p.Busiest))
-	say("    rate: %s # a second; change it to scale the load", number(p.PerSecond()))
+	if load.rate == p.PerSecond() {
+		say("    rate: %s # a second; change it to scale the load", number(load.rate))
+	} else {
+		say("    rate: %s # a second; the recording has %.3g, and a load has from %s to %d", number(load.rate), p.PerSecond(), number(leastRate), scenario.MaxRate)
+	}
+	if load.inFlight > 0 {
+		say("    max-in-flight: %d # so that requests of this size have room in memory", load.inFlight)
+	}
 	say("    duration: 30s")
 	say("    warmup: 5s")
 	p.mix(say)
-	say("    key-size: %d # the median; 99th percentile %d", min(max(p.KeySize.At(50), 4), 1024), p.KeySize.At(99))
-	say("    value-size: %d # the median; 99th percentile %d, largest %d", max(p.ValueSize.At(50), 1), p.ValueSize.At(99), p.ValueSize.At(100))
-	say("    key-space: %d", p.keySpace())
+	say("    key-size: %d # the median is %d; 99th percentile %d", load.keySize, p.KeySize.At(50), p.KeySize.At(99))
+	say("    value-size: %d # the median is %d; 99th percentile %d, largest %d", load.valueSize, p.ValueSize.At(50), p.ValueSize.At(99), p.ValueSize.At(100))
+	if p.Estimated {
+		say("    key-space: %d # estimated", load.keySpace)
+	} else {
+		say("    key-space: %d", load.keySpace)
+	}
 	if p.Hot > busiestKeys+0.1 {
 		say("    distribution: {name: hotspot, hot-keys: %v, hot-operations: %s}", busiestKeys, strconv.FormatFloat(min(p.Hot, 1), 'f', 2, 64))
 	} else {
 		say("    distribution: uniform # the busiest fifth of the keys had %s of the calls", percent(p.Hot))
 	}
 	if p.has(kv.Range, kv.TxnGet) {
-		say("    range-limit: %d # keys of a range: the median; 99th percentile %d", max(p.Read.At(50), 1), p.Read.At(99))
+		say("    range-limit: %d # keys of a range: the median; 99th percentile %d", min(max(p.Read.At(50), 1), mostRead), p.Read.At(99))
 	}
 	if p.has(kv.Txn) {
-		say("    txn-keys: %d", min(max(p.Written.At(50), 1), p.keySpace()))
+		say("    txn-keys: %d", load.txnKeys)
 	}
-	say("    preload: true")
+	say("    preload: %v", load.keySpace <= scenario.MaxPreload)
 	return out
 }
-
-func (p *Profile) keySpace() int64 { return int64(max(p.Keys, 1)) }
 
 func (p *Profile) has(kinds ...kv.Kind) bool {
 	for _, o := range p.Operations {
@@ -129,7 +147,14 @@ func (p *Profile) otherNotes(note func(string, ...any)) {
 		case g.Conn == 0:
 			missing = "nobody knows how much"
 		}
-		note("Missing from %s on: %s; %s.", seconds(g.At), missing, g.Why)
+		more := ""
+		if g.More > 0 {
+			more = "; likewise " + readable.Plural(g.More, "later gap")
+		}
+		note("Missing from %s on: %s; %s%s.", seconds(g.At), missing, g.Why, more)
+	}
+	if p.Others > 0 {
+		note("Missing for other reasons: %s.", readable.Plural(p.Others, "gap"))
 	}
 	if p.Problem != "" {
 		note("%s.", p.Problem)

@@ -13,6 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 // Profile is what a recording comes to.
@@ -30,8 +31,10 @@ type Profile struct {
 	Methods    []Method // all calls, by what the protocol calls them
 	// Keys is how many different keys single calls were of, and Hot the share of those
 	// calls that went to a fifth of them, the busiest.
-	Keys int
-	Hot  float64
+	// Above the number of keys that a profile keeps apart, both are estimates (Estimated).
+	Keys      int
+	Estimated bool
+	Hot       float64
 	// Sizes, in bytes, and what else is counted, each of those calls that have it.
 	KeySize, ValueSize, Read, Written Spread
 	// Guarded transactions, those whose guards held, and those that failed otherwise.
@@ -42,8 +45,18 @@ type Profile struct {
 	// how many awaited their answer in the mean.
 	Busiest  uint64
 	InFlight float64
-	Gaps     []recording.Gap
-	Partial  uint64 // ranges whose prefix ends within a segment, of a recording with hashes
+	// Gaps are the first mostGaps gaps that differ in more than their times, and Others
+	// counts the rest.
+	Gaps    []Missing
+	Others  uint64
+	Partial uint64 // ranges whose prefix ends within a segment, of a recording with hashes
+}
+
+// Missing is a gap of a recording, and how many more there are that differ from it in
+// time and connection alone.
+type Missing struct {
+	recording.Gap
+	More uint64
 }
 
 // Operation is one kind of call that a load has.
@@ -64,19 +77,6 @@ type Method struct {
 // Times are service times as the recorder saw them, of the calls that were answered.
 func (m *Method) Times() measure.Summary { return measure.Summarize(m.times, 0) }
 
-// Spread is a median, a 99th percentile and the largest of some numbers.
-type Spread struct{ values []int64 }
-
-func (s *Spread) add(n int64) { s.values = append(s.values, n) }
-
-// At is a percentile, from 0 to 100; 0 where there are no numbers.
-func (s *Spread) At(p float64) int64 {
-	if len(s.values) == 0 {
-		return 0
-	}
-	return s.values[min(int(float64(len(s.values))*p/100), len(s.values)-1)]
-}
-
 // span is from a first time to a last.
 type span struct{ first, last int64 }
 
@@ -86,27 +86,29 @@ type maker struct {
 	first, last int64
 	methods     map[string]*Method
 	operations  map[Operation]uint64
-	connections map[uint32]span
-	keys        map[uint64]uint64
-	seconds     map[int64]uint64
-	took        int64
+	connections sample[span]
+	keys        sample[uint64]
+	seconds     []uint64
+	took        float64
 	seed        maphash.Seed
 }
 
 // Of reads a recording.
 func Of(path string) (*Profile, error) {
 	m := &maker{
-		first: -1, methods: map[string]*Method{}, operations: map[Operation]uint64{}, connections: map[uint32]span{},
-		keys: map[uint64]uint64{}, seconds: map[int64]uint64{}, seed: maphash.MakeSeed(),
+		first: -1, methods: map[string]*Method{}, operations: map[Operation]uint64{}, seed: maphash.MakeSeed(),
 	}
 	m.Path = path
 	var err error
 	m.Header, m.Problem, err = recording.Each(path, func(r recording.Record) error {
 		if r.Gap != nil {
-			m.Gaps = append(m.Gaps, *r.Gap)
-		} else {
-			m.add(r.Call)
+			m.gap(r.Gap)
+			return nil
 		}
+		if r.Call.At > int64(scenario.MaxDuration) {
+			return fmt.Errorf("%s has a call %.0f hours after its beginning, and a load lasts at most %.0f hours; record for a shorter time", path, float64(r.Call.At)/float64(time.Hour), scenario.MaxDuration.Hours())
+		}
+		m.add(r.Call)
 		return nil
 	})
 	if err != nil {
@@ -132,11 +134,7 @@ func (m *maker) add(c *recording.Call) {
 		m.Events += uint64(c.Keys)
 		return
 	}
-	one := m.methods[c.Method]
-	if one == nil {
-		one = &Method{Name: c.Method, times: measure.NewHistogram()}
-		m.methods[c.Method] = one
-	}
+	one := m.method(c.Method)
 	one.Calls++
 	switch {
 	case !c.Answered():
@@ -159,14 +157,15 @@ func (m *maker) add(c *recording.Call) {
 	}
 	m.last = max(m.last, c.At)
 	m.operations[Operation{Kind: kind, Level: level}]++
-	at, known := m.connections[c.Conn]
-	if !known {
-		at = span{c.At, c.At}
+	if at, known := m.connections.at(maphash.Comparable(m.seed, c.Conn)); at != nil {
+		if !known {
+			*at = span{c.At, c.At}
+		}
+		*at = span{min(at.first, c.At), max(at.last, c.At)}
 	}
-	m.connections[c.Conn] = span{min(at.first, c.At), max(at.last, c.At)}
-	m.seconds[c.At/int64(time.Second)]++
+	m.second(c.At / int64(time.Second))
 	if c.Answered() {
-		m.took += c.Took
+		m.took += float64(c.Took)
 	}
 	if c.Guarded && c.OK() {
 		m.Guarded++
@@ -180,6 +179,44 @@ func (m *maker) add(c *recording.Call) {
 	case kv.Txn:
 		m.Written.add(int64(writes(c)))
 	}
+}
+
+// method returns what is counted of a method; those beyond mostMethods are counted together.
+func (m *maker) method(name string) *Method {
+	one := m.methods[name]
+	if one == nil && len(m.methods) >= mostMethods {
+		name = otherMethods
+		one = m.methods[name]
+	}
+	if one == nil {
+		one = &Method{Name: name, times: measure.NewHistogram()}
+		m.methods[name] = one
+	}
+	return one
+}
+
+// gap counts a gap; of those that have the same reason it keeps the first.
+func (m *maker) gap(g *recording.Gap) {
+	for i := range m.Gaps {
+		if known := &m.Gaps[i]; known.Why == g.Why && (known.Conn == 0) == (g.Conn == 0) && (known.Calls == 0) == (g.Calls == 0) {
+			known.More++
+			known.Calls += g.Calls
+			return
+		}
+	}
+	if len(m.Gaps) == mostGaps {
+		m.Others++
+		return
+	}
+	m.Gaps = append(m.Gaps, Missing{Gap: *g})
+}
+
+// second counts a call of a second, which is at most the longest duration of a load.
+func (m *maker) second(at int64) {
+	for int64(len(m.seconds)) <= at {
+		m.seconds = append(m.seconds, 0)
+	}
+	m.seconds[at]++
 }
 
 func writes(c *recording.Call) (n int) {
@@ -206,7 +243,9 @@ func (m *maker) part(c *recording.Call, p *recording.Part) {
 	if p.Branch == recording.Else || p.Scope != recording.One || len(p.Key) == 0 {
 		return
 	}
-	m.keys[maphash.Bytes(m.seed, p.Key)]++
+	if n, _ := m.keys.at(maphash.Bytes(m.seed, p.Key)); n != nil {
+		*n++
+	}
 	m.KeySize.add(int64(len(p.Key)))
 	if p.Action == recording.Write && p.Flags&recording.KeepValue == 0 {
 		m.ValueSize.add(int64(p.Value.Size))
@@ -218,12 +257,14 @@ const busiestKeys = 0.2
 
 func (m *maker) finish() {
 	m.Length = max(m.last-m.first, 1)
-	used := int64(0)
-	for _, at := range m.connections {
-		used += at.last - at.first
+	used := 0.0
+	for _, at := range m.connections.kept {
+		used += float64(at.last - at.first)
 	}
-	m.Connections, m.Keys = max(int(math.Round(float64(used)/float64(m.Length))), 1), len(m.keys)
-	m.InFlight = float64(m.took) / float64(m.Length)
+	used *= m.connections.each()
+	m.Connections = max(int(math.Round(used/float64(m.Length))), 1)
+	m.Keys, m.Estimated = int(float64(len(m.keys.kept))*m.keys.each()), m.keys.each() > 1
+	m.InFlight = m.took / float64(m.Length)
 	for o, calls := range m.operations {
 		o.Calls = calls
 		m.Operations = append(m.Operations, o)
@@ -249,18 +290,15 @@ func (m *maker) finish() {
 	for _, n := range m.seconds {
 		m.Busiest = max(m.Busiest, n)
 	}
-	for _, s := range []*Spread{&m.KeySize, &m.ValueSize, &m.Read, &m.Written} {
-		slices.Sort(s.values)
-	}
-	m.Hot = hot(m.keys)
+	m.Hot = hot(m.keys.kept)
 }
 
 // hot is the share of all that went to the busiest fifth of the keys.
-func hot(keys map[uint64]uint64) float64 {
+func hot(keys map[uint64]*uint64) float64 {
 	counts, all, busy := make([]uint64, 0, len(keys)), uint64(0), uint64(0)
 	for _, n := range keys {
-		counts = append(counts, n)
-		all += n
+		counts = append(counts, *n)
+		all += *n
 	}
 	if all == 0 {
 		return 0
