@@ -160,7 +160,10 @@ func TestAServerWithoutDeletesIsNotWrittenTo(t *testing.T) {
 		}
 		u.unchanged(t, before, command)
 	}
-	u.quorumbench(t, w, "bench", "put", "--total", "20", "--cleanup=false").exits(t, exitDone)
+	said := u.quorumbench(t, w, "bench", "put", "--total", "20", "--cleanup=false").exits(t, exitDone).stderr.String()
+	if strings.Contains(said, "cleanup") || strings.Count(said, "no key can be removed (") != 2 {
+		t.Errorf("of keys that are to stay it says %q", said)
+	}
 	for key := range u.read(t).Keys {
 		if strings.Contains(key, "probe") {
 			t.Errorf("%s is left", key)

@@ -13,9 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/readable"
-	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -58,6 +56,7 @@ type claim struct {
 	Plan
 	marker *Marker // nil: none is there
 	others bool    // keys that are not ours may be there
+	stuck  error   // why its keys cannot be removed; nil: they can
 }
 
 // New returns the guard of a cluster.
@@ -103,10 +102,10 @@ func (g *Guard) Claim(ctx context.Context, p Plan) error {
 	if held := g.holds(p.Prefix); held != nil {
 		return g.widen(ctx, held, &p)
 	}
-	if err := g.removable(ctx, &p); err != nil {
-		return err
+	c := &claim{Plan: p, stuck: g.stuck(ctx, &p)}
+	if c.stuck != nil && !p.Keep && !p.Overwrite {
+		return fmt.Errorf("%w, so that what the load writes would stay in a cluster that is in use; nothing was written; cleanup: false allows it to stay", c.stuck)
 	}
-	c := &claim{Plan: p}
 	err := g.prove(ctx, c)
 	var others *NotEmptyError
 	switch {
@@ -172,33 +171,6 @@ func (g *Guard) holds(prefix string) *claim {
 		return nil
 	}
 	return g.claims[i]
-}
-
-// removable refuses to write what could not be removed again, unless it is to stay. That
-// the store has the operation is not enough: the server is asked to delete a key that is not
-// there.
-func (g *Guard) removable(ctx context.Context, p *Plan) error {
-	can := g.Store.Capabilities()
-	if p.Keep || p.Overwrite {
-		return nil
-	}
-	_, lists := can.Operations[kv.Range]
-	_, deletes := can.Operations[kv.Delete]
-	const stays = "so that what the load writes would stay in a cluster that is in use; nothing was written; cleanup: false allows it to stay"
-	if !can.Has(kv.PrefixDelete) && (p.KeySpace == 0 || !lists || !deletes) {
-		return fmt.Errorf("%s does not remove keys, %s", g.Store.Name(), stays)
-	}
-	if !deletes {
-		return nil
-	}
-	what, guarded := "no key can be removed", true
-	if !Prefixed(p.Prefix) { // a load removes them, as removeNamed does
-		what, guarded = "keys without a prefix cannot be removed", false
-	}
-	if err := g.Removes(ctx, string(load.ProbeKey(p.Prefix)), guarded); err != nil {
-		return fmt.Errorf("%s (%w), %s", what, err, stays)
-	}
-	return nil
 }
 
 // Prefixed reports whether a prefix tells a run's keys from those of others.
@@ -434,6 +406,8 @@ func (c *claim) before(flags string) string {
 	switch {
 	case c.others:
 		text += ", where others' keys are: it may replace and delete them, and removes nothing at the end"
+	case c.Keep && c.stuck != nil:
+		text += " and leaves them there: " + c.stuck.Error()
 	case c.Keep:
 		text += fmt.Sprintf(" and leaves them there; \"quorumbench cleanup %s --prefix %s\" removes them", flags, argument(c.Prefix))
 	default:
@@ -517,6 +491,10 @@ func (g *Guard) keep(ctx context.Context, c *claim) error {
 	c.marker.Kept = true
 	if err := g.rewrite(ctx, c.marker); err != nil {
 		return err
+	}
+	if c.stuck != nil {
+		g.Say(fmt.Sprintf("left its keys below %q, as asked: %v", c.Prefix, c.stuck))
+		return nil
 	}
 	g.Say(fmt.Sprintf("left its keys below %q, as asked; \"quorumbench cleanup %s --prefix %s\" removes them", c.Prefix, g.Flags, argument(c.Prefix)))
 	return nil

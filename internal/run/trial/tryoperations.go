@@ -33,13 +33,13 @@ func (t *Trial) tryOperations(ctx context.Context, a *load.Assignment, m *member
 		asks.Access.Endpoints = a.Voters
 	}
 	_, deletes := can.Operations[kv.Delete]
-	keeps := !deletes || (l.Cleanup.Keep || l.Overwrite) && asks.Removes(ctx, string(load.ProbeKey(l.Prefix)), true) != nil
+	stuck := !deletes || t.Cluster.Guard.Stuck(l.Prefix)
 	written := map[string]bool{}
 	defer func() { err = errors.Join(err, removeProbes(&asks, written)) }()
 	for i := range ops {
 		op := &ops[i]
 		keys := load.ProbeKeys(op)
-		if len(keys) > 0 && keeps { // the key would stay
+		if len(keys) > 0 && stuck { // the key would stay
 			continue
 		}
 		for _, key := range keys {

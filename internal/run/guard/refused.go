@@ -1,0 +1,111 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/run/load/engine"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// unserved reports whether an error is the answer of a member that the request cannot be
+// served as it is, whoever sends it and whenever.
+func unserved(err error) bool {
+	var refused *refusedError
+	return errors.As(err, &refused) && refused.outcome == kv.BadRequest
+}
+
+// Denied reports whether an error is the answer of a member that the user has no right to
+// the request.
+func Denied(err error) bool {
+	var refused *refusedError
+	return errors.As(err, &refused) && refused.outcome == kv.Denied
+}
+
+// Try does one operation at the first endpoint that answers. It returns an error only where
+// the answer is twice that the member does not serve the request, does not let the user in,
+// or ends the connection for a reason: it will be the same the next time.
+func (c *Client) Try(ctx context.Context, op *store.Op) (err error) {
+	for range 2 {
+		if err = c.tryOnce(ctx, op); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+func (c *Client) tryOnce(ctx context.Context, op *store.Op) error {
+	for _, endpoint := range c.Access.Endpoints {
+		ev, err := load.Dialer(c.Store, c.Access).Ask(ctx, endpoint, c.Store.Codecs(c.Access), op)
+		var ended *engine.NoAnswerError
+		switch {
+		case errors.As(err, &ended) && ended.Text != "":
+			return &refusedError{endpoint, kv.ConnectionLost, ended.Text}
+		case err != nil:
+			continue // at the next
+		case ev.Outcome == kv.BadRequest || ev.Outcome == kv.Denied:
+			return &refusedError{endpoint, ev.Outcome, printable.Line(string(ev.Text), printable.OfServer)}
+		}
+		return nil
+	}
+	return nil
+}
+
+// stuck returns why keys cannot be removed; nil if they can. That the store has the
+// operation is not enough: the server is asked to delete a key that is not there.
+func (g *Guard) stuck(ctx context.Context, p *Plan) error {
+	can := g.Store.Capabilities()
+	_, lists := can.Operations[kv.Range]
+	_, deletes := can.Operations[kv.Delete]
+	if !can.Has(kv.PrefixDelete) && (p.KeySpace == 0 || !lists || !deletes) {
+		return fmt.Errorf("%s does not remove keys", g.Store.Name())
+	}
+	if !deletes {
+		return nil
+	}
+	what, guarded := "no key can be removed", true
+	if !Prefixed(p.Prefix) { // a load removes them, as removeNamed does
+		what, guarded = "keys without a prefix cannot be removed", false
+	}
+	if err := g.removes(ctx, string(load.ProbeKey(p.Prefix)), guarded); err != nil {
+		return fmt.Errorf("%s (%w)", what, err)
+	}
+	return nil
+}
+
+// Stuck reports whether the keys below a prefix that the run has claimed cannot be removed.
+func (g *Guard) Stuck(prefix string) bool {
+	c := g.holds(prefix)
+	return c != nil && c.stuck != nil
+}
+
+// removes returns an error where the servers delete no key. It asks them to delete one that
+// is not there, if guarded also in a guarded transaction.
+func (c *Client) removes(ctx context.Context, key string, guarded bool) error {
+	err := c.Try(ctx, &store.Op{Kind: kv.Delete, Key: []byte(key)})
+	if !unserved(err) {
+		return nil
+	}
+	if op, ok := c.guardedRemoval(key, 0); ok && guarded && !unserved(c.Try(ctx, &op)) {
+		return nil
+	}
+	return err
+}
+
+// guardedRemoval returns the transaction in which Kubernetes deletes a key that has a
+// revision: a server that stands in for etcd, such as kine, may have no other deletion. ok
+// is false for a store without transactions of this form.
+func (c *Client) guardedRemoval(key string, revision int64) (op store.Op, ok bool) {
+	name := []byte(key)
+	call := &recording.Call{Guarded: true, Parts: []recording.Part{
+		{Action: recording.Compare, Target: recording.Modified, Key: name, Number: revision},
+		{Action: recording.Remove, Key: name, Branch: recording.Then},
+		{Action: recording.Read, Key: name, Branch: recording.Else},
+	}}
+	return store.Op{Kind: kv.Delete, Key: name, Call: call}, c.Store.Capabilities().Has(kv.ApplicationCalls)
+}
