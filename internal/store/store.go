@@ -134,6 +134,9 @@ type Member struct {
 	Term     uint64
 	Leader   uint64 // the leader's ID, as this member says; 0: it knows none, or does not say
 	DBSize   int64  // bytes on disk
+	// Room is how many bytes of new data the member takes before its quota stops all
+	// writes; 0: not known, or there is no quota.
+	Room int64
 	// Cluster identifies the cluster to which the member says it belongs, such as
 	// etcd's cluster ID; empty where the store has no such number.
 	Cluster string

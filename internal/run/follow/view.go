@@ -116,7 +116,7 @@ func (s *seat) keep(m store.Member) {
 	s.last.ID = cmp.Or(m.ID, before.ID)
 	s.last.Name = cmp.Or(m.Name, before.Name)
 	s.last.Version = cmp.Or(m.Version, before.Version)
-	s.last.DBSize = cmp.Or(m.DBSize, before.DBSize)
+	s.last.DBSize, s.last.Room = cmp.Or(m.DBSize, before.DBSize), cmp.Or(m.Room, before.Room)
 	if m.Alarms == nil {
 		s.last.Alarms = before.Alarms
 	}

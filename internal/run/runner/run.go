@@ -259,6 +259,9 @@ func (r *run) trial(ctx context.Context, spec scenario.Trial) (*record.Trial, er
 	if left := result.Cleanup.Err(); left != nil && ctx.Err() != nil {
 		return nil, &trial.KeysLeftError{Why: left}
 	}
+	if t.NoSpace != nil {
+		return nil, fmt.Errorf("%s: %w", title(&spec), t.NoSpace)
+	}
 	return result, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -36,6 +37,7 @@ type monitor struct {
 	began   time.Time          // when it was made
 	err     error              // of recording; read after the load has ended
 	stop    context.CancelFunc // ends the load
+	full    atomic.Bool        // it was stopped because the store had no space left
 
 	mu      sync.Mutex
 	begun   [2]bool
@@ -101,6 +103,7 @@ func (w *monitor) second(s *measure.Second) {
 		w.out.End(measure.Measured, at)
 	}
 	w.keep(w.out.Second(s))
+	w.stopWithoutSpace(s)
 	w.clean.took(s.Due)
 	if s.Phase == measure.Measured {
 		w.failed = append(w.failed, slices.Repeat([]uint64{0}, max(s.Index+1-len(w.failed), 0))...)

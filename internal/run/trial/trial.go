@@ -46,6 +46,9 @@ type Trial struct {
 	Replayed func() *record.Replay
 	// CheckAnswers checks the answers where the load asks for it.
 	CheckAnswers CheckAnswers
+	// NoSpace is set by Run where a load on a running cluster was stopped because the store
+	// had no space left.
+	NoSpace error
 
 	logs  logs // followed while it runs
 	loops int  // event loops of the worker
@@ -116,6 +119,9 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 	defer t.logs.close()
 	a, err := t.assignment(members)
 	if err != nil {
+		return nil, err
+	}
+	if err := t.checkRoom(members); err != nil {
 		return nil, err
 	}
 	if err := t.claim(ctx); err != nil {
@@ -308,6 +314,9 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, out
 	observed.WarmupSeconds, observed.Steady = res.WarmupSeconds, res.Steady
 	w.attribute(&observed, res)
 	c.Notes = slices.Concat(c.Notes, w.notes(), note, answered(res.Measured), record.Broke(w.faults), observed.Replay.Notes())
+	if t.NoSpace = w.outOfSpace(); t.NoSpace != nil {
+		c.Notes = append(c.Notes, "The load did not run to its end: "+t.NoSpace.Error()+".")
+	}
 	result := record.NewTrial(c, observed, res.Measured, res.Warmup, m.roles())
 	return &result, nil
 }

@@ -238,6 +238,9 @@ func (a *admin) ask(ctx context.Context, c *clientv3.Client, i int) store.Member
 	m.Version = r.Version
 	m.Term, m.Leader = r.RaftTerm, r.Leader
 	m.DBSize = r.DbSize
+	if r.DbSizeQuota > 0 { // etcd 3.6 and later
+		m.Room = max(r.DbSizeQuota-r.DbSizeInUse, 1)
+	}
 	m.Alarms = alarms(r.Errors)
 	switch {
 	case r.Leader == 0: // no leader known

@@ -1,0 +1,93 @@
+package trial
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// noSpaceAlarm is the alarm of a member that is out of space.
+const noSpaceAlarm = "NOSPACE"
+
+// NoSpaceError reports that a running cluster has no space left for the load. Nothing more
+// is sent to the cluster.
+type NoSpaceError struct{ text string }
+
+func (e *NoSpaceError) Error() string { return e.text }
+
+// checkRoom refuses a load that a running cluster certainly has no space for: a member has
+// raised the alarm, or the load writes more than the space that is left.
+func (t *Trial) checkRoom(m *members) error {
+	l := &t.Spec.Load
+	if !t.Cluster.attached() || !l.WritesKeys() {
+		return nil
+	}
+	status := m.status()
+	for i := range status.Members {
+		one := &status.Members[i]
+		if slices.Contains(one.Alarms, noSpaceAlarm) {
+			return &NoSpaceError{fmt.Sprintf("the member at %s has raised the alarm %s, with which the cluster refuses every write; %s", one.Endpoint, noSpaceAlarm, howToRecover)}
+		}
+		if need := leastWritten(l); l.Compact.Every == 0 && one.Room > 0 && need > one.Room {
+			return &NoSpaceError{fmt.Sprintf("the load writes at least %s, and the member at %s has space for %s until its quota stops all writes to the cluster; write fewer or smaller values, or raise the quota",
+				readable.Bytes(uint64(need)), one.Endpoint, readable.Bytes(uint64(one.Room)))} // #nosec G115 -- not negative
+		}
+	}
+	return nil
+}
+
+const howToRecover = "free space (compact the history and defragment the members, or raise the quota) and then disarm the alarm"
+
+// compactedWithin is how often Kubernetes compacts etcd's history: of what a load writes in
+// a longer time, the cluster may free a part.
+const compactedWithin = 5 * time.Minute
+
+// leastWritten returns how many bytes of keys and values the load writes at least, as far as
+// its settings tell: a closed loop that ends by time tells nothing but its preload.
+func leastWritten(l *scenario.Load) int64 {
+	each := int64(len(l.Prefix) + l.KeySize + l.ValueSize)
+	var bytes int64
+	if l.Preload {
+		bytes = int64(min(l.KeySpace, 1<<40)) * each // #nosec G115 -- bounded
+	}
+	var writes, all float64
+	for _, o := range l.Mix {
+		all += float64(o.Weight)
+		if o.Kind.HasValue() || o.Kind == kv.Txn {
+			writes += float64(o.Weight)
+		}
+	}
+	var operations float64
+	switch {
+	case l.Total > 0:
+		operations = float64(l.Total)
+	case l.Arrival == scenario.Constant || l.Arrival == scenario.Poisson:
+		operations = l.Rate.PerSecond * min(l.Duration, compactedWithin).Seconds()
+	}
+	if all > 0 {
+		bytes += int64(min(operations*writes/all*float64(l.KeysOfOperation())*float64(each), 1<<60))
+	}
+	return bytes
+}
+
+// stopWithoutSpace ends the load on a running cluster when the first write was refused for
+// want of space.
+func (w *monitor) stopWithoutSpace(s *measure.Second) {
+	if s.Outcomes[kv.NoSpace] > 0 && w.t.Cluster.attached() {
+		w.full.Store(true)
+		w.stop()
+	}
+}
+
+// outOfSpace returns why the load was stopped, or nil.
+func (w *monitor) outOfSpace() error {
+	if !w.full.Load() {
+		return nil
+	}
+	return &NoSpaceError{"the store ran out of space, and the load was stopped; until space is there the cluster refuses every write: " + howToRecover}
+}

@@ -1,0 +1,34 @@
+package trial
+
+import (
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// TestLeastWritten checks the bytes that a load's settings promise to write.
+func TestLeastWritten(t *testing.T) {
+	put, get := scenario.Operation{Kind: kv.Put, Weight: 1}, scenario.Operation{Kind: kv.Get, Weight: 3}
+	sized := scenario.Load{Prefix: "ab", KeySize: 8, ValueSize: 90, KeySpace: 1000}
+	for name, of := range map[string]struct {
+		change func(*scenario.Load)
+		want   int64
+	}{
+		"a closed loop that ends by time":  {func(l *scenario.Load) { l.Duration = time.Minute }, 0},
+		"a number of operations":           {func(l *scenario.Load) { l.Total = 10 }, 1000},
+		"a quarter of them writes":         {func(l *scenario.Load) { l.Total, l.Mix = 40, []scenario.Operation{put, get} }, 1000},
+		"a preload":                        {func(l *scenario.Load) { l.Preload = true }, 100_000},
+		"a rate":                           {func(l *scenario.Load) { l.Arrival, l.Rate.PerSecond, l.Duration = scenario.Constant, 10, time.Minute }, 60_000},
+		"a rate for longer than compacted": {func(l *scenario.Load) { l.Arrival, l.Rate.PerSecond, l.Duration = scenario.Poisson, 10, time.Hour }, 300_000},
+		"reads":                            {func(l *scenario.Load) { l.Total, l.Mix = 10, []scenario.Operation{get} }, 0},
+	} {
+		l := sized
+		l.Mix = []scenario.Operation{put}
+		of.change(&l)
+		if got := leastWritten(&l); got != of.want {
+			t.Errorf("%s: %d bytes, not %d", name, got, of.want)
+		}
+	}
+}
