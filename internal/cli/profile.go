@@ -30,11 +30,13 @@ written to standard output, to be read, scaled and run.`,
 		if p.Problem != "" {
 			a.Warn(p.Problem)
 		}
-		text := strings.Join(p.Lines(), "\n") + "\n"
-		if _, err := scenario.Parse("profile.yaml", []byte(text), a.Catalog, scenario.Options{}); err != nil {
+		lines := p.Lines()
+		if _, err := scenario.Parse("profile.yaml", []byte(strings.Join(lines, "\n")), a.Catalog, scenario.Options{}); err != nil {
 			return fmt.Errorf("%s makes no scenario that \"quorumbench run\" takes, and none is written: %w", args[0], err)
 		}
-		a.Printf("%s", text)
+		for _, line := range lines {
+			a.Printf("%s\n", line)
+		}
 		return nil
 	}
 	return c
