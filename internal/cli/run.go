@@ -255,11 +255,12 @@ func (a *app) printDryRun(s *scenario.Scenario) {
 		a.Printf("\nrepeated %s, in this order and backwards in turn\n", s.Until.Text())
 	}
 	a.Printf("\n%s with seed %d", readable.Plural(uint64(len(s.Trials)), "trial"), s.Seed)
+	const around = "plus the time to start clusters, preload, drain and check"
 	switch {
 	case known:
-		a.Printf(": %s of warm-up and measurement%s\n", took.Round(time.Second), aRound)
+		a.Printf(": %s of warm-up and measurement%s, %s\n", took.Round(time.Second), aRound, around)
 	case took > 0:
-		a.Printf(": more than %s of warm-up and measurement%s\n", took.Round(time.Second), aRound)
+		a.Printf(": more than %s of warm-up and measurement%s, %s\n", took.Round(time.Second), aRound, around)
 	default:
 		a.Printf("\n")
 	}

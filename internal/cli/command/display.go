@@ -203,12 +203,16 @@ func progressLine(p runner.Progress) string {
 	}
 	several := p.Trials > 1
 	if p.TrialLeft > 0 {
-		parts = append(parts, rounded(p.TrialLeft)+" left")
+		parts = append(parts, rounded(p.TrialLeft)+" of load left")
 	}
 	switch {
 	case p.TrialLeft > 0 && rounded(p.Left) == rounded(p.TrialLeft): // the last one
 	case p.Left > 0 && (several || p.TrialLeft == 0):
-		parts = append(parts, rounded(p.Left)+" left in all")
+		least := ""
+		if p.AtLeast {
+			least = "at least "
+		}
+		parts = append(parts, least+rounded(p.Left)+" left in all")
 	case several && p.TrialLeft > 0:
 		parts = append(parts, "the others' time is not known")
 	}

@@ -35,7 +35,7 @@ func reports() []runner.Progress {
 	late := measuring
 	late.Elapsed += plainEvery
 	return []runner.Progress{
-		{Stage: runner.Starting, Trials: 2, Name: "etcd cluster of 3", Left: 15 * time.Second},
+		{Stage: runner.Starting, Trials: 2, Name: "etcd cluster of 3", Left: 15 * time.Second, AtLeast: true},
 		{Stage: runner.WarmingUp, Trial: 1, Trials: 2, Name: "put-leader", Elapsed: 3 * time.Second},
 		measuring, later, late,
 		{Stage: runner.Draining, Trial: 1, Trials: 2, Name: "put-leader", InFlight: 1000, Elapsed: 15 * time.Second},
@@ -52,10 +52,10 @@ func TestPlainLines(t *testing.T) {
 	}
 	d.Note("stopping")
 	d.Clear()
-	want := `starting the etcd cluster of 3, 15s left in all
+	want := `starting the etcd cluster of 3, at least 15s left in all
 [1/2] put-leader: warming up, 0 errors
-[1/2] put-leader: measuring, 41 %, 18,000/s, p99 4.50 ms, 1 error, 4s left, 12s left in all
-[1/2] put-leader: measuring, 41 %, 18,000/s, p99 4.50 ms, 1 error, 4s left, 12s left in all
+[1/2] put-leader: measuring, 41 %, 18,000/s, p99 4.50 ms, 1 error, 4s of load left, 12s left in all
+[1/2] put-leader: measuring, 41 %, 18,000/s, p99 4.50 ms, 1 error, 4s of load left, 12s left in all
 [1/2] put-leader: draining, 0 errors, 1,000 in flight
 [1/2] put-leader: 18,432/s, service time p50 5.00 ms, p99 9.90 ms, 1 error, valid
 stopping the etcd cluster of 3

@@ -51,8 +51,11 @@ type Progress struct {
 	Share     float64
 	TrialLeft time.Duration
 	// Elapsed and Left are of the whole run; Left is 0 when it is not known.
-	// Where totals bound trials it is an estimate from the rates so far.
+	// Where totals bound trials it is an estimate from the rates so far. What surrounds
+	// loads (starts, preloads, drains, clean-ups, checks) is in it as it took in the trials
+	// that ended; until one has, AtLeast says that it is not in it.
 	Elapsed, Left time.Duration
+	AtLeast       bool
 	// Result is the trial that has just ended, with TrialDone.
 	Result *record.Trial
 }
@@ -92,6 +95,7 @@ func (r *run) report(p Progress) {
 	p.Elapsed = time.Since(r.began)
 	e := r.estimate()
 	p.Share, p.TrialLeft, p.Left = e.times()
+	p.AtLeast = e.around.trials == 0
 	if open {
 		p.Left = 0
 	}
@@ -99,18 +103,42 @@ func (r *run) report(p Progress) {
 }
 
 func (r *run) estimate() estimate {
-	e := estimate{trials: r.plan, ended: r.ended, at: r.at, pace: &r.pace, starting: r.now == nil && r.at == 0}
+	e := estimate{trials: r.plan, ended: r.ended, at: r.at, pace: &r.pace, around: r.around, starting: r.now == nil && r.at == 0}
 	if !r.trialBegan.IsZero() {
 		e.running = time.Since(r.trialBegan)
 	}
 	return e
 }
 
-// The time that a trial and a cluster take in addition to warm-up and window.
+// The time that a trial and a cluster take in addition to warm-up and window, as long as
+// no trial has ended.
 const (
 	aroundTrial = 300 * time.Millisecond
 	toStart     = 3 * time.Second
 )
+
+// around is what the trials that ended took in addition to warm-up and window: before, to
+// start clusters, preload and connect; after, to drain, clean up and check.
+type around struct {
+	trials        int
+	before, after time.Duration // of all
+}
+
+// add takes a trial that began its turn, and then its load of a length, and has ended.
+func (a *around) add(turn, load, ended time.Time, length time.Duration) {
+	a.trials++
+	a.before += max(load.Sub(turn), 0)
+	a.after += max(ended.Sub(load)-length, 0)
+}
+
+// mean returns what a trial took before its load and after it.
+func (a *around) mean() (before, after time.Duration) {
+	if a.trials == 0 {
+		return 0, aroundTrial
+	}
+	n := time.Duration(a.trials)
+	return a.before / n, a.after / n
+}
 
 // paceFrom is how much of a window must have been seen to know its rate.
 const paceFrom = 500 * time.Millisecond
@@ -161,12 +189,14 @@ type estimate struct {
 	running  time.Duration    // how long the one that runs has; 0: none does
 	starting bool             // the first cluster is still to start
 	pace     *pace
+	around   around
 }
 
 // times estimates how far the trial that runs is, how long it still takes, and
 // the whole run: the trials not begun by what they ask for, or by the rate of
-// their earlier repeat, or else of what ran last. Stopping the last cluster
-// takes no time worth mentioning. What is not known is 0.
+// their earlier repeat, or else of what ran last, and what surrounds their loads by the
+// trials that ended. Stopping the last cluster takes no time worth mentioning. What is
+// not known is 0.
 func (e *estimate) times() (share float64, trial, run time.Duration) {
 	known := true
 	for i := range e.trials {
@@ -178,7 +208,8 @@ func (e *estimate) times() (share float64, trial, run time.Duration) {
 			var ok bool
 			share, trial, ok = e.now(t)
 			known = known && ok
-			run += trial
+			_, after := e.around.mean()
+			run += trial + after
 			continue
 		}
 		d, ok := e.takes(t)
@@ -188,34 +219,43 @@ func (e *estimate) times() (share float64, trial, run time.Duration) {
 	if !known {
 		run = 0
 	}
-	if known && e.starting {
+	if known && e.starting && e.around.trials == 0 {
 		run += toStart
 	}
 	return share, trial, run
 }
 
-// now is how far the trial that runs is.
+// now returns how far the load that runs is, and how long it still takes.
 func (e *estimate) now(t *scenario.Trial) (share float64, left time.Duration, ok bool) {
 	if d, known := t.Load.EstimatedDuration(); known && t.Load.Total == 0 {
-		d += aroundTrial
 		left = d - min(e.running, d)
-		return 1 - left.Seconds()/d.Seconds(), left, true
+		return 1 - left.Seconds()/max(d.Seconds(), 1e-9), left, true
 	}
 	total, done := float64(t.Load.Total), float64(e.pace.count)
 	rate := e.pace.rate()
 	if rate == 0 {
-		d, known := e.takes(t)
+		d, known := e.load(t)
 		return min(done/total, 1), d, known
 	}
 	rest := max(total-done, 0) / rate
-	return min(done/total, 1), seconds(rest) + aroundTrial, true
+	return min(done/total, 1), seconds(rest), true
 }
 
-// takes is how long a trial takes that has not begun.
+// takes returns how long a trial takes that has not begun.
 func (e *estimate) takes(t *scenario.Trial) (time.Duration, bool) {
+	d, known := e.load(t)
+	if !known {
+		return 0, false
+	}
+	before, after := e.around.mean()
+	return before + d + after, true
+}
+
+// load returns how long a trial's warm-up and window take.
+func (e *estimate) load(t *scenario.Trial) (time.Duration, bool) {
 	d, known := t.Load.EstimatedDuration()
 	if known {
-		return d + aroundTrial, true
+		return d, true
 	}
 	rate := e.pace.byName[t.Name]
 	if rate == 0 {
@@ -227,7 +267,7 @@ func (e *estimate) takes(t *scenario.Trial) (time.Duration, bool) {
 	if rate == 0 || t.Load.Total == 0 {
 		return 0, false
 	}
-	return d + seconds(float64(t.Load.Total)/rate) + aroundTrial, true
+	return d + seconds(float64(t.Load.Total)/rate), true
 }
 
 // seconds is a time that no estimate makes overflow.

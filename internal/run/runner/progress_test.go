@@ -39,13 +39,13 @@ func TestLeftOfTotals(t *testing.T) {
 	p.now(1, began)
 	p.now(2500, began.Add(2500*time.Millisecond))
 	share, one, all := e.times()
-	if share != 0.25 || one != 7800*time.Millisecond || all != 39_400*time.Millisecond {
+	if share != 0.25 || one != 7500*time.Millisecond || all != 39_400*time.Millisecond {
 		t.Errorf("at 1000/s it tells %v, %v and %v", share, one, all)
 	}
 	p.ended(&e.trials[0], &record.Trial{Seconds: 10, Due: 10_000})
 	p.begin()
 	e.ended, e.at, e.running = 1, 2, time.Second
-	if share, one, all = e.times(); share != 0 || one != 21_300*time.Millisecond || all != 31_600*time.Millisecond {
+	if share, one, all = e.times(); share != 0 || one != 21*time.Second || all != 31_600*time.Millisecond {
 		t.Errorf("after a trial at 1000/s it tells %v, %v and %v", share, one, all)
 	}
 	p.byName["a"] = 100
@@ -55,5 +55,31 @@ func TestLeftOfTotals(t *testing.T) {
 	e.ended = 3
 	if share, one, all = e.times(); share != 0 || one != 0 || all != 0 {
 		t.Errorf("at the end it tells %v, %v and %v", share, one, all)
+	}
+}
+
+// What surrounds the loads of trials (a start, a preload, a check) is in what is left once a
+// trial has shown how long it takes, and until then the time is a least one.
+func TestLeftHasWhatSurroundsLoads(t *testing.T) {
+	one := scenario.Trial{Name: "put", Load: scenario.Load{Warmup: time.Second, Duration: 4 * time.Second}}
+	var said Progress
+	r := run{plan: []scenario.Trial{one, one, one}, Options: Options{Scenario: &scenario.Scenario{}, Progress: func(p Progress) { said = p }}}
+	r.at = 1
+	r.report(Progress{})
+	if !said.AtLeast || said.Left != 3*(5*time.Second+aroundTrial) {
+		t.Errorf("before a trial has ended it tells %v, at least: %v", said.Left, said.AtLeast)
+	}
+	turn := time.Unix(1000, 0)
+	load := turn.Add(7 * time.Second)                                              // to start and preload
+	r.around.add(turn, load, load.Add(5*time.Second+3*time.Second), 5*time.Second) // 3 s to check
+	r.ended = 1
+	r.report(Progress{})
+	if want := 2 * (7 + 5 + 3) * time.Second; said.AtLeast || said.Left != want {
+		t.Errorf("after a trial that took 15 s it tells %v, at least: %v", said.Left, said.AtLeast)
+	}
+	// Of the trial that runs its load is left, and what comes after it.
+	e := estimate{trials: r.plan, ended: 1, at: 2, running: 2 * time.Second, pace: &r.pace, around: r.around}
+	if _, trial, all := e.times(); trial != 3*time.Second || all != (3+3+15)*time.Second {
+		t.Errorf("while it runs it tells %v and %v", trial, all)
 	}
 }

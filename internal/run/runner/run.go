@@ -90,6 +90,7 @@ type run struct {
 	now        *running
 	trialBegan time.Time
 	pace       pace
+	around     around
 	started    int                     // clusters
 	made       []host.Made             // folders for their data
 	guards     map[string]*guard.Guard // of clusters that ran before, by their keys
@@ -225,6 +226,7 @@ func (r *run) trials(ctx context.Context, all []scenario.Trial) (results []*reco
 
 // trial runs one trial on its cluster.
 func (r *run) trial(ctx context.Context, spec scenario.Trial) (*record.Trial, error) {
+	turn := steady.Now()
 	under, err := r.enter(ctx, &spec)
 	if err != nil {
 		return nil, err
@@ -246,10 +248,12 @@ func (r *run) trial(ctx context.Context, spec scenario.Trial) (*record.Trial, er
 		t.Second = func(s *measure.Second) { r.Second(&spec, s) }
 	}
 	result, err := t.Run(ctx)
+	began := r.trialBegan
 	r.trialBegan = time.Time{}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", title(&spec), err)
 	}
+	r.around.add(turn, began, steady.Now(), spec.Load.Warmup+seconds(result.Seconds))
 	r.ended = r.at
 	r.now.lost = len(result.LostMembers) > 0 || spec.Load.ChangesCluster() ||
 		slices.ContainsFunc(result.Faults, func(f record.Fault) bool { return f.Failure != "" && f.Healed == nil })
