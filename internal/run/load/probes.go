@@ -120,7 +120,7 @@ func ProbeKeys(op *store.Op) (keys []string) {
 	for i := range pairs {
 		keys = append(keys, string(pairs[i].Key))
 	}
-	if len(op.Key) > 0 {
+	if len(pairs) == 0 && len(op.Key) > 0 {
 		keys = append(keys, string(op.Key))
 	}
 	return keys
