@@ -74,6 +74,9 @@ func TestFullDiskWhileRecording(t *testing.T) {
 			if said := p.oneSentence(t, "disk is full", disk); strings.Count(said, "disk is full") != 1 {
 				t.Errorf("it says so more than once: %s", said)
 			}
+			if out := p.stdout.String(); name == "attached" && !strings.Contains(out, "  throughput  ") {
+				t.Errorf("what was measured is not printed:\n%s", out)
+			}
 			if left := w.members(); len(left) > 0 || dataLeft(w.dir) {
 				t.Errorf("left are %v, and data: %v", left, dataLeft(w.dir))
 			}

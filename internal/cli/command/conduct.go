@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
@@ -70,6 +71,8 @@ func (a *App) conduct(ctx context.Context, o runner.Options, as Rendering, path 
 		d.Line(report.Standing(r))
 		return r.Ending()
 	}
+	var unrecorded []record.Trial
+	o.Unrecorded = func(t record.Trial) { unrecorded = append(unrecorded, t) }
 	lines := a.Gate.reportSeconds(&o, d)
 	dir, runErr := runner.Run(ctx, o)
 	d.Clear()
@@ -84,6 +87,7 @@ func (a *App) conduct(ctx context.Context, o runner.Options, as Rendering, path 
 		return dir, errors.Join(runErr, err)
 	}
 	run.ReadEvents(dir)
+	withUnrecorded(run, unrecorded)
 	unprinted := a.render(run, dir, as)
 	var then error
 	if as.Then != nil {
@@ -103,6 +107,20 @@ func (a *App) conduct(ctx context.Context, o runner.Options, as Rendering, path 
 		return dir, checking
 	}
 	return dir, ExitOf(missed)
+}
+
+// withUnrecorded puts what was measured and could not be recorded into a run that is about
+// to be printed: a full disk is no reason to lose it.
+func withUnrecorded(run *record.Run, trials []record.Trial) {
+	for _, t := range trials {
+		at := slices.IndexFunc(run.Trials, func(of record.Trial) bool { return of.Number == t.Number && of.Repeat == t.Repeat })
+		if at < 0 {
+			run.Trials = append(run.Trials, t)
+			continue
+		}
+		t.Folder = run.Trials[at].Folder
+		run.Trials[at] = t
+	}
 }
 
 // TemporaryOut has a run recorded in a temporary folder. remove removes it, and

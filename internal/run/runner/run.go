@@ -72,6 +72,9 @@ type Options struct {
 	// Second gets every second of a trial that is recorded, which it only
 	// reads: its histograms are used again. One goroutine calls it. Nil for nobody.
 	Second func(*scenario.Trial, *measure.Second)
+	// Unrecorded takes what a trial measured that could not be recorded, as on a full disk.
+	// Nil for nobody.
+	Unrecorded func(record.Trial)
 }
 
 // run is a run under way.
@@ -250,6 +253,9 @@ func (r *run) trial(ctx context.Context, spec scenario.Trial) (*record.Trial, er
 	result, err := t.Run(ctx)
 	began := r.trialBegan
 	r.trialBegan = time.Time{}
+	if t.Unrecorded != nil && r.Unrecorded != nil {
+		r.Unrecorded(*t.Unrecorded)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", title(&spec), err)
 	}

@@ -49,6 +49,9 @@ type Trial struct {
 	// NoSpace is set by Run where a load on a running cluster was stopped because the store
 	// had no space left.
 	NoSpace error
+	// Unrecorded is set by Run to what was measured where the record of it could not be
+	// written.
+	Unrecorded *record.Trial
 
 	logs  logs // followed while it runs
 	loops int  // event loops of the worker
@@ -177,6 +180,7 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 		result.Notes = append(result.Notes, cleanup.Err().Error())
 	}
 	if err := out.Finish(*result); err != nil {
+		t.Unrecorded = result
 		return nil, err
 	}
 	return result, nil
@@ -278,7 +282,7 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, out
 	}
 	lost := w.end()
 	switch {
-	case w.err != nil:
+	case w.err != nil && (err != nil || res == nil):
 		return nil, w.err // the record could not be written
 	case errors.Is(err, load.ErrNeverOpened) && lost != nil:
 		return nil, lost
@@ -291,13 +295,13 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, out
 	w.handleChanges(t.askAgain(m))
 	w.scrapes.all(statusTimeout)
 	w.readLastLogs(context.WithoutCancel(ctx))
-	if err := w.made(res.Measured); err != nil {
+	if err := w.made(res.Measured); err != nil && w.err == nil {
 		return nil, err
 	}
 	observed := w.observed(res)
 	observed.ClockSet = w.clockSet()
 	observed.Hashes = t.hashes(ctx, m)
-	if observed.Answers, err = told.answers(run, m, a, res); err != nil {
+	if observed.Answers, err = told.answers(run, m, a, res); err != nil && w.err == nil {
 		return nil, err
 	}
 	if t.Replayed != nil {
@@ -318,6 +322,10 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, out
 		c.Notes = append(c.Notes, "The load did not run to its end: "+t.NoSpace.Error()+".")
 	}
 	result := record.NewTrial(c, observed, res.Measured, res.Warmup, m.roles())
+	if w.err != nil {
+		t.Unrecorded = &result
+		return nil, w.err
+	}
 	return &result, nil
 }
 
