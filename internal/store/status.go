@@ -97,6 +97,7 @@ func Endpoints(members []Member) []string {
 // that can be shown.
 func (m Member) Bounded() Member {
 	m.Name, m.Version = printable.Line(m.Name, MaxName), printable.Line(m.Version, MaxName)
+	m.Hidden = printable.Line(m.Hidden, MaxErrorText)
 	m.Alarms = slices.Clone(m.Alarms[:min(len(m.Alarms), MaxAlarms)])
 	for i, a := range m.Alarms {
 		m.Alarms[i] = printable.Line(a, MaxName)

@@ -144,6 +144,9 @@ type Member struct {
 	// this member knows them, sorted; empty where it does not tell them.
 	Peers  []string
 	Alarms []string // such as NOSPACE
+	// Hidden is a sentence about what the user may not know of the member, and which right
+	// shows it; empty where the member tells everything.
+	Hidden string
 	// Err is not nil if the member did not answer: then the rest is empty. One
 	// that answers that it cannot serve now has answered; its Role is unknown.
 	Err error

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -25,6 +26,9 @@ func (t *Trial) needsVote() bool {
 func (t *Trial) aims(m *members) (endpoints, voters []string, err error) {
 	target, needs, without := t.Spec.Load.Target, t.needsVote(), t.Cluster.Store.Capabilities().NonVoters
 	if endpoints, err = m.targets(target, needs); err != nil {
+		if i := slices.IndexFunc(m.everybody(), func(e store.Member) bool { return e.Hidden != "" && e.Role == kv.Unknown }); i >= 0 {
+			err = fmt.Errorf("%w: %s", err, m.everybody()[i].Hidden)
+		}
 		return nil, nil, err
 	}
 	mute := m.withoutVote()
@@ -84,6 +88,19 @@ func described(e *store.Member) string {
 		return e.Endpoint
 	}
 	return fmt.Sprintf("%s (%s)", e.Name, e.Endpoint)
+}
+
+// hiddenNotes says what the user may not know of the members.
+func (m *members) hiddenNotes() (notes []string) {
+	for _, e := range m.everybody() {
+		if e.Hidden == "" {
+			continue
+		}
+		if note := strings.ToUpper(e.Hidden[:1]) + e.Hidden[1:] + "."; !slices.Contains(notes, note) {
+			notes = append(notes, note)
+		}
+	}
+	return notes
 }
 
 // voteNotes names the members without a vote, and says what they had of the load.

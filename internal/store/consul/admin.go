@@ -97,13 +97,15 @@ func (a *admin) Role(ctx context.Context, i int) store.Member {
 		m.Role = kv.Unknown
 	case m.Leader == m.ID:
 		m.Role = kv.Leader
+	case m.Hidden != "" && m.Role == kv.Unknown: // its address is no server's
 	default:
 		m.Role = kv.Follower
 	}
 	return m
 }
 
-// ask asks one agent about itself: its version, and the state of its Raft.
+// ask asks one agent about itself: its version, and the state of its Raft. A token
+// without the right to it gets what every token may know.
 func (a *admin) ask(ctx context.Context, i int) store.Member {
 	m := store.Member{Endpoint: a.endpoints[i]}
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
@@ -124,6 +126,9 @@ func (a *admin) ask(ctx context.Context, i int) store.Member {
 		}
 	}
 	if _, err := a.clients[i].Raw().Query("/v1/agent/self", &self, (&api.QueryOptions{}).WithContext(ctx)); err != nil {
+		if lacksPermission(err) {
+			return a.askLimited(ctx, i)
+		}
 		return a.unanswered(i, ctx, err)
 	}
 	if self.Config.NodeID == "" {
@@ -150,15 +155,26 @@ func (a *admin) ask(ctx context.Context, i int) store.Member {
 			}
 		}
 	}
-	m.Peers, _ = a.clients[i].Status().PeersWithQueryOptions((&api.QueryOptions{}).WithContext(ctx)) // one without a leader tells none
-	slices.Sort(m.Peers)
-	m.Peers = m.Peers[:min(len(m.Peers), kv.MaxMembers)]
+	m.Peers = a.peers(ctx, i)
+	return a.remember(i, m, rpc, leader)
+}
+
+// peers are the RPC addresses of the servers, sorted. An agent that knows no leader tells none.
+func (a *admin) peers(ctx context.Context, i int) []string {
+	peers, _ := a.clients[i].Status().PeersWithQueryOptions((&api.QueryOptions{}).WithContext(ctx))
+	slices.Sort(peers)
+	return peers[:min(len(peers), kv.MaxMembers)]
+}
+
+// remember keeps what an agent said last of itself and of the leader, and returns it with
+// the leader's number.
+func (a *admin) remember(i int, m store.Member, rpc, leader string) store.Member {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if rpc != "" && (len(a.servers) < kv.MaxMembers || a.servers[rpc] != 0) {
 		a.servers[rpc] = m.ID
 	}
-	if m.Role == kv.Follower || m.Role == kv.NonVoter {
+	if m.Role != kv.Leader && m.Role != kv.Unknown {
 		m.Leader = a.servers[leader]
 	}
 	a.known[i], a.leaders[i] = m, leader
@@ -195,6 +211,8 @@ func (a *admin) Applied(ctx context.Context, i int) (int64, error) {
 	switch m := a.ask(ctx, i); { // an agent that is no server would ask any of them
 	case m.Err != nil:
 		return 0, m.Err
+	case m.Role == kv.Unknown && m.Hidden != "":
+		return 0, fmt.Errorf("%s does not tell whether it is a server: %s", m.Endpoint, m.Hidden)
 	case m.Role == kv.Unknown:
 		return 0, fmt.Errorf("%s is no server of Consul, or knows no leader now", m.Endpoint)
 	}
@@ -220,7 +238,8 @@ func (a *admin) newest(ctx context.Context, i int, how api.QueryOptions) (revisi
 	defer cancel()
 	c, opt := a.clients[i], how.WithContext(ctx)
 	for _, ask := range []func() (*api.QueryMeta, error){
-		func() (*api.QueryMeta, error) { _, meta, err := c.KV().Get(noKey, opt); return meta, err },
+		// A token without a right to the key gets an empty list, and no refusal.
+		func() (*api.QueryMeta, error) { _, meta, err := c.KV().Keys(noKey, "", opt); return meta, err },
 		func() (*api.QueryMeta, error) {
 			_, meta, err := c.Catalog().NodeServiceList(noKey, opt)
 			return meta, err
@@ -288,5 +307,8 @@ func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 		}
 		out = append(out, server)
 	}
-	return out, nil
+	if len(out) > 0 {
+		return out, nil
+	}
+	return a.membersByAddress(&s, s.Members[asked].Peers)
 }

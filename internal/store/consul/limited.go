@@ -1,0 +1,120 @@
+package consul
+
+import (
+	"context"
+	"errors"
+	"hash/fnv"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/consul/api"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// What a token without agent:read does not show.
+const (
+	hiddenRole = "the members' names and roles are not known, because the token lacks agent:read, which shows them"
+	hiddenName = "the members' names are not known, and their roles are taken from their addresses, because the token lacks agent:read, which shows them"
+)
+
+// errNoList says that the token may not list the members, and that the agent knows no leader.
+var errNoList = errors.New("the list of Consul's members cannot be read: the agent tells no servers; give the token node:read, or wait until there is a leader")
+
+// lacksPermission reports whether an agent knows a token that lacks a right. A token that
+// it does not know is another error.
+func lacksPermission(err error) bool {
+	var status api.StatusError
+	return errors.As(err, &status) && status.Code == http.StatusForbidden && strings.HasPrefix(strings.TrimSpace(status.Body), "Permission denied")
+}
+
+// askLimited asks one agent for what every token may know: its version, and the RPC
+// addresses of the servers and of the leader. An agent is taken for the only server at the
+// host of its endpoint; its role is unknown where there is none or several.
+func (a *admin) askLimited(ctx context.Context, i int) store.Member {
+	m := store.Member{Endpoint: a.endpoints[i], Hidden: hiddenRole, ID: addressID(a.endpoints[i])}
+	leader, err := a.leader(ctx, i)
+	if err != nil {
+		return a.unanswered(i, ctx, err)
+	}
+	var version struct{ HumanVersion string }
+	// Consul before 1.15 does not tell it.
+	_, _ = a.clients[i].Raw().Query("/v1/agent/version", &version, (&api.QueryOptions{}).WithContext(ctx))
+	m.Version, m.Peers = version.HumanVersion, a.peers(ctx, i)
+	rpc := serverAt(m.Endpoint, m.Peers)
+	if rpc != "" {
+		m.ID, m.Hidden = addressID(rpc), hiddenName
+	}
+	switch {
+	case rpc == "" || leader == "":
+	case rpc == leader:
+		m.Role, m.Leader = kv.Leader, m.ID
+	default:
+		m.Role = kv.Follower
+	}
+	return a.remember(i, m, rpc, leader)
+}
+
+// serverAt returns the RPC address of the only server at the host of an endpoint; empty
+// where there is none or several.
+func serverAt(endpoint string, peers []string) (rpc string) {
+	host, _, err := net.SplitHostPort(endpoint)
+	if err != nil {
+		return ""
+	}
+	for _, p := range peers {
+		if at, _, err := net.SplitHostPort(p); err != nil || at != host {
+			continue
+		}
+		if rpc != "" {
+			return ""
+		}
+		rpc = p
+	}
+	return rpc
+}
+
+// addressID is a number for a member whose id is not known.
+func addressID(address string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(address)) // it returns no error
+	return h.Sum64()
+}
+
+// membersByAddress lists the servers by their RPC addresses, for a token that may not list
+// agents. Members that answered at an endpoint of another address are the servers that are
+// left over where there are as many of both.
+func (a *admin) membersByAddress(s *store.Status, peers []string) (out []store.Member, err error) {
+	if len(peers) == 0 {
+		return nil, errNoList
+	}
+	left := slices.DeleteFunc(slices.Clone(s.Members), func(m store.Member) bool { return m.Err != nil })
+	taken := map[string]bool{}
+	for i := range left {
+		taken[left[i].Endpoint] = true
+	}
+	_, port, _ := net.SplitHostPort(a.endpoints[0])
+	var open []store.Member
+	for _, p := range peers {
+		a.mu.Lock()
+		id := a.servers[p]
+		a.mu.Unlock()
+		if k := slices.IndexFunc(left, func(m store.Member) bool { return m.ID == id }); id != 0 && k >= 0 {
+			out, left = append(out, left[k]), slices.Delete(left, k, k+1)
+			continue
+		}
+		host, _, _ := net.SplitHostPort(p)
+		server := store.Member{ID: addressID(p), Name: p}
+		if e := net.JoinHostPort(host, port); !taken[e] { // another member's: the port is not known
+			server.Endpoint, taken[e] = e, true
+		}
+		open = append(open, server)
+	}
+	if len(open) == len(left) {
+		open = left
+	}
+	return append(out, open...), nil
+}

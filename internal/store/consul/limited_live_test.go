@@ -1,0 +1,82 @@
+package consul
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/consul/api"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/storetest"
+	"github.com/quorumbench/quorumbench/internal/testservers/official"
+)
+
+// A token without a right to any agent still shows the servers, which have one host here,
+// so that their roles are unknown.
+func TestLiveTokenWithFewRights(t *testing.T) {
+	s := start(t, storetest.Options{User: true, Members: 3})
+	acl := official.Consul(t, s.Access).ACL()
+	if _, _, err := acl.PolicyCreate(&api.ACLPolicy{Name: "app", Rules: `key_prefix "app/" { policy = "write" }`}, nil); err != nil {
+		t.Fatal(err)
+	}
+	token, _, err := acl.TokenCreate(&api.ACLToken{Policies: []*api.ACLLink{{Name: "app"}}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := s.Access.Endpoints
+	for _, endpoints := range [][]string{all, all[1:2]} {
+		a, err := New().Admin(store.Access{Endpoints: endpoints, Password: token.SecretID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = a.Close() }()
+		var status store.Status
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		storetest.Poll(ctx, t, func() error { // until every server knows the token
+			if status, err = a.Status(t.Context()); err != nil {
+				return err
+			}
+			for _, m := range status.Members {
+				err = errors.Join(err, m.Err)
+			}
+			return err
+		})
+		for i, m := range status.Members {
+			again := a.(store.RoleAsker).Role(t.Context(), i)
+			if m.Hidden != hiddenRole || m.Version == "" || m.Role != kv.Unknown || len(m.Peers) != 3 || again.Role != m.Role || again.ID != m.ID {
+				t.Errorf("%+v, and asked again %+v", m, again)
+			}
+			if _, err := a.(store.Applier).Applied(t.Context(), i); err == nil || !strings.Contains(err.Error(), "agent:read") {
+				t.Errorf("what an agent has applied that may be no server: %v", err)
+			}
+		}
+		members, err := a.Members(t.Context())
+		if err != nil || len(members) != 3 || len(endpoints) == 3 && !slices.Equal(store.Endpoints(members), all) {
+			t.Errorf("members %v, %v", members, err)
+		}
+	}
+}
+
+// Which server an endpoint leads to is known where one server alone has its host.
+func TestServerAt(t *testing.T) {
+	for _, c := range []struct {
+		endpoint, peers, want string
+	}{
+		{"10.0.0.1:8500", "10.0.0.1:8300 10.0.0.2:8300", "10.0.0.1:8300"},
+		{"10.0.0.3:8500", "10.0.0.1:8300 10.0.0.2:8300", ""}, // a client agent, or behind a forward
+		{"127.0.0.1:8500", "127.0.0.1:8300 127.0.0.1:8310", ""},
+		{"[::1]:8500", "[::1]:8300", "[::1]:8300"},
+		{"consul:8500", "10.0.0.1:8300", ""},
+		{"10.0.0.1:8500", "", ""},
+	} {
+		if got := serverAt(c.endpoint, strings.Fields(c.peers)); got != c.want {
+			t.Errorf("%s of %s is %q, not %q", c.endpoint, c.peers, got, c.want)
+		}
+	}
+}
