@@ -3,7 +3,6 @@
 package e2e_test
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -13,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 // A value that the servers refuse is found before the load, and before what prepares it.
@@ -219,61 +217,4 @@ func TestKeysThatAreToStay(t *testing.T) {
 		u.quorumbench(t, w, "cleanup", "--prefix", "quorumbench/").exits(t, exitDone)
 		u.unchanged(t, before, "cleanup")
 	})
-}
-
-// A user who may write below one prefix alone can measure there; the marker lies within
-// the rights of who may write in the folder above.
-func TestAUserWithFewRights(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	u := w.used(t, "etcd")
-	c, err := clientv3.New(clientv3.Config{Endpoints: []string{u.endpoint}, DialTimeout: patience})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = c.Close() }()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	for _, do := range []func() error{
-		func() error { _, err := c.UserAdd(ctx, "root", "secret"); return err },
-		func() error { _, err := c.UserGrantRole(ctx, "root", "root"); return err },
-		func() error { _, err := c.RoleAdd(ctx, "app"); return err },
-		func() error {
-			_, err := c.RoleGrantPermission(ctx, "app", "app/", clientv3.GetPrefixRangeEnd("app/"), clientv3.PermissionType(clientv3.PermReadWrite))
-			return err
-		},
-		func() error { _, err := c.UserAdd(ctx, "app", "secret"); return err },
-		func() error { _, err := c.UserGrantRole(ctx, "app", "app"); return err },
-		func() error { _, err := c.AuthEnable(ctx); return err },
-	} {
-		if err := do(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	root, err := clientv3.New(clientv3.Config{Endpoints: []string{u.endpoint}, DialTimeout: patience, Username: "root", Password: "secret"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = root.Close() }()
-	left := func(after string) {
-		t.Helper()
-		r, err := root.Get(t.Context(), "app", clientv3.WithPrefix())
-		if err != nil || len(r.Kvs) > 0 {
-			t.Errorf("after %s there are %v, %v", after, r, err)
-		}
-	}
-	app := []string{"--user", "app:secret", "--total", "20"}
-	said := u.quorumbench(t, w, append(app, "bench", "put", "--prefix", "app/")...).exits(t, exitDone).stderr.String()
-	if !strings.Contains(said, `may not write the key "app.quorumbench-run"`) {
-		t.Errorf("it says %q", said)
-	}
-	left("a run without a marker")
-	said = u.quorumbench(t, w, append(app, "bench", "put", "--prefix", "app/bench/")...).exits(t, exitDone).stderr.String()
-	if strings.Contains(said, "may not write") {
-		t.Errorf("it says %q", said)
-	}
-	left("a run with a marker")
-	if said := u.quorumbench(t, w, append(app, "bench", "put")...).exits(t, exitFailed).stderr.String(); !strings.Contains(said, "permission denied") {
-		t.Errorf("without rights it says %q", said)
-	}
 }

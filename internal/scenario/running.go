@@ -89,22 +89,38 @@ func (l *Load) KeysOfOperation() uint64 {
 
 // ClusterWideChanges are phrases for what the load does that affects the whole cluster.
 func (l *Load) ClusterWideChanges() (all []string) {
-	for _, of := range []struct {
-		does bool
-		text string
-	}{
-		{l.CompactFirst, "compacts the history of all keys before the load"},
-		{l.Compact.Every > 0, "compacts the history of all keys again and again"},
-		{l.Cleanup.Compact, "compacts the history of all keys at the end"},
-		{l.Cleanup.Defragment, "defragments every member at the end"},
-		{l.ClusterWide && l.Application.compacts(), "compacts the history of all keys as the application does"},
-		{l.ClusterWide && l.Arrival == Recorded && l.Application.Name == "", "compacts the history of all keys as it was recorded"},
-	} {
-		if of.does {
-			all = append(all, of.text)
+	for _, c := range l.changes() {
+		all = append(all, c.text)
+	}
+	return all
+}
+
+// Maintenance lists what of the store the changes need: kv.Compaction, kv.Defragmentation.
+func (l *Load) Maintenance() (all []kv.Feature) {
+	for _, c := range l.changes() {
+		if !slices.Contains(all, c.feature) {
+			all = append(all, c.feature)
 		}
 	}
 	return all
+}
+
+// change is something that a load does to the whole cluster.
+type change struct {
+	does    bool
+	feature kv.Feature // of the store, by which it is done
+	text    string
+}
+
+func (l *Load) changes() []change {
+	return slices.DeleteFunc([]change{
+		{l.CompactFirst, kv.Compaction, "compacts the history of all keys before the load"},
+		{l.Compact.Every > 0, kv.Compaction, "compacts the history of all keys again and again"},
+		{l.Cleanup.Compact, kv.Compaction, "compacts the history of all keys at the end"},
+		{l.Cleanup.Defragment, kv.Defragmentation, "defragments every member at the end"},
+		{l.ClusterWide && l.Application.compacts(), kv.Compaction, "compacts the history of all keys as the application does"},
+		{l.ClusterWide && l.Arrival == Recorded && l.Application.Name == "", kv.Compaction, "compacts the history of all keys as it was recorded"},
+	}, func(c change) bool { return !c.does })
 }
 
 // compacts reports whether the application compacts the store's history.

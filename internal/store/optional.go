@@ -57,6 +57,9 @@ type Applier interface {
 // Maintainer is an optional interface of an Admin whose store keeps a history
 // and a file that need maintenance (kv.Compaction, kv.Defragmentation).
 type Maintainer interface {
+	// CheckRights returns an error when the user lacks the right to kv.Compaction or
+	// kv.Defragmentation, and nil where that cannot be told. It changes nothing.
+	CheckRights(ctx context.Context, what kv.Feature) error
 	// Compact discards the history before the present revision and returns
 	// that revision. It returns when the space inside the database is free.
 	Compact(ctx context.Context) (revision int64, err error)

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/application/registry"
@@ -9,6 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/guard"
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // claim has the guard of a cluster that ran before prove that the load touches nothing
@@ -18,6 +20,29 @@ func (t *Trial) claim(ctx context.Context) error {
 		return nil
 	}
 	return t.Cluster.Guard.Claim(ctx, t.writes())
+}
+
+// checkRights refuses a load whose user lacks the right to what the load does to the whole
+// cluster. Nothing is written by then.
+func (t *Trial) checkRights(ctx context.Context, m *members) error {
+	if t.Cluster.Guard == nil {
+		return nil
+	}
+	maintainer, ok := m.admin.(store.Maintainer)
+	if !ok {
+		return nil
+	}
+	var missing []string
+	for _, what := range t.Spec.Load.Maintenance() {
+		if err := maintainer.CheckRights(ctx, what); err != nil {
+			missing = append(missing, err.Error())
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the load %s, which the user may not: %s; nothing was written: give the user that right, or do without",
+		strings.Join(t.Spec.Load.ClusterWideChanges(), " and "), strings.Join(missing, ", and "))
 }
 
 // sweeps reports whether the trial removes its own keys one by one, because no command

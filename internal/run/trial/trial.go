@@ -127,6 +127,9 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 	if err := t.checkRoom(members); err != nil {
 		return nil, err
 	}
+	if err := t.checkRights(ctx, members); err != nil {
+		return nil, err
+	}
 	if err := t.claim(ctx); err != nil {
 		return nil, err
 	}
@@ -239,7 +242,7 @@ func (t *Trial) conditions(m *members, a *load.Assignment) record.Conditions {
 	var absent []string
 	c.Absent, absent = m.absentMembers()
 	c.Durability, c.Machine, c.Shared = t.Cluster.Durability, t.Machine, t.Cluster.Shared
-	c.Tool, c.Notes = t.Tool, slices.Concat(c.Notes, t.Cluster.Notes(), t.Cluster.unfound(), t.userNotes, absent, t.voteNotes(m, a.Endpoints))
+	c.Tool, c.Notes = t.Tool, slices.Concat(c.Notes, t.Cluster.Notes(), t.Cluster.unfound(), t.userNotes, absent, m.hiddenNotes(), t.voteNotes(m, a.Endpoints))
 	if rate := t.Spec.Load.Rate.PerSecond; c.Open() && c.Rate == nil {
 		c.Rate = &rate
 	}
