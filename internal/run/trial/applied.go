@@ -8,8 +8,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// catchUpTime is for how long members are waited for that lack what others have.
-const catchUpTime = 10 * time.Second
+// Bounds of the wait for members that lack what others have. Consul's servers find each other
+// again 30 to 60 s after a partition was healed. A member at which nothing listens any more
+// is waited for as long as a restart takes.
+const (
+	catchUpTime = 2 * time.Minute
+	restartTime = 10 * time.Second
+)
 
 // newest is the revision of the newest write, 0 where that is not known.
 func (m *members) newest(ctx context.Context) int64 {
@@ -26,15 +31,15 @@ func (m *members) newest(ctx context.Context) int64 {
 	return revision
 }
 
-// catchUp waits until each member says that it has what there was when it was
-// called. It returns those that have not.
-func (m *members) catchUp(ctx context.Context) (behind map[int]bool) {
+// catchUp waits until each member says that it has what there was when it was called. It
+// returns those that have not, and how long it waited. It calls slow while it takes long.
+func (m *members) catchUp(ctx context.Context, slow func()) (behind map[int]bool, waited time.Duration) {
 	applier, ok := m.admin.(store.Applier)
 	if !ok {
-		return nil
+		return nil, 0
 	}
 	newest := int64(0)
-	for till := steady.Now().Add(catchUpTime); ; {
+	for began := steady.Now(); ; {
 		if newest == 0 {
 			newest = m.newest(ctx)
 		}
@@ -44,10 +49,25 @@ func (m *members) catchUp(ctx context.Context) (behind map[int]bool) {
 				behind[i] = true
 			}
 		}
-		if len(behind) == 0 || steady.Now().After(till) || !pause(ctx, askEvery) {
-			return behind
+		waited = steady.Now().Sub(began)
+		if len(behind) == 0 || waited > catchUpTime || waited > restartTime && m.ended(ctx, behind) || !pause(ctx, askEvery) {
+			return behind, waited
+		}
+		if waited > statusTimeout {
+			slow()
 		}
 	}
+}
+
+// ended reports whether nothing listens at any of these members.
+func (m *members) ended(ctx context.Context, these map[int]bool) bool {
+	asker, ok := m.admin.(store.RoleAsker)
+	for i := range these {
+		if !ok || !asker.Role(ctx, i).Gone {
+			return false
+		}
+	}
+	return true
 }
 
 // has reports whether a member says that it has applied all up to a revision.

@@ -214,7 +214,9 @@ func (h *historian) readMembers(ctx context.Context, m *members, of *load.Assign
 	own := h.t.Cluster.Store.(store.Promising).Promises().Own
 	status := m.status()
 	h.t.report(Progress{Stage: "reading the members"})
-	behind := m.catchUp(ctx)
+	behind, waited := m.catchUp(ctx, func() {
+		h.t.report(Progress{Stage: fmt.Sprintf("waiting for the members to catch up, at most %v", catchUpTime)})
+	})
 	for i := range status.Members {
 		if ctx.Err() != nil {
 			return all
@@ -226,7 +228,7 @@ func (h *historian) readMembers(ctx context.Context, m *members, of *load.Assign
 		}
 		read := record.ReadMember{Endpoint: endpoint}
 		if behind[i] {
-			read.Failure = fmt.Sprintf("within %v it could not be found out that it has all that was acknowledged", catchUpTime)
+			read.Failure = fmt.Sprintf("it did not show within %v that it has all that was acknowledged", waited.Round(time.Second))
 			all = append(all, read)
 			continue
 		}
