@@ -57,7 +57,7 @@ func (w *Writer) Trial(c Conditions, now time.Time) (*TrialWriter, error) {
 	if c.Repeated() {
 		t.Folder += fmt.Sprintf("-r%d", c.Repeat)
 	}
-	tw := &TrialWriter{w: w, dir: filepath.Join(w.dir, t.Folder), folder: t.Folder, watchers: c.Load.WatchersOfKey(), scratch: measure.NewHistogram()}
+	tw := &TrialWriter{w: w, dir: filepath.Join(w.dir, t.Folder), folder: t.Folder, watchers: c.WatchersOfKey(), scratch: measure.NewHistogram()}
 	if err := w.Err(); err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ type Watched struct {
 // EventsPerWrite returns how many events a write of a watched key made, which are one
 // sample of how late events are: as many as its watchers, by the load or by the events.
 func (t *Trial) EventsPerWrite() uint64 {
-	each := max(t.Load.WatchersOfKey(), 1)
+	each := max(t.WatchersOfKey(), 1)
 	if w := t.Watch; w != nil && w.Acknowledged > 0 {
 		each = max(each, (w.Expected+w.Acknowledged-1)/w.Acknowledged)
 	}
