@@ -54,6 +54,11 @@ func (a *app) cleanup(ctx context.Context, f *cleanupFlags, named bool) error {
 	if err != nil {
 		return err
 	}
+	if attach != nil {
+		if err := attach.Valid(); err != nil {
+			return command.Usage("%w", err)
+		}
+	}
 	if err := command.CheckStore(f.Store, a.Catalog); err != nil {
 		return err
 	}

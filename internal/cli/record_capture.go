@@ -11,6 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/run/capture"
 	"github.com/quorumbench/quorumbench/internal/run/tap"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -56,11 +57,11 @@ func (a *app) capture(ctx context.Context, f *recordFlags, _ store.Store) (heari
 	}
 	host, service, err := net.SplitHostPort(f.capture)
 	if err != nil {
-		return nil, command.Usage("--capture: %q is not an address; write HOST:PORT", f.capture)
+		return nil, command.Usage("--capture: %q is not an address; write HOST:PORT", scenario.ShownEndpoint(f.capture))
 	}
 	port, err := strconv.ParseUint(service, 10, 16)
 	if err != nil || port == 0 {
-		return nil, command.Usage("--capture: %q is not a port; write HOST:PORT, such as 10.0.0.5:2379", service)
+		return nil, command.Usage("--capture: %q is not a port; write HOST:PORT, such as 10.0.0.5:2379", scenario.ShownEndpoint(service))
 	}
 	c := &captured{cfg: capture.Config{GiveWay: true}, of: f.capture}
 	if host != "" {

@@ -13,6 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/run/relay"
 	"github.com/quorumbench/quorumbench/internal/run/tap"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -53,7 +54,7 @@ func (f *recordFlags) relayConfig() (relay.Config, error) {
 	cfg := relay.Config{To: f.to}
 	for _, at := range [...]struct{ flag, value string }{{"--listen", f.listen}, {"--to", f.to}} {
 		if _, _, err := net.SplitHostPort(at.value); err != nil {
-			return cfg, command.Usage("%s: %q is not an address; write HOST:PORT", at.flag, at.value)
+			return cfg, command.Usage("%s: %q is not an address; write HOST:PORT", at.flag, scenario.ShownEndpoint(at.value))
 		}
 	}
 	if (f.cert == "") != (f.key == "") {

@@ -171,6 +171,7 @@ func checkEndpoint(e string, w words) *Problem {
 		address = e
 	}
 	address, login := afterLast(address, "@")
+	e = ShownEndpoint(e)
 	path := ""
 	if i := strings.IndexAny(address, "/?#"); i >= 0 {
 		address, path = address[:i], address[i:]
@@ -183,7 +184,9 @@ func checkEndpoint(e string, w words) *Problem {
 	wrong := func(format string, args ...any) *Problem {
 		return problem("endpoints", "%s", w.sprintf(format, args...))
 	}
-	switch below := strings.Trim(path, "/"); {
+	below, _, _ := strings.Cut(path, "?")
+	below, _, _ = strings.Cut(below, "#")
+	switch below = strings.Trim(below, "/"); {
 	case login:
 		return wrong("the endpoint %s has credentials before its address; write %s, and give them by <user>", address, address)
 	case schemed && scheme == "https":
@@ -196,6 +199,22 @@ func checkEndpoint(e string, w words) *Problem {
 		return wrong("the endpoint %q does not end with its port; write %s", e, address)
 	}
 	return nil
+}
+
+// ShownEndpoint returns an endpoint as messages show it: without what stands before its
+// address, and without a query, either of which may be a password.
+func ShownEndpoint(e string) string {
+	scheme, rest, schemed := strings.Cut(e, "://")
+	if !schemed {
+		scheme, rest = "", e
+	} else {
+		scheme += "://"
+	}
+	rest, _ = afterLast(rest, "@")
+	if i := strings.IndexAny(rest, "?#"); i >= 0 {
+		rest = rest[:i] + "..."
+	}
+	return scheme + rest
 }
 
 // afterLast returns what follows the last separator in a text, if there is one.

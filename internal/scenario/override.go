@@ -95,7 +95,7 @@ type Assignment struct{ Key, Value string }
 func ParseAssignment(s string) (Assignment, error) {
 	key, value, ok := strings.Cut(s, "=")
 	if key = strings.TrimSpace(key); !ok || key == "" {
-		return Assignment{}, fmt.Errorf("%q sets nothing; write KEY=VALUE, as in clients=200", s)
+		return Assignment{}, fmt.Errorf("%q sets nothing; write KEY=VALUE, as in clients=200", leadingWord(s))
 	}
 	return Assignment{key, value}, nil
 }
@@ -103,12 +103,27 @@ func ParseAssignment(s string) (Assignment, error) {
 // String returns the assignment as ParseAssignment reads it.
 func (a Assignment) String() string { return a.Key + "=" + a.Value }
 
-// Shown is the assignment without a password: of one that may hold it, the key alone.
+// Shown is the assignment without a password: of one that may hold it, the key alone. An
+// unknown key may be a mistyped user.
 func (a Assignment) Shown() string {
-	if a.Key == "user" || a.Key == "endpoints" && strings.Contains(a.Value, "@") {
-		return a.Key
+	of, entry, _ := strings.Cut(a.Key, ".")
+	known := slices.Contains(trialKeys(parametersByKey()), of)
+	if !known || of == "user" || entry == "user" || of == "endpoints" && strings.ContainsAny(a.Value, "@?#") {
+		return leadingWord(a.Key)
 	}
 	return a.String()
+}
+
+// leadingWord returns what a text has before the first character that no key has, with
+// "..." in place of the rest, which may be a password.
+func leadingWord(s string) string {
+	end := strings.IndexFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.')
+	})
+	if end < 0 {
+		return s
+	}
+	return s[:end] + "..."
 }
 
 // place is what stands for the assignment in sentences.

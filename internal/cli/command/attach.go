@@ -62,7 +62,7 @@ func (f *AttachFlags) attached() (*scenario.Attach, error) {
 	var plain, secure string
 	for _, given := range f.endpoints {
 		scheme, rest, found := strings.Cut(given, "://")
-		given = scheme + "://" + rest[strings.LastIndex(rest, "@")+1:] // shown without a password
+		given = scenario.ShownEndpoint(given)
 		switch {
 		case !found:
 			rest = scheme

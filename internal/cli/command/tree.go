@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -37,14 +38,23 @@ func Takes(least, most int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
 		case len(args) > most && most == 0:
-			return Usage("%s takes no arguments, and %q is one", Path(c), args[0])
+			return Usage("%s takes no arguments, and %s is one", Path(c), shownArgument(c, args[0]))
 		case len(args) > most:
-			return Usage("%s takes %s and no more, and %q is more", Path(c), what, args[most])
+			return Usage("%s takes %s and no more, and %s is more", Path(c), what, shownArgument(c, args[most]))
 		case len(args) < least:
 			return Usage("%s needs %s", Path(c), what)
 		}
 		return nil
 	}
+}
+
+// shownArgument returns an argument as messages show it: not where it may be the password
+// of a user, as in --user NAME PASSWORD.
+func shownArgument(c *cobra.Command, arg string) string {
+	if f := c.Flags().Lookup("user"); f != nil && f.Changed || strings.ContainsAny(arg, ":@") {
+		return "what follows the flags (it is not shown, for it may be a password)"
+	}
+	return strconv.Quote(arg)
 }
 
 // FlagError puts what is wrong with a flag into a sentence.
@@ -69,7 +79,8 @@ func FlagError(c *cobra.Command, err error) error {
 	case errors.As(err, &invalid):
 		return Usage("--%s: %w", invalid.GetFlag().Name, invalid.Unwrap())
 	case errors.As(err, &syntax):
-		return Usage("%q is not a flag", syntax.GetSpecifiedFlag())
+		name, _, _ := strings.Cut(syntax.GetSpecifiedFlag(), "=") // the value may be a password
+		return Usage("%q is not a flag", name)
 	}
 	return Usage("%w", err)
 }
@@ -77,7 +88,10 @@ func FlagError(c *cobra.Command, err error) error {
 // unknownShorthand is for a flag with one dash: the program has none but -h,
 // so the whole word was meant as a flag.
 func unknownShorthand(c *cobra.Command, word string) error {
-	name, _, _ := strings.Cut(word, "=")
+	name := word
+	if end := strings.IndexAny(word, "=:@"); end >= 0 {
+		name = word[:end]
+	}
 	if c.Flags().Lookup(name) != nil {
 		return Usage("%s -%s; did you mean --%s?", noFlag(c), name, name)
 	}
