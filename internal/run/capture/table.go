@@ -25,6 +25,9 @@ const (
 	most    = 1 << 20
 	crowded = 10 * second
 	sweeps  = 10 * second
+	// mostAsked is how many connections may be asked for that no client has confirmed. Of
+	// more than that, which a flood of requests leaves, the oldest are forgotten.
+	mostAsked = 1 << 16
 	// holeFor is how long a hole may be there: what is sent again comes sooner.
 	holeFor = 10 * second
 	// twinsWithin is how soon one packet is heard again under another address.
@@ -64,8 +67,10 @@ type conn struct {
 	asked   uint32 // the numbers with which its client asked for it, and the member
 	agreed  uint32 // agreed, where the member's stream is known
 	streams [2]stream
-	since   int64 // when it was asked for
-	at      int64 // when a packet of it was last heard
+	// confirmed says that the client has gone on after it asked.
+	confirmed bool
+	since     int64 // when it was asked for
+	at        int64 // when a packet of it was last heard
 	// twin is the connection that this is a copy of, under another address, if the member
 	// agreed to both with one number.
 	twin *conn
@@ -92,6 +97,15 @@ type table struct {
 	open      uint32 // of which were open before
 	dropped   bool   // packets were, so that a beginning may be missing
 	most      int
+	// asked are the connections that were asked for last, a ring whose oldest is at oldest.
+	asked  []asking
+	oldest int
+}
+
+// asking is a connection that was asked for, by its ends.
+type asking struct {
+	ends ends
+	conn *conn
 }
 
 func newTable(cfg *tap.Config, port uint16, at func(netip.Addr) bool) *table {
@@ -110,7 +124,7 @@ func (t *table) packet(b []byte, length int, at int64) {
 	// Clocks of processors differ by little, and the recording's never goes back.
 	t.last = max(t.last, at)
 	t.segment(&s)
-	if t.last-t.swept >= sweeps || len(t.conns) > 2*t.most {
+	if passed := t.last - t.swept; passed >= sweeps || passed >= second && len(t.conns) > 2*t.most {
 		t.sweep()
 	}
 }
@@ -129,6 +143,7 @@ func (t *table) segment(s *segment) {
 		return
 	}
 	c.at = t.last
+	c.confirmed = c.confirmed || side == ofClient && s.flags&flagRST == 0
 	switch {
 	case c.state == closed:
 	case c.state == unrecorded:
@@ -206,7 +221,27 @@ func (t *table) ask(s *segment) {
 	}
 	c.streams[ofClient].begin(s.seq + 1)
 	t.conns[key] = c
+	t.remember(asking{key, c})
 	t.bytes(c, ofClient, s.seq+1, s.payload) // with TCP Fast Open
+}
+
+// remember adds a connection that was asked for. So that a flood of requests costs no other
+// connection its calls, it forgets the oldest in its place that no client has confirmed, and
+// that has said nothing.
+func (t *table) remember(a asking) {
+	if len(t.asked) < mostAsked {
+		t.asked = append(t.asked, a)
+		return
+	}
+	old := t.asked[t.oldest]
+	t.asked[t.oldest] = a
+	t.oldest = (t.oldest + 1) % mostAsked
+	if c := old.conn; !c.confirmed && c.tap == nil && c.streams[ofClient].bytes+c.streams[ofServer].bytes == 0 && t.conns[old.ends] == c {
+		delete(t.conns, old.ends)
+		if t.asks[c.asked] == c {
+			delete(t.asks, c.asked)
+		}
+	}
 }
 
 func (t *table) count(c *conn) {
