@@ -107,7 +107,7 @@ func (a Assignment) String() string { return a.Key + "=" + a.Value }
 // unknown key may be a mistyped user.
 func (a Assignment) Shown() string {
 	of, entry, _ := strings.Cut(a.Key, ".")
-	known := slices.Contains(trialKeys(parametersByKey()), of)
+	known := slices.Contains(trialKeys(parametersByKey()), of) || slices.Contains(fileKeys(), of)
 	if !known || of == "user" || entry == "user" || of == "endpoints" && strings.ContainsAny(a.Value, "@?#") {
 		return leadingWord(a.Key)
 	}
