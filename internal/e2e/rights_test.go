@@ -73,6 +73,10 @@ func TestAUserWithFewRights(t *testing.T) {
 	if strings.Contains(said, "denied") {
 		t.Errorf("leases need no right to a key, and it says %q", said)
 	}
+	said = u.quorumbench(t, w, append(app, "bench", "put", "--prefix", "app/bench/", "--check-hashkv")...).exits(t, 6).stderr.String()
+	if !strings.Contains(said, "only to a user with the role root") {
+		t.Errorf("the hashes need the role root, and it says %q", said)
+	}
 	perf := []string{"--user", "app:secret", "check", "perf", "--prefix", "app/bench/", "--rate", "20", "--clients", "2", "--duration", "1s"}
 	for flag, does := range map[string]string{"--auto-compact": "compacts its history only for a user with the role root", "--auto-defrag": "defragments its members only for a user with the role root"} {
 		p := u.quorumbench(t, w, append(perf, flag)...).exits(t, exitFailed)

@@ -220,6 +220,8 @@ func (a *admin) hashOf(ctx context.Context, c *clientv3.Client, endpoint string,
 	switch {
 	case errors.Is(err, rpctypes.ErrFutureRev):
 		return nil, fmt.Errorf("%s has not come to revision %d: %w", endpoint, revision, store.ErrBehind)
+	case errors.Is(err, rpctypes.ErrPermissionDenied):
+		return nil, fmt.Errorf("%s tells the hash of its keys and values only to a user with the role root (%s)", endpoint, reason(ctx, err))
 	case err != nil:
 		return nil, fmt.Errorf("%s does not tell the hash of its keys and values: %s", endpoint, reason(ctx, err))
 	}
