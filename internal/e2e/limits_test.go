@@ -60,7 +60,7 @@ func TestZooKeeperThatAnswersFewWords(t *testing.T) {
 	endpoint := oneServer(t, "zookeeper", func(path, text string) string {
 		if filepath.Base(path) == "zoo.cfg" {
 			text = strings.Replace(text, "4lw.commands.whitelist=*", "4lw.commands.whitelist=srvr", 1)
-			text = strings.Replace(text, "metricsProvider", "#metricsProvider", -1)
+			text = strings.ReplaceAll(text, "metricsProvider", "#metricsProvider")
 		}
 		return text
 	})
