@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -32,10 +33,23 @@ func (f folder) check(path string) error {
 			return nil
 		case err == nil:
 			return f.outside(path)
+		case dangles(existing, err):
+			return fmt.Errorf("the agent does not use %s: it is a link to a file that does not exist, which would be made outside the agent's folder or at a name that nobody checked; remove the link",
+				printable.Line(existing, longestPath))
 		case !errors.Is(err, fs.ErrNotExist) || existing == string(f):
 			return fmt.Errorf("the path %s cannot be looked at: %w", printable.Line(path, longestPath), err)
 		}
 	}
+}
+
+// dangles reports whether a path whose target could not be found is itself a link:
+// the system would make the file that the link leads to.
+func dangles(path string, err error) bool {
+	if !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	_, err = os.Lstat(path)
+	return err == nil
 }
 
 func (f folder) checkAll(paths []string) error {
@@ -53,4 +67,50 @@ func (f folder) holds(path string) bool {
 
 func (f folder) outside(path string) error {
 	return fmt.Errorf("there is no such path for the agent as %s: it works below %s alone", printable.Line(path, longestPath), f)
+}
+
+// KeepOutside returns an error if one of the files lies in the folder of an agent,
+// whose controllers read and replace what is there. Links are resolved on both sides.
+func KeepOutside(dir string, files ...string) error {
+	at, err := resolve(dir)
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		direct, err := filepath.Abs(file)
+		if err != nil {
+			return fmt.Errorf("the file %s cannot be found: %w", file, err)
+		}
+		above, err := resolve(filepath.Dir(direct)) // a link in the folder can be replaced there
+		if err != nil {
+			return err
+		}
+		real, err := resolve(direct)
+		if err != nil {
+			return err
+		}
+		if folder(at).holds(real) || folder(at).holds(filepath.Join(above, filepath.Base(direct))) {
+			return fmt.Errorf("the file %s is in the agent's folder %s, where a controller could read or replace it; move the file elsewhere, or give another --dir", file, dir)
+		}
+	}
+	return nil
+}
+
+// resolve returns an absolute path without links, as far as the path exists.
+func resolve(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("the path %s cannot be found: %w", path, err)
+	}
+	rest := ""
+	for at := path; ; at = filepath.Dir(at) {
+		real, err := filepath.EvalSymlinks(at)
+		switch {
+		case err == nil:
+			return filepath.Join(real, rest), nil
+		case !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at):
+			return "", fmt.Errorf("the path %s cannot be looked at: %w", path, err)
+		}
+		rest = filepath.Join(filepath.Base(at), rest)
+	}
 }

@@ -45,7 +45,7 @@ func TestNoPathLeavesTheFolder(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(string(f), "a"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for path, ok := range map[string]bool{"out": false, "out/passwd": false, "up/x": false, "in": true, "in/b": true} {
+	for path, ok := range map[string]bool{"out": false, "out/passwd": false, "dangling": false, "dangling/x": false, "up/x": false, "in": true, "in/b": true} {
 		if err := f.check(filepath.Join(string(f), path)); (err == nil) != ok {
 			t.Errorf("%s: %v", path, err)
 		}
@@ -78,6 +78,64 @@ func TestTraversalInEveryName(t *testing.T) {
 		t.Errorf("left %v, %v", left, err)
 	}
 	if err := h.WriteFile(ctx, filepath.Join(inside, "f"), []byte("x")); err != nil {
+		t.Error(err)
+	}
+}
+
+// No file appears outside an agent's folder, whatever the name or link is.
+func TestFilesStayInTheFolder(t *testing.T) {
+	s, to := served(t, nil)
+	s.launch = anything
+	h := dialled(t, to).Host()
+	ctx := t.Context()
+	inside, outside := string(s.folder), t.TempDir()
+	victim := filepath.Join(outside, "victim")
+	if err := os.WriteFile(victim, []byte("theirs"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, target := range map[string]string{"f.new": victim, "log": filepath.Join(outside, "made")} {
+		if err := os.Symlink(target, filepath.Join(inside, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := h.WriteFile(ctx, inside, []byte("x")); err == nil || !strings.Contains(err.Error(), "its own folder") {
+		t.Errorf("the folder itself: %v", err)
+	}
+	if _, err := os.Lstat(inside + ".new"); err == nil {
+		t.Errorf("%s.new was made", inside)
+	}
+	if err := h.WriteFile(ctx, filepath.Join(inside, "f"), []byte("x")); err != nil {
+		t.Error(err)
+	}
+	if b, err := os.ReadFile(victim); err != nil || string(b) != "theirs" {
+		t.Errorf("the file outside is now %q, %v", b, err)
+	}
+	if err := h.WriteFile(ctx, filepath.Join(inside, "log"), []byte("x")); err == nil {
+		t.Error("a dangling link was written")
+	}
+}
+
+func TestKeysStayOutsideTheFolder(t *testing.T) {
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	for _, path := range []string{filepath.Join(dir, "k"), filepath.Join(elsewhere, "k")} {
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, target := range map[string]string{filepath.Join(elsewhere, "in"): filepath.Join(dir, "k"), filepath.Join(dir, "out"): filepath.Join(elsewhere, "k"), filepath.Join(elsewhere, "dir"): dir} {
+		if err := os.Symlink(target, link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, ok := range map[string]bool{
+		filepath.Join(elsewhere, "k"): true, filepath.Join(dir, "k"): false, filepath.Join(dir, "missing"): false,
+		filepath.Join(elsewhere, "in"): false, filepath.Join(dir, "out"): false, filepath.Join(elsewhere, "dir", "k"): false,
+	} {
+		if err := KeepOutside(dir, path); (err == nil) != ok {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if err := KeepOutside(filepath.Join(elsewhere, "not", "yet"), filepath.Join(elsewhere, "k")); err != nil {
 		t.Error(err)
 	}
 }

@@ -65,6 +65,9 @@ func (s *Server) answer(ctx context.Context, now *session, r *request) (a reply,
 	case makeDir:
 		return a, s.host.MakeDir(ctx, r.Path)
 	case writeFile:
+		if r.Path == string(s.folder) { // the temporary file would be next to the folder
+			return a, fmt.Errorf("the agent cannot write a file at %s: that is its own folder; name a file below it", s.folder)
+		}
 		if now.everClaimed(r.Path) { // a configuration or a class there would be carried out
 			return a, fmt.Errorf("%s is in a data folder, in which the agent alone writes members' files", printable.Line(r.Path, longestPath))
 		}

@@ -26,8 +26,11 @@ func (*Local) MakeDir(_ context.Context, path string) error {
 
 // WriteFile implements Host.
 func (*Local) WriteFile(_ context.Context, path string, contents []byte) error {
-	temporary := path + ".new"
-	err := os.WriteFile(temporary, contents, fileMode)
+	temporary := path + Unfinished
+	err := os.Remove(temporary) // of a process that was killed in that moment; a link is not followed
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		err = createFile(temporary, contents)
+	}
 	if err == nil {
 		err = os.Rename(temporary, path)
 	}
@@ -35,6 +38,16 @@ func (*Local) WriteFile(_ context.Context, path string, contents []byte) error {
 		return fmt.Errorf("the file %s cannot be written: %w", path, Cause(err))
 	}
 	return nil
+}
+
+// createFile makes a file that does not exist yet. It does not follow a link.
+func createFile(path string, contents []byte) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(contents)
+	return errors.Join(err, file.Close())
 }
 
 // tailBytes bounds what is read of a log's end.
