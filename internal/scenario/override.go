@@ -117,9 +117,8 @@ func (a Assignment) Shown() string {
 // leadingWord returns what a text has before the first character that no key has, with
 // "..." in place of the rest, which may be a password.
 func leadingWord(s string) string {
-	end := strings.IndexFunc(s, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.')
-	})
+	const characters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
+	end := strings.IndexFunc(s, func(r rune) bool { return !strings.ContainsRune(characters, r) })
 	if end < 0 {
 		return s
 	}
