@@ -13,6 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/profile"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // drawn are numbers of any magnitude, the extremes among them.
@@ -29,6 +30,7 @@ func drawn(r *rand.Rand, most int64) int64 {
 // TestEveryProfileIsTaken draws recordings with numbers of any magnitude and holds the
 // scenario reader to taking what a profile makes of them.
 func TestEveryProfileIsTaken(t *testing.T) {
+	testsettle.Unraced(t)
 	for seed := range uint64(150) {
 		r := rand.New(rand.NewPCG(seed, 32))
 		st := []string{"etcd", "zookeeper", "consul", "etcdv2"}[r.IntN(4)]
@@ -97,6 +99,7 @@ func TestGapsAreCountedByReason(t *testing.T) {
 // TestManyKeysAreEstimated: beyond the number of keys that are kept apart, their number and
 // the share of the busiest are close to what they are.
 func TestManyKeysAreEstimated(t *testing.T) {
+	testsettle.Unraced(t)
 	const n = 3 << 19
 	w, path := many(t, n)
 	for i := range n {
