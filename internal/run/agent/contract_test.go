@@ -119,7 +119,7 @@ func TestSessions(t *testing.T) {
 	other := to
 	other.Version = "v0.1\n"
 	if _, err := Dial(t.Context(), other); err == nil || err.Error() !=
-		`agent there: the agent is quorumbench test and the controller v0.1\n: use the same version on all machines` {
+		`agent there: the agent is quorumbench test and the controller v0.1: use the same version on all machines` {
 		t.Errorf("another version: %v", err)
 	}
 	first := dialled(t, to)
