@@ -17,8 +17,12 @@ import (
 // or millions of calls, so the limits of scenarios hold for recordings, and each is
 // checked before memory is taken.
 const (
-	// maxPlan is how many bytes a plan may need, as limits counts them.
-	maxPlan = 512 << 20
+	// A plan may need planPerByte bytes of memory for each byte of the recording, as limits
+	// counts them, but at least leastPlan and at most what a load may have. A recording of an
+	// hour with 1,000 calls a second has some 20 bytes a call and needs about 500 a call; one
+	// that a few bytes blow up is refused.
+	leastPlan   = 512 << 20
+	planPerByte = 64
 	// callBytes is what a plan needs for each call beside its parts: the call itself, its
 	// state, its times and the calls that it waits for.
 	callBytes = int(unsafe.Sizeof(recording.Call{})) + 128
@@ -35,11 +39,17 @@ const (
 // limits checks a recording while it is read.
 type limits struct {
 	path   string
+	most   int // bytes that the plan may need
 	prefix int // bytes that stand before every key
 	speed  float64
 	calls  uint64     // so far
 	bytes  int        // that the plan needs so far
 	sizes  [64]uint64 // how many calls send less than 2^n bytes, and at least half of that
+}
+
+// mostPlan returns how many bytes the plan of a recording of so many bytes may need.
+func mostPlan(fileBytes int64) int {
+	return int(min(max(leastPlan, planPerByte*min(fileBytes, scenario.MaxMemory/planPerByte)), scenario.MaxMemory))
 }
 
 // call returns an error if a call asks for more than a scenario could, or if the plan
@@ -81,9 +91,9 @@ func (l *limits) value(c *recording.Call, size int) error {
 
 // needs adds bytes of memory, and returns an error if a plan may not have so many.
 func (l *limits) needs(bytes int) error {
-	if l.bytes += bytes; l.bytes > maxPlan {
+	if l.bytes += bytes; l.bytes > l.most {
 		return fmt.Errorf("%s needs more than %s of memory to be sent again, after %d of its calls; record for a shorter time, or run what \"quorumbench profile\" makes of it",
-			l.path, scenario.FormatSize(maxPlan), l.calls)
+			l.path, scenario.FormatSize(l.most), l.calls)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ package replay
 import (
 	"fmt"
 	"math"
+	"os"
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -86,7 +87,10 @@ type Options struct {
 func Read(path string, st store.Replayer, o Options) (*Plan, error) {
 	p := &Plan{Left: map[string]uint64{}, speed: o.Speed, prefix: o.Prefix, salt: o.Salt, store: st, had: map[string]earlierNow{}}
 	connections, events := map[uint32]span{}, map[stream]uint64{}
-	limit := limits{path: path, prefix: len(o.Prefix), speed: o.Speed}
+	limit := limits{path: path, most: leastPlan, prefix: len(o.Prefix), speed: o.Speed}
+	if about, err := os.Stat(path); err == nil { // else Each says why
+		limit.most = mostPlan(about.Size())
+	}
 	var err error
 	p.Header, p.Problem, err = recording.Each(path, func(r recording.Record) error {
 		switch {

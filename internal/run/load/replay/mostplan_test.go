@@ -1,0 +1,16 @@
+package replay
+
+import (
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// TestMostPlan checks that a plan's memory grows with its recording, within bounds.
+func TestMostPlan(t *testing.T) {
+	for size, want := range map[int64]int{0: leastPlan, 1 << 20: leastPlan, 16 << 20: 1 << 30, 1 << 40: scenario.MaxMemory, 1<<63 - 1: scenario.MaxMemory} {
+		if got := mostPlan(size); got != want {
+			t.Errorf("a recording of %d bytes may need %d, not %d", size, got, want)
+		}
+	}
+}
