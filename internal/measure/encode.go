@@ -199,6 +199,9 @@ func (c *coder) number(n *uint64, most uint64) {
 
 const anyNumber = 1<<64 - 1
 
+// mostWaited is how many nanoseconds all clients of a second wait together at most.
+const mostWaited = 1 << 56
+
 // counted are counts.
 func (c *coder) counted(list ...*uint64) {
 	for _, n := range list {
@@ -239,7 +242,7 @@ func (c *coder) second(s *Second) {
 	for _, h := range s.Disturbed.histograms() {
 		c.histogram(h)
 	}
-	small(c, anyNumber, &s.Disturbed.Idle, &s.Disturbed.RunWait)
+	small(c, mostWaited, &s.Disturbed.Idle, &s.Disturbed.RunWait)
 	c.fine(&s.Fine)
 }
 

@@ -200,3 +200,24 @@ func TestAControllerThatLies(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestAHostThatMeasuresTheImpossible checks that an agent whose numbers cannot have been
+// measured is cut off by name.
+func TestAHostThatMeasuresTheImpossible(t *testing.T) {
+	for name, usage := range map[string]probe.ProcessUsage{
+		"huge processor time":     {PID: 1, OK: true, UserSeconds: 1e308},
+		"negative processor time": {PID: 1, OK: true, SystemSeconds: -7},
+		"huge memory":             {PID: 1, OK: true, RSS: 1<<63 - 1},
+		"negative memory":         {PID: 1, OK: true, RSS: -5},
+	} {
+		r := hostile(t, func(in *stream) {
+			if sendJSON(in, reply{Sample: &host.Sample{Processes: []probe.ProcessUsage{usage}}}) == nil {
+				_, _ = in.Receive()
+			}
+		})
+		_, err := r.Host().Sample(t.Context(), []int{1}, false)
+		if err == nil || !strings.Contains(err.Error(), "agent evil") || r.lost() == nil || !strings.Contains(r.lost().Error(), "cannot have been measured") {
+			t.Errorf("%s: %v, and the agent is lost: %v", name, err, r.lost())
+		}
+	}
+}

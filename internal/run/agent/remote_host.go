@@ -103,6 +103,14 @@ func (h *remoteHost) lies(what string) error {
 	return h.r.fail(errors.New("it answers what cannot be: " + what))
 }
 
+// cutOff ends the session with an agent that reports what cannot have been measured. A sample
+// that is left out says nothing: the run would go on as if its figures were whole.
+func (h *remoteHost) cutOff(why error) error {
+	err := h.lies(why.Error())
+	h.r.gone(fmt.Errorf("it reports what cannot have been measured: %w", why))
+	return err
+}
+
 // Describe implements host.Host.
 func (h *remoteHost) Describe(ctx context.Context) (host.Description, error) {
 	a, err := h.call(ctx, request{Do: describe})
@@ -111,6 +119,9 @@ func (h *remoteHost) Describe(ctx context.Context) (host.Description, error) {
 	}
 	if a.Description == nil || !filepath.IsAbs(a.Description.Folder) {
 		return host.Description{}, h.lies("a machine without a folder")
+	}
+	if err := printable.CheckNumbers(a.Description); err != nil {
+		return host.Description{}, h.lies(err.Error())
 	}
 	printable.Fields(a.Description)
 	return *a.Description, nil
@@ -126,6 +137,9 @@ func (h *remoteHost) Sample(ctx context.Context, pids []int, machine bool) (host
 	if a.Sample == nil || len(a.Sample.Processes) != len(pids) {
 		return host.Sample{}, h.lies("other processes than it was asked for")
 	}
+	if err := printable.CheckNumbers(a.Sample); err != nil {
+		return host.Sample{}, h.cutOff(err)
+	}
 	a.Sample.At = h.r.ours(a.Sample.At, asked)
 	return *a.Sample, nil
 }
@@ -138,6 +152,9 @@ func (h *remoteHost) Fsync(ctx context.Context, dirs []string, writes int) ([]pr
 	}
 	for i := range a.Fsync {
 		printable.Fields(&a.Fsync[i])
+		if err := printable.CheckNumbers(a.Fsync[i]); err != nil {
+			return nil, h.lies(err.Error())
+		}
 		if f := &a.Fsync[i]; f.Count < 0 || f.Count > writes {
 			return nil, h.lies("more writes than it was asked for")
 		}

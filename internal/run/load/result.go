@@ -227,6 +227,7 @@ const (
 	mostLinkChanges = 1 << 20
 	mostTexts       = 1 << 10
 	mostCompleted   = 1 << 44 // of one client, far below what overflows when many are added
+	mostArea        = 1e22    // of requests in flight, in nanoseconds
 	longest         = int64(10 * 365 * 24 * time.Hour)
 )
 
@@ -238,6 +239,17 @@ func (e *Ending) Valid() error {
 	for i := range e.Used {
 		u := &e.Used[i]
 		counts = append(counts, u.MaxRSSBytes, u.LoopCPU, u.RunDelay, u.Slices)
+	}
+	if err := printable.CheckNumbers(e.Used); err != nil {
+		return fmt.Errorf("it reports what cannot have been measured: %w", err)
+	}
+	for _, area := range []float64{e.InFlightArea, e.RestingArea} {
+		if !(area >= 0 && area <= mostArea) {
+			return fmt.Errorf("it reports %g operations in flight times nanoseconds", area)
+		}
+	}
+	if w := e.WarmupSeconds; w != nil && !(*w >= 0 && *w*1e9 <= float64(longest)) {
+		return fmt.Errorf("it reports a warm-up of %g s", *w)
 	}
 	for _, n := range e.Links {
 		counts = append(counts, int64(n))
