@@ -6,9 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
 // folder is the agent's own, absolute and without links: no path leaves it.
@@ -67,6 +69,25 @@ func (f folder) holds(path string) bool {
 
 func (f folder) outside(path string) error {
 	return fmt.Errorf("there is no such path for the agent as %s: it works below %s alone", printable.Line(path, longestPath), f)
+}
+
+// ownEntries begin the names of what agents and runs make in their folder: data folders, and
+// the folders of agents that came over SSH. A file system's own folder may be there.
+var ownEntries = []string{"quorumbench-", "ssh.", "lost+found"}
+
+// nothingForeign returns an error if a folder holds anything that no agent made: a controller
+// may read, replace and remove what is in it.
+func nothingForeign(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("the agent's folder %s cannot be read: %w", dir, host.Cause(err))
+	}
+	for _, e := range entries {
+		if !slices.ContainsFunc(ownEntries, func(begin string) bool { return strings.HasPrefix(e.Name(), begin) }) {
+			return fmt.Errorf("the folder %s holds %s, which no agent made, and a controller could read or replace it; give an empty folder with --dir", dir, printable.Line(e.Name(), printable.OfServer))
+		}
+	}
+	return nil
 }
 
 // KeepOutside returns an error if one of the files lies in the folder of an agent,

@@ -118,6 +118,9 @@ func New(o Options) (*Server, error) {
 	if err := opened.Ours(); err != nil {
 		return nil, err
 	}
+	if err := nothingForeign(path); err != nil {
+		return nil, err
+	}
 	local := host.NewLocal(o.Clock.Now, nil)
 	if o.Address != "" {
 		local = local.At(o.Address)

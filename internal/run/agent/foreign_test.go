@@ -1,0 +1,32 @@
+package agent
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestFoldersWithForeignFilesAreRefused checks which folders an agent takes.
+func TestFoldersWithForeignFilesAreRefused(t *testing.T) {
+	for _, dir := range []string{"/", "/etc"} {
+		if err := nothingForeign(dir); err == nil || !strings.Contains(err.Error(), "give an empty folder with --dir") {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+	dir := t.TempDir()
+	for _, own := range []string{"quorumbench-data-1", "ssh.abc", "lost+found"} {
+		if err := os.Mkdir(filepath.Join(dir, own), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := nothingForeign(dir); err != nil {
+		t.Error(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "\x1b[31mred"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := nothingForeign(dir); err == nil || strings.Contains(err.Error(), "\x1b") {
+		t.Errorf("a foreign file: %v", err)
+	}
+}
