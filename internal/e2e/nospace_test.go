@@ -16,8 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testservers"
 )
 
-// TestLoadsStopWhereTheStoreHasNoSpace fills a running etcd up to its quota. A load that
-// tells before that it needs more is refused, another one is stopped at the first refusal,
+// TestLoadsStopWhereTheStoreHasNoSpace fills a running etcd up to its quota. A load whose
+// settings show that it needs more is refused. Another one is stopped at the first refusal,
 // and every load is refused while the alarm is raised.
 func TestLoadsStopWhereTheStoreHasNoSpace(t *testing.T) {
 	t.Parallel()
@@ -38,7 +38,7 @@ func TestLoadsStopWhereTheStoreHasNoSpace(t *testing.T) {
 	w.fillsUp(t, put)
 }
 
-// TestLoadsStopWhereAnOlderStoreHasNoSpace does the same to an etcd that does not tell its
+// TestLoadsStopWhereAnOlderStoreHasNoSpace does the same to an etcd that does not report its
 // quota: its loads can only be stopped.
 func TestLoadsStopWhereAnOlderStoreHasNoSpace(t *testing.T) {
 	t.Parallel()

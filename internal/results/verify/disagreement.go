@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// mostSightings is how many versions are compared between members. Of a longer history every
+// mostSightings is how many versions are compared between members. In a longer history, every
 // n-th key is compared.
 const mostSightings = 1 << 20
 
@@ -246,7 +246,7 @@ func (p *pairing) text() string {
 	if p.atLast != shift {
 		how += ", and later by " + by(p.atLast)
 	}
-	return fmt.Sprintf("Members disagree from revision %d on: member %x has this version at revision %d and member %x at revision %d. "+
-		"%s; from there on, the revisions of member %x are %s. One of them did not apply an entry that the other applied, or applied one twice.",
+	return fmt.Sprintf("Members disagree starting at revision %d: member %x has this version at revision %d and member %x at revision %d. "+
+		"%s; after that, the revisions of member %x are %s. One of them did not apply an entry that the other applied, or applied one twice.",
 		p.first[0].rev, a, p.first[0].rev, b, p.first[1].rev, agreed, b, how)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // withoutAnEntry changes an honest history as if member 3 had skipped the entry at a
-// revision: from there on its revisions are lower by skipped.
+// revision: its later revisions are lower by skipped.
 func withoutAnEntry(m *memory, revision, skipped int64) {
 	for i := range m.ops {
 		o := &m.ops[i]
@@ -32,8 +32,8 @@ func nameMembers(m *memory) {
 	}
 }
 
-// TestDisagreementIsTheRootCause simulates members of which one skipped entries. What is
-// found is one disagreement, of that member, from that revision on; all else follows from it.
+// TestDisagreementIsTheRootCause simulates a member that skipped entries. The check finds one
+// disagreement, of that member at that revision, and explains all other violations by it.
 func TestDisagreementIsTheRootCause(t *testing.T) {
 	for seed := range uint64(60) {
 		m, _ := simulated(seed, 3000, noLie, 0)
@@ -59,7 +59,7 @@ func TestDisagreementIsTheRootCause(t *testing.T) {
 		}
 		var from, agreed int64
 		why := v.Text[strings.LastIndex(v.Text, "\n")+1:]
-		if _, err := fmt.Sscanf(why, "Members disagree from revision %d on:", &from); err != nil || from < revision {
+		if _, err := fmt.Sscanf(why, "Members disagree starting at revision %d:", &from); err != nil || from < revision {
 			t.Errorf("seed %d: %q, and the entry skipped was at revision %d", seed, why, revision)
 		}
 		if i := strings.Index(why, "last agreed on revision "); i >= 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/load"
 )
 
-// TestEndingsOfTheImpossible checks that a worker's load cannot end with numbers that nobody
-// can have measured.
+// TestEndingsOfTheImpossible checks that a worker's load cannot end with numbers that cannot
+// have been measured.
 func TestEndingsOfTheImpossible(t *testing.T) {
 	area := func(a float64) func(*load.Ending) { return func(e *load.Ending) { e.InFlightArea = a } }
 	used := func(u load.Usage) func(*load.Ending) { return func(e *load.Ending) { e.Used = []load.Usage{u} } }

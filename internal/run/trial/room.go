@@ -48,7 +48,7 @@ const howToRecover = "free space (compact the history and defragment the members
 const compactedWithin = 5 * time.Minute
 
 // leastWritten returns how many bytes of keys and values the load writes at least, as far as
-// its settings tell: a closed loop that ends by time tells nothing but its preload.
+// its settings show: of a closed loop that ends by time, only the preload is known.
 func leastWritten(l *scenario.Load) int64 {
 	each := int64(len(l.Prefix) + l.KeySize + l.ValueSize)
 	var bytes int64

@@ -23,7 +23,7 @@ const (
 	// that a few bytes blow up is refused.
 	leastPlan   = 512 << 20
 	planPerByte = 64
-	// callBytes is what a plan needs for each call beside its parts: the call itself, its
+	// callBytes is what a plan needs for each call in addition to its parts: the call itself, its
 	// state, its times and the calls that it waits for.
 	callBytes = int(unsafe.Sizeof(recording.Call{})) + 128
 	// partBytes is the same of each part, with its place in the maps of keys.
@@ -32,7 +32,7 @@ const (
 	mapEntryBytes = 64
 	// preparing is at least how many keys are written at once before the load.
 	preparing = 1024
-	// requestBytes is what a call under way needs beside its keys and values.
+	// requestBytes is what a call under way needs in addition to its keys and values.
 	requestBytes = 512
 )
 
@@ -47,7 +47,7 @@ type limits struct {
 	sizes  [64]uint64 // how many calls send less than 2^n bytes, and at least half of that
 }
 
-// mostPlan returns how many bytes the plan of a recording of so many bytes may need.
+// mostPlan returns how many bytes the plan of a recording may need, from the size of its file.
 func mostPlan(fileBytes int64) int {
 	return int(min(max(leastPlan, planPerByte*min(fileBytes, scenario.MaxMemory/planPerByte)), scenario.MaxMemory))
 }
@@ -81,7 +81,7 @@ func (l *limits) call(c *recording.Call) error {
 	return l.needs(needs)
 }
 
-// recordBytes is how many bytes of keys a call may have beside its values.
+// recordBytes is how many bytes of keys a call may have in addition to its values.
 const recordBytes = 8 << 20
 
 func (l *limits) value(c *recording.Call, size int) error {
@@ -89,7 +89,7 @@ func (l *limits) value(c *recording.Call, size int) error {
 		l.path, scenario.FormatSize(size), method(c), moment(c.At), scenario.FormatSize(scenario.MaxValueSize))
 }
 
-// needs adds bytes of memory, and returns an error if a plan may not have so many.
+// needs adds bytes of memory, and returns an error if the plan has too many then.
 func (l *limits) needs(bytes int) error {
 	if l.bytes += bytes; l.bytes > l.most {
 		return fmt.Errorf("%s needs more than %s of memory to be sent again, after %d of its calls; record for a shorter time, or run what \"quorumbench profile\" makes of it",
@@ -107,8 +107,8 @@ func (l *limits) schedule(first, last int64) error {
 	return nil
 }
 
-// underWay returns an error if the largest calls, so many as may be under way at once,
-// need more memory than a load may have; and likewise the keys that are written before.
+// underWay returns an error if the largest calls that may be under way at once need more
+// memory than a load may have, or the keys that are written before the load do.
 func (l *limits) underWay(p *Plan, inFlight int) error {
 	if err := l.together(inFlight, "max-in-flight", "call"); err != nil {
 		return err
