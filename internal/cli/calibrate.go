@@ -282,7 +282,7 @@ const boundRounds = 3
 
 // measured conducts a run whose record is not kept, and reads it.
 func measured(ctx context.Context, o runner.Options, read func(*record.Run) error) (failed error) {
-	remove, err := command.TemporaryOut(&o)
+	remove, err := command.TemporaryOut(&o, func(string) {})
 	if err != nil {
 		return err
 	}

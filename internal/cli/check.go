@@ -119,7 +119,7 @@ func (a *app) check(ctx context.Context, f *checkFlags, s *scenario.Scenario, b 
 		o.Say = func(s string) { a.Remark("%s", s) }
 	}
 	if o.Out == "" {
-		remove, err := command.TemporaryOut(&o)
+		remove, err := command.TemporaryOut(&o, o.Say)
 		if err != nil {
 			return err
 		}

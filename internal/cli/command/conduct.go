@@ -14,6 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/results/upload"
 	"github.com/quorumbench/quorumbench/internal/results/verify"
+	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/run/trial"
 	"github.com/quorumbench/quorumbench/internal/verdict"
@@ -51,7 +52,7 @@ func (a *App) Conduct(ctx context.Context, o runner.Options, as Rendering) (fail
 		return err
 	}
 	if as.Discard {
-		remove, err := TemporaryOut(&o)
+		remove, err := TemporaryOut(&o, d.Note)
 		if err != nil {
 			return err
 		}
@@ -123,14 +124,17 @@ func withUnrecorded(run *record.Run, trials []record.Trial) {
 	}
 }
 
-// TemporaryOut has a run recorded in a temporary folder. remove removes it, and
-// reports that it cannot unless something else went wrong.
-func TemporaryOut(o *runner.Options) (remove func(*error), err error) {
-	if o.Out, err = temporary("quorumbench-" + o.Scenario.Name + "-"); err != nil {
+// TemporaryOut has a run recorded in a temporary folder. remove removes it, and reports
+// that it cannot unless something else went wrong. What killed commands left there is
+// removed first, and named.
+func TemporaryOut(o *runner.Options, say func(string)) (remove func(*error), err error) {
+	folder, err := temporary(say)
+	if err != nil {
 		return nil, fmt.Errorf("there is no room for the record; name a folder with --out: %w", err)
 	}
+	o.Out = filepath.Join(folder.Path(), record.Slug(o.Scenario.Name))
 	return func(err *error) {
-		if gone := os.RemoveAll(o.Out); gone != nil && *err == nil {
+		if gone := folder.Release(context.Background()); gone != nil && *err == nil {
 			*err = fmt.Errorf("the record in %s cannot be removed: %w", o.Out, gone)
 		}
 	}, nil
@@ -140,17 +144,27 @@ func TemporaryOut(o *runner.Options) (remove func(*error), err error) {
 // is our binary alone and cannot be written to. What is there is in memory.
 const sharedMemory = "/dev/shm"
 
-// temporary makes a folder: where temporary files belong or, since an image of our
-// binary alone has no such place, in the working folder, or in memory.
-func temporary(prefix string) (path string, err error) {
+// temporary claims a folder: where temporary files belong or, since an image of our binary
+// alone has no such place, in the working folder, or in memory.
+func temporary(say func(string)) (host.Claim, error) {
+	local := host.NewLocal(nil, nil)
 	var errs []error
-	for _, in := range []string{"", ".", sharedMemory} {
-		if path, err = os.MkdirTemp(in, prefix); err == nil {
-			return filepath.Abs(path)
+	for _, in := range []string{os.TempDir(), ".", sharedMemory} {
+		if _, err := os.Stat(in); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		left, _ := host.CleanOrphans(in, 1) // what cannot be removed now can be the next time
+		for _, path := range left {
+			say(fmt.Sprintf("removed %s, which a killed command left", path))
+		}
+		folder, err := local.Claim(context.Background(), in)
+		if err == nil {
+			return folder, nil
 		}
 		errs = append(errs, err)
 	}
-	return "", errors.Join(errs...)
+	return nil, errors.Join(errs...)
 }
 
 // render prints what the record says: a table or one trial, or one JSON object.

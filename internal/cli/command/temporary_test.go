@@ -19,15 +19,15 @@ func TestTemporaryOutWithoutTmp(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := runner.Options{Scenario: &scenario.Scenario{Name: "bench"}}
-	remove, err := TemporaryOut(&o)
+	remove, err := TemporaryOut(&o, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if filepath.Dir(o.Out) != here {
+	if filepath.Dir(filepath.Dir(o.Out)) != here {
 		t.Errorf("the record is in %s, and not in %s", o.Out, here)
 	}
 	remove(&err)
-	if _, gone := os.Stat(o.Out); err != nil || !os.IsNotExist(gone) {
+	if _, gone := os.Stat(filepath.Dir(o.Out)); err != nil || !os.IsNotExist(gone) {
 		t.Errorf("%v, %v", err, gone)
 	}
 }

@@ -266,13 +266,13 @@ func TestKilledOwnerLeavesNoMemberAndItsDataIsRemoved(t *testing.T) {
 	root := t.TempDir()
 	live := start(t, Spec{Members: 1, Dir: root})
 	member, dirs := killedOwner(t, filepath.Join(root, "run", "data"), "", func() {
-		if removed, err := host.CleanOrphans(root); err != nil || len(removed) != 0 {
+		if removed, err := host.CleanOrphans(root, host.OrphanDepth); err != nil || len(removed) != 0 {
 			t.Fatalf("the data of living owners was removed: %v, %v", removed, err)
 		}
 	})
 	dataDir := dirs[0]
 	testsettle.Eventually(t, "the member is gone", func() bool { return !member.Running() })
-	removed, err := host.CleanOrphans(root)
+	removed, err := host.CleanOrphans(root, host.OrphanDepth)
 	if err != nil || len(removed) != 1 || removed[0] != dataDir {
 		t.Errorf("removed %v, not %s: %v", removed, dataDir, err)
 	}

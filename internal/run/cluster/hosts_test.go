@@ -203,7 +203,7 @@ func TestOrphansOfAClusterOnTwoHosts(t *testing.T) {
 		t.Fatalf("the data was in %q", dirs)
 	}
 	testsettle.Eventually(t, "the members are gone", func() bool { return !member.Running() })
-	removed, err := host.CleanOrphans(root)
+	removed, err := host.CleanOrphans(root, host.OrphanDepth)
 	slices.Sort(dirs)
 	if err != nil || !slices.Equal(removed, dirs) {
 		t.Errorf("removed %q, not %q: %v", removed, dirs, err)

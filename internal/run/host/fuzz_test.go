@@ -27,7 +27,7 @@ func FuzzOwnerFile(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		removed, err := CleanOrphans(root)
+		removed, err := CleanOrphans(root, OrphanDepth)
 		if exists(dir) == (len(removed) == 1) {
 			t.Errorf("removed %v, %v, and the folder is there: %v", removed, err, exists(dir))
 		}

@@ -13,17 +13,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// orphanDepth is how far below its root CleanOrphans looks.
-const orphanDepth = 3
+// OrphanDepth is how many levels below its root a run's data folder is at most.
+const OrphanDepth = 3
 
-// CleanOrphans removes the claimed folders at most three levels below root
+// CleanOrphans removes the claimed folders at most so many levels below root
 // whose owner is gone, ends what still works in them, and returns their paths.
 // A folder whose owner lives is never touched. A missing root has none.
 //
 // Only what is ours counts: the claimed folder, its owner file and the folders
 // between it and root belong to this user and nobody else can write them. In root
 // itself others may write if they cannot take away what is ours there, as in /tmp.
-func CleanOrphans(root string) (removed []string, err error) {
+func CleanOrphans(root string, levels int) (removed []string, err error) {
 	top, err := OpenFolder(root)
 	if err != nil {
 		return nil, nil // what cannot be read is not ours
@@ -32,7 +32,7 @@ func CleanOrphans(root string) (removed []string, err error) {
 	if !top.keeps() {
 		return nil, nil
 	}
-	return cleanBelow(top, orphanDepth)
+	return cleanBelow(top, levels)
 }
 
 // keeps reports whether nobody but this user and root can take our folders out
@@ -167,7 +167,7 @@ func Unproven(noted []Identity, found []*Held) *Identity {
 
 // HasClaims reports whether a claimed folder is anywhere that CleanOrphans looks.
 func HasClaims(root string) bool {
-	for depth := range orphanDepth {
+	for depth := range OrphanDepth {
 		if found, _ := fs.Glob(os.DirFS(root), strings.Repeat("*/", depth)+claimPrefix+"*"); len(found) > 0 {
 			return true
 		}

@@ -45,7 +45,7 @@ func exists(path string) bool {
 
 func cleaned(t *testing.T, root string) bool {
 	t.Helper()
-	removed, err := CleanOrphans(root)
+	removed, err := CleanOrphans(root, OrphanDepth)
 	if err != nil {
 		t.Logf("%v", err)
 	}
@@ -89,7 +89,7 @@ func TestOnlyWhatProvesToBeOursIsKilled(t *testing.T) {
 		}
 		p := worker(t, c.at, c.mark)
 		orphan(t, root, owner{Place: Here(), Owner: gone(t), Mark: mark, Processes: []Identity{p.Identity()}})
-		if removed, err := CleanOrphans(root); len(removed) > 0 || !errors.Is(err, errNotProven) {
+		if removed, err := CleanOrphans(root, OrphanDepth); len(removed) > 0 || !errors.Is(err, errNotProven) {
 			t.Errorf("%s: removed %v, %v", name, removed, err)
 		}
 		if !p.Identity().Running() || !exists(filepath.Join(dir, "m1")) {

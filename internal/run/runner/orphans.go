@@ -113,7 +113,7 @@ func cleanOrphans(now time.Time) {
 // clean removes what is left in the folder, and the folder as far as we made it.
 // It reports whether the folder is gone.
 func (n note) clean() bool {
-	_, err := host.CleanOrphans(n.Dir)
+	_, err := host.CleanOrphans(n.Dir, host.OrphanDepth)
 	host.RemoveMade(n.Made)
 	_, gone := os.Stat(n.Dir)
 	return err == nil && os.IsNotExist(gone)
