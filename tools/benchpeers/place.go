@@ -34,7 +34,7 @@ func newPlace(o options) (*place, error) {
 		}
 		root = filepath.Join(cache, "quorumbench", "peers")
 	}
-	if _, err := host.CleanOrphans(root); err != nil {
+	if _, err := host.CleanOrphans(root, host.OrphanDepth); err != nil {
 		return nil, err
 	}
 	h := host.NewLocal(nil, nil)

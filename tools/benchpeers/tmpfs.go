@@ -39,7 +39,7 @@ func newTmpfs(h host.Host) (*tmpfs, error) {
 			continue
 		}
 		root := filepath.Join(dir, fmt.Sprintf("quorumbench-peers-%d", os.Getuid()))
-		if _, err := host.CleanOrphans(root); err != nil {
+		if _, err := host.CleanOrphans(root, host.OrphanDepth); err != nil {
 			return nil, err
 		}
 		claim, err := h.Claim(context.Background(), root)
