@@ -53,6 +53,9 @@ func (a *simulatedAdmin) Members(context.Context) ([]store.Member, error) {
 
 func (a *simulatedAdmin) Close() error { return nil }
 
+// CheckRights implements store.Maintainer: the user may do everything.
+func (a *simulatedAdmin) CheckRights(context.Context, kv.Feature) error { return nil }
+
 func (a *simulatedAdmin) Compact(context.Context) (int64, error) { return 1, a.say("compact") }
 
 func (a *simulatedAdmin) CompactBehind(context.Context, int64) (int64, error) { return 1, nil }
