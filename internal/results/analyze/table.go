@@ -118,6 +118,10 @@ func Tables(all []*Row) []Table {
 		columns := append(labels(all, &notes), words("due", false, becameDue))
 		tables = append(tables, table(OpenLoop, open, columns, &notes))
 	}
+	below := false // the note about members is below the last table with costs alone
+	for i := len(tables) - 1; i >= 0; i-- {
+		tables[i].Members, below = tables[i].Members && !below, below || tables[i].Members
+	}
 	return tables
 }
 

@@ -69,7 +69,7 @@ func TestSharedCausesAreSaidOnce(t *testing.T) {
 	trial.Loops = 1
 	other := trial
 	other.Name, other.LongestPauseNS = "b", 3e8
-	want := "\nWhat limited it\n  a, b: cpu of the tester: most of all b: this program stood still for 300 ms (limit 100 ms)\n"
+	want := "\nWhat limited it\n  all trials: cpu of the tester: most of all b: this program stood still for 300 ms (limit 100 ms)\n"
 	if got := limited([]*record.Trial{&trial, &other}); got != want {
 		t.Errorf("it says%s, not%s", got, want)
 	}

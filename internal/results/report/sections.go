@@ -154,7 +154,7 @@ func limited(trials []*record.Trial) string {
 	text, last := "", ""
 	for _, c := range analyze.LimitsOfTrials(trials) {
 		line := SharedLimitText(&c)
-		switch who := strings.Join(c.Trials, ", ") + ": "; {
+		switch who := trialNames(c.Trials, len(trials)) + ": "; {
 		case len(trials) == 1:
 		case who == last: // below what else limited the same
 			line = "  " + line
@@ -265,13 +265,17 @@ func reasons(run *record.Run) string {
 func about(all []analyze.Said, trials int) []string {
 	lines := make([]string, 0, len(all))
 	for _, s := range all {
-		who := strings.Join(s.Trials, ", ")
-		if len(s.Trials) == trials && trials > 1 {
-			who = "all trials"
-		}
-		lines = append(lines, who+": "+s.Text)
+		lines = append(lines, trialNames(s.Trials, trials)+": "+s.Text)
 	}
 	return lines
+}
+
+// trialNames lists the names of trials; "all trials" where these are all of several.
+func trialNames(names []string, all int) string {
+	if len(names) == all && all > 1 {
+		return "all trials"
+	}
+	return strings.Join(names, ", ")
 }
 
 // list is a numbered list under a heading; nothing without lines.

@@ -163,7 +163,7 @@ func limits(run *record.Run, shown shownTrials) (out []sentence) {
 		if len(c.Trials) > 1 {
 			was = "were"
 		}
-		out = append(out, sentence{About: names(c.Trials), Text: was + " limited by " + report.SharedLimitText(&c) + ".", Link: linkTo(of, "-limits", shown)})
+		out = append(out, sentence{About: names(c.Trials, len(all)), Text: was + " limited by " + report.SharedLimitText(&c) + ".", Link: linkTo(of, "-limits", shown)})
 	}
 	return out
 }
@@ -231,7 +231,7 @@ func broken(r *analyze.Row, shown shownTrials) []sentence {
 	}
 	add(readable.Plural(answers, "wrong answer"), wrong)
 	slices.Sort(lost)
-	add(names(slices.Compact(lost))+" was lost", without)
+	add(names(slices.Compact(lost), 0)+" was lost", without)
 	add("the leader changed "+readable.Plural(changes, "time"), elected)
 	if first == nil {
 		return nil

@@ -239,22 +239,21 @@ func about(all []analyze.Said, run *record.Run) (out []said) {
 		if i == mostSaid {
 			return append(out, said{"", fmt.Sprintf("and %d more, which the format text has", len(all)-i)})
 		}
-		who := names(s.Trials)
-		if len(s.Trials) == len(run.Trials) && len(s.Trials) > 1 {
-			who = "all trials"
-		}
-		out = append(out, said{who, s.Text})
+		out = append(out, said{names(s.Trials, len(run.Trials)), s.Text})
 	}
 	return out
 }
 
-// names are the first of several names.
-func names(all []string) string {
+// names lists the first of several trials' names; "all trials" where these are all of several.
+func names(of []string, all int) string {
 	const most = 6
-	if len(all) > most {
-		return strings.Join(all[:most], ", ") + fmt.Sprintf(" and %d more", len(all)-most)
+	switch {
+	case len(of) == all && all > 1:
+		return "all trials"
+	case len(of) > most:
+		return strings.Join(of[:most], ", ") + fmt.Sprintf(" and %d more", len(of)-most)
 	}
-	return strings.Join(all, ", ")
+	return strings.Join(of, ", ")
 }
 
 // clock is how times of events are written.

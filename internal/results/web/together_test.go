@@ -118,7 +118,7 @@ func TestAnswerSaysSharedLimitsOnce(t *testing.T) {
 	if n := strings.Count(text, "limited by pauses of a member"); n != 1 {
 		t.Errorf("it is said %d times", n)
 	}
-	if !strings.Contains(text, "put-1, put-2, put-3, put-4, put-5</b> were limited by pauses of a member: members waited") {
+	if !strings.Contains(text, "all trials</b> were limited by pauses of a member: members waited") {
 		t.Errorf("it is not said of all: %s", text[strings.Index(text, "<h2>Answer"):strings.Index(text, "<h2>Table")])
 	}
 }
