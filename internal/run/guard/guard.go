@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/readable"
-	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // Plan is what a load is about to do to a cluster.
@@ -418,87 +417,3 @@ func (c *claim) before(flags string) string {
 	}
 	return text
 }
-
-// Granted takes the names of leases, or sessions, that a load of the run was granted. They
-// are ended with the run.
-func (g *Guard) Granted(names []string) {
-	if g != nil {
-		g.leases = append(g.leases, names...)
-	}
-}
-
-// argument is a prefix as a shell takes it.
-func argument(prefix string) string {
-	if prefix == "" || strings.ContainsFunc(prefix, func(r rune) bool { return r <= ' ' || strings.ContainsRune("'\"`$&|;<>()*?[]#~!\\{}", r) }) {
-		return "'" + strings.ReplaceAll(prefix, "'", `'\''`) + "'"
-	}
-	return prefix
-}
-
-// Grants says that the run grants leases, or sessions, of its own.
-func (g *Guard) Grants(n int, ttl time.Duration) {
-	if g == nil || g.granted {
-		return
-	}
-	g.granted = true
-	g.Say(fmt.Sprintf("grants %s in the running cluster and revokes them at the end; after a kill they end by themselves within %v", readable.Plural(uint64(max(n, 0)), "lease"), ttl)) // #nosec G115 -- not negative
-}
-
-// Holds reports whether the run has claimed anything.
-func (g *Guard) Holds() bool { return len(g.claims) > 0 }
-
-// Release removes what the run wrote, whatever became of it, and says so.
-func (g *Guard) Release(ctx context.Context) error {
-	if g == nil {
-		return nil
-	}
-	var failed error
-	for _, c := range slices.Backward(g.claims) {
-		failed = errors.Join(failed, g.release(ctx, c))
-	}
-	if kept := func(c *claim) bool { return c.Keep && c.Leases }; !slices.ContainsFunc(g.claims, kept) {
-		failed = errors.Join(failed, g.endGranted(ctx))
-	}
-	g.claims, g.leases = nil, nil
-	return failed
-}
-
-func (g *Guard) release(ctx context.Context, c *claim) error {
-	switch {
-	case c.others:
-		g.Say(fmt.Sprintf("left what it wrote below %q, which cannot be told from what was there", c.Prefix))
-		return nil
-	case c.Keep:
-		return g.keep(ctx, c)
-	}
-	n, err := g.removeMarked(ctx, c.marker)
-	if err != nil {
-		return fmt.Errorf("keys below %q may be left, which \"quorumbench cleanup %s --prefix %s\" removes: %w", c.Prefix, g.Flags, argument(c.Prefix), err)
-	}
-	did := "removed " + readable.Plural(uint64(n), "key")
-	if n == 0 {
-		did = "nothing is left"
-	}
-	g.Say(fmt.Sprintf("%s below %q; the cluster has nothing of this run any more", did, c.Prefix))
-	return nil
-}
-
-// keep leaves the keys, with a marker that says that they are ours.
-func (g *Guard) keep(ctx context.Context, c *claim) error {
-	if c.marker.Run == "" {
-		return nil
-	}
-	c.marker.Kept = true
-	if err := g.rewrite(ctx, c.marker); err != nil {
-		return err
-	}
-	if c.stuck != nil {
-		g.Say(fmt.Sprintf("left its keys below %q, as asked: %v", c.Prefix, c.stuck))
-		return nil
-	}
-	g.Say(fmt.Sprintf("left its keys below %q, as asked; \"quorumbench cleanup %s --prefix %s\" removes them", c.Prefix, g.Flags, argument(c.Prefix)))
-	return nil
-}
-
-// admin is an administration of the cluster.
-func (g *Guard) admin() (store.Admin, error) { return g.Store.Admin(g.Access) }
