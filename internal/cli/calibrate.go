@@ -228,12 +228,12 @@ func (a *app) limits(ctx context.Context, f *calibrateFlags, progress func(runne
 	if err != nil {
 		return g, err
 	}
-	logs, err := os.MkdirTemp("", "quorumbench-null-server-")
+	logs, err := command.TemporaryFolder(func(s string) { a.Remark("%s", s) })
 	if err != nil {
 		return g, fmt.Errorf("there is no room for the null server's log: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(logs) }() // it is small, and in the folder for temporary files
-	server, err := calibrate.StartNullServer(ctx, self, f.store, logs)
+	defer func() { _ = logs.Release(context.WithoutCancel(ctx)) }() // the next command removes what is left
+	server, err := calibrate.StartNullServer(ctx, self, f.store, logs.Path())
 	if err != nil {
 		return g, err
 	}

@@ -33,18 +33,7 @@ func usedKine(t *testing.T) *inUse {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	u.read = func(t *testing.T) contents {
-		t.Helper()
-		out := newContents()
-		all, err := c.Get(t.Context(), "\x00", clientv3.WithFromKey())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, kv := range all.Kvs {
-			out.hold(string(kv.Key), kv.Value, "revision %d, lease %x", kv.ModRevision, kv.Lease)
-		}
-		return out
-	}
+	u.read = func(t *testing.T) contents { return readEtcdKeys(t, c) }
 	for _, key := range []string{"quorumbench-of-the-user", "/quorumbench-of-the-user", "00000000", "/registry/pods/default/mine"} {
 		if _, err := c.Put(t.Context(), key, "the user's"); err != nil {
 			t.Fatal(err)

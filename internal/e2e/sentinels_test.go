@@ -120,7 +120,8 @@ func (u *inUse) useEtcd(t *testing.T) {
 	}
 }
 
-func readEtcd(t *testing.T, c *clientv3.Client) contents {
+// readEtcdKeys returns all keys of an etcd, or of a server with its API.
+func readEtcdKeys(t *testing.T, c *clientv3.Client) contents {
 	t.Helper()
 	out := newContents()
 	all, err := c.Get(t.Context(), "\x00", clientv3.WithFromKey())
@@ -130,6 +131,12 @@ func readEtcd(t *testing.T, c *clientv3.Client) contents {
 	for _, kv := range all.Kvs {
 		out.hold(string(kv.Key), kv.Value, "version %d, revision %d, lease %x", kv.Version, kv.ModRevision, kv.Lease)
 	}
+	return out
+}
+
+func readEtcd(t *testing.T, c *clientv3.Client) contents {
+	t.Helper()
+	out := readEtcdKeys(t, c)
 	leases, err := c.Leases(t.Context())
 	if err != nil {
 		t.Fatal(err)

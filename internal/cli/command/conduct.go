@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -14,7 +12,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/results/upload"
 	"github.com/quorumbench/quorumbench/internal/results/verify"
-	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/run/trial"
 	"github.com/quorumbench/quorumbench/internal/verdict"
@@ -122,49 +119,6 @@ func withUnrecorded(run *record.Run, trials []record.Trial) {
 		t.Folder = run.Trials[at].Folder
 		run.Trials[at] = t
 	}
-}
-
-// TemporaryOut has a run recorded in a temporary folder. remove removes it, and reports
-// that it cannot unless something else went wrong. What killed commands left there is
-// removed first, and named.
-func TemporaryOut(o *runner.Options, say func(string)) (remove func(*error), err error) {
-	folder, err := temporary(say)
-	if err != nil {
-		return nil, fmt.Errorf("there is no room for the record; name a folder with --out: %w", err)
-	}
-	o.Out = filepath.Join(folder.Path(), record.Slug(o.Scenario.Name))
-	return func(err *error) {
-		if gone := folder.Release(context.Background()); gone != nil && *err == nil {
-			*err = fmt.Errorf("the record in %s cannot be removed: %w", o.Out, gone)
-		}
-	}, nil
-}
-
-// sharedMemory is a folder that every container can write to, also one whose image
-// is our binary alone and cannot be written to. What is there is in memory.
-const sharedMemory = "/dev/shm"
-
-// temporary claims a folder: where temporary files belong or, since an image of our binary
-// alone has no such place, in the working folder, or in memory.
-func temporary(say func(string)) (host.Claim, error) {
-	local := host.NewLocal(nil, nil)
-	var errs []error
-	for _, in := range []string{os.TempDir(), ".", sharedMemory} {
-		if _, err := os.Stat(in); err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		left, _ := host.CleanOrphans(in, 1) // what cannot be removed now can be the next time
-		for _, path := range left {
-			say(fmt.Sprintf("removed %s, which a killed command left", path))
-		}
-		folder, err := local.Claim(context.Background(), in)
-		if err == nil {
-			return folder, nil
-		}
-		errs = append(errs, err)
-	}
-	return nil, errors.Join(errs...)
 }
 
 // render prints what the record says: a table or one trial, or one JSON object.
