@@ -125,7 +125,7 @@ func (a *app) agentOptions(f *agentFlags) (agent.Options, error) {
 		o.Address = ip.String()
 	}
 	if certificates {
-		if err := agent.KeepOutside(f.dir, f.ca, f.cert, f.key); err != nil {
+		if err := agent.KeepOutside(f.dir, f.cert, f.key, f.ca); err != nil {
 			return o, command.Usage("%w", err)
 		}
 		if o.TLS, err = agent.ServerTLS(f.ca, f.cert, f.key); err != nil {
