@@ -12,7 +12,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 )
+
+// valueless reads a scenario of one trial, whatever the value is.
+func valueless(string) (*scenario.Scenario, error) {
+	return &scenario.Scenario{Trials: make([]scenario.Trial, 1)}, nil
+}
 
 // A store that has no room ends a search. A connection that is lost does not: the value is
 // tried again, until nothing can be prepared any more.
@@ -20,7 +26,7 @@ func TestAPreparationThatFails(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1000, 0)
 	begun := func() *seeker {
-		s := &seeker{parameter: &searchedParameter{key: "nodes", whole: true}, began: now, now: func() time.Time { return now.Add(time.Minute) }, display: command.NewDisplay(io.Discard, nil)}
+		s := &seeker{parameter: &searchedParameter{key: "nodes", whole: true, least: 1, most: 1000, read: valueless}, began: now, now: func() time.Time { return now.Add(time.Minute) }, display: command.NewDisplay(io.Discard, nil)}
 		s.search = capacity.New(capacity.Options{Goals: []capacity.Goal{{Limit: 0.01, Span: 1}}, Until: 600, From: 10, Least: 1, Most: 1000,
 			Parameter: &capacity.Parameter{Whole: true, Window: 10, Fresh: true, Offered: func(v float64) float64 { return v }}})
 		s.found.Status = record.CapacitySearching

@@ -155,23 +155,28 @@ func (s *seeker) unprepared(why error) bool {
 	if len(s.found.Trials) == 0 {
 		return false
 	}
-	text := fmt.Sprintf("the store could not be prepared for %s=%s: %s", s.parameter.key, readable.Number(s.plan.Rate), printable.Line(why.Error(), printable.OfOutput))
+	text := fmt.Sprintf("the store could not be prepared for %s: %s", s.shown(), printable.Line(why.Error(), printable.OfOutput))
 	var full *load.NoSpaceError
 	if !errors.As(why, &full) {
 		s.search.Add(capacity.Trial{Plan: s.plan, Began: s.now().Sub(s.began).Seconds(), Void: text}, 0)
 		s.display.Line(text)
 		return true
 	}
-	status := capacity.AtLeast
-	if s.found.Upper != nil {
-		status = capacity.Disturbed
-	}
-	s.ended(status, text)
+	s.search.NoRoom(text)
+	s.tell(false)
 	return true
 }
 
 func seconds(s float64) time.Duration {
 	return time.Duration(s * float64(time.Second)).Round(time.Millisecond)
+}
+
+// shown returns the rate, or the value of the parameter, that the plan tries.
+func (s *seeker) shown() string {
+	if s.parameter != nil {
+		return s.parameter.key + "=" + readable.Number(s.plan.Rate)
+	}
+	return readable.PerSecond(s.plan.Rate)
 }
 
 // take adds what a trial came to.
@@ -193,11 +198,12 @@ func (s *seeker) take(t *record.Trial) error {
 		began = s.asked // its cluster was started, and its objects were made
 	}
 	s.search.Add(tried, s.now().Sub(began).Seconds())
+	if why := analyze.OutOfSpace(t); why != "" {
+		s.search.NoRoom(fmt.Sprintf("the store ran out of space at %s: %s", s.shown(), why))
+	}
 	one := record.CapacityTrial{Rate: s.plan.Rate, Purpose: string(s.plan.Purpose), Void: tried.Void, Bad: []*float64{}}
-	at := readable.PerSecond(s.plan.Rate)
 	if p := s.parameter; p != nil {
 		one.Value, one.Rate = s.plan.Rate, p.offered(s.plan.Rate)
-		at = p.key + "=" + readable.Number(s.plan.Rate)
 	}
 	if tried.Due > 0 && len(tried.Seconds) > 0 {
 		for g := range s.search.Goals {
@@ -208,7 +214,7 @@ func (s *seeker) take(t *record.Trial) error {
 		one.Holds, one.Overloaded = tried.Holds(s.search.Goals), tried.Overloaded()
 	}
 	s.found.Trials = append(s.found.Trials, one)
-	s.display.Line(fmt.Sprintf("[%d] %s %s: %s", t.Number, s.plan.Purpose, at, triedText(&one, t)))
+	s.display.Line(fmt.Sprintf("[%d] %s %s: %s", t.Number, s.plan.Purpose, s.shown(), triedText(&one, t)))
 	return nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
-	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 func TestOver(t *testing.T) {
@@ -79,9 +78,7 @@ func TestWarming(t *testing.T) {
 // Where no rate that was tried held there is no best estimate, and 0 is none.
 func TestNothingHeldIsNoEstimate(t *testing.T) {
 	t.Parallel()
-	for _, p := range []*searchedParameter{nil, {key: "nodes", whole: true, least: 1, most: 100, read: func(string) (*scenario.Scenario, error) {
-		return &scenario.Scenario{Trials: make([]scenario.Trial, 1)}, nil
-	}}} {
+	for _, p := range []*searchedParameter{nil, {key: "nodes", whole: true, least: 1, most: 100, read: valueless}} {
 		o := capacity.Options{Goals: []capacity.Goal{{Limit: 0.01, Span: 1}}, Until: 600, From: 10, Least: 1, Most: 100}
 		if p != nil {
 			o = p.options(o, true)

@@ -1,11 +1,13 @@
 package analyze
 
 import (
-	"math"
+	"fmt"
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/verdict"
@@ -69,16 +71,16 @@ func (d *disturbance) sureShares(o *Objective) []float64 {
 	return sure
 }
 
-// times returns the quantiles of the operations that succeeded, as measured and without
-// the disturbance, as far as the verdict knows how far each was moved. Where others had
+// times returns the quantiles of the operations that succeeded, as measured and at least
+// without the disturbance, as far as the verdict knows how far each was moved. Where others had
 // most of the members' processors it does not: an operation may have waited for one for as
 // long as the system's scheduler let it.
 func (d *disturbance) times() (is, wouldBe []quantile) {
 	t := d.trial
 	of := t.SuccessResponseTime
 	figures := slices.Concat([]measure.Figure{of.Min}, of.Percentiles[:], []measure.Figure{of.Max})
-	least := math.Inf(1)
-	for i, p := range slices.Backward(verdict.Quantiles()) {
+	least := 0.0
+	for i, p := range verdict.Quantiles() {
 		if !figures[i].Known {
 			continue
 		}
@@ -86,14 +88,11 @@ func (d *disturbance) times() (is, wouldBe []quantile) {
 		if t.Overhead != nil {
 			moved = max(moved, t.Overhead.Effect.Times[i])
 		}
-		least = min(least, figures[i].NS/(1+moved))
-		if d.others && moved > mostByOthers {
-			least = 0
+		if !d.others || moved <= mostByOthers {
+			least = max(least, figures[i].NS/(1+moved)) // which no higher quantile is below
 		}
 		is, wouldBe = append(is, quantile{p, figures[i].NS}), append(wouldBe, quantile{p, least})
 	}
-	slices.Reverse(is)
-	slices.Reverse(wouldBe)
 	return is, wouldBe
 }
 
@@ -162,6 +161,8 @@ var remedies = map[int]string{
 // without the disturbance, too, missed it.
 func (o *Objective) void(d *disturbance, tried *capacity.Trial) string {
 	switch t := d.trial; {
+	case OutOfSpace(t) != "":
+		return "the store ran out of space"
 	case t.State == record.Interrupted:
 		return "it was interrupted"
 	case t.Due == 0 || len(tried.Seconds) == 0:
@@ -172,8 +173,26 @@ func (o *Objective) void(d *disturbance, tried *capacity.Trial) string {
 	return d.why.Text
 }
 
-// Remedy is what to do about what disturbed a trial; empty where nothing did.
+// OutOfSpace says how a trial shows that the store ran out of space, as a sentence without
+// its end; empty if it did not.
+func OutOfSpace(t *record.Trial) string {
+	kind := kv.NoSpace.String()
+	n := t.ErrorsByKind[kind]
+	if n == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%s of %s ended in %s", readable.Count(n), readable.Plural(t.Due, "operation"), kind)
+	if why := t.ErrorTexts[kind]; why != "" {
+		text += ": " + printable.Line(why, printable.OfOutput)
+	}
+	return text
+}
+
+// Remedy is what to do about what made a trial void; empty where nothing is known.
 func Remedy(t *record.Trial) string {
+	if OutOfSpace(t) != "" {
+		return "free space in the store, or raise its quota"
+	}
 	if d := disturbanceOf(t, nil); d.why != nil {
 		return remedies[d.why.Rule]
 	}

@@ -35,6 +35,7 @@ const (
 	Disturbed    Status = "disturbed"     // trials contradict each other: the capacity moved
 	HoldsNowhere Status = "holds_nowhere" // not even at the lowest rate
 	AtLeast      Status = "at_least"      // still at the highest rate that could be tried
+	NoSpace      Status = "no_space"      // wider than that: the store has no room for more trials
 	Interrupted  Status = "interrupted"   // by the user
 	NotKnown     Status = "not_known"     // no trial told anything, or too little
 )
@@ -329,6 +330,10 @@ func (s *Search) Interrupt() {
 	}
 }
 
+// NoRoom ends a search because the store has no room for what is tried, with what the
+// trials before prove.
+func (s *Search) NoRoom(why string) { s.end(NoSpace, why) }
+
 // Result says what the trials so far prove. Where they contradict each other under
 // one capacity, but not under one that moves or changed, the interval is of all that it
 // was, and the estimate is of what it is now.
@@ -363,6 +368,12 @@ func (s *Search) sinceChange() Result {
 		r.Status, r.Why = NotKnown, "no trial was made"
 		return r
 	case s.ended == NotKnown:
+		return r
+	case pass == 0 && math.IsInf(fail, 1) && s.ended == NoSpace:
+		r.Status = NotKnown
+		return r
+	case math.IsInf(fail, 1) && s.ended == NoSpace:
+		r.Status = AtLeast
 		return r
 	case pass == 0 && math.IsInf(fail, 1):
 		r.Status, r.Why = NotKnown, noTrialTold
