@@ -26,6 +26,10 @@ import (
 // whole name.
 const containerdName = "io.containerd.image.name"
 
+// User is the user and group that the image runs as, who have no rights: what needs
+// others says so where the container is made.
+const User = "65532:65532"
+
 // Image is an image of one file.
 type Image struct {
 	Name   string // with its tag, as in localhost/quorumbench:1.0
@@ -47,7 +51,7 @@ func (i *Image) Write(to io.Writer) error {
 	platform := v1.Platform{Architecture: arch, OS: "linux"}
 	config, err := json.Marshal(v1.Image{
 		Platform: platform,
-		Config:   v1.ImageConfig{Entrypoint: []string{i.Entry}, Labels: i.Labels},
+		Config:   v1.ImageConfig{User: User, Entrypoint: []string{i.Entry}, Labels: i.Labels},
 		RootFS:   v1.RootFS{Type: "layers", DiffIDs: []digest.Digest{plain}},
 	})
 	if err != nil {

@@ -103,6 +103,9 @@ func TestArchive(t *testing.T) {
 	if diff := cmp.Diff([]string{"/bin/p"}, config.Config.Entrypoint); diff != "" || config.Architecture != "arm64" || config.OS != "linux" {
 		t.Errorf("%s/%s %s", config.OS, config.Architecture, diff)
 	}
+	if config.Config.User != User || strings.HasPrefix(User, "0") {
+		t.Errorf("it runs as %q", config.Config.User)
+	}
 	zipped := all["blobs/sha256/"+manifest.Layers[0].Digest.Encoded()]
 	zip, err := gzip.NewReader(bytes.NewReader(zipped))
 	if err != nil {

@@ -36,7 +36,7 @@ const (
 	leftFor = 10 * time.Second
 	// longest bounds a run: pods that have a controller end after that.
 	longest = 24 * time.Hour
-	// nobody is a user without rights, as images without users call it.
+	// nobody is a user without rights, that of the image.
 	nobody = 65532
 	// endWithin is how long a pod may take to end what it started.
 	endWithin = 15 * time.Second
@@ -178,6 +178,7 @@ func secret(run string, files map[string][]byte, owner *batch.Job) *core.Secret 
 	}
 }
 
+// owned names a Job as the owner of an object, which it outlives.
 func owned(by *batch.Job) []metav1.OwnerReference {
-	return []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: by.Name, UID: by.UID}}
+	return []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: by.Name, UID: by.UID, BlockOwnerDeletion: new(true)}}
 }

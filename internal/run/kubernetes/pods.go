@@ -134,7 +134,9 @@ func (p *Pods) Remove() error {
 	ctx, cancel := context.WithTimeout(context.Background(), removeWithin)
 	defer cancel()
 	name := jobName(p.run, worker)
-	err := p.api.ask(ctx, p.api.client.Delete().Param("propagationPolicy", string(metav1.DeletePropagationBackground)), "jobs", name, nil)
+	// In the foreground the Job goes last, so that nothing is left when it is gone: to
+	// ask for the Secret would take the right to read every Secret of the namespace.
+	err := p.api.ask(ctx, p.api.client.Delete().Param("propagationPolicy", string(metav1.DeletePropagationForeground)), "jobs", name, nil)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("the agents in namespace %s cannot be removed (Kubernetes removes Job %s when they have ended): %w", p.api.namespace, name, err)
 	}
@@ -154,7 +156,7 @@ func (p *Pods) Remove() error {
 	}
 }
 
-// left names something of the run that is still there.
+// left names something of the run that is still there. The Secret goes before the Job.
 func (p *Pods) left(ctx context.Context) (string, error) {
 	kinds := []string{"pods", "jobs"}
 	if p.o.StorageClass != "" { // members have claims, which end after their pods
@@ -169,14 +171,7 @@ func (p *Pods) left(ctx context.Context) (string, error) {
 			return kind + "/" + list.Items[0].Name, nil
 		}
 	}
-	err := p.api.ask(ctx, p.api.client.Get(), "secrets", secretName(p.run), nil)
-	switch {
-	case apierrors.IsNotFound(err):
-		return "", nil
-	case err != nil:
-		return "", err
-	}
-	return "secrets/" + secretName(p.run), nil
+	return "", nil
 }
 
 // every is how often Kubernetes is asked.
