@@ -414,9 +414,9 @@ func TestAControllerIsLost(t *testing.T) {
 				return same > 20
 			})
 			testsettle.Eventually(t, "nothing is left", func() bool { return len(left(m.dir)) == 0 })
-			data, err := filepath.Glob(filepath.Join(m.dir, "*", "*"))
-			if err != nil || len(data) == 0 {
-				t.Errorf("the data is gone: %v", err)
+			data := glob(m.dir, "quorumbench-data-*")
+			if len(data) == 0 {
+				t.Error("the data is gone")
 			}
 			var r *agent.Remote
 			testsettle.Eventually(t, "the agent takes another controller", func() bool {
@@ -426,8 +426,30 @@ func TestAControllerIsLost(t *testing.T) {
 			if err := r.Close(); err != nil {
 				t.Error(err)
 			}
+			if left := glob(m.dir, "quorumbench-data-*"); len(left) > 0 {
+				t.Errorf("the next session left %v", left)
+			}
+			if err := m.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			<-m.exited
+			for _, dir := range data {
+				if said := m.said.String(); !strings.Contains(said, "removed "+dir+", the data that controller ") {
+					t.Errorf("the agent does not say that it removed %s: %s", dir, said)
+				}
+			}
 		})
 	}
+}
+
+// only returns the only path that a pattern matches.
+func only(t *testing.T, pattern string) string {
+	t.Helper()
+	all, err := filepath.Glob(pattern)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%s is %v, %v", pattern, all, err)
+	}
+	return all[0]
 }
 
 // A run whose members are on two agents and whose load comes from a third: it is
@@ -463,7 +485,7 @@ trials:
 		}
 		log := filepath.Join(dir, "logs", run.Clusters[0].ID, m.Name+".log")
 		here, err := os.ReadFile(log)
-		there, err2 := os.ReadFile(filepath.Join(machines[i%2].dir, log))
+		there, err2 := os.ReadFile(only(t, filepath.Join(machines[i%2].dir, "*", log)))
 		if err != nil || err2 != nil || len(here) == 0 || !bytes.Equal(here, there) {
 			t.Errorf("the log of %s has %d bytes here and %d there, %v, %v", m.Name, len(here), len(there), err, err2)
 		}

@@ -44,8 +44,8 @@ func TemporaryFolder(say func(string)) (host.Claim, error) {
 			continue
 		}
 		left, _ := host.CleanOrphans(in, 1) // what cannot be removed now can be the next time
-		for _, path := range left {
-			say(fmt.Sprintf("removed %s, which a killed command left", path))
+		for _, orphan := range left {
+			say(orphan.String())
 		}
 		folder, err := local.Claim(context.Background(), in)
 		if err == nil {

@@ -60,9 +60,12 @@ func (s *Server) answer(ctx context.Context, now *session, r *request) (a reply,
 	switch r.Do {
 	case describe:
 		d, err := s.host.Describe(ctx)
-		d.Folder = string(s.folder)
+		d.Folder = now.room.path
 		return reply{Description: &d}, err
 	case makeDir:
+		if err := now.room.open(); err != nil {
+			return a, err
+		}
 		return a, s.host.MakeDir(ctx, r.Path)
 	case writeFile:
 		if r.Path == string(s.folder) { // the temporary file would be next to the folder
@@ -70,6 +73,9 @@ func (s *Server) answer(ctx context.Context, now *session, r *request) (a reply,
 		}
 		if now.everClaimed(r.Path) { // a configuration or a class there would be carried out
 			return a, fmt.Errorf("%s is in a data folder, in which the agent alone writes members' files", printable.Line(r.Path, longestPath))
+		}
+		if err := now.room.open(); err != nil {
+			return a, err
 		}
 		return a, s.host.WriteFile(ctx, r.Path, r.Contents)
 	case fsync:
@@ -196,11 +202,14 @@ func (s *Server) serveClaim(ctx context.Context, now *session, st *stream, paren
 	if err := s.folder.check(parent); err != nil {
 		return err
 	}
+	if err := now.room.open(); err != nil {
+		return err
+	}
 	c, err := s.host.Claim(ctx, parent)
 	if err != nil {
 		return err
 	}
-	now.claimed(c.Path(), c.Env())
+	now.claimed(c)
 	if err := sendJSON(st, reply{Path: c.Path(), Env: c.Env()}); err != nil {
 		return nil
 	}

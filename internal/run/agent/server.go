@@ -66,13 +66,17 @@ type Server struct {
 	host   host.Host
 	worker load.Worker
 	folder folder
-	launch func(c host.Command, marks map[string]string) (host.Command, map[string][]byte, error)
+	// mostKept is how many bytes are kept of the data of a lost session, and of the logs
+	// of all.
+	mostKept int64
+	launch   func(c host.Command, marks map[string]string) (host.Command, map[string][]byte, error)
 	// launchable says why a cluster cannot be started here.
 	launchable func(of *host.Launch) error
 	launcher   *launcher
 
 	mu      sync.Mutex
 	current *session
+	lost    *lostData      // of the last controller that was lost; nil for nothing
 	last    bool           // no other session begins
 	over    chan struct{}  // closed when the last one is over
 	running sync.WaitGroup // sessions that are not over
@@ -125,10 +129,10 @@ func New(o Options) (*Server, error) {
 	if o.Address != "" {
 		local = local.At(o.Address)
 	}
-	s := &Server{o: o, host: local, folder: folder(path), worker: checked{worker, o.Stores}, over: make(chan struct{})}
+	s := &Server{o: o, host: local, folder: folder(path), mostKept: mostKept, worker: checked{worker, o.Stores}, over: make(chan struct{})}
 	l := &launcher{stores: o.Stores, self: o.Self, folder: s.folder, execs: o.Execs}
 	s.launch, s.launchable, s.launcher = l.command, l.launchable, l
-	return s, nil
+	return s, s.tidy()
 }
 
 // Leave has Serve return when the present session, if there is one, is over, and the
@@ -258,7 +262,9 @@ func (s *Server) enter(ctx context.Context, controller string) (*session, error)
 		return nil, errors.New("the agent is ending")
 	}
 	s.last = s.o.Once
+	s.dropLost("")
 	s.current = newSession(ctx, controller, s.o.Clock.Now())
+	s.current.room.path = nameRoom(s.folder, s.current.since)
 	s.running.Add(1)
 	return s.current, nil
 }
@@ -272,12 +278,13 @@ func (s *Server) depart(ctx context.Context, now *session, why error) error {
 		now.loads.Wait()
 		ran := now.end()
 		if ran == 0 {
-			s.o.Say("controller %s has left, and nothing that it started runs; its logs are below %s", now.controller, s.folder)
+			s.o.Say("controller %s has left, and nothing that it started runs; its logs are below %s", now.controller, now.room.path)
 		} else {
-			s.o.Say("controller %s: %d servers were ended; data and logs are below %s", now.controller, ran, s.folder)
+			s.o.Say("controller %s: %d servers were ended; data and logs are below %s", now.controller, ran, now.room.path)
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		s.keep(ctx, now)
 		s.current = nil
 		s.endLast()
 	}

@@ -34,15 +34,16 @@ type session struct {
 	over      bool // nothing is started any more
 	processes []host.Process
 	disks     []*heldDisk
-	marks     map[string]string // of claimed folders, by their paths
-	ever      []folder          // all that were claimed, also those that were released
-	until     time.Time         // when what a lost controller left is ended; zero while it is there
+	room      room
+	data      map[string]host.Claim // folders that were not released, by their paths
+	ever      []folder              // all that were claimed, also those that were released
+	until     time.Time             // when what a lost controller left is ended; zero while it is there
 }
 
 func newSession(ctx context.Context, controller string, now time.Time) *session {
 	var token [16]byte
 	_, _ = rand.Read(token[:]) // it never fails
-	s := &session{token: hex.EncodeToString(token[:]), controller: controller, since: now, marks: map[string]string{}}
+	s := &session{token: hex.EncodeToString(token[:]), controller: controller, since: now, data: map[string]host.Claim{}}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	return s
 }
@@ -108,11 +109,11 @@ func (s *session) claims(path string) bool {
 	return false
 }
 
-func (s *session) claimed(path, env string) {
+func (s *session) claimed(c host.Claim) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.marks[path] = env
-	s.ever = append(s.ever, folder(path))
+	s.data[c.Path()] = c
+	s.ever = append(s.ever, folder(c.Path()))
 }
 
 // everClaimed reports whether a path is, or was, in a claimed folder.
@@ -125,15 +126,16 @@ func (s *session) everClaimed(path string) bool {
 func (s *session) released(path string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.marks, path)
+	delete(s.data, path)
 }
 
+// folders returns the marks of the claimed folders, by their paths.
 func (s *session) folders() map[string]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	marks := make(map[string]string, len(s.marks))
-	for path, env := range s.marks {
-		marks[path] = env
+	marks := make(map[string]string, len(s.data))
+	for path, c := range s.data {
+		marks[path] = c.Env()
 	}
 	return marks
 }

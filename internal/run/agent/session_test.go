@@ -3,7 +3,9 @@ package agent
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -150,12 +152,18 @@ func TestAControllerThatIsLost(t *testing.T) {
 			if e := server.Exit(); e.Signal != "killed" {
 				t.Errorf("the server ended by %v", e)
 			}
-			next := dialled(t, to)
-			if err := next.Host().WriteFile(t.Context(), filepath.Join(claim.Path(), "f"), nil); err != nil {
+			if _, err := os.Stat(claim.Path()); err != nil {
 				t.Errorf("the data folder is gone: %v", err)
+			}
+			dialled(t, to)
+			if _, err := os.Stat(claim.Path()); !os.IsNotExist(err) {
+				t.Errorf("the data of the lost session is there in the next one: %v", err)
 			}
 			mu.Lock()
 			defer mu.Unlock()
+			if !slices.ContainsFunc(said, func(s string) bool { return strings.HasPrefix(s, "removed %s, the data that") }) {
+				t.Errorf("said %q", said)
+			}
 			if len(said) < 3 || !strings.Contains(said[1], "is lost") {
 				t.Errorf("said %q", said)
 			}

@@ -273,7 +273,7 @@ func TestKilledOwnerLeavesNoMemberAndItsDataIsRemoved(t *testing.T) {
 	dataDir := dirs[0]
 	testsettle.Eventually(t, "the member is gone", func() bool { return !member.Running() })
 	removed, err := host.CleanOrphans(root, host.OrphanDepth)
-	if err != nil || len(removed) != 1 || removed[0] != dataDir {
+	if err != nil || len(removed) != 1 || removed[0].Path != dataDir {
 		t.Errorf("removed %v, not %s: %v", removed, dataDir, err)
 	}
 	if _, err := os.Stat(dataDir); !errors.Is(err, os.ErrNotExist) {

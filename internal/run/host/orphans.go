@@ -5,25 +5,49 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/run/host/disk"
 )
 
 // OrphanDepth is how many levels below its root a run's data folder is at most.
 const OrphanDepth = 3
 
+// AnyDepth has CleanOrphans look everywhere below its root, all of which is ours.
+const AnyDepth = math.MaxInt
+
+// Orphan is a claimed folder that was removed because its owner is gone.
+type Orphan struct {
+	Path  string
+	Disks int // that were mounted in it, and served by a process that is gone
+}
+
+// String returns a sentence without its full stop.
+func (o Orphan) String() string {
+	text := fmt.Sprintf("removed %s, which a killed command left", o.Path)
+	if o.Disks > 0 {
+		text += fmt.Sprintf(", and unmounted %s in it", readable.Plural(uint64(o.Disks), "disk"))
+	}
+	return text
+}
+
 // CleanOrphans removes the claimed folders at most so many levels below root
-// whose owner is gone, ends what still works in them, and returns their paths.
-// A folder whose owner lives is never touched. A missing root has none.
+// whose owner is gone, ends what still works in them, unmounts the disks in them
+// whose server is gone, and returns the folders. A folder whose owner lives is
+// never touched. A missing root has none.
 //
 // Only what is ours counts: the claimed folder, its owner file and the folders
 // between it and root belong to this user and nobody else can write them. In root
 // itself others may write if they cannot take away what is ours there, as in /tmp.
-func CleanOrphans(root string, levels int) (removed []string, err error) {
+func CleanOrphans(root string, levels int) (removed []Orphan, err error) {
 	top, err := OpenFolder(root)
 	if err != nil {
 		return nil, nil // what cannot be read is not ours
@@ -42,7 +66,7 @@ func (f *Folder) keeps() bool {
 	return (owner == os.Geteuid() || owner == 0) && (f.info.Mode()&othersWrite == 0 || f.info.Mode()&fs.ModeSticky != 0)
 }
 
-func cleanBelow(f *Folder, depth int) (removed []string, err error) {
+func cleanBelow(f *Folder, depth int) (removed []Orphan, err error) {
 	names, err := f.names()
 	if err != nil {
 		return nil, nil
@@ -59,10 +83,10 @@ func cleanBelow(f *Folder, depth int) (removed []string, err error) {
 			continue
 		}
 		if claimed && sub.Ours() == nil {
-			gone, err := removeOrphan(sub)
+			disks, gone, err := removeOrphan(sub)
 			errs = append(errs, err)
 			if gone {
-				removed = append(removed, sub.Path())
+				removed = append(removed, Orphan{sub.Path(), disks})
 			}
 		} else if sub.Ours() == nil {
 			more, err := cleanBelow(sub, depth-1)
@@ -74,48 +98,52 @@ func cleanBelow(f *Folder, depth int) (removed []string, err error) {
 	return removed, errors.Join(errs...)
 }
 
-// removeOrphan removes the folder if its owner is gone.
-func removeOrphan(dir *Folder) (gone bool, err error) {
+// removeOrphan removes the folder if its owner is gone, and unmounts what it had
+// mounted there.
+func removeOrphan(dir *Folder) (disks int, gone bool, err error) {
 	f, err := dir.open(ownerFile, os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil // being made
+		return 0, false, nil // being made
 	}
 	if err != nil {
-		return false, fmt.Errorf("the owner of %s cannot be read: %w", dir.Path(), Cause(err))
+		return 0, false, fmt.Errorf("the owner of %s cannot be read: %w", dir.Path(), Cause(err))
 	}
 	defer func() { _ = f.Close() }()
 	locking := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(locking, unix.EWOULDBLOCK) {
-		return false, nil // the owner lives
+		return 0, false, nil // the owner lives
 	}
 	b, err := readNote(f)
 	if err != nil {
-		return false, fmt.Errorf("the owner of %s cannot be read: %w", dir.Path(), Cause(err))
+		return 0, false, fmt.Errorf("the owner of %s cannot be read: %w", dir.Path(), Cause(err))
 	}
 	var o owner
 	if json.Unmarshal(b, &o) != nil {
-		return false, nil // being written
+		return 0, false, nil // being written
 	}
 	switch o.Place.Reach() {
 	case SamePlace:
 		if o.Owner.Running() {
-			return false, nil
+			return 0, false, nil
 		}
 		if err := endAll(o, dir.Path()); err != nil {
-			return false, fmt.Errorf("the data folder %s, whose owner is gone, cannot be removed: %w", dir.Path(), err)
+			return 0, false, fmt.Errorf("the data folder %s, whose owner is gone, cannot be removed: %w", dir.Path(), err)
 		}
 	case OtherSpace:
 		if locking != nil {
-			return false, nil // only its lock could say that the owner is gone
+			return 0, false, nil // only its lock could say that the owner is gone
 		}
 	case OtherHost:
-		return false, nil
+		return 0, false, nil
 	case Rebooted:
 	}
-	if err := dir.clear(); err != nil {
-		return false, fmt.Errorf("the data folder %s, whose owner is gone, cannot be removed: %w", dir.Path(), Cause(err))
+	if real, err := filepath.EvalSymlinks(dir.Path()); err == nil {
+		disks = disk.ForgetBelow(real)
 	}
-	return true, nil
+	if err := dir.clear(); err != nil {
+		return disks, false, fmt.Errorf("the data folder %s, whose owner is gone, cannot be removed: %w", dir.Path(), Cause(err))
+	}
+	return disks, true, nil
 }
 
 // endTime bounds the wait for processes that were killed.

@@ -88,8 +88,8 @@ func readNote(notes *host.Folder, name string) (n note, ok bool) {
 	return n, err == nil && json.Unmarshal(b, &n) == nil && filepath.IsAbs(n.Dir)
 }
 
-// cleanOrphans removes the data of runs whose process is gone.
-func cleanOrphans(now time.Time) {
+// cleanOrphans removes the data of runs whose process is gone, and says so.
+func cleanOrphans(now time.Time, say func(string)) {
 	notes := openNotes()
 	if notes == nil {
 		return
@@ -104,7 +104,7 @@ func cleanOrphans(now time.Time) {
 		if err != nil {
 			continue
 		}
-		if n, ok := readNote(notes, e.Name()); !ok || n.clean() || now.Sub(info.ModTime()) > noteAge && !host.HasClaims(n.Dir) {
+		if n, ok := readNote(notes, e.Name()); !ok || n.clean(say) || now.Sub(info.ModTime()) > noteAge && !host.HasClaims(n.Dir) {
 			_ = notes.Remove(e.Name())
 		}
 	}
@@ -112,8 +112,13 @@ func cleanOrphans(now time.Time) {
 
 // clean removes what is left in the folder, and the folder as far as we made it.
 // It reports whether the folder is gone.
-func (n note) clean() bool {
-	_, err := host.CleanOrphans(n.Dir, host.OrphanDepth)
+func (n note) clean(say func(string)) bool {
+	removed, err := host.CleanOrphans(n.Dir, host.OrphanDepth)
+	for _, orphan := range removed {
+		if say != nil {
+			say(orphan.String())
+		}
+	}
 	host.RemoveMade(n.Made)
 	_, gone := os.Stat(n.Dir)
 	return err == nil && os.IsNotExist(gone)

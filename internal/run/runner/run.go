@@ -63,8 +63,8 @@ type Options struct {
 	Next Next
 	// CheckAnswers checks the answers of trials that ask for it.
 	CheckAnswers trial.CheckAnswers
-	// Say takes sentences about what the run does to clusters that ran before; nil for
-	// nobody.
+	// Say takes sentences about what the run does to clusters that ran before, and about
+	// what it removes of runs that were killed; nil for nobody.
 	Say func(string)
 	// Progress gets how the run goes, about four times a second and at each
 	// change of stage, from one goroutine at a time. Nil for nobody.
@@ -167,7 +167,7 @@ func begin(ctx context.Context, o Options) (r *run, err error) {
 	if err != nil {
 		return r, err
 	}
-	cleanOrphans(r.began)
+	cleanOrphans(r.began, r.Say)
 	if r.before != nil {
 		if err := r.before.sameMachines(machines); err != nil {
 			return r, err

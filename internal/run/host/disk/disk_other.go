@@ -18,4 +18,7 @@ func (*disk) unmount() error          { return nil }
 func (*disk) writeBack() error        { return nil }
 func (*disk) powerLoss() (int, error) { return 0, nil }
 
-func forget(string) {}
+func forget(string) bool { return false }
+
+// ForgetBelow unmounts the disks below a folder whose servers have ended: there are none.
+func ForgetBelow(string) int { return 0 }

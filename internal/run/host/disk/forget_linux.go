@@ -1,11 +1,82 @@
 package disk
 
-import "golang.org/x/sys/unix"
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
 
-// forget unmounts a folder whose server has ended.
-func forget(at string) {
-	var st unix.Stat_t
-	if unix.Stat(at, &st) == unix.ENOTCONN {
-		_ = unix.Unmount(at, unix.MNT_DETACH)
+	"golang.org/x/sys/unix"
+
+	"github.com/quorumbench/quorumbench/internal/environ"
+)
+
+// kind is what the system calls the file system of a disk.
+const kind = "fuse.quorumbench"
+
+// ForgetBelow unmounts the disks below a folder, a path without links, whose servers
+// have ended, and returns how many it unmounted.
+func ForgetBelow(dir string) (n int) {
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return 0
 	}
+	for _, at := range mountedBelow(dir, string(mounts)) {
+		if forget(at) {
+			n++
+		}
+	}
+	return n
+}
+
+// mountedBelow finds the disks below a folder in the text of proc_pid_mountinfo(5).
+func mountedBelow(dir, mounts string) (at []string) {
+	for line := range strings.Lines(mounts) {
+		about, system, _ := strings.Cut(line, " - ")
+		fields, of := strings.Fields(about), strings.Fields(system)
+		if len(fields) < 5 || len(of) == 0 || of[0] != kind {
+			continue
+		}
+		if path := unescape(fields[4]); strings.HasPrefix(path, dir+"/") {
+			at = append(at, path)
+		}
+	}
+	return at
+}
+
+// unescape returns a path as it is: the system writes blanks, line breaks and
+// backslashes as three octal digits.
+func unescape(path string) string {
+	var b strings.Builder
+	for i := 0; i < len(path); i++ {
+		if path[i] == '\\' && i+3 < len(path) {
+			if c, err := strconv.ParseUint(path[i+1:i+4], 8, 8); err == nil {
+				b.WriteByte(byte(c))
+				i += 3
+				continue
+			}
+		}
+		b.WriteByte(path[i])
+	}
+	return b.String()
+}
+
+// forget unmounts a folder whose server has ended, and reports whether it did.
+func forget(at string) bool {
+	var st unix.Stat_t
+	if unix.Stat(at, &st) != unix.ENOTCONN {
+		return false
+	}
+	if unix.Unmount(at, unix.MNT_DETACH) == nil {
+		return true
+	}
+	// Users who are not root have a program for it, the one that mounted.
+	for _, program := range []string{"fusermount3", "fusermount"} {
+		c := exec.Command(program, "-u", "-z", "-q", "--", at)
+		c.Env = environ.Clean()
+		if c.Run() == nil {
+			return true
+		}
+	}
+	return false
 }

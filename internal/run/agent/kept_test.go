@@ -1,0 +1,104 @@
+package agent
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/testsettle"
+)
+
+// What sessions leave is bounded in size and age, and what is removed is named.
+func TestWhatSessionsLeaveIsBounded(t *testing.T) {
+	m := &manual{now: time.Now()}
+	var mu sync.Mutex
+	var said []string
+	says := func(text string) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return strings.Contains(strings.Join(said, "\n"), text)
+	}
+	o := Options{Folder: filepath.Join(t.TempDir(), "agent"), Clock: m.clock(), Say: func(format string, args ...any) {
+		mu.Lock()
+		defer mu.Unlock()
+		said = append(said, fmt.Sprintf(format, args...))
+	}}
+	s, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.mostKept = 1 << 20
+	// session leaves files of so many KiB: data that was not released, and a log.
+	session := func(data, log int) (claimed, room string) {
+		now, err := s.enter(t.Context(), "c")
+		if err != nil {
+			t.Fatal(err)
+		}
+		write := func(path string, kib int) {
+			if err := os.WriteFile(path, make([]byte, kib<<10), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if data+log > 0 {
+			if err := now.room.open(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if data > 0 {
+			c, err := s.host.Claim(t.Context(), filepath.Join(now.room.path, "data"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			now.claimed(c)
+			claimed = c.Path()
+			write(filepath.Join(claimed, "file"), data)
+		}
+		if log > 0 {
+			write(filepath.Join(now.room.path, "log"), log)
+		}
+		if err := s.depart(t.Context(), now, errBye); err != nil {
+			t.Fatal(err)
+		}
+		return claimed, now.room.path
+	}
+	there := func(path string) bool {
+		_, err := os.Stat(path)
+		return err == nil
+	}
+
+	data, room := session(100, 0)
+	if !there(data) {
+		t.Error("little data is not kept")
+	}
+	m.advance(keepData)
+	testsettle.Eventually(t, "data of a day ago is gone", func() bool { return !there(room) })
+	if !says("removed " + data + ", the data that controller c left") {
+		t.Errorf("said %q", said)
+	}
+
+	if data, room = session(2<<10, 0); there(room) || !says("removed "+data) || !says("more than the 1.00 MiB that are kept") {
+		t.Errorf("much data is kept: %q", said)
+	}
+
+	_, first := session(0, 400)
+	_, second := session(0, 400)
+	past := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(first, past, past); err != nil {
+		t.Fatal(err)
+	}
+	_, third := session(0, 400)
+	if there(first) || !there(second) || !there(third) || !says("removed "+first+", the logs of an earlier session") {
+		t.Errorf("of logs that are too large together, there are %v %v %v: %q", there(first), there(second), there(third), said)
+	}
+	m.advance((keepDays + 1) * 24 * time.Hour)
+	if _, err := New(o); err != nil || there(second) || there(third) {
+		t.Errorf("logs of a week ago are there when an agent starts: %v", err)
+	}
+	if _, room := session(0, 0); there(room) {
+		t.Error("a session that wrote nothing left a folder")
+	}
+}
