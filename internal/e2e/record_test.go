@@ -163,11 +163,12 @@ func checkTimeline(t *testing.T, trial *record.Trial, files *record.Files) {
 		if row.Phase != measure.Measured.String() {
 			continue
 		}
-		if row.Due != row.OK+row.Misses+row.Conflicts+row.Errors {
-			t.Errorf("%s: second %d: %d due, but %d, %d, %d and %d", trial.Name, row.Second, row.Due, row.OK, row.Misses, row.Conflicts, row.Errors)
+		succeeded := row.OK + row.Misses + row.Conflicts + row.Stale + row.Unverifiable
+		if row.Due != succeeded+row.Errors {
+			t.Errorf("%s: second %d: %d due, but %d succeeded and %d failed", trial.Name, row.Second, row.Due, succeeded, row.Errors)
 		}
 		due, done, failed = due+row.Due, done+row.Done, failed+row.Errors
-		completed += row.OK + row.Misses + row.Conflicts
+		completed += succeeded
 	}
 	got, want := [4]uint64{due, completed, failed, done}, [4]uint64{trial.Due, trial.Operations, trial.Errors, trial.Completed}
 	if got != want {
