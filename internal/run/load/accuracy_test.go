@@ -120,6 +120,7 @@ func eachLoops(t *testing.T, test func(t *testing.T, loops int)) {
 // fall into the stall, and those due at its beginning wait for 1 s. It is exact
 // in the simulated test of the engine; no machine can make it less here.
 func TestCoordinatedOmission(t *testing.T) {
+	t.Parallel()
 	eachLoops(t, func(t *testing.T, loops int) {
 		testsettle.Within(t, func(r testsettle.Reporter) {
 			endpoint := serve(t, "delay=2ms; stall=1s@1s", store.NullOptions{Memory: true}) // it stalls once
@@ -164,6 +165,7 @@ func sized(l scenario.Load, value int) scenario.Load { l.ValueSize = value; retu
 // the machine's, which may stop for a while: the timeout is longer than that,
 // and nothing is given up before it.
 func TestNeverAnsweredIsTimedAndCounted(t *testing.T) {
+	t.Parallel()
 	eachLoops(t, func(t *testing.T, loops int) {
 		l := open(base(kv.Put, kv.None), 3000, 2*time.Second)
 		l.Timeout, l.Threads = 5*time.Second, loops
@@ -186,6 +188,7 @@ func TestNeverAnsweredIsTimedAndCounted(t *testing.T) {
 }
 
 func TestErrorsAreCountedByKind(t *testing.T) {
+	t.Parallel()
 	eachLoops(t, func(t *testing.T, loops int) {
 		l := base(kv.Put, kv.None)
 		l.Total, l.Threads = 10_000, loops
@@ -201,6 +204,7 @@ func TestErrorsAreCountedByKind(t *testing.T) {
 }
 
 func TestClosedConnectionsAreIndefiniteAndReplaced(t *testing.T) {
+	t.Parallel()
 	eachLoops(t, func(t *testing.T, loops int) {
 		l := base(kv.Put, kv.None)
 		l.Total, l.Threads = 20_000, loops
@@ -216,6 +220,7 @@ func TestClosedConnectionsAreIndefiniteAndReplaced(t *testing.T) {
 }
 
 func TestGoAwayLosesNothing(t *testing.T) {
+	t.Parallel()
 	eachLoops(t, func(t *testing.T, loops int) {
 		l := base(kv.Put, kv.None)
 		l.Total, l.Threads = 20_000, loops
@@ -230,6 +235,7 @@ func TestGoAwayLosesNothing(t *testing.T) {
 }
 
 func TestWrongAnswersAreFound(t *testing.T) {
+	t.Parallel()
 	for _, what := range []string{"wrong=value every 500", "wrong=key every 500"} {
 		t.Run(what, func(t *testing.T) {
 			l := base(kv.Get, kv.Local)
@@ -247,6 +253,7 @@ func TestWrongAnswersAreFound(t *testing.T) {
 }
 
 func TestPreloadMakesEveryKeyExistAndOnlyThose(t *testing.T) {
+	t.Parallel()
 	endpoint := serve(t, "", store.NullOptions{Memory: true})
 	l := base(kv.Get, kv.Local)
 	l.Total = 5000
@@ -291,6 +298,7 @@ func TestOpenLoopKeepsItsRate(t *testing.T) {
 
 // Several loops share a load: nothing is lost or counted twice between them.
 func TestSeveralLoops(t *testing.T) {
+	t.Parallel()
 	endpoint := serve(t, "delay=1ms", store.NullOptions{Memory: true})
 	l := base(kv.Put, kv.None)
 	l.Threads, l.Total = 3, 10_001
@@ -308,6 +316,7 @@ func TestSeveralLoops(t *testing.T) {
 // where the loops have unequal connections. With two loops, 40 of these 50
 // clients were at work.
 func TestLoopsShareATotal(t *testing.T) {
+	t.Parallel()
 	eachLoops(t, func(t *testing.T, loops int) {
 		l := base(kv.Put, kv.None)
 		l.Connections, l.Clients, l.Total, l.Threads = 5, 50, 100_000, loops
@@ -378,6 +387,7 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 // A compare-and-set knows the version that the preload read, or that the one
 // before it made, and a conflict is an answer: where no two meet there is none.
 func TestCompareAndSet(t *testing.T) {
+	t.Parallel()
 	endpoint := serve(t, "", store.NullOptions{Memory: true})
 	for what, c := range map[string]struct {
 		keys    uint64
@@ -405,6 +415,7 @@ func TestCompareAndSet(t *testing.T) {
 }
 
 func TestTransactionsWriteAllTheirKeys(t *testing.T) {
+	t.Parallel()
 	endpoint := serve(t, "", store.NullOptions{Memory: true})
 	l := base(kv.Txn, kv.None)
 	l.Total, l.TxnKeys, l.KeySpace, l.Distribution.Name = 100, 10, 1000, "sequential"

@@ -23,6 +23,7 @@ import (
 // What the calls of an application were is recorded on every kind of worker, and so is the
 // reading of its keys behind it: of those that are there before, and of those that it made.
 func TestApplicationsAreRecordedOnEveryWorker(t *testing.T) {
+	t.Parallel()
 	for name, w := range map[string]load.Worker{"local": local(), "piped": wired.Piped(local()), "agent": agenttest.Worker(t, nil)} {
 		t.Run(name, func(t *testing.T) {
 			endpoint := serve(t, "", store.NullOptions{Memory: true})
@@ -80,6 +81,7 @@ func TestApplicationsAreRecordedOnEveryWorker(t *testing.T) {
 // The keys of a catalog are no keys of the store: each kind of worker reads them as their
 // script says.
 func TestKeysAreReadAsTheirScriptSays(t *testing.T) {
+	t.Parallel()
 	local := func() load.Worker {
 		return &load.Local{Stores: func(string) (store.Store, error) { return consul.New(), nil }}
 	}
@@ -160,6 +162,7 @@ func elections(t *testing.T, app election.Application, then func(t *testing.T, w
 // Numbered nodes, whose numbers are the store's, are recorded on every kind of worker, and
 // looked for after the load: those that have outlived their sessions are found.
 func TestNumberedNodesAreListedOnEveryWorker(t *testing.T) {
+	t.Parallel()
 	elections(t, election.Application{Queue: true}, func(t *testing.T, w load.Worker, a *load.Assignment, ops []history.Op) {
 		back, ended := &told{t: t}, map[uint64]uint64{} // nodes, and whose they are
 		for i := range ops {
@@ -185,6 +188,7 @@ func TestNumberedNodesAreListedOnEveryWorker(t *testing.T) {
 // A node that an earlier load left is read after the next as one that may be gone by then, by
 // every kind of worker: its session may end between the reads of two members.
 func TestWhatAnEarlierLoadLeftIsReadOnEveryWorker(t *testing.T) {
+	t.Parallel()
 	elections(t, election.Application{}, func(t *testing.T, w load.Worker, a *load.Assignment, _ []history.Op) {
 		var err error
 		a.Preloaded = nil // it is another load

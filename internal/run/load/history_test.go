@@ -37,6 +37,7 @@ func (h *told) history(zero time.Time, within time.Duration) *history.Recorder {
 // Every operation that a load sends is recorded once, on every kind of worker:
 // with the value that it wrote, the revision that it was done at, and who did it.
 func TestWorkersRecordEveryOperation(t *testing.T) {
+	t.Parallel()
 	const total = 4000
 	eachWorker(t, func(t *testing.T, w load.Worker) {
 		endpoint := serve(t, "", store.NullOptions{Memory: true})
@@ -81,6 +82,7 @@ func TestWorkersRecordEveryOperation(t *testing.T) {
 // A range is recorded key by key, those that are not there too, as far as its answer
 // covers them: however it is asked for, and also of one key.
 func TestRangesAreRecordedKeyByKey(t *testing.T) {
+	t.Parallel()
 	const keys = 30
 	endpoint := serve(t, "", store.NullOptions{Memory: true})
 	l := base(kv.Put, kv.None)
@@ -153,6 +155,7 @@ func TestRangesAreRecordedKeyByKey(t *testing.T) {
 // All that watchers are told is recorded: that they were created, every event in its
 // order with what was there before, and how far they have been told.
 func TestWhatWatchersAreToldIsRecorded(t *testing.T) {
+	t.Parallel()
 	p := watched(serve(t, "", store.NullOptions{Memory: true}))
 	p.Load.Watch.PrevKV = true
 	h := &told{t: t}
@@ -191,6 +194,7 @@ func TestWhatWatchersAreToldIsRecorded(t *testing.T) {
 // Every key is read back once, on every kind of worker, and counted wherever it is
 // there, also where its value is of another load.
 func TestWorkersReadEveryKeyBack(t *testing.T) {
+	t.Parallel()
 	const keys = 300
 	eachWorker(t, func(t *testing.T, w load.Worker) {
 		endpoint := serve(t, "", store.NullOptions{Memory: true})

@@ -14,6 +14,7 @@ import (
 // Every protocol can open a connection, and a session, for each operation:
 // nothing is lost, nothing is wrong, and all clients are at work all the time.
 func TestEveryProtocolConnectsForEachOperation(t *testing.T) {
+	t.Parallel()
 	eachProtocol(t, store.NullOptions{Memory: true, Script: "delay=1ms"}, func(t *testing.T, plan func(scenario.Load) task) {
 		for _, o := range []scenario.Operation{{Kind: kv.Put, Weight: 1}, {Kind: kv.Get, Consistency: kv.Local, Weight: 1}} {
 			l := base(o.Kind, o.Consistency)
@@ -36,6 +37,7 @@ func TestEveryProtocolConnectsForEachOperation(t *testing.T) {
 
 // Both pollers can, plain, over TLS, and to a name instead of an address.
 func TestPollersConnectForEachOperation(t *testing.T) {
+	t.Parallel()
 	server, client := testcerts.Configs(t)
 	for name, c := range map[string]struct{ portable, secured, named bool }{
 		"system": {}, "portable": {portable: true}, "system, TLS": {secured: true}, "portable, TLS": {portable: true, secured: true},
@@ -69,6 +71,7 @@ func TestPollersConnectForEachOperation(t *testing.T) {
 // Where nothing listens each operation ends at its timeout, as a definite error
 // that says why.
 func TestNewConnectionsToNobody(t *testing.T) {
+	t.Parallel()
 	l := base(kv.Put, kv.None)
 	l.Connections, l.Clients, l.Duration, l.Timeout, l.NewConnection = 5, 5, time.Second, 300*time.Millisecond, true
 	m := run(t, taskFor("127.0.0.1:1", l)).Measured

@@ -15,6 +15,7 @@ import (
 // done, and none before its session was closed: behind all that the load did. Behind the
 // answer to that its version has its end, at a revision behind its own.
 func TestSessionsEndInTheHistory(t *testing.T) {
+	t.Parallel()
 	l := base(kv.Ephemeral, kv.None)
 	l.Mix = []scenario.Operation{{Kind: kv.Ephemeral, Weight: 2}, {Kind: kv.Delete, Weight: 1}}
 	l.Duration, l.Warmup, l.Total, l.KeySpace, l.ValueSize, l.Connections, l.Clients, l.Threads = 0, 0, 2000, 50, 32, 4, 8, 1

@@ -15,6 +15,7 @@ import (
 // Both pollers, plain and over TLS, lose nothing, also with values that take
 // many reads and writes and with connections that end in between.
 func TestPollers(t *testing.T) {
+	t.Parallel()
 	server, client := testcerts.Configs(t)
 	for _, portable := range []bool{false, true} {
 		for _, secured := range []bool{false, true} {

@@ -13,6 +13,7 @@ import (
 // A store that does not serve is told after one timeout, not after one for
 // every few keys of the key space.
 func TestPreloadGivesUpOnAStoreThatDoesNotServe(t *testing.T) {
+	t.Parallel()
 	for script, want := range map[string]string{
 		"never every 1":             "could not read the key space: ",
 		"stall=1h@0s":               "could not read the key space: ",
@@ -35,6 +36,7 @@ func TestPreloadGivesUpOnAStoreThatDoesNotServe(t *testing.T) {
 // A write pass that was cut short does not take the keys that had no turn for
 // written.
 func TestPreloadGivesUpInTheMiddleOfWriting(t *testing.T) {
+	t.Parallel()
 	l := base(kv.Put, kv.None)
 	l.KeySpace, l.Timeout, l.ValueSize = 200_000, 200*time.Millisecond, 16
 	// The keys are read in less, and not written in that.
@@ -47,6 +49,7 @@ func TestPreloadGivesUpInTheMiddleOfWriting(t *testing.T) {
 
 // One failed operation among many does not end a preload: it is repeated.
 func TestPreloadRepeatsWhatFailed(t *testing.T) {
+	t.Parallel()
 	for _, script := range []string{"error=unavailable every 97", "error=refused every 97", "error=store_timeout every 301", "error=bad_request every 97", "error=denied every 97"} {
 		l := base(kv.Get, kv.Linearizable)
 		l.KeySpace = 2_000

@@ -46,6 +46,7 @@ func eachServer(t *testing.T, o store.NullOptions, test func(t *testing.T, start
 // p95 is half of the stall, p99 nine tenths of it, whatever the protocol and
 // however many operations a connection takes. No machine makes them less.
 func TestStallShowsInEveryProtocol(t *testing.T) {
+	t.Parallel()
 	eachServer(t, store.NullOptions{Memory: true, Script: "delay=1ms; stall=500ms@2s"}, func(t *testing.T, start func() func(scenario.Load) task) {
 		testsettle.Within(t, func(r testsettle.Reporter) {
 			m := run(t, start()(open(base(kv.Put, kv.None), 500, 5*time.Second))).Measured
@@ -69,6 +70,7 @@ func TestStallShowsInEveryProtocol(t *testing.T) {
 // What is preloaded is read back, each read checked, and a closed loop obeys
 // Little's law.
 func TestEveryProtocolReadsWhatItWrote(t *testing.T) {
+	t.Parallel()
 	eachProtocol(t, store.NullOptions{Memory: true, Script: "delay=1ms"}, func(t *testing.T, plan func(scenario.Load) task) {
 		l := base(kv.Get, kv.Local)
 		l.Connections, l.Clients, l.Duration = 50, 50, 2*time.Second

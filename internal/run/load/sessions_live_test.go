@@ -21,6 +21,7 @@ import (
 // Each client of a closed loop keeps its own lease alive: what is left of the time
 // of every lease is the whole of it again, less what the load took.
 func TestKeepAlives(t *testing.T) {
+	t.Parallel()
 	endpoint := embedded.Etcd(t)
 	access := store.Access{Endpoints: []string{endpoint}, DialTimeout: patience}
 	admin, err := etcd.New().Admin(access)
@@ -80,6 +81,7 @@ func TestKeepAlives(t *testing.T) {
 // Transactions at every isolation, with few keys, so that there are conflicts
 // where the isolation knows any; the requests tell reads, commits and retries.
 func TestSTM(t *testing.T) {
+	t.Parallel()
 	endpoint := embedded.Etcd(t)
 	for iso := range kv.NumIsolations {
 		l := base(kv.STM, kv.None)
@@ -106,6 +108,7 @@ func TestSTM(t *testing.T) {
 
 // A transaction that reads an interval, beside one that writes.
 func TestTxnMixed(t *testing.T) {
+	t.Parallel()
 	l := base(kv.TxnGet, kv.Linearizable)
 	l.KeySpace, l.RangeLimit, l.TxnKeys, l.Total = 50, 10, 2, 1000
 	l.Mix = append(l.Mix, l.Mix[0])
@@ -120,6 +123,7 @@ func TestTxnMixed(t *testing.T) {
 // requests more, and what it asks while it waits; and afterwards nobody holds
 // the lock.
 func TestSTMUnderALock(t *testing.T) {
+	t.Parallel()
 	for _, locker := range []kv.Locker{kv.LockRPC, kv.LockClient} {
 		t.Run(locker.String(), func(t *testing.T) { stmUnder(t, locker) })
 	}
@@ -210,6 +214,7 @@ func recordedUnder(t *testing.T, ops []history.Op) {
 // A client whose transaction failed under a lock may still end a later hold of its own,
 // by what was not answered: how long those lasted is not recorded.
 func TestHoldsBehindAFailureProveNothing(t *testing.T) {
+	t.Parallel()
 	endpoint := serve(t, "never every 60; delay=uniform(0ms,1ms)", store.NullOptions{Memory: true})
 	l := base(kv.STM, kv.None)
 	l.KeySpace, l.Connections, l.Clients, l.Total, l.Timeout, l.ValueSize = 40, 2, 4, 60, time.Second, 32

@@ -97,6 +97,7 @@ func drawnLoad(r *rand.Rand) scenario.Load {
 // its kind, its key, and when it was due are those of its number. Clients and
 // connections are divided, and the merged seconds' counts are the sum.
 func TestShardsSendWhatOneWorkerSends(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(10, 6))
 	for range testsettle.Drawn(20, 2) {
 		l := drawnLoad(r)

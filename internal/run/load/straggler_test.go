@@ -64,6 +64,7 @@ func wide() *measure.Second {
 // seconds wait without bound: it is cut off, named, and the load ends with what all
 // had told.
 func TestAWorkerThatTellsNothingIsCutOff(t *testing.T) {
+	t.Parallel()
 	w := load.Workers{
 		load.Named{Worker: telling{local(), 1 << 30}, Name: "w1"}, load.Named{Worker: telling{local(), 3}, Name: "w2"}, load.Named{Worker: telling{local(), 1 << 30}, Name: "w3"},
 	}

@@ -39,6 +39,7 @@ func seen(w scenario.Watch, keys, n int) (events uint64) {
 // writes of its own accord when they come faster than the machine can take. It
 // still may on a busy one, and what it gave up may have happened.
 func TestWatchersGetEveryEvent(t *testing.T) {
+	t.Parallel()
 	endpoint := embedded.Etcd(t)
 	for name, c := range map[string]struct {
 		watch   scenario.Watch
@@ -134,6 +135,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 
 // Watchers whose connection is cut go on where they were: no event is lost.
 func TestWatchersResumeAfterACut(t *testing.T) {
+	t.Parallel()
 	endpoint := embedded.Etcd(t)
 	// Half of the 12,000 events come through it, of more than 100 bytes each.
 	net := cuttable{after: 150_000}
@@ -161,6 +163,7 @@ func TestWatchersResumeAfterACut(t *testing.T) {
 // A member that stops and comes back: puts fail meanwhile, and of those that
 // were acknowledged no event is lost.
 func TestWatchersSurviveTheMember(t *testing.T) {
+	t.Parallel()
 	m := embedded.New(t)
 	if err := m.Start(); err != nil {
 		t.Fatal(err)
@@ -201,6 +204,7 @@ func TestWatchersSurviveTheMember(t *testing.T) {
 // Watchers that begin at an earlier revision catch up while the load reads;
 // when all have what there is, the load ends.
 func TestWatchersCatchUp(t *testing.T) {
+	t.Parallel()
 	endpoint := embedded.Etcd(t)
 	c, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Logger: zap.NewNop()})
 	if err != nil {
@@ -237,6 +241,7 @@ func TestWatchersCatchUp(t *testing.T) {
 
 // Each client keeps a lease alive, and so it needs one.
 func TestLeasesMustBeThere(t *testing.T) {
+	t.Parallel()
 	p := taskFor("127.0.0.1:1", open(base(kv.KeepAlive, kv.None), 100, time.Second))
 	if _, err := p.worker().Prepare(t.Context(), &p.Assignment, load.Reports{}); err == nil || !strings.Contains(err.Error(), "as many leases") {
 		t.Errorf("a load without leases: %v", err)

@@ -26,6 +26,7 @@ func ofMode(t *testing.T, script string, mode kv.WatchMode) task {
 // answer, whether that comes before the event or after it, and what a server loses,
 // doubles or delays is counted exactly.
 func TestPersistentWatches(t *testing.T) {
+	t.Parallel()
 	for script, want := range map[string]struct{ delivered, lost, duplicated uint64 }{
 		"":                         {3000, 0, 0},
 		"delay=30ms":               {3000, 0, 0},
@@ -61,6 +62,7 @@ func TestPersistentWatches(t *testing.T) {
 // A one-shot watch is set again by a read: each version came, or was passed over by
 // a newer one, and nothing is lost.
 func TestOneShotWatches(t *testing.T) {
+	t.Parallel()
 	for _, script := range []string{"", "delay=200ms every 3"} {
 		m := run(t, ofMode(t, script, kv.OnceWatch)).Measured
 		w := m.Watching

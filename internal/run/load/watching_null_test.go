@@ -30,6 +30,7 @@ func watched(endpoint string) task {
 // A server that loses, doubles, reorders or delays watch events: each is told,
 // and counted exactly.
 func TestWatchEventFaultsAreReported(t *testing.T) {
+	t.Parallel()
 	for script, want := range map[string]struct{ delivered, lost, duplicated, reordered uint64 }{
 		"":                         {5000, 0, 0, 0},
 		"watch=lose every 50":      {4900, 100, 0, 0},
@@ -153,6 +154,7 @@ func TestWatchedLoadDoesNotAllocate(t *testing.T) {
 // 200,000 events a second: 200 puts a second, each of which 1,000 watchers are told of.
 // However long they take on this machine, each is counted once, and timed.
 func TestManyWatchEventsAreCountedRight(t *testing.T) {
+	t.Parallel()
 	testsettle.Unraced(t)
 	const rate, seconds, watchers = 200, 3, 1000
 	l := open(base(kv.Put, kv.None), rate, seconds*time.Second)

@@ -86,6 +86,7 @@ func settledOnNewest(t *testing.T, w scenario.Watch, p task) {
 // Watchers by blocking queries, on the null server and on the real one: of single keys
 // and of intervals.
 func TestQueriesThatWaitAreWatchers(t *testing.T) {
+	t.Parallel()
 	for name, start := range map[string]func(t *testing.T) []string{
 		"null server": func(t *testing.T) []string {
 			return storetest.ServeNull(t, consul.New(), 1, store.NullOptions{Memory: true})
@@ -104,6 +105,7 @@ func TestQueriesThatWaitAreWatchers(t *testing.T) {
 
 // Deletes are told, too, and queries whose connections are cut go on.
 func TestQueriesThatWaitSurviveCuts(t *testing.T) {
+	t.Parallel()
 	endpoint := realConsul(t, 1)[0]
 	net := cuttable{after: 20_000}
 	net.cuts.Store(5)
@@ -121,6 +123,7 @@ func TestQueriesThatWaitSurviveCuts(t *testing.T) {
 // Sessions are renewed, each client's its own, and transactions under a lock never
 // meet.
 func TestSessionsAndLocksOfConsul(t *testing.T) {
+	t.Parallel()
 	endpoints := realConsul(t, 3)
 	admin, err := consul.New().Admin(store.Access{Endpoints: endpoints, DialTimeout: patience})
 	if err != nil {

@@ -87,6 +87,7 @@ func (h *heard) reports(t *testing.T) load.Reports {
 // A load on a real etcd: all that one worker reports any other does, and several
 // together send as much and report it as one.
 func TestWorkersOnEtcd(t *testing.T) {
+	t.Parallel()
 	endpoint := embedded.Etcd(t)
 	eachWorker(t, func(t *testing.T, w load.Worker) {
 		l := base(kv.Put, kv.None)
@@ -129,6 +130,7 @@ func TestWorkersOnEtcd(t *testing.T) {
 // An open loop has its schedule's number of operations, whoever sends them, and
 // what the servers do with them is reported as it is.
 func TestWorkersReportErrors(t *testing.T) {
+	t.Parallel()
 	eachWorker(t, func(t *testing.T, w load.Worker) {
 		l := open(base(kv.Put, kv.None), 1000, 2*time.Second)
 		l.Timeout = 5 * time.Second
@@ -151,6 +153,7 @@ func TestWorkersReportErrors(t *testing.T) {
 // A load that is stopped has what it had until then; one that is stopped before
 // its window never opened; and one that cannot connect says why.
 func TestWorkersStop(t *testing.T) {
+	t.Parallel()
 	endpoint := serve(t, "", store.NullOptions{Memory: true})
 	eachWorker(t, func(t *testing.T, w load.Worker) {
 		l := base(kv.Put, kv.None)
@@ -198,6 +201,7 @@ func TestWorkersStop(t *testing.T) {
 
 // A begin that is told is kept by all.
 func TestWorkersBeginWhenTold(t *testing.T) {
+	t.Parallel()
 	endpoint := serve(t, "", store.NullOptions{Memory: true})
 	eachWorker(t, func(t *testing.T, w load.Worker) {
 		l := base(kv.Put, kv.None)
@@ -223,6 +227,7 @@ func TestWorkersBeginWhenTold(t *testing.T) {
 
 // What cannot be divided is refused before anything is done.
 func TestWorkersRefuse(t *testing.T) {
+	t.Parallel()
 	l := base(kv.CAS, kv.None)
 	a := taskFor("127.0.0.1:1", l).Assignment
 	w := load.Workers{local(), wired.Piped(local())}
@@ -242,6 +247,7 @@ func TestWorkersRefuse(t *testing.T) {
 
 // What a worker finds wrong is an error, and not a job.
 func TestWorkersThatCannotPrepare(t *testing.T) {
+	t.Parallel()
 	eachWorker(t, func(t *testing.T, w load.Worker) {
 		l := base(kv.KeepAlive, kv.None)
 		l.Total = 100
@@ -302,6 +308,7 @@ func serveCounting(t *testing.T) *counting {
 // A job that is connected and not run ends when it is closed, or when the one who
 // has it is gone.
 func TestAConnectedJobIsClosed(t *testing.T) {
+	t.Parallel()
 	eachWorker(t, func(t *testing.T, w load.Worker) {
 		server := serveCounting(t)
 		l := base(kv.Put, kv.None)
@@ -330,6 +337,7 @@ func (noClock) Clock(context.Context) (time.Time, error) {
 
 // Workers that cannot begin together do not stay connected.
 func TestWorkersWithoutATimeEnd(t *testing.T) {
+	t.Parallel()
 	server := serveCounting(t)
 	a := taskFor(server.Addr().String(), base(kv.Put, kv.None)).Assignment
 	if _, err := load.Run(t.Context(), load.Workers{local(), noClock{local()}}, &a, load.Reports{}); err == nil || !strings.Contains(err.Error(), "no time") {
@@ -340,6 +348,7 @@ func TestWorkersWithoutATimeEnd(t *testing.T) {
 
 // When one of several fails, the others end too, and it is named.
 func TestWorkersFailTogether(t *testing.T) {
+	t.Parallel()
 	endpoint := serve(t, "", store.NullOptions{Memory: true})
 	l := base(kv.Put, kv.None)
 	l.Duration = time.Hour
@@ -381,6 +390,7 @@ func TestWorkersFailTogether(t *testing.T) {
 
 // A worker that is lost in the warm-up, before anything was measured, is an error.
 func TestAWorkerLostBeforeTheWindow(t *testing.T) {
+	t.Parallel()
 	l := base(kv.Put, kv.None)
 	l.Warmup, l.Duration = time.Hour, time.Hour
 	a := taskFor(serve(t, "", store.NullOptions{Memory: true}), l).Assignment
