@@ -83,7 +83,7 @@ func TestCommandsChangeNothingOnKine(t *testing.T) {
 	before := u.read(t)
 	for _, command := range []string{
 		"check perf --rate 20 --clients 5 --duration 1s", "bench put --total 50 --clients 2 --key-space-size 50", "bench get --total 50 --key-space-size 20",
-		"bench cas --total 20 --key-space-size 20", "bench watch-latency --put-total 20",
+		"bench cas --total 20 --key-space-size 20", "bench exists --total 50 --key-space-size 20", "bench watch-latency --put-total 20",
 	} {
 		u.quorumbench(t, w, strings.Fields(command)...).exits(t, exitDone)
 		u.unchanged(t, before, command)

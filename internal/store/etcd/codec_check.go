@@ -128,7 +128,9 @@ func (t *aside) impossibleCount(e *store.Event) []byte {
 	switch {
 	case t.total < 0:
 		return countsDiffer
-	case e.Count > 0:
+	case e.Count > t.total:
+		return countsDiffer
+	case e.Count > 0 && e.Member != 0: // kine sends the one key that it counts, too
 		return keysCounted
 	}
 	return nil
