@@ -197,6 +197,7 @@ trials:
 // TestWrongAnswersAreViolations checks that responses found wrong as they arrive are in the
 // section about the answers, in its record, and in the exit code of check-answers.
 func TestWrongAnswersAreViolations(t *testing.T) {
+	t.Parallel()
 	for _, protocol := range []string{"etcd", "etcdv2", "zookeeper", "consul"} {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()

@@ -52,6 +52,7 @@ func TestCapacityOfEtcd(t *testing.T) {
 // shows its void trials with a remedy, tries rates again, says that nothing is known, and
 // has an exit code of its own.
 func TestACapacityThatIsNotKnown(t *testing.T) {
+	t.Parallel()
 	const stop = 250 * time.Millisecond
 	w := newWorld(t)
 	dir := w.path("run")

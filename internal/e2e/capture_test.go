@@ -52,6 +52,7 @@ func (w *world) recordsFrom(t *testing.T, args ...string) *program {
 // packet on two interfaces, is every call, once. What is open before is not heard, and
 // that is said.
 func TestCaptureHearsEveryCall(t *testing.T) {
+	t.Parallel()
 	if !inNetwork(t) {
 		return
 	}

@@ -92,6 +92,7 @@ func TestEveryKindOfBenchIsTriedForHarm(t *testing.T) {
 // TestCommandsChangeNothingOfAUsers runs every command that writes against a real cluster
 // with a user's keys. After each of them the cluster is what it was before.
 func TestCommandsChangeNothingOfAUsers(t *testing.T) {
+	t.Parallel()
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		var commands []string
 		sample := u.store != "etcd" && os.Getenv(everything) == ""
@@ -158,6 +159,7 @@ var scenarioOnUsers = []struct{ file, store, args string }{
 
 // TestScenariosChangeNothingOfAUsers runs the ready scenarios against running clusters.
 func TestScenariosChangeNothingOfAUsers(t *testing.T) {
+	t.Parallel()
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		before := u.read(t)
 		for _, s := range scenarioOnUsers {
@@ -226,6 +228,7 @@ func (u *inUse) startInterruptible(t *testing.T, w *world, storeName, text strin
 
 // TestInterruptedCommandsChangeNothingOfAUsers ends loads with Ctrl-C.
 func TestInterruptedCommandsChangeNothingOfAUsers(t *testing.T) {
+	t.Parallel()
 	eachInterruptible(t, func(t *testing.T, w *world, u *inUse, before contents, p *program) {
 		p.interrupt(t)
 		p.exits(t, exitInterrupted)
@@ -236,6 +239,7 @@ func TestInterruptedCommandsChangeNothingOfAUsers(t *testing.T) {
 // TestKilledCommandsAreCleanedUp ends loads with SIGKILL. `cleanup` then removes what they
 // left, and nothing else; leases and sessions without a key expire by themselves.
 func TestKilledCommandsAreCleanedUp(t *testing.T) {
+	t.Parallel()
 	eachInterruptible(t, func(t *testing.T, w *world, u *inUse, before contents, p *program) {
 		p.signal(t, syscall.SIGKILL)
 		p.end(t)

@@ -60,6 +60,7 @@ var realStores = []string{"etcd", "zookeeper", "consul"}
 // TestTwoClustersAreNotTakenForOne gives the endpoints of two clusters: the command refuses
 // them before the load and names both.
 func TestTwoClustersAreNotTakenForOne(t *testing.T) {
+	t.Parallel()
 	for _, name := range realStores {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -97,6 +98,7 @@ func TestTwoClustersAreNotTakenForOne(t *testing.T) {
 // TestLoadRunsWithoutADeadMember kills one of three members. What needs that member is
 // refused; every other target runs on the others, and the dead member is named.
 func TestLoadRunsWithoutADeadMember(t *testing.T) {
+	t.Parallel()
 	for _, name := range realStores {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -132,6 +134,7 @@ func TestLoadRunsWithoutADeadMember(t *testing.T) {
 // TestMembersAreReachedWhereTheyWereGiven reaches three members through forwards, at
 // addresses that they do not advertise. Every target uses the forwards.
 func TestMembersAreReachedWhereTheyWereGiven(t *testing.T) {
+	t.Parallel()
 	for _, name := range realStores {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -187,6 +190,7 @@ func forward(t *testing.T, to string) string {
 // and the load: the load begins again on the other one, and the member is named unless
 // it ended in the load.
 func TestMemberEndsBeforeTheLoad(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	endpoints, _ := w.upCluster(t, "etcd", "3")
 	named := 0
@@ -239,6 +243,7 @@ func endingForward(t *testing.T, to string, most int) string {
 // TestClustersStartedAlikeAreNotTakenForOne gives two clusters whose members have the same
 // names and numbers, as two containers have: the order of reads tells them apart.
 func TestClustersStartedAlikeAreNotTakenForOne(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	var given []string
 	for _, name := range []string{"one", "other"} {
@@ -271,6 +276,7 @@ func freeAddress(t *testing.T) string {
 // TestMemberGivenTwiceIsNamed gives one member by two endpoints next to another one: the
 // report says so, and no other member is taken to be at the second.
 func TestMemberGivenTwiceIsNamed(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	endpoints, _ := w.upCluster(t, "etcd", "3")
 	given := []string{forward(t, endpoints[0]), forward(t, endpoints[0]), endpoints[2]}

@@ -157,6 +157,7 @@ func TestHungLeaderHoldsClients(t *testing.T) {
 // in the time of the election is lost, and the rest is written. (As many clients
 // as writes: what the mute member owes keeps nobody from writing.)
 func TestHungLeaderInACheck(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	_, endpoints := w.playground(t, "3")
 	client := official(t, clientv3.Config{Endpoints: endpoints})

@@ -17,6 +17,7 @@ const second = float64(time.Second)
 // is 5 s with a stall of 800 ms: of 5,000 operations due, 800 waited between
 // 800 ms and nothing, evenly.
 func TestCoordinatedOmission(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	testsettle.Within(t, func(r testsettle.Reporter) { openLoopShowsTheStall(t, r, w) })
 	testsettle.Within(t, func(r testsettle.Reporter) { closedLoopHidesTheStall(t, r, w) })
@@ -97,6 +98,7 @@ func TestErrorsDoNotVanish(t *testing.T) {
 // An operation that is never answered ends by its timeout, and nothing waits
 // longer than that.
 func TestUnansweredOperationsTimeOut(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	testsettle.Within(t, func(r testsettle.Reporter) {
 		endpoint := w.nullServer(t, "--script", "never every 50")
@@ -118,6 +120,7 @@ func TestUnansweredOperationsTimeOut(t *testing.T) {
 // A connection that the server closes takes what was in flight with it, and is
 // made again.
 func TestClosedConnectionsAreMadeAgain(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	testsettle.Within(t, func(r testsettle.Reporter) { closedConnectionsAreMadeAgain(t, r, w) })
 }

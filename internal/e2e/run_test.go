@@ -41,6 +41,7 @@ trials:
 
 // The main job, in little: a real cluster of three members, measured.
 func TestRunMeasuresARealCluster(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	p := w.run(t, "run", w.file(t, "small.yaml", small), "--out", w.path("run"))
 	run := whole(t, w.path("run"), record.Complete)

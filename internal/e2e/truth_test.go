@@ -50,6 +50,7 @@ var spikeLine = regexp.MustCompile(`<li>([\d.]+) s: (p99|max) [\d.]+ .?s instead
 // so. The script's time begins with the first operation of all, a moment before the
 // window opens, so that the stall lies in one second or at the edge of two.
 func TestSpikeIsWhereTheStallWas(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	testsettle.Within(t, func(r testsettle.Reporter) {
 		_, trial, _, page := truth{w, []string{"--script", "delay=50ms; stall=800ms@4s"}, []string{"put", "--rate", "1200", "--duration", "7s", "--conns", "4"}}.known(t)
@@ -88,6 +89,7 @@ func TestSpikeIsWhereTheStallWas(t *testing.T) {
 // In a closed loop the stall holds a few operations only, which no p99 shows: the
 // second is found by its throughput.
 func TestStallOfAClosedLoopIsASpike(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	testsettle.Within(t, func(r testsettle.Reporter) {
 		_, trial, _, page := truth{w, []string{"--script", "delay=2ms; stall=900ms@4s"}, []string{"put", "--duration", "7s", "--conns", "4", "--clients", "8"}}.known(t)
@@ -145,6 +147,7 @@ func TestNoSpikeWithoutAStall(t *testing.T) {
 // nothing between, nine tenths in one, all seconds long. The percentiles' line
 // alone shows a step.
 func TestHeatMapShowsTwoModes(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	testsettle.Within(t, func(r testsettle.Reporter) {
 		_, trial, _, page := truth{w, []string{"--script", "delay=100ms; delay=2s every 10"}, []string{"put", "--rate", "500", "--duration", "4s", "--conns", "8"}}.known(t)
@@ -193,6 +196,7 @@ func (b *bands) sum() float64 { return b.fast + b.between + b.slow }
 // The second of three members is slow: its clients get a fraction of what the
 // others get, and it, and no other, is named, in every form of the report.
 func TestSlowMemberIsNamed(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	testsettle.Within(t, func(r testsettle.Reporter) {
 		dir, trial, said, page := truth{w, []string{"--members", "3", "--script", "delay=2ms; delay=40ms on m2"},
