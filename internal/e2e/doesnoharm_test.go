@@ -92,7 +92,6 @@ func TestEveryKindOfBenchIsTriedForHarm(t *testing.T) {
 // TestCommandsChangeNothingOfAUsers runs every command that writes against a real cluster
 // with a user's keys. After each of them the cluster is what it was before.
 func TestCommandsChangeNothingOfAUsers(t *testing.T) {
-	t.Parallel()
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		var commands []string
 		sample := u.store != "etcd" && os.Getenv(everything) == ""
@@ -159,7 +158,6 @@ var scenarioOnUsers = []struct{ file, store, args string }{
 
 // TestScenariosChangeNothingOfAUsers runs the ready scenarios against running clusters.
 func TestScenariosChangeNothingOfAUsers(t *testing.T) {
-	t.Parallel()
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		before := u.read(t)
 		for _, s := range scenarioOnUsers {

@@ -16,7 +16,6 @@ import (
 
 // A value that the servers refuse is found before the load, and before what prepares it.
 func TestARefusedValueEndsTheCommandBeforeTheLoad(t *testing.T) {
-	t.Parallel()
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		before := u.read(t)
 		for _, command := range []string{"bench put --total 20 --val-size 3000000", "bench get --total 20 --key-space-size 10 --val-size 3000000"} {
@@ -32,7 +31,6 @@ func TestARefusedValueEndsTheCommandBeforeTheLoad(t *testing.T) {
 // Keys that no run wrote are neither replaced nor deleted unless that is allowed, and no
 // command that deletes them is printed.
 func TestKeysOfOthersAreNotTouched(t *testing.T) {
-	t.Parallel()
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		u.put(t, "quorumbench/mine")
 		u.put(t, "quorumbench/check-perf/mine")
@@ -68,7 +66,6 @@ func TestKeysOfOthersAreNotTouched(t *testing.T) {
 // A run that is interrupted removes what it wrote. What one leaves that is killed, the
 // command cleanup removes, and not while it goes on; so does the next run.
 func TestWhatInterruptedAndKilledRunsLeave(t *testing.T) {
-	t.Parallel()
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		before := u.read(t)
 		begin := func() *program {
@@ -113,7 +110,6 @@ func TestWhatInterruptedAndKilledRunsLeave(t *testing.T) {
 // A key that somebody else writes below the prefix while a run goes on, or after it was
 // killed, stays, and is named.
 func TestKeysThatOthersAddStay(t *testing.T) {
-	t.Parallel()
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		users := u.read(t).Keys
 		p := u.quorumbench(t, w, "bench", "put", "--total", "100000000", "--key-space-size", "20")
@@ -158,7 +154,6 @@ var applied = map[string][]string{
 // TestApplicationsLeaveARunningClusterAsItWas runs applications to their end and kills them
 // with SIGKILL, and expects that neither keys nor leases, sessions or services remain.
 func TestApplicationsLeaveARunningClusterAsItWas(t *testing.T) {
-	t.Parallel()
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		before := u.read(t)
 		for i, app := range applied[u.store] {
@@ -208,7 +203,6 @@ func TestNothingClusterWideWithoutAFlag(t *testing.T) {
 // Keys that a run was asked to leave are named, are the next run's, and are removed by
 // the command that was printed.
 func TestKeysThatAreToStay(t *testing.T) {
-	t.Parallel()
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		before := u.read(t)
 		p := u.quorumbench(t, w, "bench", "put", "--total", "20", "--cleanup=false").exits(t, exitDone)

@@ -218,10 +218,12 @@ func (u *inUse) useConsul(t *testing.T, c *api.Client) {
 		}
 	}
 	u.read = func(t *testing.T) contents { return readConsul(t, c) }
-	session, _, err := c.Session().Create(&api.SessionEntry{Name: "of the user", TTL: "3600s", Behavior: "delete"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	var session string
+	eventually(t, patience, "Consul registered its node, which a session belongs to", func() bool {
+		made, _, err := c.Session().Create(&api.SessionEntry{Name: "of the user", TTL: "3600s", Behavior: "delete"}, nil)
+		session = made
+		return err == nil
+	})
 	if ok, _, err := c.KV().Acquire(&api.KVPair{Key: "locked", Value: []byte("the user's"), Session: session}, nil); err != nil || !ok {
 		t.Fatal("the user's lock: ", ok, err)
 	}

@@ -112,18 +112,22 @@ func (g *Guard) removeKeys(ctx context.Context, admin store.Admin, m *Marker) (r
 	}
 	progress, fewest := g.Now(), int64(math.MaxInt64) // when fewer keys were left than ever before
 	for {
-		asked, cancel := context.WithTimeout(ctx, removeTry)
-		mine, others, _, failed := m.own(asked, admin)
-		cancel()
+		var mine, others []string
+		failed := twice(ctx, func(ctx context.Context) (err error) {
+			mine, others, _, err = m.own(ctx, admin)
+			return err
+		})
 		if failed == nil && len(others) > 0 {
 			return g.removeOwn(ctx, admin, m, mine, others)
 		}
 		if failed == nil {
-			var n int64
-			n, failed = deletePrefix(ctx, deleter, m.Prefix)
-			removed += n
+			failed = twice(ctx, func(ctx context.Context) error {
+				n, err := deleter.DeletePrefix(ctx, []byte(m.Prefix))
+				removed += n
+				return err
+			})
 		}
-		asked, cancel = context.WithTimeout(ctx, removeTry)
+		asked, cancel := context.WithTimeout(ctx, removeTry)
 		left, _, err := g.Count(asked, Below(m.Prefix))
 		cancel()
 		switch {
@@ -141,18 +145,18 @@ func (g *Guard) removeKeys(ctx context.Context, admin store.Admin, m *Marker) (r
 	}
 }
 
-// deletePrefix has the keys below a prefix removed, and tries once more where that failed.
-func deletePrefix(ctx context.Context, d store.PrefixDeleter, prefix string) (removed int64, failed error) {
+// twice asks a question once more where it failed the first time: of a store that fails
+// each second operation, two questions that are repeated together never both succeed.
+func twice(ctx context.Context, ask func(context.Context) error) (failed error) {
 	for range 2 {
 		asked, cancel := context.WithTimeout(ctx, removeTry)
-		n, err := d.DeletePrefix(asked, []byte(prefix))
+		failed = ask(asked)
 		cancel()
-		removed += n
-		if failed = err; err == nil {
+		if failed == nil {
 			break
 		}
 	}
-	return removed, failed
+	return failed
 }
 
 // removeServices removes those of a marker's run.
