@@ -21,6 +21,9 @@ func (r *run) guard(st store.Store, access store.Access, spec *scenario.Trial) *
 	if say == nil {
 		say = func(string) {}
 	}
+	if access.Dial == nil {
+		access.Dial = store.Remembering() // so that keys are removed when names no longer resolve
+	}
 	g := guard.New(guard.Options{
 		Client: guard.Client{Store: st, Access: access}, Tool: r.Tool.Version, Flags: flagsOf(st, spec.Cluster.Attach), Say: say, Now: steady.Now, Known: scenario.OwnPrefixes(),
 	})

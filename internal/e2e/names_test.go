@@ -1,0 +1,102 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/net/dns/dnsmessage"
+)
+
+// nameServer answers each question for an address with the same one, until it is told to
+// know no names.
+type nameServer struct {
+	address [4]byte
+	knows   atomic.Bool
+	mute    bool // it does not answer then
+}
+
+// serve answers at port 53 of an address until the test ends.
+func (n *nameServer) serve(t *testing.T, address string) {
+	t.Helper()
+	socket, err := net.ListenPacket("udp", net.JoinHostPort(address, "53"))
+	if err != nil {
+		t.Skipf("there can be no name server here: %v", err)
+	}
+	t.Cleanup(func() { _ = socket.Close() })
+	go func() {
+		b := make([]byte, 1<<16)
+		for {
+			size, from, err := socket.ReadFrom(b)
+			if err != nil {
+				return
+			}
+			if reply := n.answer(b[:size]); reply != nil {
+				_, _ = socket.WriteTo(reply, from) // else it asks again
+			}
+		}
+	}()
+}
+
+func (n *nameServer) answer(question []byte) []byte {
+	var m dnsmessage.Message
+	if m.Unpack(question) != nil || len(m.Questions) != 1 {
+		return nil
+	}
+	m.Response, m.Additionals = true, nil
+	q := m.Questions[0]
+	switch {
+	case !n.knows.Load() && n.mute:
+		return nil
+	case !n.knows.Load():
+		m.RCode = dnsmessage.RCodeNameError
+	case q.Type == dnsmessage.TypeA:
+		m.Answers = []dnsmessage.Resource{{
+			Header: dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class}, Body: &dnsmessage.AResource{A: n.address},
+		}}
+	}
+	reply, err := m.Pack()
+	if err != nil {
+		return nil
+	}
+	return reply
+}
+
+// TestKeysAreRemovedWhenNamesNoLongerResolve gives endpoints by names that lead nowhere
+// when the load ends. What the run wrote is removed all the same.
+func TestKeysAreRemovedWhenNamesNoLongerResolve(t *testing.T) {
+	unshare, err := exec.LookPath("unshare")
+	if err != nil || os.Geteuid() != 0 || exec.Command(unshare, "--mount", "true").Run() != nil {
+		t.Skip("the names of a mount namespace need unshare and root")
+	}
+	var addresses atomic.Int32
+	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
+		of, port, _ := net.SplitHostPort(u.endpoint)
+		names := &nameServer{address: [4]byte(net.ParseIP(of).To4()), mute: u.store == "etcd"}
+		names.knows.Store(true)
+		address := net.IPv4(127, 53, 0, byte(addresses.Add(1))).String()
+		names.serve(t, address)
+		resolver := w.file(t, "resolv.conf", "nameserver "+address+"\n")
+		before := u.read(t)
+		real, err := filepath.EvalSymlinks("/etc/resolv.conf")
+		if err != nil {
+			t.Skip(err)
+		}
+		w.env = append(w.env, "GODEBUG=netdns=go")
+		p := w.startWith(t, unshare, "--mount", "sh", "-c", `mount --bind "$1" "$2" && shift 2 && exec "$@"`, "sh", resolver, real,
+			os.Getenv(binaryEnv), "bench", "put", "--store", u.store, "--endpoints", "store.example.:"+port, "--duration", "1s", "--rate", "200", "--out", w.path("run"))
+		p.says(t, "measuring")
+		names.knows.Store(false)
+		p.exits(t, exitDone)
+		if said := p.stderr.String(); !strings.Contains(said, "the cluster has nothing of this run any more") {
+			t.Errorf("it says %q", said)
+		}
+		u.unchanged(t, before, p.args)
+	})
+}
