@@ -133,6 +133,15 @@ func (c Change) withoutInterval(lacking string) Change {
 	return c
 }
 
+// between returns the change from base to now, the figures that are shown, where it has no
+// interval: 23 ms and then 20 ms is not an increase, whatever the other repeats were.
+func (c Change) between(now, base record.Value) Change {
+	if !c.Interval && c.Known && now.Known && base.Known && base.Number > 0 {
+		c.Share = now.Number/base.Number - 1
+	}
+	return c
+}
+
 // InFile is a figure's number as files have it: times in whole nanoseconds.
 func InFile(v record.Value) float64 {
 	if v.Unit == measure.Nanoseconds {

@@ -64,6 +64,32 @@ func (c *Comparison) Waiting() bool {
 	})
 }
 
+// any reports whether some change of the comparison is so.
+func (c *Comparison) any(so func(Change) bool) bool {
+	return slices.ContainsFunc(c.Pairs, func(p Pair) bool {
+		return slices.ContainsFunc(p.Figures, func(f Compared) bool { return so(f.Change) })
+	})
+}
+
+// Few reports whether a change has no interval because its repeats are too few, or whether
+// there is no change.
+func (c *Comparison) Few() bool {
+	return len(c.Pairs) == 0 || c.any(func(c Change) bool { return !c.Interval && c.Lacking == "" })
+}
+
+// ChangesOf returns what the changes are computed from.
+func (c *Comparison) ChangesOf() string {
+	const means = "weighted geometric means"
+	with := c.any(func(c Change) bool { return c.Interval })
+	switch without := c.any(func(c Change) bool { return !c.Interval && c.Known }); {
+	case with && without:
+		return means + ", and of these medians where there is no interval"
+	case without:
+		return "these medians"
+	}
+	return means
+}
+
 // dependent says why an interval is of less than it seems.
 const dependent = "Repeats ran on one cluster and share its state, so they are not independent: the interval is of how far repeats there differ, and other clusters may differ by more."
 
@@ -80,9 +106,7 @@ func (p *Pair) OfRounds() bool {
 // Disturbed reports whether disturbances can have moved a compared figure by as much as
 // is noted.
 func (c *Comparison) Disturbed() bool {
-	return slices.ContainsFunc(c.Pairs, func(p Pair) bool {
-		return slices.ContainsFunc(p.Figures, func(f Compared) bool { return f.Change.Interval && f.Change.disturbed })
-	})
+	return c.any(func(c Change) bool { return c.Interval && c.disturbed })
 }
 
 // Table has a row for each figure of each pair; what they are of stands in the

@@ -97,7 +97,7 @@ func sides(c *analyze.Comparison) *grid {
 }
 
 func compareNotes(c *analyze.Comparison) []string {
-	text := "Figures are medians of the repeats that count, as in the report; changes are of weighted geometric means"
+	text := "Figures are medians of the repeats that count, as in the report; changes are of " + c.ChangesOf()
 	if c.By.Times() {
 		text += "; percentiles are of the service time"
 		switch {
@@ -114,7 +114,9 @@ func compareNotes(c *analyze.Comparison) []string {
 		}
 	}
 	if c.Family == 0 {
-		lines = append(lines, fmt.Sprintf("An interval needs %d repeats on both sides.", analyze.MinRepeats))
+		if c.Few() {
+			lines = append(lines, fmt.Sprintf("An interval needs %d repeats on both sides.", analyze.MinRepeats))
+		}
 		return append(lines, leftOut(c)...)
 	}
 	lines = append(lines, fmt.Sprintf("Better and worse: the interval leaves out 0; same: all of it lies within ± %s.", readable.Share(c.Margin)))
