@@ -15,6 +15,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/run/agent"
+	"github.com/quorumbench/quorumbench/internal/run/agent/overssh"
 )
 
 // agentFlags are the flags of `agent`.
@@ -65,6 +66,9 @@ func (a *app) agent(ctx context.Context, f *agentFlags) error {
 	o, err := a.agentOptions(f)
 	if err != nil {
 		return err
+	}
+	if f.once {
+		overssh.Hold(o.Self, a.say)
 	}
 	s, err := agent.New(o)
 	if err != nil {

@@ -6,7 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -163,6 +165,34 @@ func TestARunOverSSHThatEnds(t *testing.T) {
 			return len(left(dir)) == 0 && len(private) == 0
 		})
 		globbed(t, dir, "*/*") // the logs
+	})
+	t.Run("all killed at once", func(t *testing.T) {
+		t.Parallel()
+		o := startSSH(t, "127.0.0.68")
+		dir := filepath.Join(t.TempDir(), "data")
+		b := start(t, append([]string{"run", o.scenario(t, ", dir: '"+dir+"'", endless), "--runs-dir", t.TempDir()}, o.flags...)...)
+		b.await(t, "measuring, ")
+		for _, signal := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} { // none acts on the end of another
+			entries, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+			for _, e := range entries {
+				line, err := os.ReadFile(e)
+				pid, err2 := strconv.Atoi(filepath.Base(filepath.Dir(e)))
+				if err == nil && err2 == nil && bytes.Contains(line, []byte(dir)) { // the shell's, too
+					_ = syscall.Kill(pid, signal)
+				}
+			}
+			_ = b.Process.Signal(signal)
+		}
+		b.end()
+		testsettle.Eventually(t, "nothing runs", func() bool { return len(left(dir)) == 0 })
+		globbed(t, dir, "ssh.*/quorumbench")
+		b = start(t, append([]string{"run", o.scenario(t, ", dir: '"+dir+"'", "total: 10"), "--runs-dir", t.TempDir()}, o.flags...)...)
+		if code := b.end(); code != 0 {
+			t.Errorf("the next run ended with %d", code)
+		}
+		if private, _ := filepath.Glob(filepath.Join(dir, "ssh.*")); len(private) > 0 || len(glob(dir, "quorumbench-data-*")) > 0 {
+			t.Errorf("left are %v and %v", private, glob(dir, "quorumbench-data-*"))
+		}
 	})
 	t.Run("cut", func(t *testing.T) {
 		t.Parallel()

@@ -73,7 +73,7 @@ func (f folder) outside(path string) error {
 
 // ownEntries begin the names of what agents and runs make in their folder: data folders, and
 // the folders of agents that came over SSH. A file system's own folder may be there.
-var ownEntries = []string{"quorumbench-", "ssh.", "lost+found"}
+var ownEntries = []string{"quorumbench-", host.AdoptedPrefix, "lost+found"}
 
 // nothingForeign returns an error if a folder holds anything that no agent made: a controller
 // may read, replace and remove what is in it.

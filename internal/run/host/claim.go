@@ -14,8 +14,9 @@ import (
 // Claimed folders are recognized by their name's beginning and by the file in
 // them that names the owner; nothing else is ever removed.
 const (
-	claimPrefix = "quorumbench-data-"
-	ownerFile   = "owner.json"
+	claimPrefix   = "quorumbench-data-"
+	AdoptedPrefix = "ssh." // of those that were made for us
+	ownerFile     = "owner.json"
 )
 
 // owner is the contents of an owner file.
@@ -51,21 +52,40 @@ func (l *Local) Claim(_ context.Context, parent string) (Claim, error) {
 	if err != nil {
 		return nil, fmt.Errorf("a data folder cannot be made below %s: %w", parent, Cause(err))
 	}
-	folder, err := OpenFolder(path)
-	if err == nil {
-		err = folder.Ours()
-	}
+	c, err := own(path, self)
 	if err != nil {
+		_ = os.Remove(filepath.Join(path, ownerFile))
 		_ = unix.Rmdir(path)
 		return nil, fmt.Errorf("a data folder cannot be made below %s: %w", parent, Cause(err))
 	}
+	return c, nil
+}
+
+// own claims a folder that is there.
+func own(path string, self Identity) (*claim, error) {
+	folder, err := OpenFolder(path)
+	if err != nil {
+		return nil, err
+	}
 	c := &claim{folder: folder, owner: owner{Place: Here(), Owner: self, Mark: NewMark()}}
-	if err := c.write(); err != nil {
-		_ = folder.clear()
+	if err = folder.Ours(); err == nil {
+		err = c.write()
+	}
+	if err != nil {
 		folder.Close()
 		return nil, err
 	}
 	return c, nil
+}
+
+// Adopt claims a folder that was made for us, whose name begins with AdoptedPrefix, until
+// this process ends. Who made it removes it; CleanOrphans does where that one was killed.
+func Adopt(path string) error {
+	self, err := Identify(os.Getpid())
+	if err == nil {
+		_, err = own(path, self) // its lock ends with the process
+	}
+	return err
 }
 
 func (c *claim) Path() string { return c.folder.Path() }

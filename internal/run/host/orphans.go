@@ -74,7 +74,7 @@ func cleanBelow(f *Folder, depth int) (removed []Orphan, err error) {
 	slices.Sort(names)
 	var errs []error
 	for _, name := range names {
-		claimed := strings.HasPrefix(name, claimPrefix)
+		claimed := strings.HasPrefix(name, claimPrefix) || strings.HasPrefix(name, AdoptedPrefix)
 		if _, folder, err := f.Look(name); err != nil || !folder || !claimed && depth <= 1 {
 			continue
 		}
