@@ -19,6 +19,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/run/calibrate"
+	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -210,10 +211,11 @@ func timeDisk(ctx context.Context, dir string) (*record.DataDir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the folder %s has no place: %w", dir, err)
 	}
-	r, err := probe.Fsync(ctx, path, probe.FsyncWrites)
+	all, err := host.NewLocal(nil, nil).Fsync(ctx, []string{path}, probe.FsyncWrites)
 	if err != nil {
 		return nil, err
 	}
+	r := all[0]
 	d := &record.DataDir{Path: path, Durability: record.Durability{FdatasyncP50NS: int64(r.P50.NS), Fdatasyncs: r.Count, FileSystem: r.FileSystem, Volatile: !r.Durable}}
 	if r.P99.Known {
 		d.FdatasyncP99NS = new(int64(r.P99.NS))

@@ -38,7 +38,8 @@ func (a *app) checkDiskCommand() *cobra.Command {
 		Use: "disk DIR", Short: "Check whether a disk is fast enough for a store's log", Args: command.Takes(1, 1, "DIR, the folder to write in"),
 		Long: `Check whether a disk is fast enough for a store's write-ahead log: records of 2,300
 bytes are written one after the other, each followed by fdatasync, as in the
-measurement that etcd's documentation makes with fio. The file is removed.
+measurement that etcd's documentation makes with fio. The file is in a new folder
+quorumbench-data-*, which is removed; so is first what a killed command left of such.
 
 The exit code is 1 when the rule of the store that --store names does not hold:
 for etcd a p99 of fdatasync below 10 ms.`,
@@ -71,7 +72,7 @@ func (f *diskFlags) writes(dir string, counted bool) (w probe.LogWrites, err err
 	case f.duration <= 0 || f.duration > scenario.MaxDuration:
 		return w, command.Usage("--duration must be above 0 and at most %v, not %v", scenario.MaxDuration, f.duration)
 	}
-	w = probe.LogWrites{Dir: dir, Record: f.record, Records: f.records, Duration: f.duration}
+	w = probe.LogWrites{Record: f.record, Records: f.records, Duration: f.duration}
 	if !counted {
 		w.Records = f.size / f.record
 	}
@@ -104,16 +105,21 @@ func (a *app) checkDisk(ctx context.Context, f *diskFlags, dir string, counted b
 	}
 	ctx, stop := command.Interruptible(ctx, func() {})
 	defer stop()
+	folder, err := command.ClaimFolder(dir, func(s string) { a.Remark("%s", s) })
+	if err != nil {
+		return err
+	}
+	w.Dir = folder.Path()
 	result, err := w.Run(ctx)
 	shown.Clear()
-	if err != nil {
+	if err = errors.Join(err, folder.Release(context.WithoutCancel(ctx))); err != nil {
 		return err
 	}
 	if result.Interrupted {
 		return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted; the file has been removed")}
 	}
 	c := analyze.DiskCheck{
-		Dir: w.Dir, Record: w.Record, Records: result.Records, Seconds: result.Seconds,
+		Dir: dir, Record: w.Record, Records: result.Records, Seconds: result.Seconds,
 		FileSystem: result.FileSystem, Durable: result.Durable, Sync: result.Sync, Whole: result.Whole,
 	}
 	for _, name := range a.Catalog.Stores() {

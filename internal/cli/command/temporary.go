@@ -36,22 +36,27 @@ const sharedMemory = "/dev/shm"
 // has no such place: there the folder is in the working folder, or in memory. What killed
 // commands left in the same place is removed first, and say takes a sentence about it.
 func TemporaryFolder(say func(string)) (host.Claim, error) {
-	local := host.NewLocal(nil, nil)
 	var errs []error
 	for _, in := range []string{os.TempDir(), ".", sharedMemory} {
 		if _, err := os.Stat(in); err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		left, _ := host.CleanOrphans(in, 1) // what cannot be removed now can be the next time
-		for _, orphan := range left {
-			say(orphan.String())
-		}
-		folder, err := local.Claim(context.Background(), in)
+		folder, err := ClaimFolder(in, say)
 		if err == nil {
 			return folder, nil
 		}
 		errs = append(errs, err)
 	}
 	return nil, errors.Join(errs...)
+}
+
+// ClaimFolder claims a folder below one that is there. What killed commands left there is
+// removed first, and say takes a sentence about it.
+func ClaimFolder(in string, say func(string)) (host.Claim, error) {
+	left, _ := host.CleanOrphans(in, 1) // what cannot be removed now can be the next time
+	for _, orphan := range left {
+		say(orphan.String())
+	}
+	return host.NewLocal(nil, nil).Claim(context.Background(), in)
 }

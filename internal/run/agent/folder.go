@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,8 +18,8 @@ type folder string
 // longestPath is as Linux has it (PATH_MAX), in bytes.
 const longestPath = 4096
 
-// check returns why a path is refused. There are links on the way to it only if
-// somebody else put them there: they are followed, and must stay within, too.
+// check returns why a path is refused. Links on the way to it are the host's concern,
+// which follows none (host.Local.In).
 func (f folder) check(path string) error {
 	if len(path) >= longestPath || strings.ContainsRune(path, 0) {
 		return errors.New("what came is no path: it is too long, or has a zero byte")
@@ -28,30 +27,7 @@ func (f folder) check(path string) error {
 	if !filepath.IsAbs(path) || filepath.Clean(path) != path || !f.holds(path) {
 		return f.outside(path)
 	}
-	for existing := path; ; existing = filepath.Dir(existing) {
-		real, err := filepath.EvalSymlinks(existing)
-		switch {
-		case err == nil && f.holds(real):
-			return nil
-		case err == nil:
-			return f.outside(path)
-		case dangles(existing, err):
-			return fmt.Errorf("the agent does not use %s: it is a link to a file that does not exist, which would be made outside the agent's folder or at a name that nobody checked; remove the link",
-				printable.Line(existing, longestPath))
-		case !errors.Is(err, fs.ErrNotExist) || existing == string(f):
-			return fmt.Errorf("the path %s cannot be looked at: %w", printable.Line(path, longestPath), err)
-		}
-	}
-}
-
-// dangles reports whether a path whose target could not be found is itself a link:
-// the system would make the file that the link leads to.
-func dangles(path string, err error) bool {
-	if !errors.Is(err, fs.ErrNotExist) {
-		return false
-	}
-	_, err = os.Lstat(path)
-	return err == nil
+	return nil
 }
 
 func (f folder) checkAll(paths []string) error {
@@ -77,14 +53,15 @@ var ownEntries = []string{"quorumbench-", host.AdoptedPrefix, "lost+found"}
 
 // nothingForeign returns an error if a folder holds anything that no agent made: a controller
 // may read, replace and remove what is in it.
-func nothingForeign(dir string) error {
-	entries, err := os.ReadDir(dir)
+func nothingForeign(dir *host.Folder) error {
+	names, err := dir.Names()
 	if err != nil {
-		return fmt.Errorf("the agent's folder %s cannot be read: %w", dir, host.Cause(err))
+		return fmt.Errorf("the agent's folder %s cannot be read: %w", dir.Path(), host.Cause(err))
 	}
-	for _, e := range entries {
-		if !slices.ContainsFunc(ownEntries, func(begin string) bool { return strings.HasPrefix(e.Name(), begin) }) {
-			return fmt.Errorf("the folder %s holds %s, which no agent made, and a controller could read or replace it; give an empty folder with --dir", dir, printable.Line(e.Name(), printable.OfServer))
+	slices.Sort(names)
+	for _, name := range names {
+		if !slices.ContainsFunc(ownEntries, func(begin string) bool { return strings.HasPrefix(name, begin) }) {
+			return fmt.Errorf("the folder %s holds %s, which no agent made, and a controller could read or replace it; give an empty folder with --dir", dir.Path(), printable.Line(name, printable.OfServer))
 		}
 	}
 	return nil

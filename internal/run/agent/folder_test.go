@@ -1,11 +1,14 @@
 package agent
 
 import (
+	"context"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
 // real is a folder as an agent has it: without links.
@@ -37,19 +40,6 @@ func TestNoPathLeavesTheFolder(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for name, to := range map[string]string{"out": "/etc", "up": "..", "dangling": "/nowhere/at/all", "in": "a"} {
-		if err := os.Symlink(to, filepath.Join(string(f), name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Mkdir(filepath.Join(string(f), "a"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for path, ok := range map[string]bool{"out": false, "out/passwd": false, "dangling": false, "dangling/x": false, "up/x": false, "in": true, "in/b": true} {
-		if err := f.check(filepath.Join(string(f), path)); (err == nil) != ok {
-			t.Errorf("%s: %v", path, err)
-		}
-	}
 }
 
 // Every name that crosses to an agent is held to its folder.
@@ -60,15 +50,7 @@ func TestTraversalInEveryName(t *testing.T) {
 	ctx := t.Context()
 	inside := string(s.folder)
 	for _, path := range traversals(inside) {
-		for name, do := range map[string]func() error{
-			"MakeDir":   func() error { return h.MakeDir(ctx, path) },
-			"WriteFile": func() error { return h.WriteFile(ctx, path, []byte("x")) },
-			"Claim":     func() error { _, err := h.Claim(ctx, path); return err },
-			"Follow":    func() error { _, err := h.Follow(ctx, []string{inside, path}); return err },
-			"Weigh":     func() error { _, _, err := h.Weigh(ctx, []string{inside, path}); return err },
-			"CopyLog":   func() error { _, err := h.CopyLog(ctx, path, io.Discard); return err },
-			"Fsync":     func() error { _, err := h.Fsync(ctx, []string{inside, path}, 1); return err },
-		} {
+		for name, do := range uses(ctx, h, inside, path, io.Discard) {
 			if err := do(); err == nil || !strings.HasPrefix(err.Error(), "agent there: ") || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%s %q: %v", name, path, err)
 			}
@@ -79,6 +61,49 @@ func TestTraversalInEveryName(t *testing.T) {
 	}
 	if err := h.WriteFile(ctx, filepath.Join(inside, "f"), []byte("x")); err != nil {
 		t.Error(err)
+	}
+}
+
+// uses are the requests that open a file or a folder by its path.
+func uses(ctx context.Context, h host.Host, inside, path string, read io.Writer) map[string]func() error {
+	return map[string]func() error{
+		"MakeDir":   func() error { return h.MakeDir(ctx, path) },
+		"WriteFile": func() error { return h.WriteFile(ctx, path, []byte("x")) },
+		"Claim":     func() error { _, err := h.Claim(ctx, path); return err },
+		"Follow":    func() error { _, err := h.Follow(ctx, []string{inside, path}); return err },
+		"Weigh":     func() error { _, _, err := h.Weigh(ctx, []string{inside, path}); return err },
+		"CopyLog":   func() error { _, err := h.CopyLog(ctx, path, read); return err },
+		"Fsync":     func() error { _, err := h.Fsync(ctx, []string{inside, path}, 1); return err },
+	}
+}
+
+// TestNoLinkIsFollowed checks that no request gets through a link in the agent's folder,
+// wherever it leads.
+func TestNoLinkIsFollowed(t *testing.T) {
+	s, to := served(t, nil)
+	s.launch = anything
+	h := dialled(t, to).Host()
+	inside := string(s.folder)
+	if err := os.Mkdir(filepath.Join(inside, "a"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, to := range map[string]string{"out": "/etc", "up": "..", "dangling": "/nowhere/at/all", "in": "a"} {
+		if err := os.Symlink(to, filepath.Join(inside, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{"out", "out/passwd", "dangling", "dangling/x", "up/x", "in", "in/b"} {
+		path = filepath.Join(inside, path)
+		all := uses(t.Context(), h, inside, path, io.Discard)
+		all["Start"] = func() error {
+			_, err := h.Start(t.Context(), host.Command{Path: "sh", Dir: inside, LogFile: path})
+			return err
+		}
+		for name, do := range all {
+			if err := do(); err == nil || !strings.HasPrefix(err.Error(), "agent there: ") || !strings.Contains(err.Error(), "is a link, which is not followed there; remove it") {
+				t.Errorf("%s %q: %v", name, path, err)
+			}
+		}
 	}
 }
 

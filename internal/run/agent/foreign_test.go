@@ -5,12 +5,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
 // TestFoldersWithForeignFilesAreRefused checks which folders an agent takes.
 func TestFoldersWithForeignFilesAreRefused(t *testing.T) {
 	for _, dir := range []string{"/", "/etc"} {
-		if err := nothingForeign(dir); err == nil || !strings.Contains(err.Error(), "give an empty folder with --dir") {
+		if err := nothingForeign(opened(t, dir)); err == nil || !strings.Contains(err.Error(), "give an empty folder with --dir") {
 			t.Errorf("%s: %v", dir, err)
 		}
 	}
@@ -20,13 +22,23 @@ func TestFoldersWithForeignFilesAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := nothingForeign(dir); err != nil {
+	if err := nothingForeign(opened(t, dir)); err != nil {
 		t.Error(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "\x1b[31mred"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := nothingForeign(dir); err == nil || strings.Contains(err.Error(), "\x1b") {
+	if err := nothingForeign(opened(t, dir)); err == nil || strings.Contains(err.Error(), "\x1b") {
 		t.Errorf("a foreign file: %v", err)
 	}
+}
+
+func opened(t *testing.T, dir string) *host.Folder {
+	t.Helper()
+	f, err := host.OpenFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.Close)
+	return f
 }

@@ -5,9 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,12 +13,9 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/run/host"
-	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
 // What sessions leave behind is kept within these bounds.
@@ -37,16 +32,17 @@ const roomPrefix = "quorumbench-session-"
 // is to be written, and locked until nothing of the session is needed any more, so that
 // no other agent with the same folder removes it.
 type room struct {
+	in   *host.Folder
 	path string
 	mu   sync.Mutex
 	lock *os.File // nil before it is made
 }
 
 // nameRoom names a folder that is not there yet.
-func nameRoom(in folder, now time.Time) string {
+func (r *room) nameRoom(in *host.Folder, now time.Time) {
 	var unique [4]byte
 	_, _ = rand.Read(unique[:]) // it never fails
-	return filepath.Join(string(in), roomPrefix+now.UTC().Format("20060102T150405")+"-"+hex.EncodeToString(unique[:]))
+	r.in, r.path = in, filepath.Join(in.Path(), roomPrefix+now.UTC().Format("20060102T150405")+"-"+hex.EncodeToString(unique[:]))
 }
 
 // open makes the folder. It may be called again.
@@ -56,9 +52,14 @@ func (r *room) open() error {
 	if r.lock != nil {
 		return nil
 	}
-	err := os.Mkdir(r.path, 0o700)
+	name := filepath.Base(r.path)
+	_, err := r.in.Make(name)
 	if err == nil {
-		r.lock, err = lockFolder(r.path)
+		var made *host.Folder
+		if made, err = r.in.Sub(name); err == nil {
+			r.lock, err = made.Lock()
+			made.Close()
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("the session's folder %s cannot be made: %w", r.path, host.Cause(err))
@@ -71,34 +72,9 @@ func (r *room) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.lock != nil {
-		removeEmpty(r.path)
+		r.in.RemoveEmpty(filepath.Base(r.path))
 		_ = r.lock.Close()
 	}
-}
-
-// lockFolder opens a folder and locks it, where the file system has locks. The error is
-// EWOULDBLOCK if another process has locked it.
-func lockFolder(path string) (*os.File, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
-		_ = f.Close()
-		return nil, err
-	}
-	return f, nil
-}
-
-// removeEmpty removes a folder with the folders in it, as far as no file is in them.
-func removeEmpty(dir string) {
-	entries, _ := os.ReadDir(dir)
-	for _, e := range entries {
-		if e.IsDir() {
-			removeEmpty(filepath.Join(dir, e.Name()))
-		}
-	}
-	_ = unix.Rmdir(dir) // which removes no folder with something in it
 }
 
 // lostData is the data that a session's controller did not release, for the most part
@@ -124,10 +100,15 @@ func (s *Server) tidy() error {
 // another one begins or keepData is over. The caller has mu.
 func (s *Server) keep(ctx context.Context, now *session) {
 	k := &lostData{of: now}
-	bytes := int64(0)
+	var paths []string
 	for path, c := range now.data {
 		k.claims = append(k.claims, c)
-		bytes += max(0, probe.FolderBytes(path))
+		paths = append(paths, path)
+	}
+	bytes := int64(0)
+	sizes, _, _ := s.host.Weigh(ctx, paths) // what cannot be weighed is kept
+	for _, size := range sizes {
+		bytes += max(0, size)
 	}
 	if len(k.claims) == 0 {
 		now.room.close()
@@ -171,7 +152,7 @@ func (s *Server) dropLost(why string) {
 
 // old is the folder of a session that is over.
 type old struct {
-	path  string
+	name  string
 	lock  *os.File
 	since time.Time
 	bytes int64
@@ -180,42 +161,47 @@ type old struct {
 // removeOld removes the folders of sessions that are over and too old, and the oldest of
 // the others until they are not too large together. Only logs are in them.
 func (s *Server) removeOld() error {
-	entries, err := os.ReadDir(string(s.folder))
+	names, err := s.files.Names()
 	if err != nil {
 		return fmt.Errorf("the agent's folder %s cannot be read: %w", s.folder, host.Cause(err))
 	}
 	var all []old
 	total := int64(0)
-	for _, e := range entries {
-		if !e.IsDir() || !strings.HasPrefix(e.Name(), roomPrefix) {
+	for _, name := range names {
+		if !strings.HasPrefix(name, roomPrefix) {
 			continue
 		}
-		o := old{path: filepath.Join(string(s.folder), e.Name())}
-		if o.lock, err = lockFolder(o.path); err != nil {
-			continue // of a session that goes on, or not ours
+		of, err := s.files.Sub(name)
+		if err != nil {
+			continue // none of ours
 		}
-		defer func() { _ = o.lock.Close() }()
-		if info, err := e.Info(); err == nil {
-			o.since = info.ModTime()
+		o := old{name: name, since: of.Changed()}
+		if o.lock, err = of.Lock(); err == nil {
+			defer func() { _ = o.lock.Close() }()
+			s.files.RemoveEmpty(name) // around the data of an agent that was killed
+			o.bytes = max(0, of.Bytes())
 		}
-		removeEmpty(o.path) // around the data of an agent that was killed
-		o.bytes = max(0, probe.FolderBytes(o.path))
+		of.Close()
+		if err != nil {
+			continue // of a session that goes on
+		}
 		total += o.bytes
 		all = append(all, o)
 	}
-	slices.SortFunc(all, func(a, b old) int { return cmp.Or(a.since.Compare(b.since), strings.Compare(a.path, b.path)) })
+	slices.SortFunc(all, func(a, b old) int { return cmp.Or(a.since.Compare(b.since), strings.Compare(a.name, b.name)) })
 	for _, o := range all {
 		age := s.o.Clock.Now().Sub(o.since)
 		if age <= keepDays*24*time.Hour && total <= s.mostKept {
 			break
 		}
-		if err := os.RemoveAll(o.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			s.o.Say("the folder %s of an earlier session cannot be removed: %v", o.path, host.Cause(err))
+		path := filepath.Join(s.files.Path(), o.name)
+		if err := s.files.RemoveAll(o.name); err != nil {
+			s.o.Say("the folder %s of an earlier session cannot be removed: %v", printable.Line(path, longestPath), host.Cause(err))
 			continue
 		}
 		total -= o.bytes
 		s.o.Say("removed %s, the logs of an earlier session: they are kept for %d days, and %s of them at most",
-			printable.Line(o.path, longestPath), keepDays, readable.Bytes(uint64(s.mostKept)))
+			printable.Line(path, longestPath), keepDays, readable.Bytes(uint64(s.mostKept)))
 	}
 	return nil
 }

@@ -66,6 +66,7 @@ type Server struct {
 	host   host.Host
 	worker load.Worker
 	folder folder
+	files  *host.Folder // which is held open
 	// mostKept is how many bytes are kept of the data of a lost session, and of the logs
 	// of all.
 	mostKept int64
@@ -118,18 +119,17 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the agent's folder %s cannot be used: %w", path, host.Cause(err))
 	}
-	defer opened.Close()
 	if err := opened.Ours(); err != nil {
 		return nil, err
 	}
-	if err := nothingForeign(path); err != nil {
+	if err := nothingForeign(opened); err != nil {
 		return nil, err
 	}
-	local := host.NewLocal(o.Clock.Now, nil)
+	local := host.NewLocal(o.Clock.Now, nil).In(opened)
 	if o.Address != "" {
 		local = local.At(o.Address)
 	}
-	s := &Server{o: o, host: local, folder: folder(path), mostKept: mostKept, worker: checked{worker, o.Stores}, over: make(chan struct{})}
+	s := &Server{o: o, host: local, folder: folder(path), files: opened, mostKept: mostKept, worker: checked{worker, o.Stores}, over: make(chan struct{})}
 	l := &launcher{stores: o.Stores, self: o.Self, folder: s.folder, execs: o.Execs}
 	s.launch, s.launchable, s.launcher = l.command, l.launchable, l
 	return s, s.tidy()
@@ -264,7 +264,7 @@ func (s *Server) enter(ctx context.Context, controller string) (*session, error)
 	s.last = s.o.Once
 	s.dropLost("")
 	s.current = newSession(ctx, controller, s.o.Clock.Now())
-	s.current.room.path = nameRoom(s.folder, s.current.since)
+	s.current.room.nameRoom(s.files, s.current.since)
 	s.running.Add(1)
 	return s.current, nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 
@@ -30,6 +31,7 @@ type owner struct {
 // claim is a folder of ours. The lock on its owner file says to every process
 // of every namespace that we live; the identity says so where locks do not work.
 type claim struct {
+	above  *Folder // in which it is
 	folder *Folder
 	owner  owner
 	lock   *os.File
@@ -41,50 +43,67 @@ func (l *Local) Claim(_ context.Context, parent string) (Claim, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the folder %s cannot be found: %w", parent, err)
 	}
-	if _, err := MakeFolders(parent); err != nil {
-		return nil, err
-	}
-	self, err := Identify(os.Getpid())
+	above, err := l.makeFolder(parent)
 	if err != nil {
 		return nil, err
 	}
-	path, err := os.MkdirTemp(parent, claimPrefix)
+	defer above.Close()
+	c, err := above.claim()
 	if err != nil {
-		return nil, fmt.Errorf("a data folder cannot be made below %s: %w", parent, Cause(err))
-	}
-	c, err := own(path, self)
-	if err != nil {
-		_ = os.Remove(filepath.Join(path, ownerFile))
-		_ = unix.Rmdir(path)
-		return nil, fmt.Errorf("a data folder cannot be made below %s: %w", parent, Cause(err))
+		return nil, err // and not a Claim that is nil
 	}
 	return c, nil
 }
 
-// own claims a folder that is there.
-func own(path string, self Identity) (*claim, error) {
-	folder, err := OpenFolder(path)
-	if err != nil {
-		return nil, err
+// claim makes a claimed folder in this one.
+func (f *Folder) claim() (c *claim, err error) {
+	c = &claim{}
+	name := fmt.Sprintf("%s%d", claimPrefix, rand.Uint64())
+	if c.above, err = f.Sub("."); err == nil {
+		_, err = c.above.Make(name)
 	}
-	c := &claim{folder: folder, owner: owner{Place: Here(), Owner: self, Mark: NewMark()}}
-	if err = folder.Ours(); err == nil {
-		err = c.write()
+	if err == nil {
+		if c.folder, err = c.above.Sub(name); err == nil {
+			err = c.own()
+		}
+		if err != nil {
+			_ = c.above.RemoveAll(name)
+		}
 	}
 	if err != nil {
-		folder.Close()
-		return nil, err
+		c.close()
+		return nil, fmt.Errorf("a data folder cannot be made below %s: %w", f.path, Cause(err))
 	}
 	return c, nil
+}
+
+// own claims the folder, which is there.
+func (c *claim) own() error {
+	self, err := Identify(os.Getpid())
+	if err == nil {
+		err = c.folder.Ours()
+	}
+	if err != nil {
+		return err
+	}
+	c.owner = owner{Place: Here(), Owner: self, Mark: NewMark()}
+	return c.write()
 }
 
 // Adopt claims a folder that was made for us, whose name begins with AdoptedPrefix, until
 // this process ends. Who made it removes it; CleanOrphans does where that one was killed.
 func Adopt(path string) error {
-	self, err := Identify(os.Getpid())
-	if err == nil {
-		_, err = own(path, self) // its lock ends with the process
+	folder, err := OpenFolder(path)
+	if err != nil {
+		return err
 	}
+	defer folder.Close()
+	c := &claim{folder: folder}
+	if err := c.own(); err != nil {
+		return err
+	}
+	// A second number for the locked file, which nobody closes: the lock ends with the process.
+	_, err = unix.FcntlInt(c.lock.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	return err
 }
 
@@ -118,10 +137,19 @@ func (c *claim) write() error {
 	return nil
 }
 
+// close gives back what the claim has open, which may be a part.
+func (c *claim) close() {
+	for _, f := range [...]*Folder{c.folder, c.above} {
+		if f != nil {
+			f.Close()
+		}
+	}
+	_ = c.lock.Close() // of a nil one this is an error alone
+}
+
 func (c *claim) Release(context.Context) error {
-	defer c.folder.Close()
-	defer func() { _ = c.lock.Close() }()
-	if err := c.folder.clear(); err != nil {
+	defer c.close()
+	if err := c.folder.clear(c.above); err != nil {
 		return fmt.Errorf("the data folder %s cannot be removed: %w", c.Path(), Cause(err))
 	}
 	return nil

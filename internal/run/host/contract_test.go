@@ -35,6 +35,13 @@ func TestLocalAtAnAddress(t *testing.T) {
 	}
 }
 
+func TestFsyncInNoFolder(t *testing.T) {
+	_, err := host.NewLocal(nil, nil).Fsync(t.Context(), []string{"/no/such/folder"}, 5)
+	if err == nil || err.Error() != "fdatasync cannot be measured in /no/such/folder: no such file or directory" {
+		t.Errorf("%v", err)
+	}
+}
+
 // What crosses a Host is data: encoded and decoded on its way, it is the same.
 func TestWhatCrossesIsData(t *testing.T) {
 	hosttest.Run(t, encoded{host.NewLocal(nil, nil)}, t.TempDir())

@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,8 +12,8 @@ import (
 const MostLog = 32 << 20
 
 // CopyLog implements Host.
-func (*Local) CopyLog(ctx context.Context, path string, to io.Writer) (left int64, err error) {
-	left, err = copyLog(ctx, path, to, MostLog)
+func (l *Local) CopyLog(ctx context.Context, path string, to io.Writer) (left int64, err error) {
+	left, err = l.copyLog(ctx, path, to, MostLog)
 	if err != nil && ctx.Err() == nil {
 		err = fmt.Errorf("the log %s cannot be read: %w", path, Cause(err))
 	}
@@ -22,20 +21,13 @@ func (*Local) CopyLog(ctx context.Context, path string, to io.Writer) (left int6
 }
 
 // copyLog is CopyLog with at most so many bytes of the file.
-func copyLog(ctx context.Context, path string, to io.Writer, most int64) (left int64, err error) {
-	f, err := os.Open(path)
+func (l *Local) copyLog(ctx context.Context, path string, to io.Writer, most int64) (left int64, err error) {
+	f, info, err := l.openFile(path)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return 0, err
-	case !info.Mode().IsRegular():
-		return 0, errors.New("it is no ordinary file")
-	}
-	end := info.Size() // a server that still writes does not make it endless
+	end := info.Size()               // a server that still writes does not make it endless
 	begin := min(end, most/2)
 	if left = max(end-most, 0); left == 0 {
 		begin = end

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -17,22 +18,64 @@ const (
 )
 
 // MakeDir implements Host.
-func (*Local) MakeDir(_ context.Context, path string) error {
-	if err := os.MkdirAll(path, folderMode); err != nil {
-		return fmt.Errorf("the folder %s cannot be made: %w", path, Cause(err))
+func (l *Local) MakeDir(_ context.Context, path string) error {
+	folder, err := l.makeFolder(path)
+	if err != nil {
+		return err
 	}
+	folder.Close()
 	return nil
 }
 
-// WriteFile implements Host.
-func (*Local) WriteFile(_ context.Context, path string, contents []byte) error {
-	temporary := path + Unfinished
-	err := os.Remove(temporary) // of a process that was killed in that moment; a link is not followed
-	if err == nil || errors.Is(err, fs.ErrNotExist) {
-		err = createFile(temporary, contents)
+// makeFolder makes a folder and those above it, as far as they are missing, and opens it.
+func (l *Local) makeFolder(path string) (folder *Folder, err error) {
+	if l.folder != nil {
+		folder, err = l.folder.below(path, true)
+	} else if _, err := MakeFolders(path); err != nil {
+		return nil, err
+	} else {
+		folder, err = OpenFolder(path)
 	}
+	if err != nil {
+		return nil, fmt.Errorf("the folder %s cannot be made: %w", path, Cause(err))
+	}
+	return folder, nil
+}
+
+// openFolder opens a folder that is there.
+func (l *Local) openFolder(path string) (*Folder, error) {
+	if l.folder != nil {
+		return l.folder.below(path, false)
+	}
+	return OpenFolder(path)
+}
+
+// openFile opens an ordinary file for reading.
+func (l *Local) openFile(path string) (*os.File, fs.FileInfo, error) {
+	folder, err := l.openFolder(filepath.Dir(path))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer folder.Close()
+	return folder.open(filepath.Base(path), os.O_RDONLY)
+}
+
+// appendTo opens an ordinary file, or makes it, for what is added at its end.
+func (l *Local) appendTo(path string) (*os.File, error) {
+	folder, err := l.openFolder(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	defer folder.Close()
+	return folder.appendTo(filepath.Base(path))
+}
+
+// WriteFile implements Host.
+func (l *Local) WriteFile(_ context.Context, path string, contents []byte) error {
+	folder, err := l.openFolder(filepath.Dir(path))
 	if err == nil {
-		err = os.Rename(temporary, path)
+		err = folder.Replace(filepath.Base(path), contents)
+		folder.Close()
 	}
 	if err != nil {
 		return fmt.Errorf("the file %s cannot be written: %w", path, Cause(err))
@@ -40,30 +83,16 @@ func (*Local) WriteFile(_ context.Context, path string, contents []byte) error {
 	return nil
 }
 
-// createFile makes a file that does not exist yet. It does not follow a link.
-func createFile(path string, contents []byte) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(contents)
-	return errors.Join(err, file.Close())
-}
-
 // tailBytes bounds what is read of a log's end.
 const tailBytes = 64 << 10
 
 // tail returns at most the last so many lines of a text file.
-func tail(path string, lines int) ([]string, error) {
-	f, err := os.Open(path)
+func (l *Local) tail(path string, lines int) ([]string, error) {
+	f, info, err := l.openFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("the log %s cannot be read: %w", path, Cause(err))
 	}
-	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("the log %s cannot be read: %w", path, Cause(err))
-	}
+	defer func() { _ = f.Close() }() // it was only read
 	from := max(0, info.Size()-tailBytes)
 	b, err := io.ReadAll(io.NewSectionReader(f, from, info.Size()-from))
 	if err != nil {

@@ -7,7 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
 // FileID says which file or folder is meant, whatever it is called. The zero
@@ -59,14 +65,19 @@ func (f *Folder) ID() FileID { return fileID(f.info) }
 // another user wrote into it names processes and files of his choice.
 func (f *Folder) Ours() error { return ours(f.info, "the folder "+f.path) }
 
+// errLink is of a link where a file or a folder was looked for.
+var errLink = errors.New("is a link, which is not followed there; remove it")
+
 // Sub opens a folder in this one. A link to a folder is none.
 func (f *Folder) Sub(name string) (*Folder, error) {
 	entry, err := f.root.Lstat(name)
-	if err != nil {
+	switch path := filepath.Join(f.path, name); {
+	case err != nil:
 		return nil, err
-	}
-	if !entry.IsDir() {
-		return nil, fmt.Errorf("%s is no folder", filepath.Join(f.path, name))
+	case entry.Mode()&fs.ModeSymlink != 0:
+		return nil, fmt.Errorf("%s %w", path, errLink)
+	case !entry.IsDir():
+		return nil, fmt.Errorf("%s is no folder", path)
 	}
 	root, err := f.root.OpenRoot(name)
 	if err != nil {
@@ -80,8 +91,40 @@ func (f *Folder) Sub(name string) (*Folder, error) {
 	return sub, err
 }
 
-// names lists what is in the folder.
-func (f *Folder) names() ([]string, error) {
+// below opens the folder with a path that is this one's or begins with it, and follows
+// no link on the way. create has it made, with those above it, where it is missing.
+func (f *Folder) below(path string, create bool) (*Folder, error) {
+	rest, err := filepath.Rel(f.path, path)
+	if err != nil || !filepath.IsLocal(rest) {
+		return nil, fmt.Errorf("there is no such path as %s: all files are below %s", path, f.path)
+	}
+	at, err := f.Sub(".")
+	for _, name := range strings.Split(rest, "/") {
+		if err != nil {
+			return nil, err
+		}
+		above := at
+		if create {
+			_ = above.root.Mkdir(name, folderMode) // Sub says why it is missing, or is no folder
+		}
+		at, err = above.Sub(name)
+		above.Close()
+	}
+	return at, err
+}
+
+// there returns an error unless the folder's path still leads to it: a program is given
+// the path.
+func (f *Folder) there() error {
+	info, err := os.Stat(f.path)
+	if err == nil && !os.SameFile(info, f.info) {
+		err = fmt.Errorf("another folder was put in the place of %s, or of one above it", f.path)
+	}
+	return err
+}
+
+// Names lists what is in the folder.
+func (f *Folder) Names() ([]string, error) {
 	dir, err := f.root.Open(".")
 	if err != nil {
 		return nil, err
@@ -90,29 +133,15 @@ func (f *Folder) names() ([]string, error) {
 	return dir.Readdirnames(-1)
 }
 
-// open opens a file that is ours alone and has no other name.
-func (f *Folder) open(name string, flag int) (*os.File, error) {
+// openOurs opens a file that is ours alone and has no other name.
+func (f *Folder) openOurs(name string, flag int) (*os.File, error) {
+	file, info, err := f.open(name, flag)
+	if err != nil {
+		return nil, err
+	}
 	path := filepath.Join(f.path, name)
-	entry, err := f.root.Lstat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !entry.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no ordinary file", path)
-	}
-	file, err := f.root.OpenFile(name, flag|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	info, err := file.Stat()
-	switch {
-	case err != nil:
-	case !os.SameFile(entry, info):
-		err = fmt.Errorf("the file %s was replaced meanwhile", path)
-	case stat(info).Nlink > 1:
+	if err = ours(info, "the file "+path); stat(info).Nlink > 1 {
 		err = fmt.Errorf("the file %s has a second name elsewhere", path)
-	default:
-		err = ours(info, "the file "+path)
 	}
 	if err != nil {
 		_ = file.Close()
@@ -121,13 +150,49 @@ func (f *Folder) open(name string, flag int) (*os.File, error) {
 	return file, nil
 }
 
+// open opens an ordinary file. It waits for nothing.
+func (f *Folder) open(name string, flag int) (*os.File, fs.FileInfo, error) {
+	path := filepath.Join(f.path, name)
+	entry, err := f.root.Lstat(name)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case entry.Mode()&fs.ModeSymlink != 0:
+		return nil, nil, fmt.Errorf("%s %w", path, errLink)
+	case !entry.Mode().IsRegular():
+		return nil, nil, fmt.Errorf("%s is no ordinary file", path)
+	}
+	file, err := f.root.OpenFile(name, flag|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !os.SameFile(entry, info) {
+		err = fmt.Errorf("the file %s was replaced meanwhile", path)
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, nil, err
+	}
+	return file, info, nil
+}
+
+// appendTo opens an ordinary file, or makes it, for what is added at its end.
+func (f *Folder) appendTo(name string) (*os.File, error) {
+	file, _, err := f.open(name, os.O_APPEND|os.O_WRONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return f.root.OpenFile(name, os.O_APPEND|os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+	}
+	return file, err
+}
+
 // noteBytes bounds the files in which we note what is ours: a cluster of as many
 // members as there may be takes less than a twentieth.
 const noteBytes = 1 << 20
 
 // Read reads a small file that is ours alone.
 func (f *Folder) Read(name string) ([]byte, error) {
-	file, err := f.open(name, os.O_RDONLY)
+	file, err := f.openOurs(name, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
@@ -156,8 +221,12 @@ func (f *Folder) Create(name string, contents []byte) error {
 // Unfinished is the end of the name of a file that Replace has begun to write.
 const Unfinished = ".new"
 
-// Replace puts a file in the place of the one with that name, as a whole.
+// Replace puts a file in the place of the one with that name, as a whole. It replaces no
+// link.
 func (f *Folder) Replace(name string, contents []byte) error {
+	if entry, err := f.root.Lstat(name); err == nil && entry.Mode()&fs.ModeSymlink != 0 {
+		return fmt.Errorf("%s %w", filepath.Join(f.path, name), errLink)
+	}
 	temporary := name + Unfinished
 	_ = f.root.Remove(temporary) // of one that was killed in that moment
 	if err := f.Create(temporary, contents); err != nil {
@@ -195,9 +264,43 @@ func (f *Folder) Empty(name string) bool {
 		return false
 	}
 	defer sub.Close()
-	names, err := sub.names()
+	names, err := sub.Names()
 	return err == nil && len(names) == 0
 }
+
+// RemoveEmpty removes a folder with the folders in it, as far as no file is in them.
+func (f *Folder) RemoveEmpty(name string) {
+	sub, err := f.Sub(name)
+	if err != nil {
+		return
+	}
+	names, _ := sub.Names()
+	for _, name := range names {
+		sub.RemoveEmpty(name)
+	}
+	sub.Close()
+	_ = f.Remove(name) // which removes no folder with something in it
+}
+
+// Lock locks the folder until the file that it returns is closed, where the file system
+// has locks. The error is EWOULDBLOCK if it is locked already.
+func (f *Folder) Lock() (*os.File, error) {
+	dir, err := f.root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
+		_ = dir.Close()
+		return nil, err
+	}
+	return dir, nil
+}
+
+// Changed is when something came into the folder or went, last before it was opened.
+func (f *Folder) Changed() time.Time { return f.info.ModTime() }
+
+// Bytes is what the files in the folder take on their disk; -1 if it cannot be read.
+func (f *Folder) Bytes() int64 { return probe.FolderBytes(f.root) }
 
 // Remove removes a file or an empty folder.
 func (f *Folder) Remove(name string) error { return f.root.Remove(name) }
@@ -206,17 +309,22 @@ func (f *Folder) Remove(name string) error { return f.root.Remove(name) }
 // followed.
 func (f *Folder) RemoveAll(name string) error { return f.root.RemoveAll(name) }
 
-// clear removes all that is in the folder, and then the folder.
-func (f *Folder) clear() error {
+// clear removes all that is in the folder, and then the folder from the one above it,
+// unless another has its name there.
+func (f *Folder) clear(above *Folder) error {
 	if err := f.removeContents(); err != nil {
 		return err
 	}
-	return Made{Path: f.path, ID: f.ID()}.remove()
+	name := filepath.Base(f.path)
+	if id, _, err := above.Look(name); err != nil || id != f.ID() {
+		return nil
+	}
+	return above.Remove(name)
 }
 
 // removeContents removes all that is in the folder.
 func (f *Folder) removeContents() error {
-	names, err := f.names()
+	names, err := f.Names()
 	if err != nil {
 		return err
 	}

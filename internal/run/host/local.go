@@ -26,6 +26,7 @@ type Local struct {
 	pick    func(n int) int
 	address string         // of its servers; empty: of each lease
 	space   *network.Space // in which its servers are; nil: this machine's own network
+	folder  *Folder        // below which all its files are; nil: anywhere
 	sampler *probe.Sampler // nil where the system does not say
 	about   func() Description
 	ahead   func() time.Duration // of the machine's clock, of now; nil: they are one
@@ -74,17 +75,30 @@ func (l *Local) At(address string) *Local {
 	return &at
 }
 
+// In returns the local machine as a host whose files are all below a folder that is held
+// open. Each is opened from there, and no link is followed: what others put there
+// meanwhile leads nowhere. Only programs get paths: members, and those that serve disks.
+// They open them after we did.
+func (l *Local) In(f *Folder) *Local {
+	in := *l
+	in.folder = f
+	return &in
+}
+
 // Describe implements Host.
 func (l *Local) Describe(context.Context) (Description, error) { return l.about(), nil }
 
 // Empty implements Emptier.
 func (l *Local) Empty(_ context.Context, dir string) error {
-	folder, err := OpenFolder(dir)
-	if err != nil {
-		return err
+	folder, err := l.openFolder(dir)
+	if err == nil {
+		err = folder.removeContents()
+		folder.Close()
 	}
-	defer folder.Close()
-	return folder.removeContents()
+	if err != nil {
+		return fmt.Errorf("the folder %s cannot be emptied: %w", dir, Cause(err))
+	}
+	return nil
 }
 
 // Sample implements Host.
@@ -107,19 +121,32 @@ func (l *Local) Sample(_ context.Context, pids []int, machine bool) (Sample, err
 }
 
 // Weigh implements Host.
-func (*Local) Weigh(_ context.Context, dirs []string) ([]int64, time.Duration, error) {
-	bytes := make([]int64, len(dirs))
-	cost := costOf(func() {
+func (l *Local) Weigh(_ context.Context, dirs []string) (bytes []int64, cost time.Duration, err error) {
+	bytes = make([]int64, len(dirs))
+	cost = costOf(func() {
 		for i, dir := range dirs {
-			bytes[i] = probe.FolderBytes(dir)
+			bytes[i] = -1
+			folder, failed := l.openFolder(dir)
+			if errors.Is(failed, errLink) {
+				err = fmt.Errorf("the folder %s cannot be weighed: %w", dir, failed)
+			} else if failed == nil {
+				bytes[i] = folder.Bytes()
+				folder.Close()
+			}
 		}
 	})
-	return bytes, cost, nil
+	return bytes, cost, err
 }
 
 // Disk implements Disker.
-func (*Local) Disk(ctx context.Context, self, dir string) (Disk, error) {
-	if err := os.MkdirAll(dir, folderMode); err != nil {
+func (l *Local) Disk(ctx context.Context, self, dir string) (Disk, error) {
+	folder, err := l.makeFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	err = folder.there()
+	folder.Close()
+	if err != nil {
 		return nil, err
 	}
 	d, err := disk.Start(ctx, self, dir)
@@ -176,25 +203,40 @@ func costOf(part func()) time.Duration {
 }
 
 // Fsync implements Host.
-func (*Local) Fsync(ctx context.Context, dirs []string, writes int) ([]probe.FsyncResult, error) {
+func (l *Local) Fsync(ctx context.Context, dirs []string, writes int) ([]probe.FsyncResult, error) {
 	measured := map[uint64]bool{}
 	var all []probe.FsyncResult
 	for _, dir := range dirs {
-		device, err := probe.Device(dir)
+		folder, err := l.openFolder(dir)
+		if err != nil {
+			return nil, fmt.Errorf("fdatasync cannot be measured in %s: %w", dir, Cause(err))
+		}
+		if device := folder.ID().Device; !measured[device] {
+			measured[device] = true
+			var result probe.FsyncResult
+			result, err = folder.fsync(ctx, writes)
+			all = append(all, result)
+		}
+		folder.Close()
 		if err != nil {
 			return nil, err
 		}
-		if measured[device] {
-			continue
-		}
-		measured[device] = true
-		result, err := probe.Fsync(ctx, dir, writes)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, result)
 	}
 	return all, nil
+}
+
+// fsync measures in a claimed folder in this one: when we are killed, the next
+// measurement removes it.
+func (f *Folder) fsync(ctx context.Context, writes int) (result probe.FsyncResult, err error) {
+	if f.keeps() {
+		_, _ = cleanBelow(f, 1) // what cannot be removed now can be the next time
+	}
+	c, err := f.claim()
+	if err != nil {
+		return result, err
+	}
+	result, err = probe.Fsync(ctx, c.folder.root, writes)
+	return result, errors.Join(err, c.Release(context.WithoutCancel(ctx)))
 }
 
 // tailLines is how many lines of its log an Exit carries.
@@ -204,7 +246,7 @@ const tailLines = 12
 // goroutine until the process ends: Linux sends the parent-death signal when
 // that thread ends, not when the parent does.
 func (l *Local) Start(_ context.Context, c Command) (Process, error) {
-	cmd, lifeline, closeLog, err := prepare(c)
+	cmd, lifeline, closeLog, err := l.prepare(c)
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +266,7 @@ func (l *Local) Start(_ context.Context, c Command) (Process, error) {
 		if err != nil {
 			return
 		}
-		p.wait(cmd, l.now, c.LogFile)
+		p.wait(cmd, l, c.LogFile)
 		_ = lifeline.Close()
 	})
 	if err := <-started; err != nil {
@@ -235,14 +277,24 @@ func (l *Local) Start(_ context.Context, c Command) (Process, error) {
 
 // prepare builds the command and opens its log, which the caller closes once
 // the process has it. lifeline is our end of the process's standard input.
-func prepare(c Command) (cmd *exec.Cmd, lifeline io.Closer, closeLog func(), err error) {
+func (l *Local) prepare(c Command) (cmd *exec.Cmd, lifeline io.Closer, closeLog func(), err error) {
 	cmd = exec.Command(c.Path, c.Args...)
 	cmd.Dir = c.Dir
 	cmd.Env = append(environ.Clean(), c.Env...)
 	cmd.SysProcAttr = attributes(c.Detach)
 	closeLog = func() {}
+	if l.folder != nil && c.Dir != "" {
+		dir, err := l.openFolder(c.Dir)
+		if err == nil {
+			err = dir.there()
+			dir.Close()
+		}
+		if err != nil {
+			return nil, nil, nil, fmt.Errorf("%s cannot be started in %s: %w", c.Path, c.Dir, Cause(err))
+		}
+	}
 	if c.LogFile != "" {
-		log, err := os.OpenFile(c.LogFile, os.O_APPEND|os.O_CREATE|os.O_WRONLY, fileMode)
+		log, err := l.appendTo(c.LogFile)
 		if err != nil {
 			return nil, nil, nil, fmt.Errorf("the log %s cannot be opened: %w", c.LogFile, Cause(err))
 		}
@@ -273,7 +325,7 @@ type process struct {
 }
 
 // wait returns when the process and its log have ended.
-func (p *process) wait(cmd *exec.Cmd, now func() time.Time, logFile string) {
+func (p *process) wait(cmd *exec.Cmd, on *Local, logFile string) {
 	if waitForExit(p.pid) {
 		p.mu.Lock()
 		// The process is still a zombie, so the number of its group is not yet
@@ -286,12 +338,12 @@ func (p *process) wait(cmd *exec.Cmd, now func() time.Time, logFile string) {
 	}
 	p.reaped = true
 	p.mu.Unlock()
-	p.exit = Exit{At: now(), Code: cmd.ProcessState.ExitCode()}
+	p.exit = Exit{At: on.now(), Code: cmd.ProcessState.ExitCode()}
 	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		p.exit.Signal = status.Signal().String()
 	}
 	if logFile != "" {
-		p.exit.Tail, _ = tail(logFile, tailLines)
+		p.exit.Tail, _ = on.tail(logFile, tailLines)
 	}
 	close(p.exited)
 }

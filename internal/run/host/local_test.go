@@ -94,7 +94,7 @@ func TestChildDoesNotOutliveAKilledParent(t *testing.T) {
 }
 
 func TestLifelineEndsWithUs(t *testing.T) {
-	cmd, lifeline, closeLog, err := prepare(Command{Path: os.Args[0], Env: []string{helperEnv + "=watcher"}, Lifeline: "PARENT=stdin"})
+	cmd, lifeline, closeLog, err := NewLocal(nil, nil).prepare(Command{Path: os.Args[0], Env: []string{helperEnv + "=watcher"}, Lifeline: "PARENT=stdin"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestTailOfALongLog(t *testing.T) {
 	if err := os.WriteFile(log, []byte(strings.Repeat("x", 2*tailBytes)+"\none\ntwo\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := tail(log, 5); err != nil || strings.Join(got, ",") != "one,two" {
+	if got, err := NewLocal(nil, nil).tail(log, 5); err != nil || strings.Join(got, ",") != "one,two" {
 		t.Errorf("tail %q, %v", got, err)
 	}
 }

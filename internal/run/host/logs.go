@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -15,6 +17,7 @@ const readBytes = 256 << 10
 // localLogs are files that are followed. One that is not there yet, or cannot be
 // read, is tried again each time.
 type localLogs struct {
+	on    *Local
 	now   func() time.Time
 	ahead func() time.Duration // of the clock that lines tell times by
 	was   time.Duration        // that until the last Read
@@ -38,14 +41,17 @@ type followed struct {
 
 // Follow implements Host. Files that cannot be read have no lines, until they can.
 func (l *Local) Follow(_ context.Context, paths []string) (Logs, error) {
-	logs := &localLogs{now: l.now, ahead: l.ahead, buf: make([]byte, 64<<10)}
+	logs := &localLogs{on: l, now: l.now, ahead: l.ahead, buf: make([]byte, 64<<10)}
 	if logs.ahead == nil {
 		logs.ahead = func() time.Duration { return 0 }
 	}
 	logs.was = logs.ahead()
 	for _, path := range paths {
 		f := &followed{path: path}
-		if f.open() {
+		if err := f.open(l); errors.Is(err, errLink) {
+			_ = logs.Close()
+			return nil, fmt.Errorf("the log %s cannot be read: %w", path, err)
+		} else if err == nil {
 			f.at = f.about.Size()
 			f.lines.skip = f.at > 0 && !f.endsLine()
 		}
@@ -89,19 +95,25 @@ func (l *localLogs) Close() error {
 }
 
 // open opens the log's file as it is now, to be read from its beginning.
-func (f *followed) open() bool {
-	file, err := os.Open(f.path)
+func (f *followed) open(on *Local) error {
+	file, about, err := on.openFile(f.path)
 	if err != nil {
-		return false
-	}
-	about, err := file.Stat()
-	if err != nil || !about.Mode().IsRegular() {
-		_ = file.Close()
-		return false
+		return err
 	}
 	f.file, f.about, f.at, f.goal = file, about, 0, 0
 	f.lines.reset()
-	return true
+	return nil
+}
+
+// rotated reports whether another file has the log's name.
+func (f *followed) rotated(on *Local) bool {
+	folder, err := on.openFolder(filepath.Dir(f.path))
+	if err != nil {
+		return false
+	}
+	defer folder.Close()
+	now, err := folder.root.Lstat(filepath.Base(f.path))
+	return err == nil && !os.SameFile(now, f.about)
 }
 
 func (f *followed) close() {
@@ -122,7 +134,7 @@ func (f *followed) endsLine() bool {
 // gone on with.
 func (l *localLogs) readFile() (more bool) {
 	f := l.all[l.at]
-	if f.file == nil && !f.open() {
+	if f.file == nil && f.open(l.on) != nil {
 		return false
 	}
 	if l.rest(f) {
@@ -130,9 +142,9 @@ func (l *localLogs) readFile() (more bool) {
 	}
 	// Another file of the same name: the log was rotated, and the old one read
 	// to its end.
-	if now, err := os.Stat(f.path); err == nil && !os.SameFile(now, f.about) {
+	if f.rotated(l.on) {
 		f.close()
-		return f.open() && l.rest(f)
+		return f.open(l.on) == nil && l.rest(f)
 	}
 	return false
 }

@@ -67,7 +67,7 @@ func (f *Folder) keeps() bool {
 }
 
 func cleanBelow(f *Folder, depth int) (removed []Orphan, err error) {
-	names, err := f.names()
+	names, err := f.Names()
 	if err != nil {
 		return nil, nil
 	}
@@ -83,7 +83,7 @@ func cleanBelow(f *Folder, depth int) (removed []Orphan, err error) {
 			continue
 		}
 		if claimed && sub.Ours() == nil {
-			disks, gone, err := removeOrphan(sub)
+			disks, gone, err := f.removeOrphan(sub)
 			errs = append(errs, err)
 			if gone {
 				removed = append(removed, Orphan{sub.Path(), disks})
@@ -98,22 +98,22 @@ func cleanBelow(f *Folder, depth int) (removed []Orphan, err error) {
 	return removed, errors.Join(errs...)
 }
 
-// removeOrphan removes the folder if its owner is gone, and unmounts what it had
-// mounted there.
-func removeOrphan(dir *Folder) (disks int, gone bool, err error) {
-	f, err := dir.open(ownerFile, os.O_RDWR)
+// removeOrphan removes a claimed folder in this one if its owner is gone, and unmounts what
+// that had mounted there.
+func (f *Folder) removeOrphan(dir *Folder) (disks int, gone bool, err error) {
+	note, err := dir.openOurs(ownerFile, os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, false, nil // being made
 	}
 	if err != nil {
 		return 0, false, fmt.Errorf("the owner of %s cannot be read: %w", dir.Path(), Cause(err))
 	}
-	defer func() { _ = f.Close() }()
-	locking := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	defer func() { _ = note.Close() }()
+	locking := unix.Flock(int(note.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(locking, unix.EWOULDBLOCK) {
 		return 0, false, nil // the owner lives
 	}
-	b, err := readNote(f)
+	b, err := readNote(note)
 	if err != nil {
 		return 0, false, fmt.Errorf("the owner of %s cannot be read: %w", dir.Path(), Cause(err))
 	}
@@ -140,7 +140,7 @@ func removeOrphan(dir *Folder) (disks int, gone bool, err error) {
 	if real, err := filepath.EvalSymlinks(dir.Path()); err == nil {
 		disks = disk.ForgetBelow(real)
 	}
-	if err := dir.clear(); err != nil {
+	if err := dir.clear(f); err != nil {
 		return disks, false, fmt.Errorf("the data folder %s, whose owner is gone, cannot be removed: %w", dir.Path(), Cause(err))
 	}
 	return disks, true, nil

@@ -2,20 +2,20 @@ package probe
 
 import (
 	"io/fs"
-	"path/filepath"
+	"os"
 	"syscall"
 )
 
 // FolderBytes is what the files below a folder take on their disk, with what is
 // set aside for them and without what they leave out; -1 if it cannot be read. A file
 // that is removed meanwhile, as logs are, counts as gone.
-func FolderBytes(dir string) (bytes int64) {
+func FolderBytes(dir *os.Root) (bytes int64) {
 	seen := false
-	_ = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+	_ = fs.WalkDir(dir.FS(), ".", func(path string, _ fs.DirEntry, err error) error {
 		if err != nil {
 			return nil
 		}
-		info, err := e.Info()
+		info, err := dir.Lstat(path)
 		if err != nil {
 			return nil
 		}

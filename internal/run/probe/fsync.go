@@ -62,9 +62,9 @@ func (b fsyncBounds) more(made int, elapsed time.Duration) bool {
 	return made < b.least || elapsed < b.soft
 }
 
-// Fsync measures up to n synced writes in dir. It stops early after 3 s. Its error
+// Fsync measures up to n synced writes in a folder. It stops early after 3 s. Its error
 // is ctx's when that ends.
-func Fsync(ctx context.Context, dir string, n int) (result FsyncResult, err error) {
+func Fsync(ctx context.Context, dir *os.Root, n int) (result FsyncResult, err error) {
 	if n < 1 {
 		return result, fmt.Errorf("fdatasync cannot be measured with %d writes", n)
 	}
@@ -85,17 +85,18 @@ func Fsync(ctx context.Context, dir string, n int) (result FsyncResult, err erro
 }
 
 // syncedWrites writes records one after the other at the end of a preallocated
-// file in dir, each followed by fdatasync, as a write-ahead log does, while more
+// new file in dir, each followed by fdatasync, as a write-ahead log does, while more
 // says so: at most so many. took gets the time of each sync, and of its write and
 // the sync. The records are random, so that no file system or disk can leave them
 // out or make them small. The file is removed.
-func syncedWrites(dir string, record, most int, took func(sync, whole time.Duration), more func(elapsed time.Duration) bool) (fs string, durable bool, err error) {
-	f, err := os.CreateTemp(dir, "quorumbench-fsync-")
+func syncedWrites(dir *os.Root, record, most int, took func(sync, whole time.Duration), more func(elapsed time.Duration) bool) (fs string, durable bool, err error) {
+	const name = "quorumbench-fsync"
+	f, err := dir.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", false, fsyncError(dir, err)
 	}
 	defer func() {
-		if closing := errors.Join(f.Close(), os.Remove(f.Name())); err == nil && closing != nil {
+		if closing := errors.Join(f.Close(), dir.Remove(name)); err == nil && closing != nil {
 			err = fsyncError(dir, closing)
 		}
 	}()
@@ -131,12 +132,12 @@ func nearestRank(sorted []int64, p int) measure.Figure {
 	return measure.Figure{NS: float64(sorted[rank-1]), Known: true}
 }
 
-func fsyncError(dir string, err error) error {
+func fsyncError(dir *os.Root, err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		err = path.Err
 	}
-	return fmt.Errorf("fdatasync cannot be measured in %s: %w", dir, err)
+	return fmt.Errorf("fdatasync cannot be measured in %s: %w", dir.Name(), err)
 }
 
 // Device is the number of the device that a folder lies on: what is measured in

@@ -2,6 +2,8 @@ package probe
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -36,6 +38,11 @@ const progressEvery = 250 * time.Millisecond
 
 // Run measures until the bounds are reached or ctx ends. Its error is a sentence.
 func (w *LogWrites) Run(ctx context.Context) (result LogResult, err error) {
+	root, err := os.OpenRoot(w.Dir)
+	if err != nil {
+		return result, fmt.Errorf("fdatasync cannot be measured in %s: %w", w.Dir, err)
+	}
+	defer func() { _ = root.Close() }()
 	syncs, wholes := measure.NewHistogram(), measure.NewHistogram()
 	var elapsed, shown time.Duration
 	more := func(now time.Duration) bool {
@@ -50,7 +57,7 @@ func (w *LogWrites) Run(ctx context.Context) (result LogResult, err error) {
 		}
 		return true
 	}
-	result.FileSystem, result.Durable, err = syncedWrites(w.Dir, w.Record, w.Records, func(sync, whole time.Duration) {
+	result.FileSystem, result.Durable, err = syncedWrites(root, w.Record, w.Records, func(sync, whole time.Duration) {
 		measure.Record(syncs, int64(sync))
 		measure.Record(wholes, int64(whole))
 		result.Records++

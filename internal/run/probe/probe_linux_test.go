@@ -14,7 +14,7 @@ func TestFileSystemsAreNamed(t *testing.T) {
 	if err != nil || !info.IsDir() {
 		t.Skip("there is no /dev/shm")
 	}
-	r, err := Fsync(t.Context(), "/dev/shm", 5)
+	r, err := Fsync(t.Context(), root(t, "/dev/shm"), 5)
 	if err != nil {
 		t.Skip(err)
 	}
