@@ -178,6 +178,50 @@ func TestInterruptedDiskCheckRemovesItsFile(t *testing.T) {
 	}
 }
 
+// TestKilledDiskCheckIsClearedAway kills a check of a disk. The next one removes what that
+// left and says so, and lets be what is only called alike, and what a check that goes on has.
+func TestKilledDiskCheckIsClearedAway(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, path := range []string{"quorumbench-data-1/theirs", "quorumbench-fsync-1/theirs"} {
+		if err := os.MkdirAll(filepath.Join(dir, path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(says ...string) *background {
+		b := start(t, "check", "disk", dir, "--size", "64MiB", "--record-size", "16", "--duration", "10m")
+		for _, text := range append(says, " records [") {
+			b.await(t, text)
+		}
+		return b
+	}
+	killed := check()
+	_ = killed.Process.Kill() // it runs
+	killed.end()
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 3 {
+		t.Fatalf("the killed check left %v, %v", left, err)
+	}
+	going := check(", which a killed command left")
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 3 {
+		t.Errorf("while a check goes on there is %v, %v", left, err)
+	}
+	if code := start(t, "check", "disk", dir, "--records", "1").end(); code != command.ExitNotKnown {
+		t.Errorf("exit code %d", code)
+	}
+	_ = going.Process.Signal(os.Interrupt) // it runs
+	if code := going.end(); code != command.ExitInterrupted {
+		t.Errorf("exit code %d", code)
+	}
+	for _, path := range []string{"quorumbench-data-1/theirs", "quorumbench-fsync-1/theirs"} {
+		if _, err := os.Stat(filepath.Join(dir, path)); err != nil {
+			t.Error(err)
+		}
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
+		t.Errorf("there is %v left, %v", left, err)
+	}
+}
+
 func TestCheckDatascaleOfARealCluster(t *testing.T) {
 	t.Parallel()
 	endpoints, _ := etcdCluster(t, "3")
