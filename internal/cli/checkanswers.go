@@ -43,8 +43,8 @@ func (a *app) checkAnswers(ctx context.Context, dir string) error {
 	checked, wrong := 0, 0
 	for i := range run.Trials {
 		t := &run.Trials[i]
-		if t.Folder == "" || !filepath.IsLocal(t.Folder) {
-			continue
+		if t.Folder == "." || filepath.Base(t.Folder) != t.Folder || !filepath.IsLocal(t.Folder) {
+			continue // no run makes such a folder, and the record's problems name it
 		}
 		paths, err := history.Files(filepath.Join(dir, t.Folder))
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -26,7 +27,26 @@ func OpenIn(dir, name string) (*os.File, error) {
 		return nil, err
 	}
 	defer func() { _ = root.Close() }()
-	return open(filepath.Join(dir, name), name, root.Stat, root.OpenFile)
+	path := filepath.Join(dir, name)
+	f, err := open(path, name, root.Stat, root.OpenFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if link := firstLink(root, name); link != "" {
+			err = refused(path, fmt.Errorf("%s is a link, and none that leads out of %s is followed; put what it leads to in its place if that belongs there", link, dir))
+		}
+	}
+	return f, err
+}
+
+// firstLink returns the first link on the way to a file, if any.
+func firstLink(root *os.Root, name string) string {
+	at := ""
+	for _, part := range strings.Split(filepath.Clean(name), "/") {
+		at = filepath.Join(at, part)
+		if info, err := root.Lstat(at); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return at
+		}
+	}
+	return ""
 }
 
 func open(path, name string, stat func(string) (fs.FileInfo, error), openFile func(string, int, fs.FileMode) (*os.File, error)) (*os.File, error) {

@@ -73,7 +73,8 @@ func (l *lines) close() error {
 // the new are there.
 func (w opener) replace(path string, contents []byte) error {
 	temp := path + ".tmp"
-	if err := w.write(temp, os.O_TRUNC, contents); err != nil {
+	_ = os.Remove(temp) // of a process that was killed; a link is not followed, and a pipe not waited for
+	if err := w.write(temp, os.O_EXCL, contents); err != nil {
 		_ = os.Remove(temp)
 		return writeError(path, errors.Unwrap(err))
 	}

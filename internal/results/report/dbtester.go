@@ -96,7 +96,13 @@ func WriteBinary(folder, name string, fill func(io.Writer) error) (string, error
 		return "", err
 	}
 	path := filepath.Join(folder, name)
-	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+	_ = os.Remove(path) // an older report, or a link or pipe, which is not written through
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err == nil {
+		_, err = f.Write(b.Bytes())
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
 		return "", fmt.Errorf("cannot write %s: %w", path, err)
 	}
 	return path, nil

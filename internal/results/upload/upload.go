@@ -5,9 +5,11 @@ package upload
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"regexp"
 	"sync"
@@ -15,6 +17,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/readfile"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
@@ -82,7 +85,7 @@ func (d *Destination) Send(ctx context.Context, dir string, o Options) (Sent, er
 	if err != nil {
 		return Sent{}, err
 	}
-	if err := d.outside(t.dir); err != nil {
+	if err := cmp.Or(d.outside(t.dir), d.plain(escape(filepath.Base(t.dir)))); err != nil {
 		return Sent{}, err
 	}
 	if o.Patience == 0 {
@@ -141,6 +144,29 @@ func (d *Destination) outside(dir string) error {
 		return fmt.Errorf("the run directory %s is in %s already; choose another folder", dir, d)
 	}
 	return nil
+}
+
+// plain refuses a folder of this machine where a run's has anything but folders and
+// ordinary files: the rest is written through, or waited for.
+func (d *Destination) plain(name string) error {
+	if d.scheme != schemeFile {
+		return nil
+	}
+	return filepath.WalkDir(filepath.Join(d.bucket, name), func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return fmt.Errorf("what is in %s already cannot be read: %w", d, err)
+		case e.IsDir() || e.Type().IsRegular():
+			return nil
+		}
+		what := "no ordinary file"
+		if e.Type()&fs.ModeSymlink != 0 {
+			what = "a link"
+		}
+		return fmt.Errorf("%s is %s, and no run is sent through it; remove it, or choose another folder", printable.Line(path, printable.OfField), what)
+	})
 }
 
 // sending is one call of Send.

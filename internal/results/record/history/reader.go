@@ -2,12 +2,14 @@ package history
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"runtime"
 	"time"
 
@@ -46,9 +48,11 @@ type block struct {
 	decoded chan struct{}
 }
 
-// open begins to read a file.
+// open begins to read a file of a trial's folder. No link leads out of the run directory
+// in which that is.
 func open(path string) (*reader, error) {
-	f, err := readfile.Open(path)
+	run, folder := filepath.Split(filepath.Dir(path))
+	f, err := readfile.OpenIn(cmp.Or(run, "."), filepath.Join(folder, filepath.Base(path)))
 	if err != nil {
 		return nil, err
 	}

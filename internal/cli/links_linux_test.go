@@ -1,0 +1,260 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
+)
+
+// watched is a folder outside of a run directory, of which every opened file is noticed.
+type watched struct {
+	dir string
+	fd  int
+}
+
+func watch(t *testing.T) *watched {
+	t.Helper()
+	w := &watched{dir: t.TempDir()}
+	var err error
+	if w.fd, err = unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC); err != nil {
+		t.Skipf("it cannot be seen which files are opened: %v", err)
+	}
+	t.Cleanup(func() { _ = unix.Close(w.fd) })
+	return w
+}
+
+// put replaces a file or folder of a run directory by a pipe, a link to a device, or a link
+// to the folder, to which it is moved.
+func (w *watched) put(t *testing.T, kind, path string) {
+	t.Helper()
+	var err error
+	switch kind {
+	case "link":
+		to := filepath.Join(w.dir, filepath.Base(path))
+		err = errors.Join(os.Rename(path, to), os.Symlink(to, path), filepath.WalkDir(w.dir, func(path string, e fs.DirEntry, err error) error {
+			if err == nil && e.IsDir() {
+				_, err = unix.InotifyAddWatch(w.fd, path, unix.IN_OPEN|unix.IN_MODIFY|unix.IN_CREATE|unix.IN_DELETE|unix.IN_MOVE)
+			}
+			return err
+		}))
+		w.touched() // by the walk
+	case "pipe":
+		err = errors.Join(os.RemoveAll(path), syscall.Mkfifo(path, 0o600))
+	case "device":
+		err = errors.Join(os.RemoveAll(path), os.Symlink("/dev/zero", path))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// touched reports whether anything was opened or changed there since the last call.
+func (w *watched) touched() bool {
+	b := make([]byte, 1<<16)
+	n, _ := unix.Read(w.fd, b) // nothing: it would block
+	return n > 0
+}
+
+// mainWithin is Main of a command that must not wait for anything.
+func mainWithin(t *testing.T, args ...string) (code int, output string) {
+	t.Helper()
+	type result struct {
+		code   int
+		output string
+	}
+	done := make(chan result, 1)
+	go func() {
+		var out bytes.Buffer
+		code := Main(args, strings.NewReader(""), &out, &out)
+		done <- result{code, out.String()}
+	}()
+	select {
+	case r := <-done:
+		if strings.Contains(r.output, "goroutine ") {
+			t.Errorf("%q panics: %s", args, r.output)
+		}
+		return r.code, r.output
+	case <-time.After(time.Minute):
+		t.Fatalf("%q waits without end", args)
+		return 0, ""
+	}
+}
+
+// linkRun is the directory of a run of two trials, with a history and a member's log.
+func linkRun(t *testing.T, endpoint string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "run")
+	scenario := written(t, fmt.Sprintf(`
+defaults: {store: etcd, endpoints: [%s], connections: 1, clients: 2, key-space: 10, warmup: 0s}
+trials:
+  - {name: put, operation: put, total: 50, check: true}
+  - {name: get, operation: get, total: 50}
+`, endpoint))
+	if code, said := mainWithin(t, "run", scenario, "--out", dir); code != command.ExitDone && code != command.ExitFailed {
+		t.Fatalf("exit code %d: %s", code, said)
+	}
+	log := filepath.Join(dir, "logs", "cluster-1", "m1.log")
+	if err := os.MkdirAll(filepath.Dir(log), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(log, []byte("a member's line\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestNoCommandLeavesARunDirectory puts links, pipes and devices into run directories, in
+// the place of files and folders. No command opens anything outside,
+// changes anything there or waits; what cannot do without the file says in a sentence why.
+func TestNoCommandLeavesARunDirectory(t *testing.T) {
+	testsettle.Unraced(t)
+	t.Parallel()
+	endpoint := startNullServer(t)
+	dir := linkRun(t, endpoint)
+	t.Run("reading", func(t *testing.T) { readLinks(t, dir) })
+	t.Run("resuming", func(t *testing.T) { resumeLinks(t, dir) })
+	t.Run("writing", func(t *testing.T) { writeLinks(t, dir, endpoint) })
+}
+
+// readLinks gives such directories to the commands that read them.
+func readLinks(t *testing.T, dir string) {
+	trial := readRaw(t, dir).Trials[0].Folder
+	all := []string{"report.html", "report.md", "logs/cluster-1/m1.log"}
+	for _, name := range []string{"events.jsonl", "history-01.qbhist", "latency.hlog", "machines.csv", "stores.csv", "timeline.csv"} {
+		all = append(all, filepath.Join(trial, name))
+	}
+	alone := [][]string{{"run.json"}, {trial}, {"logs"}, all}
+	each := append(slices.Clone(alone), all[4:5], all[5:6], all[8:])
+	for kind, places := range map[string][][]string{"link": each, "pipe": alone, "device": {alone[0], all}} {
+		for _, entries := range places {
+			t.Run(kind+"/"+entries[0], func(t *testing.T) {
+				place, outside := writeRun(t, dir, readRaw(t, dir)), watch(t)
+				for _, entry := range entries {
+					outside.put(t, kind, filepath.Join(place, entry))
+				}
+				for _, args := range [][]string{
+					{"report", place}, {"report", place, "--format", "csv", "--out", filepath.Join(t.TempDir(), "csv")},
+					{"report", place, "--format", "svg", "--out", filepath.Join(t.TempDir(), "svg")},
+					{"report", place, "--format", "dbtester", "--out", filepath.Join(t.TempDir(), "dbtester")},
+					{"compare", place, dir}, {"size", place, "--rate", "1"}, {"check-answers", place}, {"upload", place, "file://" + t.TempDir()},
+					{"run", "--resume", place}, {"run", "--dry-run", "--baseline", place},
+				} {
+					code, said := mainWithin(t, args...)
+					if outside.touched() {
+						t.Errorf("%q went outside", args)
+					}
+					if last := lastLine(said); entries[0] == "run.json" && (code == command.ExitDone || !strings.Contains(last, "run.json")) {
+						t.Errorf("%q: exit code %d, %q", args, code, last)
+					}
+				}
+			})
+		}
+	}
+}
+
+// resumeLinks takes a run up again in whose directory something else is in the place of a
+// file.
+func resumeLinks(t *testing.T, dir string) {
+	cut := readRaw(t, dir) // as if it had been interrupted in the second trial
+	cut.State, cut.Finished, cut.Trials = record.Interrupted, nil, cut.Trials[:1]
+	timeline := filepath.Join(cut.Trials[0].Folder, "timeline.csv")
+	for _, test := range []struct{ kind, entry, refused string }{
+		{"pipe", "report.html", ""}, {"pipe", "run.json.tmp", ""}, {"link", "run.json.tmp", "run.json.tmp is a link"},
+		{"link", "logs/cluster-1", ""}, {"link", timeline, ""}, {"pipe", timeline, ""},
+	} {
+		t.Run(test.entry+"/"+test.kind, func(t *testing.T) {
+			place, outside := writeRun(t, dir, cut), watch(t)
+			path := filepath.Join(place, test.entry)
+			if _, err := os.Lstat(path); err != nil {
+				if err := os.WriteFile(path, nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			outside.put(t, test.kind, path)
+			code, said := mainWithin(t, "run", "--resume", place)
+			if test.refused != "" {
+				if code != command.ExitUsage || !strings.Contains(lastLine(said), test.refused) {
+					t.Errorf("exit code %d: %s", code, said)
+				}
+			} else if run := readRaw(t, place); run.State != record.Complete || len(run.Trials) != 2 {
+				t.Errorf("exit code %d, and the run is %s with %d trials: %s", code, run.State, len(run.Trials), said)
+			}
+			if outside.touched() {
+				t.Error("it went outside")
+			}
+		})
+	}
+}
+
+// writeLinks checks that what is sent or written into a folder follows no link that is there.
+func writeLinks(t *testing.T, dir, endpoint string) {
+	name, trial := filepath.Base(dir), readRaw(t, dir).Trials[0].Folder
+	for _, entry := range []string{"", "run.json", trial, "logs/cluster-1"} { // of a run that was sent before
+		for _, kind := range []string{"link", "pipe", "device"} {
+			to, outside := t.TempDir(), watch(t)
+			if err := os.CopyFS(filepath.Join(to, name), os.DirFS(dir)); err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(to, name, entry)
+			outside.put(t, kind, path)
+			code, said := mainWithin(t, "upload", dir, "file://"+to)
+			if last := lastLine(said); code != command.ExitFailed || !strings.Contains(last, path) || !strings.Contains(last, "remove it, or choose another folder") {
+				t.Errorf("%s at %q: exit code %d, %q", kind, entry, code, last)
+			}
+			if outside.touched() {
+				t.Errorf("%s at %q: it went outside", kind, entry)
+			}
+		}
+	}
+	for _, args := range [][]string{
+		{"bench", "put", "--endpoints", endpoint, "--total", "1"}, {"run", written(t, fmt.Sprintf("trials: [{name: a, store: etcd, endpoints: [%s], operation: put, total: 1}]", endpoint))},
+		{"capacity", "--endpoints", endpoint, "--objective", "p99<20ms"}, {"report", dir, "--format", "csv"}, {"record", "--listen", "127.0.0.1:0", "--to", endpoint},
+	} {
+		out, outside := filepath.Join(t.TempDir(), "out"), watch(t)
+		if err := os.Mkdir(out, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(filepath.Join(outside.dir, "made"), filepath.Join(out, "run.json")); err != nil {
+			t.Fatal(err)
+		}
+		for _, given := range []string{out, filepath.Join(out, "run.json")} { // a folder with a link that leads nowhere yet, and that link
+			if code, said := mainWithin(t, append(args, "--out", given)...); code == command.ExitDone || !strings.Contains(lastLine(said), given) {
+				t.Errorf("%q into %s: exit code %d, %q", args, given, code, said)
+			}
+		}
+		if made, err := os.ReadDir(outside.dir); err != nil || len(made) > 0 {
+			t.Errorf("%q made %v outside, %v", args, made, err)
+		}
+	}
+	// What is no recording is neither waited for nor read without end.
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{pipe, "/dev/zero"} {
+		for _, args := range [][]string{{"profile", file}, {"replay", file, "--endpoints", endpoint}} {
+			if code, said := mainWithin(t, args...); code == command.ExitDone || !strings.Contains(lastLine(said), file+": it is a ") {
+				t.Errorf("%q: exit code %d, %q", args, code, said)
+			}
+		}
+	}
+}
+
+func lastLine(said string) string {
+	lines := strings.Split(strings.TrimSpace(said), "\n")
+	return lines[len(lines)-1]
+}
