@@ -48,9 +48,11 @@ func newPlace(o options) (*place, error) {
 // prepare looks at the disk and builds the program that is compared, unless it
 // was given.
 func (p *place) prepare(ctx context.Context) (err error) {
-	if p.sync, err = probe.Fsync(ctx, p.dir, fsyncWrites); err != nil {
+	syncs, err := p.host.Fsync(ctx, []string{p.dir}, fsyncWrites)
+	if err != nil {
 		return err
 	}
+	p.sync = syncs[0]
 	if p.binary != "" {
 		p.binary, err = filepath.Abs(p.binary)
 		return err

@@ -11,7 +11,6 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
-	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
 // tmpfsRoom is how many bytes must be free on a tmpfs: the database, its log and
@@ -56,8 +55,8 @@ func newTmpfs(h host.Host) (*tmpfs, error) {
 
 // onTmpfs reports whether we can write there, into memory.
 func onTmpfs(dir string) bool {
-	r, err := probe.Fsync(context.Background(), dir, 1)
-	return err == nil && r.FileSystem == tmpfsName
+	all, err := host.NewLocal(nil, nil).Fsync(context.Background(), []string{dir}, 1)
+	return err == nil && all[0].FileSystem == tmpfsName
 }
 
 // room is how many bytes we can write there.
