@@ -107,7 +107,7 @@ func (a *app) checkDisk(ctx context.Context, f *diskFlags, dir string, counted b
 	defer stop()
 	folder, err := command.ClaimFolder(dir, func(s string) { a.Remark("%s", s) })
 	if err != nil {
-		return err
+		return fmt.Errorf("the disk cannot be checked: %w", err)
 	}
 	w.Dir = folder.Path()
 	result, err := w.Run(ctx)

@@ -233,7 +233,7 @@ func (f *Folder) fsync(ctx context.Context, writes int) (result probe.FsyncResul
 	}
 	c, err := f.claim()
 	if err != nil {
-		return result, err
+		return result, fmt.Errorf("fdatasync cannot be measured: %w", err)
 	}
 	result, err = probe.Fsync(ctx, c.folder.root, writes)
 	return result, errors.Join(err, c.Release(context.WithoutCancel(ctx)))
