@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Resource is a kind of object.
@@ -89,11 +90,12 @@ func counted() (paths []string) {
 }
 
 // keyNames matches the names of its keys after the prefix: what is below a resource, and
-// the key that says who compacts.
-func keyNames() *regexp.Regexp {
+// the key that says who compacts. It is compiled once, for every command asks for the
+// definition many times when it starts.
+var keyNames = sync.OnceValue(func() *regexp.Regexp {
 	paths := counted()
 	for i := range paths {
 		paths[i] = regexp.QuoteMeta(paths[i])
 	}
 	return regexp.MustCompile("^(compact_rev_key$|" + strings.Join(paths, "|") + ")")
-}
+})
