@@ -515,3 +515,20 @@ trials:
 		}
 	}
 }
+
+// glob finds folders of that name at any depth.
+func glob(root, pattern string) (found []string) {
+	_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.IsDir() {
+			return nil
+		}
+		if ok, _ := filepath.Match(pattern, e.Name()); ok {
+			if !strings.HasSuffix(path, ".kept") {
+				found = append(found, path)
+			}
+			return fs.SkipDir
+		}
+		return nil
+	})
+	return found
+}

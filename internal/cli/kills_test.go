@@ -259,23 +259,6 @@ func (k *kill) keep() {
 	}
 }
 
-// glob finds folders of that name at any depth.
-func glob(root, pattern string) (found []string) {
-	_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || !e.IsDir() {
-			return nil
-		}
-		if ok, _ := filepath.Match(pattern, e.Name()); ok {
-			if !strings.HasSuffix(path, ".kept") {
-				found = append(found, path)
-			}
-			return fs.SkipDir
-		}
-		return nil
-	})
-	return found
-}
-
 // member is the process of the member that is to be killed; 0 before it is there.
 func (k *kill) member() (pid int) {
 	for data, mark := range k.marks {
