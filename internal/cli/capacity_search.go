@@ -211,7 +211,7 @@ func (s *seeker) take(t *record.Trial) error {
 		}
 	}
 	if tried.Void == "" {
-		one.Holds, one.Overloaded = tried.Holds(s.search.Goals), tried.Overloaded()
+		one.Holds, one.Overloaded = tried.Holds(s.search.Goals), tried.Overloaded(s.search.Goals)
 	}
 	s.found.Trials = append(s.found.Trials, one)
 	s.display.Line(fmt.Sprintf("[%d] %s %s: %s", t.Number, s.plan.Purpose, s.shown(), triedText(&one, t)))

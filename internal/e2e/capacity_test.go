@@ -37,6 +37,9 @@ func TestCapacityOfEtcd(t *testing.T) {
 	if run.Capacity.WarmUp == nil || run.Capacity.Trials[0].Purpose != record.PurposeWarmUp {
 		t.Errorf("a cluster that was just started was not warmed up: %+v", run.Capacity)
 	}
+	if len(said.Curve) != len(run.Trials) {
+		t.Errorf("%d of %d trials are shown", len(said.Curve), len(run.Trials))
+	}
 	if len(run.Clusters) != 1 {
 		t.Errorf("there were %d clusters", len(run.Clusters))
 	}

@@ -30,6 +30,9 @@ type CapacityFinding struct {
 	// Curve is each trial of a load that was not only to settle or to warm up, the lowest
 	// rate first. Those that are void tell nothing of the store.
 	Curve []CapacityPoint
+	// Tried is each trial of the search, the lowest rate first: those of the curve and
+	// those that were only to settle or to warm up.
+	Tried []CapacityPoint
 	// Percentiles are those that the objective bounds, as far as trials record them.
 	Percentiles []float64
 	// Void are why trials of the curve are void, the most frequent reason first.
@@ -111,15 +114,17 @@ func capacityOf(run *record.Run, c *record.Capacity, from int, rows []*Row) *Cap
 				f.Absent = append(f.Absent, m)
 			}
 		}
+		f.Tried = append(f.Tried, CapacityPoint{t, tried})
 		if tried.Purpose == record.PurposeWarmUp {
 			f.Seconds = t.Started.Sub(f.First.Started).Seconds() + t.Seconds
 			continue
 		}
 		f.span(t, f.First.Started.Sub(t.Started).Seconds())
-		if tried.Purpose == string(capacity.Settle) {
+		point := CapacityPoint{t, tried}
+		if !point.Counts() {
 			continue
 		}
-		f.Curve = append(f.Curve, CapacityPoint{t, tried})
+		f.Curve = append(f.Curve, point)
 		if tried.Void != "" {
 			f.addVoid(t, tried.Void)
 			continue
@@ -127,7 +132,9 @@ func capacityOf(run *record.Run, c *record.Capacity, from int, rows []*Row) *Cap
 		counted[t.Number] = true
 	}
 	slices.SortStableFunc(f.Void, func(a, b VoidTrials) int { return cmp.Compare(b.Trials, a.Trials) })
-	slices.SortStableFunc(f.Curve, func(a, b CapacityPoint) int { return cmp.Compare(a.Rate, b.Rate) })
+	byRate := func(a, b CapacityPoint) int { return cmp.Compare(a.Rate, b.Rate) }
+	slices.SortStableFunc(f.Curve, byRate)
+	slices.SortStableFunc(f.Tried, byRate)
 	var steps []*Row
 	for _, r := range rows {
 		if counted[r.First().Number] {
@@ -186,6 +193,12 @@ func percentilesOf(objective string) (all []float64) {
 		}
 	}
 	return all
+}
+
+// Counts reports whether the search took the trial for evidence, or would have if it were
+// not void.
+func (p *CapacityPoint) Counts() bool {
+	return p.Purpose != record.PurposeWarmUp && p.Purpose != string(capacity.Settle)
 }
 
 // addVoid adds a void trial to those of its reason.

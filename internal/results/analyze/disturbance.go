@@ -39,15 +39,24 @@ func disturbanceOf(t *record.Trial, parts []Threshold) (d disturbance) {
 	return d
 }
 
-// concerns reports whether a reason is about a part of an objective, or may be.
+// concerns reports whether a reason is about a part of an objective, or may be. The effect on
+// a percentile that failed is not known. Of a late generator, which does not send what is due,
+// that on the highest percentile that did not fail stands for it.
 func concerns(r *verdict.Reason, t *record.Trial, parts []Threshold) bool {
 	return len(parts) == 0 || slices.ContainsFunc(parts, func(part Threshold) bool {
 		p, ofTimes := part.percentile100()
 		if !ofTimes || !slices.Contains(measure.Percentiles, p) || r.About(part.Metric) {
 			return true
 		}
-		is := t.ResponseTime.At(p)
-		return !is.Known && !is.Failed
+		if is := t.ResponseTime.At(p); !is.Failed {
+			return !is.Known
+		}
+		for _, lower := range slices.Backward(measure.Percentiles) {
+			if lower < p && t.ResponseTime.At(lower).Known {
+				return ofGenerator[r.Rule] && r.About(fmt.Sprintf("p%g", lower))
+			}
+		}
+		return false
 	})
 }
 

@@ -2,8 +2,13 @@ package analyze
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
 func TestObjectivesAreThresholds(t *testing.T) {
@@ -40,6 +45,37 @@ func TestWhatIsNoObjectiveIsRefused(t *testing.T) {
 	} {
 		if _, err := ParseObjective(text); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v, and not %q", text, err, says)
+		}
+	}
+}
+
+// What a starved generator did not send is no answer of the store: the reasons that are about
+// the highest percentile that is known are about one that failed, too.
+func TestAPercentileThatFailedIsDisturbedAsThoseBelow(t *testing.T) {
+	o, err := ParseObjective("p99<100ms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	starved := verdict.Reason{Rule: 5, Figures: []string{"p50", "p95"}}
+	atMedian := verdict.Reason{Rule: 7, Figures: []string{"p50"}}
+	for name, one := range map[string]struct {
+		known     []float64
+		reason    verdict.Reason
+		disturbed bool
+	}{
+		"all below":         {[]float64{50, 95}, starved, true},
+		"the median":        {[]float64{50}, atMedian, true},
+		"another figure":    {[]float64{50, 95}, atMedian, false},
+		"other programs":    {[]float64{50, 95}, verdict.Reason{Rule: 23, Figures: []string{"p95"}}, false},
+		"nothing was known": {nil, atMedian, false},
+	} {
+		trial := &record.Trial{Verdict: verdict.Verdict{Reasons: []verdict.Reason{one.reason}}}
+		for i, p := range measure.Percentiles {
+			known := slices.Contains(one.known, p)
+			trial.ResponseTime.Percentiles[i] = measure.Figure{NS: 1e6, Known: known, Failed: !known}
+		}
+		if got := disturbanceOf(trial, o.Parts).why != nil; got != one.disturbed {
+			t.Errorf("%s: disturbed %v, want %v", name, got, one.disturbed)
 		}
 	}
 }

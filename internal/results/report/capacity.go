@@ -186,7 +186,7 @@ func capacityText(f *analyze.CapacityFinding, parameter string, as *layout) stri
 	for _, text := range CapacitySentences(f) {
 		b.WriteString(as.sentence(text) + "\n")
 	}
-	if len(f.Curve) > 0 {
+	if len(f.Tried) > 0 {
 		head := "Response time over rate, trial by trial"
 		if f.Parameter != "" {
 			head = "Response time over " + printable.Line(f.Parameter, printable.OfField) + ", trial by trial"
@@ -312,7 +312,7 @@ func capacityCurve(f *analyze.CapacityFinding) *grid {
 		g.columns[0].Title = "due"
 		g.columns = append([]analyze.Column{{Title: f.Parameter}}, g.columns...)
 	}
-	for _, p := range f.Curve {
+	for _, p := range f.Tried {
 		worst, bad := 0.0, readable.Dash
 		for _, share := range p.Bad {
 			if share != nil {
@@ -320,8 +320,13 @@ func capacityCurve(f *analyze.CapacityFinding) *grid {
 				bad = readable.Percent(worst, 2)
 			}
 		}
-		holds := "missed"
+		holds, rate := "missed", readable.PerSecond(p.Rate)
+		if p.Rate == 0 { // a closed loop
+			rate = readable.Dash
+		}
 		switch {
+		case !p.Counts():
+			holds = "not counted"
 		case p.Void != "":
 			holds = "void"
 		case p.Holds:
@@ -330,7 +335,7 @@ func capacityCurve(f *analyze.CapacityFinding) *grid {
 			holds = "overloaded"
 		}
 		t := p.Trial
-		cells := []string{readable.PerSecond(p.Rate), readable.PerSecond(t.PerSecond)}
+		cells := []string{rate, readable.PerSecond(t.PerSecond)}
 		for _, percentile := range percentiles {
 			cells = append(cells, readable.Figure(t.ResponseTime.At(percentile)))
 		}
@@ -343,9 +348,10 @@ func capacityCurve(f *analyze.CapacityFinding) *grid {
 	return g
 }
 
-// CapacityCurveSheet is the curve of a search, with its void trials; false without one.
+// CapacityCurveSheet is the curve of a search, with the trials that are void or were not
+// counted; false without one.
 func CapacityCurveSheet(f *analyze.CapacityFinding) (Sheet, bool) {
-	if len(f.Curve) == 0 {
+	if len(f.Tried) == 0 {
 		return Sheet{}, false
 	}
 	g, over := capacityCurve(f), "rate"
@@ -425,8 +431,8 @@ func capacityObject(f *analyze.CapacityFinding) (o record.Object) {
 	if f.Ladder != nil {
 		addAnnotations(&o, f.Ladder)
 	}
-	curve := make([]record.Object, 0, len(f.Curve))
-	for _, p := range f.Curve {
+	curve := make([]record.Object, 0, len(f.Tried))
+	for _, p := range f.Tried {
 		var one record.Object
 		one.Add("trial", p.Trial.Folder)
 		one.Add("purpose", p.Purpose)

@@ -50,7 +50,7 @@ func (b *bisection) run(s *server) {
 		for side == 0 && length < mostAtOne {
 			window := math.Min(narrowing+length, longest)
 			t := s.run(b.plan(rate, Narrow, window))
-			heavy = t.Overloaded()
+			heavy = t.Overloaded(nil)
 			b.at, length = append(b.at, t), length+window
 			side = b.side()
 		}
@@ -79,7 +79,7 @@ func (b *bisection) side() int {
 	var n, bad float64
 	for i := range b.at {
 		points = append(points, pointOf(&b.at[i], []Goal{g}, 0))
-		if b.at[i].Overloaded() {
+		if b.at[i].Overloaded(nil) {
 			return 1
 		}
 		due, of := b.at[i].counts(0)

@@ -96,6 +96,83 @@ func (s *Search) evidence(all []*Trial) (most float64) {
 	return most
 }
 
+// misses reports whether the trials of a rate, taken together, missed the objective, however
+// weakly. As in failsAt short ones say nothing beside longer ones.
+func (s *Search) misses(rate float64) bool {
+	all := s.at(rate)
+	if long := slices.DeleteFunc(slices.Clone(all), (*Trial).pointing); len(long) > 0 {
+		all = long
+	}
+	overloaded := 0
+	for _, t := range all {
+		if t.Overloaded(s.Goals) {
+			overloaded++
+		}
+	}
+	if 2*overloaded > len(all) {
+		return true
+	}
+	for g, goal := range s.Goals {
+		var due, bad float64
+		for _, t := range all {
+			n, _ := t.counts(g)
+			due, bad = due+n, bad+t.surelyBad(g)
+		}
+		if bad > goal.Limit*due {
+			return true
+		}
+	}
+	return false
+}
+
+// held returns the highest rate below one whose trials, taken together, did not miss the
+// objective; 0 for none.
+func (s *Search) held(below float64) (rate float64) {
+	for i := range s.Trials {
+		if t := &s.Trials[i]; s.counts(t) && t.Rate < below && t.Rate > rate && !s.misses(t.Rate) {
+			rate = t.Rate
+		}
+	}
+	return rate
+}
+
+// supported returns an interval as far as trials support it: its best estimate is not above
+// a rate that missed the objective, and its upper end not above one at which most of what
+// was due was bad, unless a rate above that held; what the capacity may have drifted by
+// since then is added to the end. An interval that goes as far down as was looked, from a
+// rate that missed the objective too weakly to fail it, begins at one that held. Where none
+// held there is no estimate.
+func (s *Search) supported(i Interval) Interval {
+	held, missed := s.held(math.Inf(1)), math.Inf(1)
+	_, last := s.span()
+	for k := range s.Trials {
+		t := &s.Trials[k]
+		if !s.counts(t) || t.Rate <= held {
+			continue
+		}
+		if s.misses(t.Rate) {
+			missed = math.Min(missed, t.Rate)
+		}
+		if math.IsInf(s.evidence(s.at(t.Rate)), 1) {
+			drift := 2 * driftDeviation / driftPeriod * (last - t.Began)
+			i.Upper = math.Min(i.Upper, t.Rate*math.Exp(drift))
+		}
+	}
+	if pass, fail := s.bracket(); pass > 0 && !math.IsInf(fail, 1) {
+		if low, _ := s.around(pass, fail); i.Lower <= 1.02*math.Exp(low) {
+			i.Lower = math.Min(i.Lower, math.Max(s.held(fail), s.Least))
+		}
+	}
+	i.Lower = math.Min(i.Lower, i.Upper)
+	switch {
+	case held == 0:
+		i.Estimate = 0
+	case i.Estimate > missed:
+		i.Estimate = math.Max(math.Sqrt(held*missed), i.Lower)
+	}
+	return i
+}
+
 // contradictions are trials at a rate at which, or below which, the objective failed,
 // and that do not say so: windows were too short to show what happens seldom.
 func (s *Search) contradictions() (n int) {

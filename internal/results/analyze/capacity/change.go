@@ -51,7 +51,7 @@ func (s *Search) during(trials []Trial, start float64) Interval {
 	if pass, _ := one.bracket(); pass > 0 && i.Closed() {
 		i.include(one.moved().all)
 	}
-	return i
+	return one.supported(i)
 }
 
 // mayHaveChanged widens an interval by what the capacity was before a change that the

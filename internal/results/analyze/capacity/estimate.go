@@ -47,7 +47,7 @@ func pointOf(t *Trial, goals []Goal, goal int) point {
 	switch p.overloaded = t.surelyOverloaded(goals); {
 	case p.overloaded:
 		share, sure, p.grew = most, most, t.grew()
-	case t.Overloaded(): // a backlog that need not be the store's
+	case t.Overloaded(goals): // a backlog that need not be the store's
 		share, p.behind = most, 1
 	default:
 		p.behind = math.Max(t.missing()/math.Max(due, 1), 0)

@@ -67,12 +67,38 @@ func TestOverloaded(t *testing.T) {
 		rising.Seconds = append(rising.Seconds, Second{Due: 1000, InFlight: float64(10 + 8*i)})
 		level.Seconds = append(level.Seconds, Second{Due: 1000, InFlight: float64(10 + 60*(i%2))})
 	}
-	if !rising.Overloaded() || level.Overloaded() {
-		t.Errorf("rising: %v, level: %v", rising.Overloaded(), level.Overloaded())
+	if !rising.Overloaded(nil) || level.Overloaded(nil) {
+		t.Errorf("rising: %v, level: %v", rising.Overloaded(nil), level.Overloaded(nil))
 	}
 	level.Done = 9800
-	if !level.Overloaded() {
+	if !level.Overloaded(nil) {
 		t.Error("2 % were not done")
+	}
+}
+
+// What is under way at the end of a short window is no overload as long as it may be done
+// within the objective's time; more than that is one, and so is what grows.
+func TestOverloadedByChance(t *testing.T) {
+	goals := []Goal{{Name: "p99<50ms", Limit: 0.01, Span: 0.05, Percentile: true}}
+	for name, one := range map[string]struct {
+		done     float64 // of 1,600 a second
+		inFlight []float64
+		want     bool
+	}{
+		"a burst at the end":      {1550, []float64{60}, false},
+		"a second of 150 ms":      {1360, []float64{250}, true},
+		"a store that lags":       {4700, []float64{70, 72, 110}, false},
+		"a backlog that grows":    {9400, []float64{45, 77, 112, 144, 177, 212}, true},
+		"a backlog that does not": {9500, []float64{60, 10, 80, 20, 60, 112}, false},
+	} {
+		trial := Trial{Plan: Plan{Rate: 1600, Warmup: 0.5, Purpose: Settle}, Length: float64(len(one.inFlight)), Done: one.done}
+		for _, n := range one.inFlight {
+			trial.Seconds = append(trial.Seconds, Second{Due: 1600, InFlight: n, Bad: []float64{0}})
+			trial.Due += 1600
+		}
+		if got := trial.Overloaded(goals); got != one.want {
+			t.Errorf("%s: overloaded %v, want %v", name, got, one.want)
+		}
 	}
 }
 
@@ -127,14 +153,14 @@ func TestAWindowThatBeginsEmptyIsNoOverload(t *testing.T) {
 		one.Due = 27_900
 		one.Done = one.Due - one.Seconds[9].InFlight
 	}
-	if slow.Overloaded() || !slow.Holds(goals) {
+	if slow.Overloaded(nil) || !slow.Holds(goals) {
 		t.Error("what waits for 340 ms is an overload")
 	}
-	if !over.Overloaded() || over.Holds(goals) {
+	if !over.Overloaded(nil) || over.Holds(goals) {
 		t.Error("a backlog that grows by 3 % of what is due is no overload")
 	}
 	slow.Warmup = 2 // which carries as much in
-	if !slow.Overloaded() {
+	if !slow.Overloaded(nil) {
 		t.Error("3 % were not done behind a warm-up")
 	}
 }

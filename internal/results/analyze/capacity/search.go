@@ -126,7 +126,7 @@ func (s *Search) end(status Status, why string) { s.ended, s.why = status, why }
 // Add takes what a trial came to. took is how long all of it was, in seconds. One that is
 // void and has no Length did not begin.
 func (s *Search) Add(t Trial, took float64) {
-	if t.Length > 0 && !t.Overloaded() { // what waits in an overload is awaited for long
+	if t.Length > 0 && !t.Overloaded(s.Goals) { // what waits in an overload is awaited for long
 		value := 0.0
 		if s.Parameter != nil {
 			value = t.Rate
@@ -137,7 +137,7 @@ func (s *Search) Add(t Trial, took float64) {
 	switch {
 	case t.Void != "":
 		s.void++
-		s.heavy = t.Purpose != Settle && t.Overloaded()
+		s.heavy = t.Purpose != Settle && t.Overloaded(s.Goals)
 		return
 	case t.Purpose == Settle:
 		if s.heavy = !s.settled(&t); s.heavy {
@@ -150,7 +150,7 @@ func (s *Search) Add(t Trial, took float64) {
 		return
 	}
 	s.void = 0
-	if s.heavy = t.Overloaded() || t.heavily(s.Goals); s.light == 0 && !s.failsAt(t.Rate) {
+	if s.heavy = t.Overloaded(s.Goals) || t.heavily(s.Goals); s.light == 0 && !s.failsAt(t.Rate) {
 		s.light = t.Rate
 	}
 	s.split()
@@ -220,7 +220,7 @@ func (s *Search) between(pass, fail float64) float64 {
 	for i := range s.Trials {
 		switch t := &s.Trials[i]; {
 		case !s.counts(t):
-		case t.Overloaded() || t.heavily(s.Goals):
+		case t.Overloaded(s.Goals) || t.heavily(s.Goals):
 			if heavy++; t.Rate == fail || served == 0 {
 				served = t.Served / t.Length
 			}
@@ -250,7 +250,8 @@ func (s *Search) between(pass, fail float64) float64 {
 func (s *Search) Estimate() Interval {
 	pass, fail := s.bracket()
 	if pass == 0 || math.IsInf(fail, 1) {
-		return Interval{Lower: pass, Estimate: pass, Upper: fail}
+		held := s.held(fail)
+		return Interval{Lower: held, Estimate: held, Upper: fail}
 	}
 	low, high := s.around(pass, fail)
 	out := Interval{Lower: math.Inf(1), Estimate: math.Inf(1), Upper: math.Inf(1)}
@@ -339,6 +340,7 @@ func (s *Search) NoRoom(why string) { s.end(NoSpace, why) }
 // was, and the estimate is of what it is now.
 func (s *Search) Result() Result {
 	r := s.sinceChange()
+	r.Interval = s.supported(r.Interval)
 	if len(s.periods) == 0 {
 		return r
 	}

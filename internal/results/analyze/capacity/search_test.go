@@ -135,7 +135,7 @@ func TestTheIntervalHoldsTheCapacity(t *testing.T) {
 func (s *Search) table(truth func(float64) float64) (text string) {
 	for i := range s.Trials {
 		t := &s.Trials[i]
-		text += fmt.Sprintf("  %-7s at %4.0f s: %.4f for %.1f s, %.3f %% bad, overloaded %v, holds %v\n", t.Purpose, t.Began, t.Rate/truth(t.Began), t.Window, 100*t.Share(0), t.Overloaded(), t.Holds(s.Goals))
+		text += fmt.Sprintf("  %-7s at %4.0f s: %.4f for %.1f s, %.3f %% bad, overloaded %v, holds %v\n", t.Purpose, t.Began, t.Rate/truth(t.Began), t.Window, 100*t.Share(0), t.Overloaded(s.Goals), t.Holds(s.Goals))
 	}
 	return text
 }
