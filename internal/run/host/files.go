@@ -29,12 +29,13 @@ func (l *Local) MakeDir(_ context.Context, path string) error {
 
 // makeFolder makes a folder and those above it, as far as they are missing, and opens it.
 func (l *Local) makeFolder(path string) (folder *Folder, err error) {
-	if l.folder != nil {
-		folder, err = l.folder.below(path, true)
-	} else if _, err := MakeFolders(path); err != nil {
-		return nil, err
-	} else {
+	if l.folder == nil {
+		if _, err := MakeFolders(path); err != nil {
+			return nil, err
+		}
 		folder, err = OpenFolder(path)
+	} else {
+		folder, err = l.folder.below(path, true)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the folder %s cannot be made: %w", path, Cause(err))
