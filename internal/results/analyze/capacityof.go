@@ -8,6 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	stores "github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
 // CapacityFindings is what a run's searches came to: of one capacity, or of one for
@@ -212,6 +213,22 @@ func (f *CapacityFinding) addVoid(t *record.Trial, why string) {
 		}
 	}
 	f.Void = append(f.Void, one)
+}
+
+// MissedBesideOthers returns how many trials of the curve missed the objective, and in how
+// many of those other programs or the machine's host had processor time that the members
+// wanted: the capacity may be higher without them.
+func (f *CapacityFinding) MissedBesideOthers() (missed, disturbed int) {
+	for _, p := range f.Curve {
+		if p.Void != "" || p.Holds {
+			continue
+		}
+		missed++
+		if slices.ContainsFunc(p.Trial.Verdict.Reasons, func(r verdict.Reason) bool { return ofOthers[r.Rule] }) {
+			disturbed++
+		}
+	}
+	return missed, disturbed
 }
 
 // Told reports whether any trial of the curve told something of the store.

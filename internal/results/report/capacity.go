@@ -100,6 +100,10 @@ func CapacitySentences(f *analyze.CapacityFinding) (all []string) {
 	}
 	all = append(all, periodSentences(f)...)
 	all = append(all, voidSentences(f)...)
+	if missed, disturbed := f.MissedBesideOthers(); disturbed > 0 {
+		all = append(all, fmt.Sprintf("Other programs or the machine's host used processor time that the members wanted, in %s that missed the objective (%d in all): the capacity may be higher without them. To know more, repeat the search on a quieter machine.",
+			readable.Plural(uint64(disturbed), "trial"), missed))
+	}
 	if text := shortWindows(f); text != "" {
 		all = append(all, text)
 	}
@@ -151,10 +155,10 @@ func periodInterval(p *record.CapacityPeriod) string {
 	return readable.Between(low, high) + " (best estimate " + best + ")"
 }
 
-// voidSentences say which trials tell nothing of the store, why, and what to do about it.
+// voidSentences say which trials told nothing of the store, why, and what to do about it.
 func voidSentences(f *analyze.CapacityFinding) (all []string) {
 	for _, v := range f.Void {
-		text := fmt.Sprintf("%d of %s tell nothing of the store (void): %s.", v.Trials, readable.Plural(uint64(len(f.Curve)), "trial"), printable.Line(v.Why, printable.OfField))
+		text := fmt.Sprintf("%s of %d told nothing of the store (void): %s.", readable.Plural(uint64(v.Trials), "trial"), len(f.Curve), printable.Line(v.Why, printable.OfField))
 		if v.Remedy != "" {
 			text += " To know more, " + v.Remedy + "."
 		}

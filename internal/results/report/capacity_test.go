@@ -1,11 +1,13 @@
 package report
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
 // Of whole numbers the lower end is 0 where 1 is carried and its line is not sure of it:
@@ -31,6 +33,27 @@ func TestOneIsMoreThanNone(t *testing.T) {
 		f.Curve = []analyze.CapacityPoint{{}}
 		if got := capacityInterval(f); got != c.want || f.None() != c.none {
 			t.Errorf("%s after %+v: %q, none %v; want %q, %v", c.status, c.trials, got, f.None(), c.want, c.none)
+		}
+	}
+}
+
+// A search next to busy programs warns that the capacity may be higher without them: trials
+// that kept the objective and void trials are no reason to, and neither is a late generator.
+func TestACapacityBesideOthersIsDoubted(t *testing.T) {
+	t.Parallel()
+	point := func(rule int, holds bool, void string) analyze.CapacityPoint {
+		trial := &record.Trial{Verdict: verdict.Verdict{Reasons: []verdict.Reason{{Rule: rule}}}}
+		return analyze.CapacityPoint{Trial: trial, CapacityTrial: record.CapacityTrial{Rate: 100, Holds: holds, Void: void}}
+	}
+	for want, curve := range map[string][]analyze.CapacityPoint{
+		"": {point(23, true, ""), point(23, false, "void"), point(5, false, "")},
+		"in 2 trials that missed the objective (3 in all)": {point(23, false, ""), point(10, false, ""), point(7, false, ""), point(23, true, "")},
+		"in 1 trial that missed the objective (1 in all)":  {point(23, false, "")},
+	} {
+		f := &analyze.CapacityFinding{Capacity: &record.Capacity{LowerPerSecond: 100, UpperPerSecond: new(200.0)}, Curve: curve}
+		said := strings.Join(CapacitySentences(f), "\n")
+		if strings.Contains(said, "Other programs") != (want != "") || !strings.Contains(said, want) {
+			t.Errorf("%d trials: %q", len(curve), said)
 		}
 	}
 }
