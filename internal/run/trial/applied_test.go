@@ -1,0 +1,73 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/steady"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// lagging is a cluster whose second member applies the newest write late.
+type lagging struct {
+	answers
+	from time.Time // when the member has it
+	gone bool      // nothing listens at it
+}
+
+func (l *lagging) Newest(context.Context) (int64, error) { return 7, nil }
+
+func (l *lagging) Applied(_ context.Context, i int) (int64, error) {
+	switch {
+	case i == 0 || !steady.Now().Before(l.from):
+		return 7, nil
+	case l.gone:
+		return 0, errors.New("connection refused")
+	}
+	return 6, nil
+}
+
+func (l *lagging) Role(_ context.Context, i int) store.Member {
+	return store.Member{Gone: l.gone && i == 1}
+}
+
+// TestMembersThatCatchUpLateAreAwaited checks how long a check waits for a member that lacks
+// an acknowledged write: Consul has it a minute after a partition was healed. A member that
+// ended is not waited for longer than a restart takes.
+func TestMembersThatCatchUpLateAreAwaited(t *testing.T) {
+	for name, c := range map[string]struct {
+		after         time.Duration
+		gone          bool
+		behind        bool
+		atLeast, most time.Duration
+	}{
+		"at once":           {},
+		"after a partition": {after: time.Minute, atLeast: time.Minute, most: time.Minute + 2*time.Second},
+		"never":             {after: time.Hour, behind: true, atLeast: catchUpTime, most: catchUpTime + 2*time.Second},
+		"ended":             {after: time.Hour, gone: true, behind: true, atLeast: restartTime, most: restartTime + 2*time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := &members{admin: &lagging{
+					answers: answers{store.Status{Members: []store.Member{{Endpoint: "a:1", ID: 1, Role: kv.Leader}, {Endpoint: "b:1", ID: 2, Role: kv.Follower}}}},
+					from:    steady.Now().Add(c.after), gone: c.gone,
+				}}
+				if _, err := m.ask(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				told := false
+				behind, waited := m.catchUp(t.Context(), func() { told = true })
+				if behind[1] != c.behind || behind[0] || waited < c.atLeast || waited > c.most {
+					t.Errorf("after %v members behind are %v", waited, behind)
+				}
+				if told != (c.atLeast > statusTimeout) {
+					t.Errorf("after %v it was said that it takes long: %v", waited, told)
+				}
+			})
+		})
+	}
+}
