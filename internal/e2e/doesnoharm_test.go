@@ -226,7 +226,6 @@ func (u *inUse) startInterruptible(t *testing.T, w *world, storeName, text strin
 
 // TestInterruptedCommandsChangeNothingOfAUsers ends loads with Ctrl-C.
 func TestInterruptedCommandsChangeNothingOfAUsers(t *testing.T) {
-	t.Parallel()
 	eachInterruptible(t, func(t *testing.T, w *world, u *inUse, before contents, p *program) {
 		p.interrupt(t)
 		p.exits(t, exitInterrupted)
@@ -237,7 +236,6 @@ func TestInterruptedCommandsChangeNothingOfAUsers(t *testing.T) {
 // TestKilledCommandsAreCleanedUp ends loads with SIGKILL. `cleanup` then removes what they
 // left, and nothing else; leases and sessions without a key expire by themselves.
 func TestKilledCommandsAreCleanedUp(t *testing.T) {
-	t.Parallel()
 	eachInterruptible(t, func(t *testing.T, w *world, u *inUse, before contents, p *program) {
 		p.signal(t, syscall.SIGKILL)
 		p.end(t)
