@@ -11,6 +11,7 @@
 //	csv.txt           the columns of every CSV file of a run directory and of reports
 //	json.txt          the keys of every JSON file and object, with their types
 //	requests-*.txt    the bytes that a store's codec writes, for a fixed list of operations
+//	runs/*            recorded runs, and what reports in every format have of each
 //
 // Other packages hold these already, and they are not repeated here: the text,
 // Markdown, JUnit, gobench, dbtester and comparison forms of reports, with
