@@ -144,6 +144,7 @@ test-long: lint servers browser sshd patroni hdrhistogram
 	QUORUMBENCH_HOSTILE_ALL=1 QUORUMBENCH_TEST_RACE=1 go test -race -timeout 30m ./internal/cli
 	QUORUMBENCH_SENTINELS=all go test -timeout 40m -run 'ChangeNothingOfAUsers|LeaveARunningCluster|KilledCommands' ./internal/e2e
 	QUORUMBENCH_FAULTS=all go test -timeout 60m -run 'FaultsOfTheNetwork|FaultsOfClocks|TheStoresOwnWork|NothingIsLeft|PowerLossIsFound' ./internal/e2e
+	QUORUMBENCH_PATRONI=all go test -timeout 20m -run RealPatroni ./internal/run/load/patroni
 	QUORUMBENCH_TEST_KILLS=0-49 go test -timeout 60m -run TestKills ./internal/cli
 	QUORUMBENCH_TEST_AGENTS=100 go test -timeout 20m -run TestManyAgentsOnOneMachine ./internal/cli
 	go test -race -timeout 60m ./...

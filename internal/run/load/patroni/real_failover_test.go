@@ -266,6 +266,7 @@ func dies(t *testing.T, st store.Store, endpoint string, c data.Config) error {
 // TestCallsOfAFailoverAreThoseOfARealPatroni compares what real Patroni members send when
 // their leader has died with what our load sends, on etcd.
 func TestCallsOfAFailoverAreThoseOfARealPatroni(t *testing.T) {
+	notSampled(t)
 	c := data.Config{Clusters: 1, Members: 3, Written: 1, Storm: 1, LoopWait: 2 * time.Second, TTL: 20 * time.Second, RetryTime: 3 * time.Second, Seed: 3}
 	etcd := embedded.Etcd(t)
 	theirs, ours := new(calls), listener{calls: new(calls)}

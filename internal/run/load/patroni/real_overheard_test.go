@@ -87,6 +87,7 @@ func (o *overheard) Call(c *recording.Call) {
 
 // TestCallsPerLoopOnConsulAreThoseOfARealPatroni is the same on Consul.
 func TestCallsPerLoopOnConsulAreThoseOfARealPatroni(t *testing.T) {
+	notSampled(t)
 	if testing.Short() {
 		t.Skip("-short: no real Consul is started")
 	}
@@ -100,6 +101,7 @@ func TestCallsPerLoopOnConsulAreThoseOfARealPatroni(t *testing.T) {
 // TestCallsPerLoopOnZooKeeperAreThoseOfARealPatroni is the same on ZooKeeper. In loops of
 // 6 s there are three pings for sure.
 func TestCallsPerLoopOnZooKeeperAreThoseOfARealPatroni(t *testing.T) {
+	notSampled(t)
 	if testing.Short() {
 		t.Skip("-short: no real ZooKeeper is started")
 	}
