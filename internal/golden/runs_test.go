@@ -16,6 +16,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/quorumbench/quorumbench/internal/cli"
+	"github.com/quorumbench/quorumbench/internal/testsettle"
 )
 
 // whole are the formats whose text is held as it is; of the others the size and a hash
@@ -32,6 +33,7 @@ const drawn = "faults"
 // directory without the members' data, and NAME.txt what reports have of it. To see what
 // differs where a hash does, write the reports of both programs with `report --out`.
 func TestRuns(t *testing.T) {
+	testsettle.Unraced(t)
 	packed, err := filepath.Abs(filepath.Join("testdata", "runs"))
 	must(t, err)
 	archives, err := filepath.Glob(filepath.Join(packed, "*.tar.zst"))
