@@ -133,9 +133,9 @@ func (c Change) withoutInterval(lacking string) Change {
 	return c
 }
 
-// between returns the change from base to now, the figures that are shown, where it has no
-// interval: 23 ms and then 20 ms is not an increase, whatever the other repeats were.
-func (c Change) between(now, base record.Value) Change {
+// withShownFigures returns the change with the share computed from the two figures that are
+// shown, if it has no interval: from 23 ms to 20 ms is not shown as an increase.
+func (c Change) withShownFigures(now, base record.Value) Change {
 	if !c.Interval && c.Known && now.Known && base.Known && base.Number > 0 {
 		c.Share = now.Number/base.Number - 1
 	}

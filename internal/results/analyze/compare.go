@@ -287,7 +287,7 @@ func (c *Comparison) add(name string, news, bases []*record.Trial) {
 		if ofOneRun && !rounds {
 			f.Change = f.Change.withoutInterval("its repeats and the baseline's did not take turns")
 		}
-		f.Change = f.Change.between(f.Now, f.Base)
+		f.Change = f.Change.withShownFigures(f.Now, f.Base)
 	}
 	c.Pairs = append(c.Pairs, p)
 }

@@ -64,24 +64,24 @@ func (c *Comparison) Waiting() bool {
 	})
 }
 
-// any reports whether some change of the comparison is so.
-func (c *Comparison) any(so func(Change) bool) bool {
+// anyChange reports whether the condition holds for a change of the comparison.
+func (c *Comparison) anyChange(holds func(Change) bool) bool {
 	return slices.ContainsFunc(c.Pairs, func(p Pair) bool {
-		return slices.ContainsFunc(p.Figures, func(f Compared) bool { return so(f.Change) })
+		return slices.ContainsFunc(p.Figures, func(f Compared) bool { return holds(f.Change) })
 	})
 }
 
-// Few reports whether a change has no interval because its repeats are too few, or whether
-// there is no change.
-func (c *Comparison) Few() bool {
-	return len(c.Pairs) == 0 || c.any(func(c Change) bool { return !c.Interval && c.Lacking == "" })
+// TooFewRepeats reports whether a change has no interval because there are too few repeats, or
+// whether there is no change.
+func (c *Comparison) TooFewRepeats() bool {
+	return len(c.Pairs) == 0 || c.anyChange(func(c Change) bool { return !c.Interval && c.Lacking == "" })
 }
 
 // ChangesOf returns what the changes are computed from.
 func (c *Comparison) ChangesOf() string {
 	const means = "weighted geometric means"
-	with := c.any(func(c Change) bool { return c.Interval })
-	switch without := c.any(func(c Change) bool { return !c.Interval && c.Known }); {
+	with := c.anyChange(func(c Change) bool { return c.Interval })
+	switch without := c.anyChange(func(c Change) bool { return !c.Interval && c.Known }); {
 	case with && without:
 		return means + ", and of these medians where there is no interval"
 	case without:
@@ -106,7 +106,7 @@ func (p *Pair) OfRounds() bool {
 // Disturbed reports whether disturbances can have moved a compared figure by as much as
 // is noted.
 func (c *Comparison) Disturbed() bool {
-	return c.any(func(c Change) bool { return c.Interval && c.disturbed })
+	return c.anyChange(func(c Change) bool { return c.Interval && c.disturbed })
 }
 
 // Table has a row for each figure of each pair; what they are of stands in the

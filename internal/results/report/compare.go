@@ -114,7 +114,7 @@ func compareNotes(c *analyze.Comparison) []string {
 		}
 	}
 	if c.Family == 0 {
-		if c.Few() {
+		if c.TooFewRepeats() {
 			lines = append(lines, fmt.Sprintf("An interval needs %d repeats on both sides.", analyze.MinRepeats))
 		}
 		return append(lines, leftOut(c)...)

@@ -85,7 +85,7 @@ func (d *Destination) Send(ctx context.Context, dir string, o Options) (Sent, er
 	if err != nil {
 		return Sent{}, err
 	}
-	if err := cmp.Or(d.outside(t.dir), d.plain(escape(filepath.Base(t.dir)))); err != nil {
+	if err := cmp.Or(d.outside(t.dir), d.refuseSpecialFiles(escape(filepath.Base(t.dir)))); err != nil {
 		return Sent{}, err
 	}
 	if o.Patience == 0 {
@@ -146,9 +146,9 @@ func (d *Destination) outside(dir string) error {
 	return nil
 }
 
-// plain refuses a folder of this machine where a run's has anything but folders and
-// ordinary files: the rest is written through, or waited for.
-func (d *Destination) plain(name string) error {
+// refuseSpecialFiles returns an error if a run's folder at a destination on this machine
+// holds links, pipes or devices: a write would go through a link, or wait at a pipe.
+func (d *Destination) refuseSpecialFiles(name string) error {
 	if d.scheme != schemeFile {
 		return nil
 	}

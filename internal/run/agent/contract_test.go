@@ -99,7 +99,7 @@ func TestRemoteHostOverAUnixSocket(t *testing.T) {
 	testservers.Serving(t, l, s.Serve)
 	r := dialled(t, Target{Name: "there", Address: "unix:" + path, Version: testVersion})
 	d, err := r.Host().Describe(t.Context())
-	if err != nil || !strings.HasPrefix(d.Folder, string(s.folder)+"/"+roomPrefix) {
+	if err != nil || !strings.HasPrefix(d.Folder, string(s.folder)+"/"+sessionPrefix) {
 		t.Errorf("%+v, %v", d, err)
 	}
 	if _, err := Dial(t.Context(), Target{Address: "unix:" + path, CACert: "ca"}); err == nil || !strings.Contains(err.Error(), "takes no certificates") {

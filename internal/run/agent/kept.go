@@ -18,35 +18,35 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// What sessions leave behind is kept within these bounds.
+// Bounds of the files that sessions leave in the agent's folder.
 const (
 	mostKept = 1 << 30        // bytes of the data of a lost session, and of the logs of all
-	keepData = 24 * time.Hour // when no other session begins before
+	keepData = 24 * time.Hour // unless another session begins earlier
 	keepDays = 7              // of logs, which are removed when the agent starts, or a session ends
 )
 
-// roomPrefix begins the names of the folders of sessions.
-const roomPrefix = "quorumbench-session-"
+// sessionPrefix begins the names of the folders of sessions.
+const sessionPrefix = "quorumbench-session-"
 
-// room is the folder of one session, below the agent's own. It is made when something
-// is to be written, and locked until nothing of the session is needed any more, so that
-// no other agent with the same folder removes it.
-type room struct {
+// sessionFolder is the folder of one session, below the agent's own. It is made before the
+// first file of the session is written, and locked until its data is released, so that
+// another agent with the same --dir does not remove it.
+type sessionFolder struct {
 	in   *host.Folder
 	path string
 	mu   sync.Mutex
 	lock *os.File // nil before it is made
 }
 
-// nameRoom names a folder that is not there yet.
-func (r *room) nameRoom(in *host.Folder, now time.Time) {
+// choosePath chooses a path that does not exist yet.
+func (r *sessionFolder) choosePath(in *host.Folder, now time.Time) {
 	var unique [4]byte
 	_, _ = rand.Read(unique[:]) // it never fails
-	r.in, r.path = in, filepath.Join(in.Path(), roomPrefix+now.UTC().Format("20060102T150405")+"-"+hex.EncodeToString(unique[:]))
+	r.in, r.path = in, filepath.Join(in.Path(), sessionPrefix+now.UTC().Format("20060102T150405")+"-"+hex.EncodeToString(unique[:]))
 }
 
-// open makes the folder. It may be called again.
-func (r *room) open() error {
+// open makes and locks the folder, once.
+func (r *sessionFolder) open() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.lock != nil {
@@ -67,8 +67,8 @@ func (r *room) open() error {
 	return nil
 }
 
-// close gives the lock back, and removes the folder if there is no file in it.
-func (r *room) close() {
+// close unlocks the folder, and removes it if there is no file in it.
+func (r *sessionFolder) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.lock != nil {
@@ -77,14 +77,14 @@ func (r *room) close() {
 	}
 }
 
-// lostData is the data that a session's controller did not release, for the most part
-// because it was lost.
+// lostData is the data that the controller of a session did not release, usually because
+// the connection to it was lost.
 type lostData struct {
-	of     *session
-	claims []host.Claim
+	session *session
+	claims  []host.Claim
 }
 
-// tidy removes what agents that were killed left in the folder, and says so.
+// tidy removes what killed agents left in the folder, and reports it.
 func (s *Server) tidy() error {
 	removed, err := host.CleanOrphans(string(s.folder), host.AnyDepth)
 	for _, orphan := range removed {
@@ -96,10 +96,10 @@ func (s *Server) tidy() error {
 	return s.removeOld()
 }
 
-// keep keeps the data that a session has not released, if that is not too much, until
-// another one begins or keepData is over. The caller has mu.
+// keep keeps the data that a session has not released, up to mostKept bytes, until the next
+// session begins or keepData has passed. The caller holds mu.
 func (s *Server) keep(ctx context.Context, now *session) {
-	k := &lostData{of: now}
+	k := &lostData{session: now}
 	var paths []string
 	for path, c := range now.data {
 		k.claims = append(k.claims, c)
@@ -111,7 +111,7 @@ func (s *Server) keep(ctx context.Context, now *session) {
 		bytes += max(0, size)
 	}
 	if len(k.claims) == 0 {
-		now.room.close()
+		now.files.close()
 	} else if s.lost = k; bytes > s.mostKept {
 		s.dropLost(fmt.Sprintf(": %s is more than the %s that are kept", readable.Bytes(uint64(bytes)), readable.Bytes(uint64(s.mostKept))))
 	} else {
@@ -134,7 +134,7 @@ func (s *Server) keep(ctx context.Context, now *session) {
 	}
 }
 
-// dropLost removes the data that is kept, and says so. The caller has mu.
+// dropLost removes the data of the lost session and reports it. The caller holds mu.
 func (s *Server) dropLost(why string) {
 	if s.lost == nil {
 		return
@@ -144,38 +144,38 @@ func (s *Server) dropLost(why string) {
 			s.o.Say("%v", err)
 			continue
 		}
-		s.o.Say("removed %s, the data that controller %s left%s", c.Path(), s.lost.of.controller, why)
+		s.o.Say("removed %s, the data that controller %s left%s", c.Path(), s.lost.session.controller, why)
 	}
-	s.lost.of.room.close()
+	s.lost.session.files.close()
 	s.lost = nil
 }
 
-// old is the folder of a session that is over.
-type old struct {
+// endedSession is the folder of a session that has ended.
+type endedSession struct {
 	name  string
 	lock  *os.File
 	since time.Time
 	bytes int64
 }
 
-// removeOld removes the folders of sessions that are over and too old, and the oldest of
-// the others until they are not too large together. Only logs are in them.
+// removeOld removes the folders of ended sessions that are older than keepDays, and then the
+// oldest of the others until all together are at most mostKept bytes. They hold logs only.
 func (s *Server) removeOld() error {
 	names, err := s.files.Names()
 	if err != nil {
 		return fmt.Errorf("the agent's folder %s cannot be read: %w", s.folder, host.Cause(err))
 	}
-	var all []old
+	var all []endedSession
 	total := int64(0)
 	for _, name := range names {
-		if !strings.HasPrefix(name, roomPrefix) {
+		if !strings.HasPrefix(name, sessionPrefix) {
 			continue
 		}
 		of, err := s.files.Sub(name)
 		if err != nil {
-			continue // none of ours
+			continue // not a folder of ours
 		}
-		o := old{name: name, since: of.Changed()}
+		o := endedSession{name: name, since: of.Changed()}
 		if o.lock, err = of.Lock(); err == nil {
 			defer func() { _ = o.lock.Close() }()
 			s.files.RemoveEmpty(name) // around the data of an agent that was killed
@@ -183,12 +183,12 @@ func (s *Server) removeOld() error {
 		}
 		of.Close()
 		if err != nil {
-			continue // of a session that goes on
+			continue // the session is still running
 		}
 		total += o.bytes
 		all = append(all, o)
 	}
-	slices.SortFunc(all, func(a, b old) int { return cmp.Or(a.since.Compare(b.since), strings.Compare(a.name, b.name)) })
+	slices.SortFunc(all, func(a, b endedSession) int { return cmp.Or(a.since.Compare(b.since), strings.Compare(a.name, b.name)) })
 	for _, o := range all {
 		age := s.o.Clock.Now().Sub(o.since)
 		if age <= keepDays*24*time.Hour && total <= s.mostKept {

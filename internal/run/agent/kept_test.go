@@ -44,12 +44,12 @@ func TestWhatSessionsLeaveIsBounded(t *testing.T) {
 			}
 		}
 		if data+log > 0 {
-			if err := now.room.open(); err != nil {
+			if err := now.files.open(); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if data > 0 {
-			c, err := s.host.Claim(t.Context(), filepath.Join(now.room.path, "data"))
+			c, err := s.host.Claim(t.Context(), filepath.Join(now.files.path, "data"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,12 +58,12 @@ func TestWhatSessionsLeaveIsBounded(t *testing.T) {
 			write(filepath.Join(claimed, "file"), data)
 		}
 		if log > 0 {
-			write(filepath.Join(now.room.path, "log"), log)
+			write(filepath.Join(now.files.path, "log"), log)
 		}
 		if err := s.depart(t.Context(), now, errBye); err != nil {
 			t.Fatal(err)
 		}
-		return claimed, now.room.path
+		return claimed, now.files.path
 	}
 	there := func(path string) bool {
 		_, err := os.Stat(path)

@@ -60,10 +60,10 @@ func (s *Server) answer(ctx context.Context, now *session, r *request) (a reply,
 	switch r.Do {
 	case describe:
 		d, err := s.host.Describe(ctx)
-		d.Folder = now.room.path
+		d.Folder = now.files.path
 		return reply{Description: &d}, err
 	case makeDir:
-		if err := now.room.open(); err != nil {
+		if err := now.files.open(); err != nil {
 			return a, err
 		}
 		return a, s.host.MakeDir(ctx, r.Path)
@@ -74,7 +74,7 @@ func (s *Server) answer(ctx context.Context, now *session, r *request) (a reply,
 		if now.everClaimed(r.Path) { // a configuration or a class there would be carried out
 			return a, fmt.Errorf("%s is in a data folder, in which the agent alone writes members' files", printable.Line(r.Path, longestPath))
 		}
-		if err := now.room.open(); err != nil {
+		if err := now.files.open(); err != nil {
 			return a, err
 		}
 		return a, s.host.WriteFile(ctx, r.Path, r.Contents)
@@ -202,7 +202,7 @@ func (s *Server) serveClaim(ctx context.Context, now *session, st *stream, paren
 	if err := s.folder.check(parent); err != nil {
 		return err
 	}
-	if err := now.room.open(); err != nil {
+	if err := now.files.open(); err != nil {
 		return err
 	}
 	c, err := s.host.Claim(ctx, parent)

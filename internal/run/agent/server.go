@@ -264,7 +264,7 @@ func (s *Server) enter(ctx context.Context, controller string) (*session, error)
 	s.last = s.o.Once
 	s.dropLost("")
 	s.current = newSession(ctx, controller, s.o.Clock.Now())
-	s.current.room.nameRoom(s.files, s.current.since)
+	s.current.files.choosePath(s.files, s.current.since)
 	s.running.Add(1)
 	return s.current, nil
 }
@@ -278,9 +278,9 @@ func (s *Server) depart(ctx context.Context, now *session, why error) error {
 		now.loads.Wait()
 		ran := now.end()
 		if ran == 0 {
-			s.o.Say("controller %s has left, and nothing that it started runs; its logs are below %s", now.controller, now.room.path)
+			s.o.Say("controller %s has left, and nothing that it started runs; its logs are below %s", now.controller, now.files.path)
 		} else {
-			s.o.Say("controller %s: %d servers were ended; data and logs are below %s", now.controller, ran, now.room.path)
+			s.o.Say("controller %s: %d servers were ended; data and logs are below %s", now.controller, ran, now.files.path)
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()

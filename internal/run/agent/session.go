@@ -34,7 +34,7 @@ type session struct {
 	over      bool // nothing is started any more
 	processes []host.Process
 	disks     []*heldDisk
-	room      room
+	files     sessionFolder
 	data      map[string]host.Claim // folders that were not released, by their paths
 	ever      []folder              // all that were claimed, also those that were released
 	until     time.Time             // when what a lost controller left is ended; zero while it is there

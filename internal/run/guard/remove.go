@@ -113,7 +113,7 @@ func (g *Guard) removeKeys(ctx context.Context, admin store.Admin, m *Marker) (r
 	progress, fewest := g.Now(), int64(math.MaxInt64) // when fewer keys were left than ever before
 	for {
 		var mine, others []string
-		failed := twice(ctx, func(ctx context.Context) (err error) {
+		failed := askTwice(ctx, func(ctx context.Context) (err error) {
 			mine, others, _, err = m.own(ctx, admin)
 			return err
 		})
@@ -121,7 +121,7 @@ func (g *Guard) removeKeys(ctx context.Context, admin store.Admin, m *Marker) (r
 			return g.removeOwn(ctx, admin, m, mine, others)
 		}
 		if failed == nil {
-			failed = twice(ctx, func(ctx context.Context) error {
+			failed = askTwice(ctx, func(ctx context.Context) error {
 				n, err := deleter.DeletePrefix(ctx, []byte(m.Prefix))
 				removed += n
 				return err
@@ -145,9 +145,9 @@ func (g *Guard) removeKeys(ctx context.Context, admin store.Admin, m *Marker) (r
 	}
 }
 
-// twice asks a question once more where it failed the first time: of a store that fails
-// each second operation, two questions that are repeated together never both succeed.
-func twice(ctx context.Context, ask func(context.Context) error) (failed error) {
+// askTwice repeats a request once if it fails. Two requests that are repeated as a pair never
+// both succeed on a store that fails every second one.
+func askTwice(ctx context.Context, ask func(context.Context) error) (failed error) {
 	for range 2 {
 		asked, cancel := context.WithTimeout(ctx, removeTry)
 		failed = ask(asked)

@@ -113,9 +113,9 @@ func (f *Folder) below(path string, create bool) (*Folder, error) {
 	return at, err
 }
 
-// there returns an error unless the folder's path still leads to it: a program is given
+// checkPath returns an error if the folder's path no longer leads to it. Programs are given
 // the path.
-func (f *Folder) there() error {
+func (f *Folder) checkPath() error {
 	info, err := os.Stat(f.path)
 	if err == nil && !os.SameFile(info, f.info) {
 		err = fmt.Errorf("another folder was put in the place of %s, or of one above it", f.path)

@@ -76,9 +76,8 @@ func (l *Local) At(address string) *Local {
 }
 
 // In returns the local machine as a host whose files are all below a folder that is held
-// open. Each is opened from there, and no link is followed: what others put there
-// meanwhile leads nowhere. Only programs get paths: members, and those that serve disks.
-// They open them after we did.
+// open. Every file is opened relative to that folder, and no link is followed, also none that
+// is put there later. Only programs get a path: members, and the servers of disks.
 func (l *Local) In(f *Folder) *Local {
 	in := *l
 	in.folder = f
@@ -144,7 +143,7 @@ func (l *Local) Disk(ctx context.Context, self, dir string) (Disk, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = folder.there()
+	err = folder.checkPath()
 	folder.Close()
 	if err != nil {
 		return nil, err
@@ -286,7 +285,7 @@ func (l *Local) prepare(c Command) (cmd *exec.Cmd, lifeline io.Closer, closeLog 
 	if l.folder != nil && c.Dir != "" {
 		dir, err := l.openFolder(c.Dir)
 		if err == nil {
-			err = dir.there()
+			err = dir.checkPath()
 			dir.Close()
 		}
 		if err != nil {
