@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// onBadDisks are loads whose members' data is on disks of ours.
+// onBadDisks is a load whose members' data is on the disks that faults mount.
 const onBadDisks = `
 name: killed
 defaults: {store: etcd, members: 1, connections: 4, clients: 16, key-space: 200, warmup: 200ms, operation: put, duration: 10m}
@@ -19,8 +19,8 @@ trials:
   - {name: first, faults: [slow-disk all by 5m at 100ms for 9m]}
 `
 
-// TestDeadMountsAreRemovedByTheNextStart kills every process of a run on disks of ours
-// at once, so that nobody unmounts them. The next command, or the next start of the agent,
+// TestDeadMountsAreRemovedByTheNextStart kills all processes of a run at once, so that
+// the disks of its fault stay mounted. The next command, or the next start of the agent,
 // unmounts them, removes the data, and says so.
 func TestDeadMountsAreRemovedByTheNextStart(t *testing.T) {
 	t.Parallel()

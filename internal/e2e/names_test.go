@@ -14,8 +14,8 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// nameServer answers each question for an address with the same one, until it is told to
-// know no names.
+// nameServer answers each query with the same address, until it is switched to answer that
+// names do not exist.
 type nameServer struct {
 	address [4]byte
 	knows   atomic.Bool
@@ -68,8 +68,8 @@ func (n *nameServer) answer(question []byte) []byte {
 	return reply
 }
 
-// TestKeysAreRemovedWhenNamesNoLongerResolve gives endpoints by names that lead nowhere
-// when the load ends. What the run wrote is removed all the same.
+// TestKeysAreRemovedWhenNamesNoLongerResolve checks that a run removes its keys although the
+// names of its endpoints stop resolving during the load.
 func TestKeysAreRemovedWhenNamesNoLongerResolve(t *testing.T) {
 	unshare, err := exec.LookPath("unshare")
 	if err != nil || os.Geteuid() != 0 || exec.Command(unshare, "--mount", "true").Run() != nil {

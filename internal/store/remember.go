@@ -7,24 +7,24 @@ import (
 	"time"
 )
 
-// lookupTime bounds how long a name is looked up whose address is known.
+// lookupTime bounds the lookup of a name whose earlier address is known.
 const lookupTime = time.Second
 
-// Remembering returns a Dial that connects directly, and remembers where: an endpoint
-// whose name does not resolve any more is connected to at the address that it led to
-// before. TLS still asks the server for the name.
+// Remembering returns a Dial that connects directly and remembers the address of each
+// endpoint. If a name no longer resolves, it connects to the remembered address. TLS still
+// verifies the server by its name.
 func Remembering() Dial {
 	r := &remembering{known: map[string]*place{}}
 	return r.dial
 }
 
-// remembering is where endpoints led to.
+// remembering holds the last address of each endpoint.
 type remembering struct {
 	mu    sync.Mutex
 	known map[string]*place
 }
 
-// place is where an endpoint led to when a connection to it was made last.
+// place is the address of an endpoint at its last connection.
 type place struct {
 	address string
 	lost    bool // the name did not resolve after that, and is not looked up again

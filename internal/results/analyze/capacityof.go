@@ -215,10 +215,10 @@ func (f *CapacityFinding) addVoid(t *record.Trial, why string) {
 	f.Void = append(f.Void, one)
 }
 
-// MissedBesideOthers returns how many trials of the curve missed the objective, and in how
-// many of those other programs or the machine's host had processor time that the members
-// wanted: the capacity may be higher without them.
-func (f *CapacityFinding) MissedBesideOthers() (missed, disturbed int) {
+// CountMisses returns how many trials of the curve missed the objective, and in how many of
+// those other programs or the machine's host used processor time that the members needed:
+// the capacity may be higher without them.
+func (f *CapacityFinding) CountMisses() (missed, disturbed int) {
 	for _, p := range f.Curve {
 		if p.Void != "" || p.Holds {
 			continue

@@ -40,8 +40,8 @@ func disturbanceOf(t *record.Trial, parts []Threshold) (d disturbance) {
 }
 
 // concerns reports whether a reason is about a part of an objective, or may be. The effect on
-// a percentile that failed is not known. Of a late generator, which does not send what is due,
-// that on the highest percentile that did not fail stands for it.
+// a percentile that failed is not known. If the generator was late, the effect on the highest
+// percentile that did not fail is used instead.
 func concerns(r *verdict.Reason, t *record.Trial, parts []Threshold) bool {
 	return len(parts) == 0 || slices.ContainsFunc(parts, func(part Threshold) bool {
 		p, ofTimes := part.percentile100()

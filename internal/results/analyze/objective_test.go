@@ -49,8 +49,9 @@ func TestWhatIsNoObjectiveIsRefused(t *testing.T) {
 	}
 }
 
-// What a starved generator did not send is no answer of the store: the reasons that are about
-// the highest percentile that is known are about one that failed, too.
+// TestAPercentileThatFailedIsDisturbedAsThoseBelow checks that a reason about the highest known
+// percentile also counts for one that failed: a starved generator does not send operations,
+// which is not the store's fault.
 func TestAPercentileThatFailedIsDisturbedAsThoseBelow(t *testing.T) {
 	o, err := ParseObjective("p99<100ms")
 	if err != nil {

@@ -100,8 +100,8 @@ func CapacitySentences(f *analyze.CapacityFinding) (all []string) {
 	}
 	all = append(all, periodSentences(f)...)
 	all = append(all, voidSentences(f)...)
-	if missed, disturbed := f.MissedBesideOthers(); disturbed > 0 {
-		all = append(all, fmt.Sprintf("Other programs or the machine's host used processor time that the members wanted, in %s that missed the objective (%d in all): the capacity may be higher without them. To know more, repeat the search on a quieter machine.",
+	if missed, disturbed := f.CountMisses(); disturbed > 0 {
+		all = append(all, fmt.Sprintf("Other programs or the machine's host used processor time that the members needed, in %s that missed the objective (%d in all): the capacity may be higher without them. To know more, repeat the search on a quieter machine.",
 			readable.Plural(uint64(disturbed), "trial"), missed))
 	}
 	if text := shortWindows(f); text != "" {

@@ -37,9 +37,9 @@ func TestOneIsMoreThanNone(t *testing.T) {
 	}
 }
 
-// A search next to busy programs warns that the capacity may be higher without them: trials
-// that kept the objective and void trials are no reason to, and neither is a late generator.
-func TestACapacityBesideOthersIsDoubted(t *testing.T) {
+// TestCapacityNextToBusyProgramsHasAWarning checks that only trials count for the warning that
+// missed the objective, are not void, and were disturbed by other programs or the host.
+func TestCapacityNextToBusyProgramsHasAWarning(t *testing.T) {
 	t.Parallel()
 	point := func(rule int, holds bool, void string) analyze.CapacityPoint {
 		trial := &record.Trial{Verdict: verdict.Verdict{Reasons: []verdict.Reason{{Rule: rule}}}}

@@ -16,7 +16,7 @@ import (
 // them that names the owner; nothing else is ever removed.
 const (
 	claimPrefix   = "quorumbench-data-"
-	AdoptedPrefix = "ssh." // of those that were made for us
+	AdoptedPrefix = "ssh." // of folders that a script made for an agent
 	ownerFile     = "owner.json"
 )
 
@@ -90,8 +90,8 @@ func (c *claim) own() error {
 	return c.write()
 }
 
-// Adopt claims a folder that was made for us, whose name begins with AdoptedPrefix, until
-// this process ends. Who made it removes it; CleanOrphans does where that one was killed.
+// Adopt claims a folder whose name begins with AdoptedPrefix until this process ends. The
+// script that made the folder removes it; if the script was killed, CleanOrphans does.
 func Adopt(path string) error {
 	folder, err := OpenFolder(path)
 	if err != nil {
@@ -102,7 +102,7 @@ func Adopt(path string) error {
 	if err := c.own(); err != nil {
 		return err
 	}
-	// A second number for the locked file, which nobody closes: the lock ends with the process.
+	// A duplicate of the descriptor stays open, so that the lock is held until the process ends.
 	_, err = unix.FcntlInt(c.lock.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	return err
 }

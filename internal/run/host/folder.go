@@ -296,10 +296,10 @@ func (f *Folder) Lock() (*os.File, error) {
 	return dir, nil
 }
 
-// Changed is when something came into the folder or went, last before it was opened.
+// Changed returns when an entry of the folder was last added or removed, as of its opening.
 func (f *Folder) Changed() time.Time { return f.info.ModTime() }
 
-// Bytes is what the files in the folder take on their disk; -1 if it cannot be read.
+// Bytes returns the disk space that the files in the folder use, in bytes; -1 if it cannot be read.
 func (f *Folder) Bytes() int64 { return probe.FolderBytes(f.root) }
 
 // Remove removes a file or an empty folder.

@@ -36,7 +36,7 @@ const (
 	leftFor = 10 * time.Second
 	// longest bounds a run: pods that have a controller end after that.
 	longest = 24 * time.Hour
-	// nobody is a user without rights, that of the image.
+	// nobody is the user without rights that the image runs as.
 	nobody = 65532
 	// endWithin is how long a pod may take to end what it started.
 	endWithin = 15 * time.Second

@@ -63,8 +63,8 @@ type Options struct {
 	Next Next
 	// CheckAnswers checks the answers of trials that ask for it.
 	CheckAnswers trial.CheckAnswers
-	// Say takes sentences about what the run does to clusters that ran before, and about
-	// what it removes of runs that were killed; nil for nobody.
+	// Say receives sentences about changes to clusters that ran before the run, and about
+	// data of killed runs that is removed. It may be nil.
 	Say func(string)
 	// Progress gets how the run goes, about four times a second and at each
 	// change of stage, from one goroutine at a time. Nil for nobody.

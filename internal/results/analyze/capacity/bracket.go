@@ -97,7 +97,7 @@ func (s *Search) evidence(all []*Trial) (most float64) {
 }
 
 // misses reports whether the trials of a rate, taken together, missed the objective, however
-// weakly. As in failsAt short ones say nothing beside longer ones.
+// weakly. As in failsAt, short trials do not count if the rate has longer ones.
 func (s *Search) misses(rate float64) bool {
 	all := s.at(rate)
 	if long := slices.DeleteFunc(slices.Clone(all), (*Trial).pointing); len(long) > 0 {
@@ -136,12 +136,13 @@ func (s *Search) held(below float64) (rate float64) {
 	return rate
 }
 
-// supported returns an interval as far as trials support it: its best estimate is not above
-// a rate that missed the objective, and its upper end not above one at which most of what
-// was due was bad, unless a rate above that held; what the capacity may have drifted by
-// since then is added to the end. An interval that goes as far down as was looked, from a
-// rate that missed the objective too weakly to fail it, begins at one that held. Where none
-// held there is no estimate.
+// supported limits an interval to what the trials support, unless a higher rate held:
+//   - The best estimate is not above a rate that missed the objective. If no rate held,
+//     there is no estimate.
+//   - The upper end is not above a rate at which most operations were bad, plus the drift
+//     that is possible since that trial.
+//   - If the lower end is at the edge of the searched range, it moves down to a rate that
+//     held.
 func (s *Search) supported(i Interval) Interval {
 	held, missed := s.held(math.Inf(1)), math.Inf(1)
 	_, last := s.span()

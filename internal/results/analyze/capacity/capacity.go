@@ -101,10 +101,9 @@ func (t *Trial) surelyBad(goal int) (bad float64) {
 }
 
 // Overloaded reports whether more was due than was done: the trial has no steady
-// state, and whatever it shows becomes worse the longer it lasts. What is not done by the
-// end of a window is no overload by itself where the objective was kept: such a store has
-// as much under way now and then. It is one where it is more than that, or grew from second
-// to second.
+// state, and whatever it shows becomes worse the longer it lasts. A trial
+// that kept the objective may end with some operations in flight. It is overloaded only if
+// more are in flight than mostUnderWay allows, or if the backlog grew from second to second.
 func (t *Trial) Overloaded(goals []Goal) bool {
 	if t.growing() {
 		return true
@@ -124,14 +123,13 @@ func (t *Trial) keeps(goals []Goal) bool {
 	return true
 }
 
-// grewSurely is Trial.grew from which a backlog that is not done grew, and did not begin at
-// the end of the window by chance.
+// grewSurely is the least value of Trial.grew that shows a growing backlog, and not a burst at
+// the end of the window.
 const grewSurely = 3.84
 
-// mostUnderWay returns how many more operations may be under way at the end of a window than
-// at its beginning if the store keeps the objective: what becomes due in the longest time
-// that the objective allows, and what chance adds. From half of what was due on it is an
-// overload in any case.
+// mostUnderWay returns by how many operations the number in flight may rise during a window
+// while the store keeps the objective: those that become due within the longest time that
+// the objective allows, plus chance, and at most half of the operations that were due.
 func (t *Trial) mostUnderWay(goals []Goal) float64 {
 	span := 0.0
 	for _, g := range goals {

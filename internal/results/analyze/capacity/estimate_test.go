@@ -76,8 +76,8 @@ func TestOverloaded(t *testing.T) {
 	}
 }
 
-// What is under way at the end of a short window is no overload as long as it may be done
-// within the objective's time; more than that is one, and so is what grows.
+// TestOverloadedByChance checks that operations in flight at the end of a short window are an
+// overload only if they cannot be done within the objective's time, or if their number grows.
 func TestOverloadedByChance(t *testing.T) {
 	goals := []Goal{{Name: "p99<50ms", Limit: 0.01, Span: 0.05, Percentile: true}}
 	for name, one := range map[string]struct {

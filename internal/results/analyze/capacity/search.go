@@ -35,7 +35,7 @@ const (
 	Disturbed    Status = "disturbed"     // trials contradict each other: the capacity moved
 	HoldsNowhere Status = "holds_nowhere" // not even at the lowest rate
 	AtLeast      Status = "at_least"      // still at the highest rate that could be tried
-	NoSpace      Status = "no_space"      // wider than that: the store has no room for more trials
+	NoSpace      Status = "no_space"      // wider than that: the store has no space for more trials
 	Interrupted  Status = "interrupted"   // by the user
 	NotKnown     Status = "not_known"     // no trial told anything, or too little
 )
@@ -126,7 +126,7 @@ func (s *Search) end(status Status, why string) { s.ended, s.why = status, why }
 // Add takes what a trial came to. took is how long all of it was, in seconds. One that is
 // void and has no Length did not begin.
 func (s *Search) Add(t Trial, took float64) {
-	if t.Length > 0 && !t.Overloaded(s.Goals) { // what waits in an overload is awaited for long
+	if t.Length > 0 && !t.Overloaded(s.Goals) { // after an overload the drain is long
 		value := 0.0
 		if s.Parameter != nil {
 			value = t.Rate
@@ -331,8 +331,8 @@ func (s *Search) Interrupt() {
 	}
 }
 
-// NoRoom ends a search because the store has no room for what is tried, with what the
-// trials before prove.
+// NoRoom ends a search because the store has no space for the next trial. The result is what
+// the earlier trials prove.
 func (s *Search) NoRoom(why string) { s.end(NoSpace, why) }
 
 // Result says what the trials so far prove. Where they contradict each other under

@@ -7,10 +7,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// Hold has an agent claim the folder that the script made for its program at self, so that
-// a later agent can tell that everything here was killed, the shell among it; and it
-// removes the folders of agents that were, and says so. It does nothing for a program that
-// is elsewhere.
+// Hold claims the folder that the script made for the agent's program at self, and removes
+// and reports the folders of agents that were killed together with their shell: their claims
+// have no owner any more. It does nothing if the program is not in such a folder.
 func Hold(self string, say func(format string, args ...any)) {
 	folder := filepath.Dir(self)
 	if !strings.HasPrefix(filepath.Base(folder), host.AdoptedPrefix) {
