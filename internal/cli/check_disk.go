@@ -39,7 +39,7 @@ func (a *app) checkDiskCommand() *cobra.Command {
 		Long: `Check whether a disk is fast enough for a store's write-ahead log: records of 2,300
 bytes are written one after the other, each followed by fdatasync, as in the
 measurement that etcd's documentation makes with fio. The file is in a new folder
-quorumbench-data-*, which is removed; so is first what a killed command left of such.
+quorumbench-data-*, which is removed. A folder that a killed command left is removed first.
 
 The exit code is 1 when the rule of the store that --store names does not hold:
 for etcd a p99 of fdatasync below 10 ms.`,

@@ -31,7 +31,7 @@ func OpenIn(dir, name string) (*os.File, error) {
 	f, err := open(path, name, root.Stat, root.OpenFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		if link := firstLink(root, name); link != "" {
-			err = refused(path, fmt.Errorf("%s is a link, and none that leads out of %s is followed; put what it leads to in its place if that belongs there", link, dir))
+			err = refused(path, fmt.Errorf("%s is a link that leads out of %s, and is not followed; replace it with the file that it leads to", link, dir))
 		}
 	}
 	return f, err

@@ -157,7 +157,7 @@ func (d *Destination) refuseSpecialFiles(name string) error {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
 		case err != nil:
-			return fmt.Errorf("what is in %s already cannot be read: %w", d, err)
+			return fmt.Errorf("the destination %s cannot be read: %w", d, err)
 		case e.IsDir() || e.Type().IsRegular():
 			return nil
 		}
@@ -165,7 +165,7 @@ func (d *Destination) refuseSpecialFiles(name string) error {
 		if e.Type()&fs.ModeSymlink != 0 {
 			what = "a link"
 		}
-		return fmt.Errorf("%s is %s, and no run is sent through it; remove it, or choose another folder", printable.Line(path, printable.OfField), what)
+		return fmt.Errorf("%s is %s, which upload does not write to; remove it, or choose another folder", printable.Line(path, printable.OfField), what)
 	})
 }
 

@@ -16,7 +16,7 @@ func Hold(self string, say func(format string, args ...any)) {
 		return
 	}
 	if err := host.Adopt(folder); err != nil {
-		say("the folder %s would be left if everything here were killed: %v", folder, err)
+		say("the folder %s may be left behind if this agent is killed: %v", folder, err)
 	}
 	removed, _ := host.CleanOrphans(filepath.Dir(folder), 1) // what cannot be removed now can be the next time
 	for _, orphan := range removed {
