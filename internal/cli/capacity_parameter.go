@@ -95,7 +95,7 @@ func (p *searchedParameter) text(value float64) string {
 	if p.whole {
 		return strconv.FormatFloat(value, 'f', 0, 64)
 	}
-	return strconv.FormatFloat(value, 'g', 5, 64)
+	return nameRate(value)
 }
 
 // offered is how many calls become due a second at a value, or at the bound next to it.

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
@@ -129,10 +130,16 @@ func (s *seeker) next(before *record.Trial, number int) (*scenario.Trial, error)
 	if s.parameter != nil {
 		return s.valued(number)
 	}
-	t.Name = fmt.Sprintf("%s%s-%.5g", s.name, plan.Purpose, plan.Rate)
+	t.Name = fmt.Sprintf("%s%s-%s", s.name, plan.Purpose, nameRate(plan.Rate))
 	t.Load.Rate = scenario.Rate{PerSecond: plan.Rate}
 	t.Load.Warmup, t.Load.Duration = seconds(plan.Warmup), seconds(plan.Window)
 	return &t, nil
+}
+
+// nameRate returns a rate with five significant digits and without an exponent.
+func nameRate(rate float64) string {
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(rate, 'g', 5, 64), 64) // it reads what it wrote
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
 // valued is the planned trial of a parameter's value.

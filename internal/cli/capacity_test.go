@@ -102,3 +102,12 @@ func TestNothingHeldIsNoEstimate(t *testing.T) {
 		}
 	}
 }
+
+func TestRatesInNamesHaveNoExponent(t *testing.T) {
+	t.Parallel()
+	for rate, want := range map[float64]string{100: "100", 9018.4473: "9018.4", 102400: "102400", 1234567: "1234600", 0.5: "0.5"} {
+		if got := nameRate(rate); got != want {
+			t.Errorf("%v: %q, want %q", rate, got, want)
+		}
+	}
+}
