@@ -22,8 +22,8 @@ type Authority struct {
 	key  crypto.Signer
 }
 
-// New makes an authority with a name, valid from a time until another.
-func New(name string, from, until time.Time) (*Authority, error) {
+// NewAuthority makes an authority with a name, valid from a time until another.
+func NewAuthority(name string, from, until time.Time) (*Authority, error) {
 	key, err := newKey()
 	if err != nil {
 		return nil, err

@@ -69,7 +69,7 @@ type hearing interface {
 	at() string
 	// hear goes on until ctx ends, by a clock that stood at 0 when it began. It returns how
 	// many connections there were, and a sentence about what is missing, if anything is.
-	hear(ctx context.Context, understood *tap.Config, began time.Time) (connections uint32, missing string, err error)
+	hear(ctx context.Context, understood *tap.TapConfig, began time.Time) (connections uint32, missing string, err error)
 	close()
 }
 
@@ -81,7 +81,7 @@ func (a *app) record(ctx context.Context, f *recordFlags) error {
 	if err != nil {
 		return command.Usage("--store: %w", err)
 	}
-	understood := tap.Config{Veil: recording.NewVeil()}
+	understood := tap.TapConfig{Veil: recording.NewVeil()}
 	if f.plain {
 		understood.Veil = &recording.Veil{}
 	}

@@ -17,7 +17,7 @@ import (
 
 // captured is a capture, whose packets are gathered already.
 type captured struct {
-	cfg     capture.Config
+	cfg     capture.CaptureConfig
 	of      string
 	packets *capture.Packets
 }
@@ -26,9 +26,9 @@ func (c *captured) at() string { return c.of }
 
 func (c *captured) close() { c.packets.Close() }
 
-func (c *captured) hear(ctx context.Context, understood *tap.Config, began time.Time) (all uint32, missing string, err error) {
+func (c *captured) hear(ctx context.Context, understood *tap.TapConfig, began time.Time) (all uint32, missing string, err error) {
 	c.cfg.Tap, c.cfg.Began = *understood, began
-	running := capture.New(c.cfg)
+	running := capture.NewCapture(c.cfg)
 	err = running.Serve(ctx, c.packets)
 	heard := running.Heard()
 	all = heard.Connections
@@ -63,7 +63,7 @@ func (a *app) capture(ctx context.Context, f *recordFlags, _ store.Store) (heari
 	if err != nil || port == 0 {
 		return nil, command.Usage("--capture: %q is not a port; write HOST:PORT, such as 10.0.0.5:2379", scenario.ShownEndpoint(service))
 	}
-	c := &captured{cfg: capture.Config{GiveWay: true}, of: f.capture}
+	c := &captured{cfg: capture.CaptureConfig{GiveWay: true}, of: f.capture}
 	if host != "" {
 		found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 		if err != nil {

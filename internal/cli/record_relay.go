@@ -19,7 +19,7 @@ import (
 
 // relayed is a relay, which has its listener.
 type relayed struct {
-	cfg relay.Config
+	cfg relay.RelayConfig
 	l   net.Listener
 }
 
@@ -28,9 +28,9 @@ func (r *relayed) at() string { return r.l.Addr().String() }
 // close does what Serve did, unless that was not begun.
 func (r *relayed) close() { _ = r.l.Close() }
 
-func (r *relayed) hear(ctx context.Context, understood *tap.Config, began time.Time) (uint32, string, error) {
+func (r *relayed) hear(ctx context.Context, understood *tap.TapConfig, began time.Time) (uint32, string, error) {
 	r.cfg.Tap, r.cfg.Now = *understood, func() int64 { return int64(time.Since(began)) }
-	running := relay.New(r.cfg)
+	running := relay.NewRelay(r.cfg)
 	err := running.Serve(ctx, r.l)
 	all, _ := running.Connections()
 	return all, "", err
@@ -50,8 +50,8 @@ func (a *app) relay(_ context.Context, f *recordFlags, st store.Store) (hearing,
 }
 
 // relayConfig checks the flags and reads the files that they name.
-func (f *recordFlags) relayConfig() (relay.Config, error) {
-	cfg := relay.Config{To: f.to}
+func (f *recordFlags) relayConfig() (relay.RelayConfig, error) {
+	cfg := relay.RelayConfig{To: f.to}
 	for _, at := range [...]struct{ flag, value string }{{"--listen", f.listen}, {"--to", f.to}} {
 		if _, _, err := net.SplitHostPort(at.value); err != nil {
 			return cfg, command.Usage("%s: %q is not an address; write HOST:PORT", at.flag, scenario.ShownEndpoint(at.value))

@@ -19,7 +19,7 @@ import (
 
 // overSSH are machines with ssh servers, and the flags of a run that reaches them.
 type overSSH struct {
-	servers []*sshd.Server
+	servers []*sshd.SSHServer
 	flags   []string
 }
 
@@ -28,7 +28,7 @@ func startSSH(t *testing.T, ips ...string) *overSSH {
 	o := &overSSH{}
 	known := ""
 	for _, ip := range ips {
-		s := sshd.Start(t, ip)
+		s := sshd.StartSSH(t, ip)
 		o.servers = append(o.servers, s)
 		s.Authorize(t, o.servers[0].Key)
 		b, err := os.ReadFile(s.KnownHosts)

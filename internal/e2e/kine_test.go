@@ -27,7 +27,7 @@ import (
 // server and no others: it has no DeleteRange, local reads or keepalives of leases.
 func usedKine(t *testing.T) *inUse {
 	t.Helper()
-	u := &inUse{store: "etcd", endpoint: kine.Start(t)}
+	u := &inUse{store: "etcd", endpoint: kine.StartKine(t)}
 	c, err := clientv3.New(clientv3.Config{Endpoints: []string{u.endpoint}, DialTimeout: patience})
 	if err != nil {
 		t.Fatal(err)

@@ -5,16 +5,16 @@ package environ
 
 import "os"
 
-// needed are the variables that any program gets, where they are set.
-var needed = [...]string{"PATH", "HOME", "TMPDIR", "JAVA_HOME"}
+// environNames are the variables that any program gets, where they are set.
+var environNames = [...]string{"PATH", "HOME", "TMPDIR", "JAVA_HOME"}
 
-// Names are those of the variables that any program gets.
-func Names() []string { return needed[:] }
+// EnvironNames are those of the variables that any program gets.
+func EnvironNames() []string { return environNames[:] }
 
-// Clean returns those, and the others named, as NAME=VALUE where they are set.
-func Clean(others ...string) []string {
+// CleanEnviron returns those, and the others named, as NAME=VALUE where they are set.
+func CleanEnviron(others ...string) []string {
 	out := []string{} // not nil, with which a program would get all
-	for _, name := range append(Names()[:len(needed):len(needed)], others...) {
+	for _, name := range append(EnvironNames()[:len(environNames):len(environNames)], others...) {
 		if value, ok := os.LookupEnv(name); ok {
 			out = append(out, name+"="+value)
 		}

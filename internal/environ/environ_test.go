@@ -12,13 +12,13 @@ func TestCleanHasWhatIsNeeded(t *testing.T) {
 	} {
 		t.Setenv(name, value)
 	}
-	if got, want := Clean(), []string{"PATH=/bin", "HOME=/h", "TMPDIR=", "JAVA_HOME=/j"}; !slices.Equal(got, want) {
+	if got, want := CleanEnviron(), []string{"PATH=/bin", "HOME=/h", "TMPDIR=", "JAVA_HOME=/j"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got, want := Clean("GOPROXY", "GO_NOT_SET"), []string{"PATH=/bin", "HOME=/h", "TMPDIR=", "JAVA_HOME=/j", "GOPROXY=p"}; !slices.Equal(got, want) {
+	if got, want := CleanEnviron("GOPROXY", "GO_NOT_SET"), []string{"PATH=/bin", "HOME=/h", "TMPDIR=", "JAVA_HOME=/j", "GOPROXY=p"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if len(Names()) != 4 {
-		t.Errorf("the names have become %q", Names())
+	if len(EnvironNames()) != 4 {
+		t.Errorf("the names have become %q", EnvironNames())
 	}
 }

@@ -61,7 +61,7 @@ func Serve(k Kind, upstream string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	server := nullnet.NewServer(&null.Script{}, nullnet.Config[*conn, *conn]{MaxDue: 1, Open: func(c net.Conn, _ int) *conn {
+	server := nullnet.NewServer(&null.Script{}, nullnet.NetConfig[*conn, *conn]{MaxDue: 1, Open: func(c net.Conn, _ int) *conn {
 		return &conn{Conn: c, serve: func() { k.serve(c, upstream) }}
 	}})
 	ctx, cancel := context.WithCancel(context.Background())

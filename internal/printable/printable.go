@@ -36,7 +36,7 @@ const ellipsis = "…"
 // with an ellipsis at its end if it was longer. A semicolon separates what were lines of
 // their own, such as several errors in one or a library's list.
 func Line(s string, most int) string {
-	if len(s) <= most && Is(s) {
+	if len(s) <= most && Printable(s) {
 		return s
 	}
 	s = joinLines(s)
@@ -73,10 +73,10 @@ func joinLines(s string) string {
 }
 
 // Lines is a text of several lines: line ends and tabs stay, and nothing is cut.
-func Lines(s string) string { return string(Bytes([]byte(s))) }
+func Lines(s string) string { return string(PrintableBytes([]byte(s))) }
 
-// Bytes is Lines for bytes. It returns b itself if nothing is to be done.
-func Bytes(b []byte) []byte {
+// PrintableBytes is Lines for bytes. It returns b itself if nothing is to be done.
+func PrintableBytes(b []byte) []byte {
 	for i := 0; i < len(b); {
 		n, shown := glyph(b[i:])
 		if !shown && !ofLayout(b[i]) {
@@ -87,8 +87,8 @@ func Bytes(b []byte) []byte {
 	return b
 }
 
-// Is reports whether a text can be shown within a line as it is.
-func Is(s string) bool {
+// Printable reports whether a text can be shown within a line as it is.
+func Printable(s string) bool {
 	for i, r := range s {
 		switch {
 		case r == utf8.RuneError && !strings.HasPrefix(s[i:], string(utf8.RuneError)):
@@ -187,7 +187,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 		b = append(w.rest, p...)
 	}
 	whole := len(b) - unfinished(b)
-	if _, err := w.to.Write(Bytes(b[:whole])); err != nil {
+	if _, err := w.to.Write(PrintableBytes(b[:whole])); err != nil {
 		return 0, err
 	}
 	w.rest = append([]byte(nil), b[whole:]...)
@@ -201,7 +201,7 @@ func (w *Writer) Flush() error {
 	}
 	rest := w.rest
 	w.rest = nil
-	_, err := w.to.Write(Bytes(rest))
+	_, err := w.to.Write(PrintableBytes(rest))
 	return err
 }
 

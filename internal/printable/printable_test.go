@@ -54,7 +54,7 @@ func TestLineIsBounded(t *testing.T) {
 func TestLineProperties(t *testing.T) {
 	if err := quick.Check(func(b []byte) bool {
 		s := Line(string(b), 40)
-		return Is(s) && len(s) <= 40 && Line(s, 40) == s
+		return Printable(s) && len(s) <= 40 && Line(s, 40) == s
 	}, &quick.Config{MaxCount: 2000}); err != nil {
 		t.Error(err)
 	}
@@ -65,7 +65,7 @@ func TestLinesKeepsLayout(t *testing.T) {
 		t.Errorf("%q, not %q", got, want)
 	}
 	plain := []byte("a\tb\nä")
-	if got := Bytes(plain); &got[0] != &plain[0] {
+	if got := PrintableBytes(plain); &got[0] != &plain[0] {
 		t.Error("plain text was copied")
 	}
 }
@@ -79,8 +79,8 @@ func TestJSONMeansTheSame(t *testing.T) {
 			return false
 		}
 		var before, after string
-		shown := Bytes(b)
-		return json.Unmarshal(b, &before) == nil && json.Unmarshal(shown, &after) == nil && before == after && Is(string(shown))
+		shown := PrintableBytes(b)
+		return json.Unmarshal(b, &before) == nil && json.Unmarshal(shown, &after) == nil && before == after && Printable(string(shown))
 	}, &quick.Config{MaxCount: 500}); err != nil {
 		t.Error(err)
 	}
@@ -162,12 +162,12 @@ func FuzzLine(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string, most int) {
 		most = 3 + most&0xfff
 		line := Line(s, most)
-		if !Is(line) || len(line) > most {
+		if !Printable(line) || len(line) > most {
 			t.Errorf("%q became %q", s, line)
 		}
 		lines := Lines(s)
 		for part := range strings.SplitSeq(strings.ReplaceAll(lines, "\t", " "), "\n") {
-			if !Is(part) {
+			if !Printable(part) {
 				t.Errorf("%q became %q", s, lines)
 			}
 		}

@@ -277,7 +277,7 @@ func setLabel(d *draft, key string, n *node) (err error) {
 		return err
 	case len(l) > maxLabel:
 		return n.at.errorf("label has %d bytes and can have %d at most", len(l), maxLabel)
-	case !printable.Is(l):
+	case !printable.Printable(l):
 		return n.at.errorf("label is %q and holds a character that cannot be shown; leave it out", l)
 	}
 	return nil

@@ -318,7 +318,7 @@ func rate() value {
 
 // KeyText is a key as it can be shown: itself, or 0x and hexadecimal.
 func KeyText(b []byte) string {
-	if s := string(b); printable.Is(s) {
+	if s := string(b); printable.Printable(s) {
 		return s
 	}
 	return "0x" + hex.EncodeToString(b)

@@ -60,7 +60,7 @@ func TestAFullMachineExcusesNoStop(t *testing.T) {
 	full := 1.0
 	n := uint64(4 * size(t)) // #nosec G115 -- a small number
 	for seed := range n {
-		d := &draws{seed: random.Derive(seed, "verdict's bench, full machine")}
+		d := &draws{seed: random.DeriveSeed(seed, "verdict's bench, full machine")}
 		s := closedSubject(d)
 		without, with, text := beside(d)
 		truth, err := s.run(d.seed, without, &full)

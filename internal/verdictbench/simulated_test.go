@@ -27,7 +27,7 @@ type draws struct {
 
 func (d *draws) unit() float64 {
 	d.n++
-	return random.Unit(d.seed, d.n)
+	return random.RandomUnit(d.seed, d.n)
 }
 
 // log draws from lo to hi, as often from each octave.
@@ -100,7 +100,7 @@ func quietMachine(seed uint64) simulate.Quiet { return simulate.Quiet{Jitter: 8_
 
 // simulated runs the trial that a kind and a seed make.
 func simulated(kind Kind, seed uint64) (Outcome, error) {
-	d := &draws{seed: random.Derive(seed, "verdict's bench "+string(kind))}
+	d := &draws{seed: random.DeriveSeed(seed, "verdict's bench "+string(kind))}
 	s := draw(d)
 	truth, err := s.run(d.seed, func() simulate.Machine { q := quietMachine(d.seed); return &q }, nil)
 	if err != nil {
@@ -235,5 +235,5 @@ const spell = 300e6
 
 // duties is busy for a share of the time, in spells.
 func duties(share float64, seed uint64) func(int64) bool {
-	return func(at int64) bool { return random.Unit(seed, uint64(at/spell)) < share }
+	return func(at int64) bool { return random.RandomUnit(seed, uint64(at/spell)) < share }
 }

@@ -238,7 +238,7 @@ func FuzzCalibration(f *testing.F) {
 		if oneLine(t, err); err != nil {
 			return
 		}
-		if !c.sound() || c.Schema != CalibrationSchema || !printable.Is(c.Store) || !printable.Is(c.Machine.Name) {
+		if !c.sound() || c.Schema != CalibrationSchema || !printable.Printable(c.Store) || !printable.Printable(c.Machine.Name) {
 			t.Errorf("%+v", c)
 		}
 		again, err := encode(c)

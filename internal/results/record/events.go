@@ -60,7 +60,7 @@ func (t *TrialWriter) Event(e Event) error {
 		if err != nil {
 			return fmt.Errorf("the event %q cannot be recorded: %w", e.Kind, err)
 		}
-		_, err = t.events.Write(append(printable.Bytes(b), '\n'))
+		_, err = t.events.Write(append(printable.PrintableBytes(b), '\n'))
 		return err
 	})
 }

@@ -58,7 +58,7 @@ func (w *Writer) append(e *entry) (err error) {
 	if err != nil {
 		return fmt.Errorf("the run cannot be recorded: %w", err)
 	}
-	if _, err := w.journal.Write(append(printable.Bytes(b), '\n')); err != nil {
+	if _, err := w.journal.Write(append(printable.PrintableBytes(b), '\n')); err != nil {
 		return err
 	}
 	if err := w.journal.f.Sync(); err != nil {

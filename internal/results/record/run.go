@@ -251,5 +251,5 @@ func encode(v any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(printable.Bytes(b), '\n'), nil
+	return append(printable.PrintableBytes(b), '\n'), nil
 }

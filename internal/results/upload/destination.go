@@ -131,7 +131,7 @@ func (d *Destination) setBucket(u *url.URL) error {
 		return nil
 	}
 	for part := range strings.SplitSeq(folder, "/") {
-		if part == "" || part == "." || part == ".." || !printable.Is(part) || strings.Contains(part, "__0x") {
+		if part == "" || part == "." || part == ".." || !printable.Printable(part) || strings.Contains(part, "__0x") {
 			return errors.New("the folder in the URL has an empty part, a . or .., or a character that cannot be shown")
 		}
 	}

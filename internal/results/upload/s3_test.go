@@ -25,7 +25,7 @@ func environment(t *testing.T) {
 }
 
 func TestS3(t *testing.T) {
-	server := objects.S3(t)
+	server := objects.StartS3(t)
 	server.Bucket(t, "benchmarks")
 	environment(t)
 	dir := aRun(t, "20261122-quick", 3, 20<<20) // a file that is sent in parts
@@ -71,7 +71,7 @@ func TestS3(t *testing.T) {
 // A server that is killed while a run is sent, and comes back, has the run in the
 // end; in between nothing says that it is whole.
 func TestS3KilledServer(t *testing.T) {
-	server := objects.S3(t)
+	server := objects.StartS3(t)
 	server.Bucket(t, "benchmarks")
 	environment(t)
 	dir := aRun(t, "run", 40, 6<<20)
@@ -100,7 +100,7 @@ func TestS3KilledServer(t *testing.T) {
 }
 
 func TestS3Refusals(t *testing.T) {
-	server := objects.S3(t)
+	server := objects.StartS3(t)
 	server.Bucket(t, "benchmarks")
 	environment(t)
 	dir := aRun(t, "run", 1, 0)

@@ -109,7 +109,7 @@ func checkHosts(hosts []string) error {
 
 // sign makes the certificates, and has each file written.
 func sign(hosts []string, valid time.Duration, now time.Time, write func(name string, contents []byte) error) error {
-	of, err := authority.New("quorumbench agents", now.Add(-early), now.Add(valid))
+	of, err := authority.NewAuthority("quorumbench agents", now.Add(-early), now.Add(valid))
 	if err != nil {
 		return err
 	}

@@ -73,7 +73,7 @@ func TestRemoteHost(t *testing.T) {
 	if err := r.Host().MakeDir(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
-	hosttest.Run(t, r.Host(), dir)
+	hosttest.TestHost(t, r.Host(), dir)
 	if err := r.Close(); err != nil {
 		t.Error(err)
 	}

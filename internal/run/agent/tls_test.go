@@ -112,7 +112,7 @@ func TestAgentsThatAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer opened.Close()
-	of, err := authority.New("others", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
+	of, err := authority.NewAuthority("others", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}

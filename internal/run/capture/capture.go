@@ -23,10 +23,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/tap"
 )
 
-// Config is what a capture needs to know.
-type Config struct {
+// CaptureConfig is what a capture needs to know.
+type CaptureConfig struct {
 	Hosts []netip.Addr // at which the member is reached; none: at any
-	Tap   tap.Config
+	Tap   tap.TapConfig
 	Began time.Time // when the recording's clock stood at 0
 	// GiveWay has all threads of the process run only where a processor has nothing else
 	// to do, until what waits to be read is a quarter of the room for it.
@@ -62,7 +62,7 @@ func (p *Packets) Close() { p.ring.close() }
 
 // Capture hears packets.
 type Capture struct {
-	cfg   Config
+	cfg   CaptureConfig
 	ring  *ring
 	table *table
 	prio  priority
@@ -71,8 +71,8 @@ type Capture struct {
 	said  int64        // when that was said last
 }
 
-// New returns a capture.
-func New(cfg Config) *Capture { return &Capture{cfg: cfg} }
+// NewCapture returns a capture.
+func NewCapture(cfg CaptureConfig) *Capture { return &Capture{cfg: cfg} }
 
 // Heard is what a capture has heard of.
 type Heard struct {

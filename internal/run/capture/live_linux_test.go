@@ -29,11 +29,11 @@ func opened(t *testing.T, l net.Listener, room int) *Packets {
 }
 
 // served hears packets until what it returns is called.
-func served(t *testing.T, p *Packets, cfg Config) (a *all, stop func() *Capture) {
+func served(t *testing.T, p *Packets, cfg CaptureConfig) (a *all, stop func() *Capture) {
 	t.Helper()
 	a = newAll()
-	cfg.Tap, cfg.Began = tap.Config{Tapped: a, Sink: a}, time.Now()
-	c := New(cfg)
+	cfg.Tap, cfg.Began = tap.TapConfig{Tapped: a, Sink: a}, time.Now()
+	c := NewCapture(cfg)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- c.Serve(ctx, p) }()
@@ -97,7 +97,7 @@ func TestWhatPassesIsHeard(t *testing.T) {
 	for _, address := range []string{"127.0.0.1:0", "[::1]:0"} {
 		t.Run(address, func(t *testing.T) {
 			l := echo(t, address)
-			a, stop := served(t, opened(t, l, room), Config{Hosts: []netip.Addr{l.Addr().(*net.TCPAddr).AddrPort().Addr().Unmap()}})
+			a, stop := served(t, opened(t, l, room), CaptureConfig{Hosts: []netip.Addr{l.Addr().(*net.TCPAddr).AddrPort().Addr().Unmap()}})
 			const conns = 20
 			texts := map[string]bool{}
 			var speak sync.WaitGroup
@@ -136,7 +136,7 @@ func TestWhatWasOpenBeforeIsSaid(t *testing.T) {
 	l := echo(t, "127.0.0.1:0")
 	before := dial(t, l)
 	said(t, before, []byte("one"))
-	a, stop := served(t, opened(t, l, room), Config{})
+	a, stop := served(t, opened(t, l, room), CaptureConfig{})
 	said(t, before, []byte("two"))
 	said(t, dial(t, l), []byte("three"))
 	if got := stop().Heard(); got.Connections != 2 || got.WereOpen != 1 || a.why(1) != wasOpen || len(a.gaps) != 1 {
@@ -154,7 +154,7 @@ func TestPacketsThatThereIsNoRoomFor(t *testing.T) {
 	p := opened(t, l, 2*blockSize)
 	c := dial(t, l)
 	said(t, c, bytes.Repeat([]byte("x"), 4<<20))
-	a, stop := served(t, p, Config{})
+	a, stop := served(t, p, CaptureConfig{})
 	for known := false; !known; { // there is room again when the first were read
 		said(t, c, []byte("more"))
 		select {
@@ -179,7 +179,7 @@ func TestPacketsThatThereIsNoRoomFor(t *testing.T) {
 // TestPacketsThatComeForEver do not keep a capture from its end.
 func TestPacketsThatComeForEver(t *testing.T) {
 	l := echo(t, "127.0.0.1:0")
-	a, stop := served(t, opened(t, l, 8*blockSize), Config{})
+	a, stop := served(t, opened(t, l, 8*blockSize), CaptureConfig{})
 	ended := make(chan struct{})
 	var speak sync.WaitGroup
 	defer speak.Wait()
@@ -205,7 +205,7 @@ func TestPacketsThatComeForEver(t *testing.T) {
 // TestAnAddressThatNobodyUses: what the port is used for elsewhere is known.
 func TestAnAddressThatNobodyUses(t *testing.T) {
 	l := echo(t, "127.0.0.1:0")
-	_, stop := served(t, opened(t, l, room), Config{Hosts: []netip.Addr{netip.MustParseAddr("10.1.2.3")}})
+	_, stop := served(t, opened(t, l, room), CaptureConfig{Hosts: []netip.Addr{netip.MustParseAddr("10.1.2.3")}})
 	said(t, dial(t, l), []byte("one"))
 	if got := stop().Heard(); got.Connections != 0 || len(got.Elsewhere) != 1 || got.Elsewhere[0] != netip.MustParseAddr("127.0.0.1") {
 		t.Errorf("%+v", got)

@@ -84,7 +84,7 @@ const (
 
 // table understands packets. It belongs to one goroutine.
 type table struct {
-	tap       tap.Config
+	tap       tap.TapConfig
 	at        func(netip.AddrPort) bool // the member is reached there
 	port      uint16
 	conns     map[ends]*conn
@@ -108,7 +108,7 @@ type asking struct {
 	conn *conn
 }
 
-func newTable(cfg *tap.Config, port uint16, at func(netip.Addr) bool) *table {
+func newTable(cfg *tap.TapConfig, port uint16, at func(netip.Addr) bool) *table {
 	return &table{
 		tap: *cfg, port: port, most: most, conns: map[ends]*conn{}, asks: map[uint32]*conn{}, elsewhere: map[netip.Addr]bool{},
 		at: func(a netip.AddrPort) bool { return a.Port() == port && at(a.Addr()) },

@@ -84,7 +84,7 @@ var member = netip.MustParseAddr("10.0.0.2")
 
 func listening() (*all, *table) {
 	a := newAll()
-	return a, newTable(&tap.Config{Tapped: a, Sink: a}, memberPort, func(at netip.Addr) bool { return at == member })
+	return a, newTable(&tap.TapConfig{Tapped: a, Sink: a}, memberPort, func(at netip.Addr) bool { return at == member })
 }
 
 // party is one end of a connection.

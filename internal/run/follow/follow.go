@@ -69,8 +69,8 @@ func (f *Follower) needless(l *line, asked, often time.Time) bool {
 	return l.done > before && now.After(often) && now.Sub(asked) < Seldom
 }
 
-// New returns a Follower that Run starts.
-func New(cfg Config) *Follower {
+// NewFollower returns a Follower that Run starts.
+func NewFollower(cfg Config) *Follower {
 	f := &Follower{cfg: cfg}
 	add := func(first int, ask func(context.Context) []store.Member) {
 		f.lines = append(f.lines, &line{ask: ask, first: first, poked: make(chan struct{}, 1)})

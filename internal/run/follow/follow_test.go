@@ -32,7 +32,7 @@ func (w *world) Role(ctx context.Context, i int) store.Member {
 	}
 	leader := w.leader.Load()
 	if int64(i) == leader {
-		return leads(uint64(i+1), uint64(leader+1))
+		return leadsIn(uint64(i+1), uint64(leader+1))
 	}
 	return follows(uint64(i+1), uint64(leader+1), uint64(leader+1))
 }
@@ -55,7 +55,7 @@ func run(t *testing.T, admin store.Admin, every time.Duration, test func(f *Foll
 	synctest.Test(t, func(t *testing.T) {
 		v := NewView(3)
 		led := make(chan Change, 100)
-		f := New(Config{Admin: admin, Members: 3, Every: every, Take: func(i int, asked, ended time.Time, m store.Member) {
+		f := NewFollower(Config{Admin: admin, Members: 3, Every: every, Take: func(i int, asked, ended time.Time, m store.Member) {
 			for _, c := range v.Take(i, asked, ended, m) {
 				led <- c
 			}
@@ -135,7 +135,7 @@ func TestMembersAreAskedSeldomWhileTheLoadIsServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{}
 		var done atomic.Uint64
-		f := New(Config{Admin: w, Members: 3, Every: Often, Done: done.Load, Take: func(int, time.Time, time.Time, store.Member) {}})
+		f := NewFollower(Config{Admin: w, Members: 3, Every: Often, Done: done.Load, Take: func(int, time.Time, time.Time, store.Member) {}})
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { f.Run(ctx, nil); close(ended) }()

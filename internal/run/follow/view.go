@@ -15,20 +15,20 @@ import (
 // member that has much to do, is no loss.
 const LostAfter = 2 * time.Second
 
-// What says what changed.
-type What uint8
+// LeaderSample says what changed.
+type LeaderSample uint8
 
 // The changes.
 const (
-	Led     What = iota // another member leads, or the first that is known
-	Lost                // a member ended, or has not answered for LostAfter
-	Back                // one that was lost answers
-	Renewed             // one that did not answer in an election answers, and follows
+	Led     LeaderSample = iota // another member leads, or the first that is known
+	Lost                        // a member ended, or has not answered for LostAfter
+	Back                        // one that was lost answers
+	Renewed                     // one that did not answer in an election answers, and follows
 )
 
 // Change is what an answer, or that none came, changes.
 type Change struct {
-	What   What
+	What   LeaderSample
 	Member int // its number, from 0
 	// Term is that in which the member leads; where the members say none, the
 	// number of the period of leadership, from 1. Before is the one before it;

@@ -51,7 +51,7 @@ func (b *bed) leads(want int, term uint64) {
 	}
 }
 
-func leads(id, term uint64) store.Member {
+func leadsIn(id, term uint64) store.Member {
 	return store.Member{ID: id, Role: kv.Leader, Term: term, Leader: id}
 }
 
@@ -62,7 +62,7 @@ func follows(id, term, leader uint64) store.Member {
 // three is a cluster of which all members have answered: the first leads.
 func three(t *testing.T) *bed {
 	b := newBed(t, 3)
-	b.says(0, 0, leads(1, 4))
+	b.says(0, 0, leadsIn(1, 4))
 	b.says(0, 1, follows(2, 4, 1))
 	b.says(0, 2, follows(3, 4, 1))
 	return b
@@ -72,7 +72,7 @@ func TestTheFirstAnswersNameTheLeader(t *testing.T) {
 	b := newBed(t, 3)
 	b.leads(-1, 0)
 	b.want(b.says(0, 1, follows(2, 4, 1))) // who has the number 1 is not known yet
-	b.want(b.says(time.Millisecond, 0, leads(1, 4)), Change{What: Led, Member: 0, Term: 4, At: b.at(time.Millisecond)})
+	b.want(b.says(time.Millisecond, 0, leadsIn(1, 4)), Change{What: Led, Member: 0, Term: 4, At: b.at(time.Millisecond)})
 	b.leads(0, 4)
 }
 
@@ -99,7 +99,7 @@ func TestLeaderThatHangsIsFollowed(t *testing.T) {
 		t.Errorf("the members are %+v", b.Members())
 	}
 	// Going on, it takes itself for the leader at first.
-	b.want(b.says(4000*time.Millisecond, 0, leads(1, 4)),
+	b.want(b.says(4000*time.Millisecond, 0, leadsIn(1, 4)),
 		Change{What: Back, Member: 0, At: b.at(4000 * time.Millisecond)},
 		Change{What: Renewed, Member: 0, Term: 5, At: b.at(4000 * time.Millisecond)})
 	b.leads(1, 5)
@@ -142,10 +142,10 @@ func TestWhoServesNobodyIsNotLost(t *testing.T) {
 // Where members say no terms, the periods of leadership are counted.
 func TestPeriodsWithoutTerms(t *testing.T) {
 	b := newBed(t, 2)
-	b.want(b.says(0, 0, leads(1, 0)), Change{What: Led, Member: 0, Term: 1, At: b.at(0)})
-	b.want(b.says(time.Second, 1, leads(2, 0))) // and which of the two is right is not known
+	b.want(b.says(0, 0, leadsIn(1, 0)), Change{What: Led, Member: 0, Term: 1, At: b.at(0)})
+	b.want(b.says(time.Second, 1, leadsIn(2, 0))) // and which of the two is right is not known
 	b.says(2*time.Second, 0, follows(1, 0, 0))
-	b.want(b.says(3*time.Second, 1, leads(2, 0)), Change{What: Led, Member: 1, Term: 2, Before: 1, At: b.at(3 * time.Second)})
+	b.want(b.says(3*time.Second, 1, leadsIn(2, 0)), Change{What: Led, Member: 1, Term: 2, Before: 1, At: b.at(3 * time.Second)})
 	b.leads(1, 2)
 }
 
@@ -168,7 +168,7 @@ func TestTheHighestTermCounts(t *testing.T) {
 			i, leader := r.IntN(5), leaders[term]
 			m := follows(uint64(i+1), term, uint64(leader+1))
 			if i == leader {
-				m = leads(uint64(i+1), term)
+				m = leadsIn(uint64(i+1), term)
 			}
 			highest = max(highest, term)
 			for _, c := range b.says(time.Duration(k)*time.Millisecond, i, m) {

@@ -279,7 +279,7 @@ func (l *Local) Start(_ context.Context, c Command) (Process, error) {
 func (l *Local) prepare(c Command) (cmd *exec.Cmd, lifeline io.Closer, closeLog func(), err error) {
 	cmd = exec.Command(c.Path, c.Args...)
 	cmd.Dir = c.Dir
-	cmd.Env = append(environ.Clean(), c.Env...)
+	cmd.Env = append(environ.CleanEnviron(), c.Env...)
 	cmd.SysProcAttr = attributes(c.Detach)
 	closeLog = func() {}
 	if l.folder != nil && c.Dir != "" {

@@ -95,7 +95,7 @@ func (p *plan) pacer(use string) pace.Pacer {
 	case scenario.Constant:
 		return pace.NewConstant(p.Load.Rate.PerSecond)
 	case scenario.Poisson:
-		return pace.NewPoisson(p.Load.Rate.PerSecond, random.Derive(p.Load.Seed, "arrivals "+use))
+		return pace.NewPoisson(p.Load.Rate.PerSecond, random.DeriveSeed(p.Load.Seed, "arrivals "+use))
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func (p *plan) config(i, n int, shared *engine.Shared, w *watching, caught func(
 		Phases: p.phases(), Timeout: int64(p.Load.Timeout),
 		NewConnection: p.Load.NewConnection, Fine: len(p.Load.Faults) > 0,
 		MaxInFlight: int(p.Shard.share(uint64(p.Load.MaxInFlight))), DrainOnStop: int64(drainOnStop),
-		Seed: random.Derive(p.Load.Seed, "backoff") + uint64(first),
+		Seed: random.DeriveSeed(p.Load.Seed, "backoff") + uint64(first),
 	}
 	c.MaxHeld = p.maxHeld() / n
 	if p.wrap != nil {

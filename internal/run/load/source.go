@@ -58,11 +58,11 @@ func newSource(l *scenario.Load) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &source{load: l, space: space, values: keys.NewValues(l.ValueSize, random.Derive(l.Seed, "values"))}
+	s := &source{load: l, space: space, values: keys.NewValues(l.ValueSize, random.DeriveSeed(l.Seed, "values"))}
 	for phase, use := range map[measure.Phase]string{measure.Warmup: "warm-up", measure.Measured: "measured"} {
-		seed := random.Derive(l.Seed, use)
-		s.mixes[phase] = mix.New(l.Mix, random.Derive(seed, "mix"))
-		s.choose[phase] = chooser(l.Distribution, space.N(), random.Derive(seed, "keys"))
+		seed := random.DeriveSeed(l.Seed, use)
+		s.mixes[phase] = mix.NewMix(l.Mix, random.DeriveSeed(seed, "mix"))
+		s.choose[phase] = chooser(l.Distribution, space.N(), random.DeriveSeed(seed, "keys"))
 	}
 	s.shares = sharesOf(&s.mixes[0], l.Mix)
 	for _, o := range l.Mix {

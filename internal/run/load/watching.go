@@ -73,7 +73,7 @@ func (w *watching) add(c *engine.Config, src *source, h *chronicle, i, n int, ca
 	c.Watching = part
 	cfg := watch.Config{
 		Board: w.board, Space: src.space, Expect: spec.Expect, Key: spec.Key, WarmupMark: warmupMark,
-		Values:    keys.NewValues(p.Load.ValueSize, random.Derive(p.Load.Seed, "values")),
+		Values:    keys.NewValues(p.Load.ValueSize, random.DeriveSeed(p.Load.Seed, "values")),
 		Coalesced: mode == kv.OnceWatch, States: mode == kv.QueryWatch, ByRevision: mode == kv.PersistentWatch, Patience: int64(p.Load.Timeout),
 	}
 	var streams, numbers []uint32
@@ -139,7 +139,7 @@ func watcherOf(w *scenario.Watch, watcher, n uint64) watch.Watcher {
 // watchers that start at the first have as many events to catch up with.
 func (p *plan) writeVersions(ctx context.Context) (first int64, err error) {
 	key, n := p.Load.Watch.Key, p.Load.Watch.Expect
-	values := keys.NewValues(max(p.Load.ValueSize, keys.HeadLen), random.Derive(p.Load.Seed, "values"))
+	values := keys.NewValues(max(p.Load.ValueSize, keys.HeadLen), random.DeriveSeed(p.Load.Seed, "values"))
 	for i := range n {
 		op := store.Op{Kind: kv.Put, Key: key, Value: values.Append(nil, key, 0, preloadMark|uint64(i))}
 		ev, err := p.dialer().Ask(ctx, p.preparing()[0], p.store.Codecs(p.access), &op)

@@ -20,11 +20,11 @@ func (t *tapped) forwardBoth(ctx context.Context, client, server net.Conn) {
 	both.Add(2)
 	go func() {
 		defer both.Done()
-		t.forward(server, client, ofClient)
+		t.forward(server, client, pieceOfClient)
 	}()
 	go func() {
 		defer both.Done()
-		t.forward(client, server, ofServer)
+		t.forward(client, server, pieceOfServer)
 	}()
 	both.Wait()
 }

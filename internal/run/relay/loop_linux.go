@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// blockSize is how much memory a loop takes at a time to read into, and leastRoom how
+	// relayBlock is how much memory a loop takes at a time to read into, and leastRoom how
 	// much of it must be left for a read.
-	blockSize = 128 << 10
-	leastRoom = 16 << 10
+	relayBlock = 128 << 10
+	leastRoom  = 16 << 10
 	// quietWait is how long a loop waits in the system, in milliseconds, and quietWaits
 	// how many such waits in which nothing comes it takes until it parks.
 	quietWait  = 10
@@ -101,7 +101,7 @@ func newLoop(r *Relay, q *queue) *loop {
 		l.release()
 		return nil
 	}
-	l.block = r.buffer(blockSize)
+	l.block = r.buffer(relayBlock)
 	go l.run()
 	return l
 }
@@ -322,7 +322,7 @@ func (l *loop) give(p piece) {
 	}
 	if p.what != late {
 		if l.used += len(p.b); len(l.block.b)-l.used < leastRoom {
-			p.buf, l.block, l.used = l.block, l.relay.buffer(blockSize), 0
+			p.buf, l.block, l.used = l.block, l.relay.buffer(relayBlock), 0
 		}
 	}
 	l.pieces = append(l.pieces, p)

@@ -34,7 +34,7 @@ func begun(t *testing.T) (*Relay, net.Conn) {
 		_, _ = io.Copy(c, struct{ io.Reader }{c})
 		_ = c.Close()
 	}()
-	r := New(Config{To: member.Addr().String(), Tap: tap.Config{Tapped: mute{}, Sink: mute{}}, Now: func() int64 { return 1 }, Say: func(why string) { t.Error(why) }})
+	r := NewRelay(RelayConfig{To: member.Addr().String(), Tap: tap.TapConfig{Tapped: mute{}, Sink: mute{}}, Now: func() int64 { return 1 }, Say: func(why string) { t.Error(why) }})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- r.Serve(ctx, l) }()

@@ -4,8 +4,8 @@ package relay
 
 import "net"
 
-// blockSize is of no use here: no loop reads.
-const blockSize = 2 * chunkSize
+// relayBlock is of no use here: no loop reads.
+const relayBlock = 2 * chunkSize
 
 // loop is what this system has not.
 type loop struct{}

@@ -115,7 +115,7 @@ func bothWays(t *testing.T, do func(t *testing.T, start func(to string, l *liste
 				}
 				all.conns = map[uint32]*heard{}
 				began := time.Now()
-				r := relay.New(relay.Config{To: to, Tap: tap.Config{Tapped: all, Sink: all}, Now: func() int64 { return int64(time.Since(began)) }, Say: func(why string) { t.Error(why) }})
+				r := relay.NewRelay(relay.RelayConfig{To: to, Tap: tap.TapConfig{Tapped: all, Sink: all}, Now: func() int64 { return int64(time.Since(began)) }, Say: func(why string) { t.Error(why) }})
 				ctx, cancel := context.WithCancel(context.Background())
 				served := make(chan error, 1)
 				go func() { served <- r.Serve(ctx, l) }()
@@ -487,7 +487,7 @@ func TestTheEndReachesConnectionsHoweverLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := &listened{conns: map[uint32]*heard{}}
-	r := relay.New(relay.Config{To: to, Tap: tap.Config{Tapped: all, Sink: all}, Now: func() int64 { return 1 }, Say: func(why string) { t.Error(why) }})
+	r := relay.NewRelay(relay.RelayConfig{To: to, Tap: tap.TapConfig{Tapped: all, Sink: all}, Now: func() int64 { return 1 }, Say: func(why string) { t.Error(why) }})
 	ctx := &slowly{Context: context.Background(), done: make(chan struct{}), withdrawn: make(chan struct{}, 16)}
 	served := make(chan error, 1)
 	go func() { served <- r.Serve(ctx, l) }()

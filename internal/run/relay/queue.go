@@ -6,9 +6,9 @@ import (
 )
 
 const (
-	// gathers is how long a queue lets pieces gather: a wake-up costs more than it takes
+	// relayGathers is how long a queue lets pieces gather: a wake-up costs more than it takes
 	// to understand what one call says, and so hundreds share one.
-	gathers = 5 * time.Millisecond
+	relayGathers = 5 * time.Millisecond
 	// enough is how many pieces make it wake before that.
 	enough = 4096
 )
@@ -59,7 +59,7 @@ func (q *queue) close() {
 
 func (q *queue) run() {
 	defer close(q.done)
-	timer := time.NewTimer(gathers)
+	timer := time.NewTimer(relayGathers)
 	defer timer.Stop()
 	var pieces []piece
 	for {
@@ -85,7 +85,7 @@ func (q *queue) run() {
 		if closed {
 			continue
 		}
-		timer.Reset(gathers)
+		timer.Reset(relayGathers)
 		select {
 		case <-timer.C:
 		case <-q.woken:

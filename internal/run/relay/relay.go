@@ -19,14 +19,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/tap"
 )
 
-// Config is what a relay needs to know.
-type Config struct {
+// RelayConfig is what a relay needs to know.
+type RelayConfig struct {
 	To string // the member's HOST:PORT
 	// Listen, if not nil, is with what clients are served over TLS, and Dial, if not
 	// nil, with what the member is spoken to.
 	Listen, Dial *tls.Config
 	ALPN         []string // what the store's protocol agrees upon over TLS
-	Tap          tap.Config
+	Tap          tap.TapConfig
 	// Now is the recording's clock, in nanoseconds since it began.
 	Now func() int64
 	// Say takes a sentence about a connection that could not be passed on.
@@ -37,7 +37,7 @@ const dialTimeout = 5 * time.Second
 
 // Relay is a relay at work.
 type Relay struct {
-	cfg   Config
+	cfg   RelayConfig
 	lanes []lane
 	held  atomic.Int64 // bytes that wait to be understood
 	bufs  [2]sync.Pool
@@ -56,10 +56,10 @@ type lane struct {
 // buffer is memory that is read into.
 type buffer struct{ b []byte }
 
-// New returns a relay.
-func New(cfg Config) *Relay {
+// NewRelay returns a relay.
+func NewRelay(cfg RelayConfig) *Relay {
 	r := &Relay{cfg: cfg}
-	for i, size := range [...]int{chunkSize, blockSize} {
+	for i, size := range [...]int{chunkSize, relayBlock} {
 		r.bufs[i].New = func() any { return &buffer{b: make([]byte, size)} }
 	}
 	return r

@@ -39,8 +39,8 @@ func start(t *testing.T, to string, veil *recording.Veil, secure *tls.Config) *r
 		t.Fatal(err)
 	}
 	began := time.Now()
-	relayed := relay.New(relay.Config{
-		To: to, Tap: tap.Config{Tapped: etcd.New(), Veil: veil, Sink: w}, Listen: secure, ALPN: []string{"h2"},
+	relayed := relay.NewRelay(relay.RelayConfig{
+		To: to, Tap: tap.TapConfig{Tapped: etcd.New(), Veil: veil, Sink: w}, Listen: secure, ALPN: []string{"h2"},
 		Now: func() int64 { return int64(time.Since(began)) }, Say: func(why string) { t.Log(why) },
 	})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -10,7 +10,7 @@ import (
 // Bounds of what waits in memory to be understood, in bytes with pieceCost for each piece.
 const (
 	heldOfOne = 16 << 20 // of one connection
-	heldOfAll = 64 << 20
+	relayHeld = 64 << 20
 )
 
 // pieceCost is what a piece takes beside its bytes, so that very many small ones are
@@ -48,8 +48,8 @@ type piece struct {
 type what uint8
 
 const (
-	ofServer what = iota
-	ofClient
+	pieceOfServer what = iota
+	pieceOfClient
 	late // the connection goes on, and what is understood does not
 	over // the connection has ended
 )
@@ -67,7 +67,7 @@ func (t *tapped) admit(p piece) (given piece, any bool) {
 	}
 	size := int64(p.size + pieceCost)
 	if t.held.Add(size) <= heldOfOne {
-		if t.relay.held.Add(size) <= heldOfAll {
+		if t.relay.held.Add(size) <= relayHeld {
 			return p, true
 		}
 		t.relay.held.Add(-size)
@@ -109,7 +109,7 @@ func (t *tapped) take(p piece) {
 
 func (t *tapped) feed(p *piece) {
 	t.want++
-	if !t.conn.Feed(p.what == ofClient, p.at, p.b) {
+	if !t.conn.Feed(p.what == pieceOfClient, p.at, p.b) {
 		t.unrecorded.Store(true)
 	}
 	t.release(p)

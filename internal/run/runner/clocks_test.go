@@ -35,7 +35,7 @@ func onAgents(t *testing.T, clocks map[string]*settable, second int, at func()) 
 	targets := map[string]agent.Target{}
 	hosts := ""
 	for _, name := range []string{"db", "gen1", "gen2"} {
-		to := agenttest.Start(t, func(o *agent.Options) {
+		to := agenttest.StartAgent(t, func(o *agent.Options) {
 			if o.Self, _ = os.Executable(); clocks[name] != nil {
 				o.Clock = clocks[name].clock()
 			}

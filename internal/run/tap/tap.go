@@ -15,8 +15,8 @@ type Sink interface {
 	Gap(recording.Gap)
 }
 
-// Config is what is understood, and who takes it.
-type Config struct {
+// TapConfig is what is understood, and who takes it.
+type TapConfig struct {
 	Tapped store.Tapped
 	Veil   *recording.Veil
 	Sink   Sink
@@ -31,7 +31,7 @@ type Conn struct {
 }
 
 // Begin begins to understand a connection, by its number in the recording.
-func (c *Config) Begin(number uint32) *Conn {
+func (c *TapConfig) Begin(number uint32) *Conn {
 	return &Conn{
 		number: number, sink: c.Sink,
 		tap: c.Tapped.Tap(store.TapConfig{Conn: number, Veil: c.Veil, Call: c.Sink.Call, Gap: c.Sink.Gap}),

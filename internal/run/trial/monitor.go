@@ -76,7 +76,7 @@ func newMonitor(ctx context.Context, t *Trial, m *members, out *record.TrialWrit
 		sampler.members = t.Cluster.Members
 	}
 	w := &monitor{t: t, m: m, out: out, sampler: sampler, began: steady.Now(), whole: measure.NewHistogram(), opened: make(chan struct{})}
-	w.follower = follow.New(w.followed())
+	w.follower = follow.NewFollower(w.followed())
 	w.scrapes = newScrapes(t, m, out)
 	w.heard = t.logs.listener(w.began, t.Spec.Load.Jumps())
 	return w, nil

@@ -265,7 +265,7 @@ func (c *codec) listAgain(body []byte, e *store.Event) {
 	if !names {
 		c.BeginList()
 	}
-	s := jsonscan.New(body)
+	s := jsonscan.NewJSONScanner(body)
 	for more := s.Array(); more && s.Element(); {
 		e.Count++
 		if names {
@@ -280,7 +280,7 @@ func (c *codec) listAgain(body []byte, e *store.Event) {
 }
 
 // entryAgain takes an entry, and hands it out if that is wanted.
-func (c *codec) entryAgain(s *jsonscan.Scanner) {
+func (c *codec) entryAgain(s *jsonscan.JSONScanner) {
 	var k entry
 	c.buf = c.buf[:0]
 	if c.parseEntry(s, &k); !c.Listed || !s.OK() {
@@ -300,7 +300,7 @@ func (c *codec) entryAgain(s *jsonscan.Scanner) {
 // resultsAgain takes the answer to a transaction.
 func (c *codec) resultsAgain(body []byte, e *store.Event) {
 	c.BeginList()
-	s := jsonscan.New(body)
+	s := jsonscan.NewJSONScanner(body)
 	for more := s.Object(); more; {
 		name, ok := s.Member()
 		if !ok {
@@ -322,7 +322,7 @@ func (c *codec) resultsAgain(body []byte, e *store.Event) {
 	}
 }
 
-func (c *codec) resultAgain(s *jsonscan.Scanner) {
+func (c *codec) resultAgain(s *jsonscan.JSONScanner) {
 	for more := s.Object(); more; {
 		name, ok := s.Member()
 		if !ok {
@@ -340,7 +340,7 @@ func (c *codec) resultAgain(s *jsonscan.Scanner) {
 // value.
 func (c *codec) granted(body []byte, e *store.Event) {
 	c.buf = c.buf[:0]
-	s := jsonscan.New(body)
+	s := jsonscan.NewJSONScanner(body)
 	for more := s.Object(); more; {
 		name, ok := s.Member()
 		if !ok {

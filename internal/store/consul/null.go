@@ -24,7 +24,7 @@ var _ store.NullServed = (*Store)(nil)
 
 // NullServer implements store.NullServed. Its user's password is the ACL token.
 func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) {
-	script, err := nullnet.Script(o, slices.Sorted(maps.Keys(nullErrors())), false)
+	script, err := nullnet.ReadScript(o, slices.Sorted(maps.Keys(nullErrors())), false)
 	if err != nil {
 		return nil, err
 	}
@@ -32,10 +32,10 @@ func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) {
 	if o.User != "" && token == "" {
 		return nil, errors.New("null server: the user has no password; write NAME:PASSWORD")
 	}
-	memory, value := keyspace.New[nullLock](1, 1), bytes.Repeat([]byte("0"), o.ValueSize)
-	catalog := &nullCatalog{Space: keyspace.New[nullInstance](1, 1)}
+	memory, value := keyspace.NewSpace[nullLock](1, 1), bytes.Repeat([]byte("0"), o.ValueSize)
+	catalog := &nullCatalog{Space: keyspace.NewSpace[nullInstance](1, 1)}
 	waits, held := &nullWaits{}, &nullHeld{ttl: map[string]string{}}
-	return &httpd.Server{Script: script, TLS: o.TLS, AuthField: "x-consul-token", Member: func(i int, all []net.Listener) httpd.Service {
+	return &httpd.HTTPServer{Script: script, TLS: o.TLS, AuthField: "x-consul-token", Member: func(i int, all []net.Listener) httpd.HTTPService {
 		m := &nullMember{number: i, members: all, token: token, errors: nullErrors(), waits: waits, held: held}
 		if o.Memory {
 			m.memory, m.catalog = memory, catalog
@@ -93,14 +93,14 @@ type nullMember struct {
 const nullPrefix = "/v1/kv/"
 
 // Operation implements httpd.Service.
-func (m *nullMember) Operation(r *httpd.Request) bool {
+func (m *nullMember) Operation(r *httpd.HTTPRequest) bool {
 	if is, query := ofCatalog(r.Path); is {
 		return m.admitted(r) && !query && string(r.Path) != nullNodes
 	}
 	return m.admitted(r) && blockingIndex(r) == 0 && (bytes.HasPrefix(r.Path, []byte(nullPrefix)) || string(r.Path) == "/v1/txn" || bytes.HasPrefix(r.Path, []byte(nullRenew)))
 }
 
-func (m *nullMember) admitted(r *httpd.Request) bool {
+func (m *nullMember) admitted(r *httpd.HTTPRequest) bool {
 	return m.token == "" || string(r.Auth) == m.token
 }
 
@@ -111,7 +111,7 @@ func (m *nullMember) Error(b []byte, name string) []byte {
 }
 
 // Answer implements httpd.Service.
-func (m *nullMember) Answer(b []byte, r *httpd.Request, wrong null.Kind) []byte {
+func (m *nullMember) Answer(b []byte, r *httpd.HTTPRequest, wrong null.Kind) []byte {
 	switch {
 	case !m.admitted(r):
 		return httpd.AppendAnswer(b, "403 Forbidden", nullPlain, "ACL not found")
@@ -183,7 +183,7 @@ func nullID(i int) string { return fmt.Sprintf("6e756c6c-0000-%04d-0000-00000000
 
 // get answers GET /v1/kv/KEY. A raw answer does not name its key, so a wrong
 // key shows as another value.
-func (m *nullMember) get(b, key []byte, r *httpd.Request, wrong null.Kind) []byte {
+func (m *nullMember) get(b, key []byte, r *httpd.HTTPRequest, wrong null.Kind) []byte {
 	_, raw := r.Param("raw")
 	if m.memory == nil {
 		if raw && wrong == null.Answer {
@@ -192,8 +192,8 @@ func (m *nullMember) get(b, key []byte, r *httpd.Request, wrong null.Kind) []byt
 		e := &nullEntry{Key: string(key), Value: m.value, Created: 2, Changed: 2}
 		return answerEntries(b, []*nullEntry{e}, 2, raw, wrong)
 	}
-	m.memory.Lock(keyspace.One)
-	defer m.memory.Unlock(keyspace.One)
+	m.memory.Lock(keyspace.NewOne)
+	defer m.memory.Unlock(keyspace.NewOne)
 	_, recurse := r.Param("recurse")
 	_, names := r.Param("keys")
 	if recurse || names {
@@ -257,13 +257,13 @@ func (m *nullMember) write(b []byte, do func() bool) []byte {
 	if m.memory == nil {
 		return append(b, m.yes...)
 	}
-	m.memory.Lock(keyspace.One)
-	defer m.memory.Unlock(keyspace.One)
+	m.memory.Lock(keyspace.NewOne)
+	defer m.memory.Unlock(keyspace.NewOne)
 	return httpd.AppendAnswer(b, "200 OK", nullJSON+nullMeta, strconv.FormatBool(do()))
 }
 
 // put answers PUT /v1/kv/KEY, with ?cas=INDEX or without.
-func (m *nullMember) put(b, key []byte, r *httpd.Request, wrong null.Kind) []byte {
+func (m *nullMember) put(b, key []byte, r *httpd.HTTPRequest, wrong null.Kind) []byte {
 	_, acquires := r.Param("acquire")
 	_, releases := r.Param("release")
 	return m.write(b, func() bool {
@@ -280,7 +280,7 @@ func (m *nullMember) put(b, key []byte, r *httpd.Request, wrong null.Kind) []byt
 }
 
 // mayWrite reports whether a key is at the index that cas asks for, if it does.
-func (m *nullMember) mayWrite(key []byte, r *httpd.Request) bool {
+func (m *nullMember) mayWrite(key []byte, r *httpd.HTTPRequest) bool {
 	cas, ok := r.Param("cas")
 	if !ok {
 		return true
@@ -294,7 +294,7 @@ func (m *nullMember) mayWrite(key []byte, r *httpd.Request) bool {
 }
 
 // remove answers DELETE /v1/kv/KEY, with ?recurse or ?cas=INDEX or without.
-func (m *nullMember) remove(b, key []byte, r *httpd.Request, wrong null.Kind) []byte {
+func (m *nullMember) remove(b, key []byte, r *httpd.HTTPRequest, wrong null.Kind) []byte {
 	return m.write(b, func() bool {
 		if _, recurse := r.Param("recurse"); recurse {
 			for _, e := range m.memory.Prefixed(key) {

@@ -50,7 +50,7 @@ func ofCatalog(path []byte) (is, query bool) {
 }
 
 // services answers what is asked of the catalog.
-func (m *nullMember) services(b []byte, r *httpd.Request, wrong null.Kind) []byte {
+func (m *nullMember) services(b []byte, r *httpd.HTTPRequest, wrong null.Kind) []byte {
 	c := m.catalog
 	switch {
 	case c == nil && string(r.Method) == "GET":
@@ -58,8 +58,8 @@ func (m *nullMember) services(b []byte, r *httpd.Request, wrong null.Kind) []byt
 	case c == nil:
 		return append(b, m.yes...)
 	}
-	c.Lock(keyspace.One)
-	defer c.Unlock(keyspace.One)
+	c.Lock(keyspace.NewOne)
+	defer c.Unlock(keyspace.NewOne)
 	switch path := string(r.Path); {
 	case path == nullRegister:
 		return c.register(b, r.Body, wrong == null.LieLost)

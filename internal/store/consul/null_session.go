@@ -31,7 +31,7 @@ type nullLock struct {
 }
 
 // lock answers PUT /v1/kv/KEY?acquire=ID and ?release=ID.
-func (m *nullMember) lock(key []byte, r *httpd.Request, wrong null.Kind) bool {
+func (m *nullMember) lock(key []byte, r *httpd.HTTPRequest, wrong null.Kind) bool {
 	e := m.memory.Get(key)
 	if id, ok := r.Param("release"); ok {
 		if e == nil || e.With.session != string(id) {
@@ -63,7 +63,7 @@ func (m *nullMember) lock(key []byte, r *httpd.Request, wrong null.Kind) bool {
 }
 
 // session answers what creates, renews and destroys a session.
-func (m *nullMember) session(b []byte, r *httpd.Request) []byte {
+func (m *nullMember) session(b []byte, r *httpd.HTTPRequest) []byte {
 	h := m.held
 	h.mu.Lock()
 	defer h.mu.Unlock()

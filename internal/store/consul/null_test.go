@@ -14,7 +14,7 @@ import (
 
 // The null server does what Consul does, as the official client sees it.
 func TestNullAgreesWithOfficialClient(t *testing.T) {
-	httpkvtest.Agrees(t, fixture(), 40, 9)
+	httpkvtest.HTTPNullAgrees(t, fixture(), 40, 9)
 }
 
 func TestNullAdmin(t *testing.T) {
@@ -42,10 +42,10 @@ func TestNullAdmin(t *testing.T) {
 }
 
 func TestNullErrors(t *testing.T) {
-	httpkvtest.Errors(t, New(), slices.Collect(maps.Keys(nullErrors())))
+	httpkvtest.HTTPErrors(t, New(), slices.Collect(maps.Keys(nullErrors())))
 }
 
-func TestNullFaults(t *testing.T) { httpkvtest.Faults(t, New()) }
+func TestNullFaults(t *testing.T) { httpkvtest.HTTPFaults(t, New()) }
 
 func TestAdminOfNothing(t *testing.T) { httpkvtest.AdminOfNothing(t, New()) }
 

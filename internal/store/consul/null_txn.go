@@ -24,17 +24,17 @@ type nullResult struct{ KV *api.KVPair }
 
 // txn answers PUT /v1/txn of sets, checks and gets; other verbs are refused. Without a
 // memory each key is there, as a get has it.
-func (m *nullMember) txn(b []byte, r *httpd.Request) []byte {
+func (m *nullMember) txn(b []byte, r *httpd.HTTPRequest) []byte {
 	var ops []nullOp
 	if err := json.Unmarshal(r.Body, &ops); err != nil {
 		return httpd.AppendAnswer(b, "400 Bad Request", nullPlain, "Failed to parse body: "+err.Error())
 	}
 	memory := m.memory
 	if memory == nil {
-		memory = keyspace.New[nullLock](1, 1)
+		memory = keyspace.NewSpace[nullLock](1, 1)
 	}
-	memory.Lock(keyspace.One)
-	defer memory.Unlock(keyspace.One)
+	memory.Lock(keyspace.NewOne)
+	defer memory.Unlock(keyspace.NewOne)
 	var answer struct {
 		Results []nullResult
 		Errors  []api.TxnError

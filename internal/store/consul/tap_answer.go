@@ -51,7 +51,7 @@ func (t *tap) Answered(c *recording.Call, a *http1.HeardAnswer) {
 func (t *tap) found(c *recording.Call, a *http1.HeardAnswer) {
 	p := &c.Parts[0]
 	if p.Flags&recording.KeysOnly != 0 {
-		s := jsonscan.New(a.Body)
+		s := jsonscan.NewJSONScanner(a.Body)
 		for more := s.Array(); more && s.Element(); {
 			c.Keys++
 			s.Skip()
@@ -59,7 +59,7 @@ func (t *tap) found(c *recording.Call, a *http1.HeardAnswer) {
 		return
 	}
 	one := p.Scope == recording.One
-	s := jsonscan.New(a.Body)
+	s := jsonscan.NewJSONScanner(a.Body)
 	t.buf = t.buf[:0]
 	for more := s.Array(); more && s.Element(); {
 		c.Keys++

@@ -78,7 +78,7 @@ func (c *codec) message(line []byte) error {
 	}
 	var a reply
 	from := len(c.to)
-	s := jsonscan.New(line)
+	s := jsonscan.NewJSONScanner(line)
 	if c.parse(&s, &a); !s.End() {
 		c.to = c.to[:from]
 		return errors.New(string(malformed))
@@ -118,7 +118,7 @@ func (c *codec) message(line []byte) error {
 
 // parseWatchEvent reads an Event. Only its type decides whether the key was deleted;
 // JSON omits the type of a PUT, which is the default.
-func (c *codec) parseWatchEvent(s *jsonscan.Scanner) {
+func (c *codec) parseWatchEvent(s *jsonscan.JSONScanner) {
 	e := store.Event{What: store.Notify}
 	deleted := false
 	for ok := s.Object(); ok; {
@@ -153,7 +153,7 @@ func (c *codec) parseWatchEvent(s *jsonscan.Scanner) {
 }
 
 // isDelete takes an Event's type, which JSON writes as its name or its number.
-func isDelete(s *jsonscan.Scanner) bool {
+func isDelete(s *jsonscan.JSONScanner) bool {
 	if !s.IsString() {
 		return s.Int() == int64(mvccpb.Event_DELETE)
 	}

@@ -32,7 +32,7 @@ type apiError struct {
 
 func (c *codec) parseError(body []byte) (a apiError, ok bool) {
 	c.buf = c.buf[:0]
-	s := jsonscan.New(body)
+	s := jsonscan.NewJSONScanner(body)
 	for more := s.Object(); more; {
 		name, ok := s.Member()
 		if !ok {

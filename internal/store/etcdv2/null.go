@@ -23,12 +23,12 @@ var _ store.NullServed = (*Store)(nil)
 
 // NullServer implements store.NullServed.
 func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) {
-	script, err := nullnet.Script(o, slices.Sorted(maps.Keys(nullErrors())), false)
+	script, err := nullnet.ReadScript(o, slices.Sorted(maps.Keys(nullErrors())), false)
 	if err != nil {
 		return nil, err
 	}
-	memory, value := keyspace.New[struct{}](1, 1), bytes.Repeat([]byte("0"), o.ValueSize)
-	return &httpd.Server{Script: script, TLS: o.TLS, AuthField: "authorization", Member: func(i int, all []net.Listener) httpd.Service {
+	memory, value := keyspace.NewSpace[struct{}](1, 1), bytes.Repeat([]byte("0"), o.ValueSize)
+	return &httpd.HTTPServer{Script: script, TLS: o.TLS, AuthField: "authorization", Member: func(i int, all []net.Listener) httpd.HTTPService {
 		m := &nullMember{number: i, members: all, errors: nullErrors(), scheme: "http://"}
 		if o.TLS != nil {
 			m.scheme = "https://"
@@ -111,11 +111,11 @@ type nullMember struct {
 const nullPrefix = "/v2/keys"
 
 // Operation implements httpd.Service.
-func (m *nullMember) Operation(r *httpd.Request) bool {
+func (m *nullMember) Operation(r *httpd.HTTPRequest) bool {
 	return m.admitted(r) && bytes.HasPrefix(r.Path, []byte(nullPrefix))
 }
 
-func (m *nullMember) admitted(r *httpd.Request) bool {
+func (m *nullMember) admitted(r *httpd.HTTPRequest) bool {
 	return m.auth == "" || string(r.Auth) == m.auth
 }
 
@@ -125,7 +125,7 @@ func (m *nullMember) Error(b []byte, name string) []byte {
 }
 
 // Answer implements httpd.Service.
-func (m *nullMember) Answer(b []byte, r *httpd.Request, wrong null.Kind) []byte {
+func (m *nullMember) Answer(b []byte, r *httpd.HTTPRequest, wrong null.Kind) []byte {
 	switch {
 	case !m.admitted(r):
 		return m.errors["denied"].appendTo(b, 0)
@@ -199,7 +199,7 @@ func (m *nullMember) getCanned(b, key []byte) []byte {
 }
 
 // get answers GET /v2/keys/KEY, with recursive=true or without.
-func (m *nullMember) get(b, key []byte, r *httpd.Request, wrong null.Kind) []byte {
+func (m *nullMember) get(b, key []byte, r *httpd.HTTPRequest, wrong null.Kind) []byte {
 	if m.memory == nil {
 		if wrong == null.Answer {
 			return m.getCanned(b, key)
@@ -207,8 +207,8 @@ func (m *nullMember) get(b, key []byte, r *httpd.Request, wrong null.Kind) []byt
 		e := &nullEntry{Key: string(key), Value: m.value, Created: 2, Changed: 2}
 		return answerNode(b, "200 OK", "get", nodeOf(e, wrong), 2)
 	}
-	m.memory.Lock(keyspace.One)
-	defer m.memory.Unlock(keyspace.One)
+	m.memory.Lock(keyspace.NewOne)
+	defer m.memory.Unlock(keyspace.NewOne)
 	switch e := m.memory.Get(key); {
 	case wrong == null.LieAbsent:
 		return m.notFound(b, key)
@@ -290,7 +290,7 @@ func answerNode(b []byte, status, action string, node *nullNode, index int64) []
 
 // put answers PUT /v2/keys/KEY with the form value=VALUE, and with prevIndex,
 // prevExist and noValueOnSuccess or without.
-func (m *nullMember) put(b, key []byte, r *httpd.Request, wrong null.Kind) []byte {
+func (m *nullMember) put(b, key []byte, r *httpd.HTTPRequest, wrong null.Kind) []byte {
 	if m.memory == nil {
 		return append(b, m.yes...)
 	}
@@ -298,8 +298,8 @@ func (m *nullMember) put(b, key []byte, r *httpd.Request, wrong null.Kind) []byt
 	if !ok && len(r.Body) > 0 {
 		return nullError{"400 Bad Request", "Invalid POST form", "no value", 210}.appendTo(b, 0)
 	}
-	m.memory.Lock(keyspace.One)
-	defer m.memory.Unlock(keyspace.One)
+	m.memory.Lock(keyspace.NewOne)
+	defer m.memory.Unlock(keyspace.NewOne)
 	e := m.memory.Get(key)
 	action := "set"
 	if prev, ok := r.Param("prevIndex"); ok {
@@ -338,12 +338,12 @@ func (m *nullMember) put(b, key []byte, r *httpd.Request, wrong null.Kind) []byt
 }
 
 // remove answers DELETE /v2/keys/KEY, with recursive=true or without.
-func (m *nullMember) remove(b, key []byte, r *httpd.Request, wrong null.Kind) []byte {
+func (m *nullMember) remove(b, key []byte, r *httpd.HTTPRequest, wrong null.Kind) []byte {
 	if m.memory == nil {
 		return append(b, m.yes...)
 	}
-	m.memory.Lock(keyspace.One)
-	defer m.memory.Unlock(keyspace.One)
+	m.memory.Lock(keyspace.NewOne)
+	defer m.memory.Unlock(keyspace.NewOne)
 	if wrong == null.LieLost && m.memory.Get(key) != nil {
 		revision := m.memory.Next()
 		return answerNode(b, "200 OK", "delete", &nullNode{Key: "/" + string(key), Modified: revision}, revision)

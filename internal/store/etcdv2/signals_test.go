@@ -6,6 +6,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/signaltest"
 )
 
-func TestSignals(t *testing.T) { signaltest.Check(t, New(), "testdata/signals.txt") }
+func TestSignals(t *testing.T) { signaltest.CheckSignals(t, New(), "testdata/signals.txt") }
 
 func FuzzSignal(f *testing.F) { signaltest.Fuzz(f, New(), "testdata/signals.txt") }

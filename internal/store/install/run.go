@@ -46,7 +46,7 @@ type command struct {
 func run(ctx context.Context, c command) error {
 	cmd := exec.CommandContext(ctx, c.name, c.args...)
 	cmd.Dir = c.dir
-	cmd.Env = append(environ.Clean(tools...), c.env...)
+	cmd.Env = append(environ.CleanEnviron(tools...), c.env...)
 	out := &lines{each: c.line}
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.WaitDelay = killDelay

@@ -13,10 +13,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Lines are the lines of a file of captured logs, each with what it says. Such
+// SignalLines are the lines of a file of captured logs, each with what it says. Such
 // a file has a line "= KIND DURATION TIME", or "= nothing", before each line of
 // a log; the duration is Go's and "-" if there is none.
-func Lines(t testing.TB, path string) (lines [][]byte, wants []string) {
+func SignalLines(t testing.TB, path string) (lines [][]byte, wants []string) {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -37,16 +37,16 @@ func Lines(t testing.TB, path string) (lines [][]byte, wants []string) {
 	return lines, wants
 }
 
-// Check holds a store to a file of captured lines, whole and cut anywhere: a
+// CheckSignals holds a store to a file of captured lines, whole and cut anywhere: a
 // line that is cut may say less, and nothing else.
-func Check(t *testing.T, st store.Signalling, path string) {
+func CheckSignals(t *testing.T, st store.Signalling, path string) {
 	t.Helper()
-	lines, want := Lines(t, path)
+	lines, want := SignalLines(t, path)
 	if len(lines) == 0 {
 		t.Fatalf("%s has no lines", path)
 	}
 	for i, line := range lines {
-		if got := Told(st.Signal(line)); got != want[i] {
+		if got := CheckToldSignals(st.Signal(line)); got != want[i] {
 			t.Errorf("%s\ntells  %s\nand not %s", line, got, want[i])
 		}
 		kind, _, _ := strings.Cut(want[i], " ")
@@ -59,8 +59,8 @@ func Check(t *testing.T, st store.Signalling, path string) {
 	}
 }
 
-// Told is a signal as it stands in a file of captured lines.
-func Told(s store.Signal, ok bool) string {
+// CheckToldSignals is a signal as it stands in a file of captured lines.
+func CheckToldSignals(s store.Signal, ok bool) string {
 	if !ok {
 		return "nothing"
 	}
@@ -75,7 +75,7 @@ func Told(s store.Signal, ok bool) string {
 // pure function that changes and keeps nothing of the line, and what it reports
 // is one of the shared kinds, in UTC, and takes no negative time.
 func Fuzz(f *testing.F, st store.Signalling, path string) {
-	lines, _ := Lines(f, path)
+	lines, _ := SignalLines(f, path)
 	for _, line := range lines {
 		f.Add(line)
 	}

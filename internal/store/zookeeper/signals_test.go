@@ -7,11 +7,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/signaltest"
 )
 
-func TestSignals(t *testing.T) { signaltest.Check(t, New(), "testdata/signals.txt") }
+func TestSignals(t *testing.T) { signaltest.CheckSignals(t, New(), "testdata/signals.txt") }
 
 // The line with which a leader begins has its epoch.
 func TestElectionHasItsTerm(t *testing.T) {
-	lines, told := signaltest.Lines(t, "testdata/signals.txt")
+	lines, told := signaltest.SignalLines(t, "testdata/signals.txt")
 	for i, line := range lines {
 		s, _ := New().Signal(line)
 		if want := map[bool]uint64{true: 2}[s.Kind == store.Elected]; s.Term != want {

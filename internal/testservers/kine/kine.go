@@ -20,15 +20,15 @@ import (
 )
 
 //go:embed server/*.txt
-var files embed.FS
+var kineFiles embed.FS
 
 const (
 	module  = "github.com/k3s-io/kine"
 	version = "0.17.5"
 )
 
-// Source is the server's description. Without cgo its SQLite is the one in Go.
-func Source() (store.ServerSource, error) {
+// KineSource is the server's description. Without cgo its SQLite is the one in Go.
+func KineSource() (store.ServerSource, error) {
 	s := store.ServerSource{
 		Store: "kine", Version: version, Versions: []string{version}, Kind: store.GoModule,
 		Package: module, LDFlags: "-s -w",
@@ -37,15 +37,15 @@ func Source() (store.ServerSource, error) {
 		License: "Apache License 2.0",
 	}
 	var err error
-	s.Files, err = fs.Sub(files, "server")
+	s.Files, err = fs.Sub(kineFiles, "server")
 	return s, err
 }
 
-// Start starts a server, which ends with the test, and returns its endpoint; without it
+// StartKine starts a server, which ends with the test, and returns its endpoint; without it
 // the test is skipped.
-func Start(t testing.TB) string {
+func StartKine(t testing.TB) string {
 	t.Helper()
-	source, err := Source()
+	source, err := KineSource()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,8 +23,8 @@ import (
 //go:embed versitygw/*.txt
 var files embed.FS
 
-// Sources are the servers' descriptions.
-func Sources() ([]store.ServerSource, error) {
+// ObjectServerSources are the servers' descriptions.
+func ObjectServerSources() ([]store.ServerSource, error) {
 	versitygw, err := source("versitygw", "1.8.0", "github.com/versity/versitygw", "/cmd/versitygw", "--version")
 	return []store.ServerSource{versitygw}, err
 }
@@ -48,18 +48,18 @@ const (
 	Secret = "correct-horse-battery-staple"
 )
 
-// Server is a real S3 server over a folder.
-type Server struct {
+// ObjectServer is a real S3 server over a folder.
+type ObjectServer struct {
 	Endpoint string // http://HOST:PORT
 	Dir      string // its buckets are folders in it, and objects files
 	start    func(testing.TB) host.Process
 	process  host.Process
 }
 
-// S3 starts a server, which ends with the test; without it the test is skipped.
-func S3(t testing.TB) *Server {
+// StartS3 starts a server, which ends with the test; without it the test is skipped.
+func StartS3(t testing.TB) *ObjectServer {
 	t.Helper()
-	all, err := Sources()
+	all, err := ObjectServerSources()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func S3(t testing.TB) *Server {
 	t.Cleanup(lease.Release)
 	dir := t.TempDir()
 	address := net.JoinHostPort(lease.Address, strconv.Itoa(lease.Ports[0]))
-	s := &Server{Endpoint: "http://" + address, Dir: filepath.Join(dir, "buckets")}
+	s := &ObjectServer{Endpoint: "http://" + address, Dir: filepath.Join(dir, "buckets")}
 	for _, folder := range []string{s.Dir, filepath.Join(dir, "metadata")} {
 		if err := os.Mkdir(folder, 0o700); err != nil {
 			t.Fatal(err)
@@ -107,7 +107,7 @@ func S3(t testing.TB) *Server {
 }
 
 // Bucket makes a bucket.
-func (s *Server) Bucket(t testing.TB, name string) {
+func (s *ObjectServer) Bucket(t testing.TB, name string) {
 	t.Helper()
 	if err := os.Mkdir(filepath.Join(s.Dir, name), 0o700); err != nil {
 		t.Fatal(err)
@@ -115,13 +115,13 @@ func (s *Server) Bucket(t testing.TB, name string) {
 }
 
 // Start starts the server again, with what it had.
-func (s *Server) Start(t testing.TB) {
+func (s *ObjectServer) Start(t testing.TB) {
 	t.Helper()
 	s.process = s.start(t)
 }
 
 // Kill ends it as a crash does.
-func (s *Server) Kill(t testing.TB) {
+func (s *ObjectServer) Kill(t testing.TB) {
 	t.Helper()
 	_ = s.process.Signal(context.Background(), host.Kill)
 	<-s.process.Exited()

@@ -20,8 +20,8 @@ import (
 // The folder of what `make patroni` installs: Patroni, and what it speaks to ZooKeeper with.
 const folder = "patroni-4.1.5-kazoo-2.11.0"
 
-// Config says what to start.
-type Config struct {
+// PatroniConfig says what to start.
+type PatroniConfig struct {
 	// Etcd, Consul or ZooKeeper is the HOST:PORT through which alone each of them reaches its
 	// store: where there are fewer than members, they are used in turn.
 	Etcd, Consul, ZooKeeper []string
@@ -31,9 +31,9 @@ type Config struct {
 	LoopWait, RetryTimeout, TTL time.Duration
 }
 
-// Start starts a cluster of Patroni members with the scope "real". The test is skipped where
+// StartPatroni starts a cluster of Patroni members with the scope "real". The test is skipped where
 // Patroni or PostgreSQL is not installed.
-func Start(t testing.TB, c Config) *Cluster {
+func StartPatroni(t testing.TB, c PatroniConfig) *PatroniCluster {
 	t.Helper()
 	patroni, postgres := installed(t)
 	lease, err := host.NewLocal(nil, nil).Ports(t.Context(), 2*c.Members)
@@ -46,7 +46,7 @@ func Start(t testing.TB, c Config) *Cluster {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	out := &Cluster{postgres: postgres, dir: dir, address: lease.Address}
+	out := &PatroniCluster{postgres: postgres, dir: dir, address: lease.Address}
 	for i := range c.Members {
 		out.ports = append(out.ports, lease.Ports[2*i+1])
 		file := filepath.Join(dir, fmt.Sprintf("%d.yml", i))
@@ -70,18 +70,18 @@ func Start(t testing.TB, c Config) *Cluster {
 	return out
 }
 
-// Cluster is what was started.
-type Cluster struct {
+// PatroniCluster is what was started.
+type PatroniCluster struct {
 	postgres, dir, address string
 	ports                  []int
 	ends                   []func() // each member's
 }
 
 // Kill ends a member and its PostgreSQL at once, as when its machine dies.
-func (c *Cluster) Kill(member int) { c.ends[member]() }
+func (c *PatroniCluster) Kill(member int) { c.ends[member]() }
 
 // Write has the leader's database written to again and again, until the test ends.
-func (c *Cluster) Write(t testing.TB) {
+func (c *PatroniCluster) Write(t testing.TB) {
 	t.Helper()
 	var hosts, ports []string
 	for _, p := range c.ports {
@@ -117,7 +117,7 @@ func installed(t testing.TB) (patroni, postgres string) {
 	return patroni, filepath.Dir(slices.Max(found))
 }
 
-func configuration(c Config, i int, dir, postgres, address string, ports []int) string {
+func configuration(c PatroniConfig, i int, dir, postgres, address string, ports []int) string {
 	api, db := fmt.Sprintf("%s:%d", address, ports[0]), fmt.Sprintf("%s:%d", address, ports[1])
 	return fmt.Sprintf(`scope: real
 namespace: /service/
@@ -141,7 +141,7 @@ postgresql:
 }
 
 // store is the part of a member's configuration that says where its store is.
-func (c *Config) store(i int) string {
+func (c *PatroniConfig) store(i int) string {
 	of := func(all []string) string { return all[i%len(all)] }
 	switch {
 	case len(c.Consul) > 0:

@@ -13,20 +13,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testservers"
 )
 
-// Cluster is a cluster of proxies: etcd's members run in the test's process,
+// ProxiedCluster is a cluster of proxies: etcd's members run in the test's process,
 // each proxy is a process.
-type Cluster struct {
+type ProxiedCluster struct {
 	Access  store.Access
 	Admin   store.Admin
 	Launch  store.Launch
 	servers []func() // each ends an etcd member
 }
 
-// Start starts a cluster from the store's Launch and waits until it has a
+// StartProxied starts a cluster from the store's Launch and waits until it has a
 // leader. It ends with the test.
-func Start(t *testing.T, st store.Store, binary string, members int) *Cluster {
+func StartProxied(t *testing.T, st store.Store, binary string, members int) *ProxiedCluster {
 	t.Helper()
-	c := &Cluster{Access: store.Access{Behind: map[string]string{}, DialTimeout: 5 * time.Second}}
+	c := &ProxiedCluster{Access: store.Access{Behind: map[string]string{}, DialTimeout: 5 * time.Second}}
 	var err error
 	if c.Launch, err = st.Launch(store.LaunchSpec{
 		Cluster: "test", Exec: binary, Self: "unused", Members: testservers.Places(t, members),
@@ -49,7 +49,7 @@ func Start(t *testing.T, st store.Store, binary string, members int) *Cluster {
 }
 
 // EndServers ends the etcd behind some members, and leaves the proxies alone.
-func (c *Cluster) EndServers(which ...int) {
+func (c *ProxiedCluster) EndServers(which ...int) {
 	var ended sync.WaitGroup
 	for _, i := range which {
 		ended.Go(c.servers[i])

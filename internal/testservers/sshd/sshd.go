@@ -23,8 +23,8 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 )
 
-// Server is an ssh server, which serves each connection by an sshd process.
-type Server struct {
+// SSHServer is an ssh server, which serves each connection by an sshd process.
+type SSHServer struct {
 	Address    string // HOST:PORT
 	KnownHosts string // a file that has its keys
 	Identity   string // the file of a key that it lets in
@@ -40,9 +40,9 @@ type Server struct {
 // binary is where Debian has the server; it wants to be started by its whole path.
 const binary = "/usr/sbin/sshd"
 
-// Start serves at an IP address of this machine until the test ends, with further
+// StartSSH serves at an IP address of this machine until the test ends, with further
 // lines of sshd_config. The test is skipped where there is no sshd.
-func Start(t testing.TB, ip string, config ...string) *Server {
+func StartSSH(t testing.TB, ip string, config ...string) *SSHServer {
 	t.Helper()
 	if _, err := os.Stat(binary); err != nil {
 		t.Skip("there is no sshd: `make sshd` installs Debian's openssh-server")
@@ -53,14 +53,14 @@ func Start(t testing.TB, ip string, config ...string) *Server {
 		}
 	}
 	dir := t.TempDir()
-	s := &Server{dir: dir, KnownHosts: filepath.Join(dir, "known_hosts"), Identity: filepath.Join(dir, "id"), Cache: filepath.Join(dir, "cache")}
+	s := &SSHServer{dir: dir, KnownHosts: filepath.Join(dir, "known_hosts"), Identity: filepath.Join(dir, "id"), Cache: filepath.Join(dir, "cache")}
 	l, err := net.Listen("tcp", net.JoinHostPort(ip, "0"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Address = l.Addr().String()
-	s.Key = NewKey(t)
-	WriteKey(t, s.Identity, s.Key, "")
+	s.Key = NewSSHKey(t)
+	WriteSSHKey(t, s.Identity, s.Key, "")
 	s.Authorize(t, s.Key)
 	s.RenewHostKey(t)
 	text := append([]string{ // the first of a kind counts
@@ -81,9 +81,9 @@ func Start(t testing.TB, ip string, config ...string) *Server {
 	return s
 }
 
-func (s *Server) file(name string) string { return filepath.Join(s.dir, name) }
+func (s *SSHServer) file(name string) string { return filepath.Join(s.dir, name) }
 
-func (s *Server) write(t testing.TB, name, text string) {
+func (s *SSHServer) write(t testing.TB, name, text string) {
 	t.Helper()
 	if err := os.WriteFile(s.file(name), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func (s *Server) write(t testing.TB, name, text string) {
 }
 
 // Authorize lets in the keys alone.
-func (s *Server) Authorize(t testing.TB, keys ...crypto.Signer) {
+func (s *SSHServer) Authorize(t testing.TB, keys ...crypto.Signer) {
 	t.Helper()
 	lines := ""
 	for _, key := range keys {
@@ -102,17 +102,17 @@ func (s *Server) Authorize(t testing.TB, keys ...crypto.Signer) {
 
 // RenewHostKey gives the server other keys, as a machine that was installed anew
 // has. The file of known hosts has the key of one kind of two.
-func (s *Server) RenewHostKey(t testing.TB) {
+func (s *SSHServer) RenewHostKey(t testing.TB) {
 	t.Helper()
-	key, other := NewKey(t), ecdsaKey(t)
-	WriteKey(t, s.file("host_ed25519"), key, "")
-	WriteKey(t, s.file("host_ecdsa"), other, "")
+	key, other := NewSSHKey(t), ecdsaKey(t)
+	WriteSSHKey(t, s.file("host_ed25519"), key, "")
+	WriteSSHKey(t, s.file("host_ecdsa"), other, "")
 	s.write(t, "known_hosts", knownhosts.Line([]string{knownhosts.Normalize(s.Address)}, public(t, key))+"\n")
 }
 
 // Kill kills the processes of all connections, as a network that is cut would end
 // them.
-func (s *Server) Kill() {
+func (s *SSHServer) Kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.serving {
@@ -120,7 +120,7 @@ func (s *Server) Kill() {
 	}
 }
 
-func (s *Server) accept(l net.Listener) {
+func (s *SSHServer) accept(l net.Listener) {
 	for {
 		c, err := l.Accept()
 		if err != nil {
@@ -133,7 +133,7 @@ func (s *Server) accept(l net.Listener) {
 }
 
 // serve has a process of sshd serve a connection, as inetd does.
-func (s *Server) serve(c *net.TCPConn) error {
+func (s *SSHServer) serve(c *net.TCPConn) error {
 	defer func() { _ = c.Close() }() // the process has it
 	f, err := c.File()
 	if err != nil {
@@ -153,8 +153,8 @@ func (s *Server) serve(c *net.TCPConn) error {
 	return nil
 }
 
-// NewKey makes a key as ssh-keygen does by default.
-func NewKey(t testing.TB) crypto.Signer {
+// NewSSHKey makes a key as ssh-keygen does by default.
+func NewSSHKey(t testing.TB) crypto.Signer {
 	t.Helper()
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -172,8 +172,8 @@ func ecdsaKey(t testing.TB) crypto.Signer {
 	return key
 }
 
-// WriteKey writes a key as ssh has it, encrypted unless the passphrase is empty.
-func WriteKey(t testing.TB, file string, key crypto.Signer, passphrase string) {
+// WriteSSHKey writes a key as ssh has it, encrypted unless the passphrase is empty.
+func WriteSSHKey(t testing.TB, file string, key crypto.Signer, passphrase string) {
 	t.Helper()
 	marshal := func() (*pem.Block, error) { return ssh.MarshalPrivateKey(key, "") }
 	if passphrase != "" {

@@ -13,8 +13,8 @@ type Recording struct {
 	ops []history.Op
 }
 
-// New returns an empty one.
-func New(t *testing.T) *Recording {
+// NewRecording returns an empty one.
+func NewRecording(t *testing.T) *Recording {
 	r := &Recording{}
 	r.Recorder = history.Recorder{Take: history.NewBlock, Hand: func(b *history.Block) {
 		var err error

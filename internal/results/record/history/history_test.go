@@ -77,7 +77,7 @@ func read(t testing.TB, paths ...string) ([]ops.Op, *history.Set) {
 	return got, s
 }
 
-func TestWhatIsWrittenIsRead(t *testing.T) {
+func TestFilesAreRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	want := some(1, 20_000)
 	bytes := write(t, path, header(), want)

@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testservers"
 )
 
-// Version is that of these agents, and of the controllers that Target makes.
-const Version = "test"
+// AgentVersion is that of these agents, and of the controllers that Target makes.
+const AgentVersion = "test"
 
 // calm is a heartbeat that a busy machine does not miss.
 const calm = 20 * time.Second
@@ -29,16 +29,16 @@ func Certificates(t testing.TB) agent.Certificates {
 	return made
 }
 
-// Target is how a controller reaches an agent with these certificates.
-func Target(address string, c agent.Certificates) agent.Target {
+// AgentTarget is how a controller reaches an agent with these certificates.
+func AgentTarget(address string, c agent.Certificates) agent.Target {
 	return agent.Target{
-		Name: "there", Address: address, CACert: c.CA, Cert: c.Controller + ".crt", Key: c.Controller + ".key", Version: Version,
+		Name: "there", Address: address, CACert: c.CA, Cert: c.Controller + ".crt", Key: c.Controller + ".key", Version: AgentVersion,
 	}
 }
 
-// Start starts an agent that serves until the test ends, with what change says
+// StartAgent starts an agent that serves until the test ends, with what change says
 // otherwise (nil: nothing), and returns how it is reached.
-func Start(t testing.TB, change func(*agent.Options)) agent.Target {
+func StartAgent(t testing.TB, change func(*agent.Options)) agent.Target {
 	t.Helper()
 	c := Certificates(t)
 	config, err := agent.ServerTLS(c.CA, c.Hosts[0]+".crt", c.Hosts[0]+".key")
@@ -46,7 +46,7 @@ func Start(t testing.TB, change func(*agent.Options)) agent.Target {
 		t.Fatal(err)
 	}
 	o := agent.Options{
-		Folder: filepath.Join(t.TempDir(), "agent"), Version: Version, Stores: registry.Lookup, TLS: config, Heartbeat: calm,
+		Folder: filepath.Join(t.TempDir(), "agent"), Version: AgentVersion, Stores: registry.Lookup, TLS: config, Heartbeat: calm,
 		Say: func(format string, args ...any) { t.Logf("agent: "+format, args...) },
 	}
 	if change != nil {
@@ -56,17 +56,17 @@ func Start(t testing.TB, change func(*agent.Options)) agent.Target {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Target(Serve(t, s), c)
+	return AgentTarget(ServeAgent(t, s), c)
 }
 
-// Serve serves until the test ends, and returns the address.
-func Serve(t testing.TB, s *agent.Server) (address string) {
+// ServeAgent serves until the test ends, and returns the address.
+func ServeAgent(t testing.TB, s *agent.Server) (address string) {
 	t.Helper()
 	return testservers.Serving(t, testservers.Loopback(t), s.Serve)
 }
 
-// Dial begins a session that ends with the test.
-func Dial(t testing.TB, to agent.Target) *agent.Remote {
+// DialAgent begins a session that ends with the test.
+func DialAgent(t testing.TB, to agent.Target) *agent.Remote {
 	t.Helper()
 	r, err := agent.Dial(t.Context(), to)
 	if err != nil {
@@ -80,5 +80,5 @@ func Dial(t testing.TB, to agent.Target) *agent.Remote {
 // where that is nil.
 func Worker(t testing.TB, w load.Worker) load.Worker {
 	t.Helper()
-	return Dial(t, Start(t, func(o *agent.Options) { o.Worker = w })).Worker()
+	return DialAgent(t, StartAgent(t, func(o *agent.Options) { o.Worker = w })).Worker()
 }

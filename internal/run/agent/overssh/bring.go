@@ -77,7 +77,7 @@ func (m *Machine) bring(ctx context.Context) error {
 		return err
 	}
 	switch {
-	case !path.IsAbs(m.folder) || !printable.Is(m.folder):
+	case !path.IsAbs(m.folder) || !printable.Printable(m.folder):
 		return errors.New("its private folder has no path that can be used")
 	case len(m.socket()) > longestSocket:
 		return fmt.Errorf("its folder %s is too long for a Unix socket: choose a dir of less than %d bytes", path.Dir(m.folder), longestSocket-len("/ssh.XXXXXX/agent.sock"))

@@ -99,7 +99,7 @@ func TestConfigurationsThatAreRefused(t *testing.T) {
 
 // A real server is reached by a name that only the configuration has.
 func TestAnEntryReachesAServer(t *testing.T) {
-	s := sshd.Start(t, "127.0.0.77")
+	s := sshd.StartSSH(t, "127.0.0.77")
 	to := reachable(t, s)
 	host, port, err := net.SplitHostPort(s.Address)
 	if err != nil {

@@ -73,7 +73,7 @@ func forget(at string) bool {
 	// Users who are not root have a program for it, the one that mounted.
 	for _, program := range []string{"fusermount3", "fusermount"} {
 		c := exec.Command(program, "-u", "-z", "-q", "--", at)
-		c.Env = environ.Clean()
+		c.Env = environ.CleanEnviron()
 		if c.Run() == nil {
 			return true
 		}

@@ -57,7 +57,7 @@ func (a *Answer) failure() error {
 // disk at /d".
 func Start(ctx context.Context, self, what string, files []*os.File, args ...string) (*Process, error) {
 	cmd := exec.Command(self, args...)
-	cmd.Env = environ.Clean()
+	cmd.Env = environ.CleanEnviron()
 	cmd.ExtraFiles = files
 	cmd.SysProcAttr = apart() // a Ctrl-C is not meant for it: members end first
 	in, err := cmd.StdinPipe()

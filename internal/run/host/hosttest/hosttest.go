@@ -15,9 +15,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
-// Run runs the contract. dir is a folder on the host, made for this test; the
+// TestHost runs the contract. dir is a folder on the host, made for this test; the
 // host has a POSIX shell.
-func Run(t *testing.T, h host.Host, dir string) {
+func TestHost(t *testing.T, h host.Host, dir string) {
 	s := suite{h, dir}
 	for name, test := range map[string]func(*testing.T){
 		"Describe": s.describe, "Exit": s.exit, "Log": s.log, "Environment": s.environment, "Signals": s.signals,

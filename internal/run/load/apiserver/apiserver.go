@@ -91,7 +91,7 @@ func Of(c kubernetes.Config, setup application.Setup) *Script {
 	}
 	for r := range kubernetes.NumResources {
 		// Another load of the store reads them, too: its seed is another one.
-		s.values[r] = keys.NewValues(r.ValueSize(), random.Derive(0, r.String()))
+		s.values[r] = keys.NewValues(r.ValueSize(), random.DeriveSeed(0, r.String()))
 	}
 	for call, due := range s.schedule.Kinds() {
 		kind, level := kubernetes.Call(call).Kind()

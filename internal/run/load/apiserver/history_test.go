@@ -29,7 +29,7 @@ type recorded struct {
 func record(t *testing.T) *recorded {
 	r := &recorded{t: t}
 	r.Script = Of(kubernetes.Config{Nodes: 2, PodsPerNode: 30, Churn: 2, Seed: 7, ListEvery: 2 * time.Second}, application.Setup{Length: 20 * time.Second, Prefix: "/registry/"})
-	r.to = historytest.New(t)
+	r.to = historytest.NewRecording(t)
 	c := r.Chronicle(&r.to.Recorder)
 	c.(*chronicle).leased = true // TestAnEarlierLeaseMayEnd has what is recorded otherwise
 	r.source, r.chronicle = r.Source(), c

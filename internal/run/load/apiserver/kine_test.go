@@ -13,7 +13,7 @@ import (
 // Kubernetes' API server does not send. It has no versions of keys, so that what its
 // watchers miss could not be told: it is told of each write all the same.
 func TestAgainstKine(t *testing.T) {
-	endpoint := kine.Start(t)
+	endpoint := kine.StartKine(t)
 	c := kubernetes.Config{Nodes: 5, PodsPerNode: 20, Churn: 2, Seed: 6, CompactEvery: 2 * time.Second, ListEvery: 4 * time.Second}
 	_, res := send(t, endpoint, c, 8*time.Second)
 	for _, call := range res.Calls {

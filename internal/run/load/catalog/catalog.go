@@ -41,7 +41,7 @@ func New(setup application.Setup) *Script {
 	for i := range n {
 		s.settled[i] = s.schedule.Before(i)
 	}
-	s.values = keys.NewValues(s.schedule.Size, random.Derive(setup.Seed, "instances"))
+	s.values = keys.NewValues(s.schedule.Size, random.DeriveSeed(setup.Seed, "instances"))
 	kinds := s.schedule.Kinds()
 	s.calls = tally.New(data.Shapes[:], kinds[:])
 	s.board = watch.NewBoard(uint64(n), 1, uint64(len(s.schedule.Entries)))

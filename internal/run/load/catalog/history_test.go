@@ -30,7 +30,7 @@ func record(t *testing.T) *recorded {
 	set["services"], set["instances-per-service"], set["discovery-clients"], set["services-per-client"] = 4, 30, 5, 2
 	set["instance-churn"], set["health-changes"] = 4, 4
 	r := &recorded{Script: New(application.Setup{Settings: set, Length: 15 * time.Second, Prefix: "qb-", Connections: 3, Seed: 4})}
-	r.to = historytest.New(t)
+	r.to = historytest.NewRecording(t)
 	r.source, r.chronicle = r.Source().(*source), r.Chronicle(&r.to.Recorder).(*chronicle)
 	return r
 }

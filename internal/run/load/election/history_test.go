@@ -23,7 +23,7 @@ type told struct {
 
 func tell(t *testing.T, app data.Application, way int) *told {
 	r := &told{scripted: newScripted(t, app, way)}
-	r.to = historytest.New(t)
+	r.to = historytest.NewRecording(t)
 	r.c = r.Chronicle(&r.to.Recorder).(*chronicle)
 	return r
 }

@@ -133,7 +133,7 @@ func (cs *connections) redialLater(i int, now int64) {
 	cs.links.remove(c, true, now)
 	c.state = down
 	c.backoff = min(max(c.backoff*2, firstBackoff), lastBackoff)
-	wait := c.backoff/2 + int64(random.Unit(cs.seed+uint64(i), c.dials)*float64(c.backoff/2))
+	wait := c.backoff/2 + int64(random.RandomUnit(cs.seed+uint64(i), c.dials)*float64(c.backoff/2))
 	c.redialAt = now + wait
 	cs.redialAt = min(cs.redialAt, c.redialAt)
 }

@@ -49,7 +49,7 @@ type mixed struct {
 }
 
 func (m *mixed) Kind(_ measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
-	if random.Unit(3, n) < m.share {
+	if random.RandomUnit(3, n) < m.share {
 		return kv.Put, kv.None
 	}
 	return kv.Get, kv.Local

@@ -25,7 +25,7 @@ type Uniform struct{ N, Seed uint64 }
 // Choose draws from [0, N) by a multiplication (Lemire, "Fast random integer
 // generation in an interval", 2019); its bias is below N/2^64.
 func (u Uniform) Choose(n uint64) uint64 {
-	hi, _ := bits.Mul64(random.At(u.Seed, n), u.N)
+	hi, _ := bits.Mul64(random.RandomAt(u.Seed, n), u.N)
 	return hi
 }
 
@@ -46,7 +46,7 @@ func NewHotspot(n uint64, keys, ops float64, seed uint64) Hotspot {
 
 // Choose draws the part, then the key in it.
 func (h Hotspot) Choose(n uint64) uint64 {
-	if h.hot == h.n || random.Unit(h.seed^0x5bd1e995, n) < h.ops {
+	if h.hot == h.n || random.RandomUnit(h.seed^0x5bd1e995, n) < h.ops {
 		return Uniform{N: h.hot, Seed: h.seed}.Choose(n)
 	}
 	return h.hot + Uniform{N: h.n - h.hot, Seed: h.seed}.Choose(n)
@@ -85,7 +85,7 @@ func (z Zipfian) Choose(n uint64) uint64 {
 }
 
 func (z Zipfian) rank(n uint64) uint64 {
-	u := random.Unit(z.seed, n)
+	u := random.RandomUnit(z.seed, n)
 	uz := u * z.zeta
 	if uz < 1 || z.n == 1 {
 		return 0

@@ -36,7 +36,7 @@ type Values struct {
 func NewValues(size int, seed uint64) *Values {
 	v := &Values{size: size, seed: seed, pool: make([]byte, poolLen+size)}
 	for i := 0; i < len(v.pool); i += 8 {
-		r := random.At(seed, uint64(i))
+		r := random.RandomAt(seed, uint64(i))
 		for j := i; j < min(i+8, len(v.pool)); j++ {
 			v.pool[j] = alphabet[r&63]
 			r >>= 6
@@ -54,7 +54,7 @@ func (v *Values) Unique() bool { return v.size >= HeadLen }
 // Append appends the value that the given client's n-th operation writes to key.
 func (v *Values) Append(b, key []byte, client uint32, n uint64) []byte {
 	start := len(b)
-	at := random.At(v.seed, n) % poolLen
+	at := random.RandomAt(v.seed, n) % poolLen
 	b = append(b, v.pool[at:int(at)+v.size]...)
 	if !v.Unique() {
 		return b

@@ -29,7 +29,7 @@ func record(t *testing.T) *recorded {
 	set := d.Defaults()
 	set["services"], set["instances-per-service"], set["discovery-clients"], set["services-per-client"], set["instance-churn"] = 7, 3, 5, 2, 10
 	r := &recorded{Script: New(application.Setup{Settings: set, Length: 5 * time.Second, Prefix: "services/", Connections: 3, Seed: 4})}
-	r.to = historytest.New(t)
+	r.to = historytest.NewRecording(t)
 	r.source, r.chronicle = r.Source().(*source), r.Chronicle(&r.to.Recorder).(*chronicle)
 	return r
 }

@@ -35,7 +35,7 @@ func New(setup application.Setup) *Script {
 	s := &Script{schedule: data.NewSchedule(discovery.ConfigOf(setup.Settings, setup.Seed), setup.Length), setup: setup}
 	n := s.schedule.All()
 	s.came, s.gone, s.settled = make([]uint32, n), make([]uint32, n), make([]bool, n)
-	s.values = keys.NewValues(s.schedule.Size, random.Derive(setup.Seed, "instances"))
+	s.values = keys.NewValues(s.schedule.Size, random.DeriveSeed(setup.Seed, "instances"))
 	kinds := s.schedule.Kinds()
 	s.calls = tally.New(data.Shapes[:], kinds[:])
 	s.board = watch.NewBoard(uint64(n), 1, uint64(len(s.schedule.Entries)))

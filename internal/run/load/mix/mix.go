@@ -16,8 +16,8 @@ type Mix struct {
 	seed       uint64
 }
 
-// New returns a mix; the weights are above 0 and relative to their sum.
-func New(operations []scenario.Operation, seed uint64) Mix {
+// NewMix returns a mix; the weights are above 0 and relative to their sum.
+func NewMix(operations []scenario.Operation, seed uint64) Mix {
 	m := Mix{operations: operations, upTo: make([]float64, len(operations)), seed: seed}
 	sum := 0.0
 	for i, o := range operations {
@@ -44,7 +44,7 @@ func (m *Mix) At(n uint64) *scenario.Operation {
 	if len(m.operations) == 1 {
 		return &m.operations[0]
 	}
-	u := random.Unit(m.seed, n)
+	u := random.RandomUnit(m.seed, n)
 	i := sort.Search(len(m.upTo), func(i int) bool { return u < m.upTo[i] })
 	return &m.operations[min(i, len(m.operations)-1)]
 }

@@ -10,7 +10,7 @@ import (
 
 func TestSharesFollowTheWeights(t *testing.T) {
 	ops := []scenario.Operation{{Kind: kv.Put, Weight: 1}, {Kind: kv.Get, Weight: 6}, {Kind: kv.Delete, Weight: 3}}
-	m, again := New(ops, 4), New(ops, 4)
+	m, again := NewMix(ops, 4), NewMix(ops, 4)
 	got := map[kv.Kind]float64{}
 	const draws = 300_000
 	for n := range uint64(draws) {
@@ -27,7 +27,7 @@ func TestSharesFollowTheWeights(t *testing.T) {
 }
 
 func TestOneOperationIsAllOfThem(t *testing.T) {
-	m := New([]scenario.Operation{{Kind: kv.Get, Weight: 0.1}}, 1)
+	m := NewMix([]scenario.Operation{{Kind: kv.Get, Weight: 0.1}}, 1)
 	if m.At(17).Kind != kv.Get {
 		t.Error("the only operation is not chosen")
 	}

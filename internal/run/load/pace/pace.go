@@ -87,7 +87,7 @@ func (p *Poisson) Due(n uint64) int64 {
 	}
 	for ; p.n < n; p.n++ {
 		// 1-u is in (0, 1], so that its logarithm is finite.
-		p.sum -= math.Log(1-random.Unit(p.seed, p.n)) * p.gap
+		p.sum -= math.Log(1-random.RandomUnit(p.seed, p.n)) * p.gap
 	}
 	return saturate(p.sum)
 }

@@ -31,7 +31,7 @@ func tell(t *testing.T, way data.Way) *told {
 			t.Fatalf("%s", wrong)
 		}
 	}
-	r := &told{source: &source{Script: s}, to: historytest.New(t)}
+	r := &told{source: &source{Script: s}, to: historytest.NewRecording(t)}
 	r.c = s.Chronicle(&r.to.Recorder).(*chronicle)
 	return r
 }

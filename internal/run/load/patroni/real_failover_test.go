@@ -152,13 +152,13 @@ func said(loop []heard) (all []string) {
 // failsOver starts a cluster of three real members, kills the one that leads and its
 // PostgreSQL, and sends our load of one such cluster, whose leader dies: the member that
 // takes its place, and the one that does not, send the same calls in both.
-func failsOver(t *testing.T, c *data.Config, st store.Store, theirs patroni.Config, endpoint string, real, ours *calls) {
+func failsOver(t *testing.T, c *data.Config, st store.Store, theirs patroni.PatroniConfig, endpoint string, real, ours *calls) {
 	t.Helper()
 	// What has been started dies with the thread that started it.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	theirs.Members, theirs.LoopWait, theirs.RetryTimeout, theirs.TTL = c.Members, c.LoopWait, c.RetryTime, c.TTL
-	cluster := patroni.Start(t, theirs)
+	cluster := patroni.StartPatroni(t, theirs)
 	wait(t, "replicas that follow", func() bool {
 		follow := map[string]bool{}
 		for _, h := range real.heard() {
@@ -274,7 +274,7 @@ func TestCallsOfAFailoverAreThoseOfARealPatroni(t *testing.T) {
 	for i := range c.Members {
 		through = append(through, (&listener{theirs, strconv.Itoa(i)}).listen(t, etcd))
 	}
-	failsOver(t, &c, etcdgateway.New(), patroni.Config{Etcd: through}, ours.listen(t, etcd), theirs, ours.calls)
+	failsOver(t, &c, etcdgateway.New(), patroni.PatroniConfig{Etcd: through}, ours.listen(t, etcd), theirs, ours.calls)
 }
 
 // TestCallsOfAFailoverOnConsulAreThoseOfARealPatroni is the same on Consul.
@@ -284,7 +284,7 @@ func TestCallsOfAFailoverOnConsulAreThoseOfARealPatroni(t *testing.T) {
 	}
 	st, endpoint := consul.New(), startConsul(t)
 	through, theirs := overhearEach(t, endpoint, st)
-	overheardFailover(t, data.Locks, st, patroni.Config{Consul: through}, theirs, endpoint)
+	overheardFailover(t, data.Locks, st, patroni.PatroniConfig{Consul: through}, theirs, endpoint)
 }
 
 // TestCallsOfAFailoverOnZooKeeperAreThoseOfARealPatroni is the same on ZooKeeper.
@@ -294,7 +294,7 @@ func TestCallsOfAFailoverOnZooKeeperAreThoseOfARealPatroni(t *testing.T) {
 	}
 	st, endpoint := zookeeper.New(), startZooKeeper(t)
 	through, theirs := overhearEach(t, endpoint, st)
-	overheardFailover(t, data.Nodes, st, patroni.Config{ZooKeeper: through}, theirs, endpoint)
+	overheardFailover(t, data.Nodes, st, patroni.PatroniConfig{ZooKeeper: through}, theirs, endpoint)
 }
 
 // members are so many that one wins a race and one loses it.
@@ -310,7 +310,7 @@ func overhearEach(t *testing.T, endpoint string, st store.Tapped) (through []str
 	return through, heard
 }
 
-func overheardFailover(t *testing.T, way data.Way, st store.Store, c patroni.Config, theirs *calls, endpoint string) {
+func overheardFailover(t *testing.T, way data.Way, st store.Store, c patroni.PatroniConfig, theirs *calls, endpoint string) {
 	t.Helper()
 	ours := overheard{calls: new(calls)}
 	through := ours.listen(t, endpoint, st.(store.Tapped))

@@ -112,11 +112,11 @@ func usual(all [][]heard) (most loop, times int, forms map[string]map[string]boo
 
 // alike starts a cluster of real members as theirs says, has its database written to, and
 // sends our load of one such cluster: in a loop, both send the same calls, said alike.
-func alike(t *testing.T, c *data.Config, st store.Store, theirs patroni.Config, endpoint string, real, ours *calls) {
+func alike(t *testing.T, c *data.Config, st store.Store, theirs patroni.PatroniConfig, endpoint string, real, ours *calls) {
 	t.Helper()
 	const enough = 5
 	theirs.Members, theirs.LoopWait, theirs.RetryTimeout, theirs.TTL = c.Members, c.LoopWait, c.RetryTime, c.TTL
-	cluster := patroni.Start(t, theirs)
+	cluster := patroni.StartPatroni(t, theirs)
 	wait(t, "two members that run", func() bool {
 		return slices.ContainsFunc(real.heard(), func(h heard) bool { return strings.Contains(h.form, "replication_state") })
 	})

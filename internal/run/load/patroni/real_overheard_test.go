@@ -35,8 +35,8 @@ func (o *overheard) listen(t *testing.T, to string, tapped store.Tapped) string 
 		t.Fatal(err)
 	}
 	o.t, o.began = t, time.Now()
-	r := relay.New(relay.Config{
-		To: to, Tap: tap.Config{Tapped: tapped, Veil: &recording.Veil{}, Sink: o},
+	r := relay.NewRelay(relay.RelayConfig{
+		To: to, Tap: tap.TapConfig{Tapped: tapped, Veil: &recording.Veil{}, Sink: o},
 		Now: func() int64 { return int64(time.Since(o.began)) }, Say: func(string) {}, // clients die
 	})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -95,7 +95,7 @@ func TestCallsPerLoopOnConsulAreThoseOfARealPatroni(t *testing.T) {
 	c := data.Config{Way: data.Locks, Clusters: 1, Members: 2, Written: 1, LoopWait: loopWait, TTL: 20 * time.Second, RetryTime: 3 * time.Second, Seed: 3}
 	theirs, ours := overheard{calls: new(calls)}, overheard{calls: new(calls)}
 	st, endpoint := consul.New(), startConsul(t)
-	alike(t, &c, st, patroni.Config{Consul: []string{theirs.listen(t, endpoint, st)}}, ours.listen(t, endpoint, st), theirs.calls, ours.calls)
+	alike(t, &c, st, patroni.PatroniConfig{Consul: []string{theirs.listen(t, endpoint, st)}}, ours.listen(t, endpoint, st), theirs.calls, ours.calls)
 }
 
 // TestCallsPerLoopOnZooKeeperAreThoseOfARealPatroni is the same on ZooKeeper. In loops of
@@ -109,5 +109,5 @@ func TestCallsPerLoopOnZooKeeperAreThoseOfARealPatroni(t *testing.T) {
 	c := data.Config{Way: data.Nodes, Clusters: 1, Members: 2, Written: 1, LoopWait: loopWait, TTL: 20 * time.Second, RetryTime: 3 * time.Second, Seed: 3}
 	theirs, ours := overheard{calls: new(calls)}, overheard{calls: new(calls)}
 	st, endpoint := zookeeper.New(), startZooKeeper(t)
-	alike(t, &c, st, patroni.Config{ZooKeeper: []string{theirs.listen(t, endpoint, st)}}, ours.listen(t, endpoint, st), theirs.calls, ours.calls)
+	alike(t, &c, st, patroni.PatroniConfig{ZooKeeper: []string{theirs.listen(t, endpoint, st)}}, ours.listen(t, endpoint, st), theirs.calls, ours.calls)
 }

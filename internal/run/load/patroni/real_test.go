@@ -133,5 +133,5 @@ func TestCallsPerLoopAreThoseOfARealPatroni(t *testing.T) {
 	c := data.Config{Clusters: 1, Members: 2, Written: 1, LoopWait: loopWait, TTL: 20 * time.Second, RetryTime: 3 * time.Second, Seed: 3}
 	theirs, ours := listener{calls: new(calls)}, listener{calls: new(calls)}
 	etcd := embedded.Etcd(t)
-	alike(t, &c, etcdgateway.New(), patroni.Config{Etcd: []string{theirs.listen(t, etcd)}}, ours.listen(t, etcd), theirs.calls, ours.calls)
+	alike(t, &c, etcdgateway.New(), patroni.PatroniConfig{Etcd: []string{theirs.listen(t, etcd)}}, ours.listen(t, etcd), theirs.calls, ours.calls)
 }

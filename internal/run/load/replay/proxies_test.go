@@ -21,7 +21,7 @@ import (
 // again to it.
 func TestZetcdsVersionsHoldAgain(t *testing.T) {
 	st := zetcd.New()
-	a := proxytest.Start(t, st, testservers.Installed(t, st), 1).Access
+	a := proxytest.StartProxied(t, st, testservers.Installed(t, st), 1).Access
 	direct := official.ZooKeeper(t, a)
 	make1(t, direct, "/registry", "")
 	for i := range 5 {
@@ -46,7 +46,7 @@ func TestCetcdsGuardsHoldAgain(t *testing.T) {
 		t.Skip("no registry has cetcd: set QUORUMBENCH_CETCD to the path of its binary")
 	}
 	st := cetcd.New()
-	address := proxytest.Start(t, st, binary, 1).Access.Endpoints[0]
+	address := proxytest.StartProxied(t, st, binary, 1).Access.Endpoints[0]
 	direct := consulClient(t, address)
 	for i := range 3 {
 		put(t, direct, fmt.Sprintf("registry/k%d", i), "earlier")

@@ -31,8 +31,8 @@ func relayedTo(t *testing.T, st recorded, to, path string, veil *recording.Veil,
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := relay.New(relay.Config{
-		To: to, Tap: tap.Config{Tapped: st, Veil: veil, Sink: w}, ALPN: st.Capabilities().ALPN,
+	r := relay.NewRelay(relay.RelayConfig{
+		To: to, Tap: tap.TapConfig{Tapped: st, Veil: veil, Sink: w}, ALPN: st.Capabilities().ALPN,
 		Now: func() int64 { return int64(time.Since(began)) }, Say: func(why string) { t.Log(why) },
 	})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -63,7 +63,7 @@ func captured(t *testing.T, st store.Tapped, at *net.TCPAddr, veil *recording.Ve
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := capture.New(capture.Config{Tap: tap.Config{Tapped: st, Veil: veil, Sink: w}, Began: began})
+	c := capture.NewCapture(capture.CaptureConfig{Tap: tap.TapConfig{Tapped: st, Veil: veil, Sink: w}, Began: began})
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- c.Serve(ctx, packets) }()

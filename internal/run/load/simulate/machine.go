@@ -56,7 +56,7 @@ func (q *Quiet) Sleep(int64) {}
 func (q *Quiet) Wake(at int64) int64 {
 	q.n++
 	q.used.Slices++
-	wait := int64(-math.Log(1-random.Unit(q.Seed, q.n)) * q.Jitter)
+	wait := int64(-math.Log(1-random.RandomUnit(q.Seed, q.n)) * q.Jitter)
 	q.used.RunDelay += wait
 	return at + wait
 }
@@ -75,7 +75,7 @@ type Spans func() (from, to int64)
 func Every(period, length float64, seed uint64) Spans {
 	at, n := float64(origin), uint64(0)
 	return func() (int64, int64) {
-		at += -math.Log(1-random.Unit(seed, n)) * period
+		at += -math.Log(1-random.RandomUnit(seed, n)) * period
 		n++
 		from := at
 		at += length
@@ -86,7 +86,7 @@ func Every(period, length float64, seed uint64) Spans {
 // Regularly yields spans of the given length that begin every period, the first at a
 // random time of the seed's.
 func Regularly(period, length float64, seed uint64) Spans {
-	at := float64(origin) + random.Unit(seed, 0)*period - period
+	at := float64(origin) + random.RandomUnit(seed, 0)*period - period
 	return func() (int64, int64) {
 		at += period
 		return int64(at), int64(at + length)
@@ -186,10 +186,10 @@ func (m *Shared) Run(at, ns int64) int64 {
 // Wake may have to wait.
 func (m *Shared) Wake(at int64) int64 {
 	at = m.Quiet.Wake(at)
-	if !m.Busy(at) || random.Unit(m.Seed+1, m.n) >= m.Refused {
+	if !m.Busy(at) || random.RandomUnit(m.Seed+1, m.n) >= m.Refused {
 		return at
 	}
-	return m.wait(at, m.Other*random.Unit(m.Seed+2, m.n))
+	return m.wait(at, m.Other*random.RandomUnit(m.Seed+2, m.n))
 }
 
 func (m *Shared) wait(at int64, ns float64) int64 {

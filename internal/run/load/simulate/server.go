@@ -23,7 +23,7 @@ type Times struct {
 func (t *Times) next() int64 {
 	t.n++
 	// Box and Muller.
-	u, v := random.Unit(t.Seed, 2*t.n), random.Unit(t.Seed, 2*t.n+1)
+	u, v := random.RandomUnit(t.Seed, 2*t.n), random.RandomUnit(t.Seed, 2*t.n+1)
 	normal := math.Sqrt(-2*math.Log(1-u)) * math.Cos(2*math.Pi*v)
 	ns := t.Median * math.Exp(t.Spread*normal)
 	if t.Every > 0 && t.n%t.Every == 0 {

@@ -101,7 +101,7 @@ type kept struct {
 // newMemory returns a memory at the revision of an empty etcd. Its members but
 // the first lag if lag is not 0.
 func newMemory(h *hub, lag time.Duration, now func() int64) *memory {
-	m := &memory{Space: keyspace.New[kept](keyspace.MaxShards, 1), hub: h}
+	m := &memory{Space: keyspace.NewSpace[kept](keyspace.MaxShards, 1), hub: h}
 	if lag > 0 {
 		m.past = &past{now: now, lag: int64(lag)}
 	}

@@ -39,12 +39,12 @@ type Server struct {
 // New prepares a null server. In its script only operations on keys count as
 // such and follow it, administration does not.
 func New(o store.NullOptions) (*Server, error) {
-	script, err := nullnet.Script(o, errorNames(), true)
+	script, err := nullnet.ReadScript(o, errorNames(), true)
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{options: o}
-	s.Server = nullnet.NewServer(script, nullnet.Config[*conn, *pending]{
+	s.Server = nullnet.NewServer(script, nullnet.NetConfig[*conn, *pending]{
 		Open: s.open, Due: s.due, MaxDue: maxDue, TLS: o.TLS, Protocol: "h2",
 	})
 	return s, nil

@@ -11,15 +11,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/storetest"
 )
 
-// Store is a store with a null server.
-type Store interface {
+// HTTPStore is a store with a null server.
+type HTTPStore interface {
 	store.Store
 	store.NullServed
 }
 
-// Errors checks that every error=NAME of a script ends an operation with the
+// HTTPErrors checks that every error=NAME of a script ends an operation with the
 // outcome of that name, and unavailable with store_error.
-func Errors(t *testing.T, st Store, names []string) {
+func HTTPErrors(t *testing.T, st HTTPStore, names []string) {
 	t.Helper()
 	if len(names) == 0 {
 		t.Fatal("there are no errors")
@@ -43,9 +43,9 @@ func Errors(t *testing.T, st Store, names []string) {
 	}
 }
 
-// Faults checks what a script breaks: the codec says what it sees, and nothing
+// HTTPFaults checks what a script breaks: the codec says what it sees, and nothing
 // is lost.
-func Faults(t *testing.T, st Store) {
+func HTTPFaults(t *testing.T, st HTTPStore) {
 	t.Helper()
 	op := store.Op{Kind: kv.Get, Key: []byte("k")}
 	dial := func(script string) *storetest.Wire {
@@ -78,9 +78,9 @@ func Faults(t *testing.T, st Store) {
 	}
 }
 
-// Agrees checks that the null server does what the real one does, as the
+// HTTPNullAgrees checks that the null server does what the real one does, as the
 // official client sees it, with so many of the fixture's keys and values.
-func Agrees(t *testing.T, f storetest.Fixture, keys, values int) {
+func HTTPNullAgrees(t *testing.T, f storetest.Fixture, keys, values int) {
 	t.Helper()
 	null := f.Store.(store.NullServed)
 	f.Keys, f.Values = f.Keys[:keys], f.Values[:values]
@@ -92,7 +92,7 @@ func Agrees(t *testing.T, f storetest.Fixture, keys, values int) {
 }
 
 // AdminOfNothing checks what an administration says that reaches no server.
-func AdminOfNothing(t *testing.T, st Store) {
+func AdminOfNothing(t *testing.T, st HTTPStore) {
 	t.Helper()
 	a, err := st.Admin(store.Access{Endpoints: []string{"127.0.0.1:1"}})
 	if err != nil {
@@ -116,7 +116,7 @@ func AdminOfNothing(t *testing.T, st Store) {
 }
 
 // BenchmarkRead measures reads from the null server, codec and server together.
-func BenchmarkRead(b *testing.B, st Store) {
+func BenchmarkRead(b *testing.B, st HTTPStore) {
 	w := storetest.Dial(b, st, store.Access{Endpoints: storetest.ServeNull(b, st, 1, store.NullOptions{ValueSize: 256})})
 	op := store.Op{Kind: kv.Get, Key: []byte("bench/00012345"), Consistency: kv.Local}
 	events := make([]store.Event, 0, 1)

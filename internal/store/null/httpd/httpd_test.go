@@ -20,8 +20,8 @@ import (
 // echo answers with what it was asked.
 type echo struct{}
 
-func (echo) Operation(r *Request) bool { return string(r.Path) != "/admin" }
-func (echo) Answer(b []byte, r *Request, _ null.Kind) []byte {
+func (echo) Operation(r *HTTPRequest) bool { return string(r.Path) != "/admin" }
+func (echo) Answer(b []byte, r *HTTPRequest, _ null.Kind) []byte {
 	return AppendAnswer(b, "200 OK", "", string(r.Method)+" "+string(r.Path)+" "+string(r.Query)+" "+string(r.Body)+" "+string(r.Auth))
 }
 func (echo) Error(b []byte, name string) []byte { return AppendAnswer(b, "500 Error", "", name) }
@@ -39,7 +39,7 @@ func start(t *testing.T, script string) string {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		server := &Server{Script: s, AuthField: "x-auth", Member: func(int, []net.Listener) Service { return echo{} }}
+		server := &HTTPServer{Script: s, AuthField: "x-auth", Member: func(int, []net.Listener) HTTPService { return echo{} }}
 		ended <- server.Serve(ctx, []net.Listener{l})
 	}()
 	t.Cleanup(func() {

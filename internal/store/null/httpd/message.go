@@ -15,9 +15,9 @@ const (
 	maxBody = 64 << 20
 )
 
-// Request is a request as a Service sees it. Its bytes are valid until the
+// HTTPRequest is a request as a Service sees it. Its bytes are valid until the
 // Service returns.
-type Request struct {
+type HTTPRequest struct {
 	Method   []byte
 	Path     []byte // decoded, with its slash
 	Query    []byte // as it came, without the question mark
@@ -29,8 +29,8 @@ type Request struct {
 
 // parse reads a request (RFC 9112) from the beginning of in and returns how
 // long it is; 0 if it is not whole yet.
-func (r *Request) parse(in []byte, authField string) (n int, err error) {
-	*r = Request{}
+func (r *HTTPRequest) parse(in []byte, authField string) (n int, err error) {
+	*r = HTTPRequest{}
 	end := bytes.Index(in, []byte("\r\n\r\n"))
 	if end < 0 {
 		if len(in) > maxHead {
@@ -78,7 +78,7 @@ func is(b []byte, lower string) bool {
 	return len(b) == len(lower) && bytes.EqualFold(b, []byte(lower))
 }
 
-func (r *Request) startLine(line []byte) error {
+func (r *HTTPRequest) startLine(line []byte) error {
 	r.Method, line, _ = bytes.Cut(line, []byte(" "))
 	target, version, _ := bytes.Cut(line, []byte(" "))
 	if len(target) == 0 || target[0] != '/' || !bytes.HasPrefix(version, []byte("HTTP/1.")) {
@@ -97,7 +97,7 @@ func (r *Request) startLine(line []byte) error {
 }
 
 // copied is a request with memory of its own.
-func (r *Request) copied() *Request {
+func (r *HTTPRequest) copied() *HTTPRequest {
 	c := *r
 	for _, b := range []*[]byte{&c.Method, &c.Path, &c.Query, &c.Body, &c.Auth} {
 		*b = bytes.Clone(*b)
@@ -107,7 +107,7 @@ func (r *Request) copied() *Request {
 
 // Param returns the value of the first parameter with the given name, as it
 // came.
-func (r *Request) Param(name string) (value []byte, ok bool) { return param(r.Query, name) }
+func (r *HTTPRequest) Param(name string) (value []byte, ok bool) { return param(r.Query, name) }
 
 func param(list []byte, name string) (value []byte, ok bool) {
 	for len(list) > 0 {
@@ -126,7 +126,7 @@ func param(list []byte, name string) (value []byte, ok bool) {
 }
 
 // Form returns the decoded value of a form's field in the body.
-func (r *Request) Form(name string) (value string, ok bool) {
+func (r *HTTPRequest) Form(name string) (value string, ok bool) {
 	raw, ok := param(r.Body, name)
 	if !ok {
 		return "", false

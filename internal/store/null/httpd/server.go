@@ -15,38 +15,38 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null/timer"
 )
 
-// Service is one member's protocol. Its methods are called by several
+// HTTPService is one member's protocol. Its methods are called by several
 // goroutines at once, and append a whole answer, head and body, to b.
-type Service interface {
+type HTTPService interface {
 	// Operation reports whether a request is an operation on keys. Only those
 	// follow the script, administration and what is denied does not.
-	Operation(r *Request) bool
+	Operation(r *HTTPRequest) bool
 	// Answer carries a request out; wrong is null.Answer, or null.WrongKey or
 	// null.WrongValue, by which the answer to a read is to be wrong.
-	Answer(b []byte, r *Request, wrong null.Kind) []byte
+	Answer(b []byte, r *HTTPRequest, wrong null.Kind) []byte
 	// Error is the answer that a script's error=NAME asks for.
 	Error(b []byte, name string) []byte
 }
 
-// Waiting is an optional interface of a Service some of whose requests, none of them
+// HTTPWaiting is an optional interface of a Service some of whose requests, none of them
 // an Operation, wait for a change.
-type Waiting interface {
+type HTTPWaiting interface {
 	// Waits reports whether the request is one that may wait.
-	Waits(r *Request) bool
+	Waits(r *HTTPRequest) bool
 	// Wait reports whether it is to wait now. Then wake is called once at most,
 	// when what it waits for has changed, and it is answered then, or after most.
-	Wait(r *Request, wake func()) (waits bool, most time.Duration)
+	Wait(r *HTTPRequest, wake func()) (waits bool, most time.Duration)
 }
 
-// Server is a store.NullServer.
-type Server struct {
+// HTTPServer is a store.NullServer.
+type HTTPServer struct {
 	Script *null.Script
 	TLS    *tls.Config // nil is plain
 	// AuthField is the request field, in lower case, that Request.Auth holds.
 	AuthField string
 	// Member returns the service of a member, counted from 0; each listens on
 	// one of all.
-	Member func(i int, all []net.Listener) Service
+	Member func(i int, all []net.Listener) HTTPService
 }
 
 // maxDue is how many connections are served at once: more would make the
@@ -57,16 +57,16 @@ const maxDue = 64
 type server struct {
 	*nullnet.Server[*conn, *pending]
 	authField string
-	services  []Service
+	services  []HTTPService
 }
 
 // Serve implements store.NullServer.
-func (o *Server) Serve(ctx context.Context, listeners []net.Listener) error {
+func (o *HTTPServer) Serve(ctx context.Context, listeners []net.Listener) error {
 	s := &server{authField: o.AuthField}
 	for i := range listeners {
 		s.services = append(s.services, o.Member(i, listeners))
 	}
-	s.Server = nullnet.NewServer(o.Script, nullnet.Config[*conn, *pending]{
+	s.Server = nullnet.NewServer(o.Script, nullnet.NetConfig[*conn, *pending]{
 		Open: s.open, Due: s.due, MaxDue: maxDue, TLS: o.TLS, Protocol: "http/1.1",
 	})
 	return s.Serve(ctx, listeners)
@@ -81,12 +81,12 @@ const keepBuffer = 1 << 20
 type conn struct {
 	nullnet.Writer // of out; its lock guards what follows
 	server         *server
-	service        Service
+	service        HTTPService
 	member         int    // whose it is, counted from 0
 	out            []byte // to be written
 	closing        bool   // close the connection when out is written
 	in             []byte // read while an answer was due
-	request        Request
+	request        HTTPRequest
 	served         uint64
 	busy           bool // an answer is due later, or never
 	last           bool // the answer under way is the last one
@@ -99,7 +99,7 @@ type pending struct {
 	conn *conn
 	kind null.Kind
 	body []byte
-	asks *Request // that waits for a change; nil: the answer is there
+	asks *HTTPRequest // that waits for a change; nil: the answer is there
 }
 
 func (s *server) open(nc net.Conn, member int) *conn {
@@ -192,7 +192,7 @@ func (c *conn) handle(now int64) {
 
 // wait lets the request wait for a change, if it is one that does.
 func (c *conn) wait(now int64) bool {
-	service, ok := c.service.(Waiting)
+	service, ok := c.service.(HTTPWaiting)
 	if !ok || !service.Waits(&c.request) {
 		return false
 	}

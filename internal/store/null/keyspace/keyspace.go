@@ -50,8 +50,8 @@ type Entry[T any] struct {
 	indexed, removed bool
 }
 
-// New returns a space without keys whose last write had the given revision.
-func New[T any](shards int, revision int64) *Space[T] {
+// NewSpace returns a space without keys whose last write had the given revision.
+func NewSpace[T any](shards int, revision int64) *Space[T] {
 	s := &Space[T]{seed: maphash.MakeSeed(), shards: make([]shard[T], shards)}
 	s.revision.Store(revision)
 	for i := range s.shards {
@@ -76,8 +76,8 @@ func (s *Space[T]) shardOf(key []byte) int {
 // Shards has a bit for each shard.
 type Shards uint16
 
-// One is all of a space that has one shard.
-const One Shards = 1
+// NewOne is all of a space that has one shard.
+const NewOne Shards = 1
 
 // Of is the shard of a key.
 func (s *Space[T]) Of(key []byte) Shards { return 1 << s.shardOf(key) }

@@ -22,7 +22,7 @@ func names[T any](list []*Entry[T]) (keys []string) {
 func TestSpaceIsASortedMap(t *testing.T) {
 	for _, shards := range []int{1, MaxShards} {
 		r := rand.New(rand.NewPCG(1, uint64(shards)))
-		s, want := New[struct{}](shards, 1), map[string]int64{}
+		s, want := NewSpace[struct{}](shards, 1), map[string]int64{}
 		s.Lock(s.All())
 		for range 20_000 {
 			key := fmt.Sprint(r.IntN(300))
@@ -77,7 +77,7 @@ func TestPrefixEnd(t *testing.T) {
 
 // Put and Delete are writes of their own.
 func TestPutAndDelete(t *testing.T) {
-	s := New[struct{}](1, 1)
+	s := NewSpace[struct{}](1, 1)
 	for _, k := range []string{"b", "a/2", "a/1", "c"} {
 		s.Put([]byte(k), []byte("v"))
 	}
@@ -95,7 +95,7 @@ func TestPutAndDelete(t *testing.T) {
 
 // Keys that come and go without ever being listed are not kept.
 func TestWhatIsGoneIsNotKept(t *testing.T) {
-	s := New[struct{}](1, 1)
+	s := NewSpace[struct{}](1, 1)
 	for i := range 10_000 {
 		e := s.Entry(fmt.Append(nil, i))
 		e.Set(nil, s.Next())
@@ -108,7 +108,7 @@ func TestWhatIsGoneIsNotKept(t *testing.T) {
 
 // Writers of different keys do not disturb each other, nor readers of all.
 func TestShardsAreIndependent(t *testing.T) {
-	s := New[struct{}](MaxShards, 1)
+	s := NewSpace[struct{}](MaxShards, 1)
 	var all sync.WaitGroup
 	for w := range 8 {
 		all.Go(func() {
@@ -136,7 +136,7 @@ func TestShardsAreIndependent(t *testing.T) {
 }
 
 func BenchmarkOverwrite(b *testing.B) {
-	s, key, value := New[struct{}](MaxShards, 1), []byte("12345678"), make([]byte, 256)
+	s, key, value := NewSpace[struct{}](MaxShards, 1), []byte("12345678"), make([]byte, 256)
 	b.ReportAllocs()
 	for b.Loop() {
 		set := s.Of(key)
@@ -148,7 +148,7 @@ func BenchmarkOverwrite(b *testing.B) {
 
 // BenchmarkListAfterWrite adds a key among 100,000 and lists it, as a lock does.
 func BenchmarkListAfterWrite(b *testing.B) {
-	s := New[struct{}](1, 1)
+	s := NewSpace[struct{}](1, 1)
 	for i := range 100_000 {
 		s.Entry(fmt.Appendf(nil, "key/%06d", i)).Set(nil, s.Next())
 	}

@@ -23,10 +23,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null/timer"
 )
 
-// Script reads the script of a null server and checks its user. names are those
+// ReadScript reads the script of a null server and checks its user. names are those
 // that error=NAME may have; local says whether the server knows lag and
 // refuse=local. A user without a password may be a password, and is not shown.
-func Script(o store.NullOptions, names []string, local bool) (*null.Script, error) {
+func ReadScript(o store.NullOptions, names []string, local bool) (*null.Script, error) {
 	if o.User != "" && !strings.Contains(o.User, ":") {
 		return nil, errors.New("null server: the user has no password; write NAME:PASSWORD")
 	}
@@ -48,8 +48,8 @@ type Conn interface {
 	Hangup()
 }
 
-// Config says what the connections of a server are.
-type Config[C Conn, T comparable] struct {
+// NetConfig says what the connections of a server are.
+type NetConfig[C Conn, T comparable] struct {
 	// Open begins a connection with a member, counted from 0.
 	Open func(nc net.Conn, member int) C
 	// Due does what is due, in its order, and returns soon: what comes behind
@@ -78,7 +78,7 @@ type Base struct {
 // which things of a pointer type T are due later. It serves once.
 type Server[C Conn, T comparable] struct {
 	Base
-	config   Config[C, T]
+	config   NetConfig[C, T]
 	schedule *timer.Schedule[T]
 
 	mu    sync.Mutex // guards conns, which is nil once the server stops
@@ -86,7 +86,7 @@ type Server[C Conn, T comparable] struct {
 }
 
 // NewServer returns a server that follows a script.
-func NewServer[C Conn, T comparable](script *null.Script, c Config[C, T]) *Server[C, T] {
+func NewServer[C Conn, T comparable](script *null.Script, c NetConfig[C, T]) *Server[C, T] {
 	s := &Server[C, T]{Base: Base{Script: script, done: make(chan struct{})}, config: c, conns: map[C]struct{}{}}
 	if !script.AtOnce() {
 		s.Run = null.NewRun(script)

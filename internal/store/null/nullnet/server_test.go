@@ -57,7 +57,7 @@ func serve(t *testing.T, text string, clock timer.Clock, taken chan<- struct{}) 
 		t.Fatal(err)
 	}
 	var s *Server[*later, *later]
-	s = NewServer(script, Config[*later, *later]{
+	s = NewServer(script, NetConfig[*later, *later]{
 		MaxDue: 2,
 		Open: func(nc net.Conn, _ int) *later {
 			c := &later{server: s, taken: taken}
@@ -154,7 +154,7 @@ func TestModes(t *testing.T) {
 
 // A listener that fails ends the server with a sentence.
 func TestListenerFails(t *testing.T) {
-	s := NewServer(&null.Script{}, Config[*later, *later]{MaxDue: 1})
+	s := NewServer(&null.Script{}, NetConfig[*later, *later]{MaxDue: 1})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -42,12 +42,12 @@ type Server struct {
 // New prepares a null server. In its script only operations on nodes count as
 // such and follow it: not sync, exists of the root, ping or the session's own.
 func New(o store.NullOptions) (*Server, error) {
-	script, err := nullnet.Script(o, errorNames(), false)
+	script, err := nullnet.ReadScript(o, errorNames(), false)
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{user: o.User, tree: newTree(&o)}
-	s.Server = nullnet.NewServer(script, nullnet.Config[*conn, *conn]{Open: s.open, Due: s.due, MaxDue: maxDue, TLS: o.TLS})
+	s.Server = nullnet.NewServer(script, nullnet.NetConfig[*conn, *conn]{Open: s.open, Due: s.due, MaxDue: maxDue, TLS: o.TLS})
 	return s, nil
 }
 

@@ -38,7 +38,7 @@ type node struct {
 }
 
 func newTree(o *store.NullOptions) *tree {
-	t := &tree{Space: keyspace.New[node](1, epoch<<32), sessions: map[int64]map[string]struct{}{}, lastID: epoch << 56, watches: newWatches()}
+	t := &tree{Space: keyspace.NewSpace[node](1, epoch<<32), sessions: map[int64]map[string]struct{}{}, lastID: epoch << 56, watches: newWatches()}
 	t.Entry([]byte("/")).Set(nil, 0)
 	if !o.Memory {
 		t.canned = &entry{Value: bytes.Repeat([]byte("0"), o.ValueSize), Version: 2, Created: t.Revision(), Changed: t.Revision()}

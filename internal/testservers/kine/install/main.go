@@ -15,7 +15,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	source, err := kine.Source()
+	source, err := kine.KineSource()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -22,7 +22,7 @@ func main() {
 func all() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	sources, err := objects.Sources()
+	sources, err := objects.ObjectServerSources()
 	if err != nil {
 		return err
 	}

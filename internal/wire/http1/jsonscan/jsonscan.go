@@ -5,27 +5,27 @@ package jsonscan
 // maxDepth bounds how deep values that are skipped may be nested.
 const maxDepth = 10_000
 
-// Scanner reads one JSON text from its beginning to its end. After the first
+// JSONScanner reads one JSON text from its beginning to its end. After the first
 // thing that is not as expected it has failed: every method then returns zero
 // values, so that loops end and OK need be asked only once.
-type Scanner struct {
+type JSONScanner struct {
 	b      []byte
 	i      int
 	failed bool
 	first  bool // in an object or array just entered, before its first element
 }
 
-// New returns a scanner at the beginning of b.
-func New(b []byte) Scanner { return Scanner{b: b} }
+// NewJSONScanner returns a scanner at the beginning of b.
+func NewJSONScanner(b []byte) JSONScanner { return JSONScanner{b: b} }
 
 // OK reports whether all was as expected so far.
-func (s *Scanner) OK() bool { return !s.failed }
+func (s *JSONScanner) OK() bool { return !s.failed }
 
 // End reports whether all was as expected and nothing but white space follows.
-func (s *Scanner) End() bool { return s.peek() == 0 && s.i == len(s.b) && !s.failed }
+func (s *JSONScanner) End() bool { return s.peek() == 0 && s.i == len(s.b) && !s.failed }
 
 // peek returns the next character that is no white space; 0 at the end.
-func (s *Scanner) peek() byte {
+func (s *JSONScanner) peek() byte {
 	for ; s.i < len(s.b); s.i++ {
 		switch c := s.b[s.i]; c {
 		case ' ', '\t', '\n', '\r':
@@ -36,13 +36,13 @@ func (s *Scanner) peek() byte {
 	return 0
 }
 
-func (s *Scanner) fail() {
+func (s *JSONScanner) fail() {
 	s.failed = true
 	s.i = len(s.b)
 }
 
 // enter takes an opening bracket.
-func (s *Scanner) enter(open byte) bool {
+func (s *JSONScanner) enter(open byte) bool {
 	if s.failed || s.peek() != open {
 		s.fail()
 		return false
@@ -53,7 +53,7 @@ func (s *Scanner) enter(open byte) bool {
 }
 
 // more takes the comma before an element, or the closing bracket.
-func (s *Scanner) more(closing byte) bool {
+func (s *JSONScanner) more(closing byte) bool {
 	c := s.peek()
 	first := s.first
 	s.first = false
@@ -76,11 +76,11 @@ func (s *Scanner) more(closing byte) bool {
 }
 
 // Object enters an object; its members are got with Member.
-func (s *Scanner) Object() bool { return s.enter('{') }
+func (s *JSONScanner) Object() bool { return s.enter('{') }
 
 // Member returns the name of the next member, as it is written, and leaves the
 // scanner at its value; false at the object's end.
-func (s *Scanner) Member() (name []byte, ok bool) {
+func (s *JSONScanner) Member() (name []byte, ok bool) {
 	if !s.more('}') {
 		return nil, false
 	}
@@ -93,13 +93,13 @@ func (s *Scanner) Member() (name []byte, ok bool) {
 }
 
 // Array enters an array; Element leaves the scanner at its values.
-func (s *Scanner) Array() bool { return s.enter('[') }
+func (s *JSONScanner) Array() bool { return s.enter('[') }
 
 // Element reports whether another element follows.
-func (s *Scanner) Element() bool { return s.more(']') }
+func (s *JSONScanner) Element() bool { return s.more(']') }
 
 // Null takes a null if one is next.
-func (s *Scanner) Null() bool {
+func (s *JSONScanner) Null() bool {
 	if s.peek() != 'n' {
 		return false
 	}
@@ -107,7 +107,7 @@ func (s *Scanner) Null() bool {
 }
 
 // True takes true or false and returns which.
-func (s *Scanner) True() bool {
+func (s *JSONScanner) True() bool {
 	if s.peek() == 't' {
 		return s.literal("true")
 	}
@@ -115,7 +115,7 @@ func (s *Scanner) True() bool {
 	return false
 }
 
-func (s *Scanner) literal(word string) bool {
+func (s *JSONScanner) literal(word string) bool {
 	if s.failed || len(s.b)-s.i < len(word) || string(s.b[s.i:s.i+len(word)]) != word {
 		s.fail()
 		return false
@@ -125,7 +125,7 @@ func (s *Scanner) literal(word string) bool {
 }
 
 // Int takes a whole number that fits.
-func (s *Scanner) Int() int64 {
+func (s *JSONScanner) Int() int64 {
 	negative := s.peek() == '-'
 	if negative {
 		s.i++
@@ -152,7 +152,7 @@ func (s *Scanner) Int() int64 {
 
 // Skip passes over a value of any kind. It checks brackets and strings, and
 // that literals are made of the right characters.
-func (s *Scanner) Skip() {
+func (s *JSONScanner) Skip() {
 	depth := 0
 	for !s.failed {
 		switch c := s.peek(); c {
@@ -187,7 +187,7 @@ func (s *Scanner) Skip() {
 }
 
 // skipWord passes over a number or a literal.
-func (s *Scanner) skipWord() {
+func (s *JSONScanner) skipWord() {
 	from := s.i
 	for s.i < len(s.b) {
 		c := s.b[s.i]
@@ -203,7 +203,7 @@ func (s *Scanner) skipWord() {
 }
 
 // IsString reports whether a string is next.
-func (s *Scanner) IsString() bool { return s.peek() == '"' }
+func (s *JSONScanner) IsString() bool { return s.peek() == '"' }
 
 // Fail makes the scanner fail: what it read is not as the caller expects.
-func (s *Scanner) Fail() { s.fail() }
+func (s *JSONScanner) Fail() { s.fail() }

@@ -8,7 +8,7 @@ import (
 )
 
 // read reads any value the way encoding/json does.
-func read(s *Scanner, buf []byte) (any, []byte) {
+func read(s *JSONScanner, buf []byte) (any, []byte) {
 	switch s.peek() {
 	case '{':
 		m := map[string]any{}
@@ -50,7 +50,7 @@ func TestReads(t *testing.T) {
 		`["\"\\\/\b\f\n\r\t","\u0041\u00e9\u2028","\ud83d\ude00","\ud83d","\ud83dx","\udc00\ud83d","é"]`: "",
 		`"\\\""`: "", `9007199254740993`: "", `""`: "",
 	} {
-		s := New([]byte(in))
+		s := NewJSONScanner([]byte(in))
 		got, _ := read(&s, nil)
 		var theirs any
 		if err := json.Unmarshal([]byte(in), &theirs); err != nil {
@@ -61,7 +61,7 @@ func TestReads(t *testing.T) {
 		if string(a) != string(b) || !s.End() || want != "" {
 			t.Errorf("%s: read %s, encoding/json %s, end %v", in, a, b, s.End())
 		}
-		s = New([]byte(in))
+		s = NewJSONScanner([]byte(in))
 		if s.Skip(); !s.End() {
 			t.Errorf("%s is not skipped", in)
 		}
@@ -73,7 +73,7 @@ func TestRefuses(t *testing.T) {
 		``, `{`, `[`, `{"a"}`, `{"a":}`, `{"a":1,}`, `[1,]`, `[1 2]`, `{,}`, `[,]`, `{"a":1]`, `"\x"`, `"\u12"`, `"`, `"a`,
 		`01`, `1.5`, `1e3`, `-`, `99999999999999999999`, `tru`, `nul`, `{"a":1}{`, `{1:2}`,
 	} {
-		s := New([]byte(in))
+		s := NewJSONScanner([]byte(in))
 		_, _ = read(&s, nil)
 		if s.End() {
 			t.Errorf("%q was taken", in)
@@ -83,7 +83,7 @@ func TestRefuses(t *testing.T) {
 	for i := range deep {
 		deep[i] = '['
 	}
-	s := New(deep)
+	s := NewJSONScanner(deep)
 	if s.Skip(); s.OK() {
 		t.Error("endless nesting was taken")
 	}
@@ -95,9 +95,9 @@ func FuzzReads(f *testing.F) {
 		f.Add([]byte(in))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
-		s := New(in)
+		s := NewJSONScanner(in)
 		got, _ := read(&s, nil)
-		skipped := New(in)
+		skipped := NewJSONScanner(in)
 		skipped.Skip()
 		if !s.End() || !utf8.Valid(in) || bytes.Contains(in, []byte("-0")) { // its zero has a sign
 			return

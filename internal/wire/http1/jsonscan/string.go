@@ -7,7 +7,7 @@ import (
 )
 
 // rawString takes a string and returns what is between its quotes.
-func (s *Scanner) rawString() ([]byte, bool) {
+func (s *JSONScanner) rawString() ([]byte, bool) {
 	if s.failed || s.peek() != '"' {
 		s.fail()
 		return nil, false
@@ -41,7 +41,7 @@ func escaped(b []byte) bool {
 // String takes a string and returns it decoded. If it has no escapes it is
 // returned where it lies, and to is returned as it was; else it is appended to
 // to, and is the end of that.
-func (s *Scanner) String(to []byte) (text, _ []byte) {
+func (s *JSONScanner) String(to []byte) (text, _ []byte) {
 	raw, ok := s.rawString()
 	if !ok {
 		return nil, to

@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/tools/benchpeers/internal/peer"
 )
 
-func run(round int, name, who string, f peer.Figures) Run {
+func runGoal(round int, name, who string, f peer.Figures) Run {
 	return Run{Round: round, Case: name, Peer: who, Figures: f}
 }
 
@@ -18,19 +18,19 @@ func TestRatiosAreTakenWithinRounds(t *testing.T) {
 	r := &Results{}
 	for round, slow := range []float64{1, 2, 4} {
 		// Rotated, so the order in which they come is not that of the peers.
-		a := run(round, CaseLocal, peer.Quorumbench, peer.Figures{CPUPerOp: 2 * slow})
-		b := run(round, CaseLocal, peer.H2load, peer.Figures{CPUPerOp: 4 * slow})
+		a := runGoal(round, CaseLocal, peer.Quorumbench, peer.Figures{CPUPerOp: 2 * slow})
+		b := runGoal(round, CaseLocal, peer.H2load, peer.Figures{CPUPerOp: 4 * slow})
 		if round == 1 {
 			a, b = b, a
 		}
 		r.Add(a)
 		r.Add(b)
 	}
-	r.Add(run(3, CaseLocal, peer.Quorumbench, peer.Figures{CPUPerOp: 100})) // h2load failed
-	r.Add(run(4, CaseLocal, peer.Quorumbench, peer.Figures{CPUPerOp: 100}))
-	r.Add(run(4, CaseLocal, peer.H2load, peer.Figures{})) // told nothing
-	r.Add(run(5, CasePut, peer.Quorumbench, peer.Figures{CPUPerOp: 100}))
-	r.Add(run(5, CaseLocal, peer.H2load, peer.Figures{CPUPerOp: 1}))
+	r.Add(runGoal(3, CaseLocal, peer.Quorumbench, peer.Figures{CPUPerOp: 100})) // h2load failed
+	r.Add(runGoal(4, CaseLocal, peer.Quorumbench, peer.Figures{CPUPerOp: 100}))
+	r.Add(runGoal(4, CaseLocal, peer.H2load, peer.Figures{})) // told nothing
+	r.Add(runGoal(5, CasePut, peer.Quorumbench, peer.Figures{CPUPerOp: 100}))
+	r.Add(runGoal(5, CaseLocal, peer.H2load, peer.Figures{CPUPerOp: 1}))
 	got := r.Ratios(CaseLocal, peer.Quorumbench, peer.H2load, cpuPerOp)
 	if d := cmp.Diff([]float64{0.5, 0.5, 0.5}, got); d != "" {
 		t.Error(d)
@@ -94,7 +94,7 @@ func TestEveryGoalIsMeasured(t *testing.T) {
 		for _, who := range []string{
 			peer.Quorumbench, peer.H2load, peer.ClientV3, peer.GoZooKeeper, peer.Wrk, peer.Hey,
 		} {
-			r.Add(run(0, name, who, f))
+			r.Add(runGoal(0, name, who, f))
 		}
 	}
 	for _, g := range Goals(20_000) {
@@ -112,8 +112,8 @@ func TestEveryGoalIsMeasured(t *testing.T) {
 func TestChecksThatPass(t *testing.T) {
 	r := &Results{}
 	for round := range 4 {
-		r.Add(run(round, CaseCheckTmpfs, peer.Quorumbench, peer.Figures{Check: &peer.Check{Pass: round != 2}}))
-		r.Add(run(round, CaseCheckTmpfs, peer.Etcdctl, peer.Figures{Check: &peer.Check{}}))
+		r.Add(runGoal(round, CaseCheckTmpfs, peer.Quorumbench, peer.Figures{Check: &peer.Check{Pass: round != 2}}))
+		r.Add(runGoal(round, CaseCheckTmpfs, peer.Etcdctl, peer.Figures{Check: &peer.Check{}}))
 	}
 	if got := r.passed(CaseCheckTmpfs, peer.Quorumbench); len(got) != 1 || got[0] != 0.75 {
 		t.Errorf("got %v", got)

@@ -16,10 +16,10 @@ func sample() *Results {
 	r := &Results{}
 	for round := range 3 {
 		k := float64(round)
-		r.Add(run(round, CaseLocal, peer.Quorumbench, peer.Figures{PerSecond: 50_000 + 1000*k, CPUPerOp: 2000 + 100*k, ServiceP50: 19e6, MaxRSS: 34 << 20}))
-		r.Add(run(round, CaseLocal, peer.H2load, peer.Figures{PerSecond: 45_000, CPUPerOp: 4000}))
+		r.Add(runGoal(round, CaseLocal, peer.Quorumbench, peer.Figures{PerSecond: 50_000 + 1000*k, CPUPerOp: 2000 + 100*k, ServiceP50: 19e6, MaxRSS: 34 << 20}))
+		r.Add(runGoal(round, CaseLocal, peer.H2load, peer.Figures{PerSecond: 45_000, CPUPerOp: 4000}))
 	}
-	r.Add(run(0, CaseOpen, peer.Quorumbench, peer.Figures{PerSecond: 20_001, CPUPerOp: 900, LatenessP50: 20_500, LatenessP99: 120_000, LatenessP999: 2.5e6}))
+	r.Add(runGoal(0, CaseOpen, peer.Quorumbench, peer.Figures{PerSecond: 20_001, CPUPerOp: 900, LatenessP50: 20_500, LatenessP99: 120_000, LatenessP999: 2.5e6}))
 	return r
 }
 
@@ -63,9 +63,9 @@ open loop, lateness p99.9                       2.50 ms             at most 1.00
 func TestChecksSideBySide(t *testing.T) {
 	r := &Results{}
 	cases := []peer.Case{{Name: CaseCheckTmpfs, Title: "check l", Tmpfs: true}, {Name: CaseCheckL, Title: "null"}}
-	r.Add(run(0, CaseCheckTmpfs, peer.Quorumbench, peer.Figures{PerSecond: 8000, Check: &peer.Check{Pass: true, Slowest: 31e6, Stddev: 1.5e6}}))
-	r.Add(run(0, CaseCheckTmpfs, peer.Etcdctl, peer.Figures{PerSecond: 6731, Check: &peer.Check{Slowest: 103.9e6, Stddev: 4.05e6}}))
-	r.Add(run(0, CaseCheckL, peer.Quorumbench, peer.Figures{PerSecond: 8000, Check: &peer.Check{Pass: true}}))
+	r.Add(runGoal(0, CaseCheckTmpfs, peer.Quorumbench, peer.Figures{PerSecond: 8000, Check: &peer.Check{Pass: true, Slowest: 31e6, Stddev: 1.5e6}}))
+	r.Add(runGoal(0, CaseCheckTmpfs, peer.Etcdctl, peer.Figures{PerSecond: 6731, Check: &peer.Check{Slowest: 103.9e6, Stddev: 4.05e6}}))
+	r.Add(runGoal(0, CaseCheckL, peer.Quorumbench, peer.Figures{PerSecond: 8000, Check: &peer.Check{Pass: true}}))
 	var out, none bytes.Buffer
 	if err := WriteChecks(&out, r, cases); err != nil {
 		t.Fatal(err)

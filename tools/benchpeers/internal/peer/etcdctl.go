@@ -22,7 +22,7 @@ func NewEtcdctl(binary string, err error) Peer {
 		Name: Etcdctl, Missing: err, Version: func() string { return Etcdctl + " " + etcdctlVersion },
 		Does: func(c Case) bool { return c.Load != "" && c.Tmpfs },
 		Run: func(ctx context.Context, w Work) (Figures, error) {
-			return run(ctx, binary, []string{"--endpoints", w.Endpoint, "check", "perf", "--load", w.Load}, true, func(text string) (Figures, error) {
+			return runProgram(ctx, binary, []string{"--endpoints", w.Endpoint, "check", "perf", "--load", w.Load}, true, func(text string) (Figures, error) {
 				figures, err := parseEtcdctl(text, w.Rate)
 				// It reports a rate, and no number of writes.
 				figures.Operations = uint64(figures.PerSecond * checkSpan.Seconds())

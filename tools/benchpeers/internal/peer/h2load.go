@@ -28,7 +28,7 @@ func NewH2load() Peer {
 	return Peer{
 		Name: H2load, Missing: installed("h2load", "nghttp2-client"), Run: runH2load,
 		Does: func(c Case) bool {
-			return c.Store == etcd.Name && closed(c) && c.Kind == kv.Get && c.Consistency == kv.Local
+			return c.Store == etcd.Name && closedLoop(c) && c.Kind == kv.Get && c.Consistency == kv.Local
 		},
 		Version: func() string {
 			text, _ := exec.Command("h2load", "--version").Output() // nothing, if it fails
@@ -59,7 +59,7 @@ func runH2load(ctx context.Context, w Work) (Figures, error) {
 		defer func() { _ = os.Remove(logFile) }()
 	}
 	args = append(args, "http://"+w.Endpoint+"/etcdserverpb.KV/Range")
-	figures, err := run(ctx, "h2load", args, false, func(text string) (Figures, error) { return parseH2load(text, w.ValueSize) })
+	figures, err := runProgram(ctx, "h2load", args, false, func(text string) (Figures, error) { return parseH2load(text, w.ValueSize) })
 	if err == nil && logFile != "" {
 		figures.ServiceP50, err = medianOfLog(logFile)
 	}

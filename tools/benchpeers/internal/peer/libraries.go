@@ -28,7 +28,7 @@ func NewClientV3(self string) Peer {
 	return Peer{
 		Name: ClientV3,
 		Does: func(c Case) bool {
-			return c.Store == etcd.Name && (c.Kind == kv.Watch || closed(c) && c.Clients > 1)
+			return c.Store == etcd.Name && (c.Kind == kv.Watch || closedLoop(c) && c.Clients > 1)
 		},
 		Run: func(ctx context.Context, w Work) (Figures, error) {
 			command := clientV3Command
@@ -112,7 +112,7 @@ func NewGoZooKeeper(self string) Peer {
 	return Peer{
 		Name: GoZooKeeper,
 		Does: func(c Case) bool {
-			return c.Store == zookeeper.Name && closed(c) && (c.Kind == kv.Put || c.Consistency == kv.Local)
+			return c.Store == zookeeper.Name && closedLoop(c) && (c.Kind == kv.Put || c.Consistency == kv.Local)
 		},
 		Run: func(ctx context.Context, w Work) (Figures, error) {
 			return runLoop(ctx, self, GoZooKeeper, goZooKeeperCommand, w)

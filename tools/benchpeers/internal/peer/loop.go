@@ -86,7 +86,7 @@ func runLoop(ctx context.Context, self, name, command string, w Work) (Figures, 
 	if err != nil {
 		return Figures{}, err
 	}
-	return run(ctx, self, []string{command, string(work)}, false, func(text string) (f Figures, err error) {
+	return runProgram(ctx, self, []string{command, string(work)}, false, func(text string) (f Figures, err error) {
 		if err := json.Unmarshal([]byte(text), &f); err != nil {
 			return f, fmt.Errorf("the loop over %s printed no result: %w", name, err)
 		}

@@ -108,9 +108,9 @@ type Peer struct {
 	Run func(context.Context, Work) (Figures, error)
 }
 
-// closed reports whether the case is a closed loop of puts or one-key reads on
+// closedLoop reports whether the case is a closed loop of puts or one-key reads on
 // a cluster, in which every client has one operation outstanding.
-func closed(c Case) bool {
+func closedLoop(c Case) bool {
 	return c.Rate == 0 && !c.Null && !c.Once && (c.Kind == kv.Put || c.Kind == kv.Get)
 }
 

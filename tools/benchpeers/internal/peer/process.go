@@ -53,9 +53,9 @@ func runProcess(ctx context.Context, path string, args ...string) finished {
 	return f
 }
 
-// run runs a program and reads what it printed. One that judges says so in its
+// runProgram runs a program and reads what it printed. One that judges says so in its
 // exit code, and what it printed is a result all the same.
-func run(ctx context.Context, path string, args []string, judges bool, parse func(text string) (Figures, error)) (Figures, error) {
+func runProgram(ctx context.Context, path string, args []string, judges bool, parse func(text string) (Figures, error)) (Figures, error) {
 	f := runProcess(ctx, path, args...)
 	if ctx.Err() != nil || f.err != nil && !judges {
 		return Figures{}, f.err

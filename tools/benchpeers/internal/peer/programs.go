@@ -56,7 +56,7 @@ func LocalRead(store, key string) (target string, ok bool) {
 // at a time on each connection.
 func doesLocalReads(c Case) bool {
 	_, ok := LocalRead(c.Store, "")
-	return ok && closed(c) && c.Kind == kv.Get && c.Consistency == kv.Local && c.Clients == c.Connections
+	return ok && closedLoop(c) && c.Kind == kv.Get && c.Consistency == kv.Local && c.Clients == c.Connections
 }
 
 // url is where such a generator asks.
@@ -75,7 +75,7 @@ func NewWrk() Peer {
 			return strings.TrimSpace(version)
 		},
 		Run: func(ctx context.Context, w Work) (Figures, error) {
-			return run(ctx, "wrk", w.wrkArguments(), false, func(text string) (Figures, error) { return parseWrk(text, w.ValueSize) })
+			return runProgram(ctx, "wrk", w.wrkArguments(), false, func(text string) (Figures, error) { return parseWrk(text, w.ValueSize) })
 		},
 	}
 }
@@ -134,7 +134,7 @@ func NewHey() Peer {
 	return Peer{
 		Name: Hey, Missing: installed("hey", "hey"), Does: doesLocalReads,
 		Run: func(ctx context.Context, w Work) (Figures, error) {
-			return run(ctx, "hey", w.heyArguments(), false, func(text string) (Figures, error) { return parseHey(text, w.ValueSize) })
+			return runProgram(ctx, "hey", w.heyArguments(), false, func(text string) (Figures, error) { return parseHey(text, w.ValueSize) })
 		},
 	}
 }
@@ -194,10 +194,10 @@ const EtcdBenchmarkEnv = "QUORUMBENCH_ETCD_BENCHMARK"
 func NewEtcdBenchmark(binary string) Peer {
 	p := Peer{
 		Name: EtcdBenchmark,
-		Does: func(c Case) bool { return c.Store == etcd.Name && closed(c) && c.Clients > 1 },
+		Does: func(c Case) bool { return c.Store == etcd.Name && closedLoop(c) && c.Clients > 1 },
 		Run: func(ctx context.Context, w Work) (Figures, error) {
 			total := w.benchmarkTotal()
-			return run(ctx, binary, w.benchmarkArguments(total), false, func(text string) (Figures, error) {
+			return runProgram(ctx, binary, w.benchmarkArguments(total), false, func(text string) (Figures, error) {
 				perSecond, err := parseBenchmark(text)
 				return Figures{Operations: total, PerSecond: perSecond}, err
 			})

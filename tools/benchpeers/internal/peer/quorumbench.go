@@ -20,11 +20,11 @@ func NewQuorumbench(binary, self string) Peer {
 		Run: func(ctx context.Context, w Work) (Figures, error) {
 			switch {
 			case w.Load != "":
-				return run(ctx, binary, w.checkArguments(), true, parseCheck)
+				return runProgram(ctx, binary, w.checkArguments(), true, parseCheck)
 			case w.Kind == kv.Watch:
 				return runLoop(ctx, self, Quorumbench, ourWatchCommand, w)
 			}
-			return run(ctx, binary, w.benchArguments(), true, parseTrial)
+			return runProgram(ctx, binary, w.benchArguments(), true, parseTrial)
 		},
 	}
 }
