@@ -30,8 +30,8 @@ import (
 // sevenHosts are three for members and four for workers.
 var sevenHosts = []string{"db1", "db2", "db3", "gen1", "gen2", "gen3", "gen4"}
 
-// hosts are seven, with an agent on each, and a world beside them.
-type hosts struct {
+// hostsWithAgents are seven, with an agent on each, and a world beside them.
+type hostsWithAgents struct {
 	*world
 	agents []*testhosts.Agent
 }
@@ -44,7 +44,7 @@ func TestSevenHosts(t *testing.T) {
 	if !inNetwork(t) {
 		return
 	}
-	h := &hosts{world: newWorld(t)}
+	h := &hostsWithAgents{world: newWorld(t)}
 	n, err := testhosts.New(testhosts.Places(sevenHosts...)...)
 	if err != nil {
 		t.Skip(err)
@@ -63,7 +63,7 @@ func TestSevenHosts(t *testing.T) {
 }
 
 // scenario is one over the hosts, with trials as they stand in a file.
-func (h *hosts) scenario(t *testing.T, members, trials string) string {
+func (h *hostsWithAgents) scenario(t *testing.T, members, trials string) string {
 	t.Helper()
 	text := "hosts:\n"
 	for _, a := range h.agents {
@@ -80,13 +80,13 @@ trials:
 const onThree = "members-on: [db1, db2, db3], target: all, "
 
 // begin begins a run of such a scenario.
-func (h *hosts) begin(t *testing.T, run, members, trials string) *program {
+func (h *hostsWithAgents) begin(t *testing.T, run, members, trials string) *program {
 	t.Helper()
 	return h.start(t, "run", h.scenario(t, members, trials), "--agent-certs", h.path("agents", "certs"), "--out", h.path(run))
 }
 
 // recorded is a run that ended so, whose books balance.
-func (h *hosts) recorded(t *testing.T, name string, state record.State) *record.Run {
+func (h *hostsWithAgents) recorded(t *testing.T, name string, state record.State) *record.Run {
 	t.Helper()
 	run, err := record.Open(h.path(name))
 	if err != nil {
@@ -104,12 +104,14 @@ func (h *hosts) recorded(t *testing.T, name string, state record.State) *record.
 }
 
 // host is one of the hosts by its name.
-func (h *hosts) host(name string) *testhosts.Agent { return h.agents[slices.Index(sevenHosts, name)] }
+func (h *hostsWithAgents) host(name string) *testhosts.Agent {
+	return h.agents[slices.Index(sevenHosts, name)]
+}
 
 // counts: the members answered exactly the writes that the record tells, which the
 // workers divided among them; what a second trial does on the cluster gives the time
 // to ask.
-func (h *hosts) counts(t *testing.T) {
+func (h *hostsWithAgents) counts(t *testing.T) {
 	const total = 2003
 	p := h.begin(t, "counts", onThree, fmt.Sprintf(`
 - {name: put, operation: put, total: %d, preload: false}
@@ -157,7 +159,7 @@ func (h *hosts) counts(t *testing.T) {
 }
 
 // noDataIsLeft: of the members nothing is left on their hosts but logs.
-func (h *hosts) noDataIsLeft(t *testing.T) {
+func (h *hostsWithAgents) noDataIsLeft(t *testing.T) {
 	t.Helper()
 	left, err := filepath.Glob(h.path("agents", "db*", "*", "*", "quorumbench-data-*"))
 	if err != nil || len(left) > 0 {
@@ -169,7 +171,7 @@ func (h *hosts) noDataIsLeft(t *testing.T) {
 }
 
 // union: the merged histogram is that of the workers bin by bin.
-func (h *hosts) union(t *testing.T) {
+func (h *hostsWithAgents) union(t *testing.T) {
 	t.Helper()
 	endpoints, workers := h.dialled(t)
 	heard, ears := loadtest.Overhear(workers)
@@ -201,7 +203,7 @@ func (h *hosts) union(t *testing.T) {
 
 // dialled begins a session with every agent, and has a cluster on the members' hosts
 // for the rest of the test.
-func (h *hosts) dialled(t *testing.T) (endpoints []string, workers load.Workers) {
+func (h *hostsWithAgents) dialled(t *testing.T) (endpoints []string, workers load.Workers) {
 	t.Helper()
 	said := h.run(t, "version").exits(t, exitDone).stdout.String()
 	version := strings.TrimPrefix(strings.SplitN(said, "\n", 2)[0], "quorumbench ")
@@ -239,7 +241,7 @@ func (h *hosts) dialled(t *testing.T) (endpoints []string, workers load.Workers)
 
 // latencies: what four workers measure of a store that answers after 20 ms is what
 // one measures of it.
-func (h *hosts) latencies(t *testing.T) {
+func (h *hostsWithAgents) latencies(t *testing.T) {
 	endpoint := h.nullServer(t, "--listen", testhosts.Here+":0", "--script", "delay=20ms")
 	attempt := 0
 	testsettle.Within(t, func(r testsettle.Reporter) {
@@ -262,7 +264,7 @@ func (h *hosts) latencies(t *testing.T) {
 }
 
 // slow: a worker whose host sends a tenth of what the others' do is named.
-func (h *hosts) slow(t *testing.T) {
+func (h *hostsWithAgents) slow(t *testing.T) {
 	const others = 1_000_000 // bytes a second
 	for _, a := range h.agents[3:] {
 		limit := uint64(others)
@@ -298,7 +300,7 @@ func (h *hosts) slow(t *testing.T) {
 
 // lostWorker: a host whose agent is killed in the middle of a load ends the trial,
 // which is invalid, with what it had, and is named.
-func (h *hosts) lostWorker(t *testing.T) {
+func (h *hostsWithAgents) lostWorker(t *testing.T) {
 	p := h.begin(t, "lost", onThree, `
 - {name: put, operation: put, duration: 10m}
 `)

@@ -46,7 +46,7 @@ func applicationText(l *Load) string {
 func applicationParameters() []*Parameter {
 	names := registry.Names()
 	all := []*Parameter{{Key: "application", Differs: "the application", Reads: &applicationReading,
-		value:  text(func(l *Load) *string { return &l.Application.Name }, "NAME", "`"+strings.Join(names, "`, `")+"`"),
+		value:  textValue(func(l *Load) *string { return &l.Application.Name }, "NAME", "`"+strings.Join(names, "`, `")+"`"),
 		column: &column{title: "application", cell: func(t *Trial) string { return t.Load.Application.Name }, optional: true, none: "none"}}}
 	for _, s := range settings() {
 		all = append(all, &Parameter{Key: s.Key, Meaning: "of " + strings.Join(s.of, ", ") + ": " + s.Meaning, Differs: s.Differs, Reads: &applicationReading, value: s})

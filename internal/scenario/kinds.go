@@ -23,7 +23,7 @@ type value interface {
 	parse(l *Load, text string) error
 	read(d *draft, key string, n *node) error
 	check(c *checks, key string, l *Load)
-	// text is the value as parse reads it; empty where the load has none.
+	// textValue is the value as parse reads it; empty where the load has none.
 	text(l *Load) string
 	// encode is the value for JSON, nil where a scenario file would not say it,
 	// and decode reads it back.
@@ -264,8 +264,8 @@ func chosen[T fmt.Stringer](field func(*Load) *T, word string, parse func(string
 	return typed[T]{field: field, word: word, fromText: parse, show: T.String}
 }
 
-// text is any text that bounds describe.
-func text[T string | []byte](field func(*Load) *T, word, bounds string) typed[T] {
+// textValue is any text that bounds describe.
+func textValue[T string | []byte](field func(*Load) *T, word, bounds string) typed[T] {
 	return typed[T]{
 		field: field, word: word, within: bounds,
 		fromText: func(s string) (T, error) { return T(s), nil },

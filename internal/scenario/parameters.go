@@ -94,9 +94,9 @@ func keyParameters() []*Parameter {
 			value: yesNo(func(l *Load) *bool { return &l.Preload })},
 
 		{Key: "range-key", Meaning: "the key that is read, or the first of the interval", Differs: "the range's first key", Reads: &keysReading, For: ofRanges,
-			value: text(func(l *Load) *[]byte { return &l.RangeKey }, "KEY", oneByte)},
+			value: textValue(func(l *Load) *[]byte { return &l.RangeKey }, "KEY", oneByte)},
 		{Key: "range-end", Meaning: "the first key after the interval that is read", Differs: "the range's end", Reads: &keysReading, Range: "after `range-key`", For: ofRanges,
-			value: text(func(l *Load) *[]byte { return &l.RangeEnd }, "END", oneByte)},
+			value: textValue(func(l *Load) *[]byte { return &l.RangeEnd }, "END", oneByte)},
 		{Key: "range-limit", Flag: "limit", Meaning: "at most so many keys in each answer; 0 for all", Differs: "the range's limit of keys", Reads: &rangesReading, For: ofRanges,
 			value: notNegative(func(l *Load) *int64 { return &l.RangeLimit }, "; 0 is no limit")},
 		{Key: "count-only", Features: []kv.Feature{kv.RangeForms}, Meaning: "how many keys there are, and not the keys", Differs: "counting keys instead of reading them", Reads: &rangesReading, For: ofRanges,
@@ -244,14 +244,14 @@ func keySpace() value {
 }
 
 func prefix() value {
-	t := text(func(l *Load) *string { return &l.Prefix }, "TEXT", "up to "+FormatSize(MaxKeySize))
+	t := textValue(func(l *Load) *string { return &l.Prefix }, "TEXT", "up to "+FormatSize(MaxKeySize))
 	t.verify = func(c *checks, key, prefix string) { c.size(key, len(prefix), MaxKeySize) }
 	return t
 }
 
 // watchedKey is not empty where it is given.
 func watchedKey() value {
-	t := text(watchField(func(w *Watch) *[]byte { return &w.Key }), "KEY", oneByte)
+	t := textValue(watchField(func(w *Watch) *[]byte { return &w.Key }), "KEY", oneByte)
 	t.fromFile = func(d *draft, key string, n *node) ([]byte, error) {
 		s, err := n.word(key)
 		if err == nil && s == "" {

@@ -40,7 +40,7 @@ func TestLostOperations(t *testing.T) {
 	s.submit(store.Op{Kind: kv.Put, Key: key("a")}, store.Op{Kind: kv.Get, Key: key("b")}, store.Op{Kind: kv.Put, Key: key("c")})
 	s.c.Cancel(3)
 	s.c.Wrote(len(s.c.Out()) / 2) // into the second's requests
-	if got := text(s.c.Lost(nil)); got != "1:connection_lost r0 n0 +0, 2:not_sent r0 n0 +0" {
+	if got := eventText(s.c.Lost(nil)); got != "1:connection_lost r0 n0 +0, 2:not_sent r0 n0 +0" {
 		t.Errorf("lost %s", got)
 	}
 }

@@ -110,10 +110,10 @@ func (s *scripted) feed() string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return text(events)
+	return eventText(events)
 }
 
-func text(events []store.Event) string {
+func eventText(events []store.Event) string {
 	var out []string
 	for _, e := range events {
 		if e.What == store.Done && !e.Outcome.Failed() && e.Term != 3 {

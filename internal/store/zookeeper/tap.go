@@ -39,9 +39,9 @@ type tap struct {
 
 // tapped is a request that awaits its answer.
 type tapped struct {
-	xid  int32
-	op   jute.Op
-	call *recording.Call
+	xid     int32
+	op      jute.Op
+	request *recording.Call
 }
 
 // Tap implements store.Tapped.
@@ -67,7 +67,7 @@ func (t *tap) Open() int { return len(t.open) }
 func (t *tap) End(at int64) {
 	t.now = at
 	for _, one := range t.open {
-		t.tell(one.call)
+		t.tell(one.request)
 	}
 	t.open = nil
 }
@@ -119,7 +119,7 @@ func (t *tap) connect(body []byte, size int) {
 	p := part(c, recording.Grant, recording.Always)
 	p.Number = int64(r.Int()+999) / 1000
 	p.Lease = r.Long() // of a session that goes on
-	t.open = append(t.open, tapped{op: jute.OpError, call: c})
+	t.open = append(t.open, tapped{op: jute.OpError, request: c})
 }
 
 // connected reads a ConnectResponse{protocolVersion int, timeOut int, sessionId long,
@@ -140,7 +140,7 @@ func (t *tap) connected(body []byte, size int) {
 
 // take takes the i-th of the requests that await their answer.
 func (t *tap) take(i int) *recording.Call {
-	c := t.open[i].call
+	c := t.open[i].request
 	t.open = append(t.open[:i], t.open[i+1:]...)
 	return c
 }
