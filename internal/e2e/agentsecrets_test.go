@@ -79,7 +79,7 @@ trials:
 			}
 		}
 	}
-	for name, p := range map[string]*program{"the agent": there, "the run": run} {
+	for name, p := range map[string]*startedProgram{"the agent": there, "the run": run} {
 		none(name, p.stdout.String()+p.stderr.String())
 	}
 	files := 0

@@ -34,7 +34,7 @@ func calls(t *testing.T, path string) (by map[string]int, gaps []string) {
 }
 
 // recordsFrom starts `record` and waits until it has begun.
-func (w *world) recordsFrom(t *testing.T, args ...string) *program {
+func (w *world) recordsFrom(t *testing.T, args ...string) *startedProgram {
 	t.Helper()
 	p := w.start(t, append([]string{"record"}, args...)...)
 	eventually(t, patience, "the recording had begun", func() bool {
@@ -61,7 +61,7 @@ func TestCaptureHearsEveryCall(t *testing.T) {
 	endpoint := h.host(0) + ":2379"
 	server := w.startWith(t, "nsenter", h.within(0, os.Getenv(binaryEnv), "null-server", "--listen", endpoint)...)
 	eventually(t, patience, "the null server was ready", func() bool { return strings.Contains(server.stdout.String(), "\n") })
-	bench := func(args ...string) *program {
+	bench := func(args ...string) *startedProgram {
 		args = append(h.within(1, os.Getenv(binaryEnv), "bench", "put", "--endpoints", endpoint, "--conns", "8", "--clients", "64", "--format", "json"), args...)
 		return w.startWith(t, "nsenter", args...)
 	}

@@ -45,7 +45,7 @@ func TestDeadMountsAreRemovedByTheNextStart(t *testing.T) {
 			t.Fatal("nothing is mounted")
 		}
 	}
-	said := func(t *testing.T, w *world, p *program, dir string) {
+	said := func(t *testing.T, w *world, p *startedProgram, dir string) {
 		if said := p.stderr.String(); strings.Count(said, ", which a killed command left, and unmounted 1 disk in it\n") != 1 {
 			t.Errorf("it says %q", said)
 		}
@@ -70,7 +70,7 @@ func TestDeadMountsAreRemovedByTheNextStart(t *testing.T) {
 	t.Run("agent", func(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t)
-		agent := func(socket string) *program {
+		agent := func(socket string) *startedProgram {
 			p := w.start(t, "agent", "--listen", "unix:"+w.path(socket), "--dir", w.path("agent"), "--heartbeat", "10s")
 			eventually(t, patience, "the agent listens", func() bool { return strings.Contains(p.stdout.String(), socket) })
 			return p

@@ -171,7 +171,7 @@ func TestTwoRunsInOneFolder(t *testing.T) {
 	// Two that begin at once: one of them has the folder.
 	dir = w.path("both")
 	codes := map[int]int{}
-	var both []*program
+	var both []*startedProgram
 	for range 2 {
 		both = append(both, w.start(t, "bench", "put", "--endpoints", endpoint, "--total", "100", "--out", dir))
 	}

@@ -203,7 +203,7 @@ var interruptible = []struct{ store, args string }{
 }
 
 // startInterruptible starts one of them and waits until it measures.
-func (u *inUse) startInterruptible(t *testing.T, w *world, storeName, text string) *program {
+func (u *inUse) startInterruptible(t *testing.T, w *world, storeName, text string) *startedProgram {
 	t.Helper()
 	args := strings.Fields(strings.ReplaceAll(text, "SCENARIOS", filepath.Dir(readyScenario(t, "locks.yaml"))))
 	if args[0] == "run" {
@@ -226,7 +226,7 @@ func (u *inUse) startInterruptible(t *testing.T, w *world, storeName, text strin
 
 // TestInterruptedCommandsChangeNothingOfAUsers ends loads with Ctrl-C.
 func TestInterruptedCommandsChangeNothingOfAUsers(t *testing.T) {
-	eachInterruptible(t, func(t *testing.T, w *world, u *inUse, before contents, p *program) {
+	eachInterruptible(t, func(t *testing.T, w *world, u *inUse, before contents, p *startedProgram) {
 		p.interrupt(t)
 		p.exits(t, exitInterrupted)
 		u.unchanged(t, before, "interrupted quorumbench "+p.args)
@@ -236,7 +236,7 @@ func TestInterruptedCommandsChangeNothingOfAUsers(t *testing.T) {
 // TestKilledCommandsAreCleanedUp ends loads with SIGKILL. `cleanup` then removes what they
 // left, and nothing else; leases and sessions without a key expire by themselves.
 func TestKilledCommandsAreCleanedUp(t *testing.T) {
-	eachInterruptible(t, func(t *testing.T, w *world, u *inUse, before contents, p *program) {
+	eachInterruptible(t, func(t *testing.T, w *world, u *inUse, before contents, p *startedProgram) {
 		p.signal(t, syscall.SIGKILL)
 		p.end(t)
 		w.run(t, "cleanup", "--store", u.store, "--endpoints", u.endpoint).exits(t, exitDone)
@@ -247,7 +247,7 @@ func TestKilledCommandsAreCleanedUp(t *testing.T) {
 }
 
 // eachInterruptible ends every long load on a used cluster as the test says.
-func eachInterruptible(t *testing.T, end func(t *testing.T, w *world, u *inUse, before contents, p *program)) {
+func eachInterruptible(t *testing.T, end func(t *testing.T, w *world, u *inUse, before contents, p *startedProgram)) {
 	t.Helper()
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		before := u.read(t)

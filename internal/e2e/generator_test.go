@@ -134,7 +134,7 @@ func show(x *float64) string {
 }
 
 // checkExit: the exit code is what the verdict says.
-func checkExit(t *testing.T, p *program, trial *record.Trial) {
+func checkExit(t *testing.T, p *startedProgram, trial *record.Trial) {
 	t.Helper()
 	want := exitDone
 	if trial.Verdict.State == verdict.Invalid {

@@ -68,7 +68,7 @@ func TestKeysOfOthersAreNotTouched(t *testing.T) {
 func TestWhatInterruptedAndKilledRunsLeave(t *testing.T) {
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		before := u.read(t)
-		begin := func() *program {
+		begin := func() *startedProgram {
 			p := u.quorumbench(t, w, "bench", "put", "--total", "100000000", "--key-space-size", "100", "--prefix", "app/bench/")
 			p.says(t, "measuring")
 			eventually(t, patience, "keys were written", func() bool { return len(u.read(t).Keys) > len(before.Keys)+10 })
@@ -87,7 +87,7 @@ func TestWhatInterruptedAndKilledRunsLeave(t *testing.T) {
 		if said := u.quorumbench(t, w, "bench", "put", "--total", "10", "--prefix", "app/bench/").exits(t, exitFailed).stderr.String(); !strings.Contains(said, "is in use by") {
 			t.Errorf("a second run says %q", said)
 		}
-		kill := func(p *program) {
+		kill := func(p *startedProgram) {
 			p.signal(t, syscall.SIGKILL)
 			<-p.ended
 			if got := u.read(t); len(got.Keys) == len(before.Keys) {

@@ -27,7 +27,7 @@ trials:
 
 // measuring waits until the trial in the folder has recorded a whole second of
 // its window.
-func (p *program) measuring(t *testing.T, dir, folder string) {
+func (p *startedProgram) measuring(t *testing.T, dir, folder string) {
 	t.Helper()
 	eventually(t, 2*patience, "a second was recorded in "+folder, func() bool {
 		select {
@@ -43,11 +43,11 @@ func (p *program) measuring(t *testing.T, dir, folder string) {
 // etcd's benchmark prints no summary on Ctrl-C.
 func TestInterruptPrintsWhatWasMeasured(t *testing.T) {
 	t.Parallel()
-	for name, interrupt := range map[string]func(*program, *testing.T){
-		"Ctrl-C":  (*program).interrupt,
-		"SIGTERM": func(p *program, t *testing.T) { p.signal(t, syscall.SIGTERM) },
+	for name, interrupt := range map[string]func(*startedProgram, *testing.T){
+		"Ctrl-C":  (*startedProgram).interrupt,
+		"SIGTERM": func(p *startedProgram, t *testing.T) { p.signal(t, syscall.SIGTERM) },
 		// A terminal that is closed sends it twice: the second is no impatience.
-		"SIGHUP": func(p *program, t *testing.T) {
+		"SIGHUP": func(p *startedProgram, t *testing.T) {
 			p.signal(t, syscall.SIGHUP)
 			p.says(t, "stopping")
 			p.signal(t, syscall.SIGHUP)

@@ -23,7 +23,7 @@ trials:
 `
 
 // startLosing runs it on a store until something was measured.
-func (w *world) startLosing(t *testing.T, st store.Store, exec string) *program {
+func (w *world) startLosing(t *testing.T, st store.Store, exec string) *startedProgram {
 	t.Helper()
 	p := w.start(t, "run", w.file(t, "losing.yaml", of(losing, st, exec)), "--out", w.path("run"))
 	p.measuring(t, w.path("run"), "trial-01-first")
@@ -32,7 +32,7 @@ func (w *world) startLosing(t *testing.T, st store.Store, exec string) *program 
 
 // lost waits for the end of that run, within the window's rest, the timeout, a
 // last question to the members and their stop, and returns its trial.
-func (w *world) lost(t *testing.T, r testsettle.Reporter, p *program) *record.Trial {
+func (w *world) lost(t *testing.T, r testsettle.Reporter, p *startedProgram) *record.Trial {
 	t.Helper()
 	since := time.Now()
 	p.exits(t, exitDone)

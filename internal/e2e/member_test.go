@@ -64,7 +64,7 @@ trials:
 
 // startFaulty runs the scenario until its first trial is measured, and tells
 // who leads then.
-func (w *world) startFaulty(t *testing.T, target string) (p *program, leader, follower string) {
+func (w *world) startFaulty(t *testing.T, target string) (p *startedProgram, leader, follower string) {
 	t.Helper()
 	dir := w.path("run")
 	p = w.start(t, "run", w.file(t, "faulty.yaml", strings.ReplaceAll(faulty, "TARGET", target)), "--out", dir)
@@ -101,7 +101,7 @@ func TestKilledLeaderIsFollowed(t *testing.T) {
 }
 
 // afterLoss waits for the end of a run that lost a member; the run is complete.
-func afterLoss(t *testing.T, p *program) record.State {
+func afterLoss(t *testing.T, p *startedProgram) record.State {
 	t.Helper()
 	p.exits(t, exitDone)
 	return record.Complete

@@ -131,7 +131,7 @@ func TestMembersWithoutAVote(t *testing.T) {
 		last, can := all[3], st.Capabilities().NonVoters
 		given := strings.Join(all, ",")
 		n := 0
-		bench := func(code int, args ...string) (*program, *record.Trial) {
+		bench := func(code int, args ...string) (*startedProgram, *record.Trial) {
 			t.Helper()
 			n++
 			out := w.path("run" + string(rune('a'+n)))

@@ -30,7 +30,7 @@ func TestLoadsStopWhereTheStoreHasNoSpace(t *testing.T) {
 	testservers.InProcess(t, st, launch.Processes[0])
 	endpoint := launch.Processes[0].Endpoint
 	w.answers(t, endpoint)
-	put := func(args ...string) *program {
+	put := func(args ...string) *startedProgram {
 		return w.run(t, append([]string{"bench", "put", "--endpoints", endpoint, "--key-space-size", "100", "--clients", "16"}, args...)...)
 	}
 	put("--total", "100000", "--val-size", "1024").exits(t, exitFailed).oneSentence(t, "writes at least 99.6 MiB", "has space for", "raise the quota")
@@ -57,7 +57,7 @@ func TestLoadsStopWhereAnOlderStoreHasNoSpace(t *testing.T) {
 			return err
 		},
 	})
-	w.fillsUp(t, func(args ...string) *program {
+	w.fillsUp(t, func(args ...string) *startedProgram {
 		return w.run(t, append([]string{"bench", "put", "--endpoints", c.Endpoints[0], "--key-space-size", "100", "--clients", "16"}, args...)...)
 	})
 }
@@ -72,7 +72,7 @@ func (w *world) answers(t *testing.T, endpoint string) {
 
 // fillsUp runs a load until its cluster has no space, and expects that it stops, says so, and
 // that the next one is refused.
-func (w *world) fillsUp(t *testing.T, put func(args ...string) *program) {
+func (w *world) fillsUp(t *testing.T, put func(args ...string) *startedProgram) {
 	t.Helper()
 	p := put("--duration", "100s", "--val-size", "16384").exits(t, exitFailed)
 	if said := p.stderr.String(); !strings.Contains(said, "ran out of space, and the load was stopped") || !strings.Contains(said, "removed ") {

@@ -38,9 +38,9 @@ func (s *text) String() string {
 	return s.b.String()
 }
 
-// program is a run of quorumbench, in a process group of its own, as a shell
+// startedProgram is a run of quorumbench, in a process group of its own, as a shell
 // would start it.
-type program struct {
+type startedProgram struct {
 	args           string
 	pid            int
 	stdout, stderr text
@@ -50,15 +50,15 @@ type program struct {
 }
 
 // start begins a run of the program in the world's folder.
-func (w *world) start(t *testing.T, args ...string) *program {
+func (w *world) start(t *testing.T, args ...string) *startedProgram {
 	t.Helper()
 	return w.startWith(t, os.Getenv(binaryEnv), args...)
 }
 
 // startWith runs another program that becomes ours, such as a shell.
-func (w *world) startWith(t *testing.T, path string, args ...string) *program {
+func (w *world) startWith(t *testing.T, path string, args ...string) *startedProgram {
 	t.Helper()
-	p := &program{args: strings.Join(args, " "), ended: make(chan struct{})}
+	p := &startedProgram{args: strings.Join(args, " "), ended: make(chan struct{})}
 	cmd := exec.Command(path, args...)
 	cmd.Dir, cmd.Env = w.dir, w.env
 	cmd.Stdout, cmd.Stderr = &p.stdout, &p.stderr
@@ -88,13 +88,13 @@ func (w *world) startWith(t *testing.T, path string, args ...string) *program {
 }
 
 // run runs the program to its end.
-func (w *world) run(t *testing.T, args ...string) *program {
+func (w *world) run(t *testing.T, args ...string) *startedProgram {
 	t.Helper()
 	return w.start(t, args...).end(t)
 }
 
 // end waits until the program has ended, which lifetime bounds.
-func (p *program) end(t *testing.T) *program {
+func (p *startedProgram) end(t *testing.T) *startedProgram {
 	t.Helper()
 	<-p.ended
 	p.told.Do(func() {
@@ -116,7 +116,7 @@ func short(s string) string {
 }
 
 // exits holds the ended program to its exit code.
-func (p *program) exits(t *testing.T, want int) *program {
+func (p *startedProgram) exits(t *testing.T, want int) *startedProgram {
 	t.Helper()
 	p.end(t)
 	if got := p.state.ExitCode(); got != want {
@@ -126,7 +126,7 @@ func (p *program) exits(t *testing.T, want int) *program {
 }
 
 // says waits until standard error has the text.
-func (p *program) says(t *testing.T, what string) {
+func (p *startedProgram) says(t *testing.T, what string) {
 	t.Helper()
 	found := false
 	eventually(t, patience, "quorumbench said "+what, func() bool {
@@ -147,7 +147,7 @@ func (p *program) says(t *testing.T, what string) {
 
 // preloads waits until a run has preloaded its first trial, and tells r where a busy
 // machine did not let it: a proxy takes long then.
-func (p *program) preloads(t *testing.T, r testsettle.Reporter) bool {
+func (p *startedProgram) preloads(t *testing.T, r testsettle.Reporter) bool {
 	t.Helper()
 	eventually(t, lifetime, "the preload ended", func() bool {
 		select {
@@ -166,7 +166,7 @@ func (p *program) preloads(t *testing.T, r testsettle.Reporter) bool {
 }
 
 // signal sends a signal to the program alone.
-func (p *program) signal(t *testing.T, s syscall.Signal) {
+func (p *startedProgram) signal(t *testing.T, s syscall.Signal) {
 	t.Helper()
 	if err := syscall.Kill(p.pid, s); err != nil {
 		t.Fatal(err)
@@ -174,7 +174,7 @@ func (p *program) signal(t *testing.T, s syscall.Signal) {
 }
 
 // interrupt does what a terminal does at Ctrl-C: the whole group gets SIGINT.
-func (p *program) interrupt(t *testing.T) {
+func (p *startedProgram) interrupt(t *testing.T) {
 	t.Helper()
 	if err := syscall.Kill(-p.pid, syscall.SIGINT); err != nil {
 		t.Fatal(err)
@@ -189,7 +189,7 @@ var statements = []string{"stopping;", "warning:", "writes ", "grants ", "remove
 
 // oneSentence returns the one line in which a failed program says why, and
 // holds it to that.
-func (p *program) oneSentence(t *testing.T, contains ...string) string {
+func (p *startedProgram) oneSentence(t *testing.T, contains ...string) string {
 	t.Helper()
 	p.end(t)
 	errors := p.stderr.String()

@@ -215,7 +215,7 @@ func object(t *testing.T, text string) map[string]any {
 }
 
 // result is the trial that `bench --format json` printed.
-func result(t *testing.T, p *program) *record.Trial {
+func result(t *testing.T, p *startedProgram) *record.Trial {
 	t.Helper()
 	out := p.stdout.String()
 	object(t, out)

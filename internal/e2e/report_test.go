@@ -64,7 +64,7 @@ func repeated(n int, change func(repeat int, trial map[string]any)) func([]map[s
 	}
 }
 
-func holds(t *testing.T, p *program, lines ...string) {
+func holds(t *testing.T, p *startedProgram, lines ...string) {
 	t.Helper()
 	for _, want := range lines {
 		if !strings.Contains(p.stdout.String(), want) {
@@ -144,7 +144,7 @@ func TestComparisonCountsWhatCounts(t *testing.T) {
 func TestTableSaysWhatALevelIsNot(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	bench := func(store string) *program {
+	bench := func(store string) *startedProgram {
 		endpoints := w.nullServer(t, "--protocol", store, "--members", "3", "--script", "delay=1ms")
 		p := w.run(t, "bench", "get", "--store", store, "--endpoints", endpoints, "--target", "all", "--consistency", "linearizable",
 			"--conns", "6", "--clients", "12", "--total", "2000", "--warmup", "100ms", "--key-space-size", "100", "--repeats", "2", "--out", w.path(store))

@@ -270,7 +270,7 @@ func readConsul(t *testing.T, c *api.Client) contents {
 }
 
 // quorumbench runs a command on the cluster.
-func (u *inUse) quorumbench(t *testing.T, w *world, args ...string) *program {
+func (u *inUse) quorumbench(t *testing.T, w *world, args ...string) *startedProgram {
 	t.Helper()
 	return w.start(t, append(args, "--store", u.store, "--endpoints", u.endpoint)...)
 }

@@ -24,7 +24,7 @@ func (w *world) nullServer(t *testing.T, args ...string) (endpoints string) {
 }
 
 // startNullServer is the same for a test that ends it by itself.
-func (w *world) startNullServer(t *testing.T, args ...string) (p *program, endpoints string) {
+func (w *world) startNullServer(t *testing.T, args ...string) (p *startedProgram, endpoints string) {
 	t.Helper()
 	p = w.start(t, append([]string{"null-server"}, args...)...)
 	eventually(t, patience, "the null server was ready", func() (whole bool) {

@@ -80,7 +80,7 @@ trials:
 const onThree = "members-on: [db1, db2, db3], target: all, "
 
 // begin begins a run of such a scenario.
-func (h *hostsWithAgents) begin(t *testing.T, run, members, trials string) *program {
+func (h *hostsWithAgents) begin(t *testing.T, run, members, trials string) *startedProgram {
 	t.Helper()
 	return h.start(t, "run", h.scenario(t, members, trials), "--agent-certs", h.path("agents", "certs"), "--out", h.path(run))
 }

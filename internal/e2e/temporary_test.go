@@ -17,7 +17,7 @@ func TestTemporaryFoldersOfKilledCommandsAreRemoved(t *testing.T) {
 	w := newWorld(t)
 	dir := t.TempDir()
 	endpoint := w.nullServer(t)
-	bench := func(prefix string, args ...string) *program {
+	bench := func(prefix string, args ...string) *startedProgram {
 		args = append([]string{"TMPDIR=" + dir, os.Getenv(binaryEnv), "bench", "put", "--endpoints", endpoint, "--rate", "100", "--prefix", prefix}, args...)
 		return w.startWith(t, "env", args...)
 	}

@@ -39,8 +39,8 @@ func cutOff(t *testing.T) (dir string) {
 	return w.Dir()
 }
 
-// files are the contents of all files below a folder, by their names.
-func files(t *testing.T, dir string) map[string]string {
+// listFiles are the contents of all files below a folder, by their names.
+func listFiles(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	must(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
@@ -66,7 +66,7 @@ func rawTrials(t *testing.T, dir string) (all []string) {
 func TestResumedRunKeepsWhatHadEnded(t *testing.T) {
 	dir := cutOff(t)
 	put, before := filepath.Join(dir, "trial-01-put"), rawTrials(t, dir)
-	was := files(t, put)
+	was := listFiles(t, put)
 
 	r, err := Resume(dir)
 	must(t, err)
@@ -87,7 +87,7 @@ func TestResumedRunKeepsWhatHadEnded(t *testing.T) {
 	must(t, tw.Abort(Interrupted, "context canceled"))
 	must(t, w.Finish(Interrupted, "", later.Add(time.Minute)))
 
-	if diff := cmp.Diff(was, files(t, put)); diff != "" {
+	if diff := cmp.Diff(was, listFiles(t, put)); diff != "" {
 		t.Errorf("a trial that had ended changed:\n%s", diff)
 	}
 	if diff := cmp.Diff(before[:2], rawTrials(t, dir)[:2]); diff != "" {

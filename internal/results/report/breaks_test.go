@@ -45,7 +45,7 @@ func faulty() *record.Run {
 // What faults broke stands in all forms.
 func TestWhatFaultsBroke(t *testing.T) {
 	r := faulty()
-	golden(t, "faults.txt", text(t, r))
+	golden(t, "faults.txt", renderText(t, r))
 	var b bytes.Buffer
 	if err := Markdown(&b, r); err != nil || !strings.Contains(b.String(), "| kill leader for 1s | etcd | etcd 3.7.3 | 6 | 1.40 s | 1.10–1.60 s") {
 		t.Errorf("in Markdown it is %v, %s", err, b.String())

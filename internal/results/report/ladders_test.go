@@ -32,7 +32,7 @@ func ladderRun(clients ...int) *record.Run {
 func TestKneeAndScalability(t *testing.T) {
 	r := ladderRun(1, 2, 4, 8, 16, 32, 64, 128, 256)
 	r.Trials[8].Verdict.State = verdict.Invalid
-	golden(t, "ladder.txt", text(t, r))
+	golden(t, "ladder.txt", renderText(t, r))
 	var b bytes.Buffer
 	if err := Markdown(&b, r); err != nil {
 		t.Fatal(err)
@@ -42,10 +42,10 @@ func TestKneeAndScalability(t *testing.T) {
 			t.Errorf("Markdown lacks %q", want)
 		}
 	}
-	if got := text(t, ladderRun(1, 2, 4)); !strings.Contains(got, "No knee: ") || !strings.Contains(got, "there are 3.") {
+	if got := renderText(t, ladderRun(1, 2, 4)); !strings.Contains(got, "No knee: ") || !strings.Contains(got, "there are 3.") {
 		t.Errorf("of three steps it says %s", got)
 	}
-	if got := text(t, ladderRun(1, 2)); strings.Contains(got, "Knee") {
+	if got := renderText(t, ladderRun(1, 2)); strings.Contains(got, "Knee") {
 		t.Errorf("of two steps it says %s", got)
 	}
 }

@@ -161,7 +161,7 @@ func quick() *record.Run {
 	)
 }
 
-func text(t *testing.T, r *record.Run) string {
+func renderText(t *testing.T, r *record.Run) string {
 	t.Helper()
 	var b strings.Builder
 	if err := Text(&b, r, "runs/20260301T120000Z-quick"); err != nil {
@@ -178,7 +178,7 @@ func text(t *testing.T, r *record.Run) string {
 	return b.String()
 }
 
-func TestTable(t *testing.T) { golden(t, "quick.txt", text(t, quick())) }
+func TestTable(t *testing.T) { golden(t, "quick.txt", renderText(t, quick())) }
 
 func TestTableOfRepeats(t *testing.T) {
 	testsettle.Unraced(t)
@@ -189,7 +189,7 @@ func TestTableOfRepeats(t *testing.T) {
 			made{number: 2, repeat: repeat + 1, repeats: 3, name: "get", kind: kv.Get, level: kv.Local, target: "all", perSecond: perSecond, p50: 1e12 / float64(perSecond),
 				timeouts: 60 * repeat, lost: []string{"m2"}})
 	}
-	golden(t, "repeats.txt", text(t, run(record.Complete, all...)))
+	golden(t, "repeats.txt", renderText(t, run(record.Complete, all...)))
 }
 
 // Each interval says what it is of: the repeats, repeats on one cluster, or one run
@@ -216,7 +216,7 @@ func TestIntervals(t *testing.T) {
 			trial.Timeline = append(trial.Timeline, record.Row{Phase: measure.Measured.String(), Second: second, Done: uint64(970 + 20*(second%4))})
 		}
 	}
-	golden(t, "intervals.txt", text(t, r))
+	golden(t, "intervals.txt", renderText(t, r))
 	var b strings.Builder
 	for _, write := range []func() error{
 		func() error { return Markdown(&b, r) }, func() error { return CSV(&b, r) }, func() error { return RunJSON(&b, r, nil) },
@@ -254,13 +254,13 @@ func TestTableOfSteps(t *testing.T) {
 	r.Trials[3].State, r.Trials[3].ValueSize = record.Incomplete, 8
 	r.Trials[1].Durability = nil
 	r.Planned, r.Problems = 9, []string{"The last line of trial-04-x/timeline.csv is not whole."}
-	golden(t, "steps.txt", text(t, r))
+	golden(t, "steps.txt", renderText(t, r))
 }
 
 func TestRunWithoutTrials(t *testing.T) {
 	r := run(record.Failed)
 	r.Failure, r.Planned = "The cluster did not start within 30 s.", 7
-	golden(t, "none.txt", text(t, r))
+	golden(t, "none.txt", renderText(t, r))
 }
 
 func TestSummary(t *testing.T) {

@@ -34,7 +34,7 @@ func severalStores() *record.Run {
 // below it; the same level of another store has none.
 func TestTableOfStoresSaysWhatALevelIsNot(t *testing.T) {
 	testsettle.Unraced(t)
-	golden(t, "stores.txt", text(t, severalStores()))
+	golden(t, "stores.txt", renderText(t, severalStores()))
 	var b strings.Builder
 	if err := Markdown(&b, severalStores()); err != nil {
 		t.Fatal(err)

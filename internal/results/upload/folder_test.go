@@ -37,7 +37,7 @@ func TestFolder(t *testing.T) {
 	send(t, d, dir, 1)
 	same(t, dir, copied)
 
-	for _, path := range files(t, copied) {
+	for _, path := range listFiles(t, copied) {
 		if info, err := os.Stat(filepath.Join(copied, path)); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)
 		}
@@ -76,7 +76,7 @@ func TestHostileRunDirectory(t *testing.T) {
 	if diff := cmp.Diff(want, whys); diff != "" {
 		t.Error(diff)
 	}
-	for _, path := range files(t, there) {
+	for _, path := range listFiles(t, there) {
 		if text := string(read(t, filepath.Join(there, path))); strings.Contains(text, "not yours") || strings.Contains(text, "a member's") {
 			t.Errorf("%s was sent", path)
 		}

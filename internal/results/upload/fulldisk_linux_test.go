@@ -20,7 +20,7 @@ func TestFullDisk(t *testing.T) {
 	})
 	dir := aRun(t, "run", 2, 4<<20)
 	refused(t, parse(t, "file://"+there), dir, "the disk of "+there+" is full")
-	for _, path := range files(t, there) {
+	for _, path := range listFiles(t, there) {
 		if strings.HasPrefix(filepath.Base(path), "history") || filepath.Base(path) == manifestName {
 			t.Errorf("%s is there", path)
 		}

@@ -102,7 +102,7 @@ func same(t *testing.T, dir, copied string) {
 	if err := json.Unmarshal(read(t, filepath.Join(copied, manifestName)), &m); err != nil {
 		t.Fatal(err)
 	}
-	want := slices.DeleteFunc(files(t, dir), func(name string) bool {
+	want := slices.DeleteFunc(listFiles(t, dir), func(name string) bool {
 		return slices.ContainsFunc(m.LeftOut, func(l LeftOut) bool { return name == l.Name || strings.HasPrefix(name, l.Name+"/") })
 	})
 	var listed []string
@@ -115,7 +115,7 @@ func same(t *testing.T, dir, copied string) {
 	if !slices.Equal(listed, want) {
 		t.Errorf("the manifest lists %q, not %q", listed, want)
 	}
-	if is := files(t, copied); !slices.Equal(is, slices.Sorted(slices.Values(append(listed, manifestName)))) {
+	if is := listFiles(t, copied); !slices.Equal(is, slices.Sorted(slices.Values(append(listed, manifestName)))) {
 		t.Errorf("there are %q", is)
 	}
 }
@@ -129,8 +129,8 @@ func read(t *testing.T, path string) []byte {
 	return b
 }
 
-// files are the paths of all that is no folder.
-func files(t *testing.T, dir string) (names []string) {
+// listFiles are the paths of all that is no folder.
+func listFiles(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

@@ -61,7 +61,7 @@ func TestS3(t *testing.T) {
 	send(t, d, dir, 1)
 	same(t, dir, copied)
 
-	for _, path := range files(t, server.Dir) {
+	for _, path := range listFiles(t, server.Dir) {
 		if bytes.Contains(read(t, filepath.Join(server.Dir, path)), []byte(objects.Secret)) {
 			t.Errorf("%s has the secret", path)
 		}
@@ -85,7 +85,7 @@ func TestS3KilledServer(t *testing.T) {
 		}
 	}})
 	sentence(t, err, "nobody listens at the address of s3://benchmarks", "connection refused")
-	if there := files(t, copied); len(there) < 10 || len(there) > 40 {
+	if there := listFiles(t, copied); len(there) < 10 || len(there) > 40 {
 		t.Errorf("%d files are there", len(there))
 	}
 	if _, err := os.Stat(filepath.Join(copied, manifestName)); err == nil {

@@ -49,14 +49,16 @@ func awkwardValues() (values [][]byte) {
 	for r := range rune(300) {
 		every += string(r)
 	}
-	for _, v := range []string{"", "\x00", "v", "a=b&c=d+e%20", "<>&\u2028\u2029", every, "😀\"\\\n", text(127), text(2048), text(4096),
-		text(70_000), text(500 << 10), text(1 << 20)} {
+	for _, v := range []string{"", "\x00", "v", "a=b&c=d+e%20", "<>&\u2028\u2029", every, "😀\"\\\n", quotedText(127), quotedText(2048), quotedText(4096),
+		quotedText(70_000), quotedText(500 << 10), quotedText(1 << 20)} {
 		values = append(values, []byte(v))
 	}
 	return values
 }
 
-func text(n int) string { return strings.Repeat("0123456789abcdefghijklmnopqrstuvwxyz-_", n/38+1)[:n] }
+func quotedText(n int) string {
+	return strings.Repeat("0123456789abcdefghijklmnopqrstuvwxyz-_", n/38+1)[:n]
+}
 
 // api is the v2 API as net/http and encoding/json speak it: its own client went
 // with it.

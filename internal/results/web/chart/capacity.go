@@ -45,10 +45,10 @@ func Capacities(name string, all *analyze.CapacityFindings) (Chart, bool) {
 		low, says := c.y(&s, f.LowerPerSecond), "at least "+readable.PerSecond(f.LowerPerSecond)
 		if f.UpperPerSecond != nil {
 			says = readable.Between(readable.PerSecond(f.LowerPerSecond), readable.PerSecond(*f.UpperPerSecond))
-			c.f(`<path class="%s mark" d="M%s %sV%s"><title>%s</title></path>`, class, x, low, c.y(&s, *f.UpperPerSecond), text(says))
+			c.f(`<path class="%s mark" d="M%s %sV%s"><title>%s</title></path>`, class, x, low, c.y(&s, *f.UpperPerSecond), svgText(says))
 			continue
 		}
-		c.f(`<path class="%s dot" d="M%s %sh0"><title>%s</title></path><path class="%s l unsure" d="M%s %sV0"/>`, class, x, low, text(says), class, x, low)
+		c.f(`<path class="%s dot" d="M%s %sh0"><title>%s</title></path><path class="%s l unsure" d="M%s %sV0"/>`, class, x, low, svgText(says), class, x, low)
 	}
 	c.endPlot()
 	c.horizontal(ticks, 0, 1)

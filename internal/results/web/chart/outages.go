@@ -42,7 +42,7 @@ func Outages(name string, kind []*analyze.Breaks) Chart {
 			if x > 0 {
 				says = readable.Lasted(x)
 			}
-			c.f(`<path class="%s dot" d="M%s %sh0"><title>%s</title></path>`, class, num3(at), place(x), text(says))
+			c.f(`<path class="%s dot" d="M%s %sh0"><title>%s</title></path>`, class, num3(at), place(x), svgText(says))
 		}
 		y := place(b.Outage().Median.Value)
 		c.f(`<path class="%s l" d="M%s %sh%s"/>`, class, num(float64(width*i)+width*0.15), y, num(width*0.7))

@@ -181,12 +181,12 @@ func Events(o *analyze.OverTime, colours Colours, name func(store.SignalKind) st
 			if n, ok := colours[m.Member]; ok {
 				class = Series(n)
 			}
-			c.f(`<path class="%s mark" d="M%s %dH%s"><title>%s</title></path>`, class, num3(m.From), y, num3(m.To), text(what(m)))
+			c.f(`<path class="%s mark" d="M%s %dH%s"><title>%s</title></path>`, class, num3(m.From), y, num3(m.To), svgText(what(m)))
 		}
 	})
 	c.f(`<g class="lanes">`)
 	for i, kind := range kinds {
-		c.f(`<line x2="100%%" y1="%d" y2="%d"/><text x="2" y="%d">%s</text>`, laneHeight*(i+1), laneHeight*(i+1), laneHeight*i+12, text(name(kind)))
+		c.f(`<line x2="100%%" y1="%d" y2="%d"/><text x="2" y="%d">%s</text>`, laneHeight*(i+1), laneHeight*(i+1), laneHeight*i+12, svgText(name(kind)))
 	}
 	c.f(`</g>`)
 	slices.Sort(members)

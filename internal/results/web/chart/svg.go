@@ -65,12 +65,12 @@ func num(v float64) string {
 // share is a place along the width.
 func share(v float64) string { return strconv.FormatFloat(100*v, 'f', 2, 64) + "%" }
 
-// text is foreign text made part of a picture.
-func text(s string) string { return html.EscapeString(s) }
+// svgText is foreign text made part of a picture.
+func svgText(s string) string { return html.EscapeString(s) }
 
 // begin opens the picture, whose title is for who cannot see it.
 func (c *canvas) begin(title string, below int) {
-	c.f(`<svg class="chart" xmlns="http://www.w3.org/2000/svg" width="100%%" height="%d" role="img" overflow="visible"><title>%s</title>`, c.height+below, text(title))
+	c.f(`<svg class="chart" xmlns="http://www.w3.org/2000/svg" width="100%%" height="%d" role="img" overflow="visible"><title>%s</title>`, c.height+below, svgText(title))
 }
 
 // vertical draws the lines and labels of the vertical axis.
@@ -80,7 +80,7 @@ func (c *canvas) vertical(s *scale) {
 		y := c.y(s, t.at)
 		c.f(`<line x2="100%%" y1="%s" y2="%s"/>`, y, y)
 		if t.label != "" {
-			c.f(`<text x="-6" y="%s" dy=".32em">%s</text>`, y, text(t.label))
+			c.f(`<text x="-6" y="%s" dy=".32em">%s</text>`, y, svgText(t.label))
 		}
 	}
 	c.f(`</g>`)
@@ -108,7 +108,7 @@ func (c *canvas) horizontal(ticks []tick, from, to float64) {
 		if at > 0.97 { // at the edge the label stays within the picture
 			anchor = ` class="e"`
 		}
-		c.f(`<line x1="%s" x2="%s" y1="%d" y2="%d"/><text x="%s" y="%d"%s>%s</text>`, share(at), share(at), c.height, c.height+4, share(at), c.height+17, anchor, text(t.label))
+		c.f(`<line x1="%s" x2="%s" y1="%d" y2="%d"/><text x="%s" y="%d"%s>%s</text>`, share(at), share(at), c.height, c.height+4, share(at), c.height+17, anchor, svgText(t.label))
 	}
 	c.f(`</g>`)
 }
@@ -128,7 +128,7 @@ func (c *Chart) File(of, style string) string {
 	height := c.height + top + 24
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d"><style>%s</style><rect class="paper" width="100%%" height="100%%"/>`,
 		width, height, width, height, style)
-	fmt.Fprintf(&b, `<text class="title" x="%d" y="18">%s</text>`, fileLeft, text(of+": "+c.Title))
+	fmt.Fprintf(&b, `<text class="title" x="%d" y="18">%s</text>`, fileLeft, svgText(of+": "+c.Title))
 	b.WriteString(legend.svg)
 	inner := strings.Replace(c.SVG, `width="100%"`, fmt.Sprintf(`x="%d" y="%d" width="%d"`, fileLeft, top, fileWidth), 1)
 	b.WriteString(inner)
@@ -151,7 +151,7 @@ func (c *Chart) legend() (drawn struct {
 			x, y = fileLeft, y+legendRow
 			drawn.rows++
 		}
-		fmt.Fprintf(&b, `<path class="%s l" d="M%s %dh18"/><text class="legend" x="%s" y="%d">%s</text>`, e.Class, num(x), y, num(x+sample), y+4, text(e.Name))
+		fmt.Fprintf(&b, `<path class="%s l" d="M%s %dh18"/><text class="legend" x="%s" y="%d">%s</text>`, e.Class, num(x), y, num(x+sample), y+4, svgText(e.Name))
 		x += wide
 	}
 	drawn.svg = b.String()

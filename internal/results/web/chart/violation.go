@@ -56,12 +56,12 @@ func Violation(name string, v *record.Violation) (Chart, bool) {
 			class = "none"
 		}
 		x := plotWidth * place(o.From)
-		c.f(`<path class="%s mark" d="M%s %dh%s"><title>%s</title></path>`, class, num3(x), rowHeight*i+24, num3(plotWidth*place(o.To)-x), text(says))
+		c.f(`<path class="%s mark" d="M%s %dh%s"><title>%s</title></path>`, class, num3(x), rowHeight*i+24, num3(plotWidth*place(o.To)-x), svgText(says))
 	}
 	c.endPlot()
 	for i := range all {
 		o := &all[i]
-		c.f(`<text class="legend" x="%s" y="%d">%s</text>`, share(min(place(o.From), 0.7)), rowHeight*i+14, text(o.What))
+		c.f(`<text class="legend" x="%s" y="%d">%s</text>`, share(min(place(o.From), 0.7)), rowHeight*i+14, svgText(o.What))
 	}
 	c.horizontal(s.ticks, 0, s.most)
 	out.SVG = c.end()
