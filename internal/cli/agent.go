@@ -28,7 +28,7 @@ type agentFlags struct {
 	once, reach      bool
 }
 
-func (a *app) agentCommand() *cobra.Command {
+func (a *commandLine) agentCommand() *cobra.Command {
 	f := &agentFlags{heartbeat: agent.DefaultHeartbeat, lease: agent.DefaultLease}
 	c := &cobra.Command{
 		Use:   "agent",
@@ -62,7 +62,7 @@ SIGINT, SIGTERM or SIGHUP.`,
 	return c
 }
 
-func (a *app) agent(ctx context.Context, f *agentFlags) error {
+func (a *commandLine) agent(ctx context.Context, f *agentFlags) error {
 	o, err := a.agentOptions(f)
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func (a *app) agent(ctx context.Context, f *agentFlags) error {
 }
 
 // agentOptions checks the flags and reads the files that they name.
-func (a *app) agentOptions(f *agentFlags) (agent.Options, error) {
+func (a *commandLine) agentOptions(f *agentFlags) (agent.Options, error) {
 	o := agent.Options{
 		Folder: f.dir, Address: f.address, Version: agentVersion(), Stores: a.Lookup, Execs: f.execs, Heartbeat: f.heartbeat, Lease: f.lease, Once: f.once, Reach: f.reach, Say: a.say,
 	}
@@ -141,7 +141,7 @@ func (a *app) agentOptions(f *agentFlags) (agent.Options, error) {
 }
 
 // say tells what happens on standard error.
-func (a *app) say(format string, args ...any) { a.Remark(format, args...) }
+func (a *commandLine) say(format string, args ...any) { a.Remark(format, args...) }
 
 // agentVersion is what both sides must have in common.
 func agentVersion() string {
@@ -158,7 +158,7 @@ type agentCertsFlags struct {
 	valid      time.Duration
 }
 
-func (a *app) agentCertsCommand() *cobra.Command {
+func (a *commandLine) agentCertsCommand() *cobra.Command {
 	f := &agentCertsFlags{valid: 7 * 24 * time.Hour}
 	c := &cobra.Command{
 		Use:   "certs",
@@ -177,7 +177,7 @@ controller. Copy HOST.crt, HOST.key and ca.crt to each host.`,
 	return c
 }
 
-func (a *app) agentCerts(f *agentCertsFlags) error {
+func (a *commandLine) agentCerts(f *agentCertsFlags) error {
 	switch {
 	case f.hosts == "":
 		return command.Usage("--hosts is missing: write HOST,HOST")

@@ -40,7 +40,7 @@ type calibrateFlags struct {
 // maxCalibrationRounds bounds the rounds.
 const maxCalibrationRounds = 100
 
-func (a *app) calibrateCommand() *cobra.Command {
+func (a *commandLine) calibrateCommand() *cobra.Command {
 	f := &calibrateFlags{dir: ".", store: "etcd", rounds: 5, window: time.Second, seed: scenario.DefaultSeed, format: "text"}
 	c := &cobra.Command{
 		Use: "calibrate", Short: "Measure what this machine and its network can tell apart", Args: command.Takes(0, 0, ""),
@@ -89,7 +89,7 @@ func parseEndpoints(text string) (all []string, err error) {
 }
 
 // check refuses what cannot be done.
-func (f *calibrateFlags) check(a *app) error {
+func (f *calibrateFlags) check(a *commandLine) error {
 	if err := command.CheckStore(f.store, a.Catalog); err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (f *calibrateFlags) check(a *app) error {
 	return nil
 }
 
-func (a *app) calibrate(ctx context.Context, f *calibrateFlags) error {
+func (a *commandLine) calibrate(ctx context.Context, f *calibrateFlags) error {
 	if err := f.check(a); err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (a *app) calibrate(ctx context.Context, f *calibrateFlags) error {
 
 // measureMachine does it all. What needs others is first: an endpoint that nobody
 // listens at is no reason to wait for the rest.
-func (a *app) measureMachine(ctx context.Context, f *calibrateFlags, d *command.Display) (*record.Calibration, error) {
+func (a *commandLine) measureMachine(ctx context.Context, f *calibrateFlags, d *command.Display) (*record.Calibration, error) {
 	began := time.Now()
 	say := func(step string) { d.Update(step, time.Since(began), step) }
 	c := &record.Calibration{Schema: record.CalibrationSchema, Measured: began.UTC(), Tool: command.Tool(), Machine: probe.Machine(), Rounds: f.rounds, Store: f.store}
@@ -225,7 +225,7 @@ func timeDisk(ctx context.Context, dir string) (*record.DataDir, error) {
 
 // limits runs the built-in scenario against a null server of our own: all of it, and its
 // load of one client once more with processors chosen for both.
-func (a *app) limits(ctx context.Context, f *calibrateFlags, progress func(runner.Progress)) (g record.GeneratorLimits, failed error) {
+func (a *commandLine) limits(ctx context.Context, f *calibrateFlags, progress func(runner.Progress)) (g record.GeneratorLimits, failed error) {
 	self, err := command.Self()
 	if err != nil {
 		return g, err

@@ -54,7 +54,7 @@ const leastRate = 10
 // firstRate is the first rate that is tried, unless more is known of the store.
 const firstRate = 100
 
-func (a *app) capacityCommand() *cobra.Command {
+func (a *commandLine) capacityCommand() *cobra.Command {
 	f := &capacityFlags{until: 10 * time.Minute, warmUp: mostWarmUp, width: capacity.DefaultWidth, from: firstRate, most: scenario.MaxRate, root: "runs", format: "text", seed: scenario.DefaultSeed}
 	c := &cobra.Command{
 		Use:   "capacity [FILE.yaml]",
@@ -143,7 +143,7 @@ func (f *capacityFlags) check() error {
 
 // template is the scenario with the one trial whose load is searched, where a value of
 // the parameter that is gone through is set; nil sets none.
-func (a *app) template(f *capacityFlags, args []string, value *scenario.Assignment) (*scenario.Scenario, error) {
+func (a *commandLine) template(f *capacityFlags, args []string, value *scenario.Assignment) (*scenario.Scenario, error) {
 	attach, err := f.Running()
 	if err != nil {
 		return nil, err
@@ -184,7 +184,7 @@ func (a *app) template(f *capacityFlags, args []string, value *scenario.Assignme
 
 // again returns what is to be called before each reading of the scenario but the first:
 // standard input is kept for it.
-func (a *app) again(args []string) (rewind func(), err error) {
+func (a *commandLine) again(args []string) (rewind func(), err error) {
 	if len(args) == 0 || args[0] != "-" {
 		return func() {}, nil
 	}
@@ -198,7 +198,7 @@ func (a *app) again(args []string) (rewind func(), err error) {
 }
 
 // templates are those of all values that are named, as one scenario.
-func (a *app) templates(f *capacityFlags, args []string, rewind func()) (all *scenario.Scenario, err error) {
+func (a *commandLine) templates(f *capacityFlags, args []string, rewind func()) (all *scenario.Scenario, err error) {
 	if len(f.over.values) == 0 {
 		return a.template(f, args, nil)
 	}
@@ -250,7 +250,7 @@ func one(s *scenario.Scenario, name string) error {
 	return nil
 }
 
-func (a *app) capacity(ctx context.Context, f *capacityFlags, args []string) error {
+func (a *commandLine) capacity(ctx context.Context, f *capacityFlags, args []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -332,7 +332,7 @@ func (a *app) capacity(ctx context.Context, f *capacityFlags, args []string) err
 
 // slowAtFirst is why a store is slower when it was just started; empty if nothing is
 // known.
-func (a *app) slowAtFirst(name string) string {
+func (a *commandLine) slowAtFirst(name string) string {
 	st, err := a.Lookup(name)
 	if err != nil {
 		return ""

@@ -30,7 +30,7 @@ const leastNumber = 0.1
 
 // parameter is the one that is searched, with the bounds that the scenario allows it. The
 // trial has the scenario's own value.
-func (a *app) parameter(f *capacityFlags, t *scenario.Trial, read func(value string) (*scenario.Scenario, error)) (*searchedParameter, error) {
+func (a *commandLine) parameter(f *capacityFlags, t *scenario.Trial, read func(value string) (*scenario.Scenario, error)) (*searchedParameter, error) {
 	d := registry.Find(t.Load.Application.Name).Definition() // one refuses a trial of none
 	of := d.Scaling(f.over.key)
 	own := t.Load.Application.Settings[f.over.key]

@@ -31,7 +31,7 @@ const (
 	ExitUnknownLoad = 4
 )
 
-func (a *app) checkCommand() *cobra.Command {
+func (a *commandLine) checkCommand() *cobra.Command {
 	g := command.Group("check", "Check whether a cluster, or a disk, is good enough", "perf, datascale or disk",
 		a.checkPerfCommand(), a.checkDatascaleCommand(), a.checkDiskCommand())
 	g.Long = `Check whether a running cluster, or a disk, is good enough: the checks of etcdctl
@@ -84,7 +84,7 @@ func (f *checkFlags) findLoad(of map[string]scenario.CheckLoad) (short string, l
 
 // scenario is the preset with the flags over it; a load of so many clients has as
 // many connections, as the original does, unless another number was asked for.
-func (f *checkFlags) scenario(a *app, clients int) (*scenario.Scenario, error) {
+func (f *checkFlags) scenario(a *commandLine, clients int) (*scenario.Scenario, error) {
 	if f.conns < 0 {
 		return nil, command.Usage("--conns must be from 0 to %d, not %d", scenario.MaxConnections, f.conns)
 	}
@@ -100,7 +100,7 @@ func (f *checkFlags) scenario(a *app, clients int) (*scenario.Scenario, error) {
 
 // check runs a check's scenario and hands its one trial on. Without --out its run
 // directory is removed.
-func (a *app) check(ctx context.Context, f *checkFlags, s *scenario.Scenario, b *bar, show func(runner.Progress), judge func(*record.Trial) error) (failed error) {
+func (a *commandLine) check(ctx context.Context, f *checkFlags, s *scenario.Scenario, b *bar, show func(runner.Progress), judge func(*record.Trial) error) (failed error) {
 	path, err := command.Self()
 	if err != nil {
 		return err
@@ -169,7 +169,7 @@ func (a *app) check(ctx context.Context, f *checkFlags, s *scenario.Scenario, b 
 }
 
 // unread says in the original's words that a member's memory is not known.
-func (a *app) unread(f *checkFlags, when, why string) error {
+func (a *commandLine) unread(f *checkFlags, when, why string) error {
 	if f.format != "json" {
 		a.Printf("FAIL: Could not read process_resident_memory_bytes %s the put operations.\n", when)
 	}
@@ -199,7 +199,7 @@ type perfFlags struct {
 	set      *pflag.FlagSet
 }
 
-func (a *app) checkPerfCommand() *cobra.Command {
+func (a *commandLine) checkPerfCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "perf", Short: "Check whether a cluster takes a load in time, and say what is too slow if not", Args: command.Takes(0, 0, ""),
 		Long: `Check whether a cluster takes a load in time: puts of 256 + 1,024 bytes that become
@@ -255,7 +255,7 @@ func (f *perfFlags) fill(l scenario.CheckLoad) (scenario.CheckLoad, error) {
 	return l, nil
 }
 
-func (a *app) checkPerf(ctx context.Context, f *perfFlags) error {
+func (a *commandLine) checkPerf(ctx context.Context, f *perfFlags) error {
 	load, l, err := f.findLoad(scenario.PerfLoads)
 	if err != nil {
 		return err
@@ -279,7 +279,7 @@ func (a *app) checkPerf(ctx context.Context, f *perfFlags) error {
 	})
 }
 
-func (a *app) checkDatascaleCommand() *cobra.Command {
+func (a *commandLine) checkDatascaleCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "datascale", Short: "Check what so many keys cost each member: memory, disk, time", Args: command.Takes(0, 0, ""),
 		Long: `Check what so many keys of 512 + 512 bytes cost each member: its memory and its
@@ -299,7 +299,7 @@ read, 3 when there are keys with the prefix, 4 for an unknown load.`,
 	return c
 }
 
-func (a *app) checkDatascale(ctx context.Context, f *checkFlags) error {
+func (a *commandLine) checkDatascale(ctx context.Context, f *checkFlags) error {
 	load, l, err := f.findLoad(scenario.ScaleLoads)
 	if err != nil {
 		return err
@@ -355,7 +355,7 @@ type bar struct {
 }
 
 // newBar returns a bar that shows nothing with --format json.
-func (a *app) newBar(format string, total float64, unit string) *bar {
+func (a *commandLine) newBar(format string, total float64, unit string) *bar {
 	to := a.Screen
 	if format == "json" {
 		to = io.Discard

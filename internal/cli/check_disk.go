@@ -32,7 +32,7 @@ type diskFlags struct {
 // maxDiskSize bounds what one check writes, in bytes.
 const maxDiskSize = 1 << 40
 
-func (a *app) checkDiskCommand() *cobra.Command {
+func (a *commandLine) checkDiskCommand() *cobra.Command {
 	f := &diskFlags{store: "etcd", record: 2300, size: 22 << 20, duration: time.Minute, format: "text"}
 	c := &cobra.Command{
 		Use: "disk DIR", Short: "Check whether a disk is fast enough for a store's log", Args: command.Takes(1, 1, "DIR, the folder to write in"),
@@ -90,7 +90,7 @@ func (f *diskFlags) writes(dir string, counted bool) (w probe.LogWrites, err err
 	return w, nil
 }
 
-func (a *app) checkDisk(ctx context.Context, f *diskFlags, dir string, counted bool) error {
+func (a *commandLine) checkDisk(ctx context.Context, f *diskFlags, dir string, counted bool) error {
 	w, err := f.writes(dir, counted)
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/verify"
 )
 
-func (a *app) checkAnswersCommand() *cobra.Command {
+func (a *commandLine) checkAnswersCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check-answers RUN",
 		Short: "Check the answers of a run that recorded its operations, once more or for the first time",
@@ -31,7 +31,7 @@ record stays as it is.`,
 	return c
 }
 
-func (a *app) checkAnswers(ctx context.Context, dir string) error {
+func (a *commandLine) checkAnswers(ctx context.Context, dir string) error {
 	run, err := record.Open(dir)
 	if err != nil {
 		return err

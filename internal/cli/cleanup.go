@@ -23,7 +23,7 @@ type cleanupFlags struct {
 	dryRun bool
 }
 
-func (a *app) cleanupCommand() *cobra.Command {
+func (a *commandLine) cleanupCommand() *cobra.Command {
 	f := &cleanupFlags{AttachFlags: command.NewAttachFlags()}
 	c := &cobra.Command{
 		Use: "cleanup", Short: "Remove from a running cluster what a killed run left there", Args: command.Takes(0, 0, ""),
@@ -49,7 +49,7 @@ which this one cannot tell whether it goes on, is named by --run.`,
 	return c
 }
 
-func (a *app) cleanup(ctx context.Context, f *cleanupFlags, named bool) error {
+func (a *commandLine) cleanup(ctx context.Context, f *cleanupFlags, named bool) error {
 	attach, err := f.Running()
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func (a *app) cleanup(ctx context.Context, f *cleanupFlags, named bool) error {
 }
 
 // cleanOne removes what one run left, or says why it stays.
-func (a *app) cleanOne(ctx context.Context, f *cleanupFlags, g *guard.Guard, l *guard.Leftover, named bool) (cleaned bool, err error) {
+func (a *commandLine) cleanOne(ctx context.Context, f *cleanupFlags, g *guard.Guard, l *guard.Leftover, named bool) (cleaned bool, err error) {
 	run := fmt.Sprintf("run %s, which process %d on %s began at %s", l.Run, l.Owner.PID, l.Machine, l.Began.Format(time.RFC3339))
 	switch {
 	case l.Kept && !named:
@@ -131,7 +131,7 @@ func (a *app) cleanOne(ctx context.Context, f *cleanupFlags, g *guard.Guard, l *
 }
 
 // unmarked says what is below a prefix without a marker.
-func (a *app) unmarked(ctx context.Context, g *guard.Guard, prefix string) error {
+func (a *commandLine) unmarked(ctx context.Context, g *guard.Guard, prefix string) error {
 	if strings.Trim(prefix, "/") == "" {
 		return fmt.Errorf("no run has left a marker for the prefix %q, so nothing is removed", prefix)
 	}

@@ -31,7 +31,7 @@ type clusterFlags struct {
 	members int
 }
 
-func (a *app) clusterCommand() *cobra.Command {
+func (a *commandLine) clusterCommand() *cobra.Command {
 	g := command.Group("cluster", "Start, look at and stop a local cluster to play with", "up, status or down",
 		a.clusterOne("up", "Start a cluster that lives on after this command", a.clusterUp),
 		a.clusterOne("status", "Show the members and who leads", a.clusterStatus),
@@ -39,7 +39,7 @@ func (a *app) clusterCommand() *cobra.Command {
 	return g
 }
 
-func (a *app) clusterOne(name, short string, do func(context.Context, *clusterFlags) error) *cobra.Command {
+func (a *commandLine) clusterOne(name, short string, do func(context.Context, *clusterFlags) error) *cobra.Command {
 	f := &clusterFlags{store: "etcd", members: scenario.DefaultMembers}
 	c := &cobra.Command{Use: name, Short: short, Args: command.Takes(0, 0, "")}
 	r := command.NewFlags(c.Flags())
@@ -58,7 +58,7 @@ func (a *app) clusterOne(name, short string, do func(context.Context, *clusterFl
 }
 
 // resolve finds the store and the folder that the flags mean.
-func (a *app) resolve(f *clusterFlags) (store.Store, error) {
+func (a *commandLine) resolve(f *clusterFlags) (store.Store, error) {
 	if name, _, versioned := strings.Cut(f.store, "@"); versioned {
 		return nil, command.Usage("--store %s: a cluster is found by its store alone, whatever its version; write --store %s", f.store, name)
 	}
@@ -72,7 +72,7 @@ func (a *app) resolve(f *clusterFlags) (store.Store, error) {
 	return st, err
 }
 
-func (a *app) clusterUp(ctx context.Context, f *clusterFlags) error {
+func (a *commandLine) clusterUp(ctx context.Context, f *clusterFlags) error {
 	if f.members < 1 || f.members > kv.MaxMembers {
 		return command.Usage("--members must be from 1 to %d, not %d", kv.MaxMembers, f.members)
 	}
@@ -134,7 +134,7 @@ func quoted(path string) string {
 	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
-func (a *app) clusterStatus(ctx context.Context, f *clusterFlags) error {
+func (a *commandLine) clusterStatus(ctx context.Context, f *clusterFlags) error {
 	if _, err := a.resolve(f); err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func (a *app) clusterStatus(ctx context.Context, f *clusterFlags) error {
 }
 
 // members prints a line for each member.
-func (a *app) members(p *cluster.Playground, status store.Status) {
+func (a *commandLine) members(p *cluster.Playground, status store.Status) {
 	known := map[string]store.Member{}
 	for _, m := range status.Members {
 		known[m.Endpoint] = m
@@ -187,7 +187,7 @@ func (a *app) members(p *cluster.Playground, status store.Status) {
 	_ = readable.Table(a.Stdout, rows) // output keeps its first error
 }
 
-func (a *app) clusterDown(ctx context.Context, f *clusterFlags) error {
+func (a *commandLine) clusterDown(ctx context.Context, f *clusterFlags) error {
 	if _, err := a.resolve(f); err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ type compareFlags struct {
 	failOn  string
 }
 
-func (a *app) compareCommand() *cobra.Command {
+func (a *commandLine) compareCommand() *cobra.Command {
 	f := &compareFlags{format: "text", metrics: metrics{names: []string{"ops", "p50", "p99"}}, margin: stats.Margin}
 	c := &cobra.Command{
 		Use:   "compare [BASELINE] RUN...",
@@ -47,7 +47,7 @@ are judged together, with a correction for their number.`,
 	return c
 }
 
-func (a *app) compare(f *compareFlags, dirs []string) error {
+func (a *commandLine) compare(f *compareFlags, dirs []string) error {
 	by, err := analyze.ComparingBy(f.metrics.names)
 	if err != nil {
 		return command.Usage("--metric: %w", err)

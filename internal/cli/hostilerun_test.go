@@ -222,14 +222,14 @@ func fillMap(v reflect.Value, field string, text func(field, was string) string)
 // checkShown runs a command line and looks at all that it prints.
 func checkShown(t *testing.T, args ...string) {
 	t.Helper()
-	checkPrints(t, args, func(a *app) error { return a.execute(t.Context(), args) })
+	checkPrints(t, args, func(a *commandLine) error { return a.execute(t.Context(), args) })
 }
 
 // checkReport is checkShown of report, without the flags of all other commands,
 // which take most of the time to make.
 func checkReport(t *testing.T, args ...string) {
 	t.Helper()
-	checkPrints(t, args, func(a *app) error {
+	checkPrints(t, args, func(a *commandLine) error {
 		c := a.reportCommand()
 		c.SilenceErrors, c.SilenceUsage = true, true
 		c.SetArgs(args)
@@ -237,7 +237,7 @@ func checkReport(t *testing.T, args ...string) {
 	})
 }
 
-func checkPrints(t *testing.T, args []string, do func(*app) error) {
+func checkPrints(t *testing.T, args []string, do func(*commandLine) error) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	carryOut(strings.NewReader(""), &stdout, &stderr, do)

@@ -83,7 +83,7 @@ func TestHostileVersionIsKeptPrintable(t *testing.T) {
 
 func TestClusterMembersAreShownPrintable(t *testing.T) {
 	var out strings.Builder
-	a := &app{&command.App{Stdout: command.NewOutput(&out)}}
+	a := &commandLine{&command.App{Stdout: command.NewOutput(&out)}}
 	m := cluster.PlaygroundMember{}
 	m.Name, m.Endpoint, m.LogFile = hostile, hostile, hostile
 	a.members(&cluster.Playground{Members: []cluster.PlaygroundMember{m}},

@@ -198,7 +198,7 @@ func TestInterruptedReportIsWhole(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var stderr bytes.Buffer
-	a := &app{&command.App{Stdin: strings.NewReader(""), Stdout: command.NewOutput(io.Discard), Stderr: &stderr}}
+	a := &commandLine{&command.App{Stdin: strings.NewReader(""), Stdout: command.NewOutput(io.Discard), Stderr: &stderr}}
 	files := filepath.Join(t.TempDir(), "files")
 	err := a.execute(ctx, []string{"report", dir, "--format", "csv", "--out", files})
 	if command.ExitCode(err) != command.ExitInterrupted || !strings.Contains(err.Error(), "are whole") {

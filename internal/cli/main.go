@@ -20,18 +20,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-// app is the program: what its commands share.
-type app struct{ *command.App }
+// commandLine is the program: what its commands share.
+type commandLine struct{ *command.App }
 
 // Main carries out one command line, without the program's name, and returns
 // the exit code. Results go to stdout; progress, warnings and errors, each one
 // sentence, go to stderr.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
-	return carryOut(stdin, stdout, stderr, func(a *app) error { return a.execute(context.Background(), args) })
+	return carryOut(stdin, stdout, stderr, func(a *commandLine) error { return a.execute(context.Background(), args) })
 }
 
 // carryOut does one thing with the program, and says what came of it.
-func carryOut(stdin io.Reader, stdout, stderr io.Writer, do func(*app) error) (code int) {
+func carryOut(stdin io.Reader, stdout, stderr io.Writer, do func(*commandLine) error) (code int) {
 	shown := printable.NewWriter(stderr)
 	defer func() {
 		if r := recover(); r != nil {
@@ -40,7 +40,7 @@ func carryOut(stdin io.Reader, stdout, stderr io.Writer, do func(*app) error) (c
 		}
 		_ = shown.Flush() // nobody is left to read it
 	}()
-	a := &app{&command.App{
+	a := &commandLine{&command.App{
 		Stdin: stdin, Stdout: command.NewOutput(stdout), Stderr: shown, Screen: stderr,
 		Lookup: registry.Lookup, Catalog: registry.Catalog{},
 	}}

@@ -13,7 +13,7 @@ import (
 
 // memberCommand runs one member of a cluster in this process. Clusters start
 // it; nobody else needs it.
-func (a *app) memberCommand() *cobra.Command {
+func (a *commandLine) memberCommand() *cobra.Command {
 	var config string
 	c := &cobra.Command{
 		Use: "member STORE", Short: "Run one member of a cluster", Hidden: true,

@@ -31,7 +31,7 @@ type nullFlags struct {
 	cert, key  string
 }
 
-func (a *app) nullServerCommand() *cobra.Command {
+func (a *commandLine) nullServerCommand() *cobra.Command {
 	f := &nullFlags{protocol: "etcd", listen: "127.0.0.1:0", members: 1}
 	f.options.Memory = true
 	c := &cobra.Command{
@@ -63,7 +63,7 @@ of "quorumbench bench". It serves until SIGINT, SIGTERM or SIGHUP.`,
 	return c
 }
 
-func (a *app) nullServer(ctx context.Context, f *nullFlags, sized bool) error {
+func (a *commandLine) nullServer(ctx context.Context, f *nullFlags, sized bool) error {
 	st, err := a.Lookup(f.protocol)
 	if err != nil {
 		return command.Usage("--protocol: %w", err)
@@ -95,7 +95,7 @@ func (a *app) nullServer(ctx context.Context, f *nullFlags, sized bool) error {
 }
 
 // nullOptions checks the flags and reads the files that they name.
-func (a *app) nullOptions(f *nullFlags, sized bool) (store.NullOptions, error) {
+func (a *commandLine) nullOptions(f *nullFlags, sized bool) (store.NullOptions, error) {
 	o := f.options
 	switch {
 	case f.members < 1 || f.members > kv.MaxMembers:
@@ -135,7 +135,7 @@ func (a *app) nullOptions(f *nullFlags, sized bool) (store.NullOptions, error) {
 const maxScript = 1 << 20
 
 // readFile reads a file or, for -, standard input.
-func (a *app) readFile(path string) ([]byte, error) {
+func (a *commandLine) readFile(path string) ([]byte, error) {
 	if path == "-" {
 		return readfile.All(a.Stdin, maxScript)
 	}

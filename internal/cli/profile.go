@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-func (a *app) profileCommand() *cobra.Command {
+func (a *commandLine) profileCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "profile FILE",
 		Short: "Make a scenario of a recording",

@@ -27,7 +27,7 @@ type recordFlags struct {
 	cacert                 string
 }
 
-func (a *app) recordCommand() *cobra.Command {
+func (a *commandLine) recordCommand() *cobra.Command {
 	f := &recordFlags{store: "etcd"}
 	c := &cobra.Command{
 		Use:   "record --listen HOST:PORT --to HOST:PORT | --capture HOST:PORT",
@@ -73,7 +73,7 @@ type hearing interface {
 	close()
 }
 
-func (a *app) record(ctx context.Context, f *recordFlags) error {
+func (a *commandLine) record(ctx context.Context, f *recordFlags) error {
 	if f.duration < 0 {
 		return command.Usage("--duration must not be negative")
 	}

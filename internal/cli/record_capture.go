@@ -46,7 +46,7 @@ func (c *captured) hear(ctx context.Context, understood *tap.TapConfig, began ti
 	return all, missing, err
 }
 
-func (a *app) capture(ctx context.Context, f *recordFlags, _ store.Store) (hearing, error) {
+func (a *commandLine) capture(ctx context.Context, f *recordFlags, _ store.Store) (hearing, error) {
 	for _, other := range [...]struct {
 		flag  string
 		given bool

@@ -36,7 +36,7 @@ func (r *relayed) hear(ctx context.Context, understood *tap.TapConfig, began tim
 	return all, "", err
 }
 
-func (a *app) relay(_ context.Context, f *recordFlags, st store.Store) (hearing, error) {
+func (a *commandLine) relay(_ context.Context, f *recordFlags, st store.Store) (hearing, error) {
 	cfg, err := f.relayConfig()
 	if err != nil {
 		return nil, err

@@ -45,7 +45,7 @@ const replayPrefix = scenario.OwnPrefix + "replay/"
 // mostSpeed bounds --speed, both ways.
 const mostSpeed = 1e6
 
-func (a *app) replayCommand() *cobra.Command {
+func (a *commandLine) replayCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "replay FILE",
 		Short: "Send a recording again",
@@ -80,7 +80,7 @@ at the end.`,
 	return a.Gated(c, false)
 }
 
-func (a *app) replay(ctx context.Context, f *replayFlags, path string) error {
+func (a *commandLine) replay(ctx context.Context, f *replayFlags, path string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (f *replayFlags) check() error {
 }
 
 // replayer is the store that the recording is of.
-func (a *app) replayer(f *replayFlags, path string) (store.Replayer, error) {
+func (a *commandLine) replayer(f *replayFlags, path string) (store.Replayer, error) {
 	h, err := recording.ReadHeader(path)
 	if err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func (a *app) replayer(f *replayFlags, path string) (store.Replayer, error) {
 
 // scenario is one trial on the cluster that the flags say, whose load is described when
 // the recording was read.
-func (f *replayFlags) scenario(a *app) (*scenario.Scenario, error) {
+func (f *replayFlags) scenario(a *commandLine) (*scenario.Scenario, error) {
 	f.preset.Let("target", f.Target.String())
 	f.preset.Let("rate", "1")
 	return f.Scenario(f.preset, a.Catalog, scenario.Ask{Seed: scenario.DefaultSeed, Repeats: 1})

@@ -26,7 +26,7 @@ type reportFlags struct {
 	gate   command.Gate
 }
 
-func (a *app) reportCommand() *cobra.Command {
+func (a *commandLine) reportCommand() *cobra.Command {
 	f := &reportFlags{format: "text"}
 	c := &cobra.Command{
 		Use:   "report RUN...",
@@ -54,7 +54,7 @@ cumulative key number, and the summary of all trials side by side.`,
 
 // reportWhole writes a report. One that goes to files is written to its end when
 // it is interrupted, so that no folder holds half of one.
-func (a *app) reportWhole(ctx context.Context, f *reportFlags, dirs []string) error {
+func (a *commandLine) reportWhole(ctx context.Context, f *reportFlags, dirs []string) error {
 	if f.out == "" {
 		return a.report(f, dirs)
 	}
@@ -71,7 +71,7 @@ func (a *app) reportWhole(ctx context.Context, f *reportFlags, dirs []string) er
 	return nil
 }
 
-func (a *app) report(f *reportFlags, dirs []string) error {
+func (a *commandLine) report(f *reportFlags, dirs []string) error {
 	if err := f.refuse(len(dirs)); err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (f *reportFlags) refuse(runs int) error {
 
 // write writes the runs, which are all as one too, to standard output or into the
 // folder that --out names.
-func (a *app) write(f *reportFlags, runs []*record.Run, run *record.Run, comparisons []*analyze.Comparison) error {
+func (a *commandLine) write(f *reportFlags, runs []*record.Run, run *record.Run, comparisons []*analyze.Comparison) error {
 	if f.format == "dbtester" {
 		return report.Dbtester(a.Stdout, run, f.out)
 	}

@@ -13,7 +13,7 @@ import (
 // reportFiles writes a finished run's report.html and report.md into its
 // directory, and junit.xml where it is held to thresholds, and prints where the
 // page is, unless that would stand beside JSON.
-func (a *app) reportFiles(run *record.Run, dir string, quiet bool) error {
+func (a *commandLine) reportFiles(run *record.Run, dir string, quiet bool) error {
 	comparisons, err := a.Gate.Comparisons(run)
 	if err != nil {
 		comparisons = nil // it was said with the table

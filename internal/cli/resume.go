@@ -26,7 +26,7 @@ type taken struct {
 }
 
 // takeUp reads what a recorded run was, and locks its directory.
-func (a *app) takeUp(f *runFlags, args []string) (_ *taken, err error) {
+func (a *commandLine) takeUp(f *runFlags, args []string) (_ *taken, err error) {
 	for _, flag := range keptFlags {
 		if f.given(flag) {
 			return nil, command.Usage("--resume takes the run up as it was begun; drop --%s", flag)
@@ -94,7 +94,7 @@ func askedBefore(run *record.Run, set []scenario.Assignment) (scenario.Options, 
 }
 
 // begin reads the scenario of a run that begins.
-func (a *app) begin(f *runFlags, args []string) (*taken, error) {
+func (a *commandLine) begin(f *runFlags, args []string) (*taken, error) {
 	options, err := f.options()
 	if err != nil {
 		return nil, err

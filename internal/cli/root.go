@@ -12,7 +12,7 @@ import (
 
 // execute finds and runs the command. Whatever is wrong comes back as one
 // sentence: the library prints neither errors nor usage.
-func (a *app) execute(ctx context.Context, args []string) error {
+func (a *commandLine) execute(ctx context.Context, args []string) error {
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(a.Stdin)
@@ -26,7 +26,7 @@ func (a *app) execute(ctx context.Context, args []string) error {
 	return root.ExecuteContext(ctx)
 }
 
-func (a *app) root() *cobra.Command {
+func (a *commandLine) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "quorumbench",
 		Short: "Benchmark distributed, consistent key-value stores",

@@ -43,7 +43,7 @@ type runFlags struct {
 	given   func(flag string) bool
 }
 
-func (a *app) runCommand() *cobra.Command {
+func (a *commandLine) runCommand() *cobra.Command {
 	f := &runFlags{root: "runs", format: "text", seed: scenario.DefaultSeed, scale: 1}
 	c := &cobra.Command{
 		Use:   "run [FILE.yaml]",
@@ -87,7 +87,7 @@ on this machine, in under a minute. FILE - is standard input.`,
 	return a.Gated(c, true)
 }
 
-func (a *app) run(ctx context.Context, f *runFlags, args []string) error {
+func (a *commandLine) run(ctx context.Context, f *runFlags, args []string) error {
 	switch {
 	case f.out != "" && f.given("runs-dir"):
 		return command.Usage("--out names the run directory and --runs-dir a folder to make it in; give one of them")
@@ -182,7 +182,7 @@ func (f *runFlags) options() (scenario.Options, error) {
 
 // checkUntil refuses flags about repeating where nothing is repeated, and figures
 // that cannot become precise, and warns where there is no time for it.
-func (a *app) checkUntil(f *runFlags, s *scenario.Scenario) error {
+func (a *commandLine) checkUntil(f *runFlags, s *scenario.Scenario) error {
 	if s.Until == nil {
 		for _, flag := range []string{"at-most", "until-metric"} {
 			if f.given(flag) {
@@ -217,7 +217,7 @@ func storeVersion(given, exec string) (name, version string, err error) {
 
 // dryRun refuses what the run would refuse, and prints its plan. A server that
 // is not there yet is only warned of: the plan is worth seeing without.
-func (a *app) dryRun(o runner.Options) error {
+func (a *commandLine) dryRun(o runner.Options) error {
 	if err := a.Gate.Begin(o.Scenario); err != nil {
 		return err
 	}
@@ -229,7 +229,7 @@ func (a *app) dryRun(o runner.Options) error {
 }
 
 // load reads the scenario: the built-in one, standard input or a file.
-func (a *app) load(args []string, o scenario.Options) (*scenario.Scenario, error) {
+func (a *commandLine) load(args []string, o scenario.Options) (*scenario.Scenario, error) {
 	switch {
 	case len(args) == 0:
 		return scenario.Parse("quick.yaml", scenario.Quick(), a.Catalog, o)
@@ -244,7 +244,7 @@ func (a *app) load(args []string, o scenario.Options) (*scenario.Scenario, error
 }
 
 // printDryRun prints what a dry run shows.
-func (a *app) printDryRun(s *scenario.Scenario) {
+func (a *commandLine) printDryRun(s *scenario.Scenario) {
 	for _, line := range s.Lines() {
 		a.Printf("%s\n", line)
 	}

@@ -28,7 +28,7 @@ type sizeFlags struct {
 	given   func(flag string) bool
 }
 
-func (a *app) sizeCommand() *cobra.Command {
+func (a *commandLine) sizeCommand() *cobra.Command {
 	f := &sizeFlags{history: 5 * time.Minute, format: "text"}
 	c := &cobra.Command{
 		Use:   "size RUN...",
@@ -80,7 +80,7 @@ func (f *sizeFlags) check() error {
 	return nil
 }
 
-func (a *app) size(f *sizeFlags, dirs []string) error {
+func (a *commandLine) size(f *sizeFlags, dirs []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (a *app) size(f *sizeFlags, dirs []string) error {
 
 // sizeLoad is the load that is asked about. Without a file it is that of the recorded
 // search, with what was set.
-func (a *app) sizeLoad(f *sizeFlags, recorded *record.Trial) (load analyze.SizeLoad, err error) {
+func (a *commandLine) sizeLoad(f *sizeFlags, recorded *record.Trial) (load analyze.SizeLoad, err error) {
 	o := scenario.Options{Set: f.set}
 	var s *scenario.Scenario
 	if f.load != "" {

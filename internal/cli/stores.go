@@ -16,7 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/install"
 )
 
-func (a *app) storesCommand() *cobra.Command {
+func (a *commandLine) storesCommand() *cobra.Command {
 	format := "text"
 	c := &cobra.Command{
 		Use:   "stores",
@@ -78,7 +78,7 @@ type meaning struct {
 	Is   string `json:"is"`
 }
 
-func (a *app) describeStores() ([]storeInfo, error) {
+func (a *commandLine) describeStores() ([]storeInfo, error) {
 	var out []storeInfo
 	for _, name := range a.Catalog.Stores() {
 		st, err := a.Lookup(name)

@@ -18,7 +18,7 @@ import (
 // everyStore is what `stores install` takes for all that can be installed.
 const everyStore = "all"
 
-func (a *app) storesInstallCommand() *cobra.Command {
+func (a *commandLine) storesInstallCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "install NAME[@VERSION] | all",
 		Short: "Obtain and build a store's real server in the user's cache folder",
@@ -42,7 +42,7 @@ a line on standard output.`,
 }
 
 // sources finds what an argument of `stores install` means.
-func (a *app) sources(arg string) ([]store.ServerSource, error) {
+func (a *commandLine) sources(arg string) ([]store.ServerSource, error) {
 	if arg != everyStore {
 		name, version, _ := strings.Cut(arg, "@")
 		source, err := a.source(name, version)
@@ -65,7 +65,7 @@ func (a *app) sources(arg string) ([]store.ServerSource, error) {
 	return out, nil
 }
 
-func (a *app) source(name, version string) (store.ServerSource, error) {
+func (a *commandLine) source(name, version string) (store.ServerSource, error) {
 	st, err := a.Lookup(name)
 	if err != nil {
 		return store.ServerSource{}, command.Usage("%w", err)
@@ -87,7 +87,7 @@ func (a *app) source(name, version string) (store.ServerSource, error) {
 
 // install installs one server after the other. One that cannot be had does not
 // keep the others back.
-func (a *app) install(ctx context.Context, sources []store.ServerSource) error {
+func (a *commandLine) install(ctx context.Context, sources []store.ServerSource) error {
 	d := command.NewDisplay(a.Screen, nil)
 	var failed []error
 	for _, source := range sources {

@@ -76,12 +76,12 @@ func (madeStore) Server(version string) (store.ServerSource, error) {
 }
 
 // someStores is the program with these stores, and a cache folder of its own.
-func someStores(t *testing.T) (a *app, stdout, stderr *bytes.Buffer) {
+func someStores(t *testing.T) (a *commandLine, stdout, stderr *bytes.Buffer) {
 	t.Helper()
 	t.Setenv("GOCACHE", goCache(t))
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
-	a = &app{&command.App{Stdout: command.NewOutput(stdout), Stderr: stderr, Screen: stderr, Catalog: someCatalog{}}}
+	a = &commandLine{&command.App{Stdout: command.NewOutput(stdout), Stderr: stderr, Screen: stderr, Catalog: someCatalog{}}}
 	a.Lookup = func(name string) (store.Store, error) {
 		switch name {
 		case "built":
@@ -113,7 +113,7 @@ type someCatalog struct{ scenario.Catalog }
 
 func (someCatalog) Stores() []string { return []string{"built", "proxy", "made"} }
 
-func run(t *testing.T, a *app, args ...string) error {
+func run(t *testing.T, a *commandLine, args ...string) error {
 	t.Helper()
 	return a.execute(t.Context(), args)
 }

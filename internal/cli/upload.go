@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/upload"
 )
 
-func (a *app) uploadCommand() *cobra.Command {
+func (a *commandLine) uploadCommand() *cobra.Command {
 	readBack := false
 	c := &cobra.Command{
 		Use:   "upload RUN URL",
@@ -39,7 +39,7 @@ Credentials come from the environment alone.`,
 	return c
 }
 
-func (a *app) upload(ctx context.Context, dir string, to *upload.Destination, readBack bool) error {
+func (a *commandLine) upload(ctx context.Context, dir string, to *upload.Destination, readBack bool) error {
 	ctx, stop := command.Interruptible(ctx, func() {})
 	defer stop()
 	sent, err := a.SendKept(ctx, to, dir, readBack)

@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 )
 
-func (a *app) versionCommand() *cobra.Command {
+func (a *commandLine) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the program's version", Args: command.Takes(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error {
