@@ -54,8 +54,7 @@ $(GOLANGCI_LINT) $(GOTESTSUM):
 # Consul takes some minutes.
 servers:
 	go run ./cmd/quorumbench stores install all
-	go run ./internal/testservers/objects/install
-	go run ./internal/testservers/kine/install
+	go run ./internal/testing/servers/install versitygw kine
 
 # Debian's Chromium, in which the pages of reports are tried out. Without it, and
 # without the right to install it, those tests are skipped and say so.
@@ -111,7 +110,7 @@ $(HDRHISTOGRAM):
 # Unit and integration tests with the race detector, against real servers. Real
 # servers on a machine that others share miss a deadline now and then: up to five
 # tests that fail are run once more, and are named as such at the end. A data race is
-# not. Then, without the detector, what testsettle.Unraced and testsettle.Drawn leave
+# not. Then, without the detector, what settle.Unraced and settle.Drawn leave
 # out with it: simulated seconds, statistics' rates, drawings, counted allocations.
 # `make lint` has vetted all of it, and nobody debugs these binaries (-w).
 unit: $(GOTESTSUM)
@@ -120,31 +119,31 @@ unit: $(GOTESTSUM)
 	$(MAKE) unraced
 
 # Where that is said: each file, and in it the tests.
-UNRACED = grep -rlE --include='*_test.go' 'testsettle\.(Unraced|Drawn)\(' internal
+UNRACED = grep -rlE --include='*_test.go' 'settle\.(Unraced|Drawn)\(' internal
 
 .PHONY: unraced
 unraced:
-	@test -n "$$($(UNRACED))" || { echo "No test says testsettle.Unraced."; exit 1; }
-	@echo "Without the race detector:" && go test -vet=off -timeout 20m -run "^($$($(UNRACED) | xargs awk '/^func (Test|Fuzz)/ {split($$2, name, "(")} /testsettle\.(Unraced|Drawn)\(/ {print name[1]}' | sort -u | paste -sd '|' -))$$" \
+	@test -n "$$($(UNRACED))" || { echo "No test says settle.Unraced."; exit 1; }
+	@echo "Without the race detector:" && go test -vet=off -timeout 20m -run "^($$($(UNRACED) | xargs awk '/^func (Test|Fuzz)/ {split($$2, name, "(")} /settle\.(Unraced|Drawn)\(/ {print name[1]}' | sort -u | paste -sd '|' -))$$" \
 		$$($(UNRACED) | xargs -n1 dirname | sort -u | sed 's,^,./,')
 
 # The same with the full counts of trials and of histories, and with every kind of hostile server,
 # where CI runs a fixed sample of them; and with the race detector in the program
 # that the tests of the commands start, where CI has it in the tests' own process.
 test-long: lint servers browser sshd patroni hdrhistogram
-	QUORUMBENCH_VERDICT_TRIALS=150 go test -timeout 60m ./internal/verdictbench
+	QUORUMBENCH_VERDICT_TRIALS=150 go test -timeout 60m ./internal/testing/verdictbench
 	QUORUMBENCH_CAPACITY_SEEDS=100 go test -timeout 30m ./internal/results/analyze/capacity
 	QUORUMBENCH_STATS_RUNS=20000 go test -timeout 20m ./internal/results/analyze/stats
 	QUORUMBENCH_OUTAGES=10 go test -timeout 20m ./internal/measure
-	QUORUMBENCH_LIES=20 go test -timeout 40m -run 'PlantedLies|LiesOfEvery|LiesToWatchers|LiesToAMembership|LiesToACatalog|LiesToElections' ./internal/e2e
-	QUORUMBENCH_CHECKED=5 go test -timeout 30m -run NoStoreIsAccused ./internal/e2e
+	QUORUMBENCH_LIES=20 go test -timeout 40m -run 'PlantedLies|LiesOfEvery|LiesToWatchers|LiesToAMembership|LiesToACatalog|LiesToElections' ./internal/testing/e2e
+	QUORUMBENCH_CHECKED=5 go test -timeout 30m -run NoStoreIsAccused ./internal/testing/e2e
 	QUORUMBENCH_HISTORIES=1000 QUORUMBENCH_ORACLE=700 go test -timeout 60m ./internal/results/verify
-	QUORUMBENCH_HOSTILE_ALL=1 go test -timeout 20m ./internal/hostile ./internal/results/web
+	QUORUMBENCH_HOSTILE_ALL=1 go test -timeout 20m ./internal/testing/hostile ./internal/results/web
 	QUORUMBENCH_HOSTILE_ALL=1 $(MAKE) unraced
 	QUORUMBENCH_HOSTILE_ALL=1 QUORUMBENCH_TEST_RACE=1 go test -race -timeout 30m ./internal/cli
-	QUORUMBENCH_SENTINELS=all go test -timeout 40m -run 'ChangeNothingOfAUsers|LeaveARunningCluster|KilledCommands' ./internal/e2e
-	QUORUMBENCH_FAULTS=all go test -timeout 60m -run 'FaultsOfTheNetwork|FaultsOfClocks|TheStoresOwnWork|NothingIsLeft|PowerLossIsFound' ./internal/e2e
-	QUORUMBENCH_PATRONI=all go test -timeout 20m -run RealPatroni ./internal/run/load/patroni
+	QUORUMBENCH_SENTINELS=all go test -timeout 40m -run 'ChangeNothingOfAUsers|LeaveARunningCluster|KilledCommands' ./internal/testing/e2e
+	QUORUMBENCH_FAULTS=all go test -timeout 60m -run 'FaultsOfTheNetwork|FaultsOfClocks|TheStoresOwnWork|NothingIsLeft|PowerLossIsFound' ./internal/testing/e2e
+	QUORUMBENCH_PATRONI=all go test -timeout 20m -run RealPatroni ./internal/load/patroni
 	QUORUMBENCH_TEST_KILLS=0-49 go test -timeout 60m -run TestKills ./internal/cli
 	QUORUMBENCH_TEST_AGENTS=100 go test -timeout 20m -run TestManyAgentsOnOneMachine ./internal/cli
 	go test -race -timeout 60m ./...
@@ -160,8 +159,8 @@ test-kubernetes:
 	{ test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get update -q && \
 	apt-get install -q -y --no-install-recommends containerd runc containernetworking-plugins iproute2; } || \
 	echo "There is no containerd: the tests on Kubernetes are skipped."
-	go run ./internal/testservers/kubernetes/install
-	QUORUMBENCH_TEST_KUBERNETES=1 go test -v -count=1 -timeout 20m ./internal/run/kubernetes ./internal/e2e/kubernetes
+	go run ./internal/testing/servers/install kubernetes
+	QUORUMBENCH_TEST_KUBERNETES=1 go test -v -count=1 -timeout 20m ./internal/run/kubernetes ./internal/testing/e2e/kubernetes
 
 # Each fuzz test for a while: make fuzz FUZZTIME=1m. What it keeps is made small
 # in a few steps only: by default that takes a minute for each.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/host/wallclock"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // The clock of the process that conducts a run over agents is set by an hour while it
@@ -38,7 +38,7 @@ trials:
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Process.Kill() }) // it has ended
-	testsettle.Eventually(t, "it measures", func() bool { return strings.Contains(said.String(), "put: measuring") })
+	settle.Eventually(t, "it measures", func() bool { return strings.Contains(said.String(), "put: measuring") })
 	if err := wallclock.Set(c.Process.Pid, time.Hour); err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/host/wallclock"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // Members on another machine are killed, started again and asked for their own work
@@ -53,12 +53,12 @@ func TestFaultsOfDisksAndClocksOnAnAgent(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	testsettle.Eventually(t, "the disks were slow", func() bool { return happened(dir, record.FaultBegan) == 1 })
+	settle.Eventually(t, "the disks were slow", func() bool { return happened(dir, record.FaultBegan) == 1 })
 	if err := c.Process.Kill(); err != nil {
 		t.Errorf("it ended: %v: %s", err, said)
 	}
 	_ = c.Wait() // it was killed
-	testsettle.Eventually(t, "nothing is left on the agent's machine", clean)
+	settle.Eventually(t, "nothing is left on the agent's machine", clean)
 }
 
 // happened counts the events of some kinds in a run's only trial.
@@ -97,7 +97,7 @@ func (m *machine) suffers(t *testing.T, faults ...string) *record.Run {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	testsettle.Eventually(t, "all faults were over", func() bool {
+	settle.Eventually(t, "all faults were over", func() bool {
 		return happened(dir, record.FaultReady, record.FaultUndone) == len(faults)
 	})
 	if err := c.Process.Signal(os.Interrupt); err != nil {

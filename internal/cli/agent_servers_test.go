@@ -10,13 +10,13 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/store/zetcd"
-	"github.com/quorumbench/quorumbench/internal/testservers"
+	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
 // A server is installed where it is started: the machine that conducts a run needs
 // none, and an agent that has none says so, by name, before anything is recorded.
 func TestServersAreInstalledWhereMembersAre(t *testing.T) {
-	testservers.Installed(t, zetcd.New())
+	servers.Installed(t, zetcd.New())
 	conduct := func(m *machine, dir string, env ...string) (string, error) {
 		c := exec.Command("quorumbench", "run", "-", "--out", dir, "--format", "json", "--agent-certs", filepath.Dir(m.target.CACert))
 		c.Env = append(os.Environ(), env...)

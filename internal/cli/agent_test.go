@@ -21,13 +21,13 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/agent"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
-	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -248,7 +248,7 @@ func TestAnAgentIsLostInTheMiddle(t *testing.T) {
 				_, err := load.RunJob(t.Context(), job)
 				ended <- err
 			}()
-			testsettle.Eventually(t, "the load runs", func() bool { return job.Progress().Done > 100 })
+			settle.Eventually(t, "the load runs", func() bool { return job.Progress().Done > 100 })
 			if err := machines[1].Process.Signal(how); err != nil {
 				t.Fatal(err)
 			}
@@ -285,7 +285,7 @@ func TestMembersAreLostInTheMiddle(t *testing.T) {
 				t.Fatal(err)
 			}
 			b := start(t, "run", file, "--out", dir, "--agent-certs", filepath.Dir(machines[0].target.CACert))
-			testsettle.Eventually(t, "a second is measured", func() bool {
+			settle.Eventually(t, "a second is measured", func() bool {
 				rows, err := record.OpenTimeline(dir, "trial-01-put")
 				return err == nil && len(rows) > 0
 			})
@@ -333,7 +333,7 @@ func TestMembersOfAKilledAgent(t *testing.T) {
 			t.Errorf("%s: %v", e.Member, e.Exit)
 		}
 	}
-	testsettle.Eventually(t, "nothing is left", func() bool { return len(left(machines[0].dir)) == 0 })
+	settle.Eventually(t, "nothing is left", func() bool { return len(left(machines[0].dir)) == 0 })
 	if err := c.Stop(t.Context()); err == nil || strings.Contains(err.Error(), "internal") {
 		t.Errorf("stopping what is out of reach: %v", err)
 	}
@@ -356,7 +356,7 @@ func TestControllerToBeLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	go func() { _, _ = load.RunJob(context.Background(), job) }()
-	testsettle.Eventually(t, "the load runs", func() bool { return job.Progress().Done > 100 })
+	settle.Eventually(t, "the load runs", func() bool { return job.Progress().Done > 100 })
 	fmt.Printf("serving %s\n", strings.Join(c.Access().Endpoints, ","))
 	select {}
 }
@@ -401,7 +401,7 @@ func TestAControllerIsLost(t *testing.T) {
 				t.Fatal(err)
 			}
 			last, same := uint64(0), 0
-			testsettle.Eventually(t, "the load has ended", func() bool {
+			settle.Eventually(t, "the load has ended", func() bool {
 				now, err := puts(endpoint)
 				if err != nil {
 					return true // the lease was over before
@@ -413,13 +413,13 @@ func TestAControllerIsLost(t *testing.T) {
 				}
 				return same > 20
 			})
-			testsettle.Eventually(t, "nothing is left", func() bool { return len(left(m.dir)) == 0 })
+			settle.Eventually(t, "nothing is left", func() bool { return len(left(m.dir)) == 0 })
 			data := glob(m.dir, "quorumbench-data-*")
 			if len(data) == 0 {
 				t.Error("the data is gone")
 			}
 			var r *agent.Remote
-			testsettle.Eventually(t, "the agent takes another controller", func() bool {
+			settle.Eventually(t, "the agent takes another controller", func() bool {
 				r, err = agent.Dial(t.Context(), m.target)
 				return err == nil
 			})

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/run/agent"
 	"github.com/quorumbench/quorumbench/internal/run/agent/overssh"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // agents are those of a run's hosts.
@@ -94,7 +94,7 @@ func (a *agents) overSSH(ctx context.Context, h *scenario.Host) (*overssh.Machin
 		Copying: func(bytes int64) {
 			a.mu.Lock()
 			defer a.mu.Unlock()
-			a.say("copying quorumbench (%s) to host %s", readable.Mebibytes(bytes), h.Name)
+			a.say("copying quorumbench (%s) to host %s", text.Mebibytes(bytes), h.Name)
 		},
 	})
 }
@@ -120,7 +120,7 @@ func (a *agents) clocks() (lines []string) {
 		}
 		line := fmt.Sprintf("the clock of agent %s was %v %s ours, to within %v; what it reported is corrected by that", r.Name(), o.Ahead.Abs().Round(time.Microsecond), way, o.Bound.Round(time.Microsecond))
 		if o.Jumps > 0 {
-			line += fmt.Sprintf(", and by the offset of before up to where the clock was set (%s); in all it moved by %v", readable.Plural(uint64(o.Jumps), "time"), o.Moved.Round(time.Microsecond))
+			line += fmt.Sprintf(", and by the offset of before up to where the clock was set (%s); in all it moved by %v", text.Plural(uint64(o.Jumps), "time"), o.Moved.Round(time.Microsecond))
 		}
 		lines = append(lines, line)
 	}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/testservers/embedded"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 )
 
 // fleet are agents, each a process of its own at an address of its own; none where the

@@ -14,15 +14,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/scenario"
-	"github.com/quorumbench/quorumbench/internal/steady"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // capacityFlags are the flags of `capacity`.
@@ -84,7 +84,7 @@ when the capacity is not known because the trials told too little of the store.`
 	command.Value(r, "objective", &f.objective, "METRIC<LIMIT,...", analyze.ParseObjective, func(o analyze.Objective) string { return o.Text },
 		"what is to be kept, as in 'p99<20ms, errors<0.1%': percentiles of response times and the share of errors")
 	command.Value(r, "until", &f.until, "DURATION", scenario.ParseAtMost, scenario.FormatDuration, "begin no trial that would end so long after the first began")
-	command.Value(r, "width", &f.width, "SHARE", scenario.ParseShare, readable.Share, "how wide the interval may be in the end")
+	command.Value(r, "width", &f.width, "SHARE", scenario.ParseShare, text.Share, "how wide the interval may be in the end")
 	r.Number("from", &f.from, "R", "the first rate to try, or the first value of a parameter that is searched: the scenario's unless given")
 	r.Number("max-rate", &f.most, "R", "the highest rate to try")
 	r.Number("max-value", &f.mostValue, "V", "the highest value to try of a parameter that is searched; as high as it goes unless given")
@@ -240,7 +240,7 @@ func one(s *scenario.Scenario, name string) error {
 	case len(found) == 0 && name != "":
 		return command.Usage("--trial: the scenario has no trial %q%s", name, command.Suggest(name, names, ""))
 	case len(found) != 1:
-		return command.Usage("the scenario has %s, and a capacity is that of one load; choose one with --trial, such as %s", readable.Plural(uint64(len(names)), "trial"), names[0])
+		return command.Usage("the scenario has %s, and a capacity is that of one load; choose one with --trial, such as %s", text.Plural(uint64(len(names)), "trial"), names[0])
 	case len(s.Hosts) > 0:
 		return command.Usage("the scenario names hosts, and a search is conducted on this machine; take them out, or start the cluster there and give --endpoints")
 	case len(found[0].Load.Faults) > 0 || found[0].Load.Check:
@@ -302,7 +302,7 @@ func (a *commandLine) capacity(ctx context.Context, f *capacityFlags, args []str
 	for _, one := range f.set {
 		asked.Set = append(asked.Set, one.Shown())
 	}
-	searches := newSearches(f, s.Trials, steady.Now, d, a.slowAtFirst)
+	searches := newSearches(f, s.Trials, measure.Now, d, a.slowAtFirst)
 	searches.parameter = parameter
 	dir, runErr := runner.Run(ctx, runner.Options{
 		Scenario: s, Asked: asked, Out: f.out, Root: f.root, DataDir: f.dataDir, Lookup: a.Lookup, Self: path, Tool: command.Tool(), Progress: searches.show, Say: say, Next: searches.next,

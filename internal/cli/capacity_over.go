@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/application"
-	"github.com/quorumbench/quorumbench/internal/application/registry"
 	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/load/app"
+	"github.com/quorumbench/quorumbench/internal/load/app/registry"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
@@ -141,8 +141,8 @@ func (f *capacityFlags) sets(key string) bool {
 // ofApplication reports whether some application has a parameter. Whether its load grows
 // with it is asked of the load's own.
 func ofApplication(key string) bool {
-	return slices.ContainsFunc(registry.All(), func(a application.Application) bool {
-		return slices.ContainsFunc(a.Definition().Parameters, func(p application.Parameter) bool { return p.Key == key })
+	return slices.ContainsFunc(registry.All(), func(a app.Application) bool {
+		return slices.ContainsFunc(a.Definition().Parameters, func(p app.Parameter) bool { return p.Key == key })
 	})
 }
 

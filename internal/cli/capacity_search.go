@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
-	"github.com/quorumbench/quorumbench/internal/printable"
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/text"
+
+	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
@@ -162,14 +162,14 @@ func (s *seeker) unprepared(why error) bool {
 	if len(s.found.Trials) == 0 {
 		return false
 	}
-	text := fmt.Sprintf("the store could not be prepared for %s: %s", s.shown(), printable.Line(why.Error(), printable.OfOutput))
+	words := fmt.Sprintf("the store could not be prepared for %s: %s", s.shown(), text.Line(why.Error(), text.OfOutput))
 	var full *load.NoSpaceError
 	if !errors.As(why, &full) {
-		s.search.Add(capacity.Trial{Plan: s.plan, Began: s.now().Sub(s.began).Seconds(), Void: text}, 0)
-		s.display.Line(text)
+		s.search.Add(capacity.Trial{Plan: s.plan, Began: s.now().Sub(s.began).Seconds(), Void: words}, 0)
+		s.display.Line(words)
 		return true
 	}
-	s.search.NoRoom(text)
+	s.search.NoRoom(words)
 	s.tell(false)
 	return true
 }
@@ -181,9 +181,9 @@ func seconds(s float64) time.Duration {
 // shown returns the rate, or the value of the parameter, that the plan tries.
 func (s *seeker) shown() string {
 	if s.parameter != nil {
-		return s.parameter.key + "=" + readable.Number(s.plan.Rate)
+		return s.parameter.key + "=" + text.Number(s.plan.Rate)
 	}
-	return readable.PerSecond(s.plan.Rate)
+	return text.PerSecond(s.plan.Rate)
 }
 
 // take adds what a trial came to.
@@ -234,21 +234,21 @@ func (s *seeker) warmed(t *record.Trial) {
 	if first := t.PerSecond * warmShare; !s.from {
 		s.search.From = min(max(first, firstRate), s.search.Most)
 	}
-	s.display.Line(fmt.Sprintf("[%d] warm-up: %s done by a closed loop", t.Number, readable.PerSecond(t.PerSecond)))
+	s.display.Line(fmt.Sprintf("[%d] warm-up: %s done by a closed loop", t.Number, text.PerSecond(t.PerSecond)))
 }
 
 // triedText is what a trial came to, in a line.
 func triedText(c *record.CapacityTrial, t *record.Trial) string {
-	text := fmt.Sprintf("%s done, p50 %s, p99 %s", readable.PerSecond(t.PerSecond), readable.Figure(t.ResponseTime.At(50)), readable.Figure(t.ResponseTime.At(99)))
+	words := fmt.Sprintf("%s done, p50 %s, p99 %s", text.PerSecond(t.PerSecond), text.Figure(t.ResponseTime.At(50)), text.Figure(t.ResponseTime.At(99)))
 	switch {
 	case c.Void != "":
-		return text + "; void: " + c.Void
+		return words + "; void: " + c.Void
 	case c.Overloaded:
-		return text + "; overloaded"
+		return words + "; overloaded"
 	case c.Holds:
-		return text + "; kept"
+		return words + "; kept"
 	}
-	return text + "; missed"
+	return words + "; missed"
 }
 
 // tell writes down how far the search has come.
@@ -258,9 +258,9 @@ func (s *seeker) tell(more bool) {
 	f.Lower, f.Upper, f.Estimate = is.Lower, is.Upper, is.Estimate
 	f.LowerPerSecond, f.UpperPerSecond, f.EstimatePerSecond = is.LowerPerSecond, is.UpperPerSecond, is.EstimatePerSecond
 	if p := s.parameter; p != nil && f.Upper != nil {
-		s.soFar = fmt.Sprintf("; so far it is %s of %s", readable.Between(readable.Number(*f.Lower), readable.Number(*f.Upper)), p.key)
+		s.soFar = fmt.Sprintf("; so far it is %s of %s", text.Between(text.Number(*f.Lower), text.Number(*f.Upper)), p.key)
 	} else if f.UpperPerSecond != nil {
-		s.soFar = fmt.Sprintf("; so far it is %s", readable.Between(readable.PerSecond(f.LowerPerSecond), readable.PerSecond(*f.UpperPerSecond)))
+		s.soFar = fmt.Sprintf("; so far it is %s", text.Between(text.PerSecond(f.LowerPerSecond), text.PerSecond(*f.UpperPerSecond)))
 	}
 	f.Periods = nil
 	for _, p := range r.Periods {
@@ -307,14 +307,14 @@ func (s *seeker) recorded(i capacity.Interval) (is record.CapacityPeriod) {
 
 // show takes how a trial goes.
 func (s *seeker) show(p runner.Progress) {
-	text := fmt.Sprintf("[%d] %s: %s", p.Trial, p.Name, p.Stage)
+	words := fmt.Sprintf("[%d] %s: %s", p.Trial, p.Name, p.Stage)
 	switch p.Stage {
 	case runner.TrialDone:
 		return // next says what it came to
 	case runner.Starting, runner.Stopping:
-		text = fmt.Sprintf("%s the %s", p.Stage, p.Name)
+		words = fmt.Sprintf("%s the %s", p.Stage, p.Name)
 	case runner.Measuring, runner.Draining:
-		text += ", " + readable.PerSecond(p.PerSecond)
+		words += ", " + text.PerSecond(p.PerSecond)
 	}
-	s.display.Update(fmt.Sprint(p.Stage, p.Trial), p.Elapsed, text+s.soFar)
+	s.display.Update(fmt.Sprint(p.Stage, p.Trial), p.Elapsed, words+s.soFar)
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/quorumbench/quorumbench/internal/testcerts"
+	"github.com/quorumbench/quorumbench/internal/testing/certs"
 )
 
 // certificates makes an authority, ca.pem, and what it signed, each with its
@@ -16,8 +16,8 @@ func certificates(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: certificates")
 	}
 	dir, now := ts.Getenv("WORK"), time.Now()
-	ca := testcerts.NewAuthority(ts, "test authority")
-	testcerts.WriteFile(ts, filepath.Join(dir, "ca.pem"), ca.PEM)
+	ca := certs.NewAuthority(ts, "test authority")
+	certs.WriteFile(ts, filepath.Join(dir, "ca.pem"), ca.PEM)
 	for name, until := range map[string]time.Time{"server": now.AddDate(1, 0, 0), "expired": now.AddDate(0, 0, -1)} {
 		ca.Issue(ts, name, until).Write(ts, filepath.Join(dir, name+".pem"), filepath.Join(dir, name+"-key.pem"))
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
@@ -23,6 +22,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/run/trial"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // The exit codes of `check` beyond those of every command: those of etcdctl.
@@ -379,10 +379,10 @@ func (b *bar) text(p runner.Progress, at float64) string {
 	}
 	share := min(max(at/b.total, 0), 1)
 	full := int(share * barCells)
-	text := fmt.Sprintf("%.0f / %.0f%s [%s%s] %.1f%%", min(at, b.total), b.total, b.unit,
+	words := fmt.Sprintf("%.0f / %.0f%s [%s%s] %.1f%%", min(at, b.total), b.total, b.unit,
 		strings.Repeat("=", full), strings.Repeat(" ", barCells-full), 100*share)
 	if b.local {
-		return text
+		return words
 	}
-	return fmt.Sprintf("%s, %s writes, %s", text, readable.Count(p.Done), readable.Plural(p.Errors, "error"))
+	return fmt.Sprintf("%s, %s writes, %s", words, text.Count(p.Done), text.Plural(p.Errors, "error"))
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/testservers/embedded"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 )
 
 // BenchmarkCheckCost compares the generator's processor time for a local read of etcd

@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
-	"github.com/quorumbench/quorumbench/internal/cli/command/commandtest"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
+	"github.com/quorumbench/quorumbench/internal/testing/program"
 )
 
 // etcdCluster starts a real cluster that runs until the test's end.
@@ -265,10 +265,10 @@ func TestBarIsPlainWhereThereIsNoTerminal(t *testing.T) {
 	out.Reset()
 	b = &bar{Display: command.NewDisplay(&out, func() int { return 30 }), total: 60, unit: " s"}
 	b.seconds(checkProgress(30))
-	if shown := commandtest.Screen(out.String()); shown[0] != "30 / 60 s [==================" {
+	if shown := program.Screen(out.String()); shown[0] != "30 / 60 s [==================" {
 		t.Errorf("it shows %q", shown)
 	}
-	if b.Clear(); strings.Join(commandtest.Screen(out.String()), "\n") != "" {
+	if b.Clear(); strings.Join(program.Screen(out.String()), "\n") != "" {
 		t.Errorf("it leaves %q", out.String())
 	}
 }

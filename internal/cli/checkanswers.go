@@ -10,12 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/results/record/history"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/results/verify"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 func (a *commandLine) checkAnswersCommand() *cobra.Command {
@@ -55,7 +55,7 @@ func (a *commandLine) checkAnswers(ctx context.Context, dir string) error {
 		}
 		began, name := time.Now(), analyze.Label(t)
 		answers, err := verify.Answers(ctx, paths, func(reading int, operations uint64) {
-			d.Update(fmt.Sprint(i, reading), time.Since(began), fmt.Sprintf("%s: checking, %s in reading %d", name, readable.Plural(operations, "operation"), reading))
+			d.Update(fmt.Sprint(i, reading), time.Since(began), fmt.Sprintf("%s: checking, %s in reading %d", name, text.Plural(operations, "operation"), reading))
 		})
 		switch {
 		case errors.Is(err, context.Canceled):
@@ -79,7 +79,7 @@ func (a *commandLine) checkAnswers(ctx context.Context, dir string) error {
 	case checked == 0:
 		return &command.Exit{Code: command.ExitNotKnown, Cause: fmt.Errorf("%s has no history of operations: its load was not asked to check the answers (--check)", dir)}
 	case wrong > 0:
-		return fmt.Errorf("the store answered wrongly in %s", readable.Plural(uint64(wrong), "trial"))
+		return fmt.Errorf("the store answered wrongly in %s", text.Plural(uint64(wrong), "trial"))
 	}
 	return nil
 }

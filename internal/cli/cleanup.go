@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/run/guard"
-	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // cleanupFlags are the flags of `cleanup`.
@@ -125,7 +125,7 @@ func (a *commandLine) cleanOne(ctx context.Context, f *cleanupFlags, g *guard.Gu
 	}
 	n, err := g.Clean(ctx, l)
 	if err == nil {
-		a.Printf("Removed %s below %q, and the marker.\n", readable.Plural(uint64(n), "key"), l.Prefix) // #nosec G115 -- a count
+		a.Printf("Removed %s below %q, and the marker.\n", text.Plural(uint64(n), "key"), l.Prefix) // #nosec G115 -- a count
 	}
 	return err == nil, err
 }

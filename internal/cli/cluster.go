@@ -11,12 +11,12 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // statusTimeout bounds how long members may take to report their state.
@@ -184,7 +184,7 @@ func (a *commandLine) members(p *cluster.Playground, status store.Status) {
 		rows = append(rows, []string{m.Name, m.Endpoint, role, version, process, m.LogFile})
 	}
 	a.Printf("\n")
-	_ = readable.Table(a.Stdout, rows) // output keeps its first error
+	_ = text.Table(a.Stdout, rows) // output keeps its first error
 }
 
 func (a *commandLine) clusterDown(ctx context.Context, f *clusterFlags) error {
@@ -199,7 +199,7 @@ func (a *commandLine) clusterDown(ctx context.Context, f *clusterFlags) error {
 		a.Printf("there is no cluster in %s\n", f.dir)
 		return nil
 	}
-	a.Printf("stopped %s of %s", readable.Plural(uint64(len(stopped.Ended)), "member"), stopped.Store)
+	a.Printf("stopped %s of %s", text.Plural(uint64(len(stopped.Ended)), "member"), stopped.Store)
 	if n := len(stopped.Gone); n > 0 {
 		a.Printf(" (%d more ran no longer)", n)
 	}

@@ -18,7 +18,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // hostile begins like a formula and holds what terminals obey, a line of its
@@ -30,7 +30,7 @@ const hostile = "=1+1|\x1b]0;x\x07\x1b[2J\nFORGED line\r\u0085\u009b31m\x7f\u202
 // commands print and write of it can be looked at. Every field is covered by
 // itself, through reflection.
 func TestRunDirectoriesAreShownPrintable(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	dir := recorded3(t)
 	plain := readRaw(t, dir)
 	events := filepath.Join(dir, plain.Trials[0].Folder, "events.jsonl")

@@ -7,14 +7,14 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/quorumbench/quorumbench/internal/testruns"
+	"github.com/quorumbench/quorumbench/internal/testing/runs"
 )
 
 // BenchmarkReportOfAnHour reports on a run of an hour and 100 million operations,
 // and compares it with one that is 2 % slower, each as a process of its own. Its
 // memory is the most that was resident. To record the two runs takes two minutes.
 func BenchmarkReportOfAnHour(b *testing.B) {
-	base, slower := testruns.Hour, testruns.Hour
+	base, slower := runs.Hour, runs.Hour
 	slower.Name, slower.Seed, slower.Slower = "slower", 2, 0.02
 	dir := base.Record(b, b.TempDir())
 	other := slower.Record(b, b.TempDir())
@@ -36,7 +36,7 @@ func BenchmarkReportOfAnHour(b *testing.B) {
 // BenchmarkReportOfTenThousandTrials reports on a run of so many. To record it takes
 // minutes, most of them for the disk.
 func BenchmarkReportOfTenThousandTrials(b *testing.B) {
-	dir := testruns.TenThousand.Record(b, b.TempDir())
+	dir := runs.TenThousand.Record(b, b.TempDir())
 	if info, err := os.Stat(filepath.Join(dir, "run.json")); err == nil {
 		b.Logf("run.json has %d MiB", info.Size()>>20)
 	}

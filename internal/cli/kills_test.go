@@ -23,7 +23,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/agent"
 	"github.com/quorumbench/quorumbench/internal/run/host"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -159,11 +159,11 @@ func (k *kill) run(t *testing.T) {
 		k.free(t) // its sessions are over
 		_ = syscall.Kill(pid, syscall.SIGCONT)
 	}
-	testsettle.Eventually(t, k.String()+": the controller ends", func() bool { return isClosed(k.ended) })
+	settle.Eventually(t, k.String()+": the controller ends", func() bool { return isClosed(k.ended) })
 	if k.how == syscall.SIGSTOP && pid > 0 && k.victim != ofController {
 		_ = syscall.Kill(pid, syscall.SIGCONT) // a member that was ended is gone
 	}
-	testsettle.Eventually(t, k.String()+": nothing is left", func() bool { return len(k.left()) == 0 })
+	settle.Eventually(t, k.String()+": nothing is left", func() bool { return len(k.left()) == 0 })
 	k.free(t)
 	recorded := k.checkRecord(t)
 	k.checkMembers(t, recorded)
@@ -293,7 +293,7 @@ func (k *kill) free(t *testing.T) {
 	t.Helper()
 	for _, m := range k.machines {
 		var err error
-		testsettle.Eventually(t, fmt.Sprintf("%v: agent %s takes another controller", k, m.target.Name), func() bool {
+		settle.Eventually(t, fmt.Sprintf("%v: agent %s takes another controller", k, m.target.Name), func() bool {
 			if isClosed(m.exited) {
 				return true
 			}
@@ -424,7 +424,7 @@ func (k *kill) checkMembers(t *testing.T, recorded uint64) {
 	if recorded > 0 {
 		recorded += killsKeys // each was written before the load began
 	}
-	testsettle.Eventually(t, fmt.Sprintf("%v: the members have the %d writes", k, recorded), func() bool {
+	settle.Eventually(t, fmt.Sprintf("%v: the members have the %d writes", k, recorded), func() bool {
 		revision, err := metric(run.Clusters[0].Members[0].Endpoint, "etcd_debugging_mvcc_current_revision")
 		leader, err2 := metric(run.Clusters[0].Members[0].Endpoint, "etcd_server_has_leader")
 		have = revision - 1

@@ -17,7 +17,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // watched is a folder outside of a run directory, of which every opened file is noticed.
@@ -121,7 +121,7 @@ trials:
 // the place of files and folders. No command opens anything outside, changes anything there
 // or waits; what cannot do without the file says in a sentence why.
 func TestNoCommandLeavesARunDirectory(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	t.Parallel()
 	endpoint := startNullServer(t)
 	dir := linkRun(t, endpoint)

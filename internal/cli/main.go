@@ -16,8 +16,8 @@ import (
 	"syscall"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
-	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // commandLine is the program: what its commands share.
@@ -32,7 +32,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 
 // carryOut does one thing with the program, and says what came of it.
 func carryOut(stdin io.Reader, stdout, stderr io.Writer, do func(*commandLine) error) (code int) {
-	shown := printable.NewWriter(stderr)
+	shown := text.NewWriter(stderr)
 	defer func() {
 		if r := recover(); r != nil {
 			command.Say(shown, fmt.Errorf("internal error: %v, at %s (please report)", r, culprit()))

@@ -12,7 +12,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/scenario"
-	"github.com/quorumbench/quorumbench/internal/testprogram"
+	"github.com/quorumbench/quorumbench/internal/testing/program"
 )
 
 // TestMain puts the program on the PATH: scripts and tests start it as a process
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, copyRelay(to))
 		os.Exit(1)
 	}
-	os.Exit(testprogram.Run(m))
+	os.Exit(program.Run(m))
 }
 
 func TestScripts(t *testing.T) {

@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
+	"github.com/quorumbench/quorumbench/internal/files"
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/readfile"
-	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -137,9 +137,9 @@ const maxScript = 1 << 20
 // readFile reads a file or, for -, standard input.
 func (a *commandLine) readFile(path string) ([]byte, error) {
 	if path == "-" {
-		return readfile.All(a.Stdin, maxScript)
+		return files.All(a.Stdin, maxScript)
 	}
-	b, err := readfile.Read(path, maxScript)
+	b, err := files.Read(path, maxScript)
 	var cause *os.PathError
 	if errors.As(err, &cause) {
 		err = fmt.Errorf("cannot read %s: %w", path, cause.Err)

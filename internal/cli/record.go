@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
-	"github.com/quorumbench/quorumbench/internal/readable"
-	"github.com/quorumbench/quorumbench/internal/recording"
-	"github.com/quorumbench/quorumbench/internal/run/tap"
+	"github.com/quorumbench/quorumbench/internal/run/passive"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // recordFlags are the flags of `record`.
@@ -69,7 +69,7 @@ type hearing interface {
 	at() string
 	// hear goes on until ctx ends, by a clock that stood at 0 when it began. It returns how
 	// many connections there were, and a sentence about what is missing, if anything is.
-	hear(ctx context.Context, understood *tap.TapConfig, began time.Time) (connections uint32, missing string, err error)
+	hear(ctx context.Context, understood *passive.TapConfig, began time.Time) (connections uint32, missing string, err error)
 	close()
 }
 
@@ -81,9 +81,9 @@ func (a *commandLine) record(ctx context.Context, f *recordFlags) error {
 	if err != nil {
 		return command.Usage("--store: %w", err)
 	}
-	understood := tap.TapConfig{Veil: recording.NewVeil()}
+	understood := passive.TapConfig{Veil: call.NewVeil()}
 	if f.plain {
-		understood.Veil = &recording.Veil{}
+		understood.Veil = &call.Veil{}
 	}
 	var ok bool
 	if understood.Tapped, ok = st.(store.Tapped); !ok {
@@ -102,7 +102,7 @@ func (a *commandLine) record(ctx context.Context, f *recordFlags) error {
 	if f.out == "" {
 		f.out = "recording-" + began.UTC().Format("20060102T150405Z") + ".qbrec"
 	}
-	w, err := recording.Create(f.out, &recording.Header{Store: f.store, Tool: command.Tool().Version, Started: began.UTC(), Plain: f.plain})
+	w, err := call.Create(f.out, &call.Header{Store: f.store, Tool: command.Tool().Version, Started: began.UTC(), Plain: f.plain})
 	if err != nil {
 		return err
 	}
@@ -123,13 +123,13 @@ func (a *commandLine) record(ctx context.Context, f *recordFlags) error {
 		return err
 	}
 	n := w.Counts()
-	a.Remark("%s over %s in %s: %s, %s", readable.Plural(n.Calls, "call"), readable.Plural(uint64(all), "connection"),
+	a.Remark("%s over %s in %s: %s, %s", text.Plural(n.Calls, "call"), text.Plural(uint64(all), "connection"),
 		scenario.FormatDuration(time.Since(began).Round(time.Second)), filepath.Base(f.out), scenario.FormatSize(int(w.Bytes())))
 	if missing != "" {
 		a.Warn(missing)
 	}
 	if n.Gaps > 0 {
-		a.Warn(fmt.Sprintf("the recording has %s; \"quorumbench profile\" says what is missing", readable.Plural(n.Gaps, "gap")))
+		a.Warn(fmt.Sprintf("the recording has %s; \"quorumbench profile\" says what is missing", text.Plural(n.Gaps, "gap")))
 	}
 	return nil
 }

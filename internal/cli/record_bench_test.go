@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/testservers/embedded"
+	"github.com/quorumbench/quorumbench/internal/store/call"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 )
 
 // BenchmarkRecordingCost sends a real etcd shares of what it takes, straight (one) and
@@ -113,7 +113,7 @@ func capturingCost(b *testing.B, endpoint, load string) {
 // recordedCalls is how many calls a recording has, which must be whole, but for the
 // connections over which the member is asked in HTTP/1.1 for what it counts.
 func recordedCalls(b *testing.B, path string) (calls int) {
-	_, problem, err := recording.Each(path, func(r recording.Record) error {
+	_, problem, err := call.Each(path, func(r call.Record) error {
 		if r.Call != nil {
 			calls++
 		} else if !strings.Contains(r.Gap.Why, "does not speak HTTP/2") {

@@ -8,27 +8,27 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
-	"github.com/quorumbench/quorumbench/internal/readable"
-	"github.com/quorumbench/quorumbench/internal/run/capture"
-	"github.com/quorumbench/quorumbench/internal/run/tap"
+	"github.com/quorumbench/quorumbench/internal/run/passive"
+	"github.com/quorumbench/quorumbench/internal/text"
+
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // captured is a capture, whose packets are gathered already.
 type captured struct {
-	cfg     capture.CaptureConfig
+	cfg     passive.CaptureConfig
 	of      string
-	packets *capture.Packets
+	packets *passive.Packets
 }
 
 func (c *captured) at() string { return c.of }
 
 func (c *captured) close() { c.packets.Close() }
 
-func (c *captured) hear(ctx context.Context, understood *tap.TapConfig, began time.Time) (all uint32, missing string, err error) {
+func (c *captured) hear(ctx context.Context, understood *passive.TapConfig, began time.Time) (all uint32, missing string, err error) {
 	c.cfg.Tap, c.cfg.Began = *understood, began
-	running := capture.NewCapture(c.cfg)
+	running := passive.NewCapture(c.cfg)
 	err = running.Serve(ctx, c.packets)
 	heard := running.Heard()
 	all = heard.Connections
@@ -41,7 +41,7 @@ func (c *captured) hear(ctx context.Context, understood *tap.TapConfig, began ti
 			was, is = "was", "is"
 		}
 		missing = fmt.Sprintf("%s %s open before the capture began, and %s not recorded: a connection is understood from its first byte on, so clients have to connect again",
-			readable.Plural(n, "connection"), was, is)
+			text.Plural(n, "connection"), was, is)
 	}
 	return all, missing, err
 }
@@ -63,7 +63,7 @@ func (a *commandLine) capture(ctx context.Context, f *recordFlags, _ store.Store
 	if err != nil || port == 0 {
 		return nil, command.Usage("--capture: %q is not a port; write HOST:PORT, such as 10.0.0.5:2379", scenario.ShownEndpoint(service))
 	}
-	c := &captured{cfg: capture.CaptureConfig{GiveWay: true}, of: f.capture}
+	c := &captured{cfg: passive.CaptureConfig{GiveWay: true}, of: f.capture}
 	if host != "" {
 		found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 		if err != nil {
@@ -77,10 +77,10 @@ func (a *commandLine) capture(ctx context.Context, f *recordFlags, _ store.Store
 			c.cfg.Hosts = append(c.cfg.Hosts, one)
 		}
 	}
-	if c.packets, err = capture.Open(uint16(port)); err != nil {
+	if c.packets, err = passive.Open(uint16(port)); err != nil {
 		return nil, err
 	}
-	if !capture.MayGiveWay() {
+	if !passive.MayGiveWay() {
 		a.Remark("the recorder does not give way to other programs: that needs the capability CAP_SYS_NICE, too")
 	}
 	return c, nil

@@ -9,17 +9,17 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
-	"github.com/quorumbench/quorumbench/internal/readfile"
-	"github.com/quorumbench/quorumbench/internal/run/load"
-	"github.com/quorumbench/quorumbench/internal/run/relay"
-	"github.com/quorumbench/quorumbench/internal/run/tap"
+	"github.com/quorumbench/quorumbench/internal/files"
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/run/passive"
+
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // relayed is a relay, which has its listener.
 type relayed struct {
-	cfg relay.RelayConfig
+	cfg passive.RelayConfig
 	l   net.Listener
 }
 
@@ -28,9 +28,9 @@ func (r *relayed) at() string { return r.l.Addr().String() }
 // close does what Serve did, unless that was not begun.
 func (r *relayed) close() { _ = r.l.Close() }
 
-func (r *relayed) hear(ctx context.Context, understood *tap.TapConfig, began time.Time) (uint32, string, error) {
+func (r *relayed) hear(ctx context.Context, understood *passive.TapConfig, began time.Time) (uint32, string, error) {
 	r.cfg.Tap, r.cfg.Now = *understood, func() int64 { return int64(time.Since(began)) }
-	running := relay.NewRelay(r.cfg)
+	running := passive.NewRelay(r.cfg)
 	err := running.Serve(ctx, r.l)
 	all, _ := running.Connections()
 	return all, "", err
@@ -50,8 +50,8 @@ func (a *commandLine) relay(_ context.Context, f *recordFlags, st store.Store) (
 }
 
 // relayConfig checks the flags and reads the files that they name.
-func (f *recordFlags) relayConfig() (relay.RelayConfig, error) {
-	cfg := relay.RelayConfig{To: f.to}
+func (f *recordFlags) relayConfig() (passive.RelayConfig, error) {
+	cfg := passive.RelayConfig{To: f.to}
 	for _, at := range [...]struct{ flag, value string }{{"--listen", f.listen}, {"--to", f.to}} {
 		if _, _, err := net.SplitHostPort(at.value); err != nil {
 			return cfg, command.Usage("%s: %q is not an address; write HOST:PORT", at.flag, scenario.ShownEndpoint(at.value))
@@ -71,7 +71,7 @@ func (f *recordFlags) relayConfig() (relay.RelayConfig, error) {
 		cfg.Dial = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
 	if f.cacert != "" {
-		pem, err := readfile.Read(f.cacert, maxScript)
+		pem, err := files.Read(f.cacert, maxScript)
 		if err != nil {
 			return cfg, command.Usage("--cacert: %w", err)
 		}

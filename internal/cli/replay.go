@@ -14,14 +14,14 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/readable"
-	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/load/replay"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/upload"
-	"github.com/quorumbench/quorumbench/internal/run/load/replay"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // replayFlags are the flags of `replay`.
@@ -123,7 +123,7 @@ func (f *replayFlags) check() error {
 
 // replayer is the store that the recording is of.
 func (a *commandLine) replayer(f *replayFlags, path string) (store.Replayer, error) {
-	h, err := recording.ReadHeader(path)
+	h, err := call.ReadHeader(path)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +171,7 @@ func (f *replayFlags) describe(t *scenario.Trial, p *replay.Plan, path string) {
 		return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Consistency, b.Consistency))
 	})
 	t.Notes = append(t.Notes, fmt.Sprintf("It sends %s again, %s of %s recorded from %s on, at %s times its speed. Keys are those recorded, and sizes means.",
-		filepath.Base(path), readable.Plural(p.Calls(), "call"), p.Header.Store, p.Header.Started.UTC().Format(time.RFC3339), strconv.FormatFloat(f.speed, 'g', -1, 64)))
+		filepath.Base(path), text.Plural(p.Calls(), "call"), p.Header.Store, p.Header.Started.UTC().Format(time.RFC3339), strconv.FormatFloat(f.speed, 'g', -1, 64)))
 	if slices.ContainsFunc(l.Mix, func(o scenario.Operation) bool { return o.Kind == kv.CAS }) {
 		t.Notes = append(t.Notes, "cas are its transactions with guards, whatever they do.")
 	}

@@ -11,13 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/upload"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // runFlags are the flags of `run`.
@@ -70,7 +70,7 @@ on this machine, in under a minute. FILE - is standard input.`,
 	r.Text("exec", &f.exec, "PATH", "the server to start instead of the store's own")
 	command.Repeated(r, "set", &f.set, "KEY=VALUE", scenario.ParseAssignment,
 		"a parameter that all trials have instead of their own, by its key in scenario files, as in clients=200, watch.streams=4 or settings.snapshot-count=5000")
-	command.Value(r, "until-precision", &f.until.Precision, "SHARE", scenario.ParseShare, unlessZero(readable.Share),
+	command.Value(r, "until-precision", &f.until.Precision, "SHARE", scenario.ParseShare, unlessZero(text.Share),
 		"repeat the trials, interleaved A B B A, until every 95 % interval reaches at most so far to either side, as in 2%; in place of the file's repeats")
 	command.Value(r, "at-most", &f.until.AtMost, "DURATION", scenario.ParseAtMost, unlessZero(scenario.FormatDuration),
 		"with --until-precision: begin no round that would not end so long after the start; 30m unless given")
@@ -254,7 +254,7 @@ func (a *commandLine) printDryRun(s *scenario.Scenario) {
 		aRound = " a round"
 		a.Printf("\nrepeated %s, in this order and backwards in turn\n", s.Until.Text())
 	}
-	a.Printf("\n%s with seed %d", readable.Plural(uint64(len(s.Trials)), "trial"), s.Seed)
+	a.Printf("\n%s with seed %d", text.Plural(uint64(len(s.Trials)), "trial"), s.Seed)
 	const around = "plus the time to start clusters, preload, drain and check"
 	switch {
 	case known:

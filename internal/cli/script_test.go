@@ -19,7 +19,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // exits runs a command and holds it to its exit code: exits CODE COMMAND...
@@ -36,14 +36,14 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // settles is exits for a command that holds a server to times, which a machine
-// that stops it for a moment breaks: it is run again, as testsettle.Within does.
+// that stops it for a moment breaks: it is run again, as settle.Within does.
 func settles(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: settles CODE COMMAND...")
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	for range testsettle.Attempts - 1 {
+	for range settle.Attempts - 1 {
 		if got := exitCode(ts, args[1:]); got == want {
 			return
 		}

@@ -12,14 +12,14 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/testservers/sshd"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/servers"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
 // overSSH are machines with ssh servers, and the flags of a run that reaches them.
 type overSSH struct {
-	servers []*sshd.SSHServer
+	servers []*servers.SSHServer
 	flags   []string
 }
 
@@ -28,7 +28,7 @@ func startSSH(t *testing.T, ips ...string) *overSSH {
 	o := &overSSH{}
 	known := ""
 	for _, ip := range ips {
-		s := sshd.StartSSH(t, ip)
+		s := servers.StartSSH(t, ip)
 		o.servers = append(o.servers, s)
 		s.Authorize(t, o.servers[0].Key)
 		b, err := os.ReadFile(s.KnownHosts)
@@ -142,7 +142,7 @@ func TestARunOverSSHThatEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.end()
-		testsettle.Eventually(t, "nothing is left", func() bool { return nothingIn(cache) == nil })
+		settle.Eventually(t, "nothing is left", func() bool { return nothingIn(cache) == nil })
 	})
 	t.Run("killed with a folder", func(t *testing.T) {
 		t.Parallel()
@@ -160,7 +160,7 @@ func TestARunOverSSHThatEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.end()
-		testsettle.Eventually(t, "nothing runs, and the binary is gone", func() bool {
+		settle.Eventually(t, "nothing runs, and the binary is gone", func() bool {
 			private, _ := filepath.Glob(filepath.Join(dir, "ssh.*"))
 			return len(left(dir)) == 0 && len(private) == 0
 		})
@@ -184,7 +184,7 @@ func TestARunOverSSHThatEnds(t *testing.T) {
 			_ = b.Process.Signal(signal)
 		}
 		b.end()
-		testsettle.Eventually(t, "nothing runs", func() bool { return len(left(dir)) == 0 })
+		settle.Eventually(t, "nothing runs", func() bool { return len(left(dir)) == 0 })
 		globbed(t, dir, "ssh.*/quorumbench")
 		b = start(t, append([]string{"run", o.scenario(t, ", dir: '"+dir+"'", "total: 10"), "--runs-dir", t.TempDir()}, o.flags...)...)
 		if code := b.end(); code != 0 {
@@ -205,7 +205,7 @@ func TestARunOverSSHThatEnds(t *testing.T) {
 		if code := b.end(); code == 0 {
 			t.Error("it ended with 0")
 		}
-		testsettle.Eventually(t, "nothing is left", func() bool { return nothingIn(o.servers[0].Cache) == nil })
+		settle.Eventually(t, "nothing is left", func() bool { return nothingIn(o.servers[0].Cache) == nil })
 		if run, err := record.Open(dir); err != nil || run.Trials[0].Verdict.State != verdict.Invalid {
 			t.Errorf("%+v, %v", run, err)
 		}

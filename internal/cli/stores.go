@@ -10,8 +10,8 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/printable"
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/text"
+
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/install"
 )
@@ -159,7 +159,7 @@ func printStores(to io.Writer, all []storeInfo) error {
 	for _, s := range all {
 		rows = append(rows, []string{s.Name, s.here(), names(s.Operations), names(s.Reads), s.inFlight()})
 	}
-	if err := readable.Table(to, rows); err != nil {
+	if err := text.Table(to, rows); err != nil {
 		return err
 	}
 	for _, s := range all {
@@ -171,7 +171,7 @@ func printStores(to io.Writer, all []storeInfo) error {
 }
 
 func printStore(to io.Writer, s storeInfo) error {
-	if _, err := fmt.Fprintf(to, "\n%s\n", printable.Line(s.Name, printable.OfField)); err != nil {
+	if _, err := fmt.Fprintf(to, "\n%s\n", text.Line(s.Name, text.OfField)); err != nil {
 		return err
 	}
 	var rows [][]string
@@ -202,7 +202,7 @@ func printStore(to io.Writer, s storeInfo) error {
 	if s.License != "" {
 		row("license", s.License)
 	}
-	return readable.Table(to, rows)
+	return text.Table(to, rows)
 }
 
 // here says which of the store's servers this machine has.

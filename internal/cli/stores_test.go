@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
-	"github.com/quorumbench/quorumbench/internal/cli/command/commandtest"
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/install"
+	"github.com/quorumbench/quorumbench/internal/testing/program"
 )
 
 // builtStore has a server that is built in, proxyStore one that cannot be
@@ -233,7 +233,7 @@ func TestInstallingShown(t *testing.T) {
 	width = 10
 	for step, want := range []string{"x 1: comp", "x 1: chec"} {
 		i.show(install.Update{Step: [...]string{"compiling", "checking"}[step]})
-		if got := strings.Join(commandtest.Screen(out.String()), "\n"); got != want+"\n" {
+		if got := strings.Join(program.Screen(out.String()), "\n"); got != want+"\n" {
 			t.Errorf("terminal: %q, not %q", got, want)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // generate makes the seconds that a shard would hand over, and adds all that
@@ -52,7 +52,7 @@ func one(ns int64) *Histogram {
 // Merged histograms equal the whole, whatever the shards, their order of
 // arrival, and how early one of them ends.
 func TestMergeEqualsWhole(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 2 * times(t) {
 		const seconds = 7

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // filled is a second in which every field has a value.
@@ -68,7 +68,7 @@ func fill(r *rand.Rand, v reflect.Value) {
 
 // What is read is what was appended, whichever field it is in.
 func TestASecondCrossesWhole(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 20 {
 		s := filled(r, r.IntN(6), 1+r.IntN(1000))
@@ -91,7 +91,7 @@ func TestASecondCrossesWhole(t *testing.T) {
 
 // A second with more members than are told apart crosses with all its operations.
 func TestTooManyMembersCrossUnnamed(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	s := filled(rand.New(rand.NewPCG(3, 4)), 400, 10)
 	before := len(s.Cells)
 	got, err := ReadSecond(AppendSecond(nil, s))
@@ -106,7 +106,7 @@ func TestTooManyMembersCrossUnnamed(t *testing.T) {
 // What is put into an unnamed series that is there already leaves the second as it
 // is, and what was unnamed before is not counted as unreported.
 func TestASecondStaysAsItIs(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	s := filled(rand.New(rand.NewPCG(3, 4)), 400, 10)
 	for _, i := range []int{0, 399} {
 		s.Cells[i].Series = Series{Kind: kv.Put, Consistency: kv.Local}

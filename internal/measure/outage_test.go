@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // pulse is of operations at the given times, in nanoseconds, in a window of so many
@@ -61,7 +61,7 @@ func times(t *testing.T) uint64 {
 // An outage of 3 to 3,000 ms, hard or as a slope, is told to within 10 ms, and none
 // where there was none.
 func TestOutagesAreMeasured(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range 30 * times(t) {
 		length := float64(3+r.IntN(2998)) * 1e6
@@ -80,7 +80,7 @@ func TestOutagesAreMeasured(t *testing.T) {
 }
 
 func TestNoOutageIsToldOfNone(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	for mean, runs := range map[float64]uint64{100e3: 10, 1e6: 200, 10e6: 200} { // ns from one operation to the next
 		runs *= times(t)
 		wrong := uint64(0)

@@ -8,13 +8,13 @@ import (
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // What is added as steps is what is added as a histogram, also where an older
 // version recorded it in coarser ones: the sum and each of its figures.
 func TestStepsAddUpToTheHistogram(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	sum, merged, mixed := &Sum{}, &Sum{}, &Sum{}
 	all, count := NewHistogram(), int64(0)

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // handedOver is what a shard hands over: seconds of a warm-up and of a window, some
@@ -52,7 +52,7 @@ func unionOf(shards [][]*Second) (all []*Second) {
 // missing at the end, each merged one is the union of its parts, bin by bin, and
 // comes once and in order; and no more than a few are kept as histograms meanwhile.
 func TestAnyInterleavingIsTheUnion(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(11, 12))
 	for range 2 * times(t) {
 		shards := make([][]*Second, 2+r.IntN(4))
@@ -121,7 +121,7 @@ func sorted(s *Second) *Second {
 // A shard that leaves the others' seconds waiting is found when they take too much,
 // and once it is ended all are passed on.
 func TestAStragglerIsFound(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(13, 14))
 	c := NewCollector(3)
 	passed := 0
@@ -155,7 +155,7 @@ func TestAStragglerIsFound(t *testing.T) {
 // Seconds that are read into used histograms are those that were appended, and what
 // is wrong with one is an error of that one alone.
 func TestReaderReadsIntoUsedHistograms(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(15, 16))
 	var reader Reader
 	refused := errors.New("no")

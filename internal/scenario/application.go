@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/application"
-	"github.com/quorumbench/quorumbench/internal/application/registry"
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/load/app"
+	"github.com/quorumbench/quorumbench/internal/load/app/registry"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Application is a load that is what an application sends, instead of a mix of
@@ -17,17 +17,17 @@ import (
 // none.
 type Application struct {
 	Name     string
-	Settings application.Settings // nil where none were given; never changed, but replaced
+	Settings app.Settings // nil where none were given; never changed, but replaced
 }
 
 // of is the application; nil if there is none of the name.
-func (a *Application) of() application.Application { return registry.Find(a.Name) }
+func (a *Application) of() app.Application { return registry.Find(a.Name) }
 
 // set gives it a setting.
 func (a *Application) set(key string, v float64) {
 	s := maps.Clone(a.Settings)
 	if s == nil {
-		s = application.Settings{}
+		s = app.Settings{}
 	}
 	s[key] = v
 	a.Settings = s
@@ -72,12 +72,12 @@ func (b *builder) settleApplication() {
 			b.failf(s.at, "the application says itself what is sent, when and to which keys, so <"+key+"> means nothing; drop it")
 		}
 	}
-	app := a.of()
-	if app == nil {
-		b.load.describe(application.Profile{}) // it is refused
+	which := a.of()
+	if which == nil {
+		b.load.describe(app.Profile{}) // it is refused
 		return
 	}
-	d := app.Definition()
+	d := which.Definition()
 	for _, p := range d.Parameters {
 		if _, given := a.Settings[p.Key]; !given {
 			a.set(p.Key, p.Default)
@@ -91,11 +91,11 @@ func (b *builder) settleApplication() {
 		way, _ = d.WayOf(b.cluster.Store, b.catalog.Capabilities(b.cluster.Store)) // checkAbilities says why not
 	}
 	if d.Outside(a.Settings) != nil {
-		b.load.describe(application.Profile{}) // likewise
-	} else if _, why := app.Check(a.Settings); why != "" {
-		b.load.describe(application.Profile{})
+		b.load.describe(app.Profile{}) // likewise
+	} else if _, why := which.Check(a.Settings); why != "" {
+		b.load.describe(app.Profile{})
 	} else {
-		p := app.Profile(a.Settings, way)
+		p := which.Profile(a.Settings, way)
 		if said, ok := b.asked["connections"]; ok && p.Connections > 0 {
 			b.failf(said.at, "each call of the application belongs to a connection of its own, so <connections> means nothing; drop it")
 		}
@@ -109,7 +109,7 @@ func (b *builder) settleApplication() {
 
 // describe says what an application sends in the words of a load, for who reads it:
 // what it is made of, at what rate in the mean.
-func (l *Load) describe(p application.Profile) {
+func (l *Load) describe(p app.Profile) {
 	l.Arrival, l.Total, l.Warmup, l.Preload, l.Threads = Recorded, 0, 0, true, 1
 	if len(p.Calls) == 0 {
 		l.Mix, l.Rate = []Operation{{Kind: kv.CAS, Weight: 1}}, Rate{PerSecond: 1}
@@ -138,19 +138,19 @@ func (l *Load) describe(p application.Profile) {
 
 // checkApplicationAbilities refuses a store that the application has no way of using.
 func (b *builder) checkApplicationAbilities() {
-	app := b.load.Application.of()
-	if app == nil {
+	a := b.load.Application.of()
+	if a == nil {
 		return
 	}
-	d := app.Definition()
+	d := a.Definition()
 	way, err := d.WayOf(b.cluster.Store, b.can)
 	if err != nil {
 		b.failf(b.place("application"), "<application> is not for this store: %v", err)
 		return
 	}
 	s := b.load.Application.Settings
-	if w, ok := app.(application.Windowed); ok && d.Outside(s) == nil {
-		if _, why := app.Check(s); why != "" {
+	if w, ok := a.(app.Windowed); ok && d.Outside(s) == nil {
+		if _, why := a.Check(s); why != "" {
 			return // it is refused
 		}
 		if key, why := w.CheckWindow(s, way, b.load.Duration); why != "" {
@@ -192,7 +192,7 @@ func (l *Load) checkApplication(c *checks) {
 	}
 	if calls := l.Rate.PerSecond * l.Duration.Seconds(); calls > MostCalls {
 		c.add("duration", "<duration> %v has %s calls, which is more than the %s that are planned at once; ask for less time", l.Duration,
-			readable.Count(uint64(calls)), readable.Count(MostCalls))
+			text.Count(uint64(calls)), text.Count(MostCalls))
 	}
 }
 

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/application"
-	"github.com/quorumbench/quorumbench/internal/application/registry"
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/app"
+	"github.com/quorumbench/quorumbench/internal/load/app/registry"
 )
 
 // An application describes itself as a load, and what is said of its size reaches it.
@@ -20,7 +20,7 @@ func TestApplicationIsALoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := s.Trials[0].Load
-	if a := l.Application; !maps.Equal(a.Settings, application.Settings{"nodes": 5000, "pods-per-node": 10, "churn": 0}) || a.Name != "kubernetes" {
+	if a := l.Application; !maps.Equal(a.Settings, app.Settings{"nodes": 5000, "pods-per-node": 10, "churn": 0}) || a.Name != "kubernetes" {
 		t.Errorf("%+v", a)
 	}
 	if l.Arrival != Recorded || l.Rate.PerSecond < 510 || l.Rate.PerSecond > 540 || l.Warmup != 0 || l.Total != 0 || l.Duration != time.Minute || !l.Preload || l.Prefix != "/registry/" || l.Watch == nil {
@@ -54,21 +54,21 @@ func TestApplicationIsALoad(t *testing.T) {
 // Applications that have a parameter of one key have it of one unit, each within bounds
 // of its own, and every application is right as it is when nothing is given.
 func TestApplicationsFitTogether(t *testing.T) {
-	units := map[string]application.Unit{}
-	for _, app := range registry.All() {
-		d := app.Definition()
+	units := map[string]app.Unit{}
+	for _, a := range registry.All() {
+		d := a.Definition()
 		if len(d.Ways) == 0 || d.Name == "" || d.Meaning == "" {
 			t.Errorf("%q has %d ways of using a store, and the meaning %q", d.Name, len(d.Ways), d.Meaning)
 		}
 		if p := d.Outside(d.Defaults()); p != nil {
 			t.Errorf("%s: the default of %s is not within its bounds", d.Name, p.Key)
 		}
-		if key, why := app.Check(d.Defaults()); why != "" {
+		if key, why := a.Check(d.Defaults()); why != "" {
 			t.Errorf("%s: its defaults are refused: %s: %s", d.Name, key, why)
 		}
 		for way := range d.Ways {
-			if p := app.Profile(d.Defaults(), way); p.PerSecond() <= 0 || app.Phrase(d.Defaults()) == "" {
-				t.Errorf("%s: it sends %v calls a second: %q", d.Name, p.PerSecond(), app.Phrase(d.Defaults()))
+			if p := a.Profile(d.Defaults(), way); p.PerSecond() <= 0 || a.Phrase(d.Defaults()) == "" {
+				t.Errorf("%s: it sends %v calls a second: %q", d.Name, p.PerSecond(), a.Phrase(d.Defaults()))
 			}
 		}
 		for _, p := range d.Parameters {
@@ -82,8 +82,8 @@ func TestApplicationsFitTogether(t *testing.T) {
 
 // A setting of each unit is read as it is written, by files and by records.
 func TestSettingsReadBack(t *testing.T) {
-	for unit, v := range map[application.Unit]float64{application.Whole: 1e6, application.Number: 0.125, application.Seconds: 90.5, application.Bytes: 4096} {
-		s := &setting{Parameter: application.Parameter{Key: "x", Unit: unit, Most: 1e9}}
+	for unit, v := range map[app.Unit]float64{app.Whole: 1e6, app.Number: 0.125, app.Seconds: 90.5, app.Bytes: 4096} {
+		s := &setting{Parameter: app.Parameter{Key: "x", Unit: unit, Most: 1e9}}
 		var l, back, again Load
 		l.Application.set("x", v)
 		if err := s.parse(&back, s.text(&l)); err != nil || back.Application.Settings["x"] != v {

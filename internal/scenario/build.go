@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // builder makes one trial of one choice.
@@ -167,7 +167,7 @@ func (b *builder) settle() {
 	b.leastKeySpace()
 	if t := l.STM; l.has(isSTM) && t.KeysPerTxn > 0 && t.WritePercent >= 0 && t.KeysPerTxn*t.WritePercent/100 == 0 {
 		b.said = append(b.said, b.words.sprintf("No transaction writes: %d percent (<stm.write-percent>) of %s (<stm.keys>) is no whole key.",
-			t.WritePercent, readable.Plural(uint64(t.KeysPerTxn), "key")))
+			t.WritePercent, text.Plural(uint64(t.KeysPerTxn), "key")))
 	}
 	if w := l.Watch; w != nil && w.Span == wholeSpace && len(w.Key) == 0 && w.WatchedKeys == 0 { // else it is refused
 		w.WatchedKeys, w.Span = 1, l.KeySpace
@@ -257,7 +257,7 @@ func (b *builder) check() {
 	case m < 1 || m > kv.MaxMembers:
 		b.failf(b.place("members"), "members is %d and must be from 1 to %d", m, kv.MaxMembers)
 	case t.Mode == kv.One && t.Member > m:
-		b.failf(b.place("target"), "target is %s, and the cluster has %s", t, readable.Plural(uint64(m), "member"))
+		b.failf(b.place("target"), "target is %s, and the cluster has %s", t, text.Plural(uint64(m), "member"))
 	case t.Mode == kv.Followers && m == 1:
 		b.failf(b.place("target"), "target is followers, and a cluster of 1 member has none")
 	}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Cluster is what is under test. Trials whose Key is equal can share one.
@@ -277,7 +277,7 @@ func setLabel(d *draft, key string, n *node) (err error) {
 		return err
 	case len(l) > maxLabel:
 		return n.at.errorf("label has %d bytes and can have %d at most", len(l), maxLabel)
-	case !printable.Printable(l):
+	case !text.Printable(l):
 		return n.at.errorf("label is %q and holds a character that cannot be shown; leave it out", l)
 	}
 	return nil

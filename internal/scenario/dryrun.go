@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // column is what a dry run says of a parameter in a column of its own. The zero
@@ -61,7 +61,7 @@ func (s *Scenario) Lines() []string {
 		}
 	}
 	var out strings.Builder
-	_ = readable.Table(&out, slices.Concat([][]string{heading}, rows)) // into memory
+	_ = text.Table(&out, slices.Concat([][]string{heading}, rows)) // into memory
 	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 }
 
@@ -137,7 +137,7 @@ func (l *Load) arrivalLabel() string {
 		return Closed.String()
 	}
 	if l.Application.Name != "" { // its rate is a sum, and its times are not of a recording
-		return "scheduled " + readable.PerSecond(l.Rate.PerSecond)
+		return "scheduled " + text.PerSecond(l.Rate.PerSecond)
 	}
 	unit := "/s"
 	if l.Rate.Of != "" {
@@ -150,7 +150,7 @@ func (l *Load) windowLabel() string {
 	window := l.Duration.String()
 	switch {
 	case l.Total > 0:
-		window = readable.Plural(l.Total, "operation")
+		window = text.Plural(l.Total, "operation")
 	case l.Watch != nil && l.Watch.Expect > 0:
 		window = "until caught up, at most " + window
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // checkFaultList looks at each fault by itself.
@@ -127,9 +127,9 @@ func (b *builder) checkFaultMembers() {
 		case f.Member.Mode == kv.Followers && n == 1:
 			b.failf(at, "the fault %q is of a follower, and a cluster of 1 member has none", f)
 		case n < 3 && slices.ContainsFunc(f.kinds(), func(k FaultKind) bool { return k.row().of == oneOfSeveral }):
-			b.failf(at, "the fault %q leaves no quorum in a cluster of %s; it needs 3", f, readable.Plural(uint64(max(n, 0)), "member"))
+			b.failf(at, "the fault %q leaves no quorum in a cluster of %s; it needs 3", f, text.Plural(uint64(max(n, 0)), "member"))
 		case f.Member.Mode == kv.One && f.Member.Member > n:
-			b.failf(at, "the fault %q is of m%d, and the cluster has %s", f, f.Member.Member, readable.Plural(uint64(max(n, 0)), "member"))
+			b.failf(at, "the fault %q is of m%d, and the cluster has %s", f, f.Member.Member, text.Plural(uint64(max(n, 0)), "member"))
 		}
 	}
 	for i := range b.hosts {

@@ -12,7 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Host is a machine on which members run and workers generate load.
@@ -119,7 +119,7 @@ func (h *Host) checkDir() error {
 	case h.Dir == "":
 	case h.Via != ViaSSH:
 		return fmt.Errorf("the host %s has a dir, which only hosts via ssh have", h.Name)
-	case !path.IsAbs(h.Dir) || path.Clean(h.Dir) != h.Dir || h.Dir == "/" || !printable.Printable(h.Dir):
+	case !path.IsAbs(h.Dir) || path.Clean(h.Dir) != h.Dir || h.Dir == "/" || !text.Printable(h.Dir):
 		return fmt.Errorf("the dir of host %s is %q, and must be the absolute path of a folder on it, in its shortest form", h.Name, h.Dir)
 	}
 	return nil

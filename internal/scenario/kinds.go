@@ -9,8 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // value is where a load keeps a parameter, and how it is written.
@@ -318,7 +317,7 @@ func rate() value {
 
 // KeyText is a key as it can be shown: itself, or 0x and hexadecimal.
 func KeyText(b []byte) string {
-	if s := string(b); printable.Printable(s) {
+	if s := string(b); text.Printable(s) {
 		return s
 	}
 	return "0x" + hex.EncodeToString(b)
@@ -327,9 +326,9 @@ func KeyText(b []byte) string {
 // between is a range in words.
 func between(least, most int64) string {
 	if most == math.MaxInt64 {
-		return "from " + readable.Count(uint64(least))
+		return "from " + text.Count(uint64(least))
 	}
-	return readable.Count(uint64(least)) + " to " + powerOfTen(most)
+	return text.Count(uint64(least)) + " to " + powerOfTen(most)
 }
 
 // powerOfTen is a large number of one 1 and zeros as 10^12, and any other grouped.
@@ -338,5 +337,5 @@ func powerOfTen(n int64) string {
 	if n >= 1e9 && strings.Trim(s[1:], "0") == "" && s[0] == '1' {
 		return "10^" + strconv.Itoa(len(s)-1)
 	}
-	return readable.Count(uint64(n))
+	return text.Count(uint64(n))
 }

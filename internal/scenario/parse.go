@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quorumbench/quorumbench/internal/files"
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/readfile"
 )
 
 // DefaultSeed is the seed of a file that gives none: a run is repeatable
@@ -24,7 +24,7 @@ const MaxRepeats = 1000
 // ParseFile reads a scenario file. An error is one sentence, or one a line;
 // those about its contents are Errors and begin with FILE:LINE:COLUMN.
 func ParseFile(path string, c Catalog, o Options) (*Scenario, error) {
-	data, err := readfile.Read(path, maxFile)
+	data, err := files.Read(path, maxFile)
 	if err != nil {
 		var cause *os.PathError
 		if errors.As(err, &cause) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Reading is how reports say one parameter of a load, or several that belong
@@ -41,8 +41,8 @@ func ClientsReading() *Reading { return &clientsReading }
 
 var (
 	clientsReading = Reading{"clients",
-		func(l *Load) string { return readable.Count(uint64(l.Clients)) },
-		func(l *Load) string { return readable.Plural(uint64(l.Clients), "client") }}
+		func(l *Load) string { return text.Count(uint64(l.Clients)) },
+		func(l *Load) string { return text.Plural(uint64(l.Clients), "client") }}
 	connectionsReading = Reading{"conns", connectionsCell, connectionsAbove}
 	keySizeReading     = Reading{"key", keySizeCell, ofKeys(keySizeAbove)}
 	valueSizeReading   = Reading{"value", valueSizeCell, ofKeys(after("values of ", valueSizeCell))}
@@ -66,9 +66,9 @@ func after(words string, cell func(*Load) string) func(*Load) string {
 	}
 }
 
-func warmupText(l *Load) string { return readable.Seconds(l.Warmup.Seconds()) }
+func warmupText(l *Load) string { return text.Seconds(l.Warmup.Seconds()) }
 
-func timeoutText(l *Load) string { return readable.Seconds(l.Timeout.Seconds()) }
+func timeoutText(l *Load) string { return text.Seconds(l.Timeout.Seconds()) }
 
 // ofKeys leaves out what is about keys for a load whose operations have none.
 func ofKeys(above func(*Load) string) func(*Load) string {
@@ -84,14 +84,14 @@ func connectionsCell(l *Load) string {
 	if l.NewConnection {
 		return "new"
 	}
-	return readable.Count(uint64(l.Connections))
+	return text.Count(uint64(l.Connections))
 }
 
 func connectionsAbove(l *Load) string {
 	if l.NewConnection {
 		return "a new connection for each operation"
 	}
-	return readable.Plural(uint64(l.Connections), "connection")
+	return text.Plural(uint64(l.Connections), "connection")
 }
 
 // readsGiven reports whether all that the load does is to read a key or an
@@ -106,11 +106,11 @@ func keySizeCell(l *Load) string {
 	case l.readsGiven():
 		return ""
 	case l.Prefix == "":
-		return readable.Bytes(uint64(l.KeySize))
+		return text.Bytes(uint64(l.KeySize))
 	case l.KeySize == 0:
 		return prefix
 	}
-	return prefix + " and " + readable.Bytes(uint64(l.KeySize))
+	return prefix + " and " + text.Bytes(uint64(l.KeySize))
 }
 
 func keySizeAbove(l *Load) string {
@@ -124,25 +124,25 @@ func valueSizeCell(l *Load) string {
 	if l.readsGiven() {
 		return ""
 	}
-	return readable.Bytes(uint64(l.ValueSize))
+	return text.Bytes(uint64(l.ValueSize))
 }
 
 func keysCell(l *Load) string {
 	if l.readsGiven() {
 		return cmp.Or(everything(l), given(l))
 	}
-	return readable.Count(l.KeySpace) + " " + distributionText(l)
+	return text.Count(l.KeySpace) + " " + distributionText(l)
 }
 
 func keysAbove(l *Load) string {
-	space := readable.Plural(l.KeySpace, "key") + " (" + distributionText(l) + ")"
+	space := text.Plural(l.KeySpace, "key") + " (" + distributionText(l) + ")"
 	switch {
 	case len(l.RangeKey) == 0:
 		return space
 	case len(l.Mix) > 1:
 		what := cmp.Or(everything(l), fmt.Sprintf("%q to %q", KeyText(l.RangeKey), KeyText(l.RangeEnd)))
 		if l.RangeLimit > 0 {
-			what += " of at most " + readable.Plural(uint64(l.RangeLimit), "key")
+			what += " of at most " + text.Plural(uint64(l.RangeLimit), "key")
 		}
 		return space + ", ranges over " + what
 	case everything(l) != "":
@@ -176,7 +176,7 @@ func distributionText(l *Load) string {
 	case d.HotKeys > 0:
 		return fmt.Sprintf("%s %s/%s", d.Name, measure.Percent(d.HotKeys), measure.Percent(d.HotOps))
 	default:
-		return readable.OrDash(d.Name)
+		return text.OrDash(d.Name)
 	}
 }
 
@@ -185,7 +185,7 @@ func distributionText(l *Load) string {
 func rangesText(l *Load) string {
 	var parts []string
 	if l.RangeLimit > 0 && (len(l.RangeKey) == 0 || l.readsGiven()) {
-		parts = append(parts, "at most "+readable.Plural(uint64(l.RangeLimit), "key"))
+		parts = append(parts, "at most "+text.Plural(uint64(l.RangeLimit), "key"))
 	}
 	if l.Scan.CountOnly {
 		return strings.Join(append(parts, "counted only"), ", ")
@@ -197,7 +197,7 @@ func rangesText(l *Load) string {
 	case l.Scan.Streamed:
 		parts = append(parts, "as a stream")
 	case l.Scan.PageSize > 0:
-		parts = append(parts, "in pages of "+readable.Plural(uint64(l.Scan.PageSize), "key"))
+		parts = append(parts, "in pages of "+text.Plural(uint64(l.Scan.PageSize), "key"))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -214,7 +214,7 @@ func compactionText(l *Load) string {
 	if l.Compact.Every == 0 {
 		return ""
 	}
-	return fmt.Sprintf("every %s up to %s behind", readable.Seconds(l.Compact.Every.Seconds()), readable.Plural(uint64(l.Compact.Behind), "revision"))
+	return fmt.Sprintf("every %s up to %s behind", text.Seconds(l.Compact.Every.Seconds()), text.Plural(uint64(l.Compact.Behind), "revision"))
 }
 
 // transactionCell says what transactions are, where there are any.
@@ -222,15 +222,15 @@ func transactionCell(l *Load) string {
 	s := l.STM
 	switch {
 	case s == nil && l.TxnKeys > 0:
-		return readable.Plural(uint64(l.TxnKeys), "key")
+		return text.Plural(uint64(l.TxnKeys), "key")
 	case s == nil:
 		return ""
 	}
-	text := fmt.Sprintf("%s a transaction, %d %% of them written, isolation %s", readable.Plural(uint64(s.KeysPerTxn), "key"), s.WritePercent, s.Isolation)
+	words := fmt.Sprintf("%s a transaction, %d %% of them written, isolation %s", text.Plural(uint64(s.KeysPerTxn), "key"), s.WritePercent, s.Isolation)
 	if s.Locker != kv.LockNone {
-		text += ", under " + s.Locker.String()
+		words += ", under " + s.Locker.String()
 	}
-	return text
+	return words
 }
 
 func transactionAbove(l *Load) string {
@@ -244,11 +244,11 @@ func transactionAbove(l *Load) string {
 func windowText(l *Load) string {
 	switch {
 	case l.Watch != nil && l.Watch.Expect > 0:
-		return "until the watchers have caught up, at most " + readable.Seconds(l.Duration.Seconds())
+		return "until the watchers have caught up, at most " + text.Seconds(l.Duration.Seconds())
 	case l.Total > 0:
-		return readable.Plural(l.Total, "operation")
+		return text.Plural(l.Total, "operation")
 	}
-	return readable.Seconds(l.Duration.Seconds())
+	return text.Seconds(l.Duration.Seconds())
 }
 
 var compactFirstReading = Reading{"compacted first", ifCompactedFirst("yes"), ifCompactedFirst("history compacted before the load")}

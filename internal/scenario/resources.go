@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // fit gives the load as many connections as its clients can use on a store
@@ -26,11 +26,11 @@ func (l *Load) fit(inFlight int) string {
 			isOrAre = "is"
 		}
 		return fmt.Sprintf("%s for %s: %d %s without a client, and dropped",
-			readable.Plural(uint64(asked), "connection"), readable.Plural(uint64(l.Clients), "client"), asked-l.Clients, isOrAre)
+			text.Plural(uint64(asked), "connection"), text.Plural(uint64(l.Clients), "client"), asked-l.Clients, isOrAre)
 	case asked < needed:
 		l.Connections = needed
 		return fmt.Sprintf("%s for %s: a connection to this store takes %s at a time, so %d are used",
-			readable.Plural(uint64(asked), "connection"), readable.Plural(uint64(l.Clients), "client"), readable.Plural(uint64(inFlight), "operation"), needed)
+			text.Plural(uint64(asked), "connection"), text.Plural(uint64(l.Clients), "client"), text.Plural(uint64(inFlight), "operation"), needed)
 	}
 	return ""
 }
@@ -46,7 +46,7 @@ func (l *Load) fitOrdered(ordered bool) string {
 	asked := l.Connections
 	l.Connections = l.Clients
 	return fmt.Sprintf("%s for %s: a session of this store answers in order, so that in a mix slow operations would keep back quick ones; each client has a session of its own, %d in all",
-		readable.Plural(uint64(asked), "connection"), readable.Plural(uint64(l.Clients), "client"), l.Connections)
+		text.Plural(uint64(asked), "connection"), text.Plural(uint64(l.Clients), "client"), l.Connections)
 }
 
 func (l *Load) neededConnections(inFlight int) int {
@@ -70,7 +70,7 @@ func (l *Load) warnings(w words) []string {
 		out = append(out, fmt.Sprintf("a key and value of %s together are more than the 1.5 MiB that stores commonly take by default", FormatSize(request)))
 	}
 	if l.Preload && l.usesKeySpace() && l.ValueSize > 0 && l.KeySpace > largePreload/uint64(l.ValueSize) {
-		out = append(out, fmt.Sprintf("the preload writes %s of %s each, more than 2 GiB", readable.Plural(l.KeySpace, "key"), FormatSize(l.ValueSize)))
+		out = append(out, fmt.Sprintf("the preload writes %s of %s each, more than 2 GiB", text.Plural(l.KeySpace, "key"), FormatSize(l.ValueSize)))
 	}
 	if l.has(isRange) && l.Application.Name == "" && l.RangeKey == nil && l.RangeLimit == 0 {
 		out = append(out, w.fill("each range reads on to the end of the key space; <range-limit> bounds it"))

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/application"
-	"github.com/quorumbench/quorumbench/internal/application/registry"
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/app"
+	"github.com/quorumbench/quorumbench/internal/load/app/registry"
 )
 
 // OwnPrefix is what the keys of a load begin with on a cluster that ran before, unless
@@ -15,7 +15,7 @@ const OwnPrefix = "quorumbench/"
 
 // ownPrefixOf is an application's prefix below OwnPrefix. One whose names are no paths
 // gets a name in front.
-func ownPrefixOf(d *application.Definition) string {
+func ownPrefixOf(d *app.Definition) string {
 	switch p := d.Prefix; {
 	case strings.HasPrefix(p, "/"):
 		return "/" + strings.TrimSuffix(OwnPrefix, "/") + p

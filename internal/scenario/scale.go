@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // leastScaled is the shortest that scaling makes of a duration: what a window
@@ -114,7 +114,7 @@ func (s *Scaled) note(l *Load) string {
 	var parts []string
 	add := func(now, was uint64, noun string) {
 		if was != 0 && now != was {
-			parts = append(parts, readable.Plural(now, noun)+" for "+readable.Count(was))
+			parts = append(parts, text.Plural(now, noun)+" for "+text.Count(was))
 		}
 	}
 	add(l.Total, s.Total, "operation")

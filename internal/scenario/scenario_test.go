@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // random makes a scenario of some trials with lists, repeats and rates taken
@@ -48,7 +48,7 @@ func random(r *rand.Rand) (data string, expanded, runs int) {
 }
 
 func TestExpansion(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
 		data, expanded, runs := random(r)
@@ -116,7 +116,7 @@ const letters = "trials:\n" +
 	"  - {store: etcd, operation: put, name: c}\n  - {store: etcd, operation: put, name: d}\n"
 
 func TestRandomOrderDependsOnTheSeedAlone(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	orders := make(map[string]int)
 	for seed := range 600 {
 		s := parse(t, "f.yaml", fmt.Sprintf("seed: %d\n", seed)+letters)

@@ -7,14 +7,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/application"
-	"github.com/quorumbench/quorumbench/internal/application/registry"
+	"github.com/quorumbench/quorumbench/internal/load/app"
+	"github.com/quorumbench/quorumbench/internal/load/app/registry"
 )
 
 // setting is a parameter of applications as a value. Those that several applications
 // have of one key are one: its bounds are the widest.
 type setting struct {
-	application.Parameter
+	app.Parameter
 	of []string // the names of applications that have it
 }
 
@@ -36,12 +36,12 @@ func settings() (all []*setting) {
 	return all
 }
 
-var unitWords = map[application.Unit]string{application.Whole: "N", application.Number: "X", application.Seconds: "DURATION", application.Bytes: "SIZE"}
+var unitWords = map[app.Unit]string{app.Whole: "N", app.Number: "X", app.Seconds: "DURATION", app.Bytes: "SIZE"}
 
 func (s *setting) hint() string { return unitWords[s.Unit] }
 
 func (s *setting) bounds() string {
-	if s.Unit == application.Whole || s.Unit == application.Number && s.Least == math.Trunc(s.Least) && s.Most == math.Trunc(s.Most) {
+	if s.Unit == app.Whole || s.Unit == app.Number && s.Least == math.Trunc(s.Least) && s.Most == math.Trunc(s.Most) {
 		return between(int64(s.Least), int64(s.Most))
 	}
 	return s.show(s.Least) + " to " + s.show(s.Most)
@@ -50,13 +50,13 @@ func (s *setting) bounds() string {
 // number reads what show writes.
 func (s *setting) number(text string) (float64, error) {
 	switch s.Unit {
-	case application.Whole:
+	case app.Whole:
 		n, err := ParseWhole(text)
 		return float64(n), err
-	case application.Seconds:
+	case app.Seconds:
 		d, err := ParseDuration(text)
 		return d.Seconds(), err
-	case application.Bytes:
+	case app.Bytes:
 		n, err := ParseFlagSize(text)
 		return float64(n), err
 	}
@@ -65,12 +65,12 @@ func (s *setting) number(text string) (float64, error) {
 
 func (s *setting) show(v float64) string {
 	switch s.Unit {
-	case application.Seconds:
+	case app.Seconds:
 		return FormatDuration(time.Duration(math.Round(v * float64(time.Second))))
-	case application.Whole, application.Bytes:
+	case app.Whole, app.Bytes:
 		return fmt.Sprintf("%.0f", v)
 	}
-	return application.Format(v)
+	return app.Format(v)
 }
 
 func (s *setting) parse(l *Load, text string) error {
@@ -106,14 +106,14 @@ func (s *setting) encode(l *Load) any {
 	switch {
 	case !ok:
 		return nil
-	case s.Unit == application.Seconds:
+	case s.Unit == app.Seconds:
 		return s.show(v)
 	}
 	return v
 }
 
 func (s *setting) decode(l *Load, b json.RawMessage) error {
-	if s.Unit == application.Seconds {
+	if s.Unit == app.Seconds {
 		var text string
 		if err := json.Unmarshal(b, &text); err != nil {
 			return err

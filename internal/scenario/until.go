@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Until says how long trials are repeated: until their figures are precise, or
@@ -46,7 +46,7 @@ func (u Until) over(file Until) Until {
 
 // Text is the rule as a phrase.
 func (u *Until) Text() string {
-	return fmt.Sprintf("until every 95 %% interval of %s is within ± %s, for at most %s", strings.Join(u.Metrics, " and "), readable.Share(u.Precision), FormatDuration(u.AtMost))
+	return fmt.Sprintf("until every 95 %% interval of %s is within ± %s, for at most %s", strings.Join(u.Metrics, " and "), text.Share(u.Precision), FormatDuration(u.AtMost))
 }
 
 // readUntil reads the file's mapping.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // The most that a load may ask for.
@@ -180,7 +180,7 @@ func (l *Load) checkKeys(c *checks) {
 		c.add("key-size", "<key-size> is 0 and there is no prefix, so the key would be empty")
 	} else if room := keyCapacity(l.KeySize); room < l.KeySpace {
 		c.add("key-size", "<key-size> %d makes %s, and <key-space> is %d; use keys of %d bytes or more, or a smaller <key-space>",
-			l.KeySize, readable.Plural(room, "key"), l.KeySpace, neededKeySize(l.KeySpace))
+			l.KeySize, text.Plural(room, "key"), l.KeySpace, neededKeySize(l.KeySpace))
 	}
 }
 
@@ -248,7 +248,7 @@ func (l *Load) checkSTM(c *checks) {
 	}
 	t := l.STM
 	if t.KeysPerTxn > 0 && uint64(t.KeysPerTxn) > l.KeySpace {
-		c.add("stm.keys", "<stm.keys> is %d, and the key space has only %s", t.KeysPerTxn, readable.Plural(l.KeySpace, "key"))
+		c.add("stm.keys", "<stm.keys> is %d, and the key space has only %s", t.KeysPerTxn, text.Plural(l.KeySpace, "key"))
 	}
 	switch {
 	case t.Isolation >= kv.NumIsolations:

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // The most that can be asked for of what stands beside a load.
@@ -58,7 +58,7 @@ func (b *builder) checkWatchKey() {
 
 // keyShape says what the load's keys look like.
 func (l *Load) keyShape() string {
-	size := readable.Plural(uint64(max(l.KeySize, 0)), "byte")
+	size := text.Plural(uint64(max(l.KeySize, 0)), "byte")
 	switch {
 	case l.Prefix == "":
 		return size + " long"
@@ -151,9 +151,9 @@ func (l *Load) checkWatched(c *checks) {
 	if w.Span == wholeSpace {
 		c.add("watch.keys-per-watcher", "with <watch.keys-per-watcher>: all each watcher watches the whole key space, so <watch.watched-keys> means nothing; drop one of them")
 	} else if w.WatchedKeys > l.KeySpace {
-		c.add("watch.watched-keys", "<watch.watched-keys> is %d, and the key space has only %s", w.WatchedKeys, readable.Plural(l.KeySpace, "key"))
+		c.add("watch.watched-keys", "<watch.watched-keys> is %d, and the key space has only %s", w.WatchedKeys, text.Plural(l.KeySpace, "key"))
 	} else if span := min(max(w.Span, 1), l.KeySpace); w.Watchers > 0 && w.Watchers <= MaxWatchers && span > maxWatched/uint64(w.Watchers) {
-		c.add("watch.keys-per-watcher", "%d watchers of %s each are more than can be followed: watchers times keys can be at most %d", w.Watchers, readable.Plural(span, "key"), maxWatched)
+		c.add("watch.keys-per-watcher", "%d watchers of %s each are more than can be followed: watchers times keys can be at most %d", w.Watchers, text.Plural(span, "key"), maxWatched)
 	}
 	if l.has(kv.Kind.Writes) && l.ValueSize < leastWatchedValue {
 		c.add("value-size", "<value-size> is %d B, and an event tells which write it is of by its value, for which %d bytes are needed", l.ValueSize, leastWatchedValue)
@@ -196,7 +196,7 @@ func (l *Load) sharedWarnings(can *kv.Watches) []string {
 	}
 	if most := conns * min(keys, maxWatched); uint64(w.Watchers) > most {
 		return []string{fmt.Sprintf("of %s at most %d are apart at the server: a connection has one watch of a key, or of a folder, and hands its events to all that watch it; give it more <watch.connections> and <watch.streams>",
-			readable.Plural(uint64(w.Watchers), "watcher"), most)}
+			text.Plural(uint64(w.Watchers), "watcher"), most)}
 	}
 	return nil
 }
@@ -207,5 +207,5 @@ func (l *Load) watchLabel() string {
 	if w == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s on %s", readable.Count(uint64(max(w.Watchers, 0))), readable.Plural(uint64(max(w.Streams, 0)), "stream"))
+	return fmt.Sprintf("%s on %s", text.Count(uint64(max(w.Watchers, 0))), text.Plural(uint64(max(w.Streams, 0)), "stream"))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -92,7 +92,7 @@ trials:
 // However a trial with watchers or transactions is scaled, it stays valid, and
 // what it watches stays within its keys.
 func TestScaledWatchersStayWithinTheirKeys(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 300 {
 		total, watchers := 1+r.IntN(100_000), 1+r.IntN(20)

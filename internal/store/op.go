@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
 // Op is an operation to be sent. All that it points to belongs to the caller,
@@ -38,7 +38,7 @@ type Op struct {
 	// the texts of its values, its revisions and leases. Kind is then what it counts as,
 	// and guards of it that do not hold make a Conflict. For codecs of a Replayer, or of a
 	// store that has the calls of applications (kv.ApplicationCalls).
-	Call *recording.Call
+	Call *call.Call
 }
 
 // Owned reports whether it makes a key that ends with the session of its connection.
@@ -47,7 +47,7 @@ func (op *Op) Owned() bool {
 		return op.Kind == kv.Ephemeral
 	}
 	for i := range op.Call.Parts {
-		if p := &op.Call.Parts[i]; p.Action == recording.Write && p.Flags&recording.Ephemeral != 0 {
+		if p := &op.Call.Parts[i]; p.Action == call.Write && p.Flags&call.Ephemeral != 0 {
 			return true
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // defaultDialTimeout is what Access.DialTimeout says.
@@ -96,14 +96,14 @@ func Endpoints(members []Member) []string {
 // Bounded is a member of whose words no more is kept than anybody needs, and
 // that can be shown.
 func (m Member) Bounded() Member {
-	m.Name, m.Version = printable.Line(m.Name, MaxName), printable.Line(m.Version, MaxName)
-	m.Hidden = printable.Line(m.Hidden, MaxErrorText)
+	m.Name, m.Version = text.Line(m.Name, MaxName), text.Line(m.Version, MaxName)
+	m.Hidden = text.Line(m.Hidden, MaxErrorText)
 	m.Alarms = slices.Clone(m.Alarms[:min(len(m.Alarms), MaxAlarms)])
 	for i, a := range m.Alarms {
-		m.Alarms[i] = printable.Line(a, MaxName)
+		m.Alarms[i] = text.Line(a, MaxName)
 	}
 	if m.Err != nil && len(m.Err.Error()) > MaxErrorText {
-		m.Err = errors.New(printable.Line(m.Err.Error(), MaxErrorText))
+		m.Err = errors.New(text.Line(m.Err.Error(), MaxErrorText))
 	}
 	return m
 }

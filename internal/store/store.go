@@ -1,9 +1,8 @@
-// Package store says what a store is to the rest of the program. Each store is
-// one folder below this one that implements Store, and one line in registry.
+// Package store defines what a store provides to the rest of the program. Each store is one
+// folder below this one that implements Store, and one line in the registry.
 //
-// A store never imports from the wings: what it says about starting servers is
-// data that run/cluster acts on, and how it talks is a Codec that run/load
-// drives.
+// A store never imports from the wings: it describes how servers start as data that
+// run/cluster acts on, and how it talks as a Codec that internal/load drives.
 package store
 
 import (

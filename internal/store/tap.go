@@ -1,6 +1,6 @@
 package store
 
-import "github.com/quorumbench/quorumbench/internal/recording"
+import "github.com/quorumbench/quorumbench/internal/store/call"
 
 // Tapped is an optional interface of a Store whose protocol is understood by who only
 // hears it, so that what passes between clients and a member can be recorded.
@@ -12,11 +12,11 @@ type Tapped interface {
 // TapConfig is of one connection.
 type TapConfig struct {
 	Conn uint32 // its number in the recording
-	Veil *recording.Veil
+	Veil *call.Veil
 	// Call takes each call when it has ended, and Gap what is missing. What they are
 	// given is the Tap's again when they return.
-	Call func(*recording.Call)
-	Gap  func(recording.Gap)
+	Call func(*call.Call)
+	Gap  func(call.Gap)
 }
 
 // Tap understands a connection. It belongs to one goroutine.
@@ -35,8 +35,8 @@ type Tap interface {
 type Replayer interface {
 	Store
 	// Replays reports whether they send calls like that one.
-	Replays(c *recording.Call) bool
+	Replays(c *call.Call) bool
 	// Requires is another key that must have been there for a part to be done, such as
 	// a node's parent; nil for none.
-	Requires(p *recording.Part) []byte
+	Requires(p *call.Part) []byte
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // alike are n workers over so many seconds: the medians of their response times
@@ -39,7 +39,7 @@ func alike(r *rand.Rand, n, seconds int, together, each float64) []Worker {
 // Workers that are alike are named as seldom as the limit says, however much the
 // store varies; one at a tenth of the others' speed always is, and alone.
 func TestWorkersApartBeyondChance(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(4, 2))
 	for _, of := range []struct{ workers, seconds int }{{2, 5}, {4, 10}, {4, 30}, {16, 10}} {
 		const runs = 4000

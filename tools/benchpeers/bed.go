@@ -15,7 +15,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/install"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
-	"github.com/quorumbench/quorumbench/tools/benchpeers/internal/peer"
 )
 
 // bed is what the peers of one store are measured on: its cluster, and a null
@@ -24,10 +23,10 @@ type bed struct {
 	*place
 	store   store.Store
 	cluster *cluster.Cluster
-	tmpfs   *tmpfs                  // where the one member is that is new for each work; nil: no such member
-	null    map[string]*peer.Server // by script
-	key     string                  // the one that is read
-	version string                  // of the store
+	tmpfs   *tmpfs             // where the one member is that is new for each work; nil: no such member
+	null    map[string]*Server // by script
+	key     string             // the one that is read
+	version string             // of the store
 }
 
 // newBed is a bed for the ground. The error says why there can be none on this
@@ -46,7 +45,7 @@ func newBed(p *place, g ground) (*bed, error) {
 			return nil, err
 		}
 	}
-	b := &bed{place: p, store: st, null: map[string]*peer.Server{}}
+	b := &bed{place: p, store: st, null: map[string]*Server{}}
 	if g.tmpfs {
 		b.tmpfs, err = newTmpfs(p.host)
 	}
@@ -55,12 +54,12 @@ func newBed(p *place, g ground) (*bed, error) {
 
 // prepare starts what the cases need and writes their keys. The caller closes
 // the bed whether or not it succeeds.
-func (b *bed) prepare(ctx context.Context, cases []peer.Case) (err error) {
+func (b *bed) prepare(ctx context.Context, cases []Case) (err error) {
 	for _, c := range cases {
 		if !c.Null || b.null[c.Script] != nil {
 			continue
 		}
-		server, err := peer.StartServer(ctx, b.binary, "null-server", "--protocol", b.store.Name(), "--script", c.Script)
+		server, err := StartServer(ctx, b.binary, "null-server", "--protocol", b.store.Name(), "--script", c.Script)
 		if err != nil {
 			return fmt.Errorf("the null server of %s did not start: %w", b.store.Name(), err)
 		}
@@ -69,7 +68,7 @@ func (b *bed) prepare(ctx context.Context, cases []peer.Case) (err error) {
 	if b.tmpfs != nil {
 		return b.renew(ctx)
 	}
-	if !slices.ContainsFunc(cases, func(c peer.Case) bool { return !c.Null }) {
+	if !slices.ContainsFunc(cases, func(c Case) bool { return !c.Null }) {
 		return nil
 	}
 	b.cluster, err = cluster.Start(ctx, b.store, cluster.Spec{
@@ -82,8 +81,8 @@ func (b *bed) prepare(ctx context.Context, cases []peer.Case) (err error) {
 	if err != nil {
 		return err
 	}
-	spaces := []peer.Space{readSpace()}
-	if slices.ContainsFunc(cases, func(c peer.Case) bool { return c.Kind == kv.Put }) {
+	spaces := []Space{readSpace()}
+	if slices.ContainsFunc(cases, func(c Case) bool { return c.Kind == kv.Put }) {
 		spaces = append(spaces, putSpace())
 	}
 	for _, s := range spaces {
@@ -96,7 +95,7 @@ func (b *bed) prepare(ctx context.Context, cases []peer.Case) (err error) {
 
 // preload writes a key space with our own generator and looks at it with
 // another client.
-func (b *bed) preload(ctx context.Context, endpoint string, s peer.Space) error {
+func (b *bed) preload(ctx context.Context, endpoint string, s Space) error {
 	// A short run's verdict may be bad, which is an exit code; the keys are
 	// what counts.
 	text, _ := exec.CommandContext(ctx, b.binary, "bench", "put", "--store", b.store.Name(), "--endpoints", endpoint,
@@ -155,8 +154,8 @@ func (b *bed) title() string {
 
 // work is a case on this bed. It is asked anew each time, since leadership can
 // change.
-func (b *bed) work(ctx context.Context, c peer.Case, seconds time.Duration) (peer.Work, error) {
-	w := peer.Work{
+func (b *bed) work(ctx context.Context, c Case, seconds time.Duration) (Work, error) {
+	w := Work{
 		Case: c, Key: b.key, ReadSpace: readSpace(), PutSpace: putSpace(), ValueSize: valueSize,
 		Warmup: seconds / 4, Dir: b.dir,
 	}

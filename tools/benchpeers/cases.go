@@ -11,8 +11,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 	"github.com/quorumbench/quorumbench/internal/store/etcdv2"
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
-	"github.com/quorumbench/quorumbench/tools/benchpeers/internal/compare"
-	"github.com/quorumbench/quorumbench/tools/benchpeers/internal/peer"
 )
 
 // openRate is the open loop's, in operations a second.
@@ -22,37 +20,37 @@ const openRate = 20_000
 const valueSize = 256
 
 // The key spaces, of keys of 8 bytes: one key to read, and many to write.
-func readSpace() peer.Space { return peer.Space{Prefix: "r", Digits: 7, Keys: 1} }
-func putSpace() peer.Space  { return peer.Space{Prefix: "w", Digits: 7, Keys: 10_000} }
+func readSpace() Space { return Space{Prefix: "r", Digits: 7, Keys: 1} }
+func putSpace() Space  { return Space{Prefix: "w", Digits: 7, Keys: 10_000} }
 
 // cases are what is measured, in this order. Those of one store stand together.
-func cases() []peer.Case {
+func cases() []Case {
 	return append(etcdCases(),
-		closed(zookeeper.Name, compare.CaseZooKeeperGet, "ZooKeeper local read, 100 x 10", kv.Get, kv.Local, 100, 1000),
-		closed(zookeeper.Name, compare.CaseZooKeeperPut, "ZooKeeper write, 100 x 10", kv.Put, kv.None, 100, 1000),
-		closed(consul.Name, compare.CaseConsulGet, "Consul local read, 100 x 1", kv.Get, kv.Local, 100, 100),
-		closed(etcdv2.Name, compare.CaseEtcdV2Get, "etcd v2 local read, 100 x 1", kv.Get, kv.Local, 100, 100),
+		closed(zookeeper.Name, CaseZooKeeperGet, "ZooKeeper local read, 100 x 10", kv.Get, kv.Local, 100, 1000),
+		closed(zookeeper.Name, CaseZooKeeperPut, "ZooKeeper write, 100 x 10", kv.Put, kv.None, 100, 1000),
+		closed(consul.Name, CaseConsulGet, "Consul local read, 100 x 1", kv.Get, kv.Local, 100, 100),
+		closed(etcdv2.Name, CaseEtcdV2Get, "etcd v2 local read, 100 x 1", kv.Get, kv.Local, 100, 100),
 	)
 }
 
-func etcdCases() []peer.Case {
-	get := func(name, title string, level kv.Consistency, connections, clients int) peer.Case {
+func etcdCases() []Case {
+	get := func(name, title string, level kv.Consistency, connections, clients int) Case {
 		return closed(etcd.Name, name, title, kv.Get, level, connections, clients)
 	}
-	many := get(compare.CaseMany, "local range, 1,000 x 10", kv.Local, 1000, 10_000)
+	many := get(CaseMany, "local range, 1,000 x 10", kv.Local, 1000, 10_000)
 	many.Once = true
-	open := get(compare.CaseOpen, "open loop, 20,000/s, null server", kv.Local, 100, 1000)
+	open := get(CaseOpen, "open loop, 20,000/s, null server", kv.Local, 100, 1000)
 	open.Rate, open.Null = openRate, true
-	return []peer.Case{
-		get(compare.CaseLocal, "local range, 100 x 10", kv.Local, 100, 1000),
-		get(compare.CaseLinearizable, "linearizable range, 100 x 10", kv.Linearizable, 100, 1000),
-		closed(etcd.Name, compare.CasePut, "put, 100 x 10", kv.Put, kv.None, 100, 1000),
-		get(compare.CaseOne, "local range, 1 x 1", kv.Local, 1, 1),
+	return []Case{
+		get(CaseLocal, "local range, 100 x 10", kv.Local, 100, 1000),
+		get(CaseLinearizable, "linearizable range, 100 x 10", kv.Linearizable, 100, 1000),
+		closed(etcd.Name, CasePut, "put, 100 x 10", kv.Put, kv.None, 100, 1000),
+		get(CaseOne, "local range, 1 x 1", kv.Local, 1, 1),
 		many,
 		open,
 		watchCase(),
-		nullCheck(compare.CaseCheckL, "l", compare.RateL, 500),
-		nullCheck(compare.CaseCheckXL, "xl", compare.RateXL, 1000),
+		nullCheck(CaseCheckL, "l", RateL, 500),
+		nullCheck(CaseCheckXL, "xl", RateXL, 1000),
 		tmpfsCheck(),
 	}
 }
@@ -60,9 +58,9 @@ func etcdCases() []peer.Case {
 // watchCase is 10,000 watchers of one key on one connection. A member queues
 // 128 events for a stream, and a put is 100 for each, so that no watcher falls
 // behind and is served from the history.
-func watchCase() peer.Case {
-	return peer.Case{
-		Store: etcd.Name, Name: compare.CaseWatch, Title: "watch events, 10,000 watchers, 3 puts/s",
+func watchCase() Case {
+	return Case{
+		Store: etcd.Name, Name: CaseWatch, Title: "watch events, 10,000 watchers, 3 puts/s",
 		Kind: kv.Watch, Connections: 1, Clients: 10_000, Streams: 100, Rate: 3,
 	}
 }
@@ -71,8 +69,8 @@ func watchCase() peer.Case {
 const groupCheck = "check"
 
 // nullCheck is a `check perf` whose every write takes 2 ms.
-func nullCheck(name, load string, rate float64, clients int) peer.Case {
-	return peer.Case{
+func nullCheck(name, load string, rate float64, clients int) Case {
+	return Case{
 		Store: etcd.Name, Group: groupCheck, Name: name, Load: load,
 		Title: fmt.Sprintf("check perf --load %s, null server, 2 ms", load),
 		Kind:  kv.Put, Connections: clients, Clients: clients, Rate: rate,
@@ -81,29 +79,29 @@ func nullCheck(name, load string, rate float64, clients int) peer.Case {
 }
 
 // tmpfsCheck is a `check perf` of a member that no disk slows down.
-func tmpfsCheck() peer.Case {
-	return peer.Case{
-		Store: etcd.Name, Group: groupCheck, Name: compare.CaseCheckTmpfs, Load: "l",
+func tmpfsCheck() Case {
+	return Case{
+		Store: etcd.Name, Group: groupCheck, Name: CaseCheckTmpfs, Load: "l",
 		Title: "check perf --load l, one member on tmpfs",
-		Kind:  kv.Put, Connections: 500, Clients: 500, Rate: compare.RateL,
+		Kind:  kv.Put, Connections: 500, Clients: 500, Rate: RateL,
 		Tmpfs: true, Takes: time.Minute,
 	}
 }
 
 // closed is a closed loop of one kind of operation.
-func closed(store, name, title string, kind kv.Kind, level kv.Consistency, connections, clients int) peer.Case {
-	return peer.Case{
+func closed(store, name, title string, kind kv.Kind, level kv.Consistency, connections, clients int) Case {
+	return Case{
 		Store: store, Name: name, Title: title, Kind: kind, Consistency: level,
 		Connections: connections, Clients: clients,
 	}
 }
 
 // soakCases are those of --soak.
-func soakCases() []peer.Case {
+func soakCases() []Case {
 	short, long := cases()[0], cases()[0]
-	short.Name, short.Title, short.Takes = compare.CaseSoakShort, "local range, 100 x 10, one minute", time.Minute
-	long.Name, long.Title, long.Takes = compare.CaseSoakLong, "local range, 100 x 10, ten minutes", 10*time.Minute
-	return []peer.Case{short, long}
+	short.Name, short.Title, short.Takes = CaseSoakShort, "local range, 100 x 10, one minute", time.Minute
+	long.Name, long.Title, long.Takes = CaseSoakLong, "local range, 100 x 10, ten minutes", 10*time.Minute
+	return []Case{short, long}
 }
 
 // choices are what --only takes: cases, and groups and stores for all their cases.
@@ -127,10 +125,10 @@ type ground struct {
 	tmpfs bool
 }
 
-func groundOf(c peer.Case) ground { return ground{c.Store, c.Tmpfs} }
+func groundOf(c Case) ground { return ground{c.Store, c.Tmpfs} }
 
 // groundsOf lists what the cases need in the order of the cases.
-func groundsOf(cases []peer.Case) []ground {
+func groundsOf(cases []Case) []ground {
 	var all []ground
 	for _, c := range cases {
 		if g := groundOf(c); !slices.Contains(all, g) {
@@ -141,8 +139,8 @@ func groundsOf(cases []peer.Case) []ground {
 }
 
 // casesOf are those of one ground.
-func casesOf(all []peer.Case, g ground) []peer.Case {
-	return slices.DeleteFunc(slices.Clone(all), func(c peer.Case) bool { return groundOf(c) != g })
+func casesOf(all []Case, g ground) []Case {
+	return slices.DeleteFunc(slices.Clone(all), func(c Case) bool { return groundOf(c) != g })
 }
 
 func checkNames(only []string) error {
@@ -155,13 +153,13 @@ func checkNames(only []string) error {
 }
 
 // chosen are the cases to be measured.
-func (o options) chosen() []peer.Case {
+func (o options) chosen() []Case {
 	if o.soak {
 		return soakCases()
 	}
 	all := cases()
 	if len(o.only) > 0 {
-		all = slices.DeleteFunc(all, func(c peer.Case) bool {
+		all = slices.DeleteFunc(all, func(c Case) bool {
 			return !slices.ContainsFunc([]string{c.Name, c.Group, c.Store}, func(name string) bool { return slices.Contains(o.only, name) })
 		})
 	}

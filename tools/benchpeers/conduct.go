@@ -8,9 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/quorumbench/quorumbench/tools/benchpeers/internal/compare"
-	"github.com/quorumbench/quorumbench/tools/benchpeers/internal/peer"
 )
 
 // patience is how much longer than planned a peer may take.
@@ -20,10 +17,10 @@ const patience = 60 * time.Second
 type comparison struct {
 	options
 	place   *place
-	cases   []peer.Case
-	peers   []peer.Peer
+	cases   []Case
+	peers   []Peer
 	stores  []string // that were measured, with their versions
-	results compare.Results
+	results Results
 	notes   []string
 	begun   int // rounds, the most of a store
 }
@@ -55,12 +52,12 @@ func conduct(ctx context.Context, o options) (err error) {
 // choosePeers keeps those that have something to do and are there, and notes
 // why others are not there. self is our own binary.
 func (c *comparison) choosePeers(ctx context.Context, self string) {
-	all := []peer.Peer{
-		peer.NewQuorumbench(c.place.binary, self), peer.NewH2load(), peer.NewClientV3(self),
-		peer.NewEtcdBenchmark(os.Getenv(peer.EtcdBenchmarkEnv)), peer.NewGoZooKeeper(self), peer.NewWrk(), peer.NewHey(),
+	all := []Peer{
+		NewQuorumbench(c.place.binary, self), NewH2load(), NewClientV3(self),
+		NewEtcdBenchmark(os.Getenv(EtcdBenchmarkEnv)), NewGoZooKeeper(self), NewWrk(), NewHey(),
 	}
-	if slices.ContainsFunc(c.cases, func(k peer.Case) bool { return k.Tmpfs }) {
-		all = append(all, peer.NewEtcdctl(peer.BuildEtcdctl(ctx, func(step string) { c.say("building etcdctl: " + step) })))
+	if slices.ContainsFunc(c.cases, func(k Case) bool { return k.Tmpfs }) {
+		all = append(all, NewEtcdctl(BuildEtcdctl(ctx, func(step string) { c.say("building etcdctl: " + step) })))
 	}
 	if c.soak {
 		all = all[:1]
@@ -104,7 +101,7 @@ func (c *comparison) measure(ctx context.Context) error {
 	return nil
 }
 
-func (c *comparison) onBed(ctx context.Context, b *bed, cases []peer.Case) (err error) {
+func (c *comparison) onBed(ctx context.Context, b *bed, cases []Case) (err error) {
 	c.say("starting the servers of " + b.store.Name())
 	defer func() { err = errors.Join(err, b.close()) }()
 	if err := b.prepare(ctx, cases); err != nil {
@@ -138,7 +135,7 @@ func withTitle(titles []string, store, title string) []string {
 // warm has quorumbench do each case once, uncounted: a server that has just
 // started compiles, opens files and fills caches, and the one that is measured first
 // would pay.
-func (c *comparison) warm(ctx context.Context, b *bed, cases []peer.Case) error {
+func (c *comparison) warm(ctx context.Context, b *bed, cases []Case) error {
 	if c.soak {
 		return nil
 	}
@@ -158,7 +155,7 @@ func (c *comparison) warm(ctx context.Context, b *bed, cases []peer.Case) error 
 	return nil
 }
 
-func (c *comparison) inRounds(ctx context.Context, b *bed, cases []peer.Case) error {
+func (c *comparison) inRounds(ctx context.Context, b *bed, cases []Case) error {
 	most := 0
 	for _, k := range cases {
 		most = max(most, c.roundsOf(k))
@@ -170,8 +167,8 @@ func (c *comparison) inRounds(ctx context.Context, b *bed, cases []peer.Case) er
 			if round >= rounds {
 				continue
 			}
-			able := slices.DeleteFunc(slices.Clone(c.peers), func(p peer.Peer) bool { return !p.Does(k) })
-			for _, p := range compare.Rotated(able, round) {
+			able := slices.DeleteFunc(slices.Clone(c.peers), func(p Peer) bool { return !p.Does(k) })
+			for _, p := range Rotated(able, round) {
 				prefix := fmt.Sprintf("round %d of %d, %s, %s: ", round+1, rounds, k.Title, p.Name)
 				if err := c.one(ctx, b, round, prefix, k, p); err != nil {
 					return err
@@ -183,7 +180,7 @@ func (c *comparison) inRounds(ctx context.Context, b *bed, cases []peer.Case) er
 }
 
 // roundsOf is in how many rounds a case is measured.
-func (c *comparison) roundsOf(k peer.Case) int {
+func (c *comparison) roundsOf(k Case) int {
 	switch {
 	case c.soak || k.Once:
 		return 1
@@ -197,7 +194,7 @@ func (c *comparison) roundsOf(k peer.Case) int {
 
 // one measures one peer at one case. What goes wrong with it is noted and ends
 // nothing.
-func (c *comparison) one(ctx context.Context, b *bed, round int, prefix string, k peer.Case, p peer.Peer) error {
+func (c *comparison) one(ctx context.Context, b *bed, round int, prefix string, k Case, p Peer) error {
 	figures, err := c.run(ctx, b, k, p)
 	switch {
 	case ctx.Err() != nil:
@@ -207,20 +204,20 @@ func (c *comparison) one(ctx context.Context, b *bed, round int, prefix string, 
 		c.say(prefix + err.Error())
 		return nil
 	}
-	c.results.Add(compare.Run{Round: round, Case: k.Name, Peer: p.Name, Figures: figures})
+	c.results.Add(Run{Round: round, Case: k.Name, Peer: p.Name, Figures: figures})
 	c.say(prefix + figures.String())
 	return nil
 }
 
 // run has one peer do one case.
-func (c *comparison) run(ctx context.Context, b *bed, k peer.Case, p peer.Peer) (peer.Figures, error) {
+func (c *comparison) run(ctx context.Context, b *bed, k Case, p Peer) (Figures, error) {
 	seconds := c.seconds
 	if k.Takes > 0 {
 		seconds = k.Takes
 	}
 	work, err := b.work(ctx, k, seconds)
 	if err != nil {
-		return peer.Figures{}, err
+		return Figures{}, err
 	}
 	limited, cancel := context.WithTimeout(ctx, seconds+patience)
 	defer cancel()

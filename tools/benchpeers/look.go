@@ -17,7 +17,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 	"github.com/quorumbench/quorumbench/internal/store/etcdv2"
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
-	"github.com/quorumbench/quorumbench/tools/benchpeers/internal/peer"
 )
 
 // lookTimeout bounds a look at the keys.
@@ -25,7 +24,7 @@ const lookTimeout = 10 * time.Second
 
 // look reads a key space with a client that is not ours: all its keys must be
 // there, and the first one's value have its size. It returns the first key.
-func look(ctx context.Context, storeName, endpoint string, s peer.Space) (string, error) {
+func look(ctx context.Context, storeName, endpoint string, s Space) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	// Each returns all keys, or more, and reads one.
@@ -70,7 +69,7 @@ func lookEtcd(ctx context.Context, endpoint, prefix string) (keys []string, read
 }
 
 func lookZooKeeper(ctx context.Context, endpoint, _ string) (keys []string, read func(string) ([]byte, error), err error) {
-	c, err := peer.ConnectZooKeeper(endpoint)
+	c, err := ConnectZooKeeper(endpoint)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -85,7 +84,7 @@ func lookZooKeeper(ctx context.Context, endpoint, _ string) (keys []string, read
 func lookConsul(ctx context.Context, endpoint, prefix string) (keys []string, read func(string) ([]byte, error), err error) {
 	err = fetch(ctx, "http://"+endpoint+"/v1/kv/"+prefix+"?keys", &keys)
 	return keys, func(key string) ([]byte, error) {
-		target, _ := peer.LocalRead(consul.Name, key)
+		target, _ := LocalRead(consul.Name, key)
 		return download(ctx, "http://"+endpoint+target)
 	}, err
 }
@@ -101,7 +100,7 @@ func lookEtcdV2(ctx context.Context, endpoint, _ string) (keys []string, read fu
 		keys = append(keys, strings.TrimPrefix(n.Key, "/"))
 	}
 	return keys, func(key string) ([]byte, error) {
-		target, _ := peer.LocalRead(etcdv2.Name, key)
+		target, _ := LocalRead(etcdv2.Name, key)
 		var answer struct{ Node node }
 		err := fetch(ctx, "http://"+endpoint+target, &answer)
 		return []byte(answer.Node.Value), err

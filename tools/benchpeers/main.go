@@ -15,8 +15,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/quorumbench/quorumbench/tools/benchpeers/internal/peer"
 )
 
 // Exit codes. A goal that is not reached is no failure.
@@ -46,7 +44,7 @@ func main() {
 }
 
 func run(ctx context.Context, stop func(), args []string) int {
-	if ok, err := peer.LoopMain(ctx, args, os.Stdout); ok {
+	if ok, err := LoopMain(ctx, args, os.Stdout); ok {
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return exitFailed

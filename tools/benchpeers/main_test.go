@@ -11,7 +11,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
-	"github.com/quorumbench/quorumbench/tools/benchpeers/internal/compare"
 )
 
 func TestParse(t *testing.T) {
@@ -22,7 +21,7 @@ func TestParse(t *testing.T) {
 	if o.rounds != 7 || o.seconds != 2500*time.Millisecond || len(o.only) != 2 || !o.json {
 		t.Errorf("got %+v", o)
 	}
-	if all := o.chosen(); len(all) != 2 || all[0].Name != compare.CaseLocal || all[1].Name != compare.CasePut {
+	if all := o.chosen(); len(all) != 2 || all[0].Name != CaseLocal || all[1].Name != CasePut {
 		t.Errorf("chosen are %+v", all)
 	}
 	for _, c := range []struct{ args, want string }{
@@ -51,7 +50,7 @@ func TestOnlyTakesStores(t *testing.T) {
 	for _, c := range all {
 		names = append(names, c.Name)
 	}
-	want := []string{compare.CaseZooKeeperGet, compare.CaseZooKeeperPut, compare.CaseConsulGet}
+	want := []string{CaseZooKeeperGet, CaseZooKeeperPut, CaseConsulGet}
 	if !slices.Equal(names, want) {
 		t.Errorf("chosen are %v, want %v", names, want)
 	}
@@ -76,7 +75,7 @@ func TestOnlyTakesGroups(t *testing.T) {
 	for _, k := range all {
 		rounds[k.Name] = c.roundsOf(k)
 	}
-	if want := map[string]int{compare.CaseCheckL: 3, compare.CaseCheckXL: 3, compare.CaseCheckTmpfs: 2}; !maps.Equal(rounds, want) {
+	if want := map[string]int{CaseCheckL: 3, CaseCheckXL: 3, CaseCheckTmpfs: 2}; !maps.Equal(rounds, want) {
 		t.Errorf("rounds are %v, want %v", rounds, want)
 	}
 	if got := groundsOf(all); !slices.Equal(got, []ground{{store: "etcd"}, {store: "etcd", tmpfs: true}}) {
@@ -175,7 +174,7 @@ func TestSoakHasWindowsOfItsOwn(t *testing.T) {
 	for _, c := range (options{soak: true}).chosen() {
 		takes[c.Name] = c.Takes
 	}
-	if want := map[string]time.Duration{compare.CaseSoakShort: time.Minute, compare.CaseSoakLong: 10 * time.Minute}; !maps.Equal(takes, want) {
+	if want := map[string]time.Duration{CaseSoakShort: time.Minute, CaseSoakLong: 10 * time.Minute}; !maps.Equal(takes, want) {
 		t.Errorf("got %v", takes)
 	}
 }

@@ -8,21 +8,19 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
-	"github.com/quorumbench/quorumbench/tools/benchpeers/internal/compare"
-	"github.com/quorumbench/quorumbench/tools/benchpeers/internal/peer"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // print writes what came out.
 func (c *comparison) print(out io.Writer) error {
-	var verdicts []compare.Verdict
-	for _, g := range compare.Goals(openRate) {
+	var verdicts []Verdict
+	for _, g := range Goals(openRate) {
 		verdicts = append(verdicts, g.Judge(&c.results))
 	}
 	conditions := c.conditions()
 	if c.json {
-		return compare.WriteJSON(out, conditions, &c.results, verdicts, c.notes)
+		return WriteJSON(out, conditions, &c.results, verdicts, c.notes)
 	}
 	var names []string
 	for _, p := range c.peers {
@@ -31,12 +29,12 @@ func (c *comparison) print(out io.Writer) error {
 	var text bytes.Buffer
 	fmt.Fprintf(&text, "%s\n\n", describe(conditions))
 	err := errors.Join(
-		compare.WriteFigures(&text, &c.results, c.cases, names),
-		compare.WriteLateness(&text, &c.results),
-		compare.WriteChecks(&text, &c.results, c.cases),
+		WriteFigures(&text, &c.results, c.cases, names),
+		WriteLateness(&text, &c.results),
+		WriteChecks(&text, &c.results, c.cases),
 	)
 	fmt.Fprintln(&text)
-	err = errors.Join(err, compare.WriteGoals(&text, verdicts))
+	err = errors.Join(err, WriteGoals(&text, verdicts))
 	for _, note := range c.notes {
 		fmt.Fprintf(&text, "\n%s", note)
 	}
@@ -47,40 +45,40 @@ func (c *comparison) print(out io.Writer) error {
 	return errors.Join(err, writing)
 }
 
-func (c *comparison) conditions() compare.Conditions {
+func (c *comparison) conditions() Conditions {
 	m := probe.Machine()
 	seconds := c.seconds.Seconds()
 	if c.soak {
 		seconds = 0
 	}
-	return compare.Conditions{
+	return Conditions{
 		Store: strings.Join(c.stores, ", "), Members: c.members,
 		CPU: m.CPU, CPUs: m.CPUs, System: m.System + "/" + m.Architecture, Kernel: m.Kernel, Go: runtime.Version(),
 		FileSystem: c.place.sync.FileSystem, FdatasyncP50: int64(c.place.sync.P50.NS), FdatasyncP99: int64(c.place.sync.P99.NS),
 		Rounds: c.begun, Seconds: seconds,
-		H2load: c.version(peer.H2load), Wrk: c.version(peer.Wrk), Etcdctl: c.version(peer.Etcdctl),
+		H2load: c.version(H2load), Wrk: c.version(Wrk), Etcdctl: c.version(Etcdctl),
 	}
 }
 
-func describe(c compare.Conditions) string {
-	text := fmt.Sprintf("%s; clusters of %d, all on one machine with the peers, which ask the leader: %s, %d CPUs, %s %s, %s.\n",
+func describe(c Conditions) string {
+	words := fmt.Sprintf("%s; clusters of %d, all on one machine with the peers, which ask the leader: %s, %d CPUs, %s %s, %s.\n",
 		c.Store, c.Members, c.CPU, c.CPUs, c.System, c.Kernel, c.Go)
 	p99 := "not known"
 	if c.FdatasyncP99 > 0 {
-		p99 = readable.Duration(float64(c.FdatasyncP99))
+		p99 = text.Duration(float64(c.FdatasyncP99))
 	}
-	text += fmt.Sprintf("Data on %s, fdatasync p50 %s, p99 %s. Keys of 8 B, values of %s.\n",
-		c.FileSystem, readable.Duration(float64(c.FdatasyncP50)), p99, readable.Bytes(valueSize))
+	words += fmt.Sprintf("Data on %s, fdatasync p50 %s, p99 %s. Keys of 8 B, values of %s.\n",
+		c.FileSystem, text.Duration(float64(c.FdatasyncP50)), p99, text.Bytes(valueSize))
 	if c.Seconds == 0 {
-		return text + "One run of a minute and one of ten."
+		return words + "One run of a minute and one of ten."
 	}
-	text += fmt.Sprintf("Median (min-max); rounds: %d, of %g s for each peer, in rotated order", c.Rounds, c.Seconds)
+	words += fmt.Sprintf("Median (min-max); rounds: %d, of %g s for each peer, in rotated order", c.Rounds, c.Seconds)
 	for _, version := range []string{c.H2load, c.Wrk, c.Etcdctl} {
 		if version != "" {
-			text += "; " + version
+			words += "; " + version
 		}
 	}
-	return text + "."
+	return words + "."
 }
 
 // version asks for a peer's version, if it takes part.

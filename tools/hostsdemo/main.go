@@ -21,7 +21,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
-	"github.com/quorumbench/quorumbench/internal/testhosts"
+	"github.com/quorumbench/quorumbench/internal/testing/hosts"
 )
 
 func main() {
@@ -31,7 +31,7 @@ func main() {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	var err error
-	if testhosts.Inside() {
+	if hosts.Inside() {
 		err = demo(*program, *scenarioFile, flag.Args(), signals)
 	} else {
 		err = again(signals)
@@ -48,10 +48,10 @@ func main() {
 
 // again runs this program where it can make hosts.
 func again(signals <-chan os.Signal) error {
-	c := testhosts.Again(context.Background(), os.Args[1:]...)
+	c := hosts.Again(context.Background(), os.Args[1:]...)
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 	err := attended(c, signals)
-	if refused := testhosts.Refused(err); refused != nil {
+	if refused := hosts.Refused(err); refused != nil {
 		return refused
 	}
 	return err
@@ -99,7 +99,7 @@ func demo(program, file string, flags []string, signals <-chan os.Signal) (err e
 	if err != nil {
 		return err
 	}
-	n, err := testhosts.New(places...)
+	n, err := hosts.New(places...)
 	if err != nil {
 		return err
 	}
@@ -113,12 +113,12 @@ func demo(program, file string, flags []string, signals <-chan os.Signal) (err e
 	}
 	select {
 	case <-signals: // the run, which was not there yet, has not heard it
-		return errors.Join(errors.New("interrupted"), testhosts.Stop(agents))
+		return errors.Join(errors.New("interrupted"), hosts.Stop(agents))
 	default:
 	}
 	c := exec.Command(program, append([]string{"run", "--agent-certs", filepath.Join(dir, "certs"), file}, flags...)...)
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr
-	return errors.Join(attended(c, signals), testhosts.Stop(agents))
+	return errors.Join(attended(c, signals), hosts.Stop(agents))
 }
 
 // cetcd is how the scenario names the one server that nothing installs.
@@ -152,14 +152,14 @@ func withServers(file, dir string) (path string, flags []string, err error) {
 }
 
 // places are those of the scenario's hosts.
-func places(s *scenario.Scenario) (all []testhosts.Place, err error) {
+func places(s *scenario.Scenario) (all []hosts.Place, err error) {
 	for i := range s.Hosts {
 		h := &s.Hosts[i]
 		ip, port, err := net.SplitHostPort(h.Address)
-		if h.Via != scenario.ViaAgent || err != nil || port != testhosts.Port || slices.ContainsFunc(all, func(p testhosts.Place) bool { return p.Address == ip }) {
-			return nil, fmt.Errorf("host %s of the scenario is to have an agent at an address of its own, port %s", h.Name, testhosts.Port)
+		if h.Via != scenario.ViaAgent || err != nil || port != hosts.Port || slices.ContainsFunc(all, func(p hosts.Place) bool { return p.Address == ip }) {
+			return nil, fmt.Errorf("host %s of the scenario is to have an agent at an address of its own, port %s", h.Name, hosts.Port)
 		}
-		all = append(all, testhosts.Place{Name: h.Name, Address: ip})
+		all = append(all, hosts.Place{Name: h.Name, Address: ip})
 	}
 	if len(all) == 0 {
 		return nil, errors.New("the scenario has no hosts")

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/quorumbench/quorumbench/internal/image"
+	"github.com/quorumbench/quorumbench/internal/testing/image"
 )
 
 func main() {

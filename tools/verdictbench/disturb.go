@@ -16,8 +16,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/run/load/random"
-	"github.com/quorumbench/quorumbench/internal/verdictbench"
+	"github.com/quorumbench/quorumbench/internal/load/keys"
+	"github.com/quorumbench/quorumbench/internal/testing/verdictbench"
 )
 
 // subject is a load on a null server and how its generator is disturbed.
@@ -45,9 +45,9 @@ type disturbance struct {
 
 // draw makes the trial of a kind and a seed.
 func draw(kind verdictbench.Kind, seed uint64) subject {
-	seed = random.DeriveSeed(seed, "real verdict's bench "+string(kind))
+	seed = keys.DeriveSeed(seed, "real verdict's bench "+string(kind))
 	n := uint64(0)
-	unit := func() float64 { n++; return random.RandomUnit(seed, n) }
+	unit := func() float64 { n++; return keys.RandomUnit(seed, n) }
 	log := func(lo, hi float64) float64 { return lo * math.Pow(hi/lo, unit()) }
 	delay := []float64{3, 10, 30}[int(unit()*3)]
 	clients := []int{16, 32, 64}[int(unit()*3)]
@@ -154,7 +154,7 @@ func (d disturbance) begin(ctx context.Context, p *os.Process) (undo func(), err
 func (d disturbance) stopAgainAndAgain(ctx context.Context, p *os.Process) {
 	for n := uint64(0); ; n++ {
 		// Random gaps, so that they do not fall in step with anything, or even ones.
-		gap := time.Duration(-math.Log(1-random.RandomUnit(uint64(p.Pid), n)) * float64(d.period))
+		gap := time.Duration(-math.Log(1-keys.RandomUnit(uint64(p.Pid), n)) * float64(d.period))
 		if d.even {
 			gap = d.period - d.stop
 		}

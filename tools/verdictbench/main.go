@@ -3,7 +3,7 @@
 // Command verdictbench measures the verdict's own error in real time: it runs
 // loads on a null server, undisturbed and then with the generator disturbed in a
 // known way, and prints how often a result that was off was not called valid,
-// and how often one that was right was. internal/verdictbench does the same in
+// and how often one that was right was. internal/testing/verdictbench does the same in
 // simulated time, with thousands of trials, and in the tests.
 package main
 
@@ -23,8 +23,8 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/testing/verdictbench"
 	"github.com/quorumbench/quorumbench/internal/verdict"
-	"github.com/quorumbench/quorumbench/internal/verdictbench"
 )
 
 // options are the command line.

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // afterwards is what `bench` does with a record that `run` does not.
@@ -41,7 +41,7 @@ func classic(a *command.App, f *options, dir string, t *record.Trial) error {
 	summary.Operations, summary.Created, summary.Events = f.kind.sections.Operations, f.kind.sections.Created, f.kind.sections.Events
 	if f.format == "text" {
 		if f.manyKeys() && t.KeySpace > 1 {
-			summary.Note = fmt.Sprintf("The key space has %s keys; etcd's benchmark (releases 2.3 to 3.7) overwrites 1 key unless --key-space-size says otherwise, with --sequential-keys too.", readable.Count(t.KeySpace))
+			summary.Note = fmt.Sprintf("The key space has %s keys; etcd's benchmark (releases 2.3 to 3.7) overwrites 1 key unless --key-space-size says otherwise, with --sequential-keys too.", text.Count(t.KeySpace))
 		}
 		if err := summary.Write(a.Stdout, t, files); err != nil {
 			return err

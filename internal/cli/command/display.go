@@ -11,8 +11,8 @@ import (
 
 	"github.com/vbauerster/mpb/v8/cwriter"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/text"
+
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 )
 
@@ -151,7 +151,7 @@ func (d *Display) erase() {
 func (d *Display) line(text string) { d.print(shown(text), 0) }
 
 // shown is a text that may have foreign parts as a line.
-func shown(text string) string { return printable.Line(text, printable.OfOutput) }
+func shown(words string) string { return text.Line(words, text.OfOutput) }
 
 // print writes a line as it is; the last so many lines are taken away by what is
 // written next. It ignores errors: a run does not end because nobody looks at it.
@@ -187,19 +187,19 @@ func progressLine(p runner.Progress) string {
 		parts = append(parts, fmt.Sprintf("%.0f %%", percent))
 	}
 	if p.PerSecond > 0 {
-		parts = append(parts, readable.PerSecond(p.PerSecond))
+		parts = append(parts, text.PerSecond(p.PerSecond))
 	}
 	if p.P99 > 0 {
-		parts = append(parts, "p99 "+readable.Duration(p.P99))
+		parts = append(parts, "p99 "+text.Duration(p.P99))
 	}
 	if p.Stage == runner.WarmingUp || p.Stage == runner.Measuring || p.Stage == runner.Draining {
-		parts = append(parts, readable.Plural(p.Errors, "error"))
+		parts = append(parts, text.Plural(p.Errors, "error"))
 	}
 	if p.Stage == runner.Draining {
-		parts = append(parts, fmt.Sprintf("%s in flight", readable.Count(uint64(max(p.InFlight, 0)))))
+		parts = append(parts, fmt.Sprintf("%s in flight", text.Count(uint64(max(p.InFlight, 0)))))
 	}
 	if p.Stage == runner.Checking && p.Done > 0 {
-		parts = append(parts, readable.Plural(p.Done, "operation")+" read")
+		parts = append(parts, text.Plural(p.Done, "operation")+" read")
 	}
 	several := p.Trials > 1
 	if p.TrialLeft > 0 {
@@ -226,8 +226,8 @@ func doneLine(p runner.Progress) string {
 		return head(p) + ": done"
 	}
 	time := t.Headline()
-	return fmt.Sprintf("%s: %s, %s p50 %s, p99 %s, %s, %s", head(p), readable.PerSecond(t.PerSecond),
-		t.HeadlineTime().Words(), readable.Figure(time.At(50)), readable.Figure(time.At(99)), readable.Plural(t.Errors, "error"), t.Verdict.State)
+	return fmt.Sprintf("%s: %s, %s p50 %s, p99 %s, %s, %s", head(p), text.PerSecond(t.PerSecond),
+		t.HeadlineTime().Words(), text.Figure(time.At(50)), text.Figure(time.At(99)), text.Plural(t.Errors, "error"), t.Verdict.State)
 }
 
 // rounded is a time to wait, to the second.

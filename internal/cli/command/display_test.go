@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/cli/command/commandtest"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
+	"github.com/quorumbench/quorumbench/internal/testing/program"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -76,7 +76,7 @@ func TestTerminalKeepsOnlyTheResults(t *testing.T) {
 	d := onTerminal(&b, 40)
 	for i, p := range reports() {
 		d.show(p)
-		shown := commandtest.Screen(b.String())
+		shown := program.Screen(b.String())
 		if i == 2 {
 			if last := shown[len(shown)-2]; last != "[1/2] put-leader: measuring, 41 %, 18,0" {
 				t.Errorf("while measuring it shows %q", last)
@@ -84,7 +84,7 @@ func TestTerminalKeepsOnlyTheResults(t *testing.T) {
 		}
 	}
 	d.Clear()
-	got := strings.Join(commandtest.Screen(b.String()), "\n")
+	got := strings.Join(program.Screen(b.String()), "\n")
 	if want := "[1/2] put-leader: 18,432/s, service time p50 5.00 ms, p99 9.90 ms, 1 error, valid\n"; got != want {
 		t.Errorf("it leaves %q, not %q", got, want)
 	}
@@ -102,7 +102,7 @@ func TestLinesBetweenStay(t *testing.T) {
 		}
 	}
 	d.show(runner.Progress{Stage: runner.Preloading, Trial: 1, Trials: 1, Name: "put"})
-	if got, want := strings.Join(commandtest.Screen(b.String()), "\n"), "{}\n{}\nput: preloading\n"; got != want {
+	if got, want := strings.Join(program.Screen(b.String()), "\n"), "{}\n{}\nput: preloading\n"; got != want {
 		t.Errorf("it shows %q, not %q", got, want)
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Say prints an error: one line, or one for each thing that is wrong with a
@@ -61,12 +61,12 @@ func within(args []any) {
 // Output makes what is written to it printable, whatever it is made of, and
 // keeps the first error of where that goes.
 type Output struct {
-	to  *printable.Writer
+	to  *text.Writer
 	Err error // the first of where it goes
 }
 
 // NewOutput returns the output that goes to a writer.
-func NewOutput(to io.Writer) *Output { return &Output{to: printable.NewWriter(to)} }
+func NewOutput(to io.Writer) *Output { return &Output{to: text.NewWriter(to)} }
 
 // Flush writes what waits for its end.
 func (o *Output) Flush() {

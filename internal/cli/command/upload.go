@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/upload"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Destination registers the flag that says where a run directory is sent when it
@@ -58,7 +58,7 @@ func (a *App) SendKept(ctx context.Context, to *upload.Destination, dir string, 
 	const most = 10
 	for i, l := range sent.LeftOut {
 		if i == most {
-			a.Warn(fmt.Sprintf("%s more of the run directory were not sent; the manifest names them", readable.Count(uint64(len(sent.LeftOut)-most))))
+			a.Warn(fmt.Sprintf("%s more of the run directory were not sent; the manifest names them", text.Count(uint64(len(sent.LeftOut)-most))))
 			break
 		}
 		a.Warn(fmt.Sprintf("%s of the run directory was not sent: %s", l.Name, l.Why))
@@ -76,15 +76,15 @@ func SentLine(s upload.Sent) string {
 	case s.Anew == 0:
 		anew = "all of them there before"
 	case s.Anew < s.Files:
-		anew = fmt.Sprintf("%s sent now, the others there before", readable.Count(uint64(s.Anew)))
+		anew = fmt.Sprintf("%s sent now, the others there before", text.Count(uint64(s.Anew)))
 	}
-	return fmt.Sprintf("%s: %s, %s, %s; verified", s.Where, readable.Plural(uint64(s.Files), "file"), readable.Bytes(s.Bytes), anew)
+	return fmt.Sprintf("%s: %s, %s, %s; verified", s.Where, text.Plural(uint64(s.Files), "file"), text.Bytes(s.Bytes), anew)
 }
 
 func sendingLine(p upload.Progress) string {
-	line := fmt.Sprintf("upload: %s, %d of %s", p.Step, p.Files, readable.Plural(uint64(p.Of), "file"))
+	line := fmt.Sprintf("upload: %s, %d of %s", p.Step, p.Files, text.Plural(uint64(p.Of), "file"))
 	if p.Total > 0 {
-		line += fmt.Sprintf(", %s of %s", readable.Bytes(min(p.Bytes, p.Total)), readable.Bytes(p.Total))
+		line += fmt.Sprintf(", %s of %s", text.Bytes(min(p.Bytes, p.Total)), text.Bytes(p.Total))
 	}
 	return line
 }

@@ -8,12 +8,12 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // TestWhatIsWrittenIsRead makes operations of every shape, extreme ones too.
 func TestWhatIsWrittenIsRead(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		b, want := history.NewBlock(), []history.Op(nil)

@@ -1,7 +1,5 @@
-// Package history is what a checker needs to know of every single operation of
-// a load, and how it is held in blocks of bytes. A generator appends operations
-// to blocks, one owner each, and hands full ones over; package
-// internal/results/record/history keeps them in files.
+// Package history holds every operation of a load for the checker: in blocks of bytes that a
+// generator fills, one owner each, and in the files of a run directory.
 package history
 
 import "github.com/quorumbench/quorumbench/internal/kv"

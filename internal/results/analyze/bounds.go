@@ -3,8 +3,8 @@ package analyze
 import (
 	"fmt"
 
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // CauseClients is the number of clients of a closed loop.
@@ -47,5 +47,5 @@ func clientsBound(t *record.Trial) (Cause, bool) {
 	}
 	return Cause{What: CauseClients, Figure: float64(t.Clients),
 		Text: fmt.Sprintf("%s "+each+" at most %s (Little's law). Nothing that was recorded reached its limit",
-			readable.Plural(uint64(t.Clients), "client"), readable.Duration(mean.NS), readable.PerSecond(float64(t.Clients)/mean.NS*1e9))}, true
+			text.Plural(uint64(t.Clients), "client"), text.Duration(mean.NS), text.PerSecond(float64(t.Clients)/mean.NS*1e9))}, true
 }

@@ -7,10 +7,10 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	stores "github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/text"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -411,7 +411,7 @@ func brokenCell(seconds float64, known bool) Cell {
 	case seconds == 0:
 		return Cell{Text: "none"}
 	case seconds < 0.0995: // three digits would be more than is known
-		return Cell{Text: readable.Lasted(seconds)}
+		return Cell{Text: text.Lasted(seconds)}
 	}
 	return figureCell(secondsValue(seconds))
 }

@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // LimitsOfGenerator are the figures of a run of the built-in scenario by which a machine
@@ -133,29 +133,29 @@ func Calibrated(c *record.Calibration) string {
 		}
 	}
 	g := &c.Generator
-	add("one client p50 %s", g.ServiceP50NS, readable.Duration)
-	add("on the null server's processor %s", g.OneProcessorP50NS, readable.Duration)
-	add("on another one %s", g.TwoProcessorsP50NS, readable.Duration)
-	add("at most %s", g.ClosedPerSecond, readable.PerSecond)
-	add("an open loop's p50 %s", g.ResponseP50NS, readable.Duration)
-	add("sent late by p99 %s", g.LateP99NS, readable.Duration)
-	text := fmt.Sprintf("%s, median (range) of %s against a null server of %s: %s", day, readable.Plural(uint64(c.Rounds), "round"), c.Store, strings.Join(parts, ", "))
+	add("one client p50 %s", g.ServiceP50NS, text.Duration)
+	add("on the null server's processor %s", g.OneProcessorP50NS, text.Duration)
+	add("on another one %s", g.TwoProcessorsP50NS, text.Duration)
+	add("at most %s", g.ClosedPerSecond, text.PerSecond)
+	add("an open loop's p50 %s", g.ResponseP50NS, text.Duration)
+	add("sent late by p99 %s", g.LateP99NS, text.Duration)
+	words := fmt.Sprintf("%s, median (range) of %s against a null server of %s: %s", day, text.Plural(uint64(c.Rounds), "round"), c.Store, strings.Join(parts, ", "))
 	if d := c.Disk; d != nil && d.P50().Known {
-		text += fmt.Sprintf("; fdatasync p50 %s on %s", readable.Figure(d.P50()), readable.OrDash(d.FileSystem))
+		words += fmt.Sprintf("; fdatasync p50 %s on %s", text.Figure(d.P50()), text.OrDash(d.FileSystem))
 	}
-	return text
+	return words
 }
 
 // Rounds is a figure of rounds: the median, and from the lowest to the highest.
 func Rounds(s *record.OfRounds, shown func(float64) string) string {
 	if s == nil {
-		return readable.Dash
+		return text.Dash
 	}
 	low, high := shown(s.Lowest), shown(s.Highest)
 	if low == high {
 		return shown(s.Median)
 	}
-	return fmt.Sprintf("%s (%s)", shown(s.Median), readable.Between(low, high))
+	return fmt.Sprintf("%s (%s)", shown(s.Median), text.Between(low, high))
 }
 
 // atFloor are notes about a trial whose figures are those that its machine measures
@@ -174,7 +174,7 @@ func atFloor(t *record.Trial) (notes []string) {
 	}
 	if x, ok := ns(time); ok && known && x <= highest {
 		notes = append(notes, fmt.Sprintf("A p50 of %s is no longer than what %s measures on this machine with no store behind (%s, by its calibration): the store's own part cannot be told from the machine's.",
-			readable.Duration(x), what, readable.Between(readable.Duration(lowest), readable.Duration(highest))))
+			text.Duration(x), what, text.Between(text.Duration(lowest), text.Duration(highest))))
 	}
 	most := g.ClosedPerSecond
 	if t.Open() {
@@ -182,7 +182,7 @@ func atFloor(t *record.Trial) (notes []string) {
 	}
 	if most != nil && t.PerSecond >= most.Lowest && most.Lowest > 0 {
 		notes = append(notes, fmt.Sprintf("A throughput of %s is as high as this machine measured with no store behind (%s, by its calibration): the generator may be what limits it.",
-			readable.PerSecond(t.PerSecond), readable.Between(readable.PerSecond(most.Lowest), readable.PerSecond(most.Highest))))
+			text.PerSecond(t.PerSecond), text.Between(text.PerSecond(most.Lowest), text.PerSecond(most.Highest))))
 	}
 	return notes
 }
@@ -225,5 +225,5 @@ func (p *Pair) indistinct(f *Compared) string {
 		return ""
 	}
 	return fmt.Sprintf("The %s of %s differs by %s, and what this machine measures with no store behind differed by %s from round to round (its calibration): a difference so small can be the machine's.",
-		f.Title, p.Name, readable.Duration(apart), readable.Duration(width))
+		f.Title, p.Name, text.Duration(apart), text.Duration(width))
 }

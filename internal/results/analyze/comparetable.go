@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Side is a condition of a run and of its baseline.
@@ -24,17 +24,17 @@ func (c *Comparison) Sides() []Side {
 		for i := range c.Pairs {
 			news, bases = with(news, of(c.Pairs[i].New[0])), with(bases, of(c.Pairs[i].Base[0]))
 		}
-		all = append(all, Side{what, readable.OrDash(strings.Join(news, "; ")), readable.OrDash(strings.Join(bases, "; "))})
+		all = append(all, Side{what, text.OrDash(strings.Join(news, "; ")), text.OrDash(strings.Join(bases, "; "))})
 	}
 	whole := func(what string, of func(*record.Run) string) {
-		all = append(all, Side{what, readable.OrDash(of(c.Run)), readable.OrDash(of(c.Base))})
+		all = append(all, Side{what, text.OrDash(of(c.Run)), text.OrDash(of(c.Base))})
 	}
 	each("store", func(t *record.Trial) string {
-		return Store(t) + ", " + readable.Plural(uint64(t.Members), "member")
+		return Store(t) + ", " + text.Plural(uint64(t.Members), "member")
 	})
 	each("machine", Machine)
 	each("durability", Durability)
-	whole("tool", func(r *record.Run) string { return "quorumbench " + readable.OrDash(r.Tool.Version) })
+	whole("tool", func(r *record.Run) string { return "quorumbench " + text.OrDash(r.Tool.Version) })
 	whole("revision", func(r *record.Run) string { return r.Tool.Revision })
 	whole("Go", func(r *record.Run) string { return r.Tool.Go })
 	whole("began", func(r *record.Run) string { return r.Started.UTC().Format(time.RFC3339) })
@@ -140,7 +140,7 @@ func (p *Pair) labels(notes *footnotes) []Cell {
 	for _, n := range notes.levels(p.Base[0]) {
 		levels = with(levels, n)
 	}
-	return []Cell{{Text: Headline(t), Notes: levels}, {Text: readable.Bytes(uint64(t.ValueSize))}, {Text: callers(t)}, {Text: t.Target.String()}}
+	return []Cell{{Text: Headline(t), Notes: levels}, {Text: text.Bytes(uint64(t.ValueSize))}, {Text: callers(t)}, {Text: t.Target.String()}}
 }
 
 // rows are a pair's figures.
@@ -182,7 +182,7 @@ func callers(t *record.Trial) string {
 	if t.Open() {
 		return due(t)
 	}
-	return readable.Count(uint64(t.Clients))
+	return text.Count(uint64(t.Clients))
 }
 
 // interleaved reports whether the repeats of two sides of one run fell into

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Fact is a line of a report: what it is about, and what it says.
@@ -27,10 +27,10 @@ func SharedConditions(run *record.Run, all []*Row) []Fact {
 	shared := facets()
 	one := shared[0].shared(all)
 	if one && shared[1].shared(all) {
-		list = append(list, Fact{"store", Store(first) + ", " + readable.Plural(uint64(first.Members), "member")})
+		list = append(list, Fact{"store", Store(first) + ", " + text.Plural(uint64(first.Members), "member")})
 	}
-	for i, text := range durabilities(all, !one) {
-		list = append(list, Fact{[]string{"durability", ""}[min(i, 1)], text})
+	for i, words := range durabilities(all, !one) {
+		list = append(list, Fact{[]string{"durability", ""}[min(i, 1)], words})
 	}
 	var load []string
 	for _, f := range shared {
@@ -42,8 +42,8 @@ func SharedConditions(run *record.Run, all []*Row) []Fact {
 	for _, r := range all {
 		done = append(done, r.Done...)
 	}
-	if text := warmups(done); text != "" {
-		load = append(load, text)
+	if words := warmups(done); words != "" {
+		load = append(load, words)
 	}
 	machine := func(r *record.Run) string {
 		i := slices.IndexFunc(all, func(row *Row) bool { return run.Of(row.First()) == r })
@@ -99,18 +99,18 @@ func load(t *record.Trial) string {
 		}
 		parts = append(parts, fmt.Sprintf("open loop, %s, %s", arrival, strings.TrimPrefix(due(t), "poisson ")))
 	} else {
-		parts = append(parts, "closed loop, "+readable.Plural(uint64(t.Clients), "client"))
+		parts = append(parts, "closed loop, "+text.Plural(uint64(t.Clients), "client"))
 	}
 	for _, f := range facets() {
 		if f.above == nil {
 			continue
 		}
-		if text := f.above(t); text != "" {
-			parts = append(parts, text)
+		if words := f.above(t); words != "" {
+			parts = append(parts, words)
 		}
 	}
-	if text := warmups([]*record.Trial{t}); text != "" {
-		parts = append(parts, text)
+	if words := warmups([]*record.Trial{t}); words != "" {
+		parts = append(parts, words)
 	}
 	return strings.Join(parts, ", ")
 }
@@ -143,23 +143,23 @@ func Durability(t *record.Trial) string {
 	if d == nil {
 		return "not known: the members' data folders were not looked at"
 	}
-	text := fmt.Sprintf("fdatasync p50 %s, p99 %s", readable.Figure(d.P50()), readable.Figure(d.P99()))
+	words := fmt.Sprintf("fdatasync p50 %s, p99 %s", text.Figure(d.P50()), text.Figure(d.P99()))
 	if !d.P99().Known && d.Fdatasyncs > 0 {
-		text += fmt.Sprintf(" (%s)", readable.Plural(uint64(d.Fdatasyncs), "write"))
+		words += fmt.Sprintf(" (%s)", text.Plural(uint64(d.Fdatasyncs), "write"))
 	}
-	text += " on " + readable.OrDash(d.FileSystem)
+	words += " on " + text.OrDash(d.FileSystem)
 	if d.Volatile {
-		text += ", which forgets at power loss"
+		words += ", which forgets at power loss"
 	}
 	switch env := t.Environment(); {
 	case d.Synced && env != "":
-		return text + "; the store is told to sync before it acknowledges, in an environment with " + env
+		return words + "; the store is told to sync before it acknowledges, in an environment with " + env
 	case d.Synced:
-		return text + "; the store syncs before it acknowledges"
+		return words + "; the store syncs before it acknowledges"
 	case env != "":
-		return text + "; the store was told not to sync, in an environment with " + env
+		return words + "; the store was told not to sync, in an environment with " + env
 	}
-	return text + "; the store was told not to sync"
+	return words + "; the store was told not to sync"
 }
 
 // Machine is the generator's machine, and whether the members share it.
@@ -169,24 +169,24 @@ func Machine(t *record.Trial) string {
 		return ""
 	}
 	parts := []string{}
-	for _, s := range []string{m.Name, m.CPU, readable.Plural(uint64(m.CPUs), "CPU"), readable.Bytes(m.MemoryBytes),
+	for _, s := range []string{m.Name, m.CPU, text.Plural(uint64(m.CPUs), "CPU"), text.Bytes(m.MemoryBytes),
 		strings.TrimSpace(m.System + " " + m.Kernel + " " + m.Architecture)} {
 		if s != "" && s != "0 B" {
 			parts = append(parts, s)
 		}
 	}
-	text := strings.Join(parts, ", ")
+	words := strings.Join(parts, ", ")
 	if m.CPULimit != nil {
-		text += fmt.Sprintf(", limited to %g CPUs", *m.CPULimit)
+		words += fmt.Sprintf(", limited to %g CPUs", *m.CPULimit)
 	}
 	switch {
 	case t.Shared == nil:
 	case *t.Shared:
-		text += "; shared by the generator and the members"
+		words += "; shared by the generator and the members"
 	default:
-		text += "; the generator's, the members are elsewhere"
+		words += "; the generator's, the members are elsewhere"
 	}
-	return text
+	return words
 }
 
 // facet is a condition that stands above the table when all trials share it,
@@ -209,7 +209,7 @@ func facets() []facet {
 
 func facetOf(r *scenario.Reading) facet {
 	return facet{r.Title,
-		func(t *record.Trial) string { return readable.OrDash(r.Cell(&t.Load)) },
+		func(t *record.Trial) string { return text.OrDash(r.Cell(&t.Load)) },
 		func(t *record.Trial) string { return r.Above(&t.Load) }}
 }
 

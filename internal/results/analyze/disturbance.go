@@ -6,8 +6,8 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/printable"
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/text"
+
 	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/verdict"
@@ -190,11 +190,11 @@ func OutOfSpace(t *record.Trial) string {
 	if n == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("%s of %s ended in %s", readable.Count(n), readable.Plural(t.Due, "operation"), kind)
+	wordss := fmt.Sprintf("%s of %s ended in %s", text.Count(n), text.Plural(t.Due, "operation"), kind)
 	if why := t.ErrorTexts[kind]; why != "" {
-		text += ": " + printable.Line(why, printable.OfOutput)
+		wordss += ": " + text.Line(why, text.OfOutput)
 	}
-	return text
+	return wordss
 }
 
 // Remedy is what to do about what made a trial void; empty where nothing is known.

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	stores "github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // WindowEvents is what happened in a trial's window, or in those of its repeats.
@@ -68,7 +68,7 @@ func (g *Events) add(e *record.Event) {
 // inWords says how many there are.
 func (g *Events) inWords() {
 	if i := slices.IndexFunc(counted[:], func(k countedKind) bool { return k.kind == g.Kind }); i >= 0 {
-		g.Count = readable.Either(g.Times, counted[i].one, counted[i].several)
+		g.Count = text.Either(g.Times, counted[i].one, counted[i].several)
 	}
 }
 

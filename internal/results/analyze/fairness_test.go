@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // service draws how long an operation takes, in seconds, of a mean of 1.
@@ -83,7 +83,7 @@ func alike(n int) []float64 {
 // window and whatever the times: in at most 1 % of runs for each way (docs/method.md
 // has the rates).
 func TestEvenServiceIsNotCalledUnfair(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	for name, of := range services {
 		r := rand.New(rand.NewPCG(1984, 301))
 		const runs = 600
@@ -106,7 +106,7 @@ func TestEvenServiceIsNotCalledUnfair(t *testing.T) {
 // A member that serves its clients at half the pace is found and named, and no
 // other; a single client that gets nearly nothing is found as well.
 func TestUnevenServiceIsFound(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	for name, of := range services {
 		r := rand.New(rand.NewPCG(4, 2))
 		const runs = 100

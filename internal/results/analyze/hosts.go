@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // HostsTable is what each host was in a trial's window, a line each; it has no rows
@@ -24,7 +24,7 @@ func HostsTable(t *record.Trial) Table {
 			row = append(row, Cell{Text: aheadOf(c.Before)}, Cell{Text: aheadOf(c.After)},
 				figureCell(record.Value{Number: float64(c.WidestBoundNS), Unit: measure.Nanoseconds, Known: true}))
 		} else {
-			row = append(row, Cell{Text: "ours"}, Cell{Text: "ours"}, Cell{Text: readable.Dash})
+			row = append(row, Cell{Text: "ours"}, Cell{Text: "ours"}, Cell{Text: text.Dash})
 		}
 		row = append(row, countCell(uint64(max(h.CPUs, 0))))
 		for _, share := range []*float64{h.BusyShare, h.StolenShare, h.ForeignShare, samplingShare(h, t.Seconds)} {
@@ -100,11 +100,11 @@ func Clocks(all []*record.Trial) string {
 	if len(names) == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("of %s, up to %s from the conducting process's and known to within %s", readable.Plural(uint64(len(names)), "host"), spent(farthest), spent(widest))
+	words := fmt.Sprintf("of %s, up to %s from the conducting process's and known to within %s", text.Plural(uint64(len(names)), "host"), spent(farthest), spent(widest))
 	if len(names) > 1 && least != "" {
-		text += " (least well of " + least + ")"
+		words += " (least well of " + least + ")"
 	}
-	return text + "; times are corrected by that"
+	return words + "; times are corrected by that"
 }
 
 // membersWithin is how well the clocks of hosts with members are known; 0 where all

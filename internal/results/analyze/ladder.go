@@ -8,10 +8,10 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -158,7 +158,7 @@ func newLadder(rows []*Row) (Ladder, bool) {
 
 func newStep(r *Row) LadderStep {
 	t := r.First()
-	s := LadderStep{Row: r, Load: readable.Plural(uint64(max(t.Clients, 0)), "client"), Concurrency: float64(t.Clients)}
+	s := LadderStep{Row: r, Load: text.Plural(uint64(max(t.Clients, 0)), "client"), Concurrency: float64(t.Clients)}
 	figure := func(name string) record.Value {
 		f := record.Registered(name)
 		v, _ := r.Figure(&f)
@@ -246,7 +246,7 @@ func (l *Ladder) findKnee() {
 		}
 	}
 	if len(places) < leastKnee {
-		l.NoKnee = fmt.Sprintf("No knee: only %s count, and it wants one with a step to either side.", readable.Plural(uint64(len(places)), "step"))
+		l.NoKnee = fmt.Sprintf("No knee: only %s count, and it wants one with a step to either side.", text.Plural(uint64(len(places)), "step"))
 		return
 	}
 	best := 0
@@ -311,7 +311,7 @@ func (l *Ladder) fit() {
 		return
 	}
 	if s.Deviation > mostDeviation {
-		l.NoScaling = fmt.Sprintf("No scalability law: the steps are %s off its best curve (standard deviation; limit %s), so that it does not describe them.", readable.Percent(s.Deviation, 0), readable.Percent(mostDeviation, 0))
+		l.NoScaling = fmt.Sprintf("No scalability law: the steps are %s off its best curve (standard deviation; limit %s), so that it does not describe them.", text.Percent(s.Deviation, 0), text.Percent(mostDeviation, 0))
 		return
 	}
 	l.Scaling = &s
@@ -332,7 +332,7 @@ func (l *Ladder) fit() {
 		}
 	}
 	if suspect > 0 {
-		doubt("%s of its steps have a suspect verdict", readable.Count(uint64(suspect)))
+		doubt("%s of its steps have a suspect verdict", text.Count(uint64(suspect)))
 	}
 }
 

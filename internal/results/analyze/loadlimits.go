@@ -5,9 +5,9 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // What limits a trial beside its members' own figures: the load's own limits,
@@ -41,19 +41,19 @@ func heldBack(t *record.Trial) (out []*Cause) {
 		n    uint64
 		text string
 	}{
-		{t.Capped, fmt.Sprintf("waited because %s were in flight already, the limit: see R16 for what that adds to the times", readable.Count(uint64(max(t.MaxInFlight, 0))))},
-		{t.NoRoom, fmt.Sprintf("waited for one of the %s, each of which takes one operation at a time: see R16 for what that adds to the times", readable.Plural(uint64(max(t.Connections, 0)), "connection"))},
+		{t.Capped, fmt.Sprintf("waited because %s were in flight already, the limit: see R16 for what that adds to the times", text.Count(uint64(max(t.MaxInFlight, 0))))},
+		{t.NoRoom, fmt.Sprintf("waited for one of the %s, each of which takes one operation at a time: see R16 for what that adds to the times", text.Plural(uint64(max(t.Connections, 0)), "connection"))},
 	} {
 		// What waits in a fault is not told apart.
 		if share := float64(limit.n) / float64(max(t.Due, 1)); t.Open() && !faulty(t) {
 			out = append(out, over(CauseLoad, "", share, limitHeldBack,
-				fmt.Sprintf("%s of %s due (%s) %s", readable.Count(limit.n), readable.Plural(t.Due, "operation"), readable.Share(share), limit.text)))
+				fmt.Sprintf("%s of %s due (%s) %s", text.Count(limit.n), text.Plural(t.Due, "operation"), text.Share(share), limit.text)))
 		}
 	}
 	if share := t.ConnectionWaitShare(); share > record.MostConnectionWait {
 		out = append(out, over(CauseLoad, "", share, record.MostConnectionWait,
 			fmt.Sprintf("operations waited for room on their connection for %s of their response time: %s shared %s",
-				readable.Share(share), readable.Plural(uint64(max(t.Clients, 0)), "client"), readable.Plural(uint64(max(t.Connections, 0)), "connection"))))
+				text.Share(share), text.Plural(uint64(max(t.Clients, 0)), "client"), text.Plural(uint64(max(t.Connections, 0)), "connection"))))
 	}
 	return out
 }
@@ -66,7 +66,7 @@ func contention(t *record.Trial) *Cause {
 	}
 	again := float64(*t.Retries) / float64(t.Operations)
 	return over(CauseContention, "", again, limitRetries, fmt.Sprintf("a transaction began again %.2g times on average, because another had written what it read: %s keys, %s",
-		again, readable.Count(t.KeySpace), t.Distribution))
+		again, text.Count(t.KeySpace), t.Distribution))
 }
 
 // machineSeconds are about single seconds of machines.csv, which the window's
@@ -113,7 +113,7 @@ func fullSeconds(t *record.Trial, seconds []float64) *Cause {
 		return nil
 	}
 	return over(CauseCPU, "", share, limitFullTime,
-		fmt.Sprintf("in %d of %d seconds of the window all %d processors of this machine were in use (over %s)", n, len(seconds), t.Machine.CPUs, readable.Share(limitFull)))
+		fmt.Sprintf("in %d of %d seconds of the window all %d processors of this machine were in use (over %s)", n, len(seconds), t.Machine.CPUs, text.Share(limitFull)))
 }
 
 func oneThread(t *record.Trial, member string, seconds []float64) *Cause {
@@ -145,7 +145,7 @@ func pauses(t *record.Trial) (out []*Cause) {
 		if ok {
 			out = append(out, over(CausePauses, all.Longest.Member, share, limitStill,
 				fmt.Sprintf("members %s for %s in all, in a window of %s, by their logs; the longest took %s, at %s",
-					what, spent(all.Total), readable.Seconds(t.Seconds), spent(all.Longest.Duration), all.Longest.Member)))
+					what, spent(all.Total), text.Seconds(t.Seconds), spent(all.Longest.Duration), all.Longest.Member)))
 		}
 	}
 	return out

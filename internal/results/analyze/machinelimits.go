@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // The limits of what machines.csv says of the whole window.
@@ -108,7 +108,7 @@ func wholeMachine(t *record.Trial, m *total, all []*total) []*Cause {
 	if sent := m.sums["segments"]; sent >= fewSegments {
 		share := m.sums["again"] / sent
 		out = append(out, over(CauseNetwork, "", share, limitAgain,
-			fmt.Sprintf("%s of the %s TCP segments that %s sent were sent again (limit %s)", measure.Percent(share), readable.Count(uint64(sent)), words, measure.Percent(limitAgain))))
+			fmt.Sprintf("%s of the %s TCP segments that %s sent were sent again (limit %s)", measure.Percent(share), text.Count(uint64(sent)), words, measure.Percent(limitAgain))))
 	}
 	return out
 }
@@ -157,7 +157,7 @@ func slowFlushes(d *total) *Cause {
 		return nil
 	}
 	mean := timeOf(d.sums["flush time"] / n)
-	return overLimit(CauseDisk, "", mean, limitFlush, fmt.Sprintf("a flush of %s took %s on average, over %s of them (limit %s)", d.name, spent(mean), readable.Count(uint64(n)), spent(limitFlush)))
+	return overLimit(CauseDisk, "", mean, limitFlush, fmt.Sprintf("a flush of %s took %s on average, over %s of them (limit %s)", d.name, spent(mean), text.Count(uint64(n)), spent(limitFlush)))
 }
 
 // processorsOf is how many processors a member's machine has; 1 where that is not
@@ -178,10 +178,10 @@ func processorsOf(t *record.Trial, all []*total, member *total) float64 {
 func heldMember(m *total, processors float64) []*Cause {
 	held := m.sums["throttled"]
 	out := []*Cause{over(CauseCPU, m.name, held/m.seconds/processors, limitThrottled,
-		fmt.Sprintf("a limit on processor time held the control group of member %s back for %s of its processors' time in %s", m.name, spent(timeOf(held)), readable.Seconds(m.seconds)))}
+		fmt.Sprintf("a limit on processor time held the control group of member %s back for %s of its processors' time in %s", m.name, spent(timeOf(held)), text.Seconds(m.seconds)))}
 	if open, limit := m.last.FDs, m.last.FDLimit; limit > 0 {
 		out = append(out, over(CauseMember, m.name, open/limit, limitFiles,
-			fmt.Sprintf("member %s had %s files open of the %s that it may (limit %s)", m.name, readable.Count(uint64(max(open, 0))), readable.Count(uint64(limit)), measure.Percent(limitFiles))))
+			fmt.Sprintf("member %s had %s files open of the %s that it may (limit %s)", m.name, text.Count(uint64(max(open, 0))), text.Count(uint64(limit)), measure.Percent(limitFiles))))
 	}
 	return out
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // overTime reads how a made-up run's trial went.
@@ -75,7 +75,7 @@ func TestOverTimeIsTheTimeline(t *testing.T) {
 // However few columns there are, the least and the most of all seconds are in
 // them, and every operation is in the heat map.
 func TestFewColumnsKeepExtremes(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	m := shape{seed: 4, seconds: 100, perSecond: 3000, idle: -1}.record(t)
 	whole := overTime(t, m, 1000)
 	for _, columns := range []int{1, 7, 50, 99, 101} {
@@ -250,7 +250,7 @@ func TestMostSpikes(t *testing.T) {
 // A log of more series than a run has is read up to there, and takes no more memory
 // than those.
 func TestSeriesOfAHostileLogAreBounded(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	m := shape{seed: 4, seconds: 2, perSecond: 100, idle: -1}.record(t)
 	m.run.ReadEvents(m.dir)
 	one := &m.run.Trials[0]

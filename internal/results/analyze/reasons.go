@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Said is a sentence and the trials that it is about. What holds for several
@@ -94,4 +94,4 @@ func unsteady(t *record.Trial) string {
 }
 
 // tenths is a length of time to 0.1 s.
-func tenths(s float64) string { return readable.Seconds(math.Round(10*s) / 10) }
+func tenths(s float64) string { return text.Seconds(math.Round(10*s) / 10) }

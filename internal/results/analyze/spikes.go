@@ -10,9 +10,9 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Spike is a stretch of a trial's seconds that were far worse than its others,
@@ -218,17 +218,17 @@ func Briefly(e *record.Event) string {
 
 // eventAt is an event in words, with its time in the window.
 func eventAt(e *Events, opened time.Time) string {
-	text := Briefly(e.Longest)
+	words := Briefly(e.Longest)
 	if e.Longest.Line != "" {
-		text = e.Kind.Says()
+		words = e.Kind.Says()
 		if e.Times > 1 {
-			text += " " + readable.Plural(e.Times, "time")
+			words += " " + text.Plural(e.Times, "time")
 		}
 		if e.Longest.Duration > 0 {
-			text += " (" + spent(e.Longest.Duration) + ")"
+			words += " (" + spent(e.Longest.Duration) + ")"
 		}
 	}
-	return text + " at " + secondText(e.Longest.Time.Sub(opened).Seconds())
+	return words + " at " + secondText(e.Longest.Time.Sub(opened).Seconds())
 }
 
 // secondText is a time in the window to 0.1 s.
@@ -295,7 +295,7 @@ func reportsOf(t *record.Trial) (all []reports) {
 
 // membersIn says what members reported of themselves in a span of time that they
 // do not usually report, and that took so long at least.
-func membersIn(members []reports, in span, least time.Duration, add func(member, text string)) {
+func membersIn(members []reports, in span, least time.Duration, add func(member, words string)) {
 	for i := range members {
 		m := &members[i]
 		unanswered, slowest := 0, time.Duration(0)
@@ -309,7 +309,7 @@ func membersIn(members []reports, in span, least time.Duration, add func(member,
 		}
 		switch {
 		case unanswered > 0:
-			add(m.name, fmt.Sprintf("did not answer %s about itself", readable.Plural(uint64(unanswered), "question")))
+			add(m.name, fmt.Sprintf("did not answer %s about itself", text.Plural(uint64(unanswered), "question")))
 		case slowest >= limitSlowAnswer:
 			add(m.name, "took "+spent(slowest)+" to answer a question about itself")
 		}
@@ -321,8 +321,8 @@ func membersIn(members []reports, in span, least time.Duration, add func(member,
 		}
 		var slow []string
 		for _, timer := range diskTimers {
-			if text := timerIn(timer.name, m.usual[timer.metric], least, timer.metric, inside); text != "" {
-				slow = append(slow, text)
+			if words := timerIn(timer.name, m.usual[timer.metric], least, timer.metric, inside); words != "" {
+				slow = append(slow, words)
 			}
 		}
 		if len(slow) > 0 {

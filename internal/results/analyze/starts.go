@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Resumed says when a run was taken up again, and what had become of it before; empty
@@ -23,11 +23,11 @@ func Resumed(run *record.Run) string {
 		if was.Finished != nil {
 			how = fmt.Sprintf("%s %s", was.State, moment(*was.Finished))
 		}
-		text := fmt.Sprintf("%s after %s (begun %s, %s", moment(s.At), readable.Plural(uint64(max(s.Before, 0)), "trial"), moment(was.At), how)
+		words := fmt.Sprintf("%s after %s (begun %s, %s", moment(s.At), text.Plural(uint64(max(s.Before, 0)), "trial"), moment(was.At), how)
 		if n := len(was.Aside); n > 0 {
-			text += "; what it had of the next is in " + strings.Join(was.Aside, ", ")
+			words += "; what it had of the next is in " + strings.Join(was.Aside, ", ")
 		}
-		all = append(all, text+")")
+		all = append(all, words+")")
 	}
 	return strings.Join(all, "; ")
 }

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // LateSteady is a window that opened before its load was steady.
@@ -84,17 +84,17 @@ func middleTime(all []float64) (f measure.Figure) {
 
 // String is the warning.
 func (l *LateSteady) String() string {
-	text := "There was no warm-up"
+	words := "There was no warm-up"
 	if l.Warmup > 0 {
-		text = "The warm-up of " + tenths(l.Warmup) + " was too short"
+		words = "The warm-up of " + tenths(l.Warmup) + " was too short"
 	}
-	text += fmt.Sprintf(": throughput was steady only from about %d s of the window on, at %s, where the whole window has %s.",
-		l.From, readable.PerSecond(l.Steady.Number), readable.PerSecond(l.Whole.Number))
+	words += fmt.Sprintf(": throughput was steady only from about %d s of the window on, at %s, where the whole window has %s.",
+		l.From, text.PerSecond(l.Steady.Number), text.PerSecond(l.Whole.Number))
 	if l.Before.Known && l.After.Known {
-		text += fmt.Sprintf(" The p99 of a second was %s before and %s from then on, at the median.", readable.Figure(l.Before), readable.Figure(l.After))
+		words += fmt.Sprintf(" The p99 of a second was %s before and %s from then on, at the median.", text.Figure(l.Before), text.Figure(l.After))
 	}
 	if l.Alone {
-		text += " So few runs cannot tell that from a bad spell which came first; three repeats can."
+		words += " So few runs cannot tell that from a bad spell which came first; three repeats can."
 	}
-	return text
+	return words
 }

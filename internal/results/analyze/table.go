@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Table is one of a report's tables.
@@ -132,7 +132,7 @@ func WatchTables(all []*Row) []Table {
 		return nil
 	}
 	count := func(of func(*scenario.Watch) int) func(*record.Trial) string {
-		return func(t *record.Trial) string { return readable.Count(uint64(max(of(t.Load.Watch), 0))) }
+		return func(t *record.Trial) string { return text.Count(uint64(max(of(t.Load.Watch), 0))) }
 	}
 	columns := []cellsOf{
 		words("trial", true, func(t *record.Trial) string { return t.Name }),
@@ -183,7 +183,7 @@ func labels(all []*Row, notes *footnotes) []cellsOf {
 	}
 	columns = append(columns, words("operation", true, operation),
 		cellsOf{Column{Title: "consistency", Left: true}, func(r *Row) Cell {
-			return Cell{Text: readable.OrDash(r.First().Consistency), Notes: notes.levels(r.First())}
+			return Cell{Text: text.OrDash(r.First().Consistency), Notes: notes.levels(r.First())}
 		}},
 		words("target", true, func(t *record.Trial) string { return t.Target.String() }))
 	for _, f := range facets() {
@@ -200,11 +200,11 @@ func label(f facet) cellsOf { return words(f.title, false, f.cell) }
 func due(t *record.Trial) string {
 	switch {
 	case t.Rate == nil:
-		return readable.Dash
+		return text.Dash
 	case t.Arrival == scenario.Poisson:
-		return "poisson " + readable.PerSecond(*t.Rate)
+		return "poisson " + text.PerSecond(*t.Rate)
 	}
-	return readable.PerSecond(*t.Rate)
+	return text.PerSecond(*t.Rate)
 }
 
 // becameDue is what became due each second, and an open loop's rate where it is that.
@@ -212,7 +212,7 @@ func due(t *record.Trial) string {
 // events prompt.
 func becameDue(t *record.Trial) string {
 	if len(t.ByCall) > 0 && t.Seconds > 0 {
-		return readable.PerSecond(float64(t.Due) / t.Seconds)
+		return text.PerSecond(float64(t.Due) / t.Seconds)
 	}
 	return due(t)
 }
@@ -322,13 +322,13 @@ func WatchedKeys(w *scenario.Watch, keySpace uint64) string {
 	}
 	switch {
 	case w.Span > 1 && w.Span >= keySpace && w.WatchedKeys == 1:
-		return "all " + readable.Plural(keySpace, "key") + " each"
+		return "all " + text.Plural(keySpace, "key") + " each"
 	case w.Span > 1:
-		return readable.Plural(w.Span, "key") + " each"
+		return text.Plural(w.Span, "key") + " each"
 	case watched == 1:
 		return "1 key"
 	}
-	return "1 of " + readable.Plural(watched, "key") + " each"
+	return "1 of " + text.Plural(watched, "key") + " each"
 }
 
 // footnotes are sentences below a table, which its cells refer to by numbers

@@ -8,9 +8,9 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Together is how trials of several stores, of several versions or builds of one,
@@ -218,7 +218,7 @@ func lineName(t *record.Trial) string {
 	if t.Open() {
 		return t.Name + ", " + due(t)
 	}
-	return t.Name + ", " + readable.Plural(uint64(max(t.Clients, 0)), "client")
+	return t.Name + ", " + text.Plural(uint64(max(t.Clients, 0)), "client")
 }
 
 // overTime has all windows begin at 0.

@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // ofStore reads how a made-up trial went, as if it were of a store and had that
@@ -46,7 +46,7 @@ func bandsOf(o *OverTime, panel string, line int) (low, high float64) {
 // Together, each store's line has the extremes of its own window, and of nothing
 // else; members are a band from the least to the most.
 func TestTogetherHasEachStoresExtremes(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	all := []*OverTime{
 		ofStore(t, shape{seed: 1, seconds: 30, perSecond: 500, idle: -1}, "etcd", 1),
 		ofStore(t, shape{seed: 2, seconds: 300, perSecond: 100, idle: 5, skip: []int{7}}, "zookeeper", 2),
@@ -87,7 +87,7 @@ func TestTogetherHasEachStoresExtremes(t *testing.T) {
 // By writes, a column has the mean of the second in which its writes were
 // completed, and the last column the last write.
 func TestTogetherByWrites(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	all := []*OverTime{
 		ofStore(t, shape{seed: 3, seconds: 20, perSecond: 1000, idle: -1}, "etcd", 1),
 		ofStore(t, shape{seed: 4, seconds: 90, perSecond: 100, idle: 5}, "zookeeper", 2),

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // distribution is a column of a table of times: its title, and which of the
@@ -90,7 +90,7 @@ func RolesTable(t *record.Trial) Table {
 		{Title: "service p50"}, {Title: "p99"}, {Title: "response p50"}, {Title: "p99"}}}
 	for i := range t.ByRole {
 		s := &t.ByRole[i]
-		row := []Cell{{Text: s.Operation}, {Text: readable.OrDash(s.Consistency)}, {Text: s.Role}, countCell(s.Operations), countCell(s.Errors)}
+		row := []Cell{{Text: s.Operation}, {Text: text.OrDash(s.Consistency)}, {Text: s.Role}, countCell(s.Operations), countCell(s.Errors)}
 		table.Rows = append(table.Rows, row)
 		for _, times := range []record.Times{s.ServiceTime, s.ResponseTime} {
 			table.add(i, doubtedCell(t, "p50", record.TimeValue(times.At(50))))
@@ -230,7 +230,7 @@ func WorkersTable(t *record.Trial) Table {
 		if w.Lateness != nil {
 			late = record.TimeValue(w.Lateness.At(99))
 		}
-		row := []Cell{{Text: w.Name}, {Text: readable.OrDash(w.Machine)}, began, countCell(w.Operations), countCell(w.Errors),
+		row := []Cell{{Text: w.Name}, {Text: text.OrDash(w.Machine)}, began, countCell(w.Operations), countCell(w.Errors),
 			of(w.PerSecond, measure.Rate), figureCell(record.TimeValue(w.ResponseTime.At(50))), figureCell(record.TimeValue(w.ResponseTime.At(99))), figureCell(apart)}
 		if t.Open() {
 			row = append(row, figureCell(late))

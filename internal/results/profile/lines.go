@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/printable"
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/text"
+
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
@@ -23,7 +23,7 @@ const mostOfNote = 400
 func (p *Profile) Lines() []string {
 	var out []string
 	note := func(format string, args ...any) {
-		line := printable.Line(fmt.Sprintf(format, args...), printable.OfOutput)
+		line := text.Line(fmt.Sprintf(format, args...), text.OfOutput)
 		if most := []rune(line); len(most) > mostOfNote {
 			line = string(most[:mostOfNote]) + "..."
 		}
@@ -46,7 +46,7 @@ func (p *Profile) Lines() []string {
 	say("    members: 3")
 	load := p.load()
 	say("    connections: %d", load.connections)
-	say("    arrival: poisson # %s awaited their answer in the mean; the busiest second had %s", number(p.InFlight), readable.Count(p.Busiest))
+	say("    arrival: poisson # %s awaited their answer in the mean; the busiest second had %s", number(p.InFlight), text.Count(p.Busiest))
 	if load.rate == p.PerSecond() {
 		say("    rate: %s # a second; change it to scale the load", number(load.rate))
 	} else {
@@ -110,9 +110,9 @@ func (p *Profile) methodNotes(note func(string, ...any)) {
 	for i := range p.Methods {
 		m := &p.Methods[i]
 		times := m.Times()
-		t = append(t, []string{m.Name, readable.Count(m.Calls), number(float64(m.Calls) / (float64(p.Length) / 1e9)),
-			readable.Figure(times.At(50)), readable.Figure(times.At(99)),
-			readable.Count(m.Failed), readable.Count(m.Unanswered)})
+		t = append(t, []string{m.Name, text.Count(m.Calls), number(float64(m.Calls) / (float64(p.Length) / 1e9)),
+			text.Figure(times.At(50)), text.Figure(times.At(99)),
+			text.Count(m.Failed), text.Count(m.Unanswered)})
 	}
 	wide := make([]int, len(t[0]))
 	for _, row := range t {
@@ -131,30 +131,30 @@ func (p *Profile) methodNotes(note func(string, ...any)) {
 
 func (p *Profile) otherNotes(note func(string, ...any)) {
 	if p.Guarded > 0 {
-		note("The guards of %s of %s held.", readable.Count(p.Held), readable.Plural(p.Guarded, "guarded transaction"))
+		note("The guards of %s of %s held.", text.Count(p.Held), text.Plural(p.Guarded, "guarded transaction"))
 	}
 	if p.Watchers > 0 || p.Told > 0 {
-		note("%s begun, which were told of %s in %s; add watch to have them.", readable.Plural(p.Watchers, "watcher"), readable.Plural(p.Events, "event"), readable.Plural(p.Told, "message"))
+		note("%s begun, which were told of %s in %s; add watch to have them.", text.Plural(p.Watchers, "watcher"), text.Plural(p.Events, "event"), text.Plural(p.Told, "message"))
 	}
 	if p.Partial > 0 {
-		note("%s of a prefix that ends within a segment of the key, where hashes keep no prefix.", readable.Plural(p.Partial, "part"))
+		note("%s of a prefix that ends within a segment of the key, where hashes keep no prefix.", text.Plural(p.Partial, "part"))
 	}
 	for _, g := range p.Gaps {
 		missing := "all that this connection says from then on"
 		switch {
 		case g.Calls > 0:
-			missing = readable.Plural(g.Calls, "call")
+			missing = text.Plural(g.Calls, "call")
 		case g.Conn == 0:
 			missing = "nobody knows how much"
 		}
 		more := ""
 		if g.More > 0 {
-			more = "; likewise " + readable.Plural(g.More, "later gap")
+			more = "; likewise " + text.Plural(g.More, "later gap")
 		}
 		note("Missing from %s on: %s; %s%s.", seconds(g.At), missing, g.Why, more)
 	}
 	if p.Others > 0 {
-		note("Missing for other reasons: %s.", readable.Plural(p.Others, "gap"))
+		note("Missing for other reasons: %s.", text.Plural(p.Others, "gap"))
 	}
 	if p.Problem != "" {
 		note("%s.", p.Problem)

@@ -11,14 +11,14 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/readable"
-	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store/call"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Profile is what a recording comes to.
 type Profile struct {
-	Header  recording.Header
+	Header  call.Header
 	Path    string
 	Problem string // a sentence, where the recording was not read to its end
 	// Length is from the first call to the last, in nanoseconds; at least 1.
@@ -55,7 +55,7 @@ type Profile struct {
 // Missing is a gap of a recording, and how many more there are that differ from it in
 // time and connection alone.
 type Missing struct {
-	recording.Gap
+	call.Gap
 	More uint64
 }
 
@@ -100,7 +100,7 @@ func Of(path string) (*Profile, error) {
 	}
 	m.Path = path
 	var err error
-	m.Header, m.Problem, err = recording.Each(path, func(r recording.Record) error {
+	m.Header, m.Problem, err = call.Each(path, func(r call.Record) error {
 		if r.Gap != nil {
 			m.gap(r.Gap)
 			return nil
@@ -115,7 +115,7 @@ func Of(path string) (*Profile, error) {
 		return nil, err
 	}
 	if len(m.operations) == 0 {
-		return nil, fmt.Errorf("%s has no call that a scenario could have: it has %s in all", path, readable.Plural(m.calls(), "call"))
+		return nil, fmt.Errorf("%s has no call that a scenario could have: it has %s in all", path, text.Plural(m.calls(), "call"))
 	}
 	m.finish()
 	return &m.Profile, nil
@@ -128,7 +128,7 @@ func (m *maker) calls() (n uint64) {
 	return n
 }
 
-func (m *maker) add(c *recording.Call) {
+func (m *maker) add(c *call.Call) {
 	if c.Told {
 		m.Told++
 		m.Events += uint64(c.Keys)
@@ -196,7 +196,7 @@ func (m *maker) method(name string) *Method {
 }
 
 // gap counts a gap; of those that have the same reason it keeps the first.
-func (m *maker) gap(g *recording.Gap) {
+func (m *maker) gap(g *call.Gap) {
 	for i := range m.Gaps {
 		if known := &m.Gaps[i]; known.Why == g.Why && (known.Conn == 0) == (g.Conn == 0) && (known.Calls == 0) == (g.Calls == 0) {
 			known.More++
@@ -219,35 +219,35 @@ func (m *maker) second(at int64) {
 	m.seconds[at]++
 }
 
-func writes(c *recording.Call) (n int) {
+func writes(c *call.Call) (n int) {
 	for i := range c.Parts {
-		if a := c.Parts[i].Action; a == recording.Write || a == recording.Remove {
+		if a := c.Parts[i].Action; a == call.Write || a == call.Remove {
 			n++
 		}
 	}
 	return n
 }
 
-func (m *maker) part(c *recording.Call, p *recording.Part) {
-	if p.Flags&recording.MidSegment != 0 && !m.Header.Plain {
+func (m *maker) part(c *call.Call, p *call.Part) {
+	if p.Flags&call.MidSegment != 0 && !m.Header.Plain {
 		m.Partial++
 	}
 	switch p.Action {
-	case recording.Watch:
+	case call.Watch:
 		m.Watchers++
 		return
-	case recording.Read, recording.Write, recording.Remove:
+	case call.Read, call.Write, call.Remove:
 	default:
 		return
 	}
-	if p.Branch == recording.Else || p.Scope != recording.One || len(p.Key) == 0 {
+	if p.Branch == call.Else || p.Scope != call.One || len(p.Key) == 0 {
 		return
 	}
 	if n, _ := m.keys.at(maphash.Bytes(m.seed, p.Key)); n != nil {
 		*n++
 	}
 	m.KeySize.add(int64(len(p.Key)))
-	if p.Action == recording.Write && p.Flags&recording.KeepValue == 0 {
+	if p.Action == call.Write && p.Flags&call.KeepValue == 0 {
 		m.ValueSize.add(int64(p.Value.Size))
 	}
 }

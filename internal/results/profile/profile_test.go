@@ -12,14 +12,14 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/results/profile"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-func write(t *testing.T, calls []*recording.Call, gaps ...recording.Gap) string {
+func write(t *testing.T, calls []*call.Call, gaps ...call.Gap) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.qbrec")
-	w, err := recording.Create(path, &recording.Header{Store: "etcd", Started: time.Unix(0, 0), Plain: true})
+	w, err := call.Create(path, &call.Header{Store: "etcd", Started: time.Unix(0, 0), Plain: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,9 +35,9 @@ func write(t *testing.T, calls []*recording.Call, gaps ...recording.Gap) string 
 	return path
 }
 
-func put(at int64, key string, size int) *recording.Call {
-	return &recording.Call{At: at, Took: 1000, Conn: 1, Method: "KV/Put", Parts: []recording.Part{
-		{Action: recording.Write, Key: []byte(key), Value: recording.Value{Size: size}}}}
+func put(at int64, key string, size int) *call.Call {
+	return &call.Call{At: at, Took: 1000, Conn: 1, Method: "KV/Put", Parts: []call.Part{
+		{Action: call.Write, Key: []byte(key), Value: call.Value{Size: size}}}}
 }
 
 // TestFiguresAreThoseOfTheCalls draws loads whose figures are known from how they were
@@ -47,7 +47,7 @@ func TestFiguresAreThoseOfTheCalls(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		n, keys := 50+r.IntN(2000), 5*(1+r.IntN(40))
 		step := 1 + r.Int64N(int64(20*time.Millisecond))
-		var calls []*recording.Call
+		var calls []*call.Call
 		uses, sizes := make([]int, keys), []int{}
 		reads := 0
 		for i := range n {
@@ -61,8 +61,8 @@ func TestFiguresAreThoseOfTheCalls(t *testing.T) {
 			c := put(int64(i)*step, fmt.Sprintf("/key/%d", key), size)
 			if r.IntN(3) == 0 {
 				reads++
-				c.Method, c.Parts[0].Action, c.Parts[0].Value = "KV/Range", recording.Read, recording.Value{}
-				c.Parts[0].Flags = recording.Local
+				c.Method, c.Parts[0].Action, c.Parts[0].Value = "KV/Range", call.Read, call.Value{}
+				c.Parts[0].Flags = call.Local
 			} else {
 				sizes = append(sizes, size)
 			}
@@ -105,13 +105,13 @@ func TestFiguresAreThoseOfTheCalls(t *testing.T) {
 }
 
 func TestWhatNoScenarioHasIsSaid(t *testing.T) {
-	_, err := profile.Of(write(t, []*recording.Call{{Method: "Maintenance/Status", Parts: []recording.Part{{Action: recording.Other}}}}))
+	_, err := profile.Of(write(t, []*call.Call{{Method: "Maintenance/Status", Parts: []call.Part{{Action: call.Other}}}}))
 	if err == nil || !strings.Contains(err.Error(), "has no call that a scenario could have: it has 1 call in all") {
 		t.Error(err)
 	}
-	guarded := &recording.Call{Took: 5, Conn: 1, Method: "KV/Txn", Guarded: true, Held: true, Parts: []recording.Part{{Action: recording.Compare, Key: []byte("/a")},
-		{Action: recording.Write, Branch: recording.Then, Key: []byte("/a")}}}
-	p, err := profile.Of(write(t, []*recording.Call{guarded}))
+	guarded := &call.Call{Took: 5, Conn: 1, Method: "KV/Txn", Guarded: true, Held: true, Parts: []call.Part{{Action: call.Compare, Key: []byte("/a")},
+		{Action: call.Write, Branch: call.Then, Key: []byte("/a")}}}
+	p, err := profile.Of(write(t, []*call.Call{guarded}))
 	if err != nil || p.Held != 1 || p.Operations[0].Kind != kv.CAS || !strings.Contains(strings.Join(p.Lines(), "\n"), "# The guards of 1 of 1 guarded transaction held.") {
 		t.Errorf("%v, %+v", err, p)
 	}
@@ -120,12 +120,12 @@ func TestWhatNoScenarioHasIsSaid(t *testing.T) {
 // TestFewCallsHaveNoPercentiles: a time that too few calls are beyond is not shown, and
 // that of calls which were not answered is none.
 func TestFewCallsHaveNoPercentiles(t *testing.T) {
-	var calls []*recording.Call
+	var calls []*call.Call
 	for i := range int64(30) {
 		calls = append(calls, put(i*1e6, "/a", 10))
-		calls = append(calls, &recording.Call{At: i * 1e6, Took: -1, Conn: 1, Method: "KV/Range", Parts: []recording.Part{{Action: recording.Read, Key: []byte("/a")}}})
+		calls = append(calls, &call.Call{At: i * 1e6, Took: -1, Conn: 1, Method: "KV/Range", Parts: []call.Part{{Action: call.Read, Key: []byte("/a")}}})
 	}
-	p, err := profile.Of(write(t, calls, recording.Gap{At: 5e6, Conn: 1, Calls: 2, Why: "a"}, recording.Gap{At: 6e6, Conn: 2, Why: "b"}, recording.Gap{At: 7e6, Why: "c"}))
+	p, err := profile.Of(write(t, calls, call.Gap{At: 5e6, Conn: 1, Calls: 2, Why: "a"}, call.Gap{At: 6e6, Conn: 2, Why: "b"}, call.Gap{At: 7e6, Why: "c"}))
 	if err != nil {
 		t.Fatal(err)
 	}

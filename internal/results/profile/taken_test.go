@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/results/profile"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // drawn are numbers of any magnitude, the extremes among them.
@@ -30,36 +30,36 @@ func drawn(r *rand.Rand, most int64) int64 {
 // TestEveryProfileIsTaken draws recordings with numbers of any magnitude and holds the
 // scenario reader to taking what a profile makes of them.
 func TestEveryProfileIsTaken(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	for seed := range uint64(150) {
 		r := rand.New(rand.NewPCG(seed, 32))
 		st := []string{"etcd", "zookeeper", "consul", "etcdv2"}[r.IntN(4)]
 		path := filepath.Join(t.TempDir(), "a.qbrec")
-		w, err := recording.Create(path, &recording.Header{Store: st, Started: time.Unix(r.Int64N(1<<37), 0), Plain: r.IntN(2) == 0})
+		w, err := call.Create(path, &call.Header{Store: st, Started: time.Unix(r.Int64N(1<<37), 0), Plain: r.IntN(2) == 0})
 		if err != nil {
 			t.Fatal(err)
 		}
 		longest := drawn(r, int64(scenario.MaxDuration))
 		size, keys := drawn(r, math.MaxInt32), 1+drawn(r, 1<<40)
 		for i := range 1 + drawn(r, 3000) {
-			c := &recording.Call{
+			c := &call.Call{
 				At: r.Int64N(longest + 1), Took: drawn(r, math.MaxInt64/8) - 1, Conn: uint32(1 + drawn(r, math.MaxUint32-1)), Keys: drawn(r, math.MaxInt64),
 				Method: fmt.Sprintf("Method%d\n- trials:", drawn(r, 1<<30)),
-				Parts:  []recording.Part{{Key: []byte(strings.Repeat("k", int(drawn(r, 3000))) + fmt.Sprint(r.Int64N(keys)))}},
+				Parts:  []call.Part{{Key: []byte(strings.Repeat("k", int(drawn(r, 3000))) + fmt.Sprint(r.Int64N(keys)))}},
 			}
 			if p := &c.Parts[0]; r.IntN(2) == 0 {
-				p.Action, p.Value.Size = recording.Write, int(min(drawn(r, size), size))
+				p.Action, p.Value.Size = call.Write, int(min(drawn(r, size), size))
 				c.Guarded = r.IntN(5) == 0
 				for st == "etcd" && r.IntN(5) == 0 && len(c.Parts) < 300 {
-					p.Branch, c.Guarded = recording.Then, false
+					p.Branch, c.Guarded = call.Then, false
 					c.Parts = append(c.Parts, c.Parts...)
 				}
 			} else if r.IntN(2) == 0 {
-				p.Flags = recording.Local
+				p.Flags = call.Local
 			}
 			w.Call(c)
 			if r.IntN(3) == 0 {
-				w.Gap(recording.Gap{At: c.At, Conn: c.Conn, Calls: uint64(drawn(r, math.MaxInt64)), Why: fmt.Sprintf("%s %d: %s", "a client at\n", i, strings.Repeat("x", int(drawn(r, 4000))))})
+				w.Gap(call.Gap{At: c.At, Conn: c.Conn, Calls: uint64(drawn(r, math.MaxInt64)), Why: fmt.Sprintf("%s %d: %s", "a client at\n", i, strings.Repeat("x", int(drawn(r, 4000))))})
 			}
 		}
 		if err := w.Close(); err != nil {
@@ -79,12 +79,12 @@ func TestEveryProfileIsTaken(t *testing.T) {
 // TestGapsAreCountedByReason: thousands of gaps, as a flood of connections leaves them, are
 // a few lines, and each is counted.
 func TestGapsAreCountedByReason(t *testing.T) {
-	var gaps []recording.Gap
+	var gaps []call.Gap
 	for i := range 3000 {
-		gaps = append(gaps, recording.Gap{At: int64(i) * 1e6, Conn: uint32(i + 2), Calls: 2, Why: "a"})
-		gaps = append(gaps, recording.Gap{At: int64(i) * 1e6, Conn: uint32(i + 2), Why: fmt.Sprint("of its own ", i)})
+		gaps = append(gaps, call.Gap{At: int64(i) * 1e6, Conn: uint32(i + 2), Calls: 2, Why: "a"})
+		gaps = append(gaps, call.Gap{At: int64(i) * 1e6, Conn: uint32(i + 2), Why: fmt.Sprint("of its own ", i)})
 	}
-	p, err := profile.Of(write(t, []*recording.Call{put(0, "/a", 1)}, gaps...))
+	p, err := profile.Of(write(t, []*call.Call{put(0, "/a", 1)}, gaps...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestGapsAreCountedByReason(t *testing.T) {
 // TestManyKeysAreEstimated: beyond the number of keys that are kept apart, their number and
 // the share of the busiest are close to what they are.
 func TestManyKeysAreEstimated(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	const n = 3 << 19
 	w, path := many(t, n)
 	for i := range n {
@@ -112,14 +112,14 @@ func TestManyKeysAreEstimated(t *testing.T) {
 }
 
 // many writes a recording call by call, as fast as the disk takes them.
-func many(t *testing.T, n int) (call func(*recording.Call), done func() string) {
+func many(t *testing.T, n int) (request func(*call.Call), done func() string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "many.qbrec")
-	w, err := recording.Create(path, &recording.Header{Store: "etcd", Plain: true})
+	w, err := call.Create(path, &call.Header{Store: "etcd", Plain: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	call = func(c *recording.Call) {
+	request = func(c *call.Call) {
 		for missed := w.Counts().Missed; ; {
 			w.Call(c)
 			if now := w.Counts().Missed; now > missed {
@@ -129,7 +129,7 @@ func many(t *testing.T, n int) (call func(*recording.Call), done func() string) 
 			return
 		}
 	}
-	return call, func() string {
+	return request, func() string {
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Answers is what came of checking a load's answers, over all of its operations
@@ -182,7 +182,7 @@ func (a *Answers) WrongAnswers() string {
 func listCounts(of map[string]uint64) string {
 	kinds := slices.SortedFunc(maps.Keys(of), func(x, y string) int { return cmp.Or(cmp.Compare(of[y], of[x]), cmp.Compare(x, y)) })
 	for i, kind := range kinds {
-		kinds[i] = fmt.Sprintf("%s (%s)", kind, readable.Count(of[kind]))
+		kinds[i] = fmt.Sprintf("%s (%s)", kind, text.Count(of[kind]))
 	}
 	return strings.Join(kinds, ", ")
 }
@@ -270,5 +270,5 @@ func (a *Answers) unjudged() string {
 	if a.Judged >= a.Operations {
 		return ""
 	}
-	return fmt.Sprintf("%s of %s were not judged", readable.Count(a.Operations-a.Judged), readable.Plural(a.Operations, "operation"))
+	return fmt.Sprintf("%s of %s were not judged", text.Count(a.Operations-a.Judged), text.Plural(a.Operations, "operation"))
 }

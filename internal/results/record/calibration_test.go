@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 func calibration() *Calibration {
@@ -238,7 +238,7 @@ func FuzzCalibration(f *testing.F) {
 		if oneLine(t, err); err != nil {
 			return
 		}
-		if !c.sound() || c.Schema != CalibrationSchema || !printable.Printable(c.Store) || !printable.Printable(c.Machine.Name) {
+		if !c.sound() || c.Schema != CalibrationSchema || !text.Printable(c.Store) || !text.Printable(c.Machine.Name) {
 			t.Errorf("%+v", c)
 		}
 		again, err := encode(c)

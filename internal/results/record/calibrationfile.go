@@ -13,8 +13,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
-	"github.com/quorumbench/quorumbench/internal/readfile"
+	"github.com/quorumbench/quorumbench/internal/files"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // maxCalibration is far above what a calibration takes, in bytes.
@@ -42,7 +42,7 @@ func (c *Calibration) Write(path string) error {
 // ReadCalibration reads what Write wrote; nil where there is no file. Its error is one
 // sentence.
 func ReadCalibration(path string) (*Calibration, error) {
-	b, err := readfile.Read(path, maxCalibration)
+	b, err := files.Read(path, maxCalibration)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
@@ -69,7 +69,7 @@ func ParseCalibration(b []byte) (*Calibration, error) {
 		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
-		return nil, fmt.Errorf("this is not a calibration's JSON: %s", printable.Line(err.Error(), printable.OfField))
+		return nil, fmt.Errorf("this is not a calibration's JSON: %s", text.Line(err.Error(), text.OfField))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("this is not a calibration's JSON: there is something behind it")
@@ -78,7 +78,7 @@ func ParseCalibration(b []byte) (*Calibration, error) {
 		return nil, err
 	}
 	c.Schema = CalibrationSchema
-	printable.Fields(c)
+	text.Fields(c)
 	if !c.sound() {
 		return nil, errors.New("its numbers cannot be those of a calibration")
 	}

@@ -3,7 +3,7 @@ package record
 import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Calls is what became of one kind of an application's calls that were due in the
@@ -103,7 +103,7 @@ func callFigures() []Figure {
 }
 
 func (c *Calls) restore() {
-	c.Name = printable.Line(c.Name, printable.OfServer)
+	c.Name = text.Line(c.Name, text.OfServer)
 	c.ResponseTime.restore(c.Errors)
 	c.ServiceTime.restore(c.Errors)
 }

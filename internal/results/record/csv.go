@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // column is a column of a CSV file of a run directory, and the part of a row that
@@ -53,7 +53,7 @@ func cells(columns []column) []string {
 func (c column) cell() string {
 	switch at := c.at.(type) {
 	case *string:
-		return printable.Cell(*at)
+		return text.Cell(*at)
 	case *int:
 		return strconv.Itoa(*at)
 	case *uint64:
@@ -150,7 +150,7 @@ func (r *csvRow) field(name string) string { return r.fields[r.column[name]] }
 
 func (r *csvRow) fail(name, want string) {
 	if r.err == nil {
-		r.err = fmt.Errorf("%s is %q, not %s", name, printable.Line(r.field(name), printable.OfField), want)
+		r.err = fmt.Errorf("%s is %q, not %s", name, text.Line(r.field(name), text.OfField), want)
 	}
 }
 
@@ -198,7 +198,7 @@ func (r *csvRow) read(columns []column) {
 		var err error
 		switch at := c.at.(type) {
 		case *string:
-			*at = printable.Line(r.field(c.name), printable.OfField)
+			*at = text.Line(r.field(c.name), text.OfField)
 		case *int:
 			if *at, err = strconv.Atoi(r.field(c.name)); err != nil {
 				r.fail(c.name, "a number")

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Event is one line of events.jsonl: something that happened, or several of
@@ -60,7 +60,7 @@ func (t *TrialWriter) Event(e Event) error {
 		if err != nil {
 			return fmt.Errorf("the event %q cannot be recorded: %w", e.Kind, err)
 		}
-		_, err = t.events.Write(append(printable.PrintableBytes(b), '\n'))
+		_, err = t.events.Write(append(text.PrintableBytes(b), '\n'))
 		return err
 	})
 }
@@ -73,7 +73,7 @@ func readEvents(b []byte) ([]Event, error) {
 		if err := json.Unmarshal(line, &e); err != nil {
 			return all, fmt.Errorf("event %d cannot be read: %w", len(all)+1, err)
 		}
-		printable.Fields(&e)
+		text.Fields(&e)
 		all = append(all, e)
 	}
 	return all, nil

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // The kinds of the events of a fault.
@@ -127,38 +127,38 @@ func broke(what string, all []*Fault) string {
 	}
 	slices.Sort(outages)
 	slices.Sort(ready)
-	text := what
+	words := what
 	if len(all) > 1 {
-		text += fmt.Sprintf(", %d times", len(all))
+		words += fmt.Sprintf(", %d times", len(all))
 	}
 	if outages[len(outages)-1] == 0 {
-		text += fmt.Sprintf(": no outage: no time without any success was longer than before, where the longest was %s", readable.Lasted(longest))
+		words += fmt.Sprintf(": no outage: no time without any success was longer than before, where the longest was %s", text.Lasted(longest))
 	} else {
-		text += fmt.Sprintf(": no operation succeeded for %s; the longest gap before was %s", medianAndMost(outages), readable.Lasted(longest))
+		words += fmt.Sprintf(": no operation succeeded for %s; the longest gap before was %s", medianAndMost(outages), text.Lasted(longest))
 	}
 	switch {
 	case lasted > 0 && len(all) == 1:
-		text += "; it was not over when the window closed or the next fault began, and is longer than that"
+		words += "; it was not over when the window closed or the next fault began, and is longer than that"
 	case lasted > 0:
-		text += fmt.Sprintf("; %d of them were not over when the window closed or the next fault began, and are longer than that", lasted)
+		words += fmt.Sprintf("; %d of them were not over when the window closed or the next fault began, and are longer than that", lasted)
 	}
 	switch {
 	case len(ready) == 0:
-		text += "; the cluster was not seen whole again"
+		words += "; the cluster was not seen whole again"
 	case len(ready) < len(all):
-		text += fmt.Sprintf("; the cluster was whole again after %s, and was not seen so after %d of them", medianAndMost(ready), len(all)-len(ready))
+		words += fmt.Sprintf("; the cluster was whole again after %s, and was not seen so after %d of them", medianAndMost(ready), len(all)-len(ready))
 	default:
-		text += fmt.Sprintf("; the cluster was whole again after %s", medianAndMost(ready))
+		words += fmt.Sprintf("; the cluster was whole again after %s", medianAndMost(ready))
 	}
-	return text
+	return words
 }
 
 // medianAndMost is one length of time, or the median and the longest of several that are sorted.
 func medianAndMost(all []float64) string {
 	if len(all) == 1 {
-		return readable.Lasted(all[0])
+		return text.Lasted(all[0])
 	}
-	return fmt.Sprintf("%s at the median and %s at most", readable.Lasted(all[len(all)/2]), readable.Lasted(all[len(all)-1]))
+	return fmt.Sprintf("%s at the median and %s at most", text.Lasted(all[len(all)/2]), text.Lasted(all[len(all)-1]))
 }
 
 // spanSlack is how much before a fault began and after the cluster was seen whole
@@ -199,7 +199,7 @@ func doneFaults(all []Fault) (n int) {
 func failedFaults(all []Fault) (out []string) {
 	for i := range all {
 		if f := &all[i]; f.Failure != "" {
-			out = append(out, fmt.Sprintf("fault %d (%s at %s): %s", f.Number, f.What, readable.Seconds(f.Asked), f.Failure))
+			out = append(out, fmt.Sprintf("fault %d (%s at %s): %s", f.Number, f.What, text.Seconds(f.Asked), f.Failure))
 		}
 	}
 	return out

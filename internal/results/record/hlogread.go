@@ -14,8 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/files"
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/readfile"
 )
 
 // Interval is one histogram of latency.hlog.
@@ -37,7 +37,7 @@ func EachInterval(dir, folder string, keep func(Tag) bool, each func(*Interval) 
 		return fmt.Errorf("%q is no folder in the run directory", folder)
 	}
 	path := filepath.Join(dir, folder, hlogFile)
-	f, err := readfile.OpenIn(dir, filepath.Join(folder, hlogFile))
+	f, err := files.OpenIn(dir, filepath.Join(folder, hlogFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Join makes one run of several, for reports of all their trials side by side. It
@@ -18,7 +18,7 @@ func Join(runs []*Run) (*Run, error) {
 		return nil, err
 	}
 	trials := sharedNames(runs)
-	all := &Run{Schema: RunSchema, State: Complete, Name: printable.Line(strings.Join(names, ", "), printable.OfField)}
+	all := &Run{Schema: RunSchema, State: Complete, Name: text.Line(strings.Join(names, ", "), text.OfField)}
 	last := 0
 	for i, run := range runs {
 		p := run.part(names[i], trials)
@@ -38,7 +38,7 @@ func partNames(runs []*Run) ([]string, error) {
 	}
 	for i, r := range runs {
 		if slices.ContainsFunc(runs[:i], func(other *Run) bool { return place(other.Dir) == place(r.Dir) }) {
-			return nil, givenTwice(printable.Line(filepath.Clean(r.Dir), printable.OfField))
+			return nil, givenTwice(text.Line(filepath.Clean(r.Dir), text.OfField))
 		}
 	}
 	twice := ""
@@ -46,7 +46,7 @@ func partNames(runs []*Run) ([]string, error) {
 		var names []string
 		twice = ""
 		for _, r := range runs {
-			name := printable.Line(way(r), printable.OfField)
+			name := text.Line(way(r), text.OfField)
 			if slices.Contains(names, name) {
 				twice = name
 			}

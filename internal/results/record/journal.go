@@ -9,8 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
-	"github.com/quorumbench/quorumbench/internal/readfile"
+	"github.com/quorumbench/quorumbench/internal/files"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // journalFile has what changed since run.json was written, a line each. A run of
@@ -58,7 +58,7 @@ func (w *Writer) append(e *entry) (err error) {
 	if err != nil {
 		return fmt.Errorf("the run cannot be recorded: %w", err)
 	}
-	if _, err := w.journal.Write(append(printable.PrintableBytes(b), '\n')); err != nil {
+	if _, err := w.journal.Write(append(text.PrintableBytes(b), '\n')); err != nil {
 		return err
 	}
 	if err := w.journal.f.Sync(); err != nil {
@@ -99,7 +99,7 @@ const maxEntry = 16 << 20
 // readJournal adds what the journal of a run that did not finish has; half a last
 // line is dropped.
 func (r *Run) readJournal(dir string) error {
-	f, err := readfile.OpenIn(dir, journalFile)
+	f, err := files.OpenIn(dir, journalFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // large is a trial that takes 40 KiB in run.json.
@@ -60,7 +60,7 @@ func recordLarge(t *testing.T, w *Writer, from, to int) (written int64) {
 // or the journal, and half a line of it is dropped. What is written grows as the
 // run does, and not as its square. A finished run has no journal.
 func TestJournalOfALargeRun(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	w, err := Create(t.TempDir(), "large", noon, Run{Name: "large", Planned: 200})
 	must(t, err)
 	written := recordLarge(t, w, 0, 130)

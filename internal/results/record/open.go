@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
-	"github.com/quorumbench/quorumbench/internal/readfile"
+	"github.com/quorumbench/quorumbench/internal/files"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // maxTrialFile is the largest file of a trial's folder that is read as a whole, far
@@ -22,7 +22,7 @@ const maxTrialFile = 256 << 20
 // one sentence and means that there is nothing to show; what is damaged or
 // missing but leaves something is in the run's Problems.
 func Open(dir string) (*Run, error) {
-	f, err := readfile.OpenIn(dir, runFile)
+	f, err := files.OpenIn(dir, runFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%s is no run directory: it has no %s", dir, runFile)
@@ -54,8 +54,8 @@ func Open(dir string) (*Run, error) {
 
 // makePrintable is for what was just read.
 func (r *Run) makePrintable() {
-	source := printable.Lines(r.Scenario) // it has lines
-	printable.Fields(r)
+	source := text.Lines(r.Scenario) // it has lines
+	text.Fields(r)
 	r.Scenario = source
 }
 
@@ -82,7 +82,7 @@ func splitSchema(s string) (kind string, version int) {
 }
 
 func (r *Run) problem(format string, args ...any) {
-	r.Problems = append(r.Problems, printable.Line(fmt.Sprintf(format, args...), printable.OfField))
+	r.Problems = append(r.Problems, text.Line(fmt.Sprintf(format, args...), text.OfField))
 }
 
 // inspect says what a trial's folder lacks.
@@ -108,7 +108,7 @@ func (r *Run) inspect(dir string, t *Trial) {
 
 // endsHalf reports whether a file's last line has no end.
 func endsHalf(dir, name string) (bool, error) {
-	f, err := readfile.OpenIn(dir, name)
+	f, err := files.OpenIn(dir, name)
 	if err != nil {
 		return false, err
 	}
@@ -165,7 +165,7 @@ func readTrialFile[T any](dir, folder, name string, read func([]byte) ([]T, erro
 
 // wholeLines reads a file up to the end of its last whole line.
 func wholeLines(dir, name string) ([]byte, error) {
-	b, err := readfile.ReadIn(dir, name, maxTrialFile)
+	b, err := files.ReadIn(dir, name, maxTrialFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

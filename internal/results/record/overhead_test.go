@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -95,7 +95,7 @@ func TestConserved(t *testing.T) {
 // Whatever was seen, no more is conserved than was waited for a processor, no more
 // than the members ran, and nothing grows by what held the generator back.
 func TestConservedIsBounded(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 2000 {
 		ran := 1.4*r.Float64() - 0.2

@@ -8,7 +8,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // What is read of a run.json: it may be as large as its trials explain, and no
@@ -153,7 +153,7 @@ func decodeTrials(d *json.Decoder, a *allowance) (trials []Trial, err error) {
 	}
 	for d.More() {
 		if len(trials) == maxTrials {
-			return nil, notRun(fmt.Errorf("it has more than %s, and a run has at most that", readable.Plural(maxTrials, "trial")))
+			return nil, notRun(fmt.Errorf("it has more than %s, and a run has at most that", text.Plural(maxTrials, "trial")))
 		}
 		var t Trial
 		if err := d.Decode(&t); err != nil {

@@ -9,8 +9,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/printable"
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Replay is what became of a recording that was sent again.
@@ -70,31 +69,31 @@ func (r *Replay) Notes() (all []string) {
 	}
 	if r.Held > 0 {
 		all = append(all, fmt.Sprintf("Of %s that held when they were recorded, %s held again (%s %%).",
-			readable.Plural(r.Held, "guarded transaction"), readable.Count(r.HeldAgain), percent(r.HeldAgain, r.Held)))
+			text.Plural(r.Held, "guarded transaction"), text.Count(r.HeldAgain), percent(r.HeldAgain, r.Held)))
 	}
 	if r.HeldNow > 0 {
-		all = append(all, fmt.Sprintf("%s held that did not when recorded.", readable.Plural(r.HeldNow, "guarded transaction")))
+		all = append(all, fmt.Sprintf("%s held that did not when recorded.", text.Plural(r.HeldNow, "guarded transaction")))
 	}
 	if g := r.InterArrival; g != nil {
 		all = append(all, fmt.Sprintf("The times between calls were off by %s at the median, %s at p99 and %s at most (%s of which neither waited).",
-			measure.Duration(float64(g.P50)), measure.Duration(float64(g.P99)), measure.Duration(float64(g.Max)), readable.Plural(g.Count, "pair")))
+			measure.Duration(float64(g.P50)), measure.Duration(float64(g.P99)), measure.Duration(float64(g.Max)), text.Plural(g.Count, "pair")))
 	}
 	if r.Watchers > 0 {
 		all = append(all, fmt.Sprintf("%s that were begun again got %s, and %s when they were recorded.",
-			readable.Plural(r.Watchers, "watcher"), readable.Plural(r.EventsNow, "event"), readable.Count(r.Events)))
+			text.Plural(r.Watchers, "watcher"), text.Plural(r.EventsNow, "event"), text.Count(r.Events)))
 	}
 	if r.Waited > 0 {
-		all = append(all, fmt.Sprintf("%s, due before a call was answered that they depend on, waited for it.", readable.Plural(r.Waited, "call")))
+		all = append(all, fmt.Sprintf("%s, due before a call was answered that they depend on, waited for it.", text.Plural(r.Waited, "call")))
 	}
 	if len(r.Left) > 0 {
 		var left []string
 		for _, method := range slices.Sorted(maps.Keys(r.Left)) {
-			left = append(left, readable.Count(r.Left[method])+" "+printable.Line(method, printable.OfServer))
+			left = append(left, text.Count(r.Left[method])+" "+text.Line(method, text.OfServer))
 		}
 		all = append(all, "Not sent again: "+strings.Join(left, ", ")+".")
 	}
 	if r.Gaps > 0 {
-		all = append(all, fmt.Sprintf("The recording has %s, in which calls are missing.", readable.Plural(uint64(r.Gaps), "gap")))
+		all = append(all, fmt.Sprintf("The recording has %s, in which calls are missing.", text.Plural(uint64(r.Gaps), "gap")))
 	}
 	return all
 }

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/readfile"
+	"github.com/quorumbench/quorumbench/internal/files"
 )
 
 // asideFolder has what was cut off when a run ended: a folder each, whose name begins
@@ -100,7 +100,7 @@ func noRun(dir string, err error) error {
 // read reads the run with its texts as they are, so that what is kept of it is
 // written as it was.
 func (r *Resumption) read() error {
-	f, err := readfile.OpenIn(r.dir, runFile)
+	f, err := files.OpenIn(r.dir, runFile)
 	if err != nil {
 		return noRun(r.dir, err)
 	}

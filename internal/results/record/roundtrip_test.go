@@ -19,7 +19,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/scenario"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 func measured(time Time) func(Tag) bool {
@@ -28,7 +28,7 @@ func measured(time Time) func(Tag) bool {
 
 // What run.json says must follow from what latency.hlog holds.
 func TestRecordedNumbersEqualTheMergedIntervals(t *testing.T) {
-	for seed, failures := range []float64{0, 0.02, 0.5, 1}[:testsettle.Drawn(4, 2)] {
+	for seed, failures := range []float64{0, 0.02, 0.5, 1}[:settle.Drawn(4, 2)] {
 		open := seed%2 == 1
 		name := fmt.Sprintf("failures %v, open %v", failures, open)
 		t.Run(name, func(t *testing.T) { checkRoundTrip(t, newLoad(uint64(seed), failures, open)) })

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/text"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -251,5 +251,5 @@ func encode(v any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(printable.PrintableBytes(b), '\n'), nil
+	return append(text.PrintableBytes(b), '\n'), nil
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/scenario"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // What so many operations of each kind wrote is what arithmetic says, and the costs
 // are what it divides: of gets nothing is written, a transaction writes several keys,
 // a delete no value, and what found its condition or its key changed nothing at all.
 func TestStoreCostsAreOfWhatWasWritten(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
 		n := map[kv.Kind]uint64{}

@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/scenario"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -159,7 +159,7 @@ func TestTheJSONHasThePromisedNames(t *testing.T) {
 }
 
 func TestNewTrialChangesNothing(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	l := newLoad(5, 0.1, true)
 	l.phase(measure.Measured, 2, 500)
 	m := l.totals[measure.Measured]

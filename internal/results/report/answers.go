@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // answers is what came of checking the answers of trials; nothing where none was
@@ -42,7 +42,7 @@ func Answers(a *record.Answers) (lines []string) {
 	case a.Judged == 0:
 		verdict = "nothing was decided"
 	}
-	add("%s, in %s of %s", verdict, readable.Plural(a.Judged, "operation"), readable.Plural(a.Keys, "key"))
+	add("%s, in %s of %s", verdict, text.Plural(a.Judged, "operation"), text.Plural(a.Keys, "key"))
 	for i := range a.Violations {
 		v := &a.Violations[i]
 		add("%s; the promise broken is %q, by %s", v.Title(), v.Promise, v.Source)
@@ -52,7 +52,7 @@ func Answers(a *record.Answers) (lines []string) {
 		add("    %s", v.Why)
 	}
 	if a.Indefinite > 0 {
-		add("%s may have been done or not, of which %s seen to be", readable.Plural(a.Indefinite, "write"), wereCount(a.Resolved))
+		add("%s may have been done or not, of which %s seen to be", text.Plural(a.Indefinite, "write"), wereCount(a.Resolved))
 	}
 	for i := range a.Members {
 		m := &a.Members[i]
@@ -60,17 +60,17 @@ func Answers(a *record.Answers) (lines []string) {
 			add("%s was not read whole after the load: %s", m.Who(), m.Failure)
 			continue
 		}
-		add("%s was read whole after the load: %s", m.Who(), readable.Plural(m.Keys, "key"))
+		add("%s was read whole after the load: %s", m.Who(), text.Plural(m.Keys, "key"))
 	}
 	if w := a.Watches; w != nil {
 		add("%s", watches(w))
 	}
 	if l := a.Leases; l != nil {
-		text := fmt.Sprintf("%s: %s in all; %s found gone", readable.Plural(l.Leases, "lease"), readable.Plural(l.KeptAlive, "keep-alive"), wereCount(l.Gone))
+		words := fmt.Sprintf("%s: %s in all; %s found gone", text.Plural(l.Leases, "lease"), text.Plural(l.KeptAlive, "keep-alive"), wereCount(l.Gone))
 		if s := l.Late; s != nil {
-			text += ", after their time at most by " + spread(s, l.Gone)
+			words += ", after their time at most by " + spread(s, l.Gone)
 		}
-		lines = append(lines, text)
+		lines = append(lines, words)
 	}
 	if l := a.Locks; l != nil {
 		lines = append(lines, locks(l))
@@ -79,49 +79,49 @@ func Answers(a *record.Answers) (lines []string) {
 		lines = append(lines, staleness(&a.Staleness[i]))
 	}
 	for _, promise := range slices.Sorted(maps.Keys(a.NotPromised)) {
-		add("%s broke %q, which the store does not promise", readable.Plural(a.NotPromised[promise], "answer"), promise)
+		add("%s broke %q, which the store does not promise", text.Plural(a.NotPromised[promise], "answer"), promise)
 	}
 	lines = append(lines, a.Undecided...)
-	add("checked in %s; the history took %s on disk%s", readable.Seconds(a.Seconds), readable.Bytes(uint64(max(a.Bytes, 0))), eachOperation(a))
+	add("checked in %s; the history took %s on disk%s", text.Seconds(a.Seconds), text.Bytes(uint64(max(a.Bytes, 0))), eachOperation(a))
 	return lines
 }
 
 // watches is what watchers were told.
 func watches(w *record.CheckedWatches) string {
-	text := fmt.Sprintf("%s got %s and %s", readable.Plural(w.Watchers, "watcher"), readable.Plural(w.Events, "event"), readable.Plural(w.Progress, "progress notification"))
+	words := fmt.Sprintf("%s got %s and %s", text.Plural(w.Watchers, "watcher"), text.Plural(w.Events, "event"), text.Plural(w.Progress, "progress notification"))
 	if w.Resumed > 0 {
-		text += fmt.Sprintf("; after lost connections they were created again, %s", readable.Plural(w.Resumed, "time"))
+		words += fmt.Sprintf("; after lost connections they were created again, %s", text.Plural(w.Resumed, "time"))
 	}
 	if w.Ended > 0 {
-		text += fmt.Sprintf("; the store ended %s of them, and what they had not been told is not held against it", readable.Count(w.Ended))
+		words += fmt.Sprintf("; the store ended %s of them, and what they had not been told is not held against it", text.Count(w.Ended))
 	}
-	return text
+	return words
 }
 
 // locks is what became of locks.
 func locks(l *record.CheckedLocks) string {
 	times := func(s *record.Spread) string { return spread(s, l.Granted) }
-	text := fmt.Sprintf("%s: had %s; waited for %s; held for %s", readable.Plural(l.Locks, "lock"), readable.Plural(l.Granted, "time"), times(&l.Waits), times(&l.Holds))
+	words := fmt.Sprintf("%s: had %s; waited for %s; held for %s", text.Plural(l.Locks, "lock"), text.Plural(l.Granted, "time"), times(&l.Waits), times(&l.Holds))
 	if l.Outlived > 0 {
-		text += fmt.Sprintf("; had by another %s while a holder, whose lease may have ended, took it for his own, which the store does not promise to prevent", readable.Plural(l.Outlived, "time"))
+		words += fmt.Sprintf("; had by another %s while a holder, whose lease may have ended, took it for his own, which the store does not promise to prevent", text.Plural(l.Outlived, "time"))
 	}
-	return text
+	return words
 }
 
 // spread returns the median of so many times, where they support it, and the longest.
 func spread(s *record.Spread, count uint64) string {
-	text := "max " + readable.Duration(float64(s.Max))
+	words := "max " + text.Duration(float64(s.Max))
 	if p50, ok := s.At(50, count); ok {
-		text = "p50 " + readable.Duration(float64(p50)) + ", " + text
+		words = "p50 " + text.Duration(float64(p50)) + ", " + words
 	}
-	return text
+	return words
 }
 
 func wereCount(n uint64) string {
 	if n == 1 {
 		return "1 was"
 	}
-	return readable.Count(n) + " were"
+	return text.Count(n) + " were"
 }
 
 func eachOperation(a *record.Answers) string {
@@ -133,21 +133,21 @@ func eachOperation(a *record.Answers) string {
 
 // staleness is how old one member's answers were.
 func staleness(s *record.Staleness) string {
-	text := fmt.Sprintf("%s reads at %s: %s of %s returned an old version", s.Consistency, s.Who(), readable.Count(s.Behind), readable.Count(s.Reads))
+	words := fmt.Sprintf("%s reads at %s: %s of %s returned an old version", s.Consistency, s.Who(), text.Count(s.Behind), text.Count(s.Reads))
 	if s.Behind == 0 {
-		return text
+		return words
 	}
 	count := func(n int64) string { return strconv.FormatInt(n, 10) }
-	line := func(d *record.Spread, text func(int64) string) string {
+	line := func(d *record.Spread, words func(int64) string) string {
 		figure := func(p float64) string {
 			if at, ok := d.At(p, s.Reads); ok {
-				return text(at)
+				return words(at)
 			}
-			return readable.Dash
+			return text.Dash
 		}
-		return fmt.Sprintf("p50 %s, p99 %s, p99.9 %s, max %s", figure(50), figure(99), figure(99.9), text(d.Max))
+		return fmt.Sprintf("p50 %s, p99 %s, p99.9 %s, max %s", figure(50), figure(99), figure(99.9), words(d.Max))
 	}
-	return text + "; versions behind " + line(&s.Versions, count) + "; time behind " + line(&s.Times, behind)
+	return words + "; versions behind " + line(&s.Versions, count) + "; time behind " + line(&s.Times, behind)
 }
 
 // behind is a time, and 0 for none.
@@ -155,5 +155,5 @@ func behind(ns int64) string {
 	if ns == 0 {
 		return "0"
 	}
-	return readable.Duration(float64(ns))
+	return text.Duration(float64(ns))
 }

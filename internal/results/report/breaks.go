@@ -3,9 +3,9 @@ package report
 import (
 	"io"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // BrokenCSV writes a row for each kind of fault and each trial with its repeats: how
@@ -17,7 +17,7 @@ func BrokenCSV(w io.Writer, run *record.Run) error {
 		first := b.Row.First()
 		names, cells := []string{"fault", "trial", "store", "version"}, []string{b.What, first.Name, first.Store, first.Version}
 		for i := range cells {
-			cells[i] = printable.Cell(cells[i])
+			cells[i] = text.Cell(cells[i])
 		}
 		for _, n := range brokenFigures(b) {
 			names, cells = append(names, n.name), append(cells, n.cell())

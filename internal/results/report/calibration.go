@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/text"
+
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
@@ -19,7 +19,7 @@ func Calibration(w io.Writer, c *record.Calibration) error {
 	machine.Machine = &c.Machine
 	b.WriteString(facts([]analyze.Fact{
 		{What: "machine", Text: analyze.Machine(machine)},
-		{What: "null server", Text: fmt.Sprintf("%s, on this machine; %s each", c.Store, readable.Plural(uint64(c.Rounds), "round"))},
+		{What: "null server", Text: fmt.Sprintf("%s, on this machine; %s each", c.Store, text.Plural(uint64(c.Rounds), "round"))},
 		{What: "tool", Text: "quorumbench " + c.Tool.Version},
 	}))
 	g := &c.Generator
@@ -31,33 +31,33 @@ func Calibration(w io.Writer, c *record.Calibration) error {
 		}
 		b.WriteString(t.text())
 	}
-	time := func(what string, of *record.OfRounds) []string { return ofRounds(what, of, readable.Duration) }
-	rate := func(what string, of *record.OfRounds) []string { return ofRounds(what, of, readable.PerSecond) }
+	time := func(what string, of *record.OfRounds) []string { return ofRounds(what, of, text.Duration) }
+	rate := func(what string, of *record.OfRounds) []string { return ofRounds(what, of, text.PerSecond) }
 	part("The generator against a null server",
 		time("one client, closed loop: service time p50", g.ServiceP50NS), time("one client, closed loop: service time p99", g.ServiceP99NS),
 		time("one client on the null server's processor: p50", g.OneProcessorP50NS), time("one client on the null server's processor: p99", g.OneProcessorP99NS),
 		time("one client on another processor: p50", g.TwoProcessorsP50NS), time("one client on another processor: p99", g.TwoProcessorsP99NS),
 		rate("many clients, closed loop: throughput", g.ClosedPerSecond), time("many clients, closed loop: generator's CPU/op", g.CPUPerOpNS),
-		time(fmt.Sprintf("open loop of %s: response time p50", readable.PerSecond(g.OpenRate)), g.ResponseP50NS),
-		time(fmt.Sprintf("open loop of %s: response time p99", readable.PerSecond(g.OpenRate)), g.ResponseP99NS),
-		time(fmt.Sprintf("open loop of %s: sent late by p50", readable.PerSecond(g.OpenRate)), g.LateP50NS),
-		time(fmt.Sprintf("open loop of %s: sent late by p99", readable.PerSecond(g.OpenRate)), g.LateP99NS),
+		time(fmt.Sprintf("open loop of %s: response time p50", text.PerSecond(g.OpenRate)), g.ResponseP50NS),
+		time(fmt.Sprintf("open loop of %s: response time p99", text.PerSecond(g.OpenRate)), g.ResponseP99NS),
+		time(fmt.Sprintf("open loop of %s: sent late by p50", text.PerSecond(g.OpenRate)), g.LateP50NS),
+		time(fmt.Sprintf("open loop of %s: sent late by p99", text.PerSecond(g.OpenRate)), g.LateP99NS),
 		rate("open loop with more due than it can do: throughput", g.OpenPerSecond))
-	part(fmt.Sprintf("Awake later than asked for (%s of 50 to 450 µs)", readable.Plural(uint64(c.Wakes.Count), "wait")),
+	part(fmt.Sprintf("Awake later than asked for (%s of 50 to 450 µs)", text.Plural(uint64(c.Wakes.Count), "wait")),
 		time("p50", c.Wakes.P50NS), time("p99", c.Wakes.P99NS))
 	var trips [][]string
 	for i := range c.RoundTrips {
 		r := &c.RoundTrips[i]
 		if r.Failure != "" {
-			trips = append(trips, ofRounds(printable.Line(r.Failure, printable.OfOutput), nil, readable.Duration))
+			trips = append(trips, ofRounds(text.Line(r.Failure, text.OfOutput), nil, text.Duration))
 			continue
 		}
-		trips = append(trips, time(fmt.Sprintf("%s: p50 (the quickest of %d took %s)", r.To, r.Count, readable.Duration(r.LowestNS)), r.P50NS))
+		trips = append(trips, time(fmt.Sprintf("%s: p50 (the quickest of %d took %s)", r.To, r.Count, text.Duration(r.LowestNS)), r.P50NS))
 	}
 	part("TCP connections", trips...)
 	if d := c.Disk; d != nil {
-		fmt.Fprintf(&b, "\nfdatasync in %s: p50 %s, p99 %s of %s on %s", printable.Line(d.Path, printable.OfOutput), readable.Figure(d.P50()), readable.Figure(d.P99()),
-			readable.Plural(uint64(max(d.Fdatasyncs, 0)), "write"), readable.OrDash(d.FileSystem))
+		fmt.Fprintf(&b, "\nfdatasync in %s: p50 %s, p99 %s of %s on %s", text.Line(d.Path, text.OfOutput), text.Figure(d.P50()), text.Figure(d.P99()),
+			text.Plural(uint64(max(d.Fdatasyncs, 0)), "write"), text.OrDash(d.FileSystem))
 		if d.Volatile {
 			b.WriteString(", which forgets at power loss")
 		}
@@ -70,7 +70,7 @@ func Calibration(w io.Writer, c *record.Calibration) error {
 // ofRounds are the cells of a figure of rounds.
 func ofRounds(what string, of *record.OfRounds, shown func(float64) string) []string {
 	if of == nil {
-		return []string{what, readable.Dash, readable.Dash, readable.Dash}
+		return []string{what, text.Dash, text.Dash, text.Dash}
 	}
 	return []string{what, shown(of.Median), shown(of.Lowest), shown(of.Highest)}
 }

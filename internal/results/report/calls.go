@@ -3,9 +3,9 @@ package report
 import (
 	"io"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // CallsCSV writes the calls of applications: a row for each trial, repeat and kind of
@@ -21,7 +21,7 @@ func CallsCSV(w io.Writer, run *record.Run) error {
 			c := &t.ByCall[k]
 			names, cells := []string{"call", "trial", "store", "version", "operation", "consistency"}, []string{c.Name, t.Name, t.Store, t.Version, c.Operation, c.Consistency}
 			for i := range cells {
-				cells[i] = printable.Cell(cells[i])
+				cells[i] = text.Cell(cells[i])
 			}
 			for _, n := range callFigures(t, c) {
 				names, cells = append(names, n.name), append(cells, n.cell())

@@ -6,8 +6,8 @@ import (
 	"io"
 	"slices"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/text"
+
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
@@ -19,7 +19,7 @@ import (
 func Capacity(w io.Writer, f *analyze.CapacityFindings, dir string) error {
 	var b bytes.Buffer
 	b.WriteString(capacitiesText(f, &textLayout))
-	fmt.Fprintf(&b, "\nRun directory: %s\n", printable.Line(dir, printable.OfOutput))
+	fmt.Fprintf(&b, "\nRun directory: %s\n", text.Line(dir, text.OfOutput))
 	_, err := b.WriteTo(w)
 	return err
 }
@@ -29,14 +29,14 @@ func capacitiesText(all *analyze.CapacityFindings, as *layout) string {
 		return capacityText(all.All[0], "", as)
 	}
 	var b bytes.Buffer
-	parameter := printable.Line(all.Parameter, printable.OfField)
+	parameter := text.Line(all.Parameter, text.OfField)
 	if len(all.All) == 0 {
 		return as.sentence("No search over "+parameter+" began.") + "\n"
 	}
 	b.WriteString(as.sentence(fmt.Sprintf("Capacity over %s, for %s: a search for each value", parameter, all.All[0].Objective)) + "\n")
 	b.WriteString(as.gap + as.table(capacitiesGrid(all)))
 	for _, f := range all.All {
-		b.WriteString(as.heading(parameter+"="+printable.Line(f.Value, printable.OfField)) + "\n" + as.gap)
+		b.WriteString(as.heading(parameter+"="+text.Line(f.Value, text.OfField)) + "\n" + as.gap)
 		b.WriteString(capacityText(f, parameter, as))
 	}
 	return b.String()
@@ -56,27 +56,27 @@ func capacitiesGrid(all *analyze.CapacityFindings) *grid {
 	g := &grid{columns: []analyze.Column{{Title: all.Parameter, Left: true}, {Title: "lower"}, {Title: "upper"}, {Title: "best estimate"}, {Title: "width"}, {Title: "status", Left: true},
 		{Title: "trials"}, {Title: "time"}, {Title: "snapshots"}, {Title: "compactions"}, {Title: "knee"}}}
 	for _, f := range all.All {
-		lower, upper, estimate, width := readable.PerSecond(f.LowerPerSecond), readable.Dash, readable.Dash, readable.Dash
+		lower, upper, estimate, width := text.PerSecond(f.LowerPerSecond), text.Dash, text.Dash, text.Dash
 		if !f.Known() {
-			lower = readable.Dash
+			lower = text.Dash
 		}
 		if f.UpperPerSecond != nil {
-			upper = readable.PerSecond(*f.UpperPerSecond)
+			upper = text.PerSecond(*f.UpperPerSecond)
 		}
 		if f.EstimatePerSecond != nil {
-			estimate = readable.PerSecond(*f.EstimatePerSecond)
+			estimate = text.PerSecond(*f.EstimatePerSecond)
 		}
 		if share, closed := f.Width(); closed {
-			width = readable.Percent(share, 1)
+			width = text.Percent(share, 1)
 		}
-		snapshots, compactions, knee := readable.Dash, readable.Dash, readable.Dash
+		snapshots, compactions, knee := text.Dash, text.Dash, text.Dash
 		if f.LogsRead {
-			snapshots, compactions = readable.Count(f.Snapshots), readable.Count(f.Compactions)
+			snapshots, compactions = text.Count(f.Snapshots), text.Count(f.Compactions)
 		}
 		if l := f.Ladder; l != nil && l.Knee >= 0 {
 			knee = Value(l.Steps[l.Knee].Throughput)
 		}
-		g.add(f.Value, lower, upper, estimate, width, f.Status, readable.Count(uint64(len(f.Trials))), readable.Seconds(f.Seconds), snapshots, compactions, knee)
+		g.add(f.Value, lower, upper, estimate, width, f.Status, text.Count(uint64(len(f.Trials))), text.Seconds(f.Seconds), snapshots, compactions, knee)
 	}
 	return g
 }
@@ -89,27 +89,27 @@ func CapacitySentences(f *analyze.CapacityFinding) (all []string) {
 		if f.Parameter != "" {
 			load = t.Application.Name
 		}
-		of = fmt.Sprintf(" of %s on %s, %s", load, analyze.Store(t), readable.Plural(uint64(max(t.Members, 0)), "member"))
+		of = fmt.Sprintf(" of %s on %s, %s", load, analyze.Store(t), text.Plural(uint64(max(t.Members, 0)), "member"))
 	}
 	if f.Parameter != "" {
-		what = "Largest " + printable.Line(f.Parameter, printable.OfField)
+		what = "Largest " + text.Line(f.Parameter, text.OfField)
 	}
 	all = append(all, fmt.Sprintf("%s%s, for %s: %s", what, of, f.Objective, capacityInterval(f)))
 	if f.Why != "" {
-		all = append(all, fmt.Sprintf("The search ended after %s and %s: %s.", readable.Seconds(f.Seconds), readable.Plural(uint64(len(f.Trials)), "trial"), f.Why))
+		all = append(all, fmt.Sprintf("The search ended after %s and %s: %s.", text.Seconds(f.Seconds), text.Plural(uint64(len(f.Trials)), "trial"), f.Why))
 	}
 	all = append(all, periodSentences(f)...)
 	all = append(all, voidSentences(f)...)
 	if missed, disturbed := f.CountMisses(); disturbed > 0 {
 		all = append(all, fmt.Sprintf("Other programs or the machine's host used processor time that the members needed, in %s that missed the objective (%d in all): the capacity may be higher without them. To know more, repeat the search on a quieter machine.",
-			readable.Plural(uint64(disturbed), "trial"), missed))
+			text.Plural(uint64(disturbed), "trial"), missed))
 	}
-	if text := shortWindows(f); text != "" {
-		all = append(all, text)
+	if wordss := shortWindows(f); wordss != "" {
+		all = append(all, wordss)
 	}
 	if f.First != nil {
-		if text := warmedUp(f.WarmUp); text != "" {
-			all = append(all, text)
+		if wordss := warmedUp(f.WarmUp); wordss != "" {
+			all = append(all, wordss)
 		}
 		all = append(all, spanned(f))
 	}
@@ -123,7 +123,7 @@ func CapacitySentences(f *analyze.CapacityFinding) (all []string) {
 func periodSentences(f *analyze.CapacityFinding) (all []string) {
 	for i := range f.Periods {
 		p := &f.Periods[i]
-		when := "From " + readable.Seconds(p.FromSeconds) + " to " + readable.Seconds(p.ToSeconds) + " of the search"
+		when := "From " + text.Seconds(p.FromSeconds) + " to " + text.Seconds(p.ToSeconds) + " of the search"
 		all = append(all, when+" it was "+periodInterval(p)+".")
 	}
 	return all
@@ -131,19 +131,19 @@ func periodSentences(f *analyze.CapacityFinding) (all []string) {
 
 // periodInterval is what a capacity was in a period.
 func periodInterval(p *record.CapacityPeriod) string {
-	low, high, best := readable.PerSecond(p.LowerPerSecond), "", ""
+	low, high, best := text.PerSecond(p.LowerPerSecond), "", ""
 	if p.UpperPerSecond != nil {
-		high = readable.PerSecond(*p.UpperPerSecond)
+		high = text.PerSecond(*p.UpperPerSecond)
 	}
 	if p.EstimatePerSecond != nil {
-		best = readable.PerSecond(*p.EstimatePerSecond)
+		best = text.PerSecond(*p.EstimatePerSecond)
 	}
 	if p.Lower != nil {
-		if low = readable.Number(*p.Lower); p.Upper != nil {
-			high = readable.Number(*p.Upper)
+		if low = text.Number(*p.Lower); p.Upper != nil {
+			high = text.Number(*p.Upper)
 		}
 		if p.Estimate != nil {
-			best = readable.Number(*p.Estimate)
+			best = text.Number(*p.Estimate)
 		}
 	}
 	switch {
@@ -152,17 +152,17 @@ func periodInterval(p *record.CapacityPeriod) string {
 	case p.LowerPerSecond <= 0 || best == "":
 		return "below " + high
 	}
-	return readable.Between(low, high) + " (best estimate " + best + ")"
+	return text.Between(low, high) + " (best estimate " + best + ")"
 }
 
 // voidSentences say which trials told nothing of the store, why, and what to do about it.
 func voidSentences(f *analyze.CapacityFinding) (all []string) {
 	for _, v := range f.Void {
-		text := fmt.Sprintf("%s of %d told nothing of the store (void): %s.", readable.Plural(uint64(v.Trials), "trial"), len(f.Curve), printable.Line(v.Why, printable.OfField))
+		wordss := fmt.Sprintf("%s of %d told nothing of the store (void): %s.", text.Plural(uint64(v.Trials), "trial"), len(f.Curve), text.Line(v.Why, text.OfField))
 		if v.Remedy != "" {
-			text += " To know more, " + v.Remedy + "."
+			wordss += " To know more, " + v.Remedy + "."
 		}
-		all = append(all, text)
+		all = append(all, wordss)
 	}
 	return all
 }
@@ -178,7 +178,7 @@ func shortWindows(f *analyze.CapacityFinding) string {
 			}
 		}
 		if most > 0 {
-			return fmt.Sprintf("At up to %s there was no time for windows in which %d operations are beyond the p%g: there the share of bad operations decided alone.", readable.PerSecond(most), analyze.FewestBeyond, p)
+			return fmt.Sprintf("At up to %s there was no time for windows in which %d operations are beyond the p%g: there the share of bad operations decided alone.", text.PerSecond(most), analyze.FewestBeyond, p)
 		}
 	}
 	return ""
@@ -187,16 +187,16 @@ func shortWindows(f *analyze.CapacityFinding) string {
 // capacityText is one search; of several, the parameter is named.
 func capacityText(f *analyze.CapacityFinding, parameter string, as *layout) string {
 	var b bytes.Buffer
-	for _, text := range CapacitySentences(f) {
-		b.WriteString(as.sentence(text) + "\n")
+	for _, words := range CapacitySentences(f) {
+		b.WriteString(as.sentence(words) + "\n")
 	}
 	if len(f.Tried) > 0 {
 		head := "Response time over rate, trial by trial"
 		if f.Parameter != "" {
-			head = "Response time over " + printable.Line(f.Parameter, printable.OfField) + ", trial by trial"
+			head = "Response time over " + text.Line(f.Parameter, text.OfField) + ", trial by trial"
 		}
 		if parameter != "" {
-			head += ", " + parameter + "=" + printable.Line(f.Value, printable.OfField)
+			head += ", " + parameter + "=" + text.Line(f.Value, text.OfField)
 		}
 		b.WriteString(as.heading(head) + "\n" + as.gap + as.table(capacityCurve(f)))
 	}
@@ -212,37 +212,37 @@ func warmedUp(w *record.WarmUp) string {
 		return ""
 	}
 	first, last := w.Ends()
-	text := "The cluster was just started, and a closed loop warmed it up before the first trial: " + readable.PerSecond(first)
+	wordss := "The cluster was just started, and a closed loop warmed it up before the first trial: " + text.PerSecond(first)
 	if n := len(w.PerSecond); n > 1 {
-		text += fmt.Sprintf(" at first, and %s in the last of %d trials", readable.PerSecond(last), n)
+		wordss += fmt.Sprintf(" at first, and %s in the last of %d trials", text.PerSecond(last), n)
 	}
 	if w.Steady {
-		text += ", which was no faster than those before"
+		wordss += ", which was no faster than those before"
 	} else {
-		text += ", when its time was over: it may not have been warm"
+		wordss += ", when its time was over: it may not have been warm"
 	}
 	if w.Reason != "" {
-		text += "; at first such a store is slower, because " + printable.Line(w.Reason, printable.OfField)
+		wordss += "; at first such a store is slower, because " + text.Line(w.Reason, text.OfField)
 	}
-	return text + "."
+	return wordss + "."
 }
 
 // capacityInterval is the interval, or what there is of one, in words: of a parameter that
 // was searched with the calls a second that become due there.
 func capacityInterval(f *analyze.CapacityFinding) string {
-	low, high := readable.PerSecond(f.LowerPerSecond), ""
+	low, high := text.PerSecond(f.LowerPerSecond), ""
 	if f.UpperPerSecond != nil {
-		high = readable.PerSecond(*f.UpperPerSecond)
+		high = text.PerSecond(*f.UpperPerSecond)
 	}
 	calls := ""
 	if f.Lower != nil {
 		calls = fmt.Sprintf(", at %s due", low)
-		if low = readable.Number(*f.Lower); f.Upper != nil {
-			calls = fmt.Sprintf(", at %s due", readable.Between(readable.PerSecond(f.LowerPerSecond), high))
+		if low = text.Number(*f.Lower); f.Upper != nil {
+			calls = fmt.Sprintf(", at %s due", text.Between(text.PerSecond(f.LowerPerSecond), high))
 			if *f.Lower <= 0 { // such a load there is not, nor its calls
 				calls = fmt.Sprintf(", at up to %s due", high)
 			}
-			high = readable.Number(*f.Upper)
+			high = text.Number(*f.Upper)
 		}
 	}
 	width, closed := f.Width()
@@ -252,9 +252,9 @@ func capacityInterval(f *analyze.CapacityFinding) string {
 	case f.Status == string(capacity.NotKnown) || !f.Told():
 		return "not known"
 	case closed:
-		return fmt.Sprintf("%s (%s interval, %s wide%s%s)%s", readable.Between(low, high), readable.Percent(f.Level, 0), readable.Percent(width, 1), likeliest(f), doubt(f), calls)
+		return fmt.Sprintf("%s (%s interval, %s wide%s%s)%s", text.Between(low, high), text.Percent(f.Level, 0), text.Percent(width, 1), likeliest(f), doubt(f), calls)
 	case high != "" && f.Lower != nil:
-		return "none: the objective does not hold at " + readable.Number(*f.Upper)
+		return "none: the objective does not hold at " + text.Number(*f.Upper)
 	case high != "":
 		return "below " + high
 	}
@@ -265,9 +265,9 @@ func capacityInterval(f *analyze.CapacityFinding) string {
 func likeliest(f *analyze.CapacityFinding) string {
 	switch {
 	case f.Estimate != nil:
-		return "; best estimate " + readable.Number(*f.Estimate)
+		return "; best estimate " + text.Number(*f.Estimate)
 	case f.EstimatePerSecond != nil:
-		return "; best estimate " + readable.PerSecond(*f.EstimatePerSecond)
+		return "; best estimate " + text.PerSecond(*f.EstimatePerSecond)
 	}
 	return ""
 }
@@ -291,11 +291,11 @@ func spanned(f *analyze.CapacityFinding) string {
 	case f.Snapshots+f.Compactions == 0:
 		return "The store neither wrote a snapshot nor compacted in the windows: what that costs is not in the capacity."
 	case f.Snapshots == 0:
-		return fmt.Sprintf("In the windows the store compacted (%s), and wrote no snapshot.", readable.Plural(f.Compactions, "time"))
+		return fmt.Sprintf("In the windows the store compacted (%s), and wrote no snapshot.", text.Plural(f.Compactions, "time"))
 	case f.Compactions == 0:
-		return fmt.Sprintf("In the windows the store wrote %s, and did not compact.", readable.Plural(f.Snapshots, "snapshot"))
+		return fmt.Sprintf("In the windows the store wrote %s, and did not compact.", text.Plural(f.Snapshots, "snapshot"))
 	}
-	return fmt.Sprintf("In the windows the store wrote %s and compacted (%s).", readable.Plural(f.Snapshots, "snapshot"), readable.Plural(f.Compactions, "time"))
+	return fmt.Sprintf("In the windows the store wrote %s and compacted (%s).", text.Plural(f.Snapshots, "snapshot"), text.Plural(f.Compactions, "time"))
 }
 
 func capacityCurve(f *analyze.CapacityFinding) *grid {
@@ -317,16 +317,16 @@ func capacityCurve(f *analyze.CapacityFinding) *grid {
 		g.columns = append([]analyze.Column{{Title: f.Parameter}}, g.columns...)
 	}
 	for _, p := range f.Tried {
-		worst, bad := 0.0, readable.Dash
+		worst, bad := 0.0, text.Dash
 		for _, share := range p.Bad {
 			if share != nil {
 				worst = max(worst, *share)
-				bad = readable.Percent(worst, 2)
+				bad = text.Percent(worst, 2)
 			}
 		}
-		holds, rate := "missed", readable.PerSecond(p.Rate)
+		holds, rate := "missed", text.PerSecond(p.Rate)
 		if p.Rate == 0 { // a closed loop
-			rate = readable.Dash
+			rate = text.Dash
 		}
 		switch {
 		case !p.Counts():
@@ -339,13 +339,13 @@ func capacityCurve(f *analyze.CapacityFinding) *grid {
 			holds = "overloaded"
 		}
 		t := p.Trial
-		cells := []string{rate, readable.PerSecond(t.PerSecond)}
+		cells := []string{rate, text.PerSecond(t.PerSecond)}
 		for _, percentile := range percentiles {
-			cells = append(cells, readable.Figure(t.ResponseTime.At(percentile)))
+			cells = append(cells, text.Figure(t.ResponseTime.At(percentile)))
 		}
-		cells = append(cells, bad, readable.Seconds(t.Seconds), holds, p.Purpose, string(t.Verdict.State))
+		cells = append(cells, bad, text.Seconds(t.Seconds), holds, p.Purpose, string(t.Verdict.State))
 		if f.Parameter != "" {
-			cells = append([]string{readable.Number(p.Value)}, cells...)
+			cells = append([]string{text.Number(p.Value)}, cells...)
 		}
 		g.add(cells...)
 	}

@@ -6,10 +6,10 @@ import (
 	"io"
 	"slices"
 
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // PerfCheck writes what a check of a load came to, with the labels of `etcdctl
@@ -43,11 +43,11 @@ func perfJudged(b *bytes.Buffer, c *analyze.PerfCheck, verbose bool) {
 	printLines(b, "", c.Lines)
 	printAbsent(b, t)
 	if c.NotSent > 0 {
-		fmt.Fprintf(b, "%s writes were due and never sent: %d were in flight, and no more are allowed\n", readable.Count(c.NotSent), t.MaxInFlight)
+		fmt.Fprintf(b, "%s writes were due and never sent: %d were in flight, and no more are allowed\n", text.Count(c.NotSent), t.MaxInFlight)
 	}
 	if verbose {
 		fmt.Fprintf(b, "Response time, from when a write was due: %s\nService time, from when it was sent: %s\n",
-			readable.Percentiles(t.ResponseTime.Summary), readable.Percentiles(t.ServiceTime.Summary))
+			text.Percentiles(t.ResponseTime.Summary), text.Percentiles(t.ServiceTime.Summary))
 	}
 	switch causes := c.Limits.Causes; {
 	case c.Pass && verbose:
@@ -112,7 +112,7 @@ func cleanedUp(b *bytes.Buffer, c *record.Cleanup) {
 	if reclaimed {
 		for _, s := range c.Space {
 			fmt.Fprintf(b, "Space of member %s: %s before, %s after, %s given back\n", s.Member,
-				readable.Mebibytes(s.Before), readable.Mebibytes(s.After), readable.Mebibytes(s.GivenBack()))
+				text.Mebibytes(s.Before), text.Mebibytes(s.After), text.Mebibytes(s.GivenBack()))
 		}
 	}
 	if c.Failure != "" {
@@ -128,7 +128,7 @@ func ScaleCheck(w io.Writer, c *analyze.ScaleCheck, verbose bool) error {
 	cleanedUp(&b, t.Cleanup)
 	switch {
 	case t.State == record.Interrupted:
-		fmt.Fprintf(&b, "INTERRUPTED after %.1f s: %s keys were written\n", t.Seconds, readable.Count(t.Operations))
+		fmt.Fprintf(&b, "INTERRUPTED after %.1f s: %s keys were written\n", t.Seconds, text.Count(t.Operations))
 	case len(c.Members) > 0:
 		scaleJudged(&b, c, verbose)
 	}
@@ -151,10 +151,10 @@ func scaleJudged(b *bytes.Buffer, c *analyze.ScaleCheck, verbose bool) {
 	if first.Memory.Grown() < 0 {
 		fmt.Fprintf(b, "Member %s needs less memory than before: it had some left over. Restart it for a figure that means something.\n", first.Name)
 	}
-	fmt.Fprintf(b, "%s keys in %.1f s: %s\n", readable.Count(t.Operations), t.Seconds, readable.PerSecond(t.PerSecond))
-	fmt.Fprintf(b, "Service time: %s\n", readable.Percentiles(t.ServiceTime.Summary))
+	fmt.Fprintf(b, "%s keys in %.1f s: %s\n", text.Count(t.Operations), t.Seconds, text.PerSecond(t.PerSecond))
+	fmt.Fprintf(b, "Service time: %s\n", text.Percentiles(t.ServiceTime.Summary))
 	if verbose {
-		fmt.Fprintf(b, "Slowest %s, mean %s\n", readable.Figure(t.ServiceTime.Max), readable.Figure(t.ServiceTime.Mean))
+		fmt.Fprintf(b, "Slowest %s, mean %s\n", text.Figure(t.ServiceTime.Max), text.Figure(t.ServiceTime.Mean))
 	}
 }
 
@@ -166,25 +166,25 @@ func grown(c analyze.Growth, keys uint64, why string) string {
 	case !c.Known:
 		return why
 	}
-	text := fmt.Sprintf("%s before, %s after", readable.Mebibytes(c.Before), readable.Mebibytes(c.After))
+	words := fmt.Sprintf("%s before, %s after", text.Mebibytes(c.Before), text.Mebibytes(c.After))
 	if each, ok := c.Each(keys); ok {
-		text += fmt.Sprintf(", %.0f bytes per key", each)
+		words += fmt.Sprintf(", %.0f bytes per key", each)
 	}
-	return text
+	return words
 }
 
 // DiskCheck writes how long a disk takes, and what each store makes of it.
 func DiskCheck(w io.Writer, c *analyze.DiskCheck) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s: %s records of %s, each made durable before the next, in %s: %s\n", c.Dir, readable.Count(uint64(c.Records)),
-		scenario.FormatSize(c.Record), readable.Duration(c.NS()), readable.PerSecond(c.PerSecond()))
+	fmt.Fprintf(&b, "%s: %s records of %s, each made durable before the next, in %s: %s\n", c.Dir, text.Count(uint64(c.Records)),
+		scenario.FormatSize(c.Record), text.Duration(c.NS()), text.PerSecond(c.PerSecond()))
 	fmt.Fprintf(&b, "File system: %s\n", c.FileSystem)
 	if !c.Durable {
 		b.WriteString("It is not durable: what is written is lost at power loss, and fdatasync does nothing, so no disk was measured.\n")
 	}
 	for _, line := range c.Times() {
-		fmt.Fprintf(&b, "%s: p50 %s, p99 %s, p99.9 %s, longest %s\n", line.Name, readable.Figure(line.At(50)), readable.Figure(line.At(99)),
-			readable.Figure(line.At(99.9)), readable.Figure(line.Max))
+		fmt.Fprintf(&b, "%s: p50 %s, p99 %s, p99.9 %s, longest %s\n", line.Name, text.Figure(line.At(50)), text.Figure(line.At(99)),
+			text.Figure(line.At(99.9)), text.Figure(line.Max))
 	}
 	for _, o := range ofOneOpinion(c.Opinions) {
 		word := "PASS"

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Classic is the summary that etcd's benchmark prints (pkg/report of
@@ -76,7 +76,7 @@ func classicHashes(b *bytes.Buffer, h *record.Hashes) {
 	for _, m := range h.Members {
 		fmt.Fprintf(b, "\nHashKV Summary:\n\tHashKV: %d\n\tEndpoint: %s\n\tTime taken to get hashkv: %v%s\n", m.Hash, m.Endpoint, h.Took(), of)
 		if m.DBSize != nil {
-			fmt.Fprintf(b, "\tDB size: %s\n", readable.Bytes(uint64(*m.DBSize)))
+			fmt.Fprintf(b, "\tDB size: %s\n", text.Bytes(uint64(*m.DBSize)))
 		}
 	}
 }

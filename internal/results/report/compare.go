@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/text"
+
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -97,17 +97,17 @@ func sides(c *analyze.Comparison) *grid {
 }
 
 func compareNotes(c *analyze.Comparison) []string {
-	text := "Figures are medians of the repeats that count, as in the report; changes are of " + c.ChangesOf()
+	words := "Figures are medians of the repeats that count, as in the report; changes are of " + c.ChangesOf()
 	if c.By.Times() {
-		text += "; percentiles are of the service time"
+		words += "; percentiles are of the service time"
 		switch {
 		case c.Open():
-			text += ", and of the response time where the clients' column has a rate, or where clients waited for connections"
+			words += ", and of the response time where the clients' column has a rate, or where clients waited for connections"
 		case c.Waiting():
-			text += ", and of the response time where clients waited for connections"
+			words += ", and of the response time where clients waited for connections"
 		}
 	}
-	lines := []string{text + "."}
+	lines := []string{words + "."}
 	for _, f := range c.By.Figures {
 		if f.Figure.Summed() {
 			lines = append(lines, fmt.Sprintf("Of %s the median repeat is compared; the report has the sum of all repeats.", f.Title))
@@ -119,10 +119,10 @@ func compareNotes(c *analyze.Comparison) []string {
 		}
 		return append(lines, leftOut(c)...)
 	}
-	lines = append(lines, fmt.Sprintf("Better and worse: the interval leaves out 0; same: all of it lies within ± %s.", readable.Share(c.Margin)))
+	lines = append(lines, fmt.Sprintf("Better and worse: the interval leaves out 0; same: all of it lies within ± %s.", text.Share(c.Margin)))
 	if c.Family > 1 {
 		lines = append(lines, fmt.Sprintf("%s changes were judged together, by intervals wider than these (Holm's correction): where nothing differs, the chance that any of them is called better or worse is 5 %%.",
-			readable.Count(uint64(c.Family))))
+			text.Count(uint64(c.Family))))
 	}
 	if c.Disturbed() {
 		lines = append(lines, "Repeats were disturbed: intervals are of the change without what disturbed them, as far as that is known. A repeat counts the less, the more its figure can be off, and where one side can be off by more than the other the interval is as much longer in that direction.")
@@ -145,9 +145,9 @@ func result(c *analyze.Change) string {
 	case c.Lacking != "":
 		return fmt.Sprintf("%s: %s", j.Word, c.Lacking)
 	case j.AtLeast:
-		return fmt.Sprintf("%s: %s or more repeats would tell", j.Word, readable.Count(uint64(j.More)))
+		return fmt.Sprintf("%s: %s or more repeats would tell", j.Word, text.Count(uint64(j.More)))
 	}
-	return fmt.Sprintf("%s: %s would tell", j.Word, readable.Plural(uint64(j.More), "more repeat"))
+	return fmt.Sprintf("%s: %s would tell", j.Word, text.Plural(uint64(j.More), "more repeat"))
 }
 
 // leftOut says what is not in the table, or not in its means.
@@ -349,8 +349,8 @@ func CompareCSV(w io.Writer, all ...*analyze.Comparison) error {
 }
 
 func pairCells(c *analyze.Comparison, p *analyze.Pair) (names, cells []string) {
-	add := func(name, text string) { names, cells = append(names, name), append(cells, text) }
-	t, word := p.New[0], printable.Cell
+	add := func(name, words string) { names, cells = append(names, name), append(cells, words) }
+	t, word := p.New[0], text.Cell
 	add("trial", word(p.Name))
 	add("operation", word(t.Operation))
 	add("consistency", word(t.Consistency))

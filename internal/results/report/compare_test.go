@@ -18,7 +18,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -50,7 +50,7 @@ func compareRuns(t *testing.T, now, base *record.Run) *analyze.Comparison {
 }
 
 func TestCompareTable(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	base := matrix(5, 1)
 	base.Started = noon.Add(-time.Hour)
 	for i := range base.Trials {
@@ -128,7 +128,7 @@ func comparedAsJSON(t *testing.T, run *record.Run, c *analyze.Comparison) (objec
 
 // JSON and CSV have the same rows, and the figures of the table.
 func TestCompareAsData(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	now, base := matrix(5, 0.5), matrix(5, 1)
 	c := compareRuns(t, now, base)
 	object := comparedAsJSON(t, now, c)
@@ -151,7 +151,7 @@ func TestCompareAsData(t *testing.T) {
 }
 
 func TestBaselineWithinTheRun(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	r := matrix(5, 1)
 	if analyze.Within(r) != nil {
 		t.Error("there is a comparison without a baseline")
@@ -204,7 +204,7 @@ func TestBaselineWithinTheRun(t *testing.T) {
 // Of a run that is interleaved a round that one side lacks is left out on both, and
 // said; where far more of one side is disturbed the warning stays.
 func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	r := matrix(12, 1)
 	old := matrix(12, 0.8)
 	for i := range old.Trials {
@@ -261,7 +261,7 @@ func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
 
 // A trial whose repeats do not count keeps no gate, though another was judged.
 func TestTrialThatCannotBeJudgedIsNamed(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	r, base := matrix(5, 1), matrix(5, 1)
 	for i := range r.Trials {
 		if r.Trials[i].Name == "put-256" {
@@ -284,7 +284,7 @@ func TestTrialThatCannotBeJudgedIsNamed(t *testing.T) {
 }
 
 func TestBaselineRefused(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	rate := 100.0
 	for want, change := range map[string]func(*record.Trial){
 		"no trial is in both":                                           func(t *record.Trial) { t.Name += "x" },
@@ -336,7 +336,7 @@ func TestBaselineRefused(t *testing.T) {
 // Invalid and interrupted repeats are in no median: the others are compared, and
 // the report says what was left out.
 func TestCompareLeavesOutWhatDoesNotCount(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	now, base := matrix(6, 1), matrix(5, 1)
 	spoil := func(r *record.Run, name string, repeat int, how func(*record.Trial)) {
 		for i := range r.Trials {
@@ -384,7 +384,7 @@ func TestCompareLeavesOutWhatDoesNotCount(t *testing.T) {
 // Repeats on one cluster share its state, and the interval says so; those on
 // clusters of their own do not. How many tests were made is said either way.
 func TestCompareSaysWhichRepeatsAreIndependent(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	const note = "share its state, so they are not independent"
 	own := func(r *record.Run) *record.Run {
 		for i := range r.Trials {
@@ -430,7 +430,7 @@ func disturbed(share float64) verdict.Verdict {
 // A baseline all of whose repeats are suspect is compared like any other, each figure
 // with its own verdict. One without a repeat that counts is no other scenario.
 func TestCompareWithASuspectBaseline(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	now, base := matrix(6, 0.7), matrix(6, 1)
 	for i := range base.Trials {
 		base.Trials[i].Verdict = disturbed(0.08)
@@ -468,7 +468,7 @@ func TestCompareWithASuspectBaseline(t *testing.T) {
 
 // Several runs beside one baseline, in every form.
 func TestComparisonsOfSeveralRuns(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	by, err := analyze.ComparingBy([]string{"ops", "p50"})
 	if err != nil {
 		t.Fatal(err)

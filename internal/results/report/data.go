@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // CSV writes a row for each trial and repeat, in the scenario's order, with the
@@ -27,7 +27,7 @@ func CSV(w io.Writer, run *record.Run) error {
 			names, cells = append(names, c.name), append(cells, c.cell())
 		}
 		if len(run.Parts) > 0 {
-			names, cells = append(names, "run"), append(cells, printable.Cell(run.Of(t).Name))
+			names, cells = append(names, "run"), append(cells, text.Cell(run.Of(t).Name))
 		}
 		if rows == nil {
 			rows = append(rows, names)
@@ -63,11 +63,11 @@ func certainties(r *analyze.Row) (all []named) {
 
 // trialCells are a trial's columns; which they are does not depend on the trial.
 func trialCells(t *record.Trial) (names, cells []string) {
-	word := func(name, text string) { names, cells = append(names, name), append(cells, printable.Cell(text)) }
+	word := func(name, words string) { names, cells = append(names, name), append(cells, text.Cell(words)) }
 	conditions := func(all []record.ConditionCell) {
 		for _, c := range all {
 			if c.Word {
-				c.Text = printable.Cell(c.Text)
+				c.Text = text.Cell(c.Text)
 			}
 			names, cells = append(names, c.Name), append(cells, c.Text)
 		}

@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/text"
+
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
@@ -81,11 +81,11 @@ func EmptyFolder(out string) error {
 // path.
 func WriteFile(folder, name string, fill func(io.Writer) error) (string, error) {
 	return WriteBinary(folder, name, func(w io.Writer) error {
-		text := printable.NewWriter(w)
-		if err := fill(text); err != nil {
+		words := text.NewWriter(w)
+		if err := fill(words); err != nil {
 			return err
 		}
-		return text.Flush()
+		return words.Flush()
 	})
 }
 
@@ -163,7 +163,7 @@ func cellMS(v record.Value) string {
 	if !v.Known {
 		return ""
 	}
-	return readable.Milliseconds(v.Number, 6)
+	return text.Milliseconds(v.Number, 6)
 }
 
 func binRows(bins []analyze.Bin, failed uint64) [][]string {
@@ -200,7 +200,7 @@ func keyRows(table analyze.KeyTable) [][]string {
 	for _, r := range table.Rows {
 		times := []string{"", "", ""}
 		if r.Count > 0 {
-			times = []string{readable.Milliseconds(r.Min, 6), readable.Milliseconds(r.Mean, 6), readable.Milliseconds(r.Max, 6)}
+			times = []string{text.Milliseconds(r.Min, 6), text.Milliseconds(r.Mean, 6), text.Milliseconds(r.Max, 6)}
 		}
 		rows = append(rows, append(append([]string{strconv.FormatUint(r.Keys, 10)}, times...), strconv.FormatUint(r.Count, 10), strconv.FormatUint(r.Errors, 10)))
 	}
@@ -240,7 +240,7 @@ func summaryRows(trials []*analyze.Dbtester) []summaryRow {
 	percent := func(name string, of func(*analyze.Dbtester) record.Value) {
 		add(name, false, func(t *analyze.Dbtester) string {
 			if v := of(t); v.Known {
-				return readable.Percent(v.Number, 1)
+				return text.Percent(v.Number, 1)
 			}
 			return ""
 		})
@@ -304,7 +304,7 @@ func summaryCell(v record.Value, decimals int) string {
 	case !v.Known:
 		return ""
 	case isTime:
-		return readable.Milliseconds(v.Number, decimals)
+		return text.Milliseconds(v.Number, decimals)
 	}
 	return strconv.FormatFloat(v.Number, 'f', decimals, 64)
 }
@@ -316,7 +316,7 @@ func plainRows(rows []summaryRow) [][]string {
 		line := append([]string{r.name}, r.cells...)
 		for i := range line {
 			if r.words {
-				line[i] = printable.Cell(line[i])
+				line[i] = text.Cell(line[i])
 			}
 		}
 		all = append(all, line)
@@ -334,8 +334,8 @@ func summaryText(rows []summaryRow) string {
 		g.columns[0].Left = true
 		for _, r := range rows {
 			cells := []string{r.name}
-			for _, text := range r.cells[from:min(from+across, len(r.cells))] {
-				cells = append(cells, readable.OrDash(text))
+			for _, words := range r.cells[from:min(from+across, len(r.cells))] {
+				cells = append(cells, text.OrDash(words))
 			}
 			g.add(cells...)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // twoStores records a run of two stores: etcd over three seconds and a bit with an
@@ -150,7 +150,7 @@ func TestDbtesterOfDamagedRecord(t *testing.T) {
 }
 
 func TestMarkdownAndCSV(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	var b bytes.Buffer
 	r := quick()
 	if err := Markdown(&b, r); err != nil {

@@ -4,9 +4,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // serverFiles are the files about processes and machines, by their names; none where
@@ -32,9 +32,9 @@ func serverFiles(d *analyze.Dbtester) map[string][][]string {
 	written := [][]string{{keysHead(d.Keys), "AVG-WRITE-BYTES-NUM-DELTA"}}
 	for _, k := range d.Servers.ByKey {
 		keys := strconv.FormatUint(k.Keys, 10)
-		memory = append(memory, []string{keys, readable.Known(k.MinRSS, 2), readable.Known(k.MeanRSS, 2), readable.Known(k.MaxRSS, 2)})
-		read = append(read, []string{keys, readable.Known(k.ReadBytes, 0)})
-		written = append(written, []string{keys, readable.Known(k.WriteBytes, 0)})
+		memory = append(memory, []string{keys, text.Known(k.MinRSS, 2), text.Known(k.MeanRSS, 2), text.Known(k.MaxRSS, 2)})
+		read = append(read, []string{keys, text.Known(k.ReadBytes, 0)})
+		written = append(written, []string{keys, text.Known(k.WriteBytes, 0)})
 	}
 	files["server-memory-by-key-number.csv"] = memory
 	files["server-read-bytes-delta-by-key-number.csv"] = read
@@ -88,7 +88,7 @@ func systemRows(s *analyze.ServerSeconds) [][]string {
 	for i := range s.Rows {
 		row := []string{strconv.FormatInt(s.Rows[i].Process.Time.Unix(), 10)}
 		for _, c := range systemColumns {
-			row = append(row, readable.Known(c.of(&s.Rows[i]), c.decimals))
+			row = append(row, text.Known(c.of(&s.Rows[i]), c.decimals))
 		}
 		rows = append(rows, row)
 	}

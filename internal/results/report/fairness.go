@@ -3,9 +3,9 @@ package report
 import (
 	"fmt"
 
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // unevenlyServed are the trials whose clients were not served alike: of the
@@ -41,14 +41,14 @@ func Uneven(t *record.Trial) (lines []string) {
 	}
 	for _, m := range u.Members {
 		lines = append(lines, fmt.Sprintf("%s's %s did %s operations each on average, the other members' %s",
-			m.Name, readable.Plural(uint64(m.Clients), "client"), Value(m.Each), Value(m.Others)))
+			m.Name, text.Plural(uint64(m.Clients), "client"), Value(m.Each), Value(m.Others)))
 	}
 	if u.Lagging {
 		lines = append(lines, fmt.Sprintf("the %d of %s that did the least did %s of the operations, where even service gives %s",
-			u.Tenth, readable.Plural(uint64(u.Clients), "client"), Value(u.TenthShare), Value(u.FairShare)))
+			u.Tenth, text.Plural(uint64(u.Clients), "client"), Value(u.TenthShare), Value(u.FairShare)))
 	}
 	if u.Starved > 0 {
-		lines = append(lines, fmt.Sprintf("%d of %s did less than a tenth of what the median client did", u.Starved, readable.Plural(uint64(u.Clients), "client")))
+		lines = append(lines, fmt.Sprintf("%d of %s did less than a tenth of what the median client did", u.Starved, text.Plural(uint64(u.Clients), "client")))
 	}
 	lines[0] += "; Jain's fairness index is " + Value(u.Fairness)
 	return lines
@@ -62,5 +62,5 @@ func fairness(t *record.Trial) string {
 		return ""
 	}
 	return fmt.Sprintf("Jain's index %s over %s, which did %s to %s operations each, the median %s", Value(figure(t, "fairness")),
-		readable.Plural(uint64(b.Count), "client"), readable.Count(uint64(b.Fewest)), readable.Count(uint64(b.Most)), readable.Count(uint64(b.Median)))
+		text.Plural(uint64(b.Count), "client"), text.Count(uint64(b.Fewest)), text.Count(uint64(b.Most)), text.Count(uint64(b.Median)))
 }

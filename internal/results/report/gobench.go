@@ -9,8 +9,8 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/text"
+
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
@@ -34,10 +34,10 @@ func GoBench(w io.Writer, run *record.Run, trials []*record.Trial, leftOut []str
 	var b bytes.Buffer
 	comment := func(what string, all ...string) {
 		if len(all) > 0 {
-			fmt.Fprintf(&b, "# %s: %s\n", what, printable.Line(strings.Join(all, ", "), printable.OfOutput))
+			fmt.Fprintf(&b, "# %s: %s\n", what, text.Line(strings.Join(all, ", "), text.OfOutput))
 		}
 	}
-	comment("run", fmt.Sprintf("%s of %s by quorumbench %s", run.Name, run.Started.UTC().Format(time.RFC3339), readable.OrDash(run.Tool.Version)))
+	comment("run", fmt.Sprintf("%s of %s by quorumbench %s", run.Name, run.Started.UTC().Format(time.RFC3339), text.OrDash(run.Tool.Version)))
 	comment("left out", leftOut...)
 	for _, u := range goUnits {
 		f := record.Registered(u.figure)
@@ -85,11 +85,11 @@ func goMachine(m *record.Machine) string {
 	if m == nil {
 		m = &record.Machine{}
 	}
-	text := ""
+	words := ""
 	for _, c := range [][2]string{{"goos", m.System}, {"goarch", m.Architecture}, {"cpu", m.CPU}} {
-		text += strings.TrimRight(c[0]+": "+printable.Line(c[1], printable.OfOutput), " ") + "\n"
+		words += strings.TrimRight(c[0]+": "+text.Line(c[1], text.OfOutput), " ") + "\n"
 	}
-	return text
+	return words
 }
 
 // goName is a trial's name. It ends with a word: a number behind a hyphen there

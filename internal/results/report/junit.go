@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/text"
+
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -58,8 +58,8 @@ type (
 )
 
 // word is foreign text as an attribute: one line, never empty.
-func word(text string) string {
-	return readable.OrDash(strings.TrimSpace(printable.Line(text, printable.OfOutput)))
+func word(wordss string) string {
+	return text.OrDash(strings.TrimSpace(text.Line(wordss, text.OfOutput)))
 }
 
 // inSeconds is a length as JUnit has it.
@@ -94,11 +94,11 @@ func (s *junitSuite) add(name string, seconds float64, c junitCase) {
 
 // outcome is a sentence about a case; a skipped one has no type.
 func outcome(kind, sentence string) *junitOutcome {
-	return &junitOutcome{Message: word(sentence), Type: kind, Text: printable.Lines(sentence)}
+	return &junitOutcome{Message: word(sentence), Type: kind, Text: text.Lines(sentence)}
 }
 
 // say adds a line of what the suite prints.
-func (s *junitSuite) say(line string) { s.Out += printable.Line(line, printable.OfOutput) + "\n" }
+func (s *junitSuite) say(line string) { s.Out += text.Line(line, text.OfOutput) + "\n" }
 
 func writeJUnit(w io.Writer, suites ...*junitSuite) error {
 	b, err := xml.MarshalIndent(junitSuites{Suites: suites}, "", "  ")
@@ -137,7 +137,7 @@ func ThresholdsJUnit(w io.Writer, run *record.Run, held []analyze.Held) error {
 	if err := analyze.NotRun(run); err != nil {
 		s.add("all trials ran", 0, junitCase{Error: outcome("incomplete", err.Error())})
 	}
-	s.Err = printable.Lines(strings.Join(run.Problems, "\n"))
+	s.Err = text.Lines(strings.Join(run.Problems, "\n"))
 	return writeJUnit(w, s)
 }
 
@@ -189,23 +189,23 @@ func (s *junitSuite) compare(c *analyze.Comparison, failing bool) {
 
 // change is the case of a figure of a pair.
 func (s *junitSuite) change(name string, f *analyze.Compared, failing bool) (c junitCase) {
-	text := fmt.Sprintf("%s: %s, in the baseline %s", name, Value(f.Now), Value(f.Base))
+	words := fmt.Sprintf("%s: %s, in the baseline %s", name, Value(f.Now), Value(f.Base))
 	if !f.Change.Known {
-		c.Skipped = outcome("", text+": "+result(&f.Change))
+		c.Skipped = outcome("", words+": "+result(&f.Change))
 		return c
 	}
-	if text += ", " + readable.Change(f.Change.Share); !f.Change.Interval {
-		c.Skipped = outcome("", text+": "+result(&f.Change))
+	if words += ", " + text.Change(f.Change.Share); !f.Change.Interval {
+		c.Skipped = outcome("", words+": "+result(&f.Change))
 		return c
 	}
-	text += fmt.Sprintf(" (95 %% interval %s to %s): %s", readable.Change(f.Change.Low), readable.Change(f.Change.High), result(&f.Change))
+	words += fmt.Sprintf(" (95 %% interval %s to %s): %s", text.Change(f.Change.Low), text.Change(f.Change.High), result(&f.Change))
 	switch word := f.Change.Judged.Word; {
 	case word == stats.Worse && failing:
-		c.Failure = outcome("worse", text)
+		c.Failure = outcome("worse", words)
 	case word == stats.Unclear:
-		c.Skipped = outcome("", text)
+		c.Skipped = outcome("", words)
 	default:
-		s.say(text)
+		s.say(words)
 	}
 	return c
 }

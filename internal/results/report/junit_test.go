@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -60,7 +60,7 @@ func TestThresholdsAsJUnit(t *testing.T) {
 }
 
 func TestComparisonsAsJUnit(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	base := matrix(5, 1)
 	base.Started = noon.Add(-time.Hour)
 	base.Trials = append(base.Trials, made{number: 3, name: "gone", kind: kv.Put, target: "leader", perSecond: 500, p50: 50e6}.trial())

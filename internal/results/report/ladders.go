@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // ladders are what a run's steps of clients or rates say.
@@ -30,15 +30,15 @@ func KneeSentence(l *analyze.Ladder) string {
 		return l.NoKnee
 	}
 	s := &l.Steps[l.Knee]
-	text := fmt.Sprintf("The knee is at %s: %s with p50 %s and p99 %s, the most throughput for its mean time (Kleinrock's power) of the steps that were tried", s.Load, Value(s.Throughput), Value(s.P50), Value(s.P99))
+	words := fmt.Sprintf("The knee is at %s: %s with p50 %s and p99 %s, the most throughput for its mean time (Kleinrock's power) of the steps that were tried", s.Load, Value(s.Throughput), Value(s.P50), Value(s.P99))
 	if len(l.Near) > 0 {
 		near := make([]string, 0, len(l.Near))
 		for _, i := range l.Near {
 			near = append(near, l.Steps[i].Load)
 		}
-		text += "; within " + readable.Percent(stats.Margin, 0) + " as much has " + strings.Join(near, " and ")
+		words += "; within " + text.Percent(stats.Margin, 0) + " as much has " + strings.Join(near, " and ")
 	}
-	return text + "."
+	return words + "."
 }
 
 // lawSentence is the Universal Scalability Law with its error.
@@ -50,20 +50,20 @@ func lawSentence(l *analyze.Ladder) string {
 	parameter := func(name string, i stats.Interval, unit string) string {
 		return fmt.Sprintf("%s %.3g%s (95 %% interval %.3g to %.3g)", name, i.Value, unit, i.Low, i.High)
 	}
-	text := fmt.Sprintf("Universal Scalability Law (Gunther): %s, %s, %s; the steps are %s off it (standard deviation), R² %.3f.",
-		parameter("λ", s.Lambda, "/s"), parameter("contention σ", s.Sigma, ""), parameter("coherency κ", s.Kappa, ""), readable.Percent(s.Deviation, 1), s.Explained)
+	words := fmt.Sprintf("Universal Scalability Law (Gunther): %s, %s, %s; the steps are %s off it (standard deviation), R² %.3f.",
+		parameter("λ", s.Lambda, "/s"), parameter("contention σ", s.Sigma, ""), parameter("coherency κ", s.Kappa, ""), text.Percent(s.Deviation, 1), s.Explained)
 	switch n, x, ok := s.Peak(); {
 	case !ok || s.Kappa.Low == 0:
-		text += " Coherency cannot be told from none: where throughput would fall again is not known."
+		words += " Coherency cannot be told from none: where throughput would fall again is not known."
 	case n > l.Most:
-		text += fmt.Sprintf(" Its most throughput, %s, would be at %.0f in flight: a guess, beyond the %.0f that were tried.", readable.PerSecond(x), n, l.Most)
+		words += fmt.Sprintf(" Its most throughput, %s, would be at %.0f in flight: a guess, beyond the %.0f that were tried.", text.PerSecond(x), n, l.Most)
 	default:
-		text += fmt.Sprintf(" Its most throughput, %s, is at %.0f in flight.", readable.PerSecond(x), n)
+		words += fmt.Sprintf(" Its most throughput, %s, is at %.0f in flight.", text.PerSecond(x), n)
 	}
 	if len(l.Doubts) > 0 {
-		text += " Not to be relied upon: " + strings.Join(l.Doubts, "; ") + "."
+		words += " Not to be relied upon: " + strings.Join(l.Doubts, "; ") + "."
 	}
-	return text
+	return words
 }
 
 // leftOutOf says which steps do not count, and why.

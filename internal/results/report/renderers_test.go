@@ -17,7 +17,7 @@ var computing = map[token.Token]bool{
 
 // Renderers compute nothing: every figure of a report is a finding of analyze,
 // tested there, so that all formats say the same. Whoever needs another adds it
-// there, or to internal/readable if it is a way to write a number.
+// there, or to internal/text if it is a way to write a number.
 func TestRenderersComputeNothing(t *testing.T) {
 	entries, err := os.ReadDir(".")
 	if err != nil {

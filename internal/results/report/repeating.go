@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Repeated says how often trials were repeated until they were precise, and why
@@ -31,15 +31,15 @@ func Repeated(run *record.Run) (lines []string) {
 }
 
 func ended(run *record.Run, r *analyze.Repeating) string {
-	after := "Stopped after " + readable.Plural(uint64(r.Repeats), "repeat")
-	within := "within ± " + readable.Share(r.Until.Precision)
+	after := "Stopped after " + text.Plural(uint64(r.Repeats), "repeat")
+	within := "within ± " + text.Share(r.Until.Precision)
 	switch r.Until.Ended {
 	case record.EndedPrecise:
-		text := fmt.Sprintf("%s: every 95 %% interval of %s is %s", after, figures(r), within)
+		words := fmt.Sprintf("%s: every 95 %% interval of %s is %s", after, figures(r), within)
 		if p, ok := r.Widest(); ok {
-			text += "; the widest is that of " + precision(&p)
+			words += "; the widest is that of " + precision(&p)
 		}
-		return text
+		return words
 	case record.EndedHopeless:
 		return fmt.Sprintf("%s, because not every figure can be %s: a figure has no repeat that counts, or one in which it is not known, 0 or failed; %s", after, within, still(r))
 	case record.EndedDisturbed:
@@ -51,20 +51,20 @@ func ended(run *record.Run, r *analyze.Repeating) string {
 			after, scenario.FormatDuration(r.AtMost()), within, still(r))
 	}
 	return fmt.Sprintf("The run is %s after %s, and was to be repeated until every 95 %% interval is %s: %s",
-		run.State, readable.Plural(uint64(r.Repeats), "repeat"), within, still(r))
+		run.State, text.Plural(uint64(r.Repeats), "repeat"), within, still(r))
 }
 
 // Standing says after a round how far the repeating is.
 func Standing(r *analyze.Repeating) string {
-	text := fmt.Sprintf("after %s: %s of %d intervals precise to ± %s", readable.Plural(uint64(r.Repeats), "repeat"),
-		readable.Count(uint64(r.Precise())), len(r.Known), readable.Share(r.Until.Precision))
+	words := fmt.Sprintf("after %s: %s of %d intervals precise to ± %s", text.Plural(uint64(r.Repeats), "repeat"),
+		text.Count(uint64(r.Precise())), len(r.Known), text.Share(r.Until.Precision))
 	if p, ok := r.Widest(); ok {
-		text += ", the widest is that of " + precision(&p)
+		words += ", the widest is that of " + precision(&p)
 	}
 	if r.Repeats < r.FewestRepeats() {
-		text += fmt.Sprintf("; at least %d repeats are made", r.FewestRepeats())
+		words += fmt.Sprintf("; at least %d repeats are made", r.FewestRepeats())
 	}
-	return text
+	return words
 }
 
 // figures are the names of those that are to be precise.
@@ -108,9 +108,9 @@ func precision(p *analyze.Precision) string {
 	case !p.HasInterval:
 		return of + " (no interval)"
 	}
-	text := of + " (± " + readable.Percent(p.Half, 2)
+	words := of + " (± " + text.Percent(p.Half, 2)
 	if p.Unsettled {
-		text += ", of which disturbances can have made " + readable.Percent(p.Remains, 2)
+		words += ", of which disturbances can have made " + text.Percent(p.Remains, 2)
 	}
-	return text + ")"
+	return words + ")"
 }

@@ -19,10 +19,10 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -181,7 +181,7 @@ func renderText(t *testing.T, r *record.Run) string {
 func TestTable(t *testing.T) { golden(t, "quick.txt", renderText(t, quick())) }
 
 func TestTableOfRepeats(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	var all []made
 	for repeat, perSecond := range []int{1000, 1100, 900} {
 		all = append(all,
@@ -195,7 +195,7 @@ func TestTableOfRepeats(t *testing.T) {
 // Each interval says what it is of: the repeats, repeats on one cluster, or one run
 // alone. All forms have them.
 func TestIntervals(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	var all []made
 	for i, perSecond := range []int{1000, 1100, 900, 1010, 990, 1040} {
 		for n, name := range []string{"own", "shared"} {
@@ -310,8 +310,8 @@ func TestJSONIsOneObject(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "trial.json", again.String())
-	if f := back.ResponseTime.At(99); !f.Failed || readable.Figure(f) != "failed" {
-		t.Errorf("p99 prints as %s", readable.Figure(f))
+	if f := back.ResponseTime.At(99); !f.Failed || text.Figure(f) != "failed" {
+		t.Errorf("p99 prints as %s", text.Figure(f))
 	}
 }
 

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	stores "github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // clock is how the time of an event is printed.
@@ -65,22 +65,22 @@ func eventLines(h *analyze.WindowEvents) (lines []string) {
 	}
 	if h.HeldClients > 0 {
 		lines = append(lines, fmt.Sprintf("%s waited for a member from which the load had moved away%s, for up to %s",
-			readable.Plural(uint64(h.HeldClients), "client"), h.HeldIn, duration(h.HeldLongest)))
+			text.Plural(uint64(h.HeldClients), "client"), h.HeldIn, duration(h.HeldLongest)))
 	}
 	if s := h.Gap; s != nil {
 		lines = append(lines, fmt.Sprintf("in the longest gap, %s from %s%s: %s", duration(s.Length), s.From.UTC().Format(clock), s.In, during(s)))
 	}
 	if s := h.Slowest; s != nil {
-		how := "with p99 " + readable.Figure(s.P99)
+		how := "with p99 " + text.Figure(s.P99)
 		if !s.P99.Known {
-			how = "with " + readable.Plural(s.Errors, "error")
+			how = "with " + text.Plural(s.Errors, "error")
 		}
 		lines = append(lines, fmt.Sprintf("in the slowest second, from %s%s %s: %s", s.From.UTC().Format(clock), s.In, how, during(s)))
 	}
 	return lines
 }
 
-func duration(d time.Duration) string { return readable.Duration(float64(d)) }
+func duration(d time.Duration) string { return text.Duration(float64(d)) }
 
 // counts is how often what happened, how long it took, and who took longest.
 func counts(h *analyze.WindowEvents) []string {
@@ -175,11 +175,11 @@ func SharedLimitText(c *analyze.SharedCause) string {
 
 // LimitText returns a cause with its kind, and how many more of that kind there are.
 func LimitText(c *analyze.Cause, more int) string {
-	text := c.What + ": " + c.Text
+	words := c.What + ": " + c.Text
 	if more > 0 {
-		text += fmt.Sprintf("; and %s of that kind", readable.Plural(uint64(more), "finding"))
+		words += fmt.Sprintf("; and %s of that kind", text.Plural(uint64(more), "finding"))
 	}
-	return text
+	return words
 }
 
 // causeText returns a cause in the words of the trial that it limited most.
@@ -216,7 +216,7 @@ func lostConnections(trials []record.Trial) string {
 func losses(t *record.Trial) (lines []string) {
 	for _, b := range analyze.LostConnections(t) {
 		l := b.Links
-		line := fmt.Sprintf("%s lost %s", b.Name, readable.Plural(uint64(max(l.Lost, 0)), "connection"))
+		line := fmt.Sprintf("%s lost %s", b.Name, text.Plural(uint64(max(l.Lost, 0)), "connection"))
 		if l.LostAt != nil {
 			line += fmt.Sprintf(" and had %d of %d at the fewest, from %s of the window until ", l.Fewest, l.Opened, moment(*l.LostAt))
 			if l.BackAt != nil {
@@ -238,20 +238,20 @@ func meanwhile(w *record.Meanwhile) string {
 	if w == nil {
 		return ""
 	}
-	text := "; meanwhile " + readable.PerSecond(w.PerSecond)
+	words := "; meanwhile " + text.PerSecond(w.PerSecond)
 	if w.Otherwise != nil {
-		text += fmt.Sprintf(" (%s otherwise)", readable.PerSecond(*w.Otherwise))
+		words += fmt.Sprintf(" (%s otherwise)", text.PerSecond(*w.Otherwise))
 	}
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(w.Shares)) {
 		if share := w.Shares[name]; share > 0 {
-			parts = append(parts, name+" "+readable.Share(share))
+			parts = append(parts, name+" "+text.Share(share))
 		}
 	}
 	if len(parts) > 0 {
-		text += ", answered by " + strings.Join(parts, ", ")
+		words += ", answered by " + strings.Join(parts, ", ")
 	}
-	return text
+	return words
 }
 
 // reasons is why trials are not valid, and the notes.

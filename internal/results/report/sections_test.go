@@ -9,10 +9,10 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	stores "github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // opened is when the made trials' windows open; they last 5 s.
@@ -151,9 +151,9 @@ func TestEventsAreCountedOnce(t *testing.T) {
 		if want < 2 {
 			continue
 		}
-		text := fmt.Sprintf("%d slow log syncs (%s in all, the longest %s, m", want, readable.Duration(float64(total)), readable.Duration(float64(longest)))
-		if len(got) != 1 || !strings.HasPrefix(got[0], text) {
-			t.Errorf("%q, not %q", got, text)
+		words := fmt.Sprintf("%d slow log syncs (%s in all, the longest %s, m", want, text.Duration(float64(total)), text.Duration(float64(longest)))
+		if len(got) != 1 || !strings.HasPrefix(got[0], words) {
+			t.Errorf("%q, not %q", got, words)
 		}
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/text"
+
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
@@ -27,37 +27,37 @@ func Sizes(w io.Writer, all []*analyze.Sized) error {
 func sizeText(s *analyze.Sized) string {
 	var b bytes.Buffer
 	line := func(format string, args ...any) {
-		b.WriteString(printable.Line(fmt.Sprintf(format, args...), printable.OfOutput) + "\n")
+		b.WriteString(text.Line(fmt.Sprintf(format, args...), text.OfOutput) + "\n")
 	}
 	t := s.Curve.First
-	line("%s of %s on %s, %s: %s", readable.PerSecond(s.Load.Rate), analyze.Headline(t), analyze.Store(t), readable.Plural(uint64(max(t.Members, 0)), "member"), fitSentence(s))
-	if text := firstSentence(s); text != "" {
-		line("%s", text)
+	line("%s of %s on %s, %s: %s", text.PerSecond(s.Load.Rate), analyze.Headline(t), analyze.Store(t), text.Plural(uint64(max(t.Members, 0)), "member"), fitSentence(s))
+	if wordss := firstSentence(s); wordss != "" {
+		line("%s", wordss)
 	}
 	b.WriteString("\nWhat the load uses, and what is used at the capacity\n" + usesGrid(s).text())
 	var lines []string
 	for i := range s.Uses {
 		u := &s.Uses[i]
-		text := u.What + ": " + u.Text
+		wordss := u.What + ": " + u.Text
 		if u.Source != "" {
-			text += " (" + u.Source + ")"
+			wordss += " (" + u.Source + ")"
 		}
-		lines = append(lines, printable.Line(text+".", printable.OfOutput))
+		lines = append(lines, text.Line(wordss+".", text.OfOutput))
 	}
 	b.WriteString(list("How each was found", lines))
 	lines = nil
 	for _, a := range s.Advice {
-		lines = append(lines, printable.Line(fmt.Sprintf("%s: %s (%s)", a.Topic, a.Text, a.Source), printable.OfOutput))
+		lines = append(lines, text.Line(fmt.Sprintf("%s: %s (%s)", a.Topic, a.Text, a.Source), text.OfOutput))
 	}
 	if len(lines) > 0 {
 		b.WriteString(list("What the store's own documents recommend", lines))
 	}
 	lines = nil
 	for _, n := range s.Notes {
-		lines = append(lines, printable.Line(n+".", printable.OfOutput))
+		lines = append(lines, text.Line(n+".", text.OfOutput))
 	}
 	if len(lines) > 0 {
-		b.WriteString(list("What this rests on", append(lines, "the curve was recorded in "+printable.Line(s.Run.Dir, printable.OfOutput)+".")))
+		b.WriteString(list("What this rests on", append(lines, "the curve was recorded in "+text.Line(s.Run.Dir, text.OfOutput)+".")))
 	}
 	return b.String()
 }
@@ -65,20 +65,20 @@ func sizeText(s *analyze.Sized) string {
 // fitSentence says whether the load keeps the objective.
 func fitSentence(s *analyze.Sized) string {
 	f := s.Curve
-	between := "at least " + readable.PerSecond(f.LowerPerSecond)
+	between := "at least " + text.PerSecond(f.LowerPerSecond)
 	if f.UpperPerSecond != nil {
-		between = readable.Between(readable.PerSecond(f.LowerPerSecond), readable.PerSecond(*f.UpperPerSecond))
+		between = text.Between(text.PerSecond(f.LowerPerSecond), text.PerSecond(*f.UpperPerSecond))
 	}
 	of := fmt.Sprintf("of the capacity for %s, which is %s", f.Objective, between)
 	switch carried(s) {
 	case true:
 		share := s.ShareOf(f.LowerPerSecond)
 		if f.UpperPerSecond == nil {
-			return fmt.Sprintf("at most %s %s: it is carried.", readable.Percent(share, 0), of)
+			return fmt.Sprintf("at most %s %s: it is carried.", text.Percent(share, 0), of)
 		}
-		return fmt.Sprintf("%s %s: it is carried.", readable.Percent(share, 0), of)
+		return fmt.Sprintf("%s %s: it is carried.", text.Percent(share, 0), of)
 	case false:
-		return fmt.Sprintf("at least %s %s: it is not carried.", readable.Percent(s.ShareOf(*f.UpperPerSecond), 0), of)
+		return fmt.Sprintf("at least %s %s: it is not carried.", text.Percent(s.ShareOf(*f.UpperPerSecond), 0), of)
 	}
 	if f.UpperPerSecond == nil {
 		return fmt.Sprintf("more than the search showed the capacity for %s to be, which is %s: whether it is carried is not known; search up to that rate.", f.Objective, between)
@@ -92,36 +92,36 @@ func firstSentence(s *analyze.Sized) string {
 		return "What runs out first, where the load grows as it is, is not known."
 	}
 	u := &s.Uses[s.First]
-	text := fmt.Sprintf("What runs out first, where the load grows as it is: the %s", u.What)
+	words := fmt.Sprintf("What runs out first, where the load grows as it is: the %s", u.What)
 	switch {
 	case u.FullAt <= 0:
-		text += ", which the load is beyond already"
+		words += ", which the load is beyond already"
 	case u.FullAt < s.Load.Rate && u.What != analyze.UseObjective:
-		text += fmt.Sprintf(", at %s already", readable.PerSecond(u.FullAt))
+		words += fmt.Sprintf(", at %s already", text.PerSecond(u.FullAt))
 	default:
-		text += fmt.Sprintf(", at %s", readable.PerSecond(u.FullAt))
+		words += fmt.Sprintf(", at %s", text.PerSecond(u.FullAt))
 	}
 	if s.Nearest >= 0 && s.Nearest != s.First {
 		near := &s.Uses[s.Nearest]
 		share, _ := near.ShareAtCapacity()
-		text += fmt.Sprintf("; of the resources the %s is nearest to its limit at the capacity (%s)", near.What, readable.Percent(share, 0))
+		words += fmt.Sprintf("; of the resources the %s is nearest to its limit at the capacity (%s)", near.What, text.Percent(share, 0))
 	}
-	return text + "."
+	return words + "."
 }
 
 func usesGrid(s *analyze.Sized) *grid {
 	g := &grid{columns: []analyze.Column{{Title: "what", Left: true}, {Title: "used"}, {Title: "limit"}, {Title: "share"}, {Title: "at the capacity"}, {Title: "share there"}, {Title: "full at"}}}
 	for i := range s.Uses {
 		u := &s.Uses[i]
-		limit, share, there, full := readable.Dash, readable.Dash, readable.Dash, readable.Dash
+		limit, share, there, full := text.Dash, text.Dash, text.Dash, text.Dash
 		if x, ok := u.Share(); ok {
-			limit, share = amount(u.Limit, u), readable.WholePercent(x)
+			limit, share = amount(u.Limit, u), text.WholePercent(x)
 		}
 		if x, ok := u.ShareAtCapacity(); ok {
-			there = readable.WholePercent(x)
+			there = text.WholePercent(x)
 		}
 		if u.FullAt > 0 {
-			full = readable.PerSecond(u.FullAt)
+			full = text.PerSecond(u.FullAt)
 		}
 		g.add(u.What, amount(u.Used, u), limit, share, amount(u.AtCapacity, u), there, full)
 	}
@@ -131,13 +131,13 @@ func usesGrid(s *analyze.Sized) *grid {
 // amount is a use in its unit.
 func amount(x float64, u *analyze.Use) string {
 	if !analyze.IsKnown(x) {
-		return readable.Dash
+		return text.Dash
 	}
-	text := readable.Quantity(x, u.Unit)
+	words := text.Quantity(x, u.Unit)
 	if u.PerSecond {
-		text += "/s"
+		words += "/s"
 	}
-	return text
+	return words
 }
 
 // SizesJSON writes the same as one JSON object.

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/printable"
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/text"
+
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -19,7 +19,7 @@ import (
 // directory's path; empty for none.
 func Summary(w io.Writer, t *record.Trial, dir string) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s on %s, target %s of %s\n", analyze.Headline(t), analyze.Store(t), t.Target, readable.Plural(uint64(t.Members), "member"))
+	fmt.Fprintf(&b, "%s on %s, target %s of %s\n", analyze.Headline(t), analyze.Store(t), t.Target, text.Plural(uint64(t.Members), "member"))
 	if t.Failure != "" {
 		fmt.Fprintf(&b, "%s\n", t.Failure)
 	}
@@ -48,7 +48,7 @@ func Summary(w io.Writer, t *record.Trial, dir string) error {
 		b.WriteString(facts(analyze.Conditions(t)))
 	}
 	if dir != "" {
-		fmt.Fprintf(&b, "\nRun directory: %s\n", printable.Line(dir, printable.OfOutput))
+		fmt.Fprintf(&b, "\nRun directory: %s\n", text.Line(dir, text.OfOutput))
 	}
 	_, err := b.WriteTo(w)
 	return err
@@ -66,48 +66,48 @@ func results(t *record.Trial) []analyze.Fact {
 	add := func(what, format string, args ...any) {
 		all = append(all, analyze.Fact{What: what, Text: fmt.Sprintf(format, args...)})
 	}
-	add("throughput", "%s%s (%s completed in %s)", readable.PerSecond(t.PerSecond), doubtOf(t.Verdict.Doubts("ops")), readable.Plural(t.Completed, "operation"), readable.Seconds(t.Seconds))
-	if text := Certain(analyze.RowOf(t)); text != "" {
-		add("", "%s", strings.TrimSpace(text))
+	add("throughput", "%s%s (%s completed in %s)", text.PerSecond(t.PerSecond), doubtOf(t.Verdict.Doubts("ops")), text.Plural(t.Completed, "operation"), text.Seconds(t.Seconds))
+	if words := Certain(analyze.RowOf(t)); words != "" {
+		add("", "%s", strings.TrimSpace(words))
 	}
 	errors := "none"
 	if t.Errors > 0 {
-		errors = fmt.Sprintf("%s of %s due (%s)", readable.Count(t.Errors), readable.Count(t.Due), Value(figure(t, "error-share")))
+		errors = fmt.Sprintf("%s of %s due (%s)", text.Count(t.Errors), text.Count(t.Due), Value(figure(t, "error-share")))
 		if t.FailedFrom != nil {
 			errors += "; " + failedAbove(t)
 		}
 	}
 	add("errors", "%s", errors)
 	if t.Conflicts > 0 {
-		add("conflicts", "%s", readable.Count(t.Conflicts))
+		add("conflicts", "%s", text.Count(t.Conflicts))
 	}
 	if t.Misses > 0 {
-		add("misses", "%s", readable.Count(t.Misses))
+		add("misses", "%s", text.Count(t.Misses))
 	}
 	if each := figure(t, "keys-per-op"); each.Known {
 		add("keys read", "%s (%.3g an operation)", Value(figure(t, "keys-read")), each.Number)
 	}
 	if t.Retries != nil {
-		text := readable.Count(*t.Retries)
+		words := text.Count(*t.Retries)
 		if each := figure(t, "retries-per-op"); each.Known {
-			text += fmt.Sprintf(" (%.3g a transaction)", each.Number)
+			words += fmt.Sprintf(" (%.3g a transaction)", each.Number)
 		}
-		add("retries", "%s", text)
+		add("retries", "%s", words)
 	}
 	gap := "below 1 ms"
 	if t.LongestGap > 0 {
 		gap = Value(figure(t, "gap"))
 	}
 	add("longest gap", "%s without any operation done", gap)
-	if text := fairness(t); text != "" {
-		add("fairness", "%s", text)
+	if words := fairness(t); words != "" {
+		add("fairness", "%s", words)
 	}
 	cost := func(what string, cpuSeconds float64, perOp *float64, rss int64, of string) {
-		text := readable.Seconds(cpuSeconds) + " of processor time"
+		words := text.Seconds(cpuSeconds) + " of processor time"
 		if perOp != nil {
-			text += ", " + readable.Duration(*perOp) + " an operation"
+			words += ", " + text.Duration(*perOp) + " an operation"
 		}
-		add(what, "%s, %s resident%s", text, readable.Bytes(uint64(max(rss, 0))), of)
+		add(what, "%s, %s resident%s", words, text.Bytes(uint64(max(rss, 0))), of)
 	}
 	cost("generator", t.CPUSeconds, t.CPUPerOp, t.MaxRSSBytes, "")
 	if share := figure(t, "sampling-share"); share.Known {
@@ -116,8 +116,8 @@ func results(t *record.Trial) []analyze.Fact {
 	if t.StoreCPUSeconds != nil && t.StoreMaxRSSBytes != nil {
 		cost("store", *t.StoreCPUSeconds, t.StoreCPUPerOp, *t.StoreMaxRSSBytes, " ("+allMembers(t)+")")
 	}
-	if text := writeCosts(t); text != "" {
-		add("writes", "%s", text)
+	if words := writeCosts(t); words != "" {
+		add("writes", "%s", words)
 	}
 	return all
 }
@@ -153,13 +153,13 @@ func failedAbove(t *record.Trial) string {
 	if t.Operations == 0 {
 		return "all percentiles failed"
 	}
-	return "percentiles above " + readable.Percentile(*t.FailedFrom) + " failed"
+	return "percentiles above " + text.Percentile(*t.FailedFrom) + " failed"
 }
 
 // errorLines are the errors by kind.
 func errorLines(t *record.Trial) (lines string) {
 	for _, e := range analyze.ErrorKinds(t) {
-		line := fmt.Sprintf("  %s: %s", e.Kind, readable.Count(e.Count))
+		line := fmt.Sprintf("  %s: %s", e.Kind, text.Count(e.Count))
 		if e.Slowest.Known {
 			line += ", the slowest after " + Value(e.Slowest)
 		}
@@ -179,46 +179,46 @@ func watched(t *record.Trial) string {
 	}
 	all := []analyze.Fact{
 		{What: "watchers", Text: watchers(t.Load.Watch, t.KeySpace)},
-		{What: "delivered", Text: fmt.Sprintf("%s (%s in the window)", readable.PerSecond(w.PerSecond), readable.Plural(w.InWindow, "event"))},
+		{What: "delivered", Text: fmt.Sprintf("%s (%s in the window)", text.PerSecond(w.PerSecond), text.Plural(w.InWindow, "event"))},
 		{What: "all in all", Text: eventCounts(w)},
 	}
 	if w.Resubscribed > 0 {
-		all = append(all, analyze.Fact{What: "created again", Text: readable.Plural(w.Resubscribed, "time")})
+		all = append(all, analyze.Fact{What: "created again", Text: text.Plural(w.Resubscribed, "time")})
 	}
 	if w.Creation.Count > 0 {
-		all = append(all, analyze.Fact{What: "creation", Text: fmt.Sprintf("%s in all; each p50 %s, p99 %s, max %s", readable.Seconds(w.CreationSeconds),
-			readable.Figure(w.Creation.At(50)), readable.Figure(w.Creation.At(99)), readable.Figure(w.Creation.Max))})
+		all = append(all, analyze.Fact{What: "creation", Text: fmt.Sprintf("%s in all; each p50 %s, p99 %s, max %s", text.Seconds(w.CreationSeconds),
+			text.Figure(w.Creation.At(50)), text.Figure(w.Creation.At(99)), text.Figure(w.Creation.Max))})
 	}
 	return under("Watch events", facts(all)) + section(analyze.WatchTimesTable(t))
 }
 
 // watchers says who watches what.
 func watchers(w *scenario.Watch, keySpace uint64) string {
-	text := fmt.Sprintf("%s on %s", readable.Plural(uint64(w.Watchers), "watcher"), readable.Plural(uint64(w.Streams), "stream"))
+	words := fmt.Sprintf("%s on %s", text.Plural(uint64(w.Watchers), "watcher"), text.Plural(uint64(w.Streams), "stream"))
 	if w.Connections > 0 {
-		text += fmt.Sprintf(" over %s of their own", readable.Plural(uint64(w.Connections), "connection"))
+		words += fmt.Sprintf(" over %s of their own", text.Plural(uint64(w.Connections), "connection"))
 	}
 	switch {
 	case len(w.Key) == 0:
-		text += ", watching " + analyze.WatchedKeys(w, keySpace)
+		words += ", watching " + analyze.WatchedKeys(w, keySpace)
 	case w.Expect == 0:
-		text += fmt.Sprintf(", of the key %q", scenario.KeyText(w.Key))
+		words += fmt.Sprintf(", of the key %q", scenario.KeyText(w.Key))
 	default:
-		text += fmt.Sprintf(", of the key %q, with %s to catch up", scenario.KeyText(w.Key), readable.Plural(uint64(w.Expect), "earlier event"))
+		words += fmt.Sprintf(", of the key %q, with %s to catch up", scenario.KeyText(w.Key), text.Plural(uint64(w.Expect), "earlier event"))
 	}
 	if w.Mode != kv.AnyWatch {
-		text += ", of mode " + w.Mode.String()
+		words += ", of mode " + w.Mode.String()
 	}
 	if w.PrevKV {
-		text += ", with the values before"
+		words += ", with the values before"
 	}
-	return text
+	return words
 }
 
 // eventCounts says how many came of those that were to come, and of which
 // something was wrong.
 func eventCounts(w *record.Watched) string {
-	text := fmt.Sprintf("%s of %s came", readable.Count(w.Delivered), readable.Plural(w.Expected, "event"))
+	words := fmt.Sprintf("%s of %s came", text.Count(w.Delivered), text.Plural(w.Expected, "event"))
 	for _, wrong := range []struct {
 		n    uint64
 		what string
@@ -227,10 +227,10 @@ func eventCounts(w *record.Watched) string {
 		{w.Impossible, "before their write"}, {w.Foreign, "not of this load's writes"},
 	} {
 		if wrong.n > 0 {
-			text += fmt.Sprintf(", %s %s", readable.Count(wrong.n), wrong.what)
+			words += fmt.Sprintf(", %s %s", text.Count(wrong.n), wrong.what)
 		}
 	}
-	return text
+	return words
 }
 
 // hashes are those of their data that the members reported.
@@ -243,5 +243,5 @@ func hashes(h *record.Hashes) string {
 		m := &h.Members[i]
 		lines += fmt.Sprintf("  %s: %d at revision %d\n", m.Member(), m.Hash, m.Revision)
 	}
-	return under(fmt.Sprintf("The members' data (hashes up to one revision, asked in %s)", readable.Seconds(h.Seconds)), lines)
+	return under(fmt.Sprintf("The members' data (hashes up to one revision, asked in %s)", text.Seconds(h.Seconds)), lines)
 }

@@ -11,11 +11,11 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+	"github.com/quorumbench/quorumbench/internal/text"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -68,8 +68,8 @@ func TestTableOfWatchEvents(t *testing.T) {
 	lines := strings.Split(table, "\n")
 	for i, want := range [][]string{
 		{"trial", "watchers  streams", "events  ", "p99.9", "lost", "twice", "out of order"},
-		{"watched ", " 1,200 ", " 10 ", " 1 of 1,200 keys each ", " " + readable.PerSecond(float64(rates[1])) + " ", " 2.0",
-			fmt.Sprintf("%s (%s)", readable.Count(lost), measure.Percent(float64(lost)/float64(expected))), readable.Count(twice)},
+		{"watched ", " 1,200 ", " 10 ", " 1 of 1,200 keys each ", " " + text.PerSecond(float64(rates[1])) + " ", " 2.0",
+			fmt.Sprintf("%s (%s)", text.Count(lost), measure.Percent(float64(lost)/float64(expected))), text.Count(twice)},
 		{"catch-up ", ` "w" `, " 100/s ", " -  ", " 0"},
 	} {
 		for _, part := range want {
@@ -94,7 +94,7 @@ func TestTableOfWatchEvents(t *testing.T) {
 // Where no event is lost, how sure the throughput and the p99 of watch events are
 // stands behind each: their range over few repeats, their interval over five.
 func TestTableOfWatchEventsSaysHowSure(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	for repeats, want := range map[int][]string{
 		3: {" 3,800–4,000/s¹ ", " 2.04–2.04 ms¹ ", "¹ The least and the most of the repeats, and no interval: that takes 5, none of them 0 or failed, and not so far apart that it would reach 0 or leave out the median."},
 		5: {" 3,776–3,984/s¹", " 2.04–2.04 ms¹", "² Repeats ran on one cluster", "¹ The 95 % interval of the mean over the repeats."},

@@ -3,9 +3,9 @@ package report
 import (
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // heading says what a table's times are.
@@ -80,11 +80,11 @@ func gridOf(t *analyze.Table) *grid {
 func certainty(c *analyze.Certainty) string {
 	switch {
 	case c == nil:
-		return readable.Dash
+		return text.Dash
 	case c.Short:
 		return "too short"
 	}
-	return readable.Between(Value(c.Low), Value(c.High))
+	return text.Between(Value(c.Low), Value(c.High))
 }
 
 // cell is a table's cell as text.
@@ -95,9 +95,9 @@ func cell(c *analyze.Cell) string {
 	case c.Kind == analyze.HowSure:
 		return certainty(c.Certainty) + marks(c.Notes)
 	case c.Kind == analyze.Changed && c.Change.Known:
-		return readable.Change(c.Change.Share)
+		return text.Change(c.Change.Share)
 	case c.Kind == analyze.IntervalOfChange && c.Change.Interval:
-		return readable.Change(c.Change.Low) + " to " + readable.Change(c.Change.High) + marks(c.Notes)
+		return text.Change(c.Change.Low) + " to " + text.Change(c.Change.High) + marks(c.Notes)
 	case c.Kind == analyze.WordOfChange:
 		return result(&c.Change)
 	case c.Share.Known:
@@ -124,13 +124,13 @@ const thinSpace = "\u2009"
 func marks(notes []int) string {
 	all := make([]string, 0, len(notes))
 	for _, n := range notes {
-		all = append(all, readable.Raised(n))
+		all = append(all, text.Raised(n))
 	}
 	return strings.Join(all, thinSpace)
 }
 
 // footnote is the one at a place, from 0.
-func footnote(i int, text string) string { return readable.Raised(i+1) + " " + text }
+func footnote(i int, words string) string { return text.Raised(i+1) + " " + words }
 
 // facts are lines with what they are about before them, and a line between
 // groups of them.
@@ -187,7 +187,7 @@ func (g *grid) text() string {
 }
 
 func (g *grid) lines(rows [][]string) string {
-	return readable.Align(g.indent, rows, func(i int) bool { return g.columns[i].Left })
+	return text.Align(g.indent, rows, func(i int) bool { return g.columns[i].Left })
 }
 
 // Value formats a figure of any unit: a dash where it is not known, failed where
@@ -197,7 +197,7 @@ func Value(v record.Value) string {
 	case v.Failed:
 		return "failed"
 	case !v.Known:
-		return readable.Dash
+		return text.Dash
 	}
-	return readable.Quantity(v.Number, v.Unit)
+	return text.Quantity(v.Number, v.Unit)
 }

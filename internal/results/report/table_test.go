@@ -6,7 +6,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // severalStores is a run that compares stores whose levels of the same name are not
@@ -33,7 +33,7 @@ func severalStores() *record.Run {
 // A level that is less than it is called has a mark in the table and a sentence
 // below it; the same level of another store has none.
 func TestTableOfStoresSaysWhatALevelIsNot(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	golden(t, "stores.txt", renderText(t, severalStores()))
 	var b strings.Builder
 	if err := Markdown(&b, severalStores()); err != nil {
@@ -58,7 +58,7 @@ func TestTableOfStoresSaysWhatALevelIsNot(t *testing.T) {
 
 // So it is where a store is compared with another one.
 func TestComparisonSaysWhatALevelIsNot(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	now, base := severalStores(), severalStores()
 	for i := range base.Trials {
 		base.Trials[i].Store, base.Trials[i].ShortOf = "etcd", nil

@@ -9,8 +9,8 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/text"
+
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
@@ -57,10 +57,10 @@ func Text(w io.Writer, run *record.Run, dir string) error {
 		b.WriteString("\n")
 	}
 	if dir != "" {
-		fmt.Fprintf(&b, "Run directory: %s\n", printable.Line(dir, printable.OfOutput))
+		fmt.Fprintf(&b, "Run directory: %s\n", text.Line(dir, text.OfOutput))
 	}
 	for _, p := range run.Parts {
-		fmt.Fprintf(&b, "Run directory of %s: %s\n", p.Name, printable.Line(p.Dir, printable.OfOutput))
+		fmt.Fprintf(&b, "Run directory of %s: %s\n", p.Name, text.Line(p.Dir, text.OfOutput))
 	}
 	_, err := b.WriteTo(w)
 	return err
@@ -120,7 +120,7 @@ func progress(run *record.Run) string {
 			finished++
 		}
 	}
-	trials := readable.Plural(uint64(finished), "trial")
+	trials := text.Plural(uint64(finished), "trial")
 	if run.Planned > finished {
 		trials = fmt.Sprintf("%d of %d trials", finished, run.Planned)
 	}
@@ -133,7 +133,7 @@ func lateness(all []*analyze.Row) (lines string) {
 		for _, t := range r.Done {
 			if l := t.Lateness; l != nil {
 				lines += fmt.Sprintf("%s: sent late by p50 %s, p99 %s, p99.9 %s\n", analyze.Label(t),
-					readable.Figure(l.At(50)), readable.Figure(l.At(99)), readable.Figure(l.At(99.9)))
+					text.Figure(l.At(50)), text.Figure(l.At(99)), text.Figure(l.At(99.9)))
 			}
 		}
 	}

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // What other renderers say in the words of this one.
@@ -98,14 +98,14 @@ func EventText(e *analyze.Events) string {
 	if e.Longest.Line == "" {
 		return analyze.Briefly(e.Longest)
 	}
-	text := e.Longest.Member + " " + e.Kind.Says()
+	words := e.Longest.Member + " " + e.Kind.Says()
 	if e.Times > 1 {
-		text += " " + readable.Count(e.Times) + " times"
+		words += " " + text.Count(e.Times) + " times"
 	}
 	if took := took(e, false); took != "" {
-		text += " (" + took + ")"
+		words += " (" + took + ")"
 	}
-	return text
+	return words
 }
 
 // Losses are a line for each member that lost connections.
@@ -125,5 +125,5 @@ func Watched(t *record.Trial) []analyze.Fact {
 		return nil
 	}
 	return []analyze.Fact{{What: "watchers", Text: watchers(t.Load.Watch, t.KeySpace)},
-		{What: "watch events", Text: readable.PerSecond(t.Watch.PerSecond) + " delivered; " + eventCounts(t.Watch)}}
+		{What: "watch events", Text: text.PerSecond(t.Watch.PerSecond) + " delivered; " + eventCounts(t.Watch)}}
 }

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/quorumbench/quorumbench/internal/readfile"
+	"github.com/quorumbench/quorumbench/internal/files"
 )
 
 // maxObjects is how many objects a server may say that a run has there.
@@ -64,7 +64,7 @@ func (b *bucket) read(ctx context.Context, key string, most int64) ([]byte, erro
 		return nil, err
 	}
 	defer func() { _ = r.Close() }() // it was only read
-	return readfile.All(r, most)
+	return files.All(r, most)
 }
 
 // holds reports whether an object is what it should be. The store's own MD5 of it

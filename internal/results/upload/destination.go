@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Destination is a folder that run directories are sent to, each below its own
@@ -86,7 +86,7 @@ func query(u *url.URL, allowed []string) (url.Values, error) {
 			return nil, fmt.Errorf("%s URLs take nothing behind a ?", u.Scheme)
 		case !slices.Contains(allowed, name):
 			return nil, fmt.Errorf("%s URLs take no %s behind the ?, only %s; credentials come from the environment alone",
-				u.Scheme, printable.Line(name, 40), strings.Join(allowed, ", "))
+				u.Scheme, text.Line(name, 40), strings.Join(allowed, ", "))
 		case len(values) > 1:
 			return nil, fmt.Errorf("the URL has %s more than once", name)
 		case name == "endpoint" && !isEndpoint(values[0]):
@@ -131,7 +131,7 @@ func (d *Destination) setBucket(u *url.URL) error {
 		return nil
 	}
 	for part := range strings.SplitSeq(folder, "/") {
-		if part == "" || part == "." || part == ".." || !printable.Printable(part) || strings.Contains(part, "__0x") {
+		if part == "" || part == "." || part == ".." || !text.Printable(part) || strings.Contains(part, "__0x") {
 			return errors.New("the folder in the URL has an empty part, a . or .., or a character that cannot be shown")
 		}
 	}

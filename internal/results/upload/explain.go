@@ -12,7 +12,7 @@ import (
 
 	"gocloud.dev/gcerrors"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // explain makes one sentence of what a library says of a destination, with what to
@@ -80,17 +80,17 @@ var secrets = [...]string{
 // said is what a library says, in a line without secrets. The text of several
 // errors in each other is long, and its end says what happened.
 func (d *Destination) said(err error) string {
-	text := strings.Join(strings.Fields(err.Error()), " ")
+	words := strings.Join(strings.Fields(err.Error()), " ")
 	for _, name := range secrets {
 		if value := os.Getenv(name); len(value) > 3 {
-			text = strings.ReplaceAll(text, value, "***")
+			words = strings.ReplaceAll(words, value, "***")
 		}
 	}
-	if at, rest, ok := strings.Cut(text, "?"); ok && strings.Contains(rest, "sig=") {
-		text = at // a signature is in the query of a request
+	if at, rest, ok := strings.Cut(words, "?"); ok && strings.Contains(rest, "sig=") {
+		words = at // a signature is in the query of a request
 	}
-	if _, rest, ok := strings.Cut(text, "StatusCode: "); ok {
-		text = "status " + rest
+	if _, rest, ok := strings.Cut(words, "StatusCode: "); ok {
+		words = "status " + rest
 	}
-	return printable.Line(text, printable.OfServer)
+	return text.Line(words, text.OfServer)
 }

@@ -9,14 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/testservers/objects"
+	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
 // environment is a user's with credentials for the test's server and none besides.
 func environment(t *testing.T) {
 	t.Helper()
 	for name, value := range map[string]string{
-		"AWS_ACCESS_KEY_ID": objects.Access, "AWS_SECRET_ACCESS_KEY": objects.Secret, "AWS_REGION": "us-east-1",
+		"AWS_ACCESS_KEY_ID": servers.Access, "AWS_SECRET_ACCESS_KEY": servers.Secret, "AWS_REGION": "us-east-1",
 		"AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": "/none", "AWS_SHARED_CREDENTIALS_FILE": "/none",
 		"AWS_SESSION_TOKEN": "", "AWS_PROFILE": "", "HTTP_PROXY": "", "HTTPS_PROXY": "",
 	} {
@@ -25,7 +25,7 @@ func environment(t *testing.T) {
 }
 
 func TestS3(t *testing.T) {
-	server := objects.StartS3(t)
+	server := servers.StartS3(t)
 	server.Bucket(t, "benchmarks")
 	environment(t)
 	dir := aRun(t, "20261122-quick", 3, 20<<20) // a file that is sent in parts
@@ -62,7 +62,7 @@ func TestS3(t *testing.T) {
 	same(t, dir, copied)
 
 	for _, path := range listFiles(t, server.Dir) {
-		if bytes.Contains(read(t, filepath.Join(server.Dir, path)), []byte(objects.Secret)) {
+		if bytes.Contains(read(t, filepath.Join(server.Dir, path)), []byte(servers.Secret)) {
 			t.Errorf("%s has the secret", path)
 		}
 	}
@@ -71,7 +71,7 @@ func TestS3(t *testing.T) {
 // A server that is killed while a run is sent, and comes back, has the run in the
 // end; in between nothing says that it is whole.
 func TestS3KilledServer(t *testing.T) {
-	server := objects.StartS3(t)
+	server := servers.StartS3(t)
 	server.Bucket(t, "benchmarks")
 	environment(t)
 	dir := aRun(t, "run", 40, 6<<20)
@@ -100,7 +100,7 @@ func TestS3KilledServer(t *testing.T) {
 }
 
 func TestS3Refusals(t *testing.T) {
-	server := objects.StartS3(t)
+	server := servers.StartS3(t)
 	server.Bucket(t, "benchmarks")
 	environment(t)
 	dir := aRun(t, "run", 1, 0)

@@ -14,7 +14,7 @@ import (
 	"path/filepath"
 	"unicode/utf8"
 
-	"github.com/quorumbench/quorumbench/internal/readfile"
+	"github.com/quorumbench/quorumbench/internal/files"
 )
 
 // maxFiles is how many entries a run directory has at most: one of 20,000 trials,
@@ -136,7 +136,7 @@ type source struct {
 
 // open opens a file of the tree, and nothing that was put in its place.
 func (t *tree) open(ctx context.Context, f file, read func(n int)) (*source, error) {
-	opened, err := readfile.OpenIn(t.dir, f.path)
+	opened, err := files.OpenIn(t.dir, f.path)
 	if err != nil {
 		return nil, unreadable(t.dir, err)
 	}

@@ -17,9 +17,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
-	"github.com/quorumbench/quorumbench/internal/readfile"
+	"github.com/quorumbench/quorumbench/internal/files"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 const (
@@ -117,7 +117,7 @@ type localError struct{ error }
 func (e *localError) Unwrap() error { return e.error }
 
 func readRun(dir string) (*record.Run, error) {
-	b, err := readfile.ReadIn(dir, runName, record.MaxRunFile)
+	b, err := files.ReadIn(dir, runName, record.MaxRunFile)
 	if err != nil {
 		return nil, fmt.Errorf("%s is no run directory that can be sent: %w", dir, err)
 	}
@@ -165,7 +165,7 @@ func (d *Destination) refuseSpecialFiles(name string) error {
 		if e.Type()&fs.ModeSymlink != 0 {
 			what = "a link"
 		}
-		return fmt.Errorf("%s is %s, which upload does not write to; remove it, or choose another folder", printable.Line(path, printable.OfField), what)
+		return fmt.Errorf("%s is %s, which upload does not write to; remove it, or choose another folder", text.Line(path, text.OfField), what)
 	})
 }
 

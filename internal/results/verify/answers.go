@@ -9,9 +9,8 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	files "github.com/quorumbench/quorumbench/internal/results/record/history"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Answers checks the history in the given files as its record has it. progress
@@ -19,7 +18,7 @@ import (
 // error is its.
 func Answers(ctx context.Context, paths []string, progress func(reading int, operations uint64)) (*record.Answers, error) {
 	began := time.Now()
-	set, err := files.Open(paths...)
+	set, err := history.Open(paths...)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +29,7 @@ func Answers(ctx context.Context, paths []string, progress func(reading int, ope
 	out := r.record()
 	out.Undecided = append(out.Undecided, set.Problems...)
 	if e := set.ClockError(); e > 0 {
-		out.Undecided = append(out.Undecided, fmt.Sprintf("times of other machines are known to within %s: what happened closer together than twice that may be in any order", readable.Duration(float64(e))))
+		out.Undecided = append(out.Undecided, fmt.Sprintf("times of other machines are known to within %s: what happened closer together than twice that may be in any order", text.Duration(float64(e))))
 	}
 	out.Seconds = time.Since(began).Seconds()
 	return out, nil
@@ -38,7 +37,7 @@ func Answers(ctx context.Context, paths []string, progress func(reading int, ope
 
 // followed is a history whose readings are followed, and ended.
 type followed struct {
-	*files.Set
+	*history.Set
 	ctx      context.Context
 	progress func(reading int, operations uint64)
 	reading  int

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	record "github.com/quorumbench/quorumbench/internal/results/record/history"
+	record "github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
 // files writes a history as a load's loops do, some of its clients to each file.

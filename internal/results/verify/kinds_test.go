@@ -6,13 +6,12 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
-	record "github.com/quorumbench/quorumbench/internal/results/record/history"
 )
 
 // The operations of the table below, at one time each: they began and ended one
 // after the other, half a second long.
 func line(ops ...history.Op) *memory {
-	m := &memory{header: record.Header{Base: 10, Promises: all()}}
+	m := &memory{header: history.Header{Base: 10, Promises: all()}}
 	now := int64(0)
 	for _, o := range ops {
 		if !o.Joined {
@@ -272,7 +271,7 @@ func FuzzCheck(f *testing.F) {
 	f.Add(b.Bytes(), int64(0))
 	f.Fuzz(func(t *testing.T, in []byte, base int64) {
 		ops, _ := history.Decode(in, nil)
-		m := &memory{header: record.Header{Base: max(base, 0), Promises: all()}, ops: ops}
+		m := &memory{header: history.Header{Base: max(base, 0), Promises: all()}, ops: ops}
 		for i := range ops {
 			if i > 0 && ops[i].Done < ops[i-1].Done {
 				return

@@ -9,7 +9,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
-	record "github.com/quorumbench/quorumbench/internal/results/record/history"
+
 	"github.com/quorumbench/quorumbench/internal/results/verify"
 )
 
@@ -23,7 +23,7 @@ func BenchmarkFile(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "history")
 	b.ReportMetric(float64(writeLarge(b, path, n))/float64(n), "B/operation")
 	for b.Loop() {
-		in, err := record.Open(path)
+		in, err := history.Open(path)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -43,7 +43,7 @@ func writeLarge(b *testing.B, path string, n int) int64 {
 	for _, p := range history.Promises {
 		promises[p] = "it says so"
 	}
-	w, err := record.Create(path, &record.Header{Store: "simulated", Base: 1, Promises: promises})
+	w, err := history.Create(path, &history.Header{Store: "simulated", Base: 1, Promises: promises})
 	if err != nil {
 		b.Fatal(err)
 	}

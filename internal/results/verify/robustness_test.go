@@ -18,7 +18,6 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
-	record "github.com/quorumbench/quorumbench/internal/results/record/history"
 )
 
 // etcdLie is what the model of etcd does wrong once in a history, if it comes to that.
@@ -256,7 +255,7 @@ func (r *etcdRun) answered(o *etcdOp) {
 
 // ours is the history for our checker.
 func (r *etcdRun) ours() *memory {
-	m := &memory{header: record.Header{Store: "etcd", Base: 1, Promises: all()}}
+	m := &memory{header: history.Header{Store: "etcd", Base: 1, Promises: all()}}
 	for i := range r.sent {
 		m.ops = append(m.ops, r.sent[i].ours)
 	}

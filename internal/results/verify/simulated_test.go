@@ -8,16 +8,15 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
-	record "github.com/quorumbench/quorumbench/internal/results/record/history"
 )
 
 // memory is a history in memory.
 type memory struct {
-	header record.Header
+	header history.Header
 	ops    []history.Op
 }
 
-func (m *memory) Header() *record.Header { return &m.header }
+func (m *memory) Header() *history.Header { return &m.header }
 
 func (m *memory) Read(do func([]history.Op) error) error {
 	for some := range slices.Chunk(m.ops, 3000) {
@@ -548,7 +547,7 @@ func (s *simulation) history(seed uint64) (*memory, []*lie) {
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.ops[a].Done, s.ops[b].Done) })
-	m := &memory{header: record.Header{Store: "simulated", Base: simBase, Counted: s.counted, Promises: all()}}
+	m := &memory{header: history.Header{Store: "simulated", Base: simBase, Counted: s.counted, Promises: all()}}
 	delete(m.header.Promises, history.Session) // members differ
 	places := make([]int, len(order))
 	for at, i := range order {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // survey is what is known of a history as a whole.
@@ -72,7 +72,7 @@ func surveyOf(in Input) (s survey, err error) {
 
 func (s *survey) undecided() (why []string) {
 	if s.others > 0 {
-		why = append(why, fmt.Sprintf("not checked: %s whose keys are not in the history (counts, ranges of none, ranges of stores whose ranges are not judged, and transactions that compare nothing and write nothing)", readable.Plural(s.others, "operation")))
+		why = append(why, fmt.Sprintf("not checked: %s whose keys are not in the history (counts, ranges of none, ranges of stores whose ranges are not judged, and transactions that compare nothing and write nothing)", text.Plural(s.others, "operation")))
 	}
 	return why
 }

@@ -22,14 +22,13 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
-	"github.com/quorumbench/quorumbench/internal/readable"
-	record "github.com/quorumbench/quorumbench/internal/results/record/history"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Input is a history that can be read more than once.
 type Input interface {
 	// Header says what it is of, and what is promised.
-	Header() *record.Header
+	Header() *history.Header
 	// Read calls do with all operations in the order in which they ended, some
 	// at a time and each time from the beginning, until do returns an error.
 	Read(do func([]history.Op) error) error
@@ -175,7 +174,7 @@ func checkerOf(in Input, opt Options) (*checker, error) {
 
 // promisesOf returns a store's promises and the one that every protocol makes, each with
 // its source.
-func promisesOf(h *record.Header) map[history.Promise]string {
+func promisesOf(h *history.Header) map[history.Promise]string {
 	all := map[history.Promise]string{history.Fitting: "the store's protocol"}
 	maps.Copy(all, h.Promises)
 	return all
@@ -197,7 +196,7 @@ func (c *checker) restrict(until int64) error {
 	})
 	c.found.limit = judged
 	if left := c.survey.operations - uint64(judged); left > 0 {
-		c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("not decided: %s before the end of a history that is not whole, whose answers may be of operations that are missing", readable.Plural(left, "operation")))
+		c.result.Undecided = append(c.result.Undecided, fmt.Sprintf("not decided: %s before the end of a history that is not whole, whose answers may be of operations that are missing", text.Plural(left, "operation")))
 	}
 	return err
 }

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/text"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -60,7 +60,7 @@ func capacities(found *analyze.CapacityFindings) (all []sentence) {
 		all = append(all, sentence{About: searched(found, f), Text: report.CapacitySentences(f)[0] + ".", Link: "capacity-found"})
 	}
 	if more := len(found.All) - len(all); more > 0 {
-		all = append(all, sentence{Text: fmt.Sprintf("The table has %s more.", readable.Either(uint64(more), "search", "searches")), Link: "capacity-found"})
+		all = append(all, sentence{Text: fmt.Sprintf("The table has %s more.", text.Either(uint64(more), "search", "searches")), Link: "capacity-found"})
 	}
 	return all
 }
@@ -87,7 +87,7 @@ func checked(r *analyze.Row, shown shownTrials) []sentence {
 func bounded(rows []*analyze.Row, of func(*analyze.Row) []sentence) (all []sentence) {
 	for i, r := range rows {
 		if len(all) >= mostSentences {
-			return append(all, sentence{Text: fmt.Sprintf("The tables say it of %s more.", readable.Plural(uint64(len(rows)-i), "trial")), Link: "table"})
+			return append(all, sentence{Text: fmt.Sprintf("The tables say it of %s more.", text.Plural(uint64(len(rows)-i), "trial")), Link: "table"})
 		}
 		all = append(all, of(r)...)
 	}
@@ -110,7 +110,7 @@ func tested(run *record.Run, rows []*analyze.Row) sentence {
 		}
 	}
 	if len(parts) == 0 {
-		parts = append(parts, readable.Plural(uint64(len(rows)), "trial"))
+		parts = append(parts, text.Plural(uint64(len(rows)), "trial"))
 	}
 	return sentence{About: "Tested", Text: strings.Join(parts, "; ") + ".", Link: "conditions"}
 }
@@ -125,14 +125,14 @@ func headlines(r *analyze.Row, shown shownTrials) []sentence {
 		v, _ := r.Figure(&f)
 		return report.Value(v)
 	}
-	text := fmt.Sprintf("%s, %s p50 %s, p99 %s", figure("ops"), r.HeadlineTime().Words(), figure("p50"), figure("p99"))
+	words := fmt.Sprintf("%s, %s p50 %s, p99 %s", figure("ops"), r.HeadlineTime().Words(), figure("p50"), figure("p99"))
 	if n := len(r.Counting()); len(r.Done) > 1 {
-		text += fmt.Sprintf(": the median of %s", readable.Plural(uint64(n), "repeat"))
+		words += fmt.Sprintf(": the median of %s", text.Plural(uint64(n), "repeat"))
 		if n < len(r.Done) {
-			text += fmt.Sprintf(" that count, of %d", len(r.Done))
+			words += fmt.Sprintf(" that count, of %d", len(r.Done))
 		}
 	}
-	return []sentence{{About: r.First().Name, Text: text + "." + report.Certain(r), Link: linkTo(r.Done[0], "", shown)}}
+	return []sentence{{About: r.First().Name, Text: words + "." + report.Certain(r), Link: linkTo(r.Done[0], "", shown)}}
 }
 
 // single says what figures of one run each are worth.
@@ -183,11 +183,11 @@ func uneven(r *analyze.Row, shown shownTrials) []sentence {
 func broken(r *analyze.Row, shown shownTrials) []sentence {
 	var parts []string
 	var first *record.Trial
-	add := func(text string, in []*record.Trial) {
+	add := func(words string, in []*record.Trial) {
 		if len(in) == 0 {
 			return
 		}
-		parts = append(parts, text+r.Places(in))
+		parts = append(parts, words+r.Places(in))
 		if first == nil || in[0].Repeat < first.Repeat {
 			first = in[0]
 		}
@@ -197,11 +197,11 @@ func broken(r *analyze.Row, shown shownTrials) []sentence {
 	var failed, wrong, without, elected []*record.Trial
 	var errors, due, meant, answers, changes uint64
 	for _, t := range r.Trials {
-		if text := strings.TrimSuffix(t.Failure, "."); text != "" {
-			if failures[text] == nil {
-				texts = append(texts, text)
+		if words := strings.TrimSuffix(t.Failure, "."); words != "" {
+			if failures[words] == nil {
+				texts = append(texts, words)
 			}
-			failures[text] = append(failures[text], t)
+			failures[words] = append(failures[words], t)
 		}
 		if t.Errors > 0 {
 			failed, errors, due, meant = append(failed, t), errors+t.Errors, due+t.Due, meant+t.MeantErrors
@@ -216,23 +216,23 @@ func broken(r *analyze.Row, shown shownTrials) []sentence {
 			elected, changes = append(elected, t), changes+uint64(n)
 		}
 	}
-	for _, text := range texts {
-		add(text, failures[text])
+	for _, words := range texts {
+		add(words, failures[words])
 	}
 	if len(failed) > 0 {
-		text := fmt.Sprintf("%s of %s due failed", readable.Count(errors), readable.Plural(due, "operation"))
+		words := fmt.Sprintf("%s of %s due failed", text.Count(errors), text.Plural(due, "operation"))
 		if kinds := analyze.ErrorKinds(mostFailed(failed)); len(kinds) > 0 {
-			text += " (" + kinds[0].Kind + ")"
+			words += " (" + kinds[0].Kind + ")"
 		}
 		if meant > 0 {
-			text += fmt.Sprintf(", %s of them in the time of a fault", readable.Count(meant))
+			words += fmt.Sprintf(", %s of them in the time of a fault", text.Count(meant))
 		}
-		add(text, failed)
+		add(words, failed)
 	}
-	add(readable.Plural(answers, "wrong answer"), wrong)
+	add(text.Plural(answers, "wrong answer"), wrong)
 	slices.Sort(lost)
 	add(names(slices.Compact(lost), 0)+" was lost", without)
-	add("the leader changed "+readable.Plural(changes, "time"), elected)
+	add("the leader changed "+text.Plural(changes, "time"), elected)
 	if first == nil {
 		return nil
 	}
@@ -262,13 +262,13 @@ func believe(run *record.Run) sentence {
 	default:
 		var parts []string
 		if invalid > 0 {
-			parts = append(parts, readable.Plural(invalid, "trial")+" invalid")
+			parts = append(parts, text.Plural(invalid, "trial")+" invalid")
 		}
 		if suspect > 0 {
-			parts = append(parts, readable.Plural(suspect, "trial")+" suspect")
+			parts = append(parts, text.Plural(suspect, "trial")+" suspect")
 		}
 		if valid > 0 {
-			parts = append(parts, readable.Plural(valid, "trial")+" valid")
+			parts = append(parts, text.Plural(valid, "trial")+" valid")
 		}
 		s.Text, s.Grave = "with care: "+strings.Join(parts, ", ")+". The verdicts say why, and by how much the figures may be off.", true
 	}

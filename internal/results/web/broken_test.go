@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // A page of a run with faults says in its answer what they broke, and has a table and
 // a picture for each kind of fault. Nothing that a record can have makes it end.
 func TestPageHasFaults(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	for name, outages := range map[string][]float64{"outages": {1.5, 0.25}, "none": {0, 0}, "beyond all": {1e305, 1e-300}} {
 		run := opened(t, made{name: "faulty", seconds: 6, trials: 2}.record(t))
 		for i := range run.Trials {

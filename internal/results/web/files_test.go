@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // Of a known run the line of p50, the shade of the warm-up, the worst second in
 // the heat map and the paper are where they belong, in both themes.
 func TestChartsAsPNG(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	dir := made{name: "known", seconds: 10, trials: 1}.record(t)
 	files, problems := Charts(opened(t, dir))
 	if len(problems) > 0 {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // leaf is a place in a JSON document that holds no other, and puts a value there.
@@ -46,7 +46,7 @@ func leaves(of any) (all []leaf) {
 // FuzzReports looks for a value in run.json of which a report makes a panic, a
 // page that is broken, or an element.
 func FuzzReports(f *testing.F) {
-	testsettle.Unraced(f)
+	settle.Unraced(f)
 	dir := made{name: "fuzz", seconds: 3, trials: 2, open: true}.record(f)
 	path := filepath.Join(dir, "run.json")
 	whole, err := os.ReadFile(path)

@@ -6,15 +6,15 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
-	"github.com/quorumbench/quorumbench/internal/testruns"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/runs"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // The page of a long run is as bounded as that of a minute, and no extreme is lost
 // where several seconds share a column.
 func TestPageOfALongRun(t *testing.T) {
-	testsettle.Unraced(t)
-	hour := testruns.Hour
+	settle.Unraced(t)
+	hour := runs.Hour
 	hour.Seconds, hour.PerSecond = 1450, 30 // seconds and members make the page, and hardly its operations
 	dir := hour.Record(t, t.TempDir())
 	run := opened(t, dir)
@@ -38,8 +38,8 @@ func TestPageOfALongRun(t *testing.T) {
 	over, err := analyze.ReadOverTime(&run.Trials[0], columnSteps[0])
 	must(t, err)
 	low, high := extremes(over, "latency", "max")
-	if most := float64(testruns.StallTime); high < most || high > 1.01*most || !(low < high) {
-		t.Errorf("the slowest operation took %v, and the chart's highest point is %v", testruns.StallTime, high)
+	if most := float64(runs.StallTime); high < most || high > 1.01*most || !(low < high) {
+		t.Errorf("the slowest operation took %v, and the chart's highest point is %v", runs.StallTime, high)
 	}
 	low, high = extremes(over, "throughput", "completed")
 	if low != 0 || high < float64(hour.PerSecond) {

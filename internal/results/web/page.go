@@ -15,11 +15,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 //go:embed page.html
@@ -153,7 +153,7 @@ func pageOf(run *record.Run, comparisons []*analyze.Comparison, shown shownTrial
 	rows := analyze.Rows(run)
 	if more := len(run.Trials) - len(shown.trials); more > 0 {
 		p.More = fmt.Sprintf("%s of %s have charts here; the files of the others are in their folders, and their figures in the table and in the formats csv and json.",
-			readable.Count(uint64(len(shown.trials))), readable.Plural(uint64(len(run.Trials)), "trial"))
+			text.Count(uint64(len(shown.trials))), text.Plural(uint64(len(run.Trials)), "trial"))
 	}
 	drawn, problems := drawnTrials(shown)
 	steps := "table"
@@ -227,7 +227,7 @@ func repeatsOf(run *record.Run) (all []repeat) {
 func cut(s report.Sheet) sheet {
 	out := sheet{Sheet: s}
 	if len(s.Rows) > mostRows {
-		out.More = fmt.Sprintf("The first %d of %s; all are in the format csv.", mostRows, readable.Plural(uint64(len(s.Rows)), "row"))
+		out.More = fmt.Sprintf("The first %d of %s; all are in the format csv.", mostRows, text.Plural(uint64(len(s.Rows)), "row"))
 		out.Rows = s.Rows[:mostRows]
 	}
 	return out

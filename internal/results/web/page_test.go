@@ -18,7 +18,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -361,7 +361,7 @@ func TestAnswerCountsRepeatsWithAResult(t *testing.T) {
 
 // Pages hold less of charts, and not more than they may, where those are large.
 func TestLargeChartsAreCut(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	dir := made{name: "large", seconds: 60, trials: 16}.record(t)
 	run := opened(t, dir)
 	for i := range run.Trials {
@@ -395,7 +395,7 @@ func TestPagesOfSchema1(t *testing.T) {
 
 // A page is bounded, whatever the run's size.
 func TestPageOfManyTrials(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	run := opened(t, made{name: "many", seconds: 3, trials: 1}.record(t))
 	one := run.Trials[0]
 	for n := range 10_000 {

@@ -5,9 +5,9 @@ import (
 	"math"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // spike is a stretch of bad seconds in words.
@@ -25,17 +25,17 @@ func spikesOf(t *record.Trial) (out []spike, note string) {
 	for i := range all {
 		s := spike{Text: spikeText(&all[i])}
 		for _, c := range all[i].Coincided {
-			text := c.Text
+			words := c.Text
 			switch {
-			case c.Leader && !strings.HasPrefix(text, c.Member):
-				text = c.Member + " (leader) " + text
-			case c.Member != "" && !strings.HasPrefix(text, c.Member):
-				text = c.Member + " " + text
+			case c.Leader && !strings.HasPrefix(words, c.Member):
+				words = c.Member + " (leader) " + words
+			case c.Member != "" && !strings.HasPrefix(words, c.Member):
+				words = c.Member + " " + words
 			}
-			s.Coincided = append(s.Coincided, text)
+			s.Coincided = append(s.Coincided, words)
 		}
 		if all[i].More > 0 {
-			s.Coincided = append(s.Coincided, "and "+readable.Plural(uint64(all[i].More), "kind")+" of events more")
+			s.Coincided = append(s.Coincided, "and "+text.Plural(uint64(all[i].More), "kind")+" of events more")
 		}
 		if len(s.Coincided) == 0 {
 			s.Coincided = []string{"nothing recorded coincides"}
@@ -49,13 +49,13 @@ func spikesOf(t *record.Trial) (out []spike, note string) {
 }
 
 func spikeText(s *analyze.Spike) string {
-	worst := readable.Figure(s.Worst)
-	text := fmt.Sprintf("%.1f s: %s %s instead of %s, for %s", s.From, s.Percentile, worst, readable.Figure(s.Usual), readable.Seconds(float64(s.Seconds)))
+	worst := text.Figure(s.Worst)
+	words := fmt.Sprintf("%.1f s: %s %s instead of %s, for %s", s.From, s.Percentile, worst, text.Figure(s.Usual), text.Seconds(float64(s.Seconds)))
 	if s.Errors > 0 {
-		text += ", " + readable.Plural(s.Errors, "error")
+		words += ", " + text.Plural(s.Errors, "error")
 	}
 	if s.UsualRate > 0 && !math.IsInf(s.Least, 1) {
-		text += fmt.Sprintf("; throughput %s at the least, usually %s", readable.PerSecond(s.Least), readable.PerSecond(s.UsualRate))
+		words += fmt.Sprintf("; throughput %s at the least, usually %s", text.PerSecond(s.Least), text.PerSecond(s.UsualRate))
 	}
-	return text
+	return words
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/web/raster"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // severalStores is a run with a trial of each store, in each of which three
@@ -51,7 +51,7 @@ func ladderOf(t *testing.T, name string, steps int) *record.Run {
 // All stores have one chart for each figure, over time and by writes, in the page
 // and as files.
 func TestPageHasStoresTogether(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	run := severalStores(t, "stores", "etcd", "zookeeper", "consul")
 	text := pageOfRun(t, run)
 	for _, want := range []string{`<h2>All stores together: put</h2>`, `id="together-put-time-throughput"`, `id="together-put-time-mean"`, `id="together-put-time-p99"`,
@@ -79,7 +79,7 @@ func TestPageHasStoresTogether(t *testing.T) {
 
 // Every chart can be drawn in pixels, too.
 func TestEveryChartIsDrawnInPixels(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	run := severalStores(t, "stores", "etcd", "zookeeper")
 	steps := ladderOf(t, "steps", 6)
 	steps.Trials[0].ByClient = &record.ByClient{Evenness: record.Evenness{Count: 3, Mean: 2, Median: 2, Most: 4}, Operations: []uint64{0, 2, 4}}

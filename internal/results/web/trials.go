@@ -5,11 +5,11 @@ import (
 	"html/template"
 	"slices"
 
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // shownTrials are the trials that have charts, and how many columns those have.
@@ -129,7 +129,7 @@ func draw(t *record.Trial, over *analyze.OverTime) drawn {
 	if curve, ok := analyze.ClientsCurveOf(t); ok {
 		d.clients = new(chart.Clients(&curve))
 		if n := len(curve.Operations); n < curve.Clients {
-			d.clients.Notes = append(d.clients.Notes, fmt.Sprintf("%d of %s, at even distances in their order.", n, readable.Plural(uint64(curve.Clients), "client")))
+			d.clients.Notes = append(d.clients.Notes, fmt.Sprintf("%d of %s, at even distances in their order.", n, text.Plural(uint64(curve.Clients), "client")))
 		}
 	}
 	return d
@@ -195,7 +195,7 @@ func curvesPicture(c *chart.Chart, prefix string, curves []analyze.PercentileCur
 // trialOf is the part of the page about a trial.
 func trialOf(d *drawn) trial {
 	t := d.trial
-	out := trial{ID: id(t), Name: analyze.Label(t), Headline: fmt.Sprintf("%s on %s, target %s of %s", analyze.Headline(t), analyze.Store(t), t.Target, readable.Plural(uint64(max(t.Members, 0)), "member"))}
+	out := trial{ID: id(t), Name: analyze.Label(t), Headline: fmt.Sprintf("%s on %s, target %s of %s", analyze.Headline(t), analyze.Store(t), t.Target, text.Plural(uint64(max(t.Members, 0)), "member"))}
 	if t.Failure != "" {
 		out.Notes = append(out.Notes, t.Failure)
 	}
@@ -287,5 +287,5 @@ func gridNote(g *analyze.Grid) []string {
 // heatNote says what a cell of the heat map is.
 func heatNote(o *analyze.OverTime) string {
 	return fmt.Sprintf("A cell is %s of the trial and a span of times that is 21 %% wide: the darker (in a dark page, the brighter), the more operations that were due then took so long, up to %s. Only successes are timed.",
-		readable.Plural(uint64(max(o.Grid.Width, 1)), "second"), readable.Count(o.Heat.Most))
+		text.Plural(uint64(max(o.Grid.Width, 1)), "second"), text.Count(o.Heat.Most))
 }

@@ -23,9 +23,9 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"github.com/quorumbench/quorumbench/internal/load/remote"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/host/disk"
-	"github.com/quorumbench/quorumbench/internal/run/load/wired"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
@@ -43,7 +43,7 @@ const (
 
 // mostBytes is the most that a gRPC message has: a message of a load, and its
 // envelope.
-const mostBytes = wired.MostBytes + 64
+const mostBytes = remote.MostBytes + 64
 
 // What a stream and all together may have sent that is not read yet, in bytes. They do
 // not grow by themselves: gRPC would measure the way with a ping for each message, whose

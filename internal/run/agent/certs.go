@@ -11,7 +11,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/authority"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
@@ -109,7 +108,7 @@ func checkHosts(hosts []string) error {
 
 // sign makes the certificates, and has each file written.
 func sign(hosts []string, valid time.Duration, now time.Time, write func(name string, contents []byte) error) error {
-	of, err := authority.NewAuthority("quorumbench agents", now.Add(-early), now.Add(valid))
+	of, err := host.NewAuthority("quorumbench agents", now.Add(-early), now.Add(valid))
 	if err != nil {
 		return err
 	}
@@ -143,7 +142,7 @@ const (
 // signer makes certificates of one authority.
 type signer struct {
 	write func(name string, contents []byte) error
-	*authority.Authority
+	*host.Authority
 }
 
 // pair writes NAME.crt and NAME.key.

@@ -3,8 +3,8 @@ package agent
 import (
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/host"
-	"github.com/quorumbench/quorumbench/internal/steady"
 )
 
 // Clock is the time of one side: what it stamps with, and what it waits by.
@@ -18,7 +18,7 @@ func System() Clock { return Clock{Now: time.Now, After: time.After} }
 
 // Steady is a controller's: all agents' clocks are compared with it, so that it must not
 // be set.
-func Steady() Clock { return Clock{Now: steady.Now, After: time.After} }
+func Steady() Clock { return Clock{Now: measure.Now, After: time.After} }
 
 // Exchange is a question about the time and its answer, as NTP has them: asked and
 // heard by our clock, received and answered by the other's.

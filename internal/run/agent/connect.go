@@ -9,8 +9,8 @@ import (
 	"io"
 	"net"
 
-	"github.com/quorumbench/quorumbench/internal/readfile"
-	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/files"
+	"github.com/quorumbench/quorumbench/internal/load"
 )
 
 var errEOF = io.EOF
@@ -23,7 +23,7 @@ const protocol = "h2"
 
 // trusted reads the certificates of an authority.
 func trusted(file string) (*x509.CertPool, error) {
-	pem, err := readfile.Read(file, maxPEM)
+	pem, err := files.Read(file, maxPEM)
 	if err != nil {
 		return nil, fmt.Errorf("the CA certificate cannot be read: %w", err)
 	}

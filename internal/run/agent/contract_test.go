@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/run/host"
-	"github.com/quorumbench/quorumbench/internal/run/host/hosttest"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
-	"github.com/quorumbench/quorumbench/internal/testservers"
+	"github.com/quorumbench/quorumbench/internal/testing/hosts"
+	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
 const testVersion = "test"
@@ -35,7 +35,7 @@ func served(t *testing.T, change func(*Options)) (*Server, Target) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := testservers.Serving(t, testservers.Loopback(t), s.Serve)
+	address := servers.Serving(t, servers.Loopback(t), s.Serve)
 	return s, Target{Name: "there", Address: address, CACert: c.CA, Cert: c.Controller + ".crt", Key: c.Controller + ".key", Version: testVersion}
 }
 
@@ -73,7 +73,7 @@ func TestRemoteHost(t *testing.T) {
 	if err := r.Host().MakeDir(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
-	hosttest.TestHost(t, r.Host(), dir)
+	hosts.TestHost(t, r.Host(), dir)
 	if err := r.Close(); err != nil {
 		t.Error(err)
 	}
@@ -96,7 +96,7 @@ func TestRemoteHostOverAUnixSocket(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("the socket's mode is %v, %v", info.Mode(), err)
 	}
-	testservers.Serving(t, l, s.Serve)
+	servers.Serving(t, l, s.Serve)
 	r := dialled(t, Target{Name: "there", Address: "unix:" + path, Version: testVersion})
 	d, err := r.Host().Describe(t.Context())
 	if err != nil || !strings.HasPrefix(d.Folder, string(s.folder)+"/"+sessionPrefix) {

@@ -17,9 +17,9 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/load/remote"
 	"github.com/quorumbench/quorumbench/internal/run/host"
-	"github.com/quorumbench/quorumbench/internal/run/load"
-	"github.com/quorumbench/quorumbench/internal/run/load/wired"
 )
 
 // Target is an agent to be reached.
@@ -320,7 +320,7 @@ func (r *Remote) Host() host.Host { return r.host }
 
 // Worker generates load on the agent's machine.
 func (r *Remote) Worker() load.Worker {
-	return named{carrying{shifted{wired.New(func(context.Context) (wired.Stream, error) { return r.open(workMethod) }), r}}, r}
+	return named{carrying{shifted{remote.New(func(context.Context) (remote.Stream, error) { return r.open(workMethod) }), r}}, r}
 }
 
 // closeWithin bounds how long an agent may take to end what it started.

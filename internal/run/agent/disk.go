@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/host/disk"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // heldDisk is a disk of a session, which several goroutines may use.
@@ -46,7 +46,7 @@ func (s *Server) serveDisk(ctx context.Context, now *session, st *stream, path s
 	}
 	disks, ok := s.host.(host.Disker)
 	if !ok || !now.claims(path) {
-		return fmt.Errorf("%s is in no data folder of this session, and cannot be a disk", printable.Line(path, longestPath))
+		return fmt.Errorf("%s is in no data folder of this session, and cannot be a disk", text.Line(path, longestPath))
 	}
 	d, err := disks.Disk(ctx, s.o.Self, path)
 	if err != nil {

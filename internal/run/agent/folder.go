@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // folder is the agent's own, absolute and without links: no path leaves it.
@@ -44,7 +44,7 @@ func (f folder) holds(path string) bool {
 }
 
 func (f folder) outside(path string) error {
-	return fmt.Errorf("there is no such path for the agent as %s: it works below %s alone", printable.Line(path, longestPath), f)
+	return fmt.Errorf("there is no such path for the agent as %s: it works below %s alone", text.Line(path, longestPath), f)
 }
 
 // ownEntries begin the names of what agents and runs make in their folder: data folders, and
@@ -61,7 +61,7 @@ func nothingForeign(dir *host.Folder) error {
 	slices.Sort(names)
 	for _, name := range names {
 		if !slices.ContainsFunc(ownEntries, func(begin string) bool { return strings.HasPrefix(name, begin) }) {
-			return fmt.Errorf("the folder %s holds %s, which no agent made, and a controller could read or replace it; give an empty folder with --dir", dir.Path(), printable.Line(name, printable.OfServer))
+			return fmt.Errorf("the folder %s holds %s, which no agent made, and a controller could read or replace it; give an empty folder with --dir", dir.Path(), text.Line(name, text.OfServer))
 		}
 	}
 	return nil

@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/text"
+
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
@@ -113,7 +113,7 @@ func (s *Server) keep(ctx context.Context, now *session) {
 	if len(k.claims) == 0 {
 		now.files.close()
 	} else if s.lost = k; bytes > s.mostKept {
-		s.dropLost(fmt.Sprintf(": %s is more than the %s that are kept", readable.Bytes(uint64(bytes)), readable.Bytes(uint64(s.mostKept))))
+		s.dropLost(fmt.Sprintf(": %s is more than the %s that are kept", text.Bytes(uint64(bytes)), text.Bytes(uint64(s.mostKept))))
 	} else {
 		over := s.o.Clock.After(keepData)
 		go func() {
@@ -196,12 +196,12 @@ func (s *Server) removeOld() error {
 		}
 		path := filepath.Join(s.files.Path(), o.name)
 		if err := s.files.RemoveAll(o.name); err != nil {
-			s.o.Say("the folder %s of an earlier session cannot be removed: %v", printable.Line(path, longestPath), host.Cause(err))
+			s.o.Say("the folder %s of an earlier session cannot be removed: %v", text.Line(path, longestPath), host.Cause(err))
 			continue
 		}
 		total -= o.bytes
 		s.o.Say("removed %s, the logs of an earlier session: they are kept for %d days, and %s of them at most",
-			printable.Line(path, longestPath), keepDays, readable.Bytes(uint64(s.mostKept)))
+			text.Line(path, longestPath), keepDays, text.Bytes(uint64(s.mostKept)))
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // What sessions leave is bounded in size and age, and what is removed is named.
@@ -75,7 +75,7 @@ func TestWhatSessionsLeaveIsBounded(t *testing.T) {
 		t.Error("little data is not kept")
 	}
 	m.advance(keepData)
-	testsettle.Eventually(t, "data of a day ago is gone", func() bool { return !there(room) })
+	settle.Eventually(t, "data of a day ago is gone", func() bool { return !there(room) })
 	if !says("removed " + data + ", the data that controller c left") {
 		t.Errorf("said %q", said)
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/store/registry"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // once is an agent at a Unix socket for one controller, and what Serve returned.
@@ -67,7 +67,7 @@ func TestOnceAndLost(t *testing.T) {
 	if err := r.conn.Close(); err != nil {
 		t.Error(err)
 	}
-	testsettle.Eventually(t, "the controller is missed", func() bool {
+	settle.Eventually(t, "the controller is missed", func() bool {
 		now := s.present()
 		now.mu.Lock()
 		defer now.mu.Unlock()
@@ -82,7 +82,7 @@ func TestOnceAndLost(t *testing.T) {
 	if s.present() == nil {
 		t.Error("the lease was over too early")
 	}
-	testsettle.Eventually(t, "the lease is over", func() bool {
+	settle.Eventually(t, "the lease is over", func() bool {
 		m.advance(time.Second)
 		return s.present() == nil
 	})
@@ -93,7 +93,7 @@ func TestOnceAndLost(t *testing.T) {
 func TestOnceAndNobody(t *testing.T) {
 	m := &manual{now: epoch}
 	_, _, ended := once(t, m)
-	testsettle.Eventually(t, "it waits for a controller", func() bool {
+	settle.Eventually(t, "it waits for a controller", func() bool {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		return len(m.waits) > 0

@@ -10,8 +10,8 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // reaching is the first message of a stream of reachMethod: where to connect to.
@@ -116,7 +116,7 @@ func (h *remoteHost) connect(ctx context.Context, endpoint string) (net.Conn, er
 		return nil, context.Cause(ctx)
 	}
 	if err == nil && a.Error != "" {
-		err = &net.OpError{Op: "dial", Net: "tcp", Err: fmt.Errorf("from agent %s: %s", h.r.target.Name, printable.Line(a.Error, printable.OfServer))}
+		err = &net.OpError{Op: "dial", Net: "tcp", Err: fmt.Errorf("from agent %s: %s", h.r.target.Name, text.Line(a.Error, text.OfServer))}
 	} else if err != nil {
 		err = h.r.fail(err)
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/testservers"
+	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
 // reach is how the agent's machine connects, which the agent allows.
@@ -31,7 +31,7 @@ func reaches(o *Options) { o.Reach = true }
 // answering is a server that gives each connection to serve, and closes it then.
 func answering(t *testing.T, serve func(net.Conn)) (address string) {
 	t.Helper()
-	l := testservers.Loopback(t)
+	l := servers.Loopback(t)
 	t.Cleanup(func() { _ = l.Close() })
 	go func() {
 		for {
@@ -136,7 +136,7 @@ func TestReachMute(t *testing.T) {
 // What cannot be reached is said as if we had tried ourselves, and an agent that was
 // not told to reaches nothing.
 func TestReachRefused(t *testing.T) {
-	l := testservers.Loopback(t)
+	l := servers.Loopback(t)
 	nobody := l.Addr().String()
 	_ = l.Close() // now nobody listens there
 	_, to := served(t, reaches)

@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // remoteHost is a host.Host behind an agent. What comes from there is looked at
@@ -67,7 +67,7 @@ func (h *remoteHost) ask(ctx context.Context, st *stream, q request) (reply, err
 // of is what is wrong with an answer.
 func (h *remoteHost) of(a reply, err error) error {
 	if err == nil && a.Error != "" {
-		err = errors.New(printable.Line(a.Error, 4*printable.OfServer))
+		err = errors.New(text.Line(a.Error, 4*text.OfServer))
 	}
 	return h.r.fail(err)
 }
@@ -120,10 +120,10 @@ func (h *remoteHost) Describe(ctx context.Context) (host.Description, error) {
 	if a.Description == nil || !filepath.IsAbs(a.Description.Folder) {
 		return host.Description{}, h.lies("a machine without a folder")
 	}
-	if err := printable.CheckNumbers(a.Description); err != nil {
+	if err := text.CheckNumbers(a.Description); err != nil {
 		return host.Description{}, h.lies(err.Error())
 	}
-	printable.Fields(a.Description)
+	text.Fields(a.Description)
 	return *a.Description, nil
 }
 
@@ -137,7 +137,7 @@ func (h *remoteHost) Sample(ctx context.Context, pids []int, machine bool) (host
 	if a.Sample == nil || len(a.Sample.Processes) != len(pids) {
 		return host.Sample{}, h.lies("other processes than it was asked for")
 	}
-	if err := printable.CheckNumbers(a.Sample); err != nil {
+	if err := text.CheckNumbers(a.Sample); err != nil {
 		return host.Sample{}, h.cutOff(err)
 	}
 	a.Sample.At = h.r.ours(a.Sample.At, asked)
@@ -151,8 +151,8 @@ func (h *remoteHost) Fsync(ctx context.Context, dirs []string, writes int) ([]pr
 		return nil, err
 	}
 	for i := range a.Fsync {
-		printable.Fields(&a.Fsync[i])
-		if err := printable.CheckNumbers(a.Fsync[i]); err != nil {
+		text.Fields(&a.Fsync[i])
+		if err := text.CheckNumbers(a.Fsync[i]); err != nil {
 			return nil, h.lies(err.Error())
 		}
 		if f := &a.Fsync[i]; f.Count < 0 || f.Count > writes {
@@ -303,7 +303,7 @@ func (p *remoteProcess) listen() {
 			p.exit = host.Exit{At: p.h.r.now(), Code: -1, Lost: p.h.r.fail(err).Error()}
 			return
 		case a.Exit != nil:
-			printable.Fields(a.Exit)
+			text.Fields(a.Exit)
 			p.exit = *a.Exit
 			p.exit.At = p.h.r.ours(p.exit.At, p.h.r.unheard()) // it is told at once
 			return

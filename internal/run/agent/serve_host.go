@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // most of what one request of a host asks for.
@@ -72,7 +72,7 @@ func (s *Server) answer(ctx context.Context, now *session, r *request) (a reply,
 			return a, fmt.Errorf("the agent cannot write a file at %s: that is its own folder; name a file below it", s.folder)
 		}
 		if now.everClaimed(r.Path) { // a configuration or a class there would be carried out
-			return a, fmt.Errorf("%s is in a data folder, in which the agent alone writes members' files", printable.Line(r.Path, longestPath))
+			return a, fmt.Errorf("%s is in a data folder, in which the agent alone writes members' files", text.Line(r.Path, longestPath))
 		}
 		if err := now.files.open(); err != nil {
 			return a, err
@@ -99,7 +99,7 @@ func (s *Server) answer(ctx context.Context, now *session, r *request) (a reply,
 	case empty:
 		e, ok := s.host.(host.Emptier)
 		if !ok || !now.claims(r.Path) {
-			return a, fmt.Errorf("%s is in no data folder of this session, and only what is there is emptied", printable.Line(r.Path, longestPath))
+			return a, fmt.Errorf("%s is in no data folder of this session, and only what is there is emptied", text.Line(r.Path, longestPath))
 		}
 		return a, e.Empty(ctx, r.Path)
 	case clocks:

@@ -18,11 +18,11 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/load/remote"
 	"github.com/quorumbench/quorumbench/internal/run/host"
-	"github.com/quorumbench/quorumbench/internal/run/load"
-	"github.com/quorumbench/quorumbench/internal/run/load/wired"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Options say what an agent serves.
@@ -219,9 +219,9 @@ func (s *Server) serveSession(ctx context.Context, st grpc.ServerStream) error {
 	}
 	if first.Version != s.o.Version {
 		return status.Errorf(codes.FailedPrecondition, "the agent is quorumbench %s and the controller %s: use the same version on all machines",
-			s.o.Version, printable.Line(first.Version, 100))
+			s.o.Version, text.Line(first.Version, 100))
 	}
-	now, err := s.enter(ctx, printable.Line(first.Controller, 200))
+	now, err := s.enter(ctx, text.Line(first.Controller, 200))
 	if err != nil {
 		return status.Error(codes.FailedPrecondition, err.Error())
 	}
@@ -343,7 +343,7 @@ func (s *Server) serveStream(st grpc.ServerStream, serve func(context.Context, *
 
 // serveWork serves one call of a worker.
 func (s *Server) serveWork(ctx context.Context, _ *session, st *stream) error {
-	return wired.Serve(ctx, st, s.worker)
+	return remote.Serve(ctx, st, s.worker)
 }
 
 // Listen listens at HOST:PORT or, with a mode of 0600, at unix:PATH.

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/run/host"
-	"github.com/quorumbench/quorumbench/internal/run/load"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // manual is a clock that a test moves on.
@@ -121,7 +121,7 @@ func TestAControllerThatIsLost(t *testing.T) {
 			}()
 			<-w.began
 			server := s.present().processes[0]
-			testsettle.Eventually(t, "the load is stopped", func() bool {
+			settle.Eventually(t, "the load is stopped", func() bool {
 				lose(r, m)
 				select {
 				case <-w.ended:
@@ -137,14 +137,14 @@ func TestAControllerThatIsLost(t *testing.T) {
 			if e := p.Exit(); e.Lost == "" || !strings.HasPrefix(e.String(), "lost: agent there") {
 				t.Errorf("the process's exit is %+v", e)
 			}
-			testsettle.Eventually(t, "the lease runs", func() bool { return !s.present().leaseEnd().IsZero() })
+			settle.Eventually(t, "the lease runs", func() bool { return !s.present().leaseEnd().IsZero() })
 			if !server.Identity().Running() {
 				t.Error("the server did not live until the lease was over")
 			}
 			if _, err := Dial(t.Context(), to); err == nil || !strings.Contains(err.Error(), "the agent lost its controller") {
 				t.Errorf("another controller while the lease runs: %v", err)
 			}
-			testsettle.Eventually(t, "the session is over", func() bool {
+			settle.Eventually(t, "the session is over", func() bool {
 				m.advance(time.Minute)
 				return s.present() == nil
 			})
@@ -228,7 +228,7 @@ func TestAnAgentThatStandsStill(t *testing.T) {
 	<-w.began
 	close(still)
 	var err error
-	testsettle.Eventually(t, "the agent is lost", func() bool {
+	settle.Eventually(t, "the agent is lost", func() bool {
 		m.advance(time.Second)
 		select {
 		case err = <-ended:
@@ -297,7 +297,7 @@ func TestAnAgentWhoseClockJumps(t *testing.T) {
 	}
 	look(time.Hour)
 	set(-time.Hour)
-	testsettle.Eventually(t, "the jump is seen", func() bool {
+	settle.Eventually(t, "the jump is seen", func() bool {
 		m.advance(10 * time.Second)
 		return r.Offset().Jumps > 0
 	})

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/host"
-	"github.com/quorumbench/quorumbench/internal/run/load"
 )
 
 // twoClocks are ours and another one, that an exchange takes no time to compare.

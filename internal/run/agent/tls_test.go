@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/authority"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
 
@@ -112,7 +111,7 @@ func TestAgentsThatAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer opened.Close()
-	of, err := authority.NewAuthority("others", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
+	of, err := host.NewAuthority("others", time.Now().Add(-time.Hour), time.Now().Add(time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}

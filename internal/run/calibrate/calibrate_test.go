@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/run/load/engine"
+	"github.com/quorumbench/quorumbench/internal/load/engine"
 )
 
 // late is a poller whose clock is moved by its waits, each of which ends later than asked

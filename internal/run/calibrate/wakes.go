@@ -10,8 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/load/engine"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/run/load/engine"
 )
 
 // perRound is how many times a round has the loop wait: a p99 has ten beyond it.

@@ -16,7 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // proxied is etcd behind a process that stands for a proxy and does nothing.
@@ -117,7 +117,7 @@ func TestPlaygroundOfTwoProcesses(t *testing.T) {
 	if err := syscall.Kill(found.Members[0].Process.PID, syscall.SIGKILL); err != nil { // the proxy alone
 		t.Fatal(err)
 	}
-	testsettle.Eventually(t, "the proxy to end", func() bool { return !found.Members[0].Running() })
+	settle.Eventually(t, "the proxy to end", func() bool { return !found.Members[0].Running() })
 	stopped, err := Down(t.Context(), dir)
 	if err != nil || !slices.Equal(stopped.Ended, []string{"m1"}) {
 		t.Errorf("stopped %+v, %v", stopped, err)

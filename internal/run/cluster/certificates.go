@@ -10,8 +10,8 @@ import (
 	"net"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/authority"
 	"github.com/quorumbench/quorumbench/internal/run/host"
+
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -36,7 +36,7 @@ func (c *Cluster) makeCredentials(places []store.MemberPlace) (all map[string]st
 		return nil, nil
 	}
 	now := time.Now()
-	if c.authority, err = authority.NewAuthority("quorumbench run", now.Add(-validBefore), now.Add(validAfter)); err != nil {
+	if c.authority, err = host.NewAuthority("quorumbench run", now.Add(-validBefore), now.Add(validAfter)); err != nil {
 		return nil, err
 	}
 	all = map[string]store.Credentials{}

@@ -16,8 +16,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/authority"
 	"github.com/quorumbench/quorumbench/internal/run/host"
+
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -144,7 +144,7 @@ type Cluster struct {
 	members []*member
 	spare   *spare // nil without a place for one
 	// authority signed the certificates of members that speak TLS; nil where they do not.
-	authority *authority.Authority
+	authority *host.Authority
 	exits     chan Exit
 
 	stopping sync.Mutex // held by Stop

@@ -22,7 +22,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host/network"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // ownerEnv makes the test binary start a cluster in the folder it names, tell
@@ -193,7 +193,7 @@ func TestThreeMembersSurviveOneKilledAndLeaveNothing(t *testing.T) {
 	if err := c.Admin().(store.LeaderMover).MoveLeader(t.Context(), leader.ID); err != nil {
 		t.Fatal(err)
 	}
-	testsettle.Eventually(t, "the leadership is moved", func() bool {
+	settle.Eventually(t, "the leadership is moved", func() bool {
 		s, err := c.Status(t.Context())
 		return err == nil && Unready(&s) == nil && s.Leader().ID == leader.ID && s.Term > status.Term
 	})
@@ -205,7 +205,7 @@ func TestThreeMembersSurviveOneKilledAndLeaveNothing(t *testing.T) {
 	if e.Member != leader.Name || e.Signal != "killed" || !e.Asked || e.At.IsZero() {
 		t.Errorf("exit %+v", e)
 	}
-	testsettle.Eventually(t, "another member leads", func() bool {
+	settle.Eventually(t, "another member leads", func() bool {
 		s, err := c.Status(t.Context())
 		return err == nil && s.Leader() != nil && s.Leader().ID != leader.ID && s.Term > status.Term
 	})
@@ -271,7 +271,7 @@ func TestKilledOwnerLeavesNoMemberAndItsDataIsRemoved(t *testing.T) {
 		}
 	})
 	dataDir := dirs[0]
-	testsettle.Eventually(t, "the member is gone", func() bool { return !member.Running() })
+	settle.Eventually(t, "the member is gone", func() bool { return !member.Running() })
 	removed, err := host.CleanOrphans(root, host.OrphanDepth)
 	if err != nil || len(removed) != 1 || removed[0].Path != dataDir {
 		t.Errorf("removed %v, not %s: %v", removed, dataDir, err)

@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/host/disk"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // onDisks starts a cluster of three on disks that fail on request.
@@ -103,7 +103,7 @@ func powerLoss(t *testing.T, c *Cluster) (acknowledged map[string]string, lost i
 func TestPowerLossOfAllLosesNothingAcknowledged(t *testing.T) {
 	c := onDisks(t, nil)
 	acknowledged, lost := powerLoss(t, c)
-	testsettle.Eventually(t, "the cluster is whole again", func() bool {
+	settle.Eventually(t, "the cluster is whole again", func() bool {
 		status, err := c.Status(t.Context())
 		return err == nil && Unready(&status) == nil
 	})
@@ -172,7 +172,7 @@ func TestDisksAreUnmountedWithTheirCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	client := clientOf(t, status.Leader().Endpoint) // the follower itself could not answer
-	testsettle.Eventually(t, "a put is done without the follower", func() bool {
+	settle.Eventually(t, "a put is done without the follower", func() bool {
 		_, err := client.Put(t.Context(), "k", "v")
 		return err == nil
 	})

@@ -13,7 +13,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // recorder is a machine that remembers what it was asked to do.
@@ -133,7 +133,7 @@ func TestMembersAreSignalledOnTheirHosts(t *testing.T) {
 	if c.Whole() {
 		t.Error("the cluster lost a member and is whole")
 	}
-	testsettle.Eventually(t, "the members on the other host have a leader", func() bool {
+	settle.Eventually(t, "the members on the other host have a leader", func() bool {
 		s, err := c.Status(t.Context())
 		return err == nil && s.Leader() != nil && s.Members[1].Err != nil && s.Term >= status.Term
 	})
@@ -202,7 +202,7 @@ func TestOrphansOfAClusterOnTwoHosts(t *testing.T) {
 	if len(dirs) != 2 {
 		t.Fatalf("the data was in %q", dirs)
 	}
-	testsettle.Eventually(t, "the members are gone", func() bool { return !member.Running() })
+	settle.Eventually(t, "the members are gone", func() bool { return !member.Running() })
 	removed, err := host.CleanOrphans(root, host.OrphanDepth)
 	slices.Sort(dirs)
 	if err != nil || !slices.EqualFunc(removed, dirs, func(o host.Orphan, dir string) bool { return o.Path == dir }) {

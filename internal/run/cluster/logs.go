@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // copyTimeout bounds the wait for a log of another machine.
@@ -47,7 +47,7 @@ func (c *Cluster) collectLog(ctx context.Context, m *member, p running) string {
 	case err != nil:
 		return fmt.Sprintf("the log of %s is not here, but on its machine as %s: %v", p.name, p.logFile, err)
 	case left > 0:
-		return fmt.Sprintf("the log of %s is here without %s in its middle; the whole is on its machine as %s", p.name, readable.Bytes(uint64(left)), p.logFile)
+		return fmt.Sprintf("the log of %s is here without %s in its middle; the whole is on its machine as %s", p.name, text.Bytes(uint64(left)), p.logFile)
 	}
 	return ""
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/host/network"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // inNetworks starts a cluster of three, each member in a network of its own.
@@ -47,7 +47,7 @@ func TestIsolatedLeaderIsReplaced(t *testing.T) {
 	c, n := inNetworks(t)
 	var old string
 	var term uint64
-	testsettle.Eventually(t, "a member leads", func() bool {
+	settle.Eventually(t, "a member leads", func() bool {
 		old, term = leads(t.Context(), c, 0)
 		return old != ""
 	})
@@ -60,14 +60,14 @@ func TestIsolatedLeaderIsReplaced(t *testing.T) {
 	if err := n.Set(t.Context(), cut); err != nil {
 		t.Fatal(err)
 	}
-	testsettle.Eventually(t, "another member leads", func() bool {
+	settle.Eventually(t, "another member leads", func() bool {
 		now, _ := leads(t.Context(), c, term)
 		return now != "" && now != old
 	})
 	if err := n.Set(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	testsettle.Eventually(t, "the cluster is whole again", func() bool {
+	settle.Eventually(t, "the cluster is whole again", func() bool {
 		status, err := c.Status(t.Context())
 		return err == nil && Unready(&status) == nil
 	})
@@ -89,7 +89,7 @@ func TestMemberStartsAgainInItsNetwork(t *testing.T) {
 	if err := c.StartAgain(t.Context(), m.Name); err != nil {
 		t.Fatal(err)
 	}
-	testsettle.Eventually(t, "the cluster is whole again", func() bool {
+	settle.Eventually(t, "the cluster is whole again", func() bool {
 		status, err := c.Status(t.Context())
 		return err == nil && Unready(&status) == nil
 	})

@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 func TestPlaygroundUpStatusDown(t *testing.T) {
@@ -47,7 +47,7 @@ func TestPlaygroundUpStatusDown(t *testing.T) {
 	if err := syscall.Kill(stopped.Process.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	testsettle.Eventually(t, "a member is gone", func() bool { return !stopped.Running() })
+	settle.Eventually(t, "a member is gone", func() bool { return !stopped.Running() })
 	s, err := loaded.Status(t.Context(), etcd.New())
 	if err != nil || s.Members[0].Err == nil || s.Members[1].Err != nil {
 		t.Errorf("status %+v, %v", s, err)

@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store/install"
 	"github.com/quorumbench/quorumbench/internal/store/zetcd"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // A real cluster of proxies: each member is two processes, is paused and killed
@@ -45,7 +45,7 @@ func TestProxiesInFrontOfEtcd(t *testing.T) {
 			t.Errorf("ended %+v", e)
 		}
 	}
-	testsettle.Eventually(t, "another leader", func() bool {
+	settle.Eventually(t, "another leader", func() bool {
 		status, err := c.Status(t.Context())
 		return err == nil && status.Leader() != nil && status.Leader().Name != lost
 	})

@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/scenario"
-	"github.com/quorumbench/quorumbench/internal/steady"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -364,7 +364,7 @@ func (i *Injector) event(f *record.Fault, kind string, at time.Time, text string
 type Real struct{}
 
 // Now implements Clock.
-func (Real) Now() time.Time { return steady.Now() }
+func (Real) Now() time.Time { return measure.Now() }
 
 // Until implements Clock.
 func (Real) Until(ctx context.Context, at time.Time) bool {

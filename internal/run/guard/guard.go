@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Plan is what a load is about to do to a cluster.
@@ -72,7 +72,7 @@ type NotEmptyError struct {
 
 // Error is a sentence.
 func (e *NotEmptyError) Error() string {
-	what := readable.Plural(uint64(max(e.Keys, 1)), "key")
+	what := text.Plural(uint64(max(e.Keys, 1)), "key")
 	if e.Keys == 0 || e.Keys >= mostExamples {
 		what = "keys"
 	}
@@ -390,10 +390,10 @@ func (g *Guard) user() string {
 func (c *claim) before(flags string) string {
 	what := "keys"
 	if c.Keys > 0 {
-		what = "up to " + readable.Plural(c.Keys, "key")
+		what = "up to " + text.Plural(c.Keys, "key")
 	}
 	if c.Bytes > 0 {
-		what += " (" + readable.Bytes(c.Bytes) + ")"
+		what += " (" + text.Bytes(c.Bytes) + ")"
 	}
 	if c.Services {
 		what = "services and " + what
@@ -401,19 +401,19 @@ func (c *claim) before(flags string) string {
 	if c.Leases {
 		what += ", some of them bound to leases or sessions,"
 	}
-	text := fmt.Sprintf("writes %s below %q in the running cluster", what, c.Prefix)
+	words := fmt.Sprintf("writes %s below %q in the running cluster", what, c.Prefix)
 	switch {
 	case c.others:
-		text += ", where others' keys are: it may replace and delete them, and removes nothing at the end"
+		words += ", where others' keys are: it may replace and delete them, and removes nothing at the end"
 	case c.Keep && c.stuck != nil:
-		text += " and leaves them there: " + c.stuck.Error()
+		words += " and leaves them there: " + c.stuck.Error()
 	case c.Keep:
-		text += fmt.Sprintf(" and leaves them there; \"quorumbench cleanup %s --prefix %s\" removes them", flags, argument(c.Prefix))
+		words += fmt.Sprintf(" and leaves them there; \"quorumbench cleanup %s --prefix %s\" removes them", flags, argument(c.Prefix))
 	default:
-		text += fmt.Sprintf(" and removes them at the end; after a kill, \"quorumbench cleanup %s --prefix %s\" does", flags, argument(c.Prefix))
+		words += fmt.Sprintf(" and removes them at the end; after a kill, \"quorumbench cleanup %s --prefix %s\" does", flags, argument(c.Prefix))
 	}
 	if len(c.ClusterWide) > 0 {
-		text += "; as asked, it also " + strings.Join(c.ClusterWide, " and ") + ", which affects the whole cluster"
+		words += "; as asked, it also " + strings.Join(c.ClusterWide, " and ") + ", which affects the whole cluster"
 	}
-	return text
+	return words
 }

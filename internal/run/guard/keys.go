@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/printable"
-	"github.com/quorumbench/quorumbench/internal/run/load"
-	"github.com/quorumbench/quorumbench/internal/run/load/keys"
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/load/keys"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // How often a question is asked again that was answered with an error, and after what.
@@ -98,7 +98,7 @@ func (c *Client) ask(ctx context.Context, op *store.Op, conflicts bool) (ev stor
 				return ev, nil
 			}
 			answered = true
-			refused := &refusedError{endpoint, ev.Outcome, printable.Line(string(ev.Text), printable.OfServer)}
+			refused := &refusedError{endpoint, ev.Outcome, text.Line(string(ev.Text), text.OfServer)}
 			if failed = errors.Join(failed, refused); ev.Outcome == kv.BadRequest || ev.Outcome == kv.Denied {
 				return ev, refused
 			}

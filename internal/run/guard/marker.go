@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // markerSuffix ends the name of every marker key.
@@ -63,7 +63,7 @@ func parseMarker(value []byte, prefix string) (m Marker, ok bool) {
 	if !validNames(m.Names) {
 		return Marker{}, false
 	}
-	m.Machine = printable.Line(m.Machine, printable.OfServer)
+	m.Machine = text.Line(m.Machine, text.OfServer)
 	return m, true
 }
 

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/application/registry"
-	"github.com/quorumbench/quorumbench/internal/readable"
-	"github.com/quorumbench/quorumbench/internal/run/load/keys"
+	"github.com/quorumbench/quorumbench/internal/load/app/registry"
+	"github.com/quorumbench/quorumbench/internal/load/keys"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Names say which names the keys of a load have after their prefix. The zero value is any
@@ -98,7 +98,7 @@ func (g *Guard) removeOwn(ctx context.Context, admin store.Admin, m *Marker, min
 	if len(others) == 1 {
 		stay = "is not of this run and stays"
 	}
-	g.Say(fmt.Sprintf("%s below %q, such as %q, %s", readable.Plural(uint64(len(others)), "key"), m.Prefix, others[0], stay))
+	g.Say(fmt.Sprintf("%s below %q, such as %q, %s", text.Plural(uint64(len(others)), "key"), m.Prefix, others[0], stay))
 	_, folders := admin.(store.FolderKeeper)
 	for _, key := range mine {
 		if key == MarkerKey(m.Prefix) {

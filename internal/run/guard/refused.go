@@ -6,11 +6,11 @@ import (
 	"fmt"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/printable"
-	"github.com/quorumbench/quorumbench/internal/recording"
-	"github.com/quorumbench/quorumbench/internal/run/load"
-	"github.com/quorumbench/quorumbench/internal/run/load/engine"
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/load/engine"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // unserved reports whether an error is the answer of a member that the request cannot be
@@ -49,7 +49,7 @@ func (c *Client) tryOnce(ctx context.Context, op *store.Op) error {
 		case err != nil:
 			continue // at the next
 		case ev.Outcome == kv.BadRequest || ev.Outcome == kv.Denied:
-			return &refusedError{endpoint, ev.Outcome, printable.Line(string(ev.Text), printable.OfServer)}
+			return &refusedError{endpoint, ev.Outcome, text.Line(string(ev.Text), text.OfServer)}
 		}
 		return nil
 	}
@@ -102,10 +102,10 @@ func (c *Client) removes(ctx context.Context, key string, guarded bool) error {
 // is false for a store without transactions of this form.
 func (c *Client) guardedRemoval(key string, revision int64) (op store.Op, ok bool) {
 	name := []byte(key)
-	call := &recording.Call{Guarded: true, Parts: []recording.Part{
-		{Action: recording.Compare, Target: recording.Modified, Key: name, Number: revision},
-		{Action: recording.Remove, Key: name, Branch: recording.Then},
-		{Action: recording.Read, Key: name, Branch: recording.Else},
+	request := &call.Call{Guarded: true, Parts: []call.Part{
+		{Action: call.Compare, Target: call.Modified, Key: name, Number: revision},
+		{Action: call.Remove, Key: name, Branch: call.Then},
+		{Action: call.Read, Key: name, Branch: call.Else},
 	}}
-	return store.Op{Kind: kv.Delete, Key: name, Call: call}, c.Store.Capabilities().Has(kv.ApplicationCalls)
+	return store.Op{Kind: kv.Delete, Key: name, Call: request}, c.Store.Capabilities().Has(kv.ApplicationCalls)
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Granted takes the names of leases, or sessions, that a load of the run was granted. They
@@ -34,7 +34,7 @@ func (g *Guard) Grants(n int, ttl time.Duration) {
 		return
 	}
 	g.granted = true
-	g.Say(fmt.Sprintf("grants %s in the running cluster and revokes them at the end; after a kill they end by themselves within %v", readable.Plural(uint64(max(n, 0)), "lease"), ttl)) // #nosec G115 -- not negative
+	g.Say(fmt.Sprintf("grants %s in the running cluster and revokes them at the end; after a kill they end by themselves within %v", text.Plural(uint64(max(n, 0)), "lease"), ttl)) // #nosec G115 -- not negative
 }
 
 // Holds reports whether the run has claimed anything.
@@ -68,7 +68,7 @@ func (g *Guard) release(ctx context.Context, c *claim) error {
 	if err != nil {
 		return fmt.Errorf("keys below %q may be left, which \"quorumbench cleanup %s --prefix %s\" removes: %w", c.Prefix, g.Flags, argument(c.Prefix), err)
 	}
-	did := "removed " + readable.Plural(uint64(n), "key")
+	did := "removed " + text.Plural(uint64(n), "key")
 	if n == 0 {
 		did = "nothing is left"
 	}

@@ -5,10 +5,10 @@ import (
 	"fmt"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/readable"
-	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // mostNamed is how many keys are removed one by one at most, whether they are there or
@@ -42,7 +42,7 @@ func (g *Guard) removeNamed(ctx context.Context, m *Marker) (removed int64, err 
 		case left == 0:
 			continue
 		case n.KeySpace > mostNamed:
-			return removed, fmt.Errorf("any of %s keys may be there, which are too many to remove one by one", readable.Count(n.KeySpace))
+			return removed, fmt.Errorf("any of %s keys may be there, which are too many to remove one by one", text.Count(n.KeySpace))
 		}
 		deleted, err := g.sweep(ctx, m.Prefix, &n)
 		if removed += deleted; err != nil {

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/run/host"
-	"github.com/quorumbench/quorumbench/internal/run/host/hosttest"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
+	"github.com/quorumbench/quorumbench/internal/testing/hosts"
 )
 
-func TestLocal(t *testing.T) { hosttest.TestHost(t, host.NewLocal(nil, nil), t.TempDir()) }
+func TestLocal(t *testing.T) { hosts.TestHost(t, host.NewLocal(nil, nil), t.TempDir()) }
 
 // A machine has an address of its own, and its servers are there.
 func TestLocalAtAnAddress(t *testing.T) {
@@ -21,7 +21,7 @@ func TestLocalAtAnAddress(t *testing.T) {
 		t.Skip("other systems have one loopback address")
 	}
 	h := host.NewLocal(nil, nil).At("127.0.0.9")
-	hosttest.TestHost(t, h, t.TempDir())
+	hosts.TestHost(t, h, t.TempDir())
 	l, err := h.Ports(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func TestFsyncInNoFolder(t *testing.T) {
 
 // What crosses a Host is data: encoded and decoded on its way, it is the same.
 func TestWhatCrossesIsData(t *testing.T) {
-	hosttest.TestHost(t, encoded{host.NewLocal(nil, nil)}, t.TempDir())
+	hosts.TestHost(t, encoded{host.NewLocal(nil, nil)}, t.TempDir())
 }
 
 // cross is a value as another machine gets it.

@@ -1,7 +1,6 @@
-// Package host is where server processes run: a machine on which they are
-// started, signalled and measured, with its files, ports and logs. The local
-// machine is one implementation of Host; whatever acts on a Host does not
-// know which it has.
+// Package host runs server processes on a machine: it starts, signals and measures them, and
+// provides their files, ports and logs. The local machine is one implementation of Host;
+// callers cannot tell which implementation they have.
 package host
 
 import (

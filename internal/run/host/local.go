@@ -13,11 +13,11 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/environ"
 	"github.com/quorumbench/quorumbench/internal/run/host/disk"
 	"github.com/quorumbench/quorumbench/internal/run/host/network"
 	"github.com/quorumbench/quorumbench/internal/run/host/wallclock"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
+	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // Local is the machine that we run on.
@@ -279,7 +279,7 @@ func (l *Local) Start(_ context.Context, c Command) (Process, error) {
 func (l *Local) prepare(c Command) (cmd *exec.Cmd, lifeline io.Closer, closeLog func(), err error) {
 	cmd = exec.Command(c.Path, c.Args...)
 	cmd.Dir = c.Dir
-	cmd.Env = append(environ.CleanEnviron(), c.Env...)
+	cmd.Env = append(store.CleanEnviron(), c.Env...)
 	cmd.SysProcAttr = attributes(c.Detach)
 	closeLog = func() {}
 	if l.folder != nil && c.Dir != "" {

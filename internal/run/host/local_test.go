@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // helperEnv makes the test binary act as one of the processes below.
@@ -90,7 +90,7 @@ func TestChildDoesNotOutliveAKilledParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	testsettle.Eventually(t, "the child is gone", func() bool { return !child.Running() })
+	settle.Eventually(t, "the child is gone", func() bool { return !child.Running() })
 }
 
 func TestLifelineEndsWithUs(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/run/host/disk"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // OrphanDepth is how many levels below its root a run's data folder is at most.
@@ -32,11 +32,11 @@ type Orphan struct {
 
 // String returns a sentence without its full stop.
 func (o Orphan) String() string {
-	text := fmt.Sprintf("removed %s, which a killed command left", o.Path)
+	words := fmt.Sprintf("removed %s, which a killed command left", o.Path)
 	if o.Disks > 0 {
-		text += fmt.Sprintf(", and unmounted %s in it", readable.Plural(uint64(o.Disks), "disk"))
+		words += fmt.Sprintf(", and unmounted %s in it", text.Plural(uint64(o.Disks), "disk"))
 	}
-	return text
+	return words
 }
 
 // CleanOrphans removes the claimed folders at most so many levels below root

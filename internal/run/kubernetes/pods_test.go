@@ -18,9 +18,9 @@ import (
 	core "k8s.io/api/core/v1"
 
 	"github.com/quorumbench/quorumbench/internal/run/agent"
-	"github.com/quorumbench/quorumbench/internal/testservers/embedded"
-	testkubernetes "github.com/quorumbench/quorumbench/internal/testservers/kubernetes"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
+	testkubernetes "github.com/quorumbench/quorumbench/internal/testing/servers/kubernetes"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // cluster is a real API server with its controllers. There is no node: what a pod's
@@ -128,7 +128,7 @@ func (c *cluster) gone(t *testing.T) {
 // pods waits until the Jobs' controller has made so many pods.
 func (c *cluster) pods(t *testing.T, p *Pods, n int) (pods []core.Pod) {
 	t.Helper()
-	testsettle.Eventually(t, fmt.Sprintf("there are not %d pods", n), func() bool {
+	settle.Eventually(t, fmt.Sprintf("there are not %d pods", n), func() bool {
 		pods = get[core.PodList](t, c, inOurs+"/pods?labelSelector="+runLabel+"="+p.run).Items
 		return len(pods) == n
 	})
@@ -211,7 +211,7 @@ func (c *cluster) testVolumes(t *testing.T) {
 	o.Members, o.Workers, o.StorageClass = 2, 1, "fast"
 	p := c.makes(t, o)
 	var claims []core.PersistentVolumeClaim
-	testsettle.Eventually(t, "there are not 2 claims", func() bool {
+	settle.Eventually(t, "there are not 2 claims", func() bool {
 		claims = get[core.PersistentVolumeClaimList](t, c, inOurs+"/persistentvolumeclaims").Items
 		return len(claims) == 2
 	})

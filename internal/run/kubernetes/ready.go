@@ -12,8 +12,8 @@ import (
 	batch "k8s.io/api/batch/v1"
 	core "k8s.io/api/core/v1"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/run/agent"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Reached is called for the agent of a host when its pod is ready, with the pod's IP
@@ -91,8 +91,8 @@ func isReady(pod *core.Pod) bool {
 // mostSaid bounds what is quoted of Kubernetes, in bytes.
 const mostSaid = 600
 
-func said(text string) string {
-	return printable.Line(strings.Join(strings.Fields(text), " "), mostSaid)
+func said(words string) string {
+	return text.Line(strings.Join(strings.Fields(words), " "), mostSaid)
 }
 
 // hopeless are reasons for which a container waits and will go on waiting, and what

@@ -22,8 +22,8 @@ import (
 	batch "k8s.io/api/batch/v1"
 	core "k8s.io/api/core/v1"
 
-	"github.com/quorumbench/quorumbench/internal/image"
 	"github.com/quorumbench/quorumbench/internal/run/agent"
+	"github.com/quorumbench/quorumbench/internal/testing/image"
 )
 
 // rightsFile is the manifest that users apply.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Bounds of what one trial keeps.
@@ -141,4 +141,4 @@ func (l *Listener) Beyond() []LogEvent {
 }
 
 // shortened is a line as an event keeps it.
-func shortened(line []byte) string { return printable.Line(string(line), maxText) }
+func shortened(line []byte) string { return text.Line(string(line), maxText) }

@@ -19,10 +19,10 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
-	"github.com/quorumbench/quorumbench/internal/steady"
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/asking"
+	"github.com/quorumbench/quorumbench/internal/store/httpadmin"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 const (
@@ -55,7 +55,7 @@ func NewScraper(st store.Store, a store.Access, endpoint string) (s *Scraper, ok
 	if len(s.sources) == 0 {
 		return nil, false
 	}
-	s.client = asking.Client(a)
+	s.client = httpadmin.Client(a)
 	return s, true
 }
 
@@ -109,7 +109,7 @@ func (s *Scraper) get(ctx context.Context, source store.MetricSource) (store.Sam
 	for name, value := range source.Header {
 		request.Header.Set(name, value)
 	}
-	response, err := s.client.Do(request.WithContext(asking.Allow(ctx, maxScrape)))
+	response, err := s.client.Do(request.WithContext(httpadmin.Allow(ctx, maxScrape)))
 	switch remedy := remedyOf(source, ""); {
 	case err != nil && (remedy == "" || ctx.Err() != nil || store.Refused(err)):
 		return fail(err)
@@ -136,16 +136,16 @@ func (s *Scraper) get(ctx context.Context, source store.MetricSource) (store.Sam
 
 // refused returns what a member says instead of its metrics, and how it is allowed.
 func refused(source store.MetricSource, response *http.Response) error {
-	text := fmt.Sprintf("HTTP status %d", response.StatusCode)
-	body, _ := io.ReadAll(io.LimitReader(response.Body, printable.OfServer)) // the status alone will do
+	words := fmt.Sprintf("HTTP status %d", response.StatusCode)
+	body, _ := io.ReadAll(io.LimitReader(response.Body, text.OfServer)) // the status alone will do
 	if said := strings.TrimSpace(string(body)); said != "" {
-		text += " (" + said + ")"
+		words += " (" + said + ")"
 	}
-	text = printable.Line(text, printable.OfServer)
-	if remedy := remedyOf(source, text); remedy != "" {
-		text += "; " + remedy
+	words = text.Line(words, text.OfServer)
+	if remedy := remedyOf(source, words); remedy != "" {
+		words += "; " + remedy
 	}
-	return errors.New(text)
+	return errors.New(words)
 }
 
 // remedyOf returns how an operator allows what a member refused with a text.
@@ -182,7 +182,7 @@ func (s *Scraper) ask(ctx context.Context, command string) (string, error) {
 // the connection is shaken hands on before it ends, outside the time, because
 // servers log those that are not.
 func Connect(ctx context.Context, endpoint string, secure *tls.Config) (time.Duration, error) {
-	began := steady.Now()
+	began := measure.Now()
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", endpoint)
 	took := time.Since(began)
 	if err != nil {

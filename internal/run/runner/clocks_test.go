@@ -15,9 +15,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/agent"
-	"github.com/quorumbench/quorumbench/internal/run/agent/agenttest"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
+	"github.com/quorumbench/quorumbench/internal/testing/agents"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -35,7 +35,7 @@ func onAgents(t *testing.T, clocks map[string]*settable, second int, at func()) 
 	targets := map[string]agent.Target{}
 	hosts := ""
 	for _, name := range []string{"db", "gen1", "gen2"} {
-		to := agenttest.StartAgent(t, func(o *agent.Options) {
+		to := agents.StartAgent(t, func(o *agent.Options) {
 			if o.Self, _ = os.Executable(); clocks[name] != nil {
 				o.Clock = clocks[name].clock()
 			}

@@ -10,14 +10,14 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
-	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 	"github.com/quorumbench/quorumbench/internal/run/trial"
 	"github.com/quorumbench/quorumbench/internal/scenario"
-	"github.com/quorumbench/quorumbench/internal/steady"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -158,7 +158,7 @@ func (r *run) describe(ctx context.Context, own *cluster.Cluster, spec *scenario
 
 // newHost is the machine that we run on. Where to look for free ports first is
 // drawn without the run's seed: two runs at once must not look in one place.
-func newHost() *host.Local { return host.NewLocal(steady.Now, rand.IntN).Beside(steady.Ahead) }
+func newHost() *host.Local { return host.NewLocal(measure.Now, rand.IntN).Beside(measure.Ahead) }
 
 // hosts are those of the members.
 func (r *run) hosts() []host.Host {

@@ -4,10 +4,10 @@ import (
 	"context"
 	"strings"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/guard"
 	"github.com/quorumbench/quorumbench/internal/run/trial"
 	"github.com/quorumbench/quorumbench/internal/scenario"
-	"github.com/quorumbench/quorumbench/internal/steady"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -25,7 +25,7 @@ func (r *run) guard(st store.Store, access store.Access, spec *scenario.Trial) *
 		access.Dial = store.Remembering() // so that keys are removed when names no longer resolve
 	}
 	g := guard.New(guard.Options{
-		Client: guard.Client{Store: st, Access: access}, Tool: r.Tool.Version, Flags: flagsOf(st, spec.Cluster.Attach), Say: say, Now: steady.Now, Known: scenario.OwnPrefixes(),
+		Client: guard.Client{Store: st, Access: access}, Tool: r.Tool.Version, Flags: flagsOf(st, spec.Cluster.Attach), Say: say, Now: measure.Now, Known: scenario.OwnPrefixes(),
 	})
 	if r.guards == nil {
 		r.guards = map[string]*guard.Guard{}

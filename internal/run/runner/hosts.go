@@ -10,12 +10,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/quorumbench/quorumbench/internal/readable"
+	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/host"
-	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/run/trial"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // reached is a host of the scenario.
@@ -126,7 +126,7 @@ func (r *run) leaveHosts(err error) error {
 		}
 	}
 	if more > mostLeaving {
-		err = fmt.Errorf("%w; and %s could not be left without an error", err, readable.Plural(uint64(more-mostLeaving), "more host"))
+		err = fmt.Errorf("%w; and %s could not be left without an error", err, text.Plural(uint64(more-mostLeaving), "more host"))
 	}
 	return err
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/trial"
 	"github.com/quorumbench/quorumbench/internal/scenario"
-	"github.com/quorumbench/quorumbench/internal/steady"
 )
 
 // Stage is what a run is doing.
@@ -62,9 +61,9 @@ type Progress struct {
 
 // reportTrial passes on how a trial goes.
 func (r *run) reportTrial(spec *scenario.Trial, p trial.Progress) {
-	r.pace.now(p.Ended, steady.Now())
+	r.pace.now(p.Ended, measure.Now())
 	if p.Stage == string(Preloading) || p.Stage == string(Connecting) {
-		r.trialBegan = steady.Now() // what comes before the warm-up takes what it takes
+		r.trialBegan = measure.Now() // what comes before the warm-up takes what it takes
 	}
 	r.report(Progress{
 		Stage: stageOf(p.Stage), Name: title(spec),

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // resumed is what a run that is taken up again has of what was before.
@@ -53,7 +53,7 @@ func takeUp(o *Options) (*resumed, error) {
 		t, spec := &r.Kept[i], &plan[i]
 		if t.Name != spec.Name || t.Number != spec.Number || t.Repeat != spec.Repeat || t.Seed != spec.Load.Seed {
 			return nil, fmt.Errorf("the run is not taken up again: its trial %d is %s, and the scenario's %s", i+1,
-				printable.Line(t.Name, printable.OfField), title(spec))
+				text.Line(t.Name, text.OfField), title(spec))
 		}
 		if j := slices.IndexFunc(was.Clusters, func(c record.Cluster) bool { return c.ID == t.Cluster && c.Started }); j >= 0 {
 			r.versions[spec.Cluster.Key] = was.Clusters[j].Version
@@ -75,7 +75,7 @@ func planned(s *scenario.Scenario, least int) (all []scenario.Trial) {
 }
 
 func named(t record.Tool) string {
-	return printable.Line(t.Named(), printable.OfField)
+	return text.Line(t.Named(), text.OfField)
 }
 
 func rule(u *record.Until) string {
@@ -106,7 +106,7 @@ func (r *resumed) sameMachines(is []record.Machine) error {
 	for i := range is {
 		if d := is[i].Unlike(&was[i]); d != "" {
 			return fmt.Errorf("the run is not taken up again: machine %s has %s; a run of its own, and \"quorumbench report RUN RUN\", compare two machines",
-				printable.Line(cmp.Or(was[i].Name, strconv.Itoa(i+1)), printable.OfField), printable.Line(d, printable.OfField))
+				text.Line(cmp.Or(was[i].Name, strconv.Itoa(i+1)), text.OfField), text.Line(d, text.OfField))
 		}
 	}
 	return nil
@@ -129,7 +129,7 @@ func (r *resumed) sameServer(spec *scenario.Trial, version string) error {
 	}
 	if was := r.versions[spec.Cluster.Key]; was != "" && was != version {
 		return fmt.Errorf("trial %s is not run: the server is %s %s now, and was %s before the run was taken up again", title(spec), spec.Cluster.Store, version,
-			printable.Line(was, printable.OfField))
+			text.Line(was, text.OfField))
 	}
 	return nil
 }

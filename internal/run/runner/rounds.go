@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
-	"github.com/quorumbench/quorumbench/internal/steady"
 )
 
 // rounds repeats trials until it is enough, or the time is over. Each trial runs
@@ -45,7 +45,7 @@ func (r *run) untilPrecise(ctx context.Context) error {
 	until := r.Scenario.Until
 	var ended []*record.Trial
 	all := rounds{
-		most: until.AtMost, began: r.began.Add(-r.before.before()), now: func() time.Time { return steady.Now().Add(-r.before.notYet()) },
+		most: until.AtMost, began: r.began.Add(-r.before.before()), now: func() time.Time { return measure.Now().Add(-r.before.notYet()) },
 		play: func(ctx context.Context, n int) error {
 			round := r.Scenario.Round(n)
 			r.plan = append(r.plan, round...)

@@ -10,16 +10,16 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/agent"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/guard"
 	"github.com/quorumbench/quorumbench/internal/run/host"
-	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/run/trial"
 	"github.com/quorumbench/quorumbench/internal/scenario"
-	"github.com/quorumbench/quorumbench/internal/steady"
+
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -128,7 +128,7 @@ func Run(ctx context.Context, o Options) (dir string, err error) {
 	case err != nil:
 		state, failure = record.Failed, err.Error()
 	}
-	if finishing := r.out.Finish(state, failure, steady.Now()); !errors.Is(err, finishing) {
+	if finishing := r.out.Finish(state, failure, measure.Now()); !errors.Is(err, finishing) {
 		err = errors.Join(err, finishing)
 	}
 	return r.out.Dir(), err
@@ -146,7 +146,7 @@ func interrupted(ctx context.Context, err error) error {
 
 // begin makes the run directory.
 func begin(ctx context.Context, o Options) (r *run, err error) {
-	r = &run{Options: o, rates: rates{}, began: steady.Now(), host: newHost()}
+	r = &run{Options: o, rates: rates{}, began: measure.Now(), host: newHost()}
 	defer func() {
 		if err != nil {
 			err = r.leaveHosts(err)
@@ -229,12 +229,12 @@ func (r *run) trials(ctx context.Context, all []scenario.Trial) (results []*reco
 
 // trial runs one trial on its cluster.
 func (r *run) trial(ctx context.Context, spec scenario.Trial) (*record.Trial, error) {
-	turn := steady.Now()
+	turn := measure.Now()
 	under, err := r.enter(ctx, &spec)
 	if err != nil {
 		return nil, err
 	}
-	r.trialBegan = steady.Now()
+	r.trialBegan = measure.Now()
 	r.pace.begin()
 	generator := r.generator(&spec)
 	machine := r.about[generator].Machine
@@ -259,7 +259,7 @@ func (r *run) trial(ctx context.Context, spec scenario.Trial) (*record.Trial, er
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", title(&spec), err)
 	}
-	r.around.add(turn, began, steady.Now(), spec.Load.Warmup+seconds(result.Seconds))
+	r.around.add(turn, began, measure.Now(), spec.Load.Warmup+seconds(result.Seconds))
 	r.ended = r.at
 	r.now.lost = len(result.LostMembers) > 0 || spec.Load.ChangesCluster() ||
 		slices.ContainsFunc(result.Faults, func(f record.Fault) bool { return f.Failure != "" && f.Healed == nil })

@@ -8,14 +8,14 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
-	"github.com/quorumbench/quorumbench/internal/run/load"
-	"github.com/quorumbench/quorumbench/internal/run/load/loadtest"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
+	"github.com/quorumbench/quorumbench/internal/testing/agents"
 )
 
 // Four workers on three members, each on an address of its own: they sent exactly
@@ -37,7 +37,7 @@ func TestWorkersAndMembersCountAlike(t *testing.T) {
 	l := scenario.DefaultLoad()
 	l.Mix = []scenario.Operation{{Kind: kv.Put, Weight: 1}}
 	l.Connections, l.Clients, l.KeySpace, l.Total, l.Duration, l.Seed, l.Workers = 13, 29, 100, 5003, 0, 7, 4
-	all, ears := loadtest.Overhear(load.Locals(4, registry.Lookup))
+	all, ears := agents.Overhear(load.Locals(4, registry.Lookup))
 	a := &load.Assignment{Load: l, Store: etcd.Name, Endpoints: c.Access().Endpoints}
 	res, err := load.Run(t.Context(), all, a, load.Reports{})
 	if err != nil {
@@ -48,7 +48,7 @@ func TestWorkersAndMembersCountAlike(t *testing.T) {
 			t.Errorf("a member is at %s", endpoint)
 		}
 	}
-	seen := loadtest.PutsSeen(t, c.Access().Endpoints)
+	seen := agents.PutsSeen(t, c.Access().Endpoints)
 	m := res.Measured
 	if m.Due != l.Total || m.Succeeded() != l.Total || seen != l.Total {
 		t.Errorf("%d were due of %d, %d succeeded, and the members saw %d", m.Due, l.Total, m.Succeeded(), seen)

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/run/load"
 )
 
 // unopenedError says why a load ended before it sent anything.

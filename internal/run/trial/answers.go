@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/keys"
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/run/load/keys"
 )
 
 // answered is the sentences about answers that are neither wrong nor the newest

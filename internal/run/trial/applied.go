@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/steady"
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -39,7 +39,7 @@ func (m *members) catchUp(ctx context.Context, slow func()) (behind map[int]bool
 		return nil, 0
 	}
 	newest := int64(0)
-	for began := steady.Now(); ; {
+	for began := measure.Now(); ; {
 		if newest == 0 {
 			newest = m.newest(ctx)
 		}
@@ -49,7 +49,7 @@ func (m *members) catchUp(ctx context.Context, slow func()) (behind map[int]bool
 				behind[i] = true
 			}
 		}
-		waited = steady.Now().Sub(began)
+		waited = measure.Now().Sub(began)
 		if len(behind) == 0 || waited > catchUpTime || waited > restartTime && m.ended(ctx, behind) || !pause(ctx, askEvery) {
 			return behind, waited
 		}

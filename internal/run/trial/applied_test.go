@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/steady"
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -23,7 +23,7 @@ func (l *lagging) Newest(context.Context) (int64, error) { return 7, nil }
 
 func (l *lagging) Applied(_ context.Context, i int) (int64, error) {
 	switch {
-	case i == 0 || !steady.Now().Before(l.from):
+	case i == 0 || !measure.Now().Before(l.from):
 		return 7, nil
 	case l.gone:
 		return 0, errors.New("connection refused")
@@ -54,7 +54,7 @@ func TestMembersThatCatchUpLateAreAwaited(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := &members{admin: &lagging{
 					answers: answers{store.Status{Members: []store.Member{{Endpoint: "a:1", ID: 1, Role: kv.Leader}, {Endpoint: "b:1", ID: 2, Role: kv.Follower}}}},
-					from:    steady.Now().Add(c.after), gone: c.gone,
+					from:    measure.Now().Add(c.after), gone: c.gone,
 				}}
 				if _, err := m.ask(t.Context()); err != nil {
 					t.Fatal(err)

@@ -14,9 +14,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	ops "github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/results/record/history"
+
+	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
-	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -30,10 +30,10 @@ type CheckAnswers func(ctx context.Context, paths []string, progress func(readin
 type historian struct {
 	t      *Trial
 	dir    string
-	header history.Header
+	header ops.Header
 
 	mu    sync.Mutex
-	files []*history.Writer
+	files []*ops.Writer
 	paths []string
 	bytes int64 // of files that were closed
 	err   error
@@ -46,7 +46,7 @@ func (t *Trial) newHistorian(ctx context.Context, m *members, dir string) *histo
 		return nil
 	}
 	promised := st.Promises()
-	h := &historian{t: t, dir: dir, header: history.Header{
+	h := &historian{t: t, dir: dir, header: ops.Header{
 		Store: t.Cluster.Store.Name(), Promises: promised.Of, Counted: promised.Counted, Timeout: int64(t.Spec.Load.Timeout),
 	}}
 	if promised.Untold {
@@ -66,8 +66,8 @@ func (h *historian) recorder(zero time.Time, within time.Duration) *ops.Recorder
 	}
 	// By the monotonic clock, where there is one.
 	head.Started = h.header.Started.UTC().Add(zero.Sub(h.header.Started))
-	path := filepath.Join(h.dir, history.Name(len(h.paths)+1))
-	w, err := history.Create(path, &head)
+	path := filepath.Join(h.dir, ops.Name(len(h.paths)+1))
+	w, err := ops.Create(path, &head)
 	if err != nil {
 		h.note(err)
 		lost := ops.NewBlock()
@@ -186,7 +186,7 @@ var errMany = errors.New("as many operations as keys")
 // or not. It is nil where reading them takes longer than reading all keys: there are as
 // many operations as keys.
 func (h *historian) written(ctx context.Context) []uint64 {
-	set, err := history.Open(h.paths...)
+	set, err := ops.Open(h.paths...)
 	if err != nil {
 		return nil
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	ops "github.com/quorumbench/quorumbench/internal/measure/history"
-	"github.com/quorumbench/quorumbench/internal/results/record/history"
+
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
@@ -23,7 +23,7 @@ func TestWrittenKeysAreKnown(t *testing.T) {
 	} {
 		h := &historian{
 			t: &Trial{Spec: scenario.Trial{Load: scenario.Load{KeySpace: test.keys}}}, dir: t.TempDir(),
-			header: history.Header{Store: "etcd", Timeout: int64(time.Second)},
+			header: ops.Header{Store: "etcd", Timeout: int64(time.Second)},
 		}
 		for i, all := range [][]ops.Op{
 			{{Kind: kv.Put, Key: 3, Written: 1}, {Kind: kv.Get, Key: 4}, {Kind: kv.KeepAlive, Key: 2, Lock: ops.Granted}},

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/run/load"
-	"github.com/quorumbench/quorumbench/internal/steady"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -24,7 +24,7 @@ func (w *monitor) compact(ctx context.Context) {
 	load.GiveWay(w.t.Worker)
 	compactor := w.m.admin.(store.Maintainer) // the scenario was refused without it
 	for pause(ctx, what.Every) {
-		began := steady.Now()
+		began := measure.Now()
 		asked, cancel := context.WithTimeout(ctx, compactTimeout)
 		revision, err := compactor.CompactBehind(asked, what.Behind)
 		cancel()
@@ -37,7 +37,7 @@ func (w *monitor) compact(ctx context.Context) {
 			}
 		case revision > 0:
 			_ = w.out.Event(record.Event{ // an error stays in the writer
-				Time: steady.Now(), Kind: "compaction_asked", Duration: time.Since(began),
+				Time: measure.Now(), Kind: "compaction_asked", Duration: time.Since(began),
 				Text: fmt.Sprintf("quorumbench had the store compact its history up to revision %d", revision),
 			})
 		}

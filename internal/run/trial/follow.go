@@ -7,7 +7,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/run/follow"
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -22,13 +22,13 @@ type driven interface {
 
 // followed is how often the members are asked: a load whose target is a role
 // must move when the role does.
-func (w *monitor) followed() follow.Config {
-	every := follow.Seldom
+func (w *monitor) followed() cluster.Config {
+	every := cluster.Seldom
 	if mode := w.t.Spec.Load.Target.Mode; mode == kv.LeaderOnly || mode == kv.Followers {
-		every = follow.Often
+		every = cluster.Often
 	}
 	n := len(w.m.status().Members)
-	return follow.Config{
+	return cluster.Config{
 		Admin: w.m.admin, Members: n, Every: every, Done: func() uint64 { return w.done() },
 		Take: func(i int, asked, ended time.Time, e store.Member) {
 			w.handleChanges(w.m.take(i, n, asked, ended, e))
@@ -64,12 +64,12 @@ func (w *monitor) retarget() {
 
 // handleChanges does what changes of the members ask for: the load is moved
 // first. It is called from one goroutine at a time.
-func (w *monitor) handleChanges(changes []follow.Change) {
+func (w *monitor) handleChanges(changes []cluster.Change) {
 	for _, c := range changes {
-		if c.What == follow.Led {
+		if c.What == cluster.Led {
 			w.term(c.Term)
 		}
-		if c.What == follow.Led || c.What == follow.Renewed {
+		if c.What == cluster.Led || c.What == cluster.Renewed {
 			w.retarget()
 		}
 	}
@@ -80,9 +80,9 @@ func (w *monitor) handleChanges(changes []follow.Change) {
 }
 
 // note records a change as an event.
-func (w *monitor) note(c follow.Change, name string) {
+func (w *monitor) note(c cluster.Change, name string) {
 	switch c.What {
-	case follow.Led:
+	case cluster.Led:
 		if c.Before == 0 {
 			return // it led before
 		}
@@ -91,9 +91,9 @@ func (w *monitor) note(c follow.Change, name string) {
 		if w.t.logs.followed == nil { // there is no other source
 			w.settle(c.At.Add(1))
 		}
-	case follow.Lost:
+	case cluster.Lost:
 		_ = w.out.Event(record.Event{Time: c.At, Kind: "member_lost", Member: name, Text: fmt.Sprintf("%s was lost: %v", name, c.Err)})
-	case follow.Back:
+	case cluster.Back:
 		_ = w.out.Event(record.Event{Time: c.At, Kind: "member_back", Member: name, Text: name + " answers again"})
 	}
 }

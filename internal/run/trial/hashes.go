@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/steady"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -27,15 +27,15 @@ func (t *Trial) hashes(ctx context.Context, m *members) *record.Hashes {
 	ctx, cancel := context.WithTimeout(ctx, hashTimeout)
 	defer cancel()
 	hasher := m.admin.(store.Hasher) // the scenario was refused without it
-	for till := steady.Now().Add(hashSettles); ; {
-		began := steady.Now()
+	for till := measure.Now().Add(hashSettles); ; {
+		began := measure.Now()
 		all, err := hasher.Hash(ctx)
 		out := record.Hashes{Seconds: time.Since(began).Seconds(), Members: []record.MemberHash{}}
 		switch {
 		case errors.Is(context.Cause(ctx), context.Canceled):
 			out.Failure = "it was interrupted"
 			return &out
-		case errors.Is(err, store.ErrBehind) && steady.Now().Before(till) && pause(ctx, askEvery):
+		case errors.Is(err, store.ErrBehind) && measure.Now().Before(till) && pause(ctx, askEvery):
 			continue
 		case err != nil:
 			out.Failure = err.Error()
@@ -50,7 +50,7 @@ func (t *Trial) hashes(ctx context.Context, m *members) *record.Hashes {
 		switch {
 		case sameRevision(all):
 			return &out
-		case steady.Now().After(till) || !pause(ctx, askEvery):
+		case measure.Now().After(till) || !pause(ctx, askEvery):
 			out.Failure = fmt.Sprintf("within %v they did not compact to the same revision", hashSettles)
 			return &out
 		}

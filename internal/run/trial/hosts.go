@@ -8,12 +8,11 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
-	"github.com/quorumbench/quorumbench/internal/steady"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Source is a host of the scenario that members of a trial are on, or that its load
@@ -150,7 +149,7 @@ type source struct {
 // look notes what is known of the clocks, and returns those that were set since the
 // last time.
 func (s *sampler) look() (set []record.Event) {
-	now := steady.Now()
+	now := measure.Now()
 	if by := s.own.look(s.ahead()); by != 0 {
 		set = append(set, clockWasSet(now, "the machine that conducts the run", by, ""))
 	}
@@ -246,7 +245,7 @@ func (s *sampler) noteLost() (first error) {
 	for i := range s.sources {
 		one := &s.sources[i]
 		if h := one.presence(); h != nil && h.Err() != nil {
-			one.lost = printable.Line(context.Cause(h).Error(), printable.OfServer)
+			one.lost = text.Line(context.Cause(h).Error(), text.OfServer)
 			first = cmp.Or(first, context.Cause(h))
 		}
 	}

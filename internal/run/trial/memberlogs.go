@@ -6,12 +6,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/host"
-	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
-	"github.com/quorumbench/quorumbench/internal/steady"
+
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -97,7 +97,7 @@ func (w *monitor) listen(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		began := steady.Now()
+		began := measure.Now()
 		w.read(ctx)
 		w.settle(began.Add(-logsLag))
 	}
@@ -133,7 +133,7 @@ func (w *monitor) readLastLogs(ctx context.Context) {
 			w.happened(h)
 		}
 	}
-	w.settle(steady.Now().Add(time.Hour)) // all of them
+	w.settle(measure.Now().Add(time.Hour)) // all of them
 }
 
 // happened records what a log reports.

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/run/follow"
-	"github.com/quorumbench/quorumbench/internal/steady"
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -33,7 +33,7 @@ type members struct {
 	twice []string
 
 	mu      sync.Mutex
-	view    *follow.View // nil: nobody was asked yet
+	view    *cluster.View // nil: nobody was asked yet
 	version string
 	known   record.Roles
 	gone    []loss            // in this trial
@@ -42,10 +42,10 @@ type members struct {
 }
 
 // ask asks every member for its state, and returns what changed.
-func (m *members) ask(ctx context.Context) ([]follow.Change, error) {
-	asked := steady.Now()
+func (m *members) ask(ctx context.Context) ([]cluster.Change, error) {
+	asked := measure.Now()
 	status, err := m.admin.Status(ctx)
-	ended := steady.Now()
+	ended := measure.Now()
 	if err != nil && len(status.Members) == 0 {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (m *members) ask(ctx context.Context) ([]follow.Change, error) {
 	m.version = cmp.Or(status.Version, m.version)
 	m.silent = slices.ContainsFunc(status.Members, func(e store.Member) bool { return e.Err != nil && !e.Gone })
 	m.mu.Unlock()
-	var changes []follow.Change
+	var changes []cluster.Change
 	for i := range status.Members {
 		changes = append(changes, m.take(i, len(status.Members), asked, ended, status.Members[i])...)
 	}
@@ -81,11 +81,11 @@ func meet(ctx context.Context, admin store.Admin, given []string, named map[stri
 
 // take takes the i-th of n members' answer to a question that was asked and
 // ended at the given times, and returns what it changes.
-func (m *members) take(i, n int, asked, ended time.Time, e store.Member) []follow.Change {
+func (m *members) take(i, n int, asked, ended time.Time, e store.Member) []cluster.Change {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.view == nil {
-		m.view = follow.NewView(n)
+		m.view = cluster.NewView(n)
 	}
 	if e.Err == nil && m.mute[e.Endpoint] {
 		delete(m.absent, e.Endpoint)
@@ -97,9 +97,9 @@ func (m *members) take(i, n int, asked, ended time.Time, e store.Member) []follo
 	for _, c := range changes {
 		name := all[c.Member].Name
 		switch c.What {
-		case follow.Led:
+		case cluster.Led:
 			m.add(&all[c.Member], c.Term, kv.Leader, c.At)
-		case follow.Lost:
+		case cluster.Lost:
 			m.gone = append(m.gone, loss{name, c.At})
 		}
 	}

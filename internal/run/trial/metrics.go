@@ -8,10 +8,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
-	"github.com/quorumbench/quorumbench/internal/steady"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -127,7 +127,7 @@ func (m *scraped) run(ctx context.Context) {
 			}
 		case <-timer.C:
 		}
-		began := steady.Now()
+		began := measure.Now()
 		asked, cancel := context.WithTimeout(ctx, statusTimeout)
 		m.row(asked)
 		cancel()
@@ -153,7 +153,7 @@ func (m *scraped) row(ctx context.Context) {
 		}
 	}
 	if m.scraper != nil {
-		began := steady.Now()
+		began := measure.Now()
 		sample, err := m.scraper.Read(ctx)
 		r.Answer, r.Metrics = time.Since(began), sample
 		if err != nil {
@@ -174,7 +174,7 @@ func (m *scraped) row(ctx context.Context) {
 			r.Metrics[store.DatabaseBytes] = store.Reading{Value: float64(size)}
 		}
 	}
-	r.Time, m.last = steady.Now(), r
+	r.Time, m.last = measure.Now(), r
 	if size, ok := r.Metrics[store.DatabaseBytes]; ok {
 		m.sizes = append(m.sizes, sized{r.Time, size.Value})
 	}

@@ -7,12 +7,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/run/follow"
-	"github.com/quorumbench/quorumbench/internal/run/load"
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
-	"github.com/quorumbench/quorumbench/internal/steady"
 )
 
 // How often the trial's progress is reported, and how soon members are asked
@@ -57,7 +56,7 @@ type monitor struct {
 
 	generator driven   // for handleChanges alone
 	aimed     []string // where it was sent last; for handleChanges alone
-	follower  *follow.Follower
+	follower  *cluster.Follower
 	done      func() uint64 // operations that the load has completed; set before the follower runs
 	elections elections
 	heard     *probe.Listener // listen's, and then measure's
@@ -75,8 +74,8 @@ func newMonitor(ctx context.Context, t *Trial, m *members, out *record.TrialWrit
 	if len(t.Spec.Load.Faults) > 0 {
 		sampler.members = t.Cluster.Members
 	}
-	w := &monitor{t: t, m: m, out: out, sampler: sampler, began: steady.Now(), whole: measure.NewHistogram(), opened: make(chan struct{})}
-	w.follower = follow.NewFollower(w.followed())
+	w := &monitor{t: t, m: m, out: out, sampler: sampler, began: measure.Now(), whole: measure.NewHistogram(), opened: make(chan struct{})}
+	w.follower = cluster.NewFollower(w.followed())
 	w.scrapes = newScrapes(t, m, out)
 	w.heard = t.logs.listener(w.began, t.Spec.Load.Jumps())
 	return w, nil
@@ -121,7 +120,7 @@ func (w *monitor) second(s *measure.Second) {
 		w.course.Add(s, p99)
 	}
 	w.mu.Lock()
-	w.lastP99, w.lastAt = 0, steady.Now()
+	w.lastP99, w.lastAt = 0, measure.Now()
 	if p99.Known {
 		w.lastP99 = p99.NS
 	}
@@ -224,9 +223,9 @@ func (w *monitor) progress(ctx context.Context, g load.Job) {
 	defer ticker.Stop()
 	var recent meter
 	var window opening
-	failed, asked := uint64(0), steady.Now()
+	failed, asked := uint64(0), measure.Now()
 	for {
-		p, now := g.Progress(), steady.Now()
+		p, now := g.Progress(), measure.Now()
 		// A member that stands still keeps its connections: only timeouts show it.
 		if p.Failed > failed && now.Sub(asked) >= time.Second {
 			failed, asked = p.Failed, now

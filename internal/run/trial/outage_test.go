@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/run/load"
-	"github.com/quorumbench/quorumbench/internal/run/load/simulate"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+	"github.com/quorumbench/quorumbench/internal/testing/simulate"
 )
 
 // silent is a server that lets no answer out for a time, and fewer and fewer before
@@ -84,7 +84,7 @@ func (s *silent) fault() (began float64, faults []record.Fault) {
 // A fault's outage of 3 to 3,000 ms, hard or as a slope, is told to within 10 ms by
 // what the generator records, and none where there was none.
 func TestOutagesOfAServerAreTold(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	r := rand.New(rand.NewPCG(7, 8))
 	for i, length := range []int64{3, 4, 7, 13, 40, 90, 200, 450, 900, 1500, 2100, 3000, 0, 0} {
 		s := &silent{Server: &simulate.Delaying{Times: simulate.Times{Median: 1e6, Spread: 0.2, Seed: uint64(i + 1)}},

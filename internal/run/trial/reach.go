@@ -10,11 +10,11 @@ import (
 	"sync"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // reach finds out which members are there and whether they let us in.
@@ -252,7 +252,7 @@ func (m *members) absentEndpoints() []string {
 // name them.
 func (m *members) absentMembers() (all []record.AbsentMember, notes []string) {
 	for _, e := range m.absentEndpoints() {
-		a := record.AbsentMember{Endpoint: e, Reason: printable.Line(m.absent[e].Error(), store.MaxErrorText)}
+		a := record.AbsentMember{Endpoint: e, Reason: text.Line(m.absent[e].Error(), store.MaxErrorText)}
 		all, notes = append(all, a), append(notes, a.String())
 	}
 	return all, append(notes, m.twice...)

@@ -7,8 +7,8 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // noSpaceAlarm is the alarm of a member that is out of space.
@@ -35,7 +35,7 @@ func (t *Trial) checkRoom(m *members) error {
 		}
 		if need := leastWritten(l); l.Compact.Every == 0 && one.Room > 0 && need > one.Room {
 			return &NoSpaceError{fmt.Sprintf("the load writes at least %s, and the member at %s has space for %s until its quota stops all writes to the cluster; write fewer or smaller values, or raise the quota",
-				readable.Bytes(uint64(need)), one.Endpoint, readable.Bytes(uint64(one.Room)))} // #nosec G115 -- not negative
+				text.Bytes(uint64(need)), one.Endpoint, text.Bytes(uint64(one.Room)))} // #nosec G115 -- not negative
 		}
 	}
 	return nil

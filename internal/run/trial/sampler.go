@@ -8,11 +8,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
-	"github.com/quorumbench/quorumbench/internal/steady"
 )
 
 // sampler makes the rows of machines.csv: the generator, the members on known
@@ -71,7 +71,7 @@ type sampled struct {
 }
 
 func newSampler(ctx context.Context, generator host.Host, members []cluster.Member, sources ...Source) (*sampler, error) {
-	s := &sampler{store: newStoreUsage(members), beside: newStoreUsage(nil), edges: make(chan struct{}, 1), throttled: map[string][]usedBy{}, ahead: steady.Ahead}
+	s := &sampler{store: newStoreUsage(members), beside: newStoreUsage(nil), edges: make(chan struct{}, 1), throttled: map[string][]usedBy{}, ahead: measure.Ahead}
 	s.own.was = s.ahead()
 	s.hosts = []*sampled{{host: generator, own: 1, names: []string{record.GeneratorName}, pids: []int{os.Getpid()}, folders: map[int]string{}, elsewhere: map[int]bool{}}}
 	if err := s.addSources(ctx, sources); err != nil {
@@ -293,7 +293,7 @@ func (s *sampler) each(do func(i int, h *sampled)) {
 // have.
 func (s *sampler) count() {
 	sum := time.Duration(0)
-	now := steady.Now()
+	now := measure.Now()
 	for _, h := range s.hosts {
 		sum += h.collecting
 		h.cost = append(h.cost, usedBy{at: now, cpu: h.collecting.Seconds()})

@@ -15,12 +15,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
-	"github.com/quorumbench/quorumbench/internal/run/follow"
+
+	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/run/guard"
 	"github.com/quorumbench/quorumbench/internal/run/host"
-	"github.com/quorumbench/quorumbench/internal/run/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
-	"github.com/quorumbench/quorumbench/internal/steady"
+
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -157,7 +157,7 @@ func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
 	if err := t.writeEarlier(ctx, a); err != nil {
 		return nil, clean.failed(a, err)
 	}
-	out, err := t.Writer.Trial(t.conditions(members, a), steady.Now())
+	out, err := t.Writer.Trial(t.conditions(members, a), measure.Now())
 	if err != nil {
 		return nil, clean.failed(a, err)
 	}
@@ -266,7 +266,7 @@ func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, out
 	ctx, w.stop = context.WithCancel(ctx)
 	defer w.stop()
 	t.report(Progress{Stage: "connecting"})
-	started := steady.Now()
+	started := measure.Now()
 	told := t.newHistorian(ctx, m, out.Dir())
 	defer func() { _ = told.close(false) }() // answers did, unless something else is wrong
 	job, err := t.Worker.Prepare(ctx, a, load.Reports{Second: w.second, History: told.reports(), Changed: w.changed, Mark: w.mark})
@@ -364,7 +364,7 @@ func (w *monitor) observed(res *load.Result) record.Observed {
 
 // askAgain asks for the cluster's state after the window, within bounds even
 // when the trial was interrupted.
-func (t *Trial) askAgain(m *members) []follow.Change {
+func (t *Trial) askAgain(m *members) []cluster.Change {
 	ctx, cancel := context.WithTimeout(context.Background(), statusTimeout)
 	defer cancel()
 	changes, _ := m.ask(ctx) // members that do not answer are what it is to find out

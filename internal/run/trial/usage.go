@@ -4,9 +4,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/run/load"
 )
 
 // phases is when the load's phases began, and the window closed.

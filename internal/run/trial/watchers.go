@@ -3,8 +3,8 @@ package trial
 import (
 	"context"
 
+	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/run/load"
 )
 
 // writeEarlier writes what the load's watchers are to catch up with.

@@ -6,17 +6,17 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/load/remote"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
-	"github.com/quorumbench/quorumbench/internal/run/load"
-	"github.com/quorumbench/quorumbench/internal/run/load/wired"
 	"github.com/quorumbench/quorumbench/internal/run/trial"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
-	"github.com/quorumbench/quorumbench/internal/testservers/embedded"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 )
 
 // A trial cannot tell which workers it has: its record is whole with one in this
@@ -27,8 +27,8 @@ func TestATrialWithAnyWorkers(t *testing.T) {
 		return &load.Local{Stores: func(string) (store.Store, error) { return etcd.New(), nil }}
 	}
 	for name, w := range map[string]load.Worker{
-		"one": local(), "piped": wired.Piped(local()),
-		"two": load.Workers{local(), local()}, "two piped": load.Workers{wired.Piped(local()), wired.Piped(local())},
+		"one": local(), "piped": remote.Piped(local()),
+		"two": load.Workers{local(), local()}, "two piped": load.Workers{remote.Piped(local()), remote.Piped(local())},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := scenario.DefaultLoad()

@@ -12,11 +12,11 @@ import (
 	"net/url"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/asking"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/store/consul"
 	"github.com/quorumbench/quorumbench/internal/store/etcdproxy"
+	"github.com/quorumbench/quorumbench/internal/store/httpadmin"
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
@@ -93,7 +93,7 @@ func probe(ctx context.Context, a store.Access, endpoint string, _ bool) error {
 		return err
 	}
 	request.Close = true
-	response, err := asking.Client(a).Do(request)
+	response, err := httpadmin.Client(a).Do(request)
 	var failed *url.Error
 	if errors.As(err, &failed) {
 		err = failed.Err
@@ -116,10 +116,10 @@ func (s *Store) Tap(cfg store.TapConfig) store.Tap { return s.dialect().Tap(cfg)
 
 // Replays implements store.Replayer. What cetcd cannot do is not sent: removals and
 // transactions, and sessions with their locks.
-func (*Store) Replays(r *recording.Call) bool { return consul.ReplaysKeys(r) }
+func (*Store) Replays(r *call.Call) bool { return consul.ReplaysKeys(r) }
 
 // Requires implements store.Replayer: no key needs another.
-func (*Store) Requires(*recording.Part) []byte { return nil }
+func (*Store) Requires(*call.Part) []byte { return nil }
 
 // Codecs implements store.Store: Consul's. What cetcd cannot take they do not
 // send. Without a quorum it never answers a PUT.

@@ -10,9 +10,8 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/storetest"
-	"github.com/quorumbench/quorumbench/internal/testservers/official"
-	"github.com/quorumbench/quorumbench/internal/testservers/proxytest"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
 // binaryEnv names cetcd's binary for the tests.
@@ -31,7 +30,7 @@ func TestConform(t *testing.T) {
 	f := storetest.Fixture{
 		Store: New(),
 		Start: func(t *testing.T, o storetest.Options) *storetest.Server {
-			c := proxytest.StartProxied(t, New(), binary(t), max(o.Members, 1))
+			c := official.StartProxied(t, New(), binary(t), max(o.Members, 1))
 			return &storetest.Server{Access: c.Access}
 		},
 		Official: func(t testing.TB, a store.Access) storetest.Client {
@@ -53,7 +52,7 @@ func TestConform(t *testing.T) {
 
 // No answer has an index beside its JSON, so that the codec cannot want one.
 func TestLiveIndexes(t *testing.T) {
-	endpoint := proxytest.StartProxied(t, New(), binary(t), 1).Access.Endpoints[0]
+	endpoint := official.StartProxied(t, New(), binary(t), 1).Access.Endpoints[0]
 	for _, method := range []string{http.MethodPut, http.MethodGet} {
 		request, err := http.NewRequestWithContext(t.Context(), method, "http://"+endpoint+"/v1/kv/indexes", strings.NewReader("v"))
 		if err != nil {
@@ -73,7 +72,7 @@ func TestLiveIndexes(t *testing.T) {
 // Without a quorum neither a PUT nor a linearizable read is ever answered, and
 // a local read is.
 func TestLiveWithoutQuorum(t *testing.T) {
-	c := proxytest.StartProxied(t, New(), binary(t), 3)
+	c := official.StartProxied(t, New(), binary(t), 3)
 	w := storetest.Dial(t, New(), c.Access)
 	w.Want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("k"), Value: []byte("v")})
 	c.EndServers(1, 2)

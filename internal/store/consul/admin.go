@@ -17,7 +17,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/asking"
+	"github.com/quorumbench/quorumbench/internal/store/httpadmin"
 )
 
 // admin asks a cluster through the official client, one for each endpoint.
@@ -46,7 +46,7 @@ func (*Store) Admin(a store.Access) (store.Admin, error) {
 	}
 	n := len(a.Endpoints)
 	admin := &admin{
-		timeout: a.Timeout(), endpoints: a.Endpoints, http: asking.Client(a),
+		timeout: a.Timeout(), endpoints: a.Endpoints, http: httpadmin.Client(a),
 		known: make([]store.Member, n), leaders: make([]string, n), servers: map[string]uint64{},
 	}
 	admin.http.Transport = asGiven{admin.http.Transport, tokenOf(a)}

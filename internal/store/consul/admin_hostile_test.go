@@ -4,13 +4,13 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/httpkv/httpkvtest"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
 func TestTheTokenIsNotRedirected(t *testing.T) {
-	httpkvtest.SecretsStay(t, New(), "X-Consul-Token", store.Access{Password: "secret"})
+	storetest.SecretsStay(t, New(), "X-Consul-Token", store.Access{Password: "secret"})
 }
 
 func TestStatusAnswersAreBounded(t *testing.T) {
-	httpkvtest.StatusIsBounded(t, New(), `{"Config":{"NodeID":"0123456789abcdef","NodeName":"`, `"}}`)
+	storetest.StatusIsBounded(t, New(), `{"Config":{"NodeID":"0123456789abcdef","NodeName":"`, `"}}`)
 }

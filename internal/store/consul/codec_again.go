@@ -7,11 +7,10 @@ import (
 	"strconv"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
-	"github.com/quorumbench/quorumbench/internal/wire/http1/jsonscan"
 )
 
 // Recorded calls sent again: what tap.go read is written here. Which call it is follows
@@ -32,13 +31,13 @@ const (
 
 // Replays implements store.Replayer. Blocking queries, services and administration are
 // not sent again.
-func (*Store) Replays(r *recording.Call) bool { return Replays(r) }
+func (*Store) Replays(r *call.Call) bool { return Replays(r) }
 
 // Requires implements store.Replayer: no key needs another.
-func (*Store) Requires(*recording.Part) []byte { return nil }
+func (*Store) Requires(*call.Part) []byte { return nil }
 
 // Replays reports whether codecs of a Dialect send a recorded call again.
-func Replays(r *recording.Call) bool {
+func Replays(r *call.Call) bool {
 	switch r.Method {
 	case methodGet, methodPut, methodDelete, methodTxn, methodCreate, methodRenew, methodDestroy:
 	default:
@@ -46,7 +45,7 @@ func Replays(r *recording.Call) bool {
 	}
 	for i := range r.Parts {
 		switch r.Parts[i].Action {
-		case recording.Other, recording.Watch, recording.Unwatch:
+		case call.Other, call.Watch, call.Unwatch:
 			return false
 		}
 	}
@@ -54,39 +53,39 @@ func Replays(r *recording.Call) bool {
 }
 
 // ReplaysKeys is Replays of reads and writes of keys, without locks, alone.
-func ReplaysKeys(r *recording.Call) bool {
-	locks := slices.ContainsFunc(r.Parts, func(p recording.Part) bool { return p.Target == recording.LeaseIs })
+func ReplaysKeys(r *call.Call) bool {
+	locks := slices.ContainsFunc(r.Parts, func(p call.Part) bool { return p.Target == call.LeaseIs })
 	return (r.Method == methodGet || r.Method == methodPut) && !locks && Replays(r)
 }
 
 // Again implements httpkv.API.
-func (c *codec) Again(r *recording.Call) {
+func (c *codec) Again(r *call.Call) {
 	p := &r.Parts[0]
 	c.guarded = r.Guarded
 	switch {
-	case r.Method == methodTxn || p.Branch != recording.Always || len(r.Parts) > 1 && r.Parts[1].Action == recording.Compare:
+	case r.Method == methodTxn || p.Branch != call.Always || len(r.Parts) > 1 && r.Parts[1].Action == call.Compare:
 		c.again = againTxn
 		c.transactAgain(r)
-	case p.Action == recording.Read:
+	case p.Action == call.Read:
 		c.readAgain(p)
-	case p.Action == recording.Write:
+	case p.Action == call.Write:
 		c.again = againWrite
 		b := c.Head(http1.AppendPath(c.Begin(c.put), httpkv.Bare(p.Key)))
 		c.Send(append(b, p.Value.Text...))
-	case p.Action == recording.Remove:
+	case p.Action == call.Remove:
 		c.again = againWrite
 		b := http1.AppendPath(c.Begin(c.del), httpkv.Bare(p.Key))
-		if p.Scope == recording.Prefix {
+		if p.Scope == call.Prefix {
 			b = append(b, "?recurse=true"...)
 		}
 		c.Send(c.Head(b))
-	case p.Action == recording.Compare && len(r.Parts) > 1:
+	case p.Action == call.Compare && len(r.Parts) > 1:
 		c.again = againWrite
 		c.swapAgain(p, &r.Parts[1])
-	case p.Action == recording.Grant:
+	case p.Action == call.Grant:
 		c.again = againGrant
 		c.Send(appendSession(c.Head(c.Begin(c.create)), p))
-	case p.Action == recording.Revoke:
+	case p.Action == call.Revoke:
 		c.again = againLease
 		c.Send(c.Head(http1.AppendPath(c.Begin(c.destroy), p.Name)))
 	default:
@@ -95,25 +94,25 @@ func (c *codec) Again(r *recording.Call) {
 	}
 }
 
-func (c *codec) readAgain(p *recording.Part) {
+func (c *codec) readAgain(p *call.Part) {
 	c.again = againRead
 	b := append(http1.AppendPath(c.Begin(c.get), httpkv.Bare(p.Key)), '?')
 	switch {
-	case p.Flags&recording.KeysOnly != 0:
+	case p.Flags&call.KeysOnly != 0:
 		c.again, b = againNames, append(b, "keys=true"...)
-	case p.Scope == recording.Prefix:
+	case p.Scope == call.Prefix:
 		c.again, b = againList, append(b, "recurse=true"...)
 	}
 	c.Send(c.Head(appendMode(b, p.Flags)))
 }
 
 // appendMode appends the parameter of a consistency mode behind a ? or another one.
-func appendMode(b []byte, flags recording.Flags) []byte {
+func appendMode(b []byte, flags call.Flags) []byte {
 	word := ""
 	switch {
-	case flags&recording.Local != 0:
+	case flags&call.Local != 0:
 		word = "stale=true"
-	case flags&recording.Leased == 0:
+	case flags&call.Leased == 0:
 		word = "consistent=true"
 	}
 	if word != "" && b[len(b)-1] != '?' {
@@ -123,16 +122,16 @@ func appendMode(b []byte, flags recording.Flags) []byte {
 }
 
 // swapAgain sends a write or a removal with its guard.
-func (c *codec) swapAgain(guard, p *recording.Part) {
+func (c *codec) swapAgain(guard, p *call.Part) {
 	key := httpkv.Bare(p.Key)
-	if p.Action == recording.Remove {
+	if p.Action == call.Remove {
 		b := append(http1.AppendPath(c.Begin(c.del), key), "?cas="...)
 		c.Send(c.Head(strconv.AppendInt(b, guard.Number, 10)))
 		return
 	}
 	b := http1.AppendPath(c.Begin(c.put), key)
 	switch {
-	case guard.Target != recording.LeaseIs:
+	case guard.Target != call.LeaseIs:
 		b = strconv.AppendInt(append(b, "?cas="...), guard.Number, 10)
 	case p.Lease != 0:
 		b = http1.AppendForm(append(b, "?acquire="...), p.Name)
@@ -143,12 +142,12 @@ func (c *codec) swapAgain(guard, p *recording.Part) {
 }
 
 // appendSession appends what asks for a session.
-func appendSession(b []byte, p *recording.Part) []byte {
+func appendSession(b []byte, p *call.Part) []byte {
 	b = append(b, `{"Behavior":"release"`...)
-	if p.Flags&recording.Ephemeral != 0 {
+	if p.Flags&call.Ephemeral != 0 {
 		b = append(b[:len(b)-len(`release"`)], `delete"`...)
 	}
-	if p.Flags&recording.Unchecked != 0 {
+	if p.Flags&call.Unchecked != 0 {
 		b = append(b, `,"Checks":[]`...)
 	}
 	if p.Number > 0 {
@@ -161,25 +160,25 @@ func appendSession(b []byte, p *recording.Part) []byte {
 }
 
 // transactAgain sends a transaction.
-func (c *codec) transactAgain(r *recording.Call) {
+func (c *codec) transactAgain(r *call.Call) {
 	b := c.Begin(c.multi)
-	if p := &r.Parts[0]; p.Action == recording.Read {
+	if p := &r.Parts[0]; p.Action == call.Read {
 		b = appendMode(append(b, '?'), p.Flags)
 	}
 	b = append(c.Head(b), '[')
 	for i := 0; i < len(r.Parts); i++ {
 		p := &r.Parts[i]
-		if p.Action == recording.Found {
+		if p.Action == call.Found {
 			continue
 		}
 		if b[len(b)-1] != '[' {
 			b = append(b, ',')
 		}
 		guard := p
-		if p.Action != recording.Compare {
+		if p.Action != call.Compare {
 			guard = nil
 		} else if i+1 < len(r.Parts) {
-			if next := &r.Parts[i+1]; (next.Action == recording.Write || next.Action == recording.Remove) && bytes.Equal(next.Key, p.Key) {
+			if next := &r.Parts[i+1]; (next.Action == call.Write || next.Action == call.Remove) && bytes.Equal(next.Key, p.Key) {
 				p = next
 				i++
 			}
@@ -190,40 +189,40 @@ func (c *codec) transactAgain(r *recording.Call) {
 }
 
 // appendOp appends an operation of a transaction; its guard may be it alone, or nil.
-func appendOp(b []byte, guard, p *recording.Part) []byte {
-	locks := guard != nil && guard.Target == recording.LeaseIs
+func appendOp(b []byte, guard, p *call.Part) []byte {
+	locks := guard != nil && guard.Target == call.LeaseIs
 	verb, session := "", []byte(nil)
 	switch {
-	case p.Action == recording.Compare && locks:
+	case p.Action == call.Compare && locks:
 		verb, session = "check-session", p.Name
-	case p.Action == recording.Compare && p.Target == recording.Created:
+	case p.Action == call.Compare && p.Target == call.Created:
 		verb, guard = "check-not-exists", nil
-	case p.Action == recording.Compare:
+	case p.Action == call.Compare:
 		verb = "check-index"
-	case p.Action == recording.Write && locks && p.Lease != 0:
+	case p.Action == call.Write && locks && p.Lease != 0:
 		verb, session = "lock", p.Name
-	case p.Action == recording.Write && locks:
+	case p.Action == call.Write && locks:
 		verb, session = "unlock", guard.Name
-	case p.Action == recording.Write && guard != nil:
+	case p.Action == call.Write && guard != nil:
 		verb = "cas"
-	case p.Action == recording.Write:
+	case p.Action == call.Write:
 		verb = "set"
-	case p.Action == recording.Remove && guard != nil:
+	case p.Action == call.Remove && guard != nil:
 		verb = "delete-cas"
-	case p.Action == recording.Remove && p.Scope == recording.Prefix:
+	case p.Action == call.Remove && p.Scope == call.Prefix:
 		verb = "delete-tree"
-	case p.Action == recording.Remove:
+	case p.Action == call.Remove:
 		verb = "delete"
-	case p.Scope == recording.Prefix:
+	case p.Scope == call.Prefix:
 		verb = "get-tree"
-	case p.Flags&recording.Existing != 0:
+	case p.Flags&call.Existing != 0:
 		verb = "get"
 	default:
 		verb = "get-or-empty"
 	}
 	b = append(append(append(b, `{"KV":{"Verb":"`...), verb...), `","Key":`...)
 	b = appendJSON(b, httpkv.Bare(p.Key))
-	if p.Action == recording.Write {
+	if p.Action == call.Write {
 		b = append(base64.StdEncoding.AppendEncode(append(b, `,"Value":"`...), p.Value.Text), '"')
 	}
 	if len(session) > 0 {
@@ -265,7 +264,7 @@ func (c *codec) listAgain(body []byte, e *store.Event) {
 	if !names {
 		c.BeginList()
 	}
-	s := jsonscan.NewJSONScanner(body)
+	s := httpkv.NewJSONScanner(body)
 	for more := s.Array(); more && s.Element(); {
 		e.Count++
 		if names {
@@ -280,7 +279,7 @@ func (c *codec) listAgain(body []byte, e *store.Event) {
 }
 
 // entryAgain takes an entry, and hands it out if that is wanted.
-func (c *codec) entryAgain(s *jsonscan.JSONScanner) {
+func (c *codec) entryAgain(s *httpkv.JSONScanner) {
 	var k entry
 	c.buf = c.buf[:0]
 	if c.parseEntry(s, &k); !c.Listed || !s.OK() {
@@ -300,7 +299,7 @@ func (c *codec) entryAgain(s *jsonscan.JSONScanner) {
 // resultsAgain takes the answer to a transaction.
 func (c *codec) resultsAgain(body []byte, e *store.Event) {
 	c.BeginList()
-	s := jsonscan.NewJSONScanner(body)
+	s := httpkv.NewJSONScanner(body)
 	for more := s.Object(); more; {
 		name, ok := s.Member()
 		if !ok {
@@ -322,7 +321,7 @@ func (c *codec) resultsAgain(body []byte, e *store.Event) {
 	}
 }
 
-func (c *codec) resultAgain(s *jsonscan.JSONScanner) {
+func (c *codec) resultAgain(s *httpkv.JSONScanner) {
 	for more := s.Object(); more; {
 		name, ok := s.Member()
 		if !ok {
@@ -340,7 +339,7 @@ func (c *codec) resultAgain(s *jsonscan.JSONScanner) {
 // value.
 func (c *codec) granted(body []byte, e *store.Event) {
 	c.buf = c.buf[:0]
-	s := jsonscan.NewJSONScanner(body)
+	s := httpkv.NewJSONScanner(body)
 	for more := s.Object(); more; {
 		name, ok := s.Member()
 		if !ok {

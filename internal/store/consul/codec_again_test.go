@@ -6,31 +6,31 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
 // recorded are calls of each form that is sent again.
-func recorded() (calls []recording.Call) {
-	key, text := []byte("b"), recording.Value{Text: []byte("v")}
-	part := func(a recording.Action, b recording.Branch) recording.Part {
-		return recording.Part{Action: a, Branch: b, Key: key, Value: text, Name: []byte("s"), Lease: 3, Number: 5, Target: recording.Modified}
+func recorded() (calls []call.Call) {
+	key, text := []byte("b"), call.Value{Text: []byte("v")}
+	part := func(a call.Action, b call.Branch) call.Part {
+		return call.Part{Action: a, Branch: b, Key: key, Value: text, Name: []byte("s"), Lease: 3, Number: 5, Target: call.Modified}
 	}
-	prefix, names, lock, owner := part(recording.Read, recording.Always), part(recording.Read, recording.Always), part(recording.Compare, recording.Always), part(recording.Write, recording.Then)
-	prefix.Scope, names.Flags, lock.Target, owner.Lease = recording.Prefix, recording.KeysOnly, recording.LeaseIs, 0
-	for _, c := range []recording.Call{
-		{Method: methodGet, Parts: []recording.Part{part(recording.Read, recording.Always)}},
-		{Method: methodGet, Parts: []recording.Part{prefix}},
-		{Method: methodGet, Parts: []recording.Part{names}},
-		{Method: methodPut, Parts: []recording.Part{part(recording.Write, recording.Always)}},
-		{Method: methodDelete, Parts: []recording.Part{part(recording.Remove, recording.Always)}},
-		{Method: methodPut, Parts: []recording.Part{part(recording.Compare, recording.Always), part(recording.Write, recording.Then)}},
-		{Method: methodPut, Parts: []recording.Part{lock, part(recording.Write, recording.Then)}},
-		{Method: methodPut, Parts: []recording.Part{lock, owner}},
-		{Method: methodTxn, Parts: []recording.Part{lock, part(recording.Write, recording.Then), lock, owner, part(recording.Read, recording.Then)}},
-		{Method: methodCreate, Parts: []recording.Part{part(recording.Grant, recording.Always)}},
-		{Method: methodRenew, Parts: []recording.Part{part(recording.KeepAlive, recording.Always)}},
-		{Method: methodDestroy, Parts: []recording.Part{part(recording.Revoke, recording.Always)}},
+	prefix, names, lock, owner := part(call.Read, call.Always), part(call.Read, call.Always), part(call.Compare, call.Always), part(call.Write, call.Then)
+	prefix.Scope, names.Flags, lock.Target, owner.Lease = call.Prefix, call.KeysOnly, call.LeaseIs, 0
+	for _, c := range []call.Call{
+		{Method: methodGet, Parts: []call.Part{part(call.Read, call.Always)}},
+		{Method: methodGet, Parts: []call.Part{prefix}},
+		{Method: methodGet, Parts: []call.Part{names}},
+		{Method: methodPut, Parts: []call.Part{part(call.Write, call.Always)}},
+		{Method: methodDelete, Parts: []call.Part{part(call.Remove, call.Always)}},
+		{Method: methodPut, Parts: []call.Part{part(call.Compare, call.Always), part(call.Write, call.Then)}},
+		{Method: methodPut, Parts: []call.Part{lock, part(call.Write, call.Then)}},
+		{Method: methodPut, Parts: []call.Part{lock, owner}},
+		{Method: methodTxn, Parts: []call.Part{lock, part(call.Write, call.Then), lock, owner, part(call.Read, call.Then)}},
+		{Method: methodCreate, Parts: []call.Part{part(call.Grant, call.Always)}},
+		{Method: methodRenew, Parts: []call.Part{part(call.KeepAlive, call.Always)}},
+		{Method: methodDestroy, Parts: []call.Part{part(call.Revoke, call.Always)}},
 	} {
 		c.Guarded = len(c.Parts) > 1
 		calls = append(calls, c)
@@ -39,9 +39,9 @@ func recorded() (calls []recording.Call) {
 }
 
 // sentAgain is a codec that has sent a recorded call, and what it sent.
-func sentAgain(call *recording.Call) (*codec, string) {
-	op := store.Op{Tag: 9, Kind: kv.KeepAlive, Call: call, Range: &store.RangeOp{Keys: passed{}}}
-	if kind, _, ok := call.Kind(); ok {
+func sentAgain(request *call.Call) (*codec, string) {
+	op := store.Op{Tag: 9, Kind: kv.KeepAlive, Call: request, Range: &store.RangeOp{Keys: passed{}}}
+	if kind, _, ok := request.Kind(); ok {
 		op.Kind = kind
 	}
 	c := newCodec(store.Dialed{Endpoint: "h:1"}, "", New().dialect())
@@ -75,19 +75,19 @@ func TestNamesOfSessionsAreEscaped(t *testing.T) {
 
 // A session that no check of its node ends says so, and is recorded so.
 func TestSessionsWithoutChecks(t *testing.T) {
-	for flags, want := range map[recording.Flags]string{
-		recording.Ephemeral | recording.Unchecked: `{"Behavior":"delete","Checks":[],"TTL":"15s","LockDelay":"1ms"}`,
-		0: `{"Behavior":"release","TTL":"15s","LockDelay":"1ms"}`,
+	for flags, want := range map[call.Flags]string{
+		call.Ephemeral | call.Unchecked: `{"Behavior":"delete","Checks":[],"TTL":"15s","LockDelay":"1ms"}`,
+		0:                               `{"Behavior":"release","TTL":"15s","LockDelay":"1ms"}`,
 	} {
-		call := recording.Call{Parts: []recording.Part{{Action: recording.Grant, Number: 15, Limit: 2, Flags: flags}}}
-		_, sent := sentAgain(&call)
+		request := call.Call{Parts: []call.Part{{Action: call.Grant, Number: 15, Limit: 2, Flags: flags}}}
+		_, sent := sentAgain(&request)
 		if _, body, _ := strings.Cut(sent, "\r\n\r\n"); body != want {
 			t.Errorf("%s, want %s", body, want)
 		}
-		var heard []recording.Part
+		var heard []call.Part
 		tap := New().Tap(store.TapConfig{
-			Veil: &recording.Veil{}, Gap: func(g recording.Gap) { t.Error(g) },
-			Call: func(c *recording.Call) { heard = append(heard, c.Parts...) },
+			Veil: &call.Veil{}, Gap: func(g call.Gap) { t.Error(g) },
+			Call: func(c *call.Call) { heard = append(heard, c.Parts...) },
 		})
 		if err := tap.Feed(true, 1, []byte(sent)); err != nil {
 			t.Fatal(err)

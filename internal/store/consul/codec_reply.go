@@ -9,7 +9,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
-	"github.com/quorumbench/quorumbench/internal/wire/http1/jsonscan"
 )
 
 // wrong makes an event a wrong answer, with a sentence that begins with the
@@ -110,12 +109,12 @@ type entry struct {
 }
 
 // parseEntry reads an entry. Its key is in c.buf if it had to be decoded.
-func (c *codec) parseEntry(s *jsonscan.JSONScanner, to *entry) { c.buf = readEntry(s, to, c.buf) }
+func (c *codec) parseEntry(s *httpkv.JSONScanner, to *entry) { c.buf = readEntry(s, to, c.buf) }
 
 // readEntry reads an object such as {"LockIndex":0,"Key":"k","Flags":0,"Value":"dg==",
 // "CreateIndex":1,"ModifyIndex":2}. What had to be decoded is appended to buf, which is
 // returned.
-func readEntry(s *jsonscan.JSONScanner, to *entry, buf []byte) []byte {
+func readEntry(s *httpkv.JSONScanner, to *entry, buf []byte) []byte {
 	if !s.Object() {
 		return buf
 	}
@@ -146,7 +145,7 @@ func readEntry(s *jsonscan.JSONScanner, to *entry, buf []byte) []byte {
 // parseOne reads the list that is the answer about one key: [] if it is not there.
 func (c *codec) parseOne(body []byte, e *store.Event) {
 	c.buf = c.buf[:0]
-	s := jsonscan.NewJSONScanner(body)
+	s := httpkv.NewJSONScanner(body)
 	var found entry
 	if s.Array() {
 		for ; s.Element(); e.Count++ {
@@ -181,7 +180,7 @@ func (c *codec) fill(e *store.Event, found *entry) {
 // parseList counts the keys of a list that lie in the interval asked for; the
 // first of them is in the event.
 func (c *codec) parseList(body []byte, e *store.Event) {
-	s := jsonscan.NewJSONScanner(body)
+	s := httpkv.NewJSONScanner(body)
 	var first entry
 	c.buf = c.buf[:0]
 	for more := s.Array(); more && s.Element(); {
@@ -246,7 +245,7 @@ func (c *codec) decode(value []byte) ([]byte, bool) {
 // "Errors":null}.
 func (c *codec) parseTxn(body []byte, e *store.Event) {
 	c.buf = c.buf[:0]
-	s := jsonscan.NewJSONScanner(body)
+	s := httpkv.NewJSONScanner(body)
 	for more := s.Object(); more; {
 		name, ok := s.Member()
 		if !ok {
@@ -271,7 +270,7 @@ func (c *codec) parseTxn(body []byte, e *store.Event) {
 }
 
 // parseResult reads one result, of which the version counts.
-func (c *codec) parseResult(s *jsonscan.JSONScanner, e *store.Event) {
+func (c *codec) parseResult(s *httpkv.JSONScanner, e *store.Event) {
 	for more := s.Object(); more; {
 		name, ok := s.Member()
 		if !ok {

@@ -9,7 +9,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
-	"github.com/quorumbench/quorumbench/internal/wire/http1/jsonscan"
 )
 
 var _ httpkv.Registrar = (*codec)(nil)
@@ -75,7 +74,7 @@ func (c *codec) registered(r *http1.Response, e *store.Event) {
 // parseNode counts the services of a node: {"Node":{...},"Services":[...]}, in which both
 // are null where there is no such node.
 func (c *codec) parseNode(body []byte, e *store.Event) {
-	s := jsonscan.NewJSONScanner(body)
+	s := httpkv.NewJSONScanner(body)
 	for more := s.Object(); more; {
 		name, ok := s.Member()
 		if !ok {
@@ -102,7 +101,7 @@ func (c *codec) parseNode(body []byte, e *store.Event) {
 // parseChecks counts the checks of a node that pass: [{"Status":"passing",...}], which is
 // empty where there is no such node.
 func (c *codec) parseChecks(body []byte, e *store.Event) {
-	s := jsonscan.NewJSONScanner(body)
+	s := httpkv.NewJSONScanner(body)
 	for more := s.Array(); more && s.Element(); {
 		for more := s.Object(); more; {
 			name, ok := s.Member()
@@ -134,7 +133,7 @@ type instance struct {
 // instances. Their own index, or that of their checks, says that one is there anew.
 func (c *codec) changesOfService(body []byte, index int64, to []store.Event, wrong *store.Event) []store.Event {
 	w := &c.watch
-	s := jsonscan.NewJSONScanner(body)
+	s := httpkv.NewJSONScanner(body)
 	c.instances = c.instances[:0]
 	for more := s.Array(); more && s.Element(); {
 		var found instance
@@ -190,7 +189,7 @@ func (c *codec) changesOfService(body []byte, index int64, to []store.Event, wro
 const noInstance = "%s lists an instance of a service without its ID or its index"
 
 // parseInstance reads the ID and the ModifyIndex of a service's instance, or of a check.
-func (c *codec) parseInstance(s *jsonscan.JSONScanner, to *instance) {
+func (c *codec) parseInstance(s *httpkv.JSONScanner, to *instance) {
 	for more := s.Object(); more; {
 		name, ok := s.Member()
 		if !ok {

@@ -8,7 +8,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
-	"github.com/quorumbench/quorumbench/internal/wire/http1/jsonscan"
 )
 
 var _ httpkv.Keeper = (*codec)(nil)
@@ -22,7 +21,7 @@ func (c *codec) KeepAlive(op *store.Op) {
 // parseRenewed reads the list of the one session that was renewed.
 func (c *codec) parseRenewed(body []byte, e *store.Event) {
 	c.buf = c.buf[:0]
-	s, sessions := jsonscan.NewJSONScanner(body), 0
+	s, sessions := httpkv.NewJSONScanner(body), 0
 	var id, ttl []byte
 	if s.Array() {
 		for ; s.Element(); sessions++ {
@@ -41,7 +40,7 @@ func (c *codec) parseRenewed(body []byte, e *store.Event) {
 }
 
 // parseSession reads a session, of which the ID and the TTL count.
-func (c *codec) parseSession(s *jsonscan.JSONScanner) (id, ttl []byte) {
+func (c *codec) parseSession(s *httpkv.JSONScanner) (id, ttl []byte) {
 	for more := s.Object(); more; {
 		name, ok := s.Member()
 		if !ok {

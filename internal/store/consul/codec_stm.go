@@ -9,7 +9,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
-	"github.com/quorumbench/quorumbench/internal/wire/http1/jsonscan"
 )
 
 var _ httpkv.Stepper = (*codec)(nil)
@@ -283,7 +282,7 @@ func (t *stm) back() stage {
 // parseLock reads the list of the lock's key alone.
 func (c *codec) parseLock(body []byte, to *entry) bool {
 	c.buf = c.buf[:0]
-	s, n := jsonscan.NewJSONScanner(body), 0
+	s, n := httpkv.NewJSONScanner(body), 0
 	if s.Array() {
 		for ; s.Element(); n++ {
 			c.parseEntry(&s, to)
@@ -303,7 +302,7 @@ func (c *codec) haveRead(r *http1.Response) stage {
 	}
 	c.buf = c.buf[:0]
 	i := 0
-	ok := eachResult(r.Body, func(s *jsonscan.JSONScanner) bool {
+	ok := eachResult(r.Body, func(s *httpkv.JSONScanner) bool {
 		var found entry
 		c.parseEntry(s, &found)
 		if i >= len(t.pairs) || s.OK() && !bytes.Equal(found.key, t.pairs[i].key) {
@@ -343,7 +342,7 @@ func (c *codec) committed(r *http1.Response) stage {
 		return ended
 	}
 	c.buf = c.buf[:0]
-	if !eachResult(r.Body, func(s *jsonscan.JSONScanner) bool {
+	if !eachResult(r.Body, func(s *httpkv.JSONScanner) bool {
 		s.Skip()
 		return true
 	}) {
@@ -372,8 +371,8 @@ func (c *codec) tell() {
 }
 
 // eachResult calls do at each key of a transaction's answer.
-func eachResult(body []byte, do func(*jsonscan.JSONScanner) bool) bool {
-	s := jsonscan.NewJSONScanner(body)
+func eachResult(body []byte, do func(*httpkv.JSONScanner) bool) bool {
+	s := httpkv.NewJSONScanner(body)
 	for more := s.Object(); more; {
 		name, ok := s.Member()
 		if !ok {

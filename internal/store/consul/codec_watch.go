@@ -9,7 +9,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
-	"github.com/quorumbench/quorumbench/internal/wire/http1/jsonscan"
 )
 
 // A watcher is a blocking query that is sent again and again with the index of the
@@ -225,7 +224,7 @@ func (c *codec) gone(to []store.Event, at int, before []byte, index int64) ([]st
 // changesOf takes the list that is the answer about a prefix.
 func (c *codec) changesOf(body []byte, index int64, to []store.Event, wrong *store.Event) []store.Event {
 	w := &c.watch
-	s, at := jsonscan.NewJSONScanner(body), 0
+	s, at := httpkv.NewJSONScanner(body), 0
 	for more := s.Array(); more && s.Element(); {
 		kept := len(c.buf)
 		var k entry
@@ -274,7 +273,7 @@ func (c *codec) changesOf(body []byte, index int64, to []store.Event, wrong *sto
 // changeOfHolder takes the list of one key that is the answer about it and its lock.
 func (c *codec) changeOfHolder(body []byte, to []store.Event, wrong *store.Event) []store.Event {
 	w := &c.watch
-	s, n := jsonscan.NewJSONScanner(body), 0
+	s, n := httpkv.NewJSONScanner(body), 0
 	var k entry
 	if s.Array() {
 		for ; s.Element(); n++ {

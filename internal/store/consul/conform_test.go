@@ -11,10 +11,10 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/storetest"
-	"github.com/quorumbench/quorumbench/internal/testcerts"
-	"github.com/quorumbench/quorumbench/internal/testservers"
-	"github.com/quorumbench/quorumbench/internal/testservers/official"
+	"github.com/quorumbench/quorumbench/internal/testing/certs"
+	"github.com/quorumbench/quorumbench/internal/testing/servers"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
 func TestConform(t *testing.T) { storetest.Conform(t, fixture()) }
@@ -86,7 +86,7 @@ func start(t *testing.T, o storetest.Options) *storetest.Server {
 		}
 	}
 	if o.TLS {
-		cert, key, client := testcerts.ServerFiles(t, t.TempDir())
+		cert, key, client := certs.ServerFiles(t, t.TempDir())
 		s.Access.TLS = client
 		other := change
 		change = func(c map[string]any) {
@@ -96,8 +96,8 @@ func start(t *testing.T, o storetest.Options) *storetest.Server {
 			c["tls"] = tree{"https": tree{"cert_file": cert, "key_file": key}}
 		}
 	}
-	l := testservers.Start(t, New(), testservers.Cluster{
-		Exec: testservers.Installed(t, New()), Members: o.Members, Settings: &Settings{LogLevel: "warn"},
+	l := servers.Start(t, New(), servers.Cluster{
+		Exec: servers.Installed(t, New()), Members: o.Members, Settings: &Settings{LogLevel: "warn"},
 		Change: func(p *store.Process) {
 			for path, contents := range p.Files {
 				p.Files[path] = changed(t, contents, change)

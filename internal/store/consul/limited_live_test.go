@@ -12,8 +12,8 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/storetest"
-	"github.com/quorumbench/quorumbench/internal/testservers/official"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
 // A token without a right to any agent still shows the servers, which have one host here,

@@ -15,16 +15,13 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/null"
-	"github.com/quorumbench/quorumbench/internal/store/null/httpd"
-	"github.com/quorumbench/quorumbench/internal/store/null/keyspace"
-	"github.com/quorumbench/quorumbench/internal/store/null/nullnet"
 )
 
 var _ store.NullServed = (*Store)(nil)
 
 // NullServer implements store.NullServed. Its user's password is the ACL token.
 func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) {
-	script, err := nullnet.ReadScript(o, slices.Sorted(maps.Keys(nullErrors())), false)
+	script, err := null.ReadScript(o, slices.Sorted(maps.Keys(nullErrors())), false)
 	if err != nil {
 		return nil, err
 	}
@@ -32,18 +29,18 @@ func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) {
 	if o.User != "" && token == "" {
 		return nil, errors.New("null server: the user has no password; write NAME:PASSWORD")
 	}
-	memory, value := keyspace.NewSpace[nullLock](1, 1), bytes.Repeat([]byte("0"), o.ValueSize)
-	catalog := &nullCatalog{Space: keyspace.NewSpace[nullInstance](1, 1)}
+	memory, value := null.NewSpace[nullLock](1, 1), bytes.Repeat([]byte("0"), o.ValueSize)
+	catalog := &nullCatalog{Space: null.NewSpace[nullInstance](1, 1)}
 	waits, held := &nullWaits{}, &nullHeld{ttl: map[string]string{}}
-	return &httpd.HTTPServer{Script: script, TLS: o.TLS, AuthField: "x-consul-token", Member: func(i int, all []net.Listener) httpd.HTTPService {
+	return &null.HTTPServer{Script: script, TLS: o.TLS, AuthField: "x-consul-token", Member: func(i int, all []net.Listener) null.HTTPService {
 		m := &nullMember{number: i, members: all, token: token, errors: nullErrors(), waits: waits, held: held}
 		if o.Memory {
 			m.memory, m.catalog = memory, catalog
 			return m
 		}
 		m.value = value
-		m.raw = httpd.AppendAnswer(nil, "200 OK", nullPlain+nullRead+"X-Consul-Index: 2\r\n", string(value))
-		m.yes = httpd.AppendAnswer(nil, "200 OK", nullJSON+nullMeta, "true")
+		m.raw = null.AppendAnswer(nil, "200 OK", nullPlain+nullRead+"X-Consul-Index: 2\r\n", string(value))
+		m.yes = null.AppendAnswer(nil, "200 OK", nullJSON+nullMeta, "true")
 		return m
 	}}, nil
 }
@@ -73,7 +70,7 @@ func nullErrors() map[string][2]string {
 }
 
 // nullEntry is a key of a null cluster, which locks all of them at once.
-type nullEntry = keyspace.Entry[nullLock]
+type nullEntry = null.Entry[nullLock]
 
 // nullMember is one member of a null cluster.
 type nullMember struct {
@@ -81,7 +78,7 @@ type nullMember struct {
 	members []net.Listener
 	token   string
 	errors  map[string][2]string
-	memory  *keyspace.Space[nullLock] // nil: every key is there, with value
+	memory  *null.Space[nullLock] // nil: every key is there, with value
 	value   []byte
 	raw     []byte // the whole answer to a read, without memory
 	yes     []byte // the whole answer to a write
@@ -93,28 +90,28 @@ type nullMember struct {
 const nullPrefix = "/v1/kv/"
 
 // Operation implements httpd.Service.
-func (m *nullMember) Operation(r *httpd.HTTPRequest) bool {
+func (m *nullMember) Operation(r *null.HTTPRequest) bool {
 	if is, query := ofCatalog(r.Path); is {
 		return m.admitted(r) && !query && string(r.Path) != nullNodes
 	}
 	return m.admitted(r) && blockingIndex(r) == 0 && (bytes.HasPrefix(r.Path, []byte(nullPrefix)) || string(r.Path) == "/v1/txn" || bytes.HasPrefix(r.Path, []byte(nullRenew)))
 }
 
-func (m *nullMember) admitted(r *httpd.HTTPRequest) bool {
+func (m *nullMember) admitted(r *null.HTTPRequest) bool {
 	return m.token == "" || string(r.Auth) == m.token
 }
 
 // Error implements httpd.Service.
 func (m *nullMember) Error(b []byte, name string) []byte {
 	e := m.errors[name]
-	return httpd.AppendAnswer(b, e[0], nullPlain+nullMeta, e[1])
+	return null.AppendAnswer(b, e[0], nullPlain+nullMeta, e[1])
 }
 
 // Answer implements httpd.Service.
-func (m *nullMember) Answer(b []byte, r *httpd.HTTPRequest, wrong null.Kind) []byte {
+func (m *nullMember) Answer(b []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
 	switch {
 	case !m.admitted(r):
-		return httpd.AppendAnswer(b, "403 Forbidden", nullPlain, "ACL not found")
+		return null.AppendAnswer(b, "403 Forbidden", nullPlain, "ACL not found")
 	case bytes.HasPrefix(r.Path, []byte(nullPrefix)):
 		key := r.Path[len(nullPrefix):]
 		switch string(r.Method) {
@@ -125,7 +122,7 @@ func (m *nullMember) Answer(b []byte, r *httpd.HTTPRequest, wrong null.Kind) []b
 		case "DELETE":
 			return m.remove(b, key, r, wrong)
 		}
-		return httpd.AppendAnswer(b, "405 Method Not Allowed", nullPlain, "method not allowed")
+		return null.AppendAnswer(b, "405 Method Not Allowed", nullPlain, "method not allowed")
 	case string(r.Path) == "/v1/txn":
 		return m.txn(b, r)
 	case bytes.HasPrefix(r.Path, []byte(nullSessions)):
@@ -166,7 +163,7 @@ func (m *nullMember) admin(b []byte, path string) []byte {
 	case "/v1/agent/members":
 		what = members
 	default:
-		return httpd.AppendAnswer(b, "404 Not Found", nullPlain, "This is quorumbench's null server: it has keys, transactions, sessions, a catalog of services and status, and nothing else.\n")
+		return null.AppendAnswer(b, "404 Not Found", nullPlain, "This is quorumbench's null server: it has keys, transactions, sessions, a catalog of services and status, and nothing else.\n")
 	}
 	return answerJSON(b, nullJSON+nullRead, what)
 }
@@ -174,7 +171,7 @@ func (m *nullMember) admin(b []byte, path string) []byte {
 // answerJSON appends an answer of what can be marshalled.
 func answerJSON(b []byte, fields string, what any) []byte {
 	body, _ := json.Marshal(what)
-	return httpd.AppendAnswer(b, "200 OK", fields, string(body))
+	return null.AppendAnswer(b, "200 OK", fields, string(body))
 }
 
 func nullName(i int) string { return fmt.Sprintf("null%d", i+1) }
@@ -183,7 +180,7 @@ func nullID(i int) string { return fmt.Sprintf("6e756c6c-0000-%04d-0000-00000000
 
 // get answers GET /v1/kv/KEY. A raw answer does not name its key, so a wrong
 // key shows as another value.
-func (m *nullMember) get(b, key []byte, r *httpd.HTTPRequest, wrong null.Kind) []byte {
+func (m *nullMember) get(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
 	_, raw := r.Param("raw")
 	if m.memory == nil {
 		if raw && wrong == null.Answer {
@@ -192,8 +189,8 @@ func (m *nullMember) get(b, key []byte, r *httpd.HTTPRequest, wrong null.Kind) [
 		e := &nullEntry{Key: string(key), Value: m.value, Created: 2, Changed: 2}
 		return answerEntries(b, []*nullEntry{e}, 2, raw, wrong)
 	}
-	m.memory.Lock(keyspace.NewOne)
-	defer m.memory.Unlock(keyspace.NewOne)
+	m.memory.Lock(null.NewOne)
+	defer m.memory.Unlock(null.NewOne)
 	_, recurse := r.Param("recurse")
 	_, names := r.Param("keys")
 	if recurse || names {
@@ -220,13 +217,13 @@ func indexFields(kind string, index int64) string {
 
 func answerEntries(b []byte, list []*nullEntry, index int64, raw bool, wrong null.Kind) []byte {
 	if len(list) == 0 {
-		return httpd.AppendHead(b, "404 Not Found", indexFields("", index), 0)
+		return null.AppendHead(b, "404 Not Found", indexFields("", index), 0)
 	}
 	if raw {
 		e := list[0]
-		b = httpd.AppendHead(b, "200 OK", indexFields(nullPlain, index), len(e.Value))
+		b = null.AppendHead(b, "200 OK", indexFields(nullPlain, index), len(e.Value))
 		if wrong == null.WrongKey || wrong == null.WrongValue {
-			return httpd.Damaged(b, e.Value)
+			return null.Damaged(b, e.Value)
 		}
 		return append(b, e.Value...)
 	}
@@ -247,7 +244,7 @@ func pairOf(e *nullEntry, wrong null.Kind) *api.KVPair {
 	case null.WrongKey:
 		p.Key += "!"
 	case null.WrongValue:
-		p.Value = httpd.Damaged(nil, p.Value)
+		p.Value = null.Damaged(nil, p.Value)
 	}
 	return p
 }
@@ -257,13 +254,13 @@ func (m *nullMember) write(b []byte, do func() bool) []byte {
 	if m.memory == nil {
 		return append(b, m.yes...)
 	}
-	m.memory.Lock(keyspace.NewOne)
-	defer m.memory.Unlock(keyspace.NewOne)
-	return httpd.AppendAnswer(b, "200 OK", nullJSON+nullMeta, strconv.FormatBool(do()))
+	m.memory.Lock(null.NewOne)
+	defer m.memory.Unlock(null.NewOne)
+	return null.AppendAnswer(b, "200 OK", nullJSON+nullMeta, strconv.FormatBool(do()))
 }
 
 // put answers PUT /v1/kv/KEY, with ?cas=INDEX or without.
-func (m *nullMember) put(b, key []byte, r *httpd.HTTPRequest, wrong null.Kind) []byte {
+func (m *nullMember) put(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
 	_, acquires := r.Param("acquire")
 	_, releases := r.Param("release")
 	return m.write(b, func() bool {
@@ -280,7 +277,7 @@ func (m *nullMember) put(b, key []byte, r *httpd.HTTPRequest, wrong null.Kind) [
 }
 
 // mayWrite reports whether a key is at the index that cas asks for, if it does.
-func (m *nullMember) mayWrite(key []byte, r *httpd.HTTPRequest) bool {
+func (m *nullMember) mayWrite(key []byte, r *null.HTTPRequest) bool {
 	cas, ok := r.Param("cas")
 	if !ok {
 		return true
@@ -294,7 +291,7 @@ func (m *nullMember) mayWrite(key []byte, r *httpd.HTTPRequest) bool {
 }
 
 // remove answers DELETE /v1/kv/KEY, with ?recurse or ?cas=INDEX or without.
-func (m *nullMember) remove(b, key []byte, r *httpd.HTTPRequest, wrong null.Kind) []byte {
+func (m *nullMember) remove(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
 	return m.write(b, func() bool {
 		if _, recurse := r.Param("recurse"); recurse {
 			for _, e := range m.memory.Prefixed(key) {

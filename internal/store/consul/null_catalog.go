@@ -8,8 +8,6 @@ import (
 	"github.com/hashicorp/consul/api"
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
-	"github.com/quorumbench/quorumbench/internal/store/null/httpd"
-	"github.com/quorumbench/quorumbench/internal/store/null/keyspace"
 )
 
 // The paths of the catalog.
@@ -31,11 +29,11 @@ type nullInstance struct {
 // nullCatalog is the catalog of a null cluster: each node has an instance and a check. Its
 // indexes are not those of the keys.
 type nullCatalog struct {
-	*keyspace.Space[nullInstance]
+	*null.Space[nullInstance]
 	waits nullWaits // of queries on any service
 }
 
-type nullNode = keyspace.Entry[nullInstance]
+type nullNode = null.Entry[nullInstance]
 
 // ofCatalog reports whether a path is of the catalog, and whether of a blocking query.
 func ofCatalog(path []byte) (is, query bool) {
@@ -50,7 +48,7 @@ func ofCatalog(path []byte) (is, query bool) {
 }
 
 // services answers what is asked of the catalog.
-func (m *nullMember) services(b []byte, r *httpd.HTTPRequest, wrong null.Kind) []byte {
+func (m *nullMember) services(b []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
 	c := m.catalog
 	switch {
 	case c == nil && string(r.Method) == "GET":
@@ -58,8 +56,8 @@ func (m *nullMember) services(b []byte, r *httpd.HTTPRequest, wrong null.Kind) [
 	case c == nil:
 		return append(b, m.yes...)
 	}
-	c.Lock(keyspace.NewOne)
-	defer c.Unlock(keyspace.NewOne)
+	c.Lock(null.NewOne)
+	defer c.Unlock(null.NewOne)
 	switch path := string(r.Path); {
 	case path == nullRegister:
 		return c.register(b, r.Body, wrong == null.LieLost)
@@ -83,11 +81,11 @@ func (m *nullMember) services(b []byte, r *httpd.HTTPRequest, wrong null.Kind) [
 func (c *nullCatalog) register(b, body []byte, lost bool) []byte {
 	var reg api.CatalogRegistration
 	if err := json.Unmarshal(body, &reg); err != nil || reg.Node == "" {
-		return httpd.AppendAnswer(b, "400 Bad Request", nullPlain, "Request decode failed")
+		return null.AppendAnswer(b, "400 Bad Request", nullPlain, "Request decode failed")
 	}
 	e := c.Get([]byte(reg.Node))
 	if reg.Service == nil && e == nil {
-		return httpd.AppendAnswer(b, "500 Internal Server Error", nullPlain, "Missing node registration")
+		return null.AppendAnswer(b, "500 Internal Server Error", nullPlain, "Missing node registration")
 	}
 	if lost {
 		return answerJSON(b, nullJSON+nullMeta, true)
@@ -110,7 +108,7 @@ func (c *nullCatalog) register(b, body []byte, lost bool) []byte {
 func (c *nullCatalog) deregister(b, body []byte, lost bool) []byte {
 	var gone api.CatalogDeregistration
 	if err := json.Unmarshal(body, &gone); err != nil {
-		return httpd.AppendAnswer(b, "400 Bad Request", nullPlain, "Request decode failed")
+		return null.AppendAnswer(b, "400 Bad Request", nullPlain, "Request decode failed")
 	}
 	if !lost && c.Get([]byte(gone.Node)) != nil {
 		c.Delete([]byte(gone.Node))

@@ -9,7 +9,6 @@ import (
 	"github.com/hashicorp/consul/api"
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
-	"github.com/quorumbench/quorumbench/internal/store/null/httpd"
 )
 
 const (
@@ -31,7 +30,7 @@ type nullLock struct {
 }
 
 // lock answers PUT /v1/kv/KEY?acquire=ID and ?release=ID.
-func (m *nullMember) lock(key []byte, r *httpd.HTTPRequest, wrong null.Kind) bool {
+func (m *nullMember) lock(key []byte, r *null.HTTPRequest, wrong null.Kind) bool {
 	e := m.memory.Get(key)
 	if id, ok := r.Param("release"); ok {
 		if e == nil || e.With.session != string(id) {
@@ -63,19 +62,19 @@ func (m *nullMember) lock(key []byte, r *httpd.HTTPRequest, wrong null.Kind) boo
 }
 
 // session answers what creates, renews and destroys a session.
-func (m *nullMember) session(b []byte, r *httpd.HTTPRequest) []byte {
+func (m *nullMember) session(b []byte, r *null.HTTPRequest) []byte {
 	h := m.held
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if string(r.Method) != "PUT" {
-		return httpd.AppendAnswer(b, "405 Method Not Allowed", nullPlain, "method not allowed")
+		return null.AppendAnswer(b, "405 Method Not Allowed", nullPlain, "method not allowed")
 	}
 	what, id, _ := bytes.Cut(r.Path[len(nullSessions):], []byte("/"))
 	switch string(what) {
 	case "create":
 		var asked struct{ TTL string }
 		if err := json.Unmarshal(r.Body, &asked); err != nil && len(r.Body) > 0 {
-			return httpd.AppendAnswer(b, "400 Bad Request", nullPlain, "Request decode failed: "+err.Error())
+			return null.AppendAnswer(b, "400 Bad Request", nullPlain, "Request decode failed: "+err.Error())
 		}
 		h.last++
 		made := fmt.Sprintf("%08x-6e75-6c6c-0000-000000000000", h.last)
@@ -84,12 +83,12 @@ func (m *nullMember) session(b []byte, r *httpd.HTTPRequest) []byte {
 	case "renew":
 		ttl, ok := h.ttl[string(id)]
 		if !ok {
-			return httpd.AppendAnswer(b, "404 Not Found", nullPlain, fmt.Sprintf("Session id '%s' not found", id))
+			return null.AppendAnswer(b, "404 Not Found", nullPlain, fmt.Sprintf("Session id '%s' not found", id))
 		}
 		return answerJSON(b, nullJSON+nullMeta, []api.SessionEntry{{ID: string(id), TTL: ttl, Behavior: api.SessionBehaviorRelease}})
 	case "destroy":
 		delete(h.ttl, string(id))
-		return httpd.AppendAnswer(b, "200 OK", nullJSON+nullMeta, "true")
+		return null.AppendAnswer(b, "200 OK", nullJSON+nullMeta, "true")
 	}
-	return httpd.AppendAnswer(b, "404 Not Found", nullPlain, "a null server's sessions are created, renewed and destroyed, and nothing else")
+	return null.AppendAnswer(b, "404 Not Found", nullPlain, "a null server's sessions are created, renewed and destroyed, and nothing else")
 }

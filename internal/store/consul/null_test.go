@@ -8,13 +8,12 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/httpkv/httpkvtest"
-	"github.com/quorumbench/quorumbench/internal/store/storetest"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
 // The null server does what Consul does, as the official client sees it.
 func TestNullAgreesWithOfficialClient(t *testing.T) {
-	httpkvtest.HTTPNullAgrees(t, fixture(), 40, 9)
+	storetest.HTTPNullAgrees(t, fixture(), 40, 9)
 }
 
 func TestNullAdmin(t *testing.T) {
@@ -42,11 +41,11 @@ func TestNullAdmin(t *testing.T) {
 }
 
 func TestNullErrors(t *testing.T) {
-	httpkvtest.HTTPErrors(t, New(), slices.Collect(maps.Keys(nullErrors())))
+	storetest.HTTPErrors(t, New(), slices.Collect(maps.Keys(nullErrors())))
 }
 
-func TestNullFaults(t *testing.T) { httpkvtest.HTTPFaults(t, New()) }
+func TestNullFaults(t *testing.T) { storetest.HTTPFaults(t, New()) }
 
-func TestAdminOfNothing(t *testing.T) { httpkvtest.AdminOfNothing(t, New()) }
+func TestAdminOfNothing(t *testing.T) { storetest.AdminOfNothing(t, New()) }
 
-func BenchmarkNullRead(b *testing.B) { httpkvtest.BenchmarkRead(b, New()) }
+func BenchmarkNullRead(b *testing.B) { storetest.BenchmarkRead(b, New()) }

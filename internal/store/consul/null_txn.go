@@ -7,8 +7,6 @@ import (
 	"github.com/hashicorp/consul/api"
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
-	"github.com/quorumbench/quorumbench/internal/store/null/httpd"
-	"github.com/quorumbench/quorumbench/internal/store/null/keyspace"
 )
 
 // nullOp is an operation of a transaction.
@@ -24,17 +22,17 @@ type nullResult struct{ KV *api.KVPair }
 
 // txn answers PUT /v1/txn of sets, checks and gets; other verbs are refused. Without a
 // memory each key is there, as a get has it.
-func (m *nullMember) txn(b []byte, r *httpd.HTTPRequest) []byte {
+func (m *nullMember) txn(b []byte, r *null.HTTPRequest) []byte {
 	var ops []nullOp
 	if err := json.Unmarshal(r.Body, &ops); err != nil {
-		return httpd.AppendAnswer(b, "400 Bad Request", nullPlain, "Failed to parse body: "+err.Error())
+		return null.AppendAnswer(b, "400 Bad Request", nullPlain, "Failed to parse body: "+err.Error())
 	}
 	memory := m.memory
 	if memory == nil {
-		memory = keyspace.NewSpace[nullLock](1, 1)
+		memory = null.NewSpace[nullLock](1, 1)
 	}
-	memory.Lock(keyspace.NewOne)
-	defer memory.Unlock(keyspace.NewOne)
+	memory.Lock(null.NewOne)
+	defer memory.Unlock(null.NewOne)
 	var answer struct {
 		Results []nullResult
 		Errors  []api.TxnError
@@ -48,7 +46,7 @@ func (m *nullMember) txn(b []byte, r *httpd.HTTPRequest) []byte {
 		case "get-or-empty", "check-index", "check-not-exists":
 			why = m.checked(memory.Get([]byte(op.Key)), &ops[i])
 		default:
-			return httpd.AppendAnswer(b, "400 Bad Request", nullPlain, "a null server's transactions have set, get-or-empty, check-index and check-not-exists alone")
+			return null.AppendAnswer(b, "400 Bad Request", nullPlain, "a null server's transactions have set, get-or-empty, check-index and check-not-exists alone")
 		}
 		if why != "" {
 			answer.Errors = append(answer.Errors, api.TxnError{OpIndex: i, What: why})
@@ -56,7 +54,7 @@ func (m *nullMember) txn(b []byte, r *httpd.HTTPRequest) []byte {
 	}
 	if len(answer.Errors) > 0 {
 		body, _ := json.Marshal(answer)
-		return httpd.AppendAnswer(b, "409 Conflict", nullJSON+nullMeta, string(body))
+		return null.AppendAnswer(b, "409 Conflict", nullJSON+nullMeta, string(body))
 	}
 	index := int64(0)
 	if writes {
@@ -83,7 +81,7 @@ func (m *nullMember) checked(e *nullEntry, op *nullOp) string {
 }
 
 // done carries an operation out.
-func (m *nullMember) done(memory *keyspace.Space[nullLock], op *nullOp, index int64) []nullResult {
+func (m *nullMember) done(memory *null.Space[nullLock], op *nullOp, index int64) []nullResult {
 	key := []byte(op.KV.Key)
 	e := memory.Get(key)
 	switch op.KV.Verb {

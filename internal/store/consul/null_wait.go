@@ -6,8 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/store/null/httpd"
-	"github.com/quorumbench/quorumbench/internal/store/null/keyspace"
+	"github.com/quorumbench/quorumbench/internal/store/null"
 )
 
 // nullWaits are the blocking queries of a null cluster that wait. It is used under
@@ -43,7 +42,7 @@ func (w *nullWaits) add(to *map[string][]func(), at string, wake func()) {
 }
 
 // blockingIndex is the index that a blocking query has; 0: it is none.
-func blockingIndex(r *httpd.HTTPRequest) int64 {
+func blockingIndex(r *null.HTTPRequest) int64 {
 	if _, query := ofCatalog(r.Path); !query && !bytes.HasPrefix(r.Path, []byte(nullPrefix)) || string(r.Method) != "GET" {
 		return 0
 	}
@@ -59,7 +58,7 @@ func blockingIndex(r *httpd.HTTPRequest) int64 {
 }
 
 // waitOf is how long a blocking query waits at most. Consul has at most ten minutes.
-func waitOf(r *httpd.HTTPRequest) time.Duration {
+func waitOf(r *null.HTTPRequest) time.Duration {
 	text, _ := r.Param("wait")
 	wait, err := time.ParseDuration(string(text))
 	if err != nil || wait <= 0 {
@@ -69,12 +68,12 @@ func waitOf(r *httpd.HTTPRequest) time.Duration {
 }
 
 // Waits implements httpd.Waiting.
-func (m *nullMember) Waits(r *httpd.HTTPRequest) bool { return blockingIndex(r) > 0 && m.admitted(r) }
+func (m *nullMember) Waits(r *null.HTTPRequest) bool { return blockingIndex(r) > 0 && m.admitted(r) }
 
 // wait is Wait of a query on a service, which returns when any was changed.
 func (c *nullCatalog) wait(asked int64, most time.Duration, wake func()) (bool, time.Duration) {
-	c.Lock(keyspace.NewOne)
-	defer c.Unlock(keyspace.NewOne)
+	c.Lock(null.NewOne)
+	defer c.Unlock(null.NewOne)
 	if c.Revision() > asked {
 		return false, 0
 	}
@@ -83,7 +82,7 @@ func (c *nullCatalog) wait(asked int64, most time.Duration, wake func()) (bool, 
 }
 
 // Wait implements httpd.Waiting. Without a memory nothing ever changes.
-func (m *nullMember) Wait(r *httpd.HTTPRequest, wake func()) (waits bool, most time.Duration) {
+func (m *nullMember) Wait(r *null.HTTPRequest, wake func()) (waits bool, most time.Duration) {
 	asked := blockingIndex(r)
 	if m.memory == nil {
 		return asked >= 2, waitOf(r)
@@ -91,8 +90,8 @@ func (m *nullMember) Wait(r *httpd.HTTPRequest, wake func()) (waits bool, most t
 	if _, query := ofCatalog(r.Path); query {
 		return m.catalog.wait(asked, waitOf(r), wake)
 	}
-	m.memory.Lock(keyspace.NewOne)
-	defer m.memory.Unlock(keyspace.NewOne)
+	m.memory.Lock(null.NewOne)
+	defer m.memory.Unlock(null.NewOne)
 	key, index := r.Path[len(nullPrefix):], m.memory.Revision()
 	_, recurse := r.Param("recurse")
 	if e := m.memory.Get(key); e != nil && !recurse {

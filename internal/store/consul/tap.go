@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
@@ -27,7 +27,7 @@ const (
 
 // tap understands one connection of clients to an agent (store.Tap).
 type tap struct {
-	veil *recording.Veil
+	veil *call.Veil
 	// emptyCounts says that a parameter counts also where it has no value, which is so
 	// of Consul and not of cetcd.
 	emptyCounts bool
@@ -43,7 +43,7 @@ func (d *Dialect) Tap(cfg store.TapConfig) store.Tap {
 }
 
 // Asked implements httpkv.HeardAPI.
-func (t *tap) Asked(c *recording.Call, r *httpkv.Request) {
+func (t *tap) Asked(c *call.Call, r *httpkv.Request) {
 	key, isKV := strings.CutPrefix(r.Path, "/v1/kv/")
 	id, isSession := strings.CutPrefix(r.Path, "/v1/session/")
 	switch {
@@ -60,7 +60,7 @@ func (t *tap) Asked(c *recording.Call, r *httpkv.Request) {
 		t.session(c, r, id)
 	}
 	if len(c.Parts) == 0 {
-		c.Parts = append(c.Parts, recording.Part{Action: recording.Other})
+		c.Parts = append(c.Parts, call.Part{Action: call.Other})
 	}
 	if c.Method == "" {
 		c.Method = r.Verb + " " + endpointOf(r.Path)
@@ -74,45 +74,45 @@ func (t *tap) asks(r *httpkv.Request, name string) bool {
 }
 
 // part adds a part; the pointer is good until the next.
-func part(c *recording.Call, a recording.Action, b recording.Branch) *recording.Part {
-	c.Parts = append(c.Parts, recording.Part{Action: a, Branch: b})
+func part(c *call.Call, a call.Action, b call.Branch) *call.Part {
+	c.Parts = append(c.Parts, call.Part{Action: a, Branch: b})
 	return &c.Parts[len(c.Parts)-1]
 }
 
 // of sets which keys a part is of: the one, or all that begin with it.
-func (t *tap) of(p *recording.Part, key string, prefix bool) {
+func (t *tap) of(p *call.Part, key string, prefix bool) {
 	p.Key = t.veil.Key([]byte(key))
 	if !prefix {
 		return
 	}
-	if p.Scope = recording.Prefix; key != "" && !strings.HasSuffix(key, "/") {
-		p.Flags |= recording.MidSegment
+	if p.Scope = call.Prefix; key != "" && !strings.HasSuffix(key, "/") {
+		p.Flags |= call.MidSegment
 	}
 }
 
-func (t *tap) level(r *httpkv.Request) recording.Flags {
+func (t *tap) level(r *httpkv.Request) call.Flags {
 	switch {
 	case t.asks(r, "consistent"):
 		return 0
 	case !t.emptyCounts || t.asks(r, "stale"): // cetcd's default is a read that may be stale
-		return recording.Local
+		return call.Local
 	}
-	return recording.Leased
+	return call.Leased
 }
 
-func (t *tap) read(c *recording.Call, r *httpkv.Request, key string) {
+func (t *tap) read(c *call.Call, r *httpkv.Request, key string) {
 	c.Method = methodGet
-	p := part(c, recording.Read, recording.Always)
+	p := part(c, call.Read, call.Always)
 	p.Flags = t.level(r)
 	if t.asks(r, "keys") {
-		p.Flags |= recording.KeysOnly
+		p.Flags |= call.KeysOnly
 	}
 	if index, given := r.Query.Get("index"); given {
 		if n, err := strconv.ParseInt(index, 10, 64); err == nil && n > 0 {
-			c.Method, p.Action, p.Number, p.Flags = methodBlocking, recording.Watch, n, p.Flags&recording.KeysOnly
+			c.Method, p.Action, p.Number, p.Flags = methodBlocking, call.Watch, n, p.Flags&call.KeysOnly
 		}
 	}
-	t.of(p, key, t.asks(r, "recurse") || p.Flags&recording.KeysOnly != 0)
+	t.of(p, key, t.asks(r, "recurse") || p.Flags&call.KeysOnly != 0)
 }
 
 // index is a parameter that names a version; -1 where it does not.
@@ -127,26 +127,26 @@ func index(r *httpkv.Request, name string) int64 {
 
 // guard adds that a key must have been written last at an index, or, if that is 0, not
 // be there.
-func (t *tap) guard(c *recording.Call, key string, at int64) {
+func (t *tap) guard(c *call.Call, key string, at int64) {
 	c.Guarded = true
-	p := part(c, recording.Compare, recording.Always)
-	if p.Target, p.Number = recording.Modified, at; at == 0 {
-		p.Target = recording.Created
+	p := part(c, call.Compare, call.Always)
+	if p.Target, p.Number = call.Modified, at; at == 0 {
+		p.Target = call.Created
 	}
 	t.of(p, key, false)
 }
 
 // lock adds that a key must be locked by nobody (0), or by a session.
-func (t *tap) lock(c *recording.Call, key string, by int64) {
+func (t *tap) lock(c *call.Call, key string, by int64) {
 	c.Guarded = true
-	p := part(c, recording.Compare, recording.Always)
-	p.Target, p.Lease = recording.LeaseIs, by
+	p := part(c, call.Compare, call.Always)
+	p.Target, p.Lease = call.LeaseIs, by
 	t.of(p, key, false)
 }
 
-func (t *tap) write(c *recording.Call, r *httpkv.Request, key string) {
+func (t *tap) write(c *call.Call, r *httpkv.Request, key string) {
 	c.Method = methodPut
-	branch, owner := recording.Always, int64(0)
+	branch, owner := call.Always, int64(0)
 	acquire, gets := r.Query.Get("acquire")
 	release, gives := r.Query.Get("release")
 	switch at := index(r, "cas"); {
@@ -159,24 +159,24 @@ func (t *tap) write(c *recording.Call, r *httpkv.Request, key string) {
 		t.lock(c, key, t.number(release))
 	}
 	if c.Guarded {
-		branch = recording.Then
+		branch = call.Then
 	}
-	p := part(c, recording.Write, branch)
+	p := part(c, call.Write, branch)
 	t.of(p, key, false)
 	p.Lease = owner
 	if p.Value = t.veil.Value(r.Body); !r.Kept() {
-		p.Value = recording.Value{Size: r.Size}
+		p.Value = call.Value{Size: r.Size}
 	}
 }
 
-func (t *tap) remove(c *recording.Call, r *httpkv.Request, key string) {
+func (t *tap) remove(c *call.Call, r *httpkv.Request, key string) {
 	c.Method = methodDelete
-	branch := recording.Always
+	branch := call.Always
 	if at := index(r, "cas"); at >= 0 {
 		t.guard(c, key, at)
-		branch = recording.Then
+		branch = call.Then
 	}
-	t.of(part(c, recording.Remove, branch), key, t.asks(r, "recurse"))
+	t.of(part(c, call.Remove, branch), key, t.asks(r, "recurse"))
 }
 
 // number is a session's number in a recording: of its name, which is a UUID, a hash.
@@ -188,7 +188,7 @@ func (t *tap) number(session string) int64 {
 }
 
 // session reads a request about a session, such as create, or renew/ID.
-func (t *tap) session(c *recording.Call, r *httpkv.Request, rest string) {
+func (t *tap) session(c *call.Call, r *httpkv.Request, rest string) {
 	verb, id, _ := strings.Cut(rest, "/")
 	switch verb {
 	case "create":
@@ -200,7 +200,7 @@ func (t *tap) session(c *recording.Call, r *httpkv.Request, rest string) {
 		if len(r.Body) > 0 && json.Unmarshal(r.Body, &asked) != nil {
 			return
 		}
-		p := part(c, recording.Grant, recording.Always)
+		p := part(c, call.Grant, call.Always)
 		if ttl, err := time.ParseDuration(asked.TTL); err == nil {
 			p.Number = int64((ttl + time.Second - 1) / time.Second)
 		}
@@ -208,17 +208,17 @@ func (t *tap) session(c *recording.Call, r *httpkv.Request, rest string) {
 			p.Limit = delay.Milliseconds() + 1
 		}
 		if asked.Behavior == "delete" {
-			p.Flags |= recording.Ephemeral
+			p.Flags |= call.Ephemeral
 		}
 		if none(asked.Checks) || none(asked.NodeChecks) {
-			p.Flags |= recording.Unchecked
+			p.Flags |= call.Unchecked
 		}
 	case "renew":
 		c.Method = methodRenew
-		part(c, recording.KeepAlive, recording.Always).Lease = t.number(id)
+		part(c, call.KeepAlive, call.Always).Lease = t.number(id)
 	case "destroy":
 		c.Method = methodDestroy
-		part(c, recording.Revoke, recording.Always).Lease = t.number(id)
+		part(c, call.Revoke, call.Always).Lease = t.number(id)
 	}
 }
 

@@ -4,14 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/store/call"
+	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
-	"github.com/quorumbench/quorumbench/internal/wire/http1/jsonscan"
 )
 
 // Answered implements httpkv.HeardAPI. What a write made the key's index no answer to it
 // tells: only reads and transactions do.
-func (t *tap) Answered(c *recording.Call, a *http1.HeardAnswer) {
+func (t *tap) Answered(c *call.Call, a *http1.HeardAnswer) {
 	if c.Code = uint16(a.Status); a.Status == 200 { // #nosec G115 -- three digits
 		c.Code = 0
 	}
@@ -48,18 +48,18 @@ func (t *tap) Answered(c *recording.Call, a *http1.HeardAnswer) {
 }
 
 // found takes the answer to a read: a list of JSON, or with ?raw the value.
-func (t *tap) found(c *recording.Call, a *http1.HeardAnswer) {
+func (t *tap) found(c *call.Call, a *http1.HeardAnswer) {
 	p := &c.Parts[0]
-	if p.Flags&recording.KeysOnly != 0 {
-		s := jsonscan.NewJSONScanner(a.Body)
+	if p.Flags&call.KeysOnly != 0 {
+		s := httpkv.NewJSONScanner(a.Body)
 		for more := s.Array(); more && s.Element(); {
 			c.Keys++
 			s.Skip()
 		}
 		return
 	}
-	one := p.Scope == recording.One
-	s := jsonscan.NewJSONScanner(a.Body)
+	one := p.Scope == call.One
+	s := httpkv.NewJSONScanner(a.Body)
 	t.buf = t.buf[:0]
 	for more := s.Array(); more && s.Element(); {
 		c.Keys++
@@ -70,8 +70,8 @@ func (t *tap) found(c *recording.Call, a *http1.HeardAnswer) {
 		case k.index <= 0:
 		case one:
 			c.Parts[0].Version, c.Parts[0].Value.Size = k.index, len(k.value)/4*3
-		case len(c.Parts) < recording.MaxParts:
-			c.Parts = append(c.Parts, recording.Part{Action: recording.Found, Key: t.veil.Key(k.key), Version: k.index})
+		case len(c.Parts) < call.MaxParts:
+			c.Parts = append(c.Parts, call.Part{Action: call.Found, Key: t.veil.Key(k.key), Version: k.index})
 		}
 		t.buf = t.buf[:kept]
 	}
@@ -82,7 +82,7 @@ func (t *tap) found(c *recording.Call, a *http1.HeardAnswer) {
 
 // results takes the answer to a transaction: the indexes of the keys that it wrote or
 // read.
-func (t *tap) results(c *recording.Call, body []byte) {
+func (t *tap) results(c *call.Call, body []byte) {
 	var answer struct {
 		Results []struct {
 			KV *struct {
@@ -102,7 +102,7 @@ func (t *tap) results(c *recording.Call, body []byte) {
 		key := t.veil.Key([]byte(r.KV.Key))
 		for i := range c.Parts {
 			p := &c.Parts[i]
-			if p.Scope == recording.One && (p.Action == recording.Write || p.Action == recording.Read) && bytes.Equal(p.Key, key) {
+			if p.Scope == call.One && (p.Action == call.Write || p.Action == call.Read) && bytes.Equal(p.Key, key) {
 				p.Version = r.KV.ModifyIndex
 			}
 		}

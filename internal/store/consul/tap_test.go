@@ -3,7 +3,7 @@ package consul
 import (
 	"testing"
 
-	"github.com/quorumbench/quorumbench/internal/store/storetest"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
 // FuzzTap: whatever a client and an agent say, it is understood alike in any pieces, or

@@ -3,7 +3,7 @@ package consul
 import (
 	"encoding/json"
 
-	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
@@ -17,27 +17,27 @@ type heardOp struct {
 }
 
 // txn reads a transaction: all of it happens, or none.
-func (t *tap) txn(c *recording.Call, r *httpkv.Request) {
+func (t *tap) txn(c *call.Call, r *httpkv.Request) {
 	var ops []heardOp
 	if json.Unmarshal(r.Body, &ops) != nil {
 		return
 	}
 	flags := t.level(r)
 	for i := range ops {
-		if t.op(c, &ops[i], flags); len(c.Parts) > recording.MaxParts {
+		if t.op(c, &ops[i], flags); len(c.Parts) > call.MaxParts {
 			return
 		}
 	}
 }
 
-func (t *tap) op(c *recording.Call, op *heardOp, level recording.Flags) {
+func (t *tap) op(c *call.Call, op *heardOp, level call.Flags) {
 	kv := op.KV
 	if kv == nil {
-		part(c, recording.Other, recording.Then)
+		part(c, call.Other, call.Then)
 		return
 	}
 	write := func(lease int64) {
-		p := part(c, recording.Write, recording.Then)
+		p := part(c, call.Write, call.Then)
 		t.of(p, kv.Key, false)
 		p.Value, p.Lease = t.veil.Value(kv.Value), lease
 	}
@@ -61,17 +61,17 @@ func (t *tap) op(c *recording.Call, op *heardOp, level recording.Flags) {
 		t.lock(c, kv.Key, t.number(kv.Session))
 	case "delete-cas":
 		t.guard(c, kv.Key, max(kv.Index, 1))
-		t.of(part(c, recording.Remove, recording.Then), kv.Key, false)
+		t.of(part(c, call.Remove, call.Then), kv.Key, false)
 	case "delete", "delete-tree":
-		t.of(part(c, recording.Remove, recording.Then), kv.Key, kv.Verb == "delete-tree")
+		t.of(part(c, call.Remove, call.Then), kv.Key, kv.Verb == "delete-tree")
 	case "get", "get-or-empty", "get-tree":
-		p := part(c, recording.Read, recording.Then)
+		p := part(c, call.Read, call.Then)
 		p.Flags = level
 		t.of(p, kv.Key, kv.Verb == "get-tree")
 		if kv.Verb == "get" { // which fails where there is none
-			p.Flags |= recording.Existing
+			p.Flags |= call.Existing
 		}
 	default:
-		part(c, recording.Other, recording.Then)
+		part(c, call.Other, call.Then)
 	}
 }

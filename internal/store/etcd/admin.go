@@ -18,8 +18,8 @@ import (
 	"google.golang.org/grpc/backoff"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // The pauses before a lost connection is made again: a member that comes back
@@ -321,7 +321,7 @@ func (a *admin) addNames(ctx context.Context, members []store.Member) {
 	}
 	clear(a.names) // or each list could add others
 	for _, m := range list.Members {
-		a.names[m.ID] = printable.Line(m.Name, printable.OfServer)
+		a.names[m.ID] = text.Line(m.Name, text.OfServer)
 	}
 	for i := range members {
 		members[i].Name = a.names[members[i].ID]
@@ -349,7 +349,7 @@ func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 			if err != nil || parsed.Host == "" {
 				return nil, fmt.Errorf("etcd member %s advertises %q, which is not a URL", m.Name, u)
 			}
-			out = append(out, store.Member{ID: m.ID, Name: printable.Line(m.Name, printable.OfServer), Endpoint: parsed.Host})
+			out = append(out, store.Member{ID: m.ID, Name: text.Line(m.Name, text.OfServer), Endpoint: parsed.Host})
 		}
 	}
 	return out, nil

@@ -17,20 +17,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/testservers"
+	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
 // runAlone runs a member in this process until the test ends, and returns its
 // client endpoint.
 func runAlone(t *testing.T) string {
 	t.Helper()
-	places := testservers.Places(t, 1)
+	places := servers.Places(t, 1)
 	places[0].Name = "alone"
 	l, err := New().Launch(store.LaunchSpec{Cluster: "test", Self: "unused", Members: places})
 	if err != nil {
 		t.Fatal(err)
 	}
-	testservers.InProcess(t, New(), l.Processes[0])
+	servers.InProcess(t, New(), l.Processes[0])
 	return l.Processes[0].Endpoint
 }
 

@@ -4,8 +4,8 @@ import (
 	"strconv"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -14,7 +14,7 @@ import (
 
 // Replays implements store.Replayer. Transactions within one, ranges that come as a
 // stream, requests for a watcher's progress and administration are not sent again.
-func (Store) Replays(r *recording.Call) bool {
+func (Store) Replays(r *call.Call) bool {
 	if r.Told || len(r.Parts) == 0 {
 		return false
 	}
@@ -25,7 +25,7 @@ func (Store) Replays(r *recording.Call) bool {
 	}
 	for i := range r.Parts {
 		switch r.Parts[i].Action {
-		case recording.Other:
+		case call.Other:
 			return false
 		}
 	}
@@ -33,7 +33,7 @@ func (Store) Replays(r *recording.Call) bool {
 }
 
 // Requires implements store.Replayer: no key needs another.
-func (Store) Requires(*recording.Part) []byte { return nil }
+func (Store) Requires(*call.Part) []byte { return nil }
 
 // call sends a recorded call.
 func (c *codec) call(op *store.Op, gen uint8) {
@@ -41,34 +41,34 @@ func (c *codec) call(op *store.Op, gen uint8) {
 	p, b := &r.Parts[0], c.again[:0]
 	rpc, sub := h2.Method(0), uint8(callAgainWrite)
 	switch {
-	case r.Guarded || p.Branch != recording.Always:
+	case r.Guarded || p.Branch != call.Always:
 		if rpc, sub = c.txnRPC, callAgainTxn; r.Guarded {
 			sub = callAgainGuarded
 		}
 		b = appendTxn(b, r.Parts)
-	case p.Action == recording.Read:
+	case p.Action == call.Read:
 		if rpc, sub = c.rangeRPC, callAgainRead; op.Range != nil {
 			c.keys, sub = op.Range.Keys, callAgainList
 		}
 		b = appendRange(b, p)
-	case p.Action == recording.Write:
+	case p.Action == call.Write:
 		rpc, b = c.putRPC, appendPut(b, p)
-	case p.Action == recording.Remove:
+	case p.Action == call.Remove:
 		rpc, b = c.deleteRPC, appendRemove(b, p)
-	case p.Action == recording.Watch:
+	case p.Action == call.Watch:
 		c.watchAgain(op, p)
 		return
-	case p.Action == recording.Unwatch:
+	case p.Action == call.Unwatch:
 		c.endWatcher(op, gen)
 		return
-	case p.Action == recording.Compaction: // CompactionRequest{revision: 1}
+	case p.Action == call.Compaction: // CompactionRequest{revision: 1}
 		rpc, b = c.compactRPC, appendNumber(b, 1<<3, p.Number)
-	case p.Action == recording.Grant: // LeaseGrantRequest{TTL: 1, ID: 2}
+	case p.Action == call.Grant: // LeaseGrantRequest{TTL: 1, ID: 2}
 		sub = callAgainGrant
 		rpc, b = c.grantRPC, appendNumber(appendNumber(b, 1<<3, p.Number), 2<<3, p.Lease)
-	case p.Action == recording.Revoke: // LeaseRevokeRequest{ID: 1}
+	case p.Action == call.Revoke: // LeaseRevokeRequest{ID: 1}
 		rpc, b = c.revokeRPC, appendNumber(b, 1<<3, p.Lease)
-	case p.Action == recording.AskStatus: // StatusRequest{}
+	case p.Action == call.AskStatus: // StatusRequest{}
 		rpc, sub = c.statusRPC, callAgainStatus
 	default:
 		op.Lease = p.Lease
@@ -103,25 +103,25 @@ func (c *codec) parseAgain(call uint8, b []byte, e *store.Event) (ok bool) {
 }
 
 // appendTxn appends a TxnRequest{compare: 1, success: 2, failure: 3}.
-func appendTxn(b []byte, parts []recording.Part) []byte {
+func appendTxn(b []byte, parts []call.Part) []byte {
 	for i := range parts {
 		p, at := &parts[i], len(b)
-		if p.Action == recording.Compare {
+		if p.Action == call.Compare {
 			b = wrap(appendCompare(b, p), at, 1<<3|pbBytes)
 			continue
 		}
 		// RequestOp{request_range: 1, request_put: 2, request_delete_range: 3}
 		tag := byte(1<<3 | pbBytes)
 		switch p.Action {
-		case recording.Write:
+		case call.Write:
 			tag, b = 2<<3|pbBytes, appendPut(b, p)
-		case recording.Remove:
+		case call.Remove:
 			tag, b = 3<<3|pbBytes, appendRemove(b, p)
 		default:
 			b = appendRange(b, p)
 		}
 		branch := byte(2<<3 | pbBytes)
-		if p.Branch == recording.Else {
+		if p.Branch == call.Else {
 			branch = 3<<3 | pbBytes
 		}
 		b = wrap(wrap(b, at, tag), at, branch)
@@ -132,22 +132,22 @@ func appendTxn(b []byte, parts []recording.Part) []byte {
 // appendCompare appends a Compare{result: 1, target: 2, key: 3, version: 4,
 // create_revision: 5, mod_revision: 6, value: 7, lease: 8}. What is compared with is
 // said also where it is 0: it is one of several.
-func appendCompare(b []byte, p *recording.Part) []byte {
+func appendCompare(b []byte, p *call.Part) []byte {
 	b = appendNumber(b, 1<<3, int64(p.Relation))
 	b = appendNumber(b, 2<<3, int64(p.Target))
 	b = appendText(b, 3<<3|pbBytes, p.Key)
 	switch p.Target {
-	case recording.ValueIs:
+	case call.ValueIs:
 		at := len(b)
 		return wrap(append(b, p.Value.Text...), at, 7<<3|pbBytes)
-	case recording.LeaseIs:
+	case call.LeaseIs:
 		return appendVarint(append(b, 8<<3|pbVarint), uint64(p.Lease))
 	}
 	field := byte(4) // version
 	switch p.Target {
-	case recording.Created:
+	case call.Created:
 		field = 5
-	case recording.Modified:
+	case call.Modified:
 		field = 6
 	}
 	return appendVarint(append(b, field<<3|pbVarint), uint64(p.Number))
@@ -157,62 +157,62 @@ func appendCompare(b []byte, p *recording.Part) []byte {
 // sort_order: 5, sort_target: 6, serializable: 7, keys_only: 8, count_only: 9,
 // max_create_revision: 13}. Of an order other than the keys' own it is not recorded of
 // what: it is the last change, unless an application says that it is the creation.
-func appendRange(b []byte, p *recording.Part) []byte {
+func appendRange(b []byte, p *call.Part) []byte {
 	const ascending, descending, byCreation, byChange = 1, 2, 2, 3
 	b = appendKeys(b, p)
 	b = appendNumber(b, 3<<3, p.Limit)
 	b = appendNumber(b, 4<<3, p.Number)
 	switch {
-	case p.Flags&recording.Descending != 0:
+	case p.Flags&call.Descending != 0:
 		b = appendNumber(b, 5<<3, descending)
-	case p.Flags&recording.Sorted != 0:
+	case p.Flags&call.Sorted != 0:
 		b = appendNumber(b, 5<<3, ascending)
 	}
-	if p.Flags&recording.Sorted != 0 {
+	if p.Flags&call.Sorted != 0 {
 		target := int64(byChange)
-		if p.Target == recording.Created {
+		if p.Target == call.Created {
 			target = byCreation
 		}
 		b = appendNumber(b, 6<<3, target)
 	}
-	b = appendFlag(b, 7<<3, p.Flags&recording.Local)
-	b = appendFlag(b, 8<<3, p.Flags&recording.KeysOnly)
-	b = appendFlag(b, 9<<3, p.Flags&recording.CountOnly)
+	b = appendFlag(b, 7<<3, p.Flags&call.Local)
+	b = appendFlag(b, 8<<3, p.Flags&call.KeysOnly)
+	b = appendFlag(b, 9<<3, p.Flags&call.CountOnly)
 	return appendNumber(b, 13<<3, p.Oldest)
 }
 
 // appendPut appends a PutRequest{key: 1, value: 2, lease: 3, prev_kv: 4,
 // ignore_value: 5, ignore_lease: 6}.
-func appendPut(b []byte, p *recording.Part) []byte {
+func appendPut(b []byte, p *call.Part) []byte {
 	b = appendText(b, 1<<3|pbBytes, p.Key)
 	b = appendText(b, 2<<3|pbBytes, p.Value.Text)
 	b = appendNumber(b, 3<<3, p.Lease)
-	b = appendFlag(b, 4<<3, p.Flags&recording.Before)
-	b = appendFlag(b, 5<<3, p.Flags&recording.KeepValue)
-	return appendFlag(b, 6<<3, p.Flags&recording.KeepLease)
+	b = appendFlag(b, 4<<3, p.Flags&call.Before)
+	b = appendFlag(b, 5<<3, p.Flags&call.KeepValue)
+	return appendFlag(b, 6<<3, p.Flags&call.KeepLease)
 }
 
 // appendRemove appends a DeleteRangeRequest{key: 1, range_end: 2, prev_kv: 3}.
-func appendRemove(b []byte, p *recording.Part) []byte {
-	return appendFlag(appendKeys(b, p), 3<<3, p.Flags&recording.Before)
+func appendRemove(b []byte, p *call.Part) []byte {
+	return appendFlag(appendKeys(b, p), 3<<3, p.Flags&call.Before)
 }
 
 // appendKeys appends which keys a request is of: its key: 1 and its range_end: 2.
-func appendKeys(b []byte, p *recording.Part) []byte {
-	if len(p.Key) > 0 || p.Scope == recording.One {
+func appendKeys(b []byte, p *call.Part) []byte {
+	if len(p.Key) > 0 || p.Scope == call.One {
 		b = appendText(b, 1<<3|pbBytes, p.Key)
 	} else {
 		b = append(b, 1<<3|pbBytes, 1, 0) // the first key that can be
 	}
 	at := len(b)
 	switch p.Scope {
-	case recording.One:
+	case call.One:
 		return b
-	case recording.Prefix:
+	case call.Prefix:
 		b = appendAfter(b, p.Key)
-	case recording.Rest:
+	case call.Rest:
 		b = appendAfter(b, p.End)
-	case recording.From:
+	case call.From:
 		b = append(b, 0)
 	default:
 		b = append(b, p.End...)
@@ -263,7 +263,7 @@ func appendNumber(b []byte, tag byte, n int64) []byte {
 }
 
 // appendFlag appends a field that is true, if it is.
-func appendFlag(b []byte, tag byte, is recording.Flags) []byte {
+func appendFlag(b []byte, tag byte, is call.Flags) []byte {
 	if is == 0 {
 		return b
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
 // TestWhatIsSentAgainIsWhatWasHeard: a tap understands the request that is made of a
@@ -21,15 +21,15 @@ func TestWhatIsSentAgainIsWhatWasHeard(t *testing.T) {
 		switch p := &want.Parts[0]; {
 		case want.Method == methodTxn:
 			b = appendTxn(nil, want.Parts)
-		case p.Action == recording.Read:
+		case p.Action == call.Read:
 			b = appendRange(nil, p)
-		case p.Action == recording.Write:
+		case p.Action == call.Write:
 			b = appendPut(nil, p)
 		default:
 			b = appendRemove(nil, p)
 		}
-		got := &recording.Call{Method: want.Method}
-		read := tapRequest{t: &tap{cfg: store.TapConfig{Veil: &recording.Veil{}}}, c: got}
+		got := &call.Call{Method: want.Method}
+		read := tapRequest{t: &tap{cfg: store.TapConfig{Veil: &call.Veil{}}}, c: got}
 		if read.read(want.Method, b); !read.ok {
 			t.Fatalf("%+v is malformed: %x", want, b)
 		}
@@ -43,19 +43,19 @@ func TestWhatIsSentAgainIsWhatWasHeard(t *testing.T) {
 }
 
 // againCall is a request of any shape that is sent again.
-func againCall(r *rand.Rand) *recording.Call {
-	actions := []recording.Action{recording.Read, recording.Write, recording.Remove}
-	methods := map[recording.Action]string{recording.Read: methodRange, recording.Write: methodPut, recording.Remove: methodDelete}
+func againCall(r *rand.Rand) *call.Call {
+	actions := []call.Action{call.Read, call.Write, call.Remove}
+	methods := map[call.Action]string{call.Read: methodRange, call.Write: methodPut, call.Remove: methodDelete}
 	if r.IntN(2) == 0 {
 		a := actions[r.IntN(3)]
-		return &recording.Call{Method: methods[a], Parts: []recording.Part{againPart(r, a, recording.Always)}}
+		return &call.Call{Method: methods[a], Parts: []call.Part{againPart(r, a, call.Always)}}
 	}
-	c := &recording.Call{Method: methodTxn}
+	c := &call.Call{Method: methodTxn}
 	for range r.IntN(3) {
 		c.Guarded = true
 		c.Parts = append(c.Parts, againCompare(r))
 	}
-	for _, branch := range []recording.Branch{recording.Then, recording.Else} {
+	for _, branch := range []call.Branch{call.Then, call.Else} {
 		for range 1 + r.IntN(2) {
 			c.Parts = append(c.Parts, againPart(r, actions[r.IntN(3)], branch))
 		}
@@ -65,14 +65,14 @@ func againCall(r *rand.Rand) *recording.Call {
 
 func againKey(r *rand.Rand) []byte { return fmt.Appendf(nil, "/a/%d/%d", r.IntN(20), r.IntN(1e6)) }
 
-func againCompare(r *rand.Rand) recording.Part {
-	p := recording.Part{
-		Action: recording.Compare, Relation: recording.Relation(r.IntN(4)), Target: recording.Target(r.IntN(5)), Key: againKey(r),
+func againCompare(r *rand.Rand) call.Part {
+	p := call.Part{
+		Action: call.Compare, Relation: call.Relation(r.IntN(4)), Target: call.Target(r.IntN(5)), Key: againKey(r),
 	}
 	switch p.Target {
-	case recording.ValueIs:
-		p.Value = (&recording.Veil{}).Value(againKey(r))
-	case recording.LeaseIs:
+	case call.ValueIs:
+		p.Value = (&call.Veil{}).Value(againKey(r))
+	case call.LeaseIs:
 		p.Lease = r.Int64N(3) * r.Int64()
 	default:
 		p.Number = r.Int64N(3) * r.Int64N(1<<40)
@@ -80,36 +80,36 @@ func againCompare(r *rand.Rand) recording.Part {
 	return p
 }
 
-func againPart(r *rand.Rand, a recording.Action, branch recording.Branch) recording.Part {
-	p := recording.Part{Action: a, Branch: branch}
-	some := func(flags ...recording.Flags) {
+func againPart(r *rand.Rand, a call.Action, branch call.Branch) call.Part {
+	p := call.Part{Action: a, Branch: branch}
+	some := func(flags ...call.Flags) {
 		for _, f := range flags {
 			if r.IntN(3) == 0 {
 				p.Flags |= f
 			}
 		}
 	}
-	if a == recording.Write {
-		p.Key, p.Value, p.Lease = againKey(r), (&recording.Veil{}).Value(againKey(r)), r.Int64N(2)*r.Int64()
-		some(recording.Before, recording.KeepValue, recording.KeepLease)
+	if a == call.Write {
+		p.Key, p.Value, p.Lease = againKey(r), (&call.Veil{}).Value(againKey(r)), r.Int64N(2)*r.Int64()
+		some(call.Before, call.KeepValue, call.KeepLease)
 		return p
 	}
 	key := againKey(r)
 	switch r.IntN(4) {
 	case 0:
-		p.Key, p.Scope = key, recording.From
+		p.Key, p.Scope = key, call.From
 	case 1:
-		(&recording.Veil{}).Keys(&p, []byte("/a/"), []byte("/a0"))
+		(&call.Veil{}).Keys(&p, []byte("/a/"), []byte("/a0"))
 	case 2:
-		(&recording.Veil{}).Keys(&p, append(key, 0), []byte("/a0"))
+		(&call.Veil{}).Keys(&p, append(key, 0), []byte("/a0"))
 	default:
-		(&recording.Veil{}).Keys(&p, key, nil)
+		(&call.Veil{}).Keys(&p, key, nil)
 	}
-	if a == recording.Remove {
-		some(recording.Before)
+	if a == call.Remove {
+		some(call.Before)
 		return p
 	}
 	p.Limit, p.Number = r.Int64N(2)*r.Int64N(1000), r.Int64N(2)*r.Int64N(1<<40)
-	some(recording.Local, recording.KeysOnly, recording.CountOnly, recording.Sorted, recording.Descending)
+	some(call.Local, call.KeysOnly, call.CountOnly, call.Sorted, call.Descending)
 	return p
 }

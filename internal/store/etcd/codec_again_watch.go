@@ -1,8 +1,8 @@
 package etcd
 
 import (
-	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -13,7 +13,7 @@ import (
 type ending struct{ tag, watcher uint32 }
 
 // watchAgain begins a recorded watcher, with all that it asked for.
-func (c *codec) watchAgain(op *store.Op, p *recording.Part) {
+func (c *codec) watchAgain(op *store.Op, p *call.Part) {
 	if len(c.watches) == 0 {
 		c.watches = append(c.watches, watchStream{})
 	}
@@ -30,17 +30,17 @@ func (c *codec) watchAgain(op *store.Op, p *recording.Part) {
 
 // appendWatcher appends a WatchCreateRequest{key: 1, range_end: 2, start_revision: 3,
 // progress_notify: 4, filters: 5, prev_kv: 6, fragment: 8}.
-func appendWatcher(b []byte, p *recording.Part) []byte {
+func appendWatcher(b []byte, p *call.Part) []byte {
 	b = appendNumber(appendKeys(b, p), 3<<3, p.Number)
-	b = appendFlag(b, 4<<3, p.Flags&recording.Progress)
-	if p.Flags&recording.NoWrites != 0 {
+	b = appendFlag(b, 4<<3, p.Flags&call.Progress)
+	if p.Flags&call.NoWrites != 0 {
 		b = append(b, 5<<3|pbVarint, 0)
 	}
-	if p.Flags&recording.NoRemovals != 0 {
+	if p.Flags&call.NoRemovals != 0 {
 		b = append(b, 5<<3|pbVarint, 1)
 	}
-	b = appendFlag(b, 6<<3, p.Flags&recording.Before)
-	return appendFlag(b, 8<<3, p.Flags&recording.Fragment)
+	b = appendFlag(b, 6<<3, p.Flags&call.Before)
+	return appendFlag(b, 8<<3, p.Flags&call.Fragment)
 }
 
 // endWatcher asks for a watcher's end. Where there is none any more, something harmless

@@ -9,8 +9,8 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -169,21 +169,21 @@ func TestEventTypeDecidesWhetherKeyWasDeleted(t *testing.T) {
 // TestStandInsLeaveOut gives the answers of a server that stands in for etcd and leaves out
 // what it does not have.
 func TestStandInsLeaveOut(t *testing.T) {
-	call := func(action recording.Action) store.Op {
-		return store.Op{Kind: kv.Put, Call: &recording.Call{Parts: []recording.Part{{Action: action, Key: []byte("k"), Number: 7}}}}
+	request := func(action call.Action) store.Op {
+		return store.Op{Kind: kv.Put, Call: &call.Call{Parts: []call.Part{{Action: action, Key: []byte("k"), Number: 7}}}}
 	}
-	if e := answered(t, call(recording.AskStatus), &pb.StatusResponse{Header: &pb.ResponseHeader{}, DbSize: 4096, Version: "3.6.6"}); e.Outcome != kv.OK {
+	if e := answered(t, request(call.AskStatus), &pb.StatusResponse{Header: &pb.ResponseHeader{}, DbSize: 4096, Version: "3.6.6"}); e.Outcome != kv.OK {
 		t.Errorf("status: %+v", e)
 	}
-	if e := answered(t, call(recording.Grant), &pb.LeaseGrantResponse{Header: &pb.ResponseHeader{}, ID: 7, TTL: 7}); e.Outcome != kv.OK {
+	if e := answered(t, request(call.Grant), &pb.LeaseGrantResponse{Header: &pb.ResponseHeader{}, ID: 7, TTL: 7}); e.Outcome != kv.OK {
 		t.Errorf("grant: %+v", e)
 	}
 	found := &pb.RangeResponse{Header: &pb.ResponseHeader{Revision: 9}, Kvs: []*mvccpb.KeyValue{{Key: []byte("k"), ModRevision: 9}}, Count: 1}
-	if e := answered(t, call(recording.Read), found); e.Outcome != kv.OK || e.Version != -1 {
+	if e := answered(t, request(call.Read), found); e.Outcome != kv.OK || e.Version != -1 {
 		t.Errorf("read of a key without a version: %+v", e)
 	}
 	found.Kvs, found.Count = nil, 0
-	if e := answered(t, call(recording.Read), found); e.Outcome != kv.OK || e.Version != 0 {
+	if e := answered(t, request(call.Read), found); e.Outcome != kv.OK || e.Version != 0 {
 		t.Errorf("read of no key: %+v", e)
 	}
 }

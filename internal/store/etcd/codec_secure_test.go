@@ -10,8 +10,8 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/storetest"
-	"github.com/quorumbench/quorumbench/internal/testcerts"
+	"github.com/quorumbench/quorumbench/internal/testing/certs"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
 // testCerts are files of a certificate authority made for one test.
@@ -24,12 +24,12 @@ type testCerts struct {
 func newTestCerts(t testing.TB) *testCerts {
 	t.Helper()
 	dir, until := t.TempDir(), time.Now().Add(time.Hour)
-	ca := testcerts.NewAuthority(t, "test authority")
+	ca := certs.NewAuthority(t, "test authority")
 	c := &testCerts{
 		ca: filepath.Join(dir, "ca.crt"), serverCert: filepath.Join(dir, "server.crt"), serverKey: filepath.Join(dir, "server.key"),
 		pool: ca.Pool(), clientCert: ca.Issue(t, "client", until).TLS(t),
 	}
-	testcerts.WriteFile(t, c.ca, ca.PEM)
+	certs.WriteFile(t, c.ca, ca.PEM)
 	ca.Issue(t, "server", until).Write(t, c.serverCert, c.serverKey)
 	return c
 }

@@ -14,8 +14,8 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -87,7 +87,7 @@ func TestAnEndThatWasAskedForIsNotTheStores(t *testing.T) {
 		c := watching(t)
 		c.Submit(&store.Op{
 			Kind: kv.Watch, Tag: 7, Watch: &store.WatchOp{Watcher: 10},
-			Call: &recording.Call{Method: methodWatch, Parts: []recording.Part{{Action: recording.Unwatch}}},
+			Call: &call.Call{Method: methodWatch, Parts: []call.Part{{Action: call.Unwatch}}},
 		})
 		c.Wrote(len(c.Out()))
 		if givenUp {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/storetest"
-	"github.com/quorumbench/quorumbench/internal/testservers"
+	"github.com/quorumbench/quorumbench/internal/testing/servers"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
 func TestConform(t *testing.T) { storetest.Conform(t, fixture()) }
@@ -112,14 +112,14 @@ func start(t *testing.T, o storetest.Options) *storetest.Server {
 func startCluster(t *testing.T, members int) *storetest.Server {
 	t.Helper()
 	l, err := New().Launch(store.LaunchSpec{
-		Cluster: "conform", Self: "unused", Members: testservers.Places(t, members), Settings: &Settings{LogLevel: "error"},
+		Cluster: "conform", Self: "unused", Members: servers.Places(t, members), Settings: &Settings{LogLevel: "error"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &storetest.Server{}
 	for _, p := range l.Processes {
-		testservers.InProcess(t, New(), p) // which nobody can kill
+		servers.InProcess(t, New(), p) // which nobody can kill
 		s.Access.Endpoints = append(s.Access.Endpoints, p.Endpoint)
 	}
 	a, err := New().Admin(s.Access)

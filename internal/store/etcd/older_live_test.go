@@ -13,16 +13,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 	"github.com/quorumbench/quorumbench/internal/store/etcdv2"
-	"github.com/quorumbench/quorumbench/internal/store/storetest"
-	"github.com/quorumbench/quorumbench/internal/testservers"
+	"github.com/quorumbench/quorumbench/internal/testing/servers"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
 // An etcd before 3.7 has no streamed ranges, and says so; the other forms are
 // as in a newer one.
 func TestLiveOlderEtcd(t *testing.T) {
 	old := etcdv2.New()
-	c := testservers.Start(t, old, testservers.Cluster{
-		Exec: testservers.Installed(t, old), Members: 1,
+	c := servers.Start(t, old, servers.Cluster{
+		Exec: servers.Installed(t, old), Members: 1,
 		Ready: func(ctx context.Context, endpoint string) error {
 			client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Logger: zap.NewNop()})
 			if err != nil {

@@ -4,16 +4,16 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/signaltest"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-func TestSignals(t *testing.T) { signaltest.CheckSignals(t, New(), "testdata/signals.txt") }
+func TestSignals(t *testing.T) { storetest.CheckSignals(t, New(), "testdata/signals.txt") }
 
-func FuzzSignal(f *testing.F) { signaltest.Fuzz(f, New(), "testdata/signals.txt") }
+func FuzzSignal(f *testing.F) { storetest.Fuzz(f, New(), "testdata/signals.txt") }
 
 // The line with which a leader begins has its term.
 func TestElectionHasItsTerm(t *testing.T) {
-	lines, told := signaltest.SignalLines(t, "testdata/signals.txt")
+	lines, told := storetest.SignalLines(t, "testdata/signals.txt")
 	for i, line := range lines {
 		s, _ := New().Signal(line)
 		if (s.Term > 0) != (s.Kind == store.Elected) {

@@ -7,8 +7,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // The documents that advice is from.
@@ -60,19 +60,19 @@ func (*Store) Size(l store.SizedLoad) ([]store.Filling, []store.Advice, error) {
 	fills := store.Filling{
 		What: "database quota", Used: used, Limit: float64(quota), Source: limitsGuide,
 		Text: fmt.Sprintf("%s keys and the values replaced in the last %s, each with some %.0f bytes in the database (an estimate), of %s, which is %s",
-			readable.Count(l.Keys), l.History, entry, readable.Bytes(uint64(quota)), whose),
+			text.Count(l.Keys), l.History, entry, text.Bytes(uint64(quota)), whose),
 	}
 	advice := []store.Advice{hardwareFor(&l, used)}
 	if used > 0.8*float64(quota) {
-		text := fmt.Sprintf("The database wants %s: compact more often than every %s, which keeps fewer replaced values", readable.Bytes(uint64(used)), l.History)
+		words := fmt.Sprintf("The database wants %s: compact more often than every %s, which keeps fewer replaced values", text.Bytes(uint64(used)), l.History)
 		if used <= mostQuota {
-			text += fmt.Sprintf(", or set quota-backend-bytes higher; %s is the most that is suggested", readable.Bytes(mostQuota))
+			words += fmt.Sprintf(", or set quota-backend-bytes higher; %s is the most that is suggested", text.Bytes(mostQuota))
 		}
-		advice = append(advice, store.Advice{Topic: "database quota", Source: limitsGuide, Text: text + ". Beyond the quota every write is refused."})
+		advice = append(advice, store.Advice{Topic: "database quota", Source: limitsGuide, Text: words + ". Beyond the quota every write is refused."})
 	}
 	if request := float64(l.KeySize + l.ValueSize); request > mostRequest {
 		advice = append(advice, store.Advice{Topic: "request size", Source: limitsGuide,
-			Text: fmt.Sprintf("A write of %s is larger than the %s that etcd takes unless max-request-bytes is set.", readable.Bytes(uint64(request)), readable.Bytes(mostRequest))})
+			Text: fmt.Sprintf("A write of %s is larger than the %s that etcd takes unless max-request-bytes is set.", text.Bytes(uint64(request)), text.Bytes(mostRequest))})
 	}
 	if l.Members > 1 {
 		advice = append(advice, timing(&l, &s)...)
@@ -83,7 +83,7 @@ func (*Store) Size(l store.SizedLoad) ([]store.Filling, []store.Advice, error) {
 			verdict = "which is beyond"
 		}
 		advice = append(advice, store.Advice{Topic: "disk", Source: "etcd documentation, FAQ (What does the etcd warning \"failed to send out heartbeat on time\" mean?)",
-			Text: fmt.Sprintf("The log's sync had a p99 of %s, %s the 10 ms below which it should stay.", readable.Duration(float64(l.FsyncP99)), verdict)})
+			Text: fmt.Sprintf("The log's sync had a p99 of %s, %s the 10 ms below which it should stay.", text.Duration(float64(l.FsyncP99)), verdict)})
 	}
 	return []store.Filling{fills}, advice, nil
 }
@@ -96,12 +96,12 @@ func hardwareFor(l *store.SizedLoad, data float64) store.Advice {
 			break
 		}
 	}
-	text := fmt.Sprintf("The load is that of a %s cluster: %s, %s and %s of data.", h.name, readable.Plural(uint64(max(l.Clients, 0)), "client"), readable.PerSecond(l.Requests), readable.Bytes(uint64(data)))
-	text += fmt.Sprintf(" Each member wants a machine of its own with %d processors, %d GB of memory and a disk of %s IO/s (concurrent ones)", h.cpus, h.memoryGB, readable.Count(uint64(h.iops)))
+	words := fmt.Sprintf("The load is that of a %s cluster: %s, %s and %s of data.", h.name, text.Plural(uint64(max(l.Clients, 0)), "client"), text.PerSecond(l.Requests), text.Bytes(uint64(data)))
+	words += fmt.Sprintf(" Each member wants a machine of its own with %d processors, %d GB of memory and a disk of %s IO/s (concurrent ones)", h.cpus, h.memoryGB, text.Count(uint64(h.iops)))
 	if l.Processors > 0 && l.Memory > 0 {
-		text += fmt.Sprintf("; the smallest here has %g processors and %s", l.Processors, readable.Bytes(uint64(l.Memory)))
+		words += fmt.Sprintf("; the smallest here has %g processors and %s", l.Processors, text.Bytes(uint64(l.Memory)))
 	}
-	return store.Advice{Topic: "hardware", Text: text + ".", Source: hardwareGuide}
+	return store.Advice{Topic: "hardware", Text: words + ".", Source: hardwareGuide}
 }
 
 // timing is the heartbeat interval and the election timeout for the round trip that was
@@ -113,7 +113,7 @@ func timing(l *store.SizedLoad, s *Settings) []store.Advice {
 	}
 	heartbeat := time.Duration(cmp.Or(s.HeartbeatInterval, defaultHeartbeat)) * time.Millisecond
 	election := time.Duration(cmp.Or(s.ElectionTimeout, defaultElection)) * time.Millisecond
-	rtt := readable.Duration(float64(l.RoundTrip))
+	rtt := text.Duration(float64(l.RoundTrip))
 	beats := fmt.Sprintf("The round trip between members has a mean of %s, and the heartbeat-interval is %s", rtt, heartbeat)
 	switch {
 	case float64(heartbeat) < leastBeats*float64(l.RoundTrip):
@@ -123,7 +123,7 @@ func timing(l *store.SizedLoad, s *Settings) []store.Advice {
 	default:
 		beats += ": within the recommended 0.5 to 1.5 round trips"
 	}
-	elects := fmt.Sprintf("The election-timeout is %s, and must be at least ten round trips, which are %s", election, readable.Duration(electionRTTs*float64(l.RoundTrip)))
+	elects := fmt.Sprintf("The election-timeout is %s, and must be at least ten round trips, which are %s", election, text.Duration(electionRTTs*float64(l.RoundTrip)))
 	if float64(election) < electionRTTs*float64(l.RoundTrip) {
 		elects += fmt.Sprintf(": set it to %s or more, the same on all members", (electionRTTs * l.RoundTrip).Round(10*time.Millisecond))
 	} else {

@@ -3,8 +3,8 @@ package etcd
 import (
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -32,7 +32,7 @@ type tap struct {
 	heard *h2.Overhearer
 	now   int64
 	calls map[uint32]*tapped // by stream
-	free  []*recording.Call
+	free  []*call.Call
 	spare []*tapped
 }
 
@@ -41,7 +41,7 @@ type tap struct {
 type tapped struct {
 	method string
 	stays  bool
-	asked  []*recording.Call
+	asked  []*call.Call
 	got    int // bytes of messages so far, of a call with several
 }
 
@@ -117,7 +117,7 @@ func (t *tap) finish(s *tapped, status int) {
 	s.asked = s.asked[:0]
 }
 
-func (t *tap) tell(c *recording.Call) {
+func (t *tap) tell(c *call.Call) {
 	t.cfg.Call(c)
 	if len(t.free) < mostFree {
 		t.free = append(t.free, c)
@@ -125,13 +125,13 @@ func (t *tap) tell(c *recording.Call) {
 }
 
 // begin returns an empty call.
-func (t *tap) begin(stream uint32, s *tapped, size int) *recording.Call {
-	var c *recording.Call
+func (t *tap) begin(stream uint32, s *tapped, size int) *call.Call {
+	var c *call.Call
 	if n := len(t.free); n > 0 {
 		c, t.free = t.free[n-1], t.free[:n-1]
-		*c = recording.Call{Parts: c.Parts[:0]}
+		*c = call.Call{Parts: c.Parts[:0]}
 	} else {
-		c = &recording.Call{}
+		c = &call.Call{}
 	}
 	c.At, c.Took, c.Conn, c.Method, c.Sent = t.now, -1, t.cfg.Conn, s.method, size
 	if s.stays {
@@ -146,12 +146,12 @@ func (t *tap) Message(stream uint32, ofClient bool, body []byte, size int) {
 	switch {
 	case s == nil:
 	case body == nil:
-		t.cfg.Gap(recording.Gap{At: t.now, Conn: t.cfg.Conn, Calls: 1, Why: "messages of " + s.method + " that are compressed or too large are not read"})
+		t.cfg.Gap(call.Gap{At: t.now, Conn: t.cfg.Conn, Calls: 1, Why: "messages of " + s.method + " that are compressed or too large are not read"})
 	case ofClient:
 		c := t.begin(stream, s, size)
 		r := tapRequest{t: t, c: c}
 		if r.read(s.method, body); !r.ok {
-			t.cfg.Gap(recording.Gap{At: t.now, Conn: t.cfg.Conn, Calls: 1, Why: "requests of " + s.method + " whose protobuf is malformed, or that have too many parts"})
+			t.cfg.Gap(call.Gap{At: t.now, Conn: t.cfg.Conn, Calls: 1, Why: "requests of " + s.method + " whose protobuf is malformed, or that have too many parts"})
 			return
 		}
 		s.asked = append(s.asked, c)
@@ -170,7 +170,7 @@ func (t *tap) Message(stream uint32, ofClient bool, body []byte, size int) {
 }
 
 // next takes the call that a message of a stream answers.
-func (t *tap) next(s *tapped) *recording.Call {
+func (t *tap) next(s *tapped) *call.Call {
 	if len(s.asked) == 0 {
 		return nil
 	}
@@ -198,9 +198,9 @@ func (t *tap) watched(stream uint32, s *tapped, body []byte, size int) {
 			events++
 		}
 	}
-	if events == 0 && (created || canceled || len(s.asked) > 0 && s.asked[0].Parts[0].Action == recording.Other) {
+	if events == 0 && (created || canceled || len(s.asked) > 0 && s.asked[0].Parts[0].Action == call.Other) {
 		// A watcher that the server ends by itself answers nothing that was asked.
-		if len(s.asked) > 0 && (s.asked[0].Parts[0].Action == recording.Watch) == created {
+		if len(s.asked) > 0 && (s.asked[0].Parts[0].Action == call.Watch) == created {
 			c := t.next(s)
 			c.Took, c.Got, c.Revision, c.Lease = t.now-c.At, size, revision, id+1
 			if created && canceled {

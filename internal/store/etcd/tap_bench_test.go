@@ -11,8 +11,8 @@ import (
 	"golang.org/x/net/http2/hpack"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -90,14 +90,14 @@ func BenchmarkTap(b *testing.B) {
 			stream += 2
 		}
 	}
-	w, err := recording.Create(b.TempDir()+"/a.qbrec", &recording.Header{Store: "etcd"})
+	w, err := call.Create(b.TempDir()+"/a.qbrec", &call.Header{Store: "etcd"})
 	if err != nil {
 		b.Fatal(err)
 	}
 	heard := 0
 	tap := New().Tap(store.TapConfig{
-		Conn: 1, Veil: recording.NewVeil(),
-		Call: func(c *recording.Call) { heard++; w.Call(c) }, Gap: func(g recording.Gap) { b.Fatal(g.Why) },
+		Conn: 1, Veil: call.NewVeil(),
+		Call: func(c *call.Call) { heard++; w.Call(c) }, Gap: func(g call.Gap) { b.Fatal(g.Why) },
 	})
 	feed := func(ofClient bool, at int64, p []byte) {
 		if err := tap.Feed(ofClient, at, p); err != nil {

@@ -1,29 +1,29 @@
 package etcd
 
-import "github.com/quorumbench/quorumbench/internal/recording"
+import "github.com/quorumbench/quorumbench/internal/store/call"
 
 // tapRequest reads a request into a call's parts, as etcdserverpb/rpc.proto defines
 // requests. Of what it does not know it records that it was there.
 type tapRequest struct {
 	t  *tap
-	c  *recording.Call
+	c  *call.Call
 	ok bool
 }
 
 func (r *tapRequest) read(method string, b []byte) {
 	switch method {
 	case methodRange, methodRangeStream:
-		r.ok = r.ranges(recording.Always, b)
+		r.ok = r.ranges(call.Always, b)
 	case methodPut:
-		r.ok = r.put(recording.Always, b)
+		r.ok = r.put(call.Always, b)
 	case methodDelete:
-		r.ok = r.remove(recording.Always, b)
+		r.ok = r.remove(call.Always, b)
 	case methodTxn:
 		r.ok = r.txn(b)
 	case methodWatch:
 		r.ok = r.watch(b)
 	case methodGrant:
-		p := r.part(recording.Grant, recording.Always)
+		p := r.part(call.Grant, call.Always)
 		r.ok = each(b, func(f fields) {
 			switch f.tag {
 			case 1<<3 | pbVarint:
@@ -33,28 +33,28 @@ func (r *tapRequest) read(method string, b []byte) {
 			}
 		})
 	case methodRevoke, methodKeepAlive:
-		action := recording.Revoke
+		action := call.Revoke
 		if method == methodKeepAlive {
-			action = recording.KeepAlive
+			action = call.KeepAlive
 		}
-		p := r.part(action, recording.Always)
+		p := r.part(action, call.Always)
 		r.ok = each(b, func(f fields) {
 			if f.tag == 1<<3|pbVarint {
 				p.Lease = int64(f.n)
 			}
 		})
 	case methodCompact:
-		p := r.part(recording.Compaction, recording.Always)
+		p := r.part(call.Compaction, call.Always)
 		r.ok = each(b, func(f fields) {
 			if f.tag == 1<<3|pbVarint {
 				p.Number = int64(f.n)
 			}
 		})
 	default:
-		r.part(recording.Other, recording.Always)
+		r.part(call.Other, call.Always)
 		r.ok = true
 	}
-	r.ok = r.ok && len(r.c.Parts) <= recording.MaxParts
+	r.ok = r.ok && len(r.c.Parts) <= call.MaxParts
 }
 
 // each goes through a message's fields, and reports whether it is well formed.
@@ -67,15 +67,15 @@ func each(b []byte, do func(fields)) bool {
 }
 
 // part adds a part; the pointer is good until the next.
-func (r *tapRequest) part(a recording.Action, b recording.Branch) *recording.Part {
-	r.c.Parts = append(r.c.Parts, recording.Part{Action: a, Branch: b})
+func (r *tapRequest) part(a call.Action, b call.Branch) *call.Part {
+	r.c.Parts = append(r.c.Parts, call.Part{Action: a, Branch: b})
 	return &r.c.Parts[len(r.c.Parts)-1]
 }
 
 // keys sets which keys a part is of, by etcd's key and range_end.
-func (r *tapRequest) keys(p *recording.Part, key, end []byte) {
+func (r *tapRequest) keys(p *call.Part, key, end []byte) {
 	if len(end) == 1 && end[0] == 0 { // all from the key on
-		p.Scope, p.Key = recording.From, r.t.cfg.Veil.Key(key)
+		p.Scope, p.Key = call.From, r.t.cfg.Veil.Key(key)
 		return
 	}
 	r.t.cfg.Veil.Keys(p, key, end)
@@ -83,8 +83,8 @@ func (r *tapRequest) keys(p *recording.Part, key, end []byte) {
 
 // ranges reads a RangeRequest{key: 1, range_end: 2, limit: 3, revision: 4,
 // sort_order: 5, sort_target: 6, serializable: 7, keys_only: 8, count_only: 9}.
-func (r *tapRequest) ranges(branch recording.Branch, b []byte) bool {
-	p := r.part(recording.Read, branch)
+func (r *tapRequest) ranges(branch call.Branch, b []byte) bool {
+	p := r.part(call.Read, branch)
 	var key, end []byte
 	ok := each(b, func(f fields) {
 		switch f.tag {
@@ -97,15 +97,15 @@ func (r *tapRequest) ranges(branch recording.Branch, b []byte) bool {
 		case 4<<3 | pbVarint:
 			p.Number = int64(f.n)
 		case 5<<3 | pbVarint:
-			p.Flags |= flag(f.n == 2, recording.Descending)
+			p.Flags |= flag(f.n == 2, call.Descending)
 		case 6<<3 | pbVarint:
-			p.Flags |= flag(f.n != 0, recording.Sorted)
+			p.Flags |= flag(f.n != 0, call.Sorted)
 		case 7<<3 | pbVarint:
-			p.Flags |= flag(f.n != 0, recording.Local)
+			p.Flags |= flag(f.n != 0, call.Local)
 		case 8<<3 | pbVarint:
-			p.Flags |= flag(f.n != 0, recording.KeysOnly)
+			p.Flags |= flag(f.n != 0, call.KeysOnly)
 		case 9<<3 | pbVarint:
-			p.Flags |= flag(f.n != 0, recording.CountOnly)
+			p.Flags |= flag(f.n != 0, call.CountOnly)
 		}
 	})
 	r.keys(p, key, end)
@@ -114,8 +114,8 @@ func (r *tapRequest) ranges(branch recording.Branch, b []byte) bool {
 
 // put reads a PutRequest{key: 1, value: 2, lease: 3, prev_kv: 4, ignore_value: 5,
 // ignore_lease: 6}.
-func (r *tapRequest) put(branch recording.Branch, b []byte) bool {
-	p := r.part(recording.Write, branch)
+func (r *tapRequest) put(branch call.Branch, b []byte) bool {
+	p := r.part(call.Write, branch)
 	var value []byte
 	ok := each(b, func(f fields) {
 		switch f.tag {
@@ -126,11 +126,11 @@ func (r *tapRequest) put(branch recording.Branch, b []byte) bool {
 		case 3<<3 | pbVarint:
 			p.Lease = int64(f.n)
 		case 4<<3 | pbVarint:
-			p.Flags |= flag(f.n != 0, recording.Before)
+			p.Flags |= flag(f.n != 0, call.Before)
 		case 5<<3 | pbVarint:
-			p.Flags |= flag(f.n != 0, recording.KeepValue)
+			p.Flags |= flag(f.n != 0, call.KeepValue)
 		case 6<<3 | pbVarint:
-			p.Flags |= flag(f.n != 0, recording.KeepLease)
+			p.Flags |= flag(f.n != 0, call.KeepLease)
 		}
 	})
 	p.Value = r.t.cfg.Veil.Value(value)
@@ -138,8 +138,8 @@ func (r *tapRequest) put(branch recording.Branch, b []byte) bool {
 }
 
 // remove reads a DeleteRangeRequest{key: 1, range_end: 2, prev_kv: 3}.
-func (r *tapRequest) remove(branch recording.Branch, b []byte) bool {
-	p := r.part(recording.Remove, branch)
+func (r *tapRequest) remove(branch call.Branch, b []byte) bool {
+	p := r.part(call.Remove, branch)
 	var key, end []byte
 	ok := each(b, func(f fields) {
 		switch f.tag {
@@ -148,7 +148,7 @@ func (r *tapRequest) remove(branch recording.Branch, b []byte) bool {
 		case 2<<3 | pbBytes:
 			end = f.v
 		case 3<<3 | pbVarint:
-			p.Flags |= flag(f.n != 0, recording.Before)
+			p.Flags |= flag(f.n != 0, call.Before)
 		}
 	})
 	r.keys(p, key, end)
@@ -164,11 +164,11 @@ func (r *tapRequest) txn(b []byte) bool {
 			r.c.Guarded = true
 			fine = fine && r.compare(f.v)
 		case 2<<3 | pbBytes:
-			fine = fine && r.branch(recording.Then, f.v)
+			fine = fine && r.branch(call.Then, f.v)
 		case 3<<3 | pbBytes:
-			fine = fine && r.branch(recording.Else, f.v)
+			fine = fine && r.branch(call.Else, f.v)
 		}
-		fine = fine && len(r.c.Parts) <= recording.MaxParts
+		fine = fine && len(r.c.Parts) <= call.MaxParts
 	})
 	return ok && fine
 }
@@ -176,13 +176,13 @@ func (r *tapRequest) txn(b []byte) bool {
 // compare reads a Compare{result: 1, target: 2, key: 3, version: 4, create_revision: 5,
 // mod_revision: 6, value: 7, lease: 8}.
 func (r *tapRequest) compare(b []byte) bool {
-	p := r.part(recording.Compare, recording.Always)
+	p := r.part(call.Compare, call.Always)
 	return each(b, func(f fields) {
 		switch f.tag {
 		case 1<<3 | pbVarint:
-			p.Relation = recording.Relation(min(f.n, 3))
+			p.Relation = call.Relation(min(f.n, 3))
 		case 2<<3 | pbVarint:
-			p.Target = recording.Target(min(f.n, 4))
+			p.Target = call.Target(min(f.n, 4))
 		case 3<<3 | pbBytes:
 			p.Key = r.t.cfg.Veil.Key(f.v)
 		case 4<<3 | pbVarint, 5<<3 | pbVarint, 6<<3 | pbVarint:
@@ -197,7 +197,7 @@ func (r *tapRequest) compare(b []byte) bool {
 
 // branch reads a RequestOp{request_range: 1, request_put: 2, request_delete_range: 3,
 // request_txn: 4}.
-func (r *tapRequest) branch(which recording.Branch, b []byte) bool {
+func (r *tapRequest) branch(which call.Branch, b []byte) bool {
 	fine := true
 	ok := each(b, func(f fields) {
 		switch f.tag {
@@ -208,7 +208,7 @@ func (r *tapRequest) branch(which recording.Branch, b []byte) bool {
 		case 3<<3 | pbBytes:
 			fine = fine && r.remove(which, f.v)
 		case 4<<3 | pbBytes: // a transaction within one is recorded as something else
-			r.part(recording.Other, which)
+			r.part(call.Other, which)
 		}
 	})
 	return ok && fine
@@ -226,7 +226,7 @@ func (r *tapRequest) watch(b []byte) bool {
 			any, fine = true, r.watcher(f.v)
 		case 2<<3 | pbBytes:
 			any = true
-			p := r.part(recording.Unwatch, recording.Always)
+			p := r.part(call.Unwatch, call.Always)
 			p.Number = 1 // a watcher whose number is 0 is not named
 			fine = each(f.v, func(f fields) {
 				if f.tag == 1<<3|pbVarint {
@@ -236,7 +236,7 @@ func (r *tapRequest) watch(b []byte) bool {
 		}
 	})
 	if !any { // a progress request, or one that we do not know
-		r.part(recording.Other, recording.Always)
+		r.part(call.Other, call.Always)
 	}
 	return ok && fine
 }
@@ -244,10 +244,10 @@ func (r *tapRequest) watch(b []byte) bool {
 // watcher reads a WatchCreateRequest{key: 1, range_end: 2, start_revision: 3,
 // progress_notify: 4, filters: 5, prev_kv: 6, fragment: 8}.
 func (r *tapRequest) watcher(b []byte) bool {
-	p := r.part(recording.Watch, recording.Always)
+	p := r.part(call.Watch, call.Always)
 	var key, end []byte
 	filter := func(n uint64) {
-		p.Flags |= flag(n == 0, recording.NoWrites) | flag(n == 1, recording.NoRemovals)
+		p.Flags |= flag(n == 0, call.NoWrites) | flag(n == 1, call.NoRemovals)
 	}
 	ok := each(b, func(f fields) {
 		switch f.tag {
@@ -258,7 +258,7 @@ func (r *tapRequest) watcher(b []byte) bool {
 		case 3<<3 | pbVarint:
 			p.Number = int64(f.n)
 		case 4<<3 | pbVarint:
-			p.Flags |= flag(f.n != 0, recording.Progress)
+			p.Flags |= flag(f.n != 0, call.Progress)
 		case 5<<3 | pbVarint:
 			filter(f.n)
 		case 5<<3 | pbBytes:
@@ -266,16 +266,16 @@ func (r *tapRequest) watcher(b []byte) bool {
 				filter(uint64(n))
 			}
 		case 6<<3 | pbVarint:
-			p.Flags |= flag(f.n != 0, recording.Before)
+			p.Flags |= flag(f.n != 0, call.Before)
 		case 8<<3 | pbVarint:
-			p.Flags |= flag(f.n != 0, recording.Fragment)
+			p.Flags |= flag(f.n != 0, call.Fragment)
 		}
 	})
 	r.keys(p, key, end)
 	return ok
 }
 
-func flag(is bool, f recording.Flags) recording.Flags {
+func flag(is bool, f call.Flags) call.Flags {
 	if is {
 		return f
 	}
@@ -283,7 +283,7 @@ func flag(is bool, f recording.Flags) recording.Flags {
 }
 
 // tapAnswer reads what an answer tells of its call; what is malformed it passes over.
-type tapAnswer struct{ c *recording.Call }
+type tapAnswer struct{ c *call.Call }
 
 func (a *tapAnswer) read(method string, b []byte) {
 	c := a.c

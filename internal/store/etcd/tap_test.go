@@ -3,8 +3,8 @@ package etcd
 import (
 	"testing"
 
-	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
 // FuzzTapRequest: no request of any method makes it panic, or has more parts than a
@@ -14,13 +14,13 @@ func FuzzTapRequest(f *testing.F) {
 		f.Add(uint8(i), []byte{1<<3 | pbBytes, 1, 'a'})
 	}
 	f.Fuzz(func(t *testing.T, method uint8, body []byte) {
-		c := &recording.Call{}
-		r := tapRequest{t: &tap{cfg: store.TapConfig{Veil: &recording.Veil{}}}, c: c}
+		c := &call.Call{}
+		r := tapRequest{t: &tap{cfg: store.TapConfig{Veil: &call.Veil{}}}, c: c}
 		name := tapMethods[int(method)%len(tapMethods)]
-		if r.read(name, body); r.ok && len(c.Parts) > recording.MaxParts {
+		if r.read(name, body); r.ok && len(c.Parts) > call.MaxParts {
 			t.Fatalf("%d parts", len(c.Parts))
 		}
-		a := tapAnswer{c: &recording.Call{}}
+		a := tapAnswer{c: &call.Call{}}
 		if a.read(name, body); a.c.Keys < 0 || a.c.Revision < 0 {
 			t.Fatalf("%+v", a.c)
 		}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 	"github.com/quorumbench/quorumbench/internal/wire/parts"
 )
@@ -141,13 +141,13 @@ func (c *codec) refuse() {
 
 // sends reports whether a call of an application is sent: those that etcd's own protocol
 // has, but for watchers, which are operations of their own.
-func sends(r *recording.Call) bool {
+func sends(r *call.Call) bool {
 	if r.Told || len(r.Parts) == 0 {
 		return false
 	}
 	for i := range r.Parts {
 		switch r.Parts[i].Action {
-		case recording.Other, recording.Watch, recording.Unwatch:
+		case call.Other, call.Watch, call.Unwatch:
 			return false
 		}
 	}

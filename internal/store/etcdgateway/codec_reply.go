@@ -11,7 +11,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
-	"github.com/quorumbench/quorumbench/internal/wire/http1/jsonscan"
 )
 
 // reply is what matters of a response; what is 0 or false is not in it.
@@ -35,7 +34,7 @@ type reply struct {
 // event fills an operation's event from the body of an answer with status 200.
 func (c *codec) event(body []byte, e *store.Event) {
 	var a reply
-	s := jsonscan.NewJSONScanner(body)
+	s := httpkv.NewJSONScanner(body)
 	if c.keys != nil && !c.refused {
 		c.values = c.keys.Begin(c.tag)
 	}
@@ -122,7 +121,7 @@ func (c *codec) againEvent(a *reply, e *store.Event) {
 // failed fills the event of an answer with another status than 200.
 func (c *codec) failed(r *http1.Response, e *store.Event) {
 	var a reply
-	s := jsonscan.NewJSONScanner(r.Body)
+	s := httpkv.NewJSONScanner(r.Body)
 	if c.parse(&s, &a); !s.End() || a.code == 0 {
 		// A proxy's answer, or that of a server that is none of etcd's.
 		e.Outcome = httpkv.OutcomeOf(r.Status)
@@ -145,7 +144,7 @@ func (c *codec) fail(e *store.Event, code int64, message []byte) {
 
 // parse reads a response, or a message of a stream, which is a result or an error. One
 // is within another at most: how deep a server nests them is not ours to follow.
-func (c *codec) parse(s *jsonscan.JSONScanner, a *reply) {
+func (c *codec) parse(s *httpkv.JSONScanner, a *reply) {
 	for ok := s.Object(); ok; {
 		var name []byte
 		if name, ok = s.Member(); !ok {
@@ -209,7 +208,7 @@ func (c *codec) parse(s *jsonscan.JSONScanner, a *reply) {
 }
 
 // parseError reads an error's text, or, in a stream, its object.
-func (c *codec) parseError(s *jsonscan.JSONScanner, a *reply) {
+func (c *codec) parseError(s *httpkv.JSONScanner, a *reply) {
 	if s.IsString() {
 		a.message, c.buf = s.String(c.buf)
 		return
@@ -233,7 +232,7 @@ func (c *codec) parseError(s *jsonscan.JSONScanner, a *reply) {
 	}
 }
 
-func parseHeader(s *jsonscan.JSONScanner, a *reply) {
+func parseHeader(s *httpkv.JSONScanner, a *reply) {
 	for ok := s.Object(); ok; {
 		var name []byte
 		if name, ok = s.Member(); !ok {
@@ -253,7 +252,7 @@ func parseHeader(s *jsonscan.JSONScanner, a *reply) {
 }
 
 // parseRead reads a KeyValue that was read.
-func (c *codec) parseRead(s *jsonscan.JSONScanner, a *reply) {
+func (c *codec) parseRead(s *httpkv.JSONScanner, a *reply) {
 	var e store.Event
 	c.parseKV(s, &e)
 	if a.read++; a.read == 1 {
@@ -269,7 +268,7 @@ func (c *codec) parseRead(s *jsonscan.JSONScanner, a *reply) {
 }
 
 // parseKV reads a KeyValue.
-func (c *codec) parseKV(s *jsonscan.JSONScanner, e *store.Event) {
+func (c *codec) parseKV(s *httpkv.JSONScanner, e *store.Event) {
 	for ok := s.Object(); ok; {
 		var name []byte
 		if name, ok = s.Member(); !ok {
@@ -292,7 +291,7 @@ func (c *codec) parseKV(s *jsonscan.JSONScanner, e *store.Event) {
 
 // parseResponseOp reads a part of a transaction's answer. Transactions within one, which
 // nothing asks for here, are passed over.
-func (c *codec) parseResponseOp(s *jsonscan.JSONScanner, a *reply) {
+func (c *codec) parseResponseOp(s *httpkv.JSONScanner, a *reply) {
 	for ok := s.Object(); ok; {
 		var name []byte
 		if name, ok = s.Member(); !ok {
@@ -320,7 +319,7 @@ func (c *codec) parseResponseOp(s *jsonscan.JSONScanner, a *reply) {
 }
 
 // bytes takes base64 and returns what it means, in the connection's buffer.
-func (c *codec) bytes(s *jsonscan.JSONScanner) []byte {
+func (c *codec) bytes(s *httpkv.JSONScanner) []byte {
 	var text []byte
 	text, c.buf = s.String(c.buf)
 	from := len(c.buf)
@@ -334,10 +333,10 @@ func (c *codec) bytes(s *jsonscan.JSONScanner) []byte {
 }
 
 // number takes a 64-bit number, which is a string in JSON.
-func number(s *jsonscan.JSONScanner) int64 { return int64(unsigned(s)) }
+func number(s *httpkv.JSONScanner) int64 { return int64(unsigned(s)) }
 
 // unsigned takes one without a sign, or, as 2^64 and more below it, with one.
-func unsigned(s *jsonscan.JSONScanner) uint64 {
+func unsigned(s *httpkv.JSONScanner) uint64 {
 	if !s.IsString() {
 		return uint64(s.Int())
 	}

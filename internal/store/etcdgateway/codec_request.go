@@ -5,8 +5,8 @@ import (
 	"strconv"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
 // Requests are the messages of etcd's rpc.proto as JSON: bytes are base64, and 64-bit
@@ -117,24 +117,24 @@ func (c *codec) keepAlive(lease int64) {
 }
 
 // again sends a recorded call.
-func (c *codec) again(r *recording.Call) {
+func (c *codec) again(r *call.Call) {
 	p := &r.Parts[0]
 	switch {
-	case r.Guarded || p.Branch != recording.Always:
+	case r.Guarded || p.Branch != call.Always:
 		c.send(txnRPC, appendTxn(c.body(txnRPC), r.Parts))
-	case p.Action == recording.Read:
+	case p.Action == call.Read:
 		c.send(rangeRPC, appendRead(c.body(rangeRPC), p))
-	case p.Action == recording.Write:
+	case p.Action == call.Write:
 		c.send(putRPC, appendWrite(c.body(putRPC), p))
-	case p.Action == recording.Remove:
+	case p.Action == call.Remove:
 		c.send(deleteRPC, appendRemove(c.body(deleteRPC), p))
-	case p.Action == recording.Grant:
+	case p.Action == call.Grant:
 		c.send(grantRPC, appendEnd(appendSome(appendNumber(c.body(grantRPC), "TTL", p.Number), "ID", p.Lease)))
-	case p.Action == recording.Revoke:
+	case p.Action == call.Revoke:
 		c.send(revokeRPC, appendEnd(appendNumber(c.body(revokeRPC), "ID", p.Lease)))
-	case p.Action == recording.Compaction:
+	case p.Action == call.Compaction:
 		c.send(compactRPC, appendEnd(appendNumber(c.body(compactRPC), "revision", p.Number)))
-	case p.Action == recording.AskStatus:
+	case p.Action == call.AskStatus:
 		c.send(statusRPC, appendEnd(c.body(statusRPC)))
 	default:
 		c.keepAlive(p.Lease)
@@ -142,16 +142,16 @@ func (c *codec) again(r *recording.Call) {
 }
 
 // appendTxn ends a TxnRequest.
-func appendTxn(b []byte, all []recording.Part) []byte {
+func appendTxn(b []byte, all []call.Part) []byte {
 	for _, of := range [...]struct {
 		name   string
-		branch recording.Branch
+		branch call.Branch
 		guard  bool
-	}{{"compare", recording.Always, true}, {"success", recording.Then, false}, {"failure", recording.Else, false}} {
+	}{{"compare", call.Always, true}, {"success", call.Then, false}, {"failure", call.Else, false}} {
 		n := 0
 		for i := range all {
 			p := &all[i]
-			if p.Action == recording.Compare != of.guard || !of.guard && p.Branch != of.branch {
+			if p.Action == call.Compare != of.guard || !of.guard && p.Branch != of.branch {
 				continue
 			}
 			if n++; n == 1 {
@@ -169,13 +169,13 @@ func appendTxn(b []byte, all []recording.Part) []byte {
 }
 
 // appendPart ends a Compare or a RequestOp.
-func appendPart(b []byte, p *recording.Part) []byte {
+func appendPart(b []byte, p *call.Part) []byte {
 	switch p.Action {
-	case recording.Compare:
+	case call.Compare:
 		return appendCompare(b, p)
-	case recording.Write:
+	case call.Write:
 		b = appendWrite(append(appendName(b, "request_put"), '{'), p)
-	case recording.Remove:
+	case call.Remove:
 		b = appendRemove(append(appendName(b, "request_delete_range"), '{'), p)
 	default:
 		b = appendRead(append(appendName(b, "request_range"), '{'), p)
@@ -183,21 +183,21 @@ func appendPart(b []byte, p *recording.Part) []byte {
 	return appendEnd(b)
 }
 
-var relations = [...]string{recording.Equal: "EQUAL", recording.Greater: "GREATER", recording.Less: "LESS", recording.NotEqual: "NOT_EQUAL"}
+var relations = [...]string{call.Equal: "EQUAL", call.Greater: "GREATER", call.Less: "LESS", call.NotEqual: "NOT_EQUAL"}
 
-func appendCompare(b []byte, p *recording.Part) []byte {
-	if p.Relation != recording.Equal {
+func appendCompare(b []byte, p *call.Part) []byte {
+	if p.Relation != call.Equal {
 		b = appendWord(b, "result", relations[p.Relation])
 	}
 	b = appendKeys(b, p)
 	switch p.Target {
-	case recording.Version:
+	case call.Version:
 		b = appendNumber(appendWord(b, "target", "VERSION"), "version", p.Number)
-	case recording.Created:
+	case call.Created:
 		b = appendNumber(appendWord(b, "target", "CREATE"), "create_revision", p.Number)
-	case recording.Modified:
+	case call.Modified:
 		b = appendNumber(appendWord(b, "target", "MOD"), "mod_revision", p.Number)
-	case recording.ValueIs:
+	case call.ValueIs:
 		b = appendBytes(appendWord(b, "target", "VALUE"), "value", p.Value.Text)
 	default:
 		b = appendNumber(appendWord(b, "target", "LEASE"), "lease", p.Lease)
@@ -205,47 +205,47 @@ func appendCompare(b []byte, p *recording.Part) []byte {
 	return appendEnd(b)
 }
 
-func appendRead(b []byte, p *recording.Part) []byte {
+func appendRead(b []byte, p *call.Part) []byte {
 	b = appendSome(appendSome(appendKeys(b, p), "limit", p.Limit), "revision", p.Number)
-	b = appendLocal(b, p.Flags&recording.Local != 0)
-	if p.Flags&recording.Sorted != 0 { // by what is not recorded: by the last change
+	b = appendLocal(b, p.Flags&call.Local != 0)
+	if p.Flags&call.Sorted != 0 { // by what is not recorded: by the last change
 		order := "ASCEND"
-		if p.Flags&recording.Descending != 0 {
+		if p.Flags&call.Descending != 0 {
 			order = "DESCEND"
 		}
 		b = appendWord(appendWord(b, "sort_order", order), "sort_target", "MOD")
 	}
-	return appendEnd(appendFlag(appendFlag(b, "keys_only", p.Flags&recording.KeysOnly != 0), "count_only", p.Flags&recording.CountOnly != 0))
+	return appendEnd(appendFlag(appendFlag(b, "keys_only", p.Flags&call.KeysOnly != 0), "count_only", p.Flags&call.CountOnly != 0))
 }
 
-func appendWrite(b []byte, p *recording.Part) []byte {
+func appendWrite(b []byte, p *call.Part) []byte {
 	b = appendKey(b, p.Key)
 	if len(p.Value.Text) > 0 {
 		b = appendBytes(b, "value", p.Value.Text)
 	}
-	b = appendFlag(appendSome(b, "lease", p.Lease), "prev_kv", p.Flags&recording.Before != 0)
-	return appendEnd(appendFlag(appendFlag(b, "ignore_value", p.Flags&recording.KeepValue != 0), "ignore_lease", p.Flags&recording.KeepLease != 0))
+	b = appendFlag(appendSome(b, "lease", p.Lease), "prev_kv", p.Flags&call.Before != 0)
+	return appendEnd(appendFlag(appendFlag(b, "ignore_value", p.Flags&call.KeepValue != 0), "ignore_lease", p.Flags&call.KeepLease != 0))
 }
 
-func appendRemove(b []byte, p *recording.Part) []byte {
-	return appendEnd(appendFlag(appendKeys(b, p), "prev_kv", p.Flags&recording.Before != 0))
+func appendRemove(b []byte, p *call.Part) []byte {
+	return appendEnd(appendFlag(appendKeys(b, p), "prev_kv", p.Flags&call.Before != 0))
 }
 
 // appendKeys appends which keys a part is of.
-func appendKeys(b []byte, p *recording.Part) []byte {
-	if len(p.Key) > 0 || p.Scope == recording.One {
+func appendKeys(b []byte, p *call.Part) []byte {
+	if len(p.Key) > 0 || p.Scope == call.One {
 		b = appendKey(b, p.Key)
 	} else {
 		b = appendKey(b, firstKey)
 	}
 	switch p.Scope {
-	case recording.One:
+	case call.One:
 		return b
-	case recording.Prefix:
+	case call.Prefix:
 		return appendAfter(b, p.Key)
-	case recording.Rest:
+	case call.Rest:
 		return appendAfter(b, p.End)
-	case recording.From:
+	case call.From:
 		return appendBytes(b, "range_end", firstKey)
 	}
 	return appendBytes(b, "range_end", p.End)

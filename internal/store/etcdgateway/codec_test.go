@@ -14,8 +14,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
 const header = `"header":{"cluster_id":"7801232528081817440","member_id":"13458989633860879742","revision":"77","raft_term":"3"}`
@@ -54,10 +54,10 @@ func TestReplies(t *testing.T) {
 	const member = 13458989633860879742
 	one := `,"kvs":[{"key":"` + b64("k") + `","create_revision":"2","mod_revision":"5","version":"3","value":"` + b64("v") + `","lease":"9"}],"count":"1"`
 	get := store.Op{Tag: 4, Kind: kv.Get, Key: []byte("k")}
-	grant := store.Op{Tag: 4, Kind: kv.KeepAlive, Call: &recording.Call{Parts: []recording.Part{{Action: recording.Grant, Number: 30}}}}
-	race := store.Op{Tag: 4, Kind: kv.CAS, Call: &recording.Call{Guarded: true, Parts: []recording.Part{
-		{Action: recording.Compare, Target: recording.Created, Key: []byte("k")},
-		{Action: recording.Write, Branch: recording.Then, Key: []byte("k"), Value: recording.Value{Text: []byte("v")}},
+	grant := store.Op{Tag: 4, Kind: kv.KeepAlive, Call: &call.Call{Parts: []call.Part{{Action: call.Grant, Number: 30}}}}
+	race := store.Op{Tag: 4, Kind: kv.CAS, Call: &call.Call{Guarded: true, Parts: []call.Part{
+		{Action: call.Compare, Target: call.Created, Key: []byte("k")},
+		{Action: call.Write, Branch: call.Then, Key: []byte("k"), Value: call.Value{Text: []byte("v")}},
 	}}}
 	for _, tc := range []struct {
 		op     store.Op
@@ -122,25 +122,25 @@ func TestOutcomes(t *testing.T) {
 
 // What Patroni 4.1 sends, seen on its connection, is what we send for the same.
 func TestRequestsOfPatroni(t *testing.T) {
-	text := func(s string) recording.Value { return recording.Value{Size: len(s), Text: []byte(s)} }
+	text := func(s string) call.Value { return call.Value{Size: len(s), Text: []byte(s)} }
 	leader := []byte("/service/demo/leader")
 	for _, tc := range []struct {
-		parts []recording.Part
+		parts []call.Part
 		want  string
 	}{
-		{[]recording.Part{{Action: recording.Grant, Number: 30}}, `{"TTL": 30}`},
-		{[]recording.Part{{Action: recording.KeepAlive, Lease: 5007618042890476291}}, `{"ID": "5007618042890476291"}`},
-		{[]recording.Part{{Action: recording.Read, Scope: recording.Prefix, Key: []byte("/service/demo/"), Flags: recording.Local}},
+		{[]call.Part{{Action: call.Grant, Number: 30}}, `{"TTL": 30}`},
+		{[]call.Part{{Action: call.KeepAlive, Lease: 5007618042890476291}}, `{"ID": "5007618042890476291"}`},
+		{[]call.Part{{Action: call.Read, Scope: call.Prefix, Key: []byte("/service/demo/"), Flags: call.Local}},
 			`{"key": "L3NlcnZpY2UvZGVtby8=", "range_end": "L3NlcnZpY2UvZGVtbzA=", "serializable": true}`},
-		{[]recording.Part{{Action: recording.Write, Key: leader, Value: text("pg1"), Lease: 5007618042890476291}},
+		{[]call.Part{{Action: call.Write, Key: leader, Value: text("pg1"), Lease: 5007618042890476291}},
 			`{"key": "L3NlcnZpY2UvZGVtby9sZWFkZXI=", "value": "cGcx", "lease": "5007618042890476291"}`},
-		{[]recording.Part{{Action: recording.Compare, Target: recording.Created, Key: leader},
-			{Action: recording.Write, Branch: recording.Then, Key: leader, Value: text("pg1"), Lease: 7}},
+		{[]call.Part{{Action: call.Compare, Target: call.Created, Key: leader},
+			{Action: call.Write, Branch: call.Then, Key: leader, Value: text("pg1"), Lease: 7}},
 			`{"compare": [{"target": "CREATE", "create_revision": "0", "key": "L3NlcnZpY2UvZGVtby9sZWFkZXI="}],` +
 				`"success": [{"request_put": {"key": "L3NlcnZpY2UvZGVtby9sZWFkZXI=", "value": "cGcx", "lease": "7"}}]}`},
 	} {
-		call := &recording.Call{Parts: tc.parts, Guarded: tc.parts[0].Action == recording.Compare}
-		_, got := submitted(t, store.Op{Call: call})
+		request := &call.Call{Parts: tc.parts, Guarded: tc.parts[0].Action == call.Compare}
+		_, got := submitted(t, store.Op{Call: request})
 		same(t, got, tc.want)
 	}
 	c := newCodec(store.Dialed{Endpoint: "h:1"})
@@ -175,18 +175,18 @@ func TestRequestsAreMessages(t *testing.T) {
 	}
 	for range 3000 {
 		k, v, lease := key(), key(), r.Int64N(3)*r.Int64()
-		value := recording.Value{Size: len(v), Text: v}
-		_, body := submitted(t, store.Op{Call: &recording.Call{Parts: []recording.Part{{Action: recording.Write, Key: k, Value: value, Lease: lease}}}})
+		value := call.Value{Size: len(v), Text: v}
+		_, body := submitted(t, store.Op{Call: &call.Call{Parts: []call.Part{{Action: call.Write, Key: k, Value: value, Lease: lease}}}})
 		reads(t, body, &pb.PutRequest{}, &pb.PutRequest{Key: k, Value: v, Lease: lease})
-		_, body = submitted(t, store.Op{Call: &recording.Call{Parts: []recording.Part{{
-			Action: recording.Read, Scope: recording.Prefix, Key: k, Limit: 5, Number: 7, Flags: recording.KeysOnly}}}})
+		_, body = submitted(t, store.Op{Call: &call.Call{Parts: []call.Part{{
+			Action: call.Read, Scope: call.Prefix, Key: k, Limit: 5, Number: 7, Flags: call.KeysOnly}}}})
 		reads(t, body, &pb.RangeRequest{}, &pb.RangeRequest{Key: k, RangeEnd: after(k), Limit: 5, Revision: 7, KeysOnly: true})
 		n := r.Int64N(2) * r.Int64N(1<<40)
-		_, body = submitted(t, store.Op{Call: &recording.Call{Guarded: true, Parts: []recording.Part{
-			{Action: recording.Compare, Target: recording.Modified, Relation: recording.Greater, Key: k, Number: n},
-			{Action: recording.Write, Branch: recording.Then, Key: k, Value: value},
-			{Action: recording.Remove, Branch: recording.Then, Key: v},
-			{Action: recording.Read, Branch: recording.Else, Key: k},
+		_, body = submitted(t, store.Op{Call: &call.Call{Guarded: true, Parts: []call.Part{
+			{Action: call.Compare, Target: call.Modified, Relation: call.Greater, Key: k, Number: n},
+			{Action: call.Write, Branch: call.Then, Key: k, Value: value},
+			{Action: call.Remove, Branch: call.Then, Key: v},
+			{Action: call.Read, Branch: call.Else, Key: k},
 		}}})
 		reads(t, body, &pb.TxnRequest{}, &pb.TxnRequest{
 			Compare: []*pb.Compare{{Target: pb.Compare_MOD, Result: pb.Compare_GREATER, Key: k, TargetUnion: &pb.Compare_ModRevision{ModRevision: n}}},
@@ -350,7 +350,7 @@ func FuzzReply(f *testing.F) {
 			op.Kind = kv.Get
 		}
 		if kind >= 128 {
-			op.Call = &recording.Call{Guarded: kind%2 == 0, Parts: []recording.Part{{Action: recording.Action(kind % 16), Key: []byte("b")}}}
+			op.Call = &call.Call{Guarded: kind%2 == 0, Parts: []call.Part{{Action: call.Action(kind % 16), Key: []byte("b")}}}
 		}
 		c.Submit(&op)
 		c.Wrote(len(c.Out()))
@@ -488,17 +488,17 @@ func TestEventTypeDecidesWhetherKeyWasDeleted(t *testing.T) {
 // TestStandInsLeaveRevisionsOut gives the answers of a server that stands in for etcd.
 func TestStandInsLeaveRevisionsOut(t *testing.T) {
 	for _, tc := range []struct {
-		action recording.Action
+		action call.Action
 		body   string
 		want   kv.Outcome
 	}{
-		{recording.AskStatus, `{"header":{},"version":"3.6.6","dbSize":"4096"}`, kv.OK},
-		{recording.Grant, `{"header":{},"ID":"7","TTL":"7"}`, kv.OK},
-		{recording.Grant, `{"header":{}}`, kv.WrongAnswer},
-		{recording.Write, `{"header":{}}`, kv.WrongAnswer},
+		{call.AskStatus, `{"header":{},"version":"3.6.6","dbSize":"4096"}`, kv.OK},
+		{call.Grant, `{"header":{},"ID":"7","TTL":"7"}`, kv.OK},
+		{call.Grant, `{"header":{}}`, kv.WrongAnswer},
+		{call.Write, `{"header":{}}`, kv.WrongAnswer},
 	} {
-		call := recording.Call{Parts: []recording.Part{{Action: tc.action, Key: []byte("k"), Number: 7}}}
-		c, _ := submitted(t, store.Op{Tag: 9, Kind: kv.Put, Call: &call})
+		request := call.Call{Parts: []call.Part{{Action: tc.action, Key: []byte("k"), Number: 7}}}
+		c, _ := submitted(t, store.Op{Tag: 9, Kind: kv.Put, Call: &request})
 		if e, err := c.Feed([]byte(answer("200 OK", tc.body)), nil); err != nil || len(e) != 1 || e[0].Outcome != tc.want {
 			t.Errorf("%v %s: %+v %v", tc.action, tc.body, e, err)
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
-	"github.com/quorumbench/quorumbench/internal/wire/http1/jsonscan"
 )
 
 // maxMessage bounds a message of a watcher, in bytes. etcd divides none by itself, and
@@ -78,7 +78,7 @@ func (c *codec) message(line []byte) error {
 	}
 	var a reply
 	from := len(c.to)
-	s := jsonscan.NewJSONScanner(line)
+	s := httpkv.NewJSONScanner(line)
 	if c.parse(&s, &a); !s.End() {
 		c.to = c.to[:from]
 		return errors.New(string(malformed))
@@ -118,7 +118,7 @@ func (c *codec) message(line []byte) error {
 
 // parseWatchEvent reads an Event. Only its type decides whether the key was deleted;
 // JSON omits the type of a PUT, which is the default.
-func (c *codec) parseWatchEvent(s *jsonscan.JSONScanner) {
+func (c *codec) parseWatchEvent(s *httpkv.JSONScanner) {
 	e := store.Event{What: store.Notify}
 	deleted := false
 	for ok := s.Object(); ok; {
@@ -153,7 +153,7 @@ func (c *codec) parseWatchEvent(s *jsonscan.JSONScanner) {
 }
 
 // isDelete takes an Event's type, which JSON writes as its name or its number.
-func isDelete(s *jsonscan.JSONScanner) bool {
+func isDelete(s *httpkv.JSONScanner) bool {
 	if !s.IsString() {
 		return s.Int() == int64(mvccpb.Event_DELETE)
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
-	"github.com/quorumbench/quorumbench/internal/store/storetest"
-	"github.com/quorumbench/quorumbench/internal/testcerts"
-	"github.com/quorumbench/quorumbench/internal/testservers"
+	"github.com/quorumbench/quorumbench/internal/testing/certs"
+	"github.com/quorumbench/quorumbench/internal/testing/servers"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
 // TestConform: what ours writes as JSON, etcd's own client reads by gRPC, and the other
@@ -96,11 +96,11 @@ func (o official) Delete(key string) error {
 func start(t *testing.T, o storetest.Options) *storetest.Server {
 	t.Helper()
 	spec := store.LaunchSpec{
-		Cluster: "conform", Self: "unused", Members: testservers.Places(t, max(o.Members, 1)), Settings: &etcd.Settings{LogLevel: "error"},
+		Cluster: "conform", Self: "unused", Members: servers.Places(t, max(o.Members, 1)), Settings: &etcd.Settings{LogLevel: "error"},
 	}
 	s := &storetest.Server{}
 	if o.TLS {
-		certificate, key, trusts := testcerts.ServerFiles(t, t.TempDir())
+		certificate, key, trusts := certs.ServerFiles(t, t.TempDir())
 		s.Access.TLS = trusts
 		spec.Credentials = map[string]store.Credentials{}
 		for i, m := range spec.Members {
@@ -116,7 +116,7 @@ func start(t *testing.T, o storetest.Options) *storetest.Server {
 		t.Fatal(err)
 	}
 	for _, p := range l.Processes {
-		testservers.InProcess(t, New(), p)
+		servers.InProcess(t, New(), p)
 		s.Access.Endpoints = append(s.Access.Endpoints, p.Endpoint)
 	}
 	a, err := New().Admin(s.Access)

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/printable"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/asking"
+	"github.com/quorumbench/quorumbench/internal/store/httpadmin"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // admin asks a cluster through net/http: the v2 API's own client library went
@@ -28,7 +28,7 @@ func (*Store) Admin(a store.Access) (store.Admin, error) {
 	if len(a.Endpoints) == 0 {
 		return nil, errors.New("no endpoint of the etcd cluster was given")
 	}
-	return &admin{access: a, timeout: a.Timeout(), client: asking.Client(a)}, nil
+	return &admin{access: a, timeout: a.Timeout(), client: httpadmin.Client(a)}, nil
 }
 
 // Close implements store.Admin.
@@ -66,7 +66,7 @@ func (a *admin) ask(ctx context.Context, endpoint string) store.Member {
 	}
 	if header, err := a.call(ctx, http.MethodHead, endpoint, "/v2/members", nil); err == nil {
 		if id := header.Get("X-Etcd-Cluster-Id"); id != "" {
-			m.Cluster = "cluster " + printable.Line(id, printable.OfServer)
+			m.Cluster = "cluster " + text.Line(id, text.OfServer)
 		}
 	}
 	var err error

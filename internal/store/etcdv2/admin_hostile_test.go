@@ -4,13 +4,13 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/httpkv/httpkvtest"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
 func TestThePasswordIsNotRedirected(t *testing.T) {
-	httpkvtest.SecretsStay(t, New(), "Authorization", store.Access{User: "u", Password: "secret"})
+	storetest.SecretsStay(t, New(), "Authorization", store.Access{User: "u", Password: "secret"})
 }
 
 func TestStatusAnswersAreBounded(t *testing.T) {
-	httpkvtest.StatusIsBounded(t, New(), `{"etcdserver":"`, `"}`)
+	storetest.StatusIsBounded(t, New(), `{"etcdserver":"`, `"}`)
 }

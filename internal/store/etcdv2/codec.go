@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
@@ -18,10 +18,10 @@ type codec struct {
 	get, put, del, post *http1.Template
 
 	// The operation in flight.
-	redirected bool           // one hop is followed
-	folder     []byte         // Range: what is asked for
-	strayed    bool           // Range: a key of the answer lies outside of it
-	again      recording.Part // of a recorded call: what it does, without its texts
+	redirected bool      // one hop is followed
+	folder     []byte    // Range: what is asked for
+	strayed    bool      // Range: a key of the answer lies outside of it
+	again      call.Part // of a recorded call: what it does, without its texts
 
 	buf  []byte // what answers decode to
 	text []byte // of an error

@@ -5,8 +5,8 @@ import (
 	"strconv"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
@@ -15,39 +15,39 @@ import (
 
 // Replays implements store.Replayer. Watches, folders made or removed by themselves, and
 // administration are not sent again.
-func (*Store) Replays(r *recording.Call) bool {
+func (*Store) Replays(r *call.Call) bool {
 	switch r.Method {
 	case methodGet, methodPut, methodPost, methodDelete:
-		return !r.Told && len(r.Parts) > 0 && r.Parts[0].Action != recording.Other
+		return !r.Told && len(r.Parts) > 0 && r.Parts[0].Action != call.Other
 	}
 	return false
 }
 
 // Requires implements store.Replayer: folders come by themselves.
-func (*Store) Requires(*recording.Part) []byte { return nil }
+func (*Store) Requires(*call.Part) []byte { return nil }
 
 // Again implements httpkv.API.
-func (c *codec) Again(r *recording.Call) {
+func (c *codec) Again(r *call.Call) {
 	guards, p := r.Parts[:len(r.Parts)-1], &r.Parts[len(r.Parts)-1]
 	c.again = *p
-	c.again.Key, c.again.End, c.again.Value, c.again.Name = nil, nil, recording.Value{}, nil // the caller's
+	c.again.Key, c.again.End, c.again.Value, c.again.Name = nil, nil, call.Value{}, nil // the caller's
 	key := httpkv.Bare(p.Key)
-	if p.Scope == recording.Prefix {
+	if p.Scope == call.Prefix {
 		key = bytes.TrimSuffix(key, []byte{'/'})
 	}
 	switch p.Action {
-	case recording.Read:
+	case call.Read:
 		b := append(http1.AppendPath(c.Begin(c.get), key), "?sorted=false"...)
-		if p.Flags&recording.Local == 0 {
+		if p.Flags&call.Local == 0 {
 			b = append(b, "&quorum=true"...)
 		}
-		if p.Scope == recording.Prefix && p.Flags&recording.KeysOnly == 0 {
+		if p.Scope == call.Prefix && p.Flags&call.KeysOnly == 0 {
 			b = append(b, "&recursive=true"...)
 		}
 		c.Send(c.Head(b))
-	case recording.Remove:
+	case call.Remove:
 		b := append(http1.AppendPath(c.Begin(c.del), key), '?')
-		if p.Scope == recording.Prefix {
+		if p.Scope == call.Prefix {
 			b = append(b, "recursive=true"...)
 		}
 		c.Send(c.Head(appendGuards(b, guards)))
@@ -56,20 +56,20 @@ func (c *codec) Again(r *recording.Call) {
 	}
 }
 
-func (c *codec) writeAgain(key []byte, guards []recording.Part, p *recording.Part) {
+func (c *codec) writeAgain(key []byte, guards []call.Part, p *call.Part) {
 	t := c.put
-	if p.Flags&recording.Sequential != 0 {
+	if p.Flags&call.Sequential != 0 {
 		t = c.post
 	}
 	b := append(http1.AppendPath(c.Begin(t), key), '?')
 	if t == c.put {
 		b = append(b, "noValueOnSuccess=true"...)
 	}
-	if p.Flags&recording.Existing != 0 {
+	if p.Flags&call.Existing != 0 {
 		b = append(b, "&prevExist=true"...)
 	}
 	b = c.Head(appendGuards(b, guards))
-	if p.Flags&recording.KeepValue != 0 {
+	if p.Flags&call.KeepValue != 0 {
 		b = append(b, "refresh=true"...)
 	} else {
 		b = http1.AppendForm(append(b, "value="...), p.Value.Text)
@@ -80,12 +80,12 @@ func (c *codec) writeAgain(key []byte, guards []recording.Part, p *recording.Par
 	c.Send(b)
 }
 
-func appendGuards(b []byte, guards []recording.Part) []byte {
+func appendGuards(b []byte, guards []call.Part) []byte {
 	for i := range guards {
 		switch g := &guards[i]; g.Target {
-		case recording.Modified:
+		case call.Modified:
 			b = strconv.AppendInt(append(b, "&prevIndex="...), g.Number, 10)
-		case recording.ValueIs:
+		case call.ValueIs:
 			b = http1.AppendForm(append(b, "&prevValue="...), g.Value.Text)
 		default:
 			b = append(b, "&prevExist=false"...)
@@ -106,15 +106,15 @@ func (c *codec) answeredAgain(r *http1.Response, e *store.Event) {
 	e.Revision = e.At
 	ok := true
 	switch {
-	case p.Action == recording.Read && p.Scope == recording.One:
+	case p.Action == call.Read && p.Scope == call.One:
 		var n node
 		if n, ok = c.parseOne(r.Body); ok {
 			e.Value, e.Revision, e.Count = n.value, n.modified, 1
 		}
-	case p.Action == recording.Read:
+	case p.Action == call.Read:
 		c.folder, c.Interval = nil, httpkv.Interval{}
 		ok = c.parseList(r.Body, e)
-	case p.Flags&recording.Sequential != 0:
+	case p.Flags&call.Sequential != 0:
 		var n node
 		_, n, ok = c.parseEvent(r.Body)
 		e.Key, e.Count = httpkv.Bare(n.key), 1
@@ -130,12 +130,12 @@ func (c *codec) failedAgain(r *http1.Response, e *store.Event) {
 	a, ok := c.parseError(r.Body)
 	if ok && a.code == keyNotFound {
 		switch {
-		case c.again.Action == recording.Read && c.again.Scope == recording.Prefix:
+		case c.again.Action == call.Read && c.again.Scope == call.Prefix:
 			return // no key is there
-		case c.again.Action == recording.Read:
+		case c.again.Action == call.Read:
 			e.Outcome = kv.Miss
 			return
-		case c.again.Flags&recording.Existing != 0:
+		case c.again.Flags&call.Existing != 0:
 			e.Outcome = kv.Conflict
 			return
 		}

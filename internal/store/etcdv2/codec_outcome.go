@@ -9,7 +9,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
-	"github.com/quorumbench/quorumbench/internal/wire/http1/jsonscan"
 )
 
 // The codes of the v2 API's errors that need more than a place in outcomeOf
@@ -32,7 +31,7 @@ type apiError struct {
 
 func (c *codec) parseError(body []byte) (a apiError, ok bool) {
 	c.buf = c.buf[:0]
-	s := jsonscan.NewJSONScanner(body)
+	s := httpkv.NewJSONScanner(body)
 	for more := s.Object(); more; {
 		name, ok := s.Member()
 		if !ok {

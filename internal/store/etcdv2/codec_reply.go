@@ -7,7 +7,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
-	"github.com/quorumbench/quorumbench/internal/wire/http1/jsonscan"
 )
 
 var malformed = []byte("the server sent an answer that is none of etcd's v2 API")
@@ -106,7 +105,7 @@ func (c *codec) asks(action string) bool {
 // parseEvent reads the answer to a write as JSON.
 func (c *codec) parseEvent(body []byte) (action []byte, n node, ok bool) {
 	c.buf = c.buf[:0]
-	s := jsonscan.NewJSONScanner(body)
+	s := httpkv.NewJSONScanner(body)
 	ok = true
 	for more := s.Object(); more && ok; {
 		name, member := s.Member()
@@ -126,7 +125,7 @@ func (c *codec) parseEvent(body []byte) (action []byte, n node, ok bool) {
 }
 
 // openNode goes to the node of an answer: {"action":"get","node":{...}}.
-func openNode(s *jsonscan.JSONScanner) bool {
+func openNode(s *httpkv.JSONScanner) bool {
 	for more := s.Object(); more; {
 		name, ok := s.Member()
 		if !ok {
@@ -160,7 +159,7 @@ func (c *codec) parseGet(body []byte, e *store.Event) bool {
 // parseOne reads the answer about one key or folder, as JSON.
 func (c *codec) parseOne(body []byte) (n node, ok bool) {
 	c.buf = c.buf[:0]
-	s := jsonscan.NewJSONScanner(body)
+	s := httpkv.NewJSONScanner(body)
 	if !openNode(&s) {
 		return n, false
 	}
@@ -170,7 +169,7 @@ func (c *codec) parseOne(body []byte) (n node, ok bool) {
 }
 
 // closeNode passes over what follows the node.
-func closeNode(s *jsonscan.JSONScanner) {
+func closeNode(s *httpkv.JSONScanner) {
 	for _, ok := s.Member(); ok; _, ok = s.Member() {
 		s.Skip()
 	}
@@ -188,7 +187,7 @@ func (c *codec) asGiven(key []byte) []byte {
 // The least of them is in the event; a list is in no order.
 func (c *codec) parseList(body []byte, e *store.Event) bool {
 	c.buf = c.buf[:0]
-	s := jsonscan.NewJSONScanner(body)
+	s := httpkv.NewJSONScanner(body)
 	if !openNode(&s) {
 		return false
 	}
@@ -220,7 +219,7 @@ const maxDepth = 1000
 // parseNode reads an object such as {"key":"/k","value":"v","modifiedIndex":2,
 // "createdIndex":1} or, for a folder, {"key":"/f","dir":true,"nodes":[...]}.
 // Keys below it are counted in e, if that is not nil.
-func (c *codec) parseNode(s *jsonscan.JSONScanner, e *store.Event, depth int) (n node, ok bool) {
+func (c *codec) parseNode(s *httpkv.JSONScanner, e *store.Event, depth int) (n node, ok bool) {
 	if depth > maxDepth || !s.Object() {
 		return n, false
 	}
@@ -250,7 +249,7 @@ func (c *codec) parseNode(s *jsonscan.JSONScanner, e *store.Event, depth int) (n
 	}
 }
 
-func (c *codec) parseNodes(s *jsonscan.JSONScanner, e *store.Event, depth int) bool {
+func (c *codec) parseNodes(s *httpkv.JSONScanner, e *store.Event, depth int) bool {
 	for more := s.Array(); more && s.Element(); {
 		kept := len(c.buf)
 		n, ok := c.parseNode(s, e, depth+1)

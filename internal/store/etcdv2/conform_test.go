@@ -12,9 +12,9 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/storetest"
-	"github.com/quorumbench/quorumbench/internal/testcerts"
-	"github.com/quorumbench/quorumbench/internal/testservers"
+	"github.com/quorumbench/quorumbench/internal/testing/certs"
+	"github.com/quorumbench/quorumbench/internal/testing/servers"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
 func TestConform(t *testing.T) { storetest.Conform(t, fixture()) }
@@ -150,7 +150,7 @@ func start(t *testing.T, o storetest.Options) *storetest.Server {
 	s := &storetest.Server{}
 	change := func(*store.Process) {}
 	if o.TLS {
-		cert, key, trusts := testcerts.ServerFiles(t, t.TempDir())
+		cert, key, trusts := certs.ServerFiles(t, t.TempDir())
 		s.Access.TLS = trusts
 		change = func(p *store.Process) {
 			for i, arg := range p.Args {
@@ -161,8 +161,8 @@ func start(t *testing.T, o storetest.Options) *storetest.Server {
 			p.Args = append(p.Args, "--cert-file="+cert, "--key-file="+key)
 		}
 	}
-	l := testservers.Start(t, New(), testservers.Cluster{
-		Exec: testservers.Installed(t, New()), Members: o.Members, Change: change,
+	l := servers.Start(t, New(), servers.Cluster{
+		Exec: servers.Installed(t, New()), Members: o.Members, Change: change,
 		Ready: func(ctx context.Context, endpoint string) error {
 			_, err := client(t, store.Access{Endpoints: []string{endpoint}, TLS: s.Access.TLS}).key(ctx, http.MethodPut, "ready", "value=1")
 			return err

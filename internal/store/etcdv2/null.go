@@ -14,21 +14,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 	"github.com/quorumbench/quorumbench/internal/store/null"
-	"github.com/quorumbench/quorumbench/internal/store/null/httpd"
-	"github.com/quorumbench/quorumbench/internal/store/null/keyspace"
-	"github.com/quorumbench/quorumbench/internal/store/null/nullnet"
 )
 
 var _ store.NullServed = (*Store)(nil)
 
 // NullServer implements store.NullServed.
 func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) {
-	script, err := nullnet.ReadScript(o, slices.Sorted(maps.Keys(nullErrors())), false)
+	script, err := null.ReadScript(o, slices.Sorted(maps.Keys(nullErrors())), false)
 	if err != nil {
 		return nil, err
 	}
-	memory, value := keyspace.NewSpace[struct{}](1, 1), bytes.Repeat([]byte("0"), o.ValueSize)
-	return &httpd.HTTPServer{Script: script, TLS: o.TLS, AuthField: "authorization", Member: func(i int, all []net.Listener) httpd.HTTPService {
+	memory, value := null.NewSpace[struct{}](1, 1), bytes.Repeat([]byte("0"), o.ValueSize)
+	return &null.HTTPServer{Script: script, TLS: o.TLS, AuthField: "authorization", Member: func(i int, all []net.Listener) null.HTTPService {
 		m := &nullMember{number: i, members: all, errors: nullErrors(), scheme: "http://"}
 		if o.TLS != nil {
 			m.scheme = "https://"
@@ -88,11 +85,11 @@ func (e nullError) appendTo(b []byte, index int64) []byte {
 // answerJSON appends an answer of what can be marshalled.
 func answerJSON(b []byte, status, fields string, what any) []byte {
 	body, _ := json.Marshal(what)
-	return httpd.AppendAnswer(b, status, fields, string(body)+"\n")
+	return null.AppendAnswer(b, status, fields, string(body)+"\n")
 }
 
 // nullEntry is a key of a null cluster, which locks all of them at once.
-type nullEntry = keyspace.Entry[struct{}]
+type nullEntry = null.Entry[struct{}]
 
 // nullMember is one member of a null cluster.
 type nullMember struct {
@@ -101,7 +98,7 @@ type nullMember struct {
 	scheme  string
 	auth    string // what Authorization must be; empty for none
 	errors  map[string]nullError
-	memory  *keyspace.Space[struct{}] // nil: every key is there, with one value
+	memory  *null.Space[struct{}] // nil: every key is there, with one value
 	value   []byte
 	before  []byte // of the answer to a read without memory: what precedes its length
 	after   []byte // and what follows the key in its body
@@ -111,11 +108,11 @@ type nullMember struct {
 const nullPrefix = "/v2/keys"
 
 // Operation implements httpd.Service.
-func (m *nullMember) Operation(r *httpd.HTTPRequest) bool {
+func (m *nullMember) Operation(r *null.HTTPRequest) bool {
 	return m.admitted(r) && bytes.HasPrefix(r.Path, []byte(nullPrefix))
 }
 
-func (m *nullMember) admitted(r *httpd.HTTPRequest) bool {
+func (m *nullMember) admitted(r *null.HTTPRequest) bool {
 	return m.auth == "" || string(r.Auth) == m.auth
 }
 
@@ -125,7 +122,7 @@ func (m *nullMember) Error(b []byte, name string) []byte {
 }
 
 // Answer implements httpd.Service.
-func (m *nullMember) Answer(b []byte, r *httpd.HTTPRequest, wrong null.Kind) []byte {
+func (m *nullMember) Answer(b []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
 	switch {
 	case !m.admitted(r):
 		return m.errors["denied"].appendTo(b, 0)
@@ -139,7 +136,7 @@ func (m *nullMember) Answer(b []byte, r *httpd.HTTPRequest, wrong null.Kind) []b
 		case "DELETE":
 			return m.remove(b, key, r, wrong)
 		}
-		return httpd.AppendAnswer(b, "405 Method Not Allowed", "", "Method Not Allowed\n")
+		return null.AppendAnswer(b, "405 Method Not Allowed", "", "Method Not Allowed\n")
 	}
 	return m.admin(b, string(r.Path))
 }
@@ -168,9 +165,9 @@ func (m *nullMember) admin(b []byte, path string) []byte {
 		}
 		body = `{"members":[` + strings.Join(list, ",") + `]}`
 	default:
-		return httpd.AppendAnswer(b, "404 Not Found", "", "This is quorumbench's null server: it has keys and status, and nothing else.\n")
+		return null.AppendAnswer(b, "404 Not Found", "", "This is quorumbench's null server: it has keys and status, and nothing else.\n")
 	}
-	return httpd.AppendAnswer(b, "200 OK", nullJSON, body)
+	return null.AppendAnswer(b, "200 OK", nullJSON, body)
 }
 
 func nullID(i int) string { return fmt.Sprintf("8e6e756c6c%06x", i+1) }
@@ -179,9 +176,9 @@ func nullID(i int) string { return fmt.Sprintf("8e6e756c6c%06x", i+1) }
 func (m *nullMember) canned(value []byte) {
 	m.value = value
 	m.before = []byte("HTTP/1.1 200 OK\r\n" + nullFields + "X-Etcd-Index: 2\r\nContent-Length: ")
-	m.after = httpd.AppendJSON([]byte(`,"value":`), value)
+	m.after = null.AppendJSON([]byte(`,"value":`), value)
 	m.after = append(m.after, `,"modifiedIndex":2,"createdIndex":2}}`+"\n"...)
-	m.yes = httpd.AppendAnswer(nil, "200 OK", nullFields+"X-Etcd-Index: 2\r\n", `{"action":"set"}`+"\n")
+	m.yes = null.AppendAnswer(nil, "200 OK", nullFields+"X-Etcd-Index: 2\r\n", `{"action":"set"}`+"\n")
 }
 
 const nullBeforeKey = `{"action":"get","node":{"key":`
@@ -190,7 +187,7 @@ const nullBeforeKey = `{"action":"get","node":{"key":`
 // plain text, as a load's are, cost no more than being copied.
 func (m *nullMember) getCanned(b, key []byte) []byte {
 	var room [128]byte
-	text := httpd.AppendJSON(room[:0], key)
+	text := null.AppendJSON(room[:0], key)
 	b = append(b, m.before...)
 	b = strconv.AppendInt(b, int64(len(nullBeforeKey)+len(text)+1+len(m.after)), 10)
 	b = append(b, "\r\n\r\n"+nullBeforeKey+`"/`...)
@@ -199,7 +196,7 @@ func (m *nullMember) getCanned(b, key []byte) []byte {
 }
 
 // get answers GET /v2/keys/KEY, with recursive=true or without.
-func (m *nullMember) get(b, key []byte, r *httpd.HTTPRequest, wrong null.Kind) []byte {
+func (m *nullMember) get(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
 	if m.memory == nil {
 		if wrong == null.Answer {
 			return m.getCanned(b, key)
@@ -207,8 +204,8 @@ func (m *nullMember) get(b, key []byte, r *httpd.HTTPRequest, wrong null.Kind) [
 		e := &nullEntry{Key: string(key), Value: m.value, Created: 2, Changed: 2}
 		return answerNode(b, "200 OK", "get", nodeOf(e, wrong), 2)
 	}
-	m.memory.Lock(keyspace.NewOne)
-	defer m.memory.Unlock(keyspace.NewOne)
+	m.memory.Lock(null.NewOne)
+	defer m.memory.Unlock(null.NewOne)
 	switch e := m.memory.Get(key); {
 	case wrong == null.LieAbsent:
 		return m.notFound(b, key)
@@ -275,7 +272,7 @@ func nodeOf(e *nullEntry, wrong null.Kind) *nullNode {
 	case null.WrongKey:
 		n.Key += "!"
 	case null.WrongValue:
-		value = string(httpd.Damaged(nil, e.Value))
+		value = string(null.Damaged(nil, e.Value))
 	}
 	return n
 }
@@ -290,7 +287,7 @@ func answerNode(b []byte, status, action string, node *nullNode, index int64) []
 
 // put answers PUT /v2/keys/KEY with the form value=VALUE, and with prevIndex,
 // prevExist and noValueOnSuccess or without.
-func (m *nullMember) put(b, key []byte, r *httpd.HTTPRequest, wrong null.Kind) []byte {
+func (m *nullMember) put(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
 	if m.memory == nil {
 		return append(b, m.yes...)
 	}
@@ -298,8 +295,8 @@ func (m *nullMember) put(b, key []byte, r *httpd.HTTPRequest, wrong null.Kind) [
 	if !ok && len(r.Body) > 0 {
 		return nullError{"400 Bad Request", "Invalid POST form", "no value", 210}.appendTo(b, 0)
 	}
-	m.memory.Lock(keyspace.NewOne)
-	defer m.memory.Unlock(keyspace.NewOne)
+	m.memory.Lock(null.NewOne)
+	defer m.memory.Unlock(null.NewOne)
 	e := m.memory.Get(key)
 	action := "set"
 	if prev, ok := r.Param("prevIndex"); ok {
@@ -338,12 +335,12 @@ func (m *nullMember) put(b, key []byte, r *httpd.HTTPRequest, wrong null.Kind) [
 }
 
 // remove answers DELETE /v2/keys/KEY, with recursive=true or without.
-func (m *nullMember) remove(b, key []byte, r *httpd.HTTPRequest, wrong null.Kind) []byte {
+func (m *nullMember) remove(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
 	if m.memory == nil {
 		return append(b, m.yes...)
 	}
-	m.memory.Lock(keyspace.NewOne)
-	defer m.memory.Unlock(keyspace.NewOne)
+	m.memory.Lock(null.NewOne)
+	defer m.memory.Unlock(null.NewOne)
 	if wrong == null.LieLost && m.memory.Get(key) != nil {
 		revision := m.memory.Next()
 		return answerNode(b, "200 OK", "delete", &nullNode{Key: "/" + string(key), Modified: revision}, revision)

@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
@@ -21,7 +21,7 @@ const (
 
 // tap understands one connection of clients to a member (store.Tap).
 type tap struct {
-	veil   *recording.Veil
+	veil   *call.Veil
 	parser codec // of answers
 }
 
@@ -31,7 +31,7 @@ func (*Store) Tap(cfg store.TapConfig) store.Tap {
 }
 
 // Asked implements httpkv.HeardAPI.
-func (t *tap) Asked(c *recording.Call, r *httpkv.Request) {
+func (t *tap) Asked(c *call.Call, r *httpkv.Request) {
 	key, isKey := strings.CutPrefix(r.Path, "/v2/keys")
 	key = strings.Trim(key, "/")
 	switch {
@@ -46,7 +46,7 @@ func (t *tap) Asked(c *recording.Call, r *httpkv.Request) {
 		c.Method = r.Verb + " " + endpointOf(r.Path)
 	}
 	if len(c.Parts) == 0 {
-		c.Parts = append(c.Parts, recording.Part{Action: recording.Other})
+		c.Parts = append(c.Parts, call.Part{Action: call.Other})
 	}
 }
 
@@ -62,14 +62,14 @@ func endpointOf(path string) string {
 }
 
 // part adds a part of a key; the pointer is good until the next.
-func (t *tap) part(c *recording.Call, a recording.Action, b recording.Branch, key string) *recording.Part {
-	c.Parts = append(c.Parts, recording.Part{Action: a, Branch: b, Key: t.veil.Key([]byte(key))})
+func (t *tap) part(c *call.Call, a call.Action, b call.Branch, key string) *call.Part {
+	c.Parts = append(c.Parts, call.Part{Action: a, Branch: b, Key: t.veil.Key([]byte(key))})
 	return &c.Parts[len(c.Parts)-1]
 }
 
 // folder makes a part one of all keys below its own.
-func folder(p *recording.Part) {
-	if p.Scope = recording.Prefix; len(p.Key) > 0 {
+func folder(p *call.Part) {
+	if p.Scope = call.Prefix; len(p.Key) > 0 {
 		p.Key = append(p.Key, '/')
 	}
 }
@@ -79,15 +79,15 @@ func isTrue(q httpkv.Query, name string) bool {
 	return value == "true"
 }
 
-func (t *tap) read(c *recording.Call, r *httpkv.Request, key string) {
+func (t *tap) read(c *call.Call, r *httpkv.Request, key string) {
 	c.Method = methodGet
-	p := t.part(c, recording.Read, recording.Always, key)
+	p := t.part(c, call.Read, call.Always, key)
 	if !isTrue(r.Query, "quorum") {
-		p.Flags = recording.Local
+		p.Flags = call.Local
 	}
 	if isTrue(r.Query, "wait") {
 		index, _ := r.Query.Get("waitIndex")
-		c.Method, p.Action, p.Flags = methodWait, recording.Watch, 0
+		c.Method, p.Action, p.Flags = methodWait, call.Watch, 0
 		if n, err := strconv.ParseInt(index, 10, 64); err == nil {
 			p.Number = max(n, 0)
 		}
@@ -98,7 +98,7 @@ func (t *tap) read(c *recording.Call, r *httpkv.Request, key string) {
 }
 
 // guards adds what must be so for a write to be done, and returns the write's branch.
-func (t *tap) guards(c *recording.Call, q, form httpkv.Query, key string) recording.Branch {
+func (t *tap) guards(c *call.Call, q, form httpkv.Query, key string) call.Branch {
 	given := func(name string) (string, bool) {
 		if value, ok := q.Get(name); ok {
 			return value, true
@@ -107,24 +107,24 @@ func (t *tap) guards(c *recording.Call, q, form httpkv.Query, key string) record
 	}
 	if text, ok := given("prevIndex"); ok {
 		if n, err := strconv.ParseInt(text, 10, 64); err == nil && n > 0 {
-			p := t.part(c, recording.Compare, recording.Always, key)
-			p.Target, p.Number = recording.Modified, n
+			p := t.part(c, call.Compare, call.Always, key)
+			p.Target, p.Number = call.Modified, n
 		}
 	}
 	if text, ok := given("prevValue"); ok && text != "" {
-		p := t.part(c, recording.Compare, recording.Always, key)
-		p.Target, p.Value = recording.ValueIs, t.veil.Value([]byte(text))
+		p := t.part(c, call.Compare, call.Always, key)
+		p.Target, p.Value = call.ValueIs, t.veil.Value([]byte(text))
 	}
 	if text, ok := given("prevExist"); ok && text == "false" {
-		t.part(c, recording.Compare, recording.Always, key).Target = recording.Created
+		t.part(c, call.Compare, call.Always, key).Target = call.Created
 	}
 	if c.Guarded = len(c.Parts) > 0; c.Guarded {
-		return recording.Then
+		return call.Then
 	}
-	return recording.Always
+	return call.Always
 }
 
-func (t *tap) write(c *recording.Call, r *httpkv.Request, key string) {
+func (t *tap) write(c *call.Call, r *httpkv.Request, key string) {
 	form := httpkv.Query(r.Body)
 	both := httpkv.Query(string(r.Query) + "&" + string(form))
 	if isTrue(both, "dir") {
@@ -134,19 +134,19 @@ func (t *tap) write(c *recording.Call, r *httpkv.Request, key string) {
 	if c.Method = methodPut; r.Verb == "POST" {
 		c.Method = methodPost
 	}
-	branch := recording.Always
+	branch := call.Always
 	if r.Verb == "PUT" {
 		branch = t.guards(c, r.Query, form, key)
 	}
-	p := t.part(c, recording.Write, branch, key)
+	p := t.part(c, call.Write, branch, key)
 	if r.Verb == "POST" {
-		p.Flags |= recording.Sequential
+		p.Flags |= call.Sequential
 	}
 	if isTrue(both, "prevExist") {
-		p.Flags |= recording.Existing
+		p.Flags |= call.Existing
 	}
 	if isTrue(both, "refresh") {
-		p.Flags |= recording.KeepValue | recording.Existing
+		p.Flags |= call.KeepValue | call.Existing
 	}
 	if ttl, ok := both.Get("ttl"); ok {
 		if n, err := strconv.ParseInt(ttl, 10, 64); err == nil {
@@ -155,23 +155,23 @@ func (t *tap) write(c *recording.Call, r *httpkv.Request, key string) {
 	}
 	value, _ := both.Get("value")
 	if p.Value = t.veil.Value([]byte(value)); !r.Kept() {
-		p.Value = recording.Value{Size: r.Size}
+		p.Value = call.Value{Size: r.Size}
 	}
 }
 
-func (t *tap) remove(c *recording.Call, r *httpkv.Request, key string) {
+func (t *tap) remove(c *call.Call, r *httpkv.Request, key string) {
 	if c.Method = methodDelete; isTrue(r.Query, "dir") && !isTrue(r.Query, "recursive") {
 		c.Method = "DELETE keys?dir"
 		return
 	}
-	p := t.part(c, recording.Remove, t.guards(c, r.Query, "", key), key)
+	p := t.part(c, call.Remove, t.guards(c, r.Query, "", key), key)
 	if isTrue(r.Query, "recursive") {
 		folder(p)
 	}
 }
 
 // Answered implements httpkv.HeardAPI. A write's answer has the index that it made.
-func (t *tap) Answered(c *recording.Call, a *http1.HeardAnswer) {
+func (t *tap) Answered(c *call.Call, a *http1.HeardAnswer) {
 	c.Revision = a.Uint(0)
 	if a.Status == 200 || a.Status == 201 {
 		c.Held = c.Guarded
@@ -188,19 +188,19 @@ func (t *tap) Answered(c *recording.Call, a *http1.HeardAnswer) {
 	}
 }
 
-func (t *tap) done(c *recording.Call, a *http1.HeardAnswer) {
+func (t *tap) done(c *call.Call, a *http1.HeardAnswer) {
 	p := &c.Parts[len(c.Parts)-1]
 	switch c.Method {
 	case methodGet, methodWait:
 		var e store.Event
-		if p.Scope == recording.One {
+		if p.Scope == call.One {
 			n, ok := t.parser.parseOne(a.Body)
 			if p.Value.Size = len(n.value); !ok || !n.folder {
 				c.Keys = 1
 				return
 			}
 			folder(p) // its own keys, without those below them
-			p.Flags |= recording.KeysOnly
+			p.Flags |= call.KeysOnly
 		}
 		if t.parser.parseList(a.Body, &e) {
 			c.Keys = e.Count

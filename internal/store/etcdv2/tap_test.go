@@ -3,7 +3,7 @@ package etcdv2
 import (
 	"testing"
 
-	"github.com/quorumbench/quorumbench/internal/store/storetest"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
 // FuzzTap: whatever a client and a member say, it is understood alike in any pieces, or

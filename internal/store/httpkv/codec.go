@@ -1,6 +1,6 @@
-// Package httpkv is what the stores have in common whose keys are an API over
-// HTTP/1.1: a connection with one operation in flight, which may take several
-// requests.
+// Package httpkv is shared by the stores whose keys are an API over HTTP/1.1: a connection with
+// one operation in flight, which may take several requests, and a scanner of JSON (RFC 8259)
+// that neither reflects nor allocates.
 package httpkv
 
 import (
@@ -8,8 +8,8 @@ import (
 	"fmt"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
@@ -26,7 +26,7 @@ type API interface {
 	// Remove sends a delete of a key.
 	Remove(key []byte)
 	// Again sends a recorded call, if the store is a store.Replayer.
-	Again(r *recording.Call)
+	Again(r *call.Call)
 	// Transact sends a Txn.
 	Transact(pairs []store.Pair)
 	// Answered takes the answer to the request in flight: it fills the

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
@@ -34,7 +34,7 @@ func (c *echo) Read(key []byte, _ kv.Consistency) { c.ask(key) }
 func (c *echo) List(kv.Consistency)               { c.ask(nil) }
 func (c *echo) Remove(key []byte)                 { c.ask(key) }
 func (c *echo) Transact([]store.Pair)             { c.ask(nil) }
-func (c *echo) Again(*recording.Call)             { c.ask(nil) }
+func (c *echo) Again(*call.Call)                  { c.ask(nil) }
 
 func (c *echo) Answered(r *http1.Response, e *store.Event) bool {
 	e.Value = r.Body

@@ -5,17 +5,17 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
 // HeardAPI is what a store's requests and answers say of a call to who only hears them.
 type HeardAPI interface {
 	// Asked says what is asked for: the call's method and its parts, at least one.
-	Asked(c *recording.Call, r *Request)
+	Asked(c *call.Call, r *Request)
 	// Answered says how it ended. What it does not understand it passes over.
-	Answered(c *recording.Call, a *http1.HeardAnswer)
+	Answered(c *call.Call, a *http1.HeardAnswer)
 }
 
 // Request is a request with its target taken apart.
@@ -56,8 +56,8 @@ type Tap struct {
 	api   HeardAPI
 	heard *http1.Overhearer
 	now   int64
-	open  []*recording.Call // in the order in which they were asked
-	free  []*recording.Call
+	open  []*call.Call // in the order in which they were asked
+	free  []*call.Call
 }
 
 // NewTap returns a Tap of a connection from its first byte on. The answers that the
@@ -89,10 +89,10 @@ func (t *Tap) End(at int64) {
 
 // Asked implements http1.Heard.
 func (t *Tap) Asked(r *http1.HeardRequest) {
-	c := &recording.Call{}
+	c := &call.Call{}
 	if n := len(t.free); n > 0 {
 		c, t.free = t.free[n-1], t.free[:n-1]
-		*c = recording.Call{Parts: c.Parts[:0]}
+		*c = call.Call{Parts: c.Parts[:0]}
 	}
 	c.At, c.Took, c.Conn, c.Sent = t.now, -1, t.cfg.Conn, len(r.Target)+r.Size
 	path, query, _ := bytes.Cut(r.Target, []byte{'?'})
@@ -101,9 +101,9 @@ func (t *Tap) Asked(r *http1.HeardRequest) {
 		decoded = string(path)
 	}
 	t.api.Asked(c, &Request{HeardRequest: r, Verb: verbOf(r.Method), Path: decoded, Query: Query(query)})
-	if len(c.Parts) > recording.MaxParts {
-		t.cfg.Gap(recording.Gap{At: t.now, Conn: t.cfg.Conn, Calls: 1, Why: "requests of " + c.Method + " have more parts than a record holds"})
-		c.Parts = append(c.Parts[:0], recording.Part{Action: recording.Other})
+	if len(c.Parts) > call.MaxParts {
+		t.cfg.Gap(call.Gap{At: t.now, Conn: t.cfg.Conn, Calls: 1, Why: "requests of " + c.Method + " have more parts than a record holds"})
+		c.Parts = append(c.Parts[:0], call.Part{Action: call.Other})
 	}
 	t.open = append(t.open, c)
 }
@@ -126,7 +126,7 @@ func (t *Tap) Answered(a *http1.HeardAnswer) {
 	t.tell(c)
 }
 
-func (t *Tap) tell(c *recording.Call) {
+func (t *Tap) tell(c *call.Call) {
 	t.cfg.Call(c)
 	if len(t.free) < 256 {
 		t.free = append(t.free, c)

@@ -14,7 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/quorumbench/quorumbench/internal/readfile"
+	"github.com/quorumbench/quorumbench/internal/files"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -68,7 +68,7 @@ func (m *manifest) write(dir string) error {
 // readManifest returns nil where there is none. A manifest that cannot be read
 // comes with the error, so that the folder counts as damaged.
 func readManifest(dir string) (*manifest, error) {
-	b, err := readfile.Read(filepath.Join(dir, manifestFile), 4<<20)
+	b, err := files.Read(filepath.Join(dir, manifestFile), 4<<20)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -108,7 +108,7 @@ func (m *manifest) compare(dir string) error {
 }
 
 func hashFile(path string) (string, error) {
-	f, err := readfile.Open(path)
+	f, err := files.Open(path)
 	if err != nil {
 		return "", err
 	}

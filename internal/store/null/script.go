@@ -1,11 +1,11 @@
-// Package null is the script that every null server follows: when each
-// operation is answered, and which of them are answered wrongly, with an error
-// or not at all. A null server is a server without a store behind it: what the
-// generator is calibrated against, and the ground truth of its accuracy tests.
+// Package null is shared by the null servers of all protocols. A null server has no store: it
+// is what the generator is calibrated against, and the ground truth of its accuracy tests. A
+// script decides when each operation is answered, and which are answered wrongly, with an
+// error, or not at all; a schedule wakes what is due to within some 50 µs; a Space holds the
+// keys of a null cluster.
 //
-// A Script has no clock. What it does with an operation is a pure function of
-// the operation's number and of when it arrived, so that a test can say from
-// arithmetic alone what a generator must have measured.
+// A Script has no clock. What it does with an operation is a pure function of the operation's
+// number and arrival time, so that a test can compute what a generator must have measured.
 package null
 
 import (

@@ -7,8 +7,8 @@ import (
 	"embed"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/store/etcdproxy"
 	"github.com/quorumbench/quorumbench/internal/store/install"
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
@@ -105,10 +105,10 @@ type admin struct {
 func (*Store) Tap(cfg store.TapConfig) store.Tap { return zookeeper.NewTap(cfg) }
 
 // Replays implements store.Replayer.
-func (*Store) Replays(r *recording.Call) bool { return zookeeper.Replays(r) }
+func (*Store) Replays(r *call.Call) bool { return zookeeper.Replays(r) }
 
 // Requires implements store.Replayer.
-func (*Store) Requires(p *recording.Part) []byte { return zookeeper.Requires(p) }
+func (*Store) Requires(p *call.Part) []byte { return zookeeper.Requires(p) }
 
 // Codecs implements store.Store: ZooKeeper's. What zetcd cannot take (setACL
 // and getACL, users, TTL nodes, the watches that stay) they do not send.

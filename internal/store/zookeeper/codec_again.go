@@ -5,8 +5,8 @@ import (
 	"math"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
@@ -14,21 +14,21 @@ import (
 // follows from its parts. A session is a connection's, and so are its ephemeral nodes.
 
 // Replays implements store.Replayer.
-func (*Store) Replays(r *recording.Call) bool { return Replays(r) }
+func (*Store) Replays(r *call.Call) bool { return Replays(r) }
 
 // Requires implements store.Replayer.
-func (*Store) Requires(p *recording.Part) []byte { return Requires(p) }
+func (*Store) Requires(p *call.Part) []byte { return Requires(p) }
 
 // Replays reports whether codecs send a recorded call again. Watches, rights,
 // administration, and pings and logins, which a codec has of its own, are not.
-func Replays(r *recording.Call) bool {
+func Replays(r *call.Call) bool {
 	if r.Told || len(r.Parts) == 0 || r.Method == methodConnect {
 		return false
 	}
 	for i := range r.Parts {
 		switch r.Parts[i].Action {
-		case recording.Read, recording.Write, recording.Remove, recording.Compare, recording.Revoke:
-		case recording.Watch: // of a read
+		case call.Read, call.Write, call.Remove, call.Compare, call.Revoke:
+		case call.Watch: // of a read
 			if i == 0 {
 				return false
 			}
@@ -41,13 +41,13 @@ func Replays(r *recording.Call) bool {
 
 // Requires is the node that must be there for a part to be done: the one whose data is
 // set or whose children are listed, and the parent of one that is created.
-func Requires(p *recording.Part) []byte {
+func Requires(p *call.Part) []byte {
 	switch {
-	case p.Action == recording.Read && p.Scope == recording.Prefix:
+	case p.Action == call.Read && p.Scope == call.Prefix:
 		return bytes.TrimSuffix(p.Key, []byte{'/'})
-	case p.Action == recording.Write && p.Flags&recording.Existing != 0:
+	case p.Action == call.Write && p.Flags&call.Existing != 0:
 		return p.Key
-	case p.Action == recording.Write:
+	case p.Action == call.Write:
 		if i := bytes.LastIndexByte(p.Key, '/'); i > 0 {
 			return p.Key[:i]
 		}
@@ -56,23 +56,23 @@ func Requires(p *recording.Part) []byte {
 }
 
 // keyPath is the path of a recorded key, which may be one of all below it.
-func keyPath(p *recording.Part) (jute.Path, string) {
+func keyPath(p *call.Part) (jute.Path, string) {
 	key := p.Key
-	if p.Scope == recording.Prefix {
+	if p.Scope == call.Prefix {
 		key = bytes.TrimSuffix(key, []byte{'/'})
 	}
 	if len(key) == 0 {
 		return jute.Path{Prefix: "/"}, ""
 	}
 	path, wrong := pathOf(key)
-	if p.Flags&recording.Sequential != 0 {
+	if p.Flags&call.Sequential != 0 {
 		wrong = "" // its last name may be empty yet
 	}
 	return path, wrong
 }
 
 // versionOf is a node's version by a guard's number. One that no node has is beyond all.
-func versionOf(guard *recording.Part) int32 {
+func versionOf(guard *call.Part) int32 {
 	if guard == nil {
 		return jute.AnyVersion
 	}
@@ -80,44 +80,44 @@ func versionOf(guard *recording.Part) int32 {
 }
 
 // submitAgain sends a recorded call.
-func (c *codec) submitAgain(call jute.Call, op *store.Op) {
+func (c *codec) submitAgain(request jute.Call, op *store.Op) {
 	r := op.Call
 	p := &r.Parts[0]
-	var guard *recording.Part
-	if p.Action == recording.Compare && len(r.Parts) == 2 && r.Parts[1].Branch == recording.Then && r.Parts[1].Action != recording.Compare && r.Method != methodMulti {
+	var guard *call.Part
+	if p.Action == call.Compare && len(r.Parts) == 2 && r.Parts[1].Branch == call.Then && r.Parts[1].Action != call.Compare && r.Method != methodMulti {
 		guard, p = p, &r.Parts[1]
 	}
 	if op.Range != nil {
 		c.heard = op.Range.Keys
 	}
 	path, wrong := keyPath(p)
-	call.Sub = callAgain
+	request.Sub = callAgain
 	switch {
 	case wrong != "":
-		c.refuse(call, wrong)
-	case guard == nil && (p.Branch != recording.Always || p.Action == recording.Compare):
-		call.Sub = callAgainMulti
-		c.submitMulti(call, r.Parts)
-	case p.Action == recording.Revoke:
-		c.conn.CloseSession(call)
+		c.refuse(request, wrong)
+	case guard == nil && (p.Branch != call.Always || p.Action == call.Compare):
+		request.Sub = callAgainMulti
+		c.submitMulti(request, r.Parts)
+	case p.Action == call.Revoke:
+		c.conn.CloseSession(request)
 		c.closed = true
-	case p.Action == recording.Remove:
-		c.conn.Delete(call, path, versionOf(guard))
-	case p.Action == recording.Write && (p.Flags&recording.Sequential != 0 || guard != nil && guard.Number == 0):
-		call.Sub = callAgainCreate
-		c.conn.Create(call, path, p.Value.Text, c.acl, modeOf(p), 0, false)
-	case p.Action == recording.Write && guard == nil && p.Flags&recording.Existing == 0: // of before
-		call.Sub = callPut
-		c.conn.SetData(call, path, p.Value.Text, jute.AnyVersion)
-	case p.Action == recording.Write:
-		call.Sub = callAgainSet
-		c.conn.SetData(call, path, p.Value.Text, versionOf(guard))
+	case p.Action == call.Remove:
+		c.conn.Delete(request, path, versionOf(guard))
+	case p.Action == call.Write && (p.Flags&call.Sequential != 0 || guard != nil && guard.Number == 0):
+		request.Sub = callAgainCreate
+		c.conn.Create(request, path, p.Value.Text, c.acl, modeOf(p), 0, false)
+	case p.Action == call.Write && guard == nil && p.Flags&call.Existing == 0: // of before
+		request.Sub = callPut
+		c.conn.SetData(request, path, p.Value.Text, jute.AnyVersion)
+	case p.Action == call.Write:
+		request.Sub = callAgainSet
+		c.conn.SetData(request, path, p.Value.Text, versionOf(guard))
 	default:
-		watch := op.Watch != nil && guard == nil && len(r.Parts) == 2 && r.Parts[1].Action == recording.Watch
+		watch := op.Watch != nil && guard == nil && len(r.Parts) == 2 && r.Parts[1].Action == call.Watch
 		if op.Range != nil && op.Range.KeysOnly {
-			call.Sub = callAgainNames
+			request.Sub = callAgainNames
 		}
-		c.getAgain(call, path, p, watch)
+		c.getAgain(request, path, p, watch)
 		if watch {
 			c.watches.setBare(op.Tag, op.Watch.Watcher, path)
 		}
@@ -126,68 +126,68 @@ func (c *codec) submitAgain(call jute.Call, op *store.Op) {
 
 // getAgain sends a recorded read. Of one that sets a watch, which is a local one of a node,
 // a codec that was not told whose it is sets none.
-func (c *codec) getAgain(call jute.Call, path jute.Path, p *recording.Part, watch bool) {
+func (c *codec) getAgain(request jute.Call, path jute.Path, p *call.Part, watch bool) {
 	switch {
-	case p.Scope == recording.Prefix:
-		if call.Sub != callAgainNames {
-			call.Sub = callAgainList
+	case p.Scope == call.Prefix:
+		if request.Sub != callAgainNames {
+			request.Sub = callAgainList
 		}
-		c.conn.GetChildren(call, path, false)
-	case p.Flags&recording.Local == 0:
-		call.Sub = callAgainSync
-		c.conn.Sync(call, path)
-	case p.Flags&recording.KeysOnly != 0:
-		call.Sub = callAgainExists
-		c.conn.Exists(call, path, watch)
+		c.conn.GetChildren(request, path, false)
+	case p.Flags&call.Local == 0:
+		request.Sub = callAgainSync
+		c.conn.Sync(request, path)
+	case p.Flags&call.KeysOnly != 0:
+		request.Sub = callAgainExists
+		c.conn.Exists(request, path, watch)
 	default:
-		call.Sub = callAgainGet
-		c.conn.GetData(call, path, watch)
+		request.Sub = callAgainGet
+		c.conn.GetData(request, path, watch)
 	}
 }
 
 // modeOf is how a node is created. Those with a time to live are persistent here.
-func modeOf(p *recording.Part) jute.Mode {
-	switch p.Flags & (recording.Sequential | recording.Ephemeral) {
-	case recording.Sequential:
+func modeOf(p *call.Part) jute.Mode {
+	switch p.Flags & (call.Sequential | call.Ephemeral) {
+	case call.Sequential:
 		return jute.PersistentSequential
-	case recording.Ephemeral:
+	case call.Ephemeral:
 		return jute.Ephemeral
-	case recording.Sequential | recording.Ephemeral:
+	case call.Sequential | call.Ephemeral:
 		return jute.EphemeralSequential
 	}
 	return jute.Persistent
 }
 
 // submitMulti sends a recorded transaction.
-func (c *codec) submitMulti(call jute.Call, parts []recording.Part) {
+func (c *codec) submitMulti(request jute.Call, parts []call.Part) {
 	c.multi = c.multi[:0]
 	for i := 0; i < len(parts); i++ {
 		p := &parts[i]
-		var guard *recording.Part
-		if p.Action == recording.Compare {
+		var guard *call.Part
+		if p.Action == call.Compare {
 			guard = p
-			if i+1 < len(parts) && parts[i+1].Action != recording.Compare && bytes.Equal(parts[i+1].Key, p.Key) {
+			if i+1 < len(parts) && parts[i+1].Action != call.Compare && bytes.Equal(parts[i+1].Key, p.Key) {
 				i++
 				p = &parts[i]
 			}
 		}
 		path, wrong := keyPath(p)
 		if wrong != "" {
-			c.refuse(call, wrong)
+			c.refuse(request, wrong)
 			return
 		}
 		m := jute.MultiOp{Op: jute.OpSetData, Path: path, Data: p.Value.Text, Version: versionOf(guard)}
 		switch {
-		case p.Action == recording.Compare:
+		case p.Action == call.Compare:
 			m.Op = jute.OpCheck
-		case p.Action == recording.Remove:
+		case p.Action == call.Remove:
 			m.Op = jute.OpDelete
-		case p.Flags&recording.Sequential != 0 || guard != nil && guard.Number == 0:
+		case p.Flags&call.Sequential != 0 || guard != nil && guard.Number == 0:
 			m.Op, m.ACL, m.Mode = jute.OpCreate, c.acl, modeOf(p)
 		}
 		c.multi = append(c.multi, m)
 	}
-	c.conn.Multi(call, c.multi)
+	c.conn.Multi(request, c.multi)
 }
 
 // againDone takes the answer to a recorded call.

@@ -5,43 +5,43 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
 // recorded are operations that send calls of each form again.
 func recorded() (ops []store.Op) {
-	part := func(a recording.Action, b recording.Branch, flags recording.Flags, number int64) recording.Part {
-		return recording.Part{Action: a, Branch: b, Flags: flags, Number: number, Target: recording.Version, Key: key("a/b"), Value: recording.Value{Text: []byte("v")}}
+	part := func(a call.Action, b call.Branch, flags call.Flags, number int64) call.Part {
+		return call.Part{Action: a, Branch: b, Flags: flags, Number: number, Target: call.Version, Key: key("a/b"), Value: call.Value{Text: []byte("v")}}
 	}
-	always, then := recording.Always, recording.Then
-	list := part(recording.Read, always, recording.Local|recording.KeysOnly, 0)
-	list.Key, list.Scope = key("a/"), recording.Prefix
-	for _, parts := range [][]recording.Part{
-		{part(recording.Read, always, recording.Local, 0), part(recording.Watch, always, 0, 0)},
-		{part(recording.Read, always, recording.Local|recording.KeysOnly, 0)},
-		{part(recording.Read, always, recording.KeysOnly, 0)},
+	always, then := call.Always, call.Then
+	list := part(call.Read, always, call.Local|call.KeysOnly, 0)
+	list.Key, list.Scope = key("a/"), call.Prefix
+	for _, parts := range [][]call.Part{
+		{part(call.Read, always, call.Local, 0), part(call.Watch, always, 0, 0)},
+		{part(call.Read, always, call.Local|call.KeysOnly, 0)},
+		{part(call.Read, always, call.KeysOnly, 0)},
 		{list},
 		{list},
-		{part(recording.Compare, always, 0, 0), part(recording.Write, then, recording.Ephemeral, 0)},
-		{part(recording.Write, always, recording.Sequential, 0)},
-		{part(recording.Compare, always, 0, 3), part(recording.Write, then, recording.Existing, 0)},
-		{part(recording.Write, always, 0, 0)},
-		{part(recording.Remove, always, 0, 0)},
-		{part(recording.Compare, always, 0, 3), part(recording.Write, then, recording.Existing, 0), part(recording.Remove, then, 0, 0)},
-		{part(recording.Revoke, always, 0, 0)},
+		{part(call.Compare, always, 0, 0), part(call.Write, then, call.Ephemeral, 0)},
+		{part(call.Write, always, call.Sequential, 0)},
+		{part(call.Compare, always, 0, 3), part(call.Write, then, call.Existing, 0)},
+		{part(call.Write, always, 0, 0)},
+		{part(call.Remove, always, 0, 0)},
+		{part(call.Compare, always, 0, 3), part(call.Write, then, call.Existing, 0), part(call.Remove, then, 0, 0)},
+		{part(call.Revoke, always, 0, 0)},
 	} {
-		call := &recording.Call{Guarded: parts[0].Action == recording.Compare, Parts: parts}
+		request := &call.Call{Guarded: parts[0].Action == call.Compare, Parts: parts}
 		if len(parts) > 2 {
-			call.Method = methodMulti
+			request.Method = methodMulti
 		}
-		op := store.Op{Call: call, Range: &store.RangeOp{Keys: passed{}}}
-		if parts[0].Action == recording.Read && len(parts) == 2 {
+		op := store.Op{Call: request, Range: &store.RangeOp{Keys: passed{}}}
+		if parts[0].Action == call.Read && len(parts) == 2 {
 			op.Watch = &store.WatchOp{Watcher: 3}
 		}
 		op.Range.KeysOnly = len(ops) == 4 // of the second list the names are wanted
-		op.Kind, _, _ = call.Kind()
+		op.Kind, _, _ = request.Kind()
 		ops = append(ops, op)
 	}
 	return ops

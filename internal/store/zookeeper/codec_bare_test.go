@@ -7,16 +7,16 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
 // bareRead is a read by an application that sets a watch.
-func bareRead(name string, watcher uint32, flags recording.Flags) store.Op {
+func bareRead(name string, watcher uint32, flags call.Flags) store.Op {
 	return store.Op{
 		Kind: kv.Get, Watch: &store.WatchOp{Watcher: watcher},
-		Call: &recording.Call{Parts: []recording.Part{{Key: key(name), Flags: recording.Local | flags}, {Action: recording.Watch, Key: key(name)}}},
+		Call: &call.Call{Parts: []call.Part{{Key: key(name), Flags: call.Local | flags}, {Action: call.Watch, Key: key(name)}}},
 	}
 }
 
@@ -25,7 +25,7 @@ func bareRead(name string, watcher uint32, flags recording.Flags) store.Op {
 // all.
 func TestAnApplicationsWatchFiresOnce(t *testing.T) {
 	s := granted(t)
-	s.submit(bareRead("a", 1, recording.KeysOnly), bareRead("b", 2, 0), bareRead("c", 3, 0), bareRead("a", 1, recording.KeysOnly), bareRead("d", 4, recording.KeysOnly))
+	s.submit(bareRead("a", 1, call.KeysOnly), bareRead("b", 2, 0), bareRead("c", 3, 0), bareRead("a", 1, call.KeysOnly), bareRead("d", 4, call.KeysOnly))
 	s.written()
 	s.answer(jute.NoNode)
 	s.answer(jute.NoNode)
@@ -55,7 +55,7 @@ func TestAnApplicationsWatchFiresOnce(t *testing.T) {
 // One whose read was given up is not told of anything.
 func TestAWatchThatWasGivenUpIsSilent(t *testing.T) {
 	s := granted(t)
-	s.submit(bareRead("a", 1, recording.KeysOnly))
+	s.submit(bareRead("a", 1, call.KeysOnly))
 	s.written()
 	s.c.Cancel(1)
 	s.answer(jute.NoNode)
@@ -81,7 +81,7 @@ func (h *heardNames) Add(_ uint32, name, _ []byte, _ int64) {
 // The names of a node's children are handed out to who wants them.
 func TestNamesOfChildrenAreHandedOut(t *testing.T) {
 	s, h := granted(t), &heardNames{}
-	s.submit(store.Op{Kind: kv.Range, Range: &store.RangeOp{Keys: h, KeysOnly: true}, Call: &recording.Call{Parts: []recording.Part{{Scope: recording.Prefix, Key: key("a/"), Flags: recording.Local}}}})
+	s.submit(store.Op{Kind: kv.Range, Range: &store.RangeOp{Keys: h, KeysOnly: true}, Call: &call.Call{Parts: []call.Part{{Scope: call.Prefix, Key: key("a/"), Flags: call.Local}}}})
 	s.written()
 	names := binary.BigEndian.AppendUint32(nil, 2)
 	s.answer(jute.OK, jute.AppendBuffer(jute.AppendBuffer(names, "latch-0000000002"), "latch-0000000001")...)

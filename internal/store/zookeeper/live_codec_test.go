@@ -11,9 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/storetest"
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
-	clients "github.com/quorumbench/quorumbench/internal/testservers/official"
+	clients "github.com/quorumbench/quorumbench/internal/testing/servers/official"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
 // awkwardKeys are paths that ZooKeeper takes.

@@ -15,8 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/storetest"
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
 // One ensemble serves all of these, for it takes seconds to start.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // adminGuide is the document that advice is from.
@@ -33,26 +33,26 @@ func (*Store) Size(l store.SizedLoad) ([]store.Filling, []store.Advice, error) {
 	if l.Settings != nil {
 		heap := heapBytes(cmp.Or(s.Heap, DefaultHeap))
 		fills = append(fills, store.Filling{What: "Java heap", Used: data, Limit: heap, Source: adminGuide + " (Java Heap Size)",
-			Text: fmt.Sprintf("%s nodes in memory, each with its path, its data and some %d bytes more (an estimate), of a heap of %s; what requests need comes on top", readable.Count(l.Keys), nodeBytes, readable.Bytes(uint64(heap)))})
+			Text: fmt.Sprintf("%s nodes in memory, each with its path, its data and some %d bytes more (an estimate), of a heap of %s; what requests need comes on top", text.Count(l.Keys), nodeBytes, text.Bytes(uint64(heap)))})
 	}
 	heap := store.Advice{Topic: "Java heap", Source: adminGuide + " (Java Heap Size)",
 		Text: "A member must not swap, because all its data is read from memory: keep the heap smaller than the machine's memory, and find its size in tests of the load."}
 	if l.Memory > 0 {
-		heap.Text += fmt.Sprintf(" The smallest machine has %s; the data is about %s.", readable.Bytes(uint64(l.Memory)), readable.Bytes(uint64(data)))
+		heap.Text += fmt.Sprintf(" The smallest machine has %s; the data is about %s.", text.Bytes(uint64(l.Memory)), text.Bytes(uint64(data)))
 	}
 	advice := []store.Advice{heap, {Topic: "disk", Source: adminGuide + " (Things to Avoid, Incorrect placement of transaction log)",
 		Text: "The transaction log is synced before a write is acknowledged, and wants a device of its own (dataLogDir)."}}
 	if buffer := cmp.Or(s.MaxBuffer, mostBuffer); l.ValueSize >= buffer {
 		advice = append(advice, store.Advice{Topic: "request size", Source: adminGuide + " (jute.maxbuffer)",
-			Text: fmt.Sprintf("A node's data may be less than %s (jute.maxbuffer), and the load's values have %s.", readable.Bytes(uint64(buffer)), readable.Bytes(uint64(l.ValueSize)))})
+			Text: fmt.Sprintf("A node's data may be less than %s (jute.maxbuffer), and the load's values have %s.", text.Bytes(uint64(buffer)), text.Bytes(uint64(l.ValueSize)))})
 	}
 	tick := time.Duration(cmp.Or(s.TickTime, DefaultTick)) * time.Millisecond
 	sync := time.Duration(cmp.Or(s.SyncLimit, defaultSyncLimit)) * tick
-	text := fmt.Sprintf("A tick is %s: sessions may time out from 2 to 20 ticks, and a follower that is behind by more than %s (syncLimit) is dropped.", tick, sync)
+	words := fmt.Sprintf("A tick is %s: sessions may time out from 2 to 20 ticks, and a follower that is behind by more than %s (syncLimit) is dropped.", tick, sync)
 	if l.RoundTrip > 0 && l.RoundTrip > tick/2 {
-		text += fmt.Sprintf(" The round trip between members has a mean of %s: raise tickTime, which is the unit of all timeouts.", readable.Duration(float64(l.RoundTrip)))
+		words += fmt.Sprintf(" The round trip between members has a mean of %s: raise tickTime, which is the unit of all timeouts.", text.Duration(float64(l.RoundTrip)))
 	}
-	return fills, append(advice, store.Advice{Topic: "timeouts", Text: text, Source: adminGuide + " (tickTime, syncLimit)"}), nil
+	return fills, append(advice, store.Advice{Topic: "timeouts", Text: words, Source: adminGuide + " (tickTime, syncLimit)"}), nil
 }
 
 // heapBytes reads a size of the Java machine's, such as 512m; 0 for none.

@@ -1,8 +1,8 @@
 package zookeeper
 
 import (
-	"github.com/quorumbench/quorumbench/internal/recording"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
@@ -33,7 +33,7 @@ type tap struct {
 	heard *jute.Overhearer
 	now   int64
 	open  []tapped // in the order in which they were asked
-	free  []*recording.Call
+	free  []*call.Call
 	multi []jute.MultiOp
 }
 
@@ -41,7 +41,7 @@ type tap struct {
 type tapped struct {
 	xid     int32
 	op      jute.Op
-	request *recording.Call
+	request *call.Call
 }
 
 // Tap implements store.Tapped.
@@ -72,7 +72,7 @@ func (t *tap) End(at int64) {
 	t.open = nil
 }
 
-func (t *tap) tell(c *recording.Call) {
+func (t *tap) tell(c *call.Call) {
 	t.cfg.Call(c)
 	if len(t.free) < 256 {
 		t.free = append(t.free, c)
@@ -80,18 +80,18 @@ func (t *tap) tell(c *recording.Call) {
 }
 
 // begin returns an empty call.
-func (t *tap) begin(method string, size int) *recording.Call {
-	c := &recording.Call{}
+func (t *tap) begin(method string, size int) *call.Call {
+	c := &call.Call{}
 	if n := len(t.free); n > 0 {
 		c, t.free = t.free[n-1], t.free[:n-1]
-		*c = recording.Call{Parts: c.Parts[:0]}
+		*c = call.Call{Parts: c.Parts[:0]}
 	}
 	c.At, c.Took, c.Conn, c.Method, c.Sent = t.now, -1, t.cfg.Conn, method, size
 	return c
 }
 
 func (t *tap) gap(why string) {
-	t.cfg.Gap(recording.Gap{At: t.now, Conn: t.cfg.Conn, Calls: 1, Why: why})
+	t.cfg.Gap(call.Gap{At: t.now, Conn: t.cfg.Conn, Calls: 1, Why: why})
 }
 
 // Frame implements jute.Heard.
@@ -116,7 +116,7 @@ func (t *tap) connect(body []byte, size int) {
 	r := jute.NewReader(body)
 	_, _ = r.Int(), r.Long()
 	c := t.begin(methodConnect, size)
-	p := part(c, recording.Grant, recording.Always)
+	p := part(c, call.Grant, call.Always)
 	p.Number = int64(r.Int()+999) / 1000
 	p.Lease = r.Long() // of a session that goes on
 	t.open = append(t.open, tapped{op: jute.OpError, request: c})
@@ -139,7 +139,7 @@ func (t *tap) connected(body []byte, size int) {
 }
 
 // take takes the i-th of the requests that await their answer.
-func (t *tap) take(i int) *recording.Call {
+func (t *tap) take(i int) *call.Call {
 	c := t.open[i].request
 	t.open = append(t.open[:i], t.open[i+1:]...)
 	return c
@@ -155,9 +155,9 @@ func (t *tap) asked(body []byte, size int) {
 	}
 	c := t.begin(method, size)
 	q := tapRequest{t: t, c: c}
-	if !q.read(op, &r) || len(c.Parts) > recording.MaxParts {
+	if !q.read(op, &r) || len(c.Parts) > call.MaxParts {
 		t.gap("requests of " + method + " that are malformed, or that have too many parts")
-		c.Parts = append(c.Parts[:0], recording.Part{Action: recording.Other})
+		c.Parts = append(c.Parts[:0], call.Part{Action: call.Other})
 		c.Guarded = false
 	}
 	if len(t.open) >= maxTapped {

@@ -3,8 +3,8 @@ package zookeeper_test
 import (
 	"testing"
 
-	"github.com/quorumbench/quorumbench/internal/store/storetest"
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
 // FuzzTap: whatever a client and a member say, it is understood alike in any pieces, or

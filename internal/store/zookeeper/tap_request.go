@@ -3,7 +3,7 @@ package zookeeper
 import (
 	"bytes"
 
-	"github.com/quorumbench/quorumbench/internal/recording"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
@@ -12,12 +12,12 @@ import (
 // and 1, as in Event.Revision. Keys are paths without their first slash.
 type tapRequest struct {
 	t *tap
-	c *recording.Call
+	c *call.Call
 }
 
 // part adds a part; the pointer is good until the next.
-func part(c *recording.Call, a recording.Action, b recording.Branch) *recording.Part {
-	c.Parts = append(c.Parts, recording.Part{Action: a, Branch: b})
+func part(c *call.Call, a call.Action, b call.Branch) *call.Part {
+	c.Parts = append(c.Parts, call.Part{Action: a, Branch: b})
 	return &c.Parts[len(c.Parts)-1]
 }
 
@@ -39,47 +39,47 @@ func (q *tapRequest) read(op jute.Op, r *jute.Reader) bool {
 		q.create(path, data, jute.Mode(r.Int()), false)
 	case jute.OpDelete:
 		path := r.Buffer()
-		q.versioned(path, r.Int(), recording.Remove, nil, false)
+		q.versioned(path, r.Int(), call.Remove, nil, false)
 	case jute.OpSetData:
 		path, data := r.Buffer(), r.Buffer()
-		q.versioned(path, r.Int(), recording.Write, data, false)
+		q.versioned(path, r.Int(), call.Write, data, false)
 	case jute.OpExists, jute.OpGetData, jute.OpGetChildren, jute.OpGetChildren2:
 		q.get(op, r)
 	case jute.OpSync:
-		p := part(q.c, recording.Read, recording.Always)
-		p.Key, p.Flags = q.t.key(r.Buffer()), recording.KeysOnly
+		p := part(q.c, call.Read, call.Always)
+		p.Key, p.Flags = q.t.key(r.Buffer()), call.KeysOnly
 	case jute.OpAddWatch:
-		p := part(q.c, recording.Watch, recording.Always)
+		p := part(q.c, call.Watch, call.Always)
 		if p.Key = q.t.key(r.Buffer()); jute.WatchMode(r.Int()) == jute.WatchPersistentRecursive {
-			p.Scope = recording.Prefix
+			p.Scope = call.Prefix
 		}
 	case jute.OpMulti:
 		return q.transaction(r.Rest())
 	case jute.OpCloseSession:
-		part(q.c, recording.Revoke, recording.Always)
+		part(q.c, call.Revoke, call.Always)
 	case jute.OpPing:
-		part(q.c, recording.KeepAlive, recording.Always)
+		part(q.c, call.KeepAlive, call.Always)
 	default:
-		part(q.c, recording.Other, recording.Always)
+		part(q.c, call.Other, call.Always)
 	}
 	return r.OK()
 }
 
 // get reads a read with its watch.
 func (q *tapRequest) get(op jute.Op, r *jute.Reader) {
-	p := part(q.c, recording.Read, recording.Always)
-	p.Key, p.Flags = q.t.key(r.Buffer()), recording.Local
+	p := part(q.c, call.Read, call.Always)
+	p.Key, p.Flags = q.t.key(r.Buffer()), call.Local
 	switch op {
 	case jute.OpExists:
-		p.Flags |= recording.KeysOnly
+		p.Flags |= call.KeysOnly
 	case jute.OpGetChildren, jute.OpGetChildren2:
-		p.Flags |= recording.KeysOnly
-		if p.Scope = recording.Prefix; len(p.Key) > 0 {
+		p.Flags |= call.KeysOnly
+		if p.Scope = call.Prefix; len(p.Key) > 0 {
 			p.Key = append(p.Key, '/')
 		}
 	}
 	if key, scope := p.Key, p.Scope; r.Bool() {
-		p = part(q.c, recording.Watch, recording.Always)
+		p = part(q.c, call.Watch, call.Always)
 		p.Key, p.Scope = key, scope
 	}
 }
@@ -87,43 +87,43 @@ func (q *tapRequest) get(op jute.Op, r *jute.Reader) {
 // guard adds that a node must have a version, as recorded.
 func (q *tapRequest) guard(path []byte, version int64) {
 	q.c.Guarded = true
-	p := part(q.c, recording.Compare, recording.Always)
-	p.Target, p.Number, p.Key = recording.Version, version, q.t.key(path)
+	p := part(q.c, call.Compare, call.Always)
+	p.Target, p.Number, p.Key = call.Version, version, q.t.key(path)
 }
 
 // versioned adds a write or a removal of a node that has a version, or any.
-func (q *tapRequest) versioned(path []byte, version int32, action recording.Action, data []byte, inMulti bool) {
-	branch := recording.Always
+func (q *tapRequest) versioned(path []byte, version int32, action call.Action, data []byte, inMulti bool) {
+	branch := call.Always
 	if version != jute.AnyVersion {
 		q.guard(path, int64(version)+1)
-		branch = recording.Then
+		branch = call.Then
 	}
 	if inMulti {
-		branch = recording.Then
+		branch = call.Then
 	}
 	p := part(q.c, action, branch)
 	p.Key = q.t.key(path)
-	if action == recording.Write {
-		p.Flags, p.Value = recording.Existing, q.t.cfg.Veil.Value(data)
+	if action == call.Write {
+		p.Flags, p.Value = call.Existing, q.t.cfg.Veil.Value(data)
 	}
 }
 
 // create adds a create.
 func (q *tapRequest) create(path, data []byte, mode jute.Mode, inMulti bool) {
-	branch, flags := recording.Then, recording.Flags(0)
+	branch, flags := call.Then, call.Flags(0)
 	switch mode {
 	case jute.PersistentSequential, jute.EphemeralSequential, jute.PersistentSequentialTTL:
-		flags = recording.Sequential
+		flags = call.Sequential
 		if !inMulti {
-			branch = recording.Always
+			branch = call.Always
 		}
 	default:
 		q.guard(path, 0)
 	}
 	if mode == jute.Ephemeral || mode == jute.EphemeralSequential {
-		flags |= recording.Ephemeral
+		flags |= call.Ephemeral
 	}
-	p := part(q.c, recording.Write, branch)
+	p := part(q.c, call.Write, branch)
 	p.Key, p.Flags, p.Value = q.t.key(path), flags, q.t.cfg.Veil.Value(data)
 }
 
@@ -137,24 +137,24 @@ func (q *tapRequest) transaction(b []byte) (ok bool) {
 		m := &t.multi[i]
 		switch m.Op {
 		case jute.OpDelete:
-			q.versioned(m.Path.Rest, m.Version, recording.Remove, nil, true)
+			q.versioned(m.Path.Rest, m.Version, call.Remove, nil, true)
 		case jute.OpSetData:
-			q.versioned(m.Path.Rest, m.Version, recording.Write, m.Data, true)
+			q.versioned(m.Path.Rest, m.Version, call.Write, m.Data, true)
 		case jute.OpCheck:
 			if m.Version == jute.AnyVersion { // that there is such a node
-				part(q.c, recording.Other, recording.Then)
+				part(q.c, call.Other, call.Then)
 			} else {
 				q.guard(m.Path.Rest, int64(m.Version)+1)
 			}
 		default:
 			q.create(m.Path.Rest, m.Data, m.Mode, true)
 		}
-		if len(q.c.Parts) > recording.MaxParts {
+		if len(q.c.Parts) > call.MaxParts {
 			return false
 		}
 	}
 	if len(t.multi) == 0 {
-		part(q.c, recording.Other, recording.Always)
+		part(q.c, call.Other, call.Always)
 	}
 	return true
 }
@@ -162,7 +162,7 @@ func (q *tapRequest) transaction(b []byte) (ok bool) {
 // tapAnswer reads what an answer tells of its call; what is malformed it passes over.
 type tapAnswer struct {
 	t *tap
-	c *recording.Call
+	c *call.Call
 	r jute.Reader
 }
 
@@ -221,8 +221,8 @@ func guardFailed(op jute.Op, code jute.Code) bool {
 }
 
 // created takes the path of a node that was created.
-func (a *tapAnswer) created(p *recording.Part, path []byte) {
-	if p.Version = 1; p.Flags&recording.Sequential != 0 && len(path) > 0 {
+func (a *tapAnswer) created(p *call.Part, path []byte) {
+	if p.Version = 1; p.Flags&call.Sequential != 0 && len(path) > 0 {
 		p.End = a.t.key(path)
 	}
 }
@@ -239,11 +239,11 @@ func (a *tapAnswer) results() {
 			}
 			continue
 		}
-		if parts[i].Action == recording.Compare && result.Op != jute.OpCheck && i+1 < len(parts) {
+		if parts[i].Action == call.Compare && result.Op != jute.OpCheck && i+1 < len(parts) {
 			i++
 		}
 		switch p := &parts[i]; {
-		case p.Action != recording.Write:
+		case p.Action != call.Write:
 		case result.Op == jute.OpSetData:
 			p.Version = int64(result.Stat.Version) + 1
 		default:

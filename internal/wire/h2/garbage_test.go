@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/net/http2"
 
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 func frame(typ, flags byte, stream uint32, payload ...byte) []byte {
@@ -208,7 +208,7 @@ func play(t testing.TB, in []byte, piece func(left int) int) string {
 func inOnePiece(left int) int { return left }
 
 func TestAnyPiecesGiveTheSame(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 20 {
 		in := transcript(t, rng, 60_000)

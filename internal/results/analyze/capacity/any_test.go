@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // anyone is a store of which nothing is expected: what its trials come to is drawn. Some
@@ -95,7 +95,7 @@ func anyOptions(rng *rand.Rand) Options {
 // Whatever trials come to, each rate that is tried is a number within the bounds, and the
 // interval has its estimate in it.
 func TestAnyTrialsAreSearched(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	t.Parallel()
 	for seed := range uint64(24) {
 		rng := rand.New(rand.NewPCG(seed, 532))

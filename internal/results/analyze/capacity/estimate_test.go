@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // The divergence is 0 for equal shares, and grows away from them.
@@ -30,7 +30,7 @@ func TestApart(t *testing.T) {
 // Of independent operations the seconds show the binomial variance, and of operations
 // that are bad so many together as many times that.
 func TestSpread(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, cluster := range []int{1, 20} {
 		const share, due, runs = 0.02, 2000, 400
@@ -105,7 +105,7 @@ func TestOverloadedByChance(t *testing.T) {
 // From trials of a known line the interval is where the line crosses the limit, in as
 // many cases as it says, when operations are bad together by chance.
 func TestTheProfileHoldsTheCrossing(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	rng := rand.New(rand.NewPCG(3, 4))
 	goal := Goal{Limit: 0.01, Span: 0.005}
 	const runs, cluster, rate = 300, 10, 1000.0

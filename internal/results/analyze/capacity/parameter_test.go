@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // sized is a simulated server whose load is that of so many nodes: some operations a
@@ -49,7 +49,7 @@ func whole(i Interval) (low, high float64) { return math.Floor(i.Lower), math.Fl
 // values tried are whole numbers, each trial is as long as asked for, and none has a
 // warm-up or waits for what an earlier one left.
 func TestAParameterIsSearchedAsARateIs(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	for _, m := range models[:2] {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
@@ -84,7 +84,7 @@ func TestAParameterIsSearchedAsARateIs(t *testing.T) {
 // Of few nodes, each a large part of the load, the search ends between two numbers, and
 // tries none forever.
 func TestFewOfAParameter(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	for _, want := range []float64{1, 2, 3, 7, 12} {
 		s := &sized{server: hardLimit(7), fixed: 20}
 		s.until = 1200

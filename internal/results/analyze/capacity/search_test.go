@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // seeds are those of this test: 300 on, because the search was tuned on the ones
@@ -60,7 +60,7 @@ var models = []model{
 // At what a simulated server says is its capacity, the share of bad operations is the
 // limit, in a trial so long that chance hardly matters.
 func TestTheSimulatorsKnowTheirCapacity(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	for i, within := range []float64{0.25, 0.03} { // M/M/1 has few causes in so long
 		m := models[i+1]
 		ratio, n := 0.0, uint64(12)
@@ -78,7 +78,7 @@ func TestTheSimulatorsKnowTheirCapacity(t *testing.T) {
 
 // The interval holds what the capacity is, or all that it was while it moved.
 func TestTheIntervalHoldsTheCapacity(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	for _, m := range models {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
@@ -142,7 +142,7 @@ func (s *Search) table(truth func(float64) float64) (text string) {
 
 // A bisection whose steps are as sure takes longer.
 func TestTheSearchIsShorterThanABisection(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	for _, m := range models[:2] {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()

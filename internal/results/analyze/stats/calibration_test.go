@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // The rates that every statistic must reach for populations().
@@ -84,7 +84,7 @@ func holds(i Interval, truth float64) int {
 // Intervals over 5, 6 and 10 repeats hold the truth in 93 to 97 % of runs, also
 // where their own width ended the repeating.
 func TestIntervalsHoldTheTruth(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	t.Parallel()
 	var doc table
 	doc.add("seconds", "5 repeats", "6", "10", "until ± 2 % (repeats)", "until ± 1 % (repeats)", "naive: until a 95 % interval from 5 on is ± 1 %", "naive: percentile bootstrap of 5", "naive: t over the seconds of 5")
@@ -174,7 +174,7 @@ func judge(c Compared) Judgement { return Judge([]Compared{c}, Margin)[0] }
 
 // The words are right as often as they must be.
 func TestWordsAreRight(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	t.Parallel()
 	var doc table
 	doc.add("seconds", "nothing differs, called `better` or `worse`", "likewise, repeated until ± 1 %", "likewise, N more where `unclear`", "likewise, naive: t-test over the seconds", "5 % worse, called `worse`", "3 % worse, called `same` (20 repeats)", "nothing differs, called `same` (10 repeats)", "`unclear`, decided by N more")
@@ -248,7 +248,7 @@ func TestWordsAreRight(t *testing.T) {
 // the ratio's interval holds the truth, and no difference is found that is not
 // there.
 func TestRatiosHoldTheTruthWhenStopped(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	t.Parallel()
 	const target = 0.01
 	var doc table
@@ -280,7 +280,7 @@ func TestRatiosHoldTheTruthWhenStopped(t *testing.T) {
 // Where the machine drifts from round to round, the interval of rounds holds the
 // truth and is narrower; where it does not drift, it holds it as well.
 func TestRatiosOfRoundsHoldTheTruth(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	t.Parallel()
 	const rounds, factor = 20, 0.95
 	var doc table
@@ -330,7 +330,7 @@ func TestRatiosOfRoundsHoldTheTruth(t *testing.T) {
 // Of twenty comparisons read together in which nothing differs one is called
 // better or worse in at most 6.5 % of runs, and a difference among them is found.
 func TestManyComparisons(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	t.Parallel()
 	const comparisons = 20
 	runs := simulated(t)
@@ -379,7 +379,7 @@ func TestManyComparisons(t *testing.T) {
 // Intervals within one run are near 95 % where it is long beside its
 // correlation, and say so where it is not.
 func TestIntervalsWithinARun(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	t.Parallel()
 	var doc table
 	doc.add("seconds", "60 s (called short)", "300 s (called short)", "600 s (called short)", "stationary bootstrap, 60 s", "stationary bootstrap, 300 s", "naive: t over the seconds, 300 s")
@@ -422,7 +422,7 @@ func TestIntervalsWithinARun(t *testing.T) {
 // A percentile has an interval within its run like a mean: the blocks of its
 // operations are left out in turn.
 func TestPercentileWithinARun(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	t.Parallel()
 	const seconds, each, buckets = 120, 200, 400
 	runs := simulated(t)
@@ -477,7 +477,7 @@ func TestPercentileWithinARun(t *testing.T) {
 // A warm-up that goes on into the window is found over five repeats, and a store
 // that is merely bursty is not called one.
 func TestWarmupIsFound(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	t.Parallel()
 	runs := simulated(t)
 	runs /= 2
@@ -522,7 +522,7 @@ func TestWarmupIsFound(t *testing.T) {
 // and however few its repeats are. Bursts in a single short run are the exception,
 // which docs/method.md shows.
 func TestSteadyRunsAreRarelyCalledLate(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	t.Parallel()
 	runs := simulated(t) / 2
 	var doc table

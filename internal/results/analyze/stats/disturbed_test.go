@@ -8,7 +8,7 @@ import (
 	"sort"
 	"testing"
 
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // disturbance is something that moves a time of the repeats of a round's two sides: to
@@ -103,7 +103,7 @@ func differs(w Word) int {
 // Ratios of disturbed repeats hold the undisturbed truth, no word about them is false
 // more often than it may be, and a difference is found.
 func TestDisturbedRatiosHoldTheTruth(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	t.Parallel()
 	var doc, rivals table
 	doc.add("what disturbs times, and what is true of the claim", "5 repeats (± at the median)", "10 rounds", "20 rounds", "nothing differs, called `better` or `worse` (10)", "10 % worse, called `worse`: 5 repeats", "10 rounds", "5 % worse (20)")
@@ -186,7 +186,7 @@ func wordsOf(a, b Repeats) (words [4]Word) {
 // The figure itself: the interval of the mean of disturbed repeats holds the
 // undisturbed mean, also where its width ended the repeating, and repeating ends.
 func TestDisturbedMeansHoldTheTruth(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	t.Parallel()
 	const target, most = 0.03, 60
 	var doc table

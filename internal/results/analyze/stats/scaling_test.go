@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // stepsOf are what a law makes of concurrencies, disturbed by a share of it.
@@ -44,7 +44,7 @@ func TestScalingFindsTheLaw(t *testing.T) {
 // Disturbed by 5 %, the intervals hold each parameter in 95 % of the runs, as
 // they say: somewhat more where it lies at its bound of 0.
 func TestScalingCoversTheLaw(t *testing.T) {
-	testsettle.Unraced(t)
+	settle.Unraced(t)
 	const runs = 120 // 400 of each law, with 5 and with 8 steps, gave 93.5 to 97.8 % for what is not at its bound
 	for i, n := range [][]float64{dbtesterClients, {1, 4, 16, 64, 256}} {
 		for _, law := range laws[i : i+3] {

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // mostCapacities is how many values have room side by side.
@@ -42,9 +42,9 @@ func Capacities(name string, all *analyze.CapacityFindings) (Chart, bool) {
 		if !f.Known() {
 			continue
 		}
-		low, says := c.y(&s, f.LowerPerSecond), "at least "+readable.PerSecond(f.LowerPerSecond)
+		low, says := c.y(&s, f.LowerPerSecond), "at least "+text.PerSecond(f.LowerPerSecond)
 		if f.UpperPerSecond != nil {
-			says = readable.Between(readable.PerSecond(f.LowerPerSecond), readable.PerSecond(*f.UpperPerSecond))
+			says = text.Between(text.PerSecond(f.LowerPerSecond), text.PerSecond(*f.UpperPerSecond))
 			c.f(`<path class="%s mark" d="M%s %sV%s"><title>%s</title></path>`, class, x, low, c.y(&s, *f.UpperPerSecond), svgText(says))
 			continue
 		}

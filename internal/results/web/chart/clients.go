@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Clients draws what each client of a closed loop completed, the least first,
@@ -28,7 +28,7 @@ func Clients(curve *analyze.ClientsCurve) Chart {
 	for i, n := range curve.Operations {
 		y := c.y(&s, float64(n))
 		fmt.Fprintf(&steps, "L%d %sh%d", width*i, y, width)
-		c.f(`<path class="bar" d="M%d %sh%dV%dh-%dz"><title>%s</title></path>`, width*i, y, width, c.height, width, svgText(readable.Plural(n, "operation")))
+		c.f(`<path class="bar" d="M%d %sh%dV%dh-%dz"><title>%s</title></path>`, width*i, y, width, c.height, width, svgText(text.Plural(n, "operation")))
 	}
 	class, even := Series(0), Series(1)
 	c.f(`<path class="%s l" d="M%s"/><path class="%s l unsure" d="M0 %sh%d"/>`, class, steps.String()[1:], even, c.y(&s, curve.Mean), width*len(curve.Operations))

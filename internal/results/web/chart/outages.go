@@ -5,8 +5,8 @@ import (
 	"math"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Outages draws how long nothing succeeded, each time that one kind of fault was done:
@@ -40,14 +40,14 @@ func Outages(name string, kind []*analyze.Breaks) Chart {
 			at := float64(width*i) + width*(0.25+0.5*(float64(k)+0.5)/float64(len(all)))
 			says := "no outage"
 			if x > 0 {
-				says = readable.Lasted(x)
+				says = text.Lasted(x)
 			}
 			c.f(`<path class="%s dot" d="M%s %sh0"><title>%s</title></path>`, class, num3(at), place(x), svgText(says))
 		}
 		y := place(b.Outage().Median.Value)
 		c.f(`<path class="%s l" d="M%s %sh%s"/>`, class, num(float64(width*i)+width*0.15), y, num(width*0.7))
 		ticks = append(ticks, tick{(float64(i) + 0.5) / float64(len(kind)), b.Row.First().Store})
-		out.Legend = append(out.Legend, Entry{fmt.Sprintf("%s, %s", b.Row.First().Name, readable.Plural(uint64(b.Times), "time")), class})
+		out.Legend = append(out.Legend, Entry{fmt.Sprintf("%s, %s", b.Row.First().Name, text.Plural(uint64(b.Times), "time")), class})
 	}
 	c.endPlot()
 	c.horizontal(ticks, 0, 1)

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/readable"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 const (
@@ -72,6 +72,6 @@ func Violation(name string, v *record.Violation) (Chart, bool) {
 		out.Legend = append(out.Legend, Entry{who, Series(i)})
 	}
 	out.Legend = append(out.Legend, Entry{"the wrong answer", "none"})
-	out.Notes = []string{fmt.Sprintf("Time runs from %s of the history on. %s", readable.Duration(float64(from)), v.Why)}
+	out.Notes = []string{fmt.Sprintf("Time runs from %s of the history on. %s", text.Duration(float64(from)), v.Why)}
 	return out, true
 }

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
-	"github.com/quorumbench/quorumbench/internal/readable"
-	"github.com/quorumbench/quorumbench/internal/readfile"
+	"github.com/quorumbench/quorumbench/internal/text"
+
+	"github.com/quorumbench/quorumbench/internal/files"
 )
 
 // Access says by what we know other machines, and they us. The zero value is what
@@ -116,7 +116,7 @@ var usual = []string{"id_ed25519", "id_ecdsa", "id_rsa"}
 // all shows those of the agent, and those of files that can be read.
 func (k *keys) all(held []ssh.Signer, named identities) error {
 	if len(held) > 0 && !named.only {
-		k.signers, k.from = held, []string{"the ssh agent's " + readable.Plural(uint64(len(held)), "key")}
+		k.signers, k.from = held, []string{"the ssh agent's " + text.Plural(uint64(len(held)), "key")}
 	}
 	files := named.files
 	if len(files) == 0 {
@@ -147,7 +147,7 @@ var errEncrypted = errors.New("it is encrypted")
 
 // signerOf is the key of a file, or the same one that the agent holds.
 func signerOf(file string, held []ssh.Signer) (ssh.Signer, error) {
-	text, err := readfile.Read(file, maxFile)
+	text, err := files.Read(file, maxFile)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func signerOf(file string, held []ssh.Signer) (ssh.Signer, error) {
 	case encrypted.PublicKey != nil:
 		public = encrypted.PublicKey
 	default: // older forms have it in a file of its own
-		if text, err := readfile.Read(file+".pub", maxFile); err == nil {
+		if text, err := files.Read(file+".pub", maxFile); err == nil {
 			public, _, _, _, _ = ssh.ParseAuthorizedKey(text) // nil if it is none
 		}
 	}
@@ -186,7 +186,7 @@ func (k *keys) refused(t *Target, user string, err error) error {
 		return fmt.Errorf("it lets %s in with none of our keys (%s): add one to ~/.ssh/authorized_keys there, or choose another user or key%s",
 			user, strings.Join(k.from, ", "), k.notes())
 	}
-	return fmt.Errorf("the handshake with %s failed: %s", t.Address, printable.Line(strings.TrimPrefix(err.Error(), "ssh: handshake failed: "), printable.OfServer))
+	return fmt.Errorf("the handshake with %s failed: %s", t.Address, text.Line(strings.TrimPrefix(err.Error(), "ssh: handshake failed: "), text.OfServer))
 }
 
 func (k *keys) notes() string {

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // What the script says: a word and a value. It goes on when it gets a line.
@@ -77,7 +77,7 @@ func (m *Machine) bring(ctx context.Context) error {
 		return err
 	}
 	switch {
-	case !path.IsAbs(m.folder) || !printable.Printable(m.folder):
+	case !path.IsAbs(m.folder) || !text.Printable(m.folder):
 		return errors.New("its private folder has no path that can be used")
 	case len(m.socket()) > longestSocket:
 		return fmt.Errorf("its folder %s is too long for a Unix socket: choose a dir of less than %d bytes", path.Dir(m.folder), longestSocket-len("/ssh.XXXXXX/agent.sock"))
@@ -91,7 +91,7 @@ func (m *Machine) bring(ctx context.Context) error {
 		return err
 	}
 	if got, _, _ = strings.Cut(strings.TrimPrefix(got, `\`), " "); got != want { // sha256sum escapes odd names
-		return fmt.Errorf("the copy of quorumbench there is not what was sent: its SHA-256 is %s, and not %s", printable.Line(got, sha256.Size*2), want)
+		return fmt.Errorf("the copy of quorumbench there is not what was sent: its SHA-256 is %s, and not %s", text.Line(got, sha256.Size*2), want)
 	}
 	if err := m.goOn(); err != nil {
 		return err
@@ -117,14 +117,14 @@ var uname = map[string]string{
 func fits(system string) error {
 	words := strings.Fields(system)
 	if len(words) != 3 || net.ParseIP(words[2]) == nil {
-		return fmt.Errorf("its shell does not say what system it is, and at which address it was reached, but %q", printable.Line(system, printable.OfServer))
+		return fmt.Errorf("its shell does not say what system it is, and at which address it was reached, but %q", text.Line(system, text.OfServer))
 	}
 	arch := words[1]
 	if name, ok := uname[arch]; ok {
 		arch = name
 	}
 	if theirs := strings.ToLower(words[0]) + "/" + arch; theirs != ours {
-		return fmt.Errorf("it is %s, and this quorumbench is for %s: start an agent that is built for it there, and reach it via agent", printable.Line(theirs, 100), ours)
+		return fmt.Errorf("it is %s, and this quorumbench is for %s: start an agent that is built for it there, and reach it via agent", text.Line(theirs, 100), ours)
 	}
 	return nil
 }

@@ -13,8 +13,8 @@ import (
 
 	"github.com/kevinburke/ssh_config"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
-	"github.com/quorumbench/quorumbench/internal/readfile"
+	"github.com/quorumbench/quorumbench/internal/files"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // NoConfig is Access.Config for no file, as ssh -F has it.
@@ -49,7 +49,7 @@ func (a Access) entryOf(machine string) (e entry, err error) {
 		}
 		e.file = filepath.Join(home, ".ssh", "config")
 	}
-	text, err := readfile.Read(e.file, maxFile)
+	text, err := files.Read(e.file, maxFile)
 	if a.Config == "" && errors.Is(err, fs.ErrNotExist) {
 		return entry{}, nil
 	}
@@ -63,15 +63,15 @@ func (a Access) entryOf(machine string) (e entry, err error) {
 }
 
 // decode reads a file and those that it includes.
-func decode(text []byte) (c *ssh_config.Config, err error) {
+func decode(words []byte) (c *ssh_config.Config, err error) {
 	defer func() {
 		if r := recover(); r != nil { // the library panics on what it did not expect
 			err = errors.New("it is not understood")
 		}
 	}()
-	c, err = ssh_config.DecodeBytes(text)
+	c, err = ssh_config.DecodeBytes(words)
 	if err != nil {
-		return nil, errors.New(printable.Line(strings.TrimPrefix(err.Error(), "ssh_config: "), printable.OfServer))
+		return nil, errors.New(text.Line(strings.TrimPrefix(err.Error(), "ssh_config: "), text.OfServer))
 	}
 	return c, nil
 }
@@ -99,7 +99,7 @@ func (e entry) whole(key, value string, tokens map[byte]string) (string, error) 
 			token, known = tokens[value[i]]
 		}
 		if !known {
-			return "", fmt.Errorf("%s of %s in %s has a token that is not done here: %s", key, e.of, e.file, printable.Line(value, 200))
+			return "", fmt.Errorf("%s of %s in %s has a token that is not done here: %s", key, e.of, e.file, text.Line(value, 200))
 		}
 		out.WriteString(token)
 	}
@@ -130,7 +130,7 @@ func (t *Target) configure() (keys identities, err error) {
 		port = cmp.Or(e.get("Port"), sshPort)
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return keys, fmt.Errorf("the Port of %s in %s is %q, which is none", host, e.file, printable.Line(port, 100))
+		return keys, fmt.Errorf("the Port of %s in %s is %q, which is none", host, e.file, text.Line(port, 100))
 	}
 	t.User, t.Address = cmp.Or(t.User, e.get("User")), net.JoinHostPort(name, port)
 	return e.identities(name, t.User)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quorumbench/quorumbench/internal/testservers/sshd"
+	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
 // configured is a target after a configuration file.
@@ -99,7 +99,7 @@ func TestConfigurationsThatAreRefused(t *testing.T) {
 
 // A real server is reached by a name that only the configuration has.
 func TestAnEntryReachesAServer(t *testing.T) {
-	s := sshd.StartSSH(t, "127.0.0.77")
+	s := servers.StartSSH(t, "127.0.0.77")
 	to := reachable(t, s)
 	host, port, err := net.SplitHostPort(s.Address)
 	if err != nil {

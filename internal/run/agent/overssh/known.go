@@ -15,7 +15,7 @@ import (
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
 
-	"github.com/quorumbench/quorumbench/internal/readfile"
+	"github.com/quorumbench/quorumbench/internal/files"
 )
 
 // maxFile is far above what a file of keys or known hosts has, in bytes.
@@ -31,17 +31,17 @@ type known struct {
 
 // knownHosts reads the file that was given, or those of ssh.
 func (a Access) knownHosts() (*known, error) {
-	files := []string{a.KnownHosts}
+	paths := []string{a.KnownHosts}
 	if a.KnownHosts == "" {
 		home, err := os.UserHomeDir()
 		if err != nil {
 			return nil, fmt.Errorf("the known hosts cannot be found: %w", err)
 		}
-		files = []string{filepath.Join(home, ".ssh", "known_hosts"), "/etc/ssh/ssh_known_hosts"}
+		paths = []string{filepath.Join(home, ".ssh", "known_hosts"), "/etc/ssh/ssh_known_hosts"}
 	}
-	k := &known{to: files[0]}
-	for _, file := range files {
-		switch _, err := readfile.Read(file, maxFile); {
+	k := &known{to: paths[0]}
+	for _, file := range paths {
+		switch _, err := files.Read(file, maxFile); {
 		case err == nil:
 			k.files = append(k.files, file)
 		case a.KnownHosts != "" || !errors.Is(err, fs.ErrNotExist):
@@ -105,7 +105,7 @@ func certified(algorithm string) bool { return strings.Contains(algorithm, "-cer
 // isAuthority reports whether a line of known hosts has the key of who signs the
 // machine's.
 func isAuthority(k knownhosts.KnownKey) bool {
-	text, err := readfile.Read(k.Filename, maxFile)
+	text, err := files.Read(k.Filename, maxFile)
 	lines := bytes.Split(text, []byte("\n"))
 	return err == nil && k.Line >= 1 && k.Line <= len(lines) && bytes.HasPrefix(bytes.TrimSpace(lines[k.Line-1]), []byte("@cert-authority"))
 }

@@ -24,7 +24,7 @@ import (
 
 	"golang.org/x/crypto/ssh"
 
-	"github.com/quorumbench/quorumbench/internal/printable"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Target is a machine to be reached.
@@ -216,7 +216,7 @@ func (m *Machine) Dial(ctx context.Context) (net.Conn, error) {
 	var refused *ssh.OpenChannelError
 	switch {
 	case errors.As(err, &refused):
-		return nil, fmt.Errorf("its ssh server does not lead to the agent's socket (%s): its sshd_config must allow AllowStreamLocalForwarding, and not DisableForwarding", printable.Line(refused.Message, 100))
+		return nil, fmt.Errorf("its ssh server does not lead to the agent's socket (%s): its sshd_config must allow AllowStreamLocalForwarding, and not DisableForwarding", text.Line(refused.Message, 100))
 	case err != nil:
 		return nil, fmt.Errorf("the ssh connection was lost: %w", err)
 	}
@@ -290,7 +290,7 @@ func (t *tail) last() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	lines := strings.Split(strings.TrimSpace(string(t.end)), "\n")
-	return printable.Line(lines[len(lines)-1], printable.OfServer)
+	return text.Line(lines[len(lines)-1], text.OfServer)
 }
 
 // ours is the system that our binary is for.

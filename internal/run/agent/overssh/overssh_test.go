@@ -19,7 +19,7 @@ import (
 	sshagent "golang.org/x/crypto/ssh/agent"
 	"golang.org/x/crypto/ssh/knownhosts"
 
-	"github.com/quorumbench/quorumbench/internal/testservers/sshd"
+	"github.com/quorumbench/quorumbench/internal/testing/servers"
 )
 
 // stand is a program that says that it listens and is an agent no further: what an
@@ -27,7 +27,7 @@ import (
 const stand = "#!/bin/sh\necho \"$4\"\ncat >/dev/null\n"
 
 // reachable is how a server is reached, with a home of its own for ssh's files.
-func reachable(t *testing.T, s *sshd.SSHServer) Target {
+func reachable(t *testing.T, s *servers.SSHServer) Target {
 	t.Helper()
 	t.Setenv("SSH_AUTH_SOCK", "")
 	t.Setenv("HOME", t.TempDir())
@@ -47,7 +47,7 @@ func file(t *testing.T, name, text string) string {
 }
 
 // reached reaches a machine and leaves it: nothing is left there.
-func reached(t *testing.T, s *sshd.SSHServer, to Target) {
+func reached(t *testing.T, s *servers.SSHServer, to Target) {
 	t.Helper()
 	m, err := Reach(t.Context(), to)
 	if err != nil {
@@ -62,7 +62,7 @@ func reached(t *testing.T, s *sshd.SSHServer, to Target) {
 	gone(t, s)
 }
 
-func gone(t *testing.T, s *sshd.SSHServer) {
+func gone(t *testing.T, s *servers.SSHServer) {
 	t.Helper()
 	if left, err := os.ReadDir(s.Cache); err != nil && !os.IsNotExist(err) || len(left) > 0 {
 		t.Errorf("%v is left, %v", left, err)
@@ -85,7 +85,7 @@ func refused(t *testing.T, to Target, want ...string) {
 }
 
 func TestHostKeys(t *testing.T) {
-	s := sshd.StartSSH(t, "127.0.0.71")
+	s := servers.StartSSH(t, "127.0.0.71")
 	to := reachable(t, s)
 	// The file has the key of the kind that is not asked for first.
 	reached(t, s, to)
@@ -115,14 +115,14 @@ func TestHostKeys(t *testing.T) {
 
 // A machine whose key an authority signed is known by that.
 func TestAHostKeyThatWasSigned(t *testing.T) {
-	authority, err := ssh.NewSignerFromSigner(sshd.NewSSHKey(t))
+	authority, err := ssh.NewSignerFromSigner(servers.NewSSHKey(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	host := sshd.NewSSHKey(t)
+	host := servers.NewSSHKey(t)
 	dir := t.TempDir()
 	keyFile, certFile := filepath.Join(dir, "host"), filepath.Join(dir, "host-cert.pub")
-	sshd.WriteSSHKey(t, keyFile, host, "")
+	servers.WriteSSHKey(t, keyFile, host, "")
 	public, err := ssh.NewPublicKey(host.Public())
 	if err != nil {
 		t.Fatal(err)
@@ -134,11 +134,11 @@ func TestAHostKeyThatWasSigned(t *testing.T) {
 	if err := os.WriteFile(certFile, ssh.MarshalAuthorizedKey(cert), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := sshd.StartSSH(t, "127.0.0.72", "HostKey "+keyFile, "HostCertificate "+certFile)
+	s := servers.StartSSH(t, "127.0.0.72", "HostKey "+keyFile, "HostCertificate "+certFile)
 	to := reachable(t, s)
 	to.Access.KnownHosts = file(t, "known", "@cert-authority "+knownhosts.Normalize(s.Address)+" "+string(ssh.MarshalAuthorizedKey(authority.PublicKey())))
 	reached(t, s, to)
-	other, err := ssh.NewPublicKey(sshd.NewSSHKey(t).Public())
+	other, err := ssh.NewPublicKey(servers.NewSSHKey(t).Public())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestAHostKeyThatWasSigned(t *testing.T) {
 
 // Keys from files and from an ssh agent.
 func TestKeys(t *testing.T) {
-	s := sshd.StartSSH(t, "127.0.0.73")
+	s := servers.StartSSH(t, "127.0.0.73")
 	to := reachable(t, s)
 	home := os.Getenv("HOME")
 	if err := os.Mkdir(filepath.Join(home, ".ssh"), 0o700); err != nil {
@@ -156,14 +156,14 @@ func TestKeys(t *testing.T) {
 	}
 	id := filepath.Join(home, ".ssh", "id_ed25519")
 	wrong, encrypted := filepath.Join(t.TempDir(), "wrong"), filepath.Join(t.TempDir(), "encrypted")
-	sshd.WriteSSHKey(t, wrong, sshd.NewSSHKey(t), "")
-	sshd.WriteSSHKey(t, encrypted, s.Key, "secret")
+	servers.WriteSSHKey(t, wrong, servers.NewSSHKey(t), "")
+	servers.WriteSSHKey(t, encrypted, s.Key, "secret")
 
 	to.Access.Identity = ""
 	refused(t, to, "there is no key to show it, neither in an ssh agent (SSH_AUTH_SOCK) nor in ~/.ssh")
-	sshd.WriteSSHKey(t, id, s.Key, "secret")
+	servers.WriteSSHKey(t, id, s.Key, "secret")
 	refused(t, to, "there is no key to show it", id+" is encrypted, and no ssh agent holds it: add it to one with ssh-add")
-	sshd.WriteSSHKey(t, id, s.Key, "")
+	servers.WriteSSHKey(t, id, s.Key, "")
 	reached(t, s, to)
 
 	to.Access.Identity = wrong
@@ -176,7 +176,7 @@ func TestKeys(t *testing.T) {
 	refused(t, to, "cannot be used: ", "no such file")
 
 	// An agent has the key that the file holds encrypted, and one more.
-	serveKeys(t, sshd.NewSSHKey(t), s.Key)
+	serveKeys(t, servers.NewSSHKey(t), s.Key)
 	to.Access.Identity = encrypted
 	reached(t, s, to)
 	to.Access.Identity = ""
@@ -184,7 +184,7 @@ func TestKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	reached(t, s, to)
-	serveKeys(t, sshd.NewSSHKey(t))
+	serveKeys(t, servers.NewSSHKey(t))
 	refused(t, to, "in with none of our keys (the ssh agent's 1 key): ")
 	t.Setenv("SSH_AUTH_SOCK", filepath.Join(home, "none"))
 	refused(t, to, "there is no key to show it", "does not answer")
@@ -225,7 +225,7 @@ func TestACopyThatIsNotWhatWasSent(t *testing.T) {
 	for name, filter := range map[string]string{"changed": "sed -u s/a/b/", "cut": "head -c 30"} {
 		t.Run(name, func(t *testing.T) {
 			started := filepath.Join(t.TempDir(), "started")
-			s := sshd.StartSSH(t, "127.0.0.74", "ForceCommand "+file(t, "filter", "#!/bin/sh\n(head -c 3; "+filter+") | sh -c \"$SSH_ORIGINAL_COMMAND\"\n"))
+			s := servers.StartSSH(t, "127.0.0.74", "ForceCommand "+file(t, "filter", "#!/bin/sh\n(head -c 3; "+filter+") | sh -c \"$SSH_ORIGINAL_COMMAND\"\n"))
 			to := reachable(t, s)
 			to.Binary = file(t, "quorumbench", "#!/bin/sh\n: >"+started+"\n"+strings.Repeat("# aaaaaaaaaaaaaaaa\n", 1000))
 			refused(t, to, "the copy of quorumbench there is not what was sent: its SHA-256 is ")
@@ -253,7 +253,7 @@ func TestMachinesThatCannotBeUsed(t *testing.T) {
 		"an agent that ends": {`sh -c "$SSH_ORIGINAL_COMMAND"`, "no agent could be started: quorumbench: it cannot be"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := sshd.StartSSH(t, "127.0.0.75", "ForceCommand "+file(t, "does", "#!/bin/sh\n"+c.does+"\n"))
+			s := servers.StartSSH(t, "127.0.0.75", "ForceCommand "+file(t, "does", "#!/bin/sh\n"+c.does+"\n"))
 			to := reachable(t, s)
 			to.Binary = file(t, "quorumbench", "#!/bin/sh\necho 'quorumbench: it cannot be' >&2\nexit 1\n")
 			switch name {
@@ -279,7 +279,7 @@ func TestMachinesThatCannotBeUsed(t *testing.T) {
 
 // A folder that cannot be made is what the machine says it is.
 func TestAFolderThatCannotBeMade(t *testing.T) {
-	s := sshd.StartSSH(t, "127.0.0.76")
+	s := servers.StartSSH(t, "127.0.0.76")
 	to := reachable(t, s)
 	to.Dir = "/dev/null/it's"
 	refused(t, to, "no agent could be started: mkdir: ", "/dev/null")
@@ -297,7 +297,7 @@ func TestAFolderThatCannotBeMade(t *testing.T) {
 }
 
 func TestAServerThatLeadsNowhere(t *testing.T) {
-	s := sshd.StartSSH(t, "127.0.0.77", "AllowStreamLocalForwarding no")
+	s := servers.StartSSH(t, "127.0.0.77", "AllowStreamLocalForwarding no")
 	m, err := Reach(t.Context(), reachable(t, s))
 	if err != nil {
 		t.Fatal(err)
@@ -318,7 +318,7 @@ func TestNoServer(t *testing.T) {
 	}
 	to := Target{Name: "db1", Address: l.Addr().String(), Within: 300 * time.Millisecond}
 	to.Access = Access{KnownHosts: file(t, "known", ""), Identity: filepath.Join(t.TempDir(), "id")}
-	sshd.WriteSSHKey(t, to.Access.Identity, sshd.NewSSHKey(t), "")
+	servers.WriteSSHKey(t, to.Access.Identity, servers.NewSSHKey(t), "")
 	refused(t, to, to.Address+" does not answer as an ssh server within 300ms")
 	to.Within = time.Minute
 	go func() {
@@ -340,7 +340,7 @@ func TestNoServer(t *testing.T) {
 
 // A copy that is interrupted is removed before Reach returns.
 func TestReachIsInterrupted(t *testing.T) {
-	s := sshd.StartSSH(t, "127.0.0.78")
+	s := servers.StartSSH(t, "127.0.0.78")
 	to := reachable(t, s)
 	if err := os.Truncate(to.Binary, 4<<30); err != nil {
 		t.Fatal(err)

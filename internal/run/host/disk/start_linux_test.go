@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // hold is the command of a process that holds a disk until it is killed.
@@ -122,7 +122,7 @@ func TestKilledProcessesLeaveNoMount(t *testing.T) {
 		must(t, err)
 		must(t, holder.Process.Kill())
 		_ = holder.Wait()
-		testsettle.Eventually(t, "it is still mounted", func() bool { return !isMounted(t, at) })
+		settle.Eventually(t, "it is still mounted", func() bool { return !isMounted(t, at) })
 		_ = busy.Close()
 	})
 }

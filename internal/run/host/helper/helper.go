@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/environ"
+	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // Process is one that was started. One goroutine at a time uses it.
@@ -57,7 +57,7 @@ func (a *Answer) failure() error {
 // disk at /d".
 func Start(ctx context.Context, self, what string, files []*os.File, args ...string) (*Process, error) {
 	cmd := exec.Command(self, args...)
-	cmd.Env = environ.CleanEnviron()
+	cmd.Env = store.CleanEnviron()
 	cmd.ExtraFiles = files
 	cmd.SysProcAttr = apart() // a Ctrl-C is not meant for it: members end first
 	in, err := cmd.StdinPipe()

@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/quorumbench/quorumbench/internal/testsettle"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // hold is the command of a process that holds a network until it is killed.
@@ -304,7 +304,7 @@ func deviceOf(t *testing.T, member netip.Addr) string {
 
 func gone(t *testing.T, device string) {
 	t.Helper()
-	testsettle.Eventually(t, device+" is gone", func() bool { _, err := net.InterfaceByName(device); return err != nil })
+	settle.Eventually(t, device+" is gone", func() bool { _, err := net.InterfaceByName(device); return err != nil })
 }
 
 // What cannot be is a sentence.

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
-	"github.com/quorumbench/quorumbench/internal/store/null/timer"
+
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -59,7 +59,7 @@ func (s *session) call(id uint32, c call, extra int64, request []byte) {
 	}
 	p.place = len(s.waiting)
 	s.waiting = append(s.waiting, p)
-	s.later = append(s.later, timer.Item[*pending]{Due: due, What: p})
+	s.later = append(s.later, null.Item[*pending]{Due: due, What: p})
 }
 
 // reply answers at once. The message is written where it goes out; when the

@@ -16,8 +16,8 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/null/timer"
-	"github.com/quorumbench/quorumbench/internal/store/storetest"
+	"github.com/quorumbench/quorumbench/internal/store/null"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -28,7 +28,7 @@ const (
 )
 
 // start serves on n free ports until the test ends and returns the addresses.
-func start(t testing.TB, n int, o store.NullOptions, c timer.Clock) []string {
+func start(t testing.TB, n int, o store.NullOptions, c null.Clock) []string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	var listeners []net.Listener

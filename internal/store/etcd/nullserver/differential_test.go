@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/testservers/embedded"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 )
 
 // TestLikeEtcd asks etcd and the null server the same, and compares the

@@ -8,7 +8,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/null"
-	"github.com/quorumbench/quorumbench/internal/store/null/timer/timertest"
+	"github.com/quorumbench/quorumbench/internal/testing/timertest"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 

@@ -12,7 +12,6 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
-	"github.com/quorumbench/quorumbench/internal/store/null/keyspace"
 )
 
 // keeper answers the operations. The request is valid until the call returns;
@@ -85,12 +84,12 @@ func (c *canned) txn(t *pb.TxnRequest, wrong null.Kind) (*pb.TxnResponse, error)
 // memory is the keeper that remembers: what was put is read back. Older
 // versions are forgotten, as if every write were followed by a compaction.
 type memory struct {
-	*keyspace.Space[kept]
+	*null.Space[kept]
 	hub  *hub  // is given every write; may be nil
 	past *past // nil: no member lags
 }
 
-type entry = keyspace.Entry[kept]
+type entry = null.Entry[kept]
 
 // kept is what is kept with a key besides its value.
 type kept struct {
@@ -101,7 +100,7 @@ type kept struct {
 // newMemory returns a memory at the revision of an empty etcd. Its members but
 // the first lag if lag is not 0.
 func newMemory(h *hub, lag time.Duration, now func() int64) *memory {
-	m := &memory{Space: keyspace.NewSpace[kept](keyspace.MaxShards, 1), hub: h}
+	m := &memory{Space: null.NewSpace[kept](null.MaxShards, 1), hub: h}
 	if lag > 0 {
 		m.past = &past{now: now, lag: int64(lag)}
 	}
@@ -109,7 +108,7 @@ func newMemory(h *hub, lag time.Duration, now func() int64) *memory {
 }
 
 // of is the shards of a key, or of an interval when end is not empty.
-func (m *memory) of(key, end []byte) keyspace.Shards {
+func (m *memory) of(key, end []byte) null.Shards {
 	if len(end) > 0 {
 		return m.All()
 	}
@@ -238,7 +237,7 @@ func sorted(r *pb.RangeRequest, found []*entry) []*entry {
 }
 
 // lockToWrite locks what a write of a set needs, and returns that.
-func (m *memory) lockToWrite(set keyspace.Shards) keyspace.Shards {
+func (m *memory) lockToWrite(set null.Shards) null.Shards {
 	for wide := m.hub.ordersAll(); ; wide = true {
 		if wide {
 			set = m.All()

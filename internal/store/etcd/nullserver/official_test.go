@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/testcerts"
+	"github.com/quorumbench/quorumbench/internal/testing/certs"
 )
 
 // official connects etcd's own client.
@@ -103,7 +103,7 @@ func TestOfficialClientDelayed(t *testing.T) {
 }
 
 func TestOfficialClientOverTLS(t *testing.T) {
-	server, client := testcerts.Configs(t)
+	server, client := certs.Configs(t)
 	o := store.NullOptions{Memory: true, TLS: server}
 	roundTrip(t, official(t, clientv3.Config{Endpoints: start(t, 1, o, nil), TLS: client}))
 

@@ -8,7 +8,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/null/timer/timertest"
+	"github.com/quorumbench/quorumbench/internal/testing/timertest"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 

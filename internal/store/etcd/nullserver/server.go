@@ -20,7 +20,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/null"
-	"github.com/quorumbench/quorumbench/internal/store/null/nullnet"
+
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -30,7 +30,7 @@ const maxDue = 256
 
 // Server is a store.NullServer: the members of one null cluster.
 type Server struct {
-	*nullnet.Server[*conn, *pending]
+	*null.Server[*conn, *pending]
 	options store.NullOptions
 	members []*member
 	touched []*conn // kept for due
@@ -39,12 +39,12 @@ type Server struct {
 // New prepares a null server. In its script only operations on keys count as
 // such and follow it, administration does not.
 func New(o store.NullOptions) (*Server, error) {
-	script, err := nullnet.ReadScript(o, errorNames(), true)
+	script, err := null.ReadScript(o, errorNames(), true)
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{options: o}
-	s.Server = nullnet.NewServer(script, nullnet.NetConfig[*conn, *pending]{
+	s.Server = null.NewServer(script, null.NetConfig[*conn, *pending]{
 		Open: s.open, Due: s.due, MaxDue: maxDue, TLS: o.TLS, Protocol: "h2",
 	})
 	return s, nil
@@ -81,10 +81,10 @@ const flushAt = 256 << 10
 // conn is a session on a network connection. One goroutine reads; answers that
 // are due later come from the server's schedule.
 type conn struct {
-	nullnet.Writer // of the session's output; its lock guards the session
-	server         *Server
-	session        *session
-	touched        bool // the schedule's own mark
+	null.Writer // of the session's output; its lock guards the session
+	server      *Server
+	session     *session
+	touched     bool // the schedule's own mark
 }
 
 func (s *Server) open(nc net.Conn, member int) *conn {

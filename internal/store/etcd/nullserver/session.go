@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
-	"github.com/quorumbench/quorumbench/internal/store/null/timer"
+
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -27,7 +27,7 @@ type session struct {
 	arrive  func(now int64) (a null.Action, due int64) // nil: every operation is answered at once
 	now     int64                                      // when what is being read arrived
 	out     []byte                                     // to be written
-	later   []timer.Item[*pending]
+	later   []null.Item[*pending]
 	closing bool // close the connection when out is written
 
 	greeted  bool

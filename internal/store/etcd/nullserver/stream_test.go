@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/testservers/embedded"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 )
 
 // streamed reads a range as a stream, put together as the protocol says.

@@ -7,11 +7,10 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
-	"github.com/quorumbench/quorumbench/internal/store/null/keyspace"
 )
 
 // shards is every shard that a transaction may touch.
-func (m *memory) shards(t *pb.TxnRequest) (set keyspace.Shards) {
+func (m *memory) shards(t *pb.TxnRequest) (set null.Shards) {
 	for _, c := range t.Compare {
 		set |= m.of(c.Key, c.RangeEnd)
 	}

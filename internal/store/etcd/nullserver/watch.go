@@ -11,7 +11,7 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
-	"github.com/quorumbench/quorumbench/internal/store/null/timer"
+
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -202,7 +202,7 @@ func (s *session) keepAlive(st *stream, r *pb.LeaseKeepAliveRequest) bool {
 	case due <= s.now:
 		s.sendLong(st, b)
 	default:
-		s.later = append(s.later, timer.Item[*pending]{Due: due, What: &pending{conn: s.owner, stream: st.id, long: true, body: b}})
+		s.later = append(s.later, null.Item[*pending]{Due: due, What: &pending{conn: s.owner, stream: st.id, long: true, body: b}})
 	}
 	return true
 }
@@ -223,8 +223,8 @@ type hub struct {
 	mu     sync.Mutex // guards what follows
 	keys   map[string][]*watcher
 	ranges []*watcher
-	batch  []timer.Item[*pending] // kept for notify
-	reply  *pb.WatchResponse      // with one event, likewise
+	batch  []null.Item[*pending] // kept for notify
+	reply  *pb.WatchResponse     // with one event, likewise
 	lease  leases
 }
 
@@ -394,9 +394,9 @@ func (h *hub) invented() []byte {
 func (h *hub) progress(c *conn, stream uint32, message []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.server.Later(timer.Item[*pending]{Due: h.server.Clock.Now(), What: &pending{conn: c, stream: stream, long: true, body: message}})
+	h.server.Later(null.Item[*pending]{Due: h.server.Clock.Now(), What: &pending{conn: c, stream: stream, long: true, body: message}})
 }
 
 func (h *hub) post(w *watcher, message []byte, due int64) {
-	h.batch = append(h.batch, timer.Item[*pending]{Due: due, What: &pending{conn: w.conn, stream: w.stream, long: true, body: message}})
+	h.batch = append(h.batch, null.Item[*pending]{Due: due, What: &pending{conn: w.conn, stream: w.stream, long: true, body: message}})
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/null/timer/timertest"
-	"github.com/quorumbench/quorumbench/internal/store/storetest"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
+	"github.com/quorumbench/quorumbench/internal/testing/timertest"
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 

@@ -6,8 +6,7 @@ import (
 	"net"
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
-	"github.com/quorumbench/quorumbench/internal/store/null/nullnet"
-	"github.com/quorumbench/quorumbench/internal/store/null/timer"
+
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
@@ -20,16 +19,16 @@ const (
 // conn is a connection. One goroutine reads; answers that are due later are
 // released by the server's schedule.
 type conn struct {
-	nullnet.Writer // of out; its lock guards what follows
-	server         *Server
-	session        session
-	out            []byte // to be written
-	closing        bool   // close the connection when out is written
-	later          []byte // answers that wait for their time, in order
-	marks          []mark // of later
-	scheduled      bool   // the schedule has this connection
-	taken          uint64 // operations
-	silent         bool   // nothing is answered any more
+	null.Writer // of out; its lock guards what follows
+	server      *Server
+	session     session
+	out         []byte // to be written
+	closing     bool   // close the connection when out is written
+	later       []byte // answers that wait for their time, in order
+	marks       []mark // of later
+	scheduled   bool   // the schedule has this connection
+	taken       uint64 // operations
+	silent      bool   // nothing is answered any more
 
 	// The tree's lock guards what follows.
 	watching  bool
@@ -124,7 +123,7 @@ func (c *conn) release(now int64) {
 	}
 	if len(c.marks) > 0 && !c.closing && !c.scheduled {
 		c.scheduled = true
-		c.server.Later(timer.Item[*conn]{Due: c.marks[0].due, What: c})
+		c.server.Later(null.Item[*conn]{Due: c.marks[0].due, What: c})
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/null"
-	"github.com/quorumbench/quorumbench/internal/store/null/nullnet"
+
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
@@ -33,7 +33,7 @@ const maxDue = 64
 // Server is a store.NullServer: the members of one null cluster. What is due
 // later is a connection, once, because its answers keep their order.
 type Server struct {
-	*nullnet.Server[*conn, *conn]
+	*null.Server[*conn, *conn]
 	user    string // NAME:PASSWORD that must be given with the scheme digest before anything else is answered
 	tree    *tree
 	members []string // addresses
@@ -42,12 +42,12 @@ type Server struct {
 // New prepares a null server. In its script only operations on nodes count as
 // such and follow it: not sync, exists of the root, ping or the session's own.
 func New(o store.NullOptions) (*Server, error) {
-	script, err := nullnet.ReadScript(o, errorNames(), false)
+	script, err := null.ReadScript(o, errorNames(), false)
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{user: o.User, tree: newTree(&o)}
-	s.Server = nullnet.NewServer(script, nullnet.NetConfig[*conn, *conn]{Open: s.open, Due: s.due, MaxDue: maxDue, TLS: o.TLS})
+	s.Server = null.NewServer(script, null.NetConfig[*conn, *conn]{Open: s.open, Due: s.due, MaxDue: maxDue, TLS: o.TLS})
 	return s, nil
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/null/keyspace"
+	"github.com/quorumbench/quorumbench/internal/store/null"
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
@@ -18,16 +18,16 @@ const epoch = 2
 // sessions: the keys are the paths, and the revisions the transactions. A
 // connection holds the lock for a whole batch of requests.
 type tree struct {
-	*keyspace.Space[node]        // its lock guards what follows
-	canned                *entry // not nil: every node is this one, and nothing is remembered
-	wrote                 entry  // what it is said to be after a write
+	*null.Space[node]        // its lock guards what follows
+	canned            *entry // not nil: every node is this one, and nothing is remembered
+	wrote             entry  // what it is said to be after a write
 
 	sessions map[int64]map[string]struct{} // with the ephemeral nodes that end with them
 	lastID   int64
 	watches  watches
 }
 
-type entry = keyspace.Entry[node]
+type entry = null.Entry[node]
 
 // node is what is kept with a path besides its data.
 type node struct {
@@ -38,7 +38,7 @@ type node struct {
 }
 
 func newTree(o *store.NullOptions) *tree {
-	t := &tree{Space: keyspace.NewSpace[node](1, epoch<<32), sessions: map[int64]map[string]struct{}{}, lastID: epoch << 56, watches: newWatches()}
+	t := &tree{Space: null.NewSpace[node](1, epoch<<32), sessions: map[int64]map[string]struct{}{}, lastID: epoch << 56, watches: newWatches()}
 	t.Entry([]byte("/")).Set(nil, 0)
 	if !o.Memory {
 		t.canned = &entry{Value: bytes.Repeat([]byte("0"), o.ValueSize), Version: 2, Created: t.Revision(), Changed: t.Revision()}

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/store/null"
-	"github.com/quorumbench/quorumbench/internal/store/null/timer"
+
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
@@ -145,7 +145,7 @@ func (c *conn) hear(what jute.WatchEvent, path string, zxid int64) {
 	if late > 0 {
 		due := c.server.Clock.Now() + int64(late)
 		c.postponed = append(c.postponed, postponed{due, event})
-		c.server.Later(timer.Item[*conn]{Due: due, What: c})
+		c.server.Later(null.Item[*conn]{Due: due, What: c})
 	} else {
 		c.news = append(c.news, event...)
 	}

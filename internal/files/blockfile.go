@@ -1,0 +1,68 @@
+package files
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"io"
+)
+
+const (
+	headSize = 16
+	// MaxFrame bounds a frame's bytes, before and after decompression.
+	MaxFrame = 1 << 20
+)
+
+var crcTable = crc32.MakeTable(crc32.Castagnoli)
+
+// Append appends a frame with a payload of so many things, which have size bytes
+// when decompressed.
+func Append(b, payload []byte, count, size int) []byte {
+	start := len(b)
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(payload)))
+	b = binary.LittleEndian.AppendUint32(b, uint32(count))
+	b = binary.LittleEndian.AppendUint32(b, uint32(size))
+	b = binary.LittleEndian.AppendUint32(b, checksum(b[start:], payload))
+	return append(b, payload...)
+}
+
+func checksum(head, payload []byte) uint32 {
+	return crc32.Update(crc32.Checksum(head[:headSize-4], crcTable), crcTable, payload)
+}
+
+// Why a frame cannot be read.
+var (
+	ErrCut     = errors.New("it ends in the middle of a frame")
+	ErrDamaged = errors.New("a frame of it is damaged")
+)
+
+// Frame is what Read reads; its Packed is used again by the next Read into it.
+type Frame struct {
+	Packed      []byte
+	Count, Size int // of things, and of their bytes when decompressed
+}
+
+// Read reads the next frame. The error is ErrCut or ErrDamaged.
+func (f *Frame) Read(in io.Reader) error {
+	var head [headSize]byte
+	if _, err := io.ReadFull(in, head[:]); err != nil {
+		return ErrCut
+	}
+	n := binary.LittleEndian.Uint32(head[:])
+	f.Count = int(binary.LittleEndian.Uint32(head[4:]))
+	f.Size = int(binary.LittleEndian.Uint32(head[8:]))
+	if n > MaxFrame || f.Size > MaxFrame || f.Count > f.Size {
+		return ErrDamaged
+	}
+	if cap(f.Packed) < int(n) {
+		f.Packed = make([]byte, n)
+	}
+	f.Packed = f.Packed[:n]
+	if _, err := io.ReadFull(in, f.Packed); err != nil {
+		return ErrCut
+	}
+	if checksum(head[:], f.Packed) != binary.LittleEndian.Uint32(head[headSize-4:]) {
+		return ErrDamaged
+	}
+	return nil
+}

@@ -1,0 +1,273 @@
+package load
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/keys"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+)
+
+func readerOf(t *testing.T, size int, limit int64) *source {
+	t.Helper()
+	s, err := newSource(&scenario.Load{
+		Mix:     []scenario.Operation{{Kind: kv.Range, Consistency: kv.Local, Weight: 1}},
+		KeySize: 4, ValueSize: size, KeySpace: 100, Prefix: "p/", RangeLimit: limit, Distribution: scenario.Distribution{Name: "sequential"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.answers.listings.ascending = true
+	return s
+}
+
+// What a read returned, at each level, with what is known of it.
+func TestReadsAreJudged(t *testing.T) {
+	const number = 7
+	key := []byte("p/0007")
+	value := func(size int, seed uint64) []byte { return keys.NewValues(size, seed).Append(nil, key, 3, 99) }
+	damaged := value(64, 1)
+	damaged[40] ^= 1
+	for name, c := range map[string]struct {
+		value               []byte
+		replaced            []byte
+		linearizable, local kv.Outcome
+	}{
+		"this run's":                   {value(64, 1), nil, kv.OK, kv.OK},
+		"another run's, same size":     {value(64, 2), value(32, 2), kv.OK, kv.OK},
+		"another run's, another size":  {value(32, 2), nil, kv.Stale, kv.Stale},
+		"replaced":                     {value(32, 2), value(32, 2), kv.WrongAnswer, kv.Stale},
+		"older than the replaced":      {value(33, 2), value(32, 2), kv.Stale, kv.Stale},
+		"short":                        {value(8, 2), nil, kv.WrongAnswer, kv.Unverifiable},
+		"short and replaced":           {value(8, 2), value(8, 2), kv.WrongAnswer, kv.Stale},
+		"empty":                        {nil, nil, kv.WrongAnswer, kv.Unverifiable},
+		"damaged":                      {damaged, nil, kv.WrongAnswer, kv.WrongAnswer},
+		"damaged before, and replaced": {damaged, damaged, kv.WrongAnswer, kv.Stale},
+		"another key's":                {keys.NewValues(64, 1).Append(nil, []byte("p/0008"), 3, 99), nil, kv.WrongAnswer, kv.WrongAnswer},
+	} {
+		s := readerOf(t, 64, 0)
+		s.answers.before = &Preloaded{}
+		if c.replaced != nil {
+			s.answers.before.replace(number, c.replaced)
+		}
+		for level, want := range map[kv.Consistency]kv.Outcome{kv.Linearizable: c.linearizable, kv.Local: c.local, kv.Lease: c.local} {
+			ev := store.Event{Key: key, Value: c.value, Count: 1}
+			if got := s.Check(kv.Get, refOf(number, level), &ev); got != want {
+				t.Errorf("%s: %v at level %v, want %v", name, got, level, want)
+			} else if (got == kv.WrongAnswer) != (len(ev.Text) > 0) {
+				t.Errorf("%s: the sentence is %q", name, ev.Text)
+			}
+		}
+	}
+	ev := store.Event{Key: []byte("p/0008"), Value: value(64, 1), Count: 1}
+	if got := readerOf(t, 64, 0).Check(kv.Get, refOf(number, kv.Local), &ev); got != kv.WrongAnswer {
+		t.Errorf("another key: %v", got)
+	}
+}
+
+// A value too short to carry a checksum is wrong where a linearizable read must
+// return one that carries it: after a preload, and if the load's own do.
+func TestShortValues(t *testing.T) {
+	const first = 98
+	for _, c := range []struct {
+		name      string
+		size      int
+		preloaded bool
+		level     kv.Consistency
+		want      kv.Outcome
+	}{
+		{"a linearizable read", 16, true, kv.Linearizable, kv.WrongAnswer},
+		{"a read of one member", 16, true, kv.Local, kv.Unverifiable},
+		{"a read of the leader", 16, true, kv.Lease, kv.Unverifiable},
+		{"without a preload", 16, false, kv.Linearizable, kv.Unverifiable},
+		{"where the load's are short", 15, true, kv.Linearizable, kv.Unverifiable},
+	} {
+		for _, size := range []int{0, 8, 15} {
+			s := readerOf(t, c.size, 0)
+			if c.preloaded {
+				s.answers.before = &Preloaded{}
+			}
+			pairs := pairsOf(first, 2, size)
+			for i := range pairs {
+				pairs[i].Value = append([]byte{}, pairs[i].Value...) // an empty one is not none
+			}
+			get := store.Event{Key: pairs[0].Key, Value: pairs[0].Value, Count: 1}
+			list := found(s, 3, pairs, 2)
+			for kind, ev := range map[kv.Kind]*store.Event{kv.Get: &get, kv.Range: &list} {
+				if got := s.Check(kind, refOf(first, c.level), ev); got != c.want || (got == kv.WrongAnswer) != (len(ev.Text) > 0) {
+					t.Errorf("%s (%v) of %d bytes: %v %q, want %v", c.name, kind, size, got, ev.Text, c.want)
+				}
+			}
+		}
+	}
+}
+
+// found gives a range's answer to the source, as a codec does.
+func found(s *source, tag uint32, pairs []store.Pair, count int64) store.Event {
+	ev := store.Event{Tag: tag, Count: count}
+	values := s.answers.listings.Begin(tag)
+	for i, p := range pairs {
+		if i == 0 {
+			ev.Key, ev.Value = p.Key, p.Value
+		}
+		if !values {
+			p.Value = nil
+		}
+		s.answers.listings.Add(tag, p.Key, p.Value, 0)
+	}
+	return ev
+}
+
+// pairsOf is n keys from the given number on, with values of the given size.
+func pairsOf(first, n, size int) (pairs []store.Pair) {
+	v := keys.NewValues(size, 5)
+	for i := range n {
+		key := fmt.Appendf(nil, "p/%04d", first+i)
+		pairs = append(pairs, store.Pair{Key: key, Value: v.Append(nil, key, 0, uint64(i))})
+	}
+	return pairs
+}
+
+func TestRangesAreJudged(t *testing.T) {
+	const first = 90 // so that ten keys are left
+	for name, c := range map[string]struct {
+		limit, count int64
+		change       func(p []store.Pair) []store.Pair
+		whole        bool
+		want         kv.Outcome
+	}{
+		"all":                    {count: 10, want: kv.OK},
+		"all, as they must be":   {count: 10, whole: true, want: kv.OK},
+		"none":                   {change: func([]store.Pair) []store.Pair { return nil }, want: kv.Miss},
+		"some of them":           {count: 9, change: func(p []store.Pair) []store.Pair { return p[1:] }, want: kv.OK},
+		"one is missing":         {count: 9, change: func(p []store.Pair) []store.Pair { return p[1:] }, whole: true, want: kv.Miss},
+		"up to the limit":        {limit: 4, count: 4, change: func(p []store.Pair) []store.Pair { return p[:4] }, whole: true, want: kv.OK},
+		"fewer than the limit":   {limit: 4, count: 3, change: func(p []store.Pair) []store.Pair { return p[:3] }, whole: true, want: kv.Miss},
+		"more than the limit":    {limit: 4, count: 10, want: kv.WrongAnswer},
+		"not as many as it says": {count: 11, want: kv.WrongAnswer},
+		"before it":              {count: 11, change: func(p []store.Pair) []store.Pair { return append(pairsOf(89, 1, 64), p...) }, want: kv.WrongAnswer},
+		"behind it":              {count: 11, change: func(p []store.Pair) []store.Pair { return append(p, pairsOf(100, 1, 64)...) }, want: kv.WrongAnswer},
+		"twice":                  {count: 11, change: func(p []store.Pair) []store.Pair { return append(p, p[9]) }, want: kv.WrongAnswer},
+		"out of order":           {count: 10, change: func(p []store.Pair) []store.Pair { p[3], p[4] = p[4], p[3]; return p }, want: kv.WrongAnswer},
+		"a value of another key": {count: 10, change: func(p []store.Pair) []store.Pair { p[3].Value = p[4].Value; return p }, want: kv.WrongAnswer},
+		"an older value":         {count: 10, change: func(p []store.Pair) []store.Pair { copy(p[3:4], pairsOf(93, 1, 32)); return p }, want: kv.Stale},
+		"a short value":          {count: 10, change: func(p []store.Pair) []store.Pair { copy(p[3:4], pairsOf(93, 1, 8)); return p }, want: kv.Unverifiable},
+		"keys alone": {count: 10, change: func(p []store.Pair) []store.Pair {
+			for i := range p {
+				p[i].Value = nil
+			}
+			return p
+		}, want: kv.OK},
+	} {
+		s := readerOf(t, 64, c.limit)
+		s.whole = c.whole
+		s.load.Scan.KeysOnly = name == "keys alone"
+		pairs := pairsOf(first, 10, 64)
+		if c.change != nil {
+			pairs = c.change(pairs)
+		}
+		ev := found(s, 3, pairs, c.count)
+		if got := s.Check(kv.Range, refOf(first, kv.Local), &ev); got != c.want {
+			t.Errorf("%s: %v (%s), want %v", name, got, ev.Text, c.want)
+		}
+	}
+}
+
+// Of long answers one in many is looked at from end to end; of the others their
+// keys and count, and the first value.
+func TestLongRangesAreSampled(t *testing.T) {
+	settle.Unraced(t)
+	s := readerOf(t, 64, 0)
+	looked := 0
+	for i := range uint32(699) {
+		before := s.answers.listings.skip
+		ev := found(s, i%5, pairsOf(0, 96, 64), 96)
+		if before == 0 {
+			looked++
+		}
+		if got := s.Check(kv.Range, refOf(0, kv.Linearizable), &ev); got != kv.OK {
+			t.Fatalf("answer %d: %v (%s)", i, got, ev.Text)
+		}
+	}
+	if looked != 8 { // one, then 95 that are passed over
+		t.Errorf("%d answers of 699 were looked at", looked)
+	}
+	if s.answers.listings.skip == 0 {
+		t.Fatal("the next one is to be passed over")
+	}
+	for name, change := range map[string]func(p []store.Pair) []store.Pair{
+		"a key behind it": func(p []store.Pair) []store.Pair { p[95].Key = []byte("q"); return p },
+		"a key before it": func(p []store.Pair) []store.Pair { p[0].Key = []byte("o"); return p },
+		"out of order":    func(p []store.Pair) []store.Pair { p[7], p[8] = p[8], p[7]; return p },
+		"one of them":     func(p []store.Pair) []store.Pair { p[9] = p[8]; return p },
+	} {
+		if s.answers.listings.skip == 0 {
+			t.Fatal("the next one is to be passed over")
+		}
+		ev := found(s, 2, change(pairsOf(0, 96, 64)), 96)
+		if got := s.Check(kv.Range, refOf(0, kv.Linearizable), &ev); got != kv.WrongAnswer {
+			t.Errorf("%s, in an answer whose values are passed over: %v", name, got)
+		}
+	}
+	pairs := pairsOf(0, 96, 64)
+	pairs[0].Value = bytes.Repeat([]byte("x"), 64)
+	ev := found(s, 1, pairs, 96)
+	if got := s.Check(kv.Range, refOf(0, kv.Linearizable), &ev); got != kv.WrongAnswer {
+		t.Errorf("a first value that nobody wrote: %v", got)
+	}
+}
+
+func TestJudgingAllocatesNothing(t *testing.T) {
+	s := readerOf(t, 64, 0)
+	s.answers.before = &Preloaded{}
+	pairs := pairsOf(90, 10, 64)
+	check := func() {
+		ev := found(s, 3, pairs, 10)
+		if s.Check(kv.Range, refOf(90, kv.Local), &ev) != kv.OK {
+			t.Fatal("wrong")
+		}
+		ev = store.Event{Key: pairs[0].Key, Value: pairs[0].Value}
+		if s.Check(kv.Get, refOf(90, kv.Local), &ev) != kv.OK {
+			t.Fatal("wrong")
+		}
+	}
+	check()
+	if n := testing.AllocsPerRun(100, check); n > 0 {
+		t.Errorf("%.0f allocations", n)
+	}
+}
+
+// A write's answer is of its key, a delete that found nothing is a miss, and a
+// transaction has as many writes as it was given.
+func TestWritesAreJudged(t *testing.T) {
+	const number = 7
+	own, other := []byte("p/0007"), []byte("p/0008")
+	for _, c := range []struct {
+		name string
+		kind kv.Kind
+		ev   store.Event
+		want kv.Outcome
+	}{
+		{"a put", kv.Put, store.Event{Revision: 5}, kv.OK},
+		{"a put that names its key", kv.Put, store.Event{Key: own}, kv.OK},
+		{"a put of another key", kv.Put, store.Event{Key: other}, kv.WrongAnswer},
+		{"a swap of another key", kv.CAS, store.Event{Key: other}, kv.WrongAnswer},
+		{"a delete", kv.Delete, store.Event{Count: 1}, kv.OK},
+		{"a delete of nothing", kv.Delete, store.Event{}, kv.Miss},
+		{"a delete that does not say", kv.Delete, store.Event{Count: -1}, kv.OK},
+		{"a delete of another key", kv.Delete, store.Event{Key: other, Count: 1}, kv.WrongAnswer},
+		{"a transaction", kv.Txn, store.Event{Count: 3}, kv.OK},
+		{"a transaction of nothing", kv.Txn, store.Event{}, kv.WrongAnswer},
+		{"a transaction of more", kv.Txn, store.Event{Count: 4}, kv.WrongAnswer},
+	} {
+		s := readerOf(t, 64, 0)
+		s.pairs = make([]store.Pair, 3)
+		if got := s.Check(c.kind, refOf(number, kv.None), &c.ev); got != c.want || (got == kv.WrongAnswer) != (len(c.ev.Text) > 0) {
+			t.Errorf("%s: %v %q, want %v", c.name, got, c.ev.Text, c.want)
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package election
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/load/app"
+)
+
+func settings(of map[string]float64) app.Settings {
+	d := Application{}.Definition()
+	s := d.Defaults()
+	for k, v := range of {
+		s[k] = v
+	}
+	return s
+}
+
+// As many leaders are to resign as the profile says, within 1 %, none before somebody can
+// lead, and each candidate stands once.
+func TestScheduleIsTheProfile(t *testing.T) {
+	for _, app := range []Application{{}, {Queue: true}} {
+		for _, of := range []map[string]float64{nil, {electionsKey: 300, candidatesKey: 2, tenureKey: 1}, {electionsKey: 1, tenureKey: 0.1}} {
+			s := settings(of)
+			const length = 10 * time.Minute
+			c := ConfigOf(s, 3)
+			line := NewSchedule(c, app.Way(0), length)
+			want := app.Profile(s, 0).Calls[Resign].PerSecond * length.Seconds()
+			if got := line.Kinds()[Resign]; math.Abs(float64(got)-want) > 0.01*want {
+				t.Errorf("%v: %d resignations in %v, want %.0f", of, got, length, want)
+			}
+			stood := make([]int, c.All())
+			for i, e := range line.Entries {
+				switch {
+				case e.Call == Stand:
+					stood[e.Of]++
+				case line.Due[i] < int64(settled) || int(e.Of) >= c.Offices:
+					t.Fatalf("%v: %+v at %d", of, e, line.Due[i])
+				}
+			}
+			for i, n := range stood {
+				if n != 1 {
+					t.Fatalf("%v: candidate %d stands %d times at first", of, i, n)
+				}
+			}
+		}
+	}
+}
+
+// A way names each call that it makes, and the names of candidates are read as written.
+func TestWaysNameTheirCalls(t *testing.T) {
+	for _, app := range []Application{{}, {Queue: true}} {
+		d := app.Definition()
+		for way := range d.Ways {
+			w := app.Way(way)
+			for call, n := range w.PerHandover(5) {
+				if n > 0 && w.Shapes[call].Name == "" {
+					t.Errorf("%s: call %d has no name", d.Ways[way].Name, call)
+				}
+			}
+		}
+	}
+	for _, n := range []int{0, 12, 49_999} {
+		if got, run, ok := Candidate(AppendCandidate(nil, n, 0xfedcba98)); !ok || got != n || run != 0xfedcba98 {
+			t.Errorf("candidate %d is read as %d", n, got)
+		}
+	}
+	for _, name := range []string{"", "c000001", "c00001-00000000", "d000001-00000000", "c00000x-00000000", "c000001-0000000x", "c000001 00000000"} {
+		if _, _, ok := Candidate([]byte(name)); ok {
+			t.Errorf("%q is a candidate", name)
+		}
+	}
+}
+
+func TestSettingsThatCannotBe(t *testing.T) {
+	for want, of := range map[string][]map[string]float64{
+		"":           {nil, {stormKey: 20, ttlKey: 10}, {ttlKey: 40}},
+		electionsKey: {{electionsKey: 10_000, candidatesKey: 6}},
+		stormKey:     {{stormKey: 21}},
+		ttlKey:       {{ttlKey: 9}, {ttlKey: 10.5}, {ttlKey: 0.001}},
+	} {
+		for _, of := range of {
+			if got, why := (Application{}).Check(settings(of)); got != want || (why != "") != (want != "") {
+				t.Errorf("%v: %s, %s", of, got, why)
+			}
+		}
+	}
+}
+
+// Leaders die in a window that is long enough for all of it, which the sentence about one
+// that is not names; each has kept its session alive before, and nobody in their offices is
+// to resign from shortly before until the last is back.
+func TestAFailoverFallsIntoTheWindow(t *testing.T) {
+	for _, app := range []Application{{}, {Queue: true}} {
+		for way := range app.Definition().Ways {
+			w := app.Way(way)
+			s := settings(map[string]float64{stormKey: 5, ttlKey: 12, tenureKey: 1})
+			c := ConfigOf(s, 3)
+			least := c.least(w)
+			if part := least % time.Second; part > 0 {
+				least += time.Second - part
+			}
+			_, short := app.CheckWindow(s, way, least-time.Second)
+			_, fine := app.CheckWindow(s, way, least)
+			if !strings.Contains(short, least.String()+" at least") || fine != "" || c.Dies(w, least-time.Second) != 0 {
+				t.Errorf("%s: %q, and of %v %q", w.Name, short, least, fine)
+			}
+			lives, every := w.Keeps(&c)
+			for _, length := range []time.Duration{least, 5 * least} {
+				dies := c.Dies(w, length)
+				over := dies + lives + w.Vacancy(lives) + ComesBack
+				if dies < settled+every || over+time.Second > length || lives != 12*time.Second {
+					t.Errorf("%s: of %v they die at %v, whose sessions live for %v", w.Name, length, dies, lives)
+				}
+				line, after := NewSchedule(c, w, length), 0
+				for i, e := range line.Entries {
+					at := time.Duration(line.Due[i])
+					if e.Call == Resign && e.Of < 5 && at >= dies-settled && at < over {
+						t.Errorf("%s: of an office whose leader dies at %v one is to resign at %v", w.Name, dies, at)
+					} else if e.Call == Resign && e.Of < 5 && at > over {
+						after++
+					}
+				}
+				if length > least && after < 5 {
+					t.Errorf("%s: behind the failovers %d are to resign", w.Name, after)
+				}
+			}
+			calm := ConfigOf(settings(nil), 3)
+			if _, every := w.Keeps(&calm); (every == 0) != w.Connected {
+				t.Errorf("%s: where nobody dies a session is kept alive each %v", w.Name, every)
+			}
+		}
+	}
+}

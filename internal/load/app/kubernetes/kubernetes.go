@@ -1,0 +1,114 @@
+// Package kubernetes is the load that Kubernetes' API server puts on its store: which
+// calls it sends, when, of which objects, under which keys. It is data alone; what
+// sends it is internal/load/apiserver. docs/applications.md says where each number
+// comes from.
+package kubernetes
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/app"
+	"github.com/quorumbench/quorumbench/internal/text"
+)
+
+// Name is what scenario files call the application.
+const Name = "kubernetes"
+
+// The parameters' keys.
+const (
+	nodesKey = "nodes"
+	podsKey  = "pods-per-node"
+	churnKey = "churn"
+)
+
+// maxPods is how many pods there are at most.
+const maxPods = 2_000_000
+
+// Application is an application.Application.
+type Application struct{}
+
+// Definition implements application.Application.
+func (Application) Definition() app.Definition {
+	return app.Definition{
+		Name: Name, Meaning: "the API server of Kubernetes", Prefix: "/registry/", Compacts: true, Names: keyNames(),
+		Scales: []string{nodesKey, churnKey}, // of the pods that are there, hardly more than the list every five minutes is larger
+		Parameters: []app.Parameter{
+			{Key: nodesKey, Meaning: "its nodes", Differs: "the nodes", Default: 1000, Least: 1, Most: 100_000},
+			// 30 pods on a node are what the scalability tests of Kubernetes have.
+			{Key: podsKey, Meaning: "the pods of each node that are there when the load begins", Differs: "the pods of a node", Default: 30, Least: 1, Most: 500},
+			{Key: churnKey, Meaning: "pods that are created, and as many that are removed, a second", Differs: "the pods that are created and removed",
+				Unit: app.Number, Default: 20, Most: 10_000},
+		},
+		Ways: []app.Way{{Name: "etcd's transactions, leases and watch streams", Features: []kv.Feature{kv.ApplicationCalls, kv.RangeForms}}},
+	}
+}
+
+// Config says how large a Kubernetes it is.
+type Config struct {
+	Nodes       int
+	PodsPerNode int     // that are there when the load begins
+	Churn       float64 // pods that are created, and as many removed, a second
+	Seed        uint64
+	// CompactEvery is how often the store's history is compacted, and ListEvery how often
+	// all pods are listed; 0 is as often as Kubernetes does.
+	CompactEvery, ListEvery time.Duration
+	// Uncompacted leaves the store's history as it is: others use the store, too.
+	Uncompacted bool
+}
+
+// ConfigOf is what settings come to.
+func ConfigOf(s app.Settings, seed uint64) Config {
+	return Config{Nodes: s.Whole(nodesKey), PodsPerNode: s.Whole(podsKey), Churn: s[churnKey], Seed: seed}
+}
+
+// pods is how many are there when the load begins.
+func (c *Config) pods() int { return c.Nodes * c.PodsPerNode }
+
+// podsPerSet is how many pods a ReplicaSet has, and so a Service with its endpoints.
+const podsPerSet = 30
+
+// sets is how many ReplicaSets there are.
+func (c *Config) sets() int { return max(c.pods()/podsPerSet, 1) }
+
+func (c *Config) compactEvery() time.Duration { return cmp.Or(c.CompactEvery, compactEvery) }
+func (c *Config) listEvery() time.Duration    { return cmp.Or(c.ListEvery, listEvery) }
+
+// leastPodsPerChurn: a pod that is removed was created so many seconds before, so that
+// its life's calls have been sent.
+const leastPodsPerChurn = 10
+
+// Check implements application.Application.
+func (Application) Check(s app.Settings) (parameter, why string) {
+	c := ConfigOf(s, 0)
+	switch {
+	case c.pods() > maxPods:
+		return podsKey, fmt.Sprintf("<nodes> times <pods-per-node> is %d pods and can be at most %d", c.pods(), maxPods)
+	case float64(c.pods()) < leastPodsPerChurn*c.Churn:
+		return churnKey, fmt.Sprintf("<churn> is %g pods a second, and of the %d pods each would live for less than %d seconds; ask for fewer, or for more pods", c.Churn, c.pods(), leastPodsPerChurn)
+	}
+	return "", ""
+}
+
+// Profile implements application.Application.
+func (Application) Profile(s app.Settings, _ int) app.Profile {
+	c := ConfigOf(s, 0)
+	paths, _ := Watched()
+	watchers := len(paths) + 1 // one is of the key that says who compacts
+	p := app.Profile{
+		There: c.There(), KeySize: keySize, ValueSize: c.MeanValue(), Watchers: watchers, Streams: watchers, PreviousValues: true,
+	}
+	for call, rate := range c.Rates() {
+		kind, level := Call(call).Kind()
+		p.Calls = append(p.Calls, app.Call{Name: Call(call).String(), Kind: kind, Level: level, PerSecond: rate})
+	}
+	return p
+}
+
+// Phrase implements application.Application.
+func (Application) Phrase(s app.Settings) string {
+	return text.Plural(uint64(s.Whole(nodesKey)), "node") + " with " + text.Plural(uint64(s.Whole(podsKey)), "pod") +
+		" each, " + app.Format(s[churnKey]) + " a second created and as many removed"
+}

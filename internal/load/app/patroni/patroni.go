@@ -1,0 +1,126 @@
+// Package patroni is the load that Patroni puts on its store: clusters of PostgreSQL
+// whose members each keep a session and a key of their own, and of which the leader holds
+// a lock. It is data alone; what sends it is internal/load/patroni.
+// docs/applications.md says where each number comes from.
+package patroni
+
+import (
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/load/app"
+	"github.com/quorumbench/quorumbench/internal/text"
+)
+
+// Name is what scenario files call the application.
+const Name = "patroni"
+
+// The parameters' keys.
+const (
+	clustersKey = "clusters"
+	perKey      = "members-per-cluster"
+	loopKey     = "loop-wait"
+	ttlKey      = "ttl"
+	retryKey    = "retry-timeout"
+	writtenKey  = "written"
+	stormKey    = "failovers"
+)
+
+// maxMembers is how many members there are at most: each has two connections.
+const maxMembers = 100_000
+
+// keyNames matches the names of its keys after the prefix.
+var keyNames = regexp.MustCompile(`^pg-\d{6}(/|$)`)
+
+// Application is an application.Application.
+type Application struct{}
+
+// Definition implements application.Application. The defaults are Patroni's own, but for
+// how many there are.
+func (Application) Definition() app.Definition {
+	return app.Definition{
+		Name: Name, Meaning: "Patroni, which keeps PostgreSQL available", Prefix: "/service/", Names: keyNames,
+		Scales: []string{clustersKey, perKey},
+		Parameters: []app.Parameter{
+			{Key: clustersKey, Meaning: "PostgreSQL clusters", Differs: "the PostgreSQL clusters", Default: 1000, Least: 1, Most: 50_000},
+			{Key: perKey, Meaning: "members of each, one of which leads", Differs: "the members of a PostgreSQL cluster", Default: 3, Least: 1, Most: 20},
+			{Key: loopKey, Meaning: "how often each member looks after itself", Differs: "the loop's wait", Unit: app.Seconds, Default: 10, Least: 1, Most: 3600},
+			{Key: ttlKey, Meaning: "how long a lease lives that is not renewed", Differs: "the leases' time to live", Unit: app.Seconds, Default: 30, Least: 3, Most: 36_000},
+			{Key: retryKey, Meaning: "how late a renewal may be before a leader gives up", Differs: "the retry timeout", Unit: app.Seconds, Default: 10, Least: 1, Most: 3600},
+			{Key: writtenKey, Meaning: "the part of the clusters whose databases are written to, from 0 to 1", Differs: "the part of the databases that is written to",
+				Unit: app.Number, Default: 1, Most: 1},
+			{Key: stormKey, Meaning: "leaders that die at once", Differs: "the leaders that die at once", Most: 50_000},
+		},
+		Ways: ways(),
+	}
+}
+
+// Config says how many Patroni members there are, and what they are told.
+type Config struct {
+	Clusters, Members        int // Members of each cluster
+	LoopWait, TTL, RetryTime time.Duration
+	Written                  int // clusters whose databases are written to
+	Storm                    int // clusters whose leaders die at once
+	Seed                     uint64
+	Way                      Way
+}
+
+// ConfigOf is what settings come to.
+func ConfigOf(s app.Settings, seed uint64, way Way) Config {
+	c := Config{
+		Clusters: s.Whole(clustersKey), Members: s.Whole(perKey), Storm: s.Whole(stormKey), Seed: seed, Way: way,
+		LoopWait: s.Span(loopKey), TTL: s.Span(ttlKey), RetryTime: s.Span(retryKey),
+	}
+	c.Written = int(float64(c.Clusters)*s[writtenKey] + 0.5)
+	if way == Locks {
+		c.TTL = max(c.TTL, leastLockTTL)
+	}
+	return c
+}
+
+// All is how many members there are.
+func (c *Config) All() int { return c.Clusters * c.Members }
+
+// Check implements application.Application.
+func (Application) Check(s app.Settings) (parameter, why string) {
+	c := ConfigOf(s, 0, Leases)
+	switch {
+	case c.All() > maxMembers:
+		return clustersKey, fmt.Sprintf("<clusters> times <members-per-cluster> is %d members and can be at most %d", c.All(), maxMembers)
+	case c.LoopWait+2*c.RetryTime > c.TTL:
+		return ttlKey, fmt.Sprintf("<ttl> is %v, and Patroni wants <loop-wait> and twice <retry-timeout> in it, which are %v", c.TTL, c.LoopWait+2*c.RetryTime)
+	case c.Storm > c.Clusters:
+		return stormKey, fmt.Sprintf("<failovers> is %d, and there are %d <clusters>", c.Storm, c.Clusters)
+	case c.Storm > 0 && c.Members < 2:
+		return stormKey, "<failovers> needs somebody to take over: give <members-per-cluster> 2 or more"
+	}
+	return "", ""
+}
+
+// Profile implements application.Application. Failovers are not part of what is sent in
+// the mean.
+func (Application) Profile(s app.Settings, way int) app.Profile {
+	c := ConfigOf(s, 0, Way(way))
+	p := app.Profile{
+		There: c.Keys(), KeySize: keySize, ValueSize: c.MeanValue(), Watchers: c.Watchers(), Streams: c.Watchers(), Connections: c.All(),
+	}
+	for call, rate := range c.Rates() {
+		kind, level := c.Way.Kind(Call(call))
+		p.Calls = append(p.Calls, app.Call{Name: c.Way.Called(Call(call)), Kind: kind, Level: level, PerSecond: rate})
+	}
+	return p
+}
+
+// Phrase implements application.Application.
+func (Application) Phrase(s app.Settings) string {
+	c := ConfigOf(s, 0, Leases)
+	words := text.Plural(uint64(c.Clusters), "cluster") + " of " + text.Plural(uint64(c.Members), "member")
+	if c.Written < c.Clusters {
+		words += fmt.Sprintf(", %d of them written to", c.Written)
+	}
+	if c.Storm > 0 {
+		words += ", " + text.Plural(uint64(c.Storm), "leader") + " dying at once"
+	}
+	return words
+}

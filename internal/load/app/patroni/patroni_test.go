@@ -1,0 +1,190 @@
+package patroni
+
+import (
+	"bytes"
+	"math"
+	"testing"
+	"testing/quick"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/load/app"
+)
+
+func config(clusters, members int) Config {
+	return Config{Clusters: clusters, Members: members, Written: clusters, LoopWait: 10 * time.Second, TTL: 30 * time.Second, RetryTime: 10 * time.Second, Seed: 3}
+}
+
+// The calls that become due are those of the profile, within 1 % of each kind where there
+// are enough of it.
+func TestOfferedMixIsTheProfile(t *testing.T) {
+	for _, c := range []Config{config(100, 3), config(7, 1), {Clusters: 50, Members: 5, Written: 20, LoopWait: 2 * time.Second, TTL: 30 * time.Second, RetryTime: time.Second}} {
+		for c.Way = range numWays {
+			const length = 20 * time.Minute
+			s := NewSchedule(c, length)
+			rates := c.Rates()
+			for call, n := range s.Kinds() {
+				want, begins := rates[call]*length.Seconds(), 0
+				if c.Way == Nodes && Call(call) == Join {
+					begins = c.All()
+				} else if c.Way == Nodes && Call(call) == Lead {
+					begins = c.Clusters
+				}
+				if limit := max(0.01*want, 2); math.Abs(float64(n)-want-float64(begins)) > limit || begins > 0 && int(n) != begins {
+					t.Errorf("%+v: %d of %v are due in %v, not %.1f", c, n, c.Way.Called(Call(call)), length, want)
+				}
+			}
+		}
+	}
+}
+
+// What is due is in its order and in the load; a leader that has died sends nothing, and
+// those that are left do not come before its lease can have expired.
+func TestFailovers(t *testing.T) {
+	const length = 3 * time.Minute
+	err := quick.Check(func(seed uint64, clusters, members, storm, way uint8) bool {
+		c := config(1+int(clusters)%20, 2+int(members)%4)
+		c.Storm, c.Seed, c.Way = int(storm)%(c.Clusters+1), seed, Way(way)%numWays
+		s, dies := NewSchedule(c, length), c.Dies(length)
+		raced := make([]int, c.Clusters)
+		renewed := make([]time.Duration, c.Clusters)
+		for i, e := range s.Entries {
+			at := time.Duration(s.Due[i])
+			if at < 0 || at >= length || i > 0 && s.Due[i] < s.Due[i-1] {
+				return false
+			}
+			storm := int(e.Cluster) < c.Storm
+			switch {
+			case e.After && !storm, storm && !e.After && e.Who == 0 && at >= dies+leaderLasts(&c), int(e.Who) >= c.Members:
+				t.Logf("%+v at %v", e, at)
+				return false
+			case e.After && at < renewed[e.Cluster]+c.TTL:
+				t.Logf("%+v at %v, and the lease was renewed at %v", e, at, renewed[e.Cluster])
+				return false
+			}
+			if e.Call == RenewLeader && !e.After {
+				renewed[e.Cluster] = at
+			}
+			if e.Call == Race {
+				raced[e.Cluster]++
+			}
+		}
+		for cluster, n := range raced {
+			if want := map[bool]int{true: c.Members - 1}[cluster < c.Storm]; n != want {
+				t.Logf("%d of cluster %d raced, not %d", n, cluster, want)
+				return false
+			}
+		}
+		return dies > 0 == (c.Storm > 0)
+	}, nil)
+	if err != nil {
+		t.Error(err)
+	}
+	c := config(3, 3)
+	if c.Storm = 3; c.Dies(40*time.Second) != 0 {
+		t.Error("leaders die in a load that ends before their leases expire")
+	}
+}
+
+// leaderLasts is how long a leader's loop lasts.
+func leaderLasts(c *Config) time.Duration {
+	if c.Way == Nodes { // up to its last ping
+		return c.LoopWait
+	}
+	return memberAfter
+}
+
+// A replica's query returns once in each loop in the mean: up to a sixteenth of its wait
+// late.
+func TestQueriesOfALoop(t *testing.T) {
+	c := config(1, 2)
+	if mean := c.QueryWait() + c.QueryWait()/waitJitter/2; (mean - c.LoopWait).Abs() > time.Microsecond {
+		t.Errorf("there is a query every %v", mean)
+	}
+	c.LoopWait = 6 * time.Second // as a Patroni with it was seen to do
+	if n, every := c.pings(); n != 3 || every != 1800*time.Millisecond {
+		t.Errorf("%d pings, each after %v", n, every)
+	}
+}
+
+// A key has its number, and a value the call that wrote it.
+func TestKeysAndValues(t *testing.T) {
+	c, prefix := config(120, 4), []byte("/service/")
+	seen := map[uint64]bool{}
+	for cluster := range c.Clusters {
+		for k := range Key(c.PerCluster()) {
+			key := AppendKey(nil, prefix, cluster, k)
+			n, ok := c.Number(prefix, key)
+			if !ok || n != uint64(cluster*c.PerCluster()+int(k)) || seen[n] || !bytes.HasPrefix(key, AppendScope(nil, prefix, cluster)) {
+				t.Fatalf("%s: %d %v", key, n, ok)
+			}
+			seen[n] = true
+		}
+	}
+	for _, key := range []string{"", "/service/", "/service/pg-000001/", "/service/pg-000120/leader", "/service/pg-000001/members/pg-000002-0",
+		"/service/pg-000001/members/pg-000001-4", "/service/pg-000001/members/pg-000001-", "/service/pg-000001/else", "/other/pg-000001/leader"} {
+		if n, ok := c.Number(prefix, []byte(key)); ok {
+			t.Errorf("%q is key %d", key, n)
+		}
+	}
+	for _, n := range []uint64{0, 1, 77, 1 << 30} {
+		for _, v := range [][]byte{AppendMember(nil, 1, true, n), AppendMember(nil, 2, false, n), AppendStatus(nil, 5, 3, n), AppendHistory(nil, 5, 1, n)} {
+			if got, ok := Written(v); !ok || got != n {
+				t.Errorf("%s was written by %d, not %d", v, got, n)
+			}
+		}
+	}
+	for _, v := range []string{"", ConfigValue, InitializeValue, `{"optime":5}`, `{"optime":67108865}`, `{"optime":}`} {
+		if n, ok := Written([]byte(v)); ok {
+			t.Errorf("%s was written by %d", v, n)
+		}
+	}
+}
+
+func FuzzNumber(f *testing.F) {
+	f.Add([]byte("/service/pg-000001/members/pg-000001-0"), []byte(`{"xlog_location":67108864}`))
+	c := config(30, 3)
+	f.Fuzz(func(t *testing.T, key, value []byte) {
+		if n, ok := c.Number([]byte("/service/"), key); ok && n >= c.Keys() {
+			t.Errorf("%q is key %d of %d", key, n, c.Keys())
+		}
+		Written(value)
+	})
+}
+
+func TestCheck(t *testing.T) {
+	d := Application{}.Definition()
+	if p := d.Outside(d.Defaults()); p != nil {
+		t.Errorf("the default of %s is not within its bounds", p.Key)
+	}
+	if key, why := (Application{}).Check(d.Defaults()); why != "" {
+		t.Error(key, why)
+	}
+	for want, change := range map[string]app.Settings{
+		clustersKey: {clustersKey: 50_000}, ttlKey: {loopKey: 11}, stormKey: {stormKey: 1001},
+	} {
+		s := d.Defaults()
+		for key, v := range change {
+			s[key] = v
+		}
+		if key, why := (Application{}).Check(s); key != want || why == "" {
+			t.Errorf("%v: %s %s", change, key, why)
+		}
+	}
+	s := d.Defaults()
+	s[stormKey], s[writtenKey] = 5, 0.25
+	if got := (Application{}).Phrase(s); got != "1,000 clusters of 3 members, 250 of them written to, 5 leaders dying at once" {
+		t.Error(got)
+	}
+	for way, want := range []struct {
+		rate     float64
+		watchers int
+	}{Leases: {700, 3000}, Locks: {1000, 2000}, Nodes: {3700, 3000}} {
+		p := (Application{}).Profile(d.Defaults(), way)
+		if got := p.PerSecond(); math.Abs(got-want.rate) > 1e-6 || p.Connections != 3000 || p.Watchers != want.watchers || p.Streams != p.Watchers {
+			t.Errorf("way %d: %v calls a second: %+v", way, got, p)
+		}
+	}
+	if len(d.Ways) != int(numWays) {
+		t.Errorf("there are the ways %+v", d.Ways)
+	}
+}

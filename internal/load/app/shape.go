@@ -1,0 +1,19 @@
+package app
+
+import "github.com/quorumbench/quorumbench/internal/kv"
+
+// Shape is what a kind of call is: its name, which is a row in the report, and what it
+// counts as among all operations.
+type Shape struct {
+	Name  string
+	Kind  kv.Kind
+	Level kv.Consistency
+}
+
+// Calls are calls of the shapes at so many of each a second.
+func Calls(shapes []Shape, rates []float64) (all []Call) {
+	for i, s := range shapes {
+		all = append(all, Call{Name: s.Name, Kind: s.Kind, Level: s.Level, PerSecond: rates[i]})
+	}
+	return all
+}

@@ -1,0 +1,244 @@
+package load
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/engine"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// check is Worker.Check: a read of the load's first key, at each level that the
+// load or its preload reads at. A load that only writes needs no read: what
+// counts is then that the server answers one, and not how.
+func (p *plan) check(ctx context.Context) error {
+	if err := distinct(ctx, p.Endpoints); err != nil {
+		return err
+	}
+	l := p.Load
+	if k := l.Mix[0].Kind; k == kv.STM || k == kv.KeepAlive || p.script != nil { // what those need is not there yet
+		l.Mix = []scenario.Operation{{Kind: kv.Get, Weight: 1}}
+	}
+	src, err := newSource(&l)
+	if err != nil {
+		return err
+	}
+	var first store.Op
+	src.Fill(measure.Measured, 0, 0, &first)
+	levels := readAt(&p.Load, p.store.Capabilities().Strongest())
+	failed := &UnreadyError{}
+	errs := make([]error, len(p.Endpoints))
+	var asked sync.WaitGroup
+	for i, endpoint := range p.Endpoints {
+		asked.Go(func() { errs[i] = p.checkOne(ctx, endpoint, levels, first) })
+	}
+	asked.Wait()
+	for i, err := range errs {
+		if errors.As(err, new(*RefusedError)) {
+			return err
+		}
+		if err != nil {
+			failed.Endpoints, failed.Errs = append(failed.Endpoints, p.Endpoints[i]), append(failed.Errs, err)
+		}
+	}
+	if len(failed.Errs) > 0 {
+		return failed
+	}
+	return p.checkOneHistory(ctx, first.Key)
+}
+
+// UnreadyError says which endpoints do not serve a load, and of each why.
+type UnreadyError struct {
+	Endpoints []string
+	Errs      []error // by endpoint
+}
+
+// Error returns the reason of the first endpoint.
+func (e *UnreadyError) Error() string { return e.Errs[0].Error() }
+
+// Unwrap returns the reasons.
+func (e *UnreadyError) Unwrap() []error { return e.Errs }
+
+// RefusedError is the answer of a server that does not let the load in, or is no server of
+// the store: unlike a member that does not answer, it is a mistake in what was given.
+type RefusedError struct{ why error }
+
+func (e *RefusedError) Error() string { return e.why.Error() }
+
+// Unwrap returns the reason.
+func (e *RefusedError) Unwrap() error { return e.why }
+
+// ofAnswer returns a check's error as a RefusedError where the server has answered so.
+func (a *strongAnswer) ofAnswer(ctx context.Context, err error) error {
+	switch {
+	case err == nil || ctx.Err() != nil || errors.As(a.err, new(*engine.NoAnswerError)):
+		return err
+	case a.ev.Outcome == kv.Denied, a.ev.Outcome == kv.BadRequest, !a.ev.Outcome.Failed():
+		return &RefusedError{err}
+	}
+	return err
+}
+
+// checkOne asks one endpoint for what the load needs of it.
+func (p *plan) checkOne(ctx context.Context, endpoint string, levels []kv.Consistency, first store.Op) error {
+	if len(levels) == 0 {
+		return p.answers(ctx, endpoint, &first)
+	}
+	for _, level := range levels {
+		if err := p.reads(ctx, endpoint, &store.Op{Kind: kv.Get, Consistency: level, Key: first.Key}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readAt is the levels at which the load and its preload read, which is strong.
+func readAt(l *scenario.Load, strongest kv.Consistency) (levels []kv.Consistency) {
+	if l.Preload || has(l, kv.STM) {
+		levels = append(levels, strongest)
+	}
+	for _, o := range l.Mix {
+		if o.Kind.Reads() && !slices.Contains(levels, o.Consistency) {
+			levels = append(levels, o.Consistency)
+		}
+	}
+	return levels
+}
+
+// reads asks an endpoint for a read that it must answer.
+func (p *plan) reads(ctx context.Context, endpoint string, op *store.Op) error {
+	a := p.askStrong(ctx, endpoint, op)
+	switch {
+	case a.alive:
+		return nil
+	case a.err != nil && a.ev.Outcome.Failed():
+		return a.ofAnswer(ctx, fmt.Errorf("%s does not answer a read: %s", endpoint, cmp.Or(string(a.ev.Text), a.ev.Outcome.String())))
+	}
+	return a.ofAnswer(ctx, a.err)
+}
+
+// strongAnswer is what came of a strong read. Alive says of one that failed that the
+// server serves a local read, and so lacks no more than the others: what a load meets
+// there is the load's to measure, as it is at a member that is cut off.
+type strongAnswer struct {
+	ev    store.Event
+	err   error
+	alive bool
+}
+
+// askStrong does a strong read at an endpoint, and a local one when it fails or takes
+// longer than half of the dial timeout: both together take no longer than that timeout.
+func (p *plan) askStrong(ctx context.Context, endpoint string, op *store.Op) strongAnswer {
+	done := make(chan strongAnswer, 1)
+	go func() {
+		ev, err := p.ask(ctx, endpoint, op)
+		done <- strongAnswer{ev: ev, err: err}
+	}()
+	half := p.dialer().Timeout / 2
+	timer := time.NewTimer(half)
+	defer timer.Stop()
+	select {
+	case a := <-done:
+		a.alive = a.err != nil && a.mayServe(ctx) && p.servesLocal(ctx, endpoint, op, half)
+		return a
+	case <-timer.C:
+	}
+	local := p.servesLocal(ctx, endpoint, op, half)
+	a := <-done
+	a.alive = a.err != nil && a.mayServe(ctx) && local
+	return a
+}
+
+// mayServe reports whether a failed read leaves open that the server serves others.
+func (a *strongAnswer) mayServe(ctx context.Context) bool {
+	return ctx.Err() == nil && a.ev.Outcome != kv.Denied && a.ev.Outcome != kv.BadRequest
+}
+
+// servesLocal reports whether an endpoint answers a local read of op's key in time; false
+// where the store has none, or op is one.
+func (p *plan) servesLocal(ctx context.Context, endpoint string, op *store.Op, within time.Duration) bool {
+	if _, ok := p.store.Capabilities().Reads[kv.Local]; !ok || op.Consistency == kv.Local {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	_, err := p.ask(ctx, endpoint, &store.Op{Kind: kv.Get, Consistency: kv.Local, Key: op.Key})
+	return err == nil
+}
+
+// answers asks an endpoint for a read, which it may refuse. One that denies the
+// user that may yet let him write, so the load's first operation is asked then,
+// if it is a put: the load does it anyway.
+func (p *plan) answers(ctx context.Context, endpoint string, first *store.Op) error {
+	op := &store.Op{Kind: kv.Get, Consistency: p.store.Capabilities().Strongest(), Key: first.Key}
+	a := p.askStrong(ctx, endpoint, op)
+	switch {
+	case a.err == nil, a.alive, a.ev.Outcome.Failed() && a.ev.Outcome != kv.Denied && a.ev.Outcome != kv.BadRequest:
+		return nil
+	case a.ev.Outcome == kv.Denied && p.Load.Mix[0].Kind == kv.KeepAlive:
+		return nil // leases need no right to a key, and granting them shows whether the user is let in
+	case a.ev.Outcome == kv.Denied && first.Kind == kv.Put:
+		a.ev, a.err = p.ask(ctx, endpoint, first)
+	}
+	return a.ofAnswer(ctx, a.err)
+}
+
+// distinct refuses endpoints that are the same server under two names, such as
+// localhost:2379 and 127.0.0.1:2379: it would count as two members. A name that
+// cannot be resolved is left to the code that connects to it.
+func distinct(ctx context.Context, endpoints []string) error {
+	places := make([]map[netip.AddrPort]bool, len(endpoints))
+	for i, e := range endpoints {
+		places[i] = resolve(ctx, e)
+		for j := range i {
+			if p, ok := within(places[i], places[j]); ok {
+				return fmt.Errorf("the endpoints %s and %s are the same server, %s: give one of them", endpoints[j], e, p)
+			}
+		}
+	}
+	return nil
+}
+
+// resolve is where an endpoint leads; empty if that is not known.
+func resolve(ctx context.Context, endpoint string) map[netip.AddrPort]bool {
+	host, service, err := net.SplitHostPort(endpoint)
+	if err != nil {
+		return nil
+	}
+	port, err := net.DefaultResolver.LookupPort(ctx, "tcp", service)
+	if err != nil {
+		return nil
+	}
+	addresses, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		return nil
+	}
+	places := map[netip.AddrPort]bool{}
+	for _, a := range addresses {
+		places[netip.AddrPortFrom(a.Unmap(), uint16(port))] = true
+	}
+	return places
+}
+
+// within returns a place of both if all of one's are places of the other:
+// localhost has two addresses, and a server may listen at one.
+func within(a, b map[netip.AddrPort]bool) (one netip.AddrPort, ok bool) {
+	common := 0
+	for p := range a {
+		if b[p] {
+			common++
+			one = p
+		}
+	}
+	return one, common > 0 && (common == len(a) || common == len(b))
+}

@@ -1,0 +1,215 @@
+package load_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/load/app"
+	"github.com/quorumbench/quorumbench/internal/load/app/catalog"
+	"github.com/quorumbench/quorumbench/internal/load/app/election"
+	"github.com/quorumbench/quorumbench/internal/load/app/kubernetes"
+	"github.com/quorumbench/quorumbench/internal/load/remote"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/consul"
+	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
+	"github.com/quorumbench/quorumbench/internal/testing/agents"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
+)
+
+// What the calls of an application were is recorded on every kind of worker, and so is the
+// reading of its keys behind it: of those that are there before, and of those that it made.
+func TestApplicationsAreRecordedOnEveryWorker(t *testing.T) {
+	t.Parallel()
+	for name, w := range map[string]load.Worker{"local": local(), "piped": remote.Piped(local()), "agent": agents.Worker(t, nil)} {
+		t.Run(name, func(t *testing.T) {
+			endpoint := serve(t, "", store.NullOptions{Memory: true})
+			l := base(kv.CAS, kv.None)
+			l.Application.Name = kubernetes.Name
+			d := kubernetes.Application{}.Definition()
+			l.Application.Settings = d.Defaults()
+			for key, v := range (app.Settings{"nodes": 20, "pods-per-node": 15, "churn": 20}) {
+				l.Application.Settings[key] = v
+			}
+			profile := kubernetes.Application{}.Profile(l.Application.Settings, 0)
+			l.Arrival, l.Rate.PerSecond, l.Duration, l.Prefix, l.KeySpace = scenario.Recorded, profile.PerSecond(), 3*time.Second, "/registry/", profile.There
+			l.Connections, l.Clients, l.Threads, l.Check, l.Preload = 4, 4, 1, true, true
+			l.Watch = &scenario.Watch{Watchers: profile.Watchers, Streams: profile.Streams}
+			p := taskFor(endpoint, l)
+			a := &p.Assignment
+			var err error
+			if a.Preloaded, err = w.Preload(t.Context(), a); err != nil {
+				t.Fatal(err)
+			}
+			of, back := &told{t: t}, &told{t: t}
+			res, err := load.Run(t.Context(), w, a, load.Reports{History: of.history})
+			if err != nil {
+				t.Fatal(err)
+			}
+			kinds, made := map[kv.Kind]int{}, uint64(0)
+			for i := range of.ops {
+				o := &of.ops[i]
+				if kinds[o.Kind]++; o.Kind == kv.CAS && o.Key >= l.KeySpace {
+					made++
+				}
+			}
+			if kinds[kv.CAS] == 0 || kinds[kv.Delete] == 0 || kinds[kv.Get] == 0 || kinds[kv.Range] == 0 || kinds[kv.Watch] == 0 || made == 0 {
+				t.Errorf("of %d calls are recorded %v", res.Measured.Due, kinds)
+			}
+			found, err := w.ReadBack(t.Context(), a, kv.Linearizable, back.history)
+			if err != nil {
+				t.Fatal(err)
+			}
+			there := uint64(0)
+			for i := range back.ops {
+				if o := &back.ops[i]; !o.Final || o.Kind != kv.Get {
+					t.Fatalf("a read is %+v", o)
+				} else if o.Outcome == kv.OK {
+					there++
+				}
+			}
+			if there != found || found <= l.KeySpace {
+				t.Errorf("%d keys were found, %d are recorded, and %d were there before", found, there, l.KeySpace)
+			}
+		})
+	}
+}
+
+// The keys of a catalog are no keys of the store: each kind of worker reads them as their
+// script says.
+func TestKeysAreReadAsTheirScriptSays(t *testing.T) {
+	t.Parallel()
+	local := func() load.Worker {
+		return &load.Local{Stores: func(string) (store.Store, error) { return consul.New(), nil }}
+	}
+	for name, w := range map[string]load.Worker{"local": local(), "piped": remote.Piped(local()), "agent": agents.Worker(t, nil)} {
+		t.Run(name, func(t *testing.T) {
+			l := base(kv.Put, kv.None)
+			l.Application.Name = catalog.Name
+			d := catalog.Application{}.Definition()
+			l.Application.Settings = d.Defaults()
+			for key, v := range (app.Settings{"services": 5, "instances-per-service": 10, "discovery-clients": 3, "services-per-client": 2, "instance-churn": 1, "health-changes": 0}) {
+				l.Application.Settings[key] = v
+			}
+			profile := catalog.Application{}.Profile(l.Application.Settings, 0)
+			l.Arrival, l.Rate.PerSecond, l.Duration, l.Prefix, l.KeySpace = scenario.Recorded, profile.PerSecond(), time.Second, "qb-", profile.There
+			l.Connections, l.Clients, l.Threads, l.Check, l.Preload = 4, 4, 1, true, true
+			l.Watch = &scenario.Watch{Watchers: profile.Watchers, Streams: profile.Streams}
+			p := taskOn(consul.New(), storetest.ServeNull(t, consul.New(), 1, store.NullOptions{Memory: true}), l)
+			a := &p.Assignment
+			var err error
+			if a.Preloaded, err = w.Preload(t.Context(), a); err != nil {
+				t.Fatal(err)
+			}
+			back := &told{t: t}
+			found, err := w.ReadBack(t.Context(), a, kv.Local, back.history)
+			if err != nil {
+				t.Fatal(err)
+			}
+			there, keys := uint64(0), map[uint64]bool{}
+			for i := range back.ops {
+				o := &back.ops[i]
+				if !o.Final || o.Kind != kv.Exists || o.Consistency != kv.Local || keys[o.Key] {
+					t.Fatalf("a read is %+v", o)
+				}
+				if keys[o.Key] = true; o.Outcome == kv.OK {
+					there++
+				}
+			}
+			if there != found || found != 2*profile.There || uint64(len(keys)) != found+2*5 {
+				t.Errorf("%d keys were found, %d are recorded of %d, and %d instances are there", found, there, len(keys), profile.There)
+			}
+		})
+	}
+}
+
+// elections has some candidates of three offices, on every kind of worker, stand on a
+// ZooKeeper whose nodes outlive their sessions. The operations are those of the load.
+func elections(t *testing.T, which election.Application, then func(t *testing.T, w load.Worker, a *load.Assignment, ops []history.Op)) {
+	local := func() load.Worker {
+		return &load.Local{Stores: func(string) (store.Store, error) { return zookeeper.New(), nil }}
+	}
+	for name, w := range map[string]load.Worker{"local": local(), "piped": remote.Piped(local()), "agent": agents.Worker(t, nil)} {
+		t.Run(name, func(t *testing.T) {
+			l := base(kv.Put, kv.None)
+			l.Application.Name = which.Definition().Name
+			d := which.Definition()
+			l.Application.Settings = d.Defaults()
+			for key, v := range (app.Settings{"elections": 3, "candidates": 2}) {
+				l.Application.Settings[key] = v
+			}
+			profile := which.Profile(l.Application.Settings, 0)
+			l.Arrival, l.Rate.PerSecond, l.Duration, l.Prefix, l.KeySpace = scenario.Recorded, profile.PerSecond(), time.Second, "qb/", profile.There
+			l.Connections, l.Clients, l.Threads, l.Check, l.Preload = 6, 6, 1, true, true
+			p := taskOn(zookeeper.New(), storetest.ServeNull(t, zookeeper.New(), 1, store.NullOptions{Memory: true, Script: "lie=outlive every 1"}), l)
+			a := &p.Assignment
+			var err error
+			if a.Preloaded, err = w.Preload(t.Context(), a); err != nil {
+				t.Fatal(err)
+			}
+			of := &told{t: t}
+			if _, err := load.Run(t.Context(), w, a, load.Reports{History: of.history}); err != nil {
+				t.Fatal(err)
+			}
+			then(t, w, a, of.ops)
+		})
+	}
+}
+
+// Numbered nodes, whose numbers are the store's, are recorded on every kind of worker, and
+// looked for after the load: those that have outlived their sessions are found.
+func TestNumberedNodesAreListedOnEveryWorker(t *testing.T) {
+	t.Parallel()
+	elections(t, election.Application{Queue: true}, func(t *testing.T, w load.Worker, a *load.Assignment, ops []history.Op) {
+		back, ended := &told{t: t}, map[uint64]uint64{} // nodes, and whose they are
+		for i := range ops {
+			if o := &ops[i]; o.Kind == kv.Ephemeral {
+				ended[o.Key] = o.Written
+			}
+		}
+		found, err := w.ReadBack(t.Context(), a, kv.Linearizable, back.history)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range back.ops {
+			if o := &back.ops[i]; !o.Final || o.Kind != kv.Get || o.Read == 0 || o.Read != ended[o.Key] {
+				t.Errorf("of the nodes %v one was read so: %+v", ended, o)
+			}
+		}
+		if len(ended) != 6 || len(back.ops) != 6 || found != 3 {
+			t.Errorf("of %d nodes the end is known, and %d were read at %d offices", len(ended), len(back.ops), found)
+		}
+	})
+}
+
+// A node that an earlier load left is read after the next as one that may be gone by then, by
+// every kind of worker: its session may end between the reads of two members.
+func TestWhatAnEarlierLoadLeftIsReadOnEveryWorker(t *testing.T) {
+	t.Parallel()
+	elections(t, election.Application{}, func(t *testing.T, w load.Worker, a *load.Assignment, _ []history.Op) {
+		var err error
+		a.Preloaded = nil // it is another load
+		if a.Preloaded, err = w.Preload(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+		back, gone := &told{t: t}, map[uint64]bool{}
+		found, err := w.ReadBack(t.Context(), a, kv.Linearizable, back.history)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range back.ops {
+			switch o := &back.ops[i]; {
+			case *o == history.MayBeGone(o.Key, 0, 0, o.Done):
+				gone[o.Key] = true
+			case !o.Final || o.Kind != kv.Get || o.Outcome != kv.OK || o.Mod <= 0 || !gone[o.Key]:
+				t.Errorf("what was left is read so: %+v", o)
+			}
+		}
+		if len(gone) != 3 || len(back.ops) != 6 || found != 3 {
+			t.Errorf("%d nodes may be gone, %d are found, and recorded is %+v", len(gone), found, back.ops)
+		}
+	})
+}

@@ -1,0 +1,265 @@
+package load
+
+import (
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/engine"
+	"github.com/quorumbench/quorumbench/internal/load/keys"
+	"github.com/quorumbench/quorumbench/internal/load/watch"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// chronicle records one loop's operations for who checks the answers: what the
+// engine does not know of them follows from their numbers and their answers.
+type chronicle struct {
+	src      *source
+	to       *history.Recorder
+	promises store.Promises
+	final    bool // it is of reads after the load
+	// from and behind are what ranges cover whose interval was given.
+	from, behind uint64
+	single       []foundKey // the memory of the range of one key that was recorded last
+
+	watchers []watch.Watcher // this loop's
+	newest   bool            // they are told of the newest version alone
+	numbers  []uint32        // theirs, among those of all loops
+	told     history.Op      // what one of them was told last
+
+	stms  []toldSTM       // by the operations' tags
+	holds map[uint32]hold // of locks, by the client
+	// doubtful are the clients whose holds say nothing any more: what they sent to give
+	// a lock back was not answered, and may end a later hold, whose key is the same.
+	doubtful map[uint32]bool
+}
+
+var (
+	_ engine.History        = (*chronicle)(nil)
+	_ engine.WatchHistory   = (*chronicle)(nil)
+	_ engine.SessionHistory = (*chronicle)(nil)
+)
+
+// newChronicle returns what records a loop's operations; nil where nobody wants
+// them.
+func (p *plan) newChronicle(src *source) *chronicle {
+	if p.recorder == nil || p.chronicler != nil {
+		return nil
+	}
+	c := &chronicle{src: src, to: p.recorder(), final: p.final}
+	if s, ok := p.store.(store.Promising); ok {
+		c.promises = s.Promises()
+	}
+	src.told = c
+	if src.answers.listings.keep = c.promises.Ranges; !src.rangesOurs() {
+		c.from, c.behind = covered(src.space, src.load.RangeKey, src.load.RangeEnd)
+	}
+	return c
+}
+
+// Ended implements engine.History.
+func (c *chronicle) Ended(phase measure.Phase, n, ref uint64, expected int64, ev *store.Event, o *history.Op) {
+	switch o.Kind {
+	case kv.KeepAlive:
+		o.Written, o.Mod, o.At = uint64(c.src.leaseOf(n, o.Session)), max(ev.Count, 0), ev.At
+		if len(c.src.leases) == 0 { // those of the connections
+			o.Written = uint64(o.Session)
+		}
+		c.to.Add(o)
+		return
+	case kv.STM:
+		c.stm(phase, n, ev, o)
+		return
+	}
+	if phase == measure.Warmup {
+		n |= warmupMark
+	}
+	o.Key, _ = keyAndLevel(ref)
+	o.At, o.Final = ev.At, c.final
+	switch o.Kind {
+	case kv.Put:
+		o.Written = keys.Identity(n)
+		c.count(ev, o)
+	case kv.CAS:
+		o.Written, o.Expected = keys.Identity(n), expected
+		switch {
+		case o.Outcome == kv.Conflict && c.promises.Unsure:
+			o.Outcome, o.At = kv.StoreError, 0
+		case o.Outcome == kv.Conflict:
+			c.conflict(ev, o)
+		case expected == history.AnyMod: // the store's codec asked for it itself
+			c.count(ev, o)
+		}
+	case kv.Ephemeral: // a compare-and-set with no version
+		o.Kind, o.Written, o.Expected = kv.CAS, keys.Identity(n), 0
+		if o.Outcome == kv.Conflict {
+			c.conflict(ev, o)
+		}
+	case kv.Txn:
+		c.txn(n, o)
+		return
+	case kv.Get:
+		c.get(ev, o)
+	case kv.Range, kv.TxnGet:
+		c.interval(ev, o)
+		return
+	case kv.Delete:
+		if o.Outcome == kv.Miss && c.promises.Unsure {
+			o.Outcome, o.At = kv.StoreError, 0
+		}
+	case kv.Exists:
+		if o.Outcome == kv.OK {
+			o.Read, o.Mod = history.Unseen, ev.Mod
+		}
+	}
+	c.to.Add(o)
+}
+
+// interval has a part for each key that a range says something of: for those that
+// it has, and for those that it would have if they were there. One that says
+// nothing of any is recorded as such.
+func (c *chronicle) interval(ev *store.Event, o *history.Op) {
+	next, behind := o.Key, c.src.space.N()
+	if !c.src.rangesOurs() {
+		next, behind = c.from, c.behind
+	}
+	found, ok := c.found(ev, o)
+	if !ok || next >= behind {
+		o.Read = history.Unseen
+		c.to.Add(o)
+		return
+	}
+	part := func(k foundKey) {
+		o.Key, o.Read, o.Mod = k.number, k.value, k.revision
+		c.to.Add(o)
+		o.Joined = true
+	}
+	for _, k := range found {
+		for ; next < min(k.number, behind); next++ {
+			part(foundKey{number: next})
+		}
+		if k.number >= next && k.number < behind {
+			part(k)
+			next = k.number + 1
+		}
+	}
+	if limit := c.src.load.RangeLimit; limit > 0 && ev.Count >= limit {
+		behind = next // whether there is more is not said
+	}
+	for ; next < behind; next++ {
+		part(foundKey{number: next})
+	}
+	if !o.Joined {
+		o.Read = history.Unseen
+		c.to.Add(o)
+	}
+}
+
+// found are the keys of a range's answer; ok is false where it tells of none.
+func (c *chronicle) found(ev *store.Event, o *history.Op) (found []foundKey, ok bool) {
+	s := c.src
+	if !c.promises.Ranges || !o.Answered() || s.load.Scan.CountOnly {
+		return nil, false
+	}
+	if _, end := s.interval(); len(end) > 0 {
+		l := &s.answers.listings
+		if !l.ascending || int(ev.Tag) >= len(l.of) {
+			return nil, false
+		}
+		return l.of[ev.Tag].found, true
+	}
+	if c.single = c.single[:0]; len(ev.Key) > 0 {
+		c.single = s.found(c.single, ev.Key, ev.Value, ev.Revision)
+	}
+	return c.single, true
+}
+
+// get is what a read of one key says of it.
+func (c *chronicle) get(ev *store.Event, o *history.Op) {
+	switch o.Outcome {
+	case kv.OK:
+		o.Read, o.Mod = keys.Read(ev.Value), ev.Made()
+	case kv.Stale, kv.Unverifiable: // a value of another run
+		o.Read, o.Mod = history.Unseen, ev.Made()
+	}
+}
+
+// count notes what a put's version says of the one before it, where versions are
+// counted and compared.
+func (c *chronicle) count(ev *store.Event, o *history.Op) {
+	switch {
+	case !c.promises.Counted:
+	case o.Acknowledged() && ev.Revision > 0 && c.src.versions != nil:
+		o.Expected = ev.Revision - 1
+	default:
+		o.Expected = history.AnyMod
+	}
+}
+
+// conflict is what stood against a compare-and-set.
+func (c *chronicle) conflict(ev *store.Event, o *history.Op) {
+	o.Read = history.Unseen
+	if !c.promises.Conflicts {
+		return
+	}
+	if o.Mod = max(ev.Revision, 0); ev.Revision == 0 {
+		o.Read = history.Absent
+	}
+}
+
+// txn has a part for each key that it writes.
+func (c *chronicle) txn(n uint64, o *history.Op) {
+	first, space := o.Key, c.src.space.N()
+	if c.promises.Counted {
+		o.Expected = history.AnyMod
+	}
+	for i := range c.src.pairs {
+		o.Key, o.Written, o.Joined = (first+uint64(i))%space, keys.Identity(n), i > 0
+		c.to.Add(o)
+	}
+}
+
+// MayEnd implements engine.SessionHistory: the session's end is a delete that may have
+// been done.
+func (c *chronicle) MayEnd(ref uint64, session uint32, from, now int64) {
+	key, _ := keyAndLevel(ref)
+	o := history.MayBeGone(key, session, from, now)
+	c.to.Add(&o)
+}
+
+// SessionEnded implements engine.SessionHistory.
+func (c *chronicle) SessionEnded(ref uint64, o *history.Op) {
+	o.Key, _ = keyAndLevel(ref)
+	c.to.Add(o)
+}
+
+// Told implements engine.WatchHistory.
+func (c *chronicle) Told(watcher uint32, ev *store.Event, asked, from, now int64) {
+	t := watch.Telling{Watcher: c.watchers[watcher], Number: c.numbers[watcher], Newest: c.newest}
+	o, ok := &c.told, false
+	if *o, ok = t.Told(ev, asked, from, now); !ok {
+		return
+	}
+	if o.Watch == history.Happened {
+		c.happened(ev, o)
+	}
+	c.to.Add(o)
+}
+
+// happened is what an event tells.
+func (c *chronicle) happened(ev *store.Event, o *history.Op) {
+	number, ours := c.src.space.Number(ev.Key)
+	if !ours {
+		o.Outcome = kv.WrongAnswer
+		return
+	}
+	o.Key = number
+	switch {
+	case ev.Version > 0:
+		o.Read = identityOf(c.src.values, ev.Value)
+	case ev.Version < 0:
+		o.Read = history.Unseen
+	}
+	if ev.BeforeRevision > 0 {
+		o.Expected, o.Written = ev.BeforeRevision, identityOf(c.src.values, ev.Before)
+	}
+}

@@ -1,0 +1,150 @@
+package election_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/consul/api"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load"
+	data "github.com/quorumbench/quorumbench/internal/load/app/election"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/store/consul"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
+)
+
+// mortal has 3 candidates for each of 6 offices, in 4 of which the leader dies. Sessions
+// live for 10 s. These tests wait for real sessions to end, beside each other.
+func mortal() map[string]int {
+	return map[string]int{"elections": 6, "candidates": 3, "tenure": 2, "failovers": 4, "ttl": 10}
+}
+
+// TestLeadersThatDieOnZooKeeper: their sessions end when nothing has kept them alive for
+// their timeout, and the dead are back in sessions of their connections' successors.
+func TestLeadersThatDieOnZooKeeper(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: no real ZooKeeper is started")
+	}
+	t.Parallel()
+	no := false
+	st, app := zookeeper.New(), data.Application{}
+	access := start(t, st, &zookeeper.Settings{Heap: "160m", ForceSync: &no})
+	succeeded(t, sendOf(t, app, 0, st, access.Endpoints, mortal(), 22*time.Second), 6*time.Second, "race for the office")
+	client := official.ZooKeeper(t, access)
+	offices, _, err := client.Children("/" + data.RaceName)
+	if err != nil || len(offices) != mortal()["elections"] {
+		t.Fatalf("%d offices, and %v", len(offices), err)
+	}
+}
+
+// TestLeadersThatDieOnEtcd: their leases end, and the dead stand again with others, so that
+// afterwards each candidate has a key.
+func TestLeadersThatDieOnEtcd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: leases live for 10 s")
+	}
+	t.Parallel()
+	app := data.Application{Queue: true}
+	st, endpoint := etcd.New(), embedded.Etcd(t)
+	succeeded(t, sendOf(t, app, 1, st, []string{endpoint}, mortal(), 20*time.Second), 6*time.Second, "campaign")
+	cl, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cl.Close() }()
+	all, err := cl.Get(t.Context(), data.QueueName+"/", clientv3.WithPrefix())
+	if err != nil {
+		t.Fatal(err)
+	}
+	have := map[int]bool{}
+	for _, kv := range all.Kvs {
+		if c, _, ok := data.Candidate(kv.Value); ok && kv.Lease != 0 {
+			have[c] = true
+		}
+	}
+	if want := mortal()["elections"] * mortal()["candidates"]; len(have) != want || len(all.Kvs) != want {
+		t.Errorf("%d candidates have %d keys, want %d", len(have), len(all.Kvs), want)
+	}
+}
+
+// TestLeadersThatDieOnConsul: their sessions end after twice their time to live, and nobody
+// gets their locks for another 15 s, which the others find out by trying.
+func TestLeadersThatDieOnConsul(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: no real Consul is started")
+	}
+	t.Parallel()
+	st := consul.New()
+	access := start(t, st, nil)
+	res := sendOf(t, data.Application{}, 2, st, access.Endpoints, mortal(), 52*time.Second)
+	succeeded(t, res, (2*10-5+15)*time.Second, "acquire")
+	tried := row(t, res, "acquire")
+	if least := uint64(4 * 2 * 2); tried.SpannedByFailovers < least || tried.Outcomes[kv.Conflict] < least {
+		t.Errorf("in 4 failovers it was tried %d times, want %d at least", tried.SpannedByFailovers, least)
+	}
+	client, err := api.NewClient(&api.Config{Address: access.Endpoints[0]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pairs, _, err := client.KV().List(data.RaceName+"/", nil)
+	if err != nil || len(pairs) != mortal()["elections"] {
+		t.Fatalf("%d offices, and %v", len(pairs), err)
+	}
+	for _, p := range pairs {
+		if p.Session == "" {
+			t.Errorf("nobody has %s", p.Key)
+		}
+	}
+}
+
+func row(t *testing.T, res *load.Result, name string) *measure.Calls {
+	t.Helper()
+	i := slices.IndexFunc(res.Calls, func(c measure.Calls) bool { return c.Name == name })
+	if i < 0 {
+		t.Fatalf("there is no row %q", name)
+	}
+	return &res.Calls[i]
+}
+
+// succeeded holds a load with leaders that die to what it is to be: nothing fails, each of
+// them has a successor, none before its session can have ended, and others hand over as
+// before. Each candidate stands once, and who died once more, besides what the others' ends
+// have it do.
+func succeeded(t *testing.T, res *load.Result, least time.Duration, stand string) {
+	t.Helper()
+	m := res.Measured
+	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
+		if m.Outcomes[o] > 0 {
+			t.Errorf("%d calls ended in %v: %s", m.Outcomes[o], o, m.ErrorTexts[o])
+		}
+	}
+	want := uint64(mortal()["failovers"])
+	for _, name := range []string{measure.Failover, "nobody leads, of a death", "behind the session's life"} {
+		if c := row(t, res, name); c.Due != want || c.Done() != want {
+			t.Errorf("%s: of %d %d came to their end, want %d", name, c.Due, c.Done(), want)
+		}
+	}
+	if got := time.Duration(row(t, res, measure.Failover).Response.Min()); got < least {
+		t.Errorf("a failover took %v, and a session lives for %v at least behind its leader's death", got, least)
+	}
+	if c := row(t, res, measure.Handover); c.Due == 0 || c.Done() != c.Due {
+		t.Errorf("of %d handovers %d came to their end", c.Due, c.Done())
+	}
+	first := want + uint64(mortal()["elections"]*mortal()["candidates"])
+	if c := row(t, res, stand); c.Done()-c.Spanned-c.SpannedByFailovers < first {
+		t.Errorf("of %d times %q %d and %d follow from others' ends, so that less than %d are new candidates'", c.Done(), stand, c.Spanned, c.SpannedByFailovers, first)
+	}
+	spans := uint64(0)
+	for _, c := range res.Calls {
+		spans += c.SpannedByFailovers
+	}
+	if spans == 0 {
+		t.Error("failovers took no calls")
+	}
+}

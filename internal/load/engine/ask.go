@@ -1,0 +1,134 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/text"
+	"github.com/quorumbench/quorumbench/internal/wire/parts"
+)
+
+// NoAnswerError says that a server said nothing: it cannot be reached, ends the
+// connection, or is silent for too long.
+type NoAnswerError struct {
+	why error
+	// Text says why the server ended the connection, where it or the codec tells that.
+	Text string
+}
+
+func (e *NoAnswerError) Error() string { return e.why.Error() }
+
+// Unwrap returns the reason.
+func (e *NoAnswerError) Unwrap() error { return e.why }
+
+// noAnswer makes a NoAnswerError of a sentence.
+func noAnswer(format string, args ...any) error {
+	return &NoAnswerError{why: fmt.Errorf(format, args...)}
+}
+
+// Ask connects to an endpoint, does one operation there and returns its event,
+// whose memory is the caller's. It finds out, before any load, whether the
+// server is there, speaks the store's protocol and lets us in. The error is a
+// sentence.
+func (d Dialer) Ask(ctx context.Context, endpoint string, codecs store.Codecs, op *store.Op) (store.Event, error) {
+	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
+	defer cancel()
+	socket, s, err := d.dial(ctx, endpoint)
+	if err != nil {
+		return store.Event{}, err
+	}
+	defer func() { _ = socket.Close() }()
+	conn := socket
+	if s != nil {
+		s.shaken = false // the connection stays crypto/tls's own
+		conn = s.tls
+	}
+	// A cancelled context also ends a read.
+	stop := context.AfterFunc(ctx, func() { _ = socket.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	ev, err := exchange(conn, codecs(store.Dialed{Endpoint: endpoint, Parts: parts.New(cmp.Or(d.MaxHeld, DefaultMaxHeld))}), op)
+	switch {
+	case err == nil:
+		return ev, nil
+	case errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE):
+		if len(ev.Text) > 0 {
+			words := text.Line(string(ev.Text), text.OfServer)
+			return ev, &NoAnswerError{why: fmt.Errorf("%s ended the connection: %s", endpoint, words), Text: words}
+		}
+		if s == nil {
+			return ev, noAnswer("%s ended the connection without an answer: if it wants TLS, give its CA certificate; a member that has lost its quorum may do so, too", endpoint)
+		}
+		return ev, noAnswer("%s ended the TLS connection without an answer", endpoint)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return ev, noAnswer("%s accepts connections and did not answer within %v", endpoint, d.Timeout)
+	}
+	return ev, fmt.Errorf("%s: %w", endpoint, err)
+}
+
+// exchange submits op as soon as the codec has room and waits for its end.
+func exchange(conn net.Conn, c store.Codec, op *store.Op) (store.Event, error) {
+	began := time.Now()
+	buf := make([]byte, 64<<10)
+	submitted := false
+	for {
+		c.Tick(int64(time.Since(began)))
+		if !submitted && c.Room() > 0 {
+			c.Submit(op)
+			submitted = true
+		}
+		for out := c.Out(); len(out) > 0; out = c.Out() {
+			n, err := conn.Write(out)
+			c.Wrote(n)
+			if err != nil {
+				return lost(c, op), err
+			}
+		}
+		n, err := conn.Read(buf)
+		if err != nil {
+			return lost(c, op), err
+		}
+		events, err := c.Feed(buf[:n], nil)
+		if ev, ok := eventOf(op, events); ok {
+			part(conn, c)
+			return ev, nil
+		}
+		if err != nil {
+			return store.Event{}, err
+		}
+	}
+}
+
+// lost returns what the codec says of an operation whose connection ended.
+func lost(c store.Codec, op *store.Op) store.Event {
+	ev, _ := eventOf(op, c.Lost(nil))
+	return ev
+}
+
+// eventOf returns the event that says how an operation ended, with memory of its own.
+func eventOf(op *store.Op, events []store.Event) (ev store.Event, ok bool) {
+	for _, ev := range events {
+		if ev.What == store.Done && ev.Tag == op.Tag {
+			ev.Key, ev.Value, ev.Text = clone(ev.Key), clone(ev.Value), clone(ev.Text)
+			return ev, true
+		}
+	}
+	return ev, false
+}
+
+// part ends a session that the server would else keep.
+func part(conn net.Conn, c store.Codec) {
+	if s, ok := c.(store.SessionCodec); ok {
+		s.Close()
+		_, _ = conn.Write(c.Out()) // the answer is there, and the session ends by itself in the end
+	}
+}
+
+func clone(b []byte) []byte { return append([]byte(nil), b...) }

@@ -1,0 +1,40 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+)
+
+// A wait that is asked to last for ever ends at each beat, again and again.
+func TestBeatEndsWaits(t *testing.T) {
+	p, err := NewPoller(1, time.Now(), Dialer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Release()
+	b := p.(Beating)
+	if !b.SetBeat(millisecond) {
+		t.Skip("this system has no timers that can be waited for")
+	}
+	// Go's monitor ends a wait, too, but only each 10 ms.
+	settle.Within(t, func(r settle.Reporter) {
+		before := p.Now()
+		for range 20 {
+			p.Wait(before+60*secondNS, nil)
+		}
+		if took := p.Now() - before; took > 100*millisecond {
+			r.Errorf("20 waits took %d ms", took/millisecond)
+		}
+	})
+	if !b.SetBeat(0) {
+		t.Error("the beat does not end")
+	}
+	before := p.Now()
+	p.Wait(before+5*millisecond, nil)
+	// One beat may have been on its way.
+	if p.Wait(before+5*millisecond, nil); p.Now() < before+5*millisecond {
+		t.Error("a wait ended early, and there was no beat")
+	}
+}

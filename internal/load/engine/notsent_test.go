@@ -1,0 +1,249 @@
+package engine
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/keys"
+	"github.com/quorumbench/quorumbench/internal/load/pace"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+)
+
+// What could not be sent because a connection was refused says so.
+func TestNotSentTellsWhyNobodyTookIt(t *testing.T) {
+	settle.Unraced(t)
+	const text = "no connection took it before its timeout or the window's end"
+	for _, refused := range []bool{true, false} {
+		b := newBench(2, 20, closed(6*secondNS))
+		b.cfg.Timeout = secondNS
+		b.dial = func(s *sim, conn int, _ string) error {
+			if refused && conn == 0 && s.now > 3e9 && s.now < 5e9 {
+				return errRefused
+			}
+			return nil
+		}
+		cut := false
+		b.at = func(s *sim) {
+			if s.now >= 3e9 && !cut {
+				cut = true
+				s.cut(0)
+			}
+		}
+		b.run(t)
+		want := ""
+		if refused {
+			want = text + ": " + errRefused.Error()
+		}
+		if got := b.res.ErrorTexts[kv.NotSent]; got != want {
+			t.Errorf("refused %v: it says %q, not %q", refused, got, want)
+		}
+	}
+}
+
+// mixed is a Source of puts and gets.
+type mixed struct {
+	puts
+	share float64 // of puts; 1 for nothing else
+}
+
+func (m *mixed) Kind(_ measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
+	if keys.RandomUnit(3, n) < m.share {
+		return kv.Put, kv.None
+	}
+	return kv.Get, kv.Local
+}
+
+func (m *mixed) Shares(measure.Phase) []Share {
+	if m.share == 1 {
+		return []Share{{Kind: kv.Put, Of: 1}}
+	}
+	return []Share{{Kind: kv.Put, Of: m.share}, {Kind: kv.Get, Consistency: kv.Local, Of: 1 - m.share}}
+}
+
+// held is the seconds that a loop hands over.
+type held struct {
+	*Loop
+	seconds []*measure.Second
+}
+
+// behind is loop i of n in the given phases, whose schedule is at operation
+// first of the first phase, and whose clock is in the last.
+func behind(source Source, i, n, places int, first uint64, phases ...Phase) *held {
+	h := &held{}
+	l := New(Config{
+		Hand:   func(s *measure.Second) { h.seconds = append(h.seconds, s) },
+		Source: source, Offset: uint64(i), Stride: uint64(n), Places: places, Endpoints: make([]string, 1),
+		Phases: phases, Shared: NewShared(n, 0, 1),
+	}, newSim(1))
+	l.clock = clockwork{phases: phases, at: len(phases) - 1}
+	origin := int64(1_234_567_890)
+	l.clock.origin = origin
+	for _, p := range phases {
+		l.clock.origin = origin
+		for at, index := origin, 0; at < origin+p.Duration; at, index = at+secondNS, index+1 {
+			l.secs.begin(p.Kind, index, at)
+		}
+		origin += p.Duration
+	}
+	l.sched.pacer, l.sched.origin = phases[0].Pacer, 1_234_567_890
+	l.sched.n, l.sched.place = l.sched.ownFrom(first)
+	l.sched.setDue()
+	h.Loop = l
+	return h
+}
+
+// oneByOne is what abandonSchedule does with one operation at a time.
+func oneByOne(l *held, at int64) {
+	for l.sched.due < at {
+		kind, level := l.cfg.Source.Kind(l.clock.phases[l.sched.phase].Kind, l.sched.n)
+		acc := l.sched.second(&l.secs)
+		acc.Due++
+		acc.Outcomes[kv.NotSent]++
+		l.secs.failed(acc, measure.Series{Kind: kind, Consistency: level}, kv.NotSent, at-l.sched.due)
+		l.sched.step()
+	}
+}
+
+// What was due and not taken up is counted in bulk as it would be one by one:
+// in every second, of every kind, in every step of the histogram.
+func TestAbandonedInBulkIsAsOneByOne(t *testing.T) {
+	settle.Unraced(t)
+	rng := rand.New(rand.NewPCG(1, 2))
+	for round := range 300 {
+		n := 1 + rng.IntN(4)
+		i, places := rng.IntN(n), n+rng.IntN(9)
+		rate := []float64{1, 7.3, 999, 1000, 123_456, 1e6}[rng.IntN(6)]
+		length := int64(1 + rng.Int64N(3*secondNS))
+		if rate > 1e5 {
+			length /= 50
+		}
+		source := &mixed{share: []float64{1, 0.3}[rng.IntN(2)]}
+		phases := func() (out []Phase) {
+			for k, kind := range []measure.Phase{measure.Warmup, measure.Measured}[rng.IntN(2):] {
+				p := Phase{Kind: kind, Duration: length, Pacer: pace.NewConstant(rate)}
+				if round%3 == 0 {
+					p.Pacer = pace.NewPoisson(rate, uint64(round+k))
+				}
+				if round%5 == 0 {
+					p.Total = 1 + uint64(rate*float64(length)/2e9)
+				}
+				out = append(out, p)
+			}
+			return out
+		}
+		first := rng.Uint64N(20)
+		seed := rng.Uint64()
+		make := func() *held {
+			rng = rand.New(rand.NewPCG(seed, 0))
+			return behind(source, i, n, places, first, phases()...)
+		}
+		bulk, single := make(), make()
+		rng = rand.New(rand.NewPCG(seed, 1))
+		open := bulk.clock.origin - 1_234_567_890 + length
+		at := 1_234_567_890 + []int64{open, 1 + rng.Int64N(open), open + 5*secondNS}[rng.IntN(3)]
+		if got, want := bulk.sched.backlog(at), backlogOneByOne(make(), at); got != want {
+			t.Fatalf("round %d: the backlog is %d, and one by one %d", round, got, want)
+		}
+		bulk.abandonSchedule(at)
+		oneByOne(single, at)
+		bulk.secs.release(never)
+		single.secs.release(never)
+		same := len(bulk.seconds) == len(single.seconds)
+		for k := 0; same && k < len(bulk.seconds); k++ {
+			a, b := &second{Second: *bulk.seconds[k]}, single.seconds[k]
+			same = a.Due == b.Due && a.Outcomes == b.Outcomes && len(a.Cells) == len(b.Cells)
+			for _, cell := range b.Cells {
+				other := a.find(&cell.Series)
+				if same = same && other != nil; !same {
+					break
+				}
+				x, y := other.Failed[measure.ErrorIndex(kv.NotSent)], cell.Failed[measure.ErrorIndex(kv.NotSent)]
+				same = same && x != nil && x.Equals(y)
+			}
+		}
+		if !same {
+			t.Fatalf("round %d: loop %d of %d with %d places at %v/s for %d ns differs", round, i, n, places, rate, length)
+		}
+	}
+}
+
+// backlogOneByOne is backlog, one operation at a time, of the cursor's phase.
+func backlogOneByOne(l *held, at int64) (count uint64) {
+	for phase := l.sched.phase; l.sched.due < at && l.sched.phase == phase; l.sched.step() {
+		count++
+	}
+	return count
+}
+
+// However much is due, it ends at once, and none is forgotten.
+func TestAnyBacklogIsANumber(t *testing.T) {
+	settle.Unraced(t)
+	const length = 20 * secondNS
+	for name, pacer := range map[string]pace.Pacer{"constant": pace.NewConstant(1e9), "Poisson": pace.NewPoisson(1e9, 1)} {
+		for _, share := range []float64{1, 0.25} {
+			for _, total := range []uint64{0, 20_000_000_000} {
+				const loops = 3
+				var due, puts uint64
+				for i := range loops {
+					l := behind(&mixed{share: share}, i, loops, 10, 0, Phase{Kind: measure.Measured, Duration: length, Pacer: pacer, Total: total})
+					l.abandonSchedule(1_234_567_890 + length)
+					for _, s := range l.seconds {
+						due += s.Due
+						for _, c := range s.Cells {
+							if c.Kind == kv.Put {
+								puts += uint64(c.Failed[measure.ErrorIndex(kv.NotSent)].TotalCount())
+							}
+						}
+					}
+				}
+				if (name == "constant" || total > 0) && due != 20_000_000_000 {
+					t.Errorf("%s, total %d: %d of 20000000000 are in the books", name, total, due)
+				}
+				near(t, name+": what was due", float64(due), 2e10, 0.002)
+				near(t, name+": puts", float64(puts), share*2e10, 0.002)
+			}
+		}
+	}
+}
+
+// A load far above what a store takes closes its window in time, and what is
+// in flight then is not held back by the books.
+func TestOverloadEndsInTime(t *testing.T) {
+	b := newBench(2, 0, warm(open(1e9, secondNS)), open(1e9, 2*secondNS))
+	b.cfg.MaxInFlight = 100
+	b.cfg.Source = &mixed{share: 1}
+	b.serve = func(s *sim, conn int, request []byte) { s.reply(conn, 10*millisecond, reply(request, kv.OK)) }
+	b.run(t)
+	near(t, "what was due", float64(b.totals.Due), 2e9, 1e-9)
+	near(t, "carried into the window", float64(b.res.CarriedIn), 1e9, 0.001)
+	if succeeded := b.totals.Succeeded(); succeeded != b.totals.Due-b.totals.Outcomes[kv.NotSent] {
+		t.Errorf("%d succeeded of %d due, with %d not sent", succeeded, b.totals.Due, b.totals.Outcomes[kv.NotSent])
+	}
+	if b.res.Capped != b.totals.Due {
+		t.Errorf("%d of %d were held back by the limit", b.res.Capped, b.totals.Due)
+	}
+}
+
+// countedShares counts how often it is asked for its shares.
+type countedShares struct {
+	mixed
+	asked int
+}
+
+func (c *countedShares) Shares(p measure.Phase) []Share {
+	c.asked++
+	return c.mixed.Shares(p)
+}
+
+// A source may count millions of operations to say its shares: it is asked once.
+func TestSharesAreAskedForOnce(t *testing.T) {
+	const rate, length = 1000, 5 * secondNS
+	source := &countedShares{mixed: mixed{share: 0.3}}
+	l := behind(source, 0, 1, 1, 0, open(rate, length))
+	l.abandonSchedule(l.clock.origin + length)
+	if source.asked != 1 || l.failLive != 5*rate {
+		t.Errorf("%d operations were not sent, and the shares asked for %d times", l.failLive, source.asked)
+	}
+}

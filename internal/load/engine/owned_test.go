@@ -1,0 +1,127 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
+)
+
+// nodes is a Source of keys that end with their session; or of calls.
+type nodes struct {
+	puts
+	call *call.Call
+}
+
+func (s *nodes) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
+	if *op = (store.Op{Kind: kv.Ephemeral}); s.call != nil {
+		*op = store.Op{Kind: kv.Put, Call: s.call}
+	}
+	return n
+}
+
+func (*nodes) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) { return kv.Ephemeral, kv.None }
+
+// endingCodec has a session whose end is answered. The revision of an answer is its tag's, and
+// the end of a session has revision 1,000.
+type endingCodec struct {
+	*simCodec
+	session int64
+	step    int64 // from one that is asked for to the next
+}
+
+func (c *endingCodec) Session() int64 {
+	c.session += c.step
+	return c.session
+}
+
+func (c *endingCodec) Close() { c.out = append(c.out, closeTag, closeTag, closeTag, closeTag, 0) }
+
+func (c *endingCodec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
+	if in[0] == closeTag {
+		return append(to, store.Event{What: store.Closed, Outcome: kv.Outcome(in[4]), At: 1000}), nil
+	}
+	to, err := c.simCodec.Feed(in, to)
+	for k := range to {
+		to[k].At = 10 + int64(to[k].Tag)
+	}
+	return to, err
+}
+
+// ends is a history of sessions' ends.
+type ends struct {
+	may  int
+	told []history.Op
+	refs []uint64
+}
+
+func (*ends) Ended(measure.Phase, uint64, uint64, int64, *store.Event, *history.Op) {}
+
+func (e *ends) MayEnd(uint64, uint32, int64, int64) { e.may++ }
+
+func (e *ends) SessionEnded(ref uint64, o *history.Op) {
+	e.told, e.refs = append(e.told, *o), append(e.refs, ref)
+}
+
+// The answer to the end of a session is awaited where its keys are checked, but not for ever;
+// it tells the revision of those that were made by that session, as far as that was answered.
+func TestTheEndOfASessionIsHeard(t *testing.T) {
+	write := func(flags call.Flags) *call.Call {
+		return &call.Call{Guarded: true, Parts: []call.Part{{Action: call.Compare}, {Action: call.Write, Branch: call.Then, Flags: flags}}}
+	}
+	for name, c := range map[string]struct {
+		made, ended kv.Outcome // answers; NumOutcomes: there is none
+		another     bool       // the session of the connection is another by then
+		cut         bool       // the server ends the connection without an answer
+		call        *call.Call
+		sets        bool // which sets keys that are there, and makes none
+		want        int
+	}{
+		"answered":          {want: 2},
+		"refused":           {ended: kv.StoreError},
+		"never answered":    {ended: kv.NumOutcomes},
+		"cut off":           {ended: kv.NumOutcomes, cut: true},
+		"of another":        {another: true},
+		"not known if made": {made: kv.StoreTimeout},
+		"made by calls":     {call: write(call.Ephemeral), want: 2},
+		"set by calls":      {call: write(call.Existing), sets: true},
+	} {
+		b := newBench(2, 2, Phase{Kind: measure.Measured, Total: 2})
+		h, n := &ends{}, int64(0)
+		b.cfg.Source, b.cfg.History = &nodes{call: c.call}, h
+		b.cfg.Codecs = func(store.Dialed) store.Codec {
+			n++
+			return &endingCodec{newSimCodec(1), n, int64(btoi(c.another))}
+		}
+		b.serve = func(s *sim, conn int, request []byte) {
+			switch {
+			case request[0] != closeTag:
+				s.reply(conn, 2*millisecond, reply(request, c.made))
+			case c.cut:
+				s.cut(conn)
+			case c.ended < kv.NumOutcomes:
+				s.reply(conn, 2*millisecond, reply(request, c.ended))
+			}
+		}
+		closed := b.now
+		b.run(t)
+		if len(h.told) != c.want || h.may != 2*btoi(!c.sets) {
+			t.Errorf("%s: of %d keys the end is told: %+v", name, h.may, h.told)
+		}
+		for i := range h.told {
+			o := &h.told[i]
+			want := history.Op{Kind: kv.Ephemeral, Session: o.Session, Member: 7, Invoked: o.Invoked, Done: o.Invoked + 2*millisecond + b.wire, At: 1000, Mod: 10 + int64(o.Session)}
+			if d := cmp.Diff(want, *o); d != "" || o.Session > 1 || o.Invoked < closed {
+				t.Errorf("%s (-want +got): %s", name, d)
+			}
+		}
+		if took := b.now - b.res.Closed; c.ended == kv.NumOutcomes && !c.cut && (took < partWithin || took > 2*partWithin) || took > 2*partWithin {
+			t.Errorf("%s: it took %d", name, took)
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package engine
+
+import (
+	"container/heap"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/pace"
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// parkingSim is a simulated world in which a loop can park.
+type parkingSim struct {
+	*sim
+	parks  int
+	late   int64 // how much later than asked it wakes
+	asleep func(until int64)
+}
+
+func (p *parkingSim) Park(until int64) {
+	p.parks++
+	p.asleep(until)
+	for len(p.events) > 0 && p.events[0].at <= until {
+		e := heap.Pop(&p.events).(simEvent)
+		p.now = max(p.now, e.at)
+		e.do()
+		for i := range p.conns {
+			if c := &p.conns[i]; c.open && (len(c.in) > 0 || c.ended != nil || c.dialed) {
+				return
+			}
+		}
+	}
+	p.now = max(p.now, until) + p.late
+}
+
+// A loop parks while nothing is in flight and nothing is due for a while, and sends
+// what is due in time all the same; how late it wakes is a pause only where that was
+// too late for an operation.
+func TestLoopsPark(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		every, takes int64 // between operations, and one's time
+		late         int64
+		parks, pause bool
+	}{
+		{"seldom", 100 * millisecond, millisecond, 0, true, false},
+		{"seldom, and late within the margin", 100 * millisecond, millisecond, parkMargin, true, false},
+		{"seldom, and later", 100 * millisecond, millisecond, parkMargin + 5*millisecond, true, true},
+		{"always in flight", 100 * millisecond, 95 * millisecond, 0, false, false},
+		{"often", leastPark - millisecond, millisecond, 0, false, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(1, 0, Phase{Kind: measure.Measured, Duration: 3 * secondNS, Pacer: pace.NewConstant(float64(secondNS) / float64(c.every))})
+			open, parks := 0, 0
+			b.serve = func(s *sim, conn int, request []byte) {
+				s.after(c.takes, func() { open-- })
+				s.reply(conn, c.takes, reply(request, kv.OK))
+			}
+			b.written = func(*sim, int) { open++ }
+			b.poller = func(s *sim) Poller {
+				p := &parkingSim{sim: s, late: c.late}
+				p.asleep = func(until int64) {
+					if open > 0 {
+						t.Error("a loop parks with an operation in flight")
+					}
+					if until-s.now < leastPark-parkMargin || until-s.now > longestPark {
+						t.Errorf("it parks for %d ms", (until-s.now)/millisecond)
+					}
+					if s.now >= 2*secondNS { // of the load; before, it waits for its beginning
+						parks++
+					}
+				}
+				return p
+			}
+			b.run(t)
+			want := uint64(3 * secondNS / c.every)
+			if b.totals.Succeeded() < want || b.totals.Succeeded() > want+1 {
+				t.Errorf("%d operations of %d", b.totals.Succeeded(), want)
+			}
+			if (parks > 0) != c.parks || (b.res.Paused > 0) != c.pause {
+				t.Errorf("it parked %d times, and paused for %d ns", parks, b.res.Paused)
+			}
+			most := c.takes + 2*b.wire
+			if c.pause {
+				most += c.late - parkMargin
+			}
+			if got := b.totals.Whole().Response.Max(); got > most+most/100 {
+				t.Errorf("an operation took %d ns, and should take %d", got, most)
+			}
+		})
+	}
+}
+
+// A connection that ends is noticed by a loop that parks, and made again before
+// anything is due.
+func TestParkedLoopsNoticeWhatHappens(t *testing.T) {
+	b := newBench(1, 0, Phase{Kind: measure.Measured, Duration: 2 * secondNS, Pacer: pace.NewConstant(2)})
+	b.poller = func(s *sim) Poller {
+		s.now, s.wire = 1_000_000_000, 10_000
+		s.after(1200*millisecond, func() { s.cut(0) }) // 200 ms after an operation, 300 ms before the next
+		return &parkingSim{sim: s, asleep: func(int64) {}}
+	}
+	b.run(t)
+	if b.totals.Succeeded() != 4 || b.totals.Failed() != 0 {
+		t.Errorf("%v", b.totals.Outcomes)
+	}
+	if got := b.totals.Whole().Response.Max(); got > 2*millisecond {
+		t.Errorf("an operation waited for its connection: %d ns", got)
+	}
+}

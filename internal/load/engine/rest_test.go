@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+)
+
+// refuses answers at once that it will not, from one time to another, and else
+// after a millisecond.
+func refuses(from, to int64) func(s *sim, conn int, request []byte) {
+	return func(s *sim, conn int, request []byte) {
+		if s.now >= from && s.now < to {
+			s.reply(conn, s.wire, reply(request, kv.Refused))
+			return
+		}
+		s.reply(conn, s.wire+millisecond, reply(request, kv.OK))
+	}
+}
+
+// A store that refuses for a second in ten has a tenth of errors: a client that
+// is refused in 20 µs does not ask again until it would have had its answer.
+func TestRefusedClientsRest(t *testing.T) {
+	settle.Unraced(t)
+	b := newBench(4, 20, warm(closed(secondNS)), closed(10*secondNS))
+	b.serve = refuses(7e9, 8e9)
+	b.run(t)
+	near(t, "the share of errors", float64(b.totals.Failed())/float64(b.totals.Due), 0.1, 0.03)
+	window := float64(b.res.Closed - b.res.Opened)
+	near(t, "clients that rest", b.res.RestingArea/window, 20*0.1, 0.03)
+	near(t, "clients that rest or have an operation", (b.res.RestingArea+b.res.InFlightArea)/window, 20, 0.001)
+	if got := b.totals.Outcomes[kv.Refused]; got != b.totals.Failed() {
+		t.Errorf("outcomes %v", b.totals.Outcomes)
+	}
+	mean := b.totals.Whole().Response.Mean()
+	near(t, "mean response time", mean, 1.02e6, 0.001) // the rest is not in it
+	for _, s := range b.each {
+		rests := s.Index == 4 && s.Phase == measure.Measured
+		if (s.Resting > 0) != rests {
+			t.Errorf("second %d: %d clients rest", s.Index, s.Resting)
+		}
+	}
+}
+
+// A client whose rest has ended has an operation, also while the loop is late to
+// see it: no time of a client is counted twice.
+func TestNoTimeIsRestAndOperation(t *testing.T) {
+	b := newBench(1, 1, warm(closed(secondNS)), closed(5*secondNS))
+	n := 0
+	b.serve = func(s *sim, conn int, request []byte) {
+		outcome := kv.OK
+		if n++; n%2 == 0 {
+			outcome = kv.Refused
+		}
+		s.reply(conn, s.wire+80_000, reply(request, outcome))
+	}
+	b.lag = func(int64) int64 { return 60_000 }
+	b.run(t)
+	window := float64(b.res.Closed - b.res.Opened)
+	whole := b.totals.Whole()
+	busy := whole.Response.Mean() * float64(whole.Response.TotalCount())
+	for _, h := range whole.Failed {
+		if h != nil {
+			busy += h.Mean() * float64(h.TotalCount())
+		}
+	}
+	near(t, "the client's time by its operations and its rests", (busy+b.res.RestingArea)/window, 1, 0.01)
+	near(t, "the same by the counts", (b.res.InFlightArea+b.res.RestingArea)/window, 1, 0.001)
+}
+
+// Where nothing succeeded yet, a client asks a hundred times a second.
+func TestRefusedFromTheBeginning(t *testing.T) {
+	b := newBench(1, 10, closed(10*secondNS))
+	b.serve = refuses(0, 100e9)
+	b.run(t)
+	near(t, "operations of 10 clients", float64(b.totals.Due), 10*1000, 0.01)
+}
+
+// A total is done however often a client is refused.
+func TestATotalIsDoneInSpiteOfRests(t *testing.T) {
+	p := closed(0)
+	p.Total = 1000
+	b := newBench(2, 10, p)
+	n := 0
+	b.serve = func(s *sim, conn int, request []byte) {
+		outcome := kv.OK
+		if n++; n%3 == 0 {
+			outcome = kv.Refused
+		}
+		s.reply(conn, s.wire, reply(request, outcome))
+	}
+	b.run(t)
+	if b.totals.Due != 1000 || b.totals.Outcomes[kv.Refused] != 333 {
+		t.Errorf("due %d, outcomes %v", b.totals.Due, b.totals.Outcomes)
+	}
+}
+
+func TestRestingWakesInOrder(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var h resting
+	for round := range 1000 {
+		var want []int64
+		for range r.IntN(50) {
+			until := r.Int64N(20)
+			h.push(sleeper{until, int32(until)})
+			want = append(want, until)
+		}
+		slices.Sort(want)
+		for _, until := range want {
+			if got := h.pop(); got.until != until || got.client != int32(until) {
+				t.Fatalf("round %d: %+v woke, not %d", round, got, until)
+			}
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+)
+
+// crowd is a closed loop of many clients on one connection that takes so many operations
+// at once, of a server that takes so long for each.
+func crowd(clients, room int, each int64, length int64) *bench {
+	b := newBench(1, clients, closed(length))
+	b.room = room
+	b.serve = func(s *sim, conn int, request []byte) { s.reply(conn, each, reply(request, kv.OK)) }
+	return b
+}
+
+// The clients that no connection had taken when the window closed invent no errors, and
+// what the others waited is in their response times.
+func TestCrowdedConnectionInventsNoErrors(t *testing.T) {
+	settle.Unraced(t)
+	b := crowd(1000, 100, 6*millisecond, 2*secondNS).run(t)
+	if b.totals.Failed() != 0 || b.totals.Succeeded() == 0 {
+		t.Errorf("%d of %d failed: %v", b.totals.Failed(), b.totals.Due, b.totals.Outcomes)
+	}
+	all := b.totals.Whole()
+	near(t, "the mean service time", all.Service.Mean(), 6.02e6, 0.02)
+	near(t, "the mean response time", all.Response.Mean(), 60.2e6, 0.05)
+}
+
+// However long an operation waits for others on its connection, its timeout begins when it
+// is written.
+func TestWaitingForOthersIsNoTimeout(t *testing.T) {
+	settle.Unraced(t)
+	for _, room := range []int{1, 3} { // HTTP/1.1, and a few streams
+		b := crowd(50, room, 100*millisecond, 6*secondNS)
+		b.cfg.Timeout = 150 * millisecond
+		b.run(t)
+		if b.totals.Failed() != 0 || b.totals.Succeeded() < 50*uint64(room) {
+			t.Errorf("room %d: %d of %d failed: %v", room, b.totals.Failed(), b.totals.Due, b.totals.Outcomes)
+		}
+	}
+}
+
+// A server that lowers its limit in mid-run, to nothing for a while, that stands still, or
+// whose connection is cut, fails what it had, and nothing that it never got. Who is
+// without a connection, or with one that takes nothing, for a whole timeout has failed.
+func TestWhatWasNeverWrittenDidNotFail(t *testing.T) {
+	settle.Unraced(t)
+	const timeout = secondNS
+	for _, c := range []struct {
+		name    string
+		fault   func(b *bench)       // at 3 s, a second into the window
+		refused int64                // until when dialling fails
+		lost    uint64               // that the server had
+		notSent func(n uint64) bool  // of 100 clients
+		heal    func(b *bench) int64 // at a time
+	}{
+		{name: "the limit is lowered", fault: func(b *bench) { b.codecs[0].room = 2 }},
+		{name: "nothing is taken for half a timeout", fault: func(b *bench) { b.codecs[0].room = 0 },
+			heal: func(b *bench) int64 { b.codecs[0].room = 10; return 3_500_000_000 }},
+		{name: "nothing is taken any more", fault: func(b *bench) { b.codecs[0].room = 0 },
+			notSent: func(n uint64) bool { return n >= 100 && n <= 300 }},
+		{name: "cut", fault: func(b *bench) { b.cut(0) }, lost: 10},
+		{name: "cut and refused for half a timeout", fault: func(b *bench) { b.cut(0) }, lost: 10, refused: 3_500_000_000},
+		{name: "cut and refused for two timeouts", fault: func(b *bench) { b.cut(0) }, lost: 10, refused: 5_500_000_000,
+			notSent: func(n uint64) bool { return n >= 100 && n <= 200 }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := crowd(100, 10, 20*millisecond, 4*secondNS)
+			b.cfg.Timeout = timeout
+			b.dial = func(s *sim, _ int, _ string) error {
+				if s.now < c.refused && s.now >= 3e9 {
+					return errRefused
+				}
+				return nil
+			}
+			done, healed := false, false
+			b.at = func(s *sim) {
+				if s.now >= 3e9 && !done {
+					done = true
+					c.fault(b)
+					if c.heal != nil {
+						s.after(500*millisecond, func() {
+							healed = true
+							c.heal(b)
+							s.reply(0, s.wire, reply(make([]byte, requestLen), kv.OK)) // of nothing: the codec looks again
+						})
+					}
+				}
+			}
+			b.run(t)
+			if c.heal != nil && !healed {
+				t.Error("it was not healed")
+			}
+			if lost := b.totals.Outcomes[kv.ConnectionLost]; lost != c.lost {
+				t.Errorf("%d were lost with the connection, which had %d", lost, c.lost)
+			}
+			notSent := b.totals.Outcomes[kv.NotSent]
+			if c.notSent == nil && notSent != 0 || c.notSent != nil && !c.notSent(notSent) {
+				t.Errorf("%d were not sent", notSent)
+			}
+			if others := b.totals.Failed() - notSent - b.totals.Outcomes[kv.ConnectionLost]; others != 0 {
+				t.Errorf("%d failed otherwise: %v", others, b.totals.Outcomes)
+			}
+		})
+	}
+}
+
+// What was encoded on a connection that ended before any of it was written goes to the
+// next one.
+func TestUnwrittenGoesToTheNextConnection(t *testing.T) {
+	b := newBench(1, 20, closed(3*secondNS))
+	cut := false
+	b.written = func(s *sim, conn int) {
+		if s.now >= 3e9 && !cut {
+			cut = true
+			s.conns[conn].open = false // this write fails
+		}
+	}
+	b.run(t)
+	if !cut || b.totals.Failed() > 20 || b.totals.Outcomes[kv.NotSent] != 0 {
+		t.Errorf("cut %v: %v", cut, b.totals.Outcomes)
+	}
+	if b.totals.Succeeded() < 1000 {
+		t.Errorf("%d succeeded: the clients did not go on", b.totals.Succeeded())
+	}
+}
+
+// A server that ends each connection before it answers anything keeps nothing waiting for
+// ever.
+func TestUnprovenConnectionsTimeOut(t *testing.T) {
+	b := crowd(100, 10, 20*millisecond, 6*secondNS)
+	b.cfg.Timeout = secondNS
+	b.serve = func(s *sim, conn int, request []byte) {
+		if s.now >= 3e9 {
+			s.cut(conn)
+			return
+		}
+		s.reply(conn, 20*millisecond, reply(request, kv.OK))
+	}
+	b.run(t)
+	if b.totals.Outcomes[kv.NotSent] == 0 || b.totals.Outcomes[kv.ConnectionLost] == 0 {
+		t.Errorf("it ended with %v", b.totals.Outcomes)
+	}
+}

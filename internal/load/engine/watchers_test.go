@@ -1,0 +1,438 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/keys"
+	"github.com/quorumbench/quorumbench/internal/load/watch"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// watchBench is a simulated server of one key with watchers on connection 0.
+type watchBench struct {
+	*bench
+	space    keys.Space
+	values   *keys.Values
+	board    *watch.Board
+	sink     *watch.Sink
+	value    map[uint32][]byte // of the put with the tag
+	sent     []store.Event     // the events by their numbers
+	watching map[uint32]bool   // watchers that exist
+	creates  map[uint32][]int64
+	watchers int // the connection that they are on
+	version  int64
+	revision int64
+	// tell sends a put's event to the watchers; nil does so in 10 µs.
+	tell func(w *watchBench, number uint32)
+}
+
+const warmupBit = 1 << 40
+
+func newWatchBench(t *testing.T, conns, watchers int, phases ...Phase) *watchBench {
+	t.Helper()
+	w := &watchBench{bench: newBench(conns, 0, phases...), value: map[uint32][]byte{}, watching: map[uint32]bool{}, creates: map[uint32][]int64{}, revision: 100}
+	var err error
+	if w.space, err = keys.NewSpace("k", 4, 1); err != nil {
+		t.Fatal(err)
+	}
+	w.values = keys.NewValues(32, 1)
+	w.board = watch.NewBoard(1, 1, 0)
+	cfg := watch.Config{Board: w.board, Space: w.space, Values: w.values, WarmupMark: warmupBit}
+	part := &Watching{Board: w.board}
+	for range watchers {
+		cfg.Watchers = append(cfg.Watchers, watch.Watcher{Keys: 1})
+		part.Conns = append(part.Conns, 0)
+	}
+	w.sink = watch.NewSink(cfg)
+	part.Sink, part.Fill = w.sink, func(n uint32, op *store.Op) { op.Key = w.space.Append(nil, 0) }
+	w.cfg.Watching, w.cfg.Source = part, w
+	w.setup = func(c *simCodec) {
+		c.submitted = func(op *store.Op) {
+			if op.Kind == kv.Watch {
+				w.creates[op.Watch.Watcher] = append(w.creates[op.Watch.Watcher], op.Watch.Start)
+			} else {
+				w.value[op.Tag] = append([]byte(nil), op.Value...)
+			}
+		}
+		c.notify = func(number uint32) store.Event { return w.sent[number] }
+	}
+	w.serve = w.answer
+	return w
+}
+
+// Fill makes puts of the one key.
+func (w *watchBench) Fill(phase measure.Phase, n uint64, client uint32, op *store.Op) uint64 {
+	key := w.space.Append(nil, 0)
+	if phase == measure.Warmup {
+		n |= warmupBit
+	}
+	*op = store.Op{Kind: kv.Put, Key: key, Value: w.values.Append(nil, key, client, n)}
+	return 0
+}
+
+func (w *watchBench) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) { return kv.Put, kv.None }
+
+func (w *watchBench) Shares(measure.Phase) []Share { return []Share{{Kind: kv.Put, Of: 1}} }
+
+func (w *watchBench) Check(_ kv.Kind, _ uint64, ev *store.Event) kv.Outcome {
+	if ev.Outcome == kv.OK {
+		w.board.Acknowledge(0)
+	}
+	return ev.Outcome
+}
+
+// answer creates watchers, and applies puts: their events go out, and 1 ms
+// later their answers.
+func (w *watchBench) answer(s *sim, conn int, request []byte) {
+	s.reply(conn, s.wire+millisecond, reply(request, kv.OK))
+	tag := uint32(request[0])<<24 | uint32(request[1])<<16 | uint32(request[2])<<8 | uint32(request[3])
+	if kv.Kind(request[4]) == kv.Watch {
+		w.watching[tag&^watchMark], w.watchers = true, conn
+		return
+	}
+	w.version++
+	w.revision++
+	for n := range uint32(len(w.watching)) {
+		w.sent = append(w.sent, store.Event{
+			What: store.Notify, Watcher: n, Key: w.space.Append(nil, 0), Value: w.value[tag], Version: w.version, Revision: w.revision,
+		})
+		number := uint32(len(w.sent) - 1)
+		if w.tell != nil {
+			w.tell(w, number)
+		} else {
+			s.reply(w.watchers, s.wire, event(number))
+		}
+	}
+}
+
+func (w *watchBench) whole(t *testing.T) *measure.WatchTotals {
+	t.Helper()
+	return w.board.Summarize([]*watch.Sink{w.sink})
+}
+
+func (w *watchBench) window() *measure.Watch { return &w.totals.Watch }
+
+// An event's times are exact: from when its put was sent, one way there and
+// one way back, before the put's own answer; from when it was due, the loop's
+// lateness more.
+func TestWatchLatencyIsExact(t *testing.T) {
+	w := newWatchBench(t, 1, 3, open(100, 2*secondNS))
+	w.lag = func(int64) int64 { return 300_000 }
+	w.run(t)
+	if got := w.window(); got.Delivered != 600 || got.Untimed+got.Reordered+got.Duplicated != 0 {
+		t.Fatalf("%+v", got)
+	}
+	sent, due := w.window().FromSent, w.window().FromDue
+	near(t, "the mean from sent", sent.Mean(), 20_000, 0.001)
+	near(t, "the longest from sent", float64(sent.Max()), 20_000, 0.002) // the histogram's resolution
+	near(t, "the mean from due", due.Mean(), 320_000, 0.005)             // few are due when the loop is awake
+	if got := w.whole(t); got.Expected != 600 || got.Delivered != 600 || got.Lost+got.Impossible+got.Untimed != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// While the server stands still for half a second, twenty puts are in flight and
+// those behind them wait: their events' times from when they were due say so, and
+// those from when they were sent do not.
+func TestWatchLatencyHasNoCoordinatedOmission(t *testing.T) {
+	w := newWatchBench(t, 1, 5, open(500, 2*secondNS))
+	w.cfg.MaxInFlight = 20
+	w.serve = func(s *sim, conn int, request []byte) {
+		if from, to := int64(2.5e9), int64(3e9); s.now >= from && s.now < to {
+			s.after(to-s.now, func() { w.answer(s, conn, request) })
+			return
+		}
+		w.answer(s, conn, request)
+	}
+	w.run(t)
+	if got := w.window(); got.Delivered != 5000 || got.Untimed+got.Reordered+got.Duplicated != 0 {
+		t.Fatalf("%+v", got)
+	}
+	due, sent := w.window().FromDue, w.window().FromSent
+	// Of 1,000 puts, 250 waited from 500 ms down to nothing.
+	near(t, "p95 from due", float64(due.ValueAtQuantile(95)), 0.4e9, 0.05)
+	near(t, "the mean from due", due.Mean(), 0.25*0.25e9, 0.08)
+	near(t, "p90 from sent", float64(sent.ValueAtQuantile(90)), 20_000, 0.01)
+	near(t, "the longest from sent", float64(sent.Max()), 0.5e9, 0.01)
+}
+
+// The window's last events come after its end: they are awaited and counted.
+func TestLateEventsBelongToTheWindow(t *testing.T) {
+	w := newWatchBench(t, 1, 2, open(100, secondNS))
+	w.tell = func(w *watchBench, number uint32) { w.reply(0, 3*secondNS, event(number)) }
+	w.run(t)
+	if got := w.window(); got.Delivered != 200 || got.FromSent.Min() < 3*secondNS-10*millisecond {
+		t.Errorf("%d delivered", got.Delivered)
+	}
+	if got := w.whole(t); got.Lost != 0 || got.Delivered != 200 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A warm-up's events count for the whole, not for the window, however late.
+func TestWarmupEventsAreNotTheWindows(t *testing.T) {
+	w := newWatchBench(t, 1, 1, Phase{Kind: measure.Warmup, Duration: secondNS, Pacer: open(100, secondNS).Pacer}, open(50, secondNS))
+	w.tell = func(w *watchBench, number uint32) { w.reply(0, 700*millisecond, event(number)) }
+	w.run(t)
+	if got := w.window().Delivered; got != 50 {
+		t.Errorf("%d in the window", got)
+	}
+	if got := w.whole(t); got.Delivered != 150 || got.Expected != 150 || got.Lost+got.Untimed != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Lost events are waited for, for the timeout, and then told; so are doubled
+// ones and those out of order.
+func TestWatchFaultsAreTold(t *testing.T) {
+	w := newWatchBench(t, 1, 2, open(100, secondNS))
+	w.cfg.Timeout = 2 * secondNS
+	w.tell = func(w *watchBench, number uint32) {
+		put := number / 2
+		switch {
+		case put == 99 || put == 20 && number%2 == 0: // lost: the last for both, another for one
+		case put == 30: // doubled
+			w.reply(0, w.wire, event(number))
+			w.reply(0, 2*w.wire, event(number))
+		case put == 40: // behind the next two
+			w.reply(0, 25*millisecond, event(number))
+		default:
+			w.reply(0, w.wire, event(number))
+		}
+	}
+	w.run(t)
+	got := w.whole(t)
+	if got.Expected != 200 || got.Delivered != 197 || got.Lost != 3 || got.Duplicated != 2 || got.Reordered != 2 {
+		t.Errorf("%+v", got)
+	}
+	if s := w.window(); s.Delivered != 197 || s.Duplicated != 2 || s.Reordered != 2 {
+		t.Errorf("%+v", s)
+	}
+	if waited := w.now - w.res.Closed; waited < 2*secondNS || waited > 3*secondNS {
+		t.Errorf("waited %d ns for what was lost", waited)
+	}
+}
+
+// A connection that ends takes its watchers along: they are created again from
+// where they were, and what was told meanwhile is lost only if the server does
+// not tell it again.
+func TestWatchersAreCreatedAgain(t *testing.T) {
+	w := newWatchBench(t, 2, 3, open(100, 2*secondNS))
+	cutAt := w.now + 2*secondNS + 5*millisecond // between two puts
+	w.at = func(s *sim) {
+		if cutAt > 0 && s.now > cutAt {
+			cutAt = 0
+			s.cut(0)
+		}
+	}
+	w.run(t)
+	got := w.whole(t)
+	if got.Resubscribed != 3 {
+		t.Fatalf("%+v", got)
+	}
+	for n, starts := range w.creates {
+		if len(starts) != 2 || starts[0] != 0 || starts[1] < 150 || starts[1] > 300 {
+			t.Errorf("watcher %d was created from revisions %v", n, starts)
+		}
+	}
+	if got.Duplicated+got.Reordered+got.Wrong != 0 || got.Delivered+got.Lost != got.Expected {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A store that refuses a watcher ends the set-up with its sentence.
+func TestRefusedWatcherIsTold(t *testing.T) {
+	w := newWatchBench(t, 1, 1, open(100, secondNS))
+	w.serve = func(s *sim, conn int, request []byte) { s.reply(conn, s.wire, reply(request, kv.Denied)) }
+	w.cfg.Hand = func(*measure.Second) {}
+	w.cfg.Codecs = func(store.Dialed) store.Codec { return newSimCodec(100) }
+	var told error
+	if r := New(w.cfg, w.sim).Run(w.now+secondNS, func(err error) { told = err }); r != nil || told == nil || told.Error() != "server does not create a watcher: denied" {
+		t.Errorf("%v", told)
+	}
+	w = newWatchBench(t, 1, 1, open(100, secondNS))
+	w.serve = func(*sim, int, []byte) {}
+	w.cfg.Timeout = secondNS
+	if r := New(w.cfg, w.sim).Run(w.now+secondNS, func(err error) { told = err }); r != nil || told == nil || told.Error() != "1 of 1 watchers were not created in time" {
+		t.Errorf("%v", told)
+	}
+}
+
+// heard counts what it is told of watchers.
+type heard int
+
+func (h *heard) Told(uint32, *store.Event, int64, int64, int64) { *h++ }
+
+// An event costs no memory.
+func TestEventsDoNotAllocate(t *testing.T) {
+	w := newWatchBench(t, 1, 1, open(100, secondNS))
+	w.cfg.Hand = func(*measure.Second) {}
+	l := New(w.cfg, w.sim)
+	l.clock.current = &second{}
+	l.clock.current.Phase = measure.Measured
+	key := w.space.Append(nil, 0)
+	value := w.values.Append(nil, key, 0, 7)
+	w.board.Times.Due(measure.Measured, 7, 1)
+	w.board.Times.Sent(measure.Measured, 7, 2)
+	version, ev, told := int64(0), &store.Event{}, heard(0)
+	l.watchers.cfg.History, l.watchers.fine = &told, true
+	once := func() {
+		version++
+		l.now += 1000
+		*ev = store.Event{What: store.Notify, Key: key, Value: value, Version: version, Revision: version}
+		l.watchers.handle(0, ev, l.now, l.clock.current, &l.secs)
+	}
+	once()
+	if n := testing.AllocsPerRun(1000, once); n != 0 {
+		t.Errorf("%v allocations for an event", n)
+	}
+	if got := l.clock.current.Watch; got.Delivered < 1000 || got.Untimed != 0 || uint64(told) != got.Delivered {
+		t.Errorf("%+v, and the history was told of %d", got, told)
+	}
+}
+
+// Watchers without a loop: they are created as far as a connection has room,
+// again where a stream ended, and on the next connection where one was lost.
+func TestWatchersAloneAreCreatedAgain(t *testing.T) {
+	bench := newWatchBench(t, 1, 3)
+	p := newPolicy(1, false)
+	p.connections.codecs = func(store.Dialed) store.Codec {
+		c := newSimCodec(2)
+		bench.setup(c)
+		p.codecs = append(p.codecs, c)
+		return c
+	}
+	var w watchers
+	w.init(&Config{Watching: bench.cfg.Watching}, &p.connections, &p.ops)
+	answer := func(codec int, n uint32, o kv.Outcome, now int64) {
+		delete(p.codecs[codec].openTags, watchMark|n)
+		w.handle(0, &store.Event{Tag: watchMark | n, Outcome: o, Revision: 50}, now, nil, nil)
+	}
+	w.begin(1)
+	if w.missing != 3 || len(bench.creates) != 0 {
+		t.Fatalf("%d missing, created %v before there is a connection", w.missing, bench.creates)
+	}
+	p.connect(t, 0)
+	w.pump(0, 2)
+	if len(bench.creates) != 2 || len(w.todo[0]) != 1 {
+		t.Fatalf("%v were created where there is room for 2", bench.creates)
+	}
+	answer(0, 0, kv.OK, 3)
+	answer(0, 1, kv.OK, 3)
+	w.pump(0, 4)
+	answer(0, 2, kv.OK, 5)
+	if all, err := w.created(); !all || err != nil {
+		t.Fatalf("%d missing, %v", w.missing, err)
+	}
+
+	w.handle(0, &store.Event{What: store.Seen, Watcher: 1, Revision: 70}, 6, nil, nil)
+	w.handle(0, &store.Event{What: store.Ended, Watcher: 1, Outcome: kv.ConnectionLost}, 10, nil, nil)
+	w.retry(10 + retryWatch - 1)
+	if len(bench.creates[1]) != 1 {
+		t.Error("created again at once")
+	}
+	w.retry(10 + retryWatch)
+	if got := bench.creates[1]; len(got) != 2 || got[1] != 71 {
+		t.Errorf("created from %v", got)
+	}
+
+	p.broke(0, errRefused)
+	w.lost(0)
+	p.settle(0, 20)
+	if w.missing != 3 || len(w.todo[0]) != 3 {
+		t.Errorf("%d missing, to be created: %v", w.missing, w.todo)
+	}
+	p.connect(t, 0)
+	w.pump(0, 30)
+	answer(1, 0, kv.Denied, 31)
+	w.pump(0, 32)
+	if w.state[0] != ended || w.missing != 2 || len(bench.creates[2]) != 2 || bench.creates[2][1] != 51 {
+		t.Errorf("state %v, %d missing, created %v", w.state, w.missing, bench.creates)
+	}
+	if all, err := w.created(); all || err != nil {
+		t.Errorf("refused later: %v", err)
+	}
+}
+
+// A loop without watchers of its own takes part only in the end.
+func TestLoopWithoutWatchersHoldsNothing(t *testing.T) {
+	p := newPolicy(1, false)
+	for _, cfg := range []*Watching{nil, {Board: newWatchBench(t, 1, 1).board}} {
+		var w watchers
+		w.init(&Config{Watching: cfg}, &p.connections, &p.ops)
+		w.begin(1)
+		w.lost(0)
+		w.retry(2)
+		s := &second{}
+		s.Phase = measure.Measured
+		w.holdTail(s)
+		if s.open != 0 || !w.settled(3) {
+			t.Errorf("%+v", w)
+		}
+	}
+}
+
+// Of a load with faults each second says when events came, how late, and which were
+// passed over: nothing comes for 700 ms, then all that was held back but two, of which
+// one comes after all.
+func TestEventsWithinASecondAreTold(t *testing.T) {
+	w := newWatchBench(t, 1, 1, open(100, 4*secondNS))
+	w.cfg.Fine = true
+	w.tell = func(w *watchBench, number uint32) {
+		d := w.wire
+		switch {
+		case number == 120:
+			return
+		case number == 125: // after all
+			d = 2 * secondNS
+		case number >= 100 && number < 170: // held back until 170 is written
+			d = int64(170-number) * 10 * millisecond
+		}
+		w.reply(0, d, event(number))
+	}
+	w.run(t)
+	var course measure.Course
+	for i := range w.each {
+		course.Add(&w.each[i], measure.Figure{})
+	}
+	got := course.Watched
+	if got == nil {
+		t.Fatal("nothing is told of the events")
+	}
+	if o, _, ok := got.Events.Outage(0, 1005, 4000); !ok || o.Length() < 690 || o.Length() > 715 {
+		t.Errorf("the time without an event is %+v, %v", o, ok)
+	}
+	most, passed, madeUp, late := uint32(0), uint32(0), uint32(0), uint32(0)
+	for i := range got.Latest {
+		most, passed, madeUp = max(most, got.Latest[i]), passed+got.Passed[i], madeUp+got.MadeUp[i]
+	}
+	for _, l := range got.Late {
+		late += l.Count
+	}
+	// 100 ms and more: those of 100 to 160, but for the one that never came.
+	if most < 2000 || most > 2002 || passed-madeUp != 1 || late < 58 || late > 61 {
+		t.Errorf("the latest took %d ms, %d were passed over, of which %d came, and %d were late", most, passed, madeUp, late)
+	}
+}
+
+// A lease that is found gone before its time is over ended early, once.
+func TestEndedLeasesAreTold(t *testing.T) {
+	l, s := leases{}, &second{start: 20 * secondNS}
+	kept := store.Event{Outcome: kv.OK, Count: 10}
+	gone := store.Event{Outcome: kv.BadRequest, At: 7}
+	l.answered(1, 15*secondNS, 16*secondNS, &kept, nil)
+	l.answered(1, 20*secondNS, 20*secondNS+5*millisecond, &gone, s) // 5 s before its end
+	l.answered(1, 20*secondNS, 20*secondNS+6*millisecond, &gone, s)
+	l.answered(2, 5*secondNS, 6*secondNS, &kept, nil)
+	l.answered(2, 20*secondNS, 20*secondNS+7*millisecond, &gone, s) // 5 s after it
+	l.answered(3, 20*secondNS, 21*secondNS, &store.Event{Outcome: kv.TimedOut}, s)
+	l.answered(4, 20*secondNS, 21*secondNS, &store.Event{Outcome: kv.BadRequest}, s) // it does not say when
+	if s.Fine == nil || s.Fine.Watch == nil || len(s.Fine.Watch.Leases) != 2 {
+		t.Fatalf("it is %+v", s.Fine)
+	}
+	if got := s.Fine.Watch.Leases; got[0] != (measure.LeaseEnd{Lease: 1, At: 5, Early: true}) || got[1] != (measure.LeaseEnd{Lease: 2, At: 7}) {
+		t.Errorf("it is %+v", got)
+	}
+}

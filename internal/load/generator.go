@@ -1,0 +1,352 @@
+package load
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/load/engine"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+)
+
+// generator is a load in this process that can be run once: the local Job.
+type generator struct {
+	plan    *plan
+	base    time.Time
+	loops   []*engine.Loop
+	pollers []engine.Poller
+	seen    chan handed
+	spare   chan *measure.Histogram
+	all     *Gathering
+	marks   marks
+	usage   *usage // nil in a world that is not this machine
+
+	watching *watching // nil without watchers
+	behind   atomic.Int32
+	late     atomic.Int64 // the most by which a loop came to the window late, in nanoseconds
+
+	recorders []*history.Recorder // of the loops, where their operations are recorded
+
+	stage   stage
+	running sync.WaitGroup
+	results []*engine.Result
+	ended   chan struct{} // closed when all seconds are merged
+}
+
+// stage is how far a generator is.
+type stage uint8
+
+const (
+	prepared  stage = iota
+	connected       // or about to be: the loops run, and wait for their beginning
+	over            // it is run, or was ended
+)
+
+type handed struct {
+	loop   int
+	second *measure.Second // nil: the loop has ended
+}
+
+// givingWay is how many threads of an agent give way to its loops: one merges seconds,
+// one tells how far the load is.
+const givingWay = 2
+
+// startIn is how long after the last connection the first phase begins, so
+// that all loops begin at the same time.
+const startIn = 2 * time.Millisecond
+
+// newGenerator makes a generator; nothing is connected yet.
+func newGenerator(p *plan) (*generator, error) {
+	n := p.Loops()
+	g := &generator{
+		plan: p, base: p.now(),
+		seen:    make(chan handed, 64),
+		spare:   make(chan *measure.Histogram, 256),
+		marks:   marks{of: n, report: p.reports.Mark},
+		results: make([]*engine.Result, n),
+		ended:   make(chan struct{}),
+	}
+	g.all = NewGathering(&p.Assignment, n, p.reports.Second, func(h *measure.Histogram) {
+		select {
+		case g.spare <- h:
+		default:
+		}
+	})
+	g.all.SecondsOnly(p.reports.SecondsOnly)
+	if p.world == nil {
+		g.usage = newUsage()
+	}
+	if p.reports.History != nil {
+		p.recorder = g.record
+	}
+	if err := p.checkShard(); err != nil {
+		return nil, err
+	}
+	if err := p.checkLeases(); err != nil {
+		return nil, err
+	}
+	g.watching = newWatching(p, n)
+	shared := engine.NewShared(n, p.Shard.share(p.Load.Total), int(p.Shard.share(uint64(p.Load.MaxInFlight))))
+	for i := range n {
+		if err := g.addLoop(i, n, shared); err != nil {
+			g.Close()
+			return nil, err
+		}
+	}
+	if g.watching != nil {
+		g.behind.Store(int32(len(g.watching.sinks)))
+	}
+	// A loop keeps its processor in Go's scheduler, and others must run too: an agent's
+	// heartbeats also while threads that give way have one each, and wait for their turn.
+	least := n*(1+p.Beside) + 1
+	if p.attended {
+		least += givingWay
+	}
+	if runtime.GOMAXPROCS(0) < least {
+		runtime.GOMAXPROCS(least)
+	}
+	return g, nil
+}
+
+// addLoop makes loop i of n.
+func (g *generator) addLoop(i, n int, shared *engine.Shared) error {
+	cfg, err := g.plan.config(i, n, shared, g.watching, g.caught)
+	if err != nil {
+		return err
+	}
+	cfg.Hand = func(s *measure.Second) { g.seen <- handed{i, s} }
+	cfg.Recycle = g.recycled
+	cfg.Mark = func(m engine.Mark) func() { return g.mark(i, m) }
+	poller, err := g.plan.newPoller(len(cfg.Endpoints), g.base)
+	if err != nil {
+		return err
+	}
+	g.pollers = append(g.pollers, poller)
+	g.loops = append(g.loops, engine.New(cfg, poller))
+	return nil
+}
+
+// record makes what records a loop's operations.
+func (g *generator) record() *history.Recorder {
+	r := g.plan.reports.History(g.base, 0)
+	g.recorders = append(g.recorders, r)
+	return r
+}
+
+// mark is called from each loop's thread. What it returns reads counters, which takes
+// longer than all else that a loop does when its window opens: with many workers on a
+// machine the others would wait for it.
+func (g *generator) mark(loop int, m engine.Mark) (then func()) {
+	one := Mark{Phase: m.Phase, Ended: m.Ended, At: g.base.Add(time.Duration(m.At))}
+	decides := g.marks.take(one)
+	if m.Phase == measure.Measured && !m.Ended {
+		by := g.now() - m.At
+		for most := g.late.Load(); by > most && !g.late.CompareAndSwap(most, by); most = g.late.Load() {
+		}
+	}
+	if decides {
+		g.marks.pass(one)
+	}
+	if g.usage == nil || m.Phase != measure.Measured {
+		return nil // of the warm-up nothing is counted
+	}
+	return func() {
+		if g.plan.Shard.N > runtime.NumCPU() {
+			engine.Yield()
+		}
+		g.usage.mark(loop, m, decides)
+	}
+}
+
+// caught is called by each loop whose watchers have what they were to get of
+// earlier writes. With the last of them the load is over.
+func (g *generator) caught() {
+	if g.behind.Add(-1) == 0 {
+		g.stop()
+	}
+}
+
+func (g *generator) recycled() *measure.Histogram {
+	select {
+	case h := <-g.spare:
+		return h
+	default:
+		return nil
+	}
+}
+
+// Connect implements Job.
+func (g *generator) Connect(context.Context) error {
+	g.stage = connected
+	ready := make(chan error, len(g.loops))
+	by := g.now() + int64(g.plan.access.Timeout())
+	for i, l := range g.loops {
+		g.running.Go(func() {
+			g.results[i] = l.Run(by, func(err error) { ready <- err })
+			g.seen <- handed{i, nil}
+		})
+	}
+	go func() {
+		g.collect()
+		close(g.ended)
+	}()
+	var first error
+	for range g.loops {
+		if err := <-ready; err != nil && first == nil {
+			first = err
+		}
+	}
+	if first != nil {
+		g.abandon()
+	}
+	return first
+}
+
+// abandon ends loops that wait for their beginning.
+func (g *generator) abandon() {
+	g.stage = over
+	g.stop()
+	if w := g.plan.world; w != nil {
+		w.Begin() // for the end: nobody is woken before
+	}
+	<-g.ended
+	g.running.Wait()
+}
+
+// Run implements Job.
+func (g *generator) Run(ctx context.Context, begin time.Time) (*Result, error) {
+	g.stage = over
+	at := g.now() + int64(startIn)
+	if !begin.IsZero() {
+		at = max(at, int64(begin.Sub(g.base)))
+	}
+	for _, l := range g.loops {
+		l.Start(at)
+	}
+	if w := g.plan.world; w != nil {
+		w.Begin()
+	}
+	interrupted := false
+	select {
+	case <-g.ended:
+	case <-ctx.Done():
+		interrupted = true
+		g.stop()
+		<-g.ended
+	}
+	g.running.Wait()
+	for _, r := range g.recorders {
+		r.Flush()
+	}
+	return g.result(interrupted)
+}
+
+// result puts together what all loops report.
+func (g *generator) result(interrupted bool) (*Result, error) {
+	settles := g.plan.phases()[0].Most > 0
+	for i, r := range g.results {
+		e := endingOf(r, g.base, settles)
+		if i == 0 {
+			e.Interrupted, e.OpenedLate = interrupted, max(g.late.Load(), 0)
+			if g.usage != nil {
+				e.Used = []Usage{g.usage.used()}
+			}
+			e.Leases = g.plan.grants.Names()
+			if t, ok := g.plan.script.(CallCounter); ok {
+				e.Calls = t.Calls()
+				for k := range e.Calls {
+					if interrupted {
+						e.Calls[k].Cut()
+					}
+				}
+			}
+			if g.watching != nil {
+				e.Watching = g.watching.board.Summarize(g.watching.sinks)
+			}
+		}
+		g.all.Merge(e)
+	}
+	return g.all.Result()
+}
+
+// Close implements Job.
+func (g *generator) Close() {
+	switch g.stage {
+	case prepared:
+		g.stage = over
+		for _, p := range g.pollers {
+			p.Release()
+		}
+	case connected:
+		g.abandon()
+	case over:
+	}
+}
+
+// now is the loops' clock.
+func (g *generator) now() int64 {
+	if w := g.plan.world; w != nil {
+		return w.Now()
+	}
+	return int64(time.Since(g.base))
+}
+
+func (g *generator) stop() {
+	for _, l := range g.loops {
+		l.Stop()
+	}
+}
+
+// collect takes what the loops hand over until all have ended.
+func (g *generator) collect() {
+	if g.plan.attended {
+		Attend(&g.plan.Load)
+	} else {
+		Background()
+	}
+	for left := len(g.loops); left > 0; {
+		h := <-g.seen
+		if h.second == nil {
+			g.all.End(h.loop)
+			left--
+			continue
+		}
+		g.all.Add(h.loop, h.second)
+	}
+}
+
+// Progress implements Job.
+func (g *generator) Progress() Progress {
+	p := Progress{Phase: "connecting"}
+	for _, l := range g.loops {
+		p.Done += l.Live.Done.Load()
+		p.Failed += l.Live.Failed.Load()
+		p.Events += l.Live.Events.Load()
+		p.InFlight += l.Live.InFlight.Load()
+		if phase := l.Live.Phase.Load(); phase >= 0 {
+			p.Phase = measure.Phase(phase).String()
+		}
+	}
+	if p.Phase == "connecting" && p.Done+p.Failed > 0 {
+		p.Phase = "draining"
+	}
+	return p
+}
+
+// Epoch implements Job.
+func (g *generator) Epoch(term uint64) {
+	for _, l := range g.loops {
+		l.Epoch(term)
+	}
+}
+
+// Retarget implements Job.
+func (g *generator) Retarget(endpoints []string) {
+	for i, l := range g.loops {
+		first, stride := g.plan.Shard.loop(i, len(g.loops))
+		l.Retarget(part(endpoints, g.plan.Load.Connections, first, stride))
+	}
+}

@@ -1,0 +1,69 @@
+package load_test
+
+import (
+	"runtime"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+)
+
+// Threads give way beside loops of this process, and beside no others.
+func TestGiveWay(t *testing.T) {
+	type elsewhere struct{ load.Worker }
+	for name, c := range map[string]struct {
+		beside load.Worker
+		by     int
+	}{
+		"here":                        {&load.Local{}, 10},
+		"here, with a name":           {load.Named{Worker: &load.Local{}, Name: "w1"}, 10},
+		"elsewhere":                   {elsewhere{}, 0},
+		"several elsewhere":           {load.Workers{elsewhere{}, load.Named{Worker: elsewhere{}, Name: "w2"}}, 0},
+		"several elsewhere, and here": {load.Workers{elsewhere{}, load.Named{Worker: &load.Local{}, Name: "w2"}}, 10},
+		"none":                        {load.Workers{}, 0},
+	} {
+		done := make(chan int)
+		go func() { // whose thread ends with it, or is as it was
+			runtime.LockOSThread()
+			nicer := func() int {
+				n, err := unix.Getpriority(unix.PRIO_PROCESS, unix.Gettid())
+				if err != nil {
+					t.Error(err)
+				}
+				return 20 - n // as the system call has it
+			}
+			before := nicer()
+			load.GiveWay(c.beside)
+			done <- nicer() - before
+		}()
+		if by := <-done; by != c.by {
+			t.Errorf("%s: it is nicer by %d, and not %d", name, by, c.by)
+		}
+	}
+}
+
+// A load has a Go processor for each of its loops and one more; an agent's has those of
+// the threads that give way as well, which may wait long for their turn.
+func TestGoProcessorsOfALoad(t *testing.T) {
+	had := runtime.GOMAXPROCS(0)
+	t.Cleanup(func() { runtime.GOMAXPROCS(had) })
+	lookup := func(string) (store.Store, error) { return etcd.New(), nil }
+	l := base(kv.Put, kv.None)
+	l.Threads, l.Connections = 3, 6
+	for attended, want := range map[bool]int{false: 4, true: 6} {
+		runtime.GOMAXPROCS(1)
+		a := &load.Assignment{Store: "etcd", Load: l, Endpoints: []string{"127.0.0.1:1"}}
+		job, err := (&load.Local{Stores: lookup, Attended: attended}).Prepare(t.Context(), a, load.Reports{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := runtime.GOMAXPROCS(0); got != want {
+			t.Errorf("attended %v: %d processors, and not %d", attended, got, want)
+		}
+		job.Close()
+	}
+}

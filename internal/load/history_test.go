@@ -1,0 +1,245 @@
+package load_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// told is what workers' loops recorded, each with the time at which its clock
+// stood at 0.
+type told struct {
+	mu  sync.Mutex
+	ops []history.Op
+	t   *testing.T
+}
+
+func (h *told) history(zero time.Time, within time.Duration) *history.Recorder {
+	if age := time.Since(zero); age < -within || age > time.Hour {
+		h.t.Errorf("a loop's clock began %v ago, give or take %v", age, within)
+	}
+	return &history.Recorder{Take: history.NewBlock, Hand: func(b *history.Block) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		var err error
+		if h.ops, err = history.Decode(b.Bytes(), h.ops); err != nil {
+			h.t.Error(err)
+		}
+	}}
+}
+
+// Every operation that a load sends is recorded once, on every kind of worker:
+// with the value that it wrote, the revision that it was done at, and who did it.
+func TestWorkersRecordEveryOperation(t *testing.T) {
+	t.Parallel()
+	const total = 4000
+	eachWorker(t, func(t *testing.T, w load.Worker) {
+		endpoint := serve(t, "", store.NullOptions{Memory: true})
+		l := base(kv.Put, kv.None)
+		l.Mix = []scenario.Operation{{Kind: kv.Put, Weight: 1}, {Kind: kv.Get, Consistency: kv.Linearizable, Weight: 1}}
+		l.Duration, l.Warmup, l.Total, l.KeySpace, l.ValueSize = 0, 0, total, 50, 32
+		p := taskFor(endpoint, l)
+		h := &told{t: t}
+		p.Reports.History = h.history
+		res, err := load.Run(t.Context(), w, &p.Assignment, p.Reports)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(h.ops) != total || res.Measured.Due != total {
+			t.Fatalf("%d operations were recorded of %d", len(h.ops), res.Measured.Due)
+		}
+		written, revisions := map[[2]uint64]bool{}, map[int64]bool{}
+		for i := range h.ops {
+			o := &h.ops[i]
+			if o.Outcome != kv.OK && o.Outcome != kv.Miss || o.At <= 0 || o.Member == 0 || o.Invoked > o.Done {
+				t.Fatalf("one is %+v", o)
+			}
+			if o.Kind == kv.Put {
+				written[[2]uint64{o.Key, o.Written}], revisions[o.At] = true, true
+			}
+		}
+		puts := 0
+		for i := range h.ops {
+			switch o := &h.ops[i]; {
+			case o.Kind == kv.Put:
+				puts++
+			case o.Outcome == kv.OK && !written[[2]uint64{o.Key, o.Read}]:
+				t.Fatalf("nobody wrote what %+v read", o)
+			}
+		}
+		if len(written) != puts || len(revisions) != puts {
+			t.Errorf("%d writes have %d values and %d revisions", puts, len(written), len(revisions))
+		}
+	})
+}
+
+// A range is recorded key by key, those that are not there too, as far as its answer
+// covers them: however it is asked for, and also of one key.
+func TestRangesAreRecordedKeyByKey(t *testing.T) {
+	t.Parallel()
+	const keys = 30
+	endpoint := serve(t, "", store.NullOptions{Memory: true})
+	l := base(kv.Put, kv.None)
+	l.Clients, l.Total, l.KeySpace, l.ValueSize, l.Distribution = 1, keys, keys, 32, scenario.Distribution{Name: "sequential"}
+	run(t, taskFor(endpoint, l))
+	l.Mix[0].Kind, l.Total, l.Seed = kv.Delete, 5, 1 // the first five
+	run(t, taskFor(endpoint, l))
+	l.Distribution = scenario.Distribution{Name: "uniform"}
+	for name, c := range map[string]struct {
+		kind         kv.Kind
+		edit         func(*scenario.Load)
+		first, last  uint64 // covered; last 0: as the operation's own key and the limit have it
+		unseen, none bool   // values; keys
+	}{
+		"plain":           {kind: kv.Range},
+		"limited":         {kind: kv.Range, edit: func(l *scenario.Load) { l.RangeLimit = 7 }},
+		"in pages":        {kind: kv.Range, edit: func(l *scenario.Load) { l.Scan.PageSize = 4 }},
+		"streamed":        {kind: kv.Range, edit: func(l *scenario.Load) { l.Scan.Streamed = true }},
+		"keys alone":      {kind: kv.Range, edit: func(l *scenario.Load) { l.Scan.KeysOnly = true }, unseen: true},
+		"counted":         {kind: kv.Range, edit: func(l *scenario.Load) { l.Scan.CountOnly = true }, none: true},
+		"transaction":     {kind: kv.TxnGet},
+		"given":           {kind: kv.Range, edit: func(l *scenario.Load) { l.RangeKey, l.RangeEnd = []byte("00000003"), []byte("00000012") }, first: 3, last: 11},
+		"given, no end":   {kind: kv.Range, edit: func(l *scenario.Load) { l.RangeKey, l.RangeEnd = []byte("00000028"), []byte{0} }, first: 28, last: 29},
+		"one key":         {kind: kv.Range, edit: func(l *scenario.Load) { l.RangeKey = []byte("00000007") }, first: 7, last: 7},
+		"one that is not": {kind: kv.Range, edit: func(l *scenario.Load) { l.RangeKey = []byte("00000002") }, first: 2, last: 2},
+		"of others":       {kind: kv.Range, edit: func(l *scenario.Load) { l.RangeKey, l.RangeEnd = []byte("x"), []byte("y") }, none: true},
+	} {
+		l := l
+		l.Mix, l.Total = []scenario.Operation{{Kind: c.kind, Consistency: kv.Linearizable, Weight: 1}}, 20
+		if c.edit != nil {
+			c.edit(&l)
+		}
+		p, h := taskFor(endpoint, l), &told{t: t}
+		p.Reports.History = h.history
+		run(t, p)
+		ranges := 0
+		for i := 0; i < len(h.ops); ranges++ {
+			first, found := h.ops[i], uint64(0)
+			end := i + 1
+			for end < len(h.ops) && h.ops[end].Joined {
+				end++
+			}
+			for at, o := range h.ops[i:end] {
+				there := o.Key >= 5
+				if o.Key != first.Key+uint64(at) || o.At != first.At || o.At == 0 || there != (o.Mod > 0) || there != (o.Read != history.Absent) || there && c.unseen != (o.Read == history.Unseen) {
+					if !c.none || end != i+1 || o.Read != history.Unseen || o.Mod != 0 {
+						t.Fatalf("%s: part %d is %+v", name, at, o)
+					}
+				}
+				if there {
+					found++
+				}
+			}
+			last := h.ops[end-1].Key
+			switch {
+			case c.none:
+			case c.last > 0 && (first.Key != c.first || last != c.last):
+				t.Fatalf("%s: it covers %d to %d", name, first.Key, last)
+			case c.last == 0 && last != keys-1 && found != uint64(l.RangeLimit):
+				t.Fatalf("%s: from %d it covers up to %d, and has %d", name, first.Key, last, found)
+			}
+			i = end
+		}
+		if ranges != 20 {
+			t.Errorf("%s: %d ranges were recorded", name, ranges)
+		}
+	}
+}
+
+// All that watchers are told is recorded: that they were created, every event in its
+// order with what was there before, and how far they have been told.
+func TestWhatWatchersAreToldIsRecorded(t *testing.T) {
+	t.Parallel()
+	p := watched(serve(t, "", store.NullOptions{Memory: true}))
+	p.Load.Watch.PrevKV = true
+	h := &told{t: t}
+	p.Reports.History = h.history
+	m := run(t, p).Measured
+	began, high, count := map[uint32]int64{}, map[uint32]history.Op{}, map[history.Told]int{}
+	for i := range h.ops {
+		o := &h.ops[i]
+		if o.Kind != kv.Watch {
+			continue
+		}
+		count[o.Watch]++
+		last := high[o.Session]
+		switch o.Watch {
+		case history.Began:
+			if began[o.Session] = o.At; o.Key != uint64(o.Session%4) || o.Written != 1 || o.Mod != 0 {
+				t.Fatalf("a watcher is %+v", o)
+			}
+		case history.Happened:
+			if o.Mod <= last.Mod || o.Key != uint64(o.Session%4) || o.Read == 0 || o.Read == history.Unseen || o.Member == 0 || o.At < o.Mod || o.Mod <= began[o.Session] ||
+				o.Expected != last.Mod || o.Written != last.Read {
+				t.Fatalf("after %+v came %+v", last, o)
+			}
+			high[o.Session] = *o
+		case history.Reached:
+			if o.Mod < last.Mod {
+				t.Fatalf("after %+v came %+v", last, o)
+			}
+		}
+	}
+	if len(began) != 20 || count[history.Happened] != 5000 || count[history.Reached] == 0 || m.Failed() > 0 {
+		t.Errorf("recorded were %v of %d watchers", count, len(began))
+	}
+}
+
+// Every key is read back once, on every kind of worker, and counted wherever it is
+// there, also where its value is of another load.
+func TestWorkersReadEveryKeyBack(t *testing.T) {
+	t.Parallel()
+	const keys = 300
+	eachWorker(t, func(t *testing.T, w load.Worker) {
+		endpoint := serve(t, "", store.NullOptions{Memory: true})
+		l := base(kv.Put, kv.None)
+		l.Duration, l.Warmup, l.Total, l.KeySpace, l.ValueSize = 0, 0, keys, keys, 32
+		p, h := taskFor(endpoint, l), &told{t: t}
+		p.Reports.History = h.history
+		if _, err := load.Run(t.Context(), w, &p.Assignment, p.Reports); err != nil {
+			t.Fatal(err)
+		}
+		written := map[uint64]bool{}
+		for i := range h.ops {
+			written[h.ops[i].Key] = true
+		}
+		for _, size := range []int{32, 64} {
+			h := &told{t: t}
+			p.Load.ValueSize = size
+			found, err := w.ReadBack(t.Context(), &p.Assignment, kv.Linearizable, h.history)
+			if err != nil || found != uint64(len(written)) || len(h.ops) != keys {
+				t.Fatalf("%d keys of %d were found, by %d reads: %v", found, len(written), len(h.ops), err)
+			}
+			for i := range h.ops {
+				if o := &h.ops[i]; !o.Final || o.Kind != kv.Get || o.Invoked > o.Done || (o.Outcome == kv.Miss) == written[o.Key] {
+					t.Fatalf("a value of %d bytes was read back as %+v", size, o)
+				}
+			}
+			if found, err = w.ReadBack(t.Context(), &p.Assignment, kv.Linearizable, nil); err != nil || found != uint64(len(written)) {
+				t.Fatalf("without a history, %d keys were found: %v", found, err)
+			}
+		}
+		// Of some keys: the first ten, of which those that were written are found.
+		want := uint64(0)
+		for k := range uint64(10) {
+			if written[k] {
+				want++
+			}
+		}
+		p.Only = []uint64{1<<10 - 1}
+		h = &told{t: t}
+		if found, err := w.ReadBack(t.Context(), &p.Assignment, kv.Linearizable, h.history); err != nil || found != want || len(h.ops) != 10 {
+			t.Errorf("%d of 10 keys were found, and not %d, by %d reads: %v", found, want, len(h.ops), err)
+		}
+		p.Only = []uint64{0}
+		if found, err := w.ReadBack(t.Context(), &p.Assignment, kv.Linearizable, nil); err != nil || found != 0 {
+			t.Errorf("%d keys of none were found: %v", found, err)
+		}
+	})
+}

@@ -1,0 +1,47 @@
+package keys
+
+import (
+	"sort"
+
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// Mix chooses among operations by weight.
+type Mix struct {
+	operations []scenario.Operation
+	upTo       []float64 // cumulative shares; the last is 1
+	seed       uint64
+}
+
+// NewMix returns a mix; the weights are above 0 and relative to their sum.
+func NewMix(operations []scenario.Operation, seed uint64) Mix {
+	m := Mix{operations: operations, upTo: make([]float64, len(operations)), seed: seed}
+	sum := 0.0
+	for i, o := range operations {
+		sum += o.Weight
+		m.upTo[i] = sum
+	}
+	for i := range m.upTo {
+		m.upTo[i] /= sum
+	}
+	return m
+}
+
+// Shares are the operations' shares of all, in the order given.
+func (m *Mix) Shares() []float64 {
+	shares, below := make([]float64, len(m.upTo)), 0.0
+	for i, upTo := range m.upTo {
+		shares[i], below = upTo-below, upTo
+	}
+	return shares
+}
+
+// At is the n-th operation.
+func (m *Mix) At(n uint64) *scenario.Operation {
+	if len(m.operations) == 1 {
+		return &m.operations[0]
+	}
+	u := RandomUnit(m.seed, n)
+	i := sort.Search(len(m.upTo), func(i int) bool { return u < m.upTo[i] })
+	return &m.operations[min(i, len(m.operations)-1)]
+}

@@ -1,0 +1,59 @@
+package load_test
+
+import (
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
+)
+
+// Each key that ends with its session has a delete in the history that may have been
+// done, and none before its session was closed: behind all that the load did. Behind the
+// answer to that its version has its end, at a revision behind its own.
+func TestSessionsEndInTheHistory(t *testing.T) {
+	t.Parallel()
+	l := base(kv.Ephemeral, kv.None)
+	l.Mix = []scenario.Operation{{Kind: kv.Ephemeral, Weight: 2}, {Kind: kv.Delete, Weight: 1}}
+	l.Duration, l.Warmup, l.Total, l.KeySpace, l.ValueSize, l.Connections, l.Clients, l.Threads = 0, 0, 2000, 50, 32, 4, 8, 1
+	endpoints := storetest.ServeNull(t, zookeeper.New(), 1, store.NullOptions{Memory: true})
+	p := taskOn(zookeeper.New(), endpoints, l)
+	h := &told{t: t}
+	p.Reports.History = h.history
+	m := run(t, p).Measured
+	if m.Due != 2000 || m.Failed() > 0 || m.Outcomes[kv.Conflict] == 0 {
+		t.Fatalf("%v %v", m.Outcomes, m.ErrorTexts)
+	}
+	made, ends, known, lastDone := 0, 0, 0, int64(0)
+	by := map[uint64]map[int64]uint32{} // which session made a key's version
+	for i := range h.ops {
+		switch o := &h.ops[i]; {
+		case o.Kind == kv.CAS && o.Expected == 0:
+			if lastDone = max(lastDone, o.Done); o.Outcome == kv.OK {
+				made++
+				if by[o.Key] == nil {
+					by[o.Key] = map[int64]uint32{}
+				}
+				by[o.Key][o.At] = o.Session % 4 // the connection of the client
+			}
+		case o.Kind == kv.Delete && o.Outcome == kv.ConnectionLost:
+			if ends++; o.Invoked < lastDone || !o.Indefinite() || o.Written != history.Absent {
+				t.Fatalf("a session's end is %+v, and the last key was made at %d", o, lastDone)
+			}
+		case o.Kind == kv.Ephemeral:
+			if known++; o.Invoked < lastDone || o.Mod == 0 || o.At <= o.Mod || by[o.Key][o.Mod] != o.Session {
+				t.Fatalf("a session's end is %+v, and its key was made by the sessions %v", o, by[o.Key])
+			}
+		case o.Kind == kv.Delete:
+			lastDone = max(lastDone, o.Done)
+		default:
+			t.Fatalf("the history has %+v", o)
+		}
+	}
+	if made == 0 || ends != made || known != made || len(h.ops) != 2000+ends+known {
+		t.Errorf("%d keys were made, and %d may have ended with their sessions, of %d it is known, in %d operations", made, ends, known, len(h.ops))
+	}
+}

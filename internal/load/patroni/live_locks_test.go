@@ -1,0 +1,118 @@
+package patroni_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/hashicorp/consul/api"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load"
+	data "github.com/quorumbench/quorumbench/internal/load/app/patroni"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/consul"
+	"github.com/quorumbench/quorumbench/internal/testing/servers"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
+)
+
+func startConsul(t *testing.T) (endpoint string) {
+	t.Helper()
+	st := consul.New()
+	return servers.Start(t, st, servers.Cluster{
+		Exec: servers.Installed(t, st), Members: 1, Settings: &consul.Settings{LogLevel: "warn"}, Ready: official.ConsulReady(t),
+	}).Endpoints[0]
+}
+
+// TestAgainstConsul sends the load of some Patroni clusters to a real Consul: sessions live,
+// hold their members' keys, and replicas' queries tell who leads. Some leaders die, their
+// sessions expire, and each cluster has another leader.
+func TestAgainstConsul(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: no real Consul is started")
+	}
+	endpoint := startConsul(t)
+	// 20 s are the shortest time to live that Consul's sessions have.
+	c := data.Config{Way: data.Locks, Clusters: 20, Members: 3, Written: 15, Storm: 6, LoopWait: time.Second, TTL: 20 * time.Second, RetryTime: time.Second, Seed: 3}
+	res := send(t, consul.New(), endpoint, c, 28*time.Second)
+	ended(t, &c, res, 7)
+	w := res.Measured.Watching
+	// Each of a cluster's two queries is told that the leader's key has gone, unless it is
+	// taken again before, and who leads then.
+	if w == nil || w.Watchers != 40 || w.Expected != uint64(2*c.Storm) || w.Delivered < w.Expected || w.Delivered > 2*w.Expected ||
+		w.Foreign+w.Untimed+w.Lost+w.Wrong+w.Duplicated+w.Reordered+w.Ended+w.Impossible != 0 {
+		t.Errorf("watchers were told %+v", w)
+	}
+	client := official.Consul(t, store.Access{Endpoints: []string{endpoint}})
+	all, _, err := client.KV().List("service/", &api.QueryOptions{RequireConsistent: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var there keysThere
+	for _, pair := range all {
+		there.add(t, &c, pair.Key, pair.Value, pair.Session != "")
+	}
+	there.check(t, &c)
+}
+
+// ended checks how the calls of a load with failovers ended, of so many kinds.
+func ended(t *testing.T, c *data.Config, res *load.Result, kinds int) {
+	t.Helper()
+	sum := uint64(0)
+	for _, call := range res.Calls {
+		sum += call.Due
+		if call.Failed() > 0 {
+			t.Errorf("%s: of %d calls that were due not all succeeded: %v %v", call.Name, call.Due, call.Outcomes, res.Measured.ErrorTexts)
+		}
+		if call.Name != c.Way.Called(data.Race) {
+			continue
+		}
+		if won := call.Outcomes[kv.OK]; won != uint64(c.Storm) || call.Outcomes[kv.Conflict] != uint64(c.Storm*(c.Members-2)) {
+			t.Errorf("the races ended as %v", call.Outcomes)
+		}
+	}
+	if sum != res.Measured.Due || len(res.Calls) != kinds {
+		t.Errorf("%d calls were due, %d by their %d kinds", res.Measured.Due, sum, len(res.Calls))
+	}
+}
+
+// keysThere are the keys that a store has after a load.
+type keysThere struct {
+	leaders map[int]int // by cluster
+	members int
+}
+
+// add takes a key, without the slash at its beginning, and whether it has a session.
+func (k *keysThere) add(t *testing.T, c *data.Config, key string, value []byte, session bool) {
+	t.Helper()
+	n, ok := c.Number([]byte(prefix), []byte("/"+key))
+	if !ok {
+		t.Errorf("the store has the key %s", key)
+		return
+	}
+	if k.leaders == nil {
+		k.leaders = map[int]int{}
+	}
+	cluster, which := int(n)/c.PerCluster(), data.Key(int(n)%c.PerCluster())
+	if held := which == data.Leader || which >= data.FirstMember; held != session {
+		t.Errorf("%s has a session: %v", key, session)
+	}
+	if which == data.Leader {
+		_, k.leaders[cluster], _ = data.Member(value)
+	}
+	if which >= data.FirstMember {
+		k.members++
+	}
+}
+
+func (k *keysThere) check(t *testing.T, c *data.Config) {
+	t.Helper()
+	for cluster := range c.Clusters {
+		leader, ok := k.leaders[cluster]
+		if !ok || leader == 0 != (cluster >= c.Storm) {
+			t.Errorf("cluster %d is led by %d, %v", cluster, leader, ok)
+		}
+	}
+	if want := c.All() - c.Storm; k.members != want {
+		t.Errorf("%d members are there, and %d live", k.members, want)
+	}
+}

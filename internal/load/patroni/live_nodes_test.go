@@ -1,0 +1,76 @@
+package patroni_test
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	data "github.com/quorumbench/quorumbench/internal/load/app/patroni"
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
+	"github.com/quorumbench/quorumbench/internal/testing/servers"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
+)
+
+func startZooKeeper(t *testing.T) (endpoint string) {
+	t.Helper()
+	no := false
+	st := zookeeper.New()
+	c, err := cluster.Start(t.Context(), st, cluster.Spec{
+		Hosts: []host.Host{host.NewLocal(nil, nil)}, Members: 1, Exec: servers.Installed(t, st), Dir: t.TempDir(),
+		Settings: &zookeeper.Settings{Heap: "160m", ForceSync: &no},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return c.Access().Endpoints[0]
+}
+
+// TestAgainstZooKeeper sends the load of some Patroni clusters to a real ZooKeeper, each member
+// in a session of its own. Some leaders die: their sessions are not kept alive any more,
+// and each cluster has another leader.
+func TestAgainstZooKeeper(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: no real ZooKeeper is started")
+	}
+	endpoint := startZooKeeper(t)
+	c := data.Config{Way: data.Nodes, Clusters: 20, Members: 3, Written: 15, Storm: 6, LoopWait: time.Second, TTL: 10 * time.Second, RetryTime: time.Second, Seed: 3}
+	res := send(t, zookeeper.New(), endpoint, c, 20*time.Second)
+	ended(t, &c, res, 10)
+	// Each of a cluster's watchers is told who leads first, and who leads then; that the
+	// leader's key is gone it is told, unless it is there again when the watch is set again.
+	w, told := res.Measured.Watching, uint64(c.All()+c.Storm*c.Members)
+	if w == nil || w.Watchers != c.All() || w.Expected != told || w.Delivered+w.Coalesced < told || w.Delivered > told+uint64(c.Storm*c.Members) ||
+		w.Foreign+w.Untimed+w.Lost+w.Wrong+w.Duplicated+w.Reordered+w.Ended+w.Impossible != 0 {
+		t.Errorf("watchers were told %+v", w)
+	}
+	// What went with a session has gone with the load.
+	client := official.ZooKeeper(t, store.Access{Endpoints: []string{endpoint}})
+	clusters, _, err := client.Children("/service")
+	if err != nil || len(clusters) != c.Clusters {
+		t.Fatalf("there are %d clusters: %v", len(clusters), err)
+	}
+	for _, name := range clusters {
+		keys, _, err := client.Children("/service/" + name)
+		members, _, err2 := client.Children("/service/" + name + "/members")
+		if err != nil || err2 != nil || len(members) > 0 || slices.Contains(keys, "leader") || slices.Contains(keys, "history") != failed(&c, name) {
+			t.Errorf("cluster %s has %v, members %v: %v %v", name, keys, members, err, err2)
+		}
+	}
+}
+
+// failed reports whether the leader of the cluster with a name has died.
+func failed(c *data.Config, name string) bool {
+	n, _ := strconv.Atoi(strings.TrimPrefix(name, "pg-"))
+	return n < c.Storm
+}

@@ -1,0 +1,320 @@
+package patroni_test
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	data "github.com/quorumbench/quorumbench/internal/load/app/patroni"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/consul"
+	"github.com/quorumbench/quorumbench/internal/store/etcdgateway"
+	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
+	"github.com/quorumbench/quorumbench/internal/testing/servers"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
+)
+
+// saidOf is how a call of a failover is said. Which members the JSON of a member's key has
+// in it changes with what PostgreSQL is at, from call to call.
+func (h *heard) saidOf() string {
+	said := h.call + ": " + h.form
+	if h.call == "put member" {
+		said, _, _ = strings.Cut(said, " of api_url")
+	}
+	return said
+}
+
+// loopsOf are the loops of a member, in their order: each begins with the renewal or, where
+// a cluster is read, with the reading of it. Pings and watchers have times of their own.
+func loopsOf(all []heard, who string, way data.Way) (loops [][]heard) {
+	begin := "read cluster"
+	if way == data.Leases {
+		begin = "renew"
+	}
+	for _, h := range all {
+		switch {
+		case h.who != who, way == data.Nodes && h.call == "renew", strings.HasPrefix(h.call, "watch "):
+			continue
+		case h.call == begin:
+			loops = append(loops, nil)
+		}
+		if last := len(loops) - 1; last >= 0 {
+			loops[last] = append(loops[last], h)
+		}
+	}
+	return loops
+}
+
+// with finds the last loop that has a call.
+func with(loops [][]heard, call string) int {
+	for i, loop := range slices.Backward(loops) {
+		if slices.ContainsFunc(loop, func(h heard) bool { return strings.HasSuffix(h.call, call) }) {
+			return i
+		}
+	}
+	return -1
+}
+
+// failover is how the calls of its loops are said, by whose and which loop it is.
+type failover map[string][]string
+
+// raced is the end of the call by which a member races.
+const raced = " leader"
+
+// races reports whether a loop has that call.
+func races(loop []heard) bool {
+	return slices.ContainsFunc(loop, func(h heard) bool {
+		return strings.HasSuffix(h.call, raced) && !strings.HasPrefix(h.call, "read ")
+	})
+}
+
+// failoverOf finds a failover in what was heard: of the winner the loop in which it raced and
+// the one behind it, the one in which it tells of its promotion and the one behind that, from
+// which on it is like any leader; of losers the loop in which they raced and the one behind it.
+// In between are loops while PostgreSQL is promoted, in which nothing is put but members' keys.
+// Who is late finds the leader's key taken, and does not race.
+func failoverOf(t *testing.T, all []heard, way data.Way) (f failover, ok bool) {
+	t.Helper()
+	slices.SortStableFunc(all, func(a, b heard) int { return a.at.Compare(b.at) })
+	told := slices.IndexFunc(all, func(h heard) bool { return h.call == "put history" })
+	if told < 0 {
+		return nil, false
+	}
+	winner := all[told].who
+	won := loopsOf(all, winner, way)
+	race, history := slices.IndexFunc(won, races), with(won, "put history")
+	if race < 0 || race >= history || history+2 >= len(won) { // the last one may not be over
+		return nil, false
+	}
+	f = failover{"the winner's race": said(won[race]), "its promotion": said(won[history]), "the loop behind that": said(won[history+1])}
+	f.behind(way, "the winner behind its race", won[race+1:history])
+	for _, loop := range won[race+1 : history] {
+		for _, h := range loop {
+			if strings.HasPrefix(h.call, "put ") && h.call != "put member" {
+				t.Errorf("between its race and its promotion the winner sends %q", h.call)
+			}
+		}
+	}
+	over := won[history+1][0].at
+	for _, who := range others(all, winner) {
+		loops := loopsOf(all, who, way)
+		race := slices.IndexFunc(loops, races)
+		if race < 0 {
+			continue
+		}
+		if race+2 >= len(loops) {
+			return nil, false
+		}
+		lost := loops[race]
+		if way == data.Leases { // if what its key says has changed by then
+			lost = slices.DeleteFunc(lost, func(h heard) bool { return h.call == "put member" })
+		}
+		f["a loser's race"] = said(lost)
+		f.behind(way, "a loser behind its race", loops[race+1:])
+	}
+	return f, all[len(all)-1].at.After(over.Add(time.Second))
+}
+
+// behind has the loop that follows a race. Where members wake each other, they begin it when
+// others have put something, and put their key if what that says has changed.
+func (f failover) behind(way data.Way, name string, loops [][]heard) {
+	if way == data.Leases || len(loops) == 0 {
+		return
+	}
+	f[name] = said(loops[0])
+}
+
+// others are those who call beside one.
+func others(all []heard, one string) (names []string) {
+	for _, h := range all {
+		if h.who != one && !slices.Contains(names, h.who) {
+			names = append(names, h.who)
+		}
+	}
+	return names
+}
+
+// said is how the calls of a loop are said.
+func said(loop []heard) (all []string) {
+	for _, h := range loop {
+		all = append(all, h.saidOf())
+	}
+	return all
+}
+
+// failsOver starts a cluster of three real members, kills the one that leads and its
+// PostgreSQL, and sends our load of one such cluster, whose leader dies: the member that
+// takes its place, and the one that does not, send the same calls in both.
+func failsOver(t *testing.T, c *data.Config, st store.Store, theirs servers.PatroniConfig, endpoint string, real, ours *calls) {
+	t.Helper()
+	// What has been started dies with the thread that started it.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	theirs.Members, theirs.LoopWait, theirs.RetryTimeout, theirs.TTL = c.Members, c.LoopWait, c.RetryTime, c.TTL
+	cluster := servers.StartPatroni(t, theirs)
+	wait(t, "replicas that follow", func() bool {
+		follow := map[string]bool{}
+		for _, h := range real.heard() {
+			if strings.Contains(h.form, "replication_state") {
+				follow[h.who] = true
+			}
+		}
+		return len(follow) == c.Members-1
+	})
+	cluster.Write(t)
+	leader, began := -1, time.Now()
+	real.forget()
+	wait(t, "loops of a database that is written to", func() bool {
+		n := 0
+		for _, h := range real.heard() {
+			if h.call == "put status" {
+				leader, _ = strconv.Atoi(h.who)
+				n++
+			}
+		}
+		return n > 1
+	})
+	cluster.Kill(leader)
+	sent := make(chan error, 1)
+	go func() { sent <- dies(t, st, endpoint, *c) }()
+	var found failover
+	defer func() {
+		if t.Failed() {
+			show(t, "Patroni", real.heard())
+			show(t, "ours", ours.heard())
+		}
+	}()
+	wait(t, "calls of a failover", func() bool {
+		all, ok := real.heard(), false
+		found, ok = failoverOf(t, all, c.Way)
+		return ok
+	})
+	t.Logf("%v from the replicas to the new leader's loops", time.Since(began).Round(time.Second))
+	if err := <-sent; err != nil {
+		t.Fatal(err)
+	}
+	mine, ok := failoverOf(t, ours.loaded(), c.Way)
+	if !ok {
+		t.Fatal("our load has no failover")
+	}
+	for loop, calls := range found {
+		if d := cmp.Diff(calls, mine[loop]); d != "" {
+			t.Errorf("%s (-Patroni +ours): %s", loop, d)
+		}
+		t.Logf("%s: %q", loop, calls)
+	}
+	if _, ok := found["a loser's race"]; !ok {
+		t.Log("nobody lost the race")
+	}
+}
+
+// show logs the calls behind the race.
+func show(t *testing.T, whose string, all []heard) {
+	t.Helper()
+	var text strings.Builder
+	slices.SortStableFunc(all, func(a, b heard) int { return a.at.Compare(b.at) })
+	for _, h := range all {
+		fmt.Fprintf(&text, "%s %s %s\n", h.at.Format("05.000"), h.who, h.saidOf())
+	}
+	t.Logf("%s:\n%s", whose, text.String())
+}
+
+// forget forgets what was heard up to now.
+func (l *calls) forget() {
+	l.mu.Lock()
+	l.all = nil
+	l.mu.Unlock()
+}
+
+// loaded are the calls of a load of ours behind what comes before it. Watches that fire once
+// are set by reads of their own, where Patroni sets them by its read of the leader's key.
+func (l *calls) loaded() []heard {
+	all := slices.DeleteFunc(l.heard(), func(h heard) bool { return h.sets })
+	slices.SortStableFunc(all, func(a, b heard) int { return a.at.Compare(b.at) })
+	renewed := slices.IndexFunc(all, func(h heard) bool { return h.call == "renew" })
+	return all[max(renewed-1, 0):]
+}
+
+// dies sends our load of one cluster whose leader dies.
+func dies(t *testing.T, st store.Store, endpoint string, c data.Config) error {
+	length := c.TTL + 2*c.LoopWait
+	for c.Dies(length) == 0 {
+		length += time.Second
+	}
+	res, err := sent(t, st, endpoint, c, length+c.LoopWait)
+	if err != nil {
+		return err
+	}
+	for _, call := range res.Calls {
+		if call.Failed() > 0 {
+			return fmt.Errorf("of %d of %q not all succeeded: %v %v", call.Due, call.Name, call.Outcomes, res.Measured.ErrorTexts)
+		}
+		if call.Name == c.Way.Called(data.Race) && call.Outcomes[kv.OK] != 1 {
+			return fmt.Errorf("the race ended as %v", call.Outcomes)
+		}
+	}
+	return nil
+}
+
+// TestCallsOfAFailoverAreThoseOfARealPatroni compares what real Patroni members send when
+// their leader has died with what our load sends, on etcd.
+func TestCallsOfAFailoverAreThoseOfARealPatroni(t *testing.T) {
+	notSampled(t)
+	c := data.Config{Clusters: 1, Members: 3, Written: 1, Storm: 1, LoopWait: 2 * time.Second, TTL: 20 * time.Second, RetryTime: 3 * time.Second, Seed: 3}
+	etcd := embedded.Etcd(t)
+	theirs, ours := new(calls), listener{calls: new(calls)}
+	var through []string
+	for i := range c.Members {
+		through = append(through, (&listener{theirs, strconv.Itoa(i)}).listen(t, etcd))
+	}
+	failsOver(t, &c, etcdgateway.New(), servers.PatroniConfig{Etcd: through}, ours.listen(t, etcd), theirs, ours.calls)
+}
+
+// TestCallsOfAFailoverOnConsulAreThoseOfARealPatroni is the same on Consul.
+func TestCallsOfAFailoverOnConsulAreThoseOfARealPatroni(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: no real Consul is started")
+	}
+	st, endpoint := consul.New(), startConsul(t)
+	through, theirs := overhearEach(t, endpoint, st)
+	overheardFailover(t, data.Locks, st, servers.PatroniConfig{Consul: through}, theirs, endpoint)
+}
+
+// TestCallsOfAFailoverOnZooKeeperAreThoseOfARealPatroni is the same on ZooKeeper.
+func TestCallsOfAFailoverOnZooKeeperAreThoseOfARealPatroni(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: no real ZooKeeper is started")
+	}
+	st, endpoint := zookeeper.New(), startZooKeeper(t)
+	through, theirs := overhearEach(t, endpoint, st)
+	overheardFailover(t, data.Nodes, st, servers.PatroniConfig{ZooKeeper: through}, theirs, endpoint)
+}
+
+// members are so many that one wins a race and one loses it.
+const members = 3
+
+// overhearEach has a recorder before each of the members.
+func overhearEach(t *testing.T, endpoint string, st store.Tapped) (through []string, heard *calls) {
+	heard = new(calls)
+	for i := range members {
+		o := &overheard{calls: heard, who: strconv.Itoa(i)}
+		through = append(through, o.listen(t, endpoint, st))
+	}
+	return through, heard
+}
+
+func overheardFailover(t *testing.T, way data.Way, st store.Store, c servers.PatroniConfig, theirs *calls, endpoint string) {
+	t.Helper()
+	ours := overheard{calls: new(calls)}
+	through := ours.listen(t, endpoint, st.(store.Tapped))
+	failsOver(t, &data.Config{
+		Way: way, Clusters: 1, Members: members, Written: 1, Storm: 1, LoopWait: 3 * time.Second, TTL: 20 * time.Second, RetryTime: 3 * time.Second, Seed: 3,
+	}, st, c, through, theirs, ours.calls)
+}

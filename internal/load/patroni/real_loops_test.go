@@ -1,0 +1,164 @@
+package patroni_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	data "github.com/quorumbench/quorumbench/internal/load/app/patroni"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/servers"
+)
+
+// heard is a request that passed.
+type heard struct {
+	at   time.Time
+	who  string // a member, or a connection
+	call string // such as "put member"
+	sets bool   // it is a read that sets a watch
+	form string // how it is said: which members its JSON has, and that of the value it writes
+}
+
+// calls are those that were heard.
+type calls struct {
+	mu  sync.Mutex
+	all []heard
+}
+
+func (l *calls) add(h heard) {
+	l.mu.Lock()
+	l.all = append(l.all, h)
+	l.mu.Unlock()
+}
+
+func (l *calls) heard() []heard {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.all)
+}
+
+// form is the names of an object's members.
+func form(m map[string]any) string {
+	return strings.Join(slices.Sorted(maps.Keys(m)), " ")
+}
+
+// formOf is that of a value which may be an object.
+func formOf(value []byte) string {
+	var v map[string]any
+	if json.Unmarshal(value, &v) != nil {
+		return ""
+	}
+	delete(v, "slots") // of which there are as many as members
+	return " of " + form(v)
+}
+
+// loop is what is sent in one loop of a cluster.
+type loop map[string]int
+
+// loops are what is sent around each time that a leader puts the status: what belongs to
+// the loop before, such as pings, is over a good third of a loop behind its beginning.
+func loops(all []heard, loopWait time.Duration) (found [][]heard) {
+	var begins []time.Time
+	for _, h := range all {
+		if h.call == "put status" {
+			begins = append(begins, h.at.Add(-loopWait*59/100))
+		}
+	}
+	for i := 0; i+1 < len(begins); i++ {
+		var one []heard
+		for _, h := range all {
+			if !h.at.Before(begins[i]) && h.at.Before(begins[i+1]) {
+				one = append(one, h)
+			}
+		}
+		found = append(found, one)
+	}
+	return found
+}
+
+// usual is the loop that is the most frequent, how often it is there, and how its calls
+// are said.
+func usual(all [][]heard) (most loop, times int, forms map[string]map[string]bool) {
+	n, said := map[string]int{}, map[string]map[string]map[string]bool{}
+	for _, calls := range all {
+		one := loop{}
+		for _, h := range calls {
+			one[h.call]++
+		}
+		key := fmt.Sprint(one)
+		if said[key] == nil {
+			said[key] = map[string]map[string]bool{}
+		}
+		for _, h := range calls {
+			if said[key][h.call] == nil {
+				said[key][h.call] = map[string]bool{}
+			}
+			said[key][h.call][h.form] = true
+		}
+		if n[key]++; n[key] > times {
+			most, times, forms = one, n[key], said[key]
+		}
+	}
+	return most, times, forms
+}
+
+// alike starts a cluster of real members as theirs says, has its database written to, and
+// sends our load of one such cluster: in a loop, both send the same calls, said alike.
+func alike(t *testing.T, c *data.Config, st store.Store, theirs servers.PatroniConfig, endpoint string, real, ours *calls) {
+	t.Helper()
+	const enough = 5
+	theirs.Members, theirs.LoopWait, theirs.RetryTimeout, theirs.TTL = c.Members, c.LoopWait, c.RetryTime, c.TTL
+	cluster := servers.StartPatroni(t, theirs)
+	wait(t, "two members that run", func() bool {
+		return slices.ContainsFunc(real.heard(), func(h heard) bool { return strings.Contains(h.form, "replication_state") })
+	})
+	cluster.Write(t)
+	real.forget()
+	var theirLoop loop
+	var said map[string]map[string]bool
+	wait(t, "loops that are alike", func() bool {
+		var times int
+		theirLoop, times, said = usual(loops(real.heard(), c.LoopWait))
+		return times >= enough
+	})
+	// Not before: what has been started dies with the thread that started it.
+	res := send(t, st, endpoint, *c, 10*c.LoopWait)
+	if res.Measured.Outcomes[kv.OK] != res.Measured.Due {
+		t.Errorf("our load failed: %v %v", res.Measured.Outcomes, res.Measured.ErrorTexts)
+	}
+	mine, times, forms := usual(loops(ours.heard(), c.LoopWait))
+	if d := cmp.Diff(theirLoop, mine); d != "" || times < enough {
+		t.Errorf("in a loop, which ours was %d times (-Patroni +ours): %s", times, d)
+	}
+	for call, of := range forms {
+		for f := range of {
+			if !said[call][f] {
+				t.Errorf("our %q has %q, and Patroni's %v", call, f, said[call])
+			}
+		}
+	}
+	t.Logf("in each loop of a cluster of %d: %v", c.Members, theirLoop)
+}
+
+// wait asks until it is so, or the test's time has run out.
+func wait(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	end := time.After(3 * time.Minute)
+	for !is() {
+		select {
+		case <-tick.C:
+		case <-end:
+			t.Fatalf("there are no %s", what)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package patroni_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	data "github.com/quorumbench/quorumbench/internal/load/app/patroni"
+	"github.com/quorumbench/quorumbench/internal/run/passive"
+	"github.com/quorumbench/quorumbench/internal/store/call"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/consul"
+	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
+	"github.com/quorumbench/quorumbench/internal/testing/servers"
+)
+
+// overheard keeps what passed a relay, as our recorder understands it.
+type overheard struct {
+	*calls
+	who   string // who made the calls; "": the connection says it
+	t     testing.TB
+	began time.Time
+}
+
+// listen is before a member until the test ends; it returns its own HOST:PORT.
+func (o *overheard) listen(t *testing.T, to string, tapped store.Tapped) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.t, o.began = t, time.Now()
+	r := passive.NewRelay(passive.RelayConfig{
+		To: to, Tap: passive.TapConfig{Tapped: tapped, Veil: &call.Veil{}, Sink: o},
+		Now: func() int64 { return int64(time.Since(o.began)) }, Say: func(string) {}, // clients die
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan struct{})
+	go func() {
+		_ = r.Serve(ctx, l)
+		close(served)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-served
+	})
+	return l.Addr().String()
+}
+
+// Gap implements relay.Sink.
+func (o *overheard) Gap(g call.Gap) { o.t.Errorf("the recorder missed something: %+v", g) }
+
+// Call implements relay.Sink.
+func (o *overheard) Call(c *call.Call) {
+	if c.Told || len(c.Parts) == 0 {
+		return
+	}
+	p, guard := c.Parts[0], ""
+	if c.Guarded {
+		p, guard = c.Parts[len(c.Parts)-1], fmt.Sprintf(" if %d of key is %d", c.Parts[0].Target, c.Parts[0].Number)
+	}
+	what := strings.Split(strings.TrimSuffix(string(p.Key), "/"), "/")
+	name := what[len(what)-1]
+	switch {
+	case len(what) > 3:
+		name = "member"
+	case p.Scope == call.Prefix && len(what) < 3:
+		name = "cluster"
+	}
+	h := heard{at: o.began.Add(time.Duration(c.At)), who: cmp.Or(o.who, fmt.Sprint(c.Conn)), form: fmt.Sprintf("%s, scope %d, flags %b", c.Method, p.Scope, p.Flags) + guard}
+	h.sets = p.Action == call.Read && c.Parts[len(c.Parts)-1].Action == call.Watch
+	switch p.Action {
+	case call.KeepAlive:
+		h.call = "renew"
+	case call.Write:
+		h.call, h.form = "put "+name, h.form+formOf(p.Value.Text)
+	default:
+		h.call = fmt.Sprint(p.Action, " ", name)
+	}
+	o.add(h)
+}
+
+// TestCallsPerLoopOnConsulAreThoseOfARealPatroni is the same on Consul.
+func TestCallsPerLoopOnConsulAreThoseOfARealPatroni(t *testing.T) {
+	notSampled(t)
+	if testing.Short() {
+		t.Skip("-short: no real Consul is started")
+	}
+	const loopWait = 3 * time.Second
+	c := data.Config{Way: data.Locks, Clusters: 1, Members: 2, Written: 1, LoopWait: loopWait, TTL: 20 * time.Second, RetryTime: 3 * time.Second, Seed: 3}
+	theirs, ours := overheard{calls: new(calls)}, overheard{calls: new(calls)}
+	st, endpoint := consul.New(), startConsul(t)
+	alike(t, &c, st, servers.PatroniConfig{Consul: []string{theirs.listen(t, endpoint, st)}}, ours.listen(t, endpoint, st), theirs.calls, ours.calls)
+}
+
+// TestCallsPerLoopOnZooKeeperAreThoseOfARealPatroni is the same on ZooKeeper. In loops of
+// 6 s there are three pings for sure.
+func TestCallsPerLoopOnZooKeeperAreThoseOfARealPatroni(t *testing.T) {
+	notSampled(t)
+	if testing.Short() {
+		t.Skip("-short: no real ZooKeeper is started")
+	}
+	const loopWait = 6 * time.Second
+	c := data.Config{Way: data.Nodes, Clusters: 1, Members: 2, Written: 1, LoopWait: loopWait, TTL: 20 * time.Second, RetryTime: 3 * time.Second, Seed: 3}
+	theirs, ours := overheard{calls: new(calls)}, overheard{calls: new(calls)}
+	st, endpoint := zookeeper.New(), startZooKeeper(t)
+	alike(t, &c, st, servers.PatroniConfig{ZooKeeper: []string{theirs.listen(t, endpoint, st)}}, ours.listen(t, endpoint, st), theirs.calls, ours.calls)
+}

@@ -1,0 +1,98 @@
+package load_test
+
+import (
+	"crypto/tls"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/certs"
+)
+
+// Both pollers, plain and over TLS, lose nothing, also with values that take
+// many reads and writes and with connections that end in between.
+func TestPollers(t *testing.T) {
+	t.Parallel()
+	server, client := certs.Configs(t)
+	for _, portable := range []bool{false, true} {
+		for _, secured := range []bool{false, true} {
+			for _, size := range []int{64, 200_000} {
+				name := map[bool]string{false: "system", true: "portable"}[portable] + map[bool]string{true: ", TLS"}[secured] + map[int]string{200_000: ", large values"}[size]
+				t.Run(name, func(t *testing.T) {
+					o := store.NullOptions{Memory: true}
+					if secured {
+						o.TLS = server
+					}
+					l := base(kv.Put, kv.None)
+					l.Total, l.ValueSize, l.KeySpace = 5000, size, 100
+					if size > 1000 {
+						l.Total, l.Connections, l.Clients = 300, 4, 16
+					}
+					p := taskFor(serve(t, "goaway every 1000", o), l)
+					if secured {
+						p.secure(client)
+					}
+					if portable {
+						p.Worker.Portable()
+					}
+					if m := run(t, p).Measured; m.Due != l.Total || m.Failed() != 0 {
+						t.Errorf("due %d, outcomes %v", m.Due, m.Outcomes)
+					}
+					l.Mix[0].Kind, l.Mix[0].Consistency = kv.Get, kv.Local
+					p.Load = l
+					if m := run(t, p).Measured; m.Outcomes[kv.OK] != l.Total {
+						t.Errorf("read back: %v %v", m.Outcomes, m.ErrorTexts)
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestCheckSaysWhatIsWrong(t *testing.T) {
+	server, client := certs.Configs(t)
+	other := certs.NewAuthority(t, "another authority")
+	expired := other.Issue(t, "expired", time.Now().Add(-time.Hour)).TLS(t)
+	secure := serve(t, "", store.NullOptions{Memory: true, TLS: server})
+	old := serve(t, "", store.NullOptions{Memory: true, TLS: &tls.Config{Certificates: []tls.Certificate{expired}}})
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = silent.Close() }()
+	for name, c := range map[string]struct {
+		endpoint string
+		tls      *tls.Config
+		want     string
+	}{
+		"nobody there":          {"127.0.0.1:1", nil, "connection refused"},
+		"nobody answers":        {silent.Addr().String(), nil, "did not answer within"},
+		"HTTP/1.1":              {serve(t, "mode=http1", store.NullOptions{Memory: true}), nil, "HTTP/1"},
+		"garbage":               {serve(t, "mode=garbage", store.NullOptions{Memory: true}), nil, "127.0.0.1"},
+		"plain to TLS":          {secure, nil, "TLS"},
+		"TLS to plain":          {serve(t, "", store.NullOptions{Memory: true}), client, "is TLS on there"},
+		"another CA":            {secure, &tls.Config{RootCAs: other.Pool()}, "certificate"},
+		"expired certificate":   {old, &tls.Config{RootCAs: other.Pool()}, "expired"},
+		"the right CA":          {secure, client, ""},
+		"a name with no number": {"127.0.0.1", nil, "missing port"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := taskFor(c.endpoint, base(kv.Get, kv.Local))
+			p.secure(c.tls)
+			p.Access.DialTimeout = patience
+			if c.endpoint == silent.Addr().String() {
+				p.Access.DialTimeout = 500 * time.Millisecond
+			}
+			err := p.check()
+			switch {
+			case c.want == "" && err != nil:
+				t.Error(err)
+			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n")):
+				t.Errorf("the sentence is %v, want one with %q", err, c.want)
+			}
+		})
+	}
+}

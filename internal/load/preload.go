@@ -1,0 +1,249 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"hash/crc32"
+	"math/bits"
+	"sort"
+	"sync"
+	"sync/atomic"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/engine"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// preloadRounds is how often keys are written whose answers are not good.
+const preloadRounds = 3
+
+// preload is Worker.Preload.
+func (p *plan) preload(ctx context.Context) (*Preloaded, error) {
+	noted, missing := &preloading{}, newSet(p.Load.KeySpace)
+	done := &noted.done
+	read := scenario.Operation{Kind: kv.Get, Consistency: p.store.Capabilities().Strongest(), Weight: 1}
+	if err := p.pass(ctx, read, fullSet(p.Load.KeySpace), missing, noted); err != nil {
+		return nil, fmt.Errorf("the preload could not read the key space: %w", err)
+	}
+	write := scenario.Operation{Kind: kv.Put, Weight: 1}
+	for round := 1; ; round++ {
+		n := missing.count.Load()
+		switch {
+		case done.full():
+			return nil, fmt.Errorf("more than %d keys of the key space have values that are not the load's: remove them, or use another prefix", mostReplaced)
+		case n == 0:
+			if p.versions != nil {
+				done.Versions = p.versions.List()
+			}
+			return done, p.settle(ctx)
+		case round > preloadRounds:
+			return nil, fmt.Errorf("the preload could not write %d keys of %d", n, p.Load.KeySpace)
+		}
+		left := missing
+		missing = newSet(p.Load.KeySpace)
+		if err := p.pass(ctx, write, left, missing, noted); err != nil {
+			return nil, fmt.Errorf("the preload could not write the key space: %w", err)
+		}
+		done.Written += n - missing.count.Load()
+	}
+}
+
+// pass does one operation on each key whose number is in left, and notes in bad those that
+// have no good answer.
+func (p *plan) pass(ctx context.Context, what scenario.Operation, left, bad *set, noted *preloading) error {
+	_, err := p.repeat(ctx, what, left, p.reports, func(s *source) engine.Source {
+		return &preloadSource{source: s, bad: bad, what: what, noted: noted}
+	})
+	return err
+}
+
+// preloadSource walks once over given keys.
+type preloadSource struct {
+	*source
+	bad   *set
+	what  scenario.Operation
+	noted *preloading
+}
+
+func (s *preloadSource) Fill(_ measure.Phase, number uint64, client uint32, op *store.Op) uint64 {
+	s.bad.add(number) // until a good answer
+	s.fill(&s.what, number, number|preloadMark, client, op)
+	return number
+}
+
+func (s *preloadSource) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) {
+	return s.what.Kind, s.what.Consistency
+}
+
+func (s *preloadSource) Shares(measure.Phase) []engine.Share {
+	return []engine.Share{{Kind: s.what.Kind, Consistency: s.what.Consistency, Of: 1}}
+}
+
+func (s *preloadSource) Check(kind kv.Kind, number uint64, ev *store.Event) kv.Outcome {
+	outcome := s.source.Check(kind, refOf(number, s.what.Consistency), ev)
+	short := outcome == kv.Unverifiable && len(ev.Value) == s.values.Size() // as good as can be known
+	switch {
+	case outcome == kv.OK, short, s.noted.anybodys && outcome != kv.Miss && ev.Outcome == kv.OK:
+		s.bad.remove(number)
+	case outcome != kv.Miss && ev.Outcome == kv.OK && kind == kv.Get:
+		s.noted.replace(number, ev.Value)
+	}
+	return outcome
+}
+
+// Preloaded is what a preload did. It remembers the values that it found and
+// wrote anew: a linearizable read that begins afterwards must not return one of
+// them, and a read of one member may.
+type Preloaded struct {
+	Written uint64 // keys
+	// Replaced has the checksum (CRC-32) of the value that a key had, by the
+	// key's number.
+	Replaced map[uint64]uint32
+	// Versions are those of all keys, as keys.Versions lists them, for a load
+	// that compares and sets, and what a Keeper kept; else nil. The load goes on in
+	// this memory.
+	Versions []int64
+	// Leases are the names of those that an application was granted, also beside an error.
+	Leases []string
+}
+
+func (p *Preloaded) versions() []int64 {
+	if p == nil {
+		return nil
+	}
+	return p.Versions
+}
+
+// preloading is what the loops of a preload note together.
+type preloading struct {
+	anybodys bool // a key is there, whoever wrote its value
+
+	mu   sync.Mutex
+	done Preloaded
+}
+
+// mostReplaced bounds the memory of that.
+const mostReplaced = 10_000_000
+
+// full reports whether there were more.
+func (p *Preloaded) full() bool { return len(p.Replaced) > mostReplaced }
+
+// replace notes the value that a key had.
+func (p *preloading) replace(number uint64, value []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done.replace(number, value)
+}
+
+func (p *Preloaded) replace(number uint64, value []byte) {
+	if p.Replaced == nil {
+		p.Replaced = map[uint64]uint32{}
+	}
+	if p.full() {
+		return
+	}
+	p.Replaced[number] = crc32.ChecksumIEEE(value)
+}
+
+// replaced reports whether value is the one that the key had, up to a checksum
+// of 32 bits.
+func (p *Preloaded) replaced(number uint64, value []byte) bool {
+	if p == nil || len(p.Replaced) == 0 {
+		return false
+	}
+	sum, ok := p.Replaced[number]
+	return ok && sum == crc32.ChecksumIEEE(value)
+}
+
+// set is a set of key numbers that the loops share; a preload measures nothing.
+type set struct {
+	words []atomic.Uint64
+	count atomic.Uint64
+}
+
+func newSet(n uint64) *set { return &set{words: make([]atomic.Uint64, (n+63)/64)} }
+
+// fullSet is the set of all numbers below n.
+func fullSet(n uint64) *set {
+	s := newSet(n)
+	for i := range s.words {
+		s.words[i].Store(^uint64(0))
+	}
+	if rest := n % 64; rest > 0 {
+		s.words[len(s.words)-1].Store(1<<rest - 1)
+	}
+	s.count.Store(n)
+	return s
+}
+
+// setOf is the set of the numbers whose bits are set.
+func setOf(words []uint64) *set {
+	s := &set{words: make([]atomic.Uint64, len(words))}
+	for i, w := range words {
+		s.words[i].Store(w)
+		s.count.Add(uint64(bits.OnesCount64(w)))
+	}
+	return s
+}
+
+func (s *set) add(i uint64) {
+	if s.words[i/64].Or(1<<(i%64))&(1<<(i%64)) == 0 {
+		s.count.Add(1)
+	}
+}
+
+func (s *set) remove(i uint64) {
+	if s.words[i/64].And(^uint64(1<<(i%64)))&(1<<(i%64)) != 0 {
+		s.count.Add(^uint64(0))
+	}
+}
+
+// list is the set as it is now.
+func (s *set) list() *numberList {
+	words := make([]uint64, len(s.words))
+	for i := range words {
+		words[i] = s.words[i].Load()
+	}
+	return numbersOf(words)
+}
+
+// numbersOf is the numbers whose bits are set.
+func numbersOf(words []uint64) *numberList {
+	l := &numberList{words: words, before: make([]uint64, 0, len(words)/listBlock+1)}
+	for i, w := range words {
+		if i%listBlock == 0 {
+			l.before = append(l.before, l.count)
+		}
+		l.count += uint64(bits.OnesCount64(w))
+	}
+	return l
+}
+
+// listBlock is after how many words of a numberList there is a count.
+const listBlock = 8
+
+// numberList is numbers in their order, in a bit each.
+type numberList struct {
+	words  []uint64
+	before []uint64 // by block: how many there are before it
+	count  uint64
+}
+
+// at is the i-th number, below count.
+func (l *numberList) at(i uint64) uint64 {
+	block := sort.Search(len(l.before), func(b int) bool { return l.before[b] > i }) - 1
+	left := i - l.before[block]
+	for w := block * listBlock; ; w++ {
+		word := l.words[w]
+		if n := uint64(bits.OnesCount64(word)); left >= n {
+			left -= n
+			continue
+		}
+		for ; left > 0; left-- {
+			word &= word - 1
+		}
+		return uint64(w)*64 + uint64(bits.TrailingZeros64(word))
+	}
+}

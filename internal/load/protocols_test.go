@@ -1,0 +1,120 @@
+package load_test
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/registry"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
+)
+
+// eachProtocol runs a test against the null server of every store that has one.
+func eachProtocol(t *testing.T, o store.NullOptions, test func(t *testing.T, plan func(scenario.Load) task)) {
+	t.Helper()
+	eachServer(t, o, func(t *testing.T, start func() func(scenario.Load) task) { test(t, start()) })
+}
+
+// eachServer is eachProtocol for tests that start the server themselves: what
+// its script does at a time it does once.
+func eachServer(t *testing.T, o store.NullOptions, test func(t *testing.T, start func() func(scenario.Load) task)) {
+	t.Helper()
+	for _, s := range registry.All() {
+		served, ok := s.(store.NullServed)
+		if !ok {
+			continue
+		}
+		t.Run(s.Name(), func(t *testing.T) {
+			test(t, func() func(scenario.Load) task {
+				endpoints := storetest.ServeNull(t, served, 1, o)
+				return func(l scenario.Load) task {
+					return taskOn(s, endpoints, l)
+				}
+			})
+		})
+	}
+}
+
+// 500 operations a second for 5 s, of which a stall of 0.5 s meets a tenth:
+// p95 is half of the stall, p99 nine tenths of it, whatever the protocol and
+// however many operations a connection takes. No machine makes them less.
+func TestStallShowsInEveryProtocol(t *testing.T) {
+	t.Parallel()
+	eachServer(t, store.NullOptions{Memory: true, Script: "delay=1ms; stall=500ms@2s"}, func(t *testing.T, start func() func(scenario.Load) task) {
+		settle.Within(t, func(r settle.Reporter) {
+			m := run(t, start()(open(base(kv.Put, kv.None), 500, 5*time.Second))).Measured
+			// One operation is due every 2 ms. On a busy machine the last may still
+			// wait for a connection when the window closes.
+			s := measure.Summarize(m.Whole().Response, 0)
+			atLeast(t, "p95", s.At(95).NS, 0.246e9)
+			atLeast(t, "p99", s.At(99).NS, 0.446e9)
+			near(r, "p95", s.At(95).NS, 0.25e9, 0.15)
+			near(r, "p99", s.At(99).NS, 0.45e9, 0.15)
+			if m.Due != 2500 || m.Failed() != m.Outcomes[kv.NotSent] {
+				t.Errorf("due %d, outcomes %v", m.Due, m.Outcomes)
+			}
+			if m.Succeeded() != 2500 {
+				r.Errorf("outcomes %v, want 2500 ok", m.Outcomes)
+			}
+		})
+	})
+}
+
+// What is preloaded is read back, each read checked, and a closed loop obeys
+// Little's law.
+func TestEveryProtocolReadsWhatItWrote(t *testing.T) {
+	t.Parallel()
+	eachProtocol(t, store.NullOptions{Memory: true, Script: "delay=1ms"}, func(t *testing.T, plan func(scenario.Load) task) {
+		l := base(kv.Get, kv.Local)
+		l.Connections, l.Clients, l.Duration = 50, 50, 2*time.Second
+		p := plan(l)
+		if n, err := p.worker().Preload(context.Background(), &p.Assignment); err != nil || n.Written != l.KeySpace {
+			t.Fatalf("preloaded %+v, %v", n, err)
+		}
+		settle.Within(t, func(r settle.Reporter) {
+			res := run(t, p)
+			if m := res.Measured; m.Failed() > 0 || m.Outcomes[kv.Miss] > 0 {
+				t.Errorf("outcomes %v %v", m.Outcomes, m.ErrorTexts)
+			}
+			littlesLaw(t, res, 50)
+			near(r, "throughput x mean response time", lawOf(res), 50, 0.05)
+		})
+	})
+}
+
+// In the steady state put and get allocate nothing, in any protocol.
+func TestAnyProtocolDoesNotAllocate(t *testing.T) {
+	settle.Unraced(t)
+	eachProtocol(t, store.NullOptions{ValueSize: 8}, func(t *testing.T, plan func(scenario.Load) task) {
+		for _, o := range []scenario.Operation{{Kind: kv.Get, Consistency: kv.Local, Weight: 1}, {Kind: kv.Put, Weight: 1}} {
+			l := sized(base(kv.Get, kv.Local), 8)
+			l.Mix = []scenario.Operation{o}
+			l.Connections, l.Clients = 50, 50
+			l.Warmup, l.Duration = 500*time.Millisecond, 3*time.Second // of the edges of a window are some 300 to 500, whatever the load
+			p := plan(l)
+			var before, after runtime.MemStats
+			p.Reports.Mark = func(m load.Mark) {
+				switch {
+				case m.Ended:
+					runtime.ReadMemStats(&after)
+				case m.Phase == measure.Measured:
+					runtime.ReadMemStats(&before)
+				}
+			}
+			settle.Within(t, func(r settle.Reporter) {
+				m := run(t, p).Measured
+				holdsAllocations(r, after.Mallocs-before.Mallocs, m.Done, 0.05)
+				if m.Failed() > 0 {
+					t.Errorf("%v: outcomes %v", o.Kind, m.Outcomes)
+				}
+			})
+		}
+	})
+}

@@ -1,0 +1,107 @@
+package load
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/engine"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// ReadBack implements Worker.
+func (w *Local) ReadBack(ctx context.Context, a *Assignment, level kv.Consistency, to History) (found uint64, err error) {
+	p, err := w.plan(a)
+	if err != nil {
+		return 0, err
+	}
+	p.final, p.reports.History = true, to
+	read := p.readKeys
+	if p.script != nil {
+		read = p.readScripts
+	}
+	for range preloadRounds { // one that fails beside an election is read again
+		if found, err = read(ctx, level); err == nil {
+			return found, nil
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return 0, err
+}
+
+// readKeys reads each key of the key space, or those that are asked for.
+func (p *plan) readKeys(ctx context.Context, level kv.Consistency) (found uint64, err error) {
+	left := fullSet(p.Load.KeySpace)
+	if p.Only != nil {
+		left = setOf(p.Only)
+	}
+	total, missing := left.count.Load(), newSet(p.Load.KeySpace)
+	if err := p.pass(ctx, scenario.Operation{Kind: kv.Get, Consistency: level, Weight: 1}, left, missing, &preloading{anybodys: true}); err != nil {
+		return 0, err
+	}
+	return total - missing.count.Load(), nil
+}
+
+// readScripts reads each key of a script.
+func (p *plan) readScripts(ctx context.Context, level kv.Consistency) (found uint64, err error) {
+	script, ok := p.script.(Checked)
+	if !ok {
+		return 0, fmt.Errorf("the keys of the application %s have no numbers by which they could be read", p.Load.Application.Name)
+	}
+	back := &reading{script: script, level: level}
+	back.otherwise, _ = p.script.(Reader)
+	one := *p
+	one.script = nil
+	one.chronicler = func(to *history.Recorder) engine.History { return &finals{script.Chronicle(to)} }
+	_, err = one.repeat(ctx, scenario.Operation{Kind: kv.Get, Consistency: level, Weight: 1}, fullSet(script.Keys()), one.reports, func(*source) engine.Source { return back })
+	return back.found, err
+}
+
+// reading is a source that reads each key of a script once. It is of one loop.
+type reading struct {
+	script    Checked
+	otherwise Reader // nil: keys are read as such
+	level     kv.Consistency
+	key       []byte
+	found     uint64
+}
+
+func (r *reading) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
+	if r.otherwise != nil {
+		r.otherwise.FillRead(n, r.level, op)
+		return n
+	}
+	r.key = r.script.AppendKey(r.key[:0], n)
+	*op = store.Op{Kind: kv.Get, Consistency: r.level, Key: r.key}
+	return n
+}
+
+func (r *reading) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) { return kv.Get, r.level }
+
+func (r *reading) Shares(measure.Phase) []engine.Share {
+	return []engine.Share{{Kind: kv.Get, Consistency: r.level, Of: 1}}
+}
+
+func (r *reading) Check(_ kv.Kind, _ uint64, ev *store.Event) kv.Outcome {
+	switch {
+	case ev.Outcome != kv.OK:
+		return ev.Outcome
+	case r.otherwise != nil && !r.otherwise.There(ev):
+		return kv.Miss
+	}
+	r.found++
+	return kv.OK
+}
+
+// finals records those reads.
+type finals struct{ to engine.Chronicler }
+
+func (f *finals) Ended(_ measure.Phase, _, number uint64, _ int64, ev *store.Event, o *history.Op) {
+	o.At, o.Final = max(ev.At, 0), true
+	f.to.Read(number, ev, o)
+}

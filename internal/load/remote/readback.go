@@ -1,0 +1,98 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+)
+
+// ReadBack implements load.Worker. Each read is recorded as having lasted from before
+// the worker was asked until it was heard of: the other clock takes no part, and what
+// lasts longer accuses nobody.
+func (w *Worker) ReadBack(ctx context.Context, a *load.Assignment, level kv.Consistency, to load.History) (found uint64, err error) {
+	asked := measure.Now()
+	r := recorders{of: a, final: true, zero: asked, by: map[uint64]*history.Recorder{}}
+	if to != nil {
+		r.to = func(time.Time, time.Duration) *history.Recorder { return to(asked, 0) }
+	}
+	defer r.flush()
+	s, got, err := w.begin(ctx, message{Call: readBack, Assignment: a, Level: level, History: to != nil}, r.record)
+	if err != nil {
+		return 0, err
+	}
+	_ = s.Close() // the answer is there
+	if most := a.MostKeys(); got.Found > most {
+		return 0, fmt.Errorf("the worker says that it found %d keys of %d", got.Found, most)
+	}
+	return got.Found, nil
+}
+
+// mostLoops bounds how many loops a worker says that it has.
+const mostLoops = 1024
+
+// mostRounds bounds how often a worker reads all keys, which fails beside an election.
+const mostRounds = 8
+
+// recorders records operations that a worker of elsewhere reports, by its loops.
+type recorders struct {
+	to    load.History // nil: nobody wants them
+	of    *load.Assignment
+	final bool      // they are of the reading of its keys after the load, whose times are ours
+	count uint64    // of those
+	zero  time.Time // when our clock stood at 0 for those
+	by    map[uint64]*history.Recorder
+}
+
+func (r *recorders) record(b []byte) error {
+	part, err := readHistory(b)
+	if err != nil || r.to == nil {
+		return err
+	}
+	to := r.by[part.loop]
+	if to == nil {
+		if part.loop >= mostLoops {
+			return fmt.Errorf("the worker reports operations of loop %d, and has at most %d", part.loop, mostLoops)
+		}
+		to = r.to(part.zero, 0)
+		r.by[part.loop] = to
+	}
+	heard := int64(0)
+	if r.final {
+		heard = int64(time.Since(r.zero))
+	}
+	for i := range part.ops {
+		o := &part.ops[i]
+		if o.Key >= r.of.KeyNumbers() || r.final && !ofReadBack(o) || !r.final && o.Final || o.Invoked > o.Done {
+			return errors.New("the worker reports an operation that is none of its load's")
+		}
+		if r.final {
+			if r.count++; r.count > mostRounds*r.of.MostKeys() {
+				return errors.New("the worker reports more than the reads of the keys that there are")
+			}
+			o.Invoked, o.Done = 0, heard
+		}
+		to.Add(o)
+	}
+	return nil
+}
+
+// ofReadBack reports whether an operation is one of those that reading keys after the load
+// records: a read; or that a key which an earlier load left may be gone by the next.
+func ofReadBack(o *history.Op) bool {
+	if o.Final {
+		return o.Kind == kv.Get || o.Kind == kv.Exists
+	}
+	return *o == history.MayBeGone(o.Key, o.Session, o.Invoked, o.Done)
+}
+
+func (r *recorders) flush() {
+	for _, one := range r.by {
+		one.Flush()
+	}
+}

@@ -1,0 +1,425 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/load/engine"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// full gives everything below v a value, and refuses what is no data.
+func full(t *testing.T, r *rand.Rand, v reflect.Value, at string) {
+	t.Helper()
+	switch v.Kind() {
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			v.Set(reflect.ValueOf(time.Unix(r.Int64N(1<<33), r.Int64N(1e9)).UTC()))
+			return
+		}
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); !f.IsExported() {
+				t.Errorf("%s.%s cannot be encoded", at, f.Name)
+			} else {
+				full(t, r, v.Field(i), at+"."+f.Name)
+			}
+		}
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		full(t, r, v.Elem(), at)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		for i := range 2 {
+			full(t, r, v.Index(i), at)
+		}
+	case reflect.Array:
+		for i := range v.Len() {
+			full(t, r, v.Index(i), at)
+		}
+	case reflect.Map:
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		full(t, r, key, at)
+		full(t, r, value, at)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(key, value)
+	case reflect.String:
+		v.SetString("text of " + at)
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Float64:
+		v.SetFloat(r.Float64() * 1e12)
+	default:
+		switch {
+		case v.CanUint():
+			v.SetUint(1 + uint64(r.IntN(100)))
+		case v.CanInt():
+			v.SetInt(1 + int64(r.IntN(100)))
+		default:
+			t.Errorf("%s is a %v, and no data", at, v.Kind())
+		}
+	}
+}
+
+// An assignment and what comes back are data, to the last field.
+func TestEverythingThatCrossesIsData(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 10 {
+		var m message
+		assigned := reflect.New(reflect.TypeFor[load.Assignment]())
+		full(t, r, assigned.Elem(), "assignment")
+		m.Assignment = assigned.Interface().(*load.Assignment)
+		m.Answer, m.Mark, m.Progress = &answer{}, &load.Mark{}, &load.Progress{}
+		full(t, r, reflect.ValueOf(m.Answer).Elem(), "answer")
+		full(t, r, reflect.ValueOf(m.Mark).Elem(), "mark")
+		full(t, r, reflect.ValueOf(m.Progress).Elem(), "progress")
+		b, err := encode(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := decode(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(&m, got); d != "" {
+			t.Fatal(d)
+		}
+	}
+	e := load.Ending{
+		Loops: 2, Opened: time.Unix(1e9, 123).UTC(), Length: 2e9,
+		InWindow: engine.InWindow{
+			InFlightArea: 1.25e-7, RestingArea: 1e18 / 3,
+			ErrorTexts: map[kv.Outcome]string{kv.TimedOut: "late"}, MemberOf: map[string]uint64{"a:1": 1<<64 - 1}, Links: map[string]int{"a:1": 3},
+			Connections: []measure.Connection{{Endpoint: "a:1", Completed: []uint64{3, 1 << 40}}, {Completed: []uint64{0}}},
+		},
+		Watching: &measure.WatchTotals{Watchers: 3, Created: measure.NewHistogram()}, Used: []load.Usage{{Machine: "m", Process: 3, CPUSeconds: 0.1}},
+	}
+	e.MaxInFlight, e.Paused = 7, 5
+	measure.Record(e.Watching.Created, 12345)
+	b, err := encode(message{Ending: endingOf(e)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := decode(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := m.Ending.whole()
+	if err != nil || !reflect.DeepEqual(*got, e) {
+		t.Errorf("%+v became %+v, %v", e, got, err)
+	}
+}
+
+// scripted is a worker on the other side that says what the test wants.
+func scripted(t *testing.T, say func(s Stream)) *Worker {
+	return New(func(context.Context) (Stream, error) {
+		here, there := net.Pipe()
+		t.Cleanup(func() { _ = there.Close() })
+		go func() {
+			s := Framed(there)
+			_, _ = s.Receive()
+			say(s)
+		}()
+		return Framed(here), nil
+	})
+}
+
+// hearing receives until the stream ends, so that nobody waits to be heard.
+func hearing(s Stream) {
+	go func() {
+		for {
+			if _, err := s.Receive(); err != nil {
+				return
+			}
+		}
+	}()
+}
+
+func second(index int) []byte {
+	return encodeSecond(&measure.Second{Phase: measure.Measured, Index: index})
+}
+
+// claims is a second in which so many operations were due.
+func claims(due uint64, index int) []byte {
+	s := &measure.Second{Phase: measure.Measured, Index: index}
+	s.Due, s.Outcomes[kv.OK] = due, due
+	times := measure.NewHistogram()
+	for range due {
+		measure.Record(times, 1e6)
+	}
+	s.Cells = []*measure.Cell{{Response: times}}
+	return encodeSecond(s)
+}
+
+func said(m message) []byte {
+	b, _ := encode(m)
+	return b
+}
+
+// A worker that says what no load reports is cut off, and the sentence says why.
+func TestAWorkerThatLiesIsCutOff(t *testing.T) {
+	ok := said(message{Answer: &answer{}})
+	whole := func(change func(*load.Ending)) []byte {
+		e := load.Ending{Loops: 1, Opened: time.Unix(1e9, 0), Length: 1e9}
+		change(&e)
+		return said(message{Ending: endingOf(e)})
+	}
+	for want, script := range map[string][][]byte{
+		"second 0 of the measured phase after second 1": {second(1), second(0)},
+		"second 1 of the measured phase after":          {second(1), second(1)},
+		"not a second":                                  {{isSecond, 9}},
+		"neither a message nor a second":                {{'?'}},
+		"is not a message":                              {[]byte("m{")},
+		"there is not":                                  {said(message{Mark: &load.Mark{Phase: 7}})},
+		"answers what it was not asked":                 {ok},
+		"0 event loops":                                 {whole(func(e *load.Ending) { e.Loops = 0 })},
+		"below 0, or years":                             {whole(func(e *load.Ending) { e.Length = -1 })},
+		"second 14 of a window of 2s":                   {second(14)},
+		"its part of the load has 50":                   {claims(40, 0), claims(60, 1)},
+		"2 connections with 0 clients":                  {whole(func(e *load.Ending) { e.Connections = make([]measure.Connection, 2) })},
+		"1 connections with 30 clients":                 {whole(func(e *load.Ending) { e.Connections = []measure.Connection{{Completed: make([]uint64, 30)}} })},
+		"number that is below 0":                        {whole(func(e *load.Ending) { e.MaxInFlight = -5 })},
+		"the worker is gone":                            {},
+		"no part of a history":                          {{isHistory}},
+		"the history is damaged":                        {{isHistory, 0, 0, 9}},
+		"of loop 2000":                                  {encodeHistory(2000, time.Now(), blockOf(history.Op{}))},
+		"none of its load's":                            {encodeHistory(0, time.Now(), blockOf(history.Op{Key: 7}))},
+		"the store said so":                             {said(message{Answer: &answer{Error: "the store said so"}})},
+		load.ErrNeverOpened.Error():                     {said(message{Answer: errorOf(load.ErrNeverOpened)})},
+	} {
+		w := scripted(t, func(s Stream) {
+			_ = s.Send(ok) // prepared
+			_, _ = s.Receive()
+			_ = s.Send(ok) // connected
+			_, _ = s.Receive()
+			hearing(s)
+			for _, b := range script {
+				_ = s.Send(b)
+			}
+			if len(script) == 0 {
+				_ = s.Close()
+			}
+		})
+		half := &load.Assignment{Load: scenario.Load{Total: 100, Duration: 2 * time.Second, Timeout: 10 * time.Second, Connections: 2, Clients: 20, KeySpace: 5}, Shard: load.Shard{I: 1, N: 2}}
+		job, err := w.Prepare(t.Context(), half, load.Reports{History: forgetful})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = load.RunJob(t.Context(), job)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("want a sentence with %q: %v", want, err)
+		}
+		if want == load.ErrNeverOpened.Error() && !errors.Is(err, load.ErrNeverOpened) {
+			t.Errorf("%v is not ErrNeverOpened", err)
+		}
+	}
+}
+
+// A worker that reads members back tells of reads after the load, of its keys, alone.
+func TestAWorkerThatLiesOfAMemberIsCutOff(t *testing.T) {
+	last := history.Op{Kind: kv.Get, Final: true}
+	for want, script := range map[string][][]byte{
+		"of loop 2000":        {encodeHistory(2000, time.Now(), blockOf(last))},
+		"none of its load's":  {encodeHistory(0, time.Now(), blockOf(history.Op{Kind: kv.Get}))},
+		"of its load's":       {encodeHistory(0, time.Now(), blockOf(history.Op{Kind: kv.Put, Final: true}))},
+		"an operation that":   {encodeHistory(0, time.Now(), blockOf(history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Final: true}))},
+		"that is none of":     {encodeHistory(0, time.Now(), blockOf(history.Op{Kind: kv.Delete}))},
+		"no part of":          {{isHistory}},
+		"neither a message":   {{'?'}},
+		"found 6 keys of 5":   {encodeHistory(0, time.Now(), blockOf(last)), said(message{Answer: &answer{Found: 6}})},
+		"found 7 keys of 5":   {encodeHistory(0, time.Now(), blockOf(history.MayBeGone(4, 0, 0, 9))), said(message{Answer: &answer{Found: 7}})},
+		"more than the reads": slices.Repeat([][]byte{encodeHistory(0, time.Now(), blockOf(history.MayBeGone(4, 0, 0, 9)))}, 5*mostRounds+1),
+		"does not answer":     {encodeHistory(0, time.Now(), blockOf(last))},
+	} {
+		w := scripted(t, func(s Stream) {
+			for _, b := range script {
+				_ = s.Send(b)
+			}
+			_ = s.Close()
+		})
+		a := &load.Assignment{Load: scenario.Load{KeySpace: 5}}
+		_, err := w.ReadBack(t.Context(), a, kv.Linearizable, forgetful)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want a sentence with %q: %v", want, err)
+		}
+	}
+}
+
+func forgetful(time.Time, time.Duration) *history.Recorder {
+	return &history.Recorder{Take: history.NewBlock, Hand: func(*history.Block) {}}
+}
+
+func blockOf(o history.Op) *history.Block {
+	b := history.NewBlock()
+	b.Append(&o)
+	return b
+}
+
+// A call ends with its context, also when the worker says nothing.
+func TestACallEndsWithItsContext(t *testing.T) {
+	why := errors.New("no time")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	w := scripted(t, func(Stream) { cancel(why) })
+	if _, err := w.Check(ctx, &load.Assignment{}); !errors.Is(err, why) {
+		t.Errorf("%v", err)
+	}
+}
+
+// So does the wait for a job's connections.
+func TestConnectingEndsWithItsContext(t *testing.T) {
+	why := errors.New("no time")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	w := scripted(t, func(s Stream) {
+		_ = s.Send(said(message{Answer: &answer{}})) // prepared
+		_, _ = s.Receive()
+		cancel(why)
+	})
+	job, err := w.Prepare(t.Context(), &load.Assignment{}, load.Reports{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := job.Connect(ctx); !errors.Is(err, why) {
+		t.Errorf("%v", err)
+	}
+}
+
+// talkative is a worker whose loads report more than anybody takes.
+type talkative struct{ load.Worker }
+
+func (talkative) Prepare(_ context.Context, _ *load.Assignment, to load.Reports) (load.Job, error) {
+	s := &measure.Second{}
+	h := measure.NewHistogram()
+	for i := range int64(30_000) {
+		measure.Record(h, i*i)
+	}
+	for i := range uint64(100) {
+		s.Cells = append(s.Cells, &measure.Cell{Series: measure.Series{Member: i}, Response: h})
+	}
+	for range mostQueued/len(encodeSecond(s)) + 2 {
+		to.Second(s)
+	}
+	return silent{}, nil
+}
+
+type silent struct{ load.Job }
+
+func (silent) Close() {}
+
+// A side that takes nothing, and does not end the stream either, is not waited for.
+func TestServingEndsWhenNothingIsTaken(t *testing.T) {
+	here, there := net.Pipe()
+	defer func() { _ = here.Close() }()
+	ended := make(chan struct{})
+	go func() {
+		_ = Serve(context.Background(), Framed(there), talkative{}) // what was wrong is not the question
+		close(ended)
+	}()
+	if err := Framed(here).Send(said(message{Call: prepare})); err != nil {
+		t.Fatal(err)
+	}
+	<-ended
+}
+
+// refusing is a worker of which only Clock is called.
+type refusing struct{ load.Worker }
+
+func (refusing) Clock(ctx context.Context) (time.Time, error) {
+	<-ctx.Done()
+	return time.Time{}, ctx.Err()
+}
+
+// What a call does ends when the one who asked is gone.
+func TestServingEndsWithTheStream(t *testing.T) {
+	here, there := net.Pipe()
+	ended := make(chan struct{})
+	serve := func(c net.Conn) {
+		_ = Serve(context.Background(), Framed(c), refusing{})
+		ended <- struct{}{}
+	}
+	go serve(there)
+	if err := Framed(here).Send(said(message{Call: clock})); err != nil {
+		t.Fatal(err)
+	}
+	_ = here.Close()
+	<-ended
+	for _, first := range [][]byte{said(message{Call: "run a command"}), said(message{Call: writeVersions})} {
+		here, there = net.Pipe()
+		go serve(there)
+		s := Framed(here)
+		if err := s.Send(first); err != nil {
+			t.Fatal(err)
+		}
+		m, err := receive(s, nil)
+		if err != nil || m.Answer == nil || m.Answer.Error == "" {
+			t.Errorf("%s: %+v, %v", first, m, err)
+		}
+		<-ended
+	}
+}
+
+// claiming is a stream of bytes that says it has more than there is.
+type claiming struct{ io.Reader }
+
+func (claiming) Write(p []byte) (int, error) { return len(p), nil }
+func (claiming) Close() error                { return nil }
+
+func TestMessagesAreBounded(t *testing.T) {
+	for want, b := range map[string]string{"longer than the": "\xff\xff\xff\xff", "unexpected EOF": "\x03\x00\x00\x00abc"} {
+		if _, err := Framed(claiming{strings.NewReader(b)}).Receive(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", want, err)
+		}
+	}
+	a := &load.Assignment{}
+	a.Load.Prefix = "\xff"
+	if _, err := New(nil).Check(t.Context(), a); err == nil || !strings.Contains(err.Error(), "UTF-8") {
+		t.Errorf("a prefix that JSON would change: %v", err)
+	}
+	if err := Framed(claiming{}).Send(make([]byte, MostBytes+1)); err == nil {
+		t.Error("a message was sent that nobody takes")
+	}
+	if _, err := Framed(claiming{strings.NewReader("")}).Receive(); !errors.Is(err, io.EOF) {
+		t.Errorf("at the end: %v", err)
+	}
+}
+
+// Whatever another machine says is decoded or refused; an ending that is taken
+// can be put together.
+func FuzzDecode(f *testing.F) {
+	f.Add(second(3))
+	f.Add(said(message{Call: prepare, Assignment: &load.Assignment{Store: "etcd"}}))
+	f.Add(said(message{Ending: endingOf(load.Ending{Loops: 1, Opened: time.Unix(1e9, 0), Watching: &measure.WatchTotals{Created: measure.NewHistogram()}})}))
+	f.Add([]byte(`m{"answer":{"loops":3},"mark":{"Phase":1}}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		all := load.NewGathering(&load.Assignment{}, 1, func(*measure.Second) {}, nil)
+		var m *message
+		if second, ok := asSecond(b); ok {
+			_ = (&measure.Reader{}).Read(bytes.Clone(second), func(s *measure.Second) error {
+				all.Add(0, s)
+				return nil
+			})
+		} else if got, err := decode(bytes.Clone(b)); err == nil {
+			m = got
+		}
+		all.End(0)
+		if m != nil && m.Ending != nil {
+			if e, err := m.Ending.whole(); err == nil {
+				all.Merge(e)
+				_, _ = all.Result()
+			}
+		}
+	})
+}

@@ -1,0 +1,369 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+)
+
+// stopWithin is how long a load that was asked to stop may take to end.
+const stopWithin = 30 * time.Second
+
+// Worker is a load.Worker that others carry out.
+type Worker struct {
+	open func(context.Context) (Stream, error)
+}
+
+var _ load.Worker = (*Worker)(nil)
+
+// New returns the worker to which streams are opened, one for each call.
+func New(open func(context.Context) (Stream, error)) *Worker { return &Worker{open: open} }
+
+// Piped returns a worker behind pipes in this process: what it does crosses as
+// it would to another machine.
+func Piped(w load.Worker) *Worker {
+	return New(func(context.Context) (Stream, error) {
+		here, there := net.Pipe()
+		go func() { _ = Serve(context.Background(), Framed(there), w) }() // what is wrong the caller hears
+		return Framed(here), nil
+	})
+}
+
+// ask makes a call that has one answer, which is empty after an error.
+func (w *Worker) ask(ctx context.Context, m message) (answer, error) {
+	s, a, err := w.begin(ctx, m, nil)
+	if err != nil {
+		return answer{}, err
+	}
+	_ = s.Close() // the answer is there
+	return *a, nil
+}
+
+// begin opens a stream and makes a call on it. Without an error the stream is
+// the caller's. What comes of a history before the answer is take's; nil: none may.
+func (w *Worker) begin(ctx context.Context, m message, take func([]byte) error) (Stream, *answer, error) {
+	b, err := encode(m)
+	if err != nil {
+		return nil, nil, err
+	}
+	if a := m.Assignment; a != nil && !utf8.ValidString(a.Load.Prefix+a.Access.User) {
+		return nil, nil, errors.New("a prefix or a password that is no text (UTF-8) cannot be told to another machine")
+	}
+	s, err := w.open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	release := context.AfterFunc(ctx, func() { _ = s.Close() })
+	var wrong error // of what came before the answer
+	got, err := func() (*message, error) {
+		if err := s.Send(b); err != nil {
+			return nil, err
+		}
+		return receive(s, func(b []byte) (taken bool) {
+			part, ok := asHistory(b)
+			if ok = ok && take != nil; ok && wrong == nil {
+				wrong = take(part)
+			}
+			return ok && wrong == nil
+		})
+	}()
+	release()
+	switch {
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case wrong != nil:
+		err = wrong
+	case err != nil:
+		err = fmt.Errorf("the worker does not answer: %w", err)
+	case got.Answer == nil:
+		err = errors.New("the worker says something else than what it was asked")
+	default:
+		err = got.Answer.err()
+	}
+	if err != nil {
+		_ = s.Close() // the error that matters is that one
+		return nil, nil, err
+	}
+	return s, got.Answer, nil
+}
+
+// Clock implements load.Worker.
+func (w *Worker) Clock(ctx context.Context) (time.Time, error) {
+	a, err := w.ask(ctx, message{Call: clock})
+	return a.Clock, err
+}
+
+// Check implements load.Worker.
+func (w *Worker) Check(ctx context.Context, a *load.Assignment) (loops int, err error) {
+	got, err := w.ask(ctx, message{Call: check, Assignment: a})
+	return got.Loops, err
+}
+
+// Preload implements load.Worker.
+func (w *Worker) Preload(ctx context.Context, a *load.Assignment) (*load.Preloaded, error) {
+	got, err := w.ask(ctx, message{Call: preload, Assignment: a})
+	if err == nil && got.Preloaded == nil {
+		err = errors.New("the worker does not say what its preload did")
+	}
+	return got.Preloaded, err
+}
+
+// WriteVersions implements load.Worker.
+func (w *Worker) WriteVersions(ctx context.Context, a *load.Assignment) (first int64, err error) {
+	got, err := w.ask(ctx, message{Call: writeVersions, Assignment: a})
+	return got.First, err
+}
+
+// Prepare implements load.Worker.
+func (w *Worker) Prepare(ctx context.Context, a *load.Assignment, to load.Reports) (load.Job, error) {
+	s, _, err := w.begin(ctx, message{Call: prepare, Assignment: a, History: to.History != nil}, nil)
+	if err != nil {
+		return nil, err
+	}
+	if to.Reader == nil {
+		to.Reader = &measure.Reader{}
+	}
+	j := &job{
+		stream: s, to: to, a: *a, all: load.NewGathering(a, 1, to.Second, to.Reader.Recycle),
+		connected: make(chan error, 1), ended: make(chan struct{}),
+		progress: load.Progress{Phase: "connecting"},
+	}
+	j.told = recorders{to: to.History, of: &j.a, by: map[uint64]*history.Recorder{}}
+	j.all.SecondsOnly(to.SecondsOnly)
+	go j.listen()
+	return j, nil
+}
+
+// job is a load that runs elsewhere.
+type job struct {
+	stream    Stream
+	to        load.Reports
+	a         load.Assignment
+	all       *load.Gathering
+	connected chan error
+	ended     chan struct{} // closed when nothing more comes
+
+	mu       sync.Mutex
+	progress load.Progress
+	running  bool  // Run was called
+	err      error // why it ended without an ending
+	over     bool  // the ending came
+
+	told recorders // listen's
+
+	last *measure.Second // listen's
+	due  uint64          // likewise, in the window
+}
+
+// listen takes what the worker reports until it has ended.
+func (j *job) listen() {
+	defer close(j.ended)
+	defer j.told.flush()
+	for {
+		b, err := j.stream.Receive()
+		if err != nil {
+			j.fail(fmt.Errorf("the worker is gone: %w", err))
+			return
+		}
+		over := false
+		if second, ok := asSecond(b); ok {
+			err = j.to.Reader.Read(second, j.second)
+		} else if part, ok := asHistory(b); ok {
+			err = j.told.record(part)
+		} else if m, failed := decode(b); failed != nil {
+			err = failed
+		} else {
+			over, err = j.take(m)
+		}
+		if err != nil {
+			j.fail(err)
+		}
+		if over || err != nil {
+			_ = j.stream.Close() // nothing more is wanted
+			return
+		}
+	}
+}
+
+func (j *job) fail(err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.err == nil && !j.over {
+		j.err = err
+	}
+}
+
+// second takes a second; they come in order.
+func (j *job) second(s *measure.Second) error {
+	if l := j.last; l != nil && (s.Phase < l.Phase || s.Phase == l.Phase && s.Index <= l.Index) {
+		return fmt.Errorf("the worker reports second %d of the %v phase after second %d of the %v phase", s.Index, s.Phase, l.Index, l.Phase)
+	}
+	j.last = &measure.Second{Phase: s.Phase, Index: s.Index}
+	if s.Phase == measure.Measured {
+		j.due += s.Due // each far below what overflows
+		if d := j.a.Load.Duration; d > 0 && s.Index > int((d+j.a.Load.Timeout)/time.Second)+1 {
+			return fmt.Errorf("the worker reports second %d of a window of %v", s.Index, d)
+		}
+	}
+	if err := j.a.Plausible(j.due, nil); err != nil {
+		return fmt.Errorf("the worker claims what is not its own: %w", err)
+	}
+	j.all.Add(0, s)
+	return nil
+}
+
+// take takes a message; over says that it was the last.
+func (j *job) take(m *message) (over bool, err error) {
+	switch {
+	case m.Changed != nil:
+		if j.to.Changed != nil {
+			j.to.Changed(m.Changed.Term, m.Changed.Lost)
+		}
+	case m.Mark != nil:
+		if m.Mark.Phase > measure.Measured {
+			return false, errors.New("the worker reports a phase that there is not")
+		}
+		if j.to.Mark != nil {
+			j.to.Mark(*m.Mark)
+		}
+	case m.Progress != nil:
+		j.mu.Lock()
+		j.progress = *m.Progress
+		j.mu.Unlock()
+	case m.Answer != nil:
+		j.mu.Lock()
+		running := j.running
+		j.mu.Unlock()
+		err := m.Answer.err()
+		if running && err != nil {
+			return false, err
+		}
+		select {
+		case j.connected <- err:
+		default:
+			running = true
+		}
+		if running {
+			return false, errors.New("the worker answers what it was not asked")
+		}
+		return err != nil, nil
+	case m.Ending != nil:
+		e, err := m.Ending.whole()
+		if err == nil {
+			err = j.a.Plausible(j.due, e)
+		}
+		if err != nil {
+			return false, fmt.Errorf("the worker's load ended in a way that cannot be: %w", err)
+		}
+		j.all.End(0)
+		j.all.Merge(e)
+		j.mu.Lock()
+		j.over = true
+		j.mu.Unlock()
+		return true, nil
+	}
+	return false, nil
+}
+
+func (j *job) say(m message) error {
+	b, err := encode(m)
+	if err != nil {
+		return err
+	}
+	return j.stream.Send(b)
+}
+
+// demand says what must be heard: if it is not, why the job ended is the error.
+func (j *job) demand(m message) error {
+	failed := j.say(m)
+	if failed == nil {
+		return nil
+	}
+	j.Close()
+	<-j.ended
+	if err := j.ending(); err != nil {
+		return err
+	}
+	return fmt.Errorf("the worker is gone: %w", failed)
+}
+
+// Connect implements load.Job.
+func (j *job) Connect(ctx context.Context) error {
+	if err := j.demand(message{Connect: true}); err != nil {
+		return err
+	}
+	select {
+	case err := <-j.connected:
+		return err
+	case <-ctx.Done():
+		j.Close()
+		return context.Cause(ctx)
+	case <-j.ended:
+	}
+	select {
+	case err := <-j.connected: // which was the last that it said
+		return err
+	default:
+		return j.ending()
+	}
+}
+
+// Run implements load.Job.
+func (j *job) Run(ctx context.Context, begin time.Time) (*load.Result, error) {
+	defer j.Close()
+	j.mu.Lock()
+	j.running = true
+	j.mu.Unlock()
+	if err := j.demand(message{Run: &begin}); err != nil {
+		return nil, err
+	}
+	select {
+	case <-j.ended:
+	case <-ctx.Done():
+		_ = j.say(message{Stop: true}) // one that is gone has stopped
+		limit := time.NewTimer(stopWithin)
+		defer limit.Stop()
+		select {
+		case <-j.ended:
+		case <-limit.C:
+			j.Close()
+			<-j.ended // nothing is reported any more
+			return nil, fmt.Errorf("the worker's load did not end within %v after it was stopped", stopWithin)
+		}
+	}
+	if err := j.ending(); err != nil {
+		return nil, err
+	}
+	return j.all.Result()
+}
+
+// ending is why the job ended; nil if that was as it should.
+func (j *job) ending() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.err
+}
+
+// Progress implements load.Job.
+func (j *job) Progress() load.Progress {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.progress
+}
+
+// Epoch implements load.Job. One that is gone needs none.
+func (j *job) Epoch(term uint64) { _ = j.say(message{Epoch: term}) }
+
+// Retarget implements load.Job, likewise.
+func (j *job) Retarget(endpoints []string) { _ = j.say(message{Retarget: endpoints}) }
+
+// Close implements load.Job.
+func (j *job) Close() { _ = j.stream.Close() }

@@ -1,0 +1,193 @@
+package replay_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/hashicorp/consul/api"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/replay"
+	"github.com/quorumbench/quorumbench/internal/store/call"
+	"github.com/quorumbench/quorumbench/internal/store/consul"
+)
+
+func consulClient(t *testing.T, address string) *api.Client {
+	t.Helper()
+	c, err := api.NewClient(&api.Config{Address: address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestConsulsGuardsHoldAgain records Consul's own client, and sends that again to the same
+// server, under another prefix and faster.
+func TestConsulsGuardsHoldAgain(t *testing.T) {
+	st := consul.New()
+	address := member(t, st, &consul.Settings{LogLevel: "warn"})
+	direct := consulClient(t, address)
+	for name, veil := range map[string]*call.Veil{"plain": {}, "hashed": call.NewVeil()} {
+		t.Run(name, func(t *testing.T) {
+			for i := range 5 { // there before the recording begins
+				put(t, direct, fmt.Sprintf("registry/k%d", i), "earlier")
+			}
+			path := relayed(t, st, address, veil, func(relay string) { changeConsul(t, consulClient(t, relay), name) })
+			plan, o := resend(t, st, path, address, replay.Options{Speed: 10, Prefix: "again-" + name + "/", Salt: 7})
+			if o.Held < 60 || o.HeldAgain*100 < o.Held*99 || o.Held == o.Guarded {
+				t.Errorf("guards held another time: %+v", o)
+			}
+			if plan.Prepared() < 5 || len(plan.Left) != 2 {
+				t.Errorf("%d keys and sessions were made before; not sent again: %v", plan.Prepared(), plan.Left)
+			}
+			if !veil.Plain() {
+				hides(t, path, "registry", "list-", "made ", "secret")
+				return
+			}
+			sameConsul(t, direct, "again-"+name+"/")
+			p := profiled(t, path)
+			if p.Operations[0].Kind != kv.CAS && p.Operations[0].Kind != kv.Get || p.Watchers != 1 {
+				t.Errorf("%+v", p.Operations)
+			}
+		})
+	}
+}
+
+func put(t *testing.T, c *api.Client, key, value string) {
+	t.Helper()
+	if _, err := c.KV().Put(&api.KVPair{Key: key, Value: []byte(value)}, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// changeConsul does one of each, and chains of guarded writes by several clients at once.
+func changeConsul(t *testing.T, c *api.Client, name string) {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var all sync.WaitGroup
+	for client := range 3 {
+		all.Go(func() { chain(t, c.KV(), client) })
+	}
+	all.Wait()
+	// From a list: each key with the index that the list had.
+	for i := range 6 {
+		put(t, c, fmt.Sprintf("list-%s/%d", name, i), strings.Repeat("v", 50+i))
+	}
+	pairs, _, err := c.KV().List("list-"+name+"/", &api.QueryOptions{AllowStale: false, RequireConsistent: true})
+	must(err)
+	for _, p := range pairs {
+		p.Value = append(p.Value, "secret"...)
+		if ok, _, err := c.KV().CAS(p, nil); err != nil || !ok {
+			t.Errorf("%v, %v", ok, err)
+		}
+	}
+	// A transaction tells the index that the next one names.
+	txn := func(ops ...*api.KVTxnOp) (bool, *api.KVTxnResponse) {
+		ok, answer, _, err := c.KV().Txn(ops, nil)
+		must(err)
+		return ok, answer
+	}
+	_, first := txn(&api.KVTxnOp{Verb: api.KVSet, Key: "list-" + name + "/0", Value: []byte("t")}, &api.KVTxnOp{Verb: api.KVCheckNotExists, Key: "list-" + name + "/none"})
+	at := first.Results[0].ModifyIndex
+	for _, want := range []bool{true, false} {
+		if ok, _ := txn(&api.KVTxnOp{Verb: api.KVCAS, Key: "list-" + name + "/0", Value: []byte("u"), Index: at},
+			&api.KVTxnOp{Verb: api.KVGet, Key: "list-" + name + "/1"}); ok != want {
+			t.Errorf("a transaction's guards held: %v", ok)
+		}
+	}
+	_, _, err = c.KV().Keys("list-"+name+"/", "", &api.QueryOptions{AllowStale: true})
+	must(err)
+	got, _, err := c.KV().Get("list-"+name+"/2", nil)
+	must(err)
+	if ok, _, err := c.KV().DeleteCAS(got, nil); err != nil || !ok {
+		t.Errorf("%v, %v", ok, err)
+	}
+	_, err = c.KV().DeleteTree("list-"+name+"/1", nil)
+	must(err)
+	// Sessions and locks.
+	id, _, err := c.Session().Create(&api.SessionEntry{TTL: "60s", LockDelay: 1, Behavior: "release", Name: "secret"}, nil)
+	must(err)
+	lock := &api.KVPair{Key: "list-" + name + "/lock", Value: []byte("mine"), Session: id}
+	ok, _, err := c.KV().Acquire(lock, nil)
+	must(err)
+	gone, _, err := c.KV().Release(lock, nil)
+	must(err)
+	_, _, err = c.Session().Renew(id, nil)
+	must(err)
+	if !ok || !gone {
+		t.Errorf("a lock was had: %v, given back: %v", ok, gone)
+	}
+	_, err = c.Session().Destroy(id, nil)
+	must(err)
+	// Neither is sent again.
+	_, _, err = c.KV().Get("list-"+name+"/0", &api.QueryOptions{WaitIndex: 1, WaitTime: 1})
+	must(err)
+	_, err = c.Status().Leader()
+	must(err)
+}
+
+// chain reads keys and changes them by the indexes that it read.
+func chain(t *testing.T, c *api.KV, client int) {
+	r := rand.New(rand.NewPCG(1, uint64(client)))
+	for n := range 40 {
+		key := fmt.Sprintf("registry/k%d", (client+3*r.IntN(2))%5)
+		o := &api.QueryOptions{AllowStale: n%3 == 0, RequireConsistent: n%3 == 1}
+		got, _, err := c.Get(key, o)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if got == nil {
+			got = &api.KVPair{Key: key}
+		}
+		got.Value = fmt.Appendf(nil, "made %d %d", client, n)
+		if n%20 == 19 && got.ModifyIndex > 0 {
+			_, _, err = c.DeleteCAS(got, nil)
+		} else {
+			_, _, err = c.CAS(got, nil)
+		}
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if n == 20 { // an index that is none any more
+			got.ModifyIndex = 3
+			if ok, _, err := c.CAS(got, nil); ok || err != nil {
+				t.Errorf("%v, %v", ok, err)
+			}
+		}
+	}
+}
+
+// sameConsul compares what is there with what is there under a prefix.
+func sameConsul(t *testing.T, c *api.Client, prefix string) {
+	t.Helper()
+	want, got := map[string]string{}, map[string]string{}
+	pairs, _, err := c.KV().List("", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range pairs {
+		if key, ok := strings.CutPrefix(p.Key, prefix); ok {
+			got[key] = string(p.Value)
+		} else if !strings.HasPrefix(p.Key, "again-") && !strings.HasPrefix(p.Key, "list-hashed") {
+			want[p.Key] = string(p.Value)
+		}
+	}
+	if len(want) != len(got) {
+		t.Errorf("%v are there, not %v", got, want)
+	}
+	for key, value := range want {
+		if now, ok := got[key]; !ok || now != value && value != "earlier" {
+			t.Errorf("%s = %q became %q", key, value, now)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package replay
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/store/call"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+)
+
+// model is a store that does calls one after another, and that tells of each what it would
+// have told a relay. Clients name versions that they were told.
+type model struct {
+	revisions bool                // answers have the store's revision, and versions count a key's writes (ZooKeeper); else versions are revisions, and writes tell none
+	at        int64               // the newest revision
+	keys      map[string]int64    // the version of each that is there
+	told      map[string][]answer // by key, the newest last
+	*rand.Rand
+}
+
+// answer told somebody a version at a time.
+type answer struct{ version, at int64 }
+
+// do has the store do a call at a time.
+func (m *model) do(now int64) *call.Call {
+	c := &call.Call{At: now - 1 - m.Int64N(80)}
+	c.Took = now + 1 + m.Int64N(80) - c.At
+	names := []string{"j", "k"}
+	if m.IntN(2) == 0 {
+		slices.Reverse(names)
+	}
+	key, other := names[0], names[1]
+	guard := func(key string) (part call.Part, held bool) {
+		part = call.Part{Action: call.Compare, Target: call.Modified, Key: []byte(key)}
+		known := slices.DeleteFunc(slices.Clone(m.told[key]), func(a answer) bool { return a.at > c.At })
+		if len(known) > 0 {
+			part.Number = known[len(known)-1-m.IntN(min(3, len(known)))].version
+		}
+		now, there := m.keys[key]
+		return part, there == (part.Number > 0) && now == part.Number
+	}
+	write := func(key string, held bool) call.Part {
+		part := call.Part{Action: call.Write, Branch: call.Then, Key: []byte(key)}
+		if c.Guarded, c.Held = true, held; !held {
+			return part
+		}
+		c.Keys++
+		if m.keys[key]++; !m.revisions {
+			m.keys[key] = m.at
+			return part
+		}
+		part.Version = m.keys[key]
+		m.told[key] = append(m.told[key], answer{part.Version, c.At + c.Took})
+		return part
+	}
+	what := m.IntN(10)
+	if what >= 3 || !m.revisions {
+		m.at++
+	}
+	switch {
+	case what < 3: // reads, of one or both
+		if m.revisions || what > 0 {
+			names = names[:1]
+		}
+		for _, key := range names {
+			version := m.keys[key]
+			if c.Parts = append(c.Parts, call.Part{Action: call.Read, Key: []byte(key), Version: version}); version > 0 {
+				m.told[key] = append(m.told[key], answer{version, c.At + c.Took})
+			}
+		}
+	case what < 5: // a change of a version
+		part, held := guard(key)
+		c.Parts = []call.Part{part, write(key, held)}
+	case what == 5: // by a guard of another key, too
+		part, held := guard(key)
+		second, too := guard(other)
+		c.Parts = []call.Part{part, second, write(other, held && too)}
+	case what < 8: // a creation
+		_, there := m.keys[key]
+		c.Parts = []call.Part{{Action: call.Compare, Target: call.Created, Key: []byte(key)}, write(key, !there)}
+	default: // a removal
+		if _, ok := m.keys[key]; ok {
+			c.Keys = 1
+		}
+		delete(m.keys, key)
+		c.Parts = []call.Part{{Action: call.Remove, Key: []byte(key)}}
+	}
+	if m.revisions {
+		c.Revision = m.at
+	}
+	return c
+}
+
+// cycle is a call that waits for itself, with those between; nil: there is none.
+func cycle(p *Plan) []int32 {
+	state := make([]byte, len(p.calls))
+	var path []int32
+	var visit func(n int32) bool
+	visit = func(n int32) bool {
+		path, state[n] = append(path, n), 1
+		for _, m := range p.needs.of(uint64(n)) {
+			if state[m] == 1 {
+				path = append(path[slices.Index(path, m):], m)
+				return true
+			}
+			if state[m] == 0 && visit(m) {
+				return true
+			}
+		}
+		path, state[n] = path[:len(path)-1], 2
+		return false
+	}
+	for n := range p.calls {
+		if state[n] == 0 && visit(int32(n)) {
+			return path
+		}
+	}
+	return nil
+}
+
+// Of a recording of a store that does one call after another, however long answers take,
+// no call waits for itself.
+func TestNoCallWaitsForItself(t *testing.T) {
+	for _, revisions := range []bool{false, true} {
+		for seed := range uint64(settle.Drawn(3000, 300)) {
+			m := &model{revisions: revisions, keys: map[string]int64{}, told: map[string][]answer{}, Rand: rand.New(rand.NewPCG(seed, 1))}
+			p, order := &Plan{}, map[*call.Call]int{}
+			for n := range 30 {
+				c := m.do(int64(n) * 10)
+				p.calls, order[c] = append(p.calls, c), n
+			}
+			slices.SortStableFunc(p.calls, func(a, b *call.Call) int { return cmp.Compare(a.At, b.At) })
+			p.findWriters()
+			p.findTold()
+			p.findNeeds()
+			text := ""
+			for _, n := range cycle(p) {
+				c := p.calls[n]
+				text += fmt.Sprintf("\n  call %d, done as %d, from %d to %d, revision %d, held %v: %+v", n, order[c], c.At, c.At+c.Took, c.Revision, c.Held, c.Parts)
+			}
+			if text != "" {
+				t.Fatalf("with revisions %v, of seed %d these wait for each other:%s", revisions, seed, text)
+			}
+		}
+	}
+}

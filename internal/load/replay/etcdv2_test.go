@@ -1,0 +1,172 @@
+package replay_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/load/replay"
+	"github.com/quorumbench/quorumbench/internal/store/call"
+	"github.com/quorumbench/quorumbench/internal/store/etcdv2"
+)
+
+// v2 is a client of etcd's v2 API.
+type v2 struct {
+	t       *testing.T
+	address string
+	client  *http.Client
+}
+
+func newV2(t *testing.T, address string) *v2 {
+	c := &http.Client{Transport: &http.Transport{}}
+	t.Cleanup(c.CloseIdleConnections)
+	return &v2{t, address, c}
+}
+
+// v2Answer is what matters of an answer.
+type v2Answer struct {
+	ErrorCode int
+	Node      v2Node
+}
+
+type v2Node struct {
+	Key, Value    string
+	ModifiedIndex uint64
+	Dir           bool
+	Nodes         []v2Node
+}
+
+func (c *v2) ask(method, key, query, form string) (a v2Answer) {
+	request, err := http.NewRequestWithContext(c.t.Context(), method, "http://"+c.address+"/v2/keys/"+key+"?"+query, strings.NewReader(form))
+	if err != nil {
+		c.t.Error(err)
+		return a
+	}
+	if form != "" {
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	answer, err := c.client.Do(request)
+	if err != nil {
+		c.t.Error(err)
+		return a
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if err := json.NewDecoder(answer.Body).Decode(&a); err != nil {
+		c.t.Errorf("%s %s: %v", method, key, err)
+	}
+	return a
+}
+
+// TestV2sGuardsHoldAgain records clients of etcd's v2 API, and sends that again to the
+// same server, under another folder and faster.
+func TestV2sGuardsHoldAgain(t *testing.T) {
+	st := etcdv2.New()
+	address := member(t, st, nil)
+	direct := newV2(t, address)
+	for name, veil := range map[string]*call.Veil{"plain": {}, "hashed": call.NewVeil()} {
+		t.Run(name, func(t *testing.T) {
+			for i := range 5 { // there before the recording begins
+				direct.ask("PUT", fmt.Sprintf("registry/k%d", i), "", "value=earlier")
+			}
+			path := relayed(t, st, address, veil, func(relay string) { changeV2(t, relay, name) })
+			plan, o := resend(t, st, path, address, replay.Options{Speed: 10, Prefix: "again-" + name + "/", Salt: 7})
+			if o.Held < 60 || o.HeldAgain*100 < o.Held*99 || o.Held == o.Guarded {
+				t.Errorf("guards held another time: %+v", o)
+			}
+			if plan.Prepared() < 5 || len(plan.Left) != 2 {
+				t.Errorf("%d keys were made before; not sent again: %v", plan.Prepared(), plan.Left)
+			}
+			if !veil.Plain() {
+				hides(t, path, "registry", "queue", "made", "secret")
+				return
+			}
+			if want, got := leavesOf(direct, ""), leavesOf(direct, "again-"+name+"/"); strings.Join(want, "\n") != strings.Join(got, "\n") {
+				t.Errorf("there is\n%s\nand not\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+			profiled(t, path)
+		})
+	}
+}
+
+// changeV2 does one of each, and chains of guarded writes by several clients at once.
+func changeV2(t *testing.T, address, name string) {
+	var all sync.WaitGroup
+	for client := range 3 {
+		all.Go(func() { chainV2(newV2(t, address), client) })
+	}
+	all.Wait()
+	c := newV2(t, address)
+	folder := "queue-" + name
+	made := c.ask("POST", folder, "", "value=secret")
+	if at := strings.TrimPrefix(made.Node.Key, "/"); at == "" || c.ask("GET", at, "quorum=true", "").Node.Value != "secret" {
+		t.Errorf("%+v was made", made)
+	}
+	c.ask("PUT", folder+"/a", "prevExist=false", "value=secret")
+	if again := c.ask("PUT", folder+"/a", "prevExist=false", "value=secret"); again.ErrorCode != 105 {
+		t.Errorf("%+v", again)
+	}
+	c.ask("PUT", folder+"/a", "prevValue=secret", "value=secret+two&ttl=600")
+	c.ask("PUT", folder+"/a", "", "ttl=900&refresh=true&prevExist=true")
+	c.ask("PUT", folder+"/b", "", "value="+url.QueryEscape("a&b=ü"))
+	c.ask("GET", folder, "", "")
+	c.ask("GET", folder, "recursive=true&sorted=true", "")
+	c.ask("GET", folder+"/none", "", "")
+	c.ask("PUT", folder+"/sub/c", "", "value=secret")
+	c.ask("DELETE", folder+"/sub", "recursive=true&dir=true", "")
+	c.ask("DELETE", folder+"/b", "", "")
+	// Neither is sent again.
+	c.ask("PUT", folder+"/empty", "dir=true", "")
+	at := c.ask("PUT", folder+"/a", "", "value=secret").Node.ModifiedIndex
+	c.ask("GET", folder+"/a", fmt.Sprintf("wait=true&waitIndex=%d", at), "")
+	c.ask("DELETE", folder+"/empty", "recursive=true&dir=true", "")
+}
+
+func chainV2(c *v2, client int) {
+	r := rand.New(rand.NewPCG(3, uint64(client)))
+	for n := range 40 {
+		key := fmt.Sprintf("registry/k%d", (client+3*r.IntN(2))%5)
+		value := fmt.Sprintf("value=made %d %d", client, n)
+		got := c.ask("GET", key, fmt.Sprintf("quorum=%v", n%2 == 0), "")
+		guard := fmt.Sprintf("prevIndex=%d", got.Node.ModifiedIndex)
+		switch {
+		case got.ErrorCode == 100:
+			c.ask("PUT", key, "prevExist=false", value)
+		case n%20 == 19:
+			c.ask("DELETE", key, guard, "")
+		default:
+			c.ask("PUT", key, guard, value)
+		}
+	}
+}
+
+// leavesOf are all keys below a folder, but for those of replays, with their values;
+// keys that the store named without their numbers.
+func leavesOf(c *v2, folder string) (all []string) {
+	var add func(n v2Node)
+	add = func(n v2Node) {
+		key := strings.TrimPrefix(strings.TrimPrefix(n.Key, "/"), folder)
+		switch {
+		case key+"/" == folder:
+			for _, one := range n.Nodes {
+				add(one)
+			}
+		case strings.HasPrefix(key, "again-"), strings.HasPrefix(key, "queue-hashed"):
+		case n.Dir:
+			for _, one := range n.Nodes {
+				add(one)
+			}
+		default:
+			if parent, last, ok := strings.Cut(key, "/0000"); ok && last != "" {
+				key = parent + "/#"
+			}
+			all = append(all, key+" = "+n.Value)
+		}
+	}
+	add(c.ask("GET", folder, "recursive=true&sorted=true", "").Node)
+	return all
+}

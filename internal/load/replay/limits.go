@@ -1,0 +1,148 @@
+package replay
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"strconv"
+	"time"
+	"unsafe"
+
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store/call"
+	"github.com/quorumbench/quorumbench/internal/text"
+)
+
+// What a recording may ask of a replay. A few bytes of a file can state a value of 2 GiB
+// or millions of calls, so the limits of scenarios hold for recordings, and each is
+// checked before memory is taken.
+const (
+	// A plan may need planPerByte bytes of memory for each byte of the recording, as limits
+	// counts them, but at least leastPlan and at most what a load may have. A recording of an
+	// hour with 1,000 calls a second has some 20 bytes a call and needs about 500 a call; one
+	// that a few bytes blow up is refused.
+	leastPlan   = 512 << 20
+	planPerByte = 64
+	// callBytes is what a plan needs for each call in addition to its parts: the call itself, its
+	// state, its times and the calls that it waits for.
+	callBytes = int(unsafe.Sizeof(call.Call{})) + 128
+	// partBytes is the same of each part, with its place in the maps of keys.
+	partBytes = int(unsafe.Sizeof(call.Part{})) + 128
+	// mapEntryBytes is what a small entry of a map needs.
+	mapEntryBytes = 64
+	// preparing is at least how many keys are written at once before the load.
+	preparing = 1024
+	// requestBytes is what a call under way needs in addition to its keys and values.
+	requestBytes = 512
+)
+
+// limits checks a recording while it is read.
+type limits struct {
+	path   string
+	most   int // bytes that the plan may need
+	prefix int // bytes that stand before every key
+	speed  float64
+	calls  uint64     // so far
+	bytes  int        // that the plan needs so far
+	sizes  [64]uint64 // how many calls send less than 2^n bytes, and at least half of that
+}
+
+// mostPlan returns how many bytes the plan of a recording may need, from the size of its file.
+func mostPlan(fileBytes int64) int {
+	return int(min(max(leastPlan, planPerByte*min(fileBytes, scenario.MaxMemory/planPerByte)), scenario.MaxMemory))
+}
+
+// call returns an error if a call asks for more than a scenario could, or if the plan
+// with it needs more memory than it may.
+func (l *limits) call(c *call.Call) error {
+	l.calls++
+	needs, sends := callBytes, requestBytes
+	for i := range c.Parts {
+		part := &c.Parts[i]
+		if part.Value.Size > scenario.MaxValueSize {
+			return l.value(c, part.Value.Size)
+		}
+		needs += partBytes + len(part.Key) + len(part.End) + len(part.Value.Text)
+		if part.Flags&call.Sequential != 0 || part.Lease != 0 {
+			needs += l.prefix + nameRoom + mapEntryBytes
+		}
+		if part.Action == call.Write || part.Action == call.Compare {
+			sends += part.Value.Size
+		}
+		if sends += l.prefix + len(part.Key) + len(part.End); sends > scenario.MaxValueSize+recordBytes {
+			return l.value(c, sends)
+		}
+	}
+	if c.Got > scenario.MaxValueSize+recordBytes {
+		return fmt.Errorf("%s states an answer of %s to its %s at %s, and an answer that is sent again can have at most %s; record it again, for the file is damaged or forged",
+			l.path, scenario.FormatSize(c.Got), method(c), moment(c.At), scenario.FormatSize(scenario.MaxValueSize))
+	}
+	l.sizes[bits.Len(uint(sends))]++
+	return l.needs(needs)
+}
+
+// recordBytes is how many bytes of keys a call may have in addition to its values.
+const recordBytes = 8 << 20
+
+func (l *limits) value(c *call.Call, size int) error {
+	return fmt.Errorf("%s states %s of keys and values in its %s at %s, and a call that is sent again can have at most %s; record the load again without that call",
+		l.path, scenario.FormatSize(size), method(c), moment(c.At), scenario.FormatSize(scenario.MaxValueSize))
+}
+
+// needs adds bytes of memory, and returns an error if the plan has too many then.
+func (l *limits) needs(bytes int) error {
+	if l.bytes += bytes; l.bytes > l.most {
+		return fmt.Errorf("%s needs more than %s of memory to be sent again, after %d of its calls; record for a shorter time, or run what \"quorumbench profile\" makes of it",
+			l.path, scenario.FormatSize(l.most), l.calls)
+	}
+	return nil
+}
+
+// schedule returns an error if the calls take longer than a load may.
+func (l *limits) schedule(first, last int64) error {
+	if seconds := float64(last-first) / l.speed / 1e9; seconds > scenario.MaxDuration.Seconds() {
+		return fmt.Errorf("%s lasts %s hours at %s times its speed, and a load can last at most %.0f hours; give a higher --speed",
+			l.path, strconv.FormatFloat(math.Ceil(seconds/3600), 'f', 0, 64), strconv.FormatFloat(l.speed, 'g', -1, 64), scenario.MaxDuration.Hours())
+	}
+	return nil
+}
+
+// underWay returns an error if the largest calls that may be under way at once need more
+// memory than a load may have, or the keys that are written before the load do.
+func (l *limits) underWay(p *Plan, inFlight int) error {
+	if err := l.together(inFlight, "max-in-flight", "call"); err != nil {
+		return err
+	}
+	before := limits{path: l.path}
+	for i := range p.before {
+		before.sizes[bits.Len(uint(p.before[i].Parts[0].Value.Size+requestBytes))]++
+	}
+	return before.together(min(inFlight, preparing), "max-in-flight", "key that is written before")
+}
+
+// together returns an error if the largest calls need too much memory when most of them
+// are under way at once; flag is what bounds that.
+func (l *limits) together(most int, flag, what string) error {
+	const room = scenario.MaxMemory
+	need, left, fits := 0.0, float64(most), 0.0
+	for n := len(l.sizes) - 1; n >= 0 && left > 0; n-- {
+		each, count := math.Ldexp(1, n), min(left, float64(l.sizes[n]))
+		fits += min(count, max(math.Floor((room-need)/each), 0))
+		need, left = need+count*each, left-count
+	}
+	if need <= room {
+		return nil
+	}
+	return fmt.Errorf("%s may have %s under way at once that need %.0f GiB of memory, and a load can need at most %d GiB; give a smaller --%s, such as %.0f",
+		l.path, text.Plural(uint64(float64(most)-left), what), math.Ceil(need/(1<<30)), int64(room>>30), flag, max(fits, 1))
+}
+
+// method names a call in a sentence.
+func method(c *call.Call) string {
+	if c.Method == "" {
+		return "call"
+	}
+	return strconv.Quote(c.Method)
+}
+
+func moment(at int64) string { return time.Duration(at).Round(time.Millisecond).String() }

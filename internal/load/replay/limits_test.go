@@ -1,0 +1,112 @@
+package replay_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/load/replay"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+)
+
+// writeCalls writes a recording of n calls.
+func writeCalls(t *testing.T, of store.Store, n int, request func(i int) call.Call) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "small.qbrec")
+	w, err := call.Create(path, &call.Header{Store: of.Name()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		c := request(i)
+		for before := w.Counts().Missed; ; {
+			w.Call(&c)
+			if now := w.Counts().Missed; now == before {
+				break
+			} else {
+				before = now // the disk has to keep up
+			}
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func written(size int) call.Part {
+	return call.Part{Action: call.Write, Key: []byte("a"), Value: call.Value{Size: size}}
+}
+
+// TestSmallRecordingAsksForMuch: a recording of a few bytes that states more than any
+// scenario may is refused with a sentence before memory is taken.
+func TestSmallRecordingAsksForMuch(t *testing.T) {
+	one := func(parts ...call.Part) func(int) call.Call {
+		return func(i int) call.Call {
+			return call.Call{At: int64(i) * 1000, Took: 1000, Conn: 1, Method: "KV/Put", Parts: parts}
+		}
+	}
+	read := func(int) call.Call {
+		return call.Call{Took: 1000, Conn: 1, Method: "KV/Range", Keys: 1, Got: 1 << 40, Parts: []call.Part{{Key: []byte("a")}}}
+	}
+	for name, c := range map[string]struct {
+		calls int
+		call  func(int) call.Call
+		want  string
+	}{
+		"a value of 2 GiB":         {1, one(written(1<<31 - 1)), `states 2147483647 B of keys and values in its "KV/Put" at 0s, and a call that is sent again can have at most 64 MiB`},
+		"many values in one call":  {1, one(repeat(written(1<<20), 200)...), `of keys and values in its "KV/Put" at 0s, and a call`},
+		"an answer of 1 TiB":       {1, read, `states an answer of 1024 GiB to its "KV/Range" at 0s`},
+		"values of 1 GiB together": {1000, one(written(32 << 20)), "may have 1,000 calls under way at once that need 63 GiB of memory, and a load can need at most 4 GiB; give a smaller --max-in-flight, such as 64"},
+		"73 years": {2, func(i int) call.Call {
+			return call.Call{At: int64(i) << 60, Took: 1, Conn: 1, Method: "KV/Put", Parts: []call.Part{written(1)}}
+		}, "lasts 320256 hours at 1 times its speed, and a load can last at most 1000 hours; give a higher --speed"},
+		"parts without end": {4000, one(repeat(written(0), call.MaxParts)...), "needs more than 512 MiB of memory to be sent again"},
+	} {
+		path := writeCalls(t, etcd.New(), c.calls, c.call)
+		_, err := replay.Read(path, etcd.New(), replay.Options{Speed: 1, MaxInFlight: 100_000})
+		if err == nil || !strings.HasPrefix(err.Error(), path+" ") || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	_, err := replay.Read(writeCalls(t, etcd.New(), 1000, one(written(32<<20))), etcd.New(), replay.Options{Speed: 1, MaxInFlight: 64})
+	if err != nil {
+		t.Errorf("the remedy of --max-in-flight does not help: %v", err)
+	}
+}
+
+func repeat(p call.Part, n int) (all []call.Part) {
+	for i := range n {
+		p.Key = []byte(fmt.Sprint("key-", i))
+		all = append(all, p)
+	}
+	return all
+}
+
+// TestManyOddCallsArePlanned plans recordings of sessions that all overlap, and of guards
+// that all failed: work that grows with the square of their number would take minutes.
+func TestManyOddCallsArePlanned(t *testing.T) {
+	settle.Unraced(t)
+	sessions := func(i int) call.Call {
+		return call.Call{At: int64(i), Took: 1e12, Conn: uint32(i + 1), Method: "setData", Revision: int64(i + 1), Parts: []call.Part{written(1)}}
+	}
+	const n = 300_000
+	losers := func(i int) call.Call {
+		return call.Call{At: int64(i), Took: 10, Conn: 1, Method: "KV/Txn", Guarded: true, Held: i >= n/2, Parts: []call.Part{
+			{Action: call.Compare, Target: call.Version, Key: []byte("a"), Number: 7, Version: 7},
+			{Action: call.Write, Branch: call.Then, Key: []byte("a")},
+		}}
+	}
+	plan, err := replay.Read(writeCalls(t, zookeeper.New(), n, sessions), zookeeper.New(), replay.Options{Speed: 1})
+	if err != nil || plan.Connections != n {
+		t.Errorf("%v, %+v", err, plan)
+	}
+	if plan, err = replay.Read(writeCalls(t, etcd.New(), n, losers), etcd.New(), replay.Options{Speed: 1}); err != nil || plan.Calls() != n {
+		t.Errorf("%v, %+v", err, plan)
+	}
+}

@@ -1,0 +1,47 @@
+package replay
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/store/call"
+)
+
+// Of a store whose writes tell no version, what reads told and whose guards held says in
+// which order calls that overlapped were done.
+func TestOrderOfCallsThatOverlapped(t *testing.T) {
+	key := []byte("k")
+	read := func(at, took, version int64) *call.Call {
+		return &call.Call{At: at, Took: took, Parts: []call.Part{{Action: call.Read, Key: key, Version: version}}}
+	}
+	swap := func(at, took, from int64, held bool) *call.Call {
+		c := &call.Call{At: at, Took: took, Guarded: true, Held: held, Parts: []call.Part{
+			{Action: call.Compare, Target: call.Modified, Number: from, Key: key}, {Action: call.Write, Branch: call.Then, Key: key}}}
+		if from == 0 {
+			c.Parts[0].Target = call.Created
+		}
+		return c
+	}
+	for name, c := range map[string]struct {
+		calls []*call.Call
+		who   int
+		needs []int32
+	}{
+		"who lost waits for who won, also where it came later": {[]*call.Call{read(0, 10, 5), swap(20, 50, 5, false), swap(30, 10, 5, true)}, 1, []int32{0, 2}},
+		"who lost a creation waits for who created":            {[]*call.Call{read(0, 10, 5), swap(20, 50, 0, false), swap(30, 10, 0, true)}, 1, []int32{2}},
+		"a change waits for a read that came later and saw what was before": {
+			[]*call.Call{read(0, 10, 5), swap(20, 50, 5, true), read(30, 10, 5), swap(45, 50, 5, false)}, 1, []int32{0, 2}},
+		"a read waits for the change that it saw, though that came later": {
+			[]*call.Call{read(0, 10, 5), read(20, 50, 7), swap(30, 20, 5, true), swap(80, 10, 7, true)}, 1, []int32{2}},
+		"a read that was over before a change waits for none": {
+			[]*call.Call{read(0, 10, 5), read(20, 5, 7), swap(30, 20, 5, true), swap(80, 10, 7, true)}, 1, nil},
+	} {
+		p := &Plan{calls: c.calls}
+		p.findWriters()
+		p.findTold()
+		p.findNeeds()
+		if got := p.needs.of(uint64(c.who)); !slices.Equal(got, c.needs) {
+			t.Errorf("%s: it waits for %v, want %v", name, got, c.needs)
+		}
+	}
+}

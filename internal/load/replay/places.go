@@ -1,0 +1,108 @@
+package replay
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store/call"
+)
+
+// places are the connections of a store whose sessions are connections: the calls of a
+// recorded session go over one, in their order. Sessions of which one had ended before
+// the other began may share one.
+type places struct {
+	of    []int32   // by call
+	lines [][]int32 // by place: its calls, in their order
+	heads []int     // by place: the first in its line that may not have been sent
+	sent  []bool    // by call; also of those that were given up
+}
+
+// placesOf divides connections among so many places, or as many as are needed at once.
+func placesOf(calls []*call.Call, connections map[uint32]span, most int) *places {
+	order := make([]uint32, 0, len(connections))
+	for conn := range connections {
+		order = append(order, conn)
+	}
+	slices.SortFunc(order, func(a, b uint32) int {
+		return cmp.Or(cmp.Compare(connections[a].first, connections[b].first), cmp.Compare(a, b))
+	})
+	place := map[uint32]int32{}
+	var taken takenPlaces
+	for _, conn := range order {
+		span, at := connections[conn], len(taken)
+		if at > 0 && taken[0].until < span.first {
+			at = int(taken[0].place)
+			taken[0].until = span.last
+			heap.Fix(&taken, 0)
+		} else {
+			heap.Push(&taken, takenPlace{span.last, int32(at)}) // #nosec G115 -- as many as connections
+		}
+		place[conn] = int32(at) // #nosec G115 -- as many as connections
+	}
+	n := min(len(taken), scenario.MaxConnections)
+	if most > 0 {
+		n = most
+	}
+	p := &places{of: make([]int32, len(calls)), lines: make([][]int32, n), heads: make([]int, n), sent: make([]bool, len(calls))}
+	for i, c := range calls {
+		at := int(place[c.Conn]) % n
+		p.of[i] = int32(at) // #nosec G115 -- below n
+		p.lines[at] = append(p.lines[at], int32(i))
+	}
+	return p
+}
+
+// takenPlace is a place and the end of the session that has it.
+type takenPlace struct {
+	until int64
+	place int32
+}
+
+// takenPlaces is a heap.Interface whose first place is free soonest.
+type takenPlaces []takenPlace
+
+func (t takenPlaces) Len() int { return len(t) }
+
+func (t takenPlaces) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(t[i].until, t[j].until), cmp.Compare(t[i].place, t[j].place)) < 0
+}
+
+func (t takenPlaces) Swap(i, j int) { t[i], t[j] = t[j], t[i] }
+
+// Push implements heap.Interface.
+func (t *takenPlaces) Push(x any) { *t = append(*t, x.(takenPlace)) }
+
+// Pop implements heap.Interface.
+func (t *takenPlaces) Pop() any {
+	last := (*t)[len(*t)-1]
+	*t = (*t)[:len(*t)-1]
+	return last
+}
+
+// next reports whether a call is the next of its session.
+func (p *places) next(n uint64) bool {
+	at := p.of[n]
+	line := p.lines[at]
+	for p.heads[at] < len(line) && p.sent[line[p.heads[at]]] {
+		p.heads[at]++
+	}
+	return p.heads[at] == len(line) || line[p.heads[at]] == int32(n)
+}
+
+// placedSource is a source some of whose calls go over a certain connection: those of a
+// session, and of a watcher. It is an engine.Placed.
+type placedSource struct{ *source }
+
+// Place implements engine.Placed.
+func (s *placedSource) Place(n uint64) int {
+	if s.places != nil {
+		return int(s.places.of[n])
+	}
+	watcher, ok := s.watchers.of[int32(n)]
+	if !ok || watcher == unknownWatcher {
+		return -1
+	}
+	return int(s.calls[s.watchers.by[watcher]].Conn) % s.conns
+}

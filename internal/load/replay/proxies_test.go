@@ -1,0 +1,72 @@
+package replay_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/hashicorp/consul/api"
+
+	"github.com/quorumbench/quorumbench/internal/load/replay"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
+	"github.com/quorumbench/quorumbench/internal/store/cetcd"
+	"github.com/quorumbench/quorumbench/internal/store/zetcd"
+	"github.com/quorumbench/quorumbench/internal/testing/servers"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
+)
+
+// TestZetcdsVersionsHoldAgain records ZooKeeper's Go client with zetcd, and sends that
+// again to it.
+func TestZetcdsVersionsHoldAgain(t *testing.T) {
+	st := zetcd.New()
+	a := official.StartProxied(t, st, servers.Installed(t, st), 1).Access
+	direct := official.ZooKeeper(t, a)
+	make1(t, direct, "/registry", "")
+	for i := range 5 {
+		make1(t, direct, fmt.Sprintf("/registry/k%d", i), "earlier")
+	}
+	path := relayed(t, st, a.Endpoints[0], call.NewVeil(), func(relay string) {
+		c := official.ZooKeeper(t, store.Access{Endpoints: []string{relay}})
+		chainZooKeeper(t, c, 1)
+		c.Close()
+	})
+	_, o := resend(t, st, path, a.Endpoints[0], replay.Options{Speed: 2, Prefix: "again/"})
+	if o.Held < 35 || o.HeldAgain*100 < o.Held*99 {
+		t.Errorf("guards held another time: %+v", o)
+	}
+	hides(t, path, "registry", "made ")
+}
+
+// TestCetcdsGuardsHoldAgain does so with Consul's client and cetcd, where its binary is.
+func TestCetcdsGuardsHoldAgain(t *testing.T) {
+	binary := os.Getenv("QUORUMBENCH_CETCD")
+	if binary == "" {
+		t.Skip("no registry has cetcd: set QUORUMBENCH_CETCD to the path of its binary")
+	}
+	st := cetcd.New()
+	address := official.StartProxied(t, st, binary, 1).Access.Endpoints[0]
+	direct := consulClient(t, address)
+	for i := range 3 {
+		put(t, direct, fmt.Sprintf("registry/k%d", i), "earlier")
+	}
+	path := relayed(t, st, address, call.NewVeil(), func(relay string) {
+		c := consulClient(t, relay).KV()
+		for n := range 60 {
+			got, _, err := c.Get(fmt.Sprintf("registry/k%d", n%3), &api.QueryOptions{})
+			if err != nil || got == nil {
+				t.Error(err)
+				return
+			}
+			got.Value = fmt.Appendf(nil, "made %d", n)
+			if ok, _, err := c.CAS(got, nil); err != nil || !ok {
+				t.Errorf("%v, %v", ok, err)
+			}
+		}
+	})
+	_, o := resend(t, st, path, address, replay.Options{Speed: 2, Prefix: "again/"})
+	if o.Held < 60 || o.HeldAgain*100 < o.Held*99 {
+		t.Errorf("guards held another time: %+v", o)
+	}
+	hides(t, path, "registry", "made ")
+}

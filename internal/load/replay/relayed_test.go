@@ -1,0 +1,141 @@
+package replay_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/run/passive"
+	"github.com/quorumbench/quorumbench/internal/store/call"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// relayedTo has speak talk to a member through a relay that records it, and through a
+// capture beside the relay: both hear the same.
+func relayedTo(t *testing.T, st recorded, to, path string, veil *call.Veil, speak func(address string)) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	compare := captured(t, st, l.Addr().(*net.TCPAddr), veil, began)
+	w, err := call.Create(path, &call.Header{Store: st.Name(), Plain: veil.Plain()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := passive.NewRelay(passive.RelayConfig{
+		To: to, Tap: passive.TapConfig{Tapped: st, Veil: veil, Sink: w}, ALPN: st.Capabilities().ALPN,
+		Now: func() int64 { return int64(time.Since(began)) }, Say: func(why string) { t.Log(why) },
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- r.Serve(ctx, l) }()
+	speak(l.Addr().String())
+	cancel()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	compare(path)
+}
+
+// captured begins to capture what passes to and from an address, and returns what ends that
+// and holds what was heard to a relay's recording.
+func captured(t *testing.T, st store.Tapped, at *net.TCPAddr, veil *call.Veil, began time.Time) (compare func(path string)) {
+	t.Helper()
+	packets, err := passive.Open(uint16(at.Port))
+	if err != nil {
+		t.Logf("it is not captured: %v", err)
+		return func(string) {}
+	}
+	path := filepath.Join(t.TempDir(), "captured.qbrec")
+	w, err := call.Create(path, &call.Header{Store: "captured", Plain: veil.Plain()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := passive.NewCapture(passive.CaptureConfig{Tap: passive.TapConfig{Tapped: st, Veil: veil, Sink: w}, Began: began})
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- c.Serve(ctx, packets) }()
+	return func(relayed string) {
+		t.Helper()
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+		got, want := connections(t, path), connections(t, relayed)
+		if len(got) != len(want) {
+			t.Errorf("%d connections are captured, and %d were relayed", len(got), len(want))
+		}
+		for i := range min(len(got), len(want)) {
+			sameCalls(t, got[i], want[i])
+		}
+	}
+}
+
+// connections are the calls of each connection, in the order in which those began.
+func connections(t *testing.T, path string) [][]*call.Call {
+	t.Helper()
+	of := map[uint32][]*call.Call{}
+	_, problem, err := call.Each(path, func(one call.Record) error {
+		if one.Gap != nil {
+			t.Logf("%s: missing: %+v", filepath.Base(path), one.Gap)
+			return nil
+		}
+		of[one.Call.Conn] = append(of[one.Call.Conn], one.Call)
+		return nil
+	})
+	if err != nil || problem != "" {
+		t.Fatal(err, problem)
+	}
+	// Connections that begin at once may have other numbers here and there.
+	var all [][]*call.Call
+	for _, calls := range of {
+		all = append(all, calls)
+	}
+	slices.SortFunc(all, func(a, b []*call.Call) int { return strings.Compare(said(a...), said(b...)) })
+	return all
+}
+
+// said is what calls are, but for their times and their connection's number.
+func said(calls ...*call.Call) string {
+	var s strings.Builder
+	for _, c := range calls {
+		other := *c
+		other.At, other.Took, other.Conn = 0, min(c.Took, 0), 0
+		fmt.Fprintf(&s, "%+v\n", other)
+	}
+	return s.String()
+}
+
+// sameCalls holds the calls of a connection that was captured before a relay to what the
+// relay recorded: each came there before, and its answer left there later.
+func sameCalls(t *testing.T, got, want []*call.Call) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Errorf("%d calls are captured, and %d were relayed:\n%s\n%s", len(got), len(want), said(got...), said(want...))
+		return
+	}
+	for i, w := range want {
+		g := got[i]
+		if said(g) != said(w) {
+			t.Errorf("captured is\n%sand relayed was\n%s", said(g), said(w))
+		}
+		// The clocks' readings are some microseconds apart.
+		if apart := int64(50 * time.Microsecond); !w.Told && w.Answered() && (g.At > w.At+apart || g.At+g.Took < w.At+w.Took-apart) {
+			t.Errorf("%s took from %d to %d before the relay, which was asked at %d and answered at %d", w.Method, g.At, g.At+g.Took, w.At, w.At+w.Took)
+		}
+	}
+}

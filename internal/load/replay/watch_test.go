@@ -1,0 +1,113 @@
+package replay_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/quorumbench/quorumbench/internal/load/replay"
+	"github.com/quorumbench/quorumbench/internal/store/call"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
+)
+
+// TestWatchersAreToldAgain records watchers of etcd's own client, from the present and
+// from an earlier revision, and a compaction.
+func TestWatchersAreToldAgain(t *testing.T) {
+	from, to := embedded.Etcd(t), embedded.Etcd(t)
+	st := etcd.New()
+	for name, veil := range map[string]*call.Veil{"plain": {}, "hashed": call.NewVeil()} {
+		t.Run(name, func(t *testing.T) {
+			var told int
+			path := relayed(t, st, from, veil, func(relay string) {
+				c, err := clientv3.New(clientv3.Config{Endpoints: []string{relay}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				told = watchAndWrite(t, c, "/registry-"+name+"/")
+				if err := c.Close(); err != nil {
+					t.Fatal(err)
+				}
+			})
+			plan, o := resend(t, st, path, to, replay.Options{Speed: 5, Prefix: name + "/", Salt: 7, Compactions: true})
+			if o.Watchers != 3 || o.Events != uint64(told) || o.EventsNow+6 < o.Events || o.EventsNow > o.Events+6 { // writes of other keys may change places, and events be on their way
+				t.Errorf("%d events were told: %+v", told, o)
+			}
+			if len(plan.Left) > 0 {
+				t.Errorf("not sent again: %v", plan.Left)
+			}
+			c, err := clientv3.New(clientv3.Config{Endpoints: []string{to}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = c.Close() }()
+			// What was before the compaction is gone, and what came later is not.
+			if _, err := c.Get(t.Context(), "a", clientv3.WithRev(2)); err == nil {
+				t.Error("the history is there yet")
+			}
+			plan, err = replay.Read(path, st, replay.Options{Speed: 5})
+			if err != nil || plan.Left["KV/Compact"] != 1 {
+				t.Errorf("%v, not sent again: %v", err, plan.Left)
+			}
+			if !veil.Plain() {
+				hides(t, path, "registry", "secret")
+			}
+		})
+	}
+}
+
+// watchAndWrite returns how many events its watchers were told.
+func watchAndWrite(t *testing.T, c *clientv3.Client, prefix string) (told int) {
+	t.Helper()
+	ctx := t.Context()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	take := func(events clientv3.WatchChan, n int) {
+		t.Helper()
+		for n > 0 {
+			got := <-events
+			must(got.Err())
+			n -= len(got.Events)
+			told += len(got.Events)
+		}
+	}
+	first, end := context.WithCancel(ctx)
+	events := c.Watch(first, prefix, clientv3.WithPrefix(), clientv3.WithCreatedNotify(), clientv3.WithPrevKV())
+	<-events // it is there
+	var at int64
+	for i := range 20 {
+		put, err := c.Put(ctx, fmt.Sprintf("%s%d", prefix, i%4), "secret")
+		must(err)
+		if i == 10 {
+			at = put.Header.Revision
+		}
+	}
+	_, err := c.Delete(ctx, prefix+"1")
+	must(err)
+	take(events, 21)
+	// From an earlier revision: what was written since is told at once.
+	later := c.Watch(ctx, prefix, clientv3.WithPrefix(), clientv3.WithRev(at), clientv3.WithFilterDelete())
+	take(later, 10)
+	end()
+	for range events { // until it has ended
+	}
+	_, err = c.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithRev(at))
+	must(err)
+	_, err = c.Compact(ctx, at)
+	must(err)
+	one := c.Watch(ctx, prefix+"2", clientv3.WithCreatedNotify())
+	<-one
+	for range 5 {
+		_, err = c.Put(ctx, prefix+"2", "secret")
+		must(err)
+	}
+	take(one, 5)
+	take(later, 5)
+	return told
+}

@@ -1,0 +1,190 @@
+package replay_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sort"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/quorumbench/quorumbench/internal/load/replay"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
+	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
+)
+
+var open = zk.WorldACL(zk.PermAll)
+
+// TestZooKeepersVersionsHoldAgain records ZooKeeper's Go client, and sends that again to
+// the same server, below another node and faster.
+func TestZooKeepersVersionsHoldAgain(t *testing.T) {
+	st := zookeeper.New()
+	no := false
+	address := member(t, st, &zookeeper.Settings{Heap: "160m", ForceSync: &no})
+	direct := official.ZooKeeper(t, store.Access{Endpoints: []string{address}})
+	// There before the recording begins, with versions of their own.
+	make1(t, direct, "/registry", "")
+	for i := range 5 {
+		key := fmt.Sprintf("/registry/k%d", i)
+		make1(t, direct, key, "earlier")
+		for range i {
+			if _, err := direct.Set(key, []byte("earlier"), -1); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for name, veil := range map[string]*call.Veil{"plain": {}, "hashed": call.NewVeil()} {
+		t.Run(name, func(t *testing.T) {
+			path := relayed(t, st, address, veil, func(relay string) { changeZooKeeper(t, relay, name) })
+			plan, o := resend(t, st, path, address, replay.Options{Speed: 10, Prefix: "again-" + name + "/", Salt: 7})
+			if o.Held < 60 || o.HeldAgain*100 < o.Held*99 || o.Held == o.Guarded {
+				t.Errorf("guards held another time: %+v", o)
+			}
+			if plan.Prepared() < 4 || plan.Connections < 4 || plan.Left["create"]+plan.Left["multi"]+plan.Left["setData"] > 0 {
+				t.Errorf("%d nodes were made before, %d sessions; not sent again: %v", plan.Prepared(), plan.Connections, plan.Left)
+			}
+			if !veil.Plain() {
+				hides(t, path, "registry", "queue", "made ", "secret")
+				return
+			}
+			sameZooKeeper(t, direct, "/again-"+name)
+			if p := profiled(t, path); p.Told == 0 || len(p.Operations) < 4 {
+				t.Errorf("%d events, %+v", p.Told, p.Operations)
+			}
+		})
+	}
+}
+
+func make1(t *testing.T, c *zk.Conn, path, value string) {
+	t.Helper()
+	if _, err := c.Create(path, []byte(value), 0, open); err != nil {
+		t.Fatal(path, err)
+	}
+}
+
+// changeZooKeeper does one of each, and chains of guarded writes by several sessions at
+// once.
+func changeZooKeeper(t *testing.T, address, name string) {
+	t.Helper()
+	var all sync.WaitGroup
+	for client := range 3 {
+		c := official.ZooKeeper(t, store.Access{Endpoints: []string{address}})
+		all.Go(func() {
+			chainZooKeeper(t, c, client)
+			c.Close()
+		})
+	}
+	c := official.ZooKeeper(t, store.Access{Endpoints: []string{address}})
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	root := "/queue-" + name
+	make1(t, c, root, "secret")
+	_, _, events, err := c.ChildrenW(root)
+	must(err)
+	// A queue: names that the store completes, and that are removed again.
+	var names []string
+	for range 4 {
+		made, err := c.Create(root+"/item-", []byte("secret"), zk.FlagSequence|zk.FlagEphemeral, open)
+		must(err)
+		names = append(names, made)
+	}
+	<-events
+	_, stat, err := c.Get(names[1])
+	must(err)
+	_, err = c.Set(names[1], []byte("secret again"), stat.Version)
+	must(err)
+	must(c.Delete(names[0], -1))
+	if err := c.Delete(names[2], 7); !errors.Is(err, zk.ErrBadVersion) {
+		t.Error(err)
+	}
+	_, err = c.Sync(root)
+	must(err)
+	ok, _, err := c.Exists(root + "/none")
+	if must(err); ok {
+		t.Error("it is there")
+	}
+	// A transaction tells versions that the next names, and one that does not hold.
+	make1(t, c, root+"/stays", "secret")
+	for range 3 {
+		_, stat, err := c.Get(root + "/stays")
+		must(err)
+		_, err = c.Multi(&zk.CheckVersionRequest{Path: root, Version: 0}, &zk.SetDataRequest{Path: root + "/stays", Data: []byte("multi"), Version: stat.Version},
+			&zk.CreateRequest{Path: fmt.Sprintf("%s/of-multi-%d", root, stat.Version), Data: []byte("x"), Acl: open})
+		must(err)
+	}
+	if _, err := c.Multi(&zk.SetDataRequest{Path: root + "/stays", Data: []byte("never"), Version: 99}); err == nil {
+		t.Error("a guard held that cannot")
+	}
+	all.Wait()
+	c.Close()
+}
+
+// chainZooKeeper reads nodes and changes them by the versions that it read.
+func chainZooKeeper(t *testing.T, c *zk.Conn, client int) {
+	r := rand.New(rand.NewPCG(2, uint64(client)))
+	for n := range 40 {
+		path := fmt.Sprintf("/registry/k%d", (client+3*r.IntN(2))%5)
+		value := fmt.Appendf(nil, "made %d %d", client, n)
+		_, stat, err := c.Get(path)
+		switch {
+		case errors.Is(err, zk.ErrNoNode):
+			_, err = c.Create(path, value, 0, open)
+		case err != nil:
+		case n%20 == 19:
+			err = c.Delete(path, stat.Version)
+		default:
+			_, err = c.Set(path, value, stat.Version)
+		}
+		if err != nil && !errors.Is(err, zk.ErrBadVersion) && !errors.Is(err, zk.ErrNodeExists) && !errors.Is(err, zk.ErrNoNode) {
+			t.Error(err)
+			return
+		}
+	}
+}
+
+// treeOf is all nodes below one, with their data; names that the store completed without
+// their numbers.
+func treeOf(t *testing.T, c *zk.Conn, root string) (all []string) {
+	t.Helper()
+	children, _, err := c.Children(root)
+	if err != nil {
+		t.Fatal(root, err)
+	}
+	for _, child := range children {
+		path := strings.TrimSuffix(root, "/") + "/" + child
+		if root == "/" && (child == "zookeeper" || child == "queue-hashed" || strings.HasPrefix(child, "again-")) {
+			continue
+		}
+		value, _, err := c.Get(path)
+		if err != nil {
+			t.Fatal(path, err)
+		}
+		if string(value) != "earlier" && path != "/registry" && !strings.HasSuffix(path, "again-plain/registry") {
+			all = append(all, fmt.Sprintf("%s = %s", path, value))
+		}
+		all = append(all, treeOf(t, c, path)...)
+	}
+	sort.Strings(all)
+	return all
+}
+
+// sameZooKeeper compares what is there with what is there below a node.
+func sameZooKeeper(t *testing.T, c *zk.Conn, below string) {
+	t.Helper()
+	var got []string
+	for _, line := range treeOf(t, c, below) {
+		got = append(got, strings.TrimPrefix(line, below))
+	}
+	if want := treeOf(t, c, "/"); strings.Join(want, "\n") != strings.Join(got, "\n") {
+		t.Errorf("there is\n%s\nand not\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}

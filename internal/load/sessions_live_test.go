@@ -1,0 +1,250 @@
+package load_test
+
+import (
+	"cmp"
+	"slices"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
+)
+
+// Each client of a closed loop keeps its own lease alive: what is left of the time
+// of every lease is the whole of it again, less what the load took.
+func TestKeepAlives(t *testing.T) {
+	t.Parallel()
+	endpoint := embedded.Etcd(t)
+	access := store.Access{Endpoints: []string{endpoint}, DialTimeout: patience}
+	admin, err := etcd.New().Admin(access)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = admin.Close() }()
+	leaser := admin.(store.Leaser)
+	const clients, ttl = 200, 3600
+	ids, err := leaser.Grant(t.Context(), clients, ttl*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Logger: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	left := func(id int64) int64 {
+		t.Helper()
+		r, err := c.TimeToLive(t.Context(), clientv3.LeaseID(id))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.TTL
+	}
+	// Some time passes: until the server says so, not until we believe it.
+	for _, id := range ids {
+		eventually(t, "two seconds of each lease", func() bool { return left(id) < ttl-2 })
+	}
+	l := base(kv.KeepAlive, kv.None)
+	l.Connections, l.Clients, l.Total, l.Threads = 3, clients, 10*clients, 2
+	p := taskFor(endpoint, l)
+	p.Leases = ids
+	began := time.Now()
+	m := run(t, p).Measured
+	if m.Outcomes[kv.OK] != l.Total {
+		t.Fatalf("outcomes %v %v", m.Outcomes, m.ErrorTexts)
+	}
+	for i, id := range ids {
+		if got, least := left(id), ttl-1-int64(time.Since(began).Seconds()); got < least {
+			t.Errorf("client %d: its lease has %d s left, and not %d", i, got, least)
+		}
+	}
+	if alive, err := c.Leases(t.Context()); err != nil || len(alive.Leases) != clients {
+		t.Fatalf("%d leases are alive, %v", len(alive.Leases), err)
+	}
+	if err := leaser.Revoke(t.Context(), ids); err != nil {
+		t.Fatal(err)
+	}
+	m = run(t, p).Measured
+	if m.Succeeded() > 0 || m.Outcomes[kv.BadRequest] != m.Due || m.ErrorTexts[kv.BadRequest] == "" {
+		t.Errorf("leases that are gone: %v %v", m.Outcomes, m.ErrorTexts)
+	}
+}
+
+// Transactions at every isolation, with few keys, so that there are conflicts
+// where the isolation knows any; the requests tell reads, commits and retries.
+func TestSTM(t *testing.T) {
+	t.Parallel()
+	endpoint := embedded.Etcd(t)
+	for iso := range kv.NumIsolations {
+		l := base(kv.STM, kv.None)
+		l.KeySpace, l.Prefix, l.Connections, l.Clients, l.Total = 6, "stm"+iso.String(), 2, 16, 300
+		p := taskFor(endpoint, l)
+		p.Load.STM = &scenario.STM{Isolation: iso, KeysPerTxn: 3, WritePercent: 70}
+		m := run(t, p).Measured
+		t.Logf("%v: %d transactions, %d requests more, %d retries", iso, m.Done, m.Extra, m.Retries)
+		if m.Failed() > 0 || m.Done != 300 {
+			t.Fatalf("%v: outcomes %v %v", iso, m.Outcomes, m.ErrorTexts)
+		}
+		again := uint64(4) // reads and the commit
+		if iso >= kv.Serializable {
+			again = 1 // a conflict tells what the next try would read
+		}
+		if m.Extra != 3*300+again*m.Retries {
+			t.Errorf("%v: %d requests more for %d retries", iso, m.Extra, m.Retries)
+		}
+		if conflicts := iso != kv.ReadCommitted; conflicts != (m.Retries > 0) {
+			t.Errorf("%v: %d retries", iso, m.Retries)
+		}
+	}
+}
+
+// A transaction that reads an interval, beside one that writes.
+func TestTxnMixed(t *testing.T) {
+	t.Parallel()
+	l := base(kv.TxnGet, kv.Linearizable)
+	l.KeySpace, l.RangeLimit, l.TxnKeys, l.Total = 50, 10, 2, 1000
+	l.Mix = append(l.Mix, l.Mix[0])
+	l.Mix[1].Kind, l.Mix[1].Consistency = kv.Txn, kv.None
+	m := run(t, taskFor(embedded.Etcd(t), l)).Measured
+	if m.Failed() > 0 || m.Done != 1000 || len(m.Cells) != 2 {
+		t.Errorf("outcomes %v %v in %d series", m.Outcomes, m.ErrorTexts, len(m.Cells))
+	}
+}
+
+// Transactions under a lock never meet, whoever makes the lock; each takes two
+// requests more, and what it asks while it waits; and afterwards nobody holds
+// the lock.
+func TestSTMUnderALock(t *testing.T) {
+	t.Parallel()
+	for _, locker := range []kv.Locker{kv.LockRPC, kv.LockClient} {
+		t.Run(locker.String(), func(t *testing.T) { stmUnder(t, locker) })
+	}
+}
+
+func stmUnder(t *testing.T, locker kv.Locker) {
+	endpoint := embedded.Etcd(t)
+	admin, err := etcd.New().Admin(store.Access{Endpoints: []string{endpoint}, DialTimeout: patience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = admin.Close() }()
+	l := base(kv.STM, kv.None)
+	l.KeySpace, l.Connections, l.Clients, l.Total = 4, 2, 8, 100
+	l.Timeout = patience
+	p := taskFor(endpoint, l)
+	p.Load.STM = &scenario.STM{Isolation: kv.RepeatableReads, KeysPerTxn: 2, WritePercent: 100, Locker: locker}
+	granted := func() {
+		t.Helper()
+		if p.Leases, err = admin.(store.Leaser).Grant(t.Context(), l.Clients, 10*time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
+	granted()
+	m := run(t, p).Measured
+	exact := locker == kv.LockRPC
+	if m.Failed() > 0 || m.Done != 100 || m.Retries != 0 || m.Extra < 100*4 || exact && m.Extra != 100*4 {
+		t.Errorf("%d transactions, %d requests more, %d retries: %v %v", m.Done, m.Extra, m.Retries, m.Outcomes, m.ErrorTexts)
+	}
+	c, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Logger: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	if r, err := c.Get(t.Context(), "stmlock", clientv3.WithPrefix()); err != nil || r.Count != 0 {
+		t.Errorf("%v, %v", r, err)
+	}
+	// Transactions that are given up while others hold the lock.
+	p.Load.Timeout, p.Load.Total, p.Load.Duration = 3*time.Millisecond, 0, time.Second
+	if _, err := load.Run(t.Context(), p.worker(), &p.Assignment, load.Reports{}); err != nil {
+		t.Fatal(err)
+	}
+	// What they left of the lock ends with their leases.
+	if err := admin.(store.Leaser).Revoke(t.Context(), p.Leases); err != nil {
+		t.Fatal(err)
+	}
+	granted()
+	p.Load.Timeout, p.Load.Total, p.Load.Duration = patience, 50, 0
+	h := &told{t: t}
+	p.Reports.History = h.history
+	if m := run(t, p).Measured; m.Failed() > 0 || m.Done != 50 {
+		t.Errorf("after a load that gave up: %v %v", m.Outcomes, m.ErrorTexts)
+	}
+	recordedUnder(t, h.ops)
+}
+
+// recordedUnder: each transaction is recorded with the versions that it compared, and
+// from when until when its client had the lock, one after the other.
+func recordedUnder(t *testing.T, ops []history.Op) {
+	writes, token, freed := map[int64]int{}, int64(0), int64(-1)
+	held := map[uint32]*history.Op{}
+	var holds [][2]*history.Op
+	for i := range ops {
+		switch o := &ops[i]; {
+		case o.Kind == kv.STM:
+			if writes[o.At]++; o.Joined != (writes[o.At] == 2) || o.Outcome != kv.OK || o.At <= o.Expected || o.Expected < 0 || o.Written == 0 || o.Member == 0 {
+				t.Errorf("one is %+v", o)
+			}
+		case o.Lock == history.Granted:
+			held[o.Session] = o
+		case o.Lock == history.Released:
+			holds = append(holds, [2]*history.Op{held[o.Session], o})
+			delete(held, o.Session)
+		}
+	}
+	if len(writes) != 50 || len(holds) != 50 || len(held) != 0 {
+		t.Fatalf("recorded are %d transactions and %d holds, and %d that did not end", len(writes), len(holds), len(held))
+	}
+	slices.SortFunc(holds, func(a, b [2]*history.Op) int { return cmp.Compare(a[0].Done, b[0].Done) })
+	for _, h := range holds {
+		if h[0] == nil || h[0].Mod <= token || h[0].Mod != h[1].Mod || h[0].Written != h[1].Written || h[0].Done <= freed || h[1].Invoked < h[0].Done {
+			t.Fatalf("after token %d, which was freed at %d, there is %+v, %+v", token, freed, h[0], h[1])
+		}
+		token, freed = h[0].Mod, h[1].Invoked
+	}
+}
+
+// A client whose transaction failed under a lock may still end a later hold of its own,
+// by what was not answered: how long those lasted is not recorded.
+func TestHoldsBehindAFailureProveNothing(t *testing.T) {
+	t.Parallel()
+	endpoint := serve(t, "never every 60; delay=uniform(0ms,1ms)", store.NullOptions{Memory: true})
+	l := base(kv.STM, kv.None)
+	l.KeySpace, l.Connections, l.Clients, l.Total, l.Timeout, l.ValueSize = 40, 2, 4, 60, time.Second, 32
+	p := taskFor(endpoint, l)
+	p.Load.STM = &scenario.STM{Isolation: kv.RepeatableReads, KeysPerTxn: 2, WritePercent: 50, Locker: kv.LockClient}
+	admin, err := etcd.New().Admin(store.Access{Endpoints: []string{endpoint}, DialTimeout: patience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = admin.Close() }()
+	if p.Leases, err = admin.(store.Leaser).Grant(t.Context(), l.Clients, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	h := &told{t: t}
+	p.Reports.History = h.history
+	run(t, p)
+	failed, granted, released := map[uint32]bool{}, 0, 0
+	for i := range h.ops {
+		switch o := &h.ops[i]; {
+		case o.Kind == kv.STM && o.Outcome.Failed():
+			failed[o.Session] = true
+		case o.Lock == history.Granted:
+			granted++
+		case o.Lock == history.Released:
+			if released++; failed[o.Session] {
+				t.Errorf("of a client that had failed before, there is %+v", o)
+			}
+		}
+	}
+	if len(failed) == 0 || granted <= released || released == 0 {
+		t.Errorf("%d clients failed, %d locks were granted and %d given back", len(failed), granted, released)
+	}
+}

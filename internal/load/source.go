@@ -1,0 +1,200 @@
+package load
+
+import (
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/engine"
+	"github.com/quorumbench/quorumbench/internal/load/keys"
+	"github.com/quorumbench/quorumbench/internal/measure"
+
+	"github.com/quorumbench/quorumbench/internal/load/watch"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// The phases' operations have numbers of their own; in values they are told
+// apart by bits that no count of operations reaches.
+const (
+	warmupMark  = 1 << 40
+	preloadMark = 1 << 41
+)
+
+// source is a load's operations, for one loop: which kind, which key, which
+// value are functions of the seed and the operation's number.
+type source struct {
+	load   *scenario.Load
+	space  keys.Space
+	values *keys.Values
+	mixes  [2]keys.Mix // by phase
+	shares []engine.Share
+	choose [2]keys.Chooser // by phase
+	end    []byte          // of the key space, for ranges within it
+	// versions is shared by the loops; nil unless the load compares and sets.
+	versions *keys.Versions
+	pairs    []store.Pair // of a transaction, with memory of their own
+	stm      *scenario.STM
+	read     []store.Pair // of an STM
+	drawn    []uint64     // the numbers of its keys
+	written  [][]byte     // and what it writes
+	lock     []byte       // under which it does so
+	leases   []int64      // of this loop's clients; in an open loop, all
+	names    [][]byte     // of the leases, where they have names
+	loops    uint64
+	told     store.STMTold // takes what STMs did; nil where nobody records that
+	board    *watch.Board  // what watchers need to know; nil without any
+
+	answers answers // what is known of right ones
+	whole   bool    // all keys exist from the first operation on, and to the end
+
+	// The memory of the operation that was made last.
+	key, value []byte
+	asRange    store.RangeOp
+	asSTM      store.STMOp
+}
+
+// newSource returns a source; it fails when the keys cannot be told apart.
+func newSource(l *scenario.Load) (*source, error) {
+	space, err := keys.NewSpace(l.Prefix, l.KeySize, l.KeySpace)
+	if err != nil {
+		return nil, err
+	}
+	s := &source{load: l, space: space, values: keys.NewValues(l.ValueSize, keys.DeriveSeed(l.Seed, "values"))}
+	for phase, use := range map[measure.Phase]string{measure.Warmup: "warm-up", measure.Measured: "measured"} {
+		seed := keys.DeriveSeed(l.Seed, use)
+		s.mixes[phase] = keys.NewMix(l.Mix, keys.DeriveSeed(seed, "mix"))
+		s.choose[phase] = chooser(l.Distribution, space.N(), keys.DeriveSeed(seed, "keys"))
+	}
+	s.shares = sharesOf(&s.mixes[0], l.Mix)
+	for _, o := range l.Mix {
+		if o.Kind == kv.Txn {
+			s.pairs = make([]store.Pair, l.TxnKeys)
+		}
+	}
+	s.end = append(space.Append(nil, space.N()-1), 0)
+	s.answers = newAnswers(s)
+	return s, nil
+}
+
+func chooser(d scenario.Distribution, n, seed uint64) keys.Chooser {
+	switch d.Name {
+	case "uniform":
+		return keys.Uniform{N: n, Seed: seed}
+	case "zipfian":
+		return keys.NewZipfian(n, d.Theta, seed)
+	case "hotspot":
+		return keys.NewHotspot(n, d.HotKeys, d.HotOps, seed)
+	}
+	return keys.Sequential{N: n}
+}
+
+// Fill makes the n-th operation of a phase.
+func (s *source) Fill(phase measure.Phase, n uint64, client uint32, op *store.Op) uint64 {
+	what := s.mixes[phase].At(n)
+	number := s.choose[phase].Choose(n)
+	switch what.Kind {
+	case kv.STM:
+		*op = store.Op{Kind: kv.STM}
+		s.fillSTM(phase, n, client, op)
+		return number
+	case kv.KeepAlive:
+		*op = store.Op{Kind: kv.KeepAlive, Lease: s.leaseOf(n, client), LeaseName: s.leaseNameOf(n, client)}
+		return number
+	}
+	if phase == measure.Warmup {
+		n |= warmupMark
+	}
+	s.fill(what, number, n, client, op)
+	return refOf(number, op.Consistency)
+}
+
+// Kind is what Fill makes the n-th operation.
+func (s *source) Kind(phase measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
+	what := s.mixes[phase].At(n)
+	return what.Kind, levelOf(what)
+}
+
+// Shares are what the operations can be.
+func (s *source) Shares(measure.Phase) []engine.Share {
+	return s.shares
+}
+
+func sharesOf(m *keys.Mix, operations []scenario.Operation) (shares []engine.Share) {
+	for i, of := range m.Shares() {
+		what := &operations[i]
+		shares = append(shares, engine.Share{Kind: what.Kind, Consistency: levelOf(what), Of: of})
+	}
+	return shares
+}
+
+// levelOf is the level that Fill gives an operation.
+func levelOf(what *scenario.Operation) kv.Consistency {
+	if what.Kind == kv.STM || what.Kind == kv.KeepAlive {
+		return kv.None
+	}
+	return what.Consistency
+}
+
+// levelShift is where a reference has the level of the read, above the key's
+// number: no key space reaches so far.
+const levelShift = 62
+
+// refOf is what comes back with an operation's answer.
+func refOf(number uint64, level kv.Consistency) uint64 {
+	return number | uint64(level)<<levelShift
+}
+
+// keyAndLevel is the inverse of refOf.
+func keyAndLevel(ref uint64) (number uint64, level kv.Consistency) {
+	return ref & (1<<levelShift - 1), kv.Consistency(ref >> levelShift)
+}
+
+func (s *source) fill(what *scenario.Operation, number, n uint64, client uint32, op *store.Op) {
+	s.key = s.space.Append(s.key[:0], number)
+	*op = store.Op{Kind: what.Kind, Consistency: what.Consistency, Key: s.key}
+	if what.Kind.HasValue() {
+		s.value = s.values.Append(s.value[:0], s.key, client, n)
+		op.Value = s.value
+	}
+	switch what.Kind {
+	case kv.CAS:
+		op.Revision = keys.Unknown
+		if s.versions != nil {
+			op.Revision = s.versions.Get(number)
+		}
+	case kv.Txn:
+		op.Pairs = s.fillPairs(number, n, client)
+	case kv.Range, kv.TxnGet:
+		how := &s.load.Scan
+		first, end := s.interval()
+		s.asRange = store.RangeOp{
+			End: end, Limit: s.load.RangeLimit, PageSize: how.PageSize,
+			CountOnly: how.CountOnly, KeysOnly: how.KeysOnly, Streamed: how.Streamed,
+		}
+		if op.Range = &s.asRange; first != nil {
+			op.Key = first
+		}
+		if len(end) > 0 {
+			s.asRange.Keys = &s.answers.listings
+		}
+	}
+}
+
+// fillPairs makes a transaction's writes: the chosen key and those after it.
+func (s *source) fillPairs(number, n uint64, client uint32) []store.Pair {
+	for i := range s.pairs {
+		p := &s.pairs[i]
+		p.Key = s.space.Append(p.Key[:0], (number+uint64(i))%s.space.N())
+		p.Value = s.values.Append(p.Value[:0], p.Key, client, n)
+	}
+	return s.pairs
+}
+
+// learn keeps the version that an answer returns. A conflict without one means
+// that what was known is old.
+func (s *source) learn(number uint64, ev *store.Event) {
+	switch {
+	case ev.Revision > 0:
+		s.versions.Set(number, ev.Revision)
+	case ev.Outcome == kv.Conflict:
+		s.versions.Forget(number)
+	}
+}

@@ -1,0 +1,96 @@
+package load_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// telling is a worker that tells seconds until it is stopped, so many at most.
+type telling struct {
+	load.Worker
+	most int
+}
+
+type tellingJob struct {
+	load.Job
+	of telling
+	to load.Reports
+}
+
+func (w telling) Prepare(_ context.Context, _ *load.Assignment, to load.Reports) (load.Job, error) {
+	return tellingJob{of: w, to: to}, nil
+}
+
+func (j tellingJob) Connect(context.Context) error { return nil }
+func (j tellingJob) Close()                        {}
+
+func (j tellingJob) Run(ctx context.Context, begin time.Time) (*load.Result, error) {
+	j.to.Mark(load.Mark{Phase: measure.Measured, At: begin})
+	told := 0
+	s := wide()
+	for ; told < j.of.most && ctx.Err() == nil; told++ {
+		s.Index = told
+		j.to.Second(s)
+	}
+	<-ctx.Done()
+	e := load.Ending{Loops: 1, Opened: begin, Length: int64(told) * int64(time.Second), Interrupted: true}
+	return &load.Result{Ending: e}, nil
+}
+
+// wide is a second with many different times.
+func wide() *measure.Second {
+	r := rand.New(rand.NewPCG(1, 2))
+	s := &measure.Second{Phase: measure.Measured}
+	for member := range uint64(2) {
+		h := measure.NewHistogram()
+		for range 1000 {
+			measure.Record(h, int64(1e9*r.ExpFloat64()))
+		}
+		s.Cells = append(s.Cells, &measure.Cell{Series: measure.Series{Kind: kv.Put, Member: member + 1, Term: 2}, Response: h, Service: h})
+		s.Due += 1000
+	}
+	s.Outcomes[kv.OK], s.Done = s.Due, s.Due
+	return s
+}
+
+// A worker that tells nothing, and does not fail either, cannot have the others'
+// seconds wait without bound: it is cut off, named, and the load ends with what all
+// had told.
+func TestAWorkerThatTellsNothingIsCutOff(t *testing.T) {
+	t.Parallel()
+	w := load.Workers{
+		load.Named{Worker: telling{local(), 1 << 30}, Name: "w1"}, load.Named{Worker: telling{local(), 3}, Name: "w2"}, load.Named{Worker: telling{local(), 1 << 30}, Name: "w3"},
+	}
+	l := base(kv.Put, kv.None)
+	l.Duration = time.Hour
+	a := taskFor("127.0.0.1:1", l).Assignment
+	seconds := 0
+	job, err := w.Prepare(t.Context(), &a, load.Reports{Second: func(s *measure.Second) {
+		if s.Index != seconds {
+			t.Errorf("second %d comes after %d", s.Index, seconds-1)
+		}
+		seconds++
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	load.Bounded(job, 100_000)
+	res, err := job.Run(t.Context(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, late := res.Measured, res.Measured.Parts[1]
+	if !res.Interrupted || !strings.Contains(late.Lost, "it told 3 seconds of the window while another told ") || m.Parts[0].Lost+m.Parts[2].Lost != "" {
+		t.Errorf("%v, %q, %q, %q", res.Interrupted, m.Parts[0].Lost, late.Lost, m.Parts[2].Lost)
+	}
+	if due := m.Parts[0].Due + late.Due + m.Parts[2].Due; due != m.Due || late.Due != 3*wide().Due || seconds < 10 {
+		t.Errorf("%d were due, and %d by worker, in %d seconds", m.Due, due, seconds)
+	}
+}

@@ -1,0 +1,71 @@
+// Package tally counts what became of an application's calls, each kind for itself, for
+// the sources that send them.
+package tally
+
+import (
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/app"
+	"github.com/quorumbench/quorumbench/internal/load/engine"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Tally has the calls of each kind, by its number.
+type Tally []measure.Calls
+
+// New is of kinds of calls of which so many are due.
+func New(shapes []app.Shape, due []uint64) Tally {
+	t := make(Tally, len(shapes))
+	for i, s := range shapes {
+		t[i] = measure.NewCalls(s.Name, s.Kind, s.Level)
+		t[i].Due = due[i]
+	}
+	return t
+}
+
+// Calls are those of which any was due, as load.CallCounter has them.
+func (t Tally) Calls() (all []measure.Calls) {
+	for i := range t {
+		if t[i].Due > 0 {
+			all = append(all, t[i])
+		}
+	}
+	return all
+}
+
+// Shares are engine.Source's of so many calls of each kind.
+func Shares(shapes []app.Shape, due []uint64) (all []engine.Share) {
+	sum := uint64(0)
+	for _, n := range due {
+		sum += n
+	}
+	for i, s := range shapes {
+		if due[i] > 0 {
+			all = append(all, engine.Share{Kind: s.Kind, Consistency: s.Level, Of: float64(due[i]) / float64(sum)})
+		}
+	}
+	return all
+}
+
+// Beforehand is what a source has whose operations are done before the load: they are
+// writes that depend on nothing, and that nobody counts.
+type Beforehand struct{}
+
+var _ engine.Dependent = Beforehand{}
+
+// Kind implements engine.Source.
+func (Beforehand) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) { return kv.Put, kv.None }
+
+// Shares implements engine.Source.
+func (Beforehand) Shares(measure.Phase) []engine.Share {
+	return []engine.Share{{Kind: kv.Put, Of: 1}}
+}
+
+// Check implements engine.Source.
+func (Beforehand) Check(_ kv.Kind, _ uint64, ev *store.Event) kv.Outcome { return ev.Outcome }
+
+// Ready implements engine.Dependent.
+func (Beforehand) Ready(uint64) bool { return true }
+
+// Failed implements engine.Dependent.
+func (Beforehand) Failed(uint64) {}

@@ -1,0 +1,51 @@
+package watch
+
+import (
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/load/keys"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Watchers that ended for good are not awaited: when all others have what they
+// were to catch up with, or none is left, there is nothing to wait for.
+func TestEndedWatchersAreNotAwaited(t *testing.T) {
+	space, err := keys.NewSpace("", 8, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := NewSink(Config{
+		Board: NewBoard(1, 1, 1), Watchers: []Watcher{{Keys: 1}, {Keys: 1}, {Keys: 1}}, Space: space,
+		Values: keys.NewValues(32, 1), Key: []byte("k"), Expect: 3,
+	})
+	take := func(watcher uint32, version int64) {
+		s.Take(&store.Event{What: store.Notify, Watcher: watcher, Key: []byte("k"), Version: version, Revision: 10 + version}, 1)
+	}
+	for v := range int64(3) {
+		take(0, v+1)
+	}
+	take(1, 1)
+	if s.Ended(1, []byte("compacted")); s.Caught() {
+		t.Error("the last watcher has nothing yet")
+	}
+	if s.Ended(2, nil); !s.Caught() {
+		t.Error("the watchers that ended are awaited")
+	}
+}
+
+// The creation of every watcher is timed once, over all loops.
+func TestCreationIsTimed(t *testing.T) {
+	var sinks []*Sink
+	board := NewBoard(1, 2, 1)
+	for loop := range int64(2) {
+		s := &Sink{cfg: Config{Board: board}}
+		for i := range int64(50) {
+			s.Created(1e6*loop, 1e6*(loop+i+1))
+		}
+		sinks = append(sinks, s)
+	}
+	sum := board.Summarize(append(sinks, &Sink{cfg: Config{Board: board}}))
+	if sum.Created.TotalCount() != 100 || sum.CreatedSeconds != 0.051 || sum.Created.Max() < 50e6 {
+		t.Errorf("%d in %v s, the longest %d ns", sum.Created.TotalCount(), sum.CreatedSeconds, sum.Created.Max())
+	}
+}

@@ -1,0 +1,87 @@
+package watch
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/load/keys"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Of each write one event is the last, whichever loop has it, unless so many were written
+// since that its place is another's.
+func TestOneEventIsTheLast(t *testing.T) {
+	const loops, each, writes = 4, 250, 300
+	b := NewBoard(1, loops, writes)
+	b.Everybody(loops * each)
+	var last [writes]atomic.Uint32
+	var wg sync.WaitGroup
+	for range loops {
+		wg.Go(func() {
+			for n := range uint64(writes) {
+				for range each {
+					if b.fan.last(n) {
+						last[n].Add(1)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for n := range last {
+		if last[n].Load() != 1 {
+			t.Fatalf("%d events of write %d are its last", last[n].Load(), n)
+		}
+	}
+	if b.Everybody(1); !b.fan.last(fewestTimes+7) || b.fan.last(7) {
+		t.Error("a write whose place is another's has a last event")
+	}
+}
+
+// The time to the last counts from when the write was due, and a watcher that is told twice
+// counts once.
+func TestTheLastIsTimed(t *testing.T) {
+	space, err := keys.NewSpace("", 8, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := NewBoard(1, 1, 1)
+	b.Everybody(3)
+	values := keys.NewValues(32, 1)
+	s := NewSink(Config{Board: b, Watchers: []Watcher{{Keys: 1}, {Keys: 1}, {Keys: 1}}, Space: space, Values: values, WarmupMark: 1 << 40})
+	b.Times.Due(1, 5, 100)
+	b.Times.Sent(1, 5, 110)
+	key := space.Append(nil, 0)
+	for i, watcher := range []uint32{0, 2, 2, 1} {
+		s.Take(&store.Event{What: store.Notify, Watcher: watcher, Key: key, Value: values.Append(nil, key, 0, 5), Version: 1, Revision: 9}, 1000*int64(i+1))
+	}
+	sum := b.Summarize([]*Sink{s})
+	if sum.Last.TotalCount() != 1 || sum.Last.Max() < 3900 || sum.Last.Max() > 4000 {
+		t.Errorf("%d writes reached all, the longest after %d", sum.Last.TotalCount(), sum.Last.Max())
+	}
+}
+
+// That nothing was lost is said of events alone that would show it: those with the versions
+// of their keys.
+func TestWhatEventsShow(t *testing.T) {
+	space, err := keys.NewSpace("", 8, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := space.Append(nil, 0)
+	for _, test := range []struct {
+		versions []int64
+		shows    bool
+	}{{[]int64{-1, 0, -1, 0}, false}, {[]int64{1, 2}, true}, {[]int64{1, 4, 0}, true}} {
+		s := NewSink(Config{Board: NewBoard(1, 1, 1), Watchers: []Watcher{{Keys: 1}}, Space: space, Values: keys.NewValues(32, 1)})
+		shows, passed := false, uint32(0)
+		for i, version := range test.versions {
+			seen := s.Take(&store.Event{What: store.Notify, Key: key, Version: version, Revision: int64(i) + 5}, 1000)
+			shows, passed = shows || seen.ShowsPassed, passed+seen.Passed
+		}
+		if shows != test.shows || (passed > 0) != (test.versions[len(test.versions)-2] == 4) {
+			t.Errorf("%v shows what was passed over: %v, %d", test.versions, shows, passed)
+		}
+	}
+}

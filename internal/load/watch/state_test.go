@@ -1,0 +1,88 @@
+package watch
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/load/keys"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// statesOf is a sink of watchers that are told what the one key is, with a board on
+// which the n-th write was due at n*10, and sent one later.
+func statesOf(t *testing.T, watchers int) (*Sink, *Board, *keys.Values) {
+	t.Helper()
+	space, err := keys.NewSpace("k", 8, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := NewBoard(1, 1, 100)
+	b.TellStates()
+	for n := range uint64(20) {
+		b.Times.Due(measure.Measured, n, int64(n)*10)
+		b.Times.Sent(measure.Measured, n, int64(n)*10+1)
+	}
+	cfg := Config{Board: b, Space: space, Values: keys.NewValues(32, 1), States: true}
+	for range watchers {
+		cfg.Watchers = append(cfg.Watchers, Watcher{Keys: 1})
+	}
+	return NewSink(cfg), b, cfg.Values
+}
+
+// What is passed over is coalesced, and what is known to be newer than what a watcher
+// was told last is lost.
+func TestStates(t *testing.T) {
+	type step struct {
+		acked   uint64 // a write, acknowledged 5 after it was sent; with del a delete
+		told    int64  // a watcher, of the write, at revision 100 more
+		watcher uint32
+		at      int64
+		del     bool
+		maybe   bool // a delete that may have been done
+	}
+	ack := func(n uint64) step { return step{acked: n} }
+	told := func(watcher uint32, n, at int64) step { return step{told: n, watcher: watcher, at: at} }
+	for name, c := range map[string]struct {
+		steps                                  []step
+		delivered, lost, coalesced, dup, after uint64
+		settled                                bool
+	}{
+		"each":                          {[]step{ack(1), told(0, 1, 20), told(1, 1, 21), ack(3), told(0, 3, 40), told(1, 3, 41)}, 4, 0, 0, 0, 0, true},
+		"passed over":                   {[]step{ack(1), ack(2), ack(3), told(0, 3, 40), told(1, 3, 41)}, 2, 0, 4, 0, 0, true},
+		"nothing":                       {[]step{ack(1), told(0, 1, 20)}, 1, 1, 0, 0, 0, false},
+		"one is behind":                 {[]step{ack(1), told(0, 1, 20), told(1, 1, 21), ack(3), told(0, 3, 40)}, 3, 1, 0, 0, 0, false},
+		"both are behind":               {[]step{ack(1), told(0, 1, 20), told(1, 1, 21), ack(3)}, 2, 2, 0, 0, 0, false},
+		"told before it was acked":      {[]step{told(0, 1, 12), told(1, 1, 13), ack(1)}, 2, 0, 0, 0, 0, true},
+		"acked before a newer was sent": {[]step{ack(1), told(0, 1, 29), told(1, 1, 29), ack(2)}, 2, 2, 0, 0, 0, false},
+		"twice":                         {[]step{ack(1), told(0, 1, 20), told(0, 1, 21), told(1, 1, 20)}, 2, 0, 0, 1, 0, true},
+		"back":                          {[]step{ack(1), ack(3), told(0, 3, 40), told(0, 1, 41), told(1, 3, 40)}, 3, 0, 1, 0, 1, true},
+		"deleted, and nothing shows":    {[]step{ack(1), {acked: 2, del: true}}, 0, 0, 4, 0, 0, true},
+		"perhaps deleted":               {[]step{ack(1), {maybe: true}}, 0, 0, 2, 0, 0, true},
+	} {
+		s, b, values := statesOf(t, 2)
+		for _, x := range c.steps {
+			switch {
+			case x.maybe:
+				b.MayBeDeleted(0)
+			case x.del:
+				b.AcknowledgeUnsure(0)
+			case x.acked > 0:
+				b.Times.Acked(measure.Measured, x.acked, int64(x.acked)*10+6)
+				b.AcknowledgeSent(0, int64(x.acked)*10+1)
+			default:
+				key := s.cfg.Space.Append(nil, 0)
+				seen := s.Take(&store.Event{What: store.Notify, Watcher: x.watcher, Key: key, Value: values.Append(nil, key, 0, uint64(x.told)), Version: 1, Revision: 100 + x.told}, x.at)
+				if !seen.Duplicate && (!seen.Timed || seen.Due != x.told*10) {
+					t.Errorf("%s: write %d has %+v", name, x.told, seen)
+				}
+			}
+		}
+		settled := s.Settled()
+		sum := b.Summarize([]*Sink{s})
+		got := fmt.Sprint(sum.Delivered, sum.Lost, sum.Coalesced, sum.Duplicated, sum.Reordered, settled)
+		if want := fmt.Sprint(c.delivered, c.lost, c.coalesced, c.dup, c.after, c.settled); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}

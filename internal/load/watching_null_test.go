@@ -1,0 +1,174 @@
+package load_test
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+)
+
+// awaited is how long events that never come are waited for, and so the longest
+// that a put may take beside them.
+const awaited = 5 * time.Second
+
+// watched is a load of 1,000 puts of four keys with twenty watchers, five of
+// each key: 5,000 events.
+func watched(endpoint string) task {
+	l := open(base(kv.Put, kv.None), 500, 2*time.Second)
+	l.KeySpace, l.Connections, l.Distribution = 4, 2, scenario.Distribution{Name: "sequential"}
+	p := taskFor(endpoint, l)
+	p.Load.Watch = &scenario.Watch{Watchers: 20, Streams: 5, Connections: 3}
+	return p
+}
+
+// A server that loses, doubles, reorders or delays watch events: each is told,
+// and counted exactly.
+func TestWatchEventFaultsAreReported(t *testing.T) {
+	t.Parallel()
+	for script, want := range map[string]struct{ delivered, lost, duplicated, reordered uint64 }{
+		"":                         {5000, 0, 0, 0},
+		"watch=lose every 50":      {4900, 100, 0, 0},
+		"watch=duplicate every 50": {5000, 0, 100, 0},
+		"watch=lose every 99; watch=duplicate every 70": {4950, 50, 71, 0},
+	} {
+		p := watched(serve(t, script, store.NullOptions{Memory: true}))
+		if want.lost > 0 {
+			p.Load.Timeout = awaited
+		}
+		m := run(t, p).Measured
+		w := m.Watching
+		if m.Failed() > 0 || w.Expected != 5000 || w.Delivered != want.delivered || w.Lost != want.lost ||
+			w.Duplicated != want.duplicated || w.Reordered != want.reordered || w.Untimed+w.Foreign+w.Wrong+w.Impossible > 0 {
+			t.Errorf("%q: %+v", script, *w)
+		}
+		if got := m.Watch; got.Delivered != want.delivered || got.Duplicated != want.duplicated || uint64(got.FromSent.TotalCount()) != want.delivered {
+			t.Errorf("%q: the window has %+v", script, got)
+		}
+	}
+	// Every 101st is held until its watcher's next: those whose next is held
+	// too, or does not come, are the only ones not to be out of order.
+	p := watched(serve(t, "watch=reorder every 101", store.NullOptions{Memory: true}))
+	p.Load.Timeout = awaited
+	w := run(t, p).Measured.Watching
+	if w.Reordered+w.Lost != 49 || w.Lost > 5 || w.Duplicated > 0 || w.Delivered+w.Lost != 5000 {
+		t.Errorf("reordered: %+v", *w)
+	}
+	m := run(t, watched(serve(t, "watch=30ms every 1", store.NullOptions{Memory: true}))).Measured
+	if sent := m.Watch.FromSent; m.Watching.Delivered != 5000 || m.Watching.Lost > 0 || sent.Min() < 30_000_000-100_000 {
+		t.Errorf("delayed by 30 ms: %+v, the first came after %d ns", *m.Watching, sent.Min())
+	}
+}
+
+// An event that comes before its put's own answer has the time since the put,
+// and none is clamped to 0.
+func TestWatchLatencyIsFromThePut(t *testing.T) {
+	settle.Within(t, func(r settle.Reporter) { watchLatencyIsFromThePut(t, r) })
+}
+
+func watchLatencyIsFromThePut(t *testing.T, r settle.Reporter) {
+	m := run(t, watched(serve(t, "delay=500ms", store.NullOptions{Memory: true}))).Measured
+	if half := m.Watch.FromSent.ValueAtQuantile(50); half >= 400_000_000 {
+		r.Errorf("half of the events came after %d ns", half)
+	}
+	if put := m.Whole().Service.Min(); put < 499_000_000 {
+		t.Fatalf("a put took %d ns", put)
+	}
+	// A busy machine is late with both, which the simulated test of the engine
+	// is not.
+	if s := m.Watch.FromSent; s.ValueAtQuantile(50) >= m.Whole().Service.ValueAtQuantile(50) || s.Min() <= 0 || m.Watching.Impossible > 0 || m.Watch.Delivered != 5000 {
+		t.Errorf("half of the events came after %d ns: %+v", s.ValueAtQuantile(50), *m.Watching)
+	}
+	if due, sent := m.Watch.FromDue.Mean(), m.Watch.FromSent.Mean(); due < sent {
+		t.Errorf("from due %v, from sent %v", due, sent)
+	}
+}
+
+// Puts that must wait for room, since the server takes few at once, show in the
+// times from when they were due, not in those from when they were sent.
+func TestWatchLatencyHasNoCoordinatedOmission(t *testing.T) {
+	settle.Within(t, func(r settle.Reporter) { watchLatencyHasNoCoordinatedOmission(t, r) })
+}
+
+func watchLatencyHasNoCoordinatedOmission(t *testing.T, r settle.Reporter) {
+	p := watched(serve(t, "stall=500ms@500ms", store.NullOptions{Memory: true, MaxStreams: 5}))
+	p.Load.Watch.Streams = 3 // one on each connection
+	p.Load.MaxInFlight = 20
+	m := run(t, p).Measured
+	// On a busy machine the last may still wait for room when the window closes.
+	sentAll := m.Succeeded() == 1000
+	if m.Failed() != m.Outcomes[kv.NotSent] || m.Watch.Delivered != 5*m.Succeeded() {
+		t.Fatalf("%v, %+v", m.Outcomes, m.Watch)
+	}
+	due, sent := m.Watch.FromDue, m.Watch.FromSent
+	// Of 2 s, a quarter stands still: all that is due in it waits until its end,
+	// and only the first ten are sent before. What a busy
+	// machine adds to the times from when they were sent is in both; the simulated
+	// test of the engine has none of it.
+	atLeast(t, "p95 from due", float64(due.ValueAtQuantile(95)), 0.376e9)
+	atLeast(t, "the mean wait to be sent", due.Mean()-sent.Mean(), 0.056e9)
+	if sent.ValueAtQuantile(90) > 250_000_000 || !sentAll {
+		r.Errorf("p90 from sent %d ns, outcomes %v", sent.ValueAtQuantile(90), m.Outcomes)
+	}
+	// Each event waited as its put did.
+	if sentAll {
+		near(t, "the mean wait to be sent", due.Mean()-sent.Mean(), m.Lateness.Mean(), 0.01)
+	}
+}
+
+// An event, all the way from the socket, costs no memory.
+func TestWatchedLoadDoesNotAllocate(t *testing.T) {
+	settle.Unraced(t)
+	p := watched(serve(t, "", store.NullOptions{Memory: true}))
+	p.Load.Rate.PerSecond, p.Load.Warmup = 1000, time.Second
+	p.Load.Watch.Watchers, p.Load.Watch.Streams = 200, 4
+	var before, after runtime.MemStats
+	p.Reports.Mark = func(m load.Mark) {
+		switch {
+		case m.Ended:
+			runtime.ReadMemStats(&after)
+		case m.Phase == measure.Measured:
+			runtime.ReadMemStats(&before)
+		}
+	}
+	settle.Within(t, func(r settle.Reporter) {
+		m := run(t, p).Measured
+		if m.Watching.Lost > 0 {
+			t.Errorf("events were lost: %+v", *m.Watching)
+		}
+		// The null server, in this process too, makes each event in two pieces of
+		// memory.
+		perEvent := float64(after.Mallocs-before.Mallocs)/float64(m.Watch.Delivered) - 2
+		t.Logf("%d events, %.4f allocations each", m.Watch.Delivered, perEvent)
+		if perEvent > 0.1 {
+			r.Errorf("%.4f allocations for an event: %+v", perEvent, *m.Watching)
+		}
+	})
+}
+
+// 200,000 events a second: 200 puts a second, each of which 1,000 watchers are told of.
+// However long they take on this machine, each is counted once, and timed.
+func TestManyWatchEventsAreCountedRight(t *testing.T) {
+	t.Parallel()
+	settle.Unraced(t)
+	const rate, seconds, watchers = 200, 3, 1000
+	l := open(base(kv.Put, kv.None), rate, seconds*time.Second)
+	l.KeySpace, l.Connections, l.Distribution, l.Timeout = 4, 2, scenario.Distribution{Name: "sequential"}, time.Minute
+	p := taskFor(serve(t, "", store.NullOptions{Memory: true}), l)
+	p.Load.Watch = &scenario.Watch{Watchers: watchers, Streams: 10, Connections: 2, WatchedKeys: 1, Span: l.KeySpace}
+	m := run(t, p).Measured
+	w := m.Watching
+	t.Logf("%d events, half of them within %v of their put, p99 %v", w.Delivered, time.Duration(m.Watch.FromSent.ValueAtQuantile(50)), time.Duration(m.Watch.FromSent.ValueAtQuantile(99)))
+	const all = rate * seconds * watchers
+	if m.Failed() > 0 || w.Expected != all || w.Delivered != all || w.Lost+w.Duplicated+w.Reordered+w.Untimed+w.Foreign+w.Wrong+w.Impossible > 0 {
+		t.Errorf("%v: %+v", m.Outcomes, *w)
+	}
+	if got := uint64(m.Watch.FromSent.TotalCount()); got != all || m.Watch.Delivered != all {
+		t.Errorf("%d were timed, and %d counted in seconds", got, m.Watch.Delivered)
+	}
+}

@@ -1,0 +1,178 @@
+package load_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/consul"
+	"github.com/quorumbench/quorumbench/internal/testing/servers"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
+)
+
+// realConsul starts a cluster.
+func realConsul(t *testing.T, members int) []string {
+	t.Helper()
+	st := consul.New()
+	return servers.Start(t, st, servers.Cluster{
+		Exec: servers.Installed(t, st), Members: members, Settings: &consul.Settings{LogLevel: "warn"}, Ready: official.ConsulReady(t),
+	}).Endpoints
+}
+
+// queried is a load of puts whose watchers are queries that wait, each on its own
+// connection.
+func queried(endpoints []string, w scenario.Watch, keys uint64) task {
+	l := base(kv.Put, kv.None)
+	l.Clients, l.Total, l.Warmup = 10, 1000, 200*time.Millisecond
+	l.KeySpace, l.Connections, l.Prefix = keys, 10, "queried/"
+	l.Timeout = patience
+	p := taskOn(consul.New(), endpoints, l)
+	w.Streams, w.Connections = w.Watchers, w.Watchers
+	p.Load.Watch = &w
+	return p
+}
+
+// settledOnNewest fails the test where not every watcher came to the newest state of
+// its keys, or was told of one twice or of an older one. What is not told stands under
+// a later one.
+func settledOnNewest(t *testing.T, w scenario.Watch, p task) {
+	t.Helper()
+	if _, err := preload(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	h := &told{t: t}
+	p.Reports.History = h.history
+	m := run(t, p).Measured
+	got := m.Watching
+	t.Logf("%+v", *got)
+	if m.Failed() > 0 || got.Lost+got.Duplicated+got.Reordered+got.Wrong+got.Impossible+got.Ended+got.Foreign > 0 ||
+		got.Delivered+got.Coalesced != got.Expected || got.Delivered < uint64(w.Watchers) {
+		t.Errorf("outcomes %v: %+v", m.Outcomes, *got)
+	}
+	if due := m.Watch.FromDue; m.Watch.Delivered == 0 || uint64(due.TotalCount()) != m.Watch.Delivered || due.Min() <= 0 {
+		t.Errorf("%d events in the window, with %d times", m.Watch.Delivered, due.TotalCount())
+	}
+	type at struct {
+		watcher uint32
+		key     uint64
+	}
+	last := map[at]int64{}
+	for _, o := range h.ops {
+		if o.Kind != kv.Watch || o.Watch != history.Happened {
+			continue
+		}
+		if k := (at{o.Session, o.Key}); o.Mod <= last[k] || o.Read == history.Absent {
+			t.Errorf("watcher %d was told of key %d at %d after %d", o.Session, o.Key, o.Mod, last[k])
+		} else {
+			last[k] = o.Mod
+		}
+	}
+	newest := map[uint64]int64{}
+	for k, mod := range last {
+		newest[k.key] = max(newest[k.key], mod)
+	}
+	for k, mod := range last {
+		if mod != newest[k.key] {
+			t.Errorf("watcher %d was told last of key %d at %d, and another at %d", k.watcher, k.key, mod, newest[k.key])
+		}
+	}
+}
+
+// Watchers by blocking queries, on the null server and on the real one: of single keys
+// and of intervals.
+func TestQueriesThatWaitAreWatchers(t *testing.T) {
+	t.Parallel()
+	for name, start := range map[string]func(t *testing.T) []string{
+		"null server": func(t *testing.T) []string {
+			return storetest.ServeNull(t, consul.New(), 1, store.NullOptions{Memory: true})
+		},
+		"one member":    func(t *testing.T) []string { return realConsul(t, 1) },
+		"three members": func(t *testing.T) []string { return realConsul(t, 3) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			endpoints := start(t)
+			for _, w := range []scenario.Watch{{Watchers: 40}, {Watchers: 20, Span: 4}, {Watchers: 30, WatchedKeys: 1}} {
+				settledOnNewest(t, w, queried(endpoints, w, 10))
+			}
+		})
+	}
+}
+
+// Deletes are told, too, and queries whose connections are cut go on.
+func TestQueriesThatWaitSurviveCuts(t *testing.T) {
+	t.Parallel()
+	endpoint := realConsul(t, 1)[0]
+	net := cuttable{after: 20_000}
+	net.cuts.Store(5)
+	w := scenario.Watch{Watchers: 20, Span: 3}
+	p := queried([]string{net.serve(t, endpoint)}, w, 10)
+	p.Load.Mix = []scenario.Operation{{Kind: kv.Put, Weight: 3}, {Kind: kv.Delete, Weight: 1}}
+	m := run(t, p).Measured
+	got := m.Watching
+	t.Logf("%+v, outcomes %v", *got, m.Outcomes)
+	if got.Lost+got.Duplicated+got.Reordered+got.Wrong+got.Impossible+got.Ended > 0 || got.Delivered == 0 {
+		t.Errorf("%+v", *got)
+	}
+}
+
+// Sessions are renewed, each client's its own, and transactions under a lock never
+// meet.
+func TestSessionsAndLocksOfConsul(t *testing.T) {
+	t.Parallel()
+	endpoints := realConsul(t, 3)
+	admin, err := consul.New().Admin(store.Access{Endpoints: endpoints, DialTimeout: patience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = admin.Close() }()
+	leaser := admin.(store.Leaser)
+	l := base(kv.KeepAlive, kv.None)
+	l.Clients, l.Connections, l.Total = 8, 8, 400
+	p := taskOn(consul.New(), endpoints, l)
+	if p.Leases, err = leaser.Grant(t.Context(), l.Clients, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	p.LeaseNames = leaser.(store.LeaseNamer).LeaseNames(p.Leases)
+	if m := run(t, p).Measured; m.Failed() > 0 || m.Done != 400 {
+		t.Errorf("%d renewals: %v %v", m.Done, m.Outcomes, m.ErrorTexts)
+	}
+
+	for _, isolation := range []kv.Isolation{kv.ReadCommitted, kv.Serializable} {
+		p.Load.Mix[0].Kind, p.Load.Total, p.Load.KeySpace, p.Load.Timeout = kv.STM, 100, 4, patience
+		p.Load.STM = &scenario.STM{Isolation: isolation, KeysPerTxn: 2, WritePercent: 100, Locker: kv.LockClient}
+		h := &told{t: t}
+		p.Reports.History = h.history
+		m, err := load.Run(t.Context(), p.worker(), &p.Assignment, load.Reports{History: h.history})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Measured.Failed() > 0 || m.Measured.Done != 100 || m.Measured.Retries > 0 {
+			t.Errorf("%d transactions, %d retries: %v %v", m.Measured.Done, m.Measured.Retries, m.Measured.Outcomes, m.Measured.ErrorTexts)
+		}
+		holds, tokens := 0, map[int64]uint32{}
+		for _, o := range h.ops {
+			if o.Kind == kv.KeepAlive && o.Lock == history.Granted {
+				holds++
+				if other, ok := tokens[o.Mod]; ok && other != o.Session || o.Mod == 0 {
+					t.Errorf("clients %d and %d have the token %d", other, o.Session, o.Mod)
+				}
+				tokens[o.Mod] = o.Session
+			}
+		}
+		if holds < 100 {
+			t.Errorf("%d holds of 100", holds)
+		}
+	}
+	if err := leaser.Revoke(t.Context(), p.Leases); err != nil {
+		t.Fatal(err)
+	}
+	p.Load.Mix[0].Kind, p.Load.STM, p.Load.Total = kv.KeepAlive, nil, 8
+	if m := run(t, p).Measured; m.Outcomes[kv.BadRequest] != 8 {
+		t.Errorf("renewals of sessions that are gone: %v", m.Outcomes)
+	}
+}

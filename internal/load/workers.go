@@ -1,0 +1,383 @@
+package load
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/text"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Workers are several that do one assignment together, each its shard: what they
+// report is merged to what one worker would have reported. The first does what is
+// done once, such as the preload.
+type Workers []Worker
+
+var _ Worker = Workers(nil)
+
+// Locals are so many in this process, each with loops of its own.
+func Locals(n int, stores func(name string) (store.Store, error)) Workers {
+	w := make(Workers, n)
+	for i := range w {
+		w[i] = Named{&Local{Stores: stores}, fmt.Sprintf("w%d", i+1), n - 1}
+	}
+	return w
+}
+
+// name is what the i-th is called.
+func (w Workers) name(i int) string {
+	if n, ok := w[i].(Named); ok {
+		return n.Name
+	}
+	return fmt.Sprintf("%d of %d", i+1, len(w))
+}
+
+// together does something with each at the same time, and returns the first error,
+// with the name of whose it is.
+func (w Workers) together(do func(i int) error) error {
+	errs := make([]error, len(w))
+	var running sync.WaitGroup
+	for i := range w {
+		running.Go(func() { errs[i] = do(i) })
+	}
+	running.Wait()
+	for i, err := range errs {
+		if err != nil {
+			return w.of(i, err)
+		}
+	}
+	return nil
+}
+
+// of is an error with the name of the i-th, whose it is.
+func (w Workers) of(i int, err error) error {
+	if len(w) == 1 {
+		return err
+	}
+	return fmt.Errorf("worker %s: %w", w.name(i), err)
+}
+
+// Clock implements Worker: it is the latest of all.
+func (w Workers) Clock(ctx context.Context) (time.Time, error) {
+	times := make([]time.Time, len(w))
+	err := w.together(func(i int) (err error) {
+		times[i], err = w[i].Clock(ctx)
+		return err
+	})
+	if err != nil {
+		return time.Time{}, err
+	}
+	return slices.MaxFunc(times, time.Time.Compare), nil
+}
+
+// Check implements Worker: every worker asks every endpoint.
+func (w Workers) Check(ctx context.Context, a *Assignment) (loops int, err error) {
+	if err := w.divisible(a); err != nil {
+		return 0, err
+	}
+	each := make([]int, len(w))
+	err = w.together(func(i int) (err error) {
+		each[i], err = w[i].Check(ctx, a.Divide(i, len(w)))
+		return err
+	})
+	for _, n := range each {
+		loops += n
+	}
+	return loops, err
+}
+
+func (w Workers) divisible(a *Assignment) error {
+	if len(w) == 0 {
+		return errors.New("there is no worker to generate load")
+	}
+	return a.Divide(0, len(w)).checkShard()
+}
+
+// Preload implements Worker.
+func (w Workers) Preload(ctx context.Context, a *Assignment) (*Preloaded, error) {
+	if err := w.divisible(a); err != nil {
+		return nil, err
+	}
+	return w[0].Preload(ctx, a)
+}
+
+// WriteVersions implements Worker.
+func (w Workers) WriteVersions(ctx context.Context, a *Assignment) (first int64, err error) {
+	if err := w.divisible(a); err != nil {
+		return 0, err
+	}
+	return w[0].WriteVersions(ctx, a)
+}
+
+// ReadBack implements Worker.
+func (w Workers) ReadBack(ctx context.Context, a *Assignment, level kv.Consistency, to History) (found uint64, err error) {
+	if err := w.divisible(a); err != nil {
+		return 0, err
+	}
+	return w[0].ReadBack(ctx, a, level, to)
+}
+
+// Prepare implements Worker.
+func (w Workers) Prepare(ctx context.Context, a *Assignment, to Reports) (Job, error) {
+	if err := w.divisible(a); err != nil {
+		return nil, err
+	}
+	j := &jobs{
+		workers: w, jobs: make([]Job, len(w)), tellings: make([]telling, len(w)), cut: func() {},
+		marks: marks{of: len(w), report: to.Mark}, all: NewGathering(a, len(w), to.Second, nil),
+	}
+	j.all.SecondsOnly(to.SecondsOnly)
+	reader := to.Reader
+	if reader == nil {
+		reader = &measure.Reader{}
+	}
+	err := w.together(func(i int) (err error) {
+		t := &j.tellings[i]
+		t.part.Worker = w.name(i)
+		j.jobs[i], err = w[i].Prepare(ctx, a.Divide(i, len(w)), Reports{
+			Second: func(s *measure.Second) { j.second(i, s) }, SecondsOnly: true, Reader: reader,
+			History: to.History, Changed: to.Changed, Mark: func(m Mark) { j.mark(t, m) },
+		})
+		return err
+	})
+	if err != nil {
+		j.Close()
+		return nil, err
+	}
+	return j, nil
+}
+
+// jobs are a job of each worker.
+type jobs struct {
+	workers  Workers
+	jobs     []Job
+	tellings []telling
+	marks    marks
+	all      *Gathering
+
+	mu  sync.Mutex // of seconds: they are a part's and everybody's at once
+	cut func()     // ends all loads
+}
+
+// telling is what one worker has told.
+type telling struct {
+	part   measure.Part // its seconds; read when its job has ended
+	ending *Ending      // likewise; nil if it was lost
+	behind string       // why it was cut off; empty if it was not
+
+	mu     sync.Mutex
+	opened time.Time // its window; zero: not yet
+	ended  bool
+}
+
+// second adds a second of the i-th. One that leaves the others' waiting until they
+// are too many is cut off: the load ends with what all had told until then.
+func (j *jobs) second(i int, s *measure.Second) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	t := &j.tellings[i]
+	if t.behind != "" {
+		return // the others' seconds went on without it
+	}
+	t.part.Add(s)
+	straggler, late := j.all.Copy(i, s)
+	if !late {
+		return
+	}
+	t = &j.tellings[straggler]
+	t.behind = fmt.Sprintf("it told %d seconds of the window while another told %d, and so many cannot wait for it", t.part.Seconds(), j.most())
+	j.all.End(straggler)
+	j.cut()
+}
+
+// most is how many seconds the one told that told most.
+func (j *jobs) most() (n int) {
+	for i := range j.tellings {
+		n = max(n, j.tellings[i].part.Seconds())
+	}
+	return n
+}
+
+// mark is called by each worker.
+func (j *jobs) mark(t *telling, m Mark) {
+	t.mu.Lock()
+	again := t.ended
+	t.ended = t.ended || m.Ended
+	if m.Phase == measure.Measured && !m.Ended {
+		t.opened = m.At
+	}
+	t.mu.Unlock()
+	if !again && j.marks.take(m) {
+		j.marks.pass(m)
+	}
+}
+
+// Connect implements Job.
+func (j *jobs) Connect(ctx context.Context) error {
+	err := j.workers.together(func(i int) error { return j.jobs[i].Connect(ctx) })
+	if err != nil {
+		j.Close()
+	}
+	return err
+}
+
+// It may take beginIn at least to send all workers the time to begin, and several
+// times as long as it took to ask all for theirs.
+const (
+	beginIn    = 50 * time.Millisecond
+	beginTimes = 4
+)
+
+// Run implements Job. All begin at one time. When one is lost the others stop, and
+// what all had until then is the result, which names it.
+func (j *jobs) Run(ctx context.Context, begin time.Time) (*Result, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	j.mu.Lock()
+	j.cut = stop
+	j.mu.Unlock()
+	if begin.IsZero() && len(j.jobs) > 1 {
+		asked := measure.Now()
+		now, err := j.workers.Clock(ctx)
+		if err != nil && ctx.Err() == nil {
+			j.Close()
+			return nil, err
+		}
+		begin = now.Add(max(beginIn, beginTimes*time.Since(asked)))
+	}
+	var never atomic.Bool
+	lost := j.workers.together(func(i int) error {
+		t := &j.tellings[i]
+		res, err := j.jobs[i].Run(ctx, begin)
+		j.all.End(i)
+		if behind := j.behind(i); behind != "" {
+			err = errors.New(behind)
+		}
+		switch {
+		case err == nil:
+			t.ending = &res.Ending
+			return nil
+		case errors.Is(err, ErrNeverOpened):
+			never.Store(true)
+			return nil
+		}
+		t.part.Lost = text.Line(err.Error(), text.OfServer)
+		stop()
+		j.mark(t, Mark{Phase: measure.Measured, Ended: true, At: measure.Now()})
+		return err
+	})
+	for i := range j.tellings {
+		t := &j.tellings[i]
+		if t.ending == nil && !t.opened.IsZero() {
+			t.ending = &Ending{Loops: 1, Opened: t.opened, Length: int64(t.part.Seconds()) * int64(time.Second), Interrupted: true}
+		}
+		if t.ending == nil {
+			never.Store(true)
+			continue
+		}
+		j.all.Merge(t.ending)
+	}
+	switch {
+	case never.Load() && lost != nil:
+		return nil, lost
+	case never.Load():
+		return nil, ErrNeverOpened
+	}
+	res, err := j.all.Result()
+	if err == nil && res.Measured != nil {
+		res.Measured.Parts = j.parts(res.Opened)
+		res.Measured.MergedAfter = max(int64(time.Since(res.Opened))-res.Length, 1)
+	}
+	return res, err
+}
+
+// behind is why the i-th was cut off.
+func (j *jobs) behind(i int) string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.tellings[i].behind
+}
+
+// parts are what each did, when all have ended. The first of all windows opened
+// when it is said.
+func (j *jobs) parts(opened time.Time) []measure.Part {
+	parts := make([]measure.Part, len(j.tellings))
+	processes := map[process]int{}
+	for i := range j.tellings {
+		for k := range j.tellings[i].ending.Used {
+			processes[j.tellings[i].ending.Used[k].process()]++
+		}
+	}
+	for i := range j.tellings {
+		e := j.tellings[i].ending
+		p := &parts[i]
+		*p = j.tellings[i].part
+		p.Loops, p.Length, p.Window, p.Connections = e.Loops, e.Length, e.Window, e.Connections
+		p.BeganAfter, p.ClockBound = int64(e.Opened.Sub(opened))+e.OpenedLate, e.ClockBound
+		for k := range e.Used {
+			u := &e.Used[k]
+			p.LoopCPU, p.RunDelay, p.Machine = p.LoopCPU+u.LoopCPU, p.RunDelay+u.RunDelay, u.Machine
+			if processes[u.process()] == 1 {
+				p.CPUSeconds, p.ThrottledNS = addTo(p.CPUSeconds, &u.CPUSeconds), addTo(p.ThrottledNS, u.ThrottledNS)
+			}
+		}
+	}
+	return parts
+}
+
+// addTo adds what is known to a sum; nil is not known.
+func addTo[T int64 | float64](sum, x *T) *T {
+	if sum == nil || x == nil {
+		return cmp.Or(sum, x)
+	}
+	return new(*sum + *x)
+}
+
+// Progress implements Job: the sum, and the phase of the last.
+func (j *jobs) Progress() Progress {
+	var all Progress
+	order := []string{"connecting", measure.Warmup.String(), measure.Measured.String(), "draining"}
+	phase := len(order) - 1
+	for _, one := range j.jobs {
+		p := one.Progress()
+		all.Done += p.Done
+		all.Failed += p.Failed
+		all.Events += p.Events
+		all.InFlight += p.InFlight
+		phase = min(phase, max(slices.Index(order, p.Phase), 0))
+	}
+	all.Phase = order[phase]
+	return all
+}
+
+// Epoch implements Job.
+func (j *jobs) Epoch(term uint64) {
+	for _, one := range j.jobs {
+		one.Epoch(term)
+	}
+}
+
+// Retarget implements Job.
+func (j *jobs) Retarget(endpoints []string) {
+	for _, one := range j.jobs {
+		one.Retarget(endpoints)
+	}
+}
+
+// Close implements Job.
+func (j *jobs) Close() {
+	for _, one := range j.jobs {
+		if one != nil {
+			one.Close()
+		}
+	}
+}

@@ -1,0 +1,417 @@
+package load_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/load/remote"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/testing/agents"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
+)
+
+func local() load.Worker {
+	return &load.Local{Stores: func(string) (store.Store, error) { return etcd.New(), nil }}
+}
+
+// eachWorker runs a test on every kind of worker: this process, the same behind
+// a pipe, two together, two together behind pipes, and behind agents over mutual TLS.
+func eachWorker(t *testing.T, test func(t *testing.T, w load.Worker)) {
+	for name, w := range map[string]load.Worker{
+		"local": local(), "piped": remote.Piped(local()),
+		"two": load.Workers{local(), local()}, "two piped": load.Workers{remote.Piped(local()), remote.Piped(local())},
+		"two behind one pipe": remote.Piped(load.Workers{local(), local()}),
+		"agent":               agents.Worker(t, nil), "two agents": load.Workers{agents.Worker(t, nil), agents.Worker(t, nil)},
+	} {
+		t.Run(name, func(t *testing.T) { test(t, w) })
+	}
+}
+
+// heard is what a worker reported.
+type heard struct {
+	mu      sync.Mutex
+	due     uint64 // of the window's seconds
+	timed   int64
+	last    *measure.Second
+	order   []string
+	changed bool
+}
+
+func (h *heard) reports(t *testing.T) load.Reports {
+	return load.Reports{
+		Second: func(s *measure.Second) {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			if l := h.last; l != nil && (s.Phase < l.Phase || s.Phase == l.Phase && s.Index != l.Index+1) {
+				t.Errorf("second %d of %v follows %d of %v", s.Index, s.Phase, l.Index, l.Phase)
+			}
+			h.last = &measure.Second{Phase: s.Phase, Index: s.Index}
+			if s.Phase == measure.Measured {
+				h.due += s.Due
+				if whole := s.Response(measure.NewHistogram()); whole != nil {
+					h.timed += whole.TotalCount()
+				}
+			}
+		},
+		Changed: func(uint64, bool) {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.changed = true
+		},
+		Mark: func(m load.Mark) {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			what := m.Phase.String()
+			if m.Ended {
+				what = "ended"
+			}
+			h.order = append(h.order, what)
+		},
+	}
+}
+
+// A load on a real etcd: all that one worker reports any other does, and several
+// together send as much and report it as one.
+func TestWorkersOnEtcd(t *testing.T) {
+	t.Parallel()
+	endpoint := embedded.Etcd(t)
+	eachWorker(t, func(t *testing.T, w load.Worker) {
+		l := base(kv.Put, kv.None)
+		l.Mix = append(l.Mix, scenario.Operation{Kind: kv.Get, Consistency: kv.Linearizable, Weight: 1})
+		l.Total, l.Warmup, l.Prefix, l.Preload = 2001, 200*time.Millisecond, t.Name(), true
+		a := taskFor(endpoint, l).Assignment
+		a.Members = map[string]uint64{endpoint: 7}
+		loops, err := w.Check(t.Context(), &a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Preloaded, err = w.Preload(t.Context(), &a); err != nil || a.Preloaded.Written != l.KeySpace {
+			t.Fatalf("preloaded %+v, %v", a.Preloaded, err)
+		}
+		var h heard
+		began := time.Now()
+		res, err := load.Run(t.Context(), w, &a, h.reports(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := res.Measured
+		if m.Due != l.Total || m.Outcomes[kv.OK] != l.Total || h.due != l.Total || h.timed != int64(l.Total) || m.Whole().Response.TotalCount() != int64(l.Total) {
+			t.Errorf("due %d, in the seconds %d, timed %d, %v %v", m.Due, h.due, h.timed, m.Outcomes, m.ErrorTexts)
+		}
+		if res.Loops != loops || res.Opened.Before(began) || res.Opened.After(time.Now()) || m.Seconds <= 0 || res.Warmup.Due == 0 {
+			t.Errorf("%d loops and not %d, opened %v after the beginning for %v s", res.Loops, loops, res.Opened.Sub(began), m.Seconds)
+		}
+		if d := cmp.Diff([]string{"warmup", "measured", "ended"}, h.order); d != "" || !h.changed {
+			t.Errorf("the marks are %v, and changed is %v", h.order, h.changed)
+		}
+		if len(m.Links) != 1 || m.Links[0].Connections != l.Connections || m.Links[0].Lost != 0 || len(m.Cells) != 2 || len(res.MemberOf) != 1 {
+			t.Errorf("links %+v, %d series, members %v", m.Links, len(m.Cells), res.MemberOf)
+		}
+		if u := res.Used; len(u) == 0 || u[0].Process == 0 || u[0].LoopCPU <= 0 || m.LoopCPU < u[0].LoopCPU || u[0].System == nil {
+			t.Errorf("the workers used %+v, %d in all", u, m.LoopCPU)
+		}
+	})
+}
+
+// An open loop has its schedule's number of operations, whoever sends them, and
+// what the servers do with them is reported as it is.
+func TestWorkersReportErrors(t *testing.T) {
+	t.Parallel()
+	eachWorker(t, func(t *testing.T, w load.Worker) {
+		l := open(base(kv.Put, kv.None), 1000, 2*time.Second)
+		l.Timeout = 5 * time.Second
+		a := taskFor(serve(t, "error=unavailable every 100; close every 333", store.NullOptions{Memory: true}), l).Assignment
+		var h heard
+		res, err := load.Run(t.Context(), w, &a, h.reports(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := res.Measured
+		if m.Due != 2000 || h.due != 2000 || m.Failed() < 25 || m.Succeeded() < 1500 || m.Reconnects == 0 || len(m.ErrorTexts) == 0 || m.Links[0].Lost == 0 {
+			t.Errorf("due %d, %v %v, %d reconnects, %+v", m.Due, m.Outcomes, m.ErrorTexts, m.Reconnects, m.Links)
+		}
+		if m.Seconds != 2 && len(res.Used) == 1 || m.Lateness.TotalCount() == 0 {
+			t.Errorf("%v s", m.Seconds)
+		}
+	})
+}
+
+// A load that is stopped has what it had until then; one that is stopped before
+// its window never opened; and one that cannot connect says why.
+func TestWorkersStop(t *testing.T) {
+	t.Parallel()
+	endpoint := serve(t, "", store.NullOptions{Memory: true})
+	eachWorker(t, func(t *testing.T, w load.Worker) {
+		l := base(kv.Put, kv.None)
+		l.Duration = time.Hour
+		a := taskFor(endpoint, l).Assignment
+		job, err := w.Prepare(t.Context(), &a, load.Reports{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var watching sync.WaitGroup
+		watching.Go(func() {
+			defer cancel()
+			eventually(t, "some operations", func() bool { return job.Progress().Done > 1000 && job.Progress().Phase == "measured" })
+			job.Epoch(5)
+			job.Retarget([]string{endpoint})
+		})
+		res, err := load.RunJob(ctx, job)
+		watching.Wait()
+		if err != nil || !res.Interrupted || res.Measured.Due == 0 {
+			t.Errorf("%+v, %v", res, err)
+		}
+		a.Load.Warmup = time.Hour
+		if _, err := load.Run(ctx, w, &a, load.Reports{}); !errors.Is(err, load.ErrNeverOpened) && !errors.Is(err, context.Canceled) {
+			t.Errorf("stopped in the warm-up: %v", err)
+		}
+		a.Endpoints = []string{"127.0.0.1:1"}
+		if _, err := load.Run(t.Context(), w, &a, load.Reports{}); err == nil || !strings.Contains(err.Error(), "connection refused") {
+			t.Errorf("nobody there: %v", err)
+		}
+		if _, err := w.Check(t.Context(), &a); err == nil || !strings.Contains(err.Error(), "connection refused") {
+			t.Errorf("nobody there, checked: %v", err)
+		}
+		unused, err := w.Prepare(t.Context(), &a, load.Reports{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		unused.Close()
+		if at, err := w.Clock(t.Context()); err != nil || time.Since(at).Abs() > time.Hour {
+			t.Errorf("the clock is at %v, %v", at, err)
+		}
+	})
+}
+
+// A begin that is told is kept by all.
+func TestWorkersBeginWhenTold(t *testing.T) {
+	t.Parallel()
+	endpoint := serve(t, "", store.NullOptions{Memory: true})
+	eachWorker(t, func(t *testing.T, w load.Worker) {
+		l := base(kv.Put, kv.None)
+		l.Total = 100
+		a := taskFor(endpoint, l).Assignment
+		job, err := w.Prepare(t.Context(), &a, load.Reports{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := job.Connect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		begin := time.Now().Add(300 * time.Millisecond)
+		res, err := job.Run(t.Context(), begin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if early := begin.Sub(res.Opened); early > time.Millisecond || early < -time.Millisecond { // it is a time of the schedule, and not of a thread
+			t.Errorf("it began %v before it should", early)
+		}
+	})
+}
+
+// What cannot be divided is refused before anything is done.
+func TestWorkersRefuse(t *testing.T) {
+	t.Parallel()
+	l := base(kv.CAS, kv.None)
+	a := taskFor("127.0.0.1:1", l).Assignment
+	w := load.Workers{local(), remote.Piped(local())}
+	_, checked := w.Check(t.Context(), &a)
+	_, preloaded := w.Preload(t.Context(), &a)
+	_, prepared := w.Prepare(t.Context(), &a, load.Reports{})
+	_, first := w.WriteVersions(t.Context(), &a)
+	for _, err := range []error{checked, preloaded, prepared, first} {
+		if err == nil || !strings.Contains(err.Error(), "compare-and-set cannot be divided among 2 workers") {
+			t.Errorf("%v", err)
+		}
+	}
+	if _, err := (load.Workers{}).Check(t.Context(), &a); err == nil {
+		t.Error("nobody generated load")
+	}
+}
+
+// What a worker finds wrong is an error, and not a job.
+func TestWorkersThatCannotPrepare(t *testing.T) {
+	t.Parallel()
+	eachWorker(t, func(t *testing.T, w load.Worker) {
+		l := base(kv.KeepAlive, kv.None)
+		l.Total = 100
+		a := taskFor("127.0.0.1:1", l).Assignment
+		if job, err := w.Prepare(t.Context(), &a, load.Reports{}); job != nil || err == nil || !strings.Contains(err.Error(), "need as many leases") {
+			t.Errorf("%v, %v", job, err)
+		}
+	})
+}
+
+// counting counts the connections that are open.
+type counting struct {
+	net.Listener
+	open atomic.Int32
+}
+
+type counted struct {
+	net.Conn
+	closed func()
+}
+
+func (c counted) Close() error {
+	c.closed()
+	return c.Conn.Close()
+}
+
+func (l *counting) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	l.open.Add(1)
+	return counted{c, sync.OnceFunc(func() { l.open.Add(-1) })}, nil
+}
+
+// serveCounting is a null server that knows how many connections it has.
+func serveCounting(t *testing.T) *counting {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &counting{Listener: l}
+	server, err := etcd.New().NullServer(store.NullOptions{Memory: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(ctx, []net.Listener{c}) }()
+	t.Cleanup(func() {
+		cancel()
+		storetest.Ended(t, "the null server", ended)
+	})
+	return c
+}
+
+// A job that is connected and not run ends when it is closed, or when the one who
+// has it is gone.
+func TestAConnectedJobIsClosed(t *testing.T) {
+	t.Parallel()
+	eachWorker(t, func(t *testing.T, w load.Worker) {
+		server := serveCounting(t)
+		l := base(kv.Put, kv.None)
+		l.Total = 100
+		a := taskFor(server.Addr().String(), l).Assignment
+		job, err := w.Prepare(t.Context(), &a, load.Reports{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := job.Connect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "that all are connected", func() bool { return int(server.open.Load()) == a.Load.Connections })
+		job.Close()
+		job.Close()
+		eventually(t, "the end of all connections", func() bool { return server.open.Load() == 0 })
+	})
+}
+
+// noClock is a worker that does not say what time it is.
+type noClock struct{ load.Worker }
+
+func (noClock) Clock(context.Context) (time.Time, error) {
+	return time.Time{}, errors.New("no time")
+}
+
+// Workers that cannot begin together do not stay connected.
+func TestWorkersWithoutATimeEnd(t *testing.T) {
+	t.Parallel()
+	server := serveCounting(t)
+	a := taskFor(server.Addr().String(), base(kv.Put, kv.None)).Assignment
+	if _, err := load.Run(t.Context(), load.Workers{local(), noClock{local()}}, &a, load.Reports{}); err == nil || !strings.Contains(err.Error(), "no time") {
+		t.Errorf("%v", err)
+	}
+	eventually(t, "the end of all connections", func() bool { return server.open.Load() == 0 })
+}
+
+// When one of several fails, the others end too, and it is named.
+func TestWorkersFailTogether(t *testing.T) {
+	t.Parallel()
+	endpoint := serve(t, "", store.NullOptions{Memory: true})
+	l := base(kv.Put, kv.None)
+	l.Duration = time.Hour
+	a := taskFor(endpoint, l).Assignment
+	here, there := net.Pipe()
+	var once sync.Once
+	gone := remote.New(func(context.Context) (remote.Stream, error) {
+		h, th := here, there
+		first := false
+		once.Do(func() { first = true })
+		if !first {
+			h, th = net.Pipe()
+		}
+		go func() { _ = remote.Serve(context.Background(), remote.Framed(th), local()) }()
+		return remote.Framed(h), nil
+	})
+	job, err := load.Workers{local(), gone}.Prepare(t.Context(), &a, load.Reports{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cutting sync.WaitGroup
+	cutting.Go(func() {
+		eventually(t, "some operations", func() bool { return job.Progress().Done > 1000 })
+		_ = there.Close()
+	})
+	res, err := load.RunJob(t.Context(), job)
+	cutting.Wait()
+	if err != nil || !res.Interrupted || len(res.Measured.Parts) != 2 {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	m, gone1 := res.Measured, res.Measured.Parts[1]
+	if gone1.Worker != "2 of 2" || !strings.Contains(gone1.Lost, "the worker is gone") || m.Parts[0].Lost != "" {
+		t.Errorf("%+v", m.Parts)
+	}
+	if due := m.Parts[0].Due + gone1.Due; due != m.Due || m.Due == 0 || m.Due != m.Succeeded()+m.Failed() {
+		t.Errorf("%d were due, and %d by worker", m.Due, due)
+	}
+}
+
+// A worker that is lost in the warm-up, before anything was measured, is an error.
+func TestAWorkerLostBeforeTheWindow(t *testing.T) {
+	t.Parallel()
+	l := base(kv.Put, kv.None)
+	l.Warmup, l.Duration = time.Hour, time.Hour
+	a := taskFor(serve(t, "", store.NullOptions{Memory: true}), l).Assignment
+	here, there := net.Pipe()
+	go func() { _ = remote.Serve(context.Background(), remote.Framed(there), local()) }()
+	job, err := load.Workers{load.Named{Worker: remote.New(func(context.Context) (remote.Stream, error) { return remote.Framed(here), nil }), Name: "w1 on b"}, noClock{local()}}.
+		Prepare(t.Context(), &a, load.Reports{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := job.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var cutting sync.WaitGroup
+	cutting.Go(func() {
+		eventually(t, "some operations", func() bool { return job.Progress().Done > 100 })
+		_ = there.Close()
+	})
+	_, err = job.Run(t.Context(), time.Now())
+	cutting.Wait()
+	if err == nil || !strings.Contains(err.Error(), "worker w1 on b: the worker is gone") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,125 @@
+package history
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/quorumbench/quorumbench/internal/files"
+)
+
+// held is how many full blocks wait for the disk before the loop that fills them
+// has to wait: half a minute of 50,000 operations a second.
+const held = 512
+
+// Writer writes one loop's file. Blocks are compressed and written by a goroutine
+// of its own.
+type Writer struct {
+	path  string
+	f     *os.File
+	full  chan *Block
+	empty chan *Block
+	done  chan struct{}
+
+	// Those below are of the goroutine until done is closed.
+	err   error
+	bytes int64
+}
+
+// Create begins a file, which must not be there.
+func Create(path string, h *Header) (*Writer, error) {
+	head, err := json.Marshal(h)
+	if err == nil && len(head) > maxHeader {
+		err = fmt.Errorf("its header is too long")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot write %s: %w", path, err)
+	}
+	code, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(BlockSize))
+	if err != nil {
+		return nil, fmt.Errorf("cannot write %s: %w", path, err)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("cannot write the history: %w", err)
+	}
+	w := &Writer{
+		path: path, f: f, full: make(chan *Block, held),
+		empty: make(chan *Block, held), done: make(chan struct{}),
+	}
+	w.write(files.Append([]byte(magic), head, 0, len(head)))
+	go w.run(code)
+	return w, nil
+}
+
+// Recorder returns what the file's one loop records with. Where the disk cannot
+// keep up, the loop waits: an operation that is not recorded would accuse.
+func (w *Writer) Recorder() *Recorder {
+	return &Recorder{
+		Take: func() *Block {
+			select {
+			case b := <-w.empty:
+				return b
+			default:
+				return NewBlock()
+			}
+		},
+		Hand: func(b *Block) { w.full <- b },
+	}
+}
+
+// Close makes the file last, when its recorder was flushed and is used no more,
+// and returns the first error of the file.
+func (w *Writer) Close() error { return w.close(true) }
+
+// Leave does the same with a file that does not have all operations: who reads it
+// is told that it ends in the middle.
+func (w *Writer) Leave() error { return w.close(false) }
+
+func (w *Writer) close(whole bool) error {
+	close(w.full)
+	<-w.done
+	if whole {
+		w.write(files.Append(nil, nil, 0, 0))
+	}
+	for _, err := range []error{w.f.Sync(), w.f.Close()} {
+		w.note(err)
+	}
+	return w.err
+}
+
+// Bytes is the file's size, after Close.
+func (w *Writer) Bytes() int64 { return w.bytes }
+
+func (w *Writer) run(code *zstd.Encoder) {
+	defer close(w.done)
+	var packed, frame []byte
+	for b := range w.full {
+		packed = code.EncodeAll(b.Bytes(), packed[:0])
+		frame = files.Append(frame[:0], packed, b.Len(), len(b.Bytes()))
+		w.write(frame)
+		b.Reset()
+		select {
+		case w.empty <- b:
+		default:
+		}
+	}
+}
+
+// write appends to the file, until the first error: a gap would accuse.
+func (w *Writer) write(b []byte) {
+	if w.err != nil {
+		return
+	}
+	n, err := w.f.Write(b)
+	w.bytes += int64(n)
+	w.note(err)
+}
+
+func (w *Writer) note(err error) {
+	if err != nil && w.err == nil {
+		w.err = fmt.Errorf("cannot write the history: %w", err)
+	}
+}

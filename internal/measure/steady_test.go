@@ -1,0 +1,45 @@
+package measure
+
+import (
+	"testing"
+	"time"
+)
+
+// As long as nobody sets the machine's clock, both say the same.
+func TestTheTimeOfDay(t *testing.T) {
+	before := time.Now()
+	is := Now()
+	if is.Before(before) || is.After(time.Now()) {
+		t.Errorf("it is %v, after %v", is, before)
+	}
+	if later := Now(); later.Round(0).Sub(is.Round(0)) != later.Sub(is) {
+		t.Errorf("%v and %v are apart by two different times", is, later)
+	}
+	if ahead := Ahead(); ahead != 0 {
+		t.Errorf("a clock that nobody set is %v ahead", ahead)
+	}
+}
+
+// A reading in whose middle the process was stopped is no clock that was set, and one that
+// was set is found also after such a reading.
+func TestAStopBetweenTwoClocks(t *testing.T) {
+	const us = time.Microsecond
+	for _, tt := range []struct {
+		readings []time.Duration
+		want     time.Duration
+	}{
+		{[]time.Duration{900 * us}, 0},
+		{[]time.Duration{time.Second, 3 * us}, 0},
+		{[]time.Duration{time.Hour, time.Hour + us}, time.Hour + us},
+		{[]time.Duration{-5 * time.Second, -time.Hour, -time.Hour + us}, -time.Hour + us},
+	} {
+		n := 0
+		got := settled(func() time.Duration {
+			n++
+			return tt.readings[n-1]
+		})
+		if got != tt.want || n != len(tt.readings) {
+			t.Errorf("%v: %v after %d readings, and is to be %v", tt.readings, got, n, tt.want)
+		}
+	}
+}

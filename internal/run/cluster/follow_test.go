@@ -1,0 +1,158 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// world is a cluster whose first member can be mute.
+type world struct {
+	leader atomic.Int64
+	mute   atomic.Bool
+	asked  [3]atomic.Int64
+}
+
+func (w *world) Status(context.Context) (store.Status, error) {
+	return store.Status{}, errors.New("nobody asks for all of it")
+}
+func (*world) Members(context.Context) ([]store.Member, error) { return nil, nil }
+func (*world) Close() error                                    { return nil }
+
+func (w *world) Role(ctx context.Context, i int) store.Member {
+	w.asked[i].Add(1)
+	if i == 0 && w.mute.Load() {
+		<-ctx.Done()
+		return store.Member{Err: ctx.Err()}
+	}
+	leader := w.leader.Load()
+	if int64(i) == leader {
+		return leadsIn(uint64(i+1), uint64(leader+1))
+	}
+	return follows(uint64(i+1), uint64(leader+1), uint64(leader+1))
+}
+
+// whole hides that members can be asked alone.
+type whole struct{ w *world }
+
+func (a whole) Status(ctx context.Context) (s store.Status, err error) {
+	for i := range 3 {
+		s.Members = append(s.Members, a.w.Role(ctx, i))
+	}
+	return s, nil
+}
+func (whole) Members(context.Context) ([]store.Member, error) { return nil, nil }
+func (whole) Close() error                                    { return nil }
+
+// run runs a Follower in the test's own time, and returns what it was told.
+func run(t *testing.T, admin store.Admin, every time.Duration, test func(f *Follower, led <-chan Change)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		v := NewView(3)
+		led := make(chan Change, 100)
+		f := NewFollower(Config{Admin: admin, Members: 3, Every: every, Take: func(i int, asked, ended time.Time, m store.Member) {
+			for _, c := range v.Take(i, asked, ended, m) {
+				led <- c
+			}
+		}})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { f.Run(ctx, nil); close(ended) }()
+		synctest.Wait()
+		if c := <-led; c.What != Led || c.Member != 0 {
+			t.Errorf("at first %+v", c)
+		}
+		test(f, led)
+		cancel()
+		<-ended
+	})
+}
+
+// A leader that is mute delays no other member's answer: the next leader is
+// known within the pause between two questions, and the mute one is lost after
+// its time.
+func TestAMuteMemberDelaysNobody(t *testing.T) {
+	w := &world{}
+	run(t, w, Often, func(_ *Follower, led <-chan Change) {
+		w.mute.Store(true)
+		time.Sleep(1450 * time.Millisecond) // in the test's own time, as everywhere here
+		w.leader.Store(1)
+		elected := time.Now()
+		if c := <-led; c.What != Led || c.Member != 1 || c.At.Sub(elected) > Often {
+			t.Errorf("after %v comes %+v", time.Since(elected), c)
+		}
+		if c := <-led; c.What != Lost || c.Member != 0 || c.At.After(elected) || time.Since(c.At) < LostAfter {
+			t.Errorf("after %v comes %+v", time.Since(elected), c)
+		}
+	})
+}
+
+func TestHowOftenMembersAreAsked(t *testing.T) {
+	w := &world{}
+	run(t, w, Seldom, func(f *Follower, _ <-chan Change) {
+		time.Sleep(10*time.Second + Seldom/2)
+		if n := w.asked[1].Load(); n != 11 {
+			t.Errorf("asked %d times in 10 s", n)
+		}
+		for range 1000 { // a burst
+			f.Poke()
+		}
+		synctest.Wait()
+		if n := w.asked[1].Load(); n != 12 {
+			t.Errorf("asked %d times after a burst of pokes", n-11)
+		}
+		time.Sleep(10 * time.Second)
+		if n := w.asked[1].Load(); n < 110 || n > 113 {
+			t.Errorf("asked %d times in the 10 s after something happened", n-12)
+		}
+		time.Sleep(alert)
+		before := w.asked[1].Load()
+		time.Sleep(10 * time.Second)
+		if n := w.asked[1].Load() - before; n < 9 || n > 11 {
+			t.Errorf("asked %d times in 10 s when all was calm again", n)
+		}
+	})
+}
+
+func TestMembersThatCannotBeAskedAlone(t *testing.T) {
+	w := &world{}
+	run(t, whole{w}, Often, func(_ *Follower, led <-chan Change) {
+		w.leader.Store(2)
+		if c := <-led; c.What != Led || c.Member != 2 {
+			t.Errorf("it says %+v", c)
+		}
+	})
+}
+
+// While the load gets its answers, members are asked seldom; when it gets none,
+// they are asked often at once.
+func TestMembersAreAskedSeldomWhileTheLoadIsServed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{}
+		var done atomic.Uint64
+		f := NewFollower(Config{Admin: w, Members: 3, Every: Often, Done: done.Load, Take: func(int, time.Time, time.Time, store.Member) {}})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { f.Run(ctx, nil); close(ended) }()
+		for range 500 { // 5 s
+			time.Sleep(10 * time.Millisecond)
+			done.Add(3)
+		}
+		if n := w.asked[1].Load(); n < 5 || n > 7 {
+			t.Errorf("asked %d times in 5 s in which the load was served", n)
+		}
+		time.Sleep(Often / 2) // so that no question is at the second's ends
+		before := w.asked[1].Load()
+		time.Sleep(time.Second)
+		if n := w.asked[1].Load() - before; n < 8 || n > 10 {
+			t.Errorf("asked %d times in a second in which it was not", n)
+		}
+		cancel()
+		<-ended
+	})
+}

@@ -1,0 +1,183 @@
+package cluster
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// bed is a View that is told answers at times since a beginning.
+type bed struct {
+	*View
+	t     *testing.T
+	began time.Time
+}
+
+func newBed(t *testing.T, n int) *bed {
+	return &bed{NewView(n), t, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+}
+
+func (b *bed) at(d time.Duration) time.Time { return b.began.Add(d) }
+
+// says is an answer of member i, which took 10 ms.
+func (b *bed) says(d time.Duration, i int, m store.Member) []Change {
+	return b.Take(i, b.at(d-10*time.Millisecond), b.at(d), m)
+}
+
+// silent is a question to member i that it left unanswered for a second.
+func (b *bed) silent(d time.Duration, i int) []Change {
+	return b.Take(i, b.at(d-time.Second), b.at(d), store.Member{Err: errors.New("no answer in the time given")})
+}
+
+func (b *bed) want(got []Change, want ...Change) {
+	b.t.Helper()
+	for i := range got {
+		got[i].Since, got[i].Err = time.Time{}, nil
+	}
+	if !slices.Equal(got, want) {
+		b.t.Errorf("the changes are %+v and not %+v", got, want)
+	}
+}
+
+func (b *bed) leads(want int, term uint64) {
+	b.t.Helper()
+	if i, at := b.Leader(); i != want || at != term {
+		b.t.Errorf("member %d leads at %d, and not %d at %d", i, at, want, term)
+	}
+}
+
+func leadsIn(id, term uint64) store.Member {
+	return store.Member{ID: id, Role: kv.Leader, Term: term, Leader: id}
+}
+
+func follows(id, term, leader uint64) store.Member {
+	return store.Member{ID: id, Role: kv.Follower, Term: term, Leader: leader}
+}
+
+// three is a cluster of which all members have answered: the first leads.
+func three(t *testing.T) *bed {
+	b := newBed(t, 3)
+	b.says(0, 0, leadsIn(1, 4))
+	b.says(0, 1, follows(2, 4, 1))
+	b.says(0, 2, follows(3, 4, 1))
+	return b
+}
+
+func TestTheFirstAnswersNameTheLeader(t *testing.T) {
+	b := newBed(t, 3)
+	b.leads(-1, 0)
+	b.want(b.says(0, 1, follows(2, 4, 1))) // who has the number 1 is not known yet
+	b.want(b.says(time.Millisecond, 0, leadsIn(1, 4)), Change{What: Led, Member: 0, Term: 4, At: b.at(time.Millisecond)})
+	b.leads(0, 4)
+}
+
+// A leader stands still, and another is elected: the word of any member is
+// enough, nobody is lost but the one, and what that says when it goes on is of
+// the past.
+func TestLeaderThatHangsIsFollowed(t *testing.T) {
+	b := three(t)
+	b.want(b.says(900*time.Millisecond, 1, store.Member{ID: 2, Term: 5})) // it stands for election
+	b.want(b.silent(1000*time.Millisecond, 0))
+	elected := b.says(1100*time.Millisecond, 2, follows(3, 5, 2))
+	if len(elected) != 1 || !elected[0].Since.Equal(b.at(-10*time.Millisecond)) {
+		t.Errorf("the leader before was confirmed at the beginning for the last time: %+v", elected)
+	}
+	b.want(elected, Change{What: Led, Member: 1, Term: 5, Before: 4, At: b.at(1100 * time.Millisecond)})
+	b.leads(1, 5)
+	if got := b.Followers(); !slices.Equal(got, []int{2}) {
+		t.Errorf("the followers that answer are %v", got)
+	}
+	b.want(b.silent(1500*time.Millisecond, 0))
+	b.want(b.silent(2500*time.Millisecond, 0), Change{What: Lost, Member: 0, At: b.at(0)})
+	b.want(b.silent(3500*time.Millisecond, 0))
+	if b.Members()[0].Err == nil || b.Members()[1].Err != nil {
+		t.Errorf("the members are %+v", b.Members())
+	}
+	// Going on, it takes itself for the leader at first.
+	b.want(b.says(4000*time.Millisecond, 0, leadsIn(1, 4)),
+		Change{What: Back, Member: 0, At: b.at(4000 * time.Millisecond)},
+		Change{What: Renewed, Member: 0, Term: 5, At: b.at(4000 * time.Millisecond)})
+	b.leads(1, 5)
+	b.want(b.says(4100*time.Millisecond, 0, follows(1, 5, 2)))
+	if got := b.Followers(); !slices.Equal(got, []int{0, 2}) {
+		t.Errorf("the followers are %v", got)
+	}
+}
+
+// One slow answer is no loss, nor are many with answers between them; a process
+// that ended is lost at once.
+func TestWhoIsLost(t *testing.T) {
+	b := three(t)
+	for k := range 10 {
+		d := time.Duration(k) * 3 * time.Second
+		b.want(b.silent(d+1000*time.Millisecond, 2))
+		b.want(b.silent(d+1900*time.Millisecond, 2))
+		b.want(b.says(d+2500*time.Millisecond, 2, follows(3, 4, 1)))
+	}
+	gone := store.Member{Err: errors.New("nothing listens there"), Gone: true}
+	at := b.at(40 * time.Second)
+	b.want(b.Take(2, at, at, gone), Change{What: Lost, Member: 2, At: at})
+	b.want(b.Take(2, at, at, gone))
+	if got := b.Followers(); !slices.Equal(got, []int{1, 2}) {
+		t.Errorf("without an election the followers stay: %v", got)
+	}
+}
+
+// A member that answers that it serves nobody, as in an election, is there.
+func TestWhoServesNobodyIsNotLost(t *testing.T) {
+	b := three(t)
+	for d := range 30 {
+		b.want(b.says(time.Duration(d)*time.Second, 1, store.Member{}))
+	}
+	if m := b.Members()[1]; m.ID != 2 || m.Role != kv.Unknown || m.Err != nil {
+		t.Errorf("it is %+v", m)
+	}
+}
+
+// Where members say no terms, the periods of leadership are counted.
+func TestPeriodsWithoutTerms(t *testing.T) {
+	b := newBed(t, 2)
+	b.want(b.says(0, 0, leadsIn(1, 0)), Change{What: Led, Member: 0, Term: 1, At: b.at(0)})
+	b.want(b.says(time.Second, 1, leadsIn(2, 0))) // and which of the two is right is not known
+	b.says(2*time.Second, 0, follows(1, 0, 0))
+	b.want(b.says(3*time.Second, 1, leadsIn(2, 0)), Change{What: Led, Member: 1, Term: 2, Before: 1, At: b.at(3 * time.Second)})
+	b.leads(1, 2)
+}
+
+// Whatever the order and the delay of the answers: the leader is that of the
+// highest term that anybody has spoken of, and terms only rise.
+func TestTheHighestTermCounts(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 500 {
+		b := newBed(t, 5)
+		for i := range 5 {
+			b.says(0, i, follows(uint64(i+1), 0, 0)) // their numbers
+		}
+		leaders := map[uint64]int{}
+		highest, before := uint64(0), uint64(0)
+		for k := range 60 {
+			term := uint64(1 + r.IntN(k+1))
+			if _, ok := leaders[term]; !ok {
+				leaders[term] = r.IntN(5)
+			}
+			i, leader := r.IntN(5), leaders[term]
+			m := follows(uint64(i+1), term, uint64(leader+1))
+			if i == leader {
+				m = leadsIn(uint64(i+1), term)
+			}
+			highest = max(highest, term)
+			for _, c := range b.says(time.Duration(k)*time.Millisecond, i, m) {
+				if c.What != Led || c.Term <= before || c.Before != before {
+					t.Fatalf("after term %d comes %+v", before, c)
+				}
+				before = c.Term
+			}
+			b.leads(leaders[highest], highest)
+		}
+	}
+}

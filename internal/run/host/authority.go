@@ -1,0 +1,75 @@
+package host
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"time"
+)
+
+// Authority signs certificates, all valid for the same time.
+type Authority struct {
+	PEM  []byte // its own certificate
+	cert *x509.Certificate
+	key  crypto.Signer
+}
+
+// NewAuthority makes an authority with a name, valid from a time until another.
+func NewAuthority(name string, from, until time.Time) (*Authority, error) {
+	key, err := newKey()
+	if err != nil {
+		return nil, err
+	}
+	a := &Authority{key: key, cert: &x509.Certificate{
+		Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true,
+		KeyUsage: x509.KeyUsageCertSign, NotBefore: from, NotAfter: until,
+	}}
+	a.PEM, err = a.sign(a.cert, key.Public())
+	return a, err
+}
+
+// Issue makes a certificate and its key, in PEM. Of c are who it is for and what it may
+// be used for; its name, serial number and times are filled in.
+func (a *Authority) Issue(name string, c *x509.Certificate) (cert, key []byte, err error) {
+	private, err := newKey()
+	if err != nil {
+		return nil, nil, err
+	}
+	c.Subject, c.KeyUsage = pkix.Name{CommonName: name}, x509.KeyUsageDigitalSignature
+	c.NotBefore, c.NotAfter = a.cert.NotBefore, a.cert.NotAfter
+	if cert, err = a.sign(c, private.Public()); err != nil {
+		return nil, nil, err
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		return nil, nil, fmt.Errorf("a key cannot be encoded: %w", err)
+	}
+	return cert, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
+}
+
+func newKey() (crypto.Signer, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("a key cannot be made: %w", err)
+	}
+	return key, nil
+}
+
+func (a *Authority) sign(c *x509.Certificate, public any) ([]byte, error) {
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	if err != nil {
+		return nil, fmt.Errorf("a serial number cannot be drawn: %w", err)
+	}
+	c.SerialNumber = serial
+	der, err := x509.CreateCertificate(rand.Reader, c, a.cert, public, a.key)
+	if err != nil {
+		return nil, fmt.Errorf("a certificate cannot be signed: %w", err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), nil
+}

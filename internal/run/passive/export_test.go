@@ -1,0 +1,19 @@
+package passive
+
+import (
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
+)
+
+// MostPieces is how many pieces of one connection may wait, however small they are.
+func MostPieces() int { return heldOfOne / pieceCost }
+
+// mute is a store.Tapped, a store.Tap and a Sink that tell nothing.
+type mute struct{}
+
+func (mute) Tap(store.TapConfig) store.Tap  { return mute{} }
+func (mute) Feed(bool, int64, []byte) error { return nil }
+func (mute) End(int64)                      {}
+func (mute) Open() int                      { return 0 }
+func (mute) Call(*call.Call)                {}
+func (mute) Gap(call.Gap)                   {}

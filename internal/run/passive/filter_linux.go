@@ -1,0 +1,112 @@
+package passive
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
+)
+
+// line is an instruction of a filter that has names for where it goes on.
+type line struct {
+	label string
+	bpf.Instruction
+	yes, no string // of a JumpIf; "": the next
+}
+
+// wholePacket is how much of a packet is captured.
+const wholePacket = 1 << 30
+
+// filter accepts segments of TCP from and to a port, from the network header on, unless
+// they only acknowledge. On a loopback interface a packet passes twice, and is accepted
+// when it arrives.
+func filter(port uint16) ([]unix.SockFilter, error) {
+	equal := func(value uint32) bpf.JumpIf { return bpf.JumpIf{Cond: bpf.JumpEqual, Val: value} }
+	set := func(bits uint32) bpf.JumpIf { return bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: bits} }
+	return assemble([]line{
+		{Instruction: bpf.LoadExtension{Num: bpf.ExtType}},
+		{Instruction: equal(unix.PACKET_OUTGOING), no: "protocol"},
+		{Instruction: bpf.LoadExtension{Num: bpf.ExtLinkLayerType}},
+		{Instruction: equal(unix.ARPHRD_LOOPBACK), yes: "no"},
+		{label: "protocol", Instruction: bpf.LoadExtension{Num: bpf.ExtProto}},
+		{Instruction: equal(unix.ETH_P_IP), yes: "ipv4"},
+		{Instruction: equal(unix.ETH_P_IPV6), yes: "ipv6", no: "no"},
+
+		{label: "ipv4", Instruction: bpf.LoadAbsolute{Off: 9, Size: 1}},
+		{Instruction: equal(protocolTCP), no: "no"},
+		{Instruction: bpf.LoadAbsolute{Off: 6, Size: 2}},
+		{Instruction: set(0x1fff), yes: "no"}, // a fragment that is not the first
+		{Instruction: bpf.LoadMemShift{Off: 0}},
+		{Instruction: bpf.Jump{}, yes: "tcp"},
+
+		{label: "ipv6", Instruction: bpf.LoadConstant{Dst: bpf.RegX, Val: lengthIPv6}},
+		{Instruction: bpf.LoadAbsolute{Off: 6, Size: 1}},
+		{Instruction: equal(protocolTCP), yes: "tcp"},
+		{Instruction: equal(protocolHopByHop), no: "no"},
+		{Instruction: bpf.LoadConstant{Dst: bpf.RegX, Val: lengthIPv6 + lengthJumbo}},
+		{Instruction: bpf.LoadAbsolute{Off: lengthIPv6, Size: 2}},
+		{Instruction: equal(protocolTCP << 8), no: "no"}, // the next header, and no more than a jumbogram's
+
+		// X is where TCP's header begins.
+		{label: "tcp", Instruction: bpf.LoadIndirect{Off: 0, Size: 2}},
+		{Instruction: equal(uint32(port)), yes: "port"},
+		{Instruction: bpf.LoadIndirect{Off: 2, Size: 2}},
+		{Instruction: equal(uint32(port)), no: "no"},
+		{label: "port", Instruction: bpf.LoadIndirect{Off: 13, Size: 1}},
+		{Instruction: set(flagFIN | flagSYN | flagRST), yes: "yes"},
+		{Instruction: bpf.LoadIndirect{Off: 12, Size: 1}},
+		{Instruction: bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: 0xf0}},
+		{Instruction: bpf.ALUOpConstant{Op: bpf.ALUOpShiftRight, Val: 2}},
+		{Instruction: bpf.ALUOpX{Op: bpf.ALUOpAdd}},
+		{Instruction: bpf.TAX{}}, // where its data begins
+		{Instruction: bpf.LoadExtension{Num: bpf.ExtLen}},
+		{Instruction: bpf.JumpIfX{Cond: bpf.JumpGreaterThan}, no: "no"},
+		{label: "yes", Instruction: bpf.RetConstant{Val: wholePacket}},
+		{label: "no", Instruction: bpf.RetConstant{Val: 0}},
+	})
+}
+
+// assemble gives the lines' jumps their distances.
+func assemble(lines []line) ([]unix.SockFilter, error) {
+	at := map[string]int{}
+	for i, l := range lines {
+		at[l.label] = i
+	}
+	program := make([]bpf.Instruction, len(lines))
+	var unknown error
+	for i, l := range lines {
+		skip := func(label string) uint8 {
+			if label == "" {
+				return 0
+			}
+			n := at[label] - i - 1
+			if n < 0 || n > math.MaxUint8 {
+				unknown = fmt.Errorf("the filter cannot go on at %q", label)
+			}
+			return uint8(n)
+		}
+		switch jump := l.Instruction.(type) {
+		case bpf.JumpIf:
+			jump.SkipTrue, jump.SkipFalse = skip(l.yes), skip(l.no)
+			program[i] = jump
+		case bpf.JumpIfX:
+			jump.SkipTrue, jump.SkipFalse = skip(l.yes), skip(l.no)
+			program[i] = jump
+		case bpf.Jump:
+			program[i] = bpf.Jump{Skip: uint32(skip(l.yes))}
+		default:
+			program[i] = jump
+		}
+	}
+	raw, err := bpf.Assemble(program)
+	if err = errors.Join(unknown, err); err != nil {
+		return nil, err
+	}
+	filter := make([]unix.SockFilter, len(raw))
+	for i, r := range raw {
+		filter[i] = unix.SockFilter{Code: r.Op, Jt: r.Jt, Jf: r.Jf, K: r.K}
+	}
+	return filter, nil
+}

@@ -1,0 +1,54 @@
+package passive
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestFloodOfRequestsCostsNoCalls: requests for connections that nobody goes on with take
+// bounded memory, are no gaps, and leave what real connections say whole: of one that was
+// open before the flood, of one that begins within it, and of one after it.
+func TestFloodOfRequestsCostsNoCalls(t *testing.T) {
+	a, table := listening()
+	table.most = 1000
+	real := func(port int) *talk {
+		return newTalk(fmt.Sprintf("10.0.0.1:%d", port), uint32(port)<<8, uint32(port)<<9)
+	}
+	says := func(k *talk, at int64) {
+		table.hear(at, k.says(ofClient, 0, "a question"), k.says(ofServer, 0, "an answer"))
+	}
+	before, within, after := real(1), real(2), real(3)
+	table.hear(1, before.opens()...)
+	const flood = 4 * mostAsked
+	at := int64(1)
+	for i := range flood {
+		at += 10_000
+		k := newTalk(fmt.Sprintf("10.1.%d.%d:%d", i>>8&255, i&255, 1000+i>>16), uint32(i)*7919, uint32(i)*104729)
+		packets := k.opens()
+		if n := 1 + i%2; i != flood/2 { // the member answers some
+			table.hear(at, packets[:n]...)
+			continue
+		}
+		table.hear(at, within.opens()...)
+		says(within, at)
+	}
+	for _, k := range []*talk{before, within} {
+		says(k, at)
+	}
+	table.hear(at, after.opens()...)
+	says(after, at)
+	if n := len(table.conns); n > mostAsked+10 {
+		t.Errorf("%d connections are remembered, of %d that were asked for", n, flood)
+	}
+	for _, k := range []*talk{before, within, after} {
+		table.hear(at, k.closes()...)
+	}
+	table.finish(at)
+	questions := 0
+	for _, c := range a.conns {
+		questions += len(c.said[ofClient]) / len("a question")
+	}
+	if len(a.conns) != 3 || questions != 4 || len(a.gaps) != 0 {
+		t.Errorf("%d connections asked %d questions, with %d gaps", len(a.conns), questions, len(a.gaps))
+	}
+}

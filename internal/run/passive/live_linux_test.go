@@ -1,0 +1,235 @@
+package passive
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// opened gathers the packets of a listener's port.
+func opened(t *testing.T, l net.Listener, room int) *Packets {
+	t.Helper()
+	p, err := openRoom(uint16(l.Addr().(*net.TCPAddr).Port), room)
+	if err != nil {
+		t.Skipf("packets cannot be captured here: %v", err)
+	}
+	return p
+}
+
+// served hears packets until what it returns is called.
+func served(t *testing.T, p *Packets, cfg CaptureConfig) (a *all, stop func() *Capture) {
+	t.Helper()
+	a = newAll()
+	cfg.Tap, cfg.Began = TapConfig{Tapped: a, Sink: a}, time.Now()
+	c := NewCapture(cfg)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- c.Serve(ctx, p) }()
+	stop = sync.OnceValue(func() *Capture {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		return c
+	})
+	t.Cleanup(func() { stop() })
+	return a, stop
+}
+
+// echo answers each connection with what it says, until it says no more.
+func echo(t *testing.T, address string) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Skipf("there is no %s here: %v", address, err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				_, _ = io.Copy(c, c)
+				_ = c.Close()
+			}()
+		}
+	}()
+	return l
+}
+
+// said speaks to a listener, and returns when the answer has come.
+func said(t *testing.T, c net.Conn, text []byte) {
+	t.Helper()
+	go func() { _, _ = c.Write(text) }()
+	got := make([]byte, len(text))
+	if _, err := io.ReadFull(c, got); err != nil || !bytes.Equal(got, text) {
+		t.Error("the echo is other than what was said:", err)
+	}
+}
+
+func dial(t *testing.T, l net.Listener) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// TestWhatPassesIsHeard: every byte of many connections at once is heard, both ways, over
+// IPv4 and IPv6, in order.
+func TestWhatPassesIsHeard(t *testing.T) {
+	for _, address := range []string{"127.0.0.1:0", "[::1]:0"} {
+		t.Run(address, func(t *testing.T) {
+			l := echo(t, address)
+			a, stop := served(t, opened(t, l, room), CaptureConfig{Hosts: []netip.Addr{l.Addr().(*net.TCPAddr).AddrPort().Addr().Unmap()}})
+			const conns = 20
+			texts := map[string]bool{}
+			var speak sync.WaitGroup
+			for i := range conns {
+				rng := rand.New(rand.NewPCG(uint64(i), 2))
+				text := []byte(fmt.Sprintf("connection %d ", i))
+				for n := 1 + rng.IntN(1<<20); len(text) < n; {
+					text = append(text, byte('a'+rng.IntN(26)))
+				}
+				texts[string(text)] = true
+				c := dial(t, l)
+				speak.Go(func() {
+					for rest := text; len(rest) > 0; {
+						n := min(1+rng.IntN(200_000), len(rest))
+						said(t, c, rest[:n])
+						rest = rest[n:]
+					}
+					_ = c.Close()
+				})
+			}
+			speak.Wait()
+			if got := stop().Heard(); got.Connections != conns || got.WereOpen != 0 || len(got.Elsewhere) != 0 || len(a.gaps) > 0 {
+				t.Errorf("%+v, missing is %v", got, a.gaps)
+			}
+			for n, h := range a.conns {
+				if !texts[string(h.said[ofClient])] || !bytes.Equal(h.said[ofClient], h.said[ofServer]) || h.ended != 1 {
+					t.Errorf("of connection %d %d and %d bytes are heard, and it ended %d times", n, len(h.said[ofClient]), len(h.said[ofServer]), h.ended)
+				}
+			}
+		})
+	}
+}
+
+// TestWhatWasOpenBeforeIsSaid: a connection whose beginning is not known is not understood.
+func TestWhatWasOpenBeforeIsSaid(t *testing.T) {
+	l := echo(t, "127.0.0.1:0")
+	before := dial(t, l)
+	said(t, before, []byte("one"))
+	a, stop := served(t, opened(t, l, room), CaptureConfig{})
+	said(t, before, []byte("two"))
+	said(t, dial(t, l), []byte("three"))
+	if got := stop().Heard(); got.Connections != 2 || got.WereOpen != 1 || a.why(1) != wasOpen || len(a.gaps) != 1 {
+		t.Errorf("%+v, missing is %v", got, a.gaps)
+	}
+	if h := a.conns[2]; h == nil || string(h.said[ofServer]) != "three" {
+		t.Errorf("heard is %v", a.conns)
+	}
+}
+
+// TestPacketsThatThereIsNoRoomFor are said to be missing, and so is the rest of their
+// connections.
+func TestPacketsThatThereIsNoRoomFor(t *testing.T) {
+	l := echo(t, "127.0.0.1:0")
+	p := opened(t, l, 2*blockSize)
+	c := dial(t, l)
+	said(t, c, bytes.Repeat([]byte("x"), 4<<20))
+	a, stop := served(t, p, CaptureConfig{})
+	for known := false; !known; { // there is room again when the first were read
+		said(t, c, []byte("more"))
+		select {
+		case <-a.lost:
+			known = true
+		default:
+		}
+	}
+	stop()
+	missing := false
+	for _, g := range a.gaps {
+		missing = missing || g.Conn == 0 && strings.Contains(g.Why, "came faster than they could be read")
+	}
+	if !missing || a.why(1) != notHeard || a.conns[1].ended != 1 {
+		t.Errorf("missing is %v, and it ended %d times", a.gaps, a.conns[1].ended)
+	}
+	if n := len(a.conns[1].said[ofClient]); n == 0 || n >= 4<<20 {
+		t.Errorf("%d bytes are heard", n)
+	}
+}
+
+// TestPacketsThatComeForEver do not keep a capture from its end.
+func TestPacketsThatComeForEver(t *testing.T) {
+	l := echo(t, "127.0.0.1:0")
+	a, stop := served(t, opened(t, l, 8*blockSize), CaptureConfig{})
+	ended := make(chan struct{})
+	var speak sync.WaitGroup
+	defer speak.Wait()
+	defer close(ended)
+	for range 4 {
+		c := dial(t, l)
+		speak.Go(func() {
+			text := bytes.Repeat([]byte("x"), 10_000)
+			for {
+				select {
+				case <-ended:
+					return
+				default:
+					said(t, c, text)
+				}
+			}
+		})
+	}
+	<-a.fed
+	stop() // it returns
+}
+
+// TestAnAddressThatNobodyUses: what the port is used for elsewhere is known.
+func TestAnAddressThatNobodyUses(t *testing.T) {
+	l := echo(t, "127.0.0.1:0")
+	_, stop := served(t, opened(t, l, room), CaptureConfig{Hosts: []netip.Addr{netip.MustParseAddr("10.1.2.3")}})
+	said(t, dial(t, l), []byte("one"))
+	if got := stop().Heard(); got.Connections != 0 || len(got.Elsewhere) != 1 || got.Elsewhere[0] != netip.MustParseAddr("127.0.0.1") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestGivingWay: threads give way, and are then as they were.
+func TestGivingWay(t *testing.T) {
+	if !MayGiveWay() {
+		t.Skip("threads that give way may not return here")
+	}
+	policy := func() uint32 {
+		attr, err := unix.SchedGetAttr(0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return attr.Policy
+	}
+	before := policy()
+	var p priority
+	p.giveWay(true)
+	if got := policy(); got != unix.SCHED_IDLE {
+		t.Errorf("the policy is %d", got)
+	}
+	p.giveWay(false)
+	if got := policy(); got != before {
+		t.Errorf("the policy is %d, and was %d", got, before)
+	}
+}

@@ -1,0 +1,93 @@
+package passive
+
+import (
+	"encoding/binary"
+	"net/netip"
+)
+
+// The flags of a segment (RFC 9293, section 3.1).
+const (
+	flagFIN = 1 << iota
+	flagSYN
+	flagRST
+	_ // PSH
+	flagACK
+)
+
+const (
+	protocolTCP = 6
+	// protocolHopByHop is IPv6's header of options, of which only that of a jumbogram is
+	// read (RFC 2675): the system joins packets to such ones.
+	protocolHopByHop = 0
+
+	leastIPv4   = 20 // bytes of a header without options
+	lengthIPv6  = 40
+	lengthJumbo = 8
+	leastTCP    = 20
+)
+
+// segment is what a packet says. Its payload is the packet's memory.
+type segment struct {
+	from, to netip.AddrPort
+	seq, ack uint32
+	flags    uint8
+	payload  []byte
+	cut      bool // the payload is longer than what was captured of it
+}
+
+// parse reads a packet from its network header on (RFC 791, RFC 8200, RFC 9293), of which
+// length bytes passed and b were captured. It reports false where that is no whole segment
+// of TCP: one of several fragments is not, nor one behind extension headers.
+func parse(b []byte, length int, s *segment) bool {
+	if len(b) == 0 {
+		return false
+	}
+	var from, to netip.Addr
+	header, total := 0, 0
+	switch b[0] >> 4 {
+	case 4:
+		if len(b) < leastIPv4 || b[9] != protocolTCP || binary.BigEndian.Uint16(b[6:])&0x3fff != 0 {
+			return false // the last is the offset of a fragment, and that more follow
+		}
+		header, total = int(b[0]&0xf)*4, int(binary.BigEndian.Uint16(b[2:]))
+		from, to = netip.AddrFrom4([4]byte(b[12:16])), netip.AddrFrom4([4]byte(b[16:20]))
+		if header < leastIPv4 {
+			return false
+		}
+	case 6:
+		switch {
+		case len(b) >= lengthIPv6 && b[6] == protocolTCP:
+			header = lengthIPv6
+		case len(b) >= lengthIPv6+lengthJumbo && b[6] == protocolHopByHop && b[lengthIPv6] == protocolTCP && b[lengthIPv6+1] == 0:
+			header = lengthIPv6 + lengthJumbo
+		default:
+			return false
+		}
+		if n := int(binary.BigEndian.Uint16(b[4:])); n > 0 {
+			total = lengthIPv6 + n
+		}
+		from, to = netip.AddrFrom16([16]byte(b[8:24])), netip.AddrFrom16([16]byte(b[24:40]))
+	default:
+		return false
+	}
+	if total == 0 {
+		total = length // the system has joined so many packets that the field is too small
+	}
+	if len(b) > total {
+		b = b[:total] // what is behind it only fills a frame
+	}
+	if len(b) < header+leastTCP {
+		return false
+	}
+	t := b[header:]
+	data := int(t[12]>>4) * 4
+	if data < leastTCP || total < header+data {
+		return false
+	}
+	s.from = netip.AddrPortFrom(from, binary.BigEndian.Uint16(t))
+	s.to = netip.AddrPortFrom(to, binary.BigEndian.Uint16(t[2:]))
+	s.seq, s.ack, s.flags = binary.BigEndian.Uint32(t[4:]), binary.BigEndian.Uint32(t[8:]), t[13]
+	s.payload = t[min(data, len(t)):]
+	s.cut = len(s.payload) < total-header-data
+	return true
+}

@@ -1,0 +1,272 @@
+package passive_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/quorumbench/quorumbench/internal/run/passive"
+	"github.com/quorumbench/quorumbench/internal/store/call"
+
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/testing/certs"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
+)
+
+// recorder is a relay at work, and its recording.
+type recorder struct {
+	addr, path string
+	stop       func() // and wait
+}
+
+func start(t *testing.T, to string, veil *call.Veil, secure *tls.Config) *recorder {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &recorder{addr: l.Addr().String(), path: filepath.Join(t.TempDir(), "a.qbrec")}
+	w, err := call.Create(r.path, &call.Header{Store: "etcd"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	relayed := passive.NewRelay(passive.RelayConfig{
+		To: to, Tap: passive.TapConfig{Tapped: etcd.New(), Veil: veil, Sink: w}, Listen: secure, ALPN: []string{"h2"},
+		Now: func() int64 { return int64(time.Since(began)) }, Say: func(why string) { t.Log(why) },
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- relayed.Serve(ctx, l) }()
+	stopped := false
+	r.stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Cleanup(r.stop)
+	return r
+}
+
+func (r *recorder) read(t *testing.T) (calls []*call.Call, gaps []*call.Gap) {
+	t.Helper()
+	_, problem, err := call.Each(r.path, func(one call.Record) error {
+		if one.Gap != nil {
+			gaps = append(gaps, one.Gap)
+		} else {
+			calls = append(calls, one.Call)
+		}
+		return nil
+	})
+	if err != nil || problem != "" {
+		t.Fatal(err, problem)
+	}
+	return calls, gaps
+}
+
+// TestWhatEtcdsClientSaysIsRecorded has etcd's own client speak to a real etcd
+// through the relay.
+func TestWhatEtcdsClientSaysIsRecorded(t *testing.T) {
+	endpoint := embedded.Etcd(t)
+	for name, veil := range map[string]*call.Veil{"hashed": call.NewVeil(), "plain": {}} {
+		t.Run(name, func(t *testing.T) {
+			r := start(t, endpoint, veil, nil)
+			c, err := clientv3.New(clientv3.Config{Endpoints: []string{r.addr}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			wrote := speak(t, c, "/registry/"+name+"/")
+			if err := c.Close(); err != nil {
+				t.Fatal(err)
+			}
+			r.stop()
+			calls, gaps := r.read(t)
+			for _, g := range gaps {
+				t.Errorf("missing: %+v", g)
+			}
+			holds(t, calls, veil, "/registry/"+name+"/", wrote)
+			file, err := os.ReadFile(r.path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bytes.Contains(file, []byte("registry")) && !veil.Plain() {
+				t.Error("a key can be read in the file")
+			}
+		})
+	}
+}
+
+// speak does one of each, and returns the revision at which the first key was written.
+func speak(t *testing.T, c *clientv3.Client, prefix string) (wrote int64) {
+	t.Helper()
+	ctx := t.Context()
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	watching, end := context.WithCancel(ctx)
+	defer end()
+	events := c.Watch(watching, prefix, clientv3.WithPrefix(), clientv3.WithCreatedNotify())
+	<-events                                                        // it is there
+	put, err := c.Put(ctx, prefix+"a", strings.Repeat("v", 70_000)) // several frames
+	check(err)
+	<-events
+	_, err = c.Get(ctx, prefix+"a", clientv3.WithSerializable())
+	check(err)
+	_, err = c.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(10))
+	check(err)
+	for range 2 { // the second time the guard does not hold
+		_, err = c.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(prefix+"a"), "=", put.Header.Revision)).
+			Then(clientv3.OpPut(prefix+"a", "w")).Else(clientv3.OpGet(prefix + "a")).Commit()
+		check(err)
+	}
+	lease, err := c.Grant(ctx, 60)
+	check(err)
+	_, err = c.Put(ctx, prefix+"b", "", clientv3.WithLease(lease.ID))
+	check(err)
+	_, err = c.KeepAliveOnce(ctx, lease.ID)
+	check(err)
+	_, err = c.Revoke(ctx, lease.ID)
+	check(err)
+	_, err = c.Delete(ctx, prefix+"a")
+	check(err)
+	if _, err = c.Put(ctx, "", "no key"); err == nil {
+		t.Fatal("an empty key was written")
+	}
+	return put.Header.Revision
+}
+
+// holds says what of speak is not in a recording.
+func holds(t *testing.T, calls []*call.Call, veil *call.Veil, prefix string, wrote int64) {
+	t.Helper()
+	of := map[string][]*call.Call{}
+	events := int64(0)
+	for _, c := range calls {
+		if c.At < 0 || c.Conn != 1 {
+			t.Errorf("%+v", c)
+		}
+		if c.Told {
+			events += c.Keys
+			continue
+		}
+		of[c.Method] = append(of[c.Method], c)
+	}
+	for method, n := range map[string]int{"KV/Put": 3, "KV/Range": 2, "KV/Txn": 2, "KV/DeleteRange": 1, "Lease/LeaseGrant": 1, "Lease/LeaseRevoke": 1, "Lease/LeaseKeepAlive": 1} {
+		if len(of[method]) != n {
+			t.Fatalf("%d calls of %s are recorded, not %d", len(of[method]), method, n)
+		}
+		for _, c := range of[method] {
+			if !c.Answered() || c.Sent == 0 && method != "KV/Put" || len(c.Parts) == 0 {
+				t.Errorf("%+v", c)
+			}
+		}
+	}
+	key := func(name string) string { return string(veil.Key([]byte(prefix + name))) }
+	put, bound, refused := of["KV/Put"][0], of["KV/Put"][1], of["KV/Put"][2]
+	if p := put.Parts[0]; put.Revision != wrote || string(p.Key) != key("a") || p.Value.Size != 70_000 || put.Sent < 70_000 {
+		t.Errorf("the first put is %+v, and it wrote at %d", put, wrote)
+	}
+	lease := of["Lease/LeaseGrant"][0].Lease
+	if lease == 0 || bound.Parts[0].Lease != lease || of["Lease/LeaseKeepAlive"][0].Parts[0].Lease != lease || of["Lease/LeaseRevoke"][0].Parts[0].Lease != lease {
+		t.Errorf("lease %d is not that of the others", lease)
+	}
+	if refused.Code != 3 {
+		t.Errorf("an invalid argument has the code %d", refused.Code)
+	}
+	if p := of["KV/Range"][0].Parts[0]; p.Scope != call.One || p.Flags != call.Local {
+		t.Errorf("the local read is %+v", p)
+	}
+	if p := of["KV/Range"][1].Parts[0]; p.Scope != call.Prefix || p.Limit != 10 || string(p.Key) != key("") || !strings.HasPrefix(key("a"), key("")) {
+		t.Errorf("the list is %+v", p)
+	}
+	for i, txn := range of["KV/Txn"] {
+		p := txn.Parts
+		if !txn.Guarded || txn.Held != (i == 0) || len(p) != 3 || p[0].Action != call.Compare || p[0].Target != call.Modified || p[0].Number != wrote ||
+			p[1].Action != call.Write || p[1].Branch != call.Then || p[2].Action != call.Read || p[2].Branch != call.Else {
+			t.Errorf("transaction %d is %+v", i, txn)
+		}
+	}
+	begun := false
+	for _, c := range of["Watch/Watch"] {
+		begun = begun || c.Parts[0].Action == call.Watch && c.Answered() && string(c.Parts[0].Key) == key("")
+	}
+	if !begun || events == 0 {
+		t.Errorf("a watcher begun: %v, with %d events", begun, events)
+	}
+}
+
+// TestTLSEndsAtTheRelay: clients speak TLS with the relay, and it speaks plainly.
+func TestTLSEndsAtTheRelay(t *testing.T) {
+	endpoint := embedded.Etcd(t)
+	server, client := certs.Configs(t)
+	r := start(t, endpoint, call.NewVeil(), server)
+	c, err := clientv3.New(clientv3.Config{Endpoints: []string{r.addr}, TLS: client})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Put(t.Context(), "/a", "b"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r.stop()
+	if calls, gaps := r.read(t); len(calls) != 1 || len(gaps) > 0 {
+		t.Errorf("%d calls and %d gaps are recorded", len(calls), len(gaps))
+	}
+}
+
+// TestForeignBytesArePassedOn: what is no HTTP/2 reaches the other side as it was, and
+// the recording says that it was not understood.
+func TestForeignBytesArePassedOn(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		b := make([]byte, 5)
+		n, _ := c.Read(b)
+		_, _ = c.Write(append([]byte("heard "), b[:n]...))
+		_ = c.Close()
+	}()
+	r := start(t, l.Addr().String(), call.NewVeil(), nil)
+	c, err := net.Dial("tcp", r.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Write([]byte("hello")); err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	if _, err := got.ReadFrom(c); err != nil || got.String() != "heard hello" {
+		t.Fatalf("%q came, %v", got.String(), err)
+	}
+	_ = c.Close()
+	r.stop()
+	if calls, gaps := r.read(t); len(calls) != 0 || len(gaps) != 1 || !strings.Contains(gaps[0].Why, "does not speak HTTP/2") {
+		t.Errorf("%d calls and %+v are recorded", len(calls), gaps)
+	}
+}

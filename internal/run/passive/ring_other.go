@@ -1,0 +1,31 @@
+//go:build !linux
+
+package passive
+
+import (
+	"errors"
+	"time"
+)
+
+const gathers = 50 * time.Millisecond
+
+type ring struct{}
+
+func openRing(uint16, int) (*ring, error) {
+	return nil, errors.New("packets can be captured on Linux alone: record as a relay, with --listen and --to")
+}
+
+func (*ring) close()                        {}
+func (*ring) ready() bool                   { return false }
+func (*ring) behind() bool                  { return false }
+func (*ring) wait() error                   { return nil }
+func (*ring) until(time.Time)               {}
+func (*ring) read(func([]byte, int, int64)) {}
+func (*ring) drops() uint64                 { return 0 }
+
+type priority struct{}
+
+func (*priority) giveWay(bool) {}
+
+// MayGiveWay reports whether threads may give way.
+func MayGiveWay() bool { return false }

@@ -1,0 +1,579 @@
+package passive
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/store/call"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// heard is what was understood of one connection.
+type heard struct {
+	said  [2][]byte // by the client, by the member
+	order []int     // of whom each piece was
+	at    []int64
+	ended int
+}
+
+func (h *heard) Feed(client bool, at int64, b []byte) error {
+	side := ofServer
+	if client {
+		side = ofClient
+	}
+	h.said[side] = append(h.said[side], b...)
+	h.order, h.at = append(h.order, side), append(h.at, at)
+	if bytes.Contains(b, []byte("nonsense")) {
+		return fmt.Errorf("that is nonsense")
+	}
+	return nil
+}
+func (h *heard) End(int64) { h.ended++ }
+func (*heard) Open() int   { return 0 }
+
+// all are the connections that were heard, and what is missing.
+type all struct {
+	conns     map[uint32]*heard
+	gaps      []call.Gap
+	fed, lost chan struct{} // closed when a connection begins, and when one is lost
+}
+
+func newAll() *all {
+	return &all{conns: map[uint32]*heard{}, fed: make(chan struct{}), lost: make(chan struct{})}
+}
+
+// first closes a channel, once.
+func first(c chan struct{}) {
+	select {
+	case <-c:
+	default:
+		close(c)
+	}
+}
+
+func (a *all) Tap(c store.TapConfig) store.Tap {
+	first(a.fed)
+	a.conns[c.Conn] = &heard{}
+	return a.conns[c.Conn]
+}
+func (*all) Call(*call.Call) {}
+func (a *all) Gap(g call.Gap) {
+	a.gaps = append(a.gaps, g)
+	if g.Conn != 0 {
+		first(a.lost)
+	}
+}
+func (a *all) why(conn uint32) string {
+	for _, g := range a.gaps {
+		if g.Conn == conn {
+			return g.Why
+		}
+	}
+	return ""
+}
+
+const memberPort = 2379
+
+var member = netip.MustParseAddr("10.0.0.2")
+
+func listening() (*all, *table) {
+	a := newAll()
+	return a, newTable(&TapConfig{Tapped: a, Sink: a}, memberPort, func(at netip.Addr) bool { return at == member })
+}
+
+// party is one end of a connection.
+type party struct {
+	addr netip.AddrPort
+	next uint32
+}
+
+// talk makes the packets of one connection.
+type talk struct{ client, server party }
+
+func newTalk(client string, from, answer uint32) *talk {
+	return &talk{client: party{netip.MustParseAddrPort(client), from}, server: party{netip.AddrPortFrom(member, memberPort), answer}}
+}
+
+// says is a segment of one side, which acknowledges all that the other said.
+func (k *talk) says(side int, flags uint8, payload string) *segment {
+	own, other := &k.client, &k.server
+	if side == ofServer {
+		own, other = other, own
+	}
+	s := &segment{from: own.addr, to: other.addr, seq: own.next, flags: flags, payload: []byte(payload)}
+	own.next += uint32(len(payload))
+	if flags&(flagSYN|flagFIN) != 0 {
+		own.next++
+	}
+	if flags&flagSYN == 0 || side == ofServer {
+		s.flags |= flagACK
+		s.ack = other.next
+	}
+	return s
+}
+
+// opens are the packets that open it.
+func (k *talk) opens() []*segment {
+	return []*segment{k.says(ofClient, flagSYN, ""), k.says(ofServer, flagSYN, ""), k.says(ofClient, 0, "")}
+}
+
+// closes are those that close it.
+func (k *talk) closes() []*segment {
+	return []*segment{k.says(ofClient, flagFIN, ""), k.says(ofServer, flagFIN, ""), k.says(ofClient, 0, "")}
+}
+
+func (t *table) hear(at int64, segments ...*segment) {
+	for _, s := range segments {
+		b := packetOf(s)
+		t.packet(b, len(b), at)
+	}
+}
+
+// TestConnectionsAreHeardInOrder: whatever packets a connection's bytes came in, however
+// often and in whatever order, both sides are heard as they spoke, and an answer behind
+// what it answers.
+func TestConnectionsAreHeardInOrder(t *testing.T) {
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		a, table := listening()
+		k := newTalk("10.0.0.1:40000", rng.Uint32(), ^uint32(0)-rng.Uint32N(2000)) // numbers begin anew
+		table.hear(1, k.opens()...)
+		var said [2][]byte
+		at, turns := int64(1), 1+rng.IntN(20)
+		var want []int
+		for range turns {
+			for _, side := range []int{ofClient, ofServer} {
+				var packets []*segment
+				for range 1 + rng.IntN(4) {
+					payload := strings.Repeat(string(rune('a'+rng.IntN(26))), 1+rng.IntN(300))
+					said[side] = append(said[side], payload...)
+					packets = append(packets, k.says(side, 0, payload))
+				}
+				// Some come again, some with what is before them.
+				for i := range packets {
+					switch p := packets[i]; rng.IntN(4) {
+					case 0:
+						packets = append(packets, p)
+					case 1:
+						if i > 0 && packets[i-1].seq+uint32(len(packets[i-1].payload)) == p.seq {
+							joined := *packets[i-1]
+							joined.payload = append(slices.Clone(joined.payload), p.payload...)
+							packets = append(packets, &joined)
+						}
+					}
+				}
+				rng.Shuffle(len(packets), func(i, j int) { packets[i], packets[j] = packets[j], packets[i] })
+				for _, p := range packets {
+					at += rng.Int64N(10) - 3 // clocks differ by little
+					table.hear(at, p)
+				}
+				want = append(want, side)
+			}
+		}
+		table.hear(at, k.closes()...)
+		table.hear(at, k.closes()[2]) // late
+		h := a.conns[1]
+		if len(a.gaps) > 0 || h.ended != 1 || !bytes.Equal(h.said[ofClient], said[ofClient]) || !bytes.Equal(h.said[ofServer], said[ofServer]) {
+			t.Fatalf("seed %d: %d and %d bytes are heard of %d and %d, it ended %d times, the gaps are %v", seed,
+				len(h.said[ofClient]), len(h.said[ofServer]), len(said[ofClient]), len(said[ofServer]), h.ended, a.gaps)
+		}
+		if got := slices.Compact(h.order); !slices.Equal(got, want) {
+			t.Fatalf("seed %d: they are heard as %v, not %v", seed, got, want)
+		}
+		if !slices.IsSorted(h.at) {
+			t.Fatalf("seed %d: the clock goes back: %v", seed, h.at)
+		}
+	}
+}
+
+// TestWhatIsMissingIsSaid leaves packets out.
+func TestWhatIsMissingIsSaid(t *testing.T) {
+	k := func() *talk { return newTalk("10.0.0.1:40000", 100, 200) }
+	for name, c := range map[string]struct {
+		packets      func(k *talk) []*segment
+		client, said string // what is understood
+		why          string
+		ended        int
+	}{
+		"a request whose answer is heard": {
+			packets: func(k *talk) []*segment {
+				p := k.opens()
+				k.says(ofClient, 0, "lost")
+				return append(p, k.says(ofServer, 0, "answer"), k.says(ofClient, 0, "more"))
+			},
+			why: notHeard, ended: 1,
+		},
+		"the middle of a request": {
+			packets: func(k *talk) []*segment {
+				p := append(k.opens(), k.says(ofClient, 0, "one"))
+				k.says(ofClient, 0, "two")
+				return append(p, k.says(ofClient, 0, "three"), k.says(ofServer, 0, "answer"))
+			},
+			client: "one", why: notHeard, ended: 1,
+		},
+		"an answer, before the end": {
+			packets: func(k *talk) []*segment {
+				p := append(k.opens(), k.says(ofClient, 0, "one"))
+				k.says(ofServer, 0, "lost")
+				return append(p, k.says(ofServer, flagFIN, ""), &segment{from: k.client.addr, to: k.server.addr, seq: k.client.next, flags: flagRST})
+			},
+			client: "one", why: notHeard, ended: 1,
+		},
+		"the member's consent": {
+			packets: func(k *talk) []*segment {
+				p := k.opens()
+				return []*segment{p[0], k.says(ofClient, 0, "one"), k.says(ofServer, 0, "two")}
+			},
+			why: notHeard, ended: 1,
+		},
+		"all that the member says": {
+			packets: func(k *talk) []*segment {
+				p := k.opens()
+				return []*segment{p[0], k.says(ofClient, 0, "one"), k.says(ofClient, 0, "two")}
+			},
+			why: notHeard, ended: 1,
+		},
+		"an answer and a request, before a reset": {
+			packets: func(k *talk) []*segment {
+				p := append(k.opens(), k.says(ofClient, 0, "one"))
+				k.says(ofServer, 0, "lost")
+				k.says(ofClient, 0, "lost")
+				return append(p, k.says(ofClient, flagRST, ""))
+			},
+			client: "one", why: notHeard, ended: 1,
+		},
+		"the end, before the port is another's": {
+			packets: func(k *talk) []*segment {
+				p := append(k.opens(), k.says(ofClient, 0, "one"))
+				return append(p, newTalk("10.0.0.1:40000", 70_000, 90_000).opens()...)
+			},
+			client: "one", why: noEnd, ended: 1,
+		},
+		"nothing, where a reset comes behind an end that crossed a request": {
+			packets: func(k *talk) []*segment {
+				p := append(k.opens(), k.says(ofClient, 0, "one"), k.says(ofServer, flagFIN, ""))
+				return append(p, &segment{from: k.server.addr, to: k.client.addr, seq: k.server.next - 1, flags: flagRST})
+			},
+			client: "one", ended: 1,
+		},
+		"nothing, where the member agrees again with another number": {
+			packets: func(k *talk) []*segment {
+				p := k.opens()
+				again := *p[1]
+				again.seq += 5000
+				k.server.next += 5000
+				return []*segment{p[0], p[1], &again, k.says(ofClient, 0, "one"), k.says(ofServer, 0, "two")}
+			},
+			client: "one", said: "two",
+		},
+		"its beginning": {
+			packets: func(k *talk) []*segment {
+				k.opens()
+				return append([]*segment{k.says(ofClient, 0, "one"), k.says(ofServer, 0, "two")}, k.closes()...)
+			},
+			why: wasOpen,
+		},
+		"of TLS": {
+			packets: func(k *talk) []*segment { return append(k.opens(), k.says(ofClient, 0, "\x16\x03\x01 hello")) },
+			why:     secured, ended: 1,
+		},
+		"what is not understood": {
+			packets: func(k *talk) []*segment {
+				return append(k.opens(), k.says(ofClient, 0, "nonsense"), k.says(ofServer, 0, "what?"))
+			},
+			client: "nonsense", why: "the connection is not understood from here on: that is nonsense", ended: 1,
+		},
+		"nothing, of a connection that is refused": {
+			packets: func(k *talk) []*segment {
+				syn := k.says(ofClient, flagSYN, "")
+				return []*segment{syn, {from: k.server.addr, to: k.client.addr, ack: k.client.next, flags: flagRST | flagACK}}
+			},
+		},
+		"nothing, where a reset of long ago comes": {
+			packets: func(k *talk) []*segment {
+				return append(k.opens(), &segment{from: k.client.addr, to: k.server.addr, seq: 3, flags: flagRST}, k.says(ofClient, 0, "one"))
+			},
+			client: "one",
+		},
+		"nothing, where it is asked for twice": {
+			packets: func(k *talk) []*segment {
+				p := k.opens()
+				return append([]*segment{p[0]}, append(p, k.says(ofClient, 0, "one"), p[0])...)
+			},
+			client: "one",
+		},
+		"nothing of a connection of another port": {
+			packets: func(k *talk) []*segment {
+				k.server.addr = netip.MustParseAddrPort("10.0.0.2:2380")
+				return append(k.opens(), k.says(ofClient, 0, "one"))
+			},
+		},
+		"a part of a packet": {
+			packets: func(k *talk) []*segment {
+				p := append(k.opens(), k.says(ofClient, 0, "one"))
+				p[3].cut = true
+				return p
+			},
+			client: "on", why: notHeard, ended: 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, table := listening()
+			for _, s := range c.packets(k()) {
+				b := packetOf(s)
+				if table.packet(b[:len(b)-boolInt(s.cut)], len(b), 1); s.cut {
+					continue
+				}
+			}
+			h := a.conns[1]
+			if h == nil {
+				h = &heard{}
+			}
+			if string(h.said[ofClient]) != c.client || string(h.said[ofServer]) != c.said || h.ended != c.ended || a.why(1) != c.why || len(a.gaps) > 1 {
+				t.Errorf("%q and %q are heard, it ended %d times, the gaps are %v", h.said[ofClient], h.said[ofServer], h.ended, a.gaps)
+			}
+		})
+	}
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// TestAPortIsUsedAgain: a client's port is another connection's when that is asked for.
+func TestAPortIsUsedAgain(t *testing.T) {
+	a, table := listening()
+	first := newTalk("10.0.0.1:40000", 100, 200)
+	table.hear(1, append(first.opens(), first.says(ofClient, 0, "one"))...)
+	second := newTalk("10.0.0.1:40000", 70_000, 90_000)
+	table.hear(2, append(second.opens(), second.says(ofClient, 0, "two"))...)
+	table.finish(3)
+	if len(a.gaps) != 1 || a.why(1) != noEnd {
+		t.Errorf("missing is %v", a.gaps)
+	}
+	if len(a.conns) != 2 || string(a.conns[1].said[ofClient]) != "one" || string(a.conns[2].said[ofClient]) != "two" || a.conns[1].ended != 1 || a.conns[2].ended != 1 {
+		t.Errorf("heard is %+v, %+v", a.conns[1], a.conns[2])
+	}
+}
+
+// TestTooMuchIsNotKept: of a connection whose bytes wait for one that does not come there
+// is a bound on what is kept.
+func TestTooMuchIsNotKept(t *testing.T) {
+	a, table := listening()
+	k := newTalk("10.0.0.1:40000", 100, 200)
+	table.hear(1, k.opens()...)
+	k.says(ofClient, 0, "lost")
+	for range heldOfStream/60_000 + 2 {
+		table.hear(1, k.says(ofClient, 0, strings.Repeat("x", 60_000)))
+	}
+	if a.why(1) != tooMuch || a.conns[1].ended != 1 {
+		t.Errorf("it ended %d times, the gaps are %v", a.conns[1].ended, a.gaps)
+	}
+}
+
+// TestWhatIsOverIsForgotten: memory is that of connections that there are.
+func TestWhatIsOverIsForgotten(t *testing.T) {
+	_, table := listening()
+	for i := range 1000 {
+		k := newTalk(fmt.Sprintf("10.0.%d.%d:40000", i/250, i%250), 100, 200)
+		table.hear(int64(i)*second, append(k.opens(), k.closes()...)...)
+		if i%10 == 0 { // asked for, and never answered
+			table.hear(int64(i)*second, newTalk(fmt.Sprintf("10.1.%d.%d:40000", i/250, i%250), 100, 200).opens()[0])
+		}
+	}
+	if n := len(table.conns); n > 100 {
+		t.Errorf("%d connections are remembered", n)
+	}
+}
+
+// TestTranslatedAddressesAreOneConnection: packets that are heard before and behind a
+// translation of their addresses are heard once.
+func TestTranslatedAddressesAreOneConnection(t *testing.T) {
+	a, table := listening()
+	for i := range uint32(20) {
+		inner := newTalk(fmt.Sprintf("172.17.0.%d:%d", i+2, 40000+i), 100*i, 7000*i)
+		outer := netip.AddrPortFrom(netip.MustParseAddr("10.0.0.9"), uint16(50000+i))
+		packets := inner.opens()
+		for n := range 10 {
+			packets = append(packets, inner.says(ofClient, 0, fmt.Sprint(i, " asks ", n)), inner.says(ofServer, 0, fmt.Sprint(i, " is answered ", n)))
+		}
+		for _, p := range append(packets, inner.closes()...) {
+			translated := *p
+			if p.from == inner.client.addr {
+				translated.from = outer
+				table.hear(1, p, &translated)
+			} else {
+				translated.to = outer
+				table.hear(1, &translated, p)
+			}
+		}
+		// Another with the same number at another time, and one that only begins alike.
+		other := newTalk(fmt.Sprintf("172.18.0.%d:40000", i+2), 100*i, 9000*i+1)
+		table.hear(1, append(other.opens(), other.says(ofClient, 0, "another"))...)
+	}
+	table.finish(2)
+	whole, others := 0, 0
+	for _, h := range a.conns {
+		switch {
+		case string(h.said[ofClient]) == "another":
+			others++
+		case strings.Count(string(h.said[ofClient]), "asks") == 10 && strings.Count(string(h.said[ofServer]), "answered") == 10 && h.ended == 1:
+			whole++
+		}
+	}
+	if table.number != 40 || len(a.conns) != 40 || whole != 20 || others != 20 || len(a.gaps) > 0 {
+		t.Errorf("%d connections, %d of them whole, and %d others; missing is %v", table.number, whole, others, a.gaps)
+	}
+}
+
+// TestAHoleIsMissingSinceItIsThere: a watcher's client says nothing, and of its member's
+// bytes some were not captured.
+func TestAHoleIsMissingSinceItIsThere(t *testing.T) {
+	a, table := listening()
+	k := newTalk("10.0.0.1:40000", 100, 200)
+	table.hear(1, append(k.opens(), k.says(ofClient, 0, "watch"), k.says(ofServer, 0, "one"))...)
+	k.says(ofServer, 0, "lost")
+	for at := int64(10); at < 60; at++ {
+		table.hear(at*second, k.says(ofServer, 0, "event"))
+	}
+	if h := a.conns[1]; h.ended != 1 || a.why(1) != notHeard || a.gaps[0].At != 10*second || string(h.said[ofServer]) != "one" {
+		t.Errorf("heard is %q, missing is %v", h.said, a.gaps)
+	}
+}
+
+// TestTimesAreThoseOfPackets, also where others were dropped before they are read.
+func TestTimesAreThoseOfPackets(t *testing.T) {
+	a, table := listening()
+	k := newTalk("10.0.0.1:40000", 100, 200)
+	table.hear(second, k.opens()...)
+	table.drop(1)
+	table.hear(2*second, k.says(ofClient, 0, "one"))
+	table.hear(3*second, k.says(ofServer, 0, "two"))
+	if h := a.conns[1]; !slices.Equal(h.at, []int64{2 * second, 3 * second}) || a.gaps[0].At != second || !strings.HasPrefix(a.gaps[0].Why, "1 packet came faster") {
+		t.Errorf("heard at %v, missing is %v", h.at, a.gaps)
+	}
+	// What cannot be known to have been open before is not said to have been.
+	late := newTalk("10.0.0.1:40001", 100, 200)
+	late.opens()
+	table.hear(4*second, late.says(ofClient, 0, "three"))
+	if a.why(2) != lostOpen || table.open != 0 {
+		t.Errorf("missing is %v", a.gaps)
+	}
+}
+
+// TestRepeatsOfWhatIsOver: packets that come again for long are of the connection that has
+// ended.
+func TestRepeatsOfWhatIsOver(t *testing.T) {
+	a, table := listening()
+	k := newTalk("10.0.0.1:40000", 100, 200)
+	table.hear(1, append(k.opens(), k.says(ofClient, 0, "one"))...)
+	again := k.says(ofServer, 0, "two")
+	table.hear(1, again, &segment{from: k.client.addr, to: k.server.addr, seq: k.client.next, flags: flagRST})
+	for at := int64(1); at < 1000; at += 50 {
+		table.hear(at*second, again)
+	}
+	if table.number != 1 || len(a.gaps) > 0 {
+		t.Errorf("%d connections, missing is %v", table.number, a.gaps)
+	}
+}
+
+// TestManyWhoSayNothing: memory is bounded where connections are asked for, and agreed to,
+// of which nothing more is heard.
+func TestManyWhoSayNothing(t *testing.T) {
+	a, table := listening()
+	table.most = 1000
+	for i := range uint32(100_000) {
+		at := netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), uint16(i>>24)+40000)
+		s := segment{from: at, to: netip.AddrPortFrom(member, memberPort), seq: i, flags: flagSYN}
+		table.last = int64(i) * second / 50
+		table.segment(&s)
+		table.segment(&segment{from: s.to, to: at, seq: i, ack: i + 1, flags: flagSYN | flagACK})
+		if table.last-table.swept >= sweeps || len(table.conns) > 2*table.most {
+			table.sweep()
+		}
+	}
+	if n := len(table.conns); n > 2*table.most+1 || len(table.asks) > table.most || len(a.conns) > 0 {
+		t.Errorf("%d connections are remembered, %d numbers, and %d are understood", n, len(table.asks), len(a.conns))
+	}
+}
+
+// FuzzTable: whatever packets of a connection come, in whatever order and how often, what
+// is heard of each side is the beginning of what it said, and once.
+func FuzzTable(f *testing.F) {
+	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15})
+	f.Add([]byte{0, 1, 2, 5, 4, 3, 3, 7, 6, 20, 30, 8})
+	f.Fuzz(func(t *testing.T, order []byte) {
+		a, table := listening()
+		k := newTalk("10.0.0.1:40000", ^uint32(0)-20, ^uint32(0)-5)
+		packets := k.opens()
+		var truth [2]string
+		for i := range 8 {
+			for _, side := range []int{ofClient, ofServer} {
+				text := strings.Repeat(string(rune('a'+i)), 1+i*3)
+				truth[side] += text
+				packets = append(packets, k.says(side, 0, text))
+			}
+		}
+		joined := *packets[3]
+		joined.payload = append(slices.Clone(joined.payload), packets[5].payload...)
+		packets = append(packets, &joined)
+		packets = append(packets, k.closes()...)
+		packets = append(packets, &segment{from: k.client.addr, to: k.server.addr, seq: k.client.next, ack: k.server.next, flags: flagRST | flagACK})
+		for i, o := range order {
+			table.hear(int64(i)*second/10, packets[int(o)%len(packets)])
+		}
+		table.finish(int64(len(order)) * second)
+		for n, h := range a.conns {
+			if h.ended != 1 {
+				t.Errorf("connection %d ended %d times", n, h.ended)
+			}
+			for side := range h.said {
+				if !strings.HasPrefix(truth[side], string(h.said[side])) {
+					t.Errorf("of connection %d side %d is heard as %q", n, side, h.said[side])
+				}
+			}
+		}
+		if table.held != 0 {
+			t.Errorf("%d bytes are held", table.held)
+		}
+	})
+}
+
+// BenchmarkTable is what a packet costs beside what it takes to understand its bytes.
+func BenchmarkTable(b *testing.B) {
+	_, table := listening()
+	table.tap.Tapped = silent{}
+	k := newTalk("10.0.0.1:40000", 100, 200)
+	table.hear(1, k.opens()...)
+	ask, answer := packetOf(k.says(ofClient, 0, strings.Repeat("x", 300))), packetOf(k.says(ofServer, 0, strings.Repeat("y", 100)))
+	seq, ack := k.client.next-300, k.server.next-100
+	b.ReportAllocs()
+	for b.Loop() {
+		// What was said before is said again with the next numbers.
+		put := func(p []byte, seq, ack uint32) {
+			p[24], p[25], p[26], p[27] = byte(seq>>24), byte(seq>>16), byte(seq>>8), byte(seq)
+			p[28], p[29], p[30], p[31] = byte(ack>>24), byte(ack>>16), byte(ack>>8), byte(ack)
+			table.packet(p, len(p), 1)
+		}
+		put(ask, seq, ack)
+		seq += 300
+		put(answer, ack, seq)
+		ack += 100
+	}
+}
+
+type silent struct{}
+
+func (silent) Tap(store.TapConfig) store.Tap  { return silent{} }
+func (silent) Feed(bool, int64, []byte) error { return nil }
+func (silent) End(int64)                      {}
+func (silent) Open() int                      { return 0 }

@@ -1,0 +1,369 @@
+package call
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+)
+
+// Bounds of what a block holds, so that a reader needs no more memory than a frame
+// says.
+const (
+	blockSize = 256 << 10 // bytes before compression, from which a block is written
+	// MaxParts is the most parts that a call is recorded with: those beyond are left
+	// out, and a Gap says so.
+	MaxParts = 1024
+	maxText  = 4096 // bytes of a method or a reason
+	maxKey   = 64 << 10
+	// maxTime bounds the times of records, in nanoseconds (73 years), so that no sum of
+	// two is too large for an int64.
+	maxTime    = math.MaxInt64 / 4
+	maxWritten = 512 << 10 // bytes of one record: below a frame's
+)
+
+// A record is a byte that says what it is, and varints. A block begins anew, so that
+// each can be read alone; methods are told once in a block, then by their number.
+const (
+	isCall = 1
+	isGap  = 2
+
+	callTold     = 1 << 0
+	callGuarded  = 1 << 1
+	callHeld     = 1 << 2
+	callAnswered = 1 << 3
+	callLease    = 1 << 4
+	callStream   = 1 << 5
+	allCall      = 1<<6 - 1
+
+	partEnd    = 1 << 0
+	partValue  = 1 << 1
+	partText   = 1 << 2
+	partNumber = 1 << 3
+	partLimit  = 1 << 4
+	partLease  = 1 << 5
+	partTold   = 1 << 6
+	allPart    = 1<<7 - 1
+)
+
+// block is records in the order in which they ended.
+type block struct {
+	buf     []byte
+	count   int
+	last    int64 // At of the record before
+	methods map[string]uint64
+}
+
+func newBlock() *block { return &block{methods: map[string]uint64{}} }
+
+func (b *block) reset() {
+	b.buf, b.count, b.last = b.buf[:0], 0, 0
+	clear(b.methods)
+}
+
+func (b *block) at(at int64) {
+	b.buf = binary.AppendVarint(b.buf, at-b.last)
+	b.last = at
+}
+
+func (b *block) text(s []byte) {
+	b.buf = binary.AppendUvarint(b.buf, uint64(len(s)))
+	b.buf = append(b.buf, s...)
+}
+
+func (b *block) gap(g *Gap) {
+	b.buf = append(b.buf, isGap)
+	b.at(g.At)
+	b.buf = binary.AppendUvarint(b.buf, uint64(g.Conn))
+	b.buf = binary.AppendUvarint(b.buf, g.Calls)
+	b.text([]byte(g.Why[:min(len(g.Why), maxText)]))
+	b.count++
+}
+
+// call appends a call; it reports false, and leaves the block as it is, where the
+// call is larger than any record may be.
+func (b *block) call(c *Call) bool {
+	start, last, told := len(b.buf), b.last, len(b.methods)
+	flags := bit(c.Told, callTold) | bit(c.Guarded, callGuarded) | bit(c.Held, callHeld) |
+		bit(c.Answered(), callAnswered) | bit(c.Lease != 0, callLease) | bit(c.Stream != 0, callStream)
+	b.buf = append(b.buf, isCall, flags)
+	b.at(c.At)
+	if c.Answered() {
+		b.buf = binary.AppendUvarint(b.buf, uint64(c.Took))
+	}
+	b.buf = binary.AppendUvarint(b.buf, uint64(c.Conn))
+	if c.Stream != 0 {
+		b.buf = binary.AppendUvarint(b.buf, uint64(c.Stream))
+	}
+	b.method(c.Method)
+	for _, n := range [...]uint64{uint64(c.Code), uint64(c.Sent), uint64(c.Got), uint64(c.Revision), uint64(c.Keys)} {
+		b.buf = binary.AppendUvarint(b.buf, n)
+	}
+	if c.Lease != 0 {
+		b.buf = binary.AppendVarint(b.buf, c.Lease)
+	}
+	b.buf = binary.AppendUvarint(b.buf, uint64(len(c.Parts)))
+	fits := len(c.Parts) <= MaxParts
+	for i := range c.Parts {
+		p := &c.Parts[i]
+		fits = fits && len(p.Key) <= maxKey && len(p.End) <= maxKey
+		if b.part(p); !fits || len(b.buf)-start > maxWritten {
+			fits = false
+			break
+		}
+	}
+	if !fits {
+		b.buf, b.last = b.buf[:start], last
+		if len(b.methods) > told {
+			delete(b.methods, c.Method[:min(len(c.Method), maxText)])
+		}
+		return false
+	}
+	b.count++
+	return true
+}
+
+// method is the number of a method, or 0 and its name where it is new.
+func (b *block) method(name string) {
+	name = name[:min(len(name), maxText)]
+	if n, ok := b.methods[name]; ok {
+		b.buf = binary.AppendUvarint(b.buf, n)
+		return
+	}
+	b.buf = append(b.buf, 0)
+	b.text([]byte(name))
+	b.methods[name] = uint64(len(b.methods)) + 1
+}
+
+func (b *block) part(p *Part) {
+	has := bit(len(p.End) > 0, partEnd) | bit(p.Value.Size > 0 || p.Value.Hash != 0, partValue) | bit(p.Value.Text != nil, partText) |
+		bit(p.Number != 0, partNumber) | bit(p.Limit != 0, partLimit) | bit(p.Lease != 0, partLease) | bit(p.Version != 0, partTold)
+	b.buf = append(b.buf, byte(p.Action)|byte(p.Branch)<<4|byte(p.Relation)<<6, byte(p.Scope)|byte(p.Target)<<4, has)
+	b.buf = binary.AppendUvarint(b.buf, uint64(p.Flags))
+	b.text(p.Key)
+	if has&partEnd != 0 {
+		b.text(p.End)
+	}
+	if has&partValue != 0 {
+		b.buf = binary.AppendUvarint(b.buf, uint64(p.Value.Size))
+		b.buf = binary.LittleEndian.AppendUint64(b.buf, p.Value.Hash)
+	}
+	if has&partText != 0 {
+		b.text(p.Value.Text)
+	}
+	if has&partNumber != 0 {
+		b.buf = binary.AppendVarint(b.buf, p.Number)
+	}
+	if has&partLimit != 0 {
+		b.buf = binary.AppendVarint(b.buf, p.Limit)
+	}
+	if has&partLease != 0 {
+		b.buf = binary.AppendVarint(b.buf, p.Lease)
+	}
+	if has&partTold != 0 {
+		b.buf = binary.AppendVarint(b.buf, p.Version)
+	}
+}
+
+func bit(is bool, as byte) byte {
+	if is {
+		return as
+	}
+	return 0
+}
+
+var errRecord = errors.New("the recording is damaged: a record in it cannot be read")
+
+// Decode calls do with each record of a block's bytes, whose memory is b's. It never
+// panics; what it gives holds what Call, Part and Gap say of their fields.
+func Decode(b []byte, do func(Record) error) error {
+	r := row{b: b}
+	for len(r.b) > 0 {
+		var rec Record
+		switch r.byte() {
+		case isCall:
+			rec.Call = r.call()
+		case isGap:
+			rec.Gap = &Gap{At: r.at(), Conn: r.uint32(), Calls: r.uvarint(), Why: string(r.text(maxText))}
+		default:
+			r.bad = true
+		}
+		if r.bad {
+			return errRecord
+		}
+		if err := do(rec); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// row takes records from a block's bytes.
+type row struct {
+	b       []byte
+	bad     bool
+	last    int64
+	methods []string
+}
+
+func (r *row) call() *Call {
+	c := &Call{Took: -1}
+	flags := r.byte()
+	c.Told, c.Guarded, c.Held = flags&callTold != 0, flags&callGuarded != 0, flags&callHeld != 0
+	c.At = r.at()
+	if flags&callAnswered != 0 {
+		if c.Took = r.positive(); c.Took > maxTime {
+			r.bad = true
+		}
+	}
+	c.Conn = r.uint32()
+	if flags&callStream != 0 {
+		c.Stream = r.uint32()
+	}
+	c.Method = r.method()
+	code := r.uvarint()
+	c.Code = uint16(code)
+	c.Sent, c.Got = int(r.positive()), int(r.positive())
+	c.Revision, c.Keys = r.positive(), r.positive()
+	if flags&callLease != 0 {
+		c.Lease = r.varint()
+	}
+	n := r.uvarint()
+	if flags > allCall || code > math.MaxUint16 || n > MaxParts {
+		r.bad = true
+	}
+	for range n {
+		if r.bad {
+			return c
+		}
+		c.Parts = append(c.Parts, r.part())
+	}
+	return c
+}
+
+func (r *row) part() (p Part) {
+	x, y, has := r.byte(), r.byte(), r.byte()
+	p.Action, p.Branch, p.Relation = Action(x&0xf), Branch(x>>4&3), Relation(x>>6)
+	p.Scope, p.Target = Scope(y&0xf), Target(y>>4)
+	flags := r.uvarint()
+	p.Flags = Flags(flags)
+	if p.Action >= numActions || p.Branch >= numBranches || p.Scope >= numScopes || p.Target >= numTargets || has > allPart || flags > allFlags {
+		r.bad = true
+	}
+	p.Key = r.text(maxKey)
+	if has&partEnd != 0 {
+		p.End = r.text(maxKey)
+	}
+	if has&partValue != 0 {
+		p.Value.Size, p.Value.Hash = int(min(r.positive(), math.MaxInt32)), r.uint64()
+	}
+	if has&partText != 0 {
+		p.Value.Text = r.text(maxWritten)
+	}
+	if has&partNumber != 0 {
+		p.Number = r.varint()
+	}
+	if has&partLimit != 0 {
+		p.Limit = r.varint()
+	}
+	if has&partLease != 0 {
+		p.Lease = r.varint()
+	}
+	if has&partTold != 0 {
+		p.Version = r.varint()
+	}
+	return p
+}
+
+func (r *row) method() string {
+	n := r.uvarint()
+	if n > 0 {
+		if n > uint64(len(r.methods)) {
+			r.bad = true
+			return ""
+		}
+		return r.methods[n-1]
+	}
+	name := string(r.text(maxText))
+	r.methods = append(r.methods, name)
+	return name
+}
+
+func (r *row) at() int64 {
+	r.last += r.varint()
+	if r.last < 0 || r.last > maxTime {
+		r.bad = true
+		r.last = 0
+	}
+	return r.last
+}
+
+func (r *row) fail() { r.bad, r.b = true, nil }
+
+func (r *row) byte() byte {
+	if len(r.b) == 0 {
+		r.fail()
+		return 0
+	}
+	x := r.b[0]
+	r.b = r.b[1:]
+	return x
+}
+
+func (r *row) uvarint() uint64 {
+	x, n := binary.Uvarint(r.b)
+	if n <= 0 {
+		r.fail()
+		return 0
+	}
+	r.b = r.b[n:]
+	return x
+}
+
+// positive is a number that an int64 holds.
+func (r *row) positive() int64 {
+	x := r.uvarint()
+	if x > math.MaxInt64 {
+		r.fail()
+		return 0
+	}
+	return int64(x)
+}
+
+func (r *row) varint() int64 {
+	x, n := binary.Varint(r.b)
+	if n <= 0 {
+		r.fail()
+		return 0
+	}
+	r.b = r.b[n:]
+	return x
+}
+
+func (r *row) uint32() uint32 {
+	x := r.uvarint()
+	if x > math.MaxUint32 {
+		r.fail()
+	}
+	return uint32(x)
+}
+
+func (r *row) uint64() uint64 {
+	if len(r.b) < 8 {
+		r.fail()
+		return 0
+	}
+	x := binary.LittleEndian.Uint64(r.b)
+	r.b = r.b[8:]
+	return x
+}
+
+func (r *row) text(most int) []byte {
+	n := r.uvarint()
+	if n > uint64(min(len(r.b), most)) {
+		r.fail()
+		return nil
+	}
+	t := r.b[:n:n]
+	r.b = r.b[n:]
+	return t
+}

@@ -1,0 +1,42 @@
+package call
+
+import "github.com/quorumbench/quorumbench/internal/kv"
+
+// Kind is the operation of a load that a call comes closest to, and its level if it is
+// a read; ok is false where no load has it: leases, watchers, administration.
+func (c *Call) Kind() (kind kv.Kind, level kv.Consistency, ok bool) {
+	if c.Told || len(c.Parts) == 0 {
+		return 0, 0, false
+	}
+	if c.Guarded {
+		return kv.CAS, kv.None, true
+	}
+	first := &c.Parts[0]
+	level = kv.Linearizable
+	switch {
+	case first.Flags&Local != 0:
+		level = kv.Local
+	case first.Flags&Leased != 0:
+		level = kv.Lease
+	}
+	if first.Branch != Always { // a transaction without guards
+		for i := range c.Parts {
+			if a := c.Parts[i].Action; a == Write || a == Remove {
+				return kv.Txn, kv.None, true
+			}
+		}
+		return kv.TxnGet, level, first.Action == Read
+	}
+	switch first.Action {
+	case Read:
+		if first.Scope == One {
+			return kv.Get, level, true
+		}
+		return kv.Range, level, true
+	case Write:
+		return kv.Put, kv.None, true
+	case Remove:
+		return kv.Delete, kv.None, true
+	}
+	return 0, 0, false
+}

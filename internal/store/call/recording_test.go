@@ -1,0 +1,237 @@
+package call_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/quorumbench/quorumbench/internal/store/call"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+)
+
+// TestWhatIsWrittenIsRead writes records of every shape, extreme ones too.
+func TestWhatIsWrittenIsRead(t *testing.T) {
+	for seed := range uint64(settle.Drawn(20, 2)) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		path := filepath.Join(t.TempDir(), "a.qbrec")
+		head := call.Header{Store: "etcd", Tool: "devel", Started: time.Unix(1, 2).UTC(), Plain: seed%2 == 0}
+		w, err := call.Create(path, &head)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []call.Record
+		for range 500 {
+			if r.IntN(20) == 0 {
+				g := call.Gap{At: r.Int64N(1 << 40), Conn: r.Uint32(), Calls: r.Uint64(), Why: "because"}
+				w.Gap(g)
+				want = append(want, call.Record{Gap: &g})
+				continue
+			}
+			c := randomCall(r)
+			w.Call(c)
+			want = append(want, call.Record{Call: c})
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		var got []call.Record
+		h, problem, err := call.Each(path, func(one call.Record) error {
+			got = append(got, one)
+			return nil
+		})
+		if err != nil || problem != "" || h != head {
+			t.Fatalf("%v, %q, %v", err, problem, h)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Fatalf("seed %d: %s", seed, d)
+		}
+	}
+}
+
+func randomCall(r *rand.Rand) *call.Call {
+	number := func() int64 { return r.Int64() >> r.IntN(64) }
+	text := func() []byte {
+		b := make([]byte, r.IntN(40))
+		for i := range b {
+			b[i] = byte(r.Uint32())
+		}
+		return b
+	}
+	c := &call.Call{
+		At: number() / 4, Took: number()/4 - 1, Conn: r.Uint32(), Method: []string{"KV/Put", "KV/Txn", "", "a/b"}[r.IntN(4)],
+		Told: r.IntN(4) == 0, Code: uint16(r.Uint32()), Guarded: r.IntN(2) == 0, Held: r.IntN(2) == 0,
+		Sent: int(number()), Got: int(number()), Revision: number(), Keys: number(),
+	}
+	c.Took = max(c.Took, -1)
+	if r.IntN(3) == 0 {
+		c.Stream, c.Lease = r.Uint32(), -number()
+	}
+	for range r.IntN(4) {
+		p := call.Part{
+			Action: call.Action(r.IntN(13)), Branch: call.Branch(r.IntN(3)), Scope: call.Scope(r.IntN(5)),
+			Target: call.Target(r.IntN(5)), Relation: call.Relation(r.IntN(4)), Flags: call.Flags(r.IntN(1 << 17)), Key: text(),
+		}
+		if r.IntN(2) == 0 {
+			p.End, p.Number, p.Limit, p.Lease, p.Version = append(text(), 1), number(), -number(), number(), -number()
+			p.Value = call.Value{Size: int(r.Int32()), Hash: r.Uint64() | 1, Text: text()}
+		}
+		c.Parts = append(c.Parts, p)
+	}
+	return c
+}
+
+// TestACrashLeavesItReadable cuts a recording at every length.
+func TestACrashLeavesItReadable(t *testing.T) {
+	settle.Unraced(t)
+	path := filepath.Join(t.TempDir(), "a.qbrec")
+	w, err := call.Create(path, &call.Header{Store: "etcd"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 20 {
+		w.Call(randomCall(r))
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := 0
+	for n := range whole {
+		calls := 0
+		_, problem, err := call.EachFrom(bytes.NewReader(whole[:n]), func(call.Record) error {
+			calls++
+			return nil
+		})
+		if err == nil && problem == "" {
+			t.Fatalf("%d of %d bytes are said to be whole", n, len(whole))
+		}
+		if calls < before {
+			t.Fatalf("%d bytes have %d calls, and fewer have %d", n, calls, before)
+		}
+		before = calls
+	}
+	if before != 20 {
+		t.Errorf("only %d of 20 calls are read before the last byte", before)
+	}
+}
+
+func TestDamageIsSaid(t *testing.T) {
+	if _, _, err := call.EachFrom(strings.NewReader("something else"), nil); err == nil || err.Error() != "it begins with other bytes" {
+		t.Error(err)
+	}
+	path := filepath.Join(t.TempDir(), "none")
+	if _, _, err := call.Each(path, nil); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+// TestHashesKeepPrefixes: what begins with a prefix that ends with a separator does so
+// afterwards, equal keys stay equal, and different ones different.
+func TestHashesKeepPrefixes(t *testing.T) {
+	v, other := call.NewVeil(), call.NewVeil()
+	r := rand.New(rand.NewPCG(3, 4))
+	seen := map[string]string{}
+	for range 3000 {
+		var segments []string
+		for range 1 + r.IntN(5) {
+			segments = append(segments, strings.Repeat(string(rune('a'+r.IntN(26))), r.IntN(30)))
+		}
+		key := strings.Join(segments, "/")
+		got := string(v.Key([]byte(key)))
+		for i, c := range key {
+			if c == '/' && !strings.HasPrefix(got, string(v.Key([]byte(key[:i+1])))) {
+				t.Fatalf("%q is no prefix of %q any more", key[:i+1], key)
+			}
+		}
+		if was, ok := seen[got]; ok && was != key {
+			t.Fatalf("%q and %q have one hash", was, key)
+		}
+		seen[got] = key
+		if len(key) > 12 && strings.Trim(key, "/") != "" {
+			if got == string(other.Key([]byte(key))) {
+				t.Fatalf("the hash of %q needs no secret", key)
+			}
+			for _, s := range segments {
+				if len(s) > 7 && strings.Contains(got, s) {
+					t.Fatalf("%q shows in %q", s, got)
+				}
+			}
+		}
+		if next := v.Key([]byte(key + "\x00")); string(next) != got+"\x00" {
+			t.Fatalf("the key after %q is %q, not the one after %q", key, next, got)
+		}
+	}
+}
+
+func TestScopes(t *testing.T) {
+	for _, v := range []*call.Veil{call.NewVeil(), {}} {
+		for _, test := range []struct {
+			key, end string
+			scope    call.Scope
+			flags    call.Flags
+			ends     string // what End is made of
+		}{
+			{"/a/b", "", call.One, 0, ""},
+			{"/a/b/", "/a/b0", call.Prefix, 0, ""},
+			{"/a/b", "/a/c", call.Prefix, call.MidSegment, ""},
+			{"/a/b/c\x00", "/a/b0", call.Rest, 0, "/a/b/"},
+			{"/a/b", "/b/c", call.Interval, 0, "/b/c"},
+			{"/a/b", "/a0", call.Rest, 0, "/a/"},
+		} {
+			var p call.Part
+			v.Keys(&p, []byte(test.key), []byte(test.end))
+			if p.Scope != test.scope || p.Flags != test.flags || string(p.Key) != string(v.Key([]byte(test.key))) || string(p.End) != string(v.Key([]byte(test.ends))) {
+				t.Errorf("%q to %q: %+v", test.key, test.end, p)
+			}
+		}
+	}
+}
+
+func TestEqualValuesHaveEqualHashes(t *testing.T) {
+	for _, v := range []*call.Veil{call.NewVeil(), {}} {
+		long := strings.Repeat("x", 5000)
+		for _, text := range []string{"", "a", long} {
+			a, b, c := v.Value([]byte(text)), v.Value([]byte(text)), v.Value([]byte(text+"y"))
+			if a.Hash != b.Hash || a.Hash == c.Hash || a.Size != len(text) || (a.Text != nil) != v.Plain() {
+				t.Errorf("%.10q: %v, %v, %v", text, a, b, c)
+			}
+		}
+	}
+}
+
+// FuzzDecode: no block makes it panic, and what it gives is within bounds.
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte{2, 0, 0, 0, 0})
+	for _, s := range []string{"AQgAAAEABktWL1B1dAAAAAAA", "AQgCBAEABktWL1B1dAABAgMEAQEAAAABYQ"} {
+		b, err := base64.RawStdEncoding.DecodeString(s)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		_ = call.Decode(b, func(r call.Record) error {
+			switch c := r.Call; {
+			case c == nil:
+				if r.Gap.At < 0 {
+					t.Fatal("a gap before the beginning")
+				}
+			case c.At < 0 || c.Took < -1 || c.Sent < 0 || c.Got < 0 || c.Keys < 0 || c.Revision < 0 || len(c.Parts) > call.MaxParts:
+				t.Fatalf("%+v", c)
+			}
+			return nil
+		})
+	})
+}

@@ -1,0 +1,120 @@
+// Package httpadmin is how every HTTP request of ours that is no load is made:
+// questions about a cluster to servers that are not trusted. An answer is
+// bounded, nothing is decompressed, and no redirect leads to another server,
+// which would get the token or the password.
+package httpadmin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+const (
+	// MaxAnswer bounds the body of an answer, in bytes: a status has some
+	// kilobytes, and a list of members too.
+	MaxAnswer = 4 << 20
+	// MaxHeader bounds an answer's header, in bytes.
+	MaxHeader = 64 << 10
+	// MaxConnections is how many connections there are to a server at a time: servers
+	// limit those of one address, and most of them are the load's.
+	MaxConnections = 8
+	// MaxRedirects is how many redirects at one server are followed.
+	MaxRedirects = 3
+)
+
+// Client returns a client. What an answer is compressed with is left as it is:
+// we ask for none, and a server that sends it anyway is not understood.
+func Client(a store.Access) *http.Client {
+	t := &http.Transport{
+		DisableCompression: true, MaxResponseHeaderBytes: MaxHeader, MaxIdleConnsPerHost: MaxConnections, MaxConnsPerHost: MaxConnections,
+		DialContext: func(ctx context.Context, _, endpoint string) (net.Conn, error) { return a.Connect(ctx, endpoint) },
+	}
+	if a.TLS != nil {
+		t.TLSClientConfig = a.TLS.Clone()
+		t.TLSClientConfig.NextProtos = nil
+	}
+	return &http.Client{Transport: bounded{t}, CheckRedirect: sameServer}
+}
+
+// sameServer refuses a redirect to another server.
+func sameServer(to *http.Request, via []*http.Request) error {
+	first := via[0].URL
+	switch {
+	case to.URL.Host != first.Host || to.URL.Scheme != first.Scheme:
+		return fmt.Errorf("the server redirects to another one, %.200q, which is not asked", to.URL.Scheme+"://"+to.URL.Host)
+	case len(via) > MaxRedirects:
+		return errors.New("the server redirects the request again and again")
+	}
+	return nil
+}
+
+type limitKey struct{}
+
+// Allow is a context whose requests may be answered by so many bytes instead of
+// MaxAnswer: for lists of keys.
+func Allow(ctx context.Context, limit int64) context.Context {
+	return context.WithValue(ctx, limitKey{}, limit)
+}
+
+// bounded is a transport whose answers have an end.
+type bounded struct{ *http.Transport }
+
+// RoundTrip implements http.RoundTripper. A request that the server refused because there
+// were too many is repeated after a while.
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := b.Transport.RoundTrip(r)
+	for tries := 0; err == nil && answer.StatusCode == http.StatusTooManyRequests && store.WaitRefused(r.Context(), tries); tries++ {
+		again := r.Clone(r.Context())
+		if r.Body != nil && r.Body != http.NoBody {
+			if r.GetBody == nil {
+				break
+			}
+			if again.Body, err = r.GetBody(); err != nil {
+				break
+			}
+		}
+		_ = answer.Body.Close() // what it says is known
+		answer, err = b.Transport.RoundTrip(again)
+	}
+	if err != nil {
+		return nil, err
+	}
+	limit, ok := r.Context().Value(limitKey{}).(int64)
+	if !ok {
+		limit = MaxAnswer
+	}
+	if answer.ContentLength > limit {
+		_ = answer.Body.Close() // nobody reads it
+		return nil, tooLong(limit)
+	}
+	answer.Body = &body{ReadCloser: answer.Body, left: limit, limit: limit}
+	return answer, nil
+}
+
+func tooLong(limit int64) error {
+	return fmt.Errorf("the server's answer is longer than %d bytes, which is not taken", limit)
+}
+
+// body is an answer's body, which ends with an error beyond its limit.
+type body struct {
+	io.ReadCloser
+	left, limit int64
+}
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (int, error) {
+	if int64(len(p)) > b.left+1 {
+		p = p[:b.left+1]
+	}
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, tooLong(b.limit)
+	}
+	return n, err
+}

@@ -1,0 +1,207 @@
+package httpkv
+
+// maxDepth bounds how deep values that are skipped may be nested.
+const maxDepth = 10_000
+
+// JSONScanner reads one JSON text from its beginning to its end. After the first
+// thing that is not as expected it has failed: every method then returns zero
+// values, so that loops end and OK need be asked only once.
+type JSONScanner struct {
+	b      []byte
+	i      int
+	failed bool
+	first  bool // in an object or array just entered, before its first element
+}
+
+// NewJSONScanner returns a scanner at the beginning of b.
+func NewJSONScanner(b []byte) JSONScanner { return JSONScanner{b: b} }
+
+// OK reports whether all was as expected so far.
+func (s *JSONScanner) OK() bool { return !s.failed }
+
+// End reports whether all was as expected and nothing but white space follows.
+func (s *JSONScanner) End() bool { return s.peek() == 0 && s.i == len(s.b) && !s.failed }
+
+// peek returns the next character that is no white space; 0 at the end.
+func (s *JSONScanner) peek() byte {
+	for ; s.i < len(s.b); s.i++ {
+		switch c := s.b[s.i]; c {
+		case ' ', '\t', '\n', '\r':
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+func (s *JSONScanner) fail() {
+	s.failed = true
+	s.i = len(s.b)
+}
+
+// enter takes an opening bracket.
+func (s *JSONScanner) enter(open byte) bool {
+	if s.failed || s.peek() != open {
+		s.fail()
+		return false
+	}
+	s.i++
+	s.first = true
+	return true
+}
+
+// more takes the comma before an element, or the closing bracket.
+func (s *JSONScanner) more(closing byte) bool {
+	c := s.peek()
+	first := s.first
+	s.first = false
+	switch {
+	case s.failed:
+		return false
+	case c == closing:
+		s.i++
+		return false
+	case first:
+		return true
+	case c == ',':
+		s.i++
+		if s.peek() != closing {
+			return true
+		}
+	}
+	s.fail()
+	return false
+}
+
+// Object enters an object; its members are got with Member.
+func (s *JSONScanner) Object() bool { return s.enter('{') }
+
+// Member returns the name of the next member, as it is written, and leaves the
+// scanner at its value; false at the object's end.
+func (s *JSONScanner) Member() (name []byte, ok bool) {
+	if !s.more('}') {
+		return nil, false
+	}
+	if name, ok = s.rawString(); !ok || s.peek() != ':' {
+		s.fail()
+		return nil, false
+	}
+	s.i++
+	return name, true
+}
+
+// Array enters an array; Element leaves the scanner at its values.
+func (s *JSONScanner) Array() bool { return s.enter('[') }
+
+// Element reports whether another element follows.
+func (s *JSONScanner) Element() bool { return s.more(']') }
+
+// Null takes a null if one is next.
+func (s *JSONScanner) Null() bool {
+	if s.peek() != 'n' {
+		return false
+	}
+	return s.literal("null")
+}
+
+// True takes true or false and returns which.
+func (s *JSONScanner) True() bool {
+	if s.peek() == 't' {
+		return s.literal("true")
+	}
+	s.literal("false")
+	return false
+}
+
+func (s *JSONScanner) literal(word string) bool {
+	if s.failed || len(s.b)-s.i < len(word) || string(s.b[s.i:s.i+len(word)]) != word {
+		s.fail()
+		return false
+	}
+	s.i += len(word)
+	return true
+}
+
+// Int takes a whole number that fits.
+func (s *JSONScanner) Int() int64 {
+	negative := s.peek() == '-'
+	if negative {
+		s.i++
+	}
+	n, from := int64(0), s.i
+	for s.i < len(s.b) && s.b[s.i] >= '0' && s.b[s.i] <= '9' {
+		if n > (1<<63-10)/10 {
+			s.fail()
+			return 0
+		}
+		n = n*10 + int64(s.b[s.i]-'0')
+		s.i++
+	}
+	if s.i == from || s.i < len(s.b) && (s.b[s.i] == '.' || s.b[s.i]|0x20 == 'e') ||
+		s.i > from+1 && s.b[from] == '0' {
+		s.fail()
+		return 0
+	}
+	if negative {
+		return -n
+	}
+	return n
+}
+
+// Skip passes over a value of any kind. It checks brackets and strings, and
+// that literals are made of the right characters.
+func (s *JSONScanner) Skip() {
+	depth := 0
+	for !s.failed {
+		switch c := s.peek(); c {
+		case '{', '[':
+			if depth++; depth > maxDepth {
+				s.fail()
+			}
+			s.i++
+			continue
+		case '}', ']':
+			if depth--; depth < 0 {
+				s.fail()
+				return
+			}
+			s.i++
+		case ',', ':':
+			if depth == 0 {
+				s.fail()
+				return
+			}
+			s.i++
+			continue
+		case '"':
+			s.rawString()
+		default:
+			s.skipWord()
+		}
+		if depth == 0 {
+			return
+		}
+	}
+}
+
+// skipWord passes over a number or a literal.
+func (s *JSONScanner) skipWord() {
+	from := s.i
+	for s.i < len(s.b) {
+		c := s.b[s.i]
+		if c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '+' || c == '.' {
+			s.i++
+			continue
+		}
+		break
+	}
+	if s.i == from {
+		s.fail()
+	}
+}
+
+// IsString reports whether a string is next.
+func (s *JSONScanner) IsString() bool { return s.peek() == '"' }
+
+// Fail makes the scanner fail: what it read is not as the caller expects.
+func (s *JSONScanner) Fail() { s.fail() }

@@ -1,0 +1,123 @@
+package httpkv
+
+import (
+	"bytes"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// rawString takes a string and returns what is between its quotes.
+func (s *JSONScanner) rawString() ([]byte, bool) {
+	if s.failed || s.peek() != '"' {
+		s.fail()
+		return nil, false
+	}
+	from := s.i + 1
+	for at := from; ; {
+		n := bytes.IndexByte(s.b[at:], '"')
+		if n < 0 {
+			s.fail()
+			return nil, false
+		}
+		at += n
+		if !escaped(s.b[from:at]) {
+			s.i = at + 1
+			return s.b[from:at], true
+		}
+		at++
+	}
+}
+
+// escaped reports whether the character that follows b is escaped: an odd
+// number of backslashes ends b.
+func escaped(b []byte) bool {
+	n := 0
+	for n < len(b) && b[len(b)-1-n] == '\\' {
+		n++
+	}
+	return n&1 == 1
+}
+
+// String takes a string and returns it decoded. If it has no escapes it is
+// returned where it lies, and to is returned as it was; else it is appended to
+// to, and is the end of that.
+func (s *JSONScanner) String(to []byte) (text, _ []byte) {
+	raw, ok := s.rawString()
+	if !ok {
+		return nil, to
+	}
+	at := bytes.IndexByte(raw, '\\')
+	if at < 0 {
+		return raw, to
+	}
+	from := len(to)
+	for at >= 0 {
+		to = append(to, raw[:at]...)
+		var n int
+		if to, n = unescape(to, raw[at:]); n == 0 {
+			s.fail()
+			return nil, to
+		}
+		raw = raw[at+n:]
+		at = bytes.IndexByte(raw, '\\')
+	}
+	to = append(to, raw...)
+	return to[from:], to
+}
+
+// unescape appends the character that an escape at the beginning of b means
+// (RFC 8259, section 7) and returns how long the escape is; 0 if it is none.
+// Half a surrogate pair becomes the replacement character.
+func unescape(to, b []byte) ([]byte, int) {
+	if len(b) < 2 {
+		return to, 0
+	}
+	switch b[1] {
+	case '"', '\\', '/':
+		return append(to, b[1]), 2
+	case 'b':
+		return append(to, '\b'), 2
+	case 'f':
+		return append(to, '\f'), 2
+	case 'n':
+		return append(to, '\n'), 2
+	case 'r':
+		return append(to, '\r'), 2
+	case 't':
+		return append(to, '\t'), 2
+	case 'u':
+	default:
+		return to, 0
+	}
+	r := hex4(b)
+	if r < 0 {
+		return to, 0
+	}
+	if utf16.IsSurrogate(r) {
+		if pair := utf16.DecodeRune(r, hex4(b[6:])); pair != utf8.RuneError {
+			return utf8.AppendRune(to, pair), 12
+		}
+		r = utf8.RuneError
+	}
+	return utf8.AppendRune(to, r), 6
+}
+
+// hex4 reads \uXXXX at the beginning of b; -1 if it is not there.
+func hex4(b []byte) rune {
+	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
+		return -1
+	}
+	r := rune(0)
+	for _, c := range b[2:6] {
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c|0x20 >= 'a' && c|0x20 <= 'f':
+			c = c | 0x20 - 'a' + 10
+		default:
+			return -1
+		}
+		r = r<<4 | rune(c)
+	}
+	return r
+}

@@ -1,0 +1,64 @@
+package null
+
+import (
+	"slices"
+	"sort"
+	"strings"
+)
+
+// settle brings the index up to date with what was added and removed since the
+// last time, each of which is searched for: what lies between is moved as it is
+// and not looked at, so that a list after every write stays cheap.
+func (s *Space[T]) settle() {
+	var added, removed []*Entry[T]
+	for i := range s.shards {
+		h := &s.shards[i]
+		added = append(added, h.added...)
+		removed = append(removed, h.removed...)
+		clear(h.added)
+		clear(h.removed)
+		h.added, h.removed = h.added[:0], h.removed[:0]
+	}
+	s.drop(removed)
+	s.merge(slices.DeleteFunc(added, func(e *Entry[T]) bool { return e.removed }))
+}
+
+func byKey[T any](a, b *Entry[T]) int { return strings.Compare(a.Key, b.Key) }
+
+// drop closes the gaps that removed entries leave, the first first.
+func (s *Space[T]) drop(removed []*Entry[T]) {
+	if len(removed) == 0 {
+		return
+	}
+	slices.SortFunc(removed, byKey)
+	gap := s.search(0, len(s.index), []byte(removed[0].Key))
+	kept := gap
+	for i := range removed {
+		next := len(s.index)
+		if i+1 < len(removed) {
+			next = s.search(gap+1, next, []byte(removed[i+1].Key))
+		}
+		kept += copy(s.index[kept:], s.index[gap+1:next])
+		gap = next
+	}
+	clear(s.index[kept:])
+	s.index = s.index[:kept]
+}
+
+// merge puts added entries in their places, the last first.
+func (s *Space[T]) merge(added []*Entry[T]) {
+	slices.SortFunc(added, byKey)
+	end := len(s.index)
+	s.index = append(s.index, added...)
+	for i, e := range slices.Backward(added) {
+		at := s.search(0, end, []byte(e.Key))
+		copy(s.index[at+i+1:], s.index[at:end])
+		s.index[at+i], e.indexed = e, true
+		end = at
+	}
+}
+
+// search is the place in index[from:to] of the first key that is not before key.
+func (s *Space[T]) search(from, to int, key []byte) int {
+	return from + sort.Search(to-from, func(i int) bool { return s.index[from+i].Key >= string(key) })
+}

@@ -1,0 +1,163 @@
+package null
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func names[T any](list []*Entry[T]) (keys []string) {
+	for _, e := range list {
+		keys = append(keys, e.Key)
+	}
+	return keys
+}
+
+// A space is a sorted map: random writes and removals, with intervals read now
+// and then, are those of a map whose keys are sorted.
+func TestSpaceIsASortedMap(t *testing.T) {
+	for _, shards := range []int{1, MaxShards} {
+		r := rand.New(rand.NewPCG(1, uint64(shards)))
+		s, want := NewSpace[struct{}](shards, 1), map[string]int64{}
+		s.Lock(s.All())
+		for range 20_000 {
+			key := fmt.Sprint(r.IntN(300))
+			switch r.IntN(8) {
+			case 0, 1, 2:
+				e := s.Entry([]byte(key))
+				e.Set([]byte(key), s.Next())
+				if want[key]++; e.Version != want[key] || e.Changed != s.Revision() || e.Created > e.Changed {
+					t.Fatalf("%+v is the write %d", e, want[key])
+				}
+			case 3, 4:
+				if e := s.Get([]byte(key)); (e != nil) != (want[key] > 0) {
+					t.Fatalf("%s: %v", key, e)
+				} else if e != nil {
+					s.Remove(e)
+				}
+				delete(want, key)
+			case 5:
+				from, end := key, fmt.Sprint(r.IntN(300))
+				if r.IntN(3) == 0 {
+					end = ""
+				}
+				keys := slices.Sorted(maps.Keys(want))
+				keys = slices.DeleteFunc(keys, func(k string) bool { return k < from || end != "" && k >= end })
+				if got := names(s.Interval([]byte(from), []byte(end))); !slices.Equal(got, keys) {
+					t.Fatalf("from %q to %q there is %q, want %q", from, end, got, keys)
+				}
+			case 6:
+				keys := slices.Sorted(maps.Keys(want))
+				keys = slices.DeleteFunc(keys, func(k string) bool { return !strings.HasPrefix(k, key) })
+				if got := names(s.Prefixed([]byte(key))); !slices.Equal(got, keys) {
+					t.Fatalf("with %q begin %q, want %q", key, got, keys)
+				}
+			case 7:
+				for _, e := range s.Prefixed([]byte(key)) { // removed while it is read
+					s.Remove(e)
+					delete(want, e.Key)
+				}
+			}
+		}
+		s.Unlock(s.All())
+	}
+}
+
+func TestPrefixEnd(t *testing.T) {
+	for prefix, want := range map[string]string{"a": "b", "a\xff": "b", "\xff\xff": "", "": "", "a/": "a0", "\x7f": "\x80"} {
+		if got := prefixEnd([]byte(prefix)); string(got) != want {
+			t.Errorf("behind %q stands %q, want %q", prefix, got, want)
+		}
+	}
+}
+
+// Put and Delete are writes of their own.
+func TestPutAndDelete(t *testing.T) {
+	s := NewSpace[struct{}](1, 1)
+	for _, k := range []string{"b", "a/2", "a/1", "c"} {
+		s.Put([]byte(k), []byte("v"))
+	}
+	e := s.Put([]byte("b"), []byte("w"))
+	if e.Created != 2 || e.Changed != 6 || string(s.Get([]byte("b")).Value) != "w" {
+		t.Errorf("%+v", e)
+	}
+	if list := s.Prefixed([]byte("a/")); len(list) != 2 || list[0].Key != "a/1" {
+		t.Errorf("%v", list)
+	}
+	if !s.Delete([]byte("b")) || s.Delete([]byte("b")) || s.Get([]byte("b")) != nil || s.Revision() != 7 {
+		t.Error("a key is not removed, or twice")
+	}
+}
+
+// Keys that come and go without ever being listed are not kept.
+func TestWhatIsGoneIsNotKept(t *testing.T) {
+	s := NewSpace[struct{}](1, 1)
+	for i := range 10_000 {
+		e := s.Entry(fmt.Append(nil, i))
+		e.Set(nil, s.Next())
+		s.Remove(e)
+	}
+	if n := len(s.shards[0].added); n > keepAdded+2 {
+		t.Errorf("%d entries of no key are kept", n)
+	}
+}
+
+// Writers of different keys do not disturb each other, nor readers of all.
+func TestShardsAreIndependent(t *testing.T) {
+	s := NewSpace[struct{}](MaxShards, 1)
+	var all sync.WaitGroup
+	for w := range 8 {
+		all.Go(func() {
+			for i := range 1000 {
+				key := fmt.Appendf(nil, "%d/%d", w, i%50)
+				set := s.Of(key)
+				if i%100 == 0 {
+					set = s.All()
+				}
+				s.Lock(set)
+				s.Entry(key).Set(key, s.Next())
+				if set == s.All() && len(s.Prefixed(fmt.Appendf(nil, "%d/", w))) == 0 {
+					t.Error("what was written is not there")
+				}
+				s.Unlock(set)
+			}
+		})
+	}
+	all.Wait()
+	s.Lock(s.All())
+	defer s.Unlock(s.All())
+	if n := len(s.Interval(nil, nil)); n != 400 || s.Revision() != 8001 {
+		t.Errorf("%d keys at revision %d", n, s.Revision())
+	}
+}
+
+func BenchmarkOverwrite(b *testing.B) {
+	s, key, value := NewSpace[struct{}](MaxShards, 1), []byte("12345678"), make([]byte, 256)
+	b.ReportAllocs()
+	for b.Loop() {
+		set := s.Of(key)
+		s.Lock(set)
+		s.Entry(key).Set(value, s.Next())
+		s.Unlock(set)
+	}
+}
+
+// BenchmarkListAfterWrite adds a key among 100,000 and lists it, as a lock does.
+func BenchmarkListAfterWrite(b *testing.B) {
+	s := NewSpace[struct{}](1, 1)
+	for i := range 100_000 {
+		s.Entry(fmt.Appendf(nil, "key/%06d", i)).Set(nil, s.Next())
+	}
+	key, folder := []byte("key/050000/lock"), []byte("key/050000/")
+	b.ReportAllocs()
+	for b.Loop() {
+		s.Entry(key).Set(nil, s.Next())
+		for _, e := range s.Prefixed(folder) {
+			s.Remove(e)
+		}
+	}
+}

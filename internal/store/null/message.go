@@ -1,0 +1,175 @@
+package null
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"strconv"
+	"unicode/utf8"
+)
+
+// Limits of a request, in bytes.
+const (
+	maxHead = 64 << 10
+	maxBody = 64 << 20
+)
+
+// HTTPRequest is a request as a Service sees it. Its bytes are valid until the
+// Service returns.
+type HTTPRequest struct {
+	Method   []byte
+	Path     []byte // decoded, with its slash
+	Query    []byte // as it came, without the question mark
+	Body     []byte
+	Auth     []byte // the value of Server.AuthField
+	Close    bool   // the client wants the connection closed
+	Continue bool   // it waits for 100 Continue before it sends the body
+}
+
+// parse reads a request (RFC 9112) from the beginning of in and returns how
+// long it is; 0 if it is not whole yet.
+func (r *HTTPRequest) parse(in []byte, authField string) (n int, err error) {
+	*r = HTTPRequest{}
+	end := bytes.Index(in, []byte("\r\n\r\n"))
+	if end < 0 {
+		if len(in) > maxHead {
+			return 0, errors.New("the request's header is too long")
+		}
+		return 0, nil
+	}
+	head, rest := in[:end], in[end+4:]
+	line, head, _ := bytes.Cut(head, []byte("\r\n"))
+	if err := r.startLine(line); err != nil {
+		return 0, err
+	}
+	length, expects := 0, false
+	for len(head) > 0 {
+		line, head, _ = bytes.Cut(head, []byte("\r\n"))
+		name, value, ok := bytes.Cut(line, []byte(":"))
+		if !ok {
+			return 0, errors.New("a line of the header is no field")
+		}
+		value = bytes.TrimSpace(value)
+		switch {
+		case is(name, "content-length"):
+			if length, err = strconv.Atoi(string(value)); err != nil || length < 0 || length > maxBody {
+				return 0, errors.New("the Content-Length is none, or too long")
+			}
+		case is(name, "transfer-encoding"):
+			return 0, errors.New("a null server takes no Transfer-Encoding, but a Content-Length")
+		case is(name, "connection"):
+			r.Close = r.Close || is(value, "close")
+		case is(name, "expect"):
+			expects = is(value, "100-continue")
+		case authField != "" && is(name, authField):
+			r.Auth = value
+		}
+	}
+	if len(rest) < length {
+		r.Continue = expects && len(rest) == 0
+		return 0, nil
+	}
+	r.Body = rest[:length]
+	return end + 4 + length, nil
+}
+
+func is(b []byte, lower string) bool {
+	return len(b) == len(lower) && bytes.EqualFold(b, []byte(lower))
+}
+
+func (r *HTTPRequest) startLine(line []byte) error {
+	r.Method, line, _ = bytes.Cut(line, []byte(" "))
+	target, version, _ := bytes.Cut(line, []byte(" "))
+	if len(target) == 0 || target[0] != '/' || !bytes.HasPrefix(version, []byte("HTTP/1.")) {
+		return errors.New("the first line is no request of HTTP/1")
+	}
+	r.Close = string(version) == "HTTP/1.0"
+	r.Path, r.Query, _ = bytes.Cut(target, []byte("?"))
+	if bytes.IndexByte(r.Path, '%') >= 0 {
+		path, err := url.PathUnescape(string(r.Path))
+		if err != nil {
+			return errors.New("the path is not percent-encoded as it must be")
+		}
+		r.Path = []byte(path)
+	}
+	return nil
+}
+
+// copied is a request with memory of its own.
+func (r *HTTPRequest) copied() *HTTPRequest {
+	c := *r
+	for _, b := range []*[]byte{&c.Method, &c.Path, &c.Query, &c.Body, &c.Auth} {
+		*b = bytes.Clone(*b)
+	}
+	return &c
+}
+
+// Param returns the value of the first parameter with the given name, as it
+// came.
+func (r *HTTPRequest) Param(name string) (value []byte, ok bool) { return param(r.Query, name) }
+
+func param(list []byte, name string) (value []byte, ok bool) {
+	for len(list) > 0 {
+		var p []byte
+		p, list, _ = bytes.Cut(list, []byte("&"))
+		if len(p) >= len(name) && string(p[:len(name)]) == name {
+			if len(p) == len(name) {
+				return nil, true
+			}
+			if p[len(name)] == '=' {
+				return p[len(name)+1:], true
+			}
+		}
+	}
+	return nil, false
+}
+
+// Form returns the decoded value of a form's field in the body.
+func (r *HTTPRequest) Form(name string) (value string, ok bool) {
+	raw, ok := param(r.Body, name)
+	if !ok {
+		return "", false
+	}
+	value, err := url.QueryUnescape(string(raw))
+	return value, err == nil
+}
+
+// AppendAnswer appends an answer: a status such as "200 OK", further fields,
+// each with its line end, and the body.
+func AppendAnswer(b []byte, status, fields, body string) []byte {
+	b = AppendHead(b, status, fields, len(body))
+	return append(b, body...)
+}
+
+// Damaged appends a value that was damaged to b: its last byte is another.
+func Damaged(b, value []byte) []byte {
+	b = append(b, value...)
+	if len(value) > 0 {
+		b[len(b)-1] ^= 1
+	}
+	return b
+}
+
+// AppendHead appends the head of an answer whose body has size bytes.
+func AppendHead(b []byte, status, fields string, size int) []byte {
+	b = append(b, "HTTP/1.1 "...)
+	b = append(b, status...)
+	b = append(b, "\r\n"...)
+	b = append(b, fields...)
+	b = append(b, "Content-Length: "...)
+	b = strconv.AppendInt(b, int64(size), 10)
+	return append(b, "\r\n\r\n"...)
+}
+
+// AppendJSON appends s as a JSON string; what is no UTF-8 becomes replacement
+// characters. Plain text, as a load's keys are, costs no more than being copied.
+func AppendJSON(b, s []byte) []byte {
+	for _, c := range s {
+		if c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
+			text, _ := json.Marshal(string(s)) // strings can be marshalled
+			return append(b, text...)
+		}
+	}
+	return append(append(append(b, '"'), s...), '"')
+}

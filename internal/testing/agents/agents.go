@@ -1,0 +1,84 @@
+// Package agents runs agents in a test's process, over loopback with mutual TLS, and records
+// what the workers of a load sent.
+package agents
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/run/agent"
+	"github.com/quorumbench/quorumbench/internal/store/registry"
+	"github.com/quorumbench/quorumbench/internal/testing/servers"
+)
+
+// AgentVersion is that of these agents, and of the controllers that Target makes.
+const AgentVersion = "test"
+
+// calm is a heartbeat that a busy machine does not miss.
+const calm = 20 * time.Second
+
+// Certificates are those of an agent at 127.0.0.1 and of a controller.
+func Certificates(t testing.TB) agent.Certificates {
+	t.Helper()
+	made, err := agent.MakeCertificates(t.TempDir(), []string{"127.0.0.1"}, time.Hour, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// AgentTarget is how a controller reaches an agent with these certificates.
+func AgentTarget(address string, c agent.Certificates) agent.Target {
+	return agent.Target{
+		Name: "there", Address: address, CACert: c.CA, Cert: c.Controller + ".crt", Key: c.Controller + ".key", Version: AgentVersion,
+	}
+}
+
+// StartAgent starts an agent that serves until the test ends, with what change says
+// otherwise (nil: nothing), and returns how it is reached.
+func StartAgent(t testing.TB, change func(*agent.Options)) agent.Target {
+	t.Helper()
+	c := Certificates(t)
+	config, err := agent.ServerTLS(c.CA, c.Hosts[0]+".crt", c.Hosts[0]+".key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := agent.Options{
+		Folder: filepath.Join(t.TempDir(), "agent"), Version: AgentVersion, Stores: registry.Lookup, TLS: config, Heartbeat: calm,
+		Say: func(format string, args ...any) { t.Logf("agent: "+format, args...) },
+	}
+	if change != nil {
+		change(&o)
+	}
+	s, err := agent.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return AgentTarget(ServeAgent(t, s), c)
+}
+
+// ServeAgent serves until the test ends, and returns the address.
+func ServeAgent(t testing.TB, s *agent.Server) (address string) {
+	t.Helper()
+	return servers.Serving(t, servers.Loopback(t), s.Serve)
+}
+
+// DialAgent begins a session that ends with the test.
+func DialAgent(t testing.TB, to agent.Target) *agent.Remote {
+	t.Helper()
+	r, err := agent.Dial(t.Context(), to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() }) // an agent that ended first is no error
+	return r
+}
+
+// Worker is that of an agent of its own, which serves w, or a worker of its process
+// where that is nil.
+func Worker(t testing.TB, w load.Worker) load.Worker {
+	t.Helper()
+	return DialAgent(t, StartAgent(t, func(o *agent.Options) { o.Worker = w })).Worker()
+}

@@ -1,0 +1,221 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// A right answer is never called wrong. Members that are behind, as Consul's and
+// ZooKeeper's followers are for a moment, have what an earlier run wrote, or
+// nothing yet; after the preload they are waited for.
+func TestAPreloadIsWaitedForOnEveryMember(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	endpoints := strings.Split(w.nullServer(t, "--members", "3", "--script", "lag=400ms"), ",")
+	for _, before := range [][]string{nil, {"--val-size", "8"}, {"--val-size", "64", "--seed", "7"}} {
+		if before != nil {
+			w.bench(t, endpoints, exitDone, append([]string{"put", "--total", "1000", "--key-space-size", "1000", "--sequential-keys"}, before...)...)
+		}
+		for _, kind := range []string{"get --consistency s", "mixed --consistency s"} {
+			args := append(strings.Fields(kind), "--target", "all", "--total", "3000", "--conns", "6", "--clients", "12", "--key-space-size", "1000", "--val-size", "256")
+			if kind[:3] == "mix" {
+				args = append(args, "--put-weight", "1", "--get-weight", "9")
+			}
+			trial := w.bench(t, endpoints, exitDone, args...)
+			if trial.Misses+trial.WrongAnswers+trial.Stale+trial.Unverifiable+trial.Errors > 0 || trial.Operations != 3000 {
+				t.Errorf("%s after %v: %d operations, %d misses, %d wrong, %d stale, %d unverifiable, errors %v",
+					kind, before, trial.Operations, trial.Misses, trial.WrongAnswers, trial.Stale, trial.Unverifiable, trial.ErrorsByKind)
+			}
+		}
+	}
+}
+
+// Without a preload the values are those of earlier runs: of another size they
+// are stale, below 16 bytes nobody can say, and neither makes a run invalid.
+func TestValuesOfEarlierRunsAreNotWrong(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	endpoints := []string{w.nullServer(t)}
+	for _, test := range []struct {
+		wrote, read           string
+		ok, stale, unverified uint64
+	}{
+		{"64 --seed 1", "64 --seed 2", 500, 0, 0},
+		{"64 --seed 3", "65", 0, 500, 0},
+		{"8", "256", 0, 0, 500},
+		{"8", "8", 0, 0, 500},
+		{"15 --seed 9", "16", 0, 0, 500},
+		{"16", "15", 0, 500, 0},
+	} {
+		w.bench(t, endpoints, exitDone, append(strings.Fields("put --total 500 --key-space-size 500 --sequential-keys --val-size"), strings.Fields(test.wrote)...)...)
+		for _, level := range []string{"l", "s"} {
+			trial := w.bench(t, endpoints, exitDone, append(strings.Fields("get --no-preload --total 500 --key-space-size 500 --consistency "+level+" --val-size"), strings.Fields(test.read)...)...)
+			if trial.Operations != 500 || trial.WrongAnswers > 0 || trial.Stale != test.stale || trial.Unverifiable != test.unverified {
+				t.Errorf("values of %s read as %s at %s: %d stale, %d unverifiable, %d wrong", test.wrote, test.read, level, trial.Stale, trial.Unverifiable, trial.WrongAnswers)
+			}
+			if notes := strings.Join(trial.Notes, " "); (test.stale > 0) != strings.Contains(notes, "500 reads were stale") ||
+				(test.unverified > 0) != strings.Contains(notes, "could not be verified") {
+				t.Errorf("the notes are %q", notes)
+			}
+		}
+	}
+}
+
+// A damaged value is wrong, in a range as in a read of one key.
+func TestDamagedValuesAreWrong(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	endpoints := []string{w.nullServer(t, "--script", "wrong=value every 701")}
+	trial := w.bench(t, endpoints, exitFailed, strings.Fields("get --total 5000 --conns 2 --clients 2 --key-space-size 300")...)
+	if trial.WrongAnswers < 6 || trial.WrongAnswers > 8 || trial.ErrorTexts["wrong_answer"] != "a value that was never written to this key" {
+		t.Errorf("%d wrong answers, %v", trial.WrongAnswers, trial.ErrorTexts)
+	}
+	file := w.file(t, "ranges.yaml", `
+name: ranges
+defaults: {store: etcd, endpoints: ["`+endpoints[0]+`"], clients: 2, connections: 2, key-space: 300, value-size: 64, total: 5000, preload: true}
+trials:
+  - {name: ranges, operation: range, range-limit: 10}
+  - {name: reads, operation: txn-get, range-limit: 5}
+`)
+	w.run(t, "run", file, "--out", w.path("run")).exits(t, exitFailed)
+	run, err := record.Open(w.path("run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range run.Trials {
+		if n := run.Trials[i].WrongAnswers; n < 6 || n > 8 {
+			t.Errorf("%s: %d wrong answers", run.Trials[i].Name, n)
+		}
+	}
+}
+
+// A wrong answer counts when it comes in the warm-up, too: the thousandth of 100
+// writes and 1,700 reads is one of the first 1,200 of these.
+func TestWrongAnswersInTheWarmUpCount(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	endpoint := w.nullServer(t, "--script", "wrong=value every 1000")
+	trial := w.bench(t, []string{endpoint}, exitFailed, strings.Fields("get --conns 2 --rate 1000 --warmup 1200ms --duration 500ms --key-space-size 100")...)
+	if trial.WrongAnswers > 0 || rule(trial, 3) == "" {
+		t.Errorf("%d wrong answers in the window, and the verdict is %+v", trial.WrongAnswers, trial.Verdict)
+	}
+}
+
+// A range over nothing is not valid in silence, and the keys read are counted.
+func TestRangesCountTheirKeys(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	endpoints := []string{w.nullServer(t)}
+	w.bench(t, endpoints, exitDone, strings.Fields("put --total 100 --key-space-size 100 --sequential-keys --prefix r/")...)
+	for _, test := range []struct {
+		args         string
+		keys, misses uint64
+	}{
+		{"range r/ r0 --total 50", 5000, 0},
+		{"range r/ r0 --total 50 --limit 7", 350, 0},
+		{"range r/ r0 --total 50 --keys-only --paginate", 5000, 0},
+		{"range r/ r0 --total 50 --count-only", 5000, 0},
+		{"range x y --total 50", 0, 50},
+		{"range r/00000004 --total 50", 50, 0},
+		{"get --no-preload --total 50 --key-space-size 100 --prefix r/ --val-size 8", 50, 0},
+		{"get --no-preload --total 50 --key-space-size 100 --prefix s/ --val-size 8", 0, 50},
+	} {
+		trial := w.bench(t, endpoints, exitDone, strings.Fields(test.args)...)
+		if trial.KeysRead == nil || *trial.KeysRead != test.keys || trial.Misses != test.misses || trial.Errors > 0 {
+			t.Errorf("%s: %v keys, %d misses, errors %v", test.args, trial.KeysRead, trial.Misses, trial.ErrorTexts)
+		}
+		nothing := slices.ContainsFunc(trial.Verdict.Reasons, func(r verdict.Reason) bool { return strings.HasPrefix(r.String(), "R18") })
+		if nothing != (test.misses > 0) {
+			t.Errorf("%s: %v", test.args, trial.Verdict)
+		}
+	}
+	out := w.run(t, "bench", "range", "r/", "r0", "--total", "50", "--endpoints", endpoints[0]).exits(t, exitDone).stdout.String()
+	if !strings.Contains(out, "5,000 (100 an operation)") {
+		t.Errorf("the keys read are not printed:\n%s", out)
+	}
+}
+
+// Only what the load will use is asked for before: servers that stand in for
+// etcd have no serializable reads.
+func TestOnlyWhatIsUsedIsAskedFor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	endpoint := w.nullServer(t, "--script", "refuse=local")
+	for _, args := range []string{
+		"put --total 300", "put --total 300 --preload --key-space-size 50", "txn-put --total 300", "delete --total 300",
+		"get --consistency l --total 300", "mixed --consistency l --total 300", "range 0 1 --consistency l --total 30",
+	} {
+		trial := w.bench(t, []string{endpoint}, exitDone, strings.Fields(args)...)
+		if trial.Errors > 0 || trial.Operations != trial.Due {
+			t.Errorf("%s: %d operations, errors %v", args, trial.Operations, trial.ErrorTexts)
+		}
+	}
+	for _, args := range []string{"get --consistency s", "range 0 1 --consistency s"} {
+		w.run(t, append([]string{"bench", "--endpoints", endpoint}, strings.Fields(args)...)...).exits(t, exitFailed).
+			oneSentence(t, "does not answer a read: serializable is not implemented")
+	}
+}
+
+// On every store: what an earlier load wrote is not wrong in a follower that
+// lags, and after the preload every member has every key. Every operation was
+// served by a leader or a follower, a proxy's by that of the server behind it.
+func TestAPreloadIsWaitedForOnEveryStore(t *testing.T) {
+	t.Parallel()
+	const file = `
+order: written
+defaults: {STORE, members: 3, target: all, connections: 33, clients: 33, key-space: 1500, distribution: sequential}
+trials:
+  - {name: small, operation: put, total: 1500, value-size: 8}
+  - {name: local, operation: get, consistency: local, total: 5000, value-size: 256, distribution: uniform, preload: true}
+`
+	eachStore(t, nil, func(t *testing.T, st store.Store, exec string) {
+		settle.Within(t, func(r settle.Reporter) {
+			w := newWorld(t)
+			if !w.run(t, "run", w.file(t, "preload.yaml", of(file, st, exec)), "--out", w.path("run")).preloads(t, r) {
+				return
+			}
+			run := whole(t, w.path("run"), record.Complete)
+			checkByRole(t, &run.Trials[0])
+			checkByRole(t, &run.Trials[1])
+			trial := &run.Trials[1]
+			if trial.Misses+trial.WrongAnswers+trial.Stale+trial.Unverifiable > 0 || trial.Operations != 5000 {
+				t.Errorf("%d operations, %d misses, %d wrong, %d stale, %d unverifiable, errors %v",
+					trial.Operations, trial.Misses, trial.WrongAnswers, trial.Stale, trial.Unverifiable, trial.ErrorTexts)
+			}
+		})
+	})
+}
+
+// TestWrongAnswersAreViolations checks that responses found wrong as they arrive are in the
+// section about the answers, in its record, and in the exit code of check-answers.
+func TestWrongAnswersAreViolations(t *testing.T) {
+	t.Parallel()
+	for _, protocol := range []string{"etcd", "etcdv2", "zookeeper", "consul"} {
+		t.Run(protocol, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			endpoint := w.nullServer(t, "--protocol", protocol, "--memory", "--script", "wrong=value every 50")
+			p := w.run(t, "bench", "mixed", "--store", protocol, "--total", "2000", "--check", "--out", w.path("run"), "--endpoints", endpoint).exits(t, exitFailed)
+			if out := p.stdout.String(); strings.Contains(out, "no promise was broken") || !strings.Contains(out, "does not fit its request") {
+				t.Errorf("the section about the answers does not show the wrong ones:\n%s", out)
+			}
+			run, err := record.Open(w.path("run"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			trial := &run.Trials[0]
+			if n := trial.Answers.Wrong["wrong answer"]; n < trial.WrongAnswers || trial.WrongAnswers == 0 {
+				t.Errorf("%d wrong answers in the window, %d in the record of the check", trial.WrongAnswers, n)
+			}
+			w.run(t, "check-answers", w.path("run")).exits(t, exitFailed)
+		})
+	}
+}

@@ -1,0 +1,298 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+)
+
+// The commands on a running cluster, on one that `cluster up` started.
+func TestBenchOnAPlayground(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	dir, endpoints := w.playground(t, "3")
+	checkStatus(t, w, dir, endpoints)
+	client := official(t, clientv3.Config{Endpoints: endpoints})
+	t.Run("every operation", func(t *testing.T) { benchOperations(t, w, endpoints) })
+	t.Run("targets", func(t *testing.T) { benchTargets(t, w, endpoints) })
+	t.Run("key space", func(t *testing.T) { benchKeySpace(t, w, endpoints, client) })
+	t.Run("seeds", func(t *testing.T) { benchSeeds(t, w, endpoints, client) })
+	t.Run("JSON", func(t *testing.T) { benchJSON(t, w, endpoints) })
+	t.Run("a run as JSON", func(t *testing.T) { runJSON(t, w, endpoints) })
+}
+
+// checkStatus: `cluster status` tells three members, one of which leads, and a
+// second `up` in the folder is refused.
+func checkStatus(t *testing.T, w *world, dir string, endpoints []string) {
+	t.Helper()
+	out := w.run(t, "cluster", "status", "--dir", dir).exits(t, exitDone).stdout.String()
+	if len(endpoints) != 3 || !strings.HasPrefix(out, strings.Join(endpoints, ",")+"\n") || strings.Count(out, " leader ") != 1 || strings.Count(out, " follower ") != 2 {
+		t.Errorf("the status of %v is:\n%s", endpoints, out)
+	}
+	w.run(t, "cluster", "up", "--dir", dir).exits(t, exitFailed).oneSentence(t, "cluster down")
+}
+
+func benchOperations(t *testing.T, w *world, endpoints []string) {
+	const load = "--conns 4 --clients 16 --prefix ops/ "
+	for _, test := range []struct {
+		args, operation, consistency string
+		total                        uint64
+	}{
+		{"put " + load + "--total 1501", "put", "", 1501},
+		{"put " + load + "--total 1000 --rate 2000", "put", "", 1000},
+		{"put " + load + "--total 1000 --rate 2000 --arrival poisson", "put", "", 1000},
+		{"get " + load + "--total 1501", "get", "linearizable", 1501},
+		{"get " + load + "--total 1501 --consistency s --distribution zipfian", "get", "local", 1501},
+		{"mixed " + load + "--total 1501 --put-weight 1 --get-weight 3", "mixed", "linearizable", 1501},
+		{"range ops/00000000 --total 501", "range", "linearizable", 501},
+		{"range ops/ ops0 --limit 20 --total 501 --consistency local", "range", "local", 501},
+		{"delete " + load + "--total 1501", "delete", "", 1501},
+	} {
+		trial := w.bench(t, endpoints, exitDone, strings.Fields(test.args)...)
+		if trial.Operation != test.operation || trial.Consistency != test.consistency {
+			t.Errorf("%s: it is told as %s, %q", test.args, trial.Operation, trial.Consistency)
+		}
+		if trial.Due != test.total || trial.Operations != test.total || trial.Errors+trial.Misses+trial.WrongAnswers > 0 {
+			t.Errorf("%s: %d due, %d operations, %d misses, errors %v", test.args, trial.Due, trial.Operations, trial.Misses, trial.ErrorsByKind)
+		}
+		// A total's window ends with its last operation.
+		if trial.Rate == nil && trial.Completed != test.total {
+			t.Errorf("%s: %d completed in the window", test.args, trial.Completed)
+		}
+	}
+}
+
+func benchTargets(t *testing.T, w *world, endpoints []string) {
+	for target, want := range map[string]struct {
+		members       int
+		roles, unlike string
+	}{
+		"leader": {1, "leader", "follower"}, "followers": {2, "follower", "leader"},
+		"all": {3, "leader follower", ""}, "any": {3, "leader follower", ""}, "member:2": {1, "", ""},
+	} {
+		// One endpoint is enough to find the others, but for those as given.
+		given := endpoints[:1]
+		if target == "any" {
+			given = endpoints
+		}
+		trial := w.bench(t, given, exitDone, "get", "--target", target, "--total", "1200", "--conns", "6", "--clients", "12", "--key-space-size", "50", "--prefix", "targets/")
+		if trial.Target.String() != target || len(trial.Endpoints) != want.members || trial.Members != 3 {
+			t.Errorf("target %s is told as %s with the endpoints %v of %d members", target, trial.Target, trial.Endpoints, trial.Members)
+		}
+		served := ""
+		for _, s := range trial.ByRole {
+			served += s.Role + " "
+		}
+		for _, role := range strings.Fields(want.roles) {
+			if !strings.Contains(served, role) {
+				t.Errorf("target %s was served by %s", target, served)
+			}
+		}
+		if want.unlike != "" && strings.Contains(served, want.unlike) || strings.Contains(served, "unknown") {
+			t.Errorf("target %s was served by %s", target, served)
+		}
+		if target == "member:2" && !slices.Equal(trial.Endpoints, endpoints[1:2]) {
+			t.Errorf("member 2 of %v is told as %v", endpoints, trial.Endpoints)
+		}
+	}
+	w.run(t, "bench", "put", "--endpoints", endpoints[0], "--target", "member:4").exits(t, exitFailed).oneSentence(t, "member:4", "3 members")
+}
+
+// etcd's benchmark made 1,169 keys in a key space of 1,000.
+func benchKeySpace(t *testing.T, w *world, endpoints []string, client *clientv3.Client) {
+	w.bench(t, endpoints, exitDone, "put", "--sequential-keys", "--key-space-size", "1000", "--total", "3000", "--conns", "4", "--clients", "16",
+		"--prefix", "p/", "--val-size", "64")
+	before := keysOf(t, client, "p/")
+	if len(before) != 1000 {
+		t.Errorf("%d keys are in a key space of 1,000", len(before))
+	}
+	for key, size := range before {
+		if len(key) != 8 || size != 64 {
+			t.Fatalf("the key %q has %d bytes, and its value %d", key, len(key), size)
+		}
+	}
+	for _, distribution := range []string{"uniform", "zipfian", "hotspot"} {
+		w.bench(t, endpoints, exitDone, "put", "--distribution", distribution, "--key-space-size", "1000", "--total", "2000", "--conns", "4", "--clients", "16",
+			"--prefix", "p/", "--val-size", "64", "--seed", "9")
+	}
+	after := keysOf(t, client, "p/")
+	for key := range after {
+		if _, there := before[key]; !there {
+			t.Fatalf("the key %q is outside of the key space", key)
+		}
+	}
+	// A preload makes every key exist.
+	w.bench(t, endpoints, exitDone, "get", "--key-space-size", "777", "--total", "10", "--prefix", "preloaded/")
+	if n := len(keysOf(t, client, "preloaded/")); n != 777 {
+		t.Errorf("after the preload there are %d of 777 keys", n)
+	}
+}
+
+// Operation n is a function of the seed and n, whatever sends it.
+func benchSeeds(t *testing.T, w *world, endpoints []string, client *clientv3.Client) {
+	sets := map[string]map[string]int{}
+	for prefix, args := range map[string]string{
+		"a/": "--seed 5 --conns 1", "b/": "--seed 5 --conns 4 --clients 32", "c/": "--seed 6 --conns 4 --clients 32",
+	} {
+		w.bench(t, endpoints, exitDone, append([]string{"put", "--total", "600", "--key-space-size", "100000", "--prefix", prefix}, strings.Fields(args)...)...)
+		sets[prefix] = keysOf(t, client, prefix)
+	}
+	common := func(x, y map[string]int) (n int) {
+		for key := range x {
+			if _, there := y[key]; there {
+				n++
+			}
+		}
+		return n
+	}
+	if n := common(sets["a/"], sets["b/"]); n != len(sets["a/"]) || n != len(sets["b/"]) || n < 590 {
+		t.Errorf("the same seed wrote %d and %d keys, %d of them the same", len(sets["a/"]), len(sets["b/"]), n)
+	}
+	if n := common(sets["a/"], sets["c/"]); n > 30 {
+		t.Errorf("another seed wrote %d of the same keys", n)
+	}
+}
+
+// keysOf returns the keys below a prefix, without it, and their values' sizes.
+func keysOf(t *testing.T, client *clientv3.Client, prefix string) map[string]int {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	r, err := client.Get(ctx, prefix, clientv3.WithPrefix())
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := map[string]int{}
+	for _, pair := range r.Kvs {
+		keys[strings.TrimPrefix(string(pair.Key), prefix)] = len(pair.Value)
+	}
+	return keys
+}
+
+// promised are the fields that --format json has at least.
+const promised = `schema store version operation consistency members rate seed load seconds due operations
+	errors conflicts wrong_answers errors_by_kind operations_per_second longest_gap_seconds failed_from_percentile
+	response_time_ns success_response_time_ns service_time_ns client_cpu_seconds client_max_rss_bytes verdict`
+
+// benchJSON: standard output is one JSON object with the fields promised, each
+// of which the documentation has; nothing else is on it.
+func benchJSON(t *testing.T, w *world, endpoints []string) {
+	docs, err := os.ReadFile("../../../docs/formats.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range []string{
+		"put --total 300 --rate 1000", "mixed --total 300 --conns 2", "range a b --total 300",
+		"put --total 300 --distribution zipfian:0.8", "put --total 300 --distribution hotspot:0.1:0.9",
+	} {
+		line := append([]string{"bench"}, strings.Fields(args)...)
+		p := w.run(t, append(line, "--endpoints", strings.Join(endpoints, ","), "--format", "json")...).exits(t, exitDone)
+		fields := object(t, p.stdout.String())
+		for name := range fields {
+			if !strings.Contains(string(docs), "`"+name+"`") {
+				t.Errorf("docs/formats.md does not have the field %s", name)
+			}
+		}
+		for _, name := range strings.Fields(promised) {
+			value, there := fields[name]
+			if !there {
+				t.Errorf("bench %s: there is no field %s", args, name)
+			}
+			if times, is := value.(map[string]any); is && strings.HasSuffix(name, "_time_ns") {
+				checkTimes(t, name, times)
+			}
+		}
+		if judged, _ := fields["verdict"].(map[string]any); judged["state"] == nil || judged["reasons"] == nil {
+			t.Errorf("bench %s: the verdict is %v", args, fields["verdict"])
+		}
+		if left, err := os.ReadDir(w.path("tmp")); err != nil || len(left) > 0 {
+			t.Errorf("bench %s leaves %v, %v", args, left, err)
+		}
+	}
+}
+
+// `run --format json` prints the run as one object, which is run.json.
+func runJSON(t *testing.T, w *world, endpoints []string) {
+	file := w.file(t, "attached.yaml", "name: attached\ntrials: [{store: etcd, operation: put, endpoints: ["+strings.Join(endpoints, ", ")+
+		"], total: 100, warmup: 0s, connections: 2, clients: 2, repeats: 2}]\n")
+	p := w.run(t, "run", file, "--format", "json", "--out", w.path("json")).exits(t, exitDone)
+	object(t, p.stdout.String())
+	run, err := record.Parse([]byte(p.stdout.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := whole(t, w.path("json"), record.Complete)
+	kept.Dir = "" // where it was read
+	for i := range kept.Trials {
+		kept.Trials[i].Dir = ""
+	}
+	if diff := cmp.Diff(kept, run); diff != "" {
+		t.Errorf("-run.json +printed:\n%s", diff)
+	}
+	if len(run.Trials) != 2 || run.Trials[0].Due != 100 || run.Trials[1].Repeat != 2 {
+		t.Errorf("%d trials", len(run.Trials))
+	}
+}
+
+func checkTimes(t *testing.T, name string, times map[string]any) {
+	t.Helper()
+	whole := regexp.MustCompile(`^\d+$`)
+	for _, figure := range strings.Fields("min mean stddev p10 p25 p50 p75 p90 p95 p99 p99_9 max") {
+		value, there := times[figure]
+		if !there || value != nil && !whole.MatchString(fmt.Sprint(value)) {
+			t.Errorf("%s.%s is %v, there: %v", name, figure, value, there)
+		}
+	}
+	if times["p99"] != nil || times["p99_9"] != nil || times["p50"] == nil || times["max"] == nil {
+		t.Errorf("of 300 operations, %s is %v", name, times)
+	}
+}
+
+// Where two of three members are gone nothing can be written, and etcd's
+// benchmark waits for ever.
+func TestClusterWithoutQuorumEnds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	dir, endpoints := w.playground(t, "3")
+	for _, name := range []string{"m1", "m2"} {
+		if err := syscall.Kill(w.member(t, name), syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	alive := endpoints[2:]
+	// What the keys below our prefix are cannot be found out, and nothing is written.
+	for _, load := range []string{"--conns 3 --clients 9", "--rate 100"} {
+		args := append([]string{"bench", "put", "--endpoints", alive[0], "--timeout", "1s", "--duration", "2s"}, strings.Fields(load)...)
+		w.run(t, args...).exits(t, exitFailed).oneSentence(t, "quorumbench.quorumbench-run", alive[0])
+	}
+	// What has to be there first cannot be read, and nobody waits for it long.
+	settle.Within(t, func(r settle.Reporter) {
+		began := time.Now()
+		get := w.run(t, "bench", "get", "--endpoints", alive[0], "--timeout", "1s", "--duration", "3s")
+		get.exits(t, exitFailed).oneSentence(t, alive[0])
+		between(r, "the time of a load that cannot begin", time.Since(began), 0, 30*time.Second)
+	})
+	// A member answers for itself.
+	local := w.bench(t, alive, exitDone, "get", "--no-preload", "--consistency", "local", "--duration", "500ms")
+	if local.Operations == 0 || local.Errors > 0 {
+		t.Errorf("%d local reads, the errors %v", local.Operations, local.ErrorsByKind)
+	}
+	for _, args := range [][]string{{"--endpoints", alive[0], "--target", "leader"}, {"--endpoints", strings.Join(endpoints, ",")}} {
+		w.run(t, append([]string{"bench", "put", "--duration", "1s"}, args...)...).exits(t, exitFailed).oneSentence(t)
+	}
+	w.run(t, "cluster", "status", "--dir", dir).exits(t, exitFailed).oneSentence(t, "leader")
+}

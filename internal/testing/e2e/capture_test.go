@@ -1,0 +1,96 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/store/call"
+)
+
+// calls are those of a recording, by method, and what is missing in it, but for the
+// connections over which the member is asked in HTTP/1.1 for what it counts.
+func calls(t *testing.T, path string) (by map[string]int, gaps []string) {
+	t.Helper()
+	by = map[string]int{}
+	_, problem, err := call.Each(path, func(r call.Record) error {
+		if r.Gap != nil {
+			if !strings.Contains(r.Gap.Why, "does not speak HTTP/2") {
+				gaps = append(gaps, r.Gap.Why)
+			}
+		} else if r.Call.OK() {
+			by[r.Call.Method]++
+		}
+		return nil
+	})
+	if err != nil || problem != "" {
+		t.Fatal(err, problem)
+	}
+	return by, gaps
+}
+
+// recordsFrom starts `record` and waits until it has begun.
+func (w *world) recordsFrom(t *testing.T, args ...string) *startedProgram {
+	t.Helper()
+	p := w.start(t, append([]string{"record"}, args...)...)
+	eventually(t, patience, "the recording had begun", func() bool {
+		select {
+		case <-p.ended:
+			return true
+		default:
+			return strings.Contains(p.stdout.String(), "\n")
+		}
+	})
+	return p
+}
+
+// TestCaptureHearsEveryCall: what a router between a member and its clients hears, each
+// packet on two interfaces, is every call, once. What is open before is not heard, and
+// that is said.
+func TestCaptureHearsEveryCall(t *testing.T) {
+	t.Parallel()
+	if !inNetwork(t) {
+		return
+	}
+	w := newWorld(t)
+	h := newHub(t, 2)
+	endpoint := h.host(0) + ":2379"
+	server := w.startWith(t, "nsenter", h.within(0, os.Getenv(binaryEnv), "null-server", "--listen", endpoint)...)
+	eventually(t, patience, "the null server was ready", func() bool { return strings.Contains(server.stdout.String(), "\n") })
+	bench := func(args ...string) *startedProgram {
+		args = append(h.within(1, os.Getenv(binaryEnv), "bench", "put", "--endpoints", endpoint, "--conns", "8", "--clients", "64", "--format", "json"), args...)
+		return w.startWith(t, "nsenter", args...)
+	}
+	const total = 3000
+	recorder := w.recordsFrom(t, "--capture", endpoint, "--out", w.path("a.qbrec"))
+	mistaken := w.recordsFrom(t, "--capture", "10.1.2.3:2379", "--out", w.path("none.qbrec"))
+	trial := result(t, bench("--total", strconv.Itoa(total), "--val-size", "3000").exits(t, exitDone))
+	if trial.Errors != 0 || trial.Operations != total {
+		t.Errorf("%d operations were done, and %d failed", trial.Operations, trial.Errors)
+	}
+	recorder.signal(t, syscall.SIGINT)
+	recorder.exits(t, exitDone)
+	tried := 1 // before the load
+	if by, gaps := calls(t, w.path("a.qbrec")); by["KV/Put"] != total+tried || len(gaps) > 0 {
+		t.Errorf("heard are %v, missing is %q", by, gaps)
+	}
+
+	mistaken.signal(t, syscall.SIGINT)
+	mistaken.exits(t, exitDone).says(t, "no connection to 10.1.2.3:2379 was heard, and its port is used at [10.99.1.2]")
+
+	load := bench("--duration", "3s")
+	load.says(t, "measuring")
+	recorder = w.recordsFrom(t, "--capture", endpoint, "--out", w.path("late.qbrec"))
+	load.exits(t, exitDone)
+	recorder.signal(t, syscall.SIGINT)
+	recorder.exits(t, exitDone).says(t, "open before the capture began, and are not recorded")
+	if by, gaps := calls(t, w.path("late.qbrec")); by["KV/Put"] != 0 || len(gaps) < 8 {
+		t.Errorf("heard are %v, missing is %q", by, gaps)
+	}
+	server.signal(t, syscall.SIGTERM)
+	server.exits(t, exitDone)
+}

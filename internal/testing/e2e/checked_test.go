@@ -1,0 +1,262 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	checked "github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+const checkedScenario = `
+name: checked
+defaults: {store: etcd, connections: 6, clients: 24, key-space: 200, timeout: 5s, warmup: 0s, check: true}
+trials:
+  - name: counted
+    mix: [{operation: put, weight: 20}, {operation: get, weight: 20}, {operation: get, weight: 20, consistency: local}, {operation: cas, weight: 20}, {operation: delete, weight: 10}, {operation: exists, weight: 10}]
+    total: 4000
+    watch: {watchers: 60, streams: 10, prev-kv: true}
+  - {name: several, mix: [{operation: txn, weight: 1}, {operation: get, weight: 1}, {operation: get, weight: 2, consistency: local}], total: 2000, workers: 2}
+  - {name: ranges, mix: [{operation: txn, weight: 2}, {operation: delete, weight: 1}, {operation: range, weight: 2}, {operation: range, weight: 1, consistency: local}, {operation: txn-get, weight: 1}], range-limit: 7, total: 2000, watch: {watchers: 20, streams: 5, connections: 2, keys-per-watcher: 20}}
+  - {name: transacted, mix: [{operation: stm, weight: 3}, {operation: put, weight: 1}, {operation: get, weight: 1, consistency: local}], stm: {keys: 3, write-percent: 67, isolation: s}, total: 400}
+  - {name: locked, operation: stm, stm: {keys: 2, write-percent: 50, locker: lock-client}, clients: 8, total: 100}
+  - {name: locked-rpc, operation: stm, stm: {keys: 2, locker: lock-rpc}, clients: 8, total: 100}
+  - {name: shaken, mix: [{operation: stm, weight: 3}, {operation: get, weight: 1, consistency: local}], stm: {keys: 3, write-percent: 67}, duration: 2500ms, faults: [kill leader at 500ms for 500ms]}
+  - name: broken
+    mix: [{operation: put, weight: 40}, {operation: get, weight: 30}, {operation: get, weight: 20, consistency: local}, {operation: delete, weight: 10}, {operation: txn, weight: 10}, {operation: keepalive, weight: 5}]
+    duration: 8s
+    watch: {watchers: 12, streams: 12, keys-per-watcher: all, prev-kv: true}
+    faults: [kill leader at 1s for 1s, pause leader at 5s for 700ms]
+`
+
+// A store that keeps its promises is accused of nothing, also where members are
+// killed and operations end without an answer; and every operation is checked.
+func TestRightAnswersAreNotAccused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	dir := w.path("run")
+	p := w.run(t, "run", w.file(t, "checked.yaml", checkedScenario), "--out", dir).exits(t, exitDone)
+	run := whole(t, dir, record.Complete)
+	for _, name := range []string{"counted", "several", "ranges", "transacted", "locked", "locked-rpc", "shaken", "broken"} {
+		trial := byName(t, run, name)
+		a := trial.Answers
+		if a == nil {
+			t.Fatalf("the answers of %s were not checked", name)
+		}
+		if len(a.Wrong) > 0 || a.Failure != "" || len(a.Undecided) > 0 || rule(trial, 33) != "" {
+			t.Errorf("%s is accused: %+v", name, a)
+		}
+		if len(a.Members) != 3 {
+			t.Errorf("of %s, %d members were read whole", name, len(a.Members))
+		}
+		for _, m := range a.Members {
+			if m.Failure != "" || m.Keys > 200 || m.Keys != a.Members[0].Keys {
+				t.Errorf("a member was read so: %+v", m)
+			}
+		}
+		// A transaction has a part for each of its keys, and a short history its frames.
+		if each, ok := a.BytesEach(); !ok || each > 24 && (name == "counted" || name == "several") {
+			t.Errorf("the history of %s takes %.1f bytes an operation on disk", name, each)
+		}
+		if strings.HasPrefix(name, "locked") {
+			if l := a.Locks; l == nil || l.Locks != 1 || l.Granted != 100 || l.Outlived > 0 || l.Waits.Max == 0 || l.Holds.Max == 0 {
+				t.Errorf("of locks it says %+v", l)
+			}
+			continue
+		}
+		if len(a.Staleness) == 0 || a.Staleness[0].Name == "" || a.Staleness[0].Reads == 0 {
+			t.Errorf("the staleness of local reads is %+v", a.Staleness)
+		}
+	}
+	for _, name := range []string{"counted", "ranges", "broken"} {
+		if w := byName(t, run, name).Answers.Watches; w == nil || w.Events == 0 || w.Watchers == 0 || w.Ended > 0 {
+			t.Errorf("the watchers of %s were told %+v", name, w)
+		}
+	}
+	broken := byName(t, run, "broken").Answers
+	if broken.Watches.Progress == 0 || broken.Watches.Resumed == 0 || broken.Leases == nil || broken.Leases.KeptAlive == 0 || broken.Leases.Gone > 0 {
+		t.Errorf("where the leader was killed, watchers were told %+v, and of leases is known %+v", broken.Watches, broken.Leases)
+	}
+	// What was due was recorded, and so was each key of each member.
+	if counted := byName(t, run, "counted"); counted.Answers.Operations != counted.Due+3*200 || counted.Due != 4000 {
+		t.Errorf("%d operations were checked of %d and the reads of 3 members", counted.Answers.Operations, counted.Due)
+	}
+	if broken.Indefinite == 0 {
+		t.Logf("no write ended without an answer")
+	}
+	for _, text := range []string{"Were the answers right", "no promise was broken", "m3 was read whole after the load: 200 keys", "local reads at m", "1 lock: had 100 times; waited for p50"} {
+		if !strings.Contains(p.stdout.String(), text) {
+			t.Errorf("the report does not say %q", text)
+		}
+	}
+	again := w.run(t, "check-answers", dir).exits(t, exitDone)
+	if n := strings.Count(again.stdout.String(), "no promise was broken"); n != 8 {
+		t.Errorf("checked again, %d trials are right:\n%s", n, again.stdout.String())
+	}
+}
+
+// TestPlantedLiesAreFound: whatever a server says that cannot be, in one of some
+// hundred answers over real connections, is found, and named.
+func TestPlantedLiesAreFound(t *testing.T) {
+	t.Parallel()
+	seeds, err := strconv.Atoi(cmp.Or(os.Getenv("QUORUMBENCH_LIES"), "1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	every := map[string]int{"cas": 13} // of the answers; most would be the same without that lie
+	for lie, want := range map[string][]string{
+		"lost":   {"lost write", "stale read"},
+		"twice":  {"write applied twice", "value that nobody wrote", "two values at one revision"},
+		"absent": {"stale read", "lost write"},
+		"behind": {"reordered write", "stale read", "one revision twice"},
+		"cas":    {"compare-and-set on another version"},
+	} {
+		t.Run(lie, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			for seed := range seeds {
+				endpoint := w.nullServer(t, "--script", fmt.Sprintf("lie=%s every %d; delay=uniform(0ms,1ms); seed=%d", lie, cmp.Or(every[lie], 101)+seed, seed))
+				trial := w.bench(t, []string{endpoint}, exitFailed, "mixed", "--mix", "put=4,get=4,cas=2", "--total", "6000", "--conns", "4", "--clients", "16",
+					"--key-space-size", "40", "--check", "--seed", fmt.Sprint(seed))
+				found := uint64(0)
+				for _, kind := range want {
+					found += trial.Answers.Wrong[kind]
+				}
+				if found == 0 || !strings.Contains(rule(trial, 33), "the store answered wrongly") || len(trial.Answers.Violations) == 0 {
+					t.Errorf("seed %d: found are %v, and not one of %q", seed, trial.Answers.Wrong, want)
+				}
+			}
+		})
+	}
+}
+
+const toldScenario = `
+name: told
+defaults: {store: etcd, endpoints: ["ENDPOINT"], connections: 4, clients: 16, key-space: 40, value-size: 64, timeout: 2s, warmup: 0s, check: true}
+trials:
+  - {name: watched, operation: put, total: 4000, watch: {watchers: 24, streams: 6, connections: 2, prev-kv: true}}
+  - {name: kept, operation: keepalive, total: 2000}
+`
+
+// What watchers are told that cannot be, and leases that end early, are found, and
+// named; and a server that does neither is accused of neither.
+func TestLiesToWatchersAreFound(t *testing.T) {
+	t.Parallel()
+	seeds, err := strconv.Atoi(cmp.Or(os.Getenv("QUORUMBENCH_LIES"), "1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for script, want := range map[string]string{
+		"":                "",
+		"watch=lose":      "watch event missed",
+		"watch=duplicate": "watch event twice",
+		"watch=reorder":   "watch event out of order",
+		"watch=invent":    "value that nobody wrote",
+		"lie=lease":       "lease that ended early",
+	} {
+		t.Run(script, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			for seed := range seeds {
+				code, every := exitFailed, fmt.Sprintf("%s every %d", script, 151+seed)
+				if want == "" {
+					code, every = exitDone, fmt.Sprintf("seed=%d", seed)
+				}
+				file := w.file(t, "told.yaml", strings.ReplaceAll(toldScenario, "ENDPOINT", w.nullServer(t, "--script", every)))
+				dir := w.path(fmt.Sprint("run", seed))
+				w.run(t, "run", file, "--seed", fmt.Sprint(seed), "--out", dir).exits(t, code)
+				wrong := map[string]uint64{}
+				run := whole(t, dir, record.Complete)
+				for i := range run.Trials {
+					for kind, n := range run.Trials[i].Answers.Wrong {
+						wrong[kind] += n
+					}
+				}
+				if want == "" && len(wrong) > 0 || want != "" && wrong[want] == 0 {
+					t.Errorf("seed %d: found are %v, and is to be %q", seed, wrong, want)
+				}
+			}
+		})
+	}
+}
+
+const lockedScenario = `
+name: locked
+defaults: {store: etcd, endpoints: ["ENDPOINT"], connections: 2, clients: 12, key-space: 1200, value-size: 64, timeout: 5s, warmup: 0s, check: true}
+trials:
+  - {name: locked, operation: stm, stm: {keys: 2, locker: lock-client}, total: 600}
+`
+
+// A server that says that nobody else wants a lock has it granted to two, and one whose
+// answers are of an earlier revision has a fencing token go back: both are found.
+func TestLiesOfLocksAreFound(t *testing.T) {
+	t.Parallel()
+	for script, want := range map[string]string{
+		"seed=1":              "",
+		"lie=absent every 31": "lock held by two",
+		"lie=behind every 31": "fencing token that went back",
+	} {
+		t.Run(script, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			file := w.file(t, "locked.yaml", strings.ReplaceAll(lockedScenario, "ENDPOINT", w.nullServer(t, "--script", script+"; delay=uniform(0ms,1ms)")))
+			code := exitFailed
+			if want == "" {
+				code = exitDone
+			}
+			w.run(t, "run", file, "--out", w.path("run")).exits(t, code)
+			a := byName(t, whole(t, w.path("run"), record.Complete), "locked").Answers
+			if want == "" && len(a.Wrong) > 0 || want != "" && a.Wrong[want] == 0 || a.Locks == nil || a.Locks.Granted == 0 {
+				t.Errorf("found are %v of %+v, and is to be %q", a.Wrong, a.Locks, want)
+			}
+		})
+	}
+}
+
+// A run that is killed leaves a history that can be checked up to there, and one
+// that was damaged is said to be.
+func TestTheHistoryOfAKilledRunIsChecked(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	dir := w.path("run")
+	p := w.start(t, "bench", "put", "--endpoints", w.nullServer(t), "--check", "--val-size", "64", "--timeout", "500ms", "--duration", "10m", "--conns", "2", "--clients", "8", "--key-space-size", "100", "--out", dir)
+	folder := filepath.Join(dir, "trial-01-put")
+	// What ended within the timeout before the last that was written is not decided.
+	eventually(t, patience, "the history is of more than twice the timeout", func() bool {
+		set, err := checked.Open(filepath.Join(folder, checked.Name(1)))
+		if err != nil || set.Read(func([]checked.Op) error { return nil }) != nil {
+			return false
+		}
+		return set.Until() > int64(500*time.Millisecond) && set.Until() < math.MaxInt64
+	})
+	p.signal(t, syscall.SIGKILL)
+	<-p.ended
+	again := w.run(t, "check-answers", dir).exits(t, exitDone)
+	if !strings.Contains(again.stdout.String(), "no promise was broken") || !strings.Contains(again.stdout.String(), "the history ends in the middle: what came before is read") {
+		t.Errorf("of a killed run it says\n%s", again.stdout.String())
+	}
+	w.run(t, "check-answers", w.path("cache")).exits(t, exitFailed).oneSentence(t)
+}
+
+// What cannot be checked is refused before anything runs.
+func TestWhatCannotBeCheckedIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for args, why := range map[string]string{
+		"put --val-size 15 --total 10": "check needs 16 bytes",
+		"stm --val-size 8 --total 10":  "check needs 16 bytes",
+	} {
+		p := w.run(t, append(append([]string{"bench"}, strings.Fields(args)...), "--check", "--endpoints", "127.0.0.1:1")...)
+		p.exits(t, exitUsage).oneSentence(t, why)
+	}
+}

@@ -1,0 +1,227 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	ops "github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+const electionScenario = `
+name: application
+defaults: {store: PROTOCOL, endpoints: ["ENDPOINT"], timeout: 1s, check: true}
+trials:
+  - {name: election, application: election-KIND, elections: 5, candidates: 4, tenure: 100ms, ttl: TTL, duration: DURATION}
+`
+
+// lyingElection is the load of elections, by a race or a queue, for null servers of a protocol.
+// Of what lives with leases more is known the longer it lasts: they are kept alive twice or
+// three times in their ttl. Of a connection's session of less than 17 s it is not known whether
+// it lives while its load waits for what does not come.
+func lyingElection(protocol, kind, ttl, duration string) string {
+	return strings.NewReplacer("PROTOCOL", protocol, "KIND", kind, "TTL", ttl, "DURATION", duration).Replace(electionScenario)
+}
+
+// closings has a server close connections behind half of an answer: what was asked for was
+// done, and nobody knows.
+const closings = "half every 37; close@1200ms; close@1600ms"
+
+// sampled is some of all lies, and all of them where many seeds are asked for: which kinds of
+// answers there are is a store's, and what is made of them the checker's.
+func sampled(all map[string]lies, some ...string) map[string]lies {
+	if os.Getenv("QUORUMBENCH_LIES") == "" {
+		maps.DeleteFunc(all, func(name string, _ lies) bool { return !slices.Contains(some, name) })
+	}
+	return all
+}
+
+// watched says that the events of candidates that wait were checked.
+func watched(a *record.Answers) bool {
+	return a.Watches.Events >= 10 && len(a.Members) == 1 && a.Members[0].Failure == "" && a.Operations > 100
+}
+
+// TestLiesToElectionsOnLeasesAreFound: keys that are made and removed by transactions, their
+// watchers, and who leads by them.
+func TestLiesToElectionsOnLeasesAreFound(t *testing.T) {
+	t.Parallel()
+	testLies(t, "election", lyingElection("etcd", "race", "10s", "2s"), 11, sampled(map[string]lies{
+		"honest":    {"", nil},
+		"closing":   {closings, nil},
+		"lost":      {"lie=lost every %d", []string{"lost write|resurrected write|compare-and-set on another version"}},
+		"twice":     {"lie=twice every 5", []string{"write applied twice"}},
+		"absent":    {"lie=absent every %d", []string{"stale read|lost write"}},
+		"damaged":   {"wrong=value every %d", []string{"two values at one revision|value that nobody wrote"}},
+		"behind":    {"lie=behind every %d", []string{"reordered write|stale read"}},
+		"cas":       {"lie=cas every 11", []string{"compare-and-set on another version"}},
+		"lose":      {"watch=lose every 11", []string{"watch event missed"}},
+		"duplicate": {"watch=duplicate every %d", []string{"watch event twice"}},
+		"reorder":   {"watch=reorder every 7", []string{"watch event out of order"}},
+		"invent":    {"watch=invent every %d", []string{"value that nobody wrote"}},
+	}, "closing", "twice", "cas", "lose", "reorder"), watched)
+	testLies(t, "election", lyingElection("etcd", "race", "10s", "5s"), 11, map[string]lies{
+		"ended": {"lie=lease every 3", []string{"lease that ended early"}},
+		"held":  {"lie=cas every %d", []string{"lock held by two"}},
+	}, watched)
+}
+
+// TestLiesToElectionsOnNodesAreFound: nodes that end with sessions, of one name and
+// numbered, and watches that fire once.
+func TestLiesToElectionsOnNodesAreFound(t *testing.T) {
+	t.Parallel()
+	for kind, some := range map[string][]string{"race": {"closing", "lost", "cas", "outlive"}, "queue": {"closing", "lost", "ended", "outlive"}} {
+		all := map[string]lies{
+			"honest":  {"", nil},
+			"closing": {closings, nil},
+			"lost":    {"lie=lost every 13", []string{"lost write|resurrected write"}},
+			"absent":  {"lie=absent every %d", []string{"stale read|lost write"}},
+			"damaged": {"wrong=value every %d", []string{"two values at one revision|value that nobody wrote"}},
+			"ended":   {"lie=lease every 7", []string{"value that nobody wrote|lost write|stale read"}},
+			"outlive": {"lie=outlive every 1", []string{"key that outlived its session"}},
+		}
+		if kind == "race" { // numbered nodes are never taken by another
+			all["cas"] = lies{"lie=cas every 11", []string{"compare-and-set on another version"}}
+		}
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			testLies(t, "election", lyingElection("zookeeper", kind, "20s", "2s"), 23, sampled(all, some...), watched)
+			// That an event is missing is known by the ping behind it, of which a session has one
+			// in a third of its ttl.
+			testLies(t, "election", lyingElection("zookeeper", kind, "10s", "5s"), 5, sampled(map[string]lies{
+				"lose": {"watch=lose every %d", []string{"watch event missed"}},
+			}, map[string]string{"race": "lose"}[kind]), watched)
+		})
+	}
+}
+
+// TestLiesToElectionsOnLocksAreFound: locks that sessions have, and their fencing tokens.
+func TestLiesToElectionsOnLocksAreFound(t *testing.T) {
+	t.Parallel()
+	testLies(t, "election", lyingElection("consul", "race", "10s", "4s"), 23, sampled(map[string]lies{
+		"honest":  {"", nil},
+		"closing": {closings, nil},
+		"lost":    {"lie=lost every 11", []string{"lost write"}},
+		"absent":  {"lie=absent every %d", []string{"stale read"}},
+		"damaged": {"wrong=value every %d", []string{"two values at one revision|value that nobody wrote"}},
+		"cas":     {"lie=cas every 11", []string{"lock held by two"}},
+	}, "closing", "lost", "cas"), watched)
+}
+
+const realElections = `
+name: application
+defaults: {STORE, members: 3, timeout: 10s, check: true, elections: 8, candidates: 4, tenure: 500ms, ttl: 10s, duration: DURATION, faults: [FAULTS]}
+trials:
+`
+
+// TestNoStoreIsAccusedByElections: of candidates on real members whose leader is killed, by
+// a race or a queue; where many runs are asked for by both.
+func TestNoStoreIsAccusedByElections(t *testing.T) {
+	t.Parallel()
+	duration, faults, times := "3s", "kill leader at 1s for 300ms", 1
+	kinds := map[string][]string{"etcd": {"queue"}, "zookeeper": {"race"}, "consul": {"race"}}
+	if n := os.Getenv("QUORUMBENCH_CHECKED"); n != "" {
+		duration, faults = "30s", "kill leader at 4s for 1s, pause leader at 12s for 3s, kill follower at 20s for 2s"
+		kinds["etcd"], kinds["zookeeper"] = []string{"race", "queue"}, []string{"race", "queue"}
+		if _, err := fmt.Sscan(n, &times); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eachStore(t, func(st store.Store) bool { return kinds[st.Name()] != nil }, func(t *testing.T, st store.Store, exec string) {
+		w := newWorld(t)
+		text := strings.NewReplacer("DURATION", duration, "FAULTS", faults).Replace(realElections)
+		for _, kind := range kinds[st.Name()] {
+			text += fmt.Sprintf("  - {name: %s, application: election-%s}\n", kind, kind)
+		}
+		for n := range times {
+			dir := w.path(fmt.Sprint("run", n))
+			w.run(t, "run", w.file(t, "application.yaml", of(text, st, exec)), "--seed", fmt.Sprint(n), "--out", dir).exits(t, exitDone)
+			for _, kind := range kinds[st.Name()] {
+				a := byName(t, whole(t, dir, record.Complete), kind).Answers
+				if a == nil || len(a.Wrong) > 0 || a.Failure != "" || len(a.Members) != 3 || a.Watches == nil || a.Watches.Events == 0 {
+					t.Fatalf("of the %s it says %+v", kind, a)
+				}
+			}
+			w.run(t, "check-answers", dir).exits(t, exitDone)
+		}
+	})
+}
+
+const realEnds = `
+name: application
+defaults: {STORE, members: 3, timeout: 10s, check: true, duration: DURATION, faults: [FAULTS]}
+trials:
+  - {name: queue, application: election-queue, elections: 8, candidates: 4, tenure: 500ms}
+  - {name: race, application: election-race, elections: 8, candidates: 4, tenure: 500ms}
+  - {name: membership, application: membership, connections: 8, services: 20, instances-per-service: 5, discovery-clients: 20, services-per-client: 4, instance-churn: 20}
+  - {name: patroni, application: patroni, clusters: 8, members-per-cluster: 3, loop-wait: 1s, ttl: 10s, retry-timeout: 1s}
+`
+
+// TestNodesThatEndWithTheirSessionsAreNotAccused: of a real ZooKeeper whose leader is killed,
+// or paused, while sessions are closed, the ends that are answered are known, and no node
+// outlives them.
+func TestNodesThatEndWithTheirSessionsAreNotAccused(t *testing.T) {
+	t.Parallel()
+	duration, faults, times := "3s", "kill leader at 2600ms for 380ms", 1
+	if n := os.Getenv("QUORUMBENCH_CHECKED"); n != "" {
+		duration, faults = "20s", "kill leader at 4s for 1s, pause leader at 12s for 3s, kill follower at 15s for 1s, pause leader at 18400ms for 1500ms"
+		if _, err := fmt.Sscan(n, &times); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eachStore(t, func(st store.Store) bool { return st.Name() == "zookeeper" }, func(t *testing.T, st store.Store, exec string) {
+		w := newWorld(t)
+		text := strings.NewReplacer("DURATION", duration, "FAULTS", faults).Replace(realEnds)
+		for n := range times {
+			dir := w.path(fmt.Sprint("run", n))
+			w.run(t, "run", w.file(t, "application.yaml", of(text, st, exec)), "--seed", fmt.Sprint(n), "--out", dir).exits(t, exitDone)
+			known := 0
+			for _, name := range []string{"queue", "race", "membership", "patroni"} {
+				a := byName(t, whole(t, dir, record.Complete), name).Answers
+				if a == nil || len(a.Wrong) > 0 || a.Failure != "" || len(a.Members) != 3 || slices.ContainsFunc(a.Members, func(m record.ReadMember) bool { return m.Failure != "" }) {
+					t.Fatalf("of the %s it says %+v", name, a)
+				}
+				ends := endsIn(t, dir, name)
+				t.Logf("of the %s %d nodes' ends are known", name, ends)
+				known += ends
+			}
+			if known == 0 {
+				t.Error("of no node it is known when its session ended")
+			}
+		}
+	})
+}
+
+// endsIn is how many ends of keys with their sessions are in a trial's history.
+func endsIn(t *testing.T, dir, trial string) (n int) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "trial-*-"+trial, "history-*"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("the history is in %q: %v", paths, err)
+	}
+	set, err := ops.Open(paths...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = set.Read(func(all []ops.Op) error {
+		for i := range all {
+			if all[i].Kind == kv.Ephemeral && all[i].At > 0 {
+				n++
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

@@ -1,0 +1,290 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/store/registry"
+	"github.com/quorumbench/quorumbench/internal/testing/servers"
+)
+
+// upCluster starts a cluster of a store with `cluster up`, which ends with the test, and
+// returns its endpoints and the process of each member.
+func (w *world) upCluster(t *testing.T, name, members string) (endpoints []string, pids []int) {
+	t.Helper()
+	dir, err := os.MkdirTemp(w.dir, "up-"+name+"-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = filepath.Join(dir, "cluster")
+	args := []string{"cluster", "up", "--store", name, "--dir", dir, "--members", members}
+	if name != "etcd" {
+		st, err := registry.Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, "--exec", servers.Installed(t, st))
+	}
+	up := w.run(t, args...).exits(t, exitDone)
+	t.Cleanup(func() { w.run(t, "cluster", "down", "--dir", dir).exits(t, exitDone) })
+	line, _, _ := strings.Cut(up.stdout.String(), "\n")
+	var state struct {
+		Members []struct{ Process struct{ Pid int } }
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "quorumbench-cluster.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &state)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range state.Members {
+		pids = append(pids, m.Process.Pid)
+	}
+	return strings.Split(line, ","), pids
+}
+
+// realStores are the stores with members of their own.
+var realStores = []string{"etcd", "zookeeper", "consul"}
+
+// TestTwoClustersAreNotTakenForOne gives the endpoints of two clusters: the command refuses
+// them before the load and names both.
+func TestTwoClustersAreNotTakenForOne(t *testing.T) {
+	t.Parallel()
+	for _, name := range realStores {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			a, _ := w.upCluster(t, name, "1")
+			b, _ := w.upCluster(t, name, "1")
+			both := a[0] + "," + b[0]
+			commands := [][]string{
+				{"bench", "put", "--total", "10"}, {"bench", "get", "--total", "10", "--target", "all"}, {"check", "perf"},
+				{"capacity", "--objective", "p99<1s"},
+			}
+			if name == "zookeeper" { // a standalone server next to a member of an ensemble
+				three, _ := w.upCluster(t, name, "3")
+				commands = append(commands, []string{"bench", "put", "--total", "10", "--endpoints", a[0] + "," + three[0]})
+			}
+			for _, args := range commands {
+				if !slices.Contains(args, "--endpoints") {
+					args = append(args, "--endpoints", both)
+				}
+				p := w.run(t, append(args, "--store", name)...).exits(t, exitFailed)
+				p.oneSentence(t, "two clusters", a[0])
+			}
+		})
+	}
+	t.Run("etcd's other APIs", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		a, _ := w.upCluster(t, "etcd", "1")
+		b, _ := w.upCluster(t, "etcd", "1")
+		p := w.run(t, "bench", "put", "--store", "etcd-gateway", "--total", "10", "--endpoints", a[0]+","+b[0]).exits(t, exitFailed)
+		p.oneSentence(t, "two clusters", a[0], b[0])
+	})
+}
+
+// TestLoadRunsWithoutADeadMember kills one of three members. What needs that member is
+// refused; every other target runs on the others, and the dead member is named.
+func TestLoadRunsWithoutADeadMember(t *testing.T) {
+	t.Parallel()
+	for _, name := range realStores {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			endpoints, pids := w.upCluster(t, name, "3")
+			if err := syscall.Kill(pids[1], syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			list := strings.Join(endpoints, ",")
+			eventually(t, patience, "the others elected a leader", func() bool {
+				p := w.run(t, "bench", "put", "--store", name, "--endpoints", list, "--total", "1", "--target", "leader")
+				return p.state.ExitCode() == exitDone
+			})
+			check := w.run(t, "check", "perf", "--store", name, "--endpoints", list, "--rate", "20", "--duration", "1s")
+			if out := check.stdout.String(); !strings.Contains(out, "The member at "+endpoints[1]+" did not answer before the load") {
+				t.Errorf("check perf does not name the dead member:\n%s", out)
+			}
+			for _, target := range []string{"any", "all", "leader", "followers", "member:3"} {
+				trial := w.bench(t, endpoints, exitDone, "put", "--store", name, "--total", "30", "--target", target)
+				if len(trial.Absent) != 1 || trial.Absent[0].Endpoint != endpoints[1] {
+					t.Errorf("target %s: absent members %v, not the one at %s", target, trial.Absent, endpoints[1])
+				}
+				if slices.Contains(trial.Endpoints, endpoints[1]) || trial.Errors > 0 || len(trial.LostMembers) > 0 {
+					t.Errorf("target %s: endpoints %v, %d failed, lost %v", target, trial.Endpoints, trial.Errors, trial.LostMembers)
+				}
+			}
+			w.run(t, "bench", "put", "--store", name, "--endpoints", list, "--total", "30", "--target", "member:2").
+				exits(t, exitFailed).oneSentence(t, "target member:2", endpoints[1])
+		})
+	}
+}
+
+// TestMembersAreReachedWhereTheyWereGiven reaches three members through forwards, at
+// addresses that they do not advertise. Every target uses the forwards.
+func TestMembersAreReachedWhereTheyWereGiven(t *testing.T) {
+	t.Parallel()
+	for _, name := range realStores {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			endpoints, _ := w.upCluster(t, name, "3")
+			var given []string
+			for _, e := range endpoints {
+				given = append(given, forward(t, e))
+			}
+			for _, target := range []string{"all", "leader", "followers", "member:2"} {
+				trial := w.bench(t, given, exitDone, "put", "--store", name, "--total", "30", "--target", target)
+				for _, e := range trial.Endpoints {
+					if !slices.Contains(given, e) {
+						t.Errorf("target %s: the load went to %s, which was not given", target, e)
+					}
+				}
+				if target == "member:2" && !slices.Equal(trial.Endpoints, given[1:2]) {
+					t.Errorf("member 2 is %v, not %s", trial.Endpoints, given[1])
+				}
+			}
+		})
+	}
+}
+
+// forward passes connections on to an endpoint until the test ends, and returns where.
+func forward(t *testing.T, to string) string {
+	t.Helper()
+	l := servers.Loopback(t)
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return // the test ended
+			}
+			out, err := net.Dial("tcp", to)
+			if err != nil {
+				_ = in.Close()
+				continue
+			}
+			pass := func(from, to net.Conn) {
+				_, _ = io.Copy(to, from) // the end of either is the end of both
+				_, _ = from.Close(), to.Close()
+			}
+			go pass(in, out)
+			go pass(out, in)
+		}
+	}()
+	return l.Addr().String()
+}
+
+// TestMemberEndsBeforeTheLoad ends a member at each moment between the first question to it
+// and the load: the load begins again on the other one, and the member is named unless
+// it ended in the load.
+func TestMemberEndsBeforeTheLoad(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	endpoints, _ := w.upCluster(t, "etcd", "3")
+	named := 0
+	for _, command := range []string{"put", "get"} {
+		for connections := range 8 {
+			given := []string{endpoints[0], endingForward(t, endpoints[1], connections+1)}
+			trial := w.bench(t, given, exitDone, command, "--total", "50", "--conns", "4", "--clients", "4")
+			for _, m := range trial.Absent {
+				if m.Endpoint != given[1] || slices.Contains(trial.Endpoints, given[1]) {
+					t.Errorf("%s after %d connections: %s is absent, and the load went to %v", command, connections+1, m.Endpoint, trial.Endpoints)
+				}
+				named++
+			}
+		}
+	}
+	if named == 0 {
+		t.Error("the member was never named")
+	}
+}
+
+// endingForward passes so many connections on to an endpoint, and then ends with them.
+func endingForward(t *testing.T, to string, most int) string {
+	t.Helper()
+	l := servers.Loopback(t)
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		var all []net.Conn
+		for range most {
+			in, err := l.Accept()
+			if err != nil {
+				return // the test ended
+			}
+			out, err := net.Dial("tcp", to)
+			if err != nil {
+				_ = in.Close()
+				continue
+			}
+			go func() { _, _ = io.Copy(in, out) }()
+			go func() { _, _ = io.Copy(out, in) }()
+			all = append(all, in, out)
+		}
+		_ = l.Close()
+		for _, c := range all {
+			_ = c.Close()
+		}
+	}()
+	return l.Addr().String()
+}
+
+// TestClustersStartedAlikeAreNotTakenForOne gives two clusters whose members have the same
+// names and numbers, as two containers have: the order of reads tells them apart.
+func TestClustersStartedAlikeAreNotTakenForOne(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var given []string
+	for _, name := range []string{"one", "other"} {
+		client, peer := freeAddress(t), freeAddress(t)
+		config := fmt.Sprintf(`{"name": "default", "data-dir": %q, "listen-client-urls": "http://%[2]s", "advertise-client-urls": "http://%[2]s",
+			"listen-peer-urls": "http://%s", "initial-advertise-peer-urls": "http://localhost:2380", "initial-cluster": "default=http://localhost:2380"}`, w.path(name), client, peer)
+		w.start(t, "member", "etcd", "--config", w.file(t, name+".json", config)) // it ends with the test
+		given = append(given, client)
+	}
+	for _, e := range given {
+		eventually(t, patience, "the member serves", func() bool {
+			return w.run(t, "bench", "get", "--endpoints", e, "--no-preload", "--total", "1").state.ExitCode() == exitDone
+		})
+	}
+	w.bench(t, given[:1], exitDone, "put", "--total", "10")
+	for _, args := range [][]string{{"bench", "put", "--total", "10"}, {"bench", "get", "--total", "10"}, {"check", "perf"}} {
+		p := w.run(t, append(args, "--endpoints", strings.Join(given, ","))...).exits(t, exitFailed)
+		p.oneSentence(t, "two clusters", given[0], given[1])
+	}
+}
+
+// freeAddress returns an address of this machine at which nothing listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l := servers.Loopback(t)
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+// TestMemberGivenTwiceIsNamed gives one member by two endpoints next to another one: the
+// report says so, and no other member is taken to be at the second.
+func TestMemberGivenTwiceIsNamed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	endpoints, _ := w.upCluster(t, "etcd", "3")
+	given := []string{forward(t, endpoints[0]), forward(t, endpoints[0]), endpoints[2]}
+	trial := w.bench(t, given, exitDone, "put", "--total", "30", "--target", "all")
+	if slices.Contains(trial.Endpoints, given[1]) || !slices.Contains(trial.Endpoints, endpoints[1]) {
+		t.Errorf("the load went to %v", trial.Endpoints)
+	}
+	if !slices.ContainsFunc(trial.Notes, func(n string) bool { return strings.Contains(n, given[0]+" and "+given[1]+" answer as one member") }) {
+		t.Errorf("notes %q", trial.Notes)
+	}
+}

@@ -1,0 +1,176 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/registry"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+)
+
+// eventful is a trial in which members write snapshots, and one on the same
+// cluster in which the leader is killed.
+const eventful = `
+name: eventful
+order: written
+defaults: {store: NAME, connections: 6, clients: 24, key-space: 200, operation: put, timeout: 5s, target: all, settings: {SETTINGS}}
+trials:
+  - {name: snapshots, warmup: 300ms, duration: 5s}
+  - {name: killed, warmup: 300ms, duration: 8s}
+`
+
+// What the members' logs tell stands in the trial's events, with member, time
+// and line, and in the printed table: snapshots of all members, and the
+// election after the leader was killed. What an earlier trial on the same
+// cluster had is not there.
+func TestMembersLogsBecomeEvents(t *testing.T) {
+	t.Parallel()
+	for name, settings := range map[string]string{
+		"etcd":      "snapshot-count: 200",
+		"etcdv2":    "snapshot-count: 200",
+		"zookeeper": "snap-count: 200, heap: 64m, tick-time: 500",
+		"consul":    "raft_snapshot_threshold: 100, raft_snapshot_interval: 1s",
+		"zetcd":     "snapshot-count: 200",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			st, err := registry.Lookup(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			exec := server(t, st)
+			settle.Within(t, func(r settle.Reporter) {
+				w := newWorld(t)
+				dir := w.path("run")
+				which := name
+				if exec != "" {
+					which += ", exec: " + strconv.Quote(exec)
+				}
+				text := strings.NewReplacer("NAME", which, "SETTINGS", settings).Replace(eventful)
+				p := w.start(t, "run", w.file(t, "eventful.yaml", text), "--out", dir)
+				if !p.preloads(t, r) {
+					return
+				}
+				p.measuring(t, dir, "trial-02-killed")
+				killed := w.theLeader(t, st, dir)
+				for _, process := range w.processesOf(killed) {
+					if err := syscall.Kill(process.pid, syscall.SIGKILL); err != nil {
+						t.Fatal(err)
+					}
+				}
+				p.end(t) // whatever the verdict
+				run := whole(t, dir, record.Complete)
+				checkSnapshots(t, dir, byName(t, run, "snapshots"))
+				checkElected(t, r, dir, byName(t, run, "killed"), killed)
+				for _, says := range []string{"\nWhat happened", "snapshots: ", " snapshots (", " election"} {
+					if out := p.stdout.String(); !strings.Contains(out, says) {
+						t.Errorf("the output does not have %q:\n%s", says, out)
+					}
+				}
+			})
+		})
+	}
+}
+
+// theLeader is the name of the member that leads the run's newest cluster: a busy
+// machine may have lost a member of the one before.
+func (w *world) theLeader(t *testing.T, st store.Store, dir string) string {
+	t.Helper()
+	run, err := record.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster := run.Clusters[len(run.Clusters)-1]
+	if isProxy(st) {
+		return leaderByLogs(t, st, filepath.Join(dir, "logs", cluster.ID))
+	}
+	access, names := store.Access{}, map[string]string{}
+	for _, m := range cluster.Members {
+		access.Endpoints = append(access.Endpoints, m.Endpoint)
+		names[m.Endpoint] = m.Name
+	}
+	admin, err := st.Admin(access)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = admin.Close() }()
+	name := ""
+	eventually(t, patience, "a member leads", func() bool {
+		status, err := admin.Status(t.Context())
+		if err != nil || status.Leader() == nil {
+			return false
+		}
+		name = names[status.Leader().Endpoint]
+		return name != ""
+	})
+	return name
+}
+
+// events are a trial's, all of whose logs' ones are held to what must be so.
+func events(t *testing.T, dir string, trial *record.Trial) []record.Event {
+	t.Helper()
+	files, err := record.OpenTrial(dir, trial.Folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, to := trial.Started.Add(-2*time.Second), trial.Opened.Add(time.Duration(trial.Seconds*1e9)+patience)
+	for _, e := range files.Events {
+		if e.Time.Before(from) || e.Time.After(to) {
+			t.Errorf("%s from %v to %v has the event %+v", trial.Name, from, to, e)
+		}
+		if e.Line != "" && (!strings.HasPrefix(e.Text, e.Member+" ") || e.Duration < 0 || len(e.Line) > 500) {
+			t.Errorf("%s has the event %+v", trial.Name, e)
+		}
+	}
+	return files.Events
+}
+
+func checkSnapshots(t *testing.T, dir string, trial *record.Trial) {
+	t.Helper()
+	all := events(t, dir, trial)
+	for _, member := range []string{"m1", "m2", "m3"} {
+		for _, kind := range []store.SignalKind{store.SnapshotStarted, store.SnapshotDone} {
+			if !slices.ContainsFunc(all, func(e record.Event) bool {
+				return e.Kind == string(kind) && e.Member == member && e.Line != ""
+			}) {
+				t.Errorf("%s: no event %s of %s among %d", trial.Name, kind, member, len(all))
+			}
+		}
+	}
+}
+
+func checkElected(t *testing.T, r settle.Reporter, dir string, trial *record.Trial, killed string) {
+	t.Helper()
+	all := events(t, dir, trial)
+	if len(trial.LostMembers) != 1 || trial.LostMembers[0] != killed {
+		t.Errorf("%s: %s was killed, and lost are %v", trial.Name, killed, trial.LostMembers)
+	}
+	elections := 0
+	for _, e := range all {
+		if e.Kind != string(store.Elected) {
+			continue
+		}
+		if elections++; e.Line == "" {
+			t.Errorf("%s: the logs have every election, and this one was only seen: %+v", trial.Name, e)
+		}
+	}
+	if trial.TermChanges != elections { // a busy machine may elect behind the window
+		r.Errorf("%s: %d elections, and %d in the window", trial.Name, elections, trial.TermChanges)
+	}
+	for _, kind := range []store.SignalKind{store.ElectionStarted, store.Elected} {
+		if !slices.ContainsFunc(all, func(e record.Event) bool {
+			return e.Kind == string(kind) && e.Member != "" && e.Member != killed && e.Line != ""
+		}) {
+			t.Errorf("%s: %s was killed, and no event %s tells of another among %+v", trial.Name, killed, kind, all)
+		}
+	}
+}

@@ -1,0 +1,181 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/host/network"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+)
+
+const networkFaultsScenario = `
+name: links
+defaults: {STORE, connections: 3, clients: 6, key-space: 60, timeout: 5s, warmup: 300ms}
+trials:
+  - {name: first, mix: {put: 1, get: 1}, duration: DURATION, faults: [FAULTS]}
+`
+
+// linkFaults are all faults of the network, one after the other, and someOf those that
+// a store has unless all are to be done.
+var (
+	linkFaults = []string{
+		"isolate leader", "isolate follower direction in", "split leader", "bridge follower", "blackhole leader from clients", "blackhole follower",
+		"delay leader by 50ms", "loss all by 5%", "reorder all by 10%", "slow-link follower to 200KB/s",
+	}
+	someOf = map[string][]string{
+		"etcd":      {"isolate leader"},
+		"zookeeper": {"blackhole leader"},
+		"consul":    {"loss all by 5%"},
+	}
+)
+
+// On every store: faults of the network are done and healed, the cluster is whole
+// again, the verdict holds nothing against the trial that was meant, and nothing of the
+// members' networks is left.
+func TestFaultsOfTheNetwork(t *testing.T) {
+	t.Parallel()
+	if err := network.Possible(); err != nil {
+		t.Skip(err)
+	}
+	all := allFaults()
+	suits := func(st store.Store) bool { return all || len(someOf[st.Name()]) > 0 }
+	eachStore(t, suits, func(t *testing.T, st store.Store, exec string) {
+		faults := linkFaults
+		if !all {
+			faults = someOf[st.Name()]
+		}
+		w, attempt := newWorld(t), 0
+		settle.Within(t, func(r settle.Reporter) {
+			attempt++
+			dir := w.path(fmt.Sprintf("run%d", attempt))
+			w.run(t, "run", w.file(t, "links.yaml", of(linksScenario(faults), st, exec)), "--out", dir).exits(t, exitDone)
+			trial := byName(t, whole(t, dir, record.Complete), "first")
+			if len(trial.Faults) != len(faults) {
+				t.Fatalf("the faults are %+v", trial.Faults)
+			}
+			for _, f := range trial.Faults {
+				t.Logf("%+v", f)
+				if f.Failure != "" || f.Began == nil || f.Healed == nil || f.Ready == nil {
+					r.Errorf("the fault came to nothing: %+v", f)
+				}
+			}
+			for _, number := range []int{1, 2, 3, 4, 11, 13, 14, 18, 31} {
+				if why := rule(trial, number); why != "" {
+					r.Errorf("the verdict holds against it: %s", why)
+				}
+			}
+			nothingLeft(t, w, addressOf(t, dir))
+		})
+	})
+}
+
+// linksScenario has the faults one after the other, with time for elections between.
+func linksScenario(faults []string) string {
+	var timed []string
+	for i, f := range faults {
+		timed = append(timed, fmt.Sprintf("%s at %ds for 1500ms", f, 1+5*i))
+	}
+	return strings.NewReplacer("DURATION", fmt.Sprintf("%ds", 5*len(faults)), "FAULTS", strings.Join(timed, ", ")).Replace(networkFaultsScenario)
+}
+
+// addressOf is that of a member of a run's cluster.
+func addressOf(t *testing.T, dir string) net.IP {
+	t.Helper()
+	run, err := record.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(run.Clusters) == 0 {
+		return nil
+	}
+	address, _, err := net.SplitHostPort(run.Clusters[0].Members[0].Endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return net.ParseIP(address)
+}
+
+// nothingLeft waits until the world has no process and this machine no way to a member.
+func nothingLeft(t *testing.T, w *world, member net.IP) {
+	t.Helper()
+	eventually(t, patience, "the processes ended", func() bool { return len(w.processes()) == 0 })
+	eventually(t, patience, "the members' network went away", func() bool {
+		all, err := net.InterfaceAddrs()
+		return err == nil && !slices.ContainsFunc(all, func(a net.Addr) bool {
+			subnet, ok := a.(*net.IPNet)
+			return ok && subnet.Contains(member)
+		})
+	})
+}
+
+// Nothing of the members' networks is left when the run is interrupted or killed in the
+// middle of a fault.
+func TestNetworksEndWithTheRun(t *testing.T) {
+	t.Parallel()
+	if err := network.Possible(); err != nil {
+		t.Skip(err)
+	}
+	const scenario = `
+name: cut
+defaults: {store: etcd, connections: 4, clients: 16, key-space: 200, warmup: 200ms, operation: put, duration: 10m}
+trials:
+  - {name: first, faults: [isolate follower at 1s for 9m]}
+`
+	for name, signal := range map[string]syscall.Signal{"Ctrl-C": syscall.SIGINT, "kill -9": syscall.SIGKILL} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			dir := w.path("run")
+			p := w.start(t, "run", w.file(t, "cut.yaml", scenario), "--out", dir)
+			p.measuring(t, dir, "trial-01-first")
+			eventually(t, patience, "a member was cut off", func() bool {
+				files, err := record.OpenTrial(dir, "trial-01-first")
+				return err == nil && slices.ContainsFunc(files.Events, func(e record.Event) bool { return e.Kind == record.FaultBegan })
+			})
+			member := addressOf(t, dir)
+			if member == nil {
+				t.Error("the record does not have the members")
+			}
+			p.signal(t, signal)
+			<-p.ended
+			nothingLeft(t, w, member)
+			if signal == syscall.SIGKILL {
+				return
+			}
+			first := byName(t, whole(t, dir, record.Interrupted), "first")
+			if len(first.Faults) != 1 || first.Faults[0].Healed == nil || first.Faults[0].Failure == "" || rule(first, 31) == "" {
+				t.Errorf("of the fault that was cut short it says %+v, and the verdict is %v", first.Faults, first.Verdict)
+			}
+		})
+	}
+}
+
+// Who may not make networks is told so before anything is started.
+func TestNetworksThatMayNotBeAreRefused(t *testing.T) {
+	t.Parallel()
+	if err := network.Possible(); err != nil {
+		t.Skip(err)
+	}
+	w := newWorld(t)
+	file := w.file(t, "cut.yaml", "trials: [{store: etcd, operation: put, duration: 5s, faults: [isolate leader at 1s for 1s]}]")
+	setpriv, err := exec.LookPath("setpriv")
+	if err != nil {
+		t.Skip("rights are taken away with setpriv, which is not here: install Debian's util-linux")
+	}
+	p := w.startWith(t, setpriv, "--bounding-set", "-net_admin,-sys_admin", os.Getenv(binaryEnv), "run", file, "--out", w.path("run"))
+	p.exits(t, exitFailed).oneSentence(t, "need root")
+	if _, err := os.Stat(w.path("run")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a run directory was made: %v", err)
+	}
+}

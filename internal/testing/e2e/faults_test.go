@@ -1,0 +1,194 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+)
+
+// allFaults reports whether every fault is to be done to every store, and a run killed
+// in each, which takes many minutes: else a sample of them is.
+func allFaults() bool { return os.Getenv("QUORUMBENCH_FAULTS") == "all" }
+
+const faultsScenario = `
+name: faulty
+defaults: {STORE, connections: 3, clients: 6, key-space: 60, timeout: 5s, warmup: 300ms}
+trials:
+  - name: first
+    mix: {put: 1, get: 1}
+    duration: 8s
+    faults:
+      - pause leader at 1500ms for 700ms
+      - {at: 6s, do: kill, member: leader, for: 500ms}
+`
+
+// On every store: the faults are done to who led at their times and healed, the
+// cluster is whole again after each, and the verdict holds nothing against the
+// trial that was meant.
+func TestFaultsAreDoneAndHealed(t *testing.T) {
+	t.Parallel()
+	eachStore(t, nil, func(t *testing.T, st store.Store, exec string) {
+		w, attempt := newWorld(t), 0
+		settle.Within(t, func(r settle.Reporter) { // an election for want of a processor is nobody's fault
+			attempt++
+			dir := w.path(fmt.Sprintf("run%d", attempt))
+			p := w.run(t, "run", w.file(t, "faulty.yaml", of(faultsScenario, st, exec)), "--out", dir).exits(t, exitDone)
+			trial := byName(t, whole(t, dir, record.Complete), "first")
+			_, table, _ := strings.Cut(p.stdout.String(), "\nWhat breaks, and for how long")
+			if len(trial.Faults) != 2 {
+				t.Fatalf("the faults are %+v", trial.Faults)
+			}
+			files, err := record.OpenTrial(dir, trial.Folder)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, f := range trial.Faults {
+				t.Logf("%+v", f)
+				if f.Failure != "" || f.Began == nil || f.Healed == nil || f.Ready == nil {
+					t.Errorf("the fault came to nothing: %+v", f)
+					continue
+				}
+				if f.Role != "leader" || f.Member == "" || (f.Ended != nil) != (i == 1) {
+					t.Errorf("it was done to %s %s", f.Role, f.Member)
+				}
+				if lasted := *f.Healed - *f.Began; lasted < []float64{0.7, 0.5}[i] || *f.Began < f.Asked {
+					t.Errorf("it lasted %g s from %g s on", lasted, *f.Began)
+				}
+				if f.LongestBefore != nil && !strings.Contains(table, "\n"+f.What+" ") {
+					t.Errorf("the table has no %s:\n%s", f.What, p.stdout.String())
+				}
+				if c := f.Clients; c == nil || c.Clients != 6 || c.Worst < c.Median || c.Worst > 0 && f.Outage != nil && c.Worst < *f.Outage-0.01 {
+					t.Errorf("of its clients it says %+v, of all %v", c, f.Outage)
+				}
+				for _, kind := range []string{record.FaultBegan, record.FaultHealed, record.FaultReady} {
+					n := 0
+					for _, e := range files.Events {
+						if e.Kind == kind && e.Member == f.Member {
+							n++
+						}
+					}
+					if n == 0 {
+						t.Errorf("there is no event %s of %s", kind, f.Member)
+					}
+				}
+			}
+			for _, number := range []int{1, 2, 3, 4, 11, 13, 14, 18, 31} {
+				if why := rule(trial, number); why != "" {
+					r.Errorf("the verdict holds against it: %s", why)
+				}
+			}
+			if trial.MeantTermChanges != trial.TermChanges {
+				r.Errorf("%d elections, of which %d were meant", trial.TermChanges, trial.MeantTermChanges)
+			}
+		})
+	})
+}
+
+const watchedScenario = `
+name: watched
+defaults: {store: etcd, connections: 3, clients: 6, key-space: 20, timeout: 5s, warmup: 300ms, duration: 7s}
+trials:
+  - name: first
+    mix: {put: 4, keepalive: 1}
+    watch: {watchers: 6, streams: 3}
+    faults: [pause follower at 1500ms for 700ms, pause leader at 4s for 1s]
+`
+
+// On a real etcd watchers of a follower that stands still are told late what was written
+// meanwhile, and all of them nothing while there is no leader; no event is lost, and no lease
+// ends. Whether a write that was under way at the leader is done late or never is etcd's to say.
+func TestWatchersAreToldLateInAFault(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	dir := w.path("run")
+	p := w.run(t, "run", w.file(t, "watched.yaml", watchedScenario), "--out", dir).exits(t, exitDone)
+	trial := byName(t, whole(t, dir, record.Complete), "first")
+	if len(trial.Faults) != 2 {
+		t.Fatalf("the faults are %+v", trial.Faults)
+	}
+	for _, f := range trial.Faults {
+		if f.Failure != "" || f.Watch == nil || f.Watch.Latest == nil || f.Watch.LatestBefore == nil || f.Watch.Lost == nil {
+			t.Fatalf("a fault is %+v, and of the events it says %+v", f, f.Watch)
+		}
+		late, before := lateClass(*f.Watch.Latest), lateClass(*f.Watch.LatestBefore)
+		t.Logf("%s: the latest event after %g s, before after %g s, %d late", f.What, *f.Watch.Latest, *f.Watch.LatestBefore, f.Watch.Late)
+		if *f.Watch.Lost != 0 || f.Watch.Ended != 0 || f.Leases != nil || (f.Watch.Late > 0) != (late > before) {
+			t.Errorf("of the events and leases of %s it says %+v and %+v", f.What, f.Watch, f.Leases)
+		}
+	}
+	if latest := *trial.Faults[0].Watch.Latest; latest < 0.5 {
+		t.Errorf("where a follower stood still for 0.7 s the latest event came after %g s", latest)
+	}
+	// An outage of writes is one of events.
+	if f := trial.Faults[1]; f.Outage != nil && (f.Watch.Outage == nil || *f.Watch.Outage < *f.Outage-0.1) {
+		t.Errorf("an outage of %g s is told of the events as %+v", *f.Outage, f.Watch)
+	}
+	if _, table, _ := strings.Cut(p.stdout.String(), "\nWhat breaks, and for how long"); !strings.Contains(table, "late events") {
+		t.Errorf("the table has no events:\n%s", p.stdout.String())
+	}
+}
+
+// lateClass is the class of an event that was late by so many seconds, and -1 where it was not.
+func lateClass(seconds float64) int {
+	ms := int64(math.Round(seconds * 1000))
+	if ms < measure.LeastWait {
+		return -1
+	}
+	return measure.LateClass(ms)
+}
+
+// pausedLong stands a member still, and ends long after.
+const pausedLong = `
+name: paused
+defaults: {store: etcd, connections: 4, clients: 16, key-space: 200, warmup: 200ms, operation: put, duration: 10m}
+trials:
+  - {name: first, faults: [pause leader at 1s for 9m]}
+`
+
+// A member that stands still ends with the run: when that is asked to end, and when it
+// is killed and nobody is left to resume or to end anybody.
+func TestPausedMemberEndsWithTheRun(t *testing.T) {
+	t.Parallel()
+	for name, signal := range map[string]syscall.Signal{"Ctrl-C": syscall.SIGINT, "kill -9": syscall.SIGKILL} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			dir := w.path("run")
+			p := w.start(t, "run", w.file(t, "paused.yaml", pausedLong), "--out", dir)
+			p.measuring(t, dir, "trial-01-first")
+			eventually(t, patience, "a member stood still", func() bool {
+				files, err := record.OpenTrial(dir, "trial-01-first")
+				return err == nil && slices.ContainsFunc(files.Events, func(e record.Event) bool { return e.Kind == record.FaultBegan })
+			})
+			p.signal(t, signal)
+			<-p.ended
+			eventually(t, patience, "the members ended", func() bool { return len(w.processes()) == 0 })
+			if signal == syscall.SIGKILL {
+				return
+			}
+			first := byName(t, whole(t, dir, record.Interrupted), "first")
+			if len(first.Faults) != 1 || first.Faults[0].Healed == nil || first.Faults[0].Failure == "" || rule(first, 31) == "" {
+				t.Errorf("of the fault that was cut short it says %+v, and the verdict is %v", first.Faults, first.Verdict)
+			}
+		})
+	}
+}
+
+// Who is not ours is not broken.
+func TestFaultsOfARunningClusterAreRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	running := w.file(t, "running.yaml", `trials: [{store: etcd, endpoints: "127.0.0.1:1", operation: put, duration: 5s}]`)
+	w.run(t, "run", running, "--set", "faults=kill leader at 1s for 1s").exits(t, exitUsage).oneSentence(t, "clusters that quorumbench starts")
+}

@@ -1,0 +1,205 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/registry"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+)
+
+// hanging is a trial in which the leader stands still, with the default timeout
+// of operations.
+const hanging = `
+name: hanging
+defaults: {store: NAME, connections: 6, key-space: 200, operation: put, target: leader, settings: {SETTINGS}}
+trials:
+  - {name: first, LOAD, warmup: 1s, duration: 10s}
+`
+
+// hang runs the trial with a load, stops the leader when it is measured, and
+// returns the result, the leader's name and when it was stopped.
+func (w *world) hang(t *testing.T, st store.Store, settings, load string) (first *record.Trial, leader string, stopped time.Time) {
+	t.Helper()
+	dir := w.path("run")
+	which := st.Name()
+	if exec := server(t, st); exec != "" {
+		which += fmt.Sprintf(", exec: %q", exec)
+	}
+	text := strings.NewReplacer("NAME", which, "SETTINGS", settings, "LOAD", load).Replace(hanging)
+	p := w.start(t, "run", w.file(t, "hanging.yaml", text), "--out", dir)
+	p.measuring(t, dir, "trial-01-first")
+	leader = w.theLeader(t, st, dir)
+	stopped = time.Now()
+	for _, process := range w.processesOf(leader) {
+		pause(t, process.pid) // and nobody resumes it
+	}
+	p.end(t) // whatever the verdict
+	return byName(t, whole(t, dir, record.Complete), "first"), leader, stopped
+}
+
+// checkHung: the members' own logs date the election, which is recorded once, in
+// the window, and the verdict names the one member that stood still. A busy machine
+// may elect behind the window, which r is told.
+func checkHung(t *testing.T, r settle.Reporter, w *world, first *record.Trial, leader string, stopped time.Time) (elected time.Time, ok bool) {
+	t.Helper()
+	elections := 0
+	for _, e := range events(t, w.path("run"), first) {
+		t.Logf("%v: %s: %s", e.Time.Sub(stopped), e.Kind, e.Text)
+		if e.Kind != string(store.Elected) || e.Time.Before(stopped) {
+			continue
+		}
+		if e.Line == "" || e.Member == leader {
+			t.Errorf("an election after %v: %+v", e.Time.Sub(stopped), e)
+		}
+		elections++
+		elected = e.Time
+	}
+	if elections == 0 || first.TermChanges != elections || rule(first, 14) == "" {
+		r.Errorf("%d elections by the logs, %d in the window, and the verdict is %v", elections, first.TermChanges, first.Verdict)
+		return elected, false
+	}
+	if len(first.LostMembers) != 1 || first.LostMembers[0] != leader || !strings.Contains(rule(first, 13), leader) {
+		t.Errorf("%s stood still; lost are %v, and the verdict is %v", leader, first.LostMembers, first.Verdict)
+	}
+	return elected, true
+}
+
+// A leader that stands still costs the time of the election, by the members' own
+// logs, and not the operations' timeout: the longest gap is at most half a
+// second longer. What the mute member answers never is charged to the leader
+// that it was.
+func TestHungLeaderCostsTheElection(t *testing.T) {
+	t.Parallel()
+	for name, settings := range map[string]string{
+		"etcd": "", "etcdv2": "", "consul": "", "zookeeper": "heap: 64m, tick-time: 500",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			st, err := registry.Lookup(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			settle.Within(t, func(r settle.Reporter) {
+				w := newWorld(t)
+				first, leader, stopped := w.hang(t, st, settings, "arrival: constant, rate: 500")
+				elected, ok := checkHung(t, r, w, first, leader, stopped)
+				if !ok {
+					return
+				}
+				election := elected.Sub(stopped)
+				if most := election + 500*time.Millisecond; first.LongestGap > most.Seconds() {
+					r.Errorf("the election took %v by the logs, and the longest gap is %v s", election, first.LongestGap)
+				}
+				t.Logf("the election took %v by the logs, and the longest gap is %v s", election, first.LongestGap)
+				checkCharged(t, first)
+			})
+		})
+	}
+}
+
+// checkCharged: with target leader every operation and every error is a leader's,
+// but for those that were sent while it was not known who leads.
+func checkCharged(t *testing.T, first *record.Trial) {
+	t.Helper()
+	served, failed := map[string]uint64{}, map[string]uint64{}
+	for _, s := range first.ByRole {
+		served[s.Role] += s.Operations
+		failed[s.Role] += s.Errors
+	}
+	if 10*served["leader"] < 9*first.Operations {
+		t.Errorf("of %d operations the roles %v served", first.Operations, served)
+	}
+	if timeouts := first.ErrorsByKind["timeout"]; failed["leader"] < timeouts*9/10 {
+		t.Errorf("of %v errors, %d timeouts, the roles %v are charged", first.ErrorsByKind, timeouts, failed)
+	}
+}
+
+// A closed loop asks less while a member stands still: it says how many clients
+// were held by what that member owed, and for how long.
+func TestHungLeaderHoldsClients(t *testing.T) {
+	t.Parallel()
+	st, err := registry.Lookup("etcd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	settle.Within(t, func(r settle.Reporter) {
+		w := newWorld(t)
+		first, leader, stopped := w.hang(t, st, "", "clients: 24")
+		elected, ok := checkHung(t, r, w, first, leader, stopped)
+		if !ok {
+			return
+		}
+		longest := time.Duration(first.HeldLongestNS)
+		between(t, "clients that were held", first.HeldClients, 1, 24)
+		between(t, "the longest of that", longest, 0, lifetime)
+		between(r, "the longest of that", longest, 5*time.Second, 10*time.Second+500*time.Millisecond)
+		t.Logf("elected after %v; %d clients were held for up to %v", elected.Sub(stopped), first.HeldClients, longest)
+		report := w.run(t, "report", w.path("run")).exits(t, exitDone).stdout.String()
+		if says := fmt.Sprintf("%d clients waited for a member from which the load had moved away", first.HeldClients); !strings.Contains(report, says) {
+			t.Errorf("the report does not say %q:\n%s", says, report)
+		}
+	})
+}
+
+// `check perf` follows a leader that hangs as a trial does: what was sent to it
+// in the time of the election is lost, and the rest is written. (As many clients
+// as writes: what the mute member owes keeps nobody from writing.)
+func TestHungLeaderInACheck(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	_, endpoints := w.playground(t, "3")
+	client := official(t, clientv3.Config{Endpoints: endpoints})
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	p := w.start(t, "check", "perf", "--rate", "500", "--clients", "5000", "--conns", "10", "--duration", "10s", "--target", "leader",
+		"--endpoints", strings.Join(endpoints, ","))
+	eventually(t, patience, "a thousand keys were written", func() bool {
+		r, err := client.Get(ctx, "quorumbench/check-perf/", clientv3.WithPrefix(), clientv3.WithCountOnly())
+		return err == nil && r.Count > 1000
+	})
+	leader := w.etcdLeader(ctx, t, client, endpoints)
+	resume := pause(t, w.member(t, leader))
+	p.says(t, "cleaning up")
+	resume()
+	p.exits(t, exitFailed)
+	found := regexp.MustCompile(`([\d.]+) writes/s`).FindStringSubmatch(p.stdout.String())
+	if found == nil {
+		t.Fatalf("it says no throughput:\n%s", p.stdout.String())
+	}
+	// An election takes a second or two of the ten.
+	if written, err := strconv.ParseFloat(found[1], 64); err != nil || written < 250 {
+		t.Errorf("%s writes a second were made", found[1])
+	}
+}
+
+// etcdLeader is the name of the member that leads.
+func (w *world) etcdLeader(ctx context.Context, t *testing.T, client *clientv3.Client, endpoints []string) string {
+	t.Helper()
+	status, err := client.Status(ctx, endpoints[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := client.MemberList(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range list.Members {
+		if m.ID == status.Leader {
+			return m.Name
+		}
+	}
+	t.Fatalf("%x leads, and the members are %v", status.Leader, list.Members)
+	return ""
+}

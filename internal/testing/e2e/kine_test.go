@@ -1,0 +1,234 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/testing/servers"
+)
+
+// usedKine returns a kine that holds keys of a user. It takes the calls of Kubernetes' API
+// server and no others: it has no DeleteRange, local reads or keepalives of leases.
+func usedKine(t *testing.T) *inUse {
+	t.Helper()
+	u := &inUse{store: "etcd", endpoint: servers.StartKine(t)}
+	c, err := clientv3.New(clientv3.Config{Endpoints: []string{u.endpoint}, DialTimeout: patience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	u.read = func(t *testing.T) contents { return readEtcdKeys(t, c) }
+	for _, key := range []string{"quorumbench-of-the-user", "/quorumbench-of-the-user", "00000000", "/registry/pods/default/mine"} {
+		if _, err := c.Put(t.Context(), key, "the user's"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return u
+}
+
+// checkedOnKine are loads whose answers are right on kine: it takes two writes of one key at
+// a time and does one of them, so that no key has two writers at a time.
+const checkedOnKine = `
+name: kine
+defaults: {store: etcd, endpoints: ["ENDPOINT"], connections: 2, check: true}
+trials:
+  - {name: kubernetes, application: kubernetes, nodes: 5, pods-per-node: 10, churn: 2, duration: 4s}
+  - {name: one-client, warmup: 0s, mix: [{operation: put, weight: 1}, {operation: get, weight: 1}], clients: 1, key-space: 20, value-size: 64, preload: true, total: 300}
+  - {name: each-key-once, warmup: 0s, mix: [{operation: put, weight: 1}, {operation: get, weight: 1}], clients: 8, distribution: sequential, key-space: 400, value-size: 64, preload: true, total: 400}
+  - {name: watch, warmup: 0s, operation: put, clients: 8, distribution: sequential, key-space: 200, value-size: 64, total: 200, watch: {watchers: 200, streams: 4, connections: 2}}
+`
+
+// TestKineIsNotAccused checks the answers of a kine that is right, which counts no versions
+// and has neither members nor terms.
+func TestKineIsNotAccused(t *testing.T) {
+	t.Parallel()
+	w, u := newWorld(t), usedKine(t)
+	before := u.read(t)
+	dir := w.path("run")
+	w.run(t, "run", w.file(t, "kine.yaml", strings.ReplaceAll(checkedOnKine, "ENDPOINT", u.endpoint)), "--out", dir).exits(t, exitDone)
+	u.unchanged(t, before, "four checked loads")
+	run := whole(t, dir, record.Complete)
+	for _, name := range []string{"kubernetes", "one-client", "each-key-once", "watch"} {
+		trial := byName(t, run, name)
+		if a := trial.Answers; a == nil || len(a.Wrong) > 0 || trial.Errors > 0 {
+			t.Errorf("%s: found are %+v, and %d errors: %v", name, a, trial.Errors, trial.ErrorTexts)
+		}
+		if watches := trial.Answers.Watches; (name == "kubernetes" || name == "watch") && (watches == nil || watches.Events == 0) {
+			t.Errorf("%s: watchers were told %+v", name, watches)
+		}
+	}
+}
+
+// TestCommandsChangeNothingOnKine runs commands against a server that deletes in
+// transactions alone. Each removes what it wrote, or says beforehand what the server refuses.
+func TestCommandsChangeNothingOnKine(t *testing.T) {
+	t.Parallel()
+	w, u := newWorld(t), usedKine(t)
+	before := u.read(t)
+	for _, command := range []string{
+		"check perf --rate 20 --clients 5 --duration 1s", "bench put --total 50 --clients 2 --key-space-size 50", "bench get --total 50 --key-space-size 20",
+		"bench cas --total 20 --key-space-size 20", "bench exists --total 50 --key-space-size 20", "bench watch-latency --put-total 20",
+	} {
+		u.quorumbench(t, w, strings.Fields(command)...).exits(t, exitDone)
+		u.unchanged(t, before, command)
+	}
+	for command, why := range map[string]string{
+		"bench delete --total 20 --key-space-size 20":  "the operation delete, and " + u.endpoint + " refuses it: delete is not implemented by kine",
+		"bench txn-put --total 20":                     "the operation txn, and " + u.endpoint + " refuses it: etcdserver: unsupported operations",
+		"bench txn-mixed --total 20":                   "unsupported operations in txn request",
+		"bench stm --total 20":                         "the operation stm, and " + u.endpoint + " refuses it: serializable is not implemented",
+		"bench stm --total 20 --stm-locker lock-rpc":   "the operation stm, and " + u.endpoint + " refuses it: unknown service v3lockpb.Lock",
+		"bench lease-keepalive --total 20":             "the operation keepalive, and " + u.endpoint + " refuses it: lease keep alive is not supported",
+		"bench get --total 20 --consistency local":     "serializable is not implemented",
+		"bench put --total 20 --prefix= --key-size 12": "keys without a prefix cannot be removed (" + u.endpoint + " refuses it: delete is not implemented",
+		// What is refused stands behind the write, whose key is not to stay either.
+		"bench mixed --total 20 --key-space-size 20 --consistency local --cleanup=false": "serializable is not implemented",
+	} {
+		said := u.quorumbench(t, w, strings.Fields(command)...).exits(t, exitFailed).stderr.String()
+		if !strings.Contains(said, why) || strings.Contains(said, "preloading") || strings.Contains(said, "measuring") {
+			t.Errorf("%s says %q", command, said)
+		}
+		u.unchanged(t, before, command)
+	}
+}
+
+// TestAKilledRunOnKineIsCleanedUp: `cleanup` removes what it left, each key in a transaction.
+func TestAKilledRunOnKineIsCleanedUp(t *testing.T) {
+	t.Parallel()
+	w, u := newWorld(t), usedKine(t)
+	before := u.read(t)
+	p := u.quorumbench(t, w, "bench", "put", "--total", "100000000", "--key-space-size", "100")
+	p.says(t, "measuring")
+	eventually(t, patience, "keys were written", func() bool { return len(u.read(t).Keys) > len(before.Keys)+10 })
+	p.signal(t, syscall.SIGKILL)
+	<-p.ended
+	if said := u.quorumbench(t, w, "cleanup").exits(t, exitDone).stdout.String(); !strings.Contains(said, "Removed ") {
+		t.Errorf("cleanup says %q", said)
+	}
+	u.unchanged(t, before, "cleanup")
+}
+
+// TestAServerWithoutDeletesIsNotWrittenTo: what could not be removed is not written, unless
+// it is to stay.
+func TestAServerWithoutDeletesIsNotWrittenTo(t *testing.T) {
+	t.Parallel()
+	w, u := newWorld(t), usedKine(t)
+	before := u.read(t)
+	u.endpoint = refusing(t, u.endpoint, func(method string, request []byte) bool {
+		var txn etcdserverpb.TxnRequest
+		if !strings.HasSuffix(method, "KV/Txn") || proto.Unmarshal(request, &txn) != nil {
+			return false
+		}
+		for _, op := range txn.Success {
+			if op.GetRequestDeleteRange() != nil {
+				return true
+			}
+		}
+		return false
+	})
+	for _, command := range []string{"check perf --rate 20 --clients 5 --duration 1s", "check datascale", "bench put --total 20", "bench get --total 20", "capacity --objective p99<500ms --until 5s"} {
+		p := u.quorumbench(t, w, strings.Fields(command)...).exits(t, exitFailed)
+		if said := p.stderr.String(); strings.Count(said, "quorumbench: ") != 1 || !strings.Contains(said, "no key can be removed ("+u.endpoint+" refuses it: delete is not implemented") {
+			t.Errorf("%s says %q", command, said)
+		}
+		u.unchanged(t, before, command)
+	}
+	said := u.quorumbench(t, w, "bench", "put", "--total", "20", "--cleanup=false").exits(t, exitDone).stderr.String()
+	if strings.Contains(said, "cleanup") || strings.Count(said, "no key can be removed (") != 2 {
+		t.Errorf("of keys that are to stay it says %q", said)
+	}
+	for key := range u.read(t).Keys {
+		if strings.Contains(key, "probe") {
+			t.Errorf("%s is left", key)
+		}
+	}
+}
+
+// refusing starts a server of gRPC that passes every call on to another one, but for those
+// that it says it does not have, and returns its endpoint.
+func refusing(t *testing.T, endpoint string, lacks func(method string, request []byte) bool) string {
+	t.Helper()
+	to, err := grpc.NewClient(endpoint, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.ForceCodec(unread{})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := grpc.NewServer(grpc.ForceServerCodec(unread{}), grpc.UnknownServiceHandler(func(_ any, from grpc.ServerStream) error {
+		method, _ := grpc.MethodFromServerStream(from)
+		on, err := to.NewStream(from.Context(), &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, method)
+		if err != nil {
+			return err
+		}
+		refused := make(chan error, 1)
+		go func() {
+			for {
+				var request []byte
+				if err := from.RecvMsg(&request); err != nil {
+					_ = on.CloseSend()
+					return
+				}
+				if lacks(method, request) {
+					refused <- status.Error(codes.Unimplemented, "delete is not implemented")
+					_ = on.CloseSend()
+					return
+				}
+				_ = on.SendMsg(&request)
+			}
+		}()
+		for {
+			var reply []byte
+			err := on.RecvMsg(&reply)
+			select {
+			case err := <-refused:
+				return err
+			default:
+			}
+			switch {
+			case errors.Is(err, io.EOF):
+				return nil
+			case err != nil:
+				return err
+			}
+			if err := from.SendMsg(&reply); err != nil {
+				return err
+			}
+		}
+	}))
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = s.Serve(l) }()
+	t.Cleanup(func() {
+		s.Stop()
+		_ = to.Close()
+	})
+	return l.Addr().String()
+}
+
+// unread passes messages on as they are.
+type unread struct{}
+
+func (unread) Marshal(v any) ([]byte, error) { return *v.(*[]byte), nil }
+
+func (unread) Unmarshal(b []byte, v any) error {
+	*v.(*[]byte) = append([]byte(nil), b...)
+	return nil
+}
+
+func (unread) Name() string { return fmt.Sprintf("%T", unread{}) }

@@ -1,0 +1,187 @@
+//go:build linux
+
+package kubernetes_test
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/kubernetes"
+)
+
+// long is a trial that lasts until somebody ends it.
+const long = `name: puts
+trials:
+  - {store: etcd, operation: put, clients: 4, connections: 4, rate: 100, warmup: 1s, duration: 5m}
+`
+
+// within asks until the answer is yes.
+func within(t *testing.T, bound time.Duration, what string, ask func() bool) {
+	t.Helper()
+	for began := time.Now(); !ask(); time.Sleep(100 * time.Millisecond) {
+		if time.Since(began) > bound {
+			t.Fatalf("after %v %s", bound, what)
+		}
+	}
+}
+
+// begun starts a run on pods, which has all of them when begun returns.
+func begun(t *testing.T) *exec.Cmd {
+	t.Helper()
+	c, dir, out := command(t, long, "--members", "1", "--workers", "2")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Process.Kill() })
+	within(t, time.Minute, "the run has not begun", func() bool {
+		_, err := os.Stat(filepath.Join(dir, "run.json"))
+		return err == nil
+	})
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("%s", out)
+		}
+	})
+	return c
+}
+
+// Ctrl-C ends the run and removes everything before the command ends.
+func TestInterrupted(t *testing.T) {
+	needsNode(t)
+	c := begun(t)
+	if err := c.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	var ended *exec.ExitError
+	if err := c.Wait(); !errors.As(err, &ended) || ended.ExitCode() != 130 {
+		t.Errorf("it ends with %v", err)
+	}
+	gone(t)
+}
+
+// A controller that is killed leaves nothing behind after the agents' lease of ten
+// seconds: they end, with them their Job, and with it what belongs to it.
+func TestControllerKilled(t *testing.T) {
+	needsNode(t)
+	c := begun(t)
+	if err := c.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait() // it was killed
+	began := time.Now()
+	within(t, time.Minute, "something of the run is still there", func() bool { return left(t) == "" })
+	t.Logf("all was gone after %v", time.Since(began).Round(time.Second))
+}
+
+// A pod that does not start is told in a sentence, and leaves nothing.
+func TestPodDoesNotStart(t *testing.T) {
+	needsNode(t)
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--image", "localhost/nothing:1"}, "does not start: its image localhost/nothing:1 cannot be pulled: "},
+		{[]string{"--pod-cpu", "64", "--ready-timeout", "4s"}, "of 2 pods are not ready within 4s: worker-0: no node takes it: 0/1 nodes are available: 1 Insufficient cpu"},
+		{[]string{"--namespace", "nowhere"}, `namespaces "nowhere" not found`},
+		{[]string{"--context", "nobody"}, `context "nobody" does not exist`},
+	} {
+		c, _, out := command(t, puts, append([]string{"--workers", "2", "--endpoints", "198.18.1.1:1"}, test.args...)...)
+		if err := c.Run(); err == nil || !strings.Contains(out.String(), test.want) || strings.Contains(out.String(), "panic") {
+			t.Errorf("%v ends with %v and says, without %q:\n%s", test.args, err, test.want, out)
+		}
+		gone(t)
+	}
+}
+
+// Workers in pods send their load to a cluster that runs already.
+func TestAttached(t *testing.T) {
+	needsNode(t)
+	endpoint := reachable(t, etcd)
+	c, dir, out := command(t, strings.Replace(puts, "store: etcd,", "store: etcd, prefix: attached/, cleanup: true,", 1), "--endpoints", endpoint, "--workers", "2")
+	if err := c.Run(); err != nil {
+		t.Fatalf("%v:\n%s", err, out)
+	}
+	run, err := record.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if trial := run.Trials[0]; trial.Errors != 0 || len(trial.ByWorker) != 2 || len(run.Hosts) != 2 {
+		t.Errorf("%d errors, %d workers, %d hosts", trial.Errors, len(trial.ByWorker), len(run.Hosts))
+	}
+	heard(t, run, dir, 1)
+	gone(t)
+}
+
+// reachable makes a server of the loopback interface one for pods, and for nobody else.
+func reachable(t *testing.T, server string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", net.JoinHostPort(kubernetes.ServiceAddress, "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", server)
+			if err != nil {
+				_ = in.Close()
+				continue
+			}
+			go func() { _, _ = io.Copy(out, in); _ = out.Close() }()
+			go func() { _, _ = io.Copy(in, out); _ = in.Close() }()
+		}
+	}()
+	return l.Addr().String()
+}
+
+// The controller as a Job, with the rights that deploy/kubernetes gives it.
+func TestInside(t *testing.T) {
+	needsNode(t)
+	for _, file := range []string{"rights.yaml", "job.yaml"} {
+		text, err := os.ReadFile(filepath.Join("../../../../deploy/kubernetes", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		small := strings.NewReplacer("registry.example.com/quorumbench:1", imageName, "--members=3", "--members=1", "--workers=4", "--workers=2",
+			"            - --runs-dir", "            - --set=warmup=200ms\n            - --set=duration=1s\n            - --pod-cpu=50m:2\n            - --pod-memory=32Mi:1Gi\n            - --runs-dir", "cpu: 500m", "cpu: 50m")
+		for object := range strings.SplitSeq(small.Replace(string(text)), "\n---\n") {
+			path := "/api/v1/namespaces/default/serviceaccounts"
+			switch {
+			case strings.Contains(object, "kind: RoleBinding"):
+				path = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings"
+			case strings.Contains(object, "kind: Role\n"):
+				path = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles"
+			case strings.Contains(object, "kind: Job"):
+				path = "/apis/batch/v1/namespaces/default/jobs"
+			}
+			if err := node.Create(path, object); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	status := ""
+	within(t, 5*time.Minute, "the Job has not ended", func() bool {
+		var err error
+		status, err = node.Get("/apis/batch/v1/namespaces/default/jobs/quorumbench-run")
+		return err == nil && (strings.Contains(status, `"type":"Complete"`) || strings.Contains(status, `"type":"Failed"`))
+	})
+	log := podLog(t, "job-name=quorumbench-run")
+	t.Logf("%s", log)
+	if !strings.Contains(status, `"type":"Complete"`) {
+		t.Error(status)
+	}
+	gone(t)
+}

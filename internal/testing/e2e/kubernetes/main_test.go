@@ -1,0 +1,108 @@
+//go:build linux
+
+// Package kubernetes_test tries `run --on kubernetes` on a real Kubernetes of one
+// node, in namespaces of its own: make test-kubernetes.
+package kubernetes_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/testing/image"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/kubernetes"
+)
+
+// env has these tests run, which `make test` leaves out: a node takes half a minute
+// to start, and its programs some minutes to compile.
+const env = "QUORUMBENCH_TEST_KUBERNETES"
+
+// node is the one that all tests have, program our static binary.
+var (
+	node    *kubernetes.Node
+	program string
+	etcd    string // HOST:PORT of the API server's
+)
+
+// imageName is what the node knows our image by.
+const imageName = "localhost/quorumbench:test"
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	if os.Getenv(env) == "" {
+		return m.Run() // whose tests skip
+	}
+	if missing := kubernetes.Missing(); missing != "" {
+		fmt.Println("the tests on Kubernetes are skipped:", missing)
+		return 0
+	}
+	inside, code, err := kubernetes.Isolated()
+	if !inside {
+		if err != nil {
+			fmt.Println(err)
+		}
+		return code
+	}
+	if err == nil {
+		code, err = onNode(m)
+	}
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	return code
+}
+
+// onNode runs the tests on a node.
+func onNode(m *testing.M) (code int, err error) {
+	dir, err := os.MkdirTemp("", "qb-k8s-")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	program = filepath.Join(dir, "quorumbench")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program, "github.com/quorumbench/quorumbench/cmd/quorumbench")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("the program cannot be built: %w: %s", err, out)
+	}
+	out, err := exec.Command(program, "cluster", "up", "--members", "1", "--dir", filepath.Join(dir, "etcd")).Output()
+	if err != nil {
+		return 0, fmt.Errorf("the API server's etcd cannot be started: %w: %s", err, out)
+	}
+	etcd, _, _ = strings.Cut(string(out), "\n")
+	ctx := context.Background()
+	if node, err = kubernetes.Start(ctx, filepath.Join(dir, "node"), etcd); err != nil {
+		return 0, err
+	}
+	defer node.Stop()
+	archive, err := os.Create(filepath.Join(dir, "image.tar"))
+	if err != nil {
+		return 0, err
+	}
+	if err := (&image.Image{Name: imageName, Binary: program, Entry: "/quorumbench"}).Write(archive); err != nil {
+		return 0, err
+	}
+	if err := archive.Close(); err != nil {
+		return 0, err
+	}
+	if err := node.Import(ctx, archive.Name()); err != nil {
+		return 0, err
+	}
+	if code = m.Run(); code != 0 {
+		fmt.Println(node.Logs())
+	}
+	return code, nil
+}
+
+func needsNode(t *testing.T) {
+	t.Helper()
+	if node == nil {
+		t.Skip("make test-kubernetes runs this")
+	}
+}

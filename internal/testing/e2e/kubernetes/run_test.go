@@ -1,0 +1,142 @@
+//go:build linux
+
+package kubernetes_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/kubernetes"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// puts is a short trial.
+const puts = `name: puts
+trials:
+  - {store: etcd, operation: put, clients: 8, connections: 8, rate: 400, warmup: 1s, duration: 5s}
+`
+
+// small are the pods of a machine with two processors.
+var small = []string{"--on", "kubernetes", "--image", imageName, "--pod-cpu", "50m:2", "--pod-memory", "32Mi:1Gi", "--namespace", "default"}
+
+// command is `quorumbench run` from outside of the node's pods.
+func command(t *testing.T, text string, args ...string) (c *exec.Cmd, dir string, out *bytes.Buffer) {
+	t.Helper()
+	home := t.TempDir()
+	file := filepath.Join(home, "scenario.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dir, out = filepath.Join(home, "run"), new(bytes.Buffer)
+	args = append(append([]string{"run", "--out", dir, "--kubeconfig", node.Kubeconfig()}, small...), append(args, file)...)
+	c = kubernetes.Outside(program, args...)
+	c.Env, c.Dir, c.Stdout, c.Stderr = append(os.Environ(), "HOME="+home), home, out, out
+	return c, dir, out
+}
+
+// fewPuts is a load that leaves two processors time for a control plane, three
+// members and four workers, and has a p99.
+const fewPuts = `name: puts
+trials:
+  - {store: etcd, operation: put, clients: 8, connections: 8, rate: 40, warmup: 2s, duration: 28s}
+`
+
+// ofTheNode are the rules that a node of one machine breaks by itself: its control
+// plane is other programs, and eight processes and it want a handful of processors.
+var ofTheNode = []int{7, 10, 12, 23, 30}
+
+// Members and workers in pods, from start to report. Nothing is in the verdict but
+// what sharing one machine with the control plane does.
+func TestRun(t *testing.T) {
+	needsNode(t)
+	settle.Within(t, func(r settle.Reporter) {
+		c, dir, out := command(t, fewPuts, "--members", "3", "--workers", "4")
+		if err := c.Run(); err != nil {
+			t.Fatalf("%v:\n%s", err, out)
+		}
+		t.Logf("%s", out)
+		run, err := record.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		trial := run.Trials[0]
+		if trial.Errors != 0 || len(run.Hosts) != 7 || len(trial.ByWorker) != 4 {
+			t.Errorf("%d errors, %d hosts, %d workers", trial.Errors, len(run.Hosts), len(trial.ByWorker))
+		}
+		for _, reason := range trial.Verdict.Reasons {
+			if trial.Verdict.State == verdict.Invalid || !slices.Contains(ofTheNode, reason.Rule) {
+				r.Errorf("%v", trial.Verdict)
+			}
+		}
+		heard(t, run, dir, 3)
+		gone(t)
+	})
+}
+
+// heard says how many members the controller, which cannot connect to them, does
+// not have metrics of.
+func heard(t *testing.T, run *record.Run, dir string, members int) {
+	t.Helper()
+	run.ReadEvents(dir)
+	told := map[string]bool{}
+	for _, row := range run.Trials[0].Stores {
+		if _, ok := row.Metrics[store.FsyncSeconds]; ok && row.Failure == "" {
+			told[row.Endpoint] = true
+		}
+	}
+	if len(told) != members {
+		t.Errorf("%d members of %d tell their metrics: %+v", len(told), members, run.Trials[0].Stores)
+	}
+}
+
+// gone says what is still there of a run.
+func gone(t *testing.T) {
+	t.Helper()
+	if left := left(t); left != "" {
+		t.Errorf("there still is %.500s", left)
+	}
+}
+
+// left is what there is of runs; empty for nothing.
+func left(t *testing.T) string {
+	t.Helper()
+	for _, kind := range []string{"/apis/batch/v1/namespaces/default/jobs", "/api/v1/namespaces/default/pods", "/api/v1/namespaces/default/secrets", "/api/v1/namespaces/default/persistentvolumeclaims"} {
+		b, err := node.Get(kind + "?labelSelector=app.kubernetes.io/name=quorumbench")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b, `"items":[]`) {
+			return kind + ": " + b
+		}
+	}
+	return ""
+}
+
+// podLog is the log of the only pod that a selector names.
+func podLog(t *testing.T, selector string) string {
+	t.Helper()
+	b, err := node.Get("/api/v1/namespaces/default/pods?labelSelector=" + selector)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list struct {
+		Items []struct{ Metadata struct{ Name string } }
+	}
+	if err := json.Unmarshal([]byte(b), &list); err != nil || len(list.Items) != 1 {
+		t.Fatalf("%v: %.500s", err, b)
+	}
+	log, err := node.Get("/api/v1/namespaces/default/pods/" + list.Items[0].Metadata.Name + "/log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return log
+}

@@ -1,0 +1,163 @@
+//go:build linux
+
+package kubernetes_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	application "github.com/quorumbench/quorumbench/internal/load/app/kubernetes"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
+)
+
+// replicas are as many pods as the load has for each ReplicaSet, and so endpoints in a
+// slice.
+const replicas = 30
+
+// nodeImages are as many as a kubelet names in its node's status at most
+// (nodeStatusMaxImages), which a node has that has been in use for a while.
+const nodeImages = 50
+
+// deployment and service are what a user writes, with the usual labels, settings and
+// limits.
+const deployment = `{"apiVersion": "apps/v1", "kind": "Deployment",
+"metadata": {"name": "app", "labels": {"app.kubernetes.io/name": "app", "app.kubernetes.io/version": "1.0.0"}},
+"spec": {"replicas": %d, "selector": {"matchLabels": {"app.kubernetes.io/name": "app"}},
+"template": {"metadata": {"labels": {"app.kubernetes.io/name": "app", "app.kubernetes.io/version": "1.0.0"}},
+"spec": {"terminationGracePeriodSeconds": 1, "containers": [{"name": "app", "image": %q, "imagePullPolicy": "Never",
+"args": ["null-server", "--listen", "127.0.0.1:0"],
+"ports": [{"name": "http", "containerPort": 8080}], "env": [{"name": "MODE", "value": "production"}, {"name": "LEVEL", "value": "info"}],
+"resources": {"requests": {"cpu": "1m", "memory": "8Mi"}, "limits": {"memory": "256Mi"}}}]}}}}`
+
+const service = `{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "app"},
+"spec": {"selector": {"app.kubernetes.io/name": "app"}, "ports": [{"name": "http", "port": 80, "targetPort": 8080}]}}`
+
+const (
+	deploymentsPath = "/apis/apps/v1/namespaces/default/deployments"
+	servicesPath    = "/api/v1/namespaces/default/services"
+)
+
+// measured are the values of keys that a row of the table is of.
+type measured struct {
+	name string
+	// below is what the keys begin with behind the API server's prefix.
+	below string
+	// resource of the load whose values have this size; NumResources: of none.
+	resource application.Resource
+}
+
+// rows are the table's. Where other objects than this test's have keys there, its own are
+// named.
+var rows = []measured{
+	{"nodes", "minions/", application.Nodes},
+	{"leases of nodes", "leases/kube-node-lease/", application.Leases},
+	{"replicasets", "replicasets/default/app", application.ReplicaSets},
+	{"endpointslices", "endpointslices/default/app", application.EndpointSlices},
+	{"endpoints", "services/endpoints/default/app", application.Endpoints},
+	{"masterleases", "masterleases/", application.MasterLeases},
+	{"pods", "pods/default/app", application.Pods},
+	{"events", "events/default/app", application.Events},
+	{"deployments", "deployments/default/app", application.NumResources},
+	{"services", "services/specs/default/app", application.NumResources},
+	{"leases of API servers", "leases/kube-system/", application.NumResources},
+}
+
+// TestSizes measures what a real API server, with controllers, scheduler and kubelet,
+// writes to etcd for each resource that the load has, and holds the load's sizes to that.
+// docs/applications.md has the table that it prints.
+func TestSizes(t *testing.T) {
+	needsNode(t)
+	client, err := clientv3.New(clientv3.Config{Endpoints: []string{etcd}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
+	defer cancel()
+	t.Logf("a node with the images of this test alone:\n%s", row(ctx, t, client, &rows[0], nil))
+	if err := node.AddImages(ctx, nodeImages); err != nil {
+		t.Fatal(err)
+	}
+	runApp(ctx, t)
+	storetest.Poll(ctx, t, func() error {
+		b, err := node.Get("/api/v1/nodes/node1")
+		if n := strings.Count(b, `"sizeBytes"`); err == nil && n < nodeImages {
+			err = fmt.Errorf("the node names %d images", n)
+		}
+		return err
+	})
+	var table strings.Builder
+	for i := range rows {
+		table.WriteString(row(ctx, t, client, &rows[i], &rows[i].resource))
+	}
+	t.Logf("values in etcd, in bytes:\n| resource | keys below `/registry/` | objects | median | mean | p90 | most |\n|---|---|---:|---:|---:|---:|---:|\n%s", table.String())
+}
+
+// runApp makes a Deployment with a Service, whose pods run until the test ends.
+func runApp(ctx context.Context, t *testing.T) {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := errors.Join(node.Delete(deploymentsPath+"/app"), node.Delete(servicesPath+"/app")); err != nil {
+			t.Error(err)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+		defer cancel()
+		storetest.Poll(ctx, t, func() error {
+			b, err := node.Get("/api/v1/namespaces/default/pods?labelSelector=app.kubernetes.io/name=app")
+			if err == nil && !strings.Contains(b, `"items":[]`) {
+				err = errors.New("there still are pods")
+			}
+			return err
+		})
+	})
+	if err := node.Create(deploymentsPath, fmt.Sprintf(deployment, replicas, imageName)); err != nil {
+		t.Fatal(err)
+	}
+	if err := node.Create(servicesPath, service); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Poll(ctx, t, func() error {
+		b, err := node.Get(deploymentsPath + "/app")
+		if err == nil && !strings.Contains(b, fmt.Sprintf(`"availableReplicas":%d`, replicas)) {
+			err = fmt.Errorf("not all pods run: %.2000s", b[max(0, len(b)-2000):])
+		}
+		return err
+	})
+}
+
+// row reads the values' sizes from etcd, and returns them as the table has them. The
+// load's size of the resource is held to them: another version of Kubernetes may differ a
+// little, and what differs by half is to be measured again.
+func row(ctx context.Context, t *testing.T, client *clientv3.Client, m *measured, of *application.Resource) string {
+	t.Helper()
+	got, err := client.Get(ctx, "/registry/"+m.below, clientv3.WithPrefix())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sizes []int
+	sum := 0
+	for _, kv := range got.Kvs {
+		sizes = append(sizes, len(kv.Value))
+		sum += len(kv.Value)
+	}
+	n := len(sizes)
+	if n == 0 {
+		t.Errorf("there are no %s", m.name)
+		return ""
+	}
+	slices.Sort(sizes)
+	median := sizes[n/2]
+	if of != nil && *of != application.NumResources {
+		if size := of.ValueSize(); 2*size > 3*median || 2*median > 3*size {
+			t.Errorf("%s have %d bytes in the load, and %d here", m.name, size, median)
+		}
+	}
+	return fmt.Sprintf("| %s | `%s` | %d | %d | %d | %d | %d |\n", m.name, m.below, n, median, sum/n, sizes[(9*n+9)/10-1], sizes[n-1])
+}

@@ -1,0 +1,135 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/registry"
+	"github.com/quorumbench/quorumbench/internal/testing/servers"
+)
+
+// What prepares a load keeps to the load's connections, slows down where the store limits
+// requests, and repeats what was refused: a load within the limits runs.
+func TestAPreparationKeepsToTheLimitsOfTheStore(t *testing.T) {
+	t.Parallel()
+	endpoint := oneServer(t, "consul", func(_, text string) string {
+		var config map[string]any
+		if err := json.Unmarshal([]byte(text), &config); err != nil {
+			t.Fatal(err)
+		}
+		config["limits"] = map[string]any{
+			"http_max_conns_per_client": 20,
+			"request_limits":            map[string]any{"mode": "enforcing", "read_rate": 500, "write_rate": 200},
+		}
+		limited, err := json.Marshal(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(limited)
+	})
+	w := newWorld(t)
+	w.runsWithin(t, "consul", endpoint)
+}
+
+// The same where a member of ZooKeeper closes connections beyond its limit.
+func TestAPreparationKeepsToTheConnectionsOfZooKeeper(t *testing.T) {
+	t.Parallel()
+	endpoint := oneServer(t, "zookeeper", func(path, text string) string {
+		if filepath.Base(path) == "zoo.cfg" {
+			text = strings.Replace(text, "maxClientCnxns=0", "maxClientCnxns=12", 1)
+		}
+		return text
+	})
+	w := newWorld(t)
+	w.runsWithin(t, "zookeeper", endpoint)
+}
+
+// A ZooKeeper as its operators configure it: most words are not allowed. The report says
+// which one is missing, and nodes that the server made for itself are no wrong answers.
+func TestZooKeeperThatAnswersFewWords(t *testing.T) {
+	t.Parallel()
+	endpoint := oneServer(t, "zookeeper", func(path, text string) string {
+		if filepath.Base(path) == "zoo.cfg" {
+			text = strings.Replace(text, "4lw.commands.whitelist=*", "4lw.commands.whitelist=srvr", 1)
+			text = strings.ReplaceAll(text, "metricsProvider", "#metricsProvider")
+		}
+		return text
+	})
+	st, err := registry.Lookup("zookeeper")
+	if err != nil {
+		t.Fatal(err)
+	}
+	access := store.Access{Endpoints: []string{endpoint}}
+	for _, path := range []string{"/zookeeper", "/zookeeper/config", "/zookeeper/quota"} {
+		for _, kind := range []kv.Kind{kv.Get, kv.Exists} {
+			op := store.Op{Kind: kind, Consistency: kv.Local, Key: []byte(path)}
+			ev, err := load.Dialer(st, access).Ask(t.Context(), endpoint, st.Codecs(access), &op)
+			if err != nil || ev.Outcome != kv.OK {
+				t.Errorf("%v %s: %v, %v: %s", kind, path, err, ev.Outcome, ev.Text)
+			}
+		}
+	}
+	w := newWorld(t)
+	p := w.run(t, "check", "datascale", "--store", "zookeeper", "--endpoints", endpoint)
+	text := p.stdout.String() + p.stderr.String()
+	if p.state.ExitCode() == exitDone || strings.Contains(text, `\n`) || strings.Contains(text, "no metric that is known") || !strings.Contains(text, "add mntr to 4lw.commands.whitelist") {
+		t.Errorf("exit code %d:\n%s", p.state.ExitCode(), text)
+	}
+	w.run(t, "bench", "put", "--store", "zookeeper", "--endpoints", endpoint, "--total", "50").exits(t, exitDone)
+}
+
+// runsWithin runs a load of 4 connections and 100 reads a second, with a preload.
+func (w *world) runsWithin(t *testing.T, name, endpoint string) {
+	t.Helper()
+	w.run(t, "bench", "get", "--store", name, "--endpoints", endpoint, "--conns", "4", "--clients", "4", "--key-space-size", "800",
+		"--rate", "100", "--total", "200", "--out", w.path("run")).exits(t, exitDone)
+	r, err := record.Open(w.path("run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if one := &r.Trials[0]; one.Operations != 200 || one.Errors != 0 {
+		t.Errorf("%d operations and %d errors: %v", one.Operations, one.Errors, one.ErrorTexts)
+	}
+}
+
+// oneServer starts one real server of a store with changed configuration files, which ends
+// with the test, and returns its endpoint.
+func oneServer(t *testing.T, name string, change func(path, text string) string) string {
+	t.Helper()
+	st, err := registry.Lookup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := store.LaunchSpec{Cluster: "one", Exec: server(t, st), Self: os.Getenv(binaryEnv), Members: servers.Places(t, 1)}
+	if spec.Settings, err = st.DecodeSettings(nil); err != nil {
+		t.Fatal(err)
+	}
+	l, err := st.Launch(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := l.Processes[0]
+	for path, contents := range p.Files {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		p.Files[path] = []byte(change(path, string(contents)))
+	}
+	servers.Process(t, p)
+	admin, err := st.Admin(store.Access{Endpoints: []string{p.Endpoint}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = admin.Close() }()
+	awaitRole(t, admin, kv.Leader, 1)
+	return p.Endpoint
+}

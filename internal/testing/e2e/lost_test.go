@@ -1,0 +1,165 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+)
+
+// losing is a trial in which members are lost.
+const losing = `
+name: losing
+defaults: {STORE, connections: 6, clients: 24, key-space: 24, operation: put, timeout: 1s, target: all}
+trials:
+  - {name: first, warmup: 300ms, duration: 6s}
+`
+
+// startLosing runs it on a store until something was measured.
+func (w *world) startLosing(t *testing.T, st store.Store, exec string) *startedProgram {
+	t.Helper()
+	p := w.start(t, "run", w.file(t, "losing.yaml", of(losing, st, exec)), "--out", w.path("run"))
+	p.measuring(t, w.path("run"), "trial-01-first")
+	return p
+}
+
+// lost waits for the end of that run, within the window's rest, the timeout, a
+// last question to the members and their stop, and returns its trial.
+func (w *world) lost(t *testing.T, r settle.Reporter, p *startedProgram) *record.Trial {
+	t.Helper()
+	since := time.Now()
+	p.exits(t, exitDone)
+	between(r, "the time until the end", time.Since(since), 0, 25*time.Second)
+	return byName(t, whole(t, w.path("run"), record.Complete), "first")
+}
+
+// A member that is killed in mid-run: the run goes on without it, and the
+// verdict and an event name it.
+func TestKilledMemberIsNamed(t *testing.T) {
+	t.Parallel()
+	eachStore(t, nil, func(t *testing.T, st store.Store, exec string) {
+		settle.Within(t, func(r settle.Reporter) {
+			w := newWorld(t)
+			p := w.startLosing(t, st, exec)
+			killed := w.aFollower(t, st)
+			for _, process := range w.processesOf(killed) {
+				if err := syscall.Kill(process.pid, syscall.SIGKILL); err != nil {
+					t.Fatal(err)
+				}
+			}
+			first := w.lost(t, r, p)
+			checkLoss(t, w, first, killed)
+			checkNamed(t, w, first, killed)
+			if first.TermChanges == 0 && rule(first, 14) != "" {
+				t.Errorf("no term changed, and the verdict says %q", rule(first, 14))
+			}
+		})
+	})
+}
+
+// A member that stands still from mid-run to the end: what went to it fails at
+// the timeout, and it is named, too.
+func TestPausedMemberIsNamed(t *testing.T) {
+	t.Parallel()
+	eachStore(t, nil, func(t *testing.T, st store.Store, exec string) {
+		settle.Within(t, func(r settle.Reporter) {
+			w := newWorld(t)
+			p := w.startLosing(t, st, exec)
+			paused := w.aFollower(t, st)
+			for _, process := range w.processesOf(paused) {
+				pause(t, process.pid) // and nobody resumes it
+			}
+			first := w.lost(t, r, p)
+			checkPaused(t, r, first)
+			checkNamed(t, w, first, paused)
+		})
+	})
+}
+
+// checkPaused: all that went to the member fails at the timeout, and nothing
+// else fails, unless it led.
+func checkPaused(t *testing.T, r settle.Reporter, trial *record.Trial) {
+	t.Helper()
+	timeouts := trial.ErrorTimes["timeout"]
+	if timeouts.Count == 0 || trial.Operations == 0 {
+		t.Fatalf("%d operations, and the errors are %v", trial.Operations, trial.ErrorsByKind)
+	}
+	for kind := range trial.ErrorsByKind {
+		if kind != "timeout" && kind != "not_sent" && (trial.TermChanges == 0 || !indefinite[kind]) {
+			t.Errorf("errors of kind %s: %v", kind, trial.ErrorTexts)
+		}
+	}
+	checkTimeouts(t, r, trial, time.Second)
+}
+
+// checkNamed: the verdict and an event tell which members were lost.
+func checkNamed(t *testing.T, w *world, trial *record.Trial, lost ...string) {
+	t.Helper()
+	if got := slices.Sorted(slices.Values(trial.LostMembers)); !slices.Equal(got, lost) {
+		t.Errorf("%s: %v were lost, and it tells %v", trial.Name, lost, got)
+	}
+	files, err := record.OpenTrial(w.path("run"), trial.Folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range files.Events {
+		t.Logf("%s: event %s at %v: %s", trial.Name, e.Kind, e.Time.Sub(trial.Started), e.Text)
+	}
+	t.Logf("%s: %v %v", trial.Name, trial.ErrorsByKind, trial.ErrorTexts)
+	for _, name := range lost {
+		if !strings.Contains(rule(trial, 13), name) {
+			t.Errorf("%s: %s was lost, and the verdict is %v", trial.Name, name, trial.Verdict)
+		}
+		if !slices.ContainsFunc(files.Events, func(e record.Event) bool { return e.Kind == "member_lost" && e.Member == name && e.Text != "" }) {
+			t.Errorf("%s: no event tells that %s was lost: %+v", trial.Name, name, files.Events)
+		}
+	}
+}
+
+// A proxy whose servers have lost their quorum, while the proxies live: every
+// operation ends, at the timeout at the latest, and is counted, and the verdict
+// names the members whose servers are gone.
+func TestProxyWithoutAQuorum(t *testing.T) {
+	t.Parallel()
+	eachStore(t, isProxy, func(t *testing.T, st store.Store, exec string) {
+		settle.Within(t, func(r settle.Reporter) {
+			w := newWorld(t)
+			p := w.startLosing(t, st, exec)
+			for _, name := range []string{"m2", "m3"} {
+				if err := syscall.Kill(w.member(t, name), syscall.SIGKILL); err != nil {
+					t.Fatal(err)
+				}
+			}
+			first := w.lost(t, r, p)
+			checkNamed(t, w, first, "m2", "m3")
+			files, err := record.OpenTrial(w.path("run"), first.Folder)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if last := files.Timeline[len(files.Timeline)-1]; last.OK > 0 || last.Errors == 0 {
+				t.Errorf("without a quorum the last second is %+v", last)
+			}
+			if first.ErrorTimes["timeout"].Count > 0 {
+				checkTimeouts(t, r, first, time.Second)
+			}
+			for kind, times := range first.ErrorTimes {
+				between(r, "the last "+kind, time.Duration(times.Max.NS), 0, 2*time.Second)
+			}
+		})
+	})
+}
+
+// isProxy reports whether another server is behind each member.
+func isProxy(st store.Store) bool {
+	l, err := st.Launch(store.LaunchSpec{Cluster: "none", Exec: "none", Self: "none", Members: []store.MemberPlace{
+		{Name: "m1", Host: "127.0.0.1", Ports: []int{1, 2, 3, 4}, Dir: "/none"},
+	}})
+	return err == nil && len(l.Processes[0].Behind) > 0
+}

@@ -1,0 +1,105 @@
+//go:build linux
+
+// Package e2e_test runs the built program against real clusters: processes,
+// signals, full disks and certificates as a user meets them. Each test is named
+// after the promise that it holds the program to, or the flaw of other tools
+// that it must not have.
+package e2e_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/testing/hosts"
+	"github.com/quorumbench/quorumbench/internal/testing/program"
+)
+
+// binaryEnv names the program under test to the tests of this process.
+const binaryEnv = program.Env
+
+// TestMain builds the program once.
+func TestMain(m *testing.M) {
+	if hosts.Inside() { // the program was built by the process that started this one
+		os.Exit(m.Run())
+	}
+	os.Exit(program.Run(m))
+}
+
+// The program's exit codes.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitNotKnown    = 6
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+// patience bounds every wait for something that a healthy program does at once;
+// machines that are busy with other things take their time.
+const patience = 2 * time.Minute
+
+// world is a test's own place: a folder, a cache folder and a temporary folder
+// for the program, and the promise that no process of it is left at the end.
+type world struct {
+	dir string
+	env []string
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{dir: t.TempDir()}
+	t.Cleanup(func() { w.nothingRuns(t) }) // before the folder is removed
+	w.env = os.Environ()
+	for name, sub := range map[string]string{"XDG_CACHE_HOME": "cache", "HOME": "home", "TMPDIR": "tmp"} {
+		path := w.path(sub)
+		if err := os.MkdirAll(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		w.env = append(w.env, name+"="+path)
+	}
+	return w
+}
+
+func (w *world) path(names ...string) string {
+	return filepath.Join(append([]string{w.dir}, names...)...)
+}
+
+// file writes a file of the world and returns its path.
+func (w *world) file(t *testing.T, name, contents string) string {
+	t.Helper()
+	path := w.path(name)
+	if err := os.WriteFile(path, []byte(contents), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// eventually asks until the condition holds, and fails the test when it does
+// not within limit.
+func eventually(t *testing.T, limit time.Duration, what string, holds func() bool) {
+	t.Helper()
+	if !within(t, limit, holds) {
+		t.Fatalf("within %v it did not happen that %s", limit, what)
+	}
+}
+
+// within asks until the condition holds, and reports whether it did in time.
+func within(t *testing.T, limit time.Duration, holds func() bool) bool {
+	t.Helper()
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for {
+		if holds() {
+			return true
+		}
+		select {
+		case <-timer.C:
+			return holds()
+		case <-ticker.C:
+		}
+	}
+}

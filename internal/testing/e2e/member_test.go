@@ -1,0 +1,264 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"context"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+)
+
+// official is a client of etcd's own.
+func official(t *testing.T, cfg clientv3.Config) *clientv3.Client {
+	t.Helper()
+	cfg.Logger, cfg.DialTimeout = zap.NewNop(), patience
+	client, err := clientv3.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// leads tells which of the run's members leads, and the name of another.
+func leads(t *testing.T, members []record.Member) (leader, follower string) {
+	t.Helper()
+	client := official(t, clientv3.Config{Endpoints: []string{members[0].Endpoint}})
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	status, err := client.Status(ctx, members[0].Endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range members {
+		if uint64(m.ID) == status.Leader {
+			leader = m.Name
+		} else {
+			follower = m.Name
+		}
+	}
+	if leader == "" || follower == "" {
+		t.Fatalf("%x leads, and the members are %+v", status.Leader, members)
+	}
+	return leader, follower
+}
+
+// faulty is a trial in which something happens to a member, and one after it.
+const faulty = `
+name: faulty
+order: written
+defaults: {store: etcd, connections: 6, clients: 24, key-space: 200, operation: put, timeout: 2s}
+trials:
+  - {name: first, target: TARGET, warmup: 300ms, duration: 6s}
+  - {name: next, target: TARGET, warmup: 300ms, duration: 500ms, timeout: 60s}
+`
+
+// startFaulty runs the scenario until its first trial is measured, and tells
+// who leads then.
+func (w *world) startFaulty(t *testing.T, target string) (p *startedProgram, leader, follower string) {
+	t.Helper()
+	dir := w.path("run")
+	p = w.start(t, "run", w.file(t, "faulty.yaml", strings.ReplaceAll(faulty, "TARGET", target)), "--out", dir)
+	p.measuring(t, dir, "trial-01-first")
+	run, err := record.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leader, follower = leads(t, run.Clusters[0].Members)
+	return p, leader, follower
+}
+
+// Target leader follows the election.
+func TestKilledLeaderIsFollowed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p, leader, _ := w.startFaulty(t, "leader")
+	if err := syscall.Kill(w.member(t, leader), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	run := whole(t, w.path("run"), afterLoss(t, p))
+	first := byName(t, run, "first")
+	checkLoss(t, w, first, leader)
+	if rule(first, 14) == "" || first.TermChanges == 0 {
+		t.Errorf("the verdict tells no election: %v, and %d term changes", first.Verdict, first.TermChanges)
+	}
+	files, err := record.OpenTrial(w.path("run"), first.Folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkElection(t, files, leader)
+	checkFollowed(t, first, files, leader)
+	checkNext(t, run)
+}
+
+// afterLoss waits for the end of a run that lost a member; the run is complete.
+func afterLoss(t *testing.T, p *startedProgram) record.State {
+	t.Helper()
+	p.exits(t, exitDone)
+	return record.Complete
+}
+
+// indefinite are the kinds of errors after which a write may have happened.
+var indefinite = map[string]bool{
+	"connection_lost": true, "timeout": true, "leader_changed": true, "store_timeout": true, "store_error": true,
+}
+
+func checkLoss(t *testing.T, w *world, trial *record.Trial, lost string) {
+	t.Helper()
+	if len(trial.LostMembers) != 1 || trial.LostMembers[0] != lost || !strings.Contains(rule(trial, 13), lost) {
+		t.Errorf("%s was killed; lost are %v, and the verdict is %v", lost, trial.LostMembers, trial.Verdict)
+	}
+	if trial.ErrorsByKind["connection_lost"] == 0 || trial.Operations == 0 {
+		t.Errorf("%d operations and the errors %v", trial.Operations, trial.ErrorsByKind)
+	}
+	for kind := range trial.ErrorsByKind {
+		if !indefinite[kind] && kind != "no_leader" && kind != "not_sent" {
+			t.Errorf("errors of kind %s: %v", kind, trial.ErrorTexts)
+		}
+	}
+	files, err := record.OpenTrial(w.path("run"), trial.Folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := files.Timeline[len(files.Timeline)-1]; last.OK == 0 {
+		t.Errorf("in the last second nothing completed: %+v", last)
+	}
+	told := false
+	for _, e := range files.Events {
+		told = told || e.Kind == "member_lost" && e.Member == lost
+	}
+	if !told {
+		t.Errorf("no event tells that %s was lost: %+v", lost, files.Events)
+	}
+}
+
+func checkElection(t *testing.T, files *record.Files, before string) {
+	t.Helper()
+	for _, e := range files.Events {
+		if e.Kind == "election" && e.Member != "" && e.Member != before && !e.Time.IsZero() && e.Text != "" {
+			return
+		}
+	}
+	t.Errorf("no event tells the election: %+v", files.Events)
+}
+
+// checkFollowed: two members answered, each while it led.
+func checkFollowed(t *testing.T, trial *record.Trial, files *record.Files, before string) {
+	t.Helper()
+	roles, names := map[record.ID]map[uint64]string{}, map[record.ID]string{}
+	for _, r := range trial.Roles {
+		if roles[r.Member] == nil {
+			roles[r.Member] = map[uint64]string{}
+		}
+		roles[r.Member][r.Term], names[r.Member] = r.Role, r.Name
+	}
+	answered := map[string]int64{}
+	for _, i := range files.Intervals {
+		if i.Phase != measure.Measured || i.Time != record.Response {
+			continue
+		}
+		id := record.ID(i.Member)
+		answered[names[id]] += i.Total()
+		if role := roles[id][i.Term]; role == "" {
+			t.Errorf("the role of member %v at term %d is not known: %v", id, i.Term, trial.Roles)
+		}
+	}
+	if len(answered) < 2 || answered[before] == 0 {
+		t.Errorf("%s led until it was killed, and answers came from %v", before, answered)
+	}
+	served := map[string]uint64{}
+	for _, s := range trial.ByRole {
+		served[s.Role] += s.Operations
+	}
+	if 10*served["leader"] < 9*trial.Operations {
+		t.Errorf("of %d operations the roles %v served", trial.Operations, served)
+	}
+}
+
+// checkNext: the trial after a loss gets a cluster that is whole.
+func checkNext(t *testing.T, run *record.Run) {
+	t.Helper()
+	next := byName(t, run, "next")
+	if len(run.Clusters) != 2 || next.Cluster != run.Clusters[1].ID || len(run.Clusters[1].Members) != 3 {
+		t.Errorf("it ran on %s of the clusters %+v", next.Cluster, run.Clusters)
+	}
+	if next.Errors > 0 || next.Operations == 0 || len(next.LostMembers) > 0 || rule(next, 13) != "" {
+		t.Errorf("%d operations, the errors %v, lost %v", next.Operations, next.ErrorsByKind, next.LostMembers)
+	}
+}
+
+// A member that stands still across the opening of the window and across its
+// close: every operation is accounted for, and nothing hangs.
+func TestStoppedMemberAcrossTheWindowsEdges(t *testing.T) {
+	t.Parallel()
+	settle.Within(t, func(r settle.Reporter) {
+		w := newWorld(t)
+		dir := w.path("run")
+		p := w.start(t, "run", w.file(t, "paused.yaml", paused), "--out", dir)
+		p.says(t, "warming up")
+		run, err := record.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, follower := leads(t, run.Clusters[0].Members)
+		resume := pause(t, w.member(t, follower))
+		p.says(t, "measuring")
+		resume()
+		p.measuring(t, dir, "trial-01-first")
+		pause(t, w.member(t, follower)) // and nobody resumes it
+		stoppedAt := time.Now()
+		p.exits(t, exitDone)
+		// The window's rest, the timeout of 3 s, a last question to the members and
+		// their stop.
+		between(r, "the time until the end", time.Since(stoppedAt), 0, 25*time.Second)
+
+		run = whole(t, dir, record.Complete)
+		first := byName(t, run, "first")
+		if first.CarriedIn == 0 || first.CarriedInAgeNS < int64(100*time.Millisecond) || rule(first, 15) == "" {
+			// On a busy machine the member stood still for a part of the warm-up alone.
+			r.Errorf("carried in: %d, the oldest for %v; the verdict is %v", first.CarriedIn, time.Duration(first.CarriedInAgeNS), first.Verdict)
+		}
+		if rule(first, 13) == "" || len(first.LostMembers) != 1 || first.LostMembers[0] != follower {
+			t.Errorf("%s stood still to the end; lost are %v, and the verdict is %v", follower, first.LostMembers, first.Verdict)
+		}
+		timeouts := first.ErrorTimes["timeout"]
+		if timeouts.Count == 0 || first.Errors != timeouts.Count {
+			t.Errorf("the errors are %v", first.ErrorsByKind)
+		}
+		checkTimeouts(t, r, first, 3*time.Second)
+		if next := byName(t, run, "next"); next.Errors > 0 || next.Operations == 0 {
+			t.Errorf("the next trial has %d operations and the errors %v", next.Operations, next.ErrorsByKind)
+		}
+	})
+}
+
+// checkTimeouts: what timed out was given up after the timeout, and soon after
+// it where nothing stops the machine. How soon to the nanosecond is the simulated
+// test's of the engine.
+func checkTimeouts(t *testing.T, r settle.Reporter, trial *record.Trial, timeout time.Duration) {
+	t.Helper()
+	timeouts := trial.ErrorTimes["timeout"]
+	first, last := time.Duration(timeouts.Min.NS), time.Duration(timeouts.Max.NS)
+	between(t, "the first timeout", first, timeout*99/100, lifetime)
+	between(t, "the last timeout", last, timeout, lifetime)
+	between(r, "the first timeout", first, timeout*99/100, timeout+500*time.Millisecond)
+	between(r, "the last timeout", last, timeout, timeout+time.Second)
+}
+
+const paused = `
+name: paused
+order: written
+defaults: {store: etcd, connections: 6, clients: 24, key-space: 200, operation: get, consistency: local, timeout: 3s, target: all}
+trials:
+  - {name: first, warmup: 5s, duration: 4s}
+  - {name: next, warmup: 300ms, duration: 500ms, preload: false, timeout: 60s}
+`

@@ -1,0 +1,130 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/quorumbench/quorumbench/internal/testing/hosts"
+)
+
+// inNetwork runs this test once more, in a process of the test binary that has
+// a network namespace of its own, and reports whether this already is that
+// process. It skips where that is not allowed.
+func inNetwork(t *testing.T) bool {
+	t.Helper()
+	if hosts.Inside() {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*lifetime)
+	defer cancel()
+	pattern := "^" + strings.ReplaceAll(t.Name(), "/", "$/^") + "$"
+	again := hosts.Again(ctx, "-test.run="+pattern, "-test.v", "-test.timeout="+(2*lifetime).String())
+	again.WaitDelay = time.Second
+	out, err := again.CombinedOutput()
+	refused := hosts.Refused(err)
+	switch {
+	case refused != nil:
+		t.Skip(refused)
+	case err != nil || !strings.Contains(string(out), "\nPASS\n"):
+		t.Errorf("in a network of its own the test ends with %v:\n%s", err, out)
+	case strings.Contains(string(out), "--- SKIP: "+t.Name()):
+		t.Skipf("%s", out)
+	default:
+		t.Logf("%s", out)
+	}
+	return false
+}
+
+// hub is this process's network: a router between members, each of which has a
+// network of its own. So a member can be cut off from the others and still be
+// asked from here.
+type hub struct{ members []string } // the paths of their namespaces
+
+// newHub makes networks for so many members. Nothing of it outlives this
+// process and those in it.
+func newHub(t *testing.T, members int) *hub {
+	t.Helper()
+	for _, tool := range []string{"ip", "nsenter"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("a network of its own is made with %s, which is not here: install Debian's iproute2 and util-linux", tool)
+		}
+	}
+	h := &hub{}
+	run(t, "ip", "link", "set", "lo", "up")
+	if err := os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0); err != nil {
+		t.Skipf("this machine does not route between namespaces: %v", err)
+	}
+	for i := range members {
+		space := newNamespace(t)
+		h.members = append(h.members, space)
+		link := h.link(i)
+		run(t, "ip", "link", "add", link, "type", "veth", "peer", "name", "eth0", "netns", space)
+		run(t, "ip", "address", "add", h.subnet(i, ".1/30"), "dev", link)
+		run(t, "ip", "link", "set", link, "up")
+		for _, line := range []string{
+			"link set lo up", "address add " + h.host(i) + "/30 dev eth0", "link set eth0 up", "route add default via " + h.subnet(i, ".1"),
+		} {
+			run(t, "nsenter", append([]string{"--net=" + space, "ip"}, strings.Fields(line)...)...)
+		}
+	}
+	return h
+}
+
+func (*hub) link(i int) string                { return fmt.Sprintf("member%d", i+1) }
+func (*hub) subnet(i int, rest string) string { return fmt.Sprintf("10.99.%d%s", i+1, rest) }
+func (h *hub) host(i int) string              { return h.subnet(i, ".2") }
+func (h *hub) within(i int, cmd ...string) []string {
+	return append([]string{"--net=" + h.members[i]}, cmd...)
+}
+
+// cut drops, without a word, whatever a member and the others send each other.
+func (h *hub) cut(t *testing.T, member int) {
+	t.Helper()
+	run(t, "ip", "rule", "add", "pref", "10", "iif", h.link(member), "blackhole")
+	for i := range h.members {
+		if i != member {
+			run(t, "ip", "rule", "add", "pref", "10", "iif", h.link(i), "to", h.subnet(member, ".0/30"), "blackhole")
+		}
+	}
+}
+
+// newNamespace makes a network namespace that lives as long as this test, or a
+// process in it, and returns a path to it.
+func newNamespace(t *testing.T) string {
+	t.Helper()
+	made := make(chan *os.File)
+	go func() {
+		defer close(made)
+		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+			return
+		}
+		if f, err := os.Open("/proc/thread-self/ns/net"); err == nil {
+			made <- f
+		}
+	}()
+	f := <-made
+	if f == nil {
+		t.Skip("a second network namespace cannot be made here")
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), f.Fd())
+}
+
+// run runs a program of the system.
+func run(t *testing.T, name string, args ...string) {
+	t.Helper()
+	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+}

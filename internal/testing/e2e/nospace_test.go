@@ -1,0 +1,85 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/store/etcdv2"
+	"github.com/quorumbench/quorumbench/internal/testing/servers"
+)
+
+// TestLoadsStopWhereTheStoreHasNoSpace fills a running etcd up to its quota. A load whose
+// settings show that it needs more is refused. Another one is stopped at the first refusal,
+// and every load is refused while the alarm is raised.
+func TestLoadsStopWhereTheStoreHasNoSpace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	st := etcd.New()
+	launch, err := st.Launch(store.LaunchSpec{Cluster: "quota", Self: "unused", Settings: &etcd.Settings{QuotaBackendBytes: 16 << 20}, Members: servers.Places(t, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	servers.InProcess(t, st, launch.Processes[0])
+	endpoint := launch.Processes[0].Endpoint
+	w.answers(t, endpoint)
+	put := func(args ...string) *startedProgram {
+		return w.run(t, append([]string{"bench", "put", "--endpoints", endpoint, "--key-space-size", "100", "--clients", "16"}, args...)...)
+	}
+	put("--total", "100000", "--val-size", "1024").exits(t, exitFailed).oneSentence(t, "writes at least 99.6 MiB", "has space for", "raise the quota")
+	put("--rate", "10000", "--duration", "20s", "--val-size", "1024").exits(t, exitFailed).oneSentence(t, "has space for")
+	w.fillsUp(t, put)
+}
+
+// TestLoadsStopWhereAnOlderStoreHasNoSpace does the same to an etcd that does not report its
+// quota: its loads can only be stopped.
+func TestLoadsStopWhereAnOlderStoreHasNoSpace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	old := etcdv2.New()
+	c := servers.Start(t, old, servers.Cluster{
+		Exec:   servers.Installed(t, old),
+		Change: func(p *store.Process) { p.Args = append(p.Args, "--quota-backend-bytes=16777216") },
+		Ready: func(ctx context.Context, endpoint string) error {
+			client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Logger: zap.NewNop()})
+			if err != nil {
+				return err
+			}
+			defer func() { _ = client.Close() }()
+			_, err = client.Get(ctx, "ready")
+			return err
+		},
+	})
+	w.fillsUp(t, func(args ...string) *startedProgram {
+		return w.run(t, append([]string{"bench", "put", "--endpoints", c.Endpoints[0], "--key-space-size", "100", "--clients", "16"}, args...)...)
+	})
+}
+
+// answers waits until an etcd answers.
+func (w *world) answers(t *testing.T, endpoint string) {
+	t.Helper()
+	eventually(t, patience, "etcd answers", func() bool {
+		return w.run(t, "bench", "get", "--endpoints", endpoint, "--no-preload", "--total", "1").state.ExitCode() == exitDone
+	})
+}
+
+// fillsUp runs a load until its cluster has no space, and expects that it stops, says so, and
+// that the next one is refused.
+func (w *world) fillsUp(t *testing.T, put func(args ...string) *startedProgram) {
+	t.Helper()
+	p := put("--duration", "100s", "--val-size", "16384").exits(t, exitFailed)
+	if said := p.stderr.String(); !strings.Contains(said, "ran out of space, and the load was stopped") || !strings.Contains(said, "removed ") {
+		t.Errorf("the load that ran out of space says %q", said)
+	}
+	if out := p.stdout.String(); !strings.Contains(out, "no_space") || !strings.Contains(out, "throughput") {
+		t.Errorf("the load that ran out of space shows\n%s", out)
+	}
+	put("--total", "10").exits(t, exitFailed).oneSentence(t, "has raised the alarm NOSPACE", "disarm the alarm")
+}

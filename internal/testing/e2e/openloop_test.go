@@ -1,0 +1,161 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+)
+
+const second = float64(time.Second)
+
+// Coordinated omission: 10 s at 1,000/s with a stall of 1 s have p95 = 0.5 s
+// and p99 = 0.9 s, and etcd's benchmark prints p99 = 3.2 ms for that. Here it
+// is 5 s with a stall of 800 ms: of 5,000 operations due, 800 waited between
+// 800 ms and nothing, evenly.
+func TestCoordinatedOmission(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	settle.Within(t, func(r settle.Reporter) { openLoopShowsTheStall(t, r, w) })
+	settle.Within(t, func(r settle.Reporter) { closedLoopHidesTheStall(t, r, w) })
+}
+
+const stallingScript = "delay=2ms; stall=800ms@2s"
+
+func openLoopShowsTheStall(t *testing.T, r settle.Reporter, w *world) {
+	open := w.bench(t, []string{w.nullServer(t, "--script", stallingScript)}, exitDone, "put", "--rate", "1000", "--duration", "5s", "--conns", "4")
+	between(t, "due", open.Due, 5000, 5000)
+	between(t, "completed", open.Operations, 5000, 5000)
+	// p percent at or below: 800 ms × (1 − 5000 × (1 − p) / 800), which no machine
+	// makes less, and what a busy one adds.
+	longest := lifetime.Seconds() * second
+	between(t, "p50", open.ResponseTime.At(50).NS, 0.0019*second, longest)
+	between(t, "p90", open.ResponseTime.At(90).NS, 0.297*second, longest)
+	between(t, "p95", open.ResponseTime.At(95).NS, 0.546*second, longest)
+	between(t, "p99", open.ResponseTime.At(99).NS, 0.746*second, longest)
+	between(t, "the longest", open.ResponseTime.Max.NS, 0.796*second, longest)
+	between(t, "the mean", open.ResponseTime.Mean.NS, 0.99*0.16*0.4*second, longest)
+	between(r, "p50", open.ResponseTime.At(50).NS, 0.0019*second, 0.1*second)
+	between(r, "p90", open.ResponseTime.At(90).NS, 0.28*second, 0.42*second)
+	between(r, "p95", open.ResponseTime.At(95).NS, 0.53*second, 0.67*second)
+	between(r, "p99", open.ResponseTime.At(99).NS, 0.73*second, 0.87*second)
+	between(r, "the longest", open.ResponseTime.Max.NS, 0.78*second, 1.1*second)
+	between(r, "the mean", open.ResponseTime.Mean.NS, 0.8*0.16*0.4*second, 0.11*second)
+	between(r, "the longest gap", open.LongestGap, 0.75, 1.1)
+	between(r, "operations a second", open.PerSecond, 990, 1010)
+	// What was not done in the window was due in the slowest one's time before its
+	// end.
+	between(t, "completed in the window", float64(open.Completed), 5000-1-1000*1.001*open.ResponseTime.Max.NS/second, 5000)
+	between(t, "operations a second", open.PerSecond, 0.999*float64(open.Completed)/5, 1.001*float64(open.Completed)/5)
+}
+
+func closedLoopHidesTheStall(t *testing.T, r settle.Reporter, w *world) {
+	// The closed loop asks less while the store stalls, so its times hide it.
+	// The longest gap does not.
+	closed := w.bench(t, []string{w.nullServer(t, "--script", stallingScript)}, exitDone, "put", "--duration", "5s", "--conns", "4", "--clients", "10")
+	between(t, "p99 of the closed loop", closed.ServiceTime.At(99).NS, 0.0019*second, 0.745*second)
+	between(r, "p99 of the closed loop", closed.ServiceTime.At(99).NS, 0.0019*second, 0.2*second)
+	between(r, "its longest gap", closed.LongestGap, 0.75, 1.1)
+	between(r, "its longest time", closed.ServiceTime.Max.NS, 0.75*second, 1.1*second)
+	if closed.Rate != nil || closed.Lateness != nil {
+		t.Error("a closed loop has a rate or a lateness")
+	}
+	// Little's law: clients = throughput × mean response time, but for those that
+	// cross an end of the window.
+	crossing := 0.02 + 10*closed.ResponseTime.Max.NS/second/5
+	between(t, "clients by Little's law", closed.PerSecond*closed.ResponseTime.Mean.NS/second, 10-crossing, 10+crossing)
+	between(r, "clients by Little's law", closed.PerSecond*closed.ResponseTime.Mean.NS/second, 9.4, 10.6)
+}
+
+// Errors do not vanish: they are in the percentiles, timed, and counted by kind.
+func TestErrorsDoNotVanish(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	endpoint := w.nullServer(t, "--script", "error=unavailable every 1000")
+	trial := w.bench(t, []string{endpoint}, exitDone, "put", "--rate", "5000", "--total", "20000", "--conns", "4")
+	between(t, "due", trial.Due, 20_000, 20_000)
+	between(t, "errors", trial.Errors, 19, 21)
+	if len(trial.ErrorsByKind) != 1 || len(trial.ErrorTexts) != 1 {
+		t.Errorf("the errors are %v, with the texts %q", trial.ErrorsByKind, trial.ErrorTexts)
+	}
+	if trial.FailedFrom == nil || *trial.FailedFrom != 100*float64(trial.Operations)/20_000 {
+		t.Errorf("%d of 20,000 completed, and percentiles fail from %s", trial.Operations, show(trial.FailedFrom))
+	}
+	if !trial.ResponseTime.At(99).Known || trial.ResponseTime.Mean.Known || !trial.ResponseTime.Max.Failed {
+		t.Errorf("the response times are %+v", trial.ResponseTime)
+	}
+	if trial.Errors > 20 != trial.ResponseTime.At(99.9).Failed {
+		t.Errorf("with %d errors, p99.9 is %+v", trial.Errors, trial.ResponseTime.At(99.9))
+	}
+	if !trial.SuccessResponseTime.Max.Known || trial.SuccessResponseTime.Count != trial.Operations {
+		t.Errorf("the successes' times are %+v", trial.SuccessResponseTime)
+	}
+}
+
+// An operation that is never answered ends by its timeout, and nothing waits
+// longer than that.
+func TestUnansweredOperationsTimeOut(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	settle.Within(t, func(r settle.Reporter) {
+		endpoint := w.nullServer(t, "--script", "never every 50")
+		began := time.Now()
+		trial := w.bench(t, []string{endpoint}, exitDone, "put", "--rate", "1000", "--duration", "2s", "--conns", "4", "--timeout", "3s")
+		took := time.Since(began)
+		between(t, "the time it took", took, 3*time.Second, lifetime)
+		between(r, "the time it took", took, 3*time.Second, 10*time.Second)
+		between(t, "due", trial.Due, 2000, 2000)
+		between(t, "timeouts", trial.ErrorsByKind["timeout"], 39, 41)
+		between(t, "errors", trial.Errors, 39, 41)
+		checkTimeouts(t, r, trial, 3*time.Second)
+		if !trial.ResponseTime.At(99).Failed || !trial.ResponseTime.At(95).Known || rule(trial, 11) == "" {
+			t.Errorf("p95 is %+v, p99 %+v, the verdict %+v", trial.ResponseTime.At(95), trial.ResponseTime.At(99), trial.Verdict)
+		}
+	})
+}
+
+// A connection that the server closes takes what was in flight with it, and is
+// made again.
+func TestClosedConnectionsAreMadeAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	settle.Within(t, func(r settle.Reporter) { closedConnectionsAreMadeAgain(t, r, w) })
+}
+
+func closedConnectionsAreMadeAgain(t *testing.T, r settle.Reporter, w *world) {
+	endpoint := w.nullServer(t, "--script", "delay=1ms; close every 500")
+	trial := w.bench(t, []string{endpoint}, exitDone, "put", "--rate", "2000", "--duration", "2s", "--conns", "4")
+	between(t, "due", trial.Due, 4000, 4000)
+	between(t, "connections made again", trial.Reconnects, 6, 9)
+	if trial.ErrorsByKind["connection_lost"] < 7 {
+		t.Errorf("%d operations and the errors %v", trial.Operations, trial.ErrorsByKind)
+	}
+	// What is in flight on it is lost, which is more where the server is slow.
+	if trial.Operations < 3800 {
+		r.Errorf("%d operations and the errors %v", trial.Operations, trial.ErrorsByKind)
+	}
+}
+
+// A store that stopped answering gives no throughput, no times, and the verdict
+// that none of it counts.
+func TestNothingCompletedIsInvalid(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	endpoint := w.nullServer(t, "--script", "stall=1h@300ms")
+	p := w.run(t, "bench", "put", "--endpoints", endpoint, "--conns", "4", "--clients", "80", "--warmup", "2s", "--duration", "1s", "--timeout", "300ms")
+	if said := p.exits(t, exitFailed).oneSentence(t, "invalid", "completed"); !strings.Contains(said, "none of the") {
+		t.Errorf("it says %q", said)
+	}
+	out := p.stdout.String()
+	for _, want := range []string{"0/s", "100 %", "timeout", "Verdict: invalid"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("it does not print %q", want)
+		}
+	}
+	if strings.Contains(out, "e+") || strings.Contains(out, "NaN") {
+		t.Error("it prints a number that nobody reads")
+	}
+}

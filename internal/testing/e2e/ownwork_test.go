@@ -1,0 +1,235 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/store/etcdv2"
+	"github.com/quorumbench/quorumbench/internal/testing/hosts"
+)
+
+// lasting is a load with faults that is ended when they are over.
+const lasting = `
+name: own-work
+defaults: {STORE, connections: 3, clients: 6, key-space: 60, timeout: 5s, warmup: 300ms}
+trials:
+  - {name: first, mix: {put: 1, get: 1}, duration: 10m, faults: [FAULTS]}
+`
+
+// suffer does faults, one after the other, and returns what the record says of
+// them, and of their steps. check looks at the cluster before it ends.
+func (w *world) suffer(t *testing.T, st store.Store, exec, settings string, faults []string, check func()) (done []record.Fault, steps int) {
+	t.Helper()
+	for i := range faults {
+		what, lasts, _ := strings.Cut(faults[i], " for ")
+		faults[i] = fmt.Sprintf("%s at %ds", what, i+1)
+		if lasts != "" {
+			faults[i] += " for " + lasts
+		}
+	}
+	dir := w.path("run")
+	file := strings.Replace(of(lasting, st, exec), "connections: 3", settings+"connections: 3", 1)
+	p := w.start(t, "run", w.file(t, "faults.yaml", strings.Replace(file, "FAULTS", strings.Join(faults, ", "), 1)), "--out", dir)
+	p.measuring(t, dir, "trial-01-first")
+	events := ""
+	said := func(kind string) int { return strings.Count(events, fmt.Sprintf("%q", kind)) }
+	eventually(t, lifetime, "all faults were over", func() bool {
+		select {
+		case <-p.ended:
+			return true
+		default:
+			text, _ := os.ReadFile(filepath.Join(dir, "trial-01-first", "events.jsonl"))
+			events = string(text)
+			return said(record.FaultReady)+said(record.FaultUndone) >= len(faults)
+		}
+	})
+	check()
+	p.signal(t, syscall.SIGINT)
+	<-p.ended
+	done = byName(t, whole(t, dir, record.Interrupted), "first").Faults
+	for _, f := range done {
+		if f.Failure != "" || f.Began == nil || f.Healed == nil || f.Ready == nil {
+			t.Errorf("the fault came to nothing: %+v", f)
+			continue
+		}
+		t.Logf("%s of %s began at %.3g s, was healed at %.3g s, and the cluster whole at %.3g s", f.What, f.Member, *f.Began, *f.Healed, *f.Ready)
+	}
+	return done, said(record.FaultStep)
+}
+
+// What each store can do beside a load is done to it, undone, and leaves it whole:
+// its own work, a member that is replaced by an empty one, and a restart of one
+// member after the other; the last, which takes a store up to a minute, only with
+// QUORUMBENCH_FAULTS=all: TestRollingUpgrade does the same with another server.
+func TestTheStoresOwnWorkBesideALoad(t *testing.T) {
+	t.Parallel()
+	eachStore(t, nil, func(t *testing.T, st store.Store, exec string) {
+		settings, faults := "", []string(nil)
+		for _, of := range []struct {
+			feature kv.Feature
+			fault   string
+		}{
+			{kv.LeaderTransfer, "move-leader follower"}, {kv.Compaction, "compact"}, {kv.Defragmentation, "defragment all"},
+			{kv.Snapshots, "snapshot leader"}, {kv.Alarms, "alarm follower for 200ms"}, {kv.AuthSwitch, "enable-auth for 200ms"},
+			{kv.SpaceQuota, "fill-quota for 200ms"}, {kv.Replacement, "replace follower for 200ms"},
+			{kv.Learners, "add-learner for 200ms"},
+		} {
+			if st.Capabilities().Has(of.feature) {
+				faults = append(faults, of.fault)
+			}
+		}
+		if st.Capabilities().Has(kv.SpaceQuota) {
+			settings = "settings: {quota-backend-bytes: 16777216}, "
+		}
+		more := 0
+		if st.Capabilities().Has(kv.Learners) {
+			more = 2
+		}
+		if allFaults() {
+			faults, more = append(faults, "rolling-restart"), more+3
+		}
+		if len(faults) == 0 {
+			t.Skip("it has no work of its own; QUORUMBENCH_FAULTS=all restarts its members in turn")
+		}
+		w := newWorld(t)
+		if done, steps := w.suffer(t, st, exec, settings, faults, func() {}); len(done) != len(faults) || steps != more {
+			t.Errorf("%d faults of %d were done, with %d steps", len(done), len(faults), steps)
+		}
+	})
+}
+
+// Members that speak TLS get other certificates, in time and in turn; connections that
+// are there go on, and the members have them when they are started again.
+func TestCertificatesAreReplaced(t *testing.T) {
+	t.Parallel()
+	for name, settings := range map[string]string{"clients": "tls: true", "peers too": "tls: true, peer-tls: true"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			done, steps := w.suffer(t, etcd.New(), "", "settings: {"+settings+"}, ", []string{"new-certificate all", "new-certificate leader", "restart follower", "add-learner for 100ms"}, func() {})
+			if len(done) != 4 || steps != 2 {
+				t.Errorf("%d steps: %+v", steps, done)
+			}
+			first := byName(t, whole(t, w.path("run"), record.Interrupted), "first")
+			if first.Operations == 0 {
+				t.Error("nothing was done over TLS")
+			}
+		})
+	}
+}
+
+// The same on members of an agent, which writes their files itself.
+func TestCertificatesAreReplacedOnAgents(t *testing.T) {
+	t.Parallel()
+	if !inNetwork(t) {
+		return
+	}
+	w := newWorld(t)
+	n, err := hosts.New(hosts.Places("there")...)
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(n.Close)
+	agents, err := n.Agents(os.Getenv(binaryEnv), w.path("agents"), os.Stderr, "--heartbeat", "5s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := w.file(t, "certificates.yaml", fmt.Sprintf(`
+name: certificates
+hosts: [{name: there, address: '%s', via: agent}]
+trials:
+  - name: first
+    store: {name: etcd, settings: {tls: true, peer-tls: true}}
+    operation: put
+    members: 3
+    duration: 12s
+    clients: 4
+    connections: 4
+    key-space: 50
+    warmup: 0s
+    members-on: [there]
+    workers-on: [there]
+    faults: [new-certificate all at 1s, new-certificate leader at 3s, restart follower at 5s]
+`, agents[0].Target()))
+	w.run(t, "run", file, "--agent-certs", w.path("agents", "certs"), "--out", w.path("run")).exits(t, exitDone)
+	first := byName(t, whole(t, w.path("run"), record.Complete), "first")
+	if len(first.Faults) != 3 || first.Operations == 0 {
+		t.Fatalf("%d operations, and the faults %+v", first.Operations, first.Faults)
+	}
+	for _, f := range first.Faults {
+		if f.Failure != "" || f.Began == nil || f.Ready == nil {
+			t.Errorf("the fault came to nothing: %+v", f)
+		}
+	}
+	if err := hosts.Stop(agents); err != nil {
+		t.Error(err)
+	}
+}
+
+// The members of an etcd come from one binary after the other.
+func TestRollingUpgrade(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.installed(t, etcdv2.Name, "")
+	st := etcdv2.New()
+	before := w.path("before")
+	if err := os.Symlink(server(t, st), before); err != nil {
+		t.Fatal(err)
+	}
+	running := func() (old, all int) {
+		for _, p := range w.processes() {
+			if strings.Contains(p.args, " --name=m") {
+				if all++; strings.HasPrefix(p.args, before) {
+					old++
+				}
+			}
+		}
+		return old, all
+	}
+	done, steps := w.suffer(t, st, before, "", []string{"rolling-upgrade to default"}, func() {
+		if old, all := running(); old != 0 || all != 3 {
+			t.Errorf("%d of %d members come from the binary before: %v", old, all, w.processes())
+		}
+	})
+	if len(done) != 1 || steps != 3 {
+		t.Errorf("%d steps: %+v", steps, done)
+	}
+}
+
+// What cannot be done is told before anything starts.
+func TestOwnWorkIsLookedAtBeforehand(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const file = "trials: [{store: STORE, operation: put, duration: 9s, faults: [FAULT]}]\n"
+	for _, of := range []struct {
+		store, fault string
+		code         int
+		want         string
+	}{
+		{"etcd", "rolling-upgrade to " + w.path("nothing") + " at 1s", exitFailed, "no such file"},
+		{"etcd", "rolling-upgrade to 1.2.3 at 1s", exitUsage, "etcd is built into quorumbench in version"},
+		{"etcd", "fill-quota at 1s for 1s", exitUsage, "etcd's quota is reached by writing 1 GiB at most: give a smaller one"},
+		{"etcd", "new-certificate m1 at 1s", exitUsage, "needs members that speak TLS: give settings: {tls: true}"},
+		{"consul", "new-certificate m1 at 1s", exitUsage, "the certificates of consul's members are not replaced while they run here"},
+		{"consul", "add-learner at 1s for 1s", exitUsage, "no member joins consul as a learner here"},
+		{"zookeeper", "move-leader follower at 1s", exitUsage, "ZooKeeper's leadership cannot be moved"},
+		{"consul", "enable-auth at 1s for 1s", exitUsage, "Consul's ACLs are switched on by the members' configuration"},
+		{"zetcd", "replace m1 at 1s for 1s", exitUsage, "no member of zetcd can be replaced by an empty one here"},
+	} {
+		text := strings.NewReplacer("STORE", of.store, "FAULT", of.fault).Replace(file)
+		w.run(t, "run", w.file(t, "f.yaml", text), "--out", w.path("run")).exits(t, of.code).oneSentence(t, of.want)
+	}
+	if len(w.processes()) > 0 {
+		t.Errorf("something was started: %v", w.processes())
+	}
+}

@@ -1,0 +1,217 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+)
+
+// lifetime bounds every run of the program: nothing here takes longer.
+const lifetime = 4 * time.Minute
+
+// text is what a process has written so far.
+type text struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *text) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(b)
+}
+
+func (s *text) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// startedProgram is a run of quorumbench, in a process group of its own, as a shell
+// would start it.
+type startedProgram struct {
+	args           string
+	pid            int
+	stdout, stderr text
+	ended          chan struct{}
+	state          *os.ProcessState // when ended
+	told           sync.Once
+}
+
+// start begins a run of the program in the world's folder.
+func (w *world) start(t *testing.T, args ...string) *startedProgram {
+	t.Helper()
+	return w.startWith(t, os.Getenv(binaryEnv), args...)
+}
+
+// startWith runs another program that becomes ours, such as a shell.
+func (w *world) startWith(t *testing.T, path string, args ...string) *startedProgram {
+	t.Helper()
+	p := &startedProgram{args: strings.Join(args, " "), ended: make(chan struct{})}
+	cmd := exec.Command(path, args...)
+	cmd.Dir, cmd.Env = w.dir, w.env
+	cmd.Stdout, cmd.Stderr = &p.stdout, &p.stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// Its members have its standard error no longer than it lives.
+	cmd.WaitDelay = patience
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p.pid = cmd.Process.Pid
+	limit := time.AfterFunc(lifetime, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) })
+	go func() {
+		_ = cmd.Wait() // the state says more
+		limit.Stop()
+		p.state = cmd.ProcessState
+		close(p.ended)
+	}()
+	t.Cleanup(func() {
+		select {
+		case <-p.ended:
+		default:
+			_ = cmd.Process.Kill()
+			<-p.ended
+		}
+	})
+	return p
+}
+
+// run runs the program to its end.
+func (w *world) run(t *testing.T, args ...string) *startedProgram {
+	t.Helper()
+	return w.start(t, args...).end(t)
+}
+
+// end waits until the program has ended, which lifetime bounds.
+func (p *startedProgram) end(t *testing.T) *startedProgram {
+	t.Helper()
+	<-p.ended
+	p.told.Do(func() {
+		t.Logf("$ quorumbench %s\n%s\n%s(%v)", p.args, short(p.stdout.String()), short(p.stderr.String()), p.state)
+	})
+	if strings.Contains(p.stderr.String(), "goroutine ") || strings.Contains(p.stderr.String(), "panic:") {
+		t.Errorf("quorumbench %s crashed, or had to be killed after %v", p.args, lifetime)
+	}
+	return p
+}
+
+// short is the beginning of a long text, such as a trace of every goroutine.
+func short(s string) string {
+	const most = 8 << 10
+	if len(s) <= most {
+		return s
+	}
+	return s[:most] + " ...\n"
+}
+
+// exits holds the ended program to its exit code.
+func (p *startedProgram) exits(t *testing.T, want int) *startedProgram {
+	t.Helper()
+	p.end(t)
+	if got := p.state.ExitCode(); got != want {
+		t.Fatalf("quorumbench %s: exit code %d, not %d\n%s\n%s", p.args, got, want, p.stdout.String(), p.stderr.String())
+	}
+	return p
+}
+
+// says waits until standard error has the text.
+func (p *startedProgram) says(t *testing.T, what string) {
+	t.Helper()
+	found := false
+	eventually(t, patience, "quorumbench said "+what, func() bool {
+		if found = strings.Contains(p.stderr.String(), what); found {
+			return true
+		}
+		select {
+		case <-p.ended:
+			return true
+		default:
+			return false
+		}
+	})
+	if !found && !strings.Contains(p.stderr.String(), what) {
+		t.Fatalf("quorumbench %s ended (%v) and did not say %q:\n%s", p.args, p.state, what, p.stderr.String())
+	}
+}
+
+// preloads waits until a run has preloaded its first trial, and tells r where a busy
+// machine did not let it: a proxy takes long then.
+func (p *startedProgram) preloads(t *testing.T, r settle.Reporter) bool {
+	t.Helper()
+	eventually(t, lifetime, "the preload ended", func() bool {
+		select {
+		case <-p.ended:
+			return true
+		default:
+			return strings.Contains(p.stderr.String(), ": connecting")
+		}
+	})
+	said := p.stderr.String()
+	if strings.Contains(said, "the preload could not write") {
+		r.Errorf("%s", said)
+		return false
+	}
+	return true
+}
+
+// signal sends a signal to the program alone.
+func (p *startedProgram) signal(t *testing.T, s syscall.Signal) {
+	t.Helper()
+	if err := syscall.Kill(p.pid, s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// interrupt does what a terminal does at Ctrl-C: the whole group gets SIGINT.
+func (p *startedProgram) interrupt(t *testing.T) {
+	t.Helper()
+	if err := syscall.Kill(-p.pid, syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var crash = regexp.MustCompile(`(?m)^(panic:|goroutine \d|fatal error:|\s+/.*\.go:\d+)`)
+
+// statements are the beginnings of lines that are no error: what is written to a running
+// cluster and removed from it, and what happens at a signal.
+var statements = []string{"stopping;", "warning:", "writes ", "grants ", "removed ", "nothing is left ", "keys below "}
+
+// oneSentence returns the one line in which a failed program says why, and
+// holds it to that.
+func (p *startedProgram) oneSentence(t *testing.T, contains ...string) string {
+	t.Helper()
+	p.end(t)
+	errors := p.stderr.String()
+	if crash.MatchString(errors) {
+		t.Fatalf("quorumbench %s crashed:\n%s", p.args, errors)
+	}
+	var said []string
+	for line := range strings.Lines(errors) {
+		line = strings.TrimSuffix(line, "\n")
+		rest, ours := strings.CutPrefix(line, "quorumbench: ")
+		stated := slices.ContainsFunc(statements, func(begins string) bool { return strings.HasPrefix(rest, begins) })
+		if ours && !stated {
+			said = append(said, rest)
+		}
+	}
+	if len(said) != 1 {
+		t.Fatalf("quorumbench %s gives %d sentences:\n%s", p.args, len(said), errors)
+	}
+	for _, part := range contains {
+		if !strings.Contains(said[0], part) {
+			t.Errorf("quorumbench %s says %q, which does not tell of %q", p.args, said[0], part)
+		}
+	}
+	return said[0]
+}

@@ -1,0 +1,239 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+)
+
+// opened reads a run directory and holds every trial in it to its files.
+func opened(t *testing.T, dir string) *record.Run {
+	t.Helper()
+	run, err := record.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range run.Trials {
+		if run.Trials[i].Opened != nil {
+			checkTrial(t, dir, &run.Trials[i])
+		}
+	}
+	return run
+}
+
+// whole is opened for a run that ended as it should.
+func whole(t *testing.T, dir string, state record.State) *record.Run {
+	t.Helper()
+	run := opened(t, dir)
+	if run.State != state || run.Finished == nil || len(run.Problems) > 0 {
+		t.Errorf("the run in %s is %s (%s), finished %v, with problems %q", dir, run.State, run.Failure, run.Finished, run.Problems)
+	}
+	return run
+}
+
+// checkTrial holds a trial's figures to each other and to its files.
+func checkTrial(t *testing.T, dir string, trial *record.Trial) {
+	t.Helper()
+	checkBooks(t, trial)
+	files, err := record.OpenTrial(dir, trial.Folder)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	checkHlog(t, trial, files)
+	checkTimeline(t, trial, files)
+	checkMachines(t, dir, trial)
+}
+
+// checkMachines: the generator and its machine were sampled, and so were the members
+// that the run started, with their data folders.
+func checkMachines(t *testing.T, dir string, trial *record.Trial) {
+	t.Helper()
+	rows, err := record.OpenMachines(dir, trial.Folder)
+	if err != nil || len(rows) == 0 {
+		t.Errorf("%s: %d rows of machines.csv, %v", trial.Name, len(rows), err)
+	}
+	known := map[string]bool{}
+	for i := range rows {
+		r := &rows[i]
+		switch r.Kind() {
+		case record.MemberRow:
+			known["member"] = known["member"] || r.FDs > 0 && r.MinorFaults > 0 && r.Started > 0 && r.FolderBytes > 0 && r.Machine == record.MachineName
+		case record.WholeRow:
+			known["machine"] = known["machine"] || len(r.Cores) > 0 && r.Segments > 0 && r.Collecting >= 0
+		case record.GeneratorRow:
+			known["generator"] = true
+		}
+	}
+	if !known["generator"] || !known["machine"] || trial.StoreCPUSeconds != nil && !known["member"] {
+		t.Errorf("%s: machines.csv has of %d rows what is to be known of %v alone", trial.Name, len(rows), known)
+	}
+}
+
+// checkBooks: what was due was completed or failed, whichever way it is told.
+func checkBooks(t *testing.T, trial *record.Trial) {
+	t.Helper()
+	if trial.Due != trial.Operations+trial.Errors {
+		t.Errorf("%s: %d due, but %d operations and %d errors", trial.Name, trial.Due, trial.Operations, trial.Errors)
+	}
+	byKind, byRole := uint64(0), [2]uint64{}
+	for kind, n := range trial.ErrorsByKind {
+		byKind += n
+		if times := trial.ErrorTimes[kind]; times.Count != n {
+			t.Errorf("%s: %d errors of kind %s, and %d of them timed", trial.Name, n, kind, times.Count)
+		}
+	}
+	for kind, text := range trial.ErrorTexts {
+		if trial.ErrorsByKind[kind] == 0 || text == "" {
+			t.Errorf("%s: the text %q of kind %s, of which there are %d", trial.Name, text, kind, trial.ErrorsByKind[kind])
+		}
+	}
+	for _, s := range trial.ByRole {
+		byRole[0] += s.Operations
+		byRole[1] += s.Errors
+	}
+	if byKind != trial.Errors || byRole != [2]uint64{trial.Operations, trial.Errors} {
+		t.Errorf("%s: %d operations and %d errors, but %d errors by kind and %v of both by role",
+			trial.Name, trial.Operations, trial.Errors, byKind, byRole)
+	}
+	if b := trial.ByClient; b != nil && math.Abs(b.Mean*float64(b.Count)-float64(trial.Operations)) > 0.5 {
+		t.Errorf("%s: %d operations, but %d clients completed %.1f each", trial.Name, trial.Operations, b.Count, b.Mean)
+	}
+	for _, r := range trial.Verdict.Reasons {
+		if strings.Contains(r.Text, "defect of quorumbench") {
+			t.Errorf("%s: %v", trial.Name, r)
+		}
+	}
+}
+
+// checkHlog: the histograms of the log, merged, give the figures of the trial.
+func checkHlog(t *testing.T, trial *record.Trial, files *record.Files) {
+	t.Helper()
+	merged := func(time record.Time) *measure.Histogram {
+		all := measure.NewHistogram()
+		for _, i := range files.Intervals {
+			if i.Phase == measure.Measured && i.Time == time {
+				all = i.AddTo(all)
+			}
+		}
+		return all
+	}
+	for name, pair := range map[string][2]measure.Summary{
+		"response_time_ns":         {measure.Summarize(merged(record.Response), trial.Errors), trial.ResponseTime.Summary},
+		"success_response_time_ns": {measure.Summarize(merged(record.Response), 0), trial.SuccessResponseTime.Summary},
+		"service_time_ns":          {measure.Summarize(merged(record.Service), trial.Errors), trial.ServiceTime.Summary},
+	} {
+		if diff := gocmp.Diff(rounded(pair[0]), pair[1]); diff != "" {
+			t.Errorf("%s: %s: -latency.hlog +run.json:\n%s", trial.Name, name, diff)
+		}
+	}
+	if failed := uint64(merged(record.ErrorTime).TotalCount()); failed != trial.Errors {
+		t.Errorf("%s: latency.hlog has %d errors, run.json %d", trial.Name, failed, trial.Errors)
+	}
+	if trial.Lateness != nil {
+		if diff := gocmp.Diff(rounded(measure.Summarize(merged(record.Lateness), 0)), trial.Lateness.Summary); diff != "" {
+			t.Errorf("%s: lateness_ns: -latency.hlog +run.json:\n%s", trial.Name, diff)
+		}
+	}
+}
+
+// rounded is a summary as files have it, in whole nanoseconds.
+func rounded(s measure.Summary) measure.Summary {
+	s.Mean.NS, s.Stddev.NS = math.Round(s.Mean.NS), math.Round(s.Stddev.NS)
+	return s
+}
+
+// checkTimeline: the seconds add up to the window.
+func checkTimeline(t *testing.T, trial *record.Trial, files *record.Files) {
+	t.Helper()
+	var due, done, failed, completed uint64
+	for _, row := range files.Timeline {
+		if row.Phase != measure.Measured.String() {
+			continue
+		}
+		succeeded := row.OK + row.Misses + row.Conflicts + row.Stale + row.Unverifiable
+		if row.Due != succeeded+row.Errors {
+			t.Errorf("%s: second %d: %d due, but %d succeeded and %d failed", trial.Name, row.Second, row.Due, succeeded, row.Errors)
+		}
+		due, done, failed = due+row.Due, done+row.Done, failed+row.Errors
+		completed += succeeded
+	}
+	got, want := [4]uint64{due, completed, failed, done}, [4]uint64{trial.Due, trial.Operations, trial.Errors, trial.Completed}
+	if got != want {
+		t.Errorf("%s: due, completed, failed and done are %v by timeline.csv and %v by run.json", trial.Name, got, want)
+	}
+}
+
+// byName is the run's trial with the given name.
+func byName(t *testing.T, run *record.Run, name string) *record.Trial {
+	t.Helper()
+	for i := range run.Trials {
+		if run.Trials[i].Name == name {
+			return &run.Trials[i]
+		}
+	}
+	t.Fatalf("there is no trial %s among %d", name, len(run.Trials))
+	return nil
+}
+
+// rule returns what a rule says of the trial; empty when it is silent.
+func rule(trial *record.Trial, number int) string {
+	for _, r := range trial.Verdict.Reasons {
+		if r.Rule == number {
+			return r.Text
+		}
+	}
+	return ""
+}
+
+// object reads a text that is exactly one JSON object.
+func object(t *testing.T, text string) map[string]any {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	var fields map[string]any
+	if err := d.Decode(&fields); err != nil {
+		t.Fatalf("this is no JSON object: %v\n%s", err, text)
+	}
+	var more any
+	if err := d.Decode(&more); !errors.Is(err, io.EOF) {
+		t.Fatalf("there is more than one JSON object: %v\n%s", err, text)
+	}
+	return fields
+}
+
+// result is the trial that `bench --format json` printed.
+func result(t *testing.T, p *startedProgram) *record.Trial {
+	t.Helper()
+	out := p.stdout.String()
+	object(t, out)
+	trial := &record.Trial{}
+	if err := json.Unmarshal([]byte(out), trial); err != nil {
+		t.Fatal(err)
+	}
+	if trial.Schema != record.TrialSchema {
+		t.Errorf("the schema is %q", trial.Schema)
+	}
+	checkBooks(t, trial)
+	return trial
+}
+
+// between holds a figure to bounds.
+func between[T cmp.Ordered](t settle.Reporter, what string, got, low, high T) {
+	t.Helper()
+	if got < low || got > high {
+		t.Errorf("%s is %v, not from %v to %v", what, got, low, high)
+	}
+}

@@ -1,0 +1,83 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// The regression suite in little, of a server against itself: a variable that says
+// what holds anyhow makes two sides of one. They take turns on new clusters until
+// the time is over, and neither is worse.
+func TestRegressionOfAServerAgainstItself(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	file, err := filepath.Abs("../../../scenarios/regression.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := w.run(t, "run", file, "--set", "baseline.env={GOGC: 100}", "--set", "baseline.label=base", "--set", "members=1",
+		"--set", "duration=400ms", "--set", "warmup=100ms", "--until-metric", "ops", "--at-most", "45s", "--out", w.path("run"))
+	run := whole(t, w.path("run"), record.Complete)
+	p.exits(t, map[bool]int{false: exitDone, true: exitFailed}[run.Verdict() == verdict.Invalid])
+	if run.Until == nil || run.Until.Ended == "" || run.Until.Precision != 0.015 || run.Planned != len(run.Trials) {
+		t.Errorf("%d of %d trials, %+v", len(run.Trials), run.Planned, run.Until)
+	}
+	for i := range run.Trials {
+		// Rounds of three trials of one side and three of the other: A B, B A.
+		side := (i / 3) % 4
+		first := run.Trials[0].BaselineOf != ""
+		if isBase := run.Trials[i].BaselineOf != ""; isBase != (first == (side == 0 || side == 3)) {
+			t.Errorf("trial %d is %s", i+1, run.Trials[i].Name)
+		}
+		if t1 := run.Trials[i]; t1.Cluster != run.Trials[i/3*3].Cluster || i >= 3 && t1.Cluster == run.Trials[i-3].Cluster {
+			t.Errorf("trial %d of %s is on %s", i+1, t1.Name, t1.Cluster)
+		}
+	}
+	if !strings.Contains(p.stdout.String(), "\nStopped after ") {
+		t.Error("the report does not say why it ended")
+	}
+
+	// With a wide margin: what is said by chance of a busy machine is no finding.
+	compare := []string{"compare", w.path("run"), "--metric", "ops", "--margin", "70%", "--format", "markdown"}
+	out := w.run(t, compare...).exits(t, exitDone).stdout.String()
+	if !strings.Contains(out, "| metric |") || strings.Contains(out, "| worse |") {
+		t.Errorf("of itself it says\n%s", out)
+	}
+	if r := analyze.RepeatingOf(run); r.Repeats >= analyze.MinRepeats && run.Verdict() != verdict.Invalid {
+		w.run(t, append(compare, "--fail-on", "worse")...).exits(t, exitDone)
+	}
+}
+
+// The workflow for CI runs the commands that the docs have.
+func TestRegressionWorkflowRunsTheCommands(t *testing.T) {
+	t.Parallel()
+	read := func(name string) string {
+		b, err := os.ReadFile("../../../docs/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(strings.Fields(string(b)), " ")
+	}
+	workflow, docs := read("ci/regression-github.yml"), read("regression.md")
+	for _, command := range []string{
+		"scenarios/regression.yaml --exec SIDE --set label=head --set baseline.exec=SIDE --set baseline.label=base --out result",
+		"compare result --format markdown --fail-on worse",
+	} {
+		for name, text := range map[string]string{"the workflow": workflow, "docs/regression.md": docs} {
+			for _, side := range []string{"head/etcd", "base/etcd", "./head-etcd", "./base-etcd"} {
+				text = strings.ReplaceAll(text, side+" ", "SIDE ")
+			}
+			if !strings.Contains(text, command) {
+				t.Errorf("%s does not run %q", name, command)
+			}
+		}
+	}
+}

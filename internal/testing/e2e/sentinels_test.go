@@ -1,0 +1,299 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/consul/api"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/registry"
+	"github.com/quorumbench/quorumbench/internal/testing/servers"
+	clients "github.com/quorumbench/quorumbench/internal/testing/servers/official"
+)
+
+// contents is all of a running cluster that no command may change without an explicit flag.
+type contents struct {
+	Keys     map[string]string // values
+	Versions map[string]string // of each key: revision, lease, session and the like
+	// Others are the cluster's leases, sessions, services, nodes and alarms, and what is not
+	// as it was when the cluster began.
+	Others []string
+}
+
+func newContents() contents {
+	return contents{Keys: map[string]string{}, Versions: map[string]string{}}
+}
+
+// hold adds a key with its value and its version.
+func (c *contents) hold(key string, value []byte, format string, args ...any) {
+	c.Keys[key], c.Versions[key] = string(value), fmt.Sprintf(format, args...)
+}
+
+// other adds something that is no key.
+func (c *contents) other(format string, args ...any) {
+	c.Others = append(c.Others, fmt.Sprintf(format, args...))
+}
+
+// inUse is a cluster of one member that ran before any command and holds a user's keys.
+type inUse struct {
+	store, endpoint string
+	put             func(t *testing.T, key string)
+	read            func(t *testing.T) contents
+}
+
+// sentinelKeys returns the keys that the user has: where loads, checks and applications
+// wrote by default before they had a prefix of their own, and next to our own prefix.
+func sentinelKeys() []string {
+	keys := []string{
+		"foo", "stmlock", "catch-up", "sent/0", "compact_rev_key",
+		"registry/minions/node-000000", "registry/pods/default/pod-000000", "registry/leases/kube-node-lease/n0", "registry/health",
+		"service/pg-0001/leader", "service/pg-00000/leader", "service/pg-000000/leader", "services/0/instances/0",
+		"election/office-0", "elections/00000/leader",
+		"quorumbench-of-the-user/0", "etcdctl-check-perf/0",
+	}
+	for i := range 20 {
+		keys = append(keys, fmt.Sprintf("%08d", i), fmt.Sprint(i))
+	}
+	return keys
+}
+
+// used starts a cluster of a store and puts a user's keys into it.
+func (w *world) used(t *testing.T, name string) *inUse {
+	t.Helper()
+	st, err := registry.Lookup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"cluster", "up", "--store", name, "--members", "1", "--dir", w.path("used")}
+	if name != "etcd" {
+		args = append(args, "--exec", servers.Installed(t, st))
+	}
+	up := w.run(t, args...).exits(t, exitDone)
+	t.Cleanup(func() { w.run(t, "cluster", "down", "--store", name, "--dir", w.path("used")).exits(t, exitDone) })
+	u := &inUse{store: name}
+	u.endpoint, _, _ = strings.Cut(up.stdout.String(), "\n")
+	access := store.Access{Endpoints: []string{u.endpoint}}
+	switch name {
+	case "etcd":
+		u.useEtcd(t)
+	case "zookeeper":
+		u.useZooKeeper(t, clients.ZooKeeper(t, access))
+	case "consul":
+		u.useConsul(t, clients.Consul(t, access))
+	}
+	for _, key := range sentinelKeys() {
+		u.put(t, key)
+	}
+	return u
+}
+
+// useEtcd gives access through the official client. The user also has a leased key.
+func (u *inUse) useEtcd(t *testing.T) {
+	t.Helper()
+	c, err := clientv3.New(clientv3.Config{Endpoints: []string{u.endpoint}, DialTimeout: patience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	u.put = func(t *testing.T, key string) {
+		t.Helper()
+		for _, key := range []string{key, "/" + key} { // which are two
+			if _, err := c.Put(t.Context(), key, "the user's"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	u.read = func(t *testing.T) contents { return readEtcd(t, c) }
+	lease, err := c.Grant(t.Context(), 3600)
+	if err == nil {
+		_, err = c.Put(t.Context(), "leased", "the user's", clientv3.WithLease(lease.ID))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// readEtcdKeys returns all keys of an etcd, or of a server with its API.
+func readEtcdKeys(t *testing.T, c *clientv3.Client) contents {
+	t.Helper()
+	out := newContents()
+	all, err := c.Get(t.Context(), "\x00", clientv3.WithFromKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kv := range all.Kvs {
+		out.hold(string(kv.Key), kv.Value, "version %d, revision %d, lease %x", kv.Version, kv.ModRevision, kv.Lease)
+	}
+	return out
+}
+
+func readEtcd(t *testing.T, c *clientv3.Client) contents {
+	t.Helper()
+	out := readEtcdKeys(t, c)
+	leases, err := c.Leases(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range leases.Leases {
+		out.other("lease %x", l.ID)
+	}
+	alarms, err := c.AlarmList(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range alarms.Alarms {
+		out.other("alarm %v", a.Alarm)
+	}
+	auth, err := c.AuthStatus(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if auth.Enabled {
+		out.other("authentication is on")
+	}
+	if _, err := c.Get(t.Context(), "00000000", clientv3.WithRev(2)); err != nil {
+		out.other("the history is gone")
+	}
+	return out
+}
+
+// useZooKeeper gives access through the client that Go programs use. The user's session
+// also has an ephemeral node.
+func (u *inUse) useZooKeeper(t *testing.T, c *zk.Conn) {
+	t.Helper()
+	view := clients.ZooKeeperView{Conn: c}
+	u.put = func(t *testing.T, key string) {
+		t.Helper()
+		if err := view.Put(key, []byte("the user's")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	u.read = func(t *testing.T) contents {
+		t.Helper()
+		out := newContents()
+		readZooKeeper(t, c, "/", &out)
+		return out
+	}
+	if _, err := c.Create("/ephemeral", []byte("the user's"), zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// readZooKeeper adds the nodes below a path, but for ZooKeeper's own.
+func readZooKeeper(t *testing.T, c *zk.Conn, path string, into *contents) {
+	t.Helper()
+	names, _, err := c.Children(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		node := strings.TrimSuffix(path, "/") + "/" + name
+		if node == "/zookeeper" {
+			continue
+		}
+		value, stat, err := c.Get(node)
+		if err != nil {
+			t.Fatal(err)
+		}
+		into.hold(node, value, "version %d, zxid %d, access list %d, session %x", stat.Version, stat.Mzxid, stat.Aversion, stat.EphemeralOwner)
+		readZooKeeper(t, c, node, into)
+	}
+}
+
+// useConsul gives access through HashiCorp's client. The user also has a session that
+// holds a lock, and a service with a check.
+func (u *inUse) useConsul(t *testing.T, c *api.Client) {
+	t.Helper()
+	u.put = func(t *testing.T, key string) {
+		t.Helper()
+		if _, err := c.KV().Put(&api.KVPair{Key: key, Value: []byte("the user's")}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	u.read = func(t *testing.T) contents { return readConsul(t, c) }
+	var session string
+	eventually(t, patience, "Consul registered its node, which a session belongs to", func() bool {
+		made, _, err := c.Session().Create(&api.SessionEntry{Name: "of the user", TTL: "3600s", Behavior: "delete"}, nil)
+		session = made
+		return err == nil
+	})
+	if ok, _, err := c.KV().Acquire(&api.KVPair{Key: "locked", Value: []byte("the user's"), Session: session}, nil); err != nil || !ok {
+		t.Fatal("the user's lock: ", ok, err)
+	}
+	service := &api.AgentServiceRegistration{ID: "service-00000-0", Name: "service-00000", Port: 1, Check: &api.AgentServiceCheck{TTL: "1h", Status: "passing"}}
+	if err := c.Agent().ServiceRegister(service); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, patience, "the service is in the catalog", func() bool {
+		found, _, err := c.Catalog().Service("service-00000", "", nil)
+		return err == nil && len(found) == 1
+	})
+}
+
+func readConsul(t *testing.T, c *api.Client) contents {
+	t.Helper()
+	ask := (&api.QueryOptions{RequireConsistent: true}).WithContext(t.Context())
+	out := newContents()
+	pairs, _, err := c.KV().List("", ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range pairs {
+		out.hold(p.Key, p.Value, "index %d, flags %d, session %s", p.ModifyIndex, p.Flags, p.Session)
+	}
+	sessions, _, err := c.Session().List(ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range sessions {
+		out.other("session %s", s.ID)
+	}
+	nodes, _, err := c.Catalog().Nodes(ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range nodes {
+		services, _, err := c.Catalog().Node(n.Node, ask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.other("node %s with %d services", n.Node, len(services.Services))
+	}
+	return out
+}
+
+// quorumbench runs a command on the cluster.
+func (u *inUse) quorumbench(t *testing.T, w *world, args ...string) *startedProgram {
+	t.Helper()
+	return w.start(t, append(args, "--store", u.store, "--endpoints", u.endpoint)...)
+}
+
+// unchanged fails where the cluster does not hold what it held before, and returns what
+// it holds.
+func (u *inUse) unchanged(t *testing.T, before contents, after string) (now contents) {
+	t.Helper()
+	now = u.read(t)
+	if diff := cmp.Diff(before, now); diff != "" {
+		t.Errorf("after %s the cluster holds (-before +now):\n%s", after, short(diff))
+	}
+	return now
+}
+
+// eachUsed runs a test on a used cluster of each store.
+func eachUsed(t *testing.T, test func(t *testing.T, w *world, u *inUse)) {
+	t.Helper()
+	t.Parallel()
+	for _, name := range realStores {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			test(t, w, w.used(t, name))
+		})
+	}
+}

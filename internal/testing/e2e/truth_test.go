@@ -1,0 +1,298 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"fmt"
+	"html"
+	"math"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+)
+
+// truth is a run against a null server whose script says what the findings must
+// be.
+type truth struct {
+	w      *world
+	script []string // flags of the null server
+	load   []string // arguments of bench
+}
+
+// known runs it, whatever the verdict, and returns its one trial, what bench
+// printed and the page of its report.
+func (k truth) known(t *testing.T) (dir string, trial *record.Trial, said, page string) {
+	t.Helper()
+	w := k.w
+	dir, err := os.MkdirTemp(w.dir, "run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := append([]string{"bench", k.load[0], "--warmup", "0s"}, k.load[1:]...)
+	p := w.run(t, append(args, "--endpoints", w.nullServer(t, k.script...), "--dial-timeout", patience.String(), "--out", dir)...)
+	run := whole(t, dir, record.Complete)
+	run.ReadEvents(dir)
+	return dir, &run.Trials[0], p.stdout.String(), w.run(t, "report", dir, "--format", "html").exits(t, exitDone).stdout.String()
+}
+
+// spikeLine is what a page says of a spike, and the first thing that coincided.
+var spikeLine = regexp.MustCompile(`<li>([\d.]+) s: (p99|max) [\d.]+ .?s instead of [\d.]+ .?s, for ([\d.]+) s[^<]*<ul><li>([^<]*)</li>`)
+
+// A stall of 800 ms after 4 s is the worst spike, around that time, and as long.
+// Nothing is recorded of the null server that would explain it, and the page says
+// so. The script's time begins with the first operation of all, a moment before the
+// window opens, so that the stall lies in one second or at the edge of two.
+func TestSpikeIsWhereTheStallWas(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	settle.Within(t, func(r settle.Reporter) {
+		_, trial, _, page := truth{w, []string{"--script", "delay=50ms; stall=800ms@4s"}, []string{"put", "--rate", "1200", "--duration", "7s", "--conns", "4"}}.known(t)
+		lines, spikes := spikeLine.FindAllStringSubmatch(html.UnescapeString(page), -1), analyze.Spikes(trial)
+		worst := -1
+		for i := range spikes {
+			if worst < 0 || spikes[i].Worst.NS > spikes[worst].Worst.NS {
+				worst = i
+			}
+		}
+		if worst < 0 || len(lines) != len(spikes) {
+			r.Errorf("of the spikes %+v the page says %q", spikes, lines)
+			return
+		}
+		// 960 operations wait for up to 800 ms, and twelve of a second for longer than its p99.
+		between(r, "the spike's p99", spikes[worst].Worst.NS, 0.75*second, 0.95*second)
+		between(r, "the usual p99", spikes[worst].Usual.NS, 0.049*second, 0.2*second)
+		at := spikes[worst].From
+		between(r, "the spike's beginning", at, 2.95, 4.05)
+		between(r, "the spike's end", at+float64(spikes[worst].Seconds), 4.95, 6.05)
+		if s := lines[worst]; s[1] != strconv.FormatFloat(at, 'f', 1, 64) || s[2] != "p99" || s[3] != strconv.Itoa(spikes[worst].Seconds) {
+			r.Errorf("the spike is %q", s)
+		}
+		for i := range spikes {
+			if i != worst && spikes[i].Worst.NS > 0.4*second {
+				r.Errorf("there is another spike: %q", lines[i])
+			}
+		}
+		// What runs beside this test may fill the machine, and nothing else can coincide.
+		if said := lines[worst][4]; said != "nothing recorded coincides" && !strings.Contains(said, "processors of the machine were in use") {
+			r.Errorf("with the spike coincides %q", said)
+		}
+	})
+}
+
+// In a closed loop the stall holds a few operations only, which no p99 shows: the
+// second is found by its throughput.
+func TestStallOfAClosedLoopIsASpike(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	settle.Within(t, func(r settle.Reporter) {
+		_, trial, _, page := truth{w, []string{"--script", "delay=2ms; stall=900ms@4s"}, []string{"put", "--duration", "7s", "--conns", "4", "--clients", "8"}}.known(t)
+		spikes := analyze.Spikes(trial)
+		if len(spikes) != 1 || spikes[0].Least > 0.25*spikes[0].UsualRate || math.Abs(spikes[0].From-4) > 0.15 {
+			r.Errorf("the spikes are %+v", spikes)
+		}
+		if !strings.Contains(page, "4.0 s: p99 ") || !strings.Contains(page, "; throughput ") {
+			r.Errorf("the page does not say where the stall was")
+		}
+	})
+}
+
+// A server stands still for most of each second, until 6 s after the first
+// operation: the window opened too early, and all forms say so. An answer takes so
+// long that what a busy machine adds is little.
+func TestWindowThatOpenedTooEarlyIsSaid(t *testing.T) {
+	t.Parallel()
+	const warning = `The warm-up of .* s was too short: throughput was steady only from about (5|10) s of the window on, at .*/s, where the whole window has .*/s`
+	w := newWorld(t)
+	script := "delay=50ms"
+	for second := range 6 {
+		script += fmt.Sprintf("; stall=850ms@%ds", second)
+	}
+	settle.Within(t, func(r settle.Reporter) {
+		dir, _, said, page := truth{w, []string{"--script", script}, []string{"put", "--conns", "2", "--clients", "10", "--warmup", "1s", "--duration", "34s"}}.known(t)
+		again := w.run(t, "report", dir).exits(t, exitDone).stdout.String()
+		markdown := w.run(t, "report", dir, "--format", "markdown").exits(t, exitDone).stdout.String()
+		for form, want := range map[string]struct{ text, expression string }{
+			"bench":    {said, warning},
+			"text":     {again, warning},
+			"interval": {again, `Within this run only, the 95 % interval of the throughput is .*: its 34 seconds are worth \d+ independent ones|The run is too short for an interval: `},
+			"Markdown": {markdown, `was too short: throughput was steady only from about`},
+			"page":     {page, `class="grave".*was too short: throughput was steady only from about`},
+		} {
+			if !regexp.MustCompile(want.expression).MatchString(want.text) {
+				r.Errorf("%s: there is no %q in:\n%.3000s", form, want.expression, want.text)
+			}
+		}
+	})
+}
+
+// A load that nothing disturbs has no spike, and the page says so.
+func TestNoSpikeWithoutAStall(t *testing.T) {
+	w := newWorld(t)
+	settle.Within(t, func(r settle.Reporter) {
+		_, trial, _, page := truth{w, []string{"--script", "delay=100ms"}, []string{"put", "--rate", "300", "--duration", "5s", "--conns", "4"}}.known(t)
+		if spikes := analyze.Spikes(trial); len(spikes) > 0 || !strings.Contains(page, "No second was far worse than the others") {
+			r.Errorf("there are the spikes %+v", spikes)
+		}
+	})
+}
+
+// An operation takes 100 ms, and every tenth 2 s: the heat map has two bands with
+// nothing between, nine tenths in one, all seconds long. The percentiles' line
+// alone shows a step.
+func TestHeatMapShowsTwoModes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	settle.Within(t, func(r settle.Reporter) {
+		_, trial, _, page := truth{w, []string{"--script", "delay=100ms; delay=2s every 10"}, []string{"put", "--rate", "500", "--duration", "4s", "--conns", "8"}}.known(t)
+		over, err := analyze.ReadOverTime(trial, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := &over.Heat
+		all := bands{}
+		for _, column := range m.Counts {
+			one := bands{}
+			for row, n := range column {
+				one.add(m.Edge(row), float64(n))
+			}
+			if sum := one.sum(); sum > 0 && (one.fast < 0.8*sum || one.slow < 0.05*sum) {
+				r.Errorf("a second has %+v", one)
+			}
+			all.fast, all.between, all.slow = all.fast+one.fast, all.between+one.between, all.slow+one.slow
+		}
+		between(t, "operations in the heat map", all.sum(), float64(trial.Operations), float64(trial.Operations))
+		between(r, "the share of the fast", all.fast/all.sum(), 0.88, 0.901)
+		between(r, "the share of the slow", all.slow/all.sum(), 0.099, 0.11)
+		between(r, "the share between", all.between/all.sum(), 0, 0.01)
+		if !strings.Contains(page, `-heat-map"`) {
+			r.Errorf("the page has no heat map")
+		}
+	})
+}
+
+// bands are operations around 100 ms, around 2 s, and between.
+type bands struct{ fast, between, slow float64 }
+
+func (b *bands) add(edge, n float64) {
+	switch {
+	case edge < 0.5*second:
+		b.fast += n
+	case edge < 1.75*second:
+		b.between += n
+	default:
+		b.slow += n
+	}
+}
+
+func (b *bands) sum() float64 { return b.fast + b.between + b.slow }
+
+// The second of three members is slow: its clients get a fraction of what the
+// others get, and it, and no other, is named, in every form of the report.
+func TestSlowMemberIsNamed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	settle.Within(t, func(r settle.Reporter) {
+		dir, trial, said, page := truth{w, []string{"--members", "3", "--script", "delay=2ms; delay=40ms on m2"},
+			[]string{"put", "--target", "all", "--conns", "6", "--clients", "12", "--duration", "4s"}}.known(t)
+		u, ok := analyze.UnfairnessOf(trial)
+		if !ok || len(u.Members) != 1 || u.Members[0].Name != "null2" || u.Members[0].Clients != 4 || !u.Lagging {
+			r.Errorf("the finding is %+v", u)
+			return
+		}
+		// A client of null2 does one operation in 40 ms, the others' one in 2 ms and what
+		// a busy machine adds.
+		between(t, "operations of a client of null2", u.Members[0].Each.Number, 1, 4/0.04+2)
+		between(r, "operations of a client of null2", u.Members[0].Each.Number, 80, 4/0.04+2)
+		between(r, "operations of another client", u.Members[0].Others.Number, 500, 4/0.002)
+		between(r, "Jain's index", u.Fairness.Number, 0.66, 0.74) // 2/3 where its clients had nothing
+		between(r, "the share of the slowest", u.TenthShare.Number, 0, 0.03)
+		for what, text := range map[string]string{
+			"bench": said, "the page": page,
+			"markdown": w.run(t, "report", dir, "--format", "markdown").exits(t, exitDone).stdout.String(),
+		} {
+			if !strings.Contains(html.UnescapeString(text), "null2's 4 clients did ") || !strings.Contains(text, "Jain's") && !strings.Contains(text, "Jain&#39;s") {
+				r.Errorf("%s does not name null2:\n%.3000s", what, text)
+			}
+		}
+		table := analyze.MembersTable(trial)
+		if len(table.Rows) != 3 || table.Rows[1][0].Text != "null2" || table.Rows[1][4].Value.Number > 0.06 {
+			r.Errorf("the members' table is %+v", table.Rows)
+		}
+		for i := range trial.ByRole {
+			s := &trial.ByRole[i]
+			if slow := s.ServiceTime.At(90).NS > 0.035*second; s.Role == "leader" && slow {
+				r.Errorf("the leader is slow: %+v", s.ServiceTime)
+			}
+		}
+		if !strings.Contains(page, `-fairness">Fairness between clients`) || !strings.Contains(page, "Operations by client") {
+			r.Errorf("the page has no chart of the clients")
+		}
+	})
+}
+
+// Members that serve alike are not called unfair: three of a null server, and a
+// real one.
+func TestEvenServiceIsNotCalledUnfair(t *testing.T) {
+	w := newWorld(t)
+	load := []string{"put", "--target", "all", "--conns", "6", "--clients", "13", "--duration", "3s"}
+	_, endpoints := w.playground(t, "1")
+	tries := 0
+	settle.Within(t, func(r settle.Reporter) {
+		tries++
+		_, trial, said, page := truth{w, []string{"--members", "3", "--script", "delay=uniform(1ms,9ms)"}, load}.known(t)
+		dir := w.path("real" + strconv.Itoa(tries))
+		p := w.run(t, append(append([]string{"bench"}, load...), "--endpoints", strings.Join(endpoints, ","), "--dial-timeout", patience.String(), "--out", dir)...)
+		for what, one := range map[string]*record.Trial{"the null server": trial, "etcd": &whole(t, dir, record.Complete).Trials[0]} {
+			if u, unfair := analyze.UnfairnessOf(one); unfair {
+				r.Errorf("%s is called unfair: %+v", what, u)
+			}
+			if b := one.ByClient; b == nil || b.Count != 13 || len(b.Operations) != 13 || b.Fairness == nil || *b.Fairness < 0.9 {
+				r.Errorf("%s: %+v", what, b)
+			}
+		}
+		for _, text := range []string{said, page, p.stdout.String()} {
+			if strings.Contains(text, "unevenly") || !strings.Contains(html.UnescapeString(text), "Jain's index") {
+				r.Errorf("it says\n%.3000s", text)
+			}
+		}
+	})
+	open := w.bench(t, []string{w.nullServer(t)}, exitDone, "put", "--rate", "500", "--duration", "1s", "--conns", "4")
+	if open.ByClient != nil {
+		t.Errorf("an open loop has clients: %+v", open.ByClient)
+	}
+}
+
+// A store that does half as much from the window's middle on is not steady (R25),
+// and its spikes are not the finding that says it.
+func TestRateThatDropsHalfWayIsUnsteady(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	script := []string{"delay=uniform(10ms,30ms)"}
+	for s := 16; s < 34; s++ {
+		script = append(script, "stall=700ms@"+strconv.Itoa(s)+"s")
+	}
+	_, trial, said, page := truth{w, []string{"--script", strings.Join(script, "; ")}, []string{"put", "--duration", "32s", "--conns", "4", "--clients", "16"}}.known(t)
+	if text := rule(trial, 25); !strings.Contains(text, "half") || !strings.Contains(said, "R25") || !strings.Contains(html.UnescapeString(page), text) {
+		t.Errorf("R25 says %q", text)
+	}
+	rows := slices.DeleteFunc(slices.Clone(trial.Timeline), func(r record.Row) bool { return r.Phase != "measured" })
+	before, after := uint64(0), uint64(0)
+	for _, r := range rows {
+		switch {
+		case r.Second < 16:
+			before += r.Done
+		case r.Second < 32:
+			after += r.Done
+		}
+	}
+	if before <= after {
+		t.Errorf("%d operations before the drop, and %d after", before, after)
+	}
+}

@@ -1,0 +1,99 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"os/exec"
+	"runtime"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// besideBusyLoops keeps every processor busy with another program until the test
+// ends.
+func besideBusyLoops(t *testing.T) {
+	t.Helper()
+	for range runtime.NumCPU() {
+		cmd := exec.Command("/bin/sh", "-c", "while :; do :; done")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait() // it was killed
+		})
+	}
+}
+
+// Other programs on the members' machine are no secret: what they used is
+// recorded, and where it can have moved the figures the trial is not valid.
+func TestForeignProgramsAreSeen(t *testing.T) {
+	w := newWorld(t)
+	file := w.file(t, "reads.yaml", `
+name: reads
+trials:
+  - {store: etcd, members: 1, operation: get, consistency: local, connections: 4, clients: 16, key-space: 100, warmup: 500ms, duration: 3s}
+`)
+	besideBusyLoops(t)
+	dir := w.path("run")
+	p := w.run(t, "run", file, "--out", dir)
+	p.end(t)
+	trial := &whole(t, dir, record.Complete).Trials[0]
+	if trial.ForeignShare == nil || *trial.ForeignShare < 0.1 {
+		t.Fatalf("beside a busy loop for each processor other programs used %s of the machine", show(trial.ForeignShare))
+	}
+	if trial.Verdict.State == verdict.Valid || rule(trial, 23) == "" {
+		t.Errorf("the verdict is %+v", trial.Verdict)
+	}
+}
+
+// Half of the operations are refused at once: the clients rest, which is neither
+// an operation in progress nor response time.
+func TestRefusedClientsRest(t *testing.T) {
+	w := newWorld(t)
+	endpoint := w.nullServer(t, "--script", "delay=5ms; delay=0s every 2; error=unavailable every 2")
+	p := w.run(t, "bench", "put", "--endpoints", endpoint, "--conns", "2", "--clients", "8", "--duration", "3s", "--format", "json")
+	trial := result(t, p)
+	if rule(trial, 4) != "" {
+		t.Errorf("the verdict is %+v", trial.Verdict)
+	}
+	// A client takes 5 ms for a success, and rests as long after each refusal.
+	between(t, "clients that rest", trial.MeanResting, 8*0.25, 8*0.6)
+	between(t, "clients that rest or are at work", trial.MeanResting+trial.MeanInFlight, 7.9, 8.1)
+	between(t, "the share of errors", float64(trial.Errors)/float64(trial.Due), 0.49, 0.51)
+}
+
+// A thousand clients of a store that takes 200 ms always have operations that are
+// older than a tenth of a second: the window opens on no stall.
+func TestManyClientsAreNoStall(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	endpoint := w.nullServer(t, "--script", "delay=200ms")
+	settle.Within(t, func(r settle.Reporter) {
+		trial := w.bench(t, []string{endpoint}, exitDone, "put", "--conns", "10", "--clients", "1000", "--warmup", "1s", "--duration", "3s")
+		if trial.CarriedIn == 0 || rule(trial, 15) != "" {
+			r.Errorf("%d were carried in, and the verdict is %+v", trial.CarriedIn, trial.Verdict)
+		}
+	})
+}
+
+// Members of a cluster that ran already are found on this machine by their sockets, so
+// that what other programs take from them is no secret there either.
+func TestForeignProgramsBesideAttachedMembersAreSeen(t *testing.T) {
+	w := newWorld(t)
+	endpoint := w.nullServer(t, "--script", "delay=5ms")
+	besideBusyLoops(t)
+	p := w.run(t, "bench", "put", "--endpoints", endpoint, "--conns", "4", "--clients", "16", "--duration", "3s", "--format", "json")
+	trial := result(t, p.end(t))
+	if trial.ForeignShare == nil || *trial.ForeignShare < 0.1 {
+		t.Fatalf("beside a busy loop for each processor other programs used %s of the machine", show(trial.ForeignShare))
+	}
+	if trial.Verdict.StateOf("p99") == verdict.Valid || rule(trial, 23) == "" {
+		t.Errorf("the verdict is %+v", trial.Verdict)
+	}
+	// The server sleeps for 5 ms: what it lost of the processor did not make its median many times as long.
+	between(t, "how much too high p50 can be", trial.Verdict.Effect.Of("p50"), 0, 3)
+}

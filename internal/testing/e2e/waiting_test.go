@@ -1,0 +1,62 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"syscall"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+)
+
+// On HTTP/1.1 a connection takes one operation at a time. What finds all of them
+// occupied waits for a connection, which is told as that, and not as lateness of
+// the generator.
+func TestConnectionsAreTheLimitOfHTTP1(t *testing.T) {
+	t.Parallel()
+	for _, store := range []string{"etcdv2", "consul"} {
+		w := newWorld(t)
+		endpoint := w.nullServer(t, "--protocol", store, "--script", "delay=10ms")
+		settle.Within(t, func(r settle.Reporter) {
+			// Two connections take 200 a second.
+			trial := w.bench(t, []string{endpoint}, exitDone, "put", "--store", store, "--conns", "2", "--rate", "400", "--duration", "2s", "--timeout", "1m")
+			if trial.NoRoom < trial.Due/2 || rule(trial, 16) == "" || rule(trial, 8) != "" {
+				r.Errorf("%s: %d of %d waited for a connection, and the verdict is %+v", store, trial.NoRoom, trial.Due, trial.Verdict)
+			}
+		})
+	}
+}
+
+// What reached the limit of operations in flight in the warm-up is over when the
+// window opens.
+func TestLimitReachedInTheWarmUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	endpoint := w.nullServer(t, "--script", "delay=1ms; stall=1500ms@300ms")
+	trial := w.bench(t, []string{endpoint}, exitDone, "put", "--conns", "4", "--rate", "100", "--max-in-flight", "100", "--warmup", "3s", "--duration", "2s")
+	if rule(trial, 16) != "" {
+		t.Errorf("at most %d were in flight, and the verdict is %+v", trial.HighestFlight, trial.Verdict)
+	}
+}
+
+// What was never written is of the kind that it would have been.
+func TestNeverWrittenHasItsKind(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	server, endpoint := w.startNullServer(t)
+	p := w.start(t, "bench", "get", "--no-preload", "--endpoints", endpoint, "--conns", "2", "--clients", "9",
+		"--duration", "2s", "--timeout", "1s", "--out", w.path("run"), "--format", "json")
+	p.measuring(t, w.path("run"), "trial-01-get")
+	server.signal(t, syscall.SIGKILL)
+	p.end(t) // whatever the verdict
+	trial := result(t, p)
+	if trial.ErrorsByKind[kv.NotSent.String()] == 0 {
+		t.Fatalf("the errors are %v", trial.ErrorsByKind)
+	}
+	for _, s := range trial.ByRole {
+		if s.Operation != kv.Get.String() {
+			t.Errorf("of %d operations and %d errors it says %q", s.Operations, s.Errors, s.Operation)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+// Package golden holds what the program prints and sends, so that a change of its
+// structure can prove that it changed neither: each test writes one text of it and
+// compares that with a file in testdata. `go test ./internal/testing/golden -update` accepts
+// what a test found.
+//
+//	help.txt          the help of every command
+//	parameters.txt    the parameters of a trial: key, flag, default, range, meaning
+//	figures.txt       the figures of a trial: name, field, column, unit, better direction
+//	vocabulary.txt    operations, consistency levels, outcomes, roles, watch modes, events, rules of the verdict
+//	faults.txt        the fault kinds, and which texts of a fault each takes or refuses
+//	csv.txt           the columns of every CSV file of a run directory and of reports
+//	json.txt          the keys of every JSON file and object, with their types
+//	requests-*.txt    the bytes that a store's codec writes, for a fixed list of operations
+//	runs/*            recorded runs, and what reports in every format have of each
+//
+// Other packages hold these already, and they are not repeated here: the text,
+// Markdown, JUnit, gobench, dbtester and comparison forms of reports, with
+// comparisons.csv and comparisons.json (internal/results/report/testdata); sentences
+// about refused scenario files (internal/scenario/testdata/refused.txt) and the lists of
+// dry runs (*.plan there); what each store can do (docs/commands.md, by
+// internal/store/registry); the figures that docs/formats.md has (by
+// internal/results/record); the signals in each store's logs (testdata/signals.txt of
+// its folder); the output of whole commands (internal/cli/testdata/script).
+package golden
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// compare compares a text with testdata/<name>.
+func compare(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v; go test ./internal/testing/golden -update writes it", err)
+	}
+	if string(want) != got {
+		t.Errorf("%s differs from what the program has now (-want +got); if that is meant, accept it with go test ./internal/testing/golden -update:\n%s",
+			path, cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")))
+	}
+}
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,257 @@
+package golden
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/registry"
+)
+
+// entry writes a heading and lines below it; a line without a text is left out.
+func entry(to *strings.Builder, heading string, lines ...string) {
+	to.WriteString(heading + "\n")
+	for i := 0; i < len(lines); i += 2 {
+		if lines[i+1] != "" {
+			fmt.Fprintf(to, "  %s: %s\n", lines[i], lines[i+1])
+		}
+	}
+}
+
+// ifSo is a word, if something is so.
+func ifSo(is bool, word string) string {
+	if is {
+		return word
+	}
+	return ""
+}
+
+// tables are the rows of all tables in a file of docs, by what their first cell has
+// without its backquotes. Keys of a mapping have its name before them.
+func tables(t *testing.T, name string) map[string][]string {
+	t.Helper()
+	data, err := os.ReadFile("../../../docs/" + name)
+	must(t, err)
+	rows, of := map[string][]string{}, ""
+	for line := range strings.Lines(string(data)) {
+		if !strings.HasPrefix(line, "|") {
+			of = ""
+			continue
+		}
+		cells := strings.Split(strings.ReplaceAll(strings.TrimSpace(line), `\|`, "\x00"), "|")
+		cells = cells[1 : len(cells)-1]
+		for i := range cells {
+			cells[i] = strings.ReplaceAll(strings.TrimSpace(cells[i]), "\x00", "|")
+		}
+		first := strings.Trim(cells[0], "`")
+		if mapping, is := strings.CutPrefix(cells[0], "key of "); is {
+			of = strings.Trim(mapping, "`") + "."
+		} else if _, twice := rows[of+first]; !twice {
+			rows[of+first] = cells[1:]
+		}
+	}
+	return rows
+}
+
+// TestParameters holds the parameters of a trial. Their defaults and ranges are those of
+// docs/scenarios.md, which internal/scenario holds to the definitions.
+func TestParameters(t *testing.T) {
+	t.Parallel()
+	var all strings.Builder
+	rows := tables(t, "scenarios.md")
+	load, stm := scenario.DefaultLoad(), scenario.DefaultSTM()
+	load.STM, load.Watch = &stm, &scenario.Watch{Streams: 1}
+	for _, p := range scenario.Parameters() {
+		features := make([]string, 0, len(p.Features))
+		for _, f := range p.Features {
+			features = append(features, f.String())
+		}
+		row := append(rows[p.Key], "", "", "")
+		entry(&all, p.Key,
+			"flag", "--"+p.FlagName(), "takes", p.Hint(), "flag's meaning", p.Meaning, "differs as", p.Differs, "note", p.Note,
+			"store needs", strings.Join(features, ", "), "of a load", ifSo(p.OfLoad(), "yes"), "open loop only", ifSo(p.OpenLoop, "yes"),
+			"closed loop only", ifSo(p.ClosedLoop, "yes"), "default in flags", p.Text(&load),
+			"documented", row[0], "default", row[1], "range", row[2])
+	}
+	compare(t, "parameters.txt", all.String())
+}
+
+// TestFigures holds the registry of figures.
+func TestFigures(t *testing.T) {
+	t.Parallel()
+	units := map[measure.Unit]string{
+		measure.Nanoseconds: "nanoseconds", measure.Seconds: "seconds", measure.Length: "length in seconds", measure.Number: "number",
+		measure.Ratio: "ratio", measure.Rate: "a second", measure.Share: "share", measure.Bytes: "bytes",
+	}
+	better := map[record.Better]string{record.Less: "less", record.More: "more"}
+	var all strings.Builder
+	for _, f := range record.Figures() {
+		below := ""
+		if f.Below > 0 {
+			below = fmt.Sprint(f.Below)
+		}
+		name, field, meaning := f.Name, f.Field, f.Meaning
+		if f.Times != nil && field == "" {
+			field = f.Times.Field
+		}
+		entry(&all, "figure "+name,
+			"field", field, "column", f.Column, "title", f.Title, "interval line", f.Line, "unit", units[f.Unit], "better", better[f.Better],
+			"of all members", ifSo(f.Members, "yes"), "wide tables only", ifSo(f.Wide, "yes"), "in last interval line", ifSo(f.AtEnd, "yes"),
+			"not shown below", below, "share of a whole", ifSo(f.Whole != nil, "yes"), "has a requirement", ifSo(f.Requires != nil, "yes"),
+			"missing because", f.Missing, "meaning", meaning)
+	}
+	compare(t, "figures.txt", all.String())
+}
+
+// TestVocabulary holds the words that files, flags and tables share.
+func TestVocabulary(t *testing.T) {
+	t.Parallel()
+	var all strings.Builder
+	all.WriteString("== operations\n")
+	for k := range kv.NumKinds {
+		entry(&all, k.String(), "writes", ifSo(k.Writes(), "yes"), "reads", ifSo(k.Reads(), "yes"), "one key", ifSo(k.OneKey(), "yes"),
+			"has a value", ifSo(k.HasValue(), "yes"), "one request", ifSo(k.Brief(), "yes"))
+	}
+	all.WriteString("\n== consistency levels\n")
+	for c := range kv.NumConsistencies {
+		fmt.Fprintf(&all, "%q\n", c)
+	}
+	all.WriteString("\n== outcomes\n")
+	for o := range kv.NumOutcomes {
+		entry(&all, o.String(), "an error", ifSo(o.Failed(), "yes"), "definite", ifSo(o.Definite(), "yes"))
+	}
+	all.WriteString("\n== roles\n")
+	for r := range kv.NumRoles {
+		all.WriteString(r.String() + "\n")
+	}
+	all.WriteString("\n== watch modes\n")
+	for m := range kv.NumWatchModes {
+		fmt.Fprintf(&all, "%q\n", m)
+	}
+	all.WriteString("\n== isolation levels and lockers\n")
+	for i := range kv.NumIsolations {
+		all.WriteString(i.String() + "\n")
+	}
+	for l := range kv.NumLockers {
+		all.WriteString(l.String() + "\n")
+	}
+	all.WriteString("\n== features\n")
+	for f := range kv.NumFeatures {
+		all.WriteString(f.String() + "\n")
+	}
+	all.WriteString("\n== stores\n")
+	for _, name := range registry.Names() {
+		all.WriteString(name + "\n")
+	}
+	all.WriteString("\n== events of members' logs\n")
+	for _, k := range store.SignalKinds() {
+		entry(&all, string(k), "says", k.Says())
+	}
+	all.WriteString("\n== events in docs/formats.md\n")
+	text, err := os.ReadFile("../../../docs/formats.md")
+	must(t, err)
+	_, events, found := strings.Cut(string(text), "\n### events.jsonl\n")
+	if !found {
+		_, events, found = strings.Cut(string(text), "\n## events.jsonl\n")
+	}
+	if !found {
+		t.Fatal("docs/formats.md has no section events.jsonl")
+	}
+	events, _, _ = strings.Cut(events, "\n## ")
+	for line := range strings.Lines(events) {
+		if strings.HasPrefix(line, "| `") {
+			all.WriteString(line)
+		}
+	}
+	for _, word := range []string{record.FaultBegan, record.FaultHealed, record.FaultReady, record.FaultUndone, record.FaultStep} {
+		all.WriteString("fault event " + word + "\n")
+	}
+	all.WriteString("\n== rules of the verdict in docs/method.md\n")
+	rules := tables(t, "method.md")
+	for n := 1; ; n++ {
+		row, ok := rules[fmt.Sprintf("R%d", n)]
+		if !ok {
+			break
+		}
+		row = append(slices.Clone(row), "", "", "", "")
+		entry(&all, fmt.Sprintf("R%d %s", n, row[0]), "about", row[1], "suspect", row[2], "invalid", row[3])
+	}
+	compare(t, "vocabulary.txt", all.String())
+}
+
+// TestFaults holds the kinds of faults, and the answer to each text of a fault.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	var all strings.Builder
+	kinds := append(scenario.FaultKinds(), scenario.Random)
+	for _, k := range kinds {
+		entry(&all, "fault "+k.String(),
+			"needs a disk that fails", ifSo(k.NeedsDisk(), "yes"), "needs a clock", ifSo(k.NeedsClock(), "yes"), "needs a network", ifSo(k.NeedsNetwork(), "yes"),
+			"of a follower", ifSo(k.OfFollower(), "yes"), "of the cluster", ifSo(k.OfCluster(), "yes"), "changes the cluster", ifSo(k.Changes(), "yes"))
+	}
+	forms := []string{
+		"KIND at 10s",
+		"KIND leader at 10s",
+		"KIND follower at 10s",
+		"KIND leader at 10s for 3s",
+		"KIND follower at 10s for 3s every 20s repeat 2",
+		"KIND m2 at 10s for 3s every 20s",
+		"KIND any at 10s for 3s",
+		"KIND all at 10s for 3s",
+		"KIND m4 at 10s for 3s",
+		"KIND follower at 10s for 3s by 100ms",
+		"KIND follower at 10s for 3s by 20%",
+		"KIND follower at 10s for 3s by 100KB",
+		"KIND follower at 10s by 1s",
+		"KIND m2 at 10s for 3s by -1h",
+		"KIND follower at 10s for 3s to 1MB/s",
+		"KIND follower at 10s for 3s direction in",
+		"KIND m1 at 10s for 3s from m2",
+		"KIND m1 at 10s for 3s from clients",
+		"KIND m1 at 10s to 3.7.0",
+		"KIND all at 10s to default",
+		"KIND any at 10s for 3s every 20s of kill/pause",
+		"KIND leader at 10s for 3s of kill",
+		"KIND leader at 58s for 10s",
+		"KIND leader at 10s for 3s wrong 1",
+	}
+	all.WriteString("\n")
+	for _, k := range kinds {
+		fmt.Fprintf(&all, "== %s\n", k)
+		for _, form := range forms {
+			text := strings.Replace(form, "KIND", k.String(), 1)
+			fmt.Fprintf(&all, "%s\n    %s\n", text, faultAnswer(text))
+		}
+	}
+	compare(t, "faults.txt", all.String())
+}
+
+// faultAnswer is what a scenario with a fault is read as, or why it is refused.
+func faultAnswer(text string) string {
+	file := fmt.Sprintf("trials:\n  - {name: a, store: etcd, members: 3, settings: {tls: true, quota-backend-bytes: 67108864}, operation: put, duration: 60s, faults: %q}\n", text)
+	s, err := scenario.Parse("f.yaml", []byte(file), registry.Catalog{}, scenario.Options{})
+	if err != nil {
+		return strings.ReplaceAll(err.Error(), "\n", "\n    ")
+	}
+	load := &s.Trials[0].Load
+	b, err := load.Encode()
+	if err != nil {
+		return err.Error()
+	}
+	var recorded struct {
+		Faults json.RawMessage `json:"faults"`
+	}
+	if err := json.Unmarshal(b, &recorded); err != nil {
+		return err.Error()
+	}
+	answer := fmt.Sprintf("read as: %s\n    recorded as: %s", load.Faults[0], recorded.Faults)
+	return strings.Join(append([]string{answer}, s.Warnings...), "\n    ")
+}

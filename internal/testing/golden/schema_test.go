@@ -1,0 +1,282 @@
+package golden
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store/registry"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// TestCSV holds the columns of every CSV file. Those of comparisons.csv are held by
+// internal/results/report, and here by the metrics that have other columns.
+func TestCSV(t *testing.T) {
+	t.Parallel()
+	var all strings.Builder
+	columns := func(file string, head []byte) {
+		line, _, _ := strings.Cut(string(head), "\n")
+		fmt.Fprintf(&all, "== %s\n%s\n", file, strings.ReplaceAll(line, ",", "\n"))
+	}
+	w, err := record.Create(t.TempDir(), "golden", noon, record.Run{Name: "golden", Planned: 1})
+	must(t, err)
+	for _, watchers := range []bool{false, true} {
+		c := record.Conditions{Number: 1, Name: "plain", Repeat: 1, Repeats: 1}
+		of := ""
+		if watchers {
+			c.Number, c.Name, c.Watch, of = 2, "watched", &scenario.Watch{Watchers: 1}, ", with watchers"
+		}
+		tw, err := w.Trial(c, noon)
+		must(t, err)
+		must(t, tw.Begin(measure.Measured, noon))
+		second := &measure.Second{Phase: measure.Measured}
+		must(t, tw.Second(second))
+		must(t, tw.Machines([]*record.MachineRow{{Time: noon, Name: "m1"}}))
+		must(t, tw.Store(&record.StoreRow{Time: noon, Name: "m1"}))
+		for _, name := range []string{"timeline.csv", "machines.csv", "stores.csv"} {
+			if watchers && name != "timeline.csv" {
+				continue
+			}
+			b, err := os.ReadFile(filepath.Join(tw.Dir(), name))
+			must(t, err)
+			columns(name+of, b)
+		}
+		must(t, tw.Abort(record.Complete, ""))
+	}
+	must(t, w.Finish(record.Complete, "", noon))
+
+	run := &record.Run{Name: "golden", Trials: []record.Trial{{}}}
+	var b bytes.Buffer
+	must(t, report.CSV(&b, run))
+	columns("report --format csv", b.Bytes())
+	whole := &record.Run{Name: "golden", Trials: []record.Trial{*filled[record.Trial]()}}
+	whole.Trials[0].State = record.Complete
+	for _, of := range []struct {
+		file  string
+		write func(io.Writer, *record.Run) error
+	}{{"faults.csv", report.BrokenCSV}, {"calls.csv", report.CallsCSV}} {
+		b.Reset()
+		must(t, of.write(&b, whole))
+		columns("report --format csv --out, "+of.file, b.Bytes())
+	}
+	b.Reset()
+	by, err := analyze.ComparingBy([]string{"ops", "p99.9", "gap", "errors", "store-cpu"})
+	must(t, err)
+	compared, err := analyze.Compare(run, run, by)
+	must(t, err)
+	must(t, report.CompareCSV(&b, compared))
+	columns("compare --format csv --metric ops --metric p99.9 --metric gap --metric errors --metric store-cpu", b.Bytes())
+	compare(t, "csv.txt", all.String())
+}
+
+// TestJSON holds the keys of what is written as JSON, and the types of their values: of a
+// value of which every field is filled. The keys of a load are those that the examples in
+// scenarios have.
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	var all strings.Builder
+	keys := func(what string, found map[string]string) {
+		fmt.Fprintf(&all, "== %s\n", what)
+		for _, path := range slices.Sorted(maps.Keys(found)) {
+			fmt.Fprintf(&all, "%s %s\n", path, found[path])
+		}
+	}
+	of := func(what string, value any) {
+		b, err := json.Marshal(value)
+		must(t, err)
+		found := map[string]string{}
+		paths(t, b, found)
+		keys(what, found)
+	}
+	run := filled[record.Run]()
+	trial, capacity := run.Trials[0], run.Capacity
+	run.Trials, run.Capacity, run.CapacityOver.Searches = nil, nil, nil
+	of("run.json, without what stands below", run)
+	of("trial", trial)
+	of("capacity", capacity)
+	of("events.jsonl", filled[record.Event]())
+	of("calibrate --format json", filled[record.Calibration]())
+
+	written := func(what string, write func(io.Writer) error) {
+		var b bytes.Buffer
+		must(t, write(&b))
+		found := map[string]string{}
+		paths(t, b.Bytes(), found)
+		keys(what, found)
+	}
+	two := &record.Run{Name: "golden", Started: noon, Trials: []record.Trial{{Conditions: record.Conditions{Name: "put", Number: 1, Repeat: 1, Repeats: 1}}}}
+	by, err := analyze.ComparingBy([]string{"ops", "p99.9", "errors"})
+	must(t, err)
+	compared, err := analyze.Compare(two, two, by)
+	must(t, err)
+	analyze.Judge(0.03, compared)
+	written("compare --format json", func(w io.Writer) error { return report.ComparisonsJSON(w, []*analyze.Comparison{compared}) })
+	written("report --format json of several runs, with trials of which nothing is known", func(w io.Writer) error {
+		return report.RunsJSON(w, []*record.Run{two})
+	})
+	capacities := filled[analyze.CapacityFindings]()
+	written("capacity --over --format json", func(w io.Writer) error { return report.CapacityJSON(w, capacities, "runs/golden") })
+	capacities.Parameter = ""
+	written("capacity --format json", func(w io.Writer) error { return report.CapacityJSON(w, capacities, "runs/golden") })
+	written("size --format json", func(w io.Writer) error {
+		s := filled[analyze.Sized]()
+		s.First = 0
+		return report.SizesJSON(w, []*analyze.Sized{s})
+	})
+	written("check disk --format json", func(w io.Writer) error { return report.DiskCheckJSON(w, filled[analyze.DiskCheck]()) })
+	written("check perf --format json, failed", func(w io.Writer) error {
+		c := filled[analyze.PerfCheck]()
+		c.Pass = false
+		return report.PerfCheckJSON(w, c, "s")
+	})
+	written("check datascale --format json", func(w io.Writer) error { return report.ScaleCheckJSON(w, filled[analyze.ScaleCheck](), "s") })
+
+	load := map[string]string{}
+	files, err := filepath.Glob("../../../scenarios/*.yaml")
+	must(t, err)
+	scenarios := []*scenario.Scenario{}
+	for _, file := range files {
+		s, err := scenario.ParseFile(file, registry.Catalog{}, scenario.Options{})
+		must(t, err)
+		scenarios = append(scenarios, s)
+	}
+	s, err := scenario.Parse("loads.yaml", []byte(loads), registry.Catalog{}, scenario.Options{})
+	must(t, err)
+	for _, s := range append(scenarios, s) {
+		for i := range s.Trials {
+			b, err := s.Trials[i].Load.Encode()
+			must(t, err)
+			paths(t, b, load)
+		}
+	}
+	keys("load of a trial, as the examples and the loads of this test have it", load)
+	compare(t, "json.txt", all.String())
+}
+
+// loads have parameters that no example has.
+const loads = `
+trials:
+  - {name: a, store: etcd, operation: range, range-key: a, range-end: b, range-limit: 5, total: 100, allow-volatile: true, require-memory: true}
+  - {name: b, store: etcd, operation: put, rate: 100, arrival: poisson, max-in-flight: 10, duration: 60s, compact: {every: 1s, behind: 100}, compact-first: true,
+     cleanup: true, cleanup-compact: true, cleanup-defragment: true, compare-hashes: true, distribution: "hotspot:0.1:0.9", prefix: p/, check: true, threads: 1}
+  - {name: c, store: etcd, operation: cas, duration: 60s, distribution: "zipfian:0.9", target: "member:2",
+     faults: ["delay follower at 1s for 2s by 100ms direction in", "random any at 10s for 3s every 20s of kill/pause", "rolling-upgrade at 50s to default"]}
+  - {name: d, store: etcd, operation: txn, txn-keys: 3, duration: 5s, overwrite-existing: true, cluster-wide: true}
+  - {name: e, store: zookeeper, operation: put, duration: 5s, watch: {watchers: 2, mode: persistent}}
+`
+
+// filled is a value whose fields are filled.
+func filled[T any]() *T {
+	var v T
+	fill(reflect.ValueOf(&v).Elem())
+	return &v
+}
+
+// paths adds the path of each value in a text of JSON, with its type. A list has [] in
+// the path.
+func paths(t *testing.T, b []byte, to map[string]string) {
+	t.Helper()
+	var value any
+	must(t, json.Unmarshal(b, &value))
+	var walk func(path string, value any)
+	walk = func(path string, value any) {
+		kind := "null"
+		switch v := value.(type) {
+		case map[string]any:
+			kind = "object"
+			for key, below := range v {
+				walk(path+"."+key, below)
+			}
+		case []any:
+			kind = "list"
+			for _, below := range v {
+				walk(path+"[]", below)
+			}
+		case string:
+			kind = "string"
+		case float64:
+			kind = "number"
+		case bool:
+			kind = "boolean"
+		}
+		if path == "" {
+			return
+		}
+		if before := to[path]; before != "" && before != kind {
+			words := append(strings.Split(before, "|"), kind)
+			slices.Sort(words)
+			kind = strings.Join(slices.Compact(words), "|")
+		}
+		to[path] = kind
+	}
+	walk("", value)
+}
+
+// fill gives every exported field that is written as JSON a value: pointers point to
+// one, lists have two entries, for the numbers are 1 and may be places in them, and maps
+// have one. Loads are left alone.
+func fill(v reflect.Value) {
+	switch v.Interface().(type) {
+	case time.Time:
+		v.Set(reflect.ValueOf(noon))
+		return
+	case scenario.Load:
+		return
+	case json.RawMessage:
+		v.SetBytes([]byte("{}"))
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem())
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		fill(v.Index(0))
+		fill(v.Index(1))
+	case reflect.Map:
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fill(key)
+		fill(value)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(key, value)
+	case reflect.Array:
+		for i := range v.Len() {
+			fill(v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.IsExported() && f.Tag.Get("json") != "-" {
+				fill(v.Field(i))
+			}
+		}
+	case reflect.String:
+		v.SetString("KEY")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Float32, reflect.Float64:
+		v.SetFloat(1.5)
+	default:
+		switch {
+		case v.CanInt():
+			v.SetInt(1)
+		case v.CanUint():
+			v.SetUint(1)
+		}
+	}
+}

@@ -1,0 +1,359 @@
+//go:build linux
+
+package hostile_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/registry"
+	"github.com/quorumbench/quorumbench/internal/testing/hostile"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
+)
+
+// The bounds: what a client may need beyond what it needs undisturbed.
+const (
+	moreMemory    = 64 << 20
+	moreProcessor = 2 * time.Second
+	window        = 400 * time.Millisecond
+	floodWindow   = 2 * time.Second
+	// hung is when a client is ended that does not end by itself: far beyond
+	// what it reports as too late.
+	hung = time.Minute
+	// tooMuch is when one is ended before it takes the machine's memory.
+	tooMuch = 1 << 30
+	// tries is how often a kind may go wrong: on a busy machine the servers
+	// here, and whoever watches the clock, may be late themselves.
+	tries = 3
+	// atOnce is how many clients there are at the same time: most wait.
+	atOnce = 4
+)
+
+// allEnv asks for every kind; without it a fixed sample is run, another for each
+// store and part.
+const (
+	allEnv  = "QUORUMBENCH_HOSTILE_ALL"
+	onlyEnv = "QUORUMBENCH_HOSTILE_KIND" // a part of the names of the kinds to be run
+	sample  = 8
+)
+
+// realEtcd is the server of a protocol that no null server speaks.
+const realEtcd = "a real etcd"
+
+// protocols are the kinds, with the stores that speak the protocol and whose
+// null server answers rightly there.
+var protocols = []struct {
+	name  string
+	kinds func() []hostile.Kind
+	least int
+	// A store that has no null server is served by that of the one whose
+	// protocol it speaks.
+	stores map[string]string
+}{
+	{"h2", hostile.H2, 40, map[string]string{"etcd": "etcd"}},
+	{"http1", hostile.HTTP1, 40, map[string]string{"etcdv2": "etcdv2", "consul": "consul", "cetcd": "consul with empty lists", "etcd-gateway": realEtcd}},
+	{"jute", hostile.Jute, 40, map[string]string{"zookeeper": "zookeeper", "zetcd": "zookeeper"}},
+}
+
+// TestEveryStoreIsServedByEveryProtocol: no store of the registry is left out.
+func TestNoStoreIsLeftOut(t *testing.T) {
+	var named []string
+	for _, p := range protocols {
+		kinds := p.kinds()
+		seen := map[string]bool{}
+		for _, k := range kinds {
+			if seen[k.Name] {
+				t.Errorf("%s: two kinds are named %q", p.name, k.Name)
+			}
+			seen[k.Name] = true
+		}
+		if len(kinds) <= p.least {
+			t.Errorf("%s has %d kinds, want more than %d", p.name, len(kinds), p.least)
+		}
+		for s := range p.stores {
+			named = append(named, s)
+		}
+	}
+	for _, name := range registry.Names() {
+		if !slices.Contains(named, name) {
+			t.Errorf("no hostile server speaks to %s", name)
+		}
+	}
+}
+
+// TestHostileServers lets every kind of server loose on the load and on the
+// administration of every store that speaks its protocol.
+func TestHostileServers(t *testing.T) {
+	binary := build(t)
+	for _, p := range protocols {
+		for name, upstream := range p.stores {
+			for _, part := range []string{"load", "admin"} {
+				t.Run(p.name+"/"+name+"/"+part, func(t *testing.T) {
+					t.Parallel()
+					s := suite{binary: binary, store: name, part: part, honest: nullServer(t, upstream)}
+					s.run(t, p.kinds())
+				})
+			}
+		}
+	}
+}
+
+// build builds the client, without the race detector, which takes several times
+// the memory.
+func build(t *testing.T) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "client")
+	c := exec.Command("go", "build", "-o", binary, "./client")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("the client cannot be built: %v: %s", err, out)
+	}
+	return binary
+}
+
+func nullServer(t *testing.T, name string) string {
+	t.Helper()
+	if name == realEtcd {
+		return embedded.Etcd(t)
+	}
+	name, lists := strings.CutSuffix(name, " with empty lists")
+	st, err := registry.Lookup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	endpoint := storetest.ServeNull(t, st.(store.NullServed), 1, store.NullOptions{Memory: true})[0]
+	if !lists {
+		return endpoint
+	}
+	s, err := hostile.Serve(hostile.EmptyLists(), endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s.Address
+}
+
+// suite is the clients of one store's part.
+type suite struct {
+	binary, store, part, honest string
+
+	base outcome // of the undisturbed
+}
+
+// outcome is how a client ended.
+type outcome struct {
+	report    hostile.Report
+	ended     string // how, if it did not end well
+	stderr    string
+	stdout    string
+	processor time.Duration
+	took      time.Duration
+}
+
+// slots bounds how many clients there are.
+var slots = make(chan struct{}, atOnce)
+
+func (s *suite) run(t *testing.T, kinds []hostile.Kind) {
+	for try := 1; ; try++ {
+		s.base = s.client(t, 0, kinds[0])
+		if s.undisturbed(t, try == tries) {
+			break
+		}
+	}
+	var all sync.WaitGroup
+	for i, k := range kinds[1:] {
+		if !s.wanted(i, k) {
+			continue
+		}
+		all.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			for try := 1; try <= tries; try++ {
+				wrong := s.check(t, k, s.client(t, i+1, k))
+				if len(wrong) == 0 {
+					return
+				}
+				for _, w := range wrong {
+					if t.Logf("try %d: %s", try, w); try == tries {
+						t.Error(w)
+					}
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// wanted reports whether a kind is in the sample, which is another one for each
+// store and part.
+func (s *suite) wanted(i int, k hostile.Kind) bool {
+	if only := os.Getenv(onlyEnv); only != "" {
+		return strings.Contains(k.Name, only)
+	}
+	return os.Getenv(allEnv) != "" || (i+len(s.store)+3*len(s.part))%sample == 0
+}
+
+// client runs a client against a kind and waits for its end.
+func (s *suite) client(t *testing.T, i int, k hostile.Kind) (o outcome) {
+	server, err := hostile.Serve(k, s.honest)
+	if err != nil {
+		t.Error(err)
+		return o
+	}
+	defer server.Close()
+	length := window
+	if k.Flood {
+		length = floodWindow
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), hung)
+	defer cancel()
+	task, _ := json.Marshal(hostile.Task{ // which can be marshalled
+		Store: s.store, Part: s.part, Ops: k.Ops, Honest: s.honest, Hostile: server.Address,
+		Prefix: fmt.Sprintf("%s%03d/", s.part[:1], i), Window: length,
+	})
+	c := exec.CommandContext(ctx, s.binary, string(task))
+	var stdout, stderr bytes.Buffer
+	c.Stdout, c.Stderr = &stdout, &stderr
+	began := time.Now()
+	if err := c.Start(); err != nil {
+		t.Error(err)
+		return o
+	}
+	greedy := watchMemory(ctx, c)
+	err = c.Wait()
+	cancel()
+	o.took, o.stdout, o.stderr = time.Since(began), stdout.String(), stderr.String()
+	o.processor = c.ProcessState.UserTime() + c.ProcessState.SystemTime()
+	switch {
+	case <-greedy:
+		o.ended = fmt.Sprintf("it was killed at more than %d MiB of memory", tooMuch>>20)
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		o.ended = fmt.Sprintf("it was killed, for it had not ended after %v", hung)
+	case err != nil:
+		o.ended = err.Error()
+	default:
+		if err := json.Unmarshal(stdout.Bytes(), &o.report); err != nil {
+			o.ended = "its report cannot be read: " + err.Error()
+		}
+	}
+	return o
+}
+
+// watchMemory kills a client that takes too much, and says at its end whether it
+// had to.
+func watchMemory(ctx context.Context, c *exec.Cmd) <-chan bool {
+	greedy := make(chan bool, 1)
+	go func() {
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				greedy <- false
+				return
+			case <-tick.C:
+			}
+			if n, err := hostile.MaxRSSOf(c.Process.Pid); err == nil && n > tooMuch {
+				_ = c.Process.Kill() // if it has ended by itself, all the better
+				greedy <- true
+				return
+			}
+		}
+	}()
+	return greedy
+}
+
+// undisturbed reports whether the comparison is good for something; the last
+// one must be.
+func (s *suite) undisturbed(t *testing.T, last bool) bool {
+	t.Helper()
+	b := &s.base
+	t.Logf("undisturbed: %d MiB, %v of processor time, %v; %+v", b.report.MaxRSS>>20, b.processor, b.took, b.report)
+	failed := uint64(0)
+	for _, n := range b.report.Errors {
+		failed += n // on a busy machine some time out
+	}
+	good := b.ended == "" && (s.part != "load" || b.report.Wrong == 0 && 10*failed <= b.report.Due && b.report.Due >= 50)
+	if !good && last {
+		t.Fatalf("undisturbed: %s: %+v\n%s", b.ended, b.report, b.stderr)
+	}
+	return good
+}
+
+// trace is what a stack trace looks like.
+var trace = regexp.MustCompile(`goroutine \d+ \[|\.go:\d+|panic:|fatal error:`)
+
+// check holds a client to the bounds, and returns what is wrong.
+func (s *suite) check(t *testing.T, k hostile.Kind, o outcome) (wrong []string) {
+	bad := func(format string, args ...any) {
+		wrong = append(wrong, fmt.Sprintf("%s: %s (%d MiB, %v of processor time, %v; verdict %s %.300q, due %d, errors %v, said %.400q)", k.Name, fmt.Sprintf(format, args...),
+			o.report.MaxRSS>>20, o.processor.Round(time.Millisecond), o.took.Round(time.Millisecond), o.report.Verdict, o.report.Reasons, o.report.Due, o.report.Errors, o.report.Texts))
+	}
+	if o.ended != "" {
+		bad("%s: %.2000s", o.ended, o.stderr)
+		return wrong
+	}
+	if all := o.stdout + o.stderr; trace.MatchString(all) {
+		bad("there is a stack trace: %.3000s", all)
+	}
+	if more := o.report.MaxRSS - s.base.report.MaxRSS; more > moreMemory {
+		bad("it took %d MiB more than undisturbed, above %d", more>>20, moreMemory>>20)
+	}
+	if more := o.processor - s.base.processor; more > moreProcessor {
+		bad("it took %v of processor time more than undisturbed, above %v", more, moreProcessor)
+	}
+	for _, late := range o.report.Late {
+		bad("%s", late)
+	}
+	if k.Impossible && unharmed[s.store+"/"+k.Name] == "" && s.part == "load" && o.report.Verdict != "" && !condemned(&o.report) {
+		bad("the answers were impossible, and the load does not say so")
+	}
+	for _, text := range o.report.Texts {
+		if len(text) > maxText {
+			bad("a text has %d bytes, above %d", len(text), maxText)
+		}
+	}
+	for _, reason := range o.report.Reasons {
+		if strings.Contains(reason, "defect of quorumbench") {
+			bad("the verdict blames itself")
+		}
+	}
+	if os.Getenv(onlyEnv) != "" {
+		t.Logf("%s: %+v", k.Name, o)
+	}
+	return wrong
+}
+
+// maxText bounds one sentence about a server, in bytes.
+const maxText = 4 << 10
+
+// ownRules are the verdict's rules about the generator, its machine and the
+// load's length: a short load on a busy machine breaks them by itself.
+var ownRules = []int{5, 6, 7, 8, 9, 10, 12, 15, 19, 23}
+
+// condemned reports whether a verdict has a reason that is about the answers.
+func condemned(r *hostile.Report) bool {
+	return slices.ContainsFunc(r.Reasons, func(reason string) bool {
+		return !slices.ContainsFunc(ownRules, func(n int) bool { return strings.HasPrefix(reason, fmt.Sprintf("R%d:", n)) })
+	})
+}
+
+// unharmed are impossible kinds that change nothing of what a store answers.
+var unharmed = map[string]string{
+	"consul/puts at index 0":       "Consul answers a put with no index",
+	"etcd-gateway/puts at index 0": "etcd's gateway says no index in a field",
+	"cetcd/puts at index 0":        "cetcd answers nothing with an index",
+}

@@ -1,0 +1,221 @@
+package hostile
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/prometheus/procfs"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// The client's own bounds.
+const (
+	// Timeout is that of one operation, of one question to an endpoint, and of
+	// connecting.
+	Timeout = 300 * time.Millisecond
+	// callTimeout is that of one call of the administration, which may ask
+	// several questions.
+	callTimeout = 2 * Timeout
+
+	clients  = 4
+	keySpace = 100
+)
+
+// Task is what one client does.
+type Task struct {
+	Store           string
+	Part            string // load or admin
+	Ops             string // of a load
+	Honest, Hostile string // HOST:PORT
+	Prefix          string // of keys, the task's own
+	Window          time.Duration
+}
+
+// Report is what came of it.
+type Report struct {
+	Verdict string            `json:"verdict"` // of a load; empty: it did not run
+	Reasons []string          `json:"reasons"`
+	Due     uint64            `json:"due"`
+	Errors  map[string]uint64 `json:"errors"`
+	Wrong   uint64            `json:"wrong"`
+	Texts   []string          `json:"texts"` // what was said of errors
+	Late    []string          `json:"late"`  // the calls that did not end in time
+	MaxRSS  int64             `json:"max_rss"`
+}
+
+// beyond is how much longer than its timeout anything may take.
+const beyond = 5 * time.Second
+
+// Run does the task.
+func (t *Task) Run(ctx context.Context, st store.Store) (Report, error) {
+	r := Report{}
+	var err error
+	if t.Part == "admin" {
+		err = t.admin(ctx, st, &r)
+	} else {
+		err = t.load(ctx, st, &r)
+	}
+	r.MaxRSS, _ = MaxRSSOf(os.Getpid()) // 0: not known
+	return r, err
+}
+
+// loads are the operations of loads by name.
+func loads(strongest kv.Consistency) map[string][]scenario.Operation {
+	return map[string][]scenario.Operation{
+		"put":    {{Kind: kv.Put, Weight: 1}},
+		"get":    {{Kind: kv.Get, Consistency: strongest, Weight: 1}},
+		"list":   {{Kind: kv.Range, Consistency: strongest, Weight: 1}},
+		"delete": {{Kind: kv.Delete, Weight: 1}},
+		"cas":    {{Kind: kv.CAS, Weight: 1}},
+		"txn":    {{Kind: kv.Txn, Weight: 1}},
+		"": {
+			{Kind: kv.Put, Weight: 4}, {Kind: kv.Get, Consistency: strongest, Weight: 3}, {Kind: kv.Get, Consistency: kv.Local, Weight: 2},
+			{Kind: kv.Range, Consistency: strongest, Weight: 1}, {Kind: kv.CAS, Weight: 1}, {Kind: kv.Txn, Weight: 1},
+		},
+	}
+}
+
+// assignment is the task's load at an endpoint, of the operations that the store
+// has.
+func (t *Task) assignment(st store.Store, endpoint string) *load.Assignment {
+	can := st.Capabilities()
+	l := scenario.Load{
+		Connections: clients, Clients: clients, Threads: 1,
+		KeySize: 8, ValueSize: 64, KeySpace: keySpace, Prefix: t.Prefix,
+		Distribution: scenario.Distribution{Name: "uniform"}, RangeLimit: 10, TxnKeys: 2,
+		Duration: t.Window, Timeout: Timeout, MaxInFlight: 1000, Preload: true, Seed: 1,
+	}
+	for _, op := range loads(can.Strongest())[t.Ops] {
+		if _, ok := can.Operations[op.Kind]; ok {
+			l.Mix = append(l.Mix, op)
+		}
+	}
+	return &load.Assignment{
+		Load: l, Store: st.Name(), Endpoints: []string{endpoint},
+		Access: scenario.Attach{Endpoints: []string{endpoint}, DialTimeout: Timeout},
+	}
+}
+
+// load preloads the honest server, and runs the load on the hostile one.
+func (t *Task) load(ctx context.Context, st store.Store, r *Report) error {
+	worker := &load.Local{Stores: func(string) (store.Store, error) { return st, nil }}
+	honest := t.assignment(st, t.Honest)
+	honest.Load.Timeout, honest.Access.DialTimeout = time.Minute, time.Minute
+	preloaded, err := worker.Preload(ctx, honest)
+	if err != nil {
+		return err
+	}
+	preloaded.Versions = nil // those of another server
+	a := t.assignment(st, t.Hostile)
+	a.Preloaded = preloaded
+	if len(a.Load.Mix) == 0 {
+		return nil // the store has no such operation
+	}
+	r.bounded("the check", callTimeout*time.Duration(len(a.Load.Mix)), func() error { _, err := worker.Check(ctx, a); return err })
+	var res *load.Result
+	r.bounded("the load", t.Window+3*Timeout, func() error {
+		res, err = load.Run(ctx, worker, a, load.Reports{})
+		return err
+	})
+	if res == nil || res.Measured == nil {
+		return nil
+	}
+	c := record.FromScenario(&scenario.Trial{Load: a.Load})
+	c.Loops = res.Loops
+	trial := record.NewTrial(c, record.Observed{Opened: res.Opened, State: record.Complete}, res.Measured, res.Warmup, nil)
+	r.Verdict, r.Due, r.Errors, r.Wrong = string(trial.Verdict.State), trial.Due, trial.ErrorsByKind, trial.WrongAnswers
+	for _, reason := range trial.Verdict.Reasons {
+		r.Reasons = append(r.Reasons, reason.String())
+	}
+	for _, text := range trial.ErrorTexts {
+		r.say(text)
+	}
+	return nil
+}
+
+// say keeps a sentence.
+func (r *Report) say(text string) {
+	if text != "" {
+		r.Texts = append(r.Texts, text)
+	}
+}
+
+// bounded does something that has a timeout, and notes when it was late.
+func (r *Report) bounded(what string, timeout time.Duration, do func() error) {
+	began := time.Now()
+	err := do()
+	if took := time.Since(began); took > timeout+beyond {
+		r.Late = append(r.Late, fmt.Sprintf("%s took %v, with a timeout of %v", what, took.Round(time.Millisecond), timeout))
+	}
+	if err != nil {
+		r.say(what + ": " + err.Error())
+	}
+}
+
+// admin asks everything that an administration can be asked.
+func (t *Task) admin(ctx context.Context, st store.Store, r *Report) error {
+	a, err := st.Admin(store.Access{Endpoints: []string{t.Hostile}, DialTimeout: Timeout})
+	if err != nil {
+		return err
+	}
+	ask := func(what string, do func(context.Context) error) {
+		r.bounded(what, callTimeout, func() error {
+			ctx, cancel := context.WithTimeout(ctx, callTimeout)
+			defer cancel()
+			return do(ctx)
+		})
+	}
+	ask("status", func(ctx context.Context) error {
+		s, err := a.Status(ctx)
+		r.say(s.Version)
+		return err
+	})
+	ask("members", func(ctx context.Context) error {
+		_, err := a.Members(ctx)
+		return err
+	})
+	if role, ok := a.(store.RoleAsker); ok {
+		for range 3 {
+			ask("role", func(ctx context.Context) error { return role.Role(ctx, 0).Err })
+		}
+	}
+	if leases, ok := a.(store.Leaser); ok {
+		var ids []int64
+		ask("grant", func(ctx context.Context) (err error) { ids, err = leases.Grant(ctx, 3, time.Minute); return err })
+		ask("revoke", func(ctx context.Context) error { return leases.Revoke(ctx, ids) })
+	}
+	if hashes, ok := a.(store.Hasher); ok {
+		ask("hash", func(ctx context.Context) error { _, err := hashes.Hash(ctx); return err })
+	}
+	if m, ok := a.(store.Maintainer); ok {
+		ask("compact behind", func(ctx context.Context) error { _, err := m.CompactBehind(ctx, 10); return err })
+		ask("compact", func(ctx context.Context) error { _, err := m.Compact(ctx); return err })
+		ask("defragment", m.Defragment)
+	}
+	if m, ok := a.(store.LeaderMover); ok {
+		ask("move leader", func(ctx context.Context) error { return m.MoveLeader(ctx, 1) })
+	}
+	if d, ok := a.(store.PrefixDeleter); ok {
+		ask("delete prefix", func(ctx context.Context) error { _, err := d.DeletePrefix(ctx, []byte(t.Prefix)); return err })
+	}
+	r.bounded("close", Timeout, func() error { return a.Close() })
+	return nil
+}
+
+// MaxRSSOf is the most memory that a process ever had resident, in bytes. The
+// system's ru_maxrss has the parent's too.
+func MaxRSSOf(pid int) (int64, error) {
+	p, err := procfs.NewProc(pid)
+	if err != nil {
+		return 0, err
+	}
+	status, err := p.NewStatus()
+	return int64(status.VmHWM), err
+}

@@ -1,0 +1,193 @@
+//go:build linux
+
+package hosts
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// Place is what a host is to be.
+type Place struct{ Name, Address string } // an IPv4 address of 198.18.0.0/24
+
+// Places gives each name an address of the range that RFC 2544 has for benchmarks.
+func Places(names ...string) (all []Place) {
+	for i, name := range names {
+		all = append(all, Place{name, fmt.Sprintf("198.18.0.%d", 1+i)})
+	}
+	return all
+}
+
+// Here is this process's own address among the hosts.
+const Here = "198.18.0.254"
+
+// Network is hosts that reach each other and this process.
+type Network struct{ Hosts []*Host }
+
+// Host is a machine as far as its network and its name say. One thread is there as
+// long as it is, and starts its processes.
+type Host struct {
+	Place
+	work chan func()
+	gone chan struct{}
+}
+
+// New makes hosts in this process's network, which must be its own (Again).
+func New(places ...Place) (*Network, error) {
+	if !Inside() {
+		return nil, errors.New("hosts are made in a network namespace of one's own, and this process is in its machine's")
+	}
+	bridge := &netlink.Bridge{LinkAttrs: netlink.NewLinkAttrs()}
+	bridge.Name = "bridge"
+	if err := netlink.LinkAdd(bridge); err != nil {
+		return nil, fmt.Errorf("this machine has no bridges: %w", err)
+	}
+	if err := errors.Join(up("lo", ""), up(bridge.Name, Here)); err != nil {
+		return nil, err
+	}
+	n := &Network{}
+	for i, p := range places {
+		h, err := newHost(p, fmt.Sprintf("port%d", i), bridge.Index)
+		if err != nil {
+			n.Close()
+			return nil, fmt.Errorf("host %s cannot be made: %w", p.Name, err)
+		}
+		n.Hosts = append(n.Hosts, h)
+	}
+	return n, nil
+}
+
+// up gives a link of the thread's network an address, if there is one, and begins
+// to use it.
+func up(link, address string) error {
+	l, err := netlink.LinkByName(link)
+	if err != nil {
+		return err
+	}
+	if address != "" {
+		at := &netlink.Addr{IPNet: &net.IPNet{IP: net.ParseIP(address), Mask: net.CIDRMask(24, 32)}}
+		if err := netlink.AddrAdd(l, at); err != nil {
+			return err
+		}
+	}
+	return netlink.LinkSetUp(l)
+}
+
+// newHost makes a host at a port of the bridge.
+func newHost(p Place, port string, bridge int) (*Host, error) {
+	h := &Host{Place: p, work: make(chan func()), gone: make(chan struct{})}
+	made := make(chan error)
+	go h.live(made)
+	if err := <-made; err != nil {
+		return nil, err
+	}
+	var network *os.File
+	err := h.do(func() (err error) {
+		network, err = os.Open("/proc/thread-self/ns/net")
+		return err
+	})
+	if err == nil {
+		link := &netlink.Veth{LinkAttrs: netlink.NewLinkAttrs(), PeerName: "eth0", PeerNamespace: netlink.NsFd(network.Fd())}
+		link.Name, link.MasterIndex = port, bridge
+		err = errors.Join(netlink.LinkAdd(link), network.Close())
+	}
+	if err == nil {
+		err = up(port, "")
+	}
+	if err == nil {
+		err = h.do(func() error { return errors.Join(up("lo", ""), up("eth0", p.Address)) })
+	}
+	if err != nil {
+		h.close()
+		return nil, err
+	}
+	return h, nil
+}
+
+// live makes the thread a host's, and does what is to be done there until the host
+// is closed. The thread ends with it, and with the thread its processes.
+func (h *Host) live(made chan<- error) {
+	runtime.LockOSThread() // and never unlocked but here
+	if unix.Gettid() == os.Getpid() {
+		// The process's first thread is what /proc shows of the process, and does
+		// not end: while we have it, another goroutine gets another one.
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			h.live(made)
+		}()
+		<-done
+		runtime.UnlockOSThread()
+		return
+	}
+	defer close(h.gone)
+	err := unix.Unshare(unix.CLONE_NEWNET | unix.CLONE_NEWUTS)
+	if err == nil {
+		err = unix.Sethostname([]byte(h.Name))
+	}
+	made <- err
+	if err != nil {
+		return
+	}
+	for work := range h.work {
+		work()
+	}
+}
+
+// do does something on the host's thread.
+func (h *Host) do(what func() error) error {
+	done := make(chan error)
+	h.work <- func() { done <- what() }
+	return <-done
+}
+
+// Start starts a process on the host. The kernel kills it when the host is closed, or
+// we end.
+func (h *Host) Start(c *exec.Cmd) error {
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	return h.do(c.Start)
+}
+
+// Limit bounds what the host sends, in bytes a second, until Unlimit.
+func (h *Host) Limit(perSecond uint64) error {
+	return h.sending(func(q netlink.QdiscAttrs) error {
+		const burst, waiting = 8 << 10, 1 << 20 // bytes
+		return netlink.QdiscAdd(&netlink.Tbf{QdiscAttrs: q, Rate: perSecond, Buffer: netlink.Xmittime(perSecond, burst), Limit: waiting})
+	})
+}
+
+// Unlimit ends it.
+func (h *Host) Unlimit() error {
+	return h.sending(func(q netlink.QdiscAttrs) error { return netlink.QdiscDel(&netlink.Tbf{QdiscAttrs: q}) })
+}
+
+// sending does something to the queue of what the host sends.
+func (h *Host) sending(what func(netlink.QdiscAttrs) error) error {
+	return h.do(func() error {
+		l, err := netlink.LinkByName("eth0")
+		if err != nil {
+			return err
+		}
+		return what(netlink.QdiscAttrs{LinkIndex: l.Attrs().Index, Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT})
+	})
+}
+
+func (h *Host) close() {
+	close(h.work)
+	<-h.gone
+}
+
+// Close ends the hosts, and with them their processes. It is called once.
+func (n *Network) Close() {
+	for _, h := range n.Hosts {
+		h.close()
+	}
+}

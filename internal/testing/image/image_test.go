@@ -1,0 +1,147 @@
+package image
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"debug/elf"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+	v1 "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+)
+
+// built is a small static program, said to be for a machine.
+func built(t *testing.T, machine elf.Machine) string {
+	t.Helper()
+	dir := t.TempDir()
+	source, path := filepath.Join(dir, "p.go"), filepath.Join(dir, "p")
+	if err := os.WriteFile(source, []byte("package main\n\nfunc main() {}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command("go", "build", "-trimpath", "-o", path, source)
+	c.Env = append(os.Environ(), "GOOS=linux", "CGO_ENABLED=0", "GOFLAGS=")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	binary, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const ofMachine = 18 // in the header of an ELF file
+	binary[ofMachine], binary[ofMachine+1] = byte(machine), byte(machine>>8)
+	if err := os.WriteFile(path, binary, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func files(t *testing.T, archive io.Reader) map[string][]byte {
+	t.Helper()
+	all := map[string][]byte{}
+	in := tar.NewReader(archive)
+	for {
+		h, err := in.Next()
+		if err == io.EOF {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all[h.Name], err = io.ReadAll(in); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// read reads a blob, which is what its descriptor says.
+func read[T any](t *testing.T, all map[string][]byte, d v1.Descriptor) (v T) {
+	t.Helper()
+	b := all["blobs/sha256/"+d.Digest.Encoded()]
+	if digest.FromBytes(b) != d.Digest || int64(len(b)) != d.Size {
+		t.Fatalf("the blob %s has %d bytes of %s", d.Digest, len(b), digest.FromBytes(b))
+	}
+	if err := json.Unmarshal(b, &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// An archive leads from its index to the binary, by digests that are right.
+func TestArchive(t *testing.T) {
+	settle.Unraced(t)
+	binary := built(t, elf.EM_AARCH64)
+	i := &Image{Name: "localhost/p:1", Binary: binary, Entry: "/bin/p"}
+	var archive, again bytes.Buffer
+	for _, to := range []*bytes.Buffer{&archive, &again} {
+		if err := i.Write(to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(archive.Bytes(), again.Bytes()) {
+		t.Error("the same binary makes two archives")
+	}
+	all := files(t, &archive)
+	var index v1.Index
+	if err := json.Unmarshal(all["index.json"], &index); err != nil || len(index.Manifests) != 1 || string(all["oci-layout"]) != `{"imageLayoutVersion":"1.0.0"}` {
+		t.Fatalf("%v: %s %s", err, all["index.json"], all["oci-layout"])
+	}
+	if name := index.Manifests[0].Annotations[containerdName]; name != i.Name {
+		t.Errorf("its name is %q", name)
+	}
+	manifest := read[v1.Manifest](t, all, index.Manifests[0])
+	config := read[v1.Image](t, all, manifest.Config)
+	if diff := cmp.Diff([]string{"/bin/p"}, config.Config.Entrypoint); diff != "" || config.Architecture != "arm64" || config.OS != "linux" {
+		t.Errorf("%s/%s %s", config.OS, config.Architecture, diff)
+	}
+	if config.Config.User != User || strings.HasPrefix(User, "0") {
+		t.Errorf("it runs as %q", config.Config.User)
+	}
+	zipped := all["blobs/sha256/"+manifest.Layers[0].Digest.Encoded()]
+	zip, err := gzip.NewReader(bytes.NewReader(zipped))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := io.ReadAll(zip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := digest.FromBytes(plain); got != config.RootFS.DiffIDs[0] {
+		t.Errorf("the layer is %s, and not %s", got, config.RootFS.DiffIDs[0])
+	}
+	want, _ := os.ReadFile(binary)
+	if layer := files(t, bytes.NewReader(plain)); len(layer) != 1 || !bytes.Equal(layer["bin/p"], want) {
+		t.Error("the layer is not the binary alone")
+	}
+}
+
+// What could not run in an image of its own is refused.
+func TestRefused(t *testing.T) {
+	text := filepath.Join(t.TempDir(), "text")
+	if err := os.WriteFile(text, []byte("no binary"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		text: "no binary for Linux", built(t, elf.EM_RISCV): "EM_RISCV", filepath.Join(t.TempDir(), "nothing"): "no such file",
+	} {
+		if err := (&Image{Name: "p:1", Binary: path, Entry: "/p"}).Write(io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, and not %q", path, err, want)
+		}
+	}
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip(err)
+	}
+	if err := (&Image{Name: "p:1", Binary: shell, Entry: "/p"}).Write(io.Discard); err == nil || !strings.Contains(err.Error(), "CGO_ENABLED=0") && !strings.Contains(err.Error(), "no binary for Linux") {
+		t.Errorf("a shell: %v", err)
+	}
+}

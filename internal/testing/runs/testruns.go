@@ -1,0 +1,288 @@
+// Package runs records runs that no test can wait for, such as one of an hour
+// and 100 million operations: every operation goes through the histograms and the
+// recorder that a real trial uses, in simulated time.
+package runs
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Hour is the run whose report has to be quick: an hour of 27,778 operations a
+// second, 100 million in all.
+var Hour = Run{Name: "hour", Seconds: 3600, PerSecond: 27_778, Seed: 1}
+
+// Run is an open loop of reads and writes on a cluster of three members, which
+// wrote its own metrics and events.
+type Run struct {
+	Name      string
+	Seconds   int // of its window; the warm-up has ten more
+	PerSecond int
+	Seed      uint64
+	// Slower is by how much every time is longer: 0.02 for 2 %.
+	Slower float64
+	// Trials is how many such trials the run has, if more than one.
+	Trials int
+}
+
+// TenThousand is the run with as many trials as anybody makes, each of them short.
+var TenThousand = Run{Name: "ten-thousand", Seconds: 2, PerSecond: 100, Seed: 3, Trials: 10_000}
+
+// Noon is when the runs begin.
+var Noon = time.Date(2026, 3, 1, 12, 0, 0, 601_234_567, time.UTC)
+
+// StallTime is what one operation of every run takes, after a third of its window.
+// After two thirds there is a second in which nothing is done.
+const StallTime = 1_062 * time.Millisecond
+
+const (
+	warmup = 10 // seconds
+	shards = 2  // event loops of the generator
+)
+
+// Record writes the run into a new run directory in the folder dir and returns its
+// path.
+func (r Run) Record(tb testing.TB, dir string) string {
+	tb.Helper()
+	w, err := record.Create(filepath.Join(dir, r.Name), r.Name, Noon, record.Run{Name: r.Name, Planned: max(r.Trials, 1), Seed: r.Seed, Machines: []record.Machine{*machine()}})
+	check(tb, err)
+	check(tb, w.AddCluster(record.Cluster{ID: "c1", Store: "etcd", Version: "3.7.3", Started: true, Members: members(), Notes: []string{}}))
+	m := &maker{Run: r, tb: tb, rng: rand.New(rand.NewPCG(r.Seed, 3))}
+	length := time.Duration(r.Seconds+warmup+5) * time.Second
+	for n := range max(r.Trials, 1) {
+		m.trial(w, n+1, Noon.Add(time.Duration(n)*length))
+	}
+	check(tb, w.Finish(record.Complete, "", Noon.Add(time.Duration(max(r.Trials, 1))*length)))
+	return w.Dir()
+}
+
+// trial records the run's n-th trial.
+func (m *maker) trial(w *record.Writer, n int, began time.Time) {
+	r, tb := &m.Run, m.tb
+	tw, err := w.Trial(r.conditions(n), began)
+	check(tb, err)
+	opened := began.Add(warmup * time.Second)
+	m.tw, m.used = tw, [len(ids)]member{}
+	c := measure.NewCollector(shards)
+	c.Recycle = func(h *measure.Histogram) { m.spare = append(m.spare, h) }
+	c.Each = func(s *measure.Second) { check(tb, tw.Second(s)) }
+	check(tb, tw.Begin(measure.Warmup, began))
+	check(tb, tw.Begin(measure.Measured, opened))
+	tw.End(measure.Measured, opened.Add(time.Duration(r.Seconds)*time.Second))
+	for second := -warmup; second < r.Seconds; second++ {
+		for shard := range shards {
+			c.Add(shard, m.second(shard, second))
+		}
+		m.samples(opened.Add(time.Duration(second+1)*time.Second), second)
+	}
+	for shard := range shards {
+		c.End(shard)
+	}
+	measured, warm := c.Close(float64(r.Seconds))
+	t := record.NewTrial(r.conditions(n), record.Observed{Started: began, Opened: opened, CPUSeconds: 0.6 * float64(r.Seconds), MaxRSSBytes: 80 << 20,
+		Store: &record.StoreUsage{CPUSeconds: 3 * float64(r.Seconds), MaxRSSBytes: 3 << 30}, Members: members(), Answered: tw.Answered()},
+		measured, warm, record.Roles{{Member: record.ID(ids[0]), Name: "m1", Term: 2, Role: kv.Leader.String()}})
+	check(tb, tw.Finish(t))
+}
+
+func check(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+var ids = [...]uint64{0x8e9e05c52164694d, 0xfd422379fda50e48, 0x91bc3c398fb3c146}
+
+func members() (all []record.Member) {
+	for i, id := range ids {
+		all = append(all, record.Member{ID: record.ID(id), Name: fmt.Sprintf("m%d", i+1), Endpoint: endpoint(i), Version: "3.7.3", Machine: machine().Name})
+	}
+	return all
+}
+
+func endpoint(member int) string { return fmt.Sprintf("127.0.0.1:%d", 2379+10*member) }
+
+func machine() *record.Machine {
+	return &record.Machine{Name: "bench", System: "linux", Kernel: "6.12", Architecture: "amd64", CPU: "a processor", CPUs: 8, MemoryBytes: 32 << 30}
+}
+
+func (r *Run) conditions(n int) record.Conditions {
+	rate, shared, name := float64(r.PerSecond), true, "mixed"
+	if r.Trials > 1 {
+		name += fmt.Sprintf("-%d", n)
+	}
+	return record.Conditions{
+		Number: n, Name: name, Repeat: 1, Repeats: 1, Store: "etcd", Version: "3.7.3", Operation: record.Mixed, Members: len(ids), Cluster: "c1",
+		Load: scenario.Load{
+			Mix:     []scenario.Operation{{Kind: kv.Put, Weight: 1}, {Kind: kv.Get, Consistency: kv.Linearizable, Weight: 3}, {Kind: kv.Get, Consistency: kv.Local, Weight: 1}},
+			Arrival: scenario.Constant, Connections: 30, Clients: 300, Duration: time.Duration(r.Seconds) * time.Second, Warmup: warmup * time.Second,
+			Timeout: 10 * time.Second, KeySize: 16, ValueSize: 256, KeySpace: 100_000, Distribution: scenario.Distribution{Name: scenario.Uniform}, Preload: true,
+		},
+		Endpoints: []string{endpoint(0), endpoint(1), endpoint(2)}, Rate: &rate, Loops: shards, Tool: "0.1.0", Machine: machine(), Shared: &shared,
+		Durability: &record.Durability{FdatasyncP50NS: 1_200_000, Fdatasyncs: 1000, FileSystem: "ext4", Synced: true},
+	}
+}
+
+// kinds are the series that answers belong to, each with its share of the
+// operations in hundredths and its median time.
+var kinds = [...]struct {
+	measure.Series
+	share  int
+	median float64 // nanoseconds
+}{
+	{measure.Series{Kind: kv.Put, Member: ids[0], Term: 2}, 20, 2.1e6},
+	{measure.Series{Kind: kv.Get, Consistency: kv.Linearizable, Member: ids[0], Term: 2}, 20, 0.7e6},
+	{measure.Series{Kind: kv.Get, Consistency: kv.Linearizable, Member: ids[1], Term: 2}, 20, 0.9e6},
+	{measure.Series{Kind: kv.Get, Consistency: kv.Linearizable, Member: ids[2], Term: 2}, 20, 1.0e6},
+	{measure.Series{Kind: kv.Get, Consistency: kv.Local, Member: ids[1], Term: 2}, 20, 0.3e6},
+}
+
+// maker makes up what a generator hands over.
+type maker struct {
+	Run
+	tb    testing.TB
+	tw    *record.TrialWriter
+	rng   *rand.Rand
+	spare []*measure.Histogram
+	used  [len(ids)]member
+}
+
+func (m *maker) histogram() *measure.Histogram {
+	if n := len(m.spare); n > 0 {
+		h := m.spare[n-1]
+		m.spare = m.spare[:n-1]
+		return h
+	}
+	return measure.NewHistogram()
+}
+
+// second is a shard's part of a second of the window; of the warm-up below 0.
+func (m *maker) second(shard, at int) *measure.Second {
+	s := &measure.Second{Phase: measure.Measured, Index: at, Length: 1e9, Connections: 15, InFlight: 20 + m.rng.IntN(20)}
+	if at < 0 {
+		s.Phase, s.Index = measure.Warmup, at+warmup
+	}
+	s.Lateness = m.histogram()
+	for i := range kinds {
+		s.Cells = append(s.Cells, &measure.Cell{Series: kinds[i].Series, Response: m.histogram(), Service: m.histogram()})
+	}
+	if at == m.Seconds*2/3 {
+		return s
+	}
+	// A wave of a minute, noise that lasts a second, and now and then a bad second.
+	pace := (1 + m.Slower) * (1 + 0.1*math.Sin(float64(at)/60*2*math.Pi) + 0.05*m.rng.Float64())
+	if m.rng.IntN(60) == 0 {
+		pace *= 1 + 3*m.rng.Float64()
+	}
+	for n := (m.PerSecond + shard) / shards; n > 0; n-- {
+		kind := n % len(kinds)
+		ns := kinds[kind].median * pace * math.Exp(0.5*m.rng.NormFloat64())
+		if m.rng.IntN(1000) == 0 {
+			ns *= 20 // a second mode
+		}
+		if at == m.Seconds/3 && n == 1 && shard == 0 {
+			ns = float64(StallTime)
+		}
+		late := m.rng.ExpFloat64() * 30e3
+		measure.Record(s.Cells[kind].Service, int64(ns))
+		measure.Record(s.Cells[kind].Response, int64(ns+late))
+		measure.Record(s.Lateness, int64(late))
+		s.Due++
+		s.Done++
+		s.DoneKinds[kinds[kind].Kind]++
+	}
+	s.Outcomes[kv.OK], s.Keys = s.Due, s.Due
+	s.BytesIn, s.BytesOut = 300*s.Due, 200*s.Due
+	for ms := range 1000 {
+		s.Alive[ms>>6] |= 1 << (ms & 63)
+	}
+	return s
+}
+
+// member is what a member's process used and timed until now.
+type member struct {
+	cpu, written float64
+	timers       [3]store.Reading // by the timers' metrics
+}
+
+// samples writes what was watched at the end of a second.
+func (m *maker) samples(at time.Time, second int) {
+	elapsed := float64(second + warmup + 1)
+	process := func(name string, cpu, rss, written float64) *record.MachineRow {
+		r := record.NewMachineRow(at, name)
+		r.User, r.System, r.RSS, r.ReadBytes, r.WriteBytes = 0.8*cpu, 0.2*cpu, rss, 0, written
+		return r
+	}
+	rows := []*record.MachineRow{process(record.GeneratorName, 0.8*elapsed, 80<<20, 0)}
+	total := 0.0
+	for i := range m.used {
+		u := &m.used[i]
+		u.cpu += 0.8 + 0.4*m.rng.Float64()
+		u.written += 8e6 + 2e6*m.rng.Float64()
+		total += u.cpu
+		rows = append(rows, process(fmt.Sprintf("m%d", i+1), u.cpu, float64(400<<20+second*100_000), u.written))
+		m.stores(at, i, second)
+	}
+	whole := record.NewMachineRow(at, record.MachineName)
+	whole.User, whole.System, whole.ReadSectors, whole.WrittenSectors = 0.8*total+elapsed, 0.2*total, 0, 60_000*elapsed
+	whole.Received, whole.Sent, whole.Loopback = 5e6*elapsed, 6e6*elapsed, 9e6*elapsed
+	whole.IOStalled, whole.IOFull, whole.CPUStalled, whole.Busy, whole.Queue = 0.1*elapsed, 0.02*elapsed, 0.3*elapsed, 0.4*elapsed, 0.9*elapsed
+	check(m.tb, m.tw.Machines(append(rows, whole)))
+	kind, text := store.SignalKind(""), ""
+	switch {
+	case second%300 == 299:
+		kind, text = store.Compaction, "old revisions were removed"
+	case second%120 == 60:
+		kind, text = store.SnapshotDone, "a snapshot was written"
+	case m.rng.IntN(20) == 0:
+		kind, text = store.SlowFsync, "the log was synced slowly"
+	}
+	if kind != "" {
+		name := fmt.Sprintf("m%d", 1+m.rng.IntN(len(ids)))
+		took := time.Duration(20+m.rng.IntN(200)) * time.Millisecond
+		check(m.tb, m.tw.Event(record.Event{Time: at.Add(-time.Duration(m.rng.IntN(900)) * time.Millisecond), Kind: string(kind), Member: name, Text: name + ": " + text, Line: text, Duration: took}))
+	}
+}
+
+// stores writes what a member reported of itself, its timers with as many buckets
+// as etcd's have.
+func (m *maker) stores(at time.Time, i, second int) {
+	u := &m.used[i]
+	for t := range u.timers {
+		r := &u.timers[t]
+		if r.Buckets == nil {
+			for upper := 0.001; upper < 10; upper *= 2 {
+				r.Buckets = append(r.Buckets, store.Bucket{Upper: upper})
+			}
+			r.Buckets = append(r.Buckets, store.Bucket{Upper: math.Inf(1)})
+		}
+		for range 50 {
+			took := 0.001 * math.Exp(0.5*m.rng.NormFloat64())
+			r.Count++
+			r.Sum += took
+			for b := range r.Buckets {
+				if took <= r.Buckets[b].Upper {
+					r.Buckets[b].Count++
+				}
+			}
+		}
+	}
+	value := func(x float64) store.Reading { return store.Reading{Value: x} }
+	check(m.tb, m.tw.Store(&record.StoreRow{Time: at.Add(time.Duration(i) * time.Millisecond), Name: fmt.Sprintf("m%d", i+1), Endpoint: endpoint(i),
+		Connect: 90 * time.Microsecond, Answer: 3 * time.Millisecond, Metrics: store.Sample{
+			store.FsyncSeconds: u.timers[0], store.CommitSeconds: u.timers[1], store.PeerRoundTripSeconds: u.timers[2],
+			store.CPUSeconds: value(u.cpu), store.Processors: value(8), store.ResidentBytes: value(float64(400<<20 + second*100_000)),
+			store.LeaderChanges: value(1), store.DatabaseBytes: value(float64(100<<20 + second*10_000)),
+		}}))
+}

@@ -1,0 +1,248 @@
+package kubernetes
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/store/install"
+	"github.com/quorumbench/quorumbench/internal/testing/image"
+)
+
+// Node is a Kubernetes of one node.
+type Node struct {
+	API       // at the node's address, for pods, too
+	processes []*exec.Cmd
+}
+
+// Missing says in a sentence what this machine lacks; empty for nothing.
+func Missing() string {
+	for _, program := range slices.Sorted(maps.Keys(packages)) {
+		if _, err := exec.LookPath(program); err != nil {
+			return fmt.Sprintf("there is no %s: install Debian's %s", program, packages[program])
+		}
+	}
+	if os.Geteuid() != 0 {
+		return "a node is started by root alone"
+	}
+	return ""
+}
+
+// Start starts a node below a folder, in the namespaces that Isolated made. It is
+// ready for pods. etcd is HOST:PORT of the API server's.
+func Start(ctx context.Context, dir, etcd string) (n *Node, err error) {
+	source, err := Source()
+	if err != nil {
+		return nil, err
+	}
+	binary, err := install.Ensure(ctx, source, nil)
+	if err != nil {
+		return nil, err
+	}
+	made := &Node{API: API{Host: nodeAddress, Port: apiPort, dir: dir}}
+	n = made
+	defer func() {
+		if err != nil { // n is nil then
+			err = errors.Join(err, made.Logs())
+			made.Stop()
+		}
+	}()
+	if err := n.configure(); err != nil {
+		return nil, err
+	}
+	if err := n.run(ctx, "containerd", "containerd", []string{"-c", n.path("containerd.toml")}, func() error {
+		return n.ctr(ctx, "version")
+	}); err != nil {
+		return nil, err
+	}
+	if err := n.importPause(ctx); err != nil {
+		return nil, err
+	}
+	for _, p := range n.programs(etcd) {
+		if err := n.run(ctx, p.name, binary, append([]string{p.name}, p.args...), p.ready); err != nil {
+			return nil, err
+		}
+	}
+	return n, n.await(ctx, "the node", n.nodeReady)
+}
+
+// program is one of the four.
+type program struct {
+	name  string
+	args  []string
+	ready func() error // may be nil
+}
+
+func (n *Node) programs(etcd string) []program {
+	return []program{
+		{"kube-apiserver", append(n.server(etcd), "--bind-address", "0.0.0.0", "--kubelet-preferred-address-types", "InternalIP"), n.ready},
+		{"kube-controller-manager", append(n.controllers(), "--node-monitor-period", "1s"), nil},
+		{"kube-scheduler", []string{"--kubeconfig", n.Kubeconfig(), "--leader-elect=false", "--secure-port", "0"}, nil},
+		{"kubelet", []string{
+			"--config", n.path("kubelet.yaml"), "--kubeconfig", n.Kubeconfig(), "--root-dir", n.path("kubelet"), "--hostname-override", "node1",
+			"--node-ip", n.Host, "--cert-dir", n.path("kubelet-certs"),
+		}, nil},
+	}
+}
+
+// run starts a program and waits until it is ready.
+func (n *Node) run(ctx context.Context, name, path string, args []string, ready func() error) error {
+	log, err := os.Create(n.path(name + ".log"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }() // the program has it
+	c := exec.Command(path, args...)
+	c.Stdout, c.Stderr, c.Dir = log, log, n.dir
+	if err := c.Start(); err != nil {
+		return err
+	}
+	n.processes = append(n.processes, c)
+	if ready == nil {
+		return nil
+	}
+	return n.await(ctx, name, ready)
+}
+
+// await asks until the answer is nil.
+func (n *Node) await(ctx context.Context, what string, ask func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		err := ask()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s is not ready: %w", what, err)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// nodeReady says why no pod can be placed yet.
+func (n *Node) nodeReady() error {
+	if err := n.accountReady(); err != nil {
+		return err
+	}
+	b, err := n.Get("/api/v1/nodes/node1")
+	if err == nil && (!strings.Contains(b, `"KubeletReady"`) || strings.Contains(b, `"node.kubernetes.io/not-ready"`)) {
+		err = errors.New("the kubelet says that it is not")
+	}
+	return err
+}
+
+// Import imports an image.
+func (n *Node) Import(ctx context.Context, archive string) error {
+	return n.ctr(ctx, "-n", "k8s.io", "images", "import", archive)
+}
+
+// AddImages gives the node so many images more, of a program that waits. Each has a name
+// with a tag and one with a digest, as an image has that was pulled.
+func (n *Node) AddImages(ctx context.Context, count int) error {
+	archive := n.path("more.tar")
+	for i := range count {
+		repository := fmt.Sprintf("registry.example.com/platform/service-%02d", i)
+		name := repository + ":v1.4.2"
+		var b bytes.Buffer
+		labelled := image.Image{Name: name, Binary: n.path("pause"), Entry: "/pause", Labels: map[string]string{"service": repository}}
+		err := labelled.Write(&b)
+		if err == nil {
+			err = os.WriteFile(archive, b.Bytes(), 0o600)
+		}
+		if err == nil {
+			err = n.Import(ctx, archive)
+		}
+		if err != nil {
+			return err
+		}
+		listed, err := exec.CommandContext(ctx, "ctr", "-a", n.path("containerd.sock"), "-n", "k8s.io", "images", "list", "name=="+name).Output()
+		_, digest, ok := strings.Cut(string(listed), "sha256:")
+		if err != nil || !ok || len(digest) < 64 {
+			return fmt.Errorf("the digest of %s is not known: %w: %s", name, err, listed)
+		}
+		if err := n.ctr(ctx, "-n", "k8s.io", "images", "tag", name, repository+"@sha256:"+digest[:64]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *Node) ctr(ctx context.Context, args ...string) error {
+	out, err := exec.CommandContext(ctx, "ctr", append([]string{"-a", n.path("containerd.sock")}, args...)...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("ctr %s: %w: %s", strings.Join(args, " "), err, out)
+	}
+	return nil
+}
+
+// importPause makes and imports the image of the program that holds a pod's
+// namespaces.
+func (n *Node) importPause(ctx context.Context) error {
+	if err := os.WriteFile(n.path("pause.go"), []byte(pause), 0o600); err != nil {
+		return err
+	}
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", n.path("pause"), n.path("pause.go"))
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("the pause program cannot be built: %w: %s", err, out)
+	}
+	f, err := os.Create(n.path("pause.tar"))
+	if err != nil {
+		return err
+	}
+	err = (&image.Image{Name: pauseImage, Binary: n.path("pause"), Entry: "/pause"}).Write(f)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return n.Import(ctx, f.Name())
+}
+
+// Logs are the last lines of all programs' logs, as an error.
+func (n *Node) Logs() error {
+	var errs []error
+	names, _ := filepath.Glob(n.path("*.log"))
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		errs = append(errs, fmt.Errorf("%s: ...%s", filepath.Base(name), text[max(0, len(text)-3000):]), err)
+	}
+	return errors.Join(errs...)
+}
+
+// Stop ends all. The containers end with the namespaces, and what they leave
+// outside of these, control groups and mounts' folders, is removed.
+func (n *Node) Stop() {
+	for _, c := range slices.Backward(n.processes) {
+		if strings.HasSuffix(c.Path, "containerd") {
+			n.endContainers()
+		}
+		_ = c.Process.Kill()
+		_ = c.Wait() // it was killed
+	}
+	mounts, _ := os.ReadFile("/proc/self/mounts")
+	for line := range strings.Lines(string(mounts)) {
+		if f := strings.Fields(line); len(f) > 1 && strings.HasPrefix(f[1], n.dir+"/") {
+			_ = syscall.Unmount(f[1], syscall.MNT_DETACH)
+		}
+	}
+}
+
+// endContainers ends and removes all containers, with their control groups.
+func (n *Node) endContainers() {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	out, _ := exec.CommandContext(ctx, "ctr", "-a", n.path("containerd.sock"), "-n", "k8s.io", "containers", "list", "-q").Output()
+	for id := range strings.FieldsSeq(string(out)) {
+		_ = n.ctr(ctx, "-n", "k8s.io", "tasks", "delete", "--force", id) // one that has ended is gone
+	}
+}

@@ -1,0 +1,155 @@
+// Package servers starts real servers for tests: members of stores from the data of their
+// Launch, kine, S3 object stores, Patroni with PostgreSQL, and OpenSSH. Each listens on
+// loopback, keeps its files in the test's folder and ends with the test.
+package servers
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/install"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
+)
+
+// Installed is the path of the store's real server, which is built if need be;
+// without it the test is skipped.
+func Installed(t testing.TB, st store.Store) string {
+	t.Helper()
+	source, err := st.Server("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := install.Ensure(t.Context(), source, nil)
+	if err != nil {
+		t.Skip("no real server: ", err)
+	}
+	return path
+}
+
+// patience bounds what a test waits for.
+const patience = 2 * time.Minute
+
+// Live is a real cluster that Launch described.
+type Live struct {
+	Endpoints []string
+	Processes []host.Process // none outlives the test's own
+}
+
+// Cluster says what to start.
+type Cluster struct {
+	Exec     string
+	Members  int // 0: 1
+	Settings any
+	Change   func(*store.Process) // nil: as Launch says
+	// Ready is asked until every member's endpoint says nil.
+	Ready func(ctx context.Context, endpoint string) error
+}
+
+// Kill ends a member as a crash does.
+func (l *Live) Kill(t testing.TB) func(i int) {
+	return func(i int) {
+		if err := l.Processes[i].Signal(t.Context(), host.Kill); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Start starts a cluster, which ends with the test, and waits until it is
+// ready.
+func Start(t testing.TB, st store.Store, c Cluster) *Live {
+	t.Helper()
+	spec := store.LaunchSpec{Cluster: t.Name(), Exec: c.Exec, Settings: c.Settings, Members: Places(t, max(c.Members, 1))}
+	launch, err := st.Launch(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &Live{}
+	for _, p := range launch.Processes {
+		if c.Change != nil {
+			c.Change(&p)
+		}
+		l.Processes = append(l.Processes, Process(t, p))
+		l.Endpoints = append(l.Endpoints, p.Endpoint)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), max(patience, launch.StartTimeout))
+	defer cancel()
+	for _, e := range l.Endpoints {
+		storetest.Poll(ctx, t, func() error { return c.Ready(ctx, e) })
+	}
+	return l
+}
+
+// Process starts what a Launch says, which does not outlive the test.
+func Process(t testing.TB, p store.Process) host.Process {
+	t.Helper()
+	write(t, p)
+	process, err := host.NewLocal(nil, nil).Start(t.Context(), host.Command{Path: p.Path, Args: p.Args, Env: p.Env, Dir: p.Dir, LogFile: p.LogFile})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = process.Signal(context.Background(), host.Kill)
+		<-process.Exited()
+		if t.Failed() {
+			text, _ := os.ReadFile(p.LogFile)
+			t.Logf("%s: ...%s", p.Name, text[max(0, len(text)-3000):])
+		}
+	})
+	return process
+}
+
+// Places gives each member ports that are the test's own, and a folder.
+func Places(t testing.TB, members int) []store.MemberPlace {
+	t.Helper()
+	lease, err := host.NewLocal(nil, nil).Ports(t.Context(), members*store.PortsPerMember)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(lease.Release) // behind the members
+	dir := t.TempDir()
+	var out []store.MemberPlace
+	for i := range members {
+		m := store.MemberPlace{Name: fmt.Sprintf("m%d", i+1), Host: lease.Address, Ports: lease.Ports[i*store.PortsPerMember : (i+1)*store.PortsPerMember]}
+		m.Dir = filepath.Join(dir, m.Name)
+		if err := os.Mkdir(m.Dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// InProcess runs a member of an embedded store in the test's process, as Launch
+// says. It ends with the test, or when end is called.
+func InProcess(t testing.TB, st store.Embedded, p store.Process) (end func()) {
+	t.Helper()
+	write(t, p)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- st.RunMember(ctx, p.Args[len(p.Args)-1]) }()
+	end = sync.OnceFunc(func() {
+		cancel()
+		storetest.Ended(t, p.Name, done)
+	})
+	t.Cleanup(end)
+	return end
+}
+
+func write(t testing.TB, p store.Process) {
+	t.Helper()
+	if err := os.MkdirAll(p.Dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for path, contents := range p.Files {
+		if err := os.WriteFile(path, contents, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package official
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/testing/servers"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
+)
+
+// ProxiedCluster is a cluster of proxies: etcd's members run in the test's process,
+// each proxy is a process.
+type ProxiedCluster struct {
+	Access  store.Access
+	Admin   store.Admin
+	Launch  store.Launch
+	servers []func() // each ends an etcd member
+}
+
+// StartProxied starts a cluster from the store's Launch and waits until it has a
+// leader. It ends with the test.
+func StartProxied(t *testing.T, st store.Store, binary string, members int) *ProxiedCluster {
+	t.Helper()
+	c := &ProxiedCluster{Access: store.Access{Behind: map[string]string{}, DialTimeout: 5 * time.Second}}
+	var err error
+	if c.Launch, err = st.Launch(store.LaunchSpec{
+		Cluster: "test", Exec: binary, Self: "unused", Members: servers.Places(t, members),
+		Settings: &etcd.Settings{LogLevel: "error"},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range c.Launch.Processes {
+		c.servers = append(c.servers, servers.InProcess(t, etcd.New(), p.Behind[0]))
+		servers.Process(t, p)
+		c.Access.Endpoints = append(c.Access.Endpoints, p.Endpoint)
+		c.Access.Behind[p.Endpoint] = p.Behind[0].Endpoint
+	}
+	if c.Admin, err = st.Admin(c.Access); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Admin.Close() })
+	storetest.Roles(t, c.Admin)
+	return c
+}
+
+// EndServers ends the etcd behind some members, and leaves the proxies alone.
+func (c *ProxiedCluster) EndServers(which ...int) {
+	var ended sync.WaitGroup
+	for _, i := range which {
+		ended.Go(c.servers[i])
+	}
+	ended.Wait()
+}

@@ -1,0 +1,100 @@
+// Package official provides the official clients of protocols that several stores speak, as
+// views for storetest.Conform, and starts proxies with etcd behind them.
+package official
+
+import (
+	"crypto/tls"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// patience bounds what a test waits for.
+const patience = 2 * time.Minute
+
+type silent struct{}
+
+func (silent) Printf(string, ...any) {}
+
+// dialer connects over TLS where the access says so.
+func dialer(a store.Access) func(*zk.Conn) {
+	return zk.WithDialer(func(network, address string, timeout time.Duration) (net.Conn, error) {
+		d := &net.Dialer{Timeout: timeout}
+		if a.TLS != nil {
+			return tls.DialWithDialer(d, network, address, a.TLS)
+		}
+		return d.Dial(network, address)
+	})
+}
+
+// ZooKeeper is the client that Go programs use, with a session.
+func ZooKeeper(t testing.TB, a store.Access) *zk.Conn {
+	t.Helper()
+	c, events, err := zk.Connect(a.Endpoints, 10*time.Second, zk.WithLogger(silent{}), zk.WithLogInfo(false), dialer(a))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	for {
+		select {
+		case e := <-events:
+			if e.State == zk.StateHasSession {
+				if a.User != "" {
+					if err := c.AddAuth("digest", []byte(a.User+":"+a.Password)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				return c
+			}
+		case <-time.After(patience):
+			t.Fatal("the official client gets no session")
+		}
+	}
+}
+
+// ZooKeeperView is a storetest.Client.
+type ZooKeeperView struct{ Conn *zk.Conn }
+
+// ZooKeeperPath is the path of a key.
+func ZooKeeperPath(key string) string { return "/" + strings.TrimPrefix(key, "/") }
+
+// Get implements storetest.Client.
+func (v ZooKeeperView) Get(key string) ([]byte, int64, error) {
+	b, stat, err := v.Conn.Get(ZooKeeperPath(key))
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		return nil, 0, nil
+	case err != nil:
+		return nil, 0, err
+	}
+	return b, int64(stat.Version) + 1, nil
+}
+
+// Put implements storetest.Client: it makes the node and its parents where they
+// are not there.
+func (v ZooKeeperView) Put(key string, value []byte) error {
+	path := ZooKeeperPath(key)
+	_, err := v.Conn.Set(path, value, -1)
+	if !errors.Is(err, zk.ErrNoNode) {
+		return err
+	}
+	for i := 1; i < len(path); i++ {
+		if path[i] != '/' {
+			continue
+		}
+		if _, err := v.Conn.Create(path[:i], nil, 0, zk.WorldACL(zk.PermAll)); err != nil && !errors.Is(err, zk.ErrNodeExists) {
+			return err
+		}
+	}
+	_, err = v.Conn.Create(path, value, 0, zk.WorldACL(zk.PermAll))
+	return err
+}
+
+// Delete implements storetest.Client.
+func (v ZooKeeperView) Delete(key string) error { return v.Conn.Delete(ZooKeeperPath(key), -1) }

@@ -1,0 +1,198 @@
+package servers
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"encoding/pem"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"golang.org/x/crypto/ssh"
+	"golang.org/x/crypto/ssh/knownhosts"
+)
+
+// SSHServer is an ssh server, which serves each connection by an sshd process.
+type SSHServer struct {
+	Address    string // HOST:PORT
+	KnownHosts string // a file that has its keys
+	Identity   string // the file of a key that it lets in
+	Key        crypto.Signer
+	Cache      string // where XDG_CACHE_HOME is in its sessions
+	dir        string
+
+	mu       sync.Mutex
+	serving  []*exec.Cmd
+	sessions sync.WaitGroup
+}
+
+// binary is where Debian has the server; it wants to be started by its whole path.
+const binary = "/usr/sbin/sshd"
+
+// StartSSH serves at an IP address of this machine until the test ends, with further
+// lines of sshd_config. The test is skipped where there is no sshd.
+func StartSSH(t testing.TB, ip string, config ...string) *SSHServer {
+	t.Helper()
+	if _, err := os.Stat(binary); err != nil {
+		t.Skip("there is no sshd: `make sshd` installs Debian's openssh-server")
+	}
+	if os.Getuid() == 0 { // else it needs none
+		if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := t.TempDir()
+	s := &SSHServer{dir: dir, KnownHosts: filepath.Join(dir, "known_hosts"), Identity: filepath.Join(dir, "id"), Cache: filepath.Join(dir, "cache")}
+	l, err := net.Listen("tcp", net.JoinHostPort(ip, "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Address = l.Addr().String()
+	s.Key = NewSSHKey(t)
+	WriteSSHKey(t, s.Identity, s.Key, "")
+	s.Authorize(t, s.Key)
+	s.RenewHostKey(t)
+	text := append([]string{ // the first of a kind counts
+		"HostKey " + s.file("host_ecdsa"), "HostKey " + s.file("host_ed25519"), "AuthorizedKeysFile " + s.file("authorized_keys"),
+		"StrictModes no", "UsePAM no", "PasswordAuthentication no", "KbdInteractiveAuthentication no", "PermitRootLogin yes",
+		"PidFile none", "PrintMotd no", "SetEnv XDG_CACHE_HOME=" + s.Cache,
+	}, config...)
+	s.write(t, "config", strings.Join(text, "\n")+"\n")
+	go s.accept(l)
+	t.Cleanup(func() {
+		_ = l.Close()
+		s.Kill()
+		s.sessions.Wait()
+		if log, err := os.ReadFile(s.file("log")); t.Failed() && err == nil {
+			t.Logf("the log of sshd:\n%s", log)
+		}
+	})
+	return s
+}
+
+func (s *SSHServer) file(name string) string { return filepath.Join(s.dir, name) }
+
+func (s *SSHServer) write(t testing.TB, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(s.file(name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Authorize lets in the keys alone.
+func (s *SSHServer) Authorize(t testing.TB, keys ...crypto.Signer) {
+	t.Helper()
+	lines := ""
+	for _, key := range keys {
+		lines += string(ssh.MarshalAuthorizedKey(public(t, key)))
+	}
+	s.write(t, "authorized_keys", lines)
+}
+
+// RenewHostKey gives the server other keys, as a machine that was installed anew
+// has. The file of known hosts has the key of one kind of two.
+func (s *SSHServer) RenewHostKey(t testing.TB) {
+	t.Helper()
+	key, other := NewSSHKey(t), ecdsaKey(t)
+	WriteSSHKey(t, s.file("host_ed25519"), key, "")
+	WriteSSHKey(t, s.file("host_ecdsa"), other, "")
+	s.write(t, "known_hosts", knownhosts.Line([]string{knownhosts.Normalize(s.Address)}, public(t, key))+"\n")
+}
+
+// Kill kills the processes of all connections, as a network that is cut would end
+// them.
+func (s *SSHServer) Kill() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.serving {
+		_ = c.Process.Kill() // one that has ended needs none
+	}
+}
+
+func (s *SSHServer) accept(l net.Listener) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		if err := s.serve(c.(*net.TCPConn)); err != nil {
+			fmt.Fprintln(os.Stderr, "sshd:", err)
+		}
+	}
+}
+
+// serve has a process of sshd serve a connection, as inetd does.
+func (s *SSHServer) serve(c *net.TCPConn) error {
+	defer func() { _ = c.Close() }() // the process has it
+	f, err := c.File()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	cmd := exec.Command(binary, "-i", "-f", s.file("config"), "-E", s.file("log"))
+	cmd.Stdin, cmd.Stdout = f, f
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a signal to the test is not for it
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	s.serving = append(s.serving, cmd)
+	s.sessions.Go(func() { _ = cmd.Wait() }) // how it ends is not the question
+	return nil
+}
+
+// NewSSHKey makes a key as ssh-keygen does by default.
+func NewSSHKey(t testing.TB) crypto.Signer {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func ecdsaKey(t testing.TB) crypto.Signer {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// WriteSSHKey writes a key as ssh has it, encrypted unless the passphrase is empty.
+func WriteSSHKey(t testing.TB, file string, key crypto.Signer, passphrase string) {
+	t.Helper()
+	marshal := func() (*pem.Block, error) { return ssh.MarshalPrivateKey(key, "") }
+	if passphrase != "" {
+		marshal = func() (*pem.Block, error) {
+			return ssh.MarshalPrivateKeyWithPassphrase(key, "", []byte(passphrase))
+		}
+	}
+	block, err := marshal()
+	if err == nil {
+		err = os.WriteFile(file, pem.EncodeToMemory(block), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func public(t testing.TB, key crypto.Signer) ssh.PublicKey {
+	t.Helper()
+	k, err := ssh.NewPublicKey(key.Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}

@@ -1,0 +1,34 @@
+package settle
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// told is a testing.TB that keeps what it is told.
+type told struct {
+	testing.TB
+	errors, logs []string
+}
+
+func (*told) Helper()                      {}
+func (f *told) Error(args ...any)          { f.errors = append(f.errors, fmt.Sprint(args...)) }
+func (f *told) Logf(s string, args ...any) { f.logs = append(f.logs, fmt.Sprintf(s, args...)) }
+
+func TestWithin(t *testing.T) {
+	for good, want := range map[int]int{1: 1, 3: 3, Attempts: Attempts, Attempts + 1: Attempts} {
+		f, made := &told{}, 0
+		Within(f, func(r Reporter) {
+			if made++; made < good {
+				r.Errorf("attempt %d is too slow", made)
+			}
+		})
+		if made != want || (len(f.errors) > 0) != (good > Attempts) || len(f.logs) != min(good, Attempts)-1 {
+			t.Errorf("good at the %d.: made %d times, errors %q, logs %q", good, made, f.errors, f.logs)
+		}
+		if good > Attempts && !strings.Contains(f.errors[0], "attempt 5 is too slow") {
+			t.Errorf("it says %q", f.errors)
+		}
+	}
+}

@@ -1,0 +1,201 @@
+package simulate_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+	"github.com/quorumbench/quorumbench/internal/testing/simulate"
+)
+
+// shape is a load of which the number of loops must change nothing.
+type shape struct {
+	load     scenario.Load
+	inFlight int // of a connection; 0: no limit
+	server   func() simulate.Server
+	members  int
+}
+
+func (s shape) String() string {
+	l := &s.load
+	return fmt.Sprintf("%v, %d connections, %d clients, total %d, %.0f/s, at most %d in flight, %d a connection, %d members",
+		l.Arrival, l.Connections, l.Clients, l.Total, l.Rate.PerSecond, l.MaxInFlight, s.inFlight, s.members)
+}
+
+func (s shape) run(t *testing.T, loops int) *measure.Totals {
+	t.Helper()
+	l := s.load
+	l.Threads = loops
+	a := load.Assignment{Load: l}
+	r, err := runIn(simulate.New(a.Loops(), 20_000, s.server(), quiet(1)), simulate.Store{InFlight: s.inFlight}, l, []string{"m1", "m2", "m3"}[:s.members]...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := r.Measured
+	timed := uint64(0)
+	for _, c := range m.Cells {
+		for _, h := range append(c.Failed[:], c.Response) {
+			if h != nil {
+				timed += uint64(h.TotalCount())
+			}
+		}
+	}
+	if m.Due != m.Succeeded()+m.Failed() || timed != m.Due {
+		t.Errorf("%v, %d loops: due %d, completed %d, errors %d, timed %d", s, loops, m.Due, m.Succeeded(), m.Failed(), timed)
+	}
+	return m
+}
+
+// drawn is a random load: connections, clients, totals, arrivals and limits.
+func drawn(r *rand.Rand) shape {
+	l := closed(1+r.IntN(12), 0, 0)
+	l.Clients = l.Connections + r.IntN(50)
+	s := shape{members: 1 + r.IntN(3), server: func() simulate.Server {
+		return &simulate.Delaying{Times: simulate.Times{Median: 2e6, Spread: 0.1, Seed: 3}}
+	}}
+	if r.IntN(3) == 0 {
+		s.inFlight = 1
+	}
+	most := float64(l.Clients) / 2.05e-3 // a second, of the clients or the connections
+	if s.inFlight == 1 {
+		most = float64(l.Connections) / 2.05e-3
+	}
+	switch r.IntN(4) {
+	case 0:
+		l.Duration = 2 * time.Second
+	case 1, 2: // of full rounds of all clients, and of some more
+		l.Total = uint64(most*(1+r.Float64())) + uint64(r.IntN(100))
+	default:
+		l.Arrival, l.Duration = scenario.Constant, 2*time.Second
+		if r.IntN(2) == 0 {
+			l.Arrival = scenario.Poisson
+		}
+		l.Rate.PerSecond = most * (0.1 + 0.7*r.Float64())
+		if r.IntN(3) == 0 { // more than the limit lets through
+			l.MaxInFlight = 1 + int(l.Rate.PerSecond*2.05e-3*(0.5+0.3*r.Float64()))
+		} else if s.inFlight == 1 && r.IntN(2) == 0 {
+			l.Rate.PerSecond = 1.2 * most
+		}
+	}
+	s.load = l
+	return s
+}
+
+// Throughput, operations in flight and books do not depend on how many event
+// loops drive a load.
+func TestLoopsChangeNothing(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	for range settle.Drawn(24, 3) {
+		s := drawn(r)
+		one := s.run(t, 1)
+		for _, loops := range []int{2, 4, 8} {
+			if loops > s.load.Connections {
+				continue
+			}
+			m := s.run(t, loops)
+			same(t, s, loops, "operations a second", float64(m.Done)/m.Seconds, float64(one.Done)/one.Seconds, 0)
+			same(t, s, loops, "operations in flight", m.MeanInFlight, one.MeanInFlight, 0.1)
+			if s.load.Arrival != scenario.Closed || s.load.Total > 0 {
+				same(t, s, loops, "operations due", float64(m.Due), float64(one.Due), 0)
+			}
+			same(t, s, loops, "errors", float64(m.Failed()), float64(one.Failed()), 3)
+			same(t, s, loops, "held back by the limit", float64(m.Capped), float64(one.Capped), 0.01*float64(one.Due))
+			same(t, s, loops, "waited for a connection", float64(m.NoRoom), float64(one.NoRoom), 0.05*float64(one.Due))
+			if s.load.Total > 0 && m.Due != s.load.Total {
+				t.Errorf("%v, %d loops: %d were due", s, loops, m.Due)
+			}
+		}
+	}
+}
+
+func same(t *testing.T, s shape, loops int, what string, got, want, slack float64) {
+	t.Helper()
+	if math.Abs(got-want) > 0.01*want+slack {
+		t.Errorf("%v\n%d loops: %s: %.2f, one loop: %.2f", s, loops, what, got, want)
+	}
+}
+
+// Issue 8's first: two loops of two and three connections share a total as one
+// loop does.
+func TestATotalIsSharedByUnequalLoops(t *testing.T) {
+	l := closed(5, 50, 0)
+	l.Warmup, l.Total = 0, 100_000
+	s := shape{load: l, members: 1, server: func() simulate.Server {
+		return &simulate.Delaying{Times: simulate.Times{Median: 1e6}}
+	}}
+	for _, loops := range []int{1, 2, 4} {
+		m := s.run(t, loops)
+		if m.Due != 100_000 || m.Succeeded() != 100_000 {
+			t.Errorf("%d loops: due %d, succeeded %d", loops, m.Due, m.Succeeded())
+		}
+		near(t, "clients at work", m.MeanInFlight, 50, 0.01)
+	}
+}
+
+// A member that takes no connection sends its share of an open loop to the
+// others, also when one loop has all of its connections.
+func TestAnotherLoopTakesWhatOneCannot(t *testing.T) {
+	for _, loops := range []int{1, 3} {
+		l := closed(3, 0, 4*time.Second)
+		l.Arrival, l.Rate.PerSecond, l.Clients = scenario.Constant, 300, 0
+		s := shape{load: l, members: 3}
+		world := leaving{&simulate.Delaying{Times: simulate.Times{Median: 1e6}}}
+		s.server = func() simulate.Server { return world }
+		l.Threads = loops
+		w := simulate.New(loops, 20_000, world, quiet(1))
+		w.Cut(3e9, "m1")
+		r, err := runIn(w, simulate.Store{}, l, "m1", "m2", "m3")
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := r.Measured
+		if m.Due != 1200 || m.Outcomes[kv.OK] < 1199 {
+			t.Errorf("%d loops: due %d, outcomes %v: the others did not take it", loops, m.Due, m.Outcomes)
+		}
+		if p99 := m.Whole().Response.ValueAtQuantile(99); p99 > 2*1.04e6 {
+			t.Errorf("%d loops: p99 is %d ns", loops, p99)
+		}
+	}
+}
+
+// leaving lets nobody connect to m1 again after it was cut.
+type leaving struct{ simulate.Server }
+
+func (leaving) Dial(at int64, endpoint string) error {
+	if endpoint == "m1" && at >= 3e9 {
+		return fmt.Errorf("%s is gone", endpoint)
+	}
+	return nil
+}
+
+// closing refuses at once for a second, the sixth since the world's beginning.
+type closing struct{ simulate.Server }
+
+func (c closing) Serve(at int64, endpoint string, r simulate.Request) (int64, kv.Outcome) {
+	if at >= 6e9 && at < 7e9 {
+		return at, kv.Refused
+	}
+	return c.Server.Serve(at, endpoint, r)
+}
+
+// However many loops drive it: a store that refuses at once for a second in ten
+// has a tenth of errors, and a client that is refused has no operation.
+func TestRefusedClientsRestInAllLoops(t *testing.T) {
+	for _, loops := range []int{1, 2, 4} {
+		l := closed(5, 50, 10*time.Second)
+		s := shape{load: l, members: 1, server: func() simulate.Server {
+			return closing{&simulate.Delaying{Times: simulate.Times{Median: 2e6}}}
+		}}
+		m := s.run(t, loops)
+		near(t, "the share of errors", float64(m.Failed())/float64(m.Due), 0.1, 0.05)
+		near(t, "clients that rest", m.MeanResting, 5, 0.05)
+		near(t, "clients that rest or have an operation", m.MeanResting+m.MeanInFlight, 50, 0.01)
+	}
+}

@@ -1,0 +1,293 @@
+package simulate
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/engine"
+)
+
+// What a loop's calls cost it in processor time, in nanoseconds: as much as
+// they do on a processor of today over loopback.
+const (
+	waitCost  = 500
+	readCost  = 700
+	writeCost = 1000
+	// longTurn is how far a loop's clock may run ahead of the world's within a
+	// turn: beyond, the others have their turn first.
+	longTurn = 100_000
+)
+
+type loopState uint8
+
+const (
+	running loopState = iota // or not begun: the world waits for it
+	waiting
+	ended
+)
+
+// poller is one loop's view of the world.
+type poller struct {
+	world   *World
+	machine Machine
+	state   loopState
+	resumed *sync.Cond
+	now     int64
+	until   int64 // while it waits
+	wakeAt  int64 // when it goes on; never while nothing woke it
+	woken   bool  // Wake was called
+	conns   []conn
+	pending []int // connections that may be ready for something
+}
+
+type conn struct {
+	open     bool
+	gen      int
+	endpoint string
+	in       []byte
+	arrived  int64 // when the last of in did
+	ended    error
+	dialed   bool
+	dialErr  error
+	listed   bool // in pending
+}
+
+// dueToWake is when the loop can go on as far as is known; the lock is held.
+func (p *poller) dueToWake(begun bool) int64 {
+	switch {
+	case p.wakeAt != never:
+		return p.wakeAt
+	case !begun:
+		return never
+	}
+	return max(p.until, p.now)
+}
+
+// wake makes the loop runnable at the given time; the lock is held.
+func (p *poller) wake(at int64) {
+	if p.state == waiting && p.wakeAt == never {
+		p.wakeAt = p.machine.Wake(max(at, p.now))
+	}
+}
+
+// markReady notes that something happened to a connection; the lock is held.
+func (p *poller) markReady(i int, at int64) {
+	if c := &p.conns[i]; !c.listed {
+		c.listed = true
+		p.pending = append(p.pending, i)
+	}
+	p.wake(at)
+}
+
+// pause gives the turn to the world until wakeAt; the lock is held.
+func (p *poller) pause() {
+	p.state = waiting
+	p.world.advance()
+	for p.state != running {
+		p.resumed.Wait()
+	}
+}
+
+// spend uses processor time; the lock is held.
+func (p *poller) spend(ns int64) {
+	at := p.machine.Run(p.now, ns)
+	if at-p.now < longTurn {
+		p.now = at
+		return
+	}
+	p.wakeAt = at
+	p.pause()
+}
+
+func (p *poller) Now() int64 {
+	p.world.mu.Lock()
+	defer p.world.mu.Unlock()
+	return p.now
+}
+
+func (p *poller) Attach() int { return 0 }
+
+// RunDelay is what the machine's counter says.
+func (p *poller) RunDelay() (int64, bool) {
+	p.world.mu.Lock()
+	defer p.world.mu.Unlock()
+	return p.machine.Used().RunDelay, true
+}
+
+// Release ends the loop.
+func (p *poller) Release() {
+	p.world.mu.Lock()
+	defer p.world.mu.Unlock()
+	p.state = ended
+	p.world.advance()
+}
+
+func (p *poller) Wake() {
+	p.world.mu.Lock()
+	defer p.world.mu.Unlock()
+	p.woken = true
+	if !p.world.begun {
+		return // it wakes when the world begins, whether it waits already or not
+	}
+	// It wakes at the time of the loop that woke it.
+	at := p.now
+	for _, other := range p.world.pollers {
+		if other.state == running {
+			at = max(at, other.now)
+		}
+	}
+	p.wake(at)
+}
+
+func (p *poller) Wait(until int64, ready []engine.Ready) []engine.Ready {
+	p.world.mu.Lock()
+	defer p.world.mu.Unlock()
+	p.spend(waitCost)
+	if ready = p.scan(ready); len(ready) > 0 || p.woken && p.world.begun || until <= p.now {
+		p.woken = p.woken && !p.world.begun
+		return ready
+	}
+	p.machine.Sleep(p.now)
+	p.until, p.wakeAt = until, never
+	p.pause()
+	p.woken = p.woken && !p.world.begun
+	return p.scan(ready)
+}
+
+// scan lists what is ready; the lock is held.
+func (p *poller) scan(ready []engine.Ready) []engine.Ready {
+	kept := p.pending[:0]
+	for _, i := range p.pending {
+		c := &p.conns[i]
+		if c.dialed {
+			c.dialed = false
+			ready = append(ready, engine.Ready{Conn: i, What: engine.Dialed, Err: c.dialErr})
+		}
+		if c.open && (len(c.in) > 0 || c.ended != nil) {
+			ready = append(ready, engine.Ready{Conn: i, What: engine.Readable})
+			kept = append(kept, i)
+			continue
+		}
+		c.listed = false
+	}
+	p.pending = kept
+	return ready
+}
+
+func (p *poller) Dial(i int, endpoint string) {
+	w := p.world
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i >= len(p.conns) {
+		p.conns = append(p.conns, conn{})
+	}
+	p.reset(i)
+	gen := p.conns[i].gen
+	p.conns[i].endpoint = endpoint
+	w.at(p.now+w.wire, func(at int64) {
+		c := &p.conns[i]
+		if c.gen != gen {
+			return
+		}
+		c.dialErr = nil
+		if d, ok := w.server.(Dialled); ok {
+			c.dialErr = d.Dial(at, endpoint)
+		}
+		c.open, c.dialed = c.dialErr == nil, true
+		p.markReady(i, at)
+	})
+}
+
+// Dialled is an optional interface of a Server: one that can refuse connections.
+type Dialled interface {
+	// Dial says how a dial ends; nil connects.
+	Dial(at int64, endpoint string) error
+}
+
+func (p *poller) reset(i int) {
+	c := &p.conns[i]
+	*c = conn{gen: c.gen + 1, listed: c.listed}
+}
+
+func (p *poller) Read(i int, b []byte) (int, error) {
+	n, _, err := p.ReadStamped(i, b)
+	return n, err
+}
+
+// ReadStamped also says how long ago the last of the bytes arrived.
+func (p *poller) ReadStamped(i int, b []byte) (int, int64, error) {
+	p.world.mu.Lock()
+	defer p.world.mu.Unlock()
+	p.spend(readCost)
+	c := &p.conns[i]
+	if len(c.in) == 0 {
+		if c.ended != nil {
+			return 0, -1, c.ended
+		}
+		return 0, -1, engine.ErrAgain
+	}
+	n := copy(b, c.in)
+	c.in = c.in[:copy(c.in, c.in[n:])]
+	return n, max(p.now-c.arrived, 0), nil
+}
+
+func (p *poller) Write(i int, b []byte) (int, error) {
+	w := p.world
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := &p.conns[i]
+	if !c.open {
+		return 0, errors.New("written to a closed connection")
+	}
+	p.spend(writeCost)
+	for rest := b; len(rest) >= frame; rest = rest[frame:] {
+		p.send(i, Request{Tag: binary.BigEndian.Uint32(rest), Kind: kv.Kind(rest[4])})
+	}
+	return len(b), nil
+}
+
+// send takes a request to its server and the answer back; the lock is held.
+func (p *poller) send(i int, r Request) {
+	w, gen, endpoint := p.world, p.conns[i].gen, p.conns[i].endpoint
+	w.at(p.now+w.wire, func(at int64) {
+		answered, outcome := w.server.Serve(at, endpoint, r)
+		if answered < 0 {
+			return
+		}
+		w.at(answered+w.wire, func(at int64) {
+			c := &p.conns[i]
+			if !c.open || c.gen != gen {
+				return
+			}
+			at = p.machine.Arrive(at)
+			c.in = append(binary.BigEndian.AppendUint32(c.in, r.Tag), byte(outcome))
+			c.arrived = max(c.arrived, at)
+			p.markReady(i, at)
+		})
+	})
+}
+
+// Cut ends all connections to an endpoint from the server's side at a time.
+func (w *World) Cut(at int64, endpoint string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.at(at, func(at int64) {
+		for _, p := range w.pollers {
+			for i := range p.conns {
+				if c := &p.conns[i]; c.open && c.endpoint == endpoint {
+					c.ended = io.EOF
+					p.markReady(i, at)
+				}
+			}
+		}
+	})
+}
+
+func (p *poller) Close(i int) {
+	p.world.mu.Lock()
+	defer p.world.mu.Unlock()
+	p.reset(i)
+}

@@ -1,0 +1,79 @@
+package simulate_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/testing/simulate"
+)
+
+// stoppedBeside is a machine that the thread shares, and on which it is stopped in the
+// spans of another one, too.
+type stoppedBeside struct {
+	simulate.Shared
+	stops simulate.Interrupted
+}
+
+func (m *stoppedBeside) Run(at, ns int64) int64 { return m.stops.Run(m.Shared.Run(at, ns), 0) }
+func (m *stoppedBeside) Wake(at int64) int64    { return m.stops.Run(m.Shared.Wake(at), 0) }
+
+// Of what a closed loop's generator added, the time in which it waited for a processor
+// is told apart from that in which it was stopped, or its host's processor was away.
+func TestWaitingForAProcessorIsToldApart(t *testing.T) {
+	still := simulate.Quiet{Jitter: 5_000, Seed: 3}
+	stops := func(steal bool) simulate.Interrupted {
+		return simulate.Interrupted{Quiet: still, Spans: simulate.Every(1e9, 100e6, 5), Steal: steal}
+	}
+	shared := func(refused float64) simulate.Shared {
+		return simulate.Shared{Quiet: still, Slice: 3e6, Other: 3e6, Refused: refused, Busy: func(int64) bool { return true }}
+	}
+	for name, tt := range map[string]struct {
+		machine     func() simulate.Machine
+		least, most float64 // share of what was added to the sample
+	}{
+		"quiet":   {func() simulate.Machine { q := still; return &q }, 0, 1},
+		"stopped": {func() simulate.Machine { m := stops(false); return &m }, 0, 0.01},
+		"stolen":  {func() simulate.Machine { m := stops(true); return &m }, 0, 0.01},
+		"shared":  {func() simulate.Machine { m := shared(0.5); return &m }, 0.95, 1},
+		// It waits for half of 3 ms at half of its wake-ups, and stands for a tenth of the time.
+		"shared and stopped": {func() simulate.Machine { return &stoppedBeside{shared(0.5), stops(false)} }, 0.5, 0.9},
+		// The system counts that as waiting for a processor; what limits held is known apart.
+		"held back": {func() simulate.Machine {
+			return &simulate.Throttled{Quiet: still, Quota: 5e6, Period: 100e6, Beside: 0.9}
+		}, 0.85, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := &simulate.Delaying{Times: simulate.Times{Median: 2e6, Spread: 0.1, Seed: 3}}
+			m := run(t, closed(4, 8, 5*time.Second), server, func(int) simulate.Machine { return tt.machine() })
+			d := &m.Disturbed
+			n := float64(d.Sampled.TotalCount())
+			added := n * (d.Sampled.Mean() - d.Undisturbed.Mean())
+			waited := float64(d.RunWait)
+			if name == "quiet" {
+				if waited > 0.001*n*2e6 {
+					t.Errorf("it waited for %v ns an operation", waited/n)
+				}
+				return
+			}
+			if added < 0.01*n*2e6 {
+				t.Fatalf("%v ns an operation were added", added/n)
+			}
+			if share := waited / added; share < tt.least || share > tt.most {
+				t.Errorf("it waited for %.3f of the %.0f ns that were added to an operation, want %v to %v", share, added/n, tt.least, tt.most)
+			}
+		})
+	}
+}
+
+// An open loop's clients wait for nobody, and the counter is not read for it.
+func TestAnOpenLoopDoesNotAsk(t *testing.T) {
+	l := closed(4, 0, 2*time.Second)
+	l.Arrival, l.Rate.PerSecond = scenario.Constant, 1000
+	m := run(t, l, &simulate.Delaying{Times: simulate.Times{Median: 2e6, Seed: 3}}, func(int) simulate.Machine {
+		return &simulate.Shared{Slice: 3e6, Other: 3e6, Refused: 0.5, Busy: func(int64) bool { return true }}
+	})
+	if m.Disturbed.RunWait != 0 || m.Disturbed.Own.Max() < 100_000 {
+		t.Errorf("it waited for %d ns, and was late by %d", m.Disturbed.RunWait, m.Disturbed.Own.Max())
+	}
+}

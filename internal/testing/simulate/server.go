@@ -1,0 +1,70 @@
+package simulate
+
+import (
+	"math"
+	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/keys"
+)
+
+// Times are a server's times for its requests, a function of their number:
+// lognormal with the given median (nanoseconds) and spread (the standard
+// deviation of the logarithm). Each Every-th takes Long times as long; none where
+// Every is 0.
+type Times struct {
+	Median, Spread float64
+	Every          uint64
+	Long           float64
+	Seed           uint64
+	n              uint64
+}
+
+func (t *Times) next() int64 {
+	t.n++
+	// Box and Muller.
+	u, v := keys.RandomUnit(t.Seed, 2*t.n), keys.RandomUnit(t.Seed, 2*t.n+1)
+	normal := math.Sqrt(-2*math.Log(1-u)) * math.Cos(2*math.Pi*v)
+	ns := t.Median * math.Exp(t.Spread*normal)
+	if t.Every > 0 && t.n%t.Every == 0 {
+		ns *= t.Long
+	}
+	return int64(ns)
+}
+
+// Mean is the mean time.
+func (t *Times) Mean() float64 {
+	mean := t.Median * math.Exp(t.Spread*t.Spread/2)
+	if t.Every > 0 {
+		mean *= 1 + (t.Long-1)/float64(t.Every)
+	}
+	return mean
+}
+
+// Delaying answers each request after a time of its own, however many there
+// are.
+type Delaying struct{ Times Times }
+
+// Serve answers.
+func (d *Delaying) Serve(at int64, _ string, _ Request) (int64, kv.Outcome) {
+	return at + d.Times.next(), kv.OK
+}
+
+// Queueing has workers that each serve one request after the other, so that it
+// has a greatest throughput.
+type Queueing struct {
+	Times Times
+	free  []int64 // when each worker is
+}
+
+// NewQueueing returns a server with the given number of workers.
+func NewQueueing(workers int, times Times) *Queueing {
+	return &Queueing{Times: times, free: make([]int64, workers)}
+}
+
+// Serve answers in the order of arrival.
+func (q *Queueing) Serve(at int64, _ string, _ Request) (int64, kv.Outcome) {
+	first := slices.Index(q.free, slices.Min(q.free))
+	q.free[first] = max(q.free[first], at) + q.Times.next()
+	return q.free[first], kv.OK
+}

@@ -1,0 +1,281 @@
+// Package storetest contains the tests that every store passes: Conform proves a store's
+// capabilities on its real server, Wire drives a codec over a socket, ServeNull serves a null
+// cluster, and CheckSignals compares a store's log signals with lines that real members wrote.
+package storetest
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Conform tests a store against its real server: that it does what its
+// capabilities say, and that what ours writes the official client reads, and the
+// other way round.
+func Conform(t *testing.T, f Fixture) {
+	t.Run("capabilities", func(t *testing.T) { Agrees(t, f.Store) })
+	t.Run("one member", func(t *testing.T) {
+		s := f.Start(t, Options{})
+		Operations(t, f, s.Access)
+		c := open(t, f, s.Access)
+		c.run("refused", c.refused)
+		c.run("lost connections", c.lostConnections)
+		c.run("administration", c.administration)
+		c.run("from elsewhere", c.elsewhere)
+	})
+	can := f.Store.Capabilities()
+	if can.Has(kv.TLS) {
+		t.Run("tls", func(t *testing.T) { overTLS(t, f) })
+	}
+	if can.Has(kv.Users) {
+		t.Run("user", func(t *testing.T) { withUser(t, f) })
+	}
+	t.Run("three members", func(t *testing.T) { threeMembers(t, f) })
+}
+
+// Operations tests every operation of the store's capabilities at the first
+// endpoint, where none of the fixture's keys may be yet.
+func Operations(t *testing.T, f Fixture, a store.Access) {
+	c := open(t, f, a)
+	c.run("keys", func() {
+		for i, key := range f.Keys {
+			c.agreeOnKey(key, fmt.Appendf(nil, "value %d", i))
+		}
+		for i, value := range f.Values {
+			c.agreeOnKey(fmt.Sprintf("values/%d", i), value)
+		}
+	})
+	c.run("order", c.agreeOnOrder)
+	for _, of := range []struct {
+		kind kv.Kind
+		name string
+		test func()
+	}{
+		{kv.Exists, "existence", c.agreeOnExistence},
+		{kv.Range, "ranges", c.agreeOnRanges},
+		{kv.Txn, "transactions", c.agreeOnTransactions},
+		{kv.STM, "optimistic transactions", c.agreeOnSTM},
+		{kv.Ephemeral, "ephemeral keys", c.agreeOnEphemerals},
+		{kv.KeepAlive, "leases", c.keepLeasesAlive},
+		{kv.Watch, "watches", c.agreeOnWatches},
+	} {
+		if c.has(of.kind) {
+			c.run(of.name, of.test)
+		}
+	}
+}
+
+// conformer tests one store at one endpoint.
+type conformer struct {
+	Fixture
+	t      *testing.T
+	access store.Access
+	can    kv.Capabilities
+	levels []kv.Consistency
+	w      *Wire
+	client Client
+}
+
+func open(t *testing.T, f Fixture, a store.Access) *conformer {
+	t.Helper()
+	c := &conformer{Fixture: f, t: t, access: a, can: f.Store.Capabilities(), w: Dial(t, f.Store, a), client: f.Official(t, a)}
+	for level := range kv.NumConsistencies {
+		if c.can.Reads[level] != "" {
+			c.levels = append(c.levels, level)
+		}
+	}
+	return c
+}
+
+// run runs a subtest.
+func (c *conformer) run(name string, test func()) {
+	outer := c.t
+	outer.Run(name, func(t *testing.T) {
+		c.t = t
+		c.w.For(t)
+		test()
+	})
+	c.t = outer
+	c.w.For(outer)
+}
+
+func (c *conformer) has(k kv.Kind) bool { return c.can.Operations[k] != "" }
+
+// want runs an operation that is to end with the outcome.
+func (c *conformer) want(o kv.Outcome, op store.Op) store.Event {
+	c.t.Helper()
+	e := c.w.Want(o, op)
+	if o == kv.OK && (op.Kind == kv.Put || op.Kind == kv.Get) && (c.Members && e.Member == 0 || c.Terms && e.Term == 0) {
+		c.t.Fatalf("%v: no member or term in %+v", op.Kind, e)
+	}
+	return e
+}
+
+// theirs is what the official client reads.
+func (c *conformer) theirs(key string) ([]byte, int64) {
+	c.t.Helper()
+	value, version, err := c.client.Get(key)
+	if err != nil {
+		c.t.Fatalf("key %.40q: the official client: %v", key, err)
+	}
+	return value, version
+}
+
+// same checks that both clients read the value, at every level, and returns the
+// key's version.
+func (c *conformer) same(key string, want []byte) int64 {
+	c.t.Helper()
+	v, version := c.theirs(key)
+	if version == 0 || !bytes.Equal(v, want) {
+		c.t.Fatalf("key %.40q: the official client reads %d bytes %.40q at %d, want %d", key, len(v), v, version, len(want))
+	}
+	for _, level := range c.levels {
+		e := c.want(kv.OK, Get(key, level))
+		if !bytes.Equal(e.Value, want) || e.Revision != version || e.Count != 1 || len(e.Key) > 0 && string(e.Key) != key {
+			c.t.Fatalf("key %.40q: %v read %d bytes of %q at %d, want %d at %d", key, level, len(e.Value), e.Key, e.Revision, len(want), version)
+		}
+	}
+	return version
+}
+
+// wrote checks the version that a write's answer has, if it has one.
+func (c *conformer) wrote(e store.Event, key string, value []byte) int64 {
+	c.t.Helper()
+	version := c.same(key, value)
+	if e.Revision > 0 && e.Revision != version {
+		c.t.Fatalf("key %.40q: the write says version %d, and it is %d", key, e.Revision, version)
+	}
+	return version
+}
+
+// conflict checks a compare-and-set that does not match: it has the key's
+// version, or says that it does not know it.
+func (c *conformer) conflict(key string, value []byte, version int64) {
+	c.t.Helper()
+	e := c.want(kv.Conflict, CAS(key, value, version))
+	if _, now := c.theirs(key); e.Revision != Unknown && e.Revision != now {
+		c.t.Fatalf("key %.40q: the conflict says version %d, and it is %d", key, e.Revision, now)
+	}
+}
+
+// agreeOnExistence asks for a key that the official client writes and removes. Its
+// value is not read, and one that begins with its name is another key.
+func (c *conformer) agreeOnExistence() {
+	const key = "existence"
+	if err := c.client.Put(key+"s", []byte("v")); err != nil {
+		c.t.Fatal(err)
+	}
+	for _, level := range c.levels {
+		c.want(kv.Miss, Exists(key, level))
+		if err := c.client.Put(key, []byte("value")); err != nil {
+			c.t.Fatal(err)
+		}
+		if e := c.want(kv.OK, Exists(key, level)); e.Count != 1 || e.Value != nil {
+			c.t.Errorf("%v: a key that is there: %+v", level, e)
+		}
+		if err := c.client.Delete(key); err != nil {
+			c.t.Fatal(err)
+		}
+		c.want(kv.Miss, Exists(key, level))
+	}
+}
+
+// agreeOnKey runs every operation of one key that is not there.
+func (c *conformer) agreeOnKey(key string, value []byte) {
+	c.t.Helper()
+	for _, level := range c.levels {
+		c.want(kv.Miss, Get(key, level))
+	}
+	old := c.wrote(c.want(kv.OK, Put(key, value)), key, value)
+	other := another(value)
+	if err := c.client.Put(key, other); err != nil {
+		c.t.Fatalf("key %.40q: the official client: %v", key, err)
+	}
+	version := c.same(key, other)
+	if e := c.want(kv.OK, Put(key, other)); e.Extra != 0 {
+		c.t.Fatalf("key %.40q: a put of a key that is there took %d requests more", key, e.Extra)
+	}
+	version = max(version, c.same(key, other))
+	if c.has(kv.Range) {
+		if e := c.want(kv.OK, Range(kv.Range, key, "", 0, c.levels[0], Form{}, nil)); e.Count != 1 {
+			c.t.Fatalf("key %.40q: a range of it alone has %d keys", key, e.Count)
+		}
+	}
+	if c.has(kv.CAS) {
+		c.conflict(key, value, old)
+		c.conflict(key, value, 0)
+		c.wrote(c.want(kv.OK, CAS(key, value, version)), key, value)
+		c.unknown(key, other)
+	}
+	if !c.has(kv.Delete) {
+		c.create(key+"-new", value)
+		c.create(key+"-newer", value)
+		return
+	}
+	c.deleted(key, 1)
+	if _, version := c.theirs(key); version != 0 {
+		c.t.Fatalf("key %.40q: the official client reads it after its delete", key)
+	}
+	c.deleted(key, 0)
+	for _, level := range c.levels {
+		c.want(kv.Miss, Get(key, level))
+	}
+	c.create(key, value)
+	if err := c.client.Delete(key); err != nil {
+		c.t.Fatalf("key %.40q: the official client: %v", key, err)
+	}
+	c.want(kv.Miss, Get(key, c.levels[0]))
+	if c.has(kv.CAS) {
+		c.unknown(key, value)
+		c.deleted(key, 1)
+	}
+}
+
+// unknown is a compare-and-set of a version that is not known: it is read first,
+// or the answer is a conflict that says it.
+func (c *conformer) unknown(key string, value []byte) {
+	c.t.Helper()
+	_, now := c.theirs(key)
+	e := c.w.Do(CAS(key, value, Unknown))
+	switch {
+	case e.Outcome == kv.Conflict && e.Revision == now:
+		e = c.want(kv.OK, CAS(key, value, now))
+	case e.Outcome != kv.OK || now > 0 && e.Extra != 1: // for a new key there may be more, or nothing to read
+		c.t.Fatalf("key %.40q: a compare-and-set that reads first: %+v", key, e)
+	}
+	c.wrote(e, key, value)
+}
+
+// another is a value that is no longer, and is text where the value is.
+func another(value []byte) []byte {
+	cut := value[:max(0, len(value)-1)]
+	for utf8.Valid(value) && !utf8.Valid(cut) {
+		cut = cut[:len(cut)-1]
+	}
+	return append([]byte{'x'}, cut...)
+}
+
+// create creates a key that is not there by a compare-and-set.
+func (c *conformer) create(key string, value []byte) {
+	c.t.Helper()
+	if !c.has(kv.CAS) {
+		c.want(kv.OK, Put(key, value))
+		return
+	}
+	c.conflict(key, value, 1)
+	c.wrote(c.want(kv.OK, CAS(key, value, 0)), key, value)
+	c.conflict(key, value, 0)
+}
+
+// deleted deletes a key, which counts, where the protocol says how many there
+// were.
+func (c *conformer) deleted(key string, count int64) {
+	c.t.Helper()
+	if e := c.want(kv.OK, Delete(key)); e.Count != count && e.Count != -1 {
+		c.t.Fatalf("key %.40q: %d keys were deleted, want %d", key, e.Count, count)
+	}
+}

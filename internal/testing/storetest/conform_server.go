@@ -1,0 +1,392 @@
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/certs"
+)
+
+// admin opens the store's administration, which ends with the test.
+func (c *conformer) admin() store.Admin {
+	c.t.Helper()
+	a, err := c.Store.Admin(c.access)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() { _ = a.Close() })
+	return a
+}
+
+// refused: what is refused has its outcome and a text, and the next operation
+// is served.
+func (c *conformer) refused() {
+	for _, r := range append(slices.Clone(c.Refused), c.TooLarge) {
+		if r.Outcome == kv.OK {
+			continue
+		}
+		w := Dial(c.t, c.Store, c.access)
+		e, _ := w.Try(r.Op) // the connection may end with it
+		if e.Outcome != r.Outcome || !strings.Contains(string(e.Text), r.Text) {
+			c.t.Errorf("%v of %.40q: %v (%s), want %v with %q", r.Op.Kind, r.Op.Key, e.Outcome, e.Text, r.Outcome, r.Text)
+		}
+	}
+	for k := range c.can.NoOperations { // what would break the server is not sent
+		op := Put("not-there", nil)
+		op.Kind = k
+		c.want(kv.BadRequest, op)
+	}
+	c.want(kv.Miss, Get("not-there", c.levels[0]))
+}
+
+// lostConnections: what was never written in full certainly did not happen, and
+// of the rest nobody knows.
+func (c *conformer) lostConnections() {
+	for key, of := range map[string]struct {
+		left int // bytes that are not written; -1: all of them
+		want kv.Outcome
+	}{
+		"lost-before":  {-1, kv.NotSent},
+		"lost-at-last": {1, kv.NotSent},
+		"lost-behind":  {0, kv.ConnectionLost},
+	} {
+		w := Dial(c.t, c.Store, c.access)
+		w.Ready()
+		for out := w.Codec.Out(); len(out) > 0; out = w.Codec.Out() { // of the beginning
+			n, err := w.Conn.Write(out)
+			if w.Codec.Wrote(n); err != nil {
+				c.t.Fatal(err)
+			}
+		}
+		op := Put(key, []byte("value"))
+		op.Tag = w.NextTag()
+		w.Codec.Submit(&op)
+		if out := w.Codec.Out(); of.left >= 0 {
+			n, err := w.Conn.Write(out[:len(out)-of.left])
+			if w.Codec.Wrote(n); err != nil {
+				c.t.Fatal(err)
+			}
+		}
+		_ = w.Conn.Close() // it is lost
+		lost := w.Codec.Lost(nil)
+		if len(lost) != 1 || lost[0].Tag != op.Tag || lost[0].Outcome != of.want {
+			c.t.Errorf("%s: %+v, want %v", key, lost, of.want)
+		}
+		next := DialWith(c.t, c.access, c.Store.Codecs(c.access), w.Codec)
+		next.Want(kv.OK, Put("found", []byte(key)))
+		c.same("found", []byte(key))
+		if of.want.Definite() {
+			c.want(kv.Miss, Get(key, c.levels[0]))
+		}
+	}
+}
+
+// administration asks and maintains a cluster of one member.
+func (c *conformer) administration() {
+	a := c.admin()
+	s, err := a.Status(c.t.Context())
+	if err != nil || s.Version == "" || s.Leader() == nil || s.Leader().Endpoint != c.access.Endpoints[0] {
+		c.t.Fatalf("status %+v, %v", s, err)
+	}
+	if err := OneByOne(c.t.Context(), a, &s); err != nil {
+		c.t.Error(err)
+	}
+	if got, err := a.Members(c.t.Context()); err != nil || !slices.Equal(store.Endpoints(got), c.access.Endpoints) {
+		c.t.Errorf("members %v: %v", got, err)
+	}
+	if deleter, ok := a.(store.PrefixDeleter); ok {
+		c.deletePrefix(deleter)
+	}
+	if hasher, ok := a.(store.Hasher); ok {
+		if all, err := hasher.Hash(c.t.Context()); err != nil || len(all) != 1 || all[0].Hash == 0 {
+			c.t.Errorf("hashes %+v: %v", all, err)
+		}
+	}
+	if m, ok := a.(store.Maintainer); ok {
+		if revision, err := m.CompactBehind(c.t.Context(), 5); err != nil || revision <= 0 {
+			c.t.Errorf("compacted to %d: %v", revision, err)
+		}
+		if revision, err := m.Compact(c.t.Context()); err != nil || revision <= 0 {
+			c.t.Errorf("compacted to %d: %v", revision, err)
+		}
+		if err := m.Defragment(c.t.Context()); err != nil {
+			c.t.Error(err)
+		}
+	}
+	c.ownWork(a, &s)
+}
+
+// ownWork has the store do what it can beside the load, and undo it. A quota is
+// reached where one was set, in a trial's test.
+func (c *conformer) ownWork(a store.Admin, s *store.Status) {
+	c.t.Helper()
+	w, ok := a.(store.OwnWorker)
+	for _, f := range []kv.Feature{kv.Snapshots, kv.Alarms, kv.AuthSwitch} {
+		if !c.can.Has(f) {
+			continue
+		}
+		if !ok {
+			c.t.Fatalf("it has %s, and is no store.OwnWorker", f)
+		}
+		undo, err := w.Work(c.t.Context(), f, s.Members[0])
+		if err != nil {
+			c.t.Errorf("%s: %v", f, err)
+		}
+		if undo == nil {
+			continue
+		}
+		if e := c.w.Do(Put("own work", []byte("v"))); e.Outcome == kv.OK {
+			c.t.Errorf("%s: a put is %+v", f, e)
+		}
+		if err := undo(c.t.Context()); err != nil {
+			c.t.Errorf("%s is not undone: %v", f, err)
+		}
+		c.want(kv.OK, Put("own work", []byte("v")))
+	}
+}
+
+// elsewhere asks at names that lead nowhere, so that each connection is made by the
+// access's Dial.
+func (c *conformer) elsewhere() {
+	const nowhere, behind = "nowhere.invalid:1", "behind.invalid:1"
+	there := c.access.Endpoints[0]
+	to := map[string]string{nowhere: there, behind: c.access.Behind[there]}
+	access := c.access
+	access.Endpoints, access.Behind = []string{nowhere}, nil
+	if to[behind] != "" {
+		access.Behind = map[string]string{nowhere: behind}
+	}
+	access.Dial = func(ctx context.Context, endpoint string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", to[endpoint])
+	}
+	a, err := c.Store.Admin(access)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer func() { _ = a.Close() }() // nothing is left to ask
+	if s, err := a.Status(c.t.Context()); err != nil || s.Leader() == nil || s.Leader().Endpoint != nowhere {
+		c.t.Errorf("status %+v, %v", s, err)
+	}
+	if _, err := a.Members(c.t.Context()); err != nil {
+		c.t.Error(err)
+	}
+	if d, ok := a.(store.PrefixDeleter); ok {
+		if _, err := d.DeletePrefix(c.t.Context(), []byte("nobody/")); err != nil {
+			c.t.Error(err)
+		}
+	}
+	if m, ok := a.(store.Maintainer); ok {
+		if err := m.Defragment(c.t.Context()); err != nil {
+			c.t.Error(err)
+		}
+	}
+}
+
+func (c *conformer) deletePrefix(d store.PrefixDeleter) {
+	c.t.Helper()
+	for _, key := range []string{"gone/1", "gone/23", "gone/24", "gonefishing", "gondola"} {
+		c.want(kv.OK, Put(key, []byte("v")))
+	}
+	for _, of := range []struct {
+		prefix string
+		n      int64
+	}{{"gone/2", 2}, {"gone/", 1}, {"gonef", 1}, {"nobody/", 0}} {
+		if n, err := d.DeletePrefix(c.t.Context(), []byte(of.prefix)); err != nil || n != of.n {
+			c.t.Errorf("prefix %q: %d keys, want %d: %v", of.prefix, n, of.n, err)
+		}
+	}
+	if _, err := d.DeletePrefix(c.t.Context(), nil); err == nil {
+		c.t.Error("the empty prefix is taken")
+	}
+	c.want(kv.OK, Get("gondola", c.levels[0]))
+	c.want(kv.Miss, Get("gone/1", c.levels[0]))
+}
+
+// overTLS tests that over TLS the bytes are the same, for the codec and for the
+// administration, and that a plain connection gets nothing.
+func overTLS(t *testing.T, f Fixture) {
+	s := f.Start(t, Options{TLS: true})
+	if s == nil {
+		null, ok := f.Store.(store.NullServed)
+		if !ok {
+			t.Skip("the fixture has no server with TLS, and the store no null server")
+		}
+		server, client := certs.Configs(t)
+		client.NextProtos = f.Store.Capabilities().ALPN
+		s = &Server{Access: store.Access{Endpoints: ServeNull(t, null, 1, store.NullOptions{Memory: true, TLS: server}), TLS: client}}
+	}
+	c := open(t, f, s.Access)
+	c.agreeOnKey("tls", []byte("v"))
+	for i, value := range f.Values {
+		if len(value) < 128<<10 { // several records of TLS
+			c.agreeOnKey("tls-"+string(rune('a'+i)), value)
+		}
+	}
+	if s, err := c.admin().Status(t.Context()); err != nil || s.Leader() == nil {
+		t.Errorf("status %+v, %v", s, err)
+	}
+	c.want(kv.OK, Put("tls-kept", []byte("v")))
+	if d, ok := c.admin().(store.PrefixDeleter); ok {
+		if n, err := d.DeletePrefix(t.Context(), []byte("tls-k")); n != 1 || err != nil {
+			t.Errorf("%d keys were removed: %v", n, err)
+		}
+	}
+	plain := s.Access
+	plain.TLS = nil
+	if e, err := Dial(t, f.Store, plain).Try(Put("plain", nil)); !e.Outcome.Failed() {
+		t.Errorf("without TLS: %+v, %v", e, err)
+	}
+}
+
+// withUser tests that a user with the right can, and that one without it is refused
+// with that reason.
+func withUser(t *testing.T, f Fixture) {
+	s := f.Start(t, Options{User: true})
+	if s == nil {
+		t.Skip("the fixture has no server with authentication")
+	}
+	c := open(t, f, s.Access)
+	c.want(kv.OK, Put("user", []byte("v")))
+	for _, level := range c.levels {
+		if e := c.want(kv.OK, Get("user", level)); !bytes.Equal(e.Value, []byte("v")) {
+			t.Errorf("%v read %q", level, e.Value)
+		}
+	}
+	a := c.admin()
+	if s, err := a.Status(t.Context()); err != nil || s.Leader() == nil {
+		t.Errorf("status %+v, %v", s, err)
+	}
+	if got, err := a.Members(t.Context()); err != nil || len(got) != 1 {
+		t.Errorf("members %v: %v", got, err)
+	}
+	if why, plain := unchecked(t, a), uncheckedWithout(t, f); why != "" && why != plain || plain == "" {
+		t.Errorf("the user is not checked: %q, and without authentication: %q", why, plain)
+	}
+	for _, a := range s.Denied {
+		for _, op := range []store.Op{Put("user", []byte("w")), Get("user", c.levels[0])} {
+			// A wrong password can end the connection before it is ready.
+			e, err := Dial(t, f.Store, a).Try(op)
+			if e.Outcome != kv.Denied && err == nil && (op.Kind == kv.Put || e.Outcome != kv.Miss) {
+				t.Errorf("%v of user %q: %+v", op.Kind, a.User, e)
+			}
+		}
+	}
+	c.want(kv.OK, Get("user", c.levels[0]))
+}
+
+// unchecked returns why a cluster does not check the user that it was given.
+func unchecked(t *testing.T, a store.Admin) string {
+	t.Helper()
+	c, ok := a.(store.UserChecker)
+	if !ok {
+		t.Fatal("it has users, and is no store.UserChecker")
+	}
+	why, err := c.UserUnchecked(t.Context())
+	if err != nil {
+		t.Error(err)
+	}
+	return why
+}
+
+// uncheckedWithout returns that of a server without authentication.
+func uncheckedWithout(t *testing.T, f Fixture) string {
+	t.Helper()
+	access := f.Start(t, Options{}).Access
+	access.User, access.Password = "somebody", "secret"
+	a, err := f.Store.Admin(access)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = a.Close() }() // nothing is left to ask
+	return unchecked(t, a)
+}
+
+// threeMembers tests a cluster: every member answers at every level, roles are
+// read, and when the leader dies the others go on.
+func threeMembers(t *testing.T, f Fixture) {
+	server := f.Start(t, Options{Members: 3})
+	if server == nil {
+		t.Skip("the fixture starts no cluster")
+	}
+	c := open(t, f, server.Access)
+	a := c.admin()
+	s, _ := Roles(t, a)
+	if s.Version == "" {
+		t.Errorf("status %+v", s)
+	}
+	listed, err := a.Members(t.Context())
+	got := slices.Sorted(slices.Values(store.Endpoints(listed)))
+	if want := slices.Sorted(slices.Values(c.access.Endpoints)); err != nil || !slices.Equal(got, want) {
+		t.Errorf("members %v, want %v: %v", got, want, err)
+	}
+	for i, endpoint := range c.access.Endpoints {
+		w := Dial(t, f.Store, c.only(i))
+		key := "member/" + string(rune('0'+i))
+		w.Want(kv.OK, Put(key, []byte("v")))
+		for _, level := range c.levels {
+			// A follower may not have applied what it passed on.
+			if o := w.Do(Get(key, level)).Outcome; o != kv.OK && (level != kv.Local || o != kv.Miss) {
+				t.Errorf("%s: %v read: %v", endpoint, level, o)
+			}
+		}
+	}
+	if d, ok := a.(store.PrefixDeleter); ok {
+		if n, err := d.DeletePrefix(t.Context(), []byte("member/")); n != 3 || err != nil {
+			t.Errorf("%d keys were removed: %v", n, err)
+		}
+	}
+	if m, ok := a.(store.LeaderMover); ok {
+		for _, member := range s.Members {
+			if member.Role == kv.Follower {
+				if err := m.MoveLeader(t.Context(), member.ID); err != nil {
+					t.Error(err)
+				}
+				break
+			}
+		}
+	}
+	if server.Kill != nil {
+		c.leaderKilled(a, server)
+	}
+}
+
+// only is the access to one endpoint.
+func (c *conformer) only(i int) store.Access {
+	a := c.access
+	a.Endpoints = a.Endpoints[i : i+1]
+	return a
+}
+
+// leaderKilled: the others answer, at first perhaps with an error that has a
+// text, and at last serve.
+func (c *conformer) leaderKilled(a store.Admin, server *Server) {
+	c.t.Helper()
+	_, leader := Roles(c.t, a)
+	i := slices.Index(c.access.Endpoints, leader)
+	server.Kill(i)
+	var survivor *Wire
+	for served := false; !served; { // Dial bounds it
+		if survivor == nil {
+			survivor = Dial(c.t, c.Store, c.only((i+1)%len(c.access.Endpoints)))
+		}
+		e, err := survivor.Try(Put("survivor", []byte("v")))
+		switch {
+		case err != nil:
+			survivor = nil
+		case e.Outcome == kv.OK:
+			served = true
+		case len(e.Text) == 0:
+			c.t.Fatalf("a survivor answers %v without a text", e.Outcome)
+		}
+	}
+	s, _ := Roles(c.t, a)
+	if s.Members[i].Err == nil {
+		c.t.Errorf("a dead member answers %+v", s.Members[i])
+	}
+}

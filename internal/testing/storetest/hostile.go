@@ -1,0 +1,92 @@
+package storetest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// SecretsStay checks that what the access holds goes, in the given request field,
+// to no server but the one that was named.
+func SecretsStay(t *testing.T, st store.Store, field string, access store.Access) {
+	t.Helper()
+	seen := make(chan string, 100)
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen <- r.Header.Get(field) }))
+	defer other.Close()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other.URL+r.URL.Path, http.StatusTemporaryRedirect)
+	}))
+	defer server.Close()
+	access.Endpoints, access.DialTimeout = []string{server.Listener.Addr().String()}, 5*time.Second
+	a, err := st.Admin(access)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = a.Close() }()
+	if _, err := a.Status(t.Context()); err == nil || !strings.Contains(err.Error(), "redirects to another one") {
+		t.Errorf("the status is %v", err)
+	}
+	if _, err := a.Members(t.Context()); err == nil {
+		t.Error("there are members")
+	}
+	select {
+	case secret := <-seen:
+		t.Errorf("the other server was asked, with %q in %s", secret, field)
+	default:
+	}
+}
+
+// mostTaken bounds what a client takes of an endless answer, with what the system
+// has between the two.
+const mostTaken = 32 << 20
+
+// StatusIsBounded checks that a small answer that is large when it is
+// decompressed is not decompressed, and that an endless one has an end. The
+// answer is JSON: begin, a text that is long, end.
+func StatusIsBounded(t *testing.T, st store.Store, begin, end string) {
+	t.Helper()
+	var bomb bytes.Buffer
+	z := gzip.NewWriter(&bomb)
+	_, _ = z.Write([]byte(begin))
+	blank := bytes.Repeat([]byte("x"), 1<<20)
+	for range 64 {
+		_, _ = z.Write(blank)
+	}
+	_, _ = z.Write([]byte(end))
+	_ = z.Close()
+	for what, handler := range map[string]http.HandlerFunc{
+		"a bomb": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			_, _ = w.Write(bomb.Bytes())
+		},
+		"no end": func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(begin))
+			for sent := 0; ; sent += len(blank) {
+				if sent > mostTaken {
+					t.Errorf("no end: %d MiB are taken", sent>>20)
+					return
+				}
+				if _, err := w.Write(blank); err != nil {
+					return
+				}
+			}
+		},
+	} {
+		server := httptest.NewServer(handler)
+		a, err := st.Admin(store.Access{Endpoints: []string{server.Listener.Addr().String()}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, err := a.Status(t.Context()); err == nil {
+			t.Errorf("%s is taken: a version of %d bytes", what, len(s.Version))
+		}
+		_ = a.Close()
+		server.Close()
+	}
+}

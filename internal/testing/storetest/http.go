@@ -1,0 +1,130 @@
+package storetest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// HTTPStore is a store with a null server.
+type HTTPStore interface {
+	store.Store
+	store.NullServed
+}
+
+// HTTPErrors checks that every error=NAME of a script ends an operation with the
+// outcome of that name, and unavailable with store_error.
+func HTTPErrors(t *testing.T, st HTTPStore, names []string) {
+	t.Helper()
+	if len(names) == 0 {
+		t.Fatal("there are no errors")
+	}
+	for _, name := range names {
+		w := Dial(t, st, store.Access{Endpoints: ServeNull(t, st, 1, store.NullOptions{Memory: true, Script: "error=" + name + " every 2"})})
+		w.Want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("k"), Value: []byte("v")})
+		want := name
+		if name == "unavailable" {
+			want = "store_error"
+		}
+		if e := w.Do(store.Op{Kind: kv.Put, Key: []byte("k")}); e.Outcome.String() != want || len(e.Text) == 0 {
+			t.Errorf("%s: %+v", name, e)
+		}
+		if e := w.Want(kv.OK, store.Op{Kind: kv.Get, Key: []byte("k")}); string(e.Value) != "v" {
+			t.Errorf("%s: %q was written", name, e.Value)
+		}
+	}
+	if _, err := st.NullServer(store.NullOptions{Script: "error=nonsense"}); err == nil {
+		t.Error("an unknown error is taken")
+	}
+}
+
+// HTTPFaults checks what a script breaks: the codec says what it sees, and nothing
+// is lost.
+func HTTPFaults(t *testing.T, st HTTPStore) {
+	t.Helper()
+	op := store.Op{Kind: kv.Get, Key: []byte("k")}
+	dial := func(script string) *Wire {
+		return Dial(t, st, store.Access{Endpoints: ServeNull(t, st, 1, store.NullOptions{ValueSize: 100, Script: script})})
+	}
+	for script, want := range map[string]struct {
+		outcome kv.Outcome
+		err     string
+	}{
+		"close every 1":        {kv.ConnectionLost, ""},
+		"half every 1":         {kv.ConnectionLost, ""},
+		"reset=cancel every 1": {kv.ConnectionLost, ""},
+		"huge=frame every 1":   {kv.ConnectionLost, "the server sends an answer of"},
+		"huge=message every 1": {kv.ConnectionLost, "the server sends an answer of 4294967296 bytes"},
+		"mode=garbage":         {kv.ConnectionLost, "the server does not speak HTTP/1.1"},
+		"mode=http1":           {kv.BadRequest, ""},
+		"goaway every 1":       {kv.OK, ""},
+	} {
+		w := dial(script)
+		e, err := w.End(op)
+		if e.Outcome != want.outcome || (want.err == "") != (err == nil) || err != nil && !strings.HasPrefix(err.Error(), want.err) {
+			t.Errorf("%s: %v %s, %v", script, e.Outcome, e.Text, err)
+		}
+		if script == "goaway every 1" && !w.Codec.Draining() {
+			t.Error("a connection's last answer is not seen")
+		}
+	}
+	if e := dial("wrong=value every 1").Want(kv.OK, op); string(e.Value) == strings.Repeat("0", 100) {
+		t.Error("a wrong value is right")
+	}
+}
+
+// HTTPNullAgrees checks that the null server does what the real one does, as the
+// official client sees it, with so many of the fixture's keys and values.
+func HTTPNullAgrees(t *testing.T, f Fixture, keys, values int) {
+	t.Helper()
+	null := f.Store.(store.NullServed)
+	f.Keys, f.Values = f.Keys[:keys], f.Values[:values]
+	for name, script := range map[string]string{"at once": "", "delayed": "delay=50us", "in pieces": "chunk=7"} {
+		t.Run(name, func(t *testing.T) {
+			Operations(t, f, store.Access{Endpoints: ServeNull(t, null, 1, store.NullOptions{Memory: true, Script: script})})
+		})
+	}
+}
+
+// AdminOfNothing checks what an administration says that reaches no server.
+func AdminOfNothing(t *testing.T, st HTTPStore) {
+	t.Helper()
+	a, err := st.Admin(store.Access{Endpoints: []string{"127.0.0.1:1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Status(t.Context()); err == nil {
+		t.Error("nothing answers")
+	}
+	if _, err := a.Members(t.Context()); err == nil {
+		t.Error("nothing tells its members")
+	}
+	if _, err := a.(store.PrefixDeleter).DeletePrefix(t.Context(), []byte("/")); err == nil {
+		t.Error("every key would be removed")
+	}
+	if m, ok := a.(store.LeaderMover); ok && m.MoveLeader(t.Context(), 1) == nil {
+		t.Error("there is no leader to move")
+	}
+	if _, err := st.Admin(store.Access{}); err == nil {
+		t.Error("an administration of nothing")
+	}
+}
+
+// BenchmarkRead measures reads from the null server, codec and server together.
+func BenchmarkRead(b *testing.B, st HTTPStore) {
+	w := Dial(b, st, store.Access{Endpoints: ServeNull(b, st, 1, store.NullOptions{ValueSize: 256})})
+	op := store.Op{Kind: kv.Get, Key: []byte("bench/00012345"), Consistency: kv.Local}
+	events := make([]store.Event, 0, 1)
+	b.ReportAllocs()
+	for b.Loop() {
+		w.Codec.Submit(&op)
+		for events = events[:0]; len(events) == 0; {
+			var err error
+			if events, err = w.Turn(events); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}

@@ -1,0 +1,32 @@
+package storetest
+
+import (
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+)
+
+// Recording is a Recorder whose operations are read again.
+type Recording struct {
+	history.Recorder
+	ops []history.Op
+}
+
+// NewRecording returns an empty one.
+func NewRecording(t *testing.T) *Recording {
+	r := &Recording{}
+	r.Recorder = history.Recorder{Take: history.NewBlock, Hand: func(b *history.Block) {
+		var err error
+		if r.ops, err = history.Decode(b.Bytes(), r.ops); err != nil {
+			t.Error(err)
+		}
+	}}
+	return r
+}
+
+// Since is what was recorded since it was asked last.
+func (r *Recording) Since() []history.Op {
+	r.ops = nil
+	r.Flush()
+	return r.ops
+}

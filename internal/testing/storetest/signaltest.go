@@ -1,0 +1,100 @@
+package storetest
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// SignalLines are the lines of a file of captured logs, each with what it says. Such
+// a file has a line "= KIND DURATION TIME", or "= nothing", before each line of
+// a log; the duration is Go's and "-" if there is none.
+func SignalLines(t testing.TB, path string) (lines [][]byte, wants []string) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := ""
+	for line := range bytes.Lines(b) {
+		line = bytes.TrimSuffix(line, []byte("\n"))
+		if text, ok := bytes.CutPrefix(line, []byte("= ")); ok {
+			want = string(text)
+			continue
+		}
+		if want == "" {
+			t.Fatalf("%s does not say what this line tells: %s", path, line)
+		}
+		lines, wants, want = append(lines, line), append(wants, want), ""
+	}
+	return lines, wants
+}
+
+// CheckSignals holds a store to a file of captured lines, whole and cut anywhere: a
+// line that is cut may say less, and nothing else.
+func CheckSignals(t *testing.T, st store.Signalling, path string) {
+	t.Helper()
+	lines, want := SignalLines(t, path)
+	if len(lines) == 0 {
+		t.Fatalf("%s has no lines", path)
+	}
+	for i, line := range lines {
+		if got := CheckToldSignals(st.Signal(line)); got != want[i] {
+			t.Errorf("%s\ntells  %s\nand not %s", line, got, want[i])
+		}
+		kind, _, _ := strings.Cut(want[i], " ")
+		for n := range line {
+			s, ok := st.Signal(line[:n:n])
+			if ok && string(s.Kind) != kind {
+				t.Errorf("%s\ntells %s, and its whole line %s", line[:n], s.Kind, kind)
+			}
+		}
+	}
+}
+
+// CheckToldSignals is a signal as it stands in a file of captured lines.
+func CheckToldSignals(s store.Signal, ok bool) string {
+	if !ok {
+		return "nothing"
+	}
+	took := "-"
+	if s.Duration > 0 {
+		took = s.Duration.String()
+	}
+	return fmt.Sprintf("%s %s %s", s.Kind, took, s.Time.Format(time.RFC3339Nano))
+}
+
+// Fuzz holds a store to what must be so of every line: it does not panic, is a
+// pure function that changes and keeps nothing of the line, and what it reports
+// is one of the shared kinds, in UTC, and takes no negative time.
+func Fuzz(f *testing.F, st store.Signalling, path string) {
+	lines, _ := SignalLines(f, path)
+	for _, line := range lines {
+		f.Add(line)
+	}
+	known := map[store.SignalKind]bool{}
+	for _, k := range store.SignalKinds() {
+		known[k] = true
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		before := bytes.Clone(line)
+		s, ok := st.Signal(line)
+		if !bytes.Equal(line, before) {
+			t.Fatalf("the line %q was changed to %q", before, line)
+		}
+		if again, okAgain := st.Signal(before); okAgain != ok || again != s {
+			t.Fatalf("%q tells %+v, and then %+v", line, s, again)
+		}
+		switch {
+		case !ok && s.Kind != "":
+			t.Errorf("%q tells nothing, and %q", line, s.Kind)
+		case ok && (!known[s.Kind] || s.Duration < 0 || s.Time.Location() != time.UTC):
+			t.Errorf("%q tells %+v", line, s)
+		}
+	})
+}

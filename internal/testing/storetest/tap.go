@@ -1,0 +1,62 @@
+package storetest
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
+)
+
+// Tapped has a store's tap hear a connection whose sides say anything, at once and in
+// pieces: it understands the same both times, what it tells is within the bounds of a
+// recording, and its memory is not more than what it heard by much.
+func Tapped(t *testing.T, st store.Tapped, client, server []byte, piece uint8) {
+	t.Helper()
+	whole, wrong := tapped(t, st, client, server, max(len(client)+len(server), 1))
+	parts, also := tapped(t, st, client, server, int(piece)+1)
+	if (wrong == nil) != (also == nil) {
+		t.Fatalf("at once %v, in pieces of %d %v", wrong, int(piece)+1, also)
+	}
+	if d := cmp.Diff(whole, parts); d != "" {
+		t.Fatalf("at once and in pieces of %d: %s", int(piece)+1, d)
+	}
+}
+
+// tapped is what a tap tells of a connection whose client says all before its server.
+func tapped(t *testing.T, st store.Tapped, client, server []byte, piece int) (all []call.Record, err error) {
+	t.Helper()
+	tap := st.Tap(store.TapConfig{
+		Conn: 1, Veil: &call.Veil{},
+		Call: func(c *call.Call) {
+			one := *c
+			one.Parts = append([]call.Part(nil), c.Parts...)
+			switch {
+			case len(c.Parts) > call.MaxParts, len(c.Parts) == 0 && !c.Told:
+				t.Fatalf("a call has %d parts", len(c.Parts))
+			case c.Took < -1 || c.Keys < 0 || c.Revision < 0 || c.Sent < 0 || c.Got < 0 || c.Conn != 1 || c.Method == "":
+				t.Fatalf("%+v", c)
+			}
+			all = append(all, call.Record{Call: &one})
+		},
+		Gap: func(g call.Gap) { all = append(all, call.Record{Gap: &g}) },
+	})
+	for _, side := range []struct {
+		ofClient bool
+		b        []byte
+	}{{true, client}, {false, server}} {
+		for b := side.b; len(b) > 0 && err == nil; {
+			n := min(piece, len(b))
+			err = tap.Feed(side.ofClient, 5, append([]byte(nil), b[:n]...))
+			b = b[n:]
+		}
+	}
+	open := tap.Open()
+	before := len(all)
+	tap.End(6)
+	if told := len(all) - before; told > open {
+		t.Fatalf("%d calls were open, and %d have ended", open, told)
+	}
+	return all, err
+}

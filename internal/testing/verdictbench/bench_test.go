@@ -1,0 +1,120 @@
+package verdictbench
+
+import (
+	"bytes"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// How many trials each kind of disturbance has: a fixed sample of the whole, for
+// which make test-long sets the variable.
+const (
+	sampleSize  = 12
+	trialsEnv   = "QUORUMBENCH_VERDICT_TRIALS"
+	wholeSize   = 100 // from here on each kind must have enough trials of both sorts
+	leastOfEach = 30
+)
+
+func size(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv(trialsEnv)
+	if text == "" {
+		return sampleSize
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("%s is %q, and not a number", trialsEnv, text)
+	}
+	return n
+}
+
+// conduct runs so many trials of each kind, and as many quiet ones as of all
+// the others together.
+func conduct(t *testing.T, each int) (*Table, []Outcome) {
+	t.Helper()
+	type one struct {
+		kind Kind
+		seed uint64
+	}
+	var todo []one
+	for i := range each {
+		for _, k := range Kinds() {
+			todo = append(todo, one{k, uint64(i)}, one{Quiet, uint64(len(todo))})
+		}
+	}
+	all := make([]Outcome, len(todo))
+	next := make(chan int)
+	var running sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		running.Go(func() {
+			for i := range next {
+				var err error
+				if all[i], err = simulated(todo[i].kind, todo[i].seed); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for i := range todo {
+		next <- i
+	}
+	close(next)
+	running.Wait()
+	table := &Table{}
+	for _, o := range all {
+		table.Add(&o)
+	}
+	return table, all
+}
+
+// The rates that the verdict must reach, over all trials, and for each kind and figure.
+const (
+	leastCaught = 0.95
+	leastPassed = 0.98
+	leastOfKind = 0.85
+)
+
+// A printed figure that is off by more than a tenth is not valid, and one that is
+// right is, whatever disturbs the generator.
+func TestVerdictsError(t *testing.T) {
+	settle.Unraced(t)
+	n := size(t)
+	table, all := conduct(t, n)
+	var b bytes.Buffer
+	if err := table.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("\n%s", &b)
+	for i := range all {
+		if all[i].Wrong() {
+			t.Log(all[i].String())
+		}
+	}
+	judge := func(what string, whole Rates, leastCaught, leastPassed float64) {
+		if caught := Share(whole.Caught, whole.Far); caught < leastCaught {
+			t.Errorf("%s: of the figures that are off by more than %v, %.3f are not valid", what, FarOff, caught)
+		}
+		if passed := Share(whole.Passed, whole.Near); passed < leastPassed {
+			t.Errorf("%s: of the figures within %v, %.3f are valid", what, NearBy, passed)
+		}
+	}
+	judge("all", table.All(), leastCaught, leastPassed)
+	if n >= wholeSize {
+		for _, name := range verdict.Printed() {
+			judge(name, table.OfFigure(name), leastOfKind, leastPassed)
+		}
+	}
+	for _, kind := range Kinds() {
+		r := table.Of(kind)
+		judge(string(kind), r, leastOfKind, leastOfKind)
+		if n >= wholeSize && (r.Far < leastOfEach || r.Near < leastOfEach) {
+			t.Errorf("%s: %d figures are far off and %d near, not %d each", kind, r.Far, r.Near, leastOfEach)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package verdictbench
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/load/keys"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+	"github.com/quorumbench/quorumbench/internal/testing/simulate"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// stoppedBeside is a machine that the generator's thread shares with members that keep
+// it full, and on which the thread is stopped in some spans.
+type stoppedBeside struct {
+	simulate.Shared
+	stops simulate.Interrupted
+}
+
+func (m *stoppedBeside) Run(at, ns int64) int64 { return m.stops.Run(m.Shared.Run(at, ns), 0) }
+func (m *stoppedBeside) Wake(at int64) int64    { return m.stops.Run(m.Shared.Wake(at), 0) }
+
+// closedSubject draws until it has a closed loop: no other has anything conserved.
+func closedSubject(d *draws) subject {
+	for {
+		if s := draw(d); s.load.Arrival == scenario.Closed {
+			return s
+		}
+	}
+}
+
+// beside draws stops for a part of the time of a generator that waits for a processor
+// as often as members let it: the machine without the stops, the one with them, and
+// what they are.
+func beside(d *draws) (without, with func() simulate.Machine, text string) {
+	q := quietMachine(d.seed + 2)
+	refused, other := d.log(0.02, 0.5), d.log(0.3e6, 3e6)
+	length := d.log(20e6, 400e6)
+	period := length / d.log(0.001, 0.3)
+	shared := func() simulate.Shared {
+		return simulate.Shared{Quiet: q, Slice: 3e6, Other: other, Refused: refused, Busy: func(int64) bool { return true }}
+	}
+	without = func() simulate.Machine { m := shared(); return &m }
+	with = func() simulate.Machine {
+		return &stoppedBeside{shared(), simulate.Interrupted{Quiet: q, Spans: simulate.Every(period, length, d.seed)}}
+	}
+	return without, with, fmt.Sprintf("stopped for %s every %s, beside members for which it waits for up to %s at %s of the wake-ups",
+		measure.Duration(length), measure.Duration(period), measure.Duration(other), measure.Percent(refused))
+}
+
+// A machine that members keep full excuses no stop: the figures without the stops are
+// the truth, because what the generator waited for members is theirs, and those that
+// are far from it are not valid.
+func TestAFullMachineExcusesNoStop(t *testing.T) {
+	settle.Unraced(t)
+	var rates Rates
+	waited, stops := 0, 0
+	full := 1.0
+	n := uint64(4 * size(t)) // #nosec G115 -- a small number
+	for seed := range n {
+		d := &draws{seed: keys.DeriveSeed(seed, "verdict's bench, full machine")}
+		s := closedSubject(d)
+		without, with, text := beside(d)
+		truth, err := s.run(d.seed, without, &full)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.run(d.seed+1, with, &full)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := Outcome{Kind: Stopped, Seed: seed, What: s.text + "; " + text}
+		o.Judge(truth, got)
+		far := rates.Far
+		for i := range o.Figures {
+			rates.Add(&o.Figures[i])
+		}
+		if rates.Far > far {
+			stops++
+		}
+		if rates.Caught < rates.Far {
+			t.Log(o.String())
+		}
+		// The same time, had it been other programs', is the generator's own.
+		if a := truth.Overhead; a.RunWaitNS > 0.1*a.CycleNS {
+			waited++
+			none := 0.0
+			if alone, err := s.run(d.seed, without, &none); err != nil || alone.Verdict.State == verdict.Valid || alone.Overhead.Effect.Throughput < 0.09 {
+				t.Errorf("it waited for other programs for %v of a cycle, and the verdict is %+v (%v): %s", a.RunWaitNS/a.CycleNS, alone.Verdict, err, o.What)
+			}
+			if truth.Overhead.Effect.Throughput > 0.5*a.RunWaitNS/a.CycleNS {
+				t.Errorf("it waited for members for %v of a cycle, and throughput may be %v too low: %s", a.RunWaitNS/a.CycleNS, truth.Overhead.Effect.Throughput, o.What)
+			}
+		}
+	}
+	t.Logf("%+v, %d waited for a tenth of a cycle and more", rates, waited)
+	if stops < int(n/8) || waited < int(n/20) {
+		t.Errorf("of %d trials %d are far off, and %d waited", n, stops, waited)
+	}
+	if caught := Share(rates.Caught, rates.Far); caught < leastCaught {
+		t.Errorf("of the results that a stop moved by more than %v, %.3f are not valid", FarOff, caught)
+	}
+}

@@ -1,0 +1,54 @@
+package verdictbench
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/testing/simulate"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// A store that answers in 20 ms, and each 50th time in 300 ms, hides a generator that
+// is stopped for 130 ms of each second from p50 and p99: p90 and p95 are several times
+// too high, and the verdict has to say so of each of them.
+func TestStopsThatMoveP90Alone(t *testing.T) {
+	times := simulate.Times{Median: 20e6, Every: 50, Long: 15}
+	for _, arrival := range []scenario.Arrival{scenario.Constant, scenario.Poisson} {
+		l := scenario.Load{
+			Mix: []scenario.Operation{{Kind: kv.Put, Weight: 1}}, Connections: 4, Threads: 1, Arrival: arrival,
+			KeySize: 8, ValueSize: 16, KeySpace: 1000, Distribution: scenario.Distribution{Name: "uniform"},
+			Timeout: 10 * time.Second, MaxInFlight: 100_000, Seed: 1, Warmup: time.Second, Duration: 12 * time.Second,
+		}
+		l.Rate.PerSecond = 1000
+		s := subject{load: l, server: func() simulate.Server { return &simulate.Delaying{Times: times} }}
+		truth, err := s.run(1, func() simulate.Machine { q := quietMachine(1); return &q }, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if truth.Verdict.State != verdict.Valid {
+			t.Errorf("%v: undisturbed, the verdict is %+v", arrival, truth.Verdict)
+		}
+		got, err := s.run(2, func() simulate.Machine {
+			return &simulate.Interrupted{Quiet: quietMachine(2), Spans: simulate.Regularly(1e9, 130e6, 7)}
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		off := map[string]float64{}
+		for _, d := range Deviations(truth, got) {
+			off[d.Figure] = d.Off
+			if d.Missed() || d.Alarmed() {
+				t.Errorf("%v: %s is off by %.3f, and its state is %s", arrival, d.Figure, d.Off, d.State)
+			}
+			if claimed := got.Verdict.Effect.Of(d.Figure); math.Abs(claimed-d.Off) > 0.02+0.15*d.Off {
+				t.Errorf("%v: %s is off by %.3f, and the verdict says %.3f", arrival, d.Figure, d.Off, claimed)
+			}
+		}
+		if off["p90"] < 2 || math.Abs(off["p50"]) > NearBy || math.Abs(off["p99"]) > NearBy || math.Abs(off["ops"]) > NearBy {
+			t.Errorf("%v: this is not the case: off by %v", arrival, off)
+		}
+	}
+}

@@ -1,0 +1,239 @@
+package verdictbench
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/load/keys"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/simulate"
+)
+
+// wire is how long a simulated message travels one way, in nanoseconds.
+const wire = 25_000
+
+// draws are numbers that a trial takes from its seed, one after the other.
+type draws struct {
+	seed, n uint64
+}
+
+func (d *draws) unit() float64 {
+	d.n++
+	return keys.RandomUnit(d.seed, d.n)
+}
+
+// log draws from lo to hi, as often from each octave.
+func (d *draws) log(lo, hi float64) float64 { return lo * math.Pow(hi/lo, d.unit()) }
+
+func pick[T any](d *draws, of ...T) T { return of[int(d.unit()*float64(len(of)))] }
+
+// subject is a load on a store.
+type subject struct {
+	load   scenario.Load
+	server func() simulate.Server
+	text   string
+}
+
+// draw makes a load whose window has some thousand operations, closed or open,
+// on a store that has room for them or not.
+func draw(d *draws) subject {
+	median := d.log(0.3e6, 20e6)
+	spread := pick(d, 0.1, 0.3, 0.6)
+	times := simulate.Times{Median: median, Spread: spread, Seed: d.seed}
+	if d.unit() < 0.4 { // most operations are fast, and a few are slow
+		times.Every, times.Long = pick[uint64](d, 12, 50, 150), pick(d, 4.0, 15)
+	}
+	mean := times.Mean()
+	clients := pick(d, 1, 4, 16, 64)
+	perSecond := float64(clients) / mean * 1e9
+	workers := 0
+	if d.unit() < 0.4 { // a store with a greatest throughput
+		workers = max(clients/pick(d, 2, 4), 1)
+		perSecond = float64(min(workers, clients)) / mean * 1e9
+	}
+	perSecond = min(perSecond, 8000)
+	l := scenario.Load{
+		Mix:         []scenario.Operation{{Kind: kv.Put, Weight: 1}},
+		Connections: max(clients/pick(d, 1, 2, 4), 1), Clients: clients, Threads: 1,
+		KeySize: 8, ValueSize: 16, KeySpace: 1000, Distribution: scenario.Distribution{Name: "uniform"},
+		Timeout: 10 * time.Second, MaxInFlight: 100_000, Seed: d.seed,
+		Warmup: 200 * time.Millisecond,
+	}
+	s := subject{text: fmt.Sprintf("%d clients at %s", clients, measure.Duration(median))}
+	if d.unit() < 0.4 {
+		l.Arrival = pick(d, scenario.Constant, scenario.Poisson)
+		l.Rate.PerSecond = perSecond * pick(d, 0.3, 0.6)
+		s.text = fmt.Sprintf("%.0f/s (%v) at %s", l.Rate.PerSecond, l.Arrival, measure.Duration(median))
+	}
+	// Enough operations for p99, and enough time for what happens now and then.
+	if l.Arrival != scenario.Closed {
+		perSecond = l.Rate.PerSecond
+	}
+	enough := pick(d, 6000, 6000, 12_000.0) // for p99, or for p99.9
+	l.Duration = time.Duration(min(max(enough/perSecond, 4), 120) * 1e9)
+	if times.Every > 0 {
+		s.text += fmt.Sprintf(", each %dth %g times as long", times.Every, times.Long)
+	}
+	if workers > 0 {
+		s.text += fmt.Sprintf(", %d workers", workers)
+	}
+	s.load = l
+	s.server = func() simulate.Server {
+		if workers > 0 {
+			return simulate.NewQueueing(workers, times)
+		}
+		return &simulate.Delaying{Times: times}
+	}
+	return s
+}
+
+// quietMachine wakes a thread within some microseconds.
+func quietMachine(seed uint64) simulate.Quiet { return simulate.Quiet{Jitter: 8_000, Seed: seed} }
+
+// simulated runs the trial that a kind and a seed make.
+func simulated(kind Kind, seed uint64) (Outcome, error) {
+	d := &draws{seed: keys.DeriveSeed(seed, "verdict's bench "+string(kind))}
+	s := draw(d)
+	truth, err := s.run(d.seed, func() simulate.Machine { q := quietMachine(d.seed); return &q }, nil)
+	if err != nil {
+		return Outcome{}, err
+	}
+	machine, text := kind.machine(d)
+	got, err := s.run(d.seed+1, machine, nil)
+	if err != nil {
+		return Outcome{}, err
+	}
+	o := Outcome{Kind: kind, Seed: seed, What: s.text + "; " + text}
+	o.Judge(truth, got)
+	return o, nil
+}
+
+// run runs the subject on a machine and judges it as any trial is judged. ranForLoad is
+// Observed.RanForLoad: what a sampler would say of a machine that members share.
+func (s *subject) run(seed uint64, machine func() simulate.Machine, ranForLoad *float64) (*record.Trial, error) {
+	l := s.load
+	u := &usage{}
+	world := simulate.New(1, wire, s.server(), func(int) simulate.Machine {
+		u.machine = machine()
+		return u.machine
+	})
+	worker := load.Local{World: world, Stores: func(string) (store.Store, error) { return simulate.Store{}, nil }}
+	a := &load.Assignment{Load: l, Endpoints: []string{"m1"}}
+	res, err := load.Run(context.Background(), &worker, a, load.Reports{Mark: u.mark})
+	if err != nil {
+		return nil, fmt.Errorf("seed %d: %w", seed, err)
+	}
+	c := record.FromScenario(&scenario.Trial{Load: l})
+	c.Loops = 1
+	if l.Arrival != scenario.Closed {
+		c.Rate = &l.Rate.PerSecond
+	}
+	o := record.Observed{Opened: res.Opened, RanForLoad: ranForLoad}
+	u.fill(&o, res.Measured)
+	t := record.NewTrial(c, o, res.Measured, res.Warmup, nil)
+	return &t, nil
+}
+
+// usage reads the machine's counters where a trial reads the system's.
+type usage struct {
+	machine simulate.Machine
+
+	mu          sync.Mutex
+	first, last simulate.Usage
+}
+
+func (u *usage) mark(m load.Mark) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	switch {
+	case m.Phase != measure.Measured:
+	case m.Ended:
+		u.last = u.machine.Used()
+	default:
+		u.first = u.machine.Used()
+	}
+}
+
+// processors is how many the simulated machine has: the generator's own and as
+// many idle ones.
+const processors = 2
+
+func (u *usage) fill(o *record.Observed, m *measure.Totals) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	total := processors * m.Seconds * 1e9
+	held := u.last.Throttled - u.first.Throttled
+	// The host takes time away from all processors alike.
+	stolen := float64(u.last.Stolen-u.first.Stolen) * processors / total
+	m.LoopCPU, m.RunDelay, m.Slices = u.last.CPU-u.first.CPU, u.last.RunDelay-u.first.RunDelay, u.last.Slices-u.first.Slices
+	busy := float64(m.LoopCPU) / total
+	o.ThrottledNS, o.StolenShare, o.BusyShare = &held, &stolen, &busy
+}
+
+// machine draws a machine that disturbs so, from hardly at all to beyond use,
+// and says what it does.
+func (k Kind) machine(d *draws) (func() simulate.Machine, string) {
+	q := quietMachine(d.seed + 2)
+	ms := func(ns float64) string { return measure.Duration(ns) }
+	switch k {
+	case Stopped:
+		length := d.log(5e6, 200e6)
+		period := length / d.log(0.0005, 0.4)
+		return func() simulate.Machine {
+			return &simulate.Interrupted{Quiet: q, Spans: simulate.Every(period, length, d.seed)}
+		}, fmt.Sprintf("stopped for %s every %s", ms(length), ms(period))
+	case Regular:
+		length := d.log(10e6, 300e6)
+		period := max(length/d.log(0.003, 0.4), 2*length)
+		return func() simulate.Machine {
+			return &simulate.Interrupted{Quiet: q, Spans: simulate.Regularly(period, length, d.seed)}
+		}, fmt.Sprintf("stopped for %s in each %s", ms(length), ms(period))
+	case RealTime:
+		length := d.log(1e6, 150e6)
+		share := d.log(0.0005, 0.4)
+		period := length / share
+		return func() simulate.Machine {
+			return &simulate.Interrupted{Quiet: q, Spans: simulate.Every(period, length, d.seed), Preempt: true}
+		}, fmt.Sprintf("a real-time program has the processor for %s of the time, %s at once", measure.Percent(share), ms(length))
+	case Steal:
+		length := d.log(1e6, 50e6)
+		share := d.log(0.0005, 0.4)
+		period := length / share
+		return func() simulate.Machine {
+			return &simulate.Interrupted{Quiet: q, Spans: simulate.Every(period, length, d.seed), Steal: true}
+		}, fmt.Sprintf("%s of the time stolen, %s at once", measure.Percent(share), ms(length))
+	case BusyLoop:
+		duty, refused := d.log(0.003, 1), d.log(0.02, 0.9)
+		return func() simulate.Machine {
+			return &simulate.Shared{Quiet: q, Slice: 3e6, Other: 3e6, Refused: refused, Busy: duties(duty, d.seed)}
+		}, fmt.Sprintf("a busy loop beside it for %s of the time, which goes on at %s of the wake-ups", measure.Percent(duty), measure.Percent(refused))
+	case LowPriority:
+		duty, refused, other := d.log(0.001, 1), d.log(0.02, 0.9), d.log(5e6, 50e6)
+		return func() simulate.Machine {
+			return &simulate.Shared{Quiet: q, Slice: 1e6, Other: other, Refused: refused, Busy: duties(duty, d.seed)}
+		}, fmt.Sprintf("a program of a higher priority for %s of the time, up to %s at once at %s of the wake-ups", measure.Percent(duty), ms(other), measure.Percent(refused))
+	case Quota:
+		quota, beside := d.log(0.5e6, 20e6), d.unit()
+		return func() simulate.Machine {
+			return &simulate.Throttled{Quiet: q, Quota: int64(quota), Period: 100e6, Beside: beside}
+		}, fmt.Sprintf("a quota of %s in 100 ms, %s of it used by others", ms(quota), measure.Percent(beside))
+	}
+	return func() simulate.Machine { q := q; return &q }, "nothing"
+}
+
+// spell is how long a program that is busy now and then is so at once, in
+// nanoseconds.
+const spell = 300e6
+
+// duties is busy for a share of the time, in spells.
+func duties(share float64, seed uint64) func(int64) bool {
+	return func(at int64) bool { return keys.RandomUnit(seed, uint64(at/spell)) < share }
+}

@@ -1,0 +1,59 @@
+package text
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+)
+
+// Bounds of numbers that another machine reports: more bytes, operations, nanoseconds or
+// seconds than any machine has. Seconds are of processors and of requests in queues, summed.
+const (
+	mostCounted = 1 << 53
+	mostSeconds = 1e12
+)
+
+// CheckNumbers returns an error if a number within v, as Fields walks it, cannot have been
+// measured: it is not finite, below -1, which many counters have for "not known", or above
+// any bound. The error names the field. Unsigned numbers are not checked: they are IDs.
+func CheckNumbers(v any) error { return checkNumbers(reflect.ValueOf(v), "") }
+
+func checkNumbers(v reflect.Value, field string) error {
+	switch v.Kind() {
+	case reflect.Float32, reflect.Float64:
+		if f := v.Float(); math.IsNaN(f) || f < -1 || f > mostSeconds {
+			return fmt.Errorf("%s is %g", field, f)
+		}
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		if n := v.Int(); n < -1 || n > mostCounted {
+			return fmt.Errorf("%s is %d", field, n)
+		}
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			return checkNumbers(v.Elem(), field)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			f := v.Type().Field(i)
+			if !f.IsExported() && !f.Anonymous {
+				continue
+			}
+			if err := checkNumbers(v.Field(i), f.Name); err != nil {
+				return err
+			}
+		}
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			if err := checkNumbers(v.Index(i), field); err != nil {
+				return err
+			}
+		}
+	case reflect.Map:
+		for at := v.MapRange(); at.Next(); {
+			if err := checkNumbers(at.Value(), field); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

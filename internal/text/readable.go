@@ -1,0 +1,275 @@
+package text
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// Dash stands for what is not known or not supported by the sample.
+const Dash = "-"
+
+// Duration formats nanoseconds with three significant digits, in the unit that
+// suits them: 873 ns, 52.1 µs, 1.20 ms, 10.0 s; a dash for what is no time.
+func Duration(ns float64) string {
+	if math.IsNaN(ns) || math.IsInf(ns, 0) || ns < 0 {
+		return Dash
+	}
+	return measure.Duration(ns)
+}
+
+// Figure formats a figure of a summary: a time, a dash where the sample does
+// not support it, or failed where it lands on a failed operation.
+func Figure(f measure.Figure) string {
+	switch {
+	case f.Known:
+		return Duration(f.NS)
+	case f.Failed:
+		return "failed"
+	}
+	return Dash
+}
+
+// PerSecond formats a throughput: 18,612/s, 87.3/s.
+func PerSecond(x float64) string {
+	if math.IsNaN(x) || math.IsInf(x, 0) || x < 0 {
+		return Dash
+	}
+	if s, ok := measure.Digits3(x); ok && x < 99.95 && x != math.Trunc(x) {
+		return s + "/s"
+	}
+	return Count(uint64(math.Round(x))) + "/s"
+}
+
+// Count formats a number with a comma at each thousand.
+func Count(n uint64) string {
+	s := strconv.FormatUint(n, 10)
+	var b strings.Builder
+	for i, digit := range s {
+		if i > 0 && (len(s)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(digit)
+	}
+	return b.String()
+}
+
+// Number formats a number that need not be whole: with a comma at each thousand where it
+// is, and else with four significant digits.
+func Number(x float64) string {
+	if x >= 0 && x < 1<<53 && x == math.Trunc(x) {
+		return Count(uint64(x))
+	}
+	return strconv.FormatFloat(x, 'g', 4, 64)
+}
+
+// Bytes formats a size with three significant digits and binary units.
+func Bytes(n uint64) string {
+	if n < 1024 {
+		return fmt.Sprintf("%d B", n)
+	}
+	x := float64(n)
+	for _, unit := range []string{"KiB", "MiB", "GiB", "TiB"} {
+		x /= 1024
+		if x < 999.5 || unit == "TiB" {
+			if s, ok := measure.Digits3(x); ok {
+				return s + " " + unit
+			}
+			return fmt.Sprintf("%.0f %s", x, unit)
+		}
+	}
+	return ""
+}
+
+// Seconds formats a length of time that a person chose: 10 s, 2.5 s, 250 ms.
+func Seconds(s float64) string {
+	if s > 0 && s < 1 {
+		return strconv.FormatFloat(math.Round(s*1e4)/10, 'f', -1, 64) + " ms"
+	}
+	return strconv.FormatFloat(math.Round(s*100)/100, 'f', -1, 64) + " s"
+}
+
+// Lasted formats a length of time in seconds that was measured to a millisecond, with
+// three significant digits at most: 4 ms, 181 ms, 1.37 s, 2 s.
+func Lasted(s float64) string {
+	if ms := math.Round(s * 1e3); ms < 1000 {
+		return strconv.FormatFloat(ms, 'f', -1, 64) + " ms"
+	}
+	number, unit, ok := strings.Cut(Duration(s*1e9), " ")
+	if !ok {
+		return number // a dash
+	}
+	if strings.Contains(number, ".") {
+		number = strings.TrimRight(strings.TrimRight(number, "0"), ".")
+	}
+	return number + " " + unit
+}
+
+// Quantity formats a number of a unit.
+func Quantity(x float64, unit measure.Unit) string {
+	if ns, ok := unit.Time(); ok {
+		return Duration(ns * x)
+	}
+	switch unit {
+	case measure.Rate:
+		return PerSecond(x)
+	case measure.Share:
+		return measure.Percent(x)
+	case measure.Bytes:
+		return Bytes(uint64(max(x, 0)))
+	case measure.Ratio:
+		return fmt.Sprintf("%.4g", x)
+	}
+	return Count(uint64(max(x, 0)))
+}
+
+// Milliseconds formats nanoseconds as a number of milliseconds.
+func Milliseconds(ns float64, decimals int) string {
+	return strconv.FormatFloat(ns/1e6, 'f', decimals, 64)
+}
+
+// Share formats a share of 1 with two significant digits: 57 %, 0.015 %.
+func Share(share float64) string { return measure.Percent(share) }
+
+// Percentile formats a percentile from 0 to below 100, rounded up.
+func Percentile(p float64) string { return measure.PercentileText(p) }
+
+// Percent formats a share of 1 with so many decimals: 12.5 %.
+func Percent(share float64, decimals int) string {
+	return strconv.FormatFloat(100*share, 'f', decimals, 64) + " %"
+}
+
+// WholePercent is a share in whole percents. One below 1 % has two digits, so that it is
+// not shown as nothing.
+func WholePercent(share float64) string {
+	if share > 0 && share < 0.01 {
+		return Share(share)
+	}
+	return Percent(share, 0)
+}
+
+// Change formats a change, as a share, with its sign: +12.5 %, -0.3 %. +0.0 % is
+// no change.
+func Change(share float64) string {
+	text := Percent(share, 1)
+	if text == "-0.0 %" {
+		text = "0.0 %"
+	}
+	if !strings.HasPrefix(text, "-") {
+		text = "+" + text
+	}
+	return text
+}
+
+// Raised writes a number above 0 with raised digits, as footnotes have it.
+func Raised(n int) string {
+	digits := []rune("⁰¹²³⁴⁵⁶⁷⁸⁹")
+	var b strings.Builder
+	for _, digit := range strconv.Itoa(n) {
+		b.WriteRune(digits[digit-'0'])
+	}
+	return b.String()
+}
+
+// Between is two quantities with a dash between them. Where both have one unit it
+// stands once: 970–1,030/s, 1.35–1.66 s, 870 µs–1.20 ms.
+func Between(low, high string) string {
+	number := func(text string) int { return len(text) - len(strings.TrimLeft(text, "0123456789.,")) }
+	if n := number(low); n > 0 && low[n:] == high[number(high):] {
+		low = low[:n]
+	} else if strings.HasPrefix(low, "0 ") { // 0 has the unit of the other bound
+		low = "0"
+	}
+	return low + "–" + high
+}
+
+// Plural is a count with its noun.
+func Plural(n uint64, noun string) string { return Either(n, noun, noun+"s") }
+
+// Either is a count with what one is called, or several.
+func Either(n uint64, one, several string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return Count(n) + " " + several
+}
+
+// OrDash is the text, or a dash if it is empty.
+func OrDash(s string) string { return cmp.Or(s, Dash) }
+
+// Known is a number as CSV has it, or empty where it is not known.
+func Known(x float64, decimals int) string {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return ""
+	}
+	return strconv.FormatFloat(x, 'f', decimals, 64)
+}
+
+// Mebibytes is a number of bytes in MiB, or in KiB below one.
+func Mebibytes(n int64) string {
+	const unit = 1 << 20
+	if n < unit && n > -unit {
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%.1f MiB", float64(n)/unit)
+}
+
+// Percentiles are those of a summary, on one line.
+func Percentiles(s measure.Summary) string {
+	parts := make([]string, 0, len(s.Percentiles))
+	for i, f := range s.Percentiles {
+		parts = append(parts, fmt.Sprintf("p%g %s", measure.Percentiles[i], Figure(f)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Table writes rows of equal length in columns, names to the left: what is
+// foreign in a cell is made printable.
+func Table(w io.Writer, rows [][]string) error {
+	for _, row := range rows {
+		for i := range row {
+			row[i] = Line(row[i], OfField)
+		}
+	}
+	_, err := io.WriteString(w, Align("", rows, func(int) bool { return true }))
+	return err
+}
+
+// Align puts rows in columns as wide as their widest cell, with two spaces between
+// them, the indent before and nothing at the lines' ends. Names stand left, and
+// figures, for which left is false, right. (text/tabwriter aligns a whole table to one side.)
+func Align(indent string, rows [][]string, left func(column int) bool) string {
+	var width []int
+	for _, row := range rows {
+		for i, text := range row {
+			if i == len(width) {
+				width = append(width, 0)
+			}
+			width[i] = max(width[i], utf8.RuneCountInString(text))
+		}
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		var line strings.Builder
+		line.WriteString(indent)
+		for i, text := range row {
+			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(text))
+			if i > 0 {
+				line.WriteString("  ")
+			}
+			if left(i) {
+				line.WriteString(text + pad)
+			} else {
+				line.WriteString(pad + text)
+			}
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/install"
+)
+
+// NewEtcdctl returns `etcdctl check perf` of the binary at the given path; err
+// is why there is none. It leaves null servers out: etcdctl cannot be made to
+// take less than a minute, and what its limiter does to a pace shows on a real
+// member as well.
+func NewEtcdctl(binary string, err error) Peer {
+	return Peer{
+		Name: Etcdctl, Missing: err, Version: func() string { return Etcdctl + " " + etcdctlVersion },
+		Does: func(c Case) bool { return c.Load != "" && c.Tmpfs },
+		Run: func(ctx context.Context, w Work) (Figures, error) {
+			return runProgram(ctx, binary, []string{"--endpoints", w.Endpoint, "check", "perf", "--load", w.Load}, true, func(text string) (Figures, error) {
+				figures, err := parseEtcdctl(text, w.Rate)
+				// It reports a rate, and no number of writes.
+				figures.Operations = uint64(figures.PerSecond * checkSpan.Seconds())
+				if err == nil && figures.Operations == 0 {
+					err = errNothingDone
+				}
+				return figures, err
+			})
+		},
+	}
+}
+
+// The lines of a check. It writes "PASS: " before those that hold, and "FAIL: "
+// before some of those that do not. The throughput is the rate cut to a whole
+// number, plus one.
+var (
+	checkThroughput = regexp.MustCompile(`(?m)^(?:PASS: Throughput is|FAIL: Throughput too low:) (\d+) writes/s\s*$`)
+	checkSlowest    = regexp.MustCompile(`(?m)^(?:PASS: Slowest request took|Slowest request took too long:) (\d+(?:\.\d+)?)s\s*$`)
+	checkStddev     = regexp.MustCompile(`(?m)^(?:PASS: Stddev is|Stddev too high:) (\d+(?:\.\d+)?)s\s*$`)
+	checkVerdict    = regexp.MustCompile(`(?m)^(PASS|FAIL)\s*$`)
+)
+
+// parseEtcdctl reads the lines of `etcdctl check perf`.
+func parseEtcdctl(text string, rate float64) (Figures, error) {
+	found, err := find("etcdctl printed no verdict", text, checkThroughput, checkSlowest, checkStddev, checkVerdict)
+	if err != nil {
+		return Figures{}, err
+	}
+	perSecond := number(found[0][0]) - 1
+	switch {
+	case perSecond <= 0:
+		return Figures{}, errNothingDone
+	case perSecond > 2*rate:
+		return Figures{}, errors.New("etcdctl tells more than twice the rate that its load has: it checked something else")
+	}
+	return Figures{
+		PerSecond: perSecond,
+		Check:     &Check{Pass: found[3][0] == "PASS", Slowest: 1e9 * number(found[1][0]), Stddev: 1e9 * number(found[2][0])},
+	}, nil
+}
+
+// etcdctlVersion is that of the etcd server that is built in.
+const etcdctlVersion = "3.7.3"
+
+const etcdctlModule = "go.etcd.io/etcd/etcdctl/v3"
+
+// etcdctlFiles are a module that requires etcdctl: the replacements in its own
+// go.mod forbid `go install` of a version.
+//
+//go:embed etcdctl/*.txt
+var etcdctlFiles embed.FS
+
+// BuildEtcdctl returns the path of etcdctl in the user's cache folder, where it
+// is built, the first time, with the modules that its go.sum pins. progress is
+// called when that begins to take long.
+func BuildEtcdctl(ctx context.Context, progress func(step string)) (string, error) {
+	source, err := etcdctlSource()
+	if err != nil {
+		return "", err
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	cache := install.Cache{Dir: filepath.Join(dir, "quorumbench", "tools")}
+	last := ""
+	return cache.Ensure(ctx, source, func(u install.Update) {
+		if u.Step != last {
+			last = u.Step
+			progress(u.Step)
+		}
+	})
+}
+
+func etcdctlSource() (store.ServerSource, error) {
+	files, err := fs.Sub(etcdctlFiles, "etcdctl")
+	return store.ServerSource{
+		Store: Etcdctl, Version: etcdctlVersion, Versions: []string{etcdctlVersion}, Kind: store.GoModule,
+		Files: files, Package: etcdctlModule, LDFlags: "-s -w",
+		Tools: []store.Tool{{Name: "go", Missing: "building etcdctl needs Go 1.26 or newer"}},
+		Check: store.ServerCheck{
+			Module: etcdctlModule + "@v" + etcdctlVersion, Args: []string{"version"}, Says: "etcdctl version: " + etcdctlVersion,
+		},
+		License: "Apache License 2.0",
+	}, err
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/run/probe"
+)
+
+// loop is a closed loop over a client library: nothing but the calls and a
+// count, so that what it costs is the library's. It runs in a process of its
+// own, so that its processor time is its own.
+type loop struct {
+	Work
+	counts  []counter
+	failure atomic.Pointer[error]
+}
+
+// library is what a loop calls.
+type library interface {
+	// connect opens the connections, which answer when it returns, and finds
+	// the keys that are put.
+	connect(context.Context, Work) error
+	// caller returns client i's operation, which belongs to one goroutine.
+	caller(w Work, i int) func(context.Context) error
+	close()
+}
+
+// counter is one goroutine's, on a cache line of its own.
+type counter struct {
+	n atomic.Uint64
+	_ [56]byte
+}
+
+// dialTimeout bounds connecting, and what is called before the loop.
+const dialTimeout = 10 * time.Second
+
+// The first arguments with which our binary becomes one of the generators that
+// are no program of their own.
+const (
+	clientV3Command      = "client-v3"
+	goZooKeeperCommand   = "go-zookeeper"
+	clientV3WatchCommand = "client-v3-watch"
+	ourWatchCommand      = "our-watch"
+)
+
+// LoopMain is the process of a loop: args are those that follow the program's
+// name. It is not ok if they are not those of a loop. The figures are printed
+// as JSON.
+func LoopMain(ctx context.Context, args []string, stdout io.Writer) (ok bool, err error) {
+	if len(args) != 2 {
+		return false, nil
+	}
+	var w Work
+	if err := json.Unmarshal([]byte(args[1]), &w); err != nil {
+		return false, nil
+	}
+	var f Figures
+	switch args[0] {
+	case clientV3Command:
+		f, err = (&loop{Work: w}).run(ctx, &clientV3Library{})
+	case goZooKeeperCommand:
+		f, err = (&loop{Work: w}).run(ctx, &goZooKeeperLibrary{})
+	case clientV3WatchCommand:
+		f, err = watch(ctx, w, watchWithClientV3)
+	case ourWatchCommand:
+		f, err = watch(ctx, w, watchWithOurs)
+	default:
+		return false, nil
+	}
+	if err != nil {
+		return true, err
+	}
+	return true, json.NewEncoder(stdout).Encode(f)
+}
+
+// runLoop runs a loop in a process of its own. self is the binary that calls
+// LoopMain.
+func runLoop(ctx context.Context, self, name, command string, w Work) (Figures, error) {
+	work, err := json.Marshal(w)
+	if err != nil {
+		return Figures{}, err
+	}
+	return runProgram(ctx, self, []string{command, string(work)}, false, func(text string) (f Figures, err error) {
+		if err := json.Unmarshal([]byte(text), &f); err != nil {
+			return f, fmt.Errorf("the loop over %s printed no result: %w", name, err)
+		}
+		return f, nil
+	})
+}
+
+func (l *loop) run(ctx context.Context, lib library) (Figures, error) {
+	defer lib.close()
+	if err := lib.connect(ctx, l.Work); err != nil {
+		return Figures{}, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	l.counts = make([]counter, l.Clients)
+	var all sync.WaitGroup
+	for i := range l.Clients {
+		all.Go(func() { l.drive(ctx, stop, lib.caller(l.Work, i), &l.counts[i].n) })
+	}
+	f := l.measure(ctx)
+	interrupted := ctx.Err()
+	stop()
+	all.Wait()
+	switch err := l.failure.Load(); {
+	case err != nil:
+		return Figures{}, fmt.Errorf("an operation failed: %w", *err)
+	case interrupted != nil:
+		return Figures{}, interrupted
+	case f.Operations == 0:
+		return Figures{}, errNothingDone
+	}
+	return f, nil
+}
+
+// drive is one client: it calls until ctx ends.
+func (l *loop) drive(ctx context.Context, stop func(), call func(context.Context) error, count *atomic.Uint64) {
+	for {
+		err := call(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			l.failure.CompareAndSwap(nil, &err)
+			stop()
+			return
+		}
+		count.Add(1)
+	}
+}
+
+// measure waits for the warm-up and takes the window's figures.
+func (l *loop) measure(ctx context.Context) Figures {
+	timer := time.NewTimer(l.Warmup)
+	defer timer.Stop()
+	wait := func() {
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+	wait()
+	opened, before, from := time.Now(), probe.Self(), l.done()
+	timer.Reset(l.Window)
+	wait()
+	closed, after, to := time.Now(), probe.Self(), l.done()
+	f := Figures{Operations: to - from, PerSecond: float64(to-from) / closed.Sub(opened).Seconds(), MaxRSS: after.MaxRSS}
+	if f.Operations > 0 {
+		f.CPUPerOp = 1e9 * (after.CPUSeconds - before.CPUSeconds) / float64(f.Operations)
+	}
+	return f
+}
+
+func (l *loop) done() (sum uint64) {
+	for i := range l.counts {
+		sum += l.counts[i].n.Load()
+	}
+	return sum
+}

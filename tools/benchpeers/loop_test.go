@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
+)
+
+// nullServer serves a store's protocol, in which every key is there.
+func nullServer(t *testing.T, s store.NullServed) (endpoint string) {
+	t.Helper()
+	return storetest.ServeNull(t, s, 1, store.NullOptions{ValueSize: 256})[0]
+}
+
+// Each loop connects its library, reads, counts what it read, and ends.
+func TestLoops(t *testing.T) {
+	for _, c := range []struct {
+		command string
+		store   store.NullServed
+	}{
+		{clientV3Command, etcd.New()},
+		{goZooKeeperCommand, zookeeper.New()},
+	} {
+		t.Run(c.command, func(t *testing.T) {
+			w := local()
+			w.Endpoint, w.Connections, w.Clients, w.Warmup, w.Window = nullServer(t, c.store), 2, 6, 10*time.Millisecond, time.Second
+			f, err := loopIn(t, c.command, w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.Operations == 0 || f.PerSecond <= 0 || f.MaxRSS <= 0 {
+				t.Errorf("got %+v", f)
+			}
+		})
+	}
+}
+
+// A loop whose server is not there ends with a sentence.
+func TestLoopWithoutServer(t *testing.T) {
+	w := local()
+	w.Endpoint, w.Connections, w.Clients = "127.0.0.1:1", 1, 1
+	_, err := loopIn(t, goZooKeeperCommand, w)
+	if err == nil {
+		t.Error("it connects")
+	}
+	t.Log(err)
+}
+
+// loopIn runs a loop in this process, given its work as in one of its own.
+func loopIn(t *testing.T, command string, w Work) (f Figures, err error) {
+	t.Helper()
+	work, err := json.Marshal(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	ok, err := LoopMain(t.Context(), []string{command, string(work)}, &out)
+	if !ok {
+		t.Fatalf("%s is no loop", command)
+	}
+	if err != nil {
+		return f, err
+	}
+	return f, json.Unmarshal(out.Bytes(), &f)
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// stopGrace is how long a process that was asked to end may take.
+const stopGrace = 5 * time.Second
+
+// maxStderr is how much of a process's standard error is kept.
+const maxStderr = 4 << 10
+
+// finished is a process that ran to its end.
+type finished struct {
+	stdout []byte
+	cpu    time.Duration // user and system time, as wait4(2) reports it
+	// err says how it failed; what it printed before may still be of use.
+	err error
+}
+
+// runProcess runs a process to its end. When ctx ends it is interrupted, and
+// killed if that does not help.
+func runProcess(ctx context.Context, path string, args ...string) finished {
+	// The system ends the process when the thread that started it ends.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var stdout bytes.Buffer
+	stderr := tail{limit: maxStderr}
+	cmd := command(ctx, path, args, &stderr)
+	cmd.Stdout = &stdout
+	err := cmd.Run()
+	f := finished{stdout: stdout.Bytes()}
+	if cmd.ProcessState != nil {
+		f.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	}
+	switch {
+	case ctx.Err() != nil:
+		f.err = ctx.Err()
+	case err != nil:
+		f.err = fmt.Errorf("%s failed (%w)%s", filepath.Base(path), err, stderr.quote())
+	}
+	return f
+}
+
+// runProgram runs a program and reads what it printed. One that judges says so in its
+// exit code, and what it printed is a result all the same.
+func runProgram(ctx context.Context, path string, args []string, judges bool, parse func(text string) (Figures, error)) (Figures, error) {
+	f := runProcess(ctx, path, args...)
+	if ctx.Err() != nil || f.err != nil && !judges {
+		return Figures{}, f.err
+	}
+	figures, err := parse(string(f.stdout))
+	switch {
+	case err != nil && f.err != nil:
+		return Figures{}, f.err
+	case err != nil:
+		return Figures{}, err
+	}
+	return figures.costing(f.cpu), nil
+}
+
+func command(ctx context.Context, path string, args []string, stderr io.Writer) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Stderr = stderr
+	cmd.SysProcAttr = attributes()
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = stopGrace
+	return cmd
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	limit int
+	b     []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.b = append(t.b, p...)
+	if over := len(t.b) - t.limit; over > 0 {
+		t.b = t.b[:copy(t.b, t.b[over:])]
+	}
+	return len(p), nil
+}
+
+// quote is the last line, to be put behind a sentence.
+func (t *tail) quote() string {
+	lines := strings.Split(strings.TrimSpace(string(t.b)), "\n")
+	if last := strings.TrimSpace(lines[len(lines)-1]); last != "" {
+		return ": " + last
+	}
+	return ""
+}
+
+// Server is a server process that prints its endpoint as its first line.
+type Server struct {
+	Endpoint string
+	stop     context.CancelFunc
+	ended    chan struct{}
+}
+
+// StartServer starts one and returns when its endpoint is known.
+func StartServer(ctx context.Context, path string, args ...string) (*Server, error) {
+	ctx, stop := context.WithCancel(ctx)
+	s := &Server{stop: stop, ended: make(chan struct{})}
+	first := make(chan string, 1)
+	stderr := tail{limit: maxStderr}
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		defer close(s.ended)
+		cmd := command(ctx, path, args, &stderr)
+		out, err := cmd.StdoutPipe()
+		if err != nil || cmd.Start() != nil {
+			return
+		}
+		lines := bufio.NewReader(out)
+		if line, err := lines.ReadString('\n'); err == nil {
+			first <- strings.TrimSpace(line)
+		}
+		_, _ = io.Copy(io.Discard, lines)
+		_ = cmd.Wait() // how it ends matters only if it said no endpoint
+	}()
+	select {
+	case line := <-first:
+		s.Endpoint = line
+		return s, nil
+	case <-s.ended:
+		stop()
+		return nil, fmt.Errorf("%s ended before it told its endpoint%s", filepath.Base(path), stderr.quote())
+	case <-ctx.Done():
+		s.Stop()
+		return nil, ctx.Err()
+	}
+}
+
+// Stop ends the server and waits for that.
+func (s *Server) Stop() {
+	s.stop()
+	<-s.ended
+}
+
+// installed looks a program up as the shell does; pkg is the package that has
+// it.
+func installed(name, pkg string) error {
+	_, err := exec.LookPath(name)
+	if errors.Is(err, exec.ErrNotFound) {
+		return fmt.Errorf("%s is not installed; Debian and Ubuntu have it in the package %s", name, pkg)
+	}
+	return err
+}

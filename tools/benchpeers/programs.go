@@ -1,0 +1,258 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store/consul"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/store/etcdv2"
+)
+
+// find returns the groups of all patterns in what a program printed; lacks is the
+// sentence's beginning when one is not there.
+func find(lacks, text string, patterns ...*regexp.Regexp) (groups [][]string, err error) {
+	for _, p := range patterns {
+		m := p.FindStringSubmatch(text)
+		if m == nil {
+			text = strings.TrimSpace(text)
+			return nil, fmt.Errorf("%s that is known here: %q", lacks, text[strings.LastIndexByte(text, '\n')+1:])
+		}
+		groups = append(groups, m[1:])
+	}
+	return groups, nil
+}
+
+// number is what digits stand for that a pattern has found.
+func number(digits string) float64 {
+	v, _ := strconv.ParseFloat(digits, 64)
+	return v
+}
+
+// seconds is how long a program that knows no warm-up is to run.
+func (w Work) seconds() time.Duration { return w.Warmup + w.Window }
+
+// LocalRead is the target (path and query) of the GET that reads a key's value
+// from the member itself, byte for byte as quorumbench asks for it. It is not
+// ok for a store that does not speak HTTP/1.1.
+func LocalRead(store, key string) (target string, ok bool) {
+	switch store {
+	case consul.Name:
+		return "/v1/kv/" + key + "?raw&stale", true
+	case etcdv2.Name:
+		return "/v2/keys/" + key, true
+	}
+	return "", false
+}
+
+// doesLocalReads is what generators of HTTP/1.1 do: one request for ever, one
+// at a time on each connection.
+func doesLocalReads(c Case) bool {
+	_, ok := LocalRead(c.Store, "")
+	return ok && closedLoop(c) && c.Kind == kv.Get && c.Consistency == kv.Local && c.Clients == c.Connections
+}
+
+// url is where such a generator asks.
+func (w Work) url() string {
+	target, _ := LocalRead(w.Store, w.Key)
+	return "http://" + w.Endpoint + target
+}
+
+// NewWrk returns wrk, which is written in C.
+func NewWrk() Peer {
+	return Peer{
+		Name: Wrk, Missing: installed("wrk", "wrk"), Does: doesLocalReads,
+		Version: func() string {
+			text, _ := exec.Command("wrk", "--version").Output() // whose status is 1
+			version, _, _ := strings.Cut(string(text), " [")
+			return strings.TrimSpace(version)
+		},
+		Run: func(ctx context.Context, w Work) (Figures, error) {
+			return runProgram(ctx, "wrk", w.wrkArguments(), false, func(text string) (Figures, error) { return parseWrk(text, w.ValueSize) })
+		},
+	}
+}
+
+// wrkArguments give wrk one thread, which costs it the least.
+func (w Work) wrkArguments() []string {
+	return []string{
+		"-t", "1", "-c", strconv.Itoa(w.Connections), "--timeout", "10s",
+		"-d", strconv.Itoa(max(int(w.seconds().Seconds()), 1)), w.url(),
+	}
+}
+
+var (
+	wrkRequests = regexp.MustCompile(`(\d+) requests in [^,]+, (\d+(?:\.\d+)?)([KMGT]?)B read`)
+	wrkRefused  = regexp.MustCompile(`Non-2xx or 3xx responses: (\d+)`)
+	wrkErrors   = regexp.MustCompile(`Socket errors: (.*)`)
+)
+
+// httpRate is as wrk, hey and etcd's benchmark, which began as hey, write it.
+var httpRate = regexp.MustCompile(`Requests/sec:\s+(\d+(?:\.\d+)?)`)
+
+// parseWrk reads wrk's summary. valueSize is what each answer must at least
+// have carried.
+func parseWrk(text string, valueSize int) (Figures, error) {
+	found, err := find("wrk printed no summary", text, wrkRequests, httpRate)
+	if err != nil {
+		return Figures{}, err
+	}
+	done := number(found[0][0])
+	if done == 0 {
+		return Figures{}, errNothingDone
+	}
+	if m := wrkErrors.FindStringSubmatch(text); m != nil {
+		return Figures{}, fmt.Errorf("requests of wrk failed: %s", m[1])
+	}
+	if m := wrkRefused.FindStringSubmatch(text); m != nil {
+		return Figures{}, fmt.Errorf("%s of wrk's requests were answered with an error's status", m[1])
+	}
+	if each := number(found[0][1]) * binaryUnit(found[0][2]) / done; each < float64(valueSize) {
+		return Figures{}, fmt.Errorf("the answers to wrk had %.0f bytes each, less than the value's %d", each, valueSize)
+	}
+	return Figures{Operations: uint64(done), PerSecond: number(found[1][0])}, nil
+}
+
+// binaryUnit is what a unit's letter stands for, in powers of 1024.
+func binaryUnit(letter string) float64 {
+	unit := 1.0
+	for i := strings.Index("KMGT", letter); letter != "" && i >= 0; i-- {
+		unit *= 1024
+	}
+	return unit
+}
+
+// NewHey returns hey, which is written in Go on net/http.
+func NewHey() Peer {
+	return Peer{
+		Name: Hey, Missing: installed("hey", "hey"), Does: doesLocalReads,
+		Run: func(ctx context.Context, w Work) (Figures, error) {
+			return runProgram(ctx, "hey", w.heyArguments(), false, func(text string) (Figures, error) { return parseHey(text, w.ValueSize) })
+		},
+	}
+}
+
+// heyArguments spare hey the field that asks for compressed answers, which
+// nobody else sends.
+func (w Work) heyArguments() []string {
+	return []string{"-c", strconv.Itoa(w.Connections), "-z", w.seconds().String(), "-disable-compression", w.url()}
+}
+
+var (
+	heySize   = regexp.MustCompile(`Size/request:\s+(\d+) bytes`)
+	heyStatus = regexp.MustCompile(`\[(\d+)\]\s+(\d+) responses`)
+	heyErrors = regexp.MustCompile(`(?s)Error distribution:\s+\[\d+\]\s+([^\n]*)`)
+)
+
+// heyMost is how many requests hey counts the statuses of: it reports those of
+// the first million alone.
+const heyMost = 1_000_000
+
+// parseHey reads hey's summary. valueSize is what each answer must at least
+// have carried.
+func parseHey(text string, valueSize int) (Figures, error) {
+	if m := heyErrors.FindStringSubmatch(text); m != nil {
+		return Figures{}, fmt.Errorf("requests of hey failed: %s", m[1])
+	}
+	rate, err := find("hey printed no summary", text, httpRate)
+	if err != nil {
+		return Figures{}, err
+	}
+	var done float64
+	for _, m := range heyStatus.FindAllStringSubmatch(text, -1) {
+		if m[1] != "200" {
+			return Figures{}, fmt.Errorf("%s of hey's requests were answered with status %s", m[2], m[1])
+		}
+		done = number(m[2])
+	}
+	size := heySize.FindStringSubmatch(text)
+	switch {
+	case done == 0:
+		return Figures{}, errNothingDone
+	case done >= heyMost:
+		return Figures{}, errors.New("hey does not tell how many requests it made when they are a million or more; make --seconds less")
+	case size == nil:
+		return Figures{}, errors.New("hey does not tell the answers' size")
+	case number(size[1]) < float64(valueSize):
+		return Figures{}, fmt.Errorf("the answers to hey had %s bytes each, less than the value's %d", size[1], valueSize)
+	}
+	return Figures{Operations: uint64(done), PerSecond: number(rate[0][0])}, nil
+}
+
+// EtcdBenchmarkEnv is the environment variable that names etcd's own
+// `benchmark` program, which no distribution packages.
+const EtcdBenchmarkEnv = "QUORUMBENCH_ETCD_BENCHMARK"
+
+// NewEtcdBenchmark returns etcd's own benchmark; binary may be empty.
+func NewEtcdBenchmark(binary string) Peer {
+	p := Peer{
+		Name: EtcdBenchmark,
+		Does: func(c Case) bool { return c.Store == etcd.Name && closedLoop(c) && c.Clients > 1 },
+		Run: func(ctx context.Context, w Work) (Figures, error) {
+			total := w.benchmarkTotal()
+			return runProgram(ctx, binary, w.benchmarkArguments(total), false, func(text string) (Figures, error) {
+				perSecond, err := parseBenchmark(text)
+				return Figures{Operations: total, PerSecond: perSecond}, err
+			})
+		},
+	}
+	if binary == "" {
+		p.Missing = errors.New("set " + EtcdBenchmarkEnv + " to the binary of etcd's tools/benchmark to compare with it")
+	} else if _, err := exec.LookPath(binary); err != nil {
+		p.Missing = fmt.Errorf("%s names %s: %w", EtcdBenchmarkEnv, binary, err)
+	}
+	return p
+}
+
+// What etcd's benchmark does in a second on a small machine: it has no
+// duration, so that its total must be guessed.
+const (
+	guessedReads = 25_000
+	guessedPuts  = 10_000
+)
+
+func (w Work) benchmarkTotal() uint64 {
+	guess := guessedReads
+	if w.Kind == kv.Put {
+		guess = guessedPuts
+	}
+	return max(uint64(float64(guess)*w.seconds().Seconds()), 1)
+}
+
+func (w Work) benchmarkArguments(total uint64) []string {
+	args := []string{
+		"--endpoints", w.Endpoint,
+		"--conns", strconv.Itoa(w.Connections), "--clients", strconv.Itoa(w.Clients),
+	}
+	amount := strconv.FormatUint(total, 10)
+	if w.Kind == kv.Put {
+		return append(args, "put", "--total", amount, "--val-size", strconv.Itoa(w.ValueSize),
+			"--key-size", strconv.Itoa(len(w.PutSpace.Prefix)+w.PutSpace.Digits), "--key-space-size", strconv.Itoa(w.PutSpace.Keys))
+	}
+	level := "l"
+	if w.Consistency == kv.Local {
+		level = "s"
+	}
+	return append(args, "range", w.Key, "--total", amount, "--consistency", level)
+}
+
+func parseBenchmark(text string) (perSecond float64, err error) {
+	found, err := find("etcd's benchmark printed no summary", text, httpRate)
+	if err != nil {
+		return 0, err
+	}
+	if strings.Contains(text, "Error distribution") {
+		return 0, errors.New("operations of etcd's benchmark failed")
+	}
+	if perSecond = number(found[0][0]); perSecond == 0 {
+		return 0, errNothingDone
+	}
+	return perSecond, nil
+}

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/run/probe"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+)
+
+// watched is the work of a process that watches: watchers of one key on one
+// connection, on which that key is put at a rate. Each put is an event for each
+// watcher.
+type watched struct {
+	Work
+	warmup, puts int // puts in the warm-up and in the window
+}
+
+// The key and the values that are put, and how long creating all watchers, or
+// the events of the last put, may take.
+const (
+	watchKey       = "e0000000"
+	watchValueSize = 32 // bytes
+	watchPatience  = 15 * time.Second
+)
+
+// watch watches with a client. Warm-up and window are whole puts.
+func watch(ctx context.Context, w Work, with func(context.Context, watched) (watchSeen, error)) (Figures, error) {
+	puts := func(d time.Duration) int { return max(int(w.Rate*d.Seconds()), 1) }
+	all := watched{Work: w, warmup: puts(w.Warmup), puts: puts(w.Window)}
+	seen, err := with(ctx, all)
+	if err != nil {
+		return Figures{}, err
+	}
+	return seen.figures(all)
+}
+
+// watchSeen is what the measured puts came to.
+type watchSeen struct {
+	puts, events uint64
+	began, ended moment
+}
+
+// moment is when it is, and what the process has used.
+type moment struct {
+	at   time.Time
+	used probe.SelfUsage
+}
+
+func now() moment { return moment{time.Now(), probe.Self()} }
+
+// figures are the work's, in which an event is the operation. Fewer events than
+// the puts make, or more, are no result.
+func (s watchSeen) figures(w watched) (Figures, error) {
+	want := uint64(w.puts) * uint64(w.Clients)
+	switch {
+	case s.puts != uint64(w.puts):
+		return Figures{}, fmt.Errorf("%d puts of %d succeeded", s.puts, w.puts)
+	case s.events != want:
+		return Figures{}, fmt.Errorf("%d watchers got %d events of %d puts, and not %d", w.Clients, s.events, w.puts, want)
+	}
+	took := s.ended.at.Sub(s.began.at).Seconds()
+	return Figures{
+		Operations: s.events, PerSecond: float64(s.events) / took, MaxRSS: s.ended.used.MaxRSS,
+		CPUPerOp: 1e9 * (s.ended.used.CPUSeconds - s.began.used.CPUSeconds) / float64(s.events),
+	}, nil
+}
+
+// watchWithClientV3 watches with etcd's official client: one client, which is
+// one connection, with a Watcher for each stream and a goroutine for each
+// watcher that receives and counts.
+func watchWithClientV3(ctx context.Context, w watched) (watchSeen, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	c, err := clientv3.New(clientv3.Config{Endpoints: []string{w.Endpoint}, DialTimeout: dialTimeout, Logger: zap.NewNop()})
+	if err != nil {
+		return watchSeen{}, fmt.Errorf("client/v3 cannot connect to %s: %w", w.Endpoint, err)
+	}
+	defer func() { _ = c.Close() }()
+	all := &clientV3Watchers{watched: w, client: c, counts: make([]counter, w.Streams)}
+	if err := all.create(ctx); err != nil {
+		return watchSeen{}, err
+	}
+	if _, err := all.put(ctx, w.warmup, 0); err != nil {
+		return watchSeen{}, err
+	}
+	began := now()
+	seen, err := all.put(ctx, w.puts, w.warmup)
+	seen.began, seen.ended = began, now()
+	return seen, err
+}
+
+// clientV3Watchers are all watchers of a process.
+type clientV3Watchers struct {
+	watched
+	client  *clientv3.Client
+	counts  []counter // of events, by stream
+	failure atomic.Pointer[error]
+}
+
+// create returns when the member has all watchers, which it is asked for on all
+// streams at once.
+func (c *clientV3Watchers) create(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, watchPatience)
+	defer cancel()
+	var streams sync.WaitGroup
+	for s := range c.Streams {
+		streams.Go(func() {
+			watcher := clientv3.NewWatcher(c.client)
+			for i := s; i < c.Clients; i += c.Streams {
+				// It returns when the member has it; its context is the stream's.
+				go c.receive(ctx, watcher.Watch(ctx, watchKey), &c.counts[s].n)
+			}
+		})
+	}
+	created := make(chan struct{})
+	go func() { streams.Wait(); close(created) }()
+	select {
+	case <-created:
+		return nil
+	case <-limited.Done():
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fmt.Errorf("client/v3 could not create %d watchers within %v", c.Clients, watchPatience)
+	}
+}
+
+// receive is one watcher.
+func (c *clientV3Watchers) receive(ctx context.Context, events clientv3.WatchChan, count *atomic.Uint64) {
+	for answer := range events {
+		if err := answer.Err(); err != nil {
+			c.failure.CompareAndSwap(nil, &err)
+			return
+		}
+		count.Add(uint64(len(answer.Events)))
+	}
+	if ctx.Err() == nil {
+		err := errors.New("a watch ended")
+		c.failure.CompareAndSwap(nil, &err)
+	}
+}
+
+// poll is how often the events are counted when all puts are done.
+const poll = 2 * time.Millisecond
+
+// put puts n times at the rate, after before puts, and waits for their events.
+// Should one be put late, the next are put at once.
+func (c *clientV3Watchers) put(ctx context.Context, n, before int) (watchSeen, error) {
+	value := strings.Repeat("v", watchValueSize)
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(float64(n)/c.Rate*float64(time.Second))+watchPatience)
+	defer cancel()
+	began := time.Now()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	wait := func(d time.Duration) error {
+		timer.Reset(d)
+		select {
+		case <-timer.C:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	from := uint64(before) * uint64(c.Clients)
+	for i := range n {
+		if err := wait(time.Until(began.Add(time.Duration(float64(i) / c.Rate * float64(time.Second))))); err != nil {
+			return watchSeen{}, err
+		}
+		if _, err := c.client.Put(ctx, watchKey, value); err != nil {
+			return watchSeen{}, fmt.Errorf("a put failed: %w", err)
+		}
+	}
+	want := from + uint64(n)*uint64(c.Clients)
+	for c.events() < want && c.failure.Load() == nil {
+		if err := wait(poll); err != nil {
+			return watchSeen{}, fmt.Errorf("%d of %d events came: %w", c.events(), want, err)
+		}
+	}
+	if err := c.failure.Load(); err != nil {
+		return watchSeen{}, fmt.Errorf("a watcher failed: %w", *err)
+	}
+	return watchSeen{puts: uint64(n), events: c.events() - from}, nil
+}
+
+func (c *clientV3Watchers) events() (sum uint64) {
+	for i := range c.counts {
+		sum += c.counts[i].n.Load()
+	}
+	return sum
+}
+
+// watchWithOurs watches with our generator, which also times each event, and
+// looks whether it is lost, doubled, out of order or damaged.
+func watchWithOurs(ctx context.Context, w watched) (seen watchSeen, err error) {
+	worker := load.Local{Stores: func(string) (store.Store, error) { return etcd.New(), nil }}
+	a := &load.Assignment{Load: watchLoad(w), Endpoints: []string{w.Endpoint}}
+	a.Load.Watch = &scenario.Watch{Watchers: w.Clients, Streams: w.Streams}
+	// Called in the generator's one loop, before Run returns.
+	res, err := load.Run(ctx, &worker, a, load.Reports{Mark: func(m load.Mark) {
+		if m.Phase == measure.Measured && !m.Ended {
+			seen.began = now()
+		}
+	}})
+	seen.ended = now()
+	switch {
+	case err != nil:
+		return seen, err
+	case res.Interrupted:
+		return seen, context.Cause(ctx)
+	case res.Loops != 1:
+		return seen, fmt.Errorf("%d event loops share one connection", res.Loops)
+	}
+	m, all := res.Measured, res.Measured.Watching
+	if m.Failed() > 0 {
+		return seen, fmt.Errorf("%d puts failed", m.Failed())
+	}
+	if all.Expected != all.Delivered || all.Lost+all.Duplicated+all.Reordered+all.Wrong+all.Ended+all.Foreign > 0 {
+		return seen, fmt.Errorf("%d events were expected and %d came: %d lost, %d doubled, %d out of order, %d wrong, %d watchers ended",
+			all.Expected, all.Delivered, all.Lost, all.Duplicated, all.Reordered, all.Wrong+all.Foreign, all.Ended)
+	}
+	if seen.began.at.IsZero() {
+		return seen, errors.New("the window did not open")
+	}
+	// All that were due, since none failed: some may end after the window.
+	seen.puts, seen.events = m.Due, m.Watch.Delivered
+	return seen, nil
+}
+
+// watchLoad is what is put: one key of that length on one connection. The
+// watchers are on it as well.
+func watchLoad(w watched) scenario.Load {
+	l := scenario.DefaultLoad()
+	l.Mix = []scenario.Operation{{Kind: kv.Put, Weight: 1}}
+	l.Connections, l.Clients = 1, 1
+	l.Prefix, l.KeySize, l.KeySpace = watchKey[:1], len(watchKey)-1, 1
+	l.Distribution = scenario.Distribution{Name: scenario.Sequential}
+	l.ValueSize = watchValueSize
+	l.Arrival, l.Rate.PerSecond = scenario.Constant, w.Rate
+	l.Duration, l.Total = 0, uint64(w.puts)
+	l.Warmup = time.Duration(float64(w.warmup) / w.Rate * float64(time.Second))
+	l.Seed = scenario.DefaultSeed
+	return l
+}

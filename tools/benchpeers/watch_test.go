@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/run/probe"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
+)
+
+// Both clients get one event for each watcher and measured put, and no more.
+func TestWatching(t *testing.T) {
+	w := Work{
+		Case:     Case{Kind: kv.Watch, Connections: 1, Clients: 300, Streams: 7, Rate: 50},
+		Endpoint: embedded.Etcd(t), Warmup: 100 * time.Millisecond, Window: 400 * time.Millisecond,
+	}
+	for _, command := range []string{clientV3WatchCommand, ourWatchCommand} {
+		t.Run(command, func(t *testing.T) {
+			f, err := loopIn(t, command, w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.Operations != 20*300 || f.PerSecond <= 0 || f.CPUPerOp <= 0 || f.MaxRSS <= 0 {
+				t.Errorf("got %+v", f)
+			}
+		})
+	}
+}
+
+// The figures are of the measured puts, and only if all their events came.
+func TestWatchFigures(t *testing.T) {
+	begin := moment{time.Unix(100, 0), probe.SelfUsage{CPUSeconds: 0.004}}
+	end := moment{time.Unix(102, 0), probe.SelfUsage{CPUSeconds: 0.008, MaxRSS: 7}}
+	w := watched{Work: Work{Case: Case{Clients: 1000}}, puts: 4}
+	f, err := watchSeen{4, 4000, begin, end}.figures(w)
+	if err != nil || f.Operations != 4000 || f.PerSecond != 2000 || f.CPUPerOp != 1000 || f.MaxRSS != 7 {
+		t.Errorf("got %+v, %v", f, err)
+	}
+	for _, c := range []struct {
+		seen watchSeen
+		want string
+	}{
+		{watchSeen{4, 3999, begin, end}, "got 3999 events of 4 puts, and not 4000"},
+		{watchSeen{4, 4001, begin, end}, "got 4001 events"},
+		{watchSeen{3, 3000, begin, end}, "3 puts of 4"},
+	} {
+		if _, err := c.seen.figures(w); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want %q", err, c.want)
+		}
+	}
+}
+
+// Warm-up and window are whole puts.
+func TestWatchPuts(t *testing.T) {
+	w := Work{Case: Case{Clients: 10, Rate: 3}, Warmup: time.Second, Window: 3 * time.Second}
+	begin := moment{time.Unix(100, 0), probe.SelfUsage{}}
+	for _, c := range []struct {
+		rate         float64
+		warmup, puts int
+	}{{3, 3, 9}, {0.1, 1, 1}} {
+		w.Rate = c.rate
+		_, err := watch(t.Context(), w, func(_ context.Context, w watched) (watchSeen, error) {
+			if w.warmup != c.warmup || w.puts != c.puts {
+				t.Errorf("%d and %d puts", w.warmup, w.puts)
+			}
+			return watchSeen{uint64(w.puts), uint64(w.puts * w.Clients), begin, moment{begin.at.Add(time.Second), begin.used}}, nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
