@@ -36,7 +36,6 @@ image: build-static
 
 lint: $(GOLANGCI_LINT)
 	go vet ./...
-	GOOS=darwin go vet ./...
 	$(GOLANGCI_LINT) run ./...
 
 # Built once for each version, outside the checkout. Two makes at once build
@@ -127,10 +126,12 @@ unraced:
 	@echo "Without the race detector:" && go test -vet=off -timeout 20m -run "^($$($(UNRACED) | xargs awk '/^func (Test|Fuzz)/ {split($$2, name, "(")} /settle\.(Unraced|Drawn)\(/ {print name[1]}' | sort -u | paste -sd '|' -))$$" \
 		$$($(UNRACED) | xargs -n1 dirname | sort -u | sed 's,^,./,')
 
-# The same with the full counts of trials and of histories, and with every kind of hostile server,
-# where CI runs a fixed sample of them; and with the race detector in the program
-# that the tests of the commands start, where CI has it in the tests' own process.
+# Every case of every test (QUORUMBENCH_LONG), with full counts of trials, histories, lies and
+# kills, where CI runs a fixed sample; the code for other systems; and the race detector in the
+# program that the tests of the commands start, where CI has it in the tests' own process.
+test-long: export QUORUMBENCH_LONG = 1
 test-long: lint servers browser sshd patroni hdrhistogram
+	GOOS=darwin go vet ./...
 	QUORUMBENCH_VERDICT_TRIALS=150 go test -timeout 60m ./internal/testing/verdictbench
 	QUORUMBENCH_CAPACITY_SEEDS=100 go test -timeout 30m ./internal/results/analyze/capacity
 	QUORUMBENCH_STATS_RUNS=20000 go test -timeout 20m ./internal/results/analyze/stats
@@ -138,15 +139,11 @@ test-long: lint servers browser sshd patroni hdrhistogram
 	QUORUMBENCH_LIES=20 go test -timeout 40m -run 'PlantedLies|LiesOfEvery|LiesToWatchers|LiesToAMembership|LiesToACatalog|LiesToElections' ./internal/testing/e2e
 	QUORUMBENCH_CHECKED=5 go test -timeout 30m -run NoStoreIsAccused ./internal/testing/e2e
 	QUORUMBENCH_HISTORIES=1000 QUORUMBENCH_ORACLE=700 go test -timeout 60m ./internal/results/verify
-	QUORUMBENCH_HOSTILE_ALL=1 go test -timeout 20m ./internal/testing/hostile ./internal/results/web
-	QUORUMBENCH_HOSTILE_ALL=1 $(MAKE) unraced
-	QUORUMBENCH_HOSTILE_ALL=1 QUORUMBENCH_TEST_RACE=1 go test -race -timeout 30m ./internal/cli
-	QUORUMBENCH_SENTINELS=all go test -timeout 40m -run 'ChangeNothingOfAUsers|LeaveARunningCluster|KilledCommands' ./internal/testing/e2e
-	QUORUMBENCH_FAULTS=all go test -timeout 60m -run 'FaultsOfTheNetwork|FaultsOfClocks|TheStoresOwnWork|NothingIsLeft|PowerLossIsFound' ./internal/testing/e2e
-	QUORUMBENCH_PATRONI=all go test -timeout 20m -run RealPatroni ./internal/load/patroni
+	QUORUMBENCH_TEST_RACE=1 go test -race -timeout 30m ./internal/cli
 	QUORUMBENCH_TEST_KILLS=0-49 go test -timeout 60m -run TestKills ./internal/cli
 	QUORUMBENCH_TEST_AGENTS=100 go test -timeout 20m -run TestManyAgentsOnOneMachine ./internal/cli
-	go test -race -timeout 60m ./...
+	$(MAKE) unraced
+	go test -race -timeout 120m ./...
 
 # A run on a real Kubernetes of one node, which the test makes in namespaces of its
 # own: API server, controllers, scheduler and kubelet from their Go module (built

@@ -85,7 +85,7 @@ func TestRunDirectoriesAreShownPrintable(t *testing.T) {
 	})
 	t.Run("each", func(t *testing.T) {
 		all := readRaw(t, dir)
-		if os.Getenv("QUORUMBENCH_HOSTILE_ALL") == "" { // the third trial's texts, which come last, are those of the second
+		if !settle.Long() { // the third trial's texts, which come last, are those of the second
 			all.Trials = all.Trials[:2]
 		}
 		count := fill(reflect.ValueOf(all).Elem(), "", func(_, was string) string { return was })
@@ -105,7 +105,7 @@ func TestRunDirectoriesAreShownPrintable(t *testing.T) {
 			t.Run(fmt.Sprintf("%d-%s", only, name), func(t *testing.T) {
 				save(t, place, run)
 				formats := []string{"text", "markdown", "csv"}
-				if os.Getenv("QUORUMBENCH_HOSTILE_ALL") == "" { // each text in one of them, and all texts in all above
+				if !settle.Long() { // each text in one of them, and all texts in all above
 					formats = formats[only%3:][:1]
 				}
 				for _, format := range formats {

@@ -319,10 +319,10 @@ func TestLoopsShareATotal(t *testing.T) {
 	t.Parallel()
 	eachLoops(t, func(t *testing.T, loops int) {
 		l := base(kv.Put, kv.None)
-		l.Connections, l.Clients, l.Total, l.Threads = 5, 50, 100_000, loops
+		l.Connections, l.Clients, l.Total, l.Threads = 5, 50, 30_000, loops
 		settle.Within(t, func(r settle.Reporter) {
 			res := run(t, taskFor(serve(t, "delay=1ms", store.NullOptions{Memory: true}), l))
-			if m := res.Measured; m.Due != 100_000 || m.Succeeded() != 100_000 {
+			if m := res.Measured; m.Due != 30_000 || m.Succeeded() != 30_000 {
 				t.Errorf("due %d, succeeded %d", m.Due, m.Succeeded())
 			}
 			near(r, "clients at work", res.Measured.MeanInFlight, 50, 0.02)

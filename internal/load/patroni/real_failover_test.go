@@ -19,6 +19,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // saidOf is how a call of a failover is said. Which members the JSON of a member's key has
@@ -266,7 +267,7 @@ func dies(t *testing.T, st store.Store, endpoint string, c data.Config) error {
 // TestCallsOfAFailoverAreThoseOfARealPatroni compares what real Patroni members send when
 // their leader has died with what our load sends, on etcd.
 func TestCallsOfAFailoverAreThoseOfARealPatroni(t *testing.T) {
-	notSampled(t)
+	settle.LongOnly(t, "the comparison with one store")
 	c := data.Config{Clusters: 1, Members: 3, Written: 1, Storm: 1, LoopWait: 2 * time.Second, TTL: 20 * time.Second, RetryTime: 3 * time.Second, Seed: 3}
 	etcd := embedded.Etcd(t)
 	theirs, ours := new(calls), listener{calls: new(calls)}
@@ -289,6 +290,7 @@ func TestCallsOfAFailoverOnConsulAreThoseOfARealPatroni(t *testing.T) {
 
 // TestCallsOfAFailoverOnZooKeeperAreThoseOfARealPatroni is the same on ZooKeeper.
 func TestCallsOfAFailoverOnZooKeeperAreThoseOfARealPatroni(t *testing.T) {
+	settle.LongOnly(t, "the comparison with one store")
 	if testing.Short() {
 		t.Skip("-short: no real ZooKeeper is started")
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/consul"
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // overheard keeps what passed a relay, as our recorder understands it.
@@ -87,7 +88,7 @@ func (o *overheard) Call(c *call.Call) {
 
 // TestCallsPerLoopOnConsulAreThoseOfARealPatroni is the same on Consul.
 func TestCallsPerLoopOnConsulAreThoseOfARealPatroni(t *testing.T) {
-	notSampled(t)
+	settle.LongOnly(t, "the comparison with one store")
 	if testing.Short() {
 		t.Skip("-short: no real Consul is started")
 	}
@@ -101,7 +102,7 @@ func TestCallsPerLoopOnConsulAreThoseOfARealPatroni(t *testing.T) {
 // TestCallsPerLoopOnZooKeeperAreThoseOfARealPatroni is the same on ZooKeeper. In loops of
 // 6 s there are three pings for sure.
 func TestCallsPerLoopOnZooKeeperAreThoseOfARealPatroni(t *testing.T) {
-	notSampled(t)
+	settle.LongOnly(t, "the comparison with one store")
 	if testing.Short() {
 		t.Skip("-short: no real ZooKeeper is started")
 	}

@@ -12,7 +12,6 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -114,15 +113,6 @@ func nameOf(m map[string]any) string {
 		return "member"
 	}
 	return parts[len(parts)-1]
-}
-
-// notSampled skips a comparison with a real Patroni that `make test-long` makes: `make test`
-// makes one on each store.
-func notSampled(t *testing.T) {
-	t.Helper()
-	if os.Getenv("QUORUMBENCH_PATRONI") != "all" {
-		t.Skip("make test-long makes this comparison")
-	}
 }
 
 // TestCallsPerLoopAreThoseOfARealPatroni compares what two real Patroni members with a

@@ -55,7 +55,7 @@ func FuzzReports(f *testing.F) {
 	var document any
 	must(f, json.Unmarshal(whole, &document))
 	step := 23
-	if os.Getenv("QUORUMBENCH_HOSTILE_ALL") != "" {
+	if settle.Long() {
 		step = 1
 	}
 	for i := 0; i < len(leaves(document))*len(values); i += step {

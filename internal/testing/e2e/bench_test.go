@@ -265,6 +265,7 @@ func checkTimes(t *testing.T, name string, times map[string]any) {
 // Where two of three members are gone nothing can be written, and etcd's
 // benchmark waits for ever.
 func TestClusterWithoutQuorumEnds(t *testing.T) {
+	settle.LongOnly(t, "TestHungLeaderHoldsClients")
 	t.Parallel()
 	w := newWorld(t)
 	dir, endpoints := w.playground(t, "3")

@@ -16,6 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 const electionScenario = `
@@ -40,7 +41,7 @@ const closings = "half every 37; close@1200ms; close@1600ms"
 // sampled is some of all lies, and all of them where many seeds are asked for: which kinds of
 // answers there are is a store's, and what is made of them the checker's.
 func sampled(all map[string]lies, some ...string) map[string]lies {
-	if os.Getenv("QUORUMBENCH_LIES") == "" {
+	if !settle.Long() {
 		maps.DeleteFunc(all, func(name string, _ lies) bool { return !slices.Contains(some, name) })
 	}
 	return all

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // harmless is a command that writes to a user's cluster, without its endpoints.
@@ -94,7 +96,7 @@ func TestEveryKindOfBenchIsTriedForHarm(t *testing.T) {
 func TestCommandsChangeNothingOfAUsers(t *testing.T) {
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		var commands []string
-		sample := u.store != "etcd" && os.Getenv(everything) == ""
+		sample := u.store != "etcd" && !settle.Long()
 		for kind, args := range benchKinds {
 			if !slices.Contains(lacks[u.store], kind) && (!sample || slices.Contains(commandSample, kind)) {
 				commands = append(commands, args)
@@ -123,11 +125,7 @@ func TestCommandsChangeNothingOfAUsers(t *testing.T) {
 	})
 }
 
-// everything is a variable that, when set, runs every command and every ready scenario
-// against a user's cluster (make test-long), and not the samples of CI.
-const everything = "QUORUMBENCH_SENTINELS"
-
-// scenarioSample are the scenarios of that sample: those that wrote outside of any prefix of ours.
+// scenarioSample are the scenarios that CI runs: those that wrote outside of any prefix of ours.
 var scenarioSample = []string{"kubernetes.yaml", "patroni.yaml", "locks.yaml"}
 
 // scenarioOnUsers are the ready scenarios, with what makes each short and attaches it to
@@ -161,7 +159,7 @@ func TestScenariosChangeNothingOfAUsers(t *testing.T) {
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		before := u.read(t)
 		for _, s := range scenarioOnUsers {
-			sample := os.Getenv(everything) == ""
+			sample := !settle.Long()
 			if sample && !slices.Contains(scenarioSample, s.file) || s.store != "" && strings.TrimSuffix(s.store, "-gateway") != u.store {
 				continue
 			}

@@ -19,6 +19,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/host/wallclock"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 const clocksScenario = `
@@ -36,7 +37,7 @@ func TestFaultsOfClocks(t *testing.T) {
 		t.Skip(err)
 	}
 	// zetcd tells no time: the ctime of its nodes is none.
-	suits := func(st store.Store) bool { return allFaults() && st.Name() != "zetcd" || st.Name() == "etcd" }
+	suits := func(st store.Store) bool { return settle.Long() && st.Name() != "zetcd" || st.Name() == "etcd" }
 	eachStore(t, suits, func(t *testing.T, st store.Store, exec string) {
 		w := newWorld(t)
 		dir := w.path("run")

@@ -12,6 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/host/network"
 	"github.com/quorumbench/quorumbench/internal/run/host/wallclock"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // killed is a load with faults in which the program is killed.
@@ -55,7 +56,7 @@ func TestNothingIsLeftOfARunThatIsKilledInAFault(t *testing.T) {
 		{"blackhole", "blackhole all at 1s for 9m", record.FaultBegan, 1, true, false},
 		{"clock", "clock-jump all by 1h at 1s for 9m", record.FaultBegan, 1, true, wallclock.Possible() != nil},
 	} {
-		if of.rare && !allFaults() || of.elsewhere {
+		if of.rare && !settle.Long() || of.elsewhere {
 			continue
 		}
 		t.Run(of.name, func(t *testing.T) {

@@ -48,7 +48,7 @@ func TestFaultsOfTheNetwork(t *testing.T) {
 	if err := network.Possible(); err != nil {
 		t.Skip(err)
 	}
-	all := allFaults()
+	all := settle.Long()
 	suits := func(st store.Store) bool { return all || len(someOf[st.Name()]) > 0 }
 	eachStore(t, suits, func(t *testing.T, st store.Store, exec string) {
 		faults := linkFaults

@@ -9,6 +9,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // powerScenario ends when the cluster is hardly back, so that little of what was lost is
@@ -43,11 +44,11 @@ func TestPowerLossIsFoundByTheCheck(t *testing.T) {
 	if _, err := os.Stat("/dev/fuse"); err != nil || os.Geteuid() != 0 {
 		t.Skip("disks that fail on request need /dev/fuse, and root or fusermount3")
 	}
-	some := func(st store.Store) bool { return st.Name() == "etcd" || allFaults() }
+	some := func(st store.Store) bool { return st.Name() == "etcd" || settle.Long() }
 	eachStore(t, some, func(t *testing.T, st store.Store, exec string) {
 		w := newWorld(t)
 		text := strings.Replace(of(powerScenario, st, exec), "UNSAFE", unsafely[st.Name()], 1)
-		if allFaults() {
+		if settle.Long() {
 			text += powerSafely
 		}
 		dir := w.path("run")

@@ -5,7 +5,6 @@ package e2e_test
 import (
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -19,7 +18,6 @@ import (
 
 // allFaults reports whether every fault is to be done to every store, and a run killed
 // in each, which takes many minutes: else a sample of them is.
-func allFaults() bool { return os.Getenv("QUORUMBENCH_FAULTS") == "all" }
 
 const faultsScenario = `
 name: faulty

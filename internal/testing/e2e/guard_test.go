@@ -5,13 +5,14 @@ package e2e_test
 import (
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // A value that the servers refuse is found before the load, and before what prepares it.
@@ -163,7 +164,7 @@ func TestApplicationsLeaveARunningClusterAsItWas(t *testing.T) {
 				t.Errorf("%s does not say what it writes:\n%s", app, said)
 			}
 			u.unchanged(t, before, app)
-			if os.Getenv(everything) == "" {
+			if !settle.Long() {
 				continue // the sessions of a killed run take a minute to expire
 			}
 			p = w.start(t, "run", file, "--out", w.path(fmt.Sprintf("killed-%d", i)))

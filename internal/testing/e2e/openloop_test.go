@@ -142,6 +142,7 @@ func closedConnectionsAreMadeAgain(t *testing.T, r settle.Reporter, w *world) {
 // A store that stopped answering gives no throughput, no times, and the verdict
 // that none of it counts.
 func TestNothingCompletedIsInvalid(t *testing.T) {
+	settle.LongOnly(t, "the rule's own test in internal/verdict")
 	t.Parallel()
 	w := newWorld(t)
 	endpoint := w.nullServer(t, "--script", "stall=1h@300ms")

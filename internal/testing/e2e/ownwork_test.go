@@ -16,6 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 	"github.com/quorumbench/quorumbench/internal/store/etcdv2"
 	"github.com/quorumbench/quorumbench/internal/testing/hosts"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // lasting is a load with faults that is ended when they are over.
@@ -70,7 +71,7 @@ func (w *world) suffer(t *testing.T, st store.Store, exec, settings string, faul
 // What each store can do beside a load is done to it, undone, and leaves it whole:
 // its own work, a member that is replaced by an empty one, and a restart of one
 // member after the other; the last, which takes a store up to a minute, only with
-// QUORUMBENCH_FAULTS=all: TestRollingUpgrade does the same with another server.
+// make test-long: TestRollingUpgrade does the same with another server.
 func TestTheStoresOwnWorkBesideALoad(t *testing.T) {
 	t.Parallel()
 	eachStore(t, nil, func(t *testing.T, st store.Store, exec string) {
@@ -95,11 +96,11 @@ func TestTheStoresOwnWorkBesideALoad(t *testing.T) {
 		if st.Capabilities().Has(kv.Learners) {
 			more = 2
 		}
-		if allFaults() {
+		if settle.Long() {
 			faults, more = append(faults, "rolling-restart"), more+3
 		}
 		if len(faults) == 0 {
-			t.Skip("it has no work of its own; QUORUMBENCH_FAULTS=all restarts its members in turn")
+			t.Skip("it has no work of its own; make test-long restarts its members in turn")
 		}
 		w := newWorld(t)
 		if done, steps := w.suffer(t, st, exec, settings, faults, func() {}); len(done) != len(faults) || steps != more {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -17,6 +18,7 @@ import (
 // what holds anyhow makes two sides of one. They take turns on new clusters until
 // the time is over, and neither is worse.
 func TestRegressionOfAServerAgainstItself(t *testing.T) {
+	settle.LongOnly(t, "the script `until` of internal/cli")
 	t.Parallel()
 	w := newWorld(t)
 	file, err := filepath.Abs("../../../scenarios/regression.yaml")

@@ -12,6 +12,8 @@ import (
 	"github.com/go-zookeeper/zk"
 	"github.com/hashicorp/consul/api"
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // A user who may write below one prefix alone can measure there; the marker lies within
@@ -161,6 +163,7 @@ func TestATokenWithFewRights(t *testing.T) {
 // A ZooKeeper user whose nodes are below one node alone, in a tree whose root only its
 // operator changes, can measure there.
 func TestAZooKeeperUserWithFewRights(t *testing.T) {
+	settle.LongOnly(t, "TestAUserWithFewRights")
 	t.Parallel()
 	endpoint := oneServer(t, "zookeeper", func(_, text string) string { return text })
 	c, _, err := zk.Connect([]string{endpoint}, patience, zk.WithLogInfo(false))

@@ -11,16 +11,21 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/install"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// eachStore runs a test for every store whose server is on this machine, beside
-// each other. exec is the server's path; empty where it is in our own binary.
+// eachStore runs a test, in parallel, for the stores that suit it: for two of them in CI,
+// which differ from test to test, and for all in make test-long. exec is the server's path;
+// empty where it is in our own binary.
 func eachStore(t *testing.T, suits func(store.Store) bool, test func(t *testing.T, st store.Store, exec string)) {
 	t.Helper()
+	var suitable []store.Store
 	for _, st := range registry.All() {
-		if suits != nil && !suits(st) {
-			continue
+		if suits == nil || suits(st) {
+			suitable = append(suitable, st)
 		}
+	}
+	for _, st := range settle.Sample(t, 2, suitable) {
 		t.Run(st.Name(), func(t *testing.T) {
 			t.Parallel()
 			test(t, st, server(t, st))

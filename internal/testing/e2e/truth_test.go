@@ -107,6 +107,7 @@ func TestStallOfAClosedLoopIsASpike(t *testing.T) {
 // operation: the window opened too early, and all forms say so. An answer takes so
 // long that what a busy machine adds is little.
 func TestWindowThatOpenedTooEarlyIsSaid(t *testing.T) {
+	settle.LongOnly(t, "the rule's own test in internal/verdict")
 	t.Parallel()
 	const warning = `The warm-up of .* s was too short: throughput was steady only from about (5|10) s of the window on, at .*/s, where the whole window has .*/s`
 	w := newWorld(t)
@@ -272,6 +273,7 @@ func TestEvenServiceIsNotCalledUnfair(t *testing.T) {
 // A store that does half as much from the window's middle on is not steady (R25),
 // and its spikes are not the finding that says it.
 func TestRateThatDropsHalfWayIsUnsteady(t *testing.T) {
+	settle.LongOnly(t, "the rule's own test in internal/verdict")
 	t.Parallel()
 	w := newWorld(t)
 	script := []string{"delay=uniform(10ms,30ms)"}

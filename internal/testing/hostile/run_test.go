@@ -22,6 +22,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 	"github.com/quorumbench/quorumbench/internal/testing/hostile"
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
@@ -43,10 +44,8 @@ const (
 	atOnce = 4
 )
 
-// allEnv asks for every kind; without it a fixed sample is run, another for each
-// store and part.
+// Without settle.Long a fixed sample of the kinds is run, another for each store and part.
 const (
-	allEnv  = "QUORUMBENCH_HOSTILE_ALL"
 	onlyEnv = "QUORUMBENCH_HOSTILE_KIND" // a part of the names of the kinds to be run
 	sample  = 8
 )
@@ -203,7 +202,7 @@ func (s *suite) wanted(i int, k hostile.Kind) bool {
 	if only := os.Getenv(onlyEnv); only != "" {
 		return strings.Contains(k.Name, only)
 	}
-	return os.Getenv(allEnv) != "" || (i+len(s.store)+3*len(s.part))%sample == 0
+	return settle.Long() || (i+len(s.store)+3*len(s.part))%sample == 0
 }
 
 // client runs a client against a kind and waits for its end.
