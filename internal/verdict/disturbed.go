@@ -80,7 +80,7 @@ func (f *Figures) generator() string {
 	return "the generator on " + on
 }
 
-func stopped(f *Figures) finding {
+func R5Stopped(f *Figures) finding {
 	if !f.blamed(wasStopped) {
 		return fine()
 	}
@@ -109,7 +109,7 @@ func (f *Figures) overLoops() string {
 	return fmt.Sprintf(" (the sum over the %d loops of %d workers)", f.Loops, len(f.Workers))
 }
 
-func throttled(f *Figures) finding {
+func R6Throttled(f *Figures) finding {
 	if !f.blamed(wasThrottled) {
 		return fine()
 	}
@@ -117,7 +117,7 @@ func throttled(f *Figures) finding {
 		f.generator(), measure.Duration(float64(f.ThrottledNS)))
 }
 
-func waitedForProcessor(f *Figures) finding {
+func R7WaitedForProcessor(f *Figures) finding {
 	if !f.blamed(waited) {
 		return fine()
 	}
@@ -125,7 +125,7 @@ func waitedForProcessor(f *Figures) finding {
 		f.generator(), measure.Percent(float64(f.RunDelayNS)/(float64(max(f.Loops, 1))*f.Seconds*1e9)), "the window")
 }
 
-func late(f *Figures) finding {
+func R8SentLate(f *Figures) finding {
 	if !f.blamed(unknownCause) {
 		return fine()
 	}
@@ -135,7 +135,7 @@ func late(f *Figures) finding {
 	return f.judged(f.added(), "%s read answers late, or sent late what was due (%s an operation)", f.generator(), measure.Duration(f.Added.MeanNS))
 }
 
-func generatorBusy(f *Figures) finding {
+func R9GeneratorBusy(f *Figures) finding {
 	if !f.blamed(wasBusy) {
 		return fine()
 	}
@@ -143,10 +143,10 @@ func generatorBusy(f *Figures) finding {
 		f.generator(), measure.Percent(f.busy()))
 }
 
-// stolen counts what the host took away against the time in which the machine
+// R10Stolen counts what the host took away against the time in which the machine
 // had work, or against the window where that is less. Where the generator was late for it, that is in what it added;
 // members on the same machine were as much slower.
-func stolen(f *Figures) finding {
+func R10Stolen(f *Figures) finding {
 	if len(f.Hosts) > 0 {
 		return f.eachMachine(f.stolenOn)
 	}
@@ -175,9 +175,9 @@ func sometime(stolen float64, processors int) float64 {
 	return min(stolen*float64(processors), 1)
 }
 
-// foreign is about programs beside the members and the generator. What they
+// R23ForeignPrograms is about programs beside the members and the generator. What they
 // used was missing only as far as the machine had nothing idle to give.
-func foreign(f *Figures) finding {
+func R23ForeignPrograms(f *Figures) finding {
 	if len(f.Hosts) > 0 {
 		return f.eachMachine(f.foreignOn)
 	}

@@ -171,8 +171,8 @@ func (f *Figures) foreignOn(h *Host) finding {
 	return f.judged(e, "other programs used %s of the processor time of %s", measure.Percent(h.ForeignShare), h.Name)
 }
 
-// clocks asks whether it is known when things happened on other hosts.
-func clocks(f *Figures) finding {
+// R32Clocks asks whether it is known when things happened on other hosts.
+func R32Clocks(f *Figures) finding {
 	all := []finding{f.OwnClock.finding()}
 	var bounds []float64 // of hosts with workers
 	for i := range f.Hosts {

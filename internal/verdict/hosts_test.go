@@ -94,7 +94,7 @@ func TestHostsAreJudgedMonotonously(t *testing.T) {
 		}
 		f.Workers[0].RunDelayNS, f.Workers[0].Added = r.Int64N(1e10), added(0, r.Float64()/5, r.Float64()/5)
 		state := func(f Figures) State {
-			return worstOf([]finding{stolen(&f), foreign(&f), clocks(&f)}).state
+			return worstOf([]finding{R10Stolen(&f), R23ForeignPrograms(&f), R32Clocks(&f)}).state
 		}
 		before := state(f)
 		turned := f

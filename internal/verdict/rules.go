@@ -69,16 +69,16 @@ const ofOneWorker = 30
 
 func rules() []rule {
 	return []rule{
-		{1, nothingCompleted}, {2, booksDoNotBalance}, {3, wrongAnswers}, {4, littlesLaw},
-		{5, stopped}, {6, throttled}, {7, waitedForProcessor}, {8, late}, {9, generatorBusy}, {10, stolen},
-		{11, errorShare}, {12, tooFewSamples}, {13, memberLost}, {14, leaderChanged},
-		{15, carriedIn}, {16, inFlightLimitBesideFaults}, {17, notDurable}, {18, misses}, {19, interrupted},
-		{20, eventsImpossible}, {21, eventsFaulty}, {22, membersDisagree}, {23, foreign},
-		{24, inventedMembers}, {25, unsteady},
-		{26, workerLost}, {27, workerBegan}, {28, workerSlow}, {29, workerApart}, {30, workerDisturbed},
-		{31, faultFailed},
-		{32, clocks},
-		{33, answeredWrongly},
+		{1, R1NothingCompleted}, {2, R2BooksDoNotBalance}, {3, R3WrongAnswers}, {4, R4LittlesLaw},
+		{5, R5Stopped}, {6, R6Throttled}, {7, R7WaitedForProcessor}, {8, R8SentLate}, {9, R9GeneratorBusy}, {10, R10Stolen},
+		{11, R11ErrorShare}, {12, R12TooFewSamples}, {13, R13MemberLost}, {14, R14LeaderChanged},
+		{15, R15CarriedIn}, {16, R16InFlightLimit}, {17, R17NotDurable}, {18, R18Misses}, {19, R19Interrupted},
+		{20, R20EventsImpossible}, {21, R21EventsFaulty}, {22, R22MembersDisagree}, {23, R23ForeignPrograms},
+		{24, R24InventedMembers}, {25, R25Unsteady},
+		{26, R26WorkerLost}, {27, R27WorkerBeganLate}, {28, R28WorkerSlow}, {29, R29WorkerApart}, {30, R30WorkerDisturbed},
+		{31, R31FaultFailed},
+		{32, R32Clocks},
+		{33, R33ViolatedPromises},
 	}
 }
 
@@ -92,7 +92,7 @@ func invalid(format string, args ...any) finding {
 	return finding{state: Invalid, text: fmt.Sprintf(format, args...)}
 }
 
-func nothingCompleted(f *Figures) finding {
+func R1NothingCompleted(f *Figures) finding {
 	switch {
 	case f.Succeeded > 0:
 		return fine()
@@ -102,7 +102,7 @@ func nothingCompleted(f *Figures) finding {
 	return invalid("none of the %d operations due in the window completed", f.Due)
 }
 
-func booksDoNotBalance(f *Figures) finding {
+func R2BooksDoNotBalance(f *Figures) finding {
 	switch {
 	case f.Succeeded+f.Failed != f.Due:
 		return invalid("%d operations were due, but %d completed and %d failed; this is a defect of quorumbench", f.Due, f.Succeeded, f.Failed)
@@ -112,20 +112,20 @@ func booksDoNotBalance(f *Figures) finding {
 	return fine()
 }
 
-func wrongAnswers(f *Figures) finding {
+func R3WrongAnswers(f *Figures) finding {
 	if f.WrongAnswers == 0 {
 		return fine()
 	}
 	return invalid("%d answers were wrong, the warm-up's included: another key, a damaged value, or what the store's protocol rules out", f.WrongAnswers)
 }
 
-// littlesLaw compares the clients with the mean number of operations in
+// R4LittlesLaw compares the clients with the mean number of operations in
 // progress, once as the generator counted it and once as the sum of the
 // operations' times over the window's length. Clients that rest after a refusal
 // have none. A client's first operation began
 // before the window and its last may end after it, so each edge can add or
 // hide up to one longest operation.
-func littlesLaw(f *Figures) finding {
+func R4LittlesLaw(f *Figures) finding {
 	if anyLost(f) { // what its clients did at the end nobody knows
 		return fine()
 	}
@@ -147,7 +147,7 @@ func littlesLaw(f *Figures) finding {
 	return fine()
 }
 
-func errorShare(f *Figures) finding {
+func R11ErrorShare(f *Figures) finding {
 	if f.Succeeded == 0 || f.errors() <= MaxErrors {
 		return fine()
 	}
@@ -157,7 +157,7 @@ func errorShare(f *Figures) finding {
 	return suspect("%d of %d operations failed (%s%s), above %s", f.Failed, f.Due, measure.Percent(f.errors()), f.kinds(), measure.Percent(MaxErrors))
 }
 
-func tooFewSamples(f *Figures) finding {
+func R12TooFewSamples(f *Figures) finding {
 	beyond := f.Due / 100
 	if f.Succeeded == 0 || beyond >= MinBeyond {
 		return fine()
@@ -165,7 +165,7 @@ func tooFewSamples(f *Figures) finding {
 	return suspect("p99 needs more operations than %d: it has %d beyond it, below %d", f.Due, beyond, MinBeyond).of("p99", "p99.9", "max")
 }
 
-func memberLost(f *Figures) finding {
+func R13MemberLost(f *Figures) finding {
 	switch len(f.LostMembers) {
 	case 0:
 		return fine()
@@ -175,7 +175,7 @@ func memberLost(f *Figures) finding {
 	return suspect("members %s were lost", strings.Join(f.LostMembers, ", "))
 }
 
-func leaderChanged(f *Figures) finding {
+func R14LeaderChanged(f *Figures) finding {
 	switch {
 	case f.TermChanges <= 0:
 		return fine()
@@ -185,10 +185,10 @@ func leaderChanged(f *Figures) finding {
 	return suspect("the cluster elected a leader %d times in the window", f.TermChanges)
 }
 
-// carriedIn asks whether the window opened on a stall: an operation in flight
+// R15CarriedIn asks whether the window opened on a stall: an operation in flight
 // then was older than operations get. What a stall holds back is done when it
 // ends, so that as much of the window as it lasted may be its.
-func carriedIn(f *Figures) finding {
+func R15CarriedIn(f *Figures) finding {
 	age := float64(f.CarriedInAgeNS)
 	excess := age - max(2*f.Response.At(99).NS, float64(MinCarriedInAge))
 	if excess <= 0 || f.Seconds <= 0 {
@@ -199,9 +199,9 @@ func carriedIn(f *Figures) finding {
 		measure.Duration(age), f.CarriedIn)
 }
 
-// inFlightLimitBesideFaults is R16. In a trial with faults it is a note: what waits in
+// R16InFlightLimit is R16. In a trial with faults it is a note: what waits in
 // an outage is meant to, and is not told apart from what waits at other times.
-func inFlightLimitBesideFaults(f *Figures) finding {
+func R16InFlightLimit(f *Figures) finding {
 	found := inFlightLimit(f)
 	if f.Faults > 0 && found.text != "" {
 		return finding{state: Valid, text: found.text + "; how much of that was in a fault is not known"}
@@ -229,10 +229,10 @@ func inFlightLimit(f *Figures) finding {
 	return f.judged(e, waited, f.NoRoom, f.Due)
 }
 
-// unsteady asks whether one throughput describes the window: a store that fills
+// R25Unsteady asks whether one throughput describes the window: a store that fills
 // up, compacts or throttles becomes slower in it, and one that is still warming up
 // faster, and then the figures are those of the window's length.
-func unsteady(f *Figures) finding {
+func R25Unsteady(f *Figures) finding {
 	a, b := &f.Halves[0], &f.Halves[1]
 	if f.OpenLoop || f.Faults > 0 || min(a.Seconds, b.Seconds) < MinHalfSeconds {
 		return fine()
@@ -245,7 +245,7 @@ func unsteady(f *Figures) finding {
 		a.PerSecond, b.PerSecond, measure.Percent(MaxDrift))
 }
 
-func notDurable(f *Figures) finding {
+func R17NotDurable(f *Figures) finding {
 	if !f.Writes || !f.DurabilityKnown || f.durable() || f.VolatileMeant {
 		return fine()
 	}
@@ -262,7 +262,7 @@ func volatility(f *Figures) string {
 	return "the store was told not to sync"
 }
 
-func misses(f *Figures) finding {
+func R18Misses(f *Figures) finding {
 	switch {
 	case len(f.FoundNothing) > 0:
 		return suspect("no operation of a kind found a key: %s", strings.Join(f.FoundNothing, ", "))
@@ -272,7 +272,7 @@ func misses(f *Figures) finding {
 	return suspect("%d reads found no key, or not all that were written, although every key was written before", f.Misses)
 }
 
-func interrupted(f *Figures) finding {
+func R19Interrupted(f *Figures) finding {
 	if !f.Interrupted {
 		return fine()
 	}

@@ -10,7 +10,7 @@ import (
 // Rules about what the store promises beyond its operations: watch events, and
 // members that have the same data.
 
-func eventsImpossible(f *Figures) finding {
+func R20EventsImpossible(f *Figures) finding {
 	switch e := &f.Events; {
 	case e.Impossible > 0:
 		return invalid("%d watch events arrived before their write was sent; this is a defect of quorumbench, or the events are not this load's", e.Impossible)
@@ -21,7 +21,7 @@ func eventsImpossible(f *Figures) finding {
 }
 
 // eventsFaulty: a store that watches promises every event once and in order.
-func eventsFaulty(f *Figures) finding {
+func R21EventsFaulty(f *Figures) finding {
 	e := &f.Events
 	var faults []string
 	add := func(n uint64, format string, args ...any) {
@@ -51,7 +51,7 @@ func eventsFaulty(f *Figures) finding {
 	return suspect("%s", text).of("watch")
 }
 
-func membersDisagree(f *Figures) finding {
+func R22MembersDisagree(f *Figures) finding {
 	switch {
 	case f.Disagreement != "":
 		return invalid("the members' data differ: %s", f.Disagreement)
@@ -62,7 +62,7 @@ func membersDisagree(f *Figures) finding {
 }
 
 // answeredWrongly: what a store's answers are not worth, their speed is not either.
-func answeredWrongly(f *Figures) finding {
+func R33ViolatedPromises(f *Figures) finding {
 	switch {
 	case f.BrokenPromises != "":
 		return invalid("the store answered wrongly: %s", f.BrokenPromises)
@@ -74,7 +74,7 @@ func answeredWrongly(f *Figures) finding {
 
 // faultFailed: a figure of an outage is of what was asked only if that was done,
 // and the cluster was whole before and after it.
-func faultFailed(f *Figures) finding {
+func R31FaultFailed(f *Figures) finding {
 	if len(f.FaultFailures) == 0 {
 		return fine()
 	}
@@ -83,7 +83,7 @@ func faultFailed(f *Figures) finding {
 
 // inventedMembers: a cluster has few members and elects seldom. What names more
 // is no cluster, or one whose figures by role are not known.
-func inventedMembers(f *Figures) finding {
+func R24InventedMembers(f *Figures) finding {
 	if f.Unreported == 0 {
 		return fine()
 	}

@@ -47,9 +47,9 @@ type Worker struct {
 	Added                                           Added
 }
 
-// workerLost asks whether all workers told what they did to the end, and no host was
+// R26WorkerLost asks whether all workers told what they did to the end, and no host was
 // lost with its members.
-func workerLost(f *Figures) finding {
+func R26WorkerLost(f *Figures) finding {
 	for i := range f.Workers {
 		if w := &f.Workers[i]; w.Lost != "" {
 			return invalid("worker %s was lost, and the load ended there: %s", w.Name, w.Lost)
@@ -67,9 +67,9 @@ func anyLost(f *Figures) bool {
 	return slices.ContainsFunc(f.Workers, func(w Worker) bool { return w.Lost != "" })
 }
 
-// workerBegan asks whether all began together: what the last did not do until it
+// R27WorkerBeganLate asks whether all began together: what the last did not do until it
 // began is missing from the throughput.
-func workerBegan(f *Figures) finding {
+func R27WorkerBeganLate(f *Figures) finding {
 	var last *Worker
 	missing := 0.0
 	for i := range f.Workers {
@@ -86,8 +86,8 @@ func workerBegan(f *Figures) finding {
 	return f.judged(e, "worker %s began %s after the first", last.Name, measure.Duration(float64(last.BeganAfterNS)))
 }
 
-// workerSlow asks whether a worker's clients did as much as the others'.
-func workerSlow(f *Figures) finding {
+// R28WorkerSlow asks whether a worker's clients did as much as the others'.
+func R28WorkerSlow(f *Figures) finding {
 	var slow []string
 	for i := range f.Workers {
 		w := &f.Workers[i]
@@ -106,11 +106,11 @@ func named(all []string) finding {
 	return suspect("%s", strings.Join(all, "; "))
 }
 
-// workerApart asks whether a worker's response times are those of the others. The
+// R29WorkerApart asks whether a worker's response times are those of the others. The
 // differences are taken second by second, so that what slows all down is in none;
 // their mean is held to Student's t, at the share of false alarms divided by the
 // number of workers (Bonferroni).
-func workerApart(f *Figures) finding {
+func R29WorkerApart(f *Figures) finding {
 	var apart []string
 	for i := range f.Workers {
 		w := &f.Workers[i]
@@ -139,14 +139,14 @@ func (w *Worker) figures(all *Figures) Figures {
 	}
 }
 
-// workerDisturbed asks of each worker's own generator what R5 to R9 ask of all
+// R30WorkerDisturbed asks of each worker's own generator what R5 to R9 ask of all
 // together, in whose sums one of many can be lost.
-func workerDisturbed(f *Figures) finding {
+func R30WorkerDisturbed(f *Figures) finding {
 	all := []finding{}
 	for i := range f.Workers {
 		w := &f.Workers[i]
 		own := w.figures(f)
-		for _, judge := range []func(*Figures) finding{stopped, throttled, waitedForProcessor, late, generatorBusy} {
+		for _, judge := range []func(*Figures) finding{R5Stopped, R6Throttled, R7WaitedForProcessor, R8SentLate, R9GeneratorBusy} {
 			if found := judge(&own); found.state == Suspect {
 				found.text = "worker " + w.Name + ": " + found.text
 				all = append(all, found)

@@ -46,7 +46,7 @@ func TestWorkersApartBeyondChance(t *testing.T) {
 		alarms := 0
 		for range runs {
 			f := Figures{Workers: alike(r, of.workers, of.seconds, 1, 0.3)}
-			if workerApart(&f).text != "" {
+			if R29WorkerApart(&f).text != "" {
 				alarms++
 			}
 		}
@@ -64,7 +64,7 @@ func TestWorkersApartBeyondChance(t *testing.T) {
 					}
 				}
 			}
-			if text := workerApart(&f).text; !strings.Contains(text, "worker w1 was ") {
+			if text := R29WorkerApart(&f).text; !strings.Contains(text, "worker w1 was ") {
 				t.Fatalf("the slow one of %d over %d s is not named: %q", of.workers, of.seconds, text)
 			}
 		}
@@ -89,11 +89,11 @@ func TestWorkersPaceBeyondChance(t *testing.T) {
 	for range 2000 {
 		own, others := done(100), done(100)+done(100)+done(100)
 		f := Figures{Workers: []Worker{{Name: "w1", Pace: 3 * own / others, PaceError: variation * math.Sqrt(3/others+1/others)}}}
-		if workerSlow(&f).text != "" {
+		if R28WorkerSlow(&f).text != "" {
 			alarms++
 		}
 		f.Workers[0].Pace = 0.1
-		if text := workerSlow(&f).text; !strings.Contains(text, "worker w1 did 10 % of what") {
+		if text := R28WorkerSlow(&f).text; !strings.Contains(text, "worker w1 did 10 % of what") {
 			t.Fatalf("%q", text)
 		}
 	}
@@ -159,12 +159,12 @@ func TestSentencesOfMany(t *testing.T) {
 		want           string
 	}{{1, 0, " in all, "}, {2, 0, " in all (the sum over its 2 loops), "}, {8, 4, " in all (the sum over the 8 loops of 4 workers), "}} {
 		f.Loops, f.Workers = test.loops, make([]Worker, test.workers)
-		if found := stopped(&f); found.state != Suspect || !strings.Contains(found.text, test.want) {
+		if found := R5Stopped(&f); found.state != Suspect || !strings.Contains(found.text, test.want) {
 			t.Errorf("%d loops of %d workers: %+v", test.loops, test.workers, found)
 		}
 	}
 	f.Hosts = []Host{{Name: "db1"}, {Name: "db2", Lost: "the agent is gone"}}
-	if found := workerLost(&f); found.state != Invalid || found.text != "host db2 was lost with its members, and the load ended there: the agent is gone" {
+	if found := R26WorkerLost(&f); found.state != Invalid || found.text != "host db2 was lost with its members, and the load ended there: the agent is gone" {
 		t.Errorf("%+v", found)
 	}
 }
@@ -176,11 +176,11 @@ func TestLittlesLawWithoutAWorker(t *testing.T) {
 	f.OpenLoop, f.Clients, f.MeanInFlight, f.Seconds, f.LongestNS = false, 16, 12, 100, 1e6
 	f.TotalNS = 16 * f.Seconds * 1e9
 	f.Workers = []Worker{{Name: "w1 on a"}, {Name: "w2 on b"}}
-	if found := littlesLaw(&f); found.state != Invalid {
+	if found := R4LittlesLaw(&f); found.state != Invalid {
 		t.Fatalf("12 of 16 clients: %+v", found)
 	}
 	f.Workers[1].Lost = "the worker is gone"
-	if found := littlesLaw(&f); found.state != Valid {
+	if found := R4LittlesLaw(&f); found.state != Valid {
 		t.Errorf("with a worker lost: %+v", found)
 	}
 }
