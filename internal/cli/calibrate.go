@@ -132,12 +132,7 @@ func (a *commandLine) calibrate(ctx context.Context, f *calibrateFlags) error {
 	case err != nil:
 		return err
 	}
-	if f.format == "json" {
-		err = report.CalibrationJSON(a.Stdout, c)
-	} else {
-		err = report.Calibration(a.Stdout, c)
-	}
-	if err != nil {
+	if err := a.Report(f.format, report.Calibration(c)); err != nil {
 		return err
 	}
 	cache, err := os.UserCacheDir()

@@ -320,11 +320,7 @@ func (a *commandLine) capacity(ctx context.Context, f *capacityFlags, args []str
 	if found == nil {
 		return runErr
 	}
-	write := report.Capacity
-	if f.format == "json" {
-		write = report.CapacityJSON
-	}
-	if err := write(a.Stdout, found, dir); err != nil {
+	if err := a.Report(f.format, report.Capacity(found, dir)); err != nil {
 		return errors.Join(runErr, err)
 	}
 	return searched(found, runErr)

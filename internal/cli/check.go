@@ -270,12 +270,7 @@ func (a *commandLine) checkPerf(ctx context.Context, f *perfFlags) error {
 	b := a.newBar(f.format, f.duration.Seconds(), " s")
 	return a.check(ctx, f.checkFlags, s, b, b.seconds, func(t *record.Trial) error {
 		c := analyze.CheckPerf(t)
-		if f.format == "json" {
-			err = report.PerfCheckJSON(a.Stdout, &c, load)
-		} else {
-			err = report.PerfCheck(a.Stdout, &c, f.verbose)
-		}
-		return judged(c.Pass, c.NotKnown != "", err)
+		return judged(c.Pass, c.NotKnown != "", a.Report(f.format, report.PerfCheck(&c, load, f.verbose)))
 	})
 }
 
@@ -333,15 +328,10 @@ func (a *commandLine) checkDatascale(ctx context.Context, f *checkFlags) error {
 		if len(c.Members) > 0 {
 			first = c.Members[0]
 		}
-		switch {
-		case t.State != record.Interrupted && !first.Memory.Known:
+		if t.State != record.Interrupted && !first.Memory.Known {
 			return a.unread(f, "after", first.Unread)
-		case f.format == "json":
-			err = report.ScaleCheckJSON(a.Stdout, &c, load)
-		default:
-			err = report.ScaleCheck(a.Stdout, &c, f.verbose)
 		}
-		return judged(c.Pass, false, err)
+		return judged(c.Pass, false, a.Report(f.format, report.ScaleCheck(&c, load, f.verbose)))
 	})
 }
 

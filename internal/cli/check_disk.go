@@ -127,10 +127,5 @@ func (a *commandLine) checkDisk(ctx context.Context, f *diskFlags, dir string, c
 			c.Judge(name, *rule)
 		}
 	}
-	if f.format == "json" {
-		err = report.DiskCheckJSON(a.Stdout, &c)
-	} else {
-		err = report.DiskCheck(a.Stdout, &c)
-	}
-	return judged(c.Pass(f.store), c.Unknown(f.store), err)
+	return judged(c.Pass(f.store), c.Unknown(f.store), a.Report(f.format, report.DiskCheck(&c)))
 }

@@ -77,17 +77,10 @@ func (a *commandLine) compare(f *compareFlags, dirs []string) error {
 		all = append(all, c)
 	}
 	analyze.Judge(float64(f.margin), all...)
-	switch f.format {
-	case "json":
-		err = report.ComparisonsJSON(a.Stdout, all)
-	case "csv":
-		err = report.CompareCSV(a.Stdout, all...)
-	case "junit":
+	if f.format == "junit" {
 		err = report.ComparisonsJUnit(a.Stdout, all, f.failOn == "worse")
-	case "markdown":
-		err = report.ComparisonsMarkdown(a.Stdout, all)
-	default:
-		err = report.Comparisons(a.Stdout, all)
+	} else {
+		err = a.Report(f.format, report.Comparisons(all...))
 	}
 	if err != nil || f.failOn == "" {
 		return err

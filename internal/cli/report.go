@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -179,22 +178,17 @@ func (a *commandLine) write(f *reportFlags, runs []*record.Run, run *record.Run,
 		}
 		parts = append(parts, part{name: "gobench.txt", write: func(w io.Writer) error { return report.GoBench(w, run, kept, leftOut) }})
 	case "json":
-		parts = append(parts, part{name: "report.json", write: func(w io.Writer) error {
-			if len(runs) > 1 {
-				return report.RunsJSON(w, runs)
-			}
-			return report.RunJSON(w, run, comparisons)
-		}})
+		finding := report.Run(run, comparisons, run.Dir)
+		if len(runs) > 1 {
+			finding = report.Runs(runs)
+		}
+		parts = append(parts, part{name: "report.json", write: func(w io.Writer) error { return report.JSON(w, finding) }})
 	case "csv":
 		parts = csvParts(run, comparisons, f.out != "")
 	case "markdown":
-		parts = append(parts, part{name: "report.md", write: func(w io.Writer) error {
-			return withComparisons(w, report.Markdown(w, run), comparisons, report.CompareMarkdown)
-		}})
+		parts = append(parts, part{name: "report.md", write: func(w io.Writer) error { return report.Markdown(w, report.Run(run, comparisons, "")) }})
 	default:
-		parts = append(parts, part{name: "report.txt", write: func(w io.Writer) error {
-			return withComparisons(w, recorded(w, run), comparisons, report.Compare)
-		}})
+		parts = append(parts, part{name: "report.txt", write: func(w io.Writer) error { return report.Text(w, report.Recorded(run, comparisons)) }})
 	}
 	if f.out == "" {
 		for _, p := range parts {
@@ -272,7 +266,7 @@ type part struct {
 // all must go to one place, it is the comparison with --baseline if there is
 // one.
 func csvParts(run *record.Run, comparisons []*analyze.Comparison, files bool) []part {
-	trials := part{name: "trials.csv", write: func(w io.Writer) error { return report.CSV(w, run) }}
+	trials := part{name: "trials.csv", write: func(w io.Writer) error { return report.CSV(w, report.Run(run, nil, "")) }}
 	var compared []part
 	for _, c := range comparisons {
 		name := "baseline.csv"
@@ -282,15 +276,15 @@ func csvParts(run *record.Run, comparisons []*analyze.Comparison, files bool) []
 		if i := slices.Index(run.Parts, c.Run); i >= 0 {
 			name = fmt.Sprintf("baseline-within-%d-%s.csv", i+1, record.Slug(c.Run.Name))
 		}
-		compared = append(compared, part{name: name, write: func(w io.Writer) error { return report.CompareCSV(w, c) }})
+		compared = append(compared, part{name: name, write: func(w io.Writer) error { return report.CSV(w, report.Comparison(c)) }})
 	}
 	if files {
 		all := append([]part{trials}, compared...)
 		if rows := analyze.Rows(run); len(analyze.Broken(rows)) > 0 {
-			all = append(all, part{name: "faults.csv", write: func(w io.Writer) error { return report.BrokenCSV(w, run) }})
+			all = append(all, part{name: "faults.csv", write: func(w io.Writer) error { return report.CSV(w, report.Faults(run)) }})
 		}
 		if len(analyze.CallsTables(run)) > 0 {
-			all = append(all, part{name: "calls.csv", write: func(w io.Writer) error { return report.CallsCSV(w, run) }})
+			all = append(all, part{name: "calls.csv", write: func(w io.Writer) error { return report.CSV(w, report.Calls(run)) }})
 		}
 		return all
 	}
@@ -300,28 +294,4 @@ func csvParts(run *record.Run, comparisons []*analyze.Comparison, files bool) []
 		}
 	}
 	return []part{trials}
-}
-
-// recorded prints a run as the command that made it did.
-func recorded(w io.Writer, run *record.Run) error {
-	if run.Scenario == "" && len(run.Trials) == 1 && len(run.Parts) == 0 { // flags asked for one trial
-		if err := report.Summary(w, &run.Trials[0], run.Dir); err != nil {
-			return err
-		}
-		for _, p := range run.Problems {
-			if _, err := fmt.Fprintf(w, "%s\n", p); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	return report.Text(w, run, run.Dir)
-}
-
-func withComparisons(w io.Writer, err error, all []*analyze.Comparison, write func(io.Writer, *analyze.Comparison) error) error {
-	errs := []error{err}
-	for _, c := range all {
-		errs = append(errs, write(w, c))
-	}
-	return errors.Join(errs...)
 }

@@ -19,9 +19,7 @@ func (a *commandLine) reportFiles(run *record.Run, dir string, quiet bool) error
 		comparisons = nil // it was said with the table
 	}
 	parts := []part{
-		{name: "report.md", write: func(w io.Writer) error {
-			return withComparisons(w, report.Markdown(w, run), comparisons, report.CompareMarkdown)
-		}},
+		{name: "report.md", write: func(w io.Writer) error { return report.Markdown(w, report.Run(run, comparisons, "")) }},
 		{name: "report.html", write: func(w io.Writer) error { return web.HTML(w, run, comparisons) }},
 	}
 	if len(a.Gate.Thresholds) > 0 {

@@ -117,10 +117,7 @@ func (a *commandLine) size(f *sizeFlags, dirs []string) error {
 	if err != nil {
 		return err
 	}
-	if f.format == "json" {
-		return report.SizesJSON(a.Stdout, sizes)
-	}
-	return report.Sizes(a.Stdout, sizes)
+	return a.Report(f.format, report.Sizes(sizes))
 }
 
 // sizeLoad is the load that is asked about. Without a file it is that of the recorded

@@ -129,24 +129,24 @@ func (a *App) render(run *record.Run, dir string, as Rendering) error {
 	switch {
 	case as.Single && len(run.Trials) == 0:
 		return nil // there is no result; the error says why
-	case as.Single && as.Format == "json":
-		return report.JSON(a.Stdout, &run.Trials[0])
 	case as.Single:
-		return report.Summary(a.Stdout, &run.Trials[0], dir)
+		return a.Report(as.Format, report.Trial(&run.Trials[0], dir))
 	}
 	comparisons, wrong := a.Gate.Comparisons(run)
-	if as.Format == "json" {
-		return errors.Join(report.RunJSON(a.Stdout, run, comparisons), wrong)
+	return errors.Join(a.Report(as.Format, report.Run(run, comparisons, dir)), wrong)
+}
+
+// Report writes a finding to standard output in a format of --format.
+func (a *App) Report(format string, f report.Finding) error {
+	switch format {
+	case "json":
+		return report.JSON(a.Stdout, f)
+	case "csv":
+		return report.CSV(a.Stdout, f)
+	case "markdown":
+		return report.Markdown(a.Stdout, f)
 	}
-	if err := report.Text(a.Stdout, run, dir); err != nil {
-		return err
-	}
-	for _, c := range comparisons {
-		if err := report.Compare(a.Stdout, c); err != nil {
-			return err
-		}
-	}
-	return wrong
+	return report.Text(a.Stdout, f)
 }
 
 // ended turns what a run came to into an error, which decides the exit code.

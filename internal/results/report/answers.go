@@ -6,27 +6,14 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// answers is what came of checking the answers of trials; nothing where none was
-// checked.
-func answers(trials []record.Trial) (text string) {
-	for i := range trials {
-		name := ""
-		if len(trials) > 1 {
-			name = analyze.Label(&trials[i]) + ": "
-		}
-		for _, line := range Answers(trials[i].Answers) {
-			text += "  " + name + line + "\n"
-		}
-	}
-	return under("Were the answers right", text)
-}
+// answersHead is above what came of checking answers.
+const answersHead = "Were the answers right"
 
-// Answers is a line for each thing that there is to say of a check.
+// Answers returns a line for each thing that there is to say of a check.
 func Answers(a *record.Answers) (lines []string) {
 	if a == nil {
 		return nil

@@ -47,11 +47,11 @@ func TestWhatFaultsBroke(t *testing.T) {
 	r := faulty()
 	golden(t, "faults.txt", renderText(t, r))
 	var b bytes.Buffer
-	if err := Markdown(&b, r); err != nil || !strings.Contains(b.String(), "| kill leader for 1s | etcd | etcd 3.7.3 | 6 | 1.40 s | 1.10–1.60 s") {
+	if err := Markdown(&b, Run(r, nil, "")); err != nil || !strings.Contains(b.String(), "| kill leader for 1s | etcd | etcd 3.7.3 | 6 | 1.40 s | 1.10–1.60 s") {
 		t.Errorf("in Markdown it is %v, %s", err, b.String())
 	}
 	b.Reset()
-	if err := BrokenCSV(&b, r); err != nil {
+	if err := CSV(&b, Faults(r)); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(&b).ReadAll()
@@ -66,7 +66,7 @@ func TestWhatFaultsBroke(t *testing.T) {
 		}
 	}
 	b.Reset()
-	if err := RunJSON(&b, r, nil); err != nil {
+	if err := JSON(&b, Run(r, nil, "")); err != nil {
 		t.Fatal(err)
 	}
 	var object struct {
@@ -85,7 +85,7 @@ func TestWhatFaultsBroke(t *testing.T) {
 		t.Errorf("in sentences it is %q", said)
 	}
 	b.Reset()
-	if err := Summary(&b, &r.Trials[0], ""); err != nil || !strings.Contains(b.String(), "\nWhat breaks, and for how long") {
+	if err := Text(&b, Trial(&r.Trials[0], "")); err != nil || !strings.Contains(b.String(), "\nWhat breaks, and for how long") {
 		t.Errorf("of one trial it is %v, %s", err, b.String())
 	}
 }

@@ -1,9 +1,7 @@
 package report
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 
 	"github.com/quorumbench/quorumbench/internal/text"
 
@@ -11,25 +9,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Calibration writes what a machine can tell apart, for a reader.
-func Calibration(w io.Writer, c *record.Calibration) error {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "What this machine can tell apart\n")
+// Calibration reports what a machine can tell apart; for programs as it is kept.
+func Calibration(c *record.Calibration) Finding {
+	return Finding{parts: func(to layout) { calibrationParts(to, c) }, object: func() any { return c }}
+}
+
+func calibrationParts(to layout, c *record.Calibration) {
+	to.lead("What this machine can tell apart")
 	machine := &record.Trial{}
 	machine.Machine = &c.Machine
-	b.WriteString(facts([]analyze.Fact{
+	to.facts([]analyze.Fact{
 		{What: "machine", Text: analyze.Machine(machine)},
 		{What: "null server", Text: fmt.Sprintf("%s, on this machine; %s each", c.Store, text.Plural(uint64(c.Rounds), "round"))},
 		{What: "tool", Text: "quorumbench " + c.Tool.Version},
-	}))
+	})
 	g := &c.Generator
 	part := func(head string, rows ...[]string) {
-		fmt.Fprintf(&b, "\n%s\n", head)
-		t := &grid{indent: "  ", columns: []analyze.Column{{Left: true}, {Title: "median"}, {Title: "lowest"}, {Title: "highest"}}}
-		for _, cells := range rows {
-			t.add(cells...)
-		}
-		b.WriteString(t.text())
+		to.inset(&Table{Heading: head, Columns: []analyze.Column{{Left: true}, {Title: "median"}, {Title: "lowest"}, {Title: "highest"}}, Rows: rows})
 	}
 	time := func(what string, of *record.OfRounds) []string { return ofRounds(what, of, text.Duration) }
 	rate := func(what string, of *record.OfRounds) []string { return ofRounds(what, of, text.PerSecond) }
@@ -56,15 +52,14 @@ func Calibration(w io.Writer, c *record.Calibration) error {
 	}
 	part("TCP connections", trips...)
 	if d := c.Disk; d != nil {
-		fmt.Fprintf(&b, "\nfdatasync in %s: p50 %s, p99 %s of %s on %s", text.Line(d.Path, text.OfOutput), text.Figure(d.P50()), text.Figure(d.P99()),
+		words := fmt.Sprintf("fdatasync in %s: p50 %s, p99 %s of %s on %s", text.Line(d.Path, text.OfOutput), text.Figure(d.P50()), text.Figure(d.P99()),
 			text.Plural(uint64(max(d.Fdatasyncs, 0)), "write"), text.OrDash(d.FileSystem))
 		if d.Volatile {
-			b.WriteString(", which forgets at power loss")
+			words += ", which forgets at power loss"
 		}
-		b.WriteString("\n")
+		to.blank()
+		to.say(words)
 	}
-	_, err := b.WriteTo(w)
-	return err
 }
 
 // ofRounds are the cells of a figure of rounds.
@@ -74,6 +69,3 @@ func ofRounds(what string, of *record.OfRounds, shown func(float64) string) []st
 	}
 	return []string{what, shown(of.Median), shown(of.Lowest), shown(of.Highest)}
 }
-
-// CalibrationJSON writes the same as one object, as it is kept.
-func CalibrationJSON(w io.Writer, c *record.Calibration) error { return writeJSON(w, c) }

@@ -22,18 +22,18 @@ func TestCalibration(t *testing.T) {
 		RoundTrips: []record.RoundTrip{{To: "loopback", LowestNS: 10_000, P50NS: record.NewOfRounds(11_000), Count: 20}, {To: "10.0.0.1:2379", LowestNS: 1e6, P50NS: record.NewOfRounds(2e6, 3e6), Count: 40}},
 	}
 	var b bytes.Buffer
-	if err := Calibration(&b, c); err != nil {
+	if err := Text(&b, Calibration(c)); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "calibration.txt", b.String())
 	b.Reset()
-	if err := CalibrationJSON(&b, c); err != nil {
+	if err := JSON(&b, Calibration(c)); err != nil {
 		t.Fatal(err)
 	}
 	if back, err := record.ParseCalibration(b.Bytes()); err != nil || back.Generator.ServiceP50NS.Median != 25_000 {
 		t.Errorf("its JSON is not what is kept: %+v, %v", back, err)
 	}
-	if err := Calibration(&b, &record.Calibration{}); err != nil { // nothing is known
+	if err := Text(&b, Calibration(&record.Calibration{})); err != nil { // nothing is known
 		t.Error(err)
 	}
 }

@@ -1,60 +1,51 @@
 package report
 
 import (
-	"io"
-
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// CallsCSV writes the calls of applications: a row for each trial, repeat and kind of
-// call.
-func CallsCSV(w io.Writer, run *record.Run) error {
-	var rows [][]string
-	for i := range run.Trials {
-		t := &run.Trials[i]
-		if !analyze.Measured(t) {
-			continue
+// Calls reports the calls of applications: a row for each trial, repeat and kind of call.
+func Calls(run *record.Run) Finding {
+	return Finding{rows: func() (columns []string, all []record.Object) {
+		for i := range run.Trials {
+			t := &run.Trials[i]
+			if !analyze.Measured(t) {
+				continue
+			}
+			for k := range t.ByCall {
+				all = append(all, callFields(t, &t.ByCall[k]))
+			}
 		}
-		for k := range t.ByCall {
-			c := &t.ByCall[k]
-			names, cells := []string{"call", "trial", "store", "version", "operation", "consistency"}, []string{c.Name, t.Name, t.Store, t.Version, c.Operation, c.Consistency}
-			for i := range cells {
-				cells[i] = text.Cell(cells[i])
-			}
-			for _, n := range callFigures(t, c) {
-				names, cells = append(names, n.name), append(cells, n.cell())
-			}
-			if rows == nil {
-				rows = append(rows, names)
-			}
-			rows = append(rows, cells)
-		}
-	}
-	return writeCSV(w, rows)
+		return nil, all
+	}}
 }
 
-// callFigures are the figures of a kind of call, as files have them.
-func callFigures(t *record.Trial, c *record.Calls) []named {
-	count := func(n uint64) *float64 { return new(float64(n)) }
-	all := []named{
-		{"repeat", count(uint64(max(t.Repeat, 0)))}, {"due", count(c.Due)}, {"operations", count(c.Operations)}, {"conflicts", count(c.Conflicts)}, {"misses", count(c.Misses)}, {"errors", count(c.Errors)},
-		{"due_per_second", new(c.PerSecond)}, {"share", new(c.Share)},
-		{"bound_ns", known(float64(c.BoundNS), c.BoundNS > 0)}, {"late", known(float64(c.Late), c.BoundNS > 0)},
+// callFields are the fields of a kind of call.
+func callFields(t *record.Trial, c *record.Calls) (o record.Object) {
+	o.Add("call", c.Name)
+	o.Add("trial", t.Name)
+	o.Add("store", t.Store)
+	o.Add("version", t.Version)
+	o.Add("operation", c.Operation)
+	o.Add("consistency", c.Consistency)
+	o.Add("repeat", number(max(t.Repeat, 0)))
+	o.Add("due", number(c.Due))
+	o.Add("operations", number(c.Operations))
+	o.Add("conflicts", number(c.Conflicts))
+	o.Add("misses", number(c.Misses))
+	o.Add("errors", number(c.Errors))
+	o.Add("due_per_second", &c.PerSecond)
+	o.Add("share", &c.Share)
+	o.Add("bound_ns", known(float64(c.BoundNS), c.BoundNS > 0))
+	o.Add("late", known(float64(c.Late), c.BoundNS > 0))
+	times := func(name string, of *record.Times) {
+		p50, p99 := of.At(50), of.At(99)
+		o.Add(name+"_p50_ns", known(p50.NS, p50.Known))
+		o.Add(name+"_p99_ns", known(p99.NS, p99.Known))
+		o.Add(name+"_max_ns", known(of.Max.NS, of.Max.Known))
 	}
-	for _, of := range []struct {
-		name  string
-		times *record.Times
-	}{{"response_time", &c.ResponseTime}, {"service_time", &c.ServiceTime}} {
-		for _, p := range []struct {
-			name string
-			at   float64
-		}{{"_p50_ns", 50}, {"_p99_ns", 99}} {
-			f := of.times.At(p.at)
-			all = append(all, named{of.name + p.name, known(f.NS, f.Known)})
-		}
-		all = append(all, named{of.name + "_max_ns", known(of.times.Max.NS, of.times.Max.Known)})
-	}
-	return all
+	times("response_time", &c.ResponseTime)
+	times("service_time", &c.ServiceTime)
+	return o
 }

@@ -1,9 +1,7 @@
 package report
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
@@ -12,149 +10,151 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// PerfCheck writes what a check of a load came to, with the labels of `etcdctl
-// check perf`.
-func PerfCheck(w io.Writer, c *analyze.PerfCheck, verbose bool) error {
-	var b bytes.Buffer
+// PerfCheck reports what a check of a load of the given name came to, with the labels of
+// `etcdctl check perf`.
+func PerfCheck(c *analyze.PerfCheck, load string, verbose bool) Finding {
+	return Finding{
+		parts:  func(to layout) { perfParts(to, c, verbose) },
+		object: func() any { return perfObject(c, load) },
+	}
+}
+
+func perfParts(to layout, c *analyze.PerfCheck, verbose bool) {
 	t := c.Trial
-	cleanedUp(&b, t.Cleanup)
+	cleanedUp(to, t.Cleanup)
 	switch {
 	case t.State == record.Interrupted && t.Seconds == 0:
-		b.WriteString("INTERRUPTED before the first second was measured\n")
+		to.say("INTERRUPTED before the first second was measured")
 	case t.State == record.Interrupted:
-		fmt.Fprintf(&b, "INTERRUPTED after %.1f s: %.0f writes/s, slowest %fs\n", t.Seconds, t.PerSecond, c.Slowest)
+		to.say(fmt.Sprintf("INTERRUPTED after %.1f s: %.0f writes/s, slowest %fs", t.Seconds, t.PerSecond, c.Slowest))
 	default:
-		perfJudged(&b, c, verbose)
+		perfJudged(to, c, verbose)
 	}
-	_, err := b.WriteTo(w)
-	return err
 }
 
 // withoutVote names the members that the load did not go to because they have no vote.
-func withoutVote(b *bytes.Buffer, t *record.Trial) {
+func withoutVote(to layout, t *record.Trial) {
 	for _, name := range t.Roles.WithoutVote() {
-		fmt.Fprintf(b, "Member %s has no vote: the load went to members that have one.\n", name)
+		to.say(fmt.Sprintf("Member %s has no vote: the load went to members that have one.", name))
 	}
 }
 
-func perfJudged(b *bytes.Buffer, c *analyze.PerfCheck, verbose bool) {
+func perfJudged(to layout, c *analyze.PerfCheck, verbose bool) {
 	t := c.Trial
-	withoutVote(b, t)
-	printLines(b, "", c.Lines)
-	printAbsent(b, t)
+	withoutVote(to, t)
+	to.say(c.Lines...)
+	printAbsent(to, t)
 	if c.NotSent > 0 {
-		fmt.Fprintf(b, "%s writes were due and never sent: %d were in flight, and no more are allowed\n", text.Count(c.NotSent), t.MaxInFlight)
+		to.say(fmt.Sprintf("%s writes were due and never sent: %d were in flight, and no more are allowed", text.Count(c.NotSent), t.MaxInFlight))
 	}
 	if verbose {
-		fmt.Fprintf(b, "Response time, from when a write was due: %s\nService time, from when it was sent: %s\n",
-			text.Percentiles(t.ResponseTime.Summary), text.Percentiles(t.ServiceTime.Summary))
+		to.say("Response time, from when a write was due: "+text.Percentiles(t.ResponseTime.Summary),
+			"Service time, from when it was sent: "+text.Percentiles(t.ServiceTime.Summary))
 	}
 	switch causes := c.Limits.Causes; {
 	case c.Pass && verbose:
-		listed(b, "Seen:", c.Limits.Looked)
+		listed(to, "Seen:", c.Limits.Looked)
 	case c.Pass:
 	case len(causes) == 0:
-		listed(b, "Nothing that was looked at says what is too slow:", c.Limits.Looked)
+		listed(to, "Nothing that was looked at says what is too slow:", c.Limits.Looked)
 	default:
-		b.WriteString("What is too slow:\n")
+		to.say("What is too slow:")
 		for _, cause := range causes {
-			fmt.Fprintf(b, "  %s: %s\n", cause.What, cause.Text)
+			to.say(fmt.Sprintf("  %s: %s", cause.What, cause.Text))
 		}
-		listed(b, "Looked at:", c.Limits.Looked)
+		listed(to, "Looked at:", c.Limits.Looked)
 	}
 	switch {
 	case c.NotKnown != "":
-		b.WriteString("NOT KNOWN: " + c.NotKnown + "\n")
+		to.say("NOT KNOWN: " + c.NotKnown)
 	case c.Pass && t.Cleanup.Err() == nil:
-		b.WriteString("PASS\n")
+		to.say("PASS")
 	default:
-		b.WriteString("FAIL\n")
+		to.say("FAIL")
 	}
 }
 
 // printAbsent names the members that did not answer before the load.
-func printAbsent(b *bytes.Buffer, t *record.Trial) {
+func printAbsent(to layout, t *record.Trial) {
 	for _, m := range t.Absent {
-		b.WriteString(m.String() + "\n")
+		to.say(m.String())
 	}
 }
 
-func listed(b *bytes.Buffer, head string, lines []string) {
-	b.WriteString(head + "\n")
-	printLines(b, "  ", lines)
-}
-
-func printLines(b *bytes.Buffer, indent string, lines []string) {
-	for _, line := range lines {
-		b.WriteString(indent + line + "\n")
-	}
+func listed(to layout, head string, lines []string) {
+	to.say(head)
+	to.say(indented(lines)...)
 }
 
 // cleanedUp writes what came of a clean-up in etcdctl's words, and how much space
 // came back.
-func cleanedUp(b *bytes.Buffer, c *record.Cleanup) {
+func cleanedUp(to layout, c *record.Cleanup) {
 	if c == nil {
 		return
 	}
 	reclaimed := c.Revision > 0 || c.Defragmented()
 	if c.Failure != "" && !reclaimed {
-		fmt.Fprintf(b, "FAIL: Cleanup failed during key deletion: ERROR(%s)\n", c.Failure)
+		to.say(fmt.Sprintf("FAIL: Cleanup failed during key deletion: ERROR(%s)", c.Failure))
 		return
 	}
 	if c.Revision > 0 {
-		fmt.Fprintf(b, "Compacting with revision %d\nCompacted with revision %d\n", c.Revision, c.Revision)
+		to.say(fmt.Sprintf("Compacting with revision %d", c.Revision), fmt.Sprintf("Compacted with revision %d", c.Revision))
 	}
 	for _, s := range c.Space {
 		if s.Defragmented {
-			fmt.Fprintf(b, "Defragmenting %q\nDefragmented %q\n", s.Endpoint, s.Endpoint)
+			to.say(fmt.Sprintf("Defragmenting %q", s.Endpoint), fmt.Sprintf("Defragmented %q", s.Endpoint))
 		}
 	}
 	if reclaimed {
 		for _, s := range c.Space {
-			fmt.Fprintf(b, "Space of member %s: %s before, %s after, %s given back\n", s.Member,
-				text.Mebibytes(s.Before), text.Mebibytes(s.After), text.Mebibytes(s.GivenBack()))
+			to.say(fmt.Sprintf("Space of member %s: %s before, %s after, %s given back", s.Member,
+				text.Mebibytes(s.Before), text.Mebibytes(s.After), text.Mebibytes(s.GivenBack())))
 		}
 	}
 	if c.Failure != "" {
-		fmt.Fprintf(b, "FAIL: Cleanup failed: ERROR(%s)\n", c.Failure)
+		to.say(fmt.Sprintf("FAIL: Cleanup failed: ERROR(%s)", c.Failure))
 	}
 }
 
-// ScaleCheck writes what so many keys cost the members, with the labels of
+// ScaleCheck reports what so many keys cost the members, with the labels of
 // `etcdctl check datascale`.
-func ScaleCheck(w io.Writer, c *analyze.ScaleCheck, verbose bool) error {
-	var b bytes.Buffer
+func ScaleCheck(c *analyze.ScaleCheck, load string, verbose bool) Finding {
+	return Finding{
+		parts:  func(to layout) { scaleParts(to, c, verbose) },
+		object: func() any { return scaleObject(c, load) },
+	}
+}
+
+func scaleParts(to layout, c *analyze.ScaleCheck, verbose bool) {
 	t := c.Trial
-	cleanedUp(&b, t.Cleanup)
+	cleanedUp(to, t.Cleanup)
 	switch {
 	case t.State == record.Interrupted:
-		fmt.Fprintf(&b, "INTERRUPTED after %.1f s: %s keys were written\n", t.Seconds, text.Count(t.Operations))
+		to.say(fmt.Sprintf("INTERRUPTED after %.1f s: %s keys were written", t.Seconds, text.Count(t.Operations)))
 	case len(c.Members) > 0:
-		scaleJudged(&b, c, verbose)
+		scaleJudged(to, c, verbose)
 	}
-	_, err := b.WriteTo(w)
-	return err
 }
 
-func scaleJudged(b *bytes.Buffer, c *analyze.ScaleCheck, verbose bool) {
+func scaleJudged(to layout, c *analyze.ScaleCheck, verbose bool) {
 	t, first := c.Trial, &c.Members[0]
-	withoutVote(b, t)
-	printLines(b, "", c.Lines)
+	withoutVote(to, t)
+	to.say(c.Lines...)
 	if len(c.ByError) == 0 {
-		fmt.Fprintf(b, "PASS: Approximate system memory used : %.2f MB.\n", first.Memory.MB())
+		to.say(fmt.Sprintf("PASS: Approximate system memory used : %.2f MB.", first.Memory.MB()))
 	}
-	printAbsent(b, t)
+	printAbsent(to, t)
 	for i := range c.Members {
 		m := &c.Members[i]
-		fmt.Fprintf(b, "Member %s: memory %s; database %s\n", m.Name, grown(m.Memory, t.Operations, m.Unread), grown(m.Disk, t.Operations, ""))
+		to.say(fmt.Sprintf("Member %s: memory %s; database %s", m.Name, grown(m.Memory, t.Operations, m.Unread), grown(m.Disk, t.Operations, "")))
 	}
 	if first.Memory.Grown() < 0 {
-		fmt.Fprintf(b, "Member %s needs less memory than before: it had some left over. Restart it for a figure that means something.\n", first.Name)
+		to.say(fmt.Sprintf("Member %s needs less memory than before: it had some left over. Restart it for a figure that means something.", first.Name))
 	}
-	fmt.Fprintf(b, "%s keys in %.1f s: %s\n", text.Count(t.Operations), t.Seconds, text.PerSecond(t.PerSecond))
-	fmt.Fprintf(b, "Service time: %s\n", text.Percentiles(t.ServiceTime.Summary))
+	to.say(fmt.Sprintf("%s keys in %.1f s: %s", text.Count(t.Operations), t.Seconds, text.PerSecond(t.PerSecond)))
+	to.say(fmt.Sprintf("Service time: %s", text.Percentiles(t.ServiceTime.Summary)))
 	if verbose {
-		fmt.Fprintf(b, "Slowest %s, mean %s\n", text.Figure(t.ServiceTime.Max), text.Figure(t.ServiceTime.Mean))
+		to.say(fmt.Sprintf("Slowest %s, mean %s", text.Figure(t.ServiceTime.Max), text.Figure(t.ServiceTime.Mean)))
 	}
 }
 
@@ -173,18 +173,24 @@ func grown(c analyze.Growth, keys uint64, why string) string {
 	return words
 }
 
-// DiskCheck writes how long a disk takes, and what each store makes of it.
-func DiskCheck(w io.Writer, c *analyze.DiskCheck) error {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s: %s records of %s, each made durable before the next, in %s: %s\n", c.Dir, text.Count(uint64(c.Records)),
-		scenario.FormatSize(c.Record), text.Duration(c.NS()), text.PerSecond(c.PerSecond()))
-	fmt.Fprintf(&b, "File system: %s\n", c.FileSystem)
+// DiskCheck reports how long a disk takes, and what each store makes of it.
+func DiskCheck(c *analyze.DiskCheck) Finding {
+	return Finding{
+		parts:  func(to layout) { diskParts(to, c) },
+		object: func() any { return diskObject(c) },
+	}
+}
+
+func diskParts(to layout, c *analyze.DiskCheck) {
+	to.say(fmt.Sprintf("%s: %s records of %s, each made durable before the next, in %s: %s", c.Dir, text.Count(uint64(c.Records)),
+		scenario.FormatSize(c.Record), text.Duration(c.NS()), text.PerSecond(c.PerSecond())))
+	to.say(fmt.Sprintf("File system: %s", c.FileSystem))
 	if !c.Durable {
-		b.WriteString("It is not durable: what is written is lost at power loss, and fdatasync does nothing, so no disk was measured.\n")
+		to.say("It is not durable: what is written is lost at power loss, and fdatasync does nothing, so no disk was measured.")
 	}
 	for _, line := range c.Times() {
-		fmt.Fprintf(&b, "%s: p50 %s, p99 %s, p99.9 %s, longest %s\n", line.Name, text.Figure(line.At(50)), text.Figure(line.At(99)),
-			text.Figure(line.At(99.9)), text.Figure(line.Max))
+		to.say(fmt.Sprintf("%s: p50 %s, p99 %s, p99.9 %s, longest %s", line.Name, text.Figure(line.At(50)), text.Figure(line.At(99)),
+			text.Figure(line.At(99.9)), text.Figure(line.Max)))
 	}
 	for _, o := range ofOneOpinion(c.Opinions) {
 		word := "PASS"
@@ -194,10 +200,8 @@ func DiskCheck(w io.Writer, c *analyze.DiskCheck) error {
 		case !o.Pass:
 			word = "FAIL"
 		}
-		fmt.Fprintf(&b, "%s: %s: %s\n", word, o.Store, o.Text)
+		to.say(fmt.Sprintf("%s: %s: %s", word, o.Store, o.Text))
 	}
-	_, err := b.WriteTo(w)
-	return err
 }
 
 // ofOneOpinion puts the stores together that are of one opinion, because they are
@@ -214,9 +218,7 @@ func ofOneOpinion(list []analyze.DiskOpinion) (out []analyze.DiskOpinion) {
 	return out
 }
 
-// DiskCheckJSON writes the same as one object.
-func DiskCheckJSON(w io.Writer, c *analyze.DiskCheck) error {
-	o := record.Object{}
+func diskObject(c *analyze.DiskCheck) (o record.Object) {
 	o.Add("check", "disk")
 	o.Add("dir", c.Dir)
 	o.Add("record_bytes", c.Record)
@@ -239,11 +241,10 @@ func DiskCheckJSON(w io.Writer, c *analyze.DiskCheck) error {
 		stores = append(stores, one)
 	}
 	o.Add("stores", stores)
-	return writeJSON(w, o)
+	return o
 }
 
-// PerfCheckJSON writes a check of a load of the given name as one object.
-func PerfCheckJSON(w io.Writer, c *analyze.PerfCheck, load string) error {
+func perfObject(c *analyze.PerfCheck, load string) record.Object {
 	t := c.Trial
 	o := checkOf("perf", load, t)
 	o.Add("members", t.Members)
@@ -277,7 +278,7 @@ func PerfCheckJSON(w io.Writer, c *analyze.PerfCheck, load string) error {
 		o.Add("looked_at", looked)
 	}
 	o.Add("cleanup", t.Cleanup)
-	return writeJSON(w, o)
+	return o
 }
 
 // checkOf is the beginning of a check of a cluster.
@@ -306,8 +307,7 @@ func checkState(t *record.Trial, pass bool) string {
 	return "fail"
 }
 
-// ScaleCheckJSON writes a check of what keys cost as one object.
-func ScaleCheckJSON(w io.Writer, c *analyze.ScaleCheck, load string) error {
+func scaleObject(c *analyze.ScaleCheck, load string) record.Object {
 	t := c.Trial
 	o := checkOf("datascale", load, t)
 	o.Add("keys", t.Total)
@@ -340,5 +340,5 @@ func ScaleCheckJSON(w io.Writer, c *analyze.ScaleCheck, load string) error {
 	o.Add("members", members)
 	o.Add("errors", c.ByError)
 	o.Add("cleanup", t.Cleanup)
-	return writeJSON(w, o)
+	return o
 }

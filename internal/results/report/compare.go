@@ -1,11 +1,7 @@
 package report
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"io"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,65 +12,85 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Compare writes a run beside its baseline: both runs' conditions, what
-// differs between them beside the load, and a row for each trial of both.
-func Compare(w io.Writer, c *analyze.Comparison) error { return compare(w, c, &textLayout) }
-
-// CompareMarkdown writes the same as Markdown.
-func CompareMarkdown(w io.Writer, c *analyze.Comparison) error {
-	return compare(w, c, &markdownLayout)
+// Comparison reports a run beside its baseline: both runs' conditions, what differs
+// between them beside the load, and a row for each trial of both.
+func Comparison(c *analyze.Comparison) Finding {
+	f := Comparisons(c)
+	f.parts = func(to layout) { comparisonParts(to, c) }
+	return f
 }
 
-// Comparisons writes several runs beside one baseline.
-func Comparisons(w io.Writer, all []*analyze.Comparison) error {
-	return comparisons(w, all, &textLayout)
-}
+// CompareSchema is the schema of comparisons as JSON.
+const CompareSchema = "quorumbench/compare/1"
 
-// ComparisonsMarkdown writes the same as Markdown.
-func ComparisonsMarkdown(w io.Writer, all []*analyze.Comparison) error {
-	return comparisons(w, all, &markdownLayout)
-}
-
-func comparisons(w io.Writer, all []*analyze.Comparison, as *layout) error {
-	between := ""
-	for _, c := range all {
-		name := as.sentence(c.Run.Name + " of " + c.Run.Started.UTC().Format(time.RFC3339))
-		if _, err := io.WriteString(w, between+name+"\n"); err != nil {
-			return err
-		}
-		if err := compare(w, c, as); err != nil {
-			return err
-		}
-		between = "\n"
+// Comparisons reports several runs beside one baseline, by the same figures.
+func Comparisons(all ...*analyze.Comparison) Finding {
+	return Finding{
+		parts: func(to layout) {
+			for i, c := range all {
+				if i > 0 {
+					to.blank()
+				}
+				to.say(c.Run.Name + " of " + c.Run.Started.UTC().Format(time.RFC3339))
+				comparisonParts(to, c)
+			}
+		},
+		object: func() any {
+			objects := []record.Object{}
+			for _, c := range all {
+				objects = append(objects, comparisonObject(c))
+			}
+			return record.Object{{Name: "schema", Value: CompareSchema}, {Name: "comparisons", Value: objects}}
+		},
+		rows: func() (columns []string, rows []record.Object) {
+			for _, c := range all {
+				if columns == nil { // also without a pair
+					columns = namesOf(pairFields(c, &analyze.Pair{New: []*record.Trial{{}}, Figures: c.By.Figures}))
+				}
+				for i := range c.Pairs {
+					rows = append(rows, pairFields(c, &c.Pairs[i]))
+				}
+			}
+			return columns, rows
+		},
 	}
-	return nil
 }
 
-func compare(w io.Writer, c *analyze.Comparison, as *layout) error {
-	var b bytes.Buffer
-	sentences := func(lines []string) {
-		for _, line := range lines {
-			b.WriteString(as.sentence(line) + "\n")
-		}
-	}
-	b.WriteString(as.heading(comparisonHead(c)) + "\n\n")
+func comparisonParts(to layout, c *analyze.Comparison) {
+	to.heading(comparisonHead(c))
+	to.blank()
 	if len(c.Pairs) == 0 {
-		b.WriteString("No trial has a repeat on both sides that counts.\n")
-		sentences(leftOut(c))
-	} else {
-		b.WriteString(as.table(sides(c)) + "\n")
-		if sentences(c.Differences); len(c.Differences) > 0 {
-			b.WriteString("\n")
-		}
-		t := c.Table()
-		b.WriteString(as.table(gridOf(&t)) + "\n")
-		for i, text := range t.Footnotes {
-			sentences([]string{footnote(i, text)})
-		}
-		sentences(compareNotes(c))
+		to.say("No trial has a repeat on both sides that counts.")
+		to.say(leftOut(c)...)
+		return
 	}
-	_, err := b.WriteTo(w)
-	return err
+	to.cells(sides(c))
+	to.blank()
+	if to.say(c.Differences...); len(c.Differences) > 0 {
+		to.blank()
+	}
+	t := c.Table()
+	to.cells(TableOf(&t))
+	to.blank()
+	for i, words := range t.Footnotes {
+		to.say(footnote(i, words))
+	}
+	to.say(compareNotes(c)...)
+}
+
+// ComparisonTables are a comparison as tables alone: the two sides, and the table, with
+// what is to be said of either below it.
+func ComparisonTables(c *analyze.Comparison) []*Table {
+	head := comparisonHead(c)
+	if len(c.Pairs) == 0 {
+		return []*Table{{Heading: head, Notes: append([]string{"No trial has figures on both sides."}, leftOut(c)...)}}
+	}
+	both, t := sides(c), c.Table()
+	both.Heading, both.Notes = head, c.Differences
+	table := TableOf(&t)
+	table.Heading = ""
+	table.Notes = append(table.Notes, compareNotes(c)...)
+	return []*Table{both, table}
 }
 
 func comparisonHead(c *analyze.Comparison) string {
@@ -85,15 +101,15 @@ func comparisonHead(c *analyze.Comparison) string {
 }
 
 // sides are the conditions of the run and of its baseline, side by side.
-func sides(c *analyze.Comparison) *grid {
-	g := &grid{indent: "  ", columns: []analyze.Column{{Left: true}, {Title: "this run", Left: true}, {Title: "baseline", Left: true}}}
+func sides(c *analyze.Comparison) *Table {
+	t := &Table{indent: "  ", Columns: []analyze.Column{{Left: true}, {Title: "this run", Left: true}, {Title: "baseline", Left: true}}}
 	for _, s := range c.Sides() {
 		if s.Base == s.Now {
 			s.Base = "the same"
 		}
-		g.add(s.What, s.Now, s.Base)
+		t.add(s.What, s.Now, s.Base)
 	}
-	return g
+	return t
 }
 
 func compareNotes(c *analyze.Comparison) []string {
@@ -164,47 +180,29 @@ func leftOut(c *analyze.Comparison) (lines []string) {
 	return lines
 }
 
-// known is a number as JSON has it: null where it is not known.
-func known(x float64, ok bool) *float64 {
-	if !ok {
-		return nil
-	}
-	return &x
-}
-
-// named is a field of an object, and a column.
-type named struct {
-	name  string
-	value any // a *float64, which may be nil, or text
-}
-
-// cell is the field in a CSV file.
-func (n *named) cell() string {
-	text, ok := n.value.(string)
-	if x, _ := n.value.(*float64); !ok && x != nil {
-		text = strconv.FormatFloat(*x, 'f', -1, 64)
-	}
-	return text
-}
-
-// changes are a figure of a pair as JSON and CSV have it.
-func changes(f *analyze.Compared) []named {
+// changeFields are the fields of a figure of a pair.
+func changeFields(f *analyze.Compared) (o record.Object) {
 	c := &f.Change
 	j := &c.Judged
-	return []named{
-		{"now", known(analyze.InFile(f.Now), f.Now.Known)}, {"baseline", known(analyze.InFile(f.Base), f.Base.Known)}, {"change", known(c.Share, c.Known)},
-		{"change_low", known(c.Low, c.Interval)}, {"change_high", known(c.High, c.Interval)},
-		{"result", string(j.Word)}, {"more_repeats", known(float64(j.More), j.More > 0)},
-		{"p", known(j.P, c.Interval)}, {"p_adjusted", known(j.Adjusted, c.Interval)},
-		{"corrected_low", known(c.CorrectedLow, c.Interval)}, {"corrected_high", known(c.CorrectedHigh, c.Interval)},
-	}
+	o.Add("now", known(analyze.InFile(f.Now), f.Now.Known))
+	o.Add("baseline", known(analyze.InFile(f.Base), f.Base.Known))
+	o.Add("change", known(c.Share, c.Known))
+	o.Add("change_low", known(c.Low, c.Interval))
+	o.Add("change_high", known(c.High, c.Interval))
+	o.Add("result", string(j.Word))
+	o.Add("more_repeats", known(float64(j.More), j.More > 0))
+	o.Add("p", known(j.P, c.Interval))
+	o.Add("p_adjusted", known(j.Adjusted, c.Interval))
+	o.Add("corrected_low", known(c.CorrectedLow, c.Interval))
+	o.Add("corrected_high", known(c.CorrectedHigh, c.Interval))
+	return o
 }
 
-// compared is a comparison as JSON has it.
-func compared(c *analyze.Comparison) (o record.Object) {
+// comparisonObject is a comparison as JSON has it.
+func comparisonObject(c *analyze.Comparison) (o record.Object) {
 	rows := []record.Object{}
 	for i := range c.Pairs {
-		rows = append(rows, comparedPair(&c.Pairs[i]))
+		rows = append(rows, pairObject(&c.Pairs[i]))
 	}
 	o.Add("run", c.Run.Name)
 	o.Add("run_started", c.Run.Started)
@@ -222,7 +220,8 @@ func compared(c *analyze.Comparison) (o record.Object) {
 	return o
 }
 
-func comparedPair(p *analyze.Pair) (o record.Object) {
+// pairLoad are the fields of what a pair compares.
+func pairLoad(p *analyze.Pair) (o record.Object) {
 	t := p.New[0]
 	o.Add("trial", p.Name)
 	o.Add("operation", t.Operation)
@@ -230,11 +229,13 @@ func comparedPair(p *analyze.Pair) (o record.Object) {
 	o.Add("value_size", t.ValueSize)
 	o.Add("clients", t.Clients)
 	o.Add("target", t.Target.String())
+	return o
+}
+
+func pairObject(p *analyze.Pair) record.Object {
+	o := pairLoad(p)
 	for i := range p.Figures {
-		var figure record.Object
-		for _, f := range changes(&p.Figures[i]) {
-			figure.Add(f.name, f.value)
-		}
+		figure := changeFields(&p.Figures[i])
 		figure.Add("repeats", [2]int{len(p.New), len(p.Base)}) // here, and in the baseline
 		o.Add(p.Figures[i].Figure.Key(), figure)
 	}
@@ -246,136 +247,27 @@ func comparedPair(p *analyze.Pair) (o record.Object) {
 	return o
 }
 
-// RunJSON writes a run as one JSON object, as run.json has it, with how sure the
-// trials' figures are in its field certainty and the comparisons, if there are any,
-// in its field comparisons.
-func RunJSON(w io.Writer, run *record.Run, all []*analyze.Comparison) error {
-	return writeJSON(w, runObject(run, all))
-}
-
-// RunsSchema is the schema of what RunsJSON writes.
-const RunsSchema = "quorumbench/runs/1"
-
-// RunsJSON writes several runs as one JSON object, each as RunJSON writes it, with
-// the comparison with baselines of its own.
-func RunsJSON(w io.Writer, runs []*record.Run) error {
-	objects := make([]any, 0, len(runs))
-	for _, run := range runs {
-		var within []*analyze.Comparison
-		if c := analyze.Within(run); c != nil {
-			within = append(within, c)
-		}
-		objects = append(objects, runObject(run, within))
-	}
-	var o record.Object
-	o.Add("schema", RunsSchema)
-	o.Add("runs", objects)
-	return writeJSON(w, o)
-}
-
-func runObject(run *record.Run, all []*analyze.Comparison) any {
-	object := struct {
-		*record.Run
-		Certainty   []record.Object `json:"certainty"`
-		Broken      []record.Object `json:"broken,omitempty"`
-		Comparisons []record.Object `json:"comparisons,omitempty"`
-	}{Run: run, Certainty: []record.Object{}}
-	rows := analyze.Rows(run)
-	object.Broken = brokenObjects(rows)
-	for _, r := range rows {
-		var o record.Object
-		o.Add("trial", r.First().Name)
-		for _, c := range certainties(r) {
-			o.Add(c.name, c.value)
-		}
-		o.Add("repeats_share_cluster", r.Dependent)
-		object.Certainty = append(object.Certainty, o)
-	}
-	for _, c := range all {
-		object.Comparisons = append(object.Comparisons, compared(c))
-	}
-	return object
-}
-
-// CompareSchema is the schema of what ComparisonsJSON writes.
-const CompareSchema = "quorumbench/compare/1"
-
-// ComparisonsJSON writes comparisons as one JSON object and a newline.
-func ComparisonsJSON(w io.Writer, all []*analyze.Comparison) error {
-	var o record.Object
-	objects := []record.Object{}
-	for _, c := range all {
-		objects = append(objects, compared(c))
-	}
-	o.Add("schema", CompareSchema)
-	o.Add("comparisons", objects)
-	return writeJSON(w, o)
-}
-
-// JSON writes the trial as exactly one JSON object and a newline.
-func JSON(w io.Writer, t *record.Trial) error { return writeJSON(w, t) }
-
-func writeJSON(w io.Writer, object any) error {
-	b, err := json.MarshalIndent(object, "", "  ")
-	if err != nil {
-		return fmt.Errorf("the result cannot be written as JSON: %w", err)
-	}
-	_, err = w.Write(append(b, '\n'))
-	return err
-}
-
-func orEmpty(list []string) []string {
-	if list == nil {
-		return []string{}
-	}
-	return list
-}
-
-// CompareCSV writes the rows of comparisons by the same figures. What is not
-// known is empty.
-func CompareCSV(w io.Writer, all ...*analyze.Comparison) error {
-	var rows [][]string
-	for _, c := range all {
-		if rows == nil { // also without a pair
-			head, _ := pairCells(c, &analyze.Pair{New: []*record.Trial{{}}, Figures: c.By.Figures})
-			rows = append(rows, head)
-		}
-		for i := range c.Pairs {
-			_, row := pairCells(c, &c.Pairs[i])
-			rows = append(rows, row)
-		}
-	}
-	return writeCSV(w, rows)
-}
-
-func pairCells(c *analyze.Comparison, p *analyze.Pair) (names, cells []string) {
-	add := func(name, words string) { names, cells = append(names, name), append(cells, words) }
-	t, word := p.New[0], text.Cell
-	add("trial", word(p.Name))
-	add("operation", word(t.Operation))
-	add("consistency", word(t.Consistency))
-	add("value_size", strconv.Itoa(t.ValueSize))
-	add("clients", strconv.Itoa(t.Clients))
-	add("target", word(t.Target.String()))
-	add("repeats", strconv.Itoa(len(p.New)))
-	add("baseline_repeats", strconv.Itoa(len(p.Base)))
+// pairFields are a pair in one row.
+func pairFields(c *analyze.Comparison, p *analyze.Pair) record.Object {
+	o := pairLoad(p)
+	o.Add("repeats", len(p.New))
+	o.Add("baseline_repeats", len(p.Base))
 	for i := range p.Figures {
 		key := p.Figures[i].Figure.Key()
-		plain := strings.TrimSuffix(key, "_ns")
-		for _, f := range changes(&p.Figures[i]) {
-			name := plain + "_" + f.name
-			switch f.name {
+		for _, f := range changeFields(&p.Figures[i]) {
+			name := strings.TrimSuffix(key, "_ns") + "_" + f.Name
+			switch f.Name {
 			case "now":
 				name = key
 			case "baseline":
 				name = "baseline_" + key
 			}
-			add(name, f.cell())
+			o.Add(name, f.Value)
 		}
 	}
-	add("verdict", word(string(analyze.Worst(p.AllNew))))
-	add("baseline_verdict", word(string(analyze.Worst(p.AllBase))))
-	add("run", word(c.Run.Name))
-	add("baseline", word(c.Base.Name))
-	return names, cells
+	o.Add("verdict", string(analyze.Worst(p.AllNew)))
+	o.Add("baseline_verdict", string(analyze.Worst(p.AllBase)))
+	o.Add("run", c.Run.Name)
+	o.Add("baseline", c.Base.Name)
+	return o
 }

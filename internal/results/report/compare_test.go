@@ -58,11 +58,11 @@ func TestCompareTable(t *testing.T) {
 	}
 	c := compareRuns(t, matrix(5, 1.25), base)
 	var text, markdown bytes.Buffer
-	if err := Compare(&text, c); err != nil {
+	if err := Text(&text, Comparison(c)); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "compare.txt", text.String())
-	if err := CompareMarkdown(&markdown, c); err != nil {
+	if err := Markdown(&markdown, Comparison(c)); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "compare.md", markdown.String())
@@ -80,7 +80,7 @@ func TestCompareWithoutIntervals(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	if err := Compare(&b, c); err != nil {
+	if err := Text(&b, Comparison(c)); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"+0.0 %              -  unclear: 1 or more repeats would tell", "An interval needs 5 repeats on both sides."} {
@@ -117,7 +117,7 @@ type comparison struct {
 func comparedAsJSON(t *testing.T, run *record.Run, c *analyze.Comparison) (object comparison) {
 	t.Helper()
 	var b bytes.Buffer
-	if err := RunJSON(&b, run, []*analyze.Comparison{c}); err != nil {
+	if err := JSON(&b, Run(run, []*analyze.Comparison{c}, "")); err != nil {
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal(b.Bytes(), &object); err != nil {
@@ -137,7 +137,7 @@ func TestCompareAsData(t *testing.T) {
 		t.Errorf("%+v", rows)
 	}
 	var b bytes.Buffer
-	if err := CompareCSV(&b, c); err != nil {
+	if err := CSV(&b, Comparison(c)); err != nil {
 		t.Fatal(err)
 	}
 	table, err := csv.NewReader(&b).ReadAll()
@@ -169,7 +169,7 @@ func TestBaselineWithinTheRun(t *testing.T) {
 		t.Fatalf("%+v", c)
 	}
 	var b bytes.Buffer
-	if err := Compare(&b, c); err != nil {
+	if err := Text(&b, Comparison(c)); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"in the same run", "The store's version differs: 3.7.3 here, 3.5.0 in the baseline.", "+25.0 %"} {
@@ -364,7 +364,7 @@ func TestCompareLeavesOutWhatDoesNotCount(t *testing.T) {
 		t.Errorf("%d and %d repeats, %v and %v: %+v", len(p.New), len(p.Base), p.Figures[0].Now, p.Figures[0].Base, p.Figures[0].Change)
 	}
 	var b bytes.Buffer
-	if err := Compare(&b, c); err != nil {
+	if err := Text(&b, Comparison(c)); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -409,7 +409,7 @@ func TestCompareSaysWhichRepeatsAreIndependent(t *testing.T) {
 	} {
 		c := compareRuns(t, tt.now, tt.base)
 		var b bytes.Buffer
-		if err := Compare(&b, c); err != nil {
+		if err := Text(&b, Comparison(c)); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Contains(b.String(), note); got != tt.dependent {
@@ -457,7 +457,7 @@ func TestCompareWithASuspectBaseline(t *testing.T) {
 	}
 	c = compareRuns(t, now, base)
 	var b bytes.Buffer
-	if err := Compare(&b, c); err != nil {
+	if err := Text(&b, Comparison(c)); err != nil {
 		t.Fatal(err)
 	}
 	const want = "No trial has a repeat on both sides that counts.\nLeft out: put-64 in the baseline, 6 of 6 (invalid R23); put-256 in the baseline, 6 of 6 (invalid R23).\n"
@@ -487,12 +487,11 @@ func TestComparisonsOfSeveralRuns(t *testing.T) {
 		all = append(all, c)
 	}
 	analyze.Judge(0.03, all...)
-	for name, write := range map[string]func(io.Writer, []*analyze.Comparison) error{
-		"comparisons.txt": Comparisons, "comparisons.md": ComparisonsMarkdown, "comparisons.json": ComparisonsJSON,
-		"comparisons.csv": func(w io.Writer, all []*analyze.Comparison) error { return CompareCSV(w, all...) },
+	for name, write := range map[string]func(io.Writer, Finding) error{
+		"comparisons.txt": Text, "comparisons.md": Markdown, "comparisons.json": JSON, "comparisons.csv": CSV,
 	} {
 		var b bytes.Buffer
-		if err := write(&b, all); err != nil {
+		if err := write(&b, Comparisons(all...)); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, name, b.String())

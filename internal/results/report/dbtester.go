@@ -330,8 +330,8 @@ func summaryText(rows []summaryRow) string {
 	const across = 5
 	var tables []string
 	for from := 0; from < len(rows[0].cells); from += across {
-		g := grid{columns: make([]analyze.Column, 1+across)}
-		g.columns[0].Left = true
+		g := Table{Columns: make([]analyze.Column, 1+across)}
+		g.Columns[0].Left = true
 		for _, r := range rows {
 			cells := []string{r.name}
 			for _, words := range r.cells[from:min(from+across, len(r.cells))] {
@@ -339,7 +339,7 @@ func summaryText(rows []summaryRow) string {
 			}
 			g.add(cells...)
 		}
-		tables = append(tables, g.lines(g.rows))
+		tables = append(tables, g.aligned(g.Rows))
 	}
 	servers := "What servers used is not part of this output."
 	if slices.ContainsFunc(rows, func(r summaryRow) bool { return r.name == serverMemory && strings.Join(r.cells, "") != "" }) {

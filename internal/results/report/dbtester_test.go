@@ -153,12 +153,12 @@ func TestMarkdownAndCSV(t *testing.T) {
 	settle.Unraced(t)
 	var b bytes.Buffer
 	r := quick()
-	if err := Markdown(&b, r); err != nil {
+	if err := Markdown(&b, Run(r, nil, "")); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "quick.md", b.String())
 	b.Reset()
-	if err := CSV(&b, r); err != nil {
+	if err := CSV(&b, Run(r, nil, "")); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(&b).ReadAll() // which refuses rows of different lengths
@@ -183,7 +183,7 @@ func TestCSVHasEveryCondition(t *testing.T) {
 	trial.Load.Watch = &scenario.Watch{Watchers: 5, Streams: 2}
 	trial.Notes = []string{"=one", "two"}
 	var b bytes.Buffer
-	if err := CSV(&b, &record.Run{Trials: []record.Trial{trial}}); err != nil {
+	if err := CSV(&b, Run(&record.Run{Trials: []record.Trial{trial}}, nil, "")); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(&b).ReadAll()

@@ -8,10 +8,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// unevenlyServed are the trials whose clients were not served alike: of the
+// unevenlyServed names the trials whose clients were not served alike: of the
 // repeats of one that in which they were served most unevenly.
-func unevenlyServed(rows []*analyze.Row) string {
-	text := ""
+func unevenlyServed(to layout, rows []*analyze.Row) {
+	var lines []string
 	for _, r := range rows {
 		worst, n := analyze.MostUneven(r)
 		if worst == nil {
@@ -25,11 +25,11 @@ func unevenlyServed(rows []*analyze.Row) string {
 			if i == 0 && n > 1 {
 				line += fmt.Sprintf(" (the least of %d such repeats, of %d)", n, len(r.Done))
 			}
-			text += indent + line + "\n"
+			lines = append(lines, indent+line)
 			indent = "    "
 		}
 	}
-	return under("Clients served unevenly", text)
+	to.section("Clients served unevenly", lines)
 }
 
 // Uneven says how unevenly a trial's clients were served; nothing where that was

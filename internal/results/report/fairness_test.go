@@ -45,14 +45,14 @@ func TestUnevenSaysWho(t *testing.T) {
 	var b bytes.Buffer
 	run := &record.Run{Name: "uneven", State: record.Complete, Trials: []record.Trial{*served(10_000, 250), *served(10_000, 10_000)}}
 	run.Trials[0].Name, run.Trials[1].Name = "slow", "even"
-	if err := Markdown(&b, run); err != nil {
+	if err := Markdown(&b, Run(run, nil, "")); err != nil {
 		t.Fatal(err)
 	}
 	if text := b.String(); strings.Count(text, "## Clients served unevenly\n") != 1 || !strings.Contains(text, "slow: "+want[0]) || strings.Contains(text, "even: m") {
 		t.Errorf("%s", text)
 	}
 	b.Reset()
-	if err := Summary(&b, uneven, ""); err != nil {
+	if err := Text(&b, Trial(uneven, "")); err != nil {
 		t.Fatal(err)
 	}
 	if text := b.String(); !strings.Contains(text, "Jain's index 0.525 over 4 clients, which did 250 to 10,000 operations each, the median 250\n") {

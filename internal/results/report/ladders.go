@@ -9,13 +9,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// ladders are what a run's steps of clients or rates say.
-func ladders(rows []*analyze.Row) string {
+// ladders says what a run's steps of clients or rates say.
+func ladders(to layout, rows []*analyze.Row) {
 	var lines []string
 	for _, l := range analyze.Ladders(rows) {
 		lines = append(lines, l.Name+": "+strings.Join(LadderSentences(&l), " "))
 	}
-	return list("Knee and scalability", lines)
+	to.list("Knee and scalability", lines)
 }
 
 // LadderSentences say where a ladder's knee is, what law its steps follow, how far

@@ -34,7 +34,7 @@ func TestKneeAndScalability(t *testing.T) {
 	r.Trials[8].Verdict.State = verdict.Invalid
 	golden(t, "ladder.txt", renderText(t, r))
 	var b bytes.Buffer
-	if err := Markdown(&b, r); err != nil {
+	if err := Markdown(&b, Run(r, nil, "")); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"## Knee and scalability", "The knee is at 16 clients", "Left out: 256 clients (its verdict is invalid)."} {
@@ -70,7 +70,7 @@ func TestSharedCausesAreSaidOnce(t *testing.T) {
 	other := trial
 	other.Name, other.LongestPauseNS = "b", 3e8
 	want := "\nWhat limited it\n  all trials: cpu of the tester: most of all b: this program stood still for 300 ms (limit 100 ms)\n"
-	if got := limited([]*record.Trial{&trial, &other}); got != want {
+	if got := textOf(func(to layout) { limited(to, []*record.Trial{&trial, &other}) }); got != want {
 		t.Errorf("it says%s, not%s", got, want)
 	}
 }

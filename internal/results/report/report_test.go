@@ -45,6 +45,13 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
+// textOf returns the text of parts of a report.
+func textOf(parts func(layout)) string {
+	var to textLayout
+	parts(&to)
+	return to.String()
+}
+
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // made describes a trial to make up.
@@ -164,7 +171,7 @@ func quick() *record.Run {
 func renderText(t *testing.T, r *record.Run) string {
 	t.Helper()
 	var b strings.Builder
-	if err := Text(&b, r, "runs/20260301T120000Z-quick"); err != nil {
+	if err := Text(&b, Run(r, nil, "runs/20260301T120000Z-quick")); err != nil {
 		t.Fatal(err)
 	}
 	for _, line := range strings.Split(b.String(), "\n") {
@@ -219,7 +226,7 @@ func TestIntervals(t *testing.T) {
 	golden(t, "intervals.txt", renderText(t, r))
 	var b strings.Builder
 	for _, write := range []func() error{
-		func() error { return Markdown(&b, r) }, func() error { return CSV(&b, r) }, func() error { return RunJSON(&b, r, nil) },
+		func() error { return Markdown(&b, Run(r, nil, "")) }, func() error { return CSV(&b, Run(r, nil, "")) }, func() error { return JSON(&b, Run(r, nil, "")) },
 	} {
 		if err := write(); err != nil {
 			t.Fatal(err)
@@ -235,7 +242,7 @@ func TestIntervals(t *testing.T) {
 		}
 	}
 	b.Reset()
-	if err := Summary(&b, &r.Trials[12], ""); err != nil || !strings.Contains(b.String(), "Within this run only, the 95 % interval of the throughput is 98") {
+	if err := Text(&b, Trial(&r.Trials[12], "")); err != nil || !strings.Contains(b.String(), "Within this run only, the 95 % interval of the throughput is 98") {
 		t.Errorf("%v in\n%s", err, b.String())
 	}
 }
@@ -270,7 +277,7 @@ func TestSummary(t *testing.T) {
 	} {
 		trial := m.trial()
 		var b strings.Builder
-		if err := Summary(&b, &trial, "runs/x"); err != nil {
+		if err := Text(&b, Trial(&trial, "runs/x")); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, name, b.String())
@@ -281,7 +288,7 @@ func TestSummaryOfATrialWithoutFigures(t *testing.T) {
 	trial := made{number: 1, name: "put", kind: kv.Put, target: "leader", perSecond: 10, p50: 1e6}.trial()
 	trial.State, trial.Failure = record.Failed, "127.0.0.1:1 does not answer."
 	var b strings.Builder
-	if err := Summary(&b, &trial, ""); err != nil {
+	if err := Text(&b, Trial(&trial, "")); err != nil {
 		t.Fatal(err)
 	}
 	if s := b.String(); !strings.Contains(s, "does not answer") || strings.Contains(s, "throughput") || strings.Contains(s, "Run directory") {
@@ -292,7 +299,7 @@ func TestSummaryOfATrialWithoutFigures(t *testing.T) {
 func TestJSONIsOneObject(t *testing.T) {
 	trial := made{number: 1, name: "put", kind: kv.Put, target: "leader", perSecond: 2010, p50: 1e6, timeouts: 300}.trial()
 	var b bytes.Buffer
-	if err := JSON(&b, &trial); err != nil {
+	if err := JSON(&b, Trial(&trial, "")); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "trial.json", b.String())
@@ -306,7 +313,7 @@ func TestJSONIsOneObject(t *testing.T) {
 	}
 	// What is read back prints the same.
 	var again bytes.Buffer
-	if err := JSON(&again, &back); err != nil {
+	if err := JSON(&again, Trial(&back, "")); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "trial.json", again.String())
@@ -322,7 +329,7 @@ func (broken) Write([]byte) (int, error) { return 0, errors.New("the pipe is bro
 func TestErrorsOfTheOutputSurface(t *testing.T) {
 	trial := made{number: 1, name: "put", kind: kv.Put, target: "leader", perSecond: 10, p50: 1e6}.trial()
 	for what, err := range map[string]error{
-		"Text": Text(broken{}, quick(), ""), "Summary": Summary(broken{}, &trial, ""), "JSON": JSON(broken{}, &trial),
+		"Text": Text(broken{}, Run(quick(), nil, "")), "Summary": Text(broken{}, Trial(&trial, "")), "JSON": JSON(broken{}, Trial(&trial, "")),
 	} {
 		if err == nil {
 			t.Errorf("%s lost the error", what)
@@ -339,7 +346,7 @@ func TestPercentilesThatFailedAreBelow100(t *testing.T) {
 			trial.FailedFrom = &p
 		}
 		var b strings.Builder
-		if err := Summary(&b, &trial, ""); err != nil {
+		if err := Text(&b, Trial(&trial, "")); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(b.String(), want) {

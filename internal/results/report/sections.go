@@ -17,42 +17,48 @@ import (
 // clock is how the time of an event is printed.
 const clock = "15:04:05.000"
 
-// ofRows has a heading over the lines that there are about rows; nothing without
-// any. Of several rows each one's first line begins with its name.
-func ofRows(head string, rows []*analyze.Row, lines func(*analyze.Row) []string) (text string) {
+// ofRows returns the lines that there are about rows. Of several rows each one's first
+// line begins with its name.
+func ofRows(rows []*analyze.Row, lines func(*analyze.Row) []string) (all []string) {
 	for _, r := range rows {
 		indent := "  "
 		if len(rows) > 1 {
 			indent += r.First().Name + ": "
 		}
 		for _, line := range lines(r) {
-			text += indent + line + "\n"
+			all = append(all, indent+line)
 			indent = "    "
 		}
 	}
-	return under(head, text)
+	return all
 }
 
-// under is a text below a heading; nothing without a text.
-func under(head, text string) string {
-	if text == "" {
-		return ""
+// ofTrials returns the lines that there are about trials, of several each with its name.
+func ofTrials(trials []record.Trial, lines func(*record.Trial) []string) (all []string) {
+	for i := range trials {
+		indent := "  "
+		if len(trials) > 1 {
+			indent += analyze.Label(&trials[i]) + ": "
+		}
+		for _, line := range lines(&trials[i]) {
+			all = append(all, indent+line)
+		}
 	}
-	return "\n" + head + "\n" + text
+	return all
 }
 
-// events is what happened in the windows of the trials, of the repeats of one
+// events says what happened in the windows of the trials, of the repeats of one
 // together.
-func events(rows []*analyze.Row) string {
-	return ofRows("What happened (times in UTC; events.jsonl has it all)", rows, func(r *analyze.Row) []string {
+func events(to layout, rows []*analyze.Row) {
+	to.section("What happened (times in UTC; events.jsonl has it all)", ofRows(rows, func(r *analyze.Row) []string {
 		h := analyze.EventsOfRow(r)
-		return eventLines(&h)
-	})
+		return EventLines(&h)
+	}))
 }
 
-// eventLines are one line about everything, and one each for the longest gap
-// and the slowest second.
-func eventLines(h *analyze.WindowEvents) (lines []string) {
+// EventLines say what happened in a trial's window: everything in one line, and one each
+// for the longest gap and the slowest second.
+func EventLines(h *analyze.WindowEvents) (lines []string) {
 	if len(h.Counted) > 0 {
 		line := strings.Join(counts(h), "; ")
 		if h.Uncounted {
@@ -149,9 +155,10 @@ func eventText(all *analyze.Events) string {
 	return when + " " + EventText(all)
 }
 
-// limited is what limited the trials, as far as that is known: once what several share.
-func limited(trials []*record.Trial) string {
-	text, last := "", ""
+// limited says what limited the trials, as far as that is known: once what several share.
+func limited(to layout, trials []*record.Trial) {
+	var lines []string
+	last := ""
 	for _, c := range analyze.LimitsOfTrials(trials) {
 		line := SharedLimitText(&c)
 		switch who := trialNames(c.Trials, len(trials)) + ": "; {
@@ -161,9 +168,9 @@ func limited(trials []*record.Trial) string {
 		default:
 			line, last = who+line, who
 		}
-		text += "  " + line + "\n"
+		lines = append(lines, "  "+line)
 	}
-	return under("What limited it", text)
+	to.section("What limited it", lines)
 }
 
 // SharedLimitText returns LimitText of a cause that several trials share.
@@ -193,27 +200,8 @@ func causeText(c *analyze.SharedCause) string {
 	return fmt.Sprintf("of %s: %s", c.Furthest, c.Text)
 }
 
-// lostConnections are the members of all trials that lost connections, and where
-// the load went.
-func lostConnections(trials []record.Trial) string {
-	text := ""
-	for i := range trials {
-		if !analyze.Measured(&trials[i]) {
-			continue
-		}
-		name := ""
-		if len(trials) > 1 {
-			name = analyze.Label(&trials[i]) + ": "
-		}
-		for _, line := range losses(&trials[i]) {
-			text += "  " + name + line + "\n"
-		}
-	}
-	return under("Connections lost", text)
-}
-
-// losses is a line for each member that lost connections.
-func losses(t *record.Trial) (lines []string) {
+// Losses returns a line for each member that lost connections, with where the load went.
+func Losses(t *record.Trial) (lines []string) {
 	for _, b := range analyze.LostConnections(t) {
 		l := b.Links
 		line := fmt.Sprintf("%s lost %s", b.Name, text.Plural(uint64(max(l.Lost, 0)), "connection"))
@@ -254,10 +242,11 @@ func meanwhile(w *record.Meanwhile) string {
 	return words
 }
 
-// reasons is why trials are not valid, and the notes.
-func reasons(run *record.Run) string {
+// reasons says why trials are not valid, and what else is to be known.
+func reasons(to layout, run *record.Run) {
 	why, notes := analyze.Reasons(run)
-	return list("Verdicts", about(why, len(run.Trials))) + list("Notes", about(notes, len(run.Trials)))
+	to.list("Verdicts", about(why, len(run.Trials)))
+	to.list("Notes", about(notes, len(run.Trials)))
 }
 
 // about are sentences with the trials that they are about, of so many, before
@@ -276,14 +265,4 @@ func trialNames(names []string, all int) string {
 		return "all trials"
 	}
 	return strings.Join(names, ", ")
-}
-
-// list is a numbered list under a heading; nothing without lines.
-func list(head string, lines []string) string { return under(head, numbered(lines)) }
-
-func numbered(lines []string) (text string) {
-	for i, line := range lines {
-		text += fmt.Sprintf("%3d. %s\n", i+1, line)
-	}
-	return text
 }

@@ -63,7 +63,7 @@ func story1(trials ...record.Trial) string {
 	for i := range trials {
 		rows = append(rows, analyze.RowOf(&trials[i]))
 	}
-	return events(rows)
+	return textOf(func(to layout) { events(to, rows) })
 }
 
 func TestEventsOf(t *testing.T) {
@@ -91,7 +91,7 @@ func TestEventsOfRepeats(t *testing.T) {
 	repeats[2].LongestGap, repeats[2].Events[7].Duration = 1.5, 1300*ms
 	repeats[2].Timeline[4].P99.NS = 95e6
 	repeats[3].Events = repeats[3].Events[len(repeats[3].Events)-2:]
-	golden(t, "eventsofrepeats.txt", events([]*analyze.Row{{Trials: repeats, Done: repeats}}))
+	golden(t, "eventsofrepeats.txt", textOf(func(to layout) { events(to, []*analyze.Row{{Trials: repeats, Done: repeats}}) }))
 }
 
 // What was only counted is no event of a gap: it is told with its own time.
@@ -191,10 +191,10 @@ What limited it
   put: leader change: the leader changed: the cluster's term rose by 1
     cpu of the tester: this program stood still for 200 ms (limit 100 ms); and 1 finding of that kind
 `
-	if got := limited([]*record.Trial{&slow, &quick}); got != want {
+	if got := textOf(func(to layout) { limited(to, []*record.Trial{&slow, &quick}) }); got != want {
 		t.Errorf("it says%s, not%s", got, want)
 	}
-	if got := limited([]*record.Trial{&quick}); got != "" {
+	if got := textOf(func(to layout) { limited(to, []*record.Trial{&quick}) }); got != "" {
 		t.Errorf("of nothing it says %s", got)
 	}
 }
@@ -219,7 +219,7 @@ func lost() record.Trial {
 func TestMembersThatLostConnections(t *testing.T) {
 	trial := lost()
 	var b strings.Builder
-	if err := Summary(&b, &trial, ""); err != nil {
+	if err := Text(&b, Trial(&trial, "")); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "members.txt", b.String())
@@ -227,14 +227,14 @@ func TestMembersThatLostConnections(t *testing.T) {
 	r.Trials[1].ByMember = lost().ByMember
 	const line = "put-all: m2 lost 33 connections and had 0 of 33 at the fewest, from 1.20 s of the window until 4.50 s; meanwhile 1,340/s (2,010/s otherwise), answered by m1 51 %, m3 49 %\n"
 	b.Reset()
-	if err := Text(&b, r, ""); err != nil {
+	if err := Text(&b, Run(r, nil, "")); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(b.String(), "\nConnections lost\n  "+line) {
 		t.Errorf("got\n%s", b.String())
 	}
 	b.Reset()
-	if err := Markdown(&b, r); err != nil {
+	if err := Markdown(&b, Run(r, nil, "")); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(b.String(), "\n## Connections lost\n\n```\n  "+line+"```\n") {
@@ -248,7 +248,7 @@ func TestLinesOfLostConnections(t *testing.T) {
 		"m1 lost 1 connection": {Opened: 3, Fewest: 3, Lost: 1},
 		"m1 lost 3 connections and had 0 of 3 at the fewest, from 0.00 s of the window until its end": {Opened: 3, Lost: 3, LostAt: ptr(0)},
 	} {
-		if got := losses(&record.Trial{ByMember: []record.ByMember{{Name: "m1", Links: &l}}}); len(got) != 1 || got[0] != want {
+		if got := Losses(&record.Trial{ByMember: []record.ByMember{{Name: "m1", Links: &l}}}); len(got) != 1 || got[0] != want {
 			t.Errorf("%q, not %q", got, want)
 		}
 	}

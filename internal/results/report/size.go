@@ -1,9 +1,7 @@
 package report
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 
 	"github.com/quorumbench/quorumbench/internal/text"
 
@@ -11,55 +9,58 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Sizes writes how much of each cluster a load uses.
-func Sizes(w io.Writer, all []*analyze.Sized) error {
-	var b bytes.Buffer
-	for i, s := range all {
-		if i > 0 {
-			b.WriteString("\n")
-		}
-		b.WriteString(sizeText(s))
+// Sizes reports how much of each cluster a load uses.
+func Sizes(all []*analyze.Sized) Finding {
+	return Finding{
+		parts: func(to layout) {
+			for i, s := range all {
+				if i > 0 {
+					to.blank()
+				}
+				sizeParts(to, s)
+			}
+		},
+		object: func() any {
+			list := make([]record.Object, 0, len(all))
+			for _, s := range all {
+				list = append(list, sizeObject(s))
+			}
+			return record.Object{{Name: "sizes", Value: list}}
+		},
 	}
-	_, err := b.WriteTo(w)
-	return err
 }
 
-func sizeText(s *analyze.Sized) string {
-	var b bytes.Buffer
-	line := func(format string, args ...any) {
-		b.WriteString(text.Line(fmt.Sprintf(format, args...), text.OfOutput) + "\n")
-	}
+func sizeParts(to layout, s *analyze.Sized) {
+	line := func(words string) string { return text.Line(words, text.OfOutput) }
 	t := s.Curve.First
-	line("%s of %s on %s, %s: %s", text.PerSecond(s.Load.Rate), analyze.Headline(t), analyze.Store(t), text.Plural(uint64(max(t.Members, 0)), "member"), fitSentence(s))
-	if wordss := firstSentence(s); wordss != "" {
-		line("%s", wordss)
-	}
-	b.WriteString("\nWhat the load uses, and what is used at the capacity\n" + usesGrid(s).text())
+	to.say(line(fmt.Sprintf("%s of %s on %s, %s: %s", text.PerSecond(s.Load.Rate), analyze.Headline(t), analyze.Store(t), text.Plural(uint64(max(t.Members, 0)), "member"), fitSentence(s))))
+	to.say(line(firstSentence(s)))
+	uses := usesTable(s)
+	uses.Heading = "What the load uses, and what is used at the capacity"
+	to.table(uses)
 	var lines []string
 	for i := range s.Uses {
 		u := &s.Uses[i]
-		wordss := u.What + ": " + u.Text
+		words := u.What + ": " + u.Text
 		if u.Source != "" {
-			wordss += " (" + u.Source + ")"
+			words += " (" + u.Source + ")"
 		}
-		lines = append(lines, text.Line(wordss+".", text.OfOutput))
+		lines = append(lines, line(words+"."))
 	}
-	b.WriteString(list("How each was found", lines))
+	to.list("How each was found", lines)
 	lines = nil
 	for _, a := range s.Advice {
-		lines = append(lines, text.Line(fmt.Sprintf("%s: %s (%s)", a.Topic, a.Text, a.Source), text.OfOutput))
+		lines = append(lines, line(fmt.Sprintf("%s: %s (%s)", a.Topic, a.Text, a.Source)))
 	}
-	if len(lines) > 0 {
-		b.WriteString(list("What the store's own documents recommend", lines))
-	}
+	to.list("What the store's own documents recommend", lines)
 	lines = nil
 	for _, n := range s.Notes {
-		lines = append(lines, text.Line(n+".", text.OfOutput))
+		lines = append(lines, line(n+"."))
 	}
 	if len(lines) > 0 {
-		b.WriteString(list("What this rests on", append(lines, "the curve was recorded in "+text.Line(s.Run.Dir, text.OfOutput)+".")))
+		lines = append(lines, "the curve was recorded in "+line(s.Run.Dir)+".")
 	}
-	return b.String()
+	to.list("What this rests on", lines)
 }
 
 // fitSentence says whether the load keeps the objective.
@@ -109,8 +110,8 @@ func firstSentence(s *analyze.Sized) string {
 	return words + "."
 }
 
-func usesGrid(s *analyze.Sized) *grid {
-	g := &grid{columns: []analyze.Column{{Title: "what", Left: true}, {Title: "used"}, {Title: "limit"}, {Title: "share"}, {Title: "at the capacity"}, {Title: "share there"}, {Title: "full at"}}}
+func usesTable(s *analyze.Sized) *Table {
+	t := &Table{Columns: []analyze.Column{{Title: "what", Left: true}, {Title: "used"}, {Title: "limit"}, {Title: "share"}, {Title: "at the capacity"}, {Title: "share there"}, {Title: "full at"}}}
 	for i := range s.Uses {
 		u := &s.Uses[i]
 		limit, share, there, full := text.Dash, text.Dash, text.Dash, text.Dash
@@ -123,9 +124,9 @@ func usesGrid(s *analyze.Sized) *grid {
 		if u.FullAt > 0 {
 			full = text.PerSecond(u.FullAt)
 		}
-		g.add(u.What, amount(u.Used, u), limit, share, amount(u.AtCapacity, u), there, full)
+		t.add(u.What, amount(u.Used, u), limit, share, amount(u.AtCapacity, u), there, full)
 	}
-	return g
+	return t
 }
 
 // amount is a use in its unit.
@@ -140,41 +141,35 @@ func amount(x float64, u *analyze.Use) string {
 	return words
 }
 
-// SizesJSON writes the same as one JSON object.
-func SizesJSON(w io.Writer, all []*analyze.Sized) error {
-	list := make([]record.Object, 0, len(all))
-	for _, s := range all {
-		t, f := s.Curve.First, s.Curve
-		var o record.Object
-		o.Add("store", t.Store)
-		o.Add("version", t.Version)
-		o.Add("members", t.Members)
-		o.Add("rate_per_second", s.Load.Rate)
-		o.Add("value_size", s.Load.ValueSize)
-		o.Add("objective", f.Objective)
-		o.Add("lower_per_second", f.LowerPerSecond)
-		o.Add("upper_per_second", f.UpperPerSecond)
-		o.Add("carried", carried(s))
-		first := ""
-		if s.First >= 0 {
-			first = s.Uses[s.First].What
-		}
-		o.Add("first", first)
-		uses := make([]record.Object, 0, len(s.Uses))
-		for i := range s.Uses {
-			uses = append(uses, useObject(&s.Uses[i]))
-		}
-		o.Add("uses", uses)
-		advice := make([]record.Object, 0, len(s.Advice))
-		for _, a := range s.Advice {
-			advice = append(advice, record.Object{{Name: "topic", Value: a.Topic}, {Name: "text", Value: a.Text}, {Name: "source", Value: a.Source}})
-		}
-		o.Add("advice", advice)
-		o.Add("notes", append([]string{}, s.Notes...))
-		o.Add("run_directory", s.Run.Dir)
-		list = append(list, o)
+func sizeObject(s *analyze.Sized) (o record.Object) {
+	t, f := s.Curve.First, s.Curve
+	o.Add("store", t.Store)
+	o.Add("version", t.Version)
+	o.Add("members", t.Members)
+	o.Add("rate_per_second", s.Load.Rate)
+	o.Add("value_size", s.Load.ValueSize)
+	o.Add("objective", f.Objective)
+	o.Add("lower_per_second", f.LowerPerSecond)
+	o.Add("upper_per_second", f.UpperPerSecond)
+	o.Add("carried", carried(s))
+	first := ""
+	if s.First >= 0 {
+		first = s.Uses[s.First].What
 	}
-	return writeJSON(w, record.Object{{Name: "sizes", Value: list}})
+	o.Add("first", first)
+	uses := make([]record.Object, 0, len(s.Uses))
+	for i := range s.Uses {
+		uses = append(uses, useObject(&s.Uses[i]))
+	}
+	o.Add("uses", uses)
+	advice := make([]record.Object, 0, len(s.Advice))
+	for _, a := range s.Advice {
+		advice = append(advice, record.Object{{Name: "topic", Value: a.Topic}, {Name: "text", Value: a.Text}, {Name: "source", Value: a.Source}})
+	}
+	o.Add("advice", advice)
+	o.Add("notes", orEmpty(s.Notes))
+	o.Add("run_directory", s.Run.Dir)
+	return o
 }
 
 // carried reports whether the load keeps the objective; nil where that is not known.
@@ -190,12 +185,6 @@ func carried(s *analyze.Sized) any {
 
 // useObject has null for what is not known.
 func useObject(u *analyze.Use) (o record.Object) {
-	known := func(x float64, ok bool) any {
-		if !ok {
-			return nil
-		}
-		return x
-	}
 	o.Add("what", u.What)
 	o.Add("used", known(u.Used, analyze.IsKnown(u.Used)))
 	o.Add("limit", known(u.Limit, u.Limit > 0))

@@ -58,7 +58,7 @@ func TestTableOfWatchEvents(t *testing.T) {
 	slices.Sort(rates)
 
 	var b bytes.Buffer
-	if err := Text(&b, run, ""); err != nil {
+	if err := Text(&b, Run(run, nil, "")); err != nil {
 		t.Fatal(err)
 	}
 	_, table, ok := strings.Cut(b.String(), "\nWatch events: time from when a write was due to its event's arrival at each watcher; a lost one counts as failed\n")
@@ -81,12 +81,12 @@ func TestTableOfWatchEvents(t *testing.T) {
 	if strings.Contains(table, "plain") && strings.Contains(lines[1]+lines[2], "plain") {
 		t.Errorf("a trial without watchers is in the table:\n%s", table)
 	}
-	if err := Markdown(&b, run); err != nil || !strings.Contains(b.String(), "\n## Watch events: ") {
+	if err := Markdown(&b, Run(run, nil, "")); err != nil || !strings.Contains(b.String(), "\n## Watch events: ") {
 		t.Errorf("%v in\n%s", err, b.String())
 	}
 	run.Trials = run.Trials[:1]
 	b.Reset()
-	if err := Text(&b, run, ""); err != nil || strings.Contains(b.String(), "atch") {
+	if err := Text(&b, Run(run, nil, "")); err != nil || strings.Contains(b.String(), "atch") {
 		t.Errorf("without watchers, %v:\n%s", err, b.String())
 	}
 }
@@ -106,7 +106,7 @@ func TestTableOfWatchEventsSaysHowSure(t *testing.T) {
 			run.Trials = append(run.Trials, one)
 		}
 		var b bytes.Buffer
-		if err := Text(&b, run, ""); err != nil {
+		if err := Text(&b, Run(run, nil, "")); err != nil {
 			t.Fatal(err)
 		}
 		_, table, _ := strings.Cut(b.String(), "\nWatch events: ")
@@ -131,7 +131,7 @@ func TestCSVOfWatchEvents(t *testing.T) {
 		watching(made{number: 2, name: "watched"}, 3000, 7, 5, 3),
 	}}
 	var b bytes.Buffer
-	if err := CSV(&b, run); err != nil {
+	if err := CSV(&b, Run(run, nil, "")); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(&b).ReadAll()
@@ -190,13 +190,13 @@ func TestWarmupsStandWhereTheyBelong(t *testing.T) {
 		r.Trials[i].WarmupRun, r.Trials[i].WarmupSteady = &warmup.seconds, &warmup.steady
 	}
 	var run, first, second strings.Builder
-	if err := Text(&run, r, ""); err != nil {
+	if err := Text(&run, Run(r, nil, "")); err != nil {
 		t.Fatal(err)
 	}
-	if err := Summary(&first, &r.Trials[0], ""); err != nil {
+	if err := Text(&first, Trial(&r.Trials[0], "")); err != nil {
 		t.Fatal(err)
 	}
-	if err := Summary(&second, &r.Trials[1], ""); err != nil {
+	if err := Text(&second, Trial(&r.Trials[1], "")); err != nil {
 		t.Fatal(err)
 	}
 	const told, note = "timeout 10 s, warmed up for 6.5 s\n", "Throughput was not steady when the window opened, after 12 s of warm-up.\n"
@@ -219,7 +219,7 @@ func TestWriteCostsSayWhatTheyAreOf(t *testing.T) {
 		trial := made{number: 1, name: "put", kind: kv.Put, target: "all", perSecond: 4000, p50: 2e6}.trial()
 		trial.Members, trial.Amplification, trial.DiskPerKey, trial.RSSPerKey = members, new(8.9), new(336.0), new(1024.0)
 		var b bytes.Buffer
-		if err := Summary(&b, &trial, ""); err != nil || !strings.Contains(b.String(), want) {
+		if err := Text(&b, Trial(&trial, "")); err != nil || !strings.Contains(b.String(), want) {
 			t.Errorf("%d members: %v: no %q in\n%s", members, err, want, b.String())
 		}
 	}

@@ -34,46 +34,76 @@ func heading(t *analyze.Table) string {
 	return head + ": service time; gap is the longest time without any operation done"
 }
 
-// section is a table of one trial below the rest; nothing where it has no rows.
-func section(t analyze.Table) string {
-	if len(t.Rows) == 0 {
-		return ""
-	}
-	g := gridOf(&t)
-	g.indent = "  "
-	text := "\n" + g.text()
-	for line := range strings.Lines(g.note) {
-		text += g.indent + line
-	}
-	return text
+// Table is a table in words.
+type Table struct {
+	Heading string
+	Columns []analyze.Column
+	Rows    [][]string
+	Notes   []string // lines below
+	indent  string   // on a terminal
 }
 
-func gridOf(t *analyze.Table) *grid {
-	g := &grid{columns: t.Columns}
+// TableOf puts a table of findings into words.
+func TableOf(t *analyze.Table) *Table {
+	out := &Table{Heading: heading(t), Columns: t.Columns}
 	for _, row := range t.Rows {
 		cells := make([]string, 0, len(row))
 		for i := range row {
 			cells = append(cells, cell(&row[i]))
 		}
-		g.add(cells...)
+		out.add(cells...)
 	}
 	for i, text := range t.Footnotes {
-		g.note += footnote(i, text) + "\n"
+		out.Notes = append(out.Notes, footnote(i, text))
 	}
 	if t.Doubted {
-		g.note += doubtMark + " A reason of the verdict is about this figure.\n"
+		out.Notes = append(out.Notes, doubtMark+" A reason of the verdict is about this figure.")
 	}
 	if t.Members {
-		g.note += "Costs of the store (CPU, RSS, disk) are the sums of all members.\n"
+		out.Notes = append(out.Notes, "Costs of the store (CPU, RSS, disk) are the sums of all members.")
 	}
 	if t.Repeated {
 		of := ""
 		if t.LeftOut {
 			of = " of the repeats that count: not of those that are invalid, were interrupted or lost a worker"
 		}
-		g.note += "Repeated trials show the median" + of + " (of an even number, the slower of the middle two).\n"
+		out.Notes = append(out.Notes, "Repeated trials show the median"+of+" (of an even number, the slower of the middle two).")
 	}
-	return g
+	return out
+}
+
+func (t *Table) add(cells ...string) { t.Rows = append(t.Rows, cells) }
+
+func (t *Table) head() []string {
+	head := make([]string, 0, len(t.Columns))
+	for _, c := range t.Columns {
+		head = append(head, c.Title)
+	}
+	return head
+}
+
+// text aligns the head and the rows, without the columns that a terminal has no room for.
+func (t *Table) text() string {
+	narrow := Table{indent: t.indent}
+	for _, row := range append([][]string{t.head()}, t.Rows...) {
+		var cells []string
+		for i, c := range t.Columns {
+			if !c.Wide {
+				cells = append(cells, row[i])
+			}
+		}
+		narrow.add(cells...)
+	}
+	for _, c := range t.Columns {
+		if !c.Wide {
+			narrow.Columns = append(narrow.Columns, c)
+		}
+	}
+	return narrow.aligned(narrow.Rows)
+}
+
+func (t *Table) aligned(rows [][]string) string {
+	return text.Align(t.indent, rows, func(i int) bool { return t.Columns[i].Left })
 }
 
 // certainty is an interval or a range.
@@ -131,64 +161,6 @@ func marks(notes []int) string {
 
 // footnote is the one at a place, from 0.
 func footnote(i int, words string) string { return text.Raised(i+1) + " " + words }
-
-// facts are lines with what they are about before them, and a line between
-// groups of them.
-func facts(groups ...[]analyze.Fact) string {
-	g := grid{indent: "  ", columns: []analyze.Column{{Left: true}, {Left: true}}}
-	for i, all := range groups {
-		if i > 0 {
-			g.add("", "")
-		}
-		for _, f := range all {
-			g.add(f.What, f.Text)
-		}
-	}
-	return g.lines(g.rows)
-}
-
-// grid is a table of text.
-type grid struct {
-	columns []analyze.Column
-	rows    [][]string
-	note    string // a line below, with its end
-	indent  string // of text
-}
-
-func (g *grid) add(cells ...string) { g.rows = append(g.rows, cells) }
-
-func (g *grid) head() []string {
-	head := make([]string, 0, len(g.columns))
-	for _, c := range g.columns {
-		head = append(head, c.Title)
-	}
-	return head
-}
-
-// text is the head and the rows, without the columns that a terminal has no room for.
-func (g *grid) text() string {
-	narrow := grid{indent: g.indent}
-	var rows [][]string
-	for _, row := range append([][]string{g.head()}, g.rows...) {
-		var cells []string
-		for i, c := range g.columns {
-			if !c.Wide {
-				cells = append(cells, row[i])
-			}
-		}
-		rows = append(rows, cells)
-	}
-	for _, c := range g.columns {
-		if !c.Wide {
-			narrow.columns = append(narrow.columns, c)
-		}
-	}
-	return narrow.lines(rows)
-}
-
-func (g *grid) lines(rows [][]string) string {
-	return text.Align(g.indent, rows, func(i int) bool { return g.columns[i].Left })
-}
 
 // Value formats a figure of any unit: a dash where it is not known, failed where
 // it lands on a failed operation.

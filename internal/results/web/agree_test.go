@@ -56,14 +56,14 @@ func formatsOf(t *testing.T, run *record.Run) formats {
 	must(t, err)
 	page := string(print(func(b *bytes.Buffer) error { return HTML(b, run, nil) }))
 	return formats{
-		text:        string(print(func(b *bytes.Buffer) error { return report.Text(b, run, "run") })),
-		markdown:    string(print(func(b *bytes.Buffer) error { return report.Markdown(b, run) })),
+		text:        string(print(func(b *bytes.Buffer) error { return report.Text(b, report.Run(run, nil, "run")) })),
+		markdown:    string(print(func(b *bytes.Buffer) error { return report.Markdown(b, report.Run(run, nil, "")) })),
 		page:        html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(page, " ")),
-		compare:     string(print(func(b *bytes.Buffer) error { return report.Compare(b, c) })),
-		json:        print(func(b *bytes.Buffer) error { return report.RunJSON(b, run, nil) }),
-		csv:         print(func(b *bytes.Buffer) error { return report.CSV(b, run) }),
+		compare:     string(print(func(b *bytes.Buffer) error { return report.Text(b, report.Comparison(c)) })),
+		json:        print(func(b *bytes.Buffer) error { return report.JSON(b, report.Run(run, nil, "")) }),
+		csv:         print(func(b *bytes.Buffer) error { return report.CSV(b, report.Run(run, nil, "")) }),
 		bench:       print(func(b *bytes.Buffer) error { return report.GoBench(b, run, kept, leftOut) }),
-		compareJSON: print(func(b *bytes.Buffer) error { return report.ComparisonsJSON(b, []*analyze.Comparison{c}) }),
+		compareJSON: print(func(b *bytes.Buffer) error { return report.JSON(b, report.Comparison(c)) }),
 	}
 }
 

@@ -14,14 +14,14 @@ func capacitySectionOf(found *analyze.CapacityFindings) (s capacitySection) {
 			s.Answers = append(s.Answers, said{of, text})
 			of = ""
 		}
-		if curve, ok := report.CapacityCurveSheet(f); ok {
+		if curve := report.CapacityCurve(f); curve != nil {
 			s.Sheets = append(s.Sheets, cut(curve))
 		}
 		if c, ok := chart.CapacityCurve(capacityChart, f); ok {
 			s.Pictures = append(s.Pictures, pictureOf(&c, "", "capacity"))
 		}
 	}
-	if table, ok := report.CapacitiesSheet(found); ok {
+	if table := report.CapacitiesTable(found); table != nil {
 		s.Sheets = append(s.Sheets, cut(table))
 	}
 	if c, ok := chart.Capacities(capacityChart, found); ok {

@@ -86,8 +86,8 @@ func FuzzReports(f *testing.F) {
 			wellFormed(t, c.Text)
 		}
 		var out bytes.Buffer
-		must(t, report.Text(&out, run, dir))
-		must(t, report.Markdown(&out, run))
-		must(t, report.CSV(&out, run))
+		must(t, report.Text(&out, report.Run(run, nil, dir)))
+		must(t, report.Markdown(&out, report.Run(run, nil, "")))
+		must(t, report.CSV(&out, report.Run(run, nil, "")))
 	})
 }

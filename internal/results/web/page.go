@@ -62,7 +62,7 @@ type page struct {
 
 // sheet is a table of which not all rows are shown.
 type sheet struct {
-	report.Sheet
+	*report.Table
 	More string
 }
 
@@ -167,10 +167,10 @@ func pageOf(run *record.Run, comparisons []*analyze.Comparison, shown shownTrial
 	if len(rows) > 0 {
 		tables := append(analyze.Tables(rows), analyze.WatchTables(rows)...)
 		for i := range tables {
-			p.Sheets = append(p.Sheets, cut(report.SheetOf(&tables[i])))
+			p.Sheets = append(p.Sheets, cut(report.TableOf(&tables[i])))
 		}
 		for _, table := range analyze.BrokenTables(rows) {
-			p.Broken = append(p.Broken, cut(report.SheetOf(&table)))
+			p.Broken = append(p.Broken, cut(report.TableOf(&table)))
 		}
 		for _, c := range outages(rows) {
 			p.Outages = append(p.Outages, pictureOf(&c, "", "outages"))
@@ -184,7 +184,7 @@ func pageOf(run *record.Run, comparisons []*analyze.Comparison, shown shownTrial
 		p.Capacity = capacitySectionOf(found)
 	}
 	for _, c := range comparisons {
-		for _, s := range report.ComparisonSheets(c) {
+		for _, s := range report.ComparisonTables(c) {
 			p.Compared = append(p.Compared, cut(s))
 		}
 	}
@@ -224,11 +224,11 @@ func repeatsOf(run *record.Run) (all []repeat) {
 }
 
 // cut bounds a table's rows.
-func cut(s report.Sheet) sheet {
-	out := sheet{Sheet: s}
-	if len(s.Rows) > mostRows {
-		out.More = fmt.Sprintf("The first %d of %s; all are in the format csv.", mostRows, text.Plural(uint64(len(s.Rows)), "row"))
-		out.Rows = s.Rows[:mostRows]
+func cut(t *report.Table) sheet {
+	out := sheet{Table: t}
+	if len(t.Rows) > mostRows {
+		out.More = fmt.Sprintf("The first %d of %s; all are in the format csv.", mostRows, text.Plural(uint64(len(t.Rows)), "row"))
+		t.Rows = t.Rows[:mostRows]
 	}
 	return out
 }

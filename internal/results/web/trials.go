@@ -242,10 +242,11 @@ func trialOf(d *drawn) trial {
 // measured adds what a trial with figures has.
 func (out *trial) measured(t *record.Trial) {
 	out.Facts = append(out.Facts, report.Results(t)...)
-	out.Facts = append(out.Facts, report.Watched(t)...)
+	watched, _ := report.Watched(t)
+	out.Facts = append(out.Facts, watched...)
 	for _, table := range []analyze.Table{analyze.TimesTable(t), analyze.WatchTimesTable(t), analyze.CallsTable(t), analyze.RolesTable(t), analyze.MembersTable(t), analyze.WorkersTable(t), analyze.HostsTable(t)} {
 		if len(table.Rows) > 0 {
-			s := cut(report.SheetOf(&table))
+			s := cut(report.TableOf(&table))
 			s.Heading = ""
 			out.Sheets = append(out.Sheets, s)
 		}

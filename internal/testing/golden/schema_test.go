@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -62,16 +61,16 @@ func TestCSV(t *testing.T) {
 
 	run := &record.Run{Name: "golden", Trials: []record.Trial{{}}}
 	var b bytes.Buffer
-	must(t, report.CSV(&b, run))
+	must(t, report.CSV(&b, report.Run(run, nil, "")))
 	columns("report --format csv", b.Bytes())
 	whole := &record.Run{Name: "golden", Trials: []record.Trial{*filled[record.Trial]()}}
 	whole.Trials[0].State = record.Complete
 	for _, of := range []struct {
 		file  string
-		write func(io.Writer, *record.Run) error
-	}{{"faults.csv", report.BrokenCSV}, {"calls.csv", report.CallsCSV}} {
+		write func(*record.Run) report.Finding
+	}{{"faults.csv", report.Faults}, {"calls.csv", report.Calls}} {
 		b.Reset()
-		must(t, of.write(&b, whole))
+		must(t, report.CSV(&b, of.write(whole)))
 		columns("report --format csv --out, "+of.file, b.Bytes())
 	}
 	b.Reset()
@@ -79,7 +78,7 @@ func TestCSV(t *testing.T) {
 	must(t, err)
 	compared, err := analyze.Compare(run, run, by)
 	must(t, err)
-	must(t, report.CompareCSV(&b, compared))
+	must(t, report.CSV(&b, report.Comparison(compared)))
 	columns("compare --format csv --metric ops --metric p99.9 --metric gap --metric errors --metric store-cpu", b.Bytes())
 	compare(t, "csv.txt", all.String())
 }
@@ -112,9 +111,9 @@ func TestJSON(t *testing.T) {
 	of("events.jsonl", filled[record.Event]())
 	of("calibrate --format json", filled[record.Calibration]())
 
-	written := func(what string, write func(io.Writer) error) {
+	written := func(what string, f report.Finding) {
 		var b bytes.Buffer
-		must(t, write(&b))
+		must(t, report.JSON(&b, f))
 		found := map[string]string{}
 		paths(t, b.Bytes(), found)
 		keys(what, found)
@@ -125,26 +124,20 @@ func TestJSON(t *testing.T) {
 	compared, err := analyze.Compare(two, two, by)
 	must(t, err)
 	analyze.Judge(0.03, compared)
-	written("compare --format json", func(w io.Writer) error { return report.ComparisonsJSON(w, []*analyze.Comparison{compared}) })
-	written("report --format json of several runs, with trials of which nothing is known", func(w io.Writer) error {
-		return report.RunsJSON(w, []*record.Run{two})
-	})
+	written("compare --format json", report.Comparison(compared))
+	written("report --format json of several runs, with trials of which nothing is known", report.Runs([]*record.Run{two}))
 	capacities := filled[analyze.CapacityFindings]()
-	written("capacity --over --format json", func(w io.Writer) error { return report.CapacityJSON(w, capacities, "runs/golden") })
+	written("capacity --over --format json", report.Capacity(capacities, "runs/golden"))
 	capacities.Parameter = ""
-	written("capacity --format json", func(w io.Writer) error { return report.CapacityJSON(w, capacities, "runs/golden") })
-	written("size --format json", func(w io.Writer) error {
-		s := filled[analyze.Sized]()
-		s.First = 0
-		return report.SizesJSON(w, []*analyze.Sized{s})
-	})
-	written("check disk --format json", func(w io.Writer) error { return report.DiskCheckJSON(w, filled[analyze.DiskCheck]()) })
-	written("check perf --format json, failed", func(w io.Writer) error {
-		c := filled[analyze.PerfCheck]()
-		c.Pass = false
-		return report.PerfCheckJSON(w, c, "s")
-	})
-	written("check datascale --format json", func(w io.Writer) error { return report.ScaleCheckJSON(w, filled[analyze.ScaleCheck](), "s") })
+	written("capacity --format json", report.Capacity(capacities, "runs/golden"))
+	sized := filled[analyze.Sized]()
+	sized.First = 0
+	written("size --format json", report.Sizes([]*analyze.Sized{sized}))
+	written("check disk --format json", report.DiskCheck(filled[analyze.DiskCheck]()))
+	perf := filled[analyze.PerfCheck]()
+	perf.Pass = false
+	written("check perf --format json, failed", report.PerfCheck(perf, "s", false))
+	written("check datascale --format json", report.ScaleCheck(filled[analyze.ScaleCheck](), "s", false))
 
 	load := map[string]string{}
 	files, err := filepath.Glob("../../../scenarios/*.yaml")

@@ -1,9 +1,7 @@
 package report
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -14,44 +12,78 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// Summary writes one trial for a reader: what was done, throughput, times,
-// errors, roles, the generator's cost and the verdict. dir is the run
-// directory's path; empty for none.
-func Summary(w io.Writer, t *record.Trial, dir string) error {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s on %s, target %s of %s\n", analyze.Headline(t), analyze.Store(t), t.Target, text.Plural(uint64(t.Members), "member"))
+// Trial reports one trial: what was done, throughput, times, errors, roles, the
+// generator's cost and the verdict. dir is the run directory's path; empty for none.
+func Trial(t *record.Trial, dir string) Finding {
+	return Finding{
+		parts:  func(to layout) { trialParts(to, t, dir) },
+		object: func() any { return t },
+	}
+}
+
+func trialParts(to layout, t *record.Trial, dir string) {
+	to.lead(fmt.Sprintf("%s on %s, target %s of %s", analyze.Headline(t), analyze.Store(t), t.Target, text.Plural(uint64(t.Members), "member")))
 	if t.Failure != "" {
-		fmt.Fprintf(&b, "%s\n", t.Failure)
+		to.lead(t.Failure)
 	}
 	if analyze.Measured(t) {
-		one, row := []record.Trial{*t}, []*analyze.Row{analyze.RowOf(t)}
-		b.WriteString(facts(analyze.Conditions(t), results(t)))
-		b.WriteString(section(analyze.TimesTable(t)) + under("Errors", errorLines(t)) + watched(t) + section(analyze.CallsTable(t)) + section(analyze.RolesTable(t)) + section(analyze.MembersTable(t)) + section(analyze.WorkersTable(t)) + section(analyze.HostsTable(t)))
-		for _, table := range analyze.BrokenTables(row) {
-			b.WriteString(under(heading(&table), strings.TrimPrefix(section(table), "\n")))
-		}
-		for _, line := range losses(t) {
-			b.WriteString("  " + line + "\n")
-		}
-		b.WriteString(hashes(t.Hashes) + answers(one) + events(row) + limited([]*record.Trial{t}) + unevenlyServed(row))
-		fmt.Fprintf(&b, "\nVerdict: %s\n", t.Verdict.State)
-		reasons := make([]string, 0, len(t.Verdict.Reasons))
-		for _, r := range t.Verdict.Reasons {
-			reasons = append(reasons, r.String())
-		}
-		notes := analyze.Notes(t)
-		if l, late := analyze.LateSteadyOf(analyze.RowOf(t)); late {
-			notes = append([]string{l.String()}, notes...)
-		}
-		b.WriteString(numbered(reasons) + list("Notes", notes))
+		measuredParts(to, t)
 	} else {
-		b.WriteString(facts(analyze.Conditions(t)))
+		to.facts(analyze.Conditions(t))
 	}
 	if dir != "" {
-		fmt.Fprintf(&b, "\nRun directory: %s\n", text.Line(dir, text.OfOutput))
+		to.places("Run directory: " + text.Line(dir, text.OfOutput))
 	}
-	_, err := b.WriteTo(w)
-	return err
+}
+
+func measuredParts(to layout, t *record.Trial) {
+	row := []*analyze.Row{analyze.RowOf(t)}
+	inset := func(all ...analyze.Table) {
+		for i := range all {
+			if len(all[i].Rows) > 0 {
+				inner := TableOf(&all[i])
+				inner.Heading = ""
+				to.inset(inner)
+			}
+		}
+	}
+	to.facts(analyze.Conditions(t), Results(t))
+	inset(analyze.TimesTable(t))
+	to.section("Errors", indented(ErrorLines(t)))
+	if _, delivered := Watched(t); delivered != nil {
+		to.section("Watch events", factLines(delivered))
+		inset(analyze.WatchTimesTable(t))
+	}
+	inset(analyze.CallsTable(t), analyze.RolesTable(t), analyze.MembersTable(t), analyze.WorkersTable(t), analyze.HostsTable(t))
+	for _, table := range analyze.BrokenTables(row) {
+		to.inset(TableOf(&table))
+	}
+	to.say(indented(Losses(t))...)
+	hashes(to, t.Hashes)
+	to.section(answersHead, indented(Answers(t.Answers)))
+	events(to, row)
+	limited(to, []*record.Trial{t})
+	unevenlyServed(to, row)
+	to.blank()
+	to.say("Verdict: " + string(t.Verdict.State))
+	reasons := make([]string, 0, len(t.Verdict.Reasons))
+	for _, r := range t.Verdict.Reasons {
+		reasons = append(reasons, r.String())
+	}
+	notes := analyze.Notes(t)
+	if l, late := analyze.LateSteadyOf(row[0]); late {
+		notes = append([]string{l.String()}, notes...)
+	}
+	to.list("", reasons)
+	to.list("Notes", notes)
+}
+
+func indented(lines []string) []string {
+	out := make([]string, 0, len(lines))
+	for _, line := range lines {
+		out = append(out, "  "+line)
+	}
+	return out
 }
 
 // figure is a figure of the trial.
@@ -60,8 +92,8 @@ func figure(t *record.Trial, name string) record.Value {
 	return f.Of(t)
 }
 
-// results are throughput, errors and what the load cost.
-func results(t *record.Trial) []analyze.Fact {
+// Results returns a trial's throughput, errors and what the load cost.
+func Results(t *record.Trial) []analyze.Fact {
 	var all []analyze.Fact
 	add := func(what, format string, args ...any) {
 		all = append(all, analyze.Fact{What: what, Text: fmt.Sprintf(format, args...)})
@@ -156,40 +188,43 @@ func failedAbove(t *record.Trial) string {
 	return "percentiles above " + text.Percentile(*t.FailedFrom) + " failed"
 }
 
-// errorLines are the errors by kind.
-func errorLines(t *record.Trial) (lines string) {
+// ErrorLines returns a line for each kind of error.
+func ErrorLines(t *record.Trial) (lines []string) {
 	for _, e := range analyze.ErrorKinds(t) {
-		line := fmt.Sprintf("  %s: %s", e.Kind, text.Count(e.Count))
+		line := fmt.Sprintf("%s: %s", e.Kind, text.Count(e.Count))
 		if e.Slowest.Known {
 			line += ", the slowest after " + Value(e.Slowest)
 		}
 		if e.Text != "" {
 			line += "; the first: " + e.Text
 		}
-		lines += line + "\n"
+		lines = append(lines, line)
 	}
 	return lines
 }
 
-// watched is what the watchers of a trial got, and when.
-func watched(t *record.Trial) string {
+// Watched returns what the watchers of a trial got: in two lines, and all of it; nil
+// without any.
+func Watched(t *record.Trial) (short, whole []analyze.Fact) {
 	w := t.Watch
 	if w == nil || t.Load.Watch == nil {
-		return ""
+		return nil, nil
 	}
-	all := []analyze.Fact{
-		{What: "watchers", Text: watchers(t.Load.Watch, t.KeySpace)},
+	who := analyze.Fact{What: "watchers", Text: watchers(t.Load.Watch, t.KeySpace)}
+	short = []analyze.Fact{who, {What: "watch events", Text: text.PerSecond(w.PerSecond) + " delivered; " + eventCounts(w)}}
+	whole = []analyze.Fact{
+		who,
 		{What: "delivered", Text: fmt.Sprintf("%s (%s in the window)", text.PerSecond(w.PerSecond), text.Plural(w.InWindow, "event"))},
 		{What: "all in all", Text: eventCounts(w)},
 	}
 	if w.Resubscribed > 0 {
-		all = append(all, analyze.Fact{What: "created again", Text: text.Plural(w.Resubscribed, "time")})
+		whole = append(whole, analyze.Fact{What: "created again", Text: text.Plural(w.Resubscribed, "time")})
 	}
 	if w.Creation.Count > 0 {
-		all = append(all, analyze.Fact{What: "creation", Text: fmt.Sprintf("%s in all; each p50 %s, p99 %s, max %s", text.Seconds(w.CreationSeconds),
+		whole = append(whole, analyze.Fact{What: "creation", Text: fmt.Sprintf("%s in all; each p50 %s, p99 %s, max %s", text.Seconds(w.CreationSeconds),
 			text.Figure(w.Creation.At(50)), text.Figure(w.Creation.At(99)), text.Figure(w.Creation.Max))})
 	}
-	return under("Watch events", facts(all)) + section(analyze.WatchTimesTable(t))
+	return short, whole
 }
 
 // watchers says who watches what.
@@ -233,15 +268,15 @@ func eventCounts(w *record.Watched) string {
 	return words
 }
 
-// hashes are those of their data that the members reported.
-func hashes(h *record.Hashes) string {
+// hashes says what the members' data hash to, as they reported.
+func hashes(to layout, h *record.Hashes) {
 	if h == nil {
-		return ""
+		return
 	}
-	lines := ""
+	var lines []string
 	for i := range h.Members {
 		m := &h.Members[i]
-		lines += fmt.Sprintf("  %s: %d at revision %d\n", m.Member(), m.Hash, m.Revision)
+		lines = append(lines, fmt.Sprintf("  %s: %d at revision %d", m.Member(), m.Hash, m.Revision))
 	}
-	return under(fmt.Sprintf("The members' data (hashes up to one revision, asked in %s)", text.Seconds(h.Seconds)), lines)
+	to.section(fmt.Sprintf("The members' data (hashes up to one revision, asked in %s)", text.Seconds(h.Seconds)), lines)
 }

@@ -1,0 +1,121 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+)
+
+// markdownLayout lays a finding out as Markdown.
+type markdownLayout struct{ bytes.Buffer }
+
+func (l *markdownLayout) title(name, words string) {
+	l.WriteString("# " + plainMarkdown(name) + "\n\n")
+	l.lead(words)
+}
+
+func (l *markdownLayout) lead(lines ...string) {
+	for _, line := range lines {
+		l.WriteString(paragraph(line) + "\n\n")
+	}
+}
+
+func (l *markdownLayout) heading(head string) { l.WriteString("\n## " + plainMarkdown(head) + "\n") }
+func (l *markdownLayout) gap()                { l.blank() }
+func (l *markdownLayout) blank()              { l.WriteByte('\n') }
+func (l *markdownLayout) places(...string)    {}
+
+func (l *markdownLayout) block(lines []string) {
+	text := ""
+	for _, line := range lines {
+		text += line + "\n"
+	}
+	l.WriteString(fenced(text))
+}
+
+func (l *markdownLayout) facts(groups ...[]analyze.Fact) { l.block(factLines(groups...)) }
+
+func (l *markdownLayout) say(lines ...string) {
+	for _, line := range lines {
+		l.WriteString(paragraph(line) + "\n")
+	}
+}
+
+func (l *markdownLayout) table(t *Table) {
+	if t.Heading != "" {
+		l.heading(t.Heading)
+	}
+	l.gap()
+	l.cells(t)
+	for _, note := range t.Notes {
+		l.blank()
+		l.say(note)
+	}
+}
+
+func (l *markdownLayout) inset(t *Table) { l.table(t) }
+
+func (l *markdownLayout) section(head string, lines []string) {
+	if len(lines) > 0 {
+		l.heading(head)
+		l.gap()
+		l.block(lines)
+	}
+}
+
+func (l *markdownLayout) list(head string, lines []string) {
+	if len(lines) > 0 && head != "" {
+		l.heading(head)
+		l.gap()
+	}
+	for i, line := range lines {
+		fmt.Fprintf(l, "%d. %s\n", i+1, paragraph(line))
+	}
+}
+
+func (l *markdownLayout) cells(t *Table) {
+	rule := make([]string, 0, len(t.Columns))
+	for _, c := range t.Columns {
+		if c.Left {
+			rule = append(rule, "---")
+		} else {
+			rule = append(rule, "---:")
+		}
+	}
+	for _, cells := range append([][]string{t.head(), rule}, t.Rows...) {
+		for _, c := range cells {
+			l.WriteString("| " + plainMarkdown(strings.TrimSpace(c)) + " ")
+		}
+		l.WriteString("|\n")
+	}
+}
+
+// escapes keep a text from being what Markdown makes of it: HTML, a link, an
+// image, code, emphasis, another cell. An underscore stays, for the names that
+// have one; all that it makes is emphasis.
+var escapes = strings.NewReplacer(
+	`\`, `\\`, "`", "\\`", "*", `\*`, "|", `\|`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "~", `\~`,
+	"://", `:\//`, "www.", `www\.`, "WWW.", `WWW\.`, "\n", " ")
+
+// plainMarkdown is a text within a line of Markdown.
+func plainMarkdown(text string) string { return escapes.Replace(text) }
+
+// begins is what makes a heading, a list or a rule of a line.
+var begins = regexp.MustCompile(`^(\s*\d{1,9})?([#+=.)-])`)
+
+// paragraph is a text as a line of its own.
+func paragraph(text string) string {
+	return begins.ReplaceAllString(strings.TrimLeft(plainMarkdown(text), " \t"), `$1\$2`)
+}
+
+// fenced is a text as a block of code, whose fence is longer than any in it.
+func fenced(text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + "\n" + text + fence + "\n"
+}

@@ -1,0 +1,275 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
+)
+
+// Run reports a run: its tables with the conditions above and the verdicts' reasons
+// below, and its comparisons. dir is the run directory's path; empty for none, and for
+// runs that were joined, which have their own.
+func Run(run *record.Run, comparisons []*analyze.Comparison, dir string) Finding {
+	return Finding{
+		parts: func(to layout) {
+			runParts(to, run, dir)
+			for _, c := range comparisons {
+				comparisonParts(to, c)
+			}
+		},
+		object: func() any { return runObject(run, comparisons) },
+		rows:   func() ([]string, []record.Object) { return nil, trialRows(run) },
+	}
+}
+
+// Recorded reports a run to a reader as the command that made it did: one that flags
+// asked for is its only trial.
+func Recorded(run *record.Run, comparisons []*analyze.Comparison) Finding {
+	f := Run(run, comparisons, run.Dir)
+	if run.Scenario != "" || len(run.Trials) != 1 || len(run.Parts) > 0 {
+		return f
+	}
+	f.parts = func(to layout) {
+		trialParts(to, &run.Trials[0], run.Dir)
+		to.say(run.Problems...)
+		for _, c := range comparisons {
+			comparisonParts(to, c)
+		}
+	}
+	return f
+}
+
+// RunsSchema is the schema of several runs as JSON.
+const RunsSchema = "quorumbench/runs/1"
+
+// Runs reports several runs, for programs each as Run does, with the comparison with
+// baselines of its own.
+func Runs(runs []*record.Run) Finding {
+	return Finding{object: func() any {
+		objects := make([]any, 0, len(runs))
+		for _, run := range runs {
+			var within []*analyze.Comparison
+			if c := analyze.Within(run); c != nil {
+				within = append(within, c)
+			}
+			objects = append(objects, runObject(run, within))
+		}
+		return record.Object{{Name: "schema", Value: RunsSchema}, {Name: "runs", Value: objects}}
+	}}
+}
+
+func runParts(to layout, run *record.Run, dir string) {
+	to.title(run.Name, Progress(run))
+	if run.Failure != "" {
+		to.lead(run.Failure)
+	}
+	to.lead(Repeated(run)...)
+	if f := analyze.CapacitiesOf(run); f != nil {
+		capacitiesParts(to, f)
+		to.blank()
+	}
+	if rows := analyze.Rows(run); len(rows) > 0 {
+		trialsParts(to, run, rows)
+	}
+	to.list("Problems of the record", run.Problems)
+	var places []string
+	if dir != "" {
+		places = append(places, "Run directory: "+text.Line(dir, text.OfOutput))
+	}
+	for _, p := range run.Parts {
+		places = append(places, "Run directory of "+p.Name+": "+text.Line(p.Dir, text.OfOutput))
+	}
+	to.places(places...)
+}
+
+// trialsParts are those about all trials.
+func trialsParts(to layout, run *record.Run, rows []*analyze.Row) {
+	tables := func(all []analyze.Table) {
+		for i := range all {
+			to.table(TableOf(&all[i]))
+		}
+	}
+	to.facts(analyze.SharedConditions(run, rows))
+	tables(analyze.Tables(rows))
+	if late := lateness(rows); late != nil {
+		to.gap()
+		to.block(late)
+	}
+	tables(analyze.BrokenTables(rows))
+	tables(analyze.WatchTables(rows))
+	tables(analyze.CallsTables(run))
+	tables(analyze.WorkersTables(run))
+	tables(analyze.HostsTables(run))
+	if run.Capacity == nil && run.CapacityOver == nil { // a capacity's are said with it
+		ladders(to, rows)
+	}
+	events(to, rows)
+	limited(to, analyze.InOrder(run))
+	unevenlyServed(to, rows)
+	to.section(answersHead, ofTrials(run.Trials, func(t *record.Trial) []string { return Answers(t.Answers) }))
+	to.section("Connections lost", ofTrials(run.Trials, func(t *record.Trial) []string {
+		if !analyze.Measured(t) {
+			return nil
+		}
+		return Losses(t)
+	}))
+	reasons(to, run)
+}
+
+// Progress says how far a run came.
+func Progress(run *record.Run) string {
+	finished := 0
+	for i := range run.Trials {
+		if analyze.Measured(&run.Trials[i]) {
+			finished++
+		}
+	}
+	trials := text.Plural(uint64(finished), "trial")
+	if run.Planned > finished {
+		trials = fmt.Sprintf("%d of %d trials", finished, run.Planned)
+	}
+	return fmt.Sprintf("%s, %s", run.State, trials)
+}
+
+// lateness says how late the open loops sent.
+func lateness(all []*analyze.Row) (lines []string) {
+	for _, r := range all {
+		for _, t := range r.Done {
+			if l := t.Lateness; l != nil {
+				lines = append(lines, fmt.Sprintf("%s: sent late by p50 %s, p99 %s, p99.9 %s", analyze.Label(t),
+					text.Figure(l.At(50)), text.Figure(l.At(99)), text.Figure(l.At(99.9))))
+			}
+		}
+	}
+	return lines
+}
+
+// runObject is a run as run.json has it, with how sure the trials' figures are in its
+// field certainty and the comparisons, if there are any, in its field comparisons.
+func runObject(run *record.Run, all []*analyze.Comparison) any {
+	object := struct {
+		*record.Run
+		Certainty   []record.Object `json:"certainty"`
+		Broken      []record.Object `json:"broken,omitempty"`
+		Comparisons []record.Object `json:"comparisons,omitempty"`
+	}{Run: run, Certainty: []record.Object{}}
+	rows := analyze.Rows(run)
+	object.Broken = brokenObjects(rows)
+	for _, r := range rows {
+		o := append(record.Object{{Name: "trial", Value: r.First().Name}}, certainties(r)...)
+		o.Add("repeats_share_cluster", r.Dependent)
+		object.Certainty = append(object.Certainty, o)
+	}
+	for _, c := range all {
+		object.Comparisons = append(object.Comparisons, comparisonObject(c))
+	}
+	return object
+}
+
+// trialRows are a row for each trial and repeat, in the scenario's order, with the
+// names of the trial's JSON object: every condition and every figure. A figure that
+// lands on a failed operation is empty. Rows of joined runs end with the run's name.
+func trialRows(run *record.Run) (rows []record.Object) {
+	certain := map[int]record.Object{} // by the trial's number
+	for _, r := range analyze.Rows(run) {
+		certain[r.First().Number] = certainties(r)
+	}
+	for _, t := range analyze.InOrder(run) {
+		row := append(inPlace(trialFields(t)), certain[t.Number]...)
+		if len(run.Parts) > 0 {
+			row.Add("run", run.Of(t).Name)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// certainties returns a trial's figures over its repeats that count, and how sure they are. Which they
+// are does not depend on the trial.
+func certainties(r *analyze.Row) (all record.Object) {
+	for _, f := range analyze.CertainFigures() {
+		c, ok := analyze.CertaintyOf(r, &f)
+		name, isTime := strings.CutSuffix(f.Key(), "_ns")
+		unit := ""
+		if isTime {
+			unit = "_ns"
+		}
+		basis := string(c.Basis)
+		if r.Dependent && c.Basis == analyze.OverRepeats {
+			basis = "repeats_on_one_cluster"
+		}
+		median, _ := r.Figure(&f)
+		all.Add(name+"_median"+unit, known(analyze.InFile(median), median.Known))
+		all.Add(name+"_interval", basis)
+		all.Add(name+"_low"+unit, known(analyze.InFile(c.Low), ok && c.Low.Known))
+		all.Add(name+"_high"+unit, known(analyze.InFile(c.High), ok && c.High.Known))
+		if f.Name == "ops" {
+			all.Add("effective_seconds", known(c.Effective, c.Basis == analyze.WithinRun))
+		}
+	}
+	return all
+}
+
+// trialFields are a trial's fields; which they are does not depend on the trial.
+func trialFields(t *record.Trial) (o record.Object) {
+	conditions := func(all []record.ConditionCell) {
+		for _, c := range all {
+			if c.Word {
+				o.Add(c.Name, c.Text)
+			} else {
+				o.Add(c.Name, digits(c.Text))
+			}
+		}
+	}
+	conditions(t.Cells())
+	o.Add("state", string(t.State))
+	o.Add("verdict", string(t.Verdict.State))
+	reasons := make([]string, 0, len(t.Verdict.Reasons))
+	for _, r := range t.Verdict.Reasons {
+		reasons = append(reasons, r.String())
+	}
+	o.Add("reasons", strings.Join(reasons, "; "))
+	o.Add("machine", analyze.Machine(t))
+	o.Add("started", t.Started.UTC().Format(time.RFC3339Nano))
+	for _, f := range record.Figures() {
+		if f.Column != "" {
+			o.Add(f.Column, digits(f.Cell(t)))
+		}
+	}
+	conditions(t.LaterCells())
+	return o
+}
+
+// firstColumns had these places when files had no others, and keep them; an
+// asterisk stands for all that begin so. What came later stands behind them.
+const firstColumns = `number name repeat state store version members operation consistency target connections clients arrival rate
+	key_size value_size key_space seconds due operations errors conflicts misses stale unverifiable keys_read
+	operations_per_second longest_gap_seconds response_time_* service_time_* errors_* client_cpu_ns_per_operation client_max_rss_bytes
+	store_cpu_ns_per_operation store_max_rss_bytes bytes_in bytes_out verdict reasons machine tool_version seed started
+	watchers watch_events_per_second watch_expected_events watch_delivered_events watch_lost_events watch_duplicated_events
+	watch_reordered_events
+	watch_from_due_p50_ns watch_from_due_p90_ns watch_from_due_p99_ns watch_from_due_p99_9_ns watch_from_due_max_ns
+	watch_from_sent_p50_ns watch_from_sent_p90_ns watch_from_sent_p99_ns watch_from_sent_p99_9_ns watch_from_sent_max_ns`
+
+// inPlace puts fields in the order of a file.
+func inPlace(fields record.Object) (ordered record.Object) {
+	placed := make([]bool, len(fields))
+	place := func(fits func(name string) bool) {
+		for i, f := range fields {
+			if !placed[i] && fits(f.Name) {
+				placed[i] = true
+				ordered = append(ordered, f)
+			}
+		}
+	}
+	for _, first := range strings.Fields(firstColumns) {
+		prefix, several := strings.CutSuffix(first, "*")
+		place(func(name string) bool { return name == first || several && strings.HasPrefix(name, prefix) })
+	}
+	place(func(string) bool { return true })
+	return ordered
+}
