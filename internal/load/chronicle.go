@@ -13,6 +13,7 @@ import (
 // chronicle records one loop's operations for who checks the answers: what the
 // engine does not know of them follows from their numbers and their answers.
 type chronicle struct {
+	engine.HistoryBase
 	src      *source
 	to       *history.Recorder
 	promises store.Promises
@@ -33,11 +34,7 @@ type chronicle struct {
 	doubtful map[uint32]bool
 }
 
-var (
-	_ engine.History        = (*chronicle)(nil)
-	_ engine.WatchHistory   = (*chronicle)(nil)
-	_ engine.SessionHistory = (*chronicle)(nil)
-)
+var _ engine.History = (*chronicle)(nil)
 
 // newChronicle returns what records a loop's operations; nil where nobody wants
 // them.
@@ -218,7 +215,7 @@ func (c *chronicle) txn(n uint64, o *history.Op) {
 	}
 }
 
-// MayEnd implements engine.SessionHistory: the session's end is a delete that may have
+// MayEnd implements engine.History: the session's end is a delete that may have
 // been done.
 func (c *chronicle) MayEnd(ref uint64, session uint32, from, now int64) {
 	key, _ := keyAndLevel(ref)
@@ -226,13 +223,13 @@ func (c *chronicle) MayEnd(ref uint64, session uint32, from, now int64) {
 	c.to.Add(&o)
 }
 
-// SessionEnded implements engine.SessionHistory.
+// SessionEnded implements engine.History.
 func (c *chronicle) SessionEnded(ref uint64, o *history.Op) {
 	o.Key, _ = keyAndLevel(ref)
 	c.to.Add(o)
 }
 
-// Told implements engine.WatchHistory.
+// Told implements engine.History.
 func (c *chronicle) Told(watcher uint32, ev *store.Event, asked, from, now int64) {
 	t := watch.Telling{Watcher: c.watchers[watcher], Number: c.numbers[watcher], Newest: c.newest}
 	o, ok := &c.told, false

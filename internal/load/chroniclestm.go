@@ -41,7 +41,7 @@ func (c *chronicle) Committed(tag uint32, at int64, member uint64) {
 	t.committed, t.at, t.member = true, at, member
 }
 
-// Locked implements engine.LockHistory.
+// Locked implements engine.History.
 func (c *chronicle) Locked(ev *store.Event, client uint32, began, now int64) {
 	if ev.What == store.Freed {
 		if h, ok := c.holds[client]; ok {

@@ -57,7 +57,7 @@ func (p *plan) readScripts(ctx context.Context, level kv.Consistency) (found uin
 	back.otherwise, _ = p.script.(Reader)
 	one := *p
 	one.script = nil
-	one.chronicler = func(to *history.Recorder) engine.History { return &finals{script.Chronicle(to)} }
+	one.chronicler = func(to *history.Recorder) engine.History { return &finals{to: script.Chronicle(to)} }
 	_, err = one.repeat(ctx, scenario.Operation{Kind: kv.Get, Consistency: level, Weight: 1}, fullSet(script.Keys()), one.reports, func(*source) engine.Source { return back })
 	return back.found, err
 }
@@ -99,7 +99,10 @@ func (r *reading) Check(_ kv.Kind, _ uint64, ev *store.Event) kv.Outcome {
 }
 
 // finals records those reads.
-type finals struct{ to engine.Chronicler }
+type finals struct {
+	engine.HistoryBase
+	to engine.Chronicler
+}
 
 func (f *finals) Ended(_ measure.Phase, _, number uint64, _ int64, ev *store.Event, o *history.Op) {
 	o.At, o.Final = max(ev.At, 0), true

@@ -119,7 +119,7 @@ func (w *watching) addScripted(c *engine.Config, caught func()) {
 		plan.Fill(n, op)
 		op.Watch.Stream = streams[n]
 	}
-	watching.History, _ = c.History.(engine.WatchHistory)
+	watching.History = c.History
 	c.Watching, w.sinks = watching, append(w.sinks, watching.Sink)
 }
 

@@ -43,6 +43,7 @@ const (
 // chronicle records what the API server's calls were, for who checks the answers: guarded
 // transactions are compare-and-sets, and deletes that compare.
 type chronicle struct {
+	engine.HistoryBase
 	script *Script
 	to     *history.Recorder
 	heard  watch.History
@@ -158,7 +159,7 @@ func (c *chronicle) identity(number uint64, value []byte) uint64 {
 	return s.values[r].Of(s.read, value)
 }
 
-// Told implements engine.WatchHistory.
+// Told implements engine.History.
 func (c *chronicle) Told(watcher uint32, ev *store.Event, asked, from, now int64) {
 	c.heard.Told(watcher, ev, asked, from, now, c)
 }

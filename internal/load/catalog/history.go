@@ -41,6 +41,7 @@ func (s *Script) There(ev *store.Event) bool { return ev.Count > 0 }
 // chronicle records what the calls were, for who checks the answers: puts and deletes of
 // the instances' keys. No answer tells of which write it is: a key is there, or is not.
 type chronicle struct {
+	engine.HistoryBase
 	script *Script
 	to     *history.Recorder
 	heard  watch.History // its watchers are of keys, and not of instances
@@ -112,7 +113,7 @@ func (c *chronicle) found(ev *store.Event, o *history.Op) {
 	}
 }
 
-// Told implements engine.WatchHistory.
+// Told implements engine.History.
 func (c *chronicle) Told(watcher uint32, ev *store.Event, asked, from, now int64) {
 	c.begin()
 	c.heard.Told(watcher, ev, asked, from, now, c)

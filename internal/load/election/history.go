@@ -38,6 +38,7 @@ func (s *Script) AppendKey(b []byte, number uint64) []byte {
 
 // chronicle records what the candidates' calls were, for who checks the answers.
 type chronicle struct {
+	engine.HistoryBase
 	script   *Script
 	to       *history.Recorder
 	tell     teller
@@ -84,11 +85,7 @@ type teller interface {
 	lives() bool
 }
 
-var (
-	_ engine.Chronicler     = (*chronicle)(nil)
-	_ engine.SessionHistory = (*chronicle)(nil)
-	_ engine.ClosingHistory = (*chronicle)(nil)
-)
+var _ engine.Chronicler = (*chronicle)(nil)
 
 // Chronicle implements load.Checked.
 func (s *Script) Chronicle(to *history.Recorder) engine.Chronicler {
@@ -223,7 +220,7 @@ func (c *chronicle) begins(of int, key uint64, from int64, ev *store.Event, o *h
 	})
 }
 
-// Told implements engine.WatchHistory.
+// Told implements engine.History.
 func (c *chronicle) Told(watcher uint32, ev *store.Event, asked, from, now int64) {
 	if int(watcher) >= len(c.of) || !c.of[watcher].watches {
 		return

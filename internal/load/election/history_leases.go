@@ -163,7 +163,7 @@ func (c *chronicle) mayHaveEnded(office int, by, now int64) {
 	}
 }
 
-// Closed implements engine.ClosingHistory: nothing keeps a lease alive any more.
+// Closed implements engine.History: nothing keeps a lease alive any more.
 func (c *chronicle) Closed(now int64) {
 	if c.tell.lives() {
 		for office := range c.script.Offices {

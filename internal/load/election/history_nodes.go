@@ -70,7 +70,7 @@ func (c *chronicle) reached(of int, o *history.Op) {
 	}
 }
 
-// MayEnd implements engine.SessionHistory. What is closed is gone from then on, unless it
+// MayEnd implements engine.History. What is closed is gone from then on, unless it
 // cannot be known that the session had lived until then.
 func (c *chronicle) MayEnd(ref uint64, _ uint32, from, now int64) {
 	of := int(ref & (1<<candidateBits - 1)) // #nosec G115 -- as Fill made it
@@ -78,7 +78,7 @@ func (c *chronicle) MayEnd(ref uint64, _ uint32, from, now int64) {
 	c.ends(of, now, closed)
 }
 
-// SessionEnded implements engine.SessionHistory. Of nodes that were removed before nothing
+// SessionEnded implements engine.History. Of nodes that were removed before nothing
 // is to be said.
 func (c *chronicle) SessionEnded(ref uint64, o *history.Op) {
 	r := &c.of[int(ref&(1<<candidateBits-1))] // #nosec G115 -- as Fill made it

@@ -10,13 +10,13 @@ import (
 
 // recorder is a history that notes the order in which it is told.
 type recorder struct {
+	HistoryBase
 	ended, told, closed int
 	atClose             int // how many operations had ended then
 	src                 *listening
 }
 
 func (r *recorder) Ended(measure.Phase, uint64, uint64, int64, *store.Event, *history.Op) { r.ended++ }
-func (r *recorder) Read(uint64, *store.Event, *history.Op)                                {}
 func (r *recorder) Closed(int64)                                                          { r.closed, r.atClose = r.closed+1, r.ended }
 func (r *recorder) Told(watcher uint32, _ *store.Event, _, _, _ int64) {
 	if watcher == 7 && r.src.told == r.told {

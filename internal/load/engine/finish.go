@@ -22,7 +22,7 @@ func (l *Loop) handle(i int) {
 			continue
 		}
 		if ev.What >= store.Notify && l.hearing != nil {
-			if h, ok := l.cfg.History.(Chronicler); ok {
+			if h := l.cfg.History; h != nil {
 				h.Told(ev.Watcher, ev, l.now, 0, l.now)
 			}
 			l.hearing.Told(ev)
@@ -48,7 +48,7 @@ func (l *Loop) handle(i int) {
 				l.conns.leave(i, l.now)
 			}
 		case store.Held, store.Freed:
-			if h, ok := l.cfg.History.(LockHistory); ok {
+			if h := l.cfg.History; h != nil {
 				sl := &l.slots.table[ev.Tag]
 				h.Locked(ev, l.session(sl), sl.began(), l.now)
 			}

@@ -178,7 +178,7 @@ func (l *Loop) Run(connectBy int64, connected func(error)) *Result {
 	l.abandonSchedule(l.res.Closed)
 	l.cfg.Shared.spill.cursors[l.me()].due.Store(never)
 	l.secs.release(never)
-	if h, ok := l.cfg.History.(ClosingHistory); ok {
+	if h := l.cfg.History; h != nil {
 		h.Closed(l.now)
 	}
 	l.closeAll()

@@ -37,8 +37,7 @@ func (l *Loop) own(sl *slot, outcome kv.Outcome, ev *store.Event) {
 // session that is closed that is from now on. When the server last heard of one whose
 // connection was lost nobody knows, so that its keys may be gone since they were made.
 func (l *Loop) mayEnd(i int, closed bool) {
-	h, ok := l.cfg.History.(SessionHistory)
-	if !ok || l.owned == nil {
+	if l.owned == nil { // as it is without a history
 		return
 	}
 	place := l.conns.table[i].place
@@ -47,7 +46,7 @@ func (l *Loop) mayEnd(i int, closed bool) {
 		if closed {
 			from = l.now
 		}
-		h.MayEnd(o.ref, l.sessionOf(place), from, l.now)
+		l.cfg.History.MayEnd(o.ref, l.sessionOf(place), from, l.now)
 	}
 }
 
@@ -67,8 +66,6 @@ type closing struct {
 // as far as the socket takes that at once. Where somebody checks what becomes of the keys
 // that it made, the server's answer is awaited for a while.
 func (l *Loop) closeAll() {
-	_, told := l.cfg.History.(SessionHistory)
-	told = told && l.owned != nil
 	sessions := make([]closing, len(l.conns.table))
 	l.ready = l.ready[:0]
 	for i, c := range l.conns.table {
@@ -80,7 +77,7 @@ func (l *Loop) closeAll() {
 		sessions[i].session, sessions[i].asked = s.Session(), l.poller.Now()
 		s.Close()
 		l.flush(i)
-		if told && c.state == up && l.made(c.place, sessions[i].session) {
+		if l.owned != nil && c.state == up && l.made(c.place, sessions[i].session) {
 			sessions[i].awaited = true
 			l.ready = append(l.ready, Ready{Conn: i}) // something may have been left there
 		}
@@ -152,8 +149,7 @@ func (l *Loop) hearEnd(i int, s *closing, what ReadyFor, until int64) (over bool
 // sessionEnded tells the history of the keys that ended with a session, where the answer
 // says at which revision.
 func (l *Loop) sessionEnded(c *conn, s *closing, ev *store.Event) {
-	h, ok := l.cfg.History.(SessionHistory)
-	if !ok || ev.Outcome != kv.OK || ev.At <= 0 || s.session == 0 {
+	if ev.Outcome != kv.OK || ev.At <= 0 || s.session == 0 {
 		return
 	}
 	now := l.poller.Now()
@@ -161,7 +157,7 @@ func (l *Loop) sessionEnded(c *conn, s *closing, ev *store.Event) {
 		if o.at <= 0 || o.session != s.session {
 			continue
 		}
-		h.SessionEnded(o.ref, &history.Op{
+		l.cfg.History.SessionEnded(o.ref, &history.Op{
 			Kind: kv.Ephemeral, Session: l.sessionOf(c.place), Member: c.member,
 			Invoked: s.asked, Done: now, At: ev.At, Mod: o.at,
 		})

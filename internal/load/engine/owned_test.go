@@ -55,6 +55,8 @@ func (c *endingCodec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
 
 // ends is a history of sessions' ends.
 type ends struct {
+	HistoryBase
+
 	may  int
 	told []history.Op
 	refs []uint64

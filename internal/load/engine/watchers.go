@@ -29,7 +29,7 @@ type Watching struct {
 	AtWindow bool
 	// History is nil where nobody checks what the watchers are told. Where it is not,
 	// the streams are asked now and then how far they have been told.
-	History WatchHistory
+	History History
 	// Acknowledged takes the answer, which is no error, to a write whose Fill returned
 	// ref, and that was sent at sent.
 	Acknowledged func(kind kv.Kind, ref uint64, sent int64, ev *store.Event)

@@ -7,6 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/keys"
 	"github.com/quorumbench/quorumbench/internal/load/watch"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -261,9 +262,14 @@ func TestRefusedWatcherIsTold(t *testing.T) {
 }
 
 // heard counts what it is told of watchers.
-type heard int
+type heard struct {
+	HistoryBase
+	n int
+}
 
-func (h *heard) Told(uint32, *store.Event, int64, int64, int64) { *h++ }
+func (h *heard) Ended(measure.Phase, uint64, uint64, int64, *store.Event, *history.Op) {}
+
+func (h *heard) Told(uint32, *store.Event, int64, int64, int64) { h.n++ }
 
 // An event costs no memory.
 func TestEventsDoNotAllocate(t *testing.T) {
@@ -276,7 +282,7 @@ func TestEventsDoNotAllocate(t *testing.T) {
 	value := w.values.Append(nil, key, 0, 7)
 	w.board.Times.Due(measure.Measured, 7, 1)
 	w.board.Times.Sent(measure.Measured, 7, 2)
-	version, ev, told := int64(0), &store.Event{}, heard(0)
+	version, ev, told := int64(0), &store.Event{}, heard{}
 	l.watchers.cfg.History, l.watchers.fine = &told, true
 	once := func() {
 		version++
@@ -288,8 +294,8 @@ func TestEventsDoNotAllocate(t *testing.T) {
 	if n := testing.AllocsPerRun(1000, once); n != 0 {
 		t.Errorf("%v allocations for an event", n)
 	}
-	if got := l.clock.current.Watch; got.Delivered < 1000 || got.Untimed != 0 || uint64(told) != got.Delivered {
-		t.Errorf("%+v, and the history was told of %d", got, told)
+	if got := l.clock.current.Watch; got.Delivered < 1000 || got.Untimed != 0 || uint64(told.n) != got.Delivered {
+		t.Errorf("%+v, and the history was told of %d", got, told.n)
 	}
 }
 

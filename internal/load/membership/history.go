@@ -27,16 +27,14 @@ func (s *Script) AppendKey(b []byte, number uint64) []byte {
 // compare-and-set that is to find nothing, and the end of its session a delete that may
 // have been done.
 type chronicle struct {
+	engine.HistoryBase
 	script *Script
 	to     *history.Recorder
 	heard  watch.History
 	key    []byte
 }
 
-var (
-	_ engine.Chronicler     = (*chronicle)(nil)
-	_ engine.SessionHistory = (*chronicle)(nil)
-)
+var _ engine.Chronicler = (*chronicle)(nil)
 
 // Chronicle implements load.Checked.
 func (s *Script) Chronicle(to *history.Recorder) engine.Chronicler {
@@ -58,13 +56,13 @@ func (c *chronicle) Ended(_ measure.Phase, n, _ uint64, _ int64, ev *store.Event
 	c.to.Add(o)
 }
 
-// MayEnd implements engine.SessionHistory. The reference of an operation is its number.
+// MayEnd implements engine.History. The reference of an operation is its number.
 func (c *chronicle) MayEnd(n uint64, session uint32, from, now int64) {
 	o := history.MayBeGone(uint64(c.script.schedule.Entries[n].Object), session, from, now)
 	c.to.Add(&o)
 }
 
-// SessionEnded implements engine.SessionHistory.
+// SessionEnded implements engine.History.
 func (c *chronicle) SessionEnded(n uint64, o *history.Op) {
 	o.Key, o.Written = uint64(c.script.schedule.Entries[n].Object), keys.Identity(n)
 	c.to.Add(o)
@@ -85,7 +83,7 @@ func (c *chronicle) found(ev *store.Event, o *history.Op) {
 	}
 }
 
-// Told implements engine.WatchHistory.
+// Told implements engine.History.
 func (c *chronicle) Told(watcher uint32, ev *store.Event, asked, from, now int64) {
 	c.heard.Told(watcher, ev, asked, from, now, c)
 }

@@ -31,6 +31,7 @@ func (s *Script) numberOf(cluster int, k patroni.Key) uint64 {
 // leader's key is a compare-and-set that is to find nothing, what a member puts says which
 // call wrote it, and leader's and members' keys end with leases or sessions.
 type chronicle struct {
+	engine.HistoryBase
 	script *Script
 	to     *history.Recorder
 	heard  watch.History
@@ -52,11 +53,7 @@ type recorded struct {
 	wrote      int64         // when the newest write was sent that was answered; 0: none was
 }
 
-var (
-	_ engine.Chronicler     = (*chronicle)(nil)
-	_ engine.ClosingHistory = (*chronicle)(nil)
-	_ engine.SessionHistory = (*chronicle)(nil)
-)
+var _ engine.Chronicler = (*chronicle)(nil)
 
 // Chronicle implements load.Checked.
 func (s *Script) Chronicle(to *history.Recorder) engine.Chronicler {
@@ -268,7 +265,7 @@ func (c *chronicle) Read(number uint64, ev *store.Event, o *history.Op) {
 	c.to.Add(o)
 }
 
-// Told implements engine.WatchHistory.
+// Told implements engine.History.
 func (c *chronicle) Told(watcher uint32, ev *store.Event, asked, from, now int64) {
 	if c.last = max(c.last, now); ev.What == store.Notify {
 		c.mayHaveEnded(int(c.heard.Watchers[watcher].First)/c.script.PerCluster(), now, now) // #nosec G115 -- below Keys
@@ -311,7 +308,7 @@ func (c *chronicle) vacant(cluster int, since int64) {
 	}
 }
 
-// Closed implements engine.ClosingHistory: nothing keeps anything alive any more, and the
+// Closed implements engine.History: nothing keeps anything alive any more, and the
 // sessions of connections are closed.
 func (c *chronicle) Closed(now int64) {
 	if c.leased {

@@ -100,11 +100,11 @@ func (c *chronicle) sessionEnds(m int, sure bool, now int64) {
 	r.leads.SessionMayEnd(c.to, uint32(m), sure, now) // #nosec G115 -- a count
 }
 
-// MayEnd implements engine.SessionHistory. It is recorded already: of a member whose connection
+// MayEnd implements engine.History. It is recorded already: of a member whose connection
 // is lost, or is another now, by that (lost), and when all is over of each (Closed).
 func (c *chronicle) MayEnd(uint64, uint32, int64, int64) {}
 
-// SessionEnded implements engine.SessionHistory: of the one in which a call made a member's
+// SessionEnded implements engine.History: of the one in which a call made a member's
 // key, or its cluster's leader's.
 func (c *chronicle) SessionEnded(ref uint64, o *history.Op) {
 	e, member := c.script.schedule.Entries[ref&(1<<memberShift-1)], int(ref>>memberShift) // #nosec G115 -- as Fill made it

@@ -13,7 +13,7 @@ type Telling struct {
 	Newest bool   // it is told of the newest version alone
 }
 
-// Told is what a watcher was told now (engine.WatchHistory), but for the key and the values
+// Told is what a watcher was told now (engine.History), but for the key and the values
 // of an event; ok is false of what says nothing.
 func (t *Telling) Told(ev *store.Event, asked, from, now int64) (o history.Op, ok bool) {
 	o = history.Op{
@@ -56,7 +56,7 @@ type Happened interface {
 	Happened(watcher uint32, ev *store.Event, o *history.Op) bool
 }
 
-// Told records what a watcher was told now (engine.WatchHistory).
+// Told records what a watcher was told now (engine.History).
 func (h *History) Told(watcher uint32, ev *store.Event, asked, from, now int64, of Happened) {
 	t := Telling{Watcher: h.Watchers[watcher], Number: watcher, Newest: h.Newest}
 	o, ok := &h.told, false
