@@ -81,9 +81,9 @@ func (a *commandLine) record(ctx context.Context, f *recordFlags) error {
 	if err != nil {
 		return command.Usage("--store: %w", err)
 	}
-	understood := passive.TapConfig{Veil: call.NewVeil()}
+	understood := passive.TapConfig{Redactor: call.NewRedactor()}
 	if f.plain {
-		understood.Veil = &call.Veil{}
+		understood.Redactor = &call.Redactor{}
 	}
 	var ok bool
 	if understood.Tapped, ok = st.(store.Tapped); !ok {
@@ -102,7 +102,7 @@ func (a *commandLine) record(ctx context.Context, f *recordFlags) error {
 	if f.out == "" {
 		f.out = "recording-" + began.UTC().Format("20060102T150405Z") + ".qbrec"
 	}
-	w, err := call.Create(f.out, &call.Header{Store: f.store, Tool: command.Tool().Version, Started: began.UTC(), Plain: f.plain})
+	w, err := call.CreateRecording(f.out, &call.Header{Store: f.store, Tool: command.Tool().Version, Started: began.UTC(), Plain: f.plain})
 	if err != nil {
 		return err
 	}

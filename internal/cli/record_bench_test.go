@@ -113,7 +113,7 @@ func capturingCost(b *testing.B, endpoint, load string) {
 // recordedCalls is how many calls a recording has, which must be whole, but for the
 // connections over which the member is asked in HTTP/1.1 for what it counts.
 func recordedCalls(b *testing.B, path string) (calls int) {
-	_, problem, err := call.Each(path, func(r call.Record) error {
+	_, problem, err := call.ReadRecording(path, func(r call.Record) error {
 		if r.Call != nil {
 			calls++
 		} else if !strings.Contains(r.Gap.Why, "does not speak HTTP/2") {

@@ -123,7 +123,7 @@ func (f *replayFlags) check() error {
 
 // replayer is the store that the recording is of.
 func (a *commandLine) replayer(f *replayFlags, path string) (store.Replayer, error) {
-	h, err := call.ReadHeader(path)
+	h, err := call.ReadRecordingHeader(path)
 	if err != nil {
 		return nil, err
 	}

@@ -11,8 +11,8 @@ type Tapped interface {
 
 // TapConfig is of one connection.
 type TapConfig struct {
-	Conn uint32 // its number in the recording
-	Veil *call.Veil
+	Conn     uint32 // its number in the recording
+	Redactor *call.Redactor
 	// Call takes each call when it has ended, and Gap what is missing. What they are
 	// given is the Tap's again when they return.
 	Call func(*call.Call)

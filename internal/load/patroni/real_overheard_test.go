@@ -37,7 +37,7 @@ func (o *overheard) listen(t *testing.T, to string, tapped store.Tapped) string 
 	}
 	o.t, o.began = t, time.Now()
 	r := passive.NewRelay(passive.RelayConfig{
-		To: to, Tap: passive.TapConfig{Tapped: tapped, Veil: &call.Veil{}, Sink: o},
+		To: to, Tap: passive.TapConfig{Tapped: tapped, Redactor: &call.Redactor{}, Sink: o},
 		Now: func() int64 { return int64(time.Since(o.began)) }, Say: func(string) {}, // clients die
 	})
 	ctx, cancel := context.WithCancel(context.Background())

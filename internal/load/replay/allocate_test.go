@@ -86,7 +86,7 @@ func TestWritingACallDoesNotAllocate(t *testing.T) {
 func planOf(t *testing.T, st store.Replayer, calls []*call.Call) *replay.Plan {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.qbrec")
-	w, err := call.Create(path, &call.Header{Store: st.Name()})
+	w, err := call.CreateRecording(path, &call.Header{Store: st.Name()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,12 +30,12 @@ func TestConsulsGuardsHoldAgain(t *testing.T) {
 	st := consul.New()
 	address := member(t, st, &consul.Settings{LogLevel: "warn"})
 	direct := consulClient(t, address)
-	for name, veil := range map[string]*call.Veil{"plain": {}, "hashed": call.NewVeil()} {
+	for name, redactor := range map[string]*call.Redactor{"plain": {}, "hashed": call.NewRedactor()} {
 		t.Run(name, func(t *testing.T) {
 			for i := range 5 { // there before the recording begins
 				put(t, direct, fmt.Sprintf("registry/k%d", i), "earlier")
 			}
-			path := relayed(t, st, address, veil, func(relay string) { changeConsul(t, consulClient(t, relay), name) })
+			path := relayed(t, st, address, redactor, func(relay string) { changeConsul(t, consulClient(t, relay), name) })
 			plan, o := resend(t, st, path, address, replay.Options{Speed: 10, Prefix: "again-" + name + "/", Salt: 7})
 			if o.Held < 60 || o.HeldAgain*100 < o.Held*99 || o.Held == o.Guarded {
 				t.Errorf("guards held another time: %+v", o)
@@ -43,7 +43,7 @@ func TestConsulsGuardsHoldAgain(t *testing.T) {
 			if plan.Prepared() < 5 || len(plan.Left) != 2 {
 				t.Errorf("%d keys and sessions were made before; not sent again: %v", plan.Prepared(), plan.Left)
 			}
-			if !veil.Plain() {
+			if !redactor.Plain() {
 				hides(t, path, "registry", "list-", "made ", "secret")
 				return
 			}

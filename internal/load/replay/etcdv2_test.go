@@ -68,12 +68,12 @@ func TestV2sGuardsHoldAgain(t *testing.T) {
 	st := etcdv2.New()
 	address := member(t, st, nil)
 	direct := newV2(t, address)
-	for name, veil := range map[string]*call.Veil{"plain": {}, "hashed": call.NewVeil()} {
+	for name, redactor := range map[string]*call.Redactor{"plain": {}, "hashed": call.NewRedactor()} {
 		t.Run(name, func(t *testing.T) {
 			for i := range 5 { // there before the recording begins
 				direct.ask("PUT", fmt.Sprintf("registry/k%d", i), "", "value=earlier")
 			}
-			path := relayed(t, st, address, veil, func(relay string) { changeV2(t, relay, name) })
+			path := relayed(t, st, address, redactor, func(relay string) { changeV2(t, relay, name) })
 			plan, o := resend(t, st, path, address, replay.Options{Speed: 10, Prefix: "again-" + name + "/", Salt: 7})
 			if o.Held < 60 || o.HeldAgain*100 < o.Held*99 || o.Held == o.Guarded {
 				t.Errorf("guards held another time: %+v", o)
@@ -81,7 +81,7 @@ func TestV2sGuardsHoldAgain(t *testing.T) {
 			if plan.Prepared() < 5 || len(plan.Left) != 2 {
 				t.Errorf("%d keys were made before; not sent again: %v", plan.Prepared(), plan.Left)
 			}
-			if !veil.Plain() {
+			if !redactor.Plain() {
 				hides(t, path, "registry", "queue", "made", "secret")
 				return
 			}

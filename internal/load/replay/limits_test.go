@@ -18,7 +18,7 @@ import (
 func writeCalls(t *testing.T, of store.Store, n int, request func(i int) call.Call) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "small.qbrec")
-	w, err := call.Create(path, &call.Header{Store: of.Name()})
+	w, err := call.CreateRecording(path, &call.Header{Store: of.Name()})
 	if err != nil {
 		t.Fatal(err)
 	}

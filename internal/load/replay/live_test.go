@@ -47,11 +47,11 @@ func member(t *testing.T, st store.Store, settings any) string {
 
 // relayed has speak talk to a member through a relay, whose address it gets, and returns
 // the recording.
-func relayed(t *testing.T, st recorded, to string, veil *call.Veil, speak func(address string)) (path string) {
+func relayed(t *testing.T, st recorded, to string, redactor *call.Redactor, speak func(address string)) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "a.qbrec")
-	relayedTo(t, st, to, path, veil, speak)
-	_, _, err := call.Each(path, func(one call.Record) error {
+	relayedTo(t, st, to, path, redactor, speak)
+	_, _, err := call.ReadRecording(path, func(one call.Record) error {
 		if one.Gap != nil {
 			t.Errorf("missing: %+v", one.Gap)
 		}
@@ -71,7 +71,7 @@ func hides(t *testing.T, path string, texts ...string) {
 		t.Fatal(err)
 	}
 	calls := 0
-	_, _, err = call.Each(path, func(one call.Record) error {
+	_, _, err = call.ReadRecording(path, func(one call.Record) error {
 		if one.Call != nil {
 			calls++
 			file = append(file, one.Call.Method...)

@@ -92,7 +92,7 @@ func Read(path string, st store.Replayer, o Options) (*Plan, error) {
 		limit.most = mostPlan(about.Size())
 	}
 	var err error
-	p.Header, p.Problem, err = call.Each(path, func(r call.Record) error {
+	p.Header, p.Problem, err = call.ReadRecording(path, func(r call.Record) error {
 		switch {
 		case r.Gap != nil:
 			p.Gaps++

@@ -26,7 +26,7 @@ func TestZetcdsVersionsHoldAgain(t *testing.T) {
 	for i := range 5 {
 		make1(t, direct, fmt.Sprintf("/registry/k%d", i), "earlier")
 	}
-	path := relayed(t, st, a.Endpoints[0], call.NewVeil(), func(relay string) {
+	path := relayed(t, st, a.Endpoints[0], call.NewRedactor(), func(relay string) {
 		c := official.ZooKeeper(t, store.Access{Endpoints: []string{relay}})
 		chainZooKeeper(t, c, 1)
 		c.Close()
@@ -50,7 +50,7 @@ func TestCetcdsGuardsHoldAgain(t *testing.T) {
 	for i := range 3 {
 		put(t, direct, fmt.Sprintf("registry/k%d", i), "earlier")
 	}
-	path := relayed(t, st, address, call.NewVeil(), func(relay string) {
+	path := relayed(t, st, address, call.NewRedactor(), func(relay string) {
 		c := consulClient(t, relay).KV()
 		for n := range 60 {
 			got, _, err := c.Get(fmt.Sprintf("registry/k%d", n%3), &api.QueryOptions{})

@@ -18,20 +18,20 @@ import (
 
 // relayedTo has speak talk to a member through a relay that records it, and through a
 // capture beside the relay: both hear the same.
-func relayedTo(t *testing.T, st recorded, to, path string, veil *call.Veil, speak func(address string)) {
+func relayedTo(t *testing.T, st recorded, to, path string, redactor *call.Redactor, speak func(address string)) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	compare := captured(t, st, l.Addr().(*net.TCPAddr), veil, began)
-	w, err := call.Create(path, &call.Header{Store: st.Name(), Plain: veil.Plain()})
+	compare := captured(t, st, l.Addr().(*net.TCPAddr), redactor, began)
+	w, err := call.CreateRecording(path, &call.Header{Store: st.Name(), Plain: redactor.Plain()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := passive.NewRelay(passive.RelayConfig{
-		To: to, Tap: passive.TapConfig{Tapped: st, Veil: veil, Sink: w}, ALPN: st.Capabilities().ALPN,
+		To: to, Tap: passive.TapConfig{Tapped: st, Redactor: redactor, Sink: w}, ALPN: st.Capabilities().ALPN,
 		Now: func() int64 { return int64(time.Since(began)) }, Say: func(why string) { t.Log(why) },
 	})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -50,7 +50,7 @@ func relayedTo(t *testing.T, st recorded, to, path string, veil *call.Veil, spea
 
 // captured begins to capture what passes to and from an address, and returns what ends that
 // and holds what was heard to a relay's recording.
-func captured(t *testing.T, st store.Tapped, at *net.TCPAddr, veil *call.Veil, began time.Time) (compare func(path string)) {
+func captured(t *testing.T, st store.Tapped, at *net.TCPAddr, redactor *call.Redactor, began time.Time) (compare func(path string)) {
 	t.Helper()
 	packets, err := passive.Open(uint16(at.Port))
 	if err != nil {
@@ -58,11 +58,11 @@ func captured(t *testing.T, st store.Tapped, at *net.TCPAddr, veil *call.Veil, b
 		return func(string) {}
 	}
 	path := filepath.Join(t.TempDir(), "captured.qbrec")
-	w, err := call.Create(path, &call.Header{Store: "captured", Plain: veil.Plain()})
+	w, err := call.CreateRecording(path, &call.Header{Store: "captured", Plain: redactor.Plain()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := passive.NewCapture(passive.CaptureConfig{Tap: passive.TapConfig{Tapped: st, Veil: veil, Sink: w}, Began: began})
+	c := passive.NewCapture(passive.CaptureConfig{Tap: passive.TapConfig{Tapped: st, Redactor: redactor, Sink: w}, Began: began})
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- c.Serve(ctx, packets) }()
@@ -89,7 +89,7 @@ func captured(t *testing.T, st store.Tapped, at *net.TCPAddr, veil *call.Veil, b
 func connections(t *testing.T, path string) [][]*call.Call {
 	t.Helper()
 	of := map[uint32][]*call.Call{}
-	_, problem, err := call.Each(path, func(one call.Record) error {
+	_, problem, err := call.ReadRecording(path, func(one call.Record) error {
 		if one.Gap != nil {
 			t.Logf("%s: missing: %+v", filepath.Base(path), one.Gap)
 			return nil

@@ -139,7 +139,7 @@ func same(t *testing.T, a, b *clientv3.Client) {
 // record has a client speak to a member through a relay that records it plainly.
 func record(t *testing.T, to, path string, speak func(*clientv3.Client)) {
 	t.Helper()
-	relayedTo(t, etcd.New(), to, path, &call.Veil{}, func(address string) {
+	relayedTo(t, etcd.New(), to, path, &call.Redactor{}, func(address string) {
 		c, err := clientv3.New(clientv3.Config{Endpoints: []string{address}})
 		if err != nil {
 			t.Fatal(err)

@@ -18,10 +18,10 @@ import (
 func TestWatchersAreToldAgain(t *testing.T) {
 	from, to := embedded.Etcd(t), embedded.Etcd(t)
 	st := etcd.New()
-	for name, veil := range map[string]*call.Veil{"plain": {}, "hashed": call.NewVeil()} {
+	for name, redactor := range map[string]*call.Redactor{"plain": {}, "hashed": call.NewRedactor()} {
 		t.Run(name, func(t *testing.T) {
 			var told int
-			path := relayed(t, st, from, veil, func(relay string) {
+			path := relayed(t, st, from, redactor, func(relay string) {
 				c, err := clientv3.New(clientv3.Config{Endpoints: []string{relay}})
 				if err != nil {
 					t.Fatal(err)
@@ -51,7 +51,7 @@ func TestWatchersAreToldAgain(t *testing.T) {
 			if err != nil || plan.Left["KV/Compact"] != 1 {
 				t.Errorf("%v, not sent again: %v", err, plan.Left)
 			}
-			if !veil.Plain() {
+			if !redactor.Plain() {
 				hides(t, path, "registry", "secret")
 			}
 		})

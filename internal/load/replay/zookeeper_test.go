@@ -38,9 +38,9 @@ func TestZooKeepersVersionsHoldAgain(t *testing.T) {
 			}
 		}
 	}
-	for name, veil := range map[string]*call.Veil{"plain": {}, "hashed": call.NewVeil()} {
+	for name, redactor := range map[string]*call.Redactor{"plain": {}, "hashed": call.NewRedactor()} {
 		t.Run(name, func(t *testing.T) {
-			path := relayed(t, st, address, veil, func(relay string) { changeZooKeeper(t, relay, name) })
+			path := relayed(t, st, address, redactor, func(relay string) { changeZooKeeper(t, relay, name) })
 			plan, o := resend(t, st, path, address, replay.Options{Speed: 10, Prefix: "again-" + name + "/", Salt: 7})
 			if o.Held < 60 || o.HeldAgain*100 < o.Held*99 || o.Held == o.Guarded {
 				t.Errorf("guards held another time: %+v", o)
@@ -48,7 +48,7 @@ func TestZooKeepersVersionsHoldAgain(t *testing.T) {
 			if plan.Prepared() < 4 || plan.Connections < 4 || plan.Left["create"]+plan.Left["multi"]+plan.Left["setData"] > 0 {
 				t.Errorf("%d nodes were made before, %d sessions; not sent again: %v", plan.Prepared(), plan.Connections, plan.Left)
 			}
-			if !veil.Plain() {
+			if !redactor.Plain() {
 				hides(t, path, "registry", "queue", "made ", "secret")
 				return
 			}

@@ -100,7 +100,7 @@ func Of(path string) (*Profile, error) {
 	}
 	m.Path = path
 	var err error
-	m.Header, m.Problem, err = call.Each(path, func(r call.Record) error {
+	m.Header, m.Problem, err = call.ReadRecording(path, func(r call.Record) error {
 		if r.Gap != nil {
 			m.gap(r.Gap)
 			return nil

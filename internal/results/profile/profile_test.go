@@ -19,7 +19,7 @@ import (
 func write(t *testing.T, calls []*call.Call, gaps ...call.Gap) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a.qbrec")
-	w, err := call.Create(path, &call.Header{Store: "etcd", Started: time.Unix(0, 0), Plain: true})
+	w, err := call.CreateRecording(path, &call.Header{Store: "etcd", Started: time.Unix(0, 0), Plain: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func TestEveryProfileIsTaken(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 32))
 		st := []string{"etcd", "zookeeper", "consul", "etcdv2"}[r.IntN(4)]
 		path := filepath.Join(t.TempDir(), "a.qbrec")
-		w, err := call.Create(path, &call.Header{Store: st, Started: time.Unix(r.Int64N(1<<37), 0), Plain: r.IntN(2) == 0})
+		w, err := call.CreateRecording(path, &call.Header{Store: st, Started: time.Unix(r.Int64N(1<<37), 0), Plain: r.IntN(2) == 0})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +115,7 @@ func TestManyKeysAreEstimated(t *testing.T) {
 func many(t *testing.T, n int) (request func(*call.Call), done func() string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "many.qbrec")
-	w, err := call.Create(path, &call.Header{Store: "etcd", Plain: true})
+	w, err := call.CreateRecording(path, &call.Header{Store: "etcd", Plain: true})
 	if err != nil {
 		t.Fatal(err)
 	}

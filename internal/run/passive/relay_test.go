@@ -27,20 +27,20 @@ type recorder struct {
 	stop       func() // and wait
 }
 
-func start(t *testing.T, to string, veil *call.Veil, secure *tls.Config) *recorder {
+func start(t *testing.T, to string, redactor *call.Redactor, secure *tls.Config) *recorder {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &recorder{addr: l.Addr().String(), path: filepath.Join(t.TempDir(), "a.qbrec")}
-	w, err := call.Create(r.path, &call.Header{Store: "etcd"})
+	w, err := call.CreateRecording(r.path, &call.Header{Store: "etcd"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	began := time.Now()
 	relayed := passive.NewRelay(passive.RelayConfig{
-		To: to, Tap: passive.TapConfig{Tapped: etcd.New(), Veil: veil, Sink: w}, Listen: secure, ALPN: []string{"h2"},
+		To: to, Tap: passive.TapConfig{Tapped: etcd.New(), Redactor: redactor, Sink: w}, Listen: secure, ALPN: []string{"h2"},
 		Now: func() int64 { return int64(time.Since(began)) }, Say: func(why string) { t.Log(why) },
 	})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -66,7 +66,7 @@ func start(t *testing.T, to string, veil *call.Veil, secure *tls.Config) *record
 
 func (r *recorder) read(t *testing.T) (calls []*call.Call, gaps []*call.Gap) {
 	t.Helper()
-	_, problem, err := call.Each(r.path, func(one call.Record) error {
+	_, problem, err := call.ReadRecording(r.path, func(one call.Record) error {
 		if one.Gap != nil {
 			gaps = append(gaps, one.Gap)
 		} else {
@@ -84,9 +84,9 @@ func (r *recorder) read(t *testing.T) (calls []*call.Call, gaps []*call.Gap) {
 // through the relay.
 func TestWhatEtcdsClientSaysIsRecorded(t *testing.T) {
 	endpoint := embedded.Etcd(t)
-	for name, veil := range map[string]*call.Veil{"hashed": call.NewVeil(), "plain": {}} {
+	for name, redactor := range map[string]*call.Redactor{"hashed": call.NewRedactor(), "plain": {}} {
 		t.Run(name, func(t *testing.T) {
-			r := start(t, endpoint, veil, nil)
+			r := start(t, endpoint, redactor, nil)
 			c, err := clientv3.New(clientv3.Config{Endpoints: []string{r.addr}})
 			if err != nil {
 				t.Fatal(err)
@@ -100,12 +100,12 @@ func TestWhatEtcdsClientSaysIsRecorded(t *testing.T) {
 			for _, g := range gaps {
 				t.Errorf("missing: %+v", g)
 			}
-			holds(t, calls, veil, "/registry/"+name+"/", wrote)
+			holds(t, calls, redactor, "/registry/"+name+"/", wrote)
 			file, err := os.ReadFile(r.path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if bytes.Contains(file, []byte("registry")) && !veil.Plain() {
+			if bytes.Contains(file, []byte("registry")) && !redactor.Plain() {
 				t.Error("a key can be read in the file")
 			}
 		})
@@ -155,7 +155,7 @@ func speak(t *testing.T, c *clientv3.Client, prefix string) (wrote int64) {
 }
 
 // holds says what of speak is not in a recording.
-func holds(t *testing.T, calls []*call.Call, veil *call.Veil, prefix string, wrote int64) {
+func holds(t *testing.T, calls []*call.Call, redactor *call.Redactor, prefix string, wrote int64) {
 	t.Helper()
 	of := map[string][]*call.Call{}
 	events := int64(0)
@@ -179,7 +179,7 @@ func holds(t *testing.T, calls []*call.Call, veil *call.Veil, prefix string, wro
 			}
 		}
 	}
-	key := func(name string) string { return string(veil.Key([]byte(prefix + name))) }
+	key := func(name string) string { return string(redactor.RedactKey([]byte(prefix + name))) }
 	put, bound, refused := of["KV/Put"][0], of["KV/Put"][1], of["KV/Put"][2]
 	if p := put.Parts[0]; put.Revision != wrote || string(p.Key) != key("a") || p.Value.Size != 70_000 || put.Sent < 70_000 {
 		t.Errorf("the first put is %+v, and it wrote at %d", put, wrote)
@@ -217,7 +217,7 @@ func holds(t *testing.T, calls []*call.Call, veil *call.Veil, prefix string, wro
 func TestTLSEndsAtTheRelay(t *testing.T) {
 	endpoint := embedded.Etcd(t)
 	server, client := certs.Configs(t)
-	r := start(t, endpoint, call.NewVeil(), server)
+	r := start(t, endpoint, call.NewRedactor(), server)
 	c, err := clientv3.New(clientv3.Config{Endpoints: []string{r.addr}, TLS: client})
 	if err != nil {
 		t.Fatal(err)
@@ -252,7 +252,7 @@ func TestForeignBytesArePassedOn(t *testing.T) {
 		_, _ = c.Write(append([]byte("heard "), b[:n]...))
 		_ = c.Close()
 	}()
-	r := start(t, l.Addr().String(), call.NewVeil(), nil)
+	r := start(t, l.Addr().String(), call.NewRedactor(), nil)
 	c, err := net.Dial("tcp", r.addr)
 	if err != nil {
 		t.Fatal(err)

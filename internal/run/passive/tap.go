@@ -18,9 +18,9 @@ type Sink interface {
 
 // TapConfig is what is understood, and who takes it.
 type TapConfig struct {
-	Tapped store.Tapped
-	Veil   *call.Veil
-	Sink   Sink
+	Tapped   store.Tapped
+	Redactor *call.Redactor
+	Sink     Sink
 }
 
 // Conn is one connection. It belongs to one goroutine.
@@ -35,7 +35,7 @@ type Conn struct {
 func (c *TapConfig) Begin(number uint32) *Conn {
 	return &Conn{
 		number: number, sink: c.Sink,
-		tap: c.Tapped.Tap(store.TapConfig{Conn: number, Veil: c.Veil, Call: c.Sink.Call, Gap: c.Sink.Gap}),
+		tap: c.Tapped.Tap(store.TapConfig{Conn: number, Redactor: c.Redactor, Call: c.Sink.Call, Gap: c.Sink.Gap}),
 	}
 }
 

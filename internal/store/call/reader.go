@@ -12,17 +12,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// Each reads a recording and calls do with each record, whose memory stays as it is.
-// An error of do ends the reading and is returned. A file that was cut off, as by a
-// crash, or damaged, is read up to there, and problem says so in a sentence.
-func Each(path string, do func(Record) error) (h Header, problem string, err error) {
+// ReadRecording reads a recording and calls do with each record, whose memory is not used
+// again. An error of do ends the reading and is returned. A file that is damaged, or that a
+// crash cut off, is read up to that place, and problem says so in a sentence.
+func ReadRecording(path string, do func(Record) error) (h Header, problem string, err error) {
 	f, err := files.Open(path)
 	if err != nil {
 		return h, "", err
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	h, problem, err = EachFrom(f, do)
-	var foreign notOurs
+	h, problem, err = ReadRecordingFrom(f, do)
+	var foreign notRecording
 	switch {
 	case errors.As(err, &foreign):
 		err = fmt.Errorf("%s is no recording of quorumbench: %w", path, err)
@@ -32,24 +32,24 @@ func Each(path string, do func(Record) error) (h Header, problem string, err err
 	return h, problem, err
 }
 
-// notOurs is why something is no recording.
-type notOurs string
+// notRecording is the reason why a file is not a recording.
+type notRecording string
 
-func (n notOurs) Error() string { return string(n) }
+func (n notRecording) Error() string { return string(n) }
 
-// EachFrom is Each of what a reader has.
-func EachFrom(from io.Reader, do func(Record) error) (h Header, problem string, err error) {
+// ReadRecordingFrom is Each of what a reader has.
+func ReadRecordingFrom(from io.Reader, do func(Record) error) (h Header, problem string, err error) {
 	in := bufio.NewReaderSize(from, 1<<18)
 	first := make([]byte, len(magic))
 	if _, err := io.ReadFull(in, first); err != nil || string(first) != magic {
-		return h, "", notOurs("it begins with other bytes")
+		return h, "", notRecording("it begins with other bytes")
 	}
 	var f files.Frame
 	if f.Read(in) != nil {
-		return h, "", notOurs("its header is damaged")
+		return h, "", notRecording("its header is damaged")
 	}
 	if json.Unmarshal(f.Packed, &h) != nil || h.Store == "" {
-		return h, "", notOurs("its header cannot be read")
+		return h, "", notRecording("its header cannot be read")
 	}
 	code, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(files.MaxFrame))
 	if err != nil {
@@ -69,8 +69,8 @@ func EachFrom(from io.Reader, do func(Record) error) (h Header, problem string, 
 		if err != nil || len(raw) != f.Size {
 			return h, "the recording is damaged: what comes before the damage is read", nil
 		}
-		switch err := Decode(raw, do); {
-		case errors.Is(err, errRecord):
+		switch err := DecodeBlock(raw, do); {
+		case errors.Is(err, errDamagedRecord):
 			return h, "the recording is damaged: what comes before the damage is read", nil
 		case err != nil:
 			return h, "", err
@@ -78,13 +78,13 @@ func EachFrom(from io.Reader, do func(Record) error) (h Header, problem string, 
 	}
 }
 
-// ReadHeader reads what a recording is of.
-func ReadHeader(path string) (Header, error) {
-	h, _, err := Each(path, func(Record) error { return errEnough })
-	if errors.Is(err, errEnough) {
+// ReadRecordingHeader reads the header of a recording.
+func ReadRecordingHeader(path string) (Header, error) {
+	h, _, err := ReadRecording(path, func(Record) error { return errHeaderRead })
+	if errors.Is(err, errHeaderRead) {
 		err = nil
 	}
 	return h, err
 }
 
-var errEnough = errors.New("enough")
+var errHeaderRead = errors.New("enough")

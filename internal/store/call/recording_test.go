@@ -23,7 +23,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		path := filepath.Join(t.TempDir(), "a.qbrec")
 		head := call.Header{Store: "etcd", Tool: "devel", Started: time.Unix(1, 2).UTC(), Plain: seed%2 == 0}
-		w, err := call.Create(path, &head)
+		w, err := call.CreateRecording(path, &head)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +43,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []call.Record
-		h, problem, err := call.Each(path, func(one call.Record) error {
+		h, problem, err := call.ReadRecording(path, func(one call.Record) error {
 			got = append(got, one)
 			return nil
 		})
@@ -92,7 +92,7 @@ func randomCall(r *rand.Rand) *call.Call {
 func TestACrashLeavesItReadable(t *testing.T) {
 	settle.Unraced(t)
 	path := filepath.Join(t.TempDir(), "a.qbrec")
-	w, err := call.Create(path, &call.Header{Store: "etcd"})
+	w, err := call.CreateRecording(path, &call.Header{Store: "etcd"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestACrashLeavesItReadable(t *testing.T) {
 	before := 0
 	for n := range whole {
 		calls := 0
-		_, problem, err := call.EachFrom(bytes.NewReader(whole[:n]), func(call.Record) error {
+		_, problem, err := call.ReadRecordingFrom(bytes.NewReader(whole[:n]), func(call.Record) error {
 			calls++
 			return nil
 		})
@@ -128,11 +128,11 @@ func TestACrashLeavesItReadable(t *testing.T) {
 }
 
 func TestDamageIsSaid(t *testing.T) {
-	if _, _, err := call.EachFrom(strings.NewReader("something else"), nil); err == nil || err.Error() != "it begins with other bytes" {
+	if _, _, err := call.ReadRecordingFrom(strings.NewReader("something else"), nil); err == nil || err.Error() != "it begins with other bytes" {
 		t.Error(err)
 	}
 	path := filepath.Join(t.TempDir(), "none")
-	if _, _, err := call.Each(path, nil); !errors.Is(err, os.ErrNotExist) {
+	if _, _, err := call.ReadRecording(path, nil); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
 }
@@ -140,7 +140,7 @@ func TestDamageIsSaid(t *testing.T) {
 // TestHashesKeepPrefixes: what begins with a prefix that ends with a separator does so
 // afterwards, equal keys stay equal, and different ones different.
 func TestHashesKeepPrefixes(t *testing.T) {
-	v, other := call.NewVeil(), call.NewVeil()
+	v, other := call.NewRedactor(), call.NewRedactor()
 	r := rand.New(rand.NewPCG(3, 4))
 	seen := map[string]string{}
 	for range 3000 {
@@ -149,9 +149,9 @@ func TestHashesKeepPrefixes(t *testing.T) {
 			segments = append(segments, strings.Repeat(string(rune('a'+r.IntN(26))), r.IntN(30)))
 		}
 		key := strings.Join(segments, "/")
-		got := string(v.Key([]byte(key)))
+		got := string(v.RedactKey([]byte(key)))
 		for i, c := range key {
-			if c == '/' && !strings.HasPrefix(got, string(v.Key([]byte(key[:i+1])))) {
+			if c == '/' && !strings.HasPrefix(got, string(v.RedactKey([]byte(key[:i+1])))) {
 				t.Fatalf("%q is no prefix of %q any more", key[:i+1], key)
 			}
 		}
@@ -160,7 +160,7 @@ func TestHashesKeepPrefixes(t *testing.T) {
 		}
 		seen[got] = key
 		if len(key) > 12 && strings.Trim(key, "/") != "" {
-			if got == string(other.Key([]byte(key))) {
+			if got == string(other.RedactKey([]byte(key))) {
 				t.Fatalf("the hash of %q needs no secret", key)
 			}
 			for _, s := range segments {
@@ -169,14 +169,14 @@ func TestHashesKeepPrefixes(t *testing.T) {
 				}
 			}
 		}
-		if next := v.Key([]byte(key + "\x00")); string(next) != got+"\x00" {
+		if next := v.RedactKey([]byte(key + "\x00")); string(next) != got+"\x00" {
 			t.Fatalf("the key after %q is %q, not the one after %q", key, next, got)
 		}
 	}
 }
 
 func TestScopes(t *testing.T) {
-	for _, v := range []*call.Veil{call.NewVeil(), {}} {
+	for _, v := range []*call.Redactor{call.NewRedactor(), {}} {
 		for _, test := range []struct {
 			key, end string
 			scope    call.Scope
@@ -191,8 +191,8 @@ func TestScopes(t *testing.T) {
 			{"/a/b", "/a0", call.Rest, 0, "/a/"},
 		} {
 			var p call.Part
-			v.Keys(&p, []byte(test.key), []byte(test.end))
-			if p.Scope != test.scope || p.Flags != test.flags || string(p.Key) != string(v.Key([]byte(test.key))) || string(p.End) != string(v.Key([]byte(test.ends))) {
+			v.SetInterval(&p, []byte(test.key), []byte(test.end))
+			if p.Scope != test.scope || p.Flags != test.flags || string(p.Key) != string(v.RedactKey([]byte(test.key))) || string(p.End) != string(v.RedactKey([]byte(test.ends))) {
 				t.Errorf("%q to %q: %+v", test.key, test.end, p)
 			}
 		}
@@ -200,10 +200,10 @@ func TestScopes(t *testing.T) {
 }
 
 func TestEqualValuesHaveEqualHashes(t *testing.T) {
-	for _, v := range []*call.Veil{call.NewVeil(), {}} {
+	for _, v := range []*call.Redactor{call.NewRedactor(), {}} {
 		long := strings.Repeat("x", 5000)
 		for _, text := range []string{"", "a", long} {
-			a, b, c := v.Value([]byte(text)), v.Value([]byte(text)), v.Value([]byte(text+"y"))
+			a, b, c := v.RedactValue([]byte(text)), v.RedactValue([]byte(text)), v.RedactValue([]byte(text+"y"))
 			if a.Hash != b.Hash || a.Hash == c.Hash || a.Size != len(text) || (a.Text != nil) != v.Plain() {
 				t.Errorf("%.10q: %v, %v, %v", text, a, b, c)
 			}
@@ -222,7 +222,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		_ = call.Decode(b, func(r call.Record) error {
+		_ = call.DecodeBlock(b, func(r call.Record) error {
 			switch c := r.Call; {
 			case c == nil:
 				if r.Gap.At < 0 {

@@ -15,15 +15,16 @@ import (
 const (
 	magic     = "qbrec01\n"
 	maxHeader = 1 << 16
-	// held is how many full blocks wait for the disk before what comes is left out.
-	held = 64
-	// every is how often a block is written that is not full: what a crash loses.
-	every = time.Second
+	// maxQueued is how many full blocks wait for the disk before further calls are left out.
+	maxQueued = 64
+	// flushInterval is how often a block is written that is not full: a crash loses at most
+	// the calls of this time.
+	flushInterval = time.Second
 )
 
-// Writer writes a recording. Its methods may be called by several goroutines, and
-// none waits for the disk: what it cannot take is left out, and a Gap says so.
-type Writer struct {
+// RecordingWriter writes a recording. Several goroutines may call its methods. No method but
+// Close waits for the disk: calls that do not fit are left out, and a Gap counts them.
+type RecordingWriter struct {
 	path string
 	f    *os.File
 	full chan *block
@@ -43,15 +44,15 @@ type Writer struct {
 	bytes int64
 }
 
-// Counts is what a recording has so far.
+// Counts counts the records that a recording has so far.
 type Counts struct {
-	Calls  uint64 // recorded, with what the server told by itself
+	Calls  uint64 // recorded, with the messages that a server sent by itself
 	Gaps   uint64
 	Missed uint64 // calls that are known to be missing
 }
 
-// Create begins a recording in a file that must not be there.
-func Create(path string, h *Header) (*Writer, error) {
+// CreateRecording begins a recording in a new file; it fails if the file exists.
+func CreateRecording(path string, h *Header) (*RecordingWriter, error) {
 	head, err := json.Marshal(h)
 	if err == nil && len(head) > maxHeader {
 		err = fmt.Errorf("its header is too long")
@@ -67,39 +68,39 @@ func Create(path string, h *Header) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot write the recording: %w", err)
 	}
-	w := &Writer{path: path, f: f, cur: newBlock(), full: make(chan *block, held), stop: make(chan struct{}), done: make(chan struct{})}
+	w := &RecordingWriter{path: path, f: f, cur: newBlock(), full: make(chan *block, maxQueued), stop: make(chan struct{}), done: make(chan struct{})}
 	w.write(files.Append([]byte(magic), head, 0, len(head)))
 	go w.run(code)
 	return w, nil
 }
 
 // Call adds a call.
-func (w *Writer) Call(c *Call) {
+func (w *RecordingWriter) Call(c *Call) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.room(c.At) {
+	if !w.ensureRoom(c.At) {
 		return
 	}
 	if !w.cur.call(c) {
-		w.miss(c.At, "calls with more parts than a record holds")
+		w.countMissed(c.At, "calls with more parts than a record holds")
 		return
 	}
 	w.counts.Calls++
-	w.pass(blockSize)
+	w.handOver(blockSize)
 }
 
-// Gap adds that something is missing.
-func (w *Writer) Gap(g Gap) {
+// Gap adds the record of missing calls.
+func (w *RecordingWriter) Gap(g Gap) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.counts.Gaps++
 	w.counts.Missed += g.Calls
 	w.cur.gap(&g)
-	w.pass(blockSize)
+	w.handOver(blockSize)
 }
 
-// Counts is what the recording has so far.
-func (w *Writer) Counts() Counts {
+// Counts returns how many records there are so far.
+func (w *RecordingWriter) Counts() Counts {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c := w.counts
@@ -107,39 +108,40 @@ func (w *Writer) Counts() Counts {
 	return c
 }
 
-// room reports whether the block takes another record: only where the disk cannot
-// keep up does it not.
-func (w *Writer) room(at int64) bool {
+// ensureRoom reports whether the block takes another record. It does not only if the disk
+// cannot keep up.
+func (w *RecordingWriter) ensureRoom(at int64) bool {
 	if len(w.cur.buf) >= blockSize {
-		w.pass(blockSize)
+		w.handOver(blockSize)
 	}
 	if len(w.cur.buf) >= blockSize {
-		w.miss(at, "calls came faster than they could be written to disk")
+		w.countMissed(at, "calls came faster than they could be written to disk")
 		return false
 	}
 	if w.missed > 0 {
-		w.tell()
+		w.writeGap()
 	}
 	return true
 }
 
-func (w *Writer) miss(at int64, why string) {
+func (w *RecordingWriter) countMissed(at int64, why string) {
 	if w.missed == 0 {
 		w.at, w.why = at, why
 	}
 	w.missed++
 }
 
-// tell writes what was missed.
-func (w *Writer) tell() {
+// writeGap adds a Gap for the calls that were missed.
+func (w *RecordingWriter) writeGap() {
 	w.cur.gap(&Gap{At: w.at, Calls: w.missed, Why: w.why})
 	w.counts.Gaps++
 	w.counts.Missed += w.missed
 	w.missed = 0
 }
 
-// pass hands the block on, if it has so many bytes and there is room.
-func (w *Writer) pass(least int) {
+// handOver queues the block for the disk if it has at least so many bytes and the queue has
+// room.
+func (w *RecordingWriter) handOver(least int) {
 	if len(w.cur.buf) < least || w.cur.count == 0 {
 		return
 	}
@@ -155,28 +157,28 @@ func (w *Writer) pass(least int) {
 	}
 }
 
-// Close makes the recording last, when nothing is added any more, and returns the
-// first error of the file.
-func (w *Writer) Close() error {
+// Close ends the recording, waits until it is on the disk and returns the first error of the
+// file. Nothing may be added afterwards.
+func (w *RecordingWriter) Close() error {
 	w.mu.Lock()
 	if w.missed > 0 {
-		w.tell()
+		w.writeGap()
 	}
 	w.mu.Unlock()
 	close(w.stop)
 	<-w.done
 	for _, err := range []error{w.f.Sync(), w.f.Close()} {
-		w.note(err)
+		w.keepError(err)
 	}
 	return w.err
 }
 
-// Bytes is the file's size, after Close.
-func (w *Writer) Bytes() int64 { return w.bytes }
+// Bytes returns the file's size after Close.
+func (w *RecordingWriter) Bytes() int64 { return w.bytes }
 
-func (w *Writer) run(code *zstd.Encoder) {
+func (w *RecordingWriter) run(code *zstd.Encoder) {
 	defer close(w.done)
-	tick := time.NewTicker(every)
+	tick := time.NewTicker(flushInterval)
 	defer tick.Stop()
 	var packed, frame []byte
 	put := func(b *block) {
@@ -194,7 +196,7 @@ func (w *Writer) run(code *zstd.Encoder) {
 			put(b)
 		case <-tick.C:
 			w.mu.Lock()
-			w.pass(1)
+			w.handOver(1)
 			w.mu.Unlock()
 		case <-w.stop:
 			for len(w.full) > 0 {
@@ -210,16 +212,16 @@ func (w *Writer) run(code *zstd.Encoder) {
 }
 
 // write appends to the file, until the first error.
-func (w *Writer) write(b []byte) {
+func (w *RecordingWriter) write(b []byte) {
 	if w.err != nil {
 		return
 	}
 	n, err := w.f.Write(b)
 	w.bytes += int64(n)
-	w.note(err)
+	w.keepError(err)
 }
 
-func (w *Writer) note(err error) {
+func (w *RecordingWriter) keepError(err error) {
 	if err != nil && w.err == nil {
 		w.err = fmt.Errorf("cannot write the recording: %w", err)
 	}

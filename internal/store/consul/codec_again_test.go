@@ -86,7 +86,7 @@ func TestSessionsWithoutChecks(t *testing.T) {
 		}
 		var heard []call.Part
 		tap := New().Tap(store.TapConfig{
-			Veil: &call.Veil{}, Gap: func(g call.Gap) { t.Error(g) },
+			Redactor: &call.Redactor{}, Gap: func(g call.Gap) { t.Error(g) },
 			Call: func(c *call.Call) { heard = append(heard, c.Parts...) },
 		})
 		if err := tap.Feed(true, 1, []byte(sent)); err != nil {

@@ -27,7 +27,7 @@ const (
 
 // tap understands one connection of clients to an agent (store.Tap).
 type tap struct {
-	veil *call.Veil
+	redactor *call.Redactor
 	// emptyCounts says that a parameter counts also where it has no value, which is so
 	// of Consul and not of cetcd.
 	emptyCounts bool
@@ -39,7 +39,7 @@ func (st *Store) Tap(cfg store.TapConfig) store.Tap { return st.dialect().Tap(cf
 
 // Tap understands a connection to a server that speaks the dialect.
 func (d *Dialect) Tap(cfg store.TapConfig) store.Tap {
-	return httpkv.NewTap(cfg, &tap{veil: cfg.Veil, emptyCounts: !d.JSON}, "X-Consul-Index")
+	return httpkv.NewTap(cfg, &tap{redactor: cfg.Redactor, emptyCounts: !d.JSON}, "X-Consul-Index")
 }
 
 // Asked implements httpkv.HeardAPI.
@@ -81,7 +81,7 @@ func part(c *call.Call, a call.Action, b call.Branch) *call.Part {
 
 // of sets which keys a part is of: the one, or all that begin with it.
 func (t *tap) of(p *call.Part, key string, prefix bool) {
-	p.Key = t.veil.Key([]byte(key))
+	p.Key = t.redactor.RedactKey([]byte(key))
 	if !prefix {
 		return
 	}
@@ -164,7 +164,7 @@ func (t *tap) write(c *call.Call, r *httpkv.Request, key string) {
 	p := part(c, call.Write, branch)
 	t.of(p, key, false)
 	p.Lease = owner
-	if p.Value = t.veil.Value(r.Body); !r.Kept() {
+	if p.Value = t.redactor.RedactValue(r.Body); !r.Kept() {
 		p.Value = call.Value{Size: r.Size}
 	}
 }
@@ -184,7 +184,7 @@ func (t *tap) number(session string) int64 {
 	if session == "" {
 		return 0
 	}
-	return int64(t.veil.Value([]byte(session)).Hash>>2) + 1
+	return int64(t.redactor.RedactValue([]byte(session)).Hash>>2) + 1
 }
 
 // session reads a request about a session, such as create, or renew/ID.

@@ -71,7 +71,7 @@ func (t *tap) found(c *call.Call, a *http1.HeardAnswer) {
 		case one:
 			c.Parts[0].Version, c.Parts[0].Value.Size = k.index, len(k.value)/4*3
 		case len(c.Parts) < call.MaxParts:
-			c.Parts = append(c.Parts, call.Part{Action: call.Found, Key: t.veil.Key(k.key), Version: k.index})
+			c.Parts = append(c.Parts, call.Part{Action: call.Found, Key: t.redactor.RedactKey(k.key), Version: k.index})
 		}
 		t.buf = t.buf[:kept]
 	}
@@ -99,7 +99,7 @@ func (t *tap) results(c *call.Call, body []byte) {
 			continue
 		}
 		c.Keys++
-		key := t.veil.Key([]byte(r.KV.Key))
+		key := t.redactor.RedactKey([]byte(r.KV.Key))
 		for i := range c.Parts {
 			p := &c.Parts[i]
 			if p.Scope == call.One && (p.Action == call.Write || p.Action == call.Read) && bytes.Equal(p.Key, key) {

@@ -39,7 +39,7 @@ func (t *tap) op(c *call.Call, op *heardOp, level call.Flags) {
 	write := func(lease int64) {
 		p := part(c, call.Write, call.Then)
 		t.of(p, kv.Key, false)
-		p.Value, p.Lease = t.veil.Value(kv.Value), lease
+		p.Value, p.Lease = t.redactor.RedactValue(kv.Value), lease
 	}
 	switch kv.Verb {
 	case "set":

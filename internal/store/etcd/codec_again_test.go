@@ -29,7 +29,7 @@ func TestWhatIsSentAgainIsWhatWasHeard(t *testing.T) {
 			b = appendRemove(nil, p)
 		}
 		got := &call.Call{Method: want.Method}
-		read := tapRequest{t: &tap{cfg: store.TapConfig{Veil: &call.Veil{}}}, c: got}
+		read := tapRequest{t: &tap{cfg: store.TapConfig{Redactor: &call.Redactor{}}}, c: got}
 		if read.read(want.Method, b); !read.ok {
 			t.Fatalf("%+v is malformed: %x", want, b)
 		}
@@ -71,7 +71,7 @@ func againCompare(r *rand.Rand) call.Part {
 	}
 	switch p.Target {
 	case call.ValueIs:
-		p.Value = (&call.Veil{}).Value(againKey(r))
+		p.Value = (&call.Redactor{}).RedactValue(againKey(r))
 	case call.LeaseIs:
 		p.Lease = r.Int64N(3) * r.Int64()
 	default:
@@ -90,7 +90,7 @@ func againPart(r *rand.Rand, a call.Action, branch call.Branch) call.Part {
 		}
 	}
 	if a == call.Write {
-		p.Key, p.Value, p.Lease = againKey(r), (&call.Veil{}).Value(againKey(r)), r.Int64N(2)*r.Int64()
+		p.Key, p.Value, p.Lease = againKey(r), (&call.Redactor{}).RedactValue(againKey(r)), r.Int64N(2)*r.Int64()
 		some(call.Before, call.KeepValue, call.KeepLease)
 		return p
 	}
@@ -99,11 +99,11 @@ func againPart(r *rand.Rand, a call.Action, branch call.Branch) call.Part {
 	case 0:
 		p.Key, p.Scope = key, call.From
 	case 1:
-		(&call.Veil{}).Keys(&p, []byte("/a/"), []byte("/a0"))
+		(&call.Redactor{}).SetInterval(&p, []byte("/a/"), []byte("/a0"))
 	case 2:
-		(&call.Veil{}).Keys(&p, append(key, 0), []byte("/a0"))
+		(&call.Redactor{}).SetInterval(&p, append(key, 0), []byte("/a0"))
 	default:
-		(&call.Veil{}).Keys(&p, key, nil)
+		(&call.Redactor{}).SetInterval(&p, key, nil)
 	}
 	if a == call.Remove {
 		some(call.Before)

@@ -90,13 +90,13 @@ func BenchmarkTap(b *testing.B) {
 			stream += 2
 		}
 	}
-	w, err := call.Create(b.TempDir()+"/a.qbrec", &call.Header{Store: "etcd"})
+	w, err := call.CreateRecording(b.TempDir()+"/a.qbrec", &call.Header{Store: "etcd"})
 	if err != nil {
 		b.Fatal(err)
 	}
 	heard := 0
 	tap := New().Tap(store.TapConfig{
-		Conn: 1, Veil: call.NewVeil(),
+		Conn: 1, Redactor: call.NewRedactor(),
 		Call: func(c *call.Call) { heard++; w.Call(c) }, Gap: func(g call.Gap) { b.Fatal(g.Why) },
 	})
 	feed := func(ofClient bool, at int64, p []byte) {

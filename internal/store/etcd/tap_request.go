@@ -75,10 +75,10 @@ func (r *tapRequest) part(a call.Action, b call.Branch) *call.Part {
 // keys sets which keys a part is of, by etcd's key and range_end.
 func (r *tapRequest) keys(p *call.Part, key, end []byte) {
 	if len(end) == 1 && end[0] == 0 { // all from the key on
-		p.Scope, p.Key = call.From, r.t.cfg.Veil.Key(key)
+		p.Scope, p.Key = call.From, r.t.cfg.Redactor.RedactKey(key)
 		return
 	}
-	r.t.cfg.Veil.Keys(p, key, end)
+	r.t.cfg.Redactor.SetInterval(p, key, end)
 }
 
 // ranges reads a RangeRequest{key: 1, range_end: 2, limit: 3, revision: 4,
@@ -120,7 +120,7 @@ func (r *tapRequest) put(branch call.Branch, b []byte) bool {
 	ok := each(b, func(f fields) {
 		switch f.tag {
 		case 1<<3 | pbBytes:
-			p.Key = r.t.cfg.Veil.Key(f.v)
+			p.Key = r.t.cfg.Redactor.RedactKey(f.v)
 		case 2<<3 | pbBytes:
 			value = f.v
 		case 3<<3 | pbVarint:
@@ -133,7 +133,7 @@ func (r *tapRequest) put(branch call.Branch, b []byte) bool {
 			p.Flags |= flag(f.n != 0, call.KeepLease)
 		}
 	})
-	p.Value = r.t.cfg.Veil.Value(value)
+	p.Value = r.t.cfg.Redactor.RedactValue(value)
 	return ok
 }
 
@@ -184,11 +184,11 @@ func (r *tapRequest) compare(b []byte) bool {
 		case 2<<3 | pbVarint:
 			p.Target = call.Target(min(f.n, 4))
 		case 3<<3 | pbBytes:
-			p.Key = r.t.cfg.Veil.Key(f.v)
+			p.Key = r.t.cfg.Redactor.RedactKey(f.v)
 		case 4<<3 | pbVarint, 5<<3 | pbVarint, 6<<3 | pbVarint:
 			p.Number = int64(f.n)
 		case 7<<3 | pbBytes:
-			p.Value = r.t.cfg.Veil.Value(f.v)
+			p.Value = r.t.cfg.Redactor.RedactValue(f.v)
 		case 8<<3 | pbVarint:
 			p.Lease = int64(f.n)
 		}

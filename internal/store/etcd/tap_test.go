@@ -15,7 +15,7 @@ func FuzzTapRequest(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, method uint8, body []byte) {
 		c := &call.Call{}
-		r := tapRequest{t: &tap{cfg: store.TapConfig{Veil: &call.Veil{}}}, c: c}
+		r := tapRequest{t: &tap{cfg: store.TapConfig{Redactor: &call.Redactor{}}}, c: c}
 		name := tapMethods[int(method)%len(tapMethods)]
 		if r.read(name, body); r.ok && len(c.Parts) > call.MaxParts {
 			t.Fatalf("%d parts", len(c.Parts))

@@ -21,13 +21,13 @@ const (
 
 // tap understands one connection of clients to a member (store.Tap).
 type tap struct {
-	veil   *call.Veil
-	parser codec // of answers
+	redactor *call.Redactor
+	parser   codec // of answers
 }
 
 // Tap implements store.Tapped.
 func (*Store) Tap(cfg store.TapConfig) store.Tap {
-	return httpkv.NewTap(cfg, &tap{veil: cfg.Veil}, "X-Etcd-Index")
+	return httpkv.NewTap(cfg, &tap{redactor: cfg.Redactor}, "X-Etcd-Index")
 }
 
 // Asked implements httpkv.HeardAPI.
@@ -63,7 +63,7 @@ func endpointOf(path string) string {
 
 // part adds a part of a key; the pointer is good until the next.
 func (t *tap) part(c *call.Call, a call.Action, b call.Branch, key string) *call.Part {
-	c.Parts = append(c.Parts, call.Part{Action: a, Branch: b, Key: t.veil.Key([]byte(key))})
+	c.Parts = append(c.Parts, call.Part{Action: a, Branch: b, Key: t.redactor.RedactKey([]byte(key))})
 	return &c.Parts[len(c.Parts)-1]
 }
 
@@ -113,7 +113,7 @@ func (t *tap) guards(c *call.Call, q, form httpkv.Query, key string) call.Branch
 	}
 	if text, ok := given("prevValue"); ok && text != "" {
 		p := t.part(c, call.Compare, call.Always, key)
-		p.Target, p.Value = call.ValueIs, t.veil.Value([]byte(text))
+		p.Target, p.Value = call.ValueIs, t.redactor.RedactValue([]byte(text))
 	}
 	if text, ok := given("prevExist"); ok && text == "false" {
 		t.part(c, call.Compare, call.Always, key).Target = call.Created
@@ -154,7 +154,7 @@ func (t *tap) write(c *call.Call, r *httpkv.Request, key string) {
 		}
 	}
 	value, _ := both.Get("value")
-	if p.Value = t.veil.Value([]byte(value)); !r.Kept() {
+	if p.Value = t.redactor.RedactValue([]byte(value)); !r.Kept() {
 		p.Value = call.Value{Size: r.Size}
 	}
 }
@@ -207,7 +207,7 @@ func (t *tap) done(c *call.Call, a *http1.HeardAnswer) {
 		}
 	case methodPost:
 		if _, n, ok := t.parser.parseEvent(a.Body); ok {
-			c.Keys, p.End = 1, t.veil.Key(httpkv.Bare(n.key))
+			c.Keys, p.End = 1, t.redactor.RedactKey(httpkv.Bare(n.key))
 		}
 	default:
 		c.Keys = 1

@@ -23,7 +23,7 @@ func part(c *call.Call, a call.Action, b call.Branch) *call.Part {
 
 // key is what is recorded of a path.
 func (t *tap) key(path []byte) []byte {
-	return t.cfg.Veil.Key(bytes.TrimPrefix(path, []byte{'/'}))
+	return t.cfg.Redactor.RedactKey(bytes.TrimPrefix(path, []byte{'/'}))
 }
 
 // read reads what follows the header. It returns false where that is malformed.
@@ -104,7 +104,7 @@ func (q *tapRequest) versioned(path []byte, version int32, action call.Action, d
 	p := part(q.c, action, branch)
 	p.Key = q.t.key(path)
 	if action == call.Write {
-		p.Flags, p.Value = call.Existing, q.t.cfg.Veil.Value(data)
+		p.Flags, p.Value = call.Existing, q.t.cfg.Redactor.RedactValue(data)
 	}
 }
 
@@ -124,7 +124,7 @@ func (q *tapRequest) create(path, data []byte, mode jute.Mode, inMulti bool) {
 		flags |= call.Ephemeral
 	}
 	p := part(q.c, call.Write, branch)
-	p.Key, p.Flags, p.Value = q.t.key(path), flags, q.t.cfg.Veil.Value(data)
+	p.Key, p.Flags, p.Value = q.t.key(path), flags, q.t.cfg.Redactor.RedactValue(data)
 }
 
 // transaction reads a multi.

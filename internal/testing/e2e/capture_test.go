@@ -17,7 +17,7 @@ import (
 func calls(t *testing.T, path string) (by map[string]int, gaps []string) {
 	t.Helper()
 	by = map[string]int{}
-	_, problem, err := call.Each(path, func(r call.Record) error {
+	_, problem, err := call.ReadRecording(path, func(r call.Record) error {
 		if r.Gap != nil {
 			if !strings.Contains(r.Gap.Why, "does not speak HTTP/2") {
 				gaps = append(gaps, r.Gap.Why)

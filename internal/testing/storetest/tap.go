@@ -28,7 +28,7 @@ func Tapped(t *testing.T, st store.Tapped, client, server []byte, piece uint8) {
 func tapped(t *testing.T, st store.Tapped, client, server []byte, piece int) (all []call.Record, err error) {
 	t.Helper()
 	tap := st.Tap(store.TapConfig{
-		Conn: 1, Veil: &call.Veil{},
+		Conn: 1, Redactor: &call.Redactor{},
 		Call: func(c *call.Call) {
 			one := *c
 			one.Parts = append([]call.Part(nil), c.Parts...)

@@ -1,12 +1,12 @@
-// Package call is what a relay before a store's member heard: the calls that
-// passed, when, how they ended and what they were of. `quorumbench record` writes
-// it, `profile` and `replay` read it. It knows no store: what a call is made of are
-// parts, and its method is a word of the store's own protocol.
+// Package call holds the vocabulary of calls: what a client asks of a store in one request,
+// as parts that are the same for all stores, and how it ended. Applications and replays send
+// calls (store.Op.Call), and passive decoders produce them. The package also reads and writes
+// recordings, which are files of calls.
 //
-// A file is the eight bytes "qbrec01\n" and frames of package internal/files.
-// The first is a Header as JSON. Those after it are blocks of records, compressed
-// with Zstandard, in the order in which calls ended. The last frame is empty; a file
-// without it was not closed.
+// A recording has the eight bytes "qbrec01\n" and then frames of package internal/files. The
+// first frame is a Header as JSON. The frames after it are blocks of records, compressed with
+// Zstandard, in the order in which calls ended. The last frame is empty; a file without it
+// was not closed.
 package call
 
 import "time"

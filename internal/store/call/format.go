@@ -6,12 +6,11 @@ import (
 	"math"
 )
 
-// Bounds of what a block holds, so that a reader needs no more memory than a frame
-// says.
+// Bounds of a block's records, so that a reader needs no more memory than a frame announces.
 const (
 	blockSize = 256 << 10 // bytes before compression, from which a block is written
-	// MaxParts is the most parts that a call is recorded with: those beyond are left
-	// out, and a Gap says so.
+	// MaxParts is the most parts of a recorded call. A call with more is left out, and a Gap
+	// counts it.
 	MaxParts = 1024
 	maxText  = 4096 // bytes of a method or a reason
 	maxKey   = 64 << 10
@@ -21,8 +20,8 @@ const (
 	maxWritten = 512 << 10 // bytes of one record: below a frame's
 )
 
-// A record is a byte that says what it is, and varints. A block begins anew, so that
-// each can be read alone; methods are told once in a block, then by their number.
+// A record is one byte with its kind, and varints. Every block can be read alone: its first
+// time is absolute, and a method's name is written once in the block and then its number.
 const (
 	isCall = 1
 	isGap  = 2
@@ -45,7 +44,7 @@ const (
 	allPart    = 1<<7 - 1
 )
 
-// block is records in the order in which they ended.
+// block encodes records in the order in which they ended.
 type block struct {
 	buf     []byte
 	count   int
@@ -79,12 +78,12 @@ func (b *block) gap(g *Gap) {
 	b.count++
 }
 
-// call appends a call; it reports false, and leaves the block as it is, where the
-// call is larger than any record may be.
+// call appends a call. It returns false and leaves the block unchanged if the call is larger
+// than a record may be.
 func (b *block) call(c *Call) bool {
 	start, last, told := len(b.buf), b.last, len(b.methods)
-	flags := bit(c.Told, callTold) | bit(c.Guarded, callGuarded) | bit(c.Held, callHeld) |
-		bit(c.Answered(), callAnswered) | bit(c.Lease != 0, callLease) | bit(c.Stream != 0, callStream)
+	flags := flagBit(c.Told, callTold) | flagBit(c.Guarded, callGuarded) | flagBit(c.Held, callHeld) |
+		flagBit(c.Answered(), callAnswered) | flagBit(c.Lease != 0, callLease) | flagBit(c.Stream != 0, callStream)
 	b.buf = append(b.buf, isCall, flags)
 	b.at(c.At)
 	if c.Answered() {
@@ -122,7 +121,7 @@ func (b *block) call(c *Call) bool {
 	return true
 }
 
-// method is the number of a method, or 0 and its name where it is new.
+// method appends the number of a method, or 0 and its name if the block does not have it yet.
 func (b *block) method(name string) {
 	name = name[:min(len(name), maxText)]
 	if n, ok := b.methods[name]; ok {
@@ -135,8 +134,8 @@ func (b *block) method(name string) {
 }
 
 func (b *block) part(p *Part) {
-	has := bit(len(p.End) > 0, partEnd) | bit(p.Value.Size > 0 || p.Value.Hash != 0, partValue) | bit(p.Value.Text != nil, partText) |
-		bit(p.Number != 0, partNumber) | bit(p.Limit != 0, partLimit) | bit(p.Lease != 0, partLease) | bit(p.Version != 0, partTold)
+	has := flagBit(len(p.End) > 0, partEnd) | flagBit(p.Value.Size > 0 || p.Value.Hash != 0, partValue) | flagBit(p.Value.Text != nil, partText) |
+		flagBit(p.Number != 0, partNumber) | flagBit(p.Limit != 0, partLimit) | flagBit(p.Lease != 0, partLease) | flagBit(p.Version != 0, partTold)
 	b.buf = append(b.buf, byte(p.Action)|byte(p.Branch)<<4|byte(p.Relation)<<6, byte(p.Scope)|byte(p.Target)<<4, has)
 	b.buf = binary.AppendUvarint(b.buf, uint64(p.Flags))
 	b.text(p.Key)
@@ -164,19 +163,19 @@ func (b *block) part(p *Part) {
 	}
 }
 
-func bit(is bool, as byte) byte {
+func flagBit(is bool, as byte) byte {
 	if is {
 		return as
 	}
 	return 0
 }
 
-var errRecord = errors.New("the recording is damaged: a record in it cannot be read")
+var errDamagedRecord = errors.New("the recording is damaged: a record in it cannot be read")
 
-// Decode calls do with each record of a block's bytes, whose memory is b's. It never
-// panics; what it gives holds what Call, Part and Gap say of their fields.
-func Decode(b []byte, do func(Record) error) error {
-	r := row{b: b}
+// DecodeBlock calls do with each record of a block's bytes. The records alias b. It never
+// panics, and every record keeps the bounds of Call, Part and Gap.
+func DecodeBlock(b []byte, do func(Record) error) error {
+	r := decoder{b: b}
 	for len(r.b) > 0 {
 		var rec Record
 		switch r.byte() {
@@ -188,7 +187,7 @@ func Decode(b []byte, do func(Record) error) error {
 			r.bad = true
 		}
 		if r.bad {
-			return errRecord
+			return errDamagedRecord
 		}
 		if err := do(rec); err != nil {
 			return err
@@ -197,15 +196,15 @@ func Decode(b []byte, do func(Record) error) error {
 	return nil
 }
 
-// row takes records from a block's bytes.
-type row struct {
+// decoder reads records from a block's bytes.
+type decoder struct {
 	b       []byte
 	bad     bool
 	last    int64
 	methods []string
 }
 
-func (r *row) call() *Call {
+func (r *decoder) call() *Call {
 	c := &Call{Took: -1}
 	flags := r.byte()
 	c.Told, c.Guarded, c.Held = flags&callTold != 0, flags&callGuarded != 0, flags&callHeld != 0
@@ -240,7 +239,7 @@ func (r *row) call() *Call {
 	return c
 }
 
-func (r *row) part() (p Part) {
+func (r *decoder) part() (p Part) {
 	x, y, has := r.byte(), r.byte(), r.byte()
 	p.Action, p.Branch, p.Relation = Action(x&0xf), Branch(x>>4&3), Relation(x>>6)
 	p.Scope, p.Target = Scope(y&0xf), Target(y>>4)
@@ -274,7 +273,7 @@ func (r *row) part() (p Part) {
 	return p
 }
 
-func (r *row) method() string {
+func (r *decoder) method() string {
 	n := r.uvarint()
 	if n > 0 {
 		if n > uint64(len(r.methods)) {
@@ -288,7 +287,7 @@ func (r *row) method() string {
 	return name
 }
 
-func (r *row) at() int64 {
+func (r *decoder) at() int64 {
 	r.last += r.varint()
 	if r.last < 0 || r.last > maxTime {
 		r.bad = true
@@ -297,9 +296,9 @@ func (r *row) at() int64 {
 	return r.last
 }
 
-func (r *row) fail() { r.bad, r.b = true, nil }
+func (r *decoder) fail() { r.bad, r.b = true, nil }
 
-func (r *row) byte() byte {
+func (r *decoder) byte() byte {
 	if len(r.b) == 0 {
 		r.fail()
 		return 0
@@ -309,7 +308,7 @@ func (r *row) byte() byte {
 	return x
 }
 
-func (r *row) uvarint() uint64 {
+func (r *decoder) uvarint() uint64 {
 	x, n := binary.Uvarint(r.b)
 	if n <= 0 {
 		r.fail()
@@ -319,8 +318,8 @@ func (r *row) uvarint() uint64 {
 	return x
 }
 
-// positive is a number that an int64 holds.
-func (r *row) positive() int64 {
+// positive reads an unsigned number that fits into an int64.
+func (r *decoder) positive() int64 {
 	x := r.uvarint()
 	if x > math.MaxInt64 {
 		r.fail()
@@ -329,7 +328,7 @@ func (r *row) positive() int64 {
 	return int64(x)
 }
 
-func (r *row) varint() int64 {
+func (r *decoder) varint() int64 {
 	x, n := binary.Varint(r.b)
 	if n <= 0 {
 		r.fail()
@@ -339,7 +338,7 @@ func (r *row) varint() int64 {
 	return x
 }
 
-func (r *row) uint32() uint32 {
+func (r *decoder) uint32() uint32 {
 	x := r.uvarint()
 	if x > math.MaxUint32 {
 		r.fail()
@@ -347,7 +346,7 @@ func (r *row) uint32() uint32 {
 	return uint32(x)
 }
 
-func (r *row) uint64() uint64 {
+func (r *decoder) uint64() uint64 {
 	if len(r.b) < 8 {
 		r.fail()
 		return 0
@@ -357,7 +356,7 @@ func (r *row) uint64() uint64 {
 	return x
 }
 
-func (r *row) text(most int) []byte {
+func (r *decoder) text(most int) []byte {
 	n := r.uvarint()
 	if n > uint64(min(len(r.b), most)) {
 		r.fail()

@@ -1,0 +1,130 @@
+package call
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+)
+
+// Redactor replaces keys and values by hashes before they are recorded. The hashes depend on
+// a random secret that is not stored: equal keys have equal hashes within one recording, and
+// hashes cannot be guessed afterwards. The zero value hashes nothing. Several goroutines may
+// use a Redactor.
+//
+// The hash is SHA-256 because a person with a recording may try keys for as long as he likes.
+// With the processor's instructions for it, the hashes of a call take about 1 µs of the 25 µs
+// that a relay needs for the call.
+type Redactor struct{ secret []byte }
+
+// NewRedactor returns a Redactor with a new secret.
+func NewRedactor() *Redactor {
+	r := &Redactor{secret: make([]byte, 32)}
+	_, _ = rand.Read(r.secret) // never fails
+	return r
+}
+
+// Plain reports that nothing is hashed.
+func (r *Redactor) Plain() bool { return len(r.secret) == 0 }
+
+// separator divides a key into segments that are hashed separately, so that prefixes that
+// end with it stay prefixes.
+const separator = '/'
+
+// minHash is the length of the hash of a segment that is shorter than that: 66 bits, so
+// that two segments do not collide. The hash of a longer segment has the segment's length.
+const minHash = 11
+
+// RedactKey returns what is recorded of a key. It keeps zero bytes at the end, which turn a
+// key into the first key after it.
+func (r *Redactor) RedactKey(key []byte) []byte {
+	if r.Plain() {
+		return bytes.Clone(key)
+	}
+	name := bytes.TrimRight(key, "\x00")
+	out := make([]byte, 0, len(key)+2*minHash)
+	for rest := name; ; {
+		segment, after, more := bytes.Cut(rest, []byte{separator})
+		out = r.appendSegment(out, segment)
+		if !more {
+			break
+		}
+		out, rest = append(out, separator), after
+	}
+	return append(out, key[len(name):]...)
+}
+
+// appendSegment appends the hash of a segment, at least as long as the segment.
+func (r *Redactor) appendSegment(out, segment []byte) []byte {
+	if len(segment) == 0 {
+		return out
+	}
+	var room [256]byte
+	hash := sha256.Sum256(append(append(room[:0], r.secret...), segment...))
+	for left := max(len(segment), minHash); ; hash = sha256.Sum256(hash[:]) {
+		var text [43]byte // of a hash
+		base64.RawURLEncoding.Encode(text[:], hash[:])
+		n := min(left, len(text))
+		out = append(out, text[:n]...)
+		if left -= n; left == 0 {
+			return out
+		}
+	}
+}
+
+// RedactValue returns what is recorded of a value.
+func (r *Redactor) RedactValue(value []byte) Value {
+	out := Value{Size: len(value)}
+	if r.Plain() {
+		out.Text = append([]byte{}, value...)
+		hash := sha256.Sum256(value)
+		out.Hash = binary.LittleEndian.Uint64(hash[:])
+		return out
+	}
+	var room [512]byte
+	const most = 200
+	b := binary.LittleEndian.AppendUint64(append(room[:0], r.secret...), uint64(len(value)))
+	if len(value) <= 2*most {
+		b = append(b, value...)
+	} else {
+		whole := sha256.Sum256(value)
+		b = append(b, whole[:]...)
+	}
+	hash := sha256.Sum256(b)
+	out.Hash = binary.LittleEndian.Uint64(hash[:])
+	return out
+}
+
+// SetInterval sets the keys of a part: from key up to and without end, or key alone if end
+// is empty.
+func (r *Redactor) SetInterval(p *Part, key, end []byte) {
+	p.Key = r.RedactKey(key)
+	n := len(end)
+	switch {
+	case n == 0:
+		p.Scope = One
+	case bytes.Equal(end, PrefixEnd(key)):
+		p.Scope = Prefix
+		if len(key) > 0 && key[len(key)-1] != separator {
+			p.Flags |= MidSegment
+		}
+	case end[n-1] == separator+1 && len(key) >= n && bytes.Equal(key[:n-1], end[:n-1]) && key[n-1] == separator:
+		p.Scope, p.End = Rest, r.RedactKey(key[:n])
+	default:
+		p.Scope, p.End = Interval, r.RedactKey(end)
+	}
+}
+
+// PrefixEnd returns the first key after all keys that begin with a prefix, or nil if there
+// is none.
+func PrefixEnd(prefix []byte) []byte {
+	for i := len(prefix) - 1; i >= 0; i-- {
+		if prefix[i] < 0xff {
+			end := append([]byte(nil), prefix[:i+1]...)
+			end[i]++
+			return end
+		}
+	}
+	return nil
+}
