@@ -6,6 +6,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -101,8 +102,9 @@ type codec struct {
 	values  bool        // and their values
 	each    store.Event // the one handed out
 
-	again   []byte   // the recorded call that was encoded last
-	endings []ending // of recorded watchers
+	request []byte      // the request that was encoded last
+	parts   []call.Part // of a transaction
+	endings []ending    // of recorded watchers
 }
 
 func newCodec(cfg h2.Config, l *login, now int64) *codec {
@@ -139,7 +141,7 @@ func (c *codec) Room() int {
 func (c *codec) Submit(op *store.Op) {
 	gen := uint8(c.gen << genShift)
 	if op.Call != nil {
-		c.call(op, gen)
+		c.sendCall(op, gen)
 		return
 	}
 	switch op.Kind {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/call"
+	"github.com/quorumbench/quorumbench/internal/store/etcd/message"
 )
 
 // TestWhatIsSentAgainIsWhatWasHeard: a tap understands the request that is made of a
@@ -18,19 +18,13 @@ func TestWhatIsSentAgainIsWhatWasHeard(t *testing.T) {
 	for range 5000 {
 		want := againCall(r)
 		var b []byte
-		switch p := &want.Parts[0]; {
-		case want.Method == methodTxn:
-			b = appendTxn(nil, want.Parts)
-		case p.Action == call.Read:
-			b = appendRange(nil, p)
-		case p.Action == call.Write:
-			b = appendPut(nil, p)
-		default:
-			b = appendRemove(nil, p)
+		if want.Method == methodTxn {
+			b = message.AppendTxn(nil, want.Parts)
+		} else {
+			b = message.Append(nil, &want.Parts[0])
 		}
 		got := &call.Call{Method: want.Method}
-		read := tapRequest{t: &tap{cfg: store.TapConfig{Redactor: &call.Redactor{}}}, c: got}
-		if read.read(want.Method, b); !read.ok {
+		if !readRequest(&message.Reader{Redactor: &call.Redactor{}, Call: got}, want.Method, b) {
 			t.Fatalf("%+v is malformed: %x", want, b)
 		}
 		if d := cmp.Diff(want, got); d != "" {

@@ -3,6 +3,7 @@ package etcd
 import (
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/call"
+	"github.com/quorumbench/quorumbench/internal/store/etcd/message"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -21,26 +22,9 @@ func (c *codec) watchAgain(op *store.Op, p *call.Part) {
 	if w.id == 0 {
 		w.id = c.conn.OpenStream(c.watchRPC, 0, uint8(c.gen<<genShift)|callWatch)
 	}
-	b := appendWatcher(c.again[:0], p)
-	b = wrap(b, 0, 1<<3|pbBytes) // WatchRequest{create_request: 1}
-	c.again = b
-	copy(c.conn.Send(w.id, len(b)), b)
+	c.request = message.AppendWatch(c.request[:0], p)
+	c.sendOn(w.id)
 	w.creating = append(w.creating, creation{op.Tag, op.Watch.Watcher})
-}
-
-// appendWatcher appends a WatchCreateRequest{key: 1, range_end: 2, start_revision: 3,
-// progress_notify: 4, filters: 5, prev_kv: 6, fragment: 8}.
-func appendWatcher(b []byte, p *call.Part) []byte {
-	b = appendNumber(appendKeys(b, p), 3<<3, p.Number)
-	b = appendFlag(b, 4<<3, p.Flags&call.Progress)
-	if p.Flags&call.NoWrites != 0 {
-		b = append(b, 5<<3|pbVarint, 0)
-	}
-	if p.Flags&call.NoRemovals != 0 {
-		b = append(b, 5<<3|pbVarint, 1)
-	}
-	b = appendFlag(b, 6<<3, p.Flags&call.Before)
-	return appendFlag(b, 8<<3, p.Flags&call.Fragment)
 }
 
 // endWatcher asks for a watcher's end. Where there is none any more, something harmless
@@ -52,18 +36,13 @@ func (c *codec) endWatcher(op *store.Op, gen uint8) {
 			if watcher != op.Watch.Watcher || w.id == 0 {
 				continue
 			}
-			// WatchRequest{cancel_request: 2 {watch_id: 1}}
-			b := append(c.again[:0], 1<<3|pbVarint)
-			b = wrap(appendVarint(b, uint64(id)), 0, 2<<3|pbBytes) // #nosec G115 -- an index
-			c.again = b
-			copy(c.conn.Send(w.id, len(b)), b)
+			c.request = message.AppendCancel(c.request[:0], uint64(id)) // #nosec G115 -- an index
+			c.sendOn(w.id)
 			c.endings = append(c.endings, ending{op.Tag, watcher})
 			return
 		}
 	}
-	b := appendText(c.again[:0], 1<<3|pbBytes, harmless)
-	c.again = b
-	copy(c.conn.Call(c.rangeRPC, op.Tag, gen|callAgainRead, len(b)), b)
+	c.send(c.rangeRPC, op.Tag, gen|callAgainRead, &call.Part{Action: call.Read, Key: harmless})
 }
 
 var harmless = []byte("quorumbench/refused")

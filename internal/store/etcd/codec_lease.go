@@ -3,6 +3,8 @@ package etcd
 import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
+	"github.com/quorumbench/quorumbench/internal/store/etcd/message"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -15,7 +17,7 @@ type keepStream struct {
 	first int      // of tags
 }
 
-// keepAlive sends a LeaseKeepAliveRequest{ID: 1} on the lease's own stream.
+// keepAlive sends a LeaseKeepAliveRequest on the lease's own stream.
 func (c *codec) keepAlive(op *store.Op) {
 	n, ok := c.leases[op.Lease]
 	if !ok {
@@ -30,10 +32,8 @@ func (c *codec) keepAlive(op *store.Op) {
 	if k.id == 0 {
 		k.id = c.conn.OpenStream(c.keepAliveRPC, n, uint8(c.gen<<genShift)|callKeepAlive)
 	}
-	lease := uint64(op.Lease)
-	b := c.conn.Send(k.id, 1+sizeVarint(lease))
-	b[0] = 1<<3 | pbVarint
-	putVarint(b[1:], lease)
+	c.request = message.Append(c.request[:0], &call.Part{Action: call.KeepAlive, Lease: op.Lease})
+	c.sendOn(k.id)
 	k.tags = append(k.tags, op.Tag)
 }
 

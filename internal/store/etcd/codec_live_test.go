@@ -57,7 +57,7 @@ func TestLiveLargeValuesTogether(t *testing.T) {
 	a := store.Access{Endpoints: []string{l.endpoint}}
 	w := dialWire(t, a, newCodecs(a))
 	w.Do(store.Op{Kind: kv.Get, Key: []byte("x")})
-	value := message(1 << 20)
+	value := sampleBytes(1 << 20)
 	const n = 12
 	for _, kind := range []kv.Kind{kv.Put, kv.Get} {
 		for sent, done := uint32(0), 0; done < n; {

@@ -5,6 +5,8 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
+	"github.com/quorumbench/quorumbench/internal/store/etcd/message"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -98,29 +100,30 @@ func (c *codec) advanceLock(place uint32) {
 	l.state++
 }
 
-func (c *codec) callOfLock(m h2.Method, place uint32, call uint8, size int) []byte {
-	return c.conn.Call(m, stmTag(place, 0), uint8(c.gen<<genShift)|call, size)
+// lockSub returns the sub of a lock's request.
+func (c *codec) lockSub(sub uint8) uint8 { return uint8(c.gen<<genShift) | sub }
+
+// sendForLock sends a request of our own lock.
+func (c *codec) sendForLock(m h2.Method, place uint32, sub uint8, p *call.Part) {
+	c.send(m, stmTag(place, 0), c.lockSub(sub), p)
 }
 
-// lock sends a LockRequest{name: 1, lease: 2}. The service adds the slash.
+// lock sends a LockRequest. The service adds the slash.
 func (c *codec) lock(place uint32) {
 	l := &c.stm.table[place].lock
-	name, lease := l.prefix[:len(l.prefix)-1], uint64(l.session)
-	b := c.callOfLock(c.lockRPC, place, callLock, sizeKnown(len(name))+1+sizeVarint(lease))
-	b = putBytes(b, 1<<3|pbBytes, name)
-	b[0] = 2<<3 | pbVarint
-	putVarint(b[1:], lease)
+	c.request = message.AppendLock(c.request[:0], l.prefix[:len(l.prefix)-1], uint64(l.session))
+	c.sendRequest(c.lockRPC, stmTag(place, 0), c.lockSub(callLock))
 }
 
-// unlock sends an UnlockRequest{key: 1}; our own lock's key is deleted by a
-// DeleteRangeRequest{key: 1}.
+// unlock sends an UnlockRequest, or for our own lock a DeleteRangeRequest.
 func (c *codec) unlock(place uint32) {
 	l := &c.stm.table[place].lock
-	m := c.unlockRPC
 	if l.client {
-		m = c.deleteRPC
+		c.sendForLock(c.deleteRPC, place, callUnlock, &call.Part{Action: call.Remove, Key: l.key})
+		return
 	}
-	putBytes(c.callOfLock(m, place, callUnlock, sizeBytes(len(l.key))), 1<<3|pbBytes, l.key)
+	c.request = message.AppendUnlock(c.request[:0], l.key)
+	c.sendRequest(c.unlockRPC, stmTag(place, 0), c.lockSub(callUnlock))
 }
 
 // locked takes the answer to one of the lock's requests.

@@ -3,6 +3,8 @@ package etcd
 import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
+	"github.com/quorumbench/quorumbench/internal/store/etcd/message"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -34,70 +36,43 @@ type lockWaits struct {
 // mutex counts another watch.
 type lockWait struct{ place, wait uint32 }
 
-// Sizes of fields whose numbers and values are small.
-const sizeFlag = 2
-
-// acquire sends a TxnRequest: if our key is not there, make it; and in any case
-// read whose key is the oldest.
-//
-//	compare: 1 {target: 2 = CREATE, key: 3, create_revision: 5 = 0}
-//	success: 2 {request_put: 2 {key: 1, lease: 3}}, 2 {request_range: 1 {...}}
-//	failure: 3 {request_range: 1 {key: 1}}, 3 {request_range: 1 {...}}
+// acquire sends a transaction: if our key is not there, make it; and in any case read
+// whose key is the oldest.
 func (c *codec) acquire(place uint32) {
 	l := &c.stm.table[place].lock
-	lease, key := uint64(l.session), sizeBytes(len(l.key))
-	compare := sizeFlag + key + sizeFlag
-	put := key + 1 + sizeVarint(lease)
-	oldest := l.sizeOldest()
-	size := sizeBytes(compare) + sizeBytes(sizeBytes(put)) + sizeBytes(sizeBytes(key)) + 2*sizeBytes(sizeBytes(oldest))
-
-	b := c.callOfLock(c.txnRPC, place, callLock, size)
-	b = putHead(b, 1<<3|pbBytes, compare)
-	b[0], b[1] = 2<<3|pbVarint, 1
-	b = putBytes(b[2:], 3<<3|pbBytes, l.key)
-	b[0], b[1] = 5<<3|pbVarint, 0
-
-	b = putHead(b[2:], 2<<3|pbBytes, sizeBytes(put))
-	b = putHead(b, 2<<3|pbBytes, put)
-	b = putBytes(b, 1<<3|pbBytes, l.key)
-	b[0] = 3<<3 | pbVarint
-	b = putVarint(b[1:], lease)
-	b = l.putOldest(putHead(putHead(b, 2<<3|pbBytes, sizeBytes(oldest)), 1<<3|pbBytes, oldest))
-
-	b = putHead(putHead(b, 3<<3|pbBytes, sizeBytes(key)), 1<<3|pbBytes, key)
-	b = putBytes(b, 1<<3|pbBytes, l.key)
-	l.putOldest(putHead(putHead(b, 3<<3|pbBytes, sizeBytes(oldest)), 1<<3|pbBytes, oldest))
+	oldest := l.readSorted()
+	oldest.Branch = call.Then
+	c.parts = append(c.parts[:0],
+		call.Part{Action: call.Compare, Target: call.Created, Key: l.key},
+		call.Part{Action: call.Write, Branch: call.Then, Key: l.key, Lease: l.session},
+		oldest,
+		call.Part{Action: call.Read, Branch: call.Else, Key: l.key})
+	oldest.Branch = call.Else
+	c.parts = append(c.parts, oldest)
+	c.sendTxn(stmTag(place, 0), c.lockSub(callLock))
 }
 
-// sizeOldest is the size of the RangeRequest{key: 1, range_end: 2, limit: 3 = 1,
-// sort_order: 5 = ASCEND, sort_target: 6 = CREATE} that putOldest writes.
-func (l *lock) sizeOldest() int { return sizeBytes(len(l.prefix)) + sizeBytes(len(l.end)) + 3*sizeFlag }
-
-func (l *lock) putOldest(b []byte) []byte { return l.putSorted(b, 1) }
-
-func (l *lock) putSorted(b []byte, order byte) []byte {
-	b = putBytes(putBytes(b, 1<<3|pbBytes, l.prefix), 2<<3|pbBytes, l.end)
-	b[0], b[1] = 3<<3|pbVarint, 1
-	b[2], b[3] = 5<<3|pbVarint, order
-	b[4], b[5] = 6<<3|pbVarint, 2
-	return b[6:]
+// readSorted returns the read of the first key of all who want the lock, by creation.
+func (l *lock) readSorted() call.Part {
+	return call.Part{
+		Action: call.Read, Scope: call.Interval, Key: l.prefix, End: l.end,
+		Limit: 1, Flags: call.Sorted, Target: call.Created,
+	}
 }
 
-// askOthers sends the RangeRequest that finds the key created last before ours:
-// as putOldest, but DESCEND, and max_create_revision: 13.
+// askOthers sends the RangeRequest that finds the key created last before ours.
 func (c *codec) askOthers(place uint32) {
 	l := &c.stm.table[place].lock
-	before := uint64(l.mutex.created - 1)
-	b := c.callOfLock(c.rangeRPC, place, callLock, l.sizeOldest()+1+sizeVarint(before))
-	b = l.putSorted(b, 2)
-	b[0] = 13<<3 | pbVarint
-	putVarint(b[1:], before)
+	last := l.readSorted()
+	last.Flags |= call.Descending
+	last.Oldest = l.mutex.created - 1
+	c.sendForLock(c.rangeRPC, place, callLock, &last)
 }
 
-// checkKey sends a RangeRequest{key: 1}.
+// checkKey sends a RangeRequest of our key.
 func (c *codec) checkKey(place uint32) {
 	l := &c.stm.table[place].lock
-	putBytes(c.callOfLock(c.rangeRPC, place, callLock, sizeBytes(len(l.key))), 1<<3|pbBytes, l.key)
+	c.sendForLock(c.rangeRPC, place, callLock, &call.Part{Action: call.Read, Key: l.key})
 }
 
 // acquired takes the TxnResponse{header: 1, succeeded: 2, responses: 3} to what
@@ -197,19 +172,11 @@ func (c *codec) leaveWait(l *lock) {
 	}
 }
 
-// cancelLockWatcher sends a WatchRequest{cancel_request: 2 {watch_id: 1}}.
+// cancelLockWatcher sends a WatchRequest that cancels a watcher.
 func (c *codec) cancelLockWatcher(id int64) {
-	if !c.conn.IsOpen(c.waits.stream) {
-		return
-	}
-	size := 0
-	if id != 0 {
-		size = 1 + sizeVarint(uint64(id))
-	}
-	b := putHead(c.conn.Send(c.waits.stream, sizeBytes(size)), 2<<3|pbBytes, size)
-	if id != 0 {
-		b[0] = 1<<3 | pbVarint
-		putVarint(b[1:], uint64(id))
+	if c.conn.IsOpen(c.waits.stream) {
+		c.request = message.AppendCancel(c.request[:0], uint64(id))
+		c.sendOn(c.waits.stream)
 	}
 }
 

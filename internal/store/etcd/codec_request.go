@@ -3,171 +3,133 @@ package etcd
 import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
+	"github.com/quorumbench/quorumbench/internal/store/etcd/message"
+	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// Requests, as etcdserverpb/rpc.proto in etcd's api module defines them. Tags
-// are field<<3 | wire type.
-
-// put sends a PutRequest{key: 1, value: 2}.
+// put sends a PutRequest. It and get are written without call.Part, because most
+// operations of a load are one of them.
 func (c *codec) put(op *store.Op, sub uint8) {
-	size := sizeKnown(len(op.Key)) + sizeKnown(len(op.Value))
-	b := c.conn.Call(c.putRPC, op.Tag, sub, size)
-	putBytes(putBytes(b, 1<<3|pbBytes, op.Key), 2<<3|pbBytes, op.Value)
+	size := message.SizeText(op.Key) + message.SizeText(op.Value)
+	b := c.conn.Call(c.putRPC, op.Tag, sub, size)[:0]
+	b = message.AppendText(b, message.PutKey, op.Key)
+	message.AppendText(b, message.PutValue, op.Value)
 }
 
-// get sends a RangeRequest{key: 1, serializable: 7}.
+// get sends a RangeRequest of one key.
 func (c *codec) get(op *store.Op, sub uint8) {
-	size := sizeKnown(len(op.Key))
+	size := message.SizeText(op.Key)
 	local := op.Consistency == kv.Local
 	if local {
 		size += 2
 	}
-	b := c.conn.Call(c.rangeRPC, op.Tag, sub, size)
-	b = putBytes(b, 1<<3|pbBytes, op.Key)
+	b := c.conn.Call(c.rangeRPC, op.Tag, sub, size)[:0]
+	b = message.AppendText(b, message.RangeKey, op.Key)
 	if local {
-		b[0], b[1] = 7<<3|pbVarint, 1
+		message.AppendVarint(b, message.RangeSerializable, 1)
 	}
 }
 
-// exists sends a RangeRequest{key: 1, serializable: 7, count_only: 9}.
+// send sends the request that a part stands for.
+func (c *codec) send(m h2.Method, tag uint32, sub uint8, p *call.Part) {
+	c.request = message.Append(c.request[:0], p)
+	c.sendRequest(m, tag, sub)
+}
+
+// sendTxn sends the transaction of c.parts.
+func (c *codec) sendTxn(tag uint32, sub uint8) {
+	c.request = message.AppendTxn(c.request[:0], c.parts)
+	c.sendRequest(c.txnRPC, tag, sub)
+}
+
+// sendRequest sends what is in c.request.
+func (c *codec) sendRequest(m h2.Method, tag uint32, sub uint8) {
+	copy(c.conn.Call(m, tag, sub, len(c.request)), c.request)
+}
+
+// sendOn sends what is in c.request on a stream that stays open.
+func (c *codec) sendOn(stream uint32) {
+	copy(c.conn.Send(stream, len(c.request)), c.request)
+}
+
+// setInterval sets the keys of a part: from key up to and without end, or key alone if end
+// is empty.
+func setInterval(p *call.Part, key, end []byte) {
+	p.Key, p.End = key, end
+	if p.Scope = call.One; len(end) > 0 {
+		p.Scope = call.Interval
+	}
+}
+
+// localFlag returns the flag of a read at a level.
+func localFlag(level kv.Consistency) call.Flags {
+	if level == kv.Local {
+		return call.Local
+	}
+	return 0
+}
+
+// exists sends a RangeRequest that counts one key.
 func (c *codec) exists(op *store.Op, sub uint8) {
-	r := interval{key: op.Key, local: op.Consistency == kv.Local, RangeOp: &countOne}
-	r.put(c.conn.Call(c.rangeRPC, op.Tag, sub, r.size()))
+	c.send(c.rangeRPC, op.Tag, sub, &call.Part{Action: call.Read, Key: op.Key, Flags: call.CountOnly | localFlag(op.Consistency)})
 }
 
-// countOne asks for the number of keys of one name; nobody writes to it.
-var countOne = store.RangeOp{CountOnly: true}
-
-// interval is what a RangeRequest of several keys says.
-type interval struct {
-	key   []byte
-	local bool
-	*store.RangeOp
-	limit    int64
-	revision int64 // 0: the present one
+// readOf returns the read of a Range or TxnGet.
+func readOf(op *store.Op) call.Part {
+	p := call.Part{Action: call.Read, Limit: op.Range.Limit, Flags: localFlag(op.Consistency)}
+	setInterval(&p, op.Key, op.Range.End)
+	if op.Range.KeysOnly {
+		p.Flags |= call.KeysOnly
+	}
+	if op.Range.CountOnly {
+		p.Flags |= call.CountOnly
+	}
+	return p
 }
 
-func intervalOf(op *store.Op) interval {
-	return interval{key: op.Key, local: op.Consistency == kv.Local, RangeOp: op.Range, limit: op.Range.Limit}
-}
-
-// scan sends a RangeRequest.
+// scan sends a RangeRequest of an interval.
 func (c *codec) scan(op *store.Op, sub uint8) {
-	r := intervalOf(op)
-	r.put(c.conn.Call(c.rangeRPC, op.Tag, sub, r.size()))
+	p := readOf(op)
+	c.send(c.rangeRPC, op.Tag, sub, &p)
 }
 
-// size is that of the RangeRequest that put writes.
-func (r *interval) size() int {
-	size := sizeKnown(len(r.key)) + sizeKnown(len(r.End))
-	if r.limit > 0 {
-		size += 1 + sizeVarint(uint64(r.limit))
-	}
-	if r.revision > 0 {
-		size += 1 + sizeVarint(uint64(r.revision))
-	}
-	for _, flag := range [...]bool{r.local, r.KeysOnly, r.CountOnly} {
-		if flag {
-			size += 2
-		}
-	}
-	return size
-}
-
-// put writes a RangeRequest{key: 1, range_end: 2, limit: 3, revision: 4,
-// serializable: 7, keys_only: 8, count_only: 9}.
-func (r *interval) put(b []byte) {
-	b = putBytes(putBytes(b, 1<<3|pbBytes, r.key), 2<<3|pbBytes, r.End)
-	if r.limit > 0 {
-		b[0] = 3<<3 | pbVarint
-		b = putVarint(b[1:], uint64(r.limit))
-	}
-	if r.revision > 0 {
-		b[0] = 4<<3 | pbVarint
-		b = putVarint(b[1:], uint64(r.revision))
-	}
-	if r.local {
-		b[0], b[1] = 7<<3|pbVarint, 1
-		b = b[2:]
-	}
-	if r.KeysOnly {
-		b[0], b[1] = 8<<3|pbVarint, 1
-		b = b[2:]
-	}
-	if r.CountOnly {
-		b[0], b[1] = 9<<3|pbVarint, 1
-	}
-}
-
-// txnGet sends a TxnRequest{success: 2 {request_range: 1}} without a
-// comparison: a transaction that reads.
+// txnGet sends a transaction without a comparison that reads.
 func (c *codec) txnGet(op *store.Op, sub uint8) {
-	r := intervalOf(op)
-	scan := r.size()
-	b := c.conn.Call(c.txnRPC, op.Tag, sub, sizeBytes(sizeBytes(scan)))
-	b = putHead(b, 2<<3|pbBytes, sizeBytes(scan))
-	r.put(putHead(b, 1<<3|pbBytes, scan))
+	p := readOf(op)
+	p.Branch = call.Then
+	c.parts = append(c.parts[:0], p)
+	c.sendTxn(op.Tag, sub)
 }
 
-// remove sends a DeleteRangeRequest{key: 1}.
+// remove sends a DeleteRangeRequest of one key.
 func (c *codec) remove(op *store.Op, sub uint8) {
-	b := c.conn.Call(c.deleteRPC, op.Tag, sub, sizeKnown(len(op.Key)))
-	putBytes(b, 1<<3|pbBytes, op.Key)
+	c.send(c.deleteRPC, op.Tag, sub, &call.Part{Action: call.Remove, Key: op.Key})
 }
 
-// cas sends a TxnRequest: if the key's mod_revision is op.Revision (0: there
-// is no such key), put; else read the revision that it has. A revision that is
-// not known is tried as 0: the conflict returns it.
-//
-//	compare: 1 {target: 2 = MOD, key: 3, mod_revision: 6}
-//	success: 2 {request_put: 2 {key: 1, value: 2}}
-//	failure: 3 {request_range: 1 {key: 1, keys_only: 8}}
+// cas sends a transaction: if the key's mod_revision is op.Revision (0: there is no such
+// key), put; else read the revision that it has. A revision that is not known is tried as
+// 0: the conflict returns it.
 func (c *codec) cas(op *store.Op, sub uint8) {
-	key, revision := sizeKnown(len(op.Key)), uint64(max(op.Revision, 0))
-	compare := 2 + key + 1 + sizeVarint(revision)
-	put := key + sizeKnown(len(op.Value))
-	read := key + 2
-	size := sizeBytes(compare) + sizeBytes(sizeBytes(put)) + sizeBytes(sizeBytes(read))
-
-	b := c.conn.Call(c.txnRPC, op.Tag, sub, size)
-	b = putHead(b, 1<<3|pbBytes, compare)
-	b[0], b[1] = 2<<3|pbVarint, 2
-	b = putBytes(b[2:], 3<<3|pbBytes, op.Key)
-	b[0] = 6<<3 | pbVarint
-	b = putVarint(b[1:], revision)
-
-	b = putHead(b, 2<<3|pbBytes, sizeBytes(put))
-	b = putHead(b, 2<<3|pbBytes, put)
-	b = putBytes(putBytes(b, 1<<3|pbBytes, op.Key), 2<<3|pbBytes, op.Value)
-
-	b = putHead(b, 3<<3|pbBytes, sizeBytes(read))
-	b = putHead(b, 1<<3|pbBytes, read)
-	b = putBytes(b, 1<<3|pbBytes, op.Key)
-	b[0], b[1] = 8<<3|pbVarint, 1
+	c.parts = append(c.parts[:0],
+		call.Part{Action: call.Compare, Target: call.Modified, Key: op.Key, Number: max(op.Revision, 0)},
+		call.Part{Action: call.Write, Branch: call.Then, Key: op.Key, Value: call.Value{Text: op.Value}},
+		call.Part{Action: call.Read, Branch: call.Else, Key: op.Key, Flags: call.KeysOnly})
+	c.sendTxn(op.Tag, sub)
 }
 
-// txn sends a TxnRequest{success: 2 {request_put: 2 {key: 1, value: 2}} ...}
-// without a comparison, so that all of its puts happen or none.
+// txn sends a transaction without a comparison, so that all of its puts happen or none.
 func (c *codec) txn(op *store.Op, sub uint8) {
-	size := 0
-	for i := range op.Pairs {
-		size += sizeBytes(sizeBytes(sizePair(&op.Pairs[i])))
-	}
-	b := c.conn.Call(c.txnRPC, op.Tag, sub, size)
+	c.parts = c.parts[:0]
 	for i := range op.Pairs {
 		p := &op.Pairs[i]
-		put := sizePair(p)
-		b = putHead(b, 2<<3|pbBytes, sizeBytes(put))
-		b = putHead(b, 2<<3|pbBytes, put)
-		b = putBytes(putBytes(b, 1<<3|pbBytes, p.Key), 2<<3|pbBytes, p.Value)
+		c.parts = append(c.parts, call.Part{Action: call.Write, Branch: call.Then, Key: p.Key, Value: call.Value{Text: p.Value}})
 	}
+	c.sendTxn(op.Tag, sub)
 }
 
-func sizePair(p *store.Pair) int { return sizeKnown(len(p.Key)) + sizeKnown(len(p.Value)) }
-
-// authenticate sends an AuthenticateRequest{name: 1, password: 2}.
+// authenticate sends an AuthenticateRequest.
 func (c *codec) authenticate(user, password string) {
-	size := sizeKnown(len(user)) + sizeKnown(len(password))
-	b := c.conn.Call(c.authRPC, authTag, callAuth, size)
-	putBytes(putBytes(b, 1<<3|pbBytes, []byte(user)), 2<<3|pbBytes, []byte(password))
+	c.request = message.AppendAuthenticate(c.request[:0], user, password)
+	c.sendRequest(c.authRPC, authTag, callAuth)
 }

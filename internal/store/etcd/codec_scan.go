@@ -7,6 +7,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd/message"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -20,7 +21,7 @@ type scan struct {
 	// memory. Its Limit is what is left of the operation's, 0 for no limit.
 	op       store.RangeOp
 	key      []byte
-	local    bool
+	level    kv.Consistency
 	memory   []byte
 	revision int64 // of the first page: the others are of it too
 	pages    uint32
@@ -75,15 +76,17 @@ func (c *codec) beginScan(op *store.Op, gen uint8) {
 	}
 	s.listed = c.keys != nil
 	s.values = s.listed && c.keys.Begin(op.Tag)
-	r := intervalOf(op)
+	r := op.Range
 	if r.Streamed {
 		s.op.CountOnly = r.CountOnly
 		s.stream = c.conn.OpenStream(c.streamRPC, scanTag|place, gen|callStream)
-		r.put(c.conn.Send(s.stream, r.size()))
+		p := readOf(op)
+		c.request = message.Append(c.request[:0], &p)
+		c.sendOn(s.stream)
 		c.conn.CloseSend(s.stream)
 		return
 	}
-	s.op, s.local = store.RangeOp{Limit: r.Limit, KeysOnly: r.KeysOnly, PageSize: r.PageSize}, r.local
+	s.op, s.level = store.RangeOp{Limit: r.Limit, KeysOnly: r.KeysOnly, PageSize: r.PageSize}, op.Consistency
 	s.memory = append(append(s.memory[:0], r.End...), op.Key...)
 	s.place(len(r.End))
 	c.nextPage(place)
@@ -96,13 +99,13 @@ func (s *scan) place(end int) { s.op.End, s.key = s.memory[:end:end], s.memory[e
 // nextPage asks for the next page. The caller has asked Room.
 func (c *codec) nextPage(place uint32) {
 	s := &c.scans.table[place]
-	r := interval{key: s.key, local: s.local, RangeOp: &s.op, limit: s.op.Limit, revision: s.revision}
-	if r.limit == 0 || r.limit > r.PageSize {
-		r.limit = r.PageSize
+	p := readOf(&store.Op{Key: s.key, Consistency: s.level, Range: &s.op})
+	p.Number = s.revision
+	if p.Limit == 0 || p.Limit > s.op.PageSize {
+		p.Limit = s.op.PageSize
 	}
 	s.pages++
-	sub := uint8(c.gen<<genShift) | callPage
-	r.put(c.conn.Call(c.rangeRPC, scanTag|place, sub, r.size()))
+	c.send(c.rangeRPC, scanTag|place, uint8(c.gen<<genShift)|callPage, &p)
 }
 
 // scanReply takes a page, or a stream's part or end. One whose range has ended

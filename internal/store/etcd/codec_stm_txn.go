@@ -3,71 +3,54 @@ package etcd
 import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// stmRead sends a RangeRequest{key: 1, revision: 4, serializable: 7}, as
-// package concurrency has it: the contacted member may answer alone below
-// Serializable; from there on the first read is linearizable, and the others
-// are of its revision.
+// stmRead sends a RangeRequest as package concurrency has it: the contacted member may
+// answer alone below Serializable; from there on the first read is linearizable, and the
+// others are of its revision.
 func (c *codec) stmRead(place uint32, i int) {
 	t := &c.stm.table[place]
-	p := &t.pairs[i]
-	size := sizeKnown(len(p.key))
+	p := call.Part{Action: call.Read, Key: t.pairs[i].key}
 	if t.base > 0 && t.iso >= kv.Serializable {
-		size += 1 + sizeVarint(uint64(t.base))
+		p.Number = t.base
 	}
-	local := t.iso < kv.Serializable || t.base > 0
-	if local {
-		size += 2
+	if t.iso < kv.Serializable || t.base > 0 {
+		p.Flags = call.Local
 	}
-	b := c.conn.Call(c.rangeRPC, stmTag(place, i), uint8(c.gen<<genShift)|callSTMRead, size)
-	b = putBytes(b, 1<<3|pbBytes, p.key)
-	if t.base > 0 && t.iso >= kv.Serializable {
-		b[0] = 4<<3 | pbVarint
-		b = putVarint(b[1:], uint64(t.base))
-	}
-	if local {
-		b[0], b[1] = 7<<3|pbVarint, 1
-	}
+	c.send(c.rangeRPC, stmTag(place, i), uint8(c.gen<<genShift)|callSTMRead, &p)
 }
 
-// stmCommit sends a TxnRequest: compares what was read (from RepeatableReads
+// stmCommit sends a transaction: compares what was read (from RepeatableReads
 // on) and that nobody wrote, since the first read, what is to be written
 // (SerializableSnapshot); writes; else reads all again (from Serializable on).
-//
-//	compare: 1 {result: 1 (LESS = 2), target: 2 = MOD, key: 3, mod_revision: 6}
-//	success: 2 {request_put: 2 {key: 1, value: 2}}
-//	failure: 3 {request_range: 1 {key: 1}}
 func (c *codec) stmCommit(place uint32) {
 	t := &c.stm.table[place]
 	first := t.makeWrites()
-	b := c.conn.Call(c.txnRPC, stmTag(place, 0), uint8(c.gen<<genShift)|callSTMCommit, t.sizeCommit(first))
+	parts := c.parts[:0]
 	if t.iso >= kv.RepeatableReads {
 		for i := range t.pairs {
-			b = putCompare(b, t.pairs[i].key, 0, t.pairs[i].version)
+			p := &t.pairs[i]
+			parts = append(parts, call.Part{Action: call.Compare, Target: call.Modified, Key: p.key, Number: p.version})
 		}
 	}
 	for i := range t.pairs {
 		if p := &t.pairs[i]; p.writes && t.iso == kv.SerializableSnapshot {
-			b = putCompare(b, p.key, 2, first+1)
+			parts = append(parts, call.Part{Action: call.Compare, Target: call.Modified, Relation: call.Less, Key: p.key, Number: first + 1})
 		}
 	}
 	for i := range t.pairs {
 		if p := &t.pairs[i]; p.writes {
-			put := sizeKnown(len(p.key)) + sizeKnown(len(p.write))
-			b = putHead(b, 2<<3|pbBytes, sizeBytes(put))
-			b = putHead(b, 2<<3|pbBytes, put)
-			b = putBytes(putBytes(b, 1<<3|pbBytes, p.key), 2<<3|pbBytes, p.write)
+			parts = append(parts, call.Part{Action: call.Write, Branch: call.Then, Key: p.key, Value: call.Value{Text: p.write}})
 		}
 	}
 	if t.iso >= kv.Serializable {
 		for i := range t.pairs {
-			key := t.pairs[i].key
-			b = putHead(b, 3<<3|pbBytes, sizeBytes(sizeKnown(len(key))))
-			b = putHead(b, 1<<3|pbBytes, sizeKnown(len(key)))
-			b = putBytes(b, 1<<3|pbBytes, key)
+			parts = append(parts, call.Part{Action: call.Read, Branch: call.Else, Key: t.pairs[i].key})
 		}
 	}
+	c.parts = parts
+	c.sendTxn(stmTag(place, 0), uint8(c.gen<<genShift)|callSTMCommit)
 }
 
 // makeWrites makes the values to be written, and returns the store's revision
@@ -89,47 +72,6 @@ func (t *stm) makeWrites() (first int64) {
 		}
 	}
 	return first
-}
-
-func (t *stm) sizeCommit(first int64) (size int) {
-	for i := range t.pairs {
-		p := &t.pairs[i]
-		if t.iso >= kv.RepeatableReads {
-			size += sizeBytes(sizeCompare(p.key, 0, p.version))
-		}
-		if p.writes && t.iso == kv.SerializableSnapshot {
-			size += sizeBytes(sizeCompare(p.key, 2, first+1))
-		}
-		if p.writes {
-			size += sizeBytes(sizeBytes(sizeKnown(len(p.key)) + sizeKnown(len(p.write))))
-		}
-		if t.iso >= kv.Serializable {
-			size += sizeBytes(sizeBytes(sizeKnown(len(p.key))))
-		}
-	}
-	return size
-}
-
-// sizeCompare is the size of a comparison of a key's mod_revision: EQUAL (0,
-// which is left out) or LESS (2).
-func sizeCompare(key []byte, result byte, revision int64) int {
-	size := 2 + sizeKnown(len(key)) + 1 + sizeVarint(uint64(revision))
-	if result != 0 {
-		size += 2
-	}
-	return size
-}
-
-func putCompare(b, key []byte, result byte, revision int64) []byte {
-	b = putHead(b, 1<<3|pbBytes, sizeCompare(key, result, revision))
-	if result != 0 {
-		b[0], b[1] = 1<<3|pbVarint, result
-		b = b[2:]
-	}
-	b[0], b[1] = 2<<3|pbVarint, 2
-	b = putBytes(b[2:], 3<<3|pbBytes, key)
-	b[0] = 6<<3 | pbVarint
-	return putVarint(b[1:], uint64(revision))
 }
 
 // parseSTM reads the TxnResponse{header: 1, succeeded: 2, responses: 3} to a

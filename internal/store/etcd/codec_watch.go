@@ -9,6 +9,8 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
+	"github.com/quorumbench/quorumbench/internal/store/etcd/message"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -37,8 +39,8 @@ func (c *codec) watch(op *store.Op) {
 	w := &c.watches[op.Watch.Stream]
 	if op.Watch.Progress {
 		if w.id != 0 {
-			b := c.conn.Send(w.id, 2)
-			b[0], b[1] = 3<<3|pbBytes, 0 // WatchRequest{progress_request: 3 {}}
+			c.request = message.AppendProgress(c.request[:0])
+			c.sendOn(w.id)
 		}
 		return
 	}
@@ -53,32 +55,18 @@ func (c *codec) watch(op *store.Op) {
 	w.creating = append(w.creating, creation{op.Tag, op.Watch.Watcher})
 }
 
-// createWatcher sends a WatchRequest{create_request: 1 {key: 1, range_end: 2,
-// start_revision: 3, progress_notify: 4, prev_kv: 6}}.
+// createWatcher sends a WatchRequest that creates a watcher.
 func (c *codec) createWatcher(stream uint32, key []byte, op *store.WatchOp) {
-	size := sizeKnown(len(key)) + sizeKnown(len(op.End))
-	if op.Start > 0 {
-		size += 1 + sizeVarint(uint64(op.Start))
+	p := call.Part{Action: call.Watch, Number: max(op.Start, 0)}
+	setInterval(&p, key, op.End)
+	if op.Notify {
+		p.Flags |= call.Progress
 	}
 	if op.PrevKV {
-		size += 2
+		p.Flags |= call.Before
 	}
-	if op.Notify {
-		size += 2
-	}
-	b := putHead(c.conn.Send(stream, sizeBytes(size)), 1<<3|pbBytes, size)
-	b = putBytes(putBytes(b, 1<<3|pbBytes, key), 2<<3|pbBytes, op.End)
-	if op.Start > 0 {
-		b[0] = 3<<3 | pbVarint
-		b = putVarint(b[1:], uint64(op.Start))
-	}
-	if op.Notify {
-		b[0], b[1] = 4<<3|pbVarint, 1
-		b = b[2:]
-	}
-	if op.PrevKV {
-		b[0], b[1] = 6<<3|pbVarint, 1
-	}
+	c.request = message.AppendWatch(c.request[:0], &p)
+	c.sendOn(stream)
 }
 
 // cancelWatch forgets who waits for a watcher. Its events, if it comes to be,

@@ -22,9 +22,9 @@ func fixture() storetest.Fixture {
 		Keys: awkwardKeys(), Values: awkwardValues(),
 		Refused: []storetest.Refusal{
 			{Op: storetest.Put("", []byte("v")), Outcome: kv.BadRequest, Text: "etcdserver: key is not provided"},
-			{Op: storetest.Put("k", message(1600<<10)), Outcome: kv.BadRequest},
+			{Op: storetest.Put("k", sampleBytes(1600<<10)), Outcome: kv.BadRequest},
 		},
-		TooLarge: storetest.Refusal{Op: storetest.Put("k", message(3<<20)), Outcome: kv.BadRequest},
+		TooLarge: storetest.Refusal{Op: storetest.Put("k", sampleBytes(3<<20)), Outcome: kv.BadRequest},
 	}
 }
 
@@ -38,10 +38,10 @@ func awkwardKeys() (keys []string) {
 }
 
 func awkwardValues() [][]byte {
-	return [][]byte{nil, {0}, []byte("v"), message(127), message(128), message(16_360), message(16_384), message(70_000), message(1 << 20)}
+	return [][]byte{nil, {0}, []byte("v"), sampleBytes(127), sampleBytes(128), sampleBytes(16_360), sampleBytes(16_384), sampleBytes(70_000), sampleBytes(1 << 20)}
 }
 
-func message(n int) []byte {
+func sampleBytes(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
 		b[i] = byte(i * 7 >> 3)

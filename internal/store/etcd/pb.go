@@ -2,93 +2,32 @@ package etcd
 
 import "google.golang.org/protobuf/encoding/protowire"
 
-// Protobuf written in place: the size of a message is known before, and each
-// put writes at the start of b and returns what is left of b. Field tags are
-// bytes, for every field that is written or read here has a number below 16.
-
-// Wire types of a tag's low three bits.
+// Wire types of a tag's low three bits. Tags are bytes: every field that is read here has
+// a number below 16.
 const (
 	pbVarint = 0
 	pbBytes  = 2
 )
-
-// sizeVarint is the length of a varint in bytes.
-func sizeVarint(v uint64) int {
-	if v < 1<<7 {
-		return 1
-	}
-	return protowire.SizeVarint(v)
-}
-
-// sizeBytes is the length of a field with n bytes, tag and length included.
-func sizeBytes(n int) int { return 1 + sizeVarint(uint64(n)) + n }
-
-// sizeKnown is sizeBytes of a field that is left out when it is empty.
-func sizeKnown(n int) int {
-	if n == 0 {
-		return 0
-	}
-	return sizeBytes(n)
-}
-
-// putVarint writes a varint.
-func putVarint(b []byte, v uint64) []byte {
-	i := 0
-	for ; v >= 1<<7; i++ {
-		b[i] = byte(v) | 0x80
-		v >>= 7
-	}
-	b[i] = byte(v)
-	return b[i+1:]
-}
-
-// putHead writes the tag and length of a field with n bytes.
-func putHead(b []byte, tag byte, n int) []byte {
-	b[0] = tag
-	return putVarint(b[1:], uint64(n))
-}
-
-// putBytes writes a field, unless it is empty, as proto3 has it.
-func putBytes(b []byte, tag byte, v []byte) []byte {
-	if len(v) == 0 {
-		return b
-	}
-	b = putHead(b, tag, len(v))
-	return b[copy(b, v):]
-}
 
 // Protobuf read in place: each function reads at b[i] and returns where it
 // stopped, or -1 if the message is malformed.
 
 // getVarint reads a varint.
 func getVarint(b []byte, i int) (v uint64, next int) {
-	for shift := uint(0); i < len(b); shift += 7 {
-		x := b[i]
-		i++
-		if shift == 63 && x > 1 {
-			return 0, -1 // more than 64 bits
-		}
-		v |= uint64(x&0x7f) << shift
-		if x < 0x80 {
-			return v, i
-		}
+	v, n := protowire.ConsumeVarint(b[i:])
+	if n < 0 {
+		return 0, -1
 	}
-	return 0, -1
+	return v, i + n
 }
 
 // getBytes reads a length and as many bytes. They alias b.
 func getBytes(b []byte, i int) (v []byte, next int) {
-	var n uint64
-	if i < len(b) && b[i] < 0x80 { // nearly always
-		n, i = uint64(b[i]), i+1
-	} else if n, i = getVarint(b, i); i < 0 {
+	v, n := protowire.ConsumeBytes(b[i:])
+	if n < 0 {
 		return nil, -1
 	}
-	if n > uint64(len(b)-i) {
-		return nil, -1
-	}
-	end := i + int(n)
-	return b[i:end:end], end
+	return v[:len(v):len(v)], i + n
 }
 
 // skipField passes over a whole field, its tag included.

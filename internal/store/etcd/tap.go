@@ -5,6 +5,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/call"
+	"github.com/quorumbench/quorumbench/internal/store/etcd/message"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -28,12 +29,13 @@ const mostFree = 256
 
 // tap understands one connection of clients to a member (store.Tap).
 type tap struct {
-	cfg   store.TapConfig
-	heard *h2.Overhearer
-	now   int64
-	calls map[uint32]*tapped // by stream
-	free  []*call.Call
-	spare []*tapped
+	cfg    store.TapConfig
+	heard  *h2.Overhearer
+	reader message.Reader
+	now    int64
+	calls  map[uint32]*tapped // by stream
+	free   []*call.Call
+	spare  []*tapped
 }
 
 // tapped is a stream that is not over: one call, or for a stream that stays open those
@@ -47,7 +49,7 @@ type tapped struct {
 
 // Tap implements store.Tapped.
 func (Store) Tap(cfg store.TapConfig) store.Tap {
-	t := &tap{cfg: cfg, calls: map[uint32]*tapped{}}
+	t := &tap{cfg: cfg, reader: message.Reader{Redactor: cfg.Redactor}, calls: map[uint32]*tapped{}}
 	t.heard = h2.NewOverhearer(t)
 	return t
 }
@@ -149,8 +151,8 @@ func (t *tap) Message(stream uint32, ofClient bool, body []byte, size int) {
 		t.cfg.Gap(call.Gap{At: t.now, Conn: t.cfg.Conn, Calls: 1, Why: "messages of " + s.method + " that are compressed or too large are not read"})
 	case ofClient:
 		c := t.begin(stream, s, size)
-		r := tapRequest{t: t, c: c}
-		if r.read(s.method, body); !r.ok {
+		t.reader.Call = c
+		if !readRequest(&t.reader, s.method, body) {
 			t.cfg.Gap(call.Gap{At: t.now, Conn: t.cfg.Conn, Calls: 1, Why: "requests of " + s.method + " whose protobuf is malformed, or that have too many parts"})
 			return
 		}

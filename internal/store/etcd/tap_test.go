@@ -3,8 +3,8 @@ package etcd
 import (
 	"testing"
 
-	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/call"
+	"github.com/quorumbench/quorumbench/internal/store/etcd/message"
 )
 
 // FuzzTapRequest: no request of any method makes it panic, or has more parts than a
@@ -15,9 +15,9 @@ func FuzzTapRequest(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, method uint8, body []byte) {
 		c := &call.Call{}
-		r := tapRequest{t: &tap{cfg: store.TapConfig{Redactor: &call.Redactor{}}}, c: c}
+		r := message.Reader{Redactor: &call.Redactor{}, Call: c}
 		name := tapMethods[int(method)%len(tapMethods)]
-		if r.read(name, body); r.ok && len(c.Parts) > call.MaxParts {
+		if readRequest(&r, name, body) && len(c.Parts) > call.MaxParts {
 			t.Fatalf("%d parts", len(c.Parts))
 		}
 		a := tapAnswer{c: &call.Call{}}

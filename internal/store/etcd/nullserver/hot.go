@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/quorumbench/quorumbench/internal/store/etcd/message"
 	"github.com/quorumbench/quorumbench/internal/store/null"
 )
 
@@ -30,51 +31,31 @@ func encode(m proto.Message) []byte {
 	return b
 }
 
-// next reads one field: the value of a varint, or the bytes of a string, bytes
-// or message. Its number is 0 if it is neither, or if rest makes no sense.
-func next(b []byte) (number protowire.Number, value uint64, data, rest []byte) {
-	number, typ, n := protowire.ConsumeTag(b)
-	if n < 0 {
-		return 0, 0, nil, nil
-	}
-	b = b[n:]
-	switch typ {
-	case protowire.VarintType:
-		value, n = protowire.ConsumeVarint(b)
-	case protowire.BytesType:
-		data, n = protowire.ConsumeBytes(b)
-	default:
-		return 0, 0, nil, nil
-	}
-	if n < 0 {
-		return 0, 0, nil, nil
-	}
-	return number, value, data, b[n:]
-}
-
 // parseRange reads a RangeRequest with the fields that a load's have, whose
 // bytes lie in b; any other is left to the generated code.
 func parseRange(b []byte, r *pb.RangeRequest) error {
 	*r = pb.RangeRequest{}
 	for rest := b; len(rest) > 0; {
-		var number protowire.Number
-		var value uint64
-		var data []byte
-		switch number, value, data, rest = next(rest); number {
-		case 1:
-			r.Key = data
-		case 2:
-			r.RangeEnd = data
-		case 3:
-			r.Limit = int64(value)
-		case 4:
-			r.Revision = int64(value)
-		case 7:
-			r.Serializable = value != 0
-		case 8:
-			r.KeysOnly = value != 0
-		case 9:
-			r.CountOnly = value != 0
+		var f message.Field
+		var ok bool
+		if f, rest, ok = message.Next(rest); !ok {
+			return unmarshal(b, r)
+		}
+		switch f.Number {
+		case message.RangeKey:
+			r.Key = f.Bytes
+		case message.RangeEnd:
+			r.RangeEnd = f.Bytes
+		case message.RangeLimit:
+			r.Limit = int64(f.Varint)
+		case message.RangeRevision:
+			r.Revision = int64(f.Varint)
+		case message.RangeSerializable:
+			r.Serializable = f.Varint != 0
+		case message.RangeKeysOnly:
+			r.KeysOnly = f.Varint != 0
+		case message.RangeCountOnly:
+			r.CountOnly = f.Varint != 0
 		default:
 			return unmarshal(b, r)
 		}
@@ -86,13 +67,16 @@ func parseRange(b []byte, r *pb.RangeRequest) error {
 func parsePut(b []byte, p *pb.PutRequest) error {
 	*p = pb.PutRequest{}
 	for rest := b; len(rest) > 0; {
-		var number protowire.Number
-		var data []byte
-		switch number, _, data, rest = next(rest); number {
-		case 1:
-			p.Key = data
-		case 2:
-			p.Value = data
+		var f message.Field
+		var ok bool
+		if f, rest, ok = message.Next(rest); !ok {
+			return unmarshal(b, p)
+		}
+		switch f.Number {
+		case message.PutKey:
+			p.Key = f.Bytes
+		case message.PutValue:
+			p.Value = f.Bytes
 		default:
 			return unmarshal(b, p)
 		}

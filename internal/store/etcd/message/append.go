@@ -1,0 +1,238 @@
+package message
+
+import (
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/quorumbench/quorumbench/internal/store/call"
+)
+
+// Append appends the request that a part stands for.
+func Append(b []byte, p *call.Part) []byte {
+	fields := requests[p.Action]
+	for i := range fields {
+		b = appendField(b, &fields[i], p)
+	}
+	return b
+}
+
+func appendField(b []byte, f *field, p *call.Part) []byte {
+	switch f.holds {
+	case key:
+		return appendKey(b, f.number, p)
+	case end:
+		return appendEnd(b, f.number, p)
+	case value:
+		return AppendText(b, f.number, p.Value.Text)
+	case number:
+		return AppendNumber(b, f.number, uint64(p.Number))
+	case limit:
+		return AppendNumber(b, f.number, uint64(p.Limit))
+	case lease:
+		return AppendNumber(b, f.number, uint64(p.Lease))
+	case oldest:
+		return AppendNumber(b, f.number, uint64(p.Oldest))
+	case relation:
+		return AppendNumber(b, f.number, uint64(p.Relation))
+	case target:
+		return AppendNumber(b, f.number, uint64(p.Target))
+	case compared:
+		return appendCompared(b, f, p)
+	case filters:
+		return appendFilters(b, f.number, p.Flags)
+	case order:
+		switch {
+		case p.Flags&call.Descending != 0:
+			return AppendNumber(b, f.number, sortDescending)
+		case p.Flags&call.Sorted != 0:
+			return AppendNumber(b, f.number, sortAscending)
+		}
+	case orderBy:
+		// A recording does not have what a read was sorted by. It is the last change, unless
+		// an application asks for the creation.
+		switch {
+		case p.Flags&call.Sorted != 0 && p.Target == call.Created:
+			return AppendNumber(b, f.number, sortByCreation)
+		case p.Flags&call.Sorted != 0:
+			return AppendNumber(b, f.number, sortByChange)
+		}
+	case flag:
+		if p.Flags&f.flag != 0 {
+			return AppendNumber(b, f.number, 1)
+		}
+	}
+	return b
+}
+
+// appendKey appends the key of a request. An interval that begins with the empty key
+// begins with the first key that there can be.
+func appendKey(b []byte, n protowire.Number, p *call.Part) []byte {
+	if len(p.Key) == 0 && p.Scope != call.One {
+		return AppendText(b, n, []byte{0})
+	}
+	return AppendText(b, n, p.Key)
+}
+
+// appendEnd appends the end of the interval of a request.
+func appendEnd(b []byte, n protowire.Number, p *call.Part) []byte {
+	if p.Scope == call.One {
+		return b
+	}
+	at := len(b)
+	switch p.Scope {
+	case call.Prefix:
+		b = appendPrefixEnd(b, p.Key)
+	case call.Rest:
+		b = appendPrefixEnd(b, p.End)
+	case call.From:
+		b = append(b, 0)
+	default:
+		b = append(b, p.End...)
+	}
+	return Wrap(b, at, n)
+}
+
+// appendPrefixEnd appends the first key after all keys that begin with a prefix, or the
+// byte 0, which stands for the end of all keys.
+func appendPrefixEnd(b, prefix []byte) []byte {
+	at := len(b)
+	b = append(b, prefix...)
+	for len(b) > at && b[len(b)-1] == 0xff {
+		b = b[:len(b)-1]
+	}
+	if len(b) == at {
+		return append(b, 0)
+	}
+	b[len(b)-1]++
+	return b
+}
+
+// appendCompared appends what is compared with, also where it is 0: the field is one of a
+// oneof.
+func appendCompared(b []byte, f *field, p *call.Part) []byte {
+	if p.Target != f.target {
+		return b
+	}
+	switch f.target {
+	case call.ValueIs:
+		return protowire.AppendBytes(appendTag(b, f.number, protowire.BytesType), p.Value.Text)
+	case call.LeaseIs:
+		return AppendVarint(b, f.number, uint64(p.Lease))
+	}
+	return AppendVarint(b, f.number, uint64(p.Number))
+}
+
+func appendFilters(b []byte, n protowire.Number, flags call.Flags) []byte {
+	if flags&call.NoWrites != 0 {
+		b = AppendVarint(b, n, filterNoWrites)
+	}
+	if flags&call.NoRemovals != 0 {
+		b = AppendVarint(b, n, filterNoRemovals)
+	}
+	return b
+}
+
+// AppendTxn appends a TxnRequest of comparisons and operations.
+func AppendTxn(b []byte, parts []call.Part) []byte {
+	for i := range parts {
+		p, at := &parts[i], len(b)
+		b = Append(b, p)
+		op, branch := opRange, txnSuccess
+		switch p.Action {
+		case call.Compare:
+			b = Wrap(b, at, txnCompare)
+			continue
+		case call.Write:
+			op = opPut
+		case call.Remove:
+			op = opDelete
+		}
+		if p.Branch == call.Else {
+			branch = txnFailure
+		}
+		b = Wrap(Wrap(b, at, op), at, branch)
+	}
+	return b
+}
+
+// AppendWatch appends a WatchRequest that creates a watcher.
+func AppendWatch(b []byte, p *call.Part) []byte {
+	at := len(b)
+	return Wrap(Append(b, p), at, watchCreate)
+}
+
+// AppendProgress appends a WatchRequest for a progress notification.
+func AppendProgress(b []byte) []byte { return Wrap(b, len(b), watchProgress) }
+
+// AppendCancel appends a WatchRequest that cancels a watcher.
+func AppendCancel(b []byte, watcher uint64) []byte {
+	at := len(b)
+	return Wrap(AppendNumber(b, cancelWatcher, watcher), at, watchCancel)
+}
+
+// AppendAuthenticate appends an AuthenticateRequest.
+func AppendAuthenticate(b []byte, user, password string) []byte {
+	b = AppendText(b, authenticateName, []byte(user))
+	return AppendText(b, authenticatePassword, []byte(password))
+}
+
+// AppendLock appends a LockRequest.
+func AppendLock(b, name []byte, lease uint64) []byte {
+	return AppendVarint(AppendText(b, lockName, name), lockLease, lease)
+}
+
+// AppendUnlock appends an UnlockRequest.
+func AppendUnlock(b, key []byte) []byte { return AppendText(b, unlockKey, key) }
+
+// AppendText appends a field unless it is empty.
+func AppendText(b []byte, n protowire.Number, text []byte) []byte {
+	switch size := len(text); {
+	case size == 0:
+		return b
+	case size < 1<<7: // nearly always
+		return append(append(b, byte(n)<<3|byte(protowire.BytesType), byte(size)), text...)
+	}
+	return protowire.AppendBytes(appendTag(b, n, protowire.BytesType), text)
+}
+
+// SizeText returns the size of what AppendText appends.
+func SizeText(text []byte) int {
+	if len(text) == 0 {
+		return 0
+	}
+	return 1 + protowire.SizeBytes(len(text))
+}
+
+// AppendNumber appends a varint field unless it is 0.
+func AppendNumber(b []byte, n protowire.Number, v uint64) []byte {
+	if v == 0 {
+		return b
+	}
+	return AppendVarint(b, n, v)
+}
+
+// AppendVarint appends a varint field.
+func AppendVarint(b []byte, n protowire.Number, v uint64) []byte {
+	return protowire.AppendVarint(appendTag(b, n, protowire.VarintType), v)
+}
+
+// appendTag appends a tag of one byte: all field numbers are below 16.
+func appendTag(b []byte, n protowire.Number, t protowire.Type) []byte {
+	return append(b, byte(n)<<3|byte(t))
+}
+
+// Wrap turns what was appended from at on into the value of a field.
+func Wrap(b []byte, at int, n protowire.Number) []byte {
+	size := len(b) - at
+	if size < 1<<7 { // nearly always
+		b = append(b, 0, 0)
+		copy(b[at+2:], b[at:])
+		b[at], b[at+1] = byte(n)<<3|byte(protowire.BytesType), byte(size)
+		return b
+	}
+	head := 1 + protowire.SizeVarint(uint64(size))
+	var room [11]byte
+	b = append(b, room[:head]...)
+	copy(b[at+head:], b[at:at+size])
+	protowire.AppendVarint(appendTag(b[:at], n, protowire.BytesType), uint64(size))
+	return b
+}

@@ -1,0 +1,125 @@
+// Package message holds the requests of etcd's API as tables of their fields. The codec,
+// the passive decoder and the null server share it, so that each field number is written
+// here once. It follows etcdserverpb/rpc.proto and v3lockpb/v3lock.proto of etcd's api
+// module.
+package message
+
+import (
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/quorumbench/quorumbench/internal/store/call"
+)
+
+// The fields that requests are written and read with by hand, because a load sends most
+// of them: those of a RangeRequest and of a PutRequest.
+const (
+	RangeKey          protowire.Number = 1
+	RangeEnd          protowire.Number = 2
+	RangeLimit        protowire.Number = 3
+	RangeRevision     protowire.Number = 4
+	RangeSerializable protowire.Number = 7
+	RangeKeysOnly     protowire.Number = 8
+	RangeCountOnly    protowire.Number = 9
+
+	PutKey   protowire.Number = 1
+	PutValue protowire.Number = 2
+)
+
+// Fields whose values are messages.
+const (
+	txnCompare, txnSuccess, txnFailure      protowire.Number = 1, 2, 3    // TxnRequest
+	opRange, opPut, opDelete, opTxn         protowire.Number = 1, 2, 3, 4 // RequestOp
+	watchCreate, watchCancel, watchProgress protowire.Number = 1, 2, 3    // WatchRequest
+	cancelWatcher                           protowire.Number = 1          // WatchCancelRequest
+	authenticateName, authenticatePassword  protowire.Number = 1, 2       // AuthenticateRequest
+	lockName, lockLease, unlockKey          protowire.Number = 1, 2, 1    // LockRequest, UnlockRequest
+	sortAscending, sortDescending           uint64           = 1, 2       // RangeRequest.SortOrder
+	sortByCreation, sortByChange            uint64           = 2, 3       // RangeRequest.SortTarget
+	filterNoWrites, filterNoRemovals        uint64           = 0, 1       // WatchCreateRequest.FilterType
+	mostRelation                                             = uint64(call.NotEqual)
+	mostTarget                                               = uint64(call.LeaseIs)
+)
+
+// member is the member of a call.Part that a field holds.
+type member uint8
+
+const (
+	key      member = iota // Key
+	end                    // End, as Scope has it
+	value                  // Value
+	number                 // Number
+	limit                  // Limit
+	lease                  // Lease
+	oldest                 // Oldest
+	flag                   // one of Flags
+	order                  // Sorted and Descending of Flags
+	orderBy                // what a Sorted read is sorted by
+	filters                // NoWrites and NoRemovals of Flags
+	relation               // Relation
+	target                 // Target
+	compared               // what a Compare of the target compares with
+)
+
+// field is a field of a request.
+type field struct {
+	number protowire.Number
+	holds  member
+	flag   call.Flags
+	target call.Target
+}
+
+// requests are the requests by the action of a part.
+var requests = [...][]field{
+	call.Read: { // RangeRequest
+		{number: RangeKey, holds: key},
+		{number: RangeEnd, holds: end},
+		{number: RangeLimit, holds: limit},
+		{number: RangeRevision, holds: number},
+		{number: 5, holds: order},
+		{number: 6, holds: orderBy},
+		{number: RangeSerializable, holds: flag, flag: call.Local},
+		{number: RangeKeysOnly, holds: flag, flag: call.KeysOnly},
+		{number: RangeCountOnly, holds: flag, flag: call.CountOnly},
+		{number: 13, holds: oldest},
+	},
+	call.Write: { // PutRequest
+		{number: PutKey, holds: key},
+		{number: PutValue, holds: value},
+		{number: 3, holds: lease},
+		{number: 4, holds: flag, flag: call.Before},
+		{number: 5, holds: flag, flag: call.KeepValue},
+		{number: 6, holds: flag, flag: call.KeepLease},
+	},
+	call.Remove: { // DeleteRangeRequest
+		{number: 1, holds: key},
+		{number: 2, holds: end},
+		{number: 3, holds: flag, flag: call.Before},
+	},
+	call.Compare: { // Compare
+		{number: 1, holds: relation},
+		{number: 2, holds: target},
+		{number: 3, holds: key},
+		{number: 4, holds: compared, target: call.Version},
+		{number: 5, holds: compared, target: call.Created},
+		{number: 6, holds: compared, target: call.Modified},
+		{number: 7, holds: compared, target: call.ValueIs},
+		{number: 8, holds: compared, target: call.LeaseIs},
+	},
+	call.Watch: { // WatchCreateRequest
+		{number: 1, holds: key},
+		{number: 2, holds: end},
+		{number: 3, holds: number},
+		{number: 4, holds: flag, flag: call.Progress},
+		{number: 5, holds: filters},
+		{number: 6, holds: flag, flag: call.Before},
+		{number: 8, holds: flag, flag: call.Fragment},
+	},
+	call.Grant: { // LeaseGrantRequest
+		{number: 1, holds: number},
+		{number: 2, holds: lease},
+	},
+	call.Revoke:     {{number: 1, holds: lease}},  // LeaseRevokeRequest
+	call.KeepAlive:  {{number: 1, holds: lease}},  // LeaseKeepAliveRequest
+	call.Compaction: {{number: 1, holds: number}}, // CompactionRequest
+	call.AskStatus:  nil,                          // StatusRequest
+}

@@ -1,0 +1,225 @@
+package message
+
+import (
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/quorumbench/quorumbench/internal/store/call"
+)
+
+// Field is a field of a message as it was received: a varint or bytes.
+type Field struct {
+	Number protowire.Number // 0: another kind of field
+	Varint uint64
+	Bytes  []byte // aliases the message; nil: a varint
+}
+
+// Next reads the first field of a message and returns the rest. It returns false if the
+// message is malformed.
+func Next(b []byte) (f Field, rest []byte, ok bool) {
+	number, typ, n := protowire.ConsumeTag(b)
+	if n < 0 {
+		return f, nil, false
+	}
+	b = b[n:]
+	f.Number = number
+	switch typ {
+	case protowire.VarintType:
+		f.Varint, n = protowire.ConsumeVarint(b)
+	case protowire.BytesType:
+		f.Bytes, n = protowire.ConsumeBytes(b)
+	default:
+		f.Number, n = 0, protowire.ConsumeFieldValue(number, typ, b)
+	}
+	if n < 0 {
+		return f, nil, false
+	}
+	return f, b[n:], true
+}
+
+// Reader reads requests into the parts of a call, with keys and values as a recording has
+// them. It passes over fields that it does not know.
+type Reader struct {
+	Redactor *call.Redactor
+	Call     *call.Call
+	end      []byte // the range_end of the part that is read
+	key      []byte
+	value    []byte
+}
+
+// Read reads the request of an action.
+func (r *Reader) Read(a call.Action, b []byte) bool { return r.read(a, call.Always, b) }
+
+func (r *Reader) read(a call.Action, branch call.Branch, b []byte) bool {
+	p := r.part(a, branch)
+	r.key, r.end, r.value = nil, nil, nil
+	ok := each(b, func(f Field) bool {
+		for i := range requests[a] {
+			if known := &requests[a][i]; known.number == f.Number {
+				r.take(p, known, &f)
+				break
+			}
+		}
+		return true
+	})
+	switch a {
+	case call.Read, call.Write, call.Remove, call.Watch:
+		if len(r.end) == 1 && r.end[0] == 0 { // all keys from this one on
+			p.Scope, p.Key = call.From, r.Redactor.RedactKey(r.key)
+			break
+		}
+		r.Redactor.SetInterval(p, r.key, r.end)
+	case call.Compare:
+		p.Key = r.Redactor.RedactKey(r.key)
+	}
+	if a == call.Write {
+		p.Value = r.Redactor.RedactValue(r.value)
+	}
+	return ok
+}
+
+// part adds a part. The pointer is valid until the next one is added.
+func (r *Reader) part(a call.Action, b call.Branch) *call.Part {
+	r.Call.Parts = append(r.Call.Parts, call.Part{Action: a, Branch: b})
+	return &r.Call.Parts[len(r.Call.Parts)-1]
+}
+
+// take puts what a field holds into a part. It ignores fields of the wrong wire type.
+func (r *Reader) take(p *call.Part, known *field, f *Field) {
+	switch text := f.Bytes != nil; {
+	case known.holds == filters:
+		takeFilters(p, f)
+		return
+	case known.holds == compared && known.target == call.ValueIs && text:
+		p.Value = r.Redactor.RedactValue(f.Bytes)
+		return
+	case text && known.holds == key:
+		r.key = f.Bytes
+		return
+	case text && known.holds == end:
+		r.end = f.Bytes
+		return
+	case text && known.holds == value:
+		r.value = f.Bytes
+		return
+	case text:
+		return
+	}
+	switch n := int64(f.Varint); known.holds {
+	case number:
+		p.Number = n
+	case limit:
+		p.Limit = n
+	case lease:
+		p.Lease = n
+	case compared:
+		switch known.target {
+		case call.Version, call.Created, call.Modified:
+			p.Number = n
+		case call.LeaseIs:
+			p.Lease = n
+		}
+	case flag:
+		p.Flags |= flagIf(n != 0, known.flag)
+	case order:
+		p.Flags |= flagIf(f.Varint == sortDescending, call.Descending)
+	case orderBy:
+		p.Flags |= flagIf(n != 0, call.Sorted)
+	case relation:
+		p.Relation = call.Relation(min(f.Varint, mostRelation))
+	case target:
+		p.Target = call.Target(min(f.Varint, mostTarget))
+	}
+}
+
+// takeFilters takes the filters of a watcher, one by one or packed.
+func takeFilters(p *call.Part, f *Field) {
+	if f.Bytes == nil {
+		p.Flags |= flagIf(f.Varint == filterNoWrites, call.NoWrites) | flagIf(f.Varint == filterNoRemovals, call.NoRemovals)
+	}
+	for _, n := range f.Bytes {
+		p.Flags |= flagIf(uint64(n) == filterNoWrites, call.NoWrites) | flagIf(uint64(n) == filterNoRemovals, call.NoRemovals)
+	}
+}
+
+// ReadTxn reads a TxnRequest.
+func (r *Reader) ReadTxn(b []byte) bool {
+	return each(b, func(f Field) bool {
+		ok := true
+		switch {
+		case f.Bytes == nil:
+		case f.Number == txnCompare:
+			r.Call.Guarded = true
+			ok = r.read(call.Compare, call.Always, f.Bytes)
+		case f.Number == txnSuccess:
+			ok = r.readOp(call.Then, f.Bytes)
+		case f.Number == txnFailure:
+			ok = r.readOp(call.Else, f.Bytes)
+		}
+		return ok && len(r.Call.Parts) <= call.MaxParts
+	})
+}
+
+// readOp reads a RequestOp. A transaction within one is recorded as call.Other.
+func (r *Reader) readOp(branch call.Branch, b []byte) bool {
+	return each(b, func(f Field) bool {
+		switch {
+		case f.Bytes == nil:
+		case f.Number == opRange:
+			return r.read(call.Read, branch, f.Bytes)
+		case f.Number == opPut:
+			return r.read(call.Write, branch, f.Bytes)
+		case f.Number == opDelete:
+			return r.read(call.Remove, branch, f.Bytes)
+		case f.Number == opTxn:
+			r.part(call.Other, branch)
+		}
+		return true
+	})
+}
+
+// ReadWatch reads a WatchRequest. Number of an Unwatch is one more than the watcher's
+// number, which is 0 where the request leaves it out.
+func (r *Reader) ReadWatch(b []byte) bool {
+	before := len(r.Call.Parts)
+	ok := each(b, func(f Field) bool {
+		switch {
+		case f.Bytes == nil || len(r.Call.Parts) > before:
+		case f.Number == watchCreate:
+			return r.read(call.Watch, call.Always, f.Bytes)
+		case f.Number == watchCancel:
+			p := r.part(call.Unwatch, call.Always)
+			p.Number = 1
+			return each(f.Bytes, func(f Field) bool {
+				if f.Number == cancelWatcher && f.Bytes == nil {
+					p.Number = int64(f.Varint) + 1
+				}
+				return true
+			})
+		}
+		return true
+	})
+	if len(r.Call.Parts) == before { // a progress request, or one that is not known
+		r.part(call.Other, call.Always)
+	}
+	return ok
+}
+
+// each calls do with the fields of a message until it returns false. It reports whether
+// the message is well formed and do returned true each time.
+func each(b []byte, do func(Field) bool) bool {
+	for len(b) > 0 {
+		f, rest, ok := Next(b)
+		if !ok || !do(f) {
+			return false
+		}
+		b = rest
+	}
+	return true
+}
+
+func flagIf(is bool, f call.Flags) call.Flags {
+	if is {
+		return f
+	}
+	return 0
+}
