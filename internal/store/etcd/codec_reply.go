@@ -21,7 +21,30 @@ func (c *codec) event(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 		return to, nil
 	}
 	c.extra = aside{}
-	ok, call := false, r.Sub&callMask
+	call := r.Sub & callMask
+	ok := c.parseReply(call, r, e)
+	e.At = c.extra.revision
+	if !ok {
+		*e = store.Event{Tag: r.Tag, Outcome: kv.StoreError, Text: []byte(errMalformed.Error())}
+		return to, errMalformed
+	}
+	if why := c.impossible(call, e); why != nil {
+		e.Outcome, e.Text = kv.WrongAnswer, why
+		return to, nil
+	}
+	switch call {
+	case callCount, callTxnCount:
+		e.Count = c.extra.total
+	case callExists:
+		if e.Count = c.extra.total; e.Count == 0 {
+			e.Outcome = kv.Miss
+		}
+	}
+	return to, nil
+}
+
+// parseReply reads the answer to a call. It returns false if the answer is malformed.
+func (c *codec) parseReply(call uint8, r *h2.Reply, e *store.Event) (ok bool) {
 	switch call {
 	case callPut:
 		ok = c.parseWritten(r.Body, e)
@@ -58,24 +81,7 @@ func (c *codec) event(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	case callAgainRead, callAgainWrite, callAgainTxn, callAgainGuarded, callAgainGrant, callAgainStatus:
 		ok = c.parseAgain(call, r.Body, e)
 	}
-	e.At = c.extra.revision
-	if !ok {
-		*e = store.Event{Tag: r.Tag, Outcome: kv.StoreError, Text: []byte(errMalformed.Error())}
-		return to, errMalformed
-	}
-	if why := c.impossible(call, e); why != nil {
-		e.Outcome, e.Text = kv.WrongAnswer, why
-		return to, nil
-	}
-	switch call {
-	case callCount, callTxnCount:
-		e.Count = c.extra.total
-	case callExists:
-		if e.Count = c.extra.total; e.Count == 0 {
-			e.Outcome = kv.Miss
-		}
-	}
-	return to, nil
+	return ok
 }
 
 // failed fills an event of an operation that was not done.

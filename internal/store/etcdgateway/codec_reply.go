@@ -161,20 +161,12 @@ func (c *codec) parse(s *httpkv.JSONScanner, a *reply) {
 			a.inner = false
 		case "error":
 			c.parseError(s, a)
-		case "code":
-			a.code = s.Int()
-		case "message":
-			a.message, c.buf = s.String(c.buf)
 		case "header":
 			parseHeader(s, a)
 		case "kvs":
 			for ok := s.Array(); ok && s.Element(); {
 				c.parseRead(s, a)
 			}
-		case "count":
-			a.count = number(s)
-		case "succeeded":
-			a.succeeded = s.True()
 		case "responses":
 			if a.inner {
 				s.Skip()
@@ -183,27 +175,43 @@ func (c *codec) parse(s *httpkv.JSONScanner, a *reply) {
 			for ok := s.Array(); ok && s.Element(); {
 				c.parseResponseOp(s, a)
 			}
-		case "deleted":
-			a.deleted += number(s)
-		case "ID":
-			a.lease = number(s)
-		case "TTL":
-			a.ttl = number(s)
-		case "created":
-			a.created = s.True()
-		case "canceled":
-			a.canceled = s.True()
-		case "compact_revision":
-			a.compacted = number(s)
-		case "cancel_reason":
-			a.reason, c.buf = s.String(c.buf)
 		case "events":
 			for ok := s.Array(); ok && s.Element(); {
 				c.parseWatchEvent(s)
 			}
 		default:
-			s.Skip()
+			c.parseMember(s, name, a)
 		}
+	}
+}
+
+// parseMember reads a member of a response that is no object and no array.
+func (c *codec) parseMember(s *httpkv.JSONScanner, name []byte, a *reply) {
+	switch string(name) {
+	case "code":
+		a.code = s.Int()
+	case "message":
+		a.message, c.buf = s.String(c.buf)
+	case "count":
+		a.count = number(s)
+	case "succeeded":
+		a.succeeded = s.True()
+	case "deleted":
+		a.deleted += number(s)
+	case "ID":
+		a.lease = number(s)
+	case "TTL":
+		a.ttl = number(s)
+	case "created":
+		a.created = s.True()
+	case "canceled":
+		a.canceled = s.True()
+	case "compact_revision":
+		a.compacted = number(s)
+	case "cancel_reason":
+		a.reason, c.buf = s.String(c.buf)
+	default:
+		s.Skip()
 	}
 }
 

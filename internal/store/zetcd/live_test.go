@@ -60,7 +60,7 @@ func TestLive(t *testing.T) {
 		w.Want(kv.OK, storetest.Put(key, nil))
 	}
 	for _, level := range []kv.Consistency{kv.Linearizable, kv.Local} {
-		e := w.Want(kv.OK, storetest.Range(kv.Range, "top003", "top005", 0, level, storetest.Form{}, nil))
+		e := w.Want(kv.OK, storetest.Range(kv.Range, "top003", "top005", level, store.RangeOp{}))
 		if e.Count != 2 {
 			t.Errorf("%v: %d keys, not 2", level, e.Count)
 		}

@@ -129,7 +129,7 @@ func (c *codec) Submit(op *store.Op) {
 		c.submitCAS(call, p, op)
 	case kv.Ephemeral:
 		call.Sub = callEphemeral
-		c.conn.Create(call, p, op.Value, c.acl, jute.Ephemeral, 0, false)
+		c.conn.Create(call, jute.NewNode{Path: p, Data: op.Value, ACL: c.acl, Mode: jute.Ephemeral})
 	case kv.Watch:
 		c.watch(call, p, op)
 	default:
@@ -164,7 +164,7 @@ func (c *codec) submitCAS(call jute.Call, p jute.Path, op *store.Op) {
 		c.conn.Exists(call, p, false)
 	case op.Revision == 0:
 		call.Sub = callCASCreate
-		c.conn.Create(call, p, op.Value, c.acl, jute.Persistent, 0, false)
+		c.conn.Create(call, jute.NewNode{Path: p, Data: op.Value, ACL: c.acl})
 	case op.Revision > 1<<31:
 		c.refuse(call, "a ZooKeeper node cannot have such a version")
 	default:

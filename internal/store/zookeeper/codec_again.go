@@ -105,7 +105,7 @@ func (c *codec) submitAgain(request jute.Call, op *store.Op) {
 		c.conn.Delete(request, path, versionOf(guard))
 	case p.Action == call.Write && (p.Flags&call.Sequential != 0 || guard != nil && guard.Number == 0):
 		request.Sub = callAgainCreate
-		c.conn.Create(request, path, p.Value.Text, c.acl, modeOf(p), 0, false)
+		c.conn.Create(request, jute.NewNode{Path: path, Data: p.Value.Text, ACL: c.acl, Mode: modeOf(p)})
 	case p.Action == call.Write && guard == nil && p.Flags&call.Existing == 0: // of before
 		request.Sub = callPut
 		c.conn.SetData(request, path, p.Value.Text, jute.AnyVersion)

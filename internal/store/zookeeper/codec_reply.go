@@ -15,11 +15,8 @@ const maxExtra = 200
 // answer acts on one answer: it appends the operation's event, or sends the
 // request that comes next.
 func (c *codec) answer(r *jute.Reply, to []store.Event) ([]store.Event, error) {
-	var value, key, end []byte
-	var limit int64
-	reason := ""
 	before := c.advance(r)
-	switch r.Sub { // what was put aside is taken in any case
+	switch r.Sub { // the answers that end no operation
 	case callIgnored:
 		return to, nil
 	case callClose:
@@ -32,23 +29,10 @@ func (c *codec) answer(r *jute.Reply, to []store.Event) ([]store.Event, error) {
 		}
 		return to, nil
 	case callSync:
-		// A proxy's sync is a read of the node, which may not be there.
-		c.synced, c.syncWhy = r.Code, nil
-		switch r.Code {
-		case jute.NoNode:
-			c.synced = jute.OK
-		case jute.OK:
-			c.syncWhy = wrongPath(r, otherSync)
-		}
+		c.keepSync(r)
 		return to, nil
-	case callRefused:
-		reason, c.reasons = c.reasons[0], shifted(c.reasons)
-	case callCASRead:
-		value = c.values.pop()
-	case callRange:
-		key, end = c.ranges.pop(), c.ranges.pop()
-		limit, c.limits = c.limits[0], shifted(c.limits)
 	}
+	kept := c.takeAside(r)
 	to = append(to, store.Event{Tag: r.Tag, Extra: uint32(r.Extra)})
 	e := &to[len(to)-1]
 	if r.Zxid > 0 {
@@ -60,44 +44,16 @@ func (c *codec) answer(r *jute.Reply, to []store.Event) ([]store.Event, error) {
 		e.What = store.Late
 		return to, nil
 	}
-	done, ok := true, true
+	done, ok := c.finish(r, e, &kept)
 	switch r.Sub {
-	case callRefused:
-		e.Outcome, e.Text = kv.BadRequest, []byte(reason)
-	case callPut:
-		done, ok = c.putDone(r, e)
-	case callPutCreate, callPutAgain:
-		done = c.createDone(r, e)
-	case callGet, callExists:
-		ok = c.getDone(r, e)
-	case callRange:
-		ok = c.rangeDone(r, e, key, end)
-		if limit > 0 {
-			e.Count = min(e.Count, limit)
-		}
-	case callDelete:
-		c.deleteDone(r, e)
-	case callCAS:
-		ok = c.casDone(r, e)
-	case callCASRead:
-		done, ok = c.casRead(r, e, value)
-	case callCASCreate, callCASAgain:
-		done = c.casCreateDone(r, e)
-	case callTxn:
-		done, ok = c.txnDone(r, e)
-	case callEphemeral, callEphemeralAgain:
-		done = c.ephemeralDone(r, e)
 	case callPing:
-		c.pingDone(r, e)
 		return to, nil
 	case callWatchRead, callWatchExists, callAddWatch:
-		if done, ok = c.watchDone(r, e); done && ok {
+		if done && ok {
 			return to, nil
 		}
 	}
-	if r.Sub >= callAgain {
-		ok = c.againDone(r, e)
-	} else if ok && done && !e.Outcome.Failed() {
+	if r.Sub < callAgain && ok && done && !e.Outcome.Failed() {
 		e.At = r.Zxid
 		wrong(e, c.wrongZxid(r, e, before))
 	}
@@ -109,6 +65,79 @@ func (c *codec) answer(r *jute.Reply, to []store.Event) ([]store.Event, error) {
 		to = to[:len(to)-1]
 	}
 	return to, nil
+}
+
+// keepSync keeps how a sync ended, for the read after it. A proxy's sync is a read of the
+// node, which may not be there.
+func (c *codec) keepSync(r *jute.Reply) {
+	c.synced, c.syncWhy = r.Code, nil
+	switch r.Code {
+	case jute.NoNode:
+		c.synced = jute.OK
+	case jute.OK:
+		c.syncWhy = wrongPath(r, otherSync)
+	}
+}
+
+// aside is what the codec kept of an operation for its answer.
+type aside struct {
+	value, key, end []byte
+	limit           int64
+	reason          string
+}
+
+// takeAside takes what the codec kept of the operation that an answer is for.
+func (c *codec) takeAside(r *jute.Reply) (kept aside) {
+	switch r.Sub {
+	case callRefused:
+		kept.reason, c.reasons = c.reasons[0], shifted(c.reasons)
+	case callCASRead:
+		kept.value = c.values.pop()
+	case callRange:
+		kept.key, kept.end = c.ranges.pop(), c.ranges.pop()
+		kept.limit, c.limits = c.limits[0], shifted(c.limits)
+	}
+	return kept
+}
+
+// finish fills an operation's event, or sends the request that comes next (done is false).
+// ok is false if the answer is malformed.
+func (c *codec) finish(r *jute.Reply, e *store.Event, kept *aside) (done, ok bool) {
+	done, ok = true, true
+	switch r.Sub {
+	case callRefused:
+		e.Outcome, e.Text = kv.BadRequest, []byte(kept.reason)
+	case callPut:
+		done, ok = c.putDone(r, e)
+	case callPutCreate, callPutAgain:
+		done = c.createDone(r, e)
+	case callGet, callExists:
+		ok = c.getDone(r, e)
+	case callRange:
+		if ok = c.rangeDone(r, e, kept.key, kept.end); kept.limit > 0 {
+			e.Count = min(e.Count, kept.limit)
+		}
+	case callDelete:
+		c.deleteDone(r, e)
+	case callCAS:
+		ok = c.casDone(r, e)
+	case callCASRead:
+		done, ok = c.casRead(r, e, kept.value)
+	case callCASCreate, callCASAgain:
+		done = c.casCreateDone(r, e)
+	case callTxn:
+		done, ok = c.txnDone(r, e)
+	case callEphemeral, callEphemeralAgain:
+		done = c.ephemeralDone(r, e)
+	case callPing:
+		c.pingDone(r, e)
+	case callWatchRead, callWatchExists, callAddWatch:
+		done, ok = c.watchDone(r, e)
+	}
+	if r.Sub >= callAgain {
+		ok = c.againDone(r, e)
+	}
+	return done, ok
 }
 
 // failed fills an event with an error.
@@ -144,7 +173,7 @@ func (c *codec) putDone(r *jute.Reply, e *store.Event) (done, ok bool) {
 			return true, true
 		}
 		path, data := written(r)
-		c.conn.Create(next(r, callPutCreate, 1), path, data, c.acl, jute.Persistent, 0, false)
+		c.conn.Create(next(r, callPutCreate, 1), jute.NewNode{Path: path, Data: data, ACL: c.acl})
 		return false, true
 	}
 	failed(e, r.Code)
@@ -173,7 +202,7 @@ func (c *codec) createDone(r *jute.Reply, e *store.Event) (done bool) {
 func (c *codec) createAgain(r *jute.Reply, sub uint8) {
 	path, data := written(r)
 	n := c.createParents(r, path.Rest)
-	c.conn.Create(next(r, sub, n+1), path, data, c.acl, jute.Persistent, 0, false)
+	c.conn.Create(next(r, sub, n+1), jute.NewNode{Path: path, Data: data, ACL: c.acl})
 }
 
 // createParents makes the parents of a path one after the other, and returns
@@ -182,7 +211,7 @@ func (c *codec) createAgain(r *jute.Reply, sub uint8) {
 func (c *codec) createParents(r *jute.Reply, path []byte) (n int) {
 	for end, more := ancestor(path, 1); more; end, more = ancestor(path, end+1) {
 		n++
-		c.conn.Create(next(r, callIgnored, 0), jute.Path{Rest: path[:end]}, nil, c.acl, jute.Persistent, 0, false)
+		c.conn.Create(next(r, callIgnored, 0), jute.NewNode{Path: jute.Path{Rest: path[:end]}, ACL: c.acl})
 	}
 	return n
 }
@@ -288,7 +317,7 @@ func (c *codec) casRead(r *jute.Reply, e *store.Event, value []byte) (done, ok b
 		c.conn.SetData(next(r, callCAS, 0), path, value, version)
 		return false, true
 	case jute.NoNode:
-		c.conn.Create(next(r, callCASCreate, 0), path, value, c.acl, jute.Persistent, 0, false)
+		c.conn.Create(next(r, callCASCreate, 0), jute.NewNode{Path: path, Data: value, ACL: c.acl})
 		return false, true
 	}
 	failed(e, r.Code)
@@ -305,7 +334,7 @@ func (c *codec) ephemeralDone(r *jute.Reply, e *store.Event) (done bool) {
 	case r.Code == jute.NoNode && r.Sub == callEphemeral:
 		path, data := written(r)
 		n := c.createParents(r, path.Rest)
-		c.conn.Create(next(r, callEphemeralAgain, n+1), path, data, c.acl, jute.Ephemeral, 0, false)
+		c.conn.Create(next(r, callEphemeralAgain, n+1), jute.NewNode{Path: path, Data: data, ACL: c.acl, Mode: jute.Ephemeral})
 		return false
 	default:
 		failed(e, r.Code)

@@ -139,7 +139,7 @@ func TestLiveKindsOfNodes(t *testing.T) {
 	}
 	create := func(name string, mode jute.Mode, withStat bool) string {
 		t.Helper()
-		r.c.Create(jute.Call{}, rest("/kinds/"+name), []byte("v"), jute.OpenACL(), mode, 3_600_000, withStat)
+		r.c.Create(jute.Call{}, jute.NewNode{Path: rest("/kinds/" + name), Data: []byte("v"), ACL: jute.OpenACL(), Mode: mode, TTL: 3_600_000, WithStat: withStat})
 		b := jute.NewReader(r.ok().Body)
 		path := string(b.Buffer())
 		if s := b; withStat && (s.Stat().DataLength != 1 || !s.OK()) {
@@ -182,7 +182,7 @@ func TestLiveSessionTimesOut(t *testing.T) {
 		t.Fatalf("granted %d ms", least)
 	}
 	client, r := official(t, a), dialRaw(t, a, 4000) // which no machine is too slow for
-	r.c.Create(jute.Call{}, rest("/shortlived"), nil, jute.OpenACL(), jute.Ephemeral, 0, false)
+	r.c.Create(jute.Call{}, jute.NewNode{Path: rest("/shortlived"), ACL: jute.OpenACL(), Mode: jute.Ephemeral})
 	r.ok()
 	_, _, gone, err := client.ExistsW("/shortlived")
 	if err != nil {

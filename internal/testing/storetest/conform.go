@@ -201,7 +201,7 @@ func (c *conformer) agreeOnKey(key string, value []byte) {
 	}
 	version = max(version, c.same(key, other))
 	if c.has(kv.Range) {
-		if e := c.want(kv.OK, Range(kv.Range, key, "", 0, c.levels[0], Form{}, nil)); e.Count != 1 {
+		if e := c.want(kv.OK, Range(kv.Range, key, "", c.levels[0], store.RangeOp{})); e.Count != 1 {
 			c.t.Fatalf("key %.40q: a range of it alone has %d keys", key, e.Count)
 		}
 	}

@@ -73,12 +73,12 @@ func (c *conformer) agreeOnRanges() {
 	collecting := Dial(c.t, c.Store, c.access)
 	for _, of := range all {
 		for _, level := range c.levels {
-			c.checkRange(of, c.want(kv.OK, Range(kv.Range, of.key, of.end, of.limit, level, Form{}, nil)))
+			c.checkRange(of, c.want(kv.OK, Range(kv.Range, of.key, of.end, level, store.RangeOp{Limit: of.limit})))
 			*keys = collector{}
-			c.checkRange(of, collecting.Want(kv.OK, Range(kv.Range, of.key, of.end, of.limit, level, Form{}, keys)))
+			c.checkRange(of, collecting.Want(kv.OK, Range(kv.Range, of.key, of.end, level, store.RangeOp{Limit: of.limit, Keys: keys})))
 			c.checkKeys(of, keys)
 			if c.has(kv.TxnGet) {
-				c.checkRange(of, c.want(kv.OK, Range(kv.TxnGet, of.key, of.end, of.limit, level, Form{}, nil)))
+				c.checkRange(of, c.want(kv.OK, Range(kv.TxnGet, of.key, of.end, level, store.RangeOp{Limit: of.limit})))
 			}
 			if c.can.Has(kv.RangeForms) {
 				c.rangeForms(of, level)
@@ -136,16 +136,17 @@ func (c *conformer) checkKeys(of interval, got *collector) {
 // rangeForms reads an interval in every form.
 func (c *conformer) rangeForms(of interval, level kv.Consistency) {
 	c.t.Helper()
-	ask := func(f Form) store.Event {
-		return c.want(kv.OK, Range(kv.Range, of.key, of.end, of.limit, level, f, nil))
+	ask := func(f store.RangeOp) store.Event {
+		f.Limit = of.limit
+		return c.want(kv.OK, Range(kv.Range, of.key, of.end, level, f))
 	}
-	for _, f := range []Form{{PageSize: 64}, {Streamed: true}} {
+	for _, f := range []store.RangeOp{{PageSize: 64}, {Streamed: true}} {
 		c.checkRange(of, ask(f))
 	}
-	if e := ask(Form{KeysOnly: true}); e.Count != int64(of.n) || len(e.Value) != 0 {
+	if e := ask(store.RangeOp{KeysOnly: true}); e.Count != int64(of.n) || len(e.Value) != 0 {
 		c.t.Errorf("%q to %q: keys alone are %+v", of.key, of.end, e)
 	}
-	if e := ask(Form{CountOnly: true}); of.limit == 0 && e.Count != int64(of.n) || len(e.Key) != 0 {
+	if e := ask(store.RangeOp{CountOnly: true}); of.limit == 0 && e.Count != int64(of.n) || len(e.Key) != 0 {
 		c.t.Errorf("%q to %q: the count is %+v", of.key, of.end, e)
 	}
 }

@@ -34,19 +34,13 @@ func CAS(key string, value []byte, version int64) store.Op {
 	return store.Op{Kind: kv.CAS, Key: []byte(key), Value: value, Revision: version}
 }
 
-// Form is how a range is read; see store.RangeOp.
-type Form struct {
-	CountOnly, KeysOnly, Streamed bool
-	PageSize                      int64
-}
-
-// Range reads the keys from key to before end, or key alone where end is empty.
-func Range(kind kv.Kind, key, end string, limit int64, level kv.Consistency, f Form, keys store.Keys) store.Op {
-	of := &store.RangeOp{Limit: limit, Keys: keys, CountOnly: f.CountOnly, KeysOnly: f.KeysOnly, Streamed: f.Streamed, PageSize: f.PageSize}
+// Range reads the keys from key to before end, or key alone where end is empty, as of says.
+// Its End is set.
+func Range(kind kv.Kind, key, end string, level kv.Consistency, of store.RangeOp) store.Op {
 	if end != "" {
 		of.End = []byte(end)
 	}
-	return store.Op{Kind: kind, Key: []byte(key), Consistency: level, Range: of}
+	return store.Op{Kind: kind, Key: []byte(key), Consistency: level, Range: &of}
 }
 
 // Txn writes pairs, all or none.

@@ -86,54 +86,69 @@ func (c *Conn) parse(in []byte) (rest []byte, done bool, err error) {
 		case untilClose:
 			return nil, false, c.take(in)
 		case sizedBody, chunkData:
-			n := min(len(in), c.chunk)
-			if err := c.take(in[:n]); err != nil {
-				return nil, false, err
+			in, done, err = c.takeBody(in)
+			if done || err != nil || c.chunk > 0 {
+				return in, done, err
 			}
-			in = in[n:]
-			if c.chunk -= n; c.chunk > 0 {
-				return nil, false, nil
-			}
-			if c.state == sizedBody {
-				return in, true, nil
-			}
-			c.state = chunkEnd
 		default:
-			if c.state == statusLine {
-				if err := c.checkStart(in); err != nil {
-					return nil, false, err
-				}
-			}
-			inPlace := len(c.partial) == 0
-			if c.state == fields && inPlace {
-				if n := c.known.pass(in); n > 0 {
-					c.headLen += n
-					c.framed = false
-					in = in[n:]
-					continue
-				}
-			}
-			line, after, ok, err := c.line(in)
-			if err != nil || !ok {
-				return nil, false, err
-			}
-			var whole []byte
-			if inPlace {
-				whole = in[:len(in)-len(after)]
-			}
-			in = after
-			lastOfHead := c.state == fields && len(line) == 0
-			done, err := c.takeLine(line, whole)
-			if lastOfHead && head != nil {
-				c.known.keep(head[:len(head)-len(in)], c.answer.Status)
-				head = nil
-			}
-			if done || err != nil {
+			var more bool
+			in, more, done, err = c.parseLine(in, &head)
+			if done || err != nil || !more {
 				return in, done, err
 			}
 		}
 	}
 	return nil, false, nil
+}
+
+// takeBody takes what is there of a body or chunk whose size is known. done says that the
+// answer is whole.
+func (c *Conn) takeBody(in []byte) (rest []byte, done bool, err error) {
+	n := min(len(in), c.chunk)
+	if err := c.take(in[:n]); err != nil {
+		return nil, false, err
+	}
+	if c.chunk -= n; c.chunk > 0 {
+		return nil, false, nil
+	}
+	if c.state == sizedBody {
+		return in[n:], true, nil
+	}
+	c.state = chunkEnd
+	return in[n:], false, nil
+}
+
+// parseLine takes a line of the head or between chunks. head is the head's beginning until
+// its last line was read. more is false if the line is not whole.
+func (c *Conn) parseLine(in []byte, head *[]byte) (rest []byte, more, done bool, err error) {
+	if c.state == statusLine {
+		if err := c.checkStart(in); err != nil {
+			return nil, false, false, err
+		}
+	}
+	inPlace := len(c.partial) == 0
+	if c.state == fields && inPlace {
+		if n := c.known.pass(in); n > 0 {
+			c.headLen += n
+			c.framed = false
+			return in[n:], true, false, nil
+		}
+	}
+	line, after, ok, err := c.line(in)
+	if err != nil || !ok {
+		return nil, false, false, err
+	}
+	var whole []byte
+	if inPlace {
+		whole = in[:len(in)-len(after)]
+	}
+	lastOfHead := c.state == fields && len(line) == 0
+	done, err = c.takeLine(line, whole)
+	if lastOfHead && *head != nil {
+		c.known.keep((*head)[:len(*head)-len(after)], c.answer.Status)
+		*head = nil
+	}
+	return after, true, done, err
 }
 
 // line returns the next line without its end, if it is whole. A lone LF ends a

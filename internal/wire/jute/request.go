@@ -21,25 +21,35 @@ func oneACL(scheme, id string) ACL {
 	return AppendBuffer(AppendBuffer(b, scheme), id)
 }
 
-// Create asks for a new node. In a sequential mode the server appends ten
-// digits to the path. The answer to OpCreate is the path; withStat asks for
-// OpCreate2 (since 3.5), whose answer is the path and the Stat, which the
-// answers for containers and TTL nodes are in any case. ttl, in milliseconds,
-// counts in the TTL modes alone.
-func (c *Conn) Create(call Call, p Path, data []byte, acl ACL, mode Mode, ttl int64, withStat bool) {
-	op, size := OpCreate, p.size()+SizeBuffer(data)+len(acl)+4
+// NewNode is a node to be created. In a sequential Mode the server appends ten digits to
+// the path.
+type NewNode struct {
+	Path Path
+	Data []byte
+	ACL  ACL
+	Mode Mode
+	TTL  int64 // in milliseconds, of the modes with a time to live alone
+	// WithStat asks for OpCreate2 (since 3.5), whose answer is the path and the Stat; the
+	// answer to OpCreate is the path. The answers for containers and nodes with a time to
+	// live have both in any case.
+	WithStat bool
+}
+
+// Create asks for a new node.
+func (c *Conn) Create(call Call, n NewNode) {
+	op, size := OpCreate, n.Path.size()+SizeBuffer(n.Data)+len(n.ACL)+4
 	switch {
-	case mode == Container:
+	case n.Mode == Container:
 		op = OpCreateContainer
-	case mode == PersistentTTL || mode == PersistentSequentialTTL:
+	case n.Mode == PersistentTTL || n.Mode == PersistentSequentialTTL:
 		op = OpCreateTTL
 		size += 8
-	case withStat:
+	case n.WithStat:
 		op = OpCreate2
 	}
-	b := putCreate(c.call(op, call, size), p, data, acl, mode)
+	b := putCreate(c.call(op, call, size), n.Path, n.Data, n.ACL, n.Mode)
 	if op == OpCreateTTL {
-		PutLong(b, ttl)
+		PutLong(b, n.TTL)
 	}
 }
 

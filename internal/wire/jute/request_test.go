@@ -15,10 +15,16 @@ func TestRequests(t *testing.T) {
 		call func(*Conn)
 		want []any
 	}{
-		{"create", func(c *Conn) { c.Create(Call{}, p, data, OpenACL(), PersistentSequential, 9, false) }, []any{OpCreate, "/k", "data", open, int32(2)}},
-		{"create2", func(c *Conn) { c.Create(Call{}, p, data, CreatorACL(), Ephemeral, 9, true) }, []any{OpCreate2, "/k", "data", creator, int32(1)}},
-		{"container", func(c *Conn) { c.Create(Call{}, p, nil, OpenACL(), Container, 9, false) }, []any{OpCreateContainer, "/k", "", open, int32(4)}},
-		{"ttl", func(c *Conn) { c.Create(Call{}, p, data, OpenACL(), PersistentTTL, 9, true) }, []any{OpCreateTTL, "/k", "data", open, int32(5), int64(9)}},
+		{"create", func(c *Conn) {
+			c.Create(Call{}, NewNode{Path: p, Data: data, ACL: OpenACL(), Mode: PersistentSequential, TTL: 9})
+		}, []any{OpCreate, "/k", "data", open, int32(2)}},
+		{"create2", func(c *Conn) {
+			c.Create(Call{}, NewNode{Path: p, Data: data, ACL: CreatorACL(), Mode: Ephemeral, TTL: 9, WithStat: true})
+		}, []any{OpCreate2, "/k", "data", creator, int32(1)}},
+		{"container", func(c *Conn) { c.Create(Call{}, NewNode{Path: p, ACL: OpenACL(), Mode: Container, TTL: 9}) }, []any{OpCreateContainer, "/k", "", open, int32(4)}},
+		{"ttl", func(c *Conn) {
+			c.Create(Call{}, NewNode{Path: p, Data: data, ACL: OpenACL(), Mode: PersistentTTL, TTL: 9, WithStat: true})
+		}, []any{OpCreateTTL, "/k", "data", open, int32(5), int64(9)}},
 		{"delete", func(c *Conn) { c.Delete(Call{}, p, 3) }, []any{OpDelete, "/k", int32(3)}},
 		{"exists", func(c *Conn) { c.Exists(Call{}, p, true) }, []any{OpExists, "/k", true}},
 		{"get", func(c *Conn) { c.GetData(Call{}, p, false) }, []any{OpGetData, "/k", false}},

@@ -37,7 +37,7 @@ func newHose(b *testing.B, address, path string, m proto.Message) *hose {
 	// The first request fills the table, and the others refer to it.
 	var block bytes.Buffer
 	encoder := hpack.NewEncoder(&block)
-	body := message(m)
+	body := grpcMessage(m)
 	for range 2 {
 		block.Reset()
 		for _, f := range fields(path) {

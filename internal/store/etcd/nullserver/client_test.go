@@ -136,7 +136,7 @@ func block(path string) []byte {
 }
 
 // message is a request's message with its prefix.
-func message(m proto.Message) []byte {
+func grpcMessage(m proto.Message) []byte {
 	b, err := proto.MarshalOptions{}.MarshalAppend(make([]byte, prefixLen), m)
 	if err != nil {
 		panic(err)
@@ -147,7 +147,7 @@ func message(m proto.Message) []byte {
 
 // call adds a request to the output and returns its stream.
 func (c *rawClient) call(path string, m proto.Message) uint32 {
-	return c.request(block(path), message(m))
+	return c.request(block(path), grpcMessage(m))
 }
 
 // request adds a request of a header block and a message with its prefix.

@@ -110,14 +110,20 @@ func (id *identity) appendHeader(b []byte, revision int64) []byte {
 	return append(b, id.after...)
 }
 
+// revisions are those of a key.
+type revisions struct {
+	create, mod int64
+	version     int64 // how often it was written since it was created
+}
+
 // appendKV appends an mvccpb.KeyValue as field 2, where a RangeResponse has its
 // keys and a PutResponse the one before. wrong damages it.
-func appendKV[K string | []byte](b []byte, key K, value []byte, create, mod, version int64, wrong null.Kind) []byte {
+func appendKV[K string | []byte](b []byte, key K, value []byte, at revisions, wrong null.Kind) []byte {
 	if wrong != null.Answer {
 		key, value := damaged([]byte(key), value, wrong)
-		return appendKV(b, key, value, create, mod, version, null.Answer)
+		return appendKV(b, key, value, at, null.Answer)
 	}
-	size := 1 + protowire.SizeBytes(len(key)) + sizeInt(create) + sizeInt(mod) + sizeInt(version)
+	size := 1 + protowire.SizeBytes(len(key)) + sizeInt(at.create) + sizeInt(at.mod) + sizeInt(at.version)
 	if len(value) > 0 {
 		size += 1 + protowire.SizeBytes(len(value))
 	}
@@ -126,9 +132,9 @@ func appendKV[K string | []byte](b []byte, key K, value []byte, create, mod, ver
 	b = protowire.AppendTag(b, 1, protowire.BytesType)
 	b = protowire.AppendVarint(b, uint64(len(key)))
 	b = append(b, key...)
-	b = appendUint(b, 2, uint64(create))
-	b = appendUint(b, 3, uint64(mod))
-	b = appendUint(b, 4, uint64(version))
+	b = appendUint(b, 2, uint64(at.create))
+	b = appendUint(b, 3, uint64(at.mod))
+	b = appendUint(b, 4, uint64(at.version))
 	if len(value) > 0 {
 		b = protowire.AppendTag(b, 5, protowire.BytesType)
 		b = protowire.AppendBytes(b, value)

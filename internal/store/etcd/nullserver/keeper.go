@@ -37,7 +37,7 @@ func (c *canned) Revision() int64 { return cannedRevision }
 func (c *canned) appendRange(b []byte, id *identity, r *pb.RangeRequest, wrong null.Kind) ([]byte, error) {
 	b = id.appendHeader(b, cannedRevision)
 	if !r.CountOnly {
-		b = appendKV(b, r.Key, c.valueFor(r), cannedRevision, cannedRevision, 1, wrong)
+		b = appendKV(b, r.Key, c.valueFor(r), revisions{cannedRevision, cannedRevision, 1}, wrong)
 	}
 	return appendUint(b, 4, 1), nil
 }
@@ -134,7 +134,7 @@ func (m *memory) appendRange(b []byte, id *identity, r *pb.RangeRequest, wrong n
 		if r.KeysOnly {
 			value = nil
 		}
-		b = appendKV(b, e.Key, value, e.Created, e.Changed, e.Version, wrong)
+		b = appendKV(b, e.Key, value, revisions{e.Created, e.Changed, e.Version}, wrong)
 	}
 	if more {
 		b = appendUint(b, 3, 1)
@@ -262,7 +262,7 @@ func (m *memory) appendPut(b []byte, id *identity, p *pb.PutRequest, wrong null.
 	}
 	e := m.Entry(p.Key)
 	if p.PrevKv && e.Version > 0 {
-		b = appendKV(b, e.Key, e.Value, e.Created, e.Changed, e.Version, null.Answer)
+		b = appendKV(b, e.Key, e.Value, revisions{e.Created, e.Changed, e.Version}, null.Answer)
 	}
 	m.write(e, p, revision)
 	if wrong == null.LieTwice {

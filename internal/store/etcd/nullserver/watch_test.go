@@ -123,7 +123,7 @@ func TestWatchKeepsToTheWindows(t *testing.T) {
 	head := block("/etcdserverpb.Watch/Watch")
 	c.out = append(h2.AppendFrameHeader(c.out, len(head), h2.FrameHeaders, h2.FlagEndHeaders, id), head...)
 	for range 2 {
-		ask := message(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: &pb.WatchCreateRequest{Key: []byte("k")}}})
+		ask := grpcMessage(&pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: &pb.WatchCreateRequest{Key: []byte("k")}}})
 		c.out = append(h2.AppendFrameHeader(c.out, len(ask), h2.FrameData, 0, id), ask...)
 	}
 	came := c.sync()[id].body

@@ -72,7 +72,7 @@ func newHose(b testing.TB, address string, put bool) *hose {
 	for !h.conn.Ready() {
 		h.turn()
 	}
-	h.conn.Create(jute.Call{}, h.path, h.data, jute.OpenACL(), jute.Persistent, 0, false)
+	h.conn.Create(jute.Call{}, jute.NewNode{Path: h.path, Data: h.data, ACL: jute.OpenACL()})
 	h.drain()
 	return h
 }
@@ -184,7 +184,7 @@ func FuzzConn(f *testing.F) {
 	f.Add([]byte("srvr"))
 	c := jute.NewConn(jute.Config{})
 	for mode := range jute.Mode(7) {
-		c.Create(jute.Call{}, jute.Path{Rest: []byte("/a")}, []byte("v"), jute.OpenACL(), mode, 1, true)
+		c.Create(jute.Call{}, jute.NewNode{Path: jute.Path{Rest: []byte("/a")}, Data: []byte("v"), ACL: jute.OpenACL(), Mode: mode, TTL: 1, WithStat: true})
 	}
 	path := jute.Path{Rest: []byte("/a")}
 	c.SetData(jute.Call{}, path, nil, 0)
