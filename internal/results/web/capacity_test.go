@@ -9,7 +9,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
-	"github.com/quorumbench/quorumbench/internal/results/web/raster"
 )
 
 // The page of a search for a capacity answers with its interval, and not with the trials
@@ -39,7 +38,7 @@ func TestPageOfASearchAnswersWithItsInterval(t *testing.T) {
 		if i < 0 || !strings.Contains(files[i].Text, `class="band"`) || !strings.Contains(files[i].Text, ">p50</text>") {
 			t.Fatalf("no picture with the interval among %d", len(files))
 		}
-		if err := raster.PNG(io.Discard, files[i].Text, raster.Options{Scale: 0.25}); err != nil {
+		if err := files[i].chart.PNG(io.Discard, files[i].of, chart.Pixels{Scale: 0.25}); err != nil {
 			t.Error(err)
 		}
 	}

@@ -8,13 +8,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
-	"github.com/quorumbench/quorumbench/internal/results/web/raster"
 )
 
 // File is a chart as a file of its own.
 type File struct {
 	Name string // without an extension
 	Text string // the SVG, which follows the theme of who looks at it
+
+	chart chart.Chart
+	of    string
 }
 
 // SVG writes the chart as it is.
@@ -30,7 +32,7 @@ const pixels = 2
 // PNG writes the same picture in pixels, in the light theme or the dark one.
 func (f *File) PNG(dark bool) func(io.Writer) error {
 	return func(w io.Writer) error {
-		if err := raster.PNG(w, f.Text, raster.Options{Scale: pixels, Dark: dark}); err != nil {
+		if err := f.chart.PNG(w, f.of, chart.Pixels{Scale: pixels, Dark: dark}); err != nil {
 			return fmt.Errorf("the chart %s cannot be drawn as PNG: %w", f.Name, err)
 		}
 		return nil
@@ -43,7 +45,7 @@ func (f *File) PNG(dark bool) func(io.Writer) error {
 func Charts(run *record.Run) (files []File, problems []string) {
 	all, problems := drawnTrials(shownTrials{analyze.InOrder(run), columnSteps[0]})
 	add := func(name, of string, c *chart.Chart) {
-		files = append(files, File{name, c.File(of, chartStyle)})
+		files = append(files, File{name, c.File(of, chartStyle), *c, of})
 	}
 	if found := analyze.CapacitiesOf(run); found != nil {
 		if c, ok := chart.Capacities(capacityChart, found); ok {

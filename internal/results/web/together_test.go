@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/results/web/raster"
+	"github.com/quorumbench/quorumbench/internal/results/web/chart"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
@@ -86,7 +86,7 @@ func TestEveryChartIsDrawnInPixels(t *testing.T) {
 	all, _ := Charts(run)
 	more, _ := Charts(steps)
 	for _, f := range append(all, more...) {
-		if err := raster.PNG(io.Discard, f.Text, raster.Options{Scale: 0.25}); err != nil {
+		if err := f.chart.PNG(io.Discard, f.of, chart.Pixels{Scale: 0.25}); err != nil {
 			t.Errorf("%s: %v", f.Name, err)
 		}
 	}

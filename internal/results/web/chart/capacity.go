@@ -3,7 +3,6 @@ package chart
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
@@ -27,37 +26,44 @@ func Capacities(name string, all *analyze.CapacityFindings) (Chart, bool) {
 	if most == 0 || all.Parameter == "" {
 		return Chart{}, false
 	}
-	c := canvas{height: plotHeight + 90}
-	out := Chart{Name: name, Title: fmt.Sprintf("Capacity over %s, for %s", all.Parameter, of[0].Objective), height: c.height + axisHeight}
+	c := canvas{title: fmt.Sprintf("Capacity over %s, for %s", all.Parameter, of[0].Objective), height: plotHeight + 90}
 	s := linear(most, measure.Rate)
-	c.begin(out.Title, axisHeight)
 	c.vertical(&s)
 	const width = 100
-	c.plot(0, float64(width*len(of)))
 	var ticks []tick
-	class := Series(0)
-	for i, f := range of {
-		x := num(float64(width*i) + width/2)
-		ticks = append(ticks, tick{(float64(i) + 0.5) / float64(len(of)), f.Value})
-		if !f.Known() {
-			continue
+	c.plot(0, float64(width*len(of)), func() {
+		for i, f := range of {
+			ticks = append(ticks, tick{(float64(i) + 0.5) / float64(len(of)), f.Value})
+			if f.Known() {
+				c.interval(&s, num(float64(width*i)+width/2), f)
+			}
 		}
-		low, says := c.y(&s, f.LowerPerSecond), "at least "+text.PerSecond(f.LowerPerSecond)
-		if f.UpperPerSecond != nil {
-			says = text.Between(text.PerSecond(f.LowerPerSecond), text.PerSecond(*f.UpperPerSecond))
-			c.f(`<path class="%s mark" d="M%s %sV%s"><title>%s</title></path>`, class, x, low, c.y(&s, *f.UpperPerSecond), svgText(says))
-			continue
-		}
-		c.f(`<path class="%s dot" d="M%s %sh0"><title>%s</title></path><path class="%s l unsure" d="M%s %sV0"/>`, class, x, low, svgText(says), class, x, low)
-	}
-	c.endPlot()
+	})
 	c.horizontal(ticks, 0, 1)
-	out.SVG = c.end()
-	out.Notes = []string{"A thick line is the interval in which the capacity is; a dot with a dashed line is a lower end without an upper one. The values stand in the order in which they were searched, evenly apart."}
+	notes := []string{"A thick line is the interval in which the capacity is; a dot with a dashed line is a lower end without an upper one. The values stand in the order in which they were searched, evenly apart."}
 	if more := len(all.All) - len(of); more > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("%d more are in the table.", more))
+		notes = append(notes, fmt.Sprintf("%d more are in the table.", more))
 	}
-	return out, true
+	return finish(name, c, nil, notes...), true
+}
+
+// interval draws what is known of a capacity.
+func (c *canvas) interval(s *scale, x coord, f *analyze.CapacityFinding) {
+	class := Series(0)
+	low, says := c.y(s, f.LowerPerSecond), "at least "+text.PerSecond(f.LowerPerSecond)
+	var line, open outline
+	line.move(x, low)
+	if f.UpperPerSecond != nil {
+		says = text.Between(text.PerSecond(f.LowerPerSecond), text.PerSecond(*f.UpperPerSecond))
+		line.lineToY(c.y(s, *f.UpperPerSecond))
+		c.path(class+" mark", &line, says)
+		return
+	}
+	line.lineAlong(num(0))
+	c.path(class+" dot", &line, says)
+	open.move(x, low)
+	open.lineToY(num(0))
+	c.path(class+" l unsure", &open, "")
 }
 
 // CapacityCurve draws response time against the parameter whose largest value was
@@ -91,9 +97,14 @@ func CapacityCurve(name string, f *analyze.CapacityFinding) (Chart, bool) {
 		if f.Upper != nil {
 			end = plotWidth * p.x(*f.Upper)
 		}
-		p.f(`<path class="band" d="M%s 0V%dH%sV0"/>`, num(plotWidth*p.x(*f.Lower)), p.height, num(end))
+		var band outline
+		band.move(num(plotWidth*p.x(*f.Lower)), num(0))
+		band.lineToY(num(float64(p.height)))
+		band.lineToX(num(end))
+		band.lineToY(num(0))
+		p.path("band", &band, "")
 	}
-	var lower, upper strings.Builder
+	var lower, upper outline
 	for i := range f.Curve {
 		at := &f.Curve[i]
 		median, tail := times(at)
@@ -107,14 +118,15 @@ func CapacityCurve(name string, f *analyze.CapacityFinding) (Chart, bool) {
 			}
 		}
 		if known(median) {
-			begun(&lower, p.at(at.Value, median.NS))
+			lower.next(p.at(at.Value, median.NS))
 		}
 		if known(tail) {
-			begun(&upper, p.at(at.Value, tail.NS))
+			upper.next(p.at(at.Value, tail.NS))
 		}
 	}
-	p.f(`<path class="%s l" d="%s"/><path class="%s l thin" d="%s"/>`, class, upper.String(), class, lower.String())
-	p.out.Legend = []Entry{{"p99", class}, {"p50", class + " thin"}}
+	p.path(class+" l", &upper, "")
+	p.path(class+" l thin", &lower, "")
+	p.legend = []Entry{{"p99", class}, {"p50", class + " thin"}}
 	out := p.end()
 	out.Notes = []string{"Pale dots are trials that did not keep the objective. The shaded part is the interval in which the largest value is that does."}
 	return out, true

@@ -1,9 +1,7 @@
 package chart
 
 import (
-	"fmt"
 	"math"
-	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
@@ -13,27 +11,34 @@ import (
 // Clients draws what each client of a closed loop completed, the least first,
 // beside what even service gives each. Pointing at a bar says its number.
 func Clients(curve *analyze.ClientsCurve) Chart {
-	c := canvas{height: plotHeight}
-	title := "Operations by client"
+	c := canvas{title: "Operations by client", height: plotHeight}
 	most := curve.Mean
 	for _, n := range curve.Operations {
 		most = math.Max(most, float64(n))
 	}
 	s := linear(most, measure.Number)
-	c.begin(title, axisHeight)
 	c.vertical(&s)
 	const width = 100
-	c.plot(0, float64(width*len(curve.Operations)))
-	var steps strings.Builder
-	for i, n := range curve.Operations {
-		y := c.y(&s, float64(n))
-		fmt.Fprintf(&steps, "L%d %sh%d", width*i, y, width)
-		c.f(`<path class="bar" d="M%d %sh%dV%dh-%dz"><title>%s</title></path>`, width*i, y, width, c.height, width, svgText(text.Plural(n, "operation")))
-	}
 	class, even := Series(0), Series(1)
-	c.f(`<path class="%s l" d="M%s"/><path class="%s l unsure" d="M0 %sh%d"/>`, class, steps.String()[1:], even, c.y(&s, curve.Mean), width*len(curve.Operations))
-	c.endPlot()
+	c.plot(0, float64(width*len(curve.Operations)), func() {
+		var steps, mean outline
+		for i, n := range curve.Operations {
+			x, y := num(float64(width*i)), c.y(&s, float64(n))
+			steps.next(x, y)
+			steps.lineAlong(num(width))
+			var bar outline
+			bar.move(x, y)
+			bar.lineAlong(num(width))
+			bar.lineToY(num(float64(c.height)))
+			bar.lineAlong(num(-width))
+			bar.end()
+			c.path("bar", &bar, text.Plural(n, "operation"))
+		}
+		mean.move(num(0), c.y(&s, curve.Mean))
+		mean.lineAlong(num(float64(width * len(curve.Operations))))
+		c.path(class+" l", &steps, "")
+		c.path(even+" l unsure", &mean, "")
+	})
 	c.horizontal([]tick{{0, "the client with the fewest"}, {1, "with the most"}}, 0, 1)
-	return Chart{Name: "clients", Title: title, SVG: c.end(), height: c.height + axisHeight,
-		Legend: []Entry{{"operations completed", class}, {"even service", even + " unsure"}}}
+	return finish("clients", c, []Entry{{"operations completed", class}, {"even service", even + " unsure"}})
 }

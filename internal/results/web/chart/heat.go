@@ -2,7 +2,7 @@ package chart
 
 import (
 	"math"
-	"strings"
+	"strconv"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
@@ -30,7 +30,7 @@ func Heat(o *analyze.OverTime) (Chart, bool) {
 		return Chart{}, false
 	}
 	row := math.Max(4, math.Min(10, math.Round(200/float64(m.Rows))))
-	c := canvas{height: int(row) * m.Rows}
+	c := canvas{title: m.Title, height: int(row) * m.Rows}
 	s := scale{log: true, least: m.Edge(0), most: m.Edge(m.Rows)}
 	ticks := logarithmic(s.least, s.most, measure.Nanoseconds).ticks
 	for _, t := range ticks {
@@ -38,24 +38,21 @@ func Heat(o *analyze.OverTime) (Chart, bool) {
 			s.ticks = append(s.ticks, t)
 		}
 	}
-	out := Chart{Name: "heat-map", Title: m.Title, height: c.height + axisHeight}
-	c.begin(m.Title, axisHeight)
 	c.vertical(&s)
 	c.overTime(o, true, func(g *analyze.Grid) {
 		for level := 1; level <= heatLevels; level++ {
-			if d := cells(g, m, level, row); d != "" {
-				c.f(`<path class="h%d" d="%s"/>`, level, d)
+			if o := cells(g, m, level, row); !o.empty() {
+				c.path("h"+strconv.Itoa(level), o, "")
 			}
 		}
 	})
-	out.SVG = c.end()
-	return out, true
+	return finish("heat-map", c, nil), true
 }
 
 // cells is the path of all cells of a level; neighbours in time are one
 // rectangle.
-func cells(g *analyze.Grid, m *analyze.HeatMap, level int, height float64) string {
-	var b strings.Builder
+func cells(g *analyze.Grid, m *analyze.HeatMap, level int, height float64) *outline {
+	var o outline
 	for r := range m.Rows {
 		y := num(height * float64(m.Rows-1-r))
 		for i := 0; i < len(m.Counts); i++ {
@@ -67,8 +64,12 @@ func cells(g *analyze.Grid, m *analyze.HeatMap, level int, height float64) strin
 				i++
 			}
 			width := (i + 1 - first) * g.Width
-			b.WriteString("M" + num(float64(g.From+first*g.Width)) + " " + y + "h" + num(float64(width)) + "v" + num(height) + "h-" + num(float64(width)) + "z")
+			o.move(num(float64(g.From+first*g.Width)), y)
+			o.lineAlong(num(float64(width)))
+			o.lineDown(num(height))
+			o.lineAlong(num(float64(-width)))
+			o.end()
 		}
 	}
-	return b.String()
+	return &o
 }

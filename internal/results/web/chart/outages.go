@@ -24,34 +24,33 @@ func Outages(name string, kind []*analyze.Breaks) Chart {
 	if most == 0 {
 		least, most = 0.002, 1 // an axis for what might have been
 	}
-	c := canvas{height: plotHeight}
-	out := Chart{Name: name, Title: kind[0].What + ": longest time without any success", height: c.height + axisHeight}
+	c := canvas{title: kind[0].What + ": longest time without any success", height: plotHeight}
 	s := logarithmic(least*1e9/2, most*1e9, measure.Nanoseconds) // room below for what was none
-	place := func(seconds float64) string { return c.y(&s, math.Min(seconds*1e9, s.most)) }
-	c.begin(out.Title, axisHeight)
+	place := func(seconds float64) coord { return c.y(&s, math.Min(seconds*1e9, s.most)) }
 	c.vertical(&s)
 	const width = 100
-	c.plot(0, float64(width*len(kind)))
 	var ticks []tick
-	for i, b := range kind {
-		class, all := Series(i), b.Outage().All
-		for k, x := range all {
-			// Side by side, so that equal ones can be counted.
-			at := float64(width*i) + width*(0.25+0.5*(float64(k)+0.5)/float64(len(all)))
-			says := "no outage"
-			if x > 0 {
-				says = text.Lasted(x)
+	var legend []Entry
+	c.plot(0, float64(width*len(kind)), func() {
+		for i, b := range kind {
+			class, all := Series(i), b.Outage().All
+			for k, x := range all {
+				// Side by side, so that equal ones can be counted.
+				at := float64(width*i) + width*(0.25+0.5*(float64(k)+0.5)/float64(len(all)))
+				says := "no outage"
+				if x > 0 {
+					says = text.Lasted(x)
+				}
+				c.dot(class+" dot", num3(at), place(x), says)
 			}
-			c.f(`<path class="%s dot" d="M%s %sh0"><title>%s</title></path>`, class, num3(at), place(x), svgText(says))
+			var median outline
+			median.move(num(float64(width*i)+width*0.15), place(b.Outage().Median.Value))
+			median.lineAlong(num(width * 0.7))
+			c.path(class+" l", &median, "")
+			ticks = append(ticks, tick{(float64(i) + 0.5) / float64(len(kind)), b.Row.First().Store})
+			legend = append(legend, Entry{fmt.Sprintf("%s, %s", b.Row.First().Name, text.Plural(uint64(b.Times), "time")), class})
 		}
-		y := place(b.Outage().Median.Value)
-		c.f(`<path class="%s l" d="M%s %sh%s"/>`, class, num(float64(width*i)+width*0.15), y, num(width*0.7))
-		ticks = append(ticks, tick{(float64(i) + 0.5) / float64(len(kind)), b.Row.First().Store})
-		out.Legend = append(out.Legend, Entry{fmt.Sprintf("%s, %s", b.Row.First().Name, text.Plural(uint64(b.Times), "time")), class})
-	}
-	c.endPlot()
+	})
 	c.horizontal(ticks, 0, 1)
-	out.SVG = c.end()
-	out.Notes = []string{"A dot is one time that the fault was done, and the line their median; what was no outage lies at the bottom."}
-	return out
+	return finish(name, c, legend, "A dot is one time that the fault was done, and the line their median; what was no outage lies at the bottom.")
 }

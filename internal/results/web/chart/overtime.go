@@ -3,7 +3,6 @@ package chart
 import (
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
@@ -24,25 +23,23 @@ func (c Colours) class(name string, i int) string {
 
 // OverTime draws a panel.
 func OverTime(o *analyze.OverTime, p *analyze.Panel, colours Colours) Chart {
-	c := canvas{height: plotHeight}
+	c := canvas{title: p.Title, height: plotHeight}
 	s := scaleOf(p)
-	out := Chart{Name: p.Name, Title: p.Title, Notes: p.Notes, height: c.height + axisHeight}
-	c.begin(p.Title, axisHeight)
+	var legend []Entry
 	c.vertical(&s)
 	c.overTime(o, true, func(g *analyze.Grid) {
 		for i := range p.Lines {
 			l := &p.Lines[i]
 			class := colours.class(l.Name, i)
 			if p.Bands {
-				c.f(`<path class="%s l between" d="%s"/>`, class, c.band(g, &s, l))
+				c.path(class+" l between", c.band(g, &s, l), "")
 			} else {
-				c.f(`<path class="%s l" d="%s"/>`, class, c.line(g, &s, l))
+				c.path(class+" l", c.line(g, &s, l), "")
 			}
-			out.Legend = append(out.Legend, Entry{l.Name, class})
+			legend = append(legend, Entry{l.Name, class})
 		}
 	})
-	out.SVG = c.end()
-	return out
+	return finish(p.Name, c, legend, p.Notes...)
 }
 
 // overTime draws the inner picture and the time axis, with the warm-up shaded
@@ -50,23 +47,22 @@ func OverTime(o *analyze.OverTime, p *analyze.Panel, colours Colours) Chart {
 func (c *canvas) overTime(o *analyze.OverTime, marks bool, draw func(*analyze.Grid)) {
 	g := &o.Grid
 	from, to := float64(g.From), float64(g.To())
-	c.plot(from, to)
-	if from < 0 {
-		c.f(`<rect class="warmup" x="%s" width="%s" height="%d"/>`, num(from), num(-from), c.height)
-	}
-	draw(g)
-	if marks {
-		var d strings.Builder
+	c.plot(from, to, func() {
+		if from < 0 {
+			c.add(shape{kind: drawShade, class: "warmup", x: num(from), to: num(-from)})
+		}
+		draw(g)
+		var grave outline
 		for i := range o.Marks {
-			if o.Marks[i].Grave {
-				d.WriteString("M" + num(o.Marks[i].From) + " 0V" + num(float64(c.height)))
+			if marks && o.Marks[i].Grave {
+				grave.move(num(o.Marks[i].From), num(0))
+				grave.lineToY(num(float64(c.height)))
 			}
 		}
-		if d.Len() > 0 {
-			c.f(`<path class="grave" d="%s"/>`, d.String())
+		if !grave.empty() {
+			c.path("grave", &grave, "")
 		}
-	}
-	c.endPlot()
+	})
 	if g.Writes {
 		c.horizontal(writesTicks(from, to), from, to)
 	} else {
@@ -98,8 +94,8 @@ func scaleOf(p *analyze.Panel) scale {
 
 // line is a line's path: through the middle of each column, and where a column
 // holds several values through the least and the most of them.
-func (c *canvas) line(g *analyze.Grid, s *scale, l *analyze.Line) string {
-	var b strings.Builder
+func (c *canvas) line(g *analyze.Grid, s *scale, l *analyze.Line) *outline {
+	var o outline
 	known := func(i int) bool { return i >= 0 && i < len(l.Low) && !math.IsNaN(l.Low[i]) }
 	width := float64(g.Width)
 	for i := range l.Low {
@@ -110,23 +106,24 @@ func (c *canvas) line(g *analyze.Grid, s *scale, l *analyze.Line) string {
 		low, high := c.y(s, l.Low[i]), c.y(s, l.High[i])
 		switch {
 		case known(i - 1):
-			b.WriteString("L" + num(middle) + " " + low)
-		case !known(i+1) && low == high: // alone, it is as wide as its column, to be seen
-			b.WriteString("M" + num3(middle-0.4*width) + " " + low + "h" + num3(0.8*width))
+			o.line(num(middle), low)
+		case !known(i+1) && low.text == high.text: // alone, it is as wide as its column, to be seen
+			o.move(num3(middle-0.4*width), low)
+			o.lineAlong(num3(0.8 * width))
 		default:
-			b.WriteString("M" + num(middle) + " " + low)
+			o.move(num(middle), low)
 		}
-		if low != high {
-			b.WriteString("V" + high)
+		if low.text != high.text {
+			o.lineToY(high)
 		}
 	}
-	return b.String()
+	return &o
 }
 
 // band is the outline of all between a line's least and its most.
-func (c *canvas) band(g *analyze.Grid, s *scale, l *analyze.Line) string {
-	var b strings.Builder
-	x := func(i int) string { return num(float64(g.From) + (float64(i)+0.5)*float64(g.Width)) }
+func (c *canvas) band(g *analyze.Grid, s *scale, l *analyze.Line) *outline {
+	var o outline
+	x := func(i int) coord { return num(float64(g.From) + (float64(i)+0.5)*float64(g.Width)) }
 	for i := 0; i < len(l.Low); i++ {
 		if math.IsNaN(l.Low[i]) {
 			continue
@@ -135,20 +132,16 @@ func (c *canvas) band(g *analyze.Grid, s *scale, l *analyze.Line) string {
 		for i+1 < len(l.Low) && !math.IsNaN(l.Low[i+1]) {
 			i++
 		}
-		command := "M"
-		point := func(k int, value float64) {
-			b.WriteString(command + x(k) + " " + c.y(s, value))
-			command = "L"
-		}
-		for k := first; k <= i; k++ {
-			point(k, l.High[k])
+		o.move(x(first), c.y(s, l.High[first]))
+		for k := first + 1; k <= i; k++ {
+			o.line(x(k), c.y(s, l.High[k]))
 		}
 		for k := i; k >= first; k-- {
-			point(k, l.Low[k])
+			o.line(x(k), c.y(s, l.Low[k]))
 		}
-		b.WriteString("z")
+		o.end()
 	}
-	return b.String()
+	return &o
 }
 
 // laneHeight is that of a kind of events.
@@ -170,31 +163,32 @@ func Events(o *analyze.OverTime, colours Colours, name func(store.SignalKind) st
 	if len(kinds) == 0 {
 		return Chart{}, false
 	}
-	c := canvas{height: laneHeight * len(kinds)}
-	out := Chart{Name: "events", Title: "Events", height: c.height + axisHeight}
-	c.begin(out.Title, axisHeight)
+	c := canvas{title: "Events", height: laneHeight * len(kinds)}
 	c.overTime(o, false, func(*analyze.Grid) {
 		for i := range o.Marks {
 			m := &o.Marks[i]
-			y := laneHeight*slices.Index(kinds, m.Kind) + 21
 			class := "none"
 			if n, ok := colours[m.Member]; ok {
 				class = Series(n)
 			}
-			c.f(`<path class="%s mark" d="M%s %dH%s"><title>%s</title></path>`, class, num3(m.From), y, num3(m.To), svgText(what(m)))
+			var mark outline
+			mark.move(num3(m.From), num(float64(laneHeight*slices.Index(kinds, m.Kind)+21)))
+			mark.lineToX(num3(m.To))
+			c.path(class+" mark", &mark, what(m))
 		}
 	})
-	c.f(`<g class="lanes">`)
-	for i, kind := range kinds {
-		c.f(`<line x2="100%%" y1="%d" y2="%d"/><text x="2" y="%d">%s</text>`, laneHeight*(i+1), laneHeight*(i+1), laneHeight*i+12, svgText(name(kind)))
-	}
-	c.f(`</g>`)
+	c.group("lanes", func() {
+		for i, kind := range kinds {
+			c.add(shape{kind: drawRule, y: num(float64(laneHeight * (i + 1)))})
+			c.add(shape{kind: drawLane, y: num(float64(laneHeight*i + 12)), words: name(kind)})
+		}
+	})
 	slices.Sort(members)
+	var legend []Entry
 	for _, m := range members {
 		if n, ok := colours[m]; ok {
-			out.Legend = append(out.Legend, Entry{m, Series(n)})
+			legend = append(legend, Entry{m, Series(n)})
 		}
 	}
-	out.SVG = c.end()
-	return out, true
+	return finish("events", c, legend), true
 }

@@ -26,39 +26,33 @@ func Percentiles(name, title string, curves []analyze.PercentileCurve) (Chart, b
 	if most == 0 {
 		return Chart{}, false
 	}
-	c := canvas{height: plotHeight + 50}
-	out := Chart{Name: name, Title: title, height: c.height + axisHeight}
+	c := canvas{title: title, height: plotHeight + 50}
 	s := logarithmic(least, most, measure.Nanoseconds)
-	c.begin(title, axisHeight)
+	var legend []Entry
 	c.vertical(&s)
-	c.plot(0, 100*right)
-	for i := range curves {
-		class := Series(i)
-		var sure, unsure strings.Builder
-		x0, y0 := "", ""
-		for _, p := range curves[i].Points {
-			x, y := num(100*beyond(p.Percentile)), c.y(&s, p.NS)
-			to := &sure
-			if !p.Sure {
-				to = &unsure
-				if to.Len() == 0 && x0 != "" {
-					to.WriteString("M" + x0 + " " + y0)
+	c.plot(0, 100*right, func() {
+		for i := range curves {
+			class := Series(i)
+			var sure, unsure outline
+			var x0, y0 coord
+			for _, p := range curves[i].Points {
+				x, y := num(100*beyond(p.Percentile)), c.y(&s, p.NS)
+				to := &sure
+				if !p.Sure {
+					if to = &unsure; unsure.empty() && x0.text != "" {
+						unsure.move(x0, y0)
+					}
 				}
+				to.next(x, y)
+				x0, y0 = x, y
 			}
-			if to.Len() == 0 {
-				to.WriteString("M" + x + " " + y)
-			} else {
-				to.WriteString("L" + x + " " + y)
-			}
-			x0, y0 = x, y
+			c.path(class+" l", &sure, "")
+			c.path(class+" l unsure", &unsure, "")
+			legend = append(legend, Entry{curves[i].Name, class})
 		}
-		c.f(`<path class="%s l" d="%s"/><path class="%s l unsure" d="%s"/>`, class, sure.String(), class, unsure.String())
-		out.Legend = append(out.Legend, Entry{curves[i].Name, class})
-	}
-	c.endPlot()
+	})
 	c.horizontal(percentileTicks(right), 0, right)
-	out.SVG = c.end()
-	return out, true
+	return finish(name, c, legend), true
 }
 
 // percentileTicks are a tick for each nine; where there are many of them not each

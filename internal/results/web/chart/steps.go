@@ -2,7 +2,6 @@ package chart
 
 import (
 	"math"
-	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
@@ -21,17 +20,16 @@ const plotWidth = 1000
 // xy is a picture of steps in which both axes are figures.
 type xy struct {
 	canvas
-	out        Chart
+	name       string
+	legend     []Entry
 	wide, high scale
 }
 
 // beginSteps opens a picture; what its axes are stands in its title.
 func beginSteps(name, title string, wide, high scale) *xy {
-	p := &xy{canvas: canvas{height: plotHeight + 90}, wide: wide, high: high}
-	p.out = Chart{Name: name, Title: title, height: p.height + axisHeight}
-	p.begin(title, axisHeight)
+	p := &xy{canvas: canvas{title: title, height: plotHeight + 90}, name: name, wide: wide, high: high}
 	p.vertical(&p.high)
-	p.plot(0, plotWidth)
+	p.add(shape{kind: startPlot, x: num(0), to: num(plotWidth)})
 	return p
 }
 
@@ -39,20 +37,20 @@ func beginSteps(name, title string, wide, high scale) *xy {
 // so that no mark is cut.
 func (p *xy) x(v float64) float64 { return 0.02 + 0.96*p.wide.place(v) }
 
-func (p *xy) at(x, y float64) string { return num(plotWidth*p.x(x)) + " " + p.y(&p.high, y) }
+func (p *xy) at(x, y float64) (coord, coord) { return num(plotWidth * p.x(x)), p.y(&p.high, y) }
 
 func (p *xy) spot(step int, x, y float64) Spot {
 	return Spot{step, p.x(x), 1 - p.high.place(y)}
 }
 
-// dot is a mark that keeps its shape however wide the picture is.
 func (p *xy) dot(class string, x, y float64) {
-	p.f(`<path class="%s" d="M%sh0"/>`, class, p.at(x, y))
+	px, py := p.at(x, y)
+	p.canvas.dot(class, px, py, "")
 }
 
 // end closes the picture.
 func (p *xy) end() Chart {
-	p.endPlot()
+	p.add(shape{kind: endPlot})
 	var ticks []tick
 	for _, t := range p.wide.ticks {
 		if t.label != "" {
@@ -60,8 +58,7 @@ func (p *xy) end() Chart {
 		}
 	}
 	p.horizontal(ticks, 0, 1)
-	p.out.SVG = p.canvas.end()
-	return p.out
+	return finish(p.name, p.canvas, p.legend)
 }
 
 // Steps draws latency against throughput: of each ladder the p99, and thin below
@@ -87,21 +84,22 @@ func Steps(name, title string, ladders []analyze.Ladder) (Chart, [][]Spot, bool)
 	spots := make([][]Spot, len(ladders))
 	for i := range ladders {
 		l, class := &ladders[i], Series(i)
-		var median, tail strings.Builder
+		var median, tail outline
 		for k := range l.Steps {
 			s := &l.Steps[k]
 			if !known(s) {
 				continue
 			}
 			x, top := s.Throughput.Number, s.P50.Number
-			begun(&median, p.at(x, top))
+			median.next(p.at(x, top))
 			if s.P99.Known {
 				top = s.P99.Number
-				begun(&tail, p.at(x, top))
+				tail.next(p.at(x, top))
 			}
 			spots[i] = append(spots[i], p.spot(k, x, top))
 		}
-		p.f(`<path class="%s l" d="%s"/><path class="%s l thin" d="%s"/>`, class, tail.String(), class, median.String())
+		p.path(class+" l", &tail, "")
+		p.path(class+" l thin", &median, "")
 		for k := range l.Steps {
 			s := &l.Steps[k]
 			if !known(s) {
@@ -120,18 +118,9 @@ func Steps(name, title string, ladders []analyze.Ladder) (Chart, [][]Spot, bool)
 				}
 			}
 		}
-		p.out.Legend = append(p.out.Legend, Entry{l.Name, class})
+		p.legend = append(p.legend, Entry{l.Name, class})
 	}
 	return p.end(), spots, true
-}
-
-// begun adds a point to a path.
-func begun(b *strings.Builder, at string) {
-	if b.Len() == 0 {
-		b.WriteString("M" + at)
-	} else {
-		b.WriteString("L" + at)
-	}
 }
 
 // Scaling draws throughput against concurrency, with the Universal Scalability
@@ -156,11 +145,11 @@ func Scaling(name, title string, ladders []analyze.Ladder) (Chart, [][]Spot, boo
 	spots := make([][]Spot, len(ladders))
 	for i := range ladders {
 		l, class := &ladders[i], Series(i)
-		var curve strings.Builder
+		var curve outline
 		for _, at := range l.Curve() {
-			begun(&curve, p.at(at.Concurrency, at.Throughput))
+			curve.next(p.at(at.Concurrency, at.Throughput))
 		}
-		p.f(`<path class="%s l fitted" d="%s"/>`, class, curve.String())
+		p.path(class+" l fitted", &curve, "")
 		for k := range l.Steps {
 			s := &l.Steps[k]
 			if !known(s) {
@@ -176,7 +165,7 @@ func Scaling(name, title string, ladders []analyze.Ladder) (Chart, [][]Spot, boo
 			}
 			spots[i] = append(spots[i], p.spot(k, s.Concurrency, s.Throughput.Number))
 		}
-		p.out.Legend = append(p.out.Legend, Entry{l.Name, class})
+		p.legend = append(p.legend, Entry{l.Name, class})
 	}
 	return p.end(), spots, true
 }

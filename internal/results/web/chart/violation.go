@@ -31,47 +31,47 @@ func Violation(name string, v *record.Violation) (Chart, bool) {
 			members = append(members, who)
 		}
 	}
-	c := canvas{height: rowHeight * len(all)}
-	out := Chart{Name: name, Title: v.Title(), height: c.height + axisHeight}
+	c := canvas{title: v.Title(), height: rowHeight * len(all)}
 	s := linear(float64(to)-float64(from), measure.Nanoseconds)
 	place := func(at int64) float64 { return s.place(float64(at) - float64(from)) }
-	c.begin(out.Title, axisHeight)
-	c.f(`<g class="y">`)
-	for i := range all {
-		who := "client"
-		if all[i].Watcher {
-			who = "watcher"
+	c.group("y", func() {
+		for i := range all {
+			who := "client"
+			if all[i].Watcher {
+				who = "watcher"
+			}
+			c.add(shape{kind: drawLabel, y: num(float64(rowHeight*i + 24)), words: fmt.Sprintf("%s %d", who, all[i].Client)})
 		}
-		c.f(`<text x="-6" y="%d" dy=".32em">%s %d</text>`, rowHeight*i+24, who, all[i].Client)
-	}
-	c.f(`</g>`)
-	c.plot(0, plotWidth)
+	})
+	c.plot(0, plotWidth, func() {
+		for i := range all {
+			o := &all[i]
+			class, says := Series(slices.Index(members, o.Who())), o.What
+			if i < len(v.History) {
+				says = v.History[i]
+			}
+			if o.Bad {
+				class = "none"
+			}
+			x := plotWidth * place(o.From)
+			var mark outline
+			mark.move(num3(x), num(float64(rowHeight*i+24)))
+			mark.lineAlong(num3(plotWidth*place(o.To) - x))
+			c.path(class+" mark", &mark, says)
+		}
+	})
 	for i := range all {
 		o := &all[i]
-		class, says := Series(slices.Index(members, o.Who())), o.What
-		if i < len(v.History) {
-			says = v.History[i]
-		}
-		if o.Bad {
-			class = "none"
-		}
-		x := plotWidth * place(o.From)
-		c.f(`<path class="%s mark" d="M%s %dh%s"><title>%s</title></path>`, class, num3(x), rowHeight*i+24, num3(plotWidth*place(o.To)-x), svgText(says))
-	}
-	c.endPlot()
-	for i := range all {
-		o := &all[i]
-		c.f(`<text class="legend" x="%s" y="%d">%s</text>`, share(min(place(o.From), 0.7)), rowHeight*i+14, svgText(o.What))
+		c.add(shape{kind: drawWords, x: share(min(place(o.From), 0.7)), y: num(float64(rowHeight*i + 14)), words: o.What})
 	}
 	c.horizontal(s.ticks, 0, s.most)
-	out.SVG = c.end()
+	var legend []Entry
 	for i, who := range members {
 		if who == "" {
 			who = "no member is known to have answered"
 		}
-		out.Legend = append(out.Legend, Entry{who, Series(i)})
+		legend = append(legend, Entry{who, Series(i)})
 	}
-	out.Legend = append(out.Legend, Entry{"the wrong answer", "none"})
-	out.Notes = []string{fmt.Sprintf("Time runs from %s of the history on. %s", text.Duration(float64(from)), v.Why)}
-	return out, true
+	legend = append(legend, Entry{"the wrong answer", "none"})
+	return finish(name, c, legend, fmt.Sprintf("Time runs from %s of the history on. %s", text.Duration(float64(from)), v.Why)), true
 }

@@ -1,0 +1,180 @@
+package chart
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// canvas takes the shapes of a picture. It has an SVG and a PNG back end.
+type canvas struct {
+	title  string
+	height int // of the plot
+	shapes []shape
+}
+
+// shape is one thing that was drawn. Between the start of the plot and its end, places
+// along the width are in the plot's own units; outside of it they are shares of the width.
+type shape struct {
+	kind  shapeKind
+	class string
+	x, to coord
+	y     coord
+	words string
+	path  *outline
+}
+
+type shapeKind uint8
+
+const (
+	startGroup shapeKind = iota // of class
+	endGroup
+	startPlot // with the values from x to x+to
+	endPlot
+	drawPath  // which says words to who points at it
+	drawShade // from x, to wide
+	drawRule  // across, at y
+	drawLabel // left of the plot, at y
+	drawLane  // words at the plot's left edge, at y
+	drawWords // at the share x, and at y
+	drawTick  // at the share x, with words
+)
+
+// coord is a place with the digits that SVG has.
+type coord struct {
+	at   float64
+	text string
+}
+
+// num is a coordinate with as many digits as can be seen.
+func num(v float64) coord {
+	s := strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0")
+	if s == "-0" {
+		s = "0"
+	}
+	return coord{math.RoundToEven(10*v) / 10, s}
+}
+
+// num3 is a coordinate to three decimals.
+func num3(v float64) coord {
+	v = math.Round(1e3*v) / 1e3
+	return coord{v, strconv.FormatFloat(v, 'f', -1, 64)}
+}
+
+// share is a place along the width.
+func share(v float64) coord {
+	return coord{math.RoundToEven(1e4*v) / 1e4, strconv.FormatFloat(100*v, 'f', 2, 64) + "%"}
+}
+
+// outline is a path of straight lines.
+type outline struct {
+	text   []byte // in SVG's words
+	points []point
+}
+
+// point is where a line of an outline ends.
+type point struct {
+	x, y   float64
+	starts bool // without a line to it
+	closes bool // back to where its part of the outline started
+}
+
+func (o *outline) empty() bool { return len(o.points) == 0 }
+
+func (o *outline) last() point {
+	if o.empty() {
+		return point{}
+	}
+	return o.points[len(o.points)-1]
+}
+
+func (o *outline) put(command byte, x, y float64, texts ...string) {
+	o.text = append(o.text, command)
+	for i, text := range texts {
+		if i > 0 {
+			o.text = append(o.text, ' ')
+		}
+		o.text = append(o.text, text...)
+	}
+	o.points = append(o.points, point{x: x, y: y, starts: command == 'M'})
+}
+
+func (o *outline) move(x, y coord)    { o.put('M', x.at, y.at, x.text, y.text) }
+func (o *outline) line(x, y coord)    { o.put('L', x.at, y.at, x.text, y.text) }
+func (o *outline) lineToX(x coord)    { o.put('H', x.at, o.last().y, x.text) }
+func (o *outline) lineToY(y coord)    { o.put('V', o.last().x, y.at, y.text) }
+func (o *outline) lineAlong(dx coord) { o.put('h', o.last().x+dx.at, o.last().y, dx.text) }
+func (o *outline) lineDown(dy coord)  { o.put('v', o.last().x, o.last().y+dy.at, dy.text) }
+
+func (o *outline) end() {
+	o.text = append(o.text, 'z')
+	o.points = append(o.points, point{closes: true})
+}
+
+// next moves to the first point, and draws a line to the others.
+func (o *outline) next(x, y coord) {
+	if o.empty() {
+		o.move(x, y)
+	} else {
+		o.line(x, y)
+	}
+}
+
+func (c *canvas) add(s shape) { c.shapes = append(c.shapes, s) }
+
+// path draws an outline, which says words to who points at it.
+func (c *canvas) path(class string, o *outline, words string) {
+	c.add(shape{kind: drawPath, class: class, path: o, words: words})
+}
+
+// group draws shapes of a class of their own.
+func (c *canvas) group(class string, draw func()) {
+	c.add(shape{kind: startGroup, class: class})
+	draw()
+	c.add(shape{kind: endGroup})
+}
+
+// plot draws the inner picture, from one value of the horizontal axis to another.
+func (c *canvas) plot(from, to float64, draw func()) {
+	c.add(shape{kind: startPlot, x: num(from), to: num(to - from)})
+	draw()
+	c.add(shape{kind: endPlot})
+}
+
+// vertical draws the lines and labels of the vertical axis.
+func (c *canvas) vertical(s *scale) {
+	c.group("y", func() {
+		for _, t := range s.ticks {
+			y := c.y(s, t.at)
+			c.add(shape{kind: drawRule, y: y})
+			if t.label != "" {
+				c.add(shape{kind: drawLabel, y: y, words: t.label})
+			}
+		}
+	})
+}
+
+// y is a value's place from the top.
+func (c *canvas) y(s *scale, v float64) coord { return num(float64(c.height) * (1 - s.place(v))) }
+
+// horizontal draws the ticks below.
+func (c *canvas) horizontal(ticks []tick, from, to float64) {
+	c.group("x", func() {
+		for _, t := range ticks {
+			at := (t.at - from) / (to - from)
+			class := ""
+			if at > 0.97 { // at the edge the label stays within the picture
+				class = "e"
+			}
+			c.add(shape{kind: drawTick, class: class, x: share(at), words: t.label})
+		}
+	})
+}
+
+// dot draws a mark that keeps its shape however wide the picture is.
+func (c *canvas) dot(class string, x, y coord, words string) {
+	var o outline
+	o.move(x, y)
+	o.lineAlong(num(0))
+	c.path(class, &o, words)
+}

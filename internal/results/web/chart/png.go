@@ -1,0 +1,217 @@
+package chart
+
+import (
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+
+	"git.sr.ht/~sbinet/gg"
+	"golang.org/x/image/font"
+	"golang.org/x/image/font/gofont/gobold"
+	"golang.org/x/image/font/gofont/goregular"
+	"golang.org/x/image/font/opentype"
+)
+
+// Pixels are how a chart is drawn as PNG.
+type Pixels struct {
+	Scale float64 // for each of SVG's
+	Dark  bool    // as in a browser whose user prefers a dark theme
+}
+
+// PNG draws what File writes as pixels, for slides and for programs that take no SVG. Its
+// text is set in the Go fonts; a character that they lack is a box.
+func (c *Chart) PNG(w io.Writer, of string, p Pixels) error {
+	width, height, top := c.fileSize()
+	scaled := func(n int) int { return int(math.Ceil(p.Scale * float64(n))) }
+	d := &drawing{to: gg.NewContext(scaled(width), scaled(height)), scale: p.Scale, colours: light, faces: map[letters]font.Face{}}
+	if p.Dark {
+		d.colours = dark
+	}
+	page := view{sx: p.Scale, sy: p.Scale}
+	d.to.DrawRectangle(0, 0, p.Scale*float64(width), p.Scale*float64(height))
+	d.paint(style{fill: d.colours.paper})
+	d.text(page, letters{size: 14, bold: true}, d.colours.ink, start, fileLeft, titleAt, of+": "+c.Title)
+	samples, _ := c.legend()
+	for _, s := range samples {
+		var o outline
+		o.move(num(s.x), num(float64(s.y)))
+		o.lineAlong(num(sampleWidth))
+		d.path(page, s.Class+" l", &o)
+		d.text(page, legendLetters, d.colours.ink, start, num(s.x+sampleApart).at, float64(s.y+4), s.Name)
+	}
+	chart := view{sx: p.Scale, sy: p.Scale, tx: p.Scale * fileLeft, ty: p.Scale * float64(top)}
+	d.picture(&c.canvas, chart)
+	if d.failed != nil {
+		return d.failed
+	}
+	return d.to.EncodePNG(w)
+}
+
+// view is where a picture within the picture lies: pixels are sx*x + tx.
+type view struct{ sx, sy, tx, ty float64 }
+
+func (v *view) at(x, y float64) (px, py float64) { return v.sx*x + v.tx, v.sy*y + v.ty }
+
+// drawing is a picture being drawn in pixels.
+type drawing struct {
+	to      *gg.Context
+	scale   float64
+	colours *colours
+	faces   map[letters]font.Face
+	failed  error
+}
+
+// letters are a font's size in SVG's pixels and its weight.
+type letters struct {
+	size float64
+	bold bool
+}
+
+// The letters of labels and of series.
+var (
+	labelLetters  = letters{size: 11}
+	legendLetters = letters{size: 12}
+)
+
+// picture draws the shapes of a canvas.
+func (d *drawing) picture(c *canvas, chart view) {
+	inner := chart
+	for i := range c.shapes {
+		s := &c.shapes[i]
+		x, y := fileWidth*s.x.at, s.y.at
+		switch s.kind {
+		case startPlot:
+			inner.sx = chart.sx * fileWidth / s.to.at
+			inner.tx = chart.tx - inner.sx*s.x.at
+			left, top := inner.at(s.x.at, 0)
+			d.to.DrawRectangle(left, top, inner.sx*s.to.at, inner.sy*float64(c.height))
+			d.to.Clip()
+		case endPlot:
+			d.to.ResetClip()
+		case drawPath:
+			d.path(inner, s.class, s.path)
+		case drawShade:
+			left, top := inner.at(s.x.at, 0)
+			d.to.DrawRectangle(left, top, inner.sx*s.to.at, inner.sy*float64(c.height))
+			d.paint(style{fill: d.colours.shade})
+		case drawRule:
+			d.line(chart, d.colours.rule, 0, y, fileWidth, y)
+		case drawLabel:
+			d.text(chart, labelLetters, d.colours.pale, end, labelRight, y+.32*labelLetters.size, s.words)
+		case drawLane:
+			d.text(chart, labelLetters, d.colours.pale, start, 2, y, s.words)
+		case drawWords:
+			d.text(chart, legendLetters, d.colours.ink, start, x, y, s.words)
+		case drawTick:
+			d.line(chart, d.colours.pale, x, float64(c.height), x, float64(c.height+tickLength))
+			anchor := middle
+			if s.class != "" {
+				anchor = end
+			}
+			d.text(chart, labelLetters, d.colours.pale, anchor, x, float64(c.height+tickLabel), s.words)
+		}
+	}
+}
+
+func (d *drawing) line(v view, c color.NRGBA, x1, y1, x2, y2 float64) {
+	d.to.MoveTo(v.at(x1, y1))
+	d.to.LineTo(v.at(x2, y2))
+	d.paint(style{stroke: c, width: 1})
+}
+
+// unseen is a length, in pixels, that the library takes for one and nobody sees: a line
+// without a length has round ends in SVG, and none in the library.
+const unseen = 1. / 4
+
+func (d *drawing) path(v view, class string, o *outline) {
+	for _, p := range o.points {
+		switch x, y := v.at(p.x, p.y); {
+		case p.closes:
+			d.to.ClosePath()
+		case p.starts:
+			d.to.MoveTo(x, y)
+		default:
+			if at, ok := d.to.GetCurrentPoint(); ok && at.X == x && at.Y == y {
+				x += unseen
+			}
+			d.to.LineTo(x, y)
+		}
+	}
+	d.paint(d.colours.style(class))
+}
+
+// paint fills and strokes the path, whose points are pixels already: a line is
+// as wide in a stretched view as elsewhere.
+func (d *drawing) paint(s style) {
+	if s.fill.A > 0 {
+		d.to.SetColor(s.fill)
+		d.to.FillPreserve()
+	}
+	if s.stroke.A > 0 {
+		d.to.SetColor(s.stroke)
+		d.to.SetLineWidth(d.scale * s.width)
+		d.to.SetLineCap(gg.LineCapButt)
+		if s.round {
+			d.to.SetLineCap(gg.LineCapRound)
+		}
+		d.to.SetLineJoin(gg.LineJoinRound)
+		dashes := make([]float64, 0, len(s.dashes))
+		for _, length := range s.dashes {
+			dashes = append(dashes, d.scale*length)
+		}
+		d.to.SetDash(dashes...)
+		d.to.StrokePreserve()
+	}
+	d.to.ClearPath()
+}
+
+// anchor is which part of a text stands at its place.
+type anchor uint8
+
+const (
+	start anchor = iota
+	middle
+	end
+)
+
+// text draws a line of text.
+func (d *drawing) text(v view, l letters, c color.NRGBA, at anchor, x, y float64, words string) {
+	face, err := d.face(l)
+	if err != nil {
+		d.failed = err
+		return
+	}
+	d.to.SetFontFace(face)
+	d.to.SetColor(c)
+	px, py := v.at(x, y)
+	width, _ := d.to.MeasureString(words)
+	switch at {
+	case middle:
+		px -= width / 2
+	case end:
+		px -= width
+	}
+	d.to.DrawString(words, px, py)
+}
+
+// face makes a font ready.
+func (d *drawing) face(l letters) (font.Face, error) {
+	if face := d.faces[l]; face != nil {
+		return face, nil
+	}
+	file := goregular.TTF
+	if l.bold {
+		file = gobold.TTF
+	}
+	parsed, err := opentype.Parse(file)
+	if err != nil {
+		return nil, fmt.Errorf("the fonts cannot be read: %w", err)
+	}
+	face, err := opentype.NewFace(parsed, &opentype.FaceOptions{Size: d.scale * l.size, DPI: 72})
+	if err != nil {
+		return nil, fmt.Errorf("the fonts cannot be read: %w", err)
+	}
+	d.faces[l] = face
+	return face, nil
+}

@@ -1,0 +1,118 @@
+package chart
+
+import (
+	"image/color"
+	"strings"
+)
+
+// What chart.css says to browsers, said to the PNG back end. A test holds both to the
+// same colours.
+
+// colours are those of a theme.
+type colours struct {
+	paper, ink, pale, rule, shade, grave, heat color.NRGBA
+	series                                     [8]color.NRGBA
+}
+
+// rgb is a colour that nothing shines through.
+func rgb(hex uint32) color.NRGBA {
+	return color.NRGBA{uint8(hex >> 16), uint8(hex >> 8), uint8(hex), 0xff}
+}
+
+// The themes.
+var (
+	light = &colours{
+		paper: rgb(0xffffff), ink: rgb(0x1b1f24), pale: rgb(0x5b6470), rule: rgb(0xdfe3e8), shade: color.NRGBA{0, 0, 0, 0x12}, grave: rgb(0xb3261e), heat: rgb(0x00467f),
+		series: [8]color.NRGBA{rgb(0x0072b2), rgb(0xd55e00), rgb(0x009e73), rgb(0xcc79a7), rgb(0x8a6d00), rgb(0x2b2b2b), rgb(0x4ea3dc), rgb(0x7b5aa6)},
+	}
+	dark = &colours{
+		paper: rgb(0x14171a), ink: rgb(0xe7eaee), pale: rgb(0xa3adb8), rule: rgb(0x333a42), shade: color.NRGBA{0xff, 0xff, 0xff, 0x14}, grave: rgb(0xff8a80), heat: rgb(0x9bd4ff),
+		series: [8]color.NRGBA{rgb(0x56b4e9), rgb(0xf58b45), rgb(0x2fc79b), rgb(0xe79cc5), rgb(0xe6c229), rgb(0xf2f2f2), rgb(0x8ab4f8), rgb(0xb79ae0)},
+	}
+)
+
+// heatOpacity is that of a heat map's shades, from 1.
+var heatOpacity = [heatLevels + 1]float64{0, .22, .32, .43, .54, .66, .78, .89, 1}
+
+// style is how a path is painted. A colour that cannot be seen is none.
+type style struct {
+	fill, stroke color.NRGBA
+	width        float64 // of the stroke, in SVG's pixels
+	round        bool    // its ends
+	dashes       []float64
+}
+
+// style returns that of a path's classes.
+func (c *colours) style(classes string) (s style) {
+	own, series, opacity := color.NRGBA{A: 0xff}, -1, 1.0
+	all := strings.Fields(classes)
+	for _, class := range all {
+		switch {
+		case class == "none":
+			own = c.grave
+		case len(class) == 2 && class[0] == 's':
+			series = int(class[1] - '0')
+			own = c.series[series]
+		}
+	}
+	line := func(width float64, dashes ...float64) {
+		s.stroke, s.width, s.round, s.dashes = own, width, true, dashes
+	}
+	for _, class := range all {
+		switch class {
+		case "l":
+			line(1.6, seriesDashes(series)...)
+		case "mark":
+			line(8)
+		case "dot":
+			line(7)
+		case "knee":
+			line(19)
+			opacity = .3
+		case "out":
+			opacity = .4
+		case "thin":
+			s.width, opacity = 1, .75
+		case "between":
+			s.fill, s.width = faint(own, .22), 1
+		case "unsure":
+			if s.dashes == nil {
+				s.dashes = []float64{2, 4}
+			}
+		case "fitted":
+			s.dashes = []float64{6, 3}
+			if series >= 6 {
+				s.dashes = seriesDashes(series)
+			}
+		case "grave":
+			s.stroke, s.width, s.dashes = c.grave, 1, []float64{4, 3}
+		case "bar":
+			s.fill = faint(c.series[0], .22)
+		case "band":
+			s.fill, opacity = c.series[0], .2
+		default:
+			if len(class) == 2 && class[0] == 'h' {
+				s.fill = faint(c.heat, heatOpacity[class[1]-'0'])
+			}
+		}
+	}
+	s.fill, s.stroke = faint(s.fill, opacity), faint(s.stroke, opacity)
+	return s
+}
+
+// seriesDashes tell the later half of the series apart for who sees no colours.
+func seriesDashes(series int) []float64 {
+	switch series {
+	case 4, 5:
+		return []float64{6, 3}
+	case 6, 7:
+		return []float64{1.5, 3}
+	}
+	return nil
+}
+
+// faint is a colour of which a share is seen.
+func faint(c color.NRGBA, share float64) color.NRGBA {
+	c.A = uint8(float64(c.A)*share + 0.5)
+	return c
+}
