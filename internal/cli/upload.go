@@ -17,10 +17,10 @@ func (a *commandLine) uploadCommand() *cobra.Command {
 		Use:   "upload RUN URL",
 		Short: "Send a run directory to an object store or another folder, or the rest of it",
 		Long: `Send a run directory below a URL, under its own name: s3://BUCKET/FOLDER,
-gs://BUCKET/FOLDER, azblob://CONTAINER/FOLDER or file:///FOLDER. What is there
-already and is the same stays, so that the same command goes on with what was
-interrupted. Everything is verified by size and hash; upload-manifest.json comes
-last, and says that the run is whole.
+gs://BUCKET/FOLDER or file:///FOLDER. What is there already and is the same
+stays, so that the same command goes on with what was interrupted. Everything
+is verified by size and hash; upload-manifest.json comes last, and says that the
+run is whole.
 
 Credentials come from the environment alone.`,
 		Example: `  quorumbench upload runs/20261122T222014Z-quick s3://benchmarks/etcd?region=eu-central-1

@@ -1,9 +1,11 @@
 package upload
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,10 +26,9 @@ type Destination struct {
 
 // The schemes of URLs.
 const (
-	schemeFile  = "file"
-	schemeS3    = "s3"
-	schemeGS    = "gs"
-	schemeAzure = "azblob"
+	schemeFile = "file"
+	schemeS3   = "s3"
+	schemeGS   = "gs"
 )
 
 // parameters are what may stand behind the question mark of a URL. None of them
@@ -38,16 +39,27 @@ func parameters(scheme string) (names []string, known bool) {
 		return nil, true
 	case schemeS3:
 		return []string{"endpoint", "region", "profile", "use_path_style", "disable_https", "dualstack", "fips", "accelerate",
-			"ssetype", "kmskeyid", "request_checksum_calculation", "response_checksum_validation"}, true
+			"ssetype", "kmskeyid", "request_checksum_calculation"}, true
 	case schemeGS:
-		return []string{"universe_domain"}, true
-	case schemeAzure:
-		return []string{"storage_account", "domain", "protocol", "cdn", "localemu"}, true
+		return []string{"endpoint"}, true
 	}
 	return nil, false
 }
 
-const forms = "s3://BUCKET/FOLDER, gs://BUCKET/FOLDER, azblob://CONTAINER/FOLDER or file:///FOLDER"
+// values returns what a parameter may be; nil for anything.
+func values(parameter string) []string {
+	switch parameter {
+	case "use_path_style", "disable_https", "dualstack", "fips", "accelerate":
+		return []string{"true", "false"}
+	case "ssetype":
+		return []string{"AES256", "aws:kms"}
+	case "request_checksum_calculation":
+		return []string{"when_supported", "when_required"}
+	}
+	return nil
+}
+
+const forms = "s3://BUCKET/FOLDER, gs://BUCKET/FOLDER or file:///FOLDER"
 
 // Parse reads the URL of a destination. Its error is one sentence, which shows
 // nothing of the URL that could be a secret.
@@ -61,7 +73,7 @@ func Parse(text string) (*Destination, error) {
 	case !known:
 		return nil, fmt.Errorf("nothing can be sent to %q; write %s", u.Scheme+"://", forms)
 	case u.User != nil:
-		return nil, errors.New("the URL has a user or a password in it, which others can see; credentials come from the environment alone: " + credentials(u.Scheme))
+		return nil, errors.New("the URL has a user or a password in it, which others can see; credentials come from the environment alone: " + credentialsHint(u.Scheme))
 	case u.Fragment != "":
 		return nil, errors.New("the URL has a #, which means nothing here; write " + forms)
 	}
@@ -80,17 +92,20 @@ func query(u *url.URL, allowed []string) (url.Values, error) {
 	if err != nil {
 		return nil, errors.New("what stands behind the ? of the URL cannot be read; write it as in ?region=eu-central-1")
 	}
-	for name, values := range q {
+	for name, given := range q {
 		switch {
 		case !slices.Contains(allowed, name) && len(allowed) == 0:
 			return nil, fmt.Errorf("%s URLs take nothing behind a ?", u.Scheme)
 		case !slices.Contains(allowed, name):
 			return nil, fmt.Errorf("%s URLs take no %s behind the ?, only %s; credentials come from the environment alone",
 				u.Scheme, text.Line(name, 40), strings.Join(allowed, ", "))
-		case len(values) > 1:
+		case len(given) > 1:
 			return nil, fmt.Errorf("the URL has %s more than once", name)
-		case name == "endpoint" && !isEndpoint(values[0]):
+		case name == "endpoint" && !isEndpoint(given[0]):
 			return nil, errors.New("the endpoint is to be http:// or https:// with a host, and nothing more, as in ?endpoint=http://10.0.0.1:9000")
+		}
+		if can := values(name); can != nil && !slices.Contains(can, given[0]) {
+			return nil, fmt.Errorf("the URL's %s is to be %s", name, strings.Join(can, " or "))
 		}
 	}
 	return q, nil
@@ -99,7 +114,7 @@ func query(u *url.URL, allowed []string) (url.Values, error) {
 // isEndpoint refuses passwords, above all.
 func isEndpoint(text string) bool {
 	u, err := url.Parse(text)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && strings.Trim(u.Path, "/") == "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
 }
 
 // setFolder is for a folder of this machine.
@@ -116,7 +131,7 @@ func (d *Destination) setFolder(u *url.URL) error {
 
 func (d *Destination) setBucket(u *url.URL) error {
 	plain := func(c rune) bool {
-		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("._-$", c)
+		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("._-", c)
 	}
 	if u.Host == "" || strings.TrimFunc(u.Host, plain) != "" {
 		hint := ""
@@ -131,7 +146,7 @@ func (d *Destination) setBucket(u *url.URL) error {
 		return nil
 	}
 	for part := range strings.SplitSeq(folder, "/") {
-		if part == "" || part == "." || part == ".." || !text.Printable(part) || strings.Contains(part, "__0x") {
+		if part == "" || part == "." || part == ".." || !text.Printable(part) {
 			return errors.New("the folder in the URL has an empty part, a . or .., or a character that cannot be shown")
 		}
 	}
@@ -147,26 +162,41 @@ func (d *Destination) String() string {
 	return strings.TrimSuffix(d.scheme+"://"+d.bucket+"/"+d.folder, "/")
 }
 
-// what a bucket is called there.
-func (d *Destination) what() string {
-	switch d.scheme {
-	case schemeFile:
-		return "folder"
-	case schemeAzure:
-		return "container"
-	}
-	return "bucket"
-}
-
-// credentials says where they come from.
-func credentials(scheme string) string {
+// credentialsHint says where credentials come from.
+func credentialsHint(scheme string) string {
 	switch scheme {
 	case schemeS3:
 		return "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
 	case schemeGS:
-		return "set GOOGLE_APPLICATION_CREDENTIALS to the file of a service account's key"
-	case schemeAzure:
-		return "set AZURE_STORAGE_ACCOUNT, and AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN"
+		return "set GS_ACCESS_KEY_ID and GS_SECRET_ACCESS_KEY to an HMAC key of Google Cloud Storage"
 	}
 	return "a folder needs none"
 }
+
+// server returns the address of the store's server: that of the URL, of the
+// environment, or the provider's own.
+func (d *Destination) server() (*url.URL, error) {
+	at := d.query.Get("endpoint")
+	if d.scheme == schemeS3 {
+		at = cmp.Or(at, os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL"))
+	}
+	switch {
+	case at != "" && !isEndpoint(at):
+		return nil, errors.New("AWS_ENDPOINT_URL is to be http:// or https:// with a host, and nothing more")
+	case at != "":
+	case d.scheme == schemeGS:
+		at = "https://storage.googleapis.com"
+	case d.isSet("fips") && d.isSet("dualstack"):
+		at = "https://s3-fips.dualstack." + d.region() + ".amazonaws.com"
+	case d.isSet("fips"):
+		at = "https://s3-fips." + d.region() + ".amazonaws.com"
+	case d.isSet("disable_https"):
+		at = "http://s3.amazonaws.com"
+	default:
+		at = "https://s3.amazonaws.com"
+	}
+	return url.Parse(at)
+}
+
+// isSet reports whether a parameter of the URL is true.
+func (d *Destination) isSet(parameter string) bool { return d.query.Get(parameter) == "true" }

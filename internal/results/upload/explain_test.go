@@ -3,21 +3,24 @@ package upload
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/minio/minio-go/v7"
 )
 
 func TestExplanationsHaveNoSecrets(t *testing.T) {
-	t.Setenv("AZURE_STORAGE_SAS_TOKEN", "sv=2024&sig=abcdefgh")
+	t.Setenv("GS_SECRET_ACCESS_KEY", "abcdefgh")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "swordfish")
-	t.Setenv("AZURE_STORAGE_KEY", "")
-	d := parse(t, "azblob://runs/a")
-	for _, text := range []string{
-		"PUT https://a.blob.core.windows.net/runs?sv=2024&sig=abcdefgh failed", "GET https://a/runs?x=1&sig=abcdefgh", "no swordfish",
+	t.Setenv("AWS_SESSION_TOKEN", "")
+	d := parse(t, "gs://runs/a")
+	for _, err := range []error{
+		errors.New("PUT https://a/runs?x=abcdefgh failed"), errors.New("no swordfish"), minio.ErrorResponse{Code: "Odd", Message: "it is\nswordfish"},
 	} {
-		err := d.explain(t.Context(), errors.New(text))
-		sentence(t, err, "azblob://runs/a: ")
+		err := d.explain(t.Context(), err)
+		sentence(t, err, "gs://runs/a: ", "***")
 		if strings.Contains(err.Error(), "abcdefgh") || strings.Contains(err.Error(), "swordfish") {
 			t.Errorf("%s", err)
 		}
@@ -33,10 +36,11 @@ func TestExplanations(t *testing.T) {
 		{"file:///srv", syscall.EACCES, "no permission in file:///srv"},
 		{"file:///srv", syscall.EROFS, "no permission in file:///srv"},
 		{"file:///srv", fmt.Errorf("x: %w", syscall.EDQUOT), "the disk of /srv is full"},
-		{"azblob://runs", errors.New("azureblob: Options.AccountName is required"), "no credentials for azblob://runs: set AZURE_STORAGE_ACCOUNT"},
-		{"azblob://runs", errors.New("RESPONSE 404: 404 The specified container does not exist. ERROR CODE: ContainerNotFound"), "there is no container runs"},
-		{"gs://runs", noCredentials{errors.New("x")}, "no credentials for gs://runs: set GOOGLE_APPLICATION_CREDENTIALS"},
-		{"gs://runs", errors.New("googleapi: Error 404: The specified bucket does not exist., notFound"), "there is no bucket runs"},
+		{"gs://runs", errNoCredentials, "no credentials for gs://runs: set GS_ACCESS_KEY_ID and GS_SECRET_ACCESS_KEY"},
+		{"s3://runs", fmt.Errorf("%w (%w)", errNoCredentials, errors.New("the token is expired")), "or AWS_PROFILE (the token is expired)"},
+		{"gs://runs", minio.ErrorResponse{Code: "NoSuchBucket", Message: "The specified bucket does not exist."}, "there is no bucket runs"},
+		{"s3://runs", minio.ErrorResponse{Code: "AccessDenied", StatusCode: http.StatusForbidden}, "no permission in s3://runs (AccessDenied: Access Denied"},
+		{"s3://runs", minio.ErrorResponse{Code: "AuthorizationHeaderMalformed", Region: "x"}, "the region of s3://runs is not known, or is another"},
 		{"s3://runs", errors.New("a\nb"), "s3://runs: a b"},
 	} {
 		sentence(t, parse(t, test.url).explain(t.Context(), test.err), test.want)

@@ -14,14 +14,13 @@ const (
 
 // escape makes the name of an object of a path below a run directory, with
 // slashes. Letters, digits, points, dashes and underscores stay; any other byte is
-// an exclamation mark and two hexadecimal digits. So is what the object stores'
-// libraries give a meaning of their own: a point at the end of a part, the ending
-// .attrs, and __0x.
+// an exclamation mark and two hexadecimal digits. So is a point at the end of a part,
+// which some file systems drop.
 func escape(path string) string {
 	var b strings.Builder
 	for i := range len(path) {
 		rest, _, _ := strings.Cut(path[i:], "/")
-		if keeps(path[i]) && rest != "." && rest != ".attrs" && !strings.HasPrefix(rest, "__0x") {
+		if keeps(path[i]) && rest != "." {
 			b.WriteByte(path[i])
 		} else {
 			fmt.Fprintf(&b, "!%02X", path[i])

@@ -2,10 +2,16 @@ package upload
 
 import (
 	"bytes"
+	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,14 +24,14 @@ func environment(t *testing.T) {
 	for name, value := range map[string]string{
 		"AWS_ACCESS_KEY_ID": servers.Access, "AWS_SECRET_ACCESS_KEY": servers.Secret, "AWS_REGION": "us-east-1",
 		"AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": "/none", "AWS_SHARED_CREDENTIALS_FILE": "/none",
-		"AWS_SESSION_TOKEN": "", "AWS_PROFILE": "", "HTTP_PROXY": "", "HTTPS_PROXY": "",
+		"AWS_SESSION_TOKEN": "", "AWS_PROFILE": "", "AWS_ENDPOINT_URL": "", "AWS_ENDPOINT_URL_S3": "", "HTTP_PROXY": "", "HTTPS_PROXY": "",
 	} {
 		t.Setenv(name, value)
 	}
 }
 
 func TestS3(t *testing.T) {
-	server := servers.StartS3(t)
+	server := servers.StartS3(t, "us-east-1")
 	server.Bucket(t, "benchmarks")
 	environment(t)
 	dir := aRun(t, "20261122-quick", 3, 20<<20) // a file that is sent in parts
@@ -71,7 +77,7 @@ func TestS3(t *testing.T) {
 // A server that is killed while a run is sent, and comes back, has the run in the
 // end; in between nothing says that it is whole.
 func TestS3KilledServer(t *testing.T) {
-	server := servers.StartS3(t)
+	server := servers.StartS3(t, "us-east-1")
 	server.Bucket(t, "benchmarks")
 	environment(t)
 	dir := aRun(t, "run", 40, 6<<20)
@@ -100,7 +106,7 @@ func TestS3KilledServer(t *testing.T) {
 }
 
 func TestS3Refusals(t *testing.T) {
-	server := servers.StartS3(t)
+	server := servers.StartS3(t, "us-east-1")
 	server.Bucket(t, "benchmarks")
 	environment(t)
 	dir := aRun(t, "run", 1, 0)
@@ -114,8 +120,10 @@ func TestS3Refusals(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
 	refused(t, d, dir, "there are no credentials for s3://benchmarks: set AWS_ACCESS_KEY_ID")
 	environment(t)
-	t.Setenv("AWS_REGION", "")
+	t.Setenv("AWS_REGION", "eu-north-1") // which the server's is not
 	refused(t, parse(t, "s3://benchmarks"+at), dir, "the region of s3://benchmarks is not known, or is another: set AWS_REGION")
+	t.Setenv("AWS_REGION", "") // the server is asked for it
+	send(t, d, dir, 4)
 	environment(t)
 
 	// Nobody listens, nobody answers, nobody is known.
@@ -131,4 +139,94 @@ func TestS3Refusals(t *testing.T) {
 	}
 	sentence(t, mute.Check(t.Context()), "nobody listens", l.Addr().String())
 	sentence(t, parse(t, "s3://benchmarks?endpoint=http://none.invalid").Check(t.Context()), "there is no host none.invalid")
+}
+
+// A bucket of Google's is a bucket with the S3 interface in the region auto, of which
+// every object is sent in one request, so that it has an MD5.
+func TestGS(t *testing.T) {
+	server := servers.StartS3(t, "auto")
+	server.Bucket(t, "benchmarks")
+	environment(t)
+	t.Setenv("GS_ACCESS_KEY_ID", "")
+	t.Setenv("AWS_REGION", "us-east-1") // which is not Google's
+	dir := aRun(t, "run", 1, 20<<20)
+	d := parse(t, "gs://benchmarks/a?endpoint="+server.Endpoint)
+	refused(t, d, dir, "there are no credentials for gs://benchmarks/a: set GS_ACCESS_KEY_ID and GS_SECRET_ACCESS_KEY")
+	t.Setenv("GS_ACCESS_KEY_ID", servers.Access)
+	t.Setenv("GS_SECRET_ACCESS_KEY", "wrong-and-secret")
+	refused(t, d, dir, "gs://benchmarks/a refuses the credentials (")
+	t.Setenv("GS_SECRET_ACCESS_KEY", servers.Secret)
+	send(t, d, dir, 5)
+	same(t, dir, filepath.Join(server.Dir, "benchmarks", "a", "run"))
+	b, err := d.open(t.Context(), func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	there, err := b.objects(t.Context(), "a/run/")
+	if o := there["history.jsonl.zst"]; err != nil || o.size != 20<<20 || o.md5 == "" {
+		t.Errorf("the large object is %+v, %v", o, err)
+	}
+	send(t, d, dir, 0)
+	if at, err := parse(t, "gs://benchmarks").server(); err != nil || at.String() != "https://storage.googleapis.com" {
+		t.Errorf("without an endpoint it is %v, %v", at, err)
+	}
+}
+
+// Credentials and the address of the server come from the environment as they do
+// for other programs.
+func TestS3Environment(t *testing.T) {
+	server := servers.StartS3(t, "us-east-1")
+	server.Bucket(t, "benchmarks")
+	environment(t)
+	t.Setenv("AWS_ACCESS_KEY_ID", "")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
+	t.Setenv("AWS_ENDPOINT_URL", server.Endpoint)
+	files := t.TempDir()
+	put(t, files, "credentials", "[bench]\naws_access_key_id = "+servers.Access+"\naws_secret_access_key = "+servers.Secret+
+		"\n[half]\naws_access_key_id = x\n[process]\ncredential_process = cat "+filepath.Join(files, "keys")+"\n")
+	put(t, files, "keys", `{"Version":1,"AccessKeyId":"`+servers.Access+`","SecretAccessKey":"`+servers.Secret+`"}`)
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", filepath.Join(files, "credentials"))
+	for _, profile := range []string{"bench", "process"} {
+		if err := parse(t, "s3://benchmarks?profile="+profile).Check(t.Context()); err != nil {
+			t.Errorf("%s: %v", profile, err)
+		}
+	}
+	d := parse(t, "s3://benchmarks")
+	const none = "there are no credentials for s3://benchmarks: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
+	sentence(t, d.Check(t.Context()), none)
+	t.Setenv("AWS_PROFILE", "half")
+	sentence(t, d.Check(t.Context()), none+" (profile has partial static credentials")
+	t.Setenv("AWS_PROFILE", "bench")
+	if err := d.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	t.Setenv("AWS_ENDPOINT_URL_S3", "http://none.invalid")
+	sentence(t, d.Check(t.Context()), "there is no host none.invalid")
+	t.Setenv("AWS_ENDPOINT_URL_S3", "none")
+	sentence(t, d.Check(t.Context()), "AWS_ENDPOINT_URL is to be http:// or https://")
+}
+
+// A request that fails half way is tried again, with the file from its beginning.
+func TestS3TriesAgain(t *testing.T) {
+	server := servers.StartS3(t, "us-east-1")
+	server.Bucket(t, "benchmarks")
+	environment(t)
+	to, err := url.Parse(server.Endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forward := httputil.NewSingleHostReverseProxy(to) // which keeps the Host that is signed
+	var failed sync.Map
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, before := failed.LoadOrStore(r.URL.String(), true); r.Method == http.MethodPut && !before {
+			_, _ = io.CopyN(io.Discard, r.Body, r.ContentLength/2) // the rest is not wanted
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		forward.ServeHTTP(w, r)
+	}))
+	defer proxy.Close()
+	dir := aRun(t, "run", 2, 12<<20)
+	send(t, parse(t, "s3://benchmarks?endpoint="+proxy.URL), dir, 7)
+	same(t, dir, filepath.Join(server.Dir, "benchmarks", "run"))
 }

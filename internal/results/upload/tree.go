@@ -176,6 +176,21 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Seek begins again, for a request that is tried once more. There is no other place
+// to go to.
+func (s *source) Seek(offset int64, whence int) (int64, error) {
+	if offset != 0 || whence != io.SeekStart {
+		return 0, errors.ErrUnsupported
+	}
+	if s.err != nil {
+		return 0, s.err
+	}
+	s.left, s.size = s.left+s.size, 0
+	s.md5.Reset()
+	s.sha.Reset()
+	return s.f.Seek(0, io.SeekStart)
+}
+
 func (s *source) close() { _ = s.f.Close() } // it was only read
 
 func (s *source) sums() sums {

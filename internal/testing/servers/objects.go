@@ -49,8 +49,9 @@ type ObjectServer struct {
 	process  host.Process
 }
 
-// StartS3 starts a server, which ends with the test; without it the test is skipped.
-func StartS3(t testing.TB) *ObjectServer {
+// StartS3 starts a server whose buckets are in a region, which ends with the test;
+// without it the test is skipped.
+func StartS3(t testing.TB, region string) *ObjectServer {
 	t.Helper()
 	source, err := VersityGWSource()
 	if err != nil {
@@ -77,7 +78,7 @@ func StartS3(t testing.TB) *ObjectServer {
 	s.start = func(t testing.TB) host.Process {
 		p, err := machine.Start(t.Context(), host.Command{
 			Path: path, Dir: dir, LogFile: filepath.Join(dir, "log"),
-			Args: []string{"--port", address, "--quiet", "posix", "--sidecar", filepath.Join(dir, "metadata"), s.Dir},
+			Args: []string{"--port", address, "--region", region, "--quiet", "posix", "--sidecar", filepath.Join(dir, "metadata"), s.Dir},
 			Env:  []string{"ROOT_ACCESS_KEY=" + Access, "ROOT_SECRET_KEY=" + Secret},
 		})
 		if err != nil {

@@ -1,0 +1,84 @@
+package upload
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"github.com/quorumbench/quorumbench/internal/files"
+)
+
+// credentialsWithin bounds a request for credentials: where there is no cloud, its
+// metadata service does not reply.
+const credentialsWithin = 5 * time.Second
+
+// errNoCredentials is the error where the environment has none.
+var errNoCredentials = errors.New("the environment has no credentials")
+
+// credentials finds those of the environment: keys in variables, the profile of the
+// shared files, the role of the machine or pod.
+func (d *Destination) credentials(ctx context.Context, client *http.Client) (*credentials.Credentials, error) {
+	if d.scheme == schemeGS {
+		key, secret := os.Getenv("GS_ACCESS_KEY_ID"), os.Getenv("GS_SECRET_ACCESS_KEY")
+		if key == "" || secret == "" {
+			return nil, errNoCredentials
+		}
+		return credentials.NewStaticV4(key, secret, ""), nil
+	}
+	profile := &credentials.FileAWSCredentials{Profile: d.query.Get("profile")}
+	providers := []credentials.Provider{profile}
+	if profile.Profile == "" { // a profile that the URL names goes before all others
+		providers = []credentials.Provider{&credentials.EnvAWS{}, profile}
+		if os.Getenv("AWS_EC2_METADATA_DISABLED") != "true" || hasRole() {
+			providers = append(providers, &credentials.IAM{Client: client})
+		}
+	}
+	why := errNoCredentials
+	for _, p := range providers {
+		keys, err := p.RetrieveWithCredContext(&credentials.CredContext{Client: client, Context: ctx})
+		switch {
+		case err == nil && keys.AccessKeyID != "" && keys.SecretAccessKey != "":
+			return credentials.New(p), nil
+		case err != nil && p == credentials.Provider(profile) && !errors.Is(err, fs.ErrNotExist):
+			why = fmt.Errorf("%w (%w)", errNoCredentials, err) // as of a token that expired
+		}
+	}
+	return nil, why
+}
+
+// hasRole reports whether the environment gives a pod or container a role.
+func hasRole() bool {
+	for _, name := range []string{"AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"} {
+		if os.Getenv(name) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// maxBundle is the most bytes of a file with certificates.
+const maxBundle = 8 << 20
+
+// trustBundle has a transport trust the certificates of AWS_CA_BUNDLE alone.
+func trustBundle(t *http.Transport) error {
+	path := os.Getenv("AWS_CA_BUNDLE")
+	if path == "" || t.TLSClientConfig == nil {
+		return nil
+	}
+	b, err := files.Read(path, maxBundle)
+	if err != nil {
+		return fmt.Errorf("the file of AWS_CA_BUNDLE cannot be read: %w", err)
+	}
+	t.TLSClientConfig.RootCAs = x509.NewCertPool()
+	if !t.TLSClientConfig.RootCAs.AppendCertsFromPEM(b) {
+		return fmt.Errorf("the file of AWS_CA_BUNDLE, %s, has no certificate", path)
+	}
+	return nil
+}

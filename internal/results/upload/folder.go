@@ -1,0 +1,92 @@
+package upload
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"syscall"
+)
+
+// folderStore is a folder of this machine. What it opens, writes and removes lies
+// below that folder, also where somebody puts a link there meanwhile.
+type folderStore struct{ root *os.Root }
+
+func openFolder(dir string) (store, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &folderStore{root}, nil
+}
+
+// list reads the folder of a prefix that ends with a slash, or the whole folder.
+func (s *folderStore) list(ctx context.Context, folder string, most int, each func(string, object) error) error {
+	from := path.Clean(folder)
+	return fs.WalkDir(s.root.FS(), from, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission) && name != from:
+			return nil // nothing was sent there, it went meanwhile, or is another's
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case name == from && !d.IsDir():
+			return &fs.PathError{Op: "open", Path: name, Err: syscall.ENOTDIR}
+		case most == 0:
+			return fs.SkipAll
+		case !d.Type().IsRegular():
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		most--
+		return each(name, object{size: info.Size()})
+	})
+}
+
+func (s *folderStore) reader(_ context.Context, key string) (io.ReadCloser, error) {
+	f, err := s.root.Open(key)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %w", errNotThere, err)
+	}
+	if err != nil {
+		return nil, err // and not f, which is a pointer
+	}
+	return f, nil
+}
+
+// write writes to a temporary file next to the object's place, since a rename
+// cannot leave a file system. A run directory is readable by its user alone.
+func (s *folderStore) write(_ context.Context, key string, from io.Reader, _ int64) error {
+	if err := s.root.MkdirAll(path.Dir(key), 0o700); err != nil {
+		return err
+	}
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // it never fails
+	temporary := key + "." + hex.EncodeToString(random[:]) + ".tmp"
+	f, err := s.root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, from)
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = s.root.Rename(temporary, key)
+	}
+	if err != nil {
+		_ = s.root.Remove(temporary) // what kept it from its place is the error
+	}
+	return err
+}
+
+func (s *folderStore) remove(_ context.Context, key string) error { return s.root.Remove(key) }
+
+func (s *folderStore) Close() error { return s.root.Close() }

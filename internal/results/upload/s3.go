@@ -1,0 +1,144 @@
+package upload
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/encrypt"
+)
+
+// A file up to partSize bytes is sent in one request; a larger one is sent in parts
+// of it, of which each file on its way has one in memory. It is the least that S3
+// takes. A store takes 10,000 parts at most.
+const (
+	partSize  = 5 << 20
+	mostParts = 9000
+)
+
+// attempts is how often a request is tried.
+const attempts = 3
+
+// s3Store is a bucket of a store with the S3 interface, which Google's has as well.
+type s3Store struct {
+	client     *minio.Client
+	bucket     string
+	whole      bool // every object is sent in one request
+	encryption encrypt.ServerSide
+}
+
+func openS3(ctx context.Context, d *Destination) (store, error) {
+	at, err := d.server()
+	if err != nil {
+		return nil, err
+	}
+	transport, err := minio.DefaultTransport(at.Scheme == "https")
+	if err == nil {
+		err = trustBundle(transport)
+	}
+	if err != nil {
+		return nil, err
+	}
+	keys, err := d.credentials(ctx, &http.Client{Transport: transport, Timeout: credentialsWithin})
+	if err != nil {
+		return nil, err
+	}
+	o := &minio.Options{
+		Creds: keys, Secure: at.Scheme == "https", Transport: transport, Region: d.region(), BucketLookup: d.lookup(), MaxRetries: attempts,
+		TrailingHeaders: d.scheme == schemeS3 && d.query.Get("request_checksum_calculation") != "when_required",
+	}
+	client, err := minio.New(at.Host, o)
+	if err != nil {
+		return nil, err
+	}
+	client.SetS3EnableDualstack(d.isSet("dualstack"))
+	if d.isSet("accelerate") {
+		client.SetS3TransferAccelerate("s3-accelerate.amazonaws.com")
+	}
+	s := &s3Store{client: client, bucket: d.bucket, whole: d.scheme == schemeGS}
+	s.encryption, err = d.encryption()
+	return s, err
+}
+
+// lookup says whether the bucket stands in the path or in the host's name; the
+// library knows whose servers have a name for each bucket.
+func (d *Destination) lookup() minio.BucketLookupType {
+	switch {
+	case !d.query.Has("use_path_style"):
+		return minio.BucketLookupAuto
+	case d.isSet("use_path_style"):
+		return minio.BucketLookupPath
+	}
+	return minio.BucketLookupDNS
+}
+
+func (d *Destination) encryption() (encrypt.ServerSide, error) {
+	switch d.query.Get("ssetype") {
+	case "aws:kms":
+		return encrypt.NewSSEKMS(d.query.Get("kmskeyid"), nil)
+	case "AES256":
+		return encrypt.NewSSE(), nil
+	}
+	return nil, nil
+}
+
+// region is empty where the library asks the server for the bucket's.
+func (d *Destination) region() string {
+	if d.scheme == schemeGS {
+		return "auto"
+	}
+	return cmp.Or(d.query.Get("region"), os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"))
+}
+
+func (s *s3Store) list(ctx context.Context, folder string, most int, each func(string, object) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	owner := false
+	o := minio.ListObjectsOptions{Prefix: folder, Recursive: true, MaxKeys: min(most, 1000), FetchOwner: &owner}
+	for of := range s.client.ListObjectsIter(ctx, s.bucket, o) {
+		if of.Err != nil {
+			return of.Err
+		}
+		// The ETag is the MD5 where it looks like one: not with parts.
+		sum, err := hex.DecodeString(of.ETag)
+		if err != nil || len(sum) != 16 {
+			sum = nil
+		}
+		if err := each(of.Key, object{size: of.Size, md5: string(sum)}); err != nil {
+			return err
+		}
+		if most--; most == 0 {
+			return nil
+		}
+	}
+	return ctx.Err()
+}
+
+func (s *s3Store) reader(ctx context.Context, key string) (io.ReadCloser, error) {
+	body, _, _, err := minio.Core{Client: s.client}.GetObject(ctx, s.bucket, key, minio.GetObjectOptions{})
+	var said minio.ErrorResponse
+	if errors.As(err, &said) && said.Code == minio.NoSuchKey {
+		return nil, fmt.Errorf("%w: %w", errNotThere, err)
+	}
+	return body, err
+}
+
+func (s *s3Store) write(ctx context.Context, key string, from io.Reader, size int64) error {
+	_, err := s.client.PutObject(ctx, s.bucket, key, from, size, minio.PutObjectOptions{
+		ContentType: contentType(key), PartSize: uint64(max(partSize, size/mostParts)), DisableMultipart: s.whole, ServerSideEncryption: s.encryption,
+	})
+	return err
+}
+
+func (s *s3Store) remove(ctx context.Context, key string) error {
+	return s.client.RemoveObject(ctx, s.bucket, key, minio.RemoveObjectOptions{})
+}
+
+// Close has nothing to close: idle connections end by themselves.
+func (s *s3Store) Close() error { return nil }
