@@ -54,7 +54,8 @@ func (p *plan) newChronicle(src *source) *chronicle {
 }
 
 // Ended implements engine.History.
-func (c *chronicle) Ended(phase measure.Phase, n, ref uint64, expected int64, ev *store.Event, o *history.Op) {
+func (c *chronicle) Ended(done *engine.Completion) {
+	phase, n, ref, expected, ev, o := done.Phase, done.N, done.Ref, done.Expected, done.Event, done.Op
 	switch o.Kind {
 	case kv.KeepAlive:
 		o.Written, o.Mod, o.At = uint64(c.src.leaseOf(n, o.Session)), max(ev.Count, 0), ev.At

@@ -222,6 +222,7 @@ func wait(ctx context.Context, d time.Duration) bool {
 // were answered from the numbers that are left.
 type repeated struct {
 	engine.Source
+	engine.ReactiveBase
 	numbers *numberList
 	left    *set
 }
@@ -236,7 +237,7 @@ func (r *repeated) Kind(phase measure.Phase, n uint64) (kv.Kind, kv.Consistency)
 	return r.Source.Kind(phase, r.numbers.at(n))
 }
 
-// Ended implements engine.Timed.
+// Ended implements engine.Reactive.
 func (r *repeated) Ended(n uint64, outcome kv.Outcome, _, _ int64) {
 	if !outcome.Failed() || outcome == kv.WrongAnswer {
 		r.left.remove(r.numbers.at(n))

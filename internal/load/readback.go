@@ -104,7 +104,9 @@ type finals struct {
 	to engine.Chronicler
 }
 
-func (f *finals) Ended(_ measure.Phase, _, number uint64, _ int64, ev *store.Event, o *history.Op) {
-	o.At, o.Final = max(ev.At, 0), true
-	f.to.Read(number, ev, o)
+// Ended implements engine.History.
+func (f *finals) Ended(done *engine.Completion) {
+	o := done.Op
+	o.At, o.Final = max(done.Event.At, 0), true
+	f.to.Read(done.Ref, done.Event, o)
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/engine"
 	"github.com/quorumbench/quorumbench/internal/load/keys"
 	"github.com/quorumbench/quorumbench/internal/load/watch"
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -68,7 +67,8 @@ func (s *Script) Chronicle(to *history.Recorder) engine.Chronicler {
 }
 
 // Ended implements engine.History.
-func (c *chronicle) Ended(_ measure.Phase, n, _ uint64, expected int64, ev *store.Event, o *history.Op) {
+func (c *chronicle) Ended(done *engine.Completion) {
+	n, expected, ev, o := done.N, done.Expected, done.Event, done.Op
 	e := c.script.schedule.Entries[n]
 	if e.Call.Resource() == kubernetes.MasterLeases && !c.leased {
 		// An earlier load on the same store may have written it with a lease, which ends

@@ -68,7 +68,7 @@ func (r *recorded) ended(n uint64, known int64, ev store.Event, found ...uint64)
 		}
 	}
 	o := history.Op{Kind: op.Kind, Consistency: op.Consistency, Outcome: ev.Outcome}
-	r.chronicle.Ended(measure.Measured, n, ref, op.Revision, &ev, &o)
+	r.chronicle.Ended(&engine.Completion{Phase: measure.Measured, N: n, Ref: ref, Expected: op.Revision, Event: &ev, Op: &o})
 	return r.to.Since()
 }
 
@@ -173,7 +173,7 @@ func TestListsAreRecordedKeyByKey(t *testing.T) {
 	// Of a store whose codec does not hand them out nothing is known.
 	n := r.first(kubernetes.ListKeys)
 	o := history.Op{Kind: kv.Range, Consistency: kv.Linearizable}
-	r.chronicle.Ended(measure.Measured, n, n, 0, &store.Event{At: 50, Tag: 3}, &o)
+	r.chronicle.Ended(&engine.Completion{Phase: measure.Measured, N: n, Ref: n, Event: &store.Event{At: 50, Tag: 3}, Op: &o})
 	if ops := r.to.Since(); len(ops) != 1 || ops[0].Read != history.Unseen {
 		t.Errorf("it is recorded as %+v", ops)
 	}

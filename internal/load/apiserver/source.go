@@ -21,18 +21,16 @@ const compactionKey = "compact_rev_key"
 const healthKey = "health"
 
 // source makes the calls, in memory of its own that the next one gets again. It is an
-// engine.Dependent and an engine.Timed.
+// engine.Reactive.
 type source struct {
+	engine.ReactiveBase
 	*Script
 	call             call.Call
 	parts            [3]call.Part
 	key, value, path []byte
 }
 
-var (
-	_ engine.Dependent = (*source)(nil)
-	_ engine.Timed     = (*source)(nil)
-)
+var _ engine.Reactive = (*source)(nil)
 
 // Fill implements engine.Source.
 func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
@@ -172,7 +170,7 @@ func (s *source) Shares(measure.Phase) (all []engine.Share) {
 	return all
 }
 
-// Ready implements engine.Dependent: the API server has one write of an object under
+// Ready implements engine.Reactive: the API server has one write of an object under
 // way at a time, and no event without its lease. Who reads an object knows that it is
 // there, and writes it behind what was read.
 func (s *source) Ready(n uint64) bool {
@@ -201,7 +199,7 @@ func writes(c kubernetes.Call) bool {
 	return kind == kv.CAS && c.Resource() != kubernetes.NumResources
 }
 
-// Failed implements engine.Dependent. Nobody waits for it any more; whether it was done
+// Failed implements engine.Reactive. Nobody waits for it any more; whether it was done
 // the next write of the object learns.
 func (s *source) Failed(n uint64) { s.over(n, s.schedule.Entries[n]) }
 
@@ -229,7 +227,7 @@ func (s *source) over(n uint64, e kubernetes.Entry) {
 	}
 }
 
-// Ended implements engine.Timed.
+// Ended implements engine.Reactive.
 func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
 	s.calls[s.schedule.Entries[n].Call].Ended(o, response, service)
 }

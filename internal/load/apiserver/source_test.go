@@ -7,6 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/load/app"
 	"github.com/quorumbench/quorumbench/internal/load/app/kubernetes"
+	"github.com/quorumbench/quorumbench/internal/load/engine"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -28,6 +29,7 @@ func TestCallsDoNotAllocate(t *testing.T) {
 	block := history.NewBlock()
 	chronicle := s.Chronicle(&history.Recorder{Take: func() *history.Block { return block }, Hand: (*history.Block).Reset})
 	var was history.Op
+	var done engine.Completion
 	told := &names{script: s, of: of, compaction: ^uint32(0)}
 	var op store.Op
 	var ev store.Event
@@ -53,7 +55,8 @@ func TestCallsDoNotAllocate(t *testing.T) {
 			}
 			src.Ended(uint64(n), kv.OK, 1_000_000, 900_000)
 			was = history.Op{Kind: op.Kind, Consistency: op.Consistency}
-			chronicle.Ended(measure.Measured, uint64(n), ref, op.Revision, &ev, &was)
+			done = engine.Completion{Phase: measure.Measured, N: uint64(n), Ref: ref, Expected: op.Revision, Event: &ev, Op: &was}
+			chronicle.Ended(&done)
 			watcher, ok := watched[e.Call.Resource()]
 			if !ok || !writes(e.Call) {
 				continue

@@ -186,7 +186,7 @@ type Profile struct {
 	// Watchers watch beside the calls, over so many Streams. None: it watches nothing.
 	Watchers, Streams int
 	PreviousValues    bool // their events carry what was there before
-	// Connections is how many the calls have, where each belongs to one (engine.Placed);
+	// Connections is how many the calls have, where each belongs to one (Place of engine.Reactive);
 	// 0: as many as the scenario says.
 	Connections int
 }

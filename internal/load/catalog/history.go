@@ -8,7 +8,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/engine"
 	"github.com/quorumbench/quorumbench/internal/load/keys"
 	"github.com/quorumbench/quorumbench/internal/load/watch"
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -77,7 +76,8 @@ func (c *chronicle) begin() {
 }
 
 // Ended implements engine.History.
-func (c *chronicle) Ended(_ measure.Phase, n, _ uint64, _ int64, ev *store.Event, o *history.Op) {
+func (c *chronicle) Ended(done *engine.Completion) {
+	n, ev, o := done.N, done.Event, done.Op
 	c.begin()
 	e := c.script.schedule.Entries[n]
 	if o.Key = healthyNumber(e.Object); o.Kind == kv.Put {

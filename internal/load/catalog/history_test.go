@@ -9,6 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/load/app"
 	data "github.com/quorumbench/quorumbench/internal/load/app/catalog"
+	"github.com/quorumbench/quorumbench/internal/load/engine"
 	"github.com/quorumbench/quorumbench/internal/load/keys"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
@@ -99,7 +100,7 @@ func TestCallsAreRecordedAsOperations(t *testing.T) {
 			want[0].Key = registeredNumber(object)
 		}
 		o := history.Op{Kind: op.Kind, Consistency: op.Consistency, Outcome: c.ev.Outcome}
-		r.chronicle.Ended(measure.Measured, n, ref, op.Revision, &c.ev, &o)
+		r.chronicle.Ended(&engine.Completion{Phase: measure.Measured, N: n, Ref: ref, Expected: op.Revision, Event: &c.ev, Op: &o})
 		if d := cmp.Diff(want, r.to.Since()); d != "" {
 			t.Errorf("%s (-want +got): %s", name, d)
 		}
@@ -161,7 +162,7 @@ func TestRecordingDoesNotAllocate(t *testing.T) {
 			ref := r.source.Fill(measure.Measured, uint64(n), 0, &op)
 			ev = store.Event{Count: 1}
 			o = history.Op{Kind: op.Kind, Consistency: op.Consistency}
-			r.chronicle.Ended(measure.Measured, uint64(n), ref, 0, &ev, &o)
+			r.chronicle.Ended(&engine.Completion{Phase: measure.Measured, N: uint64(n), Ref: ref, Event: &ev, Op: &o})
 			ev = store.Event{What: store.Notify, Key: op.Key, Version: 1, Revision: 50}
 			r.chronicle.Told(uint32(n)%4, &ev, 0, 0, 5)
 			r.FillRead(uint64(n), kv.Local, &op)

@@ -13,17 +13,15 @@ import (
 const beforeMark = 1 << 41
 
 // source makes the calls, in memory of its own that the next one gets again. It is an
-// engine.Dependent and an engine.Timed.
+// engine.Reactive.
 type source struct {
+	engine.ReactiveBase
 	*Script
 	id, name, value []byte
 	service         store.ServiceOp
 }
 
-var (
-	_ engine.Dependent = (*source)(nil)
-	_ engine.Timed     = (*source)(nil)
-)
+var _ engine.Reactive = (*source)(nil)
 
 // Fill implements engine.Source.
 func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
@@ -67,14 +65,14 @@ func (s *source) Shares(measure.Phase) []engine.Share {
 	return tally.Shares(data.Shapes[:], kinds[:])
 }
 
-// Ready implements engine.Dependent: what changes an instance waits until it was
+// Ready implements engine.Reactive: what changes an instance waits until it was
 // registered, and what lets it pass again until it had become critical.
 func (s *source) Ready(n uint64) bool {
 	e := s.schedule.Entries[n]
 	return e.Call == data.Register || e.Call == data.Compare || s.settled[e.Object]
 }
 
-// Failed implements engine.Dependent.
+// Failed implements engine.Reactive.
 func (s *source) Failed(n uint64) {
 	if e := s.schedule.Entries[n]; e.Call != data.Compare {
 		s.unsure[e.Object] = true
@@ -89,7 +87,7 @@ func (s *source) answered(n uint64) {
 	}
 }
 
-// Ended implements engine.Timed.
+// Ended implements engine.Reactive.
 func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
 	s.calls[s.schedule.Entries[n].Call].Ended(o, response, service)
 }

@@ -51,7 +51,7 @@ func (s *scripted) goOn(until int64) (made []int) {
 		case s.now == until:
 			return made
 		default:
-			s.now = min(max(s.Prompts(), s.now), until)
+			s.now = min(max(s.NextPrompt(), s.now), until)
 		}
 	}
 }
@@ -63,7 +63,7 @@ func (s *scripted) end(office int) {
 	for w := range s.waiting {
 		if s.waiting[w] && w/s.Candidates == office && (!s.queued() || s.before(w) == gone) {
 			s.waiting[w] = s.way.Watches
-			s.Told(&store.Event{What: store.Notify, Watcher: uint32(w)})
+			s.Notified(&store.Event{What: store.Notify, Watcher: uint32(w)})
 		}
 	}
 }
@@ -93,7 +93,7 @@ func TestALeaderDies(t *testing.T) {
 		if o.leader != nobody || int(o.dead) != first || o.until <= dies || o.until > dies+int64(ttl) || s.offices[2].leader == nobody {
 			t.Fatalf("at %d: %+v, and %+v", dies, o, s.offices[2])
 		}
-		s.Told(&store.Event{What: store.Notify, Watcher: uint32(first)})
+		s.Notified(&store.Event{What: store.Notify, Watcher: uint32(first)})
 		s.Lost(first)
 		s.Expired(first)
 		ends := max(s.offices[0].until, s.offices[1].until) + int64(time.Second)

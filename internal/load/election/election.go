@@ -1,7 +1,7 @@
 // Package election sends what candidates for many offices send to their store
 // (internal/load/app/election), each over a connection and with a session of its own,
 // and knows what they know: who waits for whom, and who takes itself for the leader. What
-// a candidate does next follows from what it is told (engine.Prompted). It is a
+// a candidate does next follows from what it is told (Prompt of engine.Reactive). It is a
 // load.Script for one loop, and for one run.
 package election
 

@@ -30,7 +30,7 @@ func standing(t *testing.T, app data.Application, way int) (s *scripted, resign 
 // follows takes the next operation, which is to be a candidate's call, and fills it.
 func (s *scripted) follows(c int, want data.Call) (n, ref uint64) {
 	s.t.Helper()
-	s.now = max(s.now, s.Prompts())
+	s.now = max(s.now, s.NextPrompt())
 	n, _, ok := s.Prompt(s.now)
 	if !ok || s.whose(n) != c || s.what(n) != want {
 		s.t.Fatalf("operation %x of %d follows, want call %d of %d", n, s.whose(n), want, c)
@@ -41,7 +41,7 @@ func (s *scripted) follows(c int, want data.Call) (n, ref uint64) {
 // nothing holds that no operation follows.
 func (s *scripted) nothing() {
 	s.t.Helper()
-	if n, _, ok := s.Prompt(max(s.now, s.Prompts())); ok {
+	if n, _, ok := s.Prompt(max(s.now, s.NextPrompt())); ok {
 		s.t.Fatalf("operation %x follows: call %d of %d", n, s.what(n), s.whose(n))
 	}
 }
@@ -245,7 +245,7 @@ func TestAMissingOffice(t *testing.T) {
 		s.want(c, s.recipe.again(s.Script, c, data.Await), false)
 		from, asked := s.now, 0
 		for ; s.now < from+int64(10*time.Second); asked++ {
-			s.now = max(s.now, s.Prompts())
+			s.now = max(s.now, s.NextPrompt())
 			n, _, ok := s.Prompt(s.now)
 			if !ok || asked > 40 {
 				break

@@ -8,7 +8,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/engine"
 	"github.com/quorumbench/quorumbench/internal/load/lifetime"
 	"github.com/quorumbench/quorumbench/internal/load/watch"
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -116,7 +115,8 @@ func (s *Script) Chronicle(to *history.Recorder) engine.Chronicler {
 }
 
 // Ended implements engine.History.
-func (c *chronicle) Ended(_ measure.Phase, _, ref uint64, lease int64, ev *store.Event, o *history.Op) {
+func (c *chronicle) Ended(done *engine.Completion) {
+	ref, lease, ev, o := done.Ref, done.Expected, done.Event, done.Op
 	of, call := int(ref&(1<<candidateBits-1)), data.Call(ref>>candidateBits) // #nosec G115 -- as Fill made it
 	c.left.Sent(o.Invoked)
 	c.last, o.At = o.Done, max(ev.At, 0)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	data "github.com/quorumbench/quorumbench/internal/load/app/election"
+	"github.com/quorumbench/quorumbench/internal/load/engine"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -38,7 +39,7 @@ func (r *told) endedAt(of int, call data.Call, asks asked, ev store.Event, from,
 	r.candidates[of].asks = asks
 	shape := &r.way.Shapes[call]
 	o := history.Op{Kind: shape.Kind, Consistency: shape.Level, Outcome: ev.Outcome, Session: uint32(of), Invoked: from, Done: to}
-	r.c.Ended(measure.Measured, 0, reference(of, call), asks.lease, &ev, &o)
+	r.c.Ended(&engine.Completion{Phase: measure.Measured, Ref: reference(of, call), Expected: asks.lease, Event: &ev, Op: &o})
 	return r.to.Since()
 }
 

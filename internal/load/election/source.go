@@ -14,6 +14,7 @@ import (
 
 // source makes the calls, in memory of its own that the next one gets again.
 type source struct {
+	engine.ReactiveBase
 	*Script
 	call       call.Call
 	parts      [3]call.Part
@@ -23,14 +24,7 @@ type source struct {
 	id         []byte // of a session
 }
 
-var (
-	_ engine.Dependent       = (*source)(nil)
-	_ engine.Placed          = (*source)(nil)
-	_ engine.Timed           = (*source)(nil)
-	_ engine.Prompted        = (*source)(nil)
-	_ engine.Hearing         = (*source)(nil)
-	_ engine.SessionObserver = (*source)(nil)
-)
+var _ engine.Reactive = (*source)(nil)
 
 // The number of an operation is an entry's of the schedule or, of what is prompted, a mark,
 // a number of its own, the call, and the candidate.
@@ -73,7 +67,7 @@ func reference(c int, call data.Call) uint64 {
 	return uint64(c) | uint64(call)<<candidateBits // #nosec G115 -- at most maxCandidates
 }
 
-// Prompt implements engine.Prompted.
+// Prompt implements engine.Reactive.
 func (s *source) Prompt(now int64) (n uint64, due int64, ok bool) {
 	s.now = now
 	s.dieAndReturn()
@@ -99,12 +93,12 @@ func (s *source) number(c int, call data.Call) uint64 {
 	return promptMark | s.prompted<<ownShift&(promptMark-1) | reference(c, call)
 }
 
-// Prompts implements engine.Prompted.
-func (s *source) Prompts() int64 {
+// NextPrompt implements engine.Reactive.
+func (s *source) NextPrompt() int64 {
 	return min(s.todo.at(s.now, s.candidates), s.beats.at(), s.deaths.next(s.candidates))
 }
 
-// Place implements engine.Placed: each candidate has a connection.
+// Place implements engine.Reactive: each candidate has a connection.
 func (s *source) Place(n uint64) int {
 	if c := s.whose(n); c != nobody {
 		if s.way.Watches && s.what(n) == data.Await {
@@ -115,7 +109,7 @@ func (s *source) Place(n uint64) int {
 	return int(s.offices[s.schedule.Entries[n].Of].leader)
 }
 
-// Ready implements engine.Dependent: a resignation waits until somebody leads.
+// Ready implements engine.Reactive: a resignation waits until somebody leads.
 func (s *source) Ready(n uint64) bool {
 	if n&promptMark != 0 {
 		return true
@@ -213,7 +207,7 @@ func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 	return outcome
 }
 
-// Failed implements engine.Dependent: the candidate tries again after a pause. Of a wrong
+// Failed implements engine.Reactive: the candidate tries again after a pause. Of a wrong
 // answer it knows already what it makes of it.
 func (s *source) Failed(n uint64) {
 	if s.judged {
@@ -229,7 +223,7 @@ func (s *source) Failed(n uint64) {
 	}
 }
 
-// Ended implements engine.Timed.
+// Ended implements engine.Reactive.
 func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
 	s.ended(n, o, response, service)
 	if c := s.whose(n); c != nobody {
@@ -273,8 +267,8 @@ func (s *source) ended(n uint64, o kv.Outcome, response, service int64) {
 	s.won = nobody
 }
 
-// Told implements engine.Hearing.
-func (s *source) Told(ev *store.Event) {
+// Notified implements engine.Reactive.
+func (s *source) Notified(ev *store.Event) {
 	c := int(ev.Watcher)
 	if c >= len(s.candidates) || ev.What == store.Seen {
 		return
@@ -305,7 +299,7 @@ func (s *source) Told(ev *store.Event) {
 // patience is how long a leader of each office is awaited when the window has closed.
 const patience = int64(10 * time.Second)
 
-// Awaits implements engine.Hearing.
+// Awaits implements engine.Reactive.
 func (s *source) Awaits(now int64) bool {
 	if s.till == 0 {
 		s.till = now + patience
@@ -321,7 +315,7 @@ func (s *source) Awaits(now int64) bool {
 	return false
 }
 
-// Lost implements engine.SessionObserver. Who leads by its connection's session does not know
+// Lost implements engine.Reactive. Who leads by its connection's session does not know
 // whether it still does; who leads by a lease goes on as long as that lives. Who waits is
 // not told any more. They begin again.
 func (s *source) Lost(place int) {
@@ -360,7 +354,7 @@ func (s *source) Lost(place int) {
 	}
 }
 
-// Expired implements engine.SessionObserver.
+// Expired implements engine.Reactive.
 func (s *source) Expired(place int) {
 	if place < s.All() {
 		if s.records != nil {

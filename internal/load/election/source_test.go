@@ -8,6 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/load/app"
 	data "github.com/quorumbench/quorumbench/internal/load/app/election"
+	"github.com/quorumbench/quorumbench/internal/load/engine"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -158,7 +159,7 @@ func (s *scripted) answer(n uint64) {
 			if s.records != nil {
 				s.records.Told(uint32(w), ev, s.now, 0, s.now)
 			}
-			s.Told(ev)
+			s.Notified(ev)
 		}
 	}
 }
@@ -167,7 +168,7 @@ func (s *scripted) answer(n uint64) {
 func (s *scripted) recorded(ref uint64, c int) {
 	if s.records != nil {
 		s.o = history.Op{Kind: s.op.Kind, Consistency: s.op.Consistency, Outcome: s.ev.Outcome, Session: uint32(c), Invoked: s.now, Done: s.now}
-		s.records.Ended(measure.Measured, 0, ref, s.op.Revision, &s.ev, &s.o)
+		s.records.Ended(&engine.Completion{Phase: measure.Measured, Ref: ref, Expected: s.op.Revision, Event: &s.ev, Op: &s.o})
 	}
 }
 
@@ -298,7 +299,7 @@ func TestFailedCallsAreMadeAgain(t *testing.T) {
 		if next, _, ok := s.Prompt(s.now); ok {
 			t.Errorf("operation %x is made at once", next)
 		}
-		s.now = s.Prompts()
+		s.now = s.NextPrompt()
 		next, due, ok := s.Prompt(s.now)
 		if !ok || due != s.now || s.whose(next) != c || s.what(next) != want {
 			t.Errorf("operation %x of %d is made at %d, and is due since %d", next, c, s.now, due)

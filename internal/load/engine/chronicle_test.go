@@ -3,8 +3,6 @@ package engine
 import (
 	"testing"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -16,8 +14,8 @@ type recorder struct {
 	src                 *listening
 }
 
-func (r *recorder) Ended(measure.Phase, uint64, uint64, int64, *store.Event, *history.Op) { r.ended++ }
-func (r *recorder) Closed(int64)                                                          { r.closed, r.atClose = r.closed+1, r.ended }
+func (r *recorder) Ended(*Completion) { r.ended++ }
+func (r *recorder) Closed(int64)      { r.closed, r.atClose = r.closed+1, r.ended }
 func (r *recorder) Told(watcher uint32, _ *store.Event, _, _, _ int64) {
 	if watcher == 7 && r.src.told == r.told {
 		r.told++
@@ -30,7 +28,7 @@ type listening struct {
 	told int
 }
 
-func (l *listening) Told(*store.Event) { l.told++ }
+func (l *listening) Notified(*store.Event) { l.told++ }
 
 // Who records the answers is told what a source's own watchers are, before the source is,
 // and once that all is over, when each operation has ended.
@@ -40,7 +38,7 @@ func TestAHistoryHearsWhatSourcesHear(t *testing.T) {
 	h := &recorder{src: src}
 	b.cfg.Source, b.cfg.History = src, h
 	l := New(b.cfg, b.sim)
-	if l.hearing == nil {
+	if l.reactive == nil {
 		t.Fatal("the source hears nothing")
 	}
 	for range 3 {

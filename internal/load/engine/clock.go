@@ -204,7 +204,7 @@ func (l *Loop) close(at int64) {
 		case sl.state != waiting || l.cfg.NewConnection:
 		case sl.client >= 0 && l.waitsForOthers(sl):
 			l.withdraw(tag)
-		case l.needs == nil:
+		case l.reactive == nil || sl.client >= 0:
 			l.fail(tag, true, kv.NotSent, max(at, sl.due))
 		}
 		tag = next

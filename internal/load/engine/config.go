@@ -4,86 +4,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/load/pace"
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
-
-// Source says what each operation is. A Source belongs to one loop.
-type Source interface {
-	// Fill makes the n-th operation of the phase for a client: its kind,
-	// consistency, key, end, limit and value. It returns a reference that
-	// comes back with the answer, such as the key's number. The memory it
-	// gives to op stays as it is until the next Fill.
-	Fill(phase measure.Phase, n uint64, client uint32, op *store.Op) (ref uint64)
-	// Kind is what Fill would make it.
-	Kind(phase measure.Phase, n uint64) (kv.Kind, kv.Consistency)
-	// Shares are all that a phase's operations can be, with the share of each.
-	Shares(phase measure.Phase) []Share
-	// Check judges a successful answer; it returns the event's outcome, or
-	// kv.WrongAnswer.
-	Check(kind kv.Kind, ref uint64, ev *store.Event) kv.Outcome
-}
-
-// History takes every operation that was sent, when it ended or was given up, and what else
-// whoever checks the answers needs to know. HistoryBase ignores all of that but Ended.
-type History interface {
-	// Ended takes the n-th operation of a phase, whose Fill returned ref, and that
-	// was to find the version expected (store.Op.Revision). Of o, which is the
-	// caller's, all is said but what the Source alone knows: its key and values,
-	// and what its answer tells of versions.
-	Ended(phase measure.Phase, n, ref uint64, expected int64, ev *store.Event, o *history.Op)
-	// Told takes what one of the loop's own watchers was told now. Of a Done, which says
-	// that it was created, asked is when that was asked for, and from the first revision
-	// that was wanted, 0 for what is written from then on.
-	Told(watcher uint32, ev *store.Event, asked, from, now int64)
-	// Locked takes that a client's operation, which was sent at began, has its lock
-	// now (store.Held), or is about to give it back (store.Freed).
-	Locked(ev *store.Event, client uint32, began, now int64)
-	// MayEnd takes that the key which Fill referred to, made in a session that ends, or
-	// whose connection was lost, may be gone from the given time on.
-	MayEnd(ref uint64, session uint32, from, now int64)
-	// SessionEnded takes that the session was closed, as it was asked to, which had made
-	// such a key at revision o.Mod. Of o, which is the caller's, all is said but the key and
-	// its value.
-	SessionEnded(ref uint64, o *history.Op)
-	// Closed takes that nothing is sent any more from now on, and nothing is kept alive,
-	// when all operations have ended.
-	Closed(now int64)
-}
-
-// HistoryBase implements the methods of History that most histories do not need: each does
-// nothing.
-type HistoryBase struct{}
-
-// Told implements History.
-func (HistoryBase) Told(uint32, *store.Event, int64, int64, int64) {}
-
-// Locked implements History.
-func (HistoryBase) Locked(*store.Event, uint32, int64, int64) {}
-
-// MayEnd implements History.
-func (HistoryBase) MayEnd(uint64, uint32, int64, int64) {}
-
-// SessionEnded implements History.
-func (HistoryBase) SessionEnded(uint64, *history.Op) {}
-
-// Closed implements History.
-func (HistoryBase) Closed(int64) {}
-
-// Chronicler is the history of a Source whose keys are of several kinds.
-type Chronicler interface {
-	History
-	// Read takes the read of the key with a number after the load; o lacks its key and what
-	// it read.
-	Read(number uint64, ev *store.Event, o *history.Op)
-}
-
-// Share is a part of a phase's operations; the shares' sum is 1.
-type Share struct {
-	Kind        kv.Kind
-	Consistency kv.Consistency
-	Of          float64
-}
 
 // Phase is a part of the load.
 type Phase struct {

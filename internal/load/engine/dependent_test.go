@@ -14,6 +14,7 @@ import (
 // which has a connection of its own.
 type placed struct {
 	puts
+	ReactiveBase
 	done, waited int
 	failed       uint64
 }
@@ -79,10 +80,10 @@ func TestEachOperationOfARecordingIsSent(t *testing.T) {
 	}
 }
 
-// chained is a Source whose operations each need the one before, and that knows no more of
-// the optional interfaces.
+// chained is a Source whose operations each need the one before.
 type chained struct {
 	puts
+	ReactiveBase
 	t    *testing.T
 	over []bool
 }

@@ -16,16 +16,16 @@ func (l *Loop) handle(i int) {
 		ev := &l.events[k]
 		if ev.What == store.Expired {
 			l.conns.expired++
-			if l.observer != nil {
-				l.observer.Expired(c.place)
+			if l.reactive != nil {
+				l.reactive.Expired(c.place)
 			}
 			continue
 		}
-		if ev.What >= store.Notify && l.hearing != nil {
-			if h := l.cfg.History; h != nil {
-				h.Told(ev.Watcher, ev, l.now, 0, l.now)
+		if ev.What >= store.Notify && l.reactive != nil && l.watchers.none {
+			if l.cfg.History != nil {
+				l.cfg.History.Told(ev.Watcher, ev, l.now, 0, l.now)
 			}
-			l.hearing.Told(ev)
+			l.reactive.Notified(ev)
 			continue
 		}
 		if ev.What >= store.Notify || ev.Tag&watchMark != 0 {
@@ -48,9 +48,9 @@ func (l *Loop) handle(i int) {
 				l.conns.leave(i, l.now)
 			}
 		case store.Held, store.Freed:
-			if h := l.cfg.History; h != nil {
+			if l.cfg.History != nil {
 				sl := &l.slots.table[ev.Tag]
-				h.Locked(ev, l.session(sl), sl.began(), l.now)
+				l.cfg.History.Locked(ev, l.session(sl), sl.began(), l.now)
 			}
 		}
 	}
@@ -84,11 +84,13 @@ func (l *Loop) finishOp(tag uint32, placeFree bool, ev *store.Event, at int64) {
 			series.Term = l.conns.term()
 		}
 	}
-	if l.needs != nil && outcome.Failed() {
-		l.needs.Failed(sl.n)
-	}
-	if l.timed != nil && sl.measured {
-		l.timed.Ended(sl.n, outcome, at-sl.due, at-sl.sent)
+	if l.reactive != nil {
+		if outcome.Failed() {
+			l.reactive.Failed(sl.n)
+		}
+		if sl.measured {
+			l.reactive.Ended(sl.n, outcome, at-sl.due, at-sl.sent)
+		}
 	}
 	if l.cfg.History != nil {
 		l.remember(sl, outcome, ev, series.Member, at)

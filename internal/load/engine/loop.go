@@ -32,29 +32,24 @@ type Loop struct {
 	parking Parking // the poller, if it is one
 	mail    mailbox
 
-	conns    connections
-	watchers watchers
-	leases   leases
-	slots    slots
-	secs     secondQueue
-	pauses   pauses
-	runWaits runWaits
-	events   []store.Event
-	ready    []Ready
-	left     []Ready // of them: connections that have more than was read in their turn
-	op       store.Op
-	told     history.Op      // what the history gets next
-	owned    [][]owned       // by place: keys that end with its session; for the history alone
-	marked   []func()        // what marks left to be done
-	needs    Dependent       // the source, if it is one
-	timed    Timed           // likewise
-	punctual Punctual        // likewise
-	placed   Placed          // likewise, in an open loop
-	hearing  Hearing         // likewise
-	prompted Prompted        // likewise
-	observer SessionObserver // likewise
-	prompts  heldSecond      // in which is counted what is prompted behind the window
-	kept     []waiter        // operations that wait for others' answers
+	conns     connections
+	watchers  watchers
+	leases    leases
+	slots     slots
+	secs      secondQueue
+	pauses    pauses
+	runWaits  runWaits
+	events    []store.Event
+	ready     []Ready
+	left      []Ready // of them: connections that have more than was read in their turn
+	op        store.Op
+	told      history.Op // what the history gets next
+	completed Completion // likewise
+	owned     [][]owned  // by place: keys that end with its session; for the history alone
+	marked    []func()   // what marks left to be done
+	reactive  Reactive   // the source, if it is one
+	prompts   heldSecond // in which is counted what is prompted behind the window
+	kept      []waiter   // operations that wait for others' answers
 
 	stamped  Stamped // the poller, if it knows when bytes arrived
 	buf      []byte
@@ -128,15 +123,7 @@ func New(cfg Config, p Poller) *Loop {
 		l.closed.clients = append(l.closed.clients, client{place: place})
 	}
 	l.sched.clock = &l.clock
-	l.needs, _ = cfg.Source.(Dependent)
-	l.timed, _ = cfg.Source.(Timed)
-	l.punctual, _ = cfg.Source.(Punctual)
-	if len(cfg.Clients) == 0 {
-		l.placed, _ = cfg.Source.(Placed)
-		l.prompted, _ = cfg.Source.(Prompted)
-		l.observer, _ = cfg.Source.(SessionObserver)
-	}
-	l.hearing, _ = cfg.Source.(Hearing)
+	l.reactive, _ = cfg.Source.(Reactive)
 	l.stamped, _ = p.(Stamped)
 	l.parking, _ = p.(Parking)
 	l.conns.init(&l.cfg, p, &l.slots)
@@ -178,8 +165,8 @@ func (l *Loop) Run(connectBy int64, connected func(error)) *Result {
 	l.abandonSchedule(l.res.Closed)
 	l.cfg.Shared.spill.cursors[l.me()].due.Store(never)
 	l.secs.release(never)
-	if h := l.cfg.History; h != nil {
-		h.Closed(l.now)
+	if l.cfg.History != nil {
+		l.cfg.History.Closed(l.now)
 	}
 	l.closeAll()
 	l.Live.Phase.Store(-1)
@@ -380,7 +367,7 @@ func (l *Loop) publish() {
 }
 
 func (l *Loop) finished() bool {
-	return l.draining && (l.slots.open == 0 && l.watchers.settled(l.now) && (l.hearing == nil || !l.hearing.Awaits(l.now)) || l.stopped && l.now >= l.drainTill)
+	return l.draining && (l.slots.open == 0 && l.watchers.settled(l.now) && (l.reactive == nil || !l.reactive.Awaits(l.now)) || l.stopped && l.now >= l.drainTill)
 }
 
 // to moves the loop's clock on: seconds and phases that have ended meanwhile

@@ -37,7 +37,7 @@ func (l *Loop) own(sl *slot, outcome kv.Outcome, ev *store.Event) {
 // session that is closed that is from now on. When the server last heard of one whose
 // connection was lost nobody knows, so that its keys may be gone since they were made.
 func (l *Loop) mayEnd(i int, closed bool) {
-	if l.owned == nil { // as it is without a history
+	if l.owned == nil {
 		return
 	}
 	place := l.conns.table[i].place

@@ -56,13 +56,12 @@ func (c *endingCodec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
 // ends is a history of sessions' ends.
 type ends struct {
 	HistoryBase
-
 	may  int
 	told []history.Op
 	refs []uint64
 }
 
-func (*ends) Ended(measure.Phase, uint64, uint64, int64, *store.Event, *history.Op) {}
+func (*ends) Ended(*Completion) {}
 
 func (e *ends) MayEnd(uint64, uint32, int64, int64) { e.may++ }
 

@@ -14,6 +14,7 @@ import (
 // to three behind each of the schedule, the last of them with a delay.
 type prompting struct {
 	puts
+	ReactiveBase
 	due  []int64 // of what is prompted and not taken up, ascending
 	of   []uint64
 	made uint64
@@ -44,10 +45,8 @@ func (p *prompting) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	return ev.Outcome
 }
 
-func (p *prompting) Ready(uint64) bool  { return true }
 func (p *prompting) Failed(uint64)      { p.open-- }
 func (p *prompting) Place(n uint64) int { return int(n/promptedMark) % 2 }
-func (p *prompting) Told(*store.Event)  {}
 func (p *prompting) Awaits(int64) bool  { return len(p.due) > 0 }
 
 func (p *prompting) Prompt(now int64) (n uint64, due int64, ok bool) {
@@ -64,7 +63,7 @@ func (p *prompting) Prompt(now int64) (n uint64, due int64, ok bool) {
 	return 0, 0, false
 }
 
-func (p *prompting) Prompts() int64 {
+func (p *prompting) NextPrompt() int64 {
 	first := int64(math.MaxInt64)
 	for _, at := range p.due {
 		first = min(first, at)
@@ -129,7 +128,6 @@ func (s *insisting) Awaits(now int64) bool {
 }
 
 func (s *insisting) Lost(place int) { s.lost[place]++ }
-func (s *insisting) Expired(int)    {}
 
 // A load whose store does not come back ends when its source awaits nothing more.
 func TestADrainEndsWithoutAStore(t *testing.T) {

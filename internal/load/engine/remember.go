@@ -18,7 +18,8 @@ func (l *Loop) remember(sl *slot, outcome kv.Outcome, ev *store.Event, member ui
 		Invoked: min(sl.began(), at), Done: at,
 	}
 	l.own(sl, outcome, ev)
-	l.cfg.History.Ended(sl.acc.Phase, sl.n, sl.ref, sl.expected, ev, o)
+	l.completed = Completion{Phase: sl.acc.Phase, N: sl.n, Ref: sl.ref, Expected: sl.expected, Event: ev, Op: o}
+	l.cfg.History.Ended(&l.completed)
 }
 
 // began is when an operation was sent.

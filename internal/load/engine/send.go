@@ -144,11 +144,11 @@ func (l *Loop) takeUp(n uint64, due int64, acc *second, i int) {
 		return
 	}
 	switch {
-	case l.needs != nil && !l.needs.Ready(n):
+	case l.reactive != nil && !l.reactive.Ready(n):
 		l.keep(tag, sl)
 	case own >= 0:
 		l.place(own, n, tag)
-	case l.needs != nil && !l.conns.takes(i):
+	case l.reactive != nil && !l.conns.takes(i):
 		l.waitedFor(byConnections, acc, 1)
 		l.keep(tag, sl)
 	default:
@@ -218,7 +218,7 @@ func (l *Loop) canSend() bool {
 
 // waitsInFlight reports whether operations are taken up without a connection that takes
 // them.
-func (l *Loop) waitsInFlight() bool { return l.needs != nil || l.placed != nil }
+func (l *Loop) waitsInFlight() bool { return l.reactive != nil }
 
 // submit encodes an operation on a connection that is ready.
 func (l *Loop) submit(i int, tag uint32) {
@@ -257,7 +257,7 @@ func (l *Loop) pump(i int) {
 	for k < len(c.queue) && c.ready() {
 		w := c.queue[k]
 		if sl := &l.slots.table[w.tag]; sl.state == waiting && sl.n == w.n && int(sl.conn) == i {
-			if l.placed != nil {
+			if l.reactive != nil && sl.client < 0 {
 				sl.ready = max(sl.ready, l.now)
 				l.waitedFor(byConnections, sl.acc, 1)
 			}
@@ -359,8 +359,8 @@ func (l *Loop) markSent(c *conn, i int, sent int64) {
 func (l *Loop) late(sl *slot) {
 	l.secs.record(&sl.acc.Lateness, sl.sent-sl.due)
 	l.secs.record(&sl.acc.Disturbed.Own, sl.sent-sl.ready)
-	if l.punctual != nil && sl.measured {
-		l.punctual.Sent(sl.n, sl.sent-sl.ready, sl.ready > sl.due)
+	if l.reactive != nil && sl.measured {
+		l.reactive.Sent(sl.n, sl.sent-sl.ready, sl.ready > sl.due)
 	}
 	if waiting := sl.ready - sl.due; waiting > 0 {
 		l.secs.record(&sl.acc.Disturbed.Waiting, waiting)

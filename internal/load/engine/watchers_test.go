@@ -7,7 +7,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/keys"
 	"github.com/quorumbench/quorumbench/internal/load/watch"
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -264,12 +263,12 @@ func TestRefusedWatcherIsTold(t *testing.T) {
 // heard counts what it is told of watchers.
 type heard struct {
 	HistoryBase
-	n int
+	events int
 }
 
-func (h *heard) Ended(measure.Phase, uint64, uint64, int64, *store.Event, *history.Op) {}
+func (*heard) Ended(*Completion) {}
 
-func (h *heard) Told(uint32, *store.Event, int64, int64, int64) { h.n++ }
+func (h *heard) Told(uint32, *store.Event, int64, int64, int64) { h.events++ }
 
 // An event costs no memory.
 func TestEventsDoNotAllocate(t *testing.T) {
@@ -294,8 +293,8 @@ func TestEventsDoNotAllocate(t *testing.T) {
 	if n := testing.AllocsPerRun(1000, once); n != 0 {
 		t.Errorf("%v allocations for an event", n)
 	}
-	if got := l.clock.current.Watch; got.Delivered < 1000 || got.Untimed != 0 || uint64(told.n) != got.Delivered {
-		t.Errorf("%+v, and the history was told of %d", got, told.n)
+	if got := l.clock.current.Watch; got.Delivered < 1000 || got.Untimed != 0 || uint64(told.events) != got.Delivered {
+		t.Errorf("%+v, and the history was told of %d", got, told.events)
 	}
 }
 

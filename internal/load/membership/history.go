@@ -8,7 +8,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/engine"
 	"github.com/quorumbench/quorumbench/internal/load/keys"
 	"github.com/quorumbench/quorumbench/internal/load/watch"
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -42,7 +41,8 @@ func (s *Script) Chronicle(to *history.Recorder) engine.Chronicler {
 }
 
 // Ended implements engine.History.
-func (c *chronicle) Ended(_ measure.Phase, n, _ uint64, _ int64, ev *store.Event, o *history.Op) {
+func (c *chronicle) Ended(done *engine.Completion) {
+	n, ev, o := done.N, done.Event, done.Op
 	e := c.script.schedule.Entries[n]
 	o.Key, o.At = uint64(e.Object), max(ev.At, 0)
 	switch e.Call {

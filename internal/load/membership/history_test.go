@@ -9,6 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/load/app"
 	data "github.com/quorumbench/quorumbench/internal/load/app/membership"
+	"github.com/quorumbench/quorumbench/internal/load/engine"
 	"github.com/quorumbench/quorumbench/internal/load/keys"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
@@ -74,7 +75,7 @@ func TestCallsAreRecordedAsOperations(t *testing.T) {
 			c.want.Written = keys.Identity(n)
 		}
 		o := history.Op{Kind: op.Kind, Consistency: op.Consistency, Outcome: c.ev.Outcome}
-		r.chronicle.Ended(measure.Measured, n, ref, op.Revision, &c.ev, &o)
+		r.chronicle.Ended(&engine.Completion{Phase: measure.Measured, N: n, Ref: ref, Expected: op.Revision, Event: &c.ev, Op: &o})
 		if d := cmp.Diff([]history.Op{c.want}, r.to.Since()); d != "" {
 			t.Errorf("%s (-want +got): %s", name, d)
 		}
@@ -142,7 +143,7 @@ func TestRecordingDoesNotAllocate(t *testing.T) {
 			ref := r.source.Fill(measure.Measured, uint64(n), 0, &op)
 			ev = store.Event{At: 50, Mod: 50, Value: r.source.value, Count: 1}
 			o = history.Op{Kind: op.Kind, Consistency: op.Consistency}
-			r.chronicle.Ended(measure.Measured, uint64(n), ref, 0, &ev, &o)
+			r.chronicle.Ended(&engine.Completion{Phase: measure.Measured, N: uint64(n), Ref: ref, Event: &ev, Op: &o})
 			r.chronicle.MayEnd(0, 1, 2, 3)
 			ev = store.Event{What: store.Notify, Key: op.Key, Version: -1, Revision: 50, At: 50}
 			r.chronicle.Told(e.Object%4, &ev, 0, 0, 5)

@@ -11,17 +11,14 @@ import (
 )
 
 // source makes the calls, in memory of its own that the next one gets again. It is an
-// engine.Dependent, an engine.Timed and an engine.Placed.
+// engine.Reactive.
 type source struct {
+	engine.ReactiveBase
 	*Script
 	key, value []byte
 }
 
-var (
-	_ engine.Dependent = (*source)(nil)
-	_ engine.Placed    = (*source)(nil)
-	_ engine.Timed     = (*source)(nil)
-)
+var _ engine.Reactive = (*source)(nil)
 
 // Fill implements engine.Source.
 func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
@@ -51,7 +48,7 @@ func (s *source) Shares(measure.Phase) []engine.Share {
 	return tally.Shares(data.Shapes[:], kinds[:])
 }
 
-// Place implements engine.Placed: an instance comes and goes on the connection whose
+// Place implements engine.Reactive: an instance comes and goes on the connection whose
 // session it has. Of the clients, whose own connections carry their watches, many share
 // one for their reads.
 func (s *source) Place(n uint64) int {
@@ -62,21 +59,21 @@ func (s *source) Place(n uint64) int {
 	return int(e.Object) % s.setup.Connections
 }
 
-// Ready implements engine.Dependent: what comes in the load is read, and goes, when its
+// Ready implements engine.Reactive: what comes in the load is read, and goes, when its
 // registration was answered.
 func (s *source) Ready(n uint64) bool {
 	e := s.schedule.Entries[n]
 	return e.Call == data.Register || s.schedule.Before(e.Object) || s.settled[e.Object]
 }
 
-// Failed implements engine.Dependent.
+// Failed implements engine.Reactive.
 func (s *source) Failed(n uint64) {
 	if e := s.schedule.Entries[n]; e.Call == data.Register {
 		s.settled[e.Object] = true
 	}
 }
 
-// Ended implements engine.Timed.
+// Ended implements engine.Reactive.
 func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
 	s.calls[s.schedule.Entries[n].Call].Ended(o, response, service)
 }

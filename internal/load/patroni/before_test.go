@@ -17,7 +17,7 @@ func TestPreparationThatFails(t *testing.T) {
 		s := Of(c, app.Setup{Length: time.Millisecond, Prefix: "/service/"})
 		for _, stage := range []func() (engine.Source, uint64){s.Before, s.After} {
 			if source, n := stage(); n > 0 {
-				source.(engine.Dependent).Failed(n - 1)
+				source.(engine.Reactive).Failed(n - 1)
 			}
 		}
 	}

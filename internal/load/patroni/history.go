@@ -11,7 +11,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/keys"
 	"github.com/quorumbench/quorumbench/internal/load/lifetime"
 	"github.com/quorumbench/quorumbench/internal/load/watch"
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -83,7 +82,8 @@ func (s *Script) Chronicle(to *history.Recorder) engine.Chronicler {
 }
 
 // Ended implements engine.History.
-func (c *chronicle) Ended(_ measure.Phase, n, ref uint64, lease int64, ev *store.Event, o *history.Op) {
+func (c *chronicle) Ended(done *engine.Completion) {
+	n, ref, lease, ev, o := done.N, done.Ref, done.Expected, done.Event, done.Op
 	s := c.script
 	e, member := s.schedule.Entries[n], int(ref>>memberShift) // #nosec G115 -- as Fill made it
 	cluster := int(e.Cluster)

@@ -9,6 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/load/app"
 	data "github.com/quorumbench/quorumbench/internal/load/app/patroni"
+	"github.com/quorumbench/quorumbench/internal/load/engine"
 	"github.com/quorumbench/quorumbench/internal/load/keys"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
@@ -63,7 +64,7 @@ func (r *told) endedAt(n uint64, ev store.Event, from, to int64) []history.Op {
 	}
 	r.Ended(n, outcome, 1, 1)
 	o := history.Op{Kind: op.Kind, Consistency: op.Consistency, Outcome: outcome, Session: 9, Invoked: from, Done: to}
-	r.c.Ended(measure.Measured, n, ref, op.Revision, &ev, &o)
+	r.c.Ended(&engine.Completion{Phase: measure.Measured, N: n, Ref: ref, Expected: op.Revision, Event: &ev, Op: &o})
 	return r.to.Since()
 }
 
@@ -428,7 +429,7 @@ func TestRecordingDoesNotAllocate(t *testing.T) {
 				}
 				ev = store.Event{At: 50, Revision: 40, Mod: 40, Count: 1, Value: r.value}
 				o = history.Op{Kind: op.Kind, Consistency: op.Consistency}
-				r.c.Ended(measure.Measured, uint64(n), ref, op.Revision, &ev, &o)
+				r.c.Ended(&engine.Completion{Phase: measure.Measured, N: uint64(n), Ref: ref, Expected: op.Revision, Event: &ev, Op: &o})
 				ev = store.Event{What: store.Notify, Key: r.key, Value: r.value, Version: 1, Revision: 50, At: 50}
 				r.c.Told(uint32(n)%4, &ev, 0, 0, 5)
 				r.Lost(n % r.All())

@@ -10,8 +10,9 @@ import (
 )
 
 // source makes the calls, in memory of its own that the next one gets again. It is an
-// engine.Dependent, an engine.Placed and an engine.Timed.
+// engine.Reactive.
 type source struct {
+	engine.ReactiveBase
 	*Script
 	call            call.Call
 	parts           [2]call.Part
@@ -19,13 +20,7 @@ type source struct {
 	key, end, value []byte
 }
 
-var (
-	_ engine.Dependent = (*source)(nil)
-	_ engine.Placed    = (*source)(nil)
-	_ engine.Timed     = (*source)(nil)
-
-	_ engine.SessionObserver = (*source)(nil)
-)
+var _ engine.Reactive = (*source)(nil)
 
 // member is who makes a call, by its place in the cluster.
 func (s *source) member(e patroni.Entry) int {
@@ -55,7 +50,7 @@ func (s *source) member(e patroni.Entry) int {
 
 func (s *source) all(e patroni.Entry, member int) int { return int(e.Cluster)*s.Members + member }
 
-// Place implements engine.Placed: each member has a connection. As many members as the
+// Place implements engine.Reactive: each member has a connection. As many members as the
 // store has would have all leaders at one of it, so the first is another in each cluster.
 func (s *source) Place(n uint64) int {
 	e := s.schedule.Entries[n]
@@ -126,14 +121,14 @@ func (s *source) hear(op *store.Op) {
 	}
 }
 
-// Lost implements engine.SessionObserver.
+// Lost implements engine.Reactive.
 func (s *source) Lost(place int) {
 	if s.records != nil {
 		s.records.lost(place, false)
 	}
 }
 
-// Expired implements engine.SessionObserver.
+// Expired implements engine.Reactive.
 func (s *source) Expired(place int) {
 	if s.records != nil {
 		s.records.lost(place, true)
@@ -161,7 +156,7 @@ func (s *source) Shares(measure.Phase) (all []engine.Share) {
 	return all
 }
 
-// Ready implements engine.Dependent: a member has one call under way. What belongs to a
+// Ready implements engine.Reactive: a member has one call under way. What belongs to a
 // failover waits until the leader's key is gone, and what its winner and losers do until
 // there is one.
 func (s *source) Ready(n uint64) bool {
@@ -172,7 +167,7 @@ func (s *source) Ready(n uint64) bool {
 	return s.asked[s.all(e, s.member(e))] == 0
 }
 
-// Failed implements engine.Dependent. Who made the call may have come to lead since.
+// Failed implements engine.Reactive. Who made the call may have come to lead since.
 func (s *source) Failed(n uint64) {
 	s.ended = nobody
 	first := int(s.schedule.Entries[n].Cluster) * s.Members
@@ -188,7 +183,7 @@ func (s *source) over(n uint64, all int) {
 	}
 }
 
-// Ended implements engine.Timed. A lease or session that is gone is not renewed again: the
+// Ended implements engine.Reactive. A lease or session that is gone is not renewed again: the
 // member's next renewal takes a new one.
 func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
 	call := s.schedule.Entries[n].Call

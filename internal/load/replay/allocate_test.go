@@ -30,13 +30,13 @@ func TestSendingAgainDoesNotAllocate(t *testing.T) {
 				t.Fatalf("%d of %d calls are sent again: %v", plan.Calls(), len(one.calls), plan.Left)
 			}
 			source := plan.Source()
-			needs, punctual := source.(engine.Dependent), source.(engine.Punctual)
+			reactive := source.(engine.Reactive)
 			var op store.Op
 			var ev store.Event
 			answer := []byte("again/registry/lock-0000000007")
 			pass := func() {
 				for n := range plan.Calls() {
-					needs.Ready(n)
+					reactive.Ready(n)
 					ref := source.Fill(measure.Measured, n, 0, &op)
 					op.Tag = uint32(n)
 					ev = store.Event{Tag: op.Tag, Revision: int64(n) + 5, At: int64(n) + 9, Count: 1, Key: answer, Value: answer[:20]}
@@ -44,7 +44,7 @@ func TestSendingAgainDoesNotAllocate(t *testing.T) {
 						op.Range.Keys.Begin(op.Tag)
 						op.Range.Keys.Add(op.Tag, answer, nil, 3)
 					}
-					punctual.Sent(n, 7, false)
+					reactive.Sent(n, 7, false)
 					source.Check(op.Kind, ref, &ev)
 				}
 			}

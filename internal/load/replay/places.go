@@ -91,12 +91,9 @@ func (p *places) next(n uint64) bool {
 	return p.heads[at] == len(line) || line[p.heads[at]] == int32(n)
 }
 
-// placedSource is a source some of whose calls go over a certain connection: those of a
-// session, and of a watcher. It is an engine.Placed.
-type placedSource struct{ *source }
-
-// Place implements engine.Placed.
-func (s *placedSource) Place(n uint64) int {
+// Place implements engine.Reactive: the calls of a session go over a certain connection, and
+// those of a watcher.
+func (s *source) Place(n uint64) int {
 	if s.places != nil {
 		return int(s.places.of[n])
 	}

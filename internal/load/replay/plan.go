@@ -313,13 +313,7 @@ func (p *Plan) Length() int64 { return p.schedule().Due(p.Calls()) }
 func (p *Plan) Source() engine.Source {
 	s := &source{Plan: p, translator: translator{plan: p}}
 	s.keys.Keys = &s.heard
-	switch {
-	case p.places == nil && len(p.watchers.of) == 0:
-		return s
-	case len(p.watchers.of) == 0:
-		return &placedSource{source: s}
-	}
-	return &watchingSource{placedSource{source: s}}
+	return s
 }
 
 // Outcome is what became of calls with guards, and of those that waited for others.

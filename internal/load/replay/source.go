@@ -10,9 +10,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// source has the calls, for the one loop that sends them. It is an
-// engine.Dependent and an engine.Punctual.
+// source has the calls, for the one loop that sends them.
 type source struct {
+	engine.ReactiveBase
 	*Plan
 	translator
 	asked uint64 // the call that was asked for last whether it is ready, and one more
@@ -21,12 +21,7 @@ type source struct {
 	watch store.WatchOp // whose beginning or end is asked for
 }
 
-var (
-	_ engine.Dependent = (*source)(nil)
-	_ engine.Punctual  = (*source)(nil)
-	_ engine.Placed    = (*placedSource)(nil)
-	_ engine.Hearing   = (*watchingSource)(nil)
-)
+var _ engine.Reactive = (*source)(nil)
 
 // Fill implements engine.Source.
 func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
@@ -63,6 +58,7 @@ func (s *source) Shares(measure.Phase) (all []engine.Share) {
 // Check learns what a call came to.
 func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	c := s.calls[n]
+	s.watchers.till = 0 // the wait for more events begins when nothing is open
 	if s.states[n] = held; ev.Outcome == kv.Conflict {
 		s.states[n] = refused
 	}
@@ -78,21 +74,22 @@ func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	return ev.Outcome
 }
 
-// Failed implements engine.Dependent.
+// Failed implements engine.Reactive.
 func (s *source) Failed(n uint64) {
+	s.watchers.till = 0
 	if s.states[n] = failed; s.places != nil {
 		s.places.sent[n] = true // nothing waits for it any more
 	}
 }
 
-// Sent implements engine.Punctual.
+// Sent implements engine.Reactive.
 func (s *source) Sent(n uint64, late int64, waited bool) {
 	if s.lates[n] = max(late, 0); waited {
 		s.lates[n] = -1
 	}
 }
 
-// Ready implements engine.Dependent.
+// Ready implements engine.Reactive.
 func (s *source) Ready(n uint64) bool {
 	for _, call := range s.needs.of(n) {
 		if s.states[call] == open {

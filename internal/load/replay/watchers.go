@@ -124,11 +124,8 @@ func (p *Plan) watchedFrom(recorded int64) int64 {
 	return 0
 }
 
-// watchingSource is a source with watchers: an engine.Hearing.
-type watchingSource struct{ placedSource }
-
-// Told implements engine.Hearing.
-func (s *watchingSource) Told(ev *store.Event) {
+// Notified implements engine.Reactive.
+func (s *source) Notified(ev *store.Event) {
 	w := &s.watchers
 	if int(ev.Watcher) >= len(w.now) {
 		return
@@ -142,8 +139,8 @@ func (s *watchingSource) Told(ev *store.Event) {
 	}
 }
 
-// Awaits implements engine.Hearing.
-func (s *watchingSource) Awaits(now int64) bool {
+// Awaits implements engine.Reactive.
+func (s *source) Awaits(now int64) bool {
 	w := &s.watchers
 	if w.told >= w.total {
 		return false

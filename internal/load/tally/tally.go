@@ -51,8 +51,6 @@ func Shares(shapes []app.Shape, due []uint64) (all []engine.Share) {
 // writes that depend on nothing, and that nobody counts.
 type Beforehand struct{}
 
-var _ engine.Dependent = Beforehand{}
-
 // Kind implements engine.Source.
 func (Beforehand) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) { return kv.Put, kv.None }
 
@@ -63,9 +61,3 @@ func (Beforehand) Shares(measure.Phase) []engine.Share {
 
 // Check implements engine.Source.
 func (Beforehand) Check(_ kv.Kind, _ uint64, ev *store.Event) kv.Outcome { return ev.Outcome }
-
-// Ready implements engine.Dependent.
-func (Beforehand) Ready(uint64) bool { return true }
-
-// Failed implements engine.Dependent.
-func (Beforehand) Failed(uint64) {}
