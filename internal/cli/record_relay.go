@@ -32,8 +32,7 @@ func (r *relayed) hear(ctx context.Context, understood *passive.TapConfig, began
 	r.cfg.Tap, r.cfg.Now = *understood, func() int64 { return int64(time.Since(began)) }
 	running := passive.NewRelay(r.cfg)
 	err := running.Serve(ctx, r.l)
-	all, _ := running.Connections()
-	return all, "", err
+	return running.Connections(), "", err
 }
 
 func (a *commandLine) relay(_ context.Context, f *recordFlags, st store.Store) (hearing, error) {

@@ -5,8 +5,6 @@ import (
 	"net"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/quorumbench/quorumbench/internal/run/sockets"
 )
 
 type dialResult struct {
@@ -88,11 +86,4 @@ func (p *epoll) takeDialed(ready []Ready) []Ready {
 		}
 	}
 	return ready
-}
-
-// takeFD takes the socket out of Go's own poller, which would otherwise be
-// woken for every packet too.
-func takeFD(c net.Conn) (int, error) {
-	defer func() { _ = c.Close() }()
-	return sockets.Of(c)
 }

@@ -3,15 +3,12 @@ package engine
 import (
 	"context"
 	"fmt"
-	"io"
 	"runtime"
 	"sync"
 	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/quorumbench/quorumbench/internal/run/sockets"
 )
 
 // epoll is the Poller for Linux: non-blocking sockets, level-triggered epoll,
@@ -31,7 +28,7 @@ type epoll struct {
 	ep, ev  int   // epoll and eventfd
 	beat    int   // the timer of SetBeat; 0: not made, -1: none
 	period  int64 // of the beat; 0: there is none
-	park    sockets.Park
+	park    parker
 	conns   []epollConn
 	known   map[string]unix.Sockaddr // addresses of endpoints
 	events  []unix.EpollEvent
@@ -187,20 +184,6 @@ func (p *epoll) Read(i int, b []byte) (int, error) {
 	return readFD(p.conns[i].fd, b)
 }
 
-// readFD reads a socket, as a Poller does.
-func readFD(fd int, b []byte) (int, error) {
-	switch n, errno := sockets.Read(fd, b); {
-	case errno == unix.EAGAIN:
-		return 0, ErrAgain
-	case errno != 0:
-		return 0, errno
-	case n == 0:
-		return 0, io.EOF
-	default:
-		return n, nil
-	}
-}
-
 func (p *epoll) Write(i int, b []byte) (int, error) {
 	c := &p.conns[i]
 	if c.secured == nil {
@@ -218,15 +201,6 @@ func (p *epoll) Write(i int, b []byte) (int, error) {
 		return n, err
 	}
 	return n, p.pushed(i)
-}
-
-// writeFD writes to one likewise.
-func writeFD(fd int, b []byte) (int, error) {
-	n, errno := sockets.Write(fd, b)
-	if errno != 0 {
-		return n, errno
-	}
-	return n, nil
 }
 
 // pushed writes what a secured connection has sealed.
@@ -291,7 +265,7 @@ func (p *epoll) Release() {
 	}
 	p.dialed = nil
 	p.endBeat()
-	p.park.End()
+	p.park.close()
 	p.delays.close()
 	_ = unix.Close(p.ep)
 	_ = unix.Close(p.ev)

@@ -27,8 +27,8 @@ func TestParkEnds(t *testing.T) {
 	}
 	never := p.Now() + 3600*secondNS // a park that does not end is a test that does not
 	until := p.Now() + 30*millisecond
-	if p.Park(until); p.Now() < until || !p.park.Ready() {
-		t.Errorf("it ended %d ms early, and is done: %v", (until-p.Now())/millisecond, p.park.Ready())
+	if p.Park(until); p.Now() < until || !p.park.available() {
+		t.Errorf("it ended %d ms early, and is done: %v", (until-p.Now())/millisecond, p.park.available())
 	}
 	beats := func() {
 		t.Helper()

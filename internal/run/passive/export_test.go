@@ -6,7 +6,7 @@ import (
 )
 
 // MostPieces is how many pieces of one connection may wait, however small they are.
-func MostPieces() int { return heldOfOne / pieceCost }
+func MostPieces() int { return waitingOfOne / pieceCost }
 
 // mute is a store.Tapped, a store.Tap and a Sink that tell nothing.
 type mute struct{}

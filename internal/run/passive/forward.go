@@ -8,53 +8,48 @@ import (
 	"sync"
 )
 
-// chunkSize is how much a goroutine reads at a time.
-const chunkSize = 16 << 10
+// Each direction of a connection reads into chunks of chunkSize bytes, from which pieces are
+// cut until less than leastRoom is left for a read.
+const (
+	chunkSize = 16 << 10
+	leastRoom = 4 << 10
+)
 
-// forwardBoth passes a connection on by two goroutines: over TLS, and where there is no
-// loop.
-func (t *tapped) forwardBoth(ctx context.Context, client, server net.Conn) {
+// forward passes a connection's bytes on in both directions until both have ended or ctx ends.
+func (b *backlog) forward(ctx context.Context, client, server net.Conn) {
 	stop := context.AfterFunc(ctx, func() { _, _ = client.Close(), server.Close() })
 	defer stop()
 	var both sync.WaitGroup
-	both.Add(2)
-	go func() {
-		defer both.Done()
-		t.forward(server, client, pieceOfClient)
-	}()
-	go func() {
-		defer both.Done()
-		t.forward(client, server, pieceOfServer)
-	}()
+	both.Go(func() { b.forwardFrom(client, server, pieceOfClient) })
+	both.Go(func() { b.forwardFrom(server, client, pieceOfServer) })
 	both.Wait()
 }
 
-// forward passes one direction on, until its end.
-func (t *tapped) forward(to, from net.Conn, side what) {
-	buf := t.relay.buffer(chunkSize)
+// forwardFrom passes one direction on until it ends. Bytes are written before the backlog
+// gets them, so that decoding delays nothing.
+func (b *backlog) forwardFrom(from, to net.Conn, side pieceKind) {
+	var chunk []byte
 	for {
-		n, err := from.Read(buf.b)
-		at := t.relay.cfg.Now()
+		if len(chunk) < leastRoom {
+			chunk = make([]byte, chunkSize)
+		}
+		n, err := from.Read(chunk)
+		at := b.relay.cfg.Now()
 		if n > 0 {
-			number := t.next.Add(1)
-			if _, failed := to.Write(buf.b[:n]); failed != nil && err == nil {
+			number := b.next.Add(1)
+			if _, failed := to.Write(chunk[:n]); failed != nil && err == nil {
 				err = failed
 			}
-			p := piece{of: t, b: buf.b[:n], buf: buf, number: number, at: at, size: chunkSize, what: side}
-			if p, any := t.admit(p); any {
-				t.queue.give(p)
-				if p.buf != nil {
-					buf = t.relay.buffer(chunkSize)
-				}
+			if b.add(piece{bytes: chunk[:n:n], number: number, at: at, kind: side}) {
+				chunk = chunk[n:]
 			}
 		}
 		if err == nil {
 			continue
 		}
-		t.relay.free(buf)
 		half, ok := to.(interface{ CloseWrite() error })
 		if !errors.Is(err, io.EOF) || !ok || half.CloseWrite() != nil {
-			_, _ = to.Close(), from.Close() // both ways are over
+			_, _ = to.Close(), from.Close() // ends the other direction, too
 		}
 		return
 	}

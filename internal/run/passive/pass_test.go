@@ -73,21 +73,6 @@ func (h *heard) Feed(ofClient bool, at int64, b []byte) error {
 func (h *heard) Open() int { return 0 }
 func (h *heard) End(int64) { h.ended++ }
 
-// hidden gives connections that are no *net.TCPConn: goroutines pass them on.
-type hidden struct{ net.Listener }
-
-func (l hidden) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return hiddenConn{c}, nil
-}
-
-type hiddenConn struct{ net.Conn }
-
-func (c hiddenConn) CloseWrite() error { return c.Conn.(*net.TCPConn).CloseWrite() }
-
 // tight gives connections to which little can be written at once.
 type tight struct{ net.Listener }
 
@@ -99,40 +84,27 @@ func (l tight) Accept() (net.Conn, error) {
 	return c, err
 }
 
-// bothWays does a test with what this system passes connections on with, and with
-// goroutines.
-func bothWays(t *testing.T, do func(t *testing.T, start func(to string, l *listened) (addr string, stop func()))) {
-	for _, way := range []string{"system", "goroutines"} {
-		t.Run(way, func(t *testing.T) {
-			do(t, func(to string, all *listened) (string, func()) {
-				l, err := net.Listen("tcp", "127.0.0.1:0")
-				if err != nil {
-					t.Fatal(err)
-				}
-				addr := l.Addr().String()
-				if l = (tight{l}); way == "goroutines" {
-					l = hidden{l}
-				}
-				all.conns = map[uint32]*heard{}
-				began := time.Now()
-				r := passive.NewRelay(passive.RelayConfig{To: to, Tap: passive.TapConfig{Tapped: all, Sink: all}, Now: func() int64 { return int64(time.Since(began)) }, Say: func(why string) { t.Error(why) }})
-				ctx, cancel := context.WithCancel(context.Background())
-				served := make(chan error, 1)
-				go func() { served <- r.Serve(ctx, l) }()
-				stop := sync.OnceFunc(func() {
-					cancel()
-					if err := <-served; err != nil {
-						t.Error(err)
-					}
-					if _, open := r.Connections(); open != 0 {
-						t.Errorf("%d connections are open", open)
-					}
-				})
-				t.Cleanup(stop)
-				return addr, stop
-			})
-		})
+// forward runs a relay before a member; all keeps what the relay decodes.
+func forward(t *testing.T, to string, all *listened) (addr string, stop func()) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
 	}
+	all.conns = map[uint32]*heard{}
+	began := time.Now()
+	r := passive.NewRelay(passive.RelayConfig{To: to, Tap: passive.TapConfig{Tapped: all, Sink: all}, Now: func() int64 { return int64(time.Since(began)) }, Say: func(why string) { t.Error(why) }})
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- r.Serve(ctx, tight{l}) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(stop)
+	return l.Addr().String(), stop
 }
 
 // member serves each connection, until the test ends.
@@ -186,107 +158,103 @@ func random(seed uint64, n int) []byte {
 // heard is that, too.
 func TestBytesPassAsTheyWere(t *testing.T) {
 	const conns, size = 4, 2 << 20
-	bothWays(t, func(t *testing.T, start func(string, *listened) (string, func())) {
-		narrow := func(c *net.TCPConn) { _, _ = c.SetReadBuffer(64<<10), c.SetWriteBuffer(64<<10) }
-		to := member(t, func(c *net.TCPConn) {
-			narrow(c)
-			asked, err := io.ReadAll(c) // until the client has said all
-			if err != nil {
-				t.Error(err)
-			}
-			sum := sha256.Sum256(asked)
-			if _, err := c.Write(append(sum[:], random(uint64(asked[0]), size)...)); err != nil {
-				t.Error(err)
-			}
-		})
-		l := &listened{}
-		addr, stop := start(to, l)
-		var all sync.WaitGroup
-		for i := range conns {
-			c := dial(t, addr)
-			narrow(c)
-			all.Add(1)
-			go func() {
-				defer all.Done()
-				say := append([]byte{byte(i)}, random(uint64(100+i), size)...)
-				if _, err := c.Write(say); err != nil {
-					t.Error(err)
-				}
-				if err := c.CloseWrite(); err != nil {
-					t.Error(err)
-				}
-				got, err := io.ReadAll(c)
-				sum := sha256.Sum256(say)
-				if want := append(sum[:], random(uint64(i), size)...); err != nil || !bytes.Equal(got, want) {
-					t.Errorf("connection %d: %d bytes came, not %d as they were; %v", i, len(got), len(want), err)
-				}
-			}()
+	narrow := func(c *net.TCPConn) { _, _ = c.SetReadBuffer(64<<10), c.SetWriteBuffer(64<<10) }
+	to := member(t, func(c *net.TCPConn) {
+		narrow(c)
+		asked, err := io.ReadAll(c) // until the client has said all
+		if err != nil {
+			t.Error(err)
 		}
-		all.Wait()
-		stop()
-		if len(l.gaps) > 0 || len(l.conns) != conns {
-			t.Fatalf("%d connections are heard, with the gaps %v", len(l.conns), l.gaps)
-		}
-		for _, h := range l.conns {
-			i := h.said[1][0]
-			sum := sha256.Sum256(h.said[1])
-			if h.ended != 1 || h.back || !bytes.Equal(h.said[1][1:], random(uint64(100+int(i)), size)) || !bytes.Equal(h.said[0], append(sum[:], random(uint64(i), size)...)) {
-				t.Errorf("of connection %d is heard: %d and %d bytes; it ended %d times", i, len(h.said[1]), len(h.said[0]), h.ended)
-			}
+		sum := sha256.Sum256(asked)
+		if _, err := c.Write(append(sum[:], random(uint64(asked[0]), size)...)); err != nil {
+			t.Error(err)
 		}
 	})
+	l := &listened{}
+	addr, stop := forward(t, to, l)
+	var all sync.WaitGroup
+	for i := range conns {
+		c := dial(t, addr)
+		narrow(c)
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			say := append([]byte{byte(i)}, random(uint64(100+i), size)...)
+			if _, err := c.Write(say); err != nil {
+				t.Error(err)
+			}
+			if err := c.CloseWrite(); err != nil {
+				t.Error(err)
+			}
+			got, err := io.ReadAll(c)
+			sum := sha256.Sum256(say)
+			if want := append(sum[:], random(uint64(i), size)...); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("connection %d: %d bytes came, not %d as they were; %v", i, len(got), len(want), err)
+			}
+		}()
+	}
+	all.Wait()
+	stop()
+	if len(l.gaps) > 0 || len(l.conns) != conns {
+		t.Fatalf("%d connections are heard, with the gaps %v", len(l.conns), l.gaps)
+	}
+	for _, h := range l.conns {
+		i := h.said[1][0]
+		sum := sha256.Sum256(h.said[1])
+		if h.ended != 1 || h.back || !bytes.Equal(h.said[1][1:], random(uint64(100+int(i)), size)) || !bytes.Equal(h.said[0], append(sum[:], random(uint64(i), size)...)) {
+			t.Errorf("of connection %d is heard: %d and %d bytes; it ended %d times", i, len(h.said[1]), len(h.said[0]), h.ended)
+		}
+	}
 }
 
 // TestAnswersAreHeardAfterWhatTheyAnswer: calls go to and fro on many connections at
 // once, and each answer is heard when all of its question was.
 func TestAnswersAreHeardAfterWhatTheyAnswer(t *testing.T) {
 	const conns, calls = 20, 200
-	bothWays(t, func(t *testing.T, start func(string, *listened) (string, func())) {
-		to := member(t, func(c *net.TCPConn) { _, _ = io.Copy(c, c) })
-		l := &listened{}
-		early := false
-		l.feed = func(h *heard, ofClient bool, b []byte) error {
-			h.said[0] = append(h.said[0], b...) // in the order in which it is heard
-			if ofClient {
-				h.at++
-			} else if h.at--; h.at != 0 {
-				early = true
-			}
-			return nil
+	to := member(t, func(c *net.TCPConn) { _, _ = io.Copy(c, c) })
+	l := &listened{}
+	early := false
+	l.feed = func(h *heard, ofClient bool, b []byte) error {
+		h.said[0] = append(h.said[0], b...) // in the order in which it is heard
+		if ofClient {
+			h.at++
+		} else if h.at--; h.at != 0 {
+			early = true
 		}
-		addr, stop := start(to, l)
-		var all sync.WaitGroup
-		for range conns {
-			c := dial(t, addr)
-			all.Add(1)
-			go func() {
-				defer all.Done()
-				var b [8]byte
-				for n := range uint64(calls) {
-					binary.BigEndian.PutUint64(b[:], n)
-					if _, err := c.Write(b[:]); err != nil {
-						t.Error(err)
-					}
-					if _, err := io.ReadFull(c, b[:]); err != nil || binary.BigEndian.Uint64(b[:]) != n {
-						t.Errorf("%x came for %d, %v", b, n, err)
-						return
-					}
+		return nil
+	}
+	addr, stop := forward(t, to, l)
+	var all sync.WaitGroup
+	for range conns {
+		c := dial(t, addr)
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			var b [8]byte
+			for n := range uint64(calls) {
+				binary.BigEndian.PutUint64(b[:], n)
+				if _, err := c.Write(b[:]); err != nil {
+					t.Error(err)
 				}
-			}()
-		}
-		all.Wait()
-		stop()
-		if early || len(l.conns) != conns {
-			t.Errorf("an answer was heard before its question: %v; %d connections", early, len(l.conns))
-		}
-		for n, h := range l.conns {
-			for i := range uint64(calls) {
-				if binary.BigEndian.Uint64(h.said[0][16*i:]) != i || binary.BigEndian.Uint64(h.said[0][16*i+8:]) != i {
-					t.Fatalf("connection %d: call %d is not where it is to be", n, i)
+				if _, err := io.ReadFull(c, b[:]); err != nil || binary.BigEndian.Uint64(b[:]) != n {
+					t.Errorf("%x came for %d, %v", b, n, err)
+					return
 				}
 			}
+		}()
+	}
+	all.Wait()
+	stop()
+	if early || len(l.conns) != conns {
+		t.Errorf("an answer was heard before its question: %v; %d connections", early, len(l.conns))
+	}
+	for n, h := range l.conns {
+		for i := range uint64(calls) {
+			if binary.BigEndian.Uint64(h.said[0][16*i:]) != i || binary.BigEndian.Uint64(h.said[0][16*i+8:]) != i {
+				t.Fatalf("connection %d: call %d is not where it is to be", n, i)
+			}
 		}
-	})
+	}
 }
 
 // TestWhatIsNotUnderstoodInTimePasses: a tap that stands still holds up no bytes. What
@@ -294,52 +262,50 @@ func TestAnswersAreHeardAfterWhatTheyAnswer(t *testing.T) {
 // once; another one that has said little is still heard.
 func TestWhatIsNotUnderstoodInTimePasses(t *testing.T) {
 	const size = 48 << 20 // more than one connection may have waiting
-	bothWays(t, func(t *testing.T, start func(string, *listened) (string, func())) {
-		to := member(t, func(c *net.TCPConn) { _, _ = io.Copy(io.Discard, c); _, _ = c.Write([]byte("all")) })
-		goOn := make(chan struct{})
-		most := 0
-		l := &listened{feed: func(h *heard, ofClient bool, b []byte) error {
-			<-goOn
-			h.said[1] = append(h.said[1], b...)
-			most = max(most, len(h.said[1]))
-			return nil
-		}}
-		began := time.Now() // a little before the relay's clock
-		addr, stop := start(to, l)
-		say := func(b []byte) {
-			c := dial(t, addr)
-			if _, err := c.Write(b); err != nil {
-				t.Fatal(err)
-			}
-			_ = c.CloseWrite()
-			if got, err := io.ReadAll(c); err != nil || string(got) != "all" {
-				t.Fatalf("%q came, %v", got, err)
-			}
+	to := member(t, func(c *net.TCPConn) { _, _ = io.Copy(io.Discard, c); _, _ = c.Write([]byte("all")) })
+	goOn := make(chan struct{})
+	most := 0
+	l := &listened{feed: func(h *heard, ofClient bool, b []byte) error {
+		<-goOn
+		h.said[1] = append(h.said[1], b...)
+		most = max(most, len(h.said[1]))
+		return nil
+	}}
+	began := time.Now() // a little before the relay's clock
+	addr, stop := forward(t, to, l)
+	say := func(b []byte) {
+		c := dial(t, addr)
+		if _, err := c.Write(b); err != nil {
+			t.Fatal(err)
 		}
-		much := random(7, size)
-		say(much)
-		passed := time.Since(began)
-		say([]byte("little"))
-		close(goOn)
-		stop()
-		if len(l.gaps) != 1 || l.gaps[0].Conn != 1 || l.gaps[0].Why != "the connection's bytes came faster than they could be read: from here on it is not recorded" {
-			t.Fatalf("the gaps are %+v", l.gaps)
+		_ = c.CloseWrite()
+		if got, err := io.ReadAll(c); err != nil || string(got) != "all" {
+			t.Fatalf("%q came, %v", got, err)
 		}
-		if at := time.Duration(l.gaps[0].At); at > passed {
-			t.Errorf("what is missing is missing since %v, when all had passed after %v", at, passed)
+	}
+	much := random(7, size)
+	say(much)
+	passed := time.Since(began)
+	say([]byte("little"))
+	close(goOn)
+	stop()
+	if len(l.gaps) != 1 || l.gaps[0].Conn != 1 || l.gaps[0].Why != "the connection's bytes came faster than they could be read: from here on it is not recorded" {
+		t.Fatalf("the gaps are %+v", l.gaps)
+	}
+	if at := time.Duration(l.gaps[0].At); at > passed {
+		t.Errorf("what is missing is missing since %v, when all had passed after %v", at, passed)
+	}
+	if most == 0 || most > 17<<20 || !bytes.HasPrefix(much, l.conns[1].said[1]) {
+		t.Errorf("%d bytes of the first connection are heard, or not those that were sent", most)
+	}
+	if got := string(l.conns[2].said[1]); got != "littleall" {
+		t.Errorf("of the second connection %q is heard", got)
+	}
+	for n, h := range l.conns {
+		if h.ended != 1 {
+			t.Errorf("connection %d ended %d times", n, h.ended)
 		}
-		if most == 0 || most > 17<<20 || !bytes.HasPrefix(much, l.conns[1].said[1]) {
-			t.Errorf("%d bytes of the first connection are heard, or not those that were sent", most)
-		}
-		if got := string(l.conns[2].said[1]); got != "littleall" {
-			t.Errorf("of the second connection %q is heard", got)
-		}
-		for n, h := range l.conns {
-			if h.ended != 1 {
-				t.Errorf("connection %d ended %d times", n, h.ended)
-			}
-		}
-	})
+	}
 }
 
 // TestManySmallPiecesAreBounded: pieces of one byte each take more memory than their
@@ -352,65 +318,61 @@ func TestManySmallPiecesAreBounded(t *testing.T) {
 
 // TestAfterAnErrorBytesPass: what a tap does not understand it is not asked again.
 func TestAfterAnErrorBytesPass(t *testing.T) {
-	bothWays(t, func(t *testing.T, start func(string, *listened) (string, func())) {
-		to := member(t, func(c *net.TCPConn) { _, _ = io.Copy(c, c) })
-		l := &listened{feed: func(*heard, bool, []byte) error { return errors.New("it is nothing that I know") }}
-		addr, stop := start(to, l)
-		c := dial(t, addr)
-		var b [4]byte
-		for range 100 {
-			if _, err := c.Write([]byte("ping")); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := io.ReadFull(c, b[:]); err != nil || string(b[:]) != "ping" {
-				t.Fatal(b, err)
-			}
+	to := member(t, func(c *net.TCPConn) { _, _ = io.Copy(c, c) })
+	l := &listened{feed: func(*heard, bool, []byte) error { return errors.New("it is nothing that I know") }}
+	addr, stop := forward(t, to, l)
+	c := dial(t, addr)
+	var b [4]byte
+	for range 100 {
+		if _, err := c.Write([]byte("ping")); err != nil {
+			t.Fatal(err)
 		}
-		stop()
-		if h := l.conns[1]; len(l.gaps) != 1 || h.fed != 1 || h.ended != 1 {
-			t.Errorf("%d pieces were fed, it ended %d times, the gaps are %v", h.fed, h.ended, l.gaps)
+		if _, err := io.ReadFull(c, b[:]); err != nil || string(b[:]) != "ping" {
+			t.Fatal(b, err)
 		}
-	})
+	}
+	stop()
+	if h := l.conns[1]; len(l.gaps) != 1 || h.fed != 1 || h.ended != 1 {
+		t.Errorf("%d pieces were fed, it ended %d times, the gaps are %v", h.fed, h.ended, l.gaps)
+	}
 }
 
 // TestTheEndOfTheRelayEndsConnections: those that are in the middle of something end
 // with it, and so do those whose other side is slow; all that passed is heard.
 func TestTheEndOfTheRelayEndsConnections(t *testing.T) {
-	bothWays(t, func(t *testing.T, start func(string, *listened) (string, func())) {
-		came := make(chan struct{}, 3)
-		to := member(t, func(c *net.TCPConn) {
-			var b [5]byte
-			if _, err := io.ReadFull(c, b[:]); err != nil {
-				t.Error(err)
-			}
-			came <- struct{}{}
-			_, _ = io.Copy(io.Discard, hidesLength{c})
-		})
-		l := &listened{}
-		addr, stop := start(to, l)
-		var conns []*net.TCPConn
-		for range 3 {
-			c := dial(t, addr)
-			if _, err := c.Write([]byte("hello")); err != nil {
-				t.Fatal(err)
-			}
-			conns = append(conns, c)
+	came := make(chan struct{}, 3)
+	to := member(t, func(c *net.TCPConn) {
+		var b [5]byte
+		if _, err := io.ReadFull(c, b[:]); err != nil {
+			t.Error(err)
 		}
-		for range conns {
-			<-came
-		}
-		stop()
-		for _, c := range conns {
-			if _, err := c.Read(make([]byte, 1)); err == nil {
-				t.Error("a connection goes on")
-			}
-		}
-		for n, h := range l.conns {
-			if h.ended != 1 || string(h.said[1]) != "hello" {
-				t.Errorf("of connection %d %q is heard, and it ended %d times", n, h.said[1], h.ended)
-			}
-		}
+		came <- struct{}{}
+		_, _ = io.Copy(io.Discard, hidesLength{c})
 	})
+	l := &listened{}
+	addr, stop := forward(t, to, l)
+	var conns []*net.TCPConn
+	for range 3 {
+		c := dial(t, addr)
+		if _, err := c.Write([]byte("hello")); err != nil {
+			t.Fatal(err)
+		}
+		conns = append(conns, c)
+	}
+	for range conns {
+		<-came
+	}
+	stop()
+	for _, c := range conns {
+		if _, err := c.Read(make([]byte, 1)); err == nil {
+			t.Error("a connection goes on")
+		}
+	}
+	for n, h := range l.conns {
+		if h.ended != 1 || string(h.said[1]) != "hello" {
+			t.Errorf("of connection %d %q is heard, and it ended %d times", n, h.said[1], h.ended)
+		}
+	}
 }
 
 type hidesLength struct{ io.Reader }
@@ -515,69 +477,65 @@ func TestTheEndReachesConnectionsHoweverLate(t *testing.T) {
 
 // TestAResetEndsBothSides: where one side resets, the other is told that it is over.
 func TestAResetEndsBothSides(t *testing.T) {
-	bothWays(t, func(t *testing.T, start func(string, *listened) (string, func())) {
-		ended := make(chan struct{})
-		to := member(t, func(c *net.TCPConn) {
-			_, _ = io.Copy(io.Discard, hidesLength{c})
-			close(ended)
-		})
-		l := &listened{}
-		addr, stop := start(to, l)
-		c := dial(t, addr)
-		if _, err := c.Write([]byte("x")); err != nil {
-			t.Fatal(err)
-		}
-		settle.Eventually(t, "the connection is heard", func() bool {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			return len(l.conns) == 1
-		})
-		_ = c.SetLinger(0)
-		_ = c.Close()
-		<-ended
-		stop()
-		if h := l.conns[1]; h.ended != 1 {
-			t.Errorf("it ended %d times", h.ended)
-		}
+	ended := make(chan struct{})
+	to := member(t, func(c *net.TCPConn) {
+		_, _ = io.Copy(io.Discard, hidesLength{c})
+		close(ended)
 	})
+	l := &listened{}
+	addr, stop := forward(t, to, l)
+	c := dial(t, addr)
+	if _, err := c.Write([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	settle.Eventually(t, "the connection is heard", func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return len(l.conns) == 1
+	})
+	_ = c.SetLinger(0)
+	_ = c.Close()
+	<-ended
+	stop()
+	if h := l.conns[1]; h.ended != 1 {
+		t.Errorf("it ended %d times", h.ended)
+	}
 }
 
 // TestConnectionsComeAndGo: their places are used again.
 func TestConnectionsComeAndGo(t *testing.T) {
-	bothWays(t, func(t *testing.T, start func(string, *listened) (string, func())) {
-		to := member(t, func(c *net.TCPConn) { _, _ = io.Copy(c, c) })
-		l := &listened{}
-		addr, stop := start(to, l)
-		var all sync.WaitGroup
-		for range 8 {
-			all.Add(1)
-			go func() {
-				defer all.Done()
-				for i := range 25 {
-					c, err := net.Dial("tcp", addr)
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					say := random(uint64(i), 1000)
-					_, _ = c.Write(say)
-					_ = c.(*net.TCPConn).CloseWrite()
-					if got, err := io.ReadAll(c); err != nil || !bytes.Equal(got, say) {
-						t.Errorf("%d bytes came back, %v", len(got), err)
-					}
-					_ = c.Close()
+	to := member(t, func(c *net.TCPConn) { _, _ = io.Copy(c, c) })
+	l := &listened{}
+	addr, stop := forward(t, to, l)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			for i := range 25 {
+				c, err := net.Dial("tcp", addr)
+				if err != nil {
+					t.Error(err)
+					return
 				}
-			}()
-		}
-		all.Wait()
-		stop()
-		if len(l.conns) != 200 {
-			t.Errorf("%d connections are heard", len(l.conns))
-		}
-		for n, h := range l.conns {
-			if h.ended != 1 || len(h.said[0]) != 1000 || !slices.Equal(h.said[0], h.said[1]) {
-				t.Errorf("connection %d: %d and %d bytes are heard, it ended %d times", n, len(h.said[1]), len(h.said[0]), h.ended)
+				say := random(uint64(i), 1000)
+				_, _ = c.Write(say)
+				_ = c.(*net.TCPConn).CloseWrite()
+				if got, err := io.ReadAll(c); err != nil || !bytes.Equal(got, say) {
+					t.Errorf("%d bytes came back, %v", len(got), err)
+				}
+				_ = c.Close()
 			}
+		}()
+	}
+	all.Wait()
+	stop()
+	if len(l.conns) != 200 {
+		t.Errorf("%d connections are heard", len(l.conns))
+	}
+	for n, h := range l.conns {
+		if h.ended != 1 || len(h.said[0]) != 1000 || !slices.Equal(h.said[0], h.said[1]) {
+			t.Errorf("connection %d: %d and %d bytes are heard, it ended %d times", n, len(h.said[1]), len(h.said[0]), h.ended)
 		}
-	})
+	}
 }

@@ -6,20 +6,19 @@ import (
 )
 
 const (
-	// relayGathers is how long a queue lets pieces gather: a wake-up costs more than it takes
-	// to understand what one call says, and so hundreds share one.
-	relayGathers = 5 * time.Millisecond
-	// enough is how many pieces make it wake before that.
+	// queueGathers is how long a queue lets pieces gather, so that hundreds share one wake-up:
+	// it costs more than to decode what one call says.
+	queueGathers = 5 * time.Millisecond
+	// enough is the number of pieces that wake a queue earlier.
 	enough = 4096
 )
 
-// queue has what is to be understood, behind those who pass bytes on: it has a goroutine
-// of its own.
+// queue decodes pieces in a goroutine of its own.
 type queue struct {
 	mu     sync.Mutex
 	pieces []piece // since it last looked
-	sleeps bool    // until it is woken, for there was nothing when it last looked
-	closed bool    // nothing more comes
+	sleeps bool    // nothing was there when it last looked, and it waits to be woken
+	closed bool    // nothing more is added
 
 	woken chan struct{}
 	done  chan struct{}
@@ -29,10 +28,9 @@ func newQueue() *queue {
 	return &queue{woken: make(chan struct{}, 1), done: make(chan struct{})}
 }
 
-// give adds pieces; it does not keep the slice.
-func (q *queue) give(pieces ...piece) {
+func (q *queue) add(p piece) {
 	q.mu.Lock()
-	q.pieces = append(q.pieces, pieces...)
+	q.pieces = append(q.pieces, p)
 	wake := q.sleeps || len(q.pieces) >= enough
 	q.sleeps = false
 	q.mu.Unlock()
@@ -44,11 +42,11 @@ func (q *queue) give(pieces ...piece) {
 func (q *queue) wake() {
 	select {
 	case q.woken <- struct{}{}:
-	default: // it is on its way
+	default: // it is waking already
 	}
 }
 
-// close waits until all was understood that was given.
+// close waits until all pieces are decoded.
 func (q *queue) close() {
 	q.mu.Lock()
 	q.closed = true
@@ -59,7 +57,7 @@ func (q *queue) close() {
 
 func (q *queue) run() {
 	defer close(q.done)
-	timer := time.NewTimer(relayGathers)
+	timer := time.NewTimer(queueGathers)
 	defer timer.Stop()
 	var pieces []piece
 	for {
@@ -77,7 +75,7 @@ func (q *queue) run() {
 		for i := range pieces {
 			p := &pieces[i]
 			p.of.take(*p)
-			*p = piece{} // the memory that it has is another's
+			*p = piece{} // lets go of its bytes
 		}
 		if cap(pieces) > 4*enough {
 			pieces = nil
@@ -85,7 +83,7 @@ func (q *queue) run() {
 		if closed {
 			continue
 		}
-		timer.Reset(relayGathers)
+		timer.Reset(queueGathers)
 		select {
 		case <-timer.C:
 		case <-q.woken:

@@ -14,83 +14,48 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// RelayConfig is what a relay needs to know.
+// RelayConfig configures a relay.
 type RelayConfig struct {
 	To string // the member's HOST:PORT
-	// Listen, if not nil, is with what clients are served over TLS, and Dial, if not
-	// nil, with what the member is spoken to.
+	// Listen, if not nil, serves clients over TLS, and Dial, if not nil, connects to the
+	// member over TLS.
 	Listen, Dial *tls.Config
-	ALPN         []string // what the store's protocol agrees upon over TLS
+	ALPN         []string // what the store's protocol negotiates over TLS
 	Tap          TapConfig
 	// Now is the recording's clock, in nanoseconds since it began.
 	Now func() int64
-	// Say takes a sentence about a connection that could not be passed on.
+	// Say takes a sentence about a connection that could not be forwarded.
 	Say func(string)
 }
 
 const dialTimeout = 5 * time.Second
 
-// Relay is a relay at work.
+// Relay forwards connections to a member and decodes copies of their bytes.
 type Relay struct {
-	cfg   RelayConfig
-	lanes []lane
-	held  atomic.Int64 // bytes that wait to be understood
-	bufs  [2]sync.Pool
-	conns atomic.Uint32
-	open  atomic.Int64
-	parks atomic.Int64 // of loops that had nothing to do, for tests
-	wg    sync.WaitGroup
+	cfg     RelayConfig
+	queues  []*queue     // connections are divided among them
+	waiting atomic.Int64 // bytes that wait to be decoded
+	conns   atomic.Uint32
+	wg      sync.WaitGroup
 }
-
-// lane is one of the parts among which connections are divided.
-type lane struct {
-	queue *queue
-	loop  *loop // nil: goroutines pass its connections on
-}
-
-// buffer is memory that is read into.
-type buffer struct{ b []byte }
 
 // NewRelay returns a relay.
-func NewRelay(cfg RelayConfig) *Relay {
-	r := &Relay{cfg: cfg}
-	for i, size := range [...]int{chunkSize, relayBlock} {
-		r.bufs[i].New = func() any { return &buffer{b: make([]byte, size)} }
-	}
-	return r
-}
+func NewRelay(cfg RelayConfig) *Relay { return &Relay{cfg: cfg} }
 
-// buffer returns one of chunkSize or blockSize.
-func (r *Relay) buffer(size int) *buffer {
-	if size == chunkSize {
-		return r.bufs[0].Get().(*buffer)
-	}
-	return r.bufs[1].Get().(*buffer)
-}
+// Connections returns the number of connections so far.
+func (r *Relay) Connections() uint32 { return r.conns.Load() }
 
-// free takes a buffer back.
-func (r *Relay) free(b *buffer) {
-	if len(b.b) == chunkSize {
-		r.bufs[0].Put(b)
-	} else {
-		r.bufs[1].Put(b)
-	}
-}
-
-// Connections is how many there were, and how many are open.
-func (r *Relay) Connections() (all uint32, open int64) { return r.conns.Load(), r.open.Load() }
-
-// Serve passes on what comes until ctx ends; then it closes all connections and
-// returns when all that passed was understood.
+// Serve forwards the connections that l accepts until ctx ends. Then it closes them and
+// returns when all bytes that passed are decoded.
 func (r *Relay) Serve(ctx context.Context, l net.Listener) error {
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	defer stop()
-	r.begin()
-	// It stands until all has ended: ctx says that it has ended before it calls whom it is
-	// to call, and who withdraws then is not called.
-	stopLoops := context.AfterFunc(ctx, r.stopLoops)
-	defer stopLoops()
-	defer r.end()
+	r.queues = make([]*queue, (runtime.GOMAXPROCS(0)+3)/4)
+	for i := range r.queues {
+		r.queues[i] = newQueue()
+		go r.queues[i].run()
+	}
+	defer r.wait()
 	for {
 		c, err := l.Accept()
 		switch {
@@ -101,7 +66,7 @@ func (r *Relay) Serve(ctx context.Context, l net.Listener) error {
 			return nil
 		case errors.Is(err, net.ErrClosed):
 			return fmt.Errorf("the relay's listener was closed: %w", err)
-		case err != nil: // too many open files, say: it may pass
+		case err != nil: // too many open files, for example, which may pass
 			r.cfg.Say(fmt.Sprintf("a connection could not be accepted: %v", err))
 			select {
 			case <-ctx.Done():
@@ -109,51 +74,21 @@ func (r *Relay) Serve(ctx context.Context, l net.Listener) error {
 			}
 			continue
 		}
-		r.wg.Add(1)
-		go func() {
-			defer r.wg.Done()
-			r.pass(ctx, c)
-		}()
+		r.wg.Go(func() { r.relay(ctx, c) })
 	}
 }
 
-// begin starts what connections are passed on with.
-func (r *Relay) begin() {
-	r.lanes = make([]lane, (runtime.GOMAXPROCS(0)+3)/4)
-	for i := range r.lanes {
-		r.lanes[i].queue = newQueue()
-		go r.lanes[i].queue.run()
-	}
-	if r.cfg.Listen == nil && r.cfg.Dial == nil {
-		r.beginLoops()
-	}
-}
-
-// end returns when all connections have ended, and what they said is understood.
-func (r *Relay) end() {
+// wait returns when all connections have ended and their bytes are decoded.
+func (r *Relay) wait() {
 	r.wg.Wait()
-	for _, l := range r.lanes {
-		if l.loop != nil {
-			l.loop.close()
-		}
-		l.queue.close()
+	for _, q := range r.queues {
+		q.close()
 	}
 }
 
-// stopLoops ends the connections that loops pass on.
-func (r *Relay) stopLoops() {
-	for _, l := range r.lanes {
-		if l.loop != nil {
-			l.loop.stop()
-		}
-	}
-}
-
-// pass passes one connection on.
-func (r *Relay) pass(ctx context.Context, client net.Conn) {
+// relay forwards one connection until it ends.
+func (r *Relay) relay(ctx context.Context, client net.Conn) {
 	n := r.conns.Add(1)
-	r.open.Add(1)
-	defer r.open.Add(-1)
 	defer func() { _ = client.Close() }()
 	client, server, err := r.connect(ctx, client)
 	if err != nil {
@@ -164,16 +99,13 @@ func (r *Relay) pass(ctx context.Context, client net.Conn) {
 		return
 	}
 	defer func() { _ = server.Close() }()
-	lane := &r.lanes[int(n)%len(r.lanes)]
-	t := r.tap(n, lane.queue)
-	if lane.loop == nil || !lane.loop.pass(t, client, server) {
-		t.forwardBoth(ctx, client, server)
-	}
-	lane.queue.give(piece{of: t, at: r.cfg.Now(), what: over})
+	b := r.newBacklog(n, r.queues[int(n)%len(r.queues)])
+	b.forward(ctx, client, server)
+	b.end(r.cfg.Now())
 }
 
-// connect opens the way to the member. Over TLS, what the client agreed upon is what
-// the member is asked for.
+// connect does the client's TLS handshake and connects to the member, which is asked for the
+// protocol that the client negotiated.
 func (r *Relay) connect(ctx context.Context, client net.Conn) (net.Conn, net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()

@@ -10,9 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// begun is a relay at work, before a member that says what it is told, and the
-// connection through it.
-func begun(t *testing.T) (*Relay, net.Conn) {
+// begun returns a connection through a relay to a member that sends back what it reads.
+func begun(t *testing.T) net.Conn {
 	t.Helper()
 	listen := func() net.Listener {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -49,7 +48,7 @@ func begun(t *testing.T) (*Relay, net.Conn) {
 		_, _ = c.Close(), member.Close()
 		<-served
 	})
-	return r, c
+	return c
 }
 
 func ping(t *testing.T, c net.Conn, b []byte) {
@@ -62,24 +61,10 @@ func ping(t *testing.T, c net.Conn, b []byte) {
 	}
 }
 
-// TestAQuietLoopParks: when nothing passes the loop waits as any goroutine does, and
-// when something comes it goes on.
-func TestAQuietLoopParks(t *testing.T) {
-	r, c := begun(t)
-	b := make([]byte, 4)
-	ping(t, c, b) // it has begun
-	for range 3 {
-		before := r.parks.Load()
-		settle.Eventually(t, "the loop is parked", func() bool { return r.parks.Load() > before })
-		ping(t, c, b)
-	}
-}
-
-// TestPassingOnDoesNotAllocate: what passes costs no memory but that which waits to be
-// understood, which is used again.
+// TestPassingOnDoesNotAllocate: many calls share the memory that their bytes wait in.
 func TestPassingOnDoesNotAllocate(t *testing.T) {
 	settle.Unraced(t)
-	_, c := begun(t) // testing.AllocsPerRun would leave the loop no processor beside the test's
+	c := begun(t)
 	b := make([]byte, 300)
 	for range 1000 {
 		ping(t, c, b)

@@ -1,17 +1,16 @@
-package sockets_test
+package engine
 
 import (
 	"bytes"
+	"io"
 	"net"
 	"testing"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/quorumbench/quorumbench/internal/run/sockets"
 )
 
-// pair is a connection's two ends: a socket, and Go's.
-func pair(t *testing.T) (fd int, other *net.TCPConn) {
+// socketPair returns a connection's two ends: a socket, and Go's.
+func socketPair(t *testing.T) (fd int, other *net.TCPConn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -27,12 +26,12 @@ func pair(t *testing.T) (fd int, other *net.TCPConn) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = served.Close() })
-	if fd, err = sockets.Of(c); err != nil {
+	if fd, err = takeFD(c); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = unix.Close(fd) })
-	if err := c.Close(); err != nil { // the socket stays
-		t.Fatal(err)
+	if err := c.Close(); err == nil {
+		t.Error("Go's connection is open yet")
 	}
 	return fd, served.(*net.TCPConn)
 }
@@ -40,15 +39,15 @@ func pair(t *testing.T) (fd int, other *net.TCPConn) {
 // Nothing waits: a socket that is empty says so, one that is full takes a part, and the end
 // is an empty read.
 func TestNothingWaits(t *testing.T) {
-	fd, other := pair(t)
+	fd, other := socketPair(t)
 	b := make([]byte, 1<<20)
-	if n, errno := sockets.Read(fd, b); n != 0 || errno != unix.EAGAIN {
-		t.Errorf("of an empty socket %d bytes are read: %v", n, errno)
+	if n, err := readFD(fd, b); n != 0 || err != ErrAgain {
+		t.Errorf("of an empty socket %d bytes are read: %v", n, err)
 	}
 	all := bytes.Repeat([]byte("0123456789abcdef"), 4<<20)
-	wrote, errno := sockets.Write(fd, all)
-	if wrote == 0 || wrote == len(all) || errno != 0 {
-		t.Fatalf("%d of %d bytes are written: %v", wrote, len(all), errno)
+	wrote, err := writeFD(fd, all)
+	if wrote == 0 || wrote == len(all) || err != nil {
+		t.Fatalf("%d of %d bytes are written: %v", wrote, len(all), err)
 	}
 	got := make([]byte, wrote)
 	for n := 0; n < wrote; {
@@ -64,18 +63,18 @@ func TestNothingWaits(t *testing.T) {
 	if err := other.Close(); err != nil {
 		t.Fatal(err)
 	}
-	ep := watch(t, fd)
-	var park sockets.Park
-	defer park.End()
-	if !park.Wait(ep) {
+	ep := epollWith(t, fd)
+	var park parker
+	defer park.close()
+	if !park.wait(ep) {
 		t.Skip("this system has none to wait with")
 	}
-	if n, errno := sockets.Read(fd, b); n != 0 || errno != 0 {
-		t.Errorf("at the end %d bytes are read: %v", n, errno)
+	if n, err := readFD(fd, b); n != 0 || err != io.EOF {
+		t.Errorf("at the end %d bytes are read: %v", n, err)
 	}
 }
 
-func watch(t *testing.T, fd int) int {
+func epollWith(t *testing.T, fd int) int {
 	t.Helper()
 	ep, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
@@ -90,20 +89,20 @@ func watch(t *testing.T, fd int) int {
 
 // What is ended is not made again.
 func TestAParkThatHasEnded(t *testing.T) {
-	fd, _ := pair(t)
-	var park sockets.Park
-	if !park.Ready() {
+	fd, _ := socketPair(t)
+	var park parker
+	if !park.available() {
 		t.Skip("this system has none")
 	}
-	park.End()
-	if park.Ready() || park.Wait(watch(t, fd)) {
+	park.close()
+	if park.available() || park.wait(epollWith(t, fd)) {
 		t.Error("it is waited with after its end")
 	}
 }
 
 func TestWhatHasNoSocket(t *testing.T) {
 	c, _ := net.Pipe()
-	if fd, err := sockets.Of(c); err == nil || fd != -1 {
+	if fd, err := takeFD(c); err == nil || fd != -1 {
 		t.Errorf("it is %d", fd)
 	}
 }
