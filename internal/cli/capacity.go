@@ -21,7 +21,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/scenario"
-	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -333,10 +332,7 @@ func (a *commandLine) slowAtFirst(name string) string {
 	if err != nil {
 		return ""
 	}
-	if s, ok := st.(store.JustStarted); ok {
-		return s.SlowAtFirst()
-	}
-	return ""
+	return st.Capabilities().SlowAtFirst
 }
 
 // searched is what searches that have been printed end with.

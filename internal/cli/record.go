@@ -86,7 +86,7 @@ func (a *commandLine) record(ctx context.Context, f *recordFlags) error {
 		understood.Redactor = &call.Redactor{}
 	}
 	var ok bool
-	if understood.Tapped, ok = st.(store.Tapped); !ok {
+	if understood.Tapped, ok = st.(store.Replayer); !ok {
 		return command.Usage("--store: what passes between clients and %s is not understood here", st.Name())
 	}
 	begin := a.relay

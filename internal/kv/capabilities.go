@@ -53,6 +53,9 @@ type Capabilities struct {
 	// Upgrades is what an upgrade from one version to another needs, as a sentence for
 	// who asks for one; empty where there is nothing to say.
 	Upgrades string
+	// SlowAtFirst is why a server is slower when it was just started, as a phrase such as
+	// "its code is compiled while it runs"; empty if nothing is known.
+	SlowAtFirst string
 }
 
 // NonVoters describes the members of a store that have no vote (NonVoter).

@@ -40,7 +40,7 @@ type Assignment struct {
 	// Leases are those that kv.KeepAlive operations keep alive; client i of all
 	// has the i-th. Who granted them revokes them (store.Leaser).
 	Leases []int64
-	// LeaseNames are the names of those leases, where they have names (store.LeaseNamer).
+	// LeaseNames are the names of those leases, where they have names (store.Leaser).
 	LeaseNames []string
 	// Only are the numbers of the keys that Worker.ReadBack reads, a bit each, the
 	// lowest first; nil for all of the key space.

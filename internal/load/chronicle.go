@@ -42,10 +42,7 @@ func (p *plan) newChronicle(src *source) *chronicle {
 	if p.recorder == nil || p.chronicler != nil {
 		return nil
 	}
-	c := &chronicle{src: src, to: p.recorder(), final: p.final}
-	if s, ok := p.store.(store.Promising); ok {
-		c.promises = s.Promises()
-	}
+	c := &chronicle{src: src, to: p.recorder(), final: p.final, promises: p.store.Promises()}
 	src.told = c
 	if src.answers.listings.keep = c.promises.Ranges; !src.rangesOurs() {
 		c.from, c.behind = covered(src.space, src.load.RangeKey, src.load.RangeEnd)

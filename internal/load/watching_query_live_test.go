@@ -137,7 +137,7 @@ func TestSessionsAndLocksOfConsul(t *testing.T) {
 	if p.Leases, err = leaser.Grant(t.Context(), l.Clients, time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	p.LeaseNames = leaser.(store.LeaseNamer).LeaseNames(p.Leases)
+	p.LeaseNames = leaser.LeaseNames(p.Leases)
 	if m := run(t, p).Measured; m.Failed() > 0 || m.Done != 400 {
 		t.Errorf("%d renewals: %v %v", m.Done, m.Outcomes, m.ErrorTexts)
 	}

@@ -70,13 +70,9 @@ type SessionCodec interface {
 	Close()
 	// Session is the number by which the server knows the session; 0 before it has one.
 	Session() int64
-}
-
-// MuteCodec is an optional interface of a Codec that gives a connection up on which nothing
-// comes any more, with what is open on it.
-type MuteCodec interface {
-	Codec
-	// Mute is why, in one sentence; nil: it is not given up. It is asked behind Tick.
+	// Mute returns, in one sentence, why the codec gives up a connection on which nothing
+	// is received any more, with the operations that are open on it; nil: it does not.
+	// It is called after Tick.
 	Mute() error
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -134,4 +135,101 @@ func AskAll(n int, ask func(i int) Member) (Status, error) {
 		return s, errors.New(strings.Join(errs, "; "))
 	}
 	return s, nil
+}
+
+// lookupTime bounds the lookup of a name whose earlier address is known.
+const lookupTime = time.Second
+
+// Remembering returns a Dial that connects directly and remembers the address of each
+// endpoint. If a name no longer resolves, it connects to the remembered address. TLS still
+// verifies the server by its name.
+func Remembering() Dial {
+	r := &remembering{known: map[string]*place{}}
+	return r.dial
+}
+
+// remembering holds the last address of each endpoint.
+type remembering struct {
+	mu    sync.Mutex
+	known map[string]*place
+}
+
+// place is the address of an endpoint at its last connection.
+type place struct {
+	address string
+	lost    bool // the name did not resolve after that, and is not looked up again
+}
+
+func (r *remembering) dial(ctx context.Context, endpoint string) (net.Conn, error) {
+	r.mu.Lock()
+	before := r.known[endpoint]
+	r.mu.Unlock()
+	to := endpoint
+	lost := before != nil && (before.lost || !resolves(ctx, endpoint))
+	if lost {
+		to = before.address
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", to)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case err == nil:
+		r.known[endpoint] = &place{conn.RemoteAddr().String(), lost}
+	case before != nil:
+		r.known[endpoint] = &place{before.address, false} // it may have moved
+	}
+	return conn, err
+}
+
+// resolves reports whether the name of an endpoint leads anywhere.
+func resolves(ctx context.Context, endpoint string) bool {
+	host, _, err := net.SplitHostPort(endpoint)
+	if err != nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookupTime)
+	defer cancel()
+	_, err = net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	return err == nil
+}
+
+// CheckOneCluster returns an error that names two endpoints when the members that
+// answered belong to different clusters. Members whose store tells neither a cluster's
+// number nor its peers are taken to be of one cluster.
+func CheckOneCluster(members []Member) error {
+	for i := range members {
+		for j := range i {
+			a, b := &members[j], &members[i]
+			if a.Err != nil || b.Err != nil {
+				continue
+			}
+			if why := differ(a, b); why != "" {
+				return fmt.Errorf("the endpoints %s and %s belong to two clusters (%s); give the endpoints of one cluster", a.Endpoint, b.Endpoint, why)
+			}
+		}
+	}
+	return nil
+}
+
+// differ returns why two members cannot belong to one cluster; empty if they can.
+func differ(a, b *Member) string {
+	switch {
+	case a.Cluster != "" && b.Cluster != "":
+		if a.Cluster != b.Cluster {
+			return a.Cluster + " and " + b.Cluster
+		}
+		return ""
+	case len(a.Peers) > 0 && len(b.Peers) > 0 && !slices.ContainsFunc(a.Peers, func(p string) bool { return slices.Contains(b.Peers, p) }):
+		return fmt.Sprintf("the first has the peer %s, the second %s, and they have no peer in common", a.Peers[0], b.Peers[0])
+	case (a.Cluster != "") != (b.Cluster != ""):
+		if a.Cluster == "" {
+			a, b = b, a
+		}
+		if len(b.Peers) > 0 || b.Role == kv.Follower {
+			return a.Cluster + " and a member of an ensemble"
+		}
+	case a.Role == kv.Leader && b.Role == kv.Leader && a.ID != b.ID && a.Term == b.Term:
+		return "both lead at the same time"
+	}
+	return ""
 }

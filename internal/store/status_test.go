@@ -32,7 +32,11 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-type wish struct{ N int }
+type wish struct {
+	PlainSettings `yaml:"-"`
+
+	N int
+}
 
 func (w *wish) Check() error {
 	if w.N < 0 {
@@ -81,6 +85,10 @@ func (s said) Members(context.Context) (all []Member, err error) {
 	}
 	return all, nil
 }
+func (said) Role(context.Context, int) Member { return Member{} }
+
+func (said) UserUnchecked(context.Context) (string, error) { return "", nil }
+
 func (said) Close() error { return nil }
 
 func TestWhatServersSayIsBounded(t *testing.T) {

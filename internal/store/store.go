@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
 // Store is one kind of key-value store.
@@ -34,6 +35,18 @@ type Store interface {
 	// Admin opens a connection for status and administration through the
 	// store's official client. It does not wait for a server.
 	Admin(Access) (Admin, error)
+	// Metrics says where the figures of the member at an endpoint (HOST:PORT)
+	// are, in the order in which the places are tried; the first that answers
+	// is taken. None: the member reports nothing.
+	Metrics(a Access, endpoint string) []MetricSource
+	// Signal reads one line of a log of any process of a member (Process,
+	// Process.Behind), without its end and perhaps cut after some thousand
+	// bytes. It is a pure function that keeps nothing of line; ok is false for
+	// a line that says nothing, which is most of them.
+	Signal(line []byte) (s Signal, ok bool)
+	// Promises says what the store promises of the order of its writes, if its answers tell
+	// that order (kv.Order).
+	Promises() Promises
 	// Codecs returns a factory of connections' codecs. The codecs of one
 	// factory belong to one event loop and may share state without locks, so
 	// it is called once for each loop.
@@ -113,6 +126,16 @@ type Admin interface {
 	// store tells them. An advertised endpoint may lead nowhere from here, and is empty
 	// where the store does not tell it.
 	Members(ctx context.Context) ([]Member, error)
+	// Role asks the i-th of the Admin's endpoints, from 0, and no other, for its role
+	// within the context's time. It costs less than a Status: members are asked many times a
+	// second while a load runs. Several goroutines may ask, each its own endpoint. The result
+	// has ID, Role, Term and Leader as far as the member says them, and Err and Gone as in a
+	// Status.
+	Role(ctx context.Context, i int) Member
+	// UserUnchecked returns why the cluster did not check the user and password of the
+	// Access, as the second half of a sentence; empty where it does check them, or where the
+	// store has no users (kv.Users).
+	UserUnchecked(ctx context.Context) (why string, err error)
 	io.Closer
 }
 
@@ -163,4 +186,33 @@ func (s *Status) Leader() *Member {
 		}
 	}
 	return best
+}
+
+// Promises are what a store's documentation promises of its answers, and what
+// they tell.
+type Promises struct {
+	// Of maps each promise to where the documentation makes it: a sentence, or a
+	// part of one, with an address. What is not in it is not promised.
+	Of map[history.Promise]string
+	// Own is the level at which a read is answered from what the asked member
+	// has itself, once it has all that was acknowledged before: so each member is
+	// read whole after a load. Where the level does not wait for that, the Admin is
+	// an Applier.
+	Own kv.Consistency
+	// Conflicts says that an Event of a conflict has the version that stood
+	// against it: 0 is then that the key was not there, and -1 that it is not told.
+	Conflicts bool
+	// Unsure says that a conflict, and a delete that found nothing, are also answered
+	// where the write may have been done.
+	Unsure bool
+	// Untold says that the answers to writes do not tell their revisions: what is
+	// known of their order is real time, and the revisions that reads show.
+	Untold bool
+	// Ranges says that an answer of several keys is of one state of the store, and
+	// tells the revision of each.
+	Ranges bool
+	// Counted says that a version (Event.Revision, Op.Revision) counts the writes
+	// of the key since it was made, so that an older one can come again. Events of
+	// writes have it, and those of reads have the revision too (Event.Mod).
+	Counted bool
 }

@@ -73,7 +73,7 @@ func (c *conn) ready() bool {
 
 // mute is why the connection is given up, on which nothing comes any more.
 func (c *conn) mute() error {
-	m, ok := c.codec.(store.MuteCodec)
+	m, ok := c.codec.(store.SessionCodec)
 	if !ok {
 		return nil
 	}

@@ -171,7 +171,7 @@ func settings(st store.Store, text json.RawMessage) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c, ok := v.(store.Confined); ok {
+	if c, ok := v.(store.LaunchSettings); ok {
 		return v, c.CheckConfined()
 	}
 	return v, nil

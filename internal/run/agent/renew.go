@@ -21,7 +21,7 @@ func (s *Server) renew(ctx context.Context, now *session, of *host.Launch) error
 	if err != nil {
 		return err
 	}
-	files, ok := st.(store.CertificateFiles)
+	files, ok := st.(store.Embedded)
 	i := slices.IndexFunc(of.Members, func(m store.MemberPlace) bool { return m.Name == of.Process })
 	if !ok || i < 0 {
 		return fmt.Errorf("%s has no member %q that takes new certificates", of.Store, of.Process)

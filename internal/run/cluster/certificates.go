@@ -31,7 +31,7 @@ const (
 
 // makeCredentials makes certificates for members that are to speak TLS.
 func (c *Cluster) makeCredentials(places []store.MemberPlace) (all map[string]store.Credentials, err error) {
-	s, ok := c.spec.Settings.(store.Secured)
+	s, ok := c.spec.Settings.(store.LaunchSettings)
 	if !ok || !s.Secured() {
 		return nil, nil
 	}
@@ -50,7 +50,7 @@ func (c *Cluster) makeCredentials(places []store.MemberPlace) (all map[string]st
 
 // securedPeers reports whether members speak TLS with each other.
 func (c *Cluster) securedPeers() bool {
-	s, ok := c.spec.Settings.(store.SecuredPeers)
+	s, ok := c.spec.Settings.(store.LaunchSettings)
 	return ok && s.SecuredPeers()
 }
 
@@ -84,7 +84,7 @@ func (c *Cluster) NewCertificate(ctx context.Context, name string) error {
 		return err
 	}
 	at := m.asked.Members[i]
-	of, ok := c.store.(store.CertificateFiles)
+	of, ok := c.store.(store.Embedded)
 	if c.authority == nil || !ok {
 		return fmt.Errorf("member %s has no certificate: it speaks without TLS", name)
 	}
@@ -137,7 +137,7 @@ func (c *Cluster) shows(ctx context.Context, m *member, at store.MemberPlace, ma
 	ticker := time.NewTicker(shownEvery)
 	defer ticker.Stop()
 	access, endpoints := c.Access(), []string{m.known().Endpoint}
-	if s, ok := c.spec.Settings.(store.SecuredPeers); ok && s.SecuredPeers() {
+	if s, ok := c.spec.Settings.(store.LaunchSettings); ok && s.SecuredPeers() {
 		endpoints = append(endpoints, at.Address(s.PeerPort()))
 		access.TLS.Certificates = []tls.Certificate{pair} // another member's would do as well
 	}

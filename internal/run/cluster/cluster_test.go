@@ -190,7 +190,7 @@ func TestThreeMembersSurviveOneKilledAndLeaveNothing(t *testing.T) {
 			break
 		}
 	}
-	if err := c.Admin().(store.LeaderMover).MoveLeader(t.Context(), leader.ID); err != nil {
+	if err := c.Admin().(store.Operator).MoveLeader(t.Context(), leader.ID); err != nil {
 		t.Fatal(err)
 	}
 	settle.Eventually(t, "the leadership is moved", func() bool {

@@ -25,8 +25,7 @@ const within = time.Second
 
 // Config is what a Follower needs.
 type Config struct {
-	// Admin asks: each member by itself if it is a store.RoleAsker, else all of
-	// them at once.
+	// Admin asks each member by itself.
 	Admin store.Admin
 	// Members is how many endpoints the Admin has.
 	Members int
@@ -73,16 +72,8 @@ func NewFollower(cfg Config) *Follower {
 	add := func(first int, ask func(context.Context) []store.Member) {
 		f.lines = append(f.lines, &line{ask: ask, first: first, poked: make(chan struct{}, 1)})
 	}
-	asker, ok := cfg.Admin.(store.RoleAsker)
-	if !ok {
-		add(0, func(ctx context.Context) []store.Member {
-			s, _ := cfg.Admin.Status(ctx) // who does not answer is within
-			return s.Members[:min(len(s.Members), cfg.Members)]
-		})
-		return f
-	}
 	for i := range cfg.Members {
-		add(i, func(ctx context.Context) []store.Member { return []store.Member{asker.Role(ctx, i)} })
+		add(i, func(ctx context.Context) []store.Member { return []store.Member{cfg.Admin.Role(ctx, i)} })
 	}
 	return f
 }

@@ -23,6 +23,7 @@ func (w *world) Status(context.Context) (store.Status, error) {
 }
 func (*world) Members(context.Context) ([]store.Member, error) { return nil, nil }
 func (*world) Close() error                                    { return nil }
+func (*world) UserUnchecked(context.Context) (string, error)   { return "", nil }
 
 func (w *world) Role(ctx context.Context, i int) store.Member {
 	w.asked[i].Add(1)
@@ -36,18 +37,6 @@ func (w *world) Role(ctx context.Context, i int) store.Member {
 	}
 	return follows(uint64(i+1), uint64(leader+1), uint64(leader+1))
 }
-
-// whole hides that members can be asked alone.
-type whole struct{ w *world }
-
-func (a whole) Status(ctx context.Context) (s store.Status, err error) {
-	for i := range 3 {
-		s.Members = append(s.Members, a.w.Role(ctx, i))
-	}
-	return s, nil
-}
-func (whole) Members(context.Context) ([]store.Member, error) { return nil, nil }
-func (whole) Close() error                                    { return nil }
 
 // run runs a Follower in the test's own time, and returns what it was told.
 func run(t *testing.T, admin store.Admin, every time.Duration, test func(f *Follower, led <-chan Change)) {
@@ -115,16 +104,6 @@ func TestHowOftenMembersAreAsked(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		if n := w.asked[1].Load() - before; n < 9 || n > 11 {
 			t.Errorf("asked %d times in 10 s when all was calm again", n)
-		}
-	})
-}
-
-func TestMembersThatCannotBeAskedAlone(t *testing.T) {
-	w := &world{}
-	run(t, whole{w}, Often, func(_ *Follower, led <-chan Change) {
-		w.leader.Store(2)
-		if c := <-led; c.What != Led || c.Member != 2 {
-			t.Errorf("it says %+v", c)
 		}
 	})
 }

@@ -25,7 +25,7 @@ func (o *one) takeIn(ctx context.Context) error {
 		return err
 	}
 	at := spare.Place()
-	return o.enlarge(ctx, func(ctx context.Context, e store.Enlarger) error {
+	return o.enlarge(ctx, func(ctx context.Context, e store.Operator) error {
 		if err := e.AddLearner(ctx, at); err != nil {
 			return err
 		}
@@ -47,14 +47,14 @@ func (o *one) dismiss(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = o.enlarge(ctx, func(ctx context.Context, e store.Enlarger) error { return e.Dismiss(ctx, spare.Place()) })
+	err = o.enlarge(ctx, func(ctx context.Context, e store.Operator) error { return e.Dismiss(ctx, spare.Place()) })
 	return errors.Join(err, spare.End(ctx))
 }
 
 // enlarge asks the store for something about a further member.
-func (o *one) enlarge(ctx context.Context, of func(context.Context, store.Enlarger) error) error {
+func (o *one) enlarge(ctx context.Context, of func(context.Context, store.Operator) error) error {
 	return o.ask(ctx, o.endpoints(nil), func(ctx context.Context, a store.Admin) error {
-		e, ok := a.(store.Enlarger)
+		e, ok := a.(store.Operator)
 		if !ok {
 			return errNoWork
 		}

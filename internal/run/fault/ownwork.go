@@ -56,7 +56,7 @@ func (o *one) ask(ctx context.Context, endpoints []string, of func(context.Conte
 var errNoWork = errors.New("the store has no such request")
 
 func snapshot(ctx context.Context, a store.Admin, m *store.Member) error {
-	w, ok := a.(store.OwnWorker)
+	w, ok := a.(store.Operator)
 	if !ok {
 		return errNoWork
 	}
@@ -65,7 +65,7 @@ func snapshot(ctx context.Context, a store.Admin, m *store.Member) error {
 }
 
 func compact(ctx context.Context, a store.Admin, _ *store.Member) error {
-	m, ok := a.(store.Maintainer)
+	m, ok := a.(store.Operator)
 	if !ok {
 		return errNoWork
 	}
@@ -74,7 +74,7 @@ func compact(ctx context.Context, a store.Admin, _ *store.Member) error {
 }
 
 func defragment(ctx context.Context, a store.Admin, _ *store.Member) error {
-	m, ok := a.(store.Maintainer)
+	m, ok := a.(store.Operator)
 	if !ok {
 		return errNoWork
 	}
@@ -90,7 +90,7 @@ func moveLeader() *action {
 				return fmt.Errorf("%s leads already", o.members[0])
 			}
 			return o.ask(ctx, o.endpoints(nil), func(ctx context.Context, a store.Admin) error {
-				mover, ok := a.(store.LeaderMover)
+				mover, ok := a.(store.Operator)
 				if !ok {
 					return errNoWork
 				}
@@ -119,7 +119,7 @@ func (o *one) work(ctx context.Context, what kv.Feature) error {
 		return err
 	}
 	o.admin = admin
-	worker, ok := admin.(store.OwnWorker)
+	worker, ok := admin.(store.Operator)
 	if !ok {
 		return errNoWork
 	}

@@ -28,12 +28,14 @@ func (s *simulated) StartEmpty(ctx context.Context, name string) error {
 
 // simulatedAdmin does all that a store can be asked for, and says it.
 type simulatedAdmin struct {
+	store.Admin
+	store.NoHistory
 	s         *simulated
 	endpoints []string
 }
 
 func (s *simulated) admin(endpoints []string) (store.Admin, error) {
-	return &simulatedAdmin{s, endpoints}, nil
+	return &simulatedAdmin{s: s, endpoints: endpoints}, nil
 }
 
 func (a *simulatedAdmin) say(format string, args ...any) error {
@@ -53,7 +55,7 @@ func (a *simulatedAdmin) Members(context.Context) ([]store.Member, error) {
 
 func (a *simulatedAdmin) Close() error { return nil }
 
-// CheckRights implements store.Maintainer: the user may do everything.
+// CheckRights implements store.Operator: the user may do everything.
 func (a *simulatedAdmin) CheckRights(context.Context, kv.Feature) error { return nil }
 
 func (a *simulatedAdmin) Compact(context.Context) (int64, error) { return 1, a.say("compact") }

@@ -99,7 +99,7 @@ func replace() *action {
 func (o *one) replace(ctx context.Context) error {
 	gone := o.chosen[0]
 	err := o.ask(ctx, o.endpoints(gone), func(ctx context.Context, a store.Admin) error {
-		if r, ok := a.(store.Replacer); ok {
+		if r, ok := a.(store.Operator); ok {
 			return r.Replace(ctx, *gone)
 		}
 		return nil // the store need not be told

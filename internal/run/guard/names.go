@@ -74,7 +74,7 @@ const mostListed = 2_000_000
 // own divides the keys below a marker's prefix into those that can be the run's and
 // others. ok is false where the store does not tell them, or where there are too many.
 func (m *Marker) own(ctx context.Context, admin store.Admin) (mine, others []string, ok bool, err error) {
-	l, lists := admin.(store.KeyLister)
+	l, lists := admin.(store.Cleaner)
 	if !lists || slices.ContainsFunc(m.Names, func(n Names) bool { return n.equal(&Names{}) }) {
 		return nil, nil, false, nil
 	}
@@ -104,7 +104,7 @@ func (g *Guard) removeOwn(ctx context.Context, admin store.Admin, m *Marker, min
 		if key == MarkerKey(m.Prefix) {
 			continue // it is the last
 		}
-		if d, ok := admin.(store.PrefixDeleter); ok && folders { // a folder of the run's, perhaps
+		if d, ok := admin.(store.Cleaner); ok && folders { // a folder of the run's, perhaps
 			if _, err := d.DeletePrefix(ctx, []byte(key+"/")); err != nil {
 				return removed, err
 			}

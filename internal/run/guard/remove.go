@@ -36,7 +36,7 @@ func (g *Guard) removeMarked(ctx context.Context, m *Marker) (removed int64, err
 	}
 	defer func() { _ = admin.Close() }() // nothing is left to ask
 	var leases []string
-	ender, ends := admin.(store.LeaseEnder)
+	ender, ends := admin.(store.Leaser)
 	for _, step := range []struct {
 		due bool
 		do  func(context.Context) error
@@ -51,7 +51,7 @@ func (g *Guard) removeMarked(ctx context.Context, m *Marker) (removed int64, err
 			return err
 		}},
 		{m.Services, func(ctx context.Context) error {
-			n, err := m.removeServices(ctx, admin.(store.ServiceKeeper))
+			n, err := m.removeServices(ctx, admin.(store.Cleaner))
 			removed += n
 			return err
 		}},
@@ -94,7 +94,7 @@ func (g *Guard) endGranted(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = admin.Close() }() // nothing is left to ask
-	if ender, ok := admin.(store.LeaseEnder); ok {
+	if ender, ok := admin.(store.Leaser); ok {
 		return ender.EndLeases(ctx, g.leases)
 	}
 	return nil
@@ -102,7 +102,7 @@ func (g *Guard) endGranted(ctx context.Context) error {
 
 // removeKeys removes the keys below a marker's prefix, and asks until none is left.
 func (g *Guard) removeKeys(ctx context.Context, admin store.Admin, m *Marker) (removed int64, err error) {
-	deleter, ok := admin.(store.PrefixDeleter)
+	deleter, ok := admin.(store.Cleaner)
 	if !Prefixed(m.Prefix) || !ok {
 		return g.removeNamed(ctx, m)
 	}
@@ -160,7 +160,7 @@ func askTwice(ctx context.Context, ask func(context.Context) error) (failed erro
 }
 
 // removeServices removes those of a marker's run.
-func (m *Marker) removeServices(ctx context.Context, k store.ServiceKeeper) (removed int64, err error) {
+func (m *Marker) removeServices(ctx context.Context, k store.Cleaner) (removed int64, err error) {
 	names, err := k.Services(ctx, m.Prefix)
 	if err != nil {
 		return 0, err
@@ -179,7 +179,7 @@ func (g *Guard) services(ctx context.Context, prefix string) (n int64, some []st
 		return 0, nil, err
 	}
 	defer func() { _ = admin.Close() }() // nothing is left to ask
-	names, err := admin.(store.ServiceKeeper).Services(ctx, prefix)
+	names, err := admin.(store.Cleaner).Services(ctx, prefix)
 	return int64(len(names)), names[:min(len(names), mostExamples)], err
 }
 

@@ -124,7 +124,7 @@ type Disker interface {
 // Renewer is a Host that makes what it starts, with its files, and gives a member that
 // runs its new credentials likewise.
 type Renewer interface {
-	// Renew writes those of the launch for its process (store.CertificateFiles).
+	// Renew writes those of the launch for its process (store.Embedded.CertificateFiles).
 	Renew(ctx context.Context, l Launch) error
 }
 

@@ -40,14 +40,17 @@ type LogEvent struct {
 	First time.Time
 }
 
+// Signaller reads a line of a log (store.Store.Signal).
+type Signaller func(line []byte) (store.Signal, bool)
+
 // Listener turns lines of logs into events from a given time on. It is
 // used by one goroutine.
 type Listener struct {
-	signals store.Signalling
-	from    time.Time
-	jumps   []time.Duration
-	counts  map[memberKind]uint64
-	beyond  map[memberKind]*LogEvent
+	signal Signaller
+	from   time.Time
+	jumps  []time.Duration
+	counts map[memberKind]uint64
+	beyond map[memberKind]*LogEvent
 }
 
 type memberKind struct {
@@ -57,8 +60,8 @@ type memberKind struct {
 
 // NewListener returns a Listener that drops events before from. Jumps are by how much
 // members' clocks can be ahead of their hosts' at times.
-func NewListener(signals store.Signalling, from time.Time, jumps ...time.Duration) *Listener {
-	return &Listener{signals: signals, from: from, jumps: jumps, counts: map[memberKind]uint64{}, beyond: map[memberKind]*LogEvent{}}
+func NewListener(signal Signaller, from time.Time, jumps ...time.Duration) *Listener {
+	return &Listener{signal: signal, from: from, jumps: jumps, counts: map[memberKind]uint64{}, beyond: map[memberKind]*LogEvent{}}
 }
 
 // Reading is when a line was read, and how its times are taken.
@@ -72,7 +75,7 @@ type Reading struct {
 
 // Line takes a line of a member's log. ok says that there is an event.
 func (l *Listener) Line(member string, line []byte, read Reading) (h LogEvent, ok bool) {
-	s, ok := l.signals.Signal(line)
+	s, ok := l.signal(line)
 	if !ok {
 		return LogEvent{}, false
 	}

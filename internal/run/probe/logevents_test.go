@@ -38,7 +38,7 @@ func TestNothingIsLostBeyondTheBound(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 20 {
-		l := NewListener(words{}, noon)
+		l := NewListener(words{}.Signal, noon)
 		in, out, told := map[memberKind]*sums{}, map[memberKind]*sums{}, map[memberKind]int{}
 		add := func(to map[memberKind]*sums, h LogEvent) {
 			s := to[memberKind{h.Member, h.Kind}]
@@ -97,7 +97,7 @@ func TestEventsOfOtherTimesAreDropped(t *testing.T) {
 		"in the future":    {fmt.Sprintf("gc_pause %d 5", time.Hour), 0, false},
 		"nothing":          {"hello", 0, false},
 	} {
-		h, ok := NewListener(words{}, noon).Line("m1", []byte(c.line), Reading{At: noon.Add(time.Minute)})
+		h, ok := NewListener(words{}.Signal, noon).Line("m1", []byte(c.line), Reading{At: noon.Add(time.Minute)})
 		if ok != c.ok || ok && !h.Time.Equal(noon.Add(c.want)) {
 			t.Errorf("%s: %+v, %v", name, h, ok)
 		}
@@ -106,7 +106,7 @@ func TestEventsOfOtherTimesAreDropped(t *testing.T) {
 
 func TestLinesAreShortened(t *testing.T) {
 	long := "gc_pause 1 5 " + strings.Repeat("é", maxText)
-	h, ok := NewListener(words{}, noon).Line("m1", []byte(long), Reading{At: noon.Add(time.Second)})
+	h, ok := NewListener(words{}.Signal, noon).Line("m1", []byte(long), Reading{At: noon.Add(time.Second)})
 	if kept, cut := strings.CutSuffix(h.Line, "…"); !ok || !cut || len(h.Line) > maxText || len(h.Line) < maxText-1 || !strings.HasPrefix(long, kept) {
 		t.Errorf("%d bytes: %q", len(h.Line), h.Line)
 	}
@@ -118,11 +118,11 @@ func TestLinesOfAnotherClock(t *testing.T) {
 	at := noon.Add(time.Minute)
 	line := fmt.Appendf(nil, "slow %d 0", int64(time.Hour+59*time.Second))
 	for _, read := range []Reading{{At: at, Ahead: time.Hour}, {At: at.Add(-time.Second), Unsure: true}, {At: at.Add(-time.Second), Ahead: -time.Hour, Unsure: true}} {
-		if h, ok := NewListener(words{}, noon).Line("m1", line, read); !ok || !h.Time.Equal(at.Add(-time.Second)) {
+		if h, ok := NewListener(words{}.Signal, noon).Line("m1", line, read); !ok || !h.Time.Equal(at.Add(-time.Second)) {
 			t.Errorf("%+v: %+v, %v", read, h, ok)
 		}
 	}
-	if h, ok := NewListener(words{}, noon).Line("m1", line, Reading{At: at}); ok {
+	if h, ok := NewListener(words{}.Signal, noon).Line("m1", line, Reading{At: at}); ok {
 		t.Errorf("an hour in the future: %+v", h)
 	}
 }
@@ -134,7 +134,7 @@ func TestLinesOfAClockThatJumps(t *testing.T) {
 	for _, jumps := range [][]time.Duration{{time.Hour}, {-time.Hour, 24 * time.Hour}} {
 		for _, ahead := range append(jumps, 0) {
 			line := fmt.Appendf(nil, "slow %d 0", int64(59*time.Second+ahead))
-			h, ok := NewListener(words{}, noon, jumps...).Line("m1", line, Reading{At: at})
+			h, ok := NewListener(words{}.Signal, noon, jumps...).Line("m1", line, Reading{At: at})
 			if !ok || !h.Time.Equal(at.Add(-time.Second)) {
 				t.Errorf("%v ahead of %v: %+v, %v", ahead, jumps, h, ok)
 			}

@@ -47,11 +47,7 @@ type Scraper struct {
 // NewScraper returns a scraper of the member at an endpoint; ok is false when
 // the store's members report nothing.
 func NewScraper(st store.Store, a store.Access, endpoint string) (s *Scraper, ok bool) {
-	metered, ok := st.(store.Metered)
-	if !ok {
-		return nil, false
-	}
-	s = &Scraper{endpoint: endpoint, sources: metered.Metrics(a, endpoint), chosen: -1, access: a}
+	s = &Scraper{endpoint: endpoint, sources: st.Metrics(a, endpoint), chosen: -1, access: a}
 	if len(s.sources) == 0 {
 		return nil, false
 	}

@@ -61,9 +61,8 @@ func (m *members) catchUp(ctx context.Context, slow func()) (behind map[int]bool
 
 // ended reports whether nothing listens at any of these members.
 func (m *members) ended(ctx context.Context, these map[int]bool) bool {
-	asker, ok := m.admin.(store.RoleAsker)
 	for i := range these {
-		if !ok || !asker.Role(ctx, i).Gone {
+		if !m.admin.Role(ctx, i).Gone {
 			return false
 		}
 	}

@@ -53,7 +53,7 @@ func TestMembersThatCatchUpLateAreAwaited(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := &members{admin: &lagging{
-					answers: answers{store.Status{Members: []store.Member{{Endpoint: "a:1", ID: 1, Role: kv.Leader}, {Endpoint: "b:1", ID: 2, Role: kv.Follower}}}},
+					answers: answers{status: store.Status{Members: []store.Member{{Endpoint: "a:1", ID: 1, Role: kv.Leader}, {Endpoint: "b:1", ID: 2, Role: kv.Follower}}}},
 					from:    measure.Now().Add(c.after), gone: c.gone,
 				}}
 				if _, err := m.ask(t.Context()); err != nil {

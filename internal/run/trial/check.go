@@ -18,7 +18,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
-	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // CheckAnswers checks the history in the given files. progress gets, from one
@@ -41,11 +40,10 @@ type historian struct {
 
 // newHistorian returns nil where nothing is to be checked.
 func (t *Trial) newHistorian(ctx context.Context, m *members, dir string) *historian {
-	st, ok := t.Cluster.Store.(store.Promising)
-	if !t.Spec.Load.Check || !ok { // the scenario was refused without it
+	if !t.Spec.Load.Check {
 		return nil
 	}
-	promised := st.Promises()
+	promised := t.Cluster.Store.Promises()
 	h := &historian{t: t, dir: dir, header: ops.Header{
 		Store: t.Cluster.Store.Name(), Promises: promised.Of, Counted: promised.Counted, Timeout: int64(t.Spec.Load.Timeout),
 	}}
@@ -211,7 +209,7 @@ func (h *historian) written(ctx context.Context) []uint64 {
 
 // readMembers reads these keys at every member; nil for all.
 func (h *historian) readMembers(ctx context.Context, m *members, of *load.Assignment, only []uint64) (all []record.ReadMember) {
-	own := h.t.Cluster.Store.(store.Promising).Promises().Own
+	own := h.t.Cluster.Store.Promises().Own
 	status := m.status()
 	h.t.report(Progress{Stage: "reading the members"})
 	behind, waited := m.catchUp(ctx, func() {

@@ -28,7 +28,7 @@ func (t *Trial) checkRights(ctx context.Context, m *members) error {
 	if t.Cluster.Guard == nil {
 		return nil
 	}
-	maintainer, ok := m.admin.(store.Maintainer)
+	maintainer, ok := m.admin.(store.Operator)
 	if !ok {
 		return nil
 	}

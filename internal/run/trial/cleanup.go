@@ -168,7 +168,7 @@ func (c *cleaner) remove(ctx context.Context, a *load.Assignment) (deleted int64
 func (c *cleaner) prefix() string { return c.t.Spec.Load.Prefix }
 
 func (c *cleaner) removeOnce(ctx context.Context, a *load.Assignment) (int64, error) {
-	d, ok := c.admin.(store.PrefixDeleter)
+	d, ok := c.admin.(store.Cleaner)
 	if !ok || strings.Trim(c.prefix(), "/") == "" {
 		return c.sweep(ctx, a)
 	}
@@ -226,7 +226,7 @@ func (c *cleaner) space(ctx context.Context) []record.Space {
 // member answers nothing meanwhile.
 func (c *cleaner) reclaim(ctx context.Context, out *record.Cleanup) (err error) {
 	if c.t.Spec.Load.Cleanup.Compact {
-		m, ok := c.admin.(store.Maintainer)
+		m, ok := c.admin.(store.Operator)
 		if !ok {
 			return errors.New("the history cannot be compacted") // the scenario was refused
 		}
@@ -257,7 +257,7 @@ func (c *cleaner) defragment(ctx context.Context, endpoint string) error {
 		return err
 	}
 	defer func() { _ = admin.Close() }() // nothing is left to ask
-	m, ok := admin.(store.Maintainer)
+	m, ok := admin.(store.Operator)
 	if !ok {
 		return fmt.Errorf("%s cannot be defragmented", endpoint) // the scenario was refused
 	}

@@ -19,7 +19,10 @@ import (
 )
 
 // stuck removes nothing.
-type stuck struct{ store.Admin }
+type stuck struct {
+	store.Admin
+	store.Cleaner
+}
 
 func (stuck) DeletePrefix(context.Context, []byte) (int64, error) {
 	return 0, errors.New("nothing is removed here")
@@ -55,7 +58,7 @@ func cleanerOf(t *testing.T, cleanup scenario.Cleanup) *cleaner {
 func TestFailedCleanUpIsReported(t *testing.T) {
 	c := cleanerOf(t, scenario.Cleanup{Keys: true})
 	put(t, c.t, "/check/mine")
-	c.admin, c.patience, c.began = stuck{c.admin}, time.Second, true
+	c.admin, c.patience, c.began = stuck{Admin: c.admin}, time.Second, true
 	err := c.failed(nil, context.Canceled)
 	var left *KeysLeftError
 	if !errors.Is(err, context.Canceled) || !errors.As(err, &left) || !strings.Contains(left.Error(), "nothing is removed here") {
@@ -66,7 +69,8 @@ func TestFailedCleanUpIsReported(t *testing.T) {
 // maintained counts compactions.
 type maintained struct {
 	store.Admin
-	store.Maintainer
+	store.Operator
+	store.Cleaner
 	compacted int
 }
 

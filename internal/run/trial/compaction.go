@@ -22,7 +22,7 @@ func (w *monitor) compact(ctx context.Context) {
 		return
 	}
 	load.GiveWay(w.t.Worker)
-	compactor := w.m.admin.(store.Maintainer) // the scenario was refused without it
+	compactor := w.m.admin.(store.Operator) // the scenario was refused without it
 	for pause(ctx, what.Every) {
 		began := measure.Now()
 		asked, cancel := context.WithTimeout(ctx, compactTimeout)

@@ -31,7 +31,7 @@ func leading(i int, term uint64) []store.Member {
 // following is a monitor of a cluster whose first member leads at term 4.
 func following(t *testing.T, mode kv.Mode) (*monitor, *moved) {
 	t.Helper()
-	m := &members{admin: answers{store.Status{Members: leading(0, 4)}}, named: map[string]string{"a:1": "m1", "b:1": "m2", "c:1": "m3"}}
+	m := &members{admin: answers{status: store.Status{Members: leading(0, 4)}}, named: map[string]string{"a:1": "m1", "b:1": "m2", "c:1": "m3"}}
 	if _, err := m.ask(t.Context()); err != nil {
 		t.Fatal(err)
 	}

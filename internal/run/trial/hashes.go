@@ -26,7 +26,7 @@ func (t *Trial) hashes(ctx context.Context, m *members) *record.Hashes {
 	t.report(Progress{Stage: "comparing the members' data"})
 	ctx, cancel := context.WithTimeout(ctx, hashTimeout)
 	defer cancel()
-	hasher := m.admin.(store.Hasher) // the scenario was refused without it
+	hasher := m.admin.(store.Operator) // the scenario was refused without it
 	for till := measure.Now().Add(hashSettles); ; {
 		began := measure.Now()
 		all, err := hasher.Hash(ctx)

@@ -12,6 +12,7 @@ import (
 // hasher returns one list of hashes after the other, the last again and again.
 type hasher struct {
 	plain
+	store.Operator
 	told   [][]store.MemberHash
 	err    error
 	behind int    // so many questions find a member behind

@@ -53,9 +53,7 @@ func (t *Trial) grant(ctx context.Context, a *load.Assignment, m *members) (rele
 	t.Cluster.Guard.Grants(t.Spec.Load.Clients, live)
 	a.Leases, err = leaser.Grant(ctx, t.Spec.Load.Clients, live)
 	granted := a.Leases
-	if n, ok := leaser.(store.LeaseNamer); ok {
-		a.LeaseNames = n.LeaseNames(granted)
-	}
+	a.LeaseNames = leaser.LeaseNames(granted)
 	revoked := false
 	release = func() string {
 		if revoked || len(granted) == 0 {

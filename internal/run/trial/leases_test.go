@@ -16,7 +16,7 @@ import (
 )
 
 // plain is an administration that can do no more than answer.
-type plain struct{}
+type plain struct{ store.Admin }
 
 func (plain) Status(context.Context) (store.Status, error)    { return store.Status{}, nil }
 func (plain) Members(context.Context) ([]store.Member, error) { return nil, nil }
@@ -25,6 +25,7 @@ func (plain) Close() error                                    { return nil }
 // leases grants and remembers; it fails behind the most.
 type leases struct {
 	plain
+	store.Leaser
 	most    int
 	open    []int64
 	revoked int
@@ -49,6 +50,8 @@ func (l *leases) Revoke(_ context.Context, ids []int64) error {
 	l.open = slices.DeleteFunc(l.open, func(id int64) bool { return slices.Contains(ids, id) })
 	return nil
 }
+
+func (*leases) LeaseNames([]int64) []string { return nil }
 
 func keepAlive(clients int) scenario.Load {
 	l := scenario.DefaultLoad()

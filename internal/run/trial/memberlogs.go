@@ -27,7 +27,7 @@ const (
 // preload. Without any, as of a cluster that ran already, both are nil.
 type logs struct {
 	followed []hostLogs
-	signals  store.Signalling
+	signal   probe.Signaller
 }
 
 // hostLogs are those of one host.
@@ -38,13 +38,8 @@ type hostLogs struct {
 	members []string // the name of the member whose each is
 }
 
-// followLogs begins to follow the logs of the members whose hosts are known, if
-// the store can read them.
+// followLogs begins to follow the logs of the members whose hosts are known.
 func (t *Trial) followLogs(ctx context.Context) (l logs, err error) {
-	signals, ok := t.Cluster.Store.(store.Signalling)
-	if !ok {
-		return logs{}, nil
-	}
 	for _, m := range t.Cluster.Members() {
 		at := slices.IndexFunc(l.followed, func(f hostLogs) bool { return f.on == m.Host })
 		if at < 0 {
@@ -56,7 +51,7 @@ func (t *Trial) followLogs(ctx context.Context) (l logs, err error) {
 			f.paths, f.members = append(f.paths, p.LogFile), append(f.members, m.Name)
 		}
 	}
-	l.signals = signals
+	l.signal = t.Cluster.Store.Signal
 	for i := range l.followed {
 		f := &l.followed[i]
 		if f.Logs, err = f.on.Follow(ctx, f.paths); err != nil {
@@ -80,7 +75,7 @@ func (l *logs) listener(began time.Time, jumps []time.Duration) *probe.Listener 
 	if l.followed == nil {
 		return nil
 	}
-	return probe.NewListener(l.signals, began.Add(-eventsFrom).Truncate(signalClock), jumps...)
+	return probe.NewListener(l.signal, began.Add(-eventsFrom).Truncate(signalClock), jumps...)
 }
 
 // listen records what the members' logs have, until ctx ends.

@@ -59,8 +59,8 @@ func TestTheLastLinesAreRead(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	heard := &lastLine{text: []byte("the last")}
 	w := &monitor{t: &Trial{}}
-	w.t.logs = logs{signals: heard, followed: []hostLogs{{Logs: &ending{follow, stop}, members: []string{"m1"}}}}
-	w.heard = probe.NewListener(heard, time.Time{})
+	w.t.logs = logs{signal: heard.Signal, followed: []hostLogs{{Logs: &ending{follow, stop}, members: []string{"m1"}}}}
+	w.heard = probe.NewListener(heard.Signal, time.Time{})
 	write(bytes.Repeat([]byte("much\n"), 1<<18))
 	w.read(ctx)
 	write([]byte("the last\n"))

@@ -11,7 +11,10 @@ import (
 )
 
 // answers is a cluster's word for its state.
-type answers struct{ status store.Status }
+type answers struct {
+	store.Admin
+	status store.Status
+}
 
 func (a answers) Status(context.Context) (store.Status, error) { return a.status, nil }
 
@@ -27,7 +30,7 @@ func TestMembersHaveTheNamesThatWeGave(t *testing.T) {
 		{Endpoint: "b:1", Err: errors.New("gone"), Gone: true},
 		{Endpoint: "c:1", Name: "theirs", ID: 3, Role: kv.Follower},
 	}}
-	m := &members{admin: answers{status}, named: map[string]string{"a:1": "m1", "b:1": "m2"}}
+	m := &members{admin: answers{status: status}, named: map[string]string{"a:1": "m1", "b:1": "m2"}}
 	if _, err := m.ask(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +48,7 @@ func TestMembersHaveTheNamesThatWeGave(t *testing.T) {
 func TestAWithdrawnQuestionLosesNobody(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	m := &members{admin: answers{store.Status{Members: []store.Member{{Endpoint: "a:1", Err: context.Canceled}}}}}
+	m := &members{admin: answers{status: store.Status{Members: []store.Member{{Endpoint: "a:1", Err: context.Canceled}}}}}
 	if _, err := m.ask(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)
 	}
@@ -76,7 +79,7 @@ func (l *later) Status(context.Context) (store.Status, error) {
 func TestASlowMemberIsAskedAgain(t *testing.T) {
 	all := store.Status{Members: []store.Member{{Endpoint: "a:1", ID: 1, Role: kv.Leader}, {Endpoint: "b:1", ID: 2, Role: kv.Follower}}}
 	for _, silent := range []int{0, 1, 2} {
-		m, err := meet(t.Context(), &later{answers: answers{all}, silent: silent}, nil, nil, time.Minute)
+		m, err := meet(t.Context(), &later{answers: answers{status: all}, silent: silent}, nil, nil, time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +91,7 @@ func TestASlowMemberIsAskedAgain(t *testing.T) {
 		}
 	}
 	gone := store.Status{Members: []store.Member{{Endpoint: "a:1", ID: 1, Role: kv.Leader}, {Endpoint: "b:1", Err: errors.New("refused"), Gone: true}}}
-	l := &later{answers: answers{gone}}
+	l := &later{answers: answers{status: gone}}
 	m, err := meet(t.Context(), l, nil, nil, time.Minute)
 	if lost := m.lost(nil); err != nil || len(lost) != 1 || lost[0] != "b:1" || l.asked != 1 {
 		t.Errorf("lost are %v (%v), asked %d times", lost, err, l.asked)

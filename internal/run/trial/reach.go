@@ -261,13 +261,12 @@ func (m *members) absentMembers() (all []record.AbsentMember, notes []string) {
 // userNotes says that the cluster does not check the user that it is given. A load whose
 // user is refused says so itself.
 func userNotes(ctx context.Context, m *members, access *scenario.Attach) []string {
-	c, ok := m.admin.(store.UserChecker)
-	if !ok || access.User == "" {
+	if access.User == "" {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
-	if why, err := c.UserUnchecked(ctx); err == nil && why != "" {
+	if why, err := m.admin.UserUnchecked(ctx); err == nil && why != "" {
 		return []string{"The user that was given was not checked: " + why + "."}
 	}
 	return nil

@@ -396,7 +396,7 @@ func (t *Trial) compactFirst(ctx context.Context, m *members) error {
 	t.report(Progress{Stage: "compacting"})
 	ctx, cancel := context.WithTimeout(ctx, firstCompactionTimeout)
 	defer cancel()
-	if _, err := m.admin.(store.Maintainer).Compact(ctx); err != nil { // the scenario was refused without it
+	if _, err := m.admin.(store.Operator).Compact(ctx); err != nil { // the scenario was refused without it
 		return fmt.Errorf("the store's history cannot be compacted before the load: %w", err)
 	}
 	return nil

@@ -89,8 +89,8 @@ func (t *Trial) tryLease(ctx context.Context, m *members) (lease load.Lease, end
 		return lease, end, err
 	}
 	lease.ID = granted[0]
-	if n, ok := leaser.(store.LeaseNamer); ok {
-		lease.Name = n.LeaseNames(granted)[0]
+	if names := leaser.LeaseNames(granted); len(names) > 0 {
+		lease.Name = names[0]
 	}
 	return lease, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), revokeTimeout)

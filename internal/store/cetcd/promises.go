@@ -13,7 +13,7 @@ const (
 	txns   = "etcd API guarantees (https://etcd.io/docs/v3.6/learning/api_guarantees/), by one transaction of the etcd behind it for each request: "
 )
 
-// Promises implements store.Promising. A ModifyIndex is etcd's revision; the answer
+// Promises implements store.Store. A ModifyIndex is etcd's revision; the answer
 // to a write has none, and one that says false may stand for an error of etcd's.
 func (*Store) Promises() store.Promises {
 	return store.Promises{

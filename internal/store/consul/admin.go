@@ -18,10 +18,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/httpadmin"
+	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
 // admin asks a cluster through the official client, one for each endpoint.
 type admin struct {
+	store.NoHistory
+
 	timeout   time.Duration // bounds one question to one endpoint
 	endpoints []string
 	clients   []*api.Client
@@ -74,7 +77,7 @@ func (a *admin) Status(ctx context.Context) (store.Status, error) {
 	return store.AskAll(len(a.endpoints), func(i int) store.Member { return a.ask(ctx, i) })
 }
 
-// Role implements store.RoleAsker. Which server leads is a cheap question; the
+// Role implements store.Admin. Which server leads is a cheap question; the
 // whole of an agent's state, which has the term, is asked when the answer is
 // another than before.
 func (a *admin) Role(ctx context.Context, i int) store.Member {
@@ -311,4 +314,16 @@ func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 		return out, nil
 	}
 	return a.membersByAddress(&s, s.Members[asked].Peers)
+}
+
+// reason is what an error of the official client says to a user.
+func reason(ctx context.Context, err error) string {
+	var status api.StatusError
+	if !errors.As(err, &status) {
+		return httpkv.Reason(ctx, err)
+	}
+	if text, _, _ := strings.Cut(strings.TrimSpace(status.Body), "\n"); text != "" {
+		return text[:min(len(text), httpkv.MaxText)]
+	}
+	return fmt.Sprintf("HTTP status %d", status.Code)
 }

@@ -1,61 +1,11 @@
 package consul
 
 import (
-	"time"
-
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
-
-// Dialect is what a server that speaks Consul's KV API does in its own way.
-type Dialect struct {
-	// About has the server's name for sentences about it, and its operations.
-	httpkv.About
-	// JSON says that a read of one key is answered with a list of JSON, which is
-	// empty where there is no such key, and not as ?raw; and that a parameter
-	// counts only where it has a value.
-	JSON bool
-	// Wait is how long a blocking query waits; 0 for the server's default.
-	Wait time.Duration
-	// Failed is what an answer that is not 200 means.
-	Failed func(r *http1.Response) (kv.Outcome, []byte)
-}
-
-// codec is Consul's KV API on one connection, which has one operation in
-// flight (https://developer.hashicorp.com/consul/api-docs/kv).
-type codec struct {
-	grants *store.Grants // takes what operations were granted; nil for nobody
-	httpkv.Codec
-	*Dialect
-	get, put, del, multi                                   *http1.Template
-	create, renew, destroy                                 *http1.Template // sessions
-	register, deregister, nodeServices, nodeChecks, health *http1.Template
-
-	prefix []byte // Range: what is asked for
-
-	again   again // the recorded call in flight, and whether it has guards
-	guarded bool
-
-	buf []byte // what answers decode to
-
-	session []byte // KeepAlive: whose
-
-	instances []instance // of the answer about a service
-	ofChecks  bool       // a Range about an instance asks for its checks
-
-	stm    stm
-	edited []byte // what STMOp.Edit made
-
-	watch  watched
-	ticked int64  // when Tick was called last
-	atTick uint64 // how many queries of the watcher there were then
-	dead   bool   // the last one is overdue
-}
-
-// The response fields that are kept.
-const fieldIndex = 0
 
 func tokenOf(a store.Access) string {
 	if a.Password != "" {
@@ -97,4 +47,39 @@ func newCodec(d store.Dialed, token string, dialect *Dialect) *codec {
 	c.multi = c.Template("PUT", "/v1/txn", true, json)
 	c.takeOver(d.Previous)
 	return c
+}
+
+// Answered implements httpkv.API.
+func (c *codec) Answered(r *http1.Response, e *store.Event) (more bool) {
+	if c.Doing == httpkv.Again {
+		c.answeredAgain(r, e)
+		return false
+	}
+	if c.Doing == httpkv.Listing {
+		c.BeginList()
+	}
+	switch {
+	case c.OfService:
+		c.registered(r, e)
+	case r.Status == 404 && len(r.Body) == 0 && !c.JSON:
+		c.notFound(e)
+	case r.Status != 200:
+		e.Outcome, e.Text = c.Failed(r)
+	case c.Doing == httpkv.Listing:
+		c.parseList(r.Body, e)
+	case c.Kind == kv.Get && c.JSON:
+		c.parseOne(r.Body, e)
+	case c.Kind == kv.Get:
+		// The index of an answer about one key that is there is its ModifyIndex.
+		if e.Value, e.Count, e.Revision = r.Body, 1, int64(r.Uint(fieldIndex)); e.Revision <= 0 {
+			c.wrong(e, noIndex)
+		}
+	case c.Kind == kv.Txn:
+		c.parseTxn(r.Body, e)
+	case c.Kind == kv.KeepAlive:
+		c.parseRenewed(r.Body, e)
+	default:
+		c.written(r.Body, e)
+	}
+	return false
 }

@@ -16,19 +16,6 @@ import (
 // Recorded calls sent again: what tap.go read is written here. Which call it is follows
 // from its parts, but for a transaction of one operation, which its method tells.
 
-// again is what a recorded call is that awaits its answer.
-type again uint8
-
-const (
-	againRead again = iota
-	againList
-	againNames
-	againWrite
-	againTxn
-	againGrant
-	againLease
-)
-
 // Replays implements store.Replayer. Blocking queries, services and administration are
 // not sent again.
 func (*Store) Replays(r *call.Call) bool { return Replays(r) }

@@ -8,7 +8,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
-	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
 // wrong makes an event a wrong answer, with a sentence that begins with the
@@ -30,41 +29,6 @@ func (c *codec) malformed(e *store.Event) {
 		Tag: e.Tag, Extra: e.Extra, Outcome: kv.StoreError,
 		Text: fmt.Appendf(nil, "the server sent an answer that is none of %s's", c.Name),
 	}
-}
-
-// Answered implements httpkv.API.
-func (c *codec) Answered(r *http1.Response, e *store.Event) (more bool) {
-	if c.Doing == httpkv.Again {
-		c.answeredAgain(r, e)
-		return false
-	}
-	if c.Doing == httpkv.Listing {
-		c.BeginList()
-	}
-	switch {
-	case c.OfService:
-		c.registered(r, e)
-	case r.Status == 404 && len(r.Body) == 0 && !c.JSON:
-		c.notFound(e)
-	case r.Status != 200:
-		e.Outcome, e.Text = c.Failed(r)
-	case c.Doing == httpkv.Listing:
-		c.parseList(r.Body, e)
-	case c.Kind == kv.Get && c.JSON:
-		c.parseOne(r.Body, e)
-	case c.Kind == kv.Get:
-		// The index of an answer about one key that is there is its ModifyIndex.
-		if e.Value, e.Count, e.Revision = r.Body, 1, int64(r.Uint(fieldIndex)); e.Revision <= 0 {
-			c.wrong(e, noIndex)
-		}
-	case c.Kind == kv.Txn:
-		c.parseTxn(r.Body, e)
-	case c.Kind == kv.KeepAlive:
-		c.parseRenewed(r.Body, e)
-	default:
-		c.written(r.Body, e)
-	}
-	return false
 }
 
 // written takes the answer to a write of one key. cetcd's is false also when
@@ -96,16 +60,6 @@ func (c *codec) notFound(e *store.Event) {
 	default:
 		e.Outcome, e.Text = kv.BadRequest, []byte("the server knows no /v1/kv: is this Consul's HTTP port?")
 	}
-}
-
-// entry is a key as the KV API's JSON describes it.
-type entry struct {
-	key   []byte
-	value []byte // base64
-	index int64
-	// Of a lock: how often it was acquired, and who has it.
-	lockIndex int64
-	session   []byte
 }
 
 // parseEntry reads an entry. Its key is in c.buf if it had to be decoded.

@@ -11,14 +11,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-var _ httpkv.Registrar = (*codec)(nil)
+var _ httpkv.API = (*codec)(nil)
 
 // Instances of services are in the catalog, each on a node of its own, as the servers get
 // them from the agents of other machines
 // (https://developer.hashicorp.com/consul/api-docs/catalog). Node, instance and check
 // have one name: the instance's ID.
 
-// Register implements httpkv.Registrar.
+// Register implements httpkv.API.
 func (c *codec) Register(op *store.Op) {
 	switch s := op.Service; op.Kind {
 	case kv.Put:
@@ -121,12 +121,6 @@ func (c *codec) parseChecks(body []byte, e *store.Event) {
 	if !s.End() {
 		c.malformed(e)
 	}
-}
-
-// instance is one of those that a service has.
-type instance struct {
-	id  []byte
-	mod int64 // of itself, or of its checks
 }
 
 // changesOfService takes the list that is the answer about a service's healthy

@@ -10,9 +10,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-var _ httpkv.Keeper = (*codec)(nil)
+var _ httpkv.API = (*codec)(nil)
 
-// KeepAlive implements httpkv.Keeper with PUT /v1/session/renew/ID.
+// KeepAlive implements httpkv.API with PUT /v1/session/renew/ID.
 func (c *codec) KeepAlive(op *store.Op) {
 	c.session = append(c.session[:0], op.LeaseName...)
 	c.Send(c.Head(http1.AppendPath(c.Begin(c.renew), op.LeaseName)))

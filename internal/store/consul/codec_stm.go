@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-var _ httpkv.Stepper = (*codec)(nil)
+var _ httpkv.API = (*codec)(nil)
 
 // An optimistic transaction reads its keys with one request to /v1/txn, and writes
 // with a second one, in which check-index verbs compare what was read. Its lock is a
@@ -19,49 +19,7 @@ var _ httpkv.Stepper = (*codec)(nil)
 // who does not get it waits with a blocking query on the key, as Consul's own client
 // does.
 
-// stage is what the request in flight is to the transaction.
-type stage uint8
-
-const (
-	acquiring  stage = iota
-	confirming       // it has the lock: which LockIndex that is
-	looking          // another has it
-	waiting          // for a change of the lock's key
-	pausing          // for the lock-delay to end, as nobody has it
-	reading
-	committing
-	releasing
-	ended // nothing is asked any more
-)
-
-// stm is the optimistic transaction under way.
-type stm struct {
-	open      bool // its end was not told yet
-	stage     stage
-	late      bool  // given up: what is left is to give the lock back
-	held      bool  // the lock was acquired
-	index     int64 // of the lock's key, to wait for a change of
-	lock      []byte
-	session   []byte
-	isolation kv.Isolation
-	edit      func(pair int, value, read, write []byte) []byte
-	told      store.STMTold
-	pairs     []stmPair
-	commits   bool // there is something to be sent after the reads
-	retries   uint32
-	result    store.Event
-	text      []byte // the memory of its Text
-}
-
-// stmPair is a key of it.
-type stmPair struct {
-	key, value []byte
-	writes     bool
-	version    int64 // that was read; 0: it is not there
-	read       []byte
-}
-
-// STM implements httpkv.Stepper.
+// STM implements httpkv.API.
 func (c *codec) STM(op *store.Op) {
 	t := &c.stm
 	pairs := t.pairs[:0]
@@ -173,7 +131,7 @@ func (c *codec) commit() {
 	c.Send(append(b, ']'))
 }
 
-// Stepped implements httpkv.Stepper.
+// Stepped implements httpkv.API.
 func (c *codec) Stepped(r *http1.Response, to []store.Event) []store.Event {
 	t := &c.stm
 	next := ended
@@ -407,9 +365,9 @@ func (t *stm) fail(outcome kv.Outcome, text []byte) {
 	t.result = store.Event{Outcome: outcome, Text: t.text}
 }
 
-// Cut implements httpkv.Stepper. What was committed is that, whatever becomes of the
+// CutOff implements httpkv.API. What was committed is that, whatever becomes of the
 // lock, which the session's next transaction finds to be its own.
-func (c *codec) Cut(written bool, to []store.Event) []store.Event {
+func (c *codec) CutOff(written bool, to []store.Event) []store.Event {
 	t := &c.stm
 	e := t.result
 	switch {

@@ -25,32 +25,6 @@ const (
 	overdue = 10 * time.Second
 )
 
-// watched is the state of a connection's watcher.
-type watched struct {
-	watcher uint32
-	tag     uint32
-	begun   bool          // its creation was answered
-	ended   bool          // the server refused a query
-	key     []byte        // the key watched, or where the interval begins
-	end     []byte        // behind the interval; nil: the key alone
-	holder  bool          // it is told who has the lock of the key
-	service bool          // the key is the name of a service, and its healthy instances are watched
-	wait    time.Duration // of each query; 0: the dialect's
-	start   int64         // the first index wanted, until an answer's reaches it; then 0
-	index   int64         // of the last answer; 0 asks for what is there now
-	knows   bool          // what there was is in known
-	known   seenKeys
-	next    seenKeys // of the answer under way
-	queries uint64
-}
-
-// seenKeys are keys in their order, with their ModifyIndexes.
-type seenKeys struct {
-	bytes []byte
-	ends  []int
-	mods  []int64
-}
-
 func (s *seenKeys) reset() { s.bytes, s.ends, s.mods = s.bytes[:0], s.ends[:0], s.mods[:0] }
 
 func (s *seenKeys) add(key []byte, mod int64) {
@@ -66,7 +40,7 @@ func (s *seenKeys) key(i int) []byte {
 	return s.bytes[from:s.ends[i]]
 }
 
-// Watch implements httpkv.Watcher. A watcher that was on this place's connection
+// Watch implements httpkv.API. A watcher that was on this place's connection
 // before goes on with what it knows, also when queries have failed since.
 func (c *codec) Watch(op *store.Op) {
 	w, key := &c.watch, httpkv.Bare(op.Key)
@@ -113,7 +87,7 @@ func (c *codec) ask() {
 	c.Send(c.Head(b))
 }
 
-// Told implements httpkv.Watcher.
+// Told implements httpkv.API.
 func (c *codec) Told(r *http1.Response, to []store.Event) []store.Event {
 	w := &c.watch
 	if w.ended {
@@ -326,4 +300,4 @@ func (c *codec) Tick(now int64) (next int64) {
 // Draining implements store.Codec.
 func (c *codec) Draining() bool { return c.dead || c.Codec.Draining() }
 
-var _ httpkv.Watcher = (*codec)(nil)
+var _ httpkv.API = (*codec)(nil)

@@ -14,12 +14,12 @@ import (
 )
 
 var (
-	_ store.LeaseEnder    = (*admin)(nil)
-	_ store.ServiceKeeper = (*admin)(nil)
-	_ store.KeyLister     = (*admin)(nil)
+	_ store.Leaser   = (*admin)(nil)
+	_ store.Operator = (*admin)(nil)
+	_ store.Cleaner  = (*admin)(nil)
 )
 
-// KeysOf implements store.KeyLister.
+// KeysOf implements store.Cleaner.
 func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []string, more bool, err error) {
 	c, err := a.first(ctx)
 	if err != nil {
@@ -37,7 +37,7 @@ func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []st
 	return names[:min(len(names), most)], len(names) > most, nil
 }
 
-// LeasesOf implements store.LeaseEnder: the sessions that hold keys.
+// LeasesOf implements store.Leaser: the sessions that hold keys.
 func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]string, error) {
 	c, err := a.first(ctx)
 	if err != nil {
@@ -58,7 +58,7 @@ func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// EndLeases implements store.LeaseEnder.
+// EndLeases implements store.Leaser.
 func (a *admin) EndLeases(ctx context.Context, names []string) error {
 	ids := make([]int64, len(names))
 	for i, name := range names {
@@ -67,7 +67,7 @@ func (a *admin) EndLeases(ctx context.Context, names []string) error {
 	return a.Revoke(ctx, ids)
 }
 
-// Services implements store.ServiceKeeper: each instance of a service is on a node of its
+// Services implements store.Cleaner: each instance of a service is on a node of its
 // own, which has its name.
 func (a *admin) Services(ctx context.Context, prefix string) ([]string, error) {
 	c, err := a.first(ctx)
@@ -88,7 +88,7 @@ func (a *admin) Services(ctx context.Context, prefix string) ([]string, error) {
 	return names, nil
 }
 
-// RemoveServices implements store.ServiceKeeper.
+// RemoveServices implements store.Cleaner.
 func (a *admin) RemoveServices(ctx context.Context, names []string) error {
 	err := a.atOnce(ctx, len(names), func(ctx context.Context, c *api.Client, i int) error {
 		_, err := c.Catalog().Deregister(&api.CatalogDeregistration{Node: names[i]}, (&api.WriteOptions{}).WithContext(ctx))

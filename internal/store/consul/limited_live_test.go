@@ -48,7 +48,7 @@ func TestLiveTokenWithFewRights(t *testing.T) {
 			return err
 		})
 		for i, m := range status.Members {
-			again := a.(store.RoleAsker).Role(t.Context(), i)
+			again := a.Role(t.Context(), i)
 			if m.Hidden != hiddenRole || m.Version == "" || m.Role != kv.Unknown || len(m.Peers) != 3 || again.Role != m.Role || again.ID != m.ID {
 				t.Errorf("%+v, and asked again %+v", m, again)
 			}

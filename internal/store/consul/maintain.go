@@ -17,7 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
-// MoveLeader implements store.LeaderMover. Members pass the request on to the
+// MoveLeader implements store.Operator. Members pass the request on to the
 // leader.
 func (a *admin) MoveLeader(ctx context.Context, member uint64) error {
 	c, err := a.first(ctx)
@@ -47,7 +47,7 @@ func (a *admin) MoveLeader(ctx context.Context, member uint64) error {
 // maxSnapshot bounds what is read of a snapshot, in bytes.
 const maxSnapshot = 16 << 30
 
-// Work implements store.OwnWorker: a snapshot, of which a member that does not lead
+// Work implements store.Operator: a snapshot, of which a member that does not lead
 // makes its own.
 func (a *admin) Work(ctx context.Context, what kv.Feature, member store.Member) (undo func(context.Context) error, err error) {
 	i := slices.Index(a.endpoints, member.Endpoint)
@@ -66,7 +66,7 @@ func (a *admin) Work(ctx context.Context, what kv.Feature, member store.Member) 
 	return nil, nil
 }
 
-// Replace implements store.Replacer: the member is removed from the Raft, and, as
+// Replace implements store.Operator: the member is removed from the Raft, and, as
 // its name comes back with another number, from the list of agents.
 func (a *admin) Replace(ctx context.Context, gone store.Member) error {
 	ctx, cancel := context.WithTimeout(ctx, replaceWithin)
@@ -119,7 +119,7 @@ func (a *admin) removeServer(ctx context.Context, gone store.Member) error {
 // maxKeys bounds the list of keys that are to be removed, in bytes.
 const maxKeys = 256 << 20
 
-// DeletePrefix implements store.PrefixDeleter.
+// DeletePrefix implements store.Cleaner.
 func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) {
 	p := string(httpkv.Bare(prefix))
 	if p == "" {
@@ -157,16 +157,4 @@ func (a *admin) first(ctx context.Context) (*api.Client, error) {
 		}
 	}
 	return nil, errors.New(strings.Join(errs, "; "))
-}
-
-// reason is what an error of the official client says to a user.
-func reason(ctx context.Context, err error) string {
-	var status api.StatusError
-	if !errors.As(err, &status) {
-		return httpkv.Reason(ctx, err)
-	}
-	if text, _, _ := strings.Cut(strings.TrimSpace(status.Body), "\n"); text != "" {
-		return text[:min(len(text), httpkv.MaxText)]
-	}
-	return fmt.Sprintf("HTTP status %d", status.Code)
 }

@@ -7,7 +7,7 @@ import (
 // millisecond is the unit of Consul's timers.
 const millisecond = 0.001
 
-// Metrics implements store.Metered: an agent reports its figures in Prometheus's
+// Metrics implements store.Store: an agent reports its figures in Prometheus's
 // format where telemetry has a prometheus_retention_time.
 func (*Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
 	s := store.MetricSource{URL: a.URL(endpoint) + "/v1/agent/metrics?format=prometheus", Names: metricNames(), Refusals: []store.MetricRefusal{

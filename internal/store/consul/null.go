@@ -2,9 +2,7 @@ package consul
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"net"
 	"slices"
@@ -45,14 +43,6 @@ func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) {
 	}}, nil
 }
 
-// The fields that Consul sends with its answers.
-const (
-	nullPlain = "Content-Type: text/plain; charset=utf-8\r\n"
-	nullJSON  = "Content-Type: application/json\r\n"
-	nullMeta  = "Vary: Accept-Encoding\r\nX-Consul-Default-Acl-Policy: allow\r\n"
-	nullRead  = nullMeta + "X-Consul-Knownleader: true\r\nX-Consul-Lastcontact: 0\r\n"
-)
-
 // nullErrors are the answers that error=NAME in a script asks for: a status and
 // a text of Consul's.
 func nullErrors() map[string][2]string {
@@ -68,26 +58,6 @@ func nullErrors() map[string][2]string {
 		"unavailable":    {"503 Service Unavailable", "null server: unavailable, as its script says"},
 	}
 }
-
-// nullEntry is a key of a null cluster, which locks all of them at once.
-type nullEntry = null.Entry[nullLock]
-
-// nullMember is one member of a null cluster.
-type nullMember struct {
-	number  int
-	members []net.Listener
-	token   string
-	errors  map[string][2]string
-	memory  *null.Space[nullLock] // nil: every key is there, with value
-	value   []byte
-	raw     []byte // the whole answer to a read, without memory
-	yes     []byte // the whole answer to a write
-	waits   *nullWaits
-	catalog *nullCatalog // nil: writes are acknowledged and forgotten
-	held    *nullHeld
-}
-
-const nullPrefix = "/v1/kv/"
 
 // Operation implements httpd.Service.
 func (m *nullMember) Operation(r *null.HTTPRequest) bool {
@@ -168,16 +138,6 @@ func (m *nullMember) admin(b []byte, path string) []byte {
 	return answerJSON(b, nullJSON+nullRead, what)
 }
 
-// answerJSON appends an answer of what can be marshalled.
-func answerJSON(b []byte, fields string, what any) []byte {
-	body, _ := json.Marshal(what)
-	return null.AppendAnswer(b, "200 OK", fields, string(body))
-}
-
-func nullName(i int) string { return fmt.Sprintf("null%d", i+1) }
-
-func nullID(i int) string { return fmt.Sprintf("6e756c6c-0000-%04d-0000-000000000000", i+1) }
-
 // get answers GET /v1/kv/KEY. A raw answer does not name its key, so a wrong
 // key shows as another value.
 func (m *nullMember) get(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []byte {
@@ -209,44 +169,6 @@ func (m *nullMember) get(b, key []byte, r *null.HTTPRequest, wrong null.Kind) []
 		return answerEntries(b, nil, m.memory.Revision(), raw, wrong)
 	}
 	return answerEntries(b, []*nullEntry{e}, e.Changed, raw, wrong)
-}
-
-func indexFields(kind string, index int64) string {
-	return kind + nullRead + "X-Consul-Index: " + strconv.FormatInt(index, 10) + "\r\n"
-}
-
-func answerEntries(b []byte, list []*nullEntry, index int64, raw bool, wrong null.Kind) []byte {
-	if len(list) == 0 {
-		return null.AppendHead(b, "404 Not Found", indexFields("", index), 0)
-	}
-	if raw {
-		e := list[0]
-		b = null.AppendHead(b, "200 OK", indexFields(nullPlain, index), len(e.Value))
-		if wrong == null.WrongKey || wrong == null.WrongValue {
-			return null.Damaged(b, e.Value)
-		}
-		return append(b, e.Value...)
-	}
-	pairs := make([]*api.KVPair, len(list))
-	for i, e := range list {
-		pairs[i] = pairOf(e, wrong)
-	}
-	return answerJSON(b, indexFields(nullJSON, index), pairs)
-}
-
-// pairOf is an entry as Consul sends it, where an empty value is null.
-func pairOf(e *nullEntry, wrong null.Kind) *api.KVPair {
-	p := &api.KVPair{LockIndex: uint64(e.With.index), Session: e.With.session, Key: e.Key, CreateIndex: uint64(e.Created), ModifyIndex: uint64(e.Changed)}
-	if len(e.Value) > 0 {
-		p.Value = e.Value
-	}
-	switch wrong {
-	case null.WrongKey:
-		p.Key += "!"
-	case null.WrongValue:
-		p.Value = null.Damaged(nil, p.Value)
-	}
-	return p
 }
 
 // write answers a change, which do makes and says whether it was made.

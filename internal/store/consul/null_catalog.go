@@ -20,21 +20,6 @@ const (
 	nullNodes      = "/v1/catalog/nodes"
 )
 
-// nullInstance is what is kept with a node of the catalog, whose value is what its one
-// instance says of itself.
-type nullInstance struct {
-	service, status string
-}
-
-// nullCatalog is the catalog of a null cluster: each node has an instance and a check. Its
-// indexes are not those of the keys.
-type nullCatalog struct {
-	*null.Space[nullInstance]
-	waits nullWaits // of queries on any service
-}
-
-type nullNode = null.Entry[nullInstance]
-
 // ofCatalog reports whether a path is of the catalog, and whether of a blocking query.
 func ofCatalog(path []byte) (is, query bool) {
 	if query = bytes.HasPrefix(path, []byte(nullHealth)); query {

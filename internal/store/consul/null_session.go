@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"sync"
 
 	"github.com/hashicorp/consul/api"
 
@@ -15,19 +14,6 @@ const (
 	nullSessions = "/v1/session/"
 	nullRenew    = nullSessions + "renew/"
 )
-
-// nullHeld are the sessions of a null cluster, which never end by themselves.
-type nullHeld struct {
-	mu   sync.Mutex
-	last int
-	ttl  map[string]string // by ID
-}
-
-// nullLock is what a key is as a lock.
-type nullLock struct {
-	index   int64  // how often it was acquired
-	session string // who has it
-}
 
 // lock answers PUT /v1/kv/KEY?acquire=ID and ?release=ID.
 func (m *nullMember) lock(key []byte, r *null.HTTPRequest, wrong null.Kind) bool {

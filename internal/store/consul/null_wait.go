@@ -9,13 +9,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null"
 )
 
-// nullWaits are the blocking queries of a null cluster that wait. It is used under
-// the lock of the cluster's memory.
-type nullWaits struct {
-	byKey    map[string][]func() // of one key
-	prefixes map[string][]func()
-}
-
 // changed wakes the queries of a key.
 func (w *nullWaits) changed(key string) {
 	if wakes := w.byKey[key]; len(wakes) > 0 {

@@ -15,7 +15,7 @@ const (
 	consensus = "Consul's consensus protocol (https://developer.hashicorp.com/consul/docs/architecture/consensus): "
 )
 
-// Promises implements store.Promising. The answer to a write has no index; a read's
+// Promises implements store.Store. The answer to a write has no index; a read's
 // is that of the key's last change. Reads of the default mode may be old just after
 // an election, and stale ones always. A blocking query is of the default mode, so that
 // its index can go back, as its documentation says ("reset the index if it goes

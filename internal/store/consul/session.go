@@ -11,13 +11,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/consul/api"
-
-	"github.com/quorumbench/quorumbench/internal/store"
-)
-
-var (
-	_ store.Leaser     = (*admin)(nil)
-	_ store.LeaseNamer = (*admin)(nil)
 )
 
 // What Consul takes for a session's TTL
@@ -94,7 +87,7 @@ func (a *admin) named(id string) int64 {
 // numberDigits is how many of a UUID's hexadecimal digits make a session's number.
 const numberDigits = 15
 
-// LeaseNames implements store.LeaseNamer.
+// LeaseNames implements store.Leaser.
 func (a *admin) LeaseNames(ids []int64) []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()

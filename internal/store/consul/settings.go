@@ -24,6 +24,8 @@ const (
 // (https://developer.hashicorp.com/consul/docs/reference/agent/configuration-file);
 // what is left out keeps Consul's default, but for the two above.
 type Settings struct {
+	store.PlainSettings `yaml:"-"`
+
 	// RaftMultiplier scales Raft's timeouts, 1 to 10 (performance).
 	RaftMultiplier int `yaml:"raft_multiplier,omitempty" json:"raft_multiplier,omitempty"`
 	// RPCHoldTimeout is how long a request waits for a leader (performance).

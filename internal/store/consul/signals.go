@@ -7,7 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Signal implements store.Signalling. A line of Consul's log is such as
+// Signal implements store.Store. A line of Consul's log is such as
 //
 //	2026-03-01T12:00:00.123Z [INFO]  agent.server.raft: entering leader state: leader="Node at 127.0.0.1:8300 [Leader]"
 func (*Store) Signal(line []byte) (store.Signal, bool) {

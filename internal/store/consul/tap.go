@@ -25,15 +25,6 @@ const (
 	methodDestroy  = "PUT session/destroy"
 )
 
-// tap understands one connection of clients to an agent (store.Tap).
-type tap struct {
-	redactor *call.Redactor
-	// emptyCounts says that a parameter counts also where it has no value, which is so
-	// of Consul and not of cetcd.
-	emptyCounts bool
-	buf         []byte
-}
-
 // Tap implements store.Tapped.
 func (st *Store) Tap(cfg store.TapConfig) store.Tap { return st.dialect().Tap(cfg) }
 
@@ -71,12 +62,6 @@ func (t *tap) Asked(c *call.Call, r *httpkv.Request) {
 func (t *tap) asks(r *httpkv.Request, name string) bool {
 	value, given := r.Query.Get(name)
 	return given && (t.emptyCounts || value != "")
-}
-
-// part adds a part; the pointer is good until the next.
-func part(c *call.Call, a call.Action, b call.Branch) *call.Part {
-	c.Parts = append(c.Parts, call.Part{Action: a, Branch: b})
-	return &c.Parts[len(c.Parts)-1]
 }
 
 // of sets which keys a part is of: the one, or all that begin with it.

@@ -75,3 +75,18 @@ func (t *tap) op(c *call.Call, op *heardOp, level call.Flags) {
 		part(c, call.Other, call.Then)
 	}
 }
+
+// tap understands one connection of clients to an agent (store.Tap).
+type tap struct {
+	redactor *call.Redactor
+	// emptyCounts says that a parameter counts also where it has no value, which is so
+	// of Consul and not of cetcd.
+	emptyCounts bool
+	buf         []byte
+}
+
+// part adds a part; the pointer is good until the next.
+func part(c *call.Call, a call.Action, b call.Branch) *call.Part {
+	c.Parts = append(c.Parts, call.Part{Action: a, Branch: b})
+	return &c.Parts[len(c.Parts)-1]
+}

@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/consul/api"
 )
 
-// UserUnchecked implements store.UserChecker: an agent without ACLs refuses to describe the
+// UserUnchecked implements store.Admin: an agent without ACLs refuses to describe the
 // token that it was given.
 func (a *admin) UserUnchecked(ctx context.Context) (string, error) {
 	c, err := a.first(ctx)

@@ -40,6 +40,8 @@ var errClosed = errors.New("this connection to the etcd cluster was closed")
 // admin asks and maintains a cluster through the official client. The client is
 // made at the first use, because with a user name that asks for a token.
 type admin struct {
+	store.NoServices
+
 	access  store.Access
 	timeout time.Duration // bounds one question to one endpoint
 	pace    *readPace     // of all connections
@@ -205,7 +207,7 @@ func (a *admin) Status(ctx context.Context) (store.Status, error) {
 	return s, err
 }
 
-// Role implements store.RoleAsker: a Status is cheap here.
+// Role implements store.Admin: a Status is cheap here.
 func (a *admin) Role(ctx context.Context, i int) store.Member {
 	c, err := a.connected(ctx)
 	if err != nil {
@@ -353,4 +355,52 @@ func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 		}
 	}
 	return out, nil
+}
+
+// many does n things, so many of them at the same time, until one fails. What is under
+// way then is waited for, and nothing more begins.
+func many(ctx context.Context, n, atOnce int, do func(ctx context.Context, i int) error) error {
+	var next atomic.Int64
+	var failed atomic.Bool
+	var once sync.Once
+	var first error
+	var wg sync.WaitGroup
+	for range min(n, atOnce) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n && !failed.Load(); i = int(next.Add(1)) - 1 {
+				if err := do(ctx, i); err != nil {
+					once.Do(func() { first = err })
+					failed.Store(true)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return first
+}
+
+// maxReason bounds what a server's error may say, in bytes.
+const maxReason = 1000
+
+// reason is what an error of the official client says to a user: the innermost
+// cause, without gRPC's wrappings, or that the time was up.
+func reason(ctx context.Context, err error) string {
+	switch {
+	case errors.Is(context.Cause(ctx), context.Canceled):
+		return "it was cancelled"
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(context.Cause(ctx), context.DeadlineExceeded):
+		return "no answer in the time given"
+	}
+	text := err.Error()
+	if strings.Contains(text, "server preface") && strings.Contains(text, "use of closed network connection") {
+		return "no answer in the time given" // to connecting, which gRPC gave up a moment before us
+	}
+	if i := strings.LastIndex(text, `desc = `); i >= 0 {
+		text = strings.Trim(text[i+len(`desc = `):], `"`)
+	}
+	text = strings.TrimPrefix(text, "transport: ")
+	text = strings.TrimPrefix(text, "Error while dialing: ")
+	text = strings.TrimPrefix(text, "etcdserver: ")
+	return text[:min(len(text), maxReason)] // a server's text has any length
 }

@@ -89,7 +89,7 @@ func TestAdminOfARealMember(t *testing.T) {
 	if s.Version != version.Version || m.Version != s.Version { // what is linked in is what answers
 		t.Errorf("version %q", s.Version)
 	}
-	if r := admin.(store.RoleAsker).Role(t.Context(), 0); r.Err != nil || r.ID != m.ID || r.Role != kv.Leader || r.Leader != m.ID || r.Term != m.Term {
+	if r := admin.Role(t.Context(), 0); r.Err != nil || r.ID != m.ID || r.Role != kv.Leader || r.Leader != m.ID || r.Term != m.Term {
 		t.Errorf("asked for its role alone it is %+v", r)
 	}
 	list, err := admin.Members(t.Context())
@@ -139,14 +139,14 @@ func maintainAlone(t *testing.T, a store.Admin) {
 			t.Fatal(err)
 		}
 	}
-	m, mover, deleter := a.(store.Maintainer), a.(store.LeaderMover), a.(store.PrefixDeleter)
+	m, mover, deleter := a.(store.Operator), a.(store.Operator), a.(store.Cleaner)
 	if n, err := deleter.DeletePrefix(t.Context(), []byte("bench/")); err != nil || n != 10 {
 		t.Errorf("deleted %d, %v", n, err)
 	}
 	if _, err := deleter.DeletePrefix(t.Context(), nil); err == nil {
 		t.Error("everything was deleted")
 	}
-	before, err := a.(store.Hasher).Hash(t.Context())
+	before, err := a.(store.Operator).Hash(t.Context())
 	if err != nil || len(before) != 1 || before[0].Hash == 0 || before[0].Revision < 12 || before[0].Endpoint == "" {
 		t.Errorf("the members' hashes are %+v, %v", before, err)
 	}
@@ -162,7 +162,7 @@ func maintainAlone(t *testing.T, a store.Admin) {
 	if again, err := m.CompactBehind(t.Context(), 5); err != nil || again != before[0].Revision-5 {
 		t.Errorf("compacted again to %d, %v", again, err)
 	}
-	if after, err := a.(store.Hasher).Hash(t.Context()); err != nil || after[0].Compacted != before[0].Revision-5 || after[0].Revision != before[0].Revision {
+	if after, err := a.(store.Operator).Hash(t.Context()); err != nil || after[0].Compacted != before[0].Revision-5 || after[0].Revision != before[0].Revision {
 		t.Errorf("the members' hashes are %+v, %v", after, err)
 	}
 	if revision, err := m.Compact(t.Context()); err != nil || revision < 12 {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -22,110 +21,6 @@ func newCodecs(a store.Access) store.Codecs {
 		c.grants = a.Grants
 		return c
 	}
-}
-
-// The calls, as the low bits of a stream's sub. The high bits are of the
-// token's generation.
-const (
-	callPut = iota + 1
-	callGet
-	callRange
-	callCount
-	callDelete
-	callCAS
-	callTxn
-	callTxnGet
-	callTxnCount
-	callExists
-	callAuth
-	callSTMRead // from here on a reply is no operation's end by itself
-	callSTMCommit
-	callLock
-	callUnlock
-	callLockWatch
-	callWatch
-	callKeepAlive
-	callPage
-	callStream
-	callAgainRead // recorded calls: of these a reply is the end again
-	callAgainList // one whose keys are wanted
-	callAgainWrite
-	callAgainTxn
-	callAgainGuarded
-	callAgainGrant
-	callAgainStatus
-	genShift = 5
-	callMask = 1<<genShift - 1
-	genMask  = 1<<(8-genShift) - 1
-)
-
-// ownTag is in the tags of our own calls and streams, and in no operation's.
-// The bit below says whether a page of a range or a transaction has the rest.
-const (
-	ownTag  = 1 << 31
-	scanTag = ownTag | 1<<30
-	authTag = 1<<32 - 1
-)
-
-// codec is etcd's v3 API on one connection.
-type codec struct {
-	grants *store.Grants // takes what operations were granted; nil for nobody
-	conn   *h2.Conn
-
-	rangeRPC, streamRPC, putRPC, deleteRPC, txnRPC      h2.Method
-	authRPC, watchRPC, keepAliveRPC, lockRPC, unlockRPC h2.Method
-	grantRPC, revokeRPC, compactRPC, statusRPC          h2.Method
-	ledWatchRPC                                         h2.Method // Watch that ends without a leader
-
-	login *login // shared by the loop's codecs; nil without a user
-	gen   uint32 // of the token that calls carry
-	now   int64  // the last time heard of
-
-	// The start of the last response header, from which the member's id was
-	// read: it is the same in every answer of a connection.
-	ids    [24]byte
-	idsLen int
-	member uint64
-
-	extra aside // what the answer that was read last says beyond its event
-
-	watches []watchStream    // by the operation's Stream
-	keep    []keepStream     // one for each lease
-	leases  map[int64]uint32 // a lease's place in keep
-	stm     stms
-	waits   lockWaits
-	scans   scans
-
-	keys    store.Keys  // takes the keys of ranges; may be nil
-	listing uint32      // the tag of the range whose answer is read
-	listed  bool        // its keys are handed out
-	values  bool        // and their values
-	each    store.Event // the one handed out
-
-	request []byte      // the request that was encoded last
-	parts   []call.Part // of a transaction
-	endings []ending    // of recorded watchers
-}
-
-func newCodec(cfg h2.Config, l *login, now int64) *codec {
-	c := &codec{conn: h2.NewConn(cfg), login: l, now: now}
-	metadata := l != nil
-	c.rangeRPC = c.conn.Register("/etcdserverpb.KV/Range", metadata)
-	c.streamRPC = c.conn.Register("/etcdserverpb.KV/RangeStream", metadata)
-	c.putRPC = c.conn.Register("/etcdserverpb.KV/Put", metadata)
-	c.deleteRPC = c.conn.Register("/etcdserverpb.KV/DeleteRange", metadata)
-	c.txnRPC = c.conn.Register("/etcdserverpb.KV/Txn", metadata)
-	c.authRPC = c.conn.Register("/etcdserverpb.Auth/Authenticate", false)
-	c.watchRPC = c.conn.Register("/etcdserverpb.Watch/Watch", metadata)
-	c.lockRPC = c.conn.Register("/v3lockpb.Lock/Lock", metadata)
-	c.unlockRPC = c.conn.Register("/v3lockpb.Lock/Unlock", metadata)
-	c.keepAliveRPC = c.conn.Register("/etcdserverpb.Lease/LeaseKeepAlive", metadata)
-	c.grantRPC = c.conn.Register("/etcdserverpb.Lease/LeaseGrant", metadata)
-	c.revokeRPC = c.conn.Register("/etcdserverpb.Lease/LeaseRevoke", metadata)
-	c.compactRPC = c.conn.Register("/etcdserverpb.KV/Compact", metadata)
-	c.statusRPC = c.conn.Register("/etcdserverpb.Maintenance/Status", metadata)
-	c.ledWatchRPC = c.conn.RegisterWith("/etcdserverpb.Watch/Watch", metadata, "hasleader", "true")
-	return c
 }
 
 // Room implements store.Codec. It is 0 until the server's first SETTINGS frame

@@ -1,9 +1,6 @@
 package etcd
 
 import (
-	"strconv"
-
-	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/store/etcd/message"
@@ -79,27 +76,4 @@ func (c *codec) sendCall(op *store.Op, gen uint8) {
 		return
 	}
 	c.send(rpc, op.Tag, gen|sub, p)
-}
-
-// parseAgain reads the answer to a recorded call.
-func (c *codec) parseAgain(call uint8, b []byte, e *store.Event) (ok bool) {
-	switch call {
-	case callAgainRead, callAgainList:
-		if ok = c.parseRange(b, e); e.Count == 0 {
-			e.Count = c.extra.total
-		}
-		e.Version = c.extra.version // 0 where there is no key
-	case callAgainWrite, callAgainStatus, callAgainGrant: // LeaseGrantResponse{header: 1, ID: 2}
-		if ok = c.parseWritten(b, e); ok && call == callAgainGrant && c.grants != nil {
-			c.grants.Add(strconv.FormatInt(e.Count, 10))
-		}
-	default:
-		var found store.Event
-		ok = c.parseTxnResponse(b, e, &found)
-		e.Revision, e.Count = c.extra.revision, c.extra.puts
-		if call == callAgainGuarded && !c.extra.succeeded {
-			e.Outcome, e.Mod, e.Value = kv.Conflict, found.Revision, found.Value // which the key has, if it was read
-		}
-	}
-	return ok
 }

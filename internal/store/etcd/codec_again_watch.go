@@ -4,14 +4,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/store/etcd/message"
-	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
 // Recorded watchers sent again: all of a connection on its first Watch stream, under the
 // numbers that Op.Watch gives them.
-
-// ending is a watcher whose end was asked for.
-type ending struct{ tag, watcher uint32 }
 
 // watchAgain begins a recorded watcher, with all that it asked for.
 func (c *codec) watchAgain(op *store.Op, p *call.Part) {
@@ -46,36 +42,3 @@ func (c *codec) endWatcher(op *store.Op, gen uint8) {
 }
 
 var harmless = []byte("quorumbench/refused")
-
-// endedByUs is the operation that asked for a watcher's end, if one did; gaveUp if it
-// was given up meanwhile.
-func (c *codec) endedByUs(watcher uint32) (tag uint32, ok bool) {
-	for i, e := range c.endings {
-		if e.watcher == watcher {
-			c.endings = append(c.endings[:i], c.endings[i+1:]...)
-			return e.tag, true
-		}
-	}
-	return 0, false
-}
-
-// cancelEnding forgets who waits for a watcher's end.
-func (c *codec) cancelEnding(tag uint32) {
-	for i := range c.endings {
-		if c.endings[i].tag == tag {
-			c.endings[i].tag = gaveUp
-		}
-	}
-}
-
-// lostEndings appends the end of the operations that wait for a watcher's: its stream
-// is over, so that the watcher is, too.
-func (c *codec) lostEndings(to []store.Event, r *h2.Reply) []store.Event {
-	for _, e := range c.endings {
-		if e.tag != gaveUp {
-			to = append(to, store.Event{Tag: e.tag, Outcome: outcomeOfEnd(r.End), Text: r.Text})
-		}
-	}
-	c.endings = c.endings[:0]
-	return to
-}

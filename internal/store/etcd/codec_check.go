@@ -11,17 +11,6 @@ import (
 // promises are its; one that stands in for etcd, such as kine, names none, and
 // its header has the revision alone.
 
-// aside is what an answer says beyond its event.
-type aside struct {
-	revision  int64 // of the store, in the header read last
-	total     int64 // keys that there are without the limit
-	more      bool  // there are keys beyond the limit
-	succeeded bool  // a transaction took its first branch
-	puts      int64 // a transaction's writes
-	version   int64 // of the first key that was read: how often it was written since it was created
-	ranges    int64 // and its reads
-}
-
 // Sentences about answers that cannot be; nobody writes to them.
 var (
 	noHeader     = []byte("the answer has no header that etcd can have sent: no member, and the revision 0")

@@ -8,15 +8,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// keepStream is the LeaseKeepAlive stream of one lease. It is opened at the
-// first use and kept. Its answers come in the order of the requests.
-type keepStream struct {
-	id    uint32 // of the HTTP/2 stream; 0: not open
-	lease int64
-	tags  []uint32 // of the operations that wait, the oldest at first
-	first int      // of tags
-}
-
 // keepAlive sends a LeaseKeepAliveRequest on the lease's own stream.
 func (c *codec) keepAlive(op *store.Op) {
 	n, ok := c.leases[op.Lease]

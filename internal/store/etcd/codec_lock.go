@@ -10,41 +10,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// lock is the lock under which a transaction is made: asked for before its
-// first read, and given back after its commit. etcd's lock service (v3lockpb)
-// makes it, or we do: see codec_mutex.go. Both are the same keys.
-type lock struct {
-	state   lockState
-	client  bool // we make it
-	session int64
-	// memory holds the keys: of all who want the lock, from the name and a slash
-	// to the name and what follows a slash; and the holder's, which adds the
-	// lease in hexadecimal.
-	memory           []byte
-	prefix, end, key []byte
-	mutex            mutex
-	result           store.Event // of the transaction
-}
-
-type lockState uint8
-
-const (
-	unlocked    lockState = iota // none is wanted, or it was given back
-	wantsLock                    // to be asked for
-	locking                      // asked for
-	wantsOthers                  // ours: it is to be asked who is before us
-	asking                       // asked
-	wantsWait                    // ours: the key before it is to be watched
-	waiting                      // for its deletion
-	wantsCheck                   // ours: it is to be asked whether our key is still there
-	checking                     // asked
-	holding                      // reads and commits go on
-	wantsUnlock                  // to be given back
-	unlocking                    // being given back
-	leaving                      // the transaction ended before its time: to be given back
-	left                         // likewise: being given back
-)
-
 func (l *lock) begin(op *store.STMOp) {
 	if l.state = unlocked; len(op.Lock) == 0 {
 		return
@@ -98,14 +63,6 @@ func (c *codec) advanceLock(place uint32) {
 		c.unlock(place)
 	}
 	l.state++
-}
-
-// lockSub returns the sub of a lock's request.
-func (c *codec) lockSub(sub uint8) uint8 { return uint8(c.gen<<genShift) | sub }
-
-// sendForLock sends a request of our own lock.
-func (c *codec) sendForLock(m h2.Method, place uint32, sub uint8, p *call.Part) {
-	c.send(m, stmTag(place, 0), c.lockSub(sub), p)
 }
 
 // lock sends a LockRequest. The service adds the slash.

@@ -21,23 +21,6 @@ const (
 	loginAttempts = 50                            // in a row, before the failure is reported
 )
 
-// login is the token that the codecs of one event loop share. etcd checks a
-// password with bcrypt, which costs a member tens of milliseconds, so one
-// codec logs in for all.
-type login struct {
-	user, password string
-
-	have  bool   // the token serves
-	token string // empty if the cluster has authentication turned off
-	gen   uint32 // of the token
-	asked int64  // when the token was asked for
-
-	owner    *codec // who is logging in; nil: nobody
-	claimed  int64  // since when
-	retryAt  int64  // not before
-	failures int    // in a row
-}
-
 // newLogin returns nil without a user.
 func newLogin(user, password string) *login {
 	if user == "" {
@@ -150,4 +133,16 @@ func tokenRejected(text []byte) bool {
 		return true
 	}
 	return false
+}
+
+// parseText reads the one text that matters of a message {header: 1, text: 2}: an
+// AuthenticateResponse's token, or a LockResponse's key.
+func parseText(b []byte) (text []byte, ok bool) {
+	f := fields{b: b}
+	for f.next() {
+		if f.tag == 2<<3|pbBytes {
+			text = f.v
+		}
+	}
+	return text, f.ok()
 }

@@ -8,34 +8,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// mutex is a lock as package concurrency of etcd's client makes it: each who
-// wants it creates a key under the prefix, bound to his lease, and the oldest
-// key's owner has it. Who has to wait watches the key that was created last
-// before his own until it is deleted, asks again, and at last whether his own
-// is still there.
-type mutex struct {
-	created  int64  // our key's create_revision
-	before   []byte // the key before ours
-	revision int64  // at which that was so
-	watcher  int64  // the server's number of the watcher; or noLockWatcher
-	wait     uint32 // counts the watches
-}
-
-const noLockWatcher = -1
-
-// lockWaits is the Watch stream of the connection's mutexes.
-type lockWaits struct {
-	stream   uint32 // 0: not open
-	creating []lockWait
-	first    int              // of creating
-	watchers map[int64]uint32 // who waits, by the server's number: his place
-	events   []store.Event    // of one message
-}
-
-// lockWait is a watcher that is asked for. It is not wanted any more if the
-// mutex counts another watch.
-type lockWait struct{ place, wait uint32 }
-
 // acquire sends a transaction: if our key is not there, make it; and in any case read
 // whose key is the oldest.
 func (c *codec) acquire(place uint32) {

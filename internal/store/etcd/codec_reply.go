@@ -1,7 +1,7 @@
 package etcd
 
 import (
-	"errors"
+	"strconv"
 
 	"google.golang.org/grpc/codes"
 
@@ -9,8 +9,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
-
-var errMalformed = errors.New("the server sent an answer that is no etcd message: its protobuf is malformed")
 
 // event appends what a reply means for its operation.
 func (c *codec) event(r *h2.Reply, to []store.Event) ([]store.Event, error) {
@@ -273,14 +271,34 @@ func (c *codec) parseResponseOp(b []byte, found *store.Event) bool {
 	return f.ok()
 }
 
-// parseText reads the one text that matters of a message {header: 1, text: 2}: an
-// AuthenticateResponse's token, or a LockResponse's key.
-func parseText(b []byte) (text []byte, ok bool) {
-	f := fields{b: b}
-	for f.next() {
-		if f.tag == 2<<3|pbBytes {
-			text = f.v
+// parseAgain reads the answer to a recorded call.
+func (c *codec) parseAgain(call uint8, b []byte, e *store.Event) (ok bool) {
+	switch call {
+	case callAgainRead, callAgainList:
+		if ok = c.parseRange(b, e); e.Count == 0 {
+			e.Count = c.extra.total
+		}
+		e.Version = c.extra.version // 0 where there is no key
+	case callAgainWrite, callAgainStatus, callAgainGrant: // LeaseGrantResponse{header: 1, ID: 2}
+		if ok = c.parseWritten(b, e); ok && call == callAgainGrant && c.grants != nil {
+			c.grants.Add(strconv.FormatInt(e.Count, 10))
+		}
+	default:
+		var found store.Event
+		ok = c.parseTxnResponse(b, e, &found)
+		e.Revision, e.Count = c.extra.revision, c.extra.puts
+		if call == callAgainGuarded && !c.extra.succeeded {
+			e.Outcome, e.Mod, e.Value = kv.Conflict, found.Revision, found.Value // which the key has, if it was read
 		}
 	}
-	return text, f.ok()
+	return ok
+}
+
+// writtenVersion returns the version of a key that exists: -1, which means that the
+// server does not count, for a server that leaves the version out.
+func writtenVersion(version int64) int64 {
+	if version <= 0 {
+		return -1
+	}
+	return version
 }

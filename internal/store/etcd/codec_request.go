@@ -133,3 +133,11 @@ func (c *codec) authenticate(user, password string) {
 	c.request = message.AppendAuthenticate(c.request[:0], user, password)
 	c.sendRequest(c.authRPC, authTag, callAuth)
 }
+
+// lockSub returns the sub of a lock's request.
+func (c *codec) lockSub(sub uint8) uint8 { return uint8(c.gen<<genShift) | sub }
+
+// sendForLock sends a request of our own lock.
+func (c *codec) sendForLock(m h2.Method, place uint32, sub uint8, p *call.Part) {
+	c.send(m, stmTag(place, 0), c.lockSub(sub), p)
+}

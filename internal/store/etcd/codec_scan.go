@@ -11,41 +11,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// scan is a range whose answer comes in parts: as a stream, or as pages that
-// are asked for one after the other.
-type scan struct {
-	tag    uint32
-	busy   bool
-	stream uint32 // the HTTP/2 stream's id; 0: pages
-	// op is the request for the next page, from key on, whose slices lie in
-	// memory. Its Limit is what is left of the operation's, 0 for no limit.
-	op       store.RangeOp
-	key      []byte
-	level    kv.Consistency
-	memory   []byte
-	revision int64 // of the first page: the others are of it too
-	pages    uint32
-
-	found    store.Event // of all parts so far; its slices lie in first
-	first    []byte      // the first key and its value
-	counted  int64       // what a part said of how many there are
-	last     []byte      // the part's last KeyValue
-	more     bool        // the part was not the last, or the limit was reached
-	finished bool        // the part with the header came
-	listed   bool        // its keys are handed out
-	values   bool        // and their values
-	stalled  bool        // waits for room
-}
-
-// scans are a connection's ranges in parts. A page's tag is scanTag and the
-// range's place.
-type scans struct {
-	table   []scan
-	unused  []uint32
-	open    int
-	stalled []uint32
-}
-
 // interval sends a Range in the form that is asked for.
 func (c *codec) interval(op *store.Op, gen uint8) {
 	switch r := op.Range; {

@@ -6,55 +6,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// stm is an optimistic transaction under way, as package concurrency of etcd's
-// client makes them: it reads its keys, then commits a Txn that compares what
-// it read and writes, and begins again when a comparison does not hold. The
-// reads of one try go out together; from Serializable on the first goes alone,
-// for the others are to be of its revision.
-type stm struct {
-	tag    uint32
-	busy   bool
-	iso    kv.Isolation
-	edit   func(pair int, value, read, write []byte) []byte
-	pairs  []stmPair
-	memory []byte // the pairs' keys and values
-	next   int    // the next read to be sent
-	left   int    // reads of this try without an answer
-	base   int64  // from Serializable on: the revision of the first read
-
-	requests, retries uint32
-	committing        bool // the Txn was sent
-	told              store.STMTold
-	lock              lock
-	stalled           bool // waits for room
-}
-
-// stmPair is a key of a transaction. Its slices lie in the stm's memory.
-type stmPair struct {
-	key, value []byte
-	writes     bool
-	found      bool
-	version    int64  // its mod_revision; 0: it is not there
-	revision   int64  // of the store, as it was read
-	read       []byte // its value, if it is to be edited
-	write      []byte // what was made of it
-}
-
-// stms are a connection's transactions. The tag of a read is ownTag, the
-// transaction's place, and the pair's number.
-type stms struct {
-	table   []stm
-	unused  []uint32
-	open    int
-	left    int // places of transactions that ended and whose lock is being given back
-	stalled []uint32
-}
-
-const (
-	stmPairBits = 11
-	maxSTMPairs = 1 << stmPairBits
-)
-
 func stmTag(place uint32, pair int) uint32 { return ownTag | place<<stmPairBits | uint32(pair) }
 
 // beginSTM takes an operation and sends its first reads.

@@ -14,23 +14,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// watchStream is one Watch stream, which many watchers share. The server
-// numbers a stream's watchers from 0 and answers requests in their order.
-type watchStream struct {
-	id       uint32     // of the HTTP/2 stream; 0: not open
-	watchers []uint32   // the engine's number of each, by the server's
-	creating []creation // asked for and not answered, the oldest at first
-	first    int        // of creating
-}
-
-type creation struct{ tag, watcher uint32 }
-
-const (
-	noWatcher   = 1<<32 - 1 // ended, or given up before it was created
-	gaveUp      = 1<<32 - 1 // the tag of a creation or keep-alive that was cancelled
-	maxWatchers = 1 << 24   // of a stream
-)
-
 // watch asks for a watcher on one of the connection's Watch streams.
 func (c *codec) watch(op *store.Op) {
 	for int(op.Watch.Stream) >= len(c.watches) {
@@ -278,15 +261,6 @@ func parseWatchEvent(b []byte, e *store.Event) bool {
 	return len(e.Key) > 0
 }
 
-// writtenVersion returns the version of a key that exists: -1, which means that the
-// server does not count, for a server that leaves the version out.
-func writtenVersion(version int64) int64 {
-	if version <= 0 {
-		return -1
-	}
-	return version
-}
-
 // outcome is how a watcher ended that the server cancelled.
 func (m *watchMessage) outcome() kv.Outcome {
 	if m.compacted > 0 {
@@ -304,4 +278,37 @@ func (m *watchMessage) why() []byte {
 		return fmt.Appendf(nil, "the server cancelled a watcher: %s", strings.TrimPrefix(string(m.reason), "etcdserver: "))
 	}
 	return []byte("the server cancelled a watcher and gave no reason")
+}
+
+// endedByUs is the operation that asked for a watcher's end, if one did; gaveUp if it
+// was given up meanwhile.
+func (c *codec) endedByUs(watcher uint32) (tag uint32, ok bool) {
+	for i, e := range c.endings {
+		if e.watcher == watcher {
+			c.endings = append(c.endings[:i], c.endings[i+1:]...)
+			return e.tag, true
+		}
+	}
+	return 0, false
+}
+
+// cancelEnding forgets who waits for a watcher's end.
+func (c *codec) cancelEnding(tag uint32) {
+	for i := range c.endings {
+		if c.endings[i].tag == tag {
+			c.endings[i].tag = gaveUp
+		}
+	}
+}
+
+// lostEndings appends the end of the operations that wait for a watcher's: its stream
+// is over, so that the watcher is, too.
+func (c *codec) lostEndings(to []store.Event, r *h2.Reply) []store.Event {
+	for _, e := range c.endings {
+		if e.tag != gaveUp {
+			to = append(to, store.Event{Tag: e.tag, Outcome: outcomeOfEnd(r.End), Text: r.Text})
+		}
+	}
+	c.endings = c.endings[:0]
+	return to
 }

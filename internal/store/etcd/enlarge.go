@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// AddLearner implements store.Enlarger.
+// AddLearner implements store.Operator.
 func (a *admin) AddLearner(ctx context.Context, at store.MemberPlace) error {
 	err := a.change(ctx, func(ctx context.Context, c *clientv3.Client) error {
 		_, err := c.MemberAddAsLearner(ctx, []string{peerURL(at)})
@@ -28,7 +28,7 @@ func (a *admin) AddLearner(ctx context.Context, at store.MemberPlace) error {
 	return nil
 }
 
-// Promote implements store.Enlarger.
+// Promote implements store.Operator.
 func (a *admin) Promote(ctx context.Context, at store.MemberPlace) error {
 	err := a.change(ctx, func(ctx context.Context, c *clientv3.Client) error {
 		m, err := memberAt(ctx, c, at)
@@ -49,7 +49,7 @@ func (a *admin) Promote(ctx context.Context, at store.MemberPlace) error {
 	return nil
 }
 
-// Dismiss implements store.Enlarger.
+// Dismiss implements store.Operator.
 func (a *admin) Dismiss(ctx context.Context, at store.MemberPlace) error {
 	err := a.change(ctx, func(ctx context.Context, c *clientv3.Client) error {
 		m, err := memberAt(ctx, c, at)

@@ -105,7 +105,7 @@ func (*Store) Server(asked string) (store.ServerSource, error) {
 	return store.BuiltInServer(Name, version.Version, asked)
 }
 
-// Metrics implements store.Metered: members serve Prometheus's format at their
+// Metrics implements store.Store: members serve Prometheus's format at their
 // client URLs.
 func (*Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
 	return []store.MetricSource{{URL: a.URL(endpoint) + "/metrics", Names: metricNames(), Refusals: []store.MetricRefusal{
@@ -127,3 +127,6 @@ func metricNames() []store.MetricName {
 		{Metric: store.DatabaseBytes, Name: "etcd_mvcc_db_total_size_in_bytes"},
 	}
 }
+
+// UpgradeNeeds is kv.Capabilities.Upgrades of all versions.
+const UpgradeNeeds = "etcd is upgraded by one minor version at a time, and 3.7 ends on what 3.5 left in a member's log: each needs a snapshot by 3.6 (3.6.11 or later) before, which it writes after snapshot-count writes (there 10,000)"

@@ -16,9 +16,6 @@ import (
 // one takes two to three seconds on two cores.
 const startTimeout = 60 * time.Second
 
-// UpgradeNeeds is kv.Capabilities.Upgrades of all versions.
-const UpgradeNeeds = "etcd is upgraded by one minor version at a time, and 3.7 ends on what 3.5 left in a member's log: each needs a snapshot by 3.6 (3.6.11 or later) before, which it writes after snapshot-count writes (there 10,000)"
-
 // Launch implements store.Store. By default each member is our own binary with
 // the arguments `member etcd --config FILE`; with Exec it is that binary with
 // etcd's ordinary flags.
@@ -171,13 +168,10 @@ func credentialFiles(spec store.LaunchSpec, m store.MemberPlace) map[string][]by
 	return files
 }
 
-// CertificateFiles implements store.CertificateFiles.
+// CertificateFiles implements store.Embedded.
 func (*Store) CertificateFiles(m store.MemberPlace) (certificate, key string) {
 	return certificateFiles(m)
 }
-
-// peerPort is the place among a member's ports of the one for other members.
-const peerPort = 1
 
 // peerURL is where the other members reach one.
 func peerURL(m store.MemberPlace) string {

@@ -81,36 +81,16 @@ func (a *admin) Revoke(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// many does n things, so many of them at the same time, until one fails. What is under
-// way then is waited for, and nothing more begins.
-func many(ctx context.Context, n, atOnce int, do func(ctx context.Context, i int) error) error {
-	var next atomic.Int64
-	var failed atomic.Bool
-	var once sync.Once
-	var first error
-	var wg sync.WaitGroup
-	for range min(n, atOnce) {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n && !failed.Load(); i = int(next.Add(1)) - 1 {
-				if err := do(ctx, i); err != nil {
-					once.Do(func() { first = err })
-					failed.Store(true)
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	return first
-}
-
-var _ store.LeaseEnder = (*admin)(nil)
+var _ store.Leaser = (*admin)(nil)
 
 // leasePage is how many keys are asked for at once for their leases: with their values,
 // since an answer without values has no leases either (etcd 3.7).
 const leasePage = 100
 
-// LeasesOf implements store.LeaseEnder.
+// LeaseNames implements store.Leaser: etcd knows leases by numbers.
+func (*admin) LeaseNames([]int64) []string { return nil }
+
+// LeasesOf implements store.Leaser.
 func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]string, error) {
 	c, err := a.connected(ctx)
 	if err != nil {
@@ -157,7 +137,7 @@ func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]string, error) {
 	return names, nil
 }
 
-// EndLeases implements store.LeaseEnder: a lease's name is its number.
+// EndLeases implements store.Leaser: a lease's name is its number.
 func (a *admin) EndLeases(ctx context.Context, names []string) error {
 	ids := make([]int64, 0, len(names))
 	for _, name := range names {

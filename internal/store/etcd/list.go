@@ -9,12 +9,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-var _ store.KeyLister = (*admin)(nil)
+var _ store.Cleaner = (*admin)(nil)
 
 // namesPage is how many names of keys are asked for at once.
 const namesPage = 5000
 
-// KeysOf implements store.KeyLister.
+// KeysOf implements store.Cleaner.
 func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []string, more bool, err error) {
 	c, err := a.connected(ctx)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync/atomic"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -16,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// CheckRights implements store.Maintainer. etcd defragments for those who may list its
+// CheckRights implements store.Operator. etcd defragments for those who may list its
 // users, and checks who compacts before it looks at the revision, which is here one that is
 // always compacted already.
 func (a *admin) CheckRights(ctx context.Context, what kv.Feature) error {
@@ -39,12 +38,12 @@ func (a *admin) CheckRights(ctx context.Context, what kv.Feature) error {
 	return fmt.Errorf("etcd %s only for a user with the role root (%s)", does, reason(ctx, err))
 }
 
-// Compact implements store.Maintainer.
+// Compact implements store.Operator.
 func (a *admin) Compact(ctx context.Context) (int64, error) {
 	return a.compact(ctx, 0, clientv3.WithCompactPhysical())
 }
 
-// CompactBehind implements store.Maintainer. It does not wait until the space is
+// CompactBehind implements store.Operator. It does not wait until the space is
 // free, because a load runs beside it.
 func (a *admin) CompactBehind(ctx context.Context, behind int64) (int64, error) {
 	return a.compact(ctx, behind)
@@ -70,7 +69,7 @@ func (a *admin) compact(ctx context.Context, behind int64, how ...clientv3.Compa
 	return revision, nil
 }
 
-// Defragment implements store.Maintainer. A member answers nothing while it is
+// Defragment implements store.Operator. A member answers nothing while it is
 // defragmented, so they are done one after the other. A learner refuses, and is
 // passed over unless it was given alone.
 func (a *admin) Defragment(ctx context.Context) error {
@@ -90,7 +89,7 @@ func (a *admin) Defragment(ctx context.Context) error {
 	return nil
 }
 
-// MoveLeader implements store.LeaderMover. Only the leader takes the request, so
+// MoveLeader implements store.Operator. Only the leader takes the request, so
 // it is sent to the leader's endpoint.
 func (a *admin) MoveLeader(ctx context.Context, member uint64) error {
 	s, err := a.Status(ctx)
@@ -125,7 +124,7 @@ func (a *admin) alone(ctx context.Context, endpoint string, pace *readPace) (*ad
 	return one, c, err
 }
 
-// DeletePrefix implements store.PrefixDeleter.
+// DeletePrefix implements store.Cleaner.
 func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) {
 	if len(prefix) == 0 {
 		return 0, errors.New("an empty prefix would remove every key of the etcd cluster")
@@ -186,7 +185,7 @@ func deleteEach(ctx context.Context, c *clientv3.Client, prefix string) (deleted
 	}
 }
 
-// Hash implements store.Hasher with the maintenance service's HashKV: the hash
+// Hash implements store.Operator with the maintenance service's HashKV: the hash
 // is of all keys and values up to a revision, so that all members are asked for
 // the same one.
 func (a *admin) Hash(ctx context.Context) ([]store.MemberHash, error) {
@@ -226,29 +225,4 @@ func (a *admin) hashOf(ctx context.Context, c *clientv3.Client, endpoint string,
 		return nil, fmt.Errorf("%s does not tell the hash of its keys and values: %s", endpoint, reason(ctx, err))
 	}
 	return r, nil
-}
-
-// maxReason bounds what a server's error may say, in bytes.
-const maxReason = 1000
-
-// reason is what an error of the official client says to a user: the innermost
-// cause, without gRPC's wrappings, or that the time was up.
-func reason(ctx context.Context, err error) string {
-	switch {
-	case errors.Is(context.Cause(ctx), context.Canceled):
-		return "it was cancelled"
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(context.Cause(ctx), context.DeadlineExceeded):
-		return "no answer in the time given"
-	}
-	text := err.Error()
-	if strings.Contains(text, "server preface") && strings.Contains(text, "use of closed network connection") {
-		return "no answer in the time given" // to connecting, which gRPC gave up a moment before us
-	}
-	if i := strings.LastIndex(text, `desc = `); i >= 0 {
-		text = strings.Trim(text[i+len(`desc = `):], `"`)
-	}
-	text = strings.TrimPrefix(text, "transport: ")
-	text = strings.TrimPrefix(text, "Error while dialing: ")
-	text = strings.TrimPrefix(text, "etcdserver: ")
-	return text[:min(len(text), maxReason)] // a server's text has any length
 }

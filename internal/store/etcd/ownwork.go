@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Work implements store.OwnWorker.
+// Work implements store.Operator.
 func (a *admin) Work(ctx context.Context, what kv.Feature, member store.Member) (undo func(context.Context) error, err error) {
 	switch what {
 	case kv.Snapshots:

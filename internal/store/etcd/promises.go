@@ -14,7 +14,7 @@ const (
 	api        = "etcd API (https://etcd.io/docs/v3.6/learning/api/): "
 )
 
-// Promises implements store.Promising. Sessions are promised nothing: a client
+// Promises implements store.Store. Sessions are promised nothing: a client
 // that reads locally and goes to another member may go back.
 func (*Store) Promises() store.Promises {
 	return store.Promises{

@@ -22,7 +22,7 @@ const (
 	changeEvery  = 200 * time.Millisecond
 )
 
-// Replace implements store.Replacer, as etcd's documentation says it is to be done.
+// Replace implements store.Operator, as etcd's documentation says it is to be done.
 func (a *admin) Replace(ctx context.Context, gone store.Member) error {
 	c, err := a.connected(ctx)
 	if err != nil {

@@ -19,6 +19,8 @@ const DefaultQuota = 8 << 30
 // https://etcd.io/docs/latest/op-guide/configuration); what is left out keeps
 // etcd's default, but for the quota.
 type Settings struct {
+	store.PlainSettings `yaml:"-"`
+
 	// SnapshotCount is how many committed entries trigger a snapshot.
 	SnapshotCount uint64 `yaml:"snapshot-count,omitempty" json:"snapshot-count,omitempty"`
 	// SnapshotCatchUpEntries are kept after a compaction of the Raft log for
@@ -137,11 +139,14 @@ func (s *Settings) options() []store.Setting {
 	return store.Set(&with)
 }
 
-// Secured implements store.Secured.
+// Secured implements store.LaunchSettings.
 func (s *Settings) Secured() bool { return s.TLS }
 
-// SecuredPeers implements store.SecuredPeers.
+// SecuredPeers implements store.LaunchSettings.
 func (s *Settings) SecuredPeers() bool { return s.PeerTLS }
 
-// PeerPort implements store.SecuredPeers.
+// PeerPort implements store.LaunchSettings.
 func (*Settings) PeerPort() int { return peerPort }
+
+// peerPort is the place among a member's ports of the one for other members.
+const peerPort = 1

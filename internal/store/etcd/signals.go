@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Signal implements store.Signalling. etcd writes a JSON object a line, always
+// Signal implements store.Store. etcd writes a JSON object a line, always
 // with the fields level, ts, logger (perhaps), caller, msg and then its own in
 // this order; durations are Go's. It is read without a JSON parser, since the
 // line may be cut, and nearly every line is none of ours.

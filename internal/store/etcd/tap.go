@@ -9,20 +9,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// Methods as a recording calls them: the path without the package of etcd's own API.
-const (
-	methodRange       = "KV/Range"
-	methodRangeStream = "KV/RangeStream"
-	methodPut         = "KV/Put"
-	methodDelete      = "KV/DeleteRange"
-	methodTxn         = "KV/Txn"
-	methodCompact     = "KV/Compact"
-	methodWatch       = "Watch/Watch"
-	methodGrant       = "Lease/LeaseGrant"
-	methodRevoke      = "Lease/LeaseRevoke"
-	methodKeepAlive   = "Lease/LeaseKeepAlive"
-)
-
 // mostFree is how many calls and streams that are over have their memory kept for the
 // next ones.
 const mostFree = 256
@@ -219,13 +205,3 @@ func (t *tap) watched(stream uint32, s *tapped, body []byte, size int) {
 
 // watchRefused is the code of a watcher that was refused: gRPC has none for it.
 const watchRefused = 11 // OutOfRange: its revision was compacted, mostly
-
-// headerRevision reads a ResponseHeader's revision: 3.
-func headerRevision(b []byte) (revision int64) {
-	for f := (fields{b: b}); f.next(); {
-		if f.tag == 3<<3|pbVarint {
-			revision = int64(f.n)
-		}
-	}
-	return max(revision, 0)
-}

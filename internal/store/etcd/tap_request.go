@@ -93,3 +93,27 @@ func keysOf(b []byte) (keys int64) {
 	}
 	return max(keys, 0)
 }
+
+// Methods as a recording calls them: the path without the package of etcd's own API.
+const (
+	methodRange       = "KV/Range"
+	methodRangeStream = "KV/RangeStream"
+	methodPut         = "KV/Put"
+	methodDelete      = "KV/DeleteRange"
+	methodTxn         = "KV/Txn"
+	methodCompact     = "KV/Compact"
+	methodWatch       = "Watch/Watch"
+	methodGrant       = "Lease/LeaseGrant"
+	methodRevoke      = "Lease/LeaseRevoke"
+	methodKeepAlive   = "Lease/LeaseKeepAlive"
+)
+
+// headerRevision reads a ResponseHeader's revision: 3.
+func headerRevision(b []byte) (revision int64) {
+	for f := (fields{b: b}); f.next(); {
+		if f.tag == 3<<3|pbVarint {
+			revision = int64(f.n)
+		}
+	}
+	return max(revision, 0)
+}

@@ -8,7 +8,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 )
 
-// UserUnchecked implements store.UserChecker: it logs in once, which a member refuses where
+// UserUnchecked implements store.Admin: it logs in once, which a member refuses where
 // authentication is off.
 func (a *admin) UserUnchecked(ctx context.Context) (string, error) {
 	c, err := a.connected(ctx)

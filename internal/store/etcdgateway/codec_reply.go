@@ -13,24 +13,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// reply is what matters of a response; what is 0 or false is not in it.
-type reply struct {
-	header            store.Event // its member and term
-	revision          int64       // the header's
-	count             int64
-	first             store.Event // the first key read, of all reads
-	read              int64       // keys that were read
-	succeeded         bool
-	puts, deleted     int64
-	lease, ttl        int64
-	created, canceled bool
-	compacted         int64
-	reason            []byte
-	code              int64 // of an error; 0: it is none
-	message           []byte
-	inner             bool // it is within another, and none is within it
-}
-
 // event fills an operation's event from the body of an answer with status 200.
 func (c *codec) event(body []byte, e *store.Event) {
 	var a reply

@@ -86,15 +86,15 @@ func (*Store) Codecs(a store.Access) store.Codecs {
 	}
 }
 
-// Metrics implements store.Metered.
+// Metrics implements store.Store.
 func (s *Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
 	return s.server.Metrics(a, endpoint)
 }
 
-// Signal implements store.Signalling.
+// Signal implements store.Store.
 func (s *Store) Signal(line []byte) (store.Signal, bool) { return s.server.Signal(line) }
 
-// CertificateFiles implements store.CertificateFiles.
+// CertificateFiles implements store.Embedded.
 func (s *Store) CertificateFiles(at store.MemberPlace) (certificate, key string) {
 	return s.server.CertificateFiles(at)
 }
@@ -104,7 +104,7 @@ func (s *Store) RunMember(ctx context.Context, configFile string) error {
 	return s.server.RunMember(ctx, configFile)
 }
 
-// Promises implements store.Promising.
+// Promises implements store.Store.
 func (s *Store) Promises() store.Promises { return s.server.Promises() }
 
 // Size implements store.Sizer: what fills up is etcd's, and so is the advice.

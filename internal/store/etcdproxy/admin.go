@@ -123,7 +123,7 @@ func with(m store.Member, err error) store.Member {
 
 func gone(err error) bool { return errors.Is(err, errNobody) }
 
-// Role implements store.RoleAsker: the proxy and the etcd behind it are asked
+// Role implements store.Admin: the proxy and the etcd behind it are asked
 // at the same time.
 func (a *Admin) Role(ctx context.Context, i int) store.Member {
 	endpoint := a.access.Endpoints[i]
@@ -132,13 +132,14 @@ func (a *Admin) Role(ctx context.Context, i int) store.Member {
 	asked.Go(func() { proxy = a.ask(ctx, endpoint) })
 	var behind []store.Member
 	if n := slices.Index(a.servers, a.access.Behind[endpoint]); n >= 0 {
-		if asker, ok := a.etcd.(store.RoleAsker); ok {
-			behind = append(behind, asker.Role(ctx, n))
-		}
+		behind = append(behind, a.etcd.Role(ctx, n))
 	}
 	asked.Wait()
 	return with(a.known(endpoint, behind), proxy)
 }
+
+// UserUnchecked implements store.Admin: a proxy has no users.
+func (*Admin) UserUnchecked(context.Context) (string, error) { return "", nil }
 
 // known is a member as the etcd behind it reports it.
 func (a *Admin) known(endpoint string, servers []store.Member) store.Member {

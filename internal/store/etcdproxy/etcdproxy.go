@@ -24,7 +24,7 @@ func (Store) DecodeSettings(decode func(into any) error) (any, error) {
 	return etcd.New().DecodeSettings(decode)
 }
 
-// Metrics implements store.Metered: the proxies report no figures of their own.
+// Metrics implements store.Store: the proxies report no figures of their own.
 // None where it is not known what is behind.
 func (Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
 	server := a.Behind[endpoint]
@@ -34,7 +34,7 @@ func (Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
 	return etcd.New().Metrics(store.Access{}, server)
 }
 
-// Signal implements store.Signalling: what happens, happens in the etcd behind the
+// Signal implements store.Store: what happens, happens in the etcd behind the
 // proxy, whose own log reports nothing of the kind.
 func (Store) Signal(line []byte) (store.Signal, bool) {
 	s, ok := etcd.New().Signal(line)

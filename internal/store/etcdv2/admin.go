@@ -18,6 +18,8 @@ import (
 // admin asks a cluster through net/http: the v2 API's own client library went
 // with it.
 type admin struct {
+	store.NoServices
+
 	access  store.Access
 	timeout time.Duration // bounds one question to one endpoint
 	client  *http.Client
@@ -92,7 +94,7 @@ func unanswered(endpoint string, err error) store.Member {
 	}
 }
 
-// Role implements store.RoleAsker: by one request where the member has the JSON
+// Role implements store.Admin: by one request where the member has the JSON
 // gateway, and by all of a Status where it has none.
 func (a *admin) Role(ctx context.Context, i int) store.Member {
 	endpoint := a.access.Endpoints[i]

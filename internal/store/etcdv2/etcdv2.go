@@ -67,11 +67,11 @@ func (*Store) DecodeSettings(decode func(into any) error) (any, error) {
 // Codecs implements store.Store.
 func (*Store) Codecs(a store.Access) store.Codecs { return newCodecs(a) }
 
-// Metrics implements store.Metered: the server is etcd's own.
+// Metrics implements store.Store: the server is etcd's own.
 func (*Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
 	return etcd.New().Metrics(a, endpoint)
 }
 
-// Signal implements store.Signalling: etcd 3.5 writes the log that etcd 3.7 writes,
+// Signal implements store.Store: etcd 3.5 writes the log that etcd 3.7 writes,
 // but for a few words that both are looked for.
 func (*Store) Signal(line []byte) (store.Signal, bool) { return etcd.New().Signal(line) }

@@ -15,10 +15,10 @@ import (
 
 var (
 	_ store.FolderKeeper = (*admin)(nil)
-	_ store.KeyLister    = (*admin)(nil)
+	_ store.Cleaner      = (*admin)(nil)
 )
 
-// KeysOf implements store.KeyLister: the keys and folders of the prefix's folder.
+// KeysOf implements store.Cleaner: the keys and folders of the prefix's folder.
 func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []string, more bool, err error) {
 	p := page{prefix: string(httpkv.Bare(prefix))}
 	folder := keyPath(p.prefix[:strings.LastIndexByte(p.prefix, '/')+1]) + "?recursive=true&quorum=true"

@@ -14,6 +14,8 @@ import (
 // https://etcd.io/docs/v3.5/op-guide/configuration); what is left out keeps
 // etcd's default. What is for the v3 API alone is not here.
 type Settings struct {
+	store.PlainSettings `yaml:"-"`
+
 	// SnapshotCount is how many committed entries trigger a snapshot, for which
 	// the whole v2 store is written as JSON.
 	SnapshotCount uint64 `yaml:"snapshot-count,omitempty" json:"snapshot-count,omitempty"`

@@ -16,7 +16,7 @@ import (
 // deleters is how many removals are under way at once.
 const deleters = 16
 
-// DeletePrefix implements store.PrefixDeleter. The v2 API removes keys and
+// DeletePrefix implements store.Cleaner. The v2 API removes keys and
 // folders, and no prefixes: what begins with the prefix in its folder is
 // removed piece by piece.
 func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) {

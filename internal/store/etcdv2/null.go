@@ -93,6 +93,7 @@ type nullEntry = null.Entry[struct{}]
 
 // nullMember is one member of a null cluster.
 type nullMember struct {
+	null.NoWaiting
 	number  int
 	members []net.Listener
 	scheme  string

@@ -33,7 +33,7 @@ func TestNullAdmin(t *testing.T) {
 	w := storetest.Dial(t, New(), store.Access{Endpoints: endpoints[1:], User: "u", Password: "secret"})
 	w.Want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("p/1")})
 	w.Want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("p/2")})
-	if n, err := a.(store.PrefixDeleter).DeletePrefix(t.Context(), []byte("/p/")); n != 2 || err != nil {
+	if n, err := a.(store.Cleaner).DeletePrefix(t.Context(), []byte("/p/")); n != 2 || err != nil {
 		t.Errorf("%d %v", n, err)
 	}
 	w = storetest.Dial(t, New(), store.Access{Endpoints: endpoints, User: "u", Password: "wrong"})

@@ -13,7 +13,7 @@ const (
 	design = "etcd's README of 2.3 (https://github.com/etcd-io/etcd/tree/release-2.3): "
 )
 
-// Promises implements store.Promising. Reads without quorum may be old, and a client
+// Promises implements store.Store. Reads without quorum may be old, and a client
 // that goes to another member may go back.
 func (*Store) Promises() store.Promises {
 	return store.Promises{

@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// UserUnchecked implements store.UserChecker: members tell everybody whether authentication
+// UserUnchecked implements store.Admin: members tell everybody whether authentication
 // is on.
 func (a *admin) UserUnchecked(ctx context.Context) (string, error) {
 	var errs []error

@@ -32,7 +32,54 @@ type API interface {
 	// Answered takes the answer to the request in flight: it fills the
 	// operation's event, or sends another request and returns true.
 	Answered(r *http1.Response, e *store.Event) (more bool)
+
+	// Watch sends the query that a watcher begins with. A watcher's queries wait: a
+	// connection has one watcher, and sends the next query when the one before it was
+	// answered.
+	Watch(op *store.Op)
+	// Told takes the answer to a watcher's query. It appends the watcher's events and sends
+	// the next query, unless the watcher has ended or the connection takes no more.
+	Told(r *http1.Response, to []store.Event) []store.Event
+	// KeepAlive sends a request that keeps a session or lease alive.
+	KeepAlive(op *store.Op)
+	// STM sends the first request of an optimistic transaction, which takes several
+	// requests and has events before its end.
+	STM(op *store.Op)
+	// Stepped takes the answer to a request of the transaction. It appends events, and sends
+	// the next request or appends the operation's end; of one that was given up (r.Late)
+	// that is a store.Late, perhaps after further requests.
+	Stepped(r *http1.Response, to []store.Event) []store.Event
+	// CutOff appends how the transaction ended with its connection, whose request in flight
+	// was written in whole or was not.
+	CutOff(written bool, to []store.Event) []store.Event
+	// Register sends a request about an instance of a service (store.Op.Service).
+	Register(op *store.Op)
 }
+
+// Basic has the methods of an API without watches, sessions, optimistic transactions and
+// services. A Codec does not call them: the store's capabilities have no such operation.
+type Basic struct{}
+
+// Watch implements API.
+func (Basic) Watch(*store.Op) {}
+
+// Told implements API.
+func (Basic) Told(_ *http1.Response, to []store.Event) []store.Event { return to }
+
+// KeepAlive implements API.
+func (Basic) KeepAlive(*store.Op) {}
+
+// STM implements API.
+func (Basic) STM(*store.Op) {}
+
+// Stepped implements API.
+func (Basic) Stepped(_ *http1.Response, to []store.Event) []store.Event { return to }
+
+// CutOff implements API.
+func (Basic) CutOff(_ bool, to []store.Event) []store.Event { return to }
+
+// Register implements API.
+func (Basic) Register(*store.Op) {}
 
 // AnyIndex is the version of a write in any case, and of a key that an answer
 // does not carry.
@@ -51,7 +98,7 @@ type Codec struct {
 	Doing      Doing
 	Extra      uint32 // requests beyond the first
 	key, value []byte // CAS: of the write to come; Range of one key: it
-	OfService  bool   // it is of a service's instance (Registrar)
+	OfService  bool   // it is of a service's instance (API.Register)
 	Interval          // Range
 	keys       store.Keys
 	Listed     bool // Range: the keys of the answer are to be handed out
@@ -68,9 +115,12 @@ const (
 	Again                 // likewise, of a recorded call
 	reading               // CAS: the key's version is read first
 	refused               // nothing: the store has no such operation
-	waiting               // the query of a watcher (Watcher)
-	stepping              // one of several (Stepper)
+	waiting               // the query of a watcher (API.Watch)
+	stepping              // one of several (API.STM)
 )
+
+// Waits reports whether the connection is a watcher's.
+func (d Doing) Waits() bool { return d == waiting }
 
 // About is what sentences say of a store.
 type About struct {
@@ -108,7 +158,7 @@ func (c *Codec) Submit(op *store.Op) {
 		c.api.Read([]byte("quorumbench/refused"), kv.Local)
 	case op.Service != nil:
 		c.OfService = true
-		c.api.(Registrar).Register(op)
+		c.api.Register(op)
 	case op.Kind == kv.Put:
 		c.api.Write(key, op.Value, AnyIndex)
 	case op.Kind == kv.Get:
@@ -132,11 +182,12 @@ func (c *Codec) Submit(op *store.Op) {
 		c.api.Transact(op.Pairs)
 	case op.Kind == kv.STM:
 		c.Doing = stepping
-		c.api.(Stepper).STM(op)
+		c.api.STM(op)
 	case op.Kind == kv.KeepAlive:
-		c.api.(Keeper).KeepAlive(op)
+		c.api.KeepAlive(op)
 	case op.Kind == kv.Watch:
-		c.beginWatch(op)
+		c.Doing = waiting
+		c.api.Watch(op)
 	}
 }
 
@@ -217,9 +268,9 @@ func (c *Codec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
 func (c *Codec) answered(r *http1.Response, to []store.Event) []store.Event {
 	switch c.Doing {
 	case waiting:
-		return c.api.(Watcher).Told(r, to)
+		return c.api.Told(r, to)
 	case stepping:
-		return c.api.(Stepper).Stepped(r, to)
+		return c.api.Stepped(r, to)
 	}
 	to = append(to, store.Event{Tag: c.Tag, Extra: c.Extra})
 	e, more := &to[len(to)-1], false
@@ -271,7 +322,7 @@ func (c *Codec) Lost(to []store.Event) []store.Event {
 	case (c.Doing == waiting || c.Doing == stepping) && end == http1.Answered:
 		return c.answered(r, to)
 	case c.Doing == stepping:
-		return c.api.(Stepper).Cut(end == http1.Broken, to)
+		return c.api.CutOff(end == http1.Broken, to)
 	case c.Doing == waiting: // its watcher is created again elsewhere
 		return to
 	case end == http1.Answered && (whole || r.Late):

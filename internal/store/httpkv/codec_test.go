@@ -15,6 +15,7 @@ import (
 
 // echo is a codec all of whose requests are the same.
 type echo struct {
+	Basic
 	Codec
 	get *http1.Template
 }

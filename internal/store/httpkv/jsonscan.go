@@ -1,5 +1,9 @@
 package httpkv
 
+import (
+	"bytes"
+)
+
 // maxDepth bounds how deep values that are skipped may be nested.
 const maxDepth = 10_000
 
@@ -205,3 +209,35 @@ func (s *JSONScanner) IsString() bool { return s.peek() == '"' }
 
 // Fail makes the scanner fail: what it read is not as the caller expects.
 func (s *JSONScanner) Fail() { s.fail() }
+
+// rawString takes a string and returns what is between its quotes.
+func (s *JSONScanner) rawString() ([]byte, bool) {
+	if s.failed || s.peek() != '"' {
+		s.fail()
+		return nil, false
+	}
+	from := s.i + 1
+	for at := from; ; {
+		n := bytes.IndexByte(s.b[at:], '"')
+		if n < 0 {
+			s.fail()
+			return nil, false
+		}
+		at += n
+		if !escaped(s.b[from:at]) {
+			s.i = at + 1
+			return s.b[from:at], true
+		}
+		at++
+	}
+}
+
+// escaped reports whether the character that follows b is escaped: an odd
+// number of backslashes ends b.
+func escaped(b []byte) bool {
+	n := 0
+	for n < len(b) && b[len(b)-1-n] == '\\' {
+		n++
+	}
+	return n&1 == 1
+}

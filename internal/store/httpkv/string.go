@@ -6,38 +6,6 @@ import (
 	"unicode/utf8"
 )
 
-// rawString takes a string and returns what is between its quotes.
-func (s *JSONScanner) rawString() ([]byte, bool) {
-	if s.failed || s.peek() != '"' {
-		s.fail()
-		return nil, false
-	}
-	from := s.i + 1
-	for at := from; ; {
-		n := bytes.IndexByte(s.b[at:], '"')
-		if n < 0 {
-			s.fail()
-			return nil, false
-		}
-		at += n
-		if !escaped(s.b[from:at]) {
-			s.i = at + 1
-			return s.b[from:at], true
-		}
-		at++
-	}
-}
-
-// escaped reports whether the character that follows b is escaped: an odd
-// number of backslashes ends b.
-func escaped(b []byte) bool {
-	n := 0
-	for n < len(b) && b[len(b)-1-n] == '\\' {
-		n++
-	}
-	return n&1 == 1
-}
-
 // String takes a string and returns it decoded. If it has no escapes it is
 // returned where it lies, and to is returned as it was; else it is appended to
 // to, and is the end of that.

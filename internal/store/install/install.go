@@ -16,24 +16,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Cache is a folder of built servers.
-type Cache struct{ Dir string }
-
-// User returns the cache in the user's cache folder.
-func User() (Cache, error) {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return Cache{}, fmt.Errorf("the user's cache folder, where servers are installed, is not known: %w; set HOME to your home folder", err)
-	}
-	return Cache{Dir: filepath.Join(dir, "quorumbench", "servers")}, nil
-}
-
-// Update says what an installation does at the moment.
-type Update struct {
-	Step   string // such as "compiling"; changes a few times
-	Detail string // such as "120 of 450 packages"; changes often
-}
-
 // Ensure returns the path of the built server in the user's cache, as Installed
 // does, and builds it before if it is not there, is damaged, or was built from
 // another description. A second process that wants the same one waits for the
@@ -110,9 +92,6 @@ func argument(s store.ServerSource) string {
 	}
 	return s.Store + "@" + s.Version
 }
-
-// name is the source's folder in the cache.
-func name(s store.ServerSource) string { return s.Store + "-" + s.Version }
 
 // Ensure is as the function of that name, in this cache.
 func (c Cache) Ensure(ctx context.Context, source store.ServerSource, progress func(Update)) (string, error) {

@@ -19,17 +19,21 @@ type HTTPService interface {
 	Answer(b []byte, r *HTTPRequest, wrong Kind) []byte
 	// Error is the answer that a script's error=NAME asks for.
 	Error(b []byte, name string) []byte
-}
-
-// HTTPWaiting is an optional interface of a Service some of whose requests, none of them
-// an Operation, wait for a change.
-type HTTPWaiting interface {
-	// Waits reports whether the request is one that may wait.
+	// Waits reports whether the request, which is no Operation, may wait for a change.
 	Waits(r *HTTPRequest) bool
 	// Wait reports whether it is to wait now. Then wake is called once at most,
 	// when what it waits for has changed, and it is answered then, or after most.
 	Wait(r *HTTPRequest, wake func()) (waits bool, most time.Duration)
 }
+
+// NoWaiting has the methods of an HTTPService whose requests never wait.
+type NoWaiting struct{}
+
+// Waits implements HTTPService.
+func (NoWaiting) Waits(*HTTPRequest) bool { return false }
+
+// Wait implements HTTPService.
+func (NoWaiting) Wait(*HTTPRequest, func()) (waits bool, most time.Duration) { return false, 0 }
 
 // HTTPServer is a store.NullServer.
 type HTTPServer struct {
@@ -185,12 +189,11 @@ func (c *conn) handle(now int64) {
 
 // wait lets the request wait for a change, if it is one that does.
 func (c *conn) wait(now int64) bool {
-	service, ok := c.service.(HTTPWaiting)
-	if !ok || !service.Waits(&c.request) {
+	if !c.service.Waits(&c.request) {
 		return false
 	}
 	p := &pending{conn: c, asks: c.request.copied()}
-	waits, most := service.Wait(p.asks, func() { c.server.Later(Item[*pending]{What: p}) })
+	waits, most := c.service.Wait(p.asks, func() { c.server.Later(Item[*pending]{What: p}) })
 	if waits {
 		c.busy, c.waiting = true, p
 		c.server.Later(Item[*pending]{Due: now + int64(most), What: p})

@@ -17,7 +17,7 @@ import (
 )
 
 // echo answers with what it was asked.
-type echo struct{}
+type echo struct{ NoWaiting }
 
 func (echo) Operation(r *HTTPRequest) bool { return string(r.Path) != "/admin" }
 func (echo) Answer(b []byte, r *HTTPRequest, _ Kind) []byte {

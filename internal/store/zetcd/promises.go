@@ -10,7 +10,7 @@ import (
 // of the etcd behind it.
 const txns = "etcd API guarantees (https://etcd.io/docs/v3.6/learning/api_guarantees/), by the etcd behind it: "
 
-// Promises implements store.Promising. A zxid is etcd's revision less one, of the
+// Promises implements store.Store. A zxid is etcd's revision less one, of the
 // transaction that is the request. Reads are not promised to be linearizable, for
 // they are local to the member behind it, as they are to ZooKeeper's members.
 //

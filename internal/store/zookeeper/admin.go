@@ -9,27 +9,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
-
-// admin asks members their four-letter words, each over a connection of its
-// own, and maintains the cluster in sessions that end with each call.
-type admin struct {
-	access  store.Access
-	timeout time.Duration // bounds one question to one endpoint
-
-	mu         sync.Mutex
-	identities map[string]identity // of members, by endpoint
-}
-
-// identity is what a member's configuration says of it, which does not change.
-type identity struct {
-	id    uint64
-	peers []string
-}
 
 // Admin implements store.Store.
 func (*Store) Admin(a store.Access) (store.Admin, error) {
@@ -86,7 +69,7 @@ func isBehind(m store.Member, term uint64) bool {
 	return m.Err == nil && (m.Role == kv.Follower || m.Role == kv.NonVoter) && m.Term < term
 }
 
-// Role implements store.RoleAsker: by one word, and conf at the first time.
+// Role implements store.Admin: by one word, and conf at the first time.
 func (a *admin) Role(ctx context.Context, i int) store.Member {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
@@ -224,4 +207,23 @@ func endpointID(endpoint string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(endpoint))
 	return h.Sum64() | 1<<63
+}
+
+// peerAddresses reads the same lines and returns where the members reach each other,
+// sorted: the host and the port for replication of each.
+func peerAddresses(config string) (peers []string) {
+	for line := range strings.Lines(config) {
+		line, ok := strings.CutPrefix(strings.TrimSpace(line), "server.")
+		if !ok {
+			continue
+		}
+		_, server, _ := strings.Cut(line, "=")
+		host, rest, found := strings.Cut(server, ":")
+		port, _, _ := strings.Cut(rest, ":")
+		if found && host != "" && host != "0.0.0.0" && len(peers) < kv.MaxMembers {
+			peers = append(peers, host+":"+port)
+		}
+	}
+	slices.Sort(peers)
+	return peers
 }

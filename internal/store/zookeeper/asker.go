@@ -7,8 +7,10 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
@@ -121,4 +123,22 @@ func (a *admin) touch(ctx context.Context, endpoint string) error {
 		return err
 	}
 	return s.end()
+}
+
+// admin asks members their four-letter words, each over a connection of its
+// own, and maintains the cluster in sessions that end with each call.
+type admin struct {
+	store.NoServices
+
+	access  store.Access
+	timeout time.Duration // bounds one question to one endpoint
+
+	mu         sync.Mutex
+	identities map[string]identity // of members, by endpoint
+}
+
+// identity is what a member's configuration says of it, which does not change.
+type identity struct {
+	id    uint64
+	peers []string
 }

@@ -9,74 +9,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// Limits of one connection.
-const (
-	maxOpen = 4096     // requests that wait for their answers
-	maxHeld = 64 << 20 // bytes of them
-)
-
-// The calls: what an answer is an answer to.
-const (
-	callIgnored   = iota // a request whose answer decides nothing
-	callClose            // the end of the session
-	callRefused          // an operation that cannot be sent; something harmless went instead
-	callPut              // setData
-	callPutCreate        // create, after setData found no node
-	callPutAgain         // create, after the parents were made
-	callGet
-	callExists
-	callSync // before a linearizable read, which decides
-	callRange
-	callDelete
-	callCAS       // setData with a version
-	callCASRead   // exists, for a version that is not known
-	callCASCreate // create, where no node may be
-	callCASAgain  // create, after the parents were made
-	callTxn
-	callEphemeral
-	callEphemeralAgain // after the parents were made
-	callPing
-	callWatchRead   // getData, which sets a watch
-	callWatchExists // exists, which sets it where there is no node
-	callAddWatch
-	callSetAgain    // getData, after a watch fired
-	callExistsAgain // exists, likewise
-	callProgress    // a request whose answer says how far the watchers were told
-	callAgain       // a recorded call whose answer says no more than how it ended
-	callAgainSync
-	callAgainGet
-	callAgainExists
-	callAgainList
-	callAgainNames // likewise, whose names are wanted
-	callAgainCreate
-	callAgainSet
-	callAgainMulti
-)
-
-// codec is ZooKeeper's protocol on one connection.
-type codec struct {
-	conn    *jute.Conn
-	acl     jute.ACL
-	pingAt  int64 // or when it is looked whether the load has sent something; 0: no session yet
-	hearing hearing
-	quiet   bool  // it sends no pings of its own: the load keeps the session alive
-	load    signs // of life, where it does
-	dialect Dialect
-	newest  int64  // transaction that the session has seen
-	names   *names // of the event loop
-
-	synced  jute.Code // how the last sync ended
-	syncWhy []byte    // a sentence about its answer; nil: nothing is wrong
-	values  fifo      // of compare-and-sets whose version is being read
-	ranges  fifo      // keys and ends of ranges under way
-	limits  []int64   // of the same ranges
-	reasons []string  // of refused operations under way
-	multi   []jute.MultiOp
-	watches watches
-	heard   store.Keys // takes the versions that transactions of a recording make; or nil
-	closed  bool       // the session was ended, as it was in a recording
-}
-
 // Room implements store.Codec. It is 0 until the session is granted and the
 // user, if there is one, was accepted. An operation takes up to two requests.
 func (c *codec) Room() int {
@@ -135,23 +67,6 @@ func (c *codec) Submit(op *store.Op) {
 	default:
 		c.refuse(call, "ZooKeeper has no such operation")
 	}
-}
-
-// syncFirst asks the member to catch up with its leader before a read that is
-// more than local.
-func (c *codec) syncFirst(call *jute.Call, p jute.Path, level kv.Consistency) {
-	if level != kv.Local {
-		call.Sub, call.Extra = callSync, 1
-		c.conn.Sync(*call, p)
-	}
-}
-
-// refuse answers an operation that cannot be sent. An answer can only come from
-// Feed and in turn, so the server is asked for something that changes nothing.
-func (c *codec) refuse(call jute.Call, why string) {
-	c.reasons = append(c.reasons, why)
-	call.Sub = callRefused
-	c.conn.Exists(call, jute.Path{Prefix: "/"}, false)
 }
 
 // submitCAS sends what the version asks for. A revision is the node's version

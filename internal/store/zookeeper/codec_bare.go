@@ -13,14 +13,6 @@ import (
 // It is gone with its connection. That of an exists is set whether the node is there or
 // not, that of a getData only where it is.
 
-// bareWatch is such a watch.
-type bareWatch struct {
-	path    []byte
-	tag     uint32 // of the read that sets it
-	watcher uint32
-	set     bool // the read was answered
-}
-
 // setBare notes that a read sets a watch.
 func (w *watches) setBare(tag, watcher uint32, p jute.Path) {
 	if len(w.bare) < cap(w.bare) {

@@ -14,18 +14,6 @@ import (
 // transaction at a time and answers the write that was it with its number and
 // with what it made of the node; a session sees the state go forward alone.
 
-// Dialect is what a server that speaks ZooKeeper's protocol promises less than
-// ZooKeeper, whose own is the zero Dialect.
-type Dialect struct {
-	// GoesBack: a read may show an older state than an answer before it.
-	GoesBack bool
-	// HidesChild: the root's Stat may count children that its list leaves out.
-	HidesChild bool
-	// LateStats: the Stats in the answer to a multi are of its end, and not of
-	// the operation that they belong to.
-	LateStats bool
-}
-
 // Sentences about answers that ZooKeeper cannot have sent; nobody writes to
 // them.
 var (

@@ -1,16 +1,10 @@
 package zookeeper
 
 import (
-	"fmt"
-
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
-
-// maxExtra bounds how many requests one operation takes: others may create and
-// remove its node again and again while it tries.
-const maxExtra = 200
 
 // answer acts on one answer: it appends the operation's event, or sends the
 // request that comes next.
@@ -140,29 +134,6 @@ func (c *codec) finish(r *jute.Reply, e *store.Event, kept *aside) (done, ok boo
 	return done, ok
 }
 
-// failed fills an event with an error.
-func failed(e *store.Event, code jute.Code) {
-	e.Outcome = outcomeOf(code)
-	e.Text = fmt.Appendf(nil, "ZooKeeper answered %v (%d)", code, int32(code))
-}
-
-// next is the call that follows an answer, of n requests more.
-func next(r *jute.Reply, sub uint8, n int) jute.Call {
-	call := r.Call
-	call.Sub, call.Extra = sub, uint8(min(int(call.Extra)+n, 255))
-	return call
-}
-
-// exhausted ends an operation that tried too often. None of its requests
-// changed anything.
-func exhausted(r *jute.Reply, e *store.Event) bool {
-	if r.Extra < maxExtra {
-		return false
-	}
-	e.Outcome, e.Text = kv.Refused, []byte("the key was created and removed by others again and again")
-	return true
-}
-
 // putDone takes the answer to a put's setData, or creates the node.
 func (c *codec) putDone(r *jute.Reply, e *store.Event) (done, ok bool) {
 	switch r.Code {
@@ -203,23 +174,6 @@ func (c *codec) createAgain(r *jute.Reply, sub uint8) {
 	path, data := written(r)
 	n := c.createParents(r, path.Rest)
 	c.conn.Create(next(r, sub, n+1), jute.NewNode{Path: path, Data: data, ACL: c.acl})
-}
-
-// createParents makes the parents of a path one after the other, and returns
-// how many there are. Some may exist already: what counts is how the request
-// that follows them ends.
-func (c *codec) createParents(r *jute.Reply, path []byte) (n int) {
-	for end, more := ancestor(path, 1); more; end, more = ancestor(path, end+1) {
-		n++
-		c.conn.Create(next(r, callIgnored, 0), jute.NewNode{Path: jute.Path{Rest: path[:end]}, ACL: c.acl})
-	}
-	return n
-}
-
-// written is the path and data of a setData or create, as they were sent.
-func written(r *jute.Reply) (jute.Path, []byte) {
-	b := jute.NewReader(r.Request)
-	return jute.Path{Rest: b.Buffer()}, b.Buffer()
 }
 
 // wrote takes the Stat of a node whose data was set.

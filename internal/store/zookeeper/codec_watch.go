@@ -17,49 +17,6 @@ import (
 // recursive one stays, and is told of every change of the node and of all below it,
 // by its path and (since ZooKeeper 3.9) its transaction, without the data.
 
-// watches are those of one connection.
-type watches struct {
-	creating  map[uint32]creation // by the operation's tag
-	once      map[string]*oneShot // by the path
-	recursive map[string]*recursive
-	bare      []bareWatch
-}
-
-// creation is a watcher that is asked for.
-type creation struct {
-	watcher  uint32
-	key, end []byte
-	mode     kv.WatchMode
-}
-
-// oneShot is a watch of a node's data that is set again and again.
-type oneShot struct {
-	key     []byte // as the load spells it
-	at      int64  // the transaction that made what was read last
-	deleted int64  // that of the deletion that is to be told; 0: none that is known
-	reading bool   // it fired, and is being set again
-	again   bool   // it fired meanwhile: another read had set it too, so that one more is made
-	spare   bool   // what is being read is that one, which may show nothing new
-	of      []onceWatcher
-}
-
-type onceWatcher struct {
-	number uint32
-	since  int64 // what it has seen with its creation
-}
-
-// recursive is a persistent recursive watch of a node.
-type recursive struct {
-	slash bool // keys are spelt with a slash at their beginning
-	of    []treeWatcher
-}
-
-// treeWatcher is one that watches the keys from key to end below the node.
-type treeWatcher struct {
-	number   uint32
-	key, end []byte
-}
-
 func (w *treeWatcher) watches(key []byte) bool {
 	if len(w.end) == 0 {
 		return bytes.Equal(key, w.key)

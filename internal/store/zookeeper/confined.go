@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-var _ store.Confined = (*Settings)(nil)
+var _ store.LaunchSettings = (*Settings)(nil)
 
 // confinedNumbers are options whose value is a number: of others it can be the
 // name of a file.
@@ -23,7 +23,7 @@ var (
 	confinedProperty = regexp.MustCompile(`^(zookeeper|jute)\.[A-Za-z0-9._]+=[A-Za-z0-9.:_-]*$`)
 )
 
-// CheckConfined implements store.Confined.
+// CheckConfined implements store.LaunchSettings.
 func (s *Settings) CheckConfined() error {
 	if s.Java != "" {
 		return fmt.Errorf("ZooKeeper's java %q names a program, and another machine takes none but its own", s.Java)

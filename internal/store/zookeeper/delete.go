@@ -14,7 +14,7 @@ import (
 // deleteBatch is how many nodes one multi deletes.
 const deleteBatch = 500
 
-// DeletePrefix implements store.PrefixDeleter. What is removed with a node that
+// DeletePrefix implements store.Cleaner. What is removed with a node that
 // matches is everything below it.
 func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) {
 	path := "/" + strings.TrimPrefix(string(prefix), "/")

@@ -13,10 +13,10 @@ import (
 
 var (
 	_ store.FolderKeeper = (*admin)(nil)
-	_ store.KeyLister    = (*admin)(nil)
+	_ store.Cleaner      = (*admin)(nil)
 )
 
-// KeysOf implements store.KeyLister: the children of the prefix's node.
+// KeysOf implements store.Cleaner: the children of the prefix's node.
 func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []string, more bool, err error) {
 	path := "/" + strings.TrimPrefix(string(prefix), "/")
 	at := strings.LastIndexByte(path, '/')

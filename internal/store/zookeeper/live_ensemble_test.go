@@ -174,7 +174,7 @@ func TestLiveDeletePrefix(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = admin.Close() }()
-	m := admin.(store.PrefixDeleter)
+	m := admin.(store.Cleaner)
 	for _, tc := range []struct {
 		prefix string
 		want   int64

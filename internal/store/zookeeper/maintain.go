@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
@@ -98,23 +97,4 @@ func clientAddresses(config string) []store.Member {
 		out = append(out, store.Member{ID: uint64(max(id, 0)), Name: fmt.Sprintf("m%d", id), Endpoint: byID[id]})
 	}
 	return out
-}
-
-// peerAddresses reads the same lines and returns where the members reach each other,
-// sorted: the host and the port for replication of each.
-func peerAddresses(config string) (peers []string) {
-	for line := range strings.Lines(config) {
-		line, ok := strings.CutPrefix(strings.TrimSpace(line), "server.")
-		if !ok {
-			continue
-		}
-		_, server, _ := strings.Cut(line, "=")
-		host, rest, found := strings.Cut(server, ":")
-		port, _, _ := strings.Cut(rest, ":")
-		if found && host != "" && host != "0.0.0.0" && len(peers) < kv.MaxMembers {
-			peers = append(peers, host+":"+port)
-		}
-	}
-	slices.Sort(peers)
-	return peers
 }

@@ -13,7 +13,7 @@ const prometheusPort = "7000"
 // millisecond is the unit of ZooKeeper's timers.
 const millisecond = 0.001
 
-// Metrics implements store.Metered. The word mntr is answered at the client
+// Metrics implements store.Store. The word mntr is answered at the client
 // port, by members that may; with the Prometheus provider it reports the Java
 // machine's figures too. Else the provider's own port may be there.
 func (*Store) Metrics(_ store.Access, endpoint string) []store.MetricSource {

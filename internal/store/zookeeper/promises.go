@@ -9,7 +9,7 @@ import (
 // Where ZooKeeper's documentation says what it guarantees.
 const guide = "ZooKeeper Programmer's Guide (https://zookeeper.apache.org/doc/current/zookeeperProgrammers.html): "
 
-// Promises implements store.Promising. Reads are not promised to be linearizable,
+// Promises implements store.Store. Reads are not promised to be linearizable,
 // even after a sync; a session's are promised to go forward, and its codec sees to
 // that, but a client that begins another session may go back.
 //

@@ -69,16 +69,6 @@ func (c *codec) Tick(now int64) int64 {
 // on all connections at the same times, because a loop asks all whenever one is to act.
 const looks = 8
 
-// hearing knows whether a connection is mute, as the Java client does (readTimeout in
-// ClientCnxn): an answer is awaited, and nothing has come for two thirds of the session's
-// timeout. The server may have ended the session at the end of that, when nothing has come
-// to it either.
-type hearing struct {
-	heard bool  // something came since the last look
-	at    int64 // when something came at last, or nothing was awaited; 0: not looked yet
-	mute  bool
-}
-
 // look takes what came since the last look. Who has asked for nothing has heard nothing,
 // and waits for a third of the timeout before it is held to be long.
 func (h *hearing) look(now, third int64, awaits bool) {
@@ -94,23 +84,12 @@ func (h *hearing) look(now, third int64, awaits bool) {
 
 var errMute = errors.New("the server has said nothing for two thirds of the session's timeout")
 
-// Mute implements store.MuteCodec.
+// Mute implements store.SessionCodec.
 func (c *codec) Mute() error {
 	if c.hearing.mute {
 		return errMute
 	}
 	return nil
-}
-
-// signs are the signs of life of a load that keeps its session alive by what it sends.
-type signs struct {
-	sent, seen uint64 // operations, in all and when they were looked at last
-	at         int64  // when there were new ones at last; 0: not looked yet
-	// over says that the load has sent nothing for so long that its session ends, or has.
-	// A server closes a connection on which nothing comes by a clock of its own, in steps
-	// of 10 s, and so now and then before the session has ended: who took that up on a
-	// new connection would have it live once more, and the dead do not.
-	over bool
 }
 
 // look takes what was sent since the last look, each third of the session's timeout. Over

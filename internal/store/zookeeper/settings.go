@@ -17,6 +17,8 @@ import (
 // the administrator's guide, https://zookeeper.apache.org/doc/r3.9.5/zookeeperAdmin.html);
 // what is left out keeps ZooKeeper's default, but for what Launch's notes say.
 type Settings struct {
+	store.PlainSettings `yaml:"-"`
+
 	// Java is the java command; by default the one on the PATH.
 	Java string `yaml:"java,omitempty" json:"java,omitempty"`
 	// Heap is the size of each member's Java heap, fixed from the start, as in
@@ -120,3 +122,7 @@ func (s *Settings) jvm(gcLog string) []string {
 func isCollector(o string) bool {
 	return strings.HasPrefix(o, "-XX:+Use") && strings.HasSuffix(o, "GC")
 }
+
+// gcLogging is the option that adds a line for each pause of the garbage
+// collector to the member's log, which is kept, in a form that Signal reads.
+const gcLogging = "-Xlog:gc:stdout:utctime,level,tags"

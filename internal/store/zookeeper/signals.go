@@ -8,11 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// gcLogging is the option that adds a line for each pause of the garbage
-// collector to the member's log, which is kept, in a form that Signal reads.
-const gcLogging = "-Xlog:gc:stdout:utctime,level,tags"
-
-// Signal implements store.Signalling. A line is the server's, in the form of
+// Signal implements store.Store. A line is the server's, in the form of
 // our logback.xml, or the Java machine's, in that of gcLogging.
 func (*Store) Signal(line []byte) (store.Signal, bool) {
 	if bytes.HasPrefix(line, []byte("[")) {

@@ -26,24 +26,6 @@ const (
 // maxTapped bounds the requests of a connection that await their answer.
 const maxTapped = 100_000
 
-// tap understands one connection of clients to a member (store.Tap). What is said about
-// a session's password and of authentication is not recorded.
-type tap struct {
-	cfg   store.TapConfig
-	heard *jute.Overhearer
-	now   int64
-	open  []tapped // in the order in which they were asked
-	free  []*call.Call
-	multi []jute.MultiOp
-}
-
-// tapped is a request that awaits its answer.
-type tapped struct {
-	xid     int32
-	op      jute.Op
-	request *call.Call
-}
-
 // Tap implements store.Tapped.
 func (*Store) Tap(cfg store.TapConfig) store.Tap { return NewTap(cfg) }
 

@@ -3,6 +3,7 @@ package zookeeper
 import (
 	"bytes"
 
+	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
@@ -251,4 +252,22 @@ func (a *tapAnswer) results() {
 		}
 		a.c.Keys++
 	}
+}
+
+// tap understands one connection of clients to a member (store.Tap). What is said about
+// a session's password and of authentication is not recorded.
+type tap struct {
+	cfg   store.TapConfig
+	heard *jute.Overhearer
+	now   int64
+	open  []tapped // in the order in which they were asked
+	free  []*call.Call
+	multi []jute.MultiOp
+}
+
+// tapped is a request that awaits its answer.
+type tapped struct {
+	xid     int32
+	op      jute.Op
+	request *call.Call
 }

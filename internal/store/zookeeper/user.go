@@ -2,7 +2,7 @@ package zookeeper
 
 import "context"
 
-// UserUnchecked implements store.UserChecker: ZooKeeper has no list of users.
+// UserUnchecked implements store.Admin: ZooKeeper has no list of users.
 func (*admin) UserUnchecked(context.Context) (string, error) {
 	return "ZooKeeper has no list of users and accepts any name and password, for whom alone the load's nodes are made", nil
 }

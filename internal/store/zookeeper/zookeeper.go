@@ -22,14 +22,10 @@ func New() *Store { return &Store{} }
 // Name implements store.Store.
 func (*Store) Name() string { return Name }
 
-// SlowAtFirst implements store.JustStarted.
-func (*Store) SlowAtFirst() string {
-	return "its Java virtual machine interprets the server's code at first and compiles beside the load what is used most, and its heap grows to its size"
-}
-
 // Capabilities implements store.Store.
 func (*Store) Capabilities() kv.Capabilities {
 	return kv.Capabilities{
+		SlowAtFirst: "its Java virtual machine interprets the server's code at first and compiles beside the load what is used most, and its heap grows to its size",
 		Operations: map[kv.Kind]string{
 			kv.Put:       "setData, and create when the node is not there (a second request, inside the operation's time)",
 			kv.Get:       "getData",

@@ -85,7 +85,7 @@ func moveLeader(t *testing.T, st store.Store, endpoints []string) (name string, 
 			continue
 		}
 		asked = time.Now()
-		if err := admin.(store.LeaderMover).MoveLeader(t.Context(), m.ID); err != nil {
+		if err := admin.(store.Operator).MoveLeader(t.Context(), m.ID); err != nil {
 			t.Fatal(err)
 		}
 		return m.Name, asked
@@ -109,7 +109,7 @@ func leaderByLogs(t *testing.T, st store.Store, logs string) (name string) {
 			t.Fatal(err)
 		}
 		for line := range bytes.Lines(b) {
-			s, ok := st.(store.Signalling).Signal(bytes.TrimSuffix(line, []byte("\n")))
+			s, ok := st.Signal(bytes.TrimSuffix(line, []byte("\n")))
 			if ok && s.Kind == store.Elected && s.Time.After(newest) {
 				newest = s.Time
 				name, _, _ = strings.Cut(strings.TrimSuffix(filepath.Base(file), ".log"), "-")

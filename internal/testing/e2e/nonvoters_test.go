@@ -51,7 +51,7 @@ func withoutVote(t *testing.T, st store.Store, exec string) []string {
 	}
 	t.Cleanup(func() { _ = admin.Close() })
 	awaitRole(t, admin, kv.Leader, 3)
-	if enlarger, ok := admin.(store.Enlarger); ok {
+	if enlarger, ok := admin.(store.Operator); ok {
 		if err := enlarger.AddLearner(t.Context(), places[3]); err != nil {
 			t.Fatal(err)
 		}

@@ -181,28 +181,26 @@ func (t *Task) admin(ctx context.Context, st store.Store, r *Report) error {
 		_, err := a.Members(ctx)
 		return err
 	})
-	if role, ok := a.(store.RoleAsker); ok {
-		for range 3 {
-			ask("role", func(ctx context.Context) error { return role.Role(ctx, 0).Err })
-		}
+	for range 3 {
+		ask("role", func(ctx context.Context) error { return a.Role(ctx, 0).Err })
 	}
 	if leases, ok := a.(store.Leaser); ok {
 		var ids []int64
 		ask("grant", func(ctx context.Context) (err error) { ids, err = leases.Grant(ctx, 3, time.Minute); return err })
 		ask("revoke", func(ctx context.Context) error { return leases.Revoke(ctx, ids) })
 	}
-	if hashes, ok := a.(store.Hasher); ok {
+	if hashes, ok := a.(store.Operator); ok {
 		ask("hash", func(ctx context.Context) error { _, err := hashes.Hash(ctx); return err })
 	}
-	if m, ok := a.(store.Maintainer); ok {
+	if m, ok := a.(store.Operator); ok {
 		ask("compact behind", func(ctx context.Context) error { _, err := m.CompactBehind(ctx, 10); return err })
 		ask("compact", func(ctx context.Context) error { _, err := m.Compact(ctx); return err })
 		ask("defragment", m.Defragment)
 	}
-	if m, ok := a.(store.LeaderMover); ok {
+	if m, ok := a.(store.Operator); ok {
 		ask("move leader", func(ctx context.Context) error { return m.MoveLeader(ctx, 1) })
 	}
-	if d, ok := a.(store.PrefixDeleter); ok {
+	if d, ok := a.(store.Cleaner); ok {
 		ask("delete prefix", func(ctx context.Context) error { _, err := d.DeletePrefix(ctx, []byte(t.Prefix)); return err })
 	}
 	r.bounded("close", Timeout, func() error { return a.Close() })

@@ -46,11 +46,22 @@ func (Store) Launch(store.LaunchSpec) (store.Launch, error) { return store.Launc
 // Admin cannot be either.
 func (Store) Admin(store.Access) (store.Admin, error) { return noAdmin{}, errSimulated }
 
+// Metrics are none.
+func (Store) Metrics(store.Access, string) []store.MetricSource { return nil }
+
+// Signal reads nothing.
+func (Store) Signal([]byte) (store.Signal, bool) { return store.Signal{}, false }
+
+// Promises are none.
+func (Store) Promises() store.Promises { return store.Promises{} }
+
 type noAdmin struct{}
 
 func (noAdmin) Status(context.Context) (store.Status, error)    { return store.Status{}, errSimulated }
 func (noAdmin) Members(context.Context) ([]store.Member, error) { return nil, errSimulated }
 func (noAdmin) Close() error                                    { return nil }
+func (noAdmin) Role(context.Context, int) store.Member          { return store.Member{Err: errSimulated} }
+func (noAdmin) UserUnchecked(context.Context) (string, error)   { return "", nil }
 
 // Codecs makes the protocol's codecs.
 func (s Store) Codecs(store.Access) store.Codecs {

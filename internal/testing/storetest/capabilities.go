@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -61,31 +63,39 @@ func Agrees(t *testing.T, st store.Store) {
 // implements reports whether a store and its Admin have the optional interfaces
 // that a feature stands for; ok is false for a feature that stands for none.
 func implements(s store.Store, a store.Admin, f kv.Feature) (has, ok bool) {
+	operator, operates := a.(store.Operator)
+	_, cleans := a.(store.Cleaner)
+	// A request in a context that has ended reaches no server.
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	supported := func(err error) bool { return !errors.Is(err, errors.ErrUnsupported) }
 	switch f {
-	case kv.RoleQuery:
-		_, has = a.(store.RoleAsker)
-	case kv.Compaction, kv.Defragmentation:
-		_, has = a.(store.Maintainer)
+	case kv.RoleQuery, kv.Metrics, kv.LogSignals, kv.Order: // all stores have them
+		has = true
 	case kv.LeaderTransfer:
-		_, has = a.(store.LeaderMover)
-	case kv.PrefixDelete:
-		_, has = a.(store.PrefixDeleter)
+		has = operates
+	case kv.Compaction:
+		if has = operates; has {
+			_, err := operator.Compact(ctx)
+			has = supported(err)
+		}
+	case kv.Defragmentation:
+		has = operates && supported(operator.Defragment(ctx))
 	case kv.Learners:
-		_, has = a.(store.Enlarger)
-	case kv.Certificates:
-		_, has = s.(store.CertificateFiles)
+		has = operates && supported(operator.Dismiss(ctx, store.MemberPlace{}))
 	case kv.Hashes:
-		_, has = a.(store.Hasher)
+		if has = operates; has {
+			_, err := operator.Hash(ctx)
+			has = supported(err)
+		}
+	case kv.PrefixDelete:
+		has = cleans
+	case kv.Certificates:
+		_, has = s.(store.Embedded)
 	case kv.Leases:
 		_, has = a.(store.Leaser)
-	case kv.Metrics:
-		_, has = s.(store.Metered)
-	case kv.LogSignals:
-		_, has = s.(store.Signalling)
 	case kv.NullServer:
 		_, has = s.(store.NullServed)
-	case kv.Order:
-		_, has = s.(store.Promising)
 	default:
 		return false, false
 	}

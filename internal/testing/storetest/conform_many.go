@@ -222,8 +222,8 @@ func (c *conformer) keepLeasesAlive() {
 // keepAlive keeps a lease alive that the leaser granted.
 func keepAlive(leaser store.Leaser, id int64) store.Op {
 	op := KeepAlive(id)
-	if n, ok := leaser.(store.LeaseNamer); ok {
-		op.LeaseName = []byte(n.LeaseNames([]int64{id})[0])
+	if names := leaser.LeaseNames([]int64{id}); len(names) > 0 {
+		op.LeaseName = []byte(names[0])
 	}
 	return op
 }
@@ -382,8 +382,7 @@ func (c *conformer) agreeOnEphemerals() {
 			break // the server ends the connection behind the session
 		}
 	}
-	p, ok := c.Store.(store.Promising)
-	if ends := ok && p.Promises().Of[history.Ends] != ""; ends && (ended.What != store.Closed || ended.Outcome != kv.OK || ended.At <= made || session.Session() == 0) {
+	if ends := c.Store.Promises().Of[history.Ends] != ""; ends && (ended.What != store.Closed || ended.Outcome != kv.OK || ended.At <= made || session.Session() == 0) {
 		c.t.Fatalf("the end of session %x, behind revision %d, is answered by %+v", session.Session(), made, ended)
 	}
 	for _, key := range c.Keys {

@@ -10,12 +10,8 @@ import (
 // agreeOnOrder writes and reads a key: its answers tell the order of the writes as
 // the store's promises say they do.
 func (c *conformer) agreeOnOrder() {
-	st, ok := c.Store.(store.Promising)
-	if !ok {
-		return
-	}
 	const key = "order"
-	promises, last := st.Promises(), int64(0)
+	promises, last := c.Store.Promises(), int64(0)
 	if c.can.Reads[promises.Own] == "" || len(promises.Of) == 0 {
 		c.t.Errorf("members are read at a level that there is not: %+v", promises)
 	}

@@ -100,15 +100,15 @@ func (c *conformer) administration() {
 	if got, err := a.Members(c.t.Context()); err != nil || !slices.Equal(store.Endpoints(got), c.access.Endpoints) {
 		c.t.Errorf("members %v: %v", got, err)
 	}
-	if deleter, ok := a.(store.PrefixDeleter); ok {
+	if deleter, ok := a.(store.Cleaner); ok {
 		c.deletePrefix(deleter)
 	}
-	if hasher, ok := a.(store.Hasher); ok {
+	if hasher, ok := a.(store.Operator); ok && c.can.Has(kv.Hashes) {
 		if all, err := hasher.Hash(c.t.Context()); err != nil || len(all) != 1 || all[0].Hash == 0 {
 			c.t.Errorf("hashes %+v: %v", all, err)
 		}
 	}
-	if m, ok := a.(store.Maintainer); ok {
+	if m, ok := a.(store.Operator); ok && c.can.Has(kv.Compaction) {
 		if revision, err := m.CompactBehind(c.t.Context(), 5); err != nil || revision <= 0 {
 			c.t.Errorf("compacted to %d: %v", revision, err)
 		}
@@ -126,13 +126,13 @@ func (c *conformer) administration() {
 // reached where one was set, in a trial's test.
 func (c *conformer) ownWork(a store.Admin, s *store.Status) {
 	c.t.Helper()
-	w, ok := a.(store.OwnWorker)
+	w, ok := a.(store.Operator)
 	for _, f := range []kv.Feature{kv.Snapshots, kv.Alarms, kv.AuthSwitch} {
 		if !c.can.Has(f) {
 			continue
 		}
 		if !ok {
-			c.t.Fatalf("it has %s, and is no store.OwnWorker", f)
+			c.t.Fatalf("it has %s, and is no store.Operator", f)
 		}
 		undo, err := w.Work(c.t.Context(), f, s.Members[0])
 		if err != nil {
@@ -176,19 +176,19 @@ func (c *conformer) elsewhere() {
 	if _, err := a.Members(c.t.Context()); err != nil {
 		c.t.Error(err)
 	}
-	if d, ok := a.(store.PrefixDeleter); ok {
+	if d, ok := a.(store.Cleaner); ok {
 		if _, err := d.DeletePrefix(c.t.Context(), []byte("nobody/")); err != nil {
 			c.t.Error(err)
 		}
 	}
-	if m, ok := a.(store.Maintainer); ok {
+	if m, ok := a.(store.Operator); ok && c.can.Has(kv.Defragmentation) {
 		if err := m.Defragment(c.t.Context()); err != nil {
 			c.t.Error(err)
 		}
 	}
 }
 
-func (c *conformer) deletePrefix(d store.PrefixDeleter) {
+func (c *conformer) deletePrefix(d store.Cleaner) {
 	c.t.Helper()
 	for _, key := range []string{"gone/1", "gone/23", "gone/24", "gonefishing", "gondola"} {
 		c.want(kv.OK, Put(key, []byte("v")))
@@ -232,7 +232,7 @@ func overTLS(t *testing.T, f Fixture) {
 		t.Errorf("status %+v, %v", s, err)
 	}
 	c.want(kv.OK, Put("tls-kept", []byte("v")))
-	if d, ok := c.admin().(store.PrefixDeleter); ok {
+	if d, ok := c.admin().(store.Cleaner); ok {
 		if n, err := d.DeletePrefix(t.Context(), []byte("tls-k")); n != 1 || err != nil {
 			t.Errorf("%d keys were removed: %v", n, err)
 		}
@@ -283,11 +283,7 @@ func withUser(t *testing.T, f Fixture) {
 // unchecked returns why a cluster does not check the user that it was given.
 func unchecked(t *testing.T, a store.Admin) string {
 	t.Helper()
-	c, ok := a.(store.UserChecker)
-	if !ok {
-		t.Fatal("it has users, and is no store.UserChecker")
-	}
-	why, err := c.UserUnchecked(t.Context())
+	why, err := a.UserUnchecked(t.Context())
 	if err != nil {
 		t.Error(err)
 	}
@@ -336,12 +332,12 @@ func threeMembers(t *testing.T, f Fixture) {
 			}
 		}
 	}
-	if d, ok := a.(store.PrefixDeleter); ok {
+	if d, ok := a.(store.Cleaner); ok {
 		if n, err := d.DeletePrefix(t.Context(), []byte("member/")); n != 3 || err != nil {
 			t.Errorf("%d keys were removed: %v", n, err)
 		}
 	}
-	if m, ok := a.(store.LeaderMover); ok {
+	if m, ok := a.(store.Operator); ok {
 		for _, member := range s.Members {
 			if member.Role == kv.Follower {
 				if err := m.MoveLeader(t.Context(), member.ID); err != nil {

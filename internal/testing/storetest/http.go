@@ -101,10 +101,10 @@ func AdminOfNothing(t *testing.T, st HTTPStore) {
 	if _, err := a.Members(t.Context()); err == nil {
 		t.Error("nothing tells its members")
 	}
-	if _, err := a.(store.PrefixDeleter).DeletePrefix(t.Context(), []byte("/")); err == nil {
+	if _, err := a.(store.Cleaner).DeletePrefix(t.Context(), []byte("/")); err == nil {
 		t.Error("every key would be removed")
 	}
-	if m, ok := a.(store.LeaderMover); ok && m.MoveLeader(t.Context(), 1) == nil {
+	if m, ok := a.(store.Operator); ok && m.MoveLeader(t.Context(), 1) == nil {
 		t.Error("there is no leader to move")
 	}
 	if _, err := st.Admin(store.Access{}); err == nil {

@@ -56,16 +56,12 @@ func Roles(t testing.TB, a store.Admin) (s store.Status, leader string) {
 // OneByOne asks each member that answered for its role alone, and returns how
 // that differs from what the status has of it.
 func OneByOne(ctx context.Context, a store.Admin, s *store.Status) error {
-	asker, ok := a.(store.RoleAsker)
-	if !ok {
-		return fmt.Errorf("%T is no store.RoleAsker", a)
-	}
 	for range 2 { // the second answer may come from what the first brought
 		for i, want := range s.Members {
 			if want.Err != nil {
 				continue
 			}
-			got := asker.Role(ctx, i)
+			got := a.Role(ctx, i)
 			if got.Err != nil || got.Endpoint != want.Endpoint || got.ID != want.ID || got.Role != want.Role || got.Term != want.Term {
 				return fmt.Errorf("the status has %+v, and asked alone the member is %+v", want, got)
 			}

@@ -37,7 +37,7 @@ func SignalLines(t testing.TB, path string) (lines [][]byte, wants []string) {
 
 // CheckSignals holds a store to a file of captured lines, whole and cut anywhere: a
 // line that is cut may say less, and nothing else.
-func CheckSignals(t *testing.T, st store.Signalling, path string) {
+func CheckSignals(t *testing.T, st store.Store, path string) {
 	t.Helper()
 	lines, want := SignalLines(t, path)
 	if len(lines) == 0 {
@@ -72,7 +72,7 @@ func CheckToldSignals(s store.Signal, ok bool) string {
 // Fuzz holds a store to what must be so of every line: it does not panic, is a
 // pure function that changes and keeps nothing of the line, and what it reports
 // is one of the shared kinds, in UTC, and takes no negative time.
-func Fuzz(f *testing.F, st store.Signalling, path string) {
+func Fuzz(f *testing.F, st store.Store, path string) {
 	lines, _ := SignalLines(f, path)
 	for _, line := range lines {
 		f.Add(line)

@@ -8,22 +8,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// pending is an answer that cannot be given in one go: it is due later, or
-// waits for the client's windows, or is not an answer at all.
-type pending struct {
-	conn      *conn
-	stream    uint32
-	kind      null.Kind
-	err       error  // not nil: the answer is this error
-	code      uint32 // of Reset
-	body      []byte // the message with its prefix
-	sent      int    // how much of body has been
-	window    int64  // the stream's, less the initial one
-	place     int    // in session.waiting, while it waits there
-	cancelled bool   // the client wants no answer any more
-	long      bool   // of a stream that stays open: body, without a prefix, is a message that is due, or with it messages that wait
-}
-
 // prefixLen is the length of what stands before a gRPC message: a flag for
 // compression and the message's length.
 const prefixLen = 5

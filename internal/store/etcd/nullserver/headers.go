@@ -9,37 +9,6 @@ import (
 // tableSize is the HPACK table that a client may use, the protocol's default.
 const tableSize = 4096
 
-// call is what a request's headers say.
-type call struct {
-	method *method // nil: there is none of this name
-	token  tokenState
-}
-
-// tokenState is what the request says about who sends it.
-type tokenState uint8
-
-const (
-	tokenNone tokenState = iota
-	tokenRight
-	tokenWrong
-)
-
-// requestHeaders decodes one connection's header blocks. Decoding allocates, so
-// that blocks are remembered in which each byte refers to an entry of a table
-// (RFC 7541, section 6.1): they mean the same until the table changes, and are
-// what a client sends of each kind of request from the second one on.
-type requestHeaders struct {
-	decoder *hpack.Decoder
-	found   call
-	memo    []remembered
-	turn    int // which of memo is replaced next
-}
-
-type remembered struct {
-	block []byte
-	call  call
-}
-
 // maxRemembered is more kinds of requests than a generator mixes.
 const maxRemembered = 16
 

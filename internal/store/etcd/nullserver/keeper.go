@@ -14,16 +14,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null"
 )
 
-// keeper answers the operations. The request is valid until the call returns;
-// the headers of answers that are not encoded carry the revision alone.
-type keeper interface {
-	appendRange(b []byte, id *identity, r *pb.RangeRequest, wrong null.Kind) ([]byte, error)
-	appendPut(b []byte, id *identity, p *pb.PutRequest, wrong null.Kind) ([]byte, error)
-	delete(d *pb.DeleteRangeRequest) (*pb.DeleteRangeResponse, error)
-	txn(t *pb.TxnRequest, wrong null.Kind) (*pb.TxnResponse, error)
-	Revision() int64
-}
-
 // canned is a keeper that remembers nothing and costs next to nothing: every
 // key exists, with one and the same value.
 type canned struct{ value []byte }
@@ -79,22 +69,6 @@ func (c *canned) txn(t *pb.TxnRequest, wrong null.Kind) (*pb.TxnResponse, error)
 		r.Responses = append(r.Responses, answer)
 	}
 	return r, nil
-}
-
-// memory is the keeper that remembers: what was put is read back. Older
-// versions are forgotten, as if every write were followed by a compaction.
-type memory struct {
-	*null.Space[kept]
-	hub  *hub  // is given every write; may be nil
-	past *past // nil: no member lags
-}
-
-type entry = null.Entry[kept]
-
-// kept is what is kept with a key besides its value.
-type kept struct {
-	old   *before // what members that lag have; nil: the key as it is
-	lease int64   // with which the key ends; 0: none
 }
 
 // newMemory returns a memory at the revision of an empty etcd. Its members but
@@ -337,21 +311,6 @@ func (m *memory) endLease(id int64) error {
 		}
 	}
 	return err
-}
-
-// past is what members that lag have. A key that is written again while they
-// have not seen the write before it stays as it was before that one, so that
-// they never have a write and lack an earlier one: they may be further behind
-// than they are said to be, and never less.
-type past struct {
-	now func() int64
-	lag int64 // nanoseconds
-}
-
-// before is an entry as it was before a write.
-type before struct {
-	entry *entry
-	until int64 // when the entry was written last
 }
 
 // keep remembers an entry that is about to be written. Of one that is removed,

@@ -2,19 +2,10 @@ package nullserver
 
 import (
 	"slices"
-	"sync"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 )
-
-// leases are granted, kept alive and revoked, and never end by themselves.
-type leases struct {
-	mu   sync.Mutex
-	ttl  map[int64]int64    // in seconds, by id
-	keys map[int64][]string // that were written with it, by id
-	last int64
-}
 
 // of is a lease's time in seconds; 0 if there is none.
 func (l *leases) of(id int64) int64 {

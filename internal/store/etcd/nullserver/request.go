@@ -6,16 +6,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// stream is a request that is not complete yet.
-type stream struct {
-	id       uint32
-	call     call
-	body     []byte
-	extra    int64 // what the client added to its window for the answer
-	received int   // bytes not given back to the client's window yet
-	long     *long // not nil: it stays open
-}
-
 // unpad takes the padding of a DATA or HEADERS frame off.
 func unpad(f h2.FrameHeader, p []byte) ([]byte, error) {
 	if f.Flags&h2.FlagPadded == 0 {
@@ -131,14 +121,6 @@ func (s *session) begin(id uint32) *stream {
 	return st
 }
 
-// find returns an open stream whose request is not complete, or nil.
-func (s *session) find(id uint32) *stream {
-	if st := s.newest; st != nil && st.id == id {
-		return st
-	}
-	return s.streams[id]
-}
-
 // forget takes a stream off.
 func (s *session) forget(st *stream) {
 	if s.newest == st {
@@ -151,9 +133,6 @@ func (s *session) forget(st *stream) {
 	}
 	s.spare = append(s.spare, st)
 }
-
-// keepBuffer is the largest buffer that is kept for the next use.
-const keepBuffer = 64 << 10
 
 // data takes a part of a request's message.
 func (s *session) data(f h2.FrameHeader, p []byte) error {
@@ -223,12 +202,4 @@ func (s *session) reset(f h2.FrameHeader) error {
 	}
 	s.cancel(f.Stream)
 	return nil
-}
-
-// ended counts one request less.
-func (s *session) ended() {
-	s.open--
-	if s.goneAway && s.open == 0 {
-		s.closing = true
-	}
 }

@@ -28,14 +28,6 @@ import (
 // would make the first late.
 const maxDue = 256
 
-// Server is a store.NullServer: the members of one null cluster.
-type Server struct {
-	*null.Server[*conn, *pending]
-	options store.NullOptions
-	members []*member
-	touched []*conn // kept for due
-}
-
 // New prepares a null server. In its script only operations on keys count as
 // such and follow it, administration does not.
 func New(o store.NullOptions) (*Server, error) {
@@ -77,15 +69,6 @@ func (s *Server) Serve(ctx context.Context, listeners []net.Listener) error {
 // flushAt is how much output in bytes is written even though more of the batch
 // is to be answered.
 const flushAt = 256 << 10
-
-// conn is a session on a network connection. One goroutine reads; answers that
-// are due later come from the server's schedule.
-type conn struct {
-	null.Writer // of the session's output; its lock guards the session
-	server      *Server
-	session     *session
-	touched     bool // the schedule's own mark
-}
 
 func (s *Server) open(nc net.Conn, member int) *conn {
 	c := &conn{server: s, session: newSession(s.members[member], s.Script)}

@@ -26,13 +26,6 @@ const (
 	version     = "3.7.0-null"
 )
 
-// identity is what every answer of one member says about it.
-type identity struct {
-	member uint64
-	before []byte // a header's cluster_id and member_id, encoded
-	after  []byte // its raft_term
-}
-
 func newIdentity(member uint64) *identity {
 	id := &identity{member: member}
 	id.before = appendUint(appendUint(nil, 1, clusterID), 2, member)
@@ -48,65 +41,11 @@ func (id *identity) header(revision int64) *pb.ResponseHeader {
 // memberID is the id of the n-th member, from 1.
 func memberID(n int) uint64 { return firstMember + uint64(n-1) }
 
-// method is a gRPC method that the server knows.
-type method struct {
-	path     string
-	scripted bool          // an operation, which the script counts and decides about; others are answered at once
-	long     bool          // its calls stay open
-	request  proto.Message // an empty one; nil for what is read by hand
-}
-
-// methodOf returns the method with a path, or nil.
-func methodOf(path string) *method {
-	for _, m := range [...]method{
-		{path: pb.KV_Range_FullMethodName, scripted: true},
-		{path: pb.KV_RangeStream_FullMethodName, scripted: true}, // answered with a stream of one message
-		{path: pb.KV_Put_FullMethodName, scripted: true},
-		{path: pb.KV_DeleteRange_FullMethodName, scripted: true, request: &pb.DeleteRangeRequest{}},
-		{path: pb.KV_Txn_FullMethodName, scripted: true, request: &pb.TxnRequest{}},
-		{path: pb.KV_Compact_FullMethodName, request: &pb.CompactionRequest{}},
-		{path: pb.Watch_Watch_FullMethodName, long: true, request: &pb.WatchRequest{}},
-		{path: pb.Lease_LeaseKeepAlive_FullMethodName, long: true, request: &pb.LeaseKeepAliveRequest{}},
-		{path: pb.Lease_LeaseGrant_FullMethodName, request: &pb.LeaseGrantRequest{}},
-		{path: pb.Lease_LeaseRevoke_FullMethodName, request: &pb.LeaseRevokeRequest{}},
-		{path: pb.Maintenance_Status_FullMethodName, request: &pb.StatusRequest{}},
-		{path: pb.Maintenance_Alarm_FullMethodName, request: &pb.AlarmRequest{}},
-		{path: pb.Maintenance_Defragment_FullMethodName, request: &pb.DefragmentRequest{}},
-		{path: pb.Cluster_MemberList_FullMethodName, request: &pb.MemberListRequest{}},
-		{path: pb.Auth_Authenticate_FullMethodName, request: &pb.AuthenticateRequest{}},
-	} {
-		if m.path == path {
-			return &m
-		}
-	}
-	return nil
-}
-
 // parse reads a request of the method.
 func (m *method) parse(request []byte) (proto.Message, error) {
 	message := m.request.ProtoReflect().New().Interface()
 	return message, unmarshal(request, message)
 }
-
-// room is where hot requests are parsed to, so that none is allocated.
-type room struct {
-	get pb.RangeRequest
-	put pb.PutRequest
-}
-
-// member is one member of the null cluster.
-type member struct {
-	identity *identity
-	keeper   keeper
-	hub      *hub             // nil: there are no watches and leases
-	members  []string         // the URLs of all
-	noLocal  bool             // refuses local reads
-	user     string           // NAME:PASSWORD; empty: no authentication
-	errors   map[string]error // by their names in a script
-}
-
-// token is what Authenticate gives to everybody who knows the password.
-const token = "null.1"
 
 // admits says what is wrong with who sends a request.
 func (m *member) admits(t tokenState) error {

@@ -9,52 +9,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// Limits of what one connection may make the server hold.
-const (
-	maxHeaders = 64 << 10 // bytes of a header block
-	maxRequest = 64 << 20 // bytes of a request, far above etcd's 1.5 MiB
-)
-
-// session is the server's side of one connection, without I/O, clock, goroutine
-// or lock: bytes in, bytes out, and answers to be sent later.
-//
-// A request comes as HEADERS and DATA, nearly always one after the other, so
-// that the newest stream is kept apart from the map of the others.
-type session struct {
-	member  *member
-	owner   *conn // nil without a network: there are no watches
-	script  *null.Script
-	arrive  func(now int64) (a null.Action, due int64) // nil: every operation is answered at once
-	now     int64                                      // when what is being read arrived
-	out     []byte                                     // to be written
-	later   []null.Item[*pending]
-	closing bool // close the connection when out is written
-
-	greeted  bool
-	requests *requestHeaders
-	replies  replyHeaders
-	block    []byte // of HEADERS that a CONTINUATION goes on with
-	blockFor uint32 // the stream of block; 0 for none
-	blockEnd bool   // the HEADERS carried END_STREAM
-	newest   *stream
-	streams  map[uint32]*stream // all open ones but newest, until their request is complete
-	spare    []*stream
-	last     uint32 // highest stream seen
-
-	open     int    // requests accepted and not ended
-	accepted uint64 // requests accepted in all
-	goneAway bool   // GOAWAY was sent: no new requests
-
-	received int // bytes not given back to the connection's window yet
-	send     sendWindows
-	waiting  []*pending          // answers that are due later
-	held     map[uint32]struct{} // requests that are never ended
-	free     []*pending
-	room     room
-
-	maxStreams int // 0 for no limit
-}
-
 // newSession begins a connection with a member.
 func newSession(m *member, script *null.Script) *session {
 	return &session{
@@ -72,17 +26,9 @@ var (
 	errEnded   = errors.New("the connection is over")
 )
 
-// protocolError ends a connection with GOAWAY.
-type protocolError struct {
-	code uint32
-	text string
-}
-
 func (e *protocolError) Error() string {
 	return fmt.Sprintf("HTTP/2 error %d: %s", e.code, e.text)
 }
-
-func broken(code uint32, text string) error { return &protocolError{code, text} }
 
 // step takes the first complete frame of in and returns its length, 0 when
 // there is none. After an error the connection is over.

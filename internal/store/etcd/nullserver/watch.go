@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -14,13 +12,6 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
-
-// long is what a stream has that stays open: Watch and LeaseKeepAlive. Its
-// messages are taken as they come, and answered on it.
-type long struct {
-	out      *pending // what waits for a window
-	watchers int64    // created on it
-}
 
 // beginLong begins the answer of a stream that stays open.
 func (s *session) beginLong(st *stream) {
@@ -205,38 +196,6 @@ func (s *session) keepAlive(st *stream, r *pb.LeaseKeepAliveRequest) bool {
 		s.later = append(s.later, null.Item[*pending]{Due: due, What: &pending{conn: s.owner, stream: st.id, long: true, body: b}})
 	}
 	return true
-}
-
-// hub knows the watchers of a null cluster and notifies them of what is written. A
-// write notifies it under the locks of its keys, so that a key's events keep their
-// order, and under all where somebody watches several, so that all do; they go out
-// through the schedule, because the writer holds the lock of its own connection and
-// must not wait for another's.
-type hub struct {
-	server *Server
-	script *null.Script
-	events atomic.Uint64 // sent, over all watchers
-	count  atomic.Int64  // of watchers
-	before atomic.Bool   // one wants to know what was there before
-	wide   atomic.Bool   // one watches several keys
-
-	mu     sync.Mutex // guards what follows
-	keys   map[string][]*watcher
-	ranges []*watcher
-	batch  []null.Item[*pending] // kept for notify
-	reply  *pb.WatchResponse     // with one event, likewise
-	lease  leases
-}
-
-// watcher is one watcher of one stream.
-type watcher struct {
-	conn     *conn
-	stream   uint32
-	id       int64
-	key, end string
-	from     int64 // the first revision that it wants
-	prevKV   bool
-	behind   []byte // an event that is to come behind the next
 }
 
 // watches reports whether a key is the watcher's.

@@ -7,10 +7,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// window is what clients may send on a connection and on each stream, in bytes
-// (RFC 9113, section 5.2): so much that they never wait for it.
-const window = 1 << 30
-
 // giveBack takes n bytes of DATA, padding included, off a window, and gives back
 // what was received when it is half of it. Stream 0 is the connection.
 func (s *session) giveBack(received *int, n int, stream uint32) {
@@ -18,14 +14,6 @@ func (s *session) giveBack(received *int, n int, stream uint32) {
 		s.out = h2.AppendWindowUpdate(s.out, stream, uint32(*received))
 		*received = 0
 	}
-}
-
-// sendWindows is how much the server may send.
-type sendWindows struct {
-	connection int64
-	initial    int64      // of a stream
-	maxFrame   int        // payload bytes
-	blocked    []*pending // answers begun, that wait for a window
 }
 
 // settings takes the client's settings.
@@ -162,4 +150,20 @@ func (s *session) push(p *pending) bool {
 		s.out = s.replies.appendEnd(s.out, p.stream)
 	}
 	return true
+}
+
+// find returns an open stream whose request is not complete, or nil.
+func (s *session) find(id uint32) *stream {
+	if st := s.newest; st != nil && st.id == id {
+		return st
+	}
+	return s.streams[id]
+}
+
+// ended counts one request less.
+func (s *session) ended() {
+	s.open--
+	if s.goneAway && s.open == 0 {
+		s.closing = true
+	}
 }

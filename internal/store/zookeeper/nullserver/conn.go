@@ -10,40 +10,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// Sizes of one connection's buffers, in bytes.
-const (
-	maxRequest = 16 << 20 // of one request, far above jute.maxbuffer
-	flushAt    = 256 << 10
-)
-
-// conn is a connection. One goroutine reads; answers that are due later are
-// released by the server's schedule.
-type conn struct {
-	null.Writer // of out; its lock guards what follows
-	server      *Server
-	session     session
-	out         []byte // to be written
-	closing     bool   // close the connection when out is written
-	later       []byte // answers that wait for their time, in order
-	marks       []mark // of later
-	scheduled   bool   // the schedule has this connection
-	taken       uint64 // operations
-	silent      bool   // nothing is answered any more
-
-	// The tree's lock guards what follows.
-	watching  bool
-	news      []byte      // watch events to be written before any answer
-	behind    []byte      // an event that comes behind the next
-	postponed []postponed // events that come late
-}
-
-// mark says when the bytes of later up to end are due.
-type mark struct {
-	due   int64
-	end   int
-	close bool // the connection is closed then
-}
-
 func (s *Server) open(nc net.Conn, member int) *conn {
 	c := &conn{server: s, session: session{server: s, tree: s.tree, member: member}}
 	c.session.conn = c

@@ -30,15 +30,6 @@ import (
 // first late.
 const maxDue = 64
 
-// Server is a store.NullServer: the members of one null cluster. What is due
-// later is a connection, once, because its answers keep their order.
-type Server struct {
-	*null.Server[*conn, *conn]
-	user    string // NAME:PASSWORD that must be given with the scheme digest before anything else is answered
-	tree    *tree
-	members []string // addresses
-}
-
 // New prepares a null server. In its script only operations on nodes count as
 // such and follow it: not sync, exists of the root, ping or the session's own.
 func New(o store.NullOptions) (*Server, error) {

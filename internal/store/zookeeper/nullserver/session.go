@@ -10,20 +10,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// session is what one connection is to the cluster.
-type session struct {
-	server  *Server
-	tree    *tree
-	conn    *conn
-	member  int // from 0
-	id      int64
-	greeted bool
-	trusted bool // the right name and password were given
-
-	lie  null.Kind // that the request under way is answered with
-	told int64     // the transaction that its answer is of; 0: the newest
-}
-
 // The session timeouts that the server grants, in milliseconds, as ZooKeeper
 // does with its default tick.
 const (
@@ -61,9 +47,6 @@ func (s *session) connect(frame, b []byte) (_ []byte, ok bool) {
 	b = append(jute.AppendBuffer(b, password), 0)
 	return b, true
 }
-
-// replyLen is the size of a reply's length and header: xid, zxid, err.
-const replyLen = 4 + 4 + 8 + 4
 
 // begin appends a reply without its length and code.
 func (s *session) begin(b []byte, xid int32) []byte {

@@ -14,29 +14,6 @@ import (
 // epoch is the term of a null cluster.
 const epoch = 2
 
-// tree is the nodes of a null cluster, which its members share, and its
-// sessions: the keys are the paths, and the revisions the transactions. A
-// connection holds the lock for a whole batch of requests.
-type tree struct {
-	*null.Space[node]        // its lock guards what follows
-	canned            *entry // not nil: every node is this one, and nothing is remembered
-	wrote             entry  // what it is said to be after a write
-
-	sessions map[int64]map[string]struct{} // with the ephemeral nodes that end with them
-	lastID   int64
-	watches  watches
-}
-
-type entry = null.Entry[node]
-
-// node is what is kept with a path besides its data.
-type node struct {
-	cversion int32
-	owner    int64 // the session that it ends with
-	children int32
-	made     int32 // children ever made, for sequential names
-}
-
 func newTree(o *store.NullOptions) *tree {
 	t := &tree{Space: null.NewSpace[node](1, epoch<<32), sessions: map[int64]map[string]struct{}{}, lastID: epoch << 56, watches: newWatches()}
 	t.Entry([]byte("/")).Set(nil, 0)

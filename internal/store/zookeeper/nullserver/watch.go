@@ -9,29 +9,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// watches are those of a cluster: which connections are to be told of which paths.
-// The tree's lock guards them.
-type watches struct {
-	data      paths // of getData and exists: once
-	children  paths // of getChildren: once
-	stay      paths // persistent
-	recursive paths // persistent, of all below too
-	n         int   // in all
-
-	changed []changed // by the request under way
-	touched []*conn   // that have news to be written
-	events  uint64    // all that there ever were
-}
-
-// paths maps a path to the connections that watch it.
-type paths map[string]map[*conn]struct{}
-
-// changed is what a request did.
-type changed struct {
-	what jute.WatchEvent
-	path string
-}
-
 func newWatches() watches {
 	return watches{data: paths{}, children: paths{}, stay: paths{}, recursive: paths{}}
 }
@@ -152,12 +129,6 @@ func (c *conn) hear(what jute.WatchEvent, path string, zxid int64) {
 	c.news = append(c.news, c.behind...)
 	c.behind = nil
 	w.touched = append(w.touched, c)
-}
-
-// postponed is an event that a script has come late.
-type postponed struct {
-	due   int64
-	event []byte
 }
 
 // takeNews moves what a connection is to be told to its output, before any answer

@@ -1,0 +1,124 @@
+package consul
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"strconv"
+	"sync"
+
+	"github.com/hashicorp/consul/api"
+
+	"github.com/quorumbench/quorumbench/internal/store/null"
+)
+
+// The fields that Consul sends with its answers.
+const (
+	nullPlain = "Content-Type: text/plain; charset=utf-8\r\n"
+	nullJSON  = "Content-Type: application/json\r\n"
+	nullMeta  = "Vary: Accept-Encoding\r\nX-Consul-Default-Acl-Policy: allow\r\n"
+	nullRead  = nullMeta + "X-Consul-Knownleader: true\r\nX-Consul-Lastcontact: 0\r\n"
+)
+
+// nullEntry is a key of a null cluster, which locks all of them at once.
+type nullEntry = null.Entry[nullLock]
+
+// nullMember is one member of a null cluster.
+type nullMember struct {
+	number  int
+	members []net.Listener
+	token   string
+	errors  map[string][2]string
+	memory  *null.Space[nullLock] // nil: every key is there, with value
+	value   []byte
+	raw     []byte // the whole answer to a read, without memory
+	yes     []byte // the whole answer to a write
+	waits   *nullWaits
+	catalog *nullCatalog // nil: writes are acknowledged and forgotten
+	held    *nullHeld
+}
+
+const nullPrefix = "/v1/kv/"
+
+// answerJSON appends an answer of what can be marshalled.
+func answerJSON(b []byte, fields string, what any) []byte {
+	body, _ := json.Marshal(what)
+	return null.AppendAnswer(b, "200 OK", fields, string(body))
+}
+
+func nullName(i int) string { return fmt.Sprintf("null%d", i+1) }
+
+func nullID(i int) string { return fmt.Sprintf("6e756c6c-0000-%04d-0000-000000000000", i+1) }
+
+func indexFields(kind string, index int64) string {
+	return kind + nullRead + "X-Consul-Index: " + strconv.FormatInt(index, 10) + "\r\n"
+}
+
+func answerEntries(b []byte, list []*nullEntry, index int64, raw bool, wrong null.Kind) []byte {
+	if len(list) == 0 {
+		return null.AppendHead(b, "404 Not Found", indexFields("", index), 0)
+	}
+	if raw {
+		e := list[0]
+		b = null.AppendHead(b, "200 OK", indexFields(nullPlain, index), len(e.Value))
+		if wrong == null.WrongKey || wrong == null.WrongValue {
+			return null.Damaged(b, e.Value)
+		}
+		return append(b, e.Value...)
+	}
+	pairs := make([]*api.KVPair, len(list))
+	for i, e := range list {
+		pairs[i] = pairOf(e, wrong)
+	}
+	return answerJSON(b, indexFields(nullJSON, index), pairs)
+}
+
+// pairOf is an entry as Consul sends it, where an empty value is null.
+func pairOf(e *nullEntry, wrong null.Kind) *api.KVPair {
+	p := &api.KVPair{LockIndex: uint64(e.With.index), Session: e.With.session, Key: e.Key, CreateIndex: uint64(e.Created), ModifyIndex: uint64(e.Changed)}
+	if len(e.Value) > 0 {
+		p.Value = e.Value
+	}
+	switch wrong {
+	case null.WrongKey:
+		p.Key += "!"
+	case null.WrongValue:
+		p.Value = null.Damaged(nil, p.Value)
+	}
+	return p
+}
+
+// nullInstance is what is kept with a node of the catalog, whose value is what its one
+// instance says of itself.
+type nullInstance struct {
+	service, status string
+}
+
+// nullCatalog is the catalog of a null cluster: each node has an instance and a check. Its
+// indexes are not those of the keys.
+type nullCatalog struct {
+	*null.Space[nullInstance]
+	waits nullWaits // of queries on any service
+}
+
+type nullNode = null.Entry[nullInstance]
+
+// nullHeld are the sessions of a null cluster, which never end by themselves.
+type nullHeld struct {
+	mu   sync.Mutex
+	last int
+	ttl  map[string]string // by ID
+}
+
+// nullLock is what a key is as a lock.
+type nullLock struct {
+	index   int64  // how often it was acquired
+	session string // who has it
+}
+
+// nullWaits are the blocking queries of a null cluster that wait. It is used under
+// the lock of the cluster's memory.
+type nullWaits struct {
+	byKey    map[string][]func() // of one key
+	prefixes map[string][]func()
+}

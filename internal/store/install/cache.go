@@ -1,0 +1,77 @@
+package install
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// missing says which of the tools this machine lacks. Only those that a server
+// needs to run are looked for if running is set.
+func missing(tools []store.Tool, running bool) error {
+	var errs []error
+	for _, t := range tools {
+		if running && !t.Running {
+			continue
+		}
+		if _, err := exec.LookPath(t.Name); err != nil {
+			errs = append(errs, errors.New(t.Missing))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// inputs reads the source's files, named as they are for the build.
+func inputs(s store.ServerSource) (map[string][]byte, error) {
+	files := map[string][]byte{}
+	if s.Files == nil {
+		return nil, fmt.Errorf("the description of %s %s has no files", s.Store, s.Version)
+	}
+	err := fs.WalkDir(s.Files, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := fs.ReadFile(s.Files, path)
+		files[strings.TrimSuffix(path, ".txt")] = b
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the description of %s %s cannot be read: %w", s.Store, s.Version, err)
+	}
+	return files, nil
+}
+
+// workspace is a build's folder, beside the finished ones so that a rename can
+// move the result there.
+type workspace struct {
+	dir string
+	in  string // the inputs, where the tool runs
+	out string // what becomes the server's folder
+}
+
+// Cache is a folder of built servers.
+type Cache struct{ Dir string }
+
+// User returns the cache in the user's cache folder.
+func User() (Cache, error) {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return Cache{}, fmt.Errorf("the user's cache folder, where servers are installed, is not known: %w; set HOME to your home folder", err)
+	}
+	return Cache{Dir: filepath.Join(dir, "quorumbench", "servers")}, nil
+}
+
+// Update says what an installation does at the moment.
+type Update struct {
+	Step   string // such as "compiling"; changes a few times
+	Detail string // such as "120 of 450 packages"; changes often
+}
+
+// name is the source's folder in the cache.
+func name(s store.ServerSource) string { return s.Store + "-" + s.Version }
