@@ -26,7 +26,7 @@ func fixture() storetest.Fixture {
 	}
 	return storetest.Fixture{
 		Store: New(), Start: start, Official: view, Slash: true,
-		Keys: awkwardKeys(), Values: awkwardValues(),
+		Keys: awkwardKeys(), Values: append(storetest.Values(127, 2048, 4096, 65_536, 70_000, 500<<10, 512<<10), []byte("true"), storetest.EveryByte()),
 		Refused: []storetest.Refusal{
 			{Op: storetest.Put("", []byte("v")), Outcome: kv.BadRequest, Text: "Missing key name"},
 			{Op: storetest.Put("a//b", []byte("v")), Outcome: kv.BadRequest, Text: "redirects"},
@@ -36,35 +36,13 @@ func fixture() storetest.Fixture {
 			{Op: storetest.Txn(tooMany...), Outcome: kv.BadRequest, Text: "too many operations"},
 		},
 		// Consul answers before it has read it, and closes.
-		TooLarge: storetest.Refusal{Op: storetest.Put("k", message(512<<10+1)), Outcome: kv.BadRequest, Text: "too large"},
+		TooLarge: storetest.Refusal{Op: storetest.Put("k", storetest.Bytes(512<<10+1)), Outcome: kv.BadRequest, Text: "too large"},
 	}
 }
 
-func awkwardKeys() (keys []string) {
-	for i := range 256 {
-		if i != '/' && i != ' ' {
-			keys = append(keys, "k"+string([]byte{byte(i)}))
-		}
-	}
-	return append(keys, "a b/c d", "folder/", "100%25", "%41", "a?b=c&d#e;f", "ключ/鍵", `"quoted\"`,
+func awkwardKeys() []string {
+	return append(storetest.KeysOfBytes("k", "/ "), "a b/c d", "folder/", "100%25", "%41", "a?b=c&d#e;f", "ключ/鍵", `"quoted\"`,
 		"+", "*", "...", "a/.b", strings.Repeat("k", 256))
-}
-
-func awkwardValues() [][]byte {
-	every := make([]byte, 256)
-	for i := range every {
-		every[i] = byte(i)
-	}
-	return [][]byte{nil, {0}, []byte("v"), []byte("true"), every, message(127), message(2048), message(4096),
-		message(65_536), message(70_000), message(500 << 10), message(512 << 10)}
-}
-
-func message(n int) []byte {
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = byte(i * 7 >> 3)
-	}
-	return b
 }
 
 func view(t testing.TB, a store.Access) storetest.Client {

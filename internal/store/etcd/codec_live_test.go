@@ -9,6 +9,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -57,7 +58,7 @@ func TestLiveLargeValuesTogether(t *testing.T) {
 	a := store.Access{Endpoints: []string{l.endpoint}}
 	w := dialWire(t, a, newCodecs(a))
 	w.Do(store.Op{Kind: kv.Get, Key: []byte("x")})
-	value := sampleBytes(1 << 20)
+	value := storetest.Bytes(1 << 20)
 	const n = 12
 	for _, kind := range []kv.Kind{kv.Put, kv.Get} {
 		for sent, done := uint32(0), 0; done < n; {

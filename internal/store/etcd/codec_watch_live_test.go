@@ -11,6 +11,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
 func isNotify(e *store.Event) bool { return e.What == store.Notify }
@@ -49,7 +50,7 @@ func TestLiveOfficialWatcherSeesOurPuts(t *testing.T) {
 	const n = 50
 	var first int64
 	for i := range n {
-		e := w.want(kv.OK, store.Op{Kind: kv.Put, Key: fmt.Appendf(nil, "k%02d", i), Value: sampleBytes(i * 400)})
+		e := w.want(kv.OK, store.Op{Kind: kv.Put, Key: fmt.Appendf(nil, "k%02d", i), Value: storetest.Bytes(i * 400)})
 		if i == 0 {
 			first = e.Revision
 		}
@@ -60,7 +61,7 @@ func TestLiveOfficialWatcherSeesOurPuts(t *testing.T) {
 		for _, ev := range (<-theirs).Events {
 			o := ours[i]
 			if o.Watcher != 7 || string(ev.Kv.Key) != fmt.Sprintf("k%02d", i) || !bytes.Equal(ev.Kv.Key, o.Key) || !bytes.Equal(ev.Kv.Value, o.Value) ||
-				!bytes.Equal(ev.Kv.Value, sampleBytes(i*400)) || ev.Kv.ModRevision != o.Revision || ev.Kv.Version != o.Version {
+				!bytes.Equal(ev.Kv.Value, storetest.Bytes(i*400)) || ev.Kv.ModRevision != o.Revision || ev.Kv.Version != o.Version {
 				t.Fatalf("event %d: theirs %v, ours %+v", i, ev.Kv, o)
 			}
 			i++

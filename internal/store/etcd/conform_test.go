@@ -19,34 +19,18 @@ func TestConform(t *testing.T) { storetest.Conform(t, fixture()) }
 func fixture() storetest.Fixture {
 	return storetest.Fixture{
 		Store: New(), Start: start, Official: view, Members: true, Terms: true,
-		Keys: awkwardKeys(), Values: awkwardValues(),
+		Keys: awkwardKeys(), Values: storetest.Values(127, 128, 16_360, 16_384, 70_000, 1<<20),
 		Refused: []storetest.Refusal{
 			{Op: storetest.Put("", []byte("v")), Outcome: kv.BadRequest, Text: "etcdserver: key is not provided"},
-			{Op: storetest.Put("k", sampleBytes(1600<<10)), Outcome: kv.BadRequest},
+			{Op: storetest.Put("k", storetest.Bytes(1600<<10)), Outcome: kv.BadRequest},
 		},
-		TooLarge: storetest.Refusal{Op: storetest.Put("k", sampleBytes(3<<20)), Outcome: kv.BadRequest},
+		TooLarge: storetest.Refusal{Op: storetest.Put("k", storetest.Bytes(3<<20)), Outcome: kv.BadRequest},
 	}
 }
 
-func awkwardKeys() (keys []string) {
-	every := make([]byte, 256)
-	for i := range every {
-		every[i] = byte(i)
-		keys = append(keys, string(every[i:i+1]), "k"+string(every[i:i+1]))
-	}
-	return append(keys, string(every), strings.Repeat("\xff", 256), strings.Repeat("k", 256))
-}
-
-func awkwardValues() [][]byte {
-	return [][]byte{nil, {0}, []byte("v"), sampleBytes(127), sampleBytes(128), sampleBytes(16_360), sampleBytes(16_384), sampleBytes(70_000), sampleBytes(1 << 20)}
-}
-
-func sampleBytes(n int) []byte {
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = byte(i * 7 >> 3)
-	}
-	return b
+func awkwardKeys() []string {
+	keys := append(storetest.KeysOfBytes("", ""), storetest.KeysOfBytes("k", "")...)
+	return append(keys, string(storetest.EveryByte()), strings.Repeat("\xff", 256), strings.Repeat("k", 256))
 }
 
 // clientView is a view of etcd's own client.

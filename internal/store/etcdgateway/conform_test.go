@@ -23,35 +23,18 @@ import (
 func TestConform(t *testing.T) {
 	storetest.Conform(t, storetest.Fixture{
 		Store: New(), Start: start, Official: view, Members: true, Terms: true,
-		Keys: awkwardKeys(), Values: awkwardValues(),
+		Keys: awkwardKeys(), Values: storetest.Values(127, 128, 16_360, 70_000, 1<<20),
 		Refused: []storetest.Refusal{
 			{Op: storetest.Put("", []byte("v")), Outcome: kv.BadRequest, Text: "etcdserver: key is not provided"},
-			{Op: storetest.Put("k", message(1600<<10)), Outcome: kv.BadRequest, Text: "etcdserver: request is too large"},
+			{Op: storetest.Put("k", storetest.Bytes(1600<<10)), Outcome: kv.BadRequest, Text: "etcdserver: request is too large"},
 			{Op: storetest.KeepAlive(77), Outcome: kv.BadRequest, Text: "etcdserver: requested lease not found"},
 		},
-		TooLarge: storetest.Refusal{Op: storetest.Put("k", message(3<<20)), Outcome: kv.BadRequest},
+		TooLarge: storetest.Refusal{Op: storetest.Put("k", storetest.Bytes(3<<20)), Outcome: kv.BadRequest},
 	})
 }
 
-func awkwardKeys() (keys []string) {
-	every := make([]byte, 256)
-	for i := range every {
-		every[i] = byte(i)
-		keys = append(keys, "k"+string(every[i:i+1]))
-	}
-	return append(keys, "/", `"\`, string(every), strings.Repeat("\xff", 256), strings.Repeat("k", 255))
-}
-
-func awkwardValues() [][]byte {
-	return [][]byte{nil, {0}, []byte("v"), message(127), message(128), message(16_360), message(70_000), message(1 << 20)}
-}
-
-func message(n int) []byte {
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = byte(i * 7 >> 3)
-	}
-	return b
+func awkwardKeys() []string {
+	return append(storetest.KeysOfBytes("k", ""), "/", `"\`, string(storetest.EveryByte()), strings.Repeat("\xff", 256), strings.Repeat("k", 255))
 }
 
 // official is a view of etcd's own client.

@@ -27,18 +27,6 @@ func awkwardKeys() (keys []string) {
 		strings.Repeat("k", 1000), strings.Repeat("p/", 40)+"end", "!", "~")
 }
 
-func awkwardValues() [][]byte {
-	return [][]byte{nil, {0}, []byte("v"), message(127), message(16_384), message(70_000), message(1_000_000)}
-}
-
-func message(n int) []byte {
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = byte(i * 7 >> 3)
-	}
-	return b
-}
-
 func pathOf(key string) string { return clients.ZooKeeperPath(key) }
 
 func TestConform(t *testing.T) { storetest.Conform(t, fixture()) }
@@ -49,7 +37,7 @@ func fixture() storetest.Fixture {
 		Official: func(t testing.TB, a store.Access) storetest.Client {
 			return clients.ZooKeeperView{Conn: official(t, a)}
 		},
-		Keys: awkwardKeys(), Values: awkwardValues(),
+		Keys: awkwardKeys(), Values: storetest.Values(127, 16_384, 70_000, 1_000_000),
 		Refused: []storetest.Refusal{
 			{Op: storetest.Put("a//b", nil), Outcome: kv.BadRequest, Text: "cannot be a"},
 			{Op: storetest.Put("", nil), Outcome: kv.BadRequest, Text: "cannot be a"},
@@ -188,7 +176,7 @@ func TestLiveErrors(t *testing.T) {
 func TestLiveTooLarge(t *testing.T) {
 	w := dialWire(t, server(t), nil)
 	w.Ready()
-	w.c.Submit(&store.Op{Tag: 7, Kind: kv.Put, Key: []byte("large"), Value: message(1 << 20)})
+	w.c.Submit(&store.Op{Tag: 7, Kind: kv.Put, Key: []byte("large"), Value: storetest.Bytes(1 << 20)})
 	out := w.c.Out()
 	n, _ := w.conn.Write(out)
 	w.c.Wrote(n)

@@ -80,7 +80,7 @@ func readsAtEveryMember(t *testing.T, c *cluster.Cluster) {
 		}
 	}
 	for i := range 300 {
-		put := conns[i%3].want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("seen/everywhere"), Value: message(i + 1)})
+		put := conns[i%3].want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("seen/everywhere"), Value: storetest.Bytes(i + 1)})
 		e := followers[i%2].want(kv.OK, store.Op{Kind: kv.Get, Key: []byte("seen/everywhere")})
 		if len(e.Value) != i+1 || e.Revision != put.Revision || e.Term != 1 || put.Term != 1 {
 			t.Fatalf("write %d: read %+v", i, e)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/testing/certs"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
 // official connects etcd's own client.
@@ -37,13 +38,8 @@ func background(t *testing.T) context.Context {
 }
 
 // awkwardKeys are each single byte and all of them together.
-func awkwardKeys() (keys []string) {
-	var all []byte
-	for b := range 256 {
-		keys = append(keys, string([]byte{byte(b)}))
-		all = append(all, byte(b))
-	}
-	return append(keys, string(all), string(make([]byte, 1000)))
+func awkwardKeys() []string {
+	return append(storetest.KeysOfBytes("", ""), string(storetest.EveryByte()), string(make([]byte, 1000)))
 }
 
 func roundTrip(t *testing.T, client *clientv3.Client) {

@@ -1,0 +1,79 @@
+package storetest
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Bytes returns n bytes that differ.
+func Bytes(n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(i * 7 >> 3)
+	}
+	return b
+}
+
+// Values returns short awkward values, and one of each size.
+func Values(sizes ...int) [][]byte {
+	values := [][]byte{nil, {0}, []byte("v")}
+	for _, n := range sizes {
+		values = append(values, Bytes(n))
+	}
+	return values
+}
+
+// EveryByte returns all bytes.
+func EveryByte() []byte {
+	all := make([]byte, 256)
+	for i := range all {
+		all[i] = byte(i)
+	}
+	return all
+}
+
+// KeysOfBytes returns a key for each byte that is not left out: the prefix and the byte.
+func KeysOfBytes(prefix, without string) (keys []string) {
+	left := map[byte]bool{}
+	for _, b := range []byte(without) {
+		left[b] = true
+	}
+	for _, b := range EveryByte() {
+		if !left[b] {
+			keys = append(keys, prefix+string([]byte{b}))
+		}
+	}
+	return keys
+}
+
+// HTTPNullAdmin tests the administration of a null cluster of three members that speaks
+// HTTP, and that it checks the password.
+func HTTPNullAdmin(t *testing.T, st interface {
+	store.Store
+	store.NullServed
+}) {
+	endpoints := ServeNull(t, st, 3, store.NullOptions{Memory: true, User: "u:secret"})
+	a, err := st.Admin(store.Access{Endpoints: endpoints, User: "u", Password: "secret"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = a.Close() }()
+	s, err := a.Status(t.Context())
+	if err != nil || s.Leader() == nil || s.Leader().Endpoint != endpoints[0] || s.Members[2].Role != kv.Follower || s.Members[1].ID == s.Members[2].ID {
+		t.Errorf("%+v %v", s, err)
+	}
+	if m, err := a.Members(t.Context()); err != nil || !slices.Equal(store.Endpoints(m), endpoints) {
+		t.Errorf("%v %v", m, err)
+	}
+	w := Dial(t, st, store.Access{Endpoints: endpoints[1:], User: "u", Password: "secret"})
+	w.Want(kv.OK, Put("p/1", nil))
+	w.Want(kv.OK, Put("p/2", nil))
+	if n, err := a.(store.Cleaner).DeletePrefix(t.Context(), []byte("/p/")); n != 2 || err != nil {
+		t.Errorf("%d %v", n, err)
+	}
+	w = Dial(t, st, store.Access{Endpoints: endpoints, User: "u", Password: "wrong"})
+	w.Want(kv.Denied, store.Op{Kind: kv.Get, Key: []byte("p/1")})
+}
