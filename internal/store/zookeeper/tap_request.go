@@ -30,20 +30,10 @@ func (t *tap) key(path []byte) []byte {
 // read reads what follows the header. It returns false where that is malformed.
 func (q *tapRequest) read(op jute.Op, r *jute.Reader) bool {
 	switch op {
-	case jute.OpCreate, jute.OpCreate2, jute.OpCreateContainer, jute.OpCreateTTL:
-		path, data := r.Buffer(), r.Buffer()
-		for range r.Count(12) {
-			r.Int()
-			r.Buffer()
-			r.Buffer()
-		}
-		q.create(path, data, jute.Mode(r.Int()), false)
-	case jute.OpDelete:
-		path := r.Buffer()
-		q.versioned(path, r.Int(), call.Remove, nil, false)
-	case jute.OpSetData:
-		path, data := r.Buffer(), r.Buffer()
-		q.versioned(path, r.Int(), call.Write, data, false)
+	case jute.OpCreate, jute.OpCreate2, jute.OpCreateContainer, jute.OpCreateTTL, jute.OpDelete, jute.OpSetData:
+		var m jute.MultiOp
+		jute.ReadChange(op, r, &m)
+		q.change(&m, false)
 	case jute.OpExists, jute.OpGetData, jute.OpGetChildren, jute.OpGetChildren2:
 		q.get(op, r)
 	case jute.OpSync:
@@ -93,39 +83,57 @@ func (q *tapRequest) guard(path []byte, version int64) {
 }
 
 // versioned adds a write or a removal of a node that has a version, or any.
-func (q *tapRequest) versioned(path []byte, version int32, action call.Action, data []byte, inMulti bool) {
+func (q *tapRequest) versioned(m *jute.MultiOp, action call.Action, inMulti bool) {
 	branch := call.Always
-	if version != jute.AnyVersion {
-		q.guard(path, int64(version)+1)
+	if m.Version != jute.AnyVersion {
+		q.guard(m.Path.Rest, int64(m.Version)+1)
 		branch = call.Then
 	}
 	if inMulti {
 		branch = call.Then
 	}
 	p := part(q.c, action, branch)
-	p.Key = q.t.key(path)
+	p.Key = q.t.key(m.Path.Rest)
 	if action == call.Write {
-		p.Flags, p.Value = call.Existing, q.t.cfg.Redactor.RedactValue(data)
+		p.Flags, p.Value = call.Existing, q.t.cfg.Redactor.RedactValue(m.Data)
 	}
 }
 
 // create adds a create.
-func (q *tapRequest) create(path, data []byte, mode jute.Mode, inMulti bool) {
+func (q *tapRequest) create(m *jute.MultiOp, inMulti bool) {
 	branch, flags := call.Then, call.Flags(0)
-	switch mode {
+	switch m.Mode {
 	case jute.PersistentSequential, jute.EphemeralSequential, jute.PersistentSequentialTTL:
 		flags = call.Sequential
 		if !inMulti {
 			branch = call.Always
 		}
 	default:
-		q.guard(path, 0)
+		q.guard(m.Path.Rest, 0)
 	}
-	if mode == jute.Ephemeral || mode == jute.EphemeralSequential {
+	if m.Mode == jute.Ephemeral || m.Mode == jute.EphemeralSequential {
 		flags |= call.Ephemeral
 	}
 	p := part(q.c, call.Write, branch)
-	p.Key, p.Flags, p.Value = q.t.key(path), flags, q.t.cfg.Redactor.RedactValue(data)
+	p.Key, p.Flags, p.Value = q.t.key(m.Path.Rest), flags, q.t.cfg.Redactor.RedactValue(m.Data)
+}
+
+// change adds a request that changes or checks a node.
+func (q *tapRequest) change(m *jute.MultiOp, inMulti bool) {
+	switch m.Op {
+	case jute.OpDelete:
+		q.versioned(m, call.Remove, inMulti)
+	case jute.OpSetData:
+		q.versioned(m, call.Write, inMulti)
+	case jute.OpCheck:
+		if m.Version == jute.AnyVersion { // that there is such a node
+			part(q.c, call.Other, call.Then)
+		} else {
+			q.guard(m.Path.Rest, int64(m.Version)+1)
+		}
+	default:
+		q.create(m, inMulti)
+	}
 }
 
 // transaction reads a multi.
@@ -135,21 +143,7 @@ func (q *tapRequest) transaction(b []byte) (ok bool) {
 		return false
 	}
 	for i := range t.multi {
-		m := &t.multi[i]
-		switch m.Op {
-		case jute.OpDelete:
-			q.versioned(m.Path.Rest, m.Version, call.Remove, nil, true)
-		case jute.OpSetData:
-			q.versioned(m.Path.Rest, m.Version, call.Write, m.Data, true)
-		case jute.OpCheck:
-			if m.Version == jute.AnyVersion { // that there is such a node
-				part(q.c, call.Other, call.Then)
-			} else {
-				q.guard(m.Path.Rest, int64(m.Version)+1)
-			}
-		default:
-			q.create(m.Path.Rest, m.Data, m.Mode, true)
-		}
+		q.change(&t.multi[i], true)
 		if len(q.c.Parts) > call.MaxParts {
 			return false
 		}

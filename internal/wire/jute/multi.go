@@ -63,29 +63,39 @@ func ReadMulti(request []byte, to []MultiOp) (_ []MultiOp, ok bool) {
 		if done || !r.OK() {
 			return to, r.OK()
 		}
-		m := MultiOp{Op: op, Path: Path{Rest: r.Buffer()}}
-		switch op {
-		case OpDelete, OpCheck:
-			m.Version = r.Int()
-		case OpSetData:
-			m.Data, m.Version = r.Buffer(), r.Int()
-		case OpCreate, OpCreate2, OpCreateContainer, OpCreateTTL:
-			m.Data = r.Buffer()
-			before := r.Rest()
-			for range r.Count(12) {
-				r.Int()
-				r.Buffer()
-				r.Buffer()
-			}
-			m.ACL = ACL(before[:len(before)-len(r.Rest())])
-			if m.Mode = Mode(r.Int()); op == OpCreateTTL {
-				r.Long()
-			}
-		default:
+		m := MultiOp{}
+		if !ReadChange(op, &r, &m) {
 			return to, false
 		}
 		to = append(to, m)
 	}
+}
+
+// ReadChange reads the request of an operation that may also be one of a multi: what follows
+// its header. It returns false for other operations. A time to live is passed over.
+func ReadChange(op Op, r *Reader, m *MultiOp) bool {
+	*m = MultiOp{Op: op, Path: Path{Rest: r.Buffer()}}
+	switch op {
+	case OpDelete, OpCheck:
+		m.Version = r.Int()
+	case OpSetData:
+		m.Data, m.Version = r.Buffer(), r.Int()
+	case OpCreate, OpCreate2, OpCreateContainer, OpCreateTTL:
+		m.Data = r.Buffer()
+		before := r.Rest()
+		for range r.Count(12) {
+			r.Int()
+			r.Buffer()
+			r.Buffer()
+		}
+		m.ACL = ACL(before[:len(before)-len(r.Rest())])
+		if m.Mode = Mode(r.Int()); op == OpCreateTTL {
+			r.Long()
+		}
+	default:
+		return false
+	}
+	return true
 }
 
 // MultiResult is how one operation of a multi ended.

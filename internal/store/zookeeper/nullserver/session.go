@@ -79,25 +79,24 @@ func (s *session) reply(xid int32, op jute.Op, r *jute.Reader, b []byte) (_ []by
 	case jute.OpGetData, jute.OpExists:
 		b, code = s.read(op, r, b)
 	case jute.OpSetData:
-		path, data := r.Buffer(), r.Buffer()
-		version := r.Int()
-		if !r.OK() {
+		var m jute.MultiOp
+		if jute.ReadChange(op, r, &m); !r.OK() {
 			return b, false
 		}
 		var e *entry
-		if e, code = s.set(path, data, version); code == jute.OK {
+		if e, code = s.set(m.Path.Rest, m.Data, m.Version); code == jute.OK {
 			b = appendStat(b, e)
 		}
 	case jute.OpCreate, jute.OpCreate2, jute.OpCreateContainer, jute.OpCreateTTL:
 		b, code = s.make(op, r, b)
 	case jute.OpDelete:
-		path, version := string(r.Buffer()), r.Int()
-		if r.OK() {
+		var m jute.MultiOp
+		if jute.ReadChange(op, r, &m); r.OK() {
 			s.tree.Next()
 			if s.lie == null.LieLost {
-				_, code = s.tree.at([]byte(path), version)
+				_, code = s.tree.at(m.Path.Rest, m.Version)
 			} else {
-				code = s.tree.remove(path, version)
+				code = s.tree.remove(string(m.Path.Rest), m.Version)
 			}
 		}
 	case jute.OpGetChildren, jute.OpGetChildren2:
@@ -137,16 +136,11 @@ func (s *session) read(op jute.Op, r *jute.Reader, b []byte) ([]byte, jute.Code)
 }
 
 func (s *session) make(op jute.Op, r *jute.Reader, b []byte) ([]byte, jute.Code) {
-	path, data := string(r.Buffer()), r.Buffer()
-	skipACL(r)
-	mode := jute.Mode(r.Int())
-	if op == jute.OpCreateTTL {
-		r.Long()
-	}
-	if !r.OK() {
+	var m jute.MultiOp
+	if jute.ReadChange(op, r, &m); !r.OK() {
 		return b, jute.BadArguments
 	}
-	path, n, code := s.create(path, data, mode)
+	path, n, code := s.create(string(m.Path.Rest), m.Data, m.Mode)
 	if code != jute.OK {
 		return b, code
 	}
@@ -155,14 +149,6 @@ func (s *session) make(op jute.Op, r *jute.Reader, b []byte) ([]byte, jute.Code)
 		b = appendStat(b, n)
 	}
 	return b, jute.OK
-}
-
-func skipACL(r *jute.Reader) {
-	for range r.Count(12) {
-		r.Int()
-		r.Buffer()
-		r.Buffer()
-	}
 }
 
 func (s *session) list(op jute.Op, r *jute.Reader, b []byte) ([]byte, jute.Code) {
