@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
+	apps "github.com/quorumbench/quorumbench/internal/load/app/registry"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
@@ -132,9 +133,9 @@ func (f *capacityFlags) check() error {
 		of, _, _ := strings.Cut(a.Key, ".")
 		switch {
 		case slices.Contains(bySearch, of) && (!f.over.searched() || of != "warmup"):
-			return command.Usage("--set %s: the search itself chooses %s; drop it", a.Shown(), of)
+			return command.Usage("--set %s: the search itself chooses %s; drop it", a.Shown(apps.All()), of)
 		case of == "arrival" && a.Value == scenario.Closed.String():
-			return command.Usage("--set %s: a search is by open loops; drop it, or use run", a.Shown())
+			return command.Usage("--set %s: a search is by open loops; drop it, or use run", a.Shown(apps.All()))
 		}
 	}
 	return f.over.check(f)
@@ -299,7 +300,7 @@ func (a *commandLine) capacity(ctx context.Context, f *capacityFlags, args []str
 	}
 	asked.Store, asked.Version, _ = storeVersion(f.Store, f.exec) // it was read
 	for _, one := range f.set {
-		asked.Set = append(asked.Set, one.Shown())
+		asked.Set = append(asked.Set, one.Shown(apps.All()))
 	}
 	searches := newSearches(f, s.Trials, measure.Now, d, a.slowAtFirst)
 	searches.parameter = parameter

@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
-	"github.com/quorumbench/quorumbench/internal/load/app"
 	"github.com/quorumbench/quorumbench/internal/load/app/registry"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
 // over is a parameter and the values that are gone through; without values, its largest
@@ -40,7 +40,7 @@ func (o *over) searched() bool { return o.key != "" && len(o.values) == 0 }
 
 // fits refuses a trial whose load has no rate, or no parameter, to be searched.
 func (o *over) fits(t *scenario.Trial) error {
-	app := registry.Find(t.Load.Application.Name)
+	app := application.Find(registry.All(), t.Load.Application.Name)
 	if app == nil {
 		if o.searched() {
 			return command.Usage("--over %s: the load of the trial %s is no application's, and %s", o.key, t.Name, overTold())
@@ -141,8 +141,8 @@ func (f *capacityFlags) sets(key string) bool {
 // ofApplication reports whether some application has a parameter. Whether its load grows
 // with it is asked of the load's own.
 func ofApplication(key string) bool {
-	return slices.ContainsFunc(registry.All(), func(a app.Application) bool {
-		return slices.ContainsFunc(a.Definition().Parameters, func(p app.Parameter) bool { return p.Key == key })
+	return slices.ContainsFunc(registry.All(), func(a application.Application) bool {
+		return slices.ContainsFunc(a.Definition().Parameters, func(p application.Parameter) bool { return p.Key == key })
 	})
 }
 

@@ -6,10 +6,10 @@ import (
 	"strconv"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
-	"github.com/quorumbench/quorumbench/internal/load/app"
 	"github.com/quorumbench/quorumbench/internal/load/app/registry"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
 // searchedParameter is a parameter of an application whose largest value is searched.
@@ -31,10 +31,10 @@ const leastNumber = 0.1
 // parameter is the one that is searched, with the bounds that the scenario allows it. The
 // trial has the scenario's own value.
 func (a *commandLine) parameter(f *capacityFlags, t *scenario.Trial, read func(value string) (*scenario.Scenario, error)) (*searchedParameter, error) {
-	d := registry.Find(t.Load.Application.Name).Definition() // one refuses a trial of none
+	d := application.Find(registry.All(), t.Load.Application.Name).Definition() // one refuses a trial of none
 	of := d.Scaling(f.over.key)
-	own := t.Load.Application.Settings[f.over.key]
-	p := &searchedParameter{key: f.over.key, whole: of.Unit == app.Whole, from: own, read: read}
+	own := t.Load.Application.Values()[f.over.key]
+	p := &searchedParameter{key: f.over.key, whole: of.Unit == application.Whole, from: own, read: read}
 	least, most := of.Least, of.Most
 	if !p.whole {
 		least = math.Max(least, leastNumber)
@@ -43,13 +43,13 @@ func (a *commandLine) parameter(f *capacityFlags, t *scenario.Trial, read func(v
 	p.least, p.most = p.bound(own, least), p.bound(own, most)
 	if f.given("max-value") {
 		if !(f.mostValue >= p.least && f.mostValue <= p.most) {
-			return nil, command.Usage("--max-value must be from %s to %s, which the scenario allows %s, not %s", p.text(p.least), p.text(p.most), p.key, app.Format(f.mostValue))
+			return nil, command.Usage("--max-value must be from %s to %s, which the scenario allows %s, not %s", p.text(p.least), p.text(p.most), p.key, application.Format(f.mostValue))
 		}
 		p.most = f.mostValue
 	}
 	if p.from = math.Min(math.Max(p.from, p.least), p.most); f.given("from") {
 		if p.from = f.from; !(p.from >= p.least && p.from <= p.most) {
-			return nil, command.Usage("--from must be from %s to %s, which the scenario allows %s, not %s", p.text(p.least), p.text(p.most), p.key, app.Format(p.from))
+			return nil, command.Usage("--from must be from %s to %s, which the scenario allows %s, not %s", p.text(p.least), p.text(p.most), p.key, application.Format(p.from))
 		}
 	}
 	if p.whole && (p.from != math.Trunc(p.from) || p.most != math.Trunc(p.most)) {

@@ -72,8 +72,8 @@ func (a *commandLine) cleanup(ctx context.Context, f *cleanupFlags, named bool) 
 	}
 	ctx, stop := command.Interruptible(ctx, func() { a.Remark("stopping") })
 	defer stop()
-	g := guard.New(guard.Options{Client: guard.Client{Store: st, Access: access}, Say: func(s string) { a.Remark("%s", s) }, Now: time.Now, Known: scenario.OwnPrefixes()})
-	prefixes := scenario.OwnPrefixes()
+	g := guard.New(guard.Options{Client: guard.Client{Store: st, Access: access}, Say: func(s string) { a.Remark("%s", s) }, Now: time.Now, Known: scenario.OwnPrefixes(a.Catalog.Applications())})
+	prefixes := scenario.OwnPrefixes(a.Catalog.Applications())
 	if named {
 		prefixes = []string{f.prefix}
 	}

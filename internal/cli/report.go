@@ -15,6 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/results/web"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
 // reportFlags are the flags of `report`.
@@ -184,7 +185,7 @@ func (a *commandLine) write(f *reportFlags, runs []*record.Run, run *record.Run,
 		}
 		parts = append(parts, part{name: "report.json", write: func(w io.Writer) error { return report.JSON(w, finding) }})
 	case "csv":
-		parts = csvParts(run, comparisons, f.out != "")
+		parts = a.csvParts(run, comparisons, f.out != "")
 	case "markdown":
 		parts = append(parts, part{name: "report.md", write: func(w io.Writer) error { return report.Markdown(w, report.Run(run, comparisons, "")) }})
 	default:
@@ -265,8 +266,9 @@ type part struct {
 // csvParts are the trials and the comparisons, each a table of its own; where
 // all must go to one place, it is the comparison with --baseline if there is
 // one.
-func csvParts(run *record.Run, comparisons []*analyze.Comparison, files bool) []part {
-	trials := part{name: "trials.csv", write: func(w io.Writer) error { return report.CSV(w, report.Run(run, nil, "")) }}
+func (a *commandLine) csvParts(run *record.Run, comparisons []*analyze.Comparison, files bool) []part {
+	all := scenario.Parameters(a.Catalog.Applications())
+	trials := part{name: "trials.csv", write: func(w io.Writer) error { return report.CSV(w, report.Trials(run, all)) }}
 	var compared []part
 	for _, c := range comparisons {
 		name := "baseline.csv"
@@ -279,14 +281,14 @@ func csvParts(run *record.Run, comparisons []*analyze.Comparison, files bool) []
 		compared = append(compared, part{name: name, write: func(w io.Writer) error { return report.CSV(w, report.Comparison(c)) }})
 	}
 	if files {
-		all := append([]part{trials}, compared...)
+		parts := append([]part{trials}, compared...)
 		if rows := analyze.Rows(run); len(analyze.Broken(rows)) > 0 {
-			all = append(all, part{name: "faults.csv", write: func(w io.Writer) error { return report.CSV(w, report.Faults(run)) }})
+			parts = append(parts, part{name: "faults.csv", write: func(w io.Writer) error { return report.CSV(w, report.Faults(run)) }})
 		}
 		if len(analyze.CallsTables(run)) > 0 {
-			all = append(all, part{name: "calls.csv", write: func(w io.Writer) error { return report.CSV(w, report.Calls(run)) }})
+			parts = append(parts, part{name: "calls.csv", write: func(w io.Writer) error { return report.CSV(w, report.Calls(run)) }})
 		}
-		return all
+		return parts
 	}
 	for _, p := range compared {
 		if p.name == "baseline.csv" {

@@ -166,7 +166,7 @@ var sizedBy = []string{"mix", "key-size", "value-size", "key-space", "connection
 
 // loadOf is a recorded load as what sets it.
 func loadOf(t *record.Trial) (set []scenario.Assignment) {
-	for _, p := range scenario.Parameters() {
+	for _, p := range scenario.ParametersOf(&t.Load) {
 		for _, key := range sizedBy {
 			if text := p.Text(&t.Load); p.Key == key && text != "" {
 				set = append(set, scenario.Assignment{Key: key, Value: text})

@@ -1,18 +1,19 @@
 package load_test
 
 import (
+	"maps"
 	"testing"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/load"
-	"github.com/quorumbench/quorumbench/internal/load/app"
 	"github.com/quorumbench/quorumbench/internal/load/app/catalog"
 	"github.com/quorumbench/quorumbench/internal/load/app/election"
 	"github.com/quorumbench/quorumbench/internal/load/app/kubernetes"
 	"github.com/quorumbench/quorumbench/internal/load/remote"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/consul"
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
@@ -28,13 +29,11 @@ func TestApplicationsAreRecordedOnEveryWorker(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			endpoint := serve(t, "", store.NullOptions{Memory: true})
 			l := base(kv.CAS, kv.None)
-			l.Application.Name = kubernetes.Name
 			d := kubernetes.Application{}.Definition()
-			l.Application.Settings = d.Defaults()
-			for key, v := range (app.Settings{"nodes": 20, "pods-per-node": 15, "churn": 20}) {
-				l.Application.Settings[key] = v
-			}
-			profile := kubernetes.Application{}.Profile(l.Application.Settings, 0)
+			settings := d.Defaults()
+			maps.Copy(settings, application.Settings{"nodes": 20, "pods-per-node": 15, "churn": 20})
+			l.Application = scenario.NewApplication(kubernetes.Application{}, settings)
+			profile := kubernetes.Application{}.Profile(settings, 0)
 			l.Arrival, l.Rate.PerSecond, l.Duration, l.Prefix, l.KeySpace = scenario.Recorded, profile.PerSecond(), 3*time.Second, "/registry/", profile.There
 			l.Connections, l.Clients, l.Threads, l.Check, l.Preload = 4, 4, 1, true, true
 			l.Watch = &scenario.Watch{Watchers: profile.Watchers, Streams: profile.Streams}
@@ -88,13 +87,11 @@ func TestKeysAreReadAsTheirScriptSays(t *testing.T) {
 	for name, w := range map[string]load.Worker{"local": local(), "piped": remote.Piped(local()), "agent": agents.Worker(t, nil)} {
 		t.Run(name, func(t *testing.T) {
 			l := base(kv.Put, kv.None)
-			l.Application.Name = catalog.Name
 			d := catalog.Application{}.Definition()
-			l.Application.Settings = d.Defaults()
-			for key, v := range (app.Settings{"services": 5, "instances-per-service": 10, "discovery-clients": 3, "services-per-client": 2, "instance-churn": 1, "health-changes": 0}) {
-				l.Application.Settings[key] = v
-			}
-			profile := catalog.Application{}.Profile(l.Application.Settings, 0)
+			settings := d.Defaults()
+			maps.Copy(settings, application.Settings{"services": 5, "instances-per-service": 10, "discovery-clients": 3, "services-per-client": 2, "instance-churn": 1, "health-changes": 0})
+			l.Application = scenario.NewApplication(catalog.Application{}, settings)
+			profile := catalog.Application{}.Profile(settings, 0)
 			l.Arrival, l.Rate.PerSecond, l.Duration, l.Prefix, l.KeySpace = scenario.Recorded, profile.PerSecond(), time.Second, "qb-", profile.There
 			l.Connections, l.Clients, l.Threads, l.Check, l.Preload = 4, 4, 1, true, true
 			l.Watch = &scenario.Watch{Watchers: profile.Watchers, Streams: profile.Streams}
@@ -135,13 +132,11 @@ func elections(t *testing.T, which election.Application, then func(t *testing.T,
 	for name, w := range map[string]load.Worker{"local": local(), "piped": remote.Piped(local()), "agent": agents.Worker(t, nil)} {
 		t.Run(name, func(t *testing.T) {
 			l := base(kv.Put, kv.None)
-			l.Application.Name = which.Definition().Name
 			d := which.Definition()
-			l.Application.Settings = d.Defaults()
-			for key, v := range (app.Settings{"elections": 3, "candidates": 2}) {
-				l.Application.Settings[key] = v
-			}
-			profile := which.Profile(l.Application.Settings, 0)
+			settings := d.Defaults()
+			maps.Copy(settings, application.Settings{"elections": 3, "candidates": 2})
+			l.Application = scenario.NewApplication(which, settings)
+			profile := which.Profile(settings, 0)
 			l.Arrival, l.Rate.PerSecond, l.Duration, l.Prefix, l.KeySpace = scenario.Recorded, profile.PerSecond(), time.Second, "qb/", profile.There
 			l.Connections, l.Clients, l.Threads, l.Check, l.Preload = 6, 6, 1, true, true
 			p := taskOn(zookeeper.New(), storetest.ServeNull(t, zookeeper.New(), 1, store.NullOptions{Memory: true, Script: "lie=outlive every 1"}), l)

@@ -14,6 +14,7 @@ import (
 	elections "github.com/quorumbench/quorumbench/internal/load/election"
 	sessions "github.com/quorumbench/quorumbench/internal/load/membership"
 	patroniload "github.com/quorumbench/quorumbench/internal/load/patroni"
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
 // told is the script of an application, each of which tells what its calls were.
@@ -39,7 +40,7 @@ func sources() map[string]func(app.Setup) told {
 // any other.
 func scripted(a *Assignment, can kv.Capabilities) (Script, error) {
 	l := &a.Load
-	which := registry.Find(l.Application.Name)
+	which := application.Find(registry.All(), l.Application.Name)
 	if which == nil {
 		return nil, nil
 	}
@@ -49,7 +50,7 @@ func scripted(a *Assignment, can kv.Capabilities) (Script, error) {
 		return nil, err
 	}
 	return sources()[d.Name](app.Setup{
-		Settings: l.Application.Settings, Way: way, Seed: l.Seed, Length: l.Duration, Prefix: l.Prefix,
+		Settings: l.Application.Values(), Way: way, Seed: l.Seed, Length: l.Duration, Prefix: l.Prefix,
 		Connections: l.Connections, Before: a.Preloaded.versions(), Confined: a.Confined, ClusterWide: l.ClusterWide,
 	}), nil
 }

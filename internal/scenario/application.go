@@ -1,57 +1,126 @@
 package scenario
 
 import (
-	"maps"
+	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/load/app"
-	"github.com/quorumbench/quorumbench/internal/load/app/registry"
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Application is a load that is what an application sends, instead of a mix of
 // operations on a key space: which calls, when, of which keys. It says all of the load
 // but for where it goes, over how many connections and for how long. The zero value is
-// none.
+// none. A record has it as JSON, so that a report needs no application to show it.
 type Application struct {
-	Name     string
-	Settings app.Settings // nil where none were given; never changed, but replaced
+	Name     string    `json:"name"`
+	Text     string    `json:"text"` // the settings in words
+	Settings []Setting `json:"settings"`
+	// Compacts reports whether the application compacts the store's history.
+	Compacts bool `json:"compacts,omitempty"`
 }
 
-// of is the application; nil if there is none of the name.
-func (a *Application) of() app.Application { return registry.Find(a.Name) }
+// Setting is the value of one parameter of an application.
+type Setting struct {
+	Key   string `json:"key"`
+	Name  string `json:"name"`  // in sentences: application.Parameter.Differs
+	Value string `json:"value"` // as scenario files have it
+}
 
-// set gives it a setting.
-func (a *Application) set(key string, v float64) {
-	s := maps.Clone(a.Settings)
-	if s == nil {
-		s = app.Settings{}
+// NewApplication returns an application with settings, of which each has a value.
+func NewApplication(a application.Application, values application.Settings) Application {
+	d := a.Definition()
+	out := Application{Name: d.Name, Text: a.Phrase(values), Compacts: d.Compacts}
+	for _, p := range d.Parameters {
+		out.set(p, values[p.Key])
 	}
-	s[key] = v
-	a.Settings = s
+	return out
+}
+
+// set gives the application a setting.
+func (a *Application) set(p application.Parameter, v float64) {
+	given := Setting{p.Key, p.Differs, settingText(p.Unit, v)}
+	a.Settings = slices.Clone(a.Settings) // several loads may have it
+	if i := a.index(p.Key); i >= 0 {
+		a.Settings[i] = given
+		return
+	}
+	a.Settings = append(a.Settings, given)
+}
+
+// index returns the place of a setting; -1 if it was not given.
+func (a *Application) index(key string) int {
+	return slices.IndexFunc(a.Settings, func(s Setting) bool { return s.Key == key })
+}
+
+// setting returns the value of a setting as scenario files have it; empty without one.
+func (a *Application) setting(key string) string {
+	if i := a.index(key); i >= 0 {
+		return a.Settings[i].Value
+	}
+	return ""
+}
+
+// Values returns the settings by their keys, in the units of their parameters.
+func (a *Application) Values() application.Settings {
+	all := application.Settings{}
+	for _, s := range a.Settings {
+		v, err := ParseNumber(s.Value)
+		if err != nil {
+			d, _ := ParseDuration(s.Value) // what is neither counts as 0
+			v = d.Seconds()
+		}
+		all[s.Key] = v
+	}
+	return all
 }
 
 var applicationReading = Reading{"application", applicationText, applicationText}
 
 func applicationText(l *Load) string {
-	if app := l.Application.of(); app != nil {
-		return l.Application.Name + ": " + app.Phrase(l.Application.Settings)
+	a := &l.Application
+	if a.Text == "" {
+		return a.Name
 	}
-	return l.Application.Name
+	return a.Name + ": " + a.Text
 }
 
-// applicationParameters are those of applications.
-func applicationParameters() []*Parameter {
-	names := registry.Names()
-	all := []*Parameter{{Key: "application", Differs: "the application", Reads: &applicationReading,
-		value:  textValue(func(l *Load) *string { return &l.Application.Name }, "NAME", "`"+strings.Join(names, "`, `")+"`"),
-		column: &column{title: "application", cell: func(t *Trial) string { return t.Load.Application.Name }, optional: true, none: "none"}}}
-	for _, s := range settings() {
-		all = append(all, &Parameter{Key: s.Key, Meaning: "of " + strings.Join(s.of, ", ") + ": " + s.Meaning, Differs: s.Differs, Reads: &applicationReading, value: s})
+// applicationParameter is the name of a load's application.
+func applicationParameter(apps []application.Application) *Parameter {
+	name := textValue(func(l *Load) *string { return &l.Application.Name }, "NAME", "`"+strings.Join(application.Names(apps), "`, `")+"`")
+	return &Parameter{Key: "application", Differs: "the application", Reads: &applicationReading, value: nameOfApplication{name},
+		column: &column{title: "application", cell: func(t *Trial) string { return t.Load.Application.Name }, optional: true, none: "none"}}
+}
+
+// nameOfApplication is recorded together with the application's settings.
+type nameOfApplication struct{ typed[string] }
+
+func (n nameOfApplication) encode(l *Load) any {
+	if l.Application.Name == "" {
+		return nil
 	}
-	return all
+	return l.Application
+}
+
+// decode reads what may be anybody's record, as it can be shown.
+func (n nameOfApplication) decode(l *Load, b json.RawMessage) error {
+	a := &l.Application
+	if err := json.Unmarshal(b, a); err != nil {
+		return err
+	}
+	shown := func(s *string) { *s = KeyText([]byte(*s)) }
+	shown(&a.Name)
+	shown(&a.Text)
+	for i := range a.Settings {
+		s := &a.Settings[i]
+		shown(&s.Key)
+		shown(&s.Name)
+		shown(&s.Value)
+	}
+	return nil
 }
 
 // saidByApplication are the keys of what an application says itself.
@@ -72,17 +141,14 @@ func (b *builder) settleApplication() {
 			b.failf(s.at, "the application says itself what is sent, when and to which keys, so <"+key+"> means nothing; drop it")
 		}
 	}
-	which := a.of()
+	which := application.Find(b.apps, a.Name)
 	if which == nil {
-		b.load.describe(app.Profile{}) // it is refused
+		b.load.describe(application.Profile{}) // it is refused
 		return
 	}
 	d := which.Definition()
-	for _, p := range d.Parameters {
-		if _, given := a.Settings[p.Key]; !given {
-			a.set(p.Key, p.Default)
-		}
-	}
+	a.Compacts = d.Compacts
+	b.completeSettings(&d)
 	if d.Prefix != "" && !b.layer.has("prefix") {
 		b.load.Prefix = d.Prefix
 	}
@@ -90,12 +156,13 @@ func (b *builder) settleApplication() {
 	if slices.Contains(b.catalog.Stores(), b.cluster.Store) {
 		way, _ = d.WayOf(b.cluster.Store, b.catalog.Capabilities(b.cluster.Store)) // checkAbilities says why not
 	}
-	if d.Outside(a.Settings) != nil {
-		b.load.describe(app.Profile{}) // likewise
-	} else if _, why := which.Check(a.Settings); why != "" {
-		b.load.describe(app.Profile{})
+	if values := a.Values(); d.Outside(values) != nil {
+		b.load.describe(application.Profile{}) // likewise
+	} else if _, why := which.Check(values); why != "" {
+		b.load.describe(application.Profile{})
 	} else {
-		p := which.Profile(a.Settings, way)
+		a.Text = which.Phrase(values)
+		p := which.Profile(values, way)
 		if said, ok := b.asked["connections"]; ok && p.Connections > 0 {
 			b.failf(said.at, "each call of the application belongs to a connection of its own, so <connections> means nothing; drop it")
 		}
@@ -107,9 +174,24 @@ func (b *builder) settleApplication() {
 	}
 }
 
+// completeSettings gives the application its defaults, and its settings an order.
+func (b *builder) completeSettings(d *application.Definition) {
+	a := &b.load.Application
+	for _, p := range d.Parameters {
+		if a.index(p.Key) < 0 {
+			a.set(p, p.Default)
+		}
+	}
+	place := map[string]int{}
+	for i, s := range settings(b.apps) {
+		place[s.Key] = i
+	}
+	slices.SortFunc(a.Settings, func(x, y Setting) int { return cmp.Compare(place[x.Key], place[y.Key]) })
+}
+
 // describe says what an application sends in the words of a load, for who reads it:
 // what it is made of, at what rate in the mean.
-func (l *Load) describe(p app.Profile) {
+func (l *Load) describe(p application.Profile) {
 	l.Arrival, l.Total, l.Warmup, l.Preload, l.Threads = Recorded, 0, 0, true, 1
 	if len(p.Calls) == 0 {
 		l.Mix, l.Rate = []Operation{{Kind: kv.CAS, Weight: 1}}, Rate{PerSecond: 1}
@@ -138,7 +220,7 @@ func (l *Load) describe(p app.Profile) {
 
 // checkApplicationAbilities refuses a store that the application has no way of using.
 func (b *builder) checkApplicationAbilities() {
-	a := b.load.Application.of()
+	a := application.Find(b.apps, b.load.Application.Name)
 	if a == nil {
 		return
 	}
@@ -148,8 +230,8 @@ func (b *builder) checkApplicationAbilities() {
 		b.failf(b.place("application"), "<application> is not for this store: %v", err)
 		return
 	}
-	s := b.load.Application.Settings
-	if w, ok := a.(app.Windowed); ok && d.Outside(s) == nil {
+	s := b.load.Application.Values()
+	if w, ok := a.(application.Windowed); ok && d.Outside(s) == nil {
 		if _, why := a.Check(s); why != "" {
 			return // it is refused
 		}
@@ -161,32 +243,33 @@ func (b *builder) checkApplicationAbilities() {
 
 func (l *Load) checkApplication(c *checks) {
 	a := &l.Application
-	for _, s := range settings() {
-		if _, given := a.Settings[s.Key]; given && !slices.Contains(s.of, a.Name) {
+	app := application.Find(c.apps, a.Name)
+	for _, s := range settings(c.apps) {
+		if a.index(s.Key) >= 0 && !slices.Contains(s.of, a.Name) {
 			if a.Name == "" {
 				c.add(s.Key, "<"+s.Key+"> is for an <application>, and this load is none; drop it, or say application: "+strings.Join(s.of, " or "))
-			} else if a.of() != nil {
+			} else if app != nil {
 				c.add(s.Key, "<"+s.Key+"> is no parameter of the application %s; drop it", a.Name)
 			}
 		}
 	}
-	app := a.of()
 	switch {
 	case a.Name == "":
 		return
 	case app == nil:
-		c.add("application", "there is no application %q; choose %s", a.Name, strings.Join(registry.Names(), ", "))
+		c.add("application", "there is no application %q; choose %s", a.Name, strings.Join(application.Names(c.apps), ", "))
 		return
 	case l.Arrival != Recorded || l.Total > 0 || l.Warmup > 0 || l.Workers > 1:
 		c.add("application", "an application says itself when its calls become due: it has a duration, no total, no warm-up and one worker")
 	}
 	d := app.Definition()
-	if p := d.Outside(a.Settings); p != nil {
+	values := a.Values()
+	if p := d.Outside(values); p != nil {
 		s := setting{Parameter: *p}
-		c.outOf(p.Key, s.show(a.Settings[p.Key]), "from "+s.bounds())
+		c.outOf(p.Key, a.setting(p.Key), "from "+s.bounds())
 		return
 	}
-	if key, why := app.Check(a.Settings); why != "" {
+	if key, why := app.Check(values); why != "" {
 		c.add(key, "%s", c.words.fill(why))
 		return
 	}

@@ -183,7 +183,7 @@ func (b *builder) notes() []string {
 	if set := b.setNote(); set != "" {
 		out = append(out, set)
 	}
-	for _, p := range Parameters() {
+	for _, p := range parameters(b.apps, nil) {
 		if p.Note != "" && p.isSet(&b.load) {
 			out = append(out, p.Note)
 		}
@@ -243,7 +243,7 @@ func (b *builder) fitWatch() {
 }
 
 func (b *builder) check() {
-	problems := b.load.problems(b.words)
+	problems := b.load.problems(b.words, b.apps)
 	if a := b.cluster.Attach; a != nil {
 		if wrong := a.check(b.words); wrong != nil {
 			problems = append(problems, wrong)
@@ -311,7 +311,7 @@ func (b *builder) checkAbilities() {
 			b.failf(b.place(key), "<"+key+"> is not for this store: %v", err)
 		}
 	}
-	for _, p := range Parameters() {
+	for _, p := range parameters(b.apps, nil) {
 		for _, feature := range p.Features {
 			if p.isSet(l) {
 				needs(p.Key, feature)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
 // shelf is a catalog of two stores: "etcd" has what the real one has, "slow"
@@ -17,6 +18,12 @@ type etcdSettings struct {
 	Heartbeat     time.Duration `yaml:"heartbeat"`
 	UnsafeNoSync  bool          `yaml:"unsafe-no-sync"`
 }
+
+// Apps are the applications of the shelf: those of the registry, which imports this
+// package and is set by a test outside of it.
+var Apps func() []application.Application
+
+func (shelf) Applications() []application.Application { return Apps() }
 
 func (shelf) Stores() []string { return []string{"etcd", "slow"} }
 

@@ -35,7 +35,7 @@ type Command struct {
 // such operation either, for the names are ours.
 func NewCommand(name string) *Command {
 	c := &Command{Name: name, Names: map[string]string{}, flags: layer{}}
-	c.parser = &fileParser{file: "presets.yaml", keys: parametersByKey()}
+	c.parser = &fileParser{file: "presets.yaml", keys: byKey(parameters(nil, nil))}
 	root, err := document([]byte(presets))
 	if err != nil {
 		panic(err)
@@ -83,7 +83,7 @@ func (c *Command) FlagName(p *Parameter) string { return strings.TrimPrefix(c.na
 // the mix can be given, in their order: what it can have flags for.
 func (c *Command) Parameters(mixed bool) []*Parameter {
 	load := &c.draft().load
-	return slices.DeleteFunc(Parameters(), func(p *Parameter) bool {
+	return slices.DeleteFunc(parameters(nil, nil), func(p *Parameter) bool {
 		switch {
 		case p.Meaning == "" || p.Key == "operation" || p.Reads == &applicationReading: // which files say
 			return true
@@ -169,7 +169,7 @@ type Ask struct {
 // one sentence.
 func (c *Command) Scenario(catalog Catalog, ask Ask) (*Scenario, error) {
 	p := c.parser
-	p.catalog, p.errs, p.warnings = catalog, nil, nil
+	p.catalog, p.apps, p.errs, p.warnings = catalog, catalog.Applications(), nil, nil
 	p.running = ask.Attach
 	own := maps.Clone(c.flags)
 	for _, key := range sortedKeys(own) {

@@ -14,7 +14,7 @@ func TestDocs(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(data)
-	for _, k := range append(trialKeys(parametersByKey()), fileKeys()...) {
+	for _, k := range append(trialKeys(byKey(Parameters(Apps()))), fileKeys()...) {
 		if !strings.Contains(text, "\n| `"+k+"` |") {
 			t.Errorf("docs/scenarios.md has no row for %s", k)
 		}
@@ -67,7 +67,7 @@ func TestDocsOfParameters(t *testing.T) {
 	load := fileLoad()
 	stm := DefaultSTM()
 	load.STM, load.Watch, load.Compact.Behind = &stm, &Watch{Streams: 1}, defaultBehind
-	for _, p := range Parameters() {
+	for _, p := range Parameters(Apps()) {
 		cells, ok := rows[p.Key]
 		if !ok || len(cells) < 2 {
 			t.Errorf("docs/scenarios.md has no row for %s", p.Key)

@@ -49,7 +49,7 @@ func (s *Scenario) Lines() []string {
 			rows[i] = append(rows[i], cmp.Or(cells[i], p.column.none))
 		}
 	}
-	all := slices.DeleteFunc(Parameters(), func(p *Parameter) bool { return p.column == nil })
+	all := slices.DeleteFunc(parameters(nil, nil), func(p *Parameter) bool { return p.column == nil })
 	for _, p := range all {
 		if !p.column.optional {
 			add(p)

@@ -311,7 +311,7 @@ func (l *Load) Encode() ([]byte, error) {
 		}
 		entries = nil
 	}
-	for _, p := range Parameters() {
+	for _, p := range parameters(nil, nil) {
 		if p.value == nil || !p.applies(l) {
 			continue
 		}
@@ -363,7 +363,7 @@ func (l *Load) Decode(b []byte) error {
 			}
 		}
 	}
-	for _, p := range Parameters() {
+	for _, p := range parameters(nil, nil) {
 		of, key := p.group()
 		raw, ok := entries[of][key]
 		if p.value == nil || !ok || string(raw) == "null" {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
 // Options change a file as it is read. The zero value changes nothing.
@@ -105,9 +107,9 @@ func (a Assignment) String() string { return a.Key + "=" + a.Value }
 
 // Shown is the assignment without a password: of one that may hold it, the key alone. An
 // unknown key may be a mistyped user.
-func (a Assignment) Shown() string {
+func (a Assignment) Shown(apps []application.Application) string {
 	of, entry, _ := strings.Cut(a.Key, ".")
-	known := slices.Contains(trialKeys(parametersByKey()), of) || slices.Contains(fileKeys(), of)
+	known := slices.Contains(trialKeys(byKey(Parameters(apps))), of) || slices.Contains(fileKeys(), of)
 	if !known || of == "user" || entry == "user" || of == "endpoints" && strings.ContainsAny(a.Value, "@?#") {
 		return leadingWord(a.Key)
 	}
@@ -126,7 +128,7 @@ func leadingWord(s string) string {
 }
 
 // place is what stands for the assignment in sentences.
-func (a Assignment) place() place { return place{set: a.Shown()} }
+func (p *fileParser) placeOf(a Assignment) place { return place{set: a.Shown(p.apps)} }
 
 // setNote returns what reports say of the assignments that have an effect on the
 // trial; empty without any.
@@ -138,8 +140,8 @@ func (b *builder) setNote() string {
 		if nested && value != nil {
 			value = value.field(entry)
 		}
-		if of == "baseline" || value != nil && value.at == a.place() {
-			parts = append(parts, a.Shown())
+		if of == "baseline" || value != nil && value.at == b.placeOf(a) {
+			parts = append(parts, a.Shown(b.apps))
 		}
 	}
 	if len(parts) == 0 {
@@ -153,7 +155,7 @@ func (b *builder) setNote() string {
 func (p *fileParser) readSet() {
 	p.set = layer{}
 	for _, a := range p.options.Set {
-		at := a.place()
+		at := p.placeOf(a)
 		of, entry, nested := strings.Cut(a.Key, ".")
 		k, ok := p.trialKey(of)
 		switch {
@@ -167,7 +169,7 @@ func (p *fileParser) readSet() {
 			p.failf(at, "unknown key %q%s", of, suggest(of, trialKeys(p.keys)))
 			continue
 		}
-		n, err := a.node(of, entry)
+		n, err := a.node(at, of, entry)
 		if err != nil {
 			p.fail(at, err)
 			continue
@@ -193,7 +195,7 @@ func (p *fileParser) checkSetOnce() {
 	for i, a := range p.options.Set {
 		for _, before := range p.options.Set[:i] {
 			if before.Key == a.Key && before.Value != a.Value || strings.HasPrefix(before.Key, a.Key+".") {
-				p.failf(a.place(), "this replaces --set %s; give one of them", before.Shown())
+				p.failf(p.placeOf(a), "this replaces --set %s; give one of them", before.Shown(p.apps))
 			}
 		}
 	}
@@ -231,8 +233,7 @@ func (a Assignment) OfRunning() bool {
 // node is the assignment's value, within a mapping if its key names an entry. A
 // word is taken as it is; what begins like a list or a mapping is YAML, and so are
 // a store's settings, which have types of their own.
-func (a Assignment) node(of, entry string) (*node, error) {
-	at := a.place()
+func (a Assignment) node(at place, of, entry string) (*node, error) {
 	if yaml := of == "settings" || strings.HasPrefix(a.Value, "{") || strings.HasPrefix(a.Value, "["); !yaml {
 		n := &node{kind: scalar, text: a.Value, at: at}
 		if entry != "" {
@@ -368,11 +369,11 @@ func (p *fileParser) checkSet(trials []*builder) {
 		k, known := p.keys[a.Key]
 		switch {
 		case slices.Contains(ofStarted, of) && none(func(b *builder) bool { return b.cluster.Attach == nil }):
-			p.failf(a.place(), "%s is for clusters that are started, and every trial's runs already", of)
+			p.failf(p.placeOf(a), "%s is for clusters that are started, and every trial's runs already", of)
 		case known && none(func(b *builder) bool { return k.For.in(&b.load) }):
-			p.failf(a.place(), "<"+k.Key+"> is for "+k.For.name+", and no trial has any")
+			p.failf(p.placeOf(a), "<"+k.Key+"> is for "+k.For.name+", and no trial has any")
 		case nested && none(func(b *builder) bool { s, ok := b.layer[of]; return ok && s.value.field(entry) != s.value }):
-			p.failf(a.place(), "no trial has %s, of which %s is an entry", of, entry)
+			p.failf(p.placeOf(a), "no trial has %s, of which %s is an entry", of, entry)
 		}
 	}
 }

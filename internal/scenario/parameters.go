@@ -2,16 +2,38 @@ package scenario
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
 // Parameters are all parameters of a trial, in the order in which they are
 // listed. None depends on another having been read, but for the entries of a
 // mapping, which come behind it.
-func Parameters() []*Parameter {
+func Parameters(apps []application.Application) []*Parameter {
+	return parameters(apps, settingParameters(apps))
+}
+
+// ParametersOf are all parameters that the loads have, which may be recorded ones: of
+// applications, those for which they have settings.
+func ParametersOf(loads ...*Load) []*Parameter {
+	var settings []*Parameter
+	for _, l := range loads {
+		for _, s := range l.Application.Settings {
+			if !slices.ContainsFunc(settings, func(p *Parameter) bool { return p.Key == s.Key }) {
+				value := &setting{Parameter: application.Parameter{Key: s.Key}}
+				settings = append(settings, &Parameter{Key: s.Key, Differs: s.Name, Reads: &applicationReading, value: value})
+			}
+		}
+	}
+	return parameters(nil, settings)
+}
+
+// parameters are all, with those of applications in their place.
+func parameters(apps []application.Application, settings []*Parameter) []*Parameter {
 	all := []*Parameter{
 		{Key: "name", alone: true, set: keep((*node).filled, func(d *draft) *string { return &d.name })},
 		{Key: "matrix", alone: true},
@@ -22,7 +44,7 @@ func Parameters() []*Parameter {
 	all = append(all, clusterParameters()...)
 	all = append(all, operationParameters()...)
 	all = append(all, keyParameters()...)
-	all = append(all, applicationParameters()...)
+	all = append(append(all, applicationParameter(apps)), settings...)
 	all = append(all, extraParameters()...)
 	return append(all, timeParameters()...)
 }
@@ -207,10 +229,10 @@ func timeParameters() []*Parameter {
 	}
 }
 
-// parametersByKey is the same for looking one up.
-func parametersByKey() map[string]*Parameter {
+// byKey is the same for looking one up.
+func byKey(all []*Parameter) map[string]*Parameter {
 	keys := make(map[string]*Parameter)
-	for _, p := range Parameters() {
+	for _, p := range all {
 		keys[p.Key] = p
 	}
 	return keys

@@ -12,6 +12,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/files"
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
 // DefaultSeed is the seed of a file that gives none: a run is repeatable
@@ -50,7 +51,8 @@ func Parse(name string, data []byte, c Catalog, o Options) (*Scenario, error) {
 	if o.Attach != nil && (o.Exec != "" || o.Version != "") {
 		return nil, problem("exec", "the cluster of --endpoints runs already, and a version or --exec is for one that is started; drop one of them")
 	}
-	p := &fileParser{file: name, catalog: c, keys: parametersByKey(), options: o}
+	apps := c.Applications()
+	p := &fileParser{file: name, catalog: c, apps: apps, keys: byKey(Parameters(apps)), options: o}
 	s := p.scenario(data)
 	if len(p.errs) > 0 {
 		return nil, p.errs.sorted()
@@ -62,6 +64,7 @@ func Parse(name string, data []byte, c Catalog, o Options) (*Scenario, error) {
 type fileParser struct {
 	file     string
 	catalog  Catalog
+	apps     []application.Application // the catalog's
 	words    words
 	running  *Attach // of a command, whose flags say it; nil for a file
 	keys     map[string]*Parameter

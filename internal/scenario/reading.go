@@ -28,7 +28,7 @@ type Reading struct {
 func Readings() []*Reading {
 	first := []*Reading{&connectionsReading, &keySizeReading, &valueSizeReading, &keysReading, &rangesReading, &compactionReading, &transactionReading}
 	last := []*Reading{&warmupReading, &windowReading, &timeoutReading}
-	for _, p := range Parameters() {
+	for _, p := range parameters(nil, nil) {
 		if p.Reads != nil && p.Reads != &clientsReading && !slices.Contains(first, p.Reads) && !slices.Contains(last, p.Reads) {
 			first = append(first, p.Reads)
 		}
@@ -280,7 +280,7 @@ func Differ(a, b *Load) (what, ofA, ofB string) {
 	if a.Rate.Of != b.Rate.Of {
 		return "the trial whose throughput the rate follows", a.Rate.Of, b.Rate.Of
 	}
-	for _, p := range Parameters() {
+	for _, p := range ParametersOf(a, b) {
 		if p.Differs == "" || p.ClosedLoop && a.Arrival != Closed && b.Arrival != Closed {
 			continue
 		}

@@ -61,7 +61,7 @@ func TestParametersThatDifferAreRead(t *testing.T) {
 		"watch.created-in-window",  // the table of watch events
 		"preload", "max-in-flight", // said where the verdict depends on them
 	}
-	for _, p := range Parameters() {
+	for _, p := range Parameters(Apps()) {
 		if (p.Differs != "") != (p.Reads != nil || slices.Contains(elsewhere, p.Key)) {
 			t.Errorf("%s differs as %q and is read: %v; a parameter by which loads differ has Reads", p.Key, p.Differs, p.Reads != nil)
 		}

@@ -88,7 +88,7 @@ func TestMissingFile(t *testing.T) {
 
 // TestEveryKeyIsSuggested misspells each key and expects it to be named.
 func TestEveryKeyIsSuggested(t *testing.T) {
-	for _, name := range trialKeys(parametersByKey()) {
+	for _, name := range trialKeys(byKey(Parameters(Apps()))) {
 		if len(name) < 4 {
 			continue // a letter more is too far from a word of three
 		}

@@ -37,7 +37,7 @@ func TestWatchIsRefused(t *testing.T) {
 		l.Watch = &Watch{Watchers: 10, Streams: 10}
 		change(&l)
 		l.Complete()
-		found := l.problems(words{})
+		found := l.problems(words{}, Apps())
 		if len(found) == 0 || !strings.Contains(found[0].Error(), want) {
 			t.Errorf("want a sentence with %q: %v", want, found)
 		}

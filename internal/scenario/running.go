@@ -5,8 +5,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/load/app"
-	"github.com/quorumbench/quorumbench/internal/load/app/registry"
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
 // OwnPrefix is what the keys of a load begin with on a cluster that ran before, unless
@@ -15,7 +14,7 @@ const OwnPrefix = "quorumbench/"
 
 // ownPrefixOf is an application's prefix below OwnPrefix. One whose names are no paths
 // gets a name in front.
-func ownPrefixOf(d *app.Definition) string {
+func ownPrefixOf(d *application.Definition) string {
 	switch p := d.Prefix; {
 	case strings.HasPrefix(p, "/"):
 		return "/" + strings.TrimSuffix(OwnPrefix, "/") + p
@@ -28,10 +27,10 @@ func ownPrefixOf(d *app.Definition) string {
 
 // OwnPrefixes are all prefixes that loads on running clusters have unless another one is
 // given.
-func OwnPrefixes() []string {
+func OwnPrefixes(apps []application.Application) []string {
 	all := []string{OwnPrefix, OwnPrefix + "check-perf/", OwnPrefix + "check-datascale/", OwnPrefix + "replay/"}
-	for _, name := range registry.Names() {
-		d := registry.Find(name).Definition()
+	for _, a := range apps {
+		d := a.Definition()
 		if p := ownPrefixOf(&d); !slices.Contains(all, p) {
 			all = append(all, p)
 		}
@@ -54,7 +53,7 @@ func (b *builder) settlePrefix() {
 		return
 	}
 	l.Prefix = OwnPrefix
-	if app := l.Application.of(); app != nil {
+	if app := application.Find(b.apps, l.Application.Name); app != nil {
 		d := app.Definition()
 		l.Prefix = ownPrefixOf(&d)
 	}
@@ -118,15 +117,9 @@ func (l *Load) changes() []change {
 		{l.Compact.Every > 0, kv.Compaction, "compacts the history of all keys again and again"},
 		{l.Cleanup.Compact, kv.Compaction, "compacts the history of all keys at the end"},
 		{l.Cleanup.Defragment, kv.Defragmentation, "defragments every member at the end"},
-		{l.ClusterWide && l.Application.compacts(), kv.Compaction, "compacts the history of all keys as the application does"},
+		{l.ClusterWide && l.Application.Compacts, kv.Compaction, "compacts the history of all keys as the application does"},
 		{l.ClusterWide && l.Arrival == Recorded && l.Application.Name == "", kv.Compaction, "compacts the history of all keys as it was recorded"},
 	}, func(c change) bool { return !c.does })
-}
-
-// compacts reports whether the application compacts the store's history.
-func (a *Application) compacts() bool {
-	app := a.of()
-	return app != nil && app.Definition().Compacts
 }
 
 // checkRunning refuses, of a scenario on a cluster that ran before, what would affect all
@@ -142,7 +135,7 @@ func (b *builder) checkRunning() {
 	if w := l.Watch; w != nil && w.Expect > 0 && !l.Overwrite && !strings.HasPrefix(string(w.Key), l.Prefix) {
 		b.failf(b.place("watch.key"), "<watch.key> is %q, which is written before the load, and on a cluster that ran before a load writes below its <prefix> %q alone", w.Key, l.Prefix)
 	}
-	if l.Application.compacts() && !l.ClusterWide {
+	if l.Application.Compacts && !l.ClusterWide {
 		b.said = append(b.said, "It does not compact the store's history, which is that of all keys of a cluster that ran before, as the application does (cluster-wide: true allows it).")
 	}
 	if l.ClusterWide || b.running != nil {

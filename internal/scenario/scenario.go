@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
 // Scenario is a whole run, expanded.
@@ -67,8 +68,11 @@ func (t *Trial) seedName() string {
 	return t.Name
 }
 
-// Catalog is what a scenario must know about the stores that there are.
+// Catalog is what a scenario must know about the stores and the applications that there
+// are.
 type Catalog interface {
+	// Applications are those that a load can be, in the order in which they are listed.
+	Applications() []application.Application
 	// Stores lists the stores' names, as the key store spells them.
 	Stores() []string
 	// Capabilities is what one of these stores can do.

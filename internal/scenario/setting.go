@@ -7,21 +7,28 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/load/app"
-	"github.com/quorumbench/quorumbench/internal/load/app/registry"
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
 // setting is a parameter of applications as a value. Those that several applications
 // have of one key are one: its bounds are the widest.
 type setting struct {
-	app.Parameter
+	application.Parameter
 	of []string // the names of applications that have it
 }
 
+// settingParameters are the parameters of applications.
+func settingParameters(apps []application.Application) (all []*Parameter) {
+	for _, s := range settings(apps) {
+		all = append(all, &Parameter{Key: s.Key, Meaning: "of " + strings.Join(s.of, ", ") + ": " + s.Meaning, Differs: s.Differs, Reads: &applicationReading, value: s})
+	}
+	return all
+}
+
 // settings are those of all applications, in their order.
-func settings() (all []*setting) {
+func settings(apps []application.Application) (all []*setting) {
 	byKey := map[string]*setting{}
-	for _, app := range registry.All() {
+	for _, app := range apps {
 		d := app.Definition()
 		for _, p := range d.Parameters {
 			s := byKey[p.Key]
@@ -36,47 +43,48 @@ func settings() (all []*setting) {
 	return all
 }
 
-var unitWords = map[app.Unit]string{app.Whole: "N", app.Number: "X", app.Seconds: "DURATION", app.Bytes: "SIZE"}
+var unitWords = map[application.Unit]string{application.Whole: "N", application.Number: "X", application.Seconds: "DURATION", application.Bytes: "SIZE"}
 
 func (s *setting) hint() string { return unitWords[s.Unit] }
 
 func (s *setting) bounds() string {
-	if s.Unit == app.Whole || s.Unit == app.Number && s.Least == math.Trunc(s.Least) && s.Most == math.Trunc(s.Most) {
+	if s.Unit == application.Whole || s.Unit == application.Number && s.Least == math.Trunc(s.Least) && s.Most == math.Trunc(s.Most) {
 		return between(int64(s.Least), int64(s.Most))
 	}
-	return s.show(s.Least) + " to " + s.show(s.Most)
+	return settingText(s.Unit, s.Least) + " to " + settingText(s.Unit, s.Most)
 }
 
-// number reads what show writes.
+// number reads what settingText writes.
 func (s *setting) number(text string) (float64, error) {
 	switch s.Unit {
-	case app.Whole:
+	case application.Whole:
 		n, err := ParseWhole(text)
 		return float64(n), err
-	case app.Seconds:
+	case application.Seconds:
 		d, err := ParseDuration(text)
 		return d.Seconds(), err
-	case app.Bytes:
+	case application.Bytes:
 		n, err := ParseFlagSize(text)
 		return float64(n), err
 	}
 	return ParseNumber(text)
 }
 
-func (s *setting) show(v float64) string {
-	switch s.Unit {
-	case app.Seconds:
+// settingText returns a value as scenario files have it.
+func settingText(u application.Unit, v float64) string {
+	switch u {
+	case application.Seconds:
 		return FormatDuration(time.Duration(math.Round(v * float64(time.Second))))
-	case app.Whole, app.Bytes:
+	case application.Whole, application.Bytes:
 		return fmt.Sprintf("%.0f", v)
 	}
-	return app.Format(v)
+	return application.Format(v)
 }
 
 func (s *setting) parse(l *Load, text string) error {
 	v, err := s.number(text)
 	if err == nil {
-		l.Application.set(s.Key, v)
+		l.Application.set(s.Parameter, v)
 	}
 	return err
 }
@@ -84,7 +92,7 @@ func (s *setting) parse(l *Load, text string) error {
 func (s *setting) read(d *draft, key string, n *node) error {
 	v, err := parsed(n, key, s.number)
 	if err == nil {
-		d.load.Application.set(s.Key, v)
+		d.load.Application.set(s.Parameter, v)
 	}
 	return err
 }
@@ -92,38 +100,8 @@ func (s *setting) read(d *draft, key string, n *node) error {
 // check has nothing to do: an application is checked as a whole.
 func (s *setting) check(*checks, string, *Load) {}
 
-func (s *setting) text(l *Load) string {
-	if v, ok := l.Application.Settings[s.Key]; ok {
-		return s.show(v)
-	}
-	return ""
-}
+func (s *setting) text(l *Load) string { return l.Application.setting(s.Key) }
 
-// encode writes a length of time as scenario files have it, and anything else as a
-// number.
-func (s *setting) encode(l *Load) any {
-	v, ok := l.Application.Settings[s.Key]
-	switch {
-	case !ok:
-		return nil
-	case s.Unit == app.Seconds:
-		return s.show(v)
-	}
-	return v
-}
-
-func (s *setting) decode(l *Load, b json.RawMessage) error {
-	if s.Unit == app.Seconds {
-		var text string
-		if err := json.Unmarshal(b, &text); err != nil {
-			return err
-		}
-		return s.parse(l, strings.TrimSpace(text))
-	}
-	var v float64
-	if err := json.Unmarshal(b, &v); err != nil {
-		return err
-	}
-	l.Application.set(s.Key, v)
-	return nil
-}
+// encode and decode have nothing to do: a setting is recorded with its application.
+func (s *setting) encode(*Load) any                    { return nil }
+func (s *setting) decode(*Load, json.RawMessage) error { return nil }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -37,12 +38,12 @@ const (
 
 // problems are all that is wrong with a load that is Complete, in the words of
 // whoever wrote it.
-func (l *Load) problems(w words) []*Problem {
-	c := checks{words: w}
+func (l *Load) problems(w words, apps []application.Application) []*Problem {
+	c := checks{words: w, apps: apps}
 	l.checkMix(&c)
 	l.checkArrival(&c)
 	l.checkWindow(&c)
-	for _, p := range Parameters() {
+	for _, p := range parameters(apps, nil) {
 		p.check(&c, l)
 	}
 	l.checkKeys(&c)
@@ -66,6 +67,7 @@ func (l *Load) problems(w words) []*Problem {
 // checks collects what is wrong with a load.
 type checks struct {
 	words words
+	apps  []application.Application
 	found []*Problem
 }
 

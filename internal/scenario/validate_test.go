@@ -146,7 +146,7 @@ func TestFit(t *testing.T) {
 
 // wrong is the first thing that is wrong with a load.
 func (l *Load) wrong() error {
-	if found := l.problems(words{}); len(found) > 0 {
+	if found := l.problems(words{}, Apps()); len(found) > 0 {
 		return found[0]
 	}
 	return nil

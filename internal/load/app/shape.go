@@ -1,6 +1,9 @@
 package app
 
-import "github.com/quorumbench/quorumbench/internal/kv"
+import (
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
+)
 
 // Shape is what a kind of call is: its name, which is a row in the report, and what it
 // counts as among all operations.
@@ -11,9 +14,9 @@ type Shape struct {
 }
 
 // Calls are calls of the shapes at so many of each a second.
-func Calls(shapes []Shape, rates []float64) (all []Call) {
+func Calls(shapes []Shape, rates []float64) (all []application.Call) {
 	for i, s := range shapes {
-		all = append(all, Call{Name: s.Name, Kind: s.Kind, Level: s.Level, PerSecond: rates[i]})
+		all = append(all, application.Call{Name: s.Name, Kind: s.Kind, Level: s.Level, PerSecond: rates[i]})
 	}
 	return all
 }

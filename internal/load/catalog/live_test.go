@@ -12,6 +12,7 @@ import (
 	data "github.com/quorumbench/quorumbench/internal/load/app/catalog"
 	"github.com/quorumbench/quorumbench/internal/load/catalog"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/consul"
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
@@ -59,7 +60,7 @@ func TestOnConsul(t *testing.T) {
 	}
 }
 
-func settings() app.Settings {
+func settings() application.Settings {
 	d := data.Application{}.Definition()
 	s := d.Defaults()
 	s["services"], s["instances-per-service"], s["discovery-clients"], s["services-per-client"] = 20, 5, 30, 4

@@ -9,6 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/load/app"
 	data "github.com/quorumbench/quorumbench/internal/load/app/election"
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
@@ -29,7 +30,7 @@ const longLived = 17 * time.Second
 // mortalFor is mortal with sessions that live for another time.
 func mortalFor(t *testing.T, a data.Application, way int, ttl time.Duration) *scripted {
 	t.Helper()
-	s := scriptedWith(t, a, way, app.Settings{"elections": 3, "candidates": 4, "tenure": 1, "failovers": 2, "ttl": ttl.Seconds()}, 2*time.Minute)
+	s := scriptedWith(t, a, way, application.Settings{"elections": 3, "candidates": 4, "tenure": 1, "failovers": 2, "ttl": ttl.Seconds()}, 2*time.Minute)
 	for n, e := range s.schedule.Entries {
 		if e.Call == data.Stand {
 			s.run(uint64(n))
@@ -363,7 +364,7 @@ func TestASessionThatIsGrantedLess(t *testing.T) {
 	}
 }
 
-func calmSettings() app.Settings {
+func calmSettings() application.Settings {
 	d := data.Application{}.Definition()
 	return d.Defaults()
 }

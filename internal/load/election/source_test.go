@@ -11,6 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/engine"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
@@ -34,12 +35,12 @@ type scripted struct {
 }
 
 func newScripted(t *testing.T, a data.Application, way int) *scripted {
-	s := scriptedWith(t, a, way, app.Settings{"elections": 3, "candidates": 4, "tenure": 1}, 20*time.Second)
+	s := scriptedWith(t, a, way, application.Settings{"elections": 3, "candidates": 4, "tenure": 1}, 20*time.Second)
 	s.beats = beats{} // what keeps sessions alive has tests of its own
 	return s
 }
 
-func scriptedWith(t *testing.T, a data.Application, way int, settings app.Settings, length time.Duration) *scripted {
+func scriptedWith(t *testing.T, a data.Application, way int, settings application.Settings, length time.Duration) *scripted {
 	s := &scripted{t: t}
 	script := New(a, app.Setup{Settings: settings, Length: length, Prefix: "p/", Way: way})
 	for i := range script.leases {

@@ -16,6 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
@@ -80,7 +81,7 @@ func TestOnZooKeeper(t *testing.T) {
 	}
 }
 
-func settings() app.Settings {
+func settings() application.Settings {
 	d := data.Application{}.Definition()
 	s := d.Defaults()
 	s["services"], s["instances-per-service"], s["discovery-clients"], s["services-per-client"], s["instance-churn"] = 20, 5, 30, 4, 20

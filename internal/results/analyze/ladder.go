@@ -88,7 +88,7 @@ func Ladders(rows []*Row) []Ladder {
 // its connections.
 func stepKey(t *record.Trial) string {
 	parts := []string{t.Dir, t.Store, t.Version, t.Label, t.Exec, t.Environment(), fmt.Sprint(t.Members, t.TLS, t.Authenticated, t.Open())}
-	for _, p := range scenario.Parameters() {
+	for _, p := range scenario.ParametersOf(&t.Load) {
 		switch p.Key {
 		case "clients", "rate", "connections":
 		default:

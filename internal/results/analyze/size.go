@@ -130,7 +130,7 @@ func SizesOf(runs []*record.Run, load SizeLoad, ask func(name string) store.Size
 }
 
 func mixText(l *scenario.Load) string {
-	for _, p := range scenario.Parameters() {
+	for _, p := range scenario.ParametersOf(l) {
 		if p.Key == "mix" {
 			return p.Text(l)
 		}

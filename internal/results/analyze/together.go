@@ -125,7 +125,11 @@ func unlike(all []*OverTime) (what []string) {
 			what = append(what, name)
 		}
 	}
-	for _, p := range scenario.Parameters() {
+	loads := make([]*scenario.Load, len(all))
+	for i, o := range all {
+		loads[i] = &o.Trial.Load
+	}
+	for _, p := range scenario.ParametersOf(loads...) {
 		if p.Differs != "" && p.Key != "clients" && p.Key != "rate" {
 			add(p.Differs, func(t *record.Trial) string { return p.Text(&t.Load) })
 		}

@@ -28,7 +28,7 @@ func readTrial(t *testing.T, text string) *Trial {
 
 func cellsOf(t *testing.T, c *Conditions) map[string]string {
 	all := map[string]string{}
-	for _, cell := range append(c.Cells(), c.LaterCells()...) {
+	for _, cell := range append(c.Cells(), c.LaterCells(scenario.Parameters(nil))...) {
 		if _, twice := all[cell.Name]; twice {
 			t.Errorf("there are two columns %s", cell.Name)
 		}
@@ -49,7 +49,7 @@ func TestEveryParameterHasAColumn(t *testing.T) {
 		columns[c.parameter] = c.name
 	}
 	delete(columns, "")
-	for _, p := range scenario.Parameters() {
+	for _, p := range scenario.Parameters(nil) {
 		if !p.OfLoad() {
 			continue
 		}

@@ -35,13 +35,14 @@ func (c *Conditions) Cells() []ConditionCell {
 }
 
 // LaterCells are the load's parameters that have no loadColumn, as scenario files
-// write them. Their columns stand behind all others.
-func (c *Conditions) LaterCells() (cells []ConditionCell) {
+// write them: of all parameters that there are, whether this load has them or not.
+// Their columns stand behind all others.
+func (c *Conditions) LaterCells(all []*scenario.Parameter) (cells []ConditionCell) {
 	earlier := map[string]bool{"rate": true, "threads": true} // the conditions have them: rate and loops
 	for _, column := range loadColumns(&c.Load) {
 		earlier[column.parameter] = true
 	}
-	for _, p := range scenario.Parameters() {
+	for _, p := range all {
 		if p.OfLoad() && !earlier[p.Key] {
 			cells = append(cells, ConditionCell{Name: strings.NewReplacer("-", "_", ".", "_").Replace(p.Key), Text: p.Text(&c.Load), Word: true})
 		}

@@ -158,7 +158,7 @@ func TestMarkdownAndCSV(t *testing.T) {
 	}
 	golden(t, "quick.md", b.String())
 	b.Reset()
-	if err := CSV(&b, Run(r, nil, "")); err != nil {
+	if err := CSV(&b, Trials(r, scenario.Parameters(nil))); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(&b).ReadAll() // which refuses rows of different lengths
@@ -183,7 +183,7 @@ func TestCSVHasEveryCondition(t *testing.T) {
 	trial.Load.Watch = &scenario.Watch{Watchers: 5, Streams: 2}
 	trial.Notes = []string{"=one", "two"}
 	var b bytes.Buffer
-	if err := CSV(&b, Run(&record.Run{Trials: []record.Trial{trial}}, nil, "")); err != nil {
+	if err := CSV(&b, Trials(&record.Run{Trials: []record.Trial{trial}}, scenario.Parameters(nil))); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(&b).ReadAll()

@@ -226,7 +226,7 @@ func TestIntervals(t *testing.T) {
 	golden(t, "intervals.txt", renderText(t, r))
 	var b strings.Builder
 	for _, write := range []func() error{
-		func() error { return Markdown(&b, Run(r, nil, "")) }, func() error { return CSV(&b, Run(r, nil, "")) }, func() error { return JSON(&b, Run(r, nil, "")) },
+		func() error { return Markdown(&b, Run(r, nil, "")) }, func() error { return CSV(&b, Trials(r, scenario.Parameters(nil))) }, func() error { return JSON(&b, Run(r, nil, "")) },
 	} {
 		if err := write(); err != nil {
 			t.Fatal(err)

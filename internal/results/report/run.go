@@ -7,6 +7,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -22,7 +23,6 @@ func Run(run *record.Run, comparisons []*analyze.Comparison, dir string) Finding
 			}
 		},
 		object: func() any { return runObject(run, comparisons) },
-		rows:   func() ([]string, []record.Object) { return nil, trialRows(run) },
 	}
 }
 
@@ -170,16 +170,21 @@ func runObject(run *record.Run, all []*analyze.Comparison) any {
 	return object
 }
 
+// Trials reports the trials of a run as rows, with a column for each of the parameters.
+func Trials(run *record.Run, parameters []*scenario.Parameter) Finding {
+	return Finding{rows: func() ([]string, []record.Object) { return nil, trialRows(run, parameters) }}
+}
+
 // trialRows are a row for each trial and repeat, in the scenario's order, with the
 // names of the trial's JSON object: every condition and every figure. A figure that
 // lands on a failed operation is empty. Rows of joined runs end with the run's name.
-func trialRows(run *record.Run) (rows []record.Object) {
+func trialRows(run *record.Run, parameters []*scenario.Parameter) (rows []record.Object) {
 	certain := map[int]record.Object{} // by the trial's number
 	for _, r := range analyze.Rows(run) {
 		certain[r.First().Number] = certainties(r)
 	}
 	for _, t := range analyze.InOrder(run) {
-		row := append(inPlace(trialFields(t)), certain[t.Number]...)
+		row := append(inPlace(trialFields(t, parameters)), certain[t.Number]...)
 		if len(run.Parts) > 0 {
 			row.Add("run", run.Of(t).Name)
 		}
@@ -215,7 +220,7 @@ func certainties(r *analyze.Row) (all record.Object) {
 }
 
 // trialFields are a trial's fields; which they are does not depend on the trial.
-func trialFields(t *record.Trial) (o record.Object) {
+func trialFields(t *record.Trial, parameters []*scenario.Parameter) (o record.Object) {
 	conditions := func(all []record.ConditionCell) {
 		for _, c := range all {
 			if c.Word {
@@ -240,7 +245,7 @@ func trialFields(t *record.Trial) (o record.Object) {
 			o.Add(f.Column, digits(f.Cell(t)))
 		}
 	}
-	conditions(t.LaterCells())
+	conditions(t.LaterCells(parameters))
 	return o
 }
 

@@ -131,7 +131,7 @@ func TestCSVOfWatchEvents(t *testing.T) {
 		watching(made{number: 2, name: "watched"}, 3000, 7, 5, 3),
 	}}
 	var b bytes.Buffer
-	if err := CSV(&b, Run(run, nil, "")); err != nil {
+	if err := CSV(&b, Trials(run, scenario.Parameters(nil))); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(&b).ReadAll()

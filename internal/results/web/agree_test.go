@@ -17,6 +17,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -61,7 +62,7 @@ func formatsOf(t *testing.T, run *record.Run) formats {
 		page:        html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(page, " ")),
 		compare:     string(print(func(b *bytes.Buffer) error { return report.Text(b, report.Comparison(c)) })),
 		json:        print(func(b *bytes.Buffer) error { return report.JSON(b, report.Run(run, nil, "")) }),
-		csv:         print(func(b *bytes.Buffer) error { return report.CSV(b, report.Run(run, nil, "")) }),
+		csv:         print(func(b *bytes.Buffer) error { return report.CSV(b, report.Trials(run, scenario.Parameters(nil))) }),
 		bench:       print(func(b *bytes.Buffer) error { return report.GoBench(b, run, kept, leftOut) }),
 		compareJSON: print(func(b *bytes.Buffer) error { return report.JSON(b, report.Comparison(c)) }),
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
@@ -88,6 +89,6 @@ func FuzzReports(f *testing.F) {
 		var out bytes.Buffer
 		must(t, report.Text(&out, report.Run(run, nil, dir)))
 		must(t, report.Markdown(&out, report.Run(run, nil, "")))
-		must(t, report.CSV(&out, report.Run(run, nil, "")))
+		must(t, report.CSV(&out, report.Trials(run, scenario.Parameters(nil))))
 	})
 }

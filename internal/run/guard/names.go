@@ -9,6 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/app/registry"
 	"github.com/quorumbench/quorumbench/internal/load/keys"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -43,7 +44,7 @@ func (n *Names) has(name string) bool {
 		return true
 	}
 	if n.Application != "" {
-		app := registry.Find(n.Application)
+		app := application.Find(registry.All(), n.Application)
 		return app == nil || app.Definition().Names.MatchString(name)
 	}
 	if n.KeySpace == 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	apps "github.com/quorumbench/quorumbench/internal/load/app/registry"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/guard"
 	"github.com/quorumbench/quorumbench/internal/run/trial"
@@ -25,7 +26,7 @@ func (r *run) guard(st store.Store, access store.Access, spec *scenario.Trial) *
 		access.Dial = store.Remembering() // so that keys are removed when names no longer resolve
 	}
 	g := guard.New(guard.Options{
-		Client: guard.Client{Store: st, Access: access}, Tool: r.Tool.Version, Flags: flagsOf(st, spec.Cluster.Attach), Say: say, Now: measure.Now, Known: scenario.OwnPrefixes(),
+		Client: guard.Client{Store: st, Access: access}, Tool: r.Tool.Version, Flags: flagsOf(st, spec.Cluster.Attach), Say: say, Now: measure.Now, Known: scenario.OwnPrefixes(apps.All()),
 	})
 	if r.guards == nil {
 		r.guards = map[string]*guard.Guard{}

@@ -10,6 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/app/registry"
 	"github.com/quorumbench/quorumbench/internal/run/guard"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -79,7 +80,7 @@ func (t *Trial) writes() guard.Plan {
 	if t.ofScript() {
 		p.Names, p.Leases = guard.Names{Application: l.Application.Name}, true
 	}
-	if app := registry.Find(l.Application.Name); app != nil {
+	if app := application.Find(registry.All(), l.Application.Name); app != nil {
 		d := app.Definition()
 		if way, err := d.WayOf(t.Cluster.Store.Name(), can); err == nil {
 			p.Services = d.Ways[way].Needs(kv.Services)

@@ -3,12 +3,24 @@ package registry
 import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-// Catalog answers scenarios' questions about the stores.
-type Catalog struct{}
+// Catalog answers scenarios' questions about the stores, and about the applications that
+// it is given.
+type Catalog struct {
+	Apps func() []application.Application // nil for none
+}
 
 var _ scenario.Catalog = Catalog{}
+
+// Applications implements scenario.Catalog.
+func (c Catalog) Applications() []application.Application {
+	if c.Apps == nil {
+		return nil
+	}
+	return c.Apps()
+}
 
 // Stores implements scenario.Catalog.
 func (Catalog) Stores() []string { return Names() }

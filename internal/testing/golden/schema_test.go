@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	apps "github.com/quorumbench/quorumbench/internal/load/app/registry"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -61,7 +62,7 @@ func TestCSV(t *testing.T) {
 
 	run := &record.Run{Name: "golden", Trials: []record.Trial{{}}}
 	var b bytes.Buffer
-	must(t, report.CSV(&b, report.Run(run, nil, "")))
+	must(t, report.CSV(&b, report.Trials(run, scenario.Parameters(apps.All()))))
 	columns("report --format csv", b.Bytes())
 	whole := &record.Run{Name: "golden", Trials: []record.Trial{*filled[record.Trial]()}}
 	whole.Trials[0].State = record.Complete
@@ -144,11 +145,11 @@ func TestJSON(t *testing.T) {
 	must(t, err)
 	scenarios := []*scenario.Scenario{}
 	for _, file := range files {
-		s, err := scenario.ParseFile(file, registry.Catalog{}, scenario.Options{})
+		s, err := scenario.ParseFile(file, registry.Catalog{Apps: apps.All}, scenario.Options{})
 		must(t, err)
 		scenarios = append(scenarios, s)
 	}
-	s, err := scenario.Parse("loads.yaml", []byte(loads), registry.Catalog{}, scenario.Options{})
+	s, err := scenario.Parse("loads.yaml", []byte(loads), registry.Catalog{Apps: apps.All}, scenario.Options{})
 	must(t, err)
 	for _, s := range append(scenarios, s) {
 		for i := range s.Trials {

@@ -13,6 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/load/app"
 	"github.com/quorumbench/quorumbench/internal/load/app/discovery"
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
 // Name is what scenario files call the application.
@@ -28,17 +29,17 @@ var keyNames = regexp.MustCompile(`^s\d{6}-i\d{6}$`)
 type Application struct{}
 
 // Definition implements application.Application.
-func (Application) Definition() app.Definition {
-	return app.Definition{
+func (Application) Definition() application.Definition {
+	return application.Definition{
 		Name: Name, Meaning: "service discovery by a catalog of services and their health checks", Prefix: "qb-", Names: keyNames,
 		Scales: discovery.Scales(),
-		Parameters: discovery.Parameters(512, app.Parameter{
-			Key: healthKey, Meaning: "instances that become critical, and as many that pass again, a second", Differs: "the changes of health", Unit: app.Number, Default: 1, Most: 10_000,
+		Parameters: discovery.Parameters(512, application.Parameter{
+			Key: healthKey, Meaning: "instances that become critical, and as many that pass again, a second", Differs: "the changes of health", Unit: application.Number, Default: 1, Most: 10_000,
 		}),
-		Ways: []app.Way{{
+		Ways: []application.Way{{
 			Name:       "a catalog of services, and blocking queries for the healthy ones",
 			Features:   []kv.Feature{kv.Services},
-			Operations: []app.Operation{{Kind: kv.Watch}},
+			Operations: []application.Operation{{Kind: kv.Watch}},
 		}},
 	}
 }
@@ -50,7 +51,7 @@ type Config struct {
 }
 
 // ConfigOf is what settings come to.
-func ConfigOf(s app.Settings, seed uint64) Config {
+func ConfigOf(s application.Settings, seed uint64) Config {
 	return Config{Config: discovery.ConfigOf(s, seed), Health: s[healthKey]}
 }
 
@@ -66,13 +67,13 @@ func (c *Config) comparisons() float64 {
 }
 
 // Check implements application.Application.
-func (Application) Check(s app.Settings) (parameter, why string) {
+func (Application) Check(s application.Settings) (parameter, why string) {
 	c := ConfigOf(s, 0)
 	if parameter, why = c.Check(); why != "" {
 		return parameter, why
 	}
 	if c.Health > 0 && c.Churn*shortestLife.Seconds() > float64(c.There()) {
-		return healthKey, fmt.Sprintf("with <instance-churn> at %s the %d instances live for less than %v in the mean, which is too short for <health-changes>", app.Format(c.Churn), c.There(), shortestLife)
+		return healthKey, fmt.Sprintf("with <instance-churn> at %s the %d instances live for less than %v in the mean, which is too short for <health-changes>", application.Format(c.Churn), c.There(), shortestLife)
 	}
 	return "", ""
 }
@@ -106,10 +107,10 @@ func (c Call) String() string { return Shapes[c].Name }
 func (c Call) Kind() (kv.Kind, kv.Consistency) { return Shapes[c].Kind, Shapes[c].Level }
 
 // Profile implements application.Application.
-func (Application) Profile(s app.Settings, _ int) app.Profile {
+func (Application) Profile(s application.Settings, _ int) application.Profile {
 	c := ConfigOf(s, 0)
 	rates := [NumCalls]float64{Register: c.Churn, Deregister: c.Churn, Fail: c.Health, Pass: c.Health, Compare: c.comparisons()}
-	return app.Profile{
+	return application.Profile{
 		There: uint64(c.There()), KeySize: len("s000000-i000000"), ValueSize: c.Size,
 		Watchers: c.Clients * c.Uses, Streams: c.Clients * c.Uses,
 		Calls: app.Calls(Shapes[:], rates[:]),
@@ -117,7 +118,7 @@ func (Application) Profile(s app.Settings, _ int) app.Profile {
 }
 
 // Phrase implements application.Application.
-func (Application) Phrase(s app.Settings) string {
+func (Application) Phrase(s application.Settings) string {
 	c := ConfigOf(s, 0)
-	return fmt.Sprintf("%s, %s a second that fail and pass again", c.Phrase(), app.Format(c.Health))
+	return fmt.Sprintf("%s, %s a second that fail and pass again", c.Phrase(), application.Format(c.Health))
 }

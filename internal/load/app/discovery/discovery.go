@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/quorumbench/quorumbench/internal/load/app"
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -28,15 +29,15 @@ const (
 
 // Parameters are those that all have; more of an application's own stand before the last,
 // an instance's size, which can be mostSize bytes.
-func Parameters(mostSize float64, own ...app.Parameter) []app.Parameter {
-	all := append([]app.Parameter{
+func Parameters(mostSize float64, own ...application.Parameter) []application.Parameter {
+	all := append([]application.Parameter{
 		{Key: ServicesKey, Meaning: "its services", Differs: "the services", Default: 100, Least: 1, Most: 100_000},
 		{Key: InstancesKey, Meaning: "the instances of each that are there when the load begins", Differs: "the instances of a service", Default: 10, Least: 1, Most: 10_000},
 		{Key: ClientsKey, Meaning: "clients that look services up, each with a session of its own", Differs: "the clients that look services up", Default: 200, Least: 1, Most: 20_000},
 		{Key: UsesKey, Meaning: "services that each client uses, and watches", Differs: "the services of a client", Default: 10, Least: 1, Most: 10_000},
-		{Key: ChurnKey, Meaning: "instances that come, and as many that go, a second", Differs: "the instances that come and go", Unit: app.Number, Default: 5, Most: 10_000},
+		{Key: ChurnKey, Meaning: "instances that come, and as many that go, a second", Differs: "the instances that come and go", Unit: application.Number, Default: 5, Most: 10_000},
 	}, own...)
-	return append(all, app.Parameter{Key: SizeKey, Meaning: "the size of what an instance says of itself", Differs: "the size of an instance", Unit: app.Bytes, Default: 384, Least: 32, Most: mostSize})
+	return append(all, application.Parameter{Key: SizeKey, Meaning: "the size of what an instance says of itself", Differs: "the size of an instance", Unit: application.Bytes, Default: 384, Least: 32, Most: mostSize})
 }
 
 // Scales are those with which the load of all grows.
@@ -52,7 +53,7 @@ type Config struct {
 }
 
 // ConfigOf is what settings come to.
-func ConfigOf(s app.Settings, seed uint64) Config {
+func ConfigOf(s application.Settings, seed uint64) Config {
 	return Config{
 		Services: s.Whole(ServicesKey), Instances: s.Whole(InstancesKey), Clients: s.Whole(ClientsKey), Uses: s.Whole(UsesKey),
 		Churn: s[ChurnKey], Size: s.Whole(SizeKey), Seed: seed,
@@ -79,7 +80,7 @@ func (c *Config) Check() (parameter, why string) {
 func (c *Config) Phrase() string {
 	return fmt.Sprintf("%s with %s each, %s that use %s each, %s a second that come and as many that go",
 		text.Plural(uint64(c.Services), "service"), text.Plural(uint64(c.Instances), "instance"),
-		text.Plural(uint64(c.Clients), "client"), text.Plural(uint64(c.Uses), "service"), app.Format(c.Churn))
+		text.Plural(uint64(c.Clients), "client"), text.Plural(uint64(c.Uses), "service"), application.Format(c.Churn))
 }
 
 // Places is where instances have their numbers. Those of a service have the numbers from

@@ -19,6 +19,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/load/app"
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -54,17 +55,17 @@ var keyNames = regexp.MustCompile(`^e\d{6}(/|$)`)
 type Application struct{ Queue bool }
 
 // Definition implements application.Application.
-func (a Application) Definition() app.Definition {
-	d := app.Definition{
+func (a Application) Definition() application.Definition {
+	d := application.Definition{
 		Name: RaceName, Meaning: "elections in which all candidates race for an office that is free", Prefix: "elections/", Names: keyNames,
 		Unsearched: "its trials would be of seconds, and most of what happens in those is that all candidates stand at once, which no tenure later has",
-		Parameters: []app.Parameter{
+		Parameters: []application.Parameter{
 			{Key: electionsKey, Meaning: "offices, each with a leader of its own", Differs: "the offices", Default: 20, Least: 1, Most: 10_000},
 			{Key: candidatesKey, Meaning: "candidates for each office, each with a session of its own", Differs: "the candidates for an office", Default: 5, Least: 2, Most: 1000},
-			{Key: tenureKey, Meaning: "how long a leader leads before it is to resign", Differs: "the tenure", Unit: app.Seconds, Default: 10, Least: 0.1, Most: 3600},
+			{Key: tenureKey, Meaning: "how long a leader leads before it is to resign", Differs: "the tenure", Unit: application.Seconds, Default: 10, Least: 0.1, Most: 3600},
 			{Key: stormKey, Meaning: "leaders that die at once, each of an office of its own: they send nothing any more", Differs: "the leaders that die at once", Most: 10_000},
 			{Key: ttlKey, Meaning: "how long a session or lease lives that is not kept alive; 0: as long as the store's client has it", Differs: "the sessions' time to live",
-				Unit: app.Seconds, Most: mostTTL.Seconds()},
+				Unit: application.Seconds, Most: mostTTL.Seconds()},
 		},
 	}
 	ways := raceWays
@@ -88,7 +89,7 @@ type Config struct {
 }
 
 // ConfigOf is what settings come to.
-func ConfigOf(s app.Settings, seed uint64) Config {
+func ConfigOf(s application.Settings, seed uint64) Config {
 	return Config{
 		Offices: s.Whole(electionsKey), Candidates: s.Whole(candidatesKey), Tenure: s.Span(tenureKey), Storm: s.Whole(stormKey), TTL: s.Span(ttlKey), Seed: seed,
 	}
@@ -107,7 +108,7 @@ func (c *Config) Connections(w *Way) int {
 }
 
 // Check implements application.Application.
-func (Application) Check(s app.Settings) (parameter, why string) {
+func (Application) Check(s application.Settings) (parameter, why string) {
 	c := ConfigOf(s, 0)
 	switch {
 	case c.All() > maxCandidates:
@@ -121,7 +122,7 @@ func (Application) Check(s app.Settings) (parameter, why string) {
 }
 
 // CheckWindow implements application.Windowed: all of a failover falls into the window.
-func (a Application) CheckWindow(s app.Settings, way int, length time.Duration) (parameter, why string) {
+func (a Application) CheckWindow(s application.Settings, way int, length time.Duration) (parameter, why string) {
 	c, w := ConfigOf(s, 0), a.Way(way)
 	if c.Storm == 0 || c.Dies(w, length) > 0 {
 		return "", ""
@@ -140,17 +141,17 @@ func (a Application) Way(way int) *Way {
 
 // Profile implements application.Application: how often each call is made in the mean,
 // when nobody fails. That candidates stand for the first time is not in it.
-func (a Application) Profile(s app.Settings, way int) app.Profile {
+func (a Application) Profile(s application.Settings, way int) application.Profile {
 	c, w := ConfigOf(s, 0), a.Way(way)
 	rates := w.Rates(&c)
-	return app.Profile{
+	return application.Profile{
 		Calls: app.Calls(w.Shapes[:], rates[:]),
 		There: uint64(c.Offices), KeySize: len("e000000/leader"), ValueSize: NameSize, Connections: c.Connections(w),
 	}
 }
 
 // Phrase implements application.Application.
-func (Application) Phrase(s app.Settings) string {
+func (Application) Phrase(s application.Settings) string {
 	c := ConfigOf(s, 0)
 	words := fmt.Sprintf("%s with %s each, and a tenure of %v", text.Plural(uint64(c.Offices), "office"), text.Plural(uint64(c.Candidates), "candidate"), c.Tenure)
 	if c.TTL > 0 {
@@ -178,7 +179,7 @@ const (
 
 // Way is how a store is used, and what the calls are there.
 type Way struct {
-	app.Way
+	application.Way
 	Recipe Recipe
 	Shapes [NumCalls]app.Shape
 	// PerHandover is how many of each call a handover takes with so many candidates.
@@ -271,9 +272,9 @@ func lockVacancy(lives time.Duration) time.Duration { return lives + lockDelay +
 // onNodes is a way of stores whose keys can end with a connection's session.
 func onNodes(name string, r Recipe, stand, look, await app.Shape, per func(float64) [NumCalls]float64) Way {
 	return Way{
-		Way: app.Way{
+		Way: application.Way{
 			Name:       name,
-			Operations: []app.Operation{{Kind: kv.Ephemeral}, {Kind: kv.Delete}, {Kind: kv.Watch}},
+			Operations: []application.Operation{{Kind: kv.Ephemeral}, {Kind: kv.Delete}, {Kind: kv.Watch}},
 			Features:   []kv.Feature{kv.SessionNodes},
 		},
 		Recipe: r, Pause: time.Second, Lives: nodeLives, Beats: 3, Connected: true, Vacancy: nodeVacancy, Alone: nodeAlone,
@@ -290,9 +291,9 @@ func onNodes(name string, r Recipe, stand, look, await app.Shape, per func(float
 // onLeases is a way of stores with leases, transactions and watchers.
 func onLeases(name string, r Recipe, stand, look, await string, per func(float64) [NumCalls]float64) Way {
 	return Way{
-		Way: app.Way{
+		Way: application.Way{
 			Name:       name,
-			Operations: []app.Operation{{Kind: kv.Watch}},
+			Operations: []application.Operation{{Kind: kv.Watch}},
 			Features:   []kv.Feature{kv.ApplicationCalls, kv.CallWatchers},
 		},
 		Recipe: r, Pause: time.Second, Lives: leaseLives, Beats: 3, Vacancy: leaseVacancy,
@@ -326,9 +327,9 @@ var (
 			},
 		),
 		{
-			Way: app.Way{
+			Way: application.Way{
 				Name:       "the lock of a key, sessions with a TTL, and blocking queries",
-				Operations: []app.Operation{{Kind: kv.Watch}},
+				Operations: []application.Operation{{Kind: kv.Watch}},
 				Features:   []kv.Feature{kv.SessionLocks},
 			},
 			Recipe: SessionRace, Lives: sessionLives, Beats: 2, Vacancy: lockVacancy, Pause: lockRetry, Watches: true,

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/load/app"
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -31,18 +31,18 @@ const maxPods = 2_000_000
 type Application struct{}
 
 // Definition implements application.Application.
-func (Application) Definition() app.Definition {
-	return app.Definition{
+func (Application) Definition() application.Definition {
+	return application.Definition{
 		Name: Name, Meaning: "the API server of Kubernetes", Prefix: "/registry/", Compacts: true, Names: keyNames(),
 		Scales: []string{nodesKey, churnKey}, // of the pods that are there, hardly more than the list every five minutes is larger
-		Parameters: []app.Parameter{
+		Parameters: []application.Parameter{
 			{Key: nodesKey, Meaning: "its nodes", Differs: "the nodes", Default: 1000, Least: 1, Most: 100_000},
 			// 30 pods on a node are what the scalability tests of Kubernetes have.
 			{Key: podsKey, Meaning: "the pods of each node that are there when the load begins", Differs: "the pods of a node", Default: 30, Least: 1, Most: 500},
 			{Key: churnKey, Meaning: "pods that are created, and as many that are removed, a second", Differs: "the pods that are created and removed",
-				Unit: app.Number, Default: 20, Most: 10_000},
+				Unit: application.Number, Default: 20, Most: 10_000},
 		},
-		Ways: []app.Way{{Name: "etcd's transactions, leases and watch streams", Features: []kv.Feature{kv.ApplicationCalls, kv.RangeForms}}},
+		Ways: []application.Way{{Name: "etcd's transactions, leases and watch streams", Features: []kv.Feature{kv.ApplicationCalls, kv.RangeForms}}},
 	}
 }
 
@@ -60,7 +60,7 @@ type Config struct {
 }
 
 // ConfigOf is what settings come to.
-func ConfigOf(s app.Settings, seed uint64) Config {
+func ConfigOf(s application.Settings, seed uint64) Config {
 	return Config{Nodes: s.Whole(nodesKey), PodsPerNode: s.Whole(podsKey), Churn: s[churnKey], Seed: seed}
 }
 
@@ -81,7 +81,7 @@ func (c *Config) listEvery() time.Duration    { return cmp.Or(c.ListEvery, listE
 const leastPodsPerChurn = 10
 
 // Check implements application.Application.
-func (Application) Check(s app.Settings) (parameter, why string) {
+func (Application) Check(s application.Settings) (parameter, why string) {
 	c := ConfigOf(s, 0)
 	switch {
 	case c.pods() > maxPods:
@@ -93,22 +93,22 @@ func (Application) Check(s app.Settings) (parameter, why string) {
 }
 
 // Profile implements application.Application.
-func (Application) Profile(s app.Settings, _ int) app.Profile {
+func (Application) Profile(s application.Settings, _ int) application.Profile {
 	c := ConfigOf(s, 0)
 	paths, _ := Watched()
 	watchers := len(paths) + 1 // one is of the key that says who compacts
-	p := app.Profile{
+	p := application.Profile{
 		There: c.There(), KeySize: keySize, ValueSize: c.MeanValue(), Watchers: watchers, Streams: watchers, PreviousValues: true,
 	}
 	for call, rate := range c.Rates() {
 		kind, level := Call(call).Kind()
-		p.Calls = append(p.Calls, app.Call{Name: Call(call).String(), Kind: kind, Level: level, PerSecond: rate})
+		p.Calls = append(p.Calls, application.Call{Name: Call(call).String(), Kind: kind, Level: level, PerSecond: rate})
 	}
 	return p
 }
 
 // Phrase implements application.Application.
-func (Application) Phrase(s app.Settings) string {
+func (Application) Phrase(s application.Settings) string {
 	return text.Plural(uint64(s.Whole(nodesKey)), "node") + " with " + text.Plural(uint64(s.Whole(podsKey)), "pod") +
-		" each, " + app.Format(s[churnKey]) + " a second created and as many removed"
+		" each, " + application.Format(s[churnKey]) + " a second created and as many removed"
 }

@@ -10,7 +10,7 @@ import (
 	"testing/quick"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/load/app"
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
@@ -179,8 +179,8 @@ func FuzzNumber(f *testing.F) {
 }
 
 // settings are those of which ConfigOf makes the configuration.
-func settings(c Config) app.Settings {
-	return app.Settings{nodesKey: float64(c.Nodes), podsKey: float64(c.PodsPerNode), churnKey: c.Churn}
+func settings(c Config) application.Settings {
+	return application.Settings{nodesKey: float64(c.Nodes), podsKey: float64(c.PodsPerNode), churnKey: c.Churn}
 }
 
 func perSecond(c Config) float64 {

@@ -7,10 +7,12 @@
 package membership
 
 import (
+	"regexp"
+
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/load/app"
 	"github.com/quorumbench/quorumbench/internal/load/app/discovery"
-	"regexp"
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
 // Name is what scenario files call the application.
@@ -23,14 +25,14 @@ var keyNames = regexp.MustCompile(`^s\d{6}(/|$)`)
 type Application struct{}
 
 // Definition implements application.Application.
-func (Application) Definition() app.Definition {
-	return app.Definition{
+func (Application) Definition() application.Definition {
+	return application.Definition{
 		Name: Name, Meaning: "service discovery by keys that end with their sessions", Prefix: "services/", Names: keyNames,
 		Scales:     discovery.Scales(),
 		Parameters: discovery.Parameters(1 << 19),
-		Ways: []app.Way{{
+		Ways: []application.Way{{
 			Name: "ephemeral nodes and persistent recursive watches",
-			Operations: []app.Operation{
+			Operations: []application.Operation{
 				{Kind: kv.Ephemeral}, {Kind: kv.Delete}, {Kind: kv.Watch}, {Kind: kv.Get, Level: kv.Local},
 			},
 		}},
@@ -42,7 +44,7 @@ func (Application) Definition() app.Definition {
 func readers(c *discovery.Config) float64 { return float64(c.Clients*c.Uses) / float64(c.Services) }
 
 // Check implements application.Application.
-func (Application) Check(s app.Settings) (parameter, why string) {
+func (Application) Check(s application.Settings) (parameter, why string) {
 	c := discovery.ConfigOf(s, 0)
 	return c.Check()
 }
@@ -72,10 +74,10 @@ func (c Call) String() string { return Shapes[c].Name }
 func (c Call) Kind() (kv.Kind, kv.Consistency) { return Shapes[c].Kind, Shapes[c].Level }
 
 // Profile implements application.Application.
-func (Application) Profile(s app.Settings, _ int) app.Profile {
+func (Application) Profile(s application.Settings, _ int) application.Profile {
 	c := discovery.ConfigOf(s, 0)
 	rates := [NumCalls]float64{Register: c.Churn, Deregister: c.Churn, Lookup: c.Churn * readers(&c)}
-	return app.Profile{
+	return application.Profile{
 		There: uint64(c.There()), KeySize: len("s000000/i000000"), ValueSize: c.Size,
 		Watchers: c.Clients * c.Uses, Streams: c.Clients,
 		Calls: app.Calls(Shapes[:], rates[:]),
@@ -83,7 +85,7 @@ func (Application) Profile(s app.Settings, _ int) app.Profile {
 }
 
 // Phrase implements application.Application.
-func (Application) Phrase(s app.Settings) string {
+func (Application) Phrase(s application.Settings) string {
 	c := discovery.ConfigOf(s, 0)
 	return c.Phrase()
 }

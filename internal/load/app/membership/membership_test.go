@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/load/app"
 	"github.com/quorumbench/quorumbench/internal/load/app/discovery"
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-func settings(of map[string]float64) app.Settings {
+func settings(of map[string]float64) application.Settings {
 	d := Application{}.Definition()
 	s := d.Defaults()
 	for k, v := range of {

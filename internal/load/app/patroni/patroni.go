@@ -9,7 +9,7 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/load/app"
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -38,18 +38,18 @@ type Application struct{}
 
 // Definition implements application.Application. The defaults are Patroni's own, but for
 // how many there are.
-func (Application) Definition() app.Definition {
-	return app.Definition{
+func (Application) Definition() application.Definition {
+	return application.Definition{
 		Name: Name, Meaning: "Patroni, which keeps PostgreSQL available", Prefix: "/service/", Names: keyNames,
 		Scales: []string{clustersKey, perKey},
-		Parameters: []app.Parameter{
+		Parameters: []application.Parameter{
 			{Key: clustersKey, Meaning: "PostgreSQL clusters", Differs: "the PostgreSQL clusters", Default: 1000, Least: 1, Most: 50_000},
 			{Key: perKey, Meaning: "members of each, one of which leads", Differs: "the members of a PostgreSQL cluster", Default: 3, Least: 1, Most: 20},
-			{Key: loopKey, Meaning: "how often each member looks after itself", Differs: "the loop's wait", Unit: app.Seconds, Default: 10, Least: 1, Most: 3600},
-			{Key: ttlKey, Meaning: "how long a lease lives that is not renewed", Differs: "the leases' time to live", Unit: app.Seconds, Default: 30, Least: 3, Most: 36_000},
-			{Key: retryKey, Meaning: "how late a renewal may be before a leader gives up", Differs: "the retry timeout", Unit: app.Seconds, Default: 10, Least: 1, Most: 3600},
+			{Key: loopKey, Meaning: "how often each member looks after itself", Differs: "the loop's wait", Unit: application.Seconds, Default: 10, Least: 1, Most: 3600},
+			{Key: ttlKey, Meaning: "how long a lease lives that is not renewed", Differs: "the leases' time to live", Unit: application.Seconds, Default: 30, Least: 3, Most: 36_000},
+			{Key: retryKey, Meaning: "how late a renewal may be before a leader gives up", Differs: "the retry timeout", Unit: application.Seconds, Default: 10, Least: 1, Most: 3600},
 			{Key: writtenKey, Meaning: "the part of the clusters whose databases are written to, from 0 to 1", Differs: "the part of the databases that is written to",
-				Unit: app.Number, Default: 1, Most: 1},
+				Unit: application.Number, Default: 1, Most: 1},
 			{Key: stormKey, Meaning: "leaders that die at once", Differs: "the leaders that die at once", Most: 50_000},
 		},
 		Ways: ways(),
@@ -67,7 +67,7 @@ type Config struct {
 }
 
 // ConfigOf is what settings come to.
-func ConfigOf(s app.Settings, seed uint64, way Way) Config {
+func ConfigOf(s application.Settings, seed uint64, way Way) Config {
 	c := Config{
 		Clusters: s.Whole(clustersKey), Members: s.Whole(perKey), Storm: s.Whole(stormKey), Seed: seed, Way: way,
 		LoopWait: s.Span(loopKey), TTL: s.Span(ttlKey), RetryTime: s.Span(retryKey),
@@ -83,7 +83,7 @@ func ConfigOf(s app.Settings, seed uint64, way Way) Config {
 func (c *Config) All() int { return c.Clusters * c.Members }
 
 // Check implements application.Application.
-func (Application) Check(s app.Settings) (parameter, why string) {
+func (Application) Check(s application.Settings) (parameter, why string) {
 	c := ConfigOf(s, 0, Leases)
 	switch {
 	case c.All() > maxMembers:
@@ -100,20 +100,20 @@ func (Application) Check(s app.Settings) (parameter, why string) {
 
 // Profile implements application.Application. Failovers are not part of what is sent in
 // the mean.
-func (Application) Profile(s app.Settings, way int) app.Profile {
+func (Application) Profile(s application.Settings, way int) application.Profile {
 	c := ConfigOf(s, 0, Way(way))
-	p := app.Profile{
+	p := application.Profile{
 		There: c.Keys(), KeySize: keySize, ValueSize: c.MeanValue(), Watchers: c.Watchers(), Streams: c.Watchers(), Connections: c.All(),
 	}
 	for call, rate := range c.Rates() {
 		kind, level := c.Way.Kind(Call(call))
-		p.Calls = append(p.Calls, app.Call{Name: c.Way.Called(Call(call)), Kind: kind, Level: level, PerSecond: rate})
+		p.Calls = append(p.Calls, application.Call{Name: c.Way.Called(Call(call)), Kind: kind, Level: level, PerSecond: rate})
 	}
 	return p
 }
 
 // Phrase implements application.Application.
-func (Application) Phrase(s app.Settings) string {
+func (Application) Phrase(s application.Settings) string {
 	c := ConfigOf(s, 0, Leases)
 	words := text.Plural(uint64(c.Clusters), "cluster") + " of " + text.Plural(uint64(c.Members), "member")
 	if c.Written < c.Clusters {

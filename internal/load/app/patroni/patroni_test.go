@@ -7,7 +7,7 @@ import (
 	"testing/quick"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/load/app"
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
 func config(clusters, members int) Config {
@@ -159,7 +159,7 @@ func TestCheck(t *testing.T) {
 	if key, why := (Application{}).Check(d.Defaults()); why != "" {
 		t.Error(key, why)
 	}
-	for want, change := range map[string]app.Settings{
+	for want, change := range map[string]application.Settings{
 		clustersKey: {clustersKey: 50_000}, ttlKey: {loopKey: 11}, stormKey: {stormKey: 1001},
 	} {
 		s := d.Defaults()

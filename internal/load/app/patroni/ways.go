@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/load/app"
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
 // Way is how a store is used: an index in the Definition's.
@@ -22,19 +22,19 @@ const (
 // renewal: Patroni asks for half of ttl, and is given 10 s at least; the store doubles it.
 const leastLockTTL = 20 * time.Second
 
-func ways() []app.Way {
-	return []app.Way{
+func ways() []application.Way {
+	return []application.Way{
 		Leases: {
-			Name: "leases, transactions and a watcher for each member", Operations: []app.Operation{{Kind: kv.Watch}},
+			Name: "leases, transactions and a watcher for each member", Operations: []application.Operation{{Kind: kv.Watch}},
 			Features: []kv.Feature{kv.ApplicationCalls},
 		},
 		Locks: {
-			Name: "sessions that hold keys, and a query that waits for each replica", Operations: []app.Operation{{Kind: kv.Watch}, {Kind: kv.Range, Level: kv.Lease}},
+			Name: "sessions that hold keys, and a query that waits for each replica", Operations: []application.Operation{{Kind: kv.Watch}, {Kind: kv.Range, Level: kv.Lease}},
 			Features: []kv.Feature{kv.SessionLocks},
 		},
 		Nodes: {
 			Name: "keys that end with the session of each member's connection, and a watch that fires once",
-			Operations: []app.Operation{
+			Operations: []application.Operation{
 				{Kind: kv.Ephemeral}, {Kind: kv.KeepAlive}, {Kind: kv.Watch}, {Kind: kv.Range, Level: kv.Local}, {Kind: kv.Get, Level: kv.Local},
 			},
 		},

@@ -3,7 +3,7 @@ package registry
 import (
 	"testing"
 
-	"github.com/quorumbench/quorumbench/internal/load/app"
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
 // Each application says with which of its parameters its load grows, and it does, or why
@@ -16,7 +16,7 @@ func TestWhatScales(t *testing.T) {
 		}
 		for _, key := range d.Scales {
 			p := d.Scaling(key)
-			if p == nil || p.Unit != app.Whole && p.Unit != app.Number {
+			if p == nil || p.Unit != application.Whole && p.Unit != application.Number {
 				t.Errorf("%s: %s is no number of its parameters", d.Name, key)
 				continue
 			}
@@ -35,6 +35,35 @@ func TestWhatScales(t *testing.T) {
 		}
 		if d.Scaling("") != nil {
 			t.Errorf("%s has a parameter without a key", d.Name)
+		}
+	}
+}
+
+// Applications that have a parameter of one key have it of one unit, each within bounds
+// of its own, and every application is right as it is when nothing is given.
+func TestApplicationsFitTogether(t *testing.T) {
+	units := map[string]application.Unit{}
+	for _, a := range All() {
+		d := a.Definition()
+		if len(d.Ways) == 0 || d.Name == "" || d.Meaning == "" {
+			t.Errorf("%q has %d ways of using a store, and the meaning %q", d.Name, len(d.Ways), d.Meaning)
+		}
+		if p := d.Outside(d.Defaults()); p != nil {
+			t.Errorf("%s: the default of %s is not within its bounds", d.Name, p.Key)
+		}
+		if key, why := a.Check(d.Defaults()); why != "" {
+			t.Errorf("%s: its defaults are refused: %s: %s", d.Name, key, why)
+		}
+		for way := range d.Ways {
+			if p := a.Profile(d.Defaults(), way); p.PerSecond() <= 0 || a.Phrase(d.Defaults()) == "" {
+				t.Errorf("%s: it sends %v calls a second: %q", d.Name, p.PerSecond(), a.Phrase(d.Defaults()))
+			}
+		}
+		for _, p := range d.Parameters {
+			if u, ok := units[p.Key]; ok && u != p.Unit {
+				t.Errorf("%s: %s has another unit than another application's", d.Name, p.Key)
+			}
+			units[p.Key] = p.Unit
 		}
 	}
 }

@@ -1,8 +1,7 @@
-// Package app says what an application is that a load can be shaped like: as
-// data, which a scenario is checked and described by, and which the application's source
-// below internal/load sends. Each has a package of its own below this one, and a line
-// in package registry. docs/add-an-application.md has the steps.
-package app
+// Package application is what a scenario must know of the applications that a load can be
+// shaped like: as data, by which it is checked and described. What sends their calls is
+// below internal/load/app. docs/add-an-application.md has the steps.
+package application
 
 import (
 	"fmt"
@@ -27,6 +26,24 @@ type Application interface {
 	Profile(s Settings, way int) Profile
 	// Phrase is the settings in words for reports, such as "20 nodes with 10 pods each".
 	Phrase(Settings) string
+}
+
+// Find returns the application with the name; nil if there is none.
+func Find(all []Application, name string) Application {
+	for _, a := range all {
+		if a.Definition().Name == name {
+			return a
+		}
+	}
+	return nil
+}
+
+// Names returns what scenario files call them.
+func Names(all []Application) (names []string) {
+	for _, a := range all {
+		names = append(names, a.Definition().Name)
+	}
+	return names
 }
 
 // Windowed is an optional interface of an Application with settings that need a window of
@@ -56,7 +73,7 @@ type Definition struct {
 	// first part.
 	Names *regexp.Regexp
 	// Compacts says that it compacts the store's history now and then, which is that of
-	// all keys (Setup.Confined).
+	// all keys.
 	Compacts bool
 	// Ways are how it uses a store, the best first: an application that is at home on
 	// several stores has another way on each. It is sent to a store that has all that
@@ -186,8 +203,8 @@ type Profile struct {
 	// Watchers watch beside the calls, over so many Streams. None: it watches nothing.
 	Watchers, Streams int
 	PreviousValues    bool // their events carry what was there before
-	// Connections is how many the calls have, where each belongs to one (Place of engine.Reactive);
-	// 0: as many as the scenario says.
+	// Connections is how many the calls have, where each belongs to one; 0: as many as the
+	// scenario says.
 	Connections int
 }
 
@@ -205,21 +222,4 @@ func (p *Profile) PerSecond() (sum float64) {
 		sum += p.Calls[i].PerSecond
 	}
 	return sum
-}
-
-// Setup is what a source is made from: one load of an application.
-type Setup struct {
-	Settings Settings
-	Way      int // an index in the Definition's
-	Seed     uint64
-	Length   time.Duration // of the window, in which calls become due
-	Prefix   string        // what its keys begin with
-	// Connections is how many there are, by their numbers from 0.
-	Connections int
-	// Before is what the source learned before the load (load.Keeper); nil where that is
-	// still to be done.
-	Before []int64
-	// Confined says that the cluster ran before: all keys have the prefix. What affects
-	// the whole cluster is done if ClusterWide allows it.
-	Confined, ClusterWide bool
 }
