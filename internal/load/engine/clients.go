@@ -3,7 +3,6 @@ package engine
 import (
 	"slices"
 
-	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
@@ -31,14 +30,16 @@ func (c *closedLoop) connections() []measure.Connection {
 	return slices.DeleteFunc(all, func(one measure.Connection) bool { return len(one.Completed) == 0 })
 }
 
-// ended notes the end of a client's operation, and returns for how long the client
-// rests, in nanoseconds.
-func (l *Loop) ended(sl *slot, outcome kv.Outcome, at int64) int64 {
-	if l.cfg.Fine && !outcome.Failed() {
-		l.waited(sl.client, at)
-		l.closed.clients[sl.client].succeeded = at
+// noteSuccess counts an operation for its client, and notes until when that had no success.
+func (l *Loop) noteSuccess(sl *slot, at int64) {
+	c := &l.closed.clients[sl.client]
+	if sl.measured {
+		c.completed++
 	}
-	return l.closed.rests.after(sl, outcome, at, l.cfg.Timeout)
+	if l.cfg.Fine {
+		l.waited(sl.client, at)
+		c.succeeded = at
+	}
 }
 
 // waited notes for how long a client had no success, until now.

@@ -205,7 +205,7 @@ func (l *Loop) close(at int64) {
 		case sl.client >= 0 && l.waitsForOthers(sl):
 			l.withdraw(tag)
 		case l.reactive == nil || sl.client >= 0:
-			l.fail(tag, true, kv.NotSent, max(at, sl.due))
+			l.fail(tag, placeFree, kv.NotSent, max(at, sl.due))
 		}
 		tag = next
 	}

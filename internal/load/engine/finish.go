@@ -43,7 +43,7 @@ func (l *Loop) handle(i int) {
 		case store.Done:
 			c.open--
 			l.conns.note(c, ev)
-			l.finishOp(ev.Tag, true, ev, l.now)
+			l.finishOp(ev.Tag, placeFree, ev, l.now)
 			if l.cfg.NewConnection {
 				l.conns.leave(i, l.now)
 			}
@@ -54,106 +54,165 @@ func (l *Loop) handle(i int) {
 			}
 		}
 	}
-	l.prompt()
+	if l.reactive != nil {
+		l.prompt()
+	}
 }
 
-// finishOp ends an operation that was due, whatever its outcome, and frees the
-// client that waited for it.
-func (l *Loop) finishOp(tag uint32, placeFree bool, ev *store.Event, at int64) {
+// place says whether an operation that ends leaves its place on its connection.
+type place bool
+
+const (
+	placeFree  place = true
+	placeTaken place = false // its late answer is awaited
+)
+
+// finishOp ends an operation that was due, whatever its outcome: it judges the answer,
+// counts the operation, and frees the client that waited for it.
+func (l *Loop) finishOp(tag uint32, at place, ev *store.Event, now int64) {
 	sl := &l.slots.table[tag]
 	outcome := ev.Outcome
-	l.watchers.done(sl, ev)
-	if !outcome.Failed() {
-		l.watchers.acked(sl, ev, at)
-		outcome = l.cfg.Source.Check(sl.kind, sl.ref, ev)
-	} else if l.queueAgain(tag, outcome) {
+	if outcome.Failed() && l.queueAgain(tag, outcome) {
 		return
+	}
+	if outcome = l.judge(sl, ev, now); outcome.Failed() {
+		l.countFailure(sl, outcome, ev, now)
+	} else {
+		l.countSuccess(sl, outcome, ev, now)
+	}
+	if sl.client < 0 {
+		l.freePlace(tag, at)
+	} else {
+		l.freeClient(tag, at, outcome, now)
+	}
+}
+
+// judge returns the outcome of an operation, and reports it to all that depend on it.
+func (l *Loop) judge(sl *slot, ev *store.Event, now int64) kv.Outcome {
+	outcome := ev.Outcome
+	if !outcome.Failed() {
+		if l.watchers.cfg != nil {
+			l.watchers.acked(sl, ev, now)
+		}
+		outcome = l.cfg.Source.Check(sl.kind, sl.ref, ev)
 	} else if !outcome.Definite() {
 		l.watchers.mayBeDone(sl)
 	}
 	if sl.state == waiting { // it was never made
 		sl.kind, sl.level = l.cfg.Source.Kind(sl.acc.Phase, sl.n)
 	}
-	series := measure.Series{Kind: sl.kind, Consistency: sl.level, Member: ev.Member, Term: ev.Term}
-	if ev.Member == 0 && sl.conn >= 0 {
-		series.Member = l.conns.table[sl.conn].member
-	}
-	if ev.Term == 0 {
-		series.Term = sl.term
-		if sl.state != written {
-			series.Term = l.conns.term()
-		}
-	}
 	if l.reactive != nil {
 		if outcome.Failed() {
 			l.reactive.Failed(sl.n)
 		}
 		if sl.measured {
-			l.reactive.Ended(sl.n, outcome, at-sl.due, at-sl.sent)
+			l.reactive.Ended(sl.n, outcome, now-sl.due, now-sl.sent)
 		}
 	}
 	if l.cfg.History != nil {
-		l.remember(sl, outcome, ev, series.Member, at)
+		l.remember(sl, outcome, ev, now)
 	}
-	l.held(sl, at)
-	acc := sl.acc
+	return outcome
+}
+
+// seriesOf returns what an operation's times are counted under: its member and term are
+// those of the answer, if it names them.
+func (l *Loop) seriesOf(sl *slot, ev *store.Event) measure.Series {
+	series := measure.Series{Kind: sl.kind, Consistency: sl.level, Member: l.memberOf(sl, ev), Term: ev.Term}
+	switch {
+	case ev.Term != 0:
+	case sl.state == written:
+		series.Term = sl.term
+	default:
+		series.Term = l.conns.term()
+	}
+	return series
+}
+
+// memberOf returns the member that answered.
+func (l *Loop) memberOf(sl *slot, ev *store.Event) uint64 {
+	if ev.Member == 0 && sl.conn >= 0 {
+		return l.conns.table[sl.conn].member
+	}
+	return ev.Member
+}
+
+// countSuccess counts an operation in the second in which it was due, and its completion in
+// the current one.
+func (l *Loop) countSuccess(sl *slot, outcome kv.Outcome, ev *store.Event, now int64) {
+	series, acc := l.seriesOf(sl, ev), sl.acc
 	acc.Outcomes[outcome]++
 	acc.open--
-	if outcome.Failed() {
-		l.failLive++
-		l.secs.failed(acc, series, outcome, at-sl.due)
-		l.explain(outcome, ev.Text)
-	} else {
-		l.doneLive++
-		l.secs.succeeded(acc, series, at-sl.due, at-sl.sent)
-		if weight := l.weightOf(sl); weight > 0 {
-			l.disturbed(sl, at, weight)
-		}
-		l.clock.completed(sl.kind, at)
-		acc.Extra += uint64(ev.Extra)
-		acc.Retries += uint64(ev.Retries)
-		if outcome == kv.Miss {
-			acc.Missed[sl.kind]++
-		}
-		if sl.kind.Reads() {
-			acc.Keys += uint64(max(ev.Count, 0))
-		}
+	l.doneLive++
+	l.secs.succeeded(acc, &series, now-sl.due, now-sl.sent)
+	if weight := l.weightOf(sl); weight > 0 {
+		l.disturbed(sl, now, weight)
+	}
+	l.clock.completed(sl.kind, now)
+	acc.Extra += uint64(ev.Extra)
+	acc.Retries += uint64(ev.Retries)
+	if outcome == kv.Miss {
+		acc.Missed[sl.kind]++
+	}
+	if sl.kind.Reads() {
+		acc.Keys += uint64(max(ev.Count, 0))
 	}
 	if l.cfg.Fine {
-		l.clock.fine(&series, outcome, at)
-		if sl.kind == kv.KeepAlive && sl.conn >= 0 && l.cfg.LeaseOf != nil {
-			l.leases.answered(l.cfg.LeaseOf(sl.n, l.session(sl)), sl.sent, at, ev, l.clock.current)
-		}
+		l.countFine(sl, &series, outcome, ev, now)
 	}
-	client, measured, owed := sl.client, sl.measured, sl.owed
-	rest := int64(0)
-	if client >= 0 {
-		rest = l.ended(sl, outcome, at)
+}
+
+// countFailure counts an error in the second in which its operation was due.
+func (l *Loop) countFailure(sl *slot, outcome kv.Outcome, ev *store.Event, now int64) {
+	series, acc := l.seriesOf(sl, ev), sl.acc
+	acc.Outcomes[outcome]++
+	acc.open--
+	l.failLive++
+	l.secs.failed(acc, &series, outcome, now-sl.due)
+	l.explain(outcome, ev.Text)
+	if l.cfg.Fine {
+		l.countFine(sl, &series, outcome, ev, now)
 	}
-	l.slots.finish(tag, placeFree)
-	if client < 0 {
-		l.freePlace(owed)
-		return
+}
+
+// countFine notes how an operation ended within the current second.
+func (l *Loop) countFine(sl *slot, series *measure.Series, outcome kv.Outcome, ev *store.Event, now int64) {
+	l.clock.fine(series, outcome, now)
+	if sl.kind == kv.KeepAlive && sl.conn >= 0 && l.cfg.LeaseOf != nil {
+		l.leases.answered(l.cfg.LeaseOf(sl.n, l.session(sl)), sl.sent, now, ev, l.clock.current)
 	}
+}
+
+// freeClient ends an operation of a closed loop, and begins its client's next one.
+func (l *Loop) freeClient(tag uint32, at place, outcome kv.Outcome, now int64) {
+	sl := &l.slots.table[tag]
+	l.noteHeld(sl, now)
+	client, measured, rest := sl.client, sl.measured, int64(0)
+	if outcome.Failed() {
+		rest = l.closed.rests.after(sl, outcome, now, l.cfg.Timeout)
+	} else {
+		l.closed.rests.succeeded(now - sl.sent)
+		l.noteSuccess(sl, now)
+	}
+	l.slots.finish(tag, at)
 	if measured {
 		l.closed.inWindow--
-		l.closed.lastAt = at
-		if !outcome.Failed() {
-			l.closed.clients[client].completed++
-		}
+		l.closed.lastAt = now
 	}
 	if rest > 0 && !l.draining {
-		l.closed.rests.push(sleeper{at + rest, client})
+		l.closed.rests.push(sleeper{now + rest, client})
 	} else {
-		l.begin(client, at)
+		l.begin(client, now)
 	}
 	if measured && l.closed.inWindow == 0 {
 		l.endWork()
 	}
 }
 
-// freePlace lets the open loop have the place of an operation that has ended.
-func (l *Loop) freePlace(owed bool) {
+// freePlace ends an operation of an open loop, whose place may be taken up again.
+func (l *Loop) freePlace(tag uint32, at place) {
+	owed := l.slots.table[tag].owed
+	l.slots.finish(tag, at)
 	switch {
 	case owed:
 		l.owed--
@@ -186,8 +245,8 @@ func (l *Loop) explain(o kv.Outcome, words []byte) {
 }
 
 // fail ends an operation that got no answer.
-func (l *Loop) fail(tag uint32, placeFree bool, outcome kv.Outcome, at int64) {
-	l.finishOp(tag, placeFree, &store.Event{Tag: tag, Outcome: outcome}, at)
+func (l *Loop) fail(tag uint32, at place, outcome kv.Outcome, now int64) {
+	l.finishOp(tag, at, &store.Event{Tag: tag, Outcome: outcome}, now)
 }
 
 // expire gives up what has waited for longer than the timeout.
@@ -211,7 +270,7 @@ func (l *Loop) giveUp(tag uint32) {
 		l.giveUpWithConnection(tag)
 	case l.waitsOn(tag):
 	case l.slots.table[tag].state == waiting:
-		l.fail(tag, true, kv.NotSent, l.now)
+		l.fail(tag, placeFree, kv.NotSent, l.now)
 	default:
 		l.cancel(tag)
 	}
@@ -221,14 +280,14 @@ func (l *Loop) giveUp(tag uint32) {
 func (l *Loop) cancel(tag uint32) {
 	i := int(l.slots.table[tag].conn)
 	c := l.conns.table[i]
-	placeFree := c.codec.Cancel(tag)
-	if placeFree {
+	at := place(c.codec.Cancel(tag))
+	if at == placeFree {
 		c.open--
 	} else {
 		c.late++
 	}
 	l.conns.touch(i)
-	l.fail(tag, placeFree, kv.TimedOut, l.now)
+	l.fail(tag, at, kv.TimedOut, l.now)
 	if c.state == up && c.moved && c.late == c.open {
 		l.retire(i) // nobody waits for what it still owes
 		return

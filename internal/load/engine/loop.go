@@ -247,11 +247,15 @@ func (l *Loop) turn() {
 	now := l.poller.Now()
 	l.pauses.awake(asked, now)
 	l.runWaits.turn(now)
-	l.warm(now)
+	if l.sched.pacer == nil {
+		l.warm(now)
+	}
 	ended := l.doneLive + l.failLive
 	l.to(now)
 	l.takeMail()
-	l.prompt()
+	if l.reactive != nil {
+		l.prompt()
+	}
 	l.handleReady()
 	l.expire()
 	l.maintain()
@@ -259,13 +263,20 @@ func (l *Loop) turn() {
 		l.letGo()
 	}
 	if !l.draining && !l.idle {
-		l.fire()
-		l.wakeRested()
-		l.shareWork()
+		if l.sched.pacer != nil {
+			l.fire()
+		} else {
+			l.wakeRested()
+			l.shareWork()
+		}
 	}
-	l.prompt()
+	if l.reactive != nil {
+		l.prompt()
+	}
 	l.flushDirty()
-	l.settleMarks()
+	if len(l.marked) > 0 {
+		l.settleMarks()
+	}
 	l.release()
 	l.publish()
 	end := l.poller.Now()
@@ -292,18 +303,22 @@ func (l *Loop) nextWake() int64 {
 	if due := l.sched.due; !l.draining && !l.idle && due < until && l.canSend() {
 		until = due
 	}
-	if !l.draining {
+	if len(l.closed.rests.resting) > 0 && !l.draining {
 		until = min(until, l.closed.rests.until())
 	}
-	until = min(until, l.nextPrompt(), l.clock.next, l.conns.tickAt, l.conns.redialAt)
-	return until
+	if l.reactive != nil {
+		until = min(until, l.nextPrompt())
+	}
+	return min(until, l.clock.next, l.conns.tickAt, l.conns.redialAt)
 }
 
 // maintain does what time asks for: ticks, dialling, watchers again.
 func (l *Loop) maintain() {
-	l.watchers.retry(l.now)
-	l.watchers.resolve(l.now, l.clock.current, &l.secs)
-	l.watchers.ask(l.now)
+	if !l.watchers.none {
+		l.watchers.retry(l.now)
+		l.watchers.resolve(l.now, l.clock.current, &l.secs)
+		l.watchers.ask(l.now)
+	}
 	if l.now >= l.conns.tickAt {
 		l.conns.tickAt = never
 		for i := range l.conns.table {
@@ -379,7 +394,9 @@ func (l *Loop) to(now int64) {
 	l.now = now
 	if l.measuring {
 		l.res.InFlightArea += float64(now-l.areaAt) * float64(l.slots.open)
-		l.res.RestingArea += float64(now-l.areaAt) * float64(len(l.closed.rests.resting))
+		if n := len(l.closed.rests.resting); n > 0 {
+			l.res.RestingArea += float64(now-l.areaAt) * float64(n)
+		}
 		l.areaAt = now
 	}
 	for !l.draining && now >= l.clock.next {

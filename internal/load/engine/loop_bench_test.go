@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/pace"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -87,23 +88,46 @@ func (*samePut) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency)  { return 
 func (*samePut) Shares(measure.Phase) []Share                          { return []Share{{Kind: kv.Put, Of: 1}} }
 func (*samePut) Check(_ kv.Kind, _ uint64, ev *store.Event) kv.Outcome { return ev.Outcome }
 
+// What an operation of an open loop costs in the loop itself, where each has a turn of its
+// own.
+func BenchmarkOpenLoop(b *testing.B) {
+	const rate = 20_000
+	m := &mirror{now: secondNS, in: make([][]byte, 8)}
+	cfg := benchConfig(len(m.in))
+	total := uint64(b.N)
+	cfg.Phases = []Phase{{Kind: measure.Measured, Total: total, Pacer: pace.NewConstant(rate), Duration: int64(total) * secondNS / rate}}
+	benchLoop(b, cfg, m)
+}
+
 // What an operation of a closed loop costs in the loop itself: there is no system
 // call, and next to no protocol.
 func BenchmarkClosedLoop(b *testing.B) {
 	const conns, clients = 100, 1000
+	m := &mirror{now: secondNS, in: make([][]byte, conns)}
+	cfg := benchConfig(conns)
+	cfg.Phases = []Phase{{Kind: measure.Measured, Total: uint64(b.N)}}
+	for i := range clients {
+		cfg.Clients = append(cfg.Clients, i%conns)
+	}
+	benchLoop(b, cfg, m)
+}
+
+// benchConfig returns a load of one put on so many connections.
+func benchConfig(conns int) Config {
 	cfg := Config{
 		Source: &samePut{key: []byte("key"), value: []byte("value")}, Stride: 1,
-		Phases:  []Phase{{Kind: measure.Measured, Total: uint64(b.N)}},
 		Timeout: 10 * secondNS, MaxInFlight: 1000, DrainOnStop: secondNS,
 		Codecs: func(store.Dialed) store.Codec { return &tagCodec{} }, Hand: func(*measure.Second) {},
 	}
 	for range conns {
 		cfg.Endpoints = append(cfg.Endpoints, "server")
 	}
-	for i := range clients {
-		cfg.Clients = append(cfg.Clients, i%conns)
-	}
-	m := &mirror{now: secondNS, in: make([][]byte, conns)}
+	return cfg
+}
+
+// benchLoop runs a load of b.N operations.
+func benchLoop(b *testing.B, cfg Config, m *mirror) {
+	b.Helper()
 	loop := New(cfg, m)
 	b.ReportAllocs()
 	loop.Run(2*secondNS, func(err error) {

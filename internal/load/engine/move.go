@@ -120,9 +120,9 @@ func (l *Loop) retire(i int) {
 	l.conns.retire(i)
 }
 
-// held notes for how long an old connection kept a client.
-func (l *Loop) held(sl *slot, at int64) {
-	if sl.client < 0 || sl.conn < 0 {
+// noteHeld notes for how long an old connection kept a client.
+func (l *Loop) noteHeld(sl *slot, at int64) {
+	if len(l.conns.table) == len(l.conns.places) || sl.conn < 0 { // no place has moved
 		return
 	}
 	if c := l.conns.table[sl.conn]; c.moved && c.movedAt >= l.res.Opened && l.res.Opened > 0 {

@@ -120,5 +120,5 @@ func (l *Loop) giveUpWithConnection(tag uint32) {
 	}
 	c.queue = c.queue[:0]
 	l.conns.vacate(i)
-	l.finishOp(tag, true, &ev, l.now)
+	l.finishOp(tag, placeFree, &ev, l.now)
 }

@@ -109,9 +109,8 @@ func (l *Loop) notSent(acc *second, kind kv.Kind, level kv.Consistency, count ui
 	if count == 0 {
 		return
 	}
-	h := &l.secs.cell(acc, measure.Series{Kind: kind, Consistency: level}).Failed[measure.ErrorIndex(kv.NotSent)]
-	l.secs.histogram(h)
-	measure.RecordAll(*h, waited, count)
+	c := l.secs.cell(acc, &measure.Series{Kind: kind, Consistency: level})
+	l.secs.recordAs(&c.Failed[measure.ErrorIndex(kv.NotSent)], waited, int64(count)) // #nosec G115 -- as many as are due
 }
 
 // sharesOf is what the source says, once, which may count all its operations for that,

@@ -101,7 +101,7 @@ func oneByOne(l *held, at int64) {
 		acc := l.sched.second(&l.secs)
 		acc.Due++
 		acc.Outcomes[kv.NotSent]++
-		l.secs.failed(acc, measure.Series{Kind: kind, Consistency: level}, kv.NotSent, at-l.sched.due)
+		l.secs.failed(acc, &measure.Series{Kind: kind, Consistency: level}, kv.NotSent, at-l.sched.due)
 		l.sched.step()
 	}
 }

@@ -26,7 +26,7 @@ type Parking interface {
 // mayPark reports whether nothing can end before an operation is due: then no pause
 // can be in any operation's time, and no beat is needed to find one.
 func (l *Loop) mayPark() bool {
-	return l.parking != nil && l.slots.open == 0 && l.sched.due > l.now && !l.draining && !l.more &&
+	return l.slots.open == 0 && l.parking != nil && l.sched.due > l.now && !l.draining && !l.more &&
 		len(l.left) == 0 && l.watchers.none && !l.cfg.Shared.several()
 }
 

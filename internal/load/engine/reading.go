@@ -86,17 +86,17 @@ func (s *sampling) second() {
 
 // wait waits until a connection is ready, and not at all while one was left.
 func (l *Loop) wait(until int64) {
+	l.ready = l.ready[:0]
 	if len(l.left) > 0 {
-		until = l.now
+		until, l.ready, l.left = l.now, append(l.ready, l.left...), l.left[:0]
 	}
-	l.ready = l.poller.Wait(until, append(l.ready[:0], l.left...))
-	l.left = l.left[:0]
+	l.ready = l.poller.Wait(until, l.ready)
 }
 
 // handleReady acts on what is ready.
 func (l *Loop) handleReady() {
-	for _, r := range l.ready {
-		switch r.What {
+	for k := range l.ready {
+		switch r := &l.ready[k]; r.What {
 		case Readable:
 			l.read(r.Conn)
 		case Writable:
@@ -107,7 +107,9 @@ func (l *Loop) handleReady() {
 			l.dialed(r.Conn, r.Err)
 		}
 	}
-	l.answer()
+	if len(l.readings) > 0 {
+		l.answer()
+	}
 }
 
 // read reads what a connection has, to be acted on by answer.
@@ -136,16 +138,17 @@ func (l *Loop) read(i int) {
 			return
 		}
 		b := l.buf[l.used:min(l.used+most, len(l.buf))]
-		r := reading{conn: i, dial: c.dials}
-		var n int
-		if n, r.err = l.readInto(i, b, &r); r.err == ErrAgain {
+		l.readings = append(l.readings, reading{conn: i, dial: c.dials})
+		r := &l.readings[len(l.readings)-1]
+		n, err := l.readInto(i, b, r)
+		if err == ErrAgain {
+			l.readings = l.readings[:len(l.readings)-1]
 			return
 		}
-		r.bytes = b[:n]
+		r.bytes, r.err = b[:n], err
 		l.used += n
 		had += n
-		l.readings = append(l.readings, r)
-		if r.err != nil || n < len(b) {
+		if err != nil || n < len(b) {
 			return
 		}
 	}
@@ -176,18 +179,18 @@ func (l *Loop) readInto(i int, b []byte, r *reading) (n int, err error) {
 func (l *Loop) answer() {
 	for k := range l.readings {
 		r := &l.readings[k]
-		i, c := r.conn, l.conns.table[r.conn]
+		i, c, err := r.conn, l.conns.table[r.conn], r.err
+		r.err = nil // it is not kept
 		if c.state != up || c.dials != r.dial {
 			continue // it has ended meanwhile
 		}
 		l.to(r.at)
-		if r.err != nil {
-			l.lost(i, c.ended(r.err))
+		if err != nil {
+			l.lost(i, c.ended(err))
 			continue
 		}
 		l.lag, l.weight = r.lag, r.weight
 		l.conns.bytesIn += uint64(len(r.bytes))
-		var err error
 		l.events, err = c.codec.Feed(r.bytes, l.events[:0])
 		l.handle(i)
 		l.lag, l.weight = 0, 0
@@ -200,7 +203,6 @@ func (l *Loop) answer() {
 			l.flush(i)
 		}
 	}
-	clear(l.readings) // no error is kept
 	l.readings, l.used = l.readings[:0], 0
 }
 

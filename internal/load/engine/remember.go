@@ -8,13 +8,13 @@ import (
 
 // remember gives the history an operation that has ended. One that never was made
 // into a request changed nothing, and saw nothing.
-func (l *Loop) remember(sl *slot, outcome kv.Outcome, ev *store.Event, member uint64, at int64) {
+func (l *Loop) remember(sl *slot, outcome kv.Outcome, ev *store.Event, at int64) {
 	if sl.state == waiting {
 		return
 	}
 	o := &l.told
 	*o = history.Op{
-		Kind: sl.kind, Consistency: sl.level, Outcome: outcome, Session: l.session(sl), Member: member,
+		Kind: sl.kind, Consistency: sl.level, Outcome: outcome, Session: l.session(sl), Member: l.memberOf(sl, ev),
 		Invoked: min(sl.began(), at), Done: at,
 	}
 	l.own(sl, outcome, ev)

@@ -72,17 +72,17 @@ func (r resting) until() int64 {
 	return r[0].until
 }
 
-// after is for how long a client rests whose operation ended so: not at all,
-// unless it was a failure that came sooner than a success takes.
-func (r *rests) after(sl *slot, outcome kv.Outcome, at, timeout int64) int64 {
-	if !outcome.Failed() {
-		service := at - sl.sent
-		if r.usual == 0 {
-			r.usual = max(service, 1)
-		}
-		r.usual = max(r.usual+(service-r.usual)/64, 1)
-		return 0
+// succeeded takes how long a success took.
+func (r *rests) succeeded(service int64) {
+	if r.usual == 0 {
+		r.usual = max(service, 1)
 	}
+	r.usual = max(r.usual+(service-r.usual)/64, 1)
+}
+
+// after returns for how long a client rests whose operation failed: not at all, unless that
+// came sooner than a success takes.
+func (r *rests) after(sl *slot, outcome kv.Outcome, at, timeout int64) int64 {
 	took := at - sl.due
 	if sl.state == written {
 		took = at - sl.sent

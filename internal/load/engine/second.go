@@ -33,19 +33,20 @@ func (s *second) fine() *measure.Fine {
 
 // cell returns the series' cell. There are few, and the one used last is
 // nearly always the one.
-func (q *secondQueue) cell(s *second, series measure.Series) *measure.Cell {
-	if s.last != nil && same(&s.last.Series, &series) {
+func (q *secondQueue) cell(s *second, series *measure.Series) *measure.Cell {
+	if s.last != nil && same(&s.last.Series, series) {
 		return s.last
 	}
-	if c := s.find(&series); c != nil {
+	if c := s.find(series); c != nil {
 		s.last = c
 		return c
 	}
 	if !s.reported.Take(series.Member, series.Term, measure.MaxReportedInSecond) || !q.reported.Take(series.Member, series.Term, measure.MaxReported) {
 		s.Unreported++
-		return q.cell(s, series.Unnamed())
+		unnamed := series.Unnamed()
+		return q.cell(s, &unnamed)
 	}
-	s.last = &measure.Cell{Series: series}
+	s.last = &measure.Cell{Series: *series}
 	s.Cells = append(s.Cells, s.last)
 	return s.last
 }
@@ -159,39 +160,44 @@ func (q *secondQueue) release(pending int64) {
 }
 
 func (q *secondQueue) record(h **measure.Histogram, ns int64) {
-	q.histogram(h)
+	if *h == nil {
+		*h = q.histogram()
+	}
 	measure.Record(*h, ns)
 }
 
 // recordAs records a value that stands for so many.
 func (q *secondQueue) recordAs(h **measure.Histogram, ns, weight int64) {
-	q.histogram(h)
+	if *h == nil {
+		*h = q.histogram()
+	}
 	measure.RecordAll(*h, ns, uint64(weight))
 }
 
-// histogram makes the histogram be there.
-func (q *secondQueue) histogram(h **measure.Histogram) {
-	if *h == nil && q.recycle != nil {
-		*h = q.recycle()
+// histogram returns an empty histogram.
+func (q *secondQueue) histogram() *measure.Histogram {
+	if q.recycle != nil {
+		if h := q.recycle(); h != nil {
+			return h
+		}
 	}
-	if *h == nil {
-		*h = measure.NewHistogram()
-	}
+	return measure.NewHistogram()
 }
 
 // succeeded records a completed operation in the second in which it was due.
-func (q *secondQueue) succeeded(s *second, series measure.Series, response, service int64) {
+func (q *secondQueue) succeeded(s *second, series *measure.Series, response, service int64) {
 	c := q.cell(s, series)
 	q.record(&c.Response, response)
 	q.record(&c.Service, service)
 }
 
 // failed records an error likewise, with the time after which it was known.
-func (q *secondQueue) failed(s *second, series measure.Series, outcome kv.Outcome, response int64) {
+func (q *secondQueue) failed(s *second, series *measure.Series, outcome kv.Outcome, response int64) {
 	c, i := q.cell(s, series), measure.ErrorIndex(outcome)
 	if c.Failed[i] == nil && !q.mayFail(&c.Series, outcome) {
 		s.Unreported++
-		c = q.cell(s, series.Unnamed())
+		unnamed := series.Unnamed()
+		c = q.cell(s, &unnamed)
 	}
 	q.record(&c.Failed[i], response)
 }

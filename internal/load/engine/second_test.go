@@ -18,9 +18,9 @@ func TestInventedMembersCostNoMemory(t *testing.T) {
 		for n := range uint64(operations) {
 			series := measure.Series{Kind: kv.Put, Member: n*seconds + uint64(i) + 1, Term: n}
 			if n%2 == 0 {
-				q.succeeded(s, series, 1000, 1000)
+				q.succeeded(s, &series, 1000, 1000)
 			} else {
-				q.failed(s, series, kv.NotSent+kv.Outcome(n)%kv.Outcome(measure.Errors), 1000)
+				q.failed(s, &series, kv.NotSent+kv.Outcome(n)%kv.Outcome(measure.Errors), 1000)
 			}
 		}
 		if len(s.Cells) > measure.MaxReportedInSecond+1 || s.Unreported < operations-2*measure.MaxReported {
@@ -49,8 +49,8 @@ func TestElectionsAreKeptApart(t *testing.T) {
 	for term := range uint64(6) {
 		s := q.begin(measure.Measured, int(term), int64(term)*secondNS)
 		for member := range uint64(5) {
-			q.succeeded(s, measure.Series{Kind: kv.Get, Member: member + 1, Term: term + 1}, 1, 1)
-			q.succeeded(s, measure.Series{Kind: kv.Put, Member: member + 1, Term: term + 1}, 1, 1)
+			q.succeeded(s, &measure.Series{Kind: kv.Get, Member: member + 1, Term: term + 1}, 1, 1)
+			q.succeeded(s, &measure.Series{Kind: kv.Put, Member: member + 1, Term: term + 1}, 1, 1)
 		}
 		if len(s.Cells) != 10 || s.Unreported != 0 {
 			t.Errorf("term %d: %d cells, %d unreported", term, len(s.Cells), s.Unreported)

@@ -48,22 +48,24 @@ func (l *Loop) begin(client int32, due int64) {
 	acc := l.clock.current
 	tag := l.slots.take()
 	sl := &l.slots.table[tag]
-	*sl = slot{due: due, n: n, acc: acc, conn: int32(l.conns.places[l.closed.clients[client].place]), client: client,
-		state: waiting, measured: l.clock.phase().Kind == measure.Measured}
+	i := l.conns.places[l.closed.clients[client].place]
+	*sl = slot{}
+	sl.due, sl.n, sl.acc, sl.conn, sl.client = due, n, acc, int32(i), client
+	sl.state, sl.measured = waiting, l.measuring
 	acc.Due++
 	acc.open++
 	if sl.measured {
 		l.closed.inWindow++
 	}
 	l.slots.link(tag, due)
-	c := l.conns.table[sl.conn]
+	c := l.conns.table[i]
 	if len(c.queue) == 0 && c.ready() && !l.cfg.NewConnection {
-		l.submit(int(sl.conn), tag)
+		l.submit(i, tag)
 		return
 	}
 	c.queue = append(c.queue, waiter{tag, n})
 	if l.cfg.NewConnection {
-		l.conns.come(int(sl.conn), l.now)
+		l.conns.come(i, l.now)
 	}
 	sl.queued = sl.sent == 0
 }
@@ -83,9 +85,10 @@ func (l *Loop) fireUntil(end int64) {
 		return
 	}
 	s := l.cfg.Shared
+	several := s.several()
 	for range mostAtOnce {
 		others := int64(never)
-		if s.several() {
+		if several {
 			others = s.spill.oldest.Load()
 		}
 		if min(l.sched.due, others) >= end {
@@ -97,7 +100,7 @@ func (l *Loop) fireUntil(end int64) {
 		}
 		i, ok := l.room(place)
 		switch {
-		case !ok && s.several():
+		case !ok && several:
 			l.spillDue(end)
 			return
 		case !ok:
@@ -122,14 +125,17 @@ const elsewhere = -1
 
 // takeUp begins an operation that was due, on a connection that takes it.
 func (l *Loop) takeUp(n uint64, due int64, acc *second, i int) {
-	own := l.placeOf(n)
-	if own >= 0 {
-		i = own
+	own := -1
+	if l.reactive != nil {
+		if own = l.placeOf(n); own >= 0 {
+			i = own
+		}
 	}
 	tag := l.slots.take()
 	sl := &l.slots.table[tag]
-	*sl = slot{due: due, ready: due, n: n, acc: acc, conn: int32(i), client: -1,
-		measured: acc.Phase == measure.Measured}
+	*sl = slot{}
+	sl.due, sl.ready, sl.n, sl.acc, sl.conn, sl.client = due, due, n, acc, int32(i), -1
+	sl.measured = acc.Phase == measure.Measured
 	if l.roomAt > due {
 		sl.ready = l.roomAt
 		l.waitedFor(l.roomBy, acc, 1)
@@ -144,11 +150,13 @@ func (l *Loop) takeUp(n uint64, due int64, acc *second, i int) {
 		return
 	}
 	switch {
-	case l.reactive != nil && !l.reactive.Ready(n):
+	case l.reactive == nil:
+		l.submit(i, tag)
+	case !l.reactive.Ready(n):
 		l.keep(tag, sl)
 	case own >= 0:
 		l.place(own, n, tag)
-	case l.reactive != nil && !l.conns.takes(i):
+	case !l.conns.takes(i):
 		l.waitedFor(byConnections, acc, 1)
 		l.keep(tag, sl)
 	default:
@@ -230,7 +238,9 @@ func (l *Loop) submit(i int, tag uint32) {
 	sl.kind, sl.level, sl.expected = op.Kind, op.Consistency, op.Revision
 	sl.owned = l.cfg.History != nil && op.Owned()
 	sl.state = submitted
-	l.watchers.due(sl, op.Kind)
+	if l.watchers.cfg != nil {
+		l.watchers.due(sl, op.Kind)
+	}
 	before := uint64(len(c.codec.Out()))
 	c.codec.Submit(op)
 	c.open++
@@ -331,19 +341,26 @@ func (l *Loop) wrote(now int64) {
 
 func (l *Loop) markSent(c *conn, i int, sent int64) {
 	done := 0
-	for ; done < len(c.unsent) && c.unsent[done].after < c.wrote; done++ {
-		tag, n := c.unsent[done].tag, c.unsent[done].n
-		sl := &l.slots.table[tag]
-		if sl.state != submitted || sl.n != n || int(sl.conn) != i {
+	for done < len(c.unsent) && c.unsent[done].after < c.wrote {
+		done++
+	}
+	term, table := l.conns.term(), l.slots.table
+	for k := done - 1; k >= 0; k-- { // the last one first, which is at the end of the list of timeouts
+		tag := c.unsent[k].tag
+		sl := &table[tag]
+		if sl.state != submitted || sl.n != c.unsent[k].n || int(sl.conn) != i {
 			continue // given up meanwhile
 		}
-		if l.cfg.NewConnection {
+		switch {
+		case l.cfg.NewConnection:
 			sent = sl.sent // when connecting began, which the timeout runs from too
-		} else {
+		case sl.next == none || table[sl.next].start >= sent:
+			sl.start = sent
+		default:
 			l.slots.unlink(tag)
 			l.slots.link(tag, sent)
 		}
-		sl.sent, sl.state, sl.term = sent, written, l.conns.term()
+		sl.sent, sl.state, sl.term = sent, written, term
 		switch {
 		case sl.client < 0:
 			l.late(sl)
@@ -351,7 +368,11 @@ func (l *Loop) markSent(c *conn, i int, sent int64) {
 			sl.acc.Disturbed.Idle += sent - sl.due
 		}
 	}
-	c.unsent = c.unsent[:copy(c.unsent, c.unsent[done:])]
+	if done < len(c.unsent) {
+		c.unsent = c.unsent[:copy(c.unsent, c.unsent[done:])]
+	} else {
+		c.unsent = c.unsent[:0]
+	}
 }
 
 // late records how late an operation of an open loop was sent, and how much of

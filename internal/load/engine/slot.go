@@ -80,10 +80,10 @@ func (s *slots) take() uint32 {
 
 // finish takes the slot from the list of timeouts. It can be taken again when
 // its place is free.
-func (s *slots) finish(tag uint32, placeFree bool) {
+func (s *slots) finish(tag uint32, at place) {
 	s.unlink(tag)
 	s.open--
-	if !placeFree {
+	if at == placeTaken {
 		s.table[tag].state = late
 		return
 	}

@@ -89,5 +89,5 @@ func (l *Loop) withdraw(tag uint32) {
 	if sl.measured {
 		l.closed.inWindow--
 	}
-	l.slots.finish(tag, true)
+	l.slots.finish(tag, placeFree)
 }

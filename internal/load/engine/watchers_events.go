@@ -82,17 +82,22 @@ func (w *watchers) holdTail(s *second) {
 	}
 }
 
-// due notes when a write is due, of which watchers may get an event.
+// due notes when a write is due, of which watchers may get an event. There is something
+// that watches.
 func (w *watchers) due(sl *slot, kind kv.Kind) {
-	if w.cfg != nil && kind.Writes() {
+	if kind.Writes() {
 		w.cfg.Board.Times.Due(sl.acc.Phase, sl.n, sl.due)
 	}
 }
 
-// acked notes that a write was acknowledged at the given time.
+// acked notes that a write was acknowledged at the given time, and at which revision of the
+// store it was done. There is something that watches.
 func (w *watchers) acked(sl *slot, ev *store.Event, at int64) {
-	if w.cfg == nil || !sl.kind.Writes() {
+	if !sl.kind.Writes() {
 		return
+	}
+	if w.cfg.Board.Answers != nil && ev.At > 0 && ev.Outcome == kv.OK {
+		w.cfg.Board.Answers.Put(ev.At, sl.acc.Phase, sl.n)
 	}
 	w.cfg.Board.Times.Acked(sl.acc.Phase, sl.n, at)
 	if w.cfg.Acknowledged != nil {
@@ -105,14 +110,6 @@ func (w *watchers) mayBeDone(sl *slot) {
 	if w.cfg != nil && w.cfg.Unsure != nil && sl.kind.Writes() {
 		w.cfg.Unsure(sl.kind, sl.ref)
 	}
-}
-
-// done notes at which revision of the store a write was done.
-func (w *watchers) done(sl *slot, ev *store.Event) {
-	if w.cfg == nil || w.cfg.Board.Answers == nil || ev.At <= 0 || ev.Outcome != kv.OK || !sl.kind.Writes() {
-		return
-	}
-	w.cfg.Board.Answers.Put(ev.At, sl.acc.Phase, sl.n)
 }
 
 // sent notes when a connection's writes are sent before they are: their events
