@@ -210,6 +210,7 @@ type partingCodec struct {
 
 func (c *partingCodec) Close()         { c.closed = true }
 func (c *partingCodec) Session() int64 { return 0 }
+func (c *partingCodec) Mute() error    { return nil }
 
 // A connection of one operation is dialled when the operation comes, which is
 // sent from then on; its session is closed, and the end awaited for a while.

@@ -143,7 +143,7 @@ func (l *Loop) countSuccess(sl *slot, outcome kv.Outcome, ev *store.Event, now i
 	series, acc := l.seriesOf(sl, ev), sl.acc
 	acc.Outcomes[outcome]++
 	acc.open--
-	l.doneLive++
+	l.ended.done++
 	l.secs.succeeded(acc, &series, now-sl.due, now-sl.sent)
 	if weight := l.weightOf(sl); weight > 0 {
 		l.disturbed(sl, now, weight)
@@ -167,7 +167,7 @@ func (l *Loop) countFailure(sl *slot, outcome kv.Outcome, ev *store.Event, now i
 	series, acc := l.seriesOf(sl, ev), sl.acc
 	acc.Outcomes[outcome]++
 	acc.open--
-	l.failLive++
+	l.ended.failed++
 	l.secs.failed(acc, &series, outcome, now-sl.due)
 	l.explain(outcome, ev.Text)
 	if l.cfg.Fine {

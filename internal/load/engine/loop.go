@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -30,58 +29,46 @@ type Loop struct {
 	cfg     Config
 	poller  Poller
 	parking Parking // the poller, if it is one
-	mail    mailbox
+	control mailbox
 
-	conns     connections
-	watchers  watchers
-	leases    leases
-	slots     slots
-	secs      secondQueue
-	pauses    pauses
-	runWaits  runWaits
-	events    []store.Event
-	ready     []Ready
-	left      []Ready // of them: connections that have more than was read in their turn
-	op        store.Op
-	told      history.Op // what the history gets next
-	completed Completion // likewise
-	owned     [][]owned  // by place: keys that end with its session; for the history alone
-	marked    []func()   // what marks left to be done
-	reactive  Reactive   // the source, if it is one
-	prompts   heldSecond // in which is counted what is prompted behind the window
-	kept      []waiter   // operations that wait for others' answers
+	conns    connections
+	watchers watchers
+	leases   leases
+	slots    slots
+	secs     secondQueue
+	pauses   pauses
+	runWaits runWaits
+	events   []store.Event
+	ready    []Ready
+	op       store.Op
+	marked   []func() // what marks left to be done
 
-	stamped  Stamped // the poller, if it knows when bytes arrived
-	buf      []byte
-	used     int       // of buf
-	readings []reading // read, and not acted on yet
-	sample   sampling
-	lag      int64 // of the reading that is acted on
-	weight   int64 // likewise
-	owed     int   // operations that slot.owed marks
+	reads
+	recording
+	reactions
+	openLoop
+	closed closedLoop
 
-	now       int64
-	clock     clockwork // phases and seconds, by time
-	sched     schedule  // open loop: what is due next
-	more      bool      // the last turn did not come to all that was due
-	abandoned abandoning
-	closed    closedLoop
-	blockedBy blocker
-	roomBy    blocker // what blocked before roomAt
-	roomAt    int64   // open loop: when something became free the last time that nothing had been
-
-	draining  bool // nothing becomes due any more
-	stopped   bool
-	slot      int    // of the warm-up's slots, the one that runs
-	slotDone  uint64 // doneLive when it began
-	drainTill int64
-	measuring bool
-	idle      bool // before the start, nothing is counted
-	areaAt    int64
-	doneLive  uint64
-	failLive  uint64
-	res       Result
+	now   int64
+	clock clockwork // phases and seconds, by time
+	stage
+	warmup slotsPassed
+	ended  endedCounts
+	res    Result
 }
+
+// stage is how far the load is.
+type stage struct {
+	idle      bool  // before the start: nothing is counted
+	measuring bool  // in the window
+	areaAt    int64 // until when Result.InFlightArea is known
+	draining  bool  // nothing becomes due any more
+	stopped   bool  // before its time
+	drainTill int64 // until when what is in flight is awaited then
+}
+
+// endedCounts are the operations that have ended, warm-up included.
+type endedCounts struct{ done, failed uint64 }
 
 // New returns a loop on the given poller, which the loop releases at its end.
 func New(cfg Config, p Poller) *Loop {
@@ -112,12 +99,11 @@ func New(cfg Config, p Poller) *Loop {
 	}
 	l := &Loop{
 		cfg: cfg, poller: p,
-		slots:  newSlots(len(cfg.Clients)),
-		secs:   secondQueue{recycle: cfg.Recycle, hand: cfg.Hand, several: cfg.Shared.several()},
-		buf:    make([]byte, readBuffer),
-		sample: sampling{every: 1},
-		sched:  schedule{offset: cfg.Shard + cfg.Shards*cfg.Offset, stride: cfg.Shards * cfg.Stride, places: uint64(cfg.Places), due: never},
-		res:    Result{InWindow: InWindow{ErrorTexts: map[kv.Outcome]string{}}},
+		slots:    newSlots(len(cfg.Clients)),
+		secs:     secondQueue{recycle: cfg.Recycle, hand: cfg.Hand, several: cfg.Shared.several()},
+		reads:    reads{buf: make([]byte, readBuffer), sample: sampling{every: 1}},
+		openLoop: openLoop{sched: schedule{offset: cfg.Shard + cfg.Shards*cfg.Offset, stride: cfg.Shards * cfg.Stride, places: uint64(cfg.Places), due: never}},
+		res:      Result{InWindow: InWindow{ErrorTexts: map[kv.Outcome]string{}}},
 	}
 	for _, place := range cfg.Clients {
 		l.closed.clients = append(l.closed.clients, client{place: place})
@@ -250,7 +236,7 @@ func (l *Loop) turn() {
 	if l.sched.pacer == nil {
 		l.warm(now)
 	}
-	ended := l.doneLive + l.failLive
+	ended := l.ended.done + l.ended.failed
 	l.to(now)
 	l.takeMail()
 	if l.reactive != nil {
@@ -282,7 +268,7 @@ func (l *Loop) turn() {
 	end := l.poller.Now()
 	l.wrote(end)
 	l.pauses.sent = 0
-	l.pauses.worked(end, l.doneLive+l.failLive-ended, len(l.ready))
+	l.pauses.worked(end, l.ended.done+l.ended.failed-ended, len(l.ready))
 }
 
 // nextWake is the time by which the loop has something to do.
@@ -374,8 +360,8 @@ func (l *Loop) pending() int64 {
 }
 
 func (l *Loop) publish() {
-	l.Live.Done.Store(l.doneLive)
-	l.Live.Failed.Store(l.failLive)
+	l.Live.Done.Store(l.ended.done)
+	l.Live.Failed.Store(l.ended.failed)
 	l.Live.Events.Store(l.watchers.events)
 	l.Live.InFlight.Store(int64(l.slots.open))
 	l.res.MaxInFlight = max(l.res.MaxInFlight, l.slots.open)

@@ -76,6 +76,8 @@ const closeTag = 0xff
 
 func (c sessionCodec) Session() int64 { return 0 }
 
+func (c sessionCodec) Mute() error { return nil }
+
 func (c sessionCodec) Close() {
 	*c.closed++
 	c.out = append(c.out, closeTag, closeTag, closeTag, closeTag, 0)

@@ -100,7 +100,7 @@ func (l *Loop) neverSent(acc *second, numbers span, count uint64, waited int64) 
 			l.notSent(acc, shares[i].Kind, shares[i].Consistency, n, waited)
 		}
 	}
-	l.failLive += count
+	l.ended.failed += count
 	l.waitedFor(l.abandoned.by, acc, count)
 	l.explain(kv.NotSent, nil)
 }

@@ -243,7 +243,7 @@ func TestSharesAreAskedForOnce(t *testing.T) {
 	source := &countedShares{mixed: mixed{share: 0.3}}
 	l := behind(source, 0, 1, 1, 0, open(rate, length))
 	l.abandonSchedule(l.clock.origin + length)
-	if source.asked != 1 || l.failLive != 5*rate {
-		t.Errorf("%d operations were not sent, and the shares asked for %d times", l.failLive, source.asked)
+	if source.asked != 1 || l.ended.failed != 5*rate {
+		t.Errorf("%d operations were not sent, and the shares asked for %d times", l.ended.failed, source.asked)
 	}
 }

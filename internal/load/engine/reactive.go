@@ -1,6 +1,11 @@
 package engine
 
-// What a loop does for a Reactive source, which has one.
+// reactions is what a loop does for a Reactive source.
+type reactions struct {
+	reactive Reactive   // the source, if it is one
+	kept     []waiter   // operations that wait for others' answers
+	prompts  heldSecond // in which is counted what is prompted after the window
+}
 
 // placeOf is the connection that an operation belongs to; -1: it is sent on any.
 func (l *Loop) placeOf(n uint64) int {

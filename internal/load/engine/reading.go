@@ -30,6 +30,18 @@ type reading struct {
 	weight int64 // 0: not of the sample
 }
 
+// reads is what a loop has read and not acted on yet, and the time of what it acts on.
+type reads struct {
+	stamped  Stamped // the poller, if it knows when bytes arrived
+	buf      []byte
+	used     int // of buf
+	readings []reading
+	left     []Ready // connections that have more than was read in their turn
+	sample   sampling
+	lag      int64 // of the reading that is acted on
+	weight   int64 // likewise
+}
+
 // sampling chooses the reads of which it is recorded what the generator added:
 // each one of every so many, by count and not by time, which would weigh too
 // little what comes at once after a pause. Of what is late, which decides about the

@@ -35,6 +35,17 @@ const (
 	byLimit
 )
 
+// openLoop is where an open loop is in its schedule, and what keeps it from going on.
+type openLoop struct {
+	sched     schedule // what is due next
+	more      bool     // the last turn did not come to all that was due
+	owed      int      // operations that slot.owed marks
+	abandoned abandoning
+	blockedBy blocker
+	roomBy    blocker // what blocked before roomAt
+	roomAt    int64   // when something became free the last time that nothing had been
+}
+
 // begin makes a client's next operation, due now.
 func (l *Loop) begin(client int32, due int64) {
 	if l.draining {

@@ -66,6 +66,12 @@ func steady(done []uint64) bool {
 	return last > 0 && math.Abs(last-before) <= 0.1*max(last, before)+2*math.Sqrt(last+before)
 }
 
+// slotsPassed is how far a loop is in the slots of the warm-up.
+type slotsPassed struct {
+	slot int    // that runs
+	done uint64 // operations that had ended when it began
+}
+
 // warm counts this loop's operations of a warm-up for all loops, and ends it when
 // that is known to be over.
 func (l *Loop) warm(now int64) {
@@ -75,9 +81,9 @@ func (l *Loop) warm(now int64) {
 	}
 	p, w := c.phase(), &l.cfg.Shared.warming
 	length := slotOf(p.Duration)
-	for ; now >= c.origin+int64(l.slot+1)*length; l.slot++ {
-		w.pass(l.slot, l.doneLive-l.slotDone, len(l.cfg.Shared.loops), p.Duration, now-c.origin)
-		l.slotDone = l.doneLive
+	for ; now >= c.origin+int64(l.warmup.slot+1)*length; l.warmup.slot++ {
+		w.pass(l.warmup.slot, l.ended.done-l.warmup.done, len(l.cfg.Shared.loops), p.Duration, now-c.origin)
+		l.warmup.done = l.ended.done
 	}
 	if end := w.endsAt.Load(); end != 0 && c.origin+end < c.end {
 		c.end = c.origin + end

@@ -6,6 +6,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
+// recording is what the loop needs for its History alone.
+type recording struct {
+	told      history.Op // what it gets next
+	completed Completion // likewise
+	owned     [][]owned  // by place: keys that end with its session
+}
+
 // remember gives the history an operation that has ended. One that never was made
 // into a request changed nothing, and saw nothing.
 func (l *Loop) remember(sl *slot, outcome kv.Outcome, ev *store.Event, at int64) {

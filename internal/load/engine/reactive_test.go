@@ -187,6 +187,9 @@ func (c *muteCodec) Tick(now int64) int64 {
 	return now + 100*millisecond
 }
 
+func (c *muteCodec) Session() int64 { return 0 }
+func (c *muteCodec) Close()         {}
+
 func (c *muteCodec) Mute() error {
 	if c.now < c.from {
 		return nil

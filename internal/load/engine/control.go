@@ -2,7 +2,7 @@ package engine
 
 import "sync"
 
-// mailbox is what others want of a loop. It is looked at once a turn.
+// mailbox is what others ask of a loop. It is looked at once a turn.
 type mailbox struct {
 	mu        sync.Mutex
 	full      bool
@@ -21,39 +21,39 @@ func (m *mailbox) put(change func(*mailbox)) {
 
 // Start lets the first phase begin at the given time of the loop's clock.
 func (l *Loop) Start(at int64) {
-	l.mail.put(func(m *mailbox) { m.start = at })
+	l.control.put(func(m *mailbox) { m.start = at })
 	l.poller.Wake()
 }
 
 // Stop closes the window now. What is in flight is awaited for DrainOnStop.
 func (l *Loop) Stop() {
-	l.mail.put(func(m *mailbox) { m.stop = true })
+	l.control.put(func(m *mailbox) { m.stop = true })
 	l.poller.Wake()
 }
 
 // Retarget moves the places to other endpoints, one for each, at once. What is
 // in flight ends where it is.
 func (l *Loop) Retarget(endpoints []string) {
-	l.mail.put(func(m *mailbox) { m.endpoints = endpoints })
+	l.control.put(func(m *mailbox) { m.endpoints = endpoints })
 	l.poller.Wake()
 }
 
 // closeAt closes the window at a time at which another loop saw the load's last
 // operation end.
 func (l *Loop) closeAt(at int64) {
-	l.mail.put(func(m *mailbox) { m.closeAt = at })
+	l.control.put(func(m *mailbox) { m.closeAt = at })
 	l.poller.Wake()
 }
 
 func (l *Loop) takeMail() {
-	l.mail.mu.Lock()
-	if !l.mail.full {
-		l.mail.mu.Unlock()
+	l.control.mu.Lock()
+	if !l.control.full {
+		l.control.mu.Unlock()
 		return
 	}
-	start, stop, endpoints, end := l.mail.start, l.mail.stop, l.mail.endpoints, l.mail.closeAt
-	l.mail.full, l.mail.start, l.mail.endpoints, l.mail.closeAt = false, 0, nil, 0
-	l.mail.mu.Unlock()
+	start, stop, endpoints, end := l.control.start, l.control.stop, l.control.endpoints, l.control.closeAt
+	l.control.full, l.control.start, l.control.endpoints, l.control.closeAt = false, 0, nil, 0
+	l.control.mu.Unlock()
 
 	if start != 0 {
 		l.start(start)
@@ -71,9 +71,9 @@ func (l *Loop) takeMail() {
 
 // mailStopped reports whether Stop was called and not handled yet.
 func (l *Loop) mailStopped() bool {
-	l.mail.mu.Lock()
-	defer l.mail.mu.Unlock()
-	return l.mail.stop
+	l.control.mu.Lock()
+	defer l.control.mu.Unlock()
+	return l.control.stop
 }
 
 // halt ends the load before its time.

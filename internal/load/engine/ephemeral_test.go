@@ -40,6 +40,8 @@ func (c *endingCodec) Session() int64 {
 	return c.session
 }
 
+func (c *endingCodec) Mute() error { return nil }
+
 func (c *endingCodec) Close() { c.out = append(c.out, closeTag, closeTag, closeTag, closeTag, 0) }
 
 func (c *endingCodec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
