@@ -2,7 +2,6 @@ package consul
 
 import (
 	"bytes"
-	"encoding/base64"
 	"slices"
 	"strconv"
 
@@ -173,51 +172,6 @@ func (c *codec) transactAgain(r *call.Call) {
 		b = appendOp(b, guard, p)
 	}
 	c.Send(append(b, ']'))
-}
-
-// appendOp appends an operation of a transaction; its guard may be it alone, or nil.
-func appendOp(b []byte, guard, p *call.Part) []byte {
-	locks := guard != nil && guard.Target == call.LeaseIs
-	verb, session := "", []byte(nil)
-	switch {
-	case p.Action == call.Compare && locks:
-		verb, session = "check-session", p.Name
-	case p.Action == call.Compare && p.Target == call.Created:
-		verb, guard = "check-not-exists", nil
-	case p.Action == call.Compare:
-		verb = "check-index"
-	case p.Action == call.Write && locks && p.Lease != 0:
-		verb, session = "lock", p.Name
-	case p.Action == call.Write && locks:
-		verb, session = "unlock", guard.Name
-	case p.Action == call.Write && guard != nil:
-		verb = "cas"
-	case p.Action == call.Write:
-		verb = "set"
-	case p.Action == call.Remove && guard != nil:
-		verb = "delete-cas"
-	case p.Action == call.Remove && p.Scope == call.Prefix:
-		verb = "delete-tree"
-	case p.Action == call.Remove:
-		verb = "delete"
-	case p.Scope == call.Prefix:
-		verb = "get-tree"
-	case p.Flags&call.Existing != 0:
-		verb = "get"
-	default:
-		verb = "get-or-empty"
-	}
-	b = append(append(append(b, `{"KV":{"Verb":"`...), verb...), `","Key":`...)
-	b = appendJSON(b, httpkv.Bare(p.Key))
-	if p.Action == call.Write {
-		b = append(base64.StdEncoding.AppendEncode(append(b, `,"Value":"`...), p.Value.Text), '"')
-	}
-	if len(session) > 0 {
-		b = appendJSON(append(b, `,"Session":`...), session)
-	} else if guard != nil && !locks {
-		b = strconv.AppendInt(append(b, `,"Index":`...), guard.Number, 10)
-	}
-	return append(b, "}}"...)
 }
 
 // answeredAgain takes the answer to a recorded call.

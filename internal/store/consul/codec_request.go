@@ -1,7 +1,6 @@
 package consul
 
 import (
-	"encoding/base64"
 	"strconv"
 	"unicode/utf8"
 
@@ -86,14 +85,7 @@ func prefixOf(from, to []byte) []byte {
 func (c *codec) Transact(pairs []store.Pair) {
 	b := append(c.Head(c.Begin(c.multi)), '[')
 	for i, p := range pairs {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, `{"KV":{"Verb":"set","Key":`...)
-		b = appendJSON(b, httpkv.Bare(p.Key))
-		b = append(b, `,"Value":"`...)
-		b = base64.StdEncoding.AppendEncode(b, p.Value)
-		b = append(b, `"}}`...)
+		b = append(appendValue(appendVerb(b, i, "set", httpkv.Bare(p.Key)), p.Value), `}}`...)
 	}
 	c.Send(append(b, ']'))
 }

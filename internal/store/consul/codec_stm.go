@@ -2,7 +2,6 @@ package consul
 
 import (
 	"bytes"
-	"encoding/base64"
 	"strconv"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -89,14 +88,6 @@ func (c *codec) askNext(next stage) {
 	}
 }
 
-func appendVerb(b []byte, i int, verb string, key []byte) []byte {
-	if i > 0 {
-		b = append(b, ',')
-	}
-	b = append(append(append(b, `{"KV":{"Verb":"`...), verb...), `","Key":`...)
-	return appendJSON(b, key)
-}
-
 // commit writes what is to be written, if what was read is as it was.
 func (c *codec) commit() {
 	t, n := &c.stm, 0
@@ -109,8 +100,7 @@ func (c *codec) commit() {
 		case p.version == 0:
 			b = append(appendVerb(b, n, "check-not-exists", p.key), `}}`...)
 		default:
-			b = append(appendVerb(b, n, "check-index", p.key), `,"Index":`...)
-			b = append(strconv.AppendInt(b, p.version, 10), `}}`...)
+			b = append(appendIndex(appendVerb(b, n, "check-index", p.key), p.version), `}}`...)
 		}
 		n++
 	}
@@ -124,8 +114,7 @@ func (c *codec) commit() {
 			c.edited = t.edit(i, p.value, p.read, c.edited[:0])
 			value = c.edited
 		}
-		b = append(appendVerb(b, n, "set", p.key), `,"Value":"`...)
-		b = append(base64.StdEncoding.AppendEncode(b, value), `"}}`...)
+		b = append(appendValue(appendVerb(b, n, "set", p.key), value), `}}`...)
 		n++
 	}
 	c.Send(append(b, ']'))

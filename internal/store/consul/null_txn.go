@@ -9,21 +9,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null"
 )
 
-// nullOp is an operation of a transaction.
-type nullOp struct {
-	KV struct {
-		Verb, Key string
-		Value     []byte
-		Index     int64
-	}
-}
-
 type nullResult struct{ KV *api.KVPair }
 
 // txn answers PUT /v1/txn of sets, checks and gets; other verbs are refused. Without a
 // memory each key is there, as a get has it.
 func (m *nullMember) txn(b []byte, r *null.HTTPRequest) []byte {
-	var ops []nullOp
+	var ops []txnOp
 	if err := json.Unmarshal(r.Body, &ops); err != nil {
 		return null.AppendAnswer(b, "400 Bad Request", nullPlain, "Failed to parse body: "+err.Error())
 	}
@@ -40,11 +31,15 @@ func (m *nullMember) txn(b []byte, r *null.HTTPRequest) []byte {
 	writes := false
 	for i := range ops {
 		var why string
-		switch op := &ops[i].KV; op.Verb {
+		op := ops[i].KV
+		if op == nil {
+			op = &txnKV{}
+		}
+		switch op.Verb {
 		case "set":
 			writes = true
 		case "get-or-empty", "check-index", "check-not-exists":
-			why = m.checked(memory.Get([]byte(op.Key)), &ops[i])
+			why = m.checked(memory.Get([]byte(op.Key)), op)
 		default:
 			return null.AppendAnswer(b, "400 Bad Request", nullPlain, "a null server's transactions have set, get-or-empty, check-index and check-not-exists alone")
 		}
@@ -61,40 +56,40 @@ func (m *nullMember) txn(b []byte, r *null.HTTPRequest) []byte {
 		index = memory.Next() // all keys of a transaction have its own
 	}
 	for i := range ops {
-		answer.Results = append(answer.Results, m.done(memory, &ops[i], index)...)
+		answer.Results = append(answer.Results, m.done(memory, ops[i].KV, index)...)
 	}
 	return answerJSON(b, nullJSON+nullMeta, answer)
 }
 
 // checked is why an operation that compares does not hold; empty where it does.
-func (m *nullMember) checked(e *nullEntry, op *nullOp) string {
+func (m *nullMember) checked(e *nullEntry, op *txnKV) string {
 	switch {
-	case m.memory == nil || op.KV.Verb == "get-or-empty":
-	case op.KV.Verb == "check-not-exists" && e != nil:
-		return fmt.Sprintf("key %q exists", op.KV.Key)
-	case op.KV.Verb == "check-index" && e == nil:
-		return fmt.Sprintf("failed to check index, key %q doesn't exist", op.KV.Key)
-	case op.KV.Verb == "check-index" && e.Changed != op.KV.Index:
-		return fmt.Sprintf("failed index check for key %q, current modify index %d != %d", op.KV.Key, e.Changed, op.KV.Index)
+	case m.memory == nil || op.Verb == "get-or-empty":
+	case op.Verb == "check-not-exists" && e != nil:
+		return fmt.Sprintf("key %q exists", op.Key)
+	case op.Verb == "check-index" && e == nil:
+		return fmt.Sprintf("failed to check index, key %q doesn't exist", op.Key)
+	case op.Verb == "check-index" && e.Changed != op.Index:
+		return fmt.Sprintf("failed index check for key %q, current modify index %d != %d", op.Key, e.Changed, op.Index)
 	}
 	return ""
 }
 
 // done carries an operation out.
-func (m *nullMember) done(memory *null.Space[nullLock], op *nullOp, index int64) []nullResult {
-	key := []byte(op.KV.Key)
+func (m *nullMember) done(memory *null.Space[nullLock], op *txnKV, index int64) []nullResult {
+	key := []byte(op.Key)
 	e := memory.Get(key)
-	switch op.KV.Verb {
+	switch op.Verb {
 	case "set":
 		e = memory.Entry(key)
-		e.Set(op.KV.Value, index)
-		m.waits.changed(op.KV.Key)
+		e.Set(op.Value, index)
+		m.waits.changed(op.Key)
 	case "get-or-empty":
 		switch {
 		case m.memory == nil:
-			return []nullResult{{&api.KVPair{Key: op.KV.Key, Value: m.value, CreateIndex: 2, ModifyIndex: 2}}}
+			return []nullResult{{&api.KVPair{Key: op.Key, Value: m.value, CreateIndex: 2, ModifyIndex: 2}}}
 		case e == nil:
-			return []nullResult{{&api.KVPair{Key: op.KV.Key}}}
+			return []nullResult{{&api.KVPair{Key: op.Key}}}
 		}
 		return []nullResult{{pairOf(e, null.Answer)}}
 	}

@@ -7,18 +7,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
-// heardOp is an operation of a transaction. Others than those of keys have no KV.
-type heardOp struct {
-	KV *struct {
-		Verb, Key, Session string
-		Value              []byte // of base64
-		Index              int64
-	}
-}
-
 // txn reads a transaction: all of it happens, or none.
 func (t *tap) txn(c *call.Call, r *httpkv.Request) {
-	var ops []heardOp
+	var ops []txnOp
 	if json.Unmarshal(r.Body, &ops) != nil {
 		return
 	}
@@ -30,49 +21,45 @@ func (t *tap) txn(c *call.Call, r *httpkv.Request) {
 	}
 }
 
-func (t *tap) op(c *call.Call, op *heardOp, level call.Flags) {
+func (t *tap) op(c *call.Call, op *txnOp, level call.Flags) {
 	kv := op.KV
-	if kv == nil {
+	var v *verb
+	if kv != nil {
+		v = verbNamed(kv.Verb)
+	}
+	if v == nil {
 		part(c, call.Other, call.Then)
 		return
 	}
-	write := func(lease int64) {
-		p := part(c, call.Write, call.Then)
-		t.of(p, kv.Key, false)
-		p.Value, p.Lease = t.redactor.RedactValue(kv.Value), lease
-	}
-	switch kv.Verb {
-	case "set":
-		write(0)
-	case "cas":
-		t.guard(c, kv.Key, kv.Index)
-		write(0)
-	case "lock":
-		t.lock(c, kv.Key, 0)
-		write(t.number(kv.Session))
-	case "unlock":
-		t.lock(c, kv.Key, t.number(kv.Session))
-		write(0)
-	case "check-index":
-		t.guard(c, kv.Key, max(kv.Index, 1)) // 0 is none that a key can have
-	case "check-not-exists":
-		t.guard(c, kv.Key, 0)
-	case "check-session":
-		t.lock(c, kv.Key, t.number(kv.Session))
-	case "delete-cas":
-		t.guard(c, kv.Key, max(kv.Index, 1))
-		t.of(part(c, call.Remove, call.Then), kv.Key, false)
-	case "delete", "delete-tree":
-		t.of(part(c, call.Remove, call.Then), kv.Key, kv.Verb == "delete-tree")
-	case "get", "get-or-empty", "get-tree":
-		p := part(c, call.Read, call.Then)
-		p.Flags = level
-		t.of(p, kv.Key, kv.Verb == "get-tree")
-		if kv.Verb == "get" { // which fails where there is none
-			p.Flags |= call.Existing
+	lease := int64(0) // of a write
+	switch v.guard {
+	case byIndex:
+		at := kv.Index
+		if v.action != call.Write {
+			at = max(at, 1) // 0 is none that a key can have
 		}
-	default:
-		part(c, call.Other, call.Then)
+		t.guard(c, kv.Key, at)
+	case byAbsence:
+		t.guard(c, kv.Key, 0)
+	case byHolder:
+		by := t.number(kv.Session)
+		if v.action == call.Write {
+			by, lease = 0, by
+		}
+		t.lock(c, kv.Key, by)
+	case byRelease:
+		t.lock(c, kv.Key, t.number(kv.Session))
+	}
+	if v.action == call.Compare {
+		return
+	}
+	p := part(c, v.action, call.Then)
+	t.of(p, kv.Key, v.scope == call.Prefix)
+	switch v.action {
+	case call.Write:
+		p.Value, p.Lease = t.redactor.RedactValue(kv.Value), lease
+	case call.Read:
+		p.Flags |= level | v.flags
 	}
 }
 

@@ -1,0 +1,142 @@
+package consul
+
+import (
+	"encoding/base64"
+	"strconv"
+
+	"github.com/quorumbench/quorumbench/internal/store/call"
+	"github.com/quorumbench/quorumbench/internal/store/httpkv"
+)
+
+// The operations of a transaction (PUT /v1/txn), which the codec writes, and the passive
+// decoder and the null server read.
+
+// txnOp is an operation of a transaction as it is received. Other operations than those of
+// keys have no KV.
+type txnOp struct{ KV *txnKV }
+
+type txnKV struct {
+	Verb, Key, Session string
+	Value              []byte // of base64
+	Index              int64
+}
+
+// guard is what an operation of a transaction is guarded by.
+type guard uint8
+
+const (
+	unguarded guard = iota
+	byIndex         // the key has an index
+	byAbsence       // there is no such key
+	byHolder        // the key is locked by a session, or by none for one that locks it
+	byRelease       // the key is locked by the session that the write gives it back from
+)
+
+// verb is an operation of a transaction.
+type verb struct {
+	name   string
+	action call.Action
+	guard  guard
+	scope  call.Scope
+	flags  call.Flags // of a read
+}
+
+var verbs = [...]verb{
+	{name: "set", action: call.Write},
+	{name: "cas", action: call.Write, guard: byIndex},
+	{name: "lock", action: call.Write, guard: byHolder},
+	{name: "unlock", action: call.Write, guard: byRelease},
+	{name: "check-index", action: call.Compare, guard: byIndex},
+	{name: "check-not-exists", action: call.Compare, guard: byAbsence},
+	{name: "check-session", action: call.Compare, guard: byHolder},
+	{name: "delete-cas", action: call.Remove, guard: byIndex},
+	{name: "delete", action: call.Remove},
+	{name: "delete-tree", action: call.Remove, scope: call.Prefix},
+	{name: "get", action: call.Read, flags: call.Existing}, // fails where there is no such key
+	{name: "get-or-empty", action: call.Read},
+	{name: "get-tree", action: call.Read, scope: call.Prefix},
+}
+
+// verbNamed returns the verb with a name, or nil.
+func verbNamed(name string) *verb {
+	for i := range verbs {
+		if verbs[i].name == name {
+			return &verbs[i]
+		}
+	}
+	return nil
+}
+
+// verbOf returns the verb of a part and its guard, which may be the part alone, or nil.
+func verbOf(compare, p *call.Part) *verb {
+	want := verb{action: p.Action, guard: guardOf(compare, p)}
+	if want.guard == unguarded && p.Scope == call.Prefix {
+		want.scope = call.Prefix
+	}
+	if p.Action == call.Read && want.scope != call.Prefix {
+		want.flags = p.Flags & call.Existing
+	}
+	for i := range verbs {
+		want.name = verbs[i].name
+		if verbs[i] == want {
+			return &verbs[i]
+		}
+	}
+	return verbNamed("get-or-empty")
+}
+
+func guardOf(compare, p *call.Part) guard {
+	switch {
+	case compare == nil:
+		return unguarded
+	case p.Action == call.Remove:
+		return byIndex
+	case compare.Target == call.LeaseIs && p.Action == call.Write && p.Lease == 0:
+		return byRelease
+	case compare.Target == call.LeaseIs:
+		return byHolder
+	case p.Action == call.Compare && p.Target == call.Created:
+		return byAbsence
+	}
+	return byIndex
+}
+
+// appendOp appends the operation of a part and its guard, which may be the part alone, or
+// nil.
+func appendOp(b []byte, compare, p *call.Part) []byte {
+	v := verbOf(compare, p)
+	b = appendVerb(b, 0, v.name, httpkv.Bare(p.Key))
+	if p.Action == call.Write {
+		b = appendValue(b, p.Value.Text)
+	}
+	session := []byte(nil)
+	switch v.guard {
+	case byIndex:
+		b = appendIndex(b, compare.Number)
+	case byHolder:
+		session = p.Name
+	case byRelease:
+		session = compare.Name
+	}
+	if len(session) > 0 {
+		b = appendJSON(append(b, `,"Session":`...), session)
+	}
+	return append(b, "}}"...)
+}
+
+// appendVerb appends the beginning of the i-th operation of a transaction.
+func appendVerb(b []byte, i int, verb string, key []byte) []byte {
+	if i > 0 {
+		b = append(b, ',')
+	}
+	b = append(append(append(b, `{"KV":{"Verb":"`...), verb...), `","Key":`...)
+	return appendJSON(b, key)
+}
+
+func appendValue(b, value []byte) []byte {
+	return append(base64.StdEncoding.AppendEncode(append(b, `,"Value":"`...), value), '"')
+}
+
+func appendIndex(b []byte, index int64) []byte {
+	return strconv.AppendInt(append(b, `,"Index":`...), index, 10)
+}
