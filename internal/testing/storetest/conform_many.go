@@ -246,7 +246,12 @@ func (c *conformer) agreeOnWatches() {
 		c.agreeOnWatchesApart()
 		return
 	}
-	w := Dial(c.t, c.Store, c.access)
+	c.agreeOnStreams()
+}
+
+// watchKeys begins a watcher of each key, all on one connection and two streams.
+func (c *conformer) watchKeys(w *Wire) {
+	c.t.Helper()
 	w.Ready()
 	first := w.tag + 1
 	for i, key := range c.Keys {
@@ -259,6 +264,13 @@ func (c *conformer) agreeOnWatches() {
 			c.t.Fatalf("creating a watcher: %+v (%s)", e, e.Text)
 		}
 	}
+}
+
+// agreeOnStreams: watchers that share streams are told of what the official client writes
+// and deletes, and how far they have been told.
+func (c *conformer) agreeOnStreams() {
+	w := Dial(c.t, c.Store, c.access)
+	c.watchKeys(w)
 	var was store.Event
 	notified := func(i int, version int64, value []byte) {
 		c.t.Helper()
