@@ -3,7 +3,6 @@ package scenario
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -24,11 +23,7 @@ func checkFaultList(c *checks, key string, all []Fault) {
 			c.add(key, "the fault %q cannot be one of %s; which need more than by, or are several themselves", f, kindsText(f.Of))
 		case traffic != "":
 			c.add(key, "the fault %q %s", f, traffic)
-		case f.By.Abs() > mostJump && row.clock:
-			c.add(key, "the fault %q moves a clock by more than %d years", f, mostJump/year)
-		case f.By != 0 && f.By.Abs() < leastJump && row.clock:
-			c.add(key, "the fault %q moves a clock by less than %s, by which lines of logs could not be dated", f, FormatDuration(leastJump))
-		case f.At < 0 || f.For < 0 || f.By < 0 && !f.backwards() || f.Every < 0:
+		case f.At < 0 || f.For < 0 || f.By < 0 || f.Every < 0:
 			c.add(key, "the fault %q has a time below 0", f)
 		case row.instant != "" && f.For > 0:
 			c.add(key, "the fault %q %s", f, row.instant)
@@ -56,20 +51,6 @@ func checkFaultList(c *checks, key string, all []Fault) {
 			c.add(key, "the fault %q begins again before it is over; every must be longer than for", f)
 		}
 	}
-}
-
-// mostJump bounds by how much a clock jumps. By less than leastJump, a line of the
-// other time is not told from one that was read late.
-const (
-	year      = 365 * 24 * time.Hour
-	mostJump  = 10 * year
-	leastJump = 10 * time.Second
-)
-
-// backwards reports whether the fault's by may be below 0: it moves clocks, which go
-// either way, and is nothing else that has one.
-func (f *Fault) backwards() bool {
-	return f.row().clock && !slices.ContainsFunc(f.kinds(), func(k FaultKind) bool { return k.row().by != "" && !k.NeedsClock() })
 }
 
 // checkFaults refuses faults that the window has no room for, and those of

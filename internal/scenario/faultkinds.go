@@ -32,8 +32,6 @@ const (
 	Reorder   // some packets come after later ones
 	SlowLink  // little passes in a second
 
-	ClockJump // its wall clock is another one for a while
-
 	MoveLeader // a follower is handed the leadership
 	Compact    // the history is discarded
 	Defragment // a member gives free space back to its file system
@@ -73,8 +71,6 @@ var faultKinds = [numFaultKinds]faultKind{
 	Loss:      {name: "loss", network: &networkKind{share: "the share of packets that vanish, as in by: 10%"}},
 	Reorder:   {name: "reorder", network: &networkKind{share: "the share of packets that are held back, as in by: 10%"}},
 	SlowLink:  {name: "slow-link", network: &networkKind{to: "how much passes in a second, as in to: 1MB/s"}},
-
-	ClockJump: {name: "clock-jump", by: "how far the clock jumps, as in by: 1h, or by: -1h to go back", clock: true},
 
 	MoveLeader: {name: "move-leader", instant: ownTime, of: aFollower, needs: featured(kv.LeaderTransfer)},
 	Compact:    {name: "compact", instant: ownTime, of: theCluster, needs: featured(kv.Compaction)},
@@ -124,8 +120,6 @@ type faultKind struct {
 	// network is of kinds that need members' networks; nil for others.
 	network *networkKind
 	of      whose
-	// clock says that members' clocks must be ones that can be moved.
-	clock bool
 	// needs is what the store must have; nil for nothing.
 	needs *kv.Feature
 	// spare says that there must be a place for a further member.
@@ -147,9 +141,6 @@ func (k FaultKind) row() *faultKind {
 // NeedsDisk reports whether the member's data must be on a disk that fails on
 // request.
 func (k FaultKind) NeedsDisk() bool { return k.row().disk }
-
-// NeedsClock reports whether members' wall clocks must be ones that can be moved.
-func (k FaultKind) NeedsClock() bool { return k.row().clock }
 
 // OfFollower reports whether it is done to a member that does not lead.
 func (k FaultKind) OfFollower() bool { return k.row().of == aFollower }

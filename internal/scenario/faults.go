@@ -19,7 +19,7 @@ type Fault struct {
 	Do      FaultKind
 	Member  kv.Target     // leader, followers (one of them), one by its number, or all at once
 	For     time.Duration // how long; 0 of a restart
-	By      time.Duration // by how much each sync or packet takes longer, or a clock jumps, or how old is what a power loss keeps; 0 of others
+	By      time.Duration // by how much each sync or packet takes longer, or how old is what a power loss keeps; 0 of others
 	Every   time.Duration // from one to the next; 0 for once
 	Repeat  int           // how often; 0 with Every is as often as the window has room for
 	Server  string        // of a rolling upgrade: a version, DefaultServer, or the path of a server

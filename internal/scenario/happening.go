@@ -117,7 +117,6 @@ func (f *Fault) row() *faultKind {
 		if row.by != "" {
 			all.by = row.by
 		}
-		all.clock = all.clock || row.clock
 		switch {
 		case row.of == aFollower || all.of == theCluster:
 			all.of = row.of
@@ -132,14 +131,4 @@ func (f *Fault) row() *faultKind {
 // found.
 func (l *Load) ChangesCluster() bool {
 	return slices.ContainsFunc(l.Faults, func(f Fault) bool { return slices.ContainsFunc(f.kinds(), FaultKind.Changes) })
-}
-
-// Jumps are by how much clocks of members jump in the load's faults.
-func (l *Load) Jumps() (all []time.Duration) {
-	for _, f := range l.Faults {
-		if slices.ContainsFunc(f.kinds(), FaultKind.NeedsClock) && !slices.Contains(all, f.By) {
-			all = append(all, f.By)
-		}
-	}
-	return all
 }

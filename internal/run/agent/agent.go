@@ -98,11 +98,9 @@ const (
 	weigh     = "weigh"
 	copyLog   = "copy-log"
 	empty     = "empty"
-	launch    = "launch"      // whether a cluster can be started
-	renew     = "renew"       // a member's credentials
-	clocks    = "move-clocks" // whether those of processes can be moved
-	signal    = "signal"      // of start
-	moveClock = "move-clock"  // of start
+	launch    = "launch" // whether a cluster can be started
+	renew     = "renew"  // a member's credentials
+	signal    = "signal" // of start
 	onDisk    = "disk"
 	setDisk   = "set-disk"   // of disk
 	powerLoss = "power-loss" // of disk
@@ -125,7 +123,6 @@ type request struct {
 	Machine  bool           `json:",omitempty"`
 	Signal   host.Signal    `json:",omitempty"`
 	Process  *host.Identity `json:",omitempty"`
-	Ahead    time.Duration  `json:",omitempty"` // of a clock
 	Disk     *disk.Faults   `json:",omitempty"`
 }
 

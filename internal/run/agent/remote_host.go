@@ -20,16 +20,14 @@ import (
 type remoteHost struct{ r *Remote }
 
 var (
-	_ host.Host       = (*remoteHost)(nil)
-	_ host.Clocked    = (*remoteHost)(nil)
-	_ host.ClockMover = (*remoteHost)(nil)
-	_ host.ClockMoved = (*remoteProcess)(nil)
-	_ host.Disker     = (*remoteHost)(nil)
-	_ host.Emptier    = (*remoteHost)(nil)
-	_ host.Renewer    = (*remoteHost)(nil)
-	_ host.Launcher   = (*remoteHost)(nil)
-	_ host.Losable    = (*remoteHost)(nil)
-	_ host.Reacher    = (*remoteHost)(nil)
+	_ host.Host     = (*remoteHost)(nil)
+	_ host.Clocked  = (*remoteHost)(nil)
+	_ host.Disker   = (*remoteHost)(nil)
+	_ host.Emptier  = (*remoteHost)(nil)
+	_ host.Renewer  = (*remoteHost)(nil)
+	_ host.Launcher = (*remoteHost)(nil)
+	_ host.Losable  = (*remoteHost)(nil)
+	_ host.Reacher  = (*remoteHost)(nil)
 )
 
 // Clock implements host.Clocked.
@@ -177,12 +175,6 @@ func (h *remoteHost) Weigh(ctx context.Context, dirs []string) ([]int64, time.Du
 // Launchable implements host.Launcher.
 func (h *remoteHost) Launchable(ctx context.Context, l host.Launch) error {
 	_, err := h.call(ctx, request{Do: launch, Launch: &l})
-	return err
-}
-
-// ClockMovable implements host.ClockMover.
-func (h *remoteHost) ClockMovable(ctx context.Context) error {
-	_, err := h.call(ctx, request{Do: clocks})
 	return err
 }
 
@@ -336,11 +328,6 @@ func (p *remoteProcess) Exit() host.Exit {
 // Signal implements host.Process.
 func (p *remoteProcess) Signal(ctx context.Context, s host.Signal) error {
 	return p.tell(ctx, request{Do: signal, Signal: s})
-}
-
-// MoveClock implements host.ClockMoved.
-func (p *remoteProcess) MoveClock(ctx context.Context, ahead time.Duration) error {
-	return p.tell(ctx, request{Do: moveClock, Ahead: ahead})
 }
 
 // tell asks something of the process and awaits that it is done.

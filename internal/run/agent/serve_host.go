@@ -102,12 +102,6 @@ func (s *Server) answer(ctx context.Context, now *session, r *request) (a reply,
 			return a, fmt.Errorf("%s is in no data folder of this session, and only what is there is emptied", text.Line(r.Path, longestPath))
 		}
 		return a, e.Empty(ctx, r.Path)
-	case clocks:
-		m, ok := s.host.(host.ClockMover)
-		if !ok {
-			return a, errors.New("the clocks of members cannot be moved there")
-		}
-		return a, m.ClockMovable(ctx)
 	case launch, renew:
 		switch {
 		case r.Launch == nil:
@@ -170,13 +164,6 @@ func (s *Server) serveProcess(ctx context.Context, now *session, st *stream, c *
 
 // tell does with a process what is asked.
 func (s *Server) tell(ctx context.Context, p host.Process, r *request) error {
-	if r.Do == moveClock {
-		m, ok := p.(host.ClockMoved)
-		if !ok {
-			return errors.New("the clocks of members cannot be moved there")
-		}
-		return m.MoveClock(ctx, r.Ahead)
-	}
 	if r.Do != signal || r.Signal > host.Resume {
 		return errors.New("a process can be sent SIGTERM, SIGKILL, SIGSTOP and SIGCONT, and nothing else")
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -52,11 +51,6 @@ func (a Attached) StartEmpty(ctx context.Context, member string) error {
 // Disk implements Running: what it was started with is not known.
 func (Attached) Disk(member string) (host.Disk, error) {
 	return nil, fmt.Errorf("member %s has no disk that fails on request: %w", member, errNotOurs)
-}
-
-// MoveClock implements Running: it is not ours to change.
-func (Attached) MoveClock(_ context.Context, member string, _ time.Duration) error {
-	return fmt.Errorf("the clock of member %s cannot be moved: %w", member, errNotOurs)
 }
 
 // NewCertificate implements Running: its files are not ours.

@@ -105,9 +105,6 @@ type Running interface {
 	// Disk is the one that the known member's data are on. It is an error for one
 	// whose disk does not fail on request.
 	Disk(member string) (host.Disk, error)
-	// MoveClock has the wall clocks of all processes of the known member be ahead of
-	// its machine's; 0 has them be right again.
-	MoveClock(ctx context.Context, member string, ahead time.Duration) error
 	// NewCertificate has the known member, which speaks TLS, have another certificate, and
 	// returns when it shows that to who connects.
 	NewCertificate(ctx context.Context, member string) error
@@ -357,23 +354,6 @@ func (m *member) signal(ctx context.Context, s host.Signal) error {
 			p.asked.Store(true)
 		}
 		errs = append(errs, p.Signal(ctx, s))
-	}
-	return errors.Join(errs...)
-}
-
-// MoveClock implements Running.
-func (c *Cluster) MoveClock(ctx context.Context, name string, ahead time.Duration) error {
-	m, _, err := c.find(name)
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, p := range m.running() {
-		if clock, ok := p.Process.(host.ClockMoved); ok {
-			errs = append(errs, clock.MoveClock(ctx, ahead))
-		} else {
-			errs = append(errs, fmt.Errorf("the clock of the process %s cannot be moved where it is", p.name))
-		}
 	}
 	return errors.Join(errs...)
 }

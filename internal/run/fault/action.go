@@ -48,8 +48,6 @@ var actions = map[scenario.FaultKind]*action{
 	scenario.Reorder:   badLinks(around, func(h *scenario.Happening) network.Link { return network.Link{Reorder: h.Share} }),
 	scenario.SlowLink:  badLinks(around, func(h *scenario.Happening) network.Link { return network.Link{Rate: int64(h.To)} }),
 
-	scenario.ClockJump: clockJump(),
-
 	scenario.MoveLeader: moveLeader(),
 	scenario.Compact:    asked(compact, "compacted"),
 	scenario.Defragment: asked(defragment, "defragmented"),

@@ -47,7 +47,6 @@ type Cluster interface {
 	StartAs(ctx context.Context, member string, s cluster.Server) error
 	StartEmpty(ctx context.Context, member string) error
 	Disk(member string) (host.Disk, error)
-	MoveClock(ctx context.Context, member string, ahead time.Duration) error
 	Network() (host.Network, error)
 	Spare() (cluster.Spare, error)
 	NewCertificate(ctx context.Context, member string) error

@@ -89,11 +89,6 @@ func (s *simulated) StartAgain(_ context.Context, name string) error {
 
 func (s *simulated) Disk(name string) (host.Disk, error) { return &simulatedDisk{s, name}, nil }
 
-func (s *simulated) MoveClock(_ context.Context, name string, ahead time.Duration) error {
-	s.said = append(s.said, fmt.Sprintf("clock %s %v", name, ahead))
-	return nil
-}
-
 func (s *simulated) Network() (host.Network, error) { return &simulatedNetwork{s: s}, nil }
 
 type simulatedNetwork struct {
@@ -249,23 +244,6 @@ func TestPowerLossesOfWhatWasAcknowledged(t *testing.T) {
 	}
 	if e := events[0]; e.Kind != record.FaultStep || e.Text != "what members had written by now is on their disks, for which they stood still for 0 s at most (fault 1)" {
 		t.Errorf("the first event is %+v", e)
-	}
-}
-
-func TestFaultsOfClocks(t *testing.T) {
-	s := &simulated{}
-	done, events := s.play(t, "clock-jump leader by 1h at 2s for 3s, clock-jump all by -90s at 10s for 1s", time.Minute)
-	want := []string{"clock m1 1h0m0s", "clock m1 0s", "clock m1 -1m30s", "clock m2 -1m30s", "clock m3 -1m30s", "clock m1 0s", "clock m2 0s", "clock m3 0s"}
-	if !slices.Equal(s.said, want) {
-		t.Errorf("done was %q, not %q", s.said, want)
-	}
-	for i, f := range done {
-		if f.Failure != "" || f.Ready == nil {
-			t.Errorf("fault %d: %+v", i+1, f)
-		}
-	}
-	if text := events[1].Text; text != "m1 was told the right time again (fault 1)" {
-		t.Errorf("the event says %q", text)
 	}
 }
 

@@ -173,20 +173,6 @@ type Network interface {
 	Close()
 }
 
-// ClockMover is a Host whose processes can have their wall clocks moved, each by
-// itself: they are ClockMoved.
-type ClockMover interface {
-	// ClockMovable says in a sentence why they cannot; nil if they can.
-	ClockMovable(ctx context.Context) error
-}
-
-// ClockMoved is a Process whose wall clock can be moved, and nobody else's.
-type ClockMoved interface {
-	// MoveClock has the clock be ahead of the machine's; below 0 it is behind, and 0
-	// has it be right again. An ended process is let be.
-	MoveClock(ctx context.Context, ahead time.Duration) error
-}
-
 // Command is a process to be started. It gets a process group of its own, so
 // that a Ctrl-C meant for us does not reach it.
 type Command struct {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/run/host/disk"
 	"github.com/quorumbench/quorumbench/internal/run/host/network"
-	"github.com/quorumbench/quorumbench/internal/run/host/wallclock"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -33,12 +32,10 @@ type Local struct {
 }
 
 var (
-	_ Host       = (*Local)(nil)
-	_ Disker     = (*Local)(nil)
-	_ Networker  = (*Local)(nil)
-	_ Emptier    = (*Local)(nil)
-	_ ClockMover = (*Local)(nil)
-	_ ClockMoved = (*process)(nil)
+	_ Host      = (*Local)(nil)
+	_ Disker    = (*Local)(nil)
+	_ Networker = (*Local)(nil)
+	_ Emptier   = (*Local)(nil)
 )
 
 // NewLocal returns the local machine. now is the clock that exits are dated
@@ -157,9 +154,6 @@ func (l *Local) Disk(ctx context.Context, self, dir string) (Disk, error) {
 
 // Networkable implements Networker.
 func (*Local) Networkable(context.Context) error { return network.Possible() }
-
-// ClockMovable implements ClockMover.
-func (*Local) ClockMovable(context.Context) error { return wallclock.Possible() }
 
 // Network implements Networker.
 func (l *Local) Network(ctx context.Context, self string, members []string) (Network, error) {
@@ -370,14 +364,4 @@ func (p *process) Signal(_ context.Context, s Signal) error {
 		return fmt.Errorf("process %d does not take %s: %w", p.pid, s, err)
 	}
 	return nil
-}
-
-// MoveClock implements ClockMoved.
-func (p *process) MoveClock(_ context.Context, ahead time.Duration) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.reaped {
-		return nil
-	}
-	return wallclock.Set(p.pid, ahead)
 }

@@ -48,7 +48,6 @@ type Signaller func(line []byte) (store.Signal, bool)
 type Listener struct {
 	signal Signaller
 	from   time.Time
-	jumps  []time.Duration
 	counts map[memberKind]uint64
 	beyond map[memberKind]*LogEvent
 }
@@ -58,10 +57,9 @@ type memberKind struct {
 	kind   store.SignalKind
 }
 
-// NewListener returns a Listener that drops events before from. Jumps are by how much
-// members' clocks can be ahead of their hosts' at times.
-func NewListener(signal Signaller, from time.Time, jumps ...time.Duration) *Listener {
-	return &Listener{signal: signal, from: from, jumps: jumps, counts: map[memberKind]uint64{}, beyond: map[memberKind]*LogEvent{}}
+// NewListener returns a Listener that drops events before from.
+func NewListener(signal Signaller, from time.Time) *Listener {
+	return &Listener{signal: signal, from: from, counts: map[memberKind]uint64{}, beyond: map[memberKind]*LogEvent{}}
 }
 
 // Reading is when a line was read, and how its times are taken.
@@ -82,7 +80,7 @@ func (l *Listener) Line(member string, line []byte, read Reading) (h LogEvent, o
 	if s.Time.IsZero() || read.Unsure {
 		s.Time = read.At
 	} else {
-		s.Time = l.unmoved(s.Time.Add(-read.Ahead), read.At)
+		s.Time = s.Time.Add(-read.Ahead)
 	}
 	if s.Time.Before(l.from) || s.Time.After(read.At) && s.Time.Sub(read.At) > time.Second {
 		return LogEvent{}, false // of another time: an old line, or no time of ours
@@ -116,18 +114,6 @@ func (l *Listener) Line(member string, line []byte, read Reading) (h LogEvent, o
 		all.Time = h.Time
 	}
 	return LogEvent{}, false
-}
-
-// unmoved is the time of a line that was read at a time, by a clock that had not been
-// moved: of those that it can be, the nearest to when it was read.
-func (l *Listener) unmoved(of, read time.Time) time.Time {
-	nearest := of
-	for _, jump := range l.jumps {
-		if t := of.Add(-jump); read.Sub(t).Abs() < read.Sub(nearest).Abs() {
-			nearest = t
-		}
-	}
-	return nearest
 }
 
 // Beyond returns what was counted beyond MostOfAKind, in the order of its

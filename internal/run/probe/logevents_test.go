@@ -126,18 +126,3 @@ func TestLinesOfAnotherClock(t *testing.T) {
 		t.Errorf("an hour in the future: %+v", h)
 	}
 }
-
-// Of a member whose clock jumps the lines before, in and after the jump are of the same
-// time.
-func TestLinesOfAClockThatJumps(t *testing.T) {
-	at := noon.Add(time.Minute)
-	for _, jumps := range [][]time.Duration{{time.Hour}, {-time.Hour, 24 * time.Hour}} {
-		for _, ahead := range append(jumps, 0) {
-			line := fmt.Appendf(nil, "slow %d 0", int64(59*time.Second+ahead))
-			h, ok := NewListener(words{}.Signal, noon, jumps...).Line("m1", line, Reading{At: at})
-			if !ok || !h.Time.Equal(at.Add(-time.Second)) {
-				t.Errorf("%v ahead of %v: %+v, %v", ahead, jumps, h, ok)
-			}
-		}
-	}
-}

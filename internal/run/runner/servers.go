@@ -154,9 +154,6 @@ func (r *run) findServersThere(ctx context.Context) error {
 	}
 	for i := range r.Scenario.Trials {
 		t := &r.Scenario.Trials[i]
-		if err := r.clocksMovable(ctx, t); err != nil {
-			return err
-		}
 		for _, f := range t.Load.Faults {
 			if f.Server == "" {
 				continue
@@ -200,25 +197,6 @@ func networkable(ctx context.Context, c *scenario.Cluster, h host.Host) error {
 		return errors.New("faults of the network need members on the machine that quorumbench runs on")
 	}
 	return n.Networkable(ctx)
-}
-
-// clocksMovable says why the clocks of a trial's members cannot be moved, which its
-// faults need; nil if they can, or need not.
-func (r *run) clocksMovable(ctx context.Context, t *scenario.Trial) error {
-	if len(t.Load.Jumps()) == 0 {
-		return nil
-	}
-	on := r.membersOn(t)
-	for _, h := range on[:min(len(on), t.Cluster.Members)] {
-		m, ok := h.(host.ClockMover)
-		if !ok {
-			return errors.New("the clocks of members cannot be moved on their hosts, which the scenario's faults need")
-		}
-		if err := m.ClockMovable(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // startable asks the store what it would start for a cluster, at places that

@@ -70,12 +70,12 @@ func (l *logs) close() {
 }
 
 // listener returns a listener to what the logs have from shortly before a load
-// on, which began at the given time and in which clocks jump so far; nil without logs.
-func (l *logs) listener(began time.Time, jumps []time.Duration) *probe.Listener {
+// on, which began at the given time; nil without logs.
+func (l *logs) listener(began time.Time) *probe.Listener {
 	if l.followed == nil {
 		return nil
 	}
-	return probe.NewListener(l.signal, began.Add(-eventsFrom).Truncate(signalClock), jumps...)
+	return probe.NewListener(l.signal, began.Add(-eventsFrom).Truncate(signalClock))
 }
 
 // listen records what the members' logs have, until ctx ends.

@@ -77,7 +77,7 @@ func newMonitor(ctx context.Context, t *Trial, m *members, out *record.TrialWrit
 	w := &monitor{t: t, m: m, out: out, sampler: sampler, began: measure.Now(), whole: measure.NewHistogram(), opened: make(chan struct{})}
 	w.follower = cluster.NewFollower(w.followed())
 	w.scrapes = newScrapes(t, m, out)
-	w.heard = t.logs.listener(w.began, t.Spec.Load.Jumps())
+	w.heard = t.logs.listener(w.began)
 	return w, nil
 }
 

@@ -195,7 +195,7 @@ func TestFaults(t *testing.T) {
 	kinds := append(scenario.FaultKinds(), scenario.Random)
 	for _, k := range kinds {
 		entry(&all, "fault "+k.String(),
-			"needs a disk that fails", ifSo(k.NeedsDisk(), "yes"), "needs a clock", ifSo(k.NeedsClock(), "yes"), "needs a network", ifSo(k.NeedsNetwork(), "yes"),
+			"needs a disk that fails", ifSo(k.NeedsDisk(), "yes"), "needs a network", ifSo(k.NeedsNetwork(), "yes"),
 			"of a follower", ifSo(k.OfFollower(), "yes"), "of the cluster", ifSo(k.OfCluster(), "yes"), "changes the cluster", ifSo(k.Changes(), "yes"))
 	}
 	forms := []string{
