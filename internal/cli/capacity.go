@@ -16,8 +16,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	apps "github.com/quorumbench/quorumbench/internal/load/app/registry"
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/size"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
@@ -28,7 +28,7 @@ import (
 // capacityFlags are the flags of `capacity`.
 type capacityFlags struct {
 	command.AttachFlags
-	objective analyze.Objective
+	objective size.Objective
 	until     time.Duration
 	width     float64
 	from      float64
@@ -81,7 +81,7 @@ when the capacity is not known because the trials told too little of the store.`
 		Args: command.Takes(0, 1, "one scenario file"),
 	}
 	r := command.NewFlags(c.Flags())
-	command.Value(r, "objective", &f.objective, "METRIC<LIMIT,...", analyze.ParseObjective, func(o analyze.Objective) string { return o.Text },
+	command.Value(r, "objective", &f.objective, "METRIC<LIMIT,...", size.ParseObjective, func(o size.Objective) string { return o.Text },
 		"what is to be kept, as in 'p99<20ms, errors<0.1%': percentiles of response times and the share of errors")
 	command.Value(r, "until", &f.until, "DURATION", scenario.ParseAtMost, scenario.FormatDuration, "begin no trial that would end so long after the first began")
 	command.Value(r, "width", &f.width, "SHARE", scenario.ParseShare, text.Share, "how wide the interval may be in the end")
@@ -274,6 +274,11 @@ func (a *commandLine) capacity(ctx context.Context, f *capacityFlags, args []str
 	if err := checkDataDir(f.dataDir, s); err != nil {
 		return err
 	}
+	return a.search(ctx, f, s, parameter)
+}
+
+// search searches the capacity of each of a scenario's trials, and reports it.
+func (a *commandLine) search(ctx context.Context, f *capacityFlags, s *scenario.Scenario, parameter *searchedParameter) error {
 	path, err := command.Self()
 	if err != nil {
 		return err
@@ -316,7 +321,7 @@ func (a *commandLine) capacity(ctx context.Context, f *capacityFlags, args []str
 		return errors.Join(runErr, err)
 	}
 	run.ReadEvents(dir)
-	found := analyze.CapacitiesOf(run)
+	found := size.CapacitiesOf(run)
 	if found == nil {
 		return runErr
 	}
@@ -337,15 +342,15 @@ func (a *commandLine) slowAtFirst(name string) string {
 }
 
 // searched is what searches that have been printed end with.
-func searched(found *analyze.CapacityFindings, err error) error {
+func searched(found *size.CapacityFindings, err error) error {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted")}
 	case err != nil:
 		return err
-	case slices.ContainsFunc(found.All, (*analyze.CapacityFinding).None):
+	case slices.ContainsFunc(found.All, (*size.CapacityFinding).None):
 		return &command.Exit{Code: command.ExitFailed}
-	case slices.ContainsFunc(found.All, func(f *analyze.CapacityFinding) bool { return !f.Known() }):
+	case slices.ContainsFunc(found.All, func(f *size.CapacityFinding) bool { return !f.Known() }):
 		return &command.Exit{Code: command.ExitNotKnown}
 	}
 	return nil

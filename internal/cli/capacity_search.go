@@ -7,19 +7,18 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
-	"github.com/quorumbench/quorumbench/internal/text"
-
 	"github.com/quorumbench/quorumbench/internal/load"
-	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/size"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // seeker has the runner do what a search asks for.
 type seeker struct {
-	objective *analyze.Objective
+	objective *size.Objective
 	search    *capacity.Search
 	load      scenario.Trial
 	name      string // before the names of its trials
@@ -205,7 +204,7 @@ func (s *seeker) take(t *record.Trial) error {
 		began = s.asked // its cluster was started, and its objects were made
 	}
 	s.search.Add(tried, s.now().Sub(began).Seconds())
-	if why := analyze.OutOfSpace(t); why != "" {
+	if why := size.OutOfSpace(t); why != "" {
 		s.search.NoRoom(fmt.Sprintf("the store ran out of space at %s: %s", s.shown(), why))
 	}
 	one := record.CapacityTrial{Rate: s.plan.Rate, Purpose: string(s.plan.Purpose), Void: tried.Void, Bad: []*float64{}}

@@ -131,27 +131,10 @@ func (a *commandLine) check(ctx context.Context, f *checkFlags, s *scenario.Scen
 		a.Remark("the run directory is %s", dir)
 		defer func() { failed = a.SendDone(ctx, f.upload, dir, failed) }()
 	}
-	var notEmpty *guard.NotEmptyError
-	var unread *trial.UnreadError
-	var left *trial.KeysLeftError
-	switch {
-	case errors.As(runErr, &notEmpty):
-		return &command.Exit{Code: ExitNotEmpty, Cause: notEmpty}
-	case errors.As(runErr, &unread):
-		return a.unread(f, "before", unread.Why)
-	case runErr != nil && !errors.Is(runErr, context.Canceled):
-		return runErr
+	run, err := a.checkedRun(f, dir, runErr)
+	if err != nil {
+		return err
 	}
-	run, err := record.Open(dir)
-	switch {
-	case err != nil:
-		return errors.Join(runErr, err)
-	case len(run.Trials) == 0 && errors.As(runErr, &left):
-		return &command.Exit{Code: command.ExitInterrupted, Cause: fmt.Errorf("interrupted; %w", left)}
-	case len(run.Trials) == 0:
-		return &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted before anything was written")}
-	}
-	run.ReadEvents(dir)
 	t := &run.Trials[0]
 	err = judge(t)
 	switch left := t.Cleanup.Err(); {
@@ -166,6 +149,32 @@ func (a *commandLine) check(ctx context.Context, f *checkFlags, s *scenario.Scen
 		b.Line("the run directory is not kept; --out DIR keeps it")
 	}
 	return err
+}
+
+// checkedRun reads the run of a check, which has a trial.
+func (a *commandLine) checkedRun(f *checkFlags, dir string, runErr error) (*record.Run, error) {
+	var notEmpty *guard.NotEmptyError
+	var unread *trial.UnreadError
+	var left *trial.KeysLeftError
+	switch {
+	case errors.As(runErr, &notEmpty):
+		return nil, &command.Exit{Code: ExitNotEmpty, Cause: notEmpty}
+	case errors.As(runErr, &unread):
+		return nil, a.unread(f, "before", unread.Why)
+	case runErr != nil && !errors.Is(runErr, context.Canceled):
+		return nil, runErr
+	}
+	run, err := record.Open(dir)
+	switch {
+	case err != nil:
+		return nil, errors.Join(runErr, err)
+	case len(run.Trials) == 0 && errors.As(runErr, &left):
+		return nil, &command.Exit{Code: command.ExitInterrupted, Cause: fmt.Errorf("interrupted; %w", left)}
+	case len(run.Trials) == 0:
+		return nil, &command.Exit{Code: command.ExitInterrupted, Cause: errors.New("interrupted before anything was written")}
+	}
+	run.ReadEvents(dir)
+	return run, nil
 }
 
 // unread says in the original's words that a member's memory is not known.

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
-	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
@@ -48,7 +48,7 @@ are judged together, with a correction for their number.`,
 }
 
 func (a *commandLine) compare(f *compareFlags, dirs []string) error {
-	by, err := analyze.ComparingBy(f.metrics.names)
+	by, err := compare.ComparingBy(f.metrics.names)
 	if err != nil {
 		return command.Usage("--metric: %w", err)
 	}
@@ -56,10 +56,10 @@ func (a *commandLine) compare(f *compareFlags, dirs []string) error {
 	if err != nil {
 		return err
 	}
-	var all []*analyze.Comparison
+	var all []*compare.Comparison
 	against := dirs[0]
 	if len(dirs) == 1 {
-		c := analyze.WithinBy(base, by)
+		c := compare.WithinBy(base, by)
 		if c == nil {
 			return fmt.Errorf("%s has no baselines of its own; name the run to compare it with first", dirs[0])
 		}
@@ -70,13 +70,13 @@ func (a *commandLine) compare(f *compareFlags, dirs []string) error {
 		if err != nil {
 			return err
 		}
-		c, err := analyze.Compare(run, base, by)
+		c, err := compare.Compare(run, base, by)
 		if err != nil {
 			return fmt.Errorf("%s cannot be compared with %s: %w", dir, dirs[0], err)
 		}
 		all = append(all, c)
 	}
-	analyze.Judge(float64(f.margin), all...)
+	compare.Judge(float64(f.margin), all...)
 	if f.format == "junit" {
 		err = report.ComparisonsJUnit(a.Stdout, all, f.failOn == "worse")
 	} else {
@@ -85,10 +85,10 @@ func (a *commandLine) compare(f *compareFlags, dirs []string) error {
 	if err != nil || f.failOn == "" {
 		return err
 	}
-	if worse := analyze.Worsened(all); len(worse) > 0 {
+	if worse := compare.Worsened(all); len(worse) > 0 {
 		return fmt.Errorf("worse than %s: %s", against, strings.Join(worse, ", "))
 	}
-	if err := analyze.Unjudged(all); err != nil {
+	if err := compare.Unjudged(all); err != nil {
 		return &command.Exit{Code: command.ExitNotKnown, Cause: err}
 	}
 	return nil

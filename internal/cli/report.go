@@ -12,6 +12,8 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/faults"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/results/web"
@@ -156,7 +158,7 @@ func (f *reportFlags) refuse(runs int) error {
 
 // write writes the runs, which are all as one too, to standard output or into the
 // folder that --out names.
-func (a *commandLine) write(f *reportFlags, runs []*record.Run, run *record.Run, comparisons []*analyze.Comparison) error {
+func (a *commandLine) write(f *reportFlags, runs []*record.Run, run *record.Run, comparisons []*compare.Comparison) error {
 	if f.format == "dbtester" {
 		return report.Dbtester(a.Stdout, run, f.out)
 	}
@@ -266,7 +268,7 @@ type part struct {
 // csvParts are the trials and the comparisons, each a table of its own; where
 // all must go to one place, it is the comparison with --baseline if there is
 // one.
-func (a *commandLine) csvParts(run *record.Run, comparisons []*analyze.Comparison, files bool) []part {
+func (a *commandLine) csvParts(run *record.Run, comparisons []*compare.Comparison, files bool) []part {
 	all := scenario.Parameters(a.Catalog.Applications())
 	trials := part{name: "trials.csv", write: func(w io.Writer) error { return report.CSV(w, report.Trials(run, all)) }}
 	var compared []part
@@ -282,7 +284,7 @@ func (a *commandLine) csvParts(run *record.Run, comparisons []*analyze.Compariso
 	}
 	if files {
 		parts := append([]part{trials}, compared...)
-		if rows := analyze.Rows(run); len(analyze.Broken(rows)) > 0 {
+		if rows := analyze.Rows(run); len(faults.Broken(rows)) > 0 {
 			parts = append(parts, part{name: "faults.csv", write: func(w io.Writer) error { return report.CSV(w, report.Faults(run)) }})
 		}
 		if len(analyze.CallsTables(run)) > 0 {

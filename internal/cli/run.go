@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
-	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/upload"
@@ -191,7 +191,7 @@ func (a *commandLine) checkUntil(f *runFlags, s *scenario.Scenario) error {
 		}
 		return nil
 	}
-	if _, err := analyze.ComparingBy(s.Until.Metrics); err != nil {
+	if _, err := compare.ComparingBy(s.Until.Metrics); err != nil {
 		return command.Usage("the metrics that must be precise: %w", err)
 	}
 	const fewest = stats.FewestUntilPrecise

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
-	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/size"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -92,7 +92,7 @@ func (a *commandLine) size(f *sizeFlags, dirs []string) error {
 			return err
 		}
 		run.ReadEvents(dir)
-		if found := analyze.CapacitiesOf(run); found != nil && first == nil {
+		if found := size.CapacitiesOf(run); found != nil && first == nil {
 			for _, f := range found.All {
 				first = cmp.Or(first, f.First)
 			}
@@ -106,7 +106,7 @@ func (a *commandLine) size(f *sizeFlags, dirs []string) error {
 	if err != nil {
 		return err
 	}
-	sizes, err := analyze.SizesOf(runs, load, func(name string) store.Sizer {
+	sizes, err := size.SizesOf(runs, load, func(name string) store.Sizer {
 		st, err := a.Lookup(name)
 		if err != nil {
 			return nil // a record of another version's, or of nobody's
@@ -122,7 +122,7 @@ func (a *commandLine) size(f *sizeFlags, dirs []string) error {
 
 // sizeLoad is the load that is asked about. Without a file it is that of the recorded
 // search, with what was set.
-func (a *commandLine) sizeLoad(f *sizeFlags, recorded *record.Trial) (load analyze.SizeLoad, err error) {
+func (a *commandLine) sizeLoad(f *sizeFlags, recorded *record.Trial) (load size.SizeLoad, err error) {
 	o := scenario.Options{Set: f.set}
 	var s *scenario.Scenario
 	if f.load != "" {
@@ -144,7 +144,7 @@ func (a *commandLine) sizeLoad(f *sizeFlags, recorded *record.Trial) (load analy
 	if name := s.Trials[0].Load.Application.Name; name != "" {
 		return load, command.Usage("the trial %s is what an application sends (%s), and no curve is of its calls; search how much of it the cluster carries with capacity --over", s.Trials[0].Name, name)
 	}
-	load = analyze.SizeLoad{Load: s.Trials[0].Load, Rate: s.Trials[0].Load.Rate.PerSecond, History: f.history, Network: float64(f.network)}
+	load = size.SizeLoad{Load: s.Trials[0].Load, Rate: s.Trials[0].Load.Rate.PerSecond, History: f.history, Network: float64(f.network)}
 	if f.given("rate") {
 		load.Rate = f.rate
 	}

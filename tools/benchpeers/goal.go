@@ -93,15 +93,15 @@ func Goals(rate float64) []Goal {
 	const h2, v3, zk, wrk, hey = H2load, ClientV3, GoZooKeeper, Wrk, Hey
 	lateness := func(f Figures) float64 { return f.LatenessP999 }
 	return []Goal{
-		between("CPU per local range, ours / h2load", CaseLocal, ours, h2, cpuPerOp, 1, 0.8, true),
-		between("CPU per local range, client/v3 / ours", CaseLocal, v3, ours, cpuPerOp, 6, 10, false),
-		between("CPU per linearizable range, client/v3 / ours", CaseLinearizable, v3, ours, cpuPerOp, 6, 10, false),
-		between("CPU per put, client/v3 / ours", CasePut, v3, ours, cpuPerOp, 5, 10, false),
-		between("throughput, local ranges, ours / client/v3", CaseLocal, ours, v3, perSecond, 1.6, 2, false),
-		between("throughput, linearizable ranges, ours / client/v3", CaseLinearizable, ours, v3, perSecond, 1.4, 1.8, false),
-		between("throughput, puts, ours / client/v3", CasePut, ours, v3, perSecond, 1.25, 1.5, false),
-		between("service time p50 of one client, ours / h2load", CaseOne, ours, h2, serviceP50, 1, 0, true),
-		between("CPU per watch event, client/v3 / ours", CaseWatch, v3, ours, cpuPerOp, 5, 0, false),
+		quotient{CaseLocal, ours, h2, cpuPerOp}.atMost("CPU per local range, ours / h2load", 1, 0.8),
+		quotient{CaseLocal, v3, ours, cpuPerOp}.atLeast("CPU per local range, client/v3 / ours", 6, 10),
+		quotient{CaseLinearizable, v3, ours, cpuPerOp}.atLeast("CPU per linearizable range, client/v3 / ours", 6, 10),
+		quotient{CasePut, v3, ours, cpuPerOp}.atLeast("CPU per put, client/v3 / ours", 5, 10),
+		quotient{CaseLocal, ours, v3, perSecond}.atLeast("throughput, local ranges, ours / client/v3", 1.6, 2),
+		quotient{CaseLinearizable, ours, v3, perSecond}.atLeast("throughput, linearizable ranges, ours / client/v3", 1.4, 1.8),
+		quotient{CasePut, ours, v3, perSecond}.atLeast("throughput, puts, ours / client/v3", 1.25, 1.5),
+		quotient{CaseOne, ours, h2, serviceP50}.atMost("service time p50 of one client, ours / h2load", 1, 0),
+		quotient{CaseWatch, v3, ours, cpuPerOp}.atLeast("CPU per watch event, client/v3 / ours", 5, 0),
 		resident("resident memory, 100 connections x 10", 64*mebibyte, CaseLocal, CaseLinearizable, CasePut),
 		resident("resident memory, 1,000 connections x 10", 200*mebibyte, CaseMany),
 		{Title: "resident memory after ten minutes / after one", Limit: 1.1, AtMost: true, Show: showRatio, Values: soak},
@@ -116,22 +116,35 @@ func Goals(rate float64) []Goal {
 			Title: "check perf --load l, one member on tmpfs: passes", Limit: 1, Show: measure.Percent,
 			Values: func(r *Results) []float64 { return r.passed(CaseCheckTmpfs, ours) },
 		},
-		between("CPU per ZooKeeper local read, go-zookeeper / ours", CaseZooKeeperGet, zk, ours, cpuPerOp, 2.2, 4, false),
-		between("CPU per ZooKeeper write, go-zookeeper / ours", CaseZooKeeperPut, zk, ours, cpuPerOp, 2.2, 4, false),
-		between("throughput, ZooKeeper local reads, ours / go-zookeeper", CaseZooKeeperGet, ours, zk, perSecond, 1.2, 0, false),
-		between("throughput, ZooKeeper writes, ours / go-zookeeper", CaseZooKeeperPut, ours, zk, perSecond, 1.2, 0, false),
-		between("CPU per Consul local read, ours / wrk", CaseConsulGet, ours, wrk, cpuPerOp, 1, 0, true),
-		between("CPU per Consul local read, hey / ours", CaseConsulGet, hey, ours, cpuPerOp, 3, 0, false),
-		between("CPU per etcd v2 local read, ours / wrk", CaseEtcdV2Get, ours, wrk, cpuPerOp, 1, 0, true),
-		between("CPU per etcd v2 local read, hey / ours", CaseEtcdV2Get, hey, ours, cpuPerOp, 3, 0, false),
+		quotient{CaseZooKeeperGet, zk, ours, cpuPerOp}.atLeast("CPU per ZooKeeper local read, go-zookeeper / ours", 2.2, 4),
+		quotient{CaseZooKeeperPut, zk, ours, cpuPerOp}.atLeast("CPU per ZooKeeper write, go-zookeeper / ours", 2.2, 4),
+		quotient{CaseZooKeeperGet, ours, zk, perSecond}.atLeast("throughput, ZooKeeper local reads, ours / go-zookeeper", 1.2, 0),
+		quotient{CaseZooKeeperPut, ours, zk, perSecond}.atLeast("throughput, ZooKeeper writes, ours / go-zookeeper", 1.2, 0),
+		quotient{CaseConsulGet, ours, wrk, cpuPerOp}.atMost("CPU per Consul local read, ours / wrk", 1, 0),
+		quotient{CaseConsulGet, hey, ours, cpuPerOp}.atLeast("CPU per Consul local read, hey / ours", 3, 0),
+		quotient{CaseEtcdV2Get, ours, wrk, cpuPerOp}.atMost("CPU per etcd v2 local read, ours / wrk", 1, 0),
+		quotient{CaseEtcdV2Get, hey, ours, cpuPerOp}.atLeast("CPU per etcd v2 local read, hey / ours", 3, 0),
 	}
 }
 
-// between is a goal for the ratio of a figure of two peers.
-func between(title, name, over, under string, figure Figure, limit, aim float64, atMost bool) Goal {
+// quotient is what one program's figure is of another's, in a case.
+type quotient struct {
+	in, over, under string
+	figure          Figure
+}
+
+// atMost is a goal for the ratio, which is to be at most the limit, and better the aim.
+func (q quotient) atMost(title string, limit, aim float64) Goal {
+	g := q.atLeast(title, limit, aim)
+	g.AtMost = true
+	return g
+}
+
+// atLeast is likewise.
+func (q quotient) atLeast(title string, limit, aim float64) Goal {
 	return Goal{
-		Title: title, Limit: limit, Aim: aim, AtMost: atMost, Show: showRatio,
-		Values: func(r *Results) []float64 { return r.Ratios(name, over, under, figure) },
+		Title: title, Limit: limit, Aim: aim, Show: showRatio,
+		Values: func(r *Results) []float64 { return r.Ratios(q.in, q.over, q.under, q.figure) },
 	}
 }
 

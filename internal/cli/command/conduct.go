@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/results/upload"
@@ -65,7 +65,7 @@ func (a *App) conduct(ctx context.Context, o runner.Options, as Rendering, path 
 	o.Lookup, o.Self, o.Tool, o.Progress, o.Say, o.CheckAnswers = a.Lookup, path, Tool(), d.show, d.Note, verify.Answers
 	o.Calibration = a.Calibrated()
 	o.Enough = func(trials []*record.Trial) record.Ending {
-		r := analyze.Repeat(record.UntilOf(o.Scenario.Until), trials)
+		r := compare.Repeat(record.UntilOf(o.Scenario.Until), trials)
 		d.Line(report.Standing(r))
 		return r.Ending()
 	}

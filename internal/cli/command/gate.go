@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -81,7 +82,7 @@ func (g *Gate) Begin(s *scenario.Scenario) error {
 	if err != nil {
 		return Usage("--baseline: %w", err)
 	}
-	if err := analyze.Comparable(trials, base); err != nil {
+	if err := compare.Comparable(trials, base); err != nil {
 		return Usage("--baseline %s: %w", g.Baseline, err)
 	}
 	g.base = base
@@ -114,10 +115,10 @@ func (g *Gate) reportSeconds(o *runner.Options, d *Display) *intervals {
 
 // Comparisons are those of a run: with the baselines that its scenario gives,
 // and with the run that a flag names.
-func (g *Gate) Comparisons(run *record.Run) ([]*analyze.Comparison, error) {
-	var all []*analyze.Comparison
+func (g *Gate) Comparisons(run *record.Run) ([]*compare.Comparison, error) {
+	var all []*compare.Comparison
 	for _, p := range run.Each() {
-		if c := analyze.Within(p); c != nil {
+		if c := compare.Within(p); c != nil {
 			all = append(all, c)
 		}
 	}
@@ -130,7 +131,7 @@ func (g *Gate) Comparisons(run *record.Run) ([]*analyze.Comparison, error) {
 			return all, err
 		}
 	}
-	c, err := analyze.Compare(run, g.base, analyze.ByDefault())
+	c, err := compare.Compare(run, g.base, compare.ByDefault())
 	if err != nil {
 		return all, fmt.Errorf("the run cannot be compared with %s: %w", g.Baseline, err)
 	}

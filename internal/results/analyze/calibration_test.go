@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
@@ -186,33 +185,5 @@ func TestAtFloor(t *testing.T) {
 	}
 	if old.Calibration = nil; atFloor(old) != nil {
 		t.Error("by none")
-	}
-}
-
-// A change that is called better or worse is held to what rounds differ by.
-func TestIndistinct(t *testing.T) {
-	c := calibrated(t) // p50 and p99 of one client differ by 200 µs
-	now := &record.Trial{Calibration: c}
-	compared := func(name string, from, to float64, word stats.Word) *Compared {
-		return &Compared{Title: name, Figure: record.Registered(name), Base: fig(from), Now: fig(to), Change: Change{Judged: stats.Judgement{Word: word}}}
-	}
-	p := &Pair{Name: "put", New: []*record.Trial{now}}
-	const want = "The p50 of put differs by 150 µs, and what this machine measures with no store behind differed by 200 µs from round to round (its calibration): a difference so small can be the machine's."
-	if got := p.indistinct(compared("p50", 1_000_000, 1_150_000, stats.Worse)); got != want {
-		t.Errorf("%s\nnot\n%s", got, want)
-	}
-	for _, none := range []*Compared{
-		compared("p50", 1_000_000, 1_250_000, stats.Worse), compared("p50", 1_000_000, 1_050_000, stats.Same), compared("ops", 10, 11, stats.Better), compared("p50", 1_000_000, 1_050_000, stats.Unclear),
-	} {
-		if got := p.indistinct(none); got != "" {
-			t.Errorf("%+v: %s", none, got)
-		}
-	}
-	if p.indistinct(compared("p90", 1_150_000, 1_000_000, stats.Better)) == "" {
-		t.Error("nothing is said of a p90")
-	}
-	now.Calibration = nil
-	if got := p.indistinct(compared("p50", 1_000_000, 1_150_000, stats.Worse)); got != "" {
-		t.Errorf("without a calibration: %s", got)
 	}
 }

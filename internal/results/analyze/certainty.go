@@ -44,7 +44,7 @@ type Certainty struct {
 func CertaintyOf(r *Row, f *record.Figure) (c Certainty, ok bool) {
 	switch {
 	case len(r.Done) > 1:
-		return overRepeats(repeated(f, r.Counting()), f.Better, r.First().UntilPrecise())
+		return overRepeats(RepeatedOf(f, r.Counting()), f.Better, r.First().UntilPrecise())
 	case len(r.Done) == 1 && f.Name == "ops":
 		return withinRun(r.Done[0], f)
 	}
@@ -70,7 +70,7 @@ func overRepeats(of Repeated, better record.Better, stopped bool) (c Certainty, 
 		}
 	}
 	c = Certainty{Basis: RangeOfRepeats, Low: least, High: most, Repeats: len(all)}
-	if values, positive := of.numbers(); positive && len(all) >= MinRepeats {
+	if values, positive := of.Numbers(); positive && len(all) >= MinRepeats {
 		i, known := stats.OverRepeats(values, stats.Level)
 		if stopped {
 			i, known = stats.UntilPrecise(values)

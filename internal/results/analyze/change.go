@@ -34,9 +34,9 @@ type Change struct {
 	// every repeat". Where that is repeats alone, it is empty.
 	Lacking string
 
-	ratio stats.Ratio
-	// disturbed says that disturbances can have moved a repeat.
-	disturbed bool
+	Ratio stats.Ratio
+	// Disturbed says that disturbances can have moved a repeat.
+	Disturbed bool
 }
 
 // Repeated is a figure of several repeats of a trial.
@@ -47,9 +47,9 @@ type Repeated struct {
 	Effects []float64
 }
 
-// repeated returns a figure of trials.
-func repeated(f *record.Figure, trials []*record.Trial) Repeated {
-	r := Repeated{Values: values(f, trials), Effects: make([]float64, len(trials))}
+// RepeatedOf returns a figure of trials.
+func RepeatedOf(f *record.Figure, trials []*record.Trial) Repeated {
+	r := Repeated{Values: ValuesOf(f, trials), Effects: make([]float64, len(trials))}
 	for i, t := range trials {
 		effect := t.Verdict.Effect.Of(f.Name)
 		if f.Better == record.More { // throughput, which a disturbance lowers
@@ -60,8 +60,8 @@ func repeated(f *record.Figure, trials []*record.Trial) Repeated {
 	return r
 }
 
-// numbers returns the figures, if there are any and a ratio can be made of all.
-func (r Repeated) numbers() (stats.Repeats, bool) {
+// Numbers returns the figures, if there are any and a ratio can be made of all.
+func (r Repeated) Numbers() (stats.Repeats, bool) {
 	numbers := stats.Repeats{Values: make([]float64, 0, len(r.Values)), Effects: r.Effects}
 	for _, v := range r.Values {
 		if !v.Known || v.Number <= 0 {
@@ -73,12 +73,12 @@ func (r Repeated) numbers() (stats.Repeats, bool) {
 }
 
 // ChangeOf compares the repeats of a figure with those of its baseline: the
-// ratio of their geometric means, which a stats.Ratio is. It needs figures above
+// Ratio of their geometric means, which a stats.Ratio is. It needs figures above
 // 0 in all repeats; the interval needs MinRepeats on both sides. If rounds, now and
 // base have the repeats of each round at the same place.
 func ChangeOf(now, base Repeated, rounds bool) Change {
-	a, okA := now.numbers()
-	b, okB := base.numbers()
+	a, okA := now.Numbers()
+	b, okB := base.Numbers()
 	fewest := min(len(now.Values), len(base.Values))
 	c := Change{Judged: stats.Judgement{Word: stats.Unclear, More: max(MinRepeats-fewest, 0), AtLeast: true}}
 	if !okA || !okB {
@@ -93,14 +93,14 @@ func ChangeOf(now, base Repeated, rounds bool) Change {
 	if rounds {
 		ratioOf = stats.RatioOfRounds
 	}
-	if c.ratio, c.Interval = ratioOf(a, b); c.Interval {
-		i := c.ratio.Interval(stats.Level)
+	if c.Ratio, c.Interval = ratioOf(a, b); c.Interval {
+		i := c.Ratio.Interval(stats.Level)
 		moved := func(effect float64) bool { return math.Abs(effect) >= verdict.NotedEffect }
-		c.disturbed = slices.ContainsFunc(slices.Concat(now.Effects, base.Effects), moved)
+		c.Disturbed = slices.ContainsFunc(slices.Concat(now.Effects, base.Effects), moved)
 		c.Share, c.Low, c.High = i.Value-1, i.Low-1, i.High-1
 	}
 	if !rounds && max(typicalEffect(now.Effects), typicalEffect(base.Effects)) > mostApart {
-		return c.withoutInterval(fmt.Sprintf("disturbances can have moved half of the repeats of one side by more than %s; repeat on a quieter machine, or with the baseline in the same run",
+		return c.WithoutInterval(fmt.Sprintf("disturbances can have moved half of the repeats of one side by more than %s; repeat on a quieter machine, or with the baseline in the same run",
 			measure.Percent(mostApart)))
 	}
 	return c
@@ -125,17 +125,17 @@ func typicalEffect(effects []float64) float64 {
 	return sizes[len(sizes)/2]
 }
 
-// withoutInterval returns the change of repeats that an interval would be wrong for.
-func (c Change) withoutInterval(lacking string) Change {
+// WithoutInterval returns the change of repeats that an interval would be wrong for.
+func (c Change) WithoutInterval(lacking string) Change {
 	if c.Interval {
 		c.Interval, c.Lacking, c.Judged = false, lacking, stats.Judgement{Word: stats.Unclear}
 	}
 	return c
 }
 
-// withShownFigures returns the change with the share computed from the two figures that are
+// WithShownFigures returns the change with the share computed from the two figures that are
 // shown, if it has no interval: from 23 ms to 20 ms is not shown as an increase.
-func (c Change) withShownFigures(now, base record.Value) Change {
+func (c Change) WithShownFigures(now, base record.Value) Change {
 	if !c.Interval && c.Known && now.Known && base.Known && base.Number > 0 {
 		c.Share = now.Number/base.Number - 1
 	}
@@ -153,7 +153,7 @@ func InFile(v record.Value) float64 {
 // MedianOf returns the Median of a figure over repeats. Reports and comparisons have no
 // other figure of several repeats but the sum of a count (record.Figure.Summed).
 func MedianOf(f *record.Figure, repeats []*record.Trial) record.Value {
-	return Median(values(f, repeats), f.Better)
+	return Median(ValuesOf(f, repeats), f.Better)
 }
 
 // Median is the middle of the repeats' figures: of an even number the slower of

@@ -152,13 +152,13 @@ func TestWhatDriftsFromRoundToRoundCancels(t *testing.T) {
 		return all
 	}
 	now, base := drifting(1100), drifting(1000)
-	if c := changeOf(now, base, true); math.Abs(c.Low-0.1) > 1e-9 || math.Abs(c.High-0.1) > 1e-9 || !c.ratio.Paired() {
+	if c := changeOf(now, base, true); math.Abs(c.Low-0.1) > 1e-9 || math.Abs(c.High-0.1) > 1e-9 || !c.Ratio.Paired() {
 		t.Errorf("of rounds: %+v", c)
 	}
 	if c := changeOf(now, base, false); c.Low > -0.5 || c.High < 1 {
 		t.Errorf("of other times: %+v", c)
 	}
-	if c := changeOf(now[1:], base[1:], true); c.Low > -0.5 || c.High < 1 || c.ratio.Paired() {
+	if c := changeOf(now[1:], base[1:], true); c.Low > -0.5 || c.High < 1 || c.Ratio.Paired() {
 		t.Errorf("of few rounds: %+v", c)
 	}
 }

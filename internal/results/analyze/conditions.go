@@ -63,7 +63,7 @@ func calibratedBy(all []*Row) string {
 	var texts []string
 	for _, r := range all {
 		if text := Calibrated(r.First().Calibration); text != "" {
-			texts = with(texts, text)
+			texts = AppendNew(texts, text)
 		}
 	}
 	return strings.Join(texts, "; ")
@@ -74,7 +74,7 @@ func ofParts(run *record.Run, of func(*record.Run) string) string {
 	var different, each []string
 	for _, p := range run.Each() {
 		if text := of(p); text != "" {
-			different, each = with(different, text), append(each, p.Name+": "+text)
+			different, each = AppendNew(different, text), append(each, p.Name+": "+text)
 		}
 	}
 	if len(different) < 2 {
@@ -97,7 +97,7 @@ func load(t *record.Trial) string {
 		if t.Application.Name != "" { // no recording has its times
 			arrival = "scheduled"
 		}
-		parts = append(parts, fmt.Sprintf("open loop, %s, %s", arrival, strings.TrimPrefix(due(t), "poisson ")))
+		parts = append(parts, fmt.Sprintf("open loop, %s, %s", arrival, strings.TrimPrefix(DueRate(t), "poisson ")))
 	} else {
 		parts = append(parts, "closed loop, "+text.Plural(uint64(t.Clients), "client"))
 	}
@@ -132,7 +132,7 @@ func durabilities(all []*Row, named bool) []string {
 		if named {
 			s = Store(g.First()) + ": " + s
 		}
-		texts = with(texts, s)
+		texts = AppendNew(texts, s)
 	}
 	return texts
 }

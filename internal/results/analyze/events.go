@@ -120,7 +120,7 @@ func EventsOf(t *record.Trial) WindowEvents {
 		return h
 	}
 	h.HeldClients, h.HeldLongest = t.HeldClients, time.Duration(t.HeldLongestNS)
-	window := inWindow(t)
+	window := WindowOf(t)
 	events := overlapping(once(paired(t.Events)), window)
 	h.Counted = countedOf(events)
 	if len(h.Counted) == 0 && !faulty(t) {
@@ -217,36 +217,36 @@ func (s *Stretch) slower(than *Stretch) bool {
 	return !s.P99.Known && (than.P99.Known || s.Errors > than.Errors)
 }
 
-// span is a time from one moment to another.
-type span struct{ from, to time.Time }
+// Span is a time from one moment to another.
+type Span struct{ From, To time.Time }
 
-func (a span) overlaps(b span) bool { return !a.from.After(b.to) && !b.from.After(a.to) }
+func (a Span) overlaps(b Span) bool { return !a.From.After(b.To) && !b.From.After(a.To) }
 
 // shared is for how many seconds both last.
-func (a span) shared(b span) float64 {
-	from, to := a.from, a.to
-	if b.from.After(from) {
-		from = b.from
+func (a Span) shared(b Span) float64 {
+	from, to := a.From, a.To
+	if b.From.After(from) {
+		from = b.From
 	}
-	if b.to.Before(to) {
-		to = b.to
+	if b.To.Before(to) {
+		to = b.To
 	}
 	return max(to.Sub(from).Seconds(), 0)
 }
 
-// inWindow is the trial's window, which was opened.
-func inWindow(t *record.Trial) span {
-	return span{*t.Opened, t.Opened.Add(time.Duration(t.Seconds * 1e9))}
+// WindowOf returns the trial's window, which was opened.
+func WindowOf(t *record.Trial) Span {
+	return Span{*t.Opened, t.Opened.Add(time.Duration(t.Seconds * 1e9))}
 }
 
 // longestGap is the longest gap with what happened in it; nil for nothing.
-func longestGap(t *record.Trial, window span, events []record.Event) *Stretch {
+func longestGap(t *record.Trial, window Span, events []record.Event) *Stretch {
 	length := time.Duration(t.LongestGap * 1e9)
 	if t.LongestGapAt == nil || length < notableGap {
 		return nil
 	}
-	from := window.from.Add(time.Duration(*t.LongestGapAt * 1e9))
-	return during(t, events, span{from, from.Add(length)}, Stretch{From: from, Length: length})
+	from := window.From.Add(time.Duration(*t.LongestGapAt * 1e9))
+	return during(t, events, Span{from, from.Add(length)}, Stretch{From: from, Length: length})
 }
 
 // slowestSecond is the second that was worst, if that is a spike, and not the
@@ -261,8 +261,8 @@ func slowestSecond(t *record.Trial, events []record.Event, gap *Stretch) *Stretc
 	if !worst.P99.Known {
 		waited = time.Second
 	}
-	in := span{worst.Time, worst.Time.Add(time.Second + waited)}
-	if gap != nil && in.overlaps(span{gap.From, gap.From.Add(gap.Length)}) {
+	in := Span{worst.Time, worst.Time.Add(time.Second + waited)}
+	if gap != nil && in.overlaps(Span{gap.From, gap.From.Add(gap.Length)}) {
 		return nil
 	}
 	return during(t, events, in, Stretch{From: worst.Time, Length: time.Second, P99: worst.P99, Errors: worst.Errors})
@@ -274,7 +274,7 @@ const mostDuring = 4
 // during fills a stretch with what happened in a span, in the order of time:
 // several of one kind and member as one, and of many those that disturb most.
 // It is nil if nothing did.
-func during(t *record.Trial, events []record.Event, in span, s Stretch) *Stretch {
+func during(t *record.Trial, events []record.Event, in Span, s Stretch) *Stretch {
 	type key struct {
 		member, kind string
 		counted      bool // what was only counted has no time of its own
@@ -310,16 +310,16 @@ func during(t *record.Trial, events []record.Event, in span, s Stretch) *Stretch
 
 // lasted is when an event was under way. A fault is, from when it began until it was
 // healed: what it breaks can show a moment after its signal.
-func lasted(t *record.Trial, e *record.Event) span {
-	at := span{e.Began(), e.Time}
+func lasted(t *record.Trial, e *record.Event) Span {
+	at := Span{e.Began(), e.Time}
 	if e.Kind != record.FaultBegan {
 		return at
 	}
 	for i := range t.Faults {
-		if f := &t.Faults[i]; f.Done() && e.Time.Sub(timeIn(t, *f.Began)).Abs() < time.Millisecond {
-			at.to = inWindow(t).to
+		if f := &t.Faults[i]; f.Done() && e.Time.Sub(TimeInWindow(t, *f.Began)).Abs() < time.Millisecond {
+			at.To = WindowOf(t).To
 			if f.Healed != nil {
-				at.to = timeIn(t, *f.Healed)
+				at.To = TimeInWindow(t, *f.Healed)
 			}
 		}
 	}
@@ -367,10 +367,10 @@ func worstSecond(rows []record.Row) *record.Row {
 }
 
 // overlapping are the events that were under way at some time of the span.
-func overlapping(events []record.Event, in span) []record.Event {
+func overlapping(events []record.Event, in Span) []record.Event {
 	var found []record.Event
 	for _, e := range events {
-		if (span{e.Began(), e.Time}).overlaps(in) {
+		if (Span{e.Began(), e.Time}).overlaps(in) {
 			found = append(found, e)
 		}
 	}

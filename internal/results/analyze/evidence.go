@@ -30,7 +30,7 @@ func evidence(t *record.Trial, members []MemberMetrics) (out []string) {
 		out = append(out, fmt.Sprintf("%s (%s%s): fdatasync with %s of %s", where, d.FileSystem, kept, what, spent(took)))
 	}
 	out = append(out, fmt.Sprintf("the load: at most %s without an answer, %d %s due and not sent",
-		spent(timeOf(t.LongestGap)), t.ErrorsByKind["not_sent"], operationsOf(t)))
+		spent(DurationOf(t.LongestGap)), t.ErrorsByKind["not_sent"], operationsOf(t)))
 	ours := "this program: longest pause " + spent(time.Duration(t.LongestPauseNS))
 	if t.Seconds > 0 && t.Loops > 0 {
 		ours += ", event loops busy " + measure.Percent(min(float64(t.LoopCPUNS)/1e9/t.Seconds/float64(t.Loops), 1))

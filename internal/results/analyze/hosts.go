@@ -22,17 +22,17 @@ func HostsTable(t *record.Trial) Table {
 		row := []Cell{{Text: h.Name}, {Text: hostHas(h)}}
 		if c := h.Clock; c != nil {
 			row = append(row, Cell{Text: aheadOf(c.Before)}, Cell{Text: aheadOf(c.After)},
-				figureCell(record.Value{Number: float64(c.WidestBoundNS), Unit: measure.Nanoseconds, Known: true}))
+				FigureCell(record.Value{Number: float64(c.WidestBoundNS), Unit: measure.Nanoseconds, Known: true}))
 		} else {
 			row = append(row, Cell{Text: "ours"}, Cell{Text: "ours"}, Cell{Text: text.Dash})
 		}
-		row = append(row, countCell(uint64(max(h.CPUs, 0))))
+		row = append(row, CountCell(uint64(max(h.CPUs, 0))))
 		for _, share := range []*float64{h.BusyShare, h.StolenShare, h.ForeignShare, samplingShare(h, t.Seconds)} {
 			v := record.Value{}
 			if share != nil {
 				v = shareValue(*share)
 			}
-			row = append(row, figureCell(v))
+			row = append(row, FigureCell(v))
 		}
 		table.Rows = append(table.Rows, row)
 	}

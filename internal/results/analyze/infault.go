@@ -13,15 +13,15 @@ func faulty(t *record.Trial) bool {
 	return slices.ContainsFunc(t.Faults, func(f record.Fault) bool { return f.Done() })
 }
 
-// timeIn is a time of the trial's window, which was opened, in seconds of it.
-func timeIn(t *record.Trial, seconds float64) time.Time {
+// TimeInWindow returns a time of the trial's window, which was opened, in seconds of it.
+func TimeInWindow(t *record.Trial, seconds float64) time.Time {
 	return t.Opened.Add(time.Duration(seconds * 1e9))
 }
 
 // inFault reports whether a part of a span is within a fault of the scenario, whose
 // doing it may be.
-func inFault(t *record.Trial, s span) bool {
-	return t.Opened != nil && record.CausedWithin(t.Faults, s.from.Sub(*t.Opened).Seconds(), s.to.Sub(*t.Opened).Seconds())
+func inFault(t *record.Trial, s Span) bool {
+	return t.Opened != nil && record.CausedWithin(t.Faults, s.From.Sub(*t.Opened).Seconds(), s.To.Sub(*t.Opened).Seconds())
 }
 
 // slowBesideFaults is Slow of a trial with faults, by the seconds outside of them
@@ -33,9 +33,9 @@ func slowBesideFaults(t *record.Trial) bool {
 	}
 	var tails []float64
 	done, seconds := uint64(0), 0.0
-	end := inWindow(t).to
+	end := WindowOf(t).To
 	for _, r := range measuredRows(t) {
-		if inFault(t, span{r.Time, r.Time.Add(time.Second)}) {
+		if inFault(t, Span{r.Time, r.Time.Add(time.Second)}) {
 			continue
 		}
 		done, seconds = done+r.Done, seconds+max(0, min(1, end.Sub(r.Time).Seconds())) // the last row may be of a part of a second

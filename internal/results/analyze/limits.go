@@ -5,10 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/text"
 	"github.com/quorumbench/quorumbench/internal/verdict"
@@ -201,18 +199,9 @@ func overLimit(what, member string, took, limit time.Duration, text string) *Cau
 
 func spent(d time.Duration) string { return measure.Duration(float64(d)) }
 
-func timeOf(seconds float64) time.Duration {
+// DurationOf returns a length of seconds, as long as there is one.
+func DurationOf(seconds float64) time.Duration {
 	return time.Duration(min(seconds*1e9, float64(1<<62)))
-}
-
-// writes reports whether the load waits for the members' disks.
-func writes(t *record.Trial) bool {
-	return slices.ContainsFunc(t.Mix, func(o scenario.Operation) bool { return o.Kind.Writes() })
-}
-
-// agrees reports whether the load waits for the members to agree.
-func agrees(t *record.Trial) bool {
-	return slices.ContainsFunc(t.Mix, func(o scenario.Operation) bool { return o.Kind.Writes() || o.Consistency == kv.Linearizable })
 }
 
 func leaders(m *MemberMetrics) *Cause {
@@ -239,9 +228,9 @@ func disks(t *record.Trial, m *MemberMetrics) (out []*Cause) {
 		how, took, _ := slowness(r)
 		c := overLimit(CauseDisk, m.Name, took, timer.limit,
 			fmt.Sprintf("member %s's %s had %s of %s over %.0f of them (limit %s)", m.Name, timer.name, how, spent(took), r.Count, spent(timer.limit))+unsure)
-		if lower, upper, ok := r.Longest(); c == nil && ok && timeOf(lower) >= limitLongSync {
+		if lower, upper, ok := r.Longest(); c == nil && ok && DurationOf(lower) >= limitLongSync {
 			c = &Cause{What: CauseDisk, Member: m.Name, Figure: lower, Unit: "s", Limit: limitLongSync.Seconds(),
-				Text: fmt.Sprintf("member %s's longest %s took from %s to %s (limit %s)", m.Name, timer.name, spent(timeOf(lower)), spent(timeOf(upper)), spent(limitLongSync)) + unsure}
+				Text: fmt.Sprintf("member %s's longest %s took from %s to %s (limit %s)", m.Name, timer.name, spent(DurationOf(lower)), spent(DurationOf(upper)), spent(limitLongSync)) + unsure}
 		}
 		out = append(out, c)
 	}
@@ -267,17 +256,17 @@ func slowness(r store.Reading) (how string, took time.Duration, ok bool) {
 		p    float64
 		name string
 	}{{99, "a p99"}, {90, "a p90"}, {50, "a median"}} {
-		if at, ok := percentileOf(r, of.p); ok {
-			return of.name, timeOf(at), true
+		if at, ok := TimerPercentile(r, of.p); ok {
+			return of.name, DurationOf(at), true
 		}
 	}
 	mean, ok := r.Mean()
-	return "a mean", timeOf(mean), ok
+	return "a mean", DurationOf(mean), ok
 }
 
-// percentileOf returns a timer's percentile in seconds; false where its times do not support
+// TimerPercentile returns a timer's percentile in seconds; false where its times do not support
 // it.
-func percentileOf(r store.Reading, p float64) (seconds float64, ok bool) {
+func TimerPercentile(r store.Reading, p float64) (seconds float64, ok bool) {
 	if !measure.Supports(p, uint64(max(r.Count, 0))) {
 		return 0, false
 	}
@@ -304,7 +293,7 @@ func roundTrips(t *record.Trial, m *MemberMetrics) *Cause {
 	}
 	var budget time.Duration // for each operation, where no more clients can wait
 	if t.Rate != nil && *t.Rate > 0 {
-		budget = timeOf(float64(t.MaxInFlight) / *t.Rate)
+		budget = DurationOf(float64(t.MaxInFlight) / *t.Rate)
 	}
 	between := fmt.Sprintf("the round trip between this program and member %s ", m.Name)
 	switch c := m.Connect; {

@@ -5,7 +5,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -76,7 +78,7 @@ func machineSeconds(t *record.Trial) (out []*Cause) {
 		return nil // on one processor a busy thread and a full machine are one
 	}
 	used := map[string][]float64{} // processors in each second, by row
-	eachPair(t.Machines, inWindow(t), func(s pair) {
+	eachPair(t.Machines, WindowOf(t), func(s pair) {
 		here := s.now.Machine == "" || s.now.Machine == record.MachineName
 		if r := s.now; r.Member() && here || r.Name == record.MachineName {
 			used[r.Name] = append(used[r.Name], s.processors())
@@ -137,8 +139,8 @@ func pauses(t *record.Trial) (out []*Cause) {
 	if t.Opened == nil {
 		return nil
 	}
-	window := inWindow(t)
-	own := slices.DeleteFunc(overlapping(once(paired(t.Events)), window), func(e record.Event) bool { return inFault(t, span{e.Began(), e.Time}) })
+	window := WindowOf(t)
+	own := slices.DeleteFunc(overlapping(once(paired(t.Events)), window), func(e record.Event) bool { return inFault(t, Span{e.Began(), e.Time}) })
 	for _, all := range countedOf(own) {
 		share := all.Total.Seconds() / (max(t.Seconds, 1e-9) * float64(max(t.Members, 1)))
 		what, ok := map[store.SignalKind]string{store.GCPause: "stood still for their garbage collector", store.SlowFsync: "waited for slow syncs of their logs"}[all.Kind]
@@ -149,4 +151,14 @@ func pauses(t *record.Trial) (out []*Cause) {
 		}
 	}
 	return out
+}
+
+// writes reports whether the load waits for the members' disks.
+func writes(t *record.Trial) bool {
+	return slices.ContainsFunc(t.Mix, func(o scenario.Operation) bool { return o.Kind.Writes() })
+}
+
+// agrees reports whether the load waits for the members to agree.
+func agrees(t *record.Trial) bool {
+	return slices.ContainsFunc(t.Mix, func(o scenario.Operation) bool { return o.Kind.Writes() || o.Consistency == kv.Linearizable })
 }

@@ -43,7 +43,7 @@ func (t *total) add(figure string, v float64) {
 // their disks, in the order of their first rows.
 func totalsOf(t *record.Trial) (all []*total) {
 	byName := map[string]*total{}
-	eachPair(t.Machines, inWindow(t), func(s pair) {
+	eachPair(t.Machines, WindowOf(t), func(s pair) {
 		one := byName[s.now.Name]
 		if one == nil {
 			one = &total{name: s.now.Name, sums: map[string]float64{}}
@@ -156,7 +156,7 @@ func slowFlushes(d *total) *Cause {
 	if n < fewFlushes {
 		return nil
 	}
-	mean := timeOf(d.sums["flush time"] / n)
+	mean := DurationOf(d.sums["flush time"] / n)
 	return overLimit(CauseDisk, "", mean, limitFlush, fmt.Sprintf("a flush of %s took %s on average, over %s of them (limit %s)", d.name, spent(mean), text.Count(uint64(n)), spent(limitFlush)))
 }
 
@@ -178,7 +178,7 @@ func processorsOf(t *record.Trial, all []*total, member *total) float64 {
 func heldMember(m *total, processors float64) []*Cause {
 	held := m.sums["throttled"]
 	out := []*Cause{over(CauseCPU, m.name, held/m.seconds/processors, limitThrottled,
-		fmt.Sprintf("a limit on processor time held the control group of member %s back for %s of its processors' time in %s", m.name, spent(timeOf(held)), text.Seconds(m.seconds)))}
+		fmt.Sprintf("a limit on processor time held the control group of member %s back for %s of its processors' time in %s", m.name, spent(DurationOf(held)), text.Seconds(m.seconds)))}
 	if open, limit := m.last.FDs, m.last.FDLimit; limit > 0 {
 		out = append(out, over(CauseMember, m.name, open/limit, limitFiles,
 			fmt.Sprintf("member %s had %s files open of the %s that it may (limit %s)", m.name, text.Count(uint64(max(open, 0))), text.Count(uint64(limit)), measure.Percent(limitFiles))))

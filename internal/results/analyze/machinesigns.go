@@ -33,7 +33,7 @@ var signs = []sign{
 		return fmt.Sprintf("%s had %.2g requests to do on average (usually %.2g)", name, v, usual)
 	}},
 	{record.DiskRow, func(s pair) float64 { return s.mean(flushTime, flushes) }, 0.02, func(name string, v, usual float64) string {
-		return fmt.Sprintf("a flush of %s took %s on average (usually %s)", name, spent(timeOf(v)), spent(timeOf(usual)))
+		return fmt.Sprintf("a flush of %s took %s on average (usually %s)", name, spent(DurationOf(v)), spent(DurationOf(usual)))
 	}},
 	{record.MemberRow, perSecondOf(retransmitted), 3, func(_ string, v, usual float64) string {
 		return fmt.Sprintf("sent %.0f TCP segments a second again (usually %.2g)", v, usual)
@@ -59,14 +59,14 @@ func machineWords(name string) string {
 
 // machinesIn says where a machine was full or waited, or a member stood still, that
 // usually was not.
-func machinesIn(t *record.Trial, in span, add func(member, text string)) {
+func machinesIn(t *record.Trial, in Span, add func(member, text string)) {
 	if t.Machine == nil {
 		return
 	}
 	steps := map[string][]pair{}
 	var names []string
-	eachPair(t.Machines, span{t.Opened.Add(-time.Second), in.to.Add(24 * time.Hour)}, func(s pair) {
-		names = with(names, s.now.Name)
+	eachPair(t.Machines, Span{t.Opened.Add(-time.Second), in.To.Add(24 * time.Hour)}, func(s pair) {
+		names = AppendNew(names, s.now.Name)
 		steps[s.now.Name] = append(steps[s.now.Name], s)
 	})
 	slices.Sort(names)
@@ -103,7 +103,7 @@ func machinesIn(t *record.Trial, in span, add func(member, text string)) {
 
 // figuresIn are the least and the most of a figure in a span, and its median in
 // all steps.
-func figuresIn(all []pair, in span, of func(pair) float64) (least, most, usual float64, ok bool) {
+func figuresIn(all []pair, in Span, of func(pair) float64) (least, most, usual float64, ok bool) {
 	var values []float64
 	least, most = math.Inf(1), math.Inf(-1)
 	for _, s := range all {
@@ -112,7 +112,7 @@ func figuresIn(all []pair, in span, of func(pair) float64) (least, most, usual f
 			continue
 		}
 		values = append(values, v)
-		if at := s.middle(); (span{at, at}).overlaps(in) {
+		if at := s.middle(); (Span{at, at}).overlaps(in) {
 			least, most = min(least, v), max(most, v)
 		}
 	}
@@ -123,8 +123,8 @@ func figuresIn(all []pair, in span, of func(pair) float64) (least, most, usual f
 const leastProgram = 0.25
 
 // programsIn says which other programs used more than they usually do.
-func programsIn(t *record.Trial, in span, add func(member, text string)) {
-	window := inWindow(t)
+func programsIn(t *record.Trial, in Span, add func(member, text string)) {
+	window := WindowOf(t)
 	total, most := map[string]float64{}, map[string]float64{}
 	var names []string
 	for i := range t.Machines {
@@ -132,10 +132,10 @@ func programsIn(t *record.Trial, in span, add func(member, text string)) {
 		if r.Kind() != record.ProgramRow || !(r.Processors > 0) {
 			continue
 		}
-		total[r.Name] += r.Processors * window.shared(span{r.Since(), r.Time})
+		total[r.Name] += r.Processors * window.shared(Span{r.Since(), r.Time})
 		at := r.Since().Add(r.Time.Sub(r.Since()) / 2)
-		if (span{at, at}).overlaps(in) {
-			names = with(names, r.Name)
+		if (Span{at, at}).overlaps(in) {
+			names = AppendNew(names, r.Name)
 			most[r.Name] = max(most[r.Name], r.Processors)
 		}
 	}
@@ -154,14 +154,14 @@ func programsUsed(t *record.Trial) string {
 	if t.Opened == nil || t.Machine == nil || t.Machine.CPUs < 1 || t.Seconds <= 0 {
 		return ""
 	}
-	window := inWindow(t)
+	window := WindowOf(t)
 	total := map[string]float64{}
 	var names []string
 	for i := range t.Machines {
 		r := &t.Machines[i]
 		name, ok := record.ProgramHere(r.Name)
-		if seconds := window.shared(span{r.Since(), r.Time}); ok && r.Processors > 0 && seconds > 0 {
-			names = with(names, name)
+		if seconds := window.shared(Span{r.Since(), r.Time}); ok && r.Processors > 0 && seconds > 0 {
+			names = AppendNew(names, name)
 			total[name] += r.Processors * seconds / t.Seconds / float64(t.Machine.CPUs)
 		}
 	}

@@ -15,30 +15,30 @@ type pair struct {
 	seconds     float64
 }
 
-// atEdge is how far outside of a span a sample may be that counts to it.
-const atEdge = time.Second / 2
+// AtEdge is how far outside of a span a sample may be that counts to it.
+const AtEdge = time.Second / 2
 
 // eachPair hands over the steps in a span of time. There is none over a gap, from
 // one process to another, or where counters were reset.
-func eachPair(rows []record.MachineRow, in span, each func(pair)) {
+func eachPair(rows []record.MachineRow, in Span, each func(pair)) {
 	eachPairThat(rows, in, (*record.MachineRow).Follows, each)
 }
 
 // eachPairThat is eachPair with another rule than that there is no gap.
-func eachPairThat(rows []record.MachineRow, in span, follows func(now, before *record.MachineRow) bool, each func(pair)) {
+func eachPairThat(rows []record.MachineRow, in Span, follows func(now, before *record.MachineRow) bool, each func(pair)) {
 	before := map[string]*record.MachineRow{}
 	for i := range rows {
 		now := &rows[i]
 		last := before[now.Name]
 		before[now.Name] = now
-		if last != nil && follows(now, last) && !last.Time.Before(in.from.Add(-atEdge)) && !now.Time.After(in.to.Add(atEdge)) {
+		if last != nil && follows(now, last) && !last.Time.Before(in.From.Add(-AtEdge)) && !now.Time.After(in.To.Add(AtEdge)) {
 			each(pair{last, now, now.Time.Sub(last.Time).Seconds()})
 		}
 	}
 }
 
 // always is a span that nothing is outside of.
-var always = span{time.Unix(0, 0), time.Unix(1<<40, 0)}
+var always = Span{time.Unix(0, 0), time.Unix(1<<40, 0)}
 
 // middle is the time between the pair's samples.
 func (s pair) middle() time.Time { return s.before.Time.Add(s.now.Time.Sub(s.before.Time) / 2) }

@@ -60,9 +60,9 @@ func memberMetrics(t *record.Trial, name, endpoint string) MemberMetrics {
 	var answers []*record.StoreRow
 	var connects []time.Duration
 	everAsked := false
-	window := span{}
+	window := Span{}
 	if t.Opened != nil {
-		window = inWindow(t)
+		window = WindowOf(t)
 	}
 	for i := range t.Stores {
 		r := &t.Stores[i]
@@ -76,23 +76,11 @@ func memberMetrics(t *record.Trial, name, endpoint string) MemberMetrics {
 		case r.Metrics != nil:
 			answers, m.Unread = append(answers, r), ""
 		}
-		asked := span{r.Time.Add(-r.Answer - r.Connect), r.Time}
+		asked := Span{r.Time.Add(-r.Answer - r.Connect), r.Time}
 		if t.Opened == nil || !asked.overlaps(window) || inFault(t, asked) {
 			continue
 		}
-		if r.Answer > 0 {
-			m.Asked++
-			m.Slowest = max(m.Slowest, r.Answer)
-			if r.Failure != "" {
-				m.Unanswered++
-			}
-		}
-		switch {
-		case r.ConnectFailure != "":
-			m.Connects++
-			m.Refused++
-		case r.Connect > 0:
-			m.Connects++
+		if m.count(r); r.ConnectFailure == "" && r.Connect > 0 {
 			connects = append(connects, r.Connect)
 		}
 	}
@@ -106,10 +94,10 @@ func memberMetrics(t *record.Trial, name, endpoint string) MemberMetrics {
 	if m.Reports = len(answers) > 0; !m.Reports || t.Opened == nil {
 		return m
 	}
-	first, last := nearestRow(answers, window.from), nearestRow(answers, window.to)
-	near := span{first.Time, last.Time}
-	if near.from.Before(near.to) && !window.from.After(near.from.Add(windowMargin)) && !near.to.After(window.to.Add(windowMargin)) {
-		m.Seconds, m.Metrics = near.to.Sub(near.from).Seconds(), last.Metrics.Since(first.Metrics)
+	first, last := nearestRow(answers, window.From), nearestRow(answers, window.To)
+	near := Span{first.Time, last.Time}
+	if near.From.Before(near.To) && !window.From.After(near.From.Add(windowMargin)) && !near.To.After(window.To.Add(windowMargin)) {
+		m.Seconds, m.Metrics = near.To.Sub(near.From).Seconds(), last.Metrics.Since(first.Metrics)
 		if faulty(t) {
 			m.Seconds, m.Metrics = besideFaults(t, answers, near)
 		}
@@ -117,21 +105,38 @@ func memberMetrics(t *record.Trial, name, endpoint string) MemberMetrics {
 	return m
 }
 
+// count adds what a member was asked in the window.
+func (m *MemberMetrics) count(r *record.StoreRow) {
+	if r.Answer > 0 {
+		m.Asked++
+		m.Slowest = max(m.Slowest, r.Answer)
+		if r.Failure != "" {
+			m.Unanswered++
+		}
+	}
+	if r.ConnectFailure != "" {
+		m.Refused++
+	}
+	if r.ConnectFailure != "" || r.Connect > 0 {
+		m.Connects++
+	}
+}
+
 // besideFaults is what a member's answers report of the time of a span in which there
 // was no fault, and how many seconds that is.
-func besideFaults(t *record.Trial, answers []*record.StoreRow, in span) (seconds float64, sum store.Sample) {
+func besideFaults(t *record.Trial, answers []*record.StoreRow, in Span) (seconds float64, sum store.Sample) {
 	for i, r := range answers[min(1, len(answers)):] {
 		before := answers[i]
-		between := span{before.Time, r.Time}
-		if before.Time.Before(in.from) || r.Time.After(in.to) || inFault(t, between) {
+		between := Span{before.Time, r.Time}
+		if before.Time.Before(in.From) || r.Time.After(in.To) || inFault(t, between) {
 			continue
 		}
 		if sum == nil {
 			sum = store.Sample{}
 		}
-		seconds += between.to.Sub(between.from).Seconds()
+		seconds += between.To.Sub(between.From).Seconds()
 		for metric, reading := range r.Metrics.Since(before.Metrics) {
-			if metric == store.PeerRoundTripSeconds && inFault(t, span{*t.Opened, between.to}) {
+			if metric == store.PeerRoundTripSeconds && inFault(t, Span{*t.Opened, between.To}) {
 				continue // it can be a mean over minutes, which has in it what the fault was
 			}
 			if !metric.Gauge() {

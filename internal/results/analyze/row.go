@@ -1,6 +1,7 @@
-// Package analyze turns records into findings: comparisons with a baseline,
-// distributions, thresholds. It sees nothing but the record, and formats
-// nothing.
+// Package analyze turns records into findings: tables of trials, what limited them, their
+// course over time, thresholds. Findings of their own are in the packages below it:
+// compare, faults and size; they use its rows, tables and events. It sees nothing but the
+// record, and formats nothing.
 package analyze
 
 import (
@@ -55,7 +56,7 @@ func Rows(run *record.Run) []*Row {
 		}
 	}
 	for _, r := range all {
-		r.Dependent = shareCluster(run, r.Done)
+		r.Dependent = ShareCluster(run, r.Done)
 	}
 	slices.SortStableFunc(all, func(a, b *Row) int { return cmp.Compare(a.First().Number, b.First().Number) })
 	return all
@@ -79,7 +80,7 @@ func Label(t *record.Trial) string {
 // which nothing says that their figures are of no store or of another load, or all where
 // it says so of all.
 func (r *Row) Counting() []*record.Trial {
-	count := slices.DeleteFunc(slices.Clone(r.Done), func(t *record.Trial) bool { return whyNot(t) != "" })
+	count := slices.DeleteFunc(slices.Clone(r.Done), func(t *record.Trial) bool { return WhyNotCounted(t) != "" })
 	if len(count) == 0 {
 		return r.Done
 	}

@@ -68,15 +68,15 @@ func ServersOf(t *record.Trial, keys []KeyRow) (Servers, error) {
 	if err != nil {
 		return Servers{}, err
 	}
-	s := servers(rows, inWindow(t))
+	s := servers(rows, WindowOf(t))
 	s.overWindow(t, rows)
-	s.Seconds = serverSeconds(rows, inWindow(t))
+	s.Seconds = serverSeconds(rows, WindowOf(t))
 	s.ByKey = serverKeys(rows, keys)
 	return s, nil
 }
 
 // servers is the most of the rows of a span.
-func servers(rows []record.MachineRow, in span) Servers {
+func servers(rows []record.MachineRow, in Span) Servers {
 	type use struct{ cpu, rss float64 }
 	var s Servers
 	seconds := map[time.Time]map[string]use{} // by member: each counts once in a second
@@ -107,7 +107,7 @@ func servers(rows []record.MachineRow, in span) Servers {
 
 // overWindow adds what came together over the window.
 func (s *Servers) overWindow(t *record.Trial, rows []record.MachineRow) {
-	in := inWindow(t)
+	in := WindowOf(t)
 	byName, folders := map[string][]*record.MachineRow{}, map[string]float64{}
 	for i := range rows {
 		r := &rows[i]
@@ -115,14 +115,14 @@ func (s *Servers) overWindow(t *record.Trial, rows []record.MachineRow) {
 		if member || r.Kind() == record.WholeRow && hasMembers(t, r.Name) {
 			byName[r.Name] = append(byName[r.Name], r)
 		}
-		if member && !math.IsNaN(r.FolderBytes) && !r.Time.After(in.to.Add(atEdge)) {
+		if member && !math.IsNaN(r.FolderBytes) && !r.Time.After(in.To.Add(AtEdge)) {
 			folders[r.Name] = r.FolderBytes
 		}
 	}
 	sum := func(kind record.RowKind, counter func(*record.MachineRow) float64, mean bool) record.Value {
 		total, names := 0.0, 0.0
 		for _, of := range byName {
-			if grown, sampled := grownIn(of, in, counter); of[0].Kind() == kind && sampled {
+			if grown, sampled := GrownIn(of, in, counter); of[0].Kind() == kind && sampled {
 				total, names = total+grown, names+1
 			}
 		}
@@ -142,15 +142,15 @@ func (s *Servers) overWindow(t *record.Trial, rows []record.MachineRow) {
 	}
 }
 
-// grownIn is how much a counter of the rows of one name grew in a span, and whether
+// GrownIn returns how much a counter of the rows of one name grew in a span, and whether
 // there were rows in it. The counter is not read in every row, to save time, and the
-// span begins and ends between two rows: there it grew evenly. It is NaN where the
+// Span begins and ends between two rows: there it grew evenly. It is NaN where the
 // rows of the span's beginning or end do not have it, with none on the other side.
-func grownIn(rows []*record.MachineRow, in span, counter func(*record.MachineRow) float64) (sum float64, sampled bool) {
+func GrownIn(rows []*record.MachineRow, in Span, counter func(*record.MachineRow) float64) (sum float64, sampled bool) {
 	var last *record.MachineRow // that has it
 	missing, reaches := false, false
 	for _, r := range rows {
-		if r.Time.After(in.from.Add(-atEdge)) && !r.Time.After(in.to.Add(atEdge)) {
+		if r.Time.After(in.From.Add(-AtEdge)) && !r.Time.After(in.To.Add(AtEdge)) {
 			sampled = true
 		}
 		if math.IsNaN(counter(r)) {
@@ -160,24 +160,24 @@ func grownIn(rows []*record.MachineRow, in span, counter func(*record.MachineRow
 		}
 		switch {
 		case last == nil:
-			missing = missing && r.Time.After(in.from.Add(atEdge))
+			missing = missing && r.Time.After(in.From.Add(AtEdge))
 		case r.Continues(last):
 			of := pair{last, r, r.Time.Sub(last.Time).Seconds()}
 			sum += of.grown(counter) * in.shareOf(last.Time, r.Time)
 		}
 		last, reaches = r, true
 	}
-	if missing || last == nil || !reaches && last.Time.Before(in.to.Add(-atEdge)) {
+	if missing || last == nil || !reaches && last.Time.Before(in.To.Add(-AtEdge)) {
 		return math.NaN(), sampled
 	}
 	return sum, sampled
 }
 
 // shareOf is how much of the time from a to b, which is later, is in the span.
-func (s span) shareOf(a, b time.Time) float64 { return s.shared(span{a, b}) / b.Sub(a).Seconds() }
+func (s Span) shareOf(a, b time.Time) float64 { return s.shared(Span{a, b}) / b.Sub(a).Seconds() }
 
 // serverSeconds puts processes and their machines together, second by second.
-func serverSeconds(rows []record.MachineRow, in span) (all []ServerSeconds) {
+func serverSeconds(rows []record.MachineRow, in Span) (all []ServerSeconds) {
 	type at struct {
 		name string
 		unix int64
@@ -232,62 +232,28 @@ func serverSecond(of, machine, network pair) ServerSecond {
 
 // serverKeys puts what members used into the spans of time in which keys were
 // completed.
-func serverKeys(rows []record.MachineRow, keys []KeyRow) (all []ServerKeys) {
+func serverKeys(rows []record.MachineRow, keys []KeyRow) []ServerKeys {
 	if len(keys) == 0 {
 		return nil
 	}
-	nan := math.NaN()
-	type sums struct{ rss, samples float64 }
-	memory := make([]sums, len(keys))
-	io := make([]map[string][2]float64, len(keys)) // by member
-	unknown := make([]map[string]bool, len(keys))  // likewise: what it did in a part of the span
-	rowAt := func(at time.Time) int {
-		return sort.Search(len(keys), func(i int) bool { return keys[i].To.After(at) })
+	k := usedByKeys{
+		keys: keys, memory: make([]memorySum, len(keys)),
+		io: make([]map[string][2]float64, len(keys)), unknown: make([]map[string]bool, len(keys)),
 	}
-	for _, k := range keys {
-		all = append(all, ServerKeys{k.Keys, nan, nan, nan, nan, nan})
+	nan := math.NaN()
+	for _, row := range keys {
+		k.all = append(k.all, ServerKeys{row.Keys, nan, nan, nan, nan, nan})
 	}
 	anything := func(_, _ *record.MachineRow) bool { return true }
 	eachPairThat(rows, always, anything, func(of pair) {
-		at := of.middle()
-		i, last := rowAt(at), rowAt(of.now.Time)
-		if !of.now.Member() {
-			return
-		}
-		if !of.now.Follows(of.before) {
-			// Over a gap it is known what was used within one span alone.
-			i = rowAt(of.before.Time)
-			if within := i == last && i < len(keys) && !of.before.Time.Before(keys[i].From); !within || !of.now.Continues(of.before) {
-				for ; i <= last && i < len(keys); i++ {
-					if keys[i].From.Before(of.now.Time) {
-						unknown[i] = also(unknown[i], of.now.Name)
-					}
-				}
-				return
+		if of.now.Member() {
+			if i, ok := k.place(of); ok {
+				k.add(i, of)
 			}
-		} else if i == len(keys) || at.Before(keys[i].From) {
-			return
 		}
-		row := &all[i]
-		if rss := of.now.RSS / 1e6; !math.IsNaN(rss) {
-			if memory[i].samples == 0 {
-				row.MinRSS, row.MaxRSS = rss, rss
-			}
-			row.MinRSS, row.MaxRSS = min(row.MinRSS, rss), max(row.MaxRSS, rss)
-			memory[i].rss += rss
-			memory[i].samples++
-			row.MeanRSS = memory[i].rss / memory[i].samples
-		}
-		if io[i] == nil {
-			io[i] = map[string][2]float64{}
-		}
-		sum := io[i][of.now.Name]
-		sum[0] += of.grown(func(r *record.MachineRow) float64 { return r.ReadBytes })
-		sum[1] += of.grown(func(r *record.MachineRow) float64 { return r.WriteBytes })
-		io[i][of.now.Name] = sum
 	})
-	for i, members := range io {
-		maps.DeleteFunc(members, func(name string, _ [2]float64) bool { return unknown[i][name] })
+	for i, members := range k.io {
+		maps.DeleteFunc(members, func(name string, _ [2]float64) bool { return k.unknown[i][name] })
 		read, written := 0.0, 0.0
 		for _, sum := range members {
 			n := float64(len(members))
@@ -295,10 +261,66 @@ func serverKeys(rows []record.MachineRow, keys []KeyRow) (all []ServerKeys) {
 			written += sum[1] / n
 		}
 		if len(members) > 0 {
-			all[i].ReadBytes, all[i].WriteBytes = read, written
+			k.all[i].ReadBytes, k.all[i].WriteBytes = read, written
 		}
 	}
-	return all
+	return k.all
+}
+
+// usedByKeys sums what members used in the span of each row of keys.
+type usedByKeys struct {
+	keys    []KeyRow
+	all     []ServerKeys
+	memory  []memorySum
+	io      []map[string][2]float64 // read and written, by member
+	unknown []map[string]bool       // likewise: what it did in a part of the span
+}
+
+type memorySum struct{ rss, samples float64 }
+
+// place returns the row that two samples of a member belong to; false where there is none,
+// or where it is not known what the member did in which span.
+func (k *usedByKeys) place(of pair) (int, bool) {
+	rowAt := func(at time.Time) int {
+		return sort.Search(len(k.keys), func(i int) bool { return k.keys[i].To.After(at) })
+	}
+	at := of.middle()
+	i, last := rowAt(at), rowAt(of.now.Time)
+	if of.now.Follows(of.before) {
+		return i, i < len(k.keys) && !at.Before(k.keys[i].From)
+	}
+	// Over a gap it is known what was used within one span alone.
+	i = rowAt(of.before.Time)
+	if within := i == last && i < len(k.keys) && !of.before.Time.Before(k.keys[i].From); within && of.now.Continues(of.before) {
+		return i, true
+	}
+	for ; i <= last && i < len(k.keys); i++ {
+		if k.keys[i].From.Before(of.now.Time) {
+			k.unknown[i] = also(k.unknown[i], of.now.Name)
+		}
+	}
+	return 0, false
+}
+
+// add adds what a member used between two samples to a row.
+func (k *usedByKeys) add(i int, of pair) {
+	row, sum := &k.all[i], &k.memory[i]
+	if rss := of.now.RSS / 1e6; !math.IsNaN(rss) {
+		if sum.samples == 0 {
+			row.MinRSS, row.MaxRSS = rss, rss
+		}
+		row.MinRSS, row.MaxRSS = min(row.MinRSS, rss), max(row.MaxRSS, rss)
+		sum.rss += rss
+		sum.samples++
+		row.MeanRSS = sum.rss / sum.samples
+	}
+	if k.io[i] == nil {
+		k.io[i] = map[string][2]float64{}
+	}
+	used := k.io[i][of.now.Name]
+	used[0] += of.grown(func(r *record.MachineRow) float64 { return r.ReadBytes })
+	used[1] += of.grown(func(r *record.MachineRow) float64 { return r.WriteBytes })
+	k.io[i][of.now.Name] = used
 }
 
 // also is a set with one more name.

@@ -37,7 +37,7 @@ func twoMembers(t *testing.T) (*record.Trial, []record.MachineRow) {
 
 func TestServersOverTheWindow(t *testing.T) {
 	trial, rows := twoMembers(t)
-	s := servers(rows, inWindow(trial))
+	s := servers(rows, WindowOf(trial))
 	s.overWindow(trial, rows)
 	for what, c := range map[string]struct {
 		got  record.Value
@@ -103,7 +103,7 @@ func TestCountersOfSomeRows(t *testing.T) {
 
 func TestServersBySecond(t *testing.T) {
 	trial, rows := twoMembers(t)
-	all := serverSeconds(rows, inWindow(trial))
+	all := serverSeconds(rows, WindowOf(trial))
 	if len(all) != 3 || all[0].Name != "m1" || len(all[0].Rows) != 10 || all[1].Name != "m2" || len(all[1].Rows) != 7 || !all[2].Generator {
 		t.Fatalf("%+v", all)
 	}

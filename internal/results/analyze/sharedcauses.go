@@ -59,7 +59,7 @@ func Shared(all []TrialCauses) (out []SharedCause) {
 				continue
 			}
 			s := &out[i]
-			whose[i], s.Same = with(whose[i], of.Trial), s.Same && s.Text == c.Text
+			whose[i], s.Same = AppendNew(whose[i], of.Trial), s.Same && s.Text == c.Text
 			if c.Limit > 0 && s.Limit > 0 && c.excess() > s.excess() {
 				s.Cause, s.Furthest, s.More = c, Label(of.Trial), more
 			}

@@ -185,8 +185,8 @@ func (s *Spike) explain(t *record.Trial, events []record.Event, members []report
 	if !s.Worst.Known {
 		wait = time.Second
 	}
-	in := span{from.Add(-lookBack), from.Add(time.Duration(s.Seconds)*time.Second + min(wait, time.Minute))}
-	leader := leaderAt(t, in.to)
+	in := Span{from.Add(-lookBack), from.Add(time.Duration(s.Seconds)*time.Second + min(wait, time.Minute))}
+	leader := leaderAt(t, in.To)
 	add := func(member, text string) {
 		s.Coincided = append(s.Coincided, Coincidence{member, member != "" && member == leader, text})
 	}
@@ -197,7 +197,7 @@ func (s *Spike) explain(t *record.Trial, events []record.Event, members []report
 		}
 		s.More = found.More
 	}
-	in.from = from
+	in.From = from
 	least := leastUnusual
 	if s.Worst.Known { // a quarter of what was lost explains something
 		least = max(least, time.Duration((s.Worst.NS-s.Usual.NS)/4))
@@ -295,12 +295,12 @@ func reportsOf(t *record.Trial) (all []reports) {
 
 // membersIn says what members reported of themselves in a span of time that they
 // do not usually report, and that took so long at least.
-func membersIn(members []reports, in span, least time.Duration, add func(member, words string)) {
+func membersIn(members []reports, in Span, least time.Duration, add func(member, words string)) {
 	for i := range members {
 		m := &members[i]
 		unanswered, slowest := 0, time.Duration(0)
 		for _, r := range m.rows {
-			if !(span{r.Time.Add(-r.Answer), r.Time}).overlaps(in) {
+			if !(Span{r.Time.Add(-r.Answer), r.Time}).overlaps(in) {
 				continue
 			}
 			if slowest = max(slowest, r.Answer); r.Failure != "" {
@@ -315,7 +315,7 @@ func membersIn(members []reports, in span, least time.Duration, add func(member,
 		}
 		var inside []store.Sample
 		for i := 1; i < len(m.answered); i++ {
-			if last, r := m.answered[i-1], m.answered[i]; (span{last.Time, r.Time}).overlaps(in) {
+			if last, r := m.answered[i-1], m.answered[i]; (Span{last.Time, r.Time}).overlaps(in) {
 				inside = append(inside, r.Metrics.Since(last.Metrics))
 			}
 		}
@@ -344,10 +344,10 @@ func timerIn(name string, usual float64, least time.Duration, metric store.Metri
 		}
 	}
 	switch {
-	case timeOf(lower) >= least && lower >= unusual*unusual*usual:
-		return fmt.Sprintf("one %s of %s to %s (usually %s)", name, spent(timeOf(lower)), spent(timeOf(upper)), spent(timeOf(usual)))
-	case timeOf(mean) >= least && mean >= unusual*usual:
-		return fmt.Sprintf("a mean %s of %s (usually %s)", name, spent(timeOf(mean)), spent(timeOf(usual)))
+	case DurationOf(lower) >= least && lower >= unusual*unusual*usual:
+		return fmt.Sprintf("one %s of %s to %s (usually %s)", name, spent(DurationOf(lower)), spent(DurationOf(upper)), spent(DurationOf(usual)))
+	case DurationOf(mean) >= least && mean >= unusual*usual:
+		return fmt.Sprintf("a mean %s of %s (usually %s)", name, spent(DurationOf(mean)), spent(DurationOf(usual)))
 	}
 	return ""
 }

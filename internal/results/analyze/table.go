@@ -102,7 +102,7 @@ func Tables(all []*Row) []Table {
 		if len(of) == 0 {
 			continue
 		}
-		var notes footnotes
+		var notes FootnoteList
 		columns, shared := labels(all, &notes), ""
 		if c := facetOf(scenario.ClientsReading()); c.shared(of) {
 			shared = c.above(of[0].First())
@@ -114,7 +114,7 @@ func Tables(all []*Row) []Table {
 		tables = append(tables, one)
 	}
 	if len(open) > 0 {
-		var notes footnotes
+		var notes FootnoteList
 		columns := append(labels(all, &notes), words("due", false, becameDue))
 		tables = append(tables, table(OpenLoop, open, columns, &notes))
 	}
@@ -140,11 +140,11 @@ func WatchTables(all []*Row) []Table {
 		words("streams", false, count(func(w *scenario.Watch) int { return w.Streams })),
 		words("watch", true, watchedWhat),
 	}
-	return []Table{table(WatchEvents, rows, columns, &footnotes{})}
+	return []Table{table(WatchEvents, rows, columns, &FootnoteList{})}
 }
 
 // table fills a table: the columns that say what a row is, and those of its kind.
-func table(kind TableKind, rows []*Row, columns []cellsOf, notes *footnotes) Table {
+func table(kind TableKind, rows []*Row, columns []cellsOf, notes *FootnoteList) Table {
 	t := Table{Kind: kind, Repeated: slices.ContainsFunc(rows, func(r *Row) bool { return len(r.Trials) > 1 }),
 		LeftOut: slices.ContainsFunc(rows, func(r *Row) bool { return len(r.Counting()) < len(r.Done) })}
 	columns = slices.Concat(columns, figureColumns(kind, rows, notes))
@@ -164,7 +164,7 @@ func table(kind TableKind, rows []*Row, columns []cellsOf, notes *footnotes) Tab
 		}
 		t.Rows = append(t.Rows, cells)
 	}
-	t.Footnotes = notes.texts
+	t.Footnotes = notes.Texts
 	return t
 }
 
@@ -176,14 +176,14 @@ func words(title string, left bool, of func(*record.Trial) string) cellsOf {
 // labels are the columns that say what a row is. Of several trials each has its
 // name, by which all that is said below the tables calls it. What is to be said
 // of a consistency level goes to the footnotes.
-func labels(all []*Row, notes *footnotes) []cellsOf {
+func labels(all []*Row, notes *FootnoteList) []cellsOf {
 	var columns []cellsOf
 	if len(all) > 1 {
 		columns = append(columns, words("trial", true, func(t *record.Trial) string { return t.Name }))
 	}
 	columns = append(columns, words("operation", true, operation),
 		cellsOf{Column{Title: "consistency", Left: true}, func(r *Row) Cell {
-			return Cell{Text: text.OrDash(r.First().Consistency), Notes: notes.levels(r.First())}
+			return Cell{Text: text.OrDash(r.First().Consistency), Notes: notes.Levels(r.First())}
 		}},
 		words("target", true, func(t *record.Trial) string { return t.Target.String() }))
 	for _, f := range facets() {
@@ -196,8 +196,8 @@ func labels(all []*Row, notes *footnotes) []cellsOf {
 
 func label(f facet) cellsOf { return words(f.title, false, f.cell) }
 
-// due is the open loop's rate; the word says that the gaps are random.
-func due(t *record.Trial) string {
+// DueRate returns the open loop's rate; the word says that the gaps are random.
+func DueRate(t *record.Trial) string {
 	switch {
 	case t.Rate == nil:
 		return text.Dash
@@ -214,7 +214,7 @@ func becameDue(t *record.Trial) string {
 	if len(t.ByCall) > 0 && t.Seconds > 0 {
 		return text.PerSecond(float64(t.Due) / t.Seconds)
 	}
-	return due(t)
+	return DueRate(t)
 }
 
 // placed is the place of a figure's column.
@@ -241,7 +241,7 @@ func places(kind TableKind) []placed {
 
 // figureColumns are the columns of the figures that have a title and are of
 // some row. The gap is of closed loops alone: in an open one it is in the times.
-func figureColumns(kind TableKind, rows []*Row, notes *footnotes) []cellsOf {
+func figureColumns(kind TableKind, rows []*Row, notes *FootnoteList) []cellsOf {
 	order := places(kind)
 	placedElsewhere := slices.Concat(places(ClosedLoop), places(WatchEvents))
 	for _, f := range record.Figures() {
@@ -271,7 +271,7 @@ func figureColumns(kind TableKind, rows []*Row, notes *footnotes) []cellsOf {
 
 // certaintyColumn is the column of how sure a figure is, if that is known of some
 // row.
-func certaintyColumn(f *record.Figure, rows []*Row, notes *footnotes) []cellsOf {
+func certaintyColumn(f *record.Figure, rows []*Row, notes *FootnoteList) []cellsOf {
 	known := map[*Row]*Certainty{}
 	for _, r := range rows {
 		if c, ok := CertaintyOf(r, f); ok {
@@ -285,9 +285,9 @@ func certaintyColumn(f *record.Figure, rows []*Row, notes *footnotes) []cellsOf 
 	return []cellsOf{{Column{Title: "interval"}, func(r *Row) Cell {
 		cell := Cell{Kind: HowSure, Certainty: known[r]}
 		if c := cell.Certainty; c != nil {
-			cell.Notes = []int{notes.mark(says[c.Basis])}
+			cell.Notes = []int{notes.Mark(says[c.Basis])}
 			if r.Dependent && c.Basis == OverRepeats {
-				cell.Notes = append(cell.Notes, notes.mark(dependent))
+				cell.Notes = append(cell.Notes, notes.Mark(DependentNote))
 			}
 		}
 		return cell
@@ -331,29 +331,29 @@ func WatchedKeys(w *scenario.Watch, keySpace uint64) string {
 	return "1 of " + text.Plural(watched, "key") + " each"
 }
 
-// footnotes are sentences below a table, which its cells refer to by numbers
+// FootnoteList are sentences below a table, which its cells refer to by numbers
 // from 1. The same sentence has one number.
-type footnotes struct{ texts []string }
+type FootnoteList struct{ Texts []string }
 
-// mark is the number of a sentence.
-func (f *footnotes) mark(text string) int {
-	f.texts = with(f.texts, text)
-	return slices.Index(f.texts, text) + 1
+// Mark returns the number of a sentence.
+func (f *FootnoteList) Mark(text string) int {
+	f.Texts = AppendNew(f.Texts, text)
+	return slices.Index(f.Texts, text) + 1
 }
 
-// with is a list with something that it may have already.
-func with[T comparable](all []T, one T) []T {
+// AppendNew returns a list with something that it may have already.
+func AppendNew[T comparable](all []T, one T) []T {
 	if slices.Contains(all, one) {
 		return all
 	}
 	return append(all, one)
 }
 
-// levels are the marks of the trial's consistency levels that are less than
+// Levels returns the marks of the trial's consistency levels that are less than
 // they are called.
-func (f *footnotes) levels(t *record.Trial) (marks []int) {
+func (f *FootnoteList) Levels(t *record.Trial) (marks []int) {
 	for _, line := range shortOf(t) {
-		marks = append(marks, f.mark(line))
+		marks = append(marks, f.Mark(line))
 	}
 	return marks
 }
@@ -366,3 +366,6 @@ func shortOf(t *record.Trial) (lines []string) {
 	}
 	return lines
 }
+
+// DependentNote says why an interval is of less than it seems.
+const DependentNote = "Repeats ran on one cluster and share its state, so they are not independent: the interval is of how far repeats there differ, and other clusters may differ by more."

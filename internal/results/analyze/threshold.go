@@ -26,7 +26,7 @@ type Threshold struct {
 	Limit  float64
 	// Share says that the limit is a share, of errors.
 	Share  bool
-	figure record.Figure
+	Figure record.Figure
 }
 
 // Missed is a trial that misses a threshold.
@@ -84,7 +84,7 @@ func ParseThreshold(text string) (Threshold, error) {
 	}
 	t.Metric = strings.ReplaceAll(strings.ToLower(t.Metric), "_", "-")
 	var ok bool
-	if t.figure, ok = record.Find(t.Metric); !ok {
+	if t.Figure, ok = record.Find(t.Metric); !ok {
 		return t, t.noMetric()
 	}
 	if err := t.limit(strings.TrimSpace(right)); err != nil {
@@ -120,20 +120,20 @@ func (t *Threshold) noMetric() error {
 
 func (t *Threshold) limit(text string) (err error) {
 	share := strings.HasSuffix(text, "%")
-	_, isTime := t.figure.Unit.Time()
+	_, isTime := t.Figure.Unit.Time()
 	switch {
 	case isTime:
 		if t.Limit, err = duration(text); err != nil {
 			return fmt.Errorf("%s is a time, and %q is none; write one such as 20ms", t.Metric, text)
 		}
 		return nil
-	case share && t.figure.Unit != measure.Share && t.figure.Whole == nil:
+	case share && t.Figure.Unit != measure.Share && t.Figure.Whole == nil:
 		return fmt.Errorf("%s is no share, so %q is no limit for it; write a number", t.Metric, text)
 	case share:
 		t.Share = true
 		t.Limit, err = strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(text, "%")), 64)
 		t.Limit /= 100
-	case t.figure.Unit == measure.Bytes:
+	case t.Figure.Unit == measure.Bytes:
 		var n int
 		n, err = scenario.ParseSize(text)
 		t.Limit = float64(n)
@@ -158,22 +158,22 @@ func duration(text string) (float64, error) {
 func CheckThresholds(all []Threshold, trials []record.Conditions) error {
 	var names []string
 	for i := range trials {
-		names = with(names, trials[i].Name)
+		names = AppendNew(names, trials[i].Name)
 	}
 	for _, t := range all {
 		var named []string
 		applies := false
 		for i := range trials {
 			if name := trials[i].Name; t.names(name) {
-				applies = applies || t.figure.Applies(&trials[i])
-				named = with(named, name)
+				applies = applies || t.Figure.Applies(&trials[i])
+				named = AppendNew(named, name)
 			}
 		}
 		switch {
 		case len(named) == 0 && len(names) > 0:
 			return fmt.Errorf("%q: there is no trial %q; %s", t.Text, t.Trials, nearest(t.Trials, names))
 		case len(named) > 0 && !applies:
-			return fmt.Errorf("%q: %s", t.Text, t.figure.Refused(named))
+			return fmt.Errorf("%q: %s", t.Text, t.Figure.Refused(named))
 		}
 	}
 	return nil
@@ -240,14 +240,14 @@ func HoldRun(all []Threshold, run *record.Run) ([]Held, error) {
 				continue
 			}
 			h := Held{Of: trial, Standing: Inapplicable}
-			if t.figure.Applies(&trial.Conditions) {
+			if t.Figure.Applies(&trial.Conditions) {
 				var err error
 				if h.Missed, h.Standing, err = t.check(trial); err != nil {
 					return held, err
 				}
 				h.NotKnown = h.Standing == Unknown
 			} else {
-				h.Why = t.figure.Refused([]string{Label(trial)})
+				h.Why = t.Figure.Refused([]string{Label(trial)})
 			}
 			h.Threshold, h.Trial, h.Repeat, h.repeated = t.Text, trial.Name, trial.Repeat, trial.Repeated()
 			held = append(held, h)
@@ -311,14 +311,14 @@ func (t *Threshold) check(trial *record.Trial) (m Missed, s Standing, err error)
 // value is the trial's figure, or why there is none.
 func (t *Threshold) value(trial *record.Trial) (v record.Value, why string, err error) {
 	switch {
-	case t.figure.Times != nil:
+	case t.Figure.Times != nil:
 		return t.time(trial)
-	case t.Share && t.figure.Whole != nil && t.figure.Unit != measure.Share:
-		v, why = t.figure.Share(trial)
+	case t.Share && t.Figure.Whole != nil && t.Figure.Unit != measure.Share:
+		v, why = t.Figure.Share(trial)
 		return v, why, nil
 	}
-	if v = t.figure.Of(trial); !v.Known {
-		why = t.figure.Missing
+	if v = t.Figure.Of(trial); !v.Known {
+		why = t.Figure.Missing
 	}
 	return v, why, nil
 }
@@ -326,23 +326,23 @@ func (t *Threshold) value(trial *record.Trial) (v record.Value, why string, err 
 // time is a figure of times. Percentiles that the trial's result lacks come from
 // its histograms.
 func (t *Threshold) time(trial *record.Trial) (v record.Value, why string, err error) {
-	times, failed := t.figure.Times.Of(trial)
-	if t.figure.Recorded() {
-		v = t.figure.Of(trial)
+	times, failed := t.Figure.Times.Of(trial)
+	if t.Figure.Recorded() {
+		v = t.Figure.Of(trial)
 	} else if v, err = t.percentile(trial, times.Count, failed); err != nil {
 		return v, "", err
 	}
 	if !v.Known {
-		why = t.figure.Times.Sample.Unknown(v, times.Count)
+		why = t.Figure.Times.Sample.Unknown(v, times.Count)
 	}
 	return v, why, nil
 }
 
 // percentile takes a percentile from the trial's histograms, which hold so many
-// with those that failed.
+// AppendNew those that failed.
 func (t *Threshold) percentile(trial *record.Trial, count, failed uint64) (record.Value, error) {
 	whole := measure.NewHistogram()
-	of := t.figure.Times.Log(trial)
+	of := t.Figure.Times.Log(trial)
 	keep := func(tag record.Tag) bool { return counts(tag, of) }
 	err := record.EachInterval(trial.Dir, trial.Folder, keep, func(i *record.Interval) error {
 		whole = i.AddTo(whole)
@@ -352,9 +352,9 @@ func (t *Threshold) percentile(trial *record.Trial, count, failed uint64) (recor
 		return record.Value{}, err
 	}
 	if got := uint64(whole.TotalCount()) + failed; got != count {
-		return record.Value{}, fmt.Errorf("the histograms of %s hold %d %s and its result %d, so %s cannot be told", trial.Folder, got, t.figure.Times.Sample.Many, count, t.Metric)
+		return record.Value{}, fmt.Errorf("the histograms of %s hold %d %s and its result %d, so %s cannot be told", trial.Folder, got, t.Figure.Times.Sample.Many, count, t.Metric)
 	}
-	p, each := t.figure.Percentile, uint64(1)
+	p, each := t.Figure.Percentile, uint64(1)
 	if of == record.WatchDue || of == record.WatchSent {
 		each = trial.EventsPerWrite()
 	}

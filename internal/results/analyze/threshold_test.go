@@ -126,9 +126,9 @@ func TestPercentilesFromTheHistogramsAreTheResults(t *testing.T) {
 			for _, p := range []float64{50, 99.9} {
 				th, err := ParseThreshold(fmt.Sprintf("%sp%v<1s", prefix, p))
 				must(t, err)
-				times, failed := th.figure.Times.Of(trial)
+				times, failed := th.Figure.Times.Of(trial)
 				want := record.TimeValue(times.At(p))
-				th.figure.Percentile = p // as if it was not one of the result's
+				th.Figure.Percentile = p // as if it was not one of the result's
 				got, err := th.percentile(trial, times.Count, failed)
 				must(t, err)
 				if got != want {
@@ -172,7 +172,7 @@ func TestThresholdsOnWhatTheStoreUsed(t *testing.T) {
 			trial.State, trial.Verdict.State = record.Complete, verdict.Valid
 			m, standing, err := threshold.check(trial)
 			must(t, err)
-			if want := kept && trial == &used; (standing == Kept) != want || (standing == Unknown) != (trial == &elsewhere) || (trial == &elsewhere) != (m.Why == threshold.figure.Missing) {
+			if want := kept && trial == &used; (standing == Kept) != want || (standing == Unknown) != (trial == &elsewhere) || (trial == &elsewhere) != (m.Why == threshold.Figure.Missing) {
 				t.Errorf("%s: %d, %+v", text, standing, m)
 			}
 		}

@@ -117,8 +117,8 @@ func TestWatchPercentilesAreThoseOfTheHistograms(t *testing.T) {
 			for _, p := range []float64{50, 97.5, 99} {
 				th, err := ParseThreshold(fmt.Sprintf("%s-p%v<1s", prefix, p))
 				must(t, err)
-				times, failed := th.figure.Times.Of(trial)
-				th.figure.Percentile = p // as if it was not one of the result's
+				times, failed := th.Figure.Times.Of(trial)
+				th.Figure.Percentile = p // as if it was not one of the result's
 				got, err := th.percentile(trial, times.Count, failed)
 				must(t, err)
 				if want := record.TimeValue(measure.Percentile(whole, failed, p)); got != want || times.Count != uint64(whole.TotalCount())+failed {

@@ -44,7 +44,7 @@ func AllTogether(all []*OverTime) (out []Together) {
 		}
 		seen[t.Number] = true
 		key := togetherTitle(t)
-		order = with(order, key)
+		order = AppendNew(order, key)
 		groups[key] = append(groups[key], o)
 	}
 	for _, key := range order {
@@ -73,7 +73,7 @@ func newTogether(title string, all []*OverTime) (Together, bool) {
 	g := Together{Name: "together-" + record.Slug(title), Title: title}
 	var sides, stores []string
 	for _, o := range all {
-		sides, stores = with(sides, side(o.Trial)), with(stores, Store(o.Trial))
+		sides, stores = AppendNew(sides, side(o.Trial)), AppendNew(stores, Store(o.Trial))
 	}
 	if len(sides) < 2 {
 		return g, false
@@ -97,7 +97,7 @@ func newTogether(title string, all []*OverTime) (Together, bool) {
 		g.Notes = append(g.Notes, "Of each trial's repeats the first is drawn.")
 	}
 	for _, o := range all {
-		if why := whyNot(o.Trial); why != "" {
+		if why := WhyNotCounted(o.Trial); why != "" {
 			g.Notes = append(g.Notes, fmt.Sprintf("%s is drawn and does not count (%s).", Label(o.Trial), why))
 		}
 	}
@@ -112,7 +112,7 @@ func newTogether(title string, all []*OverTime) (Together, bool) {
 // faster reports whether a trial stands for its store rather than another: one
 // that counts before one that does not.
 func faster(t, than *record.Trial) bool {
-	if a, b := whyNot(t) != "", whyNot(than) != ""; a != b {
+	if a, b := WhyNotCounted(t) != "", WhyNotCounted(than) != ""; a != b {
 		return b
 	}
 	return t.PerSecond > than.PerSecond
@@ -220,7 +220,7 @@ func (o *OverTime) addTogether(prefix string, s *source, all []*OverTime, place 
 // lineName is what a line is called: the trial and its load.
 func lineName(t *record.Trial) string {
 	if t.Open() {
-		return t.Name + ", " + due(t)
+		return t.Name + ", " + DueRate(t)
 	}
 	return t.Name + ", " + text.Plural(uint64(max(t.Clients, 0)), "client")
 }

@@ -63,12 +63,13 @@ func (t *Table) add(row int, c Cell) {
 // doubtedCell is a figure of the trial, or of a part of its operations, with the
 // verdict's doubt about the figure of that name.
 func doubtedCell(t *record.Trial, name string, v record.Value) Cell {
-	c := figureCell(v)
+	c := FigureCell(v)
 	c.Doubted = v.Known && t.Verdict.Doubts(name)
 	return c
 }
 
-func figureCell(v record.Value) Cell { return Cell{Kind: OneFigure, Value: v} }
+// FigureCell returns a cell with a figure.
+func FigureCell(v record.Value) Cell { return Cell{Kind: OneFigure, Value: v} }
 
 func shareValue(x float64) record.Value {
 	return record.Value{Number: x, Unit: measure.Share, Known: true}
@@ -78,7 +79,8 @@ func numberValue(x float64) record.Value {
 	return record.Value{Number: x, Unit: measure.Number, Known: true}
 }
 
-func countCell(n uint64) Cell { return figureCell(numberValue(float64(n))) }
+// CountCell returns a cell with a count.
+func CountCell(n uint64) Cell { return FigureCell(numberValue(float64(n))) }
 
 // RolesTable is what each operation took and who served it; it has no rows where
 // that is one operation and role.
@@ -90,7 +92,7 @@ func RolesTable(t *record.Trial) Table {
 		{Title: "service p50"}, {Title: "p99"}, {Title: "response p50"}, {Title: "p99"}}}
 	for i := range t.ByRole {
 		s := &t.ByRole[i]
-		row := []Cell{{Text: s.Operation}, {Text: text.OrDash(s.Consistency)}, {Text: s.Role}, countCell(s.Operations), countCell(s.Errors)}
+		row := []Cell{{Text: s.Operation}, {Text: text.OrDash(s.Consistency)}, {Text: s.Role}, CountCell(s.Operations), CountCell(s.Errors)}
 		table.Rows = append(table.Rows, row)
 		for _, times := range []record.Times{s.ServiceTime, s.ResponseTime} {
 			table.add(i, doubtedCell(t, "p50", record.TimeValue(times.At(50))))
@@ -118,17 +120,17 @@ func CallsTable(t *record.Trial) Table {
 	}
 	for i := range t.ByCall {
 		c := &t.ByCall[i]
-		share := figureCell(shareValue(c.Share))
+		share := FigureCell(shareValue(c.Share))
 		if c.Span {
 			share = Cell{}
 		}
-		row := []Cell{{Text: c.Name}, figureCell(record.Value{Number: c.PerSecond, Unit: measure.Rate, Known: true}), share, countCell(c.Operations), countCell(c.Conflicts), countCell(c.Errors)}
+		row := []Cell{{Text: c.Name}, FigureCell(record.Value{Number: c.PerSecond, Unit: measure.Rate, Known: true}), share, CountCell(c.Operations), CountCell(c.Conflicts), CountCell(c.Errors)}
 		for _, f := range []measure.Figure{c.ResponseTime.At(50), c.ResponseTime.At(99), c.ResponseTime.Max} {
-			row = append(row, figureCell(record.TimeValue(f)))
+			row = append(row, FigureCell(record.TimeValue(f)))
 		}
 		switch {
 		case c.BoundNS > 0:
-			row = append(row, countCell(c.Late), Cell{Text: measure.Duration(float64(c.BoundNS))})
+			row = append(row, CountCell(c.Late), Cell{Text: measure.Duration(float64(c.BoundNS))})
 		case bounded:
 			row = append(row, Cell{}, Cell{})
 		}
@@ -191,11 +193,11 @@ func MembersTable(t *record.Trial) Table {
 	table := Table{Columns: []Column{{Title: "member", Left: true}, {Title: "connections"}, {Title: "lost"}, {Title: "operations"}, {Title: "share"}, {Title: "errors"}}}
 	for i := range t.ByMember {
 		b := &t.ByMember[i]
-		connections, lost := figureCell(record.Value{}), figureCell(record.Value{})
+		connections, lost := FigureCell(record.Value{}), FigureCell(record.Value{})
 		if l := b.Links; l != nil {
-			connections, lost = countCell(uint64(max(l.Opened, 0))), countCell(uint64(max(l.Lost, 0)))
+			connections, lost = CountCell(uint64(max(l.Opened, 0))), CountCell(uint64(max(l.Lost, 0)))
 		}
-		table.Rows = append(table.Rows, []Cell{{Text: cmp.Or(b.Name, "nobody")}, connections, lost, countCell(b.Operations), figureCell(shareValue(b.Share)), countCell(b.Errors)})
+		table.Rows = append(table.Rows, []Cell{{Text: cmp.Or(b.Name, "nobody")}, connections, lost, CountCell(b.Operations), FigureCell(shareValue(b.Share)), CountCell(b.Errors)})
 	}
 	return table
 }
@@ -213,7 +215,7 @@ func WorkersTable(t *record.Trial) Table {
 	}
 	table.Columns = append(table.Columns, Column{Title: "loops' CPU"}, Column{Title: "longest pause"})
 	of := func(x float64, unit measure.Unit) Cell {
-		return figureCell(record.Value{Number: x, Unit: unit, Known: true})
+		return FigureCell(record.Value{Number: x, Unit: unit, Known: true})
 	}
 	last := t.LastToBegin()
 	table.Footnotes = []string{startOf(t, last)}
@@ -230,10 +232,10 @@ func WorkersTable(t *record.Trial) Table {
 		if w.Lateness != nil {
 			late = record.TimeValue(w.Lateness.At(99))
 		}
-		row := []Cell{{Text: w.Name}, {Text: text.OrDash(w.Machine)}, began, countCell(w.Operations), countCell(w.Errors),
-			of(w.PerSecond, measure.Rate), figureCell(record.TimeValue(w.ResponseTime.At(50))), figureCell(record.TimeValue(w.ResponseTime.At(99))), figureCell(apart)}
+		row := []Cell{{Text: w.Name}, {Text: text.OrDash(w.Machine)}, began, CountCell(w.Operations), CountCell(w.Errors),
+			of(w.PerSecond, measure.Rate), FigureCell(record.TimeValue(w.ResponseTime.At(50))), FigureCell(record.TimeValue(w.ResponseTime.At(99))), FigureCell(apart)}
 		if t.Open() {
-			row = append(row, figureCell(late))
+			row = append(row, FigureCell(late))
 		}
 		table.Rows = append(table.Rows, append(row, of(float64(w.LoopCPUNS), measure.Nanoseconds), of(float64(w.LongestPauseNS), measure.Nanoseconds)))
 	}

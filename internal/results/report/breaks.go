@@ -2,6 +2,7 @@ package report
 
 import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/faults"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -10,7 +11,7 @@ import (
 // are known, the median with its 95 % interval, the p90 and the longest, in seconds.
 func Faults(run *record.Run) Finding {
 	return Finding{rows: func() (columns []string, all []record.Object) {
-		for _, b := range analyze.Broken(analyze.Rows(run)) {
+		for _, b := range faults.Broken(analyze.Rows(run)) {
 			all = append(all, brokenFields(b))
 		}
 		return nil, all
@@ -18,7 +19,7 @@ func Faults(run *record.Run) Finding {
 }
 
 // brokenFields are the fields of a kind of fault.
-func brokenFields(b *analyze.Breaks) (o record.Object) {
+func brokenFields(b *faults.Breaks) (o record.Object) {
 	first := b.Row.First()
 	o.Add("fault", b.What)
 	o.Add("trial", first.Name)
@@ -31,7 +32,7 @@ func brokenFields(b *analyze.Breaks) (o record.Object) {
 	o.Add("errors_indefinite", number(b.Indefinite))
 	told := b.Told
 	if told == nil {
-		told = &analyze.BrokenTold{}
+		told = &faults.BrokenTold{}
 	}
 	count := func(name string, n uint64, ok bool) { o.Add(name, known(float64(n), ok)) }
 	count("late_events", told.Late, b.Told != nil)
@@ -56,7 +57,7 @@ func brokenFields(b *analyze.Breaks) (o record.Object) {
 
 // brokenObjects are the same for JSON, with each length of time that is known.
 func brokenObjects(rows []*analyze.Row) (all []record.Object) {
-	for _, b := range analyze.Broken(rows) {
+	for _, b := range faults.Broken(rows) {
 		o := brokenFields(b)
 		for _, s := range b.Spans {
 			o.Add(s.Name+"_seconds", append([]float64{}, s.All...))

@@ -4,17 +4,17 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/quorumbench/quorumbench/internal/text"
-
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/size"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Capacity reports what a run's searches for a capacity came to: the intervals, what
 // ended them, and the curves of response time over rate; for programs one search, or one
 // for each value under searches. dir is the run directory's path.
-func Capacity(all *analyze.CapacityFindings, dir string) Finding {
+func Capacity(all *size.CapacityFindings, dir string) Finding {
 	return Finding{
 		parts: func(to layout) {
 			capacitiesParts(to, all)
@@ -28,7 +28,7 @@ func Capacity(all *analyze.CapacityFindings, dir string) Finding {
 	}
 }
 
-func capacitiesParts(to layout, all *analyze.CapacityFindings) {
+func capacitiesParts(to layout, all *size.CapacityFindings) {
 	if all.Parameter == "" && len(all.All) == 1 {
 		capacityParts(to, all.All[0], "")
 		return
@@ -49,7 +49,7 @@ func capacitiesParts(to layout, all *analyze.CapacityFindings) {
 }
 
 // CapacitiesTable is the table of searches over a parameter; nil without one.
-func CapacitiesTable(all *analyze.CapacityFindings) *Table {
+func CapacitiesTable(all *size.CapacityFindings) *Table {
 	if all == nil || all.Parameter == "" || len(all.All) == 0 {
 		return nil
 	}
@@ -59,7 +59,7 @@ func CapacitiesTable(all *analyze.CapacityFindings) *Table {
 }
 
 // capacitiesTable has a row for each value.
-func capacitiesTable(all *analyze.CapacityFindings) *Table {
+func capacitiesTable(all *size.CapacityFindings) *Table {
 	g := &Table{Columns: []analyze.Column{{Title: all.Parameter, Left: true}, {Title: "lower"}, {Title: "upper"}, {Title: "best estimate"}, {Title: "width"}, {Title: "status", Left: true},
 		{Title: "trials"}, {Title: "time"}, {Title: "snapshots"}, {Title: "compactions"}, {Title: "knee"}}}
 	for _, f := range all.All {
@@ -89,7 +89,7 @@ func capacitiesTable(all *analyze.CapacityFindings) *Table {
 }
 
 // capacityParts are one search's; of several, the parameter is named.
-func capacityParts(to layout, f *analyze.CapacityFinding, parameter string) {
+func capacityParts(to layout, f *size.CapacityFinding, parameter string) {
 	to.say(CapacitySentences(f)...)
 	if len(f.Tried) > 0 {
 		head := "Response time over rate, trial by trial"
@@ -109,7 +109,7 @@ func capacityParts(to layout, f *analyze.CapacityFinding, parameter string) {
 }
 
 // capacityCurve has a row for each trial of a search.
-func capacityCurve(f *analyze.CapacityFinding) *Table {
+func capacityCurve(f *size.CapacityFinding) *Table {
 	percentiles := []float64{50, 99}
 	for _, p := range f.Percentiles {
 		if !slices.Contains(percentiles, p) {
@@ -139,7 +139,7 @@ func capacityCurve(f *analyze.CapacityFinding) *Table {
 }
 
 // pointCells are the cells of a trial of a search.
-func pointCells(p *analyze.CapacityPoint, percentiles []float64) []string {
+func pointCells(p *size.CapacityPoint, percentiles []float64) []string {
 	worst, bad := 0.0, text.Dash
 	for _, share := range p.Bad {
 		if share != nil {
@@ -171,7 +171,7 @@ func pointCells(p *analyze.CapacityPoint, percentiles []float64) []string {
 
 // CapacityCurve is the curve of a search, with the trials that are void or were not
 // counted; nil without one.
-func CapacityCurve(f *analyze.CapacityFinding) *Table {
+func CapacityCurve(f *size.CapacityFinding) *Table {
 	if len(f.Tried) == 0 {
 		return nil
 	}
@@ -183,7 +183,7 @@ func CapacityCurve(f *analyze.CapacityFinding) *Table {
 	return t
 }
 
-func capacitiesObject(all *analyze.CapacityFindings) (o record.Object) {
+func capacitiesObject(all *size.CapacityFindings) (o record.Object) {
 	if all.Parameter == "" && len(all.All) == 1 {
 		return capacityObject(all.All[0])
 	}
@@ -199,7 +199,7 @@ func capacitiesObject(all *analyze.CapacityFindings) (o record.Object) {
 	return o
 }
 
-func capacityObject(f *analyze.CapacityFinding) (o record.Object) {
+func capacityObject(f *size.CapacityFinding) (o record.Object) {
 	if t := f.First; t != nil {
 		o.Add("store", t.Store)
 		o.Add("version", t.Version)
@@ -256,7 +256,7 @@ func capacityObject(f *analyze.CapacityFinding) (o record.Object) {
 }
 
 // pointObject is a trial of a search.
-func pointObject(p *analyze.CapacityPoint, valued bool) (o record.Object) {
+func pointObject(p *size.CapacityPoint, valued bool) (o record.Object) {
 	o.Add("trial", p.Trial.Folder)
 	o.Add("purpose", p.Purpose)
 	if valued {
@@ -274,7 +274,7 @@ func pointObject(p *analyze.CapacityPoint, valued bool) (o record.Object) {
 }
 
 // addAnnotations adds the knee and the scalability law, null where there is none.
-func addAnnotations(o *record.Object, l *analyze.Ladder) {
+func addAnnotations(o *record.Object, l *size.Ladder) {
 	var knee, scaling record.Object
 	if l.Knee >= 0 {
 		s := &l.Steps[l.Knee]

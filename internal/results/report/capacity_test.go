@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/size"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
@@ -29,8 +29,8 @@ func TestOneIsMoreThanNone(t *testing.T) {
 		{capacity.HoldsNowhere, kept, 1, "none: the objective does not hold at 1", true},
 		{capacity.TimeOver, missed[1:], 2, "none: the objective does not hold at 2", false},
 	} {
-		f := &analyze.CapacityFinding{Capacity: &record.Capacity{Parameter: "clusters", Level: 0.95, Lower: new(0.0), Upper: new(c.upper), UpperPerSecond: new(40.0), Status: string(c.status), Trials: c.trials}}
-		f.Curve = []analyze.CapacityPoint{{}}
+		f := &size.CapacityFinding{Capacity: &record.Capacity{Parameter: "clusters", Level: 0.95, Lower: new(0.0), Upper: new(c.upper), UpperPerSecond: new(40.0), Status: string(c.status), Trials: c.trials}}
+		f.Curve = []size.CapacityPoint{{}}
 		if got := capacityInterval(f); got != c.want || f.None() != c.none {
 			t.Errorf("%s after %+v: %q, none %v; want %q, %v", c.status, c.trials, got, f.None(), c.want, c.none)
 		}
@@ -41,16 +41,16 @@ func TestOneIsMoreThanNone(t *testing.T) {
 // missed the objective, are not void, and were disturbed by other programs or the host.
 func TestCapacityNextToBusyProgramsHasAWarning(t *testing.T) {
 	t.Parallel()
-	point := func(rule int, holds bool, void string) analyze.CapacityPoint {
+	point := func(rule int, holds bool, void string) size.CapacityPoint {
 		trial := &record.Trial{Verdict: verdict.Verdict{Reasons: []verdict.Reason{{Rule: rule}}}}
-		return analyze.CapacityPoint{Trial: trial, CapacityTrial: record.CapacityTrial{Rate: 100, Holds: holds, Void: void}}
+		return size.CapacityPoint{Trial: trial, CapacityTrial: record.CapacityTrial{Rate: 100, Holds: holds, Void: void}}
 	}
-	for want, curve := range map[string][]analyze.CapacityPoint{
+	for want, curve := range map[string][]size.CapacityPoint{
 		"": {point(23, true, ""), point(23, false, "void"), point(5, false, "")},
 		"in 2 trials that missed the objective (3 in all)": {point(23, false, ""), point(10, false, ""), point(7, false, ""), point(23, true, "")},
 		"in 1 trial that missed the objective (1 in all)":  {point(23, false, "")},
 	} {
-		f := &analyze.CapacityFinding{Capacity: &record.Capacity{LowerPerSecond: 100, UpperPerSecond: new(200.0)}, Curve: curve}
+		f := &size.CapacityFinding{Capacity: &record.Capacity{LowerPerSecond: 100, UpperPerSecond: new(200.0)}, Curve: curve}
 		said := strings.Join(CapacitySentences(f), "\n")
 		if strings.Contains(said, "Other programs") != (want != "") || !strings.Contains(said, want) {
 			t.Errorf("%d trials: %q", len(curve), said)

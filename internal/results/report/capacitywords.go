@@ -5,12 +5,13 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/size"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // CapacitySentences say what one search came to.
-func CapacitySentences(f *analyze.CapacityFinding) (all []string) {
+func CapacitySentences(f *size.CapacityFinding) (all []string) {
 	what, of := "Capacity", ""
 	if t := f.First; t != nil {
 		load := analyze.Headline(t)
@@ -48,7 +49,7 @@ func CapacitySentences(f *analyze.CapacityFinding) (all []string) {
 }
 
 // periodSentences say what the capacity was before it changed, and after.
-func periodSentences(f *analyze.CapacityFinding) (all []string) {
+func periodSentences(f *size.CapacityFinding) (all []string) {
 	for i := range f.Periods {
 		p := &f.Periods[i]
 		when := "From " + text.Seconds(p.FromSeconds) + " to " + text.Seconds(p.ToSeconds) + " of the search"
@@ -84,7 +85,7 @@ func periodInterval(p *record.CapacityPeriod) string {
 }
 
 // voidSentences say which trials told nothing of the store, why, and what to do about it.
-func voidSentences(f *analyze.CapacityFinding) (all []string) {
+func voidSentences(f *size.CapacityFinding) (all []string) {
 	for _, v := range f.Void {
 		words := fmt.Sprintf("%s of %d told nothing of the store (void): %s.", text.Plural(uint64(v.Trials), "trial"), len(f.Curve), text.Line(v.Why, text.OfField))
 		if v.Remedy != "" {
@@ -97,7 +98,7 @@ func voidSentences(f *analyze.CapacityFinding) (all []string) {
 
 // shortWindows says in which trials too few operations were due for the percentiles that
 // the objective bounds.
-func shortWindows(f *analyze.CapacityFinding) string {
+func shortWindows(f *size.CapacityFinding) string {
 	for _, p := range f.Percentiles {
 		most := 0.0
 		for _, at := range f.Curve {
@@ -106,7 +107,7 @@ func shortWindows(f *analyze.CapacityFinding) string {
 			}
 		}
 		if most > 0 {
-			return fmt.Sprintf("At up to %s there was no time for windows in which %d operations are beyond the p%g: there the share of bad operations decided alone.", text.PerSecond(most), analyze.FewestBeyond, p)
+			return fmt.Sprintf("At up to %s there was no time for windows in which %d operations are beyond the p%g: there the share of bad operations decided alone.", text.PerSecond(most), size.FewestBeyond, p)
 		}
 	}
 	return ""
@@ -135,7 +136,7 @@ func warmedUp(w *record.WarmUp) string {
 
 // capacityInterval is the interval, or what there is of one, in words: of a parameter that
 // was searched with the calls a second that become due there.
-func capacityInterval(f *analyze.CapacityFinding) string {
+func capacityInterval(f *size.CapacityFinding) string {
 	low, high := text.PerSecond(f.LowerPerSecond), ""
 	if f.UpperPerSecond != nil {
 		high = text.PerSecond(*f.UpperPerSecond)
@@ -168,7 +169,7 @@ func capacityInterval(f *analyze.CapacityFinding) string {
 }
 
 // likeliest is the best estimate, which records of before have none of.
-func likeliest(f *analyze.CapacityFinding) string {
+func likeliest(f *size.CapacityFinding) string {
 	switch {
 	case f.Estimate != nil:
 		return "; best estimate " + text.Number(*f.Estimate)
@@ -179,7 +180,7 @@ func likeliest(f *analyze.CapacityFinding) string {
 }
 
 // doubt is what is to be said of an interval beside its width.
-func doubt(f *analyze.CapacityFinding) string {
+func doubt(f *size.CapacityFinding) string {
 	switch {
 	case len(f.Periods) > 0:
 		return " of what it is now; it changed, and the interval is of all that it was in the search"
@@ -190,7 +191,7 @@ func doubt(f *analyze.CapacityFinding) string {
 }
 
 // spanned says what the store did of its own in the trials.
-func spanned(f *analyze.CapacityFinding) string {
+func spanned(f *size.CapacityFinding) string {
 	switch {
 	case !f.LogsRead:
 		return "Whether the store wrote a snapshot or compacted in the windows is not known: the cluster ran before, and its logs were not read."

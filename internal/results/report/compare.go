@@ -5,16 +5,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/text"
-
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Comparison reports a run beside its baseline: both runs' conditions, what differs
 // between them beside the load, and a row for each trial of both.
-func Comparison(c *analyze.Comparison) Finding {
+func Comparison(c *compare.Comparison) Finding {
 	f := Comparisons(c)
 	f.parts = func(to layout) { comparisonParts(to, c) }
 	return f
@@ -24,7 +24,7 @@ func Comparison(c *analyze.Comparison) Finding {
 const CompareSchema = "quorumbench/compare/1"
 
 // Comparisons reports several runs beside one baseline, by the same figures.
-func Comparisons(all ...*analyze.Comparison) Finding {
+func Comparisons(all ...*compare.Comparison) Finding {
 	return Finding{
 		parts: func(to layout) {
 			for i, c := range all {
@@ -45,7 +45,7 @@ func Comparisons(all ...*analyze.Comparison) Finding {
 		rows: func() (columns []string, rows []record.Object) {
 			for _, c := range all {
 				if columns == nil { // also without a pair
-					columns = namesOf(pairFields(c, &analyze.Pair{New: []*record.Trial{{}}, Figures: c.By.Figures}))
+					columns = namesOf(pairFields(c, &compare.Pair{New: []*record.Trial{{}}, Figures: c.By.Figures}))
 				}
 				for i := range c.Pairs {
 					rows = append(rows, pairFields(c, &c.Pairs[i]))
@@ -56,7 +56,7 @@ func Comparisons(all ...*analyze.Comparison) Finding {
 	}
 }
 
-func comparisonParts(to layout, c *analyze.Comparison) {
+func comparisonParts(to layout, c *compare.Comparison) {
 	to.heading(comparisonHead(c))
 	to.blank()
 	if len(c.Pairs) == 0 {
@@ -80,7 +80,7 @@ func comparisonParts(to layout, c *analyze.Comparison) {
 
 // ComparisonTables are a comparison as tables alone: the two sides, and the table, with
 // what is to be said of either below it.
-func ComparisonTables(c *analyze.Comparison) []*Table {
+func ComparisonTables(c *compare.Comparison) []*Table {
 	head := comparisonHead(c)
 	if len(c.Pairs) == 0 {
 		return []*Table{{Heading: head, Notes: append([]string{"No trial has figures on both sides."}, leftOut(c)...)}}
@@ -93,7 +93,7 @@ func ComparisonTables(c *analyze.Comparison) []*Table {
 	return []*Table{both, table}
 }
 
-func comparisonHead(c *analyze.Comparison) string {
+func comparisonHead(c *compare.Comparison) string {
 	if c.Run == c.Base {
 		return "Compared with the baseline in the same run"
 	}
@@ -101,7 +101,7 @@ func comparisonHead(c *analyze.Comparison) string {
 }
 
 // sides are the conditions of the run and of its baseline, side by side.
-func sides(c *analyze.Comparison) *Table {
+func sides(c *compare.Comparison) *Table {
 	t := &Table{indent: "  ", Columns: []analyze.Column{{Left: true}, {Title: "this run", Left: true}, {Title: "baseline", Left: true}}}
 	for _, s := range c.Sides() {
 		if s.Base == s.Now {
@@ -112,7 +112,7 @@ func sides(c *analyze.Comparison) *Table {
 	return t
 }
 
-func compareNotes(c *analyze.Comparison) []string {
+func compareNotes(c *compare.Comparison) []string {
 	words := "Figures are medians of the repeats that count, as in the report; changes are of " + c.ChangesOf()
 	if c.By.Times() {
 		words += "; percentiles are of the service time"
@@ -167,7 +167,7 @@ func result(c *analyze.Change) string {
 }
 
 // leftOut says what is not in the table, or not in its means.
-func leftOut(c *analyze.Comparison) (lines []string) {
+func leftOut(c *compare.Comparison) (lines []string) {
 	if len(c.LeftOut) > 0 {
 		lines = append(lines, "Left out: "+strings.Join(c.LeftOut, "; ")+".")
 	}
@@ -181,7 +181,7 @@ func leftOut(c *analyze.Comparison) (lines []string) {
 }
 
 // changeFields are the fields of a figure of a pair.
-func changeFields(f *analyze.Compared) (o record.Object) {
+func changeFields(f *compare.Compared) (o record.Object) {
 	c := &f.Change
 	j := &c.Judged
 	o.Add("now", known(analyze.InFile(f.Now), f.Now.Known))
@@ -199,7 +199,7 @@ func changeFields(f *analyze.Compared) (o record.Object) {
 }
 
 // comparisonObject is a comparison as JSON has it.
-func comparisonObject(c *analyze.Comparison) (o record.Object) {
+func comparisonObject(c *compare.Comparison) (o record.Object) {
 	rows := []record.Object{}
 	for i := range c.Pairs {
 		rows = append(rows, pairObject(&c.Pairs[i]))
@@ -221,7 +221,7 @@ func comparisonObject(c *analyze.Comparison) (o record.Object) {
 }
 
 // pairLoad are the fields of what a pair compares.
-func pairLoad(p *analyze.Pair) (o record.Object) {
+func pairLoad(p *compare.Pair) (o record.Object) {
 	t := p.New[0]
 	o.Add("trial", p.Name)
 	o.Add("operation", t.Operation)
@@ -232,7 +232,7 @@ func pairLoad(p *analyze.Pair) (o record.Object) {
 	return o
 }
 
-func pairObject(p *analyze.Pair) record.Object {
+func pairObject(p *compare.Pair) record.Object {
 	o := pairLoad(p)
 	for i := range p.Figures {
 		figure := changeFields(&p.Figures[i])
@@ -248,7 +248,7 @@ func pairObject(p *analyze.Pair) record.Object {
 }
 
 // pairFields are a pair in one row.
-func pairFields(c *analyze.Comparison, p *analyze.Pair) record.Object {
+func pairFields(c *compare.Comparison, p *compare.Pair) record.Object {
 	o := pairLoad(p)
 	o.Add("repeats", len(p.New))
 	o.Add("baseline_repeats", len(p.Base))

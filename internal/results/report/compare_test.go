@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -40,9 +40,9 @@ func matrix(repeats int, factor float64) *record.Run {
 	return r
 }
 
-func compareRuns(t *testing.T, now, base *record.Run) *analyze.Comparison {
+func compareRuns(t *testing.T, now, base *record.Run) *compare.Comparison {
 	t.Helper()
-	c, err := analyze.Compare(now, base, analyze.ByDefault())
+	c, err := compare.Compare(now, base, compare.ByDefault())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,10 +114,10 @@ type comparison struct {
 	} `json:"comparisons"`
 }
 
-func comparedAsJSON(t *testing.T, run *record.Run, c *analyze.Comparison) (object comparison) {
+func comparedAsJSON(t *testing.T, run *record.Run, c *compare.Comparison) (object comparison) {
 	t.Helper()
 	var b bytes.Buffer
-	if err := JSON(&b, Run(run, []*analyze.Comparison{c}, "")); err != nil {
+	if err := JSON(&b, Run(run, []*compare.Comparison{c}, "")); err != nil {
 		t.Fatal(err)
 	}
 	if err := json.Unmarshal(b.Bytes(), &object); err != nil {
@@ -153,7 +153,7 @@ func TestCompareAsData(t *testing.T) {
 func TestBaselineWithinTheRun(t *testing.T) {
 	settle.Unraced(t)
 	r := matrix(5, 1)
-	if analyze.Within(r) != nil {
+	if compare.Within(r) != nil {
 		t.Error("there is a comparison without a baseline")
 	}
 	old := matrix(5, 0.8)
@@ -164,7 +164,7 @@ func TestBaselineWithinTheRun(t *testing.T) {
 		r.Trials[i].Started = o.Started.Add(time.Second)
 	}
 	r.Trials = append(r.Trials, old.Trials...)
-	c := analyze.Within(r)
+	c := compare.Within(r)
 	if c == nil || len(c.Pairs) != 2 || c.Pairs[0].Name != "put-64" || math.Abs(c.Pairs[0].Figures[0].Change.Share-0.25) > 0.01 || !c.Pairs[0].Figures[0].Change.Interval {
 		t.Fatalf("%+v", c)
 	}
@@ -185,18 +185,18 @@ func TestBaselineWithinTheRun(t *testing.T) {
 			r.Trials[i].Started = r.Trials[i].Started.Add(24 * time.Hour)
 		}
 	}
-	if c := analyze.Within(r); c.Pairs[0].Figures[0].Change.Interval {
+	if c := compare.Within(r); c.Pairs[0].Figures[0].Change.Interval {
 		t.Error("repeats that are not interleaved have an interval")
 	}
 	for i := range r.Trials {
 		r.Trials[i].Verdict.State = verdict.Invalid
 	}
-	by := analyze.ByDefault()
-	c = analyze.WithinBy(r, by)
+	by := compare.ByDefault()
+	c = compare.WithinBy(r, by)
 	if c == nil || len(c.Pairs) > 0 || len(c.LeftOut) == 0 {
 		t.Fatalf("invalid repeats are no comparison: %+v", c)
 	}
-	if err := analyze.Unjudged([]*analyze.Comparison{c}); err == nil {
+	if err := compare.Unjudged([]*compare.Comparison{c}); err == nil {
 		t.Error("nothing could be judged, and the gate is kept")
 	}
 }
@@ -221,7 +221,7 @@ func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
 			}
 		}
 	}
-	if c := analyze.Within(r); !c.OfRounds() || !c.Pairs[1].OfRounds() || !slices.ContainsFunc(compareNotes(c), func(line string) bool {
+	if c := compare.Within(r); !c.OfRounds() || !c.Pairs[1].OfRounds() || !slices.ContainsFunc(compareNotes(c), func(line string) bool {
 		return strings.HasPrefix(line, "From 10 rounds on intervals are of the rounds' ratios")
 	}) {
 		t.Errorf("twelve rounds are not compared as such: %q", compareNotes(c))
@@ -229,8 +229,8 @@ func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
 	spoil("put-64", 1, 7)
 	spoil("put-64-baseline", 7, 9)
 	spoil("put-256", 2, 3, 4, 5)
-	by := analyze.ByDefault()
-	c := analyze.WithinBy(r, by)
+	by := compare.ByDefault()
+	c := compare.WithinBy(r, by)
 	rounds := func(trials []*record.Trial) (all []int) {
 		for _, one := range trials {
 			all = append(all, one.Repeat)
@@ -254,7 +254,7 @@ func TestBaselineWithinTheRunLeavesOutWholeRounds(t *testing.T) {
 		t.Errorf("it warns %q", c.Differences)
 	}
 	spoil("put-256-baseline", 1, 6, 7, 8, 9, 10, 11, 12)
-	if c = analyze.WithinBy(r, by); len(c.Pairs) != 1 || analyze.Unjudged([]*analyze.Comparison{c}) == nil {
+	if c = compare.WithinBy(r, by); len(c.Pairs) != 1 || compare.Unjudged([]*compare.Comparison{c}) == nil {
 		t.Errorf("without a round in common %d are compared", len(c.Pairs))
 	}
 }
@@ -268,7 +268,7 @@ func TestTrialThatCannotBeJudgedIsNamed(t *testing.T) {
 			r.Trials[i].Verdict.State = verdict.Invalid
 		}
 	}
-	c, err := analyze.Compare(r, base, analyze.ByDefault())
+	c, err := compare.Compare(r, base, compare.ByDefault())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,8 +277,8 @@ func TestTrialThatCannotBeJudgedIsNamed(t *testing.T) {
 	}) {
 		t.Errorf("nothing is said of the repeats of one side that are left out: %q", c.Differences)
 	}
-	analyze.Judge(0.03, c)
-	if err := analyze.Unjudged([]*analyze.Comparison{c}); err == nil || !strings.HasSuffix(err.Error(), ": put-256") {
+	compare.Judge(0.03, c)
+	if err := compare.Unjudged([]*compare.Comparison{c}); err == nil || !strings.HasSuffix(err.Error(), ": put-256") {
 		t.Errorf("it says %v", err)
 	}
 }
@@ -300,7 +300,7 @@ func TestBaselineRefused(t *testing.T) {
 		for i := range base.Trials {
 			change(&base.Trials[i])
 		}
-		if _, err := analyze.Compare(matrix(1, 1), base, analyze.ByDefault()); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := compare.Compare(matrix(1, 1), base, compare.ByDefault()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
 		}
 	}
@@ -328,7 +328,7 @@ func TestBaselineRefused(t *testing.T) {
 	}
 	compareRuns(t, now, then)
 	now.Trials[0].Load.Rate, then.Trials[0].Load.Rate = scenario.Rate{PerSecond: 100}, scenario.Rate{PerSecond: 200}
-	if _, err := analyze.Compare(now, then, analyze.ByDefault()); err == nil || !strings.Contains(err.Error(), "the rate a second in put-64: 100 here, 200 there") {
+	if _, err := compare.Compare(now, then, compare.ByDefault()); err == nil || !strings.Contains(err.Error(), "the rate a second in put-64: 100 here, 200 there") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -461,7 +461,7 @@ func TestCompareWithASuspectBaseline(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = "No trial has a repeat on both sides that counts.\nLeft out: put-64 in the baseline, 6 of 6 (invalid R23); put-256 in the baseline, 6 of 6 (invalid R23).\n"
-	if !strings.Contains(b.String(), want) || analyze.Unjudged([]*analyze.Comparison{c}) == nil {
+	if !strings.Contains(b.String(), want) || compare.Unjudged([]*compare.Comparison{c}) == nil {
 		t.Errorf("of an invalid baseline it says\n%s", b.String())
 	}
 }
@@ -469,24 +469,24 @@ func TestCompareWithASuspectBaseline(t *testing.T) {
 // Several runs beside one baseline, in every form.
 func TestComparisonsOfSeveralRuns(t *testing.T) {
 	settle.Unraced(t)
-	by, err := analyze.ComparingBy([]string{"ops", "p50"})
+	by, err := compare.ComparingBy([]string{"ops", "p50"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	base := matrix(6, 1)
-	var all []*analyze.Comparison
+	var all []*compare.Comparison
 	for _, factor := range []float64{1.001, 0.8} {
 		run := matrix(6, factor)
 		run.Name = fmt.Sprintf("times-%g", factor)
 		run.Trials[1].Verdict = disturbed(0.2)
 		run.Trials[1].PerSecond *= 0.8
-		c, err := analyze.Compare(run, base, by)
+		c, err := compare.Compare(run, base, by)
 		if err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, c)
 	}
-	analyze.Judge(0.03, all...)
+	compare.Judge(0.03, all...)
 	for name, write := range map[string]func(io.Writer, Finding) error{
 		"comparisons.txt": Text, "comparisons.md": Markdown, "comparisons.json": JSON, "comparisons.csv": CSV,
 	} {
@@ -497,21 +497,21 @@ func TestComparisonsOfSeveralRuns(t *testing.T) {
 		golden(t, name, b.String())
 	}
 	want := []string{"put-64 ops", "put-64 p50", "put-256 ops", "put-256 p50"}
-	if worse := analyze.Worsened(all); !slices.Equal(worse, want) || all[1].Family != 8 {
+	if worse := compare.Worsened(all); !slices.Equal(worse, want) || all[1].Family != 8 {
 		t.Errorf("%v of %d", worse, all[1].Family)
 	}
-	analyze.Judge(0.1, all...)
+	compare.Judge(0.1, all...)
 	for _, p := range all[0].Pairs {
 		if word := p.Figures[0].Change.Judged.Word; word != stats.Same {
 			t.Errorf("%s within 10 %%: %s", p.Name, word)
 		}
 	}
-	c, err := analyze.Compare(all[1].Run, base, by)
+	c, err := compare.Compare(all[1].Run, base, by)
 	if err != nil || len(c.LeftOut) > 0 {
 		t.Errorf("of suspect repeats %v are left out, %v", c.LeftOut, err)
 	}
 	for _, names := range [][]string{{"p97"}, {"opps"}, {"run-slices"}, {"ops", "ops"}} {
-		if _, err := analyze.ComparingBy(names); err == nil {
+		if _, err := compare.ComparingBy(names); err == nil {
 			t.Errorf("%v can be compared by", names)
 		}
 	}

@@ -220,78 +220,102 @@ const (
 	serverMemory = "SERVER-MAX-MEMORY-USAGE"
 )
 
-// summaryRows puts the trials side by side, a row for each figure.
-func summaryRows(trials []*analyze.Dbtester) []summaryRow {
-	var rows []summaryRow
-	add := func(name string, words bool, of func(*analyze.Dbtester) string) {
-		r := summaryRow{name: name, words: words}
-		for _, t := range trials {
-			r.cells = append(r.cells, of(t))
+// summary puts trials side by side, a row for each figure.
+type summary struct {
+	trials []*analyze.Dbtester
+	rows   []summaryRow
+}
+
+func (s *summary) add(name string, words bool, of func(*analyze.Dbtester) string) {
+	r := summaryRow{name: name, words: words}
+	for _, t := range s.trials {
+		r.cells = append(r.cells, of(t))
+	}
+	s.rows = append(s.rows, r)
+}
+
+func (s *summary) value(name string, decimals int, of func(*analyze.Dbtester) record.Value) {
+	s.add(name, false, func(t *analyze.Dbtester) string { return summaryCell(of(t), decimals) })
+}
+
+func (s *summary) figure(name, figure string, decimals int) {
+	f := record.Registered(figure)
+	s.value(name, decimals, func(t *analyze.Dbtester) record.Value { return f.Of(t.Trial) })
+}
+
+func (s *summary) percent(name string, of func(*analyze.Dbtester) record.Value) {
+	s.add(name, false, func(t *analyze.Dbtester) string {
+		if v := of(t); v.Known {
+			return text.Percent(v.Number, 1)
 		}
-		rows = append(rows, r)
+		return ""
+	})
+}
+
+func (s *summary) any(has func(*analyze.Dbtester) bool) bool {
+	return slices.ContainsFunc(s.trials, has)
+}
+
+// summaryRows are all rows of trials.
+func summaryRows(trials []*analyze.Dbtester) []summaryRow {
+	s := &summary{trials: trials}
+	s.addClients()
+	s.addServers()
+	if s.any(func(t *analyze.Dbtester) bool { return t.Trial.Watch != nil }) { // dbtester has none of these
+		s.figure("WATCH-EVENTS-PER-SECOND", "watch-events", 1)
+		s.figure("WATCH-LATENCY-MS-P50", "watch-p50", 4)
+		s.figure("WATCH-LATENCY-MS-P99", "watch-p99", 4)
+		s.figure("WATCH-SLOWEST-LATENCY-MS", "watch-max", 4)
+		s.figure("WATCH-LOST-EVENTS", "watch-lost", 0)
+		s.figure("WATCH-DUPLICATED-EVENTS", "watch-duplicated", 0)
+		s.figure("WATCH-REORDERED-EVENTS", "watch-reordered", 0)
 	}
-	value := func(name string, decimals int, of func(*analyze.Dbtester) record.Value) {
-		add(name, false, func(t *analyze.Dbtester) string { return summaryCell(of(t), decimals) })
-	}
-	figure := func(name, figure string, decimals int) {
-		f := record.Registered(figure)
-		value(name, decimals, func(t *analyze.Dbtester) record.Value { return f.Of(t.Trial) })
-	}
-	percent := func(name string, of func(*analyze.Dbtester) record.Value) {
-		add(name, false, func(t *analyze.Dbtester) string {
-			if v := of(t); v.Known {
-				return text.Percent(v.Number, 1)
-			}
-			return ""
-		})
-	}
-	add("TRIAL", true, func(t *analyze.Dbtester) string { return analyze.Label(t.Trial) })
-	add("DATABASE", true, func(t *analyze.Dbtester) string { return analyze.Store(t.Trial) })
-	add("VERDICT", true, func(t *analyze.Dbtester) string { return string(t.Trial.Verdict.State) })
-	figure("TOTAL-SECONDS", "seconds", 4)
-	figure("TOTAL-REQUEST-NUMBER", "due", 0)
-	value("MAX-THROUGHPUT", 1, func(t *analyze.Dbtester) record.Value { return t.Rates.Max })
-	value("AVG-THROUGHPUT", 1, func(t *analyze.Dbtester) record.Value { return t.Rates.Mean })
-	value("MIN-THROUGHPUT", 1, func(t *analyze.Dbtester) record.Value { return t.Rates.Min })
-	figure("FASTEST-LATENCY-MS", "min", 4)
-	figure("AVG-LATENCY-MS", "mean", 4)
-	figure("SLOWEST-LATENCY-MS", "max", 4)
+	return s.rows
+}
+
+// addClients adds what a trial was, and what its clients did and used.
+func (s *summary) addClients() {
+	s.add("TRIAL", true, func(t *analyze.Dbtester) string { return analyze.Label(t.Trial) })
+	s.add("DATABASE", true, func(t *analyze.Dbtester) string { return analyze.Store(t.Trial) })
+	s.add("VERDICT", true, func(t *analyze.Dbtester) string { return string(t.Trial.Verdict.State) })
+	s.figure("TOTAL-SECONDS", "seconds", 4)
+	s.figure("TOTAL-REQUEST-NUMBER", "due", 0)
+	s.value("MAX-THROUGHPUT", 1, func(t *analyze.Dbtester) record.Value { return t.Rates.Max })
+	s.value("AVG-THROUGHPUT", 1, func(t *analyze.Dbtester) record.Value { return t.Rates.Mean })
+	s.value("MIN-THROUGHPUT", 1, func(t *analyze.Dbtester) record.Value { return t.Rates.Min })
+	s.figure("FASTEST-LATENCY-MS", "min", 4)
+	s.figure("AVG-LATENCY-MS", "mean", 4)
+	s.figure("SLOWEST-LATENCY-MS", "max", 4)
 	for _, f := range percentiles() {
-		figure("Latency "+f.Name, f.Name, 4)
+		s.figure("Latency "+f.Name, f.Name, 4)
 	}
-	figure("CLIENT-TOTAL-NETWORK-RX-SUM", "bytes-in", 0)
-	figure("CLIENT-TOTAL-NETWORK-TX-SUM", "bytes-out", 0)
-	percent("CLIENT-AVG-CPU-USAGE", func(t *analyze.Dbtester) record.Value { return t.ClientCPU })
-	figure("CLIENT-MAX-MEMORY-USAGE", "rss", 0)
-	figure("CLIENT-ERROR-COUNT", "errors", 0)
+	s.figure("CLIENT-TOTAL-NETWORK-RX-SUM", "bytes-in", 0)
+	s.figure("CLIENT-TOTAL-NETWORK-TX-SUM", "bytes-out", 0)
+	s.percent("CLIENT-AVG-CPU-USAGE", func(t *analyze.Dbtester) record.Value { return t.ClientCPU })
+	s.figure("CLIENT-MAX-MEMORY-USAGE", "rss", 0)
+	s.figure("CLIENT-ERROR-COUNT", "errors", 0)
 	for _, f := range record.Figures() {
 		kind, ok := strings.CutPrefix(f.Name, "errors-")
-		if ok && slices.ContainsFunc(trials, func(t *analyze.Dbtester) bool { return f.Of(t.Trial).Number > 0 }) {
-			figure("CLIENT-ERROR-COUNT-"+strings.ToUpper(kind), f.Name, 0)
+		if ok && s.any(func(t *analyze.Dbtester) bool { return f.Of(t.Trial).Number > 0 }) {
+			s.figure("CLIENT-ERROR-COUNT-"+strings.ToUpper(kind), f.Name, 0)
 		}
 	}
+}
+
+// addServers adds what the members' processes and machines did and used.
+func (s *summary) addServers() {
 	server := func(name string, of func(*analyze.Servers) record.Value) {
-		value("SERVER-"+name, 0, func(t *analyze.Dbtester) record.Value { return of(&t.Servers) })
+		s.value("SERVER-"+name, 0, func(t *analyze.Dbtester) record.Value { return of(&t.Servers) })
 	}
 	server("TOTAL-NETWORK-RX-DATA-SUM", func(s *analyze.Servers) record.Value { return s.Received })
 	server("TOTAL-NETWORK-TX-DATA-SUM", func(s *analyze.Servers) record.Value { return s.Sent })
-	percent(serverCPU, func(t *analyze.Dbtester) record.Value { return t.Servers.CPU })
-	value(serverMemory, 0, func(t *analyze.Dbtester) record.Value { return t.Servers.RSS })
+	s.percent(serverCPU, func(t *analyze.Dbtester) record.Value { return t.Servers.CPU })
+	s.value(serverMemory, 0, func(t *analyze.Dbtester) record.Value { return t.Servers.RSS })
 	server("AVG-READS-COMPLETED-DELTA-SUM", func(s *analyze.Servers) record.Value { return s.Reads })
 	server("AVG-SECTORS-READS-DELTA-SUM", func(s *analyze.Servers) record.Value { return s.ReadSectors })
 	server("AVG-WRITES-COMPLETED-DELTA-SUM", func(s *analyze.Servers) record.Value { return s.Writes })
 	server("AVG-SECTORS-WRITTEN-DELTA-SUM", func(s *analyze.Servers) record.Value { return s.WrittenSectors })
 	server("AVG-DISK-SPACE-USAGE", func(s *analyze.Servers) record.Value { return s.DiskSpace })
-	if slices.ContainsFunc(trials, func(t *analyze.Dbtester) bool { return t.Trial.Watch != nil }) { // dbtester has none of these
-		figure("WATCH-EVENTS-PER-SECOND", "watch-events", 1)
-		figure("WATCH-LATENCY-MS-P50", "watch-p50", 4)
-		figure("WATCH-LATENCY-MS-P99", "watch-p99", 4)
-		figure("WATCH-SLOWEST-LATENCY-MS", "watch-max", 4)
-		figure("WATCH-LOST-EVENTS", "watch-lost", 0)
-		figure("WATCH-DUPLICATED-EVENTS", "watch-duplicated", 0)
-		figure("WATCH-REORDERED-EVENTS", "watch-reordered", 0)
-	}
-	return rows
 }
 
 // summaryCell is a figure, a time in milliseconds: empty if it is not known, and

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/text"
-
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // JUnit's XML as the schemas of Jenkins (junit-10.xsd) and of Ant's report
@@ -145,7 +145,7 @@ func ThresholdsJUnit(w io.Writer, run *record.Run, held []analyze.Held) error {
 // test case for each trial and metric. If failing, one that is worse is a
 // failure, and it is an error if nothing could be judged. What could not be
 // judged, or is unclear, is skipped.
-func ComparisonsJUnit(w io.Writer, all []*analyze.Comparison, failing bool) error {
+func ComparisonsJUnit(w io.Writer, all []*compare.Comparison, failing bool) error {
 	var suites []*junitSuite
 	for i, c := range all {
 		name, of := c.Run.Name, func(r *record.Run) string { return " of " + r.Started.UTC().Format(time.RFC3339) }
@@ -165,7 +165,7 @@ func ComparisonsJUnit(w io.Writer, all []*analyze.Comparison, failing bool) erro
 	return writeJUnit(w, suites...)
 }
 
-func (s *junitSuite) compare(c *analyze.Comparison, failing bool) {
+func (s *junitSuite) compare(c *compare.Comparison, failing bool) {
 	for i := range c.Pairs {
 		for k := range c.Pairs[i].Figures {
 			f := &c.Pairs[i].Figures[k]
@@ -179,7 +179,7 @@ func (s *junitSuite) compare(c *analyze.Comparison, failing bool) {
 	for _, name := range c.OnlyBase {
 		s.add(name, 0, junitCase{Skipped: outcome("", name+" has no repeat here that counts, and the baseline has")})
 	}
-	if err := analyze.Unjudged([]*analyze.Comparison{c}); err != nil && failing {
+	if err := compare.Unjudged([]*compare.Comparison{c}); err != nil && failing {
 		s.add("changes could be judged", 0, junitCase{Error: outcome("unjudged", err.Error())})
 	}
 	for _, line := range append(c.Differences, compareNotes(c)...) {
@@ -188,7 +188,7 @@ func (s *junitSuite) compare(c *analyze.Comparison, failing bool) {
 }
 
 // change is the case of a figure of a pair.
-func (s *junitSuite) change(name string, f *analyze.Compared, failing bool) (c junitCase) {
+func (s *junitSuite) change(name string, f *compare.Compared, failing bool) (c junitCase) {
 	words := fmt.Sprintf("%s: %s, in the baseline %s", name, Value(f.Now), Value(f.Base))
 	if !f.Change.Known {
 		c.Skipped = outcome("", words+": "+result(&f.Change))

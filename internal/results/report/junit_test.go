@@ -12,6 +12,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/verdict"
@@ -68,15 +69,15 @@ func TestComparisonsAsJUnit(t *testing.T) {
 	again := *base
 	same := compareRuns(t, &again, base)
 	few := compareRuns(t, matrix(4, 1), base)
-	analyze.Judge(0.03, c, same)
+	compare.Judge(0.03, c, same)
 	for name, test := range map[string]struct {
-		all     []*analyze.Comparison
+		all     []*compare.Comparison
 		failing bool
 		want    map[string]int // of the first suite
 	}{
-		"compare.junit.xml":     {[]*analyze.Comparison{c, same}, true, map[string]int{"failure": 4, "skipped": 1}},
-		"compare-all.junit.xml": {[]*analyze.Comparison{c}, false, map[string]int{"skipped": 1}},
-		"compare-few.junit.xml": {[]*analyze.Comparison{few}, true, map[string]int{"skipped": 5, "error": 1}},
+		"compare.junit.xml":     {[]*compare.Comparison{c, same}, true, map[string]int{"failure": 4, "skipped": 1}},
+		"compare-all.junit.xml": {[]*compare.Comparison{c}, false, map[string]int{"skipped": 1}},
+		"compare-few.junit.xml": {[]*compare.Comparison{few}, true, map[string]int{"skipped": 5, "error": 1}},
 	} {
 		var b bytes.Buffer
 		if err := ComparisonsJUnit(&b, test.all, test.failing); err != nil {
@@ -209,9 +210,9 @@ func FuzzJUnit(f *testing.F) {
 		if s := suitesOf(t, b.String()); len(s) != 1 || len(s[0].Cases) != 3 || s[0].count("failure") != 1 || s[0].count("skipped") != 1 {
 			t.Errorf("these are not the three cases:\n%s", &b)
 		}
-		c := &analyze.Comparison{Run: &now, Base: &base, OnlyNew: []string{trial}, OnlyBase: []string{why}, Differences: []string{why}}
+		c := &compare.Comparison{Run: &now, Base: &base, OnlyNew: []string{trial}, OnlyBase: []string{why}, Differences: []string{why}}
 		b.Reset()
-		if err := ComparisonsJUnit(&b, []*analyze.Comparison{c}, true); err != nil {
+		if err := ComparisonsJUnit(&b, []*compare.Comparison{c}, true); err != nil {
 			t.Fatal(err)
 		}
 		if s := suitesOf(t, b.String()); len(s) != 1 || len(s[0].Cases) != 3 {

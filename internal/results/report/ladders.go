@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/size"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -12,7 +13,7 @@ import (
 // ladders says what a run's steps of clients or rates say.
 func ladders(to layout, rows []*analyze.Row) {
 	var lines []string
-	for _, l := range analyze.Ladders(rows) {
+	for _, l := range size.Ladders(rows) {
 		lines = append(lines, l.Name+": "+strings.Join(LadderSentences(&l), " "))
 	}
 	to.list("Knee and scalability", lines)
@@ -20,12 +21,12 @@ func ladders(to layout, rows []*analyze.Row) {
 
 // LadderSentences say where a ladder's knee is, what law its steps follow, how far
 // that is to be believed, and what they leave out.
-func LadderSentences(l *analyze.Ladder) []string {
+func LadderSentences(l *size.Ladder) []string {
 	return append([]string{KneeSentence(l), lawSentence(l)}, leftOutOf(l)...)
 }
 
 // KneeSentence says where a ladder's knee is, or why it has none.
-func KneeSentence(l *analyze.Ladder) string {
+func KneeSentence(l *size.Ladder) string {
 	if l.Knee < 0 {
 		return l.NoKnee
 	}
@@ -42,7 +43,7 @@ func KneeSentence(l *analyze.Ladder) string {
 }
 
 // lawSentence is the Universal Scalability Law with its error.
-func lawSentence(l *analyze.Ladder) string {
+func lawSentence(l *size.Ladder) string {
 	s := l.Scaling
 	if s == nil {
 		return l.NoScaling
@@ -67,7 +68,7 @@ func lawSentence(l *analyze.Ladder) string {
 }
 
 // leftOutOf says which steps do not count, and why.
-func leftOutOf(l *analyze.Ladder) (lines []string) {
+func leftOutOf(l *size.Ladder) (lines []string) {
 	var order []string
 	by := map[string][]string{}
 	for i := range l.Steps {
@@ -85,7 +86,7 @@ func leftOutOf(l *analyze.Ladder) (lines []string) {
 }
 
 // StepText is a step in a line.
-func StepText(s *analyze.LadderStep) string {
+func StepText(s *size.LadderStep) string {
 	text := fmt.Sprintf("%s: %s, p50 %s, p99 %s", s.Load, Value(s.Throughput), Value(s.P50), Value(s.P99))
 	if s.LeftOut != "" {
 		text += "; it does not count: " + s.LeftOut

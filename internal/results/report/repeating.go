@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -14,7 +14,7 @@ import (
 // no more; nothing of a run without that rule.
 func Repeated(run *record.Run) (lines []string) {
 	for _, p := range run.Each() {
-		r := analyze.RepeatingOf(p)
+		r := compare.RepeatingOf(p)
 		if r == nil {
 			continue
 		}
@@ -30,7 +30,7 @@ func Repeated(run *record.Run) (lines []string) {
 	return lines
 }
 
-func ended(run *record.Run, r *analyze.Repeating) string {
+func ended(run *record.Run, r *compare.Repeating) string {
 	after := "Stopped after " + text.Plural(uint64(r.Repeats), "repeat")
 	within := "within ± " + text.Share(r.Until.Precision)
 	switch r.Until.Ended {
@@ -55,7 +55,7 @@ func ended(run *record.Run, r *analyze.Repeating) string {
 }
 
 // Standing says after a round how far the repeating is.
-func Standing(r *analyze.Repeating) string {
+func Standing(r *compare.Repeating) string {
 	words := fmt.Sprintf("after %s: %s of %d intervals precise to ± %s", text.Plural(uint64(r.Repeats), "repeat"),
 		text.Count(uint64(r.Precise())), len(r.Known), text.Share(r.Until.Precision))
 	if p, ok := r.Widest(); ok {
@@ -68,7 +68,7 @@ func Standing(r *analyze.Repeating) string {
 }
 
 // figures are the names of those that are to be precise.
-func figures(r *analyze.Repeating) string {
+func figures(r *compare.Repeating) string {
 	var names []string
 	for _, f := range r.By.Figures {
 		names = append(names, f.Title)
@@ -80,7 +80,7 @@ func figures(r *analyze.Repeating) string {
 const mostOpen = 4
 
 // still names the figures that are not precise.
-func still(r *analyze.Repeating) string {
+func still(r *compare.Repeating) string {
 	var parts []string
 	for i, p := range r.Open() {
 		if i == mostOpen {
@@ -97,7 +97,7 @@ func still(r *analyze.Repeating) string {
 }
 
 // precision is how precisely a figure is known.
-func precision(p *analyze.Precision) string {
+func precision(p *compare.Precision) string {
 	of := p.Title + " of " + p.Trial
 	if p.Ratio {
 		of += " against its baseline"

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
@@ -68,7 +68,7 @@ func TestReportsSayWhyTheRepeatingEnded(t *testing.T) {
 		}
 	}
 	run := repeated(10, 0.02, func(*record.Run) {})
-	if got, want := Standing(analyze.RepeatingOf(run)), "after 10 repeats: 1 of 1 intervals precise to ± 2 %, the widest is that of ops of put (± 0.79 %)"; got != want {
+	if got, want := Standing(compare.RepeatingOf(run)), "after 10 repeats: 1 of 1 intervals precise to ± 2 %, the widest is that of ops of put (± 0.79 %)"; got != want {
 		t.Errorf("it says %q, not %q", got, want)
 	}
 }

@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/faults"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/size"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -14,7 +17,7 @@ import (
 // Run reports a run: its tables with the conditions above and the verdicts' reasons
 // below, and its comparisons. dir is the run directory's path; empty for none, and for
 // runs that were joined, which have their own.
-func Run(run *record.Run, comparisons []*analyze.Comparison, dir string) Finding {
+func Run(run *record.Run, comparisons []*compare.Comparison, dir string) Finding {
 	return Finding{
 		parts: func(to layout) {
 			runParts(to, run, dir)
@@ -28,7 +31,7 @@ func Run(run *record.Run, comparisons []*analyze.Comparison, dir string) Finding
 
 // Recorded reports a run to a reader as the command that made it did: one that flags
 // asked for is its only trial.
-func Recorded(run *record.Run, comparisons []*analyze.Comparison) Finding {
+func Recorded(run *record.Run, comparisons []*compare.Comparison) Finding {
 	f := Run(run, comparisons, run.Dir)
 	if run.Scenario != "" || len(run.Trials) != 1 || len(run.Parts) > 0 {
 		return f
@@ -52,8 +55,8 @@ func Runs(runs []*record.Run) Finding {
 	return Finding{object: func() any {
 		objects := make([]any, 0, len(runs))
 		for _, run := range runs {
-			var within []*analyze.Comparison
-			if c := analyze.Within(run); c != nil {
+			var within []*compare.Comparison
+			if c := compare.Within(run); c != nil {
 				within = append(within, c)
 			}
 			objects = append(objects, runObject(run, within))
@@ -68,7 +71,7 @@ func runParts(to layout, run *record.Run, dir string) {
 		to.lead(run.Failure)
 	}
 	to.lead(Repeated(run)...)
-	if f := analyze.CapacitiesOf(run); f != nil {
+	if f := size.CapacitiesOf(run); f != nil {
 		capacitiesParts(to, f)
 		to.blank()
 	}
@@ -99,7 +102,7 @@ func trialsParts(to layout, run *record.Run, rows []*analyze.Row) {
 		to.gap()
 		to.block(late)
 	}
-	tables(analyze.BrokenTables(rows))
+	tables(faults.BrokenTables(rows))
 	tables(analyze.WatchTables(rows))
 	tables(analyze.CallsTables(run))
 	tables(analyze.WorkersTables(run))
@@ -150,7 +153,7 @@ func lateness(all []*analyze.Row) (lines []string) {
 
 // runObject is a run as run.json has it, with how sure the trials' figures are in its
 // field certainty and the comparisons, if there are any, in its field comparisons.
-func runObject(run *record.Run, all []*analyze.Comparison) any {
+func runObject(run *record.Run, all []*compare.Comparison) any {
 	object := struct {
 		*record.Run
 		Certainty   []record.Object `json:"certainty"`

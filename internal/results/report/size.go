@@ -3,14 +3,14 @@ package report
 import (
 	"fmt"
 
-	"github.com/quorumbench/quorumbench/internal/text"
-
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/size"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Sizes reports how much of each cluster a load uses.
-func Sizes(all []*analyze.Sized) Finding {
+func Sizes(all []*size.Sized) Finding {
 	return Finding{
 		parts: func(to layout) {
 			for i, s := range all {
@@ -30,7 +30,7 @@ func Sizes(all []*analyze.Sized) Finding {
 	}
 }
 
-func sizeParts(to layout, s *analyze.Sized) {
+func sizeParts(to layout, s *size.Sized) {
 	line := func(words string) string { return text.Line(words, text.OfOutput) }
 	t := s.Curve.First
 	to.say(line(fmt.Sprintf("%s of %s on %s, %s: %s", text.PerSecond(s.Load.Rate), analyze.Headline(t), analyze.Store(t), text.Plural(uint64(max(t.Members, 0)), "member"), fitSentence(s))))
@@ -64,7 +64,7 @@ func sizeParts(to layout, s *analyze.Sized) {
 }
 
 // fitSentence says whether the load keeps the objective.
-func fitSentence(s *analyze.Sized) string {
+func fitSentence(s *size.Sized) string {
 	f := s.Curve
 	between := "at least " + text.PerSecond(f.LowerPerSecond)
 	if f.UpperPerSecond != nil {
@@ -88,7 +88,7 @@ func fitSentence(s *analyze.Sized) string {
 }
 
 // firstSentence says what runs out first.
-func firstSentence(s *analyze.Sized) string {
+func firstSentence(s *size.Sized) string {
 	if s.First < 0 {
 		return "What runs out first, where the load grows as it is, is not known."
 	}
@@ -97,7 +97,7 @@ func firstSentence(s *analyze.Sized) string {
 	switch {
 	case u.FullAt <= 0:
 		words += ", which the load is beyond already"
-	case u.FullAt < s.Load.Rate && u.What != analyze.UseObjective:
+	case u.FullAt < s.Load.Rate && u.What != size.UseObjective:
 		words += fmt.Sprintf(", at %s already", text.PerSecond(u.FullAt))
 	default:
 		words += fmt.Sprintf(", at %s", text.PerSecond(u.FullAt))
@@ -110,7 +110,7 @@ func firstSentence(s *analyze.Sized) string {
 	return words + "."
 }
 
-func usesTable(s *analyze.Sized) *Table {
+func usesTable(s *size.Sized) *Table {
 	t := &Table{Columns: []analyze.Column{{Title: "what", Left: true}, {Title: "used"}, {Title: "limit"}, {Title: "share"}, {Title: "at the capacity"}, {Title: "share there"}, {Title: "full at"}}}
 	for i := range s.Uses {
 		u := &s.Uses[i]
@@ -130,8 +130,8 @@ func usesTable(s *analyze.Sized) *Table {
 }
 
 // amount is a use in its unit.
-func amount(x float64, u *analyze.Use) string {
-	if !analyze.IsKnown(x) {
+func amount(x float64, u *size.Use) string {
+	if !size.IsKnown(x) {
 		return text.Dash
 	}
 	words := text.Quantity(x, u.Unit)
@@ -141,7 +141,7 @@ func amount(x float64, u *analyze.Use) string {
 	return words
 }
 
-func sizeObject(s *analyze.Sized) (o record.Object) {
+func sizeObject(s *size.Sized) (o record.Object) {
 	t, f := s.Curve.First, s.Curve
 	o.Add("store", t.Store)
 	o.Add("version", t.Version)
@@ -173,7 +173,7 @@ func sizeObject(s *analyze.Sized) (o record.Object) {
 }
 
 // carried reports whether the load keeps the objective; nil where that is not known.
-func carried(s *analyze.Sized) any {
+func carried(s *size.Sized) any {
 	switch f := s.Curve; {
 	case s.Load.Rate <= f.LowerPerSecond:
 		return true
@@ -184,12 +184,12 @@ func carried(s *analyze.Sized) any {
 }
 
 // useObject has null for what is not known.
-func useObject(u *analyze.Use) (o record.Object) {
+func useObject(u *size.Use) (o record.Object) {
 	o.Add("what", u.What)
-	o.Add("used", known(u.Used, analyze.IsKnown(u.Used)))
+	o.Add("used", known(u.Used, size.IsKnown(u.Used)))
 	o.Add("limit", known(u.Limit, u.Limit > 0))
 	o.Add("share", known(u.Share()))
-	o.Add("used_at_capacity", known(u.AtCapacity, analyze.IsKnown(u.AtCapacity)))
+	o.Add("used_at_capacity", known(u.AtCapacity, size.IsKnown(u.AtCapacity)))
 	o.Add("share_at_capacity", known(u.ShareAtCapacity()))
 	o.Add("full_at_per_second", known(u.FullAt, u.FullAt > 0))
 	o.Add("text", u.Text)

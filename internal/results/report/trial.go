@@ -5,11 +5,11 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/text"
-
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/faults"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Trial reports one trial: what was done, throughput, times, errors, roles, the
@@ -55,7 +55,7 @@ func measuredParts(to layout, t *record.Trial) {
 		inset(analyze.WatchTimesTable(t))
 	}
 	inset(analyze.CallsTable(t), analyze.RolesTable(t), analyze.MembersTable(t), analyze.WorkersTable(t), analyze.HostsTable(t))
-	for _, table := range analyze.BrokenTables(row) {
+	for _, table := range faults.BrokenTables(row) {
 		to.inset(TableOf(&table))
 	}
 	to.say(indented(Losses(t))...)

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/perf/benchfmt"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -53,7 +54,7 @@ func formatsOf(t *testing.T, run *record.Run) formats {
 		return b.Bytes()
 	}
 	kept, leftOut := analyze.Counting(run)
-	c, err := analyze.Compare(run, run, analyze.ByDefault())
+	c, err := compare.Compare(run, run, compare.ByDefault())
 	must(t, err)
 	page := string(print(func(b *bytes.Buffer) error { return HTML(b, run, nil) }))
 	return formats{

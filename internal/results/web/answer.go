@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/size"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -24,7 +25,7 @@ type sentence struct {
 // answer says in sentences what was tested, what came out, what limited it, what
 // broke and whether to believe it. Of a search for a capacity, which found then is not nil
 // of, what came out is its intervals. steps is where the ladders are drawn.
-func answer(run *record.Run, rows []*analyze.Row, found *analyze.CapacityFindings, ladders []analyze.Ladder, shown shownTrials, steps string) []sentence {
+func answer(run *record.Run, rows []*analyze.Row, found *size.CapacityFindings, ladders []size.Ladder, shown shownTrials, steps string) []sentence {
 	all := []sentence{tested(run, rows)}
 	if run.State != record.Complete {
 		all = append(all, sentence{About: "Not whole:", Text: report.Progress(run) + ".", Link: "table", Grave: true})
@@ -55,7 +56,7 @@ func answer(run *record.Run, rows []*analyze.Row, found *analyze.CapacityFinding
 }
 
 // capacities are the intervals that searches came to.
-func capacities(found *analyze.CapacityFindings) (all []sentence) {
+func capacities(found *size.CapacityFindings) (all []sentence) {
 	for _, f := range found.All[:min(len(found.All), mostSentences)] {
 		all = append(all, sentence{About: searched(found, f), Text: report.CapacitySentences(f)[0] + ".", Link: "capacity-found"})
 	}

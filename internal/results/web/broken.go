@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/faults"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
@@ -11,7 +12,7 @@ import (
 
 // outages are a chart for each kind of fault, with all trials side by side.
 func outages(rows []*analyze.Row) (out []chart.Chart) {
-	all := analyze.Broken(rows)
+	all := faults.Broken(rows)
 	for len(all) > 0 {
 		n := 1
 		for n < len(all) && all[n].What == all[0].What {

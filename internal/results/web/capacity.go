@@ -1,13 +1,13 @@
 package web
 
 import (
-	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/size"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
 )
 
 // capacitySectionOf is the part of the page about searches for a capacity.
-func capacitySectionOf(found *analyze.CapacityFindings) (s capacitySection) {
+func capacitySectionOf(found *size.CapacityFindings) (s capacitySection) {
 	for _, f := range found.All {
 		of := searched(found, f)
 		for _, text := range report.CapacitySentences(f) {
@@ -31,7 +31,7 @@ func capacitySectionOf(found *analyze.CapacityFindings) (s capacitySection) {
 }
 
 // searched names one of several searches by its value; empty for the only one.
-func searched(found *analyze.CapacityFindings, f *analyze.CapacityFinding) string {
+func searched(found *size.CapacityFindings, f *size.CapacityFinding) string {
 	if found.Parameter == "" {
 		return ""
 	}

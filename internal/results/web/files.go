@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/size"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
 )
@@ -47,7 +48,7 @@ func Charts(run *record.Run) (files []File, problems []string) {
 	add := func(name, of string, c *chart.Chart) {
 		files = append(files, File{name, c.File(of, chartStyle), *c, of})
 	}
-	if found := analyze.CapacitiesOf(run); found != nil {
+	if found := size.CapacitiesOf(run); found != nil {
 		if c, ok := chart.Capacities(capacityChart, found); ok {
 			add(c.Name, run.Name, &c)
 		}
@@ -63,7 +64,7 @@ func Charts(run *record.Run) (files []File, problems []string) {
 	for _, c := range outages(analyze.Rows(run)) {
 		add(c.Name, run.Name, &c)
 	}
-	for _, c := range stepsOf(analyze.LaddersOf(run, analyze.Rows(run))) {
+	for _, c := range stepsOf(size.LaddersOf(run, analyze.Rows(run))) {
 		add(c.Name, run.Name, &c.Chart)
 	}
 	for _, g := range togetherOf(all) {

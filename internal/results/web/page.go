@@ -16,6 +16,9 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/faults"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/size"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
@@ -125,7 +128,7 @@ const (
 // HTML writes a run, whose events have been read (record.Run.ReadEvents), as one
 // file, with comparisons below the table. The page makes no request, and no text
 // in it is anything but text.
-func HTML(w io.Writer, run *record.Run, comparisons []*analyze.Comparison) error {
+func HTML(w io.Writer, run *record.Run, comparisons []*compare.Comparison) error {
 	t, err := template.New("page").Parse(pageText)
 	if err != nil {
 		return fmt.Errorf("the page's template cannot be read: %w", err)
@@ -142,7 +145,7 @@ func HTML(w io.Writer, run *record.Run, comparisons []*analyze.Comparison) error
 	}
 }
 
-func pageOf(run *record.Run, comparisons []*analyze.Comparison, shown shownTrials) *page {
+func pageOf(run *record.Run, comparisons []*compare.Comparison, shown shownTrials) *page {
 	p := &page{
 		Title: run.Name, Style: template.CSS(chartStyle + pageStyle), Script: template.JS(pageScript),
 		State: report.Progress(run), Started: run.Started.UTC().Format("2006-01-02 15:04:05 UTC"),
@@ -157,27 +160,15 @@ func pageOf(run *record.Run, comparisons []*analyze.Comparison, shown shownTrial
 	}
 	drawn, problems := drawnTrials(shown)
 	steps := "table"
-	ladders := analyze.LaddersOf(run, rows)
+	ladders := size.LaddersOf(run, rows)
 	for _, c := range stepsOf(ladders) {
 		one := pictureOf(&c.Chart, "", "spots")
 		one.Spots = c.spots
 		p.Steps, steps = append(p.Steps, one), "steps"
 	}
-	found := analyze.CapacitiesOf(run)
+	found := size.CapacitiesOf(run)
 	if len(rows) > 0 {
-		tables := append(analyze.Tables(rows), analyze.WatchTables(rows)...)
-		for i := range tables {
-			p.Sheets = append(p.Sheets, cut(report.TableOf(&tables[i])))
-		}
-		for _, table := range analyze.BrokenTables(rows) {
-			p.Broken = append(p.Broken, cut(report.TableOf(&table)))
-		}
-		for _, c := range outages(rows) {
-			p.Outages = append(p.Outages, pictureOf(&c, "", "outages"))
-		}
-		p.Facts = analyze.SharedConditions(run, rows)
-		why, notes := analyze.Reasons(run)
-		p.Verdicts, p.Notes = about(why, run), about(notes, run)
+		p.addRows(run, rows)
 		p.Answer = answer(run, rows, found, ladders, shown, steps)
 	}
 	if found != nil {
@@ -203,6 +194,23 @@ func pageOf(run *record.Run, comparisons []*analyze.Comparison, shown shownTrial
 	}
 	p.Problems = slices.Concat(run.Problems, problems)
 	return p
+}
+
+// addRows adds the tables of all trials, and what is said of them.
+func (p *page) addRows(run *record.Run, rows []*analyze.Row) {
+	tables := append(analyze.Tables(rows), analyze.WatchTables(rows)...)
+	for i := range tables {
+		p.Sheets = append(p.Sheets, cut(report.TableOf(&tables[i])))
+	}
+	for _, table := range faults.BrokenTables(rows) {
+		p.Broken = append(p.Broken, cut(report.TableOf(&table)))
+	}
+	for _, c := range outages(rows) {
+		p.Outages = append(p.Outages, pictureOf(&c, "", "outages"))
+	}
+	p.Facts = analyze.SharedConditions(run, rows)
+	why, notes := analyze.Reasons(run)
+	p.Verdicts, p.Notes = about(why, run), about(notes, run)
 }
 
 // repeatsOf are how the runs of scenarios are made again.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/size"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/results/web/chart"
@@ -89,9 +90,9 @@ type spot struct {
 const stepsNote = "The upper line of each is the p99, the thin one below it the p50; a ring marks the knee, and a pale step does not count. Throughput that goes back while time grows is a cluster with more to do than it can."
 
 // stepsOf draws ladders, of each kind of loop so many as can be told apart.
-func stepsOf(ladders []analyze.Ladder) (out []steps) {
+func stepsOf(ladders []size.Ladder) (out []steps) {
 	for _, open := range []bool{false, true} {
-		var of []analyze.Ladder
+		var of []size.Ladder
 		for _, l := range ladders {
 			if l.Open == open {
 				of = append(of, l)
@@ -128,7 +129,7 @@ func stepsOf(ladders []analyze.Ladder) (out []steps) {
 }
 
 // axisOf names the times of closed loops' steps.
-func axisOf(ladders []analyze.Ladder) string {
+func axisOf(ladders []size.Ladder) string {
 	axis := ""
 	for _, l := range ladders {
 		for i := range l.Steps {
@@ -145,7 +146,7 @@ func axisOf(ladders []analyze.Ladder) string {
 	return cmp.Or(axis, record.Service.Words()) + " against throughput"
 }
 
-func spotsOf(ladders []analyze.Ladder, places [][]chart.Spot) [][]spot {
+func spotsOf(ladders []size.Ladder, places [][]chart.Spot) [][]spot {
 	out := make([][]spot, len(places))
 	for i := range places {
 		out[i] = []spot{}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -117,7 +117,7 @@ func (s side) repeat(r *rand.Rand, number, n int) *record.Trial {
 }
 
 // repeated plays rounds of a minute until the analysis says that they are enough.
-func repeated(t *testing.T, seed uint64, until *record.Until, sides ...side) (record.Ending, *analyze.Repeating) {
+func repeated(t *testing.T, seed uint64, until *record.Until, sides ...side) (record.Ending, *compare.Repeating) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 2))
 	var ended []*record.Trial
@@ -127,12 +127,12 @@ func repeated(t *testing.T, seed uint64, until *record.Until, sides ...side) (re
 		}
 		return time.Minute
 	}, nil)
-	s.enough = func() record.Ending { return analyze.Repeat(until, ended).Ending() }
+	s.enough = func() record.Ending { return compare.Repeat(until, ended).Ending() }
 	why, err := s.conduct(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return why, analyze.Repeat(until, ended)
+	return why, compare.Repeat(until, ended)
 }
 
 // Sides that vary more take more repeats, and the ratio takes more than each side
@@ -260,7 +260,7 @@ func TestInterruptedRepeatingIsReadable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := analyze.RepeatingOf(run); run.State != record.Interrupted || run.Until.Ended != "" || len(run.Trials) != 3 || run.Planned != 4 || r.Repeats != 1 {
+	if r := compare.RepeatingOf(run); run.State != record.Interrupted || run.Until.Ended != "" || len(run.Trials) != 3 || run.Planned != 4 || r.Repeats != 1 {
 		t.Errorf("%s, %+v, %d of %d trials, %d repeats", run.State, run.Until, len(run.Trials), run.Planned, r.Repeats)
 	}
 }

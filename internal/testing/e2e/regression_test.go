@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/verdict"
@@ -48,13 +49,13 @@ func TestRegressionOfAServerAgainstItself(t *testing.T) {
 	}
 
 	// With a wide margin: what is said by chance of a busy machine is no finding.
-	compare := []string{"compare", w.path("run"), "--metric", "ops", "--margin", "70%", "--format", "markdown"}
-	out := w.run(t, compare...).exits(t, exitDone).stdout.String()
+	compareRun := []string{"compare", w.path("run"), "--metric", "ops", "--margin", "70%", "--format", "markdown"}
+	out := w.run(t, compareRun...).exits(t, exitDone).stdout.String()
 	if !strings.Contains(out, "| metric |") || strings.Contains(out, "| worse |") {
 		t.Errorf("of itself it says\n%s", out)
 	}
-	if r := analyze.RepeatingOf(run); r.Repeats >= analyze.MinRepeats && run.Verdict() != verdict.Invalid {
-		w.run(t, append(compare, "--fail-on", "worse")...).exits(t, exitDone)
+	if r := compare.RepeatingOf(run); r.Repeats >= analyze.MinRepeats && run.Verdict() != verdict.Invalid {
+		w.run(t, append(compareRun, "--fail-on", "worse")...).exits(t, exitDone)
 	}
 }
 

@@ -16,6 +16,8 @@ import (
 	apps "github.com/quorumbench/quorumbench/internal/load/app/registry"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	comparing "github.com/quorumbench/quorumbench/internal/results/analyze/compare"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/size"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -75,9 +77,9 @@ func TestCSV(t *testing.T) {
 		columns("report --format csv --out, "+of.file, b.Bytes())
 	}
 	b.Reset()
-	by, err := analyze.ComparingBy([]string{"ops", "p99.9", "gap", "errors", "store-cpu"})
+	by, err := comparing.ComparingBy([]string{"ops", "p99.9", "gap", "errors", "store-cpu"})
 	must(t, err)
-	compared, err := analyze.Compare(run, run, by)
+	compared, err := comparing.Compare(run, run, by)
 	must(t, err)
 	must(t, report.CSV(&b, report.Comparison(compared)))
 	columns("compare --format csv --metric ops --metric p99.9 --metric gap --metric errors --metric store-cpu", b.Bytes())
@@ -120,20 +122,20 @@ func TestJSON(t *testing.T) {
 		keys(what, found)
 	}
 	two := &record.Run{Name: "golden", Started: noon, Trials: []record.Trial{{Conditions: record.Conditions{Name: "put", Number: 1, Repeat: 1, Repeats: 1}}}}
-	by, err := analyze.ComparingBy([]string{"ops", "p99.9", "errors"})
+	by, err := comparing.ComparingBy([]string{"ops", "p99.9", "errors"})
 	must(t, err)
-	compared, err := analyze.Compare(two, two, by)
+	compared, err := comparing.Compare(two, two, by)
 	must(t, err)
-	analyze.Judge(0.03, compared)
+	comparing.Judge(0.03, compared)
 	written("compare --format json", report.Comparison(compared))
 	written("report --format json of several runs, with trials of which nothing is known", report.Runs([]*record.Run{two}))
-	capacities := filled[analyze.CapacityFindings]()
+	capacities := filled[size.CapacityFindings]()
 	written("capacity --over --format json", report.Capacity(capacities, "runs/golden"))
 	capacities.Parameter = ""
 	written("capacity --format json", report.Capacity(capacities, "runs/golden"))
-	sized := filled[analyze.Sized]()
+	sized := filled[size.Sized]()
 	sized.First = 0
-	written("size --format json", report.Sizes([]*analyze.Sized{sized}))
+	written("size --format json", report.Sizes([]*size.Sized{sized}))
 	written("check disk --format json", report.DiskCheck(filled[analyze.DiskCheck]()))
 	perf := filled[analyze.PerfCheck]()
 	perf.Pass = false

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/size"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -15,7 +15,7 @@ const mostCapacities = 24
 // Capacities draws the capacity for each value of a parameter, in their order: a thick
 // line from the lower end of the interval to the upper, dashed up to the top where there
 // is none. Pointing at one says it in numbers.
-func Capacities(name string, all *analyze.CapacityFindings) (Chart, bool) {
+func Capacities(name string, all *size.CapacityFindings) (Chart, bool) {
 	of := all.All[:min(len(all.All), mostCapacities)]
 	most := 0.0
 	for _, f := range of {
@@ -48,7 +48,7 @@ func Capacities(name string, all *analyze.CapacityFindings) (Chart, bool) {
 }
 
 // interval draws what is known of a capacity.
-func (c *canvas) interval(s *scale, x coord, f *analyze.CapacityFinding) {
+func (c *canvas) interval(s *scale, x coord, f *size.CapacityFinding) {
 	class := Series(0)
 	low, says := c.y(s, f.LowerPerSecond), "at least "+text.PerSecond(f.LowerPerSecond)
 	var line, open outline
@@ -70,9 +70,9 @@ func (c *canvas) interval(s *scale, x coord, f *analyze.CapacityFinding) {
 // searched: the p99, and thin below it the p50, of each trial, over the interval that the
 // search came to. Trials that did not keep the objective are pale. False where no trial has
 // a time.
-func CapacityCurve(name string, f *analyze.CapacityFinding) (Chart, bool) {
+func CapacityCurve(name string, f *size.CapacityFinding) (Chart, bool) {
 	least, most, right := math.Inf(1), 0.0, 0.0
-	times := func(p *analyze.CapacityPoint) (median, tail measure.Figure) {
+	times := func(p *size.CapacityPoint) (median, tail measure.Figure) {
 		return p.Trial.ResponseTime.At(50), p.Trial.ResponseTime.At(99)
 	}
 	known := func(f measure.Figure) bool { return f.Known && !f.Failed && f.NS > 0 }
@@ -92,18 +92,7 @@ func CapacityCurve(name string, f *analyze.CapacityFinding) (Chart, bool) {
 	}
 	p := beginSteps(name, fmt.Sprintf("Response time over %s, for %s", f.Parameter, f.Objective), linear(right, measure.Number), logarithmic(least, most, measure.Nanoseconds))
 	class := Series(0)
-	if f.Lower != nil {
-		end := float64(plotWidth)
-		if f.Upper != nil {
-			end = plotWidth * p.x(*f.Upper)
-		}
-		var band outline
-		band.move(num(plotWidth*p.x(*f.Lower)), num(0))
-		band.lineToY(num(float64(p.height)))
-		band.lineToX(num(end))
-		band.lineToY(num(0))
-		p.path("band", &band, "")
-	}
+	p.shadeInterval(f)
 	var lower, upper outline
 	for i := range f.Curve {
 		at := &f.Curve[i]
@@ -130,4 +119,21 @@ func CapacityCurve(name string, f *analyze.CapacityFinding) (Chart, bool) {
 	out := p.end()
 	out.Notes = []string{"Pale dots are trials that did not keep the objective. The shaded part is the interval in which the largest value is that does."}
 	return out, true
+}
+
+// shadeInterval shades the interval that a search came to.
+func (p *xy) shadeInterval(f *size.CapacityFinding) {
+	if f.Lower == nil {
+		return
+	}
+	end := float64(plotWidth)
+	if f.Upper != nil {
+		end = plotWidth * p.x(*f.Upper)
+	}
+	var band outline
+	band.move(num(plotWidth*p.x(*f.Lower)), num(0))
+	band.lineToY(num(float64(p.height)))
+	band.lineToX(num(end))
+	band.lineToY(num(0))
+	p.path("band", &band, "")
 }

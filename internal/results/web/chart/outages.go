@@ -5,14 +5,14 @@ import (
 	"math"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/faults"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Outages draws how long nothing succeeded, each time that one kind of fault was done:
 // a column of dots for each trial, with a line at its median. What was no outage lies
 // at the bottom. Pointing at a dot says how long it was.
-func Outages(name string, kind []*analyze.Breaks) Chart {
+func Outages(name string, kind []*faults.Breaks) Chart {
 	least, most := math.Inf(1), 0.0
 	for _, b := range kind {
 		for _, x := range b.Outage().All {

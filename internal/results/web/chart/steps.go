@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/size"
 )
 
 // Spot is where a step lies in the inner picture, from its left and from its top,
@@ -64,9 +64,9 @@ func (p *xy) end() Chart {
 // Steps draws latency against throughput: of each ladder the p99, and thin below
 // it the p50, with a ring at the knee. Steps that do not count are pale. The spots
 // are those of each ladder.
-func Steps(name, title string, ladders []analyze.Ladder) (Chart, [][]Spot, bool) {
+func Steps(name, title string, ladders []size.Ladder) (Chart, [][]Spot, bool) {
 	least, most, right := math.Inf(1), 0.0, 0.0
-	known := func(s *analyze.LadderStep) bool { return s.P50.Known && s.P50.Number > 0 && s.Throughput.Known }
+	known := func(s *size.LadderStep) bool { return s.P50.Known && s.P50.Number > 0 && s.Throughput.Known }
 	for i := range ladders {
 		for k := range ladders[i].Steps {
 			if s := &ladders[i].Steps[k]; known(s) {
@@ -125,9 +125,9 @@ func Steps(name, title string, ladders []analyze.Ladder) (Chart, [][]Spot, bool)
 
 // Scaling draws throughput against concurrency, with the Universal Scalability
 // Law of each ladder that has one as a dashed curve.
-func Scaling(name, title string, ladders []analyze.Ladder) (Chart, [][]Spot, bool) {
+func Scaling(name, title string, ladders []size.Ladder) (Chart, [][]Spot, bool) {
 	least, most, top := math.Inf(1), 0.0, 0.0
-	known := func(s *analyze.LadderStep) bool { return s.Concurrency > 0 && s.Throughput.Known }
+	known := func(s *size.LadderStep) bool { return s.Concurrency > 0 && s.Throughput.Known }
 	for i := range ladders {
 		for k := range ladders[i].Steps {
 			if s := &ladders[i].Steps[k]; known(s) {

@@ -1,4 +1,4 @@
-package analyze
+package size
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
@@ -17,7 +18,7 @@ import (
 // that are slower than 20 ms, or failed, by 1 %.
 type Objective struct {
 	Text  string // as written
-	Parts []Threshold
+	Parts []analyze.Threshold
 }
 
 // ParseObjective reads thresholds with commas between them. Its error is one
@@ -28,9 +29,9 @@ func ParseObjective(text string) (Objective, error) {
 		if part = strings.TrimSpace(part); part == "" {
 			continue
 		}
-		t, err := ParseThreshold(part)
+		t, err := analyze.ParseThreshold(part)
 		if err == nil {
-			_, err = t.goal()
+			_, err = goalOf(&t)
 		}
 		if err != nil {
 			return o, err
@@ -47,8 +48,8 @@ func ParseObjective(text string) (Objective, error) {
 // else is known: a leader's loss, or a full queue, is no matter of one operation.
 const errorSpan = 0.1
 
-// goal is the threshold as a bound on the share of bad operations.
-func (t *Threshold) goal() (capacity.Goal, error) {
+// goalOf returns the threshold as a bound on the share of bad operations.
+func goalOf(t *analyze.Threshold) (capacity.Goal, error) {
 	g := capacity.Goal{Name: t.Text}
 	if t.Trials != "" {
 		return g, fmt.Errorf("%q names trials, and an objective is of the load whose capacity is searched; write it without %q", t.Text, t.Trials+":")
@@ -56,13 +57,13 @@ func (t *Threshold) goal() (capacity.Goal, error) {
 	if t.Op != "<" && t.Op != "<=" {
 		return g, fmt.Errorf("%q bounds from below, and the search is for the highest rate at which something is kept; write < or <=", t.Text)
 	}
-	p, ofTimes := t.percentile100()
+	p, ofTimes := percentile100(t)
 	switch {
 	case ofTimes && t.Limit > 0:
 		g.Limit, g.Span, g.Percentile = (100-p)/100, t.Limit/1e9, true
 	case ofTimes:
 		return g, fmt.Errorf("%q: no operation is so fast; write a time above 0", t.Text)
-	case t.Metric == "errors" && t.Share, t.figure.Unit == measure.Share && t.Metric == "error-share":
+	case t.Metric == "errors" && t.Share, t.Figure.Unit == measure.Share && t.Metric == "error-share":
 		if !(t.Limit > 0 && t.Limit < 1) {
 			return g, fmt.Errorf("%q: the share of errors must be above 0 and below 100 %%, because no trial proves that there are none", t.Text)
 		}
@@ -73,9 +74,9 @@ func (t *Threshold) goal() (capacity.Goal, error) {
 	return g, nil
 }
 
-// percentile100 is the percentile of response times that the threshold bounds.
-func (t *Threshold) percentile100() (p float64, ok bool) {
-	d := t.figure.Times
+// percentile100 returns the percentile of response times that the threshold bounds.
+func percentile100(t *analyze.Threshold) (p float64, ok bool) {
+	d := t.Figure.Times
 	if d == nil || d.Prefix != "" && d.Prefix != "response" {
 		return 0, false
 	}
@@ -88,23 +89,23 @@ func (t *Threshold) percentile100() (p float64, ok bool) {
 func (o *Objective) Goals() []capacity.Goal {
 	goals := make([]capacity.Goal, 0, len(o.Parts))
 	for i := range o.Parts {
-		g, _ := o.Parts[i].goal() // it was read
+		g, _ := goalOf(&o.Parts[i]) // it was read
 		goals = append(goals, g)
 	}
 	return goals
 }
 
-// bad is how many of a second's operations were bad for the threshold: slower than
+// badOf returns how many of a second's operations were bad for the threshold: slower than
 // its bound, or failed. What was never sent failed.
-func (t *Threshold) bad(s *Second) float64 {
-	if _, ok := t.percentile100(); !ok {
+func badOf(t *analyze.Threshold, s *analyze.Second) float64 {
+	if _, ok := percentile100(t); !ok {
 		return float64(s.Errors)
 	}
-	return float64(s.Times.From(t.bound())) + float64(s.Errors)
+	return float64(s.Times.From(boundOf(t))) + float64(s.Errors)
 }
 
-// bound is the time from which on an operation is bad, in nanoseconds.
-func (t *Threshold) bound() int64 {
+// boundOf returns the time from which on an operation is bad, in nanoseconds.
+func boundOf(t *analyze.Threshold) int64 {
 	if t.Op == "<=" {
 		return int64(t.Limit) + 1
 	}
@@ -120,13 +121,13 @@ func (o *Objective) Tried(t *record.Trial, p capacity.Plan, at float64) (capacit
 	d := disturbanceOf(t, o.Parts)
 	out.Disturbed = d.why != nil
 	sure := d.sureShares(o)
-	err := EachSecond(t, func(s *Second) error {
+	err := analyze.EachSecond(t, func(s *analyze.Second) error {
 		if s.Missing {
 			return nil
 		}
 		one := capacity.Second{Due: float64(s.Due), InFlight: float64(s.InFlight)}
 		for i := range o.Parts {
-			one.Bad = append(one.Bad, o.Parts[i].bad(s))
+			one.Bad = append(one.Bad, badOf(&o.Parts[i], s))
 			if out.Disturbed {
 				failed := d.failed(s)
 				one.Surely = append(one.Surely, min(failed+sure[i]*(one.Bad[i]-float64(s.Errors)), one.Bad[i]))

@@ -1,10 +1,11 @@
-package analyze
+package size
 
 import (
 	"cmp"
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	stores "github.com/quorumbench/quorumbench/internal/store"
@@ -66,7 +67,7 @@ type VoidTrials struct {
 // (record.Run.ReadEvents); nil for a run that is none.
 func CapacitiesOf(run *record.Run) *CapacityFindings {
 	f := &CapacityFindings{Run: run}
-	rows := Rows(run)
+	rows := analyze.Rows(run)
 	switch {
 	case run.CapacityOver != nil:
 		f.Parameter = run.CapacityOver.Parameter
@@ -89,7 +90,7 @@ func CapacitiesOf(run *record.Run) *CapacityFindings {
 }
 
 // capacityOf is what a search came to whose trials are the run's from a place on.
-func capacityOf(run *record.Run, c *record.Capacity, from int, rows []*Row) *CapacityFinding {
+func capacityOf(run *record.Run, c *record.Capacity, from int, rows []*analyze.Row) *CapacityFinding {
 	found := *c
 	f := &CapacityFinding{Capacity: &found, Percentiles: percentilesOf(found.Objective)}
 	if found.Status == record.CapacitySearching {
@@ -103,10 +104,28 @@ func capacityOf(run *record.Run, c *record.Capacity, from int, rows []*Row) *Cap
 	for i := range run.Clusters {
 		f.LogsRead = f.LogsRead || run.Clusters[i].Started
 	}
-	trials := run.Trials[from:min(from+len(found.Trials), len(run.Trials))]
-	counted := map[int]bool{} // by the trial's number
+	counted := f.addTrials(run.Trials[from:min(from+len(found.Trials), len(run.Trials))])
+	var steps []*analyze.Row
+	for _, r := range rows {
+		if counted[r.First().Number] {
+			steps = append(steps, r)
+		}
+	}
+	if len(steps) == 0 || f.Parameter != "" { // loads of a parameter are no steps of one load
+		return f
+	}
+	if l, ok := newLadder(steps); ok {
+		f.Ladder = &l
+	}
+	return f
+}
+
+// addTrials adds the search's trials, and returns the numbers of those that count and are
+// not void.
+func (f *CapacityFinding) addTrials(trials []record.Trial) (counted map[int]bool) {
+	counted = map[int]bool{}
 	for i := range trials {
-		t, tried := &trials[i], found.Trials[i]
+		t, tried := &trials[i], f.Trials[i]
 		if f.First == nil {
 			f.First = t
 		}
@@ -136,24 +155,12 @@ func capacityOf(run *record.Run, c *record.Capacity, from int, rows []*Row) *Cap
 	byRate := func(a, b CapacityPoint) int { return cmp.Compare(a.Rate, b.Rate) }
 	slices.SortStableFunc(f.Curve, byRate)
 	slices.SortStableFunc(f.Tried, byRate)
-	var steps []*Row
-	for _, r := range rows {
-		if counted[r.First().Number] {
-			steps = append(steps, r)
-		}
-	}
-	if len(steps) == 0 || f.Parameter != "" { // loads of a parameter are no steps of one load
-		return f
-	}
-	if l, ok := newLadder(steps); ok {
-		f.Ladder = &l
-	}
-	return f
+	return counted
 }
 
 // LaddersOf are the ladders of a run's rows. The trials of a search for a capacity are
 // one, though their windows differ in length.
-func LaddersOf(run *record.Run, rows []*Row) (all []Ladder) {
+func LaddersOf(run *record.Run, rows []*analyze.Row) (all []Ladder) {
 	found := CapacitiesOf(run)
 	if found == nil {
 		return Ladders(rows)
@@ -170,7 +177,7 @@ func LaddersOf(run *record.Run, rows []*Row) (all []Ladder) {
 // after the first.
 func (f *CapacityFinding) span(t *record.Trial, before float64) {
 	f.Seconds = max(f.Seconds, t.Seconds-before)
-	h := EventsOf(t)
+	h := analyze.EventsOf(t)
 	for _, e := range h.Counted {
 		switch e.Kind {
 		case stores.SnapshotDone:
@@ -189,7 +196,7 @@ func percentilesOf(objective string) (all []float64) {
 		return nil // of a record that somebody else wrote
 	}
 	for i := range o.Parts {
-		if p, ok := o.Parts[i].percentile100(); ok && slices.Contains(measure.Percentiles, p) {
+		if p, ok := percentile100(&o.Parts[i]); ok && slices.Contains(measure.Percentiles, p) {
 			all = append(all, p)
 		}
 	}

@@ -1,4 +1,4 @@
-package analyze
+package size
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -40,7 +41,7 @@ type Ladder struct {
 
 // LadderStep is a step, with the figures of its table's row.
 type LadderStep struct {
-	Row  *Row
+	Row  *analyze.Row
 	Load string // 64 clients, 2,000/s due
 	// Concurrency is the clients of a closed loop; of an open one, how many
 	// operations were on average between due and done.
@@ -63,9 +64,9 @@ const (
 )
 
 // Ladders are those of a run, in the order of its rows.
-func Ladders(rows []*Row) []Ladder {
+func Ladders(rows []*analyze.Row) []Ladder {
 	var order []string
-	groups := map[string][]*Row{}
+	groups := map[string][]*analyze.Row{}
 	for _, r := range rows {
 		key := stepKey(r.First())
 		if groups[key] == nil {
@@ -103,13 +104,13 @@ func stepKey(t *record.Trial) string {
 // byConnections parts rows by their connections. Where these are more than a
 // trial's clients each client has its own, so that few clients have fewer
 // connections than the same scenario gives to many.
-func byConnections(rows []*Row) (out [][]*Row) {
+func byConnections(rows []*analyze.Row) (out [][]*analyze.Row) {
 	for len(rows) > 0 {
 		most := rows[0].First().Connections // a record by another hand may have any
 		for _, r := range rows {
 			most = max(most, r.First().Connections)
 		}
-		var these, rest []*Row
+		var these, rest []*analyze.Row
 		for _, r := range rows {
 			if t := r.First(); t.Connections == most || !t.Open() && t.Connections == t.Clients {
 				these = append(these, r)
@@ -123,7 +124,7 @@ func byConnections(rows []*Row) (out [][]*Row) {
 }
 
 // newLadder makes one of rows, if there are enough different ones with figures.
-func newLadder(rows []*Row) (Ladder, bool) {
+func newLadder(rows []*analyze.Row) (Ladder, bool) {
 	l := Ladder{Open: rows[0].First().Open(), Knee: -1}
 	var names []string
 	for _, r := range rows {
@@ -150,13 +151,13 @@ func newLadder(rows []*Row) (Ladder, bool) {
 	if different < leastLadder {
 		return l, false
 	}
-	l.Name = cmp.Or(common(names), Headline(rows[0].First())+" on "+Store(rows[0].First()))
+	l.Name = cmp.Or(common(names), analyze.Headline(rows[0].First())+" on "+analyze.Store(rows[0].First()))
 	l.findKnee()
 	l.fit()
 	return l, true
 }
 
-func newStep(r *Row) LadderStep {
+func newStep(r *analyze.Row) LadderStep {
 	t := r.First()
 	s := LadderStep{Row: r, Load: text.Plural(uint64(max(t.Clients, 0)), "client"), Concurrency: float64(t.Clients)}
 	figure := func(name string) record.Value {
@@ -165,7 +166,7 @@ func newStep(r *Row) LadderStep {
 		return v
 	}
 	if t.Open() {
-		s.Load, s.Concurrency = due(t), figure("in-flight").Number
+		s.Load, s.Concurrency = analyze.DueRate(t), figure("in-flight").Number
 	}
 	s.Throughput, s.Mean, s.P50, s.P99 = figure("ops"), figure("mean"), figure("p50"), figure("p99")
 	if s.Throughput.Known && s.Mean.Known && !s.Mean.Failed && s.Mean.Number > 0 {
@@ -176,7 +177,7 @@ func newStep(r *Row) LadderStep {
 }
 
 // leftOut says why a row is no step that counts.
-func leftOut(r *Row) string {
+func leftOut(r *analyze.Row) string {
 	for _, t := range r.Done {
 		switch {
 		case t.State == record.Interrupted:
@@ -327,7 +328,7 @@ func (l *Ladder) fit() {
 	}
 	suspect := 0
 	for _, i := range l.counted() {
-		if Worst(l.Steps[i].Row.Done) == verdict.Suspect {
+		if analyze.Worst(l.Steps[i].Row.Done) == verdict.Suspect {
 			suspect++
 		}
 	}

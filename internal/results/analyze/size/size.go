@@ -1,4 +1,6 @@
-package analyze
+// Package size says how much a cluster carries: the capacity that a search found, the
+// steps of its ladder, and how much of each resource another load uses.
+package size
 
 import (
 	"cmp"
@@ -9,6 +11,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -96,7 +99,7 @@ func SizesOf(runs []*record.Run, load SizeLoad, ask func(name string) store.Size
 				other = mixText(&f.First.Load)
 				continue
 			}
-			key := fmt.Sprint(Store(f.First), f.First.Members)
+			key := fmt.Sprint(analyze.Store(f.First), f.First.Members)
 			if groups[key] == nil {
 				order = append(order, key)
 			}
@@ -118,7 +121,7 @@ func SizesOf(runs []*record.Run, load SizeLoad, ask func(name string) store.Size
 		if i < 0 {
 			largest := size(of[len(of)-1])
 			return nil, fmt.Errorf("the load's values have %s, and the largest of the recorded curves of %s have %s; record one with quorumbench capacity --over value-size=%d",
-				scenario.FormatSize(load.ValueSize), Store(of[0].f.First), scenario.FormatSize(largest), load.ValueSize)
+				scenario.FormatSize(load.ValueSize), analyze.Store(of[0].f.First), scenario.FormatSize(largest), load.ValueSize)
 		}
 		s, err := sizeBy(of[i].run, of[i].f, load, ask)
 		if err != nil {
@@ -303,12 +306,12 @@ func (s *Sized) sizedLoad() store.SizedLoad {
 		}
 		for i := range p.Trial.Stores { // since the member's start: between others it is measured seldom
 			if mean, ok := p.Trial.Stores[i].Metrics[store.PeerRoundTripSeconds].Mean(); ok {
-				last[p.Trial.Stores[i].Endpoint] = timeOf(mean)
+				last[p.Trial.Stores[i].Endpoint] = analyze.DurationOf(mean)
 			}
 		}
-		for _, m := range MembersMetrics(p.Trial) {
-			if p99, ok := percentileOf(m.Metrics[store.FsyncSeconds], 99); ok {
-				l.FsyncP99 = max(l.FsyncP99, timeOf(p99))
+		for _, m := range analyze.MembersMetrics(p.Trial) {
+			if p99, ok := analyze.TimerPercentile(m.Metrics[store.FsyncSeconds], 99); ok {
+				l.FsyncP99 = max(l.FsyncP99, analyze.DurationOf(p99))
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package analyze
+package size
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/verdict"
@@ -39,7 +40,7 @@ func laddersOf(trials ...*record.Trial) []Ladder {
 		t.Number = i + 1
 		run.Trials = append(run.Trials, *t)
 	}
-	return Ladders(Rows(run))
+	return Ladders(analyze.Rows(run))
 }
 
 // closedSteps are clients under a law.

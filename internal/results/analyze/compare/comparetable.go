@@ -1,4 +1,4 @@
-package analyze
+package compare
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -22,7 +23,7 @@ func (c *Comparison) Sides() []Side {
 	each := func(what string, of func(*record.Trial) string) {
 		var news, bases []string
 		for i := range c.Pairs {
-			news, bases = with(news, of(c.Pairs[i].New[0])), with(bases, of(c.Pairs[i].Base[0]))
+			news, bases = analyze.AppendNew(news, of(c.Pairs[i].New[0])), analyze.AppendNew(bases, of(c.Pairs[i].Base[0]))
 		}
 		all = append(all, Side{what, text.OrDash(strings.Join(news, "; ")), text.OrDash(strings.Join(bases, "; "))})
 	}
@@ -30,16 +31,16 @@ func (c *Comparison) Sides() []Side {
 		all = append(all, Side{what, text.OrDash(of(c.Run)), text.OrDash(of(c.Base))})
 	}
 	each("store", func(t *record.Trial) string {
-		return Store(t) + ", " + text.Plural(uint64(t.Members), "member")
+		return analyze.Store(t) + ", " + text.Plural(uint64(t.Members), "member")
 	})
-	each("machine", Machine)
-	each("durability", Durability)
+	each("machine", analyze.Machine)
+	each("durability", analyze.Durability)
 	whole("tool", func(r *record.Run) string { return "quorumbench " + text.OrDash(r.Tool.Version) })
 	whole("revision", func(r *record.Run) string { return r.Tool.Revision })
 	whole("Go", func(r *record.Run) string { return r.Tool.Go })
 	whole("began", func(r *record.Run) string { return r.Started.UTC().Format(time.RFC3339) })
-	if Resumed(c.Run)+Resumed(c.Base) != "" {
-		whole("resumed", Resumed)
+	if analyze.Resumed(c.Run)+analyze.Resumed(c.Base) != "" {
+		whole("resumed", analyze.Resumed)
 	}
 	whole("seed", func(r *record.Run) string { return strconv.FormatUint(r.Seed, 10) })
 	each("repeats", func(t *record.Trial) string {
@@ -65,7 +66,7 @@ func (c *Comparison) Waiting() bool {
 }
 
 // anyChange reports whether the condition holds for a change of the comparison.
-func (c *Comparison) anyChange(holds func(Change) bool) bool {
+func (c *Comparison) anyChange(holds func(analyze.Change) bool) bool {
 	return slices.ContainsFunc(c.Pairs, func(p Pair) bool {
 		return slices.ContainsFunc(p.Figures, func(f Compared) bool { return holds(f.Change) })
 	})
@@ -74,14 +75,14 @@ func (c *Comparison) anyChange(holds func(Change) bool) bool {
 // TooFewRepeats reports whether a change has no interval because there are too few repeats, or
 // whether there is no change.
 func (c *Comparison) TooFewRepeats() bool {
-	return len(c.Pairs) == 0 || c.anyChange(func(c Change) bool { return !c.Interval && c.Lacking == "" })
+	return len(c.Pairs) == 0 || c.anyChange(func(c analyze.Change) bool { return !c.Interval && c.Lacking == "" })
 }
 
 // ChangesOf returns what the changes are computed from.
 func (c *Comparison) ChangesOf() string {
 	const means = "weighted geometric means"
-	with := c.anyChange(func(c Change) bool { return c.Interval })
-	switch without := c.anyChange(func(c Change) bool { return !c.Interval && c.Known }); {
+	with := c.anyChange(func(c analyze.Change) bool { return c.Interval })
+	switch without := c.anyChange(func(c analyze.Change) bool { return !c.Interval && c.Known }); {
 	case with && without:
 		return means + ", and of these medians where there is no interval"
 	case without:
@@ -90,9 +91,6 @@ func (c *Comparison) ChangesOf() string {
 	return means
 }
 
-// dependent says why an interval is of less than it seems.
-const dependent = "Repeats ran on one cluster and share its state, so they are not independent: the interval is of how far repeats there differ, and other clusters may differ by more."
-
 // OfRounds reports whether intervals of some pairs are of rounds.
 func (c *Comparison) OfRounds() bool {
 	return slices.ContainsFunc(c.Pairs, func(p Pair) bool { return p.OfRounds() })
@@ -100,69 +98,69 @@ func (c *Comparison) OfRounds() bool {
 
 // OfRounds reports whether the intervals are of rounds: stats.RatioOfRounds.
 func (p *Pair) OfRounds() bool {
-	return slices.ContainsFunc(p.Figures, func(f Compared) bool { return f.Change.ratio.Paired() })
+	return slices.ContainsFunc(p.Figures, func(f Compared) bool { return f.Change.Ratio.Paired() })
 }
 
 // Disturbed reports whether disturbances can have moved a compared figure by as much as
 // is noted.
 func (c *Comparison) Disturbed() bool {
-	return c.anyChange(func(c Change) bool { return c.Interval && c.disturbed })
+	return c.anyChange(func(c analyze.Change) bool { return c.Interval && c.Disturbed })
 }
 
 // Table has a row for each figure of each pair; what they are of stands in the
 // first of a pair's rows.
-func (c *Comparison) Table() Table {
-	t := Table{Kind: Compares, Columns: []Column{{Title: "operation", Left: true}, {Title: "value"}, {Title: "clients"}, {Title: "target", Left: true}}}
-	var notes footnotes
-	labels := make([][]Cell, len(c.Pairs))
+func (c *Comparison) Table() analyze.Table {
+	t := analyze.Table{Kind: analyze.Compares, Columns: []analyze.Column{{Title: "operation", Left: true}, {Title: "value"}, {Title: "clients"}, {Title: "target", Left: true}}}
+	var notes analyze.FootnoteList
+	labels := make([][]analyze.Cell, len(c.Pairs))
 	for i := range c.Pairs {
 		labels[i] = c.Pairs[i].labels(&notes)
 	}
 	if !distinct(labels) {
-		t.Columns = append([]Column{{Title: "trial", Left: true}}, t.Columns...)
+		t.Columns = append([]analyze.Column{{Title: "trial", Left: true}}, t.Columns...)
 		for i := range c.Pairs {
-			labels[i] = append([]Cell{{Text: c.Pairs[i].Name}}, labels[i]...)
+			labels[i] = append([]analyze.Cell{{Text: c.Pairs[i].Name}}, labels[i]...)
 		}
 	}
-	t.Columns = append(t.Columns, Column{Title: "metric", Left: true}, Column{Title: "baseline"}, Column{Title: "this run"}, Column{Title: "change"},
-		Column{Title: "95 % interval"}, Column{Title: "result", Left: true}, Column{Title: "verdict", Left: true})
+	t.Columns = append(t.Columns, analyze.Column{Title: "metric", Left: true}, analyze.Column{Title: "baseline"}, analyze.Column{Title: "this run"}, analyze.Column{Title: "change"},
+		analyze.Column{Title: "95 % interval"}, analyze.Column{Title: "result", Left: true}, analyze.Column{Title: "verdict", Left: true})
 	for i := range c.Pairs {
 		t.Rows = append(t.Rows, c.Pairs[i].rows(labels[i], &notes)...)
 	}
-	t.Footnotes = notes.texts
+	t.Footnotes = notes.Texts
 	return t
 }
 
 // labels are what a pair is of.
-func (p *Pair) labels(notes *footnotes) []Cell {
+func (p *Pair) labels(notes *analyze.FootnoteList) []analyze.Cell {
 	t := p.New[0]
-	levels := notes.levels(t)
-	for _, n := range notes.levels(p.Base[0]) {
-		levels = with(levels, n)
+	levels := notes.Levels(t)
+	for _, n := range notes.Levels(p.Base[0]) {
+		levels = analyze.AppendNew(levels, n)
 	}
-	return []Cell{{Text: Headline(t), Notes: levels}, {Text: text.Bytes(uint64(t.ValueSize))}, {Text: callers(t)}, {Text: t.Target.String()}}
+	return []analyze.Cell{{Text: analyze.Headline(t), Notes: levels}, {Text: text.Bytes(uint64(t.ValueSize))}, {Text: callers(t)}, {Text: t.Target.String()}}
 }
 
 // rows are a pair's figures.
-func (p *Pair) rows(labels []Cell, notes *footnotes) (rows [][]Cell) {
+func (p *Pair) rows(labels []analyze.Cell, notes *analyze.FootnoteList) (rows [][]analyze.Cell) {
 	for _, f := range p.Figures {
-		judged, base := JudgedFor(f.Figure.Name, p.AllNew).String(), JudgedFor(f.Figure.Name, p.AllBase).String()
+		judged, base := analyze.JudgedFor(f.Figure.Name, p.AllNew).String(), analyze.JudgedFor(f.Figure.Name, p.AllBase).String()
 		if base != judged {
 			judged += "; baseline " + base
 		}
-		interval := Cell{Kind: IntervalOfChange, Change: f.Change}
+		interval := analyze.Cell{Kind: analyze.IntervalOfChange, Change: f.Change}
 		if p.Dependent && f.Change.Known && f.Change.Interval {
-			interval.Notes = []int{notes.mark(dependent)}
+			interval.Notes = []int{notes.Mark(analyze.DependentNote)}
 		}
-		rows = append(rows, slices.Concat(labels, []Cell{{Text: f.Title}, {Kind: OneFigure, Value: f.Base}, {Kind: OneFigure, Value: f.Now},
-			{Kind: Changed, Change: f.Change}, interval, {Kind: WordOfChange, Change: f.Change}, {Text: judged}}))
-		labels = make([]Cell, len(labels))
+		rows = append(rows, slices.Concat(labels, []analyze.Cell{{Text: f.Title}, {Kind: analyze.OneFigure, Value: f.Base}, {Kind: analyze.OneFigure, Value: f.Now},
+			{Kind: analyze.Changed, Change: f.Change}, interval, {Kind: analyze.WordOfChange, Change: f.Change}, {Text: judged}}))
+		labels = make([]analyze.Cell, len(labels))
 	}
 	return rows
 }
 
 // distinct reports whether labels tell the pairs apart.
-func distinct(labels [][]Cell) bool {
+func distinct(labels [][]analyze.Cell) bool {
 	seen := map[string]bool{}
 	for _, row := range labels {
 		key := ""
@@ -180,7 +178,7 @@ func distinct(labels [][]Cell) bool {
 // callers is a closed loop's clients, or an open loop's rate.
 func callers(t *record.Trial) string {
 	if t.Open() {
-		return due(t)
+		return analyze.DueRate(t)
 	}
 	return text.Count(uint64(t.Clients))
 }
@@ -209,7 +207,9 @@ func started(all []*record.Trial) (first, last time.Time) {
 // findDifferences collects what was not the same, the load apart: each sentence once.
 func (c *Comparison) findDifferences() {
 	const own = "the store's default"
-	add := func(format string, args ...any) { c.Differences = with(c.Differences, fmt.Sprintf(format, args...)) }
+	add := func(format string, args ...any) {
+		c.Differences = analyze.AppendNew(c.Differences, fmt.Sprintf(format, args...))
+	}
 	for i := range c.Pairs {
 		now, base := c.Pairs[i].New[0], c.Pairs[i].Base[0]
 		for _, d := range environment() {
@@ -219,7 +219,7 @@ func (c *Comparison) findDifferences() {
 		}
 	}
 	for i := range c.Pairs {
-		now, base := clusterOf(c.Run, c.Pairs[i].New[0]), clusterOf(c.Base, c.Pairs[i].Base[0])
+		now, base := analyze.ClusterOf(c.Run, c.Pairs[i].New[0]), analyze.ClusterOf(c.Base, c.Pairs[i].Base[0])
 		if a, b := settings(now), settings(base); a != b {
 			add("The store's settings differ: %s here, %s in the baseline.", orNone(a), orNone(b))
 		}
@@ -233,16 +233,6 @@ func (c *Comparison) findDifferences() {
 	if c.Run != c.Base && c.Run.Seed != c.Base.Seed {
 		add("The seed differs: %d here, %d in the baseline.", c.Run.Seed, c.Base.Seed)
 	}
-}
-
-// clusterOf is what a trial ran on, as far as the run knows.
-func clusterOf(run *record.Run, t *record.Trial) record.Cluster {
-	for i := range run.Clusters {
-		if run.Clusters[i].ID == t.Cluster {
-			return run.Clusters[i]
-		}
-	}
-	return record.Cluster{}
 }
 
 // settings are the store's own as one text, whatever they are.

@@ -1,10 +1,11 @@
-package analyze
+package compare
 
 import (
 	"math"
 	"slices"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
@@ -64,26 +65,26 @@ func RepeatingOf(run *record.Run) *Repeating {
 	if run.Until == nil {
 		return nil
 	}
-	return Repeat(run.Until, InOrder(run))
+	return Repeat(run.Until, analyze.InOrder(run))
 }
 
 // Repeat is that of the trials that have ended of a run that goes on.
 func Repeat(until *record.Until, trials []*record.Trial) *Repeating {
 	r := &Repeating{Until: until, By: byRule(until)}
 	c := &Comparison{By: r.By}
-	all := namedOf(trials)
+	all := analyze.GroupByName(trials)
 	counting := map[string][]*record.Trial{}
-	for i, name := range all.order {
-		if ran := len(slices.DeleteFunc(slices.Clone(all.of[name]), func(t *record.Trial) bool { return !Measured(t) })); i == 0 || ran < r.Repeats {
+	for i, name := range all.Order {
+		if ran := len(slices.DeleteFunc(slices.Clone(all.Of[name]), func(t *record.Trial) bool { return !analyze.Measured(t) })); i == 0 || ran < r.Repeats {
 			r.Repeats = ran
 		}
-		counting[name] = c.counting(name, all.of[name])
+		counting[name] = c.counting(name, all.Of[name])
 		for _, f := range r.By.Figures {
 			r.Known = append(r.Known, r.figure(name, &f, counting[name]))
 		}
 	}
-	for _, name := range all.order {
-		if of := all.of[name][0].BaselineOf; all.of[of] != nil {
+	for _, name := range all.Order {
+		if of := all.Of[name][0].BaselineOf; all.Of[of] != nil {
 			news, bases := sameRounds(counting[of], counting[name]) // as it will be compared
 			for _, f := range r.By.Figures {
 				r.Known = append(r.Known, r.ratio(of, &f, news, bases))
@@ -97,7 +98,7 @@ func Repeat(until *record.Until, trials []*record.Trial) *Repeating {
 // figure is how precisely a trial's is known.
 func (r *Repeating) figure(name string, f *Compared, trials []*record.Trial) Precision {
 	p := Precision{Trial: name, Title: f.Title, Repeats: len(trials)}
-	numbers, ok := repeated(&f.Figure, trials).numbers()
+	numbers, ok := analyze.RepeatedOf(&f.Figure, trials).Numbers()
 	if !ok {
 		p.hopeless = true
 		return p
@@ -110,8 +111,8 @@ func (r *Repeating) figure(name string, f *Compared, trials []*record.Trial) Pre
 // ratio is how precisely that of a trial to its baseline is known.
 func (r *Repeating) ratio(name string, f *Compared, news, bases []*record.Trial) Precision {
 	p := Precision{Trial: name, Title: f.Title, Ratio: true, Repeats: min(len(news), len(bases))}
-	a, okA := repeated(&f.Figure, news).numbers()
-	b, okB := repeated(&f.Figure, bases).numbers()
+	a, okA := analyze.RepeatedOf(&f.Figure, news).Numbers()
+	b, okB := analyze.RepeatedOf(&f.Figure, bases).Numbers()
 	if okA && okB {
 		i, ok := stats.UntilPreciseRatio(a, b)
 		p.know(i, ok, r.Until.Precision)

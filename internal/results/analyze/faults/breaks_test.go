@@ -1,4 +1,4 @@
-package analyze
+package faults
 
 import (
 	"fmt"
@@ -6,14 +6,25 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	stores "github.com/quorumbench/quorumbench/internal/store"
 )
 
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 601_234_567, time.UTC)
+
+func at(after time.Duration, member string, kind stores.SignalKind, took time.Duration) record.Event {
+	return record.Event{Time: noon.Add(after), Kind: string(kind), Member: member, Duration: took, Line: "the log's"}
+}
+
+func fault(began, healed, ready float64) record.Fault {
+	return record.Fault{Number: 1, What: "pause leader for 5s", Do: "pause", Began: &began, Healed: &healed, Ready: &ready, Member: "m1", Role: "leader", LongestBefore: new(0.01)}
+}
+
 // broken is a row of trials in each of which two faults were done: of the first the
 // outages are known, of the second there were none.
-func broken(number int, name string, outages ...float64) *Row {
-	r := &Row{}
+func broken(number int, name string, outages ...float64) *analyze.Row {
+	r := &analyze.Row{}
 	for i, outage := range outages {
 		t := &record.Trial{State: record.Complete, Opened: &noon, Seconds: 60, Conditions: record.Conditions{Number: number, Name: name, Repeat: i + 1, Repeats: len(outages), Store: name, Version: "1"}}
 		first, second := fault(20, 25, 26), fault(40, 41, 42)
@@ -34,7 +45,7 @@ func broken(number int, name string, outages ...float64) *Row {
 // All stores of one kind of fault stand side by side, each with its distribution.
 func TestBroken(t *testing.T) {
 	ten := []float64{1.9, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1}
-	rows := []*Row{broken(1, "a", ten...), broken(2, "b", 3, 2)}
+	rows := []*analyze.Row{broken(1, "a", ten...), broken(2, "b", 3, 2)}
 	all := Broken(rows)
 	got := ""
 	for _, b := range all {
@@ -79,13 +90,13 @@ func TestBroken(t *testing.T) {
 }
 
 func TestBrokenTables(t *testing.T) {
-	if tables := BrokenTables([]*Row{RowOf(&record.Trial{State: record.Complete})}); tables != nil {
+	if tables := BrokenTables([]*analyze.Row{analyze.RowOf(&record.Trial{State: record.Complete})}); tables != nil {
 		t.Errorf("without faults there is %+v", tables)
 	}
 	r := broken(1, "a", 1, 2, 3, 4, 5, 6)
 	r.Done[0].Faults[0].OutageLasted, r.Done[0].Faults[0].ThroughputBack = true, nil
-	table := BrokenTables([]*Row{r})[0]
-	if table.Kind != OfFaults || len(table.Rows) != 2 || len(table.Footnotes) != 3 {
+	table := BrokenTables([]*analyze.Row{r})[0]
+	if table.Kind != analyze.OfFaults || len(table.Rows) != 2 || len(table.Footnotes) != 3 {
 		t.Fatalf("the table is %+v", table)
 	}
 	for _, row := range table.Rows {
@@ -93,7 +104,7 @@ func TestBrokenTables(t *testing.T) {
 			t.Fatalf("%d cells stand in %d columns", len(row), len(table.Columns))
 		}
 	}
-	cells := map[string]Cell{}
+	cells := map[string]analyze.Cell{}
 	for i, c := range table.Columns {
 		cells[c.Title] = table.Rows[0][i]
 	}
@@ -121,9 +132,9 @@ func TestBrokenTablesTellOfEvents(t *testing.T) {
 	r.Done[0].Faults[0].Watch = &record.WatchRecovery{Outage: new(0.8), Latest: new(0.9), Late: 7, Lost: new(uint64(2)), Again: 3}
 	r.Done[1].Faults[0].Watch = &record.WatchRecovery{Latest: new(0.1), Late: 1}
 	r.Done[1].Faults[0].Leases = &record.EndedLeases{Ended: 5, Early: 4}
-	table := BrokenTables([]*Row{r})[0]
+	table := BrokenTables([]*analyze.Row{r})[0]
 	for i, row := range table.Rows {
-		cells := map[string]Cell{}
+		cells := map[string]analyze.Cell{}
 		for k, c := range table.Columns {
 			cells[c.Title] = row[k]
 		}
@@ -137,18 +148,18 @@ func TestBrokenTablesTellOfEvents(t *testing.T) {
 	}
 	lasted := broken(1, "a", 1)
 	lasted.Done[0].Faults[0].Watch = &record.WatchRecovery{Outage: new(2.0), Lasted: true, Late: 3, Lost: new(uint64(4))}
-	if !slices.ContainsFunc(BrokenTables([]*Row{lasted})[0].Columns, func(c Column) bool { return c.Title == "lost events" }) {
+	if !slices.ContainsFunc(BrokenTables([]*analyze.Row{lasted})[0].Columns, func(c analyze.Column) bool { return c.Title == "lost events" }) {
 		t.Error("where no event came again it does not say how many are lost")
 	}
 	unseen := broken(1, "a", 1) // its watchers' events do not show which were lost
 	unseen.Done[0].Faults[0].Watch = &record.WatchRecovery{Latest: new(0.2), Late: 3}
-	table = BrokenTables([]*Row{unseen})[0]
+	table = BrokenTables([]*analyze.Row{unseen})[0]
 	for k, c := range table.Columns {
 		if known := table.Rows[0][k].Value.Known; c.Title == "late events" && !known || c.Title == "lost events" && known {
 			t.Errorf("%s: known is %v where events do not show which were lost", c.Title, known)
 		}
 	}
-	for _, c := range BrokenTables([]*Row{broken(1, "a", 1)})[0].Columns {
+	for _, c := range BrokenTables([]*analyze.Row{broken(1, "a", 1)})[0].Columns {
 		if c.Title == "late events" || c.Title == "leases ended" {
 			t.Errorf("without events there is a column %q", c.Title)
 		}

@@ -1,16 +1,16 @@
-package analyze
+// Package faults says what injected faults broke, and for how long.
+package faults
 
 import (
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	stores "github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/text"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -18,7 +18,7 @@ import (
 // all the times that it was done and there was something to compare with.
 type Breaks struct {
 	What  string // such as "kill leader for 3s"
-	Row   *Row
+	Row   *analyze.Row
 	Times int
 	// Lasted is how often the outage was not over at the next fault or the window's
 	// end: those are longer than they count here.
@@ -59,15 +59,10 @@ type BreakSpan struct {
 // BreakSpans are the lengths of time that a fault is told by, in seconds: the longest
 // time without any success, and that of the broken member and of the others alone; the
 // rest are from when the fault began.
-func BreakSpans() []BreakSpan {
-	since := func(at func(*record.Fault) *float64) func(*record.Trial, *record.Fault) *float64 {
-		return func(_ *record.Trial, f *record.Fault) *float64 {
-			if x := at(f); x != nil {
-				return new(*x - *f.Began)
-			}
-			return nil
-		}
-	}
+func BreakSpans() []BreakSpan { return append(outageSpans(), spansSinceFault()...) }
+
+// outageSpans are longest times without a success, of all and of parts.
+func outageSpans() []BreakSpan {
 	return []BreakSpan{
 		{"outage", "no success", false, true, func(_ *record.Trial, f *record.Fault) *float64 {
 			if f.Outage == nil {
@@ -112,6 +107,20 @@ func BreakSpans() []BreakSpan {
 			}
 			return f.Watch.Latest
 		}},
+	}
+}
+
+// spansSinceFault are times from when the fault began.
+func spansSinceFault() []BreakSpan {
+	since := func(at func(*record.Fault) *float64) func(*record.Trial, *record.Fault) *float64 {
+		return func(_ *record.Trial, f *record.Fault) *float64 {
+			if x := at(f); x != nil {
+				return new(*x - *f.Began)
+			}
+			return nil
+		}
+	}
+	return []BreakSpan{
 		{"first_failure", "first failure", true, false, since(func(f *record.Fault) *float64 { return f.FirstFailure })},
 		{"first_success", "first success", true, false, since(func(f *record.Fault) *float64 {
 			if f.Outage == nil || f.OutageLasted {
@@ -167,9 +176,9 @@ func firstSaid(t *record.Trial, f *record.Fault, but string, kinds ...stores.Sig
 	if t.Opened == nil {
 		return nil
 	}
-	began, until := timeIn(t, *f.Began), nextFault(t, f)
+	began, until := analyze.TimeInWindow(t, *f.Began), nextFault(t, f)
 	if f.Ready != nil {
-		until = timeIn(t, *f.Ready)
+		until = analyze.TimeInWindow(t, *f.Ready)
 	}
 	var first *time.Time
 	for i := range t.Events {
@@ -187,10 +196,10 @@ func firstSaid(t *record.Trial, f *record.Fault, but string, kinds ...stores.Sig
 
 // nextFault is when the next fault began, or the window's end.
 func nextFault(t *record.Trial, f *record.Fault) time.Time {
-	until := inWindow(t).to
+	until := analyze.WindowOf(t).To
 	for i := range t.Faults {
-		if next := &t.Faults[i]; next.Done() && *next.Began > *f.Began && timeIn(t, *next.Began).Before(until) {
-			until = timeIn(t, *next.Began)
+		if next := &t.Faults[i]; next.Done() && *next.Began > *f.Began && analyze.TimeInWindow(t, *next.Began).Before(until) {
+			until = analyze.TimeInWindow(t, *next.Began)
 		}
 	}
 	return until
@@ -203,7 +212,7 @@ func servingAgain(t *record.Trial, f *record.Fault) *float64 {
 	if t.Opened == nil {
 		return nil
 	}
-	began, until := timeIn(t, *f.Began), nextFault(t, f)
+	began, until := analyze.TimeInWindow(t, *f.Began), nextFault(t, f)
 	first := map[string]time.Time{}
 	for i := range t.Events {
 		e := &t.Events[i]
@@ -243,7 +252,7 @@ func (b *BrokenFor) Max() (float64, bool) {
 // Broken are what the faults of rows broke: all stores of one kind of fault side by
 // side, kinds and stores in the order of the scenario. The trials' events have been
 // read (record.Run.ReadEvents).
-func Broken(rows []*Row) (all []*Breaks) {
+func Broken(rows []*analyze.Row) (all []*Breaks) {
 	for _, r := range rows {
 		for _, t := range r.Done {
 			for i := range t.Faults {
@@ -275,7 +284,7 @@ func Broken(rows []*Row) (all []*Breaks) {
 	return all
 }
 
-func newBreaks(what string, r *Row) *Breaks {
+func newBreaks(what string, r *analyze.Row) *Breaks {
 	b := &Breaks{What: what, Row: r, Dependent: r.Dependent}
 	for _, s := range BreakSpans() {
 		b.Spans = append(b.Spans, BrokenFor{BreakSpan: s})
@@ -303,135 +312,3 @@ func (b *Breaks) add(t *record.Trial, f *record.Fault) {
 
 // Outage is the longest time without any success.
 func (b *Breaks) Outage() *BrokenFor { return &b.Spans[0] }
-
-// Notes below the table of what faults broke.
-const (
-	medianNote = "95 % interval of the median over the faults, by order statistics: it holds for any distribution of independent times, and needs six of them."
-	sharedNote = "Several were done to one cluster, so they are not independent: the interval is of how far these differ, and other clusters may differ by more."
-	amissNote  = "Not all were done, over and healed as asked (R31), or they are of a trial that is invalid: the verdicts say which."
-	someNote   = "Not of each time: there was none, it did not come, or nobody said so, before the next fault began, all were whole again, or the window closed. The median is of the others."
-	lastedNote = "Not all were over when the next fault began or the window closed: those are longer than they count here."
-)
-
-// BrokenTables is the table of what faults broke, if any did anything: of each the
-// longest time without any success, and how long it took until the members' logs
-// noticed, until one was elected, and until all were seen whole again.
-func BrokenTables(rows []*Row) []Table {
-	all := Broken(rows)
-	if len(all) == 0 {
-		return nil
-	}
-	var notes footnotes
-	t := Table{Kind: OfFaults, Columns: []Column{{Title: "fault", Left: true}, {Title: "trial", Left: true, Wide: oneTrialEach(all)}, {Title: "store", Left: true}, {Title: "times"}}}
-	intervals := slices.ContainsFunc(all, func(b *Breaks) bool { return b.Outage().HasInterval })
-	for i, s := range all[0].Spans {
-		if !slices.ContainsFunc(all, func(b *Breaks) bool { return len(b.Spans[i].All) > 0 }) {
-			continue
-		}
-		t.Columns = append(t.Columns, Column{Title: s.Title + " p50", Wide: s.wide})
-		if i == 0 {
-			if intervals {
-				t.Columns = append(t.Columns, Column{Title: "interval"})
-			}
-			t.Columns = append(t.Columns, Column{Title: "p90"}, Column{Title: "max"})
-		}
-	}
-	t.Columns = append(t.Columns, Column{Title: "failed"}, Column{Title: "may have happened"})
-	told := toldColumns(all)
-	for _, c := range told {
-		t.Columns = append(t.Columns, Column{Title: c.title})
-	}
-	for _, b := range all {
-		first := b.Row.First()
-		times := Cell{Text: strconv.Itoa(b.Times)}
-		if b.Lasted > 0 {
-			times.Notes = append(times.Notes, notes.mark(lastedNote))
-		}
-		if b.Amiss > 0 {
-			times.Notes = append(times.Notes, notes.mark(amissNote))
-		}
-		row := []Cell{{Text: b.What}, {Text: first.Name}, {Text: Store(first)}, times}
-		for i := range b.Spans {
-			s := &b.Spans[i]
-			if !slices.ContainsFunc(all, func(b *Breaks) bool { return len(b.Spans[i].All) > 0 }) {
-				continue
-			}
-			median := brokenCell(s.Median.Value, len(s.All) > 0)
-			if i > 0 && s.Median.Value == 0 && len(s.All) > 0 && !s.longest {
-				median.Text = "at once"
-			}
-			if n := len(s.All); n > 0 && n < b.Times {
-				median.Notes = []int{notes.mark(someNote)}
-			}
-			row = append(row, median)
-			if i > 0 {
-				continue
-			}
-			if intervals {
-				row = append(row, b.intervalCell(&notes))
-			}
-			p90, known := s.P90()
-			most, any := s.Max()
-			row = append(row, brokenCell(p90, known), brokenCell(most, any))
-		}
-		row = append(row, countCell(b.Definite+b.Indefinite), countCell(b.Indefinite))
-		for _, c := range told {
-			cell := figureCell(record.Value{})
-			if b.Told != nil {
-				if count, known := c.of(b.Told); known {
-					cell = countCell(count)
-				}
-			}
-			row = append(row, cell)
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	t.Footnotes = notes.texts
-	return []Table{t}
-}
-
-// oneTrialEach reports whether the fault and the store tell each trial from others.
-func oneTrialEach(all []*Breaks) bool {
-	seen := map[[2]string]bool{}
-	for _, b := range all {
-		key := [2]string{b.What, Store(b.Row.First())}
-		if seen[key] {
-			return false
-		}
-		seen[key] = true
-	}
-	return true
-}
-
-// brokenCell is a length of time; of 0 there was none.
-func brokenCell(seconds float64, known bool) Cell {
-	switch {
-	case !known:
-		return figureCell(record.Value{})
-	case seconds == 0:
-		return Cell{Text: "none"}
-	case seconds < 0.0995: // three digits would be more than is known
-		return Cell{Text: text.Lasted(seconds)}
-	}
-	return figureCell(secondsValue(seconds))
-}
-
-func secondsValue(x float64) record.Value {
-	return record.Value{Number: x, Unit: measure.Seconds, Known: true}
-}
-
-// intervalCell is the interval of the median outage, with what it rests on.
-func (b *Breaks) intervalCell(notes *footnotes) Cell {
-	s, c := b.Outage(), Cell{Kind: HowSure}
-	switch {
-	case s.HasInterval && s.Median.High == 0:
-		return brokenCell(0, true)
-	case s.HasInterval:
-		c.Certainty = &Certainty{Low: secondsValue(s.Median.Low), High: secondsValue(s.Median.High)}
-		c.Notes = []int{notes.mark(medianNote)}
-		if b.Dependent {
-			c.Notes = append(c.Notes, notes.mark(sharedNote))
-		}
-	}
-	return c
-}

@@ -1,4 +1,4 @@
-package analyze
+package faults
 
 import "github.com/quorumbench/quorumbench/internal/results/record"
 

@@ -1,4 +1,6 @@
-package analyze
+// Package compare says whether runs differ from a baseline, by how much, and how sure that
+// is; and how precisely the repeats of one run are known.
+package compare
 
 import (
 	"cmp"
@@ -8,10 +10,10 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
-	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
 // Pair is a trial and its baseline, each with its repeats.
@@ -37,7 +39,7 @@ type Compared struct {
 	Figure    record.Figure
 	Title     string
 	Now, Base record.Value // MedianOf the repeats that count
-	Change    Change
+	Change    analyze.Change
 }
 
 // Comparing is what a comparison is of.
@@ -100,28 +102,28 @@ type Comparison struct {
 // judges the changes among themselves. Its error is a sentence that says why the
 // two cannot be compared.
 func Compare(run, base *record.Run, by Comparing) (*Comparison, error) {
-	news, bases := byName(run), byName(base)
+	news, bases := analyze.TrialsByName(run), analyze.TrialsByName(base)
 	c := &Comparison{Run: run, Base: base, By: by}
 	common := false
-	for _, name := range bases.order {
-		if news.of[name] == nil {
+	for _, name := range bases.Order {
+		if news.Of[name] == nil {
 			c.OnlyBase = append(c.OnlyBase, name)
 		}
 	}
-	for _, name := range news.order {
-		of := bases.of[name]
+	for _, name := range news.Order {
+		of := bases.Of[name]
 		if of == nil {
 			c.OnlyNew = append(c.OnlyNew, name)
 			continue
 		}
-		if err := SameLoad(&news.of[name][0].Conditions, &of[0].Conditions); err != nil {
+		if err := SameLoad(&news.Of[name][0].Conditions, &of[0].Conditions); err != nil {
 			return nil, err
 		}
 		common = true
-		c.add(name, news.of[name], of)
+		c.add(name, news.Of[name], of)
 	}
 	if !common {
-		return nil, noneInCommon(news.order, bases.order)
+		return nil, noneInCommon(news.Order, bases.Order)
 	}
 	c.findDifferences()
 	Judge(stats.Margin, c)
@@ -132,12 +134,12 @@ func Compare(run, base *record.Run, by Comparing) (*Comparison, error) {
 // Comparable refuses a baseline that trials which are to run could not be
 // compared with.
 func Comparable(trials []record.Conditions, base *record.Run) error {
-	bases := byName(base)
+	bases := analyze.TrialsByName(base)
 	var names []string
 	common := false
 	for i := range trials {
 		names = append(names, trials[i].Name)
-		if of := bases.of[trials[i].Name]; of != nil {
+		if of := bases.Of[trials[i].Name]; of != nil {
 			common = true
 			if err := SameLoad(&trials[i], &of[0].Conditions); err != nil {
 				return err
@@ -145,7 +147,7 @@ func Comparable(trials []record.Conditions, base *record.Run) error {
 		}
 	}
 	if !common {
-		return noneInCommon(names, bases.order)
+		return noneInCommon(names, bases.Order)
 	}
 	return nil
 }
@@ -159,22 +161,22 @@ func Within(run *record.Run) *Comparison {
 // WithinBy does that by figures of its own.
 func WithinBy(run *record.Run, by Comparing) *Comparison {
 	c := &Comparison{Run: run, Base: run, By: by}
-	all, any := byName(run), false
-	for _, name := range all.order {
-		of := all.of[name][0].BaselineOf
+	all, any := analyze.TrialsByName(run), false
+	for _, name := range all.Order {
+		of := all.Of[name][0].BaselineOf
 		if of == "" {
 			continue
 		}
 		any = true
-		news := all.of[of]
+		news := all.Of[of]
 		if news == nil {
 			c.OnlyBase = append(c.OnlyBase, name)
 			continue
 		}
-		if err := SameLoad(&news[0].Conditions, &all.of[name][0].Conditions); err != nil {
+		if err := SameLoad(&news[0].Conditions, &all.Of[name][0].Conditions); err != nil {
 			c.Differences = append(c.Differences, "Beware: "+err.Error()+".")
 		}
-		c.add(of, news, all.of[name])
+		c.add(of, news, all.Of[name])
 	}
 	if !any {
 		return nil
@@ -188,14 +190,14 @@ func WithinBy(run *record.Run, by Comparing) *Comparison {
 // Judge finds the words for the changes of comparisons that are read together,
 // by a practical margin (a share), corrected for their number.
 func Judge(margin float64, all ...*Comparison) {
-	var changes []*Change
+	var changes []*analyze.Change
 	var family []stats.Compared
 	for _, c := range all {
 		for i := range c.Pairs {
 			for k := range c.Pairs[i].Figures {
 				if f := &c.Pairs[i].Figures[k]; f.Change.Interval {
 					changes = append(changes, &f.Change)
-					family = append(family, stats.Compared{Ratio: f.Change.ratio, MoreIsBetter: f.Figure.Better == record.More})
+					family = append(family, stats.Compared{Ratio: f.Change.Ratio, MoreIsBetter: f.Figure.Better == record.More})
 				}
 			}
 		}
@@ -225,7 +227,7 @@ func Worsened(all []*Comparison) (names []string) {
 // Unjudged names the trials of comparisons that were judged together of which no
 // change could be; nil where each has one.
 func Unjudged(all []*Comparison) error {
-	takes := fmt.Sprintf("%d repeats on both sides that count, each with a figure above 0, and taken in turn where both are of one run", MinRepeats)
+	takes := fmt.Sprintf("%d repeats on both sides that count, each with a figure above 0, and taken in turn where both are of one run", analyze.MinRepeats)
 	if len(all) == 0 || all[0].Family == 0 {
 		return fmt.Errorf("--fail-on worse is not kept by what could not be judged: no trial has %s", takes)
 	}
@@ -264,7 +266,7 @@ func (c *Comparison) add(name string, news, bases []*record.Trial) {
 		c.Differences = append(c.Differences, fmt.Sprintf("Beware: %s of the repeats of %s are left out here and %s in the baseline. What disturbs one side more than the other may be the change itself%s.",
 			measure.Percent(here), name, measure.Percent(there), times))
 	}
-	p.Dependent = shareCluster(c.Run, p.New) || shareCluster(c.Base, p.Base)
+	p.Dependent = analyze.ShareCluster(c.Run, p.New) || analyze.ShareCluster(c.Base, p.Base)
 	if len(p.New) == 0 || len(p.Base) == 0 {
 		c.lacking = append(c.lacking, name)
 	}
@@ -285,17 +287,17 @@ func (c *Comparison) add(name string, news, bases []*record.Trial) {
 		f := &p.Figures[i]
 		f.compare(p.New, p.Base, rounds)
 		if ofOneRun && !rounds {
-			f.Change = f.Change.withoutInterval("its repeats and the baseline's did not take turns")
+			f.Change = f.Change.WithoutInterval("its repeats and the baseline's did not take turns")
 		}
-		f.Change = f.Change.withShownFigures(f.Now, f.Base)
+		f.Change = f.Change.WithShownFigures(f.Now, f.Base)
 	}
 	c.Pairs = append(c.Pairs, p)
 }
 
 // compare finds the change of a figure, and the figures that the report has of both sides.
 func (f *Compared) compare(now, base []*record.Trial, rounds bool) {
-	f.Now, f.Base = MedianOf(&f.Figure, now), MedianOf(&f.Figure, base)
-	f.Change = ChangeOf(repeated(&f.Figure, now), repeated(&f.Figure, base), rounds)
+	f.Now, f.Base = analyze.MedianOf(&f.Figure, now), analyze.MedianOf(&f.Figure, base)
+	f.Change = analyze.ChangeOf(analyze.RepeatedOf(&f.Figure, now), analyze.RepeatedOf(&f.Figure, base), rounds)
 }
 
 // wholeRounds leaves out the repeats of one side whose round the other side lacks,
@@ -334,39 +336,6 @@ func missing(counting, all []*record.Trial) float64 {
 	return 1 - float64(len(counting))/float64(max(len(all), 1))
 }
 
-// values returns a figure of each repeat, not known where it cannot be distinguished
-// from 0.
-func values(f *record.Figure, trials []*record.Trial) []record.Value {
-	all := make([]record.Value, 0, len(trials))
-	for _, t := range trials {
-		v := f.Of(t)
-		if v.Number < f.Below {
-			v = record.Value{}
-		}
-		all = append(all, v)
-	}
-	return all
-}
-
-// named is a run's trials by name, in the order of the scenario.
-type named struct {
-	order []string
-	of    map[string][]*record.Trial
-}
-
-func byName(run *record.Run) named { return namedOf(InOrder(run)) }
-
-func namedOf(trials []*record.Trial) named {
-	n := named{of: map[string][]*record.Trial{}}
-	for _, t := range trials {
-		if n.of[t.Name] == nil {
-			n.order = append(n.order, t.Name)
-		}
-		n.of[t.Name] = append(n.of[t.Name], t)
-	}
-	return n
-}
-
 // SameLoad refuses two trials whose load is not the same with a sentence that
 // names the first difference. A rate that is a share of another trial's
 // throughput, which is another in every run, need only be a share of the same.
@@ -386,13 +355,13 @@ func (c *Comparison) counting(of string, trials []*record.Trial) []*record.Trial
 	var order []string
 	whys := map[string]int{}
 	for _, t := range trials {
-		why := whyNot(t)
+		why := analyze.WhyNotCounted(t)
 		if why == "" {
 			count = append(count, t)
 			continue
 		}
 		whys[why]++
-		order = with(order, why)
+		order = analyze.AppendNew(order, why)
 	}
 	if len(order) > 0 {
 		parts := make([]string, 0, len(order))
@@ -405,62 +374,4 @@ func (c *Comparison) counting(of string, trials []*record.Trial) []*record.Trial
 		c.LeftOut = append(c.LeftOut, fmt.Sprintf("%s, %d of %d (%s)", of, len(trials)-len(count), len(trials), strings.Join(parts, ", ")))
 	}
 	return count
-}
-
-// whyNot says why a repeat's figures are not to be compared; empty if they are. An
-// invalid figure is none of the store's, and one of a window that was interrupted or
-// of fewer workers is of another load. Suspect repeats count: how far a disturbance can
-// have moved a figure is in its interval.
-func whyNot(t *record.Trial) string {
-	switch {
-	case t.State == record.Interrupted:
-		return "interrupted"
-	case !Measured(t):
-		return string(t.State)
-	}
-	invalid := t.Verdict.State == verdict.Invalid
-	var rules []string
-	for _, r := range t.Verdict.Reasons {
-		if invalid || verdict.OfAnotherLoad(r.Rule) {
-			rules = with(rules, fmt.Sprintf("R%d", r.Rule))
-		}
-	}
-	if !invalid && len(rules) == 0 {
-		return ""
-	}
-	return strings.TrimSpace(string(t.Verdict.State) + " " + strings.Join(rules, " "))
-}
-
-// Counting is the trials of a run whose figures another program may compare,
-// suspect ones among them, and says which it must not have, and why.
-func Counting(run *record.Run) (count []*record.Trial, leftOut []string) {
-	for _, t := range InOrder(run) {
-		if why := whyNot(t); why != "" {
-			leftOut = append(leftOut, fmt.Sprintf("%s (%s)", Label(t), why))
-			continue
-		}
-		count = append(count, t)
-	}
-	return count, leftOut
-}
-
-// shareCluster reports whether any two of a run's trials ran on one cluster. A run
-// gives one that it attaches to another name each time that it comes back to it.
-func shareCluster(run *record.Run, trials []*record.Trial) bool {
-	seen := map[string]bool{}
-	for _, t := range trials {
-		names := []string{"name " + t.Cluster}
-		if !clusterOf(run, t).Started {
-			for _, e := range t.Endpoints {
-				names = append(names, "endpoint "+e)
-			}
-		}
-		if slices.ContainsFunc(names, func(name string) bool { return seen[name] }) {
-			return true
-		}
-		for _, name := range names {
-			seen[name] = true
-		}
-	}
-	return false
 }

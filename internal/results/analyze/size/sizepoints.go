@@ -1,4 +1,4 @@
-package analyze
+package size
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -36,8 +37,8 @@ func usedPoints(run *record.Run, f *CapacityFinding) (all []usedPoint) {
 func usedBy(run *record.Run, t *record.Trial) usedPoint {
 	nan := math.NaN()
 	p := usedPoint{rate: t.PerSecond, cpu: nan, syncing: nan, network: nan, memoryUsed: nan}
-	in := inWindow(t)
-	seconds := in.to.Sub(in.from).Seconds()
+	in := analyze.WindowOf(t)
+	seconds := in.To.Sub(in.From).Seconds()
 	byMember := map[string][]*record.MachineRow{}
 	var names []string
 	for i := range t.Machines {
@@ -53,23 +54,23 @@ func usedBy(run *record.Run, t *record.Trial) usedPoint {
 		rows := byMember[name]
 		machine := cmp.Or(rows[0].Machine, record.MachineName)
 		used := func(counter func(*record.MachineRow) float64) float64 {
-			grown, _ := grownIn(rows, in, counter)
+			grown, _ := analyze.GrownIn(rows, in, counter)
 			return grown / seconds
 		}
 		cpu[machine] += used((*record.MachineRow).CPU)
 		most := 0.0
 		for _, r := range rows {
-			if !r.Time.Before(in.from.Add(-atEdge)) && !r.Time.After(in.to.Add(atEdge)) && r.RSS > most {
+			if !r.Time.Before(in.From.Add(-analyze.AtEdge)) && !r.Time.After(in.To.Add(analyze.AtEdge)) && r.RSS > most {
 				most = r.RSS
 			}
 		}
 		rss[machine] += most
-		loaded := span{in.from.Add(-t.Warmup), in.to} // a warm-up has the same rate
+		loaded := analyze.Span{From: in.From.Add(-t.Warmup), To: in.To} // a warm-up has the same rate
 		p.network = larger(p.network, seldomRead(rows, loaded, func(r *record.MachineRow) float64 { return r.Received }))
 		p.network = larger(p.network, seldomRead(rows, loaded, func(r *record.MachineRow) float64 { return r.Sent }))
 	}
 	p.machines(run.Of(t), t, cpu, rss)
-	for _, m := range MembersMetrics(t) {
+	for _, m := range analyze.MembersMetrics(t) {
 		if m.Seconds > 0 && m.Metrics[store.FsyncSeconds].Count > 0 {
 			p.syncing = larger(p.syncing, math.Min(m.Metrics[store.FsyncSeconds].Sum/m.Seconds, 1))
 		}
@@ -83,10 +84,10 @@ func usedBy(run *record.Run, t *record.Trial) usedPoint {
 
 // seldomRead is by how much a counter grew a second in a span, between the first and the
 // last row that have it; NaN for fewer than two.
-func seldomRead(rows []*record.MachineRow, in span, counter func(*record.MachineRow) float64) float64 {
+func seldomRead(rows []*record.MachineRow, in analyze.Span, counter func(*record.MachineRow) float64) float64 {
 	var first, last *record.MachineRow
 	for _, r := range rows {
-		if math.IsNaN(counter(r)) || r.Time.Before(in.from.Add(-atEdge)) || r.Time.After(in.to.Add(atEdge)) {
+		if math.IsNaN(counter(r)) || r.Time.Before(in.From.Add(-analyze.AtEdge)) || r.Time.After(in.To.Add(analyze.AtEdge)) {
 			continue
 		}
 		if first == nil {

@@ -1,4 +1,4 @@
-package analyze
+package size
 
 import (
 	"fmt"
@@ -6,10 +6,10 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/text"
-
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -23,7 +23,7 @@ type disturbance struct {
 
 // disturbanceOf reads it from the trial's verdict. A reason that is not about any part of
 // an objective is left out where the figures of all parts are known.
-func disturbanceOf(t *record.Trial, parts []Threshold) (d disturbance) {
+func disturbanceOf(t *record.Trial, parts []analyze.Threshold) (d disturbance) {
 	d.trial = t
 	for i := range t.Verdict.Reasons {
 		r := &t.Verdict.Reasons[i]
@@ -42,9 +42,9 @@ func disturbanceOf(t *record.Trial, parts []Threshold) (d disturbance) {
 // concerns reports whether a reason is about a part of an objective, or may be. The effect on
 // a percentile that failed is not known. If the generator was late, the effect on the highest
 // percentile that did not fail is used instead.
-func concerns(r *verdict.Reason, t *record.Trial, parts []Threshold) bool {
-	return len(parts) == 0 || slices.ContainsFunc(parts, func(part Threshold) bool {
-		p, ofTimes := part.percentile100()
+func concerns(r *verdict.Reason, t *record.Trial, parts []analyze.Threshold) bool {
+	return len(parts) == 0 || slices.ContainsFunc(parts, func(part analyze.Threshold) bool {
+		p, ofTimes := percentile100(&part)
 		if !ofTimes || !slices.Contains(measure.Percentiles, p) || r.About(part.Metric) {
 			return true
 		}
@@ -70,11 +70,11 @@ func (d *disturbance) sureShares(o *Objective) []float64 {
 	is, wouldBe := d.times()
 	for i := range o.Parts {
 		t := &o.Parts[i]
-		if _, ok := t.percentile100(); !ok || d.othersUnknown() {
+		if _, ok := percentile100(t); !ok || d.othersUnknown() {
 			continue
 		}
-		if over := shareFrom(is, float64(t.bound())); over > 0 {
-			sure[i] = min(shareFrom(wouldBe, float64(t.bound()))/over, 1)
+		if over := shareFrom(is, float64(boundOf(t))); over > 0 {
+			sure[i] = min(shareFrom(wouldBe, float64(boundOf(t)))/over, 1)
 		}
 	}
 	return sure
@@ -130,7 +130,7 @@ func shareFrom(all []quantile, ns float64) float64 {
 
 // failed is how many of a second's operations failed whatever disturbed the trial: what a
 // late generator did not send is not the store's.
-func (d *disturbance) failed(s *Second) float64 {
+func (d *disturbance) failed(s *analyze.Second) float64 {
 	failed := s.Errors
 	if d.generator {
 		failed -= s.ErrorsByKind[kv.NotSent.String()]

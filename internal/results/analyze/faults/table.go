@@ -1,0 +1,172 @@
+package faults
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
+)
+
+// Notes below the table of what faults broke.
+const (
+	medianNote = "95 % interval of the median over the faults, by order statistics: it holds for any distribution of independent times, and needs six of them."
+	sharedNote = "Several were done to one cluster, so they are not independent: the interval is of how far these differ, and other clusters may differ by more."
+	amissNote  = "Not all were done, over and healed as asked (R31), or they are of a trial that is invalid: the verdicts say which."
+	someNote   = "Not of each time: there was none, it did not come, or nobody said so, before the next fault began, all were whole again, or the window closed. The median is of the others."
+	lastedNote = "Not all were over when the next fault began or the window closed: those are longer than they count here."
+)
+
+// BrokenTables is the table of what faults broke, if any did anything: of each the
+// longest time without any success, and how long it took until the members' logs
+// noticed, until one was elected, and until all were seen whole again.
+func BrokenTables(rows []*analyze.Row) []analyze.Table {
+	all := Broken(rows)
+	if len(all) == 0 {
+		return nil
+	}
+	c := brokenColumns{
+		all:       all,
+		told:      toldColumns(all),
+		intervals: slices.ContainsFunc(all, func(b *Breaks) bool { return b.Outage().HasInterval }),
+	}
+	t := analyze.Table{Kind: analyze.OfFaults, Columns: c.columns()}
+	for _, b := range all {
+		t.Rows = append(t.Rows, c.row(b))
+	}
+	t.Footnotes = c.notes.Texts
+	return []analyze.Table{t}
+}
+
+// brokenColumns are those of the table of what faults broke, with the notes of its cells.
+type brokenColumns struct {
+	all       []*Breaks
+	told      []toldColumn
+	intervals bool // of the longest times without any success
+	notes     analyze.FootnoteList
+}
+
+// known reports whether any fault has the i-th length of time.
+func (c *brokenColumns) known(i int) bool {
+	return slices.ContainsFunc(c.all, func(b *Breaks) bool { return len(b.Spans[i].All) > 0 })
+}
+
+func (c *brokenColumns) columns() []analyze.Column {
+	columns := []analyze.Column{{Title: "fault", Left: true}, {Title: "trial", Left: true, Wide: oneTrialEach(c.all)}, {Title: "store", Left: true}, {Title: "times"}}
+	for i, s := range c.all[0].Spans {
+		if !c.known(i) {
+			continue
+		}
+		columns = append(columns, analyze.Column{Title: s.Title + " p50", Wide: s.wide})
+		if i == 0 {
+			if c.intervals {
+				columns = append(columns, analyze.Column{Title: "interval"})
+			}
+			columns = append(columns, analyze.Column{Title: "p90"}, analyze.Column{Title: "max"})
+		}
+	}
+	columns = append(columns, analyze.Column{Title: "failed"}, analyze.Column{Title: "may have happened"})
+	for _, told := range c.told {
+		columns = append(columns, analyze.Column{Title: told.title})
+	}
+	return columns
+}
+
+func (c *brokenColumns) row(b *Breaks) []analyze.Cell {
+	first := b.Row.First()
+	times := analyze.Cell{Text: strconv.Itoa(b.Times)}
+	if b.Lasted > 0 {
+		times.Notes = append(times.Notes, c.notes.Mark(lastedNote))
+	}
+	if b.Amiss > 0 {
+		times.Notes = append(times.Notes, c.notes.Mark(amissNote))
+	}
+	row := []analyze.Cell{{Text: b.What}, {Text: first.Name}, {Text: analyze.Store(first)}, times}
+	for i := range b.Spans {
+		if c.known(i) {
+			row = append(row, c.spanCells(b, i)...)
+		}
+	}
+	row = append(row, analyze.CountCell(b.Definite+b.Indefinite), analyze.CountCell(b.Indefinite))
+	for _, told := range c.told {
+		cell := analyze.FigureCell(record.Value{})
+		if b.Told != nil {
+			if count, known := told.of(b.Told); known {
+				cell = analyze.CountCell(count)
+			}
+		}
+		row = append(row, cell)
+	}
+	return row
+}
+
+// spanCells are the cells of the i-th length of time: of the first its interval, p90 and
+// longest too.
+func (c *brokenColumns) spanCells(b *Breaks, i int) []analyze.Cell {
+	s := &b.Spans[i]
+	median := brokenCell(s.Median.Value, len(s.All) > 0)
+	if i > 0 && s.Median.Value == 0 && len(s.All) > 0 && !s.longest {
+		median.Text = "at once"
+	}
+	if n := len(s.All); n > 0 && n < b.Times {
+		median.Notes = []int{c.notes.Mark(someNote)}
+	}
+	cells := []analyze.Cell{median}
+	if i > 0 {
+		return cells
+	}
+	if c.intervals {
+		cells = append(cells, b.intervalCell(&c.notes))
+	}
+	p90, known := s.P90()
+	most, any := s.Max()
+	return append(cells, brokenCell(p90, known), brokenCell(most, any))
+}
+
+// oneTrialEach reports whether the fault and the store tell each trial from others.
+func oneTrialEach(all []*Breaks) bool {
+	seen := map[[2]string]bool{}
+	for _, b := range all {
+		key := [2]string{b.What, analyze.Store(b.Row.First())}
+		if seen[key] {
+			return false
+		}
+		seen[key] = true
+	}
+	return true
+}
+
+// brokenCell is a length of time; of 0 there was none.
+func brokenCell(seconds float64, known bool) analyze.Cell {
+	switch {
+	case !known:
+		return analyze.FigureCell(record.Value{})
+	case seconds == 0:
+		return analyze.Cell{Text: "none"}
+	case seconds < 0.0995: // three digits would be more than is known
+		return analyze.Cell{Text: text.Lasted(seconds)}
+	}
+	return analyze.FigureCell(secondsValue(seconds))
+}
+
+func secondsValue(x float64) record.Value {
+	return record.Value{Number: x, Unit: measure.Seconds, Known: true}
+}
+
+// intervalCell is the interval of the median outage, with what it rests on.
+func (b *Breaks) intervalCell(notes *analyze.FootnoteList) analyze.Cell {
+	s, c := b.Outage(), analyze.Cell{Kind: analyze.HowSure}
+	switch {
+	case s.HasInterval && s.Median.High == 0:
+		return brokenCell(0, true)
+	case s.HasInterval:
+		c.Certainty = &analyze.Certainty{Low: secondsValue(s.Median.Low), High: secondsValue(s.Median.High)}
+		c.Notes = []int{notes.Mark(medianNote)}
+		if b.Dependent {
+			c.Notes = append(c.Notes, notes.Mark(sharedNote))
+		}
+	}
+	return c
+}
