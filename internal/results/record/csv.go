@@ -103,6 +103,7 @@ func writeRows(to *lines, rows ...[]string) error {
 type csvRow struct {
 	column map[string]int
 	fields []string
+	words  map[string]string // texts of fields, by fields
 	err    error
 }
 
@@ -143,6 +144,24 @@ func eachCSVRow(b []byte, what string, columns []string, each func(*csvRow)) err
 func (r *csvRow) has(name string) bool {
 	_, ok := r.column[name]
 	return ok
+}
+
+// word is a field as text. Rows share equal ones: a part of a field would keep the text of
+// its whole row in memory.
+func (r *csvRow) word(name string) string {
+	field := r.field(name)
+	if field == "" {
+		return ""
+	}
+	word, known := r.words[field]
+	if !known {
+		if r.words == nil {
+			r.words = map[string]string{}
+		}
+		word = strings.Clone(text.Line(field, text.OfField))
+		r.words[strings.Clone(field)] = word
+	}
+	return word
 }
 
 // field is that of a column which the file has.
@@ -198,7 +217,7 @@ func (r *csvRow) read(columns []column) {
 		var err error
 		switch at := c.at.(type) {
 		case *string:
-			*at = text.Line(r.field(c.name), text.OfField)
+			*at = r.word(c.name)
 		case *int:
 			if *at, err = strconv.Atoi(r.field(c.name)); err != nil {
 				r.fail(c.name, "a number")
@@ -276,7 +295,11 @@ func bucketsText(all []store.Bucket) string {
 }
 
 func readBuckets(text string) (all []store.Bucket, ok bool) {
-	for _, one := range strings.Fields(text) {
+	if text == "" {
+		return nil, true
+	}
+	all = make([]store.Bucket, 0, 1+strings.Count(text, " "))
+	for one := range strings.FieldsSeq(text) {
 		bound, times, _ := strings.Cut(one, ":")
 		upper, err1 := strconv.ParseFloat(bound, 64)
 		count, err2 := strconv.ParseFloat(times, 64)

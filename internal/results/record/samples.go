@@ -75,10 +75,13 @@ func (t *TrialWriter) Store(r *StoreRow) error {
 // readStores reads the text of stores.csv, which may be anybody's. Columns that
 // are not there, as in other versions, say nothing.
 func readStores(b []byte) (rows []StoreRow, err error) {
+	var row StoreRow
+	var readings [store.NumMetrics]store.Reading
+	columns := row.columns(&readings)
+	blank := readings
 	err = eachCSVRow(b, "file", []string{"unix_seconds", "name"}, func(r *csvRow) {
-		var row StoreRow
-		var readings [store.NumMetrics]store.Reading
-		r.read(row.columns(&readings))
+		row, readings = StoreRow{}, blank
+		r.read(columns)
 		for metric, reading := range readings {
 			if math.IsNaN(reading.Value) && math.IsNaN(reading.Count) {
 				continue

@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -109,18 +110,31 @@ func OpenTimeline(dir, folder string) ([]Row, error) {
 // readTimeline reads whole lines of a timeline.csv.
 func readTimeline(b []byte) (rows []Row, err error) {
 	watching := names((&RowWatch{}).columns())
+	var watched RowWatch
+	var columns []column // of the row that every row is read into
+	row := Row{ErrorsByKind: map[string]uint64{}}
 	err = eachCSVRow(b, "timeline", names((&Row{}).columns()), func(r *csvRow) {
-		row := Row{ErrorsByKind: map[string]uint64{}}
-		if slices.ContainsFunc(watching, r.has) {
-			row.Watch = &RowWatch{}
-			for _, name := range watching {
-				if !r.has(name) {
-					r.err = fmt.Errorf("the timeline has no column %q", name)
+		if columns == nil {
+			if slices.ContainsFunc(watching, r.has) {
+				row.Watch = &watched
+				for _, name := range watching {
+					if !r.has(name) {
+						r.err = fmt.Errorf("the timeline has no column %q", name)
+					}
 				}
 			}
+			columns = row.written()
 		}
-		if r.read(row.written()); r.err == nil {
-			rows = append(rows, row)
+		watch := row.Watch
+		row, watched = Row{ErrorsByKind: row.ErrorsByKind, Watch: watch}, RowWatch{}
+		clear(row.ErrorsByKind)
+		if r.read(columns); r.err == nil {
+			read := row
+			read.ErrorsByKind = maps.Clone(row.ErrorsByKind)
+			if watch != nil {
+				read.Watch = new(watched)
+			}
+			rows = append(rows, read)
 		}
 	})
 	return rows, err
