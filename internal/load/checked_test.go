@@ -7,7 +7,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/load"
-	"github.com/quorumbench/quorumbench/internal/load/app/catalog"
+	"github.com/quorumbench/quorumbench/internal/load/app/discovery"
 	"github.com/quorumbench/quorumbench/internal/load/app/election"
 	"github.com/quorumbench/quorumbench/internal/load/app/kubernetes"
 	"github.com/quorumbench/quorumbench/internal/load/remote"
@@ -87,11 +87,11 @@ func TestKeysAreReadAsTheirScriptSays(t *testing.T) {
 	for name, w := range map[string]load.Worker{"local": local(), "piped": remote.Piped(local()), "agent": agents.Worker(t, nil)} {
 		t.Run(name, func(t *testing.T) {
 			l := base(kv.Put, kv.None)
-			d := catalog.Application{}.Definition()
+			d := discovery.Application{Catalog: true}.Definition()
 			settings := d.Defaults()
 			maps.Copy(settings, application.Settings{"services": 5, "instances-per-service": 10, "discovery-clients": 3, "services-per-client": 2, "instance-churn": 1, "health-changes": 0})
-			l.Application = scenario.NewApplication(catalog.Application{}, settings)
-			profile := catalog.Application{}.Profile(settings, 0)
+			l.Application = scenario.NewApplication(discovery.Application{Catalog: true}, settings)
+			profile := discovery.Application{Catalog: true}.Profile(settings, 0)
 			l.Arrival, l.Rate.PerSecond, l.Duration, l.Prefix, l.KeySpace = scenario.Recorded, profile.PerSecond(), time.Second, "qb-", profile.There
 			l.Connections, l.Clients, l.Threads, l.Check, l.Preload = 4, 4, 1, true, true
 			l.Watch = &scenario.Watch{Watchers: profile.Watchers, Streams: profile.Streams}

@@ -255,8 +255,8 @@ func (g *generator) result(interrupted bool) (*Result, error) {
 				e.Used = []Usage{g.usage.used()}
 			}
 			e.Leases = g.plan.grants.Names()
-			if t, ok := g.plan.script.(CallCounter); ok {
-				e.Calls = t.Calls()
+			if s := g.plan.script; s != nil {
+				e.Calls = s.CallCounts()
 				for k := range e.Calls {
 					if interrupted {
 						e.Calls[k].Cut()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/app"
 	"github.com/quorumbench/quorumbench/internal/load/engine"
 	"github.com/quorumbench/quorumbench/internal/load/keys"
 	"github.com/quorumbench/quorumbench/internal/load/pace"
@@ -34,7 +35,7 @@ type plan struct {
 	world    World // nil is this machine
 	length   int64 // of an open loop's window that a total bounds, once it is known
 
-	script Script // nil: the load is what its mix, keys and arrivals say
+	script app.Script // nil: the load is what its mix, keys and arrivals say
 	// chronicler makes what a loop's operations are recorded by that are a script's; nil:
 	// a chronicle does it.
 	chronicler func(*history.Recorder) engine.History

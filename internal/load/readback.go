@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/app"
 	"github.com/quorumbench/quorumbench/internal/load/engine"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
@@ -49,35 +50,30 @@ func (p *plan) readKeys(ctx context.Context, level kv.Consistency) (found uint64
 
 // readScripts reads each key of a script.
 func (p *plan) readScripts(ctx context.Context, level kv.Consistency) (found uint64, err error) {
-	script, ok := p.script.(Checked)
-	if !ok {
+	model := p.script.Model()
+	if model == nil {
 		return 0, fmt.Errorf("the keys of the application %s have no numbers by which they could be read", p.Load.Application.Name)
 	}
-	back := &reading{script: script, level: level}
-	back.otherwise, _ = p.script.(Reader)
+	back := &reading{model: model, level: level}
 	one := *p
 	one.script = nil
-	one.chronicler = func(to *history.Recorder) engine.History { return &finals{to: script.Chronicle(to)} }
-	_, err = one.repeat(ctx, scenario.Operation{Kind: kv.Get, Consistency: level, Weight: 1}, fullSet(script.Keys()), one.reports, func(*source) engine.Source { return back })
+	one.chronicler = func(to *history.Recorder) engine.History { return &finals{to: model.Steps(to)} }
+	_, err = one.repeat(ctx, scenario.Operation{Kind: kv.Get, Consistency: level, Weight: 1}, fullSet(model.Keys()), one.reports, func(*source) engine.Source { return back })
 	return back.found, err
 }
 
 // reading is a source that reads each key of a script once. It is of one loop.
 type reading struct {
-	script    Checked
-	otherwise Reader // nil: keys are read as such
-	level     kv.Consistency
-	key       []byte
-	found     uint64
+	model app.Model
+	level kv.Consistency
+	key   []byte
+	found uint64
 }
 
 func (r *reading) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
-	if r.otherwise != nil {
-		r.otherwise.FillRead(n, r.level, op)
-		return n
-	}
-	r.key = r.script.AppendKey(r.key[:0], n)
+	r.key = r.model.AppendKey(r.key[:0], n)
 	*op = store.Op{Kind: kv.Get, Consistency: r.level, Key: r.key}
+	r.model.MakeRead(n, op)
 	return n
 }
 
@@ -91,7 +87,7 @@ func (r *reading) Check(_ kv.Kind, _ uint64, ev *store.Event) kv.Outcome {
 	switch {
 	case ev.Outcome != kv.OK:
 		return ev.Outcome
-	case r.otherwise != nil && !r.otherwise.There(ev):
+	case !r.model.Exists(ev):
 		return kv.Miss
 	}
 	r.found++
@@ -101,7 +97,7 @@ func (r *reading) Check(_ kv.Kind, _ uint64, ev *store.Event) kv.Outcome {
 // finals records those reads.
 type finals struct {
 	engine.HistoryBase
-	to engine.Chronicler
+	to app.Steps
 }
 
 // Ended implements engine.History.

@@ -27,8 +27,8 @@ func newWatching(p *plan, loops int) *watching {
 	if p.Load.Watch == nil {
 		return nil
 	}
-	if s, ok := p.script.(Watcher); ok {
-		if w := s.Watching(); w != nil {
+	if p.script != nil {
+		if w := p.script.Watching(); w != nil {
 			return &watching{plan: p, board: w.Sink.Board, scripted: w}
 		}
 		return nil

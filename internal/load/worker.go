@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/app"
 	"github.com/quorumbench/quorumbench/internal/load/engine"
 	"github.com/quorumbench/quorumbench/internal/load/keys"
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -167,7 +168,7 @@ type Local struct {
 	// Access reads what an assignment refers to; nil is AccessOf.
 	Access func(*scenario.Attach) (store.Access, error)
 	// Script is what is sent instead of the Assignment's operations; nil sends those.
-	Script Script
+	Script app.Script
 	// Attended says that somebody waits for this process's heartbeats.
 	Attended bool
 	// Now is the worker's clock; nil is package steady's, as of the process that conducts
@@ -215,7 +216,7 @@ func (w *Local) plan(a *Assignment) (*plan, error) {
 	}
 	p := &plan{Assignment: *a, store: st, access: access, attended: w.Attended, now: w.now, world: w.World, poller: w.poller}
 	if p.script = w.Script; p.script == nil {
-		if p.script, err = scripted(a, st.Capabilities()); err != nil {
+		if p.script, err = newScript(a, st.Capabilities()); err != nil {
 			return nil, err
 		}
 	}
@@ -223,8 +224,8 @@ func (w *Local) plan(a *Assignment) (*plan, error) {
 		p.grants = &store.Grants{}
 		p.Load.Threads = 1
 		p.wrap = func(*source) engine.Source { return p.script.Source() }
-		if s, ok := p.script.(Checked); ok && a.Load.Check {
-			p.chronicler = func(to *history.Recorder) engine.History { return s.Chronicle(to) }
+		if m := p.script.Model(); m != nil && a.Load.Check {
+			p.chronicler = func(to *history.Recorder) engine.History { return m.Steps(to) }
 		}
 		return p, nil
 	}

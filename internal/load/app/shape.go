@@ -13,10 +13,13 @@ type Shape struct {
 	Level kv.Consistency
 }
 
-// Calls are calls of the shapes at so many of each a second.
+// Calls returns calls of the shapes at so many of each a second. A shape without a name is one
+// that an application does not make.
 func Calls(shapes []Shape, rates []float64) (all []application.Call) {
 	for i, s := range shapes {
-		all = append(all, application.Call{Name: s.Name, Kind: s.Kind, Level: s.Level, PerSecond: rates[i]})
+		if s.Name != "" {
+			all = append(all, application.Call{Name: s.Name, Kind: s.Kind, Level: s.Level, PerSecond: rates[i]})
+		}
 	}
 	return all
 }

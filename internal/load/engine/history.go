@@ -42,15 +42,6 @@ type History interface {
 	Closed(now int64)
 }
 
-// Chronicler is the History of a Source whose keys are of several kinds, and are read after
-// the load.
-type Chronicler interface {
-	History
-	// Read takes the read of the key with a number after the load; o lacks its key and what
-	// it read.
-	Read(number uint64, ev *store.Event, o *history.Op)
-}
-
 // HistoryBase implements all methods of History but Ended, with no effect.
 type HistoryBase struct{}
 

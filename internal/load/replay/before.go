@@ -123,7 +123,7 @@ func (p *Plan) comparesEarlier(c *call.Call, part *call.Part) bool {
 	return false
 }
 
-// Before implements load.Script.
+// Before implements app.Script.
 func (p *Plan) Before() (engine.Source, uint64) {
 	return &beforeSource{Plan: p, translator: translator{plan: p}}, uint64(len(p.before))
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/app"
 	"github.com/quorumbench/quorumbench/internal/load/engine"
 	"github.com/quorumbench/quorumbench/internal/load/pace"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -16,8 +17,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// Plan is a recording made ready to be sent again, once. It is a load.Script.
+// Plan is a recording made ready to be sent again, once. It is an app.Script.
 type Plan struct {
+	app.ScriptBase
 	Header  call.Header
 	Problem string // a sentence, where the recording was not read to its end
 	// Left is how many calls are not sent again, by their method, and Gaps how many gaps
@@ -295,7 +297,7 @@ func (p *Plan) measureKeys() {
 	p.ValueBytes = values / max(written, 1)
 }
 
-// Pacer implements load.Script.
+// Pacer implements app.Script.
 func (p *Plan) Pacer() pace.Pacer { return p.schedule() }
 
 func (p *Plan) schedule() *pace.Recorded {
@@ -309,7 +311,7 @@ func (p *Plan) schedule() *pace.Recorded {
 // Length is how long it takes, in nanoseconds.
 func (p *Plan) Length() int64 { return p.schedule().Due(p.Calls()) }
 
-// Source implements load.Script.
+// Source implements app.Script.
 func (p *Plan) Source() engine.Source {
 	s := &source{Plan: p, translator: translator{plan: p}}
 	s.keys.Keys = &s.heard

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/load/app"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/agent"
@@ -56,7 +56,7 @@ type Options struct {
 	Enough func([]*record.Trial) record.Ending
 	// Script is what the only trial sends instead of its load; nil sends that. What came
 	// of it is then asked of Replayed.
-	Script   load.Script
+	Script   app.Script
 	Replayed func() *record.Replay
 	// Next names the trials one after the other, in place of the scenario's; nil for
 	// those.

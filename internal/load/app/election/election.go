@@ -1,7 +1,6 @@
 // Package election is the load of elections: candidates that want to lead one of many
 // offices each, of which one leads at a time until it resigns, as the clients of a store
-// do it who need a leader. It is data alone; what sends it is internal/load/election.
-// docs/applications.md says where each number comes from.
+// do it who need a leader. docs/applications.md says where each number comes from.
 //
 // There are two of them, which differ in who leads next: any candidate that is the first
 // to take an office that is free, so that all are told and race for it; or the one that
@@ -149,6 +148,9 @@ func (a Application) Profile(s application.Settings, way int) application.Profil
 		There: uint64(c.Offices), KeySize: len("e000000/leader"), ValueSize: NameSize, Connections: c.Connections(w),
 	}
 }
+
+// Script implements app.Application.
+func (a Application) Script(setup app.Setup) app.Script { return New(a, setup) }
 
 // Phrase implements application.Application.
 func (Application) Phrase(s application.Settings) string {

@@ -1,7 +1,6 @@
-// Package kubernetes is the load that Kubernetes' API server puts on its store: which
-// calls it sends, when, of which objects, under which keys. It is data alone; what
-// sends it is internal/load/apiserver. docs/applications.md says where each number
-// comes from.
+// Package kubernetes is the load that Kubernetes' API server puts on its store: which calls
+// it sends, when, of which objects, under which keys. docs/applications.md says where each
+// number comes from.
 package kubernetes
 
 import (
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/app"
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -106,6 +106,9 @@ func (Application) Profile(s application.Settings, _ int) application.Profile {
 	}
 	return p
 }
+
+// Script implements app.Application.
+func (Application) Script(setup app.Setup) app.Script { return New(setup) }
 
 // Phrase implements application.Application.
 func (Application) Phrase(s application.Settings) string {

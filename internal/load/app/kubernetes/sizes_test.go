@@ -11,7 +11,7 @@ import (
 // The sizes of values are the medians of the table that docs/applications.md has. What
 // that table is measured by is TestSizes in internal/testing/e2e/kubernetes.
 func TestSizesAreThePublishedMedians(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "applications.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "applications.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ const (
 	FirstMember
 )
 
-var names = [FirstMember]string{"initialize", "config", "leader", "status", "history"}
+var fixedKeys = [FirstMember]string{"initialize", "config", "leader", "status", "history"}
 
 // MemberPath is where members' keys are below their cluster.
 const MemberPath = "members/"
@@ -60,7 +60,7 @@ func appendNumber(b []byte, n int) []byte {
 func AppendKey(b, prefix []byte, cluster int, k Key) []byte {
 	b = AppendScope(b, prefix, cluster)
 	if k < FirstMember {
-		return append(b, names[k]...)
+		return append(b, fixedKeys[k]...)
 	}
 	return AppendName(append(b, MemberPath...), cluster, int(k-FirstMember))
 }
@@ -87,7 +87,7 @@ func (c *Config) Number(prefix, key []byte) (uint64, bool) {
 
 // Named is which of a cluster's keys has a name, but for those of its members.
 func Named(name []byte) (Key, bool) {
-	for i, of := range names {
+	for i, of := range fixedKeys {
 		if string(name) == of {
 			return Key(i), true
 		}

@@ -1,7 +1,6 @@
 // Package patroni is the load that Patroni puts on its store: clusters of PostgreSQL
 // whose members each keep a session and a key of their own, and of which the leader holds
-// a lock. It is data alone; what sends it is internal/load/patroni.
-// docs/applications.md says where each number comes from.
+// a lock. docs/applications.md says where each number comes from.
 package patroni
 
 import (
@@ -9,6 +8,7 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/load/app"
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -111,6 +111,9 @@ func (Application) Profile(s application.Settings, way int) application.Profile 
 	}
 	return p
 }
+
+// Script implements app.Application.
+func (Application) Script(setup app.Setup) app.Script { return New(setup) }
 
 // Phrase implements application.Application.
 func (Application) Phrase(s application.Settings) string {

@@ -67,13 +67,13 @@ const (
 	InitializeValue = "7712187336345185051"
 )
 
-// places stand behind these, once in each value.
-var places = [][]byte{[]byte(`"xlog_location":`), []byte(`"optime":`), []byte(`[[1,`)}
+// The number of the place stands behind these, once in each value.
+var beforePlace = [][]byte{[]byte(`"xlog_location":`), []byte(`"optime":`), []byte(`[[1,`)}
 
 // Written is the number of the call that wrote a value, which says how far the database
 // was written to.
 func Written(value []byte) (n uint64, ok bool) {
-	for _, name := range places {
+	for _, name := range beforePlace {
 		i := bytes.Index(value, name)
 		if i < 0 {
 			continue

@@ -1,0 +1,118 @@
+package discovery
+
+import (
+	"fmt"
+
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
+	"github.com/quorumbench/quorumbench/internal/text"
+)
+
+// The parameters' keys.
+const (
+	servicesKey  = "services"
+	instancesKey = "instances-per-service"
+	clientsKey   = "discovery-clients"
+	usesKey      = "services-per-client"
+	churnKey     = "instance-churn"
+	healthKey    = "health-changes"
+	sizeKey      = "instance-size"
+)
+
+// Bounds of what is followed.
+const (
+	maxInstances = 1_000_000
+	maxFollowed  = 4 << 20 // clients' services times the instances of each
+)
+
+func parameters(catalog bool) []application.Parameter {
+	all := []application.Parameter{
+		{Key: servicesKey, Meaning: "its services", Differs: "the services", Default: 100, Least: 1, Most: 100_000},
+		{Key: instancesKey, Meaning: "the instances of each that are there when the load begins", Differs: "the instances of a service", Default: 10, Least: 1, Most: 10_000},
+		{Key: clientsKey, Meaning: "clients that look services up, each with a session of its own", Differs: "the clients that look services up", Default: 200, Least: 1, Most: 20_000},
+		{Key: usesKey, Meaning: "services that each client uses, and watches", Differs: "the services of a client", Default: 10, Least: 1, Most: 10_000},
+		{Key: churnKey, Meaning: "instances that come, and as many that go, a second", Differs: "the instances that come and go", Unit: application.Number, Default: 5, Most: 10_000},
+	}
+	size := application.Parameter{
+		Key: sizeKey, Meaning: "the size of what an instance says of itself", Differs: "the size of an instance", Unit: application.Bytes, Default: 384, Least: 32, Most: 1 << 19,
+	}
+	if catalog {
+		size.Most = 512
+		all = append(all, application.Parameter{
+			Key: healthKey, Meaning: "instances that become critical, and as many that pass again, a second", Differs: "the changes of health", Unit: application.Number, Default: 1, Most: 10_000,
+		})
+	}
+	return append(all, size)
+}
+
+// config says how large an application is.
+type config struct {
+	Application
+	services, instances int // of each service
+	clients, uses       int // services of each client
+	churn               float64
+	health              float64 // instances that become critical a second
+	size                int     // bytes that an instance says of itself
+	seed                uint64
+}
+
+func (a Application) config(s application.Settings, seed uint64) config {
+	return config{
+		Application: a, services: s.Whole(servicesKey), instances: s.Whole(instancesKey), clients: s.Whole(clientsKey), uses: s.Whole(usesKey),
+		churn: s[churnKey], health: s[healthKey], size: s.Whole(sizeKey), seed: seed,
+	}
+}
+
+// there returns how many instances there are when the load begins.
+func (c *config) there() int { return c.services * c.instances }
+
+// streams returns over how many watch streams the clients are told: a client has one, or a
+// blocking query for each of its services.
+func (c *config) streams() int {
+	if c.Catalog {
+		return c.clients * c.uses
+	}
+	return c.clients
+}
+
+// comparisons returns how many nodes a second compare themselves with the catalog. Consul's
+// agents do so once a minute in clusters of up to 128 nodes, and half as often with each
+// doubling of them (lib/cluster.go, RateScaledInterval and agent/ae: scaleFactor).
+func (c *config) comparisons() float64 {
+	nodes, minutes := c.there(), 1.0
+	for n := 128; n < nodes; n *= 2 {
+		minutes++
+	}
+	return float64(nodes) / (60 * minutes)
+}
+
+// rates returns how many calls of each kind become due a second. In membership all clients
+// that use its service read an instance that has come.
+func (c *config) rates() (rates [numCalls]float64) {
+	rates[Register], rates[Deregister] = c.churn, c.churn
+	if c.Catalog {
+		rates[Fail], rates[Pass], rates[Compare] = c.health, c.health, c.comparisons()
+	} else {
+		rates[Lookup] = c.churn * float64(c.clients*c.uses) / float64(c.services)
+	}
+	return rates
+}
+
+func (c *config) check() (parameter, why string) {
+	switch {
+	case c.there() > maxInstances:
+		return instancesKey, fmt.Sprintf("<services> times <instances-per-service> is %d instances and can be at most %d", c.there(), maxInstances)
+	case c.uses > c.services:
+		return usesKey, fmt.Sprintf("<services-per-client> is %d, and there are %d <services>", c.uses, c.services)
+	case c.clients*c.uses > maxFollowed/c.instances:
+		return clientsKey, fmt.Sprintf("<discovery-clients> times <services-per-client> times <instances-per-service> is more than can be followed: at most %d", maxFollowed)
+	case c.health > 0 && c.churn*shortestLife.Seconds() > float64(c.there()):
+		return healthKey, fmt.Sprintf("with <instance-churn> at %s the %d instances live for less than %v in the mean, which is too short for <health-changes>", application.Format(c.churn), c.there(), shortestLife)
+	}
+	return "", ""
+}
+
+func (c *config) phrase() string {
+	return fmt.Sprintf("%s with %s each, %s that use %s each, %s a second that come and as many that go",
+		text.Plural(uint64(c.services), "service"), text.Plural(uint64(c.instances), "instance"),
+		text.Plural(uint64(c.clients), "client"), text.Plural(uint64(c.uses), "service"), application.Format(c.churn))
+}

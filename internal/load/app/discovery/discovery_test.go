@@ -1,0 +1,149 @@
+package discovery
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/load/app"
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
+)
+
+var (
+	membership = Application{}
+	catalog    = Application{Catalog: true}
+)
+
+// settings are an application's defaults with changes.
+func settings(a Application, changes map[string]float64) application.Settings {
+	d := a.Definition()
+	s := d.Defaults()
+	for k, v := range changes {
+		s[k] = v
+	}
+	return s
+}
+
+// What is sent is what the profile says, each kind within 1 %.
+func TestScheduleIsTheProfile(t *testing.T) {
+	for a, cases := range map[Application][]map[string]float64{
+		membership: {nil, {churnKey: 50, usesKey: 3, servicesKey: 40}, {servicesKey: 7, usesKey: 7, clientsKey: 5, churnKey: 20}},
+		catalog:    {nil, {churnKey: 10, usesKey: 3, servicesKey: 40}, {servicesKey: 7, usesKey: 7, clientsKey: 5, healthKey: 0.5, churnKey: 1}, {instancesKey: 100, churnKey: 0}},
+	} {
+		for _, changes := range cases {
+			s := settings(a, changes)
+			const length = 10 * time.Minute
+			want := map[string]float64{}
+			for _, c := range a.Profile(s, 0).Calls {
+				want[c.Name] = c.PerSecond * length.Seconds()
+			}
+			for call, n := range newSchedule(a.config(s, 3), "", length).kinds() {
+				name, slack := shapesOf(a.Catalog)[call].Name, 0.0
+				if a.Catalog {
+					slack = 1
+				}
+				w, ok := want[name]
+				if ok != (name != "") || math.Abs(float64(n)-w) > 0.01*w+slack {
+					t.Errorf("%v: %d calls %q in %v, want %.0f", changes, n, name, length, w)
+				}
+			}
+		}
+	}
+}
+
+// The life of each instance is whole: it comes once, and goes once at most; it fails while
+// it is there, and passes again before it goes or fails anew; who reads it uses its service.
+func TestLivesAreWhole(t *testing.T) {
+	for a, changes := range map[Application]map[string]float64{
+		membership: {servicesKey: 13, churnKey: 31, clientsKey: 17},
+		catalog:    {servicesKey: 13, churnKey: 3, healthKey: 2},
+	} {
+		s := newSchedule(a.config(settings(a, changes), 9), "p/", time.Minute)
+		came, gone, fails := map[uint32]int64{}, map[uint32]bool{}, map[uint32]bool{}
+		for i, e := range s.entries {
+			if i > 0 && s.due[i] < s.due[i-1] || s.due[i] < 0 || s.due[i] >= int64(time.Minute) {
+				t.Fatalf("call %d is due at %d", i, s.due[i])
+			}
+			at, ok := came[e.object]
+			there := (ok || s.before(e.object)) && !gone[e.object]
+			switch e.call {
+			case Register:
+				if came[e.object] = s.due[i]; ok || s.before(e.object) || e.object >= s.all() {
+					t.Fatalf("instance %d comes twice", e.object)
+				}
+			case Deregister:
+				if gone[e.object] || fails[e.object] || !a.Catalog && !there {
+					t.Fatalf("instance %d goes twice, or while it fails, or is not there", e.object)
+				}
+				gone[e.object] = true
+			case Fail, Pass:
+				if !there || fails[e.object] != (e.call == Pass) {
+					t.Fatalf("instance %d: %v", e.object, e.call)
+				}
+				fails[e.object] = e.call == Fail
+			case Compare:
+				if !s.before(e.object) {
+					t.Fatalf("the node of instance %d is compared", e.object)
+				}
+			case Lookup:
+				uses := false
+				for k := range s.uses {
+					uses = uses || s.usedBy(int(e.client), k) == e.object/s.room
+				}
+				if !ok || s.due[i] < at || !uses {
+					t.Fatalf("client %d reads instance %d", e.client, e.object)
+				}
+			}
+		}
+	}
+}
+
+// Each instance has one key, and what is no instance's key has no number.
+func TestKeysAreOfInstances(t *testing.T) {
+	for a, wrong := range map[Application][]string{
+		membership: {"", "p/", "p/s000000/i00000x", "q/s000000/i000000", "p/s999999/i000000", "p/s000000/j000000", "p/s000000-i000000"},
+		catalog:    {"", "p/", "p/s000000-i00000x", "q/s000000-i000000", "p/s999999-i000000", "p/s000000-j000000", "p/s000000/i000000"},
+	} {
+		s := newSchedule(a.config(settings(a, map[string]float64{servicesKey: 13, churnKey: 3}), 9), "p/", time.Minute)
+		for object := range s.all() {
+			if got, ok := s.number(s.appendKey(nil, object)); !ok || got != object {
+				t.Fatalf("instance %d is read as %d", object, got)
+			}
+		}
+		for _, key := range wrong {
+			if _, ok := s.number([]byte(key)); ok {
+				t.Errorf("%q is an instance's key", key)
+			}
+		}
+	}
+}
+
+func TestSettingsThatCannotBe(t *testing.T) {
+	for _, a := range []Application{membership, catalog} {
+		cases := map[string]map[string]float64{
+			"": nil, usesKey: {usesKey: 101}, instancesKey: {servicesKey: 100_000, instancesKey: 100}, clientsKey: {clientsKey: 20_000, usesKey: 100},
+		}
+		if a.Catalog {
+			cases[healthKey] = map[string]float64{churnKey: 100}
+		}
+		for want, changes := range cases {
+			if got, why := a.Check(settings(a, changes)); got != want || (why != "") != (want != "") {
+				t.Errorf("%v: %s, %s", changes, got, why)
+			}
+		}
+	}
+}
+
+// first returns the first call of a kind.
+func (s *script) first(call Call) (n uint64, e entry) {
+	for n, e := range s.schedule.entries {
+		if e.call == call {
+			return uint64(n), e
+		}
+	}
+	return 0, entry{}
+}
+
+func setup(a Application, prefix string, length time.Duration, changes map[string]float64) app.Setup {
+	return app.Setup{Settings: settings(a, changes), Length: length, Prefix: prefix, Connections: 3, Seed: 4}
+}

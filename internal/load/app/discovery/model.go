@@ -1,0 +1,223 @@
+package discovery
+
+import (
+	"bytes"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/app"
+	"github.com/quorumbench/quorumbench/internal/load/engine"
+	"github.com/quorumbench/quorumbench/internal/load/keys"
+	"github.com/quorumbench/quorumbench/internal/load/watch"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// sessionModel is that of membership: each instance is a key with its number.
+type sessionModel struct {
+	app.ModelBase
+	*script
+}
+
+// Keys implements app.Model.
+func (m sessionModel) Keys() uint64 { return uint64(m.schedule.all()) }
+
+// AppendKey implements app.Model.
+func (m sessionModel) AppendKey(b []byte, number uint64) []byte {
+	return m.schedule.appendKey(b, uint32(number))
+}
+
+// Steps implements app.Model.
+func (m sessionModel) Steps(to *history.Recorder) app.Steps {
+	return &sessionSteps{steps: newSteps(m.script, to, 1)}
+}
+
+// catalogModel is that of a catalog, where an instance has two keys: one is there while it is
+// registered, and one while it is healthy besides, which is what those who use its service
+// are told.
+type catalogModel struct {
+	*script
+	read store.ServiceOp // after the load
+}
+
+const catalogKeys = 2 // of each instance
+
+func registeredNumber(object uint32) uint64 { return catalogKeys * uint64(object) }
+func healthyNumber(object uint32) uint64    { return catalogKeys*uint64(object) + 1 }
+
+// Keys implements app.Model.
+func (m *catalogModel) Keys() uint64 { return catalogKeys * uint64(m.schedule.all()) }
+
+// AppendKey implements app.Model: both keys are in the catalog under the instance's ID.
+func (m *catalogModel) AppendKey(b []byte, number uint64) []byte {
+	return m.schedule.appendKey(b, uint32(number/catalogKeys))
+}
+
+// MakeRead implements app.Model.
+func (m *catalogModel) MakeRead(number uint64, op *store.Op) {
+	m.read = store.ServiceOp{Passing: number%catalogKeys == 1}
+	op.Kind, op.Service = kv.Range, &m.read
+}
+
+// Exists implements app.Model.
+func (m *catalogModel) Exists(ev *store.Event) bool { return ev.Count > 0 }
+
+// Steps implements app.Model.
+func (m *catalogModel) Steps(to *history.Recorder) app.Steps {
+	return &catalogSteps{steps: newSteps(m.script, to, catalogKeys)}
+}
+
+// steps has what both models record in one way: what watchers are told.
+type steps struct {
+	engine.HistoryBase
+	script *script
+	to     *history.Recorder
+	heard  watch.History // its watchers are of keys, and not of instances
+	each   uint64        // keys of an instance, the last of which is watched
+	key    []byte
+}
+
+func newSteps(s *script, to *history.Recorder, each uint64) steps {
+	c := steps{script: s, to: to, heard: watch.History{To: to}, each: each}
+	for _, w := range s.Watching().Sink.Watchers {
+		c.heard.Watchers = append(c.heard.Watchers, watch.Watcher{First: each * w.First, Keys: each * w.Keys})
+	}
+	return c
+}
+
+// Told implements engine.History.
+func (c *steps) Told(watcher uint32, ev *store.Event, asked, from, now int64) {
+	c.heard.Told(watcher, ev, asked, from, now, c)
+}
+
+// Happened implements watch.Happened, of an event without a value. It is false of an
+// instance of the watcher's service that is none of this load's: others may have left it.
+func (c *steps) Happened(watcher uint32, ev *store.Event, o *history.Op) bool {
+	d := c.script.schedule
+	object, ours := d.number(ev.Key)
+	if !ours {
+		o.Outcome = kv.WrongAnswer
+		c.key = d.appendService(c.key[:0], uint32(c.heard.Watchers[watcher].First/c.each)/d.room)
+		if !d.Catalog {
+			c.key = append(c.key, d.slash)
+		}
+		return !bytes.HasPrefix(ev.Key, c.key)
+	}
+	if o.Key = c.each*uint64(object) + c.each - 1; ev.Version != 0 {
+		o.Read = history.Unseen
+	}
+	return true
+}
+
+// sessionSteps records calls of membership: a registration is a compare-and-set that is to
+// find nothing, and the end of its session a delete that may have been done.
+type sessionSteps struct{ steps }
+
+// Ended implements engine.History.
+func (c *sessionSteps) Ended(done *engine.Completion) {
+	n, ev, o := done.N, done.Event, done.Op
+	e := c.script.schedule.entries[n]
+	o.Key, o.At = uint64(e.object), max(ev.At, 0)
+	switch e.call {
+	case Register:
+		if o.Kind, o.Written = kv.CAS, keys.Identity(n); o.Outcome == kv.Conflict {
+			o.Read = history.Unseen // what stands there was not asked for
+		}
+	case Lookup:
+		c.found(ev, o)
+	}
+	c.to.Add(o)
+}
+
+// MayEnd implements engine.History. The reference of an operation is its number.
+func (c *sessionSteps) MayEnd(n uint64, session uint32, from, now int64) {
+	app.RecordGone(c.to, uint64(c.script.schedule.entries[n].object), session, from, now)
+}
+
+// SessionEnded implements engine.History.
+func (c *sessionSteps) SessionEnded(n uint64, o *history.Op) {
+	o.Key, o.Written = uint64(c.script.schedule.entries[n].object), keys.Identity(n)
+	c.to.Add(o)
+}
+
+// Read implements app.Steps.
+func (c *sessionSteps) Read(number uint64, ev *store.Event, o *history.Op) {
+	o.Key = number
+	c.found(ev, o)
+	c.to.Add(o)
+}
+
+// found sets what a read of an instance says of it.
+func (c *sessionSteps) found(ev *store.Event, o *history.Op) {
+	if o.Outcome == kv.OK {
+		c.key = c.script.schedule.appendKey(c.key[:0], uint32(o.Key))
+		o.Read, o.Mod = c.script.values.Of(c.key, ev.Value), max(ev.Mod, 0)
+	}
+}
+
+// catalogSteps records calls on a catalog: puts and deletes of the instances' keys. No answer
+// tells of which write it is: a key is there, or is not.
+type catalogSteps struct {
+	steps
+	begun bool
+}
+
+// begin records, once, what is there when the load begins: it was written before, and all
+// of it was acknowledged.
+func (c *catalogSteps) begin() {
+	if c.begun {
+		return
+	}
+	c.begun = true
+	d := c.script.schedule
+	for n := range uint64(d.there()) {
+		object := d.nthBefore(n)
+		o := history.Op{Kind: kv.Put, Written: keys.Identity(app.BeforeMark | n), Key: registeredNumber(object), Joined: n > 0}
+		c.to.Add(&o)
+		o.Key, o.Joined = healthyNumber(object), true
+		c.to.Add(&o)
+	}
+}
+
+// Ended implements engine.History.
+func (c *catalogSteps) Ended(done *engine.Completion) {
+	n, ev, o := done.N, done.Event, done.Op
+	c.begin()
+	e := c.script.schedule.entries[n]
+	if o.Key = healthyNumber(e.object); o.Kind == kv.Put {
+		o.Written = keys.Identity(n)
+	}
+	switch e.call {
+	case Register, Deregister:
+		c.to.Add(o)
+		o.Key, o.Joined = registeredNumber(e.object), true
+	case Fail:
+		o.Kind, o.Written = kv.Delete, history.Absent
+	case Compare:
+		o.Key = registeredNumber(e.object)
+		c.found(ev, o)
+	}
+	c.to.Add(o)
+}
+
+// Told implements engine.History.
+func (c *catalogSteps) Told(watcher uint32, ev *store.Event, asked, from, now int64) {
+	c.begin()
+	c.steps.Told(watcher, ev, asked, from, now)
+}
+
+// Read implements app.Steps.
+func (c *catalogSteps) Read(number uint64, ev *store.Event, o *history.Op) {
+	o.Key = number
+	c.found(ev, o)
+	c.to.Add(o)
+}
+
+// found sets what a read says of a key: whether it is there.
+func (c *catalogSteps) found(ev *store.Event, o *history.Op) {
+	switch o.Kind = kv.Exists; {
+	case o.Outcome == kv.OK && ev.Count > 0:
+		o.Read = history.Unseen
+	case o.Outcome == kv.OK:
+		o.Outcome = kv.Miss
+	}
+}

@@ -1,0 +1,263 @@
+package discovery
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/app"
+	"github.com/quorumbench/quorumbench/internal/load/engine"
+	"github.com/quorumbench/quorumbench/internal/load/keys"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
+)
+
+// recorded is a load whose history is read.
+type recorded struct {
+	*script
+	model  app.Model
+	source *source
+	steps  app.Steps
+	to     *storetest.Recording
+}
+
+func record(t *testing.T, a Application) *recorded {
+	s := setup(a, "services/", 5*time.Second, map[string]float64{servicesKey: 7, instancesKey: 3, clientsKey: 5, usesKey: 2, churnKey: 10})
+	if a.Catalog {
+		s = setup(a, "qb-", 15*time.Second, map[string]float64{servicesKey: 4, instancesKey: 30, clientsKey: 5, usesKey: 2, churnKey: 4, healthKey: 4})
+	}
+	r := &recorded{script: newScript(a, s), to: storetest.NewRecording(t)}
+	r.model, r.source = r.Model(), r.Source().(*source)
+	r.steps = r.model.Steps(&r.to.Recorder)
+	return r
+}
+
+// What each call was is in the history as an operation that the checker knows.
+func TestSessionCallsAreRecordedAsOperations(t *testing.T) {
+	r := record(t, membership)
+	read := func() store.Event { return store.Event{At: 50, Revision: 1, Mod: 40, Count: 1} }
+	for name, c := range map[string]struct {
+		call  Call
+		ev    store.Event
+		value func(key []byte) []byte
+		want  history.Op // its Key and Written follow
+	}{
+		"registered":         {Register, store.Event{At: 50, Revision: 1}, nil, history.Op{Kind: kv.CAS, At: 50}},
+		"there already":      {Register, store.Event{At: 50, Revision: -1, Outcome: kv.Conflict}, nil, history.Op{Kind: kv.CAS, Outcome: kv.Conflict, At: 50, Read: history.Unseen}},
+		"perhaps registered": {Register, store.Event{Outcome: kv.TimedOut}, nil, history.Op{Kind: kv.CAS, Outcome: kv.TimedOut}},
+		"gone":               {Deregister, store.Event{At: 50, Count: 1}, nil, history.Op{Kind: kv.Delete, At: 50}},
+		"was not there":      {Deregister, store.Event{At: 50, Outcome: kv.Miss}, nil, history.Op{Kind: kv.Delete, Outcome: kv.Miss, At: 50}},
+		"perhaps gone":       {Deregister, store.Event{Outcome: kv.ConnectionLost}, nil, history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost}},
+		"read":               {Lookup, read(), func(key []byte) []byte { return r.values.Append(nil, key, 0, 5) }, history.Op{Kind: kv.Get, Consistency: kv.Local, At: 50, Mod: 40, Read: keys.Identity(5)}},
+		"of no call":         {Lookup, read(), func([]byte) []byte { return []byte("anything") }, history.Op{Kind: kv.Get, Consistency: kv.Local, At: 50, Mod: 40, Read: keys.Nobodys}},
+		"not there":          {Lookup, store.Event{At: 50, Outcome: kv.Miss}, nil, history.Op{Kind: kv.Get, Consistency: kv.Local, Outcome: kv.Miss, At: 50}},
+	} {
+		n, e := r.first(c.call)
+		var op store.Op
+		ref := r.source.Fill(measure.Measured, n, 0, &op)
+		if c.value != nil {
+			c.ev.Value = c.value(op.Key)
+		}
+		if c.want.Key = uint64(e.object); c.call == Register {
+			c.want.Written = keys.Identity(n)
+		}
+		o := history.Op{Kind: op.Kind, Consistency: op.Consistency, Outcome: c.ev.Outcome}
+		r.steps.Ended(&engine.Completion{Phase: measure.Measured, N: n, Ref: ref, Expected: op.Revision, Event: &c.ev, Op: &o})
+		if d := cmp.Diff([]history.Op{c.want}, r.to.Since()); d != "" {
+			t.Errorf("%s (-want +got): %s", name, d)
+		}
+	}
+	n, e := r.first(Register)
+	r.steps.MayEnd(n, 2, 30, 60)
+	want := history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: 2, Key: uint64(e.object), Invoked: 30, Done: 60}
+	if got := r.to.Since(); len(got) != 1 || got[0] != want || !got[0].Indefinite() {
+		t.Errorf("the end of a session is recorded as %+v", got)
+	}
+	r.steps.SessionEnded(n, &history.Op{Kind: kv.Ephemeral, Session: 2, Invoked: 30, Done: 60, At: 90, Mod: 50})
+	want = history.Op{Kind: kv.Ephemeral, Session: 2, Key: uint64(e.object), Invoked: 30, Done: 60, At: 90, Mod: 50, Written: keys.Identity(n)}
+	if got := r.to.Since(); len(got) != 1 || got[0] != want {
+		t.Errorf("the end of a session that was answered is recorded as %+v", got)
+	}
+}
+
+// What clients are told, and what their members have after the load, is of the instances by
+// their numbers; what others left below a service says nothing, and what stands elsewhere
+// is of another key.
+func TestWhatClientsOfSessionsAreToldIsRecorded(t *testing.T) {
+	r := record(t, membership)
+	w := r.Watching().Sink.Watchers[4]
+	own := w.First + 2
+	for name, c := range map[string]struct {
+		ev   store.Event
+		want history.Op
+	}{
+		"created":        {store.Event{What: store.Done, Revision: 20}, history.Op{Key: w.First, Written: w.Keys, Invoked: 5, Done: 9, Watch: history.Began, At: 20}},
+		"came":           {store.Event{What: store.Notify, Key: r.model.AppendKey(nil, own), Version: -1, Revision: 30, At: 30}, history.Op{Key: own, Read: history.Unseen, Invoked: 9, Done: 9, Watch: history.Happened, At: 30, Mod: 30}},
+		"gone":           {store.Event{What: store.Notify, Key: r.model.AppendKey(nil, own), Revision: 30, At: 30}, history.Op{Key: own, Invoked: 9, Done: 9, Watch: history.Happened, At: 30, Mod: 30}},
+		"of another":     {store.Event{What: store.Notify, Key: r.model.AppendKey(nil, own+w.Keys), Revision: 30, At: 30}, history.Op{Key: own + w.Keys, Invoked: 9, Done: 9, Watch: history.Happened, At: 30, Mod: 30}},
+		"of no instance": {store.Event{What: store.Notify, Key: []byte("services/x"), Revision: 30, At: 30}, history.Op{Key: w.First, Outcome: kv.WrongAnswer, Invoked: 9, Done: 9, Watch: history.Happened, At: 30, Mod: 30}},
+		"of others":      {store.Event{What: store.Notify, Key: append(r.schedule.appendService(nil, uint32(w.First)/r.schedule.room), "/i999999"...), Revision: 30}, history.Op{}},
+		"all up to":      {store.Event{What: store.Seen, Revision: 30}, history.Op{Key: w.First, Invoked: 9, Done: 9, Watch: history.Reached, Mod: 30}},
+	} {
+		r.steps.Told(4, &c.ev, 5, 0, 9)
+		var want []history.Op
+		if c.want.Done > 0 {
+			c.want.Kind, c.want.Session = kv.Watch, 4
+			want = []history.Op{c.want}
+		}
+		if d := cmp.Diff(want, r.to.Since()); d != "" {
+			t.Errorf("%s (-want +got): %s", name, d)
+		}
+	}
+	key := r.model.AppendKey(nil, own)
+	r.steps.Read(own, &store.Event{Value: r.values.Append(nil, key, 0, 7), Mod: 40}, &history.Op{Kind: kv.Get, At: 60, Final: true})
+	if got := r.to.Since(); len(got) != 1 || got[0] != (history.Op{Kind: kv.Get, Key: own, Done: 9, At: 60, Final: true, Read: keys.Identity(7), Mod: 40}) {
+		t.Errorf("a read after the load is recorded as %+v", got)
+	}
+}
+
+// What there is when the load begins was written before, whole, and is recorded once; no
+// reading behind the load records it.
+func TestWhatIsThereBeforeIsRecorded(t *testing.T) {
+	r := record(t, catalog)
+	r.steps.Read(0, &store.Event{}, &history.Op{Final: true})
+	if got := r.to.Since(); len(got) != 1 {
+		t.Errorf("a reading begins with %+v", got)
+	}
+	r.steps.(*catalogSteps).begin()
+	r.steps.(*catalogSteps).begin()
+	seen := map[uint64]bool{}
+	for i, o := range r.to.Since() {
+		if seen[o.Key] || o.Kind != kv.Put || o.Done != 0 || o.Joined != (i > 0) || !r.schedule.before(uint32(o.Key/catalogKeys)) || !o.Acknowledged() {
+			t.Errorf("the %d. is %+v", i, o)
+		}
+		seen[o.Key] = true
+	}
+	if len(seen) != catalogKeys*r.schedule.there() {
+		t.Errorf("%d keys are there", len(seen))
+	}
+}
+
+// What each call was is in the history as operations that the checker knows.
+func TestCatalogCallsAreRecordedAsOperations(t *testing.T) {
+	r := record(t, catalog)
+	r.steps.(*catalogSteps).begin()
+	r.to.Since()
+	there := store.Event{Count: 1}
+	for name, c := range map[string]struct {
+		call Call
+		ev   store.Event
+		want history.Op // its Key and Written follow
+	}{
+		"registered":         {Register, store.Event{Count: -1}, history.Op{Kind: kv.Put}},
+		"perhaps registered": {Register, store.Event{Outcome: kv.TimedOut}, history.Op{Kind: kv.Put, Outcome: kv.TimedOut}},
+		"deregistered":       {Deregister, store.Event{Count: -1}, history.Op{Kind: kv.Delete}},
+		"critical":           {Fail, store.Event{Count: -1}, history.Op{Kind: kv.Delete}},
+		"perhaps critical":   {Fail, store.Event{Outcome: kv.StoreTimeout}, history.Op{Kind: kv.Delete, Outcome: kv.StoreTimeout}},
+		"passing":            {Pass, store.Event{Count: -1}, history.Op{Kind: kv.Put}},
+		"compared":           {Compare, there, history.Op{Kind: kv.Exists, Consistency: kv.Local, Read: history.Unseen}},
+		"not there":          {Compare, store.Event{}, history.Op{Kind: kv.Exists, Consistency: kv.Local, Outcome: kv.Miss}},
+		"not answered":       {Compare, store.Event{Outcome: kv.NoLeader}, history.Op{Kind: kv.Exists, Consistency: kv.Local, Outcome: kv.NoLeader}},
+	} {
+		n := uint64(0)
+		for r.schedule.entries[n].call != c.call {
+			n++
+		}
+		object := r.schedule.entries[n].object
+		var op store.Op
+		ref := r.source.Fill(measure.Measured, n, 0, &op)
+		if c.want.Kind == kv.Put {
+			c.want.Written = keys.Identity(n)
+		}
+		c.want.Key = healthyNumber(object)
+		want := []history.Op{c.want}
+		switch c.call {
+		case Register, Deregister:
+			other := c.want
+			other.Key, other.Joined = registeredNumber(object), true
+			want = append(want, other)
+		case Compare:
+			want[0].Key = registeredNumber(object)
+		}
+		o := history.Op{Kind: op.Kind, Consistency: op.Consistency, Outcome: c.ev.Outcome}
+		r.steps.Ended(&engine.Completion{Phase: measure.Measured, N: n, Ref: ref, Expected: op.Revision, Event: &c.ev, Op: &o})
+		if d := cmp.Diff(want, r.to.Since()); d != "" {
+			t.Errorf("%s (-want +got): %s", name, d)
+		}
+	}
+}
+
+// What clients are told is of the healthy instances by their numbers; what others left of
+// a service says nothing. Behind the load both keys of an instance are read from the
+// catalog.
+func TestWhatClientsOfACatalogAreToldIsRecorded(t *testing.T) {
+	r := record(t, catalog)
+	r.steps.(*catalogSteps).begin()
+	r.to.Since()
+	w := r.Watching().Sink.Watchers[4]
+	object := uint32(w.First) + 2
+	id, own := r.schedule.appendKey(nil, object), healthyNumber(object)
+	for name, c := range map[string]struct {
+		ev   store.Event
+		want history.Op
+	}{
+		"created":         {store.Event{What: store.Done, Revision: 20}, history.Op{Key: 2 * w.First, Written: 2 * w.Keys, Invoked: 5, Done: 9, Watch: history.Began, At: 20}},
+		"came":            {store.Event{What: store.Notify, Key: id, Version: 1, Revision: 30}, history.Op{Key: own, Read: history.Unseen, Invoked: 9, Done: 9, Watch: history.Happened, Mod: 30}},
+		"gone":            {store.Event{What: store.Notify, Key: id, Revision: 30}, history.Op{Key: own, Invoked: 9, Done: 9, Watch: history.Happened, Mod: 30}},
+		"of no instance":  {store.Event{What: store.Notify, Key: []byte("web"), Revision: 30}, history.Op{Key: 2 * w.First, Outcome: kv.WrongAnswer, Invoked: 9, Done: 9, Watch: history.Happened, Mod: 30}},
+		"left by another": {store.Event{What: store.Notify, Key: append(r.schedule.appendService(nil, object/r.schedule.room), "-i999999"...), Revision: 30}, history.Op{}},
+	} {
+		r.steps.Told(4, &c.ev, 5, 0, 9)
+		var want []history.Op
+		if c.want.Done > 0 {
+			c.want.Kind, c.want.Session = kv.Watch, 4
+			want = []history.Op{c.want}
+		}
+		if d := cmp.Diff(want, r.to.Since()); d != "" {
+			t.Errorf("%s (-want +got): %s", name, d)
+		}
+	}
+	for _, number := range []uint64{registeredNumber(object), own} {
+		op := store.Op{Kind: kv.Get, Consistency: kv.Local, Key: r.model.AppendKey(nil, number)}
+		if r.model.MakeRead(number, &op); op.Kind != kv.Range || op.Consistency != kv.Local || string(op.Key) != string(id) || op.Service.Passing != (number == own) {
+			t.Errorf("key %d is read by %+v", number, op)
+		}
+	}
+	r.steps.Read(own, &store.Event{Count: 1}, &history.Op{Kind: kv.Range, Consistency: kv.Local, Final: true})
+	if d := cmp.Diff([]history.Op{{Kind: kv.Exists, Consistency: kv.Local, Key: own, Done: 9, Final: true, Read: history.Unseen}}, r.to.Since()); d != "" {
+		t.Errorf("it is recorded so (-want +got): %s", d)
+	}
+}
+
+// What is recorded allocates nothing.
+func TestRecordingDoesNotAllocate(t *testing.T) {
+	for _, a := range []Application{membership, catalog} {
+		r := record(t, a)
+		block := history.NewBlock()
+		r.to.Hand, r.to.Take = (*history.Block).Reset, func() *history.Block { return block }
+		var op store.Op
+		var ev store.Event
+		var o history.Op
+		var done engine.Completion
+		all := func() {
+			for n, e := range r.schedule.entries {
+				ref := r.source.Fill(measure.Measured, uint64(n), 0, &op)
+				ev = store.Event{At: 50, Mod: 50, Value: r.source.value, Count: 1}
+				o = history.Op{Kind: op.Kind, Consistency: op.Consistency}
+				done = engine.Completion{Phase: measure.Measured, N: uint64(n), Ref: ref, Event: &ev, Op: &o}
+				r.steps.Ended(&done)
+				r.steps.MayEnd(0, 1, 2, 3)
+				ev = store.Event{What: store.Notify, Key: op.Key, Version: -1, Revision: 50, At: 50}
+				r.steps.Told(e.object%4, &ev, 0, 0, 5)
+				r.model.MakeRead(uint64(n), &op)
+			}
+		}
+		if got := testing.AllocsPerRun(2, all); got != 0 {
+			t.Errorf("%v: %v allocations in %d calls", a, got, len(r.schedule.entries))
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package discovery
+
+import "github.com/quorumbench/quorumbench/internal/load/app"
+
+// places says which number each instance has. Those of a service have the numbers from room
+// times the service's on: at first those that are there before, then those that come.
+type places struct {
+	config
+	room   uint32 // numbers of each service
+	prefix string
+	slash  byte // stands between a service's name and an instance's
+}
+
+// newPlaces has room for as many instances as come, spread evenly over the services.
+func newPlaces(c config, prefix string, come int) places {
+	p := places{config: c, room: uint32(c.instances + (come+c.services-1)/c.services), prefix: prefix, slash: '/'}
+	if c.Catalog {
+		p.slash = '-'
+	}
+	return p
+}
+
+// usedBy returns the i-th service that a client uses.
+func (p *places) usedBy(client, i int) uint32 { return uint32((client*p.uses + i) % p.services) }
+
+// users returns the clients that use a service.
+func (p *places) users(service uint32) (clients []uint32) {
+	for at := int(service); at < p.clients*p.uses; at += p.services {
+		clients = append(clients, uint32(at/p.uses))
+	}
+	return clients
+}
+
+// all returns how many instances have a number.
+func (p *places) all() uint32 { return p.room * uint32(p.services) }
+
+// before reports whether an instance is there when the load begins.
+func (p *places) before(object uint32) bool { return object%p.room < uint32(p.instances) }
+
+// nthBefore returns the n-th of those that are there when the load begins.
+func (p *places) nthBefore(n uint64) uint32 {
+	each := uint64(p.instances)
+	return uint32(n/each)*p.room + uint32(n%each)
+}
+
+// change returns which instance comes and which one goes as the i-th of those that change:
+// of each service the oldest goes. The order is of the services.
+func (p *places) change(order []int, i int) (came, gone uint32) {
+	first, k := uint32(order[i%p.services])*p.room, uint32(i/p.services)
+	return first + uint32(p.instances) + k, first + k
+}
+
+func (p *places) appendService(b []byte, service uint32) []byte {
+	return app.AppendNumber(append(append(b, p.prefix...), 's'), service)
+}
+
+// appendKey appends an instance's key, or its ID in the catalog.
+func (p *places) appendKey(b []byte, object uint32) []byte {
+	return app.AppendNumber(append(p.appendService(b, object/p.room), p.slash, 'i'), object%p.room)
+}
+
+// number returns the instance that has a key which appendKey made.
+func (p *places) number(key []byte) (object uint32, ok bool) {
+	const digits = app.Digits
+	if len(key) != len(p.prefix)+len("s/i")+2*digits || string(key[:len(p.prefix)]) != p.prefix {
+		return 0, false
+	}
+	rest := key[len(p.prefix):]
+	service, ok := app.ReadNumber(rest[1 : 1+digits])
+	place, fine := app.ReadNumber(rest[len(rest)-digits:])
+	if !ok || !fine || rest[0] != 's' || rest[1+digits] != p.slash || rest[2+digits] != 'i' || service >= uint32(p.services) || place >= p.room {
+		return 0, false
+	}
+	return service*p.room + place, true
+}

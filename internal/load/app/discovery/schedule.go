@@ -1,0 +1,129 @@
+package discovery
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/load/app"
+)
+
+const (
+	// readAfter is how long behind its instance's registration a client's read of it
+	// becomes due: when it is told cannot be known beforehand. It waits in any case until
+	// the registration was answered.
+	readAfter = 10 * time.Millisecond
+	// criticalFor is how long an instance stays critical.
+	criticalFor = 5 * time.Second
+	// apart is what lies at least between two calls of one instance that change it, so
+	// that watchers are told of both.
+	apart = 5 * time.Second
+	// shortestLife is how long instances must live in the mean, so that enough can fail and
+	// pass again.
+	shortestLife = 2 * (criticalFor + 2*apart)
+)
+
+// entry is a call that becomes due.
+type entry struct {
+	call   Call
+	object uint32 // the instance
+	client uint32 // Lookup: who reads it
+}
+
+// schedule is what becomes due in a load, in its order.
+type schedule struct {
+	places
+	due     []int64 // nanoseconds since the load began
+	entries []entry
+}
+
+// life is when an instance comes and goes, of those that change, and until when nothing
+// else may change it.
+type life struct{ came, gone, busy time.Duration }
+
+// newSchedule makes the calls that become due in a time. The same configuration makes
+// the same schedule.
+func newSchedule(c config, prefix string, length time.Duration) *schedule {
+	born := int(c.churn * length.Seconds())
+	s := &schedule{places: newPlaces(c, prefix, born)}
+	stream := uint64(0x6d62)
+	if c.Catalog {
+		stream = 0x6361
+	}
+	r := rand.New(rand.NewPCG(c.seed, stream))
+	lives := make([]life, s.all())
+	for i := range lives {
+		lives[i] = life{came: -apart, gone: length + apart}
+		if !s.before(uint32(i)) {
+			lives[i].came = length // it never comes
+		}
+	}
+	line := app.Timeline[entry]{Length: length}
+	s.addChanges(&line, r, lives, born)
+	if c.Catalog {
+		s.addFailures(&line, r, lives, int(c.health*length.Seconds()))
+		s.addComparisons(&line, r, int(c.comparisons()*length.Seconds()))
+	}
+	s.due, s.entries = line.Sorted()
+	return s
+}
+
+// addChanges adds the instances that come, with the reads of them, and those that go: of each
+// service the oldest.
+func (s *schedule) addChanges(line *app.Timeline[entry], r *rand.Rand, lives []life, born int) {
+	order := r.Perm(s.services) // of the services that change, one after the other
+	for i := range born {
+		came, gone := s.change(order, i)
+		lives[came].came, lives[gone].gone = placeIn(r, line.Length, i, born), placeIn(r, line.Length, i, born)
+		line.Add(lives[came].came, entry{call: Register, object: came})
+		if !s.Catalog {
+			for _, client := range s.users(came / s.room) {
+				line.Add(lives[came].came+readAfter, entry{Lookup, came, client})
+			}
+		}
+		line.Add(lives[gone].gone, entry{call: Deregister, object: gone})
+	}
+}
+
+// placeIn draws when the i-th of count calls becomes due that are spread over a time.
+func placeIn(r *rand.Rand, length time.Duration, i, count int) time.Duration {
+	return time.Duration((float64(i) + r.Float64()) / float64(count) * float64(length))
+}
+
+// mostTries is how often an instance is drawn for a change of health, before the change
+// is left out: all may be new, or about to go.
+const mostTries = 1000
+
+// addFailures adds the instances that become critical, and pass again.
+func (s *schedule) addFailures(line *app.Timeline[entry], r *rand.Rand, lives []life, count int) {
+	within := max(line.Length-criticalFor, 0)
+	for i := range count {
+		at := placeIn(r, within, i, count)
+		for range mostTries {
+			n := r.Uint32N(s.all())
+			l := &lives[n]
+			if l.came > at-apart || l.gone < at+criticalFor+apart || l.busy > at {
+				continue
+			}
+			l.busy = at + criticalFor + apart
+			line.Add(at, entry{call: Fail, object: n})
+			line.Add(at+criticalFor, entry{call: Pass, object: n})
+			break
+		}
+	}
+}
+
+// addComparisons adds what agents compare, of the nodes of instances that are there before.
+func (s *schedule) addComparisons(line *app.Timeline[entry], r *rand.Rand, count int) {
+	for i := range count {
+		line.Add(placeIn(r, line.Length, i, count), entry{call: Compare, object: s.nthBefore(uint64(i % s.there()))})
+	}
+}
+
+// kinds returns how many calls of each kind there are.
+func (s *schedule) kinds() []uint64 {
+	n := make([]uint64, numCalls)
+	for _, e := range s.entries {
+		n[e.call]++
+	}
+	return n
+}

@@ -1,0 +1,134 @@
+package discovery
+
+import (
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/app"
+	"github.com/quorumbench/quorumbench/internal/load/engine"
+	"github.com/quorumbench/quorumbench/internal/load/keys"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// source makes the calls, in memory of its own that the next one gets again.
+type source struct {
+	engine.ReactiveBase
+	*script
+	key, name, value []byte
+	service          store.ServiceOp
+}
+
+var _ engine.Reactive = (*source)(nil)
+
+// Fill implements engine.Source.
+func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
+	e := s.schedule.entries[n]
+	s.fillInstance(e.object, op)
+	op.Kind, op.Consistency = s.Kind(measure.Measured, n)
+	switch e.call {
+	case Register:
+		s.value = s.values.Append(s.value[:0], s.key, 0, n)
+		op.Value, s.service.Passing = s.value, true
+		s.came[e.object] = uint32(n) + 1
+	case Pass:
+		s.service.CheckOnly, s.service.Passing = true, true
+		s.came[e.object] = uint32(n) + 1
+	case Fail:
+		s.service.CheckOnly, s.settled[e.object] = true, false
+		s.gone[e.object] = uint32(n) + 1
+	case Deregister:
+		s.gone[e.object] = uint32(n) + 1
+	}
+	return n
+}
+
+// fillInstance makes an operation one of an instance.
+func (s *source) fillInstance(object uint32, op *store.Op) {
+	s.key = s.schedule.appendKey(s.key[:0], object)
+	if *op = (store.Op{Key: s.key}); s.schedule.Catalog {
+		s.name = s.schedule.appendService(s.name[:0], object/s.schedule.room)
+		s.service = store.ServiceOp{Name: s.name}
+		op.Service = &s.service
+	}
+}
+
+// Kind implements engine.Source.
+func (s *source) Kind(_ measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
+	shape := &shapesOf(s.schedule.Catalog)[s.schedule.entries[n].call]
+	return shape.Kind, shape.Level
+}
+
+// Shares implements engine.Source.
+func (s *source) Shares(measure.Phase) []engine.Share {
+	return app.SharesOf(shapesOf(s.schedule.Catalog), s.schedule.kinds())
+}
+
+// Place implements engine.Reactive: an instance of membership comes and goes on the connection
+// whose session it has. Of the clients, whose own connections carry their watches, many share
+// one for their reads.
+func (s *source) Place(n uint64) int {
+	e := s.schedule.entries[n]
+	switch {
+	case s.schedule.Catalog:
+		return -1
+	case e.call == Lookup:
+		return int(e.client) % s.setup.Connections
+	}
+	return int(e.object) % s.setup.Connections
+}
+
+// Ready implements engine.Reactive: what reads or changes an instance waits until it was
+// registered, and what lets it pass again until it had become critical.
+func (s *source) Ready(n uint64) bool {
+	e := s.schedule.entries[n]
+	return e.call == Register || e.call == Compare || s.settled[e.object]
+}
+
+// Failed implements engine.Reactive.
+func (s *source) Failed(n uint64) {
+	if e := s.schedule.entries[n]; e.call != Compare {
+		s.unsure[e.object] = true
+	}
+	s.answered(n)
+}
+
+// answered notes that what waits for a call need not wait any more.
+func (s *source) answered(n uint64) {
+	if e := s.schedule.entries[n]; e.call == Register || e.call == Fail {
+		s.settled[e.object] = true
+	}
+}
+
+// Ended implements engine.Reactive.
+func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
+	s.calls[s.schedule.entries[n].call].Ended(o, response, service)
+}
+
+var (
+	missing      = []byte("a node that was registered is not there, or has another number of services")
+	neverWritten = []byte("a value that was never written to this key")
+)
+
+// Check implements engine.Source. The node of an instance that was there before, and that
+// nobody has deregistered, has one service; what a member answers from what it has may
+// be older.
+func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
+	s.answered(n)
+	e := s.schedule.entries[n]
+	switch {
+	case ev.Outcome != kv.OK:
+	case e.call == Compare && ev.Count > 1:
+		ev.Text = missing
+		return kv.WrongAnswer
+	case s.schedule.Catalog: // acknowledged tells the watchers
+	case e.call == Lookup:
+		if s.key = s.schedule.appendKey(s.key[:0], e.object); s.values.Judge(s.key, ev.Value) != keys.Own {
+			ev.Text = neverWritten
+			return kv.WrongAnswer
+		}
+	case e.call == Deregister && ev.Count == 0:
+		return kv.Miss
+	default:
+		s.board.Acknowledge(uint64(e.object))
+	}
+	return ev.Outcome
+}

@@ -1,0 +1,370 @@
+package election
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/app"
+
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+)
+
+const ttl = 10 * time.Second
+
+// mortal is a load of which each candidate has stood, and whose first two offices' leaders
+// die. Sessions live for ttl.
+func mortal(t *testing.T, app Application, way int) *scripted {
+	t.Helper()
+	return mortalFor(t, app, way, ttl)
+}
+
+// longLived is how long a session lives that no member that is cut off answers alone until
+// its end.
+const longLived = 17 * time.Second
+
+// mortalFor is mortal with sessions that live for another time.
+func mortalFor(t *testing.T, a Application, way int, ttl time.Duration) *scripted {
+	t.Helper()
+	s := scriptedWith(t, a, way, application.Settings{"elections": 3, "candidates": 4, "tenure": 1, "failovers": 2, "ttl": ttl.Seconds()}, 2*time.Minute)
+	for n, e := range s.schedule.Entries {
+		if e.Call == Stand {
+			s.run(uint64(n))
+		}
+	}
+	return s
+}
+
+// goOn lets time pass, and has all that is prompted sent and answered. It returns by whom
+// how many calls were made.
+func (s *scripted) goOn(until int64) (made []int) {
+	made = make([]int, s.All())
+	for {
+		n, _, ok := s.Prompt(s.now)
+		switch {
+		case ok:
+			made[s.whose(n)]++
+			s.answer(n)
+		case s.now == until:
+			return made
+		default:
+			s.now = min(max(s.NextPrompt(), s.now), until)
+		}
+	}
+}
+
+// end has the store end the session of an office's first candidate.
+func (s *scripted) end(office int) {
+	s.queues[office] = append(s.queues[office][:0], s.queues[office][1:]...)
+	gone := s.offices[office].dead
+	for w := range s.waiting {
+		if s.waiting[w] && w/s.Candidates == office && (!s.queued() || s.before(w) == gone) {
+			s.waiting[w] = s.way.Watches
+			s.Notified(&store.Event{What: store.Notify, Watcher: uint32(w)})
+		}
+	}
+}
+
+func everyWay(t *testing.T, do func(t *testing.T, app Application, way int)) {
+	for name, app := range map[string]Application{RaceName: {}, QueueName: {Queue: true}} {
+		for way := range app.Definition().Ways {
+			t.Run(name+", "+app.Definition().Ways[way].Name, func(t *testing.T) { do(t, app, way) })
+		}
+	}
+}
+
+// A leader that dies sends nothing any more and takes nothing in; the time until the next
+// counts from when it was to die, from when it died, and from when its session may have
+// ended. It stands again, with another session, and what that takes is of no failover.
+func TestALeaderDies(t *testing.T) {
+	everyWay(t, func(t *testing.T, app Application, way int) {
+		s := mortal(t, app, way)
+		first, dies := int(s.offices[0].leader), s.deaths.at
+		s.goOn(dies - 1)
+		if !s.leader(first) || dies == 0 {
+			t.Fatalf("before %d the leader is %d, who was %d", dies, s.offices[0].leader, first)
+		}
+		before := append([]uint64(nil), spannedBy(s)...)
+		s.goOn(dies)
+		o := &s.offices[0]
+		if o.leader != nobody || int(o.dead) != first || o.until <= dies || o.until > dies+int64(ttl) || s.offices[2].leader == nobody {
+			t.Fatalf("at %d: %+v, and %+v", dies, o, s.offices[2])
+		}
+		s.Notified(&store.Event{What: store.Notify, Watcher: uint32(first)})
+		s.Lost(first)
+		s.Expired(first)
+		ends := max(s.offices[0].until, s.offices[1].until) + int64(time.Second)
+		if made := s.goOn(ends); made[first] > 0 || slices.Max(made) == 0 {
+			t.Errorf("who has died has made %d calls, of %v", made[first], made)
+		}
+		s.end(0)
+		s.end(1)
+		s.goOn(ends + int64(time.Millisecond))
+		next := int(o.leader)
+		if next == nobody || next == first || s.wrongs > 0 {
+			t.Fatalf("%d leads next, with %d wrong answers", next, s.wrongs)
+		}
+		for _, span := range []struct {
+			name     string
+			of       int64
+			response int64
+		}{
+			{"failover", ends - dies, s.deaths.failover.Response.Max()}, {"without a leader", ends - dies, s.deaths.orphaned.Response.Max()},
+			{"behind", ends - min(s.offices[0].until, s.offices[1].until), s.deaths.behind.Response.Max()},
+		} {
+			if math.Abs(float64(span.response-span.of)) > 0.002*float64(span.of)+1e6 {
+				t.Errorf("%s is %v, want %v", span.name, time.Duration(span.response), time.Duration(span.of))
+			}
+		}
+		for _, calls := range s.CallCounts() {
+			if calls.Span && calls.Name != "handover" && (calls.Due != 2 && calls.Name != "nobody leads" || calls.Failed() > 0) {
+				t.Errorf("%q: %d due, %d failed", calls.Name, calls.Due, calls.Failed())
+			}
+		}
+		took := spannedBy(s)
+		for call, each := range perFailover(&s.Config, s.way) {
+			if got := took[call] - before[call]; got != 2*each {
+				t.Errorf("%d calls %q in 2 failovers, want %d each", got, s.way.Shapes[call].Name, each)
+			}
+		}
+		back := ends + int64(ComesBack)
+		if made := s.goOn(back - int64(time.Millisecond)); made[first] > 0 {
+			t.Errorf("it has made %d calls before it comes back", made[first])
+		}
+		own := append([]int64(nil), s.leases...)
+		if s.leases != nil {
+			s.leases[first] = 0 // is what it has then
+		}
+		if made := s.goOn(back + int64(time.Second)); made[first] == 0 || s.leader(first) || s.candidates[first].dead {
+			t.Errorf("it has made %d calls, and %+v", made[first], s.candidates[first])
+		}
+		if s.leases != nil && s.leases[first] == 0 {
+			t.Errorf("its leases are %v, and were %v", s.leases, own)
+		}
+		if again := spannedBy(s); !slices.Equal(again, took) {
+			t.Errorf("its coming back is of a failover: %v, and %v", again, took)
+		}
+	})
+}
+
+func spannedBy(s *scripted) (of []uint64) {
+	for i := range s.calls {
+		of = append(of, s.calls[i].SpannedByFailovers)
+	}
+	return of
+}
+
+// perFailover is how many calls a failover takes of those that are left: as a handover of
+// one candidate fewer, who does not resign, but for the watcher that who resigns has ended
+// long before.
+func perFailover(c *Config, w *Way) (n [NumCalls]uint64) {
+	left := float64(c.Candidates - 1)
+	for call, each := range w.PerHandover(left) {
+		n[call] = uint64(each)
+	}
+	n[Resign] = 0
+	switch w.Recipe {
+	case EphemeralQueue, LeaseQueue: // one looks, and leads
+		n[Stand], n[Look], n[Await] = 0, 1, 0
+	case LeaseRace:
+		n[Drop]++ // the next leader had a watcher, too
+	case SessionRace:
+		n[Look]-- // of who resigns
+	}
+	return n
+}
+
+// Who leads while the session of the dead one must live still is a second leader; behind
+// its end it is not.
+func TestADeadLeadersSessionIsHeldToItsLife(t *testing.T) {
+	everyWay(t, func(t *testing.T, app Application, way int) {
+		for _, early := range []bool{true, false} {
+			s := mortalFor(t, app, way, longLived)
+			s.goOn(s.deaths.at)
+			o := &s.offices[0]
+			c := (int(o.dead) + 1) % s.Candidates
+			if s.Script.now = o.until; early {
+				s.Script.now--
+			}
+			if s.leases != nil {
+				s.lives[c] = s.Script.now
+			}
+			wrong := s.leads(c, 1<<40)
+			if (wrong != nil) != early || early && string(wrong) != string(deadLives) {
+				t.Errorf("early: %v, and wrong is %q", early, wrong)
+			}
+		}
+	})
+}
+
+// A member that has dropped its clients may have answered pings of which no other member
+// heard: the session of one of the dead there is not held to its life, nor timed by it. Where
+// the connection of the dead alone is lost, or that of one that lives, it is.
+func TestASessionIsNotHeldToAMemberThatWasCutOff(t *testing.T) {
+	for _, test := range []struct{ dead, ended, living, doubted bool }{{true, false, true, true}, {true, false, false, false}, {false, false, true, false}, {true, true, true, false}} {
+		s := mortalFor(t, Application{}, 0, longLived)
+		s.goOn(s.deaths.at)
+		o := &s.offices[0]
+		c := (int(o.dead) + 1) % s.Candidates
+		if test.living {
+			s.Lost(2 * s.Candidates)
+		}
+		if test.ended { // the session has, and with it its connection
+			s.Script.now = o.until
+		}
+		if test.dead {
+			s.Lost(int(o.dead))
+		}
+		if s.Script.now = o.until - 1; test.ended {
+			s.Script.now++
+		}
+		wrong, timed := s.leads(c, 1<<40), uint64(2)
+		if test.doubted {
+			timed--
+		}
+		if (wrong == nil) != (test.doubted || test.ended) || s.deaths.behind.Due != timed {
+			t.Errorf("%+v: wrong is %q, and %d are timed", test, wrong, s.deaths.behind.Due)
+		}
+		s.took(c, s.Script.now)
+		if s.deaths.failover.Outcomes[kv.OK] != 1 || s.deaths.behind.Outcomes[kv.OK] != timed-1 {
+			t.Errorf("%+v: %d failovers have ended, and %d timed by the session", test, s.deaths.failover.Outcomes[kv.OK], s.deaths.behind.Outcomes[kv.OK])
+		}
+	}
+}
+
+// A session that may end before a member that is cut off has dropped its clients is held to
+// its life only behind what a majority has answered, of a leader that lives and of one that
+// is dead; a longer one always. Who may have lost its office looks whether it has.
+func TestAShortSessionMayEndUnheard(t *testing.T) {
+	for _, app := range []Application{{}, {Queue: true}} {
+		for _, test := range []struct {
+			lives        time.Duration
+			dead, behind bool
+			wrong        []byte
+		}{
+			{ttl, false, false, twoLead}, {ttl, false, true, nil}, {longLived, false, true, twoLead},
+			{ttl, true, false, deadLives}, {ttl, true, true, nil}, {longLived, true, true, deadLives},
+		} {
+			s := mortalFor(t, app, 0, test.lives)
+			s.goOn(s.deaths.at - 1)
+			o := &s.offices[0]
+			first := o.leader
+			if test.dead {
+				s.goOn(s.deaths.at)
+			}
+			heard := s.life - s.beats.every - int64(time.Second)
+			if s.candidates[first].wrote = s.now - heard; !test.behind {
+				s.candidates[first].wrote++
+			}
+			wrong := s.leads((int(first)+1)%s.Candidates, 1<<40)
+			if string(wrong) != string(test.wrong) || (wrong == nil) != (test.wrong == nil) {
+				t.Errorf("of %v, dead %v, behind what was answered %v: wrong is %q, want %q", test.lives, test.dead, test.behind, wrong, test.wrong)
+			}
+			if timed := s.deaths.behind.Due; test.dead && (timed == 1) != (wrong == nil) {
+				t.Errorf("of %v, behind what was answered %v: %d are timed by their sessions", test.lives, test.behind, timed)
+			}
+			if looks := s.candidates[first].busy; looks != (wrong == nil && !test.dead) {
+				t.Errorf("of %v, dead %v, behind what was answered %v: it looks: %v", test.lives, test.dead, test.behind, looks)
+			}
+		}
+	}
+}
+
+// What kept its session alive was under way when it died: the session lives from then on. A
+// lease of which the answer says that it is gone lives no longer.
+func TestALeaderDiesWithARenewalUnderWay(t *testing.T) {
+	s := mortal(t, Application{}, 1)
+	first := int(s.offices[0].leader)
+	s.goOn(s.deaths.at - 1)
+	s.Script.now = s.deaths.at - 1
+	s.renew(first, &s.op)
+	s.renew(int(s.offices[1].leader), &s.op)
+	s.goOn(s.deaths.at)
+	o, other := &s.offices[0], &s.offices[1]
+	s.Check(kv.KeepAlive, reference(first, planRenew), &store.Event{})
+	if want := o.since - 1 + int64(ttl); o.until != want {
+		t.Errorf("its lease lives until %d, want %d", o.until, want)
+	}
+	s.Ended(s.number(int(other.dead), planRenew), kv.BadRequest, 1, 1)
+	if other.until != 0 || s.deaths.behind.Due != 1 {
+		t.Errorf("the lease that is gone lives until %d, and %d are timed", other.until, s.deaths.behind.Due)
+	}
+}
+
+// A leader with a call under way dies behind it; an office without one has the next die,
+// and the time counts from when the leader was to die.
+func TestADeathWaits(t *testing.T) {
+	s := mortal(t, Application{}, 0)
+	first := int(s.offices[0].leader)
+	s.goOn(s.deaths.at - 1)
+	s.ceases(first, false, s.now)
+	s.candidates[s.offices[1].leader].busy = true
+	due := s.deaths.at
+	s.goOn(due + int64(time.Second))
+	if s.offices[0].died || s.offices[1].died || s.offices[1].leader == nobody {
+		t.Fatalf("%+v", s.offices)
+	}
+	s.want(first, Stand, false)
+	s.queues[0] = s.queues[0][:0]
+	second := s.offices[1].leader
+	s.candidates[second].busy = false
+	s.Ended(s.number(int(second), Look), kv.OK, 1, 1)
+	s.goOn(s.now + 1)
+	for i, who := range []int{first, int(second)} {
+		if o := &s.offices[i]; !o.died || int(o.dead) != who || o.due != due || o.since < due+int64(time.Second) {
+			t.Errorf("%d: %+v", i, o)
+		}
+	}
+}
+
+// Sessions are kept alive as often as they are to be, and as the profile says, without an
+// allocation; where nobody dies the connections of one way do that themselves.
+func TestSessionsAreKeptAlive(t *testing.T) {
+	settle.Unraced(t)
+	everyWay(t, func(t *testing.T, a Application, way int) {
+		s := mortal(t, a, way)
+		s.deaths.at = 0
+		const length = 10 * time.Minute
+		from, had := s.now, s.calls[Renew].Due
+		s.goOn(from + int64(length))
+		got, want := float64(s.calls[Renew].Due-had), s.way.Rates(&s.Config)[Renew]*length.Seconds()
+		if math.Abs(got-want) > 0.01*want || want == 0 {
+			t.Errorf("%v renewals, want %v", got, want)
+		}
+		if got := testing.AllocsPerRun(100, func() {
+			n, _, ok := s.Prompt(s.beats.at())
+			if s.Fill(0, n, 0, &s.op); !ok || s.what(n) != Renew {
+				t.Fatal("nothing is kept alive")
+			}
+		}); got != 0 {
+			t.Errorf("%v allocations", got)
+		}
+		if s.way.Connected {
+			calm := newScripted(t, a, way)
+			if calm.SessionTimeout() != 0 || s.SessionTimeout() != ttl || New(a, app.Setup{Settings: calmSettings(), Length: time.Minute}).beats.order.n > 0 {
+				t.Errorf("a load in which nobody dies keeps sessions for %v, and the other for %v", calm.SessionTimeout(), s.SessionTimeout())
+			}
+		}
+	})
+}
+
+// A server that grants a session less time than it was asked for is believed of what was
+// answered before, too: nobody is accused by a life that the session never had.
+func TestASessionThatIsGrantedLess(t *testing.T) {
+	s := mortal(t, Application{}, 0)
+	first := int(s.offices[0].leader)
+	had := s.lives[first]
+	s.Check(kv.KeepAlive, reference(first+1, planRenew), &store.Event{Count: 4})
+	if want := had - 6e9; had == 0 || s.lives[first] != want || s.life != 4e9 {
+		t.Errorf("it lives until %d, which was %d, want %d, and for %d", s.lives[first], had, want, s.life)
+	}
+}
+
+func calmSettings() application.Settings {
+	d := Application{}.Definition()
+	return d.Defaults()
+}

@@ -1,0 +1,146 @@
+package election
+
+import (
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/app"
+
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// tellNodes records the queue of nodes that the store numbers. To make one is a
+// compare-and-set of a key that nobody had, and a list has a part for each node of this run
+// that it has, and for each that is known to have been made and is not in it.
+type tellNodes struct{}
+
+func (tellNodes) lives() bool { return false }
+
+// nodeShift is from which bit on a node's key has its office.
+const nodeShift = 40
+
+func (c *chronicle) node(of int, order int64) uint64 {
+	return uint64(of/c.script.Candidates)<<nodeShift | uint64(order) // #nosec G115 -- ten digits
+}
+
+func (t tellNodes) ended(c *chronicle, of int, call Call, ev *store.Event, o *history.Op) {
+	asks := &c.script.candidates[of].asks
+	switch call {
+	case Stand:
+		t.stood(c, of, ev, o)
+	case Resign:
+		t.removed(c, of, asks.own, o)
+	case Drop:
+		t.removed(c, of, asks.before, o)
+	case Look:
+		t.listed(c, of, o)
+	case Await:
+		if asks.run == c.script.run { // else it is of an earlier run, and ends with its session
+			t.awaits(c, of, asks.before, ev, o)
+		}
+	}
+}
+
+// stood is that a node was made, or may have been: then its number is not known, and its
+// making is recorded when somebody is told of it.
+func (t tellNodes) stood(c *chronicle, of int, ev *store.Event, o *history.Op) {
+	r := &c.of[of]
+	if o.Kind = kv.CAS; o.Indefinite() {
+		if r.key.Unsure == 0 {
+			r.key.Unsure = max(o.Invoked, 1)
+		}
+		if r.seen != 0 {
+			t.knows(c, of, r.seen, o.Done)
+		}
+		return
+	}
+	order, ok := sequence(ev.Key)
+	if o.Outcome != kv.OK || !ok {
+		return
+	}
+	if r.key.There { // the list that does not have the one before may be old
+		r.older = append(r.older, r.key)
+	}
+	o.Key, o.Written = c.node(of, order), c.writes(of)
+	r.key.Number, r.key.There, r.order = o.Key, false, order
+	r.key.MayBeMade(o)
+	c.to.Add(o)
+}
+
+// knows takes that others were told of a node. If it may be of a call that was not answered,
+// its making is recorded, and its end with its session, once.
+func (t tellNodes) knows(c *chronicle, of int, order, now int64) {
+	r := &c.of[of]
+	if r.seen = order; r.key.Unsure == 0 || order == r.known || order == r.order {
+		return
+	}
+	r.known = order
+	key := c.node(of, order)
+	c.to.Add(&history.Op{
+		Kind: kv.CAS, Outcome: kv.ConnectionLost, Session: uint32(of), Key: key, Written: c.writes(of), // #nosec G115 -- a count
+		Invoked: min(r.key.Unsure, now), Done: now,
+	})
+	app.RecordGone(c.to, key, uint32(of), r.key.Unsure, now) // #nosec G115 -- a count
+}
+
+// removed is the removal of a node. One that is not there is answered as a guard that did
+// not hold.
+func (t tellNodes) removed(c *chronicle, of int, order int64, o *history.Op) {
+	if order == 0 {
+		return
+	}
+	o.Key = c.node(of, order)
+	if o.Kind = kv.Delete; o.Outcome == kv.Conflict {
+		o.Outcome = kv.Miss
+	}
+	if r := &c.of[of]; o.Answered() && order == r.order {
+		r.key.There, r.order = false, 0
+	}
+	c.to.Add(o)
+}
+
+// awaits is a read of the node before its own, which sets a watch.
+func (t tellNodes) awaits(c *chronicle, of int, order int64, ev *store.Event, o *history.Op) {
+	o.Key = c.node(of, order)
+	if o.Outcome == kv.OK {
+		if who, run, ok := Candidate(ev.Value); ok && run == c.script.run && who < len(c.of) {
+			t.knows(c, who, order, o.Done)
+		}
+		o.Read, o.Mod = c.identity(ev.Value), ev.Made()
+	}
+	c.to.Add(o)
+	c.begins(of, o.Key, 0, ev, o)
+}
+
+// listed records a list of an office's nodes.
+func (t tellNodes) listed(c *chronicle, of int, o *history.Op) {
+	if o.Outcome != kv.OK {
+		return
+	}
+	s, h := c.script, c.script.recipe.(*ephemeralQueue).names
+	for i, who := range h.of {
+		if h.runs[i] == s.run && int(who) < len(c.of) {
+			t.knows(c, int(who), h.order[i], o.Done)
+		}
+	}
+	c.lists++
+	part := func(key, value uint64) {
+		o.Key, o.Read = key, value
+		c.to.Add(o)
+		o.Joined = true
+	}
+	for i, who := range h.of {
+		if h.runs[i] != s.run || int(who) >= len(c.of) {
+			continue
+		}
+		if r := &c.of[who]; r.order == h.order[i] {
+			r.list = c.lists
+		}
+		part(c.node(of, h.order[i]), c.writes(int(who)))
+	}
+	first := of / s.Candidates * s.Candidates
+	for who := first; who < first+s.Candidates; who++ {
+		if r := &c.of[who]; r.key.There && r.order != 0 && r.list != c.lists {
+			part(r.key.Number, history.Absent)
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package election_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/consul/api"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/load/app"
+	data "github.com/quorumbench/quorumbench/internal/load/app/election"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/consul"
+	"github.com/quorumbench/quorumbench/internal/store/etcd"
+	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
+	"github.com/quorumbench/quorumbench/internal/testing/servers"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
+)
+
+// patience bounds what no test measures.
+const patience = 2 * time.Minute
+
+// both are the applications.
+var both = map[string]data.Application{data.RaceName: {}, data.QueueName: {Queue: true}}
+
+// TestOnZooKeeper has them change hands on a real server, which has no node of any
+// candidate afterwards: all ended with their sessions.
+func TestOnZooKeeper(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: no real ZooKeeper is started")
+	}
+	no := false
+	st := zookeeper.New()
+	access := start(t, st, &zookeeper.Settings{Heap: "160m", ForceSync: &no})
+	for name, app := range both {
+		t.Run(name, func(t *testing.T) {
+			check(t, app, 0, send(t, app, 0, st, access.Endpoints))
+			client := official.ZooKeeper(t, access)
+			offices, _, err := client.Children("/" + name)
+			if err != nil || len(offices) != settings()["elections"] {
+				t.Fatalf("%d offices, and %v", len(offices), err)
+			}
+			for _, office := range offices {
+				if left, _, err := client.Children("/" + name + "/" + office); err != nil || len(left) > 0 {
+					t.Errorf("%s has %q, and %v", office, left, err)
+				}
+			}
+		})
+	}
+}
+
+// TestOnEtcd has them change hands on a real etcd, which has the keys of the candidates'
+// leases afterwards: of a race the leaders', of a queue all, in their order.
+func TestOnEtcd(t *testing.T) {
+	for name, app := range both {
+		t.Run(name, func(t *testing.T) {
+			st, endpoint := etcd.New(), embedded.Etcd(t)
+			check(t, app, 1, send(t, app, 1, st, []string{endpoint}))
+			cl, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = cl.Close() }()
+			all, err := cl.Get(t.Context(), name+"/", clientv3.WithPrefix())
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := settings()["elections"]
+			if app.Queue {
+				want *= settings()["candidates"]
+			}
+			if len(all.Kvs) != want {
+				t.Errorf("%d keys are there, want %d", len(all.Kvs), want)
+			}
+			for _, kv := range all.Kvs {
+				if _, _, ok := data.Candidate(kv.Value); !ok || kv.Lease == 0 || kv.CreateRevision != kv.ModRevision {
+					t.Errorf("%s is %s, with lease %d", kv.Key, kv.Value, kv.Lease)
+				}
+			}
+		})
+	}
+}
+
+// TestOnConsul has them change hands on a real server, where every office's lock is had by
+// the session of who leads it.
+func TestOnConsul(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: no real Consul is started")
+	}
+	st, app := consul.New(), data.Application{}
+	access := start(t, st, nil)
+	check(t, app, 2, send(t, app, 2, st, access.Endpoints))
+	client, err := api.NewClient(&api.Config{Address: access.Endpoints[0]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pairs, _, err := client.KV().List(data.RaceName+"/", nil)
+	if err != nil || len(pairs) != settings()["elections"] {
+		t.Fatalf("%d offices, and %v", len(pairs), err)
+	}
+	for _, p := range pairs {
+		if _, _, ok := data.Candidate(p.Value); !ok || p.Session == "" || p.LockIndex < 2 {
+			t.Errorf("%s is %s, locked %d times, by %q", p.Key, p.Value, p.LockIndex, p.Session)
+		}
+	}
+}
+
+func start(t *testing.T, st store.Store, settings any) store.Access {
+	t.Helper()
+	c, err := cluster.Start(t.Context(), st, cluster.Spec{
+		Hosts: []host.Host{host.NewLocal(nil, nil)}, Members: 1, Exec: servers.Installed(t, st), Dir: t.TempDir(), Settings: settings,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return c.Access()
+}
+
+// settings has 4 candidates for each of 10 offices, which change hands each second.
+func settings() map[string]int { return map[string]int{"elections": 10, "candidates": 4, "tenure": 1} }
+
+// send sends 5 s of it.
+func send(t *testing.T, app data.Application, way int, st store.Store, endpoints []string) *load.Result {
+	t.Helper()
+	return sendOf(t, app, way, st, endpoints, settings(), 5*time.Second)
+}
+
+func sendOf(t *testing.T, which data.Application, way int, st store.Store, endpoints []string, settings map[string]int, length time.Duration) *load.Result {
+	t.Helper()
+	d := which.Definition()
+	s := d.Defaults()
+	for key, n := range settings {
+		s[key] = float64(n)
+	}
+	p := which.Profile(s, way)
+	a := &load.Assignment{Store: st.Name(), Endpoints: endpoints, Load: scenario.DefaultLoad()}
+	l := &a.Load
+	l.Arrival, l.Rate.PerSecond, l.Duration, l.Prefix, l.Connections, l.KeySpace = scenario.Recorded, p.PerSecond(), length, d.Name+"/", p.Connections, p.There
+	l.Mix, l.Timeout = []scenario.Operation{{Kind: kv.Put, Weight: 1}}, patience
+	w := &load.Local{Stores: func(string) (store.Store, error) { return st, nil }}
+	setup := app.Setup{Settings: s, Way: way, Length: length, Prefix: l.Prefix, Connections: l.Connections, Seed: 5}
+	w.Script = data.New(which, setup)
+	var err error
+	if a.Preloaded, err = w.Preload(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	setup.Before = a.Preloaded.Versions
+	w.Script = data.New(which, setup)
+	res, err := load.Run(t.Context(), w, a, load.Reports{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// check holds a load without faults to what its profile says: every resignation has a
+// successor, and each handover takes as many calls of each kind as it is to.
+func check(t *testing.T, app data.Application, way int, res *load.Result) {
+	t.Helper()
+	m := res.Measured
+	failed := uint64(0)
+	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
+		failed += m.Outcomes[o]
+	}
+	if m.Due == 0 || failed > 0 {
+		t.Errorf("of %d calls %d failed: %v %v", m.Due, failed, m.Outcomes, m.ErrorTexts)
+	}
+	of := func(name string) *measure.Calls {
+		i := slices.IndexFunc(res.Calls, func(c measure.Calls) bool { return c.Name == name })
+		if i < 0 {
+			t.Fatalf("there is no row %q", name)
+		}
+		return &res.Calls[i]
+	}
+	handovers, vacant := of("handover"), of("nobody leads")
+	if handovers.Due < 30 || handovers.Outcomes[kv.OK] != handovers.Due || vacant.Outcomes[kv.OK] != vacant.Due || vacant.Due < handovers.Due {
+		t.Errorf("of %d handovers %d came to their end, and of %d times without a leader %d", handovers.Due, handovers.Outcomes[kv.OK], vacant.Due, vacant.Outcomes[kv.OK])
+	}
+	w, n := app.Way(way), settings()
+	all := float64(n["elections"] * n["candidates"])
+	at := [data.NumCalls]float64{data.Stand: all, data.Await: all - float64(n["elections"])} // first
+	if app.Queue || w.Watches {
+		at[data.Look] = all
+	}
+	if w.Watches {
+		at[data.Await] = all
+	}
+	for call, each := range w.PerHandover(float64(n["candidates"])) {
+		if each == 0 {
+			continue
+		}
+		c, want := of(w.Shapes[call].Name), at[call]+each*float64(handovers.Due)
+		least := 0.8 * want
+		if w.Watches {
+			least = 0.4 * want // of who is told only that another has it already, nothing comes
+		}
+		// On a busy machine an office can be free again before all have looked.
+		if got := float64(c.Done()); got < least || got > 1.3*want {
+			t.Errorf("%s: %.0f calls in %d handovers, want %.0f", c.Name, got, handovers.Due, want)
+		}
+	}
+}

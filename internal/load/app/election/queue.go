@@ -1,0 +1,195 @@
+package election
+
+import (
+	"github.com/quorumbench/quorumbench/internal/kv"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
+)
+
+// ephemeralQueue is Curator's LeaderLatch: each candidate makes a node that the store
+// numbers and that ends with its session, lists all, and leads if its own has the lowest
+// number; else it is told when the node before its own is gone, and lists them again. A
+// node's name has its candidate's, so that one that was made by a call that failed is
+// known again (Curator's protection).
+type ephemeralQueue struct{ names *namesHeard }
+
+const latch = "-latch-"
+
+// sequenceDigits is how many the store's number has.
+const sequenceDigits = 10
+
+// namesHeard keeps whose nodes with which numbers a list had, in memory that the next one
+// gets again.
+type namesHeard struct {
+	of    []int32
+	runs  []uint32
+	order []int64 // the store's number, and one more
+}
+
+// Begin implements store.Keys.
+func (h *namesHeard) Begin(uint32) bool {
+	h.of, h.runs, h.order = h.of[:0], h.runs[:0], h.order[:0]
+	return false
+}
+
+// Add implements store.Keys. What is no candidate's node is passed over.
+func (h *namesHeard) Add(_ uint32, name, _ []byte, _ int64) {
+	const head = NameSize
+	if len(name) != head+len(latch)+sequenceDigits || string(name[head:head+len(latch)]) != latch {
+		return
+	}
+	c, run, ok := Candidate(name[:head])
+	order, fine := sequence(name)
+	if ok && fine {
+		h.of, h.runs, h.order = append(h.of, int32(c)), append(h.runs, run), append(h.order, order) // #nosec G115 -- six digits
+	}
+}
+
+// sequence is the store's number at the end of a node's name or path, and one more.
+func sequence(name []byte) (order int64, ok bool) {
+	if len(name) < sequenceDigits {
+		return 0, false
+	}
+	for _, d := range name[len(name)-sequenceDigits:] {
+		if d < '0' || d > '9' {
+			return 0, false
+		}
+		order = order*10 + int64(d-'0')
+	}
+	return order + 1, true
+}
+
+// node makes the source's key that of a candidate's node, in a run, with a number; 0: it
+// has none yet.
+func (s *source) node(c int, run uint32, order int64) {
+	s.office(c)
+	s.key = AppendCandidate(append(s.key, '/'), c, run)
+	s.key = append(s.key, latch...)
+	if order == 0 {
+		return
+	}
+	at := len(s.key)
+	s.key = append(s.key, "0000000000"...)
+	for i, n := len(s.key)-1, order-1; i >= at; i-- {
+		s.key[i] = '0' + byte(n%10)
+		n /= 10
+	}
+}
+
+func (q *ephemeralQueue) fill(s *source, c int, request Call, op *store.Op) {
+	k := &s.candidates[c]
+	switch request {
+	case Stand:
+		s.node(c, s.run, 0)
+		s.one(call.Part{Action: call.Write, Flags: call.Ephemeral | call.Sequential, Key: s.key, Value: s.name(c)})
+	case Resign:
+		s.node(c, s.run, k.own)
+		s.one(call.Part{Action: call.Remove, Key: s.key})
+	case Look:
+		s.office(c)
+		s.key = append(s.key, '/')
+		s.one(call.Part{Action: call.Read, Scope: call.Prefix, Key: s.key, Flags: call.Local | call.KeysOnly})
+		s.names = store.RangeOp{Keys: q.names, KeysOnly: true}
+		op.Range = &s.names
+	case Drop:
+		s.node(c, s.run, k.before)
+		s.one(call.Part{Action: call.Remove, Key: s.key})
+	default:
+		s.node(int(k.ahead), k.run, k.before)
+		s.await(c, op)
+	}
+}
+
+// notNumbered and twiceThere are wrong answers.
+var (
+	notNumbered = []byte("a node that was to be numbered has no number")
+	twiceThere  = []byte("two nodes of one queue have the same number")
+)
+
+func (q *ephemeralQueue) answered(s *source, c int, call Call, ev *store.Event) kv.Outcome {
+	k := &s.candidates[c]
+	switch {
+	case call == Resign:
+		k.own = 0
+		s.want(c, Stand, false)
+	case call == Stand && ev.Outcome == kv.OK:
+		order, ok := sequence(ev.Key)
+		if !ok {
+			s.want(c, Look, true)
+			return outcomeOf(ev, notNumbered)
+		}
+		k.own = order
+		s.want(c, Look, false)
+	case call == Stand:
+		s.want(c, Stand, true)
+	case call == Look && ev.Outcome == kv.OK:
+		return q.look(s, c, ev)
+	case call == Look: // there is no office
+		s.want(c, Look, true)
+	case ev.Outcome == kv.Miss || call == Drop: // who was before it has gone meanwhile
+		s.want(c, Look, false)
+	}
+	return ev.Outcome
+}
+
+// look takes the list: whether the candidate leads, or who is before it.
+func (q *ephemeralQueue) look(s *source, c int, ev *store.Event) kv.Outcome {
+	k, h := &s.candidates[c], q.names
+	if k.own == 0 { // a node that it does not know of, if there is one, was made by a call that failed
+		for i, of := range h.of {
+			if int(of) == c && h.runs[i] == s.run {
+				k.own = h.order[i]
+			}
+		}
+	}
+	there, same, lost := false, 0, int64(0)
+	k.before = 0
+	for i, order := range h.order {
+		own := int(h.of[i]) == c && h.runs[i] == s.run
+		switch {
+		case order == k.own:
+			there = there || own
+			same++
+		case own:
+			lost = order
+		case order < k.own && order > k.before:
+			k.before, k.ahead, k.run = order, h.of[i], h.runs[i]
+		}
+	}
+	switch {
+	case !there:
+		k.own = 0
+		s.want(c, Stand, false)
+	case lost != 0: // of a call whose answer was lost: others would wait for it for ever
+		k.before = lost
+		s.want(c, Drop, false)
+	case same > 1:
+		s.want(c, Look, true)
+		return outcomeOf(ev, twiceThere)
+	case k.before == 0:
+		return outcomeOf(ev, s.leads(c, k.own))
+	default:
+		s.want(c, Await, false)
+	}
+	return ev.Outcome
+}
+
+func (q *ephemeralQueue) told(s *Script, c int, gone bool) {
+	switch {
+	case s.leader(c):
+	case gone:
+		s.want(c, Look, false)
+	default:
+		s.want(c, Await, false)
+	}
+}
+
+func (q *ephemeralQueue) again(_ *Script, _ int, failed Call) Call {
+	if failed == Resign {
+		return Resign
+	}
+	return Look
+}
+
+func (q *ephemeralQueue) expired(s *Script, c int) { s.candidates[c].own = 0 }

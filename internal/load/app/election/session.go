@@ -1,0 +1,153 @@
+package election
+
+import (
+	"github.com/quorumbench/quorumbench/internal/kv"
+
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
+)
+
+// sessionRace is the lock of Consul's client: whose session has the lock of the office's
+// key leads. A blocking query on the key, which each candidate has all the time on a
+// connection of its own, tells who has it; when nobody does, all try. Who does not get it
+// reads why: somebody has it, or it is locked for a while longer because a session ended.
+type sessionRace struct{}
+
+// hexadecimal has the digits of a session's name.
+const hexadecimal = "0123456789abcdef"
+
+// halves are the two numbers of a session's name, which is a UUID; 0 of what is none.
+func halves(name []byte) (high, low int64) {
+	var of [2]uint64
+	n := 0
+	for _, d := range name {
+		digit := uint64(0)
+		switch {
+		case d >= '0' && d <= '9':
+			digit = uint64(d - '0')
+		case d >= 'a' && d <= 'f':
+			digit = uint64(d-'a') + 10
+		case d == '-':
+			continue
+		default:
+			return 0, 0
+		}
+		if n >= 32 {
+			return 0, 0
+		}
+		of[n/16] = of[n/16]<<4 | digit
+		n++
+	}
+	if n != 32 {
+		return 0, 0
+	}
+	return int64(of[0]), int64(of[1]) // #nosec G115 -- all bits are kept
+}
+
+// session is the name of a candidate's session, in memory of the source; nil of a lease
+// that has none.
+func (s *source) session(c int) []byte {
+	if s.way.Recipe != SessionRace {
+		return nil
+	}
+	s.id = s.id[:0]
+	for half, n := range [2]int64{s.leases[c], s.leases[s.All()+c]} {
+		for digit := range 16 {
+			switch 16*half + digit {
+			case 8, 12, 16, 20:
+				s.id = append(s.id, '-')
+			}
+			s.id = append(s.id, hexadecimal[uint64(n)>>(60-4*digit)&0xf]) // #nosec G115 -- all bits are kept
+		}
+	}
+	return s.id
+}
+
+func (sessionRace) fill(s *source, c int, request Call, op *store.Op) {
+	s.office(c)
+	s.key = append(s.key, leaderNode...)
+	switch request {
+	case Stand, Resign:
+		s.parts[0] = call.Part{Action: call.Compare, Target: call.LeaseIs, Key: s.key, Name: s.session(c)}
+		s.parts[1] = call.Part{Action: call.Write, Key: s.key, Value: s.name(c)}
+		if request == Stand {
+			s.parts[1].Name, s.parts[1].Lease = s.parts[0].Name, 1
+		}
+		s.call = call.Call{Guarded: true, Parts: s.parts[:2]}
+	case Look:
+		s.one(call.Part{Action: call.Read, Key: s.key})
+	default:
+		s.watch = store.WatchOp{Watcher: uint32(c), Mode: kv.QueryWatch, Start: 1, Holder: true} // #nosec G115 -- at most maxCandidates
+		op.Call, op.Key, op.Watch = nil, s.key, &s.watch
+	}
+}
+
+func (r sessionRace) answered(s *source, c int, call Call, ev *store.Event) kv.Outcome {
+	k := &s.candidates[c]
+	switch {
+	case call == Resign:
+		s.want(c, Look, false)
+	case call == Stand && ev.Outcome == kv.OK:
+		wrong := s.leads(c, untold)
+		s.next(c, Look) // which has the token, as its own watch of the lock does
+		return outcomeOf(ev, wrong)
+	case call == Stand:
+		k.own = 1 // it has tried
+		s.want(c, Look, false)
+	case call == Look:
+		return r.looked(s, c, ev)
+	default:
+		k.watches = true
+	}
+	return ev.Outcome
+}
+
+// looked takes who has the lock.
+func (sessionRace) looked(s *source, c int, ev *store.Event) kv.Outcome {
+	k := &s.candidates[c]
+	tried := k.own != 0
+	k.own = 0
+	switch {
+	case ev.Outcome == kv.OK && string(ev.Before) == string(s.session(c)):
+		wrong := []byte(nil)
+		if s.leader(c) {
+			if wrong = s.fence(c, ev.BeforeRevision); wrong != nil {
+				s.wrongs++
+			}
+		} else {
+			wrong = s.leads(c, ev.BeforeRevision)
+		}
+		if !k.watches && !k.busy {
+			s.want(c, Await, false)
+		}
+		return outcomeOf(ev, wrong)
+	case s.leader(c): // it has lost the lock since
+		s.ceases(c, false, s.now)
+		s.want(c, Stand, false)
+	case ev.Outcome == kv.OK && len(ev.Before) > 0:
+		if !k.watches {
+			s.want(c, Await, false)
+		}
+	default: // nobody has it, and where it was not got, not for a while
+		s.want(c, Stand, tried)
+	}
+	return ev.Outcome
+}
+
+func (sessionRace) told(s *Script, c int, gone bool) {
+	if !s.leader(c) && gone {
+		s.want(c, Stand, false)
+	}
+}
+
+func (sessionRace) again(s *Script, c int, failed Call) Call {
+	switch {
+	case s.leases[c] == 0:
+		return Renew
+	case failed == Resign || failed == Await:
+		return failed
+	}
+	return Look
+}
+
+func (sessionRace) expired(*Script, int) {}

@@ -1,0 +1,364 @@
+package election
+
+import (
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/app"
+	"github.com/quorumbench/quorumbench/internal/load/engine"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
+)
+
+// source makes the calls, in memory of its own that the next one gets again.
+type source struct {
+	engine.ReactiveBase
+	*Script
+	call       call.Call
+	parts      [3]call.Part
+	watch      store.WatchOp
+	names      store.RangeOp
+	key, value []byte
+	id         []byte // of a session
+}
+
+var _ engine.Reactive = (*source)(nil)
+
+// The number of an operation is an entry's of the schedule or, of what is prompted, a mark,
+// a number of its own, the call, and the candidate.
+const (
+	promptMark    = 1 << 62
+	candidateBits = 20
+	ownShift      = candidateBits + 4
+)
+
+// whose is the candidate that makes an operation; nobody if that is not known yet.
+func (s *source) whose(n uint64) int {
+	if n&promptMark != 0 {
+		return int(n & (1<<candidateBits - 1)) // #nosec G115 -- in its bounds
+	}
+	e := s.schedule.Entries[n]
+	if e.Call == Resign {
+		return int(s.resigns[n])
+	}
+	return int(e.Of)
+}
+
+// what is the call that an operation is.
+func (s *source) what(n uint64) Call {
+	if n&promptMark != 0 {
+		return min(Call(n>>candidateBits&0xf), Renew)
+	}
+	return s.schedule.Entries[n].Call
+}
+
+// planRenew is a renewal that keeps a session alive, for which no candidate waits.
+const planRenew = NumCalls
+
+// planned reports whether an operation is one.
+func planned(n uint64) bool {
+	return n&promptMark != 0 && Call(n>>candidateBits&0xf) == planRenew
+}
+
+// reference is what an operation is, and whose.
+func reference(c int, call Call) uint64 {
+	return uint64(c) | uint64(call)<<candidateBits // #nosec G115 -- at most maxCandidates
+}
+
+// Prompt implements engine.Reactive.
+func (s *source) Prompt(now int64) (n uint64, due int64, ok bool) {
+	s.now = now
+	s.dieAndReturn()
+	if c, due, ok := s.beats.next(now, s.candidates); ok {
+		s.calls[Renew].Due++
+		return s.number(int(c), planRenew), due, true
+	}
+	c, ok := s.todo.next(now, s.candidates)
+	if !ok {
+		return 0, 0, false
+	}
+	k := &s.candidates[c]
+	if s.bare(int(c), k.call) {
+		k.call = Renew
+	}
+	s.calls[k.call].Due++
+	return s.number(int(c), k.call), k.due, true
+}
+
+// number is one that no operation has had.
+func (s *source) number(c int, call Call) uint64 {
+	s.prompted++
+	return promptMark | s.prompted<<ownShift&(promptMark-1) | reference(c, call)
+}
+
+// NextPrompt implements engine.Reactive.
+func (s *source) NextPrompt() int64 {
+	return min(s.todo.at(s.now, s.candidates), s.beats.at(), s.deaths.next(s.candidates))
+}
+
+// Place implements engine.Reactive: each candidate has a connection.
+func (s *source) Place(n uint64) int {
+	if c := s.whose(n); c != nobody {
+		if s.way.Watches && s.what(n) == Await {
+			return s.All() + c
+		}
+		return c
+	}
+	return int(s.offices[s.schedule.Entries[n].Of].leader)
+}
+
+// Ready implements engine.Reactive: a resignation waits until somebody leads.
+func (s *source) Ready(n uint64) bool {
+	if n&promptMark != 0 {
+		return true
+	}
+	e := s.schedule.Entries[n]
+	if e.Call == Stand {
+		s.candidates[e.Of].call, s.candidates[e.Of].busy = e.Call, true
+		return true
+	}
+	if s.resigns[n] != nobody {
+		return true
+	}
+	leader := s.offices[e.Of].leader
+	if leader == nobody || s.candidates[leader].busy {
+		return false
+	}
+	s.resigns[n] = leader
+	k := &s.candidates[leader]
+	k.call, k.busy, k.owes = Resign, true, s.schedule.Due[n]
+	return true
+}
+
+// Fill implements engine.Source.
+func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
+	c := s.whose(n)
+	k, call := &s.candidates[c], s.what(n)
+	made := call
+	k.entered = k.entered || call != Renew
+	shape := &s.way.Shapes[call]
+	*op = store.Op{Kind: shape.Kind, Consistency: shape.Level, Call: &s.call}
+	switch {
+	case planned(n):
+		s.renew(c, op)
+		return reference(c, planRenew)
+	case call == Renew:
+		s.renew(c, op)
+		return reference(c, call)
+	case s.bare(c, call): // the lease has ended while the call waited, or before the first
+		k.call, made = Renew, Renew
+		s.renew(c, op)
+	default:
+		s.recipe.fill(s, c, call, op)
+	}
+	k.lost, k.sent = false, s.now
+	if s.records != nil && !planned(n) {
+		k.asks = s.asking(c)
+	}
+	switch {
+	case k.owes > 0 && (call == Resign || !s.leader(c)): // which is made again where it could not be sent, or is not needed any more
+		s.plans(c, k.owes)
+	case call != Resign:
+	default:
+		s.ceases(c, false, k.due)
+	}
+	k.owes = 0 // or it stands, and leads on
+	return reference(c, made)
+}
+
+// Kind implements engine.Source.
+func (s *source) Kind(_ measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
+	shape := &s.way.Shapes[s.what(n)]
+	return shape.Kind, shape.Level
+}
+
+// SharesOf implements engine.Source, with the shares that the calls have in the mean.
+func (s *source) Shares(measure.Phase) []engine.Share {
+	var parts [NumCalls]uint64
+	for i, rate := range s.way.Rates(&s.Config) {
+		parts[i] = uint64(rate*1e6 + 0.5)
+	}
+	return app.SharesOf(s.way.Shapes[:], parts[:])
+}
+
+// Check implements engine.Source: a candidate learns what the answer says.
+func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
+	c, call := int(ref&(1<<candidateBits-1)), Call(ref>>candidateBits) // #nosec G115 -- as Fill made it
+	k := &s.candidates[c]
+	if call == Renew || call == planRenew {
+		return s.renewed(c, ev, call == planRenew)
+	}
+	k.busy = false
+	if s.leases == nil && s.life > 0 { // any request is a sign of life
+		s.lives[c] = max(s.lives[c], k.sent+s.life)
+		if s.way.Shapes[call].Kind.Writes() {
+			k.wrote = k.sent
+		}
+	}
+	outcome := s.recipe.answered(s, c, call, ev)
+	s.judged = outcome.Failed()
+	k.watches = k.watches && !k.lost
+	if (k.news || k.lost) && !k.busy {
+		s.recipe.told(s.Script, c, true)
+	}
+	k.news, k.lost = false, false
+	return outcome
+}
+
+// Failed implements engine.Reactive: the candidate tries again after a pause. Of a wrong
+// answer it knows already what it makes of it.
+func (s *source) Failed(n uint64) {
+	if s.judged {
+		s.judged = false
+		return
+	}
+	c := s.whose(n)
+	if c == nobody || planned(n) {
+		return // of a lease that is gone Ended says so
+	}
+	if k := &s.candidates[c]; k.busy {
+		s.want(c, s.recipe.again(s.Script, c, k.call), true)
+	}
+}
+
+// Ended implements engine.Reactive.
+func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
+	s.ended(n, o, response, service)
+	if c := s.whose(n); c != nobody {
+		s.kill(s.officeOf(c))
+	}
+}
+
+func (s *source) ended(n uint64, o kv.Outcome, response, service int64) {
+	call := s.what(n)
+	calls := &s.calls[call]
+	calls.Ended(o, response, service)
+	if call == Renew {
+		if o.Failed() {
+			s.renewing[s.whose(n)] = 0
+		}
+		if o == kv.BadRequest {
+			s.bereft(s.whose(n))
+		}
+		return
+	}
+	if c := s.whose(n); c != nobody {
+		k := &s.candidates[c]
+		of := s.officeOf(c)
+		switch {
+		case !k.settled || o.Failed():
+		case of.died:
+			calls.SpannedByFailovers++
+		case of.planned || !of.vacant: // not of a leader that was lost
+			calls.Spanned++
+		}
+		k.settled = k.settled || !k.busy
+	}
+	if s.won == nobody {
+		return
+	}
+	due := s.wonDue
+	if n&promptMark == 0 {
+		due = s.schedule.Due[n]
+	}
+	s.took(s.won, due+response)
+	s.won = nobody
+}
+
+// Notified implements engine.Reactive.
+func (s *source) Notified(ev *store.Event) {
+	c := int(ev.Watcher)
+	if c >= len(s.candidates) || ev.What == store.Seen {
+		return
+	}
+	k := &s.candidates[c]
+	if ev.What == store.Ended {
+		k.watches = false
+	}
+	if k.dead {
+		return
+	}
+	if ev.What != store.Ended && s.leases != nil && (ev.Version != 0 && !s.way.Watches || len(ev.Before) > 0) {
+		return // it is not gone, or somebody has the lock
+	}
+	if k.busy {
+		k.news = true
+		return
+	}
+	if ev.What == store.Ended {
+		if !s.leader(c) {
+			s.want(c, s.recipe.again(s.Script, c, Await), false)
+		}
+		return
+	}
+	s.recipe.told(s.Script, c, ev.Version == 0 || s.way.Watches)
+}
+
+// patience is how long a leader of each office is awaited when the window has closed.
+const patience = int64(10 * time.Second)
+
+// Awaits implements engine.Reactive.
+func (s *source) Awaits(now int64) bool {
+	if s.till == 0 {
+		s.till = now + patience
+	}
+	if now >= s.till {
+		return false
+	}
+	for i := range s.offices {
+		if s.offices[i].leader == nobody {
+			return true
+		}
+	}
+	return false
+}
+
+// Lost implements engine.Reactive. Who leads by its connection's session does not know
+// whether it still does; who leads by a lease goes on as long as that lives. Who waits is
+// not told any more. They begin again.
+func (s *source) Lost(place int) {
+	c := place
+	if s.records != nil {
+		s.records.lost(place)
+	}
+	switch {
+	case place >= s.All(): // of what it waits for; who leads is told by it that it still does
+		c -= s.All()
+		if s.leader(c) {
+			s.ceases(c, false, s.now)
+			if k := &s.candidates[c]; !k.busy {
+				k.watches = false
+				s.want(c, Look, false)
+				return
+			}
+		}
+	case s.way.Watches: // what it waits for has a connection of its own
+		return
+	case s.leases == nil:
+		s.ceases(c, false, s.now)
+	}
+	k := &s.candidates[c]
+	if k.dead {
+		k.watches = false
+		if o := s.officeOf(c); int(o.dead) == c && s.now < o.until {
+			o.cut = true
+		}
+		return
+	}
+	s.broke = s.now
+	k.lost = k.busy // what its call had watched is gone, too, though it may be answered
+	if k.watches = false; k.entered && !k.busy && !s.leader(c) {
+		s.want(c, s.recipe.again(s.Script, c, Await), false)
+	}
+}
+
+// Expired implements engine.Reactive.
+func (s *source) Expired(place int) {
+	if place < s.All() {
+		if s.records != nil {
+			s.records.expired(place)
+		}
+		s.recipe.expired(s.Script, place)
+	}
+}

@@ -1,0 +1,382 @@
+package election
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/app"
+	"github.com/quorumbench/quorumbench/internal/load/engine"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+)
+
+// scripted is a load whose answers come from a model of the store: nodes of one name, or
+// in the order of their numbers.
+type scripted struct {
+	*source
+	t       *testing.T
+	zxid    int64
+	queues  [][]int32 // by office: the candidates, in the order of their numbers
+	numbers []int64   // by candidate: its node's number
+	value   []byte
+	waiting []bool // by candidate: it is told when who is before it is gone
+	now     int64
+	op      store.Op
+	ev      store.Event
+	held    []byte
+	o       history.Op
+}
+
+func newScripted(t *testing.T, a Application, way int) *scripted {
+	s := scriptedWith(t, a, way, application.Settings{"elections": 3, "candidates": 4, "tenure": 1}, 20*time.Second)
+	s.beats = beats{} // what keeps sessions alive has tests of its own
+	return s
+}
+
+func scriptedWith(t *testing.T, a Application, way int, settings application.Settings, length time.Duration) *scripted {
+	s := &scripted{t: t}
+	script := New(a, app.Setup{Settings: settings, Length: length, Prefix: "p/", Way: way})
+	for i := range script.leases {
+		script.leases[i] = int64(i) + 1
+	}
+	s.source = script.Source().(*source)
+	s.queues, s.numbers, s.waiting = make([][]int32, script.Offices), make([]int64, script.All()), make([]bool, script.All())
+	for i := range s.queues {
+		s.queues[i] = make([]int32, 0, script.Candidates)
+	}
+	return s
+}
+
+var somethingElse = []byte("something else")
+
+// queued reports whether candidates stand in a queue.
+func (s *scripted) queued() bool {
+	return s.way.Recipe == EphemeralQueue || s.way.Recipe == LeaseQueue
+}
+
+// before is who is before a candidate in its queue.
+func (s *scripted) before(c int) int32 {
+	if s.way.Recipe == LeaseQueue {
+		return int32(s.candidates[c].before) - 1
+	}
+	return s.candidates[c].ahead
+}
+
+// run sends one operation and all that it prompts.
+func (s *scripted) run(n uint64) {
+	s.Prompt(s.now)
+	if !s.Ready(n) {
+		s.t.Fatalf("operation %d is not ready", n)
+	}
+	s.answer(n)
+	for {
+		s.now += 1000
+		n, _, ok := s.Prompt(s.now)
+		if !ok {
+			return
+		}
+		s.answer(n)
+	}
+}
+
+// answer sends an operation, and answers it.
+func (s *scripted) answer(n uint64) {
+	op, ev := &s.op, &s.ev
+	if s.Place(n) < 0 {
+		s.t.Fatalf("operation %d has no place", n)
+	}
+	ref := s.Fill(measure.Measured, n, 0, op)
+	c, call := s.whose(n), s.what(n)
+	queue := &s.queues[c/s.Candidates]
+	s.zxid++
+	*ev = store.Event{At: s.zxid, Count: 1}
+	gone := int32(nobody)
+	switch {
+	case call == Resign:
+		gone = int32(c)
+		*queue = append((*queue)[:0], (*queue)[1:]...)
+	case call == Drop:
+	case call == Renew:
+		if ev.Count = s.life / int64(time.Second); s.leases != nil {
+			ev.Count, ev.Value = int64(c)+1, fmt.Appendf(nil, "%08x-0000-4000-8000-000000000000", c+1)
+		}
+	case call == Stand && !s.queued() && len(*queue) > 0:
+		ev.Outcome = kv.Conflict
+		s.value = AppendCandidate(s.value[:0], int((*queue)[0]), s.source.run)
+		ev.Value = s.value
+	case call == Stand:
+		*queue = append(*queue, int32(c))
+		s.numbers[c] = s.zxid
+		if s.way.Recipe == EphemeralQueue {
+			s.node(c, s.source.run, s.zxid+1)
+			ev.Key = s.key
+		}
+	case call == Look && s.way.Recipe == SessionRace:
+		if len(*queue) > 0 {
+			holder := int((*queue)[0])
+			s.held = append(s.held[:0], s.session(holder)...)
+			ev.Before, ev.BeforeRevision = s.held, s.numbers[holder]
+		}
+	case call == Look && s.way.Recipe == LeaseQueue:
+		for i := 1; i < len(*queue); i++ {
+			if (*queue)[i] == int32(c) {
+				s.leaseKey(c, s.leases[(*queue)[i-1]])
+				ev.Key = s.key
+			}
+		}
+	case call == Look:
+		keys := op.Range.Keys
+		keys.Begin(0)
+		for i := range *queue {
+			of := (*queue)[len(*queue)-1-i]
+			s.node(int(of), s.source.run, s.numbers[of]+1)
+			keys.Add(0, s.key[len("p/e000000/"):], nil, 0)
+		}
+		keys.Add(0, somethingElse, nil, 0)
+	default:
+		s.waiting[c] = true
+		s.value = AppendCandidate(s.value[:0], int((*queue)[0]), s.source.run)
+		ev.Value = s.value
+	}
+	if o := s.Check(op.Kind, ref, ev); o == kv.WrongAnswer {
+		s.t.Fatalf("%s: %s", s.way.Shapes[call].Name, ev.Text)
+	}
+	s.Ended(n, ev.Outcome, 1000, 900)
+	s.recorded(ref, c)
+	if gone == nobody {
+		return
+	}
+	for w := range s.waiting {
+		if s.waiting[w] && w != c && w/s.Candidates == c/s.Candidates && (!s.queued() || s.before(w) == gone) {
+			s.waiting[w] = s.way.Watches
+			*ev = store.Event{What: store.Notify, Watcher: uint32(w), Revision: s.zxid, At: s.zxid, Key: s.names(w)}
+			if s.records != nil {
+				s.records.Told(uint32(w), ev, s.now, 0, s.now)
+			}
+			s.Notified(ev)
+		}
+	}
+}
+
+// recorded gives who records the answers the operation that has ended, if somebody does.
+func (s *scripted) recorded(ref uint64, c int) {
+	if s.records != nil {
+		s.o = history.Op{Kind: s.op.Kind, Consistency: s.op.Consistency, Outcome: s.ev.Outcome, Session: uint32(c), Invoked: s.now, Done: s.now}
+		s.records.Ended(&engine.Completion{Phase: measure.Measured, Ref: ref, Expected: s.op.Revision, Event: &s.ev, Op: &s.o})
+	}
+}
+
+// names is the key that a candidate watches.
+func (s *scripted) names(w int) []byte {
+	if s.way.Recipe == LeaseQueue {
+		s.held = appendLeaseKey(s.held[:0], s.prefix, w/s.Candidates, s.candidates[w].before)
+		return s.held
+	}
+	s.held = append(AppendOffice(s.held[:0], s.prefix, w/s.Candidates), leaderNode...)
+	return s.held
+}
+
+// Neither making a call, nor learning from its answer, nor being told allocates, nor
+// recording it; each
+// handover takes the calls of the profile.
+func TestElectionsDoNotAllocate(t *testing.T) {
+	settle.Unraced(t)
+	for _, app := range []Application{{}, {Queue: true}} {
+		for way := range app.Definition().Ways {
+			handOver(t, app, way, false)
+			handOver(t, app, way, true)
+		}
+	}
+}
+
+func handOver(t *testing.T, app Application, way int, checked bool) {
+	s := newScripted(t, app, way)
+	if checked {
+		block := history.NewBlock()
+		s.Steps(&history.Recorder{Take: func() *history.Block { block.Reset(); return block }, Hand: func(*history.Block) {}})
+	}
+	for n, e := range s.schedule.Entries {
+		if e.Call == Stand {
+			s.run(uint64(n))
+		}
+	}
+	n := uint64(0)
+	next := func() {
+		for s.schedule.Entries[n].Call == Stand {
+			n++
+		}
+		s.run(n)
+		n++
+	}
+	for range 20 { // so that all have waited
+		next()
+	}
+	before, had := s.calls, s.handover.Outcomes[kv.OK]
+	spanned := [NumCalls]uint64{}
+	for call := range before {
+		spanned[call] = before[call].Spanned
+	}
+	if got := testing.AllocsPerRun(20, next); got != 0 {
+		t.Errorf("%+v, way %d: %v allocations in a handover", app, way, got)
+	}
+	handovers := s.handover.Outcomes[kv.OK] - had
+	if handovers < 20 || s.wrongs > 0 {
+		t.Errorf("%+v, way %d: %d handovers, and %d wrong answers", app, way, handovers, s.wrongs)
+	}
+	for call, want := range s.way.PerHandover(float64(s.Candidates)) {
+		if got := s.calls[call].Spanned - spanned[call]; Call(call) != Renew && float64(got) != want*float64(handovers) {
+			t.Errorf("%+v, way %d: %d calls %q in %d handovers, want %v each", app, way, got, s.way.Shapes[call].Name, handovers, want)
+		}
+	}
+}
+
+// A candidate that is told that it leads while another does, or with a token that is not
+// above that of the leader before, got a wrong answer; after the other's connection was
+// lost it did not.
+func TestTwoThatLeadAtOnceAreAWrongAnswer(t *testing.T) {
+	begin := func() *scripted {
+		s := newScripted(t, Application{}, 0)
+		for n := range uint64(12) {
+			s.run(n)
+		}
+		return s
+	}
+	stand := func(s *scripted, at int64) (kv.Outcome, string) {
+		leader := int(s.offices[0].fenced)
+		c := (leader + 1) % s.Candidates
+		s.want(c, Stand, false)
+		ref := reference(c, Stand)
+		ev := store.Event{At: at}
+		o := s.Check(kv.Ephemeral, ref, &ev)
+		return o, string(ev.Text)
+	}
+	s := begin()
+	if o, text := stand(s, 1000); o != kv.WrongAnswer || text != string(twoLead) || s.wrongs != 1 {
+		t.Errorf("two lead: %v, %q", o, text)
+	}
+	s = begin()
+	s.Lost(int(s.offices[0].leader))
+	if o, text := stand(s, 1000); o != kv.OK {
+		t.Errorf("after the leader's connection was lost: %v, %q", o, text)
+	}
+	s = begin()
+	s.Lost(int(s.offices[0].leader))
+	if o, text := stand(s, s.offices[0].token); o != kv.WrongAnswer || text != string(tokenBack) {
+		t.Errorf("a token that is not above: %v, %q", o, text)
+	}
+}
+
+// A call that failed is made again after a pause. A resignation is so where the node has a
+// name of its own; in a race the node may be another's by then, and the candidate stands.
+func TestFailedCallsAreMadeAgain(t *testing.T) {
+	for _, app := range []Application{{}, {Queue: true}} {
+		s, want := newScripted(t, app, 0), Stand
+		if app.Queue {
+			want = Resign
+		}
+		n := uint64(0)
+		for ; s.schedule.Entries[n].Call == Stand; n++ {
+			s.run(n)
+		}
+		var op store.Op
+		s.Prompt(s.now)
+		if !s.Ready(n) {
+			t.Fatal("nobody leads")
+		}
+		ref := s.Fill(measure.Measured, n, 0, &op)
+		c := s.whose(n)
+		if s.leader(c) || op.Call.Parts[0].Action != call.Remove {
+			t.Errorf("%d leads, and %+v", ref, op.Call)
+		}
+		s.Failed(n)
+		s.Ended(n, kv.TimedOut, 1000, 900)
+		if next, _, ok := s.Prompt(s.now); ok {
+			t.Errorf("operation %x is made at once", next)
+		}
+		s.now = s.NextPrompt()
+		next, due, ok := s.Prompt(s.now)
+		if !ok || due != s.now || s.whose(next) != c || s.what(next) != want {
+			t.Errorf("operation %x of %d is made at %d, and is due since %d", next, c, s.now, due)
+		}
+	}
+}
+
+// The name of a session is written as it was read, and what is none is none.
+func TestSessionsKeepTheirNames(t *testing.T) {
+	s := newScripted(t, Application{}, 2)
+	const name = "f0e1d2c3-0000-4a5b-8c7d-00ff1234abcd"
+	s.granted(3, &store.Event{Value: []byte(name)})
+	if got := string(s.session(3)); got != name {
+		t.Errorf("%s is written as %s", name, got)
+	}
+	for _, wrong := range []string{"", "f0e1d2c3", name + "0", "F0e1d2c3-0000-4a5b-8c7d-00ff1234abcd"} {
+		if high, low := halves([]byte(wrong)); high != 0 || low != 0 {
+			t.Errorf("%q is read as a session", wrong)
+		}
+	}
+}
+
+// A leader whose lease was not renewed for longer than it lives is no second leader; one
+// whose lease is gone takes another, and stands with it.
+func TestALeaseThatIsGone(t *testing.T) {
+	s := newScripted(t, Application{Queue: true}, 1)
+	for n, e := range s.schedule.Entries {
+		if e.Call == Stand {
+			s.run(uint64(n))
+		}
+	}
+	first := int(s.offices[0].leader)
+	for c := range s.Candidates {
+		s.lives[c] = int64(s.way.Lives)
+	}
+	if wrong := s.leads((first+1)%s.Candidates, 1<<40); string(wrong) != string(twoLead) {
+		t.Errorf("while the leader's lease lives: %q", wrong)
+	}
+	s.offices[0].leader, s.Script.now = int32(first), s.lives[first]+1
+	s.lives[(first+1)%s.Candidates] = s.Script.now // its own it has renewed
+	if wrong := s.leads((first+1)%s.Candidates, 1<<41); wrong != nil {
+		t.Errorf("behind the end of the leader's lease: %q", wrong)
+	}
+	c := s.Candidates // of another office
+	s.Ended(s.number(c, planRenew), kv.BadRequest, 1000, 900)
+	n, _, ok := s.Prompt(s.now)
+	if !ok || s.whose(n) != c || s.what(n) != Renew {
+		t.Fatalf("operation %x follows", n)
+	}
+	var op store.Op
+	ref := s.Fill(measure.Measured, n, 0, &op)
+	if op.Call.Parts[0].Action != call.Grant {
+		t.Errorf("%+v is sent", op.Call)
+	}
+	if o := s.Check(op.Kind, ref, &store.Event{Count: 77}); o != kv.OK || s.leases[c] != 77 {
+		t.Errorf("%v, and it has the lease %d", o, s.leases[c])
+	}
+	if n, _, ok = s.Prompt(s.now); !ok || s.whose(n) != c || s.what(n) != Stand {
+		t.Errorf("operation %x follows", n)
+	}
+}
+
+// TestSessionsEndByTheirTimeAlone: those that Consul's default check of their member's health
+// ends when that is taken for lost live for less than their time, and would be accused of it.
+func TestSessionsEndByTheirTimeAlone(t *testing.T) {
+	for way, want := range map[int]call.Flags{1: 0, 2: call.Unchecked} {
+		s := newScripted(t, Application{}, way)
+		var op store.Op
+		before, n := s.Before()
+		before.Fill(measure.Measured, n-1, 0, &op)
+		if p := op.Call.Parts[0]; p.Action != call.Grant || p.Flags != want {
+			t.Errorf("way %d: before the load it asks for %+v", way, p)
+		}
+		s.leases[of] = 0
+		s.renew(of, &op)
+		if p := s.call.Parts[0]; p.Action != call.Grant || p.Flags != want {
+			t.Errorf("way %d: in the load it asks for %+v", way, p)
+		}
+	}
+}

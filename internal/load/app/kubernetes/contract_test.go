@@ -1,0 +1,145 @@
+package kubernetes_test
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"testing"
+	"time"
+
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	trace "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/quorumbench/quorumbench/internal/load/app/kubernetes"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
+)
+
+// contractPackage are etcd's own tests of what Kubernetes' API server sends to it.
+const contractPackage = "go.etcd.io/etcd/tests/v3/robustness/coverage"
+
+// TestContract has etcd's own test of its contract with Kubernetes judge the load. An
+// etcd that traces each request is sent one, and what it traced is given to that test,
+// which fails at a method, a form of a call or a form of a key that it does not know. It
+// is compiled from the module of etcd's tests, and reads a file as Jaeger has it.
+func TestContract(t *testing.T) {
+	if testing.Short() {
+		t.Skip("etcd's test of its contract is compiled")
+	}
+	settle.Unraced(t)
+	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "1000000") // none is to be left out
+	spans := &spans{}
+	member := embedded.Traced(t, spans.serve(t))
+	if err := member.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// Long enough for each kind of call.
+	c := kubernetes.Config{Nodes: 20, PodsPerNode: 30, Churn: 20, Seed: 5, CompactEvery: 3 * time.Second, ListEvery: 5 * time.Second}
+	const length = 12 * time.Second
+	s, res := sendFrom(t, member.Endpoint(), c, length, func() { spans.forget() })
+	check(t, s, res)
+	for _, call := range []kubernetes.Call{kubernetes.GrantMasterLease, kubernetes.GrantLease, kubernetes.Compact, kubernetes.ListPods, kubernetes.ListKeys, kubernetes.Count} {
+		if callsOf(res)[call.String()].Due == 0 {
+			t.Errorf("the load has no %s", call)
+		}
+	}
+	member.Stop() // tells the rest
+
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "testdata"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	spans.write(t, filepath.Join(dir, "testdata", "traces.json"))
+	binary := filepath.Join(dir, "coverage.test")
+	if out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", binary, contractPackage).CombinedOutput(); err != nil {
+		t.Fatalf("etcd's test is not compiled: %v\n%s", err, out)
+	}
+	judge := exec.CommandContext(t.Context(), binary, "-test.v", "-test.run", "^TestInterfaceUse$")
+	judge.Dir = dir
+	out, err := judge.CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Errorf("etcd's test of its contract with Kubernetes: %v", err)
+	}
+	// What it was given it has seen: each method, in the forms that it knows.
+	for _, want := range []string{
+		`OptimisticPut +│ /registry/\{resource\}/\{namespace\}/\{name\}`, `OptimisticDelete`, `Healthcheck`, `Compaction`, `Get `, `Count`, `Keys`, `List `,
+		`Watch +│ /registry/\{resource\}/`, `masterleases`, `events`, `--- PASS: TestInterfaceUse/traces.json`,
+	} {
+		if !regexp.MustCompile(want).Match(out) {
+			t.Errorf("etcd's test has seen no %s", want)
+		}
+	}
+}
+
+// spans is a collector of traces that keeps them.
+type spans struct {
+	collector.UnimplementedTraceServiceServer
+
+	mu    sync.Mutex
+	since uint64 // those that began before are left out, in nanoseconds since 1970
+	got   []*trace.ResourceSpans
+}
+
+// serve serves to the test's end, and returns its address.
+func (s *spans) serve(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer(grpc.MaxRecvMsgSize(64 << 20))
+	collector.RegisterTraceServiceServer(server, s)
+	go func() { _ = server.Serve(l) }()
+	t.Cleanup(server.Stop)
+	return l.Addr().String()
+}
+
+func (s *spans) Export(_ context.Context, r *collector.ExportTraceServiceRequest) (*collector.ExportTraceServiceResponse, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.got = append(s.got, r.GetResourceSpans()...)
+	return &collector.ExportTraceServiceResponse{}, nil
+}
+
+// forget leaves out what began until now.
+func (s *spans) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.since = uint64(time.Now().UnixNano())
+}
+
+// write writes them as Jaeger answers who asks it for traces.
+func (s *spans) write(t *testing.T, path string) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.got {
+		for _, scope := range r.GetScopeSpans() {
+			kept := scope.Spans[:0]
+			for _, span := range scope.GetSpans() {
+				if span.GetStartTimeUnixNano() >= s.since {
+					kept = append(kept, span)
+				}
+			}
+			scope.Spans = kept
+		}
+	}
+	b, err := protojson.Marshal(&collector.ExportTraceServiceRequest{ResourceSpans: s.got})
+	if err == nil {
+		b, err = json.Marshal(map[string]json.RawMessage{"result": b})
+	}
+	if err == nil {
+		err = os.WriteFile(path, b, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

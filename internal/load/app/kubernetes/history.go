@@ -1,0 +1,183 @@
+package kubernetes
+
+import (
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+
+	"github.com/quorumbench/quorumbench/internal/load/app"
+	"github.com/quorumbench/quorumbench/internal/load/engine"
+	"github.com/quorumbench/quorumbench/internal/load/keys"
+	"github.com/quorumbench/quorumbench/internal/load/watch"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// The numbers of keys are those of the objects; behind them come the key that says who
+// compacts, and the one that is read to know whether the store answers.
+
+func (s *Script) compactionNumber() uint64 { return uint64(s.keys.All()) }
+func (s *Script) healthNumber() uint64     { return uint64(s.keys.All()) + 1 }
+
+// Keys implements app.Model.
+func (s *Script) Keys() uint64 { return s.healthNumber() + 1 }
+
+// AppendKey implements app.Model.
+func (s *Script) AppendKey(b []byte, number uint64) []byte {
+	switch number {
+	case s.compactionNumber():
+		return append(b, s.compaction...)
+	case s.healthNumber():
+		return s.keys.AppendPath(b, healthKey)
+	}
+	return s.keys.Append(b, uint32(number))
+}
+
+// expireWithin is how long a load is in which no event ends with its lease, not even while
+// the members are read behind it, for which readWithin is left.
+const (
+	expireWithin = EventTTL*time.Second - readWithin
+	readWithin   = 15 * time.Minute
+)
+
+// chronicle records what the API server's calls were, for who checks the answers: guarded
+// transactions are compare-and-sets, and deletes that compare.
+type chronicle struct {
+	engine.HistoryBase
+	script *Script
+	to     *history.Recorder
+	heard  watch.History
+	names  *names
+	lists  lists
+	paths  [][]byte // what the keys of each watcher begin with
+	leased bool     // it is recorded that the API server's entry may end with an earlier lease
+}
+
+// Steps implements app.Model.
+func (s *Script) Steps(to *history.Recorder) app.Steps {
+	plan := s.Watching()
+	c := &chronicle{script: s, to: to, heard: watch.History{To: to, Watchers: plan.Sink.Watchers}, names: plan.Sink.Names.(*names)}
+	c.lists.of = c
+	c.lists.asRange.Keys = &c.lists
+	s.lists = &c.lists
+	paths, _ := Watched()
+	for _, path := range paths {
+		c.paths = append(c.paths, s.keys.AppendPath(nil, path))
+	}
+	return c
+}
+
+// Ended implements engine.History.
+func (c *chronicle) Ended(done *engine.Completion) {
+	n, expected, ev, o := done.N, done.Expected, done.Event, done.Op
+	e := c.script.schedule.Entries[n]
+	if e.Call.Resource() == MasterLeases && !c.leased {
+		// An earlier load on the same store may have written it with a lease, which ends
+		// in this one if it is not written before.
+		c.leased = true
+		c.mayExpire(uint64(e.Object), o)
+	}
+	o.At = max(ev.At, 0)
+	switch {
+	case writes(e.Call):
+		c.wrote(n, e, expected, ev, o)
+	case ofObject(e.Call):
+		c.Read(uint64(e.Object), ev, o)
+	case e.Call == Health:
+		c.Read(c.script.healthNumber(), ev, o)
+	case e.Call == MarkCompaction:
+		// It names the key's version and not its revision, and its value says nothing of
+		// who wrote it.
+		o.Key, o.Written, o.Expected = c.script.compactionNumber(), keys.Identity(n), history.AnyMod
+		if o.Outcome == kv.Conflict {
+			c.readInstead(ev, o)
+		}
+		c.to.Add(o)
+	case o.Kind == kv.Range:
+		c.listed(e, ev.Tag, o)
+	}
+}
+
+// wrote is a transaction that creates, updates or removes an object.
+func (c *chronicle) wrote(n uint64, e Entry, expected int64, ev *store.Event, o *history.Op) {
+	o.Key, o.Written, o.Expected = uint64(e.Object), keys.Identity(n), expected
+	creates := e.Call == CreatePod || e.Call == CreateEvent
+	if e.Call == DeletePod {
+		o.Written, o.Kind = history.Absent, kv.Delete
+		switch { // of what is not there nothing is removed
+		case expected == 0 && o.Acknowledged():
+			o.Kind, o.Consistency = kv.Get, kv.Linearizable
+		case expected == 0 && o.Indefinite():
+			return
+		}
+	}
+	switch {
+	case o.Outcome != kv.Conflict:
+	case creates: // what stands there was not asked for
+		o.Read = history.Unseen
+	default:
+		c.readInstead(ev, o)
+	}
+	c.to.Add(o)
+	if expires := e.Call == UpdateMasterLease || c.script.expires && e.Call == CreateEvent; expires && (o.Acknowledged() || o.Indefinite()) {
+		c.mayExpire(o.Key, o)
+	}
+}
+
+// mayExpire records that a key may be gone from the beginning of an operation on: the end
+// of its lease is a delete that may have been done.
+func (c *chronicle) mayExpire(key uint64, o *history.Op) {
+	end := history.MayBeGone(key, o.Session, o.Invoked, o.Done)
+	c.to.Add(&end)
+}
+
+// readInstead is the version that a transaction read because it was refused.
+func (c *chronicle) readInstead(ev *store.Event, o *history.Op) {
+	if o.Mod = max(ev.Mod, 0); o.Mod == 0 {
+		o.Read = history.Absent
+		return
+	}
+	o.Read = c.identity(o.Key, ev.Value)
+}
+
+// Read implements app.Steps.
+func (c *chronicle) Read(number uint64, ev *store.Event, o *history.Op) {
+	o.Key = number
+	if o.Outcome == kv.OK && ev.Revision > 0 {
+		o.Read, o.Mod = c.identity(number, ev.Value), ev.Revision
+	}
+	c.to.Add(o)
+}
+
+// identity is which write a value of a key is of. A list of keys has none.
+func (c *chronicle) identity(number uint64, value []byte) uint64 {
+	s := c.script
+	if number >= s.compactionNumber() || len(value) == 0 {
+		return history.Unseen
+	}
+	r, _ := s.keys.Of(uint32(number))
+	s.read = s.keys.Append(s.read[:0], uint32(number))
+	return s.values[r].Of(s.read, value)
+}
+
+// Told implements engine.History.
+func (c *chronicle) Told(watcher uint32, ev *store.Event, asked, from, now int64) {
+	c.heard.Told(watcher, ev, asked, from, now, c)
+}
+
+// Happened implements watch.Happened. It is false of an object that is none of the load's,
+// but that the watcher watches: others may have left it.
+func (c *chronicle) Happened(watcher uint32, ev *store.Event, o *history.Op) bool {
+	number, ours := c.names.Number(watcher, ev.Key)
+	if !ours {
+		o.Outcome = kv.WrongAnswer
+		return int(watcher) >= len(c.paths) || len(ev.Key) < len(c.paths[watcher]) || string(ev.Key[:len(c.paths[watcher])]) != string(c.paths[watcher])
+	}
+	if o.Key = number; ev.Version != 0 {
+		o.Read = c.identity(number, ev.Value)
+	}
+	if ev.BeforeRevision > 0 {
+		o.Expected, o.Written = ev.BeforeRevision, c.identity(number, ev.Before)
+	}
+	return true
+}

@@ -1,0 +1,262 @@
+package kubernetes
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/app"
+	"github.com/quorumbench/quorumbench/internal/load/engine"
+	"github.com/quorumbench/quorumbench/internal/load/keys"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
+)
+
+// recorded is a load whose history is read.
+type recorded struct {
+	*Script
+	source    engine.Source
+	chronicle app.Steps
+	to        *storetest.Recording
+	t         *testing.T
+}
+
+func record(t *testing.T) *recorded {
+	r := &recorded{t: t}
+	r.Script = Of(Config{Nodes: 2, PodsPerNode: 30, Churn: 2, Seed: 7, ListEvery: 2 * time.Second}, app.Setup{Length: 20 * time.Second, Prefix: "/registry/"})
+	r.to = storetest.NewRecording(t)
+	c := r.Steps(&r.to.Recorder)
+	c.(*chronicle).leased = true // TestAnEarlierLeaseMayEnd has what is recorded otherwise
+	r.source, r.chronicle = r.Source(), c
+	return r
+}
+
+// first is the number of the first call of a kind.
+func (r *recorded) first(call Call) uint64 {
+	for n, e := range r.schedule.Entries {
+		if e.Call == call {
+			return uint64(n)
+		}
+	}
+	r.t.Fatalf("there is no %s", call)
+	return 0
+}
+
+// ended makes a call end with an event, and returns what was recorded of it. Its keys are
+// those of a list.
+func (r *recorded) ended(n uint64, known int64, ev store.Event, found ...uint64) []history.Op {
+	e := r.schedule.Entries[n]
+	if writes(e.Call) {
+		r.versions[e.Object] = known
+	}
+	var op store.Op
+	ref := r.source.Fill(measure.Measured, n, 0, &op)
+	if (op.Range != nil) != (op.Kind == kv.Range && e.Call != Count && (e.Call != ListPods || e.Object == 0)) {
+		r.t.Errorf("the keys of %s are handed out: %v", e.Call, op.Range != nil)
+	}
+	if op.Range != nil {
+		op.Range.Keys.Begin(ev.Tag)
+		for _, number := range found {
+			key := r.AppendKey(nil, number)
+			of, _ := r.keys.Of(uint32(number))
+			op.Range.Keys.Add(ev.Tag, key, r.values[of].Append(nil, key, 0, 5), 30)
+		}
+	}
+	o := history.Op{Kind: op.Kind, Consistency: op.Consistency, Outcome: ev.Outcome}
+	r.chronicle.Ended(&engine.Completion{Phase: measure.Measured, N: n, Ref: ref, Expected: op.Revision, Event: &ev, Op: &o})
+	return r.to.Since()
+}
+
+// What each call was is in the history as the operation that the checker knows.
+func TestCallsAreRecordedAsOperations(t *testing.T) {
+	r := record(t)
+	value := func(number uint64) []byte {
+		key := r.AppendKey(nil, number)
+		of, _ := r.keys.Of(uint32(number))
+		return r.values[of].Append(nil, key, 0, 5)
+	}
+	wrote := keys.Identity(5)
+	for name, c := range map[string]struct {
+		call  Call
+		known int64
+		ev    store.Event
+		want  history.Op // its Key and Written follow
+		more  int
+	}{
+		"created":               {CreatePod, 0, store.Event{At: 50, Revision: 50}, history.Op{Kind: kv.CAS, At: 50}, 0},
+		"there already":         {CreatePod, 0, store.Event{At: 50, Outcome: kv.Conflict}, history.Op{Kind: kv.CAS, Outcome: kv.Conflict, At: 50, Read: history.Unseen}, 0},
+		"updated":               {UpdatePod, 40, store.Event{At: 50, Revision: 50}, history.Op{Kind: kv.CAS, At: 50, Expected: 40}, 0},
+		"update refused":        {UpdatePod, 40, store.Event{At: 50, Outcome: kv.Conflict, Mod: 45}, history.Op{Kind: kv.CAS, Outcome: kv.Conflict, At: 50, Expected: 40, Mod: 45, Read: wrote}, 0},
+		"nothing to update":     {UpdatePod, 40, store.Event{At: 50, Outcome: kv.Conflict}, history.Op{Kind: kv.CAS, Outcome: kv.Conflict, At: 50, Expected: 40}, 0},
+		"deleted":               {DeletePod, 40, store.Event{At: 50, Revision: 50}, history.Op{Kind: kv.Delete, At: 50, Expected: 40}, 0},
+		"deletion refused":      {DeletePod, 40, store.Event{At: 50, Outcome: kv.Conflict, Mod: 45}, history.Op{Kind: kv.Delete, Outcome: kv.Conflict, At: 50, Expected: 40, Mod: 45, Read: wrote}, 0},
+		"nothing to delete":     {DeletePod, 0, store.Event{At: 50, Revision: 50}, history.Op{Kind: kv.Get, Consistency: kv.Linearizable, At: 50}, 0},
+		"perhaps deleted":       {DeletePod, 40, store.Event{Outcome: kv.TimedOut}, history.Op{Kind: kv.Delete, Outcome: kv.TimedOut, Expected: 40}, 0},
+		"read":                  {GetPod, 0, store.Event{At: 50, Revision: 40, Count: 1}, history.Op{Kind: kv.Get, Consistency: kv.Linearizable, At: 50, Mod: 40, Read: wrote}, 0},
+		"not there":             {GetPod, 0, store.Event{At: 50, Outcome: kv.Miss}, history.Op{Kind: kv.Get, Consistency: kv.Linearizable, Outcome: kv.Miss, At: 50}, 0},
+		"an entry that may end": {UpdateMasterLease, 40, store.Event{At: 50, Revision: 50}, history.Op{Kind: kv.CAS, At: 50, Expected: 40}, 1},
+		"healthy":               {Health, 0, store.Event{At: 50}, history.Op{Kind: kv.Get, Consistency: kv.Linearizable, At: 50}, 0},
+		"a count":               {Count, 0, store.Event{At: 50, Count: 7}, history.Op{Kind: kv.Range, Consistency: kv.Linearizable, At: 50, Read: history.Unseen}, 0},
+	} {
+		n := r.first(c.call)
+		if c.want.Key = uint64(r.schedule.Entries[n].Object); c.call == Health {
+			c.want.Key = r.healthNumber()
+		}
+		if c.call == Count {
+			c.want.Key = 0
+		} else if c.ev.Revision > 0 || c.ev.Mod > 0 {
+			c.ev.Value = value(c.want.Key)
+		}
+		if c.want.Kind == kv.CAS {
+			c.want.Written = keys.Identity(n)
+		}
+		got := r.ended(n, c.known, c.ev)
+		if len(got) != 1+c.more {
+			t.Errorf("%s: there are %d operations", name, len(got))
+			continue
+		}
+		if d := cmp.Diff(c.want, got[0]); d != "" {
+			t.Errorf("%s (-want +got): %s", name, d)
+		}
+		if c.more > 0 && (got[1].Kind != kv.Delete || !got[1].Indefinite() || got[1].Key != c.want.Key) {
+			t.Errorf("%s: behind it is %+v", name, got[1])
+		}
+	}
+	for _, call := range []Call{GrantMasterLease, GrantLease} {
+		if got := r.ended(r.first(call), 0, store.Event{Count: 7}); len(got) > 0 {
+			t.Errorf("%s is recorded as %+v", call, got)
+		}
+	}
+}
+
+// A list has a part for each key that it covers, those that are not there too.
+func TestListsAreRecordedKeyByKey(t *testing.T) {
+	r := record(t)
+	pods, events := uint64(r.keys.First[Pods]), uint64(r.keys.First[Events])
+	for name, c := range map[string]struct {
+		call   Call
+		found  []uint64
+		behind uint64 // of what is covered
+	}{
+		"all pods":            {ListPods, []uint64{pods + 1, pods + 4}, events},
+		"all keys":            {ListKeys, []uint64{pods, pods + 4}, events},
+		"the first":           {ListOne, []uint64{pods + 3}, pods + 4},
+		"there is no first":   {ListOne, nil, events},
+		"entries of servers":  {ListMasterLeases, []uint64{uint64(r.keys.First[MasterLeases])}, pods},
+		"no entry of servers": {ListMasterLeases, nil, pods},
+	} {
+		first := uint64(r.keys.First[c.call.Resource()])
+		got := r.ended(r.first(c.call), 0, store.Event{At: 50, Tag: 3, Count: int64(len(c.found))}, c.found...)
+		if uint64(len(got)) != c.behind-first {
+			t.Errorf("%s: there are %d parts of %d keys", name, len(got), c.behind-first)
+			continue
+		}
+		there := map[uint64]bool{}
+		for _, number := range c.found {
+			there[number] = true
+		}
+		for i, o := range got {
+			want := history.Op{Kind: kv.Range, Consistency: kv.Linearizable, At: 50, Key: first + uint64(i), Joined: i > 0}
+			if there[want.Key] {
+				want.Mod, want.Read = 30, keys.Identity(5)
+			}
+			if d := cmp.Diff(want, o); d != "" {
+				t.Errorf("%s (-want +got): %s", name, d)
+			}
+		}
+	}
+	// Of a store whose codec does not hand them out nothing is known.
+	n := r.first(ListKeys)
+	o := history.Op{Kind: kv.Range, Consistency: kv.Linearizable}
+	r.chronicle.Ended(&engine.Completion{Phase: measure.Measured, N: n, Ref: n, Event: &store.Event{At: 50, Tag: 3}, Op: &o})
+	if ops := r.to.Since(); len(ops) != 1 || ops[0].Read != history.Unseen {
+		t.Errorf("it is recorded as %+v", ops)
+	}
+}
+
+// A value that no call made is one that nobody wrote, wherever it is: none with a right
+// revision passes for what was written.
+func TestForeignValuesAreNobodys(t *testing.T) {
+	r := record(t)
+	n := r.first(UpdatePod)
+	object := r.schedule.Entries[n].Object
+	of, _ := r.keys.Of(object)
+	key := r.AppendKey(nil, uint64(object))
+	right := r.values[of].Append(nil, key, 0, 5)
+	damaged, other := append([]byte(nil), right...), r.AppendKey(nil, uint64(object)+1)
+	damaged[len(damaged)-1] ^= 1
+	for name, c := range map[string]struct {
+		value []byte
+		want  uint64
+	}{
+		"right":        {right, keys.Identity(5)},
+		"none":         {nil, history.Unseen}, // it was not asked for
+		"damaged":      {damaged, keys.Nobodys},
+		"of another":   {r.values[of].Append(nil, other, 0, 5), keys.Nobodys},
+		"shorter":      {right[:len(right)-1], keys.Nobodys},
+		"much shorter": {right[:3], keys.Nobodys},
+		"of no load":   {[]byte("k8s\x00"), keys.Nobodys},
+	} {
+		if got := r.ended(n, 40, store.Event{At: 50, Outcome: kv.Conflict, Mod: 45, Value: c.value}); len(got) != 1 || got[0].Read != c.want {
+			t.Errorf("%s: it is recorded as %+v, and is to have read %d", name, got, c.want)
+		}
+		r.chronicle.Read(uint64(object), &store.Event{At: 50, Revision: 45, Value: c.value}, &history.Op{Kind: kv.Get, Final: true})
+		if ops := r.to.Since(); len(ops) != 1 || ops[0].Read != c.want {
+			t.Errorf("%s: the read after the load is recorded as %+v, and is to have read %d", name, ops, c.want)
+		}
+	}
+	for _, n := range []uint64{0, uint64(len(r.schedule.Entries)), beforeMark, beforeMark | 7} {
+		if keys.Identity(n) == keys.Nobodys {
+			t.Errorf("the call %d writes what nobody does", n)
+		}
+	}
+}
+
+// The API server's entry that an earlier load left may end with the lease that it had there,
+// before this one writes it: once.
+func TestAnEarlierLeaseMayEnd(t *testing.T) {
+	for _, call := range []Call{GetMasterLease, ListMasterLeases} {
+		r := record(t)
+		r.chronicle.(*chronicle).leased = false
+		n := r.first(call)
+		entry := uint64(r.keys.First[MasterLeases])
+		got := r.ended(n, 0, store.Event{At: 50, Outcome: kv.Miss, Tag: 3})
+		if len(got) != 2 || got[0].Kind != kv.Delete || !got[0].Indefinite() || got[0].Key != entry || got[1].Key != entry || !got[1].Kind.Reads() {
+			t.Errorf("%s is recorded as %+v", call, got)
+		}
+		if got := r.ended(n, 0, store.Event{At: 60, Outcome: kv.Miss, Tag: 3}); len(got) != 1 || !got[0].Kind.Reads() {
+			t.Errorf("%s is recorded as %+v the second time", call, got)
+		}
+	}
+}
+
+// A delete of what is not known to be there removes nothing, and explains no key that is gone.
+func TestDeletesOfNothingExplainNothing(t *testing.T) {
+	r := record(t)
+	if got := r.ended(r.first(DeletePod), 0, store.Event{Outcome: kv.TimedOut}); len(got) != 0 {
+		t.Errorf("it is recorded as %+v", got)
+	}
+}
+
+// The memory for the keys of a list goes from one answer to the next, whatever their tags.
+func TestListsShareTheirMemory(t *testing.T) {
+	r := record(t)
+	pods := uint64(r.keys.First[Pods])
+	for tag := range uint32(9) {
+		if got := r.ended(r.first(ListKeys), 0, store.Event{At: 50, Tag: tag, Count: 2}, pods, pods+4); got[4].Mod != 30 {
+			t.Errorf("the list of tag %d is recorded as %+v", tag, got)
+		}
+	}
+	for tag, a := range r.lists.answers {
+		if a.found != nil {
+			t.Errorf("tag %d has room for %d keys", tag, cap(a.found))
+		}
+	}
+	if cap(r.lists.spare) == 0 {
+		t.Error("it is made anew for each list")
+	}
+}

@@ -1,0 +1,298 @@
+package kubernetes
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/engine"
+	"github.com/quorumbench/quorumbench/internal/load/keys"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
+)
+
+// compactionKey is the key whose version says who compacts. It has no prefix, but in a
+// cluster that is in use.
+const compactionKey = "compact_rev_key"
+
+// healthKey is what is read to know whether the store answers. It is not there.
+const healthKey = "health"
+
+// source makes the calls, in memory of its own that the next one gets again. It is an
+// engine.Reactive.
+type source struct {
+	engine.ReactiveBase
+	*Script
+	call             call.Call
+	parts            [3]call.Part
+	key, value, path []byte
+}
+
+var _ engine.Reactive = (*source)(nil)
+
+// Fill implements engine.Source.
+func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
+	e := s.schedule.Entries[n]
+	kind, level := e.Call.Kind()
+	s.make(n, e)
+	*op = store.Op{Kind: kind, Consistency: level, Call: &s.call}
+	if writes(e.Call) {
+		op.Revision = s.versions[e.Object] // which it compares
+	}
+	if s.lists != nil && s.lists.wanted(e) {
+		op.Range = &s.lists.asRange
+	}
+	return n
+}
+
+// make makes the n-th call.
+func (s *source) make(n uint64, e Entry) {
+	switch e.Call {
+	case GetPod, GetMasterLease:
+		s.busy[e.Object] = uint32(n) + 1
+		s.key = s.keys.Append(s.key[:0], e.Object)
+		s.one(call.Part{Action: call.Read, Key: s.key, Limit: 1})
+	case ListPods:
+		s.page(n, e)
+	case ListKeys, ListOne, ListMasterLeases:
+		s.path = s.keys.AppendPath(s.path[:0], e.Call.Resource().Path())
+		p := call.Part{Action: call.Read, Scope: call.Prefix, Key: s.path}
+		switch e.Call {
+		case ListKeys:
+			p.Flags = call.KeysOnly
+		case ListOne:
+			p.Limit = 1
+		}
+		s.one(p)
+	case Count:
+		s.path = s.keys.AppendPath(s.path[:0], s.schedule.Counted[e.Object])
+		s.one(call.Part{Action: call.Read, Scope: call.Prefix, Key: s.path, Flags: call.CountOnly})
+	case GrantLease:
+		s.events.asked(n)
+		s.one(call.Part{Action: call.Grant, Number: EventTTL})
+	case GrantMasterLease:
+		s.master.asked(n)
+		s.one(call.Part{Action: call.Grant, Number: MasterTTL})
+	case Health:
+		s.path = s.keys.AppendPath(s.path[:0], healthKey)
+		s.one(call.Part{Action: call.Read, Key: s.path})
+	case Status:
+		s.one(call.Part{Action: call.AskStatus})
+	case MarkCompaction:
+		s.marking = uint32(n) + 1
+		s.key, s.value = append(s.key[:0], s.compaction...), strconv.AppendInt(s.value[:0], s.marked, 10)
+		s.guarded(call.Version, s.version, call.Part{Action: call.Write}, true)
+	case Compact:
+		s.one(call.Part{Action: call.Compaction, Number: s.compactTo})
+	default:
+		s.write(n, e)
+	}
+}
+
+// one makes a call of one part.
+func (s *source) one(p call.Part) {
+	s.parts[0] = p
+	s.call = call.Call{Parts: s.parts[:1]}
+}
+
+// write makes a transaction that creates, updates or removes an object.
+func (s *source) write(n uint64, e Entry) {
+	r := e.Call.Resource()
+	s.busy[e.Object] = uint32(n) + 1
+	s.key = s.keys.Append(s.key[:0], e.Object)
+	p := call.Part{Action: call.Write}
+	switch e.Call {
+	case DeletePod:
+		p.Action = call.Remove
+		s.deleted[e.Object-s.keys.First[r]] = uint32(n) + 1
+	case CreateEvent:
+		p.Lease = s.events.lease
+	case UpdateMasterLease:
+		p.Lease = s.master.lease
+	}
+	if p.Action == call.Write {
+		s.value = s.values[r].Append(s.value[:0], s.key, 0, n)
+	}
+	s.guarded(call.Modified, s.versions[e.Object], p, e.Call != CreatePod && e.Call != CreateEvent)
+}
+
+// guarded makes a transaction that does one thing with the key where that is as it is
+// known to be, and otherwise reads it, if asked to.
+func (s *source) guarded(what call.Target, known int64, then call.Part, read bool) {
+	s.parts[0] = call.Part{Action: call.Compare, Target: what, Key: s.key, Number: known}
+	if then.Key, then.Branch = s.key, call.Then; then.Action == call.Write {
+		then.Value = call.Value{Size: len(s.value), Text: s.value}
+	}
+	s.parts[1] = then
+	s.call = call.Call{Guarded: true, Parts: s.parts[:2]}
+	if read {
+		s.parts[2] = call.Part{Action: call.Read, Branch: call.Else, Key: s.key}
+		s.call.Parts = s.parts[:3]
+	}
+}
+
+// page makes a page of a list of pods. Their keys are in the order of their places, so
+// that it is known where a page ends that was full.
+func (s *source) page(n uint64, e Entry) {
+	const limit = ListLimit
+	l := &s.list
+	l.open = uint32(n) + 1
+	s.path = s.keys.AppendPath(s.path[:0], Pods.Path())
+	p := call.Part{Action: call.Read, Scope: call.Prefix, Key: s.path, Limit: limit}
+	if e.Object == 0 {
+		*l = listing{open: l.open, from: s.oldest}
+	} else {
+		after := s.keys.First[Pods] + l.from + e.Object*limit - 1
+		s.key = append(s.keys.Append(s.key[:0], min(after, s.keys.First[Events]-1)), 0)
+		p.Scope, p.Key, p.End, p.Number = call.Rest, s.key, s.path, l.at
+	}
+	s.one(p)
+}
+
+// Kind implements engine.Source.
+func (s *source) Kind(_ measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
+	return s.schedule.Entries[n].Call.Kind()
+}
+
+// Shares implements engine.Source.
+func (s *source) Shares(measure.Phase) (all []engine.Share) {
+	of := map[engine.Share]uint64{}
+	for call, n := range s.schedule.Kinds() {
+		kind, level := Call(call).Kind()
+		of[engine.Share{Kind: kind, Consistency: level}] += n
+	}
+	for share, n := range of {
+		share.Of = float64(n) / float64(len(s.schedule.Entries))
+		all = append(all, share)
+	}
+	return all
+}
+
+// Ready implements engine.Reactive: the API server has one write of an object under
+// way at a time, and no event without its lease. Who reads an object knows that it is
+// there, and writes it behind what was read.
+func (s *source) Ready(n uint64) bool {
+	e := s.schedule.Entries[n]
+	switch e.Call {
+	case CreateEvent:
+		return s.events.granting == 0 && s.busy[e.Object] == 0
+	case UpdateMasterLease:
+		return s.master.granting == 0 && s.busy[e.Object] == 0
+	case ListPods:
+		return s.list.open == 0
+	case MarkCompaction, Compact:
+		return s.marking == 0
+	}
+	return !ofObject(e.Call) || s.busy[e.Object] == 0
+}
+
+// ofObject reports whether the call reads or writes one object.
+func ofObject(c Call) bool {
+	return writes(c) || c == GetPod || c == GetMasterLease
+}
+
+// writes reports whether the call is a transaction on an object.
+func writes(c Call) bool {
+	kind, _ := c.Kind()
+	return kind == kv.CAS && c.Resource() != NumResources
+}
+
+// Failed implements engine.Reactive. Nobody waits for it any more; whether it was done
+// the next write of the object learns.
+func (s *source) Failed(n uint64) { s.over(n, s.schedule.Entries[n]) }
+
+// over notes that a call has ended, if it had begun.
+func (s *source) over(n uint64, e Entry) {
+	call := uint32(n) + 1
+	var of *uint32
+	switch e.Call {
+	case GrantLease:
+		of = &s.events.granting
+	case GrantMasterLease:
+		of = &s.master.granting
+	case ListPods:
+		of = &s.list.open
+	case MarkCompaction:
+		of = &s.marking
+	default:
+		if !ofObject(e.Call) {
+			return
+		}
+		of = &s.busy[e.Object]
+	}
+	if *of == call {
+		*of = 0
+	}
+}
+
+// Ended implements engine.Reactive.
+func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
+	s.calls[s.schedule.Entries[n].Call].Ended(o, response, service)
+}
+
+// Check implements engine.Source: it learns what the answer says.
+func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
+	e := s.schedule.Entries[n]
+	s.over(n, e)
+	switch e.Call {
+	case GetPod, GetMasterLease:
+		return s.read(e, ev)
+	case ListPods:
+		if e.Object == 0 {
+			s.list.at = ev.At
+		}
+	case GrantLease:
+		s.events.lease = ev.Count
+	case GrantMasterLease:
+		s.master.lease = ev.Count
+	case MarkCompaction:
+		s.version++ // by us, or by another API server
+		if ev.Outcome == kv.OK {
+			s.compactTo, s.markedBy = s.marked, uint32(n)+1
+			s.board.Acknowledge(uint64(s.keys.All()))
+		}
+		s.marked = ev.At
+	default:
+		if writes(e.Call) {
+			s.written(e, ev)
+		}
+	}
+	return ev.Outcome
+}
+
+// written learns which revision an object has.
+func (s *source) written(e Entry, ev *store.Event) {
+	if ev.Outcome == kv.Conflict {
+		s.versions[e.Object] = ev.Mod
+		return
+	}
+	s.versions[e.Object] = ev.Revision
+	if e.Call == DeletePod {
+		s.versions[e.Object] = 0
+		s.oldest = max(s.oldest, e.Object-s.keys.First[Pods]+1)
+	}
+	s.board.Acknowledge(uint64(e.Object))
+}
+
+// Sentences about wrong answers; nobody writes to them.
+var (
+	anotherKey   = []byte("another key than the one that was asked for")
+	neverWritten = []byte("a value that was never written to this key")
+)
+
+// read judges the answer to the read of an object.
+func (s *source) read(e Entry, ev *store.Event) kv.Outcome {
+	if ev.Count == 0 {
+		return kv.Miss
+	}
+	if s.key = s.keys.Append(s.key[:0], e.Object); !bytes.Equal(ev.Key, s.key) {
+		ev.Text = anotherKey
+		return kv.WrongAnswer
+	}
+	if s.values[e.Call.Resource()].Judge(ev.Key, ev.Value) != keys.Own {
+		ev.Text = neverWritten
+		return kv.WrongAnswer
+	}
+	return ev.Outcome
+}

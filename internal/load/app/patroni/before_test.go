@@ -1,0 +1,46 @@
+package patroni
+
+import (
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/app"
+	"github.com/quorumbench/quorumbench/internal/load/engine"
+)
+
+// TestPreparationThatFails is of no call of the load, whose numbers it has all the same.
+func TestPreparationThatFails(t *testing.T) {
+	c := Config{Clusters: 3, Members: 3, LoopWait: 10 * time.Second, TTL: 30 * time.Second, RetryTime: 10 * time.Second}
+	for _, c.Way = range []Way{Leases, Locks, Nodes} {
+		s := Of(c, app.Setup{Length: time.Millisecond, Prefix: "/service/"})
+		for _, stage := range []func() (engine.Source, uint64){s.Before, s.After} {
+			if source, n := stage(); n > 0 {
+				source.(engine.Reactive).Failed(n - 1)
+			}
+		}
+	}
+}
+
+// TestARenewalOfAnotherMembersCall ends no member's lease: the member that made the call
+// that failed has another under way.
+func TestARenewalOfAnotherMembersCall(t *testing.T) {
+	c := Config{Clusters: 1, Members: 2, Written: 1, LoopWait: time.Second, TTL: 30 * time.Second, RetryTime: time.Second}
+	s := Of(c, app.Setup{Length: 4 * time.Second, Prefix: "/service/"})
+	src := &source{Script: s}
+	held := s.way.(*leases).held
+	held[0], held[1], s.ended = 5, 6, 1
+	for n, e := range s.schedule.Entries {
+		if e.Call != RenewLeader {
+			continue
+		}
+		s.asked[0] = uint32(n) + 2
+		src.Failed(uint64(n))
+		src.Ended(uint64(n), kv.BadRequest, 1, 1)
+		if held[0] != 5 || held[1] != 6 {
+			t.Errorf("the members have the leases %v", held)
+		}
+		return
+	}
+	t.Error("there is no renewal")
+}

@@ -1,0 +1,117 @@
+package patroni
+
+import (
+	"math"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/app"
+
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// renewed records the grant of a lease, or that it was kept alive, or found gone. A ping of a
+// connection's session says how long that lives without one.
+func (c *chronicle) renewed(m int, lease int64, ev *store.Event, o *history.Op) {
+	switch {
+	case !c.leased:
+		if granted := ev.Count * int64(1e9); o.Outcome == kv.OK && granted > 0 {
+			c.life = min(c.life, granted)
+		}
+		return
+	case lease == 0:
+		c.granted(m, ev, o)
+		return
+	}
+	r := &c.of[m]
+	lives, gone := r.lease.Renewed(lease, c.life, ev, o)
+	if lives {
+		r.own.Ended, r.leads.Ended = false, false
+	}
+	if c.to.Add(o); gone {
+		c.leaseOver(m, o.Done)
+		r.lease = app.Lease{}
+	}
+}
+
+// granted records a new lease, which the member has from now on.
+func (c *chronicle) granted(m int, ev *store.Event, o *history.Op) {
+	lease := c.script.way.granted(ev)
+	if o.Outcome != kv.OK || lease == 0 {
+		return
+	}
+	c.leaseOver(m, o.Done)
+	c.of[m].lease.Granted(lease, c.life, o)
+	c.to.Add(o)
+}
+
+// leaseOver records that a member's keys are gone, or may be, with the lease that it had.
+func (c *chronicle) leaseOver(m int, now int64) {
+	s, r := c.script, &c.of[m]
+	c.mayEnd(m, now)
+	r.own.Over()
+	r.leads.Over()
+	if cluster := m / s.Members; int(c.led[cluster]) == m%s.Members {
+		c.led[cluster] = nobody
+	}
+	r.hold.Token = 0
+}
+
+// mayEnd records that a member's keys may be gone, since its lease may have ended.
+func (c *chronicle) mayEnd(m int, now int64) {
+	r := &c.of[m]
+	r.lease.MayEnd(c.to, &r.own, uint32(m), now)   // #nosec G115 -- a count
+	r.lease.MayEnd(c.to, &r.leads, uint32(m), now) // #nosec G115 -- a count
+}
+
+// mayHaveEnded records of a cluster's members whose leases may have ended by a time that
+// their keys may be gone since then.
+func (c *chronicle) mayHaveEnded(cluster int, by, now int64) {
+	if !c.leased {
+		return
+	}
+	n := c.script.Members
+	for m := cluster * n; m < (cluster+1)*n; m++ {
+		if by == math.MaxInt64 || c.of[m].lease.MayHaveEnded(by) {
+			c.mayEnd(m, now)
+		}
+	}
+}
+
+// lost takes that the connection of a place is gone, or that its session has ended.
+func (c *chronicle) lost(place int, expired bool) {
+	s := c.script
+	if s.Way != Nodes || place >= s.All() {
+		return
+	}
+	cluster, member := s.memberAt(place)
+	m := cluster*s.Members + member
+	if c.sessionEnds(m, false, c.last); expired {
+		c.of[m].own.Over()
+		c.of[m].leads.Over()
+	}
+}
+
+// sessionEnds records that a member's nodes may be gone: since they were made, or, of a
+// session that is closed and is sure to have lived until now, from now on.
+func (c *chronicle) sessionEnds(m int, sure bool, now int64) {
+	r := &c.of[m]
+	r.own.SessionMayEnd(c.to, uint32(m), sure, now)   // #nosec G115 -- a count
+	r.leads.SessionMayEnd(c.to, uint32(m), sure, now) // #nosec G115 -- a count
+}
+
+// MayEnd implements engine.History. It is recorded already: of a member whose connection
+// is lost, or is another now, by that (lost), and when all is over of each (Closed).
+func (c *chronicle) MayEnd(uint64, uint32, int64, int64) {}
+
+// SessionEnded implements engine.History: of the one in which a call made a member's
+// key, or its cluster's leader's.
+func (c *chronicle) SessionEnded(ref uint64, o *history.Op) {
+	e, member := c.script.schedule.Entries[ref&(1<<memberShift-1)], int(ref>>memberShift) // #nosec G115 -- as Fill made it
+	r := &c.of[int(e.Cluster)*c.script.Members+member]
+	k := &r.own
+	if e.Call == Race || e.Call == Lead {
+		k = &r.leads
+	}
+	k.SessionEnded(c.to, o)
+}

@@ -1,0 +1,66 @@
+package patroni
+
+import (
+	"bytes"
+
+	"github.com/quorumbench/quorumbench/internal/load/keys"
+)
+
+// values is the memory in which a value is made once more.
+type values struct{ key, value []byte }
+
+// identity is which write a value of a key is of: the call that says how far the database was
+// written to, or the member whose name it is. Of those that nobody writes in the load it is
+// that of what is there before. A value that is not as it is made is nobody's.
+func (c *chronicle) identity(number uint64, value []byte) uint64 {
+	s, v := c.script, &c.values
+	each := uint64(s.PerCluster()) // #nosec G115 -- a count
+	cluster, k := int(number/each), Key(number%each)
+	switch k {
+	case Initialize:
+		return constant(value, InitializeValue)
+	case ConfigKey:
+		return constant(value, ConfigValue)
+	case Leader:
+		of, member, ok := Member(value)
+		if !ok || of != cluster || member >= s.Members {
+			return keys.Nobodys
+		}
+		return keys.Identity(uint64(member)) // #nosec G115 -- a count
+	}
+	n, ok := Written(value)
+	if !ok {
+		return keys.Nobodys
+	}
+	v.value = v.value[:0]
+	switch k {
+	case Status:
+		v.value = AppendStatus(v.value, cluster, s.Members, n)
+	case History:
+		_, member, _ := Member(lastName(value))
+		v.value = AppendHistory(v.value, cluster, member, n)
+	default:
+		member := int(k - FirstMember)
+		if v.value = AppendMember(v.value, member, false, n); len(v.value) != len(value) {
+			v.value = AppendMember(v.value[:0], member, true, n)
+		}
+	}
+	if !bytes.Equal(v.value, value) {
+		return keys.Nobodys
+	}
+	return keys.Identity(n)
+}
+
+// constant is the identity of a value that is always the same.
+func constant(value []byte, is string) uint64 {
+	if string(value) != is {
+		return keys.Nobodys
+	}
+	return keys.Identity(0)
+}
+
+// lastName is the name with which a history ends.
+func lastName(value []byte) []byte {
+	value = bytes.TrimSuffix(value, []byte(`"]]`))
+	return value[bytes.LastIndexByte(value, '"')+1:]
+}

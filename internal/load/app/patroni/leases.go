@@ -1,0 +1,77 @@
+package patroni
+
+import (
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/load/watch"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
+)
+
+// leases is the way of stores that have them, with transactions.
+type leases struct {
+	held []int64 // by member; 0: it has none
+	ttl  int64   // seconds
+}
+
+func (w *leases) fill(s *source, e Entry, k Key, all int, op *store.Op) {
+	op.Call = &s.call
+	switch e.Call {
+	case RenewLeader, RenewReplica:
+		op.Revision = w.held[all] // which goes with the call to its end
+		if lease := w.held[all]; lease != 0 {
+			s.one(call.Part{Action: call.KeepAlive, Lease: lease})
+			return
+		}
+		w.grant(s, op)
+	case ReadCluster:
+		s.key = AppendScope(s.key[:0], s.prefix, int(e.Cluster))
+		s.one(call.Part{Action: call.Read, Scope: call.Prefix, Key: s.key, Flags: call.Local})
+		s.hear(op)
+	default:
+		s.key = AppendKey(s.key[:0], s.prefix, int(e.Cluster), k)
+		put := call.Part{Action: call.Write, Key: s.key, Value: s.text()}
+		if leased(k) {
+			put.Lease, op.Revision = w.held[all], w.held[all]
+		}
+		if s.one(put); e.Call == Race {
+			s.guarded(call.Part{Action: call.Compare, Target: call.Created, Key: s.key})
+		}
+	}
+}
+
+func (w *leases) grant(s *source, op *store.Op) bool {
+	op.Call = &s.call
+	s.one(call.Part{Action: call.Grant, Number: w.ttl})
+	return true
+}
+
+func (w *leases) took(all int, ev *store.Event) []byte {
+	if w.held[all] == 0 {
+		w.held[all] = ev.Count
+	}
+	return nil
+}
+
+func (w *leases) lost(all int)        { w.held[all] = 0 }
+func (w *leases) keep() []int64       { return w.held }
+func (w *leases) kept(before []int64) { copy(w.held, before) }
+
+func (w *leases) granted(ev *store.Event) int64 { return ev.Count }
+func (w *leases) lives() time.Duration          { return time.Duration(w.ttl) * time.Second }
+
+// watching implements way: each member watches its cluster's keys, on a connection of its
+// own, from now on.
+func (w *leases) watching(s *Script, p *watch.Plan) {
+	p.Connections = p.Streams
+	for i := range p.Streams {
+		p.Sink.Watchers = append(p.Sink.Watchers, watch.Watcher{First: uint64(i / s.Members * s.PerCluster()), Keys: uint64(s.PerCluster())})
+	}
+	var key, end []byte
+	p.Fill = func(n uint32, op *store.Op) {
+		key = AppendScope(key[:0], s.prefix, int(n)/s.Members)
+		end = append(end[:0], key...)
+		end[len(end)-1]++ // it ends with a slash
+		op.Key, op.Watch.End = key, end
+	}
+}

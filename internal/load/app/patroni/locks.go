@@ -1,0 +1,186 @@
+package patroni
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+
+	"github.com/quorumbench/quorumbench/internal/load/watch"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
+)
+
+// locks is the way of stores whose sessions hold keys.
+type locks struct {
+	held []sessionName // by member
+	has  []bool        // it has one
+	ttl  time.Duration // until a session has expired that is not renewed
+}
+
+// sessionName is what the store calls a session: a UUID.
+type sessionName [36]byte
+
+// The store doubles the time to live that a session asks for, so Patroni asks for half;
+// and its locks are to be had 1 ms behind their end.
+const (
+	storeDoubles = 2
+	lockDelay    = 1 // ms
+)
+
+func (w *locks) fill(s *source, e Entry, k Key, all int, op *store.Op) {
+	switch e.Call {
+	case RenewLeader, RenewReplica:
+		if w.has[all] {
+			op.Revision = s.number(w.held[all])
+			op.LeaseName = w.held[all][:]
+			return
+		}
+		w.grant(s, op)
+		return
+	case ReadCluster:
+		s.key = AppendScope(s.key[:0], s.prefix, int(e.Cluster))
+		s.one(call.Part{Action: call.Read, Scope: call.Prefix, Key: s.key, Flags: call.Leased})
+		op.Call = &s.call
+		s.hear(op)
+		return
+	}
+	s.key = AppendKey(s.key[:0], s.prefix, int(e.Cluster), k)
+	if !leased(k) {
+		op.Key, op.Value = s.key, s.value
+		return
+	}
+	s.one(call.Part{Action: call.Write, Key: s.key, Value: s.text(), Lease: held, Name: w.held[all][:]})
+	s.guarded(call.Part{Action: call.Compare, Target: call.LeaseIs, Key: s.key})
+	op.Call, op.Revision = &s.call, s.number(w.held[all])
+}
+
+// number is that of a session, where it is recorded.
+func (s *source) number(name sessionName) int64 {
+	if s.records == nil {
+		return 0
+	}
+	return name.numbers()[0]
+}
+
+// held is the number of a session whose name says which it is.
+const held = 1
+
+func (w *locks) grant(s *source, op *store.Op) bool {
+	s.one(call.Part{
+		Action: call.Grant, Number: int64(w.asks()), Limit: lockDelay + 1,
+		Flags: call.Ephemeral | call.Unchecked,
+	})
+	op.Call = &s.call
+	return true
+}
+
+var noUUID = []byte("the new session is called otherwise than by a UUID")
+
+func (w *locks) took(all int, ev *store.Event) []byte {
+	if w.has[all] {
+		return nil
+	}
+	if len(ev.Value) != len(sessionName{}) {
+		return noUUID
+	}
+	copy(w.held[all][:], ev.Value)
+	if w.held[all].numbers() == [2]int64{} {
+		return noUUID
+	}
+	w.has[all] = true
+	return nil
+}
+
+func (w *locks) lost(all int) { w.has[all] = false }
+
+// granted implements way: the first of the two numbers that a session's name is.
+func (w *locks) granted(ev *store.Event) int64 {
+	if len(ev.Value) != len(sessionName{}) {
+		return 0
+	}
+	name := sessionName(ev.Value)
+	return name.numbers()[0]
+}
+
+// lives implements way: the store promises no more than it was asked for.
+func (w *locks) lives() time.Duration { return w.asks() * time.Second }
+
+// asks is for how many seconds a session is asked for.
+func (w *locks) asks() time.Duration {
+	return (w.ttl + storeDoubles*time.Second - 1) / (storeDoubles * time.Second)
+}
+
+// keep implements way: two numbers for each session, which are its name.
+func (w *locks) keep() []int64 {
+	all := make([]int64, 0, 2*len(w.held))
+	for _, name := range w.held {
+		n := name.numbers()
+		all = append(all, n[0], n[1])
+	}
+	return all
+}
+
+func (w *locks) kept(before []int64) {
+	for i := range w.held {
+		if len(before) >= 2*i+2 && (before[2*i] != 0 || before[2*i+1] != 0) {
+			w.held[i], w.has[i] = nameOf([2]int64{before[2*i], before[2*i+1]}), true
+		}
+	}
+}
+
+// uuidEnds are where the parts of a UUID end.
+var uuidEnds = [...]int{8, 13, 18, 23, 36}
+
+// numbers are the two numbers that a UUID is; zeros of what is none.
+func (s *sessionName) numbers() (n [2]int64) {
+	var b [16]byte
+	digits := make([]byte, 0, 32)
+	from := 0
+	for _, end := range uuidEnds {
+		if end < len(s) && s[end] != '-' {
+			return n
+		}
+		digits = append(digits, s[from:end]...)
+		from = end + 1
+	}
+	if _, err := hex.Decode(b[:], digits); err != nil {
+		return n
+	}
+	return [2]int64{int64(binary.BigEndian.Uint64(b[:8])), int64(binary.BigEndian.Uint64(b[8:]))} // #nosec G115 -- the bits
+}
+
+// nameOf is the UUID that two numbers are.
+func nameOf(n [2]int64) (s sessionName) {
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:8], uint64(n[0])) // #nosec G115 -- the bits
+	binary.BigEndian.PutUint64(b[8:], uint64(n[1])) // #nosec G115 -- likewise
+	digits := hex.AppendEncode(nil, b[:])
+	from, at := 0, 0
+	for _, end := range uuidEnds {
+		at += copy(s[from:end], digits[at:])
+		if end < len(s) {
+			s[end] = '-'
+		}
+		from = end + 1
+	}
+	return s
+}
+
+// watching implements way: each replica has a query for the leader's key, on a connection
+// of its own, which waits about as long as a loop takes. Who wins a race keeps its own.
+func (w *locks) watching(s *Script, p *watch.Plan) {
+	p.Connections = p.Streams
+	replicas := s.Members - 1
+	p.Sink.States = true
+	p.Acknowledged = s.acknowledged
+	for i := range p.Streams {
+		p.Sink.Watchers = append(p.Sink.Watchers, watch.Watcher{First: uint64(i/replicas*s.PerCluster() + int(Leader)), Keys: 1})
+	}
+	var key []byte
+	p.Fill = func(n uint32, op *store.Op) {
+		key = AppendKey(key[:0], s.prefix, int(n)/replicas, Leader)
+		op.Key, op.Watch.Mode, op.Watch.Wait = key, kv.QueryWatch, s.QueryWait()
+	}
+}

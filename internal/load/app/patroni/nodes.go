@@ -1,0 +1,93 @@
+package patroni
+
+import (
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+
+	"github.com/quorumbench/quorumbench/internal/load/watch"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
+)
+
+// nodes is the way of stores whose sessions are their connections', and whose keys can end
+// with them. A member holds the session of its connection, which its calls keep alive: one
+// that sends nothing any more has died.
+type nodes struct {
+	ttl  time.Duration
+	gone []bool // by member: its key is not there, because its session ended
+}
+
+func (w *nodes) fill(s *source, e Entry, k Key, all int, op *store.Op) {
+	switch e.Call {
+	case RenewLeader, RenewReplica:
+		return
+	case ListKeys:
+		s.key = AppendScope(s.key[:0], s.prefix, int(e.Cluster))
+		if e.Key == FirstMember {
+			s.key = append(s.key, MemberPath...)
+		}
+		if s.records != nil { // by a call, which is the same request, and hands out the names
+			s.one(call.Part{Action: call.Read, Scope: call.Prefix, Key: s.key, Flags: call.Local | call.KeysOnly})
+			op.Call = &s.call
+			s.hear(op)
+			return
+		}
+		s.end = append(s.end[:0], s.key...)
+		s.end[len(s.end)-1]++ // it ends with a slash
+		s.list = store.RangeOp{End: s.end}
+		op.Key, op.Range = s.key, &s.list
+		return
+	case ReadKey:
+		k = e.Key
+	}
+	s.key = AppendKey(s.key[:0], s.prefix, int(e.Cluster), k)
+	op.Key, op.Value = s.key, s.value
+	if e.Call == ReadKey {
+		op.Value = nil
+	}
+	if e.Call != PutMember {
+		return
+	}
+	// One that is not there any more is created as one that ends with the session.
+	put := call.Part{Action: call.Write, Flags: call.Existing, Key: s.key, Value: s.text()}
+	if w.gone[all] {
+		put.Flags = call.Ephemeral
+	}
+	if s.one(put); w.gone[all] {
+		s.guarded(call.Part{Action: call.Compare, Target: call.Version, Key: s.key})
+		w.gone[all], op.Revision = false, created
+	}
+	op.Key, op.Value, op.Call = nil, nil, &s.call
+}
+
+// created is what goes to its end with a call that creates a member's key, and does not set it.
+const created = 1
+
+func (w *nodes) took(int, *store.Event) []byte { return nil }
+func (w *nodes) lost(all int)                  { w.gone[all] = true }
+func (w *nodes) grant(*source, *store.Op) bool { return false }
+func (w *nodes) keep() []int64                 { return nil }
+func (w *nodes) kept([]int64)                  {}
+func (w *nodes) granted(*store.Event) int64    { return 0 }
+func (w *nodes) lives() time.Duration          { return w.ttl }
+
+// watching implements way: each member has a watch of the leader's key, which fires once and
+// is set again, on its own connection.
+func (w *nodes) watching(s *Script, p *watch.Plan) {
+	p.Sink.Coalesced = true
+	dies := s.Dies(s.length) > 0
+	// What is asked on the connection of one that is to die would keep its session alive.
+	p.Silent = func(n uint32) bool {
+		cluster, member := s.memberAt(int(n))
+		return dies && member == 0 && cluster < s.Storm
+	}
+	for i := range p.Streams {
+		p.Sink.Watchers = append(p.Sink.Watchers, watch.Watcher{First: uint64(i/s.Members*s.PerCluster() + int(Leader)), Keys: 1})
+	}
+	var key []byte
+	p.Fill = func(n uint32, op *store.Op) {
+		key = AppendKey(key[:0], s.prefix, int(n)/s.Members, Leader)
+		op.Key, op.Watch.Mode = key, kv.OnceWatch
+	}
+}

@@ -1,0 +1,136 @@
+package patroni
+
+import (
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/load/app"
+	"github.com/quorumbench/quorumbench/internal/load/engine"
+	"github.com/quorumbench/quorumbench/internal/load/pace"
+	"github.com/quorumbench/quorumbench/internal/load/watch"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Script is a load of many Patroni clusters.
+type Script struct {
+	app.ScriptBase
+	app.ModelBase
+	Config
+	schedule *Schedule
+	length   time.Duration
+	prefix   []byte
+	board    *watch.Board
+	calls    [NumCalls]measure.Calls
+
+	way    way
+	states bool     // watchers are told states
+	leader []int16  // by cluster: the member that leads; nobody
+	gone   []bool   // by cluster: the key of its first leader is gone
+	raced  []uint32 // by member: the call by which it raced, and one more
+	asked  []uint32 // by member: the call that it waits for, and one more; 0: none
+	ended  int      // the member whose call ended last; nobody: it has another under way
+
+	records *chronicle // nil: nobody checks the answers
+}
+
+// nobody leads a cluster.
+const nobody = -1
+
+// New makes the load of many Patroni clusters.
+func New(setup app.Setup) *Script {
+	return Of(ConfigOf(setup.Settings, setup.Seed, Way(setup.Way)), setup)
+}
+
+// Of is New of a configuration.
+func Of(c Config, setup app.Setup) *Script {
+	s := &Script{Config: c, schedule: NewSchedule(c, setup.Length), length: setup.Length, prefix: []byte(setup.Prefix)}
+	s.way, s.states = wayOf(&s.Config), c.Way == Locks
+	s.way.kept(setup.Before)
+	s.raced, s.asked = make([]uint32, c.All()), make([]uint32, c.All())
+	s.leader, s.gone = make([]int16, c.Clusters), make([]bool, c.Clusters)
+	for call, due := range s.schedule.Kinds() {
+		kind, level := c.Way.Kind(Call(call))
+		s.calls[call] = measure.NewCalls(c.Way.Called(Call(call)), kind, level)
+		if s.calls[call].Due = due; c.Way.Bounded(Call(call)) {
+			s.calls[call].Bound = int64(c.RetryTime)
+		}
+	}
+	s.board = watch.NewBoard(c.Keys(), 1, uint64(len(s.schedule.Entries)))
+	if s.states {
+		s.board.TellStates()
+	}
+	return s
+}
+
+// Model implements app.Script.
+func (s *Script) Model() app.Model { return s }
+
+// Pacer implements app.Script.
+func (s *Script) Pacer() pace.Pacer { return pace.Listed(s.schedule.Due) }
+
+// Source implements app.Script.
+func (s *Script) Source() engine.Source { return &source{Script: s} }
+
+// Kept implements app.Script: what each member holds.
+func (s *Script) Kept() []int64 { return s.way.keep() }
+
+// SessionTimeout implements app.Script: where a member has the session of its
+// connection, its own calls keep that alive.
+func (s *Script) SessionTimeout() time.Duration {
+	if s.Way == Nodes {
+		return s.TTL
+	}
+	return 0
+}
+
+// CallCounts implements app.Script: what became of each kind of call that was due.
+func (s *Script) CallCounts() (all []measure.Calls) {
+	for i := range s.calls {
+		if s.calls[i].Due > 0 {
+			all = append(all, s.calls[i])
+		}
+	}
+	return all
+}
+
+// Watching implements app.Script.
+func (s *Script) Watching() *watch.Plan {
+	n := s.Watchers()
+	if n == 0 {
+		return nil
+	}
+	p := &watch.Plan{Sink: watch.Config{Board: s.board, Names: &names{s}}, Streams: n}
+	s.way.watching(s, p)
+	return p
+}
+
+// names finds the key that an event is of, and the call that wrote it.
+type names struct{ *Script }
+
+func (w *names) Number(_ uint32, key []byte) (uint64, bool) { return w.Config.Number(w.prefix, key) }
+
+// Written finds the call by what the value says. It learns that a leader's key is gone: a
+// lease has expired, which is nobody's call and an event for each of the cluster's
+// watchers.
+func (w *names) Written(ev *store.Event) (uint64, bool) {
+	number, ok := w.Config.Number(w.prefix, ev.Key)
+	if !ok {
+		return 0, false
+	}
+	cluster, key := int(number)/w.PerCluster(), Key(int(number)%w.PerCluster())
+	if ev.Version == 0 {
+		if key == Leader && !w.gone[cluster] {
+			w.gone[cluster], w.leader[cluster] = true, nobody
+		}
+		return 0, false
+	}
+	if key != Leader {
+		return Written(ev.Value)
+	}
+	of, member, ok := Member(ev.Value)
+	if !ok || of != cluster || member >= w.Members {
+		return 0, false
+	}
+	by := w.raced[cluster*w.Members+member]
+	return uint64(by) - 1, by > 0
+}

@@ -1,0 +1,253 @@
+package patroni
+
+import (
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/engine"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
+)
+
+// source makes the calls, in memory of its own that the next one gets again. It is an
+// engine.Reactive.
+type source struct {
+	engine.ReactiveBase
+	*Script
+	call            call.Call
+	parts           [2]call.Part
+	list            store.RangeOp
+	key, end, value []byte
+}
+
+var _ engine.Reactive = (*source)(nil)
+
+// member is who makes a call, by its place in the cluster.
+func (s *source) member(e Entry) int {
+	leader := int(s.leader[e.Cluster])
+	switch {
+	case e.Race || leader == nobody:
+		return int(e.Who)
+	case e.Who == 0:
+		return leader
+	}
+	// The Who-th of the others that are left: the first leader has died where there is
+	// another.
+	first := 0
+	if leader > 0 {
+		first = 1
+	}
+	for m, who := first, 0; m < s.Members; m++ {
+		if m == leader {
+			continue
+		}
+		if who++; who == int(e.Who) {
+			return m
+		}
+	}
+	return leader
+}
+
+func (s *source) all(e Entry, member int) int { return int(e.Cluster)*s.Members + member }
+
+// Place implements engine.Reactive: each member has a connection. As many members as the
+// store has would have all leaders at one of it, so the first is another in each cluster.
+func (s *source) Place(n uint64) int {
+	e := s.schedule.Entries[n]
+	return int(e.Cluster)*s.Members + (s.member(e)+int(e.Cluster))%s.Members
+}
+
+// memberAt is whose connection has a place.
+func (s *Script) memberAt(place int) (cluster, member int) {
+	cluster = place / s.Members
+	return cluster, (place%s.Members + s.Members - cluster%s.Members) % s.Members
+}
+
+// Fill implements engine.Source.
+func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
+	e := s.schedule.Entries[n]
+	kind, level := s.Way.Kind(e.Call)
+	member := s.member(e)
+	all := s.all(e, member)
+	s.asked[all] = uint32(n) + 1
+	*op = store.Op{Kind: kind, Consistency: level}
+	s.way.fill(s, e, s.write(e, member, n), all, op)
+	return n | uint64(member)<<memberShift
+}
+
+// memberShift is where the reference of an operation has the member that makes it.
+const memberShift = 48
+
+// write makes the value that a member's call writes, and returns the key.
+func (s *source) write(e Entry, member int, n uint64) (k Key) {
+	cluster, leads := int(e.Cluster), int(s.leader[e.Cluster]) == member
+	s.value = s.value[:0]
+	switch e.Call {
+	case PutStatus:
+		s.value, k = AppendStatus(s.value, cluster, s.Members, n), Status
+	case PutMember, Join:
+		s.value, k = AppendMember(s.value, member, leads, n), MemberKey(member)
+	case PutHistory:
+		s.value, k = AppendHistory(s.value, cluster, member, n), History
+	case Race, Lead:
+		s.raced[s.all(e, member)] = uint32(n) + 1
+		s.value, k = AppendName(s.value, cluster, member), Leader
+	}
+	return k
+}
+
+// text is the value that is to be written.
+func (s *source) text() call.Value { return call.Value{Size: len(s.value), Text: s.value} }
+
+// one makes a call of one part.
+func (s *source) one(p call.Part) {
+	s.parts[0] = p
+	s.call = call.Call{Parts: s.parts[:1]}
+}
+
+// guarded gives the call that was made a guard.
+func (s *source) guarded(guard call.Part) {
+	s.parts[1] = s.parts[0]
+	s.parts[1].Branch = call.Then
+	s.parts[0] = guard
+	s.call = call.Call{Guarded: true, Parts: s.parts[:2]}
+}
+
+// hear has a read of several keys hand them out, where it is recorded.
+func (s *source) hear(op *store.Op) {
+	if s.records != nil {
+		s.list = store.RangeOp{KeysOnly: op.Call.Parts[0].Flags&call.KeysOnly != 0, Keys: &s.records.lists}
+		op.Range = &s.list
+	}
+}
+
+// Lost implements engine.Reactive.
+func (s *source) Lost(place int) {
+	if s.records != nil {
+		s.records.lost(place, false)
+	}
+}
+
+// Expired implements engine.Reactive.
+func (s *source) Expired(place int) {
+	if s.records != nil {
+		s.records.lost(place, true)
+	}
+}
+
+// Kind implements engine.Source.
+func (s *source) Kind(_ measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
+	return s.Way.Kind(s.schedule.Entries[n].Call)
+}
+
+// Shares implements engine.Source.
+func (s *source) Shares(measure.Phase) (all []engine.Share) {
+	of := map[engine.Share]uint64{}
+	for call, n := range s.schedule.Kinds() {
+		if n > 0 {
+			kind, level := s.Way.Kind(Call(call))
+			of[engine.Share{Kind: kind, Consistency: level}] += n
+		}
+	}
+	for share, n := range of {
+		share.Of = float64(n) / float64(len(s.schedule.Entries))
+		all = append(all, share)
+	}
+	return all
+}
+
+// Ready implements engine.Reactive: a member has one call under way. What belongs to a
+// failover waits until the leader's key is gone, and what its winner and losers do until
+// there is one.
+func (s *source) Ready(n uint64) bool {
+	e := s.schedule.Entries[n]
+	if e.After && (!s.gone[e.Cluster] || !e.Race && s.leader[e.Cluster] == nobody) {
+		return false
+	}
+	return s.asked[s.all(e, s.member(e))] == 0
+}
+
+// Failed implements engine.Reactive. Who made the call may have come to lead since.
+func (s *source) Failed(n uint64) {
+	s.ended = nobody
+	first := int(s.schedule.Entries[n].Cluster) * s.Members
+	for all := first; all < first+s.Members; all++ {
+		s.over(n, all)
+	}
+}
+
+// over notes that a member's call has ended.
+func (s *source) over(n uint64, all int) {
+	if s.asked[all] == uint32(n)+1 {
+		s.asked[all], s.ended = 0, all
+	}
+}
+
+// Ended implements engine.Reactive. A lease or session that is gone is not renewed again: the
+// member's next renewal takes a new one.
+func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
+	call := s.schedule.Entries[n].Call
+	s.calls[call].Ended(o, response, service)
+	if o == kv.BadRequest && s.ended != nobody && (call == RenewLeader || call == RenewReplica) {
+		s.way.lost(s.ended)
+	}
+}
+
+// nothingThere is a wrong answer; nobody writes to it.
+var nothingThere = []byte("a cluster without keys")
+
+// Check implements engine.Source: it learns what the answer says.
+func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
+	n, member := ref&(1<<memberShift-1), int(ref>>memberShift)
+	e := s.schedule.Entries[n]
+	all := s.all(e, member)
+	s.over(n, all)
+	switch e.Call {
+	case RenewLeader, RenewReplica:
+		if wrong := s.way.took(all, ev); wrong != nil {
+			ev.Text = wrong
+			return kv.WrongAnswer
+		}
+	case Race, Lead:
+		if ev.Outcome == kv.OK {
+			s.leader[e.Cluster] = int16(member)
+			s.wrote(e, Leader)
+		}
+	case PutStatus:
+		s.wrote(e, Status)
+	case PutMember, Join:
+		if ev.Outcome != kv.OK { // its session has ended, and its key
+			s.way.lost(all)
+			break
+		}
+		s.wrote(e, MemberKey(member))
+	case PutHistory:
+		s.wrote(e, History)
+	case ReadKey: // whether such a key is there is what it asks
+		if ev.Outcome == kv.Miss && (leased(e.Key) || e.Key == History) {
+			return kv.OK
+		}
+	case ReadCluster, ListKeys:
+		if ev.Count == 0 && ev.Outcome == kv.OK {
+			if s.Way == Locks { // a leader that was elected just now may answer before it has applied its log
+				return kv.Stale
+			}
+			ev.Text = nothingThere
+			return kv.WrongAnswer
+		}
+	}
+	return ev.Outcome
+}
+
+// wrote notes a write that was acknowledged.
+func (s *source) wrote(e Entry, k Key) {
+	if !s.states {
+		s.board.Acknowledge(uint64(int(e.Cluster)*s.PerCluster() + int(k)))
+	}
+}
+
+// acknowledged notes what watchers that are told states are held to: who leads.
+func (s *Script) acknowledged(_ kv.Kind, ref uint64, sent int64, ev *store.Event) {
+	if e := s.schedule.Entries[ref&(1<<memberShift-1)]; e.Call == Race && ev.Outcome == kv.OK {
+		s.board.AcknowledgeSent(uint64(int(e.Cluster)*s.PerCluster()+int(Leader)), sent)
+	}
+}

@@ -1,0 +1,97 @@
+package patroni
+
+import (
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/app"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/consul"
+	"github.com/quorumbench/quorumbench/internal/store/etcdgateway"
+	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
+)
+
+const aSession = "c099dfbf-37d7-fbb8-ace6-0fc4dbceb01c"
+
+// TestCallsDoNotAllocate makes every call of a load with failovers in each way, has the
+// store's codec write it, and takes its answer and the watchers' events.
+func TestCallsDoNotAllocate(t *testing.T) {
+	for way, st := range []store.Store{Leases: etcdgateway.New(), Locks: consul.New(), Nodes: zookeeper.New()} {
+		t.Run(st.Name(), func(t *testing.T) {
+			c := Config{Way: Way(way), Clusters: 10, Members: 3, Written: 8, Storm: 4, LoopWait: 5 * time.Second, TTL: 20 * time.Second, RetryTime: 2 * time.Second}
+			s := Of(c, app.Setup{Length: time.Minute, Prefix: "/service/"})
+			for all := range c.All() {
+				if wrong := s.way.took(all, &store.Event{Count: 7, Value: []byte(aSession)}); wrong != nil {
+					t.Fatalf("%s", wrong)
+				}
+			}
+			src, codec, names := &source{Script: s}, st.Codecs(store.Access{})(store.Dialed{Endpoint: "127.0.0.1:1"}), &names{s}
+			var op store.Op
+			var ev store.Event
+			var key []byte
+			kinds, wrong := map[Call]int{}, 0
+			for _, e := range s.schedule.Entries {
+				kinds[e.Call]++
+			}
+			all := func() {
+				for i := range c.Clusters {
+					s.gone[i], s.leader[i] = false, 0
+				}
+				for n, e := range s.schedule.Entries {
+					if e.Race && e.After {
+						key = AppendKey(key[:0], s.prefix, int(e.Cluster), Leader)
+						ev = store.Event{Key: key}
+						names.Written(&ev)
+					}
+					if src.Place(uint64(n)) >= c.All() || !src.Ready(uint64(n)) {
+						wrong++
+					}
+					ref := src.Fill(measure.Measured, uint64(n), 0, &op)
+					if c.Way == Locks { // of which each request is written at once
+						codec.Submit(&op)
+						codec.Wrote(len(codec.Out()))
+					}
+					ev = store.Event{Outcome: kv.OK, Revision: int64(n) + 1, Count: 1}
+					if src.Check(op.Kind, ref, &ev) != kv.OK {
+						wrong++
+					}
+					src.Ended(uint64(n), kv.OK, 1_000_000, 900_000)
+				}
+			}
+			all()
+			if got := testing.AllocsPerRun(2, all); got != 0 {
+				t.Errorf("%v allocations in %d calls", got, len(s.schedule.Entries))
+			}
+			if wrong > 0 || kinds[Race] == 0 || kinds[PutHistory] == 0 {
+				t.Errorf("%d of the calls %v were taken for something else", wrong, kinds)
+			}
+		})
+	}
+}
+
+// A session's name is kept as two numbers.
+func TestNamesOfSessions(t *testing.T) {
+	c := Config{Way: Locks, Clusters: 1, Members: 2, LoopWait: 10 * time.Second, TTL: 30 * time.Second}
+	setup := app.Setup{Length: time.Second, Prefix: "/service/"}
+	s := Of(c, setup)
+	for _, name := range []string{"", "c099dfbf", aSession[:35] + "g", "c099dfbf-37d7-fbb8-ace6_0fc4dbceb01c"} {
+		if s.way.took(0, &store.Event{Value: []byte(name)}) == nil {
+			t.Errorf("%q is taken for a UUID", name)
+		}
+	}
+	if s.way.took(1, &store.Event{Value: []byte(aSession)}) != nil {
+		t.Errorf("%s is no UUID", aSession)
+	}
+	setup.Before = s.Kept()
+	w := Of(c, setup).way.(*locks)
+	if w.has[0] || !w.has[1] || string(w.held[1][:]) != aSession {
+		t.Errorf("of %v was kept %v, %s", setup.Before, w.has, w.held[1])
+	}
+	w.lost(1)
+	if w.has[1] {
+		t.Error("a session that was lost is there")
+	}
+}
