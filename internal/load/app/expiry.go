@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// EphemeralKey is one that ends with the lease or the session of who makes it.
+// EphemeralKey is a key that ends with the lease or the session of its maker.
 type EphemeralKey struct {
 	Number uint64
 	There  bool   // it may be there
@@ -98,13 +98,13 @@ func RecordGone(to *history.Recorder, key uint64, session uint32, from, now int6
 	to.Add(&o)
 }
 
-// LeftKeys is what earlier loads left there, whose sessions may end in this one.
+// LeftKeys are what earlier loads left in the store, whose sessions may end in this one.
 type LeftKeys struct {
 	began int64  // when the first call of this load was sent
 	told  []bool // by key: it is recorded that it may be gone
 }
 
-// NewLeftKeys is of a load with so many keys that have numbers before it begins.
+// NewLeftKeys is for a load whose keys have numbers before it begins.
 func NewLeftKeys(keys uint64) LeftKeys { return LeftKeys{told: make([]bool, keys)} }
 
 // Sent notes when a call was sent; the first is what matters.

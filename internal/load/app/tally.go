@@ -10,7 +10,7 @@ import (
 // Tally has the calls of each kind, by its number.
 type Tally []measure.Calls
 
-// NewTally is of kinds of calls of which so many are due.
+// NewTally counts kinds of calls, of which so many are due.
 func NewTally(shapes []Shape, due []uint64) Tally {
 	t := make(Tally, len(shapes))
 	for i, s := range shapes {
@@ -30,7 +30,7 @@ func (t Tally) Calls() (all []measure.Calls) {
 	return all
 }
 
-// SharesOf are engine.Source's of so many calls of each kind.
+// SharesOf returns the shares of so many calls of each kind, as engine.Source has them.
 func SharesOf(shapes []Shape, due []uint64) (all []engine.Share) {
 	sum := uint64(0)
 	for _, n := range due {

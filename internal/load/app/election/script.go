@@ -116,7 +116,7 @@ type office struct {
 	deathDue int64 // when the leader was to die that has not yet, because there is none or it has a call under way; 0: none is to
 }
 
-// NewTally makes the load of an application, which has the way.
+// New makes the load of an application, which has the way.
 func New(a Application, setup app.Setup) *Script {
 	c := ConfigOf(setup.Settings, setup.Seed)
 	s := &Script{Config: c, way: a.Way(setup.Way), prefix: setup.Prefix, won: nobody, over: nobody, run: rand.Uint32()} // #nosec G404 -- it is no secret

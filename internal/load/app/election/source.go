@@ -173,7 +173,7 @@ func (s *source) Kind(_ measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
 	return shape.Kind, shape.Level
 }
 
-// SharesOf implements engine.Source, with the shares that the calls have in the mean.
+// Shares implements engine.Source, with the shares that the calls have in the mean.
 func (s *source) Shares(measure.Phase) []engine.Share {
 	var parts [NumCalls]uint64
 	for i, rate := range s.way.Rates(&s.Config) {

@@ -2,14 +2,12 @@ package kubernetes
 
 import (
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/app"
 	"github.com/quorumbench/quorumbench/internal/load/engine"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
-
-// beforeMark is in the numbers of the values that are written before the load.
-const beforeMark = 1 << 41
 
 // Before implements app.Script: all objects are there when the load begins, and it is
 // known who compacts. They are written as the API server writes, so that a store that
@@ -19,60 +17,56 @@ func (s *Script) Before() (engine.Source, uint64) {
 	for _, there := range s.keys.Before {
 		n += uint64(there)
 	}
-	return &before{source{Script: s}}, n
+	return &before{source: source{Script: s}}, n
 }
 
-type before struct{ source }
+type before struct {
+	app.PreloadBase
+	source source
+}
 
 // object is the number of the object that the n-th operation writes, the first of which
 // writes none.
-func (s *before) object(n uint64) uint32 {
+func (b *before) object(n uint64) uint32 {
 	n--
-	for r, there := range s.keys.Before {
+	for r, there := range b.source.keys.Before {
 		if n < uint64(there) {
-			return s.keys.First[r] + uint32(n)
+			return b.source.keys.First[r] + uint32(n)
 		}
 		n -= uint64(there)
 	}
 	return 0 // there are no more
 }
 
-func (s *before) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
+// Fill implements engine.Source.
+func (b *before) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
+	s := &b.source
 	*op = store.Op{Kind: kv.Put, Call: &s.call}
 	if n == 0 {
 		s.key = append(s.key[:0], s.compaction...)
 		s.one(call.Part{Action: call.Read, Key: s.key})
 		return n
 	}
-	object := s.object(n)
+	object := b.object(n)
 	r, _ := s.keys.Of(object)
 	s.key = s.keys.Append(s.key[:0], object)
-	s.value = s.values[r].Append(s.value[:0], s.key, 0, beforeMark|n)
+	s.value = s.values[r].Append(s.value[:0], s.key, 0, app.BeforeMark|n)
 	s.guarded(call.Modified, 0, call.Part{Action: call.Write}, true)
 	return n
 }
 
-func (s *before) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) { return kv.Put, kv.None }
-
-func (s *before) Shares(measure.Phase) []engine.Share { return []engine.Share{{Kind: kv.Put, Of: 1}} }
-
 // Check learns the revision that an object has, which an earlier load may have written.
-func (s *before) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
+func (b *before) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
+	s := &b.source
 	s.begun = max(s.begun, ev.At)
 	switch {
 	case n == 0:
 		s.version = ev.Version
 		return kv.OK
 	case ev.Outcome == kv.Conflict:
-		s.versions[s.object(n)] = ev.Mod
+		s.versions[b.object(n)] = ev.Mod
 	default:
-		s.versions[s.object(n)] = ev.Revision
+		s.versions[b.object(n)] = ev.Revision
 	}
 	return kv.OK
 }
-
-// Ready, Failed and Ended are those of an operation that depends on nothing, and that
-// nobody counts.
-func (s *before) Ready(uint64) bool                      { return true }
-func (s *before) Failed(uint64)                          {}
-func (s *before) Ended(uint64, kv.Outcome, int64, int64) {}

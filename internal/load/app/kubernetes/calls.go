@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/app"
 )
 
 // Call is a kind of call: a row in the report.
@@ -37,48 +38,61 @@ const (
 	NumCalls
 )
 
-// shape is what a kind of call is.
-type shape struct {
-	name  string
-	kind  kv.Kind // what it counts as among all operations
-	level kv.Consistency
-	of    Resource
-}
-
-var shapes = [NumCalls]shape{
-	CreatePod:           {"create pod", kv.CAS, kv.None, Pods},
-	UpdatePod:           {"update pod", kv.CAS, kv.None, Pods},
-	DeletePod:           {"delete pod", kv.CAS, kv.None, Pods},
-	GetPod:              {"get pod", kv.Get, kv.Linearizable, Pods},
-	CreateEvent:         {"create event", kv.CAS, kv.None, Events},
-	UpdateLease:         {"update lease", kv.CAS, kv.None, Leases},
-	UpdateNode:          {"update node", kv.CAS, kv.None, Nodes},
-	UpdateReplicaSet:    {"update replicaset", kv.CAS, kv.None, ReplicaSets},
-	UpdateEndpointSlice: {"update endpointslice", kv.CAS, kv.None, EndpointSlices},
-	UpdateEndpoints:     {"update endpoints", kv.CAS, kv.None, Endpoints},
-	ListPods:            {"list pods, a page", kv.Range, kv.Linearizable, Pods},
-	ListOne:             {"list pods, limit 1", kv.Range, kv.Linearizable, Pods},
-	ListKeys:            {"list pods' keys", kv.Range, kv.Linearizable, Pods},
-	Count:               {"count", kv.Range, kv.Linearizable, NumResources},
-	GrantLease:          {"grant lease of events", kv.KeepAlive, kv.None, NumResources},
-	Health:              {"health", kv.Get, kv.Linearizable, NumResources},
-	Status:              {"status", kv.KeepAlive, kv.None, NumResources},
-	GetMasterLease:      {"get masterlease", kv.Get, kv.Linearizable, MasterLeases},
-	GrantMasterLease:    {"grant lease of masterlease", kv.KeepAlive, kv.None, NumResources},
-	UpdateMasterLease:   {"update masterlease", kv.CAS, kv.None, MasterLeases},
-	ListMasterLeases:    {"list masterleases", kv.Range, kv.Linearizable, MasterLeases},
-	MarkCompaction:      {"mark compaction", kv.CAS, kv.None, NumResources},
-	Compact:             {"compact", kv.KeepAlive, kv.None, NumResources},
+// shapes are what the kinds of calls are.
+var shapes = [NumCalls]app.Shape{
+	CreatePod:           {Name: "create pod", Kind: kv.CAS},
+	UpdatePod:           {Name: "update pod", Kind: kv.CAS},
+	DeletePod:           {Name: "delete pod", Kind: kv.CAS},
+	GetPod:              {Name: "get pod", Kind: kv.Get, Level: kv.Linearizable},
+	CreateEvent:         {Name: "create event", Kind: kv.CAS},
+	UpdateLease:         {Name: "update lease", Kind: kv.CAS},
+	UpdateNode:          {Name: "update node", Kind: kv.CAS},
+	UpdateReplicaSet:    {Name: "update replicaset", Kind: kv.CAS},
+	UpdateEndpointSlice: {Name: "update endpointslice", Kind: kv.CAS},
+	UpdateEndpoints:     {Name: "update endpoints", Kind: kv.CAS},
+	ListPods:            {Name: "list pods, a page", Kind: kv.Range, Level: kv.Linearizable},
+	ListOne:             {Name: "list pods, limit 1", Kind: kv.Range, Level: kv.Linearizable},
+	ListKeys:            {Name: "list pods' keys", Kind: kv.Range, Level: kv.Linearizable},
+	Count:               {Name: "count", Kind: kv.Range, Level: kv.Linearizable},
+	GrantLease:          {Name: "grant lease of events", Kind: kv.KeepAlive},
+	Health:              {Name: "health", Kind: kv.Get, Level: kv.Linearizable},
+	Status:              {Name: "status", Kind: kv.KeepAlive},
+	GetMasterLease:      {Name: "get masterlease", Kind: kv.Get, Level: kv.Linearizable},
+	GrantMasterLease:    {Name: "grant lease of masterlease", Kind: kv.KeepAlive},
+	UpdateMasterLease:   {Name: "update masterlease", Kind: kv.CAS},
+	ListMasterLeases:    {Name: "list masterleases", Kind: kv.Range, Level: kv.Linearizable},
+	MarkCompaction:      {Name: "mark compaction", Kind: kv.CAS},
+	Compact:             {Name: "compact", Kind: kv.KeepAlive},
 }
 
 // String returns the name of the kind of call.
-func (c Call) String() string { return shapes[c].name }
+func (c Call) String() string { return shapes[c].Name }
 
 // Kind is what such calls count as among all operations.
-func (c Call) Kind() (kv.Kind, kv.Consistency) { return shapes[c].kind, shapes[c].level }
+func (c Call) Kind() (kv.Kind, kv.Consistency) { return shapes[c].Kind, shapes[c].Level }
 
 // Resource is that of its objects; NumResources if it has none.
-func (c Call) Resource() Resource { return shapes[c].of }
+func (c Call) Resource() Resource {
+	switch c {
+	case CreatePod, UpdatePod, DeletePod, GetPod, ListPods, ListOne, ListKeys:
+		return Pods
+	case CreateEvent:
+		return Events
+	case UpdateLease:
+		return Leases
+	case UpdateNode:
+		return Nodes
+	case UpdateReplicaSet:
+		return ReplicaSets
+	case UpdateEndpointSlice:
+		return EndpointSlices
+	case UpdateEndpoints:
+		return Endpoints
+	case GetMasterLease, UpdateMasterLease, ListMasterLeases:
+		return MasterLeases
+	}
+	return NumResources
+}
 
 // How often things happen. docs/applications.md has the source of each.
 const (
@@ -212,7 +226,7 @@ func (c *Config) There() (n uint64) {
 func (c *Config) MeanValue() int {
 	bytes, writes := 0.0, 0.0
 	for call, rate := range c.Rates() {
-		if r := Call(call).Resource(); r != NumResources && shapes[call].kind == kv.CAS && Call(call) != DeletePod {
+		if r := Call(call).Resource(); r != NumResources && shapes[call].Kind == kv.CAS && Call(call) != DeletePod {
 			bytes, writes = bytes+rate*float64(r.ValueSize()), writes+rate
 		}
 	}

@@ -209,7 +209,7 @@ func TestForeignValuesAreNobodys(t *testing.T) {
 			t.Errorf("%s: the read after the load is recorded as %+v, and is to have read %d", name, ops, c.want)
 		}
 	}
-	for _, n := range []uint64{0, uint64(len(r.schedule.Entries)), beforeMark, beforeMark | 7} {
+	for _, n := range []uint64{0, uint64(len(r.schedule.Entries)), app.BeforeMark, app.BeforeMark | 7} {
 		if keys.Identity(n) == keys.Nobodys {
 			t.Errorf("the call %d writes what nobody does", n)
 		}

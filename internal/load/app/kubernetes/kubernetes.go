@@ -97,14 +97,11 @@ func (Application) Profile(s application.Settings, _ int) application.Profile {
 	c := ConfigOf(s, 0)
 	paths, _ := Watched()
 	watchers := len(paths) + 1 // one is of the key that says who compacts
-	p := application.Profile{
+	rates := c.Rates()
+	return application.Profile{
+		Calls: app.Calls(shapes[:], rates[:]),
 		There: c.There(), KeySize: keySize, ValueSize: c.MeanValue(), Watchers: watchers, Streams: watchers, PreviousValues: true,
 	}
-	for call, rate := range c.Rates() {
-		kind, level := Call(call).Kind()
-		p.Calls = append(p.Calls, application.Call{Name: Call(call).String(), Kind: kind, Level: level, PerSecond: rate})
-	}
-	return p
 }
 
 // Script implements app.Application.

@@ -150,7 +150,7 @@ func (m *maker) live(life []step, from time.Duration, pod uint32) {
 	set := (pod - m.objects.First[Pods]) % uint32(m.sets())
 	for _, s := range life {
 		object := pod
-		if r := shapes[s.call].of; r != Pods {
+		if r := s.call.Resource(); r != Pods {
 			object = m.objects.First[r] + set
 		}
 		m.add(from+s.after, s.call, object)

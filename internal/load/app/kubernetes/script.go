@@ -21,7 +21,7 @@ type Script struct {
 	compaction string // the key that says who compacts
 	values     [NumResources]*keys.Values
 	board      *watch.Board
-	calls      [NumCalls]measure.Calls
+	calls      app.Tally
 
 	versions []int64  // by object: the revision that it has; 0 where it is not there
 	busy     []uint32 // by object: the call that reads or writes it now, and one more; 0: none
@@ -90,11 +90,8 @@ func Of(c Config, setup app.Setup) *Script {
 		// Another load of the store reads them, too: its seed is another one.
 		s.values[r] = keys.NewValues(r.ValueSize(), keys.DeriveSeed(0, r.String()))
 	}
-	for call, due := range s.schedule.Kinds() {
-		kind, level := Call(call).Kind()
-		s.calls[call] = measure.NewCalls(Call(call).String(), kind, level)
-		s.calls[call].Due = due
-	}
+	kinds := s.schedule.Kinds()
+	s.calls = app.NewTally(shapes[:], kinds[:])
 	s.board = watch.NewBoard(uint64(s.schedule.All())+1, 1, uint64(len(s.schedule.Entries)))
 	return s
 }
@@ -113,11 +110,4 @@ func (s *Script) Source() engine.Source { return &source{Script: s} }
 func (s *Script) Kept() []int64 { return append(slices.Clone(s.versions), s.version, s.begun) }
 
 // CallCounts implements app.Script: what became of each kind of call that was due.
-func (s *Script) CallCounts() (all []measure.Calls) {
-	for i := range s.calls {
-		if s.calls[i].Due > 0 {
-			all = append(all, s.calls[i])
-		}
-	}
-	return all
-}
+func (s *Script) CallCounts() []measure.Calls { return s.calls.Calls() }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/app"
 	"github.com/quorumbench/quorumbench/internal/load/engine"
 	"github.com/quorumbench/quorumbench/internal/load/keys"
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -156,17 +157,9 @@ func (s *source) Kind(_ measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
 }
 
 // Shares implements engine.Source.
-func (s *source) Shares(measure.Phase) (all []engine.Share) {
-	of := map[engine.Share]uint64{}
-	for call, n := range s.schedule.Kinds() {
-		kind, level := Call(call).Kind()
-		of[engine.Share{Kind: kind, Consistency: level}] += n
-	}
-	for share, n := range of {
-		share.Of = float64(n) / float64(len(s.schedule.Entries))
-		all = append(all, share)
-	}
-	return all
+func (s *source) Shares(measure.Phase) []engine.Share {
+	kinds := s.schedule.Kinds()
+	return app.SharesOf(shapes[:], kinds[:])
 }
 
 // Ready implements engine.Reactive: the API server has one write of an object under

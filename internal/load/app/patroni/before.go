@@ -2,6 +2,7 @@ package patroni
 
 import (
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/app"
 	"github.com/quorumbench/quorumbench/internal/load/engine"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -10,7 +11,7 @@ import (
 // Before implements app.Script: every member takes a lease or session, unless that is its
 // connection's.
 func (s *Script) Before() (engine.Source, uint64) {
-	g := &grants{before{source{Script: s}}}
+	g := &grants{source: source{Script: s}}
 	if !s.way.grant(&g.source, &store.Op{}) {
 		return g, 0
 	}
@@ -20,7 +21,7 @@ func (s *Script) Before() (engine.Source, uint64) {
 // After implements app.Script: the keys that clusters have which run. The first member of
 // each leads. Those that end with a connection's session are not there before it.
 func (s *Script) After() (engine.Source, uint64) {
-	w := &written{before: before{source{Script: s}}}
+	w := &written{source: source{Script: s}}
 	held := s.way.grant(&w.source, &store.Op{})
 	for k := range Key(s.PerCluster()) {
 		if k != History && (held || !leased(k)) { // the history begins with the first failover
@@ -30,28 +31,23 @@ func (s *Script) After() (engine.Source, uint64) {
 	return w, uint64(s.Clusters * len(w.keys))
 }
 
-// before is a source of operations that depend on nothing, and that nobody counts.
-type before struct{ source }
-
-func (s *before) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) { return kv.Put, kv.None }
-func (s *before) Shares(measure.Phase) []engine.Share {
-	return []engine.Share{{Kind: kv.Put, Of: 1}}
+// grants has each member take its lease or session.
+type grants struct {
+	app.PreloadBase
+	source source
 }
-func (s *before) Ready(uint64) bool                      { return true }
-func (s *before) Failed(uint64)                          {}
-func (s *before) Ended(uint64, kv.Outcome, int64, int64) {}
 
-type grants struct{ before }
-
-func (s *grants) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
+// Fill implements engine.Source.
+func (g *grants) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
 	*op = store.Op{Kind: kv.Put}
-	s.way.grant(&s.source, op)
+	g.source.way.grant(&g.source, op)
 	return n
 }
 
-func (s *grants) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
+// Check implements engine.Source.
+func (g *grants) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	if ev.Outcome == kv.OK {
-		if wrong := s.way.took(int(n), ev); wrong != nil {
+		if wrong := g.source.way.took(int(n), ev); wrong != nil {
 			ev.Text = wrong
 			return kv.WrongAnswer
 		}
@@ -59,16 +55,18 @@ func (s *grants) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	return ev.Outcome
 }
 
+// written writes the keys that clusters have which run.
 type written struct {
-	before
-	keys []Key
+	app.PreloadBase
+	source source
+	keys   []Key
 }
 
 // Fill writes the keys of one cluster after the other.
-func (s *written) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
-	each := uint64(len(s.keys))
+func (w *written) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
+	s, each := &w.source, uint64(len(w.keys))
 	e, member := Entry{Cluster: uint32(n / each), Call: PutStatus}, 0
-	k := s.keys[n%each]
+	k := w.keys[n%each]
 	switch k {
 	case Initialize:
 		s.value = append(s.value[:0], InitializeValue...)
@@ -83,8 +81,6 @@ func (s *written) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64
 		s.value = AppendMember(s.value[:0], member, member == 0, 0)
 	}
 	*op = store.Op{Kind: kv.Put}
-	s.way.fill(&s.source, e, k, s.all(e, member), op)
+	s.way.fill(s, e, k, s.all(e, member), op)
 	return n
 }
-
-func (s *written) Check(_ kv.Kind, _ uint64, ev *store.Event) kv.Outcome { return ev.Outcome }

@@ -9,14 +9,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/engine"
 )
 
-// TestPreparationThatFails is of no call of the load, whose numbers it has all the same.
-func TestPreparationThatFails(t *testing.T) {
+// What prepares a load has the numbers of calls of the load, and is none of them when it fails.
+func TestPreparationIsNoCallOfTheLoad(t *testing.T) {
 	c := Config{Clusters: 3, Members: 3, LoopWait: 10 * time.Second, TTL: 30 * time.Second, RetryTime: 10 * time.Second}
 	for _, c.Way = range []Way{Leases, Locks, Nodes} {
 		s := Of(c, app.Setup{Length: time.Millisecond, Prefix: "/service/"})
 		for _, stage := range []func() (engine.Source, uint64){s.Before, s.After} {
-			if source, n := stage(); n > 0 {
-				source.(engine.Reactive).Failed(n - 1)
+			source, _ := stage()
+			if _, ok := source.(engine.Reactive); ok {
+				t.Errorf("%v: what is prepared ends calls of the load", c.Way)
 			}
 		}
 	}

@@ -1,6 +1,9 @@
 package patroni
 
-import "github.com/quorumbench/quorumbench/internal/kv"
+import (
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/app"
+)
 
 // Call is a kind of call: a row in the report.
 type Call uint8
@@ -23,40 +26,38 @@ const (
 
 // shape is what a kind of call is.
 type shape struct {
-	name  string
-	kind  kv.Kind // what it counts as among all operations
-	level kv.Consistency
+	app.Shape
 	// bounded says that a member gives up where it fails for retry-timeout.
 	bounded bool
 }
 
 // common is what a kind of call is in most ways.
 var common = [NumCalls]shape{
-	RenewLeader:  {"renew leader's lease", kv.KeepAlive, kv.None, true},
-	RenewReplica: {"renew replica's lease", kv.KeepAlive, kv.None, true},
-	PutStatus:    {"put status", kv.Put, kv.None, false},
-	PutMember:    {"put member", kv.Put, kv.None, false},
-	Race:         {"race for the leader's key", kv.CAS, kv.None, false},
-	ReadCluster:  {"read cluster", kv.Range, kv.Local, false},
-	PutHistory:   {"put history", kv.Put, kv.None, false},
-	ListKeys:     {"list keys", kv.Range, kv.Local, true},
-	ReadKey:      {"read key", kv.Get, kv.Local, true},
-	Lead:         {"take leader's key", kv.Ephemeral, kv.None, false},
-	Join:         {"create member", kv.Ephemeral, kv.None, false},
+	RenewLeader:  {app.Shape{Name: "renew leader's lease", Kind: kv.KeepAlive}, true},
+	RenewReplica: {app.Shape{Name: "renew replica's lease", Kind: kv.KeepAlive}, true},
+	PutStatus:    {app.Shape{Name: "put status", Kind: kv.Put}, false},
+	PutMember:    {app.Shape{Name: "put member", Kind: kv.Put}, false},
+	Race:         {app.Shape{Name: "race for the leader's key", Kind: kv.CAS}, false},
+	ReadCluster:  {app.Shape{Name: "read cluster", Kind: kv.Range, Level: kv.Local}, false},
+	PutHistory:   {app.Shape{Name: "put history", Kind: kv.Put}, false},
+	ListKeys:     {app.Shape{Name: "list keys", Kind: kv.Range, Level: kv.Local}, true},
+	ReadKey:      {app.Shape{Name: "read key", Kind: kv.Get, Level: kv.Local}, true},
+	Lead:         {app.Shape{Name: "take leader's key", Kind: kv.Ephemeral}, false},
+	Join:         {app.Shape{Name: "create member", Kind: kv.Ephemeral}, false},
 }
 
 // otherwise is what some are in others.
 var otherwise = [...]map[Call]shape{
 	Leases: {},
 	Locks: {
-		RenewLeader:  {"renew leader's session", kv.KeepAlive, kv.None, true},
-		RenewReplica: {"renew replica's session", kv.KeepAlive, kv.None, true},
-		ReadCluster:  {"read cluster", kv.Range, kv.Lease, true},
+		RenewLeader:  {app.Shape{Name: "renew leader's session", Kind: kv.KeepAlive}, true},
+		RenewReplica: {app.Shape{Name: "renew replica's session", Kind: kv.KeepAlive}, true},
+		ReadCluster:  {app.Shape{Name: "read cluster", Kind: kv.Range, Level: kv.Lease}, true},
 	},
 	Nodes: {
-		RenewLeader:  {"ping of leader's session", kv.KeepAlive, kv.None, true},
-		RenewReplica: {"ping of replica's session", kv.KeepAlive, kv.None, true},
-		Race:         {"race for the leader's key", kv.Ephemeral, kv.None, false},
+		RenewLeader:  {app.Shape{Name: "ping of leader's session", Kind: kv.KeepAlive}, true},
+		RenewReplica: {app.Shape{Name: "ping of replica's session", Kind: kv.KeepAlive}, true},
+		Race:         {app.Shape{Name: "race for the leader's key", Kind: kv.Ephemeral}, false},
 	},
 }
 
@@ -71,11 +72,19 @@ func (w Way) shapes() [NumCalls]shape {
 
 var shapes = [...][NumCalls]shape{Leases: Leases.shapes(), Locks: Locks.shapes(), Nodes: Nodes.shapes()}
 
+// appShapes returns the shapes of a way without what is Patroni's alone.
+func (w Way) appShapes() (all []app.Shape) {
+	for _, s := range shapes[w] {
+		all = append(all, s.Shape)
+	}
+	return all
+}
+
 // Called is a call's name.
-func (w Way) Called(c Call) string { return shapes[w][c].name }
+func (w Way) Called(c Call) string { return shapes[w][c].Name }
 
 // Kind is what the call counts as among all operations, and at what level it reads.
-func (w Way) Kind(c Call) (kv.Kind, kv.Consistency) { return shapes[w][c].kind, shapes[w][c].level }
+func (w Way) Kind(c Call) (kv.Kind, kv.Consistency) { return shapes[w][c].Kind, shapes[w][c].Level }
 
 // Bounded reports whether a leader gives up its database where the call fails for
 // retry-timeout.

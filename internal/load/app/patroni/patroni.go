@@ -102,14 +102,11 @@ func (Application) Check(s application.Settings) (parameter, why string) {
 // the mean.
 func (Application) Profile(s application.Settings, way int) application.Profile {
 	c := ConfigOf(s, 0, Way(way))
-	p := application.Profile{
+	rates := c.Rates()
+	return application.Profile{
+		Calls: app.Calls(c.Way.appShapes(), rates[:]),
 		There: c.Keys(), KeySize: keySize, ValueSize: c.MeanValue(), Watchers: c.Watchers(), Streams: c.Watchers(), Connections: c.All(),
 	}
-	for call, rate := range c.Rates() {
-		kind, level := c.Way.Kind(Call(call))
-		p.Calls = append(p.Calls, application.Call{Name: c.Way.Called(Call(call)), Kind: kind, Level: level, PerSecond: rate})
-	}
-	return p
 }
 
 // Script implements app.Application.

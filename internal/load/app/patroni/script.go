@@ -20,7 +20,7 @@ type Script struct {
 	length   time.Duration
 	prefix   []byte
 	board    *watch.Board
-	calls    [NumCalls]measure.Calls
+	calls    app.Tally
 
 	way    way
 	states bool     // watchers are told states
@@ -48,10 +48,10 @@ func Of(c Config, setup app.Setup) *Script {
 	s.way.kept(setup.Before)
 	s.raced, s.asked = make([]uint32, c.All()), make([]uint32, c.All())
 	s.leader, s.gone = make([]int16, c.Clusters), make([]bool, c.Clusters)
-	for call, due := range s.schedule.Kinds() {
-		kind, level := c.Way.Kind(Call(call))
-		s.calls[call] = measure.NewCalls(c.Way.Called(Call(call)), kind, level)
-		if s.calls[call].Due = due; c.Way.Bounded(Call(call)) {
+	kinds := s.schedule.Kinds()
+	s.calls = app.NewTally(c.Way.appShapes(), kinds[:])
+	for call := range s.calls {
+		if c.Way.Bounded(Call(call)) {
 			s.calls[call].Bound = int64(c.RetryTime)
 		}
 	}
@@ -84,14 +84,7 @@ func (s *Script) SessionTimeout() time.Duration {
 }
 
 // CallCounts implements app.Script: what became of each kind of call that was due.
-func (s *Script) CallCounts() (all []measure.Calls) {
-	for i := range s.calls {
-		if s.calls[i].Due > 0 {
-			all = append(all, s.calls[i])
-		}
-	}
-	return all
-}
+func (s *Script) CallCounts() []measure.Calls { return s.calls.Calls() }
 
 // Watching implements app.Script.
 func (s *Script) Watching() *watch.Plan {

@@ -2,6 +2,7 @@ package patroni
 
 import (
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/app"
 	"github.com/quorumbench/quorumbench/internal/load/engine"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -140,19 +141,9 @@ func (s *source) Kind(_ measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
 }
 
 // Shares implements engine.Source.
-func (s *source) Shares(measure.Phase) (all []engine.Share) {
-	of := map[engine.Share]uint64{}
-	for call, n := range s.schedule.Kinds() {
-		if n > 0 {
-			kind, level := s.Way.Kind(Call(call))
-			of[engine.Share{Kind: kind, Consistency: level}] += n
-		}
-	}
-	for share, n := range of {
-		share.Of = float64(n) / float64(len(s.schedule.Entries))
-		all = append(all, share)
-	}
-	return all
+func (s *source) Shares(measure.Phase) []engine.Share {
+	kinds := s.schedule.Kinds()
+	return app.SharesOf(s.Way.appShapes(), kinds[:])
 }
 
 // Ready implements engine.Reactive: a member has one call under way. What belongs to a
