@@ -2,6 +2,7 @@ package discovery
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -22,6 +23,17 @@ const (
 const (
 	maxInstances = 1_000_000
 	maxFollowed  = 4 << 20 // clients' services times the instances of each
+)
+
+const (
+	// criticalFor is how long an instance stays critical.
+	criticalFor = 5 * time.Second
+	// apart is what lies at least between two calls of one instance that change it, so
+	// that watchers are told of both.
+	apart = 5 * time.Second
+	// shortestLife is how long instances must live in the mean, so that enough can fail and
+	// pass again.
+	shortestLife = 2 * (criticalFor + 2*apart)
 )
 
 func parameters(catalog bool) []application.Parameter {
@@ -46,18 +58,18 @@ func parameters(catalog bool) []application.Parameter {
 
 // config says how large an application is.
 type config struct {
-	Application
-	services, instances int // of each service
-	clients, uses       int // services of each client
+	catalog             bool // else membership
+	services, instances int  // of each service
+	clients, uses       int  // services of each client
 	churn               float64
 	health              float64 // instances that become critical a second
 	size                int     // bytes that an instance says of itself
 	seed                uint64
 }
 
-func (a Application) config(s application.Settings, seed uint64) config {
+func configOf(catalog bool, s application.Settings, seed uint64) config {
 	return config{
-		Application: a, services: s.Whole(servicesKey), instances: s.Whole(instancesKey), clients: s.Whole(clientsKey), uses: s.Whole(usesKey),
+		catalog: catalog, services: s.Whole(servicesKey), instances: s.Whole(instancesKey), clients: s.Whole(clientsKey), uses: s.Whole(usesKey),
 		churn: s[churnKey], health: s[healthKey], size: s.Whole(sizeKey), seed: seed,
 	}
 }
@@ -68,7 +80,7 @@ func (c *config) there() int { return c.services * c.instances }
 // streams returns over how many watch streams the clients are told: a client has one, or a
 // blocking query for each of its services.
 func (c *config) streams() int {
-	if c.Catalog {
+	if c.catalog {
 		return c.clients * c.uses
 	}
 	return c.clients
@@ -89,7 +101,7 @@ func (c *config) comparisons() float64 {
 // that use its service read an instance that has come.
 func (c *config) rates() (rates [numCalls]float64) {
 	rates[Register], rates[Deregister] = c.churn, c.churn
-	if c.Catalog {
+	if c.catalog {
 		rates[Fail], rates[Pass], rates[Compare] = c.health, c.health, c.comparisons()
 	} else {
 		rates[Lookup] = c.churn * float64(c.clients*c.uses) / float64(c.services)

@@ -50,13 +50,13 @@ func (a Application) Definition() application.Definition {
 
 // Check implements application.Application.
 func (a Application) Check(s application.Settings) (parameter, why string) {
-	c := a.config(s, 0)
+	c := configOf(a.Catalog, s, 0)
 	return c.check()
 }
 
 // Profile implements application.Application.
 func (a Application) Profile(s application.Settings, _ int) application.Profile {
-	c := a.config(s, 0)
+	c := configOf(a.Catalog, s, 0)
 	rates := c.rates()
 	return application.Profile{
 		There: uint64(c.there()), KeySize: len("s000000/i000000"), ValueSize: c.size,
@@ -67,7 +67,7 @@ func (a Application) Profile(s application.Settings, _ int) application.Profile 
 
 // Phrase implements application.Application.
 func (a Application) Phrase(s application.Settings) string {
-	c := a.config(s, 0)
+	c := configOf(a.Catalog, s, 0)
 	words := c.phrase()
 	if a.Catalog {
 		words += fmt.Sprintf(", %s a second that fail and pass again", application.Format(c.health))
@@ -76,42 +76,4 @@ func (a Application) Phrase(s application.Settings) string {
 }
 
 // Script implements app.Application.
-func (a Application) Script(setup app.Setup) app.Script { return newScript(a, setup) }
-
-// Call is a kind of call: a row in the report.
-type Call uint8
-
-// The kinds of calls.
-const (
-	Register   Call = iota // an instance comes
-	Deregister             // an instance goes
-	Lookup                 // membership: a client reads an instance that it was told of
-	Fail                   // catalog: an instance's check becomes critical
-	Pass                   // catalog: it passes again
-	Compare                // catalog: an agent reads what the catalog has of its node
-	numCalls
-)
-
-var (
-	sessionShapes = [numCalls]app.Shape{
-		Register:   {Name: "register", Kind: kv.Ephemeral},
-		Deregister: {Name: "deregister", Kind: kv.Delete},
-		Lookup:     {Name: "read instance", Kind: kv.Get, Level: kv.Local},
-	}
-	catalogShapes = [numCalls]app.Shape{
-		Register:   {Name: "register", Kind: kv.Put},
-		Deregister: {Name: "deregister", Kind: kv.Delete},
-		Fail:       {Name: "check critical", Kind: kv.Put},
-		Pass:       {Name: "check passing", Kind: kv.Put},
-		Compare:    {Name: "compare node", Kind: kv.Range, Level: kv.Local},
-	}
-)
-
-// shapesOf returns what the kinds of calls are, by their numbers; those that an application
-// does not make have no name.
-func shapesOf(catalog bool) []app.Shape {
-	if catalog {
-		return catalogShapes[:]
-	}
-	return sessionShapes[:]
-}
+func (a Application) Script(setup app.Setup) app.Script { return newScript(a.Catalog, setup) }

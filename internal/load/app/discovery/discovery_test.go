@@ -37,7 +37,7 @@ func TestScheduleIsTheProfile(t *testing.T) {
 			for _, c := range a.Profile(s, 0).Calls {
 				want[c.Name] = c.PerSecond * length.Seconds()
 			}
-			for call, n := range newSchedule(a.config(s, 3), "", length).kinds() {
+			for call, n := range newSchedule(configOf(a.Catalog, s, 3), "", length).kinds() {
 				name, slack := shapesOf(a.Catalog)[call].Name, 0.0
 				if a.Catalog {
 					slack = 1
@@ -58,7 +58,7 @@ func TestLivesAreWhole(t *testing.T) {
 		membership: {servicesKey: 13, churnKey: 31, clientsKey: 17},
 		catalog:    {servicesKey: 13, churnKey: 3, healthKey: 2},
 	} {
-		s := newSchedule(a.config(settings(a, changes), 9), "p/", time.Minute)
+		s := newSchedule(configOf(a.Catalog, settings(a, changes), 9), "p/", time.Minute)
 		came, gone, fails := map[uint32]int64{}, map[uint32]bool{}, map[uint32]bool{}
 		for i, e := range s.entries {
 			if i > 0 && s.due[i] < s.due[i-1] || s.due[i] < 0 || s.due[i] >= int64(time.Minute) {
@@ -104,7 +104,7 @@ func TestKeysAreOfInstances(t *testing.T) {
 		membership: {"", "p/", "p/s000000/i00000x", "q/s000000/i000000", "p/s999999/i000000", "p/s000000/j000000", "p/s000000-i000000"},
 		catalog:    {"", "p/", "p/s000000-i00000x", "q/s000000-i000000", "p/s999999-i000000", "p/s000000-j000000", "p/s000000/i000000"},
 	} {
-		s := newSchedule(a.config(settings(a, map[string]float64{servicesKey: 13, churnKey: 3}), 9), "p/", time.Minute)
+		s := newSchedule(configOf(a.Catalog, settings(a, map[string]float64{servicesKey: 13, churnKey: 3}), 9), "p/", time.Minute)
 		for object := range s.all() {
 			if got, ok := s.number(s.appendKey(nil, object)); !ok || got != object {
 				t.Fatalf("instance %d is read as %d", object, got)

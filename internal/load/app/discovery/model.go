@@ -12,6 +12,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
+// Model implements app.Script.
+func (s *script) Model() app.Model {
+	if s.schedule.catalog {
+		return &catalogModel{script: s}
+	}
+	return sessionModel{script: s}
+}
+
 // sessionModel is that of membership: each instance is a key with its number.
 type sessionModel struct {
 	app.ModelBase
@@ -97,7 +105,7 @@ func (c *steps) Happened(watcher uint32, ev *store.Event, o *history.Op) bool {
 	if !ours {
 		o.Outcome = kv.WrongAnswer
 		c.key = d.appendService(c.key[:0], uint32(c.heard.Watchers[watcher].First/c.each)/d.room)
-		if !d.Catalog {
+		if !d.catalog {
 			c.key = append(c.key, d.slash)
 		}
 		return !bytes.HasPrefix(ev.Key, c.key)

@@ -30,7 +30,7 @@ func record(t *testing.T, a Application) *recorded {
 	if a.Catalog {
 		s = setup(a, "qb-", 15*time.Second, map[string]float64{servicesKey: 4, instancesKey: 30, clientsKey: 5, usesKey: 2, churnKey: 4, healthKey: 4})
 	}
-	r := &recorded{script: newScript(a, s), to: storetest.NewRecording(t)}
+	r := &recorded{script: newScript(a.Catalog, s), to: storetest.NewRecording(t)}
 	r.model, r.source = r.Model(), r.Source().(*source)
 	r.steps = r.model.Steps(&r.to.Recorder)
 	return r

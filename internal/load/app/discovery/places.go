@@ -14,7 +14,7 @@ type places struct {
 // newPlaces has room for as many instances as come, spread evenly over the services.
 func newPlaces(c config, prefix string, come int) places {
 	p := places{config: c, room: uint32(c.instances + (come+c.services-1)/c.services), prefix: prefix, slash: '/'}
-	if c.Catalog {
+	if c.catalog {
 		p.slash = '-'
 	}
 	return p

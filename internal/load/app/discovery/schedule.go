@@ -7,20 +7,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/app"
 )
 
-const (
-	// readAfter is how long behind its instance's registration a client's read of it
-	// becomes due: when it is told cannot be known beforehand. It waits in any case until
-	// the registration was answered.
-	readAfter = 10 * time.Millisecond
-	// criticalFor is how long an instance stays critical.
-	criticalFor = 5 * time.Second
-	// apart is what lies at least between two calls of one instance that change it, so
-	// that watchers are told of both.
-	apart = 5 * time.Second
-	// shortestLife is how long instances must live in the mean, so that enough can fail and
-	// pass again.
-	shortestLife = 2 * (criticalFor + 2*apart)
-)
+// readAfter is how long behind its instance's registration a client's read of it
+// becomes due: when it is told cannot be known beforehand. It waits in any case until
+// the registration was answered.
+const readAfter = 10 * time.Millisecond
 
 // entry is a call that becomes due.
 type entry struct {
@@ -46,7 +36,7 @@ func newSchedule(c config, prefix string, length time.Duration) *schedule {
 	born := int(c.churn * length.Seconds())
 	s := &schedule{places: newPlaces(c, prefix, born)}
 	stream := uint64(0x6d62)
-	if c.Catalog {
+	if c.catalog {
 		stream = 0x6361
 	}
 	r := rand.New(rand.NewPCG(c.seed, stream))
@@ -59,7 +49,7 @@ func newSchedule(c config, prefix string, length time.Duration) *schedule {
 	}
 	line := app.Timeline[entry]{Length: length}
 	s.addChanges(&line, r, lives, born)
-	if c.Catalog {
+	if c.catalog {
 		s.addFailures(&line, r, lives, int(c.health*length.Seconds()))
 		s.addComparisons(&line, r, int(c.comparisons()*length.Seconds()))
 	}
@@ -75,7 +65,7 @@ func (s *schedule) addChanges(line *app.Timeline[entry], r *rand.Rand, lives []l
 		came, gone := s.change(order, i)
 		lives[came].came, lives[gone].gone = placeIn(r, line.Length, i, born), placeIn(r, line.Length, i, born)
 		line.Add(lives[came].came, entry{call: Register, object: came})
-		if !s.Catalog {
+		if !s.catalog {
 			for _, client := range s.users(came / s.room) {
 				line.Add(lives[came].came+readAfter, entry{Lookup, came, client})
 			}

@@ -3,7 +3,6 @@ package discovery
 import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/load/app"
-	"github.com/quorumbench/quorumbench/internal/load/engine"
 	"github.com/quorumbench/quorumbench/internal/load/keys"
 	"github.com/quorumbench/quorumbench/internal/load/pace"
 	"github.com/quorumbench/quorumbench/internal/load/watch"
@@ -25,17 +24,17 @@ type script struct {
 	unsure     []bool   // by instance: a call has failed, so that what it is now is not known
 }
 
-func newScript(a Application, setup app.Setup) *script {
-	s := &script{schedule: newSchedule(a.config(setup.Settings, setup.Seed), setup.Prefix, setup.Length), setup: setup}
+func newScript(catalog bool, setup app.Setup) *script {
+	s := &script{schedule: newSchedule(configOf(catalog, setup.Settings, setup.Seed), setup.Prefix, setup.Length), setup: setup}
 	n := s.schedule.all()
 	s.came, s.gone, s.settled, s.unsure = make([]uint32, n), make([]uint32, n), make([]bool, n), make([]bool, n)
 	for i := range n {
 		s.settled[i] = s.schedule.before(i)
 	}
 	s.values = keys.NewValues(s.schedule.size, keys.DeriveSeed(setup.Seed, "instances"))
-	s.calls = app.NewTally(shapesOf(a.Catalog), s.schedule.kinds())
+	s.calls = app.NewTally(shapesOf(catalog), s.schedule.kinds())
 	s.board = watch.NewBoard(uint64(n), 1, uint64(len(s.schedule.entries)))
-	if a.Catalog {
+	if catalog {
 		s.board.TellStates()
 	}
 	return s
@@ -44,75 +43,8 @@ func newScript(a Application, setup app.Setup) *script {
 // Pacer implements app.Script.
 func (s *script) Pacer() pace.Pacer { return pace.Listed(s.schedule.due) }
 
-// Source implements app.Script.
-func (s *script) Source() engine.Source { return &source{script: s} }
-
 // CallCounts implements app.Script.
 func (s *script) CallCounts() []measure.Calls { return s.calls.Calls() }
-
-// Model implements app.Script.
-func (s *script) Model() app.Model {
-	if s.schedule.Catalog {
-		return &catalogModel{script: s}
-	}
-	return sessionModel{script: s}
-}
-
-// Before implements app.Script. A catalog has the instances that are there when the load
-// begins. Of membership nothing is left there by an earlier load of the store: its sessions
-// may live on for a while where its connections were lost, and what they made would be found
-// by this load's registrations, or would go while it lasts.
-func (s *script) Before() (engine.Source, uint64) {
-	if s.schedule.Catalog {
-		return &present{source: source{script: s}}, uint64(s.schedule.there())
-	}
-	return &clearing{source: source{script: s}}, uint64(s.schedule.all())
-}
-
-// After implements app.Script: the instances of membership that are there when the load begins
-// are plain keys, because the sessions that write them end with the preparation.
-func (s *script) After() (engine.Source, uint64) {
-	if s.schedule.Catalog {
-		return nil, 0
-	}
-	return &present{source: source{script: s}}, uint64(s.schedule.there())
-}
-
-// clearing removes each instance.
-type clearing struct {
-	app.PreloadBase
-	source source
-}
-
-// Fill implements engine.Source.
-func (c *clearing) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
-	c.source.fillInstance(uint32(n), op)
-	op.Kind = kv.Delete
-	return n
-}
-
-// Kind implements engine.Source.
-func (*clearing) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) { return kv.Delete, kv.None }
-
-// Shares implements engine.Source.
-func (*clearing) Shares(measure.Phase) []engine.Share {
-	return []engine.Share{{Kind: kv.Delete, Of: 1}}
-}
-
-// present writes the instances that are there when the load begins.
-type present struct {
-	app.PreloadBase
-	source source
-}
-
-// Fill implements engine.Source.
-func (p *present) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
-	s := &p.source
-	s.fillInstance(s.schedule.nthBefore(n), op)
-	s.value = s.values.Append(s.value[:0], s.key, 0, app.BeforeMark|n)
-	op.Kind, op.Value, s.service.Passing = kv.Put, s.value, true
-	return n
-}
 
 // Watching implements app.Script. In membership each client has a connection, and so a
 // session, of its own, and a watch that stays on each of its services; of a catalog it has a
@@ -120,18 +52,18 @@ func (p *present) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64
 func (s *script) Watching() *watch.Plan {
 	d := s.schedule
 	w := &watch.Plan{Streams: d.streams(), Connections: d.streams()}
-	w.Sink = watch.Config{Board: s.board, Names: (*names)(s), States: d.Catalog}
+	w.Sink = watch.Config{Board: s.board, Names: (*names)(s), States: d.catalog}
 	for i := range d.clients * d.uses { // the i-th is on stream i modulo the streams
 		service := d.usedBy(i%d.clients, i/d.clients)
 		w.Sink.Watchers = append(w.Sink.Watchers, watch.Watcher{First: uint64(service * d.room), Keys: uint64(d.room)})
 	}
-	if d.Catalog {
+	if d.catalog {
 		w.Acknowledged = s.acknowledged
 	}
 	var key, end []byte
 	w.Fill = func(n uint32, op *store.Op) {
 		key = d.appendService(key[:0], d.usedBy(int(n)%d.clients, int(n)/d.clients))
-		if d.Catalog {
+		if d.catalog {
 			op.Key, op.Watch.Service, op.Watch.Mode = key, true, kv.QueryWatch
 			return
 		}

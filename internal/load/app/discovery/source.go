@@ -19,6 +19,9 @@ type source struct {
 
 var _ engine.Reactive = (*source)(nil)
 
+// Source implements app.Script.
+func (s *script) Source() engine.Source { return &source{script: s} }
+
 // Fill implements engine.Source.
 func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
 	e := s.schedule.entries[n]
@@ -44,7 +47,7 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 // fillInstance makes an operation one of an instance.
 func (s *source) fillInstance(object uint32, op *store.Op) {
 	s.key = s.schedule.appendKey(s.key[:0], object)
-	if *op = (store.Op{Key: s.key}); s.schedule.Catalog {
+	if *op = (store.Op{Key: s.key}); s.schedule.catalog {
 		s.name = s.schedule.appendService(s.name[:0], object/s.schedule.room)
 		s.service = store.ServiceOp{Name: s.name}
 		op.Service = &s.service
@@ -53,13 +56,13 @@ func (s *source) fillInstance(object uint32, op *store.Op) {
 
 // Kind implements engine.Source.
 func (s *source) Kind(_ measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
-	shape := &shapesOf(s.schedule.Catalog)[s.schedule.entries[n].call]
+	shape := &shapesOf(s.schedule.catalog)[s.schedule.entries[n].call]
 	return shape.Kind, shape.Level
 }
 
 // Shares implements engine.Source.
 func (s *source) Shares(measure.Phase) []engine.Share {
-	return app.SharesOf(shapesOf(s.schedule.Catalog), s.schedule.kinds())
+	return app.SharesOf(shapesOf(s.schedule.catalog), s.schedule.kinds())
 }
 
 // Place implements engine.Reactive: an instance of membership comes and goes on the connection
@@ -68,7 +71,7 @@ func (s *source) Shares(measure.Phase) []engine.Share {
 func (s *source) Place(n uint64) int {
 	e := s.schedule.entries[n]
 	switch {
-	case s.schedule.Catalog:
+	case s.schedule.catalog:
 		return -1
 	case e.call == Lookup:
 		return int(e.client) % s.setup.Connections
@@ -119,7 +122,7 @@ func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	case e.call == Compare && ev.Count > 1:
 		ev.Text = missing
 		return kv.WrongAnswer
-	case s.schedule.Catalog: // acknowledged tells the watchers
+	case s.schedule.catalog: // acknowledged tells the watchers
 	case e.call == Lookup:
 		if s.key = s.schedule.appendKey(s.key[:0], e.object); s.values.Judge(s.key, ev.Value) != keys.Own {
 			ev.Text = neverWritten

@@ -1,0 +1,65 @@
+package discovery
+
+import (
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/app"
+	"github.com/quorumbench/quorumbench/internal/load/engine"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Before implements app.Script. A catalog has the instances that are there when the load
+// begins. Of membership nothing is left there by an earlier load of the store: its sessions
+// may live on for a while where its connections were lost, and what they made would be found
+// by this load's registrations, or would go while it lasts.
+func (s *script) Before() (engine.Source, uint64) {
+	if s.schedule.catalog {
+		return &present{source: source{script: s}}, uint64(s.schedule.there())
+	}
+	return &clearing{source: source{script: s}}, uint64(s.schedule.all())
+}
+
+// After implements app.Script: the instances of membership that are there when the load begins
+// are plain keys, because the sessions that write them end with the preparation.
+func (s *script) After() (engine.Source, uint64) {
+	if s.schedule.catalog {
+		return nil, 0
+	}
+	return &present{source: source{script: s}}, uint64(s.schedule.there())
+}
+
+// clearing removes each instance.
+type clearing struct {
+	app.PreloadBase
+	source source
+}
+
+// Fill implements engine.Source.
+func (c *clearing) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
+	c.source.fillInstance(uint32(n), op)
+	op.Kind = kv.Delete
+	return n
+}
+
+// Kind implements engine.Source.
+func (*clearing) Kind(measure.Phase, uint64) (kv.Kind, kv.Consistency) { return kv.Delete, kv.None }
+
+// Shares implements engine.Source.
+func (*clearing) Shares(measure.Phase) []engine.Share {
+	return []engine.Share{{Kind: kv.Delete, Of: 1}}
+}
+
+// present writes the instances that are there when the load begins.
+type present struct {
+	app.PreloadBase
+	source source
+}
+
+// Fill implements engine.Source.
+func (p *present) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 {
+	s := &p.source
+	s.fillInstance(s.schedule.nthBefore(n), op)
+	s.value = s.values.Append(s.value[:0], s.key, 0, app.BeforeMark|n)
+	op.Kind, op.Value, s.service.Passing = kv.Put, s.value, true
+	return n
+}
