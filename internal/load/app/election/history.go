@@ -17,23 +17,6 @@ import (
 // its own in the lower bits: which there are nobody knows before, so that after the load
 // each office is listed (readBack).
 
-// Keys implements app.Model.
-func (s *Script) Keys() uint64 {
-	if s.way.Recipe == LeaseQueue {
-		return uint64(s.All()) // #nosec G115 -- a count
-	}
-	return uint64(s.Offices) // #nosec G115 -- a count
-}
-
-// AppendKey implements app.Model.
-func (s *Script) AppendKey(b []byte, number uint64) []byte {
-	if s.way.Recipe == LeaseQueue {
-		c := int(number) // #nosec G115 -- below All
-		return appendLeaseKey(b, s.prefix, c/s.Candidates, s.leases[c])
-	}
-	return append(AppendOffice(b, s.prefix, int(number)), leaderNode...) // #nosec G115 -- below Offices
-}
-
 // chronicle records what the candidates' calls were, for who checks the answers.
 type chronicle struct {
 	engine.HistoryBase
@@ -84,34 +67,6 @@ type teller interface {
 }
 
 var _ app.Steps = (*chronicle)(nil)
-
-// Steps implements app.Model.
-func (s *Script) Steps(to *history.Recorder) app.Steps {
-	c := &chronicle{script: s, to: to, of: make([]recorded, s.All()), left: app.NewLeftKeys(uint64(s.Offices))} // #nosec G115 -- a count
-	for i := range c.of {
-		if c.of[i].key.Number = uint64(i / s.Candidates); s.leases != nil { // #nosec G115 -- a count
-			c.of[i].lease.ID = s.leases[i]
-		}
-	}
-	switch s.way.Recipe {
-	case EphemeralQueue:
-		c.tell = tellNodes{}
-	case LeaseRace:
-		c.tell = tellLeases{}
-	case LeaseQueue:
-		c.members = map[int64]uint64{}
-		for i := range c.of {
-			c.of[i].key.Number, c.members[s.leases[i]] = uint64(i), uint64(i) // #nosec G115 -- a count
-		}
-		c.tell = tellLeases{queue: true}
-	case SessionRace:
-		c.tell = tellLocks{}
-	default:
-		c.tell = tellNode{}
-	}
-	s.records = c
-	return c
-}
 
 // Ended implements engine.History.
 func (c *chronicle) Ended(done *engine.Completion) {
@@ -187,20 +142,6 @@ func (c *chronicle) shown(ev *store.Event, mod int64, o *history.Op) {
 	if o.Read, o.Mod = c.identity(ev.Value), mod; o.Read == nobodys && c.script.leases == nil {
 		c.left.MayEnd(c.to, o.Key, o.Done)
 	}
-}
-
-// Read implements app.Steps.
-func (c *chronicle) Read(number uint64, ev *store.Event, o *history.Op) {
-	if c.script.back != nil {
-		c.script.back.listed(c, number, ev, o)
-		return
-	}
-	if o.Key = number; o.Outcome == kv.OK {
-		if c.shown(ev, ev.Made(), o); c.script.way.Recipe == SessionRace {
-			o.Mod = 0 // which a session's end changes, too
-		}
-	}
-	c.to.Add(o)
 }
 
 // begins records that a candidate waits: each time is a watcher of its own, of one key,

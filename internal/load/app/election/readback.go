@@ -5,7 +5,6 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
 // readBack lists the offices after the load, whose nodes the store numbers: of this run there
@@ -28,35 +27,6 @@ func (b *readBack) Begin(tag uint32) bool {
 // Add implements store.Keys.
 func (b *readBack) Add(tag uint32, name, value []byte, revision int64) {
 	b.now.Add(tag, name, value, revision)
-}
-
-// MakeRead implements app.Model.
-func (s *Script) MakeRead(number uint64, op *store.Op) {
-	if s.way.Recipe != EphemeralQueue {
-		return
-	}
-	if s.back == nil {
-		s.back = &readBack{source: source{Script: s}, lists: map[uint32]*namesHeard{}}
-	}
-	b := s.back
-	b.office(int(number) * s.Candidates) // #nosec G115 -- below Offices
-	b.key = append(b.key, '/')
-	b.one(call.Part{Action: call.Read, Scope: call.Prefix, Key: b.key, Flags: call.Local | call.KeysOnly})
-	b.names = store.RangeOp{Keys: b, KeysOnly: true}
-	*op = store.Op{Kind: kv.Range, Consistency: kv.Local, Call: &b.call, Range: &b.names}
-}
-
-// Exists implements app.Model.
-func (s *Script) Exists(ev *store.Event) bool {
-	if s.back == nil {
-		return true
-	}
-	for _, run := range s.back.heard(ev).runs {
-		if run == s.run {
-			return true
-		}
-	}
-	return false
 }
 
 // heard is what an answer, which is that of no failure, has.
@@ -82,4 +52,18 @@ func (b *readBack) listed(c *chronicle, office uint64, ev *store.Event, o *histo
 		c.to.Add(o)
 		o.Joined = true
 	}
+}
+
+// Read implements app.Steps.
+func (c *chronicle) Read(number uint64, ev *store.Event, o *history.Op) {
+	if c.script.back != nil {
+		c.script.back.listed(c, number, ev, o)
+		return
+	}
+	if o.Key = number; o.Outcome == kv.OK {
+		if c.shown(ev, ev.Made(), o); c.script.way.Recipe == SessionRace {
+			o.Mod = 0 // which a session's end changes, too
+		}
+	}
+	c.to.Add(o)
 }

@@ -362,3 +362,65 @@ func (s *source) Expired(place int) {
 		s.recipe.expired(s.Script, place)
 	}
 }
+
+// recipe is how candidates use a store. Its methods say what a candidate does, and which
+// call it makes next (Script.want), if it knows that.
+type recipe interface {
+	// fill makes a candidate's call.
+	fill(s *source, c int, call Call, op *store.Op)
+	// answered takes the answer to it.
+	answered(s *source, c int, call Call, ev *store.Event) kv.Outcome
+	// told takes that what a candidate waits for has changed, or is gone.
+	told(s *Script, c int, gone bool)
+	// again is the call with which it goes on after one that failed, or when it does not
+	// know what it has missed.
+	again(s *Script, c int, failed Call) Call
+	// expired takes that its session has ended.
+	expired(s *Script, c int)
+}
+
+// one makes a call of one part.
+func (s *source) one(p call.Part) {
+	s.parts[0] = p
+	s.call = call.Call{Parts: s.parts[:1]}
+}
+
+// office makes the source's key that of a candidate's office.
+func (s *source) office(c int) { s.key = AppendOffice(s.key[:0], s.prefix, c/s.Candidates) }
+
+// name makes the source's value a candidate's name. Where nobody knows his own by it, each
+// is another, so that it says which write a value is of.
+func (s *source) name(c int) call.Value {
+	run := s.run
+	if s.way.Recipe == SessionRace {
+		s.written++
+		run += s.written
+	}
+	s.value = AppendCandidate(s.value[:0], c, run)
+	return call.Value{Size: len(s.value), Text: s.value}
+}
+
+// named reports whether a value is a candidate's name, and of this run.
+func (s *source) named(c int, value []byte) bool {
+	of, run, ok := Candidate(value)
+	return ok && of == c && run == s.run
+}
+
+// read makes a call that reads the source's key from the member and has the candidate
+// told, once, of what happens to it.
+func (s *source) await(c int, op *store.Op) {
+	s.one(call.Part{Action: call.Read, Key: s.key, Flags: call.Local})
+	s.parts[1] = call.Part{Action: call.Watch, Key: s.key}
+	s.call.Parts = s.parts[:2]
+	s.watch = store.WatchOp{Watcher: uint32(c)} // #nosec G115 -- at most maxCandidates
+	op.Watch = &s.watch
+}
+
+// outcomeOf is how an answer ended by which a candidate leads.
+func outcomeOf(ev *store.Event, wrong []byte) kv.Outcome {
+	if wrong != nil {
+		ev.Text = wrong
+		return kv.WrongAnswer
+	}
+	return ev.Outcome
+}

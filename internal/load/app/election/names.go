@@ -1,0 +1,44 @@
+package election
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"math"
+
+	"github.com/quorumbench/quorumbench/internal/load/app"
+)
+
+// NameSize is the size of a candidate's name.
+const NameSize = 1 + app.Digits + 1 + 2*runBytes
+
+const runBytes = 4
+
+// AppendOffice appends an office's key.
+func AppendOffice(b []byte, prefix string, office int) []byte {
+	return app.AppendNumber(append(append(b, prefix...), 'e'), number(office))
+}
+
+// AppendCandidate appends the name of a candidate, by its place among all, in a run, by a
+// number of its own: what a run before has left behind may still be there.
+func AppendCandidate(b []byte, all int, run uint32) []byte {
+	b = append(app.AppendNumber(append(b, 'c'), number(all)), '-')
+	var of [runBytes]byte
+	binary.BigEndian.PutUint32(of[:], run)
+	return hex.AppendEncode(b, of[:])
+}
+
+// Candidate is whose name it is, and of which run, as AppendCandidate made it.
+func Candidate(name []byte) (all int, run uint32, ok bool) {
+	const end = 1 + app.Digits
+	if len(name) != NameSize || name[0] != 'c' || name[end] != '-' {
+		return 0, 0, false
+	}
+	n, ok := app.ReadNumber(name[1:end])
+	var of [runBytes]byte
+	if _, err := hex.Decode(of[:], name[end+1:]); err != nil {
+		return 0, 0, false
+	}
+	return int(n), binary.BigEndian.Uint32(of[:]), ok
+}
+
+func number(n int) uint32 { return uint32(min(max(n, 0), math.MaxInt32)) } // #nosec G115 -- in its bounds
