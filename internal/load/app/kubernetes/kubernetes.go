@@ -4,9 +4,7 @@
 package kubernetes
 
 import (
-	"cmp"
 	"fmt"
-	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/load/app"
@@ -16,13 +14,6 @@ import (
 
 // Name is what scenario files call the application.
 const Name = "kubernetes"
-
-// The parameters' keys.
-const (
-	nodesKey = "nodes"
-	podsKey  = "pods-per-node"
-	churnKey = "churn"
-)
 
 // maxPods is how many pods there are at most.
 const maxPods = 2_000_000
@@ -45,36 +36,6 @@ func (Application) Definition() application.Definition {
 		Ways: []application.Way{{Name: "etcd's transactions, leases and watch streams", Features: []kv.Feature{kv.ApplicationCalls, kv.RangeForms}}},
 	}
 }
-
-// Config says how large a Kubernetes it is.
-type Config struct {
-	Nodes       int
-	PodsPerNode int     // that are there when the load begins
-	Churn       float64 // pods that are created, and as many removed, a second
-	Seed        uint64
-	// CompactEvery is how often the store's history is compacted, and ListEvery how often
-	// all pods are listed; 0 is as often as Kubernetes does.
-	CompactEvery, ListEvery time.Duration
-	// Uncompacted leaves the store's history as it is: others use the store, too.
-	Uncompacted bool
-}
-
-// ConfigOf is what settings come to.
-func ConfigOf(s application.Settings, seed uint64) Config {
-	return Config{Nodes: s.Whole(nodesKey), PodsPerNode: s.Whole(podsKey), Churn: s[churnKey], Seed: seed}
-}
-
-// pods is how many are there when the load begins.
-func (c *Config) pods() int { return c.Nodes * c.PodsPerNode }
-
-// podsPerSet is how many pods a ReplicaSet has, and so a Service with its endpoints.
-const podsPerSet = 30
-
-// sets is how many ReplicaSets there are.
-func (c *Config) sets() int { return max(c.pods()/podsPerSet, 1) }
-
-func (c *Config) compactEvery() time.Duration { return cmp.Or(c.CompactEvery, compactEvery) }
-func (c *Config) listEvery() time.Duration    { return cmp.Or(c.ListEvery, listEvery) }
 
 // leastPodsPerChurn: a pod that is removed was created so many seconds before, so that
 // its life's calls have been sent.

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/load/app"
-	"github.com/quorumbench/quorumbench/internal/load/engine"
 	"github.com/quorumbench/quorumbench/internal/load/keys"
 	"github.com/quorumbench/quorumbench/internal/load/pace"
 	"github.com/quorumbench/quorumbench/internal/load/watch"
@@ -101,9 +100,6 @@ func (s *Script) Model() app.Model { return s }
 
 // Pacer implements app.Script.
 func (s *Script) Pacer() pace.Pacer { return pace.Listed(s.schedule.Due) }
-
-// Source implements app.Script.
-func (s *Script) Source() engine.Source { return &source{Script: s} }
 
 // Kept implements app.Script: the revision of each object, by its number, the version
 // of the key that says who compacts, and the store's revision.

@@ -289,3 +289,6 @@ func (s *source) read(e Entry, ev *store.Event) kv.Outcome {
 	}
 	return ev.Outcome
 }
+
+// Source implements app.Script.
+func (s *Script) Source() engine.Source { return &source{Script: s} }

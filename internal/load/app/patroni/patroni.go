@@ -6,7 +6,6 @@ package patroni
 import (
 	"fmt"
 	"regexp"
-	"time"
 
 	"github.com/quorumbench/quorumbench/internal/load/app"
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
@@ -15,17 +14,6 @@ import (
 
 // Name is what scenario files call the application.
 const Name = "patroni"
-
-// The parameters' keys.
-const (
-	clustersKey = "clusters"
-	perKey      = "members-per-cluster"
-	loopKey     = "loop-wait"
-	ttlKey      = "ttl"
-	retryKey    = "retry-timeout"
-	writtenKey  = "written"
-	stormKey    = "failovers"
-)
 
 // maxMembers is how many members there are at most: each has two connections.
 const maxMembers = 100_000
@@ -55,32 +43,6 @@ func (Application) Definition() application.Definition {
 		Ways: ways(),
 	}
 }
-
-// Config says how many Patroni members there are, and what they are told.
-type Config struct {
-	Clusters, Members        int // Members of each cluster
-	LoopWait, TTL, RetryTime time.Duration
-	Written                  int // clusters whose databases are written to
-	Storm                    int // clusters whose leaders die at once
-	Seed                     uint64
-	Way                      Way
-}
-
-// ConfigOf is what settings come to.
-func ConfigOf(s application.Settings, seed uint64, way Way) Config {
-	c := Config{
-		Clusters: s.Whole(clustersKey), Members: s.Whole(perKey), Storm: s.Whole(stormKey), Seed: seed, Way: way,
-		LoopWait: s.Span(loopKey), TTL: s.Span(ttlKey), RetryTime: s.Span(retryKey),
-	}
-	c.Written = int(float64(c.Clusters)*s[writtenKey] + 0.5)
-	if way == Locks {
-		c.TTL = max(c.TTL, leastLockTTL)
-	}
-	return c
-}
-
-// All is how many members there are.
-func (c *Config) All() int { return c.Clusters * c.Members }
 
 // Check implements application.Application.
 func (Application) Check(s application.Settings) (parameter, why string) {

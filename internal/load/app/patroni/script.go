@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/load/app"
-	"github.com/quorumbench/quorumbench/internal/load/engine"
 	"github.com/quorumbench/quorumbench/internal/load/pace"
 	"github.com/quorumbench/quorumbench/internal/load/watch"
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -67,9 +66,6 @@ func (s *Script) Model() app.Model { return s }
 
 // Pacer implements app.Script.
 func (s *Script) Pacer() pace.Pacer { return pace.Listed(s.schedule.Due) }
-
-// Source implements app.Script.
-func (s *Script) Source() engine.Source { return &source{Script: s} }
 
 // Kept implements app.Script: what each member holds.
 func (s *Script) Kept() []int64 { return s.way.keep() }

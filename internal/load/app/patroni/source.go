@@ -242,3 +242,6 @@ func (s *Script) acknowledged(_ kv.Kind, ref uint64, sent int64, ev *store.Event
 		s.board.AcknowledgeSent(uint64(int(e.Cluster)*s.PerCluster()+int(Leader)), sent)
 	}
 }
+
+// Source implements app.Script.
+func (s *Script) Source() engine.Source { return &source{Script: s} }

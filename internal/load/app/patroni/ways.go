@@ -72,3 +72,40 @@ func (c *Config) pings() (n int, every time.Duration) {
 	every = max(c.LoopWait-2*time.Second, 2*time.Second)/2 - pingEarly
 	return int((c.LoopWait - readWithin) / every), every
 }
+
+// Config says how many Patroni members there are, and what they are told.
+type Config struct {
+	Clusters, Members        int // Members of each cluster
+	LoopWait, TTL, RetryTime time.Duration
+	Written                  int // clusters whose databases are written to
+	Storm                    int // clusters whose leaders die at once
+	Seed                     uint64
+	Way                      Way
+}
+
+// ConfigOf is what settings come to.
+func ConfigOf(s application.Settings, seed uint64, way Way) Config {
+	c := Config{
+		Clusters: s.Whole(clustersKey), Members: s.Whole(perKey), Storm: s.Whole(stormKey), Seed: seed, Way: way,
+		LoopWait: s.Span(loopKey), TTL: s.Span(ttlKey), RetryTime: s.Span(retryKey),
+	}
+	c.Written = int(float64(c.Clusters)*s[writtenKey] + 0.5)
+	if way == Locks {
+		c.TTL = max(c.TTL, leastLockTTL)
+	}
+	return c
+}
+
+// All is how many members there are.
+func (c *Config) All() int { return c.Clusters * c.Members }
+
+// The parameters' keys.
+const (
+	clustersKey = "clusters"
+	perKey      = "members-per-cluster"
+	loopKey     = "loop-wait"
+	ttlKey      = "ttl"
+	retryKey    = "retry-timeout"
+	writtenKey  = "written"
+	stormKey    = "failovers"
+)
