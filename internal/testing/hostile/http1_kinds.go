@@ -27,26 +27,11 @@ func h1Raw() (kinds []Kind) {
 		{"closes at once", "", false},
 		{"half a status line, then silence", "HTTP/1.1 20", true},
 		{"half a status line, then the end", "HTTP/1.1 20", false},
-		{"half a header, then silence", "HTTP/1.1 200 OK\r\nContent-Le", true},
-		{"a SETTINGS frame of HTTP/2", "\x00\x00\x00\x04\x00\x00\x00\x00\x00", true},
-		{"a TLS alert", "\x15\x03\x01\x00\x02\x02\x16", true},
-		{"garbage", "\xff\xfe\xfd\xfc garbage \x00\x01\x02\r\n\r\n", true},
 		{"a status that HTTP does not have", "HTTP/1.1 999 No\r\nContent-Length: 0\r\n\r\n", true},
-		{"a status of four digits", "HTTP/1.1 2000 OK\r\nContent-Length: 0\r\n\r\n", true},
-		{"a switch of protocols", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n", true},
-		{"a length of -1", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", true},
-		{"a length of 2^63", "HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775808\r\n\r\n", true},
-		{"a length of 10^30", "HTTP/1.1 200 OK\r\nContent-Length: 1" + strings.Repeat("0", 30) + "\r\n\r\n", true},
-		{"two lengths that differ", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\ntrue", true},
 		{"a length and chunks", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n4\r\ntrue\r\n", true},
 		{"a chunk of 2^60 bytes", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffff\r\n", true},
-		{"a chunk of no size", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\r\n", true},
-		{"a chunk of -1 bytes", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n", true},
-		{"a chunk longer than it said", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\ntrue\r\n0\r\n\r\n", true},
 		{"a body shorter than it said, then the end", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\ntrue", false},
 		{"a body shorter than it said, then silence", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\ntrue", true},
-		{"an encoding that nobody asked for", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", true},
-		{"a field without a name", "HTTP/1.1 200 OK\r\n: value\r\nContent-Length: 0\r\n\r\n", true},
 		{"NUL bytes in the head", "HTTP/1.1 200 OK\r\nX: \x00\x00\r\nContent-Length: 0\r\n\r\n", true},
 	} {
 		kinds = append(kinds, impossible(h1Kind(of.name, func(c *h1Conn, _ *http.Request) bool {
@@ -73,7 +58,6 @@ func h1Heads() []Kind {
 	}
 	return []Kind{
 		with("a head of 60 KiB", func(_ *h1Conn, _ *http.Request, a *h1Answer) { a.fields.Set("X-More", strings.Repeat("x", 60<<10)) }),
-		with("a head of 1 MiB", func(_ *h1Conn, _ *http.Request, a *h1Answer) { a.fields.Set("X-More", strings.Repeat("x", 1<<20)) }),
 		with("20,000 fields", func(_ *h1Conn, _ *http.Request, a *h1Answer) {
 			for i := range 20_000 {
 				a.fields.Set(fmt.Sprint("X-", i), "x")
@@ -85,7 +69,6 @@ func h1Heads() []Kind {
 		}),
 		with("connections that end behind one answer", func(_ *h1Conn, _ *http.Request, a *h1Answer) { a.fields.Set("Connection", "close") }),
 		redirect("redirects to itself", ""),
-		redirect("redirects to itself by its address", "http://SELF"),
 		redirect("redirects to another host", "http://127.0.0.2:9"),
 		redirect("redirects to a file", "file:///etc/passwd?"),
 		redirect("redirects to a location of 50 KiB", "/"+strings.Repeat("x", 50<<10)),
@@ -127,7 +110,6 @@ func h1Bodies() []Kind {
 	return []Kind{
 		large("a body of 60 MiB", 60<<20, 60<<20),
 		large("a body of 60 MiB, but for the last bytes", 60<<20, 60<<20-10),
-		large("a body of 15 MiB, but for the last bytes", 15<<20, 15<<20-10),
 		large("a body of 10 GiB", 10<<30, 10<<30),
 		packed, errors, control,
 		dripped("right answers a byte at a time", false),
@@ -153,16 +135,12 @@ func h1Endless() []Kind {
 		}))
 	}
 	return flooding(
-		endless("a status line that does not end", "HTTP/1.1 200 ", "O"),
 		endless("fields that do not end", "HTTP/1.1 200 OK\r\n", "X-More: xxxxxxxxxxxxxxxxxxxxxxxxxxxxx\r\n"),
-		endless("a field that does not end", "HTTP/1.1 200 OK\r\nX-More: ", "x"),
 		endless("informational answers that do not end", "", "HTTP/1.1 100 Continue\r\n\r\n"),
-		endless("early hints that do not end", "", "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"),
 		endless("a body that does not end", "HTTP/1.1 200 OK\r\n\r\n", "x"),
 		endless("chunks of a byte that do not end", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\nx\r\n"),
 		endless("chunks with long extensions that do not end", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1;"+strings.Repeat("e", 10_000)+"\r\nx\r\n"),
 		endless("a chunk extension that does not end", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;", "e"),
-		endless("a trailer that does not end", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\ntrue\r\n0\r\n", "X-More: xxxxxxxxxxxx\r\n"),
 		endless("answers that nobody asked for", "RIGHT", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntrue"),
 		endless("empty lines that do not end", "RIGHT", "\r\n"),
 	)
@@ -190,10 +168,9 @@ func h1Answers() (kinds []Kind) {
 		kinds = append(kinds, h1For("an empty body to each "+ops, ops, func(_ *h1Conn, _ *http.Request, a *h1Answer) { a.body = nil }))
 	}
 	for name, body := range map[string]string{
-		"{} to everything": "{}", "[] to everything": "[]", "null to everything": "null",
+		"{} to everything": "{}", "null to everything": "null",
 		"half of an object to everything":   `{"action":"get","node":{"key":"/`,
 		"objects nested 100,000 deep":       strings.Repeat(`{"node":`, 100_000),
-		"lists nested 100,000 deep":         strings.Repeat("[", 100_000),
 		"a number of a million digits":      strings.Repeat("9", 1_000_000),
 		"a string that is no UTF-8":         "\"\xff\xfe\xfd\"",
 		"an error as if all had been well":  `{"errorCode":300,"message":"Raft Internal Error","cause":"","index":0}`,
@@ -235,10 +212,8 @@ func h1Keys() []Kind {
 			a.status, a.body = http.StatusNotFound, nil
 		}),
 		json("keys before those that were asked for", "list", keyed(func(key string) string { return "!" + key })),
-		json("keys behind those that were asked for", "list", keyed(func(key string) string { return "~" + key })),
 		json("the same key again and again", "list", keyed(func(key string) string { return key[:strings.LastIndexByte(key, '/')+1] + "00000099" })),
 		json("keys of no bytes", "list", keyed(func(string) string { return "" })),
-		json("damaged values in a list", "list", valued),
 		json("values that are no base64", "list", func(name string, value any) any {
 			if name == "Value" || name == "value" {
 				return "\x01 no base64 !"
@@ -309,7 +284,6 @@ func h1Numbers() []Kind {
 	return []Kind{
 		terms,
 		possible(field("indexes of 2^64", "", func(*h1Conn) string { return "18446744073709551616" })), // not every store needs them
-		possible(field("indexes of 50 KiB", "", func(*h1Conn) string { return strings.Repeat("7", 50<<10) })),
 		possible(field("indexes below 0", "", func(*h1Conn) string { return "-1" })),
 		possible(field("an index of its own for each answer", "", number)),
 		field("puts at index 0", "put", func(*h1Conn) string { return "0" }),
