@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -47,7 +48,17 @@ func (a *admin) Grant(ctx context.Context, n int, ttl time.Duration) ([]int64, e
 			made = append(made, id)
 		}
 	}
-	return made, fmt.Errorf("%d sessions of %d were made in Consul: %w", len(made), n, err)
+	return made, fmt.Errorf("%d sessions of %d were made in Consul: %w", len(made), n, withoutURL(err))
+}
+
+// withoutURL returns the reason of a request that failed without the request's URL, which a
+// server that redirects chooses, and which may be long.
+func withoutURL(err error) error {
+	var failed *url.Error
+	if errors.As(err, &failed) {
+		return failed.Err
+	}
+	return err
 }
 
 // Revoke implements store.Leaser.
@@ -62,7 +73,7 @@ func (a *admin) Revoke(ctx context.Context, ids []int64) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("%d sessions of %d were destroyed in Consul: %w", gone.Load(), len(ids), err)
+		return fmt.Errorf("%d sessions of %d were destroyed in Consul: %w", gone.Load(), len(ids), withoutURL(err))
 	}
 	return nil
 }
