@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/load/engine"
+	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -81,7 +81,7 @@ func (e *RefusedError) Unwrap() error { return e.why }
 // ofAnswer returns a check's error as a RefusedError where the server has answered so.
 func (a *strongAnswer) ofAnswer(ctx context.Context, err error) error {
 	switch {
-	case err == nil || ctx.Err() != nil || errors.As(a.err, new(*engine.NoAnswerError)):
+	case err == nil || ctx.Err() != nil || errors.As(a.err, new(*poll.NoAnswerError)):
 		return err
 	case a.ev.Outcome == kv.Denied, a.ev.Outcome == kv.BadRequest, !a.ev.Outcome.Failed():
 		return &RefusedError{err}

@@ -3,13 +3,13 @@ package load
 import (
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/load/engine"
+	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
 )
 
 // Portable makes the worker use the poller of systems without epoll.
 func (w *Local) Portable() {
-	w.poller = func(conns int, base time.Time, d engine.Dialer) (engine.Poller, error) {
-		return engine.NewPortable(conns, base, d), nil
+	w.poller = func(conns int, base time.Time, d poll.Dialer) (poll.Poller, error) {
+		return poll.NewPortable(conns, base, d), nil
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/load/engine"
+	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
@@ -17,7 +18,7 @@ type generator struct {
 	plan    *plan
 	base    time.Time
 	loops   []*engine.Loop
-	pollers []engine.Poller
+	pollers []poll.Poller
 	seen    chan handed
 	spare   chan *measure.Histogram
 	all     *Gathering

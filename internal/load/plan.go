@@ -10,6 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/load/app"
 	"github.com/quorumbench/quorumbench/internal/load/engine"
+	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
 	"github.com/quorumbench/quorumbench/internal/load/keys"
 	"github.com/quorumbench/quorumbench/internal/load/pace"
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -43,14 +44,14 @@ type plan struct {
 	// wrap replaces a loop's source; nil leaves it.
 	wrap func(*source) engine.Source
 	// poller replaces the system's poller; nil leaves it.
-	poller func(conns int, base time.Time, d engine.Dialer) (engine.Poller, error)
+	poller func(conns int, base time.Time, d poll.Dialer) (poll.Poller, error)
 }
 
 // World is a clock and connections other than this machine's, such as
 // simulated ones.
 type World interface {
 	// Poller returns the next loop's poller.
-	Poller(conns int) (engine.Poller, error)
+	Poller(conns int) (poll.Poller, error)
 	// Now is its clock, in nanoseconds.
 	Now() int64
 	// Begin says that all loops have been given the time at which to begin, or
@@ -153,7 +154,7 @@ func (p *plan) config(i, n int, shared *engine.Shared, w *watching, caught func(
 // Bounds of what a load keeps of answers that are not whole, in bytes, besides
 // what its own answers may have.
 const (
-	heldDefault = engine.DefaultMaxHeld
+	heldDefault = poll.DefaultMaxHeld
 	// heldWatching is the same where there are watchers: one message can have
 	// the events of thousands of them.
 	heldWatching = 64 << 20
@@ -202,26 +203,26 @@ func (p *plan) maxHeld() int {
 }
 
 // newPoller returns a loop's poller for the given number of connections.
-func (p *plan) newPoller(conns int, base time.Time) (engine.Poller, error) {
+func (p *plan) newPoller(conns int, base time.Time) (poll.Poller, error) {
 	switch {
 	case p.world != nil:
 		return p.world.Poller(conns)
 	case p.poller != nil:
 		return p.poller(conns, base, p.dialer())
 	}
-	return engine.NewPoller(conns, base, p.dialer())
+	return poll.NewPoller(conns, base, p.dialer())
 }
 
 // dialer makes the load's connections.
-func (p *plan) dialer() engine.Dialer {
+func (p *plan) dialer() poll.Dialer {
 	d := Dialer(p.store, p.access)
 	d.Brief, d.MaxHeld = p.Load.NewConnection, p.maxHeld()
 	return d
 }
 
 // Dialer makes connections to a store.
-func Dialer(st store.Store, access store.Access) engine.Dialer {
-	d := engine.Dialer{Timeout: access.Timeout(), TLS: access.TLS, Connect: access.Dial}
+func Dialer(st store.Store, access store.Access) poll.Dialer {
+	d := poll.Dialer{Timeout: access.Timeout(), TLS: access.TLS, Connect: access.Dial}
 	if d.TLS != nil {
 		d.TLS = d.TLS.Clone()
 		d.TLS.NextProtos = st.Capabilities().ALPN

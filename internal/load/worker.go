@@ -9,6 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/load/app"
 	"github.com/quorumbench/quorumbench/internal/load/engine"
+	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
 	"github.com/quorumbench/quorumbench/internal/load/keys"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
@@ -177,7 +178,7 @@ type Local struct {
 	// World is where the load runs; nil is this machine.
 	World World
 	// poller replaces the system's poller; nil leaves it.
-	poller func(conns int, base time.Time, d engine.Dialer) (engine.Poller, error)
+	poller func(conns int, base time.Time, d poll.Dialer) (poll.Poller, error)
 }
 
 var _ Worker = (*Local)(nil)

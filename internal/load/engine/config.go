@@ -23,9 +23,6 @@ type Phase struct {
 	Total uint64
 }
 
-// DefaultMaxHeld is Config.MaxHeld for answers that are short, in bytes.
-const DefaultMaxHeld = 8 << 20
-
 // Config is one loop's part of a load.
 type Config struct {
 	Codecs store.Codecs

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
 	"github.com/quorumbench/quorumbench/internal/load/keys"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/wire/parts"
@@ -24,7 +25,7 @@ const (
 // Operations are the loop's: it asks, and gives those of a connection that broke
 // their outcomes.
 type connections struct {
-	poller   Poller
+	poller   poll.Poller
 	codecs   store.Codecs
 	memberAt func(endpoint string) uint64
 	changed  func(term uint64, lost bool)
@@ -55,7 +56,7 @@ type connections struct {
 	expired           uint64 // sessions
 }
 
-func (cs *connections) init(cfg *Config, p Poller, ops *slots) {
+func (cs *connections) init(cfg *Config, p poll.Poller, ops *slots) {
 	*cs = connections{
 		poller: p, codecs: cfg.Codecs, memberAt: cfg.MemberAt, changed: cfg.Changed,
 		brief: cfg.NewConnection, forOps: len(cfg.Endpoints) - cfg.WatchOnly, seed: cfg.Seed,

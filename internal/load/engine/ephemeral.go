@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -79,7 +80,7 @@ func (l *Loop) closeAll() {
 		l.flush(i)
 		if l.owned != nil && c.state == up && l.made(c.place, sessions[i].session) {
 			sessions[i].awaited = true
-			l.ready = append(l.ready, Ready{Conn: i}) // something may have been left there
+			l.ready = append(l.ready, poll.Ready{Conn: i}) // something may have been left there
 		}
 	}
 	for i := range sessions {
@@ -116,12 +117,12 @@ func (l *Loop) made(place int, session int64) bool {
 
 // hearEnd takes what a connection has whose session is to end, and reports whether no more
 // is to come, or the time for it is over.
-func (l *Loop) hearEnd(i int, s *closing, what ReadyFor, until int64) (over bool) {
+func (l *Loop) hearEnd(i int, s *closing, what poll.ReadyFor, until int64) (over bool) {
 	c := l.conns.table[i]
 	switch {
 	case c.state != up:
 		return true
-	case what == Writable:
+	case what == poll.Writable:
 		c.blocked = false
 		l.flush(i)
 		return c.state != up
@@ -129,7 +130,7 @@ func (l *Loop) hearEnd(i int, s *closing, what ReadyFor, until int64) (over bool
 	for l.poller.Now() < until {
 		n, err := l.poller.Read(i, l.buf)
 		if err != nil {
-			return err != ErrAgain
+			return err != poll.ErrAgain
 		}
 		l.conns.bytesIn += uint64(n)
 		l.events, err = c.codec.Feed(l.buf[:n], l.events[:0])

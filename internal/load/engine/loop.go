@@ -1,3 +1,10 @@
+// Package engine drives load: event loops that each own their connections,
+// client slots, histograms and timers. Nothing is shared between loops on the
+// hot path, and a steady loop allocates nothing.
+//
+// Reconnecting, timeouts, pacing and routing live here once, for all stores; a
+// store's protocol is a codec without I/O, and the world (clock, sockets,
+// waiting) is a Poller, of which one is simulated.
 package engine
 
 import (
@@ -7,6 +14,7 @@ import (
 	"sync/atomic"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -27,8 +35,8 @@ type Loop struct {
 	Live Live
 
 	cfg     Config
-	poller  Poller
-	parking Parking // the poller, if it is one
+	poller  poll.Poller
+	parking poll.Parking // the poller, if it is one
 	control mailbox
 
 	conns    connections
@@ -39,7 +47,7 @@ type Loop struct {
 	pauses   pauses
 	runWaits runWaits
 	events   []store.Event
-	ready    []Ready
+	ready    []poll.Ready
 	op       store.Op
 	marked   []func() // what marks left to be done
 
@@ -71,7 +79,7 @@ type stage struct {
 type endedCounts struct{ done, failed uint64 }
 
 // New returns a loop on the given poller, which the loop releases at its end.
-func New(cfg Config, p Poller) *Loop {
+func New(cfg Config, p poll.Poller) *Loop {
 	if cfg.Changed == nil {
 		cfg.Changed = func(uint64, bool) {}
 	}
@@ -89,7 +97,7 @@ func New(cfg Config, p Poller) *Loop {
 		cfg.Shared = NewShared(1, total, cfg.MaxInFlight)
 	}
 	if cfg.MaxHeld <= 0 {
-		cfg.MaxHeld = DefaultMaxHeld
+		cfg.MaxHeld = poll.DefaultMaxHeld
 	}
 	if cfg.Places == 0 {
 		cfg.Places = (len(cfg.Endpoints) - cfg.WatchOnly) * int(cfg.Stride)
@@ -110,8 +118,8 @@ func New(cfg Config, p Poller) *Loop {
 	}
 	l.sched.clock = &l.clock
 	l.reactive, _ = cfg.Source.(Reactive)
-	l.stamped, _ = p.(Stamped)
-	l.parking, _ = p.(Parking)
+	l.stamped, _ = p.(poll.Stamped)
+	l.parking, _ = p.(poll.Parking)
 	l.conns.init(&l.cfg, p, &l.slots)
 	l.watchers.init(&l.cfg, &l.conns, &l.slots)
 	l.leases = leases{}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
 	"github.com/quorumbench/quorumbench/internal/load/pace"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -20,14 +21,14 @@ type mirror struct {
 
 func (m *mirror) Now() int64 { m.now += 100; return m.now }
 
-func (m *mirror) Wait(until int64, ready []Ready) []Ready {
+func (m *mirror) Wait(until int64, ready []poll.Ready) []poll.Ready {
 	for _, i := range m.dialed {
-		ready = append(ready, Ready{Conn: i, What: Dialed})
+		ready = append(ready, poll.Ready{Conn: i, What: poll.Dialed})
 	}
 	m.dialed = m.dialed[:0]
 	for i := range m.in {
 		if len(m.in[i]) > 0 {
-			ready = append(ready, Ready{Conn: i, What: Readable})
+			ready = append(ready, poll.Ready{Conn: i, What: poll.Readable})
 		}
 	}
 	if len(ready) == 0 {
@@ -40,7 +41,7 @@ func (m *mirror) Dial(conn int, _ string) { m.dialed = append(m.dialed, conn) }
 
 func (m *mirror) Read(conn int, p []byte) (int, error) {
 	if len(m.in[conn]) == 0 {
-		return 0, ErrAgain
+		return 0, poll.ErrAgain
 	}
 	n := copy(p, m.in[conn])
 	m.in[conn] = m.in[conn][:copy(m.in[conn], m.in[conn][n:])]

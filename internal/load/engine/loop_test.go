@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
 	"github.com/quorumbench/quorumbench/internal/load/pace"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -34,7 +35,7 @@ type bench struct {
 	cfg    Config
 	codecs []*simCodec
 	room   int
-	poller func(*sim) Poller // nil: the simulated one as it is
+	poller func(*sim) poll.Poller // nil: the simulated one as it is
 	setup  func(*simCodec)
 	source puts
 	res    *Result
@@ -73,7 +74,7 @@ func (b *bench) run(t *testing.T) *bench {
 	collector := measure.NewCollector(1)
 	collector.Each = func(s *measure.Second) { b.each = append(b.each, *s) }
 	b.cfg.Hand = func(s *measure.Second) { collector.Add(0, s) }
-	var poller Poller = b.sim
+	var poller poll.Poller = b.sim
 	if b.poller != nil {
 		poller = b.poller(b.sim)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -69,7 +70,7 @@ func (cs *connections) leave(i int, now int64) {
 func (cs *connections) awaitEnd(i int, buf []byte) (ended bool) {
 	for {
 		n, err := cs.poller.Read(i, buf)
-		if err == ErrAgain {
+		if err == poll.ErrAgain {
 			return false
 		}
 		cs.bytesIn += uint64(n)

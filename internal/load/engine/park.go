@@ -15,14 +15,6 @@ const (
 	parkMargin = 2 * millisecond
 )
 
-// Parking is an optional interface of a Poller that can wait without keeping one of
-// Go's processors.
-type Parking interface {
-	// Park waits until a connection is ready, Wake is called, or the clock reaches
-	// until, and some time longer. What is ready the next Wait says.
-	Park(until int64)
-}
-
 // mayPark reports whether nothing can end before an operation is due: then no pause
 // can be in any operation's time, and no beat is needed to find one.
 func (l *Loop) mayPark() bool {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
 	"github.com/quorumbench/quorumbench/internal/load/pace"
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
@@ -57,7 +58,7 @@ func TestLoopsPark(t *testing.T) {
 				s.reply(conn, c.takes, reply(request, kv.OK))
 			}
 			b.written = func(*sim, int) { open++ }
-			b.poller = func(s *sim) Poller {
+			b.poller = func(s *sim) poll.Poller {
 				p := &parkingSim{sim: s, late: c.late}
 				p.asleep = func(until int64) {
 					if open > 0 {
@@ -95,7 +96,7 @@ func TestLoopsPark(t *testing.T) {
 // anything is due.
 func TestParkedLoopsNoticeWhatHappens(t *testing.T) {
 	b := newBench(1, 0, Phase{Kind: measure.Measured, Duration: 2 * secondNS, Pacer: pace.NewConstant(2)})
-	b.poller = func(s *sim) Poller {
+	b.poller = func(s *sim) poll.Poller {
 		s.now, s.wire = 1_000_000_000, 10_000
 		s.after(1200*millisecond, func() { s.cut(0) }) // 200 ms after an operation, 300 ms before the next
 		return &parkingSim{sim: s, asleep: func(int64) {}}

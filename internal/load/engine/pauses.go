@@ -1,5 +1,7 @@
 package engine
 
+import "github.com/quorumbench/quorumbench/internal/load/engine/poll"
+
 // How the generator's own pauses are found. A loop that measures and has
 // something in flight wakes at each beat at least; how much later than asked it
 // does is time in which it was stopped, throttled or not scheduled.
@@ -37,16 +39,16 @@ type pauses struct {
 }
 
 // count begins or ends the measured window. The poller beats in it, if it can.
-func (p *pauses) count(on bool, poller Poller) {
+func (p *pauses) count(on bool, poller poll.Poller) {
 	p.counts, p.beat = on, 0
-	b, ok := poller.(Beating)
+	b, ok := poller.(poll.Beating)
 	if !ok {
 		return
 	}
 	period := int64(0)
 	if on {
 		period = beat
-		if _, stamped := poller.(Stamped); stamped {
+		if _, stamped := poller.(poll.Stamped); stamped {
 			period = stampedBeat
 		}
 	}

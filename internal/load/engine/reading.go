@@ -1,6 +1,10 @@
 package engine
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
+)
 
 // All connections that are ready are read first, each stamped right after its
 // read call, and what they had is parsed and answered afterwards: else the last
@@ -32,11 +36,11 @@ type reading struct {
 
 // reads is what a loop has read and not acted on yet, and the time of what it acts on.
 type reads struct {
-	stamped  Stamped // the poller, if it knows when bytes arrived
+	stamped  poll.Stamped // the poller, if it knows when bytes arrived
 	buf      []byte
 	used     int // of buf
 	readings []reading
-	left     []Ready // connections that have more than was read in their turn
+	left     []poll.Ready // connections that have more than was read in their turn
 	sample   sampling
 	lag      int64 // of the reading that is acted on
 	weight   int64 // likewise
@@ -109,13 +113,13 @@ func (l *Loop) wait(until int64) {
 func (l *Loop) handleReady() {
 	for k := range l.ready {
 		switch r := &l.ready[k]; r.What {
-		case Readable:
+		case poll.Readable:
 			l.read(r.Conn)
-		case Writable:
+		case poll.Writable:
 			l.conns.table[r.Conn].blocked = false
 			l.pump(r.Conn)
 			l.conns.touch(r.Conn)
-		case Dialed:
+		case poll.Dialed:
 			l.dialed(r.Conn, r.Err)
 		}
 	}
@@ -133,7 +137,7 @@ func (l *Loop) read(i int) {
 	}
 	for had := 0; ; {
 		if had >= readTurn {
-			l.left = append(l.left, Ready{Conn: i, What: Readable})
+			l.left = append(l.left, poll.Ready{Conn: i, What: poll.Readable})
 			return
 		}
 		if len(l.buf)-l.used < readLeast {
@@ -153,7 +157,7 @@ func (l *Loop) read(i int) {
 		l.readings = append(l.readings, reading{conn: i, dial: c.dials})
 		r := &l.readings[len(l.readings)-1]
 		n, err := l.readInto(i, b, r)
-		if err == ErrAgain {
+		if err == poll.ErrAgain {
 			l.readings = l.readings[:len(l.readings)-1]
 			return
 		}

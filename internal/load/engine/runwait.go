@@ -1,5 +1,7 @@
 package engine
 
+import "github.com/quorumbench/quorumbench/internal/load/engine/poll"
+
 // How much of the lag of a closed loop's answers is time in which its thread waited
 // for a processor. A loop that was stopped, throttled or at work has the same lag,
 // and only the first can be time in which the members had the processor.
@@ -12,16 +14,16 @@ const runWaitEvery = 4 * millisecond
 // runWaits reads the counter for one loop. A closed loop reads it every few
 // milliseconds, and in each turn in which an answer of the sample has a lag.
 type runWaits struct {
-	thread Scheduled // nil: nobody knows, or nobody asks
-	at     int64     // when it was read last
-	last   int64     // what it said then
-	before int64     // what it said when it was read last before this turn
-	fresh  bool      // it was read in this turn
+	thread poll.Scheduled // nil: nobody knows, or nobody asks
+	at     int64          // when it was read last
+	last   int64          // what it said then
+	before int64          // what it said when it was read last before this turn
+	fresh  bool           // it was read in this turn
 }
 
 // begin begins to read the counter of a poller that has one.
-func (w *runWaits) begin(p Poller, now int64) {
-	w.thread, _ = p.(Scheduled)
+func (w *runWaits) begin(p poll.Poller, now int64) {
+	w.thread, _ = p.(poll.Scheduled)
 	w.read(now)
 	w.before = w.last
 }

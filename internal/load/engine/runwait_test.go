@@ -1,10 +1,14 @@
 package engine
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
+)
 
 // counter is a Scheduled that tests set.
 type counter struct {
-	Poller
+	poll.Poller
 	is    int64
 	gone  bool
 	asked int

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -98,7 +99,7 @@ func (s *sim) Attach() int { return 0 }
 func (s *sim) Release()    {}
 func (s *sim) Wake()       {}
 
-func (s *sim) Wait(until int64, ready []Ready) []Ready {
+func (s *sim) Wait(until int64, ready []poll.Ready) []poll.Ready {
 	if s.at != nil {
 		s.at(s)
 	}
@@ -123,19 +124,19 @@ func (s *sim) Wait(until int64, ready []Ready) []Ready {
 	}
 }
 
-func (s *sim) scan(ready []Ready) []Ready {
+func (s *sim) scan(ready []poll.Ready) []poll.Ready {
 	for i := range s.conns {
 		c := &s.conns[i]
 		if c.open && (len(c.in) > 0 || c.ended != nil) {
-			ready = append(ready, Ready{Conn: i, What: Readable})
+			ready = append(ready, poll.Ready{Conn: i, What: poll.Readable})
 		}
 		if c.open && c.denied && !c.stuck {
 			c.denied = false
-			ready = append(ready, Ready{Conn: i, What: Writable})
+			ready = append(ready, poll.Ready{Conn: i, What: poll.Writable})
 		}
 		if c.dialed {
 			c.dialed = false
-			ready = append(ready, Ready{Conn: i, What: Dialed, Err: c.dialErr})
+			ready = append(ready, poll.Ready{Conn: i, What: poll.Dialed, Err: c.dialErr})
 		}
 	}
 	return ready
@@ -169,7 +170,7 @@ func (s *sim) Read(conn int, p []byte) (int, error) {
 		if c.ended != nil {
 			return 0, c.ended
 		}
-		return 0, ErrAgain
+		return 0, poll.ErrAgain
 	}
 	n := copy(p, c.in)
 	c.in = c.in[n:]

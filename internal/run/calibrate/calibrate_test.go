@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/load/engine"
+	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
 )
 
 // late is a poller whose clock is moved by its waits, each of which ends later than asked
 // for by the next of its times, and now and then too early.
 type late struct {
-	engine.Poller
+	poll.Poller
 	now  int64
 	by   func() int64
 	rng  *rand.Rand
@@ -23,7 +23,7 @@ type late struct {
 
 func (p *late) Now() int64 { return p.now }
 
-func (p *late) Wait(until int64, ready []engine.Ready) []engine.Ready {
+func (p *late) Wait(until int64, ready []poll.Ready) []poll.Ready {
 	if p.rng.IntN(5) == 0 {
 		p.now += (until - p.now) / 2 // a signal
 		return ready

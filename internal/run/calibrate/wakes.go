@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/load/engine"
+	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -27,7 +27,7 @@ const (
 // Wakes measures how much later than asked for the generator's poller is awake, in so
 // many rounds, on a thread of its own.
 func Wakes(ctx context.Context, rounds int) (record.WakeError, error) {
-	p, err := engine.NewPoller(0, time.Now(), engine.Dialer{})
+	p, err := poll.NewPoller(0, time.Now(), poll.Dialer{})
 	if err != nil {
 		return record.WakeError{}, fmt.Errorf("wake-ups cannot be measured: %w", err)
 	}
@@ -47,9 +47,9 @@ func Wakes(ctx context.Context, rounds int) (record.WakeError, error) {
 }
 
 // wakes does it with a poller that is attached.
-func wakes(ctx context.Context, p engine.Poller, rounds int) (record.WakeError, error) {
+func wakes(ctx context.Context, p poll.Poller, rounds int) (record.WakeError, error) {
 	var p50, p99 []float64
-	late, ready := make([]int64, 0, perRound), make([]engine.Ready, 0, 1)
+	late, ready := make([]int64, 0, perRound), make([]poll.Ready, 0, 1)
 	for range rounds {
 		late = late[:0]
 		for i := range perRound {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/load"
-	"github.com/quorumbench/quorumbench/internal/load/engine"
+	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -42,7 +42,7 @@ func (c *Client) Try(ctx context.Context, op *store.Op) (err error) {
 func (c *Client) tryOnce(ctx context.Context, op *store.Op) error {
 	for _, endpoint := range c.Access.Endpoints {
 		ev, err := load.Dialer(c.Store, c.Access).Ask(ctx, endpoint, c.Store.Codecs(c.Access), op)
-		var ended *engine.NoAnswerError
+		var ended *poll.NoAnswerError
 		switch {
 		case errors.As(err, &ended) && ended.Text != "":
 			return &refusedError{endpoint, kv.ConnectionLost, ended.Text}

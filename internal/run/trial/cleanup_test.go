@@ -9,7 +9,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/load"
-	"github.com/quorumbench/quorumbench/internal/load/engine"
+	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -33,7 +33,7 @@ func put(t *testing.T, of *Trial, key string) {
 	t.Helper()
 	op := store.Op{Kind: kv.Put, Key: []byte(key), Value: []byte("x")}
 	access := of.Cluster.Access()
-	if ev, err := (&engine.Dialer{Timeout: access.Timeout()}).Ask(t.Context(), access.Endpoints[0], of.Cluster.Store.Codecs(access), &op); err != nil {
+	if ev, err := (&poll.Dialer{Timeout: access.Timeout()}).Ask(t.Context(), access.Endpoints[0], of.Cluster.Store.Codecs(access), &op); err != nil {
 		t.Fatalf("%+v, %v", ev, err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/load/engine"
+	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
 )
 
 // What a loop's calls cost it in processor time, in nanoseconds: as much as
@@ -142,7 +142,7 @@ func (p *poller) Wake() {
 	p.wake(at)
 }
 
-func (p *poller) Wait(until int64, ready []engine.Ready) []engine.Ready {
+func (p *poller) Wait(until int64, ready []poll.Ready) []poll.Ready {
 	p.world.mu.Lock()
 	defer p.world.mu.Unlock()
 	p.spend(waitCost)
@@ -158,16 +158,16 @@ func (p *poller) Wait(until int64, ready []engine.Ready) []engine.Ready {
 }
 
 // scan lists what is ready; the lock is held.
-func (p *poller) scan(ready []engine.Ready) []engine.Ready {
+func (p *poller) scan(ready []poll.Ready) []poll.Ready {
 	kept := p.pending[:0]
 	for _, i := range p.pending {
 		c := &p.conns[i]
 		if c.dialed {
 			c.dialed = false
-			ready = append(ready, engine.Ready{Conn: i, What: engine.Dialed, Err: c.dialErr})
+			ready = append(ready, poll.Ready{Conn: i, What: poll.Dialed, Err: c.dialErr})
 		}
 		if c.open && (len(c.in) > 0 || c.ended != nil) {
-			ready = append(ready, engine.Ready{Conn: i, What: engine.Readable})
+			ready = append(ready, poll.Ready{Conn: i, What: poll.Readable})
 			kept = append(kept, i)
 			continue
 		}
@@ -227,7 +227,7 @@ func (p *poller) ReadStamped(i int, b []byte) (int, int64, error) {
 		if c.ended != nil {
 			return 0, -1, c.ended
 		}
-		return 0, -1, engine.ErrAgain
+		return 0, -1, poll.ErrAgain
 	}
 	n := copy(b, c.in)
 	c.in = c.in[:copy(c.in, c.in[n:])]

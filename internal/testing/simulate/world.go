@@ -16,7 +16,7 @@ import (
 	"sync"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/load/engine"
+	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
 )
 
 const never = math.MaxInt64
@@ -60,7 +60,7 @@ func New(loops int, wire int64, server Server, machines func(loop int) Machine) 
 }
 
 // Poller returns the next loop's poller.
-func (w *World) Poller(conns int) (engine.Poller, error) {
+func (w *World) Poller(conns int) (poll.Poller, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.pollers) == w.loops {

@@ -1,13 +1,17 @@
-// Package engine drives load: event loops that each own their connections,
-// client slots, histograms and timers. Nothing is shared between loops on the
-// hot path, and a steady loop allocates nothing.
-//
-// Reconnecting, timeouts, pacing and routing live here once, for all stores; a
-// store's protocol is a codec without I/O, and the world (clock, sockets,
-// waiting) is a Poller, of which one is simulated.
-package engine
+// Package poll is an event loop's view of the world: clock, sockets and waiting. Linux has
+// epoll; a portable poller over net.Conn serves other systems.
+package poll
 
 import "errors"
+
+const (
+	millisecond = 1_000_000
+	secondNS    = 1_000_000_000
+)
+
+// DefaultMaxHeld is how much a load keeps at most of answers that are not whole, where they
+// are short, in bytes.
+const DefaultMaxHeld = 8 << 20
 
 // ErrAgain is a Poller's answer when a connection has nothing to read now.
 var ErrAgain = errors.New("nothing to read now")
@@ -79,4 +83,12 @@ type Scheduled interface {
 	// RunDelay is that since the thread began, in nanoseconds; ok is false where the
 	// system does not say.
 	RunDelay() (ns int64, ok bool)
+}
+
+// Parking is an optional interface of a Poller that can wait without keeping one of
+// Go's processors.
+type Parking interface {
+	// Park waits until a connection is ready, Wake is called, or the clock reaches
+	// until, and some time longer. What is ready the next Wait says.
+	Park(until int64)
 }
