@@ -5,40 +5,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// clockwork is the time's side of a load: which phase and second it is now.
-type clockwork struct {
-	phases  []Phase
-	at      int   // phase; len(phases) when all have ended
-	origin  int64 // when the phase began
-	index   int   // of the second in it
-	end     int64 // of the phase; never while a total bounds it
-	next    int64 // the next boundary
-	current *second
-}
-
-func (c *clockwork) phase() *Phase { return &c.phases[c.at] }
-
-// completed counts a success in the second in which it was done.
-func (c *clockwork) completed(kind kv.Kind, at int64) {
-	s := c.current
-	if s == nil {
-		return
-	}
-	s.Done++
-	s.DoneKinds[kind]++
-	ms := min(max((at-s.start)/millisecond, 0), 999)
-	s.Alive[ms>>6] |= 1 << (ms & 63)
-}
-
-// fine notes how an operation ended within the second.
-func (c *clockwork) fine(series *measure.Series, o kv.Outcome, at int64) {
-	s := c.current
-	if s == nil {
-		return
-	}
-	s.fine().Note(series, o, at-s.start)
-}
-
 // boundary is the end of a second, of a phase, or of the load.
 func (l *Loop) boundary() {
 	at := l.clock.next
@@ -209,4 +175,56 @@ func (l *Loop) close(at int64) {
 		}
 		tag = next
 	}
+}
+
+// release hands over the seconds that are complete. What another loop has due
+// and cannot take up may still come into this loop's books.
+func (l *Loop) release() {
+	pending := l.pending()
+	if s := l.cfg.Shared; s.several() && l.sched.pacer != nil {
+		s.spill.cursors[l.me()].due.Store(pending)
+		if !l.secs.complete(pending) {
+			return
+		}
+		pending = min(pending, s.spill.pending())
+	}
+	l.secs.release(pending)
+}
+
+// pending is the earliest time at which an operation that does not exist yet
+// can be due.
+func (l *Loop) pending() int64 {
+	if l.draining {
+		return l.sched.due // of what is abandoned at the end; never without that
+	}
+	return min(l.now, l.sched.due)
+}
+
+// to moves the loop's clock on: seconds and phases that have ended meanwhile
+// are closed in their order.
+func (l *Loop) to(now int64) {
+	if now < l.now {
+		return // read before something that was acted on already
+	}
+	l.now = now
+	if l.measuring {
+		l.res.InFlightArea += float64(now-l.areaAt) * float64(l.slots.open)
+		if n := len(l.closed.rests.resting); n > 0 {
+			l.res.RestingArea += float64(now-l.areaAt) * float64(n)
+		}
+		l.areaAt = now
+	}
+	for !l.draining && now >= l.clock.next {
+		l.boundary()
+	}
+}
+
+// opens reports whether the load is an open loop.
+func (l *Loop) opens() bool {
+	for i := range l.cfg.Phases {
+		if l.cfg.Phases[i].Pacer != nil {
+			return true
+		}
+	}
+	return false
 }

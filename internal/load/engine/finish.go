@@ -59,14 +59,6 @@ func (l *Loop) handle(i int) {
 	}
 }
 
-// place says whether an operation that ends leaves its place on its connection.
-type place bool
-
-const (
-	placeFree  place = true
-	placeTaken place = false // its late answer is awaited
-)
-
 // finishOp ends an operation that was due, whatever its outcome: it judges the answer,
 // counts the operation, and frees the client that waited for it.
 func (l *Loop) finishOp(tag uint32, at place, ev *store.Event, now int64) {

@@ -10,73 +10,10 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"math"
-	"sync/atomic"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
-	"github.com/quorumbench/quorumbench/internal/store"
 )
-
-const never = math.MaxInt64
-
-// Live is the state of a running loop; any goroutine may read it at any time.
-type Live struct {
-	Done, Failed atomic.Uint64 // operations ended, warm-up included
-	Events       atomic.Uint64 // that watchers got
-	InFlight     atomic.Int64
-	Phase        atomic.Int32 // measure.Phase; -1 before the start and when draining
-	Thread       atomic.Int64 // the system's number of the loop's thread
-}
-
-// Loop is one event loop. Run runs it; the other exported methods may be
-// called from any goroutine.
-type Loop struct {
-	Live Live
-
-	cfg     Config
-	poller  poll.Poller
-	parking poll.Parking // the poller, if it is one
-	control mailbox
-
-	conns    connections
-	watchers watchers
-	leases   leases
-	slots    slots
-	secs     secondQueue
-	pauses   pauses
-	runWaits runWaits
-	events   []store.Event
-	ready    []poll.Ready
-	op       store.Op
-	marked   []func() // what marks left to be done
-
-	reads
-	recording
-	reactions
-	openLoop
-	closed closedLoop
-
-	now   int64
-	clock clockwork // phases and seconds, by time
-	stage
-	warmup slotsPassed
-	ended  endedCounts
-	res    Result
-}
-
-// stage is how far the load is.
-type stage struct {
-	idle      bool  // before the start: nothing is counted
-	measuring bool  // in the window
-	areaAt    int64 // until when Result.InFlightArea is known
-	draining  bool  // nothing becomes due any more
-	stopped   bool  // before its time
-	drainTill int64 // until when what is in flight is awaited then
-}
-
-// endedCounts are the operations that have ended, warm-up included.
-type endedCounts struct{ done, failed uint64 }
 
 // New returns a loop on the given poller, which the loop releases at its end.
 func New(cfg Config, p poll.Poller) *Loop {
@@ -220,16 +157,6 @@ func (l *Loop) prepare(by int64) {
 	l.flushDirty()
 }
 
-// opens reports whether the load is an open loop.
-func (l *Loop) opens() bool {
-	for i := range l.cfg.Phases {
-		if l.cfg.Phases[i].Pacer != nil {
-			return true
-		}
-	}
-	return false
-}
-
 // turn is one round: wait, then do all that there is to do.
 func (l *Loop) turn() {
 	until := l.nextWake()
@@ -322,51 +249,6 @@ func (l *Loop) maintain() {
 	l.conns.redialDue(l.now)
 }
 
-// tick lets a connection act on time, and use the room that this may make.
-func (l *Loop) tick(i int) {
-	if !l.conns.tick(i, l.now) {
-		return
-	}
-	if why := l.conns.table[i].mute(); why != nil {
-		l.lost(i, why)
-		return
-	}
-	l.pump(i)
-	l.conns.touch(i)
-}
-
-// dialed takes the end of a dial.
-func (l *Loop) dialed(i int, err error) {
-	if l.conns.dialed(i, err, l.now) {
-		l.tick(i)
-		l.pump(i)
-		l.conns.touch(i)
-	}
-}
-
-// release hands over the seconds that are complete. What another loop has due
-// and cannot take up may still come into this loop's books.
-func (l *Loop) release() {
-	pending := l.pending()
-	if s := l.cfg.Shared; s.several() && l.sched.pacer != nil {
-		s.spill.cursors[l.me()].due.Store(pending)
-		if !l.secs.complete(pending) {
-			return
-		}
-		pending = min(pending, s.spill.pending())
-	}
-	l.secs.release(pending)
-}
-
-// pending is the earliest time at which an operation that does not exist yet
-// can be due.
-func (l *Loop) pending() int64 {
-	if l.draining {
-		return l.sched.due // of what is abandoned at the end; never without that
-	}
-	return min(l.now, l.sched.due)
-}
-
 func (l *Loop) publish() {
 	l.Live.Done.Store(l.ended.done)
 	l.Live.Failed.Store(l.ended.failed)
@@ -377,57 +259,6 @@ func (l *Loop) publish() {
 
 func (l *Loop) finished() bool {
 	return l.draining && (l.slots.open == 0 && l.watchers.settled(l.now) && (l.reactive == nil || !l.reactive.Awaits(l.now)) || l.stopped && l.now >= l.drainTill)
-}
-
-// to moves the loop's clock on: seconds and phases that have ended meanwhile
-// are closed in their order.
-func (l *Loop) to(now int64) {
-	if now < l.now {
-		return // read before something that was acted on already
-	}
-	l.now = now
-	if l.measuring {
-		l.res.InFlightArea += float64(now-l.areaAt) * float64(l.slots.open)
-		if n := len(l.closed.rests.resting); n > 0 {
-			l.res.RestingArea += float64(now-l.areaAt) * float64(n)
-		}
-		l.areaAt = now
-	}
-	for !l.draining && now >= l.clock.next {
-		l.boundary()
-	}
-}
-
-// lost ends a connection that broke: every operation on it gets its outcome.
-func (l *Loop) lost(i int, why error) {
-	if !l.conns.broke(i, why) {
-		return
-	}
-	l.events = l.conns.table[i].outcomes(l.events[:0])
-	l.handle(i)
-	l.watchers.lost(i)
-	l.mayEnd(i, false)
-	if c := l.conns.table[i]; !c.moved { // of a place that has moved it knows
-		l.connectionLost(c.place)
-	}
-	l.conns.settle(i, l.now)
-	if l.conns.table[i].proven {
-		l.restartWaiting(i)
-	}
-}
-
-// replace lets another connection take the place of one that has nothing open.
-func (l *Loop) replace(i int) {
-	l.flush(i)
-	if l.conns.table[i].state == up {
-		l.watchers.lost(i)
-		l.mayEnd(i, false)
-		l.conns.replace(i, l.now)
-		if l.conns.table[i].proven {
-			l.restartWaiting(i)
-		}
-		l.connectionLost(l.conns.table[i].place)
-	}
 }
 
 // Epoch says that another leader began, for protocols whose answers carry no

@@ -104,3 +104,9 @@ func (p *pauses) add(took, unexplained int64) {
 		p.sum += unexplained
 	}
 }
+
+// usualWake is what any client of the machine pays to be woken, by an answer or
+// a timer, when nothing disturbs it: it is not added by this generator.
+const usualWake = 50_000
+
+func beyondUsual(ns int64) int64 { return max(ns-usualWake, 0) }

@@ -248,9 +248,3 @@ func (l *Loop) disturbed(sl *slot, at, weight int64) {
 	l.secs.recordAs(&d.Sampled, whole, weight)
 	l.secs.recordAs(&d.Undisturbed, max(whole-added, 1), weight)
 }
-
-// usualWake is what any client of the machine pays to be woken, by an answer or
-// a timer, when nothing disturbs it: it is not added by this generator.
-const usualWake = 50_000
-
-func beyondUsual(ns int64) int64 { return max(ns-usualWake, 0) }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math"
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -10,6 +11,7 @@ import (
 const (
 	millisecond = 1_000_000
 	secondNS    = 1_000_000_000
+	never       = math.MaxInt64
 )
 
 // second gathers what belongs to one second of a phase. Latencies and errors

@@ -40,6 +40,14 @@ const (
 	late                // given up, but its place is not free yet
 )
 
+// place says whether an operation that ends leaves its place on its connection.
+type place bool
+
+const (
+	placeFree  place = true
+	placeTaken place = false // its late answer is awaited
+)
+
 // slots is the table of operations in flight and the list of their timeouts.
 type slots struct {
 	table      []slot

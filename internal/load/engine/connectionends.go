@@ -1,0 +1,55 @@
+package engine
+
+// tick lets a connection act on time, and use the room that this may make.
+func (l *Loop) tick(i int) {
+	if !l.conns.tick(i, l.now) {
+		return
+	}
+	if why := l.conns.table[i].mute(); why != nil {
+		l.lost(i, why)
+		return
+	}
+	l.pump(i)
+	l.conns.touch(i)
+}
+
+// dialed takes the end of a dial.
+func (l *Loop) dialed(i int, err error) {
+	if l.conns.dialed(i, err, l.now) {
+		l.tick(i)
+		l.pump(i)
+		l.conns.touch(i)
+	}
+}
+
+// lost ends a connection that broke: every operation on it gets its outcome.
+func (l *Loop) lost(i int, why error) {
+	if !l.conns.broke(i, why) {
+		return
+	}
+	l.events = l.conns.table[i].outcomes(l.events[:0])
+	l.handle(i)
+	l.watchers.lost(i)
+	l.mayEnd(i, false)
+	if c := l.conns.table[i]; !c.moved { // of a place that has moved it knows
+		l.connectionLost(c.place)
+	}
+	l.conns.settle(i, l.now)
+	if l.conns.table[i].proven {
+		l.restartWaiting(i)
+	}
+}
+
+// replace lets another connection take the place of one that has nothing open.
+func (l *Loop) replace(i int) {
+	l.flush(i)
+	if l.conns.table[i].state == up {
+		l.watchers.lost(i)
+		l.mayEnd(i, false)
+		l.conns.replace(i, l.now)
+		if l.conns.table[i].proven {
+			l.restartWaiting(i)
+		}
+		l.connectionLost(l.conns.table[i].place)
+	}
+}
