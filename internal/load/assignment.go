@@ -123,3 +123,26 @@ func (a *Assignment) Loops() int {
 
 // ErrNeverOpened says that a load was interrupted before its window opened.
 var ErrNeverOpened = errors.New("interrupted before the measurement began")
+
+// Preloaded is what a preload did. It remembers the values that it found and
+// wrote anew: a linearizable read that begins afterwards must not return one of
+// them, and a read of one member may.
+type Preloaded struct {
+	Written uint64 // keys
+	// Replaced has the checksum (CRC-32) of the value that a key had, by the
+	// key's number.
+	Replaced map[uint64]uint32
+	// Versions are those of all keys, as keys.Versions lists them, for a load
+	// that compares and sets, and what a Keeper kept; else nil. The load goes on in
+	// this memory.
+	Versions []int64
+	// Leases are the names of those that an application was granted, also beside an error.
+	Leases []string
+}
+
+func (p *Preloaded) versions() []int64 {
+	if p == nil {
+		return nil
+	}
+	return p.Versions
+}

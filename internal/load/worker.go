@@ -2,21 +2,12 @@ package load
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/load/app"
-	"github.com/quorumbench/quorumbench/internal/load/engine"
-	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
-	"github.com/quorumbench/quorumbench/internal/load/keys"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
-	"github.com/quorumbench/quorumbench/internal/run/probe"
-	"github.com/quorumbench/quorumbench/internal/scenario"
-
-	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // Worker generates load: this process (Local), another one, or several together
@@ -162,27 +153,6 @@ func RunJob(ctx context.Context, job Job) (*Result, error) {
 	return job.Run(ctx, time.Time{})
 }
 
-// Local generates load in this process.
-type Local struct {
-	// Stores finds a store by its name.
-	Stores func(name string) (store.Store, error)
-	// Access reads what an assignment refers to; nil is AccessOf.
-	Access func(*scenario.Attach) (store.Access, error)
-	// Script is what is sent instead of the Assignment's operations; nil sends those.
-	Script app.Script
-	// Attended says that somebody waits for this process's heartbeats.
-	Attended bool
-	// Now is the worker's clock; nil is package steady's, as of the process that conducts
-	// the run.
-	Now func() time.Time
-	// World is where the load runs; nil is this machine.
-	World World
-	// poller replaces the system's poller; nil leaves it.
-	poller func(conns int, base time.Time, d poll.Dialer) (poll.Poller, error)
-}
-
-var _ Worker = (*Local)(nil)
-
 // Named is one of several workers, with the name that sentences and records call it.
 type Named struct {
 	Worker
@@ -196,97 +166,4 @@ func (n Named) Prepare(ctx context.Context, a *Assignment, to Reports) (Job, err
 	one := *a
 	one.Beside = n.Beside
 	return n.Worker.Prepare(ctx, &one, to)
-}
-
-// plan makes what is live.
-func (w *Local) plan(a *Assignment) (*plan, error) {
-	if len(a.Endpoints) == 0 {
-		return nil, fmt.Errorf("the load on %s has no endpoint to go to", a.Store)
-	}
-	st, err := w.Stores(a.Store)
-	if err != nil {
-		return nil, err
-	}
-	resolve := w.Access
-	if resolve == nil {
-		resolve = AccessOf
-	}
-	access, err := resolve(&a.Access)
-	if err != nil {
-		return nil, err
-	}
-	p := &plan{Assignment: *a, store: st, access: access, attended: w.Attended, now: w.now, world: w.World, poller: w.poller}
-	if p.script = w.Script; p.script == nil {
-		if p.script, err = newScript(a, st.Capabilities()); err != nil {
-			return nil, err
-		}
-	}
-	if p.script != nil {
-		p.grants = &store.Grants{}
-		p.Load.Threads = 1
-		p.wrap = func(*source) engine.Source { return p.script.Source() }
-		if m := p.script.Model(); m != nil && a.Load.Check {
-			p.chronicler = func(to *history.Recorder) engine.History { return m.Steps(to) }
-		}
-		return p, nil
-	}
-	if has(&a.Load, kv.CAS) {
-		p.versions = keys.VersionsOf(a.Load.KeySpace, a.Preloaded.versions())
-	}
-	return p, nil
-}
-
-// Clock implements Worker.
-func (w *Local) Clock(context.Context) (time.Time, error) { return w.now(), nil }
-
-func (w *Local) now() time.Time {
-	if w.Now != nil {
-		return w.Now()
-	}
-	return measure.Now()
-}
-
-// Check implements Worker.
-func (w *Local) Check(ctx context.Context, a *Assignment) (loops int, err error) {
-	p, err := w.plan(a)
-	if err != nil {
-		return 0, err
-	}
-	return p.Loops(), p.check(ctx)
-}
-
-// Preload implements Worker.
-func (w *Local) Preload(ctx context.Context, a *Assignment) (*Preloaded, error) {
-	p, err := w.plan(a)
-	if err != nil {
-		return nil, err
-	}
-	if p.script != nil {
-		return p.prepare(ctx)
-	}
-	return p.preload(ctx)
-}
-
-// WriteVersions implements Worker.
-func (w *Local) WriteVersions(ctx context.Context, a *Assignment) (first int64, err error) {
-	p, err := w.plan(a)
-	if err != nil {
-		return 0, err
-	}
-	return p.writeVersions(ctx)
-}
-
-// Prepare implements Worker.
-func (w *Local) Prepare(_ context.Context, a *Assignment, to Reports) (Job, error) {
-	p, err := w.plan(a)
-	if err != nil {
-		return nil, err
-	}
-	p.reports = to
-	probe.GiveBackPages() // what starting, and loads before this one, took is no memory of this one's
-	g, err := newGenerator(p)
-	if err != nil {
-		return nil, err
-	}
-	return g, nil
 }

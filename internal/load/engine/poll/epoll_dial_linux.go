@@ -7,17 +7,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-type dialResult struct {
-	conn    int
-	gen     int32
-	fd      int
-	secured *secured
-	err     error
-
-	endpoint string
-	remote   net.Addr
-}
-
 func (p *epoll) Dial(i int, endpoint string) {
 	for len(p.conns) <= i {
 		p.conns = append(p.conns, epollConn{fd: -1})

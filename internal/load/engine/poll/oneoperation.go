@@ -16,24 +16,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/parts"
 )
 
-// NoAnswerError says that a server said nothing: it cannot be reached, ends the
-// connection, or is silent for too long.
-type NoAnswerError struct {
-	why error
-	// Text says why the server ended the connection, where it or the codec tells that.
-	Text string
-}
-
-func (e *NoAnswerError) Error() string { return e.why.Error() }
-
-// Unwrap returns the reason.
-func (e *NoAnswerError) Unwrap() error { return e.why }
-
-// noAnswer makes a NoAnswerError of a sentence.
-func noAnswer(format string, args ...any) error {
-	return &NoAnswerError{why: fmt.Errorf(format, args...)}
-}
-
 // Ask connects to an endpoint, does one operation there and returns its event,
 // whose memory is the caller's. It finds out, before any load, whether the
 // server is there, speaks the store's protocol and lets us in. The error is a

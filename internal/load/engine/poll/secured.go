@@ -156,3 +156,21 @@ func (s *secured) deadline(t time.Time) error {
 	}
 	return s.socket.SetDeadline(t)
 }
+
+// NoAnswerError says that a server said nothing: it cannot be reached, ends the
+// connection, or is silent for too long.
+type NoAnswerError struct {
+	why error
+	// Text says why the server ended the connection, where it or the codec tells that.
+	Text string
+}
+
+func (e *NoAnswerError) Error() string { return e.why.Error() }
+
+// Unwrap returns the reason.
+func (e *NoAnswerError) Unwrap() error { return e.why }
+
+// noAnswer makes a NoAnswerError of a sentence.
+func noAnswer(format string, args ...any) error {
+	return &NoAnswerError{why: fmt.Errorf(format, args...)}
+}
