@@ -40,10 +40,6 @@ func (p *epoll) Attach() int {
 	return unix.Gettid()
 }
 
-func (p *epoll) control(op, fd int, events uint32, conn int, gen int32) error {
-	return unix.EpollCtl(p.ep, op, fd, &unix.EpollEvent{Events: events, Fd: int32(conn), Pad: gen})
-}
-
 func (p *epoll) Wait(until int64, ready []Ready) []Ready {
 	ready = append(ready, p.ready...)
 	if len(p.ready) > 0 {
@@ -101,12 +97,6 @@ func (p *epoll) take(e unix.EpollEvent, ready []Ready) []Ready {
 		ready = append(ready, Ready{Conn: i, What: Readable})
 	}
 	return ready
-}
-
-// readCount reads the counter of a timer or an eventfd. Neither waits: it is
-// read when it is ready.
-func (p *epoll) readCount(fd int) {
-	_, _, _ = unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(&p.count)), unsafe.Sizeof(p.count))
 }
 
 // want asks for EPOLLOUT, or no longer.

@@ -5,6 +5,7 @@ import (
 	"net"
 	"sync"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -65,4 +66,14 @@ type dialResult struct {
 
 	endpoint string
 	remote   net.Addr
+}
+
+func (p *epoll) control(op, fd int, events uint32, conn int, gen int32) error {
+	return unix.EpollCtl(p.ep, op, fd, &unix.EpollEvent{Events: events, Fd: int32(conn), Pad: gen})
+}
+
+// readCount reads the counter of a timer or an eventfd. Neither waits: it is
+// read when it is ready.
+func (p *epoll) readCount(fd int) {
+	_, _, _ = unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(&p.count)), unsafe.Sizeof(p.count))
 }
