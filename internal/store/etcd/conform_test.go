@@ -95,22 +95,7 @@ func start(t *testing.T, o storetest.Options) *storetest.Server {
 
 func startCluster(t *testing.T, members int) *storetest.Server {
 	t.Helper()
-	l, err := New().Launch(store.LaunchSpec{
+	return &storetest.Server{Access: servers.StartInProcess(t, New(), store.LaunchSpec{
 		Cluster: "conform", Self: "unused", Members: servers.Places(t, members), Settings: &Settings{LogLevel: "error"},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &storetest.Server{}
-	for _, p := range l.Processes {
-		servers.InProcess(t, New(), p) // which nobody can kill
-		s.Access.Endpoints = append(s.Access.Endpoints, p.Endpoint)
-	}
-	a, err := New().Admin(s.Access)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = a.Close() }()
-	storetest.Roles(t, a)
-	return s
+	}, store.Access{})}
 }

@@ -94,20 +94,7 @@ func start(t *testing.T, o storetest.Options) *storetest.Server {
 			}
 		}
 	}
-	l, err := New().Launch(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range l.Processes {
-		servers.InProcess(t, New(), p)
-		s.Access.Endpoints = append(s.Access.Endpoints, p.Endpoint)
-	}
-	a, err := New().Admin(s.Access)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = a.Close() }()
-	storetest.Roles(t, a)
+	s.Access = servers.StartInProcess(t, New(), spec, s.Access)
 	return s
 }
 

@@ -126,6 +126,30 @@ func Places(t testing.TB, members int) []store.MemberPlace {
 	return out
 }
 
+// StartInProcess runs the members of an embedded store in the test's process, where nobody
+// can kill them, and waits until one of them leads.
+func StartInProcess(t testing.TB, st interface {
+	store.Store
+	store.Embedded
+}, spec store.LaunchSpec, access store.Access) store.Access {
+	t.Helper()
+	l, err := st.Launch(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range l.Processes {
+		InProcess(t, st, p)
+		access.Endpoints = append(access.Endpoints, p.Endpoint)
+	}
+	a, err := st.Admin(access)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = a.Close() }() // it has answered
+	storetest.Roles(t, a)
+	return access
+}
+
 // InProcess runs a member of an embedded store in the test's process, as Launch
 // says. It ends with the test, or when end is called.
 func InProcess(t testing.TB, st store.Embedded, p store.Process) (end func()) {
