@@ -54,14 +54,14 @@ func (c *codec) Submit(op *store.Op) {
 	case op.Call != nil:
 		c.refuse()
 	case op.Kind == kv.Put:
-		c.send(putRPC, appendPut(c.body(putRPC), op.Key, op.Value, 0))
+		c.send(putRPC, appendPut(c.body(putRPC), op.Key, op.Value))
 	case op.Kind == kv.Get:
 		c.send(rangeRPC, appendEnd(appendLocal(appendKey(c.body(rangeRPC), op.Key), op.Consistency == kv.Local)))
 	case op.Kind == kv.Range:
 		c.keys = op.Range.Keys
 		c.list(op)
 	case op.Kind == kv.Delete:
-		c.send(deleteRPC, appendEnd(appendKey(c.body(deleteRPC), op.Key)))
+		c.send(deleteRPC, appendRemove(c.body(deleteRPC), &call.Part{Action: call.Remove, Key: op.Key}))
 	case op.Kind == kv.CAS:
 		c.swap(op)
 	case op.Kind == kv.Txn:

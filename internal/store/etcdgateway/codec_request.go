@@ -67,22 +67,26 @@ func appendFlag(b []byte, name string, is bool) []byte {
 
 func appendLocal(b []byte, local bool) []byte { return appendFlag(b, "serializable", local) }
 
-// appendPut ends a PutRequest.
-func appendPut(b, key, value []byte, lease int64) []byte {
+// appendPut ends a PutRequest. It is written without call.Part, because most writes of a
+// load are one.
+func appendPut(b, key, value []byte) []byte {
 	b = appendKey(b, key)
 	if len(value) > 0 {
 		b = appendBytes(b, "value", value)
 	}
-	return appendEnd(appendSome(b, "lease", lease))
+	return appendEnd(b)
 }
 
+// list sends a Range of an interval.
 func (c *codec) list(op *store.Op) {
-	b := appendKey(c.body(rangeRPC), op.Key)
+	p := call.Part{Action: call.Read, Key: op.Key, Limit: op.Range.Limit}
 	if len(op.Range.End) > 0 {
-		b = appendBytes(b, "range_end", op.Range.End)
+		p.Scope, p.End = call.Interval, op.Range.End
 	}
-	b = appendSome(b, "limit", op.Range.Limit)
-	c.send(rangeRPC, appendEnd(appendLocal(b, op.Consistency == kv.Local)))
+	if op.Consistency == kv.Local {
+		p.Flags = call.Local
+	}
+	c.send(rangeRPC, appendRead(c.body(rangeRPC), &p))
 }
 
 // swap puts where the key's mod_revision is the one known (0: there is no such key);
@@ -92,7 +96,7 @@ func (c *codec) swap(op *store.Op) {
 	b = appendWord(b, "target", "MOD")
 	b = appendEnd(appendNumber(appendKey(b, op.Key), "mod_revision", max(op.Revision, 0)))
 	b = append(appendName(append(b, ']'), "success"), `[{"request_put":{`...)
-	b = appendPut(b, op.Key, op.Value, 0)
+	b = appendPut(b, op.Key, op.Value)
 	b = append(appendName(append(b, '}', ']'), "failure"), `[{"request_range":{`...)
 	b = appendEnd(appendFlag(appendKey(b, op.Key), "keys_only", true))
 	c.send(txnRPC, append(b, '}', ']', '}'))
@@ -100,15 +104,12 @@ func (c *codec) swap(op *store.Op) {
 
 // transact makes all puts, or none.
 func (c *codec) transact(op *store.Op) {
-	b := append(appendName(c.body(txnRPC), "success"), '[')
+	c.writes = c.writes[:0]
 	for i := range op.Pairs {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, `{"request_put":{`...)
-		b = append(appendPut(b, op.Pairs[i].Key, op.Pairs[i].Value, 0), '}')
+		p := &op.Pairs[i]
+		c.writes = append(c.writes, call.Part{Action: call.Write, Branch: call.Then, Key: p.Key, Value: call.Value{Text: p.Value}})
 	}
-	c.send(txnRPC, append(b, ']', '}'))
+	c.send(txnRPC, appendTxn(c.body(txnRPC), c.writes))
 }
 
 func (c *codec) keepAlive(lease int64) {

@@ -3,6 +3,7 @@ package etcdgateway
 import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 	"github.com/quorumbench/quorumbench/internal/wire/parts"
 )
@@ -47,8 +48,9 @@ type codec struct {
 	keys    store.Keys
 	values  bool // and their values are wanted
 	method  rpc
-	call    bool // it is a recorded call
-	guarded bool // with guards
+	call    bool        // it is a recorded call
+	guarded bool        // with guards
+	writes  []call.Part // of a transaction
 
 	watch    watching
 	to       []store.Event // where the events of a watcher go while Feed runs
