@@ -10,6 +10,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/etcd/nullserver"
 )
 
 // Name is what --store and scenario files call etcd.
@@ -130,3 +131,6 @@ func metricNames() []store.MetricName {
 
 // UpgradeNeeds is kv.Capabilities.Upgrades of all versions.
 const UpgradeNeeds = "etcd is upgraded by one minor version at a time, and 3.7 ends on what 3.5 left in a member's log: each needs a snapshot by 3.6 (3.6.11 or later) before, which it writes after snapshot-count writes (there 10,000)"
+
+// NullServer implements store.NullServed.
+func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) { return nullserver.New(o) }

@@ -14,8 +14,6 @@ import (
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
-
-	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // leasesAtOnce is how many leases are granted or revoked at the same time: a
@@ -80,8 +78,6 @@ func (a *admin) Revoke(ctx context.Context, ids []int64) error {
 	}
 	return nil
 }
-
-var _ store.Leaser = (*admin)(nil)
 
 // leasePage is how many keys are asked for at once for their leases: with their values,
 // since an answer without values has no leases either (etcd 3.7).

@@ -226,3 +226,53 @@ func (a *admin) hashOf(ctx context.Context, c *clientv3.Client, endpoint string,
 	}
 	return r, nil
 }
+
+// UserUnchecked implements store.Admin: it logs in once, which a member refuses where
+// authentication is off.
+func (a *admin) UserUnchecked(ctx context.Context) (string, error) {
+	c, err := a.connected(ctx)
+	if err != nil {
+		return "", err
+	}
+	_, err = c.Authenticate(ctx, a.access.User, a.access.Password)
+	switch {
+	case errors.Is(err, rpctypes.ErrAuthNotEnabled):
+		return "authentication is off in this cluster, and no request carried a token", nil
+	case err != nil:
+		return "", fmt.Errorf("the user cannot be logged in: %s", reason(ctx, err))
+	}
+	return "", nil
+}
+
+var _ store.Leaser = (*admin)(nil)
+
+var _ store.Cleaner = (*admin)(nil)
+
+var _ store.NullServed = (*Store)(nil)
+
+// namesPage is how many names of keys are asked for at once.
+const namesPage = 5000
+
+// KeysOf implements store.Cleaner.
+func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []string, more bool, err error) {
+	c, err := a.connected(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	end := clientv3.GetPrefixRangeEnd(string(prefix))
+	for from, more := string(prefix), true; more; {
+		r, err := c.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(namesPage), clientv3.WithKeysOnly())
+		if err != nil {
+			return nil, false, fmt.Errorf("etcd does not list the keys that begin with %q: %s", prefix, reason(ctx, err))
+		}
+		for _, pair := range r.Kvs {
+			if len(names) == most {
+				return names, true, nil
+			}
+			from = string(pair.Key) + "\x00"
+			names = append(names, string(pair.Key))
+		}
+		more = r.More && len(r.Kvs) > 0
+	}
+	return names, false, nil
+}

@@ -11,11 +11,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-var (
-	_ store.FolderKeeper = (*admin)(nil)
-	_ store.Cleaner      = (*admin)(nil)
-)
-
 // KeysOf implements store.Cleaner: the children of the prefix's node.
 func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []string, more bool, err error) {
 	path := "/" + strings.TrimPrefix(string(prefix), "/")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/zookeeper/nullserver"
 )
 
 // Name is what --store and scenario files call ZooKeeper.
@@ -101,3 +102,7 @@ func (*Store) Codecs(a store.Access) store.Codecs { return newCodecs(a, Dialect{
 
 // Codecs are those for a server that speaks the dialect.
 func (d Dialect) Codecs(a store.Access) store.Codecs { return newCodecs(a, d) }
+
+// NullServer implements store.NullServed. MaxStreams means nothing here: the
+// protocol has no way to say it.
+func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) { return nullserver.New(o) }
