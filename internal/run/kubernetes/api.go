@@ -1,94 +1,166 @@
-// Package kubernetes makes agents in pods, and removes them. The API is asked
-// through client-go's REST client, with the types of two of its groups: its whole
-// set of clients would make a third of our binary.
+// Package kubernetes makes agents in pods, and removes them. The API is asked over
+// net/http with the few types that matter here, and what is made is written as the
+// API's JSON: Kubernetes' own client and types would make a sixth of our binary.
 package kubernetes
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/url"
 	"os"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
 )
 
 // api is a namespace of a Kubernetes.
 type api struct {
-	client    rest.Interface
-	config    *rest.Config
+	server    *url.URL
+	login     *login
+	client    *http.Client
 	namespace string
 	inside    bool // we run in a pod of it
 }
 
-// connect finds the API as kubectl does: in the file named, in those of KUBECONFIG
-// or the home folder's, or in the pod that we are in. It asks nothing yet.
+// connect finds the API as kubectl does. It asks nothing yet.
 func connect(o *Options) (*api, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = o.Kubeconfig
-	given := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: o.Context})
-	config, err := given.ClientConfig()
-	if clientcmd.IsEmptyConfig(err) {
-		return nil, errors.New("there is no kubeconfig, and we are in no pod: name a file with --kubeconfig or KUBECONFIG")
+	given, err := findAccess(o.Kubeconfig, o.Context)
+	if err != nil {
+		return nil, err
+	}
+	a := &api{namespace: o.Namespace}
+	if a.namespace == "" {
+		a.namespace = given.namespace
+	}
+	inside := podAccess(serviceAccount)
+	a.inside = inside != nil && inside.cluster.Server == given.cluster.Server
+	if a.server, err = url.Parse(given.cluster.Server); err == nil {
+		a.login, err = newLogin(given)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the kubeconfig cannot be used: %w", err)
 	}
-	a := &api{config: config, namespace: o.Namespace}
-	if a.namespace == "" {
-		if a.namespace, _, err = given.Namespace(); err != nil {
-			return nil, fmt.Errorf("the kubeconfig cannot be used: %w", err)
-		}
-	}
-	in, err := rest.InClusterConfig()
-	a.inside = err == nil && in.Host == config.Host
-	version := schema.GroupVersion{Version: "v1"}
-	known := runtime.NewScheme()
-	metav1.AddToGroupVersion(known, version) // what an error is
-	config.GroupVersion, config.NegotiatedSerializer = &version, serializer.NewCodecFactory(known).WithoutConversion()
-	config.UserAgent = "quorumbench"
-	config.WarningHandler = rest.NoWarnings{}
-	a.client, err = rest.UnversionedRESTClientFor(config)
-	return a, err
+	a.client = &http.Client{Transport: authorized{a.login, &http.Transport{
+		Proxy: a.login.proxy, TLSClientConfig: a.login.tls.Clone(), ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 90 * time.Second,
+	}}}
+	return a, nil
 }
 
 // The kinds of objects, and where the API has them.
 var groups = map[string]string{"jobs": "/apis/batch/v1", "pods": "/api/v1", "secrets": "/api/v1", "events": "/api/v1", "persistentvolumeclaims": "/api/v1"}
 
-// ask carries out a request for objects of a kind and reads the answer into into,
-// unless that is nil.
-func (a *api) ask(ctx context.Context, r *rest.Request, kind, name string, into any) error {
-	path := []string{groups[kind], "namespaces", a.namespace, kind}
-	if name != "" {
-		path = append(path, name)
-	}
-	answer := r.AbsPath(path...).SetHeader("Accept", runtime.ContentTypeJSON).Do(ctx)
-	if err := answer.Error(); err != nil {
-		return err // in the API's words, which Raw's error does not have
-	}
-	b, err := answer.Raw()
+// path returns the URL of the objects of a kind, or of one, or of something below it.
+func (a *api) path(kind string, names ...string) *url.URL {
+	return a.server.JoinPath(append([]string{groups[kind], "namespaces", a.namespace, kind}, names...)...)
+}
+
+// apiError is what the API says of a request that it did not carry out.
+type apiError struct {
+	Code            int
+	Reason, Message string
+}
+
+// Error returns the API's words.
+func (e *apiError) Error() string { return e.Message }
+
+// isNotFound reports whether the API says that there is no such object.
+func isNotFound(err error) bool {
+	var said *apiError
+	return errors.As(err, &said) && said.Code == http.StatusNotFound
+}
+
+// isRefused reports whether the API said that it did nothing.
+func isRefused(err error) bool {
+	var said *apiError
+	return errors.As(err, &said) && said.Reason != ""
+}
+
+// maxAnswer is the most bytes that are read of an answer.
+const maxAnswer = 64 << 20
+
+// tries is how often a request is sent whose answer is to try later.
+const tries = 10
+
+// ask sends a request, again if the API says to try later, and reads the answer into
+// into, unless that is nil.
+func (a *api) ask(ctx context.Context, method string, at *url.URL, contentType string, body []byte, into any) error {
+	b, err := a.send(ctx, method, at, contentType, body)
 	if err == nil && into != nil {
 		err = json.Unmarshal(b, into)
 	}
 	return err
 }
 
-func (a *api) create(ctx context.Context, kind string, object, made any) error {
-	b, err := json.Marshal(object)
+func (a *api) send(ctx context.Context, method string, at *url.URL, contentType string, body []byte) (answer []byte, err error) {
+	for range tries {
+		var later time.Duration
+		answer, later, err = a.sendOnce(ctx, method, at, contentType, body)
+		if err == nil || later == 0 {
+			break
+		}
+		select {
+		case <-time.After(later):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return answer, err
+}
+
+// sendOnce returns with an error how long to wait before the next try; 0 for no
+// further one.
+func (a *api) sendOnce(ctx context.Context, method string, at *url.URL, contentType string, body []byte) (answer []byte, later time.Duration, err error) {
+	r, err := http.NewRequestWithContext(ctx, method, at.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, 0, err
+	}
+	r.Header.Set("Accept", "application/json")
+	if contentType != "" {
+		r.Header.Set("Content-Type", contentType)
+	}
+	reply, err := a.client.Do(r)
+	if err == nil {
+		answer, err = io.ReadAll(io.LimitReader(reply.Body, maxAnswer))
+		err = errors.Join(err, reply.Body.Close())
+	}
+	switch {
+	case err != nil && method == http.MethodGet && (errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)):
+		return nil, time.Second, err
+	case err != nil:
+		return nil, 0, err
+	case reply.StatusCode < 300:
+		return answer, 0, nil
+	}
+	if after, err := strconv.Atoi(reply.Header.Get("Retry-After")); err == nil && (reply.StatusCode == http.StatusTooManyRequests || reply.StatusCode >= 500) {
+		later = max(time.Duration(after)*time.Second, time.Millisecond)
+	}
+	said := &apiError{Code: reply.StatusCode}
+	if json.Unmarshal(answer, said) != nil || said.Message == "" {
+		said.Message = fmt.Sprintf("the API answers %s: %s", reply.Status, said.Message+strings.TrimSpace(string(answer[:min(len(answer), mostSaid)])))
+	}
+	said.Code = reply.StatusCode
+	return nil, later, said
+}
+
+func (a *api) create(ctx context.Context, kind string, of object, made any) error {
+	b, err := json.Marshal(of)
 	if err != nil {
 		return err
 	}
-	return a.ask(ctx, a.client.Post().SetHeader("Content-Type", runtime.ContentTypeJSON).Body(b), kind, "", made)
+	return a.ask(ctx, http.MethodPost, a.path(kind), "application/json", b, made)
 }
 
 // list reads a list of those that a selector names, by labels or by fields.
 func (a *api) list(ctx context.Context, kind, by, selector string, into any) error {
-	return a.ask(ctx, a.client.Get().Param(by, selector), kind, "", into)
+	at := a.path(kind)
+	at.RawQuery = url.Values{by: {selector}}.Encode()
+	return a.ask(ctx, http.MethodGet, at, "", nil, into)
 }
 
 const (
@@ -96,10 +168,11 @@ const (
 	byFields = "fieldSelector"
 )
 
-// log is the end of what a pod's container wrote.
+// log returns the end of what a pod's container wrote.
 func (a *api) log(ctx context.Context, pod string) string {
-	r := a.client.Get().AbsPath(groups["pods"], "namespaces", a.namespace, "pods", pod, "log").Param("tailLines", "5")
-	b, err := r.Do(ctx).Raw()
+	at := a.path("pods", pod, "log")
+	at.RawQuery = "tailLines=5"
+	b, err := a.send(ctx, http.MethodGet, at, "", nil)
 	if err != nil {
 		return ""
 	}

@@ -12,35 +12,33 @@ import (
 	"sync"
 	"time"
 
-	core "k8s.io/api/core/v1"
-	"k8s.io/client-go/tools/portforward"
-	"k8s.io/client-go/transport/spdy"
+	"github.com/gorilla/websocket"
 	"k8s.io/streaming/pkg/httpstream"
+	"k8s.io/streaming/pkg/httpstream/spdy"
 )
+
+// The protocol of port-forward, and its name where it goes through a WebSocket.
+const (
+	forwardProtocol = "portforward.k8s.io"
+	tunnelProtocol  = "SPDY/3.1+" + forwardProtocol
+)
+
+// pingEvery keeps a connection that is idle through load balancers.
+const pingEvery = 5 * time.Second
 
 // forward opens a connection to a port of a pod through the API, as kubectl
 // port-forward does, but without a port of ours that others could connect to.
 func (a *api) forward(ctx context.Context, pod string, port int) (net.Conn, error) {
-	to := a.client.Post().AbsPath(groups["pods"], "namespaces", a.namespace, "pods", pod, "portforward").URL()
-	transport, upgrader, err := spdy.RoundTripperFor(a.config)
-	if err != nil {
-		return nil, err
-	}
-	older := spdy.NewDialerForStreaming(upgrader, &http.Client{Transport: transport}, http.MethodPost, to)
-	newer, err := portforward.NewSPDYOverWebsocketDialerForStreaming(to, a.config)
-	if err != nil {
-		return nil, err
-	}
-	dialer := portforward.NewFallbackDialerForStreaming(newer, older, func(err error) bool {
-		return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
-	})
 	type dialed struct {
 		c   *forwarded
 		err error
 	}
 	done := make(chan dialed, 1)
-	go func() { // Dial takes no context
-		line, _, err := dialer.Dial(portforward.PortForwardProtocolV1Name)
+	go func() { // SPDY takes no context
+		line, err := a.dialTunnel(ctx, pod)
+		if httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err) {
+			line, err = a.dialSPDY(ctx, pod)
+		}
 		if err != nil {
 			done <- dialed{err: err}
 			return
@@ -64,6 +62,105 @@ func (a *api) forward(ctx context.Context, pod string, port int) (net.Conn, erro
 	}
 }
 
+// dialTunnel opens a SPDY connection to a pod's node in a WebSocket, which API
+// servers have since Kubernetes 1.30, and which proxies let through.
+func (a *api) dialTunnel(ctx context.Context, pod string) (httpstream.Connection, error) {
+	at := a.path("pods", pod, "portforward")
+	at.Scheme = "ws" + strings.TrimPrefix(at.Scheme, "http")
+	header := http.Header{}
+	if err := a.login.authorize(ctx, header); err != nil {
+		return nil, err
+	}
+	const buffer = 32 << 10
+	dialer := websocket.Dialer{
+		Proxy: a.login.proxy, TLSClientConfig: a.login.tls, Subprotocols: []string{tunnelProtocol}, ReadBufferSize: buffer, WriteBufferSize: buffer,
+	}
+	c, reply, err := dialer.DialContext(ctx, at.String(), header)
+	switch {
+	case errors.Is(err, websocket.ErrBadHandshake):
+		if reply != nil {
+			err = fmt.Errorf("%w (%s)", err, reply.Status)
+		}
+		return nil, &httpstream.UpgradeFailureError{Cause: err}
+	case err != nil:
+		return nil, err
+	case c.Subprotocol() != tunnelProtocol:
+		_ = c.Close()
+		return nil, &httpstream.UpgradeFailureError{Cause: fmt.Errorf("the API speaks %q, and not %s", c.Subprotocol(), tunnelProtocol)}
+	}
+	return spdy.NewClientConnectionWithPings(&tunnel{Conn: c}, pingEvery)
+}
+
+// dialSPDY opens the connection as older API servers have it.
+func (a *api) dialSPDY(ctx context.Context, pod string) (httpstream.Connection, error) {
+	over, err := spdy.NewRoundTripperWithConfig(spdy.RoundTripperConfig{TLS: a.login.tls, Proxier: a.login.proxy, PingPeriod: pingEvery})
+	if err != nil {
+		return nil, err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, a.path("pods", pod, "portforward").String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set(httpstream.HeaderProtocolVersion, forwardProtocol)
+	reply, err := (&http.Client{Transport: authorized{a.login, over}}).Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = reply.Body.Close() }() // the connection is not in it
+	return over.NewConnection(reply)
+}
+
+// tunnel is a WebSocket as a connection: its binary messages are the bytes.
+type tunnel struct {
+	*websocket.Conn
+	message io.Reader // what is left of the last one
+}
+
+// Read implements net.Conn.
+func (t *tunnel) Read(p []byte) (int, error) {
+	for {
+		if t.message == nil {
+			kind, message, err := t.NextReader()
+			switch {
+			case websocket.IsCloseError(err, websocket.CloseNormalClosure):
+				return 0, io.EOF
+			case err != nil:
+				return 0, err
+			case kind != websocket.BinaryMessage:
+				return 0, errors.New("the API sends text where bytes are expected")
+			}
+			t.message = message
+		}
+		n, err := t.message.Read(p)
+		if errors.Is(err, io.EOF) {
+			t.message, err = nil, nil
+		}
+		if n > 0 || err != nil {
+			return n, err
+		}
+	}
+}
+
+// Write implements net.Conn.
+func (t *tunnel) Write(p []byte) (int, error) {
+	if err := t.WriteMessage(websocket.BinaryMessage, p); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Close implements net.Conn.
+func (t *tunnel) Close() error {
+	bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
+	_ = t.WriteControl(websocket.CloseMessage, bye, time.Now().Add(time.Second)) // the other side may have gone
+	return t.Conn.Close()
+}
+
+// SetDeadline implements net.Conn.
+func (t *tunnel) SetDeadline(at time.Time) error {
+	return errors.Join(t.SetReadDeadline(at), t.SetWriteDeadline(at))
+}
+
 // forwarded is a connection to a pod's port: two streams, one for what the pod's
 // node has to say about it.
 type forwarded struct {
@@ -77,15 +174,15 @@ type forwarded struct {
 
 func open(line httpstream.Connection, pod string, port int) (*forwarded, error) {
 	headers := http.Header{}
-	headers.Set(core.PortHeader, strconv.Itoa(port))
-	headers.Set(core.PortForwardRequestIDHeader, "0")
-	headers.Set(core.StreamType, core.StreamTypeError)
+	headers.Set("port", strconv.Itoa(port))
+	headers.Set("requestID", "0")
+	headers.Set("streamType", "error")
 	said, err := line.CreateStream(headers)
 	if err != nil {
 		return nil, errors.Join(err, line.Close())
 	}
 	_ = said.Close() // our side of it: we say nothing
-	headers.Set(core.StreamType, core.StreamTypeData)
+	headers.Set("streamType", "data")
 	data, err := line.CreateStream(headers)
 	if err != nil {
 		return nil, errors.Join(err, line.Close())

@@ -1,11 +1,35 @@
 package kubernetes
 
 import (
+	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 
 	core "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
+
+// decodeStrictly reads an object as Kubernetes' own types have it, which lets no name
+// pass that they do not have.
+func decodeStrictly[T any](t *testing.T, b []byte) (of T) {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&of); err != nil {
+		t.Errorf("%v: %s", err, b)
+	}
+	return of
+}
+
+func decodeObject[T any](t *testing.T, o object) T {
+	t.Helper()
+	b, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return decodeStrictly[T](t, b)
+}
 
 func TestParseShare(t *testing.T) {
 	for given, want := range map[string]string{"500m": "500m", "50m:2": "50m:2", "1Gi:1Gi": "1Gi", "1000m:1": "1"} {
@@ -23,6 +47,29 @@ func TestParseShare(t *testing.T) {
 	}
 }
 
+// Amounts are those of Kubernetes.
+func TestQuantities(t *testing.T) {
+	all := []string{"1", "01", "1.5", ".5", "5.", "0.1", "500m", "50m", "3u", "7n", "2k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1.5Mi", "10Gi", "1Ti", "1Pi", "1Ei", "1e3", "12E2", "1e-3"}
+	for _, a := range all {
+		for _, b := range all {
+			ours, ok := parseQuantity(a)
+			other, ok2 := parseQuantity(b)
+			if !ok || !ok2 {
+				t.Fatalf("%s or %s is no quantity", a, b)
+			}
+			x, y := resource.MustParse(a), resource.MustParse(b)
+			if got, want := ours.value.Cmp(other.value), x.Cmp(y); got != want {
+				t.Errorf("%s against %s is %d, and for Kubernetes %d", a, b, got, want)
+			}
+		}
+	}
+	for _, text := range []string{"", "-1", "0", "0Gi", ".", "1 Gi", "1gi", "1K", "1mi", "1e", "Gi", "1Gi1", "0x10"} {
+		if q, ok := parseQuantity(text); ok {
+			t.Errorf("%q is %v", text, q.value)
+		}
+	}
+}
+
 func FuzzParseShare(f *testing.F) {
 	for _, seed := range []string{"500m", "50m:2", "1Gi", "2:1", "1e3", "0.1", ":", "1E400"} {
 		f.Add(seed)
@@ -32,7 +79,10 @@ func FuzzParseShare(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if again, err := ParseShare(s.String()); err != nil || again.Request.Cmp(s.Request) != 0 || again.Limit.Cmp(s.Limit) != 0 {
+		if theirs, err := resource.ParseQuantity(s.Request.String()); err != nil || theirs.Sign() <= 0 {
+			t.Errorf("%q is %v for Kubernetes: %v", given, theirs, err)
+		}
+		if again, err := ParseShare(s.String()); err != nil || again.Request.value.Cmp(s.Request.value) != 0 || again.Limit.value.Cmp(s.Limit.value) != 0 {
 			t.Errorf("%q is %v, and that %v, %v", given, s, again, err)
 		}
 	})
@@ -54,7 +104,7 @@ func TestCheckStorage(t *testing.T) {
 func TestPod(t *testing.T) {
 	for _, outside := range []bool{false, true} {
 		o := &Options{Image: "image", outside: outside}
-		pod := o.pod(member, map[string]string{runLabel: "run"})
+		pod := decodeObject[core.PodSpec](t, o.pod(member, map[string]string{runLabel: "run"}))
 		c := &pod.Containers[0]
 		if reaches := strings.Contains(strings.Join(c.Args, " "), "--reach"); reaches != outside {
 			t.Errorf("outside %v: %v", outside, c.Args)
@@ -70,10 +120,10 @@ func TestPod(t *testing.T) {
 func TestData(t *testing.T) {
 	o := &Options{StorageClass: "fast", Storage: "1Gi"}
 	labels := map[string]string{runLabel: "run"}
-	if v := o.data(worker, labels); v.EmptyDir == nil || v.Ephemeral != nil {
+	if v := decodeObject[core.Volume](t, o.data(worker, labels)); v.EmptyDir == nil || v.Ephemeral != nil {
 		t.Errorf("a worker's is %+v", v)
 	}
-	v := o.data(member, labels)
+	v := decodeObject[core.Volume](t, o.data(member, labels))
 	if v.Ephemeral == nil || *v.Ephemeral.VolumeClaimTemplate.Spec.StorageClassName != "fast" || v.Ephemeral.VolumeClaimTemplate.Labels[runLabel] != "run" {
 		t.Errorf("a member's is %+v", v)
 	}

@@ -7,14 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
+	"net/url"
 	"strconv"
 	"time"
-
-	batch "k8s.io/api/batch/v1"
-	core "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/quorumbench/quorumbench/internal/run/agent"
 )
@@ -41,8 +37,8 @@ type Options struct {
 type Pods struct {
 	o       Options
 	api     *api
-	run     string // the beginning of all names
-	owner   *batch.Job
+	run     string    // the beginning of all names
+	owner   *metadata // of the workers' Job
 	secrets agent.Credentials
 	clock   func() time.Time
 }
@@ -66,7 +62,7 @@ func Make(ctx context.Context, o Options) (*Pods, error) {
 		err = fmt.Errorf("no agents can be made in namespace %s: %w", api.namespace, err)
 		var dial *net.OpError
 		unsent := errors.As(err, &dial) && dial.Op == "dial"
-		if p.owner == nil && (unsent || apierrors.ReasonForError(err) != metav1.StatusReasonUnknown) {
+		if p.owner == nil && (unsent || isRefused(err)) {
 			return nil, err // nothing was made
 		}
 		return nil, errors.Join(err, p.Remove())
@@ -78,20 +74,18 @@ func Make(ctx context.Context, o Options) (*Pods, error) {
 // make makes the Job of the workers, and what belongs to it.
 func (p *Pods) make(ctx context.Context) error {
 	deadline := p.o.Ready + time.Minute
-	var made batch.Job
+	var made struct{ Metadata metadata }
 	if err := p.api.create(ctx, "jobs", p.o.job(p.run, worker, p.o.Workers, deadline), &made); err != nil {
 		return err
 	}
-	p.owner = &made
-	if err := p.api.create(ctx, "secrets", secret(p.run, p.secrets.Files(), p.owner), nil); err != nil {
+	p.owner = &made.Metadata
+	if err := p.api.create(ctx, "secrets", secret(p.run, p.secrets.Files(), owned(p.owner)), nil); err != nil {
 		return err
 	}
 	if p.o.Members == 0 {
 		return nil
 	}
-	members := p.o.job(p.run, member, p.o.Members, longest)
-	members.OwnerReferences = owned(p.owner)
-	return p.api.create(ctx, "jobs", members, nil)
+	return p.api.create(ctx, "jobs", p.o.job(p.run, member, p.o.Members, longest, owned(p.owner)), nil)
 }
 
 // Hosts are the names of the agents: of members, then of workers.
@@ -111,19 +105,19 @@ func names(role string, n int) (all []string) {
 }
 
 // way leads to the agent in a pod: directly from a pod, and else through the API.
-func (p *Pods) way(pod *core.Pod) agent.Way {
+func (p *Pods) way(pod *pod) agent.Way {
 	return &agent.Mutual{Name: hostOf(pod), Credentials: p.secrets, Over: func(ctx context.Context) (net.Conn, error) {
 		if p.api.inside {
 			return new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(agentPort)))
 		}
-		return p.api.forward(ctx, pod.Name, agentPort)
+		return p.api.forward(ctx, pod.Metadata.Name, agentPort)
 	}}
 }
 
 // keep has the Job go on now that the agents have their controller.
 func (p *Pods) keep(ctx context.Context) error {
 	patch := fmt.Sprintf(`{"spec":{"activeDeadlineSeconds":%d}}`, longest/time.Second)
-	return p.api.ask(ctx, p.api.client.Patch(types.MergePatchType).Body([]byte(patch)), "jobs", p.owner.Name, nil)
+	return p.api.ask(ctx, http.MethodPatch, p.api.path("jobs", p.owner.Name), "application/merge-patch+json", []byte(patch), nil)
 }
 
 // removeWithin bounds the wait for what is removed.
@@ -136,8 +130,10 @@ func (p *Pods) Remove() error {
 	name := jobName(p.run, worker)
 	// In the foreground the Job goes last, so that nothing is left when it is gone: to
 	// ask for the Secret would take the right to read every Secret of the namespace.
-	err := p.api.ask(ctx, p.api.client.Delete().Param("propagationPolicy", string(metav1.DeletePropagationForeground)), "jobs", name, nil)
-	if err != nil && !apierrors.IsNotFound(err) {
+	at := p.api.path("jobs", name)
+	at.RawQuery = url.Values{"propagationPolicy": {"Foreground"}}.Encode()
+	err := p.api.ask(ctx, http.MethodDelete, at, "", nil, nil)
+	if err != nil && !isNotFound(err) {
 		return fmt.Errorf("the agents in namespace %s cannot be removed (Kubernetes removes Job %s when they have ended): %w", p.api.namespace, name, err)
 	}
 	for {
@@ -163,12 +159,12 @@ func (p *Pods) left(ctx context.Context) (string, error) {
 		kinds = append(kinds, "persistentvolumeclaims")
 	}
 	for _, kind := range kinds {
-		var list metav1.PartialObjectMetadataList
+		var list struct{ Items []struct{ Metadata metadata } }
 		if err := p.api.list(ctx, kind, byLabels, runLabel+"="+p.run, &list); err != nil {
 			return "", err
 		}
 		if len(list.Items) > 0 {
-			return kind + "/" + list.Items[0].Name, nil
+			return kind + "/" + list.Items[0].Metadata.Name, nil
 		}
 	}
 	return "", nil

@@ -126,19 +126,19 @@ func (c *cluster) gone(t *testing.T) {
 }
 
 // pods waits until the Jobs' controller has made so many pods.
-func (c *cluster) pods(t *testing.T, p *Pods, n int) (pods []core.Pod) {
+func (c *cluster) pods(t *testing.T, p *Pods, n int) (pods []pod) {
 	t.Helper()
 	settle.Eventually(t, fmt.Sprintf("there are not %d pods", n), func() bool {
-		pods = get[core.PodList](t, c, inOurs+"/pods?labelSelector="+runLabel+"="+p.run).Items
+		pods = get[struct{ Items []pod }](t, c, inOurs+"/pods?labelSelector="+runLabel+"="+p.run).Items
 		return len(pods) == n
 	})
 	return pods
 }
 
 // say says of a pod what its node would.
-func (c *cluster) say(t *testing.T, pod *core.Pod, status string) {
+func (c *cluster) say(t *testing.T, pod *pod, status string) {
 	t.Helper()
-	if err := c.Merge(inOurs+"/pods/"+pod.Name+"/status", `{"status":`+status+`}`); err != nil {
+	if err := c.Merge(inOurs+"/pods/"+pod.Metadata.Name+"/status", `{"status":`+status+`}`); err != nil {
 		t.Fatal(err)
 	}
 }

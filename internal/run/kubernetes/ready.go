@@ -9,12 +9,37 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	batch "k8s.io/api/batch/v1"
-	core "k8s.io/api/core/v1"
 
 	"github.com/quorumbench/quorumbench/internal/run/agent"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
+
+// metadata is what an object is known by.
+type metadata struct {
+	Name, UID           string
+	Labels, Annotations map[string]string
+}
+
+// pod is what the API says of a pod.
+type pod struct {
+	Metadata metadata
+	Status   struct {
+		Phase, Reason, Message string
+		PodIP                  string
+		Conditions             []condition
+		ContainerStatuses      []struct {
+			State struct {
+				Waiting    *struct{ Reason, Message string }
+				Terminated *struct {
+					ExitCode        int
+					Reason, Message string
+				}
+			}
+		}
+	}
+}
+
+type condition struct{ Type, Status, Message string }
 
 // Reached is called for the agent of a host when its pod is ready, with the pod's IP
 // address and the way to the agent.
@@ -27,7 +52,7 @@ func (p *Pods) Ready(ctx context.Context, reached Reached) error {
 	bound, cancel := context.WithTimeout(ctx, p.o.Ready)
 	defer cancel()
 	all, sessions := errgroup.WithContext(bound)
-	err := p.await(sessions, func(pod core.Pod) {
+	err := p.await(sessions, func(pod pod) {
 		all.Go(func() error { return reached(sessions, hostOf(&pod), pod.Status.PodIP, p.way(&pod)) })
 	})
 	if failed := all.Wait(); failed != nil {
@@ -43,7 +68,7 @@ func (p *Pods) Ready(ctx context.Context, reached Reached) error {
 }
 
 // await calls ready for each pod that is, until all are.
-func (p *Pods) await(ctx context.Context, ready func(core.Pod)) error {
+func (p *Pods) await(ctx context.Context, ready func(pod)) error {
 	var seen []string
 	for {
 		pods, err := p.pods(ctx)
@@ -76,15 +101,15 @@ func (p *Pods) await(ctx context.Context, ready func(core.Pod)) error {
 }
 
 // pods are those of the run.
-func (p *Pods) pods(ctx context.Context) ([]core.Pod, error) {
-	var list core.PodList
+func (p *Pods) pods(ctx context.Context) ([]pod, error) {
+	var list struct{ Items []pod }
 	err := p.api.list(ctx, "pods", byLabels, runLabel+"="+p.run, &list)
 	return list.Items, err
 }
 
-func isReady(pod *core.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c core.PodCondition) bool {
-		return c.Type == core.PodReady && c.Status == core.ConditionTrue
+func isReady(pod *pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c condition) bool {
+		return c.Type == "Ready" && c.Status == "True"
 	})
 }
 
@@ -107,13 +132,13 @@ var hopeless = map[string]string{
 
 // trouble says why a pod is not ready; final, that waiting does not help. It is
 // empty where nothing is known.
-func (p *Pods) trouble(ctx context.Context, pod *core.Pod) (why string, final bool) {
+func (p *Pods) trouble(ctx context.Context, pod *pod) (why string, final bool) {
 	for _, c := range pod.Status.ContainerStatuses {
 		switch {
 		case c.State.Terminated != nil:
 			t := c.State.Terminated
 			why = fmt.Sprintf("its agent ended with exit code %d (%s)", t.ExitCode, t.Reason)
-			if text := said(t.Message + " " + p.api.log(ctx, pod.Name)); text != "" {
+			if text := said(t.Message + " " + p.api.log(ctx, pod.Metadata.Name)); text != "" {
 				why += ": " + text
 			}
 			return why, true
@@ -128,17 +153,17 @@ func (p *Pods) trouble(ctx context.Context, pod *core.Pod) (why string, final bo
 		}
 	}
 	for _, c := range pod.Status.Conditions {
-		if c.Type == core.PodScheduled && c.Status == core.ConditionFalse {
+		if c.Type == "PodScheduled" && c.Status == "False" {
 			why = "no node takes it: " + said(c.Message)
 			if p.o.StorageClass != "" {
-				if of := p.warning(ctx, pod.Name+"-"+dataVolume); of != "" {
+				if of := p.warning(ctx, pod.Metadata.Name+"-"+dataVolume); of != "" {
 					why += "; its volume: " + of
 				}
 			}
 			return why, false
 		}
 	}
-	if pod.Status.Phase == core.PodFailed {
+	if pod.Status.Phase == "Failed" {
 		return said(pod.Status.Reason + ": " + pod.Status.Message), true
 	}
 	return "", false
@@ -159,13 +184,13 @@ func (p *Pods) late(ready []string) error {
 		if why != "" {
 			continue
 		}
-		at := slices.IndexFunc(pods, func(pod core.Pod) bool { return hostOf(&pod) == host })
+		at := slices.IndexFunc(pods, func(pod pod) bool { return hostOf(&pod) == host })
 		if at < 0 {
 			why = p.warning(ctx, jobName(p.run, strings.TrimRight(host, "-0123456789")))
 			continue
 		}
 		if why, _ = p.trouble(ctx, &pods[at]); why == "" {
-			why = p.warning(ctx, pods[at].Name)
+			why = p.warning(ctx, pods[at].Metadata.Name)
 		}
 		if why != "" {
 			why = host + ": " + why
@@ -183,7 +208,9 @@ const lastQuestions = 10 * time.Second
 // warning is the last one among the events of an object; empty for none, and where
 // we may not read them.
 func (p *Pods) warning(ctx context.Context, object string) (text string) {
-	var list core.EventList
+	var list struct {
+		Items []struct{ Reason, Message string }
+	}
 	if p.api.list(ctx, "events", byFields, "type=Warning,involvedObject.name="+object, &list) != nil {
 		return ""
 	}
@@ -194,6 +221,6 @@ func (p *Pods) warning(ctx context.Context, object string) (text string) {
 }
 
 // hostOf is the name of the agent in a pod.
-func hostOf(pod *core.Pod) string {
-	return pod.Labels[roleLabel] + "-" + pod.Annotations[batch.JobCompletionIndexAnnotation]
+func hostOf(pod *pod) string {
+	return pod.Metadata.Labels[roleLabel] + "-" + pod.Metadata.Annotations["batch.kubernetes.io/job-completion-index"]
 }

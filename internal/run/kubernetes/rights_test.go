@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -149,13 +150,22 @@ func (a *fakeAPI) answer(w http.ResponseWriter, r *http.Request, kind, verb stri
 	items := map[string]any{"items": []any{}}
 	switch kind + " " + verb {
 	case "jobs create":
-		var job batch.Job
-		if err := json.NewDecoder(r.Body).Decode(&job); err != nil {
+		b, err := io.ReadAll(r.Body)
+		if err != nil {
 			a.t.Error(err)
 		}
+		job := decodeStrictly[batch.Job](a.t, b)
 		job.UID = "1"
 		a.jobs = append(a.jobs, job)
 		return job
+	case "secrets create":
+		b, err := io.ReadAll(r.Body)
+		if err != nil {
+			a.t.Error(err)
+		}
+		if s := decodeStrictly[core.Secret](a.t, b); len(s.Data) == 0 || len(s.OwnerReferences) != 1 || s.OwnerReferences[0].UID != "1" {
+			a.t.Errorf("the Secret is %s", b)
+		}
 	case "jobs delete":
 		a.jobs = nil // and what it owns
 	case "jobs list":

@@ -1,0 +1,113 @@
+package kubernetes
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/gorilla/websocket"
+	"k8s.io/streaming/pkg/httpstream"
+	"k8s.io/streaming/pkg/httpstream/spdy"
+)
+
+// echo returns the bytes of a data stream to port 7420, and says for any other port why
+// not.
+func echo(s httpstream.Stream, _ <-chan struct{}) error {
+	go func() {
+		switch {
+		case s.Headers().Get("port") == "7420" && s.Headers().Get("streamType") == "data":
+			_, _ = io.Copy(s, s)
+			_ = s.Close()
+		case s.Headers().Get("port") != "7420" && s.Headers().Get("streamType") == "error":
+			_, _ = io.WriteString(s, "nobody listens\n")
+			_ = s.Close()
+		}
+	}()
+	return nil
+}
+
+// startForwarding starts an API server that forwards to pods, in WebSockets if it is
+// new.
+func startForwarding(t *testing.T, isNew bool) (a *api, tunnels *atomic.Int32) {
+	t.Helper()
+	tunnels = new(atomic.Int32)
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path != "/api/v1/namespaces/default/pods/p/portforward" || r.Header.Get("Authorization") != "Bearer abc":
+			w.WriteHeader(http.StatusUnauthorized)
+		case websocket.IsWebSocketUpgrade(r) && !isNew:
+			w.WriteHeader(http.StatusForbidden)
+		case websocket.IsWebSocketUpgrade(r):
+			up := websocket.Upgrader{Subprotocols: []string{tunnelProtocol}}
+			c, err := up.Upgrade(w, r, nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			tunnels.Add(1)
+			line, err := spdy.NewServerConnection(&tunnel{Conn: c}, echo)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			<-line.CloseChan()
+		default:
+			if protocol := r.Header.Get(httpstream.HeaderProtocolVersion); protocol != forwardProtocol {
+				t.Errorf("the protocol is %q", protocol)
+			}
+			w.Header().Set(httpstream.HeaderProtocolVersion, forwardProtocol)
+			if line := spdy.NewResponseUpgrader().UpgradeResponse(w, r, echo); line != nil {
+				<-line.CloseChan()
+			}
+		}
+	}))
+	s.EnableHTTP2 = true // which forwarding cannot use
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	path := write(t, t.TempDir(), "config", "{clusters: [{name: c, cluster: {server: '"+s.URL+"', insecure-skip-tls-verify: true}}], contexts: [{name: x, context: {cluster: c, user: u}}], current-context: x, users: [{name: u, user: {token: abc}}]}")
+	a, err := connect(&Options{Kubeconfig: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.list(t.Context(), "pods", byLabels, "a=b", nil); err == nil { // with which the client has learnt HTTP/2
+		t.Error("there is a list of pods")
+	}
+	return a, tunnels
+}
+
+// A connection leads to a pod's port through new and old API servers.
+func TestForward(t *testing.T) {
+	for _, isNew := range []bool{true, false} {
+		a, tunnels := startForwarding(t, isNew)
+		c, err := a.forward(t.Context(), "p", agentPort)
+		if err != nil {
+			t.Fatalf("new %v: %v", isNew, err)
+		}
+		sent := strings.Repeat("0123456789", 20_000) // more than a message and a frame
+		go func() { _, _ = io.WriteString(c, sent) }()
+		got := make([]byte, len(sent))
+		if _, err := io.ReadFull(c, got); err != nil || string(got) != sent {
+			t.Errorf("new %v: %d bytes come back, %v", isNew, len(got), err)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		if c.RemoteAddr().String() != "p" || tunnels.Load() == 1 != isNew {
+			t.Errorf("new %v: it leads to %s through %d tunnels", isNew, c.RemoteAddr(), tunnels.Load())
+		}
+		if c, err = a.forward(t.Context(), "p", 1); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadAll(c); err == nil || !strings.Contains(err.Error(), "the pod's node says: nobody listens") {
+			t.Errorf("new %v: a port without a listener: %v", isNew, err)
+		}
+		_ = c.Close() // it is closed
+		if _, err := a.forward(t.Context(), "none", 1); err == nil || errors.Is(err, io.EOF) {
+			t.Errorf("new %v: a pod that is not there: %v", isNew, err)
+		}
+	}
+}

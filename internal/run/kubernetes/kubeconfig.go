@@ -1,0 +1,255 @@
+package kubernetes
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+)
+
+// kubeconfig is what a kubeconfig file has that matters here. Paths in it are
+// absolute once it is read.
+type kubeconfig struct {
+	Current  string `yaml:"current-context"`
+	Clusters []struct {
+		Name    string      `yaml:"name"`
+		Cluster clusterInfo `yaml:"cluster"`
+	} `yaml:"clusters"`
+	Contexts []struct {
+		Name    string         `yaml:"name"`
+		Context clusterContext `yaml:"context"`
+	} `yaml:"contexts"`
+	Users []struct {
+		Name string `yaml:"name"`
+		User user   `yaml:"user"`
+	} `yaml:"users"`
+}
+
+// clusterInfo says where an API server is, and how it proves who it is.
+type clusterInfo struct {
+	Server     string `yaml:"server"`
+	ServerName string `yaml:"tls-server-name"`
+	Insecure   bool   `yaml:"insecure-skip-tls-verify"`
+	CA         pem    `yaml:"certificate-authority-data"`
+	CAFile     string `yaml:"certificate-authority"`
+	Proxy      string `yaml:"proxy-url"`
+	Extensions []struct {
+		Name      string `yaml:"name"`
+		Extension any    `yaml:"extension"`
+	} `yaml:"extensions"`
+}
+
+// clusterContext is a user of a cluster in a namespace.
+type clusterContext struct {
+	Cluster   string `yaml:"cluster"`
+	User      string `yaml:"user"`
+	Namespace string `yaml:"namespace"`
+}
+
+// user says how we prove who we are.
+type user struct {
+	Cert      pem                 `yaml:"client-certificate-data"`
+	CertFile  string              `yaml:"client-certificate"`
+	Key       pem                 `yaml:"client-key-data"`
+	KeyFile   string              `yaml:"client-key"`
+	Token     string              `yaml:"token"`
+	TokenFile string              `yaml:"tokenFile"`
+	Name      string              `yaml:"username"`
+	Password  string              `yaml:"password"`
+	As        string              `yaml:"as"`
+	AsUID     string              `yaml:"as-uid"`
+	AsGroups  []string            `yaml:"as-groups"`
+	AsExtra   map[string][]string `yaml:"as-user-extra"`
+	Exec      *plugin             `yaml:"exec"`
+	Provider  any                 `yaml:"auth-provider"`
+}
+
+// pem is text that a kubeconfig has in base64.
+type pem []byte
+
+// UnmarshalYAML reads the base64 text.
+func (p *pem) UnmarshalYAML(read func(any) error) error {
+	var text string
+	if err := read(&text); err != nil {
+		return err
+	}
+	b, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
+	*p = b
+	return err
+}
+
+// errNone is the error where nothing says how Kubernetes is reached.
+var errNone = errors.New("there is no kubeconfig, and we are in no pod: name a file with --kubeconfig or KUBECONFIG")
+
+// access is how an API is reached, and the namespace that is meant there.
+type access struct {
+	cluster   clusterInfo
+	user      user
+	namespace string
+}
+
+// findAccess finds the API as kubectl does: in the file named, in those of KUBECONFIG
+// or the home folder's, or in the pod that we are in.
+func findAccess(file, context string) (*access, error) {
+	all, err := loadKubeconfigs(file)
+	if err != nil {
+		return nil, fmt.Errorf("the kubeconfig cannot be used: %w", err)
+	}
+	if len(all.Clusters)+len(all.Contexts)+len(all.Users) == 0 && all.Current == "" && context == "" {
+		if inside := podAccess(serviceAccount); inside != nil {
+			return inside, nil
+		}
+		return nil, errNone
+	}
+	a, err := all.resolve(context)
+	if err != nil {
+		return nil, fmt.Errorf("the kubeconfig cannot be used: %w", err)
+	}
+	return a, nil
+}
+
+// loadKubeconfigs reads the file named, or merges all that there are: the first file
+// that has a name decides what it means.
+func loadKubeconfigs(file string) (*kubeconfig, error) {
+	if file != "" {
+		return readKubeconfig(file)
+	}
+	paths := filepath.SplitList(os.Getenv("KUBECONFIG"))
+	if len(paths) == 0 {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return &kubeconfig{}, nil // as of a service
+		}
+		paths = []string{filepath.Join(home, ".kube", "config")}
+	}
+	all := &kubeconfig{}
+	for _, path := range paths {
+		if path == "" {
+			continue
+		}
+		k, err := readKubeconfig(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if all.Current == "" {
+			all.Current = k.Current
+		}
+		all.Clusters = append(all.Clusters, k.Clusters...)
+		all.Contexts = append(all.Contexts, k.Contexts...)
+		all.Users = append(all.Users, k.Users...)
+	}
+	return all, nil
+}
+
+func readKubeconfig(path string) (*kubeconfig, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	k := &kubeconfig{}
+	if err := yaml.Unmarshal(b, k); err != nil {
+		return nil, fmt.Errorf("%s: %s", path, yaml.FormatError(err, false, false))
+	}
+	dir, err := filepath.Abs(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	below := func(paths ...*string) {
+		for _, p := range paths {
+			if *p != "" && !filepath.IsAbs(*p) {
+				*p = filepath.Join(dir, *p)
+			}
+		}
+	}
+	for i := range k.Clusters {
+		below(&k.Clusters[i].Cluster.CAFile)
+	}
+	for i := range k.Users {
+		u := &k.Users[i].User
+		below(&u.CertFile, &u.KeyFile, &u.TokenFile)
+		if u.Exec != nil && strings.ContainsRune(filepath.ToSlash(u.Exec.Command), '/') {
+			below(&u.Exec.Command)
+		}
+	}
+	return k, nil
+}
+
+// resolve returns what a context means; empty is the current one.
+func (k *kubeconfig) resolve(context string) (*access, error) {
+	if context == "" {
+		context = k.Current
+	}
+	a := &access{}
+	var of *clusterContext
+	for _, c := range k.Contexts {
+		if c.Name == context {
+			of = &c.Context
+			break
+		}
+	}
+	if of == nil {
+		return nil, fmt.Errorf("context %q does not exist", context)
+	}
+	if a.namespace = of.Namespace; a.namespace == "" {
+		a.namespace = "default"
+	}
+	found := false
+	for _, c := range k.Clusters {
+		if found = c.Name == of.Cluster; found {
+			a.cluster = c.Cluster
+			break
+		}
+	}
+	if !found {
+		return nil, fmt.Errorf("cluster %q of context %q does not exist", of.Cluster, context)
+	}
+	found = of.User == ""
+	for _, u := range k.Users {
+		if found = found || u.Name == of.User; u.Name == of.User {
+			a.user = u.User
+			break
+		}
+	}
+	switch {
+	case !found:
+		return nil, fmt.Errorf("user %q of context %q does not exist", of.User, context)
+	case a.user.Provider != nil:
+		return nil, fmt.Errorf("user %q has an auth-provider, which Kubernetes has replaced by exec", of.User)
+	}
+	if u, err := url.Parse(a.cluster.Server); err != nil || u.Host == "" {
+		a.cluster.Server = "https://" + a.cluster.Server
+	}
+	return a, nil
+}
+
+// serviceAccount is where a pod finds its account.
+const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount/"
+
+// podAccess returns that of the pod that we are in; nil where we are in none.
+func podAccess(account string) *access {
+	host, port := os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT")
+	if _, err := os.Stat(account + "token"); err != nil || host == "" || port == "" {
+		return nil
+	}
+	a := &access{
+		cluster: clusterInfo{Server: "https://" + net.JoinHostPort(host, port), CAFile: account + "ca.crt"},
+		user:    user{TokenFile: account + "token"}, namespace: os.Getenv("POD_NAMESPACE"),
+	}
+	if b, err := os.ReadFile(account + "namespace"); err == nil && a.namespace == "" {
+		a.namespace = strings.TrimSpace(string(b))
+	}
+	if a.namespace == "" {
+		a.namespace = "default"
+	}
+	return a
+}

@@ -1,0 +1,285 @@
+package kubernetes
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// login proves to an API server who we are, in each request and in TLS.
+type login struct {
+	user  user
+	proxy func(*http.Request) (*url.URL, error)
+	tls   *tls.Config
+	exec  *execLogin // nil without a plug-in
+}
+
+func newLogin(a *access) (*login, error) {
+	l := &login{user: a.user, proxy: http.ProxyFromEnvironment}
+	if a.cluster.Proxy != "" {
+		to, err := url.Parse(a.cluster.Proxy)
+		if err != nil {
+			return nil, fmt.Errorf("its proxy-url: %w", err)
+		}
+		l.proxy = http.ProxyURL(to)
+	}
+	if a.user.Exec != nil {
+		l.exec = &execLogin{plugin: *a.user.Exec, cluster: &a.cluster}
+	}
+	l.tls = &tls.Config{MinVersion: tls.VersionTLS12, ServerName: a.cluster.ServerName, InsecureSkipVerify: a.cluster.Insecure} //nolint:gosec // where the user says so
+	if err := a.cluster.readCA(); err != nil {
+		return nil, err
+	}
+	if len(a.cluster.CA) > 0 {
+		l.tls.RootCAs = x509.NewCertPool()
+		if !l.tls.RootCAs.AppendCertsFromPEM(a.cluster.CA) {
+			return nil, errors.New("its certificate authority is no certificate")
+		}
+	}
+	if _, err := l.certificate(); err != nil {
+		return nil, err
+	}
+	if l.exec != nil || a.user.CertFile != "" || len(a.user.Cert) > 0 {
+		l.tls.GetClientCertificate = func(r *tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			if l.exec == nil {
+				return l.certificate()
+			}
+			c, err := l.exec.credential(r.Context())
+			if err != nil {
+				return nil, err
+			}
+			return c.certificate()
+		}
+	}
+	return l, nil
+}
+
+// readCA reads the certificate authority of a file where it does not stand in the
+// kubeconfig.
+func (c *clusterInfo) readCA() (err error) {
+	if len(c.CA) == 0 && c.CAFile != "" {
+		c.CA, err = os.ReadFile(c.CAFile)
+	}
+	return err
+}
+
+// certificate returns the user's certificate, read anew: files may be renewed.
+func (l *login) certificate() (*tls.Certificate, error) {
+	u, err := &l.user, error(nil)
+	cert, key := []byte(u.Cert), []byte(u.Key)
+	if len(cert) == 0 && u.CertFile != "" {
+		if cert, err = os.ReadFile(u.CertFile); err != nil {
+			return nil, err
+		}
+	}
+	if len(key) == 0 && u.KeyFile != "" {
+		if key, err = os.ReadFile(u.KeyFile); err != nil {
+			return nil, err
+		}
+	}
+	return keyPair(cert, key)
+}
+
+// keyPair returns an empty certificate where there is none.
+func keyPair(cert, key []byte) (*tls.Certificate, error) {
+	if len(cert) == 0 {
+		return &tls.Certificate{}, nil
+	}
+	c, err := tls.X509KeyPair(cert, key)
+	return &c, err
+}
+
+// authorize sets the headers of a request that say who we are.
+func (l *login) authorize(ctx context.Context, h http.Header) error {
+	h.Set("User-Agent", "quorumbench")
+	u := &l.user
+	token := u.Token
+	if u.TokenFile != "" { // which may be renewed
+		b, err := os.ReadFile(u.TokenFile)
+		if err != nil {
+			return err
+		}
+		token = strings.TrimSpace(string(b))
+	}
+	if l.exec != nil {
+		c, err := l.exec.credential(ctx)
+		if err != nil {
+			return err
+		}
+		token = c.Status.Token
+	}
+	switch {
+	case token != "":
+		h.Set("Authorization", "Bearer "+token)
+	case u.Name != "":
+		r := http.Request{Header: h}
+		r.SetBasicAuth(u.Name, u.Password)
+	}
+	if u.As != "" {
+		h.Set("Impersonate-User", u.As)
+	}
+	if u.AsUID != "" {
+		h.Set("Impersonate-Uid", u.AsUID)
+	}
+	for _, group := range u.AsGroups {
+		h.Add("Impersonate-Group", group)
+	}
+	for name, values := range u.AsExtra {
+		for _, v := range values {
+			h.Add("Impersonate-Extra-"+url.PathEscape(strings.ToLower(name)), v)
+		}
+	}
+	return nil
+}
+
+// authorized is a transport whose requests say who we are.
+type authorized struct {
+	login *login
+	over  http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (a authorized) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	if err := a.login.authorize(r.Context(), r.Header); err != nil {
+		return nil, err
+	}
+	answer, err := a.over.RoundTrip(r)
+	if err == nil && answer.StatusCode == http.StatusUnauthorized && a.login.exec != nil {
+		a.login.exec.forget()
+	}
+	return answer, err
+}
+
+// plugin is a program that a kubeconfig names to log in, as those of clouds.
+type plugin struct {
+	APIVersion  string   `yaml:"apiVersion"`
+	Command     string   `yaml:"command"`
+	Args        []string `yaml:"args"`
+	InstallHint string   `yaml:"installHint"`
+	Interactive string   `yaml:"interactiveMode"`
+	ClusterInfo bool     `yaml:"provideClusterInfo"`
+	Env         []struct {
+		Name  string `yaml:"name"`
+		Value string `yaml:"value"`
+	} `yaml:"env"`
+}
+
+// credential is what a plug-in says.
+type credential struct {
+	APIVersion string
+	Status     *struct {
+		Expires time.Time `json:"expirationTimestamp"`
+		Token   string
+		Cert    string `json:"clientCertificateData"`
+		Key     string `json:"clientKeyData"`
+	}
+}
+
+func (c *credential) certificate() (*tls.Certificate, error) {
+	return keyPair([]byte(c.Status.Cert), []byte(c.Status.Key))
+}
+
+// execLogin runs a plug-in, and again when what it said has expired.
+type execLogin struct {
+	plugin  plugin
+	cluster *clusterInfo
+
+	mu   sync.Mutex
+	last *credential
+}
+
+func (e *execLogin) forget() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.last = nil
+}
+
+func (e *execLogin) credential(ctx context.Context) (*credential, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.last != nil && (e.last.Status.Expires.IsZero() || time.Now().Before(e.last.Status.Expires)) {
+		return e.last, nil
+	}
+	c, err := e.run(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("the kubeconfig's exec plug-in %s: %w", e.plugin.Command, err)
+	}
+	e.last = c
+	return c, nil
+}
+
+func (e *execLogin) run(ctx context.Context) (*credential, error) {
+	interactive := e.plugin.Interactive != "Never" && term.IsTerminal(int(os.Stdin.Fd()))
+	if e.plugin.Interactive == "Always" && !interactive {
+		return nil, errors.New("it asks questions, and standard input is no terminal")
+	}
+	info, err := json.Marshal(map[string]any{"kind": "ExecCredential", "apiVersion": e.plugin.APIVersion, "spec": e.spec(interactive)})
+	if err != nil {
+		return nil, err
+	}
+	command := exec.CommandContext(ctx, e.plugin.Command, e.plugin.Args...)
+	command.Env = os.Environ()
+	for _, v := range e.plugin.Env {
+		command.Env = append(command.Env, v.Name+"="+v.Value)
+	}
+	command.Env = append(command.Env, "KUBERNETES_EXEC_INFO="+string(info))
+	var said bytes.Buffer
+	command.Stdout, command.Stderr = &said, os.Stderr
+	if interactive {
+		command.Stdin = os.Stdin
+	}
+	if err := command.Run(); err != nil {
+		if hint := strings.TrimSpace(e.plugin.InstallHint); errors.Is(err, exec.ErrNotFound) && hint != "" {
+			err = fmt.Errorf("%w (%s)", err, hint)
+		}
+		return nil, err
+	}
+	c := &credential{}
+	switch err := json.Unmarshal(said.Bytes(), c); {
+	case err != nil:
+		return nil, fmt.Errorf("what it says is no ExecCredential: %w", err)
+	case c.APIVersion != e.plugin.APIVersion:
+		return nil, fmt.Errorf("it says apiVersion %q, and the kubeconfig %q", c.APIVersion, e.plugin.APIVersion)
+	case c.Status == nil || c.Status.Token == "" && (c.Status.Cert == "" || c.Status.Key == ""):
+		return nil, errors.New("it gives neither a token nor a certificate with its key")
+	}
+	return c, nil
+}
+
+// spec is what a plug-in is told.
+func (e *execLogin) spec(interactive bool) map[string]any {
+	spec := map[string]any{"interactive": interactive}
+	if !e.plugin.ClusterInfo {
+		return spec
+	}
+	c := map[string]any{"server": e.cluster.Server, "insecure-skip-tls-verify": e.cluster.Insecure}
+	for name, value := range map[string]string{"tls-server-name": e.cluster.ServerName, "proxy-url": e.cluster.Proxy} {
+		if value != "" {
+			c[name] = value
+		}
+	}
+	if len(e.cluster.CA) > 0 {
+		c["certificate-authority-data"] = []byte(e.cluster.CA)
+	}
+	for _, x := range e.cluster.Extensions {
+		if x.Name == "client.authentication.k8s.io/exec" {
+			c["config"] = x.Extension
+		}
+	}
+	spec["cluster"] = c
+	return spec
+}

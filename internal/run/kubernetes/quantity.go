@@ -1,0 +1,86 @@
+package kubernetes
+
+import (
+	"cmp"
+	"fmt"
+	"math/big"
+	"regexp"
+	"strings"
+)
+
+// Quantity is an amount of a resource as Kubernetes writes it.
+type Quantity struct {
+	text  string
+	value *big.Rat
+}
+
+// quantityForm is a number with a suffix: of a thousandth or thousands, of powers of
+// 1024, or an exponent.
+var quantityForm = regexp.MustCompile(`^(\d+\.?\d*|\.\d+)(?:([numkMGTPE]|[KMGTPE]i)|([eE][+-]?\d{1,2}))?$`)
+
+// parseQuantity reads an amount above 0.
+func parseQuantity(text string) (Quantity, bool) {
+	parts := quantityForm.FindStringSubmatch(text)
+	if parts == nil {
+		return Quantity{}, false
+	}
+	value, ok := new(big.Rat).SetString(parts[1] + parts[3])
+	if !ok || value.Sign() == 0 {
+		return Quantity{}, false
+	}
+	if suffix := parts[2]; suffix != "" {
+		base, power := int64(1000), int64(strings.Index("num kMGTPE", suffix[:1])-3)
+		if strings.HasSuffix(suffix, "i") {
+			base, power = 1024, int64(strings.Index("KMGTPE", suffix[:1])+1)
+		}
+		factor := new(big.Int).Exp(big.NewInt(base), big.NewInt(max(power, -power)), nil)
+		if power < 0 {
+			value.Quo(value, new(big.Rat).SetInt(factor))
+		} else {
+			value.Mul(value, new(big.Rat).SetInt(factor))
+		}
+	}
+	return Quantity{text, value}, true
+}
+
+// String returns the amount as it was given.
+func (q Quantity) String() string { return cmp.Or(q.text, "0") }
+
+// MarshalText implements encoding.TextMarshaler.
+func (q Quantity) MarshalText() ([]byte, error) { return []byte(q.String()), nil }
+
+// CheckStorage says what is wrong with a volume's size.
+func CheckStorage(size string) error {
+	if _, ok := parseQuantity(size); !ok {
+		return fmt.Errorf("%q is no size; write one as Kubernetes does, as in 10Gi", size)
+	}
+	return nil
+}
+
+// Share is what a pod requests of a resource, and the most that it gets.
+type Share struct{ Request, Limit Quantity }
+
+// ParseShare reads REQUEST:LIMIT, or one quantity for both.
+func ParseShare(s string) (Share, error) {
+	parts := make([]Quantity, 0, 2)
+	for _, part := range strings.SplitN(s, ":", 2) {
+		q, ok := parseQuantity(part)
+		if !ok {
+			return Share{}, fmt.Errorf("%q is no quantity; write one as Kubernetes does, as in 500m, 2 or 1Gi, or two as REQUEST:LIMIT", part)
+		}
+		parts = append(parts, q)
+	}
+	share := Share{parts[0], parts[len(parts)-1]}
+	if share.Request.value.Cmp(share.Limit.value) > 0 {
+		return Share{}, fmt.Errorf("%q requests more than its limit", s)
+	}
+	return share, nil
+}
+
+// String returns the share as ParseShare reads it.
+func (s Share) String() string {
+	if s.Request.value.Cmp(s.Limit.value) == 0 {
+		return s.Limit.text
+	}
+	return s.Request.text + ":" + s.Limit.text
+}
