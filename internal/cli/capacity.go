@@ -83,8 +83,8 @@ when the capacity is not known because the trials told too little of the store.`
 	r := command.NewFlags(c.Flags())
 	command.Value(r, "objective", &f.objective, "METRIC<LIMIT,...", size.ParseObjective, func(o size.Objective) string { return o.Text },
 		"what is to be kept, as in 'p99<20ms, errors<0.1%': percentiles of response times and the share of errors")
-	command.Value(r, "until", &f.until, "DURATION", scenario.ParseAtMost, scenario.FormatDuration, "begin no trial that would end so long after the first began")
-	command.Value(r, "width", &f.width, "SHARE", scenario.ParseShare, text.Share, "how wide the interval may be in the end")
+	command.Value(r, "until", &f.until, "DURATION", scenario.ParseAtMost, text.FormatDuration, "begin no trial that would end so long after the first began")
+	command.Value(r, "width", &f.width, "SHARE", text.ParseShare, text.Share, "how wide the interval may be in the end")
 	r.Number("from", &f.from, "R", "the first rate to try, or the first value of a parameter that is searched: the scenario's unless given")
 	r.Number("max-rate", &f.most, "R", "the highest rate to try")
 	r.Number("max-value", &f.mostValue, "V", "the highest value to try of a parameter that is searched; as high as it goes unless given")

@@ -15,6 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // diskFlags are those of `check disk`. Their defaults are those of the measurement
@@ -64,11 +65,11 @@ for etcd a p99 of fdatasync below 10 ms.`,
 func (f *diskFlags) writes(dir string, counted bool) (w probe.LogWrites, err error) {
 	switch {
 	case f.record < 1 || f.record > scenario.MaxValueSize:
-		return w, command.Usage("--record-size must be from 1 to %s, not %d", scenario.FormatSize(scenario.MaxValueSize), f.record)
+		return w, command.Usage("--record-size must be from 1 to %s, not %d", text.FormatSize(scenario.MaxValueSize), f.record)
 	case counted && f.records < 1:
 		return w, command.Usage("--records must be at least 1, not %d", f.records)
 	case !counted && f.size < f.record:
-		return w, command.Usage("--size must be at least one record of %s, not %s", scenario.FormatSize(f.record), scenario.FormatSize(max(f.size, 0)))
+		return w, command.Usage("--size must be at least one record of %s, not %s", text.FormatSize(f.record), text.FormatSize(max(f.size, 0)))
 	case f.duration <= 0 || f.duration > scenario.MaxDuration:
 		return w, command.Usage("--duration must be above 0 and at most %v, not %v", scenario.MaxDuration, f.duration)
 	}
@@ -77,7 +78,7 @@ func (f *diskFlags) writes(dir string, counted bool) (w probe.LogWrites, err err
 		w.Records = f.size / f.record
 	}
 	if int64(w.Records) > maxDiskSize/int64(w.Record) {
-		return w, command.Usage("%d records of %s are more than 1 TiB", w.Records, scenario.FormatSize(w.Record))
+		return w, command.Usage("%d records of %s are more than 1 TiB", w.Records, text.FormatSize(w.Record))
 	}
 	info, err := os.Stat(dir)
 	var cause *os.PathError

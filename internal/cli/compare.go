@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
-	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // compareFlags are the flags of `compare`.
@@ -120,7 +120,7 @@ type margin float64
 
 // Set implements pflag.Value.
 func (m *margin) Set(s string) error {
-	x, err := scenario.ParseShare(s)
+	x, err := text.ParseShare(s)
 	if err != nil {
 		return fmt.Errorf("%q is no margin; write a share above 0 and below 100 %%, as in 3%%", s)
 	}

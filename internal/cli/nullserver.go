@@ -18,6 +18,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // nullFlags are the flags of `null-server`.
@@ -105,7 +106,7 @@ func (a *commandLine) nullOptions(f *nullFlags, sized bool) (store.NullOptions, 
 	case sized && o.Memory:
 		return o, command.Usage("--value-size is for a server without memory; add --memory=false")
 	case o.ValueSize < 0 || o.ValueSize > scenario.MaxValueSize:
-		return o, command.Usage("--value-size must be from 0 to %s, not %d", scenario.FormatSize(scenario.MaxValueSize), o.ValueSize)
+		return o, command.Usage("--value-size must be from 0 to %s, not %d", text.FormatSize(scenario.MaxValueSize), o.ValueSize)
 	case o.MaxStreams < 0:
 		return o, command.Usage("--max-streams must be at least 0, not %d", o.MaxStreams)
 	case (f.cert == "") != (f.key == ""):

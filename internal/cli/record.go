@@ -10,7 +10,6 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/run/passive"
-	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -124,7 +123,7 @@ func (a *commandLine) record(ctx context.Context, f *recordFlags) error {
 	}
 	n := w.Counts()
 	a.Remark("%s over %s in %s: %s, %s", text.Plural(n.Calls, "call"), text.Plural(uint64(all), "connection"),
-		scenario.FormatDuration(time.Since(began).Round(time.Second)), filepath.Base(f.out), scenario.FormatSize(int(w.Bytes())))
+		text.FormatDuration(time.Since(began).Round(time.Second)), filepath.Base(f.out), text.FormatSize(int(w.Bytes())))
 	if missing != "" {
 		a.Warn(missing)
 	}

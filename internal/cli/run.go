@@ -70,9 +70,9 @@ on this machine, in under a minute. FILE - is standard input.`,
 	r.Text("exec", &f.exec, "PATH", "the server to start instead of the store's own")
 	command.Repeated(r, "set", &f.set, "KEY=VALUE", scenario.ParseAssignment,
 		"a parameter that all trials have instead of their own, by its key in scenario files, as in clients=200, watch.streams=4 or settings.snapshot-count=5000")
-	command.Value(r, "until-precision", &f.until.Precision, "SHARE", scenario.ParseShare, unlessZero(text.Share),
+	command.Value(r, "until-precision", &f.until.Precision, "SHARE", text.ParseShare, unlessZero(text.Share),
 		"repeat the trials, interleaved A B B A, until every 95 % interval reaches at most so far to either side, as in 2%; in place of the file's repeats")
-	command.Value(r, "at-most", &f.until.AtMost, "DURATION", scenario.ParseAtMost, unlessZero(scenario.FormatDuration),
+	command.Value(r, "at-most", &f.until.AtMost, "DURATION", scenario.ParseAtMost, unlessZero(text.FormatDuration),
 		"with --until-precision: begin no round that would not end so long after the start; 30m unless given")
 	r.Set.Var(&f.metrics, "until-metric", "with --until-precision: what must be precise, as in ops or p99, instead of ops and p90; can be given again")
 	r.Text("agent-certs", &f.agents.certs, "DIR", "the folder with the certificates of \"quorumbench agent certs\", for hosts that are reached via agent")
@@ -196,7 +196,7 @@ func (a *commandLine) checkUntil(f *runFlags, s *scenario.Scenario) error {
 	}
 	const fewest = stats.FewestUntilPrecise
 	if took, _ := s.EstimatedDuration(); took > s.Until.AtMost/fewest {
-		a.Warn(fmt.Sprintf("nothing is precise before %d repeats, which take longer than the %s that the run may take", fewest, scenario.FormatDuration(s.Until.AtMost)))
+		a.Warn(fmt.Sprintf("nothing is precise before %d repeats, which take longer than the %s that the run may take", fewest, text.FormatDuration(s.Until.AtMost)))
 	}
 	return nil
 }

@@ -68,9 +68,9 @@ func (a *Application) setting(key string) string {
 func (a *Application) Values() application.Settings {
 	all := application.Settings{}
 	for _, s := range a.Settings {
-		v, err := ParseNumber(s.Value)
+		v, err := text.ParseNumber(s.Value)
 		if err != nil {
-			d, _ := ParseDuration(s.Value) // what is neither counts as 0
+			d, _ := text.ParseDuration(s.Value) // what is neither counts as 0
 			v = d.Seconds()
 		}
 		all[s.Key] = v

@@ -3,6 +3,8 @@ package scenario
 import (
 	"fmt"
 	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Distribution is how keys are chosen from the key space.
@@ -69,7 +71,7 @@ func ParseDistribution(s string) (Distribution, error) {
 		return d, fmt.Errorf("%q is not a distribution; write zipfian:0.99 or hotspot:0.2:0.8", s)
 	}
 	for i, shape := range shapes {
-		if *shape.field(&d), err = ParseNumber(parts[i]); err != nil {
+		if *shape.field(&d), err = text.ParseNumber(parts[i]); err != nil {
 			return d, fmt.Errorf("in the distribution %q, %w", s, err)
 		}
 	}
@@ -92,11 +94,11 @@ func newDistribution(name string) (Distribution, error) {
 
 // String returns the distribution as ParseDistribution reads it.
 func (d Distribution) String() string {
-	text := d.Name
+	out := d.Name
 	for _, s := range d.shapes() {
-		text += ":" + formatNumber(*s.field(&d))
+		out += ":" + text.FormatNumber(*s.field(&d))
 	}
-	return text
+	return out
 }
 
 func (d Distribution) check() error {
@@ -105,7 +107,7 @@ func (d Distribution) check() error {
 	}
 	for _, s := range d.shapes() {
 		if v := *s.field(&d); !(v > 0 && (v < 1 || s.one && v == 1)) {
-			return problem("distribution", "%s's %s is %s and must %s", d.Name, s.key, formatNumber(v), s.must)
+			return problem("distribution", "%s's %s is %s and must %s", d.Name, s.key, text.FormatNumber(v), s.must)
 		}
 	}
 	return nil

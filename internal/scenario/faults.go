@@ -1,200 +1,29 @@
 package scenario
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/scenario/fault"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
-
-// Fault is something that is broken on purpose while a load runs, once or again
-// and again.
-type Fault struct {
-	At      time.Duration // after the window opened
-	Do      FaultKind
-	Member  kv.Target     // leader, followers (one of them), one by its number, or all at once
-	For     time.Duration // how long; 0 of a restart
-	By      time.Duration // by how much each sync or packet takes longer, or how old is what a power loss keeps; 0 of others
-	Every   time.Duration // from one to the next; 0 for once
-	Repeat  int           // how often; 0 with Every is as often as the window has room for
-	Server  string        // of a rolling upgrade: a version, DefaultServer, or the path of a server
-	Of      []FaultKind   // of Random: those of which it is one
-	Traffic               // of a fault of the network
-}
-
-// maxFaults bounds the faults of a trial, repeated ones each counted.
-const maxFaults = 1000
-
-// String says what is done to whom and for how long.
-func (h *Happening) String() string {
-	text := h.Do.on(h.Member) + h.how()
-	if h.For > 0 {
-		text += " for " + FormatDuration(h.For)
-	}
-	return text
-}
-
-// faultMember names the member of a fault.
-func faultMember(t kv.Target) string {
-	switch t.Mode {
-	case kv.Followers:
-		return "follower"
-	case kv.One:
-		return "m" + strconv.Itoa(t.Member)
-	}
-	return t.String()
-}
-
-// allMembers is how faults name all members at once.
-const allMembers = "all"
-
-func parseFaultMember(s string) (kv.Target, error) {
-	switch number, named := strings.CutPrefix(s, "m"); {
-	case s == "leader":
-		return kv.Target{Mode: kv.LeaderOnly}, nil
-	case s == allMembers:
-		return kv.Target{Mode: kv.All}, nil
-	case s == "any":
-		return kv.Target{Mode: kv.Any}, nil
-	case s == "follower":
-		return kv.Target{Mode: kv.Followers}, nil
-	case named:
-		if n, err := strconv.Atoi(number); err == nil && n > 0 {
-			return kv.Target{Mode: kv.One, Member: n}, nil
-		}
-	}
-	return kv.Target{}, fmt.Errorf("there is no member %q for a fault; choose leader, follower, any, all, or a member as m1, m2", s)
-}
 
 // faults are what is broken beside the load. A flag has them as
 // "kill leader at 10s for 3s every 20s repeat 5", with commas between.
 func faults() value {
-	return typed[[]Fault]{
-		field: func(l *Load) *[]Fault { return &l.Faults }, word: "FAULT,...", within: "",
-		fromText: ParseFaults, fromFile: readFaults, show: faultsText, verify: checkFaultList,
-		unsaid: func(all []Fault) bool { return len(all) == 0 },
-		toJSON: encodeFaults, fromJSON: decodeFaults,
+	return typed[[]fault.Fault]{
+		field: func(l *Load) *[]fault.Fault { return &l.Faults }, word: "FAULT,...", within: "",
+		fromText: fault.Parse, fromFile: readFaults, show: fault.Text, verify: checkEachFault,
+		unsaid: func(all []fault.Fault) bool { return len(all) == 0 },
 	}
-}
-
-// ParseFaults reads faults as flags have them, such as "kill leader at 10s for 3s".
-func ParseFaults(s string) (all []Fault, err error) {
-	if s == noFaults {
-		return nil, nil
-	}
-	for part := range strings.SplitSeq(s, ",") {
-		f, err := parseFault(part)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, f)
-	}
-	return all, nil
-}
-
-// noFaults is the value of faults that takes a default's away.
-const noFaults = "none"
-
-// parseFault reads what String of a Fault writes.
-func parseFault(s string) (Fault, error) {
-	words := strings.Fields(s)
-	if len(words)%2 == 1 {
-		if do, err := ParseFaultKind(words[0]); err == nil && do.OfCluster() {
-			words = slices.Insert(words, 1, allMembers)
-		}
-	}
-	if len(words) < 2 || len(words)%2 != 0 {
-		return Fault{}, fmt.Errorf("%q is no fault; write one as in kill leader at 10s for 3s", strings.TrimSpace(s))
-	}
-	fields := map[string]string{"do": words[0], "member": words[1]}
-	for i := 2; i < len(words); i += 2 {
-		if _, twice := fields[words[i]]; twice {
-			return Fault{}, fmt.Errorf("the fault %q says %s twice", strings.TrimSpace(s), words[i])
-		}
-		fields[words[i]] = words[i+1]
-	}
-	var f Fault
-	for _, key := range sortedKeys(fields) {
-		if err := f.set(key, fields[key]); err != nil {
-			return f, err
-		}
-	}
-	return f, nil
-}
-
-// set sets one field of the fault.
-func (f *Fault) set(key, text string) (err error) {
-	switch key {
-	case "do":
-		f.Do, err = ParseFaultKind(text)
-	case "member":
-		f.Member, err = parseFaultMember(text)
-	case "at":
-		f.At, err = ParseDuration(text)
-	case "for":
-		f.For, err = ParseDuration(text)
-	case "by":
-		err = f.setBy(text)
-	case "of":
-		f.Of, err = parseKinds(text)
-	case "every":
-		f.Every, err = ParseDuration(text)
-	case "repeat":
-		var n int64
-		n, err = ParseWhole(text)
-		if f.Repeat = int(n); err == nil && (n < 1 || n > maxFaults) {
-			err = fmt.Errorf("a fault is repeated from 1 to %d times, and not %s", maxFaults, text)
-		}
-	default:
-		var known bool
-		if key == "to" && f.Do == RollingUpgrade {
-			f.Server, err = parseServer(text)
-			return err
-		}
-		if known, err = f.setTraffic(key, text); !known {
-			err = fmt.Errorf("a fault has no %q; it has do, member, by, at, for, every and repeat, a random one of, a rolling-upgrade to, and those of the network from, direction and to", key)
-		}
-	}
-	return err
-}
-
-// String returns the fault as flags write it.
-func (f Fault) String() string {
-	h := f.once()
-	text := f.Do.on(f.Member) + h.how()
-	if len(f.Of) > 0 {
-		text += " of " + kindsText(f.Of)
-	}
-	text += " at " + FormatDuration(f.At)
-	if f.For != 0 {
-		text += " for " + FormatDuration(f.For)
-	}
-	if f.Every != 0 {
-		text += " every " + FormatDuration(f.Every)
-	}
-	if f.Repeat != 0 {
-		text += " repeat " + strconv.Itoa(f.Repeat)
-	}
-	return text
-}
-
-func faultsText(all []Fault) string {
-	parts := make([]string, 0, len(all))
-	for _, f := range all {
-		parts = append(parts, f.String())
-	}
-	return strings.Join(parts, ", ")
 }
 
 // readFaults reads a list of mappings, or of faults as flags have them.
-func readFaults(_ *draft, key string, n *node) (all []Fault, err error) {
+func readFaults(_ *draft, key string, n *node) (all []fault.Fault, err error) {
 	if n.kind == scalar {
-		return parsed(n, key, ParseFaults)
+		return parsed(n, key, fault.Parse)
 	}
 	if n.kind != list {
 		return nil, n.at.errorf("faults must be a list, as in [{at: 10s, do: kill, member: leader, for: 3s}], not %s", n.what())
@@ -212,94 +41,188 @@ func readFaults(_ *draft, key string, n *node) (all []Fault, err error) {
 	return all, nil
 }
 
-func readFault(n *node) (f Fault, err error) {
+func readFault(n *node) (f fault.Fault, err error) {
 	if n.kind == scalar {
-		return parsed(n, "a fault", parseFault)
+		return parsed(n, "a fault", fault.ParseOne)
 	}
-	given := map[string]bool{}
+	texts := map[string]string{}
 	readers := map[string]func(*node) error{}
-	var last []func() error // what depends on do, which may come behind
-	for _, name := range []string{"at", "do", "member", "for", "by", "of", "every", "repeat", "from", "direction", "to"} {
-		readers[name] = func(n *node) error {
-			read := func(n *node) (string, error) { return n.filled(name) }
-			if name == "of" {
-				read = readKinds
-			}
-			given[name] = true
-			text, err := read(n)
-			if err != nil {
-				return err
-			}
-			set := func() error {
-				if err := f.set(name, text); err != nil {
-					return n.at.errorf("%v", err)
+	for _, name := range fault.Fields() {
+		readers[name] = func(n *node) (err error) {
+			if name == "of" && n.kind == list {
+				kinds := make([]string, len(n.items))
+				for i, item := range n.items {
+					if kinds[i], err = item.filled(name); err != nil {
+						return err
+					}
 				}
+				texts[name] = strings.Join(kinds, fault.KindsBetween)
 				return nil
 			}
-			if name == "to" {
-				last = append(last, set)
-				return nil
-			}
-			return set()
+			texts[name], err = n.filled(name)
+			return err
 		}
 	}
 	if err := n.fields("a fault", readers); err != nil {
 		return f, err
 	}
-	for _, set := range last {
-		if err := set(); err != nil {
-			return f, err
-		}
-	}
-	if given["do"] && !given["member"] && f.Do.OfCluster() {
-		f.Member, given["member"] = kv.Target{Mode: kv.All}, true
-	}
-	for _, name := range []string{"do", "member"} {
-		if !given[name] {
-			return f, n.at.errorf("a fault needs %s, as in {at: 10s, do: kill, member: leader, for: 3s}", name)
-		}
+	f, field, err := fault.FromFields(texts)
+	if err != nil {
+		return f, n.field(field).at.errorf("%v", err)
 	}
 	return f, nil
 }
 
-func encodeFaults(all []Fault) any {
-	out := []faultEntry{}
-	span := func(d time.Duration) string {
-		if d == 0 {
-			return ""
-		}
-		return FormatDuration(d)
-	}
+// checkEachFault looks at each fault by itself.
+func checkEachFault(c *checks, key string, all []fault.Fault) {
 	for _, f := range all {
-		h, traffic := f.once(), f.entry()
-		if f.Server != "" {
-			traffic.To = f.Server
+		if wrong := f.Wrong(); wrong != "" {
+			c.add(key, "the fault %q %s", f, wrong)
 		}
-		out = append(out, faultEntry{FormatDuration(f.At), f.Do.String(), faultMember(f.Member), span(f.For), h.amount(), kindsText(f.Of), span(f.Every), f.Repeat, traffic})
 	}
-	return out
 }
 
-func decodeFaults(b json.RawMessage) (all []Fault, err error) {
-	var entries []faultEntry
-	if err := json.Unmarshal(b, &entries); err != nil {
-		return nil, err
+// Happenings are the load's faults in their order, each time that one is repeated.
+// What is random of them comes from the load's seed alone.
+func (l *Load) Happenings() []fault.Happening { return fault.Schedule(l.Faults, l.Duration, l.Seed) }
+
+// hasFault reports whether one of the load's faults can be of such a kind.
+func (l *Load) hasFault(is func(fault.Kind) bool) bool {
+	return slices.ContainsFunc(l.Faults, func(f fault.Fault) bool { return slices.ContainsFunc(f.Kinds(), is) })
+}
+
+// ChangesCluster reports whether the load's faults leave another cluster than they
+// found.
+func (l *Load) ChangesCluster() bool { return l.hasFault(fault.Kind.Changes) }
+
+// checkFaults refuses faults that the window has no room for, and those of
+// which one begins while another lasts.
+func (l *Load) checkFaults(c *checks) {
+	if len(l.Faults) == 0 || c.wrong("faults", "duration", "total") {
+		return
 	}
-	for _, e := range entries {
-		f := Fault{Repeat: e.Repeat}
-		errs := []error{f.set("at", e.At), f.set("do", e.Do), f.set("member", e.Member)}
-		for key, text := range map[string]string{"for": e.For, "by": e.By, "of": e.Of, "every": e.Every, "from": e.From, "direction": e.Direction, "to": e.To} {
-			if text != "" {
-				errs = append(errs, f.set(key, text))
+	if l.Duration == 0 {
+		c.add("faults", "<faults> are at times of the window, so <duration> must bound it and not <total>")
+		return
+	}
+	all := fault.Longest(l.Faults, l.Duration)
+	if len(all) > fault.Most {
+		c.add("faults", "<faults> are more than %d", fault.Most)
+		return
+	}
+	for i := range all {
+		h := &all[i]
+		switch {
+		case h.At+h.For >= l.Duration:
+			c.add("faults", "the fault %q at %s would last until %s, and the window closes at %s; make <duration> longer, or the fault earlier",
+				h.String(), text.FormatDuration(h.At), text.FormatDuration(h.At+h.For), text.FormatDuration(l.Duration))
+			return
+		case i > 0 && (h.At == all[i-1].At || h.At < all[i-1].At+all[i-1].For):
+			c.add("faults", "the fault %q at %s begins before %q at %s is over; one fault at a time tells what it breaks",
+				h.String(), text.FormatDuration(h.At), all[i-1].String(), text.FormatDuration(all[i-1].At))
+			return
+		case h.Ahead() > h.At, i > 0 && h.Ahead() > h.At-all[i-1].At-all[i-1].For:
+			c.add("faults", "the fault %q at %s keeps what was written %s before it, when the window had not opened or another fault was not over; make it later, or by shorter",
+				h.String(), text.FormatDuration(h.At), text.FormatDuration(h.By))
+			return
+		}
+	}
+}
+
+// checkFaultMembers refuses faults of members that the trial's cluster does not
+// have, or that are not ours to break.
+func (b *builder) checkFaultMembers() {
+	if len(b.load.Faults) == 0 {
+		return
+	}
+	at, n := b.place("faults"), b.cluster.Members
+	if b.cluster.Attach != nil {
+		b.failf(at, "<faults> end and stop a member's processes, which are known of clusters that quorumbench starts and not of one that runs already; give members instead of endpoints")
+		return
+	}
+	b.cluster.Disks, b.cluster.Spare, b.cluster.Network = b.load.hasFault(fault.Kind.NeedsDisk), b.load.hasFault(fault.Kind.NeedsSpare), b.load.hasFault(fault.Kind.NeedsNetwork)
+	for _, f := range b.load.Faults {
+		switch {
+		case n < f.LeastMembers():
+			b.failf(at, "the fault %q needs a cluster of at least %d members, and this one has %d", f, f.LeastMembers(), n)
+		case f.Member.Mode == kv.Followers && n == 1:
+			b.failf(at, "the fault %q is of a follower, and a cluster of 1 member has none", f)
+		case n < 3 && slices.ContainsFunc(f.Kinds(), fault.Kind.NeedsQuorum):
+			b.failf(at, "the fault %q leaves no quorum in a cluster of %s; it needs 3", f, text.Plural(uint64(max(n, 0)), "member"))
+		case f.Member.Mode == kv.One && f.Member.Member > n:
+			b.failf(at, "the fault %q is of m%d, and the cluster has %s", f, f.Member.Member, text.Plural(uint64(max(n, 0)), "member"))
+		}
+	}
+	for i := range b.hosts {
+		h := &b.hosts[i]
+		used := slices.Contains(b.cluster.On, h.Name) || len(b.cluster.On) == 0 && i < n
+		used = used || slices.Contains(b.workersOn, h.Name) || len(b.workersOn) == 0 && b.load.Workers > 1
+		if b.cluster.Network && used && h.Via != ViaLocal {
+			b.failf(at, "<faults> of the network need members and workers on the machine that quorumbench runs on, and the host %s is reached via %s", h.Name, h.Via)
+			return
+		}
+	}
+}
+
+// warnOfUpgrades says what an upgrade of the store needs, where one is asked for.
+func (b *builder) warnOfUpgrades(name string) {
+	for _, f := range b.load.Faults {
+		if f.Do == fault.RollingUpgrade && b.can.Upgrades != "" {
+			b.warnOf(name, fmt.Sprintf("the fault %q: %s", f, b.can.Upgrades))
+			return
+		}
+	}
+}
+
+// checkFaultAbilities refuses faults that the store has not in it.
+func (b *builder) checkFaultAbilities() {
+	for _, f := range b.load.Faults {
+		for _, k := range f.Kinds() {
+			if needs := k.Needs(); needs != nil {
+				if err := b.can.Feature(b.cluster.Store, *needs); err != nil {
+					b.failf(b.place("faults"), "the fault %q is not for this store: %v", f, err)
+				}
 			}
 		}
-		if err := errors.Join(errs...); err != nil {
-			return nil, err
+		if version, _ := fault.ServerOf(f.Server); version != "" {
+			if err := b.catalog.Version(b.cluster.Store, version); err != nil {
+				b.failf(b.place("faults"), "the fault %q: %v", f, err)
+			}
 		}
-		if f.Repeat < 0 || f.Repeat > maxFaults {
-			return nil, fmt.Errorf("a fault is repeated from 1 to %d times, and not %d", maxFaults, f.Repeat)
-		}
-		all = append(all, f)
 	}
-	return all, nil
+}
+
+// securedSettings are settings of a store whose members can speak TLS.
+type securedSettings interface {
+	// Secured reports whether they do.
+	Secured() bool
+}
+
+// checkCertificates refuses to replace certificates that are not there.
+func (b *builder) checkCertificates() {
+	for _, f := range b.load.Faults {
+		if !slices.Contains(f.Kinds(), fault.NewCertificate) {
+			continue
+		}
+		if s, ok := b.cluster.Settings.(securedSettings); ok && !s.Secured() {
+			b.failf(b.place("faults"), "the fault %q needs members that speak TLS: give settings: {tls: true}", f)
+		}
+	}
+}
+
+// quotaSettings are settings of a store that has a quota of space.
+type quotaSettings interface {
+	// CheckQuota returns why the quota cannot be reached on purpose; nil if it can.
+	CheckQuota() error
+}
+
+// checkQuota refuses to fill what cannot be filled.
+func (b *builder) checkQuota() {
+	for _, f := range b.load.Faults {
+		if s, ok := b.cluster.Settings.(quotaSettings); ok && slices.Contains(f.Kinds(), fault.FillQuota) {
+			if err := s.CheckQuota(); err != nil {
+				b.failf(b.place("faults"), "the fault %q is not for these settings: %v", f, err)
+			}
+		}
+	}
 }

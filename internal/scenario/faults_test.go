@@ -1,96 +1,48 @@
 package scenario
 
 import (
-	"encoding/json"
-	"reflect"
 	"slices"
+	"strings"
 	"testing"
-	"time"
 )
 
-// faultTexts has each way to write a fault.
-var faultTexts = []string{
-	"kill leader at 10s for 3s every 20s repeat 5", "terminate follower at 1s for 1s", "pause m12 at 1s for 5ms", "restart any at 1s",
-	"slow-disk m1 by 200ms at 1s for 3s", "power-loss all by 2s at 5s for 1s, lying-disk follower at 9s for 3s", "power-loss all at 1s for 1s, full-disk m2 at 5s for 1s,failing-disk leader at 9s for 1s",
-	"move-leader follower at 1s", "compact at 1s every 2s", "compact all at 1s", "defragment all at 1s", "snapshot leader at 1s", "alarm m1 at 1s for 1s",
-	"fill-quota at 1s for 1s, enable-auth at 5s for 1s", "replace leader at 1s for 1s, rolling-restart at 10s",
-	"rolling-upgrade to 3.9.5 at 1s, rolling-upgrade to /opt/etcd at 50s, rolling-upgrade to default at 90s",
-	"slow-disk leader by 1h at 1s for 5s, slow-disk all by -90s at 10s for 1s, random any of slow-disk/kill by -1ms at 20s for 1s every 3s",
-	"random any of kill/pause/compact at 1s for 2s every 10s repeat 9", "none",
-}
-
-// What is read as faults is written so that the same is read, in flags and in
-// records, and what happens of them is bounded and in order.
-func FuzzFaults(f *testing.F) {
-	for _, text := range faultTexts {
-		f.Add(text)
-	}
-	for _, c := range []string{"", ",", "kill", "kill leader at", "kill leader at at", "kill leader at 1s at 2s", "kill m0 at 1s for 1s", "kill leader repeat 99999999999 every 1ns at 0s", "random any of / at 1s"} {
-		f.Add(c)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		all, err := ParseFaults(text)
-		if err != nil {
-			if err.Error() == "" {
-				t.Fatal("refused without a sentence")
-			}
-			return
-		}
-		if len(all) > 0 {
-			if again, err := ParseFaults(faultsText(all)); err != nil || !reflect.DeepEqual(all, again) {
-				t.Fatalf("%+v is written %q, which is %+v, %v", all, faultsText(all), again, err)
-			}
-			b, err := json.Marshal(encodeFaults(all))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if again, err := decodeFaults(b); err != nil || !reflect.DeepEqual(all, again) {
-				t.Fatalf("%+v is recorded %s, which is %+v, %v", all, b, again, err)
-			}
-		}
-		l := Load{Duration: time.Hour, Faults: all}
-		c := &checks{}
-		checkFaultList(c, "faults", all)
-		if len(c.found) > 0 {
-			return
-		}
-		happens := l.Happenings()
-		if len(happens) > len(all)*(maxFaults+1) {
-			t.Fatalf("%d of %d faults", len(happens), len(all))
-		}
-		for i, h := range happens {
-			if i > 0 && h.At < happens[i-1].At || h.Do >= Random || h.String() == "" {
-				t.Fatalf("%+v after %+v", h, happens[max(i-1, 0)])
-			}
-		}
-	})
-}
-
-// Random faults are the same for one seed, others for another, and within the time
-// that each has.
-func TestRandomFaultsComeFromTheSeed(t *testing.T) {
-	all, err := ParseFaults("random any of kill/compact/slow-disk by 100ms at 10s for 3s every 20s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	happen := func(seed uint64) []Happening {
-		l := Load{Duration: 10 * time.Minute, Seed: seed, Faults: all}
-		return l.Happenings()
-	}
-	first := happen(7)
-	if len(first) != 29 || !reflect.DeepEqual(first, happen(7)) || reflect.DeepEqual(first, happen(8)) {
-		t.Errorf("%d faults: %+v", len(first), first)
-	}
-	kinds := map[FaultKind]int{}
-	for i, h := range first {
-		kinds[h.Do]++
-		begins := 10*time.Second + time.Duration(i)*20*time.Second
-		if h.At < begins || h.At+h.For >= begins+20*time.Second || (h.For == 0) != (h.Do == Compact) || (h.By == 0) != (h.Do != SlowDisk) {
-			t.Errorf("the fault %d: %+v", i, h)
+// What of such faults cannot be is a sentence.
+func TestWrongFaultsOfTheNetworkAreRefused(t *testing.T) {
+	const file = "trials: [{store: etcd, operation: put, duration: 10s, faults: ["
+	for fault, want := range map[string]string{
+		"isolate leader from clients at 1s for 1s":       `the fault "isolate leader from clients at 1s for 1s" cuts members off from one another, and not from clients: drop from, or choose blackhole`,
+		"split leader direction in at 1s for 1s":         `the fault "split leader direction in at 1s for 1s" parts members both ways: drop direction, or choose isolate or blackhole`,
+		"bridge all at 1s for 1s":                        `the fault "bridge all at 1s for 1s" is of one member, and not of all`,
+		"random all of split/kill at 1s for 1s every 3s": `the fault "random all of split/kill at 1s for 1s every 3s" is of one member, and not of all`,
+		"kill leader from peers at 1s for 1s":            `the fault "kill leader from peers at 1s for 1s" is none of the network, and only those have from, direction, to and shares; drop them`,
+		"loss leader at 1s for 1s":                       `the fault "loss leader at 1s for 1s" needs by: the share of packets that vanish, as in by: 10%`,
+		"loss leader by 10ms at 1s for 1s":               `the fault "loss leader by 10ms at 1s for 1s" needs by: the share of packets that vanish, as in by: 10%`,
+		"delay leader at 1s for 1s":                      `the fault "delay leader at 1s for 1s" needs by: how much later each packet comes, as in by: 50ms`,
+		"delay leader by 10% at 1s for 1s":               `the fault "delay leader by 10% at 1s for 1s" has by, which is a share of packets; drop it, or choose loss or reorder`,
+		"blackhole leader by 10ms at 1s for 1s":          `the fault "blackhole leader by 10ms at 1s for 1s" has by with a time, which is how much later each packet comes; drop it, or choose delay`,
+		"slow-link leader at 1s for 1s":                  `the fault "slow-link leader at 1s for 1s" needs to: how much passes in a second, as in to: 1MB/s`,
+		"delay m1 by 1ms to 1B/s at 1s for 1s":           `the fault "delay m1 by 1ms to 1B/s at 1s for 1s" has to, which is what passes a slow link in a second; drop it, or choose slow-link`,
+		"isolate leader at 1s":                           `the fault "isolate leader at 1s" needs for: how long it lasts, as in for: 3s`,
+		"slow-link m1 to 1MB at 1s for 1s":               `"1MB" is no rate; write one as in 100KB/s or 1MB/s`,
+		"slow-link m1 to 0B/s at 1s for 1s":              `a link has a rate above 0, and not 0B/s; choose blackhole for one that passes nothing`,
+		"loss m1 by 100% at 1s for 1s":                   `"100%" is no share above 0 and below 100 %; write one as in 2%`,
+		"isolate m1 from nobody at 1s for 1s":            `there is no end "nobody" for a fault; choose peers or clients or all`,
+		"isolate m1 direction up at 1s for 1s":           `there is no direction "up" for a fault; choose in or out`,
+	} {
+		_, err := Parse("f.yaml", []byte(file+fault+"]}]"), shelf{}, Options{})
+		if err == nil || !strings.HasSuffix(err.Error(), ": "+want) {
+			t.Errorf("%s:\n%v\n%s", fault, err, want)
 		}
 	}
-	if len(kinds) != 3 {
-		t.Errorf("the kinds are %v", kinds)
+	for _, c := range []struct{ file, want string }{
+		{"trials: [{store: etcd, operation: put, duration: 10s, members: 1, faults: [isolate leader at 1s for 1s]}]", `the fault "isolate leader at 1s for 1s" needs a cluster of at least 2 members, and this one has 1`},
+		{"trials: [{store: etcd, operation: put, duration: 10s, members: 2, faults: [random any of kill/bridge at 1s for 1s every 3s]}]", `the fault "random any of kill/bridge at 1s for 1s every 3s" needs a cluster of at least 3 members, and this one has 2`},
+		{"trials: [{store: etcd, operation: put, duration: 10s, members: 1, faults: [delay m1 by 1ms from peers at 1s for 1s]}]", `the fault "delay m1 by 1ms from peers at 1s for 1s" needs a cluster of at least 2 members, and this one has 1`},
+	} {
+		_, err := Parse("f.yaml", []byte(c.file), shelf{}, Options{})
+		if err == nil || !strings.HasSuffix(err.Error(), c.want) {
+			t.Errorf("%v\n%s", err, c.want)
+		}
 	}
 }
 

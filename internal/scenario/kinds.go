@@ -143,7 +143,7 @@ func whole[T int | int64 | uint32 | uint64](field func(*Load) *T, least, most in
 		field: field, word: "N", toJSON: asIs[T], within: between(least, most),
 		show: func(n T) string { return fmt.Sprint(n) },
 		fromText: func(s string) (T, error) {
-			n, err := ParseWhole(s)
+			n, err := text.ParseWhole(s)
 			if !signed && n < 0 {
 				return 0, err // it is refused by the name of the flag
 			}
@@ -202,7 +202,7 @@ func percent(field func(*Load) *int) value {
 // size is a number of bytes.
 func size(field func(*Load) *int, most int) value {
 	return typed[int]{
-		field: field, word: "SIZE", toJSON: asIs[int], within: "0 to " + FormatSize(most), show: strconv.Itoa, fromText: ParseFlagSize,
+		field: field, word: "SIZE", toJSON: asIs[int], within: "0 to " + text.FormatSize(most), show: strconv.Itoa, fromText: text.ParseFlagSize,
 		verify: func(c *checks, key string, n int) { c.size(key, n, most) },
 	}
 }
@@ -210,7 +210,7 @@ func size(field func(*Load) *int, most int) value {
 // span is a duration from 0, with what 0 means.
 func span(field func(*Load) *time.Duration, most time.Duration, zero string) typed[time.Duration] {
 	return typed[time.Duration]{
-		field: field, word: "DURATION", within: "0s to " + FormatDuration(most), fromText: ParseDuration, show: FormatDuration,
+		field: field, word: "DURATION", within: "0s to " + text.FormatDuration(most), fromText: text.ParseDuration, show: text.FormatDuration,
 		verify: func(c *checks, key string, d time.Duration) {
 			switch {
 			case d < 0:
@@ -225,9 +225,9 @@ func span(field func(*Load) *time.Duration, most time.Duration, zero string) typ
 // spanAbove is a duration above 0.
 func spanAbove(field func(*Load) *time.Duration, most time.Duration) typed[time.Duration] {
 	t := span(field, most, "")
-	t.within = "above 0, up to " + FormatDuration(most)
+	t.within = "above 0, up to " + text.FormatDuration(most)
 	t.fromFile = func(d *draft, key string, n *node) (time.Duration, error) {
-		v, err := parsed(n, key, ParseDuration)
+		v, err := parsed(n, key, text.ParseDuration)
 		if err == nil && v <= 0 {
 			err = n.at.errorf("%s", d.called.outOf(key, v.String(), "above 0"))
 		}
@@ -253,7 +253,7 @@ func timeout() value {
 // yesNo is a parameter that is true or false.
 func yesNo(field func(*Load) *bool) typed[bool] {
 	return typed[bool]{
-		field: field, word: "bool", toJSON: asIs[bool], show: strconv.FormatBool, fromText: ParseBool,
+		field: field, word: "bool", toJSON: asIs[bool], show: strconv.FormatBool, fromText: text.ParseBool,
 		fromFile: func(_ *draft, key string, n *node) (bool, error) { return n.boolean(key) },
 	}
 }
@@ -283,7 +283,7 @@ func rate() value {
 	return typed[Rate]{
 		field: func(l *Load) *Rate { return &l.Rate }, word: "R", within: "above 0, up to 10^7", show: Rate.String,
 		fromText: func(s string) (Rate, error) {
-			n, err := ParseNumber(s)
+			n, err := text.ParseNumber(s)
 			return Rate{PerSecond: n}, err
 		},
 		fromFile: func(d *draft, key string, n *node) (Rate, error) {

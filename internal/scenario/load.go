@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/scenario/fault"
 )
 
 // Load is what is sent.
@@ -63,7 +64,7 @@ type Load struct {
 	// compaction of its history. On a cluster that the run starts nothing forbids it.
 	ClusterWide bool
 	// Faults are what is broken on purpose in the window.
-	Faults []Fault
+	Faults []fault.Fault
 	// RequireMemory refuses a cluster whose first member does not report its
 	// memory: what the load costs the members is what it is run for.
 	RequireMemory bool

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // mix is a load's operations. A flag has them as put=20,get=80, with the
@@ -35,7 +36,7 @@ func parseMix(s string) (mix []Operation, err error) {
 			}
 		}
 		if weighted {
-			if o.Weight, err = ParseNumber(weight); err != nil {
+			if o.Weight, err = text.ParseNumber(weight); err != nil {
 				return nil, err
 			}
 		}
@@ -165,7 +166,7 @@ func readOperation(n *node) (Operation, error) {
 func readWeight(n *node) (float64, error) {
 	w, err := n.number("a weight")
 	if err == nil && !(w >= minWeight && w <= maxWeight) {
-		return 0, n.at.errorf("a weight is %s and must be from %s to %s", n.text, formatNumber(minWeight), formatNumber(maxWeight))
+		return 0, n.at.errorf("a weight is %s and must be from %s to %s", n.text, text.FormatNumber(minWeight), text.FormatNumber(maxWeight))
 	}
 	return w, err
 }

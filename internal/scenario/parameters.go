@@ -8,6 +8,8 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
+	"github.com/quorumbench/quorumbench/internal/scenario/fault"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Parameters are all parameters of a trial, in the order in which they are
@@ -63,7 +65,7 @@ func clusterParameters() []*Parameter {
 		{Key: "endpoints", set: keep((*node).words, func(d *draft) *[]string { return &d.attach.Endpoints })},
 		{Key: "tls", set: setTLS},
 		{Key: "user", shared: true, set: keep((*node).filled, func(d *draft) *string { return &d.attach.User })},
-		{Key: "dial-timeout", set: keep(parsedBy(ParseDuration), func(d *draft) *time.Duration { return &d.attach.DialTimeout })},
+		{Key: "dial-timeout", set: keep(parsedBy(text.ParseDuration), func(d *draft) *time.Duration { return &d.attach.DialTimeout })},
 		{Key: "data-dir", set: keep((*node).filled, func(d *draft) *string { return &d.attach.DataDir })},
 	}
 }
@@ -186,7 +188,7 @@ func extraParameters() []*Parameter {
 			Differs: "the recording of every operation", Reads: &checkReading,
 			value: optional(yesNo(func(l *Load) *bool { return &l.Check }))},
 		{Key: "faults", // without a flag of bench, which measures clusters that run already
-			Differs: "the faults", Reads: &faultsReading, column: &column{title: "faults", cell: func(t *Trial) string { return faultsText(t.Load.Faults) }, optional: true, none: "none"},
+			Differs: "the faults", Reads: &faultsReading, column: &column{title: "faults", cell: func(t *Trial) string { return fault.Text(t.Load.Faults) }, optional: true, none: "none"},
 			value: faults()},
 
 		{Key: "cleanup", Meaning: "remove every key with the prefix after each trial; a running cluster's are removed at the end of the run unless this is false",
@@ -266,7 +268,7 @@ func keySpace() value {
 }
 
 func prefix() value {
-	t := textValue(func(l *Load) *string { return &l.Prefix }, "TEXT", "up to "+FormatSize(MaxKeySize))
+	t := textValue(func(l *Load) *string { return &l.Prefix }, "TEXT", "up to "+text.FormatSize(MaxKeySize))
 	t.verify = func(c *checks, key, prefix string) { c.size(key, len(prefix), MaxKeySize) }
 	return t
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/scenario/fault"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -50,7 +51,7 @@ var (
 	rangesReading      = Reading{"ranges", rangesText, rangesAbove}
 	compactionReading  = Reading{"compacted", compactionText, after("compacted ", compactionText)}
 	transactionReading = Reading{"transaction", transactionCell, transactionAbove}
-	faultsReading      = Reading{"faults", func(l *Load) string { return faultsText(l.Faults) }, after("faults: ", func(l *Load) string { return faultsText(l.Faults) })}
+	faultsReading      = Reading{"faults", func(l *Load) string { return fault.Text(l.Faults) }, after("faults: ", func(l *Load) string { return fault.Text(l.Faults) })}
 	warmupReading      = Reading{"warm-up", warmupText, after("warm-up ", warmupText)}
 	windowReading      = Reading{"window", windowText, after("window ", windowText)}
 	timeoutReading     = Reading{"timeout", timeoutText, after("timeout ", timeoutText)}

@@ -67,10 +67,10 @@ const largePreload = 2 << 30
 func (l *Load) warnings(w words) []string {
 	var out []string
 	if request := len(l.Prefix) + l.KeySize + l.ValueSize; request > commonLimit && l.has(kv.Kind.Writes) {
-		out = append(out, fmt.Sprintf("a key and value of %s together are more than the 1.5 MiB that stores commonly take by default", FormatSize(request)))
+		out = append(out, fmt.Sprintf("a key and value of %s together are more than the 1.5 MiB that stores commonly take by default", text.FormatSize(request)))
 	}
 	if l.Preload && l.usesKeySpace() && l.ValueSize > 0 && l.KeySpace > largePreload/uint64(l.ValueSize) {
-		out = append(out, fmt.Sprintf("the preload writes %s of %s each, more than 2 GiB", text.Plural(l.KeySpace, "key"), FormatSize(l.ValueSize)))
+		out = append(out, fmt.Sprintf("the preload writes %s of %s each, more than 2 GiB", text.Plural(l.KeySpace, "key"), text.FormatSize(l.ValueSize)))
 	}
 	if l.has(isRange) && l.Application.Name == "" && l.RangeKey == nil && l.RangeLimit == 0 {
 		out = append(out, w.fill("each range reads on to the end of the key space; <range-limit> bounds it"))

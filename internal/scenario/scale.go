@@ -28,7 +28,7 @@ type Scaled struct {
 // CheckScale says in one sentence what is wrong with a factor, or returns nil.
 func CheckScale(factor float64) error {
 	if !(factor > 0) || math.IsInf(factor, 0) {
-		return problem("scale", "the scale is %s and must be a number above 0, such as 0.01", formatNumber(factor))
+		return problem("scale", "the scale is %s and must be a number above 0, such as 0.01", text.FormatNumber(factor))
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func (s *Scaled) note(l *Load) string {
 		parts = append(parts, fmt.Sprintf("a warm-up of %v for %v", l.Warmup, s.Warmup))
 	}
 	if len(parts) == 0 {
-		return fmt.Sprintf("scaled by %s, which changed nothing here", formatNumber(s.Factor))
+		return fmt.Sprintf("scaled by %s, which changed nothing here", text.FormatNumber(s.Factor))
 	}
-	return fmt.Sprintf("scaled by %s: %s; all else is as written", formatNumber(s.Factor), strings.Join(parts, ", "))
+	return fmt.Sprintf("scaled by %s: %s; all else is as written", text.FormatNumber(s.Factor), strings.Join(parts, ", "))
 }

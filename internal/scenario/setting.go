@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // setting is a parameter of applications as a value. Those that several applications
@@ -55,26 +56,26 @@ func (s *setting) bounds() string {
 }
 
 // number reads what settingText writes.
-func (s *setting) number(text string) (float64, error) {
+func (s *setting) number(value string) (float64, error) {
 	switch s.Unit {
 	case application.Whole:
-		n, err := ParseWhole(text)
+		n, err := text.ParseWhole(value)
 		return float64(n), err
 	case application.Seconds:
-		d, err := ParseDuration(text)
+		d, err := text.ParseDuration(value)
 		return d.Seconds(), err
 	case application.Bytes:
-		n, err := ParseFlagSize(text)
+		n, err := text.ParseFlagSize(value)
 		return float64(n), err
 	}
-	return ParseNumber(text)
+	return text.ParseNumber(value)
 }
 
 // settingText returns a value as scenario files have it.
 func settingText(u application.Unit, v float64) string {
 	switch u {
 	case application.Seconds:
-		return FormatDuration(time.Duration(math.Round(v * float64(time.Second))))
+		return text.FormatDuration(time.Duration(math.Round(v * float64(time.Second))))
 	case application.Whole, application.Bytes:
 		return fmt.Sprintf("%.0f", v)
 	}

@@ -46,15 +46,18 @@ func (u Until) over(file Until) Until {
 
 // Text is the rule as a phrase.
 func (u *Until) Text() string {
-	return fmt.Sprintf("until every 95 %% interval of %s is within ± %s, for at most %s", strings.Join(u.Metrics, " and "), text.Share(u.Precision), FormatDuration(u.AtMost))
+	return fmt.Sprintf("until every 95 %% interval of %s is within ± %s, for at most %s", strings.Join(u.Metrics, " and "), text.Share(u.Precision), text.FormatDuration(u.AtMost))
 }
 
 // readUntil reads the file's mapping.
 func readUntil(n *node) (u Until, err error) {
 	err = n.fields("until", map[string]func(*node) error{
-		"precision": func(n *node) (err error) { u.Precision, err = parsed(n, "until.precision", ParseShare); return err },
-		"at-most":   func(n *node) (err error) { u.AtMost, err = parsed(n, "until.at-most", ParseAtMost); return err },
-		"metrics":   func(n *node) (err error) { u.Metrics, err = n.words("until.metrics"); return err },
+		"precision": func(n *node) (err error) {
+			u.Precision, err = parsed(n, "until.precision", text.ParseShare)
+			return err
+		},
+		"at-most": func(n *node) (err error) { u.AtMost, err = parsed(n, "until.at-most", ParseAtMost); return err },
+		"metrics": func(n *node) (err error) { u.Metrics, err = n.words("until.metrics"); return err },
 	})
 	if err == nil && u.Precision == 0 {
 		err = n.at.errorf("until says no precision; give one, as in {precision: 2%%}")
@@ -62,24 +65,11 @@ func readUntil(n *node) (u Until, err error) {
 	return u, err
 }
 
-// ParseShare reads a share above 0 and below 1, as in 2% or 0.02.
-func ParseShare(s string) (float64, error) {
-	text, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
-	x, err := ParseNumber(strings.TrimSpace(text))
-	if percent {
-		x /= 100
-	}
-	if err != nil || !(x > 0 && x < 1) {
-		return 0, fmt.Errorf("%q is no share above 0 and below 100 %%; write one as in 2%%", s)
-	}
-	return x, nil
-}
-
 // ParseAtMost reads how long a run may take.
 func ParseAtMost(s string) (time.Duration, error) {
-	d, err := ParseDuration(s)
+	d, err := text.ParseDuration(s)
 	if err == nil && (d <= 0 || d > maxAtMost) {
-		err = fmt.Errorf("%s is not above 0 and at most %s", s, FormatDuration(maxAtMost))
+		err = fmt.Errorf("%s is not above 0 and at most %s", s, text.FormatDuration(maxAtMost))
 	}
 	return d, err
 }
@@ -120,7 +110,7 @@ func (p *fileParser) checkUntil(s *Scenario) {
 		return
 	}
 	if took, _ := s.EstimatedDuration(); took > s.Until.AtMost {
-		p.failf(place{}, "the trials take %s once, without what starting clusters takes, and have %s at most; give them more time", FormatDuration(took), FormatDuration(s.Until.AtMost))
+		p.failf(place{}, "the trials take %s once, without what starting clusters takes, and have %s at most; give them more time", text.FormatDuration(took), text.FormatDuration(s.Until.AtMost))
 	}
 }
 

@@ -91,7 +91,7 @@ func (c *checks) size(key string, n, most int) {
 	case n < 0:
 		c.add(key, "<"+key+"> is %d and cannot be negative", n)
 	case n > most:
-		c.add(key, "<"+key+"> is %s and can be at most %s", FormatSize(n), FormatSize(most))
+		c.add(key, "<"+key+"> is %s and can be at most %s", text.FormatSize(n), text.FormatSize(most))
 	}
 }
 
@@ -112,7 +112,7 @@ func (l *Load) checkMix(c *checks) {
 		}
 		if !(o.Weight >= minWeight && o.Weight <= maxWeight) {
 			c.add("mix", "the weight of %s is %s and must be from %s to %s: weights count by their shares of the mix", o.label(),
-				formatNumber(o.Weight), formatNumber(minWeight), formatNumber(maxWeight))
+				text.FormatNumber(o.Weight), text.FormatNumber(minWeight), text.FormatNumber(maxWeight))
 		}
 		for _, earlier := range l.Mix[:i] {
 			if earlier.Kind == o.Kind && earlier.Consistency == o.Consistency {
@@ -151,11 +151,11 @@ func (l *Load) checkArrival(c *checks) {
 	case !given:
 		c.add("rate", "%s arrivals need a <rate> above 0", l.Arrival)
 	case r.Of != "" && !(r.Percent > 0 && r.Percent <= maxPercent):
-		c.add("rate", "<rate> is %s%% of %s and must be above 0%% and at most %d%%", formatNumber(r.Percent), r.Of, maxPercent)
+		c.add("rate", "<rate> is %s%% of %s and must be above 0%% and at most %d%%", text.FormatNumber(r.Percent), r.Of, maxPercent)
 	case r.Of == "" && !(r.PerSecond > 0):
-		c.outOf("rate", formatNumber(r.PerSecond), "above 0")
+		c.outOf("rate", text.FormatNumber(r.PerSecond), "above 0")
 	case r.PerSecond > MaxRate:
-		c.add("rate", "<rate> is %s and can be at most %d operations a second, more than any generator sends", formatNumber(r.PerSecond), MaxRate)
+		c.add("rate", "<rate> is %s and can be at most %d operations a second, more than any generator sends", text.FormatNumber(r.PerSecond), MaxRate)
 	}
 }
 

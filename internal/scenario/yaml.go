@@ -11,6 +11,8 @@ import (
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Limits of a scenario file, far above any that a person writes: they keep a
@@ -313,7 +315,7 @@ func (n *node) filled(key string) (string, error) {
 }
 
 func (n *node) whole(key string) (int64, error) {
-	return unquoted(n, key, "a whole number", ParseWhole)
+	return unquoted(n, key, "a whole number", text.ParseWhole)
 }
 
 func (n *node) int(key string) (int, error) {
@@ -322,7 +324,7 @@ func (n *node) int(key string) (int, error) {
 }
 
 func (n *node) number(key string) (float64, error) {
-	return unquoted(n, key, "a number", ParseNumber)
+	return unquoted(n, key, "a number", text.ParseNumber)
 }
 
 func (n *node) boolean(key string) (bool, error) {
@@ -341,7 +343,7 @@ func unquoted[T any](n *node, key, what string, parse func(string) (T, error)) (
 		switch {
 		case err == nil:
 			return v, nil
-		case errors.Is(err, errRange):
+		case errors.Is(err, text.ErrRange):
 			return v, n.at.errorf("%s is %s, which is far too large", key, n.text)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/results/upload"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // common are the flags that all `bench` commands have, before or behind
@@ -180,7 +181,7 @@ func (f *options) fill(args []string) error {
 
 // isZero reports whether a parameter's flag says 0.
 func (f *options) isZero(key string) bool {
-	n, err := scenario.ParseNumber(f.text(key))
+	n, err := text.ParseNumber(f.text(key))
 	return err == nil && n == 0
 }
 

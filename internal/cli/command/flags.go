@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // value is a flag whose errors are our own sentences.
@@ -110,22 +111,22 @@ func (f Flags) Seed(name string, into *uint64, help string) {
 
 // Number registers a flag of a number.
 func (f Flags) Number(name string, into *float64, kind, help string) {
-	Value(f, name, into, kind, scenario.ParseNumber, func(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }, help)
+	Value(f, name, into, kind, text.ParseNumber, func(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }, help)
 }
 
 // Size registers a flag of a number of bytes.
 func (f Flags) Size(name string, into *int, help string) {
-	Value(f, name, into, "SIZE", scenario.ParseFlagSize, strconv.Itoa, help)
+	Value(f, name, into, "SIZE", text.ParseFlagSize, strconv.Itoa, help)
 }
 
 // Span registers a flag of a duration.
 func (f Flags) Span(name string, into *time.Duration, help string) {
-	Value(f, name, into, "DURATION", scenario.ParseDuration, showSpan, help)
+	Value(f, name, into, "DURATION", text.ParseDuration, showSpan, help)
 }
 
 // Toggle registers a flag that is true when it is given without a value.
 func (f Flags) Toggle(name string, into *bool, help string) {
-	Value(f, name, into, "bool", scenario.ParseBool, strconv.FormatBool, help)
+	Value(f, name, into, "bool", text.ParseBool, strconv.FormatBool, help)
 	f.Set.Lookup(name).NoOptDefVal = "true"
 }
 
@@ -169,13 +170,13 @@ func showSpan(d time.Duration) string {
 	if d == 0 {
 		return "0" // which help does not show
 	}
-	return scenario.FormatDuration(d)
+	return text.FormatDuration(d)
 }
 
 // ParseWhole leaves the range to the scenario's rules, which name the flag and
 // its limits.
 func ParseWhole(s string) (int, error) {
-	n, err := scenario.ParseWhole(s)
+	n, err := text.ParseWhole(s)
 	if err == nil && int64(int(n)) != n {
 		err = fmt.Errorf("%s is out of range", s)
 	}
@@ -183,7 +184,7 @@ func ParseWhole(s string) (int, error) {
 }
 
 func parseSeed(s string) (uint64, error) {
-	n, err := scenario.ParseWhole(s)
+	n, err := text.ParseWhole(s)
 	if err != nil || n < 0 {
 		return 0, fmt.Errorf("%q is not a seed; write a whole number from 0 to %d", s, int64(math.MaxInt64))
 	}

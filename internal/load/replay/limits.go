@@ -75,7 +75,7 @@ func (l *limits) call(c *call.Call) error {
 	}
 	if c.Got > scenario.MaxValueSize+recordBytes {
 		return fmt.Errorf("%s states an answer of %s to its %s at %s, and an answer that is sent again can have at most %s; record it again, for the file is damaged or forged",
-			l.path, scenario.FormatSize(c.Got), method(c), moment(c.At), scenario.FormatSize(scenario.MaxValueSize))
+			l.path, text.FormatSize(c.Got), method(c), moment(c.At), text.FormatSize(scenario.MaxValueSize))
 	}
 	l.sizes[bits.Len(uint(sends))]++
 	return l.needs(needs)
@@ -86,14 +86,14 @@ const recordBytes = 8 << 20
 
 func (l *limits) value(c *call.Call, size int) error {
 	return fmt.Errorf("%s states %s of keys and values in its %s at %s, and a call that is sent again can have at most %s; record the load again without that call",
-		l.path, scenario.FormatSize(size), method(c), moment(c.At), scenario.FormatSize(scenario.MaxValueSize))
+		l.path, text.FormatSize(size), method(c), moment(c.At), text.FormatSize(scenario.MaxValueSize))
 }
 
 // needs adds bytes of memory, and returns an error if the plan has too many then.
 func (l *limits) needs(bytes int) error {
 	if l.bytes += bytes; l.bytes > l.most {
 		return fmt.Errorf("%s needs more than %s of memory to be sent again, after %d of its calls; record for a shorter time, or run what \"quorumbench profile\" makes of it",
-			l.path, scenario.FormatSize(l.most), l.calls)
+			l.path, text.FormatSize(l.most), l.calls)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -118,30 +119,30 @@ func (t *Threshold) noMetric() error {
 	return fmt.Errorf("%q: there is no metric %q; choose a percentile such as p99 or one of: %s", t.Text, t.Metric, strings.Join(short, ", "))
 }
 
-func (t *Threshold) limit(text string) (err error) {
-	share := strings.HasSuffix(text, "%")
+func (t *Threshold) limit(limit string) (err error) {
+	share := strings.HasSuffix(limit, "%")
 	_, isTime := t.Figure.Unit.Time()
 	switch {
 	case isTime:
-		if t.Limit, err = duration(text); err != nil {
-			return fmt.Errorf("%s is a time, and %q is none; write one such as 20ms", t.Metric, text)
+		if t.Limit, err = duration(limit); err != nil {
+			return fmt.Errorf("%s is a time, and %q is none; write one such as 20ms", t.Metric, limit)
 		}
 		return nil
 	case share && t.Figure.Unit != measure.Share && t.Figure.Whole == nil:
-		return fmt.Errorf("%s is no share, so %q is no limit for it; write a number", t.Metric, text)
+		return fmt.Errorf("%s is no share, so %q is no limit for it; write a number", t.Metric, limit)
 	case share:
 		t.Share = true
-		t.Limit, err = strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(text, "%")), 64)
+		t.Limit, err = strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(limit, "%")), 64)
 		t.Limit /= 100
 	case t.Figure.Unit == measure.Bytes:
 		var n int
-		n, err = scenario.ParseSize(text)
+		n, err = text.ParseSize(limit)
 		t.Limit = float64(n)
 	default:
-		t.Limit, err = scenario.ParseNumber(text)
+		t.Limit, err = text.ParseNumber(limit)
 	}
 	if err != nil || math.IsNaN(t.Limit) || math.IsInf(t.Limit, 0) || t.Limit < 0 {
-		return fmt.Errorf("%q is no limit for %s; write a number", text, t.Metric)
+		return fmt.Errorf("%q is no limit for %s; write a number", limit, t.Metric)
 	}
 	return nil
 }

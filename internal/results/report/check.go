@@ -6,7 +6,6 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -183,7 +182,7 @@ func DiskCheck(c *analyze.DiskCheck) Finding {
 
 func diskParts(to layout, c *analyze.DiskCheck) {
 	to.say(fmt.Sprintf("%s: %s records of %s, each made durable before the next, in %s: %s", c.Dir, text.Count(uint64(c.Records)),
-		scenario.FormatSize(c.Record), text.Duration(c.NS()), text.PerSecond(c.PerSecond())))
+		text.FormatSize(c.Record), text.Duration(c.NS()), text.PerSecond(c.PerSecond())))
 	to.say(fmt.Sprintf("File system: %s", c.FileSystem))
 	if !c.Durable {
 		to.say("It is not durable: what is written is lost at power loss, and fdatasync does nothing, so no disk was measured.")

@@ -6,7 +6,6 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -48,7 +47,7 @@ func ended(run *record.Run, r *compare.Repeating) string {
 		return fmt.Sprintf("%s, the most there can be, and not every 95 %% interval is %s: %s", after, within, still(r))
 	case record.EndedTime:
 		return fmt.Sprintf("%s, because another as long as the longest would not have ended within %s, and not every 95 %% interval is %s: %s",
-			after, scenario.FormatDuration(r.AtMost()), within, still(r))
+			after, text.FormatDuration(r.AtMost()), within, still(r))
 	}
 	return fmt.Sprintf("The run is %s after %s, and was to be repeated until every 95 %% interval is %s: %s",
 		run.State, text.Plural(uint64(r.Repeats), "repeat"), within, still(r))

@@ -7,7 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/host/disk"
 	"github.com/quorumbench/quorumbench/internal/run/host/network"
-	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/scenario/fault"
 )
 
 // action is how a kind of fault is done. Its functions act on all of the fault's
@@ -28,38 +28,38 @@ type action struct {
 }
 
 // actions are those of all kinds.
-var actions = map[scenario.FaultKind]*action{
-	scenario.Kill:        ending(host.Kill),
-	scenario.Terminate:   ending(host.Terminate),
-	scenario.Restart:     ending(host.Terminate),
-	scenario.Pause:       {begin: signal(host.Pause), heal: signal(host.Resume), healed: "resumed"},
-	scenario.PowerLoss:   powerLoss(),
-	scenario.SlowDisk:    badDisk(func(h *scenario.Happening) disk.Faults { return disk.Faults{SyncDelay: h.By} }),
-	scenario.FullDisk:    badDisk(func(*scenario.Happening) disk.Faults { return disk.Faults{Full: true} }),
-	scenario.FailingDisk: badDisk(func(*scenario.Happening) disk.Faults { return disk.Faults{Failing: true} }),
-	scenario.LyingDisk:   lyingDisk(),
+var actions = map[fault.Kind]*action{
+	fault.Kill:        ending(host.Kill),
+	fault.Terminate:   ending(host.Terminate),
+	fault.Restart:     ending(host.Terminate),
+	fault.Pause:       {begin: signal(host.Pause), heal: signal(host.Resume), healed: "resumed"},
+	fault.PowerLoss:   powerLoss(),
+	fault.SlowDisk:    badDisk(func(h *fault.Happening) disk.Faults { return disk.Faults{SyncDelay: h.By} }),
+	fault.FullDisk:    badDisk(func(*fault.Happening) disk.Faults { return disk.Faults{Full: true} }),
+	fault.FailingDisk: badDisk(func(*fault.Happening) disk.Faults { return disk.Faults{Failing: true} }),
+	fault.LyingDisk:   lyingDisk(),
 
-	scenario.Isolate:   badLinks(around, cut),
-	scenario.Split:     badLinks(halves, cut),
-	scenario.Bridge:    badLinks(othersHalves, cut),
-	scenario.Blackhole: badLinks(around, cut),
-	scenario.Delay:     badLinks(around, func(h *scenario.Happening) network.Link { return network.Link{Delay: h.By} }),
-	scenario.Loss:      badLinks(around, func(h *scenario.Happening) network.Link { return network.Link{Loss: h.Share} }),
-	scenario.Reorder:   badLinks(around, func(h *scenario.Happening) network.Link { return network.Link{Reorder: h.Share} }),
-	scenario.SlowLink:  badLinks(around, func(h *scenario.Happening) network.Link { return network.Link{Rate: int64(h.To)} }),
+	fault.Isolate:   badLinks(around, cut),
+	fault.Split:     badLinks(halves, cut),
+	fault.Bridge:    badLinks(othersHalves, cut),
+	fault.Blackhole: badLinks(around, cut),
+	fault.Delay:     badLinks(around, func(h *fault.Happening) network.Link { return network.Link{Delay: h.By} }),
+	fault.Loss:      badLinks(around, func(h *fault.Happening) network.Link { return network.Link{Loss: h.Share} }),
+	fault.Reorder:   badLinks(around, func(h *fault.Happening) network.Link { return network.Link{Reorder: h.Share} }),
+	fault.SlowLink:  badLinks(around, func(h *fault.Happening) network.Link { return network.Link{Rate: int64(h.To)} }),
 
-	scenario.MoveLeader: moveLeader(),
-	scenario.Compact:    asked(compact, "compacted"),
-	scenario.Defragment: asked(defragment, "defragmented"),
-	scenario.Snapshot:   asked(snapshot, "read as a snapshot"),
-	scenario.Alarm:      worked(kv.Alarms, "relieved of the alarm"),
-	scenario.FillQuota:  worked(kv.SpaceQuota, "given room again"),
-	scenario.EnableAuth: worked(kv.AuthSwitch, "open without a user again"),
+	fault.MoveLeader: moveLeader(),
+	fault.Compact:    asked(compact, "compacted"),
+	fault.Defragment: asked(defragment, "defragmented"),
+	fault.Snapshot:   asked(snapshot, "read as a snapshot"),
+	fault.Alarm:      worked(kv.Alarms, "relieved of the alarm"),
+	fault.FillQuota:  worked(kv.SpaceQuota, "given room again"),
+	fault.EnableAuth: worked(kv.AuthSwitch, "open without a user again"),
 
-	scenario.NewCertificate: newCertificate(),
-	scenario.AddLearner:     addLearner(),
+	fault.NewCertificate: newCertificate(),
+	fault.AddLearner:     addLearner(),
 
-	scenario.Replace:        replace(),
-	scenario.RollingRestart: rolling((*one).startAgain),
-	scenario.RollingUpgrade: rolling((*one).upgrade),
+	fault.Replace:        replace(),
+	fault.RollingRestart: rolling((*one).startAgain),
+	fault.RollingUpgrade: rolling((*one).upgrade),
 }

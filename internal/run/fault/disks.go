@@ -8,12 +8,12 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/host/disk"
-	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/scenario/fault"
 )
 
 // badDisk gives members' disks faults, and takes them away again. A member may
 // have ended for them.
-func badDisk(faults func(*scenario.Happening) disk.Faults) *action {
+func badDisk(faults func(*fault.Happening) disk.Faults) *action {
 	return &action{
 		begin: func(ctx context.Context, o *one) error {
 			return o.each(func(m string) error { return o.setDisk(ctx, m, faults(o.what)) })

@@ -16,8 +16,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
-	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/scenario/fault"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Bounds of what a fault waits for.
@@ -85,7 +86,7 @@ type Injector struct {
 // at once. What is healed is awaited until it is ready, unless run ends: that
 // of an interrupted run is not waited for. Whatever happens, no member is left
 // ended or standing still by a fault that could be healed.
-func (i *Injector) Run(run, load context.Context, opened time.Time, all []scenario.Happening) []record.Fault {
+func (i *Injector) Run(run, load context.Context, opened time.Time, all []fault.Happening) []record.Fault {
 	i.opened = opened
 	for n := range all {
 		h := &all[n]
@@ -106,7 +107,7 @@ func (i *Injector) Run(run, load context.Context, opened time.Time, all []scenar
 var errOver = errors.New("the load had ended before")
 
 // doOne does one fault. Its error says what was not as asked.
-func (i *Injector) doOne(run, load context.Context, h *scenario.Happening, f *record.Fault) error {
+func (i *Injector) doOne(run, load context.Context, h *fault.Happening, f *record.Fault) error {
 	at := i.opened.Add(h.At)
 	if err := i.ahead(run, load, h, f); err != nil {
 		return err
@@ -150,7 +151,7 @@ func (i *Injector) doOne(run, load context.Context, h *scenario.Happening, f *re
 }
 
 // ahead does what is done some time before the fault.
-func (i *Injector) ahead(run, load context.Context, h *scenario.Happening, f *record.Fault) error {
+func (i *Injector) ahead(run, load context.Context, h *fault.Happening, f *record.Fault) error {
 	do := actions[h.Do].ahead
 	if do == nil || h.By == 0 {
 		return nil
@@ -161,7 +162,7 @@ func (i *Injector) ahead(run, load context.Context, h *scenario.Happening, f *re
 	}
 	began := i.Clock.Now()
 	if late := began.Sub(at); late > h.By/2 { // the event says when it was
-		return fmt.Errorf("what it keeps was to be of %s before it, and the fault before was over only %s after that", scenario.FormatDuration(h.By), scenario.FormatDuration(late.Round(time.Millisecond)))
+		return fmt.Errorf("what it keeps was to be of %s before it, and the fault before was over only %s after that", text.FormatDuration(h.By), text.FormatDuration(late.Round(time.Millisecond)))
 	}
 	if err := do(context.WithoutCancel(run), i); err != nil {
 		return fmt.Errorf("what members had written could not be written back: %w", err)
@@ -189,7 +190,7 @@ func (i *Injector) healthy(ctx context.Context, within time.Duration) (status st
 }
 
 // choose are the members that are meant now. Followers take turns.
-func (i *Injector) choose(s *store.Status, h *scenario.Happening) (all []*store.Member, err error) {
+func (i *Injector) choose(s *store.Status, h *fault.Happening) (all []*store.Member, err error) {
 	of := h.Member
 	if of.Mode == kv.Any {
 		among := make([]*store.Member, 0, len(s.Members))
@@ -240,7 +241,7 @@ type one struct {
 	// The contexts of the run and of the load.
 	run, load context.Context
 
-	what    *scenario.Happening
+	what    *fault.Happening
 	do      *action
 	f       *record.Fault
 	status  *store.Status   // the cluster before it

@@ -16,6 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/host/disk"
 	"github.com/quorumbench/quorumbench/internal/run/host/network"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/scenario/fault"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -154,7 +155,7 @@ func (s *simulated) ask(ctx context.Context) (store.Status, error) {
 // play does the faults in simulated time, in a window that ends when given.
 func (s *simulated) play(t *testing.T, faults string, window time.Duration) ([]record.Fault, []record.Event) {
 	t.Helper()
-	list, err := scenario.ParseFaults(faults)
+	list, err := fault.Parse(faults)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +191,7 @@ func TestEachFaultIsDoneOnTimeAndHealed(t *testing.T) {
 
 // Each kind that a scenario can ask for has its action.
 func TestEachKindHasAnAction(t *testing.T) {
-	for _, k := range scenario.FaultKinds() {
+	for _, k := range fault.All() {
 		if a := actions[k]; a == nil || a.begin == nil && a.then == nil || a.heal == nil || a.healed == "" {
 			t.Errorf("%s: %+v", k, a)
 		}

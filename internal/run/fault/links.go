@@ -5,11 +5,11 @@ import (
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/run/host/network"
-	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/scenario/fault"
 )
 
 // badLinks gives links between ends a fault, and takes it away again.
-func badLinks(between func(*one) []ends, link func(*scenario.Happening) network.Link) *action {
+func badLinks(between func(*one) []ends, link func(*fault.Happening) network.Link) *action {
 	return &action{
 		begin: func(ctx context.Context, o *one) error {
 			return o.setLinks(ctx, faults(between(o), o.what.Direction, link(o.what)))
@@ -27,18 +27,18 @@ func (o *one) setLinks(ctx context.Context, all []network.Fault) error {
 	return n.Set(ctx, all)
 }
 
-func cut(*scenario.Happening) network.Link { return network.Link{Cut: true} }
+func cut(*fault.Happening) network.Link { return network.Link{Cut: true} }
 
 // ends are those of a link: one of the fault's, and the one across.
 type ends struct{ of, other string }
 
 // faults are those of the links between ends, both ways or one.
-func faults(between []ends, d scenario.Direction, l network.Link) (all []network.Fault) {
+func faults(between []ends, d fault.Direction, l network.Link) (all []network.Fault) {
 	for _, e := range between {
-		if d != scenario.Inwards {
+		if d != fault.Inwards {
 			all = append(all, network.Fault{From: e.of, To: e.other, Link: l})
 		}
-		if d != scenario.Outwards {
+		if d != fault.Outwards {
 			all = append(all, network.Fault{From: e.other, To: e.of, Link: l})
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/scenario/fault"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/install"
 )
@@ -62,7 +63,7 @@ func FindServers(o *Options) error {
 // server is what the members of a trial's cluster are started from in a rolling
 // upgrade.
 func (o *Options) server(t *scenario.Trial, to string) (s cluster.Server, err error) {
-	if s.Version, s.Exec = scenario.ServerOf(to); o.elsewhere(t) {
+	if s.Version, s.Exec = fault.ServerOf(to); o.elsewhere(t) {
 		return s, nil // each host has its own
 	}
 	st, err := o.Lookup(t.Cluster.Store)
@@ -158,7 +159,7 @@ func (r *run) findServersThere(ctx context.Context) error {
 			if f.Server == "" {
 				continue
 			}
-			version, exec := scenario.ServerOf(f.Server)
+			version, exec := fault.ServerOf(f.Server)
 			if err := r.launchable(ctx, t, cluster.Server{Version: version, Exec: exec}); err != nil {
 				return err
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/scenario/fault"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/testing/simulate"
@@ -100,7 +101,7 @@ func TestOutagesOfAServerAreTold(t *testing.T) {
 			Connections: 10, Duration: time.Duration(4e9 + s.length), Warmup: 200 * time.Millisecond,
 			KeySize: 8, ValueSize: 16, KeySpace: 1000, Distribution: scenario.Distribution{Name: "uniform"},
 			Timeout: 10 * time.Second, MaxInFlight: 100_000, Seed: 1,
-			Faults: []scenario.Fault{{Do: scenario.Pause, At: time.Duration(s.from), For: time.Millisecond}},
+			Faults: []fault.Fault{{Do: fault.Pause, At: time.Duration(s.from), For: time.Millisecond}},
 		}
 		w := simulate.New(1, 20_000, s, func(n int) simulate.Machine { return &simulate.Quiet{Jitter: 5_000, Seed: uint64(i + n + 1)} })
 		var p measure.Pulse
@@ -167,7 +168,7 @@ func TestOutagesOfClientsAreTold(t *testing.T) {
 			Connections: 6, Duration: 4 * time.Second, Warmup: 200 * time.Millisecond, Target: kv.Target{Mode: kv.All},
 			KeySize: 8, ValueSize: 16, KeySpace: 1000, Distribution: scenario.Distribution{Name: "uniform"},
 			Timeout: 10 * time.Second, Seed: 1,
-			Faults: []scenario.Fault{{Do: scenario.Pause, At: time.Duration(s.from), For: time.Millisecond}},
+			Faults: []fault.Fault{{Do: fault.Pause, At: time.Duration(s.from), For: time.Millisecond}},
 		}
 		w := simulate.New(2, 20_000, s, func(n int) simulate.Machine { return &simulate.Quiet{Jitter: 5_000, Seed: uint64(n + 1)} })
 		var c measure.Course

@@ -13,6 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/scenario/fault"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
@@ -192,7 +193,7 @@ func TestVocabulary(t *testing.T) {
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	var all strings.Builder
-	kinds := append(scenario.FaultKinds(), scenario.Random)
+	kinds := append(fault.All(), fault.Random)
 	for _, k := range kinds {
 		entry(&all, "fault "+k.String(),
 			"needs a disk that fails", ifSo(k.NeedsDisk(), "yes"), "needs a network", ifSo(k.NeedsNetwork(), "yes"),

@@ -15,6 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // SizeLoad is a load of which is asked how much of a cluster it uses.
@@ -121,7 +122,7 @@ func SizesOf(runs []*record.Run, load SizeLoad, ask func(name string) store.Size
 		if i < 0 {
 			largest := size(of[len(of)-1])
 			return nil, fmt.Errorf("the load's values have %s, and the largest of the recorded curves of %s have %s; record one with quorumbench capacity --over value-size=%d",
-				scenario.FormatSize(load.ValueSize), analyze.Store(of[0].f.First), scenario.FormatSize(largest), load.ValueSize)
+				text.FormatSize(load.ValueSize), analyze.Store(of[0].f.First), text.FormatSize(largest), load.ValueSize)
 		}
 		s, err := sizeBy(of[i].run, of[i].f, load, ask)
 		if err != nil {
@@ -146,7 +147,7 @@ func sizeBy(run *record.Run, f *CapacityFinding, load SizeLoad, ask func(string)
 	s := &Sized{Load: load, Curve: f, Run: run, First: -1, Nearest: -1}
 	first := f.First
 	if first.ValueSize > load.ValueSize {
-		s.note("the curve is of values of %s, the least that is not below the load's %s: it asks for more than the load does", scenario.FormatSize(first.ValueSize), scenario.FormatSize(load.ValueSize))
+		s.note("the curve is of values of %s, the least that is not below the load's %s: it asks for more than the load does", text.FormatSize(first.ValueSize), text.FormatSize(load.ValueSize))
 	}
 	if first.KeySpace != load.KeySpace {
 		s.note("the curve is of %d keys, and the load has %d: memory and database are those of the load by estimate alone", first.KeySpace, load.KeySpace)

@@ -1,4 +1,4 @@
-package scenario
+package fault
 
 import (
 	"fmt"
@@ -8,20 +8,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// FaultKind is what is done to a member.
-type FaultKind uint8
+// Kind is what is done to a member.
+type Kind uint8
 
 // The faults. What each does is in package fault.
 const (
-	Kill        FaultKind = iota // its processes are killed (SIGKILL), and started again
-	Terminate                    // its processes are asked to end (SIGTERM), and started again
-	Pause                        // its processes stand still (SIGSTOP), and go on (SIGCONT)
-	Restart                      // as Terminate, and started again at once
-	PowerLoss                    // killed, what was not synced is gone, and started again
-	SlowDisk                     // each sync takes longer
-	FullDisk                     // there is no more room on the disk (ENOSPC)
-	FailingDisk                  // writes and syncs fail (EIO)
-	LyingDisk                    // syncs succeed and do nothing, then as PowerLoss
+	Kill        Kind = iota // its processes are killed (SIGKILL), and started again
+	Terminate               // its processes are asked to end (SIGTERM), and started again
+	Pause                   // its processes stand still (SIGSTOP), and go on (SIGCONT)
+	Restart                 // as Terminate, and started again at once
+	PowerLoss               // killed, what was not synced is gone, and started again
+	SlowDisk                // each sync takes longer
+	FullDisk                // there is no more room on the disk (ENOSPC)
+	FailingDisk             // writes and syncs fail (EIO)
+	LyingDisk               // syncs succeed and do nothing, then as PowerLoss
 
 	Isolate   // it and the other members do not reach each other
 	Split     // the members are two parts that do not reach each other
@@ -48,11 +48,11 @@ const (
 	RollingUpgrade // as RollingRestart, with another server
 	Random         // one of several kinds, at a random time
 
-	numFaultKinds
+	numKinds
 )
 
-// faultKinds is what there is to know of each kind before it is done.
-var faultKinds = [numFaultKinds]faultKind{
+// kinds is what there is to know of each kind before it is done.
+var kinds = [numKinds]kind{
 	Kill:        {name: "kill"},
 	Terminate:   {name: "terminate"},
 	Pause:       {name: "pause"},
@@ -95,18 +95,18 @@ const ownTime = "is over when the store has done it: drop for"
 // featured is what a store must have.
 func featured(f kv.Feature) *kv.Feature { return &f }
 
-// whose says whom a kind of fault can be done to.
-type whose uint8
+// scope says whom a kind of fault can be done to.
+type scope uint8
 
 const (
-	anybody      whose = iota
+	anyMember    scope = iota
 	aFollower          // one that does not lead
 	theCluster         // all at once, so that no member need be named
 	oneOfSeveral       // one member of three or more, so that the others have a quorum
 )
 
-// faultKind is a row of faultKinds.
-type faultKind struct {
+// kind is a row of kinds.
+type kind struct {
 	name string // in files
 	// instant says of a kind that takes no for why, as the end of a sentence about a
 	// fault with one; empty for those that need it.
@@ -119,7 +119,7 @@ type faultKind struct {
 	disk bool
 	// network is of kinds that need members' networks; nil for others.
 	network *networkKind
-	of      whose
+	of      scope
 	// needs is what the store must have; nil for nothing.
 	needs *kv.Feature
 	// spare says that there must be a place for a further member.
@@ -131,103 +131,97 @@ type faultKind struct {
 }
 
 // row is what there is to know of the kind.
-func (k FaultKind) row() *faultKind {
-	if k >= numFaultKinds {
-		return &faultKind{name: "unknown"}
+func (k Kind) row() *kind {
+	if k >= numKinds {
+		return &kind{name: "unknown"}
 	}
-	return &faultKinds[k]
+	return &kinds[k]
 }
 
 // NeedsDisk reports whether the member's data must be on a disk that fails on
 // request.
-func (k FaultKind) NeedsDisk() bool { return k.row().disk }
+func (k Kind) NeedsDisk() bool { return k.row().disk }
 
 // OfFollower reports whether it is done to a member that does not lead.
-func (k FaultKind) OfFollower() bool { return k.row().of == aFollower }
+func (k Kind) OfFollower() bool { return k.row().of == aFollower }
+
+// NeedsSpare reports whether there must be a place for a further member.
+func (k Kind) NeedsSpare() bool { return k.row().spare }
+
+// NeedsQuorum reports whether the other members must have a quorum without the one that
+// it is done to.
+func (k Kind) NeedsQuorum() bool { return k.row().of == oneOfSeveral }
+
+// Needs returns what the store must have; nil for nothing.
+func (k Kind) Needs() *kv.Feature { return k.row().needs }
 
 // OfCluster reports whether it is done to the whole cluster, and not to members.
-func (k FaultKind) OfCluster() bool { return k.row().of == theCluster }
+func (k Kind) OfCluster() bool { return k.row().of == theCluster }
 
 // Changes reports whether the cluster is another one afterwards, which no other
 // trial may use.
-func (k FaultKind) Changes() bool { return k.row().changes }
+func (k Kind) Changes() bool { return k.row().changes }
 
 // on is the kind with the member that it is done to.
-func (k FaultKind) on(t kv.Target) string {
+func (k Kind) on(t kv.Target) string {
 	if k.OfCluster() && t.Mode == kv.All {
 		return k.String()
 	}
-	return k.String() + " " + faultMember(t)
+	return k.String() + " " + memberText(t)
 }
 
 // String returns the fault's name in files.
-func (k FaultKind) String() string { return k.row().name }
+func (k Kind) String() string { return k.row().name }
 
-// FaultKinds lists all that can be done: Random is one of the others then.
-func FaultKinds() (all []FaultKind) {
+// All lists all that can be done: Random is one of the others then.
+func All() (all []Kind) {
 	for k := range Random {
 		all = append(all, k)
 	}
 	return all
 }
 
-// faultWords are the faults for a sentence.
-func faultWords() string {
+// kindWords are the faults for a sentence.
+func kindWords() string {
 	var names []string
-	for k := range numFaultKinds {
+	for k := range numKinds {
 		names = append(names, k.String())
 	}
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// ParseFaultKind is the inverse of String.
-func ParseFaultKind(s string) (FaultKind, error) {
-	for k := range numFaultKinds {
+// ParseKind is the inverse of String.
+func ParseKind(s string) (Kind, error) {
+	for k := range numKinds {
 		if k.String() == s {
 			return k, nil
 		}
 	}
-	return 0, fmt.Errorf("there is no fault %q; choose %s", s, faultWords())
+	return 0, fmt.Errorf("there is no fault %q; choose %s", s, kindWords())
 }
 
 // kindsText is how flags list kinds.
-func kindsText(all []FaultKind) string {
+func kindsText(all []Kind) string {
 	var names []string
 	for _, k := range all {
 		names = append(names, k.String())
 	}
-	return strings.Join(names, kindsBetween)
+	return strings.Join(names, KindsBetween)
 }
 
-// kindsBetween stands between kinds.
-const kindsBetween = "/"
+// KindsBetween stands between kinds in the text of a random fault.
+const KindsBetween = "/"
 
-func parseKinds(s string) (all []FaultKind, err error) {
-	for name := range strings.SplitSeq(s, kindsBetween) {
-		k, err := ParseFaultKind(name)
+func parseKinds(s string) (all []Kind, err error) {
+	for name := range strings.SplitSeq(s, KindsBetween) {
+		k, err := ParseKind(name)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, k)
 	}
 	return all, nil
-}
-
-// readKinds reads a list, or what flags have.
-func readKinds(n *node) (string, error) {
-	if n.kind != list {
-		return n.filled("of")
-	}
-	var names []string
-	for _, item := range n.items {
-		name, err := item.filled("of")
-		if err != nil {
-			return "", err
-		}
-		names = append(names, name)
-	}
-	return strings.Join(names, kindsBetween), nil
 }
 
 // DefaultServer is, for a rolling upgrade, the store's own server here.

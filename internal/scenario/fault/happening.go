@@ -1,4 +1,4 @@
-package scenario
+package fault
 
 import (
 	"math/rand/v2"
@@ -6,33 +6,35 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Happening is one fault of a trial.
+// Happening is one fault of a trial, done once: it has no Every, Repeat and Of, and its
+// Do is never Random.
 type Happening struct {
-	At, For, By time.Duration
-	Do          FaultKind // never Random
-	Member      kv.Target
-	Server      string // of a rolling upgrade
-	Traffic
+	Fault
 	// Draw is random: it chooses the member that is meant by any.
 	Draw uint64
 }
 
-// Happenings are the load's faults in their order, each time that one is repeated.
-// What is random of them comes from the load's seed alone.
-func (l *Load) Happenings() []Happening { return l.happenings(false) }
+// Schedule returns the faults of a window in their order, each time that one is repeated.
+// What is random of them comes from the seed alone.
+func Schedule(all []Fault, window time.Duration, seed uint64) []Happening {
+	return schedule(all, window, seed, false)
+}
 
-// happenings are those, or, to be checked whatever the seed is, with random ones
-// that last for as long as they may be in.
-func (l *Load) happenings(longest bool) []Happening {
+// Longest returns the same to be checked whatever the seed is: random faults last for as
+// long as they may be in.
+func Longest(all []Fault, window time.Duration) []Happening { return schedule(all, window, 0, true) }
+
+func schedule(of []Fault, window time.Duration, seed uint64, longest bool) []Happening {
 	var all []Happening
-	for number, f := range l.Faults {
-		for i := range f.times(l.Duration) {
+	for number, f := range of {
+		for i := range f.times(window) {
 			h := f.once()
 			h.At += time.Duration(i) * f.Every
 			// #nosec G404 -- a fault's time is no secret
-			random := rand.New(rand.NewPCG(l.Seed, uint64(number)<<32|uint64(i)))
+			random := rand.New(rand.NewPCG(seed, uint64(number)<<32|uint64(i)))
 			h.Draw = random.Uint64()
 			switch {
 			case f.Do == Random && longest:
@@ -47,13 +49,23 @@ func (l *Load) happenings(longest bool) []Happening {
 	return all
 }
 
-// once is the fault the first time.
-func (f *Fault) once() Happening {
-	return Happening{At: f.At, For: f.For, By: f.By, Do: f.Do, Member: f.Member, Server: f.Server, Traffic: f.Traffic}
+// String says what is done to whom and for how long.
+func (h *Happening) String() string {
+	out := h.Do.on(h.Member) + h.how()
+	if h.For > 0 {
+		out += " for " + text.FormatDuration(h.For)
+	}
+	return out
 }
 
-// ahead is how long before the fault something is done for it.
-func (h *Happening) ahead() time.Duration {
+// once is the fault the first time.
+func (f Fault) once() Happening {
+	f.Of, f.Every, f.Repeat = nil, 0, 0
+	return Happening{Fault: f}
+}
+
+// Ahead is how long before the fault something is done for it.
+func (h *Happening) Ahead() time.Duration {
 	if h.Do.row().ahead {
 		return h.By
 	}
@@ -87,28 +99,28 @@ func (f *Fault) times(window time.Duration) int {
 	}
 	switch {
 	case f.Repeat > 0 || f.Every <= 0:
-		return min(max(f.Repeat, 1), maxFaults+1)
+		return min(max(f.Repeat, 1), Most+1)
 	case window < f.At+lasts:
 		return 1
 	}
-	return min(int((window-f.At-lasts)/f.Every)+1, maxFaults+1)
+	return min(int((window-f.At-lasts)/f.Every)+1, Most+1)
 }
 
-// kinds are those that it can be.
-func (f *Fault) kinds() []FaultKind {
+// Kinds are those that it can be.
+func (f *Fault) Kinds() []Kind {
 	if f.Do == Random {
 		return f.Of
 	}
-	return []FaultKind{f.Do}
+	return []Kind{f.Do}
 }
 
 // row is what there is to know of the fault: of a random one, what all of its kinds
 // need together.
-func (f *Fault) row() *faultKind {
+func (f *Fault) row() *kind {
 	if f.Do != Random {
 		return f.Do.row()
 	}
-	all := faultKind{name: f.Do.String(), instant: ownTime, of: theCluster}
+	all := kind{name: f.Do.String(), instant: ownTime, of: theCluster}
 	for _, k := range f.Of {
 		row := k.row()
 		if row.instant == "" {
@@ -125,10 +137,4 @@ func (f *Fault) row() *faultKind {
 		}
 	}
 	return &all
-}
-
-// ChangesCluster reports whether the load's faults leave another cluster than they
-// found.
-func (l *Load) ChangesCluster() bool {
-	return slices.ContainsFunc(l.Faults, func(f Fault) bool { return slices.ContainsFunc(f.kinds(), FaultKind.Changes) })
 }

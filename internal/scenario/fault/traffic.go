@@ -1,12 +1,12 @@
-package scenario
+package fault
 
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Traffic is which packets a fault of the network is about, and what becomes of them
@@ -76,7 +76,7 @@ func parseThroughput(s string) (int, error) {
 	if !ok {
 		return 0, fmt.Errorf("%q is no rate; write one as in 100KB/s or 1MB/s", s)
 	}
-	n, err := ParseSize(size)
+	n, err := text.ParseSize(size)
 	if err == nil && n < 1 {
 		err = fmt.Errorf("a link has a rate above 0, and not %s; choose blackhole for one that passes nothing", s)
 	}
@@ -84,19 +84,19 @@ func parseThroughput(s string) (int, error) {
 }
 
 // setTraffic sets a field of the fault that is about packets. known is false for others.
-func (f *Fault) setTraffic(key, text string) (known bool, err error) {
+func (f *Fault) setTraffic(key, value string) (known bool, err error) {
 	var i int
 	switch key {
 	case "from":
-		i, err = endNames.parse("end", text)
+		i, err = endNames.parse("end", value)
 		f.From = Ends(i)
 	case "direction":
-		if text != "both" {
-			i, err = directionNames.parse("direction", text)
+		if value != "both" {
+			i, err = directionNames.parse("direction", value)
 		}
 		f.Direction = Direction(i)
 	case "to":
-		f.To, err = parseThroughput(text)
+		f.To, err = parseThroughput(value)
 	default:
 		return false, nil
 	}
@@ -104,25 +104,22 @@ func (f *Fault) setTraffic(key, text string) (known bool, err error) {
 }
 
 // setBy reads how much: a share of the packets, or a time.
-func (f *Fault) setBy(text string) (err error) {
-	if strings.HasSuffix(text, "%") {
-		f.Share, err = ParseShare(text)
+func (f *Fault) setBy(value string) (err error) {
+	if strings.HasSuffix(value, "%") {
+		f.Share, err = text.ParseShare(value)
 	} else {
-		f.By, err = ParseDuration(text)
+		f.By, err = text.ParseDuration(value)
 	}
 	return err
 }
 
-// shareText writes a share so that ParseShare reads it back.
-func shareText(share float64) string { return strconv.FormatFloat(100*share, 'g', 15, 64) + "%" }
-
 // amount is what by says of a fault; empty for nothing.
-func (h *Happening) amount() string {
+func (f *Fault) amount() string {
 	switch {
-	case h.Share > 0:
-		return shareText(h.Share)
-	case h.By != 0:
-		return FormatDuration(h.By)
+	case f.Share > 0:
+		return text.FormatShare(f.Share)
+	case f.By != 0:
+		return text.FormatDuration(f.By)
 	}
 	return ""
 }
@@ -132,19 +129,19 @@ func (t *Traffic) rate() string {
 	if t.To == 0 {
 		return ""
 	}
-	return strings.ReplaceAll(FormatSize(t.To), " ", "") + perSecond
+	return strings.ReplaceAll(text.FormatSize(t.To), " ", "") + perSecond
 }
 
 // how are the words of a fault on what is done, with a space before each.
-func (h *Happening) how() (text string) {
+func (f *Fault) how() (words string) {
 	for _, one := range [...]struct{ key, value string }{
-		{"by", h.amount()}, {"to", h.rate()}, {"to", h.Server}, {"from", h.From.String()}, {"direction", h.Direction.String()},
+		{"by", f.amount()}, {"to", f.rate()}, {"to", f.Server}, {"from", f.From.String()}, {"direction", f.Direction.String()},
 	} {
 		if one.value != "" {
-			text += " " + one.key + " " + one.value
+			words += " " + one.key + " " + one.value
 		}
 	}
-	return text
+	return words
 }
 
 // networkKind is what there is to know of a kind that needs members' networks.
@@ -166,7 +163,7 @@ const betweenMembers = "cuts members off from one another, and not from clients:
 const bothWays = "parts members both ways: drop direction, or choose isolate or blackhole"
 
 // NeedsNetwork reports whether the members must have networks of their own.
-func (k FaultKind) NeedsNetwork() bool { return k.row().network != nil }
+func (k Kind) NeedsNetwork() bool { return k.row().network != nil }
 
 // Among reports whether the fault is about packets between the member and the others,
 // and between the member and clients.
@@ -178,7 +175,7 @@ func (h *Happening) Among() (peers, clients bool) {
 }
 
 // checkTraffic says what is wrong with what a fault says of packets; empty for nothing.
-func (f *Fault) checkTraffic() string {
+func (f *Fault) checkTraffic(*kind) string {
 	row := f.Do.row()
 	n := row.network
 	switch {
@@ -209,16 +206,16 @@ func (f *Fault) checkTraffic() string {
 // partsAll reports whether it may be of a kind that parts the members around one,
 // and names all.
 func (f *Fault) partsAll() bool {
-	return f.Member.Mode == kv.All && slices.ContainsFunc(f.kinds(), func(k FaultKind) bool {
+	return f.Member.Mode == kv.All && slices.ContainsFunc(f.Kinds(), func(k Kind) bool {
 		n := k.row().network
 		return n != nil && n.shape != "" && n.twoWays != ""
 	})
 }
 
-// leastMembers is how many members a fault of the network needs, whichever of its kinds
+// LeastMembers is how many members a fault of the network needs, whichever of its kinds
 // it is; 0 for others.
-func (f *Fault) leastMembers() (least int) {
-	for _, k := range f.kinds() {
+func (f *Fault) LeastMembers() (least int) {
+	for _, k := range f.Kinds() {
 		if n := k.row().network; n != nil {
 			least = max(least, n.members)
 		}
@@ -227,15 +224,4 @@ func (f *Fault) leastMembers() (least int) {
 		least = max(least, 2)
 	}
 	return least
-}
-
-// trafficEntry is Traffic as records have it.
-type trafficEntry struct {
-	From      string `json:"from,omitempty"`
-	Direction string `json:"direction,omitempty"`
-	To        string `json:"to,omitempty"`
-}
-
-func (t *Traffic) entry() trafficEntry {
-	return trafficEntry{t.From.String(), t.Direction.String(), t.rate()}
 }

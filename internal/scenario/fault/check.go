@@ -1,0 +1,97 @@
+package fault
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+)
+
+// Wrong says what is wrong with the fault by itself, as the end of a sentence that begins
+// with the fault; empty for nothing.
+func (f *Fault) Wrong() string {
+	row := f.row()
+	for _, check := range [...]func(*kind) string{f.checkKinds, f.checkTraffic, f.checkTimes, f.checkAmount, f.checkMember, f.checkRepeats} {
+		if wrong := check(row); wrong != "" {
+			return wrong
+		}
+	}
+	return ""
+}
+
+// checkKinds is about a random fault's own kinds.
+func (f *Fault) checkKinds(*kind) string {
+	switch {
+	case f.Do == Random && len(f.Of) == 0:
+		return "needs of: the kinds of which it is one, as in of: [kill, pause]"
+	case f.Do != Random && len(f.Of) > 0:
+		return "has of, which are the kinds of a random one; drop it"
+	case slices.ContainsFunc(f.Of, func(k Kind) bool { return k >= Random || k.row().to || k.row().network.amounts() }):
+		return fmt.Sprintf("cannot be one of %s; which need more than by, or are several themselves", kindsText(f.Of))
+	}
+	return ""
+}
+
+// checkTimes is about when the fault is, and for how long.
+func (f *Fault) checkTimes(row *kind) string {
+	switch {
+	case f.At < 0 || f.For < 0 || f.By < 0 || f.Every < 0:
+		return "has a time below 0"
+	case row.instant != "" && f.For > 0:
+		return row.instant
+	case row.instant == "" && f.For == 0:
+		return "needs for: how long it lasts, as in for: 3s"
+	}
+	return ""
+}
+
+// checkAmount is about how much, and to what.
+func (f *Fault) checkAmount(row *kind) string {
+	switch {
+	case row.by != "" && f.By == 0:
+		return "needs by: " + row.by
+	case row.by == "" && !row.ahead && f.By != 0:
+		return "has by, which is how much longer each sync of a slow disk takes; drop it, or choose slow-disk"
+	case row.to && f.Server == "":
+		return "needs to: the server that members get, as in to: 3.9.5, to: default or to: /opt/etcd"
+	case f.Do == Random && f.Every == 0:
+		return "needs every: the time in which one is at a random time, as in every: 20s"
+	}
+	return ""
+}
+
+// checkMember is about to whom the fault is done.
+func (f *Fault) checkMember(row *kind) string {
+	scope := &scopes[row.of]
+	switch {
+	case !slices.Contains(scope.refuses, f.Member.Mode):
+		return ""
+	case f.Do == Random && scope.ofRandom != "":
+		return scope.ofRandom
+	}
+	return scope.why
+}
+
+// scopes are the members that faults of each scope are not done to, and what to do then.
+var scopes = [...]struct {
+	refuses       []kv.Mode
+	why, ofRandom string
+}{
+	anyMember: {},
+	aFollower: {refuses: []kv.Mode{kv.All, kv.LeaderOnly}, why: "is done to a member that does not lead; choose follower, any, or a member as m1, m2"},
+	theCluster: {refuses: []kv.Mode{kv.Any, kv.LeaderOnly, kv.Followers, kv.One}, why: "is done to the whole cluster; drop member",
+		ofRandom: "is done to the whole cluster, whichever it is; choose all as its member"},
+	oneOfSeveral: {refuses: []kv.Mode{kv.All},
+		why: "takes one member at a time, so that the others have a quorum; choose leader, follower, any, or a member as m1, m2"},
+}
+
+// checkRepeats is about how often the fault is.
+func (f *Fault) checkRepeats(*kind) string {
+	switch {
+	case f.Every == 0 && f.Repeat > 1:
+		return "is repeated and needs every: the time from one to the next, as in every: 20s"
+	case f.Every > 0 && f.Every <= f.For:
+		return "begins again before it is over; every must be longer than for"
+	}
+	return ""
+}

@@ -1,0 +1,151 @@
+package text
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var sizeUnits = []struct {
+	name  string
+	bytes int64
+}{
+	{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10},
+	{"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}, {"kB", 1e3}, {"B", 1},
+}
+
+var decimal = regexp.MustCompile(`^[0-9][0-9_]{0,17}(\.[0-9]{1,9})?$`)
+
+// ParseSize reads a number of bytes: 256, 256B, 1KB (1,000), 1KiB (1,024), and
+// likewise MB, MiB, GB and GiB.
+func ParseSize(s string) (int, error) {
+	number, unit := s, int64(1)
+	for _, u := range sizeUnits {
+		if rest, ok := strings.CutSuffix(s, u.name); ok {
+			number, unit = strings.TrimSpace(rest), u.bytes
+			break
+		}
+	}
+	if strings.HasPrefix(number, "-") {
+		return 0, fmt.Errorf("a size cannot be negative, as %s is", s)
+	}
+	if !decimal.MatchString(number) {
+		return 0, fmt.Errorf("%q is not a size; write bytes as in 256, 1KB, 1KiB or 1MB", s)
+	}
+	exact, ok := new(big.Rat).SetString(strings.ReplaceAll(number, "_", ""))
+	if !ok {
+		return 0, fmt.Errorf("%q is not a size; write bytes as in 256, 1KB, 1KiB or 1MB", s)
+	}
+	exact.Mul(exact, new(big.Rat).SetInt64(unit))
+	if !exact.IsInt() {
+		return 0, fmt.Errorf("%s is not a whole number of bytes", s)
+	}
+	if !exact.Num().IsInt64() || exact.Num().Int64() > math.MaxInt32 {
+		return 0, fmt.Errorf("%s is more than any key or value can have", s)
+	}
+	return int(exact.Num().Int64()), nil
+}
+
+// FormatSize writes a number of bytes exactly, so that ParseSize reads it back.
+func FormatSize(bytes int) string {
+	for _, u := range sizeUnits {
+		if n := int64(bytes); n >= u.bytes && n%u.bytes == 0 {
+			return strconv.FormatInt(n/u.bytes, 10) + " " + u.name
+		}
+	}
+	return strconv.Itoa(bytes) + " B"
+}
+
+// ParseDuration reads a duration with its unit, such as 5s, 1m30s or 500ms.
+func ParseDuration(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	switch {
+	case err == nil:
+		return d, nil
+	case decimal.MatchString(strings.TrimPrefix(s, "-")):
+		return 0, fmt.Errorf("%s lacks a unit; write a duration as in 500ms, 5s or 1m", s)
+	}
+	return 0, fmt.Errorf("%q is not a duration; write one as in 500ms, 5s or 1m", s)
+}
+
+// ParseNumber reads a decimal number; underscores may group its digits.
+func ParseNumber(s string) (float64, error) {
+	n, err := strconv.ParseFloat(strings.ReplaceAll(s, "_", ""), 64)
+	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
+		return 0, fmt.Errorf("%q is not a number", s)
+	}
+	return n, nil
+}
+
+// FormatNumber writes a number without an exponent, unless it is very large.
+func FormatNumber(f float64) string {
+	if math.Abs(f) >= 1e15 {
+		return strconv.FormatFloat(f, 'g', -1, 64)
+	}
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}
+
+// FormatDuration is a duration without what says nothing: 1h, 1m30s, 0s.
+func FormatDuration(d time.Duration) string {
+	s := d.String()
+	for _, nothing := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(s, nothing) {
+			s = s[:len(s)-2]
+		}
+	}
+	return s
+}
+
+// ErrRange is in the error about a number that is too large.
+var ErrRange = errors.New("out of range")
+
+// ParseWhole reads a whole number; underscores may group its digits.
+func ParseWhole(s string) (int64, error) {
+	n, err := strconv.ParseInt(strings.ReplaceAll(s, "_", ""), 10, 64)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return 0, fmt.Errorf("%s is %w", s, ErrRange)
+	case err != nil:
+		return 0, fmt.Errorf("%q is not a whole number", s)
+	}
+	return n, nil
+}
+
+// ParseBool reads what a flag of yes or no says.
+func ParseBool(s string) (bool, error) {
+	b, err := strconv.ParseBool(s)
+	if err != nil {
+		return false, fmt.Errorf("%q is neither true nor false", s)
+	}
+	return b, nil
+}
+
+// ParseFlagSize is ParseSize for a flag, whose negative number is refused later,
+// by the flag's name.
+func ParseFlagSize(s string) (int, error) {
+	if n, err := strconv.Atoi(s); err == nil && n < 0 {
+		return n, nil
+	}
+	return ParseSize(s)
+}
+
+// ParseShare reads a share above 0 and below 1, as in 2% or 0.02.
+func ParseShare(s string) (float64, error) {
+	number, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
+	x, err := ParseNumber(strings.TrimSpace(number))
+	if percent {
+		x /= 100
+	}
+	if err != nil || !(x > 0 && x < 1) {
+		return 0, fmt.Errorf("%q is no share above 0 and below 100 %%; write one as in 2%%", s)
+	}
+	return x, nil
+}
+
+// FormatShare writes a share so that ParseShare reads it back.
+func FormatShare(share float64) string { return strconv.FormatFloat(100*share, 'g', 15, 64) + "%" }
