@@ -29,23 +29,15 @@ type Histogram = hdr.Histogram
 func NewHistogram() *Histogram { return hdr.New(Lowest, Highest, Digits) }
 
 // Add adds from, which stays as it is, to into and returns the sum: into, or a
-// new histogram with the steps of from where into is nil, or empty and of other
-// steps. So the sum of histograms that an older version recorded, whose steps
-// were coarser, has the figures that it had then. from may be nil.
+// new histogram where that is nil. from may be nil.
 func Add(into, from *Histogram) *Histogram {
 	if from == nil {
 		return into
 	}
-	into = fit(into, from.LowestTrackableValue(), from.HighestTrackableValue(), from.SignificantFigures())
-	into.Merge(from)
-	return into
-}
-
-// fit is the histogram that takes what one of the given range and digits has.
-func fit(into *Histogram, lowest, highest, digits int64) *Histogram {
-	if into == nil || into.TotalCount() == 0 && into.LowestTrackableValue() != lowest {
-		return hdr.New(lowest, highest, int(digits))
+	if into == nil {
+		into = NewHistogram()
 	}
+	into.Merge(from)
 	return into
 }
 

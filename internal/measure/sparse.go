@@ -9,9 +9,6 @@ import (
 // a Histogram has 240. It is what histograms are while they come from a file.
 type Steps struct {
 	All []Step // in rising order
-	// Other is the histogram itself where its steps are not those of NewHistogram,
-	// as in files of older versions; then All is empty.
-	Other *Histogram
 }
 
 // Step counts the times of the At-th step of NewHistogram's histograms: those from
@@ -21,18 +18,10 @@ type Step struct {
 	N  int64
 }
 
-// StepsOf are those of a histogram into which something fell.
+// StepsOf returns the steps of a histogram of NewHistogram into which something fell.
 func StepsOf(h *Histogram) (s Steps) {
-	if !usual(h) {
-		return Steps{Other: h}
-	}
 	eachStep(h, func(at int, n int64) { s.All = append(s.All, Step{at, n}) })
 	return s
-}
-
-// usual reports whether a histogram has the steps of NewHistogram's.
-func usual(h *Histogram) bool {
-	return h.LowestTrackableValue() == Lowest && h.HighestTrackableValue() == Highest && h.SignificantFigures() == Digits
 }
 
 // few is up to how many times of a histogram are looked for one by one: to look through
@@ -42,7 +31,7 @@ const few = 256
 // eachStep tells the steps of a histogram into which something fell, from the lowest on.
 func eachStep(h *Histogram, each func(at int, n int64)) {
 	total := h.TotalCount()
-	if total > few || !usual(h) {
+	if total > few {
 		for at, n := range h.Export().Counts {
 			if n > 0 {
 				each(at, n)
@@ -70,27 +59,23 @@ func eachStep(h *Histogram, each func(at int, n int64)) {
 }
 
 // Clone is a copy in memory of its own.
-func (s *Steps) Clone() Steps { return Steps{slices.Clone(s.All), s.Other} }
+func (s *Steps) Clone() Steps { return Steps{slices.Clone(s.All)} }
 
 // Total is how many times there are.
 func (s *Steps) Total() (n int64) {
 	for _, one := range s.All {
 		n += one.N
 	}
-	if s.Other != nil {
-		n += s.Other.TotalCount()
-	}
 	return n
 }
 
 // AddTo adds the times to a histogram and returns the sum, as Add does.
 func (s *Steps) AddTo(into *Histogram) *Histogram {
-	if s.Other != nil {
-		return Add(into, s.Other)
+	if into == nil {
+		into = NewHistogram()
 	}
-	into = fit(into, Lowest, Highest, Digits)
 	for _, one := range s.All {
-		_ = into.RecordValues(StepAt(one.At), one.N) // what lies beyond a narrower histogram is dropped, as when two are merged
+		_ = into.RecordValues(StepAt(one.At), one.N) // cannot fail
 	}
 	return into
 }
@@ -129,7 +114,6 @@ type Sum struct {
 	counts []int64 // by step
 	last   int     // the highest step that may have any
 	total  int64
-	other  *Histogram // what has other steps
 }
 
 // mostSummed is far above what any run counts: what a damaged file has beyond it
@@ -138,9 +122,6 @@ const mostSummed = 1 << 62
 
 // Add adds the times of a histogram.
 func (s *Sum) Add(from *Steps) {
-	if from.Other != nil {
-		s.other = Add(s.other, from.Other)
-	}
 	if len(from.All) == 0 {
 		return
 	}
@@ -159,9 +140,6 @@ func (s *Sum) Add(from *Steps) {
 
 // Merge adds the times of another sum.
 func (s *Sum) Merge(from *Sum) {
-	if from.other != nil {
-		s.other = Add(s.other, from.other)
-	}
 	if from.total == 0 || from.total > mostSummed-s.total {
 		return
 	}
@@ -180,16 +158,11 @@ func (s *Sum) Reset() {
 	if s.total > 0 {
 		clear(s.counts[:s.last+1])
 	}
-	s.last, s.total, s.other = 0, 0, nil
+	s.last, s.total = 0, 0
 }
 
 // Total is how many times there are.
-func (s *Sum) Total() int64 {
-	if s.other == nil {
-		return s.total
-	}
-	return s.total + s.other.TotalCount()
-}
+func (s *Sum) Total() int64 { return s.total }
 
 // From is how many times are at least so long, in nanoseconds, as far as the steps
 // tell: the step that the bound lies in counts.
@@ -199,18 +172,10 @@ func (s *Sum) From(ns int64) (n int64) {
 			n += s.counts[at]
 		}
 	}
-	if s.other == nil {
-		return n
-	}
-	for _, b := range s.other.Distribution() {
-		if b.To >= ns {
-			n += b.Count
-		}
-	}
 	return n
 }
 
-// Histogram is the sum as one, with the steps of what was added.
+// Histogram is the sum as one, .
 func (s *Sum) Histogram() *Histogram {
 	own := Steps{}
 	for at, n := range s.counts {
@@ -218,27 +183,18 @@ func (s *Sum) Histogram() *Histogram {
 			own.All = append(own.All, Step{at, n})
 		}
 	}
-	if s.other == nil {
-		return own.AddTo(nil)
-	}
-	return own.AddTo(s.other.Clone())
+	return own.AddTo(nil)
 }
 
 // PercentilesOf is that of the sum's Histogram.
 func (s *Sum) PercentilesOf(failed uint64, percentiles ...float64) []Figure {
-	if s.other != nil {
-		return PercentilesOf(s.Histogram(), failed, percentiles...)
-	}
 	return percentilesOf(uint64(s.total), failed, percentiles, s.atRanks)
 }
 
 // Fastest is the least time; not known without any.
 func (s *Sum) Fastest() Figure {
-	switch {
-	case s.Total() == 0:
+	if s.total == 0 {
 		return Figure{}
-	case s.other != nil:
-		return known(float64(s.Histogram().Min()))
 	}
 	at := slices.IndexFunc(s.counts, func(n int64) bool { return n > 0 })
 	return known(float64(StepAt(at)))
@@ -247,8 +203,6 @@ func (s *Sum) Fastest() Figure {
 // Slowest is that of the sum's Histogram.
 func (s *Sum) Slowest(failed uint64) Figure {
 	switch {
-	case s.other != nil:
-		return Slowest(s.Histogram(), failed)
 	case failed > 0:
 		return Figure{Failed: true}
 	case s.total == 0:
@@ -309,9 +263,6 @@ func stepNumber(ns int64) int {
 
 // Mean is the mean time, to the width of a step; NaN without any.
 func (s *Sum) Mean() float64 {
-	if s.other != nil {
-		return s.Histogram().Mean()
-	}
 	sum := 0.0
 	for at := range min(s.last+1, len(s.counts)) {
 		if n := s.counts[at]; n > 0 {

@@ -3,8 +3,6 @@ package measure
 import (
 	"math/rand/v2"
 	"testing"
-
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
 )
 
 // From 1 µs up a recorded time is known to 1 %.
@@ -16,42 +14,6 @@ func TestStepsAreBelowOnePercent(t *testing.T) {
 		if !got.Known || got.NS < float64(ns) || got.NS > 1.01*float64(ns) {
 			t.Errorf("%d ns are told as %+v", ns, got)
 		}
-	}
-}
-
-// Histograms of older versions have steps of 64 ns. Added up by themselves they
-// keep them, and every figure; added to one of today's no operation is lost.
-func TestOlderStepsAddUp(t *testing.T) {
-	older := func() *Histogram { return hdr.New(64, Highest, Digits) }
-	rng := rand.New(rand.NewPCG(1, 2))
-	whole := older()
-	sum := NewHistogram() // empty, so it takes on the steps of what comes
-	today := one(1)
-	const parts, each = 5, 4000
-	for range parts {
-		part := older()
-		for range each {
-			ns := int64(rng.ExpFloat64() * 5000)
-			Record(part, ns)
-			Record(whole, ns)
-		}
-		sum = Add(sum, part)
-		Add(today, part)
-	}
-	if Summarize(sum, 0) != Summarize(whole, 0) {
-		t.Errorf("added up: %+v, not %+v", Summarize(sum, 0), Summarize(whole, 0))
-	}
-	if today.TotalCount() != 1+parts*each {
-		t.Errorf("%d of %d are left", today.TotalCount(), 1+parts*each)
-	}
-	for _, p := range Percentiles {
-		a, b := Percentile(today, 0, p), Percentile(whole, 0, p)
-		if a.NS > b.NS || a.NS < b.NS-64 {
-			t.Errorf("p%v is %v with today's steps, and was %v", p, a.NS, b.NS)
-		}
-	}
-	if Add(nil, nil) != nil || Add(sum, nil) != sum {
-		t.Error("nothing was added, and something came of it")
 	}
 }
 

@@ -4,10 +4,8 @@
 package verdict
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -48,24 +46,6 @@ type Reason struct {
 
 // String returns the reason as tables and texts have it: "R7: ...".
 func (r Reason) String() string { return fmt.Sprintf("R%d: %s", r.Rule, r.Text) }
-
-// UnmarshalJSON reads the object, or the string that String returns, which earlier
-// records have; a string without a rule's number is kept whole, with Rule 0.
-func (r *Reason) UnmarshalJSON(b []byte) error {
-	var text string
-	if json.Unmarshal(b, &text) != nil {
-		type plain Reason
-		return json.Unmarshal(b, (*plain)(r))
-	}
-	*r = Reason{Text: text}
-	head, rest, ok := strings.Cut(text, ": ")
-	if number, hasNumber := strings.CutPrefix(head, "R"); ok && hasNumber {
-		if n, err := strconv.Atoi(number); err == nil && n > 0 {
-			*r = Reason{Rule: n, Text: rest}
-		}
-	}
-	return nil
-}
 
 // About reports whether the reason is about a figure.
 func (r *Reason) About(figure string) bool {

@@ -323,20 +323,6 @@ func TestReasonsInFiles(t *testing.T) {
 	}
 }
 
-// A reason in earlier records is one string.
-func TestReasonsOfEarlierRecords(t *testing.T) {
-	for s, want := range map[string]Reason{
-		"R7: waited: long": {Rule: 7, Text: "waited: long"},
-		"":                 {}, "R: x": {Text: "R: x"}, "R-3: x": {Text: "R-3: x"}, "Rx: y": {Text: "Rx: y"}, "R7": {Text: "R7"}, "plain: text": {Text: "plain: text"},
-	} {
-		var r Reason
-		b, _ := json.Marshal(s)
-		if err := json.Unmarshal(b, &r); err != nil || !cmp.Equal(r, want) {
-			t.Errorf("%q: %+v, %v", s, r, err)
-		}
-	}
-}
-
 func TestStateOrder(t *testing.T) {
 	if !Suspect.Worse(Valid) || !Invalid.Worse(Suspect) || Valid.Worse(Valid) || !State("?").Worse(Invalid) {
 		t.Error("the states' order is wrong")

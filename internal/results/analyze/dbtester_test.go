@@ -137,16 +137,16 @@ func TestServersAreSummedOverMembers(t *testing.T) {
 
 // The file of a run is read as it was written; the generator is no member.
 func TestServersOfARecordedRun(t *testing.T) {
-	run := openOlder(t)
-	rows, err := record.OpenMachines("testdata/older", run.Trials[0].Folder)
+	run := openRepeats(t)
+	rows, err := record.OpenMachines(run.Dir, run.Trials[0].Folder)
 	must(t, err)
-	if len(rows) < 2 || rows[0].Name != record.GeneratorName || rows[0].CPU() != 0.03 || rows[0].RSS != 32407552 || rows[1].Name != record.MachineName {
+	if len(rows) < 3 || rows[0].Name != record.GeneratorName || rows[0].User != 0.08 || rows[0].System != 0.07 || rows[0].RSS != 41693184 || rows[1].Name != "m1" || rows[2].Name != record.MachineName {
 		t.Errorf("%+v", rows)
 	}
 	if _, err := ServersOf(&run.Trials[0], nil); err != nil {
 		t.Error(err)
 	}
-	if _, err := record.OpenMachines("testdata/older", "../older"); err == nil {
+	if _, err := record.OpenMachines(run.Dir, "../repeats"); err == nil {
 		t.Error("a folder outside was read")
 	}
 }

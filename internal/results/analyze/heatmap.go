@@ -69,13 +69,6 @@ func (c *heatCounter) add(column int, times *measure.Steps) {
 		}
 		count(row, s.N)
 	}
-	if times.Other != nil {
-		for _, bar := range times.Other.Distribution() {
-			if bar.Count > 0 {
-				count(min(heatRow(bar.From), maxHeatRow), bar.Count)
-			}
-		}
-	}
 }
 
 // finish cuts away the rows in which there is nothing.

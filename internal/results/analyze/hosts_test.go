@@ -72,7 +72,7 @@ func TestHowWellClocksAreKnown(t *testing.T) {
 }
 
 // A machine that only generates load is no member's, and the generator's is one where
-// members are on it; in older records another machine is there for members alone.
+// members are on it; where nothing says which hosts have members, another machine is there for them.
 func TestMachinesWithMembers(t *testing.T) {
 	trial := hostsTrial()
 	for machine, want := range map[string]bool{"machine": true, "machine a": true, "machine b": false, "machine c": false} {
@@ -80,7 +80,7 @@ func TestMachinesWithMembers(t *testing.T) {
 			t.Errorf("%s has members: %v", machine, !want)
 		}
 	}
-	if older := (&record.Trial{}); hasMembers(older, "machine") || !hasMembers(older, "machine a") {
-		t.Error("older records are read otherwise")
+	if unsaid := (&record.Trial{}); hasMembers(unsaid, "machine") || !hasMembers(unsaid, "machine a") {
+		t.Error("another machine than the generator's has members")
 	}
 }

@@ -199,9 +199,6 @@ func serverSeconds(rows []record.MachineRow, in Span) (all []ServerSeconds) {
 			all = append(all, ServerSeconds{Name: of.now.Name, Generator: kind == record.GeneratorRow})
 		}
 		name := of.now.Machine
-		if name == "" { // of an older version, which had one machine mostly
-			name = record.MachineName
-		}
 		row := func(name string) pair {
 			if p, ok := machines[at{name, of.now.Time.Unix()}]; ok {
 				return p

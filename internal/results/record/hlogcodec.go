@@ -108,34 +108,19 @@ type decoder struct {
 	payload bytes.Buffer
 }
 
-// maxLowest is above the steps of any version.
-const maxLowest = 1 << 20
-
-// read reads a histogram in base64. Those that this version writes take a way of
-// their own, which is many times faster than the library's; it reads what is left,
-// and says what is wrong with it.
+// read reads a histogram in base64 in a way of its own, which is many times faster than
+// the library's; that says what is wrong with one that cannot be read so.
 func (d *decoder) read(text []byte, to *measure.Steps) error {
 	if d.quick(text, to) {
 		return nil
 	}
-	h, err := hdr.Decode(text)
-	if err != nil {
+	if _, err := hdr.Decode(text); err != nil {
 		return fmt.Errorf("the histogram cannot be decoded: %w", err)
 	}
-	// Those of this program, of any version, are no larger; a foreign one may take
-	// 50 MB, and a log has one a line.
-	digits, lowest := h.SignificantFigures(), h.LowestTrackableValue()
-	if digits > measure.Digits || h.HighestTrackableValue() > measure.Highest {
-		return errors.New("the histogram is wider or finer than those of quorumbench")
-	}
-	if digits < 1 || lowest > maxLowest {
-		return errors.New("the histogram is coarser than those of quorumbench")
-	}
-	*to = measure.StepsOf(h)
-	return nil
+	return errors.New("the histogram has other steps, or counts more, than those of quorumbench")
 }
 
-// quick reads a histogram of this version; false for anything else.
+// quick reads a histogram of quorumbench; false for anything else.
 func (d *decoder) quick(text []byte, to *measure.Steps) bool {
 	var err error
 	if d.packed, err = base64.StdEncoding.AppendDecode(d.packed[:0], text); err != nil || len(d.packed) < 8 ||
@@ -162,12 +147,11 @@ func (d *decoder) quick(text []byte, to *measure.Steps) bool {
 		binary.BigEndian.Uint64(b[16:]) != measure.Lowest || binary.BigEndian.Uint64(b[24:]) != measure.Highest {
 		return false
 	}
-	to.Other = nil
 	to.All, err = readCounts(to.All[:0], b[plainHeader:])
 	return err == nil
 }
 
-// maxPayload is what the counts of a histogram of this version take at most, with
+// maxPayload is what the counts of a histogram take at most, with
 // nine bytes each.
 const maxPayload = 9 * measure.NumSteps
 
@@ -175,7 +159,7 @@ const maxPayload = 9 * measure.NumSteps
 // many are added; a number of so many bits is the same in HdrHistogram's varints.
 const mostTimes = 1 << 44
 
-var errCounts = errors.New("these are no counts of this version's histograms")
+var errCounts = errors.New("these are no counts of a histogram")
 
 // readCounts is the inverse of appendCounts.
 func readCounts(to []measure.Step, b []byte) ([]measure.Step, error) {

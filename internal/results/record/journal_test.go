@@ -144,7 +144,7 @@ func TestRunIsAsLargeAsItsTrialsExplain(t *testing.T) {
 		`{"trials":[]}`: `its schema is "", not "quorumbench/run/2"`,
 		`{"schema":"` + RunSchema + `","trials":{}}`:                       "this is not a run's JSON: there is { where [ is to be",
 		`{"schema":"` + RunSchema + `"} {}`:                                "this is not a run's JSON: there is something behind it",
-		`{"schema":"quorumbench/run/9","trials":[{"number":"of another"}]`: `its schema is "quorumbench/run/9", and this quorumbench reads "quorumbench/run/2" at most; use a newer one`,
+		`{"schema":"quorumbench/run/9","trials":[{"number":"of another"}]`: `its schema is "quorumbench/run/9", and this quorumbench reads "quorumbench/run/2"; use a newer one`,
 	} {
 		if _, err := Parse([]byte(text)); err == nil || err.Error() != want {
 			t.Errorf("%.80s: %v, not %s", text, err, want)

@@ -79,7 +79,7 @@ type MachineRow struct {
 	Name    string
 	PID     float64
 	Started float64 // since the boot
-	Machine string  // the name of the row of the machine that it is on; empty in older versions
+	Machine string  // the name of the row of the machine that it is on
 	Network string  // the name of the row of a process's network; empty: its machine's own
 
 	User, System, Steal float64   // processor time
@@ -168,10 +168,9 @@ func (r *MachineRow) Kind() RowKind { return KindOf(r.Name) }
 // Member reports whether the row is of a member's process.
 func (r *MachineRow) Member() bool { return r.Kind() == MemberRow }
 
-// Since is when the time began that a program's Processors are the average of; in
-// records of older versions, a second before.
+// Since is when the time began that a program's Processors are the average of.
 func (r *MachineRow) Since() time.Time {
-	seconds := min(firstOf(r.Covered, 1), 1e6)
+	seconds := min(firstOf(r.Covered, 1), 1e6) // a second where a file does not say
 	return r.Time.Add(-time.Duration(1e9 * seconds))
 }
 

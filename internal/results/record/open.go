@@ -59,7 +59,7 @@ func (r *Run) makePrintable() {
 	r.Scenario = source
 }
 
-// checkSchema accepts the kind of schema that want is, up to its number.
+// checkSchema accepts the schema want, and says of another one what to do.
 func checkSchema(got, want string) error {
 	kind, known := splitSchema(want)
 	gotKind, version := splitSchema(got)
@@ -67,7 +67,9 @@ func checkSchema(got, want string) error {
 	case gotKind != kind || version < 1:
 		return fmt.Errorf("its schema is %q, not %q", got, want)
 	case version > known:
-		return fmt.Errorf("its schema is %q, and this quorumbench reads %q at most; use a newer one", got, want)
+		return fmt.Errorf("its schema is %q, and this quorumbench reads %q; use a newer one", got, want)
+	case version < known:
+		return fmt.Errorf("its schema is %q, and this quorumbench reads %q; use the older one that wrote it, or run it again", got, want)
 	}
 	return nil
 }

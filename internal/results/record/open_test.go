@@ -21,9 +21,11 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		{`{}`, `its schema is "", not "quorumbench/run/2"`},
 		{`{"schema":"quorumbench/trial/1"}`, "its schema is"},
 		{`{"schema":"quorumbench/run/0"}`, "its schema is"},
-		{`{"schema":"quorumbench/run/3"}`, "use a newer one"},
-		{`{"schema":"quorumbench/run/1","trials":[{"schema":"x"}]}`, "trial 1: its schema is"},
-		{`{"schema":"quorumbench/run/1","clusters":[{"members":[{"id":"m1"}]}]}`, "hexadecimal"},
+		{`{"schema":"quorumbench/run/3"}`, `its schema is "quorumbench/run/3", and this quorumbench reads "quorumbench/run/2"; use a newer one`},
+		{`{"schema":"quorumbench/run/1"}`, `its schema is "quorumbench/run/1", and this quorumbench reads "quorumbench/run/2"; use the older one that wrote it`},
+		{`{"schema":"quorumbench/run/2","trials":[{"schema":"x"}]}`, "trial 1: its schema is"},
+		{`{"schema":"quorumbench/run/2","trials":[{"schema":"quorumbench/trial/1"}]}`, `trial 1: its schema is "quorumbench/trial/1"`},
+		{`{"schema":"quorumbench/run/2","clusters":[{"members":[{"id":"m1"}]}]}`, "hexadecimal"},
 	}
 	for _, tt := range tests {
 		dir := t.TempDir()
@@ -74,10 +76,10 @@ func TestDamagedFilesAreSentences(t *testing.T) {
 
 func FuzzOpen(f *testing.F) {
 	f.Add([]byte(`{}`))
-	f.Add([]byte(`{"schema":"quorumbench/run/1","state":"incomplete","trials":[]}`))
-	f.Add([]byte(`{"schema":"quorumbench/run/1","trials":[{"schema":"quorumbench/trial/1","errors":3,"response_time_ns":{"count":2}}]}`))
-	f.Add([]byte(`{"schema":"quorumbench/run/1","trials":[{"schema":"quorumbench/trial/1","mix":[{"operation":"put","weight":1}],"clients":7,"key_space":9}]}`))
-	f.Add([]byte(`{"schema":"quorumbench/run/1","trials":[{"schema":"quorumbench/trial/1","target":"x","arrival":"y"}]}`))
+	f.Add([]byte(`{"schema":"quorumbench/run/2","state":"incomplete","trials":[]}`))
+	f.Add([]byte(`{"schema":"quorumbench/run/2","trials":[{"schema":"quorumbench/trial/2","errors":3,"response_time_ns":{"count":2}}]}`))
+	f.Add([]byte(`{"schema":"quorumbench/run/2","trials":[{"schema":"quorumbench/trial/2","load":{"mix":[{"operation":"put","weight":1}],"clients":7,"key-space":9}}]}`))
+	f.Add([]byte(`{"schema":"quorumbench/run/2","trials":[{"schema":"quorumbench/trial/2","load":{"target":"x","arrival":"y"}}]}`))
 	l := newLoad(1, 0.3, true)
 	l.phase(measure.Measured, 1, 500)
 	trial := NewTrial(conditions(), Observed{Started: noon}, l.totals[measure.Measured], nil, roles)

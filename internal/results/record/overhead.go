@@ -19,14 +19,13 @@ type GeneratorOverhead struct {
 	Sampled     Times `json:"sampled_ns"`
 	Undisturbed Times `json:"undisturbed_ns"`
 	// RunWaitNS is, in a closed loop, the part of MeanNS in which its threads were
-	// ready to run and waited for a processor; 0 in records of older versions.
+	// ready to run and waited for a processor.
 	RunWaitNS float64 `json:"run_wait_ns"`
 	// RanForLoad is the share of that in which every processor of its machine ran the
 	// members or the generator, at least; absent where that is not known.
 	RanForLoad *float64 `json:"ran_for_load,omitempty"`
 	// Conserved is the share of MeanNS in which the members had the processors, so
-	// that the store did what the generator did not. In records of older versions it
-	// is the share of the time in which no processor was idle, whoever ran.
+	// that the store did what the generator did not.
 	Conserved float64 `json:"conserved"`
 	// Lag is from an answer's arrival to the read call that took it; Own and
 	// Waiting, in an open loop, the two parts of sent - due.

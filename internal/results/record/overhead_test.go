@@ -1,7 +1,6 @@
 package record
 
 import (
-	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -114,14 +113,5 @@ func TestConservedIsBounded(t *testing.T) {
 		if more.Conserved > c || longer.Conserved > c {
 			t.Fatalf("%v is conserved, and %v or %v of one that was held back for longer", c, more.Conserved, longer.Conserved)
 		}
-	}
-}
-
-// A record of an older version says how long no processor was idle, and not who ran.
-func TestAnOldRecordsOverheadIsRead(t *testing.T) {
-	var a GeneratorOverhead
-	must(t, json.Unmarshal([]byte(`{"mean_ns": 2, "cycle_ns": 10, "conserved": 0.9}`), &a))
-	if a.Conserved != 0.9 || a.RanForLoad != nil || a.RunWaitNS != 0 {
-		t.Errorf("it became %+v", a)
 	}
 }

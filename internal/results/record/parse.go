@@ -57,12 +57,7 @@ func Parse(b []byte) (*Run, error) {
 // parse reads one trial after the other, and holds the text of one. Texts are as
 // they are written.
 func parse(from io.Reader) (*Run, error) {
-	run, err := decode(newAllowance(from, 0))
-	if err != nil {
-		return nil, err
-	}
-	run.Schema = RunSchema // an older one is as it would be written now
-	return run, nil
+	return decode(newAllowance(from, 0))
 }
 
 // notRun is a syntax error, or one of reading.

@@ -40,7 +40,7 @@ var (
 func operationFigures() []Figure {
 	all := []Figure{
 		{Name: "warmup", Field: "warmup_seconds_run", Unit: measure.Seconds, Missing: "how long its warm-up was is not known",
-			Meaning: "how long a closed loop's warm-up was; `null` in an open loop, and in records of older versions"},
+			Meaning: "how long a closed loop's warm-up was; `null` in an open loop"},
 		{Name: "seconds", Field: "seconds", Unit: measure.Length, Meaning: "the window's true length"},
 		{Name: "due", Line: "due", Field: "due", Meaning: "operations due in the window. Always `operations` + `errors`"},
 		{Name: "operations", Line: "operations", Field: "operations", Better: More,
@@ -119,7 +119,7 @@ func timeFigures() []Figure {
 	const none = "no operation was due"
 	return append(all,
 		Figure{Name: "slowest", Field: "slowest_ns", Unit: measure.Nanoseconds, Better: Less, Missing: none,
-			Meaning: "of all operations due, failed ones included, from when one was due until it ended: the slowest. Absent where none was due, and in records of older versions"},
+			Meaning: "of all operations due, failed ones included, from when one was due until it ended: the slowest. Absent where none was due"},
 		Figure{Name: "spread", Field: "spread_ns", Unit: measure.Nanoseconds, Better: Less, Missing: none,
 			Meaning: "the standard deviation of the same; absent likewise"},
 		Figure{Name: "rate-share", Column: "rate_share", Unit: measure.Share, Better: More, Missing: "nothing was due by a rate",
@@ -134,7 +134,7 @@ func timeFigures() []Figure {
 // flightFigures are what was under way, and what happened to connections and
 // members.
 func flightFigures() []Figure {
-	const alone = "one worker generated the load, or it is a record of an older version"
+	const alone = "one worker generated the load"
 	return []Figure{
 		{Name: "carried-in", Field: "carried_in", Unit: measure.Number, Whole: due,
 			Meaning: "operations in flight when the window opened"},
@@ -190,7 +190,7 @@ func flightFigures() []Figure {
 		{Name: "held-longest", Field: "held_longest_ns", Unit: measure.Nanoseconds, Better: Less,
 			Meaning: "the longest that one of those waited from the move on"},
 		{Name: "start-spread", Field: "start_spread_ns", Unit: measure.Nanoseconds, Better: Less, Missing: alone,
-			Meaning: "several workers: half of them came to the window within so much of the first, by their own clocks, which are corrected to within `clock_bound_ns`. This and the two below are absent where there was one worker, and in records of older versions"},
+			Meaning: "several workers: half of them came to the window within so much of the first, by their own clocks, which are corrected to within `clock_bound_ns`. This and the two below are absent where there was one worker"},
 		{Name: "start-latest", Field: "start_latest_ns", Unit: measure.Nanoseconds, Better: Less, Missing: alone,
 			Meaning: "how much later than the first the last worker came to it; `by_worker` names it"},
 		{Name: "merged-after", Field: "merged_after_ns", Unit: measure.Nanoseconds, Better: Less, Missing: alone,
@@ -210,7 +210,7 @@ func costFigures() []Figure {
 		{Name: "rss", Field: "client_max_rss_bytes", Unit: measure.Bytes, Better: Less,
 			Meaning: "the generator's most resident memory"},
 		{Name: "sampling-cpu", Field: "sampling_cpu_seconds", Unit: measure.Seconds, Better: Less, Missing: "what sampling took is not known",
-			Meaning: "the processor time that it took to sample processes and machines for machines.csv, on all machines together; its part on the generator's machine is within `client_cpu_seconds`. Absent in records of older versions, and where the system does not say"},
+			Meaning: "the processor time that it took to sample processes and machines for machines.csv, on all machines together; its part on the generator's machine is within `client_cpu_seconds`. Absent where the system does not say"},
 		{Name: "sampling-share", Column: "sampling_cpu_share", Unit: measure.Share, Better: Less, Missing: "what sampling took is not known",
 			of: func(t *Trial) Value {
 				if t.SamplingCPUSeconds == nil || t.Seconds <= 0 {
@@ -225,7 +225,7 @@ func costFigures() []Figure {
 		{Name: "store-rss", Members: true, Field: "store_max_rss_bytes", Title: "store RSS", Unit: measure.Bytes, Better: Less, Missing: unseen,
 			Meaning: "the sum of each process's most resident memory"},
 		{Name: "keys-written", Field: "keys_written", Unit: measure.Number, Requires: writes, Missing: unwritten,
-			Meaning: "keys that the successes done in the window wrote, or removed; one that is written again counts again. This and the seven below are absent in records of older versions, and where nothing is written or it is not known"},
+			Meaning: "keys that the successes done in the window wrote, or removed; one that is written again counts again. This and the seven below are absent where nothing is written or it is not known"},
 		{Name: "user-written", Field: "user_bytes_written", Unit: measure.Bytes, Requires: writes, Missing: unwritten,
 			Meaning: "the bytes of those keys, with their prefix, and of their values"},
 		{Name: "store-written", Members: true, Field: "store_written_bytes", Unit: measure.Bytes, Better: Less, Requires: writes, Missing: uncounted,

@@ -57,7 +57,7 @@ func Resume(dir string) (_ *Resumption, err error) {
 	case r.Run.State == Complete:
 		return nil, fmt.Errorf("the run in %s is complete; there is nothing to take up again", dir)
 	case len(r.Run.Starts) == 0:
-		return nil, fmt.Errorf("the run in %s is of an older quorumbench, which did not record what is needed to take it up again", dir)
+		return nil, fmt.Errorf("the run in %s does not say when it was begun, so it cannot be taken up again; run its scenario anew", dir)
 	case r.Run.Scenario == "":
 		return nil, fmt.Errorf("the run in %s was asked for by flags and has no scenario; give its command again", dir)
 	}

@@ -179,7 +179,7 @@ func TestResumeRefusesWhatIsNoSuchRun(t *testing.T) {
 		{"a link", func(t *testing.T, dir string) { must(t, os.Symlink("/etc", filepath.Join(dir, "logs"))) }, "logs is a link"},
 		{"open to others", func(t *testing.T, dir string) { must(t, os.Chmod(dir, 0o777)) }, "others can write to"},
 		{"complete", func(t *testing.T, dir string) { change(t, dir, func(r *Run) { r.State = Complete }) }, "is complete"},
-		{"older", func(t *testing.T, dir string) { change(t, dir, func(r *Run) { r.Starts = nil }) }, "an older quorumbench"},
+		{"no start", func(t *testing.T, dir string) { change(t, dir, func(r *Run) { r.Starts = nil }) }, "does not say when it was begun"},
 		{"flags", func(t *testing.T, dir string) { change(t, dir, func(r *Run) { r.Scenario = "" }) }, "asked for by flags"},
 		{"a gap", func(t *testing.T, dir string) { change(t, dir, func(r *Run) { r.Trials[0].State = Interrupted }) }, "has trials after one that did not end"},
 		{"a folder is gone", func(t *testing.T, dir string) { must(t, os.RemoveAll(filepath.Join(dir, "trial-02-get"))) }, "trial-02-get of a trial that had ended is not there"},

@@ -16,7 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// The schemas that this package writes. A reader refuses a higher number.
+// The schemas that this package writes, and the only ones that it reads.
 const (
 	RunSchema   = "quorumbench/run/2"
 	TrialSchema = "quorumbench/trial/2"
@@ -42,8 +42,7 @@ type Run struct {
 	Name     string     `json:"name"`
 	Started  time.Time  `json:"started"`
 	Finished *time.Time `json:"finished"` // null until it has
-	// Starts are when it was begun, and taken up again; absent in records of older
-	// versions.
+	// Starts are when it was begun, and taken up again.
 	Starts []Start `json:"starts,omitempty"`
 	Tool   Tool    `json:"tool"`
 	Seed   uint64  `json:"seed"`
@@ -196,8 +195,7 @@ type Durability struct {
 	// the slowest device's. P99 is null where the writes do not support it.
 	FdatasyncP50NS int64  `json:"fdatasync_p50_ns"` // 0: not known
 	FdatasyncP99NS *int64 `json:"fdatasync_p99_ns"`
-	// Fdatasyncs is how many were timed; 0 in records of older versions, which
-	// made 100 at most.
+	// Fdatasyncs is how many were timed.
 	Fdatasyncs int    `json:"fdatasync_writes"`
 	FileSystem string `json:"file_system"`
 	Volatile   bool   `json:"volatile"` // forgets at power loss, as tmpfs does
@@ -216,7 +214,7 @@ func (d *Durability) P50() measure.Figure {
 	return measure.Figure{NS: float64(d.FdatasyncP50NS), Known: d.FdatasyncP50NS > 0}
 }
 
-// P99 is known where ten syncs lie beyond it. Older versions wrote that of 100.
+// P99 is known where ten syncs lie beyond it.
 func (d *Durability) P99() measure.Figure {
 	if d.FdatasyncP99NS == nil || !measure.Supports(99, uint64(max(d.Fdatasyncs, 0))) {
 		return measure.Figure{}

@@ -18,7 +18,7 @@ type Row struct {
 	Due, Done, OK, Misses, Conflicts, Errors uint64
 	ErrorsByKind                             map[string]uint64 // of a row that was read, those above 0
 	// Stale and Unverifiable are reads due in the second that ended so, KeysRead
-	// what those that were done brought; 0 in files that do not have them.
+	// what those that were done brought.
 	Stale, Unverifiable, KeysRead uint64
 	// Response times of the second; not known where the file has nothing.
 	P50, P99, P999, Max            measure.Figure
@@ -48,12 +48,8 @@ func (r *Row) columns() []column {
 	return append(all,
 		column{"response_p50_ns", &r.P50}, column{"response_p99_ns", &r.P99}, column{"response_p99_9_ns", &r.P999}, column{"response_max_ns", &r.Max},
 		column{"bytes_in", &r.BytesIn}, column{"bytes_out", &r.BytesOut},
-		column{"connections", &r.Connections}, column{"clients", &r.Clients}, column{"in_flight", &r.InFlight})
-}
-
-// laterColumns stand behind them. Files of earlier versions do not have them.
-func (r *Row) laterColumns() []column {
-	return []column{{"stale", &r.Stale}, {"unverifiable", &r.Unverifiable}, {"keys_read", &r.KeysRead}}
+		column{"connections", &r.Connections}, column{"clients", &r.Clients}, column{"in_flight", &r.InFlight},
+		column{"stale", &r.Stale}, column{"unverifiable", &r.Unverifiable}, column{"keys_read", &r.KeysRead})
 }
 
 // columns stand at the end where the trial has watchers.
@@ -66,7 +62,7 @@ func (w *RowWatch) columns() []column {
 
 // written are the columns that a row has in a new file.
 func (r *Row) written() []column {
-	all := append(r.columns(), r.laterColumns()...)
+	all := r.columns()
 	if r.Watch != nil {
 		all = append(all, r.Watch.columns()...)
 	}

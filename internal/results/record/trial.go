@@ -56,7 +56,7 @@ type Trial struct {
 	Lateness            *Times           `json:"lateness_ns"` // null in a closed loop
 	// Of all operations due, in nanoseconds from when one was due until it ended,
 	// failed ones included: the slowest, and the standard deviation; null without
-	// any, and in records of older versions.
+	// any.
 	Slowest *float64 `json:"slowest_ns,omitempty"`
 	Spread  *float64 `json:"spread_ns,omitempty"`
 
@@ -65,7 +65,7 @@ type Trial struct {
 	// ByCall has the calls of an application, by their kinds; absent for any other load.
 	ByCall []Calls `json:"by_call,omitempty"`
 	// ByMember is each member's part of the load and what happened to its
-	// connections; empty in records of older versions.
+	// connections.
 	ByMember []ByMember `json:"by_member"`
 	Roles    Roles      `json:"roles"`
 	// ByWorker is what each of several workers did; absent where there was one.
@@ -74,11 +74,11 @@ type Trial struct {
 	// of their own; absent in any other.
 	ByHost []ByHost `json:"by_host,omitempty"`
 	// ClockSet is how the clock of the machine was set that conducted the run; absent
-	// where it was not, and in records of older versions.
+	// where it was not.
 	ClockSet *ClockSet `json:"clock_set,omitempty"`
 	Together
 	// ByClient is how evenly the clients of a closed loop were served; absent in an
-	// open loop, and in records of older versions.
+	// open loop.
 	ByClient *ByClient `json:"by_client,omitempty"`
 
 	// Watch is what the watchers got; null without any.
@@ -123,7 +123,7 @@ type Trial struct {
 	CPUPerOp    *float64 `json:"client_cpu_ns_per_operation"` // null without operations
 	MaxRSSBytes int64    `json:"client_max_rss_bytes"`
 	// SamplingCPUSeconds is what it took to sample processes and machines, on all
-	// machines together; null where that is not known, as in older records.
+	// machines together; null where that is not known.
 	SamplingCPUSeconds *float64 `json:"sampling_cpu_seconds,omitempty"`
 	// What the members' processes used in the window; null where they do not
 	// run on this machine.
@@ -342,13 +342,20 @@ func (t Trial) MarshalJSON() ([]byte, error) {
 // that the sample does not support.
 func (t *Trial) UnmarshalJSON(b []byte) error {
 	type plain Trial
-	if err := json.Unmarshal(b, (*plain)(t)); err != nil {
+	read := struct {
+		*plain
+		Seed uint64          `json:"seed"`
+		Load json.RawMessage `json:"load"`
+	}{plain: (*plain)(t)}
+	if err := json.Unmarshal(b, &read); err != nil {
 		return err
 	}
-	if err := t.readLoad(b); err != nil {
-		return err
+	if len(read.Load) > 0 {
+		if err := t.Decode(read.Load); err != nil {
+			return err
+		}
 	}
-	t.ByMember = orEmpty(t.ByMember)
+	t.Seed, t.ByMember = read.Seed, orEmpty(t.ByMember)
 	t.ResponseTime.restore(t.Errors)
 	t.ServiceTime.restore(t.Errors)
 	if w := t.Watch; w != nil {

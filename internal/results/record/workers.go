@@ -20,7 +20,7 @@ type ByWorker struct {
 	// and Seconds how long its own window was.
 	BeganAfterNS int64 `json:"began_after_ns"`
 	// ClockBoundNS is how far its clock may be from what its times were corrected
-	// by; 0 where it is the clock of the run, and in records of older versions.
+	// by; 0 where it is the clock of the run.
 	ClockBoundNS int64   `json:"clock_bound_ns"`
 	Seconds      float64 `json:"seconds"`
 	Connections  int     `json:"connections"` // of a closed loop; 0 in an open one

@@ -215,7 +215,7 @@ func TestRowsThatFollow(t *testing.T) {
 		want bool
 	}{
 		"the next":                {after(func(*MachineRow) {}), true},
-		"an older version's":      {after(func(r *MachineRow) { r.PID, r.Started = math.NaN(), math.NaN() }), true},
+		"of no known process":     {after(func(r *MachineRow) { r.PID, r.Started = math.NaN(), math.NaN() }), true},
 		"late":                    {after(func(r *MachineRow) { r.Time = r.Time.Add(time.Second) }), true},
 		"behind a gap":            {after(func(r *MachineRow) { r.Time = r.Time.Add(2 * time.Second) }), false},
 		"at the same time":        {after(func(r *MachineRow) { r.Time = before.Time }), false},

@@ -233,7 +233,7 @@ func trialFields(t *record.Trial, parameters []*scenario.Parameter) (o record.Ob
 			}
 		}
 	}
-	conditions(t.Cells())
+	conditions(t.Cells(parameters))
 	o.Add("state", string(t.State))
 	o.Add("verdict", string(t.Verdict.State))
 	reasons := make([]string, 0, len(t.Verdict.Reasons))
@@ -248,7 +248,6 @@ func trialFields(t *record.Trial, parameters []*scenario.Parameter) (o record.Ob
 			o.Add(f.Column, digits(f.Cell(t)))
 		}
 	}
-	conditions(t.LaterCells(parameters))
 	return o
 }
 

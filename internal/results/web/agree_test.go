@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"html"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -19,6 +18,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/testing/runs"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -72,17 +72,15 @@ func formatsOf(t *testing.T, run *record.Run) formats {
 // Every format of a report and a comparison of the run with itself have the same figure of
 // each trial's repeats, the same interval, and the same causes for the same trials.
 func TestFormatsAgree(t *testing.T) {
-	runs := map[string]*record.Run{"made": agreeing(t)}
-	recorded, err := filepath.Glob("../../cli/testdata/schema1/*/run.json")
-	must(t, err)
-	for _, path := range append(recorded, "../analyze/testdata/older/run.json") {
-		runs[filepath.Dir(path)] = opened(t, filepath.Dir(path))
+	all := map[string]*record.Run{"made": agreeing(t)}
+	for _, name := range runs.Recorded(t) {
+		all[name] = opened(t, runs.Unpack(t, t.TempDir(), name))
 	}
-	if len(runs) < 6 {
-		t.Fatalf("only %d recorded runs", len(runs))
+	if len(all) < 6 {
+		t.Fatalf("only %d recorded runs", len(all))
 	}
-	for name, run := range runs {
-		t.Run(filepath.Base(name), func(t *testing.T) {
+	for name, run := range all {
+		t.Run(name, func(t *testing.T) {
 			f := formatsOf(t, run)
 			for i, r := range analyze.Rows(run) {
 				figureAgrees(t, &f, r, i)
@@ -91,7 +89,7 @@ func TestFormatsAgree(t *testing.T) {
 		})
 	}
 	ops := record.Registered("ops")
-	if v, _ := analyze.Rows(runs["made"])[0].Figure(&ops); v.Number != 6300 { // of 5200, 5896, 6300, 6421 and 6575
+	if v, _ := analyze.Rows(all["made"])[0].Figure(&ops); v.Number != 6300 { // of 5200, 5896, 6300, 6421 and 6575
 		t.Errorf("the made run's repeats that count have the median %v", v)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/testing/runs"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
@@ -382,11 +383,10 @@ func TestLargeChartsAreCut(t *testing.T) {
 	}
 }
 
-// Runs of the schema 1 have pages too.
-func TestPagesOfSchema1(t *testing.T) {
-	const root = "../../cli/testdata/schema1"
-	for _, name := range []string{"run", "range", "put", "anew", "watch-get"} {
-		text := pageText0(t, filepath.Join(root, name))
+// Runs that were recorded on real clusters have pages with charts.
+func TestPagesOfRecordedRuns(t *testing.T) {
+	for _, name := range runs.Recorded(t) {
+		text := pageText0(t, runs.Unpack(t, t.TempDir(), name))
 		if !strings.Contains(text, `-throughput"`) {
 			t.Errorf("%s has no charts", name)
 		}

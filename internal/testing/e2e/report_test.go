@@ -4,21 +4,20 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/testing/runs"
 )
 
-// older is a run directory that an older version wrote: two repeats of puts,
-// with p99 of 15.5 ms and 10.4 ms at 4,901 and 5,794 a second.
-const older = "../results/analyze/testdata/older"
-
-// olderRun copies older into the world, with the trials as change leaves them.
-func (w *world) olderRun(t *testing.T, name string, change func(trials []map[string]any) []map[string]any) string {
+// changedRun copies a recorded run of puts in a closed loop into the world, with the
+// trials as change leaves them.
+func (w *world) changedRun(t *testing.T, name string, change func(trials []map[string]any) []map[string]any) string {
 	t.Helper()
-	if err := os.CopyFS(w.path(name), os.DirFS(older)); err != nil {
+	if err := os.Rename(runs.Unpack(t, w.path(), "repeats"), w.path(name)); err != nil {
 		t.Fatal(err)
 	}
 	var run map[string]json.RawMessage
@@ -31,7 +30,9 @@ func (w *world) olderRun(t *testing.T, name string, change func(trials []map[str
 		err = json.Unmarshal(run["trials"], &trials)
 	}
 	if err == nil {
-		run["trials"], err = json.Marshal(change(trials))
+		trials = change(trials)
+		run["trials"], err = json.Marshal(trials)
+		run["planned_trials"], run["scenario"] = json.RawMessage(fmt.Sprint(len(trials))), json.RawMessage(`""`)
 	}
 	if err == nil {
 		text, err = json.Marshal(run)
@@ -45,8 +46,6 @@ func (w *world) olderRun(t *testing.T, name string, change func(trials []map[str
 	return w.path(name)
 }
 
-func asWritten(trials []map[string]any) []map[string]any { return trials }
-
 // repeated makes so many repeats of the first trial, each a little faster than
 // the one before, and hands each to change.
 func repeated(n int, change func(repeat int, trial map[string]any)) func([]map[string]any) []map[string]any {
@@ -56,7 +55,9 @@ func repeated(n int, change func(repeat int, trial map[string]any)) func([]map[s
 			for name, value := range trials[0] {
 				trial[name] = value
 			}
-			trial["repeat"], trial["repeats"], trial["operations_per_second"] = repeat, n, 4900+10*repeat
+			delete(trial, "baseline_of")
+			trial["name"], trial["repeat"], trial["repeats"], trial["operations_per_second"] = "put", repeat, n, 4900+10*repeat
+			trial["verdict"] = map[string]any{"state": "valid", "reasons": []any{}, "notes": []any{}}
 			change(repeat, trial)
 			all = append(all, trial)
 		}
@@ -73,42 +74,22 @@ func holds(t *testing.T, p *startedProgram, lines ...string) {
 	}
 }
 
-// A record of an older version is printed, exported and compared. The median of
-// its two repeats is the slower one's own figure, not the mean of two
-// percentiles, and what an operation cost the generator is called so.
-func TestReportOfAnOlderRecord(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	dir := w.olderRun(t, "old", asWritten)
-	p := w.run(t, "report", dir).exits(t, exitDone)
-	holds(t, p, "gen CPU/op", "4,901/s", "15.5 ms", "the slower of the middle two")
-	if out := p.stdout.String(); strings.Contains(out, "store RSS") || strings.Contains(out, "12.9 ms") {
-		t.Errorf("got\n%s", out)
-	}
-	for _, format := range []string{"json", "csv", "markdown"} {
-		w.run(t, "report", dir, "--format", format).exits(t, exitDone)
-	}
-	w.run(t, "report", dir, "--format", "dbtester", "--out", w.path("files")).exits(t, exitDone)
-	w.run(t, "report", dir, "--threshold", "p93.3<1s").exits(t, exitDone)
-	holds(t, w.run(t, "report", dir, "--baseline", dir).exits(t, exitDone), "/s  +0.0 %")
-}
-
 // A p99 of fdatasync that 100 writes gave is the largest but one of them, and is
 // not printed.
 func TestReportTellsNoP99OfAHundredSyncs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	dir := w.olderRun(t, "old", repeated(2, func(_ int, trial map[string]any) {
-		trial["durability"] = map[string]any{"fdatasync_p50_ns": 1_000_000, "fdatasync_p99_ns": 9_000_000, "file_system": "ext4", "synced": true}
+	dir := w.changedRun(t, "run", repeated(2, func(_ int, trial map[string]any) {
+		trial["durability"] = map[string]any{"fdatasync_p50_ns": 1_000_000, "fdatasync_p99_ns": 9_000_000, "fdatasync_writes": 100, "file_system": "ext4", "synced": true}
 	}))
-	holds(t, w.run(t, "report", dir).exits(t, exitDone), "fdatasync p50 1.00 ms, p99 - on ext4")
+	holds(t, w.run(t, "report", dir).exits(t, exitDone), "fdatasync p50 1.00 ms, p99 - (100 writes) on ext4")
 }
 
 // One failure of three million is not "percentiles above 100".
 func TestReportNamesAPercentileBelow100(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	dir := w.olderRun(t, "old", repeated(1, func(_ int, trial map[string]any) {
+	dir := w.changedRun(t, "run", repeated(1, func(_ int, trial map[string]any) {
 		trial["due"], trial["operations"], trial["errors"] = 3_000_000, 2_999_999, 1
 		trial["failed_from_percentile"] = 100 * 2_999_999.0 / 3_000_000
 	}))
@@ -120,13 +101,13 @@ func TestReportNamesAPercentileBelow100(t *testing.T) {
 func TestComparisonCountsWhatCounts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	now := w.olderRun(t, "now", repeated(6, func(repeat int, trial map[string]any) {
+	now := w.changedRun(t, "now", repeated(6, func(repeat int, trial map[string]any) {
 		if repeat == 6 {
 			trial["operations_per_second"] = 1_000_000
-			trial["verdict"] = map[string]any{"state": "invalid", "reasons": []string{"R3: 1 answer was wrong"}, "notes": []string{}}
+			trial["verdict"] = map[string]any{"state": "invalid", "reasons": []map[string]any{{"rule": 3, "text": "1 answer was wrong"}}, "notes": []string{}}
 		}
 	}))
-	base := w.olderRun(t, "base", repeated(7, func(repeat int, trial map[string]any) {
+	base := w.changedRun(t, "base", repeated(7, func(repeat int, trial map[string]any) {
 		if repeat > 5 {
 			trial["operations_per_second"], trial["state"] = 1, "interrupted"
 		}

@@ -1,21 +1,17 @@
 package golden
 
 import (
-	"archive/tar"
 	"bytes"
 	"crypto/sha256"
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/quorumbench/quorumbench/internal/cli"
+	"github.com/quorumbench/quorumbench/internal/testing/runs"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
@@ -34,18 +30,10 @@ const drawn = "faults"
 // differs where a hash does, write the reports of both programs with `report --out`.
 func TestRuns(t *testing.T) {
 	settle.Unraced(t)
-	packed, err := filepath.Abs(filepath.Join("testdata", "runs"))
-	must(t, err)
-	archives, err := filepath.Glob(filepath.Join(packed, "*.tar.zst"))
-	must(t, err)
-	if len(archives) == 0 {
-		t.Fatal("testdata/runs has no recorded runs")
-	}
-	for _, archive := range archives {
-		name := strings.TrimSuffix(filepath.Base(archive), ".tar.zst")
+	for _, name := range runs.Recorded(t) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			must(t, unpack(archive, filepath.Join(dir, name)))
+			runs.Unpack(t, dir, name)
 			text := rendered(t, dir, name)
 			compare(t, filepath.Join("runs", name+".txt"), text)
 		})
@@ -92,41 +80,4 @@ func reportOf(t *testing.T, dir, name string, args ...string) string {
 		t.Fatalf("%q ended with %d and said %q", args, code, complaints.String())
 	}
 	return out.String()
-}
-
-// unpack writes the files of an archive below a folder.
-func unpack(archive, to string) error {
-	f, err := os.Open(archive)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Close() }()
-	plain, err := zstd.NewReader(f)
-	if err != nil {
-		return err
-	}
-	defer plain.Close()
-	for files := tar.NewReader(plain); ; {
-		h, err := files.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if h.Typeflag != tar.TypeReg || !filepath.IsLocal(h.Name) {
-			continue
-		}
-		path := filepath.Join(to, h.Name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return err
-		}
-		contents, err := io.ReadAll(files)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, contents, 0o644); err != nil {
-			return err
-		}
-	}
 }

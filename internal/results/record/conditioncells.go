@@ -1,10 +1,8 @@
 package record
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -20,30 +18,21 @@ type ConditionCell struct {
 	Word       bool // and no number
 }
 
-// Cells are all conditions, each under its name in the trial's JSON object; one
-// within another has the other's name before it, as in scaled_factor. Those of
-// the load are under the names of loadColumns. Which they are does not depend on
-// the trial. What a trial does not have is empty. A tag csv gives a field another
-// name there, or - for none.
-func (c *Conditions) Cells() []ConditionCell {
+// Cells returns all conditions, each under its name in the trial's JSON object; one
+// within another has the other's name before it, as in scaled_factor. Those of the load
+// follow: the ones of loadColumns, and the other parameters, of all that there are, as
+// scenario files write them. Which cells there are does not depend on the trial. What a
+// trial does not have is empty. A tag csv gives a field another name there, or - for none.
+func (c *Conditions) Cells(parameters []*scenario.Parameter) []ConditionCell {
 	cells := conditionCells(nil, "", reflect.TypeOf(*c), reflect.ValueOf(*c))
+	has := map[string]bool{"rate": true, "threads": true} // the conditions have them: rate and loops
 	for _, column := range loadColumns(&c.Load) {
 		text, word := conditionText(reflect.ValueOf(column.value))
 		cells = append(cells, ConditionCell{column.name, text, word})
+		has[column.parameter] = true
 	}
-	return cells
-}
-
-// LaterCells are the load's parameters that have no loadColumn, as scenario files
-// write them: of all parameters that there are, whether this load has them or not.
-// Their columns stand behind all others.
-func (c *Conditions) LaterCells(all []*scenario.Parameter) (cells []ConditionCell) {
-	earlier := map[string]bool{"rate": true, "threads": true} // the conditions have them: rate and loops
-	for _, column := range loadColumns(&c.Load) {
-		earlier[column.parameter] = true
-	}
-	for _, p := range all {
-		if p.OfLoad() && !earlier[p.Key] {
+	for _, p := range parameters {
+		if p.OfLoad() && !has[p.Key] {
 			cells = append(cells, ConditionCell{Name: strings.NewReplacer("-", "_", ".", "_").Replace(p.Key), Text: p.Text(&c.Load), Word: true})
 		}
 	}
@@ -57,9 +46,8 @@ type loadColumn struct {
 	value     any    // nil where the load does not have it
 }
 
-// loadColumns are the parts of a load in CSV files. In trials of the schema 1 they
-// are fields of the same names, but for those of stm and watching, which are
-// within these.
+// loadColumns returns the parts of a load that CSV files have in a form of their own:
+// times in seconds, and a distribution's parts by themselves.
 func loadColumns(l *scenario.Load) []loadColumn {
 	all := []loadColumn{
 		{"mix", "mix", l.Mix}, {"target", "target", l.Target}, {"connections", "connections", l.Connections}, {"new_connection", "new-connection", l.NewConnection},
@@ -161,97 +149,4 @@ func conditionText(v reflect.Value) (text string, word bool) {
 		return strings.Join(parts, ", "), true
 	}
 	return fmt.Sprint(v.Interface()), false
-}
-
-// oldTrialSchema had the load's parameters beside the figures, by other names.
-const oldTrialSchema = "quorumbench/trial/1"
-
-// readLoad reads the load of a trial's JSON object.
-func (t *Trial) readLoad(b []byte) error {
-	if t.Schema == oldTrialSchema {
-		t.Schema = TrialSchema // as it is from here on, and as it would be written
-		return t.readOldLoad(b)
-	}
-	var now struct {
-		Seed uint64          `json:"seed"`
-		Load json.RawMessage `json:"load"`
-	}
-	if err := json.Unmarshal(b, &now); err != nil {
-		return err
-	}
-	if len(now.Load) > 0 {
-		if err := t.Decode(now.Load); err != nil {
-			return err
-		}
-	}
-	t.Seed = now.Seed
-	return nil
-}
-
-// readOldLoad reads the load of a trial of the schema 1, whose fields are those of
-// loadColumns.
-func (t *Trial) readOldLoad(b []byte) error {
-	var old struct {
-		Seed    uint64  `json:"seed"`
-		Rate    float64 `json:"rate"`
-		RateOf  string  `json:"rate_of"`
-		Name    string  `json:"distribution"`
-		Theta   float64 `json:"distribution_theta"`
-		HotKeys float64 `json:"distribution_hot_keys"`
-		HotOps  float64 `json:"distribution_hot_share"`
-		// Those of stm and watching by their own names.
-		Parts map[string]json.RawMessage `json:"-"`
-		STM   map[string]json.RawMessage `json:"stm"`
-		Watch map[string]json.RawMessage `json:"watching"`
-	}
-	for _, to := range []any{&old, &old.Parts} {
-		if err := json.Unmarshal(b, to); err != nil {
-			return err
-		}
-	}
-	parts := map[string]map[string]any{"": {}}
-	for of, there := range map[string]bool{"stm": old.STM != nil, "watch": old.Watch != nil, "compact": true} {
-		if parts[of] = map[string]any{}; there {
-			parts[""][of] = parts[of]
-		}
-	}
-	for _, c := range loadColumns(&scenario.Load{STM: &scenario.STM{}, Watch: &scenario.Watch{}}) {
-		of, key, within := strings.Cut(c.parameter, ".")
-		if !within {
-			of, key = "", c.parameter
-		}
-		from, name := old.Parts, c.name
-		switch of {
-		case "stm":
-			from, name = old.STM, strings.TrimPrefix(name, "stm_")
-		case "watch":
-			from, name = old.Watch, strings.TrimPrefix(name, "watching_")
-		}
-		raw := from[name]
-		if text := string(raw); key == "" || key == "distribution" || text == "" || text == `""` {
-			continue
-		}
-		parts[of][key] = raw
-		if _, span := c.value.(time.Duration); span {
-			var seconds float64
-			if err := json.Unmarshal(raw, &seconds); err != nil {
-				return err
-			}
-			parts[of][key] = time.Duration(math.Round(seconds * 1e9)).String()
-		}
-	}
-	load, err := json.Marshal(parts[""])
-	if err != nil {
-		return err
-	}
-	if err := t.Decode(load); err != nil {
-		return err
-	}
-	t.Seed = old.Seed
-	t.Distribution = scenario.Distribution{Name: old.Name, Theta: old.Theta, HotKeys: old.HotKeys, HotOps: old.HotOps}
-	// What share of the other trial's throughput it was, is not known.
-	if t.Load.Rate.Of = scenario.KeyText([]byte(old.RateOf)); old.RateOf == "" {
-		t.Load.Rate.PerSecond = old.Rate
-	}
-	return nil
 }

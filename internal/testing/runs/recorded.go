@@ -1,0 +1,92 @@
+package runs
+
+import (
+	"archive/tar"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// recorded is where the runs are that real clusters were recorded for, from the
+// repository's root: NAME.tar.zst is a run directory without the members' data.
+const recorded = "internal/testing/golden/testdata/runs"
+
+// Recorded returns the names of the recorded runs.
+func Recorded(tb testing.TB) (names []string) {
+	tb.Helper()
+	archives, err := filepath.Glob(filepath.Join(folder(tb), "*.tar.zst"))
+	check(tb, err)
+	if len(archives) == 0 {
+		tb.Fatalf("%s has no recorded runs", recorded)
+	}
+	for _, archive := range archives {
+		names = append(names, strings.TrimSuffix(filepath.Base(archive), ".tar.zst"))
+	}
+	return names
+}
+
+// Unpack writes a recorded run below the folder dir and returns its path.
+func Unpack(tb testing.TB, dir, name string) string {
+	tb.Helper()
+	to := filepath.Join(dir, name)
+	check(tb, unpack(filepath.Join(folder(tb), name+".tar.zst"), to))
+	return to
+}
+
+// folder is that of the archives. Tests run in the folder of their package.
+func folder(tb testing.TB) string {
+	tb.Helper()
+	dir, err := os.Getwd()
+	check(tb, err)
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return filepath.Join(dir, filepath.FromSlash(recorded))
+		}
+		if filepath.Dir(dir) == dir {
+			tb.Fatal("this is no folder of the repository")
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// unpack writes the files of an archive below a folder.
+func unpack(archive, to string) error {
+	f, err := os.Open(archive)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	plain, err := zstd.NewReader(f)
+	if err != nil {
+		return err
+	}
+	defer plain.Close()
+	for files := tar.NewReader(plain); ; {
+		h, err := files.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if h.Typeflag != tar.TypeReg || !filepath.IsLocal(h.Name) {
+			continue
+		}
+		path := filepath.Join(to, h.Name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		contents, err := io.ReadAll(files)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, contents, 0o644); err != nil {
+			return err
+		}
+	}
+}
