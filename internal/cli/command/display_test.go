@@ -21,7 +21,7 @@ func done() *record.Trial {
 		measure.Record(h, int64(i+1)*1000)
 	}
 	return &record.Trial{
-		PerSecond: 18_432.4, Errors: 1, ServiceTime: record.Times{Summary: measure.Summarize(h, 0)},
+		Counts: record.Counts{PerSecond: 18_432.4, Errors: 1}, Latencies: record.Latencies{ServiceTime: record.Times{Summary: measure.Summarize(h, 0)}},
 		Verdict: verdict.Verdict{State: verdict.Valid},
 	}
 }

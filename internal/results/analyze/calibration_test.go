@@ -20,7 +20,7 @@ func timesOf(ns int64) record.Times {
 func calibrating() *record.Run {
 	run := &record.Run{}
 	add := func(name string, repeat int, perSecond float64, ns int64, rate float64) {
-		t := record.Trial{State: record.Complete, Completed: 1, PerSecond: perSecond, ServiceTime: timesOf(ns), ResponseTime: timesOf(2 * ns)}
+		t := record.Trial{State: record.Complete, Counts: record.Counts{Completed: 1, PerSecond: perSecond}, Latencies: record.Latencies{ServiceTime: timesOf(ns), ResponseTime: timesOf(2 * ns)}}
 		t.Name, t.Repeat, t.Repeats = name, repeat, 3
 		if rate > 0 {
 			late := timesOf(3 * ns)
@@ -77,7 +77,7 @@ func TestOneClient(t *testing.T) {
 	if s := c.Generator.OneProcessorP50NS; s == nil || s.Highest > 200_000 || s.Lowest >= s.Median {
 		t.Errorf("%+v", s)
 	}
-	fast := &record.Trial{State: record.Complete, ServiceTime: timesOf(50_000), Opened: &noon, Calibration: c}
+	fast := &record.Trial{State: record.Complete, Latencies: record.Latencies{ServiceTime: timesOf(50_000)}, Opened: &noon, Attached: record.Attached{Calibration: c}}
 	if got := atFloor(fast); len(got) != 1 || !strings.Contains(got[0], "(20.0–300 µs,") {
 		t.Errorf("%q", got)
 	}
@@ -148,7 +148,7 @@ func TestCalibrated(t *testing.T) {
 func TestAtFloor(t *testing.T) {
 	c := calibrated(t)
 	trial := func(ns int64, perSecond float64) *record.Trial {
-		t := &record.Trial{State: record.Complete, PerSecond: perSecond, ServiceTime: timesOf(ns), ResponseTime: timesOf(20 * ns), Calibration: c}
+		t := &record.Trial{State: record.Complete, Counts: record.Counts{PerSecond: perSecond}, Latencies: record.Latencies{ServiceTime: timesOf(ns), ResponseTime: timesOf(20 * ns)}, Attached: record.Attached{Calibration: c}}
 		t.Opened = &noon
 		return t
 	}

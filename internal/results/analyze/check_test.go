@@ -60,7 +60,7 @@ func TestPerfIsJudged(t *testing.T) {
 		{"nothing", func(t *record.Trial) { t.PerSecond, t.Slowest, t.Spread = 0, nil, nil }, []string{"throughput bad", "slowest good", "stddev good"}, false},
 	} {
 		rate := 1000.0
-		trial := &record.Trial{State: record.Complete, Seconds: 60, PerSecond: 1000, Slowest: new(2e7), Spread: new(1e6), ErrorsByKind: map[string]uint64{},
+		trial := &record.Trial{State: record.Complete, Seconds: 60, Counts: record.Counts{PerSecond: 1000, ErrorsByKind: map[string]uint64{}}, Latencies: record.Latencies{Slowest: new(2e7), Spread: new(1e6)},
 			Conditions: record.Conditions{Rate: &rate, Load: scenario.Load{Arrival: scenario.Constant, MaxInFlight: 200}}}
 		test.change(trial)
 		c := CheckPerf(trial)
@@ -80,8 +80,10 @@ func TestPerfIsJudged(t *testing.T) {
 }
 
 func TestErrorsAreListedWithTheirCounts(t *testing.T) {
-	c := CheckPerf(&record.Trial{ErrorsByKind: map[string]uint64{kv.NoSpace.String(): 4, kv.ConnectionLost.String(): 3, kv.NotSent.String(): 9},
-		ErrorTexts: map[string]string{kv.NoSpace.String(): "mvcc: database space exceeded"}})
+	c := CheckPerf(&record.Trial{Counts: record.Counts{
+		ErrorsByKind: map[string]uint64{kv.NoSpace.String(): 4, kv.ConnectionLost.String(): 3, kv.NotSent.String(): 9},
+		ErrorTexts:   map[string]string{kv.NoSpace.String(): "mvcc: database space exceeded"},
+	}})
 	lost := "FAIL: ERROR(" + kv.ConnectionLost.String() + ") -> 3"
 	full := "FAIL: ERROR(" + kv.NoSpace.String() + ": mvcc: database space exceeded) -> 4"
 	want := []string{"FAIL: too many errors", lost, full}
@@ -104,11 +106,11 @@ func TestKeysCost(t *testing.T) {
 	gone.Metrics, gone.Failure = nil, "no answer"
 	stated := gone // its status has the size
 	stated.Name, stated.Endpoint, stated.Metrics = "m4", "m4:1", store.Sample{store.DatabaseBytes: {Value: 25}}
-	trial := &record.Trial{State: record.Complete, Seconds: 5, Operations: 10, ErrorsByKind: map[string]uint64{},
-		Conditions: record.Conditions{Endpoints: []string{"m3:1"}}, // the load's, of a target
-		ByMember:   []record.ByMember{{Endpoint: "m2:1"}, {Endpoint: "m1:1"}, {Endpoint: "m3:1"}},
-		Stores: []record.StoreRow{row(0, "m1", 100, 10), row(0, "m2", 200, 0), row(0, "m3", 300, 10),
-			row(5, "m1", 900, 90), row(9, "m1", 150, 30), row(9, "m2", 180, 0), gone, row(0, "m4", 300, 10), stated}}
+	trial := &record.Trial{State: record.Complete, Seconds: 5, Counts: record.Counts{Operations: 10, ErrorsByKind: map[string]uint64{}},
+		Conditions: record.Conditions{Endpoints: []string{"m3:1"}},
+		Parts:      record.Parts{ByMember: []record.ByMember{{Endpoint: "m2:1"}, {Endpoint: "m1:1"}, {Endpoint: "m3:1"}}},
+		Attached: record.Attached{Stores: []record.StoreRow{row(0, "m1", 100, 10), row(0, "m2", 200, 0), row(0, "m3", 300, 10),
+			row(5, "m1", 900, 90), row(9, "m1", 150, 30), row(9, "m2", 180, 0), gone, row(0, "m4", 300, 10), stated}}}
 	c := CheckScale(trial)
 	want := []MemberCost{
 		{Name: "m2", Endpoint: "m2:1", Memory: Growth{200, 180, true}},

@@ -41,7 +41,7 @@ func TestSnapshotsArePaired(t *testing.T) {
 // The longest gap and the slowest second come with what happened then, once.
 func TestWhatHappenedIsBesideGapAndSlowestSecond(t *testing.T) {
 	gapAt := 1.0
-	trial := &record.Trial{State: record.Complete, Opened: &noon, Seconds: 5, LongestGap: 1.2, LongestGapAt: &gapAt}
+	trial := &record.Trial{State: record.Complete, Opened: &noon, Seconds: 5, Counts: record.Counts{LongestGap: 1.2, LongestGapAt: &gapAt}}
 	for i, p99 := range []float64{4e6, 4e6, 4e6, 4e6, 90e6} {
 		trial.Timeline = append(trial.Timeline, record.Row{Time: noon.Add(time.Duration(i) * time.Second), Phase: "measured", Second: i,
 			P99: measure.Figure{NS: p99, Known: true}})

@@ -14,11 +14,11 @@ func hostsTrial() *record.Trial {
 	clock := func(before, after, bound time.Duration) *record.Clock {
 		return &record.Clock{Before: record.ClockReading{AheadNS: int64(before)}, After: record.ClockReading{AheadNS: int64(after)}, WidestBoundNS: int64(bound)}
 	}
-	t := &record.Trial{Seconds: 10, ByHost: []record.ByHost{
+	t := &record.Trial{Seconds: 10, Parts: record.Parts{ByHost: []record.ByHost{
 		{Name: "here", Machine: "machine", CPUs: 2, Members: true},
 		{Name: "db", Machine: "machine a", CPUs: 4, Members: true, Load: true, Clock: clock(-time.Millisecond, 2*time.Second, 300*time.Microsecond), BusyShare: new(0.5), SamplingCPUSeconds: new(0.05)},
 		{Name: "gen", Machine: "machine b", CPUs: -1, Load: true, Clock: clock(math.MinInt64, 0, 70*time.Microsecond)},
-	}}
+	}}}
 	t.Name = "put"
 	return t
 }

@@ -127,7 +127,7 @@ func TestSlowBesideFaults(t *testing.T) {
 
 // The fault that began just before the longest gap is listed with it.
 func TestTheFaultIsBesideItsGap(t *testing.T) {
-	trial := &record.Trial{State: record.Complete, Opened: &noon, Seconds: 10, LongestGap: 1.2, LongestGapAt: new(2.002), Faults: []record.Fault{fault(2, 3, 3.5)}}
+	trial := &record.Trial{State: record.Complete, Opened: &noon, Seconds: 10, Counts: record.Counts{LongestGap: 1.2, LongestGapAt: new(2.002)}, Course: record.Course{Faults: []record.Fault{fault(2, 3, 3.5)}}}
 	trial.Events = []record.Event{{Time: noon.Add(2 * time.Second), Kind: record.FaultBegan, Member: "m1", Text: "fault 1: pause leader for 5s (m1, leader)"},
 		{Time: noon.Add(9 * time.Second), Kind: record.FaultBegan, Member: "m2", Text: "another"}}
 	h := EventsOf(trial)

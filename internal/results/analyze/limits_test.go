@@ -53,9 +53,9 @@ func slowTrial() *record.Trial {
 	c := record.Conditions{Name: "put", Operation: "put", Rate: &rate, Loops: 1, Machine: &record.Machine{CPUs: 2},
 		Durability: &record.Durability{Synced: true, FileSystem: "ext4", FdatasyncP50NS: 1e6, Fdatasyncs: 1000, FdatasyncP99NS: new(int64(2e6))},
 		Load:       scenario.Load{Arrival: scenario.Constant, MaxInFlight: 200, Mix: []scenario.Operation{{Kind: kv.Put, Weight: 1}}}}
-	t := &record.Trial{Conditions: c, State: record.Complete, Opened: &opened, Seconds: 60, PerSecond: 800,
-		LoopCPUNS: 6e9, RunDelayNS: 1e8, LongestPauseNS: 2e6, BusyShare: &busy, ErrorsByKind: map[string]uint64{},
-		ByMember: []record.ByMember{{Name: "m1", Endpoint: "h:1"}}}
+	t := &record.Trial{Conditions: c, State: record.Complete, Opened: &opened, Seconds: 60, Counts: record.Counts{PerSecond: 800, ErrorsByKind: map[string]uint64{}},
+		Usage: record.Usage{LoopCPUNS: 6e9, RunDelayNS: 1e8, LongestPauseNS: 2e6, BusyShare: &busy},
+		Parts: record.Parts{ByMember: []record.ByMember{{Name: "m1", Endpoint: "h:1"}}}}
 	before := store.Sample{store.LeaderChanges: {Value: 5}, store.CPUSeconds: {Value: 100}}
 	for i, at := range []time.Duration{-time.Hour, 0, 30 * time.Second, time.Minute, time.Hour} {
 		r := record.StoreRow{Time: opened.Add(at), Name: "m1", Endpoint: "h:1", Connect: 200 * time.Microsecond, Answer: 10 * time.Millisecond, Metrics: before}
@@ -222,7 +222,7 @@ func TestDiskTimersWhereProcessorsWereFull(t *testing.T) {
 
 // A member has its alarms in any order, and a report has them in one.
 func TestAlarmsAreInOrder(t *testing.T) {
-	trial := &record.Trial{State: record.Complete, Seconds: 1, ByMember: []record.ByMember{{Name: "m2", Alarms: []string{"NOSPACE", "CORRUPT"}}, {Name: "m1", Alarms: []string{"NOSPACE"}}}}
+	trial := &record.Trial{State: record.Complete, Seconds: 1, Parts: record.Parts{ByMember: []record.ByMember{{Name: "m2", Alarms: []string{"NOSPACE", "CORRUPT"}}, {Name: "m1", Alarms: []string{"NOSPACE"}}}}}
 	var got []string
 	for _, c := range WhatLimited(trial).Causes {
 		got = append(got, c.Text)
@@ -235,7 +235,7 @@ func TestAlarmsAreInOrder(t *testing.T) {
 // What is not known is no cause, and is said.
 func TestNothingIsMadeOfWhatIsNotKnown(t *testing.T) {
 	opened := noon
-	trial := &record.Trial{State: record.Complete, Opened: &opened, Seconds: 60, Stores: []record.StoreRow{{Time: noon, Name: "m1", Endpoint: "h:1", Answer: time.Millisecond, Failure: "it reports none"}}}
+	trial := &record.Trial{State: record.Complete, Opened: &opened, Seconds: 60, Attached: record.Attached{Stores: []record.StoreRow{{Time: noon, Name: "m1", Endpoint: "h:1", Answer: time.Millisecond, Failure: "it reports none"}}}}
 	l := WhatLimited(trial)
 	if len(l.Causes) > 0 || !strings.Contains(l.Looked[0], "no metrics of its own (it reports none)") {
 		t.Errorf("%+v", l)

@@ -49,7 +49,7 @@ func TestTheWorstRepeatDecides(t *testing.T) {
 func TestNoGapIsNotZero(t *testing.T) {
 	gap := record.Registered("gap")
 	for length, known := range map[float64]bool{0: false, 0.001: true, 0.012: true} {
-		row := Row{Done: []*record.Trial{{LongestGap: length}}}
+		row := Row{Done: []*record.Trial{{Counts: record.Counts{LongestGap: length}}}}
 		if v, _ := row.Figure(&gap); v.Known != known || known && v.Number != length {
 			t.Errorf("a gap of %v s is %+v", length, v)
 		}
@@ -101,7 +101,7 @@ func TestWatchedKeysAreNamed(t *testing.T) {
 // A figure that has a title and no place of its own is a column where some trial
 // has it, with its share of the whole, and a threshold may bound it.
 func TestColumnsOfWhatSomeTrialsHave(t *testing.T) {
-	trials := []record.Trial{{State: record.Complete, Due: 1000}, {State: record.Complete, Due: 1000}}
+	trials := []record.Trial{{State: record.Complete, Counts: record.Counts{Due: 1000}}, {State: record.Complete, Counts: record.Counts{Due: 1000}}}
 	trials[1].Number = 1
 	run := &record.Run{Trials: trials}
 	late := func() (cells []Cell) {
@@ -132,7 +132,7 @@ func TestColumnsOfWhatSomeTrialsHave(t *testing.T) {
 // How many compare-and-sets did not hold is a column of the trials that have
 // any, with their share.
 func TestConflictsHaveAColumn(t *testing.T) {
-	trials := []record.Trial{{State: record.Complete, Due: 400, Conflicts: 100}, {State: record.Complete, Due: 400}}
+	trials := []record.Trial{{State: record.Complete, Counts: record.Counts{Due: 400, Conflicts: 100}}, {State: record.Complete, Counts: record.Counts{Due: 400}}}
 	trials[1].Number = 1
 	column := func() int {
 		return slices.IndexFunc(Tables(Rows(&record.Run{Trials: trials}))[0].Columns, func(c Column) bool { return c.Title == "conflicts" })

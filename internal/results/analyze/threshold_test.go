@@ -164,7 +164,7 @@ func TestCheckThresholds(t *testing.T) {
 // What the store used keeps a threshold where it is known, and none elsewhere.
 func TestThresholdsOnWhatTheStoreUsed(t *testing.T) {
 	cpu, rss := 40_000.0, int64(200<<20)
-	used, elsewhere := record.Trial{StoreCPUPerOp: &cpu, StoreMaxRSSBytes: &rss}, record.Trial{}
+	used, elsewhere := record.Trial{Usage: record.Usage{StoreCPUPerOp: &cpu, StoreMaxRSSBytes: &rss}}, record.Trial{}
 	for text, kept := range map[string]bool{"store-cpu-per-op<50us": true, "store-cpu-per-op<30us": false, "store-rss<300MB": true, "store-rss<100MB": false} {
 		threshold, err := ParseThreshold(text)
 		must(t, err)

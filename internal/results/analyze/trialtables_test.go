@@ -18,7 +18,7 @@ func TestTimesTable(t *testing.T) {
 		measure.Record(h, int64(1+i)*1e6)
 	}
 	times := func(failed uint64) record.Times { return record.Times{Summary: measure.Summarize(h, failed)} }
-	trial := &record.Trial{ServiceTime: times(0), ResponseTime: times(0)}
+	trial := &record.Trial{Latencies: record.Latencies{ServiceTime: times(0), ResponseTime: times(0)}}
 	titles := func(table Table) (all []string) {
 		for _, c := range table.Columns {
 			all = append(all, c.Title)
@@ -52,8 +52,8 @@ func TestErrorKinds(t *testing.T) {
 	h := measure.NewHistogram()
 	measure.Record(h, 5e9)
 	trial := &record.Trial{
-		ErrorsByKind: map[string]uint64{"timeout": 3, "denied": 7, "no_space": 3}, ErrorTexts: map[string]string{"denied": "no"},
-		ErrorTimes: map[string]record.Times{"timeout": {Summary: measure.Summarize(h, 0)}},
+		Counts:    record.Counts{ErrorsByKind: map[string]uint64{"timeout": 3, "denied": 7, "no_space": 3}, ErrorTexts: map[string]string{"denied": "no"}},
+		Latencies: record.Latencies{ErrorTimes: map[string]record.Times{"timeout": {Summary: measure.Summarize(h, 0)}}},
 	}
 	all := ErrorKinds(trial)
 	if len(all) != 3 || all[0].Kind != "denied" || all[0].Text != "no" || all[0].Slowest.Known || all[1].Kind != "no_space" || all[2].Kind != "timeout" || !all[2].Slowest.Known {
@@ -110,7 +110,7 @@ func TestMembersAreListedWhereTheLoadWasUneven(t *testing.T) {
 		"not counted":       {[]record.ByMember{{Name: "m1", Share: 1}, {Name: "m2"}}, false},
 		"one that ended":    {append(even(0.375, 0.375, 0.25), record.ByMember{Name: "m4", Links: &record.Links{LostAt: ptr(1)}}), true},
 	} {
-		if got := unevenMembers(&record.Trial{ByMember: tt.members}); got != tt.want {
+		if got := unevenMembers(&record.Trial{Parts: record.Parts{ByMember: tt.members}}); got != tt.want {
 			t.Errorf("%s: %t", what, got)
 		}
 	}
@@ -144,7 +144,7 @@ func TestCallsOfEachHandover(t *testing.T) {
 		{Name: "nobody leads", Operations: 25, Span: true},
 	}
 	last := func(calls ...record.Calls) (title string, cells []string) {
-		table := CallsTable(&record.Trial{ByCall: calls})
+		table := CallsTable(&record.Trial{Parts: record.Parts{ByCall: calls}})
 		at := len(table.Columns) - 1
 		for _, row := range table.Rows {
 			cells = append(cells, row[at].Text)
@@ -168,7 +168,7 @@ func TestCallsOfEachHandover(t *testing.T) {
 // that it plans.
 func TestDueOfAnApplicationIsCounted(t *testing.T) {
 	planned := 10.0
-	trial := &record.Trial{Seconds: 20, Due: 530}
+	trial := &record.Trial{Seconds: 20, Counts: record.Counts{Due: 530}}
 	trial.Rate = &planned
 	if got := becameDue(trial); got != "10/s" {
 		t.Errorf("of an open loop: %s", got)

@@ -79,6 +79,20 @@ func readEvents(b []byte) ([]Event, error) {
 	return all, nil
 }
 
+// Attached is what a reader has of a trial besides its result.
+type Attached struct {
+	// Dir is the run directory that the trial was read from; empty for one that was
+	// not read by Open.
+	Dir string `json:"-"`
+	// Calibration is the run's, where it is of the machine that generated this load.
+	Calibration *Calibration `json:"-"`
+	// Events, by their time, Timeline, Machines and Stores are what Run.ReadEvents read.
+	Events   []Event      `json:"-"`
+	Timeline []Row        `json:"-"`
+	Machines []MachineRow `json:"-"`
+	Stores   []StoreRow   `json:"-"`
+}
+
 // ReadEvents fills the Events, the Timeline, the Machines and the Stores of the
 // trials of a run that was opened from dir. What cannot be read is among the run's problems.
 func (r *Run) ReadEvents(dir string) {

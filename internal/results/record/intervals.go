@@ -27,7 +27,7 @@ func NewAggregate() *Aggregate {
 
 // Begin empties it, for a load with so many watchers of each watched key.
 func (a *Aggregate) Begin(watchers uint64) {
-	a.sum = Trial{ErrorsByKind: map[string]uint64{}}
+	a.sum = Trial{Counts: Counts{ErrorsByKind: map[string]uint64{}}}
 	if a.watchers = watchers; watchers > 0 {
 		a.sum.Watch = &Watched{}
 	}

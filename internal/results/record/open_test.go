@@ -130,7 +130,7 @@ func TestTimesKeepWhatFailed(t *testing.T) {
 			for i := range n - failed {
 				add(&h, int64(1000+i))
 			}
-			trial := Trial{Due: n, Operations: n - failed, Errors: failed}
+			trial := Trial{Counts: Counts{Due: n, Operations: n - failed, Errors: failed}}
 			trial.ResponseTime = Times{measure.Summarize(h, failed)}
 			trial.SuccessResponseTime = Times{measure.Summarize(h, 0)}
 			trial.ServiceTime = trial.ResponseTime

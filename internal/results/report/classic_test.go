@@ -17,7 +17,7 @@ import (
 // writes as given, each of 1 ms, 2 ms and so on, and timeouts among the writes.
 func classicTrial(reads, writes, timeouts int) (*record.Trial, *record.Files) {
 	opened := time.Unix(1_700_000_000, 0).UTC()
-	t := &record.Trial{State: record.Complete, Opened: &opened, Seconds: 2, ErrorTexts: map[string]string{"timeout": "no answer within 1s"}}
+	t := &record.Trial{State: record.Complete, Opened: &opened, Seconds: 2, Counts: record.Counts{ErrorTexts: map[string]string{"timeout": "no answer within 1s"}}}
 	files := &record.Files{}
 	add := func(tag record.Tag, second, n int) {
 		h := measure.NewHistogram()

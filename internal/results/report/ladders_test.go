@@ -65,7 +65,7 @@ func TestSharedCausesAreSaidOnce(t *testing.T) {
 		}
 	}
 	long := 1.0
-	trial := record.Trial{Conditions: record.Conditions{Name: "a", Repeat: 1, Repeats: 1}, State: record.Complete, Seconds: 10, LongestGap: long, LongestPauseNS: 2e8}
+	trial := record.Trial{Conditions: record.Conditions{Name: "a", Repeat: 1, Repeats: 1}, State: record.Complete, Seconds: 10, Counts: record.Counts{LongestGap: long}, Usage: record.Usage{LongestPauseNS: 2e8}}
 	trial.Loops = 1
 	other := trial
 	other.Name, other.LongestPauseNS = "b", 3e8

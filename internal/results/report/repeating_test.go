@@ -14,7 +14,7 @@ import (
 func repeated(repeats int, more float64, change func(*record.Run)) *record.Run {
 	run := &record.Run{State: record.Complete, Until: &record.Until{Precision: 0.02, AtMostNS: 30 * 60e9, Metrics: []string{"ops"}}}
 	for i := range repeats {
-		t := record.Trial{State: record.Complete, PerSecond: 1000 * (1 + more*float64(i%2)), Verdict: verdict.Verdict{State: verdict.Valid}}
+		t := record.Trial{State: record.Complete, Counts: record.Counts{PerSecond: 1000 * (1 + more*float64(i%2))}, Verdict: verdict.Verdict{State: verdict.Valid}}
 		t.Name, t.Number, t.Repeat = "put", 1, i+1
 		run.Trials = append(run.Trials, t)
 	}

@@ -224,16 +224,13 @@ func certainties(r *analyze.Row) (all record.Object) {
 
 // trialFields are a trial's fields; which they are does not depend on the trial.
 func trialFields(t *record.Trial, parameters []*scenario.Parameter) (o record.Object) {
-	conditions := func(all []record.ConditionCell) {
-		for _, c := range all {
-			if c.Word {
-				o.Add(c.Name, c.Text)
-			} else {
-				o.Add(c.Name, digits(c.Text))
-			}
+	for _, c := range t.Cells(parameters) {
+		if c.Word {
+			o.Add(c.Name, c.Text)
+		} else {
+			o.Add(c.Name, digits(c.Text))
 		}
 	}
-	conditions(t.Cells(parameters))
 	o.Add("state", string(t.State))
 	o.Add("verdict", string(t.Verdict.State))
 	reasons := make([]string, 0, len(t.Verdict.Reasons))

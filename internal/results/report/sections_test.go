@@ -181,7 +181,7 @@ func TestHeldClients(t *testing.T) {
 func TestLimited(t *testing.T) {
 	busy := 0.95
 	opened := record.Conditions{Name: "put", Repeat: 1, Repeats: 1, Machine: &record.Machine{CPUs: 2}}
-	slow := record.Trial{Conditions: opened, State: record.Complete, Seconds: 10, BusyShare: &busy, TermChanges: 1, LongestPauseNS: 2e8}
+	slow := record.Trial{Conditions: opened, State: record.Complete, Seconds: 10, Usage: record.Usage{BusyShare: &busy, LongestPauseNS: 2e8}, Course: record.Course{TermChanges: 1}}
 	slow.Loops, slow.LongestGap = 1, 0.6
 	quick := slow
 	quick.BusyShare, quick.TermChanges, quick.LongestGap = nil, 0, 0
@@ -248,7 +248,7 @@ func TestLinesOfLostConnections(t *testing.T) {
 		"m1 lost 1 connection": {Opened: 3, Fewest: 3, Lost: 1},
 		"m1 lost 3 connections and had 0 of 3 at the fewest, from 0.00 s of the window until its end": {Opened: 3, Lost: 3, LostAt: ptr(0)},
 	} {
-		if got := Losses(&record.Trial{ByMember: []record.ByMember{{Name: "m1", Links: &l}}}); len(got) != 1 || got[0] != want {
+		if got := Losses(&record.Trial{Parts: record.Parts{ByMember: []record.ByMember{{Name: "m1", Links: &l}}}}); len(got) != 1 || got[0] != want {
 			t.Errorf("%q, not %q", got, want)
 		}
 	}

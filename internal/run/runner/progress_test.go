@@ -42,7 +42,7 @@ func TestLeftOfTotals(t *testing.T) {
 	if share != 0.25 || one != 7500*time.Millisecond || all != 39_400*time.Millisecond {
 		t.Errorf("at 1000/s it tells %v, %v and %v", share, one, all)
 	}
-	p.ended(&e.trials[0], &record.Trial{Seconds: 10, Due: 10_000})
+	p.ended(&e.trials[0], &record.Trial{Seconds: 10, Counts: record.Counts{Due: 10_000}})
 	p.begin()
 	e.ended, e.at, e.running = 1, 2, time.Second
 	if share, one, all = e.times(); share != 0 || one != 21*time.Second || all != 31_600*time.Millisecond {

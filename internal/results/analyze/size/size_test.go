@@ -13,7 +13,7 @@ import (
 // What is used at rates that no trial had was not seen, be it at the load's rate or at the
 // capacity, and the answer says so; of one trial no use is told elsewhere.
 func TestGuessedUsesAreSaid(t *testing.T) {
-	trial := &record.Trial{PerSecond: 1000, Opened: new(time.Unix(1000, 0)), Seconds: 5}
+	trial := &record.Trial{Counts: record.Counts{PerSecond: 1000}, Opened: new(time.Unix(1000, 0)), Seconds: 5}
 	for _, c := range []struct {
 		load, lower float64
 		want        []string

@@ -1,0 +1,68 @@
+package record
+
+import (
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// Counts are the operations of the measured window, and how they ended.
+type Counts struct {
+	Due        uint64 `json:"due"`
+	Operations uint64 `json:"operations"` // of those due: completed
+	Errors     uint64 `json:"errors"`     // of those due: failed
+	Conflicts  uint64 `json:"conflicts"`  // of Operations
+	Misses     uint64 `json:"misses"`     // of Operations
+	// Stale and Unverifiable are of Operations too: reads of a value that was
+	// written before the newest, and of one too short to carry a checksum.
+	Stale        uint64            `json:"stale"`
+	Unverifiable uint64            `json:"unverifiable"`
+	KeysRead     *uint64           `json:"keys_read"` // by gets, ranges and txn-gets that completed; null without any
+	WrongAnswers uint64            `json:"wrong_answers"`
+	ErrorsByKind map[string]uint64 `json:"errors_by_kind"`
+	ErrorTexts   map[string]string `json:"error_texts"`
+	Completed    uint64            `json:"completed_in_window"` // successes, whenever due
+	PerSecond    float64           `json:"operations_per_second"`
+	LongestGap   float64           `json:"longest_gap_seconds"`
+	LongestGapAt *float64          `json:"longest_gap_at_seconds"` // of the window; null if it is below 1 ms
+	FailedFrom   *float64          `json:"failed_from_percentile"`
+}
+
+// count sets the counts, and the window's length.
+func (t *Trial) count(m *measure.Totals) {
+	t.Seconds = m.Seconds
+	t.Due, t.Completed = m.Due, m.Done
+	t.addOutcomes(&m.Outcomes)
+	t.Conflicts, t.Misses, t.WrongAnswers = m.Outcomes[kv.Conflict], m.Outcomes[kv.Miss], m.Outcomes[kv.WrongAnswer]
+	t.Stale, t.Unverifiable = m.Outcomes[kv.Stale], m.Outcomes[kv.Unverifiable]
+	if t.has(kv.Kind.Reads) {
+		t.KeysRead = new(m.Keys)
+	}
+	for o, text := range m.ErrorTexts {
+		if m.Outcomes[o] > 0 { // the first may have been in the warm-up, and the only one
+			t.ErrorTexts[o.String()] = text
+		}
+	}
+	if m.Seconds > 0 {
+		t.PerSecond = float64(m.Done) / m.Seconds
+	}
+	t.LongestGap = m.LongestGap
+	if m.LongestGap > 0 {
+		t.LongestGapAt = new(m.LongestGapAt)
+	}
+	if p, ok := measure.FailedFrom(t.Operations, t.Errors); ok {
+		t.FailedFrom = &p
+	}
+}
+
+// addOutcomes counts what completed and what failed.
+func (t *Trial) addOutcomes(outcomes *[kv.NumOutcomes]uint64) {
+	for o, n := range outcomes {
+		switch o := kv.Outcome(o); {
+		case !o.Failed():
+			t.Operations += n
+		case n > 0:
+			t.Errors += n
+			t.ErrorsByKind[o.String()] += n
+		}
+	}
+}

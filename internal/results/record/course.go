@@ -1,0 +1,44 @@
+package record
+
+import (
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// Course is what was in flight in the window, and what happened to connections, members
+// and clients.
+type Course struct {
+	CarriedIn      uint64  `json:"carried_in"`
+	CarriedInAgeNS int64   `json:"carried_in_age_ns"`
+	HighestFlight  int     `json:"max_in_flight"`
+	MeanInFlight   float64 `json:"mean_in_flight"`
+	Capped         uint64  `json:"in_flight_capped"`
+	NoRoom         uint64  `json:"waited_for_connection"` // open loop: operations that found every connection occupied
+	// ConnectionWaitNS is for how long an operation of a closed loop waited on average
+	// until its connection, which other clients' operations occupied, took it.
+	ConnectionWaitNS float64 `json:"connection_wait_ns"`
+	Reconnects       uint64  `json:"reconnects"`
+	Expired          uint64  `json:"sessions_expired"`
+	measure.Counts
+	LostMembers []string `json:"lost_members"`
+	TermChanges int      `json:"term_changes"`
+	// Faults are those that the scenario asks for, with what became of them. Of the
+	// Errors and TermChanges, those in the time of a fault are meant (Caused).
+	Faults           []Fault `json:"faults,omitempty"`
+	MeantErrors      uint64  `json:"errors_in_faults,omitempty"`
+	MeantTermChanges int     `json:"term_changes_in_faults,omitempty"`
+	// HeldClients is how many clients of a closed loop waited for a member from
+	// which the load had moved away, and HeldLongestNS the longest of that.
+	HeldClients   int   `json:"held_clients"`
+	HeldLongestNS int64 `json:"held_longest_ns"`
+}
+
+// setCourse sets what happened in the window.
+func (t *Trial) setCourse(o *Observed, m *measure.Totals) {
+	t.CarriedIn, t.CarriedInAgeNS = m.CarriedIn, m.CarriedInAge
+	t.HighestFlight, t.MeanInFlight, t.Capped, t.NoRoom = m.MaxInFlight, m.MeanInFlight, m.Capped, m.NoRoom
+	t.Course.Counts, t.Reconnects, t.Expired = m.Counts, m.Reconnects, m.Expired
+	t.LostMembers = append(t.LostMembers, o.LostMembers...)
+	t.TermChanges = o.TermChanges
+	t.Faults, t.MeantErrors, t.MeantTermChanges = o.Faults, min(o.MeantErrors, t.Errors), o.MeantTermChanges
+	t.HeldClients, t.HeldLongestNS = m.Held, m.HeldLongest
+}

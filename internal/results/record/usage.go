@@ -1,0 +1,65 @@
+package record
+
+import (
+	"math"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// Usage is what the generator, the members and other programs used in the window, and
+// what the generator added to the times.
+type Usage struct {
+	CPUSeconds  float64  `json:"client_cpu_seconds"`
+	CPUPerOp    *float64 `json:"client_cpu_ns_per_operation"` // null without operations
+	MaxRSSBytes int64    `json:"client_max_rss_bytes"`
+	// SamplingCPUSeconds is what it took to sample processes and machines, on all
+	// machines together; null where that is not known.
+	SamplingCPUSeconds *float64 `json:"sampling_cpu_seconds,omitempty"`
+	// What the members' processes used in the window; null where they do not
+	// run on this machine.
+	StoreCPUSeconds  *float64 `json:"store_cpu_seconds"`
+	StoreCPUPerOp    *float64 `json:"store_cpu_ns_per_operation"` // null without operations, too
+	StoreMaxRSSBytes *int64   `json:"store_max_rss_bytes"`        // the sum of each process's most
+
+	StoreCosts
+
+	LoopCPUNS      int64    `json:"loop_cpu_ns"`
+	LongestPauseNS int64    `json:"longest_pause_ns"`
+	RunDelayNS     int64    `json:"run_delay_ns"`
+	RunSlices      int64    `json:"run_slices"`
+	ThrottledNS    *int64   `json:"throttled_ns"`
+	StolenShare    *float64 `json:"stolen_cpu_share"`
+	// Shares of all the machine's processor time: used by anything, and used by
+	// other programs than the generator and the members; null where not known.
+	BusyShare    *float64 `json:"busy_cpu_share"`
+	ForeignShare *float64 `json:"foreign_cpu_share"`
+	// PausedNS is how long the generator's loops were late for their own
+	// wake-ups, all together; Added is what the generator itself added to the
+	// times, null where it was not sampled.
+	PausedNS    int64              `json:"paused_ns"`
+	Overhead    *GeneratorOverhead `json:"generator_added"`
+	MeanResting float64            `json:"mean_resting_clients"`
+}
+
+// setUsage sets what was used in the window.
+func (t *Trial) setUsage(o *Observed, m *measure.Totals) {
+	t.LoopCPUNS, t.LongestPauseNS, t.RunDelayNS, t.RunSlices = m.LoopCPU, m.LongestPause, m.RunDelay, m.Slices
+	t.CPUSeconds, t.MaxRSSBytes = o.CPUSeconds, o.MaxRSSBytes
+	t.ThrottledNS, t.StolenShare, t.BusyShare, t.ForeignShare = o.ThrottledNS, o.StolenShare, o.BusyShare, o.ForeignShare
+	t.PausedNS, t.MeanResting = m.Paused, m.MeanResting
+	t.SamplingCPUSeconds = o.SamplingCPUSeconds
+	t.CPUPerOp = perOperation(o.CPUSeconds, m.Done)
+	t.StoreCosts = t.storeCosts(o, m)
+	if s := o.Store; s != nil {
+		t.StoreCPUSeconds, t.StoreMaxRSSBytes, t.StoreCPUPerOp = new(s.CPUSeconds), new(s.MaxRSSBytes), perOperation(s.CPUSeconds, m.Done)
+	}
+}
+
+// perOperation is processor time, given in seconds, in nanoseconds for each of
+// so many operations; nil without any.
+func perOperation(cpuSeconds float64, done uint64) *float64 {
+	if done == 0 {
+		return nil
+	}
+	return new(math.Round(1e9 * cpuSeconds / float64(done)))
+}
