@@ -12,7 +12,7 @@ import (
 // JSON object.
 var Figures = sync.OnceValue(func() []Figure {
 	var all []Figure
-	for _, part := range [][]Figure{operationFigures(), rateFigures(), timeFigures(), flightFigures(), costFigures(), disturbanceFigures(), watchFigures(), replayFigures(), callFigures()} {
+	for _, part := range [][]Figure{operationFigures(), rateFigures(), timeFigures(), flightFigures(), connectionFigures(), costFigures(), disturbanceFigures(), watchFigures(), replayFigures(), callFigures()} {
 		all = append(all, part...)
 	}
 	for i := range all {
@@ -131,10 +131,8 @@ func timeFigures() []Figure {
 			}})
 }
 
-// flightFigures are what was under way, and what happened to connections and
-// members.
+// flightFigures are what was under way, and how clients were served.
 func flightFigures() []Figure {
-	const alone = "one worker generated the load"
 	return []Figure{
 		{Name: "carried-in", Field: "carried_in", Unit: measure.Number, Whole: due,
 			Meaning: "operations in flight when the window opened"},
@@ -169,6 +167,13 @@ func flightFigures() []Figure {
 				}
 				return Value{Number: *t.ByClient.Fairness, Known: true}
 			}},
+	}
+}
+
+// connectionFigures are what happened to connections, members and workers.
+func connectionFigures() []Figure {
+	const alone = "one worker generated the load"
+	return []Figure{
 		{Name: "reconnects", Field: "reconnects", Unit: measure.Number, Better: Less, Whole: due,
 			Meaning: "how often a connection was made again"},
 		{Name: "sessions-expired", Field: "sessions_expired", Unit: measure.Number, Better: Less, Whole: due,
