@@ -60,25 +60,6 @@ func (e Effect) or(o Effect) Effect {
 	return e
 }
 
-// within returns the effect on the figures that the trial has: a percentile that prints
-// as a dash, or lands on a failed operation, is not off, and neither is a throughput of 0.
-func (f *Figures) within(e Effect) Effect {
-	nothing := f.Succeeded == 0 && f.Seconds > 0
-	if nothing {
-		e.Throughput = 0
-	}
-	if f.Headline.Count == 0 && !nothing {
-		return e
-	}
-	has := ofSummary(&f.Headline)
-	for i := range e.Times {
-		if has[i] <= 0 {
-			e.Times[i] = 0
-		}
-	}
-	return e
-}
-
 // most is the greatest effect on a printed figure.
 func (e Effect) most() float64 {
 	most := 0.0
@@ -141,22 +122,6 @@ func share(x float64) string {
 	return measure.Percent(math.Round(x*1000) / 1000)
 }
 
-// judged is what an effect of a cause makes of a result. What it says is the
-// cause, a sentence without its end.
-func (f *Figures) judged(e Effect, format string, args ...any) finding {
-	e = f.within(e)
-	found := finding{state: Valid, effect: e}
-	most := e.most()
-	if most < NotedEffect {
-		return found
-	}
-	found.text = fmt.Sprintf(format, args...) + "; " + e.String()
-	if most > SuspectEffect {
-		found.state, found.about = Suspect, e.beyond(SuspectEffect)
-	}
-	return found
-}
-
 // Added is what the generator itself added to the times that it measured.
 type Added struct {
 	// Known is false where nothing was sampled.
@@ -211,17 +176,6 @@ func (a *Added) Effect(open bool) (e Effect) {
 	// of many remainders says little: the fastest operation is not off by more than the
 	// fast ones are.
 	e.Times[0] = min(e.Times[0], e.Times[1])
-	return e
-}
-
-// added is how far the generator can have moved the headline. What is late is sampled as
-// a whole: a slowest operation that is not in the sample was not late, unless so many
-// were that not even their sample is whole.
-func (f *Figures) added() Effect {
-	e, top := f.Added.Effect(f.OpenLoop), place("max")
-	if f.Headline.Max.NS > 1.01*f.Added.Sampled.Max.NS {
-		e.Times[top] = min(e.Times[top], e.Times[top-1])
-	}
 	return e
 }
 

@@ -182,3 +182,33 @@ func (f *Figures) errors() float64 { return float64(f.Failed-f.MeantErrors) / fl
 
 // durable reports whether writes were synced to something that keeps them.
 func (f *Figures) durable() bool { return !f.Volatile && !f.Unsynced }
+
+// within returns the effect on the figures that the trial has: a percentile that prints
+// as a dash, or lands on a failed operation, is not off, and neither is a throughput of 0.
+func (f *Figures) within(e Effect) Effect {
+	nothing := f.Succeeded == 0 && f.Seconds > 0
+	if nothing {
+		e.Throughput = 0
+	}
+	if f.Headline.Count == 0 && !nothing {
+		return e
+	}
+	has := ofSummary(&f.Headline)
+	for i := range e.Times {
+		if has[i] <= 0 {
+			e.Times[i] = 0
+		}
+	}
+	return e
+}
+
+// added is how far the generator can have moved the headline. What is late is sampled as
+// a whole: a slowest operation that is not in the sample was not late, unless so many
+// were that not even their sample is whole.
+func (f *Figures) added() Effect {
+	e, top := f.Added.Effect(f.OpenLoop), place("max")
+	if f.Headline.Max.NS > 1.01*f.Added.Sampled.Max.NS {
+		e.Times[top] = min(e.Times[top], e.Times[top-1])
+	}
+	return e
+}

@@ -86,35 +86,6 @@ func together(names []string) string {
 	return fmt.Sprintf("the machine of hosts %s", strings.Join(names, ", "))
 }
 
-// worstOf says all findings of the worst state that there is, with the effect of all.
-func worstOf(all []finding) finding {
-	worst, effect := fine(), Effect{}
-	for _, one := range all {
-		effect = effect.or(one.effect)
-		switch {
-		case one.text == "":
-		case worst.text == "" || one.state.Worse(worst.state):
-			worst = one
-		case one.state == worst.state:
-			worst.text += "; " + one.text
-			worst.about = bothAbout(worst.about, one.about)
-		}
-	}
-	worst.effect = effect
-	return worst
-}
-
-// bothAbout returns the figures that two findings together are about; nil, which is the
-// whole trial, if either is.
-func bothAbout(a, b []string) []string {
-	if a == nil || b == nil {
-		return nil
-	}
-	both := slices.Concat(a, b)
-	slices.Sort(both)
-	return slices.Compact(both)
-}
-
 // addedOn is what the generators on a machine added, where that is due to a cause:
 // the worst of them.
 func (f *Figures) addedOn(h *Host, c cause) (e Effect) {

@@ -98,32 +98,3 @@ func (v *Verdict) Doubts(figure string) bool {
 	about := func(r Reason) bool { return r.Figures != nil && r.About(figure) }
 	return v.Effect.Of(figure) > SuspectEffect || len(names) > 0 && slices.ContainsFunc(v.Reasons, about)
 }
-
-// Judge applies every rule to f.
-func Judge(f Figures) Verdict {
-	v := Verdict{State: Valid, Reasons: []Reason{}, Notes: []string{}}
-	found := map[State][]Reason{}
-	v.Effect = f.within(f.added())
-	var noted []string
-	for _, r := range rules() {
-		one := r.judge(&f)
-		if r.number != ofOneWorker {
-			v.Effect = v.Effect.or(one.effect)
-		}
-		switch {
-		case one.text == "":
-			continue
-		case one.state == Valid:
-			noted = append(noted, one.text+fmt.Sprintf(" (R%d)", r.number))
-			continue
-		}
-		found[one.state] = append(found[one.state], Reason{Rule: r.number, Text: one.text, Figures: one.about})
-		if one.state.Worse(v.State) {
-			v.State = one.state
-		}
-	}
-	// A caller that shows one reason shows the first.
-	v.Reasons = append(append(v.Reasons, found[Invalid]...), found[Suspect]...)
-	v.Notes = append(append(v.Notes, notes(&f)...), noted...)
-	return v
-}

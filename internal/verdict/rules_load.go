@@ -33,62 +33,6 @@ const (
 	MinHalfSeconds = 15
 )
 
-// rule is one question.
-type rule struct {
-	number int
-	judge  func(*Figures) finding
-}
-
-// finding is a rule's answer: how bad it is, and why. Valid with a text is a
-// note: it happened, and moved nothing by as much as the limit.
-type finding struct {
-	state State
-	text  string
-	about []string // Reason.Figures
-	// effect is how far what it found can have moved the headline, however little.
-	effect Effect
-}
-
-// of restricts a finding to some figures.
-func (one finding) of(figures ...string) finding {
-	if one.state == Suspect {
-		one.about = figures
-	}
-	return one
-}
-
-// OfAnotherLoad reports whether what a rule finds makes a window's load another than
-// the one that was asked for: it was interrupted, or a worker was lost.
-func OfAnotherLoad(rule int) bool { return rule == 19 || rule == 26 }
-
-// ofOneWorker is the rule whose effect is on one worker's figures and not on all.
-const ofOneWorker = 30
-
-func rules() []rule {
-	return []rule{
-		{1, R1NothingCompleted}, {2, R2BooksDoNotBalance}, {3, R3WrongAnswers}, {4, R4LittlesLaw},
-		{5, R5Stopped}, {6, R6Throttled}, {7, R7WaitedForProcessor}, {8, R8SentLate}, {9, R9GeneratorBusy}, {10, R10Stolen},
-		{11, R11ErrorShare}, {12, R12TooFewSamples}, {13, R13MemberLost}, {14, R14LeaderChanged},
-		{15, R15CarriedIn}, {16, R16InFlightLimit}, {17, R17NotDurable}, {18, R18Misses}, {19, R19Interrupted},
-		{20, R20EventsImpossible}, {21, R21EventsFaulty}, {22, R22MembersDisagree}, {23, R23ForeignPrograms},
-		{24, R24InventedMembers}, {25, R25Unsteady},
-		{26, R26WorkerLost}, {27, R27WorkerBeganLate}, {28, R28WorkerSlow}, {29, R29WorkerApart}, {30, R30WorkerDisturbed},
-		{31, R31FaultFailed},
-		{32, R32Clocks},
-		{33, R33ViolatedPromises},
-	}
-}
-
-func fine() finding { return finding{state: Valid} }
-
-func suspect(format string, args ...any) finding {
-	return finding{state: Suspect, text: fmt.Sprintf(format, args...)}
-}
-
-func invalid(format string, args ...any) finding {
-	return finding{state: Invalid, text: fmt.Sprintf(format, args...)}
-}
-
 func R1NothingCompleted(f *Figures) finding {
 	switch {
 	case f.Succeeded > 0:
