@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -65,28 +64,94 @@ type Fault struct {
 // Done reports whether the fault was done, whatever became of it then.
 func (f *Fault) Done() bool { return f.Began != nil }
 
-// FindOutages fills in the outages of the faults that were done in a window of so
-// many seconds.
-func FindOutages(all []Fault, p *measure.Pulse, window float64) {
-	ms := func(s float64) int { return int(s * 1000) }
-	since := 0.0 // the last fault is over
-	for i := range all {
-		f := &all[i]
-		if !f.Done() || *f.Began >= window {
-			continue
-		}
-		until := untilNext(all, i, window)
-		if from := ms(*f.Began); p.Any(ms(since), from) { // else there is nothing to hold it against
-			outage, before, ok := p.Outage(ms(since), from, ms(until))
-			f.LongestBefore = new(float64(before.Length()) / 1000)
-			if ok {
-				f.Outage, f.OutageFrom = new(float64(outage.Length())/1000), new(float64(outage.From)/1000)
-				f.OutageLasted = outage.To >= ms(until)
-				since = float64(outage.To) / 1000
-			}
-		}
-		since = max(since, *f.Began, orZero(f.Healed), orZero(f.Ready))
-	}
+// Recovery is how the load came through a fault, from outside. Times are seconds of
+// the window. Looked at is the time until the next fault or the window's end.
+type Recovery struct {
+	// FirstFailure is when the first operation was seen to fail, to 10 ms; null for
+	// none.
+	FirstFailure *float64 `json:"first_failure_seconds,omitempty"`
+	// Definite are errors of operations that did not happen, reads among them, and
+	// Indefinite of writes that may have.
+	Definite   uint64 `json:"errors_definite,omitempty"`
+	Indefinite uint64 `json:"errors_indefinite,omitempty"`
+	// ThroughputBack is from when on each second, of those that begin 10 ms apart, had
+	// as many successes as before: within 5 %, or as far from the mean, and half as far
+	// again, as any had been before. In an open loop they have not more either: what
+	// had to wait is worked off. It is null where that did not come, or nothing is
+	// known of a second before.
+	ThroughputBack *float64 `json:"throughput_back_seconds,omitempty"`
+	// P99Back is the same of the p99 of response times, which is known by the second in
+	// which operations were due: none was above 105 % of the median second's before,
+	// nor half as far again above that as any had been.
+	P99Back *float64 `json:"p99_back_seconds,omitempty"`
+	// Parts are the longest times without a success of each member and, where there
+	// are several, of each operation.
+	Parts []PartOutage `json:"outages,omitempty"`
+	// Clients are the longest times without a success of the clients of a closed loop;
+	// absent in an open one, and where there were more than are kept.
+	Clients *ClientOutages `json:"clients,omitempty"`
+	// Watch is what watchers were told, and Leases which were found to have ended; nil
+	// where no watcher was told anything in the window, and no lease ended.
+	Watch  *WatchRecovery `json:"watch,omitempty"`
+	Leases *EndedLeases   `json:"leases,omitempty"`
+}
+
+// ClientOutages are the longest times without a success of single clients that began
+// after what a fault before had done was over, and end after this one began; of a
+// client that had none longer than any had before, or none of a tenth of a second,
+// that is 0.
+type ClientOutages struct {
+	Clients int     `json:"clients"`
+	Median  float64 `json:"median_seconds"` // of an even number, the slower of the middle two
+	Worst   float64 `json:"worst_seconds"`
+	// Lasted is how many had no success any more until the next fault or the window's
+	// end: theirs are longer than that.
+	Lasted int `json:"lasted,omitempty"`
+}
+
+// PartOutage is the longest time in which one member answered nothing with success, or
+// one operation had none, like Fault.Outage.
+type PartOutage struct {
+	Member      string   `json:"member,omitempty"`
+	Operation   string   `json:"operation,omitempty"`
+	Consistency string   `json:"consistency,omitempty"`
+	Outage      *float64 `json:"outage_seconds"`
+	From        *float64 `json:"outage_from_seconds"`
+	Lasted      bool     `json:"outage_lasted,omitempty"`
+}
+
+// WatchRecovery is what watchers were told from a fault's begin to the next one's, or
+// the window's end.
+type WatchRecovery struct {
+	// Outage is the longest time without any event, like Fault.Outage.
+	Outage *float64 `json:"outage_seconds"`
+	From   *float64 `json:"outage_from_seconds"`
+	Lasted bool     `json:"outage_lasted,omitempty"`
+	// Latest is the longest time from when a write was sent until its event came, of the
+	// events that came, and LatestBefore that of those since what the fault before had
+	// done was over; to a millisecond. Null where none came of which it is known.
+	Latest       *float64 `json:"latest_event_seconds"`
+	LatestBefore *float64 `json:"latest_event_before_seconds"`
+	// Late are events that came a tenth of a second or more after their write was sent,
+	// and later than any before: by so many more doublings of a tenth of a second.
+	Late uint64 `json:"late_events"`
+	// Lost are events that were passed over: a later one of their key came, and they did
+	// not, until the next fault or the window's end. Null where no watcher's events show
+	// it: those of ZooKeeper and Consul have no version of their key, or tell the newest
+	// alone.
+	Lost *uint64 `json:"lost_events"`
+	// Ended are watchers that the store ended for good, and Again how often one was
+	// created again.
+	Ended uint64 `json:"ended_watchers"`
+	Again uint64 `json:"resubscribed"`
+}
+
+// EndedLeases are the leases that the store said are gone, each once, when that was
+// first seen. Early are those that were said so before the time was over for which they
+// had been kept alive.
+type EndedLeases struct {
+	Ended uint64 `json:"ended"`
+	Early uint64 `json:"ended_early"`
 }
 
 // Broke are sentences on what the faults broke, and for how long: one for each kind

@@ -44,3 +44,42 @@ func (t *Trial) setTimes(all *sums, m *measure.Totals) {
 		t.ConnectionWaitNS = math.Round(max(all.response.Mean()-all.service.Mean()-float64(m.Disturbed.Idle)/float64(n), 0))
 	}
 }
+
+// MostConnectionWait is the share of a closed loop's mean response time that waiting for
+// room on a connection may take before the trial's headline is the response time.
+const MostConnectionWait = 0.03
+
+// ConnectionWaitShare returns the share of a closed loop's mean response time in which
+// operations waited for room on their connection.
+func (t *Trial) ConnectionWaitShare() float64 {
+	if mean := t.SuccessResponseTime.Mean; mean.Known && mean.NS > 0 {
+		return t.ConnectionWaitNS / mean.NS
+	}
+	return 0
+}
+
+// Headline returns the loop's own time, which tables show first, over everything due:
+// response time in an open loop, and in a closed one whose clients waited for room on
+// their connections; service time in any other.
+func (t *Trial) Headline() Times {
+	if t.HeadlineTime() == Response {
+		return t.ResponseTime
+	}
+	return t.ServiceTime
+}
+
+// HeadlineTime is the time that Headline is of.
+func (t *Trial) HeadlineTime() Time {
+	if t.Open() || t.ConnectionWaitShare() > MostConnectionWait {
+		return Response
+	}
+	return Service
+}
+
+// Words names a time of operations in a sentence.
+func (t Time) Words() string {
+	if t == Response {
+		return "response time"
+	}
+	return "service time"
+}

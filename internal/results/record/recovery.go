@@ -8,68 +8,36 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Recovery is how the load came through a fault, from outside. Times are seconds of
-// the window. Looked at is the time until the next fault or the window's end.
-type Recovery struct {
-	// FirstFailure is when the first operation was seen to fail, to 10 ms; null for
-	// none.
-	FirstFailure *float64 `json:"first_failure_seconds,omitempty"`
-	// Definite are errors of operations that did not happen, reads among them, and
-	// Indefinite of writes that may have.
-	Definite   uint64 `json:"errors_definite,omitempty"`
-	Indefinite uint64 `json:"errors_indefinite,omitempty"`
-	// ThroughputBack is from when on each second, of those that begin 10 ms apart, had
-	// as many successes as before: within 5 %, or as far from the mean, and half as far
-	// again, as any had been before. In an open loop they have not more either: what
-	// had to wait is worked off. It is null where that did not come, or nothing is
-	// known of a second before.
-	ThroughputBack *float64 `json:"throughput_back_seconds,omitempty"`
-	// P99Back is the same of the p99 of response times, which is known by the second in
-	// which operations were due: none was above 105 % of the median second's before,
-	// nor half as far again above that as any had been.
-	P99Back *float64 `json:"p99_back_seconds,omitempty"`
-	// Parts are the longest times without a success of each member and, where there
-	// are several, of each operation.
-	Parts []PartOutage `json:"outages,omitempty"`
-	// Clients are the longest times without a success of the clients of a closed loop;
-	// absent in an open one, and where there were more than are kept.
-	Clients *ClientOutages `json:"clients,omitempty"`
-	// Watch is what watchers were told, and Leases which were found to have ended; nil
-	// where no watcher was told anything in the window, and no lease ended.
-	Watch  *WatchRecovery `json:"watch,omitempty"`
-	Leases *EndedLeases   `json:"leases,omitempty"`
-}
-
-// ClientOutages are the longest times without a success of single clients that began
-// after what a fault before had done was over, and end after this one began; of a
-// client that had none longer than any had before, or none of a tenth of a second,
-// that is 0.
-type ClientOutages struct {
-	Clients int     `json:"clients"`
-	Median  float64 `json:"median_seconds"` // of an even number, the slower of the middle two
-	Worst   float64 `json:"worst_seconds"`
-	// Lasted is how many had no success any more until the next fault or the window's
-	// end: theirs are longer than that.
-	Lasted int `json:"lasted,omitempty"`
-}
-
-// PartOutage is the longest time in which one member answered nothing with success, or
-// one operation had none, like Fault.Outage.
-type PartOutage struct {
-	Member      string   `json:"member,omitempty"`
-	Operation   string   `json:"operation,omitempty"`
-	Consistency string   `json:"consistency,omitempty"`
-	Outage      *float64 `json:"outage_seconds"`
-	From        *float64 `json:"outage_from_seconds"`
-	Lasted      bool     `json:"outage_lasted,omitempty"`
-}
-
 // within is how near to what was before is back, as a share of that, and beyond is by
 // how much more than anything before something may differ by chance.
 const (
 	within = 0.05
 	beyond = 1.5
 )
+
+// FindOutages fills in the outages of the faults that were done in a window of so
+// many seconds.
+func FindOutages(all []Fault, p *measure.Pulse, window float64) {
+	ms := func(s float64) int { return int(s * 1000) }
+	since := 0.0 // the last fault is over
+	for i := range all {
+		f := &all[i]
+		if !f.Done() || *f.Began >= window {
+			continue
+		}
+		until := untilNext(all, i, window)
+		if from := ms(*f.Began); p.Any(ms(since), from) { // else there is nothing to hold it against
+			outage, before, ok := p.Outage(ms(since), from, ms(until))
+			f.LongestBefore = new(float64(before.Length()) / 1000)
+			if ok {
+				f.Outage, f.OutageFrom = new(float64(outage.Length())/1000), new(float64(outage.From)/1000)
+				f.OutageLasted = outage.To >= ms(until)
+				since = float64(outage.To) / 1000
+			}
+		}
+		since = max(since, *f.Began, orZero(f.Healed), orZero(f.Ready))
+	}
+}
 
 // FindRecovery fills in how the load, open or not, came through the faults, whose
 // outages have been found (FindOutages). name is that of a member by its number; empty

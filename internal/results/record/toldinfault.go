@@ -4,40 +4,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// WatchRecovery is what watchers were told from a fault's begin to the next one's, or
-// the window's end.
-type WatchRecovery struct {
-	// Outage is the longest time without any event, like Fault.Outage.
-	Outage *float64 `json:"outage_seconds"`
-	From   *float64 `json:"outage_from_seconds"`
-	Lasted bool     `json:"outage_lasted,omitempty"`
-	// Latest is the longest time from when a write was sent until its event came, of the
-	// events that came, and LatestBefore that of those since what the fault before had
-	// done was over; to a millisecond. Null where none came of which it is known.
-	Latest       *float64 `json:"latest_event_seconds"`
-	LatestBefore *float64 `json:"latest_event_before_seconds"`
-	// Late are events that came a tenth of a second or more after their write was sent,
-	// and later than any before: by so many more doublings of a tenth of a second.
-	Late uint64 `json:"late_events"`
-	// Lost are events that were passed over: a later one of their key came, and they did
-	// not, until the next fault or the window's end. Null where no watcher's events show
-	// it: those of ZooKeeper and Consul have no version of their key, or tell the newest
-	// alone.
-	Lost *uint64 `json:"lost_events"`
-	// Ended are watchers that the store ended for good, and Again how often one was
-	// created again.
-	Ended uint64 `json:"ended_watchers"`
-	Again uint64 `json:"resubscribed"`
-}
-
-// EndedLeases are the leases that the store said are gone, each once, when that was
-// first seen. Early are those that were said so before the time was over for which they
-// had been kept alive.
-type EndedLeases struct {
-	Ended uint64 `json:"ended"`
-	Early uint64 `json:"ended_early"`
-}
-
 // told finds what watchers were told, and which leases ended, from the fault's begin on.
 func (f *Fault) told(w *measure.Watched, since, until float64) {
 	if w == nil {

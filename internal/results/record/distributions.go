@@ -1,0 +1,126 @@
+package record
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// Distribution is one of a trial's distributions of times.
+type Distribution struct {
+	Prefix  string // before the names of its figures, as in response-p99
+	Field   string // in the trial's JSON object; empty for the loop's own time, which is one of two
+	Meaning string
+	Null    bool // the field is null in trials that do not have it
+	// Of is the times and how many of them failed.
+	Of func(*Trial) (times Times, failed uint64)
+	// Log is where latency.hlog has them.
+	Log      func(*Trial) Time
+	Sample   Population
+	Requires *Requirement
+	titles   []string // the figures in tables
+	Line     string   // as a figure's
+	AtEnd    bool
+}
+
+// Population is what a distribution is made of, for sentences.
+type Population struct {
+	Many   string // operations
+	None   string // why there is no figure at all
+	failed string // what counts as slower than the rest
+	few    string // what lies beyond where there are too few
+}
+
+// Unknown says why a figure of so many is not known.
+func (p Population) Unknown(v Value, count uint64) string {
+	switch {
+	case count == 0:
+		return p.None
+	case v.Failed:
+		return "it lands on " + p.failed
+	}
+	return fmt.Sprintf("%d %s do not support it: %s beyond it", count, p.Many, fmt.Sprintf(cmp.Or(p.few, "fewer than %d lie"), measure.MinBeyond))
+}
+
+var (
+	ofOperations = Population{Many: "operations", None: "no operation was due", failed: "a failed operation, which is slower than any success"}
+	ofEvents     = Population{Many: "events", None: "no event came", failed: "a lost event, which counts as slower than any that came", few: "those of fewer than %d writes lie"}
+	ofWatchers   = Population{Many: "watchers", None: "no watcher was created"}
+)
+
+// points are the figures that a distribution's summary has, in their order.
+func (d *Distribution) points() []Figure {
+	var all []Figure
+	for i, named := range (&Times{}).figures() {
+		f := Figure{Name: named.name, Unit: measure.Nanoseconds, Better: Less, Times: d, Requires: d.Requires,
+			point: func(t Times) measure.Figure { return *t.figures()[i].Figure }}
+		if d.Prefix != "" {
+			f.Name = d.Prefix + "-" + named.name
+		}
+		if d.Field != "" {
+			f.Column = strings.ReplaceAll(strings.TrimSuffix(d.Field, "_ns"), ".", "_") + "_" + named.field() + "_ns"
+		}
+		if slices.Contains(d.titles, named.name) {
+			f.Title = named.name
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// Points are the figures of the distribution whose names begin with a prefix.
+func Points(prefix string) []Figure {
+	all := distributions()
+	return all[slices.IndexFunc(all, func(d *Distribution) bool { return d.Prefix == prefix })].points()
+}
+
+// percentile is the figure of any percentile, which the result may not have.
+func (d *Distribution) percentile(name string, p float64) Figure {
+	return Figure{Name: name, Unit: measure.Nanoseconds, Better: Less, Times: d, Percentile: p, Requires: d.Requires}
+}
+
+// distributions are all of a trial's.
+func distributions() []*Distribution {
+	always := func(time Time) func(*Trial) Time { return func(*Trial) Time { return time } }
+	failed := func(of func(*Trial) Times) func(*Trial) (Times, uint64) {
+		return func(t *Trial) (Times, uint64) { return of(t), t.Errors }
+	}
+	watched := func(of func(*Watched) Times, lost bool) func(*Trial) (Times, uint64) {
+		return func(t *Trial) (Times, uint64) {
+			switch {
+			case t.Watch == nil:
+				return Times{}, 0
+			case lost:
+				return of(t.Watch), t.Watch.Lost
+			}
+			return of(t.Watch), 0
+		}
+	}
+	titles := []string{"p50", "p90", "p99", "p99.9", "max"}
+	return []*Distribution{
+		{Prefix: "", Of: failed((*Trial).Headline), Log: (*Trial).HeadlineTime, Sample: ofOperations, titles: append([]string{"mean"}, titles...)},
+		{Prefix: "response", Field: "response_time_ns", Line: "response_time_ns", Meaning: "done − due, over everything due",
+			Of: failed(func(t *Trial) Times { return t.ResponseTime }), Log: always(Response), Sample: ofOperations},
+		{Prefix: "success", Field: "success_response_time_ns", Meaning: "done − due, of the completed alone",
+			Of: func(t *Trial) (Times, uint64) { return t.SuccessResponseTime, 0 }, Log: always(Response), Sample: ofOperations},
+		{Prefix: "service", Field: "service_time_ns", Line: "service_time_ns", Meaning: "done − sent, over everything due",
+			Of: failed(func(t *Trial) Times { return t.ServiceTime }), Log: always(Service), Sample: ofOperations},
+		{Prefix: "lateness", Field: "lateness_ns", Meaning: "sent − due, of everything sent; `null` in a closed loop", Null: true,
+			Of: func(t *Trial) (Times, uint64) {
+				if t.Lateness == nil {
+					return Times{}, 0
+				}
+				return *t.Lateness, 0
+			}, Log: always(Lateness), Sample: ofOperations, Requires: openLoop},
+		{Prefix: "watch", Field: "watch.from_due_ns", Line: "watch.from_due_ns", AtEnd: true,
+			Meaning: "arrival − due of the write, of the window's events and the lost ones: those count as slower than any that came. Empty (a count of 0) with `key`",
+			Of:      watched(func(w *Watched) Times { return w.FromDue }, true), Log: always(WatchDue), Sample: ofEvents, Requires: timedEvents, titles: titles},
+		{Prefix: "watch-sent", Field: "watch.from_sent_ns", Meaning: "arrival − sent of the write, likewise",
+			Of: watched(func(w *Watched) Times { return w.FromSent }, true), Log: always(WatchSent), Sample: ofEvents, Requires: timedEvents},
+		{Prefix: "watch-creation", Field: "watch.creation_ns", Meaning: "how long it took to create each watcher, the first time",
+			Of: watched(func(w *Watched) Times { return w.Creation }, false), Log: always(WatchMade), Sample: ofWatchers, Requires: watchers},
+	}
+}

@@ -1,0 +1,47 @@
+package record
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// NewTrial makes a trial's result of what was measured: every figure that
+// anybody prints has its source here. warmup may be nil. It changes nothing
+// that it is given, and keeps no pointer into the totals, which have a whole generator.
+func NewTrial(c Conditions, o Observed, measured, warmup *measure.Totals, roles Roles) Trial {
+	all := &sums{}
+	for _, cell := range measured.Cells {
+		all.add(cell)
+	}
+	t := pending(c, o.Started)
+	t.State, t.Failure = cmp.Or(o.State, Complete), o.Failure
+	if !o.Opened.IsZero() {
+		t.Opened = new(o.Opened.UTC())
+	}
+	t.count(measured)
+	t.setTimes(all, measured)
+	t.setParts(&o, measured, roles)
+	t.WarmupRun, t.WarmupSteady = o.WarmupSeconds, o.Steady
+	t.setCourse(&o, measured)
+	t.setUsage(&o, measured)
+	t.Answers.setDiskShare(t.Due, t.Written)
+	t.Overhead = newOverhead(all, measured, c.Open(), t.ConnectionWaitNS, waitsOf(o.RanForLoad, orZero(t.ThrottledNS), t.RunDelayNS, t.Loops, t.Seconds))
+	f := t.figures(all, measured, warmup, o.RanForLoad)
+	f.Halves = halves(o.Answered, measured.Seconds)
+	t.Verdict = verdict.Judge(f)
+	return t
+}
+
+// pending is a trial that has conditions and no result.
+func pending(c Conditions, started time.Time) Trial {
+	c.Endpoints, c.Notes = orEmpty(c.Endpoints), orEmpty(c.Notes)
+	return Trial{
+		Schema: TrialSchema, State: Incomplete, Conditions: c, Started: started.UTC(),
+		Counts: Counts{ErrorsByKind: map[string]uint64{}, ErrorTexts: map[string]string{}}, Latencies: Latencies{ErrorTimes: map[string]Times{}},
+		Parts: Parts{ByRole: []Served{}, ByOperation: []Served{}, ByMember: []ByMember{}, Roles: Roles{}}, Course: Course{LostMembers: []string{}},
+		Verdict: verdict.Verdict{State: verdict.Invalid, Reasons: []verdict.Reason{}, Notes: []string{}},
+	}
+}
