@@ -13,7 +13,7 @@ func TestIndistinct(t *testing.T) {
 	differ := record.NewOfRounds(100_000, 300_000) // by 200 µs
 	c := &record.Calibration{Generator: record.GeneratorLimits{ServiceP50NS: differ, ServiceP99NS: differ}}
 	fig := func(x float64) record.Value { return record.Value{Number: x, Known: true} }
-	now := &record.Trial{Calibration: c}
+	now := &record.Trial{Attached: record.Attached{Calibration: c}}
 	compared := func(name string, from, to float64, word stats.Word) *Compared {
 		return &Compared{Title: name, Figure: record.Registered(name), Base: fig(from), Now: fig(to), Change: analyze.Change{Judged: stats.Judgement{Word: word}}}
 	}
