@@ -122,7 +122,7 @@ func (a *commandLine) size(f *sizeFlags, dirs []string) error {
 
 // sizeLoad is the load that is asked about. Without a file it is that of the recorded
 // search, with what was set.
-func (a *commandLine) sizeLoad(f *sizeFlags, recorded *record.Trial) (load size.SizeLoad, err error) {
+func (a *commandLine) sizeLoad(f *sizeFlags, recorded *record.Trial) (load size.Load, err error) {
 	o := scenario.Options{Set: f.set}
 	var s *scenario.Scenario
 	if f.load != "" {
@@ -144,7 +144,7 @@ func (a *commandLine) sizeLoad(f *sizeFlags, recorded *record.Trial) (load size.
 	if name := s.Trials[0].Load.Application.Name; name != "" {
 		return load, command.Usage("the trial %s is what an application sends (%s), and no curve is of its calls; search how much of it the cluster carries with capacity --over", s.Trials[0].Name, name)
 	}
-	load = size.SizeLoad{Load: s.Trials[0].Load, Rate: s.Trials[0].Load.Rate.PerSecond, History: f.history, Network: float64(f.network)}
+	load = size.Load{Load: s.Trials[0].Load, Rate: s.Trials[0].Load.Rate.PerSecond, History: f.history, Network: float64(f.network)}
 	if f.given("rate") {
 		load.Rate = f.rate
 	}

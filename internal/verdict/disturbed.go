@@ -80,6 +80,7 @@ func (f *Figures) generator() string {
 	return "the generator on " + on
 }
 
+// R5Stopped reports that the generator's process was stopped, by what that added to the figures.
 func R5Stopped(f *Figures) finding {
 	if !f.blamed(wasStopped) {
 		return fine()
@@ -109,6 +110,7 @@ func (f *Figures) overLoops() string {
 	return fmt.Sprintf(" (the sum over the %d loops of %d workers)", f.Loops, len(f.Workers))
 }
 
+// R6Throttled reports that a control group's processor quota held the generator back.
 func R6Throttled(f *Figures) finding {
 	if !f.blamed(wasThrottled) {
 		return fine()
@@ -117,6 +119,7 @@ func R6Throttled(f *Figures) finding {
 		f.generator(), measure.Duration(float64(f.ThrottledNS)))
 }
 
+// R7WaitedForProcessor reports that the generator's loops were ready to run and waited for a processor.
 func R7WaitedForProcessor(f *Figures) finding {
 	if !f.blamed(waited) {
 		return fine()
@@ -125,6 +128,7 @@ func R7WaitedForProcessor(f *Figures) finding {
 		f.generator(), measure.Percent(float64(f.RunDelayNS)/(float64(max(f.Loops, 1))*f.Seconds*1e9)), "the window")
 }
 
+// R8SentLate reports that the generator sent due operations late, or read replies late.
 func R8SentLate(f *Figures) finding {
 	if !f.blamed(unknownCause) {
 		return fine()
@@ -135,6 +139,7 @@ func R8SentLate(f *Figures) finding {
 	return f.judged(f.added(), "%s read answers late, or sent late what was due (%s an operation)", f.generator(), measure.Duration(f.Added.MeanNS))
 }
 
+// R9GeneratorBusy reports that the generator's loops had hardly any time left.
 func R9GeneratorBusy(f *Figures) finding {
 	if !f.blamed(wasBusy) {
 		return fine()

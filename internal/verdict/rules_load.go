@@ -33,6 +33,7 @@ const (
 	MinHalfSeconds = 15
 )
 
+// R1NothingCompleted reports a window in which no due operation completed.
 func R1NothingCompleted(f *Figures) finding {
 	switch {
 	case f.Succeeded > 0:
@@ -43,6 +44,7 @@ func R1NothingCompleted(f *Figures) finding {
 	return invalid("none of the %d operations due in the window completed", f.Due)
 }
 
+// R2BooksDoNotBalance reports that due operations are not completed operations plus errors.
 func R2BooksDoNotBalance(f *Figures) finding {
 	switch {
 	case f.Succeeded+f.Failed != f.Due:
@@ -53,6 +55,7 @@ func R2BooksDoNotBalance(f *Figures) finding {
 	return fine()
 }
 
+// R3WrongAnswers reports responses with wrong keys or values.
 func R3WrongAnswers(f *Figures) finding {
 	if f.WrongAnswers == 0 {
 		return fine()
@@ -88,6 +91,7 @@ func R4LittlesLaw(f *Figures) finding {
 	return fine()
 }
 
+// R11ErrorShare reports that more operations failed than MaxErrors allows.
 func R11ErrorShare(f *Figures) finding {
 	if f.Succeeded == 0 || f.errors() <= MaxErrors {
 		return fine()
@@ -98,6 +102,7 @@ func R11ErrorShare(f *Figures) finding {
 	return suspect("%d of %d operations failed (%s%s), above %s", f.Failed, f.Due, measure.Percent(f.errors()), f.kinds(), measure.Percent(MaxErrors))
 }
 
+// R12TooFewSamples reports percentiles with fewer than MinBeyond operations beyond them.
 func R12TooFewSamples(f *Figures) finding {
 	beyond := f.Due / 100
 	if f.Succeeded == 0 || beyond >= MinBeyond {
@@ -106,6 +111,7 @@ func R12TooFewSamples(f *Figures) finding {
 	return suspect("p99 needs more operations than %d: it has %d beyond it, below %d", f.Due, beyond, MinBeyond).of("p99", "p99.9", "max")
 }
 
+// R13MemberLost reports members that ended during the trial.
 func R13MemberLost(f *Figures) finding {
 	switch len(f.LostMembers) {
 	case 0:
@@ -116,6 +122,7 @@ func R13MemberLost(f *Figures) finding {
 	return suspect("members %s were lost", strings.Join(f.LostMembers, ", "))
 }
 
+// R14LeaderChanged reports leader changes in the window.
 func R14LeaderChanged(f *Figures) finding {
 	switch {
 	case f.TermChanges <= 0:
@@ -186,6 +193,7 @@ func R25Unsteady(f *Figures) finding {
 		a.PerSecond, b.PerSecond, measure.Percent(MaxDrift))
 }
 
+// R17NotDurable reports writes to a file system that loses them, or to a store told not to sync.
 func R17NotDurable(f *Figures) finding {
 	if !f.Writes || !f.DurabilityKnown || f.durable() || f.VolatileMeant {
 		return fine()
@@ -203,6 +211,7 @@ func volatility(f *Figures) string {
 	return "the store was told not to sync"
 }
 
+// R18Misses reports reads that did not find keys which were written before the window.
 func R18Misses(f *Figures) finding {
 	switch {
 	case len(f.FoundNothing) > 0:
@@ -213,6 +222,7 @@ func R18Misses(f *Figures) finding {
 	return suspect("%d reads found no key, or not all that were written, although every key was written before", f.Misses)
 }
 
+// R19Interrupted reports a trial that was interrupted.
 func R19Interrupted(f *Figures) finding {
 	if !f.Interrupted {
 		return fine()

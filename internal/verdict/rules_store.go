@@ -10,6 +10,7 @@ import (
 // Rules about what the store promises beyond its operations: watch events, and
 // members that have the same data.
 
+// R20EventsImpossible reports watch events that no write of the load explains.
 func R20EventsImpossible(f *Figures) finding {
 	switch e := &f.Events; {
 	case e.Impossible > 0:
@@ -20,7 +21,8 @@ func R20EventsImpossible(f *Figures) finding {
 	return fine()
 }
 
-// eventsFaulty: a store that watches promises every event once and in order.
+// R21EventsFaulty reports watch events that are missing, repeated or out of order: a store
+// promises every event once and in order.
 func R21EventsFaulty(f *Figures) finding {
 	e := &f.Events
 	var faults []string
@@ -51,6 +53,7 @@ func R21EventsFaulty(f *Figures) finding {
 	return suspect("%s", text).of("watch")
 }
 
+// R22MembersDisagree reports members with different data after the load.
 func R22MembersDisagree(f *Figures) finding {
 	switch {
 	case f.Disagreement != "":
@@ -61,7 +64,8 @@ func R22MembersDisagree(f *Figures) finding {
 	return fine()
 }
 
-// answeredWrongly: what a store's answers are not worth, their speed is not either.
+// R33ViolatedPromises reports responses that violate the store's promises: their speed is worth
+// nothing.
 func R33ViolatedPromises(f *Figures) finding {
 	switch {
 	case f.BrokenPromises != "":
@@ -72,8 +76,8 @@ func R33ViolatedPromises(f *Figures) finding {
 	return fine()
 }
 
-// faultFailed: a figure of an outage is of what was asked only if that was done,
-// and the cluster was whole before and after it.
+// R31FaultFailed reports faults that were not injected as asked, or a cluster that was not whole
+// before or after one.
 func R31FaultFailed(f *Figures) finding {
 	if len(f.FaultFailures) == 0 {
 		return fine()
@@ -81,8 +85,8 @@ func R31FaultFailed(f *Figures) finding {
 	return suspect("%s", strings.Join(f.FaultFailures, "; "))
 }
 
-// inventedMembers: a cluster has few members and elects seldom. What names more
-// is no cluster, or one whose figures by role are not known.
+// R24InventedMembers reports that servers named more members or terms than a cluster has:
+// figures by role are then unknown.
 func R24InventedMembers(f *Figures) finding {
 	if f.Unreported == 0 {
 		return fine()

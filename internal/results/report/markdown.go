@@ -72,7 +72,7 @@ func (l *markdownLayout) list(head string, lines []string) {
 		l.gap()
 	}
 	for i, line := range lines {
-		fmt.Fprintf(l, "%d. %s\n", i+1, paragraph(line))
+		_, _ = fmt.Fprintf(l, "%d. %s\n", i+1, paragraph(line))
 	}
 }
 

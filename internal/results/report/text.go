@@ -59,7 +59,7 @@ func (l *textLayout) list(head string, lines []string) {
 		l.heading(head)
 	}
 	for i, line := range lines {
-		fmt.Fprintf(l, "%3d. %s\n", i+1, line)
+		_, _ = fmt.Fprintf(l, "%3d. %s\n", i+1, line)
 	}
 }
 

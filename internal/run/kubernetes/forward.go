@@ -75,7 +75,7 @@ func (a *api) dialTunnel(ctx context.Context, pod string) (httpstream.Connection
 	dialer := websocket.Dialer{
 		Proxy: a.login.proxy, TLSClientConfig: a.login.tls, Subprotocols: []string{tunnelProtocol}, ReadBufferSize: buffer, WriteBufferSize: buffer,
 	}
-	c, reply, err := dialer.DialContext(ctx, at.String(), header)
+	c, reply, err := dialer.DialContext(ctx, at.String(), header) //nolint:bodyclose // the library says that it need not be closed
 	switch {
 	case errors.Is(err, websocket.ErrBadHandshake):
 		if reply != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// SizeLoad is a load of which is asked how much of a cluster it uses.
-type SizeLoad struct {
+// Load is a load of which is asked how much of a cluster it uses.
+type Load struct {
 	scenario.Load
 	Rate    float64       // operations a second
 	History time.Duration // for which values are kept that were replaced
@@ -28,7 +28,7 @@ type SizeLoad struct {
 
 // Sized is how much of a cluster a load uses, by a curve that was recorded.
 type Sized struct {
-	Load  SizeLoad
+	Load  Load
 	Curve *CapacityFinding
 	Run   *record.Run // of the curve
 	// Uses are what the load uses of each resource, the objective first.
@@ -78,7 +78,7 @@ const (
 // have been read (record.Run.ReadEvents): one answer for each store, version and number
 // of members. ask is the store's own answer for its name; its sizer is nil where it has
 // none. The error is one sentence.
-func SizesOf(runs []*record.Run, load SizeLoad, ask func(name string) store.Sizer) ([]*Sized, error) {
+func SizesOf(runs []*record.Run, load Load, ask func(name string) store.Sizer) ([]*Sized, error) {
 	type candidate struct {
 		run *record.Run
 		f   *CapacityFinding
@@ -143,7 +143,7 @@ func mixText(l *scenario.Load) string {
 }
 
 // sizeBy answers by one curve.
-func sizeBy(run *record.Run, f *CapacityFinding, load SizeLoad, ask func(string) store.Sizer) (*Sized, error) {
+func sizeBy(run *record.Run, f *CapacityFinding, load Load, ask func(string) store.Sizer) (*Sized, error) {
 	s := &Sized{Load: load, Curve: f, Run: run, First: -1, Nearest: -1}
 	first := f.First
 	if first.ValueSize > load.ValueSize {

@@ -24,7 +24,7 @@ func TestGuessedUsesAreSaid(t *testing.T) {
 		{1500, 2900, []string{"the load's rate is above the highest", "the lower end of the capacity is above the highest"}},
 	} {
 		f := &CapacityFinding{Capacity: &record.Capacity{LowerPerSecond: c.lower}, First: trial, Curve: []CapacityPoint{{trial, record.CapacityTrial{Rate: 1000, Holds: true}}}}
-		s, err := sizeBy(&record.Run{}, f, SizeLoad{Rate: c.load}, func(string) store.Sizer { return nil })
+		s, err := sizeBy(&record.Run{}, f, Load{Rate: c.load}, func(string) store.Sizer { return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
