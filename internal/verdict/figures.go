@@ -49,7 +49,29 @@ type Figures struct {
 	// that is not known; nil where none is.
 	Quantile func(p float64) float64
 
-	// The load.
+	Load
+	Generator
+
+	// Workers are those that generated the load; empty where there was one, and
+	// it was not lost.
+	Workers []Worker
+
+	// Hosts are the machines that members were on, or that load came from, where the
+	// scenario names some with clocks of their own. Then R10 and R23 ask each of them.
+	Hosts []Host
+	// OwnClock is the clock of the machine that conducts the run.
+	OwnClock OwnClock
+
+	// Watching beside the load.
+	Events EventFigures
+
+	Cluster
+	Faults
+	Durability
+}
+
+// Load holds what the load was, and how its operations waited.
+type Load struct {
 	Clients int // closed loop
 	// MeanInFlight is the time-weighted mean of operations in progress.
 	MeanInFlight float64
@@ -73,8 +95,11 @@ type Figures struct {
 	Deletes            bool  // some operations remove keys
 	Preloaded          bool  // every key existed before the window
 	ValueSize          int   // bytes
+}
 
-	// The generator and its machine. Times are of the loops' threads, summed.
+// Generator holds what the generator and its machine did. Times are of the loops' threads,
+// summed.
+type Generator struct {
 	Loops            int // event loops
 	Added            Added
 	LoopCPUNS        int64
@@ -95,21 +120,10 @@ type Figures struct {
 	ForeignKnown bool
 	// MembersShare says that members run on the generator's machine.
 	MembersShare bool
+}
 
-	// Workers are those that generated the load; empty where there was one, and
-	// it was not lost.
-	Workers []Worker
-
-	// Hosts are the machines that members were on, or that load came from, where the
-	// scenario names some with clocks of their own. Then R10 and R23 ask each of them.
-	Hosts []Host
-	// OwnClock is the clock of the machine that conducts the run.
-	OwnClock OwnClock
-
-	// Watching beside the load.
-	Events EventFigures
-
-	// The cluster.
+// Cluster holds what is known of the members and of their responses.
+type Cluster struct {
 	// Disagreement says that the members' hashes differ, and how; Incomparable
 	// why those that were asked for could not be compared. Empty for neither.
 	Disagreement string
@@ -123,15 +137,20 @@ type Figures struct {
 	HistoryShare float64
 	LostMembers  []string // by name: those that ended or stopped answering
 	TermChanges  int      // elections seen from the start of the window to its end
+}
 
-	// Faults of the scenario that were done; MeantErrors is of Failed, in the time of
+// Faults holds what the scenario's faults did.
+type Faults struct {
+	// Injected counts those that were done; MeantErrors is of Failed, in the time of
 	// one of them, and FaultFailures are sentences about those that were not as asked.
 	// LostMembers and TermChanges are without what faults did.
-	Faults        int
+	Injected      int
 	MeantErrors   uint64
 	FaultFailures []string
+}
 
-	// Durability.
+// Durability holds whether the members' writes survive a power loss.
+type Durability struct {
 	DurabilityKnown bool
 	FileSystem      string // of the members' data folders
 	Volatile        bool   // that file system forgets at power loss, as tmpfs does

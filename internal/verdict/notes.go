@@ -71,7 +71,7 @@ func (f *Figures) ownShare() float64 {
 
 // faultNote says what of the window's figures is meant.
 func faultNote(f *Figures) string {
-	text := fmt.Sprintf("Members were broken on purpose (faults: %d), and the outages are in the window's figures", f.Faults)
+	text := fmt.Sprintf("Members were broken on purpose (faults: %d), and the outages are in the window's figures", f.Injected)
 	if f.MeantErrors > 0 {
 		text += fmt.Sprintf("; R11 leaves out the errors of that time (%d)", f.MeantErrors)
 	}
@@ -108,7 +108,7 @@ func notes(f *Figures) []string {
 	if busy := f.BusyShare + f.StolenShare; f.MembersShare && !f.ForeignKnown && len(f.Hosts) == 0 && busy > FullMachine {
 		list = append(list, fmt.Sprintf("The machine, on which members run too, was busy for %s of the time, and how much of that other programs used is not known: where they did, times may be too high and throughput too low.", measure.Percent(busy)))
 	}
-	if f.Faults > 0 {
+	if f.Injected > 0 {
 		list = append(list, faultNote(f))
 	}
 	if f.HistoryShare >= minHistoryShare {

@@ -151,7 +151,7 @@ func R15CarriedIn(f *Figures) finding {
 // an outage is meant to, and is not told apart from what waits at other times.
 func R16InFlightLimit(f *Figures) finding {
 	found := inFlightLimit(f)
-	if f.Faults > 0 && found.text != "" {
+	if f.Injected > 0 && found.text != "" {
 		return finding{state: Valid, text: found.text + "; how much of that was in a fault is not known"}
 	}
 	return found
@@ -182,7 +182,7 @@ func inFlightLimit(f *Figures) finding {
 // faster, and then the figures are those of the window's length.
 func R25Unsteady(f *Figures) finding {
 	a, b := &f.Halves[0], &f.Halves[1]
-	if f.OpenLoop || f.Faults > 0 || min(a.Seconds, b.Seconds) < MinHalfSeconds {
+	if f.OpenLoop || f.Injected > 0 || min(a.Seconds, b.Seconds) < MinHalfSeconds {
 		return fine()
 	}
 	mean, apart := (a.PerSecond+b.PerSecond)/2, math.Abs(a.PerSecond-b.PerSecond)

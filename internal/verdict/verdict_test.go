@@ -39,9 +39,9 @@ func good() Figures {
 	return Figures{
 		Seconds: 10, Due: 100_000, Succeeded: 100_000, Timed: 100_000, Done: 100_000,
 		TotalNS: 1e12, LongestNS: 20e6, ServiceP50NS: 10e6, Response: times(10e6, 20e6),
-		Clients: 100, MeanInFlight: 100, Writes: true, Preloaded: true, ValueSize: 256,
-		Loops: 2, LoopCPUNS: 4e9, RunDelayNS: 1e9, PausedNS: 1e9, LongestPauseNS: 12e6, Added: added(0.005, 0.005, 0.005),
-		DurabilityKnown: true, FileSystem: "ext4",
+		Load:       Load{Clients: 100, MeanInFlight: 100, Writes: true, Preloaded: true, ValueSize: 256},
+		Generator:  Generator{Loops: 2, LoopCPUNS: 4e9, RunDelayNS: 1e9, PausedNS: 1e9, LongestPauseNS: 12e6, Added: added(0.005, 0.005, 0.005)},
+		Durability: Durability{DurabilityKnown: true, FileSystem: "ext4"},
 	}
 }
 

@@ -134,8 +134,11 @@ func R29WorkerApart(f *Figures) finding {
 // figures are those of its own generator, for the rules that ask about one.
 func (w *Worker) figures(all *Figures) Figures {
 	return Figures{
-		OpenLoop: all.OpenLoop, Succeeded: all.Succeeded, Headline: all.Headline, Seconds: w.Seconds, Loops: w.Loops, LoopCPUNS: w.LoopCPUNS, RunDelayNS: w.RunDelayNS,
-		PausedNS: w.PausedNS, LongestPauseNS: w.LongestPauseNS, ThrottledNS: w.ThrottledNS, Added: w.Added, StolenShare: all.StolenShare,
+		OpenLoop: all.OpenLoop, Succeeded: all.Succeeded, Headline: all.Headline, Seconds: w.Seconds,
+		Generator: Generator{
+			Loops: w.Loops, LoopCPUNS: w.LoopCPUNS, RunDelayNS: w.RunDelayNS, PausedNS: w.PausedNS, LongestPauseNS: w.LongestPauseNS,
+			ThrottledNS: w.ThrottledNS, Added: w.Added, StolenShare: all.StolenShare,
+		},
 	}
 }
 

@@ -30,7 +30,7 @@ func ofStore(t *testing.T, s shape, store string, number int) *OverTime {
 				RSS: 1e6 * float64((member+1)*(second+1)), User: float64(second*(member+1)) / 4})
 		}
 		one.Machines = append(one.Machines, record.MachineRow{Time: at, Name: "generator", RSS: 9e9, User: float64(9 * second)},
-			record.MachineRow{Time: at, Name: "machine", Received: float64(100 * second), Sent: float64(10 * second), Loopback: float64(second)})
+			record.MachineRow{Time: at, Name: "machine", NetworkUse: record.NetworkUse{Received: float64(100 * second), Sent: float64(10 * second), Loopback: float64(second)}})
 	}
 	o, err := ReadOverTime(one, 1000)
 	must(t, err)

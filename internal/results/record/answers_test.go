@@ -20,7 +20,7 @@ func TestTheHistorysShareOfTheDisk(t *testing.T) {
 		if got := orZero(a.DiskShare); math.Abs(got-max(share, 0)) > 1e-9 {
 			t.Errorf("%+v: the share is %g", of, got)
 		}
-		v := verdict.Judge(verdict.Figures{Done: 1, Due: 1, HistoryShare: orZero(a.DiskShare)})
+		v := verdict.Judge(verdict.Figures{Done: 1, Due: 1, Cluster: verdict.Cluster{HistoryShare: orZero(a.DiskShare)}})
 		if said := strings.Contains(strings.Join(v.Notes, " "), "10 % of what both wrote in the window"); said != (share > 0) {
 			t.Errorf("%+v: the notes are %q", of, v.Notes)
 		}

@@ -92,32 +92,42 @@ type MachineRow struct {
 	// Switches are context switches.
 	VoluntarySwitches, InvoluntarySwitches float64
 
-	// Throttled is for how long limits on processor time held the control group
-	// back, and the next for how long tasks stood still (of the machine, or of the
-	// process's control group): some of them, or all (Full).
-	Throttled, CPUStalled, IOStalled, IOFull, MemoryStalled, MemoryFull float64
-
 	ReadBytes, WriteBytes float64 // of a process, that reached the disk
 	FolderBytes           float64 // of a member's data folder, now
 	Load1                 float64
 
-	// The disks: of a machine all together. Times are of all requests together, but
-	// Busy, which is with any in flight, and Queue, which is that times how many.
+	Standstills
+	DiskUse
+	NetworkUse
+
+	// Collecting is the processor time that all this took on the machine.
+	Collecting float64
+}
+
+// Standstills holds for how long limits on processor time held a control group back
+// (Throttled), and for how long tasks stood still (of the machine, or of the process's
+// control group): some of them, or all (Full).
+type Standstills struct {
+	Throttled, CPUStalled, IOStalled, IOFull, MemoryStalled, MemoryFull float64
+}
+
+// DiskUse holds what disks did: of a machine all together. Times are of all requests
+// together, except Busy, with any in flight, and Queue, which is that times how many.
+type DiskUse struct {
 	DiskReads, DiskWrites, DiskFlushes          float64
 	ReadSectors, WrittenSectors                 float64
 	ReadTime, WriteTime, FlushTime, Busy, Queue float64
 	InFlight                                    float64 // now
+}
 
-	// The network of a machine without the loopback interface, and that alone; of
-	// a process, bytes that its TCP connections carried.
+// NetworkUse holds what passed through the network of a machine without the loopback
+// interface, and through that alone; of a process, bytes that its TCP connections carried.
+type NetworkUse struct {
 	Received, ReceivedPackets, Sent, SentPackets, Loopback, LoopbackPackets float64
 	// TCP: segments of all interfaces, those sent again (of a process: its own), and
-	// connections that nobody took in time; then, now, how many there are and the
+	// connections that were not accepted in time; then, now, how many there are and the
 	// bytes in their buffers, of a process sent and received.
 	Segments, Retransmitted, ListenDrops, Sockets, SocketBytes, SendQueue, ReceiveQueue float64
-
-	// Collecting is the processor time that all this took on the machine.
-	Collecting float64
 }
 
 // NewMachineRow is a row of which nothing but that is known.
