@@ -15,6 +15,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
 // patience bounds every wait for something that a healthy program does at once.
@@ -198,7 +199,7 @@ func TestInterruptedReportIsWhole(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var stderr bytes.Buffer
-	a := &commandLine{&command.App{Stdin: strings.NewReader(""), Stdout: command.NewOutput(io.Discard), Stderr: &stderr}}
+	a := &commandLine{&command.App{Stdin: strings.NewReader(""), Stdout: command.NewOutput(io.Discard), Stderr: &stderr, Catalog: registry.Catalog{}}}
 	files := filepath.Join(t.TempDir(), "files")
 	err := a.execute(ctx, []string{"report", dir, "--format", "csv", "--out", files})
 	if command.ExitCode(err) != command.ExitInterrupted || !strings.Contains(err.Error(), "are whole") {
