@@ -111,10 +111,12 @@ $(HDRHISTOGRAM):
 # tests that fail are run once more, and are named as such at the end. A data race is
 # not. Then, without the detector, what settle.Unraced and settle.Drawn leave
 # out with it: simulated seconds, statistics' rates, drawings, counted allocations.
-# `make lint` has vetted all of it, and nobody debugs these binaries (-w).
+# `make lint` has vetted all of it, and nobody debugs these binaries (-w). The packages that
+# take longest begin first, so that none of them is left alone at the end.
+LONGEST := ./internal/testing/e2e ./internal/cli ./internal/load ./internal/load/app/patroni
 unit: $(GOTESTSUM)
 	$(GOTESTSUM) --format pkgname-and-test-fails --hide-summary skipped --rerun-fails=1 --rerun-fails-max-failures=5 \
-		--rerun-fails-run-root-test --rerun-fails-abort-on-data-race --packages ./... -- -race -vet=off -ldflags=-w -timeout 30m
+		--rerun-fails-run-root-test --rerun-fails-abort-on-data-race --packages '$(LONGEST) ./...' -- -race -vet=off -ldflags=-w -timeout 30m
 	$(MAKE) unraced
 
 # Where that is said: each file, and in it the tests.
