@@ -1,8 +1,6 @@
 package measure
 
-import (
-	"math/bits"
-)
+import "math/bits"
 
 // Collector merges what the shards of a generator hand over, a second at a
 // time as it comes, and keeps the totals of the measured window. It belongs to one
@@ -128,64 +126,6 @@ func (c *Collector) recycle(h *Histogram) {
 		h.Reset()
 		c.Recycle(h)
 	}
-}
-
-// merge adds another shard's part of the same second, which stays as it is.
-func (s *Second) merge(o *Second) {
-	s.Length = max(s.Length, o.Length)
-	s.Tally.merge(&o.Tally)
-	for i := range s.DoneKinds {
-		s.DoneKinds[i] += o.DoneKinds[i]
-	}
-	s.Connections += o.Connections
-	s.Clients += o.Clients
-	s.Resting += o.Resting
-	s.InFlight += o.InFlight
-	for i := range s.Alive {
-		s.Alive[i] |= o.Alive[i]
-	}
-	if o.Fine != nil {
-		if s.Fine == nil {
-			s.Fine = &Fine{}
-		}
-		s.Fine.merge(o.Fine)
-	}
-}
-
-// MergeCells adds the cells of from to those of into, by series, and returns
-// into. The cells of from stay as they are.
-func MergeCells(into, from []*Cell) []*Cell {
-	for _, f := range from {
-		var to *Cell
-		for _, c := range into {
-			if c.Series == f.Series {
-				to = c
-				break
-			}
-		}
-		if to == nil {
-			to = &Cell{Series: f.Series}
-			into = append(into, to)
-		}
-		to.Response = Add(to.Response, f.Response)
-		to.Service = Add(to.Service, f.Service)
-		for i := range to.Failed {
-			to.Failed[i] = Add(to.Failed[i], f.Failed[i])
-		}
-	}
-	return into
-}
-
-// Whole merges the totals' cells into one: every success's response and
-// service time.
-func (t *Totals) Whole() *Cell {
-	whole := &Cell{}
-	for _, c := range t.Cells {
-		one := *c
-		one.Series = Series{}
-		MergeCells([]*Cell{whole}, []*Cell{&one})
-	}
-	return whole
 }
 
 // gap finds the longest run of milliseconds in which nothing was done.

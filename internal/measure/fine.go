@@ -2,6 +2,7 @@ package measure
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -132,6 +133,165 @@ func (f *Fine) merge(o *Fine) {
 	}
 }
 
+// FineWatch is what watchers were told, and which leases were found to have ended, in a
+// second of a load with faults, by when that came.
+type FineWatch struct {
+	Alive [16]uint64 // the milliseconds in which an event came, as in Second
+	// Latest is the longest time from when a write was sent until its event came, of the
+	// events that came in each slot, in milliseconds, rounded up; 0 for none.
+	Latest [Slots]uint32
+	// Late are the events that came LeastWait or more after their write was sent.
+	Late []LateEvents
+	// Passed are the events of a key that were not seen when a later one came, and Made
+	// up those of them that came after all.
+	Passed, MadeUp [Slots]uint32
+	// ShowsPassed says that events came of watchers whose later events show that earlier
+	// ones did not. Of others Passed is 0 whatever was lost.
+	ShowsPassed bool
+	// Ended are the watchers that the store ended for good, and Again those that had to
+	// be created again.
+	Ended, Again [Slots]uint32
+	// Leases are those that were found to have ended, as far as there was room for them.
+	Leases []LeaseEnd
+}
+
+// LateEvents is how many events came so late in one slot.
+type LateEvents struct {
+	Slot  uint8
+	Class uint8 // LateClass
+	Count uint32
+}
+
+// LeaseEnd is a lease that the store said is gone.
+type LeaseEnd struct {
+	Lease int64
+	At    uint32 // milliseconds after the second began, to 999
+	// Early says that it had been kept alive for longer.
+	Early bool
+}
+
+const (
+	lateClasses   = 16 // the last is of 55 minutes and more
+	mostLeaseEnds = 1 << 13
+)
+
+// LateClass says how late an event was by so many milliseconds, of LeastWait at least:
+// the number of times that LeastWait can be doubled and is not above that.
+func LateClass(ms int64) int {
+	return min(bits.Len64(uint64(max(ms, LeastWait)/LeastWait))-1, lateClasses-1) // #nosec G115 -- above 0
+}
+
+// watch is what watchers were told in the second, which is there from now on.
+func (f *Fine) watch() *FineWatch {
+	if f.Watch == nil {
+		f.Watch = &FineWatch{}
+	}
+	return f.Watch
+}
+
+func msAndSlot(at int64) (ms int64, slot int) {
+	ms = min(max(at/1_000_000, 0), 999)
+	return ms, int(ms / SlotLength)
+}
+
+// Told takes a watch event that came so many nanoseconds after the second began. after is
+// how long after its write was sent that was, in nanoseconds; negative where nobody knows.
+// at is below 0 of an event that came in an earlier second, which has it, and whose write
+// is known only now: its lateness counts at the beginning of this one.
+func (f *Fine) Told(after, at int64) {
+	w := f.watch()
+	ms, slot := msAndSlot(at)
+	if at >= 0 {
+		w.Alive[ms>>6] |= 1 << (ms & 63)
+	}
+	if after < 0 {
+		return
+	}
+	after = min((after+999_999)/1_000_000, 1<<32-1)
+	w.Latest[slot] = max(w.Latest[slot], uint32(after)) // #nosec G115 -- bounded
+	if after >= LeastWait {
+		w.late(LateEvents{uint8(slot), uint8(LateClass(after)), 1}) // #nosec G115 -- small numbers
+	}
+}
+
+// late adds some in their place: by slot, and then by class.
+func (w *FineWatch) late(some LateEvents) {
+	at := len(w.Late)
+	for ; at > 0; at-- {
+		switch l := &w.Late[at-1]; {
+		case l.Slot == some.Slot && l.Class == some.Class:
+			l.Count += some.Count
+			return
+		case l.Slot > some.Slot, l.Slot == some.Slot && l.Class > some.Class:
+			continue
+		}
+		break
+	}
+	w.Late = slices.Insert(w.Late, at, some)
+}
+
+// Missed takes that an event showed that so many were passed over, and so many came after
+// all. Of a watcher whose events do not show it, it is not called.
+func (f *Fine) Missed(passed, madeUp uint32, at int64) {
+	_, slot := msAndSlot(at)
+	w := f.watch()
+	w.ShowsPassed = true
+	w.Passed[slot] += passed
+	w.MadeUp[slot] += madeUp
+}
+
+// WatcherEnded takes a watcher that the store ended, and that is created again or not.
+func (f *Fine) WatcherEnded(again bool, at int64) {
+	_, slot := msAndSlot(at)
+	if w := f.watch(); again {
+		w.Again[slot]++
+	} else {
+		w.Ended[slot]++
+	}
+}
+
+// LeaseEnded takes a lease that was found to have ended.
+func (f *Fine) LeaseEnded(lease int64, early bool, at int64) {
+	ms, _ := msAndSlot(at)
+	f.watch().leaseEnded(LeaseEnd{lease, uint32(ms), early}) // #nosec G115 -- below 1000
+}
+
+func (w *FineWatch) leaseEnded(e LeaseEnd) {
+	at, there := slices.BinarySearchFunc(w.Leases, e, func(a, b LeaseEnd) int {
+		if a.Lease != b.Lease {
+			return map[bool]int{true: -1, false: 1}[a.Lease < b.Lease]
+		}
+		return 0
+	})
+	switch {
+	case there: // another loop found it, too
+		w.Leases[at].At, w.Leases[at].Early = min(w.Leases[at].At, e.At), w.Leases[at].Early || e.Early
+	case len(w.Leases) < mostLeaseEnds:
+		w.Leases = slices.Insert(w.Leases, at, e)
+	}
+}
+
+// merge adds another's, which stays as it is.
+func (w *FineWatch) merge(o *FineWatch) {
+	for i, word := range o.Alive {
+		w.Alive[i] |= word
+	}
+	for i := range Slots {
+		w.Latest[i] = max(w.Latest[i], o.Latest[i])
+		w.Passed[i] += o.Passed[i]
+		w.MadeUp[i] += o.MadeUp[i]
+		w.Ended[i] += o.Ended[i]
+		w.Again[i] += o.Again[i]
+	}
+	w.ShowsPassed = w.ShowsPassed || o.ShowsPassed
+	for _, l := range o.Late {
+		w.late(l)
+	}
+	for _, e := range o.Leases {
+		w.leaseEnded(e)
+	}
+}
+
 func (c *coder) fine(at **Fine) {
 	there := uint64(0)
 	if *at != nil {
@@ -192,97 +352,69 @@ func (c *coder) waits(f *Fine) {
 	}
 }
 
-// Course is how a whole window of a load with faults went.
-type Course struct {
-	// Done, Definite and Indefinite are those of Fine, by slot of the window.
-	Done, Definite, Indefinite []uint32
-	// Members are the successes by who answered, 0 where that is not known, and
-	// Operations by what was asked.
-	Members    map[uint64]*Pulse
-	Operations map[Asked]*Pulse
-	// P99 of the response times by the second in which operations were due.
-	P99 []Figure
-	// Clients is how many a closed loop has, and Waits their times without a success
-	// (Fine.Waits) as milliseconds of the window. Crowded says that not all were kept.
-	Clients int
-	Waits   []ClientGap
-	Crowded bool
-	// Watched is nil where watchers were told nothing and no lease was found to have ended.
-	Watched *Watched
-}
-
-// ClientGap is a time without a success of one client.
-type ClientGap struct {
-	Client uint32
-	Gap
-}
-
-// Asked is an operation with its consistency.
-type Asked struct {
-	Kind        kv.Kind
-	Consistency kv.Consistency
-}
-
-// Add adds a second of the window, of which no part was added before, with its p99.
-func (c *Course) Add(s *Second, p99 Figure) {
-	for len(c.P99) <= s.Index {
-		c.P99 = append(c.P99, Figure{})
-		for _, counts := range []*[]uint32{&c.Done, &c.Definite, &c.Indefinite} {
-			*counts = append(*counts, make([]uint32, Slots)...)
-		}
+func (c *coder) fineWatch(at **FineWatch) {
+	there := uint64(0)
+	if *at != nil {
+		there = 1
 	}
-	c.P99[s.Index] = p99
-	for _, p := range c.Members {
-		p.add(s.Index, &[16]uint64{}) // as long as the others, also where it has no more
-	}
-	for _, p := range c.Operations {
-		p.add(s.Index, &[16]uint64{})
-	}
-	c.Clients = max(c.Clients, s.Clients)
-	c.watched(s)
-	if s.Fine == nil {
+	c.number(&there, 1)
+	if there == 0 || c.err != nil {
 		return
 	}
-	for _, w := range s.Fine.Waits {
-		to := 1000*s.Index + int(w.At)
-		c.Waits = append(c.Waits, ClientGap{w.Client, Gap{to - int(w.Length), to}})
+	if c.reading {
+		*at = &FineWatch{}
 	}
-	c.Crowded = c.Crowded || s.Fine.Crowded
-	at := s.Index * Slots
-	copy(c.Done[at:], s.Fine.Done[:])
-	copy(c.Definite[at:], s.Fine.Definite[:])
-	copy(c.Indefinite[at:], s.Fine.Indefinite[:])
-	if c.Members == nil {
-		c.Members, c.Operations = map[uint64]*Pulse{}, map[Asked]*Pulse{}
+	w := *at
+	for i := range w.Alive {
+		c.number(&w.Alive[i], anyNumber)
 	}
-	for i := range s.Fine.Groups {
-		g := &s.Fine.Groups[i]
-		member := g.Member
-		if c.Members[member] == nil && len(c.Members) >= mostGroups {
-			member = 0
+	for _, counts := range []*[Slots]uint32{&w.Latest, &w.Passed, &w.MadeUp, &w.Ended, &w.Again} {
+		for i := range counts {
+			small(c, 1<<32-1, &counts[i])
 		}
-		pulseOf(c.Members, member).add(s.Index, &g.Alive)
-		pulseOf(c.Operations, Asked{g.Kind, g.Consistency}).add(s.Index, &g.Alive)
 	}
+	shows := uint64(0)
+	if w.ShowsPassed {
+		shows = 1
+	}
+	c.number(&shows, 1)
+	w.ShowsPassed = shows == 1
+	n := uint64(len(w.Late))
+	c.number(&n, Slots*lateClasses)
+	for i := range int(n) {
+		if c.reading {
+			if c.err != nil {
+				return
+			}
+			w.Late = append(w.Late, LateEvents{})
+		}
+		l := &w.Late[i]
+		small(c, Slots-1, &l.Slot)
+		small(c, lateClasses-1, &l.Class)
+		small(c, 1<<32-1, &l.Count)
+	}
+	c.leaseEnds(w)
 }
 
-// watched adds what watchers were told in a second, and which leases ended.
-func (c *Course) watched(s *Second) {
-	var f *FineWatch
-	if s.Fine != nil {
-		f = s.Fine.Watch
+func (c *coder) leaseEnds(w *FineWatch) {
+	n := uint64(len(w.Leases))
+	c.number(&n, mostLeaseEnds)
+	for i := range int(n) {
+		if c.reading {
+			if c.err != nil {
+				return
+			}
+			w.Leases = append(w.Leases, LeaseEnd{})
+		}
+		e := &w.Leases[i]
+		early := uint64(0)
+		if e.Early {
+			early = 1
+		}
+		lease := uint64(e.Lease) // #nosec G115 -- and back again
+		c.number(&lease, anyNumber)
+		small(c, 999, &e.At)
+		c.number(&early, 1)
+		e.Lease, e.Early = int64(lease), early == 1 // #nosec G115 -- as above
 	}
-	if c.Watched == nil && f != nil {
-		c.Watched = &Watched{Events: &Pulse{}, Leases: map[int64]LeaseGone{}}
-	}
-	if c.Watched != nil {
-		c.Watched.add(s.Index, f)
-	}
-}
-
-func pulseOf[K comparable](all map[K]*Pulse, of K) *Pulse {
-	if all[of] == nil {
-		all[of] = &Pulse{}
-	}
-	return all[of]
 }

@@ -1,0 +1,152 @@
+package measure
+
+import "github.com/quorumbench/quorumbench/internal/kv"
+
+// Course is how a whole window of a load with faults went.
+type Course struct {
+	// Done, Definite and Indefinite are those of Fine, by slot of the window.
+	Done, Definite, Indefinite []uint32
+	// Members are the successes by who answered, 0 where that is not known, and
+	// Operations by what was asked.
+	Members    map[uint64]*Pulse
+	Operations map[Asked]*Pulse
+	// P99 of the response times by the second in which operations were due.
+	P99 []Figure
+	// Clients is how many a closed loop has, and Waits their times without a success
+	// (Fine.Waits) as milliseconds of the window. Crowded says that not all were kept.
+	Clients int
+	Waits   []ClientGap
+	Crowded bool
+	// Watched is nil where watchers were told nothing and no lease was found to have ended.
+	Watched *Watched
+}
+
+// ClientGap is a time without a success of one client.
+type ClientGap struct {
+	Client uint32
+	Gap
+}
+
+// Asked is an operation with its consistency.
+type Asked struct {
+	Kind        kv.Kind
+	Consistency kv.Consistency
+}
+
+// Add adds a second of the window, of which no part was added before, with its p99.
+func (c *Course) Add(s *Second, p99 Figure) {
+	for len(c.P99) <= s.Index {
+		c.P99 = append(c.P99, Figure{})
+		for _, counts := range []*[]uint32{&c.Done, &c.Definite, &c.Indefinite} {
+			*counts = append(*counts, make([]uint32, Slots)...)
+		}
+	}
+	c.P99[s.Index] = p99
+	for _, p := range c.Members {
+		p.add(s.Index, &[16]uint64{}) // as long as the others, also where it has no more
+	}
+	for _, p := range c.Operations {
+		p.add(s.Index, &[16]uint64{})
+	}
+	c.Clients = max(c.Clients, s.Clients)
+	c.watched(s)
+	if s.Fine == nil {
+		return
+	}
+	for _, w := range s.Fine.Waits {
+		to := 1000*s.Index + int(w.At)
+		c.Waits = append(c.Waits, ClientGap{w.Client, Gap{to - int(w.Length), to}})
+	}
+	c.Crowded = c.Crowded || s.Fine.Crowded
+	at := s.Index * Slots
+	copy(c.Done[at:], s.Fine.Done[:])
+	copy(c.Definite[at:], s.Fine.Definite[:])
+	copy(c.Indefinite[at:], s.Fine.Indefinite[:])
+	if c.Members == nil {
+		c.Members, c.Operations = map[uint64]*Pulse{}, map[Asked]*Pulse{}
+	}
+	for i := range s.Fine.Groups {
+		g := &s.Fine.Groups[i]
+		member := g.Member
+		if c.Members[member] == nil && len(c.Members) >= mostGroups {
+			member = 0
+		}
+		pulseOf(c.Members, member).add(s.Index, &g.Alive)
+		pulseOf(c.Operations, Asked{g.Kind, g.Consistency}).add(s.Index, &g.Alive)
+	}
+}
+
+// watched adds what watchers were told in a second, and which leases ended.
+func (c *Course) watched(s *Second) {
+	var f *FineWatch
+	if s.Fine != nil {
+		f = s.Fine.Watch
+	}
+	if c.Watched == nil && f != nil {
+		c.Watched = &Watched{Events: &Pulse{}, Leases: map[int64]LeaseGone{}}
+	}
+	if c.Watched != nil {
+		c.Watched.add(s.Index, f)
+	}
+}
+
+func pulseOf[K comparable](all map[K]*Pulse, of K) *Pulse {
+	if all[of] == nil {
+		all[of] = &Pulse{}
+	}
+	return all[of]
+}
+
+// Watched is how watchers and leases went through a whole window of a load with faults.
+type Watched struct {
+	Events *Pulse // in which milliseconds events came
+	// Latest, Passed, MadeUp, Ended and Again are those of FineWatch, by slot of the window.
+	Latest, Passed, MadeUp, Ended, Again []uint32
+	ShowsPassed                          bool // in any second
+	Late                                 []LateInWindow
+	Leases                               map[int64]LeaseGone // by the lease
+}
+
+// LateInWindow is LateEvents, by slot of the window.
+type LateInWindow struct {
+	Slot, Class int
+	Count       uint32
+}
+
+// LeaseGone is when a lease was first found to have ended, in milliseconds of the window.
+type LeaseGone struct {
+	At    int
+	Early bool
+}
+
+// add adds a second of the window, of which no part was added before.
+func (w *Watched) add(second int, f *FineWatch) {
+	for _, counts := range []*[]uint32{&w.Latest, &w.Passed, &w.MadeUp, &w.Ended, &w.Again} {
+		if n := (second + 1) * Slots; len(*counts) < n {
+			*counts = append(*counts, make([]uint32, n-len(*counts))...)
+		}
+	}
+	if f == nil {
+		w.Events.add(second, &[16]uint64{})
+		return
+	}
+	w.Events.add(second, &f.Alive)
+	w.ShowsPassed = w.ShowsPassed || f.ShowsPassed
+	at := second * Slots
+	copy(w.Latest[at:], f.Latest[:])
+	copy(w.Passed[at:], f.Passed[:])
+	copy(w.MadeUp[at:], f.MadeUp[:])
+	copy(w.Ended[at:], f.Ended[:])
+	copy(w.Again[at:], f.Again[:])
+	for _, l := range f.Late {
+		w.Late = append(w.Late, LateInWindow{at + int(l.Slot), int(l.Class), l.Count})
+	}
+	for _, e := range f.Leases {
+		one, there := w.Leases[e.Lease]
+		if now := 1000*second + int(e.At); !there || now < one.At {
+			one.At = now
+		}
+		one.Early = one.Early || e.Early
+		w.Leases[e.Lease] = one
+	}
+}
