@@ -36,6 +36,28 @@ type Config struct {
 	Parts *parts.Budget
 }
 
+// state is what is expected next of an answer.
+type state uint8
+
+const (
+	statusLine state = iota
+	fields
+	sizedBody  // c.chunk bytes
+	untilClose // all that comes
+	chunkSize
+	chunkData // c.chunk bytes
+	chunkEnd
+	trailer
+)
+
+// coding is how the body is transferred.
+type coding uint8
+
+const (
+	identity coding = iota
+	chunked
+)
+
 // Conn is the client side of one connection. It belongs to one goroutine.
 type Conn struct {
 	cfg     Config
@@ -146,6 +168,22 @@ func (c *Conn) Lost() (End, *Response) {
 		return NotSent, nil
 	}
 	return Broken, nil
+}
+
+// complete ends the answer under way and returns it.
+func (c *Conn) complete() *Response {
+	if c.sent < len(c.out) { // answered before it was asked in full
+		c.keep = false
+		c.out, c.sent = c.out[:0], 0
+	}
+	c.open = false
+	c.draining = c.draining || !c.keep
+	if c.piece == nil {
+		c.piece = c.body
+	}
+	c.answer.Body, c.answer.Late = c.piece, c.late
+	c.giveBack()
+	return &c.answer
 }
 
 // giveBack ends the use of the buffers. What is in them may be read until the

@@ -6,34 +6,6 @@ import (
 	"fmt"
 )
 
-// state is what is expected next of an answer.
-type state uint8
-
-const (
-	statusLine state = iota
-	fields
-	sizedBody  // c.chunk bytes
-	untilClose // all that comes
-	chunkSize
-	chunkData // c.chunk bytes
-	chunkEnd
-	trailer
-)
-
-// coding is how the body is transferred.
-type coding uint8
-
-const (
-	identity coding = iota
-	chunked
-)
-
-// What a server that is no HTTP/1.1 server said.
-var (
-	ErrHTTP2 = errors.New("the server answered with HTTP/2, not HTTP/1.1")
-	ErrTLS   = errors.New("the server answered with a TLS alert: it wants TLS, or other certificates")
-)
-
 // Feed takes what was read and returns the answer if it is whole. An error is
 // the connection's end.
 func (c *Conn) Feed(in []byte) (*Response, error) {
@@ -63,6 +35,33 @@ func (c *Conn) Feed(in []byte) (*Response, error) {
 		c.draining = true
 	}
 	return r, nil
+}
+
+// unasked is the sentence about bytes that came without a request. Servers say
+// so that they have too many connections, or that one was idle for too long.
+func (c *Conn) unasked(in []byte) error {
+	c.expectHead()
+	if err := c.checkStart(in); err != nil {
+		return err
+	}
+	_, done, err := c.parse(in)
+	switch text := bytes.TrimSpace(c.piece); {
+	case err != nil || c.answer.Status == 0:
+		return fmt.Errorf("the server sent %.40q, and nothing was asked", in)
+	case len(text) > 0:
+		return fmt.Errorf("the server closes the connection with status %d: %.200s", c.answer.Status, oneLine(text))
+	case done || c.state != statusLine:
+		return fmt.Errorf("the server closes the connection with status %d", c.answer.Status)
+	}
+	return fmt.Errorf("the server sent %.40q, and nothing was asked", in)
+}
+
+// oneLine is the first line of a text.
+func oneLine(text []byte) []byte {
+	if i := bytes.IndexAny(text, "\r\n"); i >= 0 {
+		return text[:i]
+	}
+	return text
 }
 
 // parse takes the answer as far as it is there.

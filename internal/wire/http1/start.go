@@ -1,8 +1,14 @@
 package http1
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
+)
+
+// What a server that is no HTTP/1.1 server said.
+var (
+	ErrHTTP2 = errors.New("the server answered with HTTP/2, not HTTP/1.1")
+	ErrTLS   = errors.New("the server answered with a TLS alert: it wants TLS, or other certificates")
 )
 
 // checkStart looks at the first bytes of an answer.
@@ -26,31 +32,4 @@ func (c *Conn) checkStart(in []byte) error {
 		return fmt.Errorf("the server does not speak HTTP/1.1: its first bytes are %q", b)
 	}
 	return nil
-}
-
-// unasked is the sentence about bytes that came without a request. Servers say
-// so that they have too many connections, or that one was idle for too long.
-func (c *Conn) unasked(in []byte) error {
-	c.expectHead()
-	if err := c.checkStart(in); err != nil {
-		return err
-	}
-	_, done, err := c.parse(in)
-	switch text := bytes.TrimSpace(c.piece); {
-	case err != nil || c.answer.Status == 0:
-		return fmt.Errorf("the server sent %.40q, and nothing was asked", in)
-	case len(text) > 0:
-		return fmt.Errorf("the server closes the connection with status %d: %.200s", c.answer.Status, oneLine(text))
-	case done || c.state != statusLine:
-		return fmt.Errorf("the server closes the connection with status %d", c.answer.Status)
-	}
-	return fmt.Errorf("the server sent %.40q, and nothing was asked", in)
-}
-
-// oneLine is the first line of a text.
-func oneLine(text []byte) []byte {
-	if i := bytes.IndexAny(text, "\r\n"); i >= 0 {
-		return text[:i]
-	}
-	return text
 }

@@ -1,0 +1,195 @@
+package http1
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+)
+
+// expectHead begins a new answer.
+func (c *Conn) expectHead() {
+	c.state, c.headLen, c.size = statusLine, 0, 0
+	c.framing, c.informed = 0, 0
+	c.piece = nil
+	c.fresh = true
+}
+
+// resetFields forgets what a head said, which for 1xx happens before the end.
+func (c *Conn) resetFields() {
+	c.answer = Response{kept: c.answer.kept[:0]}
+	c.length, c.coding, c.keep, c.framed = -1, identity, true, false
+	c.known.at = 0
+}
+
+// startLine parses a status line (RFC 9112, section 4).
+func (c *Conn) startLine(line []byte) error {
+	const prefix = "HTTP/1.1 200"
+	if len(line) < len(prefix) || line[8] != ' ' || !digit(line[7]) ||
+		!digit(line[9]) || !digit(line[10]) || !digit(line[11]) || len(line) > len(prefix) && line[12] != ' ' {
+		return fmt.Errorf("the server's answer does not begin as HTTP/1.1 does but with %.40q", line)
+	}
+	c.keep = line[7] != '0'
+	c.answer.Status = int(line[9]-'0')*100 + int(line[10]-'0')*10 + int(line[11]-'0')
+	if c.answer.Status < 100 || c.answer.Status > 599 {
+		return fmt.Errorf("the server answered with status %d, which HTTP does not have", c.answer.Status)
+	}
+	c.state = fields
+	return nil
+}
+
+func digit(c byte) bool { return c >= '0' && c <= '9' }
+
+// field takes one field line (RFC 9112, section 5). It reports whether the line
+// said nothing we need.
+func (c *Conn) field(line []byte) (idle bool, err error) {
+	if line[0] == ' ' || line[0] == '\t' { // the obsolete way to go on with a field
+		if c.framed {
+			return false, errors.New("the server spread a header field that tells where its answer ends over two lines")
+		}
+		return false, nil
+	}
+	colon := bytes.IndexByte(line, ':')
+	if colon <= 0 || line[colon-1] == ' ' || line[colon-1] == '\t' {
+		return false, fmt.Errorf("the server sent a line that is no HTTP header field: %.40q", line)
+	}
+	name := line[:colon]
+	c.framed = false
+	switch len(name) {
+	case 10:
+		if foldsTo(name, "connection") {
+			c.connection(line[colon+1:])
+			return false, nil
+		}
+		if foldsTo(name, "keep-alive") {
+			c.keepAlive(line[colon+1:])
+			return false, nil
+		}
+	case 14:
+		if foldsTo(name, "content-length") {
+			c.framed = true
+			return false, c.contentLength(trim(line[colon+1:]))
+		}
+	case 17:
+		if foldsTo(name, "transfer-encoding") {
+			c.framed = true
+			return false, c.transferEncoding(line[colon+1:])
+		}
+	}
+	for i, w := range c.cfg.Wanted {
+		if len(w) == len(name) && bytes.EqualFold(name, []byte(w)) {
+			return false, c.keepField(i, trim(line[colon+1:]))
+		}
+	}
+	return true, nil
+}
+
+func (c *Conn) keepField(i int, value []byte) error {
+	r := &c.answer
+	if len(r.kept)+len(value) > maxKept {
+		return fmt.Errorf("the server sent a header field %s of %d bytes, which is too long", c.cfg.Wanted[i], len(value))
+	}
+	from := len(r.kept)
+	r.kept = append(r.kept, value...)
+	r.spans[i] = span{from, len(r.kept)}
+	return nil
+}
+
+// foldsTo compares with a name in lower case of the same length.
+func foldsTo(b []byte, lower string) bool {
+	for i := range b {
+		if b[i] != lower[i] && b[i]|0x20 != lower[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func trim(b []byte) []byte {
+	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
+		b = b[1:]
+	}
+	for len(b) > 0 && (b[len(b)-1] == ' ' || b[len(b)-1] == '\t') {
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
+// next cuts the first element from a comma-separated list.
+func next(list []byte) (element, rest []byte) {
+	if i := bytes.IndexByte(list, ','); i >= 0 {
+		return trim(list[:i]), list[i+1:]
+	}
+	return trim(list), nil
+}
+
+// connection takes a Connection field (RFC 9110, section 7.6.1; RFC 9112,
+// section 9.3).
+func (c *Conn) connection(list []byte) {
+	for len(list) > 0 {
+		var option []byte
+		option, list = next(list)
+		switch {
+		case len(option) == 5 && foldsTo(option, "close"):
+			c.keep = false
+			return
+		case len(option) == 10 && foldsTo(option, "keep-alive"):
+			c.keep = true
+		}
+	}
+}
+
+// keepAlive takes a Keep-Alive field, of which max=0 says that no further
+// request is taken (RFC 2068, section 19.7.1.1).
+func (c *Conn) keepAlive(list []byte) {
+	for len(list) > 0 {
+		var p []byte
+		p, list = next(list)
+		if bytes.EqualFold(p, []byte("max=0")) {
+			c.draining = true
+		}
+	}
+}
+
+// contentLength takes a Content-Length; one that is repeated as it was is
+// allowed (RFC 9110, section 8.6).
+func (c *Conn) contentLength(list []byte) error {
+	whole := list
+	for len(list) > 0 {
+		var v []byte
+		v, list = next(list)
+		n := 0
+		for _, d := range v {
+			if !digit(d) || n > 1<<52 {
+				n = -1
+				break
+			}
+			n = n*10 + int(d-'0')
+		}
+		if len(v) == 0 || n < 0 || c.length >= 0 && c.length != n {
+			return fmt.Errorf("the server's Content-Length is %.40q, which is no length", whole)
+		}
+		c.length = n
+	}
+	if c.length < 0 {
+		return errors.New("the server's Content-Length is empty")
+	}
+	return nil
+}
+
+// transferEncoding takes a Transfer-Encoding (RFC 9112, section 6.1). We never
+// offer any but chunked.
+func (c *Conn) transferEncoding(list []byte) error {
+	for len(list) > 0 {
+		var v []byte
+		v, list = next(list)
+		switch {
+		case len(v) == 0:
+		case len(v) == 7 && foldsTo(v, "chunked") && c.coding == identity:
+			c.coding = chunked
+		case len(v) == 8 && foldsTo(v, "identity") && c.coding == identity:
+		default:
+			return fmt.Errorf("the server encoded its answer as %.40q, which nobody asked for", v)
+		}
+	}
+	return nil
+}
