@@ -7,20 +7,6 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// Method is a gRPC method of a connection.
-type Method int
-
-// method is a registered method.
-type method struct {
-	path     string
-	metadata bool
-	own      []hpack.HeaderField // of its calls alone
-	// frames is what precedes a message: a HEADERS frame, the header of a DATA
-	// frame and the message's prefix, with stream and lengths left open.
-	frames []byte
-	gen    uint32 // of the encoder, for which frames is right
-}
-
 const (
 	prefixLen   = 5 // of a gRPC message
 	afterBlock  = FrameHeaderLen + prefixLen

@@ -1,10 +1,12 @@
 package h2
 
 import (
+	"fmt"
 	"slices"
 
-	"github.com/quorumbench/quorumbench/internal/wire/parts"
 	"golang.org/x/net/http2/hpack"
+
+	"github.com/quorumbench/quorumbench/internal/wire/parts"
 )
 
 // Limits of a connection.
@@ -218,6 +220,14 @@ func (c *Conn) release(b []byte) {
 
 // maxFree bounds the buffers that a connection keeps for requests, in bytes.
 const maxFree = 16 << 20
+
+// idles counts frames that answer nothing.
+func (c *Conn) idles(n int) error {
+	if c.idle += n; c.idle > MaxIdleFrames {
+		return fmt.Errorf("the server floods the connection: %d frames and no answer", MaxIdleFrames)
+	}
+	return nil
+}
 
 // fail makes err the connection's end.
 func (c *Conn) fail(err error) error {

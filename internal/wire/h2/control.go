@@ -34,19 +34,6 @@ func (c *Conn) controlFrame(h FrameHeader, p []byte) error {
 	return nil // other types are to be ignored (RFC 9113, section 4.1)
 }
 
-// idles counts frames that answer nothing.
-func (c *Conn) idles(n int) error {
-	if c.idle += n; c.idle > MaxIdleFrames {
-		return fmt.Errorf("the server floods the connection: %d frames and no answer", MaxIdleFrames)
-	}
-	return nil
-}
-
-func errFrame(h FrameHeader) error {
-	return fmt.Errorf("the server broke HTTP/2: a frame of type %d with %d bytes on stream %d is not allowed",
-		h.Type, h.Length, h.Stream)
-}
-
 // controlAnswered bounds the answers that a flood of control frames makes us
 // keep while nothing can be written.
 func (c *Conn) controlAnswered() error {

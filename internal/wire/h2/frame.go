@@ -3,7 +3,10 @@
 // allocation a frame is done here in place.
 package h2
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"fmt"
+)
 
 // Preface is what a client sends first (RFC 9113, section 3.4).
 const Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -81,6 +84,11 @@ func ParseFrameHeader(b []byte) FrameHeader {
 		Flags:  b[4],
 		Stream: binary.BigEndian.Uint32(b[5:]) & (1<<31 - 1),
 	}
+}
+
+func errFrame(h FrameHeader) error {
+	return fmt.Errorf("the server broke HTTP/2: a frame of type %d with %d bytes on stream %d is not allowed",
+		h.Type, h.Length, h.Stream)
 }
 
 // AppendFrameHeader appends a frame's header.

@@ -14,6 +14,20 @@ const (
 	minEncoderTable = 1024 // a smaller one is not used at all
 )
 
+// Method is a gRPC method of a connection.
+type Method int
+
+// method is a registered method.
+type method struct {
+	path     string
+	metadata bool
+	own      []hpack.HeaderField // of its calls alone
+	// frames is what precedes a message: a HEADERS frame, the header of a DATA
+	// frame and the message's prefix, with stream and lengths left open.
+	frames []byte
+	gen    uint32 // of the encoder, for which frames is right
+}
+
 // encoder knows the fields and what of them is in the server's table.
 type encoder struct {
 	before   []hpack.HeaderField // of every call, before its path
