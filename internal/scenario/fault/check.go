@@ -95,3 +95,55 @@ func (f *Fault) checkRepeats(*kind) string {
 	}
 	return ""
 }
+
+// checkTraffic says what is wrong with what a fault says of packets; empty for nothing.
+func (f *Fault) checkTraffic(*kind) string {
+	row := f.Do.row()
+	n := row.network
+	switch {
+	case n == nil && f.Traffic != (Traffic{}):
+		return "is none of the network, and only those have from, direction, to and shares; drop them"
+	case f.partsAll():
+		return "is of one member, and not of all"
+	case n == nil:
+		return ""
+	case n.shape != "" && f.From != Unsaid:
+		return n.shape
+	case n.twoWays != "" && f.Direction != BothWays:
+		return n.twoWays
+	case n.share != "" && f.Share == 0:
+		return "needs by: " + n.share
+	case n.share == "" && f.Share > 0:
+		return "has by, which is a share of packets; drop it, or choose loss or reorder"
+	case n.to != "" && f.To == 0:
+		return "needs to: " + n.to
+	case n.to == "" && f.To > 0:
+		return "has to, which is what passes a slow link in a second; drop it, or choose slow-link"
+	case row.by == "" && f.By > 0:
+		return "has by with a time, which is how much later each packet comes; drop it, or choose delay"
+	}
+	return ""
+}
+
+// partsAll reports whether it may be of a kind that parts the members around one,
+// and names all.
+func (f *Fault) partsAll() bool {
+	return f.Member.Mode == kv.All && slices.ContainsFunc(f.Kinds(), func(k Kind) bool {
+		n := k.row().network
+		return n != nil && n.shape != "" && n.twoWays != ""
+	})
+}
+
+// LeastMembers is how many members a fault of the network needs, whichever of its kinds
+// it is; 0 for others.
+func (f *Fault) LeastMembers() (least int) {
+	for _, k := range f.Kinds() {
+		if n := k.row().network; n != nil {
+			least = max(least, n.members)
+		}
+	}
+	if f.From == Peers {
+		least = max(least, 2)
+	}
+	return least
+}

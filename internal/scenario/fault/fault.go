@@ -32,38 +32,6 @@ type Fault struct {
 // Most is how many faults a trial has, repeated ones each counted.
 const Most = 1000
 
-// memberText names the member of a fault.
-func memberText(t kv.Target) string {
-	switch t.Mode {
-	case kv.Followers:
-		return "follower"
-	case kv.One:
-		return "m" + strconv.Itoa(t.Member)
-	}
-	return t.String()
-}
-
-// allMembers is how faults name all members at once.
-const allMembers = "all"
-
-func parseMember(s string) (kv.Target, error) {
-	switch number, named := strings.CutPrefix(s, "m"); {
-	case s == "leader":
-		return kv.Target{Mode: kv.LeaderOnly}, nil
-	case s == allMembers:
-		return kv.Target{Mode: kv.All}, nil
-	case s == "any":
-		return kv.Target{Mode: kv.Any}, nil
-	case s == "follower":
-		return kv.Target{Mode: kv.Followers}, nil
-	case named:
-		if n, err := strconv.Atoi(number); err == nil && n > 0 {
-			return kv.Target{Mode: kv.One, Member: n}, nil
-		}
-	}
-	return kv.Target{}, fmt.Errorf("there is no member %q for a fault; choose leader, follower, any, all, or a member as m1, m2", s)
-}
-
 // Parse reads faults as Text writes them, such as "kill leader at 10s for 3s".
 func Parse(s string) (all []Fault, err error) {
 	if s == noFaults {
@@ -178,6 +146,36 @@ func (f *Fault) set(key, value string) (err error) {
 	return err
 }
 
+// setTraffic sets a field of the fault that is about packets. known is false for others.
+func (f *Fault) setTraffic(key, value string) (known bool, err error) {
+	var i int
+	switch key {
+	case "from":
+		i, err = endNames.parse("end", value)
+		f.From = Ends(i)
+	case "direction":
+		if value != "both" {
+			i, err = directionNames.parse("direction", value)
+		}
+		f.Direction = Direction(i)
+	case "to":
+		f.To, err = parseThroughput(value)
+	default:
+		return false, nil
+	}
+	return true, err
+}
+
+// setBy reads how much: a share of the packets, or a time.
+func (f *Fault) setBy(value string) (err error) {
+	if strings.HasSuffix(value, "%") {
+		f.Share, err = text.ParseShare(value)
+	} else {
+		f.By, err = text.ParseDuration(value)
+	}
+	return err
+}
+
 // String returns the fault as flags write it.
 func (f Fault) String() string {
 	out := f.Do.on(f.Member) + f.how()
@@ -195,6 +193,29 @@ func (f Fault) String() string {
 		out += " repeat " + strconv.Itoa(f.Repeat)
 	}
 	return out
+}
+
+// how are the words of a fault on what is done, with a space before each.
+func (f *Fault) how() (words string) {
+	for _, one := range [...]struct{ key, value string }{
+		{"by", f.amount()}, {"to", f.rate()}, {"to", f.Server}, {"from", f.From.String()}, {"direction", f.Direction.String()},
+	} {
+		if one.value != "" {
+			words += " " + one.key + " " + one.value
+		}
+	}
+	return words
+}
+
+// amount is what by says of a fault; empty for nothing.
+func (f *Fault) amount() string {
+	switch {
+	case f.Share > 0:
+		return text.FormatShare(f.Share)
+	case f.By != 0:
+		return text.FormatDuration(f.By)
+	}
+	return ""
 }
 
 // Text writes faults as files, flags, records and reports have them.

@@ -72,6 +72,15 @@ func (h *Happening) Ahead() time.Duration {
 	return 0
 }
 
+// Among reports whether the fault is about packets between the member and the others,
+// and between the member and clients.
+func (h *Happening) Among() (peers, clients bool) {
+	if h.Do.NeedsNetwork() && h.Do.row().network.shape != "" {
+		return true, false
+	}
+	return h.From != Clients, h.From != Peers
+}
+
 // draw makes a random fault one of its kinds, at a time within its own Every, to
 // the millisecond.
 func (f *Fault) draw(h *Happening, random *rand.Rand) {

@@ -2,6 +2,7 @@ package fault
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -142,6 +143,9 @@ func (k Kind) row() *kind {
 // request.
 func (k Kind) NeedsDisk() bool { return k.row().disk }
 
+// NeedsNetwork reports whether the members must have networks of their own.
+func (k Kind) NeedsNetwork() bool { return k.row().network != nil }
+
 // OfFollower reports whether it is done to a member that does not lead.
 func (k Kind) OfFollower() bool { return k.row().of == aFollower }
 
@@ -222,6 +226,38 @@ func parseKinds(s string) (all []Kind, err error) {
 		all = append(all, k)
 	}
 	return all, nil
+}
+
+// memberText names the member of a fault.
+func memberText(t kv.Target) string {
+	switch t.Mode {
+	case kv.Followers:
+		return "follower"
+	case kv.One:
+		return "m" + strconv.Itoa(t.Member)
+	}
+	return t.String()
+}
+
+// allMembers is how faults name all members at once.
+const allMembers = "all"
+
+func parseMember(s string) (kv.Target, error) {
+	switch number, named := strings.CutPrefix(s, "m"); {
+	case s == "leader":
+		return kv.Target{Mode: kv.LeaderOnly}, nil
+	case s == allMembers:
+		return kv.Target{Mode: kv.All}, nil
+	case s == "any":
+		return kv.Target{Mode: kv.Any}, nil
+	case s == "follower":
+		return kv.Target{Mode: kv.Followers}, nil
+	case named:
+		if n, err := strconv.Atoi(number); err == nil && n > 0 {
+			return kv.Target{Mode: kv.One, Member: n}, nil
+		}
+	}
+	return kv.Target{}, fmt.Errorf("there is no member %q for a fault; choose leader, follower, any, all, or a member as m1, m2", s)
 }
 
 // DefaultServer is, for a rolling upgrade, the store's own server here.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -83,65 +82,12 @@ func parseThroughput(s string) (int, error) {
 	return n, err
 }
 
-// setTraffic sets a field of the fault that is about packets. known is false for others.
-func (f *Fault) setTraffic(key, value string) (known bool, err error) {
-	var i int
-	switch key {
-	case "from":
-		i, err = endNames.parse("end", value)
-		f.From = Ends(i)
-	case "direction":
-		if value != "both" {
-			i, err = directionNames.parse("direction", value)
-		}
-		f.Direction = Direction(i)
-	case "to":
-		f.To, err = parseThroughput(value)
-	default:
-		return false, nil
-	}
-	return true, err
-}
-
-// setBy reads how much: a share of the packets, or a time.
-func (f *Fault) setBy(value string) (err error) {
-	if strings.HasSuffix(value, "%") {
-		f.Share, err = text.ParseShare(value)
-	} else {
-		f.By, err = text.ParseDuration(value)
-	}
-	return err
-}
-
-// amount is what by says of a fault; empty for nothing.
-func (f *Fault) amount() string {
-	switch {
-	case f.Share > 0:
-		return text.FormatShare(f.Share)
-	case f.By != 0:
-		return text.FormatDuration(f.By)
-	}
-	return ""
-}
-
 // rate is what to says.
 func (t *Traffic) rate() string {
 	if t.To == 0 {
 		return ""
 	}
 	return strings.ReplaceAll(text.FormatSize(t.To), " ", "") + perSecond
-}
-
-// how are the words of a fault on what is done, with a space before each.
-func (f *Fault) how() (words string) {
-	for _, one := range [...]struct{ key, value string }{
-		{"by", f.amount()}, {"to", f.rate()}, {"to", f.Server}, {"from", f.From.String()}, {"direction", f.Direction.String()},
-	} {
-		if one.value != "" {
-			words += " " + one.key + " " + one.value
-		}
-	}
-	return words
 }
 
 // networkKind is what there is to know of a kind that needs members' networks.
@@ -161,67 +107,3 @@ func (n *networkKind) amounts() bool { return n != nil && (n.share != "" || n.to
 const betweenMembers = "cuts members off from one another, and not from clients: drop from, or choose blackhole"
 
 const bothWays = "parts members both ways: drop direction, or choose isolate or blackhole"
-
-// NeedsNetwork reports whether the members must have networks of their own.
-func (k Kind) NeedsNetwork() bool { return k.row().network != nil }
-
-// Among reports whether the fault is about packets between the member and the others,
-// and between the member and clients.
-func (h *Happening) Among() (peers, clients bool) {
-	if h.Do.NeedsNetwork() && h.Do.row().network.shape != "" {
-		return true, false
-	}
-	return h.From != Clients, h.From != Peers
-}
-
-// checkTraffic says what is wrong with what a fault says of packets; empty for nothing.
-func (f *Fault) checkTraffic(*kind) string {
-	row := f.Do.row()
-	n := row.network
-	switch {
-	case n == nil && f.Traffic != (Traffic{}):
-		return "is none of the network, and only those have from, direction, to and shares; drop them"
-	case f.partsAll():
-		return "is of one member, and not of all"
-	case n == nil:
-		return ""
-	case n.shape != "" && f.From != Unsaid:
-		return n.shape
-	case n.twoWays != "" && f.Direction != BothWays:
-		return n.twoWays
-	case n.share != "" && f.Share == 0:
-		return "needs by: " + n.share
-	case n.share == "" && f.Share > 0:
-		return "has by, which is a share of packets; drop it, or choose loss or reorder"
-	case n.to != "" && f.To == 0:
-		return "needs to: " + n.to
-	case n.to == "" && f.To > 0:
-		return "has to, which is what passes a slow link in a second; drop it, or choose slow-link"
-	case row.by == "" && f.By > 0:
-		return "has by with a time, which is how much later each packet comes; drop it, or choose delay"
-	}
-	return ""
-}
-
-// partsAll reports whether it may be of a kind that parts the members around one,
-// and names all.
-func (f *Fault) partsAll() bool {
-	return f.Member.Mode == kv.All && slices.ContainsFunc(f.Kinds(), func(k Kind) bool {
-		n := k.row().network
-		return n != nil && n.shape != "" && n.twoWays != ""
-	})
-}
-
-// LeastMembers is how many members a fault of the network needs, whichever of its kinds
-// it is; 0 for others.
-func (f *Fault) LeastMembers() (least int) {
-	for _, k := range f.Kinds() {
-		if n := k.row().network; n != nil {
-			least = max(least, n.members)
-		}
-	}
-	if f.From == Peers {
-		least = max(least, 2)
-	}
-	return least
-}
