@@ -14,80 +14,90 @@ type earlier struct {
 	known bool
 }
 
-// earlierNow is what was written before: at which revision of the store, and its version.
-type earlierNow struct{ at, version int64 }
-
 // findBefore finds what was there before the recording began: keys that were read,
 // removed, or compared at a revision that none of its calls made, before a call wrote
 // them; and leases that none granted.
 func (p *Plan) findBefore() {
-	written, there := map[string]bool{}, map[string]*earlier{}
-	var order []string
-	var leases []int64
-	known := map[int64]bool{0: true}
-	note := func(key []byte) *earlier {
-		e := there[string(key)]
-		if e == nil {
-			e = &earlier{}
-			there[string(key)] = e
-			order = append(order, string(key))
-		}
-		return e
-	}
+	s := search{plan: p, written: map[string]bool{}, there: map[string]*earlier{}, known: map[int64]bool{0: true}}
 	for _, c := range p.calls {
 		for i := range c.Parts {
-			part := &c.Parts[i]
-			if part.Action == call.Grant {
-				known[c.Lease] = true
-			} else if !known[part.Lease] && c.OK() {
-				known[part.Lease] = true
-				leases = append(leases, part.Lease)
-			}
-			if key := p.store.Requires(part); len(key) > 0 && !written[string(key)] && did(c, part) {
-				note(key)
-			}
-			if part.Scope != call.One || written[string(part.Key)] {
-				continue
-			}
-			switch part.Action {
-			case call.Write:
-				if e := there[string(part.Key)]; e != nil && !e.known {
-					e.size, e.known = part.Value.Size, true
-				}
-			case call.Compare:
-				if p.comparesEarlier(c, part) {
-					note(part.Key)
-				}
-			case call.Found:
-				note(part.Key)
-			case call.Read:
-				if c.OK() && part.Branch == call.Always && c.Keys > 0 {
-					p.wasRead(note(part.Key), c, part)
-				}
-			case call.Remove:
-				if c.OK() && part.Branch == call.Always && c.Keys > 0 {
-					note(part.Key)
-				}
-			}
+			s.searchPart(c, &c.Parts[i])
 		}
 		for i := range c.Parts {
 			if part := &c.Parts[i]; part.Scope == call.One && wrote(c, part) {
-				written[string(writtenKey(part))] = true
+				s.written[string(writtenKey(part))] = true
 			}
 		}
 	}
 	seconds := p.Length()/1e9 + leaseBeyond
-	for _, lease := range leases {
+	for _, lease := range s.leases {
 		p.before = append(p.before, call.Call{Parts: []call.Part{{Action: call.Grant, Lease: lease, Number: seconds}}})
 	}
-	for _, key := range order {
-		e := there[key]
+	for _, key := range s.order {
+		e := s.there[key]
 		if !e.known {
 			e.size = p.ValueBytes
 		}
 		p.before = append(p.before, call.Call{Parts: []call.Part{{
 			Action: call.Write, Key: []byte(key), Value: call.Value{Size: e.size, Hash: p.salt ^ uint64(len(p.before))},
 		}}})
+	}
+}
+
+// search goes through the calls for what was there before them.
+type search struct {
+	plan    *Plan
+	written map[string]bool // keys that calls so far wrote
+	there   map[string]*earlier
+	order   []string // of the keys of there
+	known   map[int64]bool
+	leases  []int64 // that no call granted
+}
+
+// noteKey notes a key as one that was there.
+func (s *search) noteKey(key []byte) *earlier {
+	e := s.there[string(key)]
+	if e == nil {
+		e = &earlier{}
+		s.there[string(key)] = e
+		s.order = append(s.order, string(key))
+	}
+	return e
+}
+
+// searchPart notes what a part of a call shows to have been there.
+func (s *search) searchPart(c *call.Call, part *call.Part) {
+	if part.Action == call.Grant {
+		s.known[c.Lease] = true
+	} else if !s.known[part.Lease] && c.OK() {
+		s.known[part.Lease] = true
+		s.leases = append(s.leases, part.Lease)
+	}
+	if key := s.plan.store.Requires(part); len(key) > 0 && !s.written[string(key)] && did(c, part) {
+		s.noteKey(key)
+	}
+	if part.Scope != call.One || s.written[string(part.Key)] {
+		return
+	}
+	switch part.Action {
+	case call.Write:
+		if e := s.there[string(part.Key)]; e != nil && !e.known {
+			e.size, e.known = part.Value.Size, true
+		}
+	case call.Compare:
+		if s.plan.comparesEarlier(c, part) {
+			s.noteKey(part.Key)
+		}
+	case call.Found:
+		s.noteKey(part.Key)
+	case call.Read:
+		if c.OK() && part.Branch == call.Always && c.Keys > 0 {
+			s.plan.wasRead(s.noteKey(part.Key), c, part)
+		}
+	case call.Remove:
+		if c.OK() && part.Branch == call.Always && c.Keys > 0 {
+			s.noteKey(part.Key)
+		}
 	}
 }
 

@@ -91,15 +91,16 @@ func (p *places) next(n uint64) bool {
 	return p.heads[at] == len(line) || line[p.heads[at]] == int32(n)
 }
 
-// Place implements engine.Reactive: the calls of a session go over a certain connection, and
-// those of a watcher.
-func (s *source) Place(n uint64) int {
-	if s.places != nil {
-		return int(s.places.of[n])
+// span is from a connection's first call to the end of its last.
+type span struct {
+	first, last int64
+	used        bool
+}
+
+func (s span) with(c *call.Call) span {
+	end := c.At + max(c.Took, 0)
+	if !s.used {
+		return span{c.At, end, true}
 	}
-	watcher, ok := s.watchers.of[int32(n)]
-	if !ok || watcher == unknownWatcher {
-		return -1
-	}
-	return int(s.calls[s.watchers.by[watcher]].Conn) % s.conns
+	return span{min(s.first, c.At), max(s.last, end), true}
 }

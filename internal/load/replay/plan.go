@@ -3,16 +3,13 @@
 package replay
 
 import (
-	"fmt"
 	"math"
-	"os"
 	"slices"
+	"sort"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/load/app"
-	"github.com/quorumbench/quorumbench/internal/load/engine"
 	"github.com/quorumbench/quorumbench/internal/load/pace"
-	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
@@ -71,132 +68,6 @@ type revision struct {
 	by int32
 }
 
-// Options says how a recording is to be sent again.
-type Options struct {
-	Speed  float64 // as many times as fast as it was; above 0
-	Prefix string  // stands before every key
-	Salt   uint64  // leases get other numbers by it than in another replay
-	// Connections is how many there are; 0 is as many as the recording has at once. Of a
-	// store whose sessions are connections, recorded sessions share those.
-	Connections int
-	// MaxInFlight is how many calls may be under way at once.
-	MaxInFlight int
-	// Compactions sends those, too: they drop the history of all keys of the store.
-	Compactions bool
-}
-
-// Read makes a plan of a recording, of the calls that the store sends again.
-func Read(path string, st store.Replayer, o Options) (*Plan, error) {
-	p := &Plan{Left: map[string]uint64{}, speed: o.Speed, prefix: o.Prefix, salt: o.Salt, store: st, had: map[string]earlierNow{}}
-	connections, events := map[uint32]span{}, map[stream]uint64{}
-	limit := limits{path: path, most: leastPlan, prefix: len(o.Prefix), speed: o.Speed}
-	if about, err := os.Stat(path); err == nil { // else Each says why
-		limit.most = mostPlan(about.Size())
-	}
-	var err error
-	p.Header, p.Problem, err = call.ReadRecording(path, func(r call.Record) error {
-		switch {
-		case r.Gap != nil:
-			p.Gaps++
-		case r.Call.Told:
-			at := stream{r.Call.Conn, r.Call.Stream, r.Call.Lease}
-			if _, ok := events[at]; !ok {
-				if err := limit.needs(mapEntryBytes); err != nil {
-					return err
-				}
-			}
-			events[at] += uint64(r.Call.Keys) // #nosec G115 -- not below 0
-		case !st.Replays(r.Call), r.Call.Parts[0].Action == call.Compaction && !o.Compactions:
-			if _, ok := p.Left[r.Call.Method]; !ok {
-				if err := limit.needs(mapEntryBytes + len(r.Call.Method)); err != nil {
-					return err
-				}
-			}
-			p.Left[r.Call.Method]++
-		default:
-			if err := limit.call(r.Call); err != nil {
-				return err
-			}
-			p.calls = append(p.calls, r.Call)
-			connections[r.Call.Conn] = connections[r.Call.Conn].with(r.Call)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	if len(p.calls) == 0 {
-		return nil, fmt.Errorf("%s has no call that can be sent again", path)
-	}
-	slices.SortStableFunc(p.calls, func(a, b *call.Call) int {
-		switch {
-		case a.At < b.At:
-			return -1
-		case a.At > b.At:
-			return 1
-		}
-		return 0
-	})
-	if err := limit.schedule(p.calls[0].At, p.calls[len(p.calls)-1].At); err != nil {
-		return nil, err
-	}
-	p.Connections = atOnce(connections)
-	if st.Capabilities().Ordered {
-		p.places = placesOf(p.calls, connections, o.Connections)
-		p.Connections = len(p.places.lines)
-	}
-	p.states, p.revised, p.lates = make([]state, len(p.calls)), make([]int64, len(p.calls)), make([]int64, len(p.calls))
-	for n := range p.lates {
-		p.lates[n] = -1
-	}
-	if p.conns = min(p.Connections, scenario.MaxConnections); o.Connections > 0 {
-		p.conns = o.Connections
-	}
-	p.findWriters()
-	p.findWatchers(events)
-	p.findTold()
-	p.findNames()
-	p.findNeeds()
-	p.measureKeys()
-	p.findBefore()
-	if err := limit.underWay(p, o.MaxInFlight); err != nil {
-		return nil, err
-	}
-	return p, nil
-}
-
-// span is from a connection's first call to the end of its last.
-type span struct {
-	first, last int64
-	used        bool
-}
-
-func (s span) with(c *call.Call) span {
-	end := c.At + max(c.Took, 0)
-	if !s.used {
-		return span{c.At, end, true}
-	}
-	return span{min(s.first, c.At), max(s.last, end), true}
-}
-
-// atOnce is how many connections were in use at once at most.
-func atOnce(connections map[uint32]span) (most int) {
-	var begins, ends []int64
-	for _, s := range connections {
-		begins, ends = append(begins, s.first), append(ends, s.last)
-	}
-	slices.Sort(begins)
-	slices.Sort(ends)
-	over := 0
-	for n, at := range begins {
-		for ends[over] < at {
-			over++
-		}
-		most = max(most, n+1-over)
-	}
-	return most
-}
-
 // Calls is how many there are.
 func (p *Plan) Calls() uint64 { return uint64(len(p.calls)) }
 
@@ -227,76 +98,6 @@ func kindOf(c *call.Call) Kind {
 	return Kind{kind, level}
 }
 
-// wrote reports whether a part was done when it was recorded and wrote, or removed what
-// may have been there.
-func wrote(c *call.Call, part *call.Part) bool {
-	if part.Action != call.Write && part.Action != call.Remove {
-		return false
-	}
-	if part.Action == call.Remove && c.Keys == 0 {
-		return false // nothing was there
-	}
-	return did(c, part)
-}
-
-// did reports whether a part was done when it was recorded.
-func did(c *call.Call, part *call.Part) bool {
-	if !c.OK() {
-		return false
-	}
-	switch part.Branch {
-	case call.Then:
-		return c.Held || !c.Guarded
-	case call.Else:
-		return c.Guarded && !c.Held
-	}
-	return true
-}
-
-// findWriters finds which call made which revision.
-func (p *Plan) findWriters() {
-	p.writers = map[int64]int32{}
-	for n, c := range p.calls {
-		if c.Revision <= 0 || !slices.ContainsFunc(c.Parts, func(part call.Part) bool { return wrote(c, &part) }) {
-			continue
-		}
-		if _, ok := p.writers[c.Revision]; !ok {
-			p.writers[c.Revision] = int32(n)
-			p.made = append(p.made, revision{c.Revision, int32(n)})
-		}
-	}
-	slices.SortFunc(p.made, func(a, b revision) int {
-		if a.at < b.at {
-			return -1
-		}
-		return 1
-	})
-}
-
-// measureKeys counts the different keys, and how long keys and values are.
-func (p *Plan) measureKeys() {
-	seen := map[string]struct{}{}
-	var keys, values, written int
-	for _, c := range p.calls {
-		for i := range c.Parts {
-			part := &c.Parts[i]
-			if part.Scope == call.One && len(part.Key) > 0 {
-				if _, ok := seen[string(part.Key)]; !ok {
-					seen[string(part.Key)] = struct{}{}
-					keys += len(part.Key)
-				}
-			}
-			if part.Action == call.Write {
-				values += part.Value.Size
-				written++
-			}
-		}
-	}
-	p.Keys = uint64(max(len(seen), 1))
-	p.KeyBytes = keys / int(p.Keys)
-	p.ValueBytes = values / max(written, 1)
-}
-
 // Pacer implements app.Script.
 func (p *Plan) Pacer() pace.Pacer { return p.schedule() }
 
@@ -310,13 +111,6 @@ func (p *Plan) schedule() *pace.Recorded {
 
 // Length is how long it takes, in nanoseconds.
 func (p *Plan) Length() int64 { return p.schedule().Due(p.Calls()) }
-
-// Source implements app.Script.
-func (p *Plan) Source() engine.Source {
-	s := &source{Plan: p, translator: translator{plan: p}}
-	s.keys.Keys = &s.heard
-	return s
-}
 
 // Outcome is what became of calls with guards, and of those that waited for others.
 type Outcome struct {
@@ -367,3 +161,150 @@ func (p *Plan) gapErrors() (all []int64) {
 
 // none is a revision that no key has.
 const none = math.MaxInt64
+
+// earlierNow is what was written before: at which revision of the store, and its version.
+type earlierNow struct{ at, version int64 }
+
+// names are what the store chose: of keys whose names it completed, and of leases that
+// have no numbers. What it chose when it was recorded is replaced by what it chose now.
+type names struct {
+	keys   map[string]int32 // a recorded key's place
+	makers map[string]int32 // the call that made it
+	leases map[int64]int32
+	texts  [][]byte // what they are called now; empty: not known yet
+}
+
+// nameRoom is how much a store adds to a name, and the length of a lease's.
+const nameRoom = 64
+
+// ofKey is what a recorded key is called now; empty: as it was.
+func (m *names) ofKey(key []byte) []byte {
+	if len(m.keys) == 0 {
+		return nil
+	}
+	if at, ok := m.keys[string(key)]; ok {
+		return m.texts[at]
+	}
+	return nil
+}
+
+// ofLease is what a recorded lease is called now.
+func (m *names) ofLease(lease int64) []byte {
+	if at, ok := m.leases[lease]; ok && lease != 0 {
+		return m.texts[at]
+	}
+	return nil
+}
+
+// granted takes the name of a lease.
+func (m *names) granted(lease int64, name []byte) {
+	if at, ok := m.leases[lease]; ok {
+		m.texts[at] = append(m.texts[at][:0], name...)
+	}
+}
+
+// needs are the calls whose answers each call has to wait for, which were done before it:
+//
+//   - those that made the revisions that its guards name,
+//   - of each key that it writes, or guards by, the write before it in the store's own
+//     order, by revisions: writes of a key are done in their order again. Of a call whose
+//     revision is not known it is the newest write that had been answered when it was
+//     asked for,
+//   - of a watcher, a compaction or a read at a revision the newest write until that, of a
+//     watcher's end its beginning, and of a write or a compaction the newest watchers that had been begun or ended,
+//   - those that granted the leases that it names (and of the end of one those that named it), and made the keys whose names the
+//     store completed,
+//   - where guards name versions that only reads tell: of a guard the read that told, of
+//     that read the newest write that had been answered, and of a write those reads that
+//     had been answered before it,
+//   - of calls that overlapped those that guards and reads show to have been done before,
+//     also where they were asked for later (told.go).
+//
+// A call needs those alone that the store did earlier, so that none waits for itself. In
+// a recording that says otherwise, because it is of no such store, timeouts end that.
+type needs struct {
+	first []uint32 // by call: where its needs begin in calls; the last one's end, too
+	calls []int32
+}
+
+func (n *needs) of(call uint64) []int32 { return n.calls[n.first[call]:n.first[call+1]] }
+
+// revisionOf is the revision now of what made a recorded one of a key.
+func (p *Plan) revisionOf(key []byte, recorded int64) int64 {
+	if recorded <= 0 {
+		return recorded
+	}
+	if by, ok := p.writers[recorded]; ok {
+		if now := p.revised[by]; now > 0 {
+			return now
+		}
+		return none
+	}
+	if now := p.had[string(key)].at; now > 0 {
+		return now
+	}
+	return none
+}
+
+// revisionAt is the revision now of the store as it was at a recorded one: that of the
+// newest write until then, if it was made again; else 0, the present one.
+func (p *Plan) revisionAt(recorded int64) int64 {
+	i := sort.Search(len(p.made), func(i int) bool { return p.made[i].at > recorded })
+	if i == 0 {
+		return 0
+	}
+	return p.revised[p.made[i-1].by]
+}
+
+// told is what calls tell of versions. Places for those that guards name are made when
+// the recording is read, so that the load allocates none.
+type told struct {
+	any     bool               // some answer has a version
+	guards  map[guardAt]int32  // the slot of the version that a guard names
+	lessons map[int32][]lesson // by call: what its answer tells that is wanted
+	now     []int64            // by slot: the version that the store has now; 0: not told
+	// enders are, by slot, the calls whose guard on the version held, and that put another
+	// in its place.
+	enders map[int32][]int32
+	// changes are, by key, the same calls with the versions that they put another in the
+	// place of, upwards.
+	changes map[string][]change
+	// readers are, by slot, the calls that read the version and guard nothing.
+	readers map[int32][]int32
+	// creators are, by key, the calls whose guard held that it is not there.
+	creators map[string][]int32
+}
+
+// change is a call that put another version in the place of one.
+type change struct {
+	from int64
+	by   int32
+}
+
+// guardAt is a part of a call.
+type guardAt struct{ call, part int32 }
+
+// lesson is a version of a key that an answer tells.
+type lesson struct {
+	key  []byte // as it is recorded
+	slot int32
+	read bool // and not made by the call
+	// version is the one that it was when it was recorded.
+	version int64
+}
+
+// watchers are those that a recording begins: each again on one connection, with what it
+// was told then and is told now.
+type watchers struct {
+	of    map[int32]uint32 // by call: whose beginning or end it asks for
+	by    []int32          // by watcher: the call that begins it
+	then  []uint64         // events that it was told when it was recorded
+	now   []uint64
+	ended uint64 // by the store now
+
+	total, told uint64 // of then and now
+	asked, till int64  // how far they were when they were asked for last, and until when more is awaited
+}
+
+// unknownWatcher is the number of a watcher whose beginning is not in the recording.
+const unknownWatcher = 1<<31 - 1

@@ -1,7 +1,7 @@
 package replay
 
 import (
-	"sort"
+	"bytes"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/load/engine"
@@ -103,140 +103,99 @@ func (s *source) Ready(n uint64) bool {
 	return s.places == nil || s.places.next(n)
 }
 
-// translator makes of a recorded call the one that is to be sent now, in memory of its
-// own that the next one gets again.
-type translator struct {
-	plan  *Plan
-	call  call.Call
-	bytes []byte
-}
-
-func (t *translator) translate(n uint64, c *call.Call) *call.Call {
-	parts := append(t.call.Parts[:0], c.Parts...)
-	t.call, t.bytes = *c, t.bytes[:0]
-	t.call.Parts = parts
-	for i := range parts {
-		if part := &parts[i]; part.Action == call.Grant && part.Lease == 0 {
-			part.Lease = c.Lease // the store chose it
-		}
-		t.part(guardAt{int32(n), int32(i)}, &parts[i])
-	}
-	return &t.call
-}
-
-func (t *translator) part(at guardAt, part *call.Part) {
-	part.Name = t.plan.names.ofLease(part.Lease)
-	part.Lease = t.lease(part.Lease)
-	switch part.Action {
-	case call.Grant, call.Revoke, call.KeepAlive, call.Unwatch:
-		return
-	case call.Compaction:
-		part.Number = t.plan.compactedAt(part.Number)
-		return
-	case call.Watch:
-		part.Number = t.plan.watchedFrom(part.Number)
-	case call.Compare:
-		switch part.Target {
-		case call.Modified, call.Created, call.Version:
-			part.Number = t.plan.guarded(at, part)
-		case call.ValueIs:
-			part.Value.Text = t.value(&part.Value)
-		}
-	case call.Read:
-		if part.Number > 0 {
-			part.Number = t.plan.revisionAt(part.Number)
-		}
-	case call.Write:
-		part.Value.Text = t.value(&part.Value)
-	}
-	t.keys(part)
-}
-
-// keys puts the prefix before a part's keys.
-func (t *translator) keys(part *call.Part) {
-	if name := t.plan.names.ofKey(part.Key); len(name) > 0 {
-		part.Key = name
-	}
-	if part.Flags&call.Sequential != 0 {
-		part.End = nil // the store chooses it
-	}
-	prefix := t.plan.prefix
-	if prefix == "" {
+// named takes the names that an answer tells.
+func (s *source) named(c *call.Call, ev *store.Event) {
+	if len(s.names.texts) == 0 {
 		return
 	}
-	part.Key = t.prefixed(part.Key)
-	switch part.Scope {
-	case call.Rest, call.Interval:
-		part.End = t.prefixed(part.End)
-	case call.From: // to the end of what is ours
-		part.Scope = call.Rest
-		part.End = t.prefixed(nil)
-	}
-}
-
-func (t *translator) prefixed(key []byte) []byte {
-	at := len(t.bytes)
-	t.bytes = append(append(t.bytes, t.plan.prefix...), key...)
-	return t.bytes[at:len(t.bytes):len(t.bytes)]
-}
-
-// letters are those of base64url, in which values are written as other loads write them.
-const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-
-// value is the recorded one, or one of its size that is a function of its hash: equal
-// ones stay equal.
-func (t *translator) value(v *call.Value) []byte {
-	if v.Text != nil {
-		return v.Text
-	}
-	at := len(t.bytes)
-	x := v.Hash
-	for left := v.Size; left > 0; {
-		x += 0x9e3779b97f4a7c15 // SplitMix64
-		bits := (x ^ x>>30) * 0xbf58476d1ce4e5b9
-		bits = (bits ^ bits>>27) * 0x94d049bb133111eb
-		for range min(left, 10) {
-			t.bytes = append(t.bytes, letters[bits&63])
-			bits >>= 6
-			left--
+	for i := range c.Parts {
+		part := &c.Parts[i]
+		switch {
+		case part.Action == call.Grant && part.Lease == 0:
+			s.names.granted(c.Lease, ev.Value)
+		case part.Action == call.Grant:
+			s.names.granted(part.Lease, ev.Value)
+		case part.Flags&call.Sequential != 0 && len(part.End) > 0 && len(ev.Key) > 0:
+			at := s.names.keys[string(part.End)]
+			prefix := s.prefix
+			if len(prefix) > 0 && prefix[0] == '/' {
+				prefix = prefix[1:]
+			}
+			name := bytes.TrimPrefix(ev.Key, slash)
+			if len(name) > len(prefix) && string(name[:len(prefix)]) == prefix {
+				s.names.texts[at] = append(s.names.texts[at][:0], name[len(prefix):]...)
+			}
 		}
 	}
-	return t.bytes[at:len(t.bytes):len(t.bytes)]
 }
 
-// lease is the number that a recorded lease has now: above 0, and another in the next
-// replay on the same store.
-func (t *translator) lease(recorded int64) int64 {
-	if recorded == 0 {
-		return 0
+// Place implements engine.Reactive: the calls of a session go over a certain connection, and
+// those of a watcher.
+func (s *source) Place(n uint64) int {
+	if s.places != nil {
+		return int(s.places.of[n])
 	}
-	x := (uint64(recorded) + t.plan.salt) * 0x9e3779b97f4a7c15
-	return int64(max((x^x>>29)>>1, 1))
+	watcher, ok := s.watchers.of[int32(n)]
+	if !ok || watcher == unknownWatcher {
+		return -1
+	}
+	return int(s.calls[s.watchers.by[watcher]].Conn) % s.conns
 }
 
-// revisionOf is the revision now of what made a recorded one of a key.
-func (p *Plan) revisionOf(key []byte, recorded int64) int64 {
-	if recorded <= 0 {
-		return recorded
+// Source implements app.Script.
+func (p *Plan) Source() engine.Source {
+	s := &source{Plan: p, translator: translator{plan: p}}
+	s.keys.Keys = &s.heard
+	return s
+}
+
+// learn takes what the answer to a call tells.
+func (s *source) learn(n uint64, c *call.Call, ev *store.Event) {
+	s.named(c, ev)
+	lessons := s.told.lessons[int32(n)]
+	if len(lessons) == 0 {
+		return
 	}
-	if by, ok := p.writers[recorded]; ok {
-		if now := p.revised[by]; now > 0 {
-			return now
+	several := s.heard.has(ev.Tag)
+	for i := range lessons {
+		l := &lessons[i]
+		version := ev.Revision
+		if several {
+			version = s.heard.version(ev.Tag, s.prefix, l.key)
 		}
-		return none
+		if version > 0 {
+			s.told.now[l.slot] = version
+		}
 	}
-	if now := p.had[string(key)].at; now > 0 {
-		return now
-	}
-	return none
+	s.heard.drop(ev.Tag)
 }
 
-// revisionAt is the revision now of the store as it was at a recorded one: that of the
-// newest write until then, if it was made again; else 0, the present one.
-func (p *Plan) revisionAt(recorded int64) int64 {
-	i := sort.Search(len(p.made), func(i int) bool { return p.made[i].at > recorded })
-	if i == 0 {
-		return 0
+// quiet is how long, in nanoseconds, nothing has come when no more events are awaited.
+const quiet = int64(500_000_000)
+
+// Notified implements engine.Reactive.
+func (s *source) Notified(ev *store.Event) {
+	w := &s.watchers
+	if int(ev.Watcher) >= len(w.now) {
+		return
 	}
-	return p.revised[p.made[i-1].by]
+	switch ev.What {
+	case store.Notify:
+		w.now[ev.Watcher]++
+		w.told++
+	case store.Ended:
+		w.ended++
+	}
+}
+
+// Awaits implements engine.Reactive.
+func (s *source) Awaits(now int64) bool {
+	w := &s.watchers
+	if w.told >= w.total {
+		return false
+	}
+	if told := int64(w.told); w.till == 0 || told != w.asked { // #nosec G115 -- counted one by one
+		w.asked, w.till = told, now+quiet
+	}
+	return now < w.till
 }

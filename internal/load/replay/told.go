@@ -6,50 +6,12 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
 // Versions that are no revisions of the store, or that no write tells, become those of
 // the store now by who told them: the call that had a version of a key in its answer
 // when it was recorded has another one now, and that is what guards name.
-
-// told is what calls tell of versions. Places for those that guards name are made when
-// the recording is read, so that the load allocates none.
-type told struct {
-	any     bool               // some answer has a version
-	guards  map[guardAt]int32  // the slot of the version that a guard names
-	lessons map[int32][]lesson // by call: what its answer tells that is wanted
-	now     []int64            // by slot: the version that the store has now; 0: not told
-	// enders are, by slot, the calls whose guard on the version held, and that put another
-	// in its place.
-	enders map[int32][]int32
-	// changes are, by key, the same calls with the versions that they put another in the
-	// place of, upwards.
-	changes map[string][]change
-	// readers are, by slot, the calls that read the version and guard nothing.
-	readers map[int32][]int32
-	// creators are, by key, the calls whose guard held that it is not there.
-	creators map[string][]int32
-}
-
-// change is a call that put another version in the place of one.
-type change struct {
-	from int64
-	by   int32
-}
-
-// guardAt is a part of a call.
-type guardAt struct{ call, part int32 }
-
-// lesson is a version of a key that an answer tells.
-type lesson struct {
-	key  []byte // as it is recorded
-	slot int32
-	read bool // and not made by the call
-	// version is the one that it was when it was recorded.
-	version int64
-}
 
 // versionOf is a version of a key when it was recorded.
 type versionOf struct {
@@ -113,22 +75,6 @@ func (p *Plan) findTold() {
 			}
 		}
 	}
-}
-
-// changesKey reports whether a call was done that writes or removes a key.
-func changesKey(c *call.Call, key []byte) bool {
-	for i := range c.Parts {
-		part := &c.Parts[i]
-		if writes := part.Action == call.Write || part.Action == call.Remove; writes && did(c, part) && within(part, key) {
-			return true
-		}
-	}
-	return false
-}
-
-// absent reports whether a part is the guard that a key is not there.
-func absent(part *call.Part) bool {
-	return part.Action == call.Compare && part.Target <= call.Modified && part.Relation == call.Equal && part.Number == 0
 }
 
 // guarded is the version or revision now of what a guard names.
@@ -218,26 +164,6 @@ func (f *finder) lost(enders []int32) {
 // mostEnders is how many of those calls are looked at.
 const mostEnders = 1024
 
-// guards is how many a call has.
-func guards(c *call.Call) (n int) {
-	for i := range c.Parts {
-		if c.Parts[i].Action == call.Compare {
-			n++
-		}
-	}
-	return n
-}
-
-// ended has the call wait for another, if that had been answered when it was asked for.
-func (f *finder) ended(n int32) bool {
-	c := f.plan.calls[n]
-	ok := c.Answered() && c.At+c.Took <= f.plan.calls[f.now].At
-	if ok {
-		f.add(n)
-	}
-	return ok
-}
-
 // learns has a call that tells what it read wait for the write that it saw.
 func (f *finder) learns(c *call.Call) {
 	for _, l := range f.plan.told.lessons[f.now] {
@@ -288,94 +214,4 @@ func (f *finder) readBefore(key []byte) {
 		}
 		f.ended(n)
 	}
-}
-
-// learn takes what the answer to a call tells.
-func (s *source) learn(n uint64, c *call.Call, ev *store.Event) {
-	s.named(c, ev)
-	lessons := s.told.lessons[int32(n)]
-	if len(lessons) == 0 {
-		return
-	}
-	several := s.heard.has(ev.Tag)
-	for i := range lessons {
-		l := &lessons[i]
-		version := ev.Revision
-		if several {
-			version = s.heard.version(ev.Tag, s.prefix, l.key)
-		}
-		if version > 0 {
-			s.told.now[l.slot] = version
-		}
-	}
-	s.heard.drop(ev.Tag)
-}
-
-// heard is what answers have of several keys, until their operations are over. It is a
-// store.Keys.
-type heard struct {
-	bytes []byte
-	keys  []heardKey
-}
-
-type heardKey struct {
-	tag      uint32
-	from, to int
-	version  int64
-}
-
-// Begin implements store.Keys.
-func (h *heard) Begin(tag uint32) bool {
-	h.drop(tag)
-	return false
-}
-
-// Add implements store.Keys.
-func (h *heard) Add(tag uint32, key, _ []byte, version int64) {
-	from := len(h.bytes)
-	h.bytes = append(h.bytes, key...)
-	h.keys = append(h.keys, heardKey{tag, from, len(h.bytes), version})
-}
-
-func (h *heard) has(tag uint32) bool {
-	for i := range h.keys {
-		if h.keys[i].tag == tag {
-			return true
-		}
-	}
-	return false
-}
-
-// version is that of a recorded key, which has a prefix before it now; 0: not told.
-func (h *heard) version(tag uint32, prefix string, key []byte) int64 {
-	for i := range h.keys {
-		k := &h.keys[i]
-		if k.tag != tag {
-			continue
-		}
-		b := bytes.TrimPrefix(h.bytes[k.from:k.to], slash)
-		if len(prefix) > 0 && prefix[0] == '/' {
-			prefix = prefix[1:]
-		}
-		if len(b) >= len(prefix) && string(b[:len(prefix)]) == prefix && bytes.Equal(b[len(prefix):], key) {
-			return k.version
-		}
-	}
-	return 0
-}
-
-var slash = []byte{'/'}
-
-// drop forgets what an answer had. What others have moves to where that was: some answer
-// may always be open.
-func (h *heard) drop(tag uint32) {
-	left, end := h.keys[:0], 0
-	for _, k := range h.keys {
-		if k.tag != tag {
-			n := copy(h.bytes[end:], h.bytes[k.from:k.to])
-			k.from, k.to = end, end+n
-			left, end = append(left, k), end+n
-		}
-	}
-	h.keys, h.bytes = left, h.bytes[:end]
 }

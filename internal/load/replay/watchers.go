@@ -3,34 +3,14 @@ package replay
 import (
 	"sort"
 
-	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
-
-// watchers are those that a recording begins: each again on one connection, with what it
-// was told then and is told now.
-type watchers struct {
-	of    map[int32]uint32 // by call: whose beginning or end it asks for
-	by    []int32          // by watcher: the call that begins it
-	then  []uint64         // events that it was told when it was recorded
-	now   []uint64
-	ended uint64 // by the store now
-
-	total, told uint64 // of then and now
-	asked, till int64  // how far they were when they were asked for last, and until when more is awaited
-}
-
-// unknownWatcher is the number of a watcher whose beginning is not in the recording.
-const unknownWatcher = 1<<31 - 1
 
 // stream is where watchers have their numbers.
 type stream struct {
 	conn, stream uint32
 	watcher      int64
 }
-
-// quiet is how long, in nanoseconds, nothing has come when no more events are awaited.
-const quiet = int64(500_000_000)
 
 // findWatchers finds which calls are of which watcher; events is what each was told.
 func (p *Plan) findWatchers(events map[stream]uint64) {
@@ -122,31 +102,4 @@ func (p *Plan) watchedFrom(recorded int64) int64 {
 		}
 	}
 	return 0
-}
-
-// Notified implements engine.Reactive.
-func (s *source) Notified(ev *store.Event) {
-	w := &s.watchers
-	if int(ev.Watcher) >= len(w.now) {
-		return
-	}
-	switch ev.What {
-	case store.Notify:
-		w.now[ev.Watcher]++
-		w.told++
-	case store.Ended:
-		w.ended++
-	}
-}
-
-// Awaits implements engine.Reactive.
-func (s *source) Awaits(now int64) bool {
-	w := &s.watchers
-	if w.told >= w.total {
-		return false
-	}
-	if told := int64(w.told); w.till == 0 || told != w.asked { // #nosec G115 -- counted one by one
-		w.asked, w.till = told, now+quiet
-	}
-	return now < w.till
 }

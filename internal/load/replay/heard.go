@@ -1,0 +1,74 @@
+package replay
+
+import (
+	"bytes"
+)
+
+// heard is what answers have of several keys, until their operations are over. It is a
+// store.Keys.
+type heard struct {
+	bytes []byte
+	keys  []heardKey
+}
+
+type heardKey struct {
+	tag      uint32
+	from, to int
+	version  int64
+}
+
+// Begin implements store.Keys.
+func (h *heard) Begin(tag uint32) bool {
+	h.drop(tag)
+	return false
+}
+
+// Add implements store.Keys.
+func (h *heard) Add(tag uint32, key, _ []byte, version int64) {
+	from := len(h.bytes)
+	h.bytes = append(h.bytes, key...)
+	h.keys = append(h.keys, heardKey{tag, from, len(h.bytes), version})
+}
+
+func (h *heard) has(tag uint32) bool {
+	for i := range h.keys {
+		if h.keys[i].tag == tag {
+			return true
+		}
+	}
+	return false
+}
+
+// version is that of a recorded key, which has a prefix before it now; 0: not told.
+func (h *heard) version(tag uint32, prefix string, key []byte) int64 {
+	for i := range h.keys {
+		k := &h.keys[i]
+		if k.tag != tag {
+			continue
+		}
+		b := bytes.TrimPrefix(h.bytes[k.from:k.to], slash)
+		if len(prefix) > 0 && prefix[0] == '/' {
+			prefix = prefix[1:]
+		}
+		if len(b) >= len(prefix) && string(b[:len(prefix)]) == prefix && bytes.Equal(b[len(prefix):], key) {
+			return k.version
+		}
+	}
+	return 0
+}
+
+var slash = []byte{'/'}
+
+// drop forgets what an answer had. What others have moves to where that was: some answer
+// may always be open.
+func (h *heard) drop(tag uint32) {
+	left, end := h.keys[:0], 0
+	for _, k := range h.keys {
+		if k.tag != tag {
+			n := copy(h.bytes[end:], h.bytes[k.from:k.to])
+			k.from, k.to = end, end+n
+			left, end = append(left, k), end+n
+		}
+	}
+	h.keys, h.bytes = left, h.bytes[:end]
+}

@@ -1,0 +1,82 @@
+package replay
+
+import (
+	"bytes"
+
+	"github.com/quorumbench/quorumbench/internal/store/call"
+)
+
+// writtenKey is the key that a part writes.
+func writtenKey(part *call.Part) []byte {
+	if part.Flags&call.Sequential != 0 && len(part.End) > 0 {
+		return part.End
+	}
+	return part.Key
+}
+
+// within reports whether a part that is of several keys is of the given one.
+func within(part *call.Part, key []byte) bool {
+	switch part.Scope {
+	case call.Prefix:
+		return bytes.HasPrefix(key, part.Key)
+	case call.Rest:
+		return bytes.HasPrefix(key, part.End) && bytes.Compare(key, part.Key) >= 0
+	case call.From:
+		return bytes.Compare(key, part.Key) >= 0
+	case call.Interval:
+		return bytes.Compare(key, part.Key) >= 0 && bytes.Compare(key, part.End) < 0
+	}
+	return bytes.Equal(key, part.Key)
+}
+
+// wrote reports whether a part was done when it was recorded and wrote, or removed what
+// may have been there.
+func wrote(c *call.Call, part *call.Part) bool {
+	if part.Action != call.Write && part.Action != call.Remove {
+		return false
+	}
+	if part.Action == call.Remove && c.Keys == 0 {
+		return false // nothing was there
+	}
+	return did(c, part)
+}
+
+// did reports whether a part was done when it was recorded.
+func did(c *call.Call, part *call.Part) bool {
+	if !c.OK() {
+		return false
+	}
+	switch part.Branch {
+	case call.Then:
+		return c.Held || !c.Guarded
+	case call.Else:
+		return c.Guarded && !c.Held
+	}
+	return true
+}
+
+// changesKey reports whether a call was done that writes or removes a key.
+func changesKey(c *call.Call, key []byte) bool {
+	for i := range c.Parts {
+		part := &c.Parts[i]
+		if writes := part.Action == call.Write || part.Action == call.Remove; writes && did(c, part) && within(part, key) {
+			return true
+		}
+	}
+	return false
+}
+
+// absent reports whether a part is the guard that a key is not there.
+func absent(part *call.Part) bool {
+	return part.Action == call.Compare && part.Target <= call.Modified && part.Relation == call.Equal && part.Number == 0
+}
+
+// guards is how many a call has.
+func guards(c *call.Call) (n int) {
+	for i := range c.Parts {
+		if c.Parts[i].Action == call.Compare {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,178 @@
+package replay
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/call"
+)
+
+// Options says how a recording is to be sent again.
+type Options struct {
+	Speed  float64 // as many times as fast as it was; above 0
+	Prefix string  // stands before every key
+	Salt   uint64  // leases get other numbers by it than in another replay
+	// Connections is how many there are; 0 is as many as the recording has at once. Of a
+	// store whose sessions are connections, recorded sessions share those.
+	Connections int
+	// MaxInFlight is how many calls may be under way at once.
+	MaxInFlight int
+	// Compactions sends those, too: they drop the history of all keys of the store.
+	Compactions bool
+}
+
+// Read makes a plan of a recording, of the calls that the store sends again.
+func Read(path string, st store.Replayer, o Options) (*Plan, error) {
+	p := &Plan{Left: map[string]uint64{}, speed: o.Speed, prefix: o.Prefix, salt: o.Salt, store: st, had: map[string]earlierNow{}}
+	r := reader{plan: p, options: o, connections: map[uint32]span{}, events: map[stream]uint64{},
+		limit: limits{path: path, most: leastPlan, prefix: len(o.Prefix), speed: o.Speed}}
+	if about, err := os.Stat(path); err == nil { // else Each says why
+		r.limit.most = mostPlan(about.Size())
+	}
+	var err error
+	if p.Header, p.Problem, err = call.ReadRecording(path, r.takeRecord); err != nil {
+		return nil, err
+	}
+	if len(p.calls) == 0 {
+		return nil, fmt.Errorf("%s has no call that can be sent again", path)
+	}
+	slices.SortStableFunc(p.calls, func(a, b *call.Call) int { return cmp.Compare(a.At, b.At) })
+	if err := r.limit.schedule(p.calls[0].At, p.calls[len(p.calls)-1].At); err != nil {
+		return nil, err
+	}
+	r.planConnections()
+	p.states, p.revised, p.lates = make([]state, len(p.calls)), make([]int64, len(p.calls)), make([]int64, len(p.calls))
+	for n := range p.lates {
+		p.lates[n] = -1
+	}
+	p.findWriters()
+	p.findWatchers(r.events)
+	p.findTold()
+	p.findNames()
+	p.findNeeds()
+	p.measureKeys()
+	p.findBefore()
+	if err := r.limit.underWay(p, o.MaxInFlight); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// reader fills a plan with what a recording has.
+type reader struct {
+	plan        *Plan
+	options     Options
+	limit       limits
+	connections map[uint32]span
+	events      map[stream]uint64 // that watchers were told
+}
+
+// takeRecord takes one record into the plan, or counts it among what is not sent again.
+func (r *reader) takeRecord(record call.Record) error {
+	p, c := r.plan, record.Call
+	switch {
+	case record.Gap != nil:
+		p.Gaps++
+	case c.Told:
+		at := stream{c.Conn, c.Stream, c.Lease}
+		if _, ok := r.events[at]; !ok {
+			if err := r.limit.needs(mapEntryBytes); err != nil {
+				return err
+			}
+		}
+		r.events[at] += uint64(c.Keys) // #nosec G115 -- not below 0
+	case !p.store.Replays(c), c.Parts[0].Action == call.Compaction && !r.options.Compactions:
+		if _, ok := p.Left[c.Method]; !ok {
+			if err := r.limit.needs(mapEntryBytes + len(c.Method)); err != nil {
+				return err
+			}
+		}
+		p.Left[c.Method]++
+	default:
+		if err := r.limit.call(c); err != nil {
+			return err
+		}
+		p.calls = append(p.calls, c)
+		r.connections[c.Conn] = r.connections[c.Conn].with(c)
+	}
+	return nil
+}
+
+// planConnections decides how many connections the plan has, and which calls share one.
+func (r *reader) planConnections() {
+	p := r.plan
+	p.Connections = atOnce(r.connections)
+	if p.store.Capabilities().Ordered {
+		p.places = placesOf(p.calls, r.connections, r.options.Connections)
+		p.Connections = len(p.places.lines)
+	}
+	if p.conns = min(p.Connections, scenario.MaxConnections); r.options.Connections > 0 {
+		p.conns = r.options.Connections
+	}
+}
+
+// atOnce is how many connections were in use at once at most.
+func atOnce(connections map[uint32]span) (most int) {
+	var begins, ends []int64
+	for _, s := range connections {
+		begins, ends = append(begins, s.first), append(ends, s.last)
+	}
+	slices.Sort(begins)
+	slices.Sort(ends)
+	over := 0
+	for n, at := range begins {
+		for ends[over] < at {
+			over++
+		}
+		most = max(most, n+1-over)
+	}
+	return most
+}
+
+// findWriters finds which call made which revision.
+func (p *Plan) findWriters() {
+	p.writers = map[int64]int32{}
+	for n, c := range p.calls {
+		if c.Revision <= 0 || !slices.ContainsFunc(c.Parts, func(part call.Part) bool { return wrote(c, &part) }) {
+			continue
+		}
+		if _, ok := p.writers[c.Revision]; !ok {
+			p.writers[c.Revision] = int32(n)
+			p.made = append(p.made, revision{c.Revision, int32(n)})
+		}
+	}
+	slices.SortFunc(p.made, func(a, b revision) int {
+		if a.at < b.at {
+			return -1
+		}
+		return 1
+	})
+}
+
+// measureKeys counts the different keys, and how long keys and values are.
+func (p *Plan) measureKeys() {
+	seen := map[string]struct{}{}
+	var keys, values, written int
+	for _, c := range p.calls {
+		for i := range c.Parts {
+			part := &c.Parts[i]
+			if part.Scope == call.One && len(part.Key) > 0 {
+				if _, ok := seen[string(part.Key)]; !ok {
+					seen[string(part.Key)] = struct{}{}
+					keys += len(part.Key)
+				}
+			}
+			if part.Action == call.Write {
+				values += part.Value.Size
+				written++
+			}
+		}
+	}
+	p.Keys = uint64(max(len(seen), 1))
+	p.KeyBytes = keys / int(p.Keys)
+	p.ValueBytes = values / max(written, 1)
+}

@@ -1,0 +1,116 @@
+package replay
+
+import (
+	"github.com/quorumbench/quorumbench/internal/store/call"
+)
+
+// translator makes of a recorded call the one that is to be sent now, in memory of its
+// own that the next one gets again.
+type translator struct {
+	plan  *Plan
+	call  call.Call
+	bytes []byte
+}
+
+func (t *translator) translate(n uint64, c *call.Call) *call.Call {
+	parts := append(t.call.Parts[:0], c.Parts...)
+	t.call, t.bytes = *c, t.bytes[:0]
+	t.call.Parts = parts
+	for i := range parts {
+		if part := &parts[i]; part.Action == call.Grant && part.Lease == 0 {
+			part.Lease = c.Lease // the store chose it
+		}
+		t.part(guardAt{int32(n), int32(i)}, &parts[i])
+	}
+	return &t.call
+}
+
+func (t *translator) part(at guardAt, part *call.Part) {
+	part.Name = t.plan.names.ofLease(part.Lease)
+	part.Lease = t.lease(part.Lease)
+	switch part.Action {
+	case call.Grant, call.Revoke, call.KeepAlive, call.Unwatch:
+		return
+	case call.Compaction:
+		part.Number = t.plan.compactedAt(part.Number)
+		return
+	case call.Watch:
+		part.Number = t.plan.watchedFrom(part.Number)
+	case call.Compare:
+		switch part.Target {
+		case call.Modified, call.Created, call.Version:
+			part.Number = t.plan.guarded(at, part)
+		case call.ValueIs:
+			part.Value.Text = t.value(&part.Value)
+		}
+	case call.Read:
+		if part.Number > 0 {
+			part.Number = t.plan.revisionAt(part.Number)
+		}
+	case call.Write:
+		part.Value.Text = t.value(&part.Value)
+	}
+	t.keys(part)
+}
+
+// keys puts the prefix before a part's keys.
+func (t *translator) keys(part *call.Part) {
+	if name := t.plan.names.ofKey(part.Key); len(name) > 0 {
+		part.Key = name
+	}
+	if part.Flags&call.Sequential != 0 {
+		part.End = nil // the store chooses it
+	}
+	prefix := t.plan.prefix
+	if prefix == "" {
+		return
+	}
+	part.Key = t.prefixed(part.Key)
+	switch part.Scope {
+	case call.Rest, call.Interval:
+		part.End = t.prefixed(part.End)
+	case call.From: // to the end of what is ours
+		part.Scope = call.Rest
+		part.End = t.prefixed(nil)
+	}
+}
+
+func (t *translator) prefixed(key []byte) []byte {
+	at := len(t.bytes)
+	t.bytes = append(append(t.bytes, t.plan.prefix...), key...)
+	return t.bytes[at:len(t.bytes):len(t.bytes)]
+}
+
+// letters are those of base64url, in which values are written as other loads write them.
+const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
+// value is the recorded one, or one of its size that is a function of its hash: equal
+// ones stay equal.
+func (t *translator) value(v *call.Value) []byte {
+	if v.Text != nil {
+		return v.Text
+	}
+	at := len(t.bytes)
+	x := v.Hash
+	for left := v.Size; left > 0; {
+		x += 0x9e3779b97f4a7c15 // SplitMix64
+		bits := (x ^ x>>30) * 0xbf58476d1ce4e5b9
+		bits = (bits ^ bits>>27) * 0x94d049bb133111eb
+		for range min(left, 10) {
+			t.bytes = append(t.bytes, letters[bits&63])
+			bits >>= 6
+			left--
+		}
+	}
+	return t.bytes[at:len(t.bytes):len(t.bytes)]
+}
+
+// lease is the number that a recorded lease has now: above 0, and another in the next
+// replay on the same store.
+func (t *translator) lease(recorded int64) int64 {
+	if recorded == 0 {
+		return 0
+	}
+	x := (uint64(recorded) + t.plan.salt) * 0x9e3779b97f4a7c15
+	return int64(max((x^x>>29)>>1, 1))
+}
