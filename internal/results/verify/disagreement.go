@@ -161,9 +161,39 @@ func oddMember(pairs []pairing, p *pairing) uint64 {
 }
 
 // follow adds a disagreement as a finding, and counts as its consequences what it can
-// explain: a finding of operations later than the last agreement, of which the second member
-// served one, or that are of a key of which the second member served another.
+// explain.
 func (c *checker) follow(p *pairing) error {
+	follows, err := c.following(p)
+	if err != nil || !slices.Contains(follows, true) {
+		return err
+	}
+	root := finding{kind: Disagreement, n: 2, ords: [3]uint32{p.first[0].ord, p.first[1].ord}, state: p.text()}
+	if c.result.Consequences == nil {
+		c.result.Consequences = map[Kind]uint64{}
+	}
+	left := c.found.all[:0]
+	for i, x := range c.found.all {
+		if !follows[i] {
+			left = append(left, x)
+			continue
+		}
+		if root.promise == "" {
+			root.promise, root.key = x.promise, x.key
+		}
+		c.result.Consequences[x.kind]++
+		if c.found.counts[x.kind]--; c.found.counts[x.kind] == 0 {
+			delete(c.found.counts, x.kind)
+		}
+	}
+	c.found.all = left
+	c.found.add(root)
+	return nil
+}
+
+// following says which of the findings a disagreement can explain: those of operations later
+// than the last agreement, of which the second member served one, or that are of a key of
+// which the second member served another.
+func (c *checker) following(p *pairing) ([]bool, error) {
 	// The first revision of which the second member may speak of another version: where it
 	// skipped the entry at 8, the others' 9 is its 8, and both agreed last on 7.
 	from := p.agreed + 1 - max(p.first[0].rev-p.first[1].rev, 0)
@@ -196,36 +226,13 @@ func (c *checker) follow(p *pairing) error {
 		}
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for i := range follows {
 		x := &c.found.all[i]
 		follows[i] = follows[i] || late[i] && keys[x.key] && !slices.Contains(keyless, x.kind)
 	}
-	if !slices.Contains(follows, true) {
-		return nil
-	}
-	root := finding{kind: Disagreement, n: 2, ords: [3]uint32{p.first[0].ord, p.first[1].ord}, state: p.text()}
-	if c.result.Consequences == nil {
-		c.result.Consequences = map[Kind]uint64{}
-	}
-	left := c.found.all[:0]
-	for i, x := range c.found.all {
-		if !follows[i] {
-			left = append(left, x)
-			continue
-		}
-		if root.promise == "" {
-			root.promise, root.key = x.promise, x.key
-		}
-		c.result.Consequences[x.kind]++
-		if c.found.counts[x.kind]--; c.found.counts[x.kind] == 0 {
-			delete(c.found.counts, x.kind)
-		}
-	}
-	c.found.all = left
-	c.found.add(root)
-	return nil
+	return follows, nil
 }
 
 // text describes the disagreement in words, for the second member.

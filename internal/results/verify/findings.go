@@ -29,6 +29,8 @@ type answer struct {
 	ord      uint32
 }
 
+const mostFound = 1 << 17 // violations of which more is kept than their number
+
 // findings collects what was found, from any goroutine.
 type findings struct {
 	promises map[history.Promise]string
@@ -84,52 +86,6 @@ func (f *findings) again() {
 	for _, a := range f.weak {
 		f.known[a] = true
 	}
-}
-
-// explained reads the operations of the first findings of each kind.
-func (c *checker) explained() ([]Violation, error) {
-	kept := c.found.first(c.opt.Keep)
-	want := map[uint32]history.Op{}
-	for i := range kept {
-		for _, ord := range kept[i].ords[:kept[i].n] {
-			want[ord] = history.Op{}
-		}
-	}
-	if len(want) == 0 {
-		return nil, nil
-	}
-	ord := uint32(0)
-	err := c.in.Read(func(ops []history.Op) error {
-		for i := range ops {
-			if _, ok := want[ord]; ok {
-				want[ord] = ops[i]
-			}
-			ord++
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	var out []Violation
-	for i := range kept {
-		f := &kept[i]
-		v := Violation{Kind: f.kind, Promise: f.promise, Source: c.found.promises[f.promise], Key: f.key}
-		ords := slices.Clone(f.ords[:f.n])
-		slices.SortStableFunc(ords, func(a, b uint32) int {
-			x, y := want[a], want[b]
-			return cmp.Compare(x.Invoked, y.Invoked)
-		})
-		for k, ord := range ords {
-			v.Ops = append(v.Ops, want[ord])
-			if ord == f.wrong() {
-				v.Wrong = k
-			}
-		}
-		v.Text = f.text(v.Ops, &v.Ops[v.Wrong], c.in.Header().Counted)
-		out = append(out, v)
-	}
-	return out, nil
 }
 
 // first returns the first findings of each kind, each with a wrong answer of its own: one

@@ -141,18 +141,6 @@ func (c *checker) sample() (keys []uint64, of map[uint64]*keyHistory, err error)
 	return keys, of, err
 }
 
-// each calls do with every operation and its number.
-func (c *checker) each(do func(uint32, *history.Op)) error {
-	ord := uint32(0)
-	return c.in.Read(func(ops []history.Op) error {
-		for i := range ops {
-			do(ord, &ops[i])
-			ord++
-		}
-		return nil
-	})
-}
-
 // add adds an operation, in the order of their ends. Beyond what is searched, a
 // write that had begun by then may have been done.
 func (k *keyHistory) add(ord uint32, o *history.Op) {

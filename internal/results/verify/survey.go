@@ -28,6 +28,8 @@ func aside(o *history.Op) bool {
 	return o.Kind == kv.Watch || o.Kind == kv.Ephemeral || o.Lock != history.NoHold
 }
 
+const mostOperations = 1<<32 - 1
+
 func surveyOf(in Input) (s survey, err error) {
 	first := int64(1<<63 - 1)
 	err = in.Read(func(ops []history.Op) error {

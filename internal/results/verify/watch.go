@@ -1,9 +1,6 @@
 package verify
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
@@ -113,51 +110,8 @@ func (w *watchers) of(key uint64, do func(place uint32)) {
 	}
 }
 
-// told takes what a watcher was told, in the order in which it was.
-func (p *pass) told(o *history.Op) {
-	if o.Watch == history.Began {
-		p.watchers.begin(o)
-		return
-	}
-	at, ok := p.watchers.places[o.Session]
-	if !ok {
-		return // a damaged file
-	}
-	w, total := &p.watchers.all[at], &p.watchers.total
-	switch o.Watch {
-	case history.Reached:
-		if total.Progress++; o.Mod > w.reached {
-			w.reached, w.reachedBy = o.Mod, p.ord
-		}
-	case history.Ended:
-		total.Ended++
-	case history.Happened:
-		total.Events++
-		if p.seen.ended(o, read, p.ord); p.first {
-			p.promised(w, o)
-		}
-		if w.watches(o) && p.in(o.Key) {
-			e := eventOf(w, at, o, p.ord)
-			p.table.add(o.Key, &e)
-		}
-		if o.Mod > w.high {
-			w.high, w.highBy = o.Mod, p.ord
-		}
-	}
-}
-
 func (w *watcher) watches(o *history.Op) bool {
 	return o.Outcome == kv.OK && o.Key-w.first < w.keys
-}
-
-// promised checks what can be said of an event without its key's versions.
-func (p *pass) promised(w *watcher, o *history.Op) {
-	if !w.watches(o) {
-		p.found.add(finding{kind: OtherKey, promise: history.WatchTrue, key: o.Key, n: 1, ords: [3]uint32{p.ord}, revision: o.Mod})
-	}
-	if o.Mod <= w.reached {
-		p.found.add(finding{kind: Untrue, promise: history.WatchProgress, key: o.Key, n: 2, ords: [3]uint32{w.reachedBy, p.ord}, revision: w.reached})
-	}
 }
 
 // An event is an entry whose at is its revision, value what the key then had, mod
@@ -180,72 +134,14 @@ func (e *entry) watcher() uint32 { return uint32(e.time >> 32) }
 func (e *entry) after() uint32   { return uint32(e.time) }
 func (e *entry) before() uint64  { return uint64(e.lo) }
 
-// watched checks what the key's watchers were told against its versions.
-func (k *keyChecker) watched() {
-	if len(k.watchers.all) == 0 {
-		return
-	}
-	slices.SortFunc(k.events, func(a, b entry) int {
-		return cmp.Or(cmp.Compare(a.watcher(), b.watcher()), cmp.Compare(a.at, b.at), cmp.Compare(a.ord, b.ord))
-	})
-	for i := range k.events {
-		e := &k.events[i]
-		k.replaced(e)
-		switch {
-		case i > 0 && k.events[i-1].at == e.at && k.events[i-1].watcher() == e.watcher():
-			k.add(finding{kind: EventTwice, promise: history.WatchOnce, n: 2, ords: [3]uint32{k.events[i-1].ord, e.ord}, revision: e.at})
-		case e.is(isLate):
-			k.add(finding{kind: EventLate, promise: history.WatchOrder, n: 2, ords: [3]uint32{e.after(), e.ord}, revision: e.at})
-		case e.is(isSplit):
-			k.add(finding{kind: EventSplit, promise: history.WatchWhole, n: 2, ords: [3]uint32{e.after(), e.ord}, revision: e.at})
-		}
-	}
-	k.watchers.of(k.key, k.missed)
+// toldBefore is what a watcher was told last of a key.
+type toldBefore struct {
+	revision int64
+	ord      uint32
 }
 
-// replaced checks that what an event says was there before it was.
-func (k *keyChecker) replaced(e *entry) {
-	if e.mod == 0 {
-		return
-	}
-	i := k.upTo(e.at - 1)
-	if i < 0 || k.versions[i].rev <= e.mod && e.mod < e.at {
-		return
-	}
-	v := &k.versions[i]
-	k.add(finding{kind: WrongBefore, promise: history.WatchTrue, n: 2, ords: [3]uint32{v.ord, e.ord}, revision: e.at, state: v.state()})
-}
-
-// missed finds the versions that a watcher was not told of, though it was told of
-// what came after them.
-func (k *keyChecker) missed(place uint32) {
-	w := &k.watchers.all[place]
-	until, by := w.until()
-	at := func(e entry, of int64) int {
-		return cmp.Or(cmp.Compare(e.watcher(), place), cmp.Compare(e.at, of))
-	}
-	next, _ := slices.BinarySearchFunc(k.events, w.from, at)
-	for i := k.upTo(w.from-1) + 1; i < len(k.versions) && k.versions[i].rev <= until; i++ {
-		v := &k.versions[i]
-		for next < len(k.events) && at(k.events[next], v.rev) < 0 {
-			next++
-		}
-		known := next < len(k.events) && k.events[next].watcher() == place
-		if known && k.events[next].at == v.rev || v.done < 0 && !v.seen || w.away(v.rev) {
-			continue
-		}
-		promise := history.WatchAll
-		if w.newest { // told of a later one, it may pass over this; one that is gone is gone
-			gone := !v.there() && next > 0 && k.events[next-1].watcher() == place && k.events[next-1].value == history.Absent
-			if known || gone || i+1 < len(k.versions) && k.versions[i+1].rev <= until {
-				continue
-			}
-			promise = history.WatchProgress
-		}
-		f := finding{kind: EventLost, promise: promise, n: 2, ords: [3]uint32{v.ord, by}, revision: v.rev}
-		if known {
-			f.ords[1] = k.events[next].ord
-		}
-		k.add(f)
-	}
+// watcherKey is a key of a watcher.
+type watcherKey struct {
+	watcher uint32
+	key     uint64
 }

@@ -1,22 +1,51 @@
 package verify
 
 import (
-	"fmt"
-
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// toldBefore is what a watcher was told last of a key.
-type toldBefore struct {
-	revision int64
-	ord      uint32
+// told takes what a watcher was told, in the order in which it was.
+func (p *pass) told(o *history.Op) {
+	if o.Watch == history.Began {
+		p.watchers.begin(o)
+		return
+	}
+	at, ok := p.watchers.places[o.Session]
+	if !ok {
+		return // a damaged file
+	}
+	w, total := &p.watchers.all[at], &p.watchers.total
+	switch o.Watch {
+	case history.Reached:
+		if total.Progress++; o.Mod > w.reached {
+			w.reached, w.reachedBy = o.Mod, p.ord
+		}
+	case history.Ended:
+		total.Ended++
+	case history.Happened:
+		total.Events++
+		if p.seen.ended(o, read, p.ord); p.first {
+			p.promised(w, o)
+		}
+		if w.watches(o) && p.in(o.Key) {
+			e := eventOf(w, at, o, p.ord)
+			p.table.add(o.Key, &e)
+		}
+		if o.Mod > w.high {
+			w.high, w.highBy = o.Mod, p.ord
+		}
+	}
 }
 
-// watcherKey is a key of a watcher.
-type watcherKey struct {
-	watcher uint32
-	key     uint64
+// promised checks what can be said of an event without its key's versions.
+func (p *pass) promised(w *watcher, o *history.Op) {
+	if !w.watches(o) {
+		p.found.add(finding{kind: OtherKey, promise: history.WatchTrue, key: o.Key, n: 1, ords: [3]uint32{p.ord}, revision: o.Mod})
+	}
+	if o.Mod <= w.reached {
+		p.found.add(finding{kind: Untrue, promise: history.WatchProgress, key: o.Key, n: 2, ords: [3]uint32{w.reachedBy, p.ord}, revision: w.reached})
+	}
 }
 
 // toldInTime takes what a watcher was told by a store that does not tell the
@@ -75,30 +104,4 @@ func (p *pass) inOrder(o *history.Op) {
 		p.found.add(f)
 	}
 	w.before[at] = toldBefore{o.Mod, p.ord} // where it went back, what follows is told anew
-}
-
-// goneInTime checks a watcher that was told, in an answer of a revision, that the key is
-// gone. It cannot be where a version of that revision or an earlier one was shown, or the
-// key was there when the history began, and no write had begun that deletes it. What is of
-// before can have been deleted then.
-func (k *keyChecker) goneInTime(r *timed) {
-	t := &k.timed
-	if !k.based || r.answer <= k.base || t.deletes.until(r.ended, t.writes) >= 0 {
-		return
-	}
-	f := finding{kind: LostWrite, promise: history.Snapshot, n: 2, ords: [3]uint32{0, r.ord}, revision: r.answer}
-	for i := range t.reads {
-		if x := &t.reads[i]; x.mod > k.base && x.mod <= r.answer {
-			f.ords[0], f.state = x.ord, fmt.Sprintf("revision %d, it had the version of revision %d, and nobody had begun to delete it", r.answer, x.mod)
-			k.add(f)
-			return
-		}
-	}
-	for i := range t.writes {
-		if w := &t.writes[i]; w.role == wrote && w.ended == 0 && !w.is(isDelete) {
-			f.ords[0], f.state = w.ord, fmt.Sprintf("revision %d, it had been there since before the load began, and nobody had begun to delete it", r.answer)
-			k.add(f)
-			return
-		}
-	}
 }

@@ -1,0 +1,45 @@
+package verify
+
+import (
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+)
+
+// checker checks one history.
+type checker struct {
+	in     Input
+	opt    Options
+	survey survey
+	found  findings
+	old    *stalenesses
+	result Result
+
+	table     table // of one part after the other, as the next
+	revisions []revision
+}
+
+// revision is that of a write.
+type revision struct {
+	at  int64
+	ord uint32
+}
+
+// each calls do with every operation and its number.
+func (c *checker) each(do func(uint32, *history.Op)) error {
+	ord := uint32(0)
+	return c.in.Read(func(ops []history.Op) error {
+		for i := range ops {
+			do(ord, &ops[i])
+			ord++
+		}
+		return nil
+	})
+}
+
+// mixed is a number's bits, mixed.
+func mixed(x uint64) uint64 {
+	x ^= x >> 30
+	x *= 0xbf58476d1ce4e5b9
+	x ^= x >> 27
+	x *= 0x94d049bb133111eb
+	return x ^ x>>31
+}

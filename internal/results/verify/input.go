@@ -1,0 +1,39 @@
+package verify
+
+import (
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+)
+
+// Input is a history that can be read more than once.
+type Input interface {
+	// Header says what it is of, and what is promised.
+	Header() *history.Header
+	// Read calls do with all operations in the order in which they ended, some
+	// at a time and each time from the beginning, until do returns an error.
+	Read(do func([]history.Op) error) error
+}
+
+// PartialInput is an Input of which operations may be missing.
+type PartialInput interface {
+	Input
+	// Until is, after a Read, from when on those may have had an effect: the
+	// highest number there is where none is missing.
+	Until() int64
+}
+
+// Options bound the check; its zero value is for people.
+type Options struct {
+	Keep      int           // violations of each kind to show; 0: 3
+	Partition int           // operations of keys that are held at once; 0: 16 million
+	Samples   int           // keys searched where the store tells no order; 0: 200
+	Longest   time.Duration // of all these searches; 0: 30 s
+}
+
+const (
+	defaultKeep      = 3
+	defaultPartition = 16_000_000
+	defaultSamples   = 200
+	defaultLongest   = 30 * time.Second
+)

@@ -1,0 +1,350 @@
+package verify
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sort"
+
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+)
+
+// inTime checks the entries as those of a key.
+func (k *keyChecker) inTime(key uint64) {
+	k.key = key
+	k.splitInTime()
+	k.indexWrites()
+	k.authors()
+	k.oneValueEach()
+	k.revisionsInTime()
+	k.indexEnds()
+	for i := range k.timed.reads {
+		k.readInTime(&k.timed.reads[i])
+	}
+	k.comparedInTime()
+}
+
+func (k *keyChecker) splitInTime() {
+	t := &k.timed
+	t.writes, t.reads, t.byValue = t.writes[:0], t.reads[:0], t.byValue[:0]
+	for i := range k.entries {
+		e := &k.entries[i]
+		x := timed{value: e.value, ord: e.ord, role: e.role, member: e.member, flags: e.flags}
+		switch {
+		case e.role == ending: // of which no store that tells no order says anything
+		case e.role == notice: // as a read that says nothing of when
+			x.began, x.ended, x.mod, x.answer = e.time, e.at, e.mod, e.lo
+			t.reads = append(t.reads, x)
+		case e.role == read && (!e.is(isTold) || e.is(isConflict) && e.value == history.Unseen): // it does not say what was there
+		case e.role == read:
+			x.began, x.ended, x.mod = e.time, e.at, e.mod
+			t.reads = append(t.reads, x)
+		default:
+			if x.began, x.ended, x.expected = e.at, e.time, e.mod; e.role == maybe {
+				x.ended = never
+			}
+			if !e.is(isDelete) {
+				t.byValue = append(t.byValue, len(t.writes))
+			}
+			t.writes = append(t.writes, x)
+		}
+	}
+	slices.SortStableFunc(t.byValue, func(a, b int) int { return cmp.Compare(t.writes[a].value, t.writes[b].value) })
+}
+
+// authors finds each read's write. What was there before the history is told by its
+// revision; where it is not known up to which that is, by time, for another run can
+// have written the same values.
+func (k *keyChecker) authors() {
+	t := &k.timed
+	for i := range t.reads {
+		r := &t.reads[i]
+		if r.from = nothing; r.value == history.Absent {
+			if r.role == notice {
+				k.goneInTime(r)
+			}
+			continue
+		}
+		if r.from = something; r.is(isThere) {
+			continue
+		}
+		r.from = before
+		if k.based && r.mod > 0 && r.mod <= k.base {
+			continue
+		}
+		if r.role == notice && r.value == history.Unseen && k.based && k.timed.puts.until(r.ended, k.timed.writes) < 0 {
+			k.add(finding{kind: Invented, promise: history.Once, n: 1, ords: [3]uint32{r.ord}, revision: r.mod})
+		}
+		w := k.writerOf(r)
+		switch {
+		case w >= 0 && (k.based || r.ended >= t.writes[w].began):
+			r.from = w
+			k.authored(r)
+		case w < 0 && k.based && r.mod > 0 && r.value != history.Unseen:
+			r.from = nowhere
+			k.add(finding{kind: Invented, promise: history.Once, n: 1, ords: [3]uint32{r.ord}, revision: r.mod})
+		}
+	}
+}
+
+// writerOf is the write of the value that a read returned; -1: there is none.
+func (k *keyChecker) writerOf(r *timed) int {
+	t := &k.timed
+	i := sort.Search(len(t.byValue), func(i int) bool { return t.writes[t.byValue[i]].value >= r.value })
+	if i == len(t.byValue) || t.writes[t.byValue[i]].value != r.value {
+		return -1
+	}
+	return t.byValue[i]
+}
+
+// authored checks a read against its write.
+func (k *keyChecker) authored(r *timed) {
+	w := &k.timed.writes[r.from]
+	f := finding{n: 2, promise: history.Once, ords: [3]uint32{w.ord, r.ord}, revision: r.mod}
+	switch {
+	case w.role == refused:
+		f.kind = RefusedThere
+	case r.ended < w.began:
+		f.kind = Invented
+	case k.based && w.mod > 0 && r.mod > 0 && r.mod != w.mod:
+		f.kind = AppliedTwice
+	}
+	if f.kind != "" {
+		k.add(f)
+	}
+	if w.role == maybe && !w.seen {
+		k.resolved++
+	}
+	if w.seen = true; w.mod == 0 && k.based {
+		w.mod = r.mod
+	}
+}
+
+// oneValueEach checks that no revision of the key has two values.
+func (k *keyChecker) oneValueEach() {
+	t := &k.timed
+	t.marks = t.marks[:0]
+	for i := range t.reads {
+		if r := &t.reads[i]; r.mod > 0 && r.value != history.Unseen {
+			t.marks = append(t.marks, mark{rev: r.mod, value: r.value, ord: r.ord})
+		}
+	}
+	slices.SortFunc(t.marks, func(a, b mark) int { return cmp.Or(cmp.Compare(a.rev, b.rev), cmp.Compare(a.ord, b.ord)) })
+	for i := 1; i < len(t.marks); i++ {
+		if a, b := &t.marks[i-1], &t.marks[i]; a.rev == b.rev && a.value != b.value {
+			k.add(finding{kind: OtherValue, promise: history.Snapshot, n: 2, ords: [3]uint32{a.ord, b.ord}, revision: a.rev})
+		}
+	}
+}
+
+// revisionsInTime checks that the revisions of writes that were seen agree with
+// real time.
+func (k *keyChecker) revisionsInTime() {
+	t := &k.timed
+	t.acked = t.acked[:0]
+	for i := range t.writes {
+		if t.writes[i].mod > 0 {
+			t.acked = append(t.acked, i)
+		}
+	}
+	slices.SortStableFunc(t.acked, func(a, b int) int { return cmp.Compare(t.writes[a].mod, t.writes[b].mod) })
+	last := -1 // of those with lower revisions, the one that began last
+	for _, i := range t.acked {
+		w := &t.writes[i]
+		if last >= 0 && w.ended < t.writes[last].began {
+			low := &t.writes[last]
+			k.add(finding{
+				kind: Reordered, promise: history.Order, n: 2, ords: [3]uint32{w.ord, low.ord}, revision: w.mod,
+				state: fmt.Sprintf("The first of these writes had ended before the other began, and reads show it at revision %d, and the other at revision %d.", w.mod, low.mod),
+			})
+		}
+		if last < 0 || w.began > t.writes[last].began {
+			last = i
+		}
+	}
+}
+
+// indexWrites orders the writes that may have been done by their beginnings, the deletes
+// and the others.
+func (k *keyChecker) indexWrites() {
+	t := &k.timed
+	t.deletes.writes, t.puts.writes = t.deletes.writes[:0], t.puts.writes[:0]
+	for i := range t.writes {
+		of := &t.puts
+		switch w := &t.writes[i]; {
+		case w.role == refused:
+			continue
+		case w.is(isDelete):
+			of = &t.deletes
+		}
+		of.writes = append(of.writes, i)
+	}
+	t.deletes.sort(t.writes)
+	t.puts.sort(t.writes)
+}
+
+// indexEnds orders the writes that were done by their ends.
+func (k *keyChecker) indexEnds() {
+	t := &k.timed
+	t.acked, t.latest, t.latestPut, t.latestDelete = t.acked[:0], t.latest[:0], t.latestPut[:0], t.latestDelete[:0]
+	for i := range t.writes {
+		if t.writes[i].role == wrote {
+			t.acked = append(t.acked, i)
+		}
+	}
+	slices.SortStableFunc(t.acked, func(a, b int) int { return cmp.Compare(t.writes[a].ended, t.writes[b].ended) })
+	last, put, remove := -1, -1, -1
+	later := func(i, than int) bool { return than < 0 || t.writes[i].began > t.writes[than].began }
+	for _, i := range t.acked {
+		if later(i, last) {
+			last = i
+		}
+		switch {
+		case t.writes[i].is(isDelete) && later(i, remove):
+			remove = i
+		case !t.writes[i].is(isDelete) && later(i, put):
+			put = i
+		}
+		t.latest, t.latestPut, t.latestDelete = append(t.latest, last), append(t.latestPut, put), append(t.latestDelete, remove)
+	}
+}
+
+// readInTime checks that nothing was written, from beginning to end, between what a
+// read returned and the read.
+func (k *keyChecker) readInTime(r *timed) {
+	t := &k.timed
+	if r.from == nowhere || r.role != read || r.value == history.Unseen && r.mod == 0 && !r.is(isThere) {
+		return
+	}
+	if r.flags&(isStrong|isFinal) == 0 {
+		k.ageInTime(r)
+		return
+	}
+	n := t.endedBefore(r.began)
+	if n == 0 {
+		return
+	}
+	was := k.wasUntil(r)
+	between := t.latest[n-1]
+	switch r.from {
+	case nothing:
+		between = t.latestPut[n-1]
+	case something:
+		between = t.latestDelete[n-1]
+	}
+	if between < 0 || t.writes[between].began <= was {
+		return
+	}
+	w := &t.writes[between]
+	f := finding{kind: StaleRead, promise: history.Linearizable, n: 2, ords: [3]uint32{w.ord, r.ord}, state: w.stateInTime()}
+	switch {
+	case w.is(isDelete) && r.is(isFinal):
+		f.kind, f.promise = Resurrected, history.Durable
+	case !w.is(isDelete) && (r.is(isFinal) || !w.seen):
+		f.kind, f.promise = LostWrite, history.Durable
+	}
+	if r.from >= 0 {
+		f.n, f.ords = 3, [3]uint32{t.writes[r.from].ord, w.ord, r.ord}
+	}
+	k.add(f)
+}
+
+// wasUntil is when what a read returned was certainly there: nothing that began
+// later came before it.
+func (k *keyChecker) wasUntil(r *timed) int64 {
+	t := &k.timed
+	switch {
+	case r.from >= 0:
+		return t.writes[r.from].ended
+	case r.from == before:
+		return -1
+	case r.from == something:
+		return t.puts.until(r.ended, t.writes)
+	}
+	return t.deletes.until(r.ended, t.writes)
+}
+
+// ageInTime measures how old what a read returned was: the writes that were done,
+// from beginning to end, between that and the read, and since when one was.
+func (k *keyChecker) ageInTime(r *timed) {
+	t := &k.timed
+	of := k.old.of(r.is(isLease), k.members[r.member])
+	of.reads++
+	was, since, behind := k.wasUntil(r), r.began, int64(0)
+	for i := t.endedBefore(r.began) - 1; i >= 0 && behind < mostCounted; i-- {
+		w := &t.writes[t.acked[i]]
+		if w.ended <= was {
+			break
+		}
+		if w.began > was && (r.from != nothing || !w.is(isDelete)) && (r.from != something || w.is(isDelete)) {
+			behind++
+			since = w.ended
+		}
+	}
+	if behind > 0 {
+		of.behind(behind, r.began-since)
+	}
+}
+
+// mostCounted versions behind are counted: more are said to be so many.
+const mostCounted = 1 << 12
+
+// comparedInTime checks that no two compare-and-sets succeeded on one version, and
+// that none did on a version that had been replaced at a lower revision than its own.
+func (k *keyChecker) comparedInTime() {
+	t := &k.timed
+	t.acked, t.latest = t.acked[:0], t.latest[:0] // by conditions, by revisions
+	for i := range t.writes {
+		w := &t.writes[i]
+		if w.role == wrote && w.is(isCAS) && w.expected > 0 {
+			t.acked = append(t.acked, i)
+		}
+		if w.mod > 0 {
+			t.latest = append(t.latest, i)
+		}
+	}
+	slices.SortStableFunc(t.acked, func(a, b int) int { return cmp.Compare(t.writes[a].expected, t.writes[b].expected) })
+	slices.SortStableFunc(t.latest, func(a, b int) int { return cmp.Compare(t.writes[a].mod, t.writes[b].mod) })
+	for n, i := range t.acked {
+		w := &t.writes[i]
+		f := finding{kind: WrongCAS, promise: history.Compare, n: 2, ords: [3]uint32{0, w.ord}}
+		if n > 0 && t.writes[t.acked[n-1]].expected == w.expected {
+			f.ords[0] = t.writes[t.acked[n-1]].ord
+			f.state = fmt.Sprintf("another had succeeded on revision %d", w.expected)
+		} else if at := sort.Search(len(t.latest), func(i int) bool { return t.writes[t.latest[i]].mod >= w.mod }); w.mod > 0 && at > 0 {
+			if x := &t.writes[t.latest[at-1]]; x.mod > w.expected {
+				f.ords[0] = x.ord
+				f.state = fmt.Sprintf("the key had value #%d of revision %d", x.value, x.mod)
+			}
+		}
+		if f.state != "" {
+			k.add(f)
+		}
+	}
+}
+
+// goneInTime checks a watcher that was told, in an answer of a revision, that the key is
+// gone. It cannot be where a version of that revision or an earlier one was shown, or the
+// key was there when the history began, and no write had begun that deletes it. What is of
+// before can have been deleted then.
+func (k *keyChecker) goneInTime(r *timed) {
+	t := &k.timed
+	if !k.based || r.answer <= k.base || t.deletes.until(r.ended, t.writes) >= 0 {
+		return
+	}
+	f := finding{kind: LostWrite, promise: history.Snapshot, n: 2, ords: [3]uint32{0, r.ord}, revision: r.answer}
+	for i := range t.reads {
+		if x := &t.reads[i]; x.mod > k.base && x.mod <= r.answer {
+			f.ords[0], f.state = x.ord, fmt.Sprintf("revision %d, it had the version of revision %d, and nobody had begun to delete it", r.answer, x.mod)
+			k.add(f)
+			return
+		}
+	}
+	for i := range t.writes {
+		if w := &t.writes[i]; w.role == wrote && w.ended == 0 && !w.is(isDelete) {
+			f.ords[0], f.state = w.ord, fmt.Sprintf("revision %d, it had been there since before the load began, and nobody had begun to delete it", r.answer)
+			k.add(f)
+			return
+		}
+	}
+}

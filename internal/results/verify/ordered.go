@@ -1,0 +1,95 @@
+package verify
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+)
+
+// ordered checks a history whose store tells its order: its keys in parts, each
+// in a reading of its own, and the order of all in the first.
+func (c *checker) ordered() error {
+	parts := int(c.survey.operations/uint64(c.opt.Partition)) + 1
+	txns := transactions{at: map[uint32]int64{}}
+	for part := range parts {
+		if err := c.part(func(key uint64) bool { return parts == 1 || int(mixed(key)>>33)%parts == part }, part == 0, &txns); err != nil {
+			return err
+		}
+	}
+	c.found.again()
+	for siblings := txns.siblings(); len(siblings) > 0; siblings = txns.siblings() {
+		if err := c.part(func(key uint64) bool { return siblings[key] }, false, &txns); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// part checks the keys that are in it, and the order of all operations if it is
+// the first.
+func (c *checker) part(in func(uint64) bool, first bool, txns *transactions) error {
+	c.table.reset()
+	c.revisions = c.revisions[:0]
+	p := &pass{
+		checker: c, in: in, first: first, again: len(txns.again) > 0, txns: txns,
+		seen: newSweep(c.survey.longest), watchers: newWatchers(),
+	}
+	if err := c.each(p.take); err != nil {
+		return err
+	}
+	var beside sync.WaitGroup
+	beside.Go(func() { c.doubles(c.revisions) })
+	c.keys(p)
+	beside.Wait()
+	return nil
+}
+
+func (p *pass) take(ord uint32, o *history.Op) {
+	p.ord = ord
+	if o.Kind == kv.Watch {
+		p.told(o)
+		return
+	}
+	if o.Kind == kv.KeepAlive {
+		p.kept(o)
+		return
+	}
+	if !o.Joined {
+		p.head = p.ord
+	}
+	role := roleOf(o)
+	mine := role != unchecked && p.in(o.Key)
+	ordered := p.first && o.At > 0
+	var limit bound
+	if mine || ordered {
+		limit = p.seen.before(o.Invoked)
+	}
+	if ordered {
+		p.orderOf(o, role, p.ord, &limit)
+		p.sessions.check(&p.found, o, role, p.ord)
+	}
+	if role == wrote && !o.Joined && !p.again && p.in(uint64(o.At)) {
+		p.revisions = append(p.revisions, revision{o.At, p.ord})
+	}
+	if mine {
+		e := entryOf(o, role, p.ord, limit.acked)
+		e.member = p.member(o)
+		p.txns.enter(&e, o, p.head)
+		p.table.add(o.Key, &e)
+	}
+	p.seen.ended(o, role, p.ord)
+}
+
+// doubles finds revisions that several writes were given. A store numbers its
+// writes, so no two of one history have the same.
+func (c *checker) doubles(all []revision) {
+	slices.SortFunc(all, func(a, b revision) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.ord, b.ord)) })
+	for i := 1; i < len(all); i++ {
+		if all[i].at == all[i-1].at {
+			c.found.add(finding{kind: SameRevision, promise: history.Order, ords: [3]uint32{all[i-1].ord, all[i].ord}, n: 2, revision: all[i].at})
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package verify
+
+import (
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+)
+
+// pass is one reading of the history.
+type pass struct {
+	*checker
+	in           func(uint64) bool // the keys, and the revisions, that it is for
+	first, again bool
+	untold       bool // keys are checked by the times of their operations
+	txns         *transactions
+	seen         *sweep
+	sessions     sessions
+	watchers     *watchers
+	leases       leases
+	locks        locks
+	members      []uint64 // by their small numbers
+	ord, head    uint32   // of the operation, and of the transaction that it is of
+}
+
+// kept takes what is known of a lease, or of a lock.
+func (p *pass) kept(o *history.Op) {
+	switch {
+	case !p.first:
+	case o.Lock != history.NoHold:
+		p.locks.take(o, p.ord)
+	default:
+		p.leases.keptAlive(&p.found, o, p.ord)
+	}
+}
+
+// mostMembers of a history are told apart.
+const mostMembers = 256
+
+// member is a small number for the one that answered.
+func (p *pass) member(o *history.Op) uint8 {
+	for i, id := range p.members {
+		if id == o.Member {
+			return uint8(i)
+		}
+	}
+	if len(p.members) < mostMembers {
+		p.members = append(p.members, o.Member)
+	}
+	return uint8(len(p.members) - 1)
+}

@@ -1,0 +1,78 @@
+package verify
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/measure/history"
+)
+
+// watched checks what the key's watchers were told against its versions.
+func (k *keyChecker) watched() {
+	if len(k.watchers.all) == 0 {
+		return
+	}
+	slices.SortFunc(k.events, func(a, b entry) int {
+		return cmp.Or(cmp.Compare(a.watcher(), b.watcher()), cmp.Compare(a.at, b.at), cmp.Compare(a.ord, b.ord))
+	})
+	for i := range k.events {
+		e := &k.events[i]
+		k.replaced(e)
+		switch {
+		case i > 0 && k.events[i-1].at == e.at && k.events[i-1].watcher() == e.watcher():
+			k.add(finding{kind: EventTwice, promise: history.WatchOnce, n: 2, ords: [3]uint32{k.events[i-1].ord, e.ord}, revision: e.at})
+		case e.is(isLate):
+			k.add(finding{kind: EventLate, promise: history.WatchOrder, n: 2, ords: [3]uint32{e.after(), e.ord}, revision: e.at})
+		case e.is(isSplit):
+			k.add(finding{kind: EventSplit, promise: history.WatchWhole, n: 2, ords: [3]uint32{e.after(), e.ord}, revision: e.at})
+		}
+	}
+	k.watchers.of(k.key, k.missed)
+}
+
+// replaced checks that what an event says was there before it was.
+func (k *keyChecker) replaced(e *entry) {
+	if e.mod == 0 {
+		return
+	}
+	i := k.upTo(e.at - 1)
+	if i < 0 || k.versions[i].rev <= e.mod && e.mod < e.at {
+		return
+	}
+	v := &k.versions[i]
+	k.add(finding{kind: WrongBefore, promise: history.WatchTrue, n: 2, ords: [3]uint32{v.ord, e.ord}, revision: e.at, state: v.state()})
+}
+
+// missed finds the versions that a watcher was not told of, though it was told of
+// what came after them.
+func (k *keyChecker) missed(place uint32) {
+	w := &k.watchers.all[place]
+	until, by := w.until()
+	at := func(e entry, of int64) int {
+		return cmp.Or(cmp.Compare(e.watcher(), place), cmp.Compare(e.at, of))
+	}
+	next, _ := slices.BinarySearchFunc(k.events, w.from, at)
+	for i := k.upTo(w.from-1) + 1; i < len(k.versions) && k.versions[i].rev <= until; i++ {
+		v := &k.versions[i]
+		for next < len(k.events) && at(k.events[next], v.rev) < 0 {
+			next++
+		}
+		known := next < len(k.events) && k.events[next].watcher() == place
+		if known && k.events[next].at == v.rev || v.done < 0 && !v.seen || w.away(v.rev) {
+			continue
+		}
+		promise := history.WatchAll
+		if w.newest { // told of a later one, it may pass over this; one that is gone is gone
+			gone := !v.there() && next > 0 && k.events[next-1].watcher() == place && k.events[next-1].value == history.Absent
+			if known || gone || i+1 < len(k.versions) && k.versions[i+1].rev <= until {
+				continue
+			}
+			promise = history.WatchProgress
+		}
+		f := finding{kind: EventLost, promise: promise, n: 2, ords: [3]uint32{v.ord, by}, revision: v.rev}
+		if known {
+			f.ords[1] = k.events[next].ord
+		}
+		k.add(f)
+	}
+}
