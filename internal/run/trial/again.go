@@ -9,14 +9,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// unopenedError says why a load ended before it sent anything.
-type unopenedError struct{ why error }
-
-func (e *unopenedError) Error() string { return e.why.Error() }
-
-// Unwrap returns the reason.
-func (e *unopenedError) Unwrap() error { return e.why }
-
 // preload writes the load's keys if it asks for them, and returns the members that are
 // there afterwards. A member of a running cluster that ends meanwhile does not end the
 // preload: it is begun again on the others.

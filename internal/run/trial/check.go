@@ -20,10 +20,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
-// CheckAnswers checks the history in the given files. progress gets, from one
-// goroutine, how many operations were read in how manieth reading.
-type CheckAnswers func(ctx context.Context, paths []string, progress func(reading int, operations uint64)) (*record.Answers, error)
-
 // historian records the operations of a load whose answers are to be checked, a
 // file for each event loop.
 type historian struct {

@@ -32,8 +32,8 @@ func (w *monitor) compact(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			if w.uncompacted++; w.uncompactedWhy == "" {
-				w.uncompactedWhy = err.Error()
+			if w.uncompacted.times++; w.uncompacted.why == "" {
+				w.uncompacted.why = err.Error()
 			}
 		case revision > 0:
 			_ = w.out.Event(record.Event{ // an error stays in the writer
@@ -46,8 +46,26 @@ func (w *monitor) compact(ctx context.Context) {
 
 // notes are what went wrong with compactions.
 func (w *monitor) notes() []string {
-	if w.uncompacted == 0 {
+	if w.uncompacted.times == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%d compactions beside the load failed; the first: %s", w.uncompacted, w.uncompactedWhy)}
+	return []string{fmt.Sprintf("%d compactions beside the load failed; the first: %s", w.uncompacted.times, w.uncompacted.why)}
 }
+
+// compactFirst discards the store's history, where the load asks for it: what is
+// measured then begins as on a store that was never written to but for its keys.
+func (t *Trial) compactFirst(ctx context.Context, m *members) error {
+	if !t.Spec.Load.CompactFirst {
+		return nil
+	}
+	t.report(Progress{Stage: "compacting"})
+	ctx, cancel := context.WithTimeout(ctx, firstCompactionTimeout)
+	defer cancel()
+	if _, err := m.admin.(store.Operator).Compact(ctx); err != nil { // the scenario was refused without it
+		return fmt.Errorf("the store's history cannot be compacted before the load: %w", err)
+	}
+	return nil
+}
+
+// firstCompactionTimeout leaves room for the history of a large preload.
+const firstCompactionTimeout = time.Minute

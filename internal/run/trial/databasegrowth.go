@@ -5,12 +5,6 @@ import (
 	"time"
 )
 
-// sized is how many bytes a member's database had on disk at a time.
-type sized struct {
-	at    time.Time
-	bytes float64
-}
-
 // databaseGrowth is by how much all members' databases together grew from one time
 // to another; nil where one's size is not known at both. The members are not asked
 // any more.

@@ -52,12 +52,12 @@ func (t *Trial) adminOf(endpoints []string) (store.Admin, error) {
 // attribute tells what the faults did from what happened by itself: members that
 // were lost, elections, and operations that failed.
 func (w *monitor) attribute(o *record.Observed, res *load.Result) {
-	record.FindOutages(w.faults, &w.pulse, res.Measured.Seconds)
+	record.FindOutages(w.faults, &w.window.pulse, res.Measured.Seconds)
 	names := map[uint64]string{}
 	for _, m := range o.Members {
 		names[uint64(m.ID)] = m.Name
 	}
-	record.FindRecovery(w.faults, &w.course, res.Measured.Seconds, w.t.Spec.Load.Arrival != scenario.Closed, func(member uint64) string { return names[member] })
+	record.FindRecovery(w.faults, &w.window.course, res.Measured.Seconds, w.t.Spec.Load.Arrival != scenario.Closed, func(member uint64) string { return names[member] })
 	o.Faults = w.faults
 	at := func(t time.Time) float64 { return t.Sub(res.Opened).Seconds() }
 	o.LostMembers = w.m.lost(func(t time.Time) bool { return record.Mended(w.faults, at(t)) })
@@ -66,7 +66,7 @@ func (w *monitor) attribute(o *record.Observed, res *load.Result) {
 	o.MeantTermChanges = w.elections.count(func(t time.Time) bool {
 		return !t.Before(res.Opened) && !t.After(closed) && record.Caused(w.faults, at(t))
 	})
-	for i, n := range w.failed {
+	for i, n := range w.window.failed {
 		if record.Caused(w.faults, float64(i)) || record.Caused(w.faults, float64(i+1)) {
 			o.MeantErrors += n
 		}

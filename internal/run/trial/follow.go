@@ -11,15 +11,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// driven is the part of a generator that follows the members.
-type driven interface {
-	// Retarget moves the load to other endpoints.
-	Retarget(endpoints []string)
-	// Epoch says in which term operations are from now on, where their answers
-	// do not say it.
-	Epoch(term uint64)
-}
-
 // followed is how often the members are asked: a load whose target is a role
 // must move when the role does.
 func (w *monitor) followed() cluster.Config {

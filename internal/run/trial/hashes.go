@@ -67,16 +67,3 @@ func sameRevision(all []store.MemberHash) bool {
 	}
 	return true
 }
-
-// sizes is the size of each member's database by its endpoint, as far as that
-// is known.
-func (m *members) sizes() map[string]*int64 {
-	out := map[string]*int64{}
-	status := m.status()
-	for i := range status.Members {
-		if e := &status.Members[i]; e.Err == nil && e.DBSize > 0 {
-			out[e.Endpoint] = &e.DBSize
-		}
-	}
-	return out
-}

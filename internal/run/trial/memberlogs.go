@@ -9,34 +9,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 
 	"github.com/quorumbench/quorumbench/internal/store"
 )
-
-// How often the members' logs are read, and how long before the load what they
-// reported still belongs to the trial.
-const (
-	readEvery   = time.Second
-	eventsFrom  = time.Second
-	signalClock = time.Millisecond // the resolution of times in logs
-)
-
-// logs are the members' logs, followed from where they ended before the
-// preload. Without any, as of a cluster that ran already, both are nil.
-type logs struct {
-	followed []hostLogs
-	signal   probe.Signaller
-}
-
-// hostLogs are those of one host.
-type hostLogs struct {
-	host.Logs
-	on      host.Host
-	paths   []string
-	members []string // the name of the member whose each is
-}
 
 // followLogs begins to follow the logs of the members whose hosts are known.
 func (t *Trial) followLogs(ctx context.Context) (l logs, err error) {
@@ -61,21 +37,6 @@ func (t *Trial) followLogs(ctx context.Context) (l logs, err error) {
 		}
 	}
 	return l, nil
-}
-
-func (l *logs) close() {
-	for _, f := range l.followed {
-		_ = f.Close() // they were only read
-	}
-}
-
-// listener returns a listener to what the logs have from shortly before a load
-// on, which began at the given time; nil without logs.
-func (l *logs) listener(began time.Time) *probe.Listener {
-	if l.followed == nil {
-		return nil
-	}
-	return probe.NewListener(l.signal, began.Add(-eventsFrom).Truncate(signalClock))
 }
 
 // listen records what the members' logs have, until ctx ends.

@@ -216,3 +216,66 @@ func (m *members) targets(t kv.Target, voting bool) ([]string, error) {
 	}
 	return answering, nil
 }
+
+// sizes is the size of each member's database by its endpoint, as far as that
+// is known.
+func (m *members) sizes() map[string]*int64 {
+	out := map[string]*int64{}
+	status := m.status()
+	for i := range status.Members {
+		if e := &status.Members[i]; e.Err == nil && e.DBSize > 0 {
+			out[e.Endpoint] = &e.DBSize
+		}
+	}
+	return out
+}
+
+// scraped are the members that are asked for their metrics.
+func (m *members) scraped() []store.Member {
+	if len(m.others) > 0 {
+		return m.others
+	}
+	return m.status().Members
+}
+
+// size is the size of a member's database; 0 if it is not known.
+func (m *members) size(endpoint string) int64 {
+	if size := m.sizes()[endpoint]; size != nil {
+		return *size
+	}
+	return 0
+}
+
+// withoutVote lists the cluster's members that have no vote, as far as they are known.
+func (m *members) withoutVote() []store.Member {
+	return slices.DeleteFunc(m.everybody(), func(e store.Member) bool { return e.Role != kv.NonVoter })
+}
+
+// everybody lists the members that are asked for their state, and those whose
+// endpoints were not given.
+func (m *members) everybody() []store.Member {
+	all := m.status().Members
+	for i := range m.others {
+		if memberAt(all, m.others[i].Endpoint) == nil {
+			all = append(all, m.others[i])
+		}
+	}
+	return all
+}
+
+// memberAt returns the member at an endpoint; nil where there is none.
+func memberAt(all []store.Member, endpoint string) *store.Member {
+	i := slices.IndexFunc(all, func(e store.Member) bool { return e.Endpoint == endpoint })
+	if i < 0 {
+		return nil
+	}
+	return &all[i]
+}
+
+// described is a member's name and endpoint.
+func described(e *store.Member) string {
+	if cmp.Or(e.Name, e.Endpoint) == e.Endpoint {
+		return e.Endpoint
+	}
+	return fmt.Sprintf("%s (%s)", e.Name, e.Endpoint)
+}

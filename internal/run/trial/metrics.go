@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -221,52 +220,8 @@ func (s *scrapes) first(given []string) *scraped {
 	return s.members[0]
 }
 
-// findOthers finds out who the members at all endpoints of the cluster are, where
-// those are not the ones given: they are not asked for their state beside the
-// load, but for their metrics. Who does not answer soon has no name. Where none does,
-// they are known by addresses that lead nowhere from here, and those given stay.
-func (m *members) findOthers(ctx context.Context, st store.Store, access store.Access, all []string) {
-	if len(all) == 0 || sameSet(all, access.Endpoints) {
-		return
-	}
-	for _, endpoint := range all {
-		m.others = append(m.others, store.Member{Endpoint: endpoint})
-	}
-	access.Endpoints = all
-	admin, err := st.Admin(access)
-	if err != nil {
-		return
-	}
-	defer func() { _ = admin.Close() }() // nothing is left to ask
-	ctx, cancel := context.WithTimeout(ctx, scrapeFirst)
-	defer cancel()
-	status, err := admin.Status(ctx)
-	if err != nil {
-		m.others = nil
-	}
-	for _, e := range status.Members {
-		if i := slices.IndexFunc(m.others, func(o store.Member) bool { return o.Endpoint == e.Endpoint }); i >= 0 && e.Err == nil {
-			m.others[i] = e
-		}
-	}
-}
-
-// scraped are the members that are asked for their metrics.
-func (m *members) scraped() []store.Member {
-	if len(m.others) > 0 {
-		return m.others
-	}
-	return m.status().Members
-}
-
-// size is the size of a member's database; 0 if it is not known.
-func (m *members) size(endpoint string) int64 {
-	if size := m.sizes()[endpoint]; size != nil {
-		return *size
-	}
-	return 0
-}
-
-func sameSet(a, b []string) bool {
-	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+// sized is how many bytes a member's database had on disk at a time.
+type sized struct {
+	at    time.Time
+	bytes float64
 }

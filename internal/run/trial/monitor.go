@@ -7,18 +7,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
+	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
-)
-
-// How often the trial's progress is reported, and how soon members are asked
-// again for what they do not agree on yet.
-const (
-	progressEvery = 250 * time.Millisecond
-	askEvery      = 100 * time.Millisecond
 )
 
 // monitor follows a running load: it records its seconds, follows
@@ -46,13 +41,9 @@ type monitor struct {
 
 	opened chan struct{}  // closed when the window has
 	faults []record.Fault // what became of them; read after the load
-	failed []uint64       // of each second of the window, the operations due in it
-	waited []int64        // likewise, measure.Disturbance.RunWait of them
-	pulse  measure.Pulse  // of the window
-	course measure.Course // likewise
+	window windowSeen
 
-	uncompacted    int // compactions that failed; compact's, read after the load
-	uncompactedWhy string
+	uncompacted uncompacted // compact's, read after the load
 
 	generator driven   // for handleChanges alone
 	aimed     []string // where it was sent last; for handleChanges alone
@@ -65,20 +56,18 @@ type monitor struct {
 	forsake   context.CancelFunc // ends what the cluster is still awaited for
 }
 
-func newMonitor(ctx context.Context, t *Trial, m *members, out *record.TrialWriter) (*monitor, error) {
-	sampler, err := newSampler(ctx, t.Host, t.Cluster.Members(), t.Sources...)
-	if err != nil {
-		return nil, err
-	}
-	sampler.addBeside(t.Cluster.besides())
-	if len(t.Spec.Load.Faults) > 0 {
-		sampler.members = t.Cluster.Members
-	}
-	w := &monitor{t: t, m: m, out: out, sampler: sampler, began: measure.Now(), whole: measure.NewHistogram(), opened: make(chan struct{})}
-	w.follower = cluster.NewFollower(w.followed())
-	w.scrapes = newScrapes(t, m, out)
-	w.heard = t.logs.listener(w.began)
-	return w, nil
+// windowSeen is what the seconds of the window had.
+type windowSeen struct {
+	failed []uint64 // of each second of the window, the operations due in it
+	waited []int64  // likewise, measure.Disturbance.RunWait of them
+	pulse  measure.Pulse
+	course measure.Course
+}
+
+// uncompacted are the compactions that failed: how many, and why the first did.
+type uncompacted struct {
+	times int
+	why   string
 }
 
 // changed is called from the load's loops. A term that the members stated
@@ -105,11 +94,11 @@ func (w *monitor) second(s *measure.Second) {
 	w.stopWithoutSpace(s)
 	w.clean.took(s.Due)
 	if s.Phase == measure.Measured {
-		w.failed = append(w.failed, slices.Repeat([]uint64{0}, max(s.Index+1-len(w.failed), 0))...)
-		w.failed[s.Index] += s.Failed()
-		w.waited = append(w.waited, slices.Repeat([]int64{0}, max(s.Index+1-len(w.waited), 0))...)
-		w.waited[s.Index] += s.Disturbed.RunWait
-		w.pulse.Add(s)
+		w.window.failed = append(w.window.failed, slices.Repeat([]uint64{0}, max(s.Index+1-len(w.window.failed), 0))...)
+		w.window.failed[s.Index] += s.Failed()
+		w.window.waited = append(w.window.waited, slices.Repeat([]int64{0}, max(s.Index+1-len(w.window.waited), 0))...)
+		w.window.waited[s.Index] += s.Disturbed.RunWait
+		w.window.pulse.Add(s)
 	}
 	if w.t.Second != nil {
 		w.t.Second(s)
@@ -117,7 +106,7 @@ func (w *monitor) second(s *measure.Second) {
 
 	p99 := measure.Percentile(s.Response(w.whole), s.Failed(), 99)
 	if s.Phase == measure.Measured && len(w.t.Spec.Load.Faults) > 0 {
-		w.course.Add(s, p99)
+		w.window.course.Add(s, p99)
 	}
 	w.mu.Lock()
 	w.lastP99, w.lastAt = 0, measure.Now()
@@ -134,35 +123,6 @@ func (w *monitor) keep(err error) {
 		w.err = err
 		w.stop()
 	}
-}
-
-// begin starts to follow a load that is about to run to the endpoints.
-// run ends when the whole run does.
-func (w *monitor) begin(run context.Context, g load.Job, endpoints []string) {
-	w.aim(g, endpoints)
-	w.done = func() uint64 { return g.Progress().Done }
-	ctx, quit := context.WithCancel(context.Background())
-	w.quit = quit
-	run, w.forsake = w.whilePresent(run)
-	w.sampler.note(ctx) // before any window opens: a first whole sample takes long
-	w.scrapes.begin()
-	w.running.Go(func() { w.follower.Run(ctx, func() { load.GiveWay(w.t.Worker) }) })
-	w.running.Go(func() { w.sample(ctx) })
-	w.running.Go(func() { w.listen(ctx) })
-	w.running.Go(func() { w.compact(ctx) })
-	w.running.Go(func() { w.breakMembers(run, ctx) })
-	w.running.Go(func() { w.progress(ctx, g) })
-}
-
-// end ends that when the load has, and returns why a host with members was lost before.
-func (w *monitor) end() (lost error) {
-	lost = w.sampler.noteLost()
-	w.quit()
-	w.running.Wait()
-	w.forsake()
-	w.scrapes.stop()
-	w.generator = nil // it has ended, and cannot be moved
-	return lost
 }
 
 // sample records a row a second for each process and the machine.
@@ -212,93 +172,65 @@ func (w *monitor) mark(m load.Mark) {
 	}
 }
 
-// p99Lives is how long a second's p99 is shown: a second comes when nothing due
-// in it is open, so none comes while the store stalls.
-const p99Lives = 2 * time.Second
+// driven is the part of a generator that follows the members.
+type driven interface {
+	// Retarget moves the load to other endpoints.
+	Retarget(endpoints []string)
+	// Epoch says in which term operations are from now on, where their answers
+	// do not say it.
+	Epoch(term uint64)
+}
 
-// progress reports how the load goes: how many operations were done in the last
-// second is counted here, and so falls to 0 in a stall.
-func (w *monitor) progress(ctx context.Context, g load.Job) {
-	ticker := time.NewTicker(progressEvery)
-	defer ticker.Stop()
-	var recent meter
-	var window opening
-	failed, asked := uint64(0), measure.Now()
-	for {
-		p, now := g.Progress(), measure.Now()
-		// A member that stands still keeps its connections: only timeouts show it.
-		if p.Failed > failed && now.Sub(asked) >= time.Second {
-			failed, asked = p.Failed, now
-			w.follower.Poke()
-		}
-		current := Progress{Stage: p.Phase, PerSecond: recent.rate(now, p.Done), Errors: p.Failed, InFlight: p.InFlight}
-		window.fill(p, now, &current)
-		w.mu.Lock()
-		if now.Sub(w.lastAt) < p99Lives {
-			current.P99 = w.lastP99
-		}
-		w.mu.Unlock()
-		w.t.report(current)
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+// clockSet is how our clock was set during the trial; nil if it was not.
+func (w *monitor) clockSet() *record.ClockSet {
+	set := w.sampler.own.ClockSet
+	if set.Times == 0 {
+		return nil
+	}
+	set.Members = slices.ContainsFunc(w.t.Cluster.Members(), func(m cluster.Member) bool {
+		_, apart := m.Host.(host.Clocked)
+		return !apart
+	})
+	return &set
+}
+
+// stopWithoutSpace ends the load on a running cluster when the first write was refused for
+// want of space.
+func (w *monitor) stopWithoutSpace(s *measure.Second) {
+	if s.Outcomes[kv.NoSpace] > 0 && w.t.Cluster.attached() {
+		w.full.Store(true)
+		w.stop()
 	}
 }
 
-// opening counts the operations that ended since the window was seen open: for
-// showing how far it is, not for figures.
-type opening struct {
-	at           time.Time
-	done, failed uint64 // before
-	length       time.Duration
+// phases is when the load's phases began, and the window closed.
+type phases struct {
+	mu     sync.Mutex
+	starts [2]time.Time
+	closed time.Time
 }
 
-func (o *opening) fill(p load.Progress, now time.Time, to *Progress) {
-	open := p.Phase == measure.Measured.String()
-	if o.at.IsZero() && open {
-		o.at, o.done, o.failed = now, p.Done, p.Failed
+func (p *phases) mark(m load.Mark) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case !m.Ended:
+		p.starts[m.Phase] = m.At
+	case m.Phase == measure.Measured: // else it was stopped in the warm-up
+		p.closed = m.At
 	}
-	if o.at.IsZero() {
-		return
-	}
-	if open {
-		o.length = now.Sub(o.at)
-	}
-	to.Done, to.InWindow = p.Done-o.done, o.length
-	to.Ended = to.Done + p.Failed - o.failed
 }
 
-// meter returns how fast a count rose in the last second.
-type meter struct{ readings []reading }
-
-type reading struct {
-	at    time.Time
-	count uint64
+// began is when a phase began.
+func (p *phases) began(phase measure.Phase) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.starts[phase]
 }
 
-// rate takes the count as it is now; 0 until there are two of them.
-func (m *meter) rate(now time.Time, count uint64) float64 {
-	m.readings = append(m.readings, reading{now, count})
-	for len(m.readings) > 2 && now.Sub(m.readings[1].at) >= time.Second {
-		m.readings = m.readings[1:]
-	}
-	first := m.readings[0]
-	if now.Equal(first.at) {
-		return 0
-	}
-	return float64(count-first.count) / now.Sub(first.at).Seconds()
-}
-
-// pause waits, and reports false when ctx ended meanwhile.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
+// ended is when the window closed, if it has.
+func (p *phases) ended() (time.Time, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.closed, !p.closed.IsZero()
 }

@@ -271,3 +271,53 @@ func userNotes(ctx context.Context, m *members, access *scenario.Attach) []strin
 	}
 	return nil
 }
+
+// findOthers finds out who the members at all endpoints of the cluster are, where
+// those are not the ones given: they are not asked for their state beside the
+// load, but for their metrics. Who does not answer soon has no name. Where none does,
+// they are known by addresses that lead nowhere from here, and those given stay.
+func (m *members) findOthers(ctx context.Context, st store.Store, access store.Access, all []string) {
+	if len(all) == 0 || sameSet(all, access.Endpoints) {
+		return
+	}
+	for _, endpoint := range all {
+		m.others = append(m.others, store.Member{Endpoint: endpoint})
+	}
+	access.Endpoints = all
+	admin, err := st.Admin(access)
+	if err != nil {
+		return
+	}
+	defer func() { _ = admin.Close() }() // nothing is left to ask
+	ctx, cancel := context.WithTimeout(ctx, scrapeFirst)
+	defer cancel()
+	status, err := admin.Status(ctx)
+	if err != nil {
+		m.others = nil
+	}
+	for _, e := range status.Members {
+		if i := slices.IndexFunc(m.others, func(o store.Member) bool { return o.Endpoint == e.Endpoint }); i >= 0 && e.Err == nil {
+			m.others[i] = e
+		}
+	}
+}
+
+func sameSet(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
+
+// meet asks the members at the given endpoints for their state.
+func (t *Trial) meet(ctx context.Context, access store.Access) (*members, error) {
+	admin, err := t.Cluster.Store.Admin(access)
+	if err != nil {
+		return nil, err
+	}
+	// A user who allows more time to connect allows it for this too: a member
+	// without a leader may answer after seconds.
+	m, err := meet(ctx, admin, access.Endpoints, t.Cluster.names(), max(statusTimeout, access.DialTimeout))
+	if err != nil {
+		_ = admin.Close() // the answer that failed is the one to return
+		return nil, fmt.Errorf("%s does not report its state: %w", t.Cluster.Store.Name(), err)
+	}
+	return m, nil
+}

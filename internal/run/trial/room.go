@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -73,15 +72,6 @@ func leastWritten(l *scenario.Load) int64 {
 		bytes += int64(min(operations*writes/all*float64(l.KeysOfOperation())*float64(each), 1<<60))
 	}
 	return bytes
-}
-
-// stopWithoutSpace ends the load on a running cluster when the first write was refused for
-// want of space.
-func (w *monitor) stopWithoutSpace(s *measure.Second) {
-	if s.Outcomes[kv.NoSpace] > 0 && w.t.Cluster.attached() {
-		w.full.Store(true)
-		w.stop()
-	}
 }
 
 // outOfSpace returns why the load was stopped, or nil.

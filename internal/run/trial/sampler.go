@@ -3,7 +3,6 @@ package trial
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
-	"github.com/quorumbench/quorumbench/internal/run/probe"
 )
 
 // sampler makes the rows of machines.csv: the generator, the members on known
@@ -36,165 +34,6 @@ type sampler struct {
 	// what was seen of that.
 	ahead func() time.Duration
 	own   ownClock
-}
-
-// sampled is what is sampled on one host.
-type sampled struct {
-	host    host.Host
-	machine string   // how the machine is called
-	whole   bool     // the machine's own rows are made here: no other host is the same one
-	here    bool     // it is the generator's machine
-	own     int      // how many processes are not the members'
-	names   []string // empty for one that has no row
-	pids    []int
-	began   []float64      // of the processes: when each began, as it was seen first; below 0 before that
-	folders map[int]string // the members' data folders, by process
-	// elsewhere are the processes whose reading and writing is another one's, which
-	// serves their disk.
-	elsewhere map[int]bool
-	weighed   time.Time // when they were weighed last
-	// ours are all process groups of ours on that machine.
-	ours *[]int
-	// beside are our processes there that other hosts have, which are no other programs.
-	beside []int
-	// sees are the hosts whose processes are sampled here, because it sees of them what
-	// they would: itself, first, and others; nil where another one sees it.
-	sees []int
-	// network names the row of its network where that is not its machine's; tells is
-	// true for the host that makes that row.
-	network string
-	tells   bool
-
-	use        *machineUse   // of that machine
-	collecting time.Duration // processor time that sampling took until now
-	cost       []usedBy      // the same at the times of samples
-}
-
-func newSampler(ctx context.Context, generator host.Host, members []cluster.Member, sources ...Source) (*sampler, error) {
-	s := &sampler{store: newStoreUsage(members), beside: newStoreUsage(nil), edges: make(chan struct{}, 1), throttled: map[string][]usedBy{}, ahead: measure.Ahead}
-	s.own.was = s.ahead()
-	s.hosts = []*sampled{{host: generator, own: 1, names: []string{record.GeneratorName}, pids: []int{os.Getpid()}, folders: map[int]string{}, elsewhere: map[int]bool{}}}
-	if err := s.addSources(ctx, sources); err != nil {
-		return nil, err
-	}
-	for _, m := range members {
-		h := s.on(m.Host)
-		for i, p := range m.Processes() {
-			if i == 0 && m.DataDir != "" {
-				h.folders[len(h.pids)] = m.DataDir
-			}
-			if m.DiskServer != nil {
-				h.elsewhere[len(h.pids)] = true
-			}
-			h.names, h.pids = append(h.names, p.Name), append(h.pids, p.PID)
-		}
-		for _, p := range []*cluster.Process{m.DiskServer, m.NetworkServer} { // ours, and neither the store's nor another program
-			if p != nil {
-				h.names, h.pids = append(h.names, p.Name), append(h.pids, p.PID)
-			}
-		}
-	}
-	return s, s.place(ctx)
-}
-
-// addBeside adds processes of members by their names, which were found on the
-// generator's machine.
-func (s *sampler) addBeside(found map[string]int) {
-	h := s.hosts[0]
-	for name, pid := range found {
-		s.beside.of[name] = true
-		h.names, h.pids, h.began = append(h.names, name), append(h.pids, pid), append(h.began, -1)
-		*h.ours = append(*h.ours, pid)
-	}
-}
-
-// on is what is sampled on a host.
-func (s *sampler) on(at host.Host) *sampled {
-	i := slices.IndexFunc(s.hosts, func(h *sampled) bool { return h.host == at })
-	if i < 0 {
-		i = len(s.hosts)
-		s.hosts = append(s.hosts, &sampled{host: at, folders: map[int]string{}, elsewhere: map[int]bool{}})
-	}
-	return s.hosts[i]
-}
-
-// addSources adds the processes that serve hosts, and generate load there: a row for
-// each that does. One that is ours has a row already.
-func (s *sampler) addSources(ctx context.Context, sources []Source) error {
-	for _, of := range sources {
-		d, err := of.Host.Describe(ctx)
-		if err != nil {
-			return err
-		}
-		one := source{Source: of, on: s.on(of.Host)}
-		if _, apart := of.Host.(host.Clocked); apart && d.Process > 0 {
-			if of.Load {
-				one.row = record.OtherGenerator(of.Name)
-			}
-			one.on.own, one.on.names, one.on.pids = 1, []string{one.row}, []int{d.Process}
-		}
-		s.sources = append(s.sources, one)
-	}
-	return nil
-}
-
-// place finds out which hosts are one machine.
-func (s *sampler) place(ctx context.Context) error {
-	about, errs := make([]host.Description, len(s.hosts)), make([]error, len(s.hosts))
-	s.each(func(i int, h *sampled) { about[i], errs[i] = h.host.Describe(ctx) })
-	var places []host.Place
-	for i, h := range s.hosts {
-		d := about[i]
-		if errs[i] != nil {
-			return errs[i]
-		}
-		seer := slices.IndexFunc(about[:i+1], func(other host.Description) bool { return d.SeesAs(&other) })
-		if seer < 0 {
-			seer = i
-		}
-		s.hosts[seer].sees = append(s.hosts[seer].sees, i)
-		same := slices.IndexFunc(places, d.Place.SameMachine)
-		if h.whole = same < 0; h.whole {
-			h.machine, h.ours, h.use = record.OtherMachine(d.Machine.Name), &[]int{}, &machineUse{cpus: d.Machine.CPUs, ours: map[string][]usedBy{}}
-		} else {
-			h.machine, h.ours, h.use = s.hosts[same].machine, s.hosts[same].ours, s.hosts[same].use
-		}
-		if i == 0 {
-			h.machine = record.MachineName
-		}
-		if !h.whole && seer != same && d.Place == places[same] {
-			s.hosts[same].beside = append(s.hosts[same].beside, h.pids[:h.own]...)
-		}
-		if !h.whole && d.Network != "" && about[same].Network != "" && d.Network != about[same].Network {
-			s.placeNetwork(i, about[:i+1])
-		}
-		*h.ours = append(*h.ours, h.pids...)
-		h.began = slices.Repeat([]float64{-1}, len(h.pids))
-		places = append(places, d.Place)
-		h.here = d.Place.SameMachine(places[0])
-		for _, name := range h.names[h.own:] {
-			s.store.of[name] = h.here
-		}
-	}
-	return nil
-}
-
-// placeNetwork names the network of the last of these hosts, which is not its
-// machine's: after the first host of the scenario that has it.
-func (s *sampler) placeNetwork(i int, about []host.Description) {
-	h := s.hosts[i]
-	for k := range i {
-		if s.hosts[k].network != "" && about[k].Network == about[i].Network && about[k].Place.SameMachine(about[i].Place) {
-			h.network = s.hosts[k].network
-			return
-		}
-	}
-	for k := range s.sources {
-		if s.sources[k].on == h {
-			h.network, h.tells = record.PartName(record.NetworkRow, s.sources[k].Name, h.machine), true
-			return
-		}
-	}
 }
 
 // renumber takes the numbers that processes have now.
@@ -365,51 +204,6 @@ func (s *sampler) sample(ctx context.Context, h *sampled, whole bool, to []seen)
 	}
 }
 
-// known is what is known of a host's processes, from the first of these on: one that
-// ended, and whose number another one has since, is gone.
-func (h *sampled) known(processes []probe.ProcessUsage, first int) {
-	for i := range processes {
-		p, began := &processes[i], &h.began[first+i]
-		switch {
-		case !p.OK:
-		case *began < 0:
-			*began = p.Started
-		case p.Started != *began:
-			*p = probe.ProcessUsage{PID: p.PID}
-		}
-		if h.elsewhere[first+i] {
-			p.ReadBytes, p.WriteBytes = -1, -1
-		}
-	}
-}
-
-// foldersShare is what weighing data folders may take of a processor, on average.
-const foldersShare = 0.001
-
-// weigh is what the members' data folders take on disk, by process; nil where it
-// is too early to ask again, or the host does not answer.
-func (h *sampled) weigh(ctx context.Context, now time.Time) map[int]int64 {
-	if len(h.folders) == 0 || now.Before(h.weighed) {
-		return nil
-	}
-	var processes []int
-	var dirs []string
-	for i, dir := range h.folders {
-		processes, dirs = append(processes, i), append(dirs, dir)
-	}
-	bytes, cost, err := h.host.Weigh(ctx, dirs)
-	if err != nil || len(bytes) != len(dirs) {
-		return nil
-	}
-	h.weighed = now.Add(time.Duration(float64(cost)/foldersShare) - time.Second/2)
-	h.collecting += cost
-	out := map[int]int64{}
-	for i, p := range processes {
-		out[p] = bytes[i]
-	}
-	return out
-}
-
 // edge asks for a sample now. It is called from the load's loops.
 func (s *sampler) edge() {
 	select {
@@ -429,4 +223,26 @@ func (s *sampler) note(ctx context.Context) {
 		}
 	}
 	s.count()
+}
+
+// look notes what is known of the clocks, and returns those that were set since the
+// last time.
+func (s *sampler) look() (set []record.Event) {
+	now := measure.Now()
+	if by := s.own.look(s.ahead()); by != 0 {
+		set = append(set, clockWasSet(now, "the machine that conducts the run", by, ""))
+	}
+	for i := range s.sources {
+		c, ok := s.sources[i].Host.(host.Clocked)
+		if !ok {
+			continue
+		}
+		one := &s.sources[i]
+		is := clockSeen{now, c.Clock()}
+		if n := len(one.clocks); n > 0 && one.clocks[n-1].Jumps != is.Jumps {
+			set = append(set, clockWasSet(now, "host "+one.Name, is.Set-one.clocks[n-1].Set, ", or drifted"))
+		}
+		one.clocks = append(one.clocks, is)
+	}
+	return set
 }

@@ -1,45 +1,9 @@
 package trial
 
 import (
-	"sync"
-	"time"
-
 	"github.com/quorumbench/quorumbench/internal/load"
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
-
-// phases is when the load's phases began, and the window closed.
-type phases struct {
-	mu     sync.Mutex
-	starts [2]time.Time
-	closed time.Time
-}
-
-func (p *phases) mark(m load.Mark) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch {
-	case !m.Ended:
-		p.starts[m.Phase] = m.At
-	case m.Phase == measure.Measured: // else it was stopped in the warm-up
-		p.closed = m.At
-	}
-}
-
-// began is when a phase began.
-func (p *phases) began(phase measure.Phase) time.Time {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.starts[phase]
-}
-
-// ended is when the window closed, if it has.
-func (p *phases) ended() (time.Time, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.closed, !p.closed.IsZero()
-}
 
 // observed is the part of a trial's observations that the workers report. store
 // is what all members used in the window, nil if that is not known, and here the

@@ -1,7 +1,6 @@
 package trial
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,40 +53,6 @@ func (t *Trial) aims(m *members) (endpoints, voters []string, err error) {
 			described(memberAt(mute, endpoints[0])), without.Name)
 	}
 	return endpoints, voters, nil
-}
-
-// withoutVote lists the cluster's members that have no vote, as far as they are known.
-func (m *members) withoutVote() []store.Member {
-	return slices.DeleteFunc(m.everybody(), func(e store.Member) bool { return e.Role != kv.NonVoter })
-}
-
-// everybody lists the members that are asked for their state, and those whose
-// endpoints were not given.
-func (m *members) everybody() []store.Member {
-	all := m.status().Members
-	for i := range m.others {
-		if memberAt(all, m.others[i].Endpoint) == nil {
-			all = append(all, m.others[i])
-		}
-	}
-	return all
-}
-
-// memberAt returns the member at an endpoint; nil where there is none.
-func memberAt(all []store.Member, endpoint string) *store.Member {
-	i := slices.IndexFunc(all, func(e store.Member) bool { return e.Endpoint == endpoint })
-	if i < 0 {
-		return nil
-	}
-	return &all[i]
-}
-
-// described is a member's name and endpoint.
-func described(e *store.Member) string {
-	if cmp.Or(e.Name, e.Endpoint) == e.Endpoint {
-		return e.Endpoint
-	}
-	return fmt.Sprintf("%s (%s)", e.Name, e.Endpoint)
 }
 
 // hiddenNotes says what the user may not know of the members.

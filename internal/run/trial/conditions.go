@@ -1,0 +1,56 @@
+package trial
+
+import (
+	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// shortOf is what the store says of the consistency levels in a mix that are
+// less there than they are called; nil if there are none.
+func shortOf(s kv.Capabilities, mix []scenario.Operation) map[string]string {
+	var out map[string]string
+	for level, text := range s.ShortOf {
+		for _, part := range mix {
+			if part.Consistency == level {
+				if out == nil {
+					out = map[string]string{}
+				}
+				out[level.String()] = text
+			}
+		}
+	}
+	return out
+}
+
+// assignment puts the load and its target together.
+func (t *Trial) assignment(m *members) (*load.Assignment, error) {
+	endpoints, voters, err := t.aims(m)
+	if err != nil {
+		return nil, err
+	}
+	a := t.assigned(endpoints)
+	a.Voters, a.Members = voters, m.numbers()
+	return a, nil
+}
+
+// conditions is what the trial's figures hold for.
+func (t *Trial) conditions(m *members, a *load.Assignment) record.Conditions {
+	c := record.FromScenario(&t.Spec)
+	status := m.status()
+	c.Version, c.Members = status.Version, max(len(status.Members), m.total)
+	c.Endpoints, c.Cluster = a.Endpoints, t.Cluster.ID
+	c.Loops = t.loops
+	c.ShortOf = shortOf(t.Cluster.Store.Capabilities(), c.Mix)
+	var absent []string
+	c.Absent, absent = m.absentMembers()
+	c.Durability, c.Machine, c.Shared = t.Cluster.Durability, t.Machine, t.Cluster.Shared
+	c.Tool, c.Notes = t.Tool, slices.Concat(c.Notes, t.Cluster.Notes(), t.Cluster.unfound(), t.userNotes, absent, m.hiddenNotes(), t.voteNotes(m, a.Endpoints))
+	if rate := t.Spec.Load.Rate.PerSecond; c.Open() && c.Rate == nil {
+		c.Rate = &rate
+	}
+	return c
+}

@@ -1,0 +1,84 @@
+package trial
+
+import (
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/run/probe"
+)
+
+// machineUse is what a machine, and our processes there, had used at times.
+type machineUse struct {
+	cpus int
+	// What the machine had spent: in all, on anything, on programs, and not, for its host
+	// took it away.
+	total, busy, programs, stolen []usedBy
+	ours                          map[string][]usedBy // by process
+}
+
+// add takes what the machine had used.
+func (u *machineUse) add(at time.Time, m *probe.MachineUsage) {
+	if m == nil || m.CPU.Total() <= 0 {
+		return
+	}
+	for _, one := range []struct {
+		to *[]usedBy
+		is float64
+	}{{&u.total, m.CPU.Total()}, {&u.busy, m.CPU.Busy()}, {&u.programs, m.CPU.Programs()}, {&u.stolen, m.CPU.Steal}} {
+		*one.to = append(*one.to, usedBy{at: at, cpu: one.is})
+	}
+}
+
+// use is what one of our processes had used.
+func (u *machineUse) use(at time.Time, process string, p *probe.ProcessUsage) {
+	if p.OK {
+		u.ours[process] = append(u.ours[process], usedBy{at: at, cpu: p.UserSeconds + p.SystemSeconds})
+	}
+}
+
+// leastCovered is the share of a window that samples of the machine must be of, for
+// them to speak for it.
+const leastCovered = 0.5
+
+// shares are the parts of the machine's processor time between two times that anything
+// used, that its host took away, and that other programs than ours used; nil where
+// that is not known.
+func (u *machineUse) shares(from, to time.Time) (busy, stolen, foreign *float64) {
+	if len(u.total) < 2 {
+		return nil, nil, nil
+	}
+	whole := to.Sub(from)
+	from, to = latest(from, u.total[0].at), earliest(to, u.total[len(u.total)-1].at)
+	if whole <= 0 || to.Sub(from) < time.Duration(leastCovered*float64(whole)) {
+		return nil, nil, nil
+	}
+	total := cpuBetween(u.total, from, to)
+	if total <= 0 {
+		return nil, nil, nil
+	}
+	others := cpuBetween(u.programs, from, to)
+	for _, seen := range u.ours {
+		others -= max(cpuBetween(seen, from, to), 0)
+	}
+	share := func(x float64) *float64 { return new(min(max(x/total, 0), 1)) }
+	return share(cpuBetween(u.busy, from, to)), share(cpuBetween(u.stolen, from, to)), share(others)
+}
+
+// cpuBetween is what was used from one time to another.
+func cpuBetween(seen []usedBy, from, to time.Time) float64 {
+	cpu := func(u *usedBy) float64 { return u.cpu }
+	return valueAt(seen, to, cpu) - valueAt(seen, from, cpu)
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func earliest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,153 @@
+package trial
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/load/keys"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// unopenedError says why a load ended before it sent anything.
+type unopenedError struct{ why error }
+
+func (e *unopenedError) Error() string { return e.why.Error() }
+
+// Unwrap returns the reason.
+func (e *unopenedError) Unwrap() error { return e.why }
+
+// answered is the sentences about answers that are neither wrong nor the newest
+// for sure.
+func answered(m *measure.Totals) (notes []string) {
+	if n := m.Outcomes[kv.Stale]; n > 0 {
+		notes = append(notes, fmt.Sprintf("%d reads were stale: they returned a value that quorumbench had written earlier, or found nothing where it had written.", n))
+	}
+	if n := m.Outcomes[kv.Unverifiable]; n > 0 {
+		notes = append(notes, fmt.Sprintf("%d reads returned a value below %d bytes, which carries no checksum and could not be verified.", n, keys.HeadLen))
+	}
+	return notes
+}
+
+// memberList is the members as the record has them. A member's number is the
+// one that its answers had, by which operations are counted, or else its own word.
+func memberList(status *store.Status, memberOf map[string]uint64) []record.Member {
+	all := make([]record.Member, 0, len(status.Members))
+	for i := range status.Members {
+		e := &status.Members[i]
+		all = append(all, record.Member{ID: record.ID(cmp.Or(memberOf[e.Endpoint], e.ID)), Name: e.Name, Endpoint: e.Endpoint, Alarms: e.Alarms})
+	}
+	return all
+}
+
+// measure runs the load and puts its result together. The error is an unopenedError where
+// nothing was sent.
+func (t *Trial) measure(ctx context.Context, a *load.Assignment, m *members, out *record.TrialWriter, clean *cleaner) (*record.Trial, error) {
+	c := t.conditions(m, a)
+	w, err := newMonitor(ctx, t, m, out)
+	if err != nil {
+		return nil, err
+	}
+	w.clean = clean
+	defer w.scrapes.close()
+	if err := t.weigh(w.scrapes); err != nil {
+		return nil, err
+	}
+	run := ctx
+	ctx, w.stop = context.WithCancel(ctx)
+	defer w.stop()
+	t.report(Progress{Stage: "connecting"})
+	started := measure.Now()
+	told := t.newHistorian(ctx, m, out.Dir())
+	defer func() { _ = told.close(false) }() // answers did, unless something else is wrong
+	job, err := t.Worker.Prepare(ctx, a, load.Reports{Second: w.second, History: told.reports(), Changed: w.changed, Mark: w.mark})
+	if err != nil {
+		return nil, err
+	}
+	if err := told.failed(); err != nil {
+		job.Close()
+		return nil, err
+	}
+	w.begin(run, job, a.Endpoints)
+	clean.begin()
+	res, err := load.RunJob(ctx, job)
+	if res != nil {
+		t.Cluster.Guard.Granted(res.Leases)
+	}
+	lost := w.end()
+	if err := w.unmeasured(res, err, lost, told); err != nil {
+		return nil, err
+	}
+	w.handleChanges(t.askAgain(m))
+	w.scrapes.all(statusTimeout)
+	w.readLastLogs(context.WithoutCancel(ctx))
+	if err := w.made(res.Measured); err != nil && w.err == nil {
+		return nil, err
+	}
+	observed := w.observed(res)
+	observed.ClockSet = w.clockSet()
+	observed.Hashes = t.hashes(ctx, m)
+	if observed.Answers, err = told.answers(run, m, a, res); err != nil && w.err == nil {
+		return nil, err
+	}
+	observed.Started = started
+	return t.concluded(ctx, &c, w, res, &observed)
+}
+
+// unmeasured is why a load came to nothing: the error of running it, or another that led
+// to it. It is nil where there is a result.
+func (w *monitor) unmeasured(res *load.Result, err, lost error, told *historian) error {
+	switch {
+	case w.err != nil && (err != nil || res == nil):
+		return w.err // the record could not be written
+	case errors.Is(err, load.ErrNeverOpened) && lost != nil:
+		return lost
+	case err != nil && w.begun == [2]bool{}: // no second came, and none will
+		told.remove()
+		return &unopenedError{err}
+	}
+	return err
+}
+
+// concluded completes what was observed of a load that has ended, and is the trial's result.
+func (t *Trial) concluded(ctx context.Context, c *record.Conditions, w *monitor, res *load.Result, observed *record.Observed) (*record.Trial, error) {
+	if t.Replayed != nil {
+		observed.Replay = t.Replayed()
+	}
+	folder, note := t.dataDir(ctx)
+	observed.DataDir = folder
+	observed.Opened, observed.State = res.Opened, record.Complete
+	if res.Interrupted {
+		observed.State = record.Interrupted
+	}
+	status := w.m.status()
+	observed.Members, observed.Answered = memberList(&status, res.MemberOf), w.out.Answered()
+	observed.WarmupSeconds, observed.Steady = res.WarmupSeconds, res.Steady
+	w.attribute(observed, res)
+	c.Notes = slices.Concat(c.Notes, w.notes(), note, answered(res.Measured), record.Broke(w.faults), observed.Replay.Notes())
+	if t.NoSpace = w.outOfSpace(); t.NoSpace != nil {
+		c.Notes = append(c.Notes, "The load did not run to its end: "+t.NoSpace.Error()+".")
+	}
+	result := record.NewTrial(*c, *observed, res.Measured, res.Warmup, w.m.roles())
+	if w.err != nil {
+		t.Unrecorded = &result
+		return nil, w.err
+	}
+	return &result, nil
+}
+
+// askAgain asks for the cluster's state after the window, within bounds even
+// when the trial was interrupted.
+func (t *Trial) askAgain(m *members) []cluster.Change {
+	ctx, cancel := context.WithTimeout(context.Background(), statusTimeout)
+	defer cancel()
+	changes, _ := m.ask(ctx) // members that do not answer are what it is to find out
+	return changes
+}

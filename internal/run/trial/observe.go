@@ -1,0 +1,86 @@
+package trial
+
+import (
+	"context"
+	"os"
+
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
+)
+
+func newMonitor(ctx context.Context, t *Trial, m *members, out *record.TrialWriter) (*monitor, error) {
+	sampler, err := newSampler(ctx, t.Host, t.Cluster.Members(), t.Sources...)
+	if err != nil {
+		return nil, err
+	}
+	sampler.addBeside(t.Cluster.besides())
+	if len(t.Spec.Load.Faults) > 0 {
+		sampler.members = t.Cluster.Members
+	}
+	w := &monitor{t: t, m: m, out: out, sampler: sampler, began: measure.Now(), whole: measure.NewHistogram(), opened: make(chan struct{})}
+	w.follower = cluster.NewFollower(w.followed())
+	w.scrapes = newScrapes(t, m, out)
+	w.heard = t.logs.listener(w.began)
+	return w, nil
+}
+
+// begin starts to follow a load that is about to run to the endpoints.
+// run ends when the whole run does.
+func (w *monitor) begin(run context.Context, g load.Job, endpoints []string) {
+	w.aim(g, endpoints)
+	w.done = func() uint64 { return g.Progress().Done }
+	ctx, quit := context.WithCancel(context.Background())
+	w.quit = quit
+	run, w.forsake = w.whilePresent(run)
+	w.sampler.note(ctx) // before any window opens: a first whole sample takes long
+	w.scrapes.begin()
+	w.running.Go(func() { w.follower.Run(ctx, func() { load.GiveWay(w.t.Worker) }) })
+	w.running.Go(func() { w.sample(ctx) })
+	w.running.Go(func() { w.listen(ctx) })
+	w.running.Go(func() { w.compact(ctx) })
+	w.running.Go(func() { w.breakMembers(run, ctx) })
+	w.running.Go(func() { w.progress(ctx, g) })
+}
+
+// end ends that when the load has, and returns why a host with members was lost before.
+func (w *monitor) end() (lost error) {
+	lost = w.sampler.noteLost()
+	w.quit()
+	w.running.Wait()
+	w.forsake()
+	w.scrapes.stop()
+	w.generator = nil // it has ended, and cannot be moved
+	return lost
+}
+
+// observed is what the generator, the members and the machine used in the
+// window.
+func (w *monitor) observed(res *load.Result) record.Observed {
+	closed, ok := w.phases.ended()
+	if !ok {
+		return observed(res.Used, nil, nil, "")
+	}
+	store, started := w.sampler.store.between(res.Opened, closed)
+	var here *float64
+	if store != nil {
+		here = &started
+	} else if all, found := w.sampler.beside.between(res.Opened, closed); all != nil {
+		here = &found
+	}
+	machine, _ := os.Hostname()
+	o := observed(res.Used, store, here, machine)
+	if o.Hosts = w.sampler.byHost(res.Opened, closed); len(o.Hosts) > 0 {
+		o.ForeignShare = nil // of each host, and of this machine where it is one
+		for i := range o.Hosts {
+			if h := &o.Hosts[i]; h.Machine == record.MachineName {
+				o.ForeignShare = h.ForeignShare
+			}
+		}
+	}
+	o.RanForLoad = w.sampler.ranForLoad(res.Opened, closed, w.window.waited)
+	o.DatabaseGrowth = w.scrapes.databaseGrowth(res.Opened, closed)
+	o.SamplingCPUSeconds = w.sampler.took(res.Opened, closed)
+	return o
+}

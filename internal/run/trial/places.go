@@ -1,0 +1,139 @@
+package trial
+
+import (
+	"context"
+	"os"
+	"slices"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
+	"github.com/quorumbench/quorumbench/internal/run/host"
+)
+
+func newSampler(ctx context.Context, generator host.Host, members []cluster.Member, sources ...Source) (*sampler, error) {
+	s := &sampler{store: newStoreUsage(members), beside: newStoreUsage(nil), edges: make(chan struct{}, 1), throttled: map[string][]usedBy{}, ahead: measure.Ahead}
+	s.own.was = s.ahead()
+	s.hosts = []*sampled{{host: generator, own: 1, names: []string{record.GeneratorName}, pids: []int{os.Getpid()}, folders: map[int]string{}, elsewhere: map[int]bool{}}}
+	if err := s.addSources(ctx, sources); err != nil {
+		return nil, err
+	}
+	for _, m := range members {
+		h := s.on(m.Host)
+		for i, p := range m.Processes() {
+			if i == 0 && m.DataDir != "" {
+				h.folders[len(h.pids)] = m.DataDir
+			}
+			if m.DiskServer != nil {
+				h.elsewhere[len(h.pids)] = true
+			}
+			h.names, h.pids = append(h.names, p.Name), append(h.pids, p.PID)
+		}
+		for _, p := range []*cluster.Process{m.DiskServer, m.NetworkServer} { // ours, and neither the store's nor another program
+			if p != nil {
+				h.names, h.pids = append(h.names, p.Name), append(h.pids, p.PID)
+			}
+		}
+	}
+	return s, s.place(ctx)
+}
+
+// addBeside adds processes of members by their names, which were found on the
+// generator's machine.
+func (s *sampler) addBeside(found map[string]int) {
+	h := s.hosts[0]
+	for name, pid := range found {
+		s.beside.of[name] = true
+		h.names, h.pids, h.began = append(h.names, name), append(h.pids, pid), append(h.began, -1)
+		*h.ours = append(*h.ours, pid)
+	}
+}
+
+// on is what is sampled on a host.
+func (s *sampler) on(at host.Host) *sampled {
+	i := slices.IndexFunc(s.hosts, func(h *sampled) bool { return h.host == at })
+	if i < 0 {
+		i = len(s.hosts)
+		s.hosts = append(s.hosts, &sampled{host: at, folders: map[int]string{}, elsewhere: map[int]bool{}})
+	}
+	return s.hosts[i]
+}
+
+// addSources adds the processes that serve hosts, and generate load there: a row for
+// each that does. One that is ours has a row already.
+func (s *sampler) addSources(ctx context.Context, sources []Source) error {
+	for _, of := range sources {
+		d, err := of.Host.Describe(ctx)
+		if err != nil {
+			return err
+		}
+		one := source{Source: of, on: s.on(of.Host)}
+		if _, apart := of.Host.(host.Clocked); apart && d.Process > 0 {
+			if of.Load {
+				one.row = record.OtherGenerator(of.Name)
+			}
+			one.on.own, one.on.names, one.on.pids = 1, []string{one.row}, []int{d.Process}
+		}
+		s.sources = append(s.sources, one)
+	}
+	return nil
+}
+
+// place finds out which hosts are one machine.
+func (s *sampler) place(ctx context.Context) error {
+	about, errs := make([]host.Description, len(s.hosts)), make([]error, len(s.hosts))
+	s.each(func(i int, h *sampled) { about[i], errs[i] = h.host.Describe(ctx) })
+	var places []host.Place
+	for i, h := range s.hosts {
+		d := about[i]
+		if errs[i] != nil {
+			return errs[i]
+		}
+		seer := slices.IndexFunc(about[:i+1], func(other host.Description) bool { return d.SeesAs(&other) })
+		if seer < 0 {
+			seer = i
+		}
+		s.hosts[seer].sees = append(s.hosts[seer].sees, i)
+		same := slices.IndexFunc(places, d.Place.SameMachine)
+		if h.whole = same < 0; h.whole {
+			h.machine, h.ours, h.use = record.OtherMachine(d.Machine.Name), &[]int{}, &machineUse{cpus: d.Machine.CPUs, ours: map[string][]usedBy{}}
+		} else {
+			h.machine, h.ours, h.use = s.hosts[same].machine, s.hosts[same].ours, s.hosts[same].use
+		}
+		if i == 0 {
+			h.machine = record.MachineName
+		}
+		if !h.whole && seer != same && d.Place == places[same] {
+			s.hosts[same].beside = append(s.hosts[same].beside, h.pids[:h.own]...)
+		}
+		if !h.whole && d.Network != "" && about[same].Network != "" && d.Network != about[same].Network {
+			s.placeNetwork(i, about[:i+1])
+		}
+		*h.ours = append(*h.ours, h.pids...)
+		h.began = slices.Repeat([]float64{-1}, len(h.pids))
+		places = append(places, d.Place)
+		h.here = d.Place.SameMachine(places[0])
+		for _, name := range h.names[h.own:] {
+			s.store.of[name] = h.here
+		}
+	}
+	return nil
+}
+
+// placeNetwork names the network of the last of these hosts, which is not its
+// machine's: after the first host of the scenario that has it.
+func (s *sampler) placeNetwork(i int, about []host.Description) {
+	h := s.hosts[i]
+	for k := range i {
+		if s.hosts[k].network != "" && about[k].Network == about[i].Network && about[k].Place.SameMachine(about[i].Place) {
+			h.network = s.hosts[k].network
+			return
+		}
+	}
+	for k := range s.sources {
+		if s.sources[k].on == h {
+			h.network, h.tells = record.PartName(record.NetworkRow, s.sources[k].Name, h.machine), true
+			return
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package trial
+
+import (
+	"context"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// p99Lives is how long a second's p99 is shown: a second comes when nothing due
+// in it is open, so none comes while the store stalls.
+const p99Lives = 2 * time.Second
+
+// progress reports how the load goes: how many operations were done in the last
+// second is counted here, and so falls to 0 in a stall.
+func (w *monitor) progress(ctx context.Context, g load.Job) {
+	ticker := time.NewTicker(progressEvery)
+	defer ticker.Stop()
+	var recent meter
+	var window opening
+	failed, asked := uint64(0), measure.Now()
+	for {
+		p, now := g.Progress(), measure.Now()
+		// A member that stands still keeps its connections: only timeouts show it.
+		if p.Failed > failed && now.Sub(asked) >= time.Second {
+			failed, asked = p.Failed, now
+			w.follower.Poke()
+		}
+		current := Progress{Stage: p.Phase, PerSecond: recent.rate(now, p.Done), Errors: p.Failed, InFlight: p.InFlight}
+		window.fill(p, now, &current)
+		w.mu.Lock()
+		if now.Sub(w.lastAt) < p99Lives {
+			current.P99 = w.lastP99
+		}
+		w.mu.Unlock()
+		w.t.report(current)
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// opening counts the operations that ended since the window was seen open: for
+// showing how far it is, not for figures.
+type opening struct {
+	at           time.Time
+	done, failed uint64 // before
+	length       time.Duration
+}
+
+func (o *opening) fill(p load.Progress, now time.Time, to *Progress) {
+	open := p.Phase == measure.Measured.String()
+	if o.at.IsZero() && open {
+		o.at, o.done, o.failed = now, p.Done, p.Failed
+	}
+	if o.at.IsZero() {
+		return
+	}
+	if open {
+		o.length = now.Sub(o.at)
+	}
+	to.Done, to.InWindow = p.Done-o.done, o.length
+	to.Ended = to.Done + p.Failed - o.failed
+}
+
+// meter returns how fast a count rose in the last second.
+type meter struct{ readings []reading }
+
+type reading struct {
+	at    time.Time
+	count uint64
+}
+
+// rate takes the count as it is now; 0 until there are two of them.
+func (m *meter) rate(now time.Time, count uint64) float64 {
+	m.readings = append(m.readings, reading{now, count})
+	for len(m.readings) > 2 && now.Sub(m.readings[1].at) >= time.Second {
+		m.readings = m.readings[1:]
+	}
+	first := m.readings[0]
+	if now.Equal(first.at) {
+		return 0
+	}
+	return float64(count-first.count) / now.Sub(first.at).Seconds()
+}

@@ -1,0 +1,122 @@
+package trial
+
+import (
+	"context"
+	"errors"
+
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// Run conducts the trial. Without an error the result is recorded and
+// returned. When ctx ends, what was measured until then is; if nothing was,
+// the error says so.
+func (t *Trial) Run(ctx context.Context) (*record.Trial, error) {
+	members, err := t.reach(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { members.close() }()
+	if t.logs, err = t.followLogs(ctx); err != nil {
+		return nil, err
+	}
+	defer t.logs.close()
+	a, err := t.admitted(ctx, members)
+	if err != nil {
+		return nil, err
+	}
+	clean, err := t.newCleaner(ctx, members)
+	if err != nil {
+		return nil, err
+	}
+	defer clean.close()
+	if err := t.tryOperations(ctx, a, members); err != nil {
+		return nil, err
+	}
+	t.findBeside(ctx, members)
+	t.userNotes = userNotes(ctx, members, &a.Access)
+	if members, err = t.preload(ctx, a, members, clean); err != nil {
+		return nil, clean.failed(a, &NotPreparedError{Why: err})
+	}
+	if err := t.compactFirst(ctx, members); err != nil {
+		return nil, clean.failed(a, err)
+	}
+	release, err := t.grant(ctx, a, members)
+	if err != nil {
+		return nil, clean.failed(a, err)
+	}
+	defer release()
+	if err := t.writeEarlier(ctx, a); err != nil {
+		return nil, clean.failed(a, err)
+	}
+	out, err := t.Writer.Trial(t.conditions(members, a), measure.Now())
+	if err != nil {
+		return nil, clean.failed(a, err)
+	}
+	result, members, err := t.measureAnswering(ctx, a, members, out, clean)
+	cleanup := clean.run(a)
+	if err != nil {
+		return nil, abandoned(ctx, out, cleanup, err)
+	}
+	return t.finished(result, out, cleanup, release())
+}
+
+// admitted is the load with its target, of which nothing was refused: there is room for it,
+// and it may do what it does.
+func (t *Trial) admitted(ctx context.Context, m *members) (*load.Assignment, error) {
+	a, err := t.assignment(m)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.checkRoom(m); err != nil {
+		return nil, err
+	}
+	if err := t.checkRights(ctx, m); err != nil {
+		return nil, err
+	}
+	if err := t.claim(ctx); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// abandoned ends the record of a trial that has no result, and is why.
+func abandoned(ctx context.Context, out *record.TrialWriter, cleanup *record.Cleanup, err error) error {
+	if cleanup != nil {
+		err = errors.Join(err, keysLeft(cleanup), out.CleanedUp(cleanup))
+	}
+	state := record.Failed
+	if errors.Is(err, load.ErrNeverOpened) || ctx.Err() != nil {
+		state = record.Interrupted
+	}
+	if closing := out.Abort(state, err.Error()); !errors.Is(err, closing) {
+		err = errors.Join(err, closing)
+	}
+	return err
+}
+
+// finished records the result, with what became of what was put into the store. note says
+// what of it is left behind.
+func (t *Trial) finished(result *record.Trial, out *record.TrialWriter, cleanup *record.Cleanup, note string) (*record.Trial, error) {
+	if note != "" {
+		result.Notes = append(result.Notes, note)
+	}
+	if result.Cleanup = cleanup; cleanup.Err() != nil {
+		result.Notes = append(result.Notes, cleanup.Err().Error())
+	}
+	if err := out.Finish(*result); err != nil {
+		t.Unrecorded = result
+		return nil, err
+	}
+	return result, nil
+}
+
+// NotPreparedError says why what a load needs could not be put into the store before it:
+// the trial did not begin.
+type NotPreparedError struct{ Why error }
+
+func (e *NotPreparedError) Error() string { return e.Why.Error() }
+
+// Unwrap returns the reason.
+func (e *NotPreparedError) Unwrap() error { return e.Why }
