@@ -2,8 +2,6 @@ package watch
 
 import (
 	"sync/atomic"
-
-	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
 // Board is what the loops of one generator share about the writes that are
@@ -94,30 +92,10 @@ func (b *Board) Done() { b.busy.Add(-1) }
 // acknowledged.
 func (b *Board) Quiet() bool { return b.busy.Load() <= 0 }
 
-// Summarize counts what all loops' watchers got; the loops have ended.
-func (b *Board) Summarize(sinks []*Sink) *measure.WatchTotals {
-	t := &measure.WatchTotals{}
-	for i := range b.acked {
-		t.Acknowledged += uint64(b.acked[i].Load())
+// Everybody says, before anything is watched, that each of so many watchers watches every
+// key that is written.
+func (b *Board) Everybody(watchers int) {
+	if watchers < 1<<toldBits {
+		b.fan = &fanOut{watchers: uint32(watchers), told: make([]atomic.Uint64, fewestTimes)}
 	}
-	var first, last int64
-	for _, s := range sinks {
-		s.addTo(t)
-		if s.last != nil {
-			if t.Last == nil {
-				t.Last = measure.NewHistogram()
-			}
-			t.Last.Merge(s.last)
-		}
-		switch {
-		case s.created == nil:
-			continue
-		case t.Created == nil:
-			t.Created, first = measure.NewHistogram(), s.firstAsked
-		}
-		t.Created.Merge(s.created)
-		first, last = min(first, s.firstAsked), max(last, s.lastKnown)
-	}
-	t.CreatedSeconds = float64(last-first) / 1e9
-	return t
 }

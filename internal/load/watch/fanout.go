@@ -2,8 +2,6 @@ package watch
 
 import (
 	"sync/atomic"
-
-	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
 // fanOut knows when the last of the watchers has a write, where all watch all keys. All
@@ -15,14 +13,6 @@ type fanOut struct {
 
 // toldBits are those of fanOut.told that count.
 const toldBits = 24
-
-// Everybody says, before anything is watched, that each of so many watchers watches every
-// key that is written.
-func (b *Board) Everybody(watchers int) {
-	if watchers < 1<<toldBits {
-		b.fan = &fanOut{watchers: uint32(watchers), told: make([]atomic.Uint64, fewestTimes)}
-	}
-}
 
 // last counts that a watcher has the n-th write of the measured phase, and reports whether
 // now all have it. Of a write so long ago that its place has another's it is not known.
@@ -42,16 +32,4 @@ func (f *fanOut) last(n uint64) bool {
 			return uint32(now&(1<<toldBits-1)) == f.watchers
 		}
 	}
-}
-
-// toLast notes the time until the last of all watchers has a write, if this event is its.
-func (s *Sink) toLast(seen *Seen, n uint64, at int64) {
-	f := s.cfg.Board.fan
-	if f == nil || !seen.Timed || seen.Phase != measure.Measured || !f.last(n) {
-		return
-	}
-	if s.last == nil {
-		s.last = measure.NewHistogram()
-	}
-	measure.Record(s.last, at-seen.Due)
 }

@@ -1,0 +1,41 @@
+package watch
+
+// Caught reports whether every watcher has got the events that Config.Expect
+// asks for; false without any.
+func (s *Sink) Caught() bool { return s.cfg.Expect > 0 && s.awaited == 0 }
+
+// Settled reports whether all that is to be expected came. What it costs is
+// proportional to watchers times keys, unless nothing came since it was asked.
+func (s *Sink) Settled() bool {
+	if s.checked {
+		return false
+	}
+	s.checked = true
+	for i := range s.cfg.Watchers {
+		for k := range s.cfg.Watchers[i].Keys {
+			if s.lacks(i, k) {
+				return false
+			}
+		}
+	}
+	s.checked, s.settled = false, true
+	return true
+}
+
+// lacks reports whether the i-th watcher is still to be told of its k-th key.
+func (s *Sink) lacks(i int, k uint64) bool {
+	place := s.place[i] + int(k)
+	if !s.cfg.States {
+		t := &s.tracks[place]
+		return s.due(i, k) > t.got && (!s.cfg.Coalesced || s.due(i, k) > t.got+t.passed())
+	}
+	return len(s.cfg.Key) == 0 && s.cfg.Board.superseded(s.cfg.Watchers[i].First+k, &s.states[place])
+}
+
+// due is how many events the i-th watcher is to get of its k-th key.
+func (s *Sink) due(i int, k uint64) uint32 {
+	if len(s.cfg.Key) > 0 {
+		return s.cfg.Expect
+	}
+	return s.cfg.Expect + s.cfg.Board.Acknowledged(s.cfg.Watchers[i].First+k)
+}

@@ -1,0 +1,144 @@
+package watch
+
+import (
+	"bytes"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Take takes an event that arrived at the given time. The event's Watcher is
+// the loop's own number of it.
+func (s *Sink) Take(ev *store.Event, at int64) (seen Seen) {
+	place, key := s.find(ev)
+	if place < 0 {
+		s.total.Wrong++
+		return seen
+	}
+	seen = s.noteArrival(place, key, ev, at)
+	if s.cfg.ByRevision {
+		if !seen.Duplicate {
+			return s.timed(pending{revision: ev.Revision, at: at, reordered: seen.Reordered})
+		}
+		seen.Phase, seen.Counts = measure.Measured, true
+		return seen
+	}
+	number, ours := uint64(0), false
+	switch {
+	case s.cfg.Names != nil:
+		number, ours = s.cfg.Names.Written(ev)
+	case ev.Version == 0: // deleted
+	default:
+		number, ours = s.cfg.Values.Number(ev.Key, ev.Value)
+	}
+	if !ours && s.cfg.Names != nil && ev.Version == 0 {
+		// A lease has expired: nobody's write, and the store's own doing.
+		return Seen{Passed: seen.Passed, MadeUp: seen.MadeUp, ShowsPassed: seen.ShowsPassed}
+	}
+	if !ours {
+		if !seen.Duplicate {
+			s.total.Untimed++
+			s.total.Foreign++
+		}
+		seen.Phase, seen.Counts = measure.Measured, true
+		return seen
+	}
+	if number&s.cfg.WarmupMark != 0 {
+		number &^= s.cfg.WarmupMark
+	} else {
+		seen.Phase = measure.Measured
+	}
+	seen.Counts = true
+	if seen.Duplicate {
+		return seen
+	}
+	if s.cfg.States {
+		s.states[place].name(ev.Revision, seen.Phase, number)
+	}
+	s.time(&seen, number, at)
+	return seen
+}
+
+// noteArrival counts an event among those of its place, and says what it shows of others.
+func (s *Sink) noteArrival(place int, key uint64, ev *store.Event, at int64) (seen Seen) {
+	s.checked = false
+	before := s.passedOver(place)
+	switch s.judge(place, key, ev, at) {
+	case duplicate:
+		s.total.Duplicated++
+		seen.Duplicate = true
+	case late:
+		s.total.Reordered++
+		seen.Reordered = true
+		s.delivered(place)
+	case fresh:
+		s.delivered(place)
+	}
+	if now := s.passedOver(place); now > before {
+		seen.Passed = now - before
+	} else {
+		seen.MadeUp = before - now
+	}
+	// One without its key's version, and a deletion, which has none, show nothing of others.
+	seen.ShowsPassed = s.showsPassed() && (ev.Version > 0 || seen.Passed+seen.MadeUp > 0)
+	return seen
+}
+
+// passedOver is how many events of a place's key were not seen, as far as those that
+// were show it, and passing over is a loss.
+func (s *Sink) passedOver(place int) uint32 {
+	if !s.showsPassed() {
+		return 0
+	}
+	return s.tracks[place].passed()
+}
+
+// showsPassed says whether an event shows that one before it did not come: it has its
+// key's version, and its watcher is to be told of each.
+func (s *Sink) showsPassed() bool { return !s.cfg.States && !s.cfg.Coalesced && !s.cfg.ByRevision }
+
+// find returns the place of what the event's watcher has of its key, and the key's
+// number; -1: it does not watch it.
+func (s *Sink) find(ev *store.Event) (place int, key uint64) {
+	if int(ev.Watcher) >= len(s.cfg.Watchers) {
+		return -1, 0
+	}
+	at := s.place[ev.Watcher]
+	if len(s.cfg.Key) > 0 {
+		if !bytes.Equal(ev.Key, s.cfg.Key) {
+			return -1, 0
+		}
+		return at, noKey
+	}
+	w := &s.cfg.Watchers[ev.Watcher]
+	var number uint64
+	var ok bool
+	if s.cfg.Names != nil {
+		number, ok = s.cfg.Names.Number(ev.Watcher, ev.Key)
+	} else {
+		number, ok = s.cfg.Space.Number(ev.Key)
+	}
+	if !ok || number-w.First >= w.Keys {
+		return -1, 0
+	}
+	return at + int(number-w.First), number
+}
+
+// noKey is the number of a key that is none of the load's.
+const noKey = ^uint64(0)
+
+// judge says what an event is to its watcher.
+func (s *Sink) judge(place int, key uint64, ev *store.Event, at int64) verdict {
+	if !s.cfg.States {
+		return s.tracks[place].take(ev.Version, ev.Revision)
+	}
+	s.cfg.Board.seen(key, ev.Revision, ev.Version)
+	return s.states[place].take(ev.Revision, at)
+}
+
+func (s *Sink) delivered(place int) {
+	s.total.Delivered++
+	if s.got(place) <= s.cfg.Expect {
+		s.awaited--
+	}
+}

@@ -1,0 +1,78 @@
+package watch
+
+import (
+	"github.com/quorumbench/quorumbench/internal/measure"
+)
+
+// Summarize counts what all loops' watchers got; the loops have ended.
+func (b *Board) Summarize(sinks []*Sink) *measure.WatchTotals {
+	t := &measure.WatchTotals{}
+	for i := range b.acked {
+		t.Acknowledged += uint64(b.acked[i].Load())
+	}
+	var first, last int64
+	for _, s := range sinks {
+		s.addTo(t)
+		if s.last != nil {
+			if t.Last == nil {
+				t.Last = measure.NewHistogram()
+			}
+			t.Last.Merge(s.last)
+		}
+		switch {
+		case s.created == nil:
+			continue
+		case t.Created == nil:
+			t.Created, first = measure.NewHistogram(), s.firstAsked
+		}
+		t.Created.Merge(s.created)
+		first, last = min(first, s.firstAsked), max(last, s.lastKnown)
+	}
+	t.CreatedSeconds = float64(last-first) / 1e9
+	return t
+}
+
+// missing is how many of the events that are due did not come: those that are lost,
+// and those that later ones stand for.
+func (s *Sink) missing(i int, k uint64, due uint32) (lost, coalesced uint32) {
+	place := s.place[i] + int(k)
+	switch {
+	case s.cfg.Coalesced:
+		return s.tracks[place].behind(due)
+	case !s.cfg.States:
+		return s.tracks[place].lost(due), 0
+	case !s.settled && s.lacks(i, k):
+		lost = 1
+	}
+	if got := s.states[place].got + lost; due > got {
+		coalesced = due - got
+	}
+	return lost, coalesced
+}
+
+func (s *Sink) addTo(t *measure.WatchTotals) {
+	for i := range s.cfg.Watchers {
+		for k := range s.cfg.Watchers[i].Keys {
+			due := s.due(i, k)
+			t.Expected += uint64(due)
+			lost, coalesced := s.missing(i, k, due)
+			t.Lost += uint64(lost)
+			t.Coalesced += uint64(coalesced)
+		}
+	}
+	o := &s.total
+	t.Watchers += o.Watchers
+	t.Delivered += o.Delivered
+	t.Duplicated += o.Duplicated
+	t.Reordered += o.Reordered
+	t.Untimed += o.Untimed
+	t.Untimed += uint64(len(s.pending))
+	t.Foreign += o.Foreign + uint64(len(s.pending))
+	t.Wrong += o.Wrong
+	t.Impossible += o.Impossible
+	t.Resubscribed += o.Resubscribed
+	t.Ended += o.Ended
+	if t.EndedText == "" {
+		t.EndedText = o.EndedText
+	}
+}
