@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -191,3 +192,6 @@ func (m *moving) Read(p []byte) (int, error) {
 	}
 	return m.Reader.Read(p)
 }
+
+// ours is the system that our binary is for.
+const ours = runtime.GOOS + "/" + runtime.GOARCH

@@ -17,9 +17,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// NoConfig is Access.Config for no file, as ssh -F has it.
-const NoConfig = "none"
-
 // sshPort is where ssh servers listen.
 const sshPort = "22"
 

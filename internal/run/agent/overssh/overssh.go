@@ -9,57 +9,16 @@
 package overssh
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"os/user"
-	"runtime"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/crypto/ssh"
-
-	"github.com/quorumbench/quorumbench/internal/text"
 )
-
-// Target is a machine to be reached.
-type Target struct {
-	Name    string // as errors call it
-	User    string // empty: as we are called here
-	Address string // HOST:PORT of its ssh server, or HOST: the port is then ssh's
-	Dir     string // absolute; see Machine
-	Binary  string // the path of our own
-	Access  Access
-	Within  time.Duration // a bound for each step, and for a copy that stands still; zero: 20 s
-	// Copying is called when our binary, of so many bytes, begins to be copied; nil for
-	// nobody.
-	Copying func(bytes int64)
-}
-
-// Machine is one with an agent that we started. Members' data and logs are in the
-// target's Dir, where they stay; without one in the private folder, which is removed.
-// It is an agent.Way.
-type Machine struct {
-	target  Target
-	client  *ssh.Client
-	session *ssh.Session
-	in      io.WriteCloser
-	lines   chan string   // of its standard output; closed at its end
-	said    tail          // on standard error
-	ended   chan struct{} // the session's shell has
-	exit    error         // how; written before ended is closed
-	folder  string        // the private one, once it is there
-	closing sync.Once
-}
-
-// removing is how many times a step's bound the other machine may take to remove what
-// was brought, data too.
-const removing = 3
 
 // Reach connects to a machine, copies our binary and starts an agent. The error is
 // one sentence. Nothing is left there if it fails, or when ctx ends before.
@@ -161,137 +120,3 @@ func (m *Machine) start() (err error) {
 	go m.listen(out)
 	return nil
 }
-
-// listen takes the lines of standard output, until the shell has ended.
-func (m *Machine) listen(out io.Reader) {
-	defer close(m.lines)
-	in := bufio.NewScanner(out)
-	for in.Scan() {
-		select {
-		case m.lines <- in.Text():
-		case <-m.ended:
-			return
-		}
-	}
-}
-
-// answer is what follows a word that begins a line. Others, as of a shell's
-// profile, are passed over.
-func (m *Machine) answer(ctx context.Context, word string) (string, error) {
-	late := time.NewTimer(m.target.Within)
-	defer late.Stop()
-	for {
-		select {
-		case line, ok := <-m.lines:
-			if !ok {
-				return "", m.early(late.C)
-			}
-			if rest, found := strings.CutPrefix(line, word); found {
-				return strings.TrimSpace(rest), nil
-			}
-		case <-late.C:
-			return "", fmt.Errorf("its shell does not answer within %v", m.target.Within)
-		case <-ctx.Done():
-			return "", context.Cause(ctx)
-		}
-	}
-}
-
-// early is why the shell ended before it should.
-func (m *Machine) early(late <-chan time.Time) error {
-	select {
-	case <-m.ended:
-	case <-late:
-		return fmt.Errorf("its shell does not end within %v after its last word", m.target.Within)
-	}
-	if last := m.said.last(); last != "" {
-		return fmt.Errorf("no agent could be started: %s", last)
-	}
-	return fmt.Errorf("no agent could be started: its shell ended (%w)", cmp.Or(m.exit, errors.New("without an error")))
-}
-
-// Dial implements agent.Way.
-func (m *Machine) Dial(ctx context.Context) (net.Conn, error) {
-	c, err := m.client.DialContext(ctx, "unix", m.socket())
-	var refused *ssh.OpenChannelError
-	switch {
-	case errors.As(err, &refused):
-		return nil, fmt.Errorf("its ssh server does not lead to the agent's socket (%s): its sshd_config must allow AllowStreamLocalForwarding, and not DisableForwarding", text.Line(refused.Message, 100))
-	case err != nil:
-		return nil, fmt.Errorf("the ssh connection was lost: %w", err)
-	}
-	return c, nil
-}
-
-func (m *Machine) socket() string { return m.folder + "/agent.sock" }
-
-// Close implements agent.Way: it waits until the agent has ended and what was
-// brought is removed. It can be called again.
-func (m *Machine) Close() (err error) {
-	m.closing.Do(func() {
-		if m.in != nil {
-			_ = m.in.Close() // a connection that is lost is so in ended, too
-			err = m.removed()
-		}
-		_ = m.client.Close() // nothing is left to be said
-	})
-	return err
-}
-
-// removed waits until the shell has ended.
-func (m *Machine) removed() error {
-	within := removing * m.target.Within
-	late := time.NewTimer(within)
-	defer late.Stop()
-	var lost *ssh.ExitMissingError
-	select {
-	case <-m.ended:
-		if errors.As(m.exit, &lost) {
-			return fmt.Errorf("host %s: the connection was lost before what was brought was removed; it is removed there when the agent's lease is over", m.target.Name)
-		}
-		return nil
-	case <-late.C:
-		return fmt.Errorf("host %s: what was brought was not removed within %v: look at %s there", m.target.Name, within, m.folder)
-	}
-}
-
-// login is the user that we are there.
-func (t *Target) login() (string, error) {
-	if t.User != "" {
-		return t.User, nil
-	}
-	u, err := user.Current()
-	if err != nil {
-		return "", fmt.Errorf("the user's name is not known: write USER@HOST: %w", err)
-	}
-	return u.Username, nil
-}
-
-// tail keeps the end of what is written.
-type tail struct {
-	mu  sync.Mutex
-	end []byte
-}
-
-// mostSaid is how much of it is kept, in bytes.
-const mostSaid = 4096
-
-// Write implements io.Writer.
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.end = append(t.end, p...)
-	t.end = t.end[max(0, len(t.end)-mostSaid):]
-	return len(p), nil
-}
-
-// last is the last line.
-func (t *tail) last() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	lines := strings.Split(strings.TrimSpace(string(t.end)), "\n")
-	return text.Line(lines[len(lines)-1], text.OfServer)
-}
-
-// ours is the system that our binary is for.
-const ours = runtime.GOOS + "/" + runtime.GOARCH

@@ -20,15 +20,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/files"
 )
 
-// Access says by what we know other machines, and they us. The zero value is what
-// ssh has by itself; of its configuration it has what a machine's address, user, port
-// and keys are.
-type Access struct {
-	KnownHosts string // instead of ~/.ssh/known_hosts and /etc/ssh/ssh_known_hosts
-	Identity   string // the file of the only key that is shown; else those of the ssh agent at SSH_AUTH_SOCK, and of ~/.ssh
-	Config     string // instead of ~/.ssh/config; NoConfig for no file
-}
-
 // keys are what we show to a machine, and what it showed.
 type keys struct {
 	known   *known
