@@ -1,12 +1,11 @@
 package scenario
 
 import (
-	"cmp"
-	"encoding/json"
+	"fmt"
+	"math"
 	"slices"
-	"strings"
+	"time"
 
-	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -78,206 +77,13 @@ func (a *Application) Values() application.Settings {
 	return all
 }
 
-var applicationReading = Reading{"application", applicationText, applicationText}
-
-func applicationText(l *Load) string {
-	a := &l.Application
-	if a.Text == "" {
-		return a.Name
+// settingText returns a value as scenario files have it.
+func settingText(u application.Unit, v float64) string {
+	switch u {
+	case application.Seconds:
+		return text.FormatDuration(time.Duration(math.Round(v * float64(time.Second))))
+	case application.Whole, application.Bytes:
+		return fmt.Sprintf("%.0f", v)
 	}
-	return a.Name + ": " + a.Text
+	return application.Format(v)
 }
-
-// applicationParameter is the name of a load's application.
-func applicationParameter(apps []application.Application) *Parameter {
-	name := textValue(func(l *Load) *string { return &l.Application.Name }, "NAME", "`"+strings.Join(application.Names(apps), "`, `")+"`")
-	return &Parameter{Key: "application", Differs: "the application", Reads: &applicationReading, value: nameOfApplication{name},
-		column: &column{title: "application", cell: func(t *Trial) string { return t.Load.Application.Name }, optional: true, none: "none"}}
-}
-
-// nameOfApplication is recorded together with the application's settings.
-type nameOfApplication struct{ typed[string] }
-
-func (n nameOfApplication) encode(l *Load) any {
-	if l.Application.Name == "" {
-		return nil
-	}
-	return l.Application
-}
-
-// decode reads what may be anybody's record, as it can be shown.
-func (n nameOfApplication) decode(l *Load, b json.RawMessage) error {
-	a := &l.Application
-	if err := json.Unmarshal(b, a); err != nil {
-		return err
-	}
-	shown := func(s *string) { *s = KeyText([]byte(*s)) }
-	shown(&a.Name)
-	shown(&a.Text)
-	for i := range a.Settings {
-		s := &a.Settings[i]
-		shown(&s.Key)
-		shown(&s.Name)
-		shown(&s.Value)
-	}
-	return nil
-}
-
-// saidByApplication are the keys of what an application says itself.
-var saidByApplication = []string{
-	"operation", "mix", "consistency", "clients", "key-space", "key-size", "value-size", "distribution", "range-key", "range-end", "range-limit",
-	"count-only", "keys-only", "stream", "page-size", "txn-keys", "stm", "new-connection", "watch", "compact", "arrival", "rate", "total", "warmup",
-	"preload", "threads",
-}
-
-// settleApplication fills in what an application's load is.
-func (b *builder) settleApplication() {
-	a := &b.load.Application
-	if a.Name == "" {
-		return
-	}
-	for _, key := range saidByApplication {
-		if s, ok := b.asked[key]; ok {
-			b.failf(s.at, "the application says itself what is sent, when and to which keys, so <"+key+"> means nothing; drop it")
-		}
-	}
-	which := application.Find(b.apps, a.Name)
-	if which == nil {
-		b.load.describe(application.Profile{}) // it is refused
-		return
-	}
-	d := which.Definition()
-	a.Compacts = d.Compacts
-	b.completeSettings(&d)
-	if d.Prefix != "" && !b.layer.has("prefix") {
-		b.load.Prefix = d.Prefix
-	}
-	way := 0
-	if slices.Contains(b.catalog.Stores(), b.cluster.Store) {
-		way, _ = d.WayOf(b.cluster.Store, b.catalog.Capabilities(b.cluster.Store)) // checkAbilities says why not
-	}
-	if values := a.Values(); d.Outside(values) != nil {
-		b.load.describe(application.Profile{}) // likewise
-	} else if _, why := which.Check(values); why != "" {
-		b.load.describe(application.Profile{})
-	} else {
-		a.Text = which.Phrase(values)
-		p := which.Profile(values, way)
-		if said, ok := b.asked["connections"]; ok && p.Connections > 0 {
-			b.failf(said.at, "each call of the application belongs to a connection of its own, so <connections> means nothing; drop it")
-		}
-		b.load.describe(p)
-	}
-	b.places = nil
-	for range b.load.Mix {
-		b.places = append(b.places, b.place("application"))
-	}
-}
-
-// completeSettings gives the application its defaults, and its settings an order.
-func (b *builder) completeSettings(d *application.Definition) {
-	a := &b.load.Application
-	for _, p := range d.Parameters {
-		if a.index(p.Key) < 0 {
-			a.set(p, p.Default)
-		}
-	}
-	place := map[string]int{}
-	for i, s := range settings(b.apps) {
-		place[s.Key] = i
-	}
-	slices.SortFunc(a.Settings, func(x, y Setting) int { return cmp.Compare(place[x.Key], place[y.Key]) })
-}
-
-// describe says what an application sends in the words of a load, for who reads it:
-// what it is made of, at what rate in the mean.
-func (l *Load) describe(p application.Profile) {
-	l.Arrival, l.Total, l.Warmup, l.Preload, l.Threads = Recorded, 0, 0, true, 1
-	if len(p.Calls) == 0 {
-		l.Mix, l.Rate = []Operation{{Kind: kv.CAS, Weight: 1}}, Rate{PerSecond: 1}
-		return
-	}
-	l.Mix = nil
-	for _, c := range p.Calls {
-		at := slices.IndexFunc(l.Mix, func(o Operation) bool { return o.Kind == c.Kind && o.Consistency == c.Level })
-		switch {
-		case at >= 0:
-			l.Mix[at].Weight += c.PerSecond
-		case c.PerSecond > 0:
-			l.Mix = append(l.Mix, Operation{Kind: c.Kind, Consistency: c.Level, Weight: c.PerSecond})
-		}
-	}
-	l.Rate = Rate{PerSecond: p.PerSecond()}
-	if p.Connections > 0 {
-		l.Connections = p.Connections
-	}
-	l.Clients, l.Distribution = l.Connections, Distribution{Name: Uniform}
-	l.KeySpace, l.KeySize, l.ValueSize = max(p.There, 1), p.KeySize, p.ValueSize
-	if l.Watch = nil; p.Watchers > 0 {
-		l.Watch = &Watch{Watchers: p.Watchers, Streams: p.Streams, PrevKV: p.PreviousValues}
-	}
-}
-
-// checkApplicationAbilities refuses a store that the application has no way of using.
-func (b *builder) checkApplicationAbilities() {
-	a := application.Find(b.apps, b.load.Application.Name)
-	if a == nil {
-		return
-	}
-	d := a.Definition()
-	way, err := d.WayOf(b.cluster.Store, b.can)
-	if err != nil {
-		b.failf(b.place("application"), "<application> is not for this store: %v", err)
-		return
-	}
-	s := b.load.Application.Values()
-	if w, ok := a.(application.Windowed); ok && d.Outside(s) == nil {
-		if _, why := a.Check(s); why != "" {
-			return // it is refused
-		}
-		if key, why := w.CheckWindow(s, way, b.load.Duration); why != "" {
-			b.failf(b.place(key), "%s", b.words.fill(why))
-		}
-	}
-}
-
-func (l *Load) checkApplication(c *checks) {
-	a := &l.Application
-	app := application.Find(c.apps, a.Name)
-	for _, s := range settings(c.apps) {
-		if a.index(s.Key) >= 0 && !slices.Contains(s.of, a.Name) {
-			if a.Name == "" {
-				c.add(s.Key, "<"+s.Key+"> is for an <application>, and this load is none; drop it, or say application: "+strings.Join(s.of, " or "))
-			} else if app != nil {
-				c.add(s.Key, "<"+s.Key+"> is no parameter of the application %s; drop it", a.Name)
-			}
-		}
-	}
-	switch {
-	case a.Name == "":
-		return
-	case app == nil:
-		c.add("application", "there is no application %q; choose %s", a.Name, strings.Join(application.Names(c.apps), ", "))
-		return
-	case l.Arrival != Recorded || l.Total > 0 || l.Warmup > 0 || l.Workers > 1:
-		c.add("application", "an application says itself when its calls become due: it has a duration, no total, no warm-up and one worker")
-	}
-	d := app.Definition()
-	values := a.Values()
-	if p := d.Outside(values); p != nil {
-		s := setting{Parameter: *p}
-		c.outOf(p.Key, a.setting(p.Key), "from "+s.bounds())
-		return
-	}
-	if key, why := app.Check(values); why != "" {
-		c.add(key, "%s", c.words.fill(why))
-		return
-	}
-	if calls := l.Rate.PerSecond * l.Duration.Seconds(); calls > MostCalls {
-		c.add("duration", "<duration> %v has %s calls, which is more than the %s that are planned at once; ask for less time", l.Duration,
-			text.Count(uint64(calls)), text.Count(MostCalls))
-	}
-}
-
-// MostCalls is how many calls of an application are planned at most: some 16 bytes each.
-const MostCalls = 100_000_000

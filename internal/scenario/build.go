@@ -9,22 +9,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// builder makes one trial of one choice.
-type builder struct {
-	*fileParser
-	*draft
-	choice // its layer is all that was given
-	at     place
-	own    layer // what the trial itself says, without defaults
-	// asked is what somebody gave: all but what a preset says.
-	asked layer
-	trial Trial
-
-	can        kv.Capabilities // the store's, if it is known
-	scaledFrom *Scaled
-	said       []string // notes on what was changed
-}
-
 // build makes the trial of a choice, and its baseline if it has one.
 func (p *fileParser) build(at place, o *outline, c choice) []*builder {
 	p.clashes(c.layer)
@@ -106,28 +90,6 @@ func (p *fileParser) buildOf(at place, o *outline, c choice, own, given layer) *
 		b.warnOf(name, w)
 	}
 	return b
-}
-
-// warnOf adds a warning, with the trial's name where there can be others.
-func (b *builder) warnOf(name, text string) {
-	if b.running == nil {
-		text = "trial " + name + ": " + text
-	}
-	b.warn("%s", text)
-}
-
-// place is where a key's value was given. When it was not, it is where the key
-// stands that made it matter, or the trial. The key of a mapping within a trial
-// is written with a point, as in watch.streams.
-func (b *builder) place(key string) place {
-	cause := map[string]string{"rate": "arrival", "key-size": "key-space", "operation": "mix"}[key]
-	key, part, _ := strings.Cut(key, ".")
-	for _, k := range []string{key, cause} {
-		if s, ok := b.layer[k]; ok {
-			return s.value.field(part).at
-		}
-	}
-	return b.at
 }
 
 // settle fills in what follows from what was given.
@@ -390,33 +352,6 @@ func (b *builder) checkCluster() {
 	if c.Key, err = clusterKey(b.cluster); err != nil {
 		b.fail(b.place("settings"), err)
 	}
-}
-
-// baselineKeys are those that a baseline can change.
-func baselineKeys() []string {
-	return slices.Concat([]string{"store"}, ofRunning, variantKeys())
-}
-
-// readBaseline checks what a trial is to be compared with.
-func (p *fileParser) readBaseline(n *node) {
-	if n.kind != mapping || len(n.pairs) == 0 {
-		p.failf(n.at, "baseline must be a mapping of what differs there, as in {version: 3.9.4}, not %s", n.otherThan(mapping))
-		return
-	}
-	l := layer{}
-	for _, pair := range n.pairs {
-		k, ok := p.trialKey(pair.key)
-		switch {
-		case !slices.Contains(baselineKeys(), pair.key):
-			p.failf(pair.at, "a baseline changes %s, and not %q", strings.Join(baselineKeys(), ", "), pair.key)
-		case pair.value.kind == null:
-			p.noValue(pair)
-		case ok:
-			p.value(k, pair.value)
-			l[pair.key] = pair
-		}
-	}
-	p.clashes(p.spread(l))
 }
 
 // baseline is the layer of a trial's baseline, if it has one: the trial's own,

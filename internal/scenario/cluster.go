@@ -8,16 +8,12 @@ import (
 	"net"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/goccy/go-yaml"
-
-	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Cluster is what is under test. Trials whose Key is equal can share one.
@@ -241,110 +237,6 @@ func checkHostPort(e, address string) *Problem {
 // name: what makes it another version, build or setting of the same store.
 func variantKeys() []string {
 	return []string{"version", "exec", "label", "settings", "env", "members"}
-}
-
-// setStore reads the store's name, or a mapping of its name and what else is
-// to be known of the cluster, which spread gives their own keys.
-func setStore(d *draft, key string, n *node) (err error) {
-	if n.kind != mapping {
-		d.cluster.Store, err = n.filled(key)
-		return err
-	}
-	named := false
-	readers := map[string]func(*node) error{
-		"name": func(n *node) (err error) {
-			d.cluster.Store, err = n.filled(key)
-			named = true
-			return err
-		},
-	}
-	for _, k := range variantKeys() {
-		readers[k] = func(n *node) error { return d.parameters[k].readFrom(d, n) }
-	}
-	switch err := n.fields(key, readers); {
-	case err != nil:
-		return err
-	case !named:
-		return n.at.errorf("store as a mapping needs name, as in {name: etcd, label: old}")
-	}
-	return nil
-}
-
-func setLabel(d *draft, key string, n *node) (err error) {
-	d.cluster.Label, err = n.filled(key)
-	switch l := d.cluster.Label; {
-	case err != nil:
-		return err
-	case len(l) > maxLabel:
-		return n.at.errorf("label has %d bytes and can have %d at most", len(l), maxLabel)
-	case !text.Printable(l):
-		return n.at.errorf("label is %q and holds a character that cannot be shown; leave it out", l)
-	}
-	return nil
-}
-
-// The most that env may ask for.
-const (
-	maxEnv      = 64      // variables
-	maxEnvValue = 4 << 10 // bytes of one
-)
-
-var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-
-// ourEnv begins the names of variables that are between us and our members.
-const ourEnv = "QUORUMBENCH_"
-
-// setEnv reads the variables of the members' environment.
-func setEnv(d *draft, _ string, n *node) error {
-	if n.kind != mapping || len(n.pairs) == 0 {
-		return n.at.errorf("env must be a mapping of variables, as in {JVMFLAGS: -Xmx1g}, not %s", n.otherThan(mapping))
-	}
-	if len(n.pairs) > maxEnv {
-		return n.at.errorf("env has %d variables and can have %d at most", len(n.pairs), maxEnv)
-	}
-	env := make(map[string]string, len(n.pairs))
-	for _, p := range n.pairs {
-		value, err := p.value.word("env." + p.key)
-		switch {
-		case err != nil:
-			return err
-		case !envName.MatchString(p.key):
-			return p.at.errorf("%q is no name of a variable; it has letters, digits and _", p.key)
-		case strings.HasPrefix(p.key, ourEnv):
-			return p.at.errorf("%s is a variable of quorumbench's own, and not for env", p.key)
-		case len(value) > maxEnvValue:
-			return p.at.errorf("env.%s has %d bytes and can have %d at most", p.key, len(value), maxEnvValue)
-		case strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsPrint(r) }):
-			return p.at.errorf("env.%s has a character that cannot be printed", p.key)
-		}
-		env[p.key] = value
-	}
-	d.cluster.Env = env
-	return nil
-}
-
-func setTLS(d *draft, key string, n *node) error {
-	d.attach.TLS = true
-	file := func(key string, to *string) func(*node) error {
-		return func(n *node) (err error) { *to, err = n.filled(key); return err }
-	}
-	return n.fields(key, map[string]func(*node) error{
-		"cacert": file("cacert", &d.attach.CACert),
-		"cert":   file("cert", &d.attach.Cert),
-		"key":    file("key", &d.attach.CertKey),
-		"insecure-skip-tls-verify": func(n *node) (err error) {
-			d.attach.SkipVerify, err = n.boolean("insecure-skip-tls-verify")
-			return err
-		},
-	})
-}
-
-func setSettings(d *draft, _ string, n *node) error {
-	if n.kind != mapping {
-		return n.at.errorf("settings must be a mapping of the store's own settings, not %s", n.what())
-	}
-	d.settings = n
-	return nil
 }
 
 // decodeStrict fills a store's settings from the file. Every error is an

@@ -12,17 +12,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// column is what a dry run says of a parameter in a column of its own. The zero
-// column has the parameter's key above, and its text.
-type column struct {
-	title string
-	cell  func(*Trial) string
-	// optional leaves the column out where no trial has the parameter; one that
-	// has not then says none.
-	optional bool
-	none     string
-}
-
 // Lines is what a dry run prints: a heading, and a line for each trial in the
 // order in which they are to run. The first column is the trial's number as
 // written; then come those of the parameters' definitions.

@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"github.com/agnivade/levenshtein"
+
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Problem says what is wrong with the value of one key (or of the flag that
@@ -181,4 +184,35 @@ func (w words) outOf(key, value, bounds string) string {
 		return fmt.Sprintf("%s must be %s, not %s", w.of(key), bounds, value)
 	}
 	return fmt.Sprintf("%s is %s and must be %s", w.of(key), value, bounds)
+}
+
+// checks collects what is wrong with a load.
+type checks struct {
+	words words
+	apps  []application.Application
+	found []*Problem
+}
+
+// add takes a sentence, in which <key> stands for what the writer calls it.
+func (c *checks) add(key, format string, args ...any) {
+	c.found = append(c.found, problem(key, c.words.fill(format), args...))
+}
+
+// outOf says that a value is not within its bounds.
+func (c *checks) outOf(key, value, bounds string) {
+	c.found = append(c.found, &Problem{Key: key, Text: c.words.outOf(key, value, bounds)})
+}
+
+// wrong reports whether something was found about any of the keys.
+func (c *checks) wrong(keys ...string) bool {
+	return slices.ContainsFunc(c.found, func(p *Problem) bool { return slices.Contains(keys, p.Key) })
+}
+
+func (c *checks) size(key string, n, most int) {
+	switch {
+	case n < 0:
+		c.add(key, "<"+key+"> is %d and cannot be negative", n)
+	case n > most:
+		c.add(key, "<"+key+"> is %s and can be at most %s", text.FormatSize(n), text.FormatSize(most))
+	}
 }

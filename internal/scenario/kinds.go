@@ -12,24 +12,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// value is where a load keeps a parameter, and how it is written.
-type value interface {
-	// hint stands for the value in help, and bounds is its range in words.
-	hint() string
-	bounds() string
-	// parse reads what stands behind a flag, and read what a file has. Neither
-	// looks at bounds, but for values that a load has no room for.
-	parse(l *Load, text string) error
-	read(d *draft, key string, n *node) error
-	check(c *checks, key string, l *Load)
-	// textValue is the value as parse reads it; empty where the load has none.
-	text(l *Load) string
-	// encode is the value for JSON, nil where a scenario file would not say it,
-	// and decode reads it back.
-	encode(l *Load) any
-	decode(l *Load, b json.RawMessage) error
-}
-
 // typed is a value of the type T, which the load has at field; nil where it has
 // none.
 type typed[T any] struct {

@@ -1,14 +1,33 @@
 package scenario
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/scenario/fault"
+)
+
+// The most that a load may ask for.
+const (
+	MaxClients     = 1_000_000
+	MaxConnections = 1_000_000
+	MaxInFlight    = 10_000_000
+	maxThreads     = 1024
+	MaxTxnKeys     = 128
+	maxSTMKeys     = 1024      // that one optimistic transaction reads
+	maxPageSize    = 1_000_000 // keys
+	MaxKeySize     = 1 << 20   // bytes
+	MaxValueSize   = 64 << 20
+	maxKeySpace    = 1_000_000_000_000
+	maxTotal       = 1_000_000_000_000_000
+	// MaxRate is in operations a second. An event loop sends less than a tenth of
+	// it: beyond it a load would be a measurement of the generator's backlog.
+	MaxRate         = 10_000_000
+	maxPercent      = 10_000 // of another trial's throughput
+	MaxDuration     = 1000 * time.Hour
+	maxTimeout      = time.Hour // as long as a histogram reaches
+	keyAlphabetSize = 64        // values of each byte of a key after its prefix
 )
 
 // Load is what is sent.
@@ -298,81 +317,4 @@ func (l *Load) Meant() Load {
 	}
 	out.Distribution = d
 	return out
-}
-
-// Encode writes the load as JSON, with the keys and values that a scenario file
-// has, without those that have no meaning for it. Its seed is not part of it. It
-// is no json.Marshaler, so that who embeds a load does not become one.
-func (l *Load) Encode() ([]byte, error) {
-	var top, entries []string // those of the mapping that is being written
-	within := ""
-	end := func() {
-		if within != "" {
-			top = append(top, fmt.Sprintf("%q:{%s}", within, strings.Join(entries, ",")))
-		}
-		entries = nil
-	}
-	for _, p := range parameters(nil, nil) {
-		if p.value == nil || !p.applies(l) {
-			continue
-		}
-		v := p.value.encode(l)
-		if v == nil {
-			continue
-		}
-		text, err := json.Marshal(v)
-		if err != nil {
-			return nil, fmt.Errorf("the load's %s cannot be written: %w", p.Key, err)
-		}
-		of, key := p.group()
-		if of != within {
-			end()
-			within = of
-		}
-		if field := fmt.Sprintf("%q:%s", key, text); of == "" {
-			top = append(top, field)
-		} else {
-			entries = append(entries, field)
-		}
-	}
-	end()
-	return []byte("{" + strings.Join(top, ",") + "}"), nil
-}
-
-// Decode reads what Encode wrote. Whatever is missing is zero, and
-// keys that are not known are ignored.
-func (l *Load) Decode(b []byte) error {
-	var top map[string]json.RawMessage
-	if err := json.Unmarshal(b, &top); err != nil {
-		return err
-	}
-	*l = Load{}
-	entries := map[string]map[string]json.RawMessage{"": top}
-	for of, begin := range map[string]func(){
-		"stm":     func() { l.STM = &STM{} },
-		"watch":   func() { l.Watch = &Watch{} },
-		"compact": func() {},
-	} {
-		if raw, ok := top[of]; ok {
-			var within map[string]json.RawMessage
-			if err := json.Unmarshal(raw, &within); err != nil {
-				return fmt.Errorf("the load's %s: %w", of, err)
-			}
-			if within != nil {
-				begin()
-				entries[of] = within
-			}
-		}
-	}
-	for _, p := range parameters(nil, nil) {
-		of, key := p.group()
-		raw, ok := entries[of][key]
-		if p.value == nil || !ok || string(raw) == "null" {
-			continue
-		}
-		if err := p.value.decode(l, raw); err != nil {
-			return fmt.Errorf("the load's %s: %w", p.Key, err)
-		}
-	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -63,6 +64,62 @@ var (
 
 // in reports whether the load has any of the operations.
 func (o operations) in(l *Load) bool { return o.are == nil || l.has(o.are) }
+
+// column is what a dry run says of a parameter in a column of its own. The zero
+// column has the parameter's key above, and its text.
+type column struct {
+	title string
+	cell  func(*Trial) string
+	// optional leaves the column out where no trial has the parameter; one that
+	// has not then says none.
+	optional bool
+	none     string
+}
+
+// Reading is how reports say one parameter of a load, or several that belong
+// together: above the table where all trials share it, in a column of its own
+// where they do not.
+type Reading struct {
+	Title string // of the column
+	// Cell is the column's text, and Above the phrase above the table; either is
+	// empty where there is nothing to say.
+	Cell, Above func(*Load) string
+}
+
+// value is where a load keeps a parameter, and how it is written.
+type value interface {
+	// hint stands for the value in help, and bounds is its range in words.
+	hint() string
+	bounds() string
+	// parse reads what stands behind a flag, and read what a file has. Neither
+	// looks at bounds, but for values that a load has no room for.
+	parse(l *Load, text string) error
+	read(d *draft, key string, n *node) error
+	check(c *checks, key string, l *Load)
+	// textValue is the value as parse reads it; empty where the load has none.
+	text(l *Load) string
+	// encode is the value for JSON, nil where a scenario file would not say it,
+	// and decode reads it back.
+	encode(l *Load) any
+	decode(l *Load, b json.RawMessage) error
+}
+
+// draft is a trial in the making: what its values are, as they are read.
+type draft struct {
+	parameters  map[string]*Parameter
+	called      words
+	name        string // as written: a template
+	load        Load
+	cluster     Cluster
+	attach      Attach
+	settings    *node
+	consistency kv.Consistency // of reads that give none of their own
+	repeats     int
+	workersOn   []string
+	places      []place // of the mix's operations
+
+	scaleDuration bool // the window is scaled as totals are
+}
 
 // OfLoad reports whether the parameter is one of a load, and not of a cluster or
 // of how trials are made.

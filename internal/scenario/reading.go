@@ -13,16 +13,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Reading is how reports say one parameter of a load, or several that belong
-// together: above the table where all trials share it, in a column of its own
-// where they do not.
-type Reading struct {
-	Title string // of the column
-	// Cell is the column's text, and Above the phrase above the table; either is
-	// empty where there is nothing to say.
-	Cell, Above func(*Load) string
-}
-
 // Readings are those of all parameters, each once, in the order in which reports
 // have them: what is done, then for how long. A parameter that is added stands
 // between the two.

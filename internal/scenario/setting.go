@@ -2,10 +2,8 @@ package scenario
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"strings"
-	"time"
 
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -71,17 +69,6 @@ func (s *setting) number(value string) (float64, error) {
 	return text.ParseNumber(value)
 }
 
-// settingText returns a value as scenario files have it.
-func settingText(u application.Unit, v float64) string {
-	switch u {
-	case application.Seconds:
-		return text.FormatDuration(time.Duration(math.Round(v * float64(time.Second))))
-	case application.Whole, application.Bytes:
-		return fmt.Sprintf("%.0f", v)
-	}
-	return application.Format(v)
-}
-
 func (s *setting) parse(l *Load, text string) error {
 	v, err := s.number(text)
 	if err == nil {
@@ -106,3 +93,55 @@ func (s *setting) text(l *Load) string { return l.Application.setting(s.Key) }
 // encode and decode have nothing to do: a setting is recorded with its application.
 func (s *setting) encode(*Load) any                    { return nil }
 func (s *setting) decode(*Load, json.RawMessage) error { return nil }
+
+// applicationParameter is the name of a load's application.
+func applicationParameter(apps []application.Application) *Parameter {
+	name := textValue(func(l *Load) *string { return &l.Application.Name }, "NAME", "`"+strings.Join(application.Names(apps), "`, `")+"`")
+	return &Parameter{Key: "application", Differs: "the application", Reads: &applicationReading, value: nameOfApplication{name},
+		column: &column{title: "application", cell: func(t *Trial) string { return t.Load.Application.Name }, optional: true, none: "none"}}
+}
+
+// nameOfApplication is recorded together with the application's settings.
+type nameOfApplication struct{ typed[string] }
+
+func (n nameOfApplication) encode(l *Load) any {
+	if l.Application.Name == "" {
+		return nil
+	}
+	return l.Application
+}
+
+// decode reads what may be anybody's record, as it can be shown.
+func (n nameOfApplication) decode(l *Load, b json.RawMessage) error {
+	a := &l.Application
+	if err := json.Unmarshal(b, a); err != nil {
+		return err
+	}
+	shown := func(s *string) { *s = KeyText([]byte(*s)) }
+	shown(&a.Name)
+	shown(&a.Text)
+	for i := range a.Settings {
+		s := &a.Settings[i]
+		shown(&s.Key)
+		shown(&s.Name)
+		shown(&s.Value)
+	}
+	return nil
+}
+
+// saidByApplication are the keys of what an application says itself.
+var saidByApplication = []string{
+	"operation", "mix", "consistency", "clients", "key-space", "key-size", "value-size", "distribution", "range-key", "range-end", "range-limit",
+	"count-only", "keys-only", "stream", "page-size", "txn-keys", "stm", "new-connection", "watch", "compact", "arrival", "rate", "total", "warmup",
+	"preload", "threads",
+}
+
+var applicationReading = Reading{"application", applicationText, applicationText}
+
+func applicationText(l *Load) string {
+	a := &l.Application
+	if a.Text == "" {
+		return a.Name
+	}
+	return a.Name + ": " + a.Text
+}

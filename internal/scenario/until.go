@@ -3,7 +3,6 @@ package scenario
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -72,59 +71,4 @@ func ParseAtMost(s string) (time.Duration, error) {
 		err = fmt.Errorf("%s is not above 0 and at most %s", s, text.FormatDuration(maxAtMost))
 	}
 	return d, err
-}
-
-// repeatUntil settles how long the scenario's trials are repeated.
-func (p *fileParser) repeatUntil(o *outline, trials []*builder) {
-	u := p.options.Until.over(o.until)
-	if u.Precision == 0 {
-		return
-	}
-	at := o.repeatsAt
-	for _, b := range trials {
-		if s, ok := b.layer["repeats"]; ok && at == (place{}) {
-			at = s.at
-		}
-		b.trial.Repeats = 0
-	}
-	switch {
-	case at.set != "":
-		p.failf(at, "until-precision says how long trials are repeated; give one of them")
-	case at != (place{}) && o.until.Precision != 0:
-		p.failf(at, "repeats says how often, and until how precisely trials are repeated; give one of them")
-	case at != (place{}):
-		p.warn("--until-precision says how long trials are repeated, in place of repeats")
-	}
-	if u.AtMost = cmp.Or(u.AtMost, DefaultAtMost); len(u.Metrics) == 0 {
-		u.Metrics = untilMetrics()
-	}
-	if o.Ordered {
-		p.warn("order: written holds in every other round: trials that are repeated until they are precise run backwards in the rounds between")
-	}
-	o.Until = &u
-}
-
-// checkUntil refuses what has no room for a single round.
-func (p *fileParser) checkUntil(s *Scenario) {
-	if s.Until == nil {
-		return
-	}
-	if took, _ := s.EstimatedDuration(); took > s.Until.AtMost {
-		p.failf(place{}, "the trials take %s once, without what starting clusters takes, and have %s at most; give them more time", text.FormatDuration(took), text.FormatDuration(s.Until.AtMost))
-	}
-}
-
-// Round is the n-th round, from 1, of a scenario that is repeated Until its
-// figures are precise: the first round's trials, in every second round backwards,
-// but for trials that take their rate from another and come after it.
-func (s *Scenario) Round(n int) []Trial {
-	round := slices.Clone(s.Trials)
-	if n%2 == 0 {
-		slices.Reverse(round)
-		round = afterSources(round)
-	}
-	for i := range round {
-		round[i].Repeat = n
-	}
-	return round
 }

@@ -4,36 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 	"github.com/quorumbench/quorumbench/internal/text"
-)
-
-// The most that a load may ask for.
-const (
-	MaxClients     = 1_000_000
-	MaxConnections = 1_000_000
-	MaxInFlight    = 10_000_000
-	maxThreads     = 1024
-	MaxTxnKeys     = 128
-	maxSTMKeys     = 1024      // that one optimistic transaction reads
-	maxPageSize    = 1_000_000 // keys
-	MaxKeySize     = 1 << 20   // bytes
-	MaxValueSize   = 64 << 20
-	maxKeySpace    = 1_000_000_000_000
-	maxTotal       = 1_000_000_000_000_000
-	// MaxRate is in operations a second. An event loop sends less than a tenth of
-	// it: beyond it a load would be a measurement of the generator's backlog.
-	MaxRate         = 10_000_000
-	maxPercent      = 10_000 // of another trial's throughput
-	MaxDuration     = 1000 * time.Hour
-	maxTimeout      = time.Hour // as long as a histogram reaches
-	keyAlphabetSize = 64        // values of each byte of a key after its prefix
 )
 
 // problems are all that is wrong with a load that is Complete, in the words of
@@ -62,37 +38,6 @@ func (l *Load) problems(w words, apps []application.Application) []*Problem {
 		c.add("target", "target %s names no member; members are numbered from 1", t)
 	}
 	return c.found
-}
-
-// checks collects what is wrong with a load.
-type checks struct {
-	words words
-	apps  []application.Application
-	found []*Problem
-}
-
-// add takes a sentence, in which <key> stands for what the writer calls it.
-func (c *checks) add(key, format string, args ...any) {
-	c.found = append(c.found, problem(key, c.words.fill(format), args...))
-}
-
-// outOf says that a value is not within its bounds.
-func (c *checks) outOf(key, value, bounds string) {
-	c.found = append(c.found, &Problem{Key: key, Text: c.words.outOf(key, value, bounds)})
-}
-
-// wrong reports whether something was found about any of the keys.
-func (c *checks) wrong(keys ...string) bool {
-	return slices.ContainsFunc(c.found, func(p *Problem) bool { return slices.Contains(keys, p.Key) })
-}
-
-func (c *checks) size(key string, n, most int) {
-	switch {
-	case n < 0:
-		c.add(key, "<"+key+"> is %d and cannot be negative", n)
-	case n > most:
-		c.add(key, "<"+key+"> is %s and can be at most %s", text.FormatSize(n), text.FormatSize(most))
-	}
 }
 
 func (l *Load) checkMix(c *checks) {

@@ -3,6 +3,8 @@ package scenario
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -406,3 +408,5 @@ func (n *node) fields(key string, readers map[string]func(*node) error) error {
 	}
 	return nil
 }
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,84 @@
+package scenario
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Encode writes the load as JSON, with the keys and values that a scenario file
+// has, without those that have no meaning for it. Its seed is not part of it. It
+// is no json.Marshaler, so that who embeds a load does not become one.
+func (l *Load) Encode() ([]byte, error) {
+	var top, entries []string // those of the mapping that is being written
+	within := ""
+	end := func() {
+		if within != "" {
+			top = append(top, fmt.Sprintf("%q:{%s}", within, strings.Join(entries, ",")))
+		}
+		entries = nil
+	}
+	for _, p := range parameters(nil, nil) {
+		if p.value == nil || !p.applies(l) {
+			continue
+		}
+		v := p.value.encode(l)
+		if v == nil {
+			continue
+		}
+		text, err := json.Marshal(v)
+		if err != nil {
+			return nil, fmt.Errorf("the load's %s cannot be written: %w", p.Key, err)
+		}
+		of, key := p.group()
+		if of != within {
+			end()
+			within = of
+		}
+		if field := fmt.Sprintf("%q:%s", key, text); of == "" {
+			top = append(top, field)
+		} else {
+			entries = append(entries, field)
+		}
+	}
+	end()
+	return []byte("{" + strings.Join(top, ",") + "}"), nil
+}
+
+// Decode reads what Encode wrote. Whatever is missing is zero, and
+// keys that are not known are ignored.
+func (l *Load) Decode(b []byte) error {
+	var top map[string]json.RawMessage
+	if err := json.Unmarshal(b, &top); err != nil {
+		return err
+	}
+	*l = Load{}
+	entries := map[string]map[string]json.RawMessage{"": top}
+	for of, begin := range map[string]func(){
+		"stm":     func() { l.STM = &STM{} },
+		"watch":   func() { l.Watch = &Watch{} },
+		"compact": func() {},
+	} {
+		if raw, ok := top[of]; ok {
+			var within map[string]json.RawMessage
+			if err := json.Unmarshal(raw, &within); err != nil {
+				return fmt.Errorf("the load's %s: %w", of, err)
+			}
+			if within != nil {
+				begin()
+				entries[of] = within
+			}
+		}
+	}
+	for _, p := range parameters(nil, nil) {
+		of, key := p.group()
+		raw, ok := entries[of][key]
+		if p.value == nil || !ok || string(raw) == "null" {
+			continue
+		}
+		if err := p.value.decode(l, raw); err != nil {
+			return fmt.Errorf("the load's %s: %w", p.Key, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+package scenario
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// maxName is how long a name may be in bytes: it becomes a folder's name.
+const maxName = 120
+
+// maxLabel is how long a value may be inside a name; a longer one is numbered.
+const maxLabel = 40
+
+var (
+	nameable    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._=+,-]{0,119}$`)
+	placeholder = regexp.MustCompile(`\{[^{}]*\}`)
+)
+
+func notNameable(name string) string {
+	return fmt.Sprintf("the name %q does not fit a folder; use at most %d letters, digits and . _ = + , - and begin with a letter or digit", name, maxName)
+}
+
+var unfit = regexp.MustCompile(`[^A-Za-z0-9._=+,-]+`)
+
+// baseName makes a scenario's name of its file's.
+func baseName(file string) string {
+	base := filepath.Base(file)
+	base = unfit.ReplaceAllString(strings.TrimSuffix(base, filepath.Ext(base)), "-")
+	if base = strings.TrimLeft(base, "-._=+,"); base == "" {
+		return "scenario"
+	}
+	return base[:min(len(base), maxName)]
+}
+
+// label is a value as it stands in a name; number is its place in the list.
+func label(n *node, number int) string {
+	text := strings.NewReplacer("%", "pct").Replace(flat(n))
+	text = strings.Trim(unfit.ReplaceAllString(text, "-"), "-")
+	if text == "" || len(text) > maxLabel {
+		return strconv.Itoa(number)
+	}
+	return text
+}
+
+// storeLabel is store i of a list as it stands in a name: its label, or its
+// name, with its version or its number where others of the list have that name.
+func storeLabel(all []*node, i int) string {
+	n := all[i]
+	name := label(n.field("name"), i+1)
+	same := 0
+	for _, other := range all {
+		if flat(other.field("name")) == flat(n.field("name")) {
+			same++
+		}
+	}
+	switch said, version := n.field("label"), n.field("version"); {
+	case n.kind == mapping && said != n:
+		return label(said, i+1)
+	case same < 2 || n.kind != mapping || len(n.pairs) == 1:
+		return name
+	case version != n:
+		return name + "-" + label(version, i+1)
+	}
+	return name + "-" + strconv.Itoa(i+1)
+}
+
+// NameOf is a text as a part of a name; number stands for one that does not fit.
+func NameOf(text string, number int) string { return label(&node{kind: scalar, text: text}, number) }
+
+func flat(n *node) string {
+	var parts []string
+	switch n.kind {
+	case mapping:
+		for _, p := range n.pairs {
+			parts = append(parts, p.key+"="+flat(p.value))
+		}
+	case list:
+		for _, item := range n.items {
+			parts = append(parts, flat(item))
+		}
+	default:
+		return n.text
+	}
+	return strings.Join(parts, "+")
+}

@@ -1,0 +1,71 @@
+package scenario
+
+import (
+	"slices"
+	"strings"
+)
+
+// checkHosts refuses to place members or workers on hosts that there are not, or
+// more of them than there are members or workers.
+func (b *builder) checkHosts() {
+	for _, placed := range []struct {
+		key, what string
+		on        []string
+		most      int
+	}{{"members-on", "members", b.cluster.On, b.cluster.Members}, {"workers-on", "workers", b.workersOn, int(b.load.Workers)}} {
+		for _, name := range placed.on {
+			if !slices.ContainsFunc(b.hosts, func(h Host) bool { return h.Name == name }) {
+				b.failf(b.place(placed.key), "<"+placed.key+"> names %q, which is none of the hosts: %s", name, hostNames(b.hosts))
+			}
+		}
+		if len(placed.on) > placed.most && placed.most > 0 {
+			b.failf(b.place(placed.key), "<"+placed.key+"> has %d hosts for %d %s", len(placed.on), placed.most, placed.what)
+		}
+	}
+}
+
+func hostNames(hosts []Host) string {
+	if len(hosts) == 0 {
+		return "the file has none"
+	}
+	names := make([]string, len(hosts))
+	for i := range hosts {
+		names[i] = hosts[i].Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// MembersOn are the names of the hosts that the trial's members are on, in turn:
+// those that it says, or all.
+func (s *Scenario) MembersOn(t *Trial) []string {
+	if len(t.Cluster.On) > 0 || t.Cluster.Attach != nil {
+		return t.Cluster.On
+	}
+	return s.hostNames(func(string) bool { return true })
+}
+
+// WorkersOn are those that its workers are on, in turn: those that it says, or,
+// where it has several workers, those without a member, or all. Without any the
+// load comes from here.
+func (s *Scenario) WorkersOn(t *Trial) []string {
+	if len(t.WorkersOn) > 0 || t.Load.Workers < 2 {
+		return t.WorkersOn
+	}
+	members := s.MembersOn(t)
+	if n := t.Cluster.Members; t.Cluster.Attach == nil && n < len(members) {
+		members = members[:n]
+	}
+	if free := s.hostNames(func(name string) bool { return !slices.Contains(members, name) }); len(free) > 0 {
+		return free
+	}
+	return s.hostNames(func(string) bool { return true })
+}
+
+func (s *Scenario) hostNames(of func(name string) bool) (names []string) {
+	for i := range s.Hosts {
+		if of(s.Hosts[i].Name) {
+			names = append(names, s.Hosts[i].Name)
+		}
+	}
+	return names
+}
