@@ -12,11 +12,12 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // api is a namespace of a Kubernetes.
@@ -179,8 +180,18 @@ func (a *api) log(ctx context.Context, pod string) string {
 	return string(b)
 }
 
-// hostname is how the agents' owner says where it was made.
-func hostname() string {
-	name, _ := os.Hostname() // it is a note
-	return name
+// object is an object of the API, or a part of one, as its JSON has it.
+type object map[string]any
+
+// metadata is what an object is known by.
+type metadata struct {
+	Name, UID           string
+	Labels, Annotations map[string]string
+}
+
+// mostSaid bounds what is quoted of Kubernetes, in bytes.
+const mostSaid = 600
+
+func said(words string) string {
+	return text.Line(strings.Join(strings.Fields(words), " "), mostSaid)
 }

@@ -253,3 +253,17 @@ func podAccess(account string) *access {
 	}
 	return a
 }
+
+// plugin is a program that a kubeconfig names to log in, as those of clouds.
+type plugin struct {
+	APIVersion  string   `yaml:"apiVersion"`
+	Command     string   `yaml:"command"`
+	Args        []string `yaml:"args"`
+	InstallHint string   `yaml:"installHint"`
+	Interactive string   `yaml:"interactiveMode"`
+	ClusterInfo bool     `yaml:"provideClusterInfo"`
+	Env         []struct {
+		Name  string `yaml:"name"`
+		Value string `yaml:"value"`
+	} `yaml:"env"`
+}

@@ -1,14 +1,12 @@
 package kubernetes
 
 import (
+	"os"
 	"strconv"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/run/agent"
 )
-
-// object is an object of the API, or a part of one, as its JSON has it.
-type object map[string]any
 
 // The roles of pods. Those of each are a Job with an index for each pod.
 const (
@@ -128,4 +126,10 @@ func secret(run string, files map[string][]byte, owner object) object {
 // owned names a Job as the owner of an object, which it outlives.
 func owned(by *metadata) object {
 	return object{"apiVersion": "batch/v1", "kind": "Job", "name": by.Name, "uid": by.UID, "blockOwnerDeletion": true}
+}
+
+// hostname is how the agents' owner says where it was made.
+func hostname() string {
+	name, _ := os.Hostname() // it is a note
+	return name
 }

@@ -11,35 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/quorumbench/quorumbench/internal/run/agent"
-	"github.com/quorumbench/quorumbench/internal/text"
 )
-
-// metadata is what an object is known by.
-type metadata struct {
-	Name, UID           string
-	Labels, Annotations map[string]string
-}
-
-// pod is what the API says of a pod.
-type pod struct {
-	Metadata metadata
-	Status   struct {
-		Phase, Reason, Message string
-		PodIP                  string
-		Conditions             []condition
-		ContainerStatuses      []struct {
-			State struct {
-				Waiting    *struct{ Reason, Message string }
-				Terminated *struct {
-					ExitCode        int
-					Reason, Message string
-				}
-			}
-		}
-	}
-}
-
-type condition struct{ Type, Status, Message string }
 
 // Reached is called for the agent of a host when its pod is ready, with the pod's IP
 // address and the way to the agent.
@@ -105,19 +77,6 @@ func (p *Pods) pods(ctx context.Context) ([]pod, error) {
 	var list struct{ Items []pod }
 	err := p.api.list(ctx, "pods", byLabels, runLabel+"="+p.run, &list)
 	return list.Items, err
-}
-
-func isReady(pod *pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c condition) bool {
-		return c.Type == "Ready" && c.Status == "True"
-	})
-}
-
-// mostSaid bounds what is quoted of Kubernetes, in bytes.
-const mostSaid = 600
-
-func said(words string) string {
-	return text.Line(strings.Join(strings.Fields(words), " "), mostSaid)
 }
 
 // hopeless are reasons for which a container waits and will go on waiting, and what
@@ -218,9 +177,4 @@ func (p *Pods) warning(ctx context.Context, object string) (text string) {
 		text = said(e.Reason + ": " + e.Message)
 	}
 	return text
-}
-
-// hostOf is the name of the agent in a pod.
-func hostOf(pod *pod) string {
-	return pod.Metadata.Labels[roleLabel] + "-" + pod.Metadata.Annotations["batch.kubernetes.io/job-completion-index"]
 }
