@@ -1,31 +1,12 @@
 package fault
 
 import (
-	"context"
-
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/host/disk"
 	"github.com/quorumbench/quorumbench/internal/run/host/network"
 	"github.com/quorumbench/quorumbench/internal/scenario/fault"
 )
-
-// action is how a kind of fault is done. Its functions act on all of the fault's
-// members (one.members), and are called with a context that does not end.
-type action struct {
-	// ahead is done as long before the fault as its by says, if it says it, and before it
-	// is known whom it is done to; nil for nothing.
-	ahead func(ctx context.Context, i *Injector) error
-	begin func(ctx context.Context, o *one) error // nil for nothing
-	// ends says that the members' processes end, which is awaited.
-	ends bool
-	// then is what is done once it has begun, and they have ended; nil for nothing.
-	then func(ctx context.Context, o *one) error
-	// heal undoes the fault, also one of which only a part was begun. healed is what
-	// the members were then, such as "started again".
-	heal   func(ctx context.Context, o *one) error
-	healed string
-}
 
 // actions are those of all kinds.
 var actions = map[fault.Kind]*action{

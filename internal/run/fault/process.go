@@ -2,15 +2,9 @@ package fault
 
 import (
 	"context"
-	"errors"
-	"time"
 
 	"github.com/quorumbench/quorumbench/internal/run/host"
 )
-
-// endWithin is how long a member that was asked to end may take before it is
-// killed.
-const endWithin = 10 * time.Second
 
 // ending is the action that ends processes with a signal, and starts them again.
 func ending(s host.Signal) *action {
@@ -28,17 +22,6 @@ func startAgain(ctx context.Context, o *one) error {
 	return o.each(func(m string) error { return o.Cluster.StartAgain(ctx, m) })
 }
 
-// end waits until the member's processes have ended, and kills them if they do
-// not do as they were asked.
-func (o *one) end(ctx context.Context, member string) error {
-	limited, cancel := context.WithTimeout(ctx, endWithin)
-	err := o.Cluster.AwaitEnd(limited, member)
-	cancel()
-	if err == nil {
-		return nil
-	}
-	err = o.Cluster.Signal(ctx, member, host.Kill)
-	limited, cancel = context.WithTimeout(ctx, endWithin)
-	defer cancel()
-	return errors.Join(err, o.Cluster.AwaitEnd(limited, member))
+func (o *one) startAgain(ctx context.Context, member string) error {
+	return o.Cluster.StartAgain(ctx, member)
 }

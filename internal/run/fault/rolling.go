@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -48,13 +47,6 @@ func (o *one) roll(ctx context.Context, start func(o *one, ctx context.Context, 
 	return nil
 }
 
-// step records what a member did in the course of the fault.
-func (o *one) step(member, did string) {
-	o.Event(record.Event{
-		Time: o.Clock.Now(), Kind: record.FaultStep, Member: member, Text: fmt.Sprintf("%s %s (fault %d)", member, did, o.f.Number),
-	})
-}
-
 // leaderLast are the members' names in the order in which they are restarted.
 func (o *one) leaderLast() (all []string) {
 	leader := ""
@@ -66,10 +58,6 @@ func (o *one) leaderLast() (all []string) {
 		}
 	}
 	return append(all, leader)
-}
-
-func (o *one) startAgain(ctx context.Context, member string) error {
-	return o.Cluster.StartAgain(ctx, member)
 }
 
 // upgrade starts a member from the server that the fault is to.

@@ -1,0 +1,176 @@
+package fault
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/scenario/fault"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// action is how a kind of fault is done. Its functions act on all of the fault's
+// members (one.members), and are called with a context that does not end.
+type action struct {
+	// ahead is done as long before the fault as its by says, if it says it, and before it
+	// is known whom it is done to; nil for nothing.
+	ahead func(ctx context.Context, i *Injector) error
+	begin func(ctx context.Context, o *one) error // nil for nothing
+	// ends says that the members' processes end, which is awaited.
+	ends bool
+	// then is what is done once it has begun, and they have ended; nil for nothing.
+	then func(ctx context.Context, o *one) error
+	// heal undoes the fault, also one of which only a part was begun. healed is what
+	// the members were then, such as "started again".
+	heal   func(ctx context.Context, o *one) error
+	healed string
+}
+
+// one is a fault under way.
+type one struct {
+	*Injector
+	// The contexts of the run and of the load.
+	run, load context.Context
+
+	what    *fault.Happening
+	do      *action
+	f       *record.Fault
+	status  *store.Status   // the cluster before it
+	members []string        // the names of those that it is done to
+	all     []string        // the names of all members, in their order
+	chosen  []*store.Member // the members; of the whole cluster the leader alone
+
+	admin store.Admin // of work that is to be undone, by undo
+	undo  []func(context.Context) error
+
+	healed string // instead of the action's; empty for that
+}
+
+// each does something to each member.
+func (o *one) each(do func(member string) error) error {
+	var errs []error
+	for _, m := range o.members {
+		errs = append(errs, do(m))
+	}
+	return errors.Join(errs...)
+}
+
+// who says which members it is done to.
+func (o *one) who() string {
+	if o.f.Member == record.AllMembers {
+		return strings.Join(o.members, ", ")
+	}
+	return o.f.Member + ", " + o.f.Role
+}
+
+// breakAndHeal begins the fault, waits for as long as it lasts, and heals it,
+// also when a context has ended.
+func (o *one) breakAndHeal(run, load context.Context) (cut, err error) {
+	must := context.WithoutCancel(run)
+	began := o.Clock.Now()
+	if o.do.begin != nil {
+		if err := o.do.begin(must, o); err != nil {
+			return nil, errors.Join(fmt.Errorf("the fault could not be begun: %w", err), o.heal(must))
+		}
+	}
+	o.f.Began = o.window(began)
+	o.event(o.f, record.FaultBegan, began, fmt.Sprintf("fault %d: %s (%s)", o.f.Number, o.f.What, o.who()))
+	if o.do.ends {
+		if err := o.each(func(m string) error { return o.end(must, m) }); err != nil {
+			return nil, errors.Join(err, o.heal(must))
+		}
+		o.f.Ended = o.window(o.Clock.Now())
+	}
+	if o.do.then != nil {
+		if err := o.do.then(must, o); err != nil {
+			return nil, errors.Join(err, o.heal(must))
+		}
+	}
+	if !o.Clock.Until(load, began.Add(o.what.For)) {
+		cut = errors.New("the load ended before it was over")
+		if o.what.For > 0 {
+			cut = errors.New("it was cut short: the load ended before it was over")
+		}
+	}
+	return cut, o.heal(must)
+}
+
+// heal undoes the fault.
+func (o *one) heal(ctx context.Context) error {
+	if err := o.do.heal(ctx, o); err != nil {
+		return fmt.Errorf("it was not healed: %w", err)
+	}
+	now := o.Clock.Now()
+	o.f.Healed = o.window(now)
+	if !o.f.Done() {
+		return nil // the event says that it was not done, and why
+	}
+	was := "was"
+	if len(o.members) > 1 {
+		was = "were"
+	}
+	o.event(o.f, record.FaultHealed, now, fmt.Sprintf("%s %s %s (fault %d)", strings.Join(o.members, ", "), was, cmp.Or(o.healed, o.do.healed), o.f.Number))
+	return nil
+}
+
+// ready waits until the cluster is whole again, and says so.
+func (o *one) ready(ctx context.Context) error {
+	if err := o.whole(ctx); err != nil {
+		return err
+	}
+	now := o.Clock.Now()
+	o.f.Ready = o.window(now)
+	o.event(o.f, record.FaultReady, now, fmt.Sprintf("the cluster is whole again %.3g s after fault %d began", *o.f.Ready-*o.f.Began, o.f.Number))
+	return nil
+}
+
+// whole waits until the cluster is whole again. A member that ends while it
+// starts, as on a port that another program took, is started once more.
+func (o *one) whole(ctx context.Context) error {
+	end := o.Clock.Now().Add(readyWithin)
+	for {
+		_, err := o.healthy(ctx, againEvery)
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return errors.New("the run ended before the cluster was seen whole again")
+		case o.Clock.Now().After(end):
+			return fmt.Errorf("the cluster was not whole again within %s: %w", readyWithin, err)
+		}
+		if again := o.each(func(m string) error { return o.Cluster.StartAgain(ctx, m) }); again != nil {
+			return fmt.Errorf("the cluster is not whole again: %w", again)
+		}
+	}
+}
+
+// endWithin is how long a member that was asked to end may take before it is
+// killed.
+const endWithin = 10 * time.Second
+
+// end waits until the member's processes have ended, and kills them if they do
+// not do as they were asked.
+func (o *one) end(ctx context.Context, member string) error {
+	limited, cancel := context.WithTimeout(ctx, endWithin)
+	err := o.Cluster.AwaitEnd(limited, member)
+	cancel()
+	if err == nil {
+		return nil
+	}
+	err = o.Cluster.Signal(ctx, member, host.Kill)
+	limited, cancel = context.WithTimeout(ctx, endWithin)
+	defer cancel()
+	return errors.Join(err, o.Cluster.AwaitEnd(limited, member))
+}
+
+// step records what a member did in the course of the fault.
+func (o *one) step(member, did string) {
+	o.Event(record.Event{
+		Time: o.Clock.Now(), Kind: record.FaultStep, Member: member, Text: fmt.Sprintf("%s %s (fault %d)", member, did, o.f.Number),
+	})
+}

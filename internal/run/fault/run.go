@@ -1,0 +1,146 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario/fault"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/text"
+)
+
+// Run does the faults at their times after opened, and returns what became of
+// them. When load ends, no further one is begun, and the one that lasts is healed
+// at once. What is healed is awaited until it is ready, unless run ends: that
+// of an interrupted run is not waited for. Whatever happens, no member is left
+// ended or standing still by a fault that could be healed.
+func (i *Injector) Run(run, load context.Context, opened time.Time, all []fault.Happening) []record.Fault {
+	i.opened = opened
+	for n := range all {
+		h := &all[n]
+		i.done = append(i.done, record.Fault{Number: n + 1, What: h.String(), Do: h.Do.String(), Asked: h.At.Seconds()})
+		f := &i.done[n]
+		if err := i.doOne(run, load, h, f); err != nil {
+			err = errors.New(strings.ReplaceAll(err.Error(), "\n", "; ")) // one sentence
+			f.Failure = err.Error()
+			if !f.Done() {
+				i.event(f, record.FaultUndone, i.Clock.Now(), fmt.Sprintf("fault %d (%s) was not done: %v", f.Number, f.What, err))
+			}
+		}
+	}
+	return i.done
+}
+
+// errOver is the failure of a fault for which no time was left.
+var errOver = errors.New("the load had ended before")
+
+// doOne does one fault. Its error says what was not as asked.
+func (i *Injector) doOne(run, load context.Context, h *fault.Happening, f *record.Fault) error {
+	at := i.opened.Add(h.At)
+	if err := i.ahead(run, load, h, f); err != nil {
+		return err
+	}
+	if !i.Clock.Until(load, at.Add(-askAhead)) {
+		return errOver
+	}
+	status, err := i.healthy(load, healthyWithin)
+	if err != nil {
+		if load.Err() != nil {
+			return errOver
+		}
+		return fmt.Errorf("the cluster was not whole before it: %w", err)
+	}
+	chosen, err := i.choose(&status, h)
+	if err != nil {
+		return err
+	}
+	if !i.Clock.Until(load, at) {
+		return errOver
+	}
+	o := &one{Injector: i, run: run, load: load, what: h, do: actions[h.Do], f: f, status: &status, chosen: chosen}
+	for _, m := range chosen {
+		o.members = append(o.members, i.name(m))
+	}
+	for k := range status.Members {
+		o.all = append(o.all, i.name(&status.Members[k]))
+	}
+	f.Member, f.Role = o.members[0], chosen[0].Role.String()
+	if h.Member.Mode == kv.All {
+		f.Member, f.Role = record.AllMembers, ""
+	}
+	if h.Do.OfCluster() {
+		o.chosen = []*store.Member{status.Leader()}
+	}
+	cut, err := o.breakAndHeal(run, load)
+	if !f.Done() {
+		return err
+	}
+	return errors.Join(cut, err, o.ready(run))
+}
+
+// ahead does what is done some time before the fault.
+func (i *Injector) ahead(run, load context.Context, h *fault.Happening, f *record.Fault) error {
+	do := actions[h.Do].ahead
+	if do == nil || h.By == 0 {
+		return nil
+	}
+	at := i.opened.Add(h.At - h.By)
+	if !i.Clock.Until(load, at) {
+		return errOver
+	}
+	began := i.Clock.Now()
+	if late := began.Sub(at); late > h.By/2 { // the event says when it was
+		return fmt.Errorf("what it keeps was to be of %s before it, and the fault before was over only %s after that", text.FormatDuration(h.By), text.FormatDuration(late.Round(time.Millisecond)))
+	}
+	if err := do(context.WithoutCancel(run), i); err != nil {
+		return fmt.Errorf("what members had written could not be written back: %w", err)
+	}
+	now := i.Clock.Now()
+	i.Event(record.Event{Time: now, Kind: record.FaultStep, Member: record.AllMembers,
+		Text: fmt.Sprintf("what members had written by now is on their disks, for which they stood still for %.3g s at most (fault %d)", now.Sub(began).Seconds(), f.Number)})
+	return nil
+}
+
+// choose are the members that are meant now. Followers take turns.
+func (i *Injector) choose(s *store.Status, h *fault.Happening) (all []*store.Member, err error) {
+	of := h.Member
+	if of.Mode == kv.Any {
+		among := make([]*store.Member, 0, len(s.Members))
+		for k := range s.Members {
+			if m := &s.Members[k]; m.Role != kv.Leader && m.Role != kv.NonVoter || !h.Do.OfFollower() {
+				among = append(among, m)
+			}
+		}
+		if len(among) == 0 {
+			return nil, errors.New("the cluster has no such member")
+		}
+		k := h.Draw % uint64(len(among))
+		return among[k : k+1], nil
+	}
+	var followers []*store.Member
+	for k := range s.Members {
+		m := &s.Members[k]
+		switch {
+		case of.Mode == kv.All:
+			all = append(all, m)
+		case of.Mode == kv.LeaderOnly && m.Role == kv.Leader, of.Mode == kv.One && k == of.Member-1:
+			return []*store.Member{m}, nil
+		case of.Mode == kv.Followers && m.Role != kv.Leader && m.Role != kv.NonVoter:
+			followers = append(followers, m)
+		}
+	}
+	switch {
+	case len(all) > 0:
+		return all, nil
+	case len(followers) == 0:
+		return nil, errors.New("the cluster has no such member")
+	}
+	i.taken++
+	k := (i.taken - 1) % len(followers)
+	return followers[k : k+1], nil
+}
