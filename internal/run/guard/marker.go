@@ -1,12 +1,15 @@
 package guard
 
 import (
+	"context"
 	"encoding/json"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -111,4 +114,34 @@ func (m *Marker) State() State {
 	default:
 		return Unknown
 	}
+}
+
+// owns reports whether a key below the prefix can be the run's, by its name.
+func (m *Marker) owns(key string) bool {
+	name := strings.TrimPrefix(key, m.Prefix)
+	return key == MarkerKey(m.Prefix) || len(m.Names) == 0 || slices.ContainsFunc(m.Names, func(n Names) bool { return n.has(name) })
+}
+
+// mostListed is how many names of keys are looked at.
+const mostListed = 2_000_000
+
+// own divides the keys below a marker's prefix into those that can be the run's and
+// others. ok is false where the store does not tell them, or where there are too many.
+func (m *Marker) own(ctx context.Context, admin store.Admin) (mine, others []string, ok bool, err error) {
+	l, lists := admin.(store.Cleaner)
+	if !lists || slices.ContainsFunc(m.Names, func(n Names) bool { return n.equal(&Names{}) }) {
+		return nil, nil, false, nil
+	}
+	names, more, err := l.KeysOf(ctx, []byte(m.Prefix), mostListed)
+	if err != nil || more {
+		return nil, nil, false, err
+	}
+	for _, name := range names {
+		if m.owns(name) {
+			mine = append(mine, name)
+		} else {
+			others = append(others, name)
+		}
+	}
+	return mine, others, true, nil
 }

@@ -9,22 +9,35 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/load/engine/poll"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// unserved reports whether an error is the answer of a member that the request cannot be
-// served as it is, whoever sends it and whenever.
-func unserved(err error) bool {
-	var refused *refusedError
-	return errors.As(err, &refused) && refused.outcome == kv.BadRequest
+// stuck returns why keys cannot be removed; nil if they can. That the store has the
+// operation is not enough: the server is asked to delete a key that is not there.
+func (g *Guard) stuck(ctx context.Context, p *Plan) error {
+	can := g.Store.Capabilities()
+	_, lists := can.Operations[kv.Range]
+	_, deletes := can.Operations[kv.Delete]
+	if !can.Has(kv.PrefixDelete) && (p.KeySpace == 0 || !lists || !deletes) {
+		return fmt.Errorf("%s does not remove keys", g.Store.Name())
+	}
+	if !deletes {
+		return nil
+	}
+	what, guarded := "no key can be removed", true
+	if !Prefixed(p.Prefix) { // a load removes them, as removeNamed does
+		what, guarded = "keys without a prefix cannot be removed", false
+	}
+	if err := g.removes(ctx, string(load.ProbeKey(p.Prefix)), guarded); err != nil {
+		return fmt.Errorf("%s (%w)", what, err)
+	}
+	return nil
 }
 
-// Denied reports whether an error is the answer of a member that the user has no right to
-// the request.
-func Denied(err error) bool {
-	var refused *refusedError
-	return errors.As(err, &refused) && refused.outcome == kv.Denied
+// Stuck reports whether the keys below a prefix that the run has claimed cannot be removed.
+func (g *Guard) Stuck(prefix string) bool {
+	c := g.holds(prefix)
+	return c != nil && c.stuck != nil
 }
 
 // Try does one operation at the first endpoint that answers. It returns an error only where
@@ -56,34 +69,6 @@ func (c *Client) tryOnce(ctx context.Context, op *store.Op) error {
 	return nil
 }
 
-// stuck returns why keys cannot be removed; nil if they can. That the store has the
-// operation is not enough: the server is asked to delete a key that is not there.
-func (g *Guard) stuck(ctx context.Context, p *Plan) error {
-	can := g.Store.Capabilities()
-	_, lists := can.Operations[kv.Range]
-	_, deletes := can.Operations[kv.Delete]
-	if !can.Has(kv.PrefixDelete) && (p.KeySpace == 0 || !lists || !deletes) {
-		return fmt.Errorf("%s does not remove keys", g.Store.Name())
-	}
-	if !deletes {
-		return nil
-	}
-	what, guarded := "no key can be removed", true
-	if !Prefixed(p.Prefix) { // a load removes them, as removeNamed does
-		what, guarded = "keys without a prefix cannot be removed", false
-	}
-	if err := g.removes(ctx, string(load.ProbeKey(p.Prefix)), guarded); err != nil {
-		return fmt.Errorf("%s (%w)", what, err)
-	}
-	return nil
-}
-
-// Stuck reports whether the keys below a prefix that the run has claimed cannot be removed.
-func (g *Guard) Stuck(prefix string) bool {
-	c := g.holds(prefix)
-	return c != nil && c.stuck != nil
-}
-
 // removes returns an error where the servers delete no key. It asks them to delete one that
 // is not there, if guarded also in a guarded transaction.
 func (c *Client) removes(ctx context.Context, key string, guarded bool) error {
@@ -95,17 +80,4 @@ func (c *Client) removes(ctx context.Context, key string, guarded bool) error {
 		return nil
 	}
 	return err
-}
-
-// guardedRemoval returns the transaction in which Kubernetes deletes a key that has a
-// revision: a server that stands in for etcd, such as kine, may have no other deletion. ok
-// is false for a store without transactions of this form.
-func (c *Client) guardedRemoval(key string, revision int64) (op store.Op, ok bool) {
-	name := []byte(key)
-	request := &call.Call{Guarded: true, Parts: []call.Part{
-		{Action: call.Compare, Target: call.Modified, Key: name, Number: revision},
-		{Action: call.Remove, Key: name, Branch: call.Then},
-		{Action: call.Read, Key: name, Branch: call.Else},
-	}}
-	return store.Op{Kind: kv.Delete, Key: name, Call: request}, c.Store.Capabilities().Has(kv.ApplicationCalls)
 }

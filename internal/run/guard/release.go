@@ -5,40 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
-	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
-
-// Granted takes the names of leases, or sessions, that a load of the run was granted. They
-// are ended with the run.
-func (g *Guard) Granted(names []string) {
-	if g != nil {
-		g.leases = append(g.leases, names...)
-	}
-}
-
-// argument is a prefix as a shell takes it.
-func argument(prefix string) string {
-	if prefix == "" || strings.ContainsFunc(prefix, func(r rune) bool { return r <= ' ' || strings.ContainsRune("'\"`$&|;<>()*?[]#~!\\{}", r) }) {
-		return "'" + strings.ReplaceAll(prefix, "'", `'\''`) + "'"
-	}
-	return prefix
-}
-
-// Grants says that the run grants leases, or sessions, of its own.
-func (g *Guard) Grants(n int, ttl time.Duration) {
-	if g == nil || g.granted {
-		return
-	}
-	g.granted = true
-	g.Say(fmt.Sprintf("grants %s in the running cluster and revokes them at the end; after a kill they end by themselves within %v", text.Plural(uint64(max(n, 0)), "lease"), ttl)) // #nosec G115 -- not negative
-}
-
-// Holds reports whether the run has claimed anything.
-func (g *Guard) Holds() bool { return len(g.claims) > 0 }
 
 // Release removes what the run wrote, whatever became of it, and says so.
 func (g *Guard) Release(ctx context.Context) error {
@@ -92,6 +61,3 @@ func (g *Guard) keep(ctx context.Context, c *claim) error {
 	g.Say(fmt.Sprintf("left its keys below %q, as asked; \"quorumbench cleanup %s --prefix %s\" removes them", c.Prefix, g.Flags, argument(c.Prefix)))
 	return nil
 }
-
-// admin is an administration of the cluster.
-func (g *Guard) admin() (store.Admin, error) { return g.Store.Admin(g.Access) }

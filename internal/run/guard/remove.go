@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Bounds of a removal: a store may answer that a large one timed out and go on with it,
@@ -220,4 +221,29 @@ func (g *Guard) Clear(ctx context.Context, prefix string) (removed int64, err er
 		err = g.rewrite(ctx, c.marker)
 	}
 	return removed, err
+}
+
+// removeOwn removes keys one by one, because others stand between them.
+func (g *Guard) removeOwn(ctx context.Context, admin store.Admin, m *Marker, mine, others []string) (removed int64, err error) {
+	stay := "are not of this run and stay"
+	if len(others) == 1 {
+		stay = "is not of this run and stays"
+	}
+	g.Say(fmt.Sprintf("%s below %q, such as %q, %s", text.Plural(uint64(len(others)), "key"), m.Prefix, others[0], stay))
+	_, folders := admin.(store.FolderKeeper)
+	for _, key := range mine {
+		if key == MarkerKey(m.Prefix) {
+			continue // it is the last
+		}
+		if d, ok := admin.(store.Cleaner); ok && folders { // a folder of the run's, perhaps
+			if _, err := d.DeletePrefix(ctx, []byte(key+"/")); err != nil {
+				return removed, err
+			}
+		}
+		if err := g.remove(ctx, key); err != nil {
+			return removed, fmt.Errorf("the key %q cannot be removed: %w", key, err)
+		}
+		removed++
+	}
+	return removed, nil
 }

@@ -1,0 +1,287 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/text"
+)
+
+// Claim has the run write below a prefix. It returns a NotEmptyError where that would
+// touch what is not ours.
+func (g *Guard) Claim(ctx context.Context, p Plan) error {
+	if g == nil {
+		return nil
+	}
+	if held := g.holds(p.Prefix); held != nil {
+		return g.widen(ctx, held, &p)
+	}
+	c := &claim{Plan: p, stuck: g.stuck(ctx, &p)}
+	if c.stuck != nil && !p.Keep && !p.Overwrite {
+		return fmt.Errorf("%w, so that what the load writes would stay in a cluster that is in use; nothing was written; cleanup: false allows it to stay", c.stuck)
+	}
+	err := g.prove(ctx, c)
+	var others *NotEmptyError
+	switch {
+	case errors.Is(err, errCovered):
+		return nil
+	case errors.As(err, &others) && others.Running == "" && p.Overwrite:
+		// Nothing is removed at the end: what is not ours cannot be told from what is.
+		c.others, c.marker = true, nil
+	case err != nil:
+		return err
+	}
+	g.claims = append(g.claims, c)
+	g.Say(c.before(g.Flags))
+	return nil
+}
+
+// widen lets a claim have the keys of another trial, too.
+func (g *Guard) widen(ctx context.Context, c *claim, p *Plan) error {
+	m := c.marker
+	if m == nil {
+		return nil
+	}
+	names := p.Names
+	if p.Prefix != c.Prefix { // below it
+		names = Names{Beside: []string{strings.TrimPrefix(p.Prefix, c.Prefix)}}
+	}
+	known := slices.ContainsFunc(m.Names, func(n Names) bool { return n.equal(&names) })
+	if known && (m.Leases || !p.Leases) && (m.Services || !p.Services) {
+		return nil
+	}
+	if !known && !Prefixed(p.Prefix) { // other keys in the root may be somebody's
+		if err := g.mustBeEmpty(ctx, &claim{Plan: *p}); err != nil {
+			return err
+		}
+	}
+	m.Leases, m.Services = m.Leases || p.Leases, m.Services || p.Services
+	if !known {
+		m.Names = append(m.Names, names)
+	}
+	if m.Run == "" {
+		return nil
+	}
+	return g.rewrite(ctx, m)
+}
+
+// errCovered is of a prefix that another claim of this run covers.
+var errCovered = errors.New("another claim of this run covers the prefix")
+
+// prove proves that what is below the prefix is ours, or that nothing is, and writes the
+// marker that says so from now on.
+func (g *Guard) prove(ctx context.Context, c *claim) error {
+	if !Prefixed(c.Prefix) && c.KeySpace == 0 {
+		return &NotEmptyError{Prefix: c.Prefix, Remedy: remedy}
+	}
+	if err := g.askOuter(ctx, c); err != nil {
+		return err
+	}
+	left, found, err := g.readMarker(ctx, c.Prefix)
+	if err != nil {
+		return err
+	}
+	if found && left.Kept {
+		return g.renew(ctx, c, left)
+	}
+	if found {
+		if err := g.clear(ctx, c, left); err != nil {
+			return err
+		}
+	}
+	if err := g.mustBeEmpty(ctx, c); err != nil {
+		if err := g.clearInner(ctx, c, err); err != nil {
+			return err
+		}
+	}
+	return g.mark(ctx, c)
+}
+
+// askOuter looks for a run that has claimed a prefix around this one: it removes all that
+// is below its prefix when it ends, or has left it when it was killed.
+func (g *Guard) askOuter(ctx context.Context, c *claim) error {
+	for i := range len(c.Prefix) - 1 {
+		outer := c.Prefix[:i+1]
+		if c.Prefix[i] != '/' || strings.Trim(outer, "/") == "" {
+			continue
+		}
+		m, found, err := g.readMarker(ctx, outer)
+		switch {
+		case err != nil || !found: // a user may have no rights there
+		case g.mine(m) != nil:
+			return errCovered
+		default:
+			if err := g.clear(ctx, c, m); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// clear removes what a run left that was killed. It returns a NotEmptyError for one that
+// goes on, or that has left its keys as it was asked to.
+func (g *Guard) clear(ctx context.Context, c *claim, m *Marker) error {
+	if m.State() != Ended || m.Kept {
+		return g.inUse(c.Prefix, m)
+	}
+	g.Say(fmt.Sprintf("removing what a run of %s left below %q when it was killed", m.Began.Format(time.RFC3339), m.Prefix))
+	if _, err := g.removeMarked(ctx, m); err != nil {
+		return fmt.Errorf("what a run left below %q when it was killed cannot be removed: %w", m.Prefix, err)
+	}
+	return nil
+}
+
+// clearInner removes what runs left that were killed, where it is what stands below a
+// claim's prefix: only prefixes that are known are looked at. why is what it returns where
+// something else stands there.
+func (g *Guard) clearInner(ctx context.Context, c *claim, why error) error {
+	cleared := false
+	for _, prefix := range g.Known {
+		if samePlace(prefix, c.Prefix) || !within(prefix, c.Prefix) {
+			continue
+		}
+		m, found, err := g.readMarker(ctx, prefix)
+		if err != nil || !found {
+			continue
+		}
+		if own := g.mine(m); own != nil { // its trials have ended
+			err = g.release(ctx, own)
+			g.claims = slices.DeleteFunc(g.claims, func(c *claim) bool { return c == own })
+		} else {
+			err = g.clear(ctx, c, m)
+		}
+		if err != nil {
+			return err
+		}
+		cleared = true
+	}
+	if cleared {
+		return g.mustBeEmpty(ctx, c)
+	}
+	return why
+}
+
+// inUse is the error of a prefix below which another run writes, or may.
+func (g *Guard) inUse(prefix string, m *Marker) error {
+	e := &NotEmptyError{Prefix: prefix, Remedy: "choose another prefix, or wait until it has ended"}
+	e.Running = fmt.Sprintf("a run that process %d on %s began at %s", m.Owner.PID, m.Machine, m.Began.Format(time.RFC3339))
+	switch {
+	case m.Kept:
+		e.Running = fmt.Sprintf("keys that a run of %s was asked to leave", m.Began.Format(time.RFC3339))
+		e.Remedy = fmt.Sprintf("choose another prefix, or remove them with \"quorumbench cleanup %s --prefix %s\"", g.Flags, argument(m.Prefix))
+	case m.State() == Unknown:
+		e.Remedy = fmt.Sprintf("choose another prefix or, if that run has ended, remove what it left with \"quorumbench cleanup %s --prefix %s --run %s\"", g.Flags, argument(m.Prefix), m.Run)
+	}
+	return e
+}
+
+// renew makes the marker of a run that kept its keys this run's.
+func (g *Guard) renew(ctx context.Context, c *claim, m *Marker) error {
+	mine, err := newMarker(g.Tool, &c.Plan, g.Now())
+	if err != nil {
+		return err
+	}
+	mine.Prefix = m.Prefix
+	mine.Leases, mine.Services, mine.Folders = m.Leases || c.Leases, m.Services || c.Services, m.Folders
+	if !slices.ContainsFunc(m.Names, func(n Names) bool { return n.equal(&c.Names) }) {
+		mine.Names = append(slices.Clone(m.Names), c.Names)
+	} else {
+		mine.Names = m.Names
+	}
+	c.marker = &mine
+	return g.rewrite(ctx, &mine)
+}
+
+// mustBeEmpty returns a NotEmptyError if any key is where the claim writes.
+func (g *Guard) mustBeEmpty(ctx context.Context, c *claim) error {
+	in := Below(c.Prefix)
+	if !Prefixed(c.Prefix) {
+		var err error
+		if in, err = OfKeys(c.Prefix, c.KeySize, c.KeySpace); err != nil {
+			return err
+		}
+	}
+	n, some, err := g.Count(ctx, in)
+	if err != nil {
+		return err
+	}
+	if n == 0 && c.Services {
+		n, some, err = g.services(ctx, c.Prefix)
+	}
+	if err != nil || n == 0 {
+		return err
+	}
+	return &NotEmptyError{Prefix: c.Prefix, Keys: n, Some: some, Remedy: remedy}
+}
+
+// mark writes the marker. A user who may not write it goes on without.
+func (g *Guard) mark(ctx context.Context, c *claim) error {
+	m, err := newMarker(g.Tool, &c.Plan, g.Now())
+	if err != nil {
+		return err
+	}
+	if m.Folders, err = g.missingFolders(ctx, c.Prefix); err != nil {
+		return err
+	}
+	key := MarkerKey(c.Prefix)
+	made, err := g.create(ctx, key, m.encode())
+	denied := Denied(err)
+	switch {
+	case denied:
+		g.Say(fmt.Sprintf("%s may not write the key %q, which marks the keys below %q as this run's: after a kill no command can tell them from others",
+			g.user(), key, c.Prefix))
+	case err != nil:
+		return fmt.Errorf("the key %q, which marks the keys below %q as this run's, cannot be written: %w", key, c.Prefix, err)
+	case !made:
+		return &NotEmptyError{Prefix: c.Prefix, Running: "a run that began at the same time", Remedy: "choose another prefix"}
+	}
+	c.marker = &m
+	if denied {
+		c.marker.Run = "" // it is not there
+	}
+	return nil
+}
+
+func (g *Guard) user() string {
+	if g.Access.User == "" {
+		return "this client"
+	}
+	return "the user " + g.Access.User
+}
+
+// before says what the run does below a prefix.
+func (c *claim) before(flags string) string {
+	what := "keys"
+	if c.Keys > 0 {
+		what = "up to " + text.Plural(c.Keys, "key")
+	}
+	if c.Bytes > 0 {
+		what += " (" + text.Bytes(c.Bytes) + ")"
+	}
+	if c.Services {
+		what = "services and " + what
+	}
+	if c.Leases {
+		what += ", some of them bound to leases or sessions,"
+	}
+	words := fmt.Sprintf("writes %s below %q in the running cluster", what, c.Prefix)
+	switch {
+	case c.others:
+		words += ", where others' keys are: it may replace and delete them, and removes nothing at the end"
+	case c.Keep && c.stuck != nil:
+		words += " and leaves them there: " + c.stuck.Error()
+	case c.Keep:
+		words += fmt.Sprintf(" and leaves them there; \"quorumbench cleanup %s --prefix %s\" removes them", flags, argument(c.Prefix))
+	default:
+		words += fmt.Sprintf(" and removes them at the end; after a kill, \"quorumbench cleanup %s --prefix %s\" does", flags, argument(c.Prefix))
+	}
+	if len(c.ClusterWide) > 0 {
+		words += "; as asked, it also " + strings.Join(c.ClusterWide, " and ") + ", which affects the whole cluster"
+	}
+	return words
+}
