@@ -3,15 +3,11 @@ package runner
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"path/filepath"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/quorumbench/quorumbench/internal/load"
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
@@ -20,17 +16,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
-
-// running is the cluster that the trials use now. One runs at a time, so that
-// none takes from another.
-type running struct {
-	key   string
-	name  string           // for people
-	own   *cluster.Cluster // nil: attached
-	trial trial.Cluster
-	lost  bool           // a member did not answer after the last trial, or a fault changed it or was not healed
-	about record.Cluster // of our own, as it is recorded; without an ID before that
-}
 
 // enter returns the cluster that the trial needs: the one that runs, if its
 // launch settings are the same and all its members live, or a new one.
@@ -52,10 +37,6 @@ func (r *run) enter(ctx context.Context, spec *scenario.Trial) (trial.Cluster, e
 	}
 	return r.start(ctx, st, spec, id)
 }
-
-// whole reports whether no member has ended or stands still. A cluster that is
-// not ours is taken as it is.
-func (n *running) whole() bool { return n.own == nil || !n.lost && n.own.Whole() }
 
 // leave stops the cluster that runs, if it is ours.
 func (r *run) leave(ctx context.Context) error {
@@ -156,47 +137,6 @@ func (r *run) describe(ctx context.Context, own *cluster.Cluster, spec *scenario
 	return about, err
 }
 
-// newHost is the machine that we run on. Where to look for free ports first is
-// drawn without the run's seed: two runs at once must not look in one place.
-func newHost() *host.Local { return host.NewLocal(measure.Now, rand.IntN).Beside(measure.Ahead) }
-
-// hosts are those of the members.
-func (r *run) hosts() []host.Host {
-	if len(r.Hosts) > 0 {
-		return r.Hosts
-	}
-	return []host.Host{r.host}
-}
-
-// describeHosts asks every host what it is, and returns the machines: the
-// generator's first, and each once.
-func (r *run) describeHosts(ctx context.Context) ([]record.Machine, error) {
-	r.about = map[host.Host]host.Description{}
-	var places []host.Place
-	var machines []record.Machine
-	hosts := append([]host.Host{r.host}, r.Hosts...)
-	all := make([]host.Description, len(hosts))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
-	for i, h := range hosts {
-		group.Go(func() (err error) {
-			all[i], err = h.Describe(ctx)
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return nil, err
-	}
-	for i, h := range hosts {
-		d := all[i]
-		r.about[h] = d
-		if !slices.ContainsFunc(places, d.Place.SameMachine) {
-			places, machines = append(places, d.Place), append(machines, d.Machine)
-		}
-	}
-	return machines, nil
-}
-
 // durability measures fdatasync in the members' data folders, once for each
 // device that they lie on, and returns the slowest.
 func durability(ctx context.Context, own *cluster.Cluster) (*record.Durability, error) {
@@ -242,4 +182,24 @@ func loopback(endpoints []string) *bool {
 		return nil
 	}
 	return &all
+}
+
+// dataDir is the folder below which clusters keep their data. It is noted, and
+// removed after the last cluster if we made it.
+func (r *run) dataDir() (string, error) {
+	dir := r.DataDir
+	if dir == "" {
+		dir = filepath.Join(r.out.Dir(), "data")
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	made, err := host.MakeFolders(dir)
+	r.made = append(r.made, made...)
+	if err != nil {
+		return "", err
+	}
+	noteData(dir, r.made)
+	return dir, nil
 }

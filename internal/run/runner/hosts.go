@@ -2,10 +2,8 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -17,40 +15,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
-
-// reached is a host of the scenario.
-type reached struct {
-	scenario.Host
-	host   host.Host
-	worker func() load.Worker   // makes one there
-	leave  func() error         // may be nil
-	before *record.ClockReading // of its clock, when it was reached
-}
-
-// clock is its clock now; nil where that is ours.
-func (h *reached) clock() *host.Clock {
-	of, ok := h.host.(host.Clocked)
-	if !ok {
-		return nil
-	}
-	return new(of.Clock())
-}
-
-// recordedClock is its clock from when it was reached until now.
-func (h *reached) recordedClock() *record.Clock {
-	now := h.clock()
-	if now == nil || h.before == nil {
-		return nil
-	}
-	c := &record.Clock{Before: *h.before, After: reading(now), Jumps: now.Jumps, SetNS: int64(now.Set)}
-	c.WidestBoundNS = max(c.Before.BoundNS, c.After.BoundNS)
-	return c
-}
-
-// reading is a clock at the time at which it was measured.
-func reading(c *host.Clock) record.ClockReading {
-	return record.ClockReading{At: c.At.UTC(), AheadNS: int64(c.Ahead), BoundNS: int64(c.Bound)}
-}
 
 // reach makes a host usable. Nothing else knows the ways to one.
 func (r *run) reach(ctx context.Context, h *scenario.Host) (*reached, error) {
@@ -129,21 +93,6 @@ func (r *run) leaveHosts(err error) error {
 		err = fmt.Errorf("%w; and %s could not be left without an error", err, text.Plural(uint64(more-mostLeaving), "more host"))
 	}
 	return err
-}
-
-// also adds to an error those of another one that it does not say already: a lost
-// agent fails all that is asked of it.
-func also(err, more error) error {
-	if joined, ok := more.(interface{ Unwrap() []error }); ok {
-		for _, one := range joined.Unwrap() {
-			err = also(err, one)
-		}
-		return err
-	}
-	if more == nil || err != nil && strings.Contains(err.Error(), more.Error()) {
-		return err
-	}
-	return errors.Join(err, more)
 }
 
 // generators are the hosts that a trial's load comes from.
@@ -248,4 +197,41 @@ func (r *run) recordedHosts(ended bool) (all []record.Host) {
 		all = append(all, one)
 	}
 	return all
+}
+
+// hosts are those of the members.
+func (r *run) hosts() []host.Host {
+	if len(r.Hosts) > 0 {
+		return r.Hosts
+	}
+	return []host.Host{r.host}
+}
+
+// describeHosts asks every host what it is, and returns the machines: the
+// generator's first, and each once.
+func (r *run) describeHosts(ctx context.Context) ([]record.Machine, error) {
+	r.about = map[host.Host]host.Description{}
+	var places []host.Place
+	var machines []record.Machine
+	hosts := append([]host.Host{r.host}, r.Hosts...)
+	all := make([]host.Description, len(hosts))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for i, h := range hosts {
+		group.Go(func() (err error) {
+			all[i], err = h.Describe(ctx)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	for i, h := range hosts {
+		d := all[i]
+		r.about[h] = d
+		if !slices.ContainsFunc(places, d.Place.SameMachine) {
+			places, machines = append(places, d.Place), append(machines, d.Machine)
+		}
+	}
+	return machines, nil
 }

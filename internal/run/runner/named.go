@@ -6,24 +6,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/trial"
-	"github.com/quorumbench/quorumbench/internal/scenario"
 )
-
-// Next names the next trial of a run whose trials follow from each other: it gets the
-// result of the one before, which lies in this run's directory, nil at first.
-type Next func(before *record.Trial) (Named, error)
-
-// Named is what is to be next.
-type Named struct {
-	Trial *scenario.Trial // nil when there are to be no more
-	// Fresh says that the trial begins something new: a cluster that we started is
-	// started again, without what trials before left in it, and the keys are made again.
-	Fresh bool
-	Found record.Searches // so far; it is recorded
-	// Unprepared is told that the trial did not begin, because what it needs could not be
-	// put into the store, and says whether the run goes on without it. Nil: it does not.
-	Unprepared func(why error) bool
-}
 
 // asNamed conducts the trials that Next names. Those that need the same cluster share
 // it, and the first of each cluster makes its keys.

@@ -1,0 +1,112 @@
+package runner
+
+import (
+	"context"
+	"errors"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/trial"
+)
+
+// Run conducts the scenario's trials and returns the run directory, also with
+// an error where there is one. When ctx ends, the run ends with what it has,
+// and the error is ctx's.
+func Run(ctx context.Context, o Options) (dir string, err error) {
+	if err := FindServers(&o); err != nil {
+		return "", err
+	}
+	r, err := begin(ctx, o)
+	if err != nil && ctx.Err() != nil {
+		err = interrupted(ctx, err)
+	}
+	if err != nil {
+		return "", err
+	}
+	err = r.conduct(ctx)
+	r.ended = len(r.plan)
+	err = also(err, r.release(context.WithoutCancel(ctx)))
+	// Members are stopped in their own time, also after Ctrl-C.
+	err = r.leaveHosts(also(err, r.leave(context.WithoutCancel(ctx))))
+	if len(r.reached) > 0 {
+		_ = r.out.SetHosts(r.recordedHosts(true)) // an error stays in the writer
+	}
+	state, failure := record.Complete, ""
+	switch {
+	case ctx.Err() != nil:
+		state, err = record.Interrupted, interrupted(ctx, err)
+	case err != nil:
+		state, failure = record.Failed, err.Error()
+	}
+	if finishing := r.out.Finish(state, failure, measure.Now()); !errors.Is(err, finishing) {
+		err = errors.Join(err, finishing)
+	}
+	return r.out.Dir(), err
+}
+
+// interrupted is the error of a run whose ctx has ended, and of what became of it
+// that keys may be left in the store.
+func interrupted(ctx context.Context, err error) error {
+	var left *trial.KeysLeftError
+	if errors.As(err, &left) {
+		return errors.Join(context.Cause(ctx), left)
+	}
+	return context.Cause(ctx)
+}
+
+// begin makes the run directory.
+func begin(ctx context.Context, o Options) (r *run, err error) {
+	r = &run{Options: o, rates: rates{}, began: measure.Now(), host: newHost()}
+	defer func() {
+		if err != nil {
+			err = r.leaveHosts(err)
+		}
+	}()
+	if o.Resume != nil {
+		if r.before, err = takeUp(&r.Options); err != nil {
+			return r, err
+		}
+	}
+	if err := r.reachHosts(ctx); err != nil {
+		return r, err
+	}
+	if err := r.findServersThere(ctx); err != nil {
+		return r, err
+	}
+	machines, err := r.describeHosts(ctx)
+	if err != nil {
+		return r, err
+	}
+	cleanOrphans(r.began, r.Say)
+	if r.before != nil {
+		if err := r.before.sameMachines(machines); err != nil {
+			return r, err
+		}
+		r.started = o.Resume.Clusters()
+		r.out, err = o.Resume.Writer(r.began, machines, r.recordedHosts(false))
+		return r, err
+	}
+	about := record.Run{
+		Name: o.Scenario.Name, Tool: o.Tool, Seed: o.Scenario.Seed, Scenario: string(o.Scenario.Source), Asked: o.Asked, Scale: o.Scenario.Scale,
+		Planned: len(o.Scenario.Trials), Until: record.UntilOf(o.Scenario.Until), Machines: machines, Hosts: r.recordedHosts(false),
+		Calibration: o.Calibration,
+	}
+	if o.Out != "" {
+		r.out, err = record.CreateAt(o.Out, r.began, about)
+	} else {
+		r.out, err = record.Create(o.Root, o.Scenario.Name, r.began, about)
+	}
+	return r, err
+}
+
+func (r *run) conduct(ctx context.Context) error {
+	switch {
+	case r.Next != nil:
+		return r.asNamed(ctx)
+	case r.Scenario.Until != nil:
+		return r.untilPrecise(ctx)
+	}
+	r.plan = r.Scenario.Trials
+	_, err := r.trials(ctx, r.plan)
+	return err
+}
