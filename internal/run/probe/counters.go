@@ -1,7 +1,5 @@
 package probe
 
-import "golang.org/x/sys/unix"
-
 // SystemCPU is the machine's processor time since its boot, in seconds of one
 // core, by what it was spent on (proc_stat(5)).
 type SystemCPU struct {
@@ -35,32 +33,6 @@ func (a SystemCPU) Programs() float64 { return a.User + a.Nice + a.System }
 
 // Busy is the time in which the machine did something.
 func (a SystemCPU) Busy() float64 { return a.Total() - a.Idle - a.IOWait - a.Steal }
-
-// SelfUsage is what this process used since its start.
-type SelfUsage struct {
-	CPUSeconds float64
-	MaxRSS     int64 // the most memory that was resident at once, in bytes; since GiveBackPages, on Linux
-}
-
-// SelfCPU is the processor time of Self alone, which takes a hundredth of the time.
-func SelfCPU() (seconds float64) {
-	var r unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_SELF, &r) != nil {
-		return 0
-	}
-	return spent(&r)
-}
-
-func spent(r *unix.Rusage) (seconds float64) { return float64(r.Utime.Nano()+r.Stime.Nano()) / 1e9 }
-
-// Self reads what this process used; zero where the system does not say.
-func Self() SelfUsage {
-	var r unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_SELF, &r) != nil {
-		return SelfUsage{}
-	}
-	return SelfUsage{CPUSeconds: spent(&r), MaxRSS: maxRSS(&r)}
-}
 
 // Sched is what the scheduler did with a thread (sched-stats in the kernel's
 // documentation).

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // userHZ is the unit of the times in /proc: the kernel keeps it at 100 a second for
@@ -205,4 +206,17 @@ func parseFDLimit(b []byte) int64 {
 		return -1
 	}
 	return number(word(&rest))
+}
+
+// pressure reads the three files of a pattern in which %s is the resource.
+func (f *kernelFile) pressure(pattern string) Pressure {
+	p := unknownPressure
+	of := func(resource string) (some, full float64) {
+		b, _ := f.read(strings.Replace(pattern, "%s", resource, 1))
+		return parsePressure(b)
+	}
+	p.CPUSome, _ = of("cpu")
+	p.IOSome, p.IOFull = of("io")
+	p.MemorySome, p.MemoryFull = of("memory")
+	return p
 }

@@ -222,19 +222,6 @@ func (s *Sampler) Machine(now time.Time, pids []int) (row MachineUsage, ok bool)
 	return row, true
 }
 
-// pressure reads the three files of a pattern in which %s is the resource.
-func (f *kernelFile) pressure(pattern string) Pressure {
-	p := unknownPressure
-	of := func(resource string) (some, full float64) {
-		b, _ := f.read(strings.Replace(pattern, "%s", resource, 1))
-		return parsePressure(b)
-	}
-	p.CPUSome, _ = of("cpu")
-	p.IOSome, p.IOFull = of("io")
-	p.MemorySome, p.MemoryFull = of("memory")
-	return p
-}
-
 // disks are those of /proc/diskstats that are whole and were ever used.
 func (s *Sampler) disks(b []byte) (all []DiskUsage) {
 	for len(b) > 0 {
