@@ -136,44 +136,6 @@ func (s *Search) held(below float64) (rate float64) {
 	return rate
 }
 
-// supported limits an interval to what the trials support, unless a higher rate held:
-//   - The best estimate is not above a rate that missed the objective. If no rate held,
-//     there is no estimate.
-//   - The upper end is not above a rate at which most operations were bad, plus the drift
-//     that is possible since that trial.
-//   - If the lower end is at the edge of the searched range, it moves down to a rate that
-//     held.
-func (s *Search) supported(i Interval) Interval {
-	held, missed := s.held(math.Inf(1)), math.Inf(1)
-	_, last := s.span()
-	for k := range s.Trials {
-		t := &s.Trials[k]
-		if !s.counts(t) || t.Rate <= held {
-			continue
-		}
-		if s.misses(t.Rate) {
-			missed = math.Min(missed, t.Rate)
-		}
-		if math.IsInf(s.evidence(s.at(t.Rate)), 1) {
-			drift := 2 * driftDeviation / driftPeriod * (last - t.Began)
-			i.Upper = math.Min(i.Upper, t.Rate*math.Exp(drift))
-		}
-	}
-	if pass, fail := s.bracket(); pass > 0 && !math.IsInf(fail, 1) {
-		if low, _ := s.around(pass, fail); i.Lower <= 1.02*math.Exp(low) {
-			i.Lower = math.Min(i.Lower, math.Max(s.held(fail), s.Least))
-		}
-	}
-	i.Lower = math.Min(i.Lower, i.Upper)
-	switch {
-	case held == 0:
-		i.Estimate = 0
-	case i.Estimate > missed:
-		i.Estimate = math.Max(math.Sqrt(held*missed), i.Lower)
-	}
-	return i
-}
-
 // contradictions are trials at a rate at which, or below which, the objective failed,
 // and that do not say so: windows were too short to show what happens seldom.
 func (s *Search) contradictions() (n int) {

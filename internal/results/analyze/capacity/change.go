@@ -22,12 +22,6 @@ const (
 	changeSteps = 160
 )
 
-// Period is a part of a search in which the capacity was about the same.
-type Period struct {
-	From, To float64 // in seconds of the search
-	Interval
-}
-
 // split ends the period that is under way where the capacity has surely changed since it
 // began, and begins the next with the trials from then on.
 func (s *Search) split() {

@@ -28,11 +28,6 @@ type movement struct {
 	surely bool
 }
 
-// include widens an interval by another.
-func (i *Interval) include(other Interval) {
-	i.Lower, i.Upper = math.Min(i.Lower, other.Lower), math.Max(i.Upper, other.Upper)
-}
-
 // moved is what the trials so far say of a drift.
 func (s *Search) moved() movement {
 	m := movement{all: Interval{Lower: math.Inf(1), Upper: 0}}
@@ -240,4 +235,42 @@ func (d *driftFit) near(limit float64) box {
 func (d *driftFit) during(c cell) Interval {
 	a, b := math.Exp(c.x+c.drift*(d.first-d.middle)), math.Exp(c.x+c.drift*(d.last-d.middle))
 	return Interval{Lower: math.Min(a, b), Upper: math.Max(a, b)}
+}
+
+// supported limits an interval to what the trials support, unless a higher rate held:
+//   - The best estimate is not above a rate that missed the objective. If no rate held,
+//     there is no estimate.
+//   - The upper end is not above a rate at which most operations were bad, plus the drift
+//     that is possible since that trial.
+//   - If the lower end is at the edge of the searched range, it moves down to a rate that
+//     held.
+func (s *Search) supported(i Interval) Interval {
+	held, missed := s.held(math.Inf(1)), math.Inf(1)
+	_, last := s.span()
+	for k := range s.Trials {
+		t := &s.Trials[k]
+		if !s.counts(t) || t.Rate <= held {
+			continue
+		}
+		if s.misses(t.Rate) {
+			missed = math.Min(missed, t.Rate)
+		}
+		if math.IsInf(s.evidence(s.at(t.Rate)), 1) {
+			drift := 2 * driftDeviation / driftPeriod * (last - t.Began)
+			i.Upper = math.Min(i.Upper, t.Rate*math.Exp(drift))
+		}
+	}
+	if pass, fail := s.bracket(); pass > 0 && !math.IsInf(fail, 1) {
+		if low, _ := s.around(pass, fail); i.Lower <= 1.02*math.Exp(low) {
+			i.Lower = math.Min(i.Lower, math.Max(s.held(fail), s.Least))
+		}
+	}
+	i.Lower = math.Min(i.Lower, i.Upper)
+	switch {
+	case held == 0:
+		i.Estimate = 0
+	case i.Estimate > missed:
+		i.Estimate = math.Max(math.Sqrt(held*missed), i.Lower)
+	}
+	return i
 }

@@ -2,8 +2,6 @@ package capacity
 
 import (
 	"math"
-
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // together is how many operations are bad for one cause, at the limit: by so much the
@@ -43,35 +41,6 @@ func grown(share, limit float64) float64 {
 	}
 	r := math.Log(limit) / math.Log(share)
 	return r * r
-}
-
-// mostOfFlow is how much a trial's backlog says at most, as twice a logarithm of
-// likelihoods: what makes a store slow for a while, or fast, is one cause, however steadily
-// the backlog follows. Two trials are as good as a proof.
-const mostOfFlow = 6
-
-// grew is how surely the backlog grew from second to second, as twice a logarithm of
-// likelihoods: the square of the normal deviate that is as rare as Student's t of the
-// seconds' differences. Of a queue that can do as much as is asked of it their mean is 0 or
-// less, as long as it is not empty. One second of standing still is no steady growth.
-func (t *Trial) grew() float64 {
-	n := len(t.Seconds) - 1
-	if n < 2 {
-		return 0
-	}
-	var sum, squares float64
-	for i := range n {
-		by := t.Seconds[i+1].InFlight - t.Seconds[i].InFlight
-		sum, squares = sum+by, squares+by*by
-	}
-	mean := sum / float64(n)
-	if mean <= 0 {
-		return 0
-	}
-	variance := math.Max(squares-sum*mean, 0) / float64(n-1)
-	student := distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}
-	z := distuv.UnitNormal.Quantile(1 - math.Max(student.Survival(mean/math.Sqrt(variance/float64(n))), 1e-9))
-	return math.Min(math.Max(z, 0)*z, mostOfFlow)
 }
 
 // keptUp is how surely a trial without an overload was not one whose backlog grows by a

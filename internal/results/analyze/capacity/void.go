@@ -58,15 +58,6 @@ func (s *Search) first() (Plan, bool) {
 	return s.plan(math.Max(s.From/math.Pow(4, float64(s.void%steps)), least), Explore, exploring), true
 }
 
-// leastTelling returns the lowest rate that is tried after a void trial: at less, a window
-// is long before it shows the percentiles that the goals bound.
-func (s *Search) leastTelling() float64 {
-	if seconds := s.window(s.Least, exploring); seconds > longest {
-		return s.Least * seconds / longest
-	}
-	return s.Least
-}
-
 // lower returns the plan of a trial below what failed, where none held.
 func (s *Search) lower(fail float64) (Plan, bool) {
 	if s.void >= mostVoid {
@@ -129,28 +120,6 @@ func (s *Search) known(floor float64) bool {
 
 // leastKnown is the share of what a store has done that a floor has to be.
 const leastKnown = 0.5
-
-// fewSamples is how many operations are beyond a percentile at least that is known.
-const fewSamples = 10
-
-// window returns the length of a window, in seconds: as long as asked for, and long enough
-// for the percentiles that the goals bound, as far as the search has time for that.
-func (s *Search) window(rate, seconds float64) float64 {
-	offered := rate
-	if s.Parameter != nil {
-		offered = s.Parameter.Offered(rate)
-	}
-	need := seconds
-	for _, g := range s.Goals {
-		if g.Percentile && offered > 0 {
-			need = math.Max(need, math.Ceil(1.1*fewSamples/(g.Limit*offered)))
-		}
-	}
-	return math.Max(seconds, math.Min(need, math.Floor(s.Until/mostOfTime)))
-}
-
-// mostOfTime is the part of a search's time that a window is lengthened to at most.
-const mostOfTime = 6
 
 // voidAbove reports whether a trial above a rate told nothing.
 func (s *Search) voidAbove(rate float64) bool {

@@ -1,0 +1,24 @@
+package capacity
+
+import (
+	"math"
+)
+
+// Interval is of rates, in operations a second. Upper may be +Inf.
+type Interval struct{ Lower, Estimate, Upper float64 }
+
+// Closed reports whether both ends are known.
+func (i Interval) Closed() bool { return i.Lower >= 0 && i.Upper > i.Lower && !math.IsInf(i.Upper, 1) }
+
+// Width is that of the interval as a share of its middle.
+func (i Interval) Width() float64 {
+	if math.IsInf(i.Upper, 1) {
+		return math.Inf(1)
+	}
+	return 2 * (i.Upper - i.Lower) / (i.Upper + i.Lower)
+}
+
+// include widens an interval by another.
+func (i *Interval) include(other Interval) {
+	i.Lower, i.Upper = math.Min(i.Lower, other.Lower), math.Max(i.Upper, other.Upper)
+}

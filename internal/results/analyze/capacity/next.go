@@ -1,0 +1,133 @@
+package capacity
+
+import (
+	"math"
+)
+
+// mostUnsettled is in how many trials in a row a store may not have settled.
+const mostUnsettled = 8
+
+// Next says what to try next, at so many seconds of the search; false when it is
+// over.
+func (s *Search) Next(now float64) (Plan, bool) {
+	if s.ended != "" {
+		return Plan{}, false
+	}
+	p, ok := s.choose()
+	if !ok {
+		return Plan{}, false
+	}
+	if now+p.Warmup+p.Window+s.takes(p.Rate) > s.Until && len(s.Trials) > 0 {
+		s.end(TimeOver, "the time was over")
+		return Plan{}, false
+	}
+	return p, true
+}
+
+// Add takes what a trial came to. took is how long all of it was, in seconds. One that is
+// void and has no Length did not begin.
+func (s *Search) Add(t Trial, took float64) {
+	if t.Length > 0 && !t.Overloaded(s.Goals) { // after an overload the drain is long
+		value := 0.0
+		if s.Parameter != nil {
+			value = t.Rate
+		}
+		s.beside.add(value, took-t.Warmup-t.Window)
+	}
+	s.Trials = append(s.Trials, t)
+	switch {
+	case t.Void != "":
+		s.void++
+		s.heavy = t.Purpose != Settle && t.Overloaded(s.Goals)
+		return
+	case t.Purpose == Settle:
+		if s.heavy = !s.settled(&t); s.heavy {
+			if s.unsettled++; s.unsettled >= mostUnsettled {
+				s.end(Disturbed, "the store did not settle after an overload")
+			}
+		} else {
+			s.unsettled = 0
+		}
+		return
+	}
+	s.void = 0
+	if s.heavy = t.Overloaded(s.Goals) || t.heavily(s.Goals); s.light == 0 && !s.failsAt(t.Rate) {
+		s.light = t.Rate
+	}
+	s.split()
+}
+
+// settled reports whether a light load is as it was: within the objective.
+func (s *Search) settled(t *Trial) bool { return s.evidence([]*Trial{t}) < failing }
+
+// choose decides what is next without regard to time.
+func (s *Search) choose() (Plan, bool) {
+	pass, fail := s.bracket()
+	if s.heavy && s.light > 0 && (s.Parameter == nil || !s.Parameter.Fresh) {
+		return s.plan(math.Max(s.light, math.Min(pass, fail)/4), Settle, settling), true
+	}
+	if again := s.at(fail); fail/math.Max(pass, 1) > nearEnough && len(again) == 1 && s.evidence(again) < certain {
+		return s.plan(fail, Narrow, refining), true // a machine that stands still for once makes any rate fail
+	}
+	switch {
+	case pass == 0 && math.IsInf(fail, 1):
+		return s.first()
+	case pass == 0 && fail <= s.Least:
+		s.end(HoldsNowhere, "the objective does not hold even at the lowest "+s.called()+" tried")
+		return Plan{}, false
+	case pass == 0:
+		return s.lower(fail)
+	case math.IsInf(fail, 1):
+		return s.higher(pass)
+	case fail/pass > nearEnough && fail-pass > s.step():
+		more := float64(1 + s.contradictions())
+		rate := s.between(pass, fail)
+		if s.void%2 == 1 && rate/pass > nearEnough && rate-pass > s.step() { // that one is tried again, later
+			rate = math.Sqrt(pass * rate)
+		}
+		return s.plan(rate, Narrow, math.Min(narrowing*more*more+float64(s.void), longest)), true
+	}
+	return s.refine()
+}
+
+// mostServed is after how many overloads what a store serves in one tells no more.
+const mostServed = 2
+
+// between chooses a rate between one that held and one that failed. What a store
+// serves in its first overload is often near what it can: that is tried first, a
+// little below and above. From a rate that failed without an overload it is not far
+// down: steps begin small and double. What overloads again is halved.
+func (s *Search) between(pass, fail float64) float64 {
+	inside := func(r float64) bool {
+		return r > pass*1.01 && r < fail/1.01 && r >= pass+s.step() && r <= fail-s.step()
+	}
+	soft, heavy := 0, 0
+	served := 0.0
+	for i := range s.Trials {
+		switch t := &s.Trials[i]; {
+		case !s.counts(t):
+		case t.Overloaded(s.Goals) || t.heavily(s.Goals):
+			if heavy++; t.Rate == fail || served == 0 {
+				served = t.Served / t.Length
+			}
+		case !t.Holds(s.Goals):
+			soft++
+		}
+	}
+	if heavy <= mostServed {
+		for _, share := range []float64{0.985, 1.01} {
+			if r := s.carrying(share*served, pass, fail); inside(r) {
+				return r
+			}
+		}
+	}
+	if at := s.at(fail); heavy == 0 || !at[len(at)-1].heavily(s.Goals) {
+		if r := fail * (1 - math.Min(0.02*math.Pow(2, float64(soft)), 0.5)); inside(r) {
+			return r
+		}
+	}
+	if s.step() > 0 {
+		return math.Min(math.Max(math.Sqrt(pass*fail), pass+1), fail-1)
+	}
+	return math.Sqrt(pass * fail)
+}

@@ -1,0 +1,30 @@
+package capacity
+
+// Plan is what is to be tried next.
+type Plan struct {
+	Rate    float64 `json:"rate_per_second"`
+	Warmup  float64 `json:"warmup_seconds"`
+	Window  float64 `json:"window_seconds"`
+	Purpose Purpose `json:"purpose"`
+}
+
+// Purpose is what a trial is for.
+type Purpose string
+
+// The purposes.
+const (
+	Explore Purpose = "explore" // until one holds and one does not
+	Narrow  Purpose = "narrow"  // between these
+	Refine  Purpose = "refine"  // both ends of the interval
+	Settle  Purpose = "settle"  // wait until a light load is as it was
+	Confirm Purpose = "confirm" // both ends once more, at the end
+)
+
+// The lengths of windows, in seconds.
+const (
+	exploring = 2
+	narrowing = 3
+	refining  = 6
+	longest   = 20
+	settling  = 1
+)

@@ -1,0 +1,104 @@
+package capacity
+
+import (
+	"math"
+)
+
+// The band is how far below and above the limit, in log odds, a share says how far
+// away the capacity is. Beyond it a share says on which side it is, and no more: a
+// server that is overloaded, or hardly used, is on no line with one near its capacity.
+const (
+	bandBelow = 2.5
+	bandAbove = 1.5
+)
+
+// point is a trial as an estimate sees it, for one goal.
+type point struct {
+	x       float64 // the rate's logarithm
+	at      float64 // seconds of the search, of the window's middle
+	n       float64 // operations due, of which as many as
+	share   float64 // were bad; within the band
+	least   float64 // share, less what was bad because something disturbed the trial
+	surely  float64 // by how much stronger a share above the band says that the capacity is below; 1 within
+	seconds float64
+	// variance is the sum of bad operations' own, as the seconds show it; 0 where
+	// none or all were bad, or the share is beyond the band.
+	variance   float64
+	most       float64 // the same if operations were bad independently of each other
+	overloaded bool
+	grew       float64 // how surely the backlog of an overload grew, as twice a logarithm of likelihoods
+	behind     float64 // what the backlog of another grew by, as a share of what was due
+}
+
+func logit(p float64) float64  { return math.Log(p / (1 - p)) }
+func odds(eta float64) float64 { return 1 / (1 + math.Exp(-eta)) }
+
+// pointOf makes a trial a point.
+func pointOf(t *Trial, goals []Goal, goal int) point {
+	g := goals[goal]
+	due, bad := t.counts(goal)
+	p := point{x: math.Log(t.Rate), at: t.Began + t.Length/2, n: due, seconds: t.Length}
+	least, most := odds(logit(g.Limit)-bandBelow), odds(logit(g.Limit)+bandAbove)
+	share := bad / math.Max(due, 1)
+	sure := t.surelyBad(goal) / math.Max(due, 1)
+	switch p.overloaded = t.surelyOverloaded(goals); {
+	case p.overloaded:
+		share, sure, p.grew = most, most, t.grew()
+	case t.Overloaded(goals): // a backlog that need not be the store's
+		share, p.behind = most, 1
+	default:
+		p.behind = math.Max(t.missing()/math.Max(due, 1), 0)
+	}
+	p.share, p.surely = math.Min(math.Max(share, least), most), 1
+	if p.least = math.Min(math.Max(sure, least), p.share); sure > most {
+		p.surely = apart(math.Min(sure, 0.999), logit(g.Limit)) / apart(most, logit(g.Limit))
+	}
+	if share > least && share < most {
+		p.variance, p.most = spread(t.Seconds, goal, share), due*share*(1-share)
+	}
+	return p
+}
+
+// spread is the variance of the number of bad operations: the sum of the seconds'
+// variances and covariances with the seconds behind them (Newey and West 1987), since
+// a second in a busy period is followed by another.
+func spread(seconds []Second, goal int, share float64) (v float64) {
+	n := len(seconds)
+	lags := int(math.Sqrt(float64(n)))
+	off := make([]float64, n)
+	for i := range seconds {
+		off[i] = seconds[i].Bad[goal] - share*seconds[i].Due
+	}
+	for lag := range lags + 1 {
+		weight := 2 * (1 - float64(lag)/float64(lags+1))
+		if lag == 0 {
+			weight = 1
+		}
+		for i := lag; i < n; i++ {
+			v += weight * off[i] * off[i-lag]
+		}
+	}
+	// The mean is estimated, too, which takes so much from the sums (of seconds that do
+	// not depend on each other, lags+1 of n).
+	return math.Max(v, 0) / math.Max(1-float64(lags+1)/float64(n), 0.4)
+}
+
+// freedom is how many degrees of freedom that has.
+func freedom(points []point) float64 {
+	n := 0.0
+	for _, p := range points {
+		if p.variance > 0 {
+			n += p.seconds
+		}
+	}
+	return math.Min(math.Max(n/3, 8), 40)
+}
+
+// apart is Kullback and Leibler's divergence of a share from one given by its log odds.
+func apart(share, eta float64) float64 { return own(share) - share*eta + normal(eta) }
+
+// own is the logarithm of a share's likelihood under itself.
+func own(share float64) float64 { return share*math.Log(share) + (1-share)*math.Log1p(-share) }
+
+// normal is the logarithm of 1 plus the odds.
+func normal(eta float64) float64 { return math.Log1p(math.Exp(eta)) }
