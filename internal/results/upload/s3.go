@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"sync"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/encrypt"
@@ -50,7 +51,7 @@ func openS3(ctx context.Context, d *Destination) (store, error) {
 		return nil, err
 	}
 	o := &minio.Options{
-		Creds: keys, Secure: at.Scheme == "https", Transport: transport, Region: d.region(), BucketLookup: d.lookup(), MaxRetries: attempts,
+		Creds: keys, Secure: at.Scheme == "https", Transport: oneReader{transport}, Region: d.region(), BucketLookup: d.lookup(), MaxRetries: attempts,
 		TrailingHeaders: d.scheme == schemeS3 && d.query.Get("request_checksum_calculation") != "when_required",
 	}
 	client, err := minio.New(at.Host, o)
@@ -65,6 +66,53 @@ func openS3(ctx context.Context, d *Destination) (store, error) {
 	s.encryption, err = d.encryption()
 	return s, err
 }
+
+// oneReader ends a request's use of its body before the reply is returned. Without it the
+// transport goes on to read the body of a request that the server refused early, while the
+// library already rewinds the same reader for its next attempt.
+type oneReader struct{ http.RoundTripper }
+
+func (t oneReader) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body == nil || r.Body == http.NoBody {
+		return t.RoundTripper.RoundTrip(r)
+	}
+	body := &attemptBody{from: r.Body}
+	r = r.Clone(r.Context())
+	r.Body, r.GetBody = body, nil
+	defer body.end()
+	return t.RoundTripper.RoundTrip(r)
+}
+
+// attemptBody is the body of one attempt.
+type attemptBody struct {
+	mu    sync.Mutex
+	from  io.ReadCloser
+	ended bool
+}
+
+var errAttemptEnded = errors.New("the server replied before it had read the request")
+
+func (b *attemptBody) Read(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ended {
+		return 0, errAttemptEnded
+	}
+	return b.from.Read(p)
+}
+
+// Close ends the attempt, and closes the body once.
+func (b *attemptBody) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ended {
+		return nil
+	}
+	b.ended = true
+	return b.from.Close()
+}
+
+func (b *attemptBody) end() { _ = b.Close() }
 
 // lookup says whether the bucket stands in the path or in the host's name; the
 // library knows whose servers have a name for each bucket.

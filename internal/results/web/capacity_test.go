@@ -47,7 +47,8 @@ func TestPageOfASearchAnswersWithItsInterval(t *testing.T) {
 // The legend of a picture's file has as many rows as its series need, and the picture is
 // below them.
 func TestLegendsHaveRows(t *testing.T) {
-	for series, want := range map[int]string{3: `height="68"`, 30: `height="153"`} {
+	// A picture of height 0 has 24 pixels for its axis.
+	for series, want := range map[int]string{3: `height="92"`, 30: `height="177"`} {
 		c := chart.Chart{Title: "many", SVG: `<svg width="100%"></svg>`}
 		for range series {
 			c.Legend = append(c.Legend, chart.Entry{Name: "explore-clusters-1000", Class: "s0"})
