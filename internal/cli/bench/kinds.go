@@ -7,33 +7,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/report"
 )
 
-// kind is one of the `bench` commands: a preset of package scenario, and how
-// it is given on the command line.
-type kind struct {
-	name  string // the preset's, too
-	args  string // behind the name, in help
-	most  int    // arguments
-	takes string // what they are, for the sentence that refuses others
-	alias string
-	short string
-
-	// without are parameters for which it has no flags, and only, if not nil,
-	// those for which it has; names are what it calls the flags of some.
-	without []string
-	only    []string
-	names   map[string]string
-	// mixed says that its operations can be given, and so has the flags of all.
-	mixed bool
-	// preloads says that its keys are written before, unless --no-preload is given.
-	preloads bool
-	// flags registers the flags that no parameter has, and fill says by them and
-	// the arguments what the parameters are. Both are nil for a command without.
-	flags func(*options, command.Flags)
-	fill  func(*options, []string) error
-	// sections are those of the summary, where it has some.
-	sections report.Classic
-}
-
 // What several commands have no flags for.
 var (
 	aboutKeys     = []string{"key-size", "value-size", "key-space", "prefix", "distribution", "preload"}

@@ -50,6 +50,33 @@ func newCommon(r command.Flags) *common {
 	return f
 }
 
+// kind is one of the `bench` commands: a preset of package scenario, and how
+// it is given on the command line.
+type kind struct {
+	name  string // the preset's, too
+	args  string // behind the name, in help
+	most  int    // arguments
+	takes string // what they are, for the sentence that refuses others
+	alias string
+	short string
+
+	// without are parameters for which it has no flags, and only, if not nil,
+	// those for which it has; names are what it calls the flags of some.
+	without []string
+	only    []string
+	names   map[string]string
+	// mixed says that its operations can be given, and so has the flags of all.
+	mixed bool
+	// preloads says that its keys are written before, unless --no-preload is given.
+	preloads bool
+	// flags registers the flags that no parameter has, and fill says by them and
+	// the arguments what the parameters are. Both are nil for a command without.
+	flags func(*options, command.Flags)
+	fill  func(*options, []string) error
+	// sections are those of the summary, where it has some.
+	sections report.Classic
+}
+
 // options are the flags of one `bench` command: those of its parameters, and
 // beside them what etcd's benchmark calls otherwise.
 type options struct {
@@ -71,6 +98,13 @@ type options struct {
 	watch      watchFlags
 
 	set *pflag.FlagSet // knows which were given
+}
+
+// watchFlags are those of the commands with watchers.
+type watchFlags struct {
+	streams   int
+	perStream int
+	keys      int // watched
 }
 
 func newOptions(common *common, kind kind, set *pflag.FlagSet) *options {

@@ -7,13 +7,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// watchFlags are those of the commands with watchers.
-type watchFlags struct {
-	streams   int
-	perStream int
-	keys      int // watched
-}
-
 func (f *options) registerWatch(r command.Flags) {
 	f.watch = watchFlags{streams: 10, perStream: 100, keys: 1}
 	r.Whole("streams", &f.watch.streams, "watch streams")
