@@ -179,3 +179,55 @@ func (w *World) advance() {
 		return
 	}
 }
+
+type loopState uint8
+
+const (
+	running loopState = iota // or not begun: the world waits for it
+	waiting
+	ended
+)
+
+// poller is one loop's view of the world.
+type poller struct {
+	world   *World
+	machine Machine
+	state   loopState
+	resumed *sync.Cond
+	now     int64
+	until   int64 // while it waits
+	wakeAt  int64 // when it goes on; never while nothing woke it
+	woken   bool  // Wake was called
+	conns   []conn
+	pending []int // connections that may be ready for something
+}
+
+type conn struct {
+	open     bool
+	gen      int
+	endpoint string
+	in       []byte
+	arrived  int64 // when the last of in did
+	ended    error
+	dialed   bool
+	dialErr  error
+	listed   bool // in pending
+}
+
+// dueToWake is when the loop can go on as far as is known; the lock is held.
+func (p *poller) dueToWake(begun bool) int64 {
+	switch {
+	case p.wakeAt != never:
+		return p.wakeAt
+	case !begun:
+		return never
+	}
+	return max(p.until, p.now)
+}
+
+// wake makes the loop runnable at the given time; the lock is held.
+func (p *poller) wake(at int64) {
+	if p.state == waiting && p.wakeAt == never {
+		p.wakeAt = p.machine.Wake(max(at, p.now))
+	}
+}
