@@ -146,14 +146,7 @@ func serveJob(ctx context.Context, cancel func(), s Stream, out *sender, w load.
 			begun = true
 			running.Go(func() {
 				<-connected
-				until := progress(out, job, asked.Assignment)
-				res, err := job.Run(loadCtx, *m.Run)
-				until()
-				if err != nil {
-					out.answer(errorOf(err))
-					return
-				}
-				out.say(message{Ending: endingOf(res.Ending)})
+				runJob(loadCtx, out, job, asked.Assignment, *m.Run)
 			})
 		case m.Stop:
 			stop()
@@ -163,6 +156,18 @@ func serveJob(ctx context.Context, cancel func(), s Stream, out *sender, w load.
 			job.Retarget(m.Retarget)
 		}
 	}
+}
+
+// runJob runs a job, and says how far it is and how it ended.
+func runJob(ctx context.Context, out *sender, job load.Job, of *load.Assignment, begin time.Time) {
+	until := progress(out, job, of)
+	res, err := job.Run(ctx, begin)
+	until()
+	if err != nil {
+		out.answer(errorOf(err))
+		return
+	}
+	out.say(message{Ending: endingOf(res.Ending)})
 }
 
 // progress says how far a job is until the returned function is called.

@@ -68,16 +68,7 @@ func (s *Server) answer(ctx context.Context, now *session, r *request) (a reply,
 		}
 		return a, s.host.MakeDir(ctx, r.Path)
 	case writeFile:
-		if r.Path == string(s.folder) { // the temporary file would be next to the folder
-			return a, fmt.Errorf("the agent cannot write a file at %s: that is its own folder; name a file below it", s.folder)
-		}
-		if now.everClaimed(r.Path) { // a configuration or a class there would be carried out
-			return a, fmt.Errorf("%s is in a data folder, in which the agent alone writes members' files", text.Line(r.Path, longestPath))
-		}
-		if err := now.files.open(); err != nil {
-			return a, err
-		}
-		return a, s.host.WriteFile(ctx, r.Path, r.Contents)
+		return a, s.putFile(ctx, now, r)
 	case fsync:
 		if r.Count > mostWrites || len(r.Paths) > mostPaths {
 			return a, fmt.Errorf("fdatasync is measured with at most %d writes in %d folders", mostWrites, mostPaths)
@@ -112,6 +103,20 @@ func (s *Server) answer(ctx context.Context, now *session, r *request) (a reply,
 		return a, s.launchable(r.Launch)
 	}
 	return a, fmt.Errorf("%q is nothing that a host can be asked for", r.Do)
+}
+
+// putFile writes a file that the agent may write.
+func (s *Server) putFile(ctx context.Context, now *session, r *request) error {
+	if r.Path == string(s.folder) { // the temporary file would be next to the folder
+		return fmt.Errorf("the agent cannot write a file at %s: that is its own folder; name a file below it", s.folder)
+	}
+	if now.everClaimed(r.Path) { // a configuration or a class there would be carried out
+		return fmt.Errorf("%s is in a data folder, in which the agent alone writes members' files", text.Line(r.Path, longestPath))
+	}
+	if err := now.files.open(); err != nil {
+		return err
+	}
+	return s.host.WriteFile(ctx, r.Path, r.Contents)
 }
 
 // serveProcess starts a process and passes signals on until it has ended. When the
