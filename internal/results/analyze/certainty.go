@@ -3,7 +3,6 @@ package analyze
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -102,32 +101,6 @@ func withinRun(t *record.Trial, f *record.Figure) (c Certainty, ok bool) {
 func (c *Certainty) bound(i stats.Interval, like record.Value) {
 	c.Low, c.High = like, like
 	c.Low.Number, c.High.Number = i.Low, i.High
-}
-
-// CertainFigures are those that tables and files say of how sure they are.
-func CertainFigures() []record.Figure {
-	var all []record.Figure
-	for _, p := range slices.Concat(places(ClosedLoop), places(WatchEvents)) {
-		if p.certain {
-			all = append(all, record.Registered(p.figure))
-		}
-	}
-	return all
-}
-
-// wholeSeconds are the operations done in each whole second of a trial's window;
-// nil where the record lacks one.
-func wholeSeconds(t *record.Trial) (done []float64) {
-	for _, r := range measuredRows(t) {
-		if float64(r.Second+1) > t.Seconds {
-			break
-		}
-		if r.Second != len(done) {
-			return nil
-		}
-		done = append(done, float64(r.Done))
-	}
-	return done
 }
 
 // sayings are what footnotes say of each basis in a column of a table.

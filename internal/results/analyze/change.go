@@ -1,7 +1,6 @@
 package analyze
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -37,39 +36,6 @@ type Change struct {
 	Ratio stats.Ratio
 	// Disturbed says that disturbances can have moved a repeat.
 	Disturbed bool
-}
-
-// Repeated is a figure of several repeats of a trial.
-type Repeated struct {
-	Values []record.Value
-	// Effects are how far what disturbed each repeat can have moved the figure, as
-	// stats.Repeats has them; nil for undisturbed repeats.
-	Effects []float64
-}
-
-// RepeatedOf returns a figure of trials.
-func RepeatedOf(f *record.Figure, trials []*record.Trial) Repeated {
-	r := Repeated{Values: ValuesOf(f, trials), Effects: make([]float64, len(trials))}
-	for i, t := range trials {
-		effect := t.Verdict.Effect.Of(f.Name)
-		if f.Better == record.More { // throughput, which a disturbance lowers
-			effect = -effect
-		}
-		r.Effects[i] = effect
-	}
-	return r
-}
-
-// Numbers returns the figures, if there are any and a ratio can be made of all.
-func (r Repeated) Numbers() (stats.Repeats, bool) {
-	numbers := stats.Repeats{Values: make([]float64, 0, len(r.Values)), Effects: r.Effects}
-	for _, v := range r.Values {
-		if !v.Known || v.Number <= 0 {
-			return stats.Repeats{}, false
-		}
-		numbers.Values = append(numbers.Values, v.Number)
-	}
-	return numbers, len(numbers.Values) > 0
 }
 
 // ChangeOf compares the repeats of a figure with those of its baseline: the
@@ -140,43 +106,4 @@ func (c Change) WithShownFigures(now, base record.Value) Change {
 		c.Share = now.Number/base.Number - 1
 	}
 	return c
-}
-
-// InFile is a figure's number as files have it: times in whole nanoseconds.
-func InFile(v record.Value) float64 {
-	if v.Unit == measure.Nanoseconds {
-		return math.Round(v.Number)
-	}
-	return v.Number
-}
-
-// MedianOf returns the Median of a figure over repeats. Reports and comparisons have no
-// other figure of several repeats but the sum of a count (record.Figure.Summed).
-func MedianOf(f *record.Figure, repeats []*record.Trial) record.Value {
-	return Median(ValuesOf(f, repeats), f.Better)
-}
-
-// Median is the middle of the repeats' figures: of an even number the slower of
-// the two in the middle, which of throughputs is the lower one. It is always the
-// figure of one repeat, because the mean of two percentiles is the percentile of
-// nothing. A failed figure is slower than any other; if one is not supported by
-// its sample, so is the median.
-func Median(all []record.Value, better record.Better) record.Value {
-	unsupported := func(v record.Value) bool { return !v.Known && !v.Failed }
-	if len(all) == 0 || slices.ContainsFunc(all, unsupported) {
-		return record.Value{}
-	}
-	place := len(all) / 2
-	if better == record.More {
-		place = (len(all) - 1) / 2
-	}
-	return slices.SortedFunc(slices.Values(all), func(a, b record.Value) int { return cmp.Compare(rank(a), rank(b)) })[place]
-}
-
-// rank orders figures: one that failed is above any other.
-func rank(f record.Value) float64 {
-	if f.Failed {
-		return math.Inf(1)
-	}
-	return f.Number
 }

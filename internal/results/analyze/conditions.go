@@ -247,3 +247,14 @@ func operation(t *record.Trial) string {
 	}
 	return t.Operation + " (" + strings.Join(parts, ", ") + ")"
 }
+
+// DueRate returns the open loop's rate; the word says that the gaps are random.
+func DueRate(t *record.Trial) string {
+	switch {
+	case t.Rate == nil:
+		return text.Dash
+	case t.Arrival == scenario.Poisson:
+		return "poisson " + text.PerSecond(*t.Rate)
+	}
+	return text.PerSecond(*t.Rate)
+}

@@ -46,51 +46,6 @@ func Counting(run *record.Run) (count []*record.Trial, leftOut []string) {
 	return count, leftOut
 }
 
-// ValuesOf returns a figure of each repeat, not known where it cannot be distinguished
-// from 0.
-func ValuesOf(f *record.Figure, trials []*record.Trial) []record.Value {
-	all := make([]record.Value, 0, len(trials))
-	for _, t := range trials {
-		v := f.Of(t)
-		if v.Number < f.Below {
-			v = record.Value{}
-		}
-		all = append(all, v)
-	}
-	return all
-}
-
-// ShareCluster reports whether any two of a run's trials ran on one cluster. A run
-// gives one that it attaches to another name each time that it comes back to it.
-func ShareCluster(run *record.Run, trials []*record.Trial) bool {
-	seen := map[string]bool{}
-	for _, t := range trials {
-		names := []string{"name " + t.Cluster}
-		if !ClusterOf(run, t).Started {
-			for _, e := range t.Endpoints {
-				names = append(names, "endpoint "+e)
-			}
-		}
-		if slices.ContainsFunc(names, func(name string) bool { return seen[name] }) {
-			return true
-		}
-		for _, name := range names {
-			seen[name] = true
-		}
-	}
-	return false
-}
-
-// ClusterOf returns what a trial ran on, as far as the run knows.
-func ClusterOf(run *record.Run, t *record.Trial) record.Cluster {
-	for i := range run.Clusters {
-		if run.Clusters[i].ID == t.Cluster {
-			return run.Clusters[i]
-		}
-	}
-	return record.Cluster{}
-}
-
 // NamedTrials holds a run's trials by name, in the order of the scenario.
 type NamedTrials struct {
 	Order []string
@@ -110,4 +65,15 @@ func GroupByName(trials []*record.Trial) NamedTrials {
 		n.Of[t.Name] = append(n.Of[t.Name], t)
 	}
 	return n
+}
+
+// Counting returns the repeats that figures, intervals and comparisons are of: those of
+// which nothing says that their figures are of no store or of another load, or all where
+// it says so of all.
+func (r *Row) Counting() []*record.Trial {
+	count := slices.DeleteFunc(slices.Clone(r.Done), func(t *record.Trial) bool { return WhyNotCounted(t) != "" })
+	if len(count) == 0 {
+		return r.Done
+	}
+	return count
 }

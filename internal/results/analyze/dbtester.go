@@ -2,7 +2,6 @@ package analyze
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -114,9 +113,6 @@ func perSecond(rate float64) record.Value {
 	return record.Value{Number: rate, Unit: measure.Rate, Known: true}
 }
 
-// MaxRows bounds the rows of a table that would else grow with a trial.
-const MaxRows = 10_000
-
 // BinWidth is how wide the bins of a latency distribution are, unless MaxRows
 // of them do not reach the slowest operation.
 const BinWidth = 10 * time.Millisecond
@@ -151,94 +147,4 @@ func Bins(h *measure.Histogram) []Bin {
 		bins = bins[:len(bins)-1]
 	}
 	return bins
-}
-
-// grow makes 1 into 2, 5, 10, 20, ...
-func grow[T ~int64 | ~uint64](n T, step int) T {
-	if step%3 == 1 {
-		return n / 2 * 5
-	}
-	return n * 2
-}
-
-// KeyRow is a span of seconds in which so many operations became due and were
-// completed: how latency goes as a store fills.
-type KeyRow struct {
-	Keys   uint64 // completed from the window's opening to the row's end
-	Count  uint64 // completed, of those due in the row's seconds
-	Errors uint64 // failed, of those
-	// Of the completed alone, in nanoseconds; 0 when there is none.
-	Min, Mean, Max float64
-	// From and To are the span of time of its seconds.
-	From, To time.Time
-}
-
-// KeyTable is latency by cumulative key number. Its rows are made of whole
-// seconds, because that is what the record has, each with at least Bucket keys
-// but for the last.
-type KeyTable struct {
-	Bucket uint64
-	Rows   []KeyRow
-}
-
-// KeyBucket is the keys of a row, unless more than MaxRows would come of it.
-const KeyBucket = 1000
-
-// Keys collects seconds into a table by cumulative key number.
-type Keys struct{ seconds []KeyRow }
-
-// Add takes the next second.
-func (k *Keys) Add(s *Second) {
-	row := KeyRow{Count: uint64(s.Times.Total()), Errors: s.Errors, From: s.Time, To: s.Time.Add(time.Second)}
-	if row.Count > 0 {
-		row.Min, row.Mean, row.Max = s.Times.Fastest().NS, s.Times.Mean(), s.Times.Slowest(0).NS
-	}
-	if row.Count+row.Errors > 0 {
-		k.seconds = append(k.seconds, row)
-	}
-}
-
-// Table is what came together.
-func (k *Keys) Table() KeyTable {
-	bucket := uint64(KeyBucket)
-	rows := k.rows(bucket)
-	for step := 0; len(rows) > MaxRows; step++ {
-		bucket = grow(bucket, step)
-		rows = k.rows(bucket)
-	}
-	return KeyTable{Bucket: bucket, Rows: rows}
-}
-
-func (k *Keys) rows(bucket uint64) []KeyRow {
-	var rows []KeyRow
-	var at KeyRow
-	total := uint64(0)
-	for i := range k.seconds {
-		at.add(&k.seconds[i])
-		total += k.seconds[i].Count
-		if at.Count >= bucket || i == len(k.seconds)-1 {
-			at.Keys = total
-			rows = append(rows, at)
-			at = KeyRow{}
-		}
-	}
-	return rows
-}
-
-func (r *KeyRow) add(o *KeyRow) {
-	r.Errors += o.Errors
-	if r.To = o.To; r.From.IsZero() {
-		r.From = o.From
-	}
-	switch {
-	case o.Count == 0:
-		return
-	case r.Count == 0:
-		r.Min, r.Mean, r.Max = o.Min, o.Mean, o.Max
-	default:
-		sum := float64(r.Count) + float64(o.Count)
-		r.Mean = r.Mean*(float64(r.Count)/sum) + o.Mean*(float64(o.Count)/sum)
-		r.Min, r.Max = math.Min(r.Min, o.Min), math.Max(r.Max, o.Max)
-	}
-	r.Count += o.Count
 }

@@ -217,28 +217,6 @@ func (s *Stretch) slower(than *Stretch) bool {
 	return !s.P99.Known && (than.P99.Known || s.Errors > than.Errors)
 }
 
-// Span is a time from one moment to another.
-type Span struct{ From, To time.Time }
-
-func (a Span) overlaps(b Span) bool { return !a.From.After(b.To) && !b.From.After(a.To) }
-
-// shared is for how many seconds both last.
-func (a Span) shared(b Span) float64 {
-	from, to := a.From, a.To
-	if b.From.After(from) {
-		from = b.From
-	}
-	if b.To.Before(to) {
-		to = b.To
-	}
-	return max(to.Sub(from).Seconds(), 0)
-}
-
-// WindowOf returns the trial's window, which was opened.
-func WindowOf(t *record.Trial) Span {
-	return Span{*t.Opened, t.Opened.Add(time.Duration(t.Seconds * 1e9))}
-}
-
 // longestGap is the longest gap with what happened in it; nil for nothing.
 func longestGap(t *record.Trial, window Span, events []record.Event) *Stretch {
 	length := time.Duration(t.LongestGap * 1e9)

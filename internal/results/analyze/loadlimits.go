@@ -5,9 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -151,14 +149,4 @@ func pauses(t *record.Trial) (out []*Cause) {
 		}
 	}
 	return out
-}
-
-// writes reports whether the load waits for the members' disks.
-func writes(t *record.Trial) bool {
-	return slices.ContainsFunc(t.Mix, func(o scenario.Operation) bool { return o.Kind.Writes() })
-}
-
-// agrees reports whether the load waits for the members to agree.
-func agrees(t *record.Trial) bool {
-	return slices.ContainsFunc(t.Mix, func(o scenario.Operation) bool { return o.Kind.Writes() || o.Consistency == kv.Linearizable })
 }

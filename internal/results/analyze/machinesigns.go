@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -147,41 +146,3 @@ func programsIn(t *record.Trial, in Span, add func(member, text string)) {
 		}
 	}
 }
-
-// programsUsed is what programs that are not ours used over the window, most first, as shares
-// of so many processors: "cc1 21 %, dockerd 3 %".
-func programsUsed(t *record.Trial) string {
-	if t.Opened == nil || t.Machine == nil || t.Machine.CPUs < 1 || t.Seconds <= 0 {
-		return ""
-	}
-	window := WindowOf(t)
-	total := map[string]float64{}
-	var names []string
-	for i := range t.Machines {
-		r := &t.Machines[i]
-		name, ok := record.ProgramHere(r.Name)
-		if seconds := window.shared(Span{r.Since(), r.Time}); ok && r.Processors > 0 && seconds > 0 {
-			names = AppendNew(names, name)
-			total[name] += r.Processors * seconds / t.Seconds / float64(t.Machine.CPUs)
-		}
-	}
-	slices.SortStableFunc(names, func(a, b string) int {
-		switch {
-		case total[a] > total[b]:
-			return -1
-		case total[a] < total[b]:
-			return 1
-		}
-		return 0
-	})
-	var parts []string
-	for _, name := range names[:min(len(names), 3)] {
-		if total[name] >= leastForeign {
-			parts = append(parts, fmt.Sprintf("%s %s", name, measure.Percent(total[name])))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-// leastForeign is the share of the processors from which on a program is named.
-const leastForeign = 0.02

@@ -8,17 +8,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Mark is an event on the time axis, or several of one kind and member that one
-// column holds.
-type Mark struct {
-	From, To float64 // in seconds from the window's opening
-	Events
-	Member string
-	// Grave says that it concerns the whole cluster, or that no log reports it,
-	// such as a member that is lost: it is drawn through all charts.
-	Grave bool
-}
-
 // addMarks adds the trial's events that lie in the grid.
 func (o *OverTime) addMarks() {
 	g := &o.Grid

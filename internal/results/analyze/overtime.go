@@ -1,10 +1,6 @@
 package analyze
 
 import (
-	"math"
-	"time"
-
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -32,98 +28,6 @@ type OverTime struct {
 	written []float64
 }
 
-// Grid divides a trial's time into columns of equal width.
-type Grid struct {
-	Opened time.Time // second 0
-	// Writes says that the axis counts completed writes, and not seconds.
-	Writes bool
-	From   int // the first column's first second; below 0 in the warm-up
-	Width  int // of a column, in seconds
-	N      int // columns
-	// Window is the measured window's length, in seconds.
-	Window float64
-}
-
-// To is the second at which the last column ends.
-func (g *Grid) To() int { return g.From + g.N*g.Width }
-
-// Column is the column of a time; ok is false for one outside of the grid.
-func (g *Grid) Column(at time.Time) (i int, ok bool) {
-	return g.column(at.Sub(g.Opened).Seconds())
-}
-
-func (g *Grid) column(seconds float64) (i int, ok bool) {
-	i = int(math.Floor((seconds - float64(g.From)) / float64(g.Width)))
-	return i, i >= 0 && i < g.N
-}
-
-// Panel is one chart over time.
-type Panel struct {
-	Name  string // in file names and links
-	Title string
-	Unit  measure.Unit
-	Log   bool // its values span powers of ten
-	Lines []Line
-	Notes []string // sentences
-	// Bands says that a line is all between its least and its most: of members
-	// that differ, and not of seconds.
-	Bands bool
-}
-
-// Line is one series: the least and the most of each column, NaN where nothing
-// is known. They are the same in columns of one value.
-type Line struct {
-	Name      string
-	Low, High []float64
-}
-
-// newLine is an empty one.
-func (g *Grid) newLine(name string) Line {
-	l := Line{Name: name, Low: make([]float64, g.N), High: make([]float64, g.N)}
-	for i := range l.Low {
-		l.Low[i], l.High[i] = math.NaN(), math.NaN()
-	}
-	return l
-}
-
-// add takes a value into a column; NaN is nothing.
-func (l *Line) add(i int, v float64) {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return
-	}
-	if math.IsNaN(l.Low[i]) {
-		l.Low[i], l.High[i] = v, v
-		return
-	}
-	l.Low[i], l.High[i] = min(l.Low[i], v), max(l.High[i], v)
-}
-
-// spread takes values that hold from one place on the axis to another: into the
-// columns whose middles lie between, or into that of their own middle.
-func (l *Line) spread(g *Grid, from, to, low, high float64) {
-	half := float64(g.Width) / 2
-	first, _ := g.column(from + half)
-	last, _ := g.column(to - half)
-	if last < first {
-		first, _ = g.column(from + (to-from)/2)
-		last = first
-	}
-	for column := max(first, 0); column <= min(last, g.N-1); column++ {
-		l.add(column, low)
-		l.add(column, high)
-	}
-}
-
-// Empty reports whether nothing of the line is known.
-func (l *Line) Empty() bool {
-	for _, v := range l.Low {
-		if !math.IsNaN(v) {
-			return false
-		}
-	}
-	return true
-}
-
 // addPanel takes a panel with the lines of which something is known.
 func (o *OverTime) addPanel(p Panel) {
 	kept := p.Lines[:0]
@@ -137,58 +41,32 @@ func (o *OverTime) addPanel(p Panel) {
 	}
 }
 
-// maxSpan is the longest trial that a chart is drawn of, in seconds: more is a
-// damaged file.
-const maxSpan = 10 * 365 * 24 * 3600
-
-// gridOf is the grid of a trial whose files have been read, of at most so many
-// columns; it has none where no second is recorded.
-func gridOf(t *record.Trial, columns int) Grid {
-	var g Grid
-	if len(t.Timeline) == 0 {
-		return g
-	}
-	first := t.Timeline[0]
-	g.Opened = first.Time
-	for i := range t.Timeline {
-		if r := &t.Timeline[i]; r.Phase == measure.Measured.String() {
-			g.Opened = r.Time.Add(-time.Duration(r.Second) * time.Second)
-			break
-		}
-	}
-	least, most := 0.0, 0.0
-	for i := range t.Timeline {
-		at := t.Timeline[i].Time.Sub(g.Opened).Seconds()
-		least, most = min(least, at), max(most, at)
-	}
-	if most-least > maxSpan {
-		return Grid{}
-	}
-	g.From = int(math.Floor(least))
-	span := int(math.Floor(most)) + 1 - g.From
-	g.Width = max((span+columns-1)/max(columns, 1), 1)
-	g.N = (span + g.Width - 1) / g.Width
-	g.Window = t.Seconds
-	if g.Window <= 0 { // it has no result: what was recorded
-		g.Window = math.Floor(most) + 1
-	}
-	return g
+// Mark is an event on the time axis, or several of one kind and member that one
+// column holds.
+type Mark struct {
+	From, To float64 // in seconds from the window's opening
+	Events
+	Member string
+	// Grave says that it concerns the whole cluster, or that no log reports it,
+	// such as a member that is lost: it is drawn through all charts.
+	Grave bool
 }
 
-// ReadOverTime reads how a trial went whose events have been read
-// (record.Run.ReadEvents), in at most so many columns. It holds one second's
-// histogram at a time, however long the trial ran. What could be read before an
-// error is in what it returns.
-func ReadOverTime(t *record.Trial, columns int) (*OverTime, error) {
-	o := &OverTime{Trial: t, Grid: gridOf(t, columns), bands: map[string]Line{}}
-	if o.Grid.N == 0 {
-		return o, nil
-	}
-	times := newTimesOverTime(o)
-	err := times.read()
-	o.addOperations(times)
-	o.addMachines()
-	o.addMembers()
-	o.addMarks()
-	return o, err
+// PercentileCurve is a distribution of times by percentile, over everything due
+// as in the tables: to where the sample ends. It has no points where all failed,
+// and its name says so.
+type PercentileCurve struct {
+	Name   string
+	Points []PercentilePoint // in rising order
+	// Count is how many operations there are, failed ones included, and Failed
+	// how many failed: they are slower than any success.
+	Count, Failed uint64
+}
+
+// PercentilePoint is one percentile.
+type PercentilePoint struct {
+	Percentile float64 // from 0 to below 100
+	NS         float64
+	// Sure says that ten operations at least lie beyond it.
+	Sure bool
 }

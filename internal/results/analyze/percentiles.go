@@ -11,25 +11,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// PercentileCurve is a distribution of times by percentile, over everything due
-// as in the tables: to where the sample ends. It has no points where all failed,
-// and its name says so.
-type PercentileCurve struct {
-	Name   string
-	Points []PercentilePoint // in rising order
-	// Count is how many operations there are, failed ones included, and Failed
-	// how many failed: they are slower than any success.
-	Count, Failed uint64
-}
-
-// PercentilePoint is one percentile.
-type PercentilePoint struct {
-	Percentile float64 // from 0 to below 100
-	NS         float64
-	// Sure says that ten operations at least lie beyond it.
-	Sure bool
-}
-
 // pointsPerHalf is how many points a curve has from one halving of what lies
 // beyond to the next, as HdrHistogram's own output has.
 const pointsPerHalf = 5

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Said is a sentence and the trials that it is about. What holds for several
@@ -92,6 +91,3 @@ func unsteady(t *record.Trial) string {
 	}
 	return fmt.Sprintf("Throughput was not steady when the window opened, after %s of warm-up.", tenths(*t.WarmupRun))
 }
-
-// tenths is a length of time to 0.1 s.
-func tenths(s float64) string { return text.Seconds(math.Round(10*s) / 10) }

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
@@ -74,36 +73,6 @@ func Label(t *record.Trial) string {
 		return fmt.Sprintf("%s repeat %d", t.Name, t.Repeat)
 	}
 	return t.Name
-}
-
-// Counting returns the repeats that figures, intervals and comparisons are of: those of
-// which nothing says that their figures are of no store or of another load, or all where
-// it says so of all.
-func (r *Row) Counting() []*record.Trial {
-	count := slices.DeleteFunc(slices.Clone(r.Done), func(t *record.Trial) bool { return WhyNotCounted(t) != "" })
-	if len(count) == 0 {
-		return r.Done
-	}
-	return count
-}
-
-// Figure is a figure of the repeats: a count of parts of a whole is the sum over all of
-// them, with its share of the whole, anything else the median of those that count.
-func (r *Row) Figure(f *record.Figure) (v, share record.Value) {
-	if !f.Summed() {
-		return MedianOf(f, r.Counting()), record.Value{}
-	}
-	whole := 0.0
-	for _, t := range r.Done {
-		if one := f.Of(t); one.Known {
-			v = record.Value{Number: v.Number + one.Number, Unit: f.Unit, Known: true}
-			whole += float64(f.Whole.Of(t))
-		}
-	}
-	if v.Number > 0 && whole > 0 {
-		share = record.Value{Number: v.Number / whole, Unit: measure.Share, Known: true}
-	}
-	return v, share
 }
 
 // HeadlineTime returns the time that the row's first figures are of: the response time
@@ -211,4 +180,35 @@ func (j Judged) String() string {
 // Measured reports whether a trial came to have figures.
 func Measured(t *record.Trial) bool {
 	return t.State == record.Complete || t.State == record.Interrupted && t.Seconds > 0
+}
+
+// ShareCluster reports whether any two of a run's trials ran on one cluster. A run
+// gives one that it attaches to another name each time that it comes back to it.
+func ShareCluster(run *record.Run, trials []*record.Trial) bool {
+	seen := map[string]bool{}
+	for _, t := range trials {
+		names := []string{"name " + t.Cluster}
+		if !ClusterOf(run, t).Started {
+			for _, e := range t.Endpoints {
+				names = append(names, "endpoint "+e)
+			}
+		}
+		if slices.ContainsFunc(names, func(name string) bool { return seen[name] }) {
+			return true
+		}
+		for _, name := range names {
+			seen[name] = true
+		}
+	}
+	return false
+}
+
+// ClusterOf returns what a trial ran on, as far as the run knows.
+func ClusterOf(run *record.Run, t *record.Trial) record.Cluster {
+	for i := range run.Clusters {
+		if run.Clusters[i].ID == t.Cluster {
+			return run.Clusters[i]
+		}
+	}
+	return record.Cluster{}
 }

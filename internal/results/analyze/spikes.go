@@ -89,16 +89,6 @@ func Spikes(t *record.Trial) []Spike {
 // SpikesSought reports whether a trial has seconds enough to tell a worst one.
 func SpikesSought(t *record.Trial) bool { return len(measuredRows(t)) >= 3 && t.Opened != nil }
 
-// measuredRows are the seconds of a trial's window.
-func measuredRows(t *record.Trial) (rows []*record.Row) {
-	for i := range t.Timeline {
-		if r := &t.Timeline[i]; r.Phase == measure.Measured.String() {
-			rows = append(rows, r)
-		}
-	}
-	return rows
-}
-
 // spikeJudge knows what is usual in a trial.
 type spikeJudge struct {
 	t          *record.Trial
@@ -135,15 +125,6 @@ func (j *spikeJudge) figure(r *record.Row) measure.Figure {
 		return r.Max
 	}
 	return r.P99
-}
-
-// middle is the median of numbers, which it sorts; of an even number the upper.
-func middle(all []float64) float64 {
-	if len(all) == 0 {
-		return 0
-	}
-	slices.Sort(all)
-	return all[len(all)/2]
 }
 
 // bad reports whether a second is part of a spike.
@@ -244,13 +225,6 @@ func leaderAt(t *record.Trial, at time.Time) (name string) {
 	}
 	return name
 }
-
-// A member's own figure is unusual from so many times its median on, if it is
-// also so long that it can matter.
-const (
-	unusual      = 3
-	leastUnusual = 5 * time.Millisecond
-)
 
 // reports are what a member reported of itself: its rows, those with its metrics,
 // and the usual means of its timers from one of these to the next.

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -98,3 +99,6 @@ func (l *LateSteady) String() string {
 	}
 	return words
 }
+
+// tenths is a length of time to 0.1 s.
+func tenths(s float64) string { return text.Seconds(math.Round(10*s) / 10) }

@@ -1,81 +1,12 @@
 package analyze
 
 import (
-	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/text"
-)
-
-// Table is one of a report's tables.
-type Table struct {
-	Kind    TableKind
-	Shared  string // what all trials of a closed loop share and the heading says, or whose workers or hosts they are; empty for nothing
-	Columns []Column
-	Rows    [][]Cell
-	// Footnotes are what cells refer to, the first as 1.
-	Footnotes []string
-	Response  bool // of closed loops: the times are response times
-	Repeated  bool // some row is of several repeats
-	Members   bool // some column's figures are sums of all members
-	LeftOut   bool // some row has repeats with figures that do not count
-	Doubted   bool // some cell is
-}
-
-// TableKind says what a table is of.
-type TableKind uint8
-
-// The kinds.
-const (
-	ClosedLoop TableKind = iota
-	OpenLoop
-	WatchEvents
-	Compares
-	OfWorkers
-	OfCalls
-	OfHosts
-	OfFaults
-)
-
-// Column is the head of a column.
-type Column struct {
-	Title string
-	Left  bool // names; figures stand right
-	Wide  bool // a terminal's tables have no room for it
-	// Members says that its figures are sums of all members.
-	Members bool
-}
-
-// Cell is words, or a figure.
-type Cell struct {
-	Text  string
-	Notes []int // of the footnotes that the words refer to
-	Value record.Value
-	Share record.Value // of what the figure is a part of, where that is known
-	// Change is how much the figure differs from its baseline.
-	Change Change
-	// Certainty is how sure the figure in the cell before is; nil where nobody knows.
-	Certainty *Certainty
-	Kind      CellKind
-	// Doubted says that the figure may be off by more than a trial's verdict allows.
-	Doubted bool
-}
-
-// CellKind says what a cell holds.
-type CellKind uint8
-
-// The kinds.
-const (
-	Words CellKind = iota
-	OneFigure
-	HowSure
-	Changed
-	IntervalOfChange
-	WordOfChange
 )
 
 // cellsOf is a column and how a row fills it.
@@ -195,17 +126,6 @@ func labels(all []*Row, notes *FootnoteList) []cellsOf {
 }
 
 func label(f facet) cellsOf { return words(f.title, false, f.cell) }
-
-// DueRate returns the open loop's rate; the word says that the gaps are random.
-func DueRate(t *record.Trial) string {
-	switch {
-	case t.Rate == nil:
-		return text.Dash
-	case t.Arrival == scenario.Poisson:
-		return "poisson " + text.PerSecond(*t.Rate)
-	}
-	return text.PerSecond(*t.Rate)
-}
 
 // becameDue is what became due each second, and an open loop's rate where it is that.
 // An application's rate is of the calls that it plans, without those that answers and
@@ -331,41 +251,13 @@ func WatchedKeys(w *scenario.Watch, keySpace uint64) string {
 	return "1 of " + text.Plural(watched, "key") + " each"
 }
 
-// FootnoteList are sentences below a table, which its cells refer to by numbers
-// from 1. The same sentence has one number.
-type FootnoteList struct{ Texts []string }
-
-// Mark returns the number of a sentence.
-func (f *FootnoteList) Mark(text string) int {
-	f.Texts = AppendNew(f.Texts, text)
-	return slices.Index(f.Texts, text) + 1
-}
-
-// AppendNew returns a list with something that it may have already.
-func AppendNew[T comparable](all []T, one T) []T {
-	if slices.Contains(all, one) {
-		return all
+// CertainFigures are those that tables and files say of how sure they are.
+func CertainFigures() []record.Figure {
+	var all []record.Figure
+	for _, p := range slices.Concat(places(ClosedLoop), places(WatchEvents)) {
+		if p.certain {
+			all = append(all, record.Registered(p.figure))
+		}
 	}
-	return append(all, one)
+	return all
 }
-
-// Levels returns the marks of the trial's consistency levels that are less than
-// they are called.
-func (f *FootnoteList) Levels(t *record.Trial) (marks []int) {
-	for _, line := range shortOf(t) {
-		marks = append(marks, f.Mark(line))
-	}
-	return marks
-}
-
-// shortOf says of each of the trial's consistency levels that is less than it is
-// called what it is.
-func shortOf(t *record.Trial) (lines []string) {
-	for _, level := range slices.Sorted(maps.Keys(t.ShortOf)) {
-		lines = append(lines, fmt.Sprintf("%s reads of %s: %s.", level, t.Store, t.ShortOf[level]))
-	}
-	return lines
-}
-
-// DependentNote says why an interval is of less than it seems.
-const DependentNote = "Repeats ran on one cluster and share its state, so they are not independent: the interval is of how far repeats there differ, and other clusters may differ by more."

@@ -1,0 +1,206 @@
+package analyze
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/text"
+)
+
+func leaders(m *MemberMetrics) *Cause {
+	n := m.Metrics[store.LeaderChanges].Value
+	return over(CauseElection, m.Name, n, 0, fmt.Sprintf("the leader changed: member %s counted %s in the window", m.Name, text.Plural(uint64(max(n, 0)), "change")))
+}
+
+// diskTimers are the timers that a member's disk decides.
+var diskTimers = [...]struct {
+	metric store.Metric
+	name   string
+	limit  time.Duration
+}{{store.FsyncSeconds, "fsync of its log", limitFsyncP99}, {store.CommitSeconds, "commit of its database", limitCommitP99}}
+
+// disks judges the member's own times of its log's sync and its database's
+// commit.
+func disks(t *record.Trial, m *MemberMetrics) (out []*Cause) {
+	if !writes(t) {
+		return nil
+	}
+	unsure := waitedForProcessors(t)
+	for _, timer := range diskTimers {
+		r := m.Metrics[timer.metric]
+		how, took, _ := slowness(r)
+		c := overLimit(CauseDisk, m.Name, took, timer.limit,
+			fmt.Sprintf("member %s's %s had %s of %s over %.0f of them (limit %s)", m.Name, timer.name, how, spent(took), r.Count, spent(timer.limit))+unsure)
+		if lower, upper, ok := r.Longest(); c == nil && ok && DurationOf(lower) >= limitLongSync {
+			c = &Cause{What: CauseDisk, Member: m.Name, Figure: lower, Unit: "s", Limit: limitLongSync.Seconds(),
+				Text: fmt.Sprintf("member %s's longest %s took from %s to %s (limit %s)", m.Name, timer.name, spent(DurationOf(lower)), spent(DurationOf(upper)), spent(limitLongSync)) + unsure}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// waitedForProcessors is what to say of a member's disk timers where processors
+// were full: a member that gets none while it waits for its disk takes that for
+// the disk's time. What the disk does alone shows whether it can be as slow.
+func waitedForProcessors(t *record.Trial) string {
+	d, _, when := dataFolder(t)
+	what, took, ok := fdatasync(d)
+	if !ok || took > limitFsyncP99 || t.Shared == nil || !*t.Shared || machine(t) == nil {
+		return ""
+	}
+	return fmt.Sprintf("; fdatasync alone has %s of %s, %s the load, and the processors were full: the member may have waited for one", what, spent(took), when)
+}
+
+// slowness returns a timer's p99, or the highest of its p90 and median that its times
+// support, or its mean where there are no buckets or fewer times.
+func slowness(r store.Reading) (how string, took time.Duration, ok bool) {
+	for _, of := range []struct {
+		p    float64
+		name string
+	}{{99, "a p99"}, {90, "a p90"}, {50, "a median"}} {
+		if at, ok := TimerPercentile(r, of.p); ok {
+			return of.name, DurationOf(at), true
+		}
+	}
+	mean, ok := r.Mean()
+	return "a mean", DurationOf(mean), ok
+}
+
+// TimerPercentile returns a timer's percentile in seconds; false where its times do not support
+// it.
+func TimerPercentile(r store.Reading, p float64) (seconds float64, ok bool) {
+	if !measure.Supports(p, uint64(max(r.Count, 0))) {
+		return 0, false
+	}
+	return r.Quantile(p / 100)
+}
+
+// processors judges a member's own processor time, where it reports how many
+// processors it may use.
+func processors(m *MemberMetrics) *Cause {
+	used, cores := m.Metrics[store.CPUSeconds].Value, m.Metrics[store.Processors].Value
+	if cores <= 0 || m.Seconds <= 0 {
+		return nil
+	}
+	share := used / (m.Seconds * cores)
+	return over(CauseCPU, m.Name, share, limitBusy, fmt.Sprintf("member %s used %s of its %.0f processors (%.1f s in %.1f s; limit %s)",
+		m.Name, measure.Percent(min(share, 1)), cores, used, m.Seconds, measure.Percent(limitBusy)))
+}
+
+// roundTrips judges the network between us and a member: a TCP connection is
+// accepted by its system, in which its program has no part.
+func roundTrips(t *record.Trial, m *MemberMetrics) *Cause {
+	if m.Connects == m.Refused && !slices.ContainsFunc(t.ByMember, func(b record.ByMember) bool { return b.Endpoint == m.Endpoint }) {
+		return nil // the cluster names it so, and from here it is not to be reached there
+	}
+	var budget time.Duration // for each operation, where no more clients can wait
+	if t.Rate != nil && *t.Rate > 0 {
+		budget = DurationOf(float64(t.MaxInFlight) / *t.Rate)
+	}
+	between := fmt.Sprintf("the round trip between this program and member %s ", m.Name)
+	switch c := m.Connect; {
+	case m.Refused == 0 && stoodStill(t, max(c.Median, c.Max)):
+		return nil
+	case m.Refused > 0:
+		return &Cause{What: CauseNetwork, Member: m.Name, Figure: float64(m.Refused),
+			Text: fmt.Sprintf("%d of %d TCP connections to member %s did not come to be", m.Refused, m.Connects, m.Name)}
+	case c.Median > limitRoundTrip:
+		return overLimit(CauseNetwork, m.Name, c.Median, limitRoundTrip,
+			between+fmt.Sprintf("has a median of %s over %d TCP connections (limit %s)", spent(c.Median), m.Connects, spent(limitRoundTrip)))
+	case budget > 0 && c.Min > budget/2:
+		return overLimit(CauseNetwork, m.Name, c.Min, budget/2,
+			between+fmt.Sprintf("takes at least %s, and %d clients that are to do %.0f operations a second have %s for each", spent(c.Min), t.MaxInFlight, *t.Rate, spent(budget)))
+	case c.Max >= limitConnect:
+		return &Cause{What: CauseNetwork, Member: m.Name, Figure: c.Max.Seconds(), Unit: "s", Limit: limitConnect.Seconds(),
+			Text: fmt.Sprintf("packets between this program and member %s are lost: one of %d TCP connections took %s, and their median is %s", m.Name, m.Connects, spent(c.Max), spent(c.Median))}
+	}
+	return nil
+}
+
+func peers(t *record.Trial, m *MemberMetrics) *Cause {
+	how, took, _ := slowness(m.Metrics[store.PeerRoundTripSeconds])
+	if !agrees(t) {
+		return nil
+	}
+	return overLimit(CauseNetwork, m.Name, took, limitPeerP99,
+		fmt.Sprintf("the round trip between member %s and the other members had %s of %s (limit %s)", m.Name, how, spent(took), spent(limitPeerP99)))
+}
+
+// silence finds a member that stood still: it did not answer for long, while a
+// new TCP connection to its machine was quick.
+func silence(t *record.Trial, m *MemberMetrics) *Cause {
+	network := ""
+	switch {
+	case m.Connects > m.Refused:
+		network = fmt.Sprintf("; its machine accepts TCP connections in %s (median)", spent(m.Connect.Median))
+	case m.Connects > 0:
+		network = "; its machine accepted no TCP connection meanwhile"
+	}
+	if !m.Reports {
+		return nil
+	}
+	if m.Unanswered > 0 {
+		return &Cause{What: CauseMember, Member: m.Name, Figure: float64(m.Unanswered),
+			Text: fmt.Sprintf("member %s did not answer %d of %d questions about itself%s", m.Name, m.Unanswered, m.Asked, network)}
+	}
+	if stoodStill(t, m.Slowest) {
+		return nil
+	}
+	return overLimit(CauseMember, m.Name, m.Slowest, limitSlowAnswer,
+		fmt.Sprintf("member %s took %s to answer a question about itself (limit %s)%s", m.Name, spent(m.Slowest), spent(limitSlowAnswer), network))
+}
+
+// folder judges the measurement in the members' data folders, or in the one that
+// was looked at after the load.
+func folder(t *record.Trial) *Cause {
+	d, where, when := dataFolder(t)
+	what, took, ok := fdatasync(d)
+	if !ok || !writes(t) {
+		return nil
+	}
+	return overLimit(CauseDisk, "", took, limitFsyncP99,
+		fmt.Sprintf("fdatasync in %s (%s) has %s of %s over %d of them, %s the load (limit %s)",
+			where, d.FileSystem, what, spent(took), d.Fdatasyncs, when, spent(limitFsyncP99)))
+}
+
+// dataFolder is the measurement that is nearest to the load, where writes wait
+// for it; nil without any.
+func dataFolder(t *record.Trial) (d *record.Durability, where, when string) {
+	switch {
+	case t.DataDir != nil:
+		return &t.DataDir.Durability, t.DataDir.Path, "after"
+	case t.Durability != nil && t.Durability.Synced:
+		return t.Durability, "the members' data folder", "before"
+	}
+	return nil, "", ""
+}
+
+// fdatasync is the p99 of a measurement, or the median where so few were made
+// that the p99 is not known: it is at least as slow.
+func fdatasync(d *record.Durability) (what string, took time.Duration, ok bool) {
+	if d == nil {
+		return "", 0, false
+	}
+	if p99 := d.P99(); p99.Known {
+		return "a p99", time.Duration(p99.NS), true
+	}
+	p50 := d.P50()
+	return "a median", time.Duration(p50.NS), p50.Known
+}
+
+// writes reports whether the load waits for the members' disks.
+func writes(t *record.Trial) bool {
+	return slices.ContainsFunc(t.Mix, func(o scenario.Operation) bool { return o.Kind.Writes() })
+}
+
+// agrees reports whether the load waits for the members to agree.
+func agrees(t *record.Trial) bool {
+	return slices.ContainsFunc(t.Mix, func(o scenario.Operation) bool { return o.Kind.Writes() || o.Consistency == kv.Linearizable })
+}

@@ -1,0 +1,22 @@
+package analyze
+
+import (
+	"slices"
+	"time"
+)
+
+// middle is the median of numbers, which it sorts; of an even number the upper.
+func middle(all []float64) float64 {
+	if len(all) == 0 {
+		return 0
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
+// A member's own figure is unusual from so many times its median on, if it is
+// also so long that it can matter.
+const (
+	unusual      = 3
+	leastUnusual = 5 * time.Millisecond
+)
