@@ -274,3 +274,6 @@ func (f *CapacityFinding) Width() (float64, bool) {
 	}
 	return i.Width(), true
 }
+
+// FewestBeyond is how many operations must lie beyond a percentile before it is known.
+const FewestBeyond = measure.MinBeyond

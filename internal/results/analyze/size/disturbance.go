@@ -7,7 +7,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
-	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/text"
 	"github.com/quorumbench/quorumbench/internal/verdict"
@@ -163,23 +162,6 @@ var remedies = map[int]string{
 	23: "stop the other programs on the members' machines, or search for longer (--until)",
 	28: "give the slow worker a machine like the others",
 	30: "give that worker processors of its own",
-}
-
-// void says why a trial tells nothing of the store; empty if it does. A trial that
-// kept the objective though something disturbed it kept it, and one that would have missed it
-// without the disturbance, too, missed it.
-func (o *Objective) void(d *disturbance, tried *capacity.Trial) string {
-	switch t := d.trial; {
-	case OutOfSpace(t) != "":
-		return "the store ran out of space"
-	case t.State == record.Interrupted:
-		return "it was interrupted"
-	case t.Due == 0 || len(tried.Seconds) == 0:
-		return "nothing was due in its window"
-	case d.why == nil || tried.Holds(o.Goals()) || tried.Misses(o.Goals()):
-		return ""
-	}
-	return d.why.Text
 }
 
 // OutOfSpace says how a trial shows that the store ran out of space, as a sentence without

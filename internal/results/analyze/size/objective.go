@@ -6,11 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
-	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
 // Objective is what a load is to keep, as in p99<20ms, errors<0.1%: thresholds, of
@@ -110,32 +108,4 @@ func boundOf(t *analyze.Threshold) int64 {
 		return int64(t.Limit) + 1
 	}
 	return int64(t.Limit)
-}
-
-// Tried is what a trial of a search came to, from its run directory. at is how many
-// seconds of the search were over when its window opened.
-func (o *Objective) Tried(t *record.Trial, p capacity.Plan, at float64) (capacity.Trial, error) {
-	// What the store refused it is done with; what was never sent, or not answered, waits.
-	refused := t.Errors - t.ErrorsByKind[kv.NotSent.String()] - t.ErrorsByKind[kv.TimedOut.String()]
-	out := capacity.Trial{Plan: p, Began: at, Length: t.Seconds, Due: float64(t.Due), Done: float64(t.Completed + refused), Served: float64(t.Completed)}
-	d := disturbanceOf(t, o.Parts)
-	out.Disturbed = d.why != nil
-	sure := d.sureShares(o)
-	err := analyze.EachSecond(t, func(s *analyze.Second) error {
-		if s.Missing {
-			return nil
-		}
-		one := capacity.Second{Due: float64(s.Due), InFlight: float64(s.InFlight)}
-		for i := range o.Parts {
-			one.Bad = append(one.Bad, badOf(&o.Parts[i], s))
-			if out.Disturbed {
-				failed := d.failed(s)
-				one.Surely = append(one.Surely, min(failed+sure[i]*(one.Bad[i]-float64(s.Errors)), one.Bad[i]))
-			}
-		}
-		out.Seconds = append(out.Seconds, one)
-		return nil
-	})
-	out.Void = o.void(&d, &out)
-	return out, err
 }

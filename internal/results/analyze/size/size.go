@@ -350,18 +350,9 @@ func lesser(a, b float64) float64 {
 	return a
 }
 
-func machineNamed(run *record.Run, name string) *record.Machine {
-	for i := range run.Machines {
-		if run.Machines[i].Name == name {
-			return &run.Machines[i]
-		}
-	}
-	return nil
-}
+// ShareOf returns the load's rate as a share of a capacity, in operations a second.
+func (s *Sized) ShareOf(capacity float64) float64 { return s.Load.Rate / capacity }
 
-func processorsHad(m *record.Machine) float64 {
-	if m.CPULimit != nil {
-		return math.Min(*m.CPULimit, float64(m.CPUs))
-	}
-	return float64(m.CPUs)
-}
+// IsKnown reports whether the trials of a search support a use: one that they do not
+// support is not a number.
+func IsKnown(use float64) bool { return !math.IsNaN(use) }

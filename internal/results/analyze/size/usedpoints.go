@@ -5,9 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
-
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -139,97 +136,18 @@ func larger(a, b float64) float64 {
 	return a
 }
 
-// useLine is a use over the rate: between trials by a straight line, and beyond them by the
-// line through all as far as the trials support one.
-type useLine struct {
-	rates, uses []float64
-	base, slope float64 // of the straight line through all
-	straight    bool    // it is one, by trials that are far enough apart
-}
-
-// What a straight line wants: so many different rates, the highest so many times the
-// lowest, and no trial further from it than a part of the highest use.
-const (
-	leastRates = 3
-	leastApart = 2
-	mostOff    = 0.1
-	// mostBeyond is how far beyond the highest rate such a line is believed, as a ratio.
-	mostBeyond = 2
-	// sameUse is how far beyond the trials a use is about that of the nearest, as a ratio.
-	sameUse = 1.1
-)
-
-// lineOf is that of the points of which it is known; nil without any.
-func lineOf(points []usedPoint, of func(*usedPoint) float64) *useLine {
-	l := &useLine{}
-	for i := 0; i < len(points); {
-		sum, n, rate := 0.0, 0.0, points[i].rate
-		for ; i < len(points) && points[i].rate == rate; i++ {
-			if use := of(&points[i]); !math.IsNaN(use) && !math.IsInf(use, 0) {
-				sum, n = sum+use, n+1
-			}
-		}
-		if n > 0 {
-			l.rates, l.uses = append(l.rates, rate), append(l.uses, sum/n)
+func machineNamed(run *record.Run, name string) *record.Machine {
+	for i := range run.Machines {
+		if run.Machines[i].Name == name {
+			return &run.Machines[i]
 		}
 	}
-	n := len(l.rates)
-	if n == 0 {
-		return nil
-	}
-	if n < leastRates || l.rates[n-1] < leastApart*l.rates[0] {
-		return l
-	}
-	l.base, l.slope = stat.LinearRegression(l.rates, l.uses, nil, false)
-	l.straight = l.base >= -mostOff*slices.Max(l.uses) && l.slope >= 0
-	l.base = math.Max(l.base, 0) // nothing uses less than nothing
-	for i, rate := range l.rates {
-		l.straight = l.straight && math.Abs(l.base+l.slope*rate-l.uses[i]) <= mostOff*slices.Max(l.uses)
-	}
-	return l
+	return nil
 }
 
-// at is the use at a rate; false where the trials do not tell it.
-func (l *useLine) at(rate float64) (use float64, known bool) {
-	last := len(l.rates) - 1
-	switch {
-	case rate > l.rates[last] && rate <= sameUse*l.rates[last]:
-		return l.uses[last], true
-	case rate < l.rates[0] && sameUse*rate >= l.rates[0]:
-		return l.uses[0], true
-	case rate > l.rates[last] || rate < l.rates[0]:
-		return l.base + l.slope*rate, l.straight && rate <= mostBeyond*l.rates[last]
-	case rate == l.rates[0]:
-		return l.uses[0], true
+func processorsHad(m *record.Machine) float64 {
+	if m.CPULimit != nil {
+		return math.Min(*m.CPULimit, float64(m.CPUs))
 	}
-	i, _ := slices.BinarySearch(l.rates, rate)
-	share := (rate - l.rates[i-1]) / (l.rates[i] - l.rates[i-1])
-	return l.uses[i-1] + share*(l.uses[i]-l.uses[i-1]), true
+	return float64(m.CPUs)
 }
-
-// reaches is the rate at which the use comes to a limit; 0 where it does not as far as the
-// trials tell, or the limit is not known.
-func (l *useLine) reaches(limit float64) float64 {
-	if limit <= 0 {
-		return 0
-	}
-	for i, use := range l.uses {
-		if use >= limit {
-			return l.rates[i]
-		}
-	}
-	if rate := (limit - l.base) / l.slope; l.straight && l.slope > 0 && rate <= mostBeyond*l.rates[len(l.rates)-1] {
-		return math.Max(rate, l.rates[len(l.rates)-1])
-	}
-	return 0
-}
-
-// FewestBeyond is how many operations must lie beyond a percentile before it is known.
-const FewestBeyond = measure.MinBeyond
-
-// ShareOf returns the load's rate as a share of a capacity, in operations a second.
-func (s *Sized) ShareOf(capacity float64) float64 { return s.Load.Rate / capacity }
-
-// IsKnown reports whether the trials of a search support a use: one that they do not
-// support is not a number.
-func IsKnown(use float64) bool { return !math.IsNaN(use) }
