@@ -14,14 +14,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// sentence is one of the answer, with a link to what it rests on.
-type sentence struct {
-	About string // a word before it
-	Text  string
-	Link  string // an element of the page
-	Grave bool
-}
-
 // answer says in sentences what was tested, what came out, what limited it, what
 // broke and whether to believe it. Of a search for a capacity, which found then is not nil
 // of, what came out is its intervals. steps is where the ladders are drawn.

@@ -40,3 +40,10 @@ func searched(found *size.CapacityFindings, f *size.CapacityFinding) string {
 
 // capacityChart names the chart of capacities over a parameter.
 const capacityChart = "capacity"
+
+// capacitySection is what searches for a capacity came to.
+type capacitySection struct {
+	Answers  []said // of each search
+	Sheets   []sheet
+	Pictures []picture
+}

@@ -12,8 +12,6 @@ import (
 	"html/template"
 	"io"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
@@ -21,7 +19,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/analyze/size"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/results/report"
-	"github.com/quorumbench/quorumbench/internal/results/web/chart"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -63,67 +60,8 @@ type page struct {
 	Problems []string
 }
 
-// sheet is a table of which not all rows are shown.
-type sheet struct {
-	*report.Table
-	More string
-}
-
-// capacitySection is what searches for a capacity came to.
-type capacitySection struct {
-	Answers  []said // of each search
-	Sheets   []sheet
-	Pictures []picture
-}
-
 // repeat is how a run is made again; Of names it, where there are several.
 type repeat struct{ Of, Command, Scenario string }
-
-// said is a sentence and whom it is about.
-type said struct{ Who, Text string }
-
-// picture is a chart in the page.
-type picture struct {
-	ID, Title string
-	Class     string // what a script does with it
-	SVG       template.HTML
-	Legend    []chart.Entry
-	Notes     []string
-	Curves    []points // the points of curves, for the script
-	Spots     [][]spot // those of steps, likewise
-}
-
-// trial is the part of the page about one trial.
-type trial struct {
-	ID, Name, Headline string
-	Verdict            string
-	Reasons            []string
-	Facts              []analyze.Fact
-	Sheets             []sheet
-	Errors             []string
-	Events             []string
-	Limits             []string
-	Looked             []string
-	Losses             []string
-	OverTime           []picture
-	Times              []picture
-	Uneven             []string
-	Answers            []string
-	Violations         []picture
-	Clients            []picture
-	Spikes             []spike
-	SpikesNote         string
-	Notes              []string
-	Series             *series
-}
-
-// The bounds of a page: what has more says so, and is whole in CSV and JSON.
-const (
-	mostRows      = 400
-	mostSentences = 12
-	mostSaid      = 60
-	mostBytes     = 2 << 20
-)
 
 // HTML writes a run, whose events have been read (record.Run.ReadEvents), as one
 // file, with comparisons below the table. The page makes no request, and no text
@@ -230,39 +168,3 @@ func repeatsOf(run *record.Run) (all []repeat) {
 	}
 	return all
 }
-
-// cut bounds a table's rows.
-func cut(t *report.Table) sheet {
-	out := sheet{Table: t}
-	if len(t.Rows) > mostRows {
-		out.More = fmt.Sprintf("The first %d of %s; all are in the format csv.", mostRows, text.Plural(uint64(len(t.Rows)), "row"))
-		t.Rows = t.Rows[:mostRows]
-	}
-	return out
-}
-
-// about are sentences with the trials that they are about.
-func about(all []analyze.Said, run *record.Run) (out []said) {
-	for i, s := range all {
-		if i == mostSaid {
-			return append(out, said{"", fmt.Sprintf("and %d more, which the format text has", len(all)-i)})
-		}
-		out = append(out, said{names(s.Trials, len(run.Trials)), s.Text})
-	}
-	return out
-}
-
-// names lists the first of several trials' names; "all trials" where these are all of several.
-func names(of []string, all int) string {
-	const most = 6
-	switch {
-	case len(of) == all && all > 1:
-		return "all trials"
-	case len(of) > most:
-		return strings.Join(of[:most], ", ") + fmt.Sprintf(" and %d more", len(of)-most)
-	}
-	return strings.Join(of, ", ")
-}
-
-// clock is how times of events are written.
-func clock(t time.Time) string { return t.UTC().Format("15:04:05.000") }

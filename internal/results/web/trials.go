@@ -2,8 +2,8 @@ package web
 
 import (
 	"fmt"
-	"html/template"
 	"slices"
+	"time"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -181,17 +181,6 @@ func sideBySide(all []drawn) (out []byPercentile) {
 
 const percentilesNote = "Each step to the right has a tenth of the operations beyond it. A line ends with the sample, or where operations failed; where fewer than ten operations lie beyond, it is dashed."
 
-func pictureOf(c *chart.Chart, prefix, class string) picture {
-	return picture{ID: prefix + c.Name, Title: c.Title, Class: class, SVG: template.HTML(c.SVG), Legend: c.Legend, Notes: c.Notes}
-}
-
-// curvesPicture is a chart by percentile.
-func curvesPicture(c *chart.Chart, prefix string, curves []analyze.PercentileCurve) picture {
-	p := pictureOf(c, prefix, "curves")
-	p.Curves = pointsOf(curves)
-	return p
-}
-
 // trialOf is the part of the page about a trial.
 func trialOf(d *drawn) trial {
 	t := d.trial
@@ -290,3 +279,30 @@ func heatNote(o *analyze.OverTime) string {
 	return fmt.Sprintf("A cell is %s of the trial and a span of times that is 21 %% wide: the darker (in a dark page, the brighter), the more operations that were due then took so long, up to %s. Only successes are timed.",
 		text.Plural(uint64(max(o.Grid.Width, 1)), "second"), text.Count(o.Heat.Most))
 }
+
+// trial is the part of the page about one trial.
+type trial struct {
+	ID, Name, Headline string
+	Verdict            string
+	Reasons            []string
+	Facts              []analyze.Fact
+	Sheets             []sheet
+	Errors             []string
+	Events             []string
+	Limits             []string
+	Looked             []string
+	Losses             []string
+	OverTime           []picture
+	Times              []picture
+	Uneven             []string
+	Answers            []string
+	Violations         []picture
+	Clients            []picture
+	Spikes             []spike
+	SpikesNote         string
+	Notes              []string
+	Series             *series
+}
+
+// clock is how times of events are written.
+func clock(t time.Time) string { return t.UTC().Format("15:04:05.000") }

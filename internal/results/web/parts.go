@@ -1,0 +1,93 @@
+package web
+
+import (
+	"fmt"
+	"html/template"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/results/analyze"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/results/web/chart"
+	"github.com/quorumbench/quorumbench/internal/text"
+)
+
+// sentence is one of the answer, with a link to what it rests on.
+type sentence struct {
+	About string // a word before it
+	Text  string
+	Link  string // an element of the page
+	Grave bool
+}
+
+// sheet is a table of which not all rows are shown.
+type sheet struct {
+	*report.Table
+	More string
+}
+
+// said is a sentence and whom it is about.
+type said struct{ Who, Text string }
+
+// picture is a chart in the page.
+type picture struct {
+	ID, Title string
+	Class     string // what a script does with it
+	SVG       template.HTML
+	Legend    []chart.Entry
+	Notes     []string
+	Curves    []points // the points of curves, for the script
+	Spots     [][]spot // those of steps, likewise
+}
+
+// The bounds of a page: what has more says so, and is whole in CSV and JSON.
+const (
+	mostRows      = 400
+	mostSentences = 12
+	mostSaid      = 60
+	mostBytes     = 2 << 20
+)
+
+// cut bounds a table's rows.
+func cut(t *report.Table) sheet {
+	out := sheet{Table: t}
+	if len(t.Rows) > mostRows {
+		out.More = fmt.Sprintf("The first %d of %s; all are in the format csv.", mostRows, text.Plural(uint64(len(t.Rows)), "row"))
+		t.Rows = t.Rows[:mostRows]
+	}
+	return out
+}
+
+// about are sentences with the trials that they are about.
+func about(all []analyze.Said, run *record.Run) (out []said) {
+	for i, s := range all {
+		if i == mostSaid {
+			return append(out, said{"", fmt.Sprintf("and %d more, which the format text has", len(all)-i)})
+		}
+		out = append(out, said{names(s.Trials, len(run.Trials)), s.Text})
+	}
+	return out
+}
+
+// names lists the first of several trials' names; "all trials" where these are all of several.
+func names(of []string, all int) string {
+	const most = 6
+	switch {
+	case len(of) == all && all > 1:
+		return "all trials"
+	case len(of) > most:
+		return strings.Join(of[:most], ", ") + fmt.Sprintf(" and %d more", len(of)-most)
+	}
+	return strings.Join(of, ", ")
+}
+
+func pictureOf(c *chart.Chart, prefix, class string) picture {
+	return picture{ID: prefix + c.Name, Title: c.Title, Class: class, SVG: template.HTML(c.SVG), Legend: c.Legend, Notes: c.Notes}
+}
+
+// curvesPicture is a chart by percentile.
+func curvesPicture(c *chart.Chart, prefix string, curves []analyze.PercentileCurve) picture {
+	p := pictureOf(c, prefix, "curves")
+	p.Curves = pointsOf(curves)
+	return p
+}

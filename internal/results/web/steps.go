@@ -1,0 +1,95 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/results/analyze/size"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/results/report"
+	"github.com/quorumbench/quorumbench/internal/results/web/chart"
+)
+
+// steps are pictures of ladders, those of closed and of open loops apart.
+type steps struct {
+	chart.Chart
+	spots [][]spot
+}
+
+// spot is a step in a picture for the script: where it is, and what it says.
+type spot struct {
+	X    float64 `json:"x"`
+	Y    float64 `json:"y"`
+	Text string  `json:"t"`
+}
+
+const stepsNote = "The upper line of each is the p99, the thin one below it the p50; a ring marks the knee, and a pale step does not count. Throughput that goes back while time grows is a cluster with more to do than it can."
+
+// stepsOf draws ladders, of each kind of loop so many as can be told apart.
+func stepsOf(ladders []size.Ladder) (out []steps) {
+	for _, open := range []bool{false, true} {
+		var of []size.Ladder
+		for _, l := range ladders {
+			if l.Open == open {
+				of = append(of, l)
+			}
+		}
+		var notes []string
+		const most = 8
+		all := len(of)
+		of = of[:min(all, most)]
+		for i := range of {
+			notes = append(notes, of[i].Name+": "+strings.Join(report.LadderSentences(&of[i]), " "))
+		}
+		if all > most {
+			notes = append(notes, fmt.Sprintf("Only the first %d of %d are drawn and described; the formats text and markdown describe all.", most, all))
+		}
+		kind, axis := "closed", axisOf(ladders)
+		flight := "number of clients"
+		if open {
+			kind, axis, flight = "open", "response time against throughput", "mean number of operations in flight"
+		}
+		add := func(c chart.Chart, places [][]chart.Spot, ok bool) {
+			if ok {
+				out = append(out, steps{c, spotsOf(of, places)})
+			}
+		}
+		c, places, ok := chart.Steps("steps-"+kind, "Steps of "+kind+" loops: "+axis, of)
+		c.Notes = append([]string{stepsNote}, notes...)
+		add(c, places, ok)
+		c, places, ok = chart.Scaling("scaling-"+kind, "Steps of "+kind+" loops: throughput against the "+flight, of)
+		c.Notes = []string{"Dashed: the Universal Scalability Law of the steps that count, where it can be fitted."}
+		add(c, places, ok)
+	}
+	return out
+}
+
+// axisOf names the times of closed loops' steps.
+func axisOf(ladders []size.Ladder) string {
+	axis := ""
+	for _, l := range ladders {
+		for i := range l.Steps {
+			words := l.Steps[i].Row.HeadlineTime().Words()
+			switch {
+			case l.Open || words == axis:
+			case axis == "":
+				axis = words
+			default:
+				return "service or response time against throughput"
+			}
+		}
+	}
+	return cmp.Or(axis, record.Service.Words()) + " against throughput"
+}
+
+func spotsOf(ladders []size.Ladder, places [][]chart.Spot) [][]spot {
+	out := make([][]spot, len(places))
+	for i := range places {
+		out[i] = []spot{}
+		for _, at := range places[i] {
+			out[i] = append(out[i], spot{at.X, at.Y, report.StepText(&ladders[i].Steps[at.Step])})
+		}
+	}
+	return out
+}
