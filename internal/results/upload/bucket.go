@@ -97,3 +97,11 @@ func (t touching) Write(p []byte) (int, error) {
 	t.touch()
 	return len(p), t.ctx.Err()
 }
+
+// openStore opens the store that a destination names.
+func (d *Destination) openStore(ctx context.Context) (store, error) {
+	if d.scheme == schemeFile {
+		return openFolder(d.bucket)
+	}
+	return openS3(ctx, d)
+}

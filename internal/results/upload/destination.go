@@ -200,3 +200,11 @@ func (d *Destination) server() (*url.URL, error) {
 
 // isSet reports whether a parameter of the URL is true.
 func (d *Destination) isSet(parameter string) bool { return d.query.Get(parameter) == "true" }
+
+// region is empty where the library asks the server for the bucket's.
+func (d *Destination) region() string {
+	if d.scheme == schemeGS {
+		return "auto"
+	}
+	return cmp.Or(d.query.Get("region"), os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"))
+}

@@ -7,10 +7,6 @@ import (
 	"time"
 )
 
-// manifestName is the object that is written last: without it, or with one that
-// does not fit what is there, a run was not sent whole.
-const manifestName = "upload-manifest.json"
-
 // ManifestSchema is the version of the manifest.
 const ManifestSchema = "quorumbench/upload/1"
 

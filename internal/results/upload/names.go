@@ -56,3 +56,7 @@ func contentType(name string) string {
 	}
 	return "application/octet-stream"
 }
+
+// manifestName is the object that is written last: without it, or with one that
+// does not fit what is there, a run was not sent whole.
+const manifestName = "upload-manifest.json"

@@ -1,14 +1,12 @@
 package upload
 
 import (
-	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"sync"
 
 	"github.com/minio/minio-go/v7"
@@ -134,14 +132,6 @@ func (d *Destination) encryption() (encrypt.ServerSide, error) {
 		return encrypt.NewSSE(), nil
 	}
 	return nil, nil
-}
-
-// region is empty where the library asks the server for the bucket's.
-func (d *Destination) region() string {
-	if d.scheme == schemeGS {
-		return "auto"
-	}
-	return cmp.Or(d.query.Get("region"), os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"))
 }
 
 func (s *s3Store) list(ctx context.Context, folder string, most int, each func(string, object) error) error {

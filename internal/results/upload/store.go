@@ -27,11 +27,3 @@ type object struct {
 
 // errNotThere is the error for an object that does not exist.
 var errNotThere = errors.New("there is no such object")
-
-// openStore opens the store that a destination names.
-func (d *Destination) openStore(ctx context.Context) (store, error) {
-	if d.scheme == schemeFile {
-		return openFolder(d.bucket)
-	}
-	return openS3(ctx, d)
-}

@@ -1,0 +1,311 @@
+package upload
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"regexp"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+const (
+	runName = "run.json"
+	// maxManifest is the most bytes that are read of one: some 180 for each file.
+	maxManifest = 128 << 20
+	// atOnce is how many files are on their way together.
+	atOnce = 4
+)
+
+// localError is not the destination's.
+type localError struct{ error }
+
+func (e *localError) Unwrap() error { return e.error }
+
+// sending is one call of Send.
+type sending struct {
+	to      *Destination
+	tree    *tree
+	run     *record.Run
+	bucket  *bucket
+	name    string // the run's, below the destination
+	folder  string // the prefix of its objects
+	options Options
+
+	mu       sync.Mutex
+	progress Progress
+	have     map[string]sums // of what is to be there
+	read     map[string]bool // what is there and was found to be right
+	anew     int
+}
+
+// all sends, verifies and lists everything.
+func (s *sending) all(ctx context.Context) (sent Sent, err error) {
+	there, err := s.bucket.objects(ctx, s.folder)
+	if err != nil {
+		return sent, err
+	}
+	if err := s.sameRun(ctx, there); err != nil {
+		return sent, err
+	}
+	if err := s.removeHalf(ctx, there); err != nil {
+		return sent, err
+	}
+	missing, err := s.compare(ctx, there)
+	if err != nil {
+		return sent, err
+	}
+	if _, ok := there[manifestName]; ok && len(missing) > 0 {
+		if err := s.bucket.remove(ctx, s.folder+manifestName); err != nil {
+			return sent, err // with it, what is half there would look whole
+		}
+	}
+	if err := s.sendAll(ctx, missing); err != nil {
+		return sent, err
+	}
+	if err := s.verify(ctx); err != nil {
+		return sent, err
+	}
+	if err := s.list(ctx); err != nil {
+		return sent, err
+	}
+	sent = Sent{
+		Where: s.where(), Files: len(s.have), Anew: s.anew, LeftOut: s.tree.leftOut,
+		Unfinished: s.run.State == record.Incomplete,
+	}
+	for _, of := range s.have {
+		sent.Bytes += uint64(of.size)
+	}
+	return sent, nil
+}
+
+func (s *sending) where() string { return s.to.String() + "/" + s.name }
+
+// sameRun refuses to mix two runs whose directories have one name.
+func (s *sending) sameRun(ctx context.Context, there map[string]object) error {
+	if _, ok := there[runName]; !ok {
+		return nil // it is the first that is sent
+	}
+	b, err := s.bucket.read(ctx, s.folder+runName, record.MaxRunFile)
+	if err != nil {
+		return err
+	}
+	if b == nil {
+		return nil
+	}
+	other, err := record.Parse(b)
+	switch {
+	case err != nil:
+		return &localError{fmt.Errorf("%s has a %s that is no run's, and stays as it is; choose another folder, or remove it", s.where(), runName)}
+	case !other.Started.Equal(s.run.Started) || other.Name != s.run.Name:
+		return &localError{fmt.Errorf("%s is another run, which started at %s; choose another folder, or rename the run directory",
+			s.where(), other.Started.UTC().Format(time.RFC3339))}
+	}
+	return nil
+}
+
+// half is what a sender that was killed leaves of a file in a folder: its
+// temporary name there.
+var half = regexp.MustCompile(`^(.+)\.[0-9a-f]{16}\.tmp$`)
+
+func (s *sending) removeHalf(ctx context.Context, there map[string]object) error {
+	if s.to.scheme != schemeFile {
+		return nil
+	}
+	ours := map[string]bool{manifestName: true}
+	for _, f := range s.tree.files {
+		ours[f.name] = true
+	}
+	for name := range there {
+		if m := half.FindStringSubmatch(name); m != nil && ours[m[1]] && !ours[name] {
+			if err := s.bucket.remove(ctx, s.folder+name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// compare finds what is not there or differs.
+func (s *sending) compare(ctx context.Context, there map[string]object) (missing []file, err error) {
+	s.begin("comparing", len(s.tree.files), s.tree.files)
+	var mu sync.Mutex
+	err = s.each(ctx, s.tree.files, func(ctx context.Context, f file) error {
+		same, err := s.isThere(ctx, f, there)
+		if err == nil && !same {
+			mu.Lock()
+			missing = append(missing, f)
+			mu.Unlock()
+		}
+		return err
+	})
+	return missing, err
+}
+
+func (s *sending) isThere(ctx context.Context, f file, there map[string]object) (bool, error) {
+	o, ok := there[f.name]
+	if !ok || o.size != f.info.Size() {
+		s.count(int(min(f.info.Size(), 1<<30)))
+		return false, nil
+	}
+	want, err := s.tree.sum(ctx, f, s.count)
+	if err != nil {
+		return false, &localError{err}
+	}
+	same, err := s.bucket.holds(ctx, s.folder+f.name, o, want, s.options.ReadBack)
+	if err != nil || !same {
+		return false, err
+	}
+	s.keep(f, want, true)
+	return true, nil
+}
+
+// sendAll sends files, run.json before all others, so that another run of the
+// same name is known from the beginning.
+func (s *sending) sendAll(ctx context.Context, files []file) error {
+	s.begin("sending", len(files), files)
+	s.anew = len(files)
+	first := func(f file) bool { return f.name == runName }
+	for _, only := range []bool{true, false} {
+		var some []file
+		for _, f := range files {
+			if first(f) == only {
+				some = append(some, f)
+			}
+		}
+		if err := s.each(ctx, some, s.send); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *sending) send(ctx context.Context, f file) error {
+	from, err := s.tree.open(ctx, f, s.count)
+	if err != nil {
+		return &localError{err}
+	}
+	defer from.close()
+	err = s.bucket.write(ctx, s.folder+f.name, from, f.info.Size())
+	if from.err != nil {
+		return &localError{s.tree.cannot(f, from.err)}
+	}
+	if err != nil {
+		return err
+	}
+	s.keep(f, from.sums(), false)
+	return nil
+}
+
+// verify asks what is there now.
+func (s *sending) verify(ctx context.Context) error {
+	s.begin("verifying", len(s.tree.files), nil)
+	there, err := s.bucket.objects(ctx, s.folder)
+	if err != nil {
+		return err
+	}
+	return s.each(ctx, s.tree.files, func(ctx context.Context, f file) error {
+		want := s.have[f.name]
+		o, ok := there[f.name]
+		if ok && o.size == want.size && s.read[f.name] {
+			return nil
+		}
+		right, err := s.bucket.holds(ctx, s.folder+f.name, o, want, s.options.ReadBack)
+		if err == nil && (!ok || !right) {
+			err = s.differs(f.name)
+		}
+		return err
+	})
+}
+
+// list writes the manifest, unless it is there.
+func (s *sending) list(ctx context.Context) error {
+	contents, err := newManifest(s.name, s.run.Started, s.have, s.tree.leftOut)
+	if err != nil {
+		return err
+	}
+	key := s.folder + manifestName
+	if is, err := s.bucket.read(ctx, key, maxManifest); err != nil || bytes.Equal(is, contents) {
+		return err
+	}
+	if err := s.bucket.write(ctx, key, bytes.NewReader(contents), int64(len(contents))); err != nil {
+		return err
+	}
+	is, err := s.bucket.read(ctx, key, maxManifest)
+	if err == nil && !bytes.Equal(is, contents) {
+		err = s.differs(manifestName)
+	}
+	return err
+}
+
+// differs is of an object that is there and should be another.
+func (s *sending) differs(name string) error {
+	return &localError{fmt.Errorf("%s/%s is not what was sent there; send the run again, and if that does not help, look at the store", s.where(), name)}
+}
+
+// each does something with files, some at once.
+func (s *sending) each(ctx context.Context, files []file, do func(context.Context, file) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for _, f := range files {
+		group.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			err := do(ctx, f)
+			s.done()
+			return err
+		})
+	}
+	return group.Wait()
+}
+
+func (s *sending) keep(f file, of sums, verified bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.have[f.name] = of
+	s.read[f.name] = verified
+}
+
+// begin begins a step.
+func (s *sending) begin(step string, of int, files []file) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.progress = Progress{Step: step, Of: of}
+	for _, f := range files {
+		s.progress.Total += uint64(f.info.Size())
+	}
+	if of > 0 {
+		s.tell()
+	}
+}
+
+// count counts bytes, and done a file.
+func (s *sending) count(n int) {
+	s.bucket.touch()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.progress.Bytes
+	s.progress.Bytes += uint64(n)
+	if before>>20 != s.progress.Bytes>>20 {
+		s.tell()
+	}
+}
+
+func (s *sending) done() {
+	s.bucket.touch()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.progress.Files++
+	s.tell()
+}
+
+func (s *sending) tell() {
+	if s.options.Progress != nil {
+		s.options.Progress(s.progress)
+	}
+}

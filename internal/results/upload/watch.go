@@ -1,0 +1,31 @@
+package upload
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// watch ends what hangs.
+type watch struct {
+	ctx   context.Context
+	after time.Duration
+	timer *time.Timer
+	end   context.CancelCauseFunc
+}
+
+func newWatch(ctx context.Context, after time.Duration, d *Destination) *watch {
+	w := &watch{after: after}
+	w.ctx, w.end = context.WithCancelCause(ctx)
+	w.timer = time.AfterFunc(after, func() {
+		w.end(fmt.Errorf("%s has not moved for %v; is the server still there", d, after))
+	})
+	return w
+}
+
+func (w *watch) touch() { w.timer.Reset(w.after) }
+
+func (w *watch) stop() {
+	w.timer.Stop()
+	w.end(nil)
+}
