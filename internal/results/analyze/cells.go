@@ -1,8 +1,6 @@
 package analyze
 
-import (
-	"github.com/quorumbench/quorumbench/internal/results/record"
-)
+import "github.com/quorumbench/quorumbench/internal/results/record"
 
 // Table is one of a report's tables.
 type Table struct {

@@ -1,8 +1,6 @@
 package analyze
 
-import (
-	"github.com/quorumbench/quorumbench/internal/results/record"
-)
+import "github.com/quorumbench/quorumbench/internal/results/record"
 
 // OverTime is how a trial went, from its warm-up to its end: what charts draw.
 // All its parts have the columns of one grid, so that they share a time axis.

@@ -1,8 +1,6 @@
 package analyze
 
-import (
-	"github.com/quorumbench/quorumbench/internal/results/record"
-)
+import "github.com/quorumbench/quorumbench/internal/results/record"
 
 // ReadOverTime reads how a trial went whose events have been read
 // (record.Run.ReadEvents), in at most so many columns. It holds one second's

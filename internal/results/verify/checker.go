@@ -1,8 +1,6 @@
 package verify
 
-import (
-	"github.com/quorumbench/quorumbench/internal/measure/history"
-)
+import "github.com/quorumbench/quorumbench/internal/measure/history"
 
 // checker checks one history.
 type checker struct {

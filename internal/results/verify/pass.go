@@ -1,8 +1,6 @@
 package verify
 
-import (
-	"github.com/quorumbench/quorumbench/internal/measure/history"
-)
+import "github.com/quorumbench/quorumbench/internal/measure/history"
 
 // pass is one reading of the history.
 type pass struct {

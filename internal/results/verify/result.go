@@ -1,8 +1,6 @@
 package verify
 
-import (
-	"github.com/quorumbench/quorumbench/internal/measure/history"
-)
+import "github.com/quorumbench/quorumbench/internal/measure/history"
 
 // Violation is an answer that breaks a promise.
 type Violation struct {

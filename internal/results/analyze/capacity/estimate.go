@@ -1,8 +1,6 @@
 package capacity
 
-import (
-	"math"
-)
+import "math"
 
 // Estimate is the interval as the trials so far have it.
 func (s *Search) Estimate() Interval {

@@ -1,8 +1,6 @@
 package capacity
 
-import (
-	"math"
-)
+import "math"
 
 // Interval is of rates, in operations a second. Upper may be +Inf.
 type Interval struct{ Lower, Estimate, Upper float64 }

@@ -1,8 +1,6 @@
 package capacity
 
-import (
-	"math"
-)
+import "math"
 
 // mostUnsettled is in how many trials in a row a store may not have settled.
 const mostUnsettled = 8

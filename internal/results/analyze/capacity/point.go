@@ -1,8 +1,6 @@
 package capacity
 
-import (
-	"math"
-)
+import "math"
 
 // The band is how far below and above the limit, in log odds, a share says how far
 // away the capacity is. Beyond it a share says on which side it is, and no more: a

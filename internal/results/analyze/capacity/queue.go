@@ -1,8 +1,6 @@
 package capacity
 
-import (
-	"math"
-)
+import "math"
 
 // together is how many operations are bad for one cause, at the limit: by so much the
 // variance of their number is larger than if each were by itself. What the trials show

@@ -1,8 +1,6 @@
 package capacity
 
-import (
-	"math"
-)
+import "math"
 
 // Status is how a search ended.
 type Status string

@@ -1,8 +1,6 @@
 package capacity
 
-import (
-	"math"
-)
+import "math"
 
 func (s *Search) plan(rate float64, purpose Purpose, window float64) Plan {
 	if s.step() > 0 {
