@@ -198,8 +198,12 @@ type securedSettings interface {
 	Secured() bool
 }
 
-// checkCertificates refuses to replace certificates that are not there.
+// checkCertificates refuses to replace certificates that are not there. Stores whose
+// certificates cannot be replaced at all are refused by checkFaultAbilities.
 func (b *builder) checkCertificates() {
+	if b.can.Feature(b.cluster.Store, *fault.NewCertificate.Needs()) != nil {
+		return
+	}
 	for _, f := range b.load.Faults {
 		if !slices.Contains(f.Kinds(), fault.NewCertificate) {
 			continue

@@ -178,7 +178,7 @@ func TestScenariosChangeNothingOfAUsers(t *testing.T) {
 
 func readyScenario(t *testing.T, name string) string {
 	t.Helper()
-	path, err := filepath.Abs(filepath.Join("..", "..", "scenarios", name))
+	path, err := filepath.Abs(filepath.Join("..", "..", "..", "scenarios", name))
 	if err == nil {
 		_, err = os.Stat(path)
 	}
