@@ -112,8 +112,9 @@ $(HDRHISTOGRAM):
 # not. Then, without the detector, what settle.Unraced and settle.Drawn leave
 # out with it: simulated seconds, statistics' rates, drawings, counted allocations.
 # `make lint` has vetted all of it, and nobody debugs these binaries (-w). The packages that
-# take longest begin first, so that none of them is left alone at the end.
-LONGEST := ./internal/testing/e2e ./internal/cli ./internal/load ./internal/load/app/patroni
+# take longest begin first, so that none of them is left alone at the end; internal/load, whose
+# tests measure short times, begins after the end-to-end tests.
+LONGEST := ./internal/testing/e2e ./internal/cli ./internal/load/app/patroni ./internal/load/app/election
 unit: $(GOTESTSUM)
 	$(GOTESTSUM) --format pkgname-and-test-fails --hide-summary skipped --rerun-fails=1 --rerun-fails-max-failures=5 \
 		--rerun-fails-run-root-test --rerun-fails-abort-on-data-race --packages '$(LONGEST) ./...' -- -race -vet=off -ldflags=-w -timeout 30m
