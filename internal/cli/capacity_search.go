@@ -238,7 +238,7 @@ func (s *seeker) warmed(t *record.Trial) {
 
 // triedText is what a trial came to, in a line.
 func triedText(c *record.CapacityTrial, t *record.Trial) string {
-	words := fmt.Sprintf("%s done, p50 %s, p99 %s", text.PerSecond(t.PerSecond), text.Figure(t.ResponseTime.At(50)), text.Figure(t.ResponseTime.At(99)))
+	words := fmt.Sprintf("%s done, p50 %s, p99 %s", text.PerSecond(t.PerSecond), t.ResponseTime.At(50).Text(), t.ResponseTime.At(99).Text())
 	switch {
 	case c.Void != "":
 		return words + "; void: " + c.Void

@@ -1,6 +1,6 @@
 // Package files reads files that other people may have written, and frames the blocks of
 // files that are only appended to, so that a crash at any moment leaves what was written
-// before readable.
+// before readable. CleanEnviron keeps what others have set out of programs that we start.
 package files
 
 import (

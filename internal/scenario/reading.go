@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/scenario/fault"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -165,7 +164,7 @@ func distributionText(l *Load) string {
 	case d.Theta > 0:
 		return fmt.Sprintf("%s %g", d.Name, d.Theta)
 	case d.HotKeys > 0:
-		return fmt.Sprintf("%s %s/%s", d.Name, measure.Percent(d.HotKeys), measure.Percent(d.HotOps))
+		return fmt.Sprintf("%s %s/%s", d.Name, text.Share(d.HotKeys), text.Share(d.HotOps))
 	default:
 		return text.OrDash(d.Name)
 	}

@@ -3,7 +3,6 @@ package store
 import (
 	"fmt"
 	"net"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -215,21 +214,4 @@ func OneOf(product, name, value string, choices ...string) error {
 		return nil
 	}
 	return fmt.Errorf("%s has no %s %q; choose one of %s", product, name, value, strings.Join(choices, ", "))
-}
-
-// environNames are the variables that any program gets, where they are set.
-var environNames = [...]string{"PATH", "HOME", "TMPDIR", "JAVA_HOME"}
-
-// EnvironNames are those of the variables that any program gets.
-func EnvironNames() []string { return environNames[:] }
-
-// CleanEnviron returns those, and the others named, as NAME=VALUE where they are set.
-func CleanEnviron(others ...string) []string {
-	out := []string{} // not nil, with which a program would get all
-	for _, name := range append(EnvironNames()[:len(environNames):len(environNames)], others...) {
-		if value, ok := os.LookupEnv(name); ok {
-			out = append(out, name+"="+value)
-		}
-	}
-	return out
 }

@@ -8,40 +8,17 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
 // Dash stands for what is not known or not supported by the sample.
 const Dash = "-"
-
-// Duration formats nanoseconds with three significant digits, in the unit that
-// suits them: 873 ns, 52.1 µs, 1.20 ms, 10.0 s; a dash for what is no time.
-func Duration(ns float64) string {
-	if math.IsNaN(ns) || math.IsInf(ns, 0) || ns < 0 {
-		return Dash
-	}
-	return measure.Duration(ns)
-}
-
-// Figure formats a figure of a summary: a time, a dash where the sample does
-// not support it, or failed where it lands on a failed operation.
-func Figure(f measure.Figure) string {
-	switch {
-	case f.Known:
-		return Duration(f.NS)
-	case f.Failed:
-		return "failed"
-	}
-	return Dash
-}
 
 // PerSecond formats a throughput: 18,612/s, 87.3/s.
 func PerSecond(x float64) string {
 	if math.IsNaN(x) || math.IsInf(x, 0) || x < 0 {
 		return Dash
 	}
-	if s, ok := measure.Digits3(x); ok && x < 99.95 && x != math.Trunc(x) {
+	if s, ok := digits3(x); ok && x < 99.95 && x != math.Trunc(x) {
 		return s + "/s"
 	}
 	return Count(uint64(math.Round(x))) + "/s"
@@ -78,7 +55,7 @@ func Bytes(n uint64) string {
 	for _, unit := range []string{"KiB", "MiB", "GiB", "TiB"} {
 		x /= 1024
 		if x < 999.5 || unit == "TiB" {
-			if s, ok := measure.Digits3(x); ok {
+			if s, ok := digits3(x); ok {
 				return s + " " + unit
 			}
 			return fmt.Sprintf("%.0f %s", x, unit)
@@ -111,34 +88,10 @@ func Lasted(s float64) string {
 	return number + " " + unit
 }
 
-// Quantity formats a number of a unit.
-func Quantity(x float64, unit measure.Unit) string {
-	if ns, ok := unit.Time(); ok {
-		return Duration(ns * x)
-	}
-	switch unit {
-	case measure.Rate:
-		return PerSecond(x)
-	case measure.Share:
-		return measure.Percent(x)
-	case measure.Bytes:
-		return Bytes(uint64(max(x, 0)))
-	case measure.Ratio:
-		return fmt.Sprintf("%.4g", x)
-	}
-	return Count(uint64(max(x, 0)))
-}
-
 // Milliseconds formats nanoseconds as a number of milliseconds.
 func Milliseconds(ns float64, decimals int) string {
 	return strconv.FormatFloat(ns/1e6, 'f', decimals, 64)
 }
-
-// Share formats a share of 1 with two significant digits: 57 %, 0.015 %.
-func Share(share float64) string { return measure.Percent(share) }
-
-// Percentile formats a percentile from 0 to below 100, rounded up.
-func Percentile(p float64) string { return measure.PercentileText(p) }
 
 // Percent formats a share of 1 with so many decimals: 12.5 %.
 func Percent(share float64, decimals int) string {
@@ -218,15 +171,6 @@ func Mebibytes(n int64) string {
 		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
 	}
 	return fmt.Sprintf("%.1f MiB", float64(n)/unit)
-}
-
-// Percentiles are those of a summary, on one line.
-func Percentiles(s measure.Summary) string {
-	parts := make([]string, 0, len(s.Percentiles))
-	for i, f := range s.Percentiles {
-		parts = append(parts, fmt.Sprintf("p%g %s", measure.Percentiles[i], Figure(f)))
-	}
-	return strings.Join(parts, ", ")
 }
 
 // Table writes rows of equal length in columns, names to the left: what is

@@ -3,8 +3,6 @@ package text
 import (
 	"math"
 	"testing"
-
-	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
 func TestDuration(t *testing.T) {
@@ -88,21 +86,6 @@ func TestBetween(t *testing.T) {
 	} {
 		if got := Between(tt[0], tt[1]); got != tt[2] {
 			t.Errorf("Between(%q, %q) = %q, want %q", tt[0], tt[1], got, tt[2])
-		}
-	}
-}
-
-func TestQuantity(t *testing.T) {
-	for _, test := range []struct {
-		x    float64
-		unit measure.Unit
-		want string
-	}{
-		{1.2e6, measure.Nanoseconds, "1.20 ms"}, {0.25, measure.Seconds, "250 ms"}, {18612, measure.Rate, "18,612/s"}, {0.57, measure.Share, "57 %"},
-		{2048, measure.Bytes, "2.00 KiB"}, {1.23456, measure.Ratio, "1.235"}, {1000, measure.Number, "1,000"},
-	} {
-		if got := Quantity(test.x, test.unit); got != test.want {
-			t.Errorf("Quantity(%v) of unit %d = %q, want %q", test.x, test.unit, got, test.want)
 		}
 	}
 }

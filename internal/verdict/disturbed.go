@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // The rules R5 to R10 and R23 ask what disturbed the measuring. What the
@@ -86,7 +86,7 @@ func R5Stopped(f *Figures) finding {
 		return fine()
 	}
 	return f.judged(f.added(), "%s stood still for %s in all%s, %s at once: %s",
-		f.generator(), measure.Duration(float64(f.PausedNS)), f.overLoops(), measure.Duration(float64(f.LongestPauseNS)), f.whyStopped())
+		f.generator(), text.Duration(float64(f.PausedNS)), f.overLoops(), text.Duration(float64(f.LongestPauseNS)), f.whyStopped())
 }
 
 // whyStopped says what can have kept the generator's threads from running: the system
@@ -94,7 +94,7 @@ func R5Stopped(f *Figures) finding {
 // took processors away; a program that is stopped, or sleeps on a page, is in neither.
 func (f *Figures) whyStopped() string {
 	if queued := f.RunDelayNS - min(f.ThrottledNS, f.RunDelayNS); 2*queued >= min(f.PausedNS, f.LongestPauseNS) {
-		return fmt.Sprintf("the scheduler ran other programs while its threads waited %s for a processor; its priority (nice) is low, or the processors are full", measure.Duration(float64(queued)))
+		return fmt.Sprintf("the scheduler ran other programs while its threads waited %s for a processor; its priority (nice) is low, or the processors are full", text.Duration(float64(queued)))
 	}
 	return "it was stopped, or its host took the processor away"
 }
@@ -116,7 +116,7 @@ func R6Throttled(f *Figures) finding {
 		return fine()
 	}
 	return f.judged(f.added(), "%s's control group was held back for %s (the sum over its processors): give it more processor time",
-		f.generator(), measure.Duration(float64(f.ThrottledNS)))
+		f.generator(), text.Duration(float64(f.ThrottledNS)))
 }
 
 // R7WaitedForProcessor reports that the generator's loops were ready to run and waited for a processor.
@@ -125,7 +125,7 @@ func R7WaitedForProcessor(f *Figures) finding {
 		return fine()
 	}
 	return f.judged(f.added(), "%s's threads waited for a processor for %s of %s",
-		f.generator(), measure.Percent(float64(f.RunDelayNS)/(float64(max(f.Loops, 1))*f.Seconds*1e9)), "the window")
+		f.generator(), text.Share(float64(f.RunDelayNS)/(float64(max(f.Loops, 1))*f.Seconds*1e9)), "the window")
 }
 
 // R8SentLate reports that the generator sent due operations late, or read replies late.
@@ -134,9 +134,9 @@ func R8SentLate(f *Figures) finding {
 		return fine()
 	}
 	if f.OpenLoop {
-		return f.judged(f.added(), "%s sent operations late (%s at p99) or read their answers late", f.generator(), measure.Duration(f.OwnLatenessP99NS))
+		return f.judged(f.added(), "%s sent operations late (%s at p99) or read their answers late", f.generator(), text.Duration(f.OwnLatenessP99NS))
 	}
-	return f.judged(f.added(), "%s read answers late, or sent late what was due (%s an operation)", f.generator(), measure.Duration(f.Added.MeanNS))
+	return f.judged(f.added(), "%s read answers late, or sent late what was due (%s an operation)", f.generator(), text.Duration(f.Added.MeanNS))
 }
 
 // R9GeneratorBusy reports that the generator's loops had hardly any time left.
@@ -145,7 +145,7 @@ func R9GeneratorBusy(f *Figures) finding {
 		return fine()
 	}
 	return f.judged(f.added(), "%s's loops were at work for %s of the time, so that answers waited for them: the figures are its limit as much as the store's",
-		f.generator(), measure.Percent(f.busy()))
+		f.generator(), text.Share(f.busy()))
 }
 
 // R10Stolen counts what the host took away against the time in which the machine
@@ -167,7 +167,7 @@ func R10Stolen(f *Figures) finding {
 		by := f.slowed(missing{share, sometime(f.StolenShare, f.Processors), f.MembersBusy, float64(f.LongestPauseNS)})
 		e = e.or(by)
 	}
-	return f.judged(e, "the machine's host took away %s of the processor time that was wanted", measure.Percent(share))
+	return f.judged(e, "the machine's host took away %s of the processor time that was wanted", text.Share(share))
 }
 
 // sometime is the share of the window in which some of so many processors was taken
@@ -191,5 +191,5 @@ func R23ForeignPrograms(f *Figures) finding {
 	}
 	share := f.ForeignShare * math.Min(f.BusyShare+f.StolenShare, 1)
 	e := f.slowed(missing{share, share, f.MembersBusy, float64(f.LongestPauseNS)})
-	return f.judged(e, "other programs used %s of the machine's processor time", measure.Percent(f.ForeignShare))
+	return f.judged(e, "other programs used %s of the machine's processor time", text.Share(f.ForeignShare))
 }

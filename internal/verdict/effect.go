@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // The limits of all rules about disturbances are on their effect, not on their
@@ -119,7 +120,7 @@ func share(x float64) string {
 	if x > 10 {
 		return "over 1000 %"
 	}
-	return measure.Percent(math.Round(x*1000) / 1000)
+	return text.Share(math.Round(x*1000) / 1000)
 }
 
 // Added is what the generator itself added to the times that it measured.

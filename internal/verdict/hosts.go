@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // The limits of R32 on how well a host's clock is known: what happened there can be
@@ -50,9 +50,9 @@ func (c OwnClock) finding() finding {
 	case c.Times == 0:
 		return fine()
 	case c.Members:
-		return suspect(was+", and members on it go by it: what they did by its time may have been early or late", c.Times, measure.Duration(c.SetNS))
+		return suspect(was+", and members on it go by it: what they did by its time may have been early or late", c.Times, text.Duration(c.SetNS))
 	}
-	return finding{state: Valid, text: fmt.Sprintf(was+": times in the record go on by what it was before", c.Times, measure.Duration(c.SetNS))}
+	return finding{state: Valid, text: fmt.Sprintf(was+": times in the record go on by what it was before", c.Times, text.Duration(c.SetNS))}
 }
 
 // eachMachine judges each machine once, by its hosts' names, and says what is worst.
@@ -125,7 +125,7 @@ func (f *Figures) stolenOn(h *Host) finding {
 	if h.Members {
 		e = e.or(f.slowed(missing{share: share, away: sometime(h.StolenShare, h.Processors), busy: h.BusyShare}))
 	}
-	return f.judged(e, "what %s runs on took away %s of the processor time that was wanted", h.Name, measure.Percent(share))
+	return f.judged(e, "what %s runs on took away %s of the processor time that was wanted", h.Name, text.Share(share))
 }
 
 // foreignOn is R23 of one of several machines: members there were slowed down as far
@@ -139,7 +139,7 @@ func (f *Figures) foreignOn(h *Host) finding {
 		share := h.ForeignShare * min(h.BusyShare+h.StolenShare, 1)
 		e = e.or(f.slowed(missing{share: share, away: share, busy: h.BusyShare}))
 	}
-	return f.judged(e, "other programs used %s of the processor time of %s", measure.Percent(h.ForeignShare), h.Name)
+	return f.judged(e, "other programs used %s of the processor time of %s", text.Share(h.ForeignShare), h.Name)
 }
 
 // R32Clocks asks whether it is known when things happened on other hosts.
@@ -148,10 +148,10 @@ func R32Clocks(f *Figures) finding {
 	var bounds []float64 // of hosts with workers
 	for i := range f.Hosts {
 		h := &f.Hosts[i]
-		bound := measure.Duration(h.BoundNS)
+		bound := text.Duration(h.BoundNS)
 		switch {
 		case h.Jumps > 0:
-			all = append(all, suspect("the clock of host %s was set during the trial (%d times, %s in all), or drifted by more than clocks do: what happened there meanwhile can be up to a second away from where it stands", h.Name, h.Jumps, measure.Duration(h.SetNS)).of(eventTimes))
+			all = append(all, suspect("the clock of host %s was set during the trial (%d times, %s in all), or drifted by more than clocks do: what happened there meanwhile can be up to a second away from where it stands", h.Name, h.Jumps, text.Duration(h.SetNS)).of(eventTimes))
 		case h.BoundNS > SuspectClockNS:
 			all = append(all, suspect("the clock of host %s is known to within %s only: what happened there cannot be laid beside the load's seconds", h.Name, bound).of(eventTimes))
 		case h.BoundNS > NotedClockNS:
@@ -168,7 +168,7 @@ func R32Clocks(f *Figures) finding {
 			sum += b
 		}
 		e := Effect{Throughput: min(sum/float64(n)/(f.Seconds*1e9), 1)}
-		all = append(all, f.judged(e, "the workers can have begun %s apart: their hosts' clocks are not known better", measure.Duration(bounds[n-1]+bounds[n-2])))
+		all = append(all, f.judged(e, "the workers can have begun %s apart: their hosts' clocks are not known better", text.Duration(bounds[n-1]+bounds[n-2])))
 	}
 	return worstOf(all)
 }

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // MinUniqueSize is the size in bytes from which a value carries who wrote it.
@@ -50,9 +50,9 @@ func behindNote(f *Figures) string {
 	rates := fmt.Sprintf("%.0f/s were due and %.0f/s completed", float64(f.Due)/f.Seconds, float64(f.Done)/f.Seconds)
 	switch own := f.ownShare(); {
 	case own >= mostlyOwn:
-		return fmt.Sprintf("The generator fell behind: %s, and %s of the time from when an operation was due to its end was the generator's own delay. The store shows no queue that explains it.", rates, measure.Percent(own))
+		return fmt.Sprintf("The generator fell behind: %s, and %s of the time from when an operation was due to its end was the generator's own delay. The store shows no queue that explains it.", rates, text.Share(own))
 	case own >= partlyOwn:
-		return fmt.Sprintf("The load fell behind: %s. The generator's own delay is %s of the time from when an operation was due to its end, and the store's the rest.", rates, measure.Percent(own))
+		return fmt.Sprintf("The load fell behind: %s. The generator's own delay is %s of the time from when an operation was due to its end, and the store's the rest.", rates, text.Share(own))
 	}
 	return "The store fell behind: " + rates + "."
 }
@@ -82,10 +82,10 @@ func faultNote(f *Figures) string {
 func connectionNote(f *Figures) string {
 	share := ""
 	if mean := f.Response.Mean; mean.Known && mean.NS > 0 {
-		share = ", " + measure.Percent(f.ConnectionWaitNS/mean.NS) + " of its response time,"
+		share = ", " + text.Share(f.ConnectionWaitNS/mean.NS) + " of its response time,"
 	}
 	return fmt.Sprintf("Times are response times: an operation waited on average %s%s until its connection took it (clients: %d, connections: %d); with more connections the clients ask more of the store.",
-		measure.Duration(f.ConnectionWaitNS), share, f.Clients, f.Connections)
+		text.Duration(f.ConnectionWaitNS), share, f.Clients, f.Connections)
 }
 
 func notes(f *Figures) []string {
@@ -106,7 +106,7 @@ func notes(f *Figures) []string {
 		list = append(list, connectionNote(f))
 	}
 	if busy := f.BusyShare + f.StolenShare; f.MembersShare && !f.ForeignKnown && len(f.Hosts) == 0 && busy > FullMachine {
-		list = append(list, fmt.Sprintf("The machine, on which members run too, was busy for %s of the time, and how much of that other programs used is not known: where they did, times may be too high and throughput too low.", measure.Percent(busy)))
+		list = append(list, fmt.Sprintf("The machine, on which members run too, was busy for %s of the time, and how much of that other programs used is not known: where they did, times may be too high and throughput too low.", text.Share(busy)))
 	}
 	if f.Injected > 0 {
 		list = append(list, faultNote(f))

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // The rules' limits, beside those on an effect. A figure at its limit is still
@@ -82,7 +82,7 @@ func R4LittlesLaw(f *Figures) finding {
 	resting := f.MeanResting
 	if busy := f.TotalNS/window + resting; math.Abs(busy-clients) > within {
 		return invalid("by Little's law %.4g clients were at work (%.0f operations/s × %s), but there are %d, and the difference is above %.0f %%; this is a defect of quorumbench",
-			busy, float64(f.Due)/f.Seconds, measure.Duration(f.TotalNS/float64(f.Due)), f.Clients, 100*MaxLittleDeviation)
+			busy, float64(f.Due)/f.Seconds, text.Duration(f.TotalNS/float64(f.Due)), f.Clients, 100*MaxLittleDeviation)
 	}
 	if f.MeanInFlight > 0 && math.Abs(f.MeanInFlight+resting-clients) > within {
 		return invalid("%.4g operations were in progress on average and %.4g clients rested after a refusal, but there are %d clients, and the difference is above %.0f %%; this is a defect of quorumbench",
@@ -97,9 +97,9 @@ func R11ErrorShare(f *Figures) finding {
 		return fine()
 	}
 	if f.MeantErrors > 0 {
-		return suspect("%d of %d operations failed beside those that failed in a fault (%s), above %s", f.Failed-f.MeantErrors, f.Due, measure.Percent(f.errors()), measure.Percent(MaxErrors))
+		return suspect("%d of %d operations failed beside those that failed in a fault (%s), above %s", f.Failed-f.MeantErrors, f.Due, text.Share(f.errors()), text.Share(MaxErrors))
 	}
-	return suspect("%d of %d operations failed (%s%s), above %s", f.Failed, f.Due, measure.Percent(f.errors()), f.kinds(), measure.Percent(MaxErrors))
+	return suspect("%d of %d operations failed (%s%s), above %s", f.Failed, f.Due, text.Share(f.errors()), f.kinds(), text.Share(MaxErrors))
 }
 
 // R12TooFewSamples reports percentiles with fewer than MinBeyond operations beyond them.
@@ -144,7 +144,7 @@ func R15CarriedIn(f *Figures) finding {
 	}
 	held := excess / (f.Seconds * 1e9)
 	return f.judged(effectOnAll(held, held), "the window opened on an operation that had been in flight for %s (%d were in flight)",
-		measure.Duration(age), f.CarriedIn)
+		text.Duration(age), f.CarriedIn)
 }
 
 // R16InFlightLimit is R16. In a trial with faults it is a note: what waits in
@@ -190,7 +190,7 @@ func R25Unsteady(f *Figures) finding {
 		return fine()
 	}
 	return suspect("throughput was not steady: %.0f/s in the first half of the window and %.0f/s in the second, more than %s apart; a longer warm-up, or a longer window, shows which of them lasts",
-		a.PerSecond, b.PerSecond, measure.Percent(MaxDrift))
+		a.PerSecond, b.PerSecond, text.Share(MaxDrift))
 }
 
 // R17NotDurable reports writes to a file system that loses them, or to a store told not to sync.

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // The limits of R28 and R29: what a worker did, or how long its operations took,
@@ -83,7 +83,7 @@ func R27WorkerBeganLate(f *Figures) finding {
 		return fine()
 	}
 	e := Effect{Throughput: min(missing/float64(len(f.Workers))/(f.Seconds*1e9), 1)}
-	return f.judged(e, "worker %s began %s after the first", last.Name, measure.Duration(float64(last.BeganAfterNS)))
+	return f.judged(e, "worker %s began %s after the first", last.Name, text.Duration(float64(last.BeganAfterNS)))
 }
 
 // R28WorkerSlow asks whether a worker's clients did as much as the others'.
@@ -92,7 +92,7 @@ func R28WorkerSlow(f *Figures) finding {
 	for i := range f.Workers {
 		w := &f.Workers[i]
 		if w.Lost == "" && w.Pace > 0 && w.Pace <= MinPace && 1-w.Pace > paceErrors*w.PaceError {
-			slow = append(slow, fmt.Sprintf("worker %s did %s of what the others' clients did at the same members", w.Name, measure.Percent(w.Pace)))
+			slow = append(slow, fmt.Sprintf("worker %s did %s of what the others' clients did at the same members", w.Name, text.Share(w.Pace)))
 		}
 	}
 	return named(slow)
@@ -125,7 +125,7 @@ func R29WorkerApart(f *Figures) finding {
 			if by < 0 {
 				than = "below"
 			}
-			apart = append(apart, fmt.Sprintf("the median response time of worker %s was %s %s the others' at the same members", w.Name, measure.Percent(math.Abs(by)), than))
+			apart = append(apart, fmt.Sprintf("the median response time of worker %s was %s %s the others' at the same members", w.Name, text.Share(math.Abs(by)), than))
 		}
 	}
 	return named(apart)

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -113,7 +112,7 @@ func Goals(rate float64) []Goal {
 		off("check perf --load l, null server: off its rate", 0.005, CaseCheckL, RateL),
 		off("check perf --load xl, null server: off its rate", 0.005, CaseCheckXL, RateXL),
 		{
-			Title: "check perf --load l, one member on tmpfs: passes", Limit: 1, Show: measure.Percent,
+			Title: "check perf --load l, one member on tmpfs: passes", Limit: 1, Show: text.Share,
 			Values: func(r *Results) []float64 { return r.passed(CaseCheckTmpfs, ours) },
 		},
 		quotient{CaseZooKeeperGet, zk, ours, cpuPerOp}.atLeast("CPU per ZooKeeper local read, go-zookeeper / ours", 2.2, 4),
@@ -174,7 +173,7 @@ func soak(r *Results) []float64 {
 // that.
 func off(title string, limit float64, name string, rate float64) Goal {
 	return Goal{
-		Title: title, Limit: limit, AtMost: true, Show: measure.Percent,
+		Title: title, Limit: limit, AtMost: true, Show: text.Share,
 		Values: func(r *Results) []float64 { return deviations(r.Values(name, ours, perSecond), rate) },
 	}
 }

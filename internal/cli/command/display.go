@@ -227,7 +227,7 @@ func doneLine(p runner.Progress) string {
 	}
 	time := t.Headline()
 	return fmt.Sprintf("%s: %s, %s p50 %s, p99 %s, %s, %s", head(p), text.PerSecond(t.PerSecond),
-		t.HeadlineTime().Words(), text.Figure(time.At(50)), text.Figure(time.At(99)), text.Plural(t.Errors, "error"), t.Verdict.State)
+		t.HeadlineTime().Words(), time.At(50).Text(), time.At(99).Text(), text.Plural(t.Errors, "error"), t.Verdict.State)
 }
 
 // rounded is a time to wait, to the second.

@@ -139,7 +139,7 @@ func Calibrated(c *record.Calibration) string {
 	add("sent late by p99 %s", g.LateP99NS, text.Duration)
 	words := fmt.Sprintf("%s, median (range) of %s against a null server of %s: %s", day, text.Plural(uint64(c.Rounds), "round"), c.Store, strings.Join(parts, ", "))
 	if d := c.Disk; d != nil && d.P50().Known {
-		words += fmt.Sprintf("; fdatasync p50 %s on %s", text.Figure(d.P50()), text.OrDash(d.FileSystem))
+		words += fmt.Sprintf("; fdatasync p50 %s on %s", d.P50().Text(), text.OrDash(d.FileSystem))
 	}
 	return words
 }

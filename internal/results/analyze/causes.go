@@ -3,7 +3,7 @@ package analyze
 import (
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // What limits a trial.
@@ -69,7 +69,7 @@ func overLimit(what, member string, took, limit time.Duration, text string) *Cau
 	return c
 }
 
-func spent(d time.Duration) string { return measure.Duration(float64(d)) }
+func spent(d time.Duration) string { return text.Duration(float64(d)) }
 
 // DurationOf returns a length of seconds, as long as there is one.
 func DurationOf(seconds float64) time.Duration {

@@ -7,9 +7,9 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -67,7 +67,7 @@ func ChangeOf(now, base Repeated, rounds bool) Change {
 	}
 	if !rounds && max(typicalEffect(now.Effects), typicalEffect(base.Effects)) > mostApart {
 		return c.WithoutInterval(fmt.Sprintf("disturbances can have moved half of the repeats of one side by more than %s; repeat on a quieter machine, or with the baseline in the same run",
-			measure.Percent(mostApart)))
+			text.Share(mostApart)))
 	}
 	return c
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // mostSpread is the largest standard deviation that passes; leastShare and
@@ -280,6 +281,6 @@ func (c *DiskCheck) opinion(store string, rule kv.DiskRule) DiskOpinion {
 	if !o.Pass {
 		is = "not below"
 	}
-	o.Text = fmt.Sprintf("%s is %s, %s %s: %s", what, measure.Duration(figure.NS), is, measure.Duration(float64(rule.Limit)), rule.Source)
+	o.Text = fmt.Sprintf("%s is %s, %s %s: %s", what, text.Duration(figure.NS), is, text.Duration(float64(rule.Limit)), rule.Source)
 	return o
 }

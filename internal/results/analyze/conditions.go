@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -143,7 +142,7 @@ func Durability(t *record.Trial) string {
 	if d == nil {
 		return "not known: the members' data folders were not looked at"
 	}
-	words := fmt.Sprintf("fdatasync p50 %s, p99 %s", text.Figure(d.P50()), text.Figure(d.P99()))
+	words := fmt.Sprintf("fdatasync p50 %s, p99 %s", d.P50().Text(), d.P99().Text())
 	if !d.P99().Known && d.Fdatasyncs > 0 {
 		words += fmt.Sprintf(" (%s)", text.Plural(uint64(d.Fdatasyncs), "write"))
 	}
@@ -243,7 +242,7 @@ func operation(t *record.Trial) string {
 	}
 	parts := make([]string, 0, len(t.Mix))
 	for _, o := range t.Mix {
-		parts = append(parts, o.Kind.String()+" "+measure.Percent(o.Weight/sum))
+		parts = append(parts, o.Kind.String()+" "+text.Share(o.Weight/sum))
 	}
 	return t.Operation + " (" + strings.Join(parts, ", ") + ")"
 }

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // evidence lists what the rules had to go by, and what they had not.
@@ -33,10 +33,10 @@ func evidence(t *record.Trial, members []MemberMetrics) (out []string) {
 		spent(DurationOf(t.LongestGap)), t.ErrorsByKind["not_sent"], operationsOf(t)))
 	ours := "this program: longest pause " + spent(time.Duration(t.LongestPauseNS))
 	if t.Seconds > 0 && t.Loops > 0 {
-		ours += ", event loops busy " + measure.Percent(min(float64(t.LoopCPUNS)/1e9/t.Seconds/float64(t.Loops), 1))
+		ours += ", event loops busy " + text.Share(min(float64(t.LoopCPUNS)/1e9/t.Seconds/float64(t.Loops), 1))
 	}
 	if t.BusyShare != nil {
-		ours += ", its machine busy " + measure.Percent(*t.BusyShare)
+		ours += ", its machine busy " + text.Share(*t.BusyShare)
 	}
 	return append(out, ours)
 }

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -96,7 +95,7 @@ func wholeMachine(t *record.Trial, m *total, all []*total) []*Cause {
 	words := machineWords(m.name)
 	stood := func(what, figure, of string, limit float64) *Cause {
 		share := m.sums[figure] / m.seconds
-		return over(what, "", share, limit, fmt.Sprintf("all that ran on %s stood still %s for %s of the time (limit %s)", words, of, part(share), measure.Percent(limit)))
+		return over(what, "", share, limit, fmt.Sprintf("all that ran on %s stood still %s for %s of the time (limit %s)", words, of, part(share), text.Share(limit)))
 	}
 	out := []*Cause{
 		stood(CauseDisk, "io", "waiting for its disks", limitIOFull),
@@ -108,7 +107,7 @@ func wholeMachine(t *record.Trial, m *total, all []*total) []*Cause {
 	if sent := m.sums["segments"]; sent >= fewSegments {
 		share := m.sums["again"] / sent
 		out = append(out, over(CauseNetwork, "", share, limitAgain,
-			fmt.Sprintf("%s of the %s TCP segments that %s sent were sent again (limit %s)", measure.Percent(share), text.Count(uint64(sent)), words, measure.Percent(limitAgain))))
+			fmt.Sprintf("%s of the %s TCP segments that %s sent were sent again (limit %s)", text.Share(share), text.Count(uint64(sent)), words, text.Share(limitAgain))))
 	}
 	return out
 }
@@ -181,7 +180,7 @@ func heldMember(m *total, processors float64) []*Cause {
 		fmt.Sprintf("a limit on processor time held the control group of member %s back for %s of its processors' time in %s", m.name, spent(DurationOf(held)), text.Seconds(m.seconds)))}
 	if open, limit := m.last.FDs, m.last.FDLimit; limit > 0 {
 		out = append(out, over(CauseMember, m.name, open/limit, limitFiles,
-			fmt.Sprintf("member %s had %s files open of the %s that it may (limit %s)", m.name, text.Count(uint64(max(open, 0))), text.Count(uint64(limit)), measure.Percent(limitFiles))))
+			fmt.Sprintf("member %s had %s files open of the %s that it may (limit %s)", m.name, text.Count(uint64(max(open, 0))), text.Count(uint64(limit)), text.Share(limitFiles))))
 	}
 	return out
 }

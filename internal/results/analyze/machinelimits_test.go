@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // sampledEach adds rows of one name to a trial, a second apart from the window's
@@ -106,7 +106,7 @@ func TestOtherProgramsThatAreSeldomLookedAt(t *testing.T) {
 			row.Processors, row.Covered = used, covered
 			trial.Machines = append(trial.Machines, *row)
 		}
-		if got, want := programsUsed(trial), "cc1 "+measure.Percent(used/2); got != want {
+		if got, want := programsUsed(trial), "cc1 "+text.Share(used/2); got != want {
 			t.Fatalf("%q, not %q", got, want)
 		}
 	}

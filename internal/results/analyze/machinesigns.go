@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // sign is a figure of machines.csv that shows, by how much it differs from what is
@@ -46,7 +46,7 @@ var signs = []sign{
 }
 
 // part is a share in words.
-func part(share float64) string { return measure.Percent(min(share, 1)) }
+func part(share float64) string { return text.Share(min(share, 1)) }
 
 // machineWords is what a machine is called in a sentence.
 func machineWords(name string) string {

@@ -91,7 +91,7 @@ func processors(m *MemberMetrics) *Cause {
 	}
 	share := used / (m.Seconds * cores)
 	return over(CauseCPU, m.Name, share, limitBusy, fmt.Sprintf("member %s used %s of its %.0f processors (%.1f s in %.1f s; limit %s)",
-		m.Name, measure.Percent(min(share, 1)), cores, used, m.Seconds, measure.Percent(limitBusy)))
+		m.Name, text.Share(min(share, 1)), cores, used, m.Seconds, text.Share(limitBusy)))
 }
 
 // roundTrips judges the network between us and a member: a TCP connection is

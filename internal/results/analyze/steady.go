@@ -92,7 +92,7 @@ func (l *LateSteady) String() string {
 	words += fmt.Sprintf(": throughput was steady only from about %d s of the window on, at %s, where the whole window has %s.",
 		l.From, text.PerSecond(l.Steady.Number), text.PerSecond(l.Whole.Number))
 	if l.Before.Known && l.After.Known {
-		words += fmt.Sprintf(" The p99 of a second was %s before and %s from then on, at the median.", text.Figure(l.Before), text.Figure(l.After))
+		words += fmt.Sprintf(" The p99 of a second was %s before and %s from then on, at the median.", l.Before.Text(), l.After.Text())
 	}
 	if l.Alone {
 		words += " So few runs cannot tell that from a bad spell which came first; three repeats can."

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // stoodStill reports whether this program itself did not run for so long that a time which
@@ -24,13 +24,13 @@ func machine(t *record.Trial) *Cause {
 		return nil
 	}
 	c := &Cause{What: CauseTester, Figure: *t.BusyShare, Limit: limitBusy}
-	c.Text = fmt.Sprintf("the %d processors of this machine were in use %s of the time (limit %s)", t.Machine.CPUs, measure.Percent(*t.BusyShare), measure.Percent(limitBusy))
+	c.Text = fmt.Sprintf("the %d processors of this machine were in use %s of the time (limit %s)", t.Machine.CPUs, text.Share(*t.BusyShare), text.Share(limitBusy))
 	if t.Shared != nil && *t.Shared {
 		c.What = CauseCPU
 		c.Text += ", which this program shares with the members"
 	}
 	if t.ForeignShare != nil && *t.ForeignShare > limitForeign {
-		c.Text += fmt.Sprintf("; other programs used %s", measure.Percent(*t.ForeignShare))
+		c.Text += fmt.Sprintf("; other programs used %s", text.Share(*t.ForeignShare))
 		if names := programsUsed(t); names != "" {
 			c.Text += " (" + names + ")"
 		}
@@ -47,9 +47,9 @@ func loops(t *record.Trial) []*Cause {
 	if window <= 0 {
 		return nil
 	}
-	share := func(ns int64, limit float64, text string) *Cause {
+	share := func(ns int64, limit float64, sentence string) *Cause {
 		figure := float64(ns) / window
-		return over(CauseTester, "", figure, limit, fmt.Sprintf(text, measure.Percent(min(figure, 1)), measure.Percent(limit)))
+		return over(CauseTester, "", figure, limit, fmt.Sprintf(sentence, text.Share(min(figure, 1)), text.Share(limit)))
 	}
 	pause := time.Duration(t.LongestPauseNS)
 	out := []*Cause{
@@ -93,7 +93,7 @@ func programsUsed(t *record.Trial) string {
 	var parts []string
 	for _, name := range names[:min(len(names), 3)] {
 		if total[name] >= leastForeign {
-			parts = append(parts, fmt.Sprintf("%s %s", name, measure.Percent(total[name])))
+			parts = append(parts, fmt.Sprintf("%s %s", name, text.Share(total[name])))
 		}
 	}
 	return strings.Join(parts, ", ")

@@ -8,6 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -89,7 +90,7 @@ func TestThresholdsOnARecord(t *testing.T) {
 		t.Errorf("missed: %s", got)
 	}
 	for text, want := range map[string]string{
-		"p50<1us":             "p50<1us is missed by put with " + measure.Duration(trial.ServiceTime.At(50).NS),
+		"p50<1us":             "p50<1us is missed by put with " + text.Duration(trial.ServiceTime.At(50).NS),
 		"ops>1e9":             "ops>1e9 is missed by put with ",
 		"errors<0.01%":        "errors<0.01% is missed by put with 0.",
 		"errors<=1":           fmt.Sprintf("errors<=1 is missed by put with %d", trial.Errors),
@@ -104,8 +105,8 @@ func TestThresholdsOnARecord(t *testing.T) {
 	}
 	// p99.99 is in no result: it comes from the histograms.
 	want := measure.Percentile(m.response, 0, 99.99).NS
-	if got := missedBy(t, m, "success-p99.99<1us"); !strings.HasSuffix(got, " with "+measure.Duration(want)) {
-		t.Errorf("%s, not %v", got, measure.Duration(want))
+	if got := missedBy(t, m, "success-p99.99<1us"); !strings.HasSuffix(got, " with "+text.Duration(want)) {
+		t.Errorf("%s, not %v", got, text.Duration(want))
 	}
 	trial.Verdict = verdict.Verdict{State: verdict.Invalid, Reasons: []verdict.Reason{{Rule: 3, Text: "one answer was wrong"}}}
 	if got := missedBy(t, m, "ops>1"); !strings.HasPrefix(got, "ops>1 could not be judged for put with ") || !strings.HasSuffix(got, ": the result is invalid: one answer was wrong") {

@@ -130,7 +130,7 @@ func CallsTable(t *record.Trial) Table {
 		}
 		switch {
 		case c.BoundNS > 0:
-			row = append(row, CountCell(c.Late), Cell{Text: measure.Duration(float64(c.BoundNS))})
+			row = append(row, CountCell(c.Late), Cell{Text: text.Duration(float64(c.BoundNS))})
 		case bounded:
 			row = append(row, Cell{}, Cell{})
 		}
@@ -223,7 +223,7 @@ func WorkersTable(t *record.Trial) Table {
 		w := &t.ByWorker[i]
 		began := of(float64(w.BeganAfterNS), measure.Nanoseconds)
 		if w == last {
-			began = Cell{Text: measure.Duration(float64(w.BeganAfterNS)), Notes: []int{1}}
+			began = Cell{Text: text.Duration(float64(w.BeganAfterNS)), Notes: []int{1}}
 		}
 		apart, late := record.Value{}, record.Value{}
 		if w.MedianApart != nil {
@@ -244,18 +244,18 @@ func WorkersTable(t *record.Trial) Table {
 
 // startOf says how the workers began.
 func startOf(t *record.Trial, last *record.ByWorker) string {
-	text := "The last to begin, " + measure.Duration(float64(last.BeganAfterNS)) + " after the first"
+	how := "The last to begin, " + text.Duration(float64(last.BeganAfterNS)) + " after the first"
 	if t.StartSpreadNS != nil {
-		text += "; half of them began within " + measure.Duration(float64(*t.StartSpreadNS)) + " of it"
+		how += "; half of them began within " + text.Duration(float64(*t.StartSpreadNS)) + " of it"
 	}
 	bound := int64(0)
 	for i := range t.ByWorker {
 		bound = max(bound, t.ByWorker[i].ClockBoundNS)
 	}
 	if bound > 0 {
-		text += ", by clocks that are known to within " + measure.Duration(float64(bound))
+		how += ", by clocks that are known to within " + text.Duration(float64(bound))
 	}
-	return text + "."
+	return how + "."
 }
 
 // WorkersTables are those of all measured trials that have one.

@@ -111,7 +111,7 @@ func (p *Profile) methodNotes(note func(string, ...any)) {
 		m := &p.Methods[i]
 		times := m.Times()
 		t = append(t, []string{m.Name, text.Count(m.Calls), number(float64(m.Calls) / (float64(p.Length) / 1e9)),
-			text.Figure(times.At(50)), text.Figure(times.At(99)),
+			times.At(50).Text(), times.At(99).Text(),
 			text.Count(m.Failed), text.Count(m.Unanswered)})
 	}
 	wide := make([]int, len(t[0]))

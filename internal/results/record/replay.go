@@ -76,7 +76,7 @@ func (r *Replay) Notes() (all []string) {
 	}
 	if g := r.InterArrival; g != nil {
 		all = append(all, fmt.Sprintf("The times between calls were off by %s at the median, %s at p99 and %s at most (%s of which neither waited).",
-			measure.Duration(float64(g.P50)), measure.Duration(float64(g.P99)), measure.Duration(float64(g.Max)), text.Plural(g.Count, "pair")))
+			text.Duration(float64(g.P50)), text.Duration(float64(g.P99)), text.Duration(float64(g.Max)), text.Plural(g.Count, "pair")))
 	}
 	if r.Watchers > 0 {
 		all = append(all, fmt.Sprintf("%s that were begun again got %s, and %s when they were recorded.",

@@ -52,7 +52,7 @@ func calibrationParts(to layout, c *record.Calibration) {
 	}
 	part("TCP connections", trips...)
 	if d := c.Disk; d != nil {
-		words := fmt.Sprintf("fdatasync in %s: p50 %s, p99 %s of %s on %s", text.Line(d.Path, text.OfOutput), text.Figure(d.P50()), text.Figure(d.P99()),
+		words := fmt.Sprintf("fdatasync in %s: p50 %s, p99 %s of %s on %s", text.Line(d.Path, text.OfOutput), d.P50().Text(), d.P99().Text(),
 			text.Plural(uint64(max(d.Fdatasyncs, 0)), "write"), text.OrDash(d.FileSystem))
 		if d.Volatile {
 			words += ", which forgets at power loss"

@@ -164,7 +164,7 @@ func pointCells(p *size.CapacityPoint, percentiles []float64) []string {
 	t := p.Trial
 	cells := []string{rate, text.PerSecond(t.PerSecond)}
 	for _, percentile := range percentiles {
-		cells = append(cells, text.Figure(t.ResponseTime.At(percentile)))
+		cells = append(cells, t.ResponseTime.At(percentile).Text())
 	}
 	return append(cells, bad, text.Seconds(t.Seconds), holds, p.Purpose, string(t.Verdict.State))
 }

@@ -47,8 +47,8 @@ func perfJudged(to layout, c *analyze.PerfCheck, verbose bool) {
 		to.say(fmt.Sprintf("%s writes were due and never sent: %d were in flight, and no more are allowed", text.Count(c.NotSent), t.MaxInFlight))
 	}
 	if verbose {
-		to.say("Response time, from when a write was due: "+text.Percentiles(t.ResponseTime.Summary),
-			"Service time, from when it was sent: "+text.Percentiles(t.ServiceTime.Summary))
+		to.say("Response time, from when a write was due: "+t.ResponseTime.PercentilesText(),
+			"Service time, from when it was sent: "+t.ServiceTime.PercentilesText())
 	}
 	switch causes := c.Limits.Causes; {
 	case c.Pass && verbose:
@@ -151,9 +151,9 @@ func scaleJudged(to layout, c *analyze.ScaleCheck, verbose bool) {
 		to.say(fmt.Sprintf("Member %s needs less memory than before: it had some left over. Restart it for a figure that means something.", first.Name))
 	}
 	to.say(fmt.Sprintf("%s keys in %.1f s: %s", text.Count(t.Operations), t.Seconds, text.PerSecond(t.PerSecond)))
-	to.say(fmt.Sprintf("Service time: %s", text.Percentiles(t.ServiceTime.Summary)))
+	to.say(fmt.Sprintf("Service time: %s", t.ServiceTime.PercentilesText()))
 	if verbose {
-		to.say(fmt.Sprintf("Slowest %s, mean %s", text.Figure(t.ServiceTime.Max), text.Figure(t.ServiceTime.Mean)))
+		to.say(fmt.Sprintf("Slowest %s, mean %s", t.ServiceTime.Max.Text(), t.ServiceTime.Mean.Text()))
 	}
 }
 
@@ -188,8 +188,8 @@ func diskParts(to layout, c *analyze.DiskCheck) {
 		to.say("It is not durable: what is written is lost at power loss, and fdatasync does nothing, so no disk was measured.")
 	}
 	for _, line := range c.Times() {
-		to.say(fmt.Sprintf("%s: p50 %s, p99 %s, p99.9 %s, longest %s", line.Name, text.Figure(line.At(50)), text.Figure(line.At(99)),
-			text.Figure(line.At(99.9)), text.Figure(line.Max)))
+		to.say(fmt.Sprintf("%s: p50 %s, p99 %s, p99.9 %s, longest %s", line.Name, line.At(50).Text(), line.At(99).Text(),
+			line.At(99.9).Text(), line.Max.Text()))
 	}
 	for _, o := range ofOneOpinion(c.Opinions) {
 		word := "PASS"

@@ -22,7 +22,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
-	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -317,8 +316,8 @@ func TestJSONIsOneObject(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "trial.json", again.String())
-	if f := back.ResponseTime.At(99); !f.Failed || text.Figure(f) != "failed" {
-		t.Errorf("p99 prints as %s", text.Figure(f))
+	if f := back.ResponseTime.At(99); !f.Failed || f.Text() != "failed" {
+		t.Errorf("p99 prints as %s", f.Text())
 	}
 }
 

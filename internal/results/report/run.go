@@ -144,7 +144,7 @@ func lateness(all []*analyze.Row) (lines []string) {
 		for _, t := range r.Done {
 			if l := t.Lateness; l != nil {
 				lines = append(lines, fmt.Sprintf("%s: sent late by p50 %s, p99 %s, p99.9 %s", analyze.Label(t),
-					text.Figure(l.At(50)), text.Figure(l.At(99)), text.Figure(l.At(99.9))))
+					l.At(50).Text(), l.At(99).Text(), l.At(99.9).Text()))
 			}
 		}
 	}

@@ -77,7 +77,7 @@ func EventLines(h *analyze.WindowEvents) (lines []string) {
 		lines = append(lines, fmt.Sprintf("in the longest gap, %s from %s%s: %s", duration(s.Length), s.From.UTC().Format(clock), s.In, during(s)))
 	}
 	if s := h.Slowest; s != nil {
-		how := "with p99 " + text.Figure(s.P99)
+		how := "with p99 " + s.P99.Text()
 		if !s.P99.Known {
 			how = "with " + text.Plural(s.Errors, "error")
 		}

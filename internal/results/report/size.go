@@ -134,7 +134,7 @@ func amount(x float64, u *size.Use) string {
 	if !size.IsKnown(x) {
 		return text.Dash
 	}
-	words := text.Quantity(x, u.Unit)
+	words := u.Unit.Quantity(x)
 	if u.PerSecond {
 		words += "/s"
 	}

@@ -69,7 +69,7 @@ func TestTableOfWatchEvents(t *testing.T) {
 	for i, want := range [][]string{
 		{"trial", "watchers  streams", "events  ", "p99.9", "lost", "twice", "out of order"},
 		{"watched ", " 1,200 ", " 10 ", " 1 of 1,200 keys each ", " " + text.PerSecond(float64(rates[1])) + " ", " 2.0",
-			fmt.Sprintf("%s (%s)", text.Count(lost), measure.Percent(float64(lost)/float64(expected))), text.Count(twice)},
+			fmt.Sprintf("%s (%s)", text.Count(lost), text.Share(float64(lost)/float64(expected))), text.Count(twice)},
 		{"catch-up ", ` "w" `, " 100/s ", " -  ", " 0"},
 	} {
 		for _, part := range want {

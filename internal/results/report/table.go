@@ -171,5 +171,5 @@ func Value(v record.Value) string {
 	case !v.Known:
 		return text.Dash
 	}
-	return text.Quantity(v.Number, v.Unit)
+	return v.Unit.Quantity(v.Number)
 }

@@ -222,7 +222,7 @@ func Watched(t *record.Trial) (short, whole []analyze.Fact) {
 	}
 	if w.Creation.Count > 0 {
 		whole = append(whole, analyze.Fact{What: "creation", Text: fmt.Sprintf("%s in all; each p50 %s, p99 %s, max %s", text.Seconds(w.CreationSeconds),
-			text.Figure(w.Creation.At(50)), text.Figure(w.Creation.At(99)), text.Figure(w.Creation.Max))})
+			w.Creation.At(50).Text(), w.Creation.At(99).Text(), w.Creation.Max.Text())})
 	}
 	return short, whole
 }

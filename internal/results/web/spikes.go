@@ -49,8 +49,8 @@ func spikesOf(t *record.Trial) (out []spike, note string) {
 }
 
 func spikeText(s *analyze.Spike) string {
-	worst := text.Figure(s.Worst)
-	words := fmt.Sprintf("%.1f s: %s %s instead of %s, for %s", s.From, s.Percentile, worst, text.Figure(s.Usual), text.Seconds(float64(s.Seconds)))
+	worst := s.Worst.Text()
+	words := fmt.Sprintf("%.1f s: %s %s instead of %s, for %s", s.From, s.Percentile, worst, s.Usual.Text(), text.Seconds(float64(s.Seconds)))
 	if s.Errors > 0 {
 		words += ", " + text.Plural(s.Errors, "error")
 	}

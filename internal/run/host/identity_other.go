@@ -8,13 +8,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/files"
 )
 
 // startTime is what ps says, to the second.
 func startTime(pid int) (string, error) {
 	cmd := exec.Command("ps", "-o", "stat=,lstart=", "-p", strconv.Itoa(pid))
-	cmd.Env = append(store.CleanEnviron(), "LC_ALL=C")
+	cmd.Env = append(files.CleanEnviron(), "LC_ALL=C")
 	b, err := cmd.Output()
 	fields := strings.Fields(string(b))
 	if err != nil || len(fields) < 2 {

@@ -13,10 +13,10 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/files"
 	"github.com/quorumbench/quorumbench/internal/run/host/disk"
 	"github.com/quorumbench/quorumbench/internal/run/host/network"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
-	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // Local is the machine that we run on.
@@ -273,7 +273,7 @@ func (l *Local) Start(_ context.Context, c Command) (Process, error) {
 func (l *Local) prepare(c Command) (cmd *exec.Cmd, lifeline io.Closer, closeLog func(), err error) {
 	cmd = exec.Command(c.Path, c.Args...)
 	cmd.Dir = c.Dir
-	cmd.Env = append(store.CleanEnviron(), c.Env...)
+	cmd.Env = append(files.CleanEnviron(), c.Env...)
 	cmd.SysProcAttr = attributes(c.Detach)
 	closeLog = func() {}
 	if l.folder != nil && c.Dir != "" {

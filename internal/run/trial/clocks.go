@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // clockSeen is what was known of a host's clock at a time of ours.
@@ -52,7 +52,7 @@ func clockWasSet(at time.Time, of string, by time.Duration, or string) record.Ev
 	if by < 0 {
 		way = "back"
 	}
-	return record.Event{Time: at, Kind: clockSet, Text: fmt.Sprintf("the clock of %s was set %s by %s%s", of, way, measure.Duration(float64(by.Abs())), or)}
+	return record.Event{Time: at, Kind: clockSet, Text: fmt.Sprintf("the clock of %s was set %s by %s%s", of, way, text.Duration(float64(by.Abs())), or)}
 }
 
 // ownClock is this machine's beside what times are told by.

@@ -12,6 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/run/probe"
 
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // followLogs begins to follow the logs of the members whose hosts are known.
@@ -103,10 +104,10 @@ func (w *monitor) happened(h probe.LogEvent) {
 		e.Count, e.Total, e.First = h.Count, h.Total, h.First
 		e.Text += fmt.Sprintf(", %d more times after the first %d", h.Count, probe.MostOfAKind)
 		if h.Duration > 0 {
-			e.Text += fmt.Sprintf(" (%s in all, the longest %s)", measure.Duration(float64(h.Total)), measure.Duration(float64(h.Duration)))
+			e.Text += fmt.Sprintf(" (%s in all, the longest %s)", text.Duration(float64(h.Total)), text.Duration(float64(h.Duration)))
 		}
 	case h.Duration > 0:
-		e.Text += fmt.Sprintf(" (%s)", measure.Duration(float64(h.Duration)))
+		e.Text += fmt.Sprintf(" (%s)", text.Duration(float64(h.Duration)))
 	}
 	if h.Kind == store.Elected && h.Count <= 1 {
 		w.elections.addLogged(election{member: h.Member, term: h.Term, at: h.Time})

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/files"
 )
 
 // How much of the end of a tool's output fits into a sentence.
@@ -46,7 +46,7 @@ type command struct {
 func run(ctx context.Context, c command) error {
 	cmd := exec.CommandContext(ctx, c.name, c.args...)
 	cmd.Dir = c.dir
-	cmd.Env = append(store.CleanEnviron(tools...), c.env...)
+	cmd.Env = append(files.CleanEnviron(tools...), c.env...)
 	out := &lines{each: c.line}
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.WaitDelay = killDelay

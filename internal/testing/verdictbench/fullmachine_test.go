@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/load/keys"
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/testing/simulate"
+	"github.com/quorumbench/quorumbench/internal/text"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -34,7 +34,7 @@ func closedSubject(d *draws) subject {
 // beside draws stops for a part of the time of a generator that waits for a processor
 // as often as members let it: the machine without the stops, the one with them, and
 // what they are.
-func beside(d *draws) (without, with func() simulate.Machine, text string) {
+func beside(d *draws) (without, with func() simulate.Machine, words string) {
 	q := quietMachine(d.seed + 2)
 	refused, other := d.log(0.02, 0.5), d.log(0.3e6, 3e6)
 	length := d.log(20e6, 400e6)
@@ -47,7 +47,7 @@ func beside(d *draws) (without, with func() simulate.Machine, text string) {
 		return &stoppedBeside{shared(), simulate.Interrupted{Quiet: q, Spans: simulate.Every(period, length, d.seed)}}
 	}
 	return without, with, fmt.Sprintf("stopped for %s every %s, beside members for which it waits for up to %s at %s of the wake-ups",
-		measure.Duration(length), measure.Duration(period), measure.Duration(other), measure.Percent(refused))
+		text.Duration(length), text.Duration(period), text.Duration(other), text.Share(refused))
 }
 
 // A machine that members keep full excuses no stop: the figures without the stops are

@@ -15,6 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/testing/simulate"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // wire is how long a simulated message travels one way, in nanoseconds.
@@ -67,11 +68,11 @@ func draw(d *draws) subject {
 		Timeout: 10 * time.Second, MaxInFlight: 100_000, Seed: d.seed,
 		Warmup: 200 * time.Millisecond,
 	}
-	s := subject{text: fmt.Sprintf("%d clients at %s", clients, measure.Duration(median))}
+	s := subject{text: fmt.Sprintf("%d clients at %s", clients, text.Duration(median))}
 	if d.unit() < 0.4 {
 		l.Arrival = pick(d, scenario.Constant, scenario.Poisson)
 		l.Rate.PerSecond = perSecond * pick(d, 0.3, 0.6)
-		s.text = fmt.Sprintf("%.0f/s (%v) at %s", l.Rate.PerSecond, l.Arrival, measure.Duration(median))
+		s.text = fmt.Sprintf("%.0f/s (%v) at %s", l.Rate.PerSecond, l.Arrival, text.Duration(median))
 	}
 	// Enough operations for p99, and enough time for what happens now and then.
 	if l.Arrival != scenario.Closed {
@@ -182,7 +183,7 @@ func (u *usage) fill(o *record.Observed, m *measure.Totals) {
 // and says what it does.
 func (k Kind) machine(d *draws) (func() simulate.Machine, string) {
 	q := quietMachine(d.seed + 2)
-	ms := func(ns float64) string { return measure.Duration(ns) }
+	ms := func(ns float64) string { return text.Duration(ns) }
 	switch k {
 	case Stopped:
 		length := d.log(5e6, 200e6)
@@ -202,29 +203,29 @@ func (k Kind) machine(d *draws) (func() simulate.Machine, string) {
 		period := length / share
 		return func() simulate.Machine {
 			return &simulate.Interrupted{Quiet: q, Spans: simulate.Every(period, length, d.seed), Preempt: true}
-		}, fmt.Sprintf("a real-time program has the processor for %s of the time, %s at once", measure.Percent(share), ms(length))
+		}, fmt.Sprintf("a real-time program has the processor for %s of the time, %s at once", text.Share(share), ms(length))
 	case Steal:
 		length := d.log(1e6, 50e6)
 		share := d.log(0.0005, 0.4)
 		period := length / share
 		return func() simulate.Machine {
 			return &simulate.Interrupted{Quiet: q, Spans: simulate.Every(period, length, d.seed), Steal: true}
-		}, fmt.Sprintf("%s of the time stolen, %s at once", measure.Percent(share), ms(length))
+		}, fmt.Sprintf("%s of the time stolen, %s at once", text.Share(share), ms(length))
 	case BusyLoop:
 		duty, refused := d.log(0.003, 1), d.log(0.02, 0.9)
 		return func() simulate.Machine {
 			return &simulate.Shared{Quiet: q, Slice: 3e6, Other: 3e6, Refused: refused, Busy: duties(duty, d.seed)}
-		}, fmt.Sprintf("a busy loop beside it for %s of the time, which goes on at %s of the wake-ups", measure.Percent(duty), measure.Percent(refused))
+		}, fmt.Sprintf("a busy loop beside it for %s of the time, which goes on at %s of the wake-ups", text.Share(duty), text.Share(refused))
 	case LowPriority:
 		duty, refused, other := d.log(0.001, 1), d.log(0.02, 0.9), d.log(5e6, 50e6)
 		return func() simulate.Machine {
 			return &simulate.Shared{Quiet: q, Slice: 1e6, Other: other, Refused: refused, Busy: duties(duty, d.seed)}
-		}, fmt.Sprintf("a program of a higher priority for %s of the time, up to %s at once at %s of the wake-ups", measure.Percent(duty), ms(other), measure.Percent(refused))
+		}, fmt.Sprintf("a program of a higher priority for %s of the time, up to %s at once at %s of the wake-ups", text.Share(duty), ms(other), text.Share(refused))
 	case Quota:
 		quota, beside := d.log(0.5e6, 20e6), d.unit()
 		return func() simulate.Machine {
 			return &simulate.Throttled{Quiet: q, Quota: int64(quota), Period: 100e6, Beside: beside}
-		}, fmt.Sprintf("a quota of %s in 100 ms, %s of it used by others", ms(quota), measure.Percent(beside))
+		}, fmt.Sprintf("a quota of %s in 100 ms, %s of it used by others", ms(quota), text.Share(beside))
 	}
 	return func() simulate.Machine { q := q; return &q }, "nothing"
 }

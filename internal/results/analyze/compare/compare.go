@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // Pair is a trial and its baseline, each with its repeats.
@@ -264,7 +264,7 @@ func (c *Comparison) add(name string, news, bases []*record.Trial) {
 	}
 	if math.Abs(here-there) > unevenlyLeftOut {
 		c.Differences = append(c.Differences, fmt.Sprintf("Beware: %s of the repeats of %s are left out here and %s in the baseline. What disturbs one side more than the other may be the change itself%s.",
-			measure.Percent(here), name, measure.Percent(there), times))
+			text.Share(here), name, text.Share(there), times))
 	}
 	p.Dependent = analyze.ShareCluster(c.Run, p.New) || analyze.ShareCluster(c.Base, p.Base)
 	if len(p.New) == 0 || len(p.Base) == 0 {

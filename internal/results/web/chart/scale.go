@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/text"
 )
 
 // tick is a labelled value of an axis.
@@ -120,7 +119,7 @@ func Label(v float64, unit measure.Unit) string {
 		}
 		return strconv.FormatFloat(math.Round(10*x)/10, 'f', -1, 64) + []string{" B", " KiB", " MiB", " GiB", " TiB"}[n]
 	}
-	return text.Quantity(v, unit)
+	return unit.Quantity(v)
 }
 
 // duration is a tick of a logarithmic axis: 1 ms, 200 µs.

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/files"
 )
 
 // kind is what the system calls the file system of a disk.
@@ -73,7 +73,7 @@ func forget(at string) bool {
 	// Users who are not root have a program for it, the one that mounted.
 	for _, program := range []string{"fusermount3", "fusermount"} {
 		c := exec.Command(program, "-u", "-z", "-q", "--", at)
-		c.Env = store.CleanEnviron()
+		c.Env = files.CleanEnviron()
 		if c.Run() == nil {
 			return true
 		}

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/files"
 )
 
 // Process is one that was started. One goroutine at a time uses it.
@@ -55,10 +55,10 @@ func (a *Answer) failure() error {
 // Start starts our own binary at self with arguments, and returns once it has answered
 // that it is there. Files are its numbers from 3 on. Errors call it what, such as "the
 // disk at /d".
-func Start(ctx context.Context, self, what string, files []*os.File, args ...string) (*Process, error) {
+func Start(ctx context.Context, self, what string, inherited []*os.File, args ...string) (*Process, error) {
 	cmd := exec.Command(self, args...)
-	cmd.Env = store.CleanEnviron()
-	cmd.ExtraFiles = files
+	cmd.Env = files.CleanEnviron()
+	cmd.ExtraFiles = inherited
 	cmd.SysProcAttr = apart() // a Ctrl-C is not meant for it: members end first
 	in, err := cmd.StdinPipe()
 	if err != nil {

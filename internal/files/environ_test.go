@@ -1,4 +1,4 @@
-package store
+package files
 
 import (
 	"slices"
@@ -18,7 +18,7 @@ func TestCleanHasWhatIsNeeded(t *testing.T) {
 	if got, want := CleanEnviron("GOPROXY", "GO_NOT_SET"), []string{"PATH=/bin", "HOME=/h", "TMPDIR=", "JAVA_HOME=/j", "GOPROXY=p"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if len(EnvironNames()) != 4 {
-		t.Errorf("the names have become %q", EnvironNames())
+	if len(environNames) != 4 {
+		t.Errorf("the names have become %q", environNames[:])
 	}
 }
