@@ -22,6 +22,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/report"
 	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/search"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -47,15 +48,8 @@ type capacityFlags struct {
 	given     func(flag string) bool
 }
 
-// leastRate is the lowest rate that a search tries: at less, hardly anything is
-// seen in a window of seconds.
-const leastRate = 10
-
-// firstRate is the first rate that is tried, unless more is known of the store.
-const firstRate = 100
-
 func (a *commandLine) capacityCommand() *cobra.Command {
-	f := &capacityFlags{until: 10 * time.Minute, warmUp: mostWarmUp, width: capacity.DefaultWidth, from: firstRate, most: scenario.MaxRate, root: "runs", format: "text", seed: scenario.DefaultSeed}
+	f := &capacityFlags{until: 10 * time.Minute, warmUp: search.MostWarmUp, width: capacity.DefaultWidth, from: search.FirstRate, most: scenario.MaxRate, root: "runs", format: "text", seed: scenario.DefaultSeed}
 	c := &cobra.Command{
 		Use:   "capacity [FILE.yaml]",
 		Short: "Search for the highest rate at which an objective holds",
@@ -120,12 +114,12 @@ func (f *capacityFlags) check() error {
 	case f.over.searched() && f.given("warm-up"):
 		return command.Usage("--warm-up is by a closed loop, and an application's load is none; with --over %s drop it", f.over.key)
 	case !f.over.searched() && f.given("max-value"):
-		return command.Usage("--max-value bounds a parameter that is searched, and none is: %s", overTold())
-	case !(f.most >= leastRate) || f.most > scenario.MaxRate:
-		return command.Usage("--max-rate must be from %d to %d, not %g", leastRate, scenario.MaxRate, f.most)
+		return command.Usage("--max-value bounds a parameter that is searched, and none is: %s", overLine())
+	case !(f.most >= search.LeastRate) || f.most > scenario.MaxRate:
+		return command.Usage("--max-rate must be from %d to %d, not %g", search.LeastRate, scenario.MaxRate, f.most)
 	case f.over.searched(): // its bounds are asked of the scenario
-	case !(f.from >= leastRate) || f.from > f.most:
-		return command.Usage("--from must be from %d to %g, the highest rate to try, not %g", leastRate, f.most, f.from)
+	case !(f.from >= search.LeastRate) || f.from > f.most:
+		return command.Usage("--from must be from %d to %g, the highest rate to try, not %g", search.LeastRate, f.most, f.from)
 	case f.given("warm-up") && (f.warmUp < 0 || f.warmUp > f.until):
 		return command.Usage("--warm-up must be from 0 to the %s that the search may take, not %s", f.until, f.warmUp)
 	}
@@ -141,8 +135,8 @@ func (f *capacityFlags) check() error {
 	return f.over.check(f)
 }
 
-// template is the scenario with the one trial whose load is searched, where a value of
-// the parameter that is gone through is set; nil sets none.
+// template returns the scenario with the one trial that has the searched load, and sets a
+// value of the parameter of --over; nil sets none.
 func (a *commandLine) template(f *capacityFlags, args []string, value *scenario.Assignment) (*scenario.Scenario, error) {
 	attach, err := f.Running()
 	if err != nil {
@@ -176,15 +170,15 @@ func (a *commandLine) template(f *capacityFlags, args []string, value *scenario.
 	if s.Until = nil; f.given("seed") {
 		s.Reseed(f.seed)
 	}
-	if err := one(s, f.trial); err != nil {
+	if err := keepTrial(s, f.trial); err != nil {
 		return nil, err
 	}
 	return s, f.over.fits(&s.Trials[0])
 }
 
-// again returns what is to be called before each reading of the scenario but the first:
-// standard input is kept for it.
-func (a *commandLine) again(args []string) (rewind func(), err error) {
+// rereading returns a function that a caller calls before it reads the scenario again: it
+// keeps the text of standard input.
+func (a *commandLine) rereading(args []string) (rewind func(), err error) {
 	if len(args) == 0 || args[0] != "-" {
 		return func() {}, nil
 	}
@@ -197,7 +191,7 @@ func (a *commandLine) again(args []string) (rewind func(), err error) {
 	return rewind, nil
 }
 
-// templates are those of all values that are named, as one scenario.
+// templates returns the templates of all values of --over as one scenario.
 func (a *commandLine) templates(f *capacityFlags, args []string, rewind func()) (all *scenario.Scenario, err error) {
 	if len(f.over.values) == 0 {
 		return a.template(f, args, nil)
@@ -222,8 +216,8 @@ func (a *commandLine) templates(f *capacityFlags, args []string, rewind func()) 
 	return all, nil
 }
 
-// one leaves a scenario the trial of the given name, or its only one.
-func one(s *scenario.Scenario, name string) error {
+// keepTrial drops all trials of a scenario except the named one, or its only one.
+func keepTrial(s *scenario.Scenario, name string) error {
 	var names []string
 	var found []scenario.Trial
 	for _, t := range s.Trials {
@@ -254,7 +248,7 @@ func (a *commandLine) capacity(ctx context.Context, f *capacityFlags, args []str
 	if err := f.check(); err != nil {
 		return err
 	}
-	rewind, err := a.again(args)
+	rewind, err := a.rereading(args)
 	if err != nil {
 		return err
 	}
@@ -262,9 +256,9 @@ func (a *commandLine) capacity(ctx context.Context, f *capacityFlags, args []str
 	if err != nil {
 		return err
 	}
-	var parameter *searchedParameter
+	var parameter *search.Parameter
 	if f.over.searched() {
-		if parameter, err = a.parameter(f, &s.Trials[0], func(value string) (*scenario.Scenario, error) {
+		if parameter, err = f.parameter(&s.Trials[0], func(value string) (*scenario.Scenario, error) {
 			rewind()
 			return a.template(f, args, &scenario.Assignment{Key: f.over.key, Value: value})
 		}); err != nil {
@@ -278,7 +272,7 @@ func (a *commandLine) capacity(ctx context.Context, f *capacityFlags, args []str
 }
 
 // search searches the capacity of each of a scenario's trials, and reports it.
-func (a *commandLine) search(ctx context.Context, f *capacityFlags, s *scenario.Scenario, parameter *searchedParameter) error {
+func (a *commandLine) search(ctx context.Context, f *capacityFlags, s *scenario.Scenario, parameter *search.Parameter) error {
 	path, err := command.Self()
 	if err != nil {
 		return err
@@ -307,21 +301,17 @@ func (a *commandLine) search(ctx context.Context, f *capacityFlags, s *scenario.
 	for _, one := range f.set {
 		asked.Set = append(asked.Set, one.Shown(apps.All()))
 	}
-	searches := newSearches(f, s.Trials, measure.Now, d, a.slowAtFirst)
-	searches.parameter = parameter
-	dir, runErr := runner.Run(ctx, runner.Options{
-		Scenario: s, Asked: asked, Out: f.out, Root: f.root, DataDir: f.dataDir, Lookup: a.Lookup, Self: path, Tool: command.Tool(), Progress: searches.show, Say: say, Next: searches.next,
+	o := search.Options{Objective: f.objective, Until: f.until, Width: f.width, Most: f.most, Over: f.over.key, Values: f.over.values, Parameter: parameter, SlowAtFirst: a.slowAtFirst, Display: d, Now: measure.Now}
+	if f.given("from") {
+		o.From = &f.from
+	}
+	if f.given("warm-up") {
+		o.WarmUp = &f.warmUp
+	}
+	dir, found, runErr := search.Run(ctx, o, runner.Options{
+		Scenario: s, Asked: asked, Out: f.out, Root: f.root, DataDir: f.dataDir, Lookup: a.Lookup, Self: path, Tool: command.Tool(), Say: say,
 	})
 	d.Clear()
-	if dir == "" {
-		return runErr
-	}
-	run, err := record.Open(dir)
-	if err != nil {
-		return errors.Join(runErr, err)
-	}
-	run.ReadEvents(dir)
-	found := size.CapacitiesOf(run)
 	if found == nil {
 		return runErr
 	}
@@ -331,8 +321,7 @@ func (a *commandLine) search(ctx context.Context, f *capacityFlags, s *scenario.
 	return searched(found, runErr)
 }
 
-// slowAtFirst is why a store is slower when it was just started; empty if nothing is
-// known.
+// slowAtFirst returns why a store is slower after its start; empty if that is not known.
 func (a *commandLine) slowAtFirst(name string) string {
 	st, err := a.Lookup(name)
 	if err != nil {
@@ -341,7 +330,7 @@ func (a *commandLine) slowAtFirst(name string) string {
 	return st.Capabilities().SlowAtFirst
 }
 
-// searched is what searches that have been printed end with.
+// searched returns the exit code of a search with printed findings.
 func searched(found *size.CapacityFindings, err error) error {
 	switch {
 	case errors.Is(err, context.Canceled):

@@ -2,17 +2,15 @@ package cli
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
 	"github.com/quorumbench/quorumbench/internal/load/app/registry"
-	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
-	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/run/runner"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
+	"github.com/quorumbench/quorumbench/internal/search"
 )
 
 // over is a parameter and the values that are gone through; without values, its largest
@@ -28,12 +26,12 @@ const overStore = "store"
 // mostOver is how many values are gone through at most.
 const mostOver = 100
 
-// overSentence tells the two apart.
+// overSentence explains the two forms of --over.
 const overSentence = `--over KEY=VALUE,... searches the highest rate for each value, and --over KEY the largest
 value of a parameter that an application's load grows with, such as nodes`
 
-// overTold is the same in one line, for errors.
-func overTold() string { return strings.ReplaceAll(overSentence, "\n", " ") }
+// overLine returns overSentence as one line, for errors.
+func overLine() string { return strings.ReplaceAll(overSentence, "\n", " ") }
 
 // searched reports whether the parameter's largest value is searched.
 func (o *over) searched() bool { return o.key != "" && len(o.values) == 0 }
@@ -43,7 +41,7 @@ func (o *over) fits(t *scenario.Trial) error {
 	app := application.Find(registry.All(), t.Load.Application.Name)
 	if app == nil {
 		if o.searched() {
-			return command.Usage("--over %s: the load of the trial %s is no application's, and %s", o.key, t.Name, overTold())
+			return command.Usage("--over %s: the load of the trial %s is no application's, and %s", o.key, t.Name, overLine())
 		}
 		return nil
 	}
@@ -52,7 +50,7 @@ func (o *over) fits(t *scenario.Trial) error {
 	case len(d.Scales) == 0:
 		return command.Usage("the trial %s is what %s sends, of which no capacity is searched, because %s; use run with several values, such as a matrix", t.Name, d.Name, d.Unsearched)
 	case !o.searched():
-		return command.Usage("the trial %s is what an application sends, whose rate follows from its parameters (%s); search one of these: %s", t.Name, strings.Join(d.Scales, ", "), overTold())
+		return command.Usage("the trial %s is what an application sends, whose rate follows from its parameters (%s); search one of these: %s", t.Name, strings.Join(d.Scales, ", "), overLine())
 	case d.Scaling(o.key) == nil:
 		return command.Usage("--over %s: the load of %s does not grow with it, but with %s; search one of these", o.key, d.Name, strings.Join(d.Scales, ", "))
 	}
@@ -119,7 +117,7 @@ func (o over) check(f *capacityFlags) error {
 	case slices.Contains(bySearch, o.key):
 		return command.Usage("--over %s: the search itself chooses it; go through another parameter", o.key)
 	case o.searched() && !ofApplication(o.key):
-		return command.Usage("--over %s names no values; write KEY=VALUE,VALUE, as in value-size=128,1KiB: %s", o.key, overTold())
+		return command.Usage("--over %s names no values; write KEY=VALUE,VALUE, as in value-size=128,1KiB: %s", o.key, overLine())
 	case o.key == overStore && (f.given("store") || f.given("exec") || f.given("endpoints")):
 		return command.Usage("--over store starts each store, and --store, --exec and --endpoints name one; give one of them")
 	case o.key == overStore && slices.ContainsFunc(f.set, scenario.Assignment.OfRunning):
@@ -146,104 +144,33 @@ func ofApplication(key string) bool {
 	})
 }
 
-// searches has the runner do one search after the other.
-type searches struct {
-	flags       *capacityFlags
-	loads       []scenario.Trial // by value; one without a parameter to go through
-	now         func() time.Time
-	display     *command.Display
-	slowAtFirst func(store string) string
-	parameter   *searchedParameter // nil: rates are searched
-
-	at      int // the search under way
-	current *seeker
-	began   time.Time // when the first trial of all did; zero: none has
-	trials  int       // that were planned
-	found   record.CapacityOver
-}
-
-func newSearches(f *capacityFlags, loads []scenario.Trial, now func() time.Time, d *command.Display, slowAtFirst func(string) string) *searches {
-	return &searches{flags: f, loads: loads, now: now, display: d, slowAtFirst: slowAtFirst, at: -1,
-		found: record.CapacityOver{Parameter: f.over.key, UntilNS: f.until.Nanoseconds()}}
-}
-
-// next is runner.Next.
-func (s *searches) next(before *record.Trial) (runner.Named, error) {
-	if before != nil && s.began.IsZero() {
-		s.began = before.Started
-	}
-	for {
-		if s.current != nil {
-			t, err := s.current.next(before, s.trials+1)
-			if s.keep(); err != nil {
-				return runner.Named{}, err
-			}
-			if t != nil {
-				s.trials++
-				named := runner.Named{Trial: t, Fresh: s.current.planned == 1, Found: s.recorded()}
-				if s.parameter != nil {
-					named.Fresh, named.Unprepared = true, s.unprepared
-				}
-				return named, nil
-			}
+// parameter returns the searched parameter within the bounds that the scenario and the flags
+// allow. The trial has the scenario's own value.
+func (f *capacityFlags) parameter(t *scenario.Trial, read func(value string) (*scenario.Scenario, error)) (*search.Parameter, error) {
+	app := &t.Load.Application
+	d := application.Find(registry.All(), app.Name).Definition() // fits refuses a trial without an application
+	p := search.NewParameter(d.Scaling(f.over.key), app.Values()[f.over.key], read)
+	within := func(flag string, value float64) error {
+		if value >= p.Least && value <= p.Most {
+			return nil
 		}
-		if s.at++; s.at == len(s.loads) {
-			return runner.Named{Found: s.recorded()}, nil
+		return command.Usage("%s must be from %s to %s, which the scenario allows %s, not %s", flag, p.Text(p.Least), p.Text(p.Most), p.Key, application.Format(value))
+	}
+	if f.given("max-value") {
+		if err := within("--max-value", f.mostValue); err != nil {
+			return nil, err
 		}
-		s.begin()
-		before = nil
+		p.Most = f.mostValue
+		p.From = min(p.From, p.Most)
 	}
+	if f.given("from") {
+		if err := within("--from", f.from); err != nil {
+			return nil, err
+		}
+		p.From = f.from
+	}
+	if p.Whole && (p.From != math.Trunc(p.From) || p.Most != math.Trunc(p.Most)) {
+		return nil, command.Usage("--from and --max-value must be whole numbers, because %s is", p.Key)
+	}
+	return p, nil
 }
-
-// unprepared is seeker.unprepared; the trial that did not begin is none of the run.
-func (s *searches) unprepared(why error) bool {
-	if !s.current.unprepared(why) {
-		return false
-	}
-	s.trials--
-	return true
-}
-
-// begin begins the next search, with its share of the time that is left.
-func (s *searches) begin() {
-	left := s.flags.until
-	if !s.began.IsZero() {
-		left -= s.now().Sub(s.began)
-	}
-	share := left / time.Duration(len(s.loads)-s.at)
-	s.current = newSeeker(s.flags, s.loads[s.at], share, s.now, s.display, s.parameter)
-	s.current.reason = s.slowAtFirst(s.loads[s.at].Cluster.Store)
-	if len(s.flags.over.values) == 0 {
-		return
-	}
-	value := s.flags.over.values[s.at]
-	s.current.name = scenario.NameOf(s.flags.over.key+"="+value, s.at+1) + "-"
-	s.found.Searches = append(s.found.Searches, record.CapacitySearch{Value: value})
-	if s.at > 0 { // the time in which its cluster starts counts
-		s.current.began = s.now()
-	}
-	s.display.Line(fmt.Sprintf("%s=%s, search %d of %d, in %s", s.flags.over.key, value, s.at+1, len(s.loads), share.Round(time.Second)))
-	if s.at > 0 && share < leastSearch {
-		s.current.ended(capacity.NotKnown, "the time was over before its first trial")
-	}
-}
-
-// leastSearch is how much time a search wants to be begun.
-const leastSearch = 5 * time.Second
-
-// keep takes how far the search has come.
-func (s *searches) keep() {
-	if n := len(s.found.Searches); n > 0 {
-		s.found.Searches[n-1].Capacity = s.current.found
-	}
-}
-
-// recorded is how far all have come.
-func (s *searches) recorded() record.Searches {
-	if len(s.flags.over.values) == 0 {
-		return record.Searches{Capacity: &s.current.found}
-	}
-	return record.Searches{Over: &s.found}
-}
-
-func (s *searches) show(p runner.Progress) { s.current.show(p) }

@@ -138,7 +138,7 @@ func (a *commandLine) sizeLoad(f *sizeFlags, recorded *record.Trial) (load size.
 	if err != nil {
 		return load, &command.Exit{Code: command.ExitUsage, Cause: err}
 	}
-	if err := one(s, f.trial); err != nil {
+	if err := keepTrial(s, f.trial); err != nil {
 		return load, err
 	}
 	if name := s.Trials[0].Load.Application.Name; name != "" {

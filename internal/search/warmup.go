@@ -1,4 +1,4 @@
-package cli
+package search
 
 import (
 	"slices"
@@ -7,18 +7,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// How a cluster that was just started is warmed up.
+// MostWarmUp is how long a cluster that was just started is warmed up, at most.
+const MostWarmUp = 30 * time.Second
+
 const (
-	mostWarmUp   = 30 * time.Second
 	warmUpTrial  = 5 * time.Second
-	leastWarmUp  = time.Second // shorter is none
-	stillFaster  = 1.05        // than the best before: it is not warm
+	leastWarmUp  = time.Second // a shorter warm-up is left out
+	stillFaster  = 1.05        // times the best trial before: the store is not warm yet
 	warmShare    = 0.25        // of a closed loop's throughput: the first rate of the search
-	fewestWarmUp = 2           // trials until it is called steady
+	fewestWarmUp = 2           // trials before the store counts as steady
 )
 
-// warming is a closed loop, trial by trial, until none is faster than the ones before.
-// A nil one has nothing to do.
+// warming plans trials with a closed loop until none is faster than the ones before.
+// A nil warming plans none.
 type warming struct {
 	each    time.Duration
 	left    time.Duration
@@ -27,7 +28,6 @@ type warming struct {
 	about   record.WarmUp
 }
 
-// newWarming warms up for so long at most.
 func newWarming(atMost time.Duration) *warming {
 	if atMost < leastWarmUp {
 		return nil
@@ -35,7 +35,7 @@ func newWarming(atMost time.Duration) *warming {
 	return &warming{each: min(warmUpTrial, atMost), left: atMost, about: record.WarmUp{AtMostNS: atMost.Nanoseconds()}}
 }
 
-// next is how long the next trial is, and its number, from 1; 0 when there is no more.
+// next returns the length of the next trial and its number, from 1; 0 when the warm-up ended.
 func (w *warming) next() (length time.Duration, number int) {
 	if w == nil || w.over || w.left < w.each {
 		return 0, 0
@@ -45,10 +45,10 @@ func (w *warming) next() (length time.Duration, number int) {
 	return w.each, len(w.about.PerSecond) + 1
 }
 
-// runs reports whether a trial that warms up is under way.
+// runs reports whether a warm-up trial is running.
 func (w *warming) runs() bool { return w != nil && w.running }
 
-// take adds what a trial came to, and returns what is known of all.
+// take adds a trial's result, and returns the results of all.
 func (w *warming) take(perSecond float64, reason string) *record.WarmUp {
 	w.running = false
 	before := w.about.PerSecond

@@ -1,0 +1,116 @@
+package search
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/scenario/application"
+)
+
+// Parameter is an application's parameter; the search finds its largest value.
+type Parameter struct {
+	Key         string
+	Whole       bool // only whole numbers are values
+	From        float64
+	Least, Most float64 // the bounds that the scenario allows
+
+	// read returns the scenario with a value, or the reason that it refuses the value.
+	read func(value string) (*scenario.Scenario, error)
+}
+
+const (
+	// leastWindow is the shortest window of an application's trial, in seconds: each node
+	// of Kubernetes, and each Patroni, renews its lease once in it.
+	leastWindow = 10
+	// leastNumber is the smallest value of a parameter that is not a whole number.
+	leastNumber = 0.1
+	// clusterStart is how long a cluster takes to start, in seconds, before any was seen.
+	clusterStart = 3
+)
+
+// NewParameter returns a parameter of which the scenario has its own value, with the bounds
+// that read allows.
+func NewParameter(of *application.Parameter, own float64, read func(value string) (*scenario.Scenario, error)) *Parameter {
+	p := &Parameter{Key: of.Key, Whole: of.Unit == application.Whole, read: read}
+	least := of.Least
+	if !p.Whole {
+		least = math.Max(least, leastNumber)
+	}
+	allowed := math.Max(own, least)
+	p.Least, p.Most = p.bound(allowed, least), p.bound(allowed, of.Most)
+	p.From = math.Min(math.Max(own, p.Least), p.Most)
+	return p
+}
+
+// bound returns the allowed value nearest to a limit, starting from an allowed value:
+// parameters bound each other.
+func (p *Parameter) bound(allowed, limit float64) float64 {
+	if _, err := p.trial(limit); err == nil {
+		return limit
+	}
+	for range 40 {
+		middle := (allowed + limit) / 2
+		if p.Whole {
+			middle = math.Round(middle)
+		}
+		if middle == allowed || middle == limit {
+			break
+		}
+		if _, err := p.trial(middle); err == nil {
+			allowed = middle
+		} else {
+			limit = middle
+		}
+	}
+	return allowed
+}
+
+// trial returns the load with a value.
+func (p *Parameter) trial(value float64) (*scenario.Trial, error) {
+	s, err := p.read(p.Text(value))
+	if err != nil {
+		return nil, err
+	}
+	return &s.Trials[0], nil
+}
+
+// Text returns a value in the form of scenario files.
+func (p *Parameter) Text(value float64) string {
+	if p.Whole {
+		return strconv.FormatFloat(value, 'f', 0, 64)
+	}
+	return nameRate(value)
+}
+
+// offered returns the calls that become due each second at a value, or at the bound next to it.
+func (p *Parameter) offered(value float64) float64 {
+	t, err := p.trial(math.Min(math.Max(value, p.Least), p.Most))
+	if err != nil {
+		return 0
+	}
+	return t.Load.Rate.PerSecond
+}
+
+// options returns the planner's options for a search of the parameter.
+func (p *Parameter) options(o capacity.Options, fresh bool) capacity.Options {
+	o.From, o.Least, o.Most, o.Overhead = p.From, p.Least, p.Most, clusterStart
+	o.Parameter = &capacity.Parameter{Whole: p.Whole, Offered: p.offered, Window: leastWindow, Fresh: fresh}
+	return o
+}
+
+// name returns the name of the trial of a plan.
+func (p *Parameter) name(plan *capacity.Plan) string {
+	return fmt.Sprintf("%s-%s-%s", plan.Purpose, p.Key, p.Text(plan.Rate))
+}
+
+// floor returns the value that an end of an interval stands for: the largest whole number
+// that is not above it.
+func (p *Parameter) floor(end float64) float64 {
+	if p.Whole {
+		return math.Floor(end)
+	}
+	return end
+}

@@ -1,0 +1,156 @@
+// Package search finds capacities: it plans trials, has the runner execute them on one
+// cluster, and records the interval that they leave.
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/size"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/runner"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+// Options are the options of a search.
+type Options struct {
+	Objective size.Objective
+	Until     time.Duration  // no trial begins that would end later, counted from the first trial
+	Width     float64        // the interval's width that ends the search, as a share
+	From      *float64       // the first rate; nil: the search chooses it
+	Most      float64        // the highest rate
+	WarmUp    *time.Duration // of a cluster that was just started, at most; nil: MostWarmUp or a fifth of the time
+	Over      string         // the key of the parameter with several values; empty: none
+	Values    []string       // one search for each
+	Parameter *Parameter     // searched in place of the rate; nil: the rate is
+
+	// SlowAtFirst returns why a store is slower after its start; empty: not known.
+	SlowAtFirst func(store string) string
+	Display     Display
+	Now         func() time.Time
+}
+
+// Display shows the search's progress.
+type Display interface {
+	Line(text string)
+	Update(step string, elapsed time.Duration, text string)
+}
+
+// Rates and times of a search.
+const (
+	LeastRate   = 10              // the lowest rate: below it, a window of seconds shows hardly anything
+	FirstRate   = 100             // tried first unless more is known of the store
+	leastSearch = 5 * time.Second // a search with less time is not begun
+)
+
+// Run searches the capacity of each trial of the runner's scenario. It returns the run
+// directory and the findings, which are nil if the run recorded none.
+func Run(ctx context.Context, o Options, r runner.Options) (dir string, found *size.CapacityFindings, err error) {
+	s := newSearches(&o, r.Scenario.Trials)
+	r.Progress, r.Next = s.show, s.next
+	dir, err = runner.Run(ctx, r)
+	if dir == "" {
+		return "", nil, err
+	}
+	run, failed := record.Open(dir)
+	if failed != nil {
+		return dir, nil, errors.Join(err, failed)
+	}
+	run.ReadEvents(dir)
+	return dir, size.CapacitiesOf(run), err
+}
+
+// searches has the runner do one search after the other.
+type searches struct {
+	*Options
+	loads   []scenario.Trial // one for each value; a single one without a parameter to go through
+	at      int              // the index of the current search
+	current *seeker
+	began   time.Time // of the first trial; zero: no trial began
+	trials  int       // planned so far
+	found   record.CapacityOver
+}
+
+func newSearches(o *Options, loads []scenario.Trial) *searches {
+	return &searches{Options: o, loads: loads, at: -1, found: record.CapacityOver{Parameter: o.Over, UntilNS: o.Until.Nanoseconds()}}
+}
+
+// next implements runner.Next.
+func (s *searches) next(before *record.Trial) (runner.Named, error) {
+	if before != nil && s.began.IsZero() {
+		s.began = before.Started
+	}
+	for {
+		if s.current != nil {
+			t, err := s.current.next(before, s.trials+1)
+			if s.keep(); err != nil {
+				return runner.Named{}, err
+			}
+			if t != nil {
+				s.trials++
+				named := runner.Named{Trial: t, Fresh: s.current.planned == 1, Found: s.recorded()}
+				if s.Parameter != nil {
+					named.Fresh, named.Unprepared = true, s.unprepared
+				}
+				return named, nil
+			}
+		}
+		if s.at++; s.at == len(s.loads) {
+			return runner.Named{Found: s.recorded()}, nil
+		}
+		s.begin()
+		before = nil
+	}
+}
+
+// unprepared calls seeker.unprepared; the run does not count a trial that did not begin.
+func (s *searches) unprepared(why error) bool {
+	if !s.current.unprepared(why) {
+		return false
+	}
+	s.trials--
+	return true
+}
+
+// begin begins the next search with its share of the remaining time.
+func (s *searches) begin() {
+	left := s.Until
+	if !s.began.IsZero() {
+		left -= s.Now().Sub(s.began)
+	}
+	share := left / time.Duration(len(s.loads)-s.at)
+	s.current = newSeeker(s.Options, s.loads[s.at], share)
+	if len(s.Values) == 0 {
+		return
+	}
+	value := s.Values[s.at]
+	s.current.name = scenario.NameOf(s.Over+"="+value, s.at+1) + "-"
+	s.found.Searches = append(s.found.Searches, record.CapacitySearch{Value: value})
+	if s.at > 0 { // the start of its cluster counts
+		s.current.began = s.Now()
+	}
+	s.Display.Line(fmt.Sprintf("%s=%s, search %d of %d, in %s", s.Over, value, s.at+1, len(s.loads), share.Round(time.Second)))
+	if s.at > 0 && share < leastSearch {
+		s.current.found.Status, s.current.found.Why = string(capacity.NotKnown), "the time was over before its first trial"
+	}
+}
+
+// keep stores the current search's progress in the record.
+func (s *searches) keep() {
+	if n := len(s.found.Searches); n > 0 {
+		s.found.Searches[n-1].Capacity = s.current.found
+	}
+}
+
+// recorded returns the progress of all searches.
+func (s *searches) recorded() record.Searches {
+	if len(s.Values) == 0 {
+		return record.Searches{Capacity: &s.current.found}
+	}
+	return record.Searches{Over: &s.found}
+}
+
+func (s *searches) show(p runner.Progress) { s.current.show(p) }

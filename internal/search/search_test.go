@@ -1,0 +1,141 @@
+package search
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+)
+
+type noDisplay struct{}
+
+func (noDisplay) Line(string)                          {}
+func (noDisplay) Update(string, time.Duration, string) {}
+
+// valueless reads a scenario of one trial for every value.
+func valueless(string) (*scenario.Scenario, error) {
+	return &scenario.Scenario{Trials: make([]scenario.Trial, 1)}, nil
+}
+
+// A store without space ends a search. A lost connection does not: the search tries the
+// value again, a few times.
+func TestFailedPreparation(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1000, 0)
+	begun := func() *seeker {
+		o := &Options{Parameter: &Parameter{Key: "nodes", Whole: true, Least: 1, Most: 1000, read: valueless}, Display: noDisplay{}, Now: func() time.Time { return now.Add(time.Minute) }}
+		s := &seeker{Options: o, began: now}
+		s.search = capacity.New(capacity.Options{Goals: []capacity.Goal{{Limit: 0.01, Span: 1}}, Until: 600, From: 10, Least: 1, Most: 1000,
+			Parameter: &capacity.Parameter{Whole: true, Window: 10, Fresh: true, Offered: func(v float64) float64 { return v }}})
+		s.found.Status = record.CapacitySearching
+		if s.unprepared(errors.New("connection refused")) {
+			t.Error("the search goes on though nothing is known")
+		}
+		s.search.Add(capacity.Trial{Plan: capacity.Plan{Rate: 10, Window: 10}, Length: 10, Due: 100, Done: 100, Seconds: []capacity.Second{{Due: 100, Bad: []float64{0}}}}, 12)
+		s.found.Trials = make([]record.CapacityTrial, 1)
+		return s
+	}
+	s := begun()
+	s.plan, _ = s.search.Next(20)
+	if !s.unprepared(fmt.Errorf("the keys: %w", &load.NoSpaceError{Why: errors.New("space exceeded")})) || s.found.Status != string(capacity.AtLeast) || !strings.Contains(s.found.Why, "for nodes=20: the keys: space exceeded") {
+		t.Errorf("without room it is %+v", s.found)
+	}
+	s = begun()
+	for n := range 10 {
+		plan, more := s.search.Next(20)
+		if !more || plan.Rate <= 10 {
+			t.Fatalf("after %d failures it goes on: %v, with %+v", n, more, plan)
+		}
+		if s.plan = plan; !s.unprepared(errors.New("connection refused")) || s.found.Status != record.CapacitySearching {
+			t.Fatalf("after %d failures it is %+v", n+1, s.found)
+		}
+	}
+	if _, more := s.search.Next(20); more {
+		t.Error("the search goes on for ever")
+	}
+	if r := s.search.Result(); r.Status != capacity.AtLeast || r.Lower != 10 || !strings.Contains(r.Why, "connection refused") {
+		t.Errorf("it ends as %+v", r)
+	}
+}
+
+// The warm-up ends when the store does not become faster, or with its time.
+func TestWarming(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		atMost time.Duration
+		rates  []float64 // of the trials, as far as there are any
+		trials int
+		steady bool
+	}{
+		{30 * time.Second, []float64{100, 200, 300, 310, 0}, 4, true},
+		{30 * time.Second, []float64{100, 90, 0}, 2, true},
+		{30 * time.Second, []float64{100, 200, 400, 800, 1600, 3200, 0}, 6, false},
+		{12 * time.Second, []float64{100, 200, 0}, 2, false},
+		{2 * time.Second, []float64{100, 0}, 1, false},
+		{0, []float64{0}, 0, false},
+	} {
+		w := newWarming(c.atMost)
+		n, spent := 0, time.Duration(0)
+		for {
+			length, number := w.next()
+			if length == 0 {
+				break
+			}
+			if n++; number != n || !w.runs() {
+				t.Fatalf("trial %d has the number %d, and runs: %v", n, number, w.runs())
+			}
+			spent += length
+			about := w.take(c.rates[n-1], "")
+			if len(about.PerSecond) != n {
+				t.Errorf("after %[2]d trials the record has %[1]d", len(about.PerSecond), n)
+			}
+		}
+		steady := w != nil && w.about.Steady
+		if n != c.trials || steady != c.steady || spent > c.atMost || w.runs() {
+			t.Errorf("within %s: %d trials in %s, steady %v; want %d, %v", c.atMost, n, spent, steady, c.trials, c.steady)
+		}
+	}
+}
+
+// There is no best estimate, not even 0, unless a tried rate held.
+func TestNoEstimateWithoutRateThatHeld(t *testing.T) {
+	t.Parallel()
+	for _, p := range []*Parameter{nil, {Key: "nodes", Whole: true, Least: 1, Most: 100, read: valueless}} {
+		o := capacity.Options{Goals: []capacity.Goal{{Limit: 0.01, Span: 1}}, Until: 600, From: 10, Least: 1, Most: 100}
+		if p != nil {
+			o = p.options(o, true)
+		}
+		s := &seeker{Options: &Options{Parameter: p}, search: capacity.New(o)}
+		tried := func(rate, bad float64) {
+			one := capacity.Trial{Plan: capacity.Plan{Rate: rate, Window: 10}, Length: 10, Due: 10_000, Done: 10_000, Served: 10_000}
+			for range 10 {
+				one.Seconds = append(one.Seconds, capacity.Second{Due: 1000, Bad: []float64{bad}})
+			}
+			s.search.Add(one, 12)
+			s.note(true)
+		}
+		tried(40, 1000)
+		if f := &s.found; f.UpperPerSecond == nil || f.Estimate != nil || f.EstimatePerSecond != nil {
+			t.Errorf("with %v it is %+v", p, f)
+		}
+		tried(20, 0)
+		if f := &s.found; f.Estimate == nil && p != nil || f.EstimatePerSecond == nil && p == nil {
+			t.Errorf("when a rate held, with %v it is %+v", p, f)
+		}
+	}
+}
+
+func TestRatesInNamesHaveNoExponent(t *testing.T) {
+	t.Parallel()
+	for rate, want := range map[float64]string{100: "100", 9018.4473: "9018.4", 102400: "102400", 1234567: "1234600", 0.5: "0.5"} {
+		if got := nameRate(rate); got != want {
+			t.Errorf("%v: %q, want %q", rate, got, want)
+		}
+	}
+}
