@@ -9,7 +9,7 @@ import (
 
 // heapGrowth is by how much the heap grows between two collections while a load may
 // go on, in percent: a load allocates little, and the generator's memory stands in
-// every result (docs/decisions/0015-a-run-takes-little-memory.md).
+// every result (docs/decisions/0015-release-start-up-memory-before-a-load.md).
 const heapGrowth = 50
 
 // Lean has a generator take little memory, until what it returns is called. Who sets

@@ -7,7 +7,7 @@
 // compare-and-set must have found what it asked for. A write that may have
 // happened or not takes part where its value, or its revision, was seen: at any
 // time after it began, at most once. What a store does not promise is counted,
-// and not called wrong. docs/decisions/0022 says what that rests on.
+// and not called wrong. docs/decisions/0024 has the assumptions.
 package verify
 
 import (
