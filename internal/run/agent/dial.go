@@ -320,7 +320,8 @@ func (r *Remote) Host() host.Host { return r.host }
 
 // Worker generates load on the agent's machine.
 func (r *Remote) Worker() load.Worker {
-	return named{carrying{shifted{remote.New(func(context.Context) (remote.Stream, error) { return r.open(workMethod) }), r}}, r}
+	open := func(context.Context) (remote.Stream, error) { return r.open(workMethod) }
+	return r.carry(shifted{remote.New(open), r})
 }
 
 // closeWithin bounds how long an agent may take to end what it started.

@@ -131,72 +131,104 @@ func (j shiftedJob) Run(ctx context.Context, begin time.Time) (*load.Result, err
 	return res, err
 }
 
-// carrying is a worker on another machine: what an assignment refers to, files and
-// variables, is read here, and crosses as it is.
-type carrying struct{ load.Worker }
+// wrapped is a worker that adapts each assignment before another worker executes it, and
+// each error that comes back.
+type wrapped struct {
+	load.Worker
+	adapt func(*load.Assignment) (*load.Assignment, error)
+	fail  func(error) error // returns nil for nil
+}
+
+// carry returns a worker for one on another machine: it reads the files and variables to
+// which an assignment refers here, and sends their contents.
+func (r *Remote) carry(w load.Worker) load.Worker {
+	adapt := func(a *load.Assignment) (*load.Assignment, error) {
+		carried := *a
+		var err error
+		carried.Access, err = load.Carry(&a.Access)
+		return &carried, err
+	}
+	return wrapped{w, adapt, r.nameError}
+}
+
+// nameError names the agent in an error.
+func (r *Remote) nameError(err error) error {
+	if err == nil || errors.Is(err, load.ErrNeverOpened) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	if lost := r.lost(); lost != nil {
+		return lost
+	}
+	return fmt.Errorf("agent %s: %w", r.target.Name, err)
+}
+
+// execute calls do with the adapted assignment.
+func execute[T any](w wrapped, a *load.Assignment, do func(*load.Assignment) (T, error)) (result T, err error) {
+	if a, err = w.adapt(a); err == nil {
+		result, err = do(a)
+	}
+	return result, w.fail(err)
+}
+
+// Clock implements load.Worker.
+func (w wrapped) Clock(ctx context.Context) (time.Time, error) {
+	now, err := w.Worker.Clock(ctx)
+	return now, w.fail(err)
+}
 
 // Check implements load.Worker.
-func (w carrying) Check(ctx context.Context, a *load.Assignment) (int, error) {
-	return carried(a, func(a *load.Assignment) (int, error) { return w.Worker.Check(ctx, a) })
+func (w wrapped) Check(ctx context.Context, a *load.Assignment) (int, error) {
+	return execute(w, a, func(a *load.Assignment) (int, error) { return w.Worker.Check(ctx, a) })
 }
 
 // Preload implements load.Worker.
-func (w carrying) Preload(ctx context.Context, a *load.Assignment) (*load.Preloaded, error) {
-	return carried(a, func(a *load.Assignment) (*load.Preloaded, error) { return w.Worker.Preload(ctx, a) })
+func (w wrapped) Preload(ctx context.Context, a *load.Assignment) (*load.Preloaded, error) {
+	return execute(w, a, func(a *load.Assignment) (*load.Preloaded, error) { return w.Worker.Preload(ctx, a) })
 }
 
 // WriteVersions implements load.Worker.
-func (w carrying) WriteVersions(ctx context.Context, a *load.Assignment) (int64, error) {
-	return carried(a, func(a *load.Assignment) (int64, error) { return w.Worker.WriteVersions(ctx, a) })
+func (w wrapped) WriteVersions(ctx context.Context, a *load.Assignment) (int64, error) {
+	return execute(w, a, func(a *load.Assignment) (int64, error) { return w.Worker.WriteVersions(ctx, a) })
 }
 
 // ReadBack implements load.Worker.
-func (w carrying) ReadBack(ctx context.Context, a *load.Assignment, level kv.Consistency, to load.History) (uint64, error) {
-	return carried(a, func(a *load.Assignment) (uint64, error) { return w.Worker.ReadBack(ctx, a, level, to) })
+func (w wrapped) ReadBack(ctx context.Context, a *load.Assignment, level kv.Consistency, to load.History) (uint64, error) {
+	return execute(w, a, func(a *load.Assignment) (uint64, error) { return w.Worker.ReadBack(ctx, a, level, to) })
 }
 
 // Prepare implements load.Worker.
-func (w carrying) Prepare(ctx context.Context, a *load.Assignment, to load.Reports) (load.Job, error) {
-	return carried(a, func(a *load.Assignment) (load.Job, error) { return w.Worker.Prepare(ctx, a, to) })
-}
-
-func carried[T any](a *load.Assignment, do func(*load.Assignment) (T, error)) (none T, err error) {
-	one := *a
-	if one.Access, err = load.Carry(&a.Access); err != nil {
-		return none, err
+func (w wrapped) Prepare(ctx context.Context, a *load.Assignment, to load.Reports) (load.Job, error) {
+	job, err := execute(w, a, func(a *load.Assignment) (load.Job, error) { return w.Worker.Prepare(ctx, a, to) })
+	if err != nil {
+		return nil, err
 	}
-	return do(&one)
+	return wrappedJob{job, w.fail}, nil
 }
 
-// checked is a worker whose assignments come from another machine: each is looked
-// at as a whole before it is carried out.
+type wrappedJob struct {
+	load.Job
+	fail func(error) error
+}
+
+// Connect implements load.Job.
+func (j wrappedJob) Connect(ctx context.Context) error { return j.fail(j.Job.Connect(ctx)) }
+
+// Run implements load.Job.
+func (j wrappedJob) Run(ctx context.Context, begin time.Time) (*load.Result, error) {
+	res, err := j.Job.Run(ctx, begin)
+	return res, j.fail(err)
+}
+
+// checked is a worker that validates whole assignments from another machine before it
+// executes them.
 type checked struct {
-	load.Worker
+	wrapped
 	stores func(name string) (store.Store, error)
 }
 
-// Check implements load.Worker.
-func (w checked) Check(ctx context.Context, a *load.Assignment) (int, error) {
-	if err := a.Valid(w.stores); err != nil {
-		return 0, err
-	}
-	return w.Worker.Check(ctx, a)
-}
-
-// Preload implements load.Worker.
-func (w checked) Preload(ctx context.Context, a *load.Assignment) (*load.Preloaded, error) {
-	if err := a.Valid(w.stores); err != nil {
-		return nil, err
-	}
-	return w.Worker.Preload(ctx, a)
-}
-
-// WriteVersions implements load.Worker.
-func (w checked) WriteVersions(ctx context.Context, a *load.Assignment) (int64, error) {
-	if err := a.Valid(w.stores); err != nil {
-		return 0, err
-	}
-	return w.Worker.WriteVersions(ctx, a)
+func newChecked(w load.Worker, stores func(name string) (store.Store, error)) checked {
+	validate := func(a *load.Assignment) (*load.Assignment, error) { return a, a.Valid(stores) }
+	return checked{wrapped{w, validate, func(err error) error { return err }}, stores}
 }
 
 // ReadBack implements load.Worker.
@@ -212,82 +244,4 @@ func (w checked) ReadBack(ctx context.Context, a *load.Assignment, level kv.Cons
 		return 0, err
 	}
 	return w.Worker.ReadBack(ctx, a, level, to)
-}
-
-// Prepare implements load.Worker.
-func (w checked) Prepare(ctx context.Context, a *load.Assignment, to load.Reports) (load.Job, error) {
-	if err := a.Valid(w.stores); err != nil {
-		return nil, err
-	}
-	return w.Worker.Prepare(ctx, a, to)
-}
-
-// named is the worker of an agent, which its errors name.
-type named struct {
-	load.Worker
-	r *Remote
-}
-
-// of names the agent in an error.
-func (w named) of(err error) error {
-	if err == nil || errors.Is(err, load.ErrNeverOpened) || errors.Is(err, context.Canceled) {
-		return err
-	}
-	if lost := w.r.lost(); lost != nil {
-		return lost
-	}
-	return fmt.Errorf("agent %s: %w", w.r.target.Name, err)
-}
-
-// Clock implements load.Worker.
-func (w named) Clock(ctx context.Context) (time.Time, error) {
-	at, err := w.Worker.Clock(ctx)
-	return at, w.of(err)
-}
-
-// Check implements load.Worker.
-func (w named) Check(ctx context.Context, a *load.Assignment) (int, error) {
-	loops, err := w.Worker.Check(ctx, a)
-	return loops, w.of(err)
-}
-
-// Preload implements load.Worker.
-func (w named) Preload(ctx context.Context, a *load.Assignment) (*load.Preloaded, error) {
-	p, err := w.Worker.Preload(ctx, a)
-	return p, w.of(err)
-}
-
-// WriteVersions implements load.Worker.
-func (w named) WriteVersions(ctx context.Context, a *load.Assignment) (int64, error) {
-	first, err := w.Worker.WriteVersions(ctx, a)
-	return first, w.of(err)
-}
-
-// ReadBack implements load.Worker.
-func (w named) ReadBack(ctx context.Context, a *load.Assignment, level kv.Consistency, to load.History) (uint64, error) {
-	found, err := w.Worker.ReadBack(ctx, a, level, to)
-	return found, w.of(err)
-}
-
-// Prepare implements load.Worker.
-func (w named) Prepare(ctx context.Context, a *load.Assignment, to load.Reports) (load.Job, error) {
-	job, err := w.Worker.Prepare(ctx, a, to)
-	if err != nil {
-		return nil, w.of(err)
-	}
-	return namedJob{job, w}, nil
-}
-
-type namedJob struct {
-	load.Job
-	w named
-}
-
-// Connect implements load.Job.
-func (j namedJob) Connect(ctx context.Context) error { return j.w.of(j.Job.Connect(ctx)) }
-
-// Run implements load.Job.
-func (j namedJob) Run(ctx context.Context, begin time.Time) (*load.Result, error) {
-	res, err := j.Job.Run(ctx, begin)
-	return res, j.w.of(err)
 }

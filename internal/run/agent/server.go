@@ -129,7 +129,7 @@ func New(o Options) (*Server, error) {
 	if o.Address != "" {
 		local = local.At(o.Address)
 	}
-	s := &Server{o: o, host: local, folder: folder(path), files: opened, mostKept: mostKept, worker: checked{worker, o.Stores}, over: make(chan struct{})}
+	s := &Server{o: o, host: local, folder: folder(path), files: opened, mostKept: mostKept, worker: newChecked(worker, o.Stores), over: make(chan struct{})}
 	l := &launcher{stores: o.Stores, self: o.Self, folder: s.folder, execs: o.Execs}
 	s.launch, s.launchable, s.launcher = l.command, l.launchable, l
 	return s, s.tidy()
