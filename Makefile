@@ -213,7 +213,7 @@ bench-verdict:
 	go run ./tools/verdictbench
 
 # Six stores on seven hosts, which are network namespaces of this machine, from
-# agents to the report: docs/many-machines.md.
+# agents to the report: docs/how-to/many-machines.md.
 hosts-demo: build servers
 	go run ./tools/hostsdemo
 
@@ -229,7 +229,7 @@ capacity-table: build servers
 	bin/quorumbench capacity --objective 'p99<100ms, errors<0.1%' --until $(if $(CETCD),720s,600s) \
 		--over store=etcd,etcdv2,zookeeper,consul,zetcd$(if $(CETCD),$(comma)cetcd=$(abspath $(CETCD)))
 
-# What breaks, and for how long, of all stores side by side: docs/faults.md. Some 70
+# What breaks, and for how long, of all stores side by side: docs/how-to/break-the-leader.md. Some 70
 # minutes; 85 with CETCD=PATH, the binary of cetcd, which no registry has.
 .PHONY: faults-table
 CETCD ?=

@@ -34,7 +34,7 @@ func (a *commandLine) agentCommand() *cobra.Command {
 		Use:   "agent",
 		Short: "Serve this machine to a run on another one: its servers and its load",
 		Long: `Serve this machine to a run on another one: members and load generators that a
-scenario places here (docs/many-machines.md).
+scenario places here (docs/how-to/many-machines.md).
 
 It starts the stores' servers and nothing else, writes below --dir alone, and takes
 one controller at a time, which shows a certificate of the same authority. The

@@ -50,7 +50,7 @@ of "quorumbench bench". It serves until SIGINT, SIGTERM or SIGHUP.`,
 	r.Text("protocol", &f.protocol, "STORE", "the store whose protocol is spoken")
 	r.Text("listen", &f.listen, "HOST:PORT", "of the first member; the next take the next ports, and port 0 any that are free")
 	r.Whole("members", &f.members, "how many members there are; the first leads")
-	r.Text("script", &f.script, "TEXT", "what happens to operations, such as delay=1ms; see docs/null-server.md")
+	r.Text("script", &f.script, "TEXT", "what happens to operations, such as delay=1ms; see docs/reference/null-server.md")
 	r.Text("script-file", &f.scriptFile, "FILE", "the same from a file; - is standard input")
 	r.Toggle("memory", &f.options.Memory, "remember what is written; without it every key is there, with the same value")
 	r.Size("value-size", &f.options.ValueSize, "bytes of that value, with --memory=false")

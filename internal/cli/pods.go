@@ -42,7 +42,7 @@ func (p *pods) register(r command.Flags) {
 	p.o.CPU, _ = kubernetes.ParseShare("1")      // which are
 	p.o.Memory, _ = kubernetes.ParseShare("1Gi") // quantities
 	p.o.Ready, p.o.Storage = 5*time.Minute, "10Gi"
-	r.Text("on", &p.on, onKubernetes, "make pods for members and workers, and remove them in the end (docs/many-machines.md)")
+	r.Text("on", &p.on, onKubernetes, "make pods for members and workers, and remove them in the end (docs/how-to/many-machines.md)")
 	r.Text("namespace", &p.o.Namespace, "NAME", "with --on kubernetes: where the pods are made; that of the kubeconfig's context unless given")
 	r.Text("image", &p.o.Image, "NAME", "with --on kubernetes: the image of this version of quorumbench (make image)")
 	r.Text("kubeconfig", &p.o.Kubeconfig, "FILE", "with --on kubernetes: how to reach the API; as kubectl finds it unless given, or in a pod its service account")

@@ -2,7 +2,7 @@
 
 // Command hostsdemo runs scenarios/hosts-demo.yaml on this machine: it makes the
 // scenario's hosts of network namespaces, starts an agent on each, and runs
-// "quorumbench run" beside them. docs/many-machines.md shows it.
+// "quorumbench run" beside them. docs/how-to/many-machines.md shows it.
 package main
 
 import (

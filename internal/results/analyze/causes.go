@@ -19,7 +19,7 @@ const (
 	CauseMemory   = "memory"
 )
 
-// The rules' limits. docs/check.md says where each comes from.
+// The rules' limits. docs/reference/limits.md says where each comes from.
 const (
 	limitFsyncP99   = 10 * time.Millisecond
 	limitCommitP99  = 25 * time.Millisecond

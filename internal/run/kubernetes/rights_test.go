@@ -288,7 +288,7 @@ func TestManifests(t *testing.T) {
 		Kind string
 		Spec json.RawMessage
 	}
-	const docs, dockerfile = "../../../docs/kubernetes.md", "../../../deploy/Dockerfile"
+	const docs, dockerfile = "../../../docs/how-to/run-in-a-pod.md", "../../../deploy/Dockerfile"
 	// etcd's certificates and data are files of root's on its node.
 	onNode := []string{"hostNetwork", "may run as root", "runs as root", "volume certs"}
 	texts := map[string][]string{readFile(t, "../../../deploy/kubernetes/job.yaml"): nil}
@@ -325,7 +325,7 @@ func TestManifests(t *testing.T) {
 
 // The table of rights in the documentation is that of the manifest.
 func TestDocumentedRights(t *testing.T) {
-	_, section, _ := strings.Cut(readFile(t, "../../../docs/security.md"), "\n### On Kubernetes\n")
+	_, section, _ := strings.Cut(readFile(t, "../../../docs/explanation/security.md"), "\n### On Kubernetes\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	var documented []string
 	for _, row := range regexp.MustCompile("(?m)^\\| `(?:(batch)/)?([a-z/]+)` \\| ([a-z, ]+) \\|").FindAllStringSubmatch(section, -1) {
@@ -337,6 +337,6 @@ func TestDocumentedRights(t *testing.T) {
 	slices.Sort(rights)
 	slices.Sort(documented)
 	if diff := cmp.Diff(rights, documented); diff != "" {
-		t.Errorf("docs/security.md has other rights than %s: %s", rightsFile, diff)
+		t.Errorf("docs/explanation/security.md has other rights than %s: %s", rightsFile, diff)
 	}
 }

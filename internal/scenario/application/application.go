@@ -1,6 +1,6 @@
 // Package application is what a scenario must know of the applications that a load can be
 // shaped like: as data, by which it is checked and described. What sends their calls is
-// below internal/load/app. docs/add-an-application.md has the steps.
+// below internal/load/app. docs/how-to/add-an-application.md has the steps.
 package application
 
 import (

@@ -69,12 +69,12 @@ func TestRegressionWorkflowRunsTheCommands(t *testing.T) {
 		}
 		return strings.Join(strings.Fields(string(b)), " ")
 	}
-	workflow, docs := read("ci/regression-github.yml"), read("regression.md")
+	workflow, docs := read("ci/regression-github.yml"), read("how-to/find-a-regression.md")
 	for _, command := range []string{
 		"scenarios/regression.yaml --exec SIDE --set label=head --set baseline.exec=SIDE --set baseline.label=base --out result",
 		"compare result --format markdown --fail-on worse",
 	} {
-		for name, text := range map[string]string{"the workflow": workflow, "docs/regression.md": docs} {
+		for name, text := range map[string]string{"the workflow": workflow, "docs/how-to/find-a-regression.md": docs} {
 			for _, side := range []string{"head/etcd", "base/etcd", "./head-etcd", "./base-etcd"} {
 				text = strings.ReplaceAll(text, side+" ", "SIDE ")
 			}
