@@ -6,9 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
-
+	"github.com/quorumbench/quorumbench/internal/measure/stat"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -118,8 +116,8 @@ func R29WorkerApart(f *Figures) finding {
 		if len(w.Apart) < minApartSeconds {
 			continue
 		}
-		mean, deviation := stat.MeanStdDev(w.Apart, nil)
-		chance := distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(1 - falseAlarms/2/float64(len(f.Workers)))
+		mean, deviation := stat.MeanStdDev(w.Apart)
+		chance := stat.Student(n - 1).Quantile(1 - falseAlarms/2/float64(len(f.Workers)))
 		if by := math.Expm1(mean); math.Abs(by) > MaxApart && math.Abs(mean) > chance*deviation/math.Sqrt(n) {
 			than := "above"
 			if by < 0 {

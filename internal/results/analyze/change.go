@@ -5,8 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
-
+	"github.com/quorumbench/quorumbench/internal/measure/stat"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/stats"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -51,7 +50,7 @@ func ChangeOf(now, base Repeated, rounds bool) Change {
 		c.Lacking = "not every repeat has a number above 0"
 		return c
 	}
-	c.Share, c.Known = stat.GeometricMean(a.Values, nil)/stat.GeometricMean(b.Values, nil)-1, true
+	c.Share, c.Known = stat.GeometricMean(a.Values)/stat.GeometricMean(b.Values)-1, true
 	if fewest < MinRepeats {
 		return c
 	}

@@ -16,7 +16,7 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
 // Goal is a part of an objective: of all operations due, at most Limit may be bad.
@@ -266,7 +266,7 @@ func (t *Trial) grew() float64 {
 		return 0
 	}
 	variance := math.Max(squares-sum*mean, 0) / float64(n-1)
-	student := distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}
-	z := distuv.UnitNormal.Quantile(1 - math.Max(student.Survival(mean/math.Sqrt(variance/float64(n))), 1e-9))
+	student := stat.Student(n - 1)
+	z := stat.NormalQuantile(1 - math.Max(student.Survival(mean/math.Sqrt(variance/float64(n))), 1e-9))
 	return math.Min(math.Max(z, 0)*z, mostOfFlow)
 }

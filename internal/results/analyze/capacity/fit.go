@@ -3,7 +3,7 @@ package capacity
 import (
 	"math"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
 // The slopes that a line may have: by how much the log odds of a bad operation rise
@@ -167,7 +167,7 @@ const steps = 48
 // cause less for the upper one, mends that, as a continuity correction does.
 func profile(points []point, g Goal, low, high, level float64) (from, best, to float64) {
 	f := newFit(points, g, low, high)
-	t := wider * distuv.StudentsT{Sigma: 1, Nu: freedom(points)}.Quantile(1-(1-level)/2)
+	t := wider * stat.Student(freedom(points)).Quantile(1-(1-level)/2)
 	from, fewer, _ := f.shifted(0.5).profile(low, high, t)
 	_, more, to := f.shifted(-0.5).profile(low, high, t)
 	return from, (fewer + more) / 2, to

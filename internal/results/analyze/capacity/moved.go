@@ -3,7 +3,7 @@ package capacity
 import (
 	"math"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
 // falseAlarm is the share of searches on a server that does not change that may be called
@@ -165,7 +165,7 @@ func (d *driftFit) closest(all []cell, b box, n int) (best cell) {
 }
 
 func (d *driftFit) quantile(p float64) float64 {
-	return distuv.StudentsT{Sigma: 1, Nu: freedom(d.points)}.Quantile(p)
+	return stat.Student(freedom(d.points)).Quantile(p)
 }
 
 // surely reports whether there is more of a drift than chance has it.
@@ -195,7 +195,7 @@ func (d *driftFit) hull() Interval {
 // normal one.
 func (d *driftFit) within(i Interval) float64 {
 	const both = 0.95
-	flatter := wider * d.quantile(1-(1-both)/2) / distuv.UnitNormal.Quantile(1-(1-both)/2)
+	flatter := wider * d.quantile(1-(1-both)/2) / stat.NormalQuantile(1-(1-both)/2)
 	var all, in float64
 	for _, c := range d.cells(d.near(d.limit()), steps/3) {
 		w := math.Exp((d.best.deviance - c.deviance) / d.excess / flatter / flatter / 2)

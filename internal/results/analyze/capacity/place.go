@@ -4,7 +4,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mathext"
-	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
 // mostTelling is the rate at which a trial with such a window is expected to say most about
@@ -141,7 +142,7 @@ func (p *placing) comesTo(next *point, above float64, k int) (overload float64, 
 	if eta > -p.eta { // more is due than can be done
 		growth := (eta + p.eta) / slope
 		z := next.deviates(p.goal, growth, slope)
-		overload = distuv.UnitNormal.CDF(math.Min(z-surelyGrows, z*(1-mostGrowth/growth)))
+		overload = stat.NormalCDF(math.Min(z-surelyGrows, z*(1-mostGrowth/growth)))
 	}
 	place := math.Log(mean/leastMean) / math.Log(mostMean/leastMean) * means
 	return overload, &p.causes[int(math.Min(math.Max(place+0.5, 0), means))]

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
+	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
 // useLine is a use over the rate: between trials by a straight line, and beyond them by the
@@ -48,7 +48,7 @@ func lineOf(points []usedPoint, of func(*usedPoint) float64) *useLine {
 	if n < leastRates || l.rates[n-1] < leastApart*l.rates[0] {
 		return l
 	}
-	l.base, l.slope = stat.LinearRegression(l.rates, l.uses, nil, false)
+	l.base, l.slope = stat.LinearRegression(l.rates, l.uses)
 	l.straight = l.base >= -mostOff*slices.Max(l.uses) && l.slope >= 0
 	l.base = math.Max(l.base, 0) // nothing uses less than nothing
 	for i, rate := range l.rates {

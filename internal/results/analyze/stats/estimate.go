@@ -2,8 +2,6 @@ package stats
 
 import (
 	"math"
-
-	"gonum.org/v1/gonum/stat"
 )
 
 // sample holds values of one group of repeats, or of the rounds of two groups, and
@@ -85,13 +83,16 @@ func estimateOf(samples ...sample) estimate {
 
 // weightedMean returns the mean, in two passes: exactly the values' own where all are
 // equal.
-func weightedMean(values, weights []float64) float64 {
-	mean := stat.Mean(values, weights)
-	rest := make([]float64, len(values))
-	for i, v := range values {
-		rest[i] = v - mean
+func weightedMean(values, weights []float64) (mean float64) {
+	for range 2 {
+		var sum, weight float64
+		for i, w := range weights {
+			sum += w * (values[i] - mean)
+			weight += w
+		}
+		mean += sum / weight
 	}
-	return mean + stat.Mean(rest, weights)
+	return mean
 }
 
 // leastSpread is the sum of squares below which claims do not differ.

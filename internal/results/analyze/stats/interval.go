@@ -4,7 +4,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
 // Level is the confidence level of the intervals that a report shows: of
@@ -87,8 +88,8 @@ func unskewed(x, skew, n float64) float64 {
 // library's own inverse: a comparison of many trials asks for thousands.
 func student(level, freedom float64) float64 {
 	beyond := (1 - level) / 2
-	t := distuv.StudentsT{Sigma: 1, Nu: freedom}
-	x := distuv.UnitNormal.Quantile(1 - beyond)
+	t := stat.Student(freedom)
+	x := stat.NormalQuantile(1 - beyond)
 	for range 100 {
 		step := (t.Survival(x) - beyond) / t.Prob(x)
 		if x += step; math.Abs(step) <= 1e-12*x {

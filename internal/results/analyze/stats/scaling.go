@@ -5,9 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/mat"
-	"gonum.org/v1/gonum/optimize"
-	"gonum.org/v1/gonum/stat"
+	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
 // Step is a load's concurrency, as the number of clients, and what came of it, in
@@ -67,47 +65,25 @@ func FitScaling(steps []Step, level float64) (Scaling, bool) {
 	if !ok {
 		return Scaling{}, false
 	}
-	most := n[len(n)-1]
-	// The minimum is sought over roots, so that neither is below 0, and κ as a
-	// share of what N at most could make of it, so that both have one size.
-	sigma := func(x []float64) float64 { return x[0] * x[0] }
-	kappa := func(x []float64) float64 { return x[1] * x[1] / (most * most) }
-	problem := optimize.Problem{Func: func(x []float64) float64 {
-		_, sum := residuals(n, logs, sigma(x), kappa(x))
-		return sum
-	}}
-	best, at := math.Inf(1), []float64(nil)
-	settings := &optimize.Settings{Converger: &optimize.FunctionConverge{Absolute: 1e-10, Iterations: 30}}
-	for _, start := range [][]float64{{0.1, 0.1}, {0.7, 0.1}, {0.1, 3}, {0.5, 10}} {
-		r, err := optimize.Minimize(problem, start, settings, &optimize.NelderMead{})
-		if err == nil && r.F < best {
-			best, at = r.F, r.X
+	// The minimum is inside the bounds, or where σ, κ or both are 0.
+	best := approximate(n, logs, 0, 0)
+	for _, free := range [][2]float64{{1, 1}, {1, 0}, {0, 1}} {
+		if found := descend(n, logs, free); found.sum < best.sum {
+			best = found
 		}
 	}
-	if at == nil {
-		return Scaling{}, false
-	}
-	for i, x := range at {
-		if math.Abs(x) < 1e-4 { // as good as none
-			at[i] = 0
-		}
-	}
-	logLambda, sum := residuals(n, logs, sigma(at), kappa(at))
 	freedom := float64(len(n) - 3)
-	out := Scaling{Deviation: math.Sqrt(sum / freedom), Explained: 1}
-	if variance := stat.PopVariance(logs, nil) * float64(len(n)); variance > 0 {
-		out.Explained = 1 - sum/variance
-	}
-	errors, ok := standardErrors(n, sigma(at), kappa(at))
-	if !ok {
-		return Scaling{}, false
+	out := Scaling{Deviation: math.Sqrt(best.sum / freedom), Explained: 1}
+	if variance := stat.PopVariance(logs) * float64(len(n)); variance > 0 {
+		out.Explained = 1 - best.sum/variance
 	}
 	reach := student(level, freedom) * out.Deviation
-	out.Lambda = Interval{Value: math.Exp(logLambda), Low: math.Exp(logLambda - reach*errors[0]), High: math.Exp(logLambda + reach*errors[0]), Level: level}
+	lambda, sigma, kappa := best.standardErrors(float64(len(n)))
+	out.Lambda = Interval{Value: math.Exp(best.logLambda), Low: math.Exp(best.logLambda - reach*lambda), High: math.Exp(best.logLambda + reach*lambda), Level: level}
 	notNegative := func(v, half float64) Interval {
 		return Interval{Value: v, Low: math.Max(v-half, 0), High: v + half, Level: level}
 	}
-	out.Sigma, out.Kappa = notNegative(sigma(at), reach*errors[1]), notNegative(kappa(at), reach*errors[2])
+	out.Sigma, out.Kappa = notNegative(best.sigma, reach*sigma), notNegative(best.kappa, reach*kappa)
 	return out, finite([]float64{out.Lambda.High, out.Sigma.High, out.Kappa.High})
 }
 
@@ -122,50 +98,71 @@ func merged(steps []Step) (n, logs []float64, ok bool) {
 		}
 		of = append(of, math.Log(s.Throughput))
 		if i+1 == len(steps) || steps[i+1].Concurrency != s.Concurrency {
-			n, logs, of = append(n, s.Concurrency), append(logs, stat.Mean(of, nil)), nil
+			n, logs, of = append(n, s.Concurrency), append(logs, stat.Mean(of)), nil
 		}
 	}
 	return n, logs, len(n) >= LeastSteps
 }
 
-// residuals is the best λ's logarithm for a σ and κ, and the sum of the squares
-// that it leaves.
-func residuals(n, logs []float64, sigma, kappa float64) (logLambda, sum float64) {
-	left := make([]float64, len(n))
-	for i := range n {
-		left[i] = logs[i] - math.Log(n[i]/slowing(n[i], sigma, kappa))
-	}
-	logLambda = stat.Mean(left, nil)
-	for _, x := range left {
-		sum += (x - logLambda) * (x - logLambda)
-	}
-	return logLambda, sum
+// approximation is the law at one σ and κ with the best λ for them, and its linear
+// approximation there.
+type approximation struct {
+	sigma, kappa, logLambda float64
+	// sum is the sum of the squares that the law leaves.
+	sum float64
+	// meanS and meanK are the means of the derivatives of the steps' logarithms by σ and κ.
+	// The other fields are the sums of the products of the derivatives' distances from them
+	// with each other and with what the law leaves.
+	meanS, meanK, ss, sk, kk, sr, kr float64
 }
 
-// standardErrors are those of λ's logarithm, σ and κ for a standard deviation of
-// 1: the roots of the diagonal of (JᵀJ)⁻¹. Its columns are brought to one size
-// before, because κ's is larger than the others by N squared.
-func standardErrors(n []float64, sigma, kappa float64) (errors [3]float64, ok bool) {
-	j := mat.NewDense(len(n), 3, nil)
-	for i, x := range n {
+// approximate returns the approximation at a σ and κ.
+func approximate(n, logs []float64, sigma, kappa float64) approximation {
+	a := approximation{sigma: sigma, kappa: kappa}
+	steps := float64(len(n))
+	derivatives := func(x float64) (s, k float64) {
 		d := slowing(x, sigma, kappa)
-		j.SetRow(i, []float64{1, -(x - 1) / d, -x * (x - 1) / d})
+		return -(x - 1) / d, -x * (x - 1) / d
 	}
-	var size [3]float64
-	for c := range size {
-		column := j.ColView(c)
-		size[c] = mat.Norm(column, 2)
-		for i := range n {
-			j.Set(i, c, column.AtVec(i)/size[c])
+	left := func(i int) float64 { return logs[i] - math.Log(n[i]/slowing(n[i], sigma, kappa)) }
+	for i, x := range n {
+		s, k := derivatives(x)
+		a.logLambda += left(i) / steps
+		a.meanS += s / steps
+		a.meanK += k / steps
+	}
+	for i, x := range n {
+		s, k := derivatives(x)
+		s, k, r := s-a.meanS, k-a.meanK, left(i)-a.logLambda
+		a.sum += r * r
+		a.ss, a.sk, a.kk = a.ss+s*s, a.sk+s*k, a.kk+k*k
+		a.sr, a.kr = a.sr+s*r, a.kr+k*r
+	}
+	return a
+}
+
+// descend returns the least sum of squares that Levenberg and Marquardt's method finds
+// from σ = κ = 0. A parameter whose free is 0 keeps its 0.
+func descend(n, logs []float64, free [2]float64) approximation {
+	at := approximate(n, logs, 0, 0)
+	damping := 1e-3
+	for tries := 0; tries < 1000 && damping < 1e12; tries++ {
+		ss, kk, sk := at.ss*(1+damping), at.kk*(1+damping), at.sk*free[0]*free[1]
+		determinant := ss*kk - sk*sk
+		next := approximate(n, logs, math.Max(at.sigma+free[0]*(kk*at.sr-sk*at.kr)/determinant, 0), math.Max(at.kappa+free[1]*(ss*at.kr-sk*at.sr)/determinant, 0))
+		if !(next.sum < at.sum) {
+			damping *= 10
+			continue
 		}
+		at, damping = next, math.Max(damping/10, 1e-12)
 	}
-	var square, inverse mat.Dense
-	square.Mul(j.T(), j)
-	if err := inverse.Inverse(&square); err != nil {
-		return errors, false
-	}
-	for c := range errors {
-		errors[c] = math.Sqrt(inverse.At(c, c)) / size[c]
-	}
-	return errors, true
+	return at
+}
+
+// standardErrors returns those of λ's logarithm, σ and κ of n steps for a standard
+// deviation of 1: the roots of the diagonal of (JᵀJ)⁻¹.
+func (a *approximation) standardErrors(n float64) (lambda, sigma, kappa float64) {
+	determinant := a.ss*a.kk - a.sk*a.sk
+	of := (a.meanS*a.meanS*a.kk - 2*a.meanS*a.meanK*a.sk + a.meanK*a.meanK*a.ss) / determinant
+	return math.Sqrt(1/n + of), math.Sqrt(a.kk / determinant), math.Sqrt(a.ss / determinant)
 }

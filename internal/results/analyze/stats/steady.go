@@ -3,8 +3,7 @@ package stats
 import (
 	"math"
 
-	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
+	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
 // Steady is where a load became steady.
@@ -69,9 +68,9 @@ func SteadyFrom(repeats [][]float64) (Steady, bool) {
 	if s.From == 0 {
 		return s, true
 	}
-	rest := stat.Mean(average[s.From:], nil)
+	rest := stat.Mean(average[s.From:])
 	if rest != 0 {
-		s.Shift = stat.Mean(average, nil)/rest - 1
+		s.Shift = stat.Mean(average)/rest - 1
 	}
 	if math.Abs(s.Shift) < leastShift {
 		return s, true
@@ -82,7 +81,7 @@ func SteadyFrom(repeats [][]float64) (Steady, bool) {
 		s.Late = differsOver(repeats, s.From, shortest) < lateAlpha
 	}
 	s.From = earlier(average, s.From)
-	s.Shift = stat.Mean(average, nil)/stat.Mean(average[s.From:], nil) - 1
+	s.Shift = stat.Mean(average)/stat.Mean(average[s.From:]) - 1
 	return s, true
 }
 
@@ -93,8 +92,8 @@ func earlier(series []float64, from int) int {
 	for from >= 2*batch {
 		rest := batchMeans(series[from:])
 		n := float64(len(rest))
-		mean, sd := stat.MeanStdDev(rest, nil)
-		if math.Abs(stat.Mean(series[from-batch:from], nil)-mean) > student(0.99, n-1)*sd*math.Sqrt(1+1/n) {
+		mean, sd := stat.MeanStdDev(rest)
+		if math.Abs(stat.Mean(series[from-batch:from])-mean) > student(0.99, n-1)*sd*math.Sqrt(1+1/n) {
 			break
 		}
 		from -= batch
@@ -106,7 +105,7 @@ func earlier(series []float64, from int) int {
 func batchMeans(series []float64) []float64 {
 	batches := make([]float64, len(series)/batch)
 	for i := range batches {
-		batches[i] = stat.Mean(series[i*batch:(i+1)*batch], nil)
+		batches[i] = stat.Mean(series[i*batch : (i+1)*batch])
 	}
 	return batches
 }
@@ -117,7 +116,7 @@ func truncation(series []float64) int {
 	least, at := math.Inf(1), 0
 	for cut := range len(batches)/2 + 1 {
 		rest := batches[cut:]
-		if error2 := stat.PopVariance(rest, nil) / float64(len(rest)); error2 < least {
+		if error2 := stat.PopVariance(rest) / float64(len(rest)); error2 < least {
 			least, at = error2, cut
 		}
 	}
@@ -129,9 +128,9 @@ func truncation(series []float64) int {
 func differsOver(repeats [][]float64, from, to int) float64 {
 	differences := make([]float64, len(repeats))
 	for i, r := range repeats {
-		differences[i] = stat.Mean(r[:from], nil) - stat.Mean(r[from:to], nil)
+		differences[i] = stat.Mean(r[:from]) - stat.Mean(r[from:to])
 	}
-	mean, sd := stat.MeanStdDev(differences, nil)
+	mean, sd := stat.MeanStdDev(differences)
 	return twoSided(mean, sd/math.Sqrt(float64(len(repeats))), float64(len(repeats)-1))
 }
 
@@ -145,7 +144,7 @@ func differsWithin(series []float64, from int) float64 {
 	}
 	freedom := float64(w.Blocks - 1)
 	se := (w.High - w.Value) / student(Level, freedom) * math.Sqrt(1+float64(len(rest))/float64(from))
-	return twoSided(stat.Mean(series[:from], nil)-w.Value, se, freedom)
+	return twoSided(stat.Mean(series[:from])-w.Value, se, freedom)
 }
 
 // twoSided is the p-value of a difference from 0 with its standard error.
@@ -156,5 +155,5 @@ func twoSided(difference, se, freedom float64) float64 {
 	case se == 0:
 		return 0
 	}
-	return 2 * distuv.StudentsT{Sigma: 1, Nu: freedom}.Survival(math.Abs(difference)/se)
+	return 2 * stat.Student(freedom).Survival(math.Abs(difference)/se)
 }

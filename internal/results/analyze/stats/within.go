@@ -4,7 +4,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/stat"
+
+	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
 // Within is an interval from the seconds of one run. It says how far the same
@@ -54,7 +55,7 @@ func WithinRun(seconds int, correlation, level float64, statistic func(from, to 
 	}
 	k := float64(blocks)
 	// The jackknife's variance is (k-1)/k times the sum of squares.
-	half := student(level, k-1) * math.Sqrt((k-1)*stat.PopVariance(left, nil))
+	half := student(level, k-1) * math.Sqrt((k-1)*stat.PopVariance(left))
 	return Within{
 		Interval: Interval{Value: whole, Low: whole - half, High: whole + half, Level: level},
 		Blocks:   blocks,
@@ -131,7 +132,7 @@ func initialMonotone(n int, covariance func(lag int) float64) float64 {
 // autocovariance is that of a series by lag, each computed when first asked
 // for: few are, and all would take the square of a long run's length.
 func autocovariance(series []float64) func(lag int) float64 {
-	mean := stat.Mean(series, nil)
+	mean := stat.Mean(series)
 	var known []float64
 	return func(lag int) float64 {
 		for k := len(known); k <= lag; k++ {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sort"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
 // Word is what a comparison comes to.
@@ -138,8 +138,8 @@ func (r Ratio) chance(level, margin float64) float64 {
 	}
 	low, high := r.log.bounds(student(level, freedom), func(t float64) float64 { return t })
 	below, above := r.log.at-low, high-r.log.at
-	at := distuv.Normal{Mu: r.log.at, Sigma: se}
-	differs := at.CDF(-above) + at.Survival(below)
+	belowOf := func(x float64) float64 { return stat.NormalCDF((x - r.log.at) / se) }
+	differs := belowOf(-above) + 1 - belowOf(below)
 	from, to := below-math.Log(1+margin), math.Log(1+margin)-above
 	if from >= to {
 		return differs
@@ -148,5 +148,5 @@ func (r Ratio) chance(level, margin float64) float64 {
 	if from <= -above && below <= to {
 		return 1
 	}
-	return differs + at.CDF(min(to, below)) - at.CDF(max(from, -above))
+	return differs + belowOf(min(to, below)) - belowOf(max(from, -above))
 }
