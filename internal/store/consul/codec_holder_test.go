@@ -14,7 +14,7 @@ import (
 // another key that it is wrong.
 func TestWatchOfWhoHasTheLock(t *testing.T) {
 	s := watching(t, nil, store.WatchOp{Start: 1, Holder: true}, "")
-	if asked := s.asked(); strings.Contains(asked, "raw") {
+	if asked := asked(s); strings.Contains(asked, "raw") {
 		t.Errorf("it asked %q", asked)
 	}
 	entry := func(index, locked int, key, session string) string {
@@ -22,8 +22,8 @@ func TestWatchOfWhoHasTheLock(t *testing.T) {
 	}
 	var told []string
 	for _, in := range []string{entry(5, 1, "b", "s-1"), entry(5, 1, "b", "s-1"), entry(8, 1, "b", ""), entry(9, 2, "b", "s-2"), entry(10, 2, "c", "s-2")} {
-		s.c.Wrote(len(s.c.Out()))
-		events, err := s.c.Feed([]byte(in), nil)
+		s.Codec.Wrote(len(s.Codec.Out()))
+		events, err := s.Codec.Feed([]byte(in), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
 func answer(status, body string) string {
@@ -16,43 +17,11 @@ func answer(status, body string) string {
 }
 
 // scripted is a codec whose server is the test.
-type scripted struct {
-	*testing.T
-	c *codec
-}
+type scripted = storetest.Script[*codec]
 
 func newScripted(t *testing.T) scripted {
-	return scripted{t, newCodec(store.Dialed{Endpoint: "127.0.0.1:8500"}, "secret", New().dialect())}
-}
-
-// asks submits an operation and returns the request's first line and body.
-func (s scripted) asks(op store.Op) string {
-	s.Helper()
-	if s.c.Room() != 1 {
-		s.Fatal("no room")
-	}
-	s.c.Submit(&op)
-	return s.wrote()
-}
-
-func (s scripted) wrote() string {
-	s.Helper()
-	head, body, ok := strings.Cut(string(s.c.Out()), "\r\n\r\n")
-	if !ok || !strings.Contains(head, "\r\nX-Consul-Token: secret") || s.c.Room() != 0 {
-		s.Fatalf("wrote %q", head)
-	}
-	s.c.Wrote(len(s.c.Out()))
-	line, _, _ := strings.Cut(head, " HTTP/1.1\r\n")
-	return strings.TrimRight(line+" "+body, " ")
-}
-
-func (s scripted) feed(in string) []store.Event {
-	s.Helper()
-	events, err := s.c.Feed([]byte(in), nil)
-	if err != nil {
-		s.Fatal(err)
-	}
-	return events
+	c := newCodec(store.Dialed{Endpoint: "127.0.0.1:8500"}, "secret", New().dialect())
+	return scripted{TB: t, Codec: c, Field: "\r\nX-Consul-Token: secret"}
 }
 
 func TestRequests(t *testing.T) {
@@ -70,7 +39,7 @@ func TestRequests(t *testing.T) {
 		"PUT /v1/kv/a%20b/k?cas=0 v&=%\x00":                                    {Kind: kv.CAS, Key: key, Value: value},
 		`PUT /v1/txn [{"KV":{"Verb":"set","Key":"a\"\u0001","Value":"dg=="}}]`: {Kind: kv.Txn, Pairs: []store.Pair{{Key: []byte("a\"\x01"), Value: []byte("v")}}},
 	} {
-		if got := newScripted(t).asks(op); got != want {
+		if got := newScripted(t).Ask(op); got != want {
 			t.Errorf("got  %q\nwant %q", got, want)
 		}
 	}
@@ -109,8 +78,8 @@ func TestReplies(t *testing.T) {
 		{store.Op{Kind: kv.Txn}, answer("200 OK", `{"Results":7}`), store.Event{Outcome: kv.StoreError, Text: []byte("the server sent an answer that is none of Consul's")}},
 	} {
 		s := newScripted(t)
-		s.asks(tc.op)
-		events := s.feed(tc.answer)
+		s.Ask(tc.op)
+		events := s.Feed(tc.answer)
 		if diff := cmp.Diff([]store.Event{tc.want}, events); diff != "" {
 			t.Errorf("%v %q: %s", tc.op.Kind, tc.answer, diff)
 		}
@@ -118,7 +87,7 @@ func TestReplies(t *testing.T) {
 }
 
 func TestOutcomes(t *testing.T) {
-	for in, want := range map[string]kv.Outcome{
+	newScripted(t).Outcomes(answer, map[string]kv.Outcome{
 		"500 rpc error making call: leadership lost while committing log":                                     kv.LeaderChanged,
 		"500 rpc error making call: rpc error making call: No cluster leader":                                 kv.NoLeader,
 		"500 Raft leader not found in server lookup mapping":                                                  kv.NoLeader,
@@ -136,14 +105,7 @@ func TestOutcomes(t *testing.T) {
 		"413 too large": kv.BadRequest,
 		"301 ":          kv.BadRequest,
 		"504 ":          kv.StoreTimeout,
-	} {
-		s := newScripted(t)
-		s.asks(store.Op{Kind: kv.Put, Key: []byte("k")})
-		events := s.feed(answer(in[:3]+" X", in[4:]))
-		if len(events) != 1 || events[0].Outcome != want || len(events[0].Text) == 0 {
-			t.Errorf("%s: %+v, want %v", in, events, want)
-		}
-	}
+	})
 }
 
 func TestCompareAndSetReadsFirst(t *testing.T) {
@@ -152,87 +114,24 @@ func TestCompareAndSetReadsFirst(t *testing.T) {
 		answer("200 OK", "old"): "77", answer("404 Not Found", ""): "0",
 	} {
 		s := newScripted(t)
-		if got := s.asks(op); got != "GET /v1/kv/k?raw" {
+		if got := s.Ask(op); got != "GET /v1/kv/k?raw" {
 			t.Errorf("asked %q", got)
 		}
-		if e := s.feed(first); len(e) != 0 || s.wrote() != "PUT /v1/kv/k?cas="+index+" v" {
+		if e := s.Feed(first); len(e) != 0 || s.Sent() != "PUT /v1/kv/k?cas="+index+" v" {
 			t.Errorf("%v", e)
 		}
-		if e := s.feed(answer("200 OK", "true")); len(e) != 1 || e[0].Tag != 4 || e[0].Extra != 1 || e[0].Outcome != kv.OK {
+		if e := s.Feed(answer("200 OK", "true")); len(e) != 1 || e[0].Tag != 4 || e[0].Extra != 1 || e[0].Outcome != kv.OK {
 			t.Errorf("%v", e)
 		}
-	}
-	s := newScripted(t)
-	s.asks(op)
-	if e := s.feed(answer("500 X", "No cluster leader")); len(e) != 1 || e[0].Outcome != kv.NoLeader || s.c.Room() != 1 {
-		t.Errorf("%v", e)
-	}
-	// What is not known of a read that failed leaves no doubt about the write.
-	s.asks(op)
-	if e := s.feed(answer("504 X", "leadership lost")); len(e) != 1 || e[0].Outcome != kv.NotSent || len(e[0].Text) == 0 {
-		t.Errorf("%v", e)
-	}
-	s.asks(op)
-	if e := s.c.Lost(nil); len(e) != 1 || e[0].Outcome != kv.NotSent {
-		t.Errorf("lost before the write: %v", e)
-	}
-	s = newScripted(t)
-	s.asks(op)
-	s.feed(answer("404 X", ""))
-	s.wrote()
-	if e := s.c.Lost(nil); len(e) != 1 || e[0].Outcome != kv.ConnectionLost || e[0].Extra != 1 {
-		t.Errorf("lost with the write: %v", e)
-	}
-}
-
-func TestCancelAndLost(t *testing.T) {
-	op := store.Op{Tag: 7, Kind: kv.Get, Key: []byte("k")}
-	s := newScripted(t)
-	s.c.Submit(&op)
-	if !s.c.Cancel(7) || s.c.Room() != 1 {
-		t.Error("what was never written keeps its place")
-	}
-	s.asks(op)
-	if s.c.Cancel(7) || s.c.Room() != 0 {
-		t.Error("what was written gives up its place")
-	}
-	if e := s.feed(answer("200 OK", "v")); len(e) != 1 || e[0].What != store.Late || e[0].Tag != 7 || s.c.Room() != 1 {
-		t.Errorf("late: %v", e)
-	}
-	s.asks(op)
-	s.c.Cancel(7)
-	if e := s.c.Lost(nil); len(e) != 0 {
-		t.Errorf("a cancelled operation is told twice: %v", e)
-	}
-
-	s = newScripted(t)
-	s.c.Submit(&op)
-	s.c.Wrote(5)
-	if e := s.c.Lost(nil); len(e) != 1 || e[0].Outcome != kv.NotSent || !s.c.Draining() {
-		t.Errorf("%v", e)
-	}
-	s = newScripted(t)
-	s.asks(op)
-	s.feed("HTTP/1.1 200 OK\r\nX-Consul-Index: 7\r\n\r\nval")
-	if e := s.c.Lost(nil); len(e) != 1 || e[0].Outcome != kv.OK || string(e[0].Value) != "val" {
-		t.Errorf("an answer until the end: %v", e)
-	}
-	if e := newScripted(t).c.Lost(nil); len(e) != 0 {
-		t.Errorf("%v", e)
 	}
 }
 
 func TestServersThatAreNotConsul(t *testing.T) {
-	for in, want := range map[string]string{
-		"HTTP/2 200\r\n":               "the server answered with HTTP/2, not HTTP/1.1: is this Consul's HTTP port, and not its gRPC port?",
-		"\x15\x03\x01\x00\x02\x02\x46": "the server answered with a TLS alert: it wants TLS, or other certificates: were --cacert, --cert and --key meant?",
-		"220 mail ESMTP\r\n":           `the server does not speak HTTP/1.1: its first bytes are "220 mail "`,
-	} {
-		s := newScripted(t)
-		s.asks(store.Op{Kind: kv.Get})
-		if _, err := s.c.Feed([]byte(in), nil); err == nil || err.Error() != want {
-			t.Errorf("%q: %v", in, err)
-		}
+	s := newScripted(t)
+	s.Ask(store.Op{Kind: kv.Get})
+	want := "the server answered with HTTP/2, not HTTP/1.1: is this Consul's HTTP port, and not its gRPC port?"
+	if _, err := s.Codec.Feed([]byte("HTTP/2 200\r\n"), nil); err == nil || err.Error() != want {
+		t.Error(err)
 	}
 }
 
@@ -260,35 +159,15 @@ func FuzzReply(f *testing.F) {
 			watchedReply(t, kind, in)
 			return
 		}
-		c := newCodec(store.Dialed{Endpoint: "h:1"}, "", New().dialect())
-		c.Submit(&store.Op{Tag: 9, Kind: kv.Kind(kind) % kv.NumKinds, Key: []byte("b"), Revision: -1, Range: &store.RangeOp{End: []byte("d")},
-			STM: &store.STMOp{Pairs: []store.Pair{{Key: []byte("b"), Value: []byte("v")}}, Isolation: kv.Serializable}})
-		c.Wrote(len(c.Out()))
-		events, err := c.Feed([]byte(in), nil)
-		if err == nil && len(events) == 0 {
-			events = c.Lost(nil)
-		} else if err != nil {
-			events = c.Lost(events)
-		}
-		if len(events) != 1 || events[0].Tag != 9 || events[0].What != store.Done {
-			t.Fatalf("%d events %+v, %v", len(events), events, err)
-		}
+		storetest.EndsOnce(t, newCodec(store.Dialed{Endpoint: "h:1"}, "", New().dialect()), store.Op{
+			Kind: kv.Kind(kind) % kv.NumKinds, Key: []byte("b"), Revision: -1, Range: &store.RangeOp{End: []byte("d")},
+			STM: &store.STMOp{Pairs: []store.Pair{{Key: []byte("b"), Value: []byte("v")}}, Isolation: kv.Serializable},
+		}, in)
 	})
 }
 
 func benchmark(b *testing.B, op store.Op, in string) {
-	c := newCodec(store.Dialed{Endpoint: "127.0.0.1:8500"}, "", New().dialect())
-	events := make([]store.Event, 0, 1)
-	reply := []byte(in)
-	b.ReportAllocs()
-	for b.Loop() {
-		c.Submit(&op)
-		c.Wrote(len(c.Out()))
-		var err error
-		if events, err = c.Feed(reply, events[:0]); err != nil || len(events) != 1 || events[0].Outcome.Failed() {
-			b.Fatal(events, err)
-		}
-	}
+	storetest.BenchmarkExchange(b, newCodec(store.Dialed{Endpoint: "127.0.0.1:8500"}, "", New().dialect()), op, in)
 }
 
 var benchKey = []byte("bench/00012345")

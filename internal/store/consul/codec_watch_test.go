@@ -62,16 +62,16 @@ func indexed(index int, status, body string) string {
 func watching(t *testing.T, previous store.Codec, op store.WatchOp, end string) scripted {
 	t.Helper()
 	s := newScripted(t)
-	s.c = newCodec(store.Dialed{Endpoint: "h:1", Previous: previous}, "secret", New().dialect())
+	s.Codec = newCodec(store.Dialed{Endpoint: "h:1", Previous: previous}, "secret", New().dialect())
 	op.End = []byte(end)
-	s.asks(store.Op{Tag: 5, Kind: kv.Watch, Key: []byte("b"), Watch: &op})
+	s.Ask(store.Op{Tag: 5, Kind: kv.Watch, Key: []byte("b"), Watch: &op})
 	return s
 }
 
 // asked is the query that is to be written next.
-func (s scripted) asked() string {
-	line, _, _ := strings.Cut(string(s.c.Out()), "\r\n")
-	s.c.Wrote(len(s.c.Out()))
+func asked(s scripted) string {
+	line, _, _ := strings.Cut(string(s.Codec.Out()), "\r\n")
+	s.Codec.Wrote(len(s.Codec.Out()))
 	return line
 }
 
@@ -89,7 +89,7 @@ func TestWatch(t *testing.T) {
 		{indexed(3, "200 OK", "w"), "", "index=3"},
 		{"HTTP/1.1 500 X\r\nContent-Length: 17\r\n\r\nNo cluster leader", "ended no_leader", "none"},
 	} {
-		if got := toldText(s.feed(step.answer)); got != step.told {
+		if got := toldText(s.Feed(step.answer)); got != step.told {
 			t.Errorf("step %d: told %q, want %q", i, got, step.told)
 		}
 		want := "GET /v1/kv/b?raw HTTP/1.1"
@@ -98,18 +98,18 @@ func TestWatch(t *testing.T) {
 		} else if step.asks != "" {
 			want = "GET /v1/kv/b?raw&" + step.asks + " HTTP/1.1"
 		}
-		if got := s.asked(); got != want {
+		if got := asked(s); got != want {
 			t.Errorf("step %d: it asks %q, want %q", i, got, want)
 		}
 	}
 	// The next connection goes on with what was known.
-	s = watching(t, s.c, store.WatchOp{Watcher: 2, Start: 4}, "")
-	if got := toldText(s.feed(indexed(8, "404 Not Found", ""))); got != "created 8, b gone at 8" {
+	s = watching(t, s.Codec, store.WatchOp{Watcher: 2, Start: 4}, "")
+	if got := toldText(s.Feed(indexed(8, "404 Not Found", ""))); got != "created 8, b gone at 8" {
 		t.Errorf("after its connection was lost it was told %q", got)
 	}
 	// Without that, with what is newer than what it had.
 	s = watching(t, nil, store.WatchOp{Watcher: 2, Start: 4}, "")
-	if got := toldText(s.feed(indexed(4, "200 OK", "v"))); got != "created 4, b=v at 4" {
+	if got := toldText(s.Feed(indexed(4, "200 OK", "v"))); got != "created 4, b=v at 4" {
 		t.Errorf("begun at an index: %q", got)
 	}
 	// A new leader that does not know yet what the one before had told: what was told is
@@ -118,9 +118,9 @@ func TestWatch(t *testing.T) {
 	s = watching(t, nil, store.WatchOp{Watcher: 2}, "")
 	again := func(answers ...string) (told []string) {
 		for _, a := range answers {
-			told = append(told, toldText(s.feed(a)))
-			if s.asked() == "" {
-				s.asks(store.Op{Tag: 5, Kind: kv.Watch, Key: []byte("b"), Watch: &store.WatchOp{Watcher: 2, Start: 10}})
+			told = append(told, toldText(s.Feed(a)))
+			if asked(s) == "" {
+				s.Ask(store.Op{Tag: 5, Kind: kv.Watch, Key: []byte("b"), Watch: &store.WatchOp{Watcher: 2, Start: 10}})
 			}
 		}
 		return told
@@ -143,7 +143,7 @@ func TestWatch(t *testing.T) {
 		answer("404 X", "404 page not found"):    "refused bad_request",
 	} {
 		s = watching(t, nil, store.WatchOp{Watcher: 2}, "")
-		if got := toldText(s.feed(in)); got != want || len(s.c.Out()) > 0 {
+		if got := toldText(s.Feed(in)); got != want || len(s.Codec.Out()) > 0 {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
@@ -193,27 +193,27 @@ func TestWatchOfAnInterval(t *testing.T) {
 		{indexed(17, "404 Not Found", ""), "b gone at 17"},
 		{list(18, "c", 18, "b", 18), "ended wrong_answer"},
 	} {
-		if got := toldText(s.feed(step.answer)); got != step.told {
+		if got := toldText(s.Feed(step.answer)); got != step.told {
 			t.Errorf("step %d: told %q, want %q", i, got, step.told)
 		}
-		s.asked()
+		asked(s)
 	}
 }
 
 // A query that is not answered long after its wait gives its connection up.
 func TestOverdueQuery(t *testing.T) {
 	s := watching(t, nil, store.WatchOp{Watcher: 2}, "")
-	next := s.c.Tick(1)
+	next := s.Codec.Tick(1)
 	if want := int64(defaultWait + defaultWait/16 + 10*time.Second); next != 1+want {
 		t.Errorf("it looks again after %v, want %v", time.Duration(next-1), time.Duration(want))
 	}
-	s.feed(indexed(7, "200 OK", "v"))
-	s.asked()
-	next = s.c.Tick(next)
-	if s.c.Draining() {
+	s.Feed(indexed(7, "200 OK", "v"))
+	asked(s)
+	next = s.Codec.Tick(next)
+	if s.Codec.Draining() {
 		t.Error("a query that was sent since is overdue")
 	}
-	if s.c.Tick(next); !s.c.Draining() {
+	if s.Codec.Tick(next); !s.Codec.Draining() {
 		t.Error("an overdue query keeps its connection")
 	}
 }
@@ -221,13 +221,13 @@ func TestOverdueQuery(t *testing.T) {
 // A query waits as long as the watcher asks for, and is overdue accordingly.
 func TestWaitOfAQuery(t *testing.T) {
 	s := watching(t, nil, store.WatchOp{Watcher: 2, Wait: 9697 * time.Millisecond}, "")
-	s.asked()
-	s.feed(indexed(7, "200 OK", "v"))
-	if got := s.asked(); got != "GET /v1/kv/b?raw&index=7&wait=9697ms HTTP/1.1" {
+	asked(s)
+	s.Feed(indexed(7, "200 OK", "v"))
+	if got := asked(s); got != "GET /v1/kv/b?raw&index=7&wait=9697ms HTTP/1.1" {
 		t.Errorf("it asks %q", got)
 	}
 	wait := 9697 * time.Millisecond
-	if got, want := s.c.Tick(1)-1, int64(wait+wait/16+10*time.Second); got != want {
+	if got, want := s.Codec.Tick(1)-1, int64(wait+wait/16+10*time.Second); got != want {
 		t.Errorf("it looks again after %v, want %v", time.Duration(got), time.Duration(want))
 	}
 }
@@ -239,7 +239,7 @@ const service = `[{"Node":{"Node":"n","ModifyIndex":5},"Service":{"ID":"b","Serv
 // A watcher of a service is told which instances are there, and which are there anew.
 func TestWatchOfAService(t *testing.T) {
 	s := newScripted(t)
-	s.asks(store.Op{Tag: 5, Kind: kv.Watch, Key: []byte("web"), Watch: &store.WatchOp{Watcher: 2, Service: true}})
+	s.Ask(store.Op{Tag: 5, Kind: kv.Watch, Key: []byte("web"), Watch: &store.WatchOp{Watcher: 2, Service: true}})
 	for i, step := range []struct{ answer, told string }{
 		{indexed(4, "200 OK", "[]"), "created 4"},
 		{indexed(7, "200 OK", service), "a= at 6, b= at 7"},
@@ -247,11 +247,11 @@ func TestWatchOfAService(t *testing.T) {
 		{indexed(9, "200 OK", "[]"), "a gone at 9, b gone at 9"},
 		{indexed(10, "200 OK", `[{"Service":{"ID":"a"}}]`), "ended wrong_answer"},
 	} {
-		if got := toldText(s.feed(step.answer)); got != step.told {
+		if got := toldText(s.Feed(step.answer)); got != step.told {
 			t.Errorf("step %d: told %q, want %q", i, got, step.told)
 		}
 		want := "GET /v1/health/service/web?passing&index="
-		if got := s.asked(); step.told != "ended wrong_answer" && !strings.HasPrefix(got, want) {
+		if got := asked(s); step.told != "ended wrong_answer" && !strings.HasPrefix(got, want) {
 			t.Errorf("step %d: it asks %q", i, got)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/call"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
 const header = `"header":{"cluster_id":"7801232528081817440","member_id":"13458989633860879742","revision":"77","raft_term":"3"}`
@@ -342,23 +343,14 @@ func FuzzReply(f *testing.F) {
 		f.Add(kind, ok(`,"ID":"6","TTL":"30","kvs":[{"key":"aw==","mod_revision":"5"}],"responses":[{"response_range":{"kvs":[{"key":"aw=="}]}}]`))
 	}
 	f.Fuzz(func(t *testing.T, kind byte, in string) {
-		c := newCodec(store.Dialed{Endpoint: "h:1"})
-		op := store.Op{Tag: 9, Kind: kv.Kind(kind) % kv.NumKinds, Key: []byte("b"), Range: &store.RangeOp{End: []byte("d"), Keys: &collector{}}}
+		op := store.Op{Kind: kv.Kind(kind) % kv.NumKinds, Key: []byte("b"), Range: &store.RangeOp{End: []byte("d"), Keys: &collector{}}}
 		if op.Kind == kv.Watch {
 			op.Kind = kv.Get
 		}
 		if kind >= 128 {
 			op.Call = &call.Call{Guarded: kind%2 == 0, Parts: []call.Part{{Action: call.Action(kind % 16), Key: []byte("b")}}}
 		}
-		c.Submit(&op)
-		c.Wrote(len(c.Out()))
-		events, err := c.Feed([]byte(in), nil)
-		if err != nil || len(events) == 0 {
-			events = c.Lost(events)
-		}
-		if len(events) != 1 || events[0].Tag != 9 || events[0].What != store.Done {
-			t.Fatalf("%d events %+v, %v", len(events), events, err)
-		}
+		storetest.EndsOnce(t, newCodec(store.Dialed{Endpoint: "h:1"}), op, in)
 	})
 }
 
@@ -397,18 +389,7 @@ func FuzzWatch(f *testing.F) {
 }
 
 func benchmark(b *testing.B, op store.Op, in string) {
-	c := newCodec(store.Dialed{Endpoint: "127.0.0.1:2379"})
-	events := make([]store.Event, 0, 1)
-	reply := []byte(in)
-	b.ReportAllocs()
-	for b.Loop() {
-		c.Submit(&op)
-		c.Wrote(len(c.Out()))
-		var err error
-		if events, err = c.Feed(reply, events[:0]); err != nil || len(events) != 1 || events[0].Outcome.Failed() {
-			b.Fatal(events, err)
-		}
-	}
+	storetest.BenchmarkExchange(b, newCodec(store.Dialed{Endpoint: "127.0.0.1:2379"}), op, in)
 }
 
 var (

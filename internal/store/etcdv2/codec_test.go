@@ -9,6 +9,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
 func answer(status, body string) string {
@@ -16,43 +17,11 @@ func answer(status, body string) string {
 }
 
 // scripted is a codec whose server is the test.
-type scripted struct {
-	*testing.T
-	c *codec
-}
+type scripted = storetest.Script[*codec]
 
 func newScripted(t *testing.T) scripted {
-	return scripted{t, newCodec(store.Dialed{Endpoint: "127.0.0.1:2379"}, "u", "p")}
-}
-
-// asks submits an operation and returns the request's first line and body.
-func (s scripted) asks(op store.Op) string {
-	s.Helper()
-	if s.c.Room() != 1 {
-		s.Fatal("no room")
-	}
-	s.c.Submit(&op)
-	return s.wrote()
-}
-
-func (s scripted) wrote() string {
-	s.Helper()
-	head, body, ok := strings.Cut(string(s.c.Out()), "\r\n\r\n")
-	if !ok || !strings.Contains(head, "\r\nAuthorization: Basic dTpw") || s.c.Room() != 0 {
-		s.Fatalf("wrote %q", head)
-	}
-	s.c.Wrote(len(s.c.Out()))
-	line, _, _ := strings.Cut(head, " HTTP/1.1\r\n")
-	return strings.TrimRight(line+" "+body, " ")
-}
-
-func (s scripted) feed(in string) []store.Event {
-	s.Helper()
-	events, err := s.c.Feed([]byte(in), nil)
-	if err != nil {
-		s.Fatal(err)
-	}
-	return events
+	c := newCodec(store.Dialed{Endpoint: "127.0.0.1:2379"}, "u", "p")
+	return scripted{TB: t, Codec: c, Field: "\r\nAuthorization: Basic dTpw"}
 }
 
 func TestRequests(t *testing.T) {
@@ -68,7 +37,7 @@ func TestRequests(t *testing.T) {
 		"PUT " + path + "?noValueOnSuccess=true&prevIndex=5" + form:     {Kind: kv.CAS, Key: key, Value: value, Revision: 5},
 		"PUT " + path + "?noValueOnSuccess=true&prevExist=false" + form: {Kind: kv.CAS, Key: key, Value: value},
 	} {
-		if got := newScripted(t).asks(op); got != want {
+		if got := newScripted(t).Ask(op); got != want {
 			t.Errorf("got  %q\nwant %q", got, want)
 		}
 	}
@@ -128,8 +97,8 @@ func TestReplies(t *testing.T) {
 		{store.Op{Kind: kv.Get}, answer("200 OK", "{}"), store.Event{Outcome: kv.StoreError, Text: malformed}},
 	} {
 		s := newScripted(t)
-		s.asks(tc.op)
-		events := s.feed(tc.answer)
+		s.Ask(tc.op)
+		events := s.Feed(tc.answer)
 		if tc.want.Outcome != kv.StoreError {
 			tc.want.Term = 3
 		}
@@ -143,7 +112,7 @@ func TestReplies(t *testing.T) {
 }
 
 func TestOutcomes(t *testing.T) {
-	for in, want := range map[string]kv.Outcome{
+	newScripted(t).Outcomes(answer, map[string]kv.Outcome{
 		"500 " + apiErrorText(300, "etcdserver: request timed out"):                                          kv.StoreTimeout,
 		"500 " + apiErrorText(300, "etcdserver: request timed out, possibly due to previous leader failure"): kv.StoreTimeout,
 		"500 " + apiErrorText(300, "etcdserver: leader changed"):                                             kv.LeaderChanged,
@@ -164,14 +133,7 @@ func TestOutcomes(t *testing.T) {
 		"429 ":                                                                                               kv.Refused,
 		"504 ":                                                                                               kv.StoreTimeout,
 		"400 Client sent an HTTP request to an HTTPS server.":                                                kv.BadRequest,
-	} {
-		s := newScripted(t)
-		s.asks(store.Op{Kind: kv.Put, Key: []byte("k")})
-		events := s.feed(answer(in[:3]+" X", in[4:]))
-		if len(events) != 1 || events[0].Outcome != want || len(events[0].Text) == 0 {
-			t.Errorf("%s: %+v, want %v", in, events, want)
-		}
-	}
+	})
 }
 
 func TestRedirects(t *testing.T) {
@@ -180,21 +142,21 @@ func TestRedirects(t *testing.T) {
 	}
 	op := store.Op{Tag: 3, Kind: kv.Put, Key: []byte("k"), Value: []byte("v")}
 	s := newScripted(t)
-	s.asks(op)
-	if e := s.feed(moved("http://127.0.0.1:2379/v2/keys/other")); len(e) != 0 || s.wrote() != "PUT /v2/keys/other value=v" {
+	s.Ask(op)
+	if e := s.Feed(moved("http://127.0.0.1:2379/v2/keys/other")); len(e) != 0 || s.Sent() != "PUT /v2/keys/other value=v" {
 		t.Errorf("%v", e)
 	}
-	if e := s.feed(answer("200 OK", `{"action":"set"}`)); len(e) != 1 || e[0].Outcome != kv.OK || e[0].Extra != 1 {
+	if e := s.Feed(answer("200 OK", `{"action":"set"}`)); len(e) != 1 || e[0].Outcome != kv.OK || e[0].Extra != 1 {
 		t.Errorf("%v", e)
 	}
-	s.asks(op)
-	s.feed(moved("/once"))
-	s.wrote()
-	if e := s.feed(moved("/twice")); len(e) != 1 || e[0].Outcome != kv.Refused || !strings.Contains(string(e[0].Text), "again") {
+	s.Ask(op)
+	s.Feed(moved("/once"))
+	s.Sent()
+	if e := s.Feed(moved("/twice")); len(e) != 1 || e[0].Outcome != kv.Refused || !strings.Contains(string(e[0].Text), "again") {
 		t.Errorf("%v", e)
 	}
-	s.asks(op)
-	if e := s.feed(moved("http://10.0.0.1:2379/v2/keys/k")); len(e) != 1 || e[0].Outcome != kv.Refused || !strings.Contains(string(e[0].Text), "10.0.0.1:2379") {
+	s.Ask(op)
+	if e := s.Feed(moved("http://10.0.0.1:2379/v2/keys/k")); len(e) != 1 || e[0].Outcome != kv.Refused || !strings.Contains(string(e[0].Text), "10.0.0.1:2379") {
 		t.Errorf("%v", e)
 	}
 }
@@ -205,80 +167,22 @@ func TestCompareAndSetReadsFirst(t *testing.T) {
 		answer("200 OK", strings.Replace(one, "5", "12", 1)): "prevIndex=12", answer("404 X", apiErrorText(100, "/k")): "prevExist=false",
 	} {
 		s := newScripted(t)
-		s.asks(op)
-		if e := s.feed(first); len(e) != 0 || s.wrote() != "PUT /v2/keys/k?noValueOnSuccess=true&"+index+" value=v" {
+		s.Ask(op)
+		if e := s.Feed(first); len(e) != 0 || s.Sent() != "PUT /v2/keys/k?noValueOnSuccess=true&"+index+" value=v" {
 			t.Errorf("%v", e)
 		}
-		if e := s.feed(answer("200 OK", `{"action":"compareAndSwap"}`)); len(e) != 1 || e[0].Tag != 4 || e[0].Extra != 1 || e[0].Outcome != kv.OK {
+		if e := s.Feed(answer("200 OK", `{"action":"compareAndSwap"}`)); len(e) != 1 || e[0].Tag != 4 || e[0].Extra != 1 || e[0].Outcome != kv.OK {
 			t.Errorf("%v", e)
 		}
-	}
-	s := newScripted(t)
-	s.asks(op)
-	if e := s.feed(answer("500 X", apiErrorText(300, "etcdserver: no leader"))); len(e) != 1 || e[0].Outcome != kv.NoLeader || s.c.Room() != 1 {
-		t.Errorf("%v", e)
-	}
-	s.asks(op)
-	if e := s.c.Lost(nil); len(e) != 1 || e[0].Outcome != kv.NotSent {
-		t.Errorf("lost before the write: %v", e)
-	}
-	s = newScripted(t)
-	s.asks(op)
-	s.feed(answer("404 X", apiErrorText(100, "/k")))
-	s.wrote()
-	if e := s.c.Lost(nil); len(e) != 1 || e[0].Outcome != kv.ConnectionLost || e[0].Extra != 1 {
-		t.Errorf("lost with the write: %v", e)
-	}
-}
-
-func TestCancelAndLost(t *testing.T) {
-	op := store.Op{Tag: 7, Kind: kv.Get, Key: []byte("k")}
-	s := newScripted(t)
-	s.c.Submit(&op)
-	if !s.c.Cancel(7) || s.c.Room() != 1 {
-		t.Error("what was never written keeps its place")
-	}
-	s.asks(op)
-	if s.c.Cancel(7) || s.c.Room() != 0 {
-		t.Error("what was written gives up its place")
-	}
-	if e := s.feed(answer("200 OK", one)); len(e) != 1 || e[0].What != store.Late || e[0].Tag != 7 || s.c.Room() != 1 {
-		t.Errorf("late: %v", e)
-	}
-	s.asks(op)
-	s.c.Cancel(7)
-	if e := s.c.Lost(nil); len(e) != 0 {
-		t.Errorf("a cancelled operation is told twice: %v", e)
-	}
-
-	s = newScripted(t)
-	s.c.Submit(&op)
-	s.c.Wrote(5)
-	if e := s.c.Lost(nil); len(e) != 1 || e[0].Outcome != kv.NotSent || !s.c.Draining() {
-		t.Errorf("%v", e)
-	}
-	s = newScripted(t)
-	s.asks(op)
-	s.feed("HTTP/1.1 200 OK\r\n\r\n" + one)
-	if e := s.c.Lost(nil); len(e) != 1 || e[0].Outcome != kv.OK || string(e[0].Value) != "v<" {
-		t.Errorf("an answer until the end: %v", e)
-	}
-	if e := newScripted(t).c.Lost(nil); len(e) != 0 {
-		t.Errorf("%v", e)
 	}
 }
 
 func TestServersThatAreNotEtcd(t *testing.T) {
-	for in, want := range map[string]string{
-		"HTTP/2 200\r\n":               "the server answered with HTTP/2, not HTTP/1.1: does this etcd serve HTTP there, and not gRPC alone?",
-		"\x15\x03\x01\x00\x02\x02\x46": "the server answered with a TLS alert: it wants TLS, or other certificates: were --cacert, --cert and --key meant?",
-		"220 mail ESMTP\r\n":           `the server does not speak HTTP/1.1: its first bytes are "220 mail "`,
-	} {
-		s := newScripted(t)
-		s.asks(store.Op{Kind: kv.Get})
-		if _, err := s.c.Feed([]byte(in), nil); err == nil || err.Error() != want {
-			t.Errorf("%q: %v", in, err)
-		}
+	s := newScripted(t)
+	s.Ask(store.Op{Kind: kv.Get})
+	want := "the server answered with HTTP/2, not HTTP/1.1: does this etcd serve HTTP there, and not gRPC alone?"
+	if _, err := s.Codec.Feed([]byte("HTTP/2 200\r\n"), nil); err == nil || err.Error() != want {
+		t.Error(err)
 	}
 }
 
@@ -290,34 +194,13 @@ func FuzzReply(f *testing.F) {
 	f.Add(byte(kv.CAS), answer("200 OK", two))
 	f.Add(byte(kv.Put), answer("500 X", apiErrorText(300, "etcdserver: no leader")))
 	f.Fuzz(func(t *testing.T, kind byte, in string) {
-		c := newCodec(store.Dialed{Endpoint: "h:1"}, "", "")
-		c.Submit(&store.Op{Tag: 9, Kind: kv.Kind(kind) % kv.NumKinds, Key: []byte("b"), Revision: -1, Range: &store.RangeOp{End: []byte("d")}})
-		c.Wrote(len(c.Out()))
-		events, err := c.Feed([]byte(in), nil)
-		if err == nil && len(events) == 0 {
-			events = c.Lost(nil)
-		} else if err != nil {
-			events = c.Lost(events)
-		}
-		if len(events) != 1 || events[0].Tag != 9 || events[0].What != store.Done {
-			t.Fatalf("%d events %+v, %v", len(events), events, err)
-		}
+		storetest.EndsOnce(t, newCodec(store.Dialed{Endpoint: "h:1"}, "", ""),
+			store.Op{Kind: kv.Kind(kind) % kv.NumKinds, Key: []byte("b"), Revision: -1, Range: &store.RangeOp{End: []byte("d")}}, in)
 	})
 }
 
 func benchmark(b *testing.B, op store.Op, in string) {
-	c := newCodec(store.Dialed{Endpoint: "127.0.0.1:2379"}, "", "")
-	events := make([]store.Event, 0, 1)
-	reply := []byte(in)
-	b.ReportAllocs()
-	for b.Loop() {
-		c.Submit(&op)
-		c.Wrote(len(c.Out()))
-		var err error
-		if events, err = c.Feed(reply, events[:0]); err != nil || len(events) != 1 || events[0].Outcome.Failed() {
-			b.Fatal(events, err)
-		}
-	}
+	storetest.BenchmarkExchange(b, newCodec(store.Dialed{Endpoint: "127.0.0.1:2379"}, "", ""), op, in)
 }
 
 var benchKey = []byte("bench/00012345")

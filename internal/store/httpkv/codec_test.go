@@ -38,7 +38,13 @@ func (c *echo) Transact([]store.Pair)             { c.ask(nil) }
 func (c *echo) Again(*call.Call)                  { c.ask(nil) }
 
 func (c *echo) Answered(r *http1.Response, e *store.Event) bool {
-	e.Value = r.Body
+	switch e.Value = r.Body; r.Status {
+	case 200:
+	case 404:
+		e.Outcome = kv.Miss
+	default:
+		e.Outcome, e.Text = OutcomeOf(r.Status), AppendText(nil, r)
+	}
 	return false
 }
 
@@ -74,8 +80,31 @@ func TestLost(t *testing.T) {
 	if e := c.Lost(nil); len(e) != 1 || e[0].Tag != 6 || e[0].Outcome != kv.ConnectionLost {
 		t.Errorf("%+v", e)
 	}
+	c = newEcho()
+	c.asked(get)
+	if _, err := c.Feed([]byte("HTTP/1.1 200 OK\r\n\r\nval"), nil); err != nil {
+		t.Error(err)
+	}
+	if e := c.Lost(nil); len(e) != 1 || e[0].Outcome != kv.OK || string(e[0].Value) != "val" {
+		t.Errorf("an answer that ends with the connection: %+v", e)
+	}
+	c = newEcho()
+	c.Submit(&get)
+	c.Wrote(5)
+	if e := c.Lost(nil); len(e) != 1 || e[0].Outcome != kv.NotSent || !c.Draining() {
+		t.Errorf("part of a request: %+v", e)
+	}
 	if e := newEcho().Lost(nil); len(e) != 0 {
 		t.Errorf("%+v", e)
+	}
+	// An indefinite failure of the read leaves no doubt about the write.
+	for status, want := range map[string]kv.Outcome{"500": kv.NotSent, "504": kv.NotSent, "429": kv.Refused} {
+		c = newEcho()
+		c.asked(cas)
+		e, err := c.Feed([]byte("HTTP/1.1 "+status+" X\r\nContent-Length: 0\r\n\r\n"), nil)
+		if err != nil || len(e) != 1 || e[0].Outcome != want || len(e[0].Text) == 0 || c.Room() != 1 {
+			t.Errorf("a read that fails with status %s: %+v %v", status, e, err)
+		}
 	}
 	c = newEcho()
 	c.asked(cas)
@@ -124,12 +153,22 @@ func TestARangeOfOneKeyIsHandedOut(t *testing.T) {
 
 func TestLate(t *testing.T) {
 	c := newEcho()
-	c.asked(store.Op{Tag: 7, Kind: kv.CAS, Revision: -1})
+	op := store.Op{Tag: 7, Kind: kv.CAS, Revision: -1}
+	c.Submit(&op)
+	if !c.Cancel(7) || c.Room() != 1 {
+		t.Error("what was never written keeps its place")
+	}
+	c.asked(op)
 	if c.Cancel(7) || c.Room() != 0 {
 		t.Error("what was written gives up its place")
 	}
 	if e, err := c.Feed([]byte(answer), nil); len(e) != 1 || e[0].What != store.Late || e[0].Tag != 7 || err != nil || c.Room() != 1 {
 		t.Errorf("%+v %v", e, err)
+	}
+	c.asked(op)
+	c.Cancel(7)
+	if e := c.Lost(nil); len(e) != 0 {
+		t.Errorf("the codec reports the cancelled operation twice: %+v", e)
 	}
 }
 

@@ -1,0 +1,91 @@
+package storetest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// Script drives a codec over HTTP/1.1 without a connection: the test is its server.
+type Script[C store.Codec] struct {
+	testing.TB
+	Codec C
+	Field string // every request contains it
+}
+
+// Ask submits an operation and returns the request as Sent does.
+func (s Script[C]) Ask(op store.Op) string {
+	s.Helper()
+	if s.Codec.Room() != 1 {
+		s.Fatal("the codec has no room for an operation")
+	}
+	s.Codec.Submit(&op)
+	return s.Sent()
+}
+
+// Sent takes the codec's request and returns its first line and its body.
+func (s Script[C]) Sent() string {
+	s.Helper()
+	head, body, ok := strings.Cut(string(s.Codec.Out()), "\r\n\r\n")
+	if !ok || !strings.Contains(head, s.Field) || s.Codec.Room() != 0 {
+		s.Fatalf("the codec wrote %q", head)
+	}
+	s.Codec.Wrote(len(s.Codec.Out()))
+	line, _, _ := strings.Cut(head, " HTTP/1.1\r\n")
+	return strings.TrimRight(line+" "+body, " ")
+}
+
+// Feed gives an answer to the codec and returns the codec's events.
+func (s Script[C]) Feed(answer string) []store.Event {
+	s.Helper()
+	events, err := s.Codec.Feed([]byte(answer), nil)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return events
+}
+
+// Outcomes checks how a put ends after each answer, whose status and body are the keys of
+// the map.
+func (s Script[C]) Outcomes(answer func(status, body string) string, wants map[string]kv.Outcome) {
+	s.Helper()
+	for in, want := range wants {
+		s.Ask(Put("k", nil))
+		if e := s.Feed(answer(in[:3]+" X", in[4:])); len(e) != 1 || e[0].Outcome != want || len(e[0].Text) == 0 {
+			s.Errorf("%s: %+v, want %v", in, e, want)
+		}
+	}
+}
+
+// EndsOnce submits an operation of tag 9 and fails unless one event ends it, at the answer or
+// at the end of the connection.
+func EndsOnce(t *testing.T, c store.Codec, op store.Op, answer string) {
+	t.Helper()
+	op.Tag = 9
+	c.Submit(&op)
+	c.Wrote(len(c.Out()))
+	events, err := c.Feed([]byte(answer), nil)
+	if err != nil || len(events) == 0 {
+		events = c.Lost(events)
+	}
+	if len(events) != 1 || events[0].Tag != 9 || events[0].What != store.Done {
+		t.Fatalf("%d events %+v, %v", len(events), events, err)
+	}
+}
+
+// BenchmarkExchange measures a request and its answer in a codec.
+func BenchmarkExchange(b *testing.B, c store.Codec, op store.Op, answer string) {
+	b.Helper()
+	events, reply := make([]store.Event, 0, 1), []byte(answer)
+	b.ReportAllocs()
+	for b.Loop() {
+		c.Submit(&op)
+		c.Wrote(len(c.Out()))
+		var err error
+		if events, err = c.Feed(reply, events[:0]); err != nil || len(events) != 1 || events[0].Outcome.Failed() {
+			b.Fatal(events, err)
+		}
+	}
+}
