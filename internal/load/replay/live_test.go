@@ -107,6 +107,9 @@ func resend(t *testing.T, st recorded, path, to string, o replay.Options) (*repl
 	if a.Preloaded, err = w.Preload(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
+	if a.Preloaded.Written != plan.Prepared() {
+		t.Errorf("%d keys and leases were written before, of %d", a.Preloaded.Written, plan.Prepared())
+	}
 	res, err := load.Run(t.Context(), w, a, load.Reports{})
 	if err != nil {
 		t.Fatal(err)

@@ -3,31 +3,24 @@ package replay_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"strconv"
 	"testing"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/load/replay"
-	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 )
 
 // TestGuardsHoldAgain records etcd's own client, which reads and changes keys by the
 // revisions that it read, and sends that to another etcd, faster.
 func TestGuardsHoldAgain(t *testing.T) {
 	from, to := embedded.Etcd(t), embedded.Etcd(t)
-	plain, err := clientv3.New(clientv3.Config{Endpoints: []string{from}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = plain.Close() }()
+	plain := official.Etcd(t, store.Access{Endpoints: []string{from}})
 	for i := range 5 { // there before the recording begins
 		if _, err := plain.Put(t.Context(), key(i), "earlier"); err != nil {
 			t.Fatal(err)
@@ -37,41 +30,21 @@ func TestGuardsHoldAgain(t *testing.T) {
 	if _, err := plain.Put(t.Context(), "/other/a", "earlier"); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "a.qbrec")
-	record(t, from, path, func(c *clientv3.Client) { change(t, c) })
-
-	plan, err := replay.Read(path, etcd.New(), replay.Options{Speed: 20, Prefix: "again/", Salt: 7})
-	if err != nil || plan.Problem != "" {
-		t.Fatal(err, plan.Problem)
+	path := relayed(t, etcd.New(), from, &call.Redactor{}, func(address string) {
+		c := official.Etcd(t, store.Access{Endpoints: []string{address}})
+		change(t, c)
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	plan, o := resend(t, etcd.New(), path, to, replay.Options{Speed: 20, Prefix: "again/", Salt: 7})
+	if plan.Prepared() < 5 {
+		t.Errorf("%d keys and leases were written before", plan.Prepared())
 	}
-	a := &load.Assignment{Store: "etcd", Endpoints: []string{to}, Load: scenario.DefaultLoad()}
-	l := &a.Load
-	l.Arrival, l.Rate.PerSecond, l.Total, l.Duration, l.Connections = scenario.Recorded, 1, plan.Calls(), 0, 4
-	l.KeySpace, l.Mix = 10, []scenario.Operation{{Kind: kv.Put, Weight: 1}}
-	w := &load.Local{Stores: func(string) (store.Store, error) { return etcd.New(), nil }, Script: plan}
-	if a.Preloaded, err = w.Preload(t.Context(), a); err != nil {
-		t.Fatal(err)
-	}
-	if a.Preloaded.Written != plan.Prepared() || plan.Prepared() < 5 {
-		t.Errorf("%d keys and leases were written before, of %d", a.Preloaded.Written, plan.Prepared())
-	}
-	res, err := load.Run(t.Context(), w, a, load.Reports{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if m := res.Measured; m.Due != plan.Calls() || m.Outcomes[kv.OK]+m.Outcomes[kv.Conflict]+m.Outcomes[kv.Miss] != m.Due {
-		t.Errorf("of %d calls %d were due: %v %v", plan.Calls(), m.Due, m.Outcomes, m.ErrorTexts)
-	}
-	o := plan.Outcome()
 	if o.Held < 60 || o.HeldAgain != o.Held || o.HeldNow != 0 || o.Held == o.Guarded {
 		t.Errorf("guards held another time: %+v", o)
 	}
-	again, err := clientv3.New(clientv3.Config{Endpoints: []string{to}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = again.Close() }()
-	same(t, plain, again)
+	same(t, plain, official.Etcd(t, store.Access{Endpoints: []string{to}}))
 }
 
 func key(i int) string { return "/registry/k" + strconv.Itoa(i) }
@@ -134,19 +107,4 @@ func same(t *testing.T, a, b *clientv3.Client) {
 			t.Errorf("%s = %q (lease %d) became %s = %q (lease %d)", kv.Key, kv.Value, kv.Lease, g.Key, g.Value, g.Lease)
 		}
 	}
-}
-
-// record has a client speak to a member through a relay that records it plainly.
-func record(t *testing.T, to, path string, speak func(*clientv3.Client)) {
-	t.Helper()
-	relayedTo(t, etcd.New(), to, path, &call.Redactor{}, func(address string) {
-		c, err := clientv3.New(clientv3.Config{Endpoints: []string{address}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		speak(c)
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 }

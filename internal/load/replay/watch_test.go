@@ -8,9 +8,11 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/quorumbench/quorumbench/internal/load/replay"
+	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 )
 
 // TestWatchersAreToldAgain records watchers of etcd's own client, from the present and
@@ -22,10 +24,7 @@ func TestWatchersAreToldAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var told int
 			path := relayed(t, st, from, redactor, func(relay string) {
-				c, err := clientv3.New(clientv3.Config{Endpoints: []string{relay}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := official.Etcd(t, store.Access{Endpoints: []string{relay}})
 				told = watchAndWrite(t, c, "/registry-"+name+"/")
 				if err := c.Close(); err != nil {
 					t.Fatal(err)
@@ -38,16 +37,12 @@ func TestWatchersAreToldAgain(t *testing.T) {
 			if len(plan.Left) > 0 {
 				t.Errorf("not sent again: %v", plan.Left)
 			}
-			c, err := clientv3.New(clientv3.Config{Endpoints: []string{to}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = c.Close() }()
+			c := official.Etcd(t, store.Access{Endpoints: []string{to}})
 			// What was before the compaction is gone, and what came later is not.
 			if _, err := c.Get(t.Context(), "a", clientv3.WithRev(2)); err == nil {
 				t.Error("the history is there yet")
 			}
-			plan, err = replay.Read(path, st, replay.Options{Speed: 5})
+			plan, err := replay.Read(path, st, replay.Options{Speed: 5})
 			if err != nil || plan.Left["KV/Compact"] != 1 {
 				t.Errorf("%v, not sent again: %v", err, plan.Left)
 			}

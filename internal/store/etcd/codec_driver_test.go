@@ -13,6 +13,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
@@ -74,19 +75,11 @@ func startLive(t testing.TB, files *testCerts, mutual bool) *live {
 // official opens an official client.
 func (l *live) official(t testing.TB, files *testCerts, user, password string) *clientv3.Client {
 	t.Helper()
-	cfg := clientv3.Config{
-		Endpoints: []string{l.endpoint}, DialTimeout: patience, Logger: zap.NewNop(),
-		Username: user, Password: password,
-	}
+	a := store.Access{Endpoints: []string{l.endpoint}, User: user, Password: password}
 	if files != nil {
-		cfg.TLS = files.client(t)
+		a.TLS = files.client(t)
 	}
-	c, err := clientv3.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	return c
+	return official.Etcd(t, a)
 }
 
 // wire drives a codec over a socket.

@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-var official = map[kv.Isolation]concurrency.Isolation{
+var isolations = map[kv.Isolation]concurrency.Isolation{
 	kv.ReadCommitted: concurrency.ReadCommitted, kv.RepeatableReads: concurrency.RepeatableReads,
 	kv.Serializable: concurrency.Serializable, kv.SerializableSnapshot: concurrency.SerializableSnapshot,
 }
@@ -58,7 +58,7 @@ func TestLiveSTMConservesTheSum(t *testing.T) {
 							s.Put(account(from), transfer([]byte("-3"), s.Get(account(from))))
 							s.Put(account(to), transfer([]byte("3"), s.Get(account(to))))
 							return nil
-						}, concurrency.WithIsolation(official[iso]))
+						}, concurrency.WithIsolation(isolations[iso]))
 						if err != nil {
 							t.Error(err)
 						}

@@ -1,16 +1,13 @@
 package etcd
 
 import (
-	"context"
 	"strings"
 	"testing"
-
-	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
@@ -33,41 +30,8 @@ func awkwardKeys() []string {
 	return append(keys, string(storetest.EveryByte()), strings.Repeat("\xff", 256), strings.Repeat("k", 256))
 }
 
-// clientView is a view of etcd's own client.
-type clientView struct {
-	c   *clientv3.Client
-	ctx context.Context
-}
-
 func view(t testing.TB, a store.Access) storetest.Client {
-	t.Helper()
-	c, err := clientv3.New(clientv3.Config{
-		Endpoints: a.Endpoints, DialTimeout: patience, Logger: zap.NewNop(),
-		Username: a.User, Password: a.Password, TLS: a.TLS,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	return clientView{c, patient(t)}
-}
-
-func (o clientView) Get(key string) ([]byte, int64, error) {
-	r, err := o.c.Get(o.ctx, key)
-	if err != nil || len(r.Kvs) == 0 {
-		return nil, 0, err
-	}
-	return r.Kvs[0].Value, r.Kvs[0].ModRevision, nil
-}
-
-func (o clientView) Put(key string, value []byte) error {
-	_, err := o.c.Put(o.ctx, key, string(value))
-	return err
-}
-
-func (o clientView) Delete(key string) error {
-	_, err := o.c.Delete(o.ctx, key)
-	return err
+	return official.EtcdView{Client: official.Etcd(t, a), Context: patient(t)}
 }
 
 // start starts members in this process.

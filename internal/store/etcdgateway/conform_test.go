@@ -1,20 +1,17 @@
 package etcdgateway
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 	"github.com/quorumbench/quorumbench/internal/testing/certs"
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
@@ -37,42 +34,8 @@ func awkwardKeys() []string {
 	return append(storetest.KeysOfBytes("k", ""), "/", `"\`, string(storetest.EveryByte()), strings.Repeat("\xff", 256), strings.Repeat("k", 255))
 }
 
-// official is a view of etcd's own client.
-type official struct {
-	c   *clientv3.Client
-	ctx context.Context
-}
-
 func view(t testing.TB, a store.Access) storetest.Client {
-	return official{dial(t, a), t.Context()}
-}
-
-func dial(t testing.TB, a store.Access) *clientv3.Client {
-	t.Helper()
-	c, err := clientv3.New(clientv3.Config{Endpoints: a.Endpoints, Logger: zap.NewNop(), TLS: a.TLS})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	return c
-}
-
-func (o official) Get(key string) ([]byte, int64, error) {
-	r, err := o.c.Get(o.ctx, key)
-	if err != nil || len(r.Kvs) == 0 {
-		return nil, 0, err
-	}
-	return r.Kvs[0].Value, r.Kvs[0].ModRevision, nil
-}
-
-func (o official) Put(key string, value []byte) error {
-	_, err := o.c.Put(o.ctx, key, string(value))
-	return err
-}
-
-func (o official) Delete(key string) error {
-	_, err := o.c.Delete(o.ctx, key)
-	return err
+	return official.EtcdView{Client: official.Etcd(t, a), Context: t.Context()}
 }
 
 // start starts members in this process, which nobody can kill.

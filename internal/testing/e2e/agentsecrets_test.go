@@ -12,9 +12,10 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/client/pkg/v3/transport"
-	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 )
 
 // What opens a store is read where the run is conducted, a password from a variable and
@@ -31,7 +32,7 @@ func TestSecretsOverAnAgent(t *testing.T) {
 	secured := w.etcd(t, "secured", &transport.TLSInfo{CertFile: w.path("server.crt"), KeyFile: w.path("server.key"), TrustedCAFile: w.path("ca.crt"), ClientCertAuth: true,
 		ClientCertFile: w.path("client.crt"), ClientKeyFile: w.path("client.key")})
 	locked := w.etcd(t, "locked", nil)
-	client := official(t, clientv3.Config{Endpoints: []string{locked}})
+	client := official.Etcd(t, store.Access{Endpoints: []string{locked}})
 	_, err := client.UserAdd(t.Context(), "root", password)
 	if err == nil {
 		_, err = client.UserGrantRole(t.Context(), "root", "root")

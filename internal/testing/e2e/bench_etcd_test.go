@@ -10,6 +10,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 )
 
 // sound holds a trial to what every short form of a command must reach on a
@@ -56,7 +58,7 @@ func TestBenchCommandsOfEtcd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, endpoints := w.playground(t, "3")
-	client := official(t, clientv3.Config{Endpoints: endpoints})
+	client := official.Etcd(t, store.Access{Endpoints: endpoints})
 
 	mixed := w.bench(t, endpoints, exitDone, "txn-mixed", "--total", "600", "--clients", "4", "--rw-ratio", "2")
 	sound(t, mixed)
@@ -139,7 +141,7 @@ func TestBenchPutCompactsAndCompares(t *testing.T) {
 	if asked == 0 {
 		t.Errorf("no compaction among the events %+v", files.Events)
 	}
-	client := official(t, clientv3.Config{Endpoints: endpoints})
+	client := official.Etcd(t, store.Access{Endpoints: endpoints})
 	if _, err := client.Get(t.Context(), "x", clientv3.WithRev(1)); err == nil {
 		t.Error("the first revision is still there")
 	}
@@ -153,7 +155,7 @@ func TestInterruptedKeepAliveLeavesNoLease(t *testing.T) {
 	dir := w.path("run")
 	p := w.start(t, "bench", "lease-keepalive", "--endpoints", endpoints[0], "--clients", "50", "--duration", "10m", "--out", dir)
 	p.measuring(t, dir, "trial-01-lease-keepalive")
-	client := official(t, clientv3.Config{Endpoints: endpoints})
+	client := official.Etcd(t, store.Access{Endpoints: endpoints})
 	if all, err := client.Leases(t.Context()); err != nil || len(all.Leases) != 50 {
 		t.Errorf("while it runs there are %v, %v", all, err)
 	}

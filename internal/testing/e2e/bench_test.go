@@ -17,6 +17,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
@@ -26,7 +28,7 @@ func TestBenchOnAPlayground(t *testing.T) {
 	w := newWorld(t)
 	dir, endpoints := w.playground(t, "3")
 	checkStatus(t, w, dir, endpoints)
-	client := official(t, clientv3.Config{Endpoints: endpoints})
+	client := official.Etcd(t, store.Access{Endpoints: endpoints})
 	t.Run("every operation", func(t *testing.T) { benchOperations(t, w, endpoints) })
 	t.Run("targets", func(t *testing.T) { benchTargets(t, w, endpoints) })
 	t.Run("key space", func(t *testing.T) { benchKeySpace(t, w, endpoints, client) })

@@ -18,6 +18,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
@@ -162,7 +163,7 @@ func TestHungLeaderInACheck(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, endpoints := w.playground(t, "3")
-	client := official(t, clientv3.Config{Endpoints: endpoints})
+	client := official.Etcd(t, store.Access{Endpoints: endpoints})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	p := w.start(t, "check", "perf", "--rate", "500", "--clients", "5000", "--conns", "10", "--duration", "10s", "--target", "leader",

@@ -13,6 +13,8 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 )
 
 // long is a short trial and one that nobody waits for.
@@ -137,7 +139,7 @@ func TestHungUpCheckRemovesItsKeys(t *testing.T) {
 	w := newWorld(t)
 	endpoint := w.nullServer(t)
 	p := w.start(t, "check", "perf", "--rate", "200", "--clients", "10", "--duration", "5m", "--endpoints", endpoint)
-	client := official(t, clientv3.Config{Endpoints: []string{endpoint}})
+	client := official.Etcd(t, store.Access{Endpoints: []string{endpoint}})
 	keys := func() int64 {
 		r, err := client.Get(t.Context(), "quorumbench/check-perf/", clientv3.WithPrefix(), clientv3.WithCountOnly())
 		if err != nil {

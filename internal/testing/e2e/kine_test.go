@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
-	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -20,7 +19,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 )
 
 // usedKine returns a kine that holds keys of a user. It takes the calls of Kubernetes' API
@@ -28,11 +29,7 @@ import (
 func usedKine(t *testing.T) *inUse {
 	t.Helper()
 	u := &inUse{store: "etcd", endpoint: servers.StartKine(t)}
-	c, err := clientv3.New(clientv3.Config{Endpoints: []string{u.endpoint}, DialTimeout: patience})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
+	c := official.Etcd(t, store.Access{Endpoints: []string{u.endpoint}})
 	u.read = func(t *testing.T) contents { return readEtcdKeys(t, c) }
 	for _, key := range []string{"quorumbench-of-the-user", "/quorumbench-of-the-user", "00000000", "/registry/pods/default/mine"} {
 		if _, err := c.Put(t.Context(), key, "the user's"); err != nil {

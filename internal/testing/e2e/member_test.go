@@ -9,30 +9,17 @@ import (
 	"testing"
 	"time"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
-
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
-
-// official is a client of etcd's own.
-func official(t *testing.T, cfg clientv3.Config) *clientv3.Client {
-	t.Helper()
-	cfg.Logger, cfg.DialTimeout = zap.NewNop(), patience
-	client, err := clientv3.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = client.Close() })
-	return client
-}
 
 // leads tells which of the run's members leads, and the name of another.
 func leads(t *testing.T, members []record.Member) (leader, follower string) {
 	t.Helper()
-	client := official(t, clientv3.Config{Endpoints: []string{members[0].Endpoint}})
+	client := official.Etcd(t, store.Access{Endpoints: []string{members[0].Endpoint}})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	status, err := client.Status(ctx, members[0].Endpoint)

@@ -13,6 +13,8 @@ import (
 	"github.com/hashicorp/consul/api"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
@@ -22,11 +24,7 @@ func TestAUserWithFewRights(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	u := w.used(t, "etcd")
-	c, err := clientv3.New(clientv3.Config{Endpoints: []string{u.endpoint}, DialTimeout: patience})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = c.Close() }()
+	c := official.Etcd(t, store.Access{Endpoints: []string{u.endpoint}})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for _, do := range []func() error{
@@ -45,11 +43,7 @@ func TestAUserWithFewRights(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	root, err := clientv3.New(clientv3.Config{Endpoints: []string{u.endpoint}, DialTimeout: patience, Username: "root", Password: "secret"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = root.Close() }()
+	root := official.Etcd(t, store.Access{Endpoints: []string{u.endpoint}, User: "root", Password: "secret"})
 	left := func(after string) {
 		t.Helper()
 		r, err := root.Get(t.Context(), "app", clientv3.WithPrefix())

@@ -12,7 +12,9 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
 
+	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/testing/certs"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 )
 
 // newAuthority makes one, and writes it to NAME.crt in the world.
@@ -106,7 +108,7 @@ func TestBenchWithAPassword(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	endpoint := w.etcd(t, "locked", nil)
-	client := official(t, clientv3.Config{Endpoints: []string{endpoint}})
+	client := official.Etcd(t, store.Access{Endpoints: []string{endpoint}})
 	check := func(_ any, err error) {
 		t.Helper()
 		if err != nil {

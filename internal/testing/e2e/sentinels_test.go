@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
-	clients "github.com/quorumbench/quorumbench/internal/testing/servers/official"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
@@ -85,9 +85,9 @@ func (w *world) used(t *testing.T, name string) *inUse {
 	case "etcd":
 		u.useEtcd(t)
 	case "zookeeper":
-		u.useZooKeeper(t, clients.ZooKeeper(t, access))
+		u.useZooKeeper(t, official.ZooKeeper(t, access))
 	case "consul":
-		u.useConsul(t, clients.Consul(t, access))
+		u.useConsul(t, official.Consul(t, access))
 	}
 	for _, key := range sentinelKeys() {
 		u.put(t, key)
@@ -98,11 +98,7 @@ func (w *world) used(t *testing.T, name string) *inUse {
 // useEtcd gives access through the official client. The user also has a leased key.
 func (u *inUse) useEtcd(t *testing.T) {
 	t.Helper()
-	c, err := clientv3.New(clientv3.Config{Endpoints: []string{u.endpoint}, DialTimeout: patience})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
+	c := official.Etcd(t, store.Access{Endpoints: []string{u.endpoint}})
 	u.put = func(t *testing.T, key string) {
 		t.Helper()
 		for _, key := range []string{key, "/" + key} { // which are two
@@ -169,7 +165,7 @@ func readEtcd(t *testing.T, c *clientv3.Client) contents {
 // also has an ephemeral node.
 func (u *inUse) useZooKeeper(t *testing.T, c *zk.Conn) {
 	t.Helper()
-	view := clients.ZooKeeperView{Conn: c}
+	view := official.ZooKeeperView{Conn: c}
 	u.put = func(t *testing.T, key string) {
 		t.Helper()
 		if err := view.Put(key, []byte("the user's")); err != nil {

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	clientv3 "go.etcd.io/etcd/client/v3"
-
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
@@ -154,5 +154,5 @@ trials:
 	if part.Watch.InWindow != 3*part.Operations/2 {
 		t.Errorf("%d puts in turn made %d events", part.Operations, part.Watch.InWindow)
 	}
-	noLease(t, official(t, clientv3.Config{Endpoints: endpoints}))
+	noLease(t, official.Etcd(t, store.Access{Endpoints: endpoints}))
 }
