@@ -80,7 +80,7 @@ func alike(n int) []float64 {
 }
 
 // Clients that are served alike are not called served unevenly, however long the
-// window and whatever the times: in at most 1 % of runs for each way (docs/method.md
+// window and whatever the times: in at most 1 % of runs for each way (docs/explanation/method.md
 // has the rates).
 func TestEvenServiceIsNotCalledUnfair(t *testing.T) {
 	settle.Unraced(t)

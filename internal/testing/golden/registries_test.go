@@ -176,15 +176,15 @@ func TestVocabulary(t *testing.T) {
 	for _, word := range []string{record.FaultBegan, record.FaultHealed, record.FaultReady, record.FaultUndone, record.FaultStep} {
 		all.WriteString("fault event " + word + "\n")
 	}
-	all.WriteString("\n== rules of the verdict in docs/method.md\n")
-	rules := tables(t, "method.md")
+	all.WriteString("\n== rules of the verdict in docs/explanation/method.md\n")
+	rules := tables(t, "explanation/method.md")
 	for n := 1; ; n++ {
 		row, ok := rules[fmt.Sprintf("R%d", n)]
 		if !ok {
 			break
 		}
 		row = append(slices.Clone(row), "", "", "", "")
-		entry(&all, fmt.Sprintf("R%d %s", n, row[0]), "about", row[1], "suspect", row[2], "invalid", row[3])
+		entry(&all, fmt.Sprintf("R%d %s", n, row[0]), "looks for", row[1], "effect", row[2], "remedy", row[3])
 	}
 	compare(t, "vocabulary.txt", all.String())
 }

@@ -26,7 +26,7 @@ const (
 	comparedWith      = 6     // repeats of a side
 )
 
-// table is one of docs/method.md.
+// table is one of docs/reference/statistics.md.
 type table struct{ rows [][]string }
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
@@ -43,7 +43,7 @@ func (t *table) String() string {
 	return b.String()
 }
 
-// inDocs holds the table of docs/method.md to the one that was measured. Other
+// inDocs holds the table of docs/reference/statistics.md to the one that was measured. Other
 // processors may round the last digit of a float otherwise, and other numbers of
 // runs measure other rates.
 func (t *table) inDocs(test *testing.T) {
@@ -52,12 +52,12 @@ func (t *table) inDocs(test *testing.T) {
 	if runtime.GOARCH != "amd64" || os.Getenv(runsEnv) != "" {
 		return
 	}
-	text, err := os.ReadFile("../../../../docs/method.md")
+	text, err := os.ReadFile("../../../../docs/reference/statistics.md")
 	if err != nil {
 		test.Fatal(err)
 	}
 	if !strings.Contains(string(text), t.String()) {
-		test.Errorf("docs/method.md does not have this table:\n%s", t)
+		test.Errorf("docs/reference/statistics.md does not have this table:\n%s", t)
 	}
 }
 
@@ -87,7 +87,7 @@ func TestIntervalsHoldTheTruth(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
 	var doc table
-	doc.add("seconds", "5 repeats", "6", "10", "until ± 2 % (repeats)", "until ± 1 % (repeats)", "naive: until a 95 % interval from 5 on is ± 1 %", "naive: percentile bootstrap of 5", "naive: t over the seconds of 5")
+	doc.add("seconds", "5 repeats", "6", "10", "until ± 2 % (repeats)", "until ± 1 % (repeats)", "naive: until a 95 % interval of 5 and more is ± 1 %", "naive: percentile bootstrap of 5", "naive: t over the seconds of 5")
 	sizes := []int{5, 6, 10}
 	targets := []float64{0.02, 0.01}
 	runs := simulated(t)
@@ -177,7 +177,7 @@ func TestWordsAreRight(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
 	var doc table
-	doc.add("seconds", "nothing differs, called `better` or `worse`", "likewise, repeated until ± 1 %", "likewise, N more where `unclear`", "likewise, naive: t-test over the seconds", "5 % worse, called `worse`", "3 % worse, called `same` (20 repeats)", "nothing differs, called `same` (10 repeats)", "`unclear`, decided by N more")
+	doc.add("seconds", "nothing differs, called `better` or `worse`", "the same, repeated until ± 1 %", "the same, N more where `unclear`", "the same, naive: t-test over the seconds", "5 % worse, called `worse`", "3 % worse, called `same` (20 repeats)", "nothing differs, called `same` (10 repeats)", "`unclear`, decided by N more")
 	runs := simulated(t)
 	all := populations()
 	for k, p := range append(all, harder()...) {
@@ -367,7 +367,7 @@ func TestManyComparisons(t *testing.T) {
 		beside += any
 	}
 	var doc table
-	doc.add("20 comparisons", "any called `better` or `worse` that is not", "without the correction")
+	doc.add("20 comparisons", "any wrongly called `better` or `worse`", "without the correction")
 	doc.add("nothing differs", rate(corrected, runs), rate(plain, runs))
 	doc.add("one is 10 % better, which was found in "+rate(found, runs), rate(beside, runs), "")
 	doc.inDocs(t)
@@ -520,7 +520,7 @@ func TestWarmupIsFound(t *testing.T) {
 
 // Where nothing warms up, a window is rarely called too early, however long it is
 // and however few its repeats are. Bursts in a single short run are the exception,
-// which docs/method.md shows.
+// which docs/reference/statistics.md shows.
 func TestSteadyRunsAreRarelyCalledLate(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()

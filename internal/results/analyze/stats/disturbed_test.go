@@ -64,10 +64,10 @@ func disturbances() []disturbance {
 		{"claims of 10 to 50 %, a fifth of it true", part(large, func(*rand.Rand) float64 { return 0.2 }), true},
 		{"bursts of 30 to 150 % in a fifth, as claimed", part(bursts, whole), true},
 		{"bursts of 30 to 150 % in a fifth, any part of the claim", part(bursts, any), true},
-		{"one side alone 2 to 10 %, as claimed", part(one, whole), true},
-		{"one side alone 2 to 10 %, any part", part(one, any), false},
-		{"one side alone 2 to 10 %, nothing true", part(one, func(*rand.Rand) float64 { return 0 }), true},
-		{"bursts of one side alone, any part", part(burstsOfOne, any), false},
+		{"only one side 2 to 10 %, as claimed", part(one, whole), true},
+		{"only one side 2 to 10 %, any part", part(one, any), false},
+		{"only one side 2 to 10 %, nothing true", part(one, func(*rand.Rand) float64 { return 0 }), true},
+		{"bursts of only one side, any part", part(burstsOfOne, any), false},
 		{"half as much more on the changed side, as claimed", part(change, whole), true},
 		{"half as much more on the changed side, any part", part(change, any), false},
 	}
@@ -106,7 +106,7 @@ func TestDisturbedRatiosHoldTheTruth(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()
 	var doc, rivals table
-	doc.add("what disturbs times, and what is true of the claim", "5 repeats (± at the median)", "10 rounds", "20 rounds", "nothing differs, called `better` or `worse` (10)", "10 % worse, called `worse`: 5 repeats", "10 rounds", "5 % worse (20)")
+	doc.add("disturbance, and the true part of its claim", "5 repeats (± at the median)", "10 rounds", "20 rounds", "nothing differs, called `better` or `worse` (10)", "10 % worse, called `worse`: 5 repeats", "10 rounds", "5 % worse (20)")
 	rivals.add("nothing differs, 10 rounds", "called `better` or `worse`", "naive: as if undisturbed", "naive: without suspect repeats (no word)", "Hodges-Lehmann of the rounds", "10 % worse, called `worse`", "as if undisturbed", "without suspect repeats", "Hodges-Lehmann")
 	runs := simulated(t)
 	p := populations()[0]
@@ -190,7 +190,7 @@ func TestDisturbedMeansHoldTheTruth(t *testing.T) {
 	t.Parallel()
 	const target, most = 0.03, 60
 	var doc table
-	doc.add("what disturbs times, and what is true of the claim", "5 repeats (± at the median)", "10", "until ± 3 % (repeats)", "of these precise", "more repeats would not help", "neither after 60")
+	doc.add("disturbance, and the true part of its claim", "5 repeats (± at the median)", "10", "until ± 3 % (repeats)", "of these precise", "more repeats would not help", "neither after 60")
 	runs := simulated(t) / 2
 	p := populations()[0]
 	for k, d := range disturbances()[:7] {

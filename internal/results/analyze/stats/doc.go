@@ -8,5 +8,5 @@
 // interval over them is of that run and of no other (Kalibera and Jones,
 // "Rigorous Benchmarking in Reasonable Time", ISMM 2013: repeat at the level
 // that varies). What each function promises is measured by simulation in the
-// tests; docs/method.md shows the rates.
+// tests; docs/reference/statistics.md shows the rates.
 package stats
