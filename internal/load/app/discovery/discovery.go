@@ -2,7 +2,7 @@
 // clients are told of the instances of the services that they use. It is done in two ways,
 // each an application of its own. In membership each instance is a key that ends with its
 // session, as in Apache Curator. In catalog the servers have a catalog of services and their
-// health checks, as those of Consul get it from agents on many nodes. docs/applications.md
+// health checks, as those of Consul get it from agents on many nodes. docs/explanation/applications.md
 // says where each number comes from.
 package discovery
 

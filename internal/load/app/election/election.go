@@ -1,6 +1,6 @@
 // Package election is the load of elections: candidates that want to lead one of many
 // offices each, of which one leads at a time until it resigns, as the clients of a store
-// do it who need a leader. docs/applications.md says where each number comes from.
+// do it who need a leader. docs/explanation/applications.md says where each number comes from.
 //
 // There are two of them, which differ in who leads next: any candidate that is the first
 // to take an office that is free, so that all are told and race for it; or the one that

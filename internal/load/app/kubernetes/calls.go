@@ -94,7 +94,7 @@ func (c Call) Resource() Resource {
 	return NumResources
 }
 
-// How often things happen. docs/applications.md has the source of each.
+// How often things happen. docs/explanation/applications.md has the source of each.
 const (
 	leaseRenewal    = 10 * time.Second // kubelet, nodeLeaseDurationSeconds/4
 	nodeStatus      = 5 * time.Minute  // kubelet, nodeStatusReportFrequency

@@ -1,5 +1,5 @@
 // Package kubernetes is the load that Kubernetes' API server puts on its store: which calls
-// it sends, when, of which objects, under which keys. docs/applications.md says where each
+// it sends, when, of which objects, under which keys. docs/explanation/applications.md says where each
 // number comes from.
 package kubernetes
 

@@ -35,7 +35,7 @@ type resource struct {
 
 // resources is the table of them. Paths are those of kube-apiserver's storage, where
 // nodes are called minions. Sizes are the medians that TestSizes (internal/testing/e2e/kubernetes)
-// measured in the etcd of a real API server, of Kubernetes 1.36.3; docs/applications.md
+// measured in the etcd of a real API server, of Kubernetes 1.36.3; docs/explanation/applications.md
 // has them with their method, and what production's differ by.
 var resources = [NumResources]resource{
 	Nodes:          {name: "nodes", path: "minions/", size: 10_548, watched: true},

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// The sizes of values are the medians of the table that docs/applications.md has. What
+// The sizes of values are the medians of the table that docs/explanation/applications.md has. What
 // that table is measured by is TestSizes in internal/testing/e2e/kubernetes.
 func TestSizesAreThePublishedMedians(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "applications.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "explanation", "applications.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestSizesAreThePublishedMedians(t *testing.T) {
 			name = other
 		}
 		if want := strconv.Itoa(r.ValueSize()); published[name] != want {
-			t.Errorf("%s have %s bytes in the load, and a median of %q in docs/applications.md", name, want, published[name])
+			t.Errorf("%s have %s bytes in the load, and a median of %q in docs/explanation/applications.md", name, want, published[name])
 		}
 	}
 }

@@ -1,6 +1,6 @@
 // Package patroni is the load that Patroni puts on its store: clusters of PostgreSQL
 // whose members each keep a session and a key of their own, and of which the leader holds
-// a lock. docs/applications.md says where each number comes from.
+// a lock. docs/explanation/applications.md says where each number comes from.
 package patroni
 
 import (

@@ -71,7 +71,7 @@ var rows = []measured{
 
 // TestSizes measures what a real API server, with controllers, scheduler and kubelet,
 // writes to etcd for each resource that the load has, and holds the load's sizes to that.
-// docs/applications.md has the table that it prints.
+// docs/explanation/applications.md has the table that it prints.
 func TestSizes(t *testing.T) {
 	needsNode(t)
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{etcd}})
