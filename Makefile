@@ -222,7 +222,7 @@ hosts-demo: build servers
 proxies-table: build servers
 	sed $(if $(CETCD),'s#^\#cetcd##;s#exec: CETCD#exec: $(abspath $(CETCD))#',-n p) scenarios/proxies.yaml | bin/quorumbench run -
 
-# The capacity of each store for one objective, docs/results.md: two minutes each, with
+# The capacity of each store for one objective, docs/explanation/published-results.md: two minutes each, with
 # CETCD=PATH of cetcd, too.
 .PHONY: capacity-table
 capacity-table: build servers

@@ -2,7 +2,7 @@
 // machine in one run: h2load, wrk, hey, closed loops over etcd's official client
 // and over go-zookeeper, etcdctl's check, and, where its binary is named, etcd's
 // own benchmark.
-// docs/peers.md says how.
+// docs/explanation/peers.md says how.
 package main
 
 import (
