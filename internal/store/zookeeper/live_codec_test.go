@@ -9,7 +9,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 	clients "github.com/quorumbench/quorumbench/internal/testing/servers/official"
@@ -51,12 +50,7 @@ func start(t *testing.T, o storetest.Options) *storetest.Server {
 	case o.TLS:
 		return nil
 	case o.Members > 1:
-		c := ensemble(t, o.Members)
-		return &storetest.Server{Access: c.Access(), Kill: func(i int) {
-			if err := c.Signal(t.Context(), c.Members()[i].Name, host.Kill); err != nil {
-				t.Error(err)
-			}
-		}}
+		return startEnsemble(t, o.Members)
 	}
 	s := &storetest.Server{Access: server(t)}
 	if o.User {
@@ -71,14 +65,14 @@ func start(t *testing.T, o storetest.Options) *storetest.Server {
 // second one, and a linearizable read syncs first.
 func TestLiveRequests(t *testing.T) {
 	w := dialWire(t, server(t), nil)
-	if e := w.want(kv.OK, storetest.Put("requests/a/b", nil)); e.Extra == 0 || e.Revision != 1 {
+	if e := w.Want(kv.OK, storetest.Put("requests/a/b", nil)); e.Extra == 0 || e.Revision != 1 {
 		t.Errorf("a node was made without a second request: %+v", e)
 	}
-	if e := w.want(kv.OK, storetest.Put("requests/a/b", nil)); e.Extra != 0 || e.Revision != 2 {
+	if e := w.Want(kv.OK, storetest.Put("requests/a/b", nil)); e.Extra != 0 || e.Revision != 2 {
 		t.Errorf("put again is %+v", e)
 	}
 	for level, extra := range map[kv.Consistency]uint32{kv.Linearizable: 1, kv.Local: 0} {
-		if e := w.want(kv.OK, storetest.Get("requests/a/b", level)); e.Extra != extra {
+		if e := w.Want(kv.OK, storetest.Get("requests/a/b", level)); e.Extra != extra {
 			t.Errorf("%v read with %d requests more", level, e.Extra)
 		}
 	}
@@ -89,7 +83,7 @@ func TestLiveTransactions(t *testing.T) {
 	agreeOnTransactions(t, dialWire(t, a, nil), official(t, a))
 }
 
-func agreeOnTransactions(t *testing.T, w *wireConn, client *zk.Conn) {
+func agreeOnTransactions(t *testing.T, w *storetest.Wire, client *zk.Conn) {
 	t.Helper()
 	var pairs []store.Pair
 	for i := range 4 {
@@ -97,7 +91,7 @@ func agreeOnTransactions(t *testing.T, w *wireConn, client *zk.Conn) {
 	}
 	check := func(extra uint32) {
 		t.Helper()
-		e := w.want(kv.OK, store.Op{Kind: kv.Txn, Pairs: pairs})
+		e := w.Want(kv.OK, store.Op{Kind: kv.Txn, Pairs: pairs})
 		if e.Count != 4 || e.Extra != extra {
 			t.Errorf("a transaction of 4 keys says %+v", e)
 		}
@@ -116,11 +110,11 @@ func agreeOnTransactions(t *testing.T, w *wireConn, client *zk.Conn) {
 	}
 	check(1)
 	same := []store.Pair{{Key: []byte("twice"), Value: []byte("first")}, {Key: []byte("twice"), Value: []byte("second")}}
-	w.want(kv.OK, store.Op{Kind: kv.Txn, Pairs: same})
+	w.Want(kv.OK, store.Op{Kind: kv.Txn, Pairs: same})
 	if b, _, err := client.Get("/twice"); err != nil || string(b) != "second" {
 		t.Errorf("a key written twice is %q: %v", b, err)
 	}
-	w.want(kv.OK, store.Op{Kind: kv.Txn})
+	w.Want(kv.OK, store.Op{Kind: kv.Txn})
 }
 
 func TestLiveRefusedKeys(t *testing.T) {
@@ -133,21 +127,21 @@ func TestLiveRefusedKeys(t *testing.T) {
 			if kind == kv.Range || kind == kv.KeepAlive {
 				continue
 			}
-			e := w.want(kv.BadRequest, store.Op{Kind: kind, Key: []byte(key), Pairs: []store.Pair{{Key: []byte(key)}}})
+			e := w.Want(kv.BadRequest, store.Op{Kind: kind, Key: []byte(key), Pairs: []store.Pair{{Key: []byte(key)}}})
 			if !strings.Contains(string(e.Text), "cannot be a") {
 				t.Errorf("%v of %q: %s", kind, key, e.Text)
 			}
 		}
 	}
-	w.want(kv.BadRequest, store.Op{Kind: kv.Range, Key: []byte("a//b/"), Range: &store.RangeOp{}})
-	w.want(kv.BadRequest, store.Op{Kind: kv.NumKinds, Key: []byte("a")})
+	w.Want(kv.BadRequest, store.Op{Kind: kv.Range, Key: []byte("a//b/"), Range: &store.RangeOp{}})
+	w.Want(kv.BadRequest, store.Op{Kind: kv.NumKinds, Key: []byte("a")})
 }
 
 func TestLiveErrors(t *testing.T) {
 	a := server(t)
 	w, client := dialWire(t, a, nil), official(t, a)
-	w.want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("parent/child")})
-	if e := w.want(kv.BadRequest, store.Op{Kind: kv.Delete, Key: []byte("parent")}); !strings.Contains(string(e.Text), "children") {
+	w.Want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("parent/child")})
+	if e := w.Want(kv.BadRequest, store.Op{Kind: kv.Delete, Key: []byte("parent")}); !strings.Contains(string(e.Text), "children") {
 		t.Errorf("text %q", e.Text)
 	}
 	if _, err := client.Create("/closed", nil, 0, zk.DigestACL(zk.PermAll, "somebody", "else")); err != nil {
@@ -158,17 +152,17 @@ func TestLiveErrors(t *testing.T) {
 		{Kind: kv.Txn, Pairs: []store.Pair{{Key: []byte("closed")}}},
 	} {
 		op.Key = []byte("closed")
-		if e := w.want(kv.Denied, op); !strings.Contains(string(e.Text), "NoAuth") {
+		if e := w.Want(kv.Denied, op); !strings.Contains(string(e.Text), "NoAuth") {
 			t.Errorf("%v: %s", op.Kind, e.Text)
 		}
 	}
-	w.want(kv.Denied, store.Op{Kind: kv.Put, Key: []byte("closed/below")})
+	w.Want(kv.Denied, store.Op{Kind: kv.Put, Key: []byte("closed/below")})
 
 	a.User, a.Password = "somebody", "else"
 	u := dialWire(t, a, nil)
-	u.want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("closed/below/it"), Value: []byte("v")})
-	u.want(kv.OK, store.Op{Kind: kv.Get, Key: []byte("closed/below/it")})
-	w.want(kv.Denied, store.Op{Kind: kv.Get, Key: []byte("closed/below/it")})
+	u.Want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("closed/below/it"), Value: []byte("v")})
+	u.Want(kv.OK, store.Op{Kind: kv.Get, Key: []byte("closed/below/it")})
+	w.Want(kv.Denied, store.Op{Kind: kv.Get, Key: []byte("closed/below/it")})
 }
 
 // A value that the server does not take ends the connection, and the operation
@@ -176,15 +170,15 @@ func TestLiveErrors(t *testing.T) {
 func TestLiveTooLarge(t *testing.T) {
 	w := dialWire(t, server(t), nil)
 	w.Ready()
-	w.c.Submit(&store.Op{Tag: 7, Kind: kv.Put, Key: []byte("large"), Value: storetest.Bytes(1 << 20)})
-	out := w.c.Out()
-	n, _ := w.conn.Write(out)
-	w.c.Wrote(n)
+	w.Codec.Submit(&store.Op{Tag: 7, Kind: kv.Put, Key: []byte("large"), Value: storetest.Bytes(1 << 20)})
+	out := w.Codec.Out()
+	n, _ := w.Conn.Write(out)
+	w.Codec.Wrote(n)
 	buf := make([]byte, 100)
-	if n, err := w.conn.Read(buf); err == nil {
+	if n, err := w.Conn.Read(buf); err == nil {
 		t.Fatalf("the server answered %q", buf[:n])
 	}
-	events := w.c.Lost(nil)
+	events := w.Codec.Lost(nil)
 	if len(events) != 1 || events[0].Tag != 7 || !strings.Contains(string(events[0].Text), "jute.maxbuffer") {
 		t.Fatalf("lost %+v", events)
 	}

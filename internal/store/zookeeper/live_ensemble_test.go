@@ -19,13 +19,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// One ensemble serves all of these, for it takes seconds to start.
-func TestLiveEnsemble(t *testing.T) {
-	c := ensemble(t, 3)
+// startEnsemble starts an ensemble for the tests of the conformance suite and, because it takes
+// seconds to start, runs the tests below on it first. One of them is part of the kill of the leader.
+func startEnsemble(t *testing.T, members int) *storetest.Server {
+	c := ensemble(t, members)
 	t.Run("status", func(t *testing.T) { ensembleStatus(t, c) })
 	t.Run("reads", func(t *testing.T) { readsAtEveryMember(t, c) })
 	t.Run("another member", func(t *testing.T) { sessionMoves(t, c) })
-	t.Run("leader killed", func(t *testing.T) { leaderKilled(t, c) })
+	return &storetest.Server{Access: c.Access(), Kill: func(i int) { leaderKilled(t, c, i) }}
 }
 
 func ensembleStatus(t *testing.T, c *cluster.Cluster) {
@@ -44,9 +45,6 @@ func ensembleStatus(t *testing.T, c *cluster.Cluster) {
 	}
 	if s.Leader() == nil || followers != 2 || s.Term != 1 || s.Version != version {
 		t.Errorf("status %+v", s)
-	}
-	if err := storetest.OneByOne(t.Context(), c.Admin(), &s); err != nil {
-		t.Error(err)
 	}
 	a := c.Access()
 	a.Endpoints = a.Endpoints[1:2]
@@ -72,7 +70,7 @@ func readsAtEveryMember(t *testing.T, c *cluster.Cluster) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var conns, followers []*wireConn
+	var conns, followers []*storetest.Wire
 	for i, e := range c.Access().Endpoints {
 		w := dialWire(t, store.Access{Endpoints: []string{e}}, nil)
 		if conns = append(conns, w); s.Members[i].Role == kv.Follower {
@@ -80,8 +78,8 @@ func readsAtEveryMember(t *testing.T, c *cluster.Cluster) {
 		}
 	}
 	for i := range 300 {
-		put := conns[i%3].want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("seen/everywhere"), Value: storetest.Bytes(i + 1)})
-		e := followers[i%2].want(kv.OK, store.Op{Kind: kv.Get, Key: []byte("seen/everywhere")})
+		put := conns[i%3].Want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("seen/everywhere"), Value: storetest.Bytes(i + 1)})
+		e := followers[i%2].Want(kv.OK, store.Op{Kind: kv.Get, Key: []byte("seen/everywhere")})
 		if len(e.Value) != i+1 || e.Revision != put.Revision || e.Term != 1 || put.Term != 1 {
 			t.Fatalf("write %d: read %+v", i, e)
 		}
@@ -92,31 +90,31 @@ func readsAtEveryMember(t *testing.T, c *cluster.Cluster) {
 func sessionMoves(t *testing.T, c *cluster.Cluster) {
 	endpoints := c.Access().Endpoints
 	w := dialWire(t, store.Access{Endpoints: endpoints[:1]}, nil)
-	w.want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("moves")})
-	id := zookeeper.SessionID(w.c)
-	_ = w.conn.Close()
-	w.c.Lost(nil)
+	w.Want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("moves")})
+	id := zookeeper.SessionID(w.Codec)
+	_ = w.Conn.Close()
+	w.Codec.Lost(nil)
 	for i := range 6 {
-		w = atMember(t, endpoints[(i+1)%3], w.c)
-		e := w.want(kv.OK, store.Op{Kind: kv.Get, Key: []byte("moves"), Consistency: kv.Local})
-		if got := zookeeper.SessionID(w.c); got != id || e.Revision != 1 {
+		w = atMember(t, endpoints[(i+1)%3], w.Codec)
+		e := w.Want(kv.OK, store.Op{Kind: kv.Get, Key: []byte("moves"), Consistency: kv.Local})
+		if got := zookeeper.SessionID(w.Codec); got != id || e.Revision != 1 {
 			t.Fatalf("at member %d the session is 0x%x, and was 0x%x", (i+1)%3+1, got, id)
 		}
-		_ = w.conn.Close()
-		w.c.Lost(nil)
+		_ = w.Conn.Close()
+		w.Codec.Lost(nil)
 	}
 }
 
 // atMember goes on with a session at a member. One that has not applied yet what the
 // session has seen closes the connection without an answer ("Refusing session request for
 // client as it has seen zxid"), as does one without a leader, and is asked again.
-func atMember(t *testing.T, endpoint string, session store.Codec) *wireConn {
+func atMember(t *testing.T, endpoint string, session store.Codec) *storetest.Wire {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; {
 		w := dialWire(t, store.Access{Endpoints: []string{endpoint}}, session)
 		var err error
-		for err == nil && w.c.Room() == 0 {
-			_, err = w.try()
+		for err == nil && w.Codec.Room() == 0 {
+			_, err = w.Step()
 		}
 		if err == nil {
 			return w
@@ -124,39 +122,37 @@ func atMember(t *testing.T, endpoint string, session store.Codec) *wireConn {
 		if time.Now().After(deadline) {
 			t.Fatalf("%s does not take the session up: %v", endpoint, err)
 		}
-		w.c.Lost(nil)
-		session = w.c
+		w.Codec.Lost(nil)
+		session = w.Codec
 	}
 }
 
-// A session survives its member, and goes on at another one's.
-func leaderKilled(t *testing.T, c *cluster.Cluster) {
-	s, err := c.Status(t.Context())
-	if err != nil {
+// leaderKilled kills the leader, whose place among the members is given. A session survives its
+// member, and goes on at another one's.
+func leaderKilled(t *testing.T, c *cluster.Cluster, place int) {
+	t.Helper()
+	endpoints := c.Access().Endpoints
+	w := dialWire(t, store.Access{Endpoints: endpoints[place : place+1]}, nil)
+	w.Want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("survives"), Value: []byte("v")})
+	id := zookeeper.SessionID(w.Codec)
+	if err := c.Signal(t.Context(), c.Members()[place].Name, host.Kill); err != nil {
 		t.Fatal(err)
 	}
-	leader := s.Leader()
-	w := dialWire(t, store.Access{Endpoints: []string{leader.Endpoint}}, nil)
-	w.want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("survives"), Value: []byte("v")})
-	id := zookeeper.SessionID(w.c)
-	name := c.Members()[leader.ID-1].Name
-	if err := c.Signal(t.Context(), name, host.Kill); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.try(); err == nil || !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
+	if _, err := w.Step(); err == nil || !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
 		t.Fatalf("the connection to a dead member: %v", err)
 	}
-	w.c.Lost(nil)
-	w = atMember(t, c.Access().Endpoints[leader.ID%3], w.c)
-	e := w.want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("survives"), Value: []byte("again")})
-	if got := zookeeper.SessionID(w.c); got != id || e.Term != 2 || e.Revision != 2 {
+	w.Codec.Lost(nil)
+	w = atMember(t, endpoints[(place+1)%3], w.Codec)
+	e := w.Want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("survives"), Value: []byte("again")})
+	if got := zookeeper.SessionID(w.Codec); got != id || e.Term != 2 || e.Revision != 2 {
 		t.Fatalf("session 0x%x, was 0x%x; put %+v", got, id, e)
 	}
-	if s, err = c.Status(t.Context()); err != nil || s.Term != 2 || s.Leader() == nil || s.Leader().ID == leader.ID {
+	s, err := c.Status(t.Context())
+	if err != nil || s.Term != 2 || s.Leader() == nil || s.Leader().ID == uint64(place+1) {
 		t.Errorf("status %+v, %v", s, err)
 	}
 	for i, m := range s.Members {
-		if (m.Err != nil) != (uint64(i+1) == leader.ID) {
+		if (m.Err != nil) != (i == place) {
 			t.Errorf("member %d: %+v", i+1, m)
 		}
 	}
@@ -167,7 +163,7 @@ func TestLiveDeletePrefix(t *testing.T) {
 	client := official(t, a)
 	w := dialWire(t, a, nil)
 	for _, key := range []string{"pre/a", "pre/b/c", "pre/b/d", "pref", "prefix/x", "other"} {
-		w.want(kv.OK, store.Op{Kind: kv.Put, Key: []byte(key)})
+		w.Want(kv.OK, store.Op{Kind: kv.Put, Key: []byte(key)})
 	}
 	admin, err := zookeeper.New().Admin(a)
 	if err != nil {

@@ -3,7 +3,6 @@ package zookeeper_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"sync"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -114,21 +112,8 @@ func ensemble(t testing.TB, n int) *cluster.Cluster {
 // official opens the client that Go programs use.
 func official(t testing.TB, a store.Access) *zk.Conn { return clients.ZooKeeper(t, a) }
 
-// wireConn drives one codec over a socket, synchronously.
-type wireConn struct {
-	*storetest.Wire
-	c    store.Codec
-	conn net.Conn
-	t    testing.TB
-}
-
-func dialWire(t testing.TB, a store.Access, previous store.Codec) *wireConn {
+// dialWire connects a codec, which goes on with the session of the codec before, or nil.
+func dialWire(t testing.TB, a store.Access, previous store.Codec) *storetest.Wire {
 	t.Helper()
-	w := storetest.DialWith(t, a, zookeeper.New().Codecs(a), previous)
-	return &wireConn{Wire: w, c: w.Codec, conn: w.Conn, t: t}
+	return storetest.DialWith(t, a, zookeeper.New().Codecs(a), previous)
 }
-
-// try writes what there is, reads once, and returns the events.
-func (w *wireConn) try() ([]store.Event, error) { return w.Step() }
-
-func (w *wireConn) want(o kv.Outcome, op store.Op) store.Event { w.t.Helper(); return w.Want(o, op) }

@@ -159,14 +159,14 @@ func TestNullScripts(t *testing.T) {
 
 // outcomeOf runs an operation and tells its outcome, or why the connection
 // ended.
-func outcomeOf(w *wireConn, op store.Op) string {
+func outcomeOf(w *storetest.Wire, op store.Op) string {
 	submitted := false
 	for {
-		if !submitted && w.c.Room() > 0 {
+		if !submitted && w.Codec.Room() > 0 {
 			submitted = true
-			w.c.Submit(&op)
+			w.Codec.Submit(&op)
 		}
-		events, err := w.try()
+		events, err := w.Step()
 		for _, e := range events {
 			if err == nil {
 				return e.Outcome.String() + " " + string(e.Text)
@@ -185,7 +185,7 @@ func TestNullKeepsOrder(t *testing.T) {
 	w := dialWire(t, a, nil)
 	w.Ready()
 	for tag := uint32(1); tag <= 4; tag++ {
-		w.c.Submit(&store.Op{Tag: tag, Kind: kv.Get, Key: []byte("k"), Consistency: kv.Local})
+		w.Codec.Submit(&store.Op{Tag: tag, Kind: kv.Get, Key: []byte("k"), Consistency: kv.Local})
 	}
 	began := time.Now()
 	var at []time.Duration
