@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,8 +16,13 @@ import (
 
 	checked "github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/registry"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
+
+// manyLies is the variable that says with how many seeds each server lies.
+const manyLies = "QUORUMBENCH_LIES"
 
 const checkedScenario = `
 name: checked
@@ -109,37 +112,48 @@ func TestRightAnswersAreNotAccused(t *testing.T) {
 }
 
 // TestPlantedLiesAreFound: whatever a server says that cannot be, in one of some
-// hundred answers over real connections, is found, and named.
+// hundred answers over real connections of every protocol, is found, and named.
 func TestPlantedLiesAreFound(t *testing.T) {
 	t.Parallel()
-	seeds, err := strconv.Atoi(cmp.Or(os.Getenv("QUORUMBENCH_LIES"), "1"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	every := map[string]int{"cas": 13} // of the answers; most would be the same without that lie
-	for lie, want := range map[string][]string{
+	ofEtcd := map[string][]string{
 		"lost":   {"lost write", "stale read"},
 		"twice":  {"write applied twice", "value that nobody wrote", "two values at one revision"},
 		"absent": {"stale read", "lost write"},
 		"behind": {"reordered write", "stale read", "one revision twice"},
 		"cas":    {"compare-and-set on another version"},
-	} {
-		t.Run(lie, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			for seed := range seeds {
-				endpoint := w.nullServer(t, "--script", fmt.Sprintf("lie=%s every %d; delay=uniform(0ms,1ms); seed=%d", lie, cmp.Or(every[lie], 101)+seed, seed))
-				trial := w.bench(t, []string{endpoint}, exitFailed, "mixed", "--mix", "put=4,get=4,cas=2", "--total", "6000", "--conns", "4", "--clients", "16",
-					"--key-space-size", "40", "--check", "--seed", fmt.Sprint(seed))
-				found := uint64(0)
-				for _, kind := range want {
-					found += trial.Answers.Wrong[kind]
+	}
+	ofOthers := map[string][]string{
+		"lost":   {"lost write", "stale read", "conflict without a reason", "compare-and-set on another version", "value that nobody wrote"},
+		"absent": {"lost write", "stale read"},
+		"cas":    {"compare-and-set on another version"},
+	}
+	for _, st := range registry.All() {
+		if _, ok := st.(store.NullServed); !ok {
+			continue
+		}
+		lies, conns := ofOthers, "8"
+		if st.Name() == "etcd" {
+			lies, conns = ofEtcd, "4"
+		}
+		for lie, want := range lies {
+			t.Run(st.Name()+" "+lie, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t)
+				for seed := range settle.Count(t, manyLies) {
+					endpoint := w.nullServer(t, "--protocol", st.Name(), "--script", fmt.Sprintf("lie=%s every %d; delay=uniform(0ms,1ms); seed=%d", lie, cmp.Or(every[lie], 101)+seed, seed))
+					trial := w.bench(t, []string{endpoint}, exitFailed, "mixed", "--store", st.Name(), "--mix", "put=4,get=4,cas=2", "--total", "6000", "--conns", conns, "--clients", "16",
+						"--key-space-size", "40", "--check", "--seed", fmt.Sprint(seed))
+					found := uint64(0)
+					for _, kind := range want {
+						found += trial.Answers.Wrong[kind]
+					}
+					if found == 0 || !strings.Contains(rule(trial, 33), "the store answered wrongly") || len(trial.Answers.Violations) == 0 {
+						t.Errorf("seed %d: found are %v, and not one of %q", seed, trial.Answers.Wrong, want)
+					}
 				}
-				if found == 0 || !strings.Contains(rule(trial, 33), "the store answered wrongly") || len(trial.Answers.Violations) == 0 {
-					t.Errorf("seed %d: found are %v, and not one of %q", seed, trial.Answers.Wrong, want)
-				}
-			}
-		})
+			})
+		}
 	}
 }
 
@@ -155,10 +169,6 @@ trials:
 // named; and a server that does neither is accused of neither.
 func TestLiesToWatchersAreFound(t *testing.T) {
 	t.Parallel()
-	seeds, err := strconv.Atoi(cmp.Or(os.Getenv("QUORUMBENCH_LIES"), "1"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	all := map[string]string{
 		"":                "",
 		"watch=lose":      "watch event missed",
@@ -172,7 +182,7 @@ func TestLiesToWatchersAreFound(t *testing.T) {
 		t.Run(script, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			for seed := range seeds {
+			for seed := range settle.Count(t, manyLies) {
 				code, every := exitFailed, fmt.Sprintf("%s every %d", script, 151+seed)
 				if want == "" {
 					code, every = exitDone, fmt.Sprintf("seed=%d", seed)

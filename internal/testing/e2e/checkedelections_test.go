@@ -14,7 +14,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	ops "github.com/quorumbench/quorumbench/internal/measure/history"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
@@ -128,31 +127,22 @@ trials:
 // a race or a queue; where many runs are asked for by both.
 func TestNoStoreIsAccusedByElections(t *testing.T) {
 	t.Parallel()
-	duration, faults, times := "3s", "kill leader at 1s for 300ms", 1
+	replace := window("3s", "kill leader at 1s for 300ms", "30s", manyFaults)
 	kinds := map[string][]string{"etcd": {"queue"}, "zookeeper": {"race"}, "consul": {"race"}}
-	if n := os.Getenv("QUORUMBENCH_CHECKED"); n != "" {
-		duration, faults = "30s", "kill leader at 4s for 1s, pause leader at 12s for 3s, kill follower at 20s for 2s"
+	if os.Getenv(manyChecked) != "" {
 		kinds["etcd"], kinds["zookeeper"] = []string{"race", "queue"}, []string{"race", "queue"}
-		if _, err := fmt.Sscan(n, &times); err != nil {
-			t.Fatal(err)
-		}
 	}
-	eachStore(t, func(st store.Store) bool { return kinds[st.Name()] != nil }, func(t *testing.T, st store.Store, exec string) {
-		w := newWorld(t)
-		text := strings.NewReplacer("DURATION", duration, "FAULTS", faults).Replace(realElections)
+	checkedRuns(t, func(st store.Store) bool { return kinds[st.Name()] != nil }, func(st store.Store) string {
+		text := strings.NewReplacer(replace...).Replace(realElections)
 		for _, kind := range kinds[st.Name()] {
 			text += fmt.Sprintf("  - {name: %s, application: election-%s}\n", kind, kind)
 		}
-		for n := range times {
-			dir := w.path(fmt.Sprint("run", n))
-			w.run(t, "run", w.file(t, "application.yaml", of(text, st, exec)), "--seed", fmt.Sprint(n), "--out", dir).exits(t, exitDone)
-			for _, kind := range kinds[st.Name()] {
-				a := byName(t, whole(t, dir, record.Complete), kind).Answers
-				if a == nil || len(a.Wrong) > 0 || a.Failure != "" || len(a.Members) != 3 || a.Watches == nil || a.Watches.Events == 0 {
-					t.Fatalf("of the %s it says %+v", kind, a)
-				}
+		return text
+	}, func(t *testing.T, st store.Store, _ string, run *record.Run) {
+		for _, kind := range kinds[st.Name()] {
+			if a := unaccused(t, run, kind); a.Watches == nil || a.Watches.Events == 0 {
+				t.Errorf("of the %s it says %+v", kind, a)
 			}
-			w.run(t, "check-answers", dir).exits(t, exitDone)
 		}
 	})
 }
@@ -172,32 +162,20 @@ trials:
 // outlives them.
 func TestNodesThatEndWithTheirSessionsAreNotAccused(t *testing.T) {
 	t.Parallel()
-	duration, faults, times := "3s", "kill leader at 2600ms for 380ms", 1
-	if n := os.Getenv("QUORUMBENCH_CHECKED"); n != "" {
-		duration, faults = "20s", "kill leader at 4s for 1s, pause leader at 12s for 3s, kill follower at 15s for 1s, pause leader at 18400ms for 1500ms"
-		if _, err := fmt.Sscan(n, &times); err != nil {
-			t.Fatal(err)
+	replace := window("3s", "kill leader at 2600ms for 380ms", "20s",
+		"kill leader at 4s for 1s, pause leader at 12s for 3s, kill follower at 15s for 1s, pause leader at 18400ms for 1500ms")
+	checkedRuns(t, func(st store.Store) bool { return st.Name() == "zookeeper" }, func(store.Store) string {
+		return strings.NewReplacer(replace...).Replace(realEnds)
+	}, func(t *testing.T, _ store.Store, dir string, run *record.Run) {
+		known := 0
+		for _, name := range []string{"queue", "race", "membership", "patroni"} {
+			unaccused(t, run, name)
+			ends := endsIn(t, dir, name)
+			t.Logf("of the %s %d nodes' ends are known", name, ends)
+			known += ends
 		}
-	}
-	eachStore(t, func(st store.Store) bool { return st.Name() == "zookeeper" }, func(t *testing.T, st store.Store, exec string) {
-		w := newWorld(t)
-		text := strings.NewReplacer("DURATION", duration, "FAULTS", faults).Replace(realEnds)
-		for n := range times {
-			dir := w.path(fmt.Sprint("run", n))
-			w.run(t, "run", w.file(t, "application.yaml", of(text, st, exec)), "--seed", fmt.Sprint(n), "--out", dir).exits(t, exitDone)
-			known := 0
-			for _, name := range []string{"queue", "race", "membership", "patroni"} {
-				a := byName(t, whole(t, dir, record.Complete), name).Answers
-				if a == nil || len(a.Wrong) > 0 || a.Failure != "" || len(a.Members) != 3 || slices.ContainsFunc(a.Members, func(m record.ReadMember) bool { return m.Failure != "" }) {
-					t.Fatalf("of the %s it says %+v", name, a)
-				}
-				ends := endsIn(t, dir, name)
-				t.Logf("of the %s %d nodes' ends are known", name, ends)
-				known += ends
-			}
-			if known == 0 {
-				t.Error("of no node it is known when its session ended")
-			}
+		if known == 0 {
+			t.Error("of no node it is known when its session ended")
 		}
 	})
 }

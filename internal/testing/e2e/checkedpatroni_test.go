@@ -3,7 +3,6 @@
 package e2e_test
 
 import (
-	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -106,33 +105,22 @@ trials:
 // many runs are asked for some of their own leaders die, too.
 func TestNoStoreIsAccusedByPatronis(t *testing.T) {
 	t.Parallel()
-	duration, faults, times, failovers := "4s", "kill leader at 1s for 300ms", 1, "0"
-	if n := os.Getenv("QUORUMBENCH_CHECKED"); n != "" {
-		duration, faults, failovers = "45s", "kill leader at 4s for 1s, pause leader at 12s for 3s, kill follower at 20s for 2s", "4"
-		if _, err := fmt.Sscan(n, &times); err != nil {
-			t.Fatal(err)
-		}
+	failovers := "0"
+	if os.Getenv(manyChecked) != "" {
+		failovers = "4"
 	}
+	replace := append(window("4s", "kill leader at 1s for 300ms", "45s", manyFaults), "TTL", "10s", "FAILOVERS", failovers)
 	names := map[string]bool{"etcd": true, "etcd-gateway": true, "zookeeper": true, "consul": true}
-	eachStore(t, func(st store.Store) bool { return names[st.Name()] }, func(t *testing.T, st store.Store, exec string) {
-		w := newWorld(t)
-		text := strings.NewReplacer("TTL", "10s", "DURATION", duration, "FAILOVERS", failovers, "FAULTS", faults).Replace(realPatroni)
-		for n := range times {
-			dir := w.path(fmt.Sprint("run", n))
-			w.run(t, "run", w.file(t, "application.yaml", of(text, st, exec)), "--seed", fmt.Sprint(n), "--out", dir).exits(t, exitDone)
-			a := byName(t, whole(t, dir, record.Complete), "patroni").Answers
-			if a == nil || len(a.Wrong) > 0 || a.Failure != "" || len(a.Members) != 3 || a.Watches == nil || a.Watches.Watchers == 0 || a.Operations < 100 {
-				t.Fatalf("it says %+v", a)
-			}
-			for _, m := range a.Members {
-				if m.Failure != "" || m.Keys == 0 || m.Keys != a.Members[0].Keys {
-					t.Errorf("a member was read so: %+v, and the first %+v", m, a.Members[0])
-				}
-			}
-			if ends := endsIn(t, dir, "patroni"); ends > 0 != (st.Name() == "zookeeper") {
-				t.Errorf("of %d keys it is known when their session ended", ends)
-			}
-			w.run(t, "check-answers", dir).exits(t, exitDone)
+	checkedRuns(t, func(st store.Store) bool { return names[st.Name()] }, func(store.Store) string {
+		return strings.NewReplacer(replace...).Replace(realPatroni)
+	}, func(t *testing.T, st store.Store, dir string, run *record.Run) {
+		a := unaccused(t, run, "patroni")
+		sameKeys(t, a)
+		if a.Watches == nil || a.Watches.Watchers == 0 || a.Operations < 100 {
+			t.Errorf("it says %+v", a)
+		}
+		if ends := endsIn(t, dir, "patroni"); ends > 0 != (st.Name() == "zookeeper") {
+			t.Errorf("of %d keys it is known when their session ended", ends)
 		}
 	})
 }

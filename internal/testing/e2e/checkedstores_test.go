@@ -3,7 +3,6 @@
 package e2e_test
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -12,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/registry"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 const checkedOfAll = `
@@ -52,95 +51,91 @@ func checkedMix(can kv.Capabilities) string {
 	return "[" + strings.Join(weights, ", ") + "]"
 }
 
-// TestNoStoreIsAccused: whatever it promises, with its leader killed under the load.
-// With QUORUMBENCH_CHECKED each is run so often, and paused too.
-func TestNoStoreIsAccused(t *testing.T) {
-	t.Parallel()
-	duration, faults, times := "2s", "kill leader at 500ms for 200ms", 1
-	if n := os.Getenv("QUORUMBENCH_CHECKED"); n != "" {
-		duration, faults = "30s", "kill leader at 4s for 1s, pause leader at 12s for 3s, kill follower at 20s for 2s"
-		if _, err := fmt.Sscan(n, &times); err != nil {
-			t.Fatal(err)
-		}
+// manyChecked is the variable that says how often each checked scenario runs on real stores,
+// for longer and with more faults than in CI.
+const manyChecked = "QUORUMBENCH_CHECKED"
+
+// manyFaults are the faults of a checked scenario that runs often.
+const manyFaults = "kill leader at 4s for 1s, pause leader at 12s for 3s, kill follower at 20s for 2s"
+
+// window returns the duration and the faults of a checked scenario in CI, and where it runs often.
+func window(duration, faults, long, more string) []string {
+	if os.Getenv(manyChecked) != "" {
+		duration, faults = long, more
 	}
-	others := func(st store.Store) bool { return st.Name() != "etcd" } // which has a test of its own
-	eachStore(t, others, func(t *testing.T, st store.Store, exec string) {
-		text := strings.NewReplacer("MIX", checkedMix(st.Capabilities()), "WATCH", checkedWatch(st.Capabilities()), "DURATION", duration, "FAULTS", faults).Replace(checkedOfAll)
+	return []string{"DURATION", duration, "FAULTS", faults}
+}
+
+// checkedRuns runs a scenario on real stores, hands each run to check, and has the answers
+// checked again.
+func checkedRuns(t *testing.T, suits func(store.Store) bool, text func(store.Store) string, check func(t *testing.T, st store.Store, dir string, run *record.Run)) {
+	t.Helper()
+	times := settle.Count(t, manyChecked)
+	eachStore(t, suits, func(t *testing.T, st store.Store, exec string) {
 		w := newWorld(t)
 		for n := range times {
-			dir := w.path(fmt.Sprintf("run-%d", n))
-			w.run(t, "run", w.file(t, "checked.yaml", of(text, st, exec)), "--seed", fmt.Sprint(n), "--out", dir).exits(t, exitDone)
-			checkRight(t, st, byName(t, whole(t, dir, record.Complete), "broken"))
+			dir := w.path(fmt.Sprint("run", n))
+			w.run(t, "run", w.file(t, "checked.yaml", of(text(st), st, exec)), "--seed", fmt.Sprint(n), "--out", dir).exits(t, exitDone)
+			check(t, st, dir, whole(t, dir, record.Complete))
+			w.run(t, "check-answers", dir).exits(t, exitDone)
 		}
 	})
 }
 
-func checkRight(t *testing.T, st store.Store, trial *record.Trial) {
+// unaccused fails the test if something is wrong with a trial's answers, or one of the three
+// members was not read whole.
+func unaccused(t *testing.T, run *record.Run, name string) *record.Answers {
 	t.Helper()
+	trial := byName(t, run, name)
 	a := trial.Answers
-	if a == nil || a.Failure != "" || a.Operations <= 3*100 || a.Judged != a.Operations {
-		t.Fatalf("the answers were checked so: %+v", a)
+	if a == nil || len(a.Wrong) > 0 || a.Failure != "" || len(a.Members) != 3 || rule(trial, 33) != "" {
+		t.Fatalf("the answers of %s are %+v", name, a)
 	}
-	if len(a.Wrong) > 0 || rule(trial, 33) != "" {
-		t.Errorf("%s is accused: %+v", st.Name(), a)
+	for _, m := range a.Members {
+		if m.Failure != "" {
+			t.Errorf("%s: a member was read so: %+v", name, m)
+		}
+	}
+	return a
+}
+
+// sameKeys fails the test unless all members were read with as many keys, and at least some.
+func sameKeys(t *testing.T, a *record.Answers) {
+	t.Helper()
+	for _, m := range a.Members {
+		if m.Keys == 0 || m.Keys != a.Members[0].Keys {
+			t.Errorf("a member was read so: %+v, and the first %+v", m, a.Members[0])
+		}
+	}
+}
+
+// TestNoStoreIsAccused: whatever it promises, with its leader killed under the load.
+func TestNoStoreIsAccused(t *testing.T) {
+	t.Parallel()
+	replace := window("2s", "kill leader at 500ms for 200ms", "30s", manyFaults)
+	others := func(st store.Store) bool { return st.Name() != "etcd" } // which has a test of its own
+	checkedRuns(t, others, func(st store.Store) string {
+		can := st.Capabilities()
+		return strings.NewReplacer(append(replace, "MIX", checkedMix(can), "WATCH", checkedWatch(can))...).Replace(checkedOfAll)
+	}, func(t *testing.T, _ store.Store, _ string, run *record.Run) { checkRight(t, run) })
+}
+
+func checkRight(t *testing.T, run *record.Run) {
+	t.Helper()
+	a := unaccused(t, run, "broken")
+	sameKeys(t, a)
+	if a.Operations <= 3*100 || a.Judged != a.Operations {
+		t.Fatalf("the answers were checked so: %+v", a)
 	}
 	for _, why := range a.Undecided {
 		if !strings.Contains(why, "does not tell the revisions of its writes") && !strings.Contains(why, "operations were searched alone") && !strings.Contains(why, "of these keys, for which no order") {
 			t.Errorf("it is not decided: %s", why)
 		}
 	}
-	if len(a.Members) != 3 {
-		t.Errorf("%d members were read whole", len(a.Members))
-	}
-	for _, m := range a.Members {
-		if m.Failure != "" || m.Keys == 0 || m.Keys != a.Members[0].Keys {
-			t.Errorf("a member was read so: %+v, and the first %+v", m, a.Members[0])
-		}
-	}
 	if len(a.Staleness) == 0 || a.Staleness[0].Reads == 0 {
 		t.Errorf("the staleness of local reads is %+v", a.Staleness)
 	}
 	t.Logf("%d operations, %d indefinite, %d resolved, not promised %v, checked in %.2f s, %d bytes", a.Operations, a.Indefinite, a.Resolved, a.NotPromised, a.Seconds, a.Bytes)
-}
-
-// TestLiesOfEveryProtocolAreFound: over real connections, as of etcd's.
-func TestLiesOfEveryProtocolAreFound(t *testing.T) {
-	t.Parallel()
-	seeds := 1
-	if n := os.Getenv("QUORUMBENCH_LIES"); n != "" {
-		if _, err := fmt.Sscan(n, &seeds); err != nil {
-			t.Fatal(err)
-		}
-	}
-	every := map[string]int{"cas": 13}
-	found := map[string][]string{
-		"lost":   {"lost write", "stale read", "conflict without a reason", "compare-and-set on another version", "value that nobody wrote"},
-		"absent": {"lost write", "stale read"},
-		"cas":    {"compare-and-set on another version"},
-	}
-	for _, st := range registry.All() {
-		if _, ok := st.(store.NullServed); !ok || st.Name() == "etcd" {
-			continue
-		}
-		for lie, want := range found {
-			t.Run(st.Name()+" "+lie, func(t *testing.T) {
-				t.Parallel()
-				w := newWorld(t)
-				for seed := range seeds {
-					endpoint := w.nullServer(t, "--protocol", st.Name(), "--script", fmt.Sprintf("lie=%s every %d; delay=uniform(0ms,1ms); seed=%d", lie, cmp.Or(every[lie], 101)+seed, seed))
-					trial := w.bench(t, []string{endpoint}, exitFailed, "mixed", "--store", st.Name(), "--mix", "put=4,get=4,cas=2", "--total", "6000", "--conns", "8", "--clients", "16",
-						"--key-space-size", "40", "--check", "--seed", fmt.Sprint(seed))
-					n := uint64(0)
-					for _, kind := range want {
-						n += trial.Answers.Wrong[kind]
-					}
-					if n == 0 || !strings.Contains(rule(trial, 33), "the store answered wrongly") || len(trial.Answers.Violations) == 0 {
-						t.Errorf("seed %d: found are %v, and not one of %q", seed, trial.Answers.Wrong, want)
-					}
-				}
-			})
-		}
-	}
 }
 
 const nodesScenario = `

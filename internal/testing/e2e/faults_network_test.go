@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -117,48 +116,6 @@ func nothingLeft(t *testing.T, w *world, member net.IP) {
 			return ok && subnet.Contains(member)
 		})
 	})
-}
-
-// Nothing of the members' networks is left when the run is interrupted or killed in the
-// middle of a fault.
-func TestNetworksEndWithTheRun(t *testing.T) {
-	t.Parallel()
-	if err := network.Possible(); err != nil {
-		t.Skip(err)
-	}
-	const scenario = `
-name: cut
-defaults: {store: etcd, connections: 4, clients: 16, key-space: 200, warmup: 200ms, operation: put, duration: 10m}
-trials:
-  - {name: first, faults: [isolate follower at 1s for 9m]}
-`
-	for name, signal := range map[string]syscall.Signal{"Ctrl-C": syscall.SIGINT, "kill -9": syscall.SIGKILL} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			dir := w.path("run")
-			p := w.start(t, "run", w.file(t, "cut.yaml", scenario), "--out", dir)
-			p.measuring(t, dir, "trial-01-first")
-			eventually(t, patience, "a member was cut off", func() bool {
-				files, err := record.OpenTrial(dir, "trial-01-first")
-				return err == nil && slices.ContainsFunc(files.Events, func(e record.Event) bool { return e.Kind == record.FaultBegan })
-			})
-			member := addressOf(t, dir)
-			if member == nil {
-				t.Error("the record does not have the members")
-			}
-			p.signal(t, signal)
-			<-p.ended
-			nothingLeft(t, w, member)
-			if signal == syscall.SIGKILL {
-				return
-			}
-			first := byName(t, whole(t, dir, record.Interrupted), "first")
-			if len(first.Faults) != 1 || first.Faults[0].Healed == nil || first.Faults[0].Failure == "" || rule(first, 31) == "" {
-				t.Errorf("of the fault that was cut short it says %+v, and the verdict is %v", first.Faults, first.Verdict)
-			}
-		})
-	}
 }
 
 // Who may not make networks is told so before anything is started.

@@ -12,12 +12,10 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/run/host/network"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
-
-// allFaults reports whether every fault is to be done to every store, and a run killed
-// in each, which takes many minutes: else a sample of them is.
 
 const faultsScenario = `
 name: faulty
@@ -146,40 +144,45 @@ func lateClass(seconds float64) int {
 	return measure.LateClass(ms)
 }
 
-// pausedLong stands a member still, and ends long after.
-const pausedLong = `
-name: paused
-defaults: {store: etcd, connections: 4, clients: 16, key-space: 200, warmup: 200ms, operation: put, duration: 10m}
-trials:
-  - {name: first, faults: [pause leader at 1s for 9m]}
-`
-
-// A member that stands still ends with the run: when that is asked to end, and when it
-// is killed and nobody is left to resume or to end anybody.
-func TestPausedMemberEndsWithTheRun(t *testing.T) {
+// A member that stands still or is cut off ends with the run, and so do the members' networks:
+// when the run is asked to end, and when it is killed and nobody is left to resume or to end
+// anybody.
+func TestFaultsEndWithTheRun(t *testing.T) {
 	t.Parallel()
-	for name, signal := range map[string]syscall.Signal{"Ctrl-C": syscall.SIGINT, "kill -9": syscall.SIGKILL} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			dir := w.path("run")
-			p := w.start(t, "run", w.file(t, "paused.yaml", pausedLong), "--out", dir)
-			p.measuring(t, dir, "trial-01-first")
-			eventually(t, patience, "a member stood still", func() bool {
-				files, err := record.OpenTrial(dir, "trial-01-first")
-				return err == nil && slices.ContainsFunc(files.Events, func(e record.Event) bool { return e.Kind == record.FaultBegan })
+	for _, fault := range []string{"pause leader", "isolate follower"} {
+		for name, signal := range map[string]syscall.Signal{"Ctrl-C": syscall.SIGINT, "kill -9": syscall.SIGKILL} {
+			t.Run(fault+" "+name, func(t *testing.T) {
+				t.Parallel()
+				if err := network.Possible(); err != nil && fault == "isolate follower" {
+					t.Skip(err)
+				}
+				w := newWorld(t)
+				dir := w.path("run")
+				p := w.start(t, "run", w.file(t, "killed.yaml", strings.Replace(killed, "FAULTS", fault+" at 1s for 9m", 1)), "--out", dir)
+				p.measuring(t, dir, "trial-01-first")
+				eventually(t, patience, "the fault began", func() bool {
+					files, err := record.OpenTrial(dir, "trial-01-first")
+					return err == nil && slices.ContainsFunc(files.Events, func(e record.Event) bool { return e.Kind == record.FaultBegan })
+				})
+				member := addressOf(t, dir)
+				if member == nil {
+					t.Error("the record does not have the members")
+				}
+				p.signal(t, signal)
+				<-p.ended
+				if fault == "isolate follower" {
+					nothingLeft(t, w, member)
+				}
+				eventually(t, patience, "the members ended", func() bool { return len(w.processes()) == 0 })
+				if signal == syscall.SIGKILL {
+					return
+				}
+				first := byName(t, whole(t, dir, record.Interrupted), "first")
+				if len(first.Faults) != 1 || first.Faults[0].Healed == nil || first.Faults[0].Failure == "" || rule(first, 31) == "" {
+					t.Errorf("of the fault that was cut short it says %+v, and the verdict is %v", first.Faults, first.Verdict)
+				}
 			})
-			p.signal(t, signal)
-			<-p.ended
-			eventually(t, patience, "the members ended", func() bool { return len(w.processes()) == 0 })
-			if signal == syscall.SIGKILL {
-				return
-			}
-			first := byName(t, whole(t, dir, record.Interrupted), "first")
-			if len(first.Faults) != 1 || first.Faults[0].Healed == nil || first.Faults[0].Failure == "" || rule(first, 31) == "" {
-				t.Errorf("of the fault that was cut short it says %+v, and the verdict is %v", first.Faults, first.Verdict)
-			}
-		})
+		}
 	}
 }
 

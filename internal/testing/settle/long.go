@@ -1,8 +1,10 @@
 package settle
 
 import (
+	"cmp"
 	"hash/fnv"
 	"os"
+	"strconv"
 	"testing"
 )
 
@@ -19,6 +21,16 @@ func LongOnly(t testing.TB, instead string) {
 	if !Long() {
 		t.Skipf("make test-long runs it; CI runs %s", instead)
 	}
+}
+
+// Count returns how many cases a test runs: as many as the variable says, or one.
+func Count(t testing.TB, variable string) int {
+	t.Helper()
+	n, err := strconv.Atoi(cmp.Or(os.Getenv(variable), "1"))
+	if err != nil || n < 1 {
+		t.Fatalf("%s is %q, not a number above 0", variable, os.Getenv(variable))
+	}
+	return n
 }
 
 // Sample returns n of all cases, which the test's name chooses: a test runs the same cases on
