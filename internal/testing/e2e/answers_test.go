@@ -151,7 +151,7 @@ func TestOnlyWhatIsUsedIsAskedFor(t *testing.T) {
 	endpoint := w.nullServer(t, "--script", "refuse=local")
 	for _, args := range []string{
 		"put --total 300", "put --total 300 --preload --key-space-size 50", "txn-put --total 300", "delete --total 300",
-		"get --consistency l --total 300", "mixed --consistency l --total 300", "range 0 1 --consistency l --total 30",
+		"get --consistency l --total 300 --key-space-size 50", "mixed --consistency l --total 300 --key-space-size 50", "range 0 1 --consistency l --total 30",
 	} {
 		trial := w.bench(t, []string{endpoint}, exitDone, strings.Fields(args)...)
 		if trial.Errors > 0 || trial.Operations != trial.Due {

@@ -49,7 +49,7 @@ func checkStatus(t *testing.T, w *world, dir string, endpoints []string) {
 }
 
 func benchOperations(t *testing.T, w *world, endpoints []string) {
-	const load = "--conns 4 --clients 16 --prefix ops/ "
+	const load = "--conns 4 --clients 16 --key-space-size 2000 --prefix ops/ "
 	for _, test := range []struct {
 		args, operation, consistency string
 		total                        uint64

@@ -19,7 +19,7 @@ func TestCapacityOfEtcd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	dir := w.path("run")
-	p := w.run(t, "capacity", "--objective", "p99<5s, errors<1%", "--set", "members=1", "--max-rate", "400", "--until", "12s", "--out", dir, "--format", "json")
+	p := w.run(t, "capacity", "--objective", "p99<5s, errors<1%", "--set", "members=1", "--set", "key-space=500", "--max-rate", "400", "--until", "12s", "--out", dir, "--format", "json")
 	p.exits(t, exitDone)
 	var said struct {
 		Lower  float64           `json:"lower_per_second"`
@@ -112,7 +112,7 @@ func TestAnInterruptedCapacityIsReadable(t *testing.T) {
 	w := newWorld(t)
 	dir := w.path("run")
 	endpoint := w.nullServer(t)
-	p := w.start(t, "capacity", "--objective", "p99<5s", "--endpoints", endpoint, "--max-rate", "2000", "--from", "200", "--out", dir)
+	p := w.start(t, "capacity", "--objective", "p99<5s", "--endpoints", endpoint, "--set", "key-space=500", "--max-rate", "2000", "--from", "200", "--out", dir)
 	p.says(t, "; kept")
 	p.interrupt(t)
 	p.exits(t, exitInterrupted).oneSentence(t, "interrupted")

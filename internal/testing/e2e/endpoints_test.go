@@ -197,7 +197,7 @@ func TestMemberEndsBeforeTheLoad(t *testing.T) {
 	for _, command := range []string{"put", "get"} {
 		for connections := range 8 {
 			given := []string{endpoints[0], endingForward(t, endpoints[1], connections+1)}
-			trial := w.bench(t, given, exitDone, command, "--total", "50", "--conns", "4", "--clients", "4")
+			trial := w.bench(t, given, exitDone, command, "--total", "50", "--key-space-size", "100", "--conns", "4", "--clients", "4")
 			for _, m := range trial.Absent {
 				if m.Endpoint != given[1] || slices.Contains(trial.Endpoints, given[1]) {
 					t.Errorf("%s after %d connections: %s is absent, and the load went to %v", command, connections+1, m.Endpoint, trial.Endpoints)

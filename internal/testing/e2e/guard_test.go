@@ -148,8 +148,8 @@ func TestKeysThatOthersAddStay(t *testing.T) {
 // ready scenarios for Kubernetes and Patroni are tried with the other scenarios.
 var applied = map[string][]string{
 	"etcd":      {"application: election-race", "application: election-queue"},
-	"zookeeper": {"application: election-race", "application: election-queue", "application: membership"},
-	"consul":    {"application: election-race", "application: catalog"},
+	"zookeeper": {"application: election-race", "application: election-queue", "application: membership, services: 10, instances-per-service: 4, discovery-clients: 10, services-per-client: 3, instance-churn: 1"},
+	"consul":    {"application: election-race", "application: catalog, services: 10, instances-per-service: 4, discovery-clients: 10, services-per-client: 3, instance-churn: 1"},
 }
 
 // TestApplicationsLeaveARunningClusterAsItWas runs applications to their end and kills them
@@ -158,7 +158,7 @@ func TestApplicationsLeaveARunningClusterAsItWas(t *testing.T) {
 	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
 		before := u.read(t)
 		for i, app := range applied[u.store] {
-			file := w.file(t, fmt.Sprintf("app-%d.yaml", i), fmt.Sprintf("name: app\ntrials:\n  - {store: %s, endpoints: ['%s'], duration: 4s, %s}\n", u.store, u.endpoint, app))
+			file := w.file(t, fmt.Sprintf("app-%d.yaml", i), fmt.Sprintf("name: app\ntrials:\n  - {store: %s, endpoints: ['%s'], duration: 2s, %s}\n", u.store, u.endpoint, app))
 			p := w.run(t, "run", file, "--out", w.path(fmt.Sprintf("out-%d", i))).exits(t, exitDone)
 			if said := p.stderr.String(); !strings.Contains(said, `below "quorumbench`) && !strings.Contains(said, `below "/quorumbench/`) {
 				t.Errorf("%s does not say what it writes:\n%s", app, said)
@@ -214,7 +214,7 @@ func TestKeysThatAreToStay(t *testing.T) {
 		if got := u.read(t); len(got.Keys) <= len(before.Keys) {
 			t.Fatal("cleanup removes what was to stay")
 		}
-		u.quorumbench(t, w, "bench", "get", "--total", "20", "--cleanup=false").exits(t, exitDone)
+		u.quorumbench(t, w, "bench", "get", "--total", "20", "--key-space-size", "100", "--cleanup=false").exits(t, exitDone)
 		u.quorumbench(t, w, "cleanup", "--prefix", "quorumbench/").exits(t, exitDone)
 		u.unchanged(t, before, "cleanup")
 	})

@@ -131,9 +131,9 @@ func TestATokenWithFewRights(t *testing.T) {
 	for _, args := range [][]string{
 		{"bench", "put", "--prefix", "app/", "--total", "50"},
 		{"bench", "put", "--prefix", "app/bench/", "--total", "50"},
-		{"bench", "mixed", "--prefix", "app/bench/", "--total", "50", "--check"},
-		{"bench", "get", "--prefix", "app/", "--total", "50", "--target", "leader"},
-		{"bench", "get", "--prefix", "app/", "--total", "50", "--target", "all"},
+		{"bench", "mixed", "--prefix", "app/bench/", "--total", "50", "--key-space-size", "100", "--check"},
+		{"bench", "get", "--prefix", "app/", "--total", "50", "--key-space-size", "100", "--target", "leader"},
+		{"bench", "get", "--prefix", "app/", "--total", "50", "--key-space-size", "100", "--target", "all"},
 	} {
 		said := run(few, exitDone, args...)
 		if !strings.Contains(said, "lacks agent:read, which shows them") {
