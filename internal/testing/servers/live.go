@@ -14,7 +14,6 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/install"
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
@@ -22,15 +21,7 @@ import (
 // without it the test is skipped.
 func Installed(t testing.TB, st store.Store) string {
 	t.Helper()
-	source, err := st.Server("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	path, err := install.Ensure(t.Context(), source, nil)
-	if err != nil {
-		t.Skip("no real server: ", err)
-	}
-	return path
+	return built(t, func() (store.ServerSource, error) { return st.Server("") })
 }
 
 // patience bounds what a test waits for.
@@ -95,8 +86,7 @@ func Process(t testing.TB, p store.Process) host.Process {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = process.Signal(context.Background(), host.Kill)
-		<-process.Exited()
+		killed(process)
 		if t.Failed() {
 			text, _ := os.ReadFile(p.LogFile)
 			t.Logf("%s: ...%s", p.Name, text[max(0, len(text)-3000):])

@@ -1,0 +1,83 @@
+package servers
+
+import (
+	"context"
+	"embed"
+	"io/fs"
+	"net"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/quorumbench/quorumbench/internal/run/host"
+	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/store/install"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
+)
+
+// goSource describes a server that is a Go module, whose go.mod and go.sum are in the folder of
+// its name, and how it is built; command is the package below the module.
+func goSource(files embed.FS, name, version, module, command string) (store.ServerSource, error) {
+	s := store.ServerSource{
+		Store: name, Version: version, Versions: []string{version}, Kind: store.GoModule,
+		Package: module + command, LDFlags: "-s -w",
+		Tools:   []store.Tool{{Name: "go", Missing: "building " + name + " needs Go"}},
+		Check:   store.ServerCheck{Module: module + "@v" + version, Args: []string{"--version"}},
+		License: "Apache License 2.0",
+	}
+	var err error
+	s.Files, err = fs.Sub(files, name)
+	return s, err
+}
+
+// built returns the path of a server, which is built if need be; without it the test is skipped.
+func built(t testing.TB, describe func() (store.ServerSource, error)) string {
+	t.Helper()
+	source, err := describe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := install.Ensure(t.Context(), source, nil)
+	if err != nil {
+		t.Skip("no real server: ", err)
+	}
+	return path
+}
+
+// freeAddress returns an address on loopback that is the test's to its end.
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	lease, err := host.NewLocal(nil, nil).Ports(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(lease.Release)
+	return net.JoinHostPort(lease.Address, strconv.Itoa(lease.Ports[0]))
+}
+
+// started starts a server, whose log is in its folder, and waits until it listens.
+func started(t testing.TB, address string, c host.Command) host.Process {
+	t.Helper()
+	c.LogFile = filepath.Join(c.Dir, "log")
+	p, err := host.NewLocal(nil, nil).Start(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	storetest.Poll(ctx, t, func() error {
+		c, err := net.DialTimeout("tcp", address, time.Second)
+		if err != nil {
+			return err
+		}
+		return c.Close()
+	})
+	return p
+}
+
+// killed ends a process as a crash does.
+func killed(p host.Process) {
+	_ = p.Signal(context.Background(), host.Kill) // it may have ended
+	<-p.Exited()
+}
