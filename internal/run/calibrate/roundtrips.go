@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/run/probe"
+	"github.com/quorumbench/quorumbench/internal/run/signals"
 )
 
 // What is asked of one address: so many connections a round, and rounds with fewer when
@@ -46,7 +46,7 @@ func Loopback(ctx context.Context, rounds int) (record.RoundTrip, error) {
 		<-accepted
 	}()
 	return roundTrip(ctx, "loopback", rounds, func(ctx context.Context) (time.Duration, error) {
-		return probe.Connect(ctx, l.Addr().String(), nil)
+		return signals.Connect(ctx, l.Addr().String(), nil)
 	})
 }
 
@@ -57,7 +57,7 @@ func Endpoint(ctx context.Context, endpoint string, secure *tls.Config, within t
 	return roundTrip(ctx, endpoint, rounds, func(ctx context.Context) (time.Duration, error) {
 		ctx, cancel := context.WithTimeout(ctx, within)
 		defer cancel()
-		return probe.Connect(ctx, endpoint, secure)
+		return signals.Connect(ctx, endpoint, secure)
 	})
 }
 

@@ -1,7 +1,6 @@
-// Package probe reads what the disk, the machine, its processes and our own
-// threads do, the stores' own metrics, and what lines of their logs report. It
-// has no goroutine and no clock of its own for counters: the caller asks when it
-// wants them, and subtracts one reading from the next.
+// Package probe reads the counters of the disk, the machine, its processes and our own
+// threads. It has no goroutine and no clock for counters: the caller asks when it wants
+// them, and subtracts one reading from the next.
 package probe
 
 import (

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/run/host"
-	"github.com/quorumbench/quorumbench/internal/run/probe"
+	"github.com/quorumbench/quorumbench/internal/run/signals"
 )
 
 // How often the members' logs are read, and how long before the load what they
@@ -19,7 +19,7 @@ const (
 // preload. Without any, as of a cluster that ran already, both are nil.
 type logs struct {
 	followed []hostLogs
-	signal   probe.Signaller
+	signal   signals.Signaller
 }
 
 // hostLogs are those of one host.
@@ -38,9 +38,9 @@ func (l *logs) close() {
 
 // listener returns a listener to what the logs have from shortly before a load
 // on, which began at the given time; nil without logs.
-func (l *logs) listener(began time.Time) *probe.Listener {
+func (l *logs) listener(began time.Time) *signals.Listener {
 	if l.followed == nil {
 		return nil
 	}
-	return probe.NewListener(l.signal, began.Add(-eventsFrom).Truncate(signalClock))
+	return signals.NewListener(l.signal, began.Add(-eventsFrom).Truncate(signalClock))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/run/probe"
+	"github.com/quorumbench/quorumbench/internal/run/signals"
 
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -70,7 +70,7 @@ func (w *monitor) read(ctx context.Context) {
 				break
 			}
 			for _, line := range lines {
-				if h, ok := w.heard.Line(f.members[line.File], line.Text, probe.Reading{At: line.At, Ahead: line.Ahead, Unsure: line.Unsure}); ok {
+				if h, ok := w.heard.Line(f.members[line.File], line.Text, signals.Reading{At: line.At, Ahead: line.Ahead, Unsure: line.Unsure}); ok {
 					w.happened(h)
 				}
 			}
@@ -94,7 +94,7 @@ func (w *monitor) readLastLogs(ctx context.Context) {
 }
 
 // happened records what a log reports.
-func (w *monitor) happened(h probe.LogEvent) {
+func (w *monitor) happened(h signals.LogEvent) {
 	e := record.Event{
 		Time: h.Time, Kind: string(h.Kind), Member: h.Member, Duration: h.Duration, Line: h.Line,
 		Text: h.Member + " " + h.Kind.Says(),
@@ -102,7 +102,7 @@ func (w *monitor) happened(h probe.LogEvent) {
 	switch {
 	case h.Count > 1:
 		e.Count, e.Total, e.First = h.Count, h.Total, h.First
-		e.Text += fmt.Sprintf(", %d more times after the first %d", h.Count, probe.MostOfAKind)
+		e.Text += fmt.Sprintf(", %d more times after the first %d", h.Count, signals.MostOfAKind)
 		if h.Duration > 0 {
 			e.Text += fmt.Sprintf(" (%s in all, the longest %s)", text.Duration(float64(h.Total)), text.Duration(float64(h.Duration)))
 		}

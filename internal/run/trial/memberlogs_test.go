@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/run/host"
-	"github.com/quorumbench/quorumbench/internal/run/probe"
+	"github.com/quorumbench/quorumbench/internal/run/signals"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -60,7 +60,7 @@ func TestTheLastLinesAreRead(t *testing.T) {
 	heard := &lastLine{text: []byte("the last")}
 	w := &monitor{t: &Trial{}}
 	w.t.logs = logs{signal: heard.Signal, followed: []hostLogs{{Logs: &ending{follow, stop}, members: []string{"m1"}}}}
-	w.heard = probe.NewListener(heard.Signal, time.Time{})
+	w.heard = signals.NewListener(heard.Signal, time.Time{})
 	write(bytes.Repeat([]byte("much\n"), 1<<18))
 	w.read(ctx)
 	write([]byte("the last\n"))

@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
-	"github.com/quorumbench/quorumbench/internal/run/probe"
+	"github.com/quorumbench/quorumbench/internal/run/signals"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -40,7 +40,7 @@ type scraped struct {
 	access  store.Access
 	out     *record.TrialWriter
 	size    func(endpoint string) int64 // of its database, as it stated last; 0: not known
-	scraper *probe.Scraper              // nil: the store's members report nothing
+	scraper *signals.Scraper            // nil: the store's members report nothing
 	connect bool                        // time TCP connections to it, too
 	edges   chan struct{}               // the window opened or closed
 	// quickest is its quickest answer, which is what an answer costs it: 0 until it gave
@@ -60,7 +60,7 @@ func newScrapes(t *Trial, m *members, out *record.TrialWriter) *scrapes {
 			// timed by connections that others make for us.
 			connect: t.Cluster.attached() && t.Cluster.Access().Dial == nil, edges: make(chan struct{}, 1),
 		}
-		one.scraper, _ = probe.NewScraper(t.Cluster.Store, t.Cluster.Access(), e.Endpoint)
+		one.scraper, _ = signals.NewScraper(t.Cluster.Store, t.Cluster.Access(), e.Endpoint)
 		if one.scraper != nil || one.connect {
 			s.members = append(s.members, one)
 		}
@@ -146,7 +146,7 @@ func (m *scraped) pause(took time.Duration) time.Duration {
 func (m *scraped) row(ctx context.Context) {
 	r := record.StoreRow{Name: cmp.Or(m.member.Name, m.member.Endpoint), Endpoint: m.member.Endpoint}
 	if m.connect {
-		took, err := probe.Connect(ctx, m.member.Endpoint, m.access.TLS)
+		took, err := signals.Connect(ctx, m.member.Endpoint, m.access.TLS)
 		if r.Connect = took; err != nil {
 			r.ConnectFailure = err.Error()
 		}

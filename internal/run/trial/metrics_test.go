@@ -12,7 +12,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
-	"github.com/quorumbench/quorumbench/internal/run/probe"
+	"github.com/quorumbench/quorumbench/internal/run/signals"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 )
@@ -78,7 +78,7 @@ func TestMembersMetricsAreRecorded(t *testing.T) {
 // A member that answers slowly, or no longer, is asked again a second later at most;
 // one whose answers are always long is left alone for most of the time.
 func TestHowOftenMembersAreAsked(t *testing.T) {
-	asked := &probe.Scraper{}
+	asked := &signals.Scraper{}
 	for name, c := range map[string]struct {
 		member     scraped
 		took, want time.Duration

@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
-	"github.com/quorumbench/quorumbench/internal/run/probe"
+	"github.com/quorumbench/quorumbench/internal/run/signals"
 )
 
 // monitor follows a running load: it records its seconds, follows
@@ -50,7 +50,7 @@ type monitor struct {
 	follower  *cluster.Follower
 	done      func() uint64 // operations that the load has completed; set before the follower runs
 	elections elections
-	heard     *probe.Listener // listen's, and then measure's
+	heard     *signals.Listener // listen's, and then measure's
 	quit      context.CancelFunc
 	running   sync.WaitGroup
 	forsake   context.CancelFunc // ends what the cluster is still awaited for

@@ -1,4 +1,6 @@
-package probe
+// Package signals reads the metrics and log lines of a store's members, and times connections
+// to them.
+package signals
 
 import (
 	"cmp"
