@@ -50,7 +50,7 @@ func meanOf(seconds float64) store.Reading { return store.Reading{Sum: 100 * sec
 func slowTrial() *record.Trial {
 	rate, busy := 1000.0, 0.5
 	opened := noon
-	c := record.Conditions{Name: "put", Operation: "put", Rate: &rate, Loops: 1, Machine: &record.Machine{CPUs: 2},
+	c := record.Conditions{Name: "put", Operation: "put", Rate: &rate, Loops: 1, Machine: &measure.Machine{CPUs: 2},
 		Durability: &record.Durability{Synced: true, FileSystem: "ext4", FdatasyncP50NS: 1e6, Fdatasyncs: 1000, FdatasyncP99NS: new(int64(2e6))},
 		Load:       scenario.Load{Arrival: scenario.Constant, MaxInFlight: 200, Mix: []scenario.Operation{{Kind: kv.Put, Weight: 1}}}}
 	t := &record.Trial{Conditions: c, State: record.Complete, Opened: &opened, Seconds: 60, Counts: record.Counts{PerSecond: 800, ErrorsByKind: map[string]uint64{}},

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/verdict"
@@ -44,7 +45,7 @@ func TestWhatLimitedTheLoad(t *testing.T) {
 		{"one thread at times", func(t *record.Trial) { using(t, map[string][]float64{"m1": {1, 0.3}}) }, "", ""},
 		{"two threads", func(t *record.Trial) { using(t, map[string][]float64{"m1": {1.9}}) }, "", ""},
 		{"one processor", func(t *record.Trial) {
-			t.Machine = &record.Machine{CPUs: 1}
+			t.Machine = &measure.Machine{CPUs: 1}
 			using(t, map[string][]float64{"m1": {0.99}})
 		}, "", ""},
 		{"the machine full at times", func(t *record.Trial) { using(t, map[string][]float64{record.MachineName: {0.5, 0.5, 3.95, 0.5, 4}}) }, CauseCPU, "in 4 of 10 seconds of the window all 4 processors"},
@@ -57,7 +58,7 @@ func TestWhatLimitedTheLoad(t *testing.T) {
 		{"slow syncs", func(t *record.Trial) { t.Events = []record.Event{event(store.SlowFsync, 1200*time.Millisecond)} }, CausePauses, "waited for slow syncs of their logs for 1.20 s in all"},
 	} {
 		trial := slowTrial()
-		trial.Stores, trial.Seconds, trial.Members, trial.Machine = nil, 10, 3, &record.Machine{CPUs: 4}
+		trial.Stores, trial.Seconds, trial.Members, trial.Machine = nil, 10, 3, &measure.Machine{CPUs: 4}
 		test.change(trial)
 		l := WhatLimited(trial)
 		switch {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -63,7 +64,7 @@ func TestWhatMachinesWaitedFor(t *testing.T) {
 		{"a processor that came", each(whole, func(r *record.MachineRow, s float64) { r.Cores = make([]float64, 2+int(s)) }), "", ""},
 	} {
 		trial := slowTrial()
-		trial.Stores, trial.Seconds, trial.Members, trial.Machine, trial.Shared = nil, 10, 3, &record.Machine{CPUs: 4}, new(true)
+		trial.Stores, trial.Seconds, trial.Members, trial.Machine, trial.Shared = nil, 10, 3, &measure.Machine{CPUs: 4}, new(true)
 		test.change(trial)
 		l := WhatLimited(trial)
 		switch {
@@ -78,7 +79,7 @@ func TestWhatMachinesWaitedFor(t *testing.T) {
 // Where other programs filled the machine, they are named.
 func TestOtherProgramsAreNamed(t *testing.T) {
 	trial := slowTrial()
-	trial.Stores, trial.Seconds, trial.Machine, trial.Shared = nil, 10, &record.Machine{CPUs: 4}, new(true)
+	trial.Stores, trial.Seconds, trial.Machine, trial.Shared = nil, 10, &measure.Machine{CPUs: 4}, new(true)
 	trial.BusyShare, trial.ForeignShare = new(0.99), new(0.45)
 	for _, p := range []struct {
 		name string
@@ -97,7 +98,7 @@ func TestOtherProgramsThatAreSeldomLookedAt(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 14))
 	for range 300 {
 		trial := slowTrial()
-		trial.Seconds, trial.Machine = 10, &record.Machine{CPUs: 2}
+		trial.Seconds, trial.Machine = 10, &measure.Machine{CPUs: 2}
 		used := 0.2 + r.Float64()
 		for at := -3.0; at < 15; {
 			covered := 1 + 4*r.Float64()
@@ -115,7 +116,7 @@ func TestOtherProgramsThatAreSeldomLookedAt(t *testing.T) {
 // A spike is explained by what machines.csv has then and not else.
 func TestSpikesAreExplainedByMachines(t *testing.T) {
 	trial := withP99(5, 5, 5, 800, 5, 5, 5, 5, 5, 5)
-	trial.Machine = &record.Machine{CPUs: 4}
+	trial.Machine = &measure.Machine{CPUs: 4}
 	burst := func(s, usual, then float64) float64 { // a counter that rises by another amount in the second from 3 on
 		if s > 3 {
 			return usual*(s-1) + then

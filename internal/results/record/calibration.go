@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
 // CalibrationSchema is the one that this package writes.
@@ -12,10 +14,10 @@ const CalibrationSchema = "quorumbench/calibration/1"
 // Calibration is what a machine can tell apart. The load's figures are of a null server,
 // which shares the machine with the generator: no store can be measured to be faster.
 type Calibration struct {
-	Schema   string    `json:"schema"`
-	Measured time.Time `json:"measured"`
-	Tool     Tool      `json:"tool"`
-	Machine  Machine   `json:"machine"`
+	Schema   string          `json:"schema"`
+	Measured time.Time       `json:"measured"`
+	Tool     Tool            `json:"tool"`
+	Machine  measure.Machine `json:"machine"`
 	// Outdated says in a run's record why what had been measured is not shown: what of
 	// the machine or the program is not as it was. All below is empty then.
 	Outdated string `json:"outdated,omitempty"`
@@ -134,7 +136,7 @@ func (c *Calibration) spreads() []*OfRounds {
 }
 
 // of is the calibration for a trial's machine; nil where it is of another.
-func (c *Calibration) of(m *Machine) *Calibration {
+func (c *Calibration) of(m *measure.Machine) *Calibration {
 	if c == nil || m == nil || m.Unlike(&c.Machine) != "" || c.Outdated == "" && !c.sound() {
 		return nil
 	}

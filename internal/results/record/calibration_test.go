@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -19,7 +20,7 @@ func calibration() *Calibration {
 	p99 := int64(900_000)
 	return &Calibration{
 		Schema: CalibrationSchema, Measured: noon.UTC(), Tool: Tool{Version: "v1", Revision: "abc", Go: "go1"},
-		Machine: Machine{Name: "vm", System: "linux", Kernel: "6.1", Architecture: "amd64", CPU: "X", CPUs: 2, MemoryBytes: 1 << 30},
+		Machine: measure.Machine{Name: "vm", System: "linux", Kernel: "6.1", Architecture: "amd64", CPU: "X", CPUs: 2, MemoryBytes: 1 << 30},
 		Rounds:  3, Store: "s",
 		Generator: GeneratorLimits{ServiceP50NS: NewOfRounds(30_000, 20_000, 25_000), ClosedPerSecond: NewOfRounds(1e5, 2e5, 3e5), OpenRate: 2000},
 		Wakes:     WakeError{P50NS: NewOfRounds(1, 2, 3), Count: 3000},
@@ -135,7 +136,7 @@ func TestCalibrationIsKept(t *testing.T) {
 func TestCalibrationFiles(t *testing.T) {
 	seen := map[string]string{}
 	for _, name := range []string{"a", "b", "A", "a b", "a/b", "a-b", "../a", "", strings.Repeat("x", 300)} {
-		path := CalibrationFile("/cache", &Machine{Name: name})
+		path := CalibrationFile("/cache", &measure.Machine{Name: name})
 		if other, ok := seen[path]; ok {
 			t.Errorf("%q and %q have one file", name, other)
 		}
@@ -160,13 +161,13 @@ func TestCalibrationIsOfItsMachineAndProgram(t *testing.T) {
 		t.Errorf("with other memory it is %+v", got)
 	}
 	two := 2.0
-	for want, change := range map[string]func(*Machine, *Tool){
-		"the machine has the kernel 6.2, and had 6.1":                                   func(m *Machine, _ *Tool) { m.Kernel = "6.2" },
-		"the machine has the number of processors 4, and had 2":                         func(m *Machine, _ *Tool) { m.CPUs = 4 },
-		"the machine has the limit of processors 2, and had no limit":                   func(m *Machine, _ *Tool) { m.CPULimit = &two },
-		"the machine has the name other, and had vm":                                    func(m *Machine, _ *Tool) { m.Name = "other" },
-		"this is quorumbench v2 (abc) by go1, and that was quorumbench v1 (abc) by go1": func(_ *Machine, t *Tool) { t.Version = "v2" },
-		"this is quorumbench v1 by go1, and that was quorumbench v1 (abc) by go1":       func(_ *Machine, t *Tool) { t.Revision = "" },
+	for want, change := range map[string]func(*measure.Machine, *Tool){
+		"the machine has the kernel 6.2, and had 6.1":                                   func(m *measure.Machine, _ *Tool) { m.Kernel = "6.2" },
+		"the machine has the number of processors 4, and had 2":                         func(m *measure.Machine, _ *Tool) { m.CPUs = 4 },
+		"the machine has the limit of processors 2, and had no limit":                   func(m *measure.Machine, _ *Tool) { m.CPULimit = &two },
+		"the machine has the name other, and had vm":                                    func(m *measure.Machine, _ *Tool) { m.Name = "other" },
+		"this is quorumbench v2 (abc) by go1, and that was quorumbench v1 (abc) by go1": func(_ *measure.Machine, t *Tool) { t.Version = "v2" },
+		"this is quorumbench v1 by go1, and that was quorumbench v1 (abc) by go1":       func(_ *measure.Machine, t *Tool) { t.Revision = "" },
 	} {
 		m, tool := c.Machine, c.Tool
 		change(&m, &tool)

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 
 	"github.com/quorumbench/quorumbench/internal/files"
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -22,7 +23,7 @@ const maxCalibration = 1 << 20
 
 // CalibrationFile is where the calibration of a machine is kept below the user's cache
 // folder. Folders that several machines share have a file for each machine.
-func CalibrationFile(cache string, m *Machine) string {
+func CalibrationFile(cache string, m *measure.Machine) string {
 	sum := sha256.Sum256([]byte(m.Name)) // names that are one as a part of a file's name
 	return filepath.Join(cache, "quorumbench", "calibration", Slug(m.Name)+"-"+hex.EncodeToString(sum[:4])+".json")
 }
@@ -108,7 +109,7 @@ func (c *Calibration) sound() bool {
 
 // On is the calibration as a run on a machine by a program records it: the whole where
 // all is as it was, or what is not; nil of nil.
-func (c *Calibration) On(m *Machine, tool Tool) *Calibration {
+func (c *Calibration) On(m *measure.Machine, tool Tool) *Calibration {
 	if c == nil {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
@@ -55,7 +56,7 @@ type Conditions struct {
 	// Env are variables that the members got besides the usual ones.
 	Env        map[string]string `json:"env,omitempty"`
 	Durability *Durability       `json:"durability"`
-	Machine    *Machine          `json:"machine" csv:"-"`       // the generator's; one text in tables
+	Machine    *measure.Machine  `json:"machine" csv:"-"`       // the generator's; one text in tables
 	Shared     *bool             `json:"members_share_machine"` // with the generator; null if not known
 	Tool       string            `json:"tool_version"`
 	Notes      []string          `json:"notes"`

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/files"
+	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
 // asideFolder has what was cut off when a run ended: a folder each, whose name begins
@@ -160,7 +161,7 @@ func (r *Resumption) Clusters() (highest int) {
 
 // Writer goes on with the record: what was cut off is kept aside, and the run has a
 // further start. The trials that had ended stay as they are.
-func (r *Resumption) Writer(now time.Time, machines []Machine, hosts []Host) (*Writer, error) {
+func (r *Resumption) Writer(now time.Time, machines []measure.Machine, hosts []Host) (*Writer, error) {
 	w := &Writer{dir: r.dir, open: openFile, run: *r.Run, lock: r.lock}
 	r.lock = nil
 	fail := func(err error) (*Writer, error) {

@@ -19,7 +19,7 @@ import (
 // more.
 func cutOff(t *testing.T) (dir string) {
 	t.Helper()
-	w, err := Create(t.TempDir(), "quick", noon, Run{Name: "quick", Seed: 42, Planned: 4, Scenario: "trials: []\n", Machines: []Machine{{Name: "vm", CPUs: 2}}})
+	w, err := Create(t.TempDir(), "quick", noon, Run{Name: "quick", Seed: 42, Planned: 4, Scenario: "trials: []\n", Machines: []measure.Machine{{Name: "vm", CPUs: 2}}})
 	must(t, err)
 	for i, name := range []string{"put", "get", "list"} {
 		l := newLoad(uint64(i), 0, false)
@@ -74,7 +74,7 @@ func TestResumedRunKeepsWhatHadEnded(t *testing.T) {
 		t.Fatalf("%d are kept", len(r.Kept))
 	}
 	later := noon.Add(24 * time.Hour)
-	w, err := r.Writer(later, []Machine{{Name: "vm", CPUs: 2}}, nil)
+	w, err := r.Writer(later, []measure.Machine{{Name: "vm", CPUs: 2}}, nil)
 	must(t, err)
 	r.Close() // which leaves the writer its lock
 	_, err = Resume(dir)
@@ -99,7 +99,7 @@ func TestResumedRunKeepsWhatHadEnded(t *testing.T) {
 		t.Errorf("it has %d trials and began %v", len(run.Trials), run.Started)
 	}
 	aside := []string{"cut-off/1-trial-03-list"}
-	machines := []Machine{{Name: "vm", CPUs: 2}}
+	machines := []measure.Machine{{Name: "vm", CPUs: 2}}
 	want := []Start{{At: noon, Machines: machines, State: Incomplete, Aside: aside}, {At: later, Before: 2, Machines: machines}}
 	if diff := cmp.Diff(want, run.Starts); diff != "" {
 		t.Error(diff)

@@ -62,8 +62,8 @@ type Run struct {
 	CapacityOver *CapacityOver `json:"capacity_over,omitempty"`
 	// Planned is how many trials there are to be, repeats included, as far as that
 	// is known.
-	Planned  int       `json:"planned_trials"`
-	Machines []Machine `json:"machines"` // the generator's first
+	Planned  int               `json:"planned_trials"`
+	Machines []measure.Machine `json:"machines"` // the generator's first
 	// Hosts are those of the scenario, absent where it names none.
 	Hosts    []Host    `json:"hosts,omitempty"`
 	Clusters []Cluster `json:"clusters"`
@@ -123,42 +123,6 @@ func (t Tool) Named() string {
 		text += " (" + t.Revision + ")"
 	}
 	return text + " by " + t.Go
-}
-
-// Machine is a machine's part of the conditions. What is not known is empty or
-// null.
-type Machine struct {
-	Name         string `json:"name"`
-	System       string `json:"system"` // such as linux
-	Kernel       string `json:"kernel"`
-	Architecture string `json:"architecture"`
-	CPU          string `json:"cpu"` // the processor's model
-	CPUs         int    `json:"cpus"`
-	MemoryBytes  uint64 `json:"memory_bytes"`
-	// CPULimit is the control group's quota in processors.
-	CPULimit *float64 `json:"cpu_limit"`
-}
-
-// Unlike is the first thing that a machine has not as it was; empty where it is as
-// it was. Memory is no such thing: what a kernel keeps for itself differs from one
-// start to the next.
-func (m *Machine) Unlike(was *Machine) string {
-	limit := func(m *Machine) string {
-		if m.CPULimit == nil {
-			return "no limit"
-		}
-		return strconv.FormatFloat(*m.CPULimit, 'g', -1, 64)
-	}
-	for _, d := range []struct{ what, was, is string }{
-		{"the name", was.Name, m.Name}, {"the system", was.System, m.System}, {"the kernel", was.Kernel, m.Kernel},
-		{"the architecture", was.Architecture, m.Architecture}, {"the processor", was.CPU, m.CPU},
-		{"the number of processors", strconv.Itoa(was.CPUs), strconv.Itoa(m.CPUs)}, {"the limit of processors", limit(was), limit(m)},
-	} {
-		if d.was != d.is {
-			return fmt.Sprintf("%s %s, and had %s", d.what, d.is, d.was)
-		}
-	}
-	return ""
 }
 
 // Cluster is what was under test.

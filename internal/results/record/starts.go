@@ -3,6 +3,8 @@ package record
 import (
 	"math"
 	"time"
+
+	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
 // Start is one of the times at which a run was begun, or taken up again.
@@ -11,7 +13,7 @@ type Start struct {
 	// Before is how many of the run's trials had ended by then.
 	Before int `json:"trials_before"`
 	// Machines are what they were then; the generator's first.
-	Machines []Machine `json:"machines"`
+	Machines []measure.Machine `json:"machines"`
 	// Of a start that was not the last: how the run ended then, and when.
 	// Incomplete, and no time, if it was killed.
 	State    State      `json:"state,omitempty"`

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
@@ -11,7 +12,7 @@ func TestCalibration(t *testing.T) {
 	p99 := int64(900_000)
 	c := &record.Calibration{
 		Schema: record.CalibrationSchema, Measured: noon, Tool: record.Tool{Version: "v1", Go: "go1"},
-		Machine: record.Machine{Name: "vm", System: "linux", Kernel: "6.1", Architecture: "amd64", CPU: "X", CPUs: 2, MemoryBytes: 1 << 30},
+		Machine: measure.Machine{Name: "vm", System: "linux", Kernel: "6.1", Architecture: "amd64", CPU: "X", CPUs: 2, MemoryBytes: 1 << 30},
 		Rounds:  3, Store: "s",
 		Generator: record.GeneratorLimits{
 			ServiceP50NS: record.NewOfRounds(30_000, 20_000, 25_000), ClosedPerSecond: record.NewOfRounds(1e5, 2e5, 3e5), CPUPerOpNS: record.NewOfRounds(800),

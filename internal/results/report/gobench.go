@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/text"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
@@ -81,9 +82,9 @@ func goFigure(v record.Value, unit string) string {
 
 // goMachine are configuration lines, as go test has them; an empty value takes
 // one back.
-func goMachine(m *record.Machine) string {
+func goMachine(m *measure.Machine) string {
 	if m == nil {
-		m = &record.Machine{}
+		m = &measure.Machine{}
 	}
 	words := ""
 	for _, c := range [][2]string{{"goos", m.System}, {"goarch", m.Architecture}, {"cpu", m.CPU}} {

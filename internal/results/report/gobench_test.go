@@ -13,6 +13,7 @@ import (
 	"golang.org/x/perf/benchfmt"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/verdict"
@@ -92,7 +93,7 @@ func FuzzGoBench(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name string) {
 		now := *r
 		now.Trials = append([]record.Trial{}, r.Trials...)
-		machine := record.Machine{System: name, Architecture: name, CPU: name}
+		machine := measure.Machine{System: name, Architecture: name, CPU: name}
 		now.Name, now.Tool.Version = name, name
 		for i := range now.Trials {
 			c := &now.Trials[i]

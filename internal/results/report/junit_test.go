@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/compare"
 	"github.com/quorumbench/quorumbench/internal/results/record"
@@ -45,7 +46,7 @@ func TestThresholdsAsJUnit(t *testing.T) {
 	r.Planned++
 	r.Trials[3].Verdict = verdict.Verdict{State: verdict.Invalid, Reasons: []verdict.Reason{{Rule: 8, Text: "answers were wrong"}}}
 	end := noon.Add(90 * time.Second)
-	r.Finished, r.Machines = &end, []record.Machine{{Name: "box"}}
+	r.Finished, r.Machines = &end, []measure.Machine{{Name: "box"}}
 	r.Problems = []string{"The last line of trial-02-put/timeline.csv is not whole."}
 	var b bytes.Buffer
 	if err := ThresholdsJUnit(&b, r, held(t, r, "p50<5ms", "lateness-p99<1ms")); err != nil {
@@ -195,7 +196,7 @@ func FuzzJUnit(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, trial, why string) {
 		now, base := one, *r
 		now.Trials = append([]record.Trial{}, r.Trials...)
-		now.Name, base.Name, now.Problems, now.Machines = name, name, []string{why}, []record.Machine{{Name: name}}
+		now.Name, base.Name, now.Problems, now.Machines = name, name, []string{why}, []measure.Machine{{Name: name}}
 		now.Tool.Version = why
 		h := []analyze.Held{
 			{Of: &now.Trials[0], Missed: analyze.Missed{Threshold: why, Trial: trial, Why: why}, Standing: analyze.Unkept},

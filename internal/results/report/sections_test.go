@@ -180,7 +180,7 @@ func TestHeldClients(t *testing.T) {
 // Slow trials have their causes, and the others no line.
 func TestLimited(t *testing.T) {
 	busy := 0.95
-	opened := record.Conditions{Name: "put", Repeat: 1, Repeats: 1, Machine: &record.Machine{CPUs: 2}}
+	opened := record.Conditions{Name: "put", Repeat: 1, Repeats: 1, Machine: &measure.Machine{CPUs: 2}}
 	slow := record.Trial{Conditions: opened, State: record.Complete, Seconds: 10, Usage: record.Usage{BusyShare: &busy, LongestPauseNS: 2e8}, Course: record.Course{TermChanges: 1}}
 	slow.Loops, slow.LongestGap = 1, 0.6
 	quick := slow

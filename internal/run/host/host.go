@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/host/disk"
 	"github.com/quorumbench/quorumbench/internal/run/host/network"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
@@ -63,8 +63,8 @@ type Host interface {
 
 // Description is what a machine is.
 type Description struct {
-	Place   Place          `json:"place"`
-	Machine record.Machine `json:"machine"` // as a run records it
+	Place   Place           `json:"place"`
+	Machine measure.Machine `json:"machine"` // as a run records it
 	// Folder is the one below which all paths on the host must be; empty where they
 	// may be anywhere.
 	Folder string `json:"folder,omitempty"`

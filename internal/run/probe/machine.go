@@ -6,12 +6,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/quorumbench/quorumbench/internal/results/record"
+	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
 // Machine describes the machine that we run on.
-func Machine() record.Machine {
-	m := record.Machine{System: runtime.GOOS, Architecture: runtime.GOARCH, CPUs: runtime.NumCPU()}
+func Machine() measure.Machine {
+	m := measure.Machine{System: runtime.GOOS, Architecture: runtime.GOARCH, CPUs: runtime.NumCPU()}
 	var err error
 	if m.Name, err = os.Hostname(); err != nil {
 		m.Name = "local"

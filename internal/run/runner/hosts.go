@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/run/trial"
@@ -209,10 +210,10 @@ func (r *run) hosts() []host.Host {
 
 // describeHosts asks every host what it is, and returns the machines: the
 // generator's first, and each once.
-func (r *run) describeHosts(ctx context.Context) ([]record.Machine, error) {
+func (r *run) describeHosts(ctx context.Context) ([]measure.Machine, error) {
 	r.about = map[host.Host]host.Description{}
 	var places []host.Place
-	var machines []record.Machine
+	var machines []measure.Machine
 	hosts := append([]host.Host{r.host}, r.Hosts...)
 	all := make([]host.Description, len(hosts))
 	group, ctx := errgroup.WithContext(ctx)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/text"
@@ -98,7 +99,7 @@ func differentHosts(was []record.Host, is []scenario.Host) string {
 
 // sameMachines refuses to go on with another machine: the trials of one report are
 // compared with each other.
-func (r *resumed) sameMachines(is []record.Machine) error {
+func (r *resumed) sameMachines(is []measure.Machine) error {
 	was := r.Run.Machines
 	if len(was) != len(is) {
 		return fmt.Errorf("the run is not taken up again: it was on %d machines, and is on %d", len(was), len(is))

@@ -24,10 +24,10 @@ type Trial struct {
 	Cluster Cluster
 	Worker  load.Worker
 	Writer  *record.Writer
-	Host    host.Host       // on which the generator runs, which is this process
-	Machine *record.Machine // the generator's
-	Sources []Source        // the scenario's hosts that it uses, where some have clocks of their own
-	Tool    string          // version
+	Host    host.Host        // on which the generator runs, which is this process
+	Machine *measure.Machine // the generator's
+	Sources []Source         // the scenario's hosts that it uses, where some have clocks of their own
+	Tool    string           // version
 	// Server is what members of a rolling upgrade to a server are started from.
 	Server func(to string) (cluster.Server, error)
 	// Progress gets how the trial goes, from one goroutine at a time.

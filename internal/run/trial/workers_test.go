@@ -48,7 +48,7 @@ func TestATrialWithAnyWorkers(t *testing.T) {
 					Cluster: scenario.Cluster{Store: "etcd", Attach: attach},
 				},
 				Cluster: trial.Cluster{ID: "c1", Store: etcd.New(), Running: cluster.Attached{Via: store.Access{Endpoints: attach.Endpoints}}},
-				Worker:  w, Writer: out, Host: host.NewLocal(nil, nil), Machine: &record.Machine{Name: "here"},
+				Worker:  w, Writer: out, Host: host.NewLocal(nil, nil), Machine: &measure.Machine{Name: "here"},
 			}
 			res, err := conducted.Run(t.Context())
 			if err != nil {

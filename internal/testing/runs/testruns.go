@@ -54,7 +54,7 @@ const (
 // path.
 func (r Run) Record(tb testing.TB, dir string) string {
 	tb.Helper()
-	w, err := record.Create(filepath.Join(dir, r.Name), r.Name, Noon, record.Run{Name: r.Name, Planned: max(r.Trials, 1), Seed: r.Seed, Machines: []record.Machine{*machine()}})
+	w, err := record.Create(filepath.Join(dir, r.Name), r.Name, Noon, record.Run{Name: r.Name, Planned: max(r.Trials, 1), Seed: r.Seed, Machines: []measure.Machine{*machine()}})
 	check(tb, err)
 	check(tb, w.AddCluster(record.Cluster{ID: "c1", Store: "etcd", Version: "3.7.3", Started: true, Members: members(), Notes: []string{}}))
 	m := &maker{Run: r, tb: tb, rng: rand.New(rand.NewPCG(r.Seed, 3))}
@@ -113,8 +113,8 @@ func members() (all []record.Member) {
 
 func endpoint(member int) string { return fmt.Sprintf("127.0.0.1:%d", 2379+10*member) }
 
-func machine() *record.Machine {
-	return &record.Machine{Name: "bench", System: "linux", Kernel: "6.12", Architecture: "amd64", CPU: "a processor", CPUs: 8, MemoryBytes: 32 << 30}
+func machine() *measure.Machine {
+	return &measure.Machine{Name: "bench", System: "linux", Kernel: "6.12", Architecture: "amd64", CPU: "a processor", CPUs: 8, MemoryBytes: 32 << 30}
 }
 
 func (r *Run) conditions(n int) record.Conditions {

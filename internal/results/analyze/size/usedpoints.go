@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -119,7 +120,7 @@ func (p *usedPoint) machines(run *record.Run, t *record.Trial, cpu, rss map[stri
 }
 
 // machineOfRow is another machine than the generator's, by the name of its rows.
-func machineOfRow(run *record.Run, name string) *record.Machine {
+func machineOfRow(run *record.Run, name string) *measure.Machine {
 	for i := range run.Hosts {
 		if record.OtherMachine(run.Hosts[i].Name) == name {
 			return machineNamed(run, run.Hosts[i].Machine)
@@ -136,7 +137,7 @@ func larger(a, b float64) float64 {
 	return a
 }
 
-func machineNamed(run *record.Run, name string) *record.Machine {
+func machineNamed(run *record.Run, name string) *measure.Machine {
 	for i := range run.Machines {
 		if run.Machines[i].Name == name {
 			return &run.Machines[i]
@@ -145,7 +146,7 @@ func machineNamed(run *record.Run, name string) *record.Machine {
 	return nil
 }
 
-func processorsHad(m *record.Machine) float64 {
+func processorsHad(m *measure.Machine) float64 {
 	if m.CPULimit != nil {
 		return math.Min(*m.CPULimit, float64(m.CPUs))
 	}

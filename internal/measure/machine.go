@@ -1,0 +1,40 @@
+package measure
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// Machine describes a machine. Unknown fields are empty or null.
+type Machine struct {
+	Name         string `json:"name"`
+	System       string `json:"system"` // such as linux
+	Kernel       string `json:"kernel"`
+	Architecture string `json:"architecture"`
+	CPU          string `json:"cpu"` // the processor's model
+	CPUs         int    `json:"cpus"`
+	MemoryBytes  uint64 `json:"memory_bytes"`
+	// CPULimit is the control group's quota in processors.
+	CPULimit *float64 `json:"cpu_limit"`
+}
+
+// Unlike describes the first difference from an earlier description; empty without one. It
+// ignores memory: a kernel keeps another part of it for itself after each start.
+func (m *Machine) Unlike(was *Machine) string {
+	limit := func(m *Machine) string {
+		if m.CPULimit == nil {
+			return "no limit"
+		}
+		return strconv.FormatFloat(*m.CPULimit, 'g', -1, 64)
+	}
+	for _, d := range []struct{ what, was, is string }{
+		{"the name", was.Name, m.Name}, {"the system", was.System, m.System}, {"the kernel", was.Kernel, m.Kernel},
+		{"the architecture", was.Architecture, m.Architecture}, {"the processor", was.CPU, m.CPU},
+		{"the number of processors", strconv.Itoa(was.CPUs), strconv.Itoa(m.CPUs)}, {"the limit of processors", limit(was), limit(m)},
+	} {
+		if d.was != d.is {
+			return fmt.Sprintf("%s %s, and had %s", d.what, d.is, d.was)
+		}
+	}
+	return ""
+}
