@@ -1,3 +1,6 @@
+// The followers' tests run in the simulated time of testing/synctest: time.Sleep advances
+// that time, and waits for nothing.
+
 package cluster
 
 import (
@@ -38,7 +41,7 @@ func (w *world) Role(ctx context.Context, i int) store.Member {
 	return follows(uint64(i+1), uint64(leader+1), uint64(leader+1))
 }
 
-// run runs a Follower in the test's own time, and returns what it was told.
+// run runs a Follower in simulated time, and passes its changes to test.
 func run(t *testing.T, admin store.Admin, every time.Duration, test func(f *Follower, led <-chan Change)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -69,7 +72,7 @@ func TestAMuteMemberDelaysNobody(t *testing.T) {
 	w := &world{}
 	run(t, w, Often, func(_ *Follower, led <-chan Change) {
 		w.mute.Store(true)
-		time.Sleep(1450 * time.Millisecond) // in the test's own time, as everywhere here
+		time.Sleep(1450 * time.Millisecond)
 		w.leader.Store(1)
 		elected := time.Now()
 		if c := <-led; c.What != Led || c.Member != 1 || c.At.Sub(elected) > Often {
