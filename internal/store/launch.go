@@ -2,21 +2,21 @@ package store
 
 import (
 	"fmt"
-	"net"
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
 // LaunchSpec is what a cluster is to be made of.
 type LaunchSpec struct {
-	Cluster string        // a name unique to this cluster
-	Members []MemberPlace // one for each member
-	Exec    string        // another server binary; empty for the store's default
-	Self    string        // our own binary, for stores that are embedded in it
+	Cluster string           // a name unique to this cluster
+	Members []kv.MemberPlace // one for each member
+	Exec    string           // another server binary; empty for the store's default
+	Self    string           // our own binary, for stores that are embedded in it
 	// Elsewhere says that other machines make their processes themselves: what is
 	// installed here is not looked at, and Path means nothing.
 	Elsewhere bool
@@ -26,31 +26,12 @@ type LaunchSpec struct {
 	Joining string
 	// Credentials are by which members speak TLS with clients, and with each other where
 	// their places say so, by their names; nil for plain connections.
-	Credentials map[string]Credentials
+	Credentials map[string]kv.Credentials
 }
 
-// Credentials are a certificate and its key, and the certificate of the authority that
-// signed those of all members, in PEM.
-type Credentials struct{ Certificate, Key, Authority []byte }
-
-// MemberPlace is where one member lives.
-type MemberPlace struct {
-	Name  string // such as m1
-	Host  string // an IP address
-	Ports []int  // as many as Launch asked for with PortsPerMember
-	Dir   string // absolute; the member's own folder, made by the caller
-	// PeerTLS says that members speak TLS with each other (SecuredPeers).
-	PeerTLS bool `json:",omitempty"`
-}
-
-// Address is HOST:PORT of one of the member's ports, by its place in Ports.
-func (m MemberPlace) Address(port int) string {
-	return net.JoinHostPort(m.Host, strconv.Itoa(m.Ports[port]))
-}
-
-// Process is the member's process with all that is the same in every store: its
-// folders, its log, and the port for clients, the first one.
-func (m MemberPlace) Process(path string) Process {
+// ProcessAt returns the member's process with everything that is the same in every store: its
+// folders, its log, and the first port, for clients.
+func ProcessAt(m kv.MemberPlace, path string) Process {
 	return Process{
 		Name: m.Name, Endpoint: m.Address(0), Path: path, Dir: m.Dir,
 		DataDir: filepath.Join(m.Dir, "data"), LogFile: filepath.Join(m.Dir, m.Name+".log"),

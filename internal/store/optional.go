@@ -22,7 +22,7 @@ type Embedded interface {
 	RunMember(ctx context.Context, configFile string) error
 	// CertificateFiles returns the files in which a member has its credentials, and from
 	// which it takes new ones while it runs (kv.Certificates).
-	CertificateFiles(at MemberPlace) (certificate, key string)
+	CertificateFiles(at kv.MemberPlace) (certificate, key string)
 }
 
 // ParentEnv is the environment variable that says to an embedded member, when it
@@ -64,13 +64,13 @@ type Operator interface {
 	// AddLearner has the cluster expect a member, which is started afterwards
 	// (LaunchSpec.Joining) and does not vote (kv.Learners). Members are named by their
 	// places.
-	AddLearner(ctx context.Context, at MemberPlace) error
+	AddLearner(ctx context.Context, at kv.MemberPlace) error
 	// Promote has it vote. It returns when the member has caught up so far that it
 	// may, and does.
-	Promote(ctx context.Context, at MemberPlace) error
+	Promote(ctx context.Context, at kv.MemberPlace) error
 	// Dismiss has the cluster forget it, whether it votes or not. One that is not known
 	// is no error.
-	Dismiss(ctx context.Context, at MemberPlace) error
+	Dismiss(ctx context.Context, at kv.MemberPlace) error
 
 	// CheckRights returns an error when the user lacks the right to kv.Compaction or
 	// kv.Defragmentation, and nil where that cannot be told. It changes nothing.
@@ -96,13 +96,13 @@ type Operator interface {
 type NoHistory struct{}
 
 // AddLearner implements Operator.
-func (NoHistory) AddLearner(context.Context, MemberPlace) error { return errors.ErrUnsupported }
+func (NoHistory) AddLearner(context.Context, kv.MemberPlace) error { return errors.ErrUnsupported }
 
 // Promote implements Operator.
-func (NoHistory) Promote(context.Context, MemberPlace) error { return errors.ErrUnsupported }
+func (NoHistory) Promote(context.Context, kv.MemberPlace) error { return errors.ErrUnsupported }
 
 // Dismiss implements Operator.
-func (NoHistory) Dismiss(context.Context, MemberPlace) error { return errors.ErrUnsupported }
+func (NoHistory) Dismiss(context.Context, kv.MemberPlace) error { return errors.ErrUnsupported }
 
 // CheckRights implements Operator.
 func (NoHistory) CheckRights(context.Context, kv.Feature) error { return nil }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/install"
@@ -23,10 +24,10 @@ const (
 func asked(t testing.TB, name string, inside folder) (host.Command, *launcher, map[string]string) {
 	t.Helper()
 	data := filepath.Join(string(inside), "quorumbench-data-1")
-	place := store.MemberPlace{Name: "m1", Host: "127.0.0.1", Ports: []int{1, 2, 3, 4}, Dir: filepath.Join(data, "m1")}
+	place := kv.MemberPlace{Name: "m1", Host: "127.0.0.1", Ports: []int{1, 2, 3, 4}, Dir: filepath.Join(data, "m1")}
 	c := host.Command{
 		Path: "/bin/sh", Args: []string{"-c", "reboot"}, Env: []string{ownMark}, Dir: "/", LogFile: filepath.Join(string(inside), "logs", "m1.log"),
-		Launch: &host.Launch{Store: name, Process: "m1", Cluster: "run-1", Members: []store.MemberPlace{place}},
+		Launch: &host.Launch{Store: name, Process: "m1", Cluster: "run-1", Members: []kv.MemberPlace{place}},
 	}
 	return c, &launcher{stores: registry.Lookup, self: ownBinary, folder: inside}, map[string]string{data: ownMark}
 }
@@ -109,7 +110,7 @@ func TestWhatIsNotLaunched(t *testing.T) {
 		"ports from 1 to":             func(c *host.Command) { c.Launch.Members[0].Ports[2] = 1 << 20 },
 		"needs 4 ports":               func(c *host.Command) { c.Launch.Members[0].Ports = []int{1} },
 		"at least one member":         func(c *host.Command) { c.Launch.Members = nil },
-		"at most 99 members":          func(c *host.Command) { c.Launch.Members = make([]store.MemberPlace, 500) },
+		"at most 99 members":          func(c *host.Command) { c.Launch.Members = make([]kv.MemberPlace, 500) },
 		"in no data folder":           func(c *host.Command) { c.Launch.Members[0].Dir = "/etc/m1" },
 		"in no data folder of this":   func(c *host.Command) { c.Launch.Members[0].Dir = string(inside) + "/elsewhere/m1" },
 		"and a folder":                func(c *host.Command) { c.Launch.Members[0].Dir += "/../../../x" },

@@ -10,7 +10,6 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -89,7 +88,7 @@ func carry(st *stream, from net.Conn) {
 }
 
 // Reach implements host.Reacher.
-func (h *remoteHost) Reach() store.Dial {
+func (h *remoteHost) Reach() func(context.Context, string) (net.Conn, error) {
 	if !h.r.reaches {
 		return nil
 	}

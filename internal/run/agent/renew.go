@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -22,7 +23,7 @@ func (s *Server) renew(ctx context.Context, now *session, of *host.Launch) error
 		return err
 	}
 	files, ok := st.(store.Embedded)
-	i := slices.IndexFunc(of.Members, func(m store.MemberPlace) bool { return m.Name == of.Process })
+	i := slices.IndexFunc(of.Members, func(m kv.MemberPlace) bool { return m.Name == of.Process })
 	if !ok || i < 0 {
 		return fmt.Errorf("%s has no member %q that takes new certificates", of.Store, of.Process)
 	}

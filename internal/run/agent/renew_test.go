@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/host"
-	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
@@ -24,8 +24,8 @@ func TestCredentialsAreRenewed(t *testing.T) {
 	}
 	asked := func(name, dir string) host.Launch {
 		return host.Launch{
-			Store: name, Process: "m1", Cluster: "run-1", Members: []store.MemberPlace{{Name: "m1", Host: "127.0.0.1", Ports: []int{1, 2, 3, 4}, Dir: dir}},
-			Credentials: map[string]store.Credentials{"m1": {Certificate: []byte("certificate"), Key: []byte("key")}},
+			Store: name, Process: "m1", Cluster: "run-1", Members: []kv.MemberPlace{{Name: "m1", Host: "127.0.0.1", Ports: []int{1, 2, 3, 4}, Dir: dir}},
+			Credentials: map[string]kv.Credentials{"m1": {Certificate: []byte("certificate"), Key: []byte("key")}},
 		}
 	}
 	dir := filepath.Join(claim.Path(), "m1")

@@ -10,6 +10,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -30,7 +31,7 @@ const (
 )
 
 // makeCredentials makes certificates for members that are to speak TLS.
-func (c *Cluster) makeCredentials(places []store.MemberPlace) (all map[string]store.Credentials, err error) {
+func (c *Cluster) makeCredentials(places []kv.MemberPlace) (all map[string]kv.Credentials, err error) {
 	s, ok := c.spec.Settings.(store.LaunchSettings)
 	if !ok || !s.Secured() {
 		return nil, nil
@@ -39,7 +40,7 @@ func (c *Cluster) makeCredentials(places []store.MemberPlace) (all map[string]st
 	if c.authority, err = host.NewAuthority("quorumbench run", now.Add(-validBefore), now.Add(validAfter)); err != nil {
 		return nil, err
 	}
-	all = map[string]store.Credentials{}
+	all = map[string]kv.Credentials{}
 	for _, at := range places {
 		if all[at.Name], err = c.issue(at); err != nil {
 			return nil, err
@@ -55,7 +56,7 @@ func (c *Cluster) securedPeers() bool {
 }
 
 // issue makes a certificate for a member.
-func (c *Cluster) issue(at store.MemberPlace) (made store.Credentials, err error) {
+func (c *Cluster) issue(at kv.MemberPlace) (made kv.Credentials, err error) {
 	made.Authority = c.authority.PEM
 	addresses := []net.IP{net.ParseIP(at.Host)}
 	if addresses[0].IsLoopback() { // from which its connections come, and etcd looks at that of a peer
@@ -107,13 +108,13 @@ func (c *Cluster) NewCertificate(ctx context.Context, name string) error {
 
 // keep has the member be started with its new credentials from now on, and returns what
 // it is then started from.
-func (c *Cluster) keep(m *member, name, certificate, key string, made store.Credentials) host.Launch {
+func (c *Cluster) keep(m *member, name, certificate, key string, made kv.Credentials) host.Launch {
 	c.stopping.Lock()
 	defer c.stopping.Unlock()
 	m.asked.Credentials[name] = made // of all members, which share it
 	m.launch.Files[certificate], m.launch.Files[key] = made.Certificate, made.Key
 	of := m.of
-	of.Process, of.Credentials = name, map[string]store.Credentials{}
+	of.Process, of.Credentials = name, map[string]kv.Credentials{}
 	maps.Copy(of.Credentials, m.asked.Credentials)
 	return of
 }
@@ -121,13 +122,13 @@ func (c *Cluster) keep(m *member, name, certificate, key string, made store.Cred
 // replaceFiles replaces a member's credentials. Between the two the member has a
 // certificate that is not its key's, and refuses connections; as it is with any tool
 // that does so.
-func replaceFiles(ctx context.Context, h host.Host, certificate, key string, c store.Credentials) error {
+func replaceFiles(ctx context.Context, h host.Host, certificate, key string, c kv.Credentials) error {
 	return errors.Join(h.WriteFile(ctx, key, c.Key), h.WriteFile(ctx, certificate, c.Certificate))
 }
 
 // shows waits until a member shows a certificate to who connects, other members among
 // them where they speak TLS with each other.
-func (c *Cluster) shows(ctx context.Context, m *member, at store.MemberPlace, made store.Credentials) error {
+func (c *Cluster) shows(ctx context.Context, m *member, at kv.MemberPlace, made kv.Credentials) error {
 	pair, err := tls.X509KeyPair(made.Certificate, made.Key)
 	if err != nil {
 		return err

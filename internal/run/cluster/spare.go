@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -15,7 +16,7 @@ import (
 // cluster's Members.
 type Spare interface {
 	// Place is where it is.
-	Place() store.MemberPlace
+	Place() kv.MemberPlace
 	// Start starts it, empty, as one that joins the others, which must expect it. It
 	// does not wait until it is ready.
 	Start(ctx context.Context) error
@@ -32,7 +33,7 @@ func (s *Spec) places() int {
 }
 
 // keepPlace keeps the last of the places for the spare member, where there is to be one.
-func (c *Cluster) keepPlace(asked store.LaunchSpec, of host.Launch, places []store.MemberPlace) error {
+func (c *Cluster) keepPlace(asked store.LaunchSpec, of host.Launch, places []kv.MemberPlace) error {
 	if !c.spec.Spare {
 		return nil
 	}
@@ -69,11 +70,11 @@ func (c *Cluster) Spare() (Spare, error) {
 type spare struct {
 	c  *Cluster
 	m  *member
-	at store.MemberPlace
+	at kv.MemberPlace
 }
 
 // Place implements Spare.
-func (s *spare) Place() store.MemberPlace { return s.at }
+func (s *spare) Place() kv.MemberPlace { return s.at }
 
 // Start implements Spare.
 func (s *spare) Start(ctx context.Context) error {

@@ -139,7 +139,7 @@ func processes(l *store.Launch) int {
 
 // takePlaces takes a folder and ports on each host, and returns the members'
 // parts of them.
-func (c *Cluster) takePlaces(ctx context.Context) ([]store.MemberPlace, error) {
+func (c *Cluster) takePlaces(ctx context.Context) ([]kv.MemberPlace, error) {
 	if c.network != nil {
 		for i := range c.spec.places() {
 			c.places = append(c.places, &place{host: c.spec.Hosts[0], in: c.network.Member(i)})
@@ -149,7 +149,7 @@ func (c *Cluster) takePlaces(ctx context.Context) ([]store.MemberPlace, error) {
 			c.places = append(c.places, &place{host: h, in: h})
 		}
 	}
-	members := make([]store.MemberPlace, c.spec.places())
+	members := make([]kv.MemberPlace, c.spec.places())
 	for k, p := range c.places {
 		about, err := p.host.Describe(ctx)
 		if err != nil {
@@ -179,15 +179,15 @@ func (c *Cluster) placeOf(i int) *place { return c.places[i%len(c.places)] }
 func (p *place) path(of string) string { return filepath.Join(p.root, of) }
 
 // memberPlace gives the i-th member a folder below dir and the first of the ports.
-func memberPlace(i int, dir, address string, ports []int) store.MemberPlace {
-	return store.MemberPlace{
+func memberPlace(i int, dir, address string, ports []int) kv.MemberPlace {
+	return kv.MemberPlace{
 		Name: memberName(i), Host: address, Ports: ports[:store.PortsPerMember:store.PortsPerMember], Dir: filepath.Join(dir, memberName(i)),
 	}
 }
 
 // launchSpec is what the store is asked to launch; unique is a word that no other
 // cluster has.
-func launchSpec(spec Spec, unique string, members []store.MemberPlace) store.LaunchSpec {
+func launchSpec(spec Spec, unique string, members []kv.MemberPlace) store.LaunchSpec {
 	return store.LaunchSpec{
 		Cluster: spec.Name + "-" + unique, Members: members, Exec: spec.Exec, Self: spec.Self, Settings: spec.Settings,
 	}

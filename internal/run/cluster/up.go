@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -88,7 +89,7 @@ func (p *Playground) up(ctx context.Context, h *host.Local, st store.Store, spec
 		return store.Status{}, err
 	}
 	defer lease.Release()
-	var members []store.MemberPlace
+	var members []kv.MemberPlace
 	for i := range spec.Members {
 		members = append(members, memberPlace(i, p.Dir, lease.Address, lease.Ports[i*store.PortsPerMember:]))
 	}

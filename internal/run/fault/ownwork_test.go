@@ -73,15 +73,15 @@ func (a *simulatedAdmin) Replace(_ context.Context, gone store.Member) error {
 	return a.say("replace %d", gone.ID)
 }
 
-func (a *simulatedAdmin) AddLearner(_ context.Context, at store.MemberPlace) error {
+func (a *simulatedAdmin) AddLearner(_ context.Context, at kv.MemberPlace) error {
 	return a.say("add %s", at.Name)
 }
 
-func (a *simulatedAdmin) Promote(_ context.Context, at store.MemberPlace) error {
+func (a *simulatedAdmin) Promote(_ context.Context, at kv.MemberPlace) error {
 	return a.say("promote %s", at.Name)
 }
 
-func (a *simulatedAdmin) Dismiss(_ context.Context, at store.MemberPlace) error {
+func (a *simulatedAdmin) Dismiss(_ context.Context, at kv.MemberPlace) error {
 	return a.say("dismiss %s", at.Name)
 }
 
@@ -95,7 +95,7 @@ func (s *simulated) Spare() (cluster.Spare, error) { return &simulatedSpare{s}, 
 
 type simulatedSpare struct{ s *simulated }
 
-func (p *simulatedSpare) Place() store.MemberPlace { return store.MemberPlace{Name: "m4"} }
+func (p *simulatedSpare) Place() kv.MemberPlace { return kv.MemberPlace{Name: "m4"} }
 
 func (p *simulatedSpare) Start(context.Context) error {
 	p.s.said = append(p.s.said, "start m4")

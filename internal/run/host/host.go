@@ -8,14 +8,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"syscall"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/host/disk"
 	"github.com/quorumbench/quorumbench/internal/run/host/network"
 	"github.com/quorumbench/quorumbench/internal/run/probe"
-	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // Host is everything that a run needs of a machine. What it takes and returns is
@@ -110,8 +111,8 @@ type Losable interface {
 
 // Reacher is a Host that can open connections from where it is.
 type Reacher interface {
-	// Reach is how; nil where the host does not do it for us.
-	Reach() store.Dial
+	// Reach returns a dialer of endpoints; nil where the host does not connect for us.
+	Reach() func(ctx context.Context, endpoint string) (net.Conn, error)
 }
 
 // Disker is a Host that can put folders onto disks that fail on request.
@@ -201,11 +202,11 @@ type Launch struct {
 	Exec     string // a binary that the user named; empty for the store's own
 	Process  string // its name
 	Cluster  string
-	Members  []store.MemberPlace
+	Members  []kv.MemberPlace
 	Settings json.RawMessage // as the store's settings encode themselves
 	Joining  string          `json:",omitempty"` // the member that joins the others; empty for none
 	// Credentials are those with which members speak TLS, by their names.
-	Credentials map[string]store.Credentials `json:",omitempty"`
+	Credentials map[string]kv.Credentials `json:",omitempty"`
 }
 
 // Process is a process that was started.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -228,9 +229,9 @@ func startable(st store.Store, c *scenario.Cluster, server, self string) error {
 const nowhere = "quorumbench-nowhere"
 
 // anywhere are places that are made up, for a cluster's members.
-func anywhere(c *scenario.Cluster) (members []store.MemberPlace) {
+func anywhere(c *scenario.Cluster) (members []kv.MemberPlace) {
 	for i := range max(c.Members, 1) {
-		place := store.MemberPlace{Name: fmt.Sprintf("m%d", i+1), Host: "127.0.0.1"}
+		place := kv.MemberPlace{Name: fmt.Sprintf("m%d", i+1), Host: "127.0.0.1"}
 		place.Dir = filepath.Join(os.TempDir(), nowhere, place.Name)
 		for k := range store.PortsPerMember {
 			place.Ports = append(place.Ports, 1+i*store.PortsPerMember+k)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/install"
 )
@@ -62,8 +63,8 @@ func notes(s *Settings) []string {
 	return append(out, "Connect, DNS and gRPC are off")
 }
 
-func process(spec store.LaunchSpec, m store.MemberPlace, s *Settings) (store.Process, error) {
-	p := m.Process(spec.Exec)
+func process(spec store.LaunchSpec, m kv.MemberPlace, s *Settings) (store.Process, error) {
+	p := store.ProcessAt(m, spec.Exec)
 	config := memberConfiguration(spec, m, p.DataDir)
 	s.configuration(config)
 	contents, err := json.MarshalIndent(config, "", "  ")
@@ -78,7 +79,7 @@ func process(spec store.LaunchSpec, m store.MemberPlace, s *Settings) (store.Pro
 
 // memberConfiguration is what makes an agent a server of this cluster. Nothing
 // but the three ports is listened on.
-func memberConfiguration(spec store.LaunchSpec, m store.MemberPlace, dataDir string) tree {
+func memberConfiguration(spec store.LaunchSpec, m kv.MemberPlace, dataDir string) tree {
 	join := make([]string, len(spec.Members))
 	for i, other := range spec.Members {
 		join[i] = other.Address(portSerf)

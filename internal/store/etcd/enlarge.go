@@ -10,11 +10,11 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
 // AddLearner implements store.Operator.
-func (a *admin) AddLearner(ctx context.Context, at store.MemberPlace) error {
+func (a *admin) AddLearner(ctx context.Context, at kv.MemberPlace) error {
 	err := a.change(ctx, func(ctx context.Context, c *clientv3.Client) error {
 		_, err := c.MemberAddAsLearner(ctx, []string{peerURL(at)})
 		if errors.Is(err, rpctypes.ErrPeerURLExist) {
@@ -29,7 +29,7 @@ func (a *admin) AddLearner(ctx context.Context, at store.MemberPlace) error {
 }
 
 // Promote implements store.Operator.
-func (a *admin) Promote(ctx context.Context, at store.MemberPlace) error {
+func (a *admin) Promote(ctx context.Context, at kv.MemberPlace) error {
 	err := a.change(ctx, func(ctx context.Context, c *clientv3.Client) error {
 		m, err := memberAt(ctx, c, at)
 		switch {
@@ -50,7 +50,7 @@ func (a *admin) Promote(ctx context.Context, at store.MemberPlace) error {
 }
 
 // Dismiss implements store.Operator.
-func (a *admin) Dismiss(ctx context.Context, at store.MemberPlace) error {
+func (a *admin) Dismiss(ctx context.Context, at kv.MemberPlace) error {
 	err := a.change(ctx, func(ctx context.Context, c *clientv3.Client) error {
 		m, err := memberAt(ctx, c, at)
 		if err != nil || m == nil {
@@ -80,7 +80,7 @@ func (a *admin) change(ctx context.Context, try func(context.Context, *clientv3.
 }
 
 // memberAt is the member at a place; nil for none.
-func memberAt(ctx context.Context, c *clientv3.Client, at store.MemberPlace) (*etcdserverpb.Member, error) {
+func memberAt(ctx context.Context, c *clientv3.Client, at kv.MemberPlace) (*etcdserverpb.Member, error) {
 	list, err := c.MemberList(ctx)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -46,7 +47,7 @@ func LaunchMembers(spec store.LaunchSpec, options []store.Setting) (store.Launch
 		l.Notes = append(l.Notes, "unsafe-no-fsync is set: writes are acknowledged before they are on disk")
 	}
 	for _, m := range spec.Members {
-		p := m.Process(spec.Exec)
+		p := store.ProcessAt(m, spec.Exec)
 		p.Files = credentialFiles(spec, m)
 		if err := configure(&p, spec.Self, append(memberOptions(spec, m, p.DataDir), options...)); err != nil {
 			return store.Launch{}, err
@@ -93,7 +94,7 @@ func configure(p *store.Process, self string, options []store.Setting) error {
 }
 
 // memberOptions are those that make a member one of this cluster.
-func memberOptions(spec store.LaunchSpec, m store.MemberPlace, dataDir string) []store.Setting {
+func memberOptions(spec store.LaunchSpec, m kv.MemberPlace, dataDir string) []store.Setting {
 	peers := make([]string, len(spec.Members))
 	for i, other := range spec.Members {
 		peers[i] = other.Name + "=" + peerURL(other)
@@ -147,15 +148,15 @@ func inSection(flag string) (section, name string, ok bool) {
 }
 
 // authorityFile is where a member has the certificate of who signed the others'.
-func authorityFile(m store.MemberPlace) string { return filepath.Join(m.Dir, "tls", "ca.crt") }
+func authorityFile(m kv.MemberPlace) string { return filepath.Join(m.Dir, "tls", "ca.crt") }
 
 // certificateFiles are where a member has its certificate and key.
-func certificateFiles(m store.MemberPlace) (certificate, key string) {
+func certificateFiles(m kv.MemberPlace) (certificate, key string) {
 	return filepath.Join(m.Dir, "tls", "member.crt"), filepath.Join(m.Dir, "tls", "member.key")
 }
 
 // credentialFiles are those of a member that speaks TLS.
-func credentialFiles(spec store.LaunchSpec, m store.MemberPlace) map[string][]byte {
+func credentialFiles(spec store.LaunchSpec, m kv.MemberPlace) map[string][]byte {
 	c, ok := spec.Credentials[m.Name]
 	if !ok {
 		return nil
@@ -169,12 +170,12 @@ func credentialFiles(spec store.LaunchSpec, m store.MemberPlace) map[string][]by
 }
 
 // CertificateFiles implements store.Embedded.
-func (*Store) CertificateFiles(m store.MemberPlace) (certificate, key string) {
+func (*Store) CertificateFiles(m kv.MemberPlace) (certificate, key string) {
 	return certificateFiles(m)
 }
 
 // peerURL is where the other members reach one.
-func peerURL(m store.MemberPlace) string {
+func peerURL(m kv.MemberPlace) string {
 	if m.PeerTLS {
 		return "https://" + m.Address(peerPort)
 	}

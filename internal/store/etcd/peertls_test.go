@@ -5,16 +5,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
 // Members that speak TLS with each other have the certificate for both, ask others for
 // one, and say https in their addresses: as flags, and in the configuration file.
 func TestPeersSpeakTLS(t *testing.T) {
-	at := store.MemberPlace{Name: "m1", Host: "127.0.0.1", Ports: []int{1, 2, 3, 4}, Dir: "/d/m1", PeerTLS: true}
+	at := kv.MemberPlace{Name: "m1", Host: "127.0.0.1", Ports: []int{1, 2, 3, 4}, Dir: "/d/m1", PeerTLS: true}
 	spec := store.LaunchSpec{
-		Cluster: "c", Members: []store.MemberPlace{at}, Self: "/self", Settings: &Settings{TLS: true, PeerTLS: true},
-		Credentials: map[string]store.Credentials{"m1": {Certificate: []byte("c"), Key: []byte("k"), Authority: []byte("a")}},
+		Cluster: "c", Members: []kv.MemberPlace{at}, Self: "/self", Settings: &Settings{TLS: true, PeerTLS: true},
+		Credentials: map[string]kv.Credentials{"m1": {Certificate: []byte("c"), Key: []byte("k"), Authority: []byte("a")}},
 	}
 	l, err := New().Launch(spec)
 	if err != nil {

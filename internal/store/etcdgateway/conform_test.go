@@ -48,10 +48,10 @@ func start(t *testing.T, o storetest.Options) *storetest.Server {
 	if o.TLS {
 		certificate, key, trusts := certs.ServerFiles(t, t.TempDir())
 		s.Access.TLS = trusts
-		spec.Credentials = map[string]store.Credentials{}
+		spec.Credentials = map[string]kv.Credentials{}
 		for i, m := range spec.Members {
 			spec.Members[i].Host = "127.0.0.1" // which the certificate is for
-			spec.Credentials[m.Name] = store.Credentials{Certificate: read(t, certificate), Key: read(t, key)}
+			spec.Credentials[m.Name] = kv.Credentials{Certificate: read(t, certificate), Key: read(t, key)}
 			if err := os.Mkdir(filepath.Join(m.Dir, "tls"), 0o700); err != nil {
 				t.Fatal(err)
 			}

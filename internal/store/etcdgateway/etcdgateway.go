@@ -95,7 +95,7 @@ func (s *Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
 func (s *Store) Signal(line []byte) (store.Signal, bool) { return s.server.Signal(line) }
 
 // CertificateFiles implements store.Embedded.
-func (s *Store) CertificateFiles(at store.MemberPlace) (certificate, key string) {
+func (s *Store) CertificateFiles(at kv.MemberPlace) (certificate, key string) {
 	return s.server.CertificateFiles(at)
 }
 

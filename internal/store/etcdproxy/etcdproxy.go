@@ -80,7 +80,7 @@ func Launch(name, path string, spec store.LaunchSpec, args func(address, etcdURL
 		return l, err
 	}
 	for i, place := range spec.Members {
-		server, proxy := l.Processes[i], place.Process(path)
+		server, proxy := l.Processes[i], store.ProcessAt(place, path)
 		server.Name += "-etcd"
 		server.LogFile = filepath.Join(server.Dir, server.Name+".log")
 		proxy.Endpoint = place.Address(proxyPort)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -13,7 +14,7 @@ func twoMembers(dir string) store.LaunchSpec {
 	return store.LaunchSpec{
 		Cluster: "c1",
 		Exec:    "/opt/etcd",
-		Members: []store.MemberPlace{
+		Members: []kv.MemberPlace{
 			{Name: "m1", Host: "127.5.6.7", Ports: []int{2001, 2002, 2003, 2004}, Dir: filepath.Join(dir, "m1")},
 			{Name: "m2", Host: "127.5.6.7", Ports: []int{2005, 2006, 2007, 2008}, Dir: filepath.Join(dir, "m2")},
 		},

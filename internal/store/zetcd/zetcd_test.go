@@ -41,8 +41,8 @@ func TestServer(t *testing.T) {
 }
 
 func TestLaunch(t *testing.T) {
-	place := store.MemberPlace{Name: "m1", Host: "127.0.0.1", Ports: []int{1, 2, 3, 4}, Dir: t.TempDir()}
-	spec := store.LaunchSpec{Cluster: "c", Self: "/self", Exec: "/opt/zetcd", Members: []store.MemberPlace{place},
+	place := kv.MemberPlace{Name: "m1", Host: "127.0.0.1", Ports: []int{1, 2, 3, 4}, Dir: t.TempDir()}
+	spec := store.LaunchSpec{Cluster: "c", Self: "/self", Exec: "/opt/zetcd", Members: []kv.MemberPlace{place},
 		Settings: &etcd.Settings{UnsafeNoFsync: true}}
 	l, err := New().Launch(spec)
 	if err != nil {

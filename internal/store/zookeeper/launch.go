@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/install"
 )
@@ -95,7 +96,7 @@ func notes(s *Settings) []string {
 
 // process is member i, whose id in the cluster is i+1.
 func process(spec store.LaunchSpec, i int, s *Settings) store.Process {
-	p := spec.Members[i].Process(cmp.Or(s.Java, "java"))
+	p := store.ProcessAt(spec.Members[i], cmp.Or(s.Java, "java"))
 	conf := filepath.Join(p.Dir, "conf")
 	zooCfg := filepath.Join(conf, "zoo.cfg")
 	// Our logback.xml comes first: without one the server logs at DEBUG.
@@ -148,7 +149,7 @@ func zooConfig(spec store.LaunchSpec, i int, data string, s *Settings) []byte {
 }
 
 // host is a member's address as zoo.cfg has it: IPv6 in brackets.
-func host(m store.MemberPlace) string {
+func host(m kv.MemberPlace) string {
 	if strings.Contains(m.Host, ":") {
 		return "[" + m.Host + "]"
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
@@ -26,7 +27,7 @@ func spec(t *testing.T, members int, settings any) store.LaunchSpec {
 	}
 	for i := range members {
 		port := 2000 + 10*i
-		s.Members = append(s.Members, store.MemberPlace{
+		s.Members = append(s.Members, kv.MemberPlace{
 			Name: "m" + string(rune('1'+i)), Host: "127.0.0.1", Ports: []int{port, port + 1, port + 2, port + 3},
 			Dir: filepath.Join(dir, "m"+string(rune('1'+i))),
 		})

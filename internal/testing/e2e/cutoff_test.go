@@ -150,7 +150,7 @@ func (w *world) spread(t *testing.T, st store.Store, exec string) *spread {
 	spec := store.LaunchSpec{Cluster: "spread", Exec: exec, Self: os.Getenv(binaryEnv)}
 	for i := range members {
 		name := string(rune('a' + i))
-		spec.Members = append(spec.Members, store.MemberPlace{
+		spec.Members = append(spec.Members, kv.MemberPlace{
 			Name: name, Host: c.hub.host(i), Ports: []int{4001, 4002, 4003, 4004}, Dir: w.path(name),
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
@@ -158,7 +159,7 @@ func TestProxyWithoutAQuorum(t *testing.T) {
 
 // isProxy reports whether another server is behind each member.
 func isProxy(st store.Store) bool {
-	l, err := st.Launch(store.LaunchSpec{Cluster: "none", Exec: "none", Self: "none", Members: []store.MemberPlace{
+	l, err := st.Launch(store.LaunchSpec{Cluster: "none", Exec: "none", Self: "none", Members: []kv.MemberPlace{
 		{Name: "m1", Host: "127.0.0.1", Ports: []int{1, 2, 3, 4}, Dir: "/none"},
 	}})
 	return err == nil && len(l.Processes[0].Behind) > 0

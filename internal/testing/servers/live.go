@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
@@ -96,7 +97,7 @@ func Process(t testing.TB, p store.Process) host.Process {
 }
 
 // Places gives each member ports that are the test's own, and a folder.
-func Places(t testing.TB, members int) []store.MemberPlace {
+func Places(t testing.TB, members int) []kv.MemberPlace {
 	t.Helper()
 	lease, err := host.NewLocal(nil, nil).Ports(t.Context(), members*store.PortsPerMember)
 	if err != nil {
@@ -104,9 +105,9 @@ func Places(t testing.TB, members int) []store.MemberPlace {
 	}
 	t.Cleanup(lease.Release) // behind the members
 	dir := t.TempDir()
-	var out []store.MemberPlace
+	var out []kv.MemberPlace
 	for i := range members {
-		m := store.MemberPlace{Name: fmt.Sprintf("m%d", i+1), Host: lease.Address, Ports: lease.Ports[i*store.PortsPerMember : (i+1)*store.PortsPerMember]}
+		m := kv.MemberPlace{Name: fmt.Sprintf("m%d", i+1), Host: lease.Address, Ports: lease.Ports[i*store.PortsPerMember : (i+1)*store.PortsPerMember]}
 		m.Dir = filepath.Join(dir, m.Name)
 		if err := os.Mkdir(m.Dir, 0o755); err != nil {
 			t.Fatal(err)

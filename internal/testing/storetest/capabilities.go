@@ -82,7 +82,7 @@ func implements(s store.Store, a store.Admin, f kv.Feature) (has, ok bool) {
 	case kv.Defragmentation:
 		has = operates && supported(operator.Defragment(ctx))
 	case kv.Learners:
-		has = operates && supported(operator.Dismiss(ctx, store.MemberPlace{}))
+		has = operates && supported(operator.Dismiss(ctx, kv.MemberPlace{}))
 	case kv.Hashes:
 		if has = operates; has {
 			_, err := operator.Hash(ctx)
