@@ -10,7 +10,7 @@ import (
 
 // The null server does what Consul does, as the official client sees it.
 func TestNullAgreesWithOfficialClient(t *testing.T) {
-	storetest.HTTPNullAgrees(t, fixture(), 40, 9)
+	storetest.NullAgrees(t, fixture(), 40, 9, nil)
 }
 
 func TestNullAdmin(t *testing.T) { storetest.HTTPNullAdmin(t, New()) }

@@ -10,7 +10,7 @@ import (
 
 // The null server does what etcd does, as net/http sees it.
 func TestNullAgreesWithNetHTTP(t *testing.T) {
-	storetest.HTTPNullAgrees(t, fixture(), 60, 9)
+	storetest.NullAgrees(t, fixture(), 60, 9, nil)
 }
 
 func TestNullAdmin(t *testing.T) { storetest.HTTPNullAdmin(t, New()) }

@@ -24,15 +24,10 @@ func startNull(t testing.TB, members int, o store.NullOptions) store.Access {
 
 // The null server passes what the real one does.
 func TestNullAgreesWithOfficialClient(t *testing.T) {
-	for name, script := range map[string]string{"plain": "", "chunks": "chunk=7", "delays": "delay=10us"} {
-		t.Run(name, func(t *testing.T) {
-			a := startNull(t, 1, store.NullOptions{Memory: true, Script: script})
-			f := fixture()
-			f.Values = f.Values[:6]
-			storetest.Operations(t, f, a)
-			agreeOnTransactions(t, dialWire(t, a, nil), official(t, a))
-		})
-	}
+	f := fixture()
+	storetest.NullAgrees(t, f, len(f.Keys), 6, func(t *testing.T, a store.Access) {
+		agreeOnTransactions(t, dialWire(t, a, nil), official(t, a))
+	})
 }
 
 // What the official client does to a real server and to the null one has the

@@ -41,14 +41,7 @@ func Conform(t *testing.T, f Fixture) {
 // endpoint, where none of the fixture's keys may be yet.
 func Operations(t *testing.T, f Fixture, a store.Access) {
 	c := open(t, f, a)
-	c.run("keys", func() {
-		for i, key := range f.Keys {
-			c.agreeOnKey(key, fmt.Appendf(nil, "value %d", i))
-		}
-		for i, value := range f.Values {
-			c.agreeOnKey(fmt.Sprintf("values/%d", i), value)
-		}
-	})
+	c.run("keys", c.agreeOnKeys)
 	c.run("order", c.agreeOnOrder)
 	for _, of := range []struct {
 		kind kv.Kind
@@ -66,6 +59,16 @@ func Operations(t *testing.T, f Fixture, a store.Access) {
 		if c.has(of.kind) {
 			c.run(of.name, of.test)
 		}
+	}
+}
+
+// agreeOnKeys runs every operation of one key on each of the fixture's keys and values.
+func (c *conformer) agreeOnKeys() {
+	for i, key := range c.Keys {
+		c.agreeOnKey(key, fmt.Appendf(nil, "value %d", i))
+	}
+	for i, value := range c.Values {
+		c.agreeOnKey(fmt.Sprintf("values/%d", i), value)
 	}
 }
 

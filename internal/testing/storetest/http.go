@@ -75,19 +75,6 @@ func HTTPFaults(t *testing.T, st HTTPStore) {
 	}
 }
 
-// HTTPNullAgrees checks that the null server does what the real one does, as the
-// official client sees it, with so many of the fixture's keys and values.
-func HTTPNullAgrees(t *testing.T, f Fixture, keys, values int) {
-	t.Helper()
-	null := f.Store.(store.NullServed)
-	f.Keys, f.Values = f.Keys[:keys], f.Values[:values]
-	for name, script := range map[string]string{"at once": "", "delayed": "delay=50us", "in pieces": "chunk=7"} {
-		t.Run(name, func(t *testing.T) {
-			Operations(t, f, store.Access{Endpoints: ServeNull(t, null, 1, store.NullOptions{Memory: true, Script: script})})
-		})
-	}
-}
-
 // AdminOfNothing checks what an administration says that reaches no server.
 func AdminOfNothing(t *testing.T, st HTTPStore) {
 	t.Helper()

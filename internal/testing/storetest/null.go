@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"net"
+	"slices"
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -33,4 +34,32 @@ func ServeNull(t testing.TB, st store.NullServed, members int, o store.NullOptio
 		Ended(t, "the null server", ended)
 	})
 	return endpoints
+}
+
+// mostInSmallPieces is the longest value that NullAgrees sends in pieces of 7 bytes: 500 KiB and
+// long lists in such pieces took a minute.
+const mostInSmallPieces = 8 << 10
+
+// NullAgrees checks that the null server does what the real one does, as the official client
+// sees it, with so many of the fixture's keys and values; also, if not nil, checks more.
+func NullAgrees(t *testing.T, f Fixture, keys, values int, also func(t *testing.T, a store.Access)) {
+	t.Helper()
+	f.Keys, f.Values = f.Keys[:keys], f.Values[:values]
+	serve := func(t *testing.T, script string) store.Access {
+		t.Helper()
+		return store.Access{Endpoints: ServeNull(t, f.Store.(store.NullServed), 1, store.NullOptions{Memory: true, Script: script})}
+	}
+	for name, script := range map[string]string{"at once": "", "delayed": "delay=50us", "in pieces": "chunk=101"} {
+		t.Run(name, func(t *testing.T) {
+			a := serve(t, script)
+			Operations(t, f, a)
+			if also != nil {
+				also(t, a)
+			}
+		})
+	}
+	t.Run("in small pieces", func(t *testing.T) {
+		f.Values = slices.DeleteFunc(slices.Clone(f.Values), func(v []byte) bool { return len(v) > mostInSmallPieces })
+		open(t, f, serve(t, "chunk=7")).agreeOnKeys()
+	})
 }
