@@ -50,7 +50,7 @@ func TestSecretsOverAnAgent(t *testing.T) {
 	w.file(t, "secrets.yaml", `
 name: secrets
 hosts: [{name: gen, address: 'unix:`+w.path("agent.sock")+`', via: agent}]
-defaults: {store: etcd, operation: put, workers-on: [gen], total: 300, clients: 4, connections: 2, key-space: 50}
+defaults: {store: etcd, operation: put, workers-on: [gen], total: 300, clients: 4, connections: 2, key-space: 50, warmup: 0s}
 trials:
 - {name: password, endpoints: ['`+locked+`'], user: 'root:env:STORE_PASSWORD'}
 - {name: certificate, endpoints: ['`+secured+`'], tls: {cacert: ca.crt, cert: client.crt, key: client.key}}

@@ -80,7 +80,7 @@ func TestDamagedValuesAreWrong(t *testing.T) {
 	}
 	file := w.file(t, "ranges.yaml", `
 name: ranges
-defaults: {store: etcd, endpoints: ["`+endpoints[0]+`"], clients: 2, connections: 2, key-space: 300, value-size: 64, total: 5000, preload: true}
+defaults: {store: etcd, endpoints: ["`+endpoints[0]+`"], clients: 2, connections: 2, key-space: 300, value-size: 64, total: 5000, warmup: 0s, preload: true}
 trials:
   - {name: ranges, operation: range, range-limit: 10}
   - {name: reads, operation: txn-get, range-limit: 5}
@@ -171,7 +171,7 @@ func TestAPreloadIsWaitedForOnEveryStore(t *testing.T) {
 	t.Parallel()
 	const file = `
 order: written
-defaults: {STORE, members: 3, target: all, connections: 33, clients: 33, key-space: 1500, distribution: sequential}
+defaults: {STORE, members: 3, target: all, connections: 33, clients: 33, key-space: 1500, distribution: sequential, warmup: 0s}
 trials:
   - {name: small, operation: put, total: 1500, value-size: 8}
   - {name: local, operation: get, consistency: local, total: 5000, value-size: 256, distribution: uniform, preload: true}
@@ -203,7 +203,7 @@ func TestWrongAnswersAreViolations(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			endpoint := w.nullServer(t, "--protocol", protocol, "--memory", "--script", "wrong=value every 50")
-			p := w.run(t, "bench", "mixed", "--store", protocol, "--total", "2000", "--check", "--out", w.path("run"), "--endpoints", endpoint).exits(t, exitFailed)
+			p := w.run(t, "bench", "mixed", "--store", protocol, "--total", "2000", "--key-space-size", "500", "--check", "--out", w.path("run"), "--endpoints", endpoint).exits(t, exitFailed)
 			if out := p.stdout.String(); strings.Contains(out, "no promise was broken") || !strings.Contains(out, "does not fit its request") {
 				t.Errorf("the section about the answers does not show the wrong ones:\n%s", out)
 			}

@@ -60,7 +60,7 @@ func TestBenchCommandsOfEtcd(t *testing.T) {
 	_, endpoints := w.playground(t, "3")
 	client := official.Etcd(t, store.Access{Endpoints: endpoints})
 
-	mixed := w.bench(t, endpoints, exitDone, "txn-mixed", "--total", "600", "--clients", "4", "--rw-ratio", "2")
+	mixed := w.bench(t, endpoints, exitDone, "txn-mixed", "--total", "200", "--clients", "4", "--rw-ratio", "2")
 	sound(t, mixed)
 	if len(mixed.ByOperation) != 2 {
 		t.Errorf("txn-mixed did %+v", mixed.ByOperation)
@@ -95,7 +95,7 @@ func TestBenchCommandsOfEtcd(t *testing.T) {
 	noLease(t, client)
 
 	everyEvent(t, w.bench(t, endpoints, exitDone, "watch", "--conns", "2", "--clients", "2", "--streams", "4", "--watch-per-stream", "10",
-		"--watched-key-total", "8", "--put-total", "400"), 400*5)
+		"--watched-key-total", "8", "--put-total", "100"), 100*5)
 	latency := w.bench(t, endpoints, exitDone, "watch-latency", "--put-total", "200", "--put-rate", "200", "--prevkv")
 	everyEvent(t, latency, 200*100)
 	if s := latency.Watch.FromSent; s.Count != 200*100 || !s.Min.Known || s.Min.NS <= 0 || latency.Watch.FromDue.Mean.NS < s.Mean.NS {

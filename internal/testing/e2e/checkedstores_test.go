@@ -140,7 +140,7 @@ func checkRight(t *testing.T, run *record.Run) {
 
 const nodesScenario = `
 name: nodes
-defaults: {store: zookeeper, endpoints: ["ENDPOINT"], timeout: 1s, check: true, preload: false}
+defaults: {store: zookeeper, endpoints: ["ENDPOINT"], timeout: 1s, check: true, preload: false, warmup: 0s}
 trials:
   - {name: nodes, mix: [{operation: ephemeral, weight: 5}, {operation: get, weight: 5, consistency: local}, {operation: delete, weight: 4}], clients: 16, connections: 8, key-space: 40, duration: 1s}
 `

@@ -191,7 +191,7 @@ func TestNothingClusterWideWithoutAFlag(t *testing.T) {
 		}
 		u.unchanged(t, before, load)
 	}
-	file := w.file(t, "allowed.yaml", fmt.Sprintf("name: load\ntrials:\n  - {store: etcd, endpoints: ['%s'], operation: put, duration: 1s, compact-first: true, cluster-wide: true}\n", u.endpoint))
+	file := w.file(t, "allowed.yaml", fmt.Sprintf("name: load\ntrials:\n  - {store: etcd, endpoints: ['%s'], operation: put, clients: 4, connections: 1, key-space: 100, duration: 1s, warmup: 0s, compact-first: true, cluster-wide: true}\n", u.endpoint))
 	if said := w.run(t, "run", file, "--out", w.path("allowed")).exits(t, exitDone).stderr.String(); !strings.Contains(said, "compacts the history of all keys") {
 		t.Errorf("it says %q", said)
 	}
