@@ -43,11 +43,7 @@ func TestLiveSTMConservesTheSum(t *testing.T) {
 	for _, iso := range []kv.Isolation{kv.RepeatableReads, kv.Serializable, kv.SerializableSnapshot} {
 		t.Run(iso.String(), func(t *testing.T) {
 			l, w := dialLive(t)
-			for i := range accounts {
-				if _, err := l.client.Put(patient(t), account(i), strconv.Itoa(balance)); err != nil {
-					t.Fatal(err)
-				}
-			}
+			l.fillAccounts(t)
 			var others sync.WaitGroup
 			for worker := range 4 {
 				others.Go(func() {
@@ -67,22 +63,7 @@ func TestLiveSTMConservesTheSum(t *testing.T) {
 			}
 			retries, requests := w.transfers(iso, 8, 400)
 			others.Wait()
-			sum := 0
-			for i := range accounts {
-				r, err := l.client.Get(patient(t), account(i))
-				if err != nil {
-					t.Fatal(err)
-				}
-				n, err := strconv.Atoi(string(r.Kvs[0].Value))
-				if err != nil {
-					t.Fatal(err)
-				}
-				sum += n
-				t.Logf("%s: %d after %d writes", account(i), n, r.Kvs[0].Version)
-			}
-			if sum != accounts*balance {
-				t.Errorf("the accounts hold %d, want %d", sum, accounts*balance)
-			}
+			l.checkAccounts(t)
 			if retries == 0 || requests < 400*3+retries {
 				t.Errorf("%d requests and %d retries", requests, retries)
 			}
