@@ -6,112 +6,109 @@ import (
 	"time"
 )
 
-// Capabilities is what a store can do, and where that is said: scenarios are
-// validated against it, and tables and documents are made from it. What a store
-// lacks has a sentence where there is more to say than that it is not there,
-// such as what a proxy's protocol has and does not work.
+// Capabilities describes what a store can do. Scenarios are validated against it, and
+// tables and documentation are generated from it. A missing capability has a sentence
+// where its absence needs an explanation, such as a request that a proxy's protocol
+// has and the proxy implements incorrectly.
 type Capabilities struct {
-	// Operations maps each operation that the store has to the request that it
-	// is there, such as "KV.Put".
+	// Operations maps each supported operation to the store's request, such as "KV.Put".
 	Operations   map[Kind]string
 	NoOperations map[Kind]string
-	// Reads maps each consistency level of a read to what it really is there.
+	// Reads maps each supported consistency level of a read to how the store implements it.
 	Reads   map[Consistency]string
 	NoReads map[Consistency]string
-	// ShortOf has a sentence for each level of Reads that is less there than its
-	// name says: how it reads, and what that is not. Tables carry it as a
-	// footnote, without the store's name.
+	// ShortOf has a sentence for each level of Reads that is weaker in this store than its
+	// name says: how the store reads, and what that does not guarantee. Tables print it as
+	// a footnote without the store's name.
 	ShortOf map[Consistency]string
-	// Features maps what the store has beside its operations to how it does it.
+	// Features maps each supported feature to how the store provides it.
 	Features   map[Feature]string
 	NoFeatures map[Feature]string
 
-	// Watches is what its watches are; of a store that has the operation Watch.
+	// Watches describes the watches of a store that has the operation Watch.
 	Watches Watches
 
-	// NonVoters is what its members without a vote are and serve.
+	// NonVoters describes members without a vote.
 	NonVoters NonVoters
 
-	// Ascending says that the keys of a Range come in the order of their bytes.
+	// Ascending reports whether a Range returns its keys in byte order.
 	Ascending bool
-	// InFlight is how many operations one connection can have in flight:
-	// 1 for HTTP/1.1, 0 for no limit of the protocol.
+	// InFlight limits the operations in flight on one connection: 1 for HTTP/1.1, 0 if
+	// the protocol has no limit.
 	InFlight int
-	// Ordered says that a connection answers its operations in the order asked,
+	// Ordered reports whether a connection returns responses in the order of the requests,
 	// so that clients that share it wait for each other.
 	Ordered bool
-	// OwnSessions says that each connection has a session of its own, and that this is
-	// what a KeepAlive keeps alive: there are no leases to be granted.
+	// OwnSessions reports whether each connection has its own session, which a KeepAlive
+	// renews. Such a store grants no leases.
 	OwnSessions bool
-	// ALPN names the application protocols that its TLS connections ask for
-	// (RFC 7301).
+	// ALPN names the application protocols that TLS connections request (RFC 7301).
 	ALPN []string
-	// Durability says what the store does before it acknowledges a write.
+	// Durability describes what the store does before it acknowledges a write.
 	Durability string
-	// Disk is what is asked of the disk below its log; nil: nothing is known.
+	// Disk is the store's requirement on the disk of its log; nil if none is known.
 	Disk *DiskRule
-	// Upgrades is what an upgrade from one version to another needs, as a sentence for
-	// who asks for one; empty where there is nothing to say.
+	// Upgrades is a sentence about the conditions of a version upgrade; empty for none.
 	Upgrades string
-	// SlowAtFirst is why a server is slower when it was just started, as a phrase such as
-	// "its code is compiled while it runs"; empty if nothing is known.
+	// SlowAtFirst is a phrase that explains why a server is slow after its start, such as
+	// "its code is compiled while it runs"; empty if no reason is known.
 	SlowAtFirst string
 }
 
 // NonVoters describes the members of a store that have no vote (NonVoter).
 type NonVoters struct {
-	Name string // what the store calls one, such as learner
-	// Forwards reports whether they serve whatever a follower serves: they pass
-	// writes and linearizable reads on to the leader.
+	Name string // the store's term, such as learner
+	// Forwards reports whether they forward writes and linearizable reads to the leader,
+	// as followers do.
 	Forwards bool
-	// Reads reports whether they serve local reads of keys, but no login, where
-	// they do not forward.
+	// Reads reports whether members that do not forward serve local reads of keys. They
+	// do not authenticate users.
 	Reads bool
 }
 
-// DiskRule is what a store's makers, or its own defaults, ask of the time that
-// a sync of the disk below the write-ahead log takes.
+// DiskRule is a limit on the sync time of the write-ahead log's disk, as recommended by
+// the store's developers or implied by its defaults.
 type DiskRule struct {
 	Percentile float64       // 100: the longest
-	Limit      time.Duration // it must be below
-	Source     string        // a sentence: who says so, and what happens else
+	Limit      time.Duration // upper bound, exclusive
+	Source     string        // a sentence: the source of the limit, and the effect of exceeding it
 }
 
-// Feature is something that a store can have beside its operations.
+// Feature is a capability of a store other than an operation.
 type Feature uint8
 
 // The features.
 const (
-	RangeForms       Feature = iota // ranges that count only, leave values out, and come as pages or as a stream
+	RangeForms       Feature = iota // ranges that only count, omit values, or arrive as pages or as a stream
 	TLS                             // connections over TLS
 	Users                           // authentication
-	RoleQuery                       // one member's role, with less work than a status
-	Compaction                      // discarding the history, beside a load too
-	Defragmentation                 // giving free space back to the file system
-	LeaderTransfer                  // moving the leadership to a given member
-	PrefixDelete                    // removing all keys with a prefix, by its administration
-	Hashes                          // a hash of each member's data
-	Leases                          // leases that are granted and revoked by its administration
-	Metrics                         // figures that members report about themselves
-	LogSignals                      // events read from the members' logs
-	NullServer                      // a server of its protocol with no store behind it
-	Snapshots                       // a member's snapshot of all data, on request
-	Alarms                          // an alarm that is raised and disarmed on request, and stops writes
-	SpaceQuota                      // a quota of space, at which writes stop
-	AuthSwitch                      // authentication that is switched on and off while it runs
-	Replacement                     // a member whose data are gone is replaced by an empty one
-	Learners                        // a further member joins without a vote, gets one, and leaves
-	Certificates                    // members' certificates are replaced while they run
-	Order                           // answers that tell the order of the writes, so that they can be checked
-	ApplicationCalls                // calls of applications: guarded transactions, leases, pages of a revision, compaction and watchers, as the application asks for them
-	Services                        // a catalog of services, their instances and their health
-	SessionNodes                    // keys of an application that end with their session, that the store numbers, and whose end it tells once
-	CallWatchers                    // watchers that an application begins and ends one by one, among its other calls
-	SessionLocks                    // keys that are held by sessions with a time to live and end with them, as an application asks for them; and queries that wait as long as it asks, and say who holds a key
+	RoleQuery                       // query of one member's role that is cheaper than a status
+	Compaction                      // discards old revisions, also during a load
+	Defragmentation                 // returns free space to the file system
+	LeaderTransfer                  // moves the leadership to a given member
+	PrefixDelete                    // deletes all keys with a prefix in one administrative request
+	Hashes                          // hash of each member's data
+	Leases                          // administrative grant and revocation of leases
+	Metrics                         // metrics that members report about themselves
+	LogSignals                      // events parsed from the members' logs
+	NullServer                      // a null server for the store's protocol
+	Snapshots                       // snapshot of a member's data, on request
+	Alarms                          // alarm that stops writes, raised and disarmed on request
+	SpaceQuota                      // storage quota, at which writes stop
+	AuthSwitch                      // authentication that can be enabled and disabled at run time
+	Replacement                     // an empty member replaces one whose data are lost
+	Learners                        // a member can join without a vote, be promoted, and leave
+	Certificates                    // replacement of members' certificates at run time
+	Order                           // responses that carry the order of the writes, so that they can be verified
+	ApplicationCalls                // calls of applications: guarded transactions, leases, pages of a revision, compaction, watchers
+	Services                        // catalog of services, their instances and their health
+	SessionNodes                    // numbered keys that expire with their session, and one watch event for the expiry
+	CallWatchers                    // watchers that an application starts and stops individually between other calls
+	SessionLocks                    // keys locked by sessions with a time to live, and blocking queries that return the lock holder
 	NumFeatures
 )
 
-// features has each feature's name, and what a store is said to lack without it.
+// features has each feature's name and the sentence about a store that lacks it.
 var features = [NumFeatures]struct{ name, lack string }{
 	RangeForms:       {"range-forms", "%s reads a range whole here: with its values, and in one answer"},
 	TLS:              {"tls", "%s has no TLS here"},
@@ -141,7 +138,7 @@ var features = [NumFeatures]struct{ name, lack string }{
 	ApplicationCalls: {"application-calls", "%s is not sent the calls of an application here"},
 }
 
-// String returns the feature's name as tables spell it.
+// String returns the feature's name in tables.
 func (f Feature) String() string {
 	if f < NumFeatures {
 		return features[f].name
@@ -149,8 +146,8 @@ func (f Feature) String() string {
 	return name(nil, int(f))
 }
 
-// Operation returns nil if the store has the operation at that level (None for
-// what is not a read), or a sentence about the store, which has the given name.
+// Operation returns nil if the named store has the operation at that consistency level
+// (None for an operation that is not a read), otherwise a sentence about the missing capability.
 func (c Capabilities) Operation(store string, k Kind, level Consistency) error {
 	if why, ok := c.NoOperations[k]; ok {
 		return fmt.Errorf("%s is refused: %s", k, why)
@@ -173,8 +170,8 @@ func (c Capabilities) Operation(store string, k Kind, level Consistency) error {
 	return nil
 }
 
-// Watching returns nil if the store, which has the given name, has watches of the
-// mode, or a sentence that says which it has.
+// Watching returns nil if the named store has watches of the mode, otherwise a sentence
+// that lists the modes it has.
 func (c Capabilities) Watching(store string, mode WatchMode) error {
 	if err := c.Operation(store, Watch, None); err != nil {
 		return err
@@ -194,8 +191,8 @@ func (c Capabilities) Watching(store string, mode WatchMode) error {
 // Has reports whether the store has a feature.
 func (c Capabilities) Has(f Feature) bool { return c.Features[f] != "" }
 
-// Feature returns nil if the store, which has the given name, has the feature,
-// or a sentence that says what it lacks.
+// Feature returns nil if the named store has the feature, otherwise a sentence about
+// the missing capability.
 func (c Capabilities) Feature(store string, f Feature) error {
 	switch why := c.NoFeatures[f]; {
 	case c.Has(f):
@@ -206,7 +203,7 @@ func (c Capabilities) Feature(store string, f Feature) error {
 	return fmt.Errorf(features[f].lack, store)
 }
 
-// Strongest is the strongest consistency that the store's reads have.
+// Strongest returns the strongest consistency level of the store's reads.
 func (c Capabilities) Strongest() Consistency {
 	for _, level := range []Consistency{Linearizable, Lease, Local} {
 		if _, ok := c.Reads[level]; ok {

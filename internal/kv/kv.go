@@ -1,6 +1,6 @@
-// Package kv is the vocabulary that every other package shares: what an
-// operation is, how consistent a read is, how an operation ended, and which
-// role served it. It imports nothing of ours.
+// Package kv defines the vocabulary that every other package shares: operations,
+// consistency levels, outcomes, member roles and capabilities. It imports no package of
+// this module.
 package kv
 
 import (
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Kind says what an operation does.
+// Kind is the kind of an operation.
 type Kind uint8
 
 // The operations a store may have.
@@ -21,25 +21,24 @@ const (
 	CAS                   // compare-and-set of one key
 	Txn                   // transaction that writes several keys
 	TxnGet                // transaction that reads an interval of keys
-	STM                   // optimistic transaction: read keys, write some if none changed, else again
-	KeepAlive             // keep a session or lease alive
-	Watch                 // begin to watch a key or an interval
-	Exists                // ask whether one key is there, without its value
-	Ephemeral             // make one key that is not there, and that ends with the session that made it
+	STM                   // optimistic transaction: read keys, write some if none changed, otherwise retry
+	KeepAlive             // renew a session or lease
+	Watch                 // start to watch a key or an interval
+	Exists                // test whether one key exists, without reading its value
+	Ephemeral             // create one key that expires with the session that created it
 	NumKinds
 )
 
-// traits are what the program needs to know of a kind, said once: what it does
-// with an operation follows from them, but for the few kinds that are special. A
-// new kind of one request and one key is an entry here, in the codecs and
-// capabilities of the stores that have it, and a line for its command of bench.
+// traits are the properties of a kind that the rest of the program depends on. A new
+// kind with one request and one key needs an entry here, in the codecs and capabilities
+// of the stores that have it, and a line for its bench command.
 type traits struct {
 	name   string
 	writes bool // can change the store
-	reads  bool // asks for keys, at a level of consistency
-	oneKey bool // is of one key, which is chosen for each operation
+	reads  bool // reads keys, at a consistency level
+	oneKey bool // has one key, which is chosen for each operation
 	value  bool // carries a value
-	brief  bool // is one request and its answer
+	brief  bool // is one request and one response
 }
 
 var kinds = [NumKinds]traits{
@@ -64,24 +63,23 @@ var kindNames = func() (names []string) {
 	return names
 }()
 
-// String returns the operation's name as flags, files and tables spell it.
+// String returns the operation's name in flags, files and tables.
 func (k Kind) String() string { return name(kindNames, int(k)) }
 
-// Writes reports whether the operation can change the store, so that a failure
-// that is not definite may have happened.
+// Writes reports whether the operation can change the store, so that an indefinite error
+// leaves its effect unknown.
 func (k Kind) Writes() bool { return k < NumKinds && kinds[k].writes }
 
-// Reads reports whether what the operation asks for is keys, which it does at a
-// level of consistency.
+// Reads reports whether the operation reads keys, at a consistency level.
 func (k Kind) Reads() bool { return k < NumKinds && kinds[k].reads }
 
-// OneKey reports whether the operation is of one key, which is chosen for it.
+// OneKey reports whether the operation has one key, which is chosen for each operation.
 func (k Kind) OneKey() bool { return k < NumKinds && kinds[k].oneKey }
 
 // HasValue reports whether the operation carries a value.
 func (k Kind) HasValue() bool { return k < NumKinds && kinds[k].value }
 
-// Brief reports whether the operation is one request and its answer.
+// Brief reports whether the operation is one request and one response.
 func (k Kind) Brief() bool { return k < NumKinds && kinds[k].brief }
 
 // ParseKind is the inverse of String.
@@ -90,16 +88,15 @@ func ParseKind(s string) (Kind, error) {
 	return Kind(i), err
 }
 
-// Consistency is what a read promises.
+// Consistency is the guarantee of a read.
 type Consistency uint8
 
-// The levels a read may ask for. What each one really means in a store is in
-// that store's Capabilities.
+// The consistency levels. Capabilities.Reads describes how a store implements each one.
 const (
 	None         Consistency = iota // not a read
-	Linearizable                    // sees every write acknowledged before it began
-	Local                           // what the contacted member has, perhaps stale
-	Lease                           // what a leader holding its lease has
+	Linearizable                    // sees every write acknowledged before the read began
+	Local                           // returns the contacted member's data, which may be stale
+	Lease                           // returns the data of a leader with a valid lease
 	NumConsistencies
 )
 
@@ -120,15 +117,15 @@ func ParseConsistency(s string) (Consistency, error) {
 	return Consistency(i + 1), err
 }
 
-// Role is that of the member that was contacted.
+// Role is the role of the contacted member.
 type Role uint8
 
-// The roles; what cannot be resolved is Unknown.
+// The roles; Unknown if the role cannot be resolved.
 const (
 	Unknown Role = iota
 	Leader
 	Follower
-	NonVoter // belongs to no quorum: see NonVoters
+	NonVoter // has no vote: see NonVoters
 	NumRoles
 )
 

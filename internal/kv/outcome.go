@@ -1,29 +1,29 @@
 package kv
 
-// Outcome says how an operation ended. Those before NotSent are completions;
-// everything from NotSent on is an error.
+// Outcome is how an operation ended. Outcomes before NotSent are completions; NotSent and
+// all later ones are errors.
 type Outcome uint8
 
-// The outcomes. Each store maps every code that it can return to one of them.
+// The outcomes. Each store maps every code that it can return to an outcome.
 const (
-	OK           Outcome = iota // done
-	Miss                        // a read of a key that is not there
-	Conflict                    // a compare-and-set whose condition did not hold: an answer, not an error
-	Stale                       // a read that may be old returned a value that was written before the newest, or nothing where some was
-	Unverifiable                // a read whose value is too short to carry a checksum: it may be right
+	OK           Outcome = iota // completed
+	Miss                        // the key that was read does not exist
+	Conflict                    // the condition of a compare-and-set did not hold: a response, not an error
+	Stale                       // a read that is allowed to be stale returned an older value, or no value
+	Unverifiable                // the value that was read is too short to carry a checksum
 
-	NotSent        // never written to a connection before the window closed, or its timeout ended
-	TimedOut       // written, and no answer within the timeout
-	ConnectionLost // the connection ended before the answer came
-	Refused        // the member would not take it: overloaded, starting, shutting down
-	NoLeader       // the member knows no leader and did not propose it
-	LeaderChanged  // the leader changed while it was under way
-	StoreTimeout   // the store gave up waiting for its own quorum
-	NoSpace        // the store's quota is used up
-	Denied         // authentication or permission
-	BadRequest     // the store says that the request cannot be served: too large, compacted, not valid
-	StoreError     // any other error that the store answered
-	WrongAnswer    // an answer that cannot be true: another key, a damaged value
+	NotSent        // not written to a connection before the window closed or the timeout ended
+	TimedOut       // sent, and no response within the timeout
+	ConnectionLost // the connection ended before the response arrived
+	Refused        // the member rejected the request: overloaded, starting, shutting down
+	NoLeader       // the member knows no leader and did not propose the request
+	LeaderChanged  // the leader changed during the operation
+	StoreTimeout   // the store timed out waiting for its quorum
+	NoSpace        // the store's storage quota is exhausted
+	Denied         // authentication or permission failed
+	BadRequest     // the store cannot serve the request: too large, compacted, not valid
+	StoreError     // any other error that the store returned
+	WrongAnswer    // a response that cannot be correct: another key, a damaged value
 	NumOutcomes
 )
 
@@ -33,15 +33,16 @@ var outcomeNames = [NumOutcomes]string{
 	"store_timeout", "no_space", "denied", "bad_request", "store_error", "wrong_answer",
 }
 
-// String returns the outcome's name as errors_by_kind spells it.
+// String returns the outcome's name as used in errors_by_kind.
 func (o Outcome) String() string { return name(outcomeNames[:], int(o)) }
 
 // Failed reports whether the outcome is an error.
 func (o Outcome) Failed() bool { return o >= NotSent }
 
-// Definite reports whether a write that ended so certainly did not happen.
-// A failure that is not definite may have happened: a verifier must allow both.
-// NoSpace is one: etcd applies a write that uses up its quota, and says so.
+// Definite reports whether the store certainly did not execute a write with this outcome.
+// After any other error the store may have executed it, and verification allows both.
+// NoSpace is indefinite: etcd applies the write that exhausts its quota and returns the
+// error.
 func (o Outcome) Definite() bool {
 	switch o {
 	case NotSent, Refused, NoLeader, Denied, BadRequest:

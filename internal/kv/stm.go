@@ -1,27 +1,26 @@
 package kv
 
-// Isolation is how far concurrent optimistic transactions (STM) may see each
-// other. The levels and their letters are those of etcd's client library
-// (package concurrency).
+// Isolation is the isolation level of an optimistic transaction (STM). The levels and
+// their letters are those of etcd's client library (package concurrency).
 type Isolation uint8
 
 // The levels, the weakest first.
 const (
-	// ReadCommitted reads what is committed and writes whatever was written
-	// since: nothing is compared, so updates can be lost.
+	// ReadCommitted reads committed values and compares nothing at commit, so updates can
+	// be lost.
 	ReadCommitted Isolation = iota
-	// RepeatableReads commits only if no key that it read has changed since.
+	// RepeatableReads commits only if none of the keys it read has changed since.
 	RepeatableReads
-	// Serializable does so too, and all of its reads are of one revision.
+	// Serializable additionally reads all keys at one revision.
 	Serializable
-	// SerializableSnapshot compares the keys that it writes as well.
+	// SerializableSnapshot additionally compares the keys it writes.
 	SerializableSnapshot
 	NumIsolations
 )
 
 var isolationNames = [NumIsolations]string{"c", "r", "s", "ss"}
 
-// String returns the level as flags and files spell it: c, r, s or ss.
+// String returns the level's letters in flags and files: c, r, s or ss.
 func (i Isolation) String() string { return name(isolationNames[:], int(i)) }
 
 // ParseIsolation is the inverse of String.
@@ -30,21 +29,21 @@ func ParseIsolation(s string) (Isolation, error) {
 	return Isolation(i), err
 }
 
-// Locker is what keeps an STM's transactions apart beside their comparisons.
-// The names are those of etcd's benchmark.
+// Locker serializes transactions of an STM in addition to their comparisons. The names
+// are those of etcd's benchmark.
 type Locker uint8
 
 // The lockers.
 const (
-	LockNone   Locker = iota // nothing
-	LockClient               // a mutex made by the client of keys and watches
+	LockNone   Locker = iota // no lock
+	LockClient               // a mutex that the client builds from keys and watches
 	LockRPC                  // the store's own lock service
 	NumLockers
 )
 
 var lockerNames = [NumLockers]string{"stm", "lock-client", "lock-rpc"}
 
-// String returns the locker as flags spell it.
+// String returns the locker's name in flags.
 func (l Locker) String() string { return name(lockerNames[:], int(l)) }
 
 // ParseLocker is the inverse of String.

@@ -7,23 +7,23 @@ import (
 	"strings"
 )
 
-// MaxMembers is how many members a cluster can have, whether it is started here
-// or is running already: more than any store of this kind is run with.
+// MaxMembers limits the number of members of a cluster that a run starts or uses. It is
+// larger than any cluster in practice.
 const MaxMembers = 99
 
-// Mode says which members a load goes to.
+// Mode selects the members that a load is sent to.
 type Mode uint8
 
 // The modes.
 const (
-	Any        Mode = iota // the endpoints as given
-	All                    // every member, connection i to member i mod n
-	LeaderOnly             // the leader, followed through elections
-	Followers              // every member but the leader
-	One                    // one member, by its number from 1
+	Any        Mode = iota // the given endpoints
+	All                    // every member: connection i goes to member i mod n
+	LeaderOnly             // the leader; the load follows leader changes
+	Followers              // every member except the leader
+	One                    // one member by its number, which starts at 1
 )
 
-// Target is a mode and, for One, the member's number from 1.
+// Target is a mode and, for One, the number of a member, which starts at 1.
 type Target struct {
 	Mode   Mode
 	Member int
@@ -31,7 +31,7 @@ type Target struct {
 
 var modeNames = []string{"any", "all", "leader", "followers"}
 
-// String returns the target as flags, files and tables spell it.
+// String returns the target's name in flags, files and tables.
 func (t Target) String() string {
 	if t.Mode == One {
 		return "member:" + strconv.Itoa(t.Member)

@@ -1,30 +1,30 @@
 package kv
 
-// WatchMode says what a watch of a store is: what it tells, and how long it stays.
+// WatchMode is the kind of a store's watch: what its events carry and how long it lasts.
 type WatchMode uint8
 
 // The modes.
 const (
-	// AnyWatch is what the store has where nobody says: Capabilities.Watches.Usual.
+	// AnyWatch is the store's default mode, Capabilities.Watches.Usual.
 	AnyWatch WatchMode = iota
-	// StreamWatch tells of each change with its value, in order, from a revision on.
+	// StreamWatch delivers each change with its value, in order, starting at a revision.
 	StreamWatch
-	// OnceWatch tells once that there was a change. A read sets it again and has the
-	// newest value: what changed between is passed over.
+	// OnceWatch delivers one event for the next change. A read sets the watch again and
+	// returns the newest value; the client misses changes between event and read.
 	OnceWatch
-	// PersistentWatch tells of each change, from when it was set on, which key it was
-	// and at which revision of the store, and not the value.
+	// PersistentWatch delivers the key and revision of each change, without the value,
+	// until it is removed.
 	PersistentWatch
-	// QueryWatch is a query that waits on a connection of its own until what it asks for
-	// has changed, and tells what that is now: of several changes between two queries
-	// the newest. Event.Version is then 1 for a key that is there.
+	// QueryWatch is a blocking query on its own connection. It returns the present state
+	// after a change, so that the client sees only the newest of several changes between
+	// two queries. Event.Version is then 1 for a key that exists.
 	QueryWatch
 	NumWatchModes
 )
 
 var watchModeNames = [NumWatchModes]string{"", "stream", "once", "persistent", "query"}
 
-// String returns the mode as flags and files spell it; AnyWatch is the empty string.
+// String returns the mode's name in flags and files; AnyWatch is the empty string.
 func (m WatchMode) String() string { return name(watchModeNames[:], int(m)) }
 
 // ParseWatchMode is the inverse of String.
@@ -33,22 +33,22 @@ func ParseWatchMode(s string) (WatchMode, error) {
 	return WatchMode(i + 1), err
 }
 
-// Watches is what the watches of a store are.
+// Watches describes the watches of a store.
 type Watches struct {
-	// Modes maps each mode that the store has to what that is there.
+	// Modes maps each supported mode to how the store implements it.
 	Modes map[WatchMode]string
-	// Usual is the mode where none is asked for.
+	// Usual is the default mode.
 	Usual WatchMode
-	// Earlier says that a watcher can begin at an earlier revision than the present.
+	// Earlier reports whether a watcher can start at an earlier revision than the current one.
 	Earlier bool
-	// Before says that events can carry the value before.
+	// Before reports whether events can carry the previous value.
 	Before bool
-	// Shared says that a connection has each watch of a key once: its watchers of the
-	// same key, or of the same folder of keys, are one at the server.
+	// Shared reports whether all watchers of one connection that watch the same key or
+	// the same folder of keys are one watch at the server.
 	Shared bool
 }
 
-// Mode is what a load gets that asks for a mode.
+// Mode returns the requested mode, or the default for AnyWatch.
 func (w *Watches) Mode(asked WatchMode) WatchMode {
 	if asked == AnyWatch {
 		return w.Usual
