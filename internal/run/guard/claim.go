@@ -89,6 +89,9 @@ func (g *Guard) prove(ctx context.Context, c *claim) error {
 		return g.renew(ctx, c, left)
 	}
 	if found {
+		if err := g.delegate(ctx, left, &c.Plan); err != nil {
+			return err
+		}
 		if err := g.clear(ctx, c, left); err != nil {
 			return err
 		}
@@ -115,6 +118,9 @@ func (g *Guard) askOuter(ctx context.Context, c *claim) error {
 		case g.mine(m) != nil:
 			return errCovered
 		default:
+			if err := g.delegate(ctx, m, &c.Plan); err != nil {
+				return err
+			}
 			if err := g.clear(ctx, c, m); err != nil {
 				return err
 			}

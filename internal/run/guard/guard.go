@@ -25,6 +25,9 @@ type Options struct {
 	Now   func() time.Time
 	// Known are the prefixes that loads have unless others are given.
 	Known []string
+	// Siblings returns the run's guards of other endpoints, which may be endpoints of the
+	// same cluster, such as a proxy's. Nil: there are none.
+	Siblings func() []*Guard
 }
 
 // Guard protects one cluster in one run. The nil Guard is that of a cluster that the run
@@ -104,6 +107,27 @@ func (g *Guard) mine(m *Marker) *claim {
 		return nil
 	}
 	return g.claims[i]
+}
+
+// delegate lets a sibling claim the plan's prefix if the sibling wrote the marker. It
+// returns errCovered then, and nil if no sibling did.
+//
+// Example: one trial of a run reaches an etcd directly and the next one reaches the same
+// etcd through a relay. The second guard finds the marker of the first one.
+func (g *Guard) delegate(ctx context.Context, m *Marker, p *Plan) error {
+	if g.Siblings == nil {
+		return nil
+	}
+	for _, sibling := range g.Siblings() {
+		if sibling == g || sibling.mine(m) == nil || sibling.holds(p.Prefix) == nil {
+			continue
+		}
+		if err := sibling.Claim(ctx, *p); err != nil {
+			return err
+		}
+		return errCovered
+	}
+	return nil
 }
 
 // readMarker reads the marker of a prefix; found is false where there is none.

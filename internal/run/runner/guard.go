@@ -2,6 +2,8 @@ package runner
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 
 	apps "github.com/quorumbench/quorumbench/internal/load/app/registry"
@@ -27,6 +29,7 @@ func (r *run) guard(st store.Store, access store.Access, spec *scenario.Trial) *
 	}
 	g := guard.New(guard.Options{
 		Client: guard.Client{Store: st, Access: access}, Tool: r.Tool.Version, Flags: flagsOf(st, spec.Cluster.Attach), Say: say, Now: measure.Now, Known: scenario.OwnPrefixes(apps.All()),
+		Siblings: func() []*guard.Guard { return slices.Collect(maps.Values(r.guards)) },
 	})
 	if r.guards == nil {
 		r.guards = map[string]*guard.Guard{}

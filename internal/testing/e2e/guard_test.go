@@ -5,6 +5,8 @@ package e2e_test
 import (
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -105,6 +107,25 @@ func TestWhatInterruptedAndKilledRunsLeave(t *testing.T) {
 		kill(begin())
 		u.quorumbench(t, w, "bench", "put", "--total", "10", "--prefix", "app/bench/").exits(t, exitDone)
 		u.unchanged(t, before, "another run with the prefix of one that was killed")
+	})
+}
+
+// One run can reach the same cluster at two addresses. Both trials write below one prefix,
+// and the run removes the keys of both.
+func TestOneRunAtTwoAddressesOfACluster(t *testing.T) {
+	eachUsed(t, func(t *testing.T, w *world, u *inUse) {
+		before := u.read(t)
+		ip, port, _ := strings.Cut(u.endpoint, ":")
+		trials := ""
+		for name, endpoint := range map[string]string{"first": u.endpoint, "second": "[::ffff:" + ip + "]:" + port} {
+			trials += fmt.Sprintf("- {name: %s, store: %s, operation: put, endpoints: ['%s'], clients: 1, total: 10, key-space: 10}\n", name, u.store, endpoint)
+		}
+		path := filepath.Join(t.TempDir(), "two.yaml")
+		if err := os.WriteFile(path, []byte("trials:\n"+trials), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w.start(t, "run", path).exits(t, exitDone)
+		u.unchanged(t, before, "a run at two addresses")
 	})
 }
 
