@@ -42,6 +42,7 @@ func (c *Collector) Add(shard int, s *Second) { c.add(shard, s, true) }
 func (c *Collector) Copy(shard int, s *Second) { c.add(shard, s, false) }
 
 func (c *Collector) add(shard int, s *Second, ours bool) {
+	s.Settle()
 	c.waiting.add(s, ours, c.recycle)
 	c.shards[shard].last, c.shards[shard].begun = s.place(), true
 	c.advance()

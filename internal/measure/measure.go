@@ -94,6 +94,9 @@ type Second struct {
 	Alive [16]uint64
 	// Fine is nil unless the load has faults.
 	Fine *Fine
+
+	live []*LiveSteps // to be settled
+	pool *LivePool    // theirs
 }
 
 // Response is the response times of the successes due in the second: those of

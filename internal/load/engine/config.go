@@ -74,8 +74,9 @@ type Config struct {
 	// LeaseOf is the lease that the n-th operation, of a client, keeps alive if it is a
 	// keep-alive. Nil where nobody asks which leases ended.
 	LeaseOf func(n uint64, client uint32) int64
-	// Hand takes finished seconds, in order; Recycle gives their histograms
-	// back, if it has any. Neither blocks for long.
+	// Hand takes finished seconds, in order; a measure.Collector settles them. Recycle gives
+	// their histograms back, if it has any, also to the goroutine that settles them. Neither
+	// blocks for long.
 	Hand    func(*measure.Second)
 	Recycle func() *measure.Histogram
 	// Changed is called, and must not block, when a connection was lost or a term

@@ -45,7 +45,7 @@ func New(cfg Config, p poll.Poller) *Loop {
 	l := &Loop{
 		cfg: cfg, poller: p,
 		slots:    newSlots(len(cfg.Clients)),
-		secs:     secondQueue{recycle: cfg.Recycle, hand: cfg.Hand, several: cfg.Shared.several()},
+		secs:     newSecondQueue(&cfg),
 		reads:    reads{buf: make([]byte, readBuffer), sample: sampling{every: 1}},
 		openLoop: openLoop{sched: schedule{offset: cfg.Shard + cfg.Shards*cfg.Offset, stride: cfg.Shards * cfg.Stride, places: uint64(cfg.Places), due: never}},
 		res:      Result{InWindow: InWindow{ErrorTexts: map[kv.Outcome]string{}}},

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
@@ -152,14 +153,14 @@ func TestAbandonedInBulkIsAsOneByOne(t *testing.T) {
 		single.secs.release(never)
 		same := len(bulk.seconds) == len(single.seconds)
 		for k := 0; same && k < len(bulk.seconds); k++ {
-			a, b := &second{Second: *bulk.seconds[k]}, single.seconds[k]
+			a, b := bulk.seconds[k], single.seconds[k]
 			same = a.Due == b.Due && a.Outcomes == b.Outcomes && len(a.Cells) == len(b.Cells)
 			for _, cell := range b.Cells {
-				other := a.find(&cell.Series)
-				if same = same && other != nil; !same {
+				at := slices.IndexFunc(a.Cells, func(other *measure.Cell) bool { return other.Series == cell.Series })
+				if same = same && at >= 0; !same {
 					break
 				}
-				x, y := other.Failed[measure.ErrorIndex(kv.NotSent)], cell.Failed[measure.ErrorIndex(kv.NotSent)]
+				x, y := a.Cells[at].Failed[measure.ErrorIndex(kv.NotSent)], cell.Failed[measure.ErrorIndex(kv.NotSent)]
 				same = same && x != nil && x.Equals(y)
 			}
 		}

@@ -21,8 +21,16 @@ type second struct {
 	measure.Second
 	start    int64 // on the loop's clock
 	open     int   // operations due in it that have not ended
-	last     *measure.Cell
+	last     *cell
+	cells    []*cell            // those of Cells
+	prompt   *measure.LiveSteps // Lateness of operations that had nothing to wait for
 	reported measure.Reported
+}
+
+// cell is a measure.Cell whose successes are counted live.
+type cell struct {
+	measure.Cell
+	response, service *measure.LiveSteps // nil before the first success
 }
 
 // fine is how the second went within, which is kept from now on.
@@ -35,7 +43,7 @@ func (s *second) fine() *measure.Fine {
 
 // cell returns the series' cell. There are few, and the one used last is
 // nearly always the one.
-func (q *secondQueue) cell(s *second, series *measure.Series) *measure.Cell {
+func (q *secondQueue) cell(s *second, series *measure.Series) *cell {
 	if s.last != nil && same(&s.last.Series, series) {
 		return s.last
 	}
@@ -48,14 +56,14 @@ func (q *secondQueue) cell(s *second, series *measure.Series) *measure.Cell {
 		unnamed := series.Unnamed()
 		return q.cell(s, &unnamed)
 	}
-	s.last = &measure.Cell{Series: *series}
-	s.Cells = append(s.Cells, s.last)
+	s.last = &cell{Cell: measure.Cell{Series: *series}}
+	s.Cells, s.cells = append(s.Cells, &s.last.Cell), append(s.cells, s.last)
 	return s.last
 }
 
 // find returns the series' cell if there is one.
-func (s *second) find(series *measure.Series) *measure.Cell {
-	for _, c := range s.Cells {
+func (s *second) find(series *measure.Series) *cell {
+	for _, c := range s.cells {
 		if same(&c.Series, series) {
 			return c
 		}
@@ -72,12 +80,27 @@ func same(a, b *measure.Series) bool {
 // secondQueue is the queue of seconds that are not handed over yet.
 type secondQueue struct {
 	queue    []*second
-	recycle  func() *measure.Histogram
+	fresh    func() *measure.Histogram
+	live     *measure.LivePool
 	hand     func(*measure.Second)
 	several  bool             // other loops have seconds of their own
 	used     *second          // that dueIn returned last
 	reported measure.Reported // in all seconds
 	errors   []failureKind    // likewise
+}
+
+// newSecondQueue returns the empty queue of a loop.
+func newSecondQueue(cfg *Config) secondQueue {
+	recycle := cfg.Recycle
+	fresh := func() *measure.Histogram {
+		if recycle != nil {
+			if h := recycle(); h != nil {
+				return h
+			}
+		}
+		return measure.NewHistogram()
+	}
+	return secondQueue{fresh: fresh, live: measure.NewLivePool(fresh), hand: cfg.Hand, several: cfg.Shared.several()}
 }
 
 // failureKind is a kind of error of a member at a term.
@@ -163,7 +186,7 @@ func (q *secondQueue) release(pending int64) {
 
 func (q *secondQueue) record(h **measure.Histogram, ns int64) {
 	if *h == nil {
-		*h = q.histogram()
+		*h = q.fresh()
 	}
 	measure.Record(*h, ns)
 }
@@ -171,26 +194,34 @@ func (q *secondQueue) record(h **measure.Histogram, ns int64) {
 // recordAs records a value that stands for so many.
 func (q *secondQueue) recordAs(h **measure.Histogram, ns, weight int64) {
 	if *h == nil {
-		*h = q.histogram()
+		*h = q.fresh()
 	}
 	measure.RecordAll(*h, ns, uint64(weight))
-}
-
-// histogram returns an empty histogram.
-func (q *secondQueue) histogram() *measure.Histogram {
-	if q.recycle != nil {
-		if h := q.recycle(); h != nil {
-			return h
-		}
-	}
-	return measure.NewHistogram()
 }
 
 // succeeded records a completed operation in the second in which it was due.
 func (q *secondQueue) succeeded(s *second, series *measure.Series, response, service int64) {
 	c := q.cell(s, series)
-	q.record(&c.Response, response)
-	q.record(&c.Service, service)
+	if c.response == nil {
+		c.response, c.service = q.live.Begin(&s.Second, &c.Response, nil), q.live.Begin(&s.Second, &c.Service, nil)
+	}
+	c.response.Record(response)
+	c.service.Record(service)
+}
+
+// late records how late an operation of an open loop was sent, and how much of that was the
+// generator's own: all of it, unless the operation had to wait.
+func (q *secondQueue) late(s *second, late, own int64) {
+	if waiting := late - own; waiting != 0 {
+		q.record(&s.Lateness, late)
+		q.record(&s.Disturbed.Own, own)
+		q.record(&s.Disturbed.Waiting, waiting)
+		return
+	}
+	if s.prompt == nil {
+		s.prompt = q.live.Begin(&s.Second, &s.Lateness, &s.Disturbed.Own)
+	}
+	s.prompt.Record(late)
 }
 
 // failed records an error likewise, with the time after which it was known.

@@ -11,7 +11,7 @@ import (
 // memory than a cluster does.
 func TestInventedMembersCostNoMemory(t *testing.T) {
 	made := 0
-	q := secondQueue{recycle: func() *measure.Histogram { made++; return measure.NewHistogram() }}
+	q := newSecondQueue(&Config{Recycle: func() *measure.Histogram { made++; return measure.NewHistogram() }, Shared: NewShared(1, 0, 1)})
 	const operations, seconds = 10_000, 3
 	for i := range seconds {
 		s := q.begin(measure.Measured, i, int64(i)*secondNS)
@@ -26,6 +26,7 @@ func TestInventedMembersCostNoMemory(t *testing.T) {
 		if len(s.Cells) > measure.MaxReportedInSecond+1 || s.Unreported < operations-2*measure.MaxReported {
 			t.Errorf("second %d: %d cells, %d unreported", i, len(s.Cells), s.Unreported)
 		}
+		s.Settle()
 		counted := int64(0)
 		for _, c := range s.Cells {
 			for _, h := range append(c.Failed[:], c.Response) {
@@ -45,7 +46,7 @@ func TestInventedMembersCostNoMemory(t *testing.T) {
 
 // A cluster's members in some elections are all kept apart.
 func TestElectionsAreKeptApart(t *testing.T) {
-	var q secondQueue
+	q := newSecondQueue(&Config{Shared: NewShared(1, 0, 1)})
 	for term := range uint64(6) {
 		s := q.begin(measure.Measured, int(term), int64(term)*secondNS)
 		for member := range uint64(5) {

@@ -147,15 +147,11 @@ func (l *Loop) markSent(c *conn, i int, sent int64) {
 	}
 }
 
-// late records how late an operation of an open loop was sent, and how much of
-// that the generator could not help: nothing was free for it.
+// late records how late an operation of an open loop was sent.
 func (l *Loop) late(sl *slot) {
-	l.secs.record(&sl.acc.Lateness, sl.sent-sl.due)
-	l.secs.record(&sl.acc.Disturbed.Own, sl.sent-sl.ready)
+	own := sl.sent - sl.ready
+	l.secs.late(sl.acc, sl.sent-sl.due, own)
 	if l.reactive != nil && sl.measured {
-		l.reactive.Sent(sl.n, sl.sent-sl.ready, sl.ready > sl.due)
-	}
-	if waiting := sl.ready - sl.due; waiting > 0 {
-		l.secs.record(&sl.acc.Disturbed.Waiting, waiting)
+		l.reactive.Sent(sl.n, own, sl.ready > sl.due)
 	}
 }

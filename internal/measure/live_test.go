@@ -1,0 +1,41 @@
+package measure
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// Live steps end in the histograms that recording each value by itself makes.
+func TestLiveStepsBecomeTheSameHistograms(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	pool := NewLivePool(NewHistogram)
+	for range 3 { // the second and third use the first one's steps again
+		s, want, also := &Second{}, NewHistogram(), NewHistogram()
+		both := pool.Begin(s, &s.Lateness, &s.Disturbed.Own)
+		Record(also, 77)
+		s.Disturbed.Own = also // has a value already
+		whole := NewHistogram()
+		Record(whole, 77)
+		for range 10_000 {
+			ns := rng.Int64N(1<<(1+rng.IntN(43))) - 5
+			both.Record(ns)
+			Record(want, ns)
+			Record(whole, ns)
+		}
+		s.Settle()
+		if !s.Lateness.Equals(want) || !s.Disturbed.Own.Equals(whole) {
+			t.Fatal("the histograms differ")
+		}
+		s.Settle()
+		if !s.Lateness.Equals(want) {
+			t.Fatal("a settled second gets its counts again")
+		}
+	}
+}
+
+func BenchmarkLiveRecord(b *testing.B) {
+	l := &LiveSteps{}
+	for n := range b.N {
+		l.Record(int64(n) << 8)
+	}
+}
