@@ -99,27 +99,30 @@ func (c *codec) failed(r *h2.Reply, e *store.Event) {
 }
 
 // parseHeader reads a ResponseHeader{cluster_id: 1, member_id: 2, revision: 3,
-// raft_term: 4}, whose revision goes to c.extra.
+// raft_term: 4}, whose revision goes to c.extra. It is written by hand because each answer
+// has one.
 func (c *codec) parseHeader(b []byte, e *store.Event) bool {
-	c.extra.revision = 0
-	f := fields{b: b}
+	i, revision := 0, uint64(0)
 	if n := c.idsLen; n > 0 && len(b) >= n && string(b[:n]) == string(c.ids[:n]) {
-		f.i, e.Member = n, c.member
+		i, e.Member = n, c.member
 	}
-	for f.next() {
-		switch f.tag {
+	for i >= 0 && i < len(b) {
+		switch b[i] {
 		case 2<<3 | pbVarint:
-			e.Member = f.n
-			if f.i <= len(c.ids) && c.extra.revision == 0 && e.Term == 0 { // only ids lie before
-				c.idsLen, c.member = copy(c.ids[:], b[:f.i]), e.Member
+			e.Member, i = getVarint(b, i+1)
+			if i > 0 && i <= len(c.ids) && revision == 0 && e.Term == 0 { // only ids lie before
+				c.idsLen, c.member = copy(c.ids[:], b[:i]), e.Member
 			}
 		case 3<<3 | pbVarint:
-			c.extra.revision = int64(f.n)
+			revision, i = getVarint(b, i+1)
 		case 4<<3 | pbVarint:
-			e.Term = f.n
+			e.Term, i = getVarint(b, i+1)
+		default:
+			i = skipField(b, i)
 		}
 	}
-	return f.ok()
+	c.extra.revision = int64(revision)
+	return i >= 0
 }
 
 // parseWritten reads a PutResponse{header: 1} or a DeleteRangeResponse{header: 1,

@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// put sends a PutRequest. It and get are written without call.Part, because most
+// put sends a PutRequest. It, get and cas are written without call.Part, because most
 // operations of a load are one of them.
 func (c *codec) put(op *store.Op, sub uint8) {
 	size := message.SizeText(op.Key) + message.SizeText(op.Value)
@@ -111,11 +111,8 @@ func (c *codec) remove(op *store.Op, sub uint8) {
 // key), put; else read the revision that it has. A revision that is not known is tried as
 // 0: the conflict returns it.
 func (c *codec) cas(op *store.Op, sub uint8) {
-	c.parts = append(c.parts[:0],
-		call.Part{Action: call.Compare, Target: call.Modified, Key: op.Key, Number: max(op.Revision, 0)},
-		call.Part{Action: call.Write, Branch: call.Then, Key: op.Key, Value: call.Value{Text: op.Value}},
-		call.Part{Action: call.Read, Branch: call.Else, Key: op.Key, Flags: call.KeysOnly})
-	c.sendTxn(op.Tag, sub)
+	m := message.NewCAS(op.Key, op.Value, uint64(max(op.Revision, 0)))
+	m.Append(c.conn.Call(c.txnRPC, op.Tag, sub, m.Size())[:0])
 }
 
 // txn sends a transaction without a comparison, so that all of its puts happen or none.

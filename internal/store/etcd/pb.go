@@ -14,20 +14,33 @@ const (
 
 // getVarint reads a varint.
 func getVarint(b []byte, i int) (v uint64, next int) {
-	v, n := protowire.ConsumeVarint(b[i:])
-	if n < 0 {
-		return 0, -1
+	for shift := uint(0); i < len(b); shift += 7 {
+		x := b[i]
+		i++
+		if shift == 63 && x > 1 {
+			return 0, -1 // more than 64 bits
+		}
+		v |= uint64(x&0x7f) << shift
+		if x < 0x80 {
+			return v, i
+		}
 	}
-	return v, i + n
+	return 0, -1
 }
 
 // getBytes reads a length and as many bytes. They alias b.
 func getBytes(b []byte, i int) (v []byte, next int) {
-	v, n := protowire.ConsumeBytes(b[i:])
-	if n < 0 {
+	var n uint64
+	if i < len(b) && b[i] < 0x80 { // nearly always
+		n, i = uint64(b[i]), i+1
+	} else if n, i = getVarint(b, i); i < 0 {
 		return nil, -1
 	}
-	return v[:len(v):len(v)], i + n
+	if n > uint64(len(b)-i) {
+		return nil, -1
+	}
+	end := i + int(n)
+	return b[i:end:end], end
 }
 
 // skipField passes over a whole field, its tag included.
@@ -73,15 +86,6 @@ func (f *fields) next() bool {
 		}
 		f.n, f.i = getVarint(b, i)
 	case pbBytes:
-		if i < len(b) && b[i] < 0x80 { // nearly always
-			end := i + 1 + int(b[i])
-			if end > len(b) {
-				f.i = -1
-				return false
-			}
-			f.v, f.i = b[i+1:end:end], end
-			return true
-		}
 		f.v, f.i = getBytes(b, i)
 	default:
 		f.tag, f.i = 0, skipField(b, i-1)

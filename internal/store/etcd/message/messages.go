@@ -11,7 +11,7 @@ import (
 )
 
 // The fields that requests are written and read with by hand, because a load sends most
-// of them: those of a RangeRequest and of a PutRequest.
+// of them: those of a RangeRequest, of a PutRequest, and of the Compare of a CAS.
 const (
 	RangeKey          protowire.Number = 1
 	RangeEnd          protowire.Number = 2
@@ -23,6 +23,8 @@ const (
 
 	PutKey   protowire.Number = 1
 	PutValue protowire.Number = 2
+
+	compareTarget, compareKey, compareModified protowire.Number = 2, 3, 6
 )
 
 // Fields whose values are messages.
@@ -97,11 +99,11 @@ var requests = [...][]field{
 	},
 	call.Compare: { // Compare
 		{number: 1, holds: relation},
-		{number: 2, holds: target},
-		{number: 3, holds: key},
+		{number: compareTarget, holds: target},
+		{number: compareKey, holds: key},
 		{number: 4, holds: compared, target: call.Version},
 		{number: 5, holds: compared, target: call.Created},
-		{number: 6, holds: compared, target: call.Modified},
+		{number: compareModified, holds: compared, target: call.Modified},
 		{number: 7, holds: compared, target: call.ValueIs},
 		{number: 8, holds: compared, target: call.LeaseIs},
 	},

@@ -1,0 +1,28 @@
+package message
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/store/call"
+)
+
+// The compare-and-set that is written by hand has the bytes that the table makes.
+func TestCASIsTheTablesTransaction(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	text := func(most int) []byte { return bytes.Repeat([]byte{byte(rng.Uint32())}, rng.IntN(most)) }
+	for range 10_000 {
+		key, value := text(1+rng.IntN(300)), text(1+rng.IntN(40_000))
+		revision := rng.Uint64() >> rng.IntN(65)
+		want := AppendTxn(nil, []call.Part{
+			{Action: call.Compare, Target: call.Modified, Key: key, Number: int64(revision)},
+			{Action: call.Write, Branch: call.Then, Key: key, Value: call.Value{Text: value}},
+			{Action: call.Read, Branch: call.Else, Key: key, Flags: call.KeysOnly},
+		})
+		cas := NewCAS(key, value, revision)
+		if got := cas.Append(nil); !bytes.Equal(got, want) || cas.Size() != len(want) {
+			t.Fatalf("a key of %d bytes, a value of %d, revision %d: %x, not %x", len(key), len(value), revision, got, want)
+		}
+	}
+}
