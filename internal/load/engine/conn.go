@@ -31,6 +31,7 @@ type conn struct {
 	state    connState
 	endpoint string // where it is or was connected
 	want     string // where it should be
+	misled   bool   // it is connected elsewhere
 	codec    store.Codec
 	open     int      // operations that the codec has
 	late     int      // of those: given up, and their answers awaited
@@ -64,7 +65,7 @@ type waiter struct {
 	n   uint64
 }
 
-func (c *conn) leaving() bool { return c.moved || c.want != c.endpoint || c.codec.Draining() }
+func (c *conn) leaving() bool { return c.moved || c.misled || c.codec.Draining() }
 
 // ready reports whether an operation can be submitted now.
 func (c *conn) ready() bool {

@@ -98,7 +98,7 @@ func (cs *connections) allReady() (ready bool, why string, err error) {
 
 func (cs *connections) dial(i int) {
 	c := cs.table[i]
-	c.state, c.endpoint, c.redialAt = dialing, c.want, never
+	c.state, c.endpoint, c.misled, c.redialAt = dialing, c.want, false, never
 	c.dials++
 	cs.poller.Dial(i, c.endpoint)
 }

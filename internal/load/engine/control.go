@@ -1,11 +1,14 @@
 package engine
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // mailbox is what others ask of a loop. It is looked at once a turn.
 type mailbox struct {
+	full      atomic.Bool // set with mu held
 	mu        sync.Mutex
-	full      bool
 	start     int64
 	stop      bool
 	closeAt   int64
@@ -16,7 +19,7 @@ func (m *mailbox) put(change func(*mailbox)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	change(m)
-	m.full = true
+	m.full.Store(true)
 }
 
 // Start lets the first phase begin at the given time of the loop's clock.
@@ -45,14 +48,12 @@ func (l *Loop) closeAt(at int64) {
 	l.poller.Wake()
 }
 
+// takeMail acts on the requests of other goroutines.
 func (l *Loop) takeMail() {
 	l.control.mu.Lock()
-	if !l.control.full {
-		l.control.mu.Unlock()
-		return
-	}
 	start, stop, endpoints, end := l.control.start, l.control.stop, l.control.endpoints, l.control.closeAt
-	l.control.full, l.control.start, l.control.endpoints, l.control.closeAt = false, 0, nil, 0
+	l.control.start, l.control.endpoints, l.control.closeAt = 0, nil, 0
+	l.control.full.Store(false)
 	l.control.mu.Unlock()
 
 	if start != 0 {

@@ -161,7 +161,7 @@ func (l *Loop) prepare(by int64) {
 func (l *Loop) turn() {
 	until := l.nextWake()
 	asked := max(until, l.now, l.pauses.turned)
-	if !l.park(until) {
+	if until-l.now < leastPark || !l.park(until) {
 		asked = l.pauses.nextBeat(l.now, asked)
 	}
 	l.wait(until)
@@ -173,13 +173,19 @@ func (l *Loop) turn() {
 	}
 	ended := l.ended.done + l.ended.failed
 	l.to(now)
-	l.takeMail()
+	if l.control.full.Load() {
+		l.takeMail()
+	}
 	if l.reactive != nil {
 		l.prompt()
 	}
-	l.handleReady()
+	if len(l.ready) > 0 {
+		l.handleReady()
+	}
 	l.expire()
-	l.maintain()
+	if !l.watchers.none || l.now >= l.conns.tickAt || l.now >= l.conns.redialAt {
+		l.maintain()
+	}
 	if len(l.kept) > 0 {
 		l.letGo()
 	}
@@ -194,14 +200,20 @@ func (l *Loop) turn() {
 	if l.reactive != nil {
 		l.prompt()
 	}
-	l.flushDirty()
+	if len(l.conns.dirty) > 0 {
+		l.flushDirty()
+	}
 	if len(l.marked) > 0 {
 		l.settleMarks()
 	}
-	l.release()
+	if l.draining || l.secs.several || l.secs.over(l.now) {
+		l.release()
+	}
 	l.publish()
 	end := l.poller.Now()
-	l.wrote(end)
+	if l.pauses.late(end) {
+		l.wroteLate(end)
+	}
 	l.pauses.sent = 0
 	l.pauses.worked(end, l.ended.done+l.ended.failed-ended, len(l.ready))
 }
@@ -221,7 +233,7 @@ func (l *Loop) nextWake() int64 {
 	if l.slots.head != none {
 		until = min(until, l.slots.table[l.slots.head].start+l.cfg.Timeout)
 	}
-	if due := l.sched.due; !l.draining && !l.idle && due < until && l.canSend() {
+	if due := l.sched.due; due < until && !l.draining && !l.idle && (due > l.now || l.canSend()) {
 		until = due
 	}
 	if len(l.closed.rests.resting) > 0 && !l.draining {
@@ -249,16 +261,29 @@ func (l *Loop) maintain() {
 	l.conns.redialDue(l.now)
 }
 
+// publish updates what others read. It stores only changes, because an atomic store costs
+// as much as many loads.
 func (l *Loop) publish() {
-	l.Live.Done.Store(l.ended.done)
-	l.Live.Failed.Store(l.ended.failed)
-	l.Live.Events.Store(l.watchers.events)
-	l.Live.InFlight.Store(int64(l.slots.open))
-	l.res.MaxInFlight = max(l.res.MaxInFlight, l.slots.open)
+	if l.Live.Done.Load() != l.ended.done {
+		l.Live.Done.Store(l.ended.done)
+	}
+	if l.Live.Failed.Load() != l.ended.failed {
+		l.Live.Failed.Store(l.ended.failed)
+	}
+	if l.Live.Events.Load() != l.watchers.events {
+		l.Live.Events.Store(l.watchers.events)
+	}
+	if open := l.slots.open; l.Live.InFlight.Load() != int64(open) {
+		l.Live.InFlight.Store(int64(open))
+		l.res.MaxInFlight = max(l.res.MaxInFlight, open)
+	}
 }
 
-func (l *Loop) finished() bool {
-	return l.draining && (l.slots.open == 0 && l.watchers.settled(l.now) && (l.reactive == nil || !l.reactive.Awaits(l.now)) || l.stopped && l.now >= l.drainTill)
+func (l *Loop) finished() bool { return l.draining && l.drained() }
+
+// drained reports whether nothing is awaited any more, while the load drains.
+func (l *Loop) drained() bool {
+	return l.slots.open == 0 && l.watchers.settled(l.now) && (l.reactive == nil || !l.reactive.Awaits(l.now)) || l.stopped && l.now >= l.drainTill
 }
 
 // Epoch says that another leader began, for protocols whose answers carry no

@@ -28,8 +28,12 @@ type openLoop struct {
 // it wait for the next turn, so that none is longer than some milliseconds.
 const mostAtOnce = 1 << 14
 
-// fire takes up what the open loop's schedule has due.
-func (l *Loop) fire() { l.fireUntil(l.now + 1) }
+// fire takes up what the open loop's schedule has due, and what other loops have.
+func (l *Loop) fire() {
+	if l.more = false; l.sched.due <= l.now || l.secs.several {
+		l.fireUntil(l.now + 1)
+	}
+}
 
 // fireUntil takes up what is due before the given time, in the order of that:
 // this loop's own, and what others could not take up.
@@ -168,9 +172,6 @@ func (l *Loop) waitedFor(b blocker, acc *second, count uint64) {
 // canSend reports whether an operation that is due could be taken up, so that
 // it is worth waking for.
 func (l *Loop) canSend() bool {
-	if l.sched.due > l.now {
-		return true
-	}
 	if l.cfg.Shared.several() || l.slots.open-l.owed >= l.cfg.MaxInFlight {
 		return false // another loop, or the end of an operation, wakes this one
 	}

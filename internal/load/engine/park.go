@@ -22,9 +22,9 @@ func (l *Loop) mayPark() bool {
 		len(l.left) == 0 && l.watchers.none && !l.cfg.Shared.several()
 }
 
-// park parks until a little before a time, if that is worth it.
+// park parks until a little before a time that is leastPark away, if the loop may.
 func (l *Loop) park(until int64) (parked bool) {
-	if until-l.now < leastPark || !l.mayPark() {
+	if !l.mayPark() {
 		return false
 	}
 	l.parking.Park(until - parkMargin)

@@ -77,15 +77,23 @@ func (p *pauses) awake(asked, now int64) {
 	}
 }
 
+// late reports whether the turn's latest write call, if there was one, began leastPause ago.
+func (p *pauses) late(now int64) bool { return p.sent != 0 && now-p.sent >= leastPause }
+
 // worked notes how long a turn took in which so many operations ended and so
 // many connections were ready.
 func (p *pauses) worked(now int64, answers uint64, ready int) {
-	p.turned = now
-	took := now - p.woke
+	p.turned, p.held = now, 0
+	took, slept := now-p.woke, p.woke-p.asked
+	if took < leastPause && slept < leastPause { // nearly always
+		if p.counts && took > p.longest {
+			p.longest = took
+		}
+		return
+	}
 	unexplained := took - int64(answers)*perAnswer - int64(ready)*perReady
 	p.add(took, unexplained)
-	slept := p.woke - p.asked
-	if p.held = 0; unexplained >= leastPause {
+	if unexplained >= leastPause {
 		p.held = unexplained
 	}
 	if ready == 0 && slept >= leastPause {

@@ -154,8 +154,8 @@ func (l *Loop) read(i int) {
 			return
 		}
 		b := l.buf[l.used:min(l.used+most, len(l.buf))]
-		l.readings = append(l.readings, reading{conn: i, dial: c.dials})
-		r := &l.readings[len(l.readings)-1]
+		r := l.nextReading()
+		r.conn, r.dial, r.weight = i, c.dials, 0
 		n, err := l.readInto(i, b, r)
 		if err == poll.ErrAgain {
 			l.readings = l.readings[:len(l.readings)-1]
@@ -168,6 +168,16 @@ func (l *Loop) read(i int) {
 			return
 		}
 	}
+}
+
+// nextReading appends a reading and returns it. It may have the fields of an earlier one.
+func (l *Loop) nextReading() *reading {
+	n := len(l.readings)
+	if n == cap(l.readings) {
+		l.readings = append(l.readings, reading{})
+	}
+	l.readings = l.readings[:n+1]
+	return &l.readings[n]
 }
 
 // readInto reads and notes when, and since when the bytes were there: they were

@@ -23,7 +23,7 @@ func (cs *connections) retarget(place int, endpoint string, now int64) moving {
 		return nothingOpen
 	}
 	cs.links.remove(c, false, now)
-	c.want, c.backoff = endpoint, 0
+	c.want, c.misled, c.backoff = endpoint, endpoint != c.endpoint, 0
 	switch {
 	case c.state == up && c.open > 0:
 		return mustDrain

@@ -153,6 +153,11 @@ func (q *secondQueue) dueIn(phase measure.Phase, due int64) *second {
 	panic("engine: an operation is due in a second that is not there")
 }
 
+// over reports whether the first second has ended by a time. Before that none is complete.
+func (q *secondQueue) over(now int64) bool {
+	return len(q.queue) > 0 && now >= q.queue[0].start+secondNS
+}
+
 // complete reports whether the first second can be handed over.
 func (q *secondQueue) complete(pending int64) bool {
 	return len(q.queue) > 0 && q.queue[0].open == 0 && pending >= q.queue[0].start+secondNS

@@ -26,7 +26,7 @@ func (l *Loop) pump(i int) {
 	if c.state != up {
 		return
 	}
-	if c.leaving() && c.open == 0 {
+	if c.open == 0 && c.leaving() {
 		if c.moved {
 			l.retire(i)
 		} else {
@@ -74,7 +74,9 @@ func (l *Loop) flush(i int) {
 			return
 		}
 		sent := l.poller.Now()
-		l.wrote(sent)
+		if l.pauses.late(sent) {
+			l.wroteLate(sent)
+		}
 		l.pauses.sent = sent
 		l.watchers.sent(c, i, sent)
 		n, err := l.poller.Write(i, out)
@@ -93,10 +95,10 @@ func (l *Loop) flush(i int) {
 	}
 }
 
-// wrote notes that the latest write call has ended by now. Where that is late, the loop
+// wroteLate notes that the latest write call has ended by now, which is late: the loop
 // paused in it or after it, and what was sent then may have left as late.
-func (l *Loop) wrote(now int64) {
-	if l.pauses.sent == 0 || now-l.pauses.sent < leastPause || !l.measuring {
+func (l *Loop) wroteLate(now int64) {
+	if !l.measuring {
 		return
 	}
 	waited := l.runWaits.sinceRead()
