@@ -11,7 +11,10 @@ type LiveSteps struct {
 
 // Record adds one value, and counts it where the function Record counts it.
 func (l *LiveSteps) Record(ns int64) {
-	if at := stepNumber(inRange(ns)); uint(at) < NumSteps {
+	if uint64(ns) > Highest {
+		ns = inRange(ns)
+	}
+	if at := stepNumber(ns); uint(at) < NumSteps {
 		l.counts[at]++
 		l.total++
 	}

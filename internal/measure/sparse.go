@@ -257,8 +257,8 @@ func StepOf(ns int64) int64 {
 
 // stepNumber is which step a value is in, that NewHistogram's histograms count.
 func stepNumber(ns int64) int {
-	shift := max(bits.Len64(uint64(ns))-subBuckets, unit)
-	return (shift-unit)*half + int(ns>>shift)
+	shift := bits.Len64(uint64(ns)|(1<<(subBuckets+unit)-1)) - subBuckets // unit at least
+	return (shift-unit)*half + int(ns>>(shift&63))
 }
 
 // Mean is the mean time, to the width of a step; NaN without any.

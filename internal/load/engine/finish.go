@@ -141,8 +141,10 @@ func (l *Loop) countSuccess(sl *slot, outcome kv.Outcome, ev *store.Event, now i
 		l.disturbed(sl, now, weight)
 	}
 	l.clock.completed(sl.kind, now)
-	acc.Extra += uint64(ev.Extra)
-	acc.Retries += uint64(ev.Retries)
+	if ev.Extra|ev.Retries != 0 {
+		acc.Extra += uint64(ev.Extra)
+		acc.Retries += uint64(ev.Retries)
+	}
 	if outcome == kv.Miss {
 		acc.Missed[sl.kind]++
 	}
@@ -208,7 +210,7 @@ func (l *Loop) freePlace(tag uint32, at place) {
 	switch {
 	case owed:
 		l.owed--
-	case l.cfg.Shared.several():
+	case l.secs.several:
 		l.cfg.Shared.limit.give(l.me())
 	}
 	l.freed()

@@ -182,7 +182,9 @@ func (l *Loop) turn() {
 	if len(l.ready) > 0 {
 		l.handleReady()
 	}
-	l.expire()
+	if head := l.slots.head; head != none && l.now >= l.slots.table[head].start+l.cfg.Timeout {
+		l.expire()
+	}
 	if !l.watchers.none || l.now >= l.conns.tickAt || l.now >= l.conns.redialAt {
 		l.maintain()
 	}

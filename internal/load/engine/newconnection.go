@@ -38,7 +38,7 @@ func (cs *connections) launch(i int, now int64) {
 	tag := c.queue[0].tag
 	if sl := &cs.ops.table[tag]; sl.sent == 0 {
 		sl.sent = now
-		cs.ops.unlink(tag)
+		cs.ops.unlink(sl)
 		cs.ops.link(tag, now)
 	}
 	cs.dial(i)

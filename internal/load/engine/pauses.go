@@ -107,7 +107,9 @@ func (p *pauses) add(took, unexplained int64) {
 	if !p.counts {
 		return
 	}
-	p.longest = max(p.longest, took)
+	if took > p.longest {
+		p.longest = took
+	}
 	if unexplained >= leastPause {
 		p.sum += unexplained
 	}

@@ -18,7 +18,7 @@ func (l *Loop) waitsOn(tag uint32) bool {
 	if sl.client < 0 || l.draining || sl.state == written || !l.waitsForOthers(sl) {
 		return false
 	}
-	l.slots.unlink(tag)
+	l.slots.unlink(sl)
 	l.slots.link(tag, l.now)
 	return true
 }
@@ -56,7 +56,7 @@ func (l *Loop) restartWaiting(i int) {
 	}
 	for _, w := range l.conns.table[i].queue {
 		if sl := &l.slots.table[w.tag]; sl.state == waiting && sl.n == w.n && int(sl.conn) == i && sl.client >= 0 {
-			l.slots.unlink(w.tag)
+			l.slots.unlink(sl)
 			l.slots.link(w.tag, l.now)
 		}
 	}

@@ -102,11 +102,11 @@ func (s *sampling) second() {
 
 // wait waits until a connection is ready, and not at all while one was left.
 func (l *Loop) wait(until int64) {
-	l.ready = l.ready[:0]
+	ready := l.ready[:0]
 	if len(l.left) > 0 {
-		until, l.ready, l.left = l.now, append(l.ready, l.left...), l.left[:0]
+		until, ready, l.left = l.now, append(ready, l.left...), l.left[:0]
 	}
-	l.ready = l.poller.Wait(until, l.ready)
+	l.ready = l.poller.Wait(until, ready)
 }
 
 // handleReady acts on what is ready.
@@ -153,7 +153,10 @@ func (l *Loop) read(i int) {
 		if c.state != up {
 			return
 		}
-		b := l.buf[l.used:min(l.used+most, len(l.buf))]
+		b := l.buf[l.used:]
+		if len(b) > most {
+			b = b[:most]
+		}
 		r := l.nextReading()
 		r.conn, r.dial, r.weight = i, c.dials, 0
 		n, err := l.readInto(i, b, r)

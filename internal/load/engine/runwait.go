@@ -34,7 +34,7 @@ func (w *runWaits) end() { w.thread = nil }
 // turn is called when the loop has woken.
 func (w *runWaits) turn(now int64) {
 	w.before, w.fresh = w.last, false
-	if now-w.at >= runWaitEvery {
+	if w.thread != nil && now-w.at >= runWaitEvery {
 		w.read(now)
 	}
 }

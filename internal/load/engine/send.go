@@ -131,7 +131,7 @@ func (l *Loop) markSent(c *conn, i int, sent int64) {
 		case sl.next == none || table[sl.next].start >= sent:
 			sl.start = sent
 		default:
-			l.slots.unlink(tag)
+			l.slots.unlink(sl)
 			l.slots.link(tag, sent)
 		}
 		sl.sent, sl.state, sl.term = sent, written, term

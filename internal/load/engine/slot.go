@@ -89,13 +89,15 @@ func (s *slots) take() uint32 {
 // finish takes the slot from the list of timeouts. It can be taken again when
 // its place is free.
 func (s *slots) finish(tag uint32, at place) {
-	s.unlink(tag)
+	sl := &s.table[tag]
+	s.unlink(sl)
 	s.open--
 	if at == placeTaken {
-		s.table[tag].state = late
+		sl.state = late
 		return
 	}
-	s.release(tag)
+	sl.state, sl.acc = free, nil
+	s.unused = append(s.unused, tag)
 }
 
 // releaseLate frees the places of operations whose late answers cannot come any
@@ -167,8 +169,8 @@ func (s *slots) link(tag uint32, start int64) {
 	s.tail = tag
 }
 
-func (s *slots) unlink(tag uint32) {
-	sl := &s.table[tag]
+// unlink takes the slot from the list of timeouts.
+func (s *slots) unlink(sl *slot) {
 	if sl.prev == none {
 		s.head = sl.next
 	} else {
