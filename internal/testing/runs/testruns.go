@@ -20,13 +20,14 @@ import (
 
 // Hour is the run whose report has to be quick: an hour of 27,778 operations a
 // second, 100 million in all.
-var Hour = Run{Name: "hour", Seconds: 3600, PerSecond: 27_778, Seed: 1}
+var Hour = Run{Name: "hour", Warmup: 10, Seconds: 3600, PerSecond: 27_778, Seed: 1}
 
 // Run is an open loop of reads and writes on a cluster of three members, which
 // wrote its own metrics and events.
 type Run struct {
 	Name      string
-	Seconds   int // of its window; the warm-up has ten more
+	Warmup    int // seconds of the warm-up
+	Seconds   int // seconds of the window
 	PerSecond int
 	Seed      uint64
 	// Slower is by how much every time is longer: 0.02 for 2 %.
@@ -36,7 +37,7 @@ type Run struct {
 }
 
 // TenThousand is the run with as many trials as anybody makes, each of them short.
-var TenThousand = Run{Name: "ten-thousand", Seconds: 2, PerSecond: 100, Seed: 3, Trials: 10_000}
+var TenThousand = Run{Name: "ten-thousand", Warmup: 1, Seconds: 2, PerSecond: 100, Seed: 3, Trials: 10_000}
 
 // Noon is when the runs begin.
 var Noon = time.Date(2026, 3, 1, 12, 0, 0, 601_234_567, time.UTC)
@@ -45,10 +46,7 @@ var Noon = time.Date(2026, 3, 1, 12, 0, 0, 601_234_567, time.UTC)
 // After two thirds there is a second in which nothing is done.
 const StallTime = 1_062 * time.Millisecond
 
-const (
-	warmup = 10 // seconds
-	shards = 2  // event loops of the generator
-)
+const shards = 2 // event loops of the generator
 
 // Record writes the run into a new run directory in the folder dir and returns its
 // path.
@@ -58,7 +56,7 @@ func (r Run) Record(tb testing.TB, dir string) string {
 	check(tb, err)
 	check(tb, w.AddCluster(record.Cluster{ID: "c1", Store: "etcd", Version: "3.7.3", Started: true, Members: members(), Notes: []string{}}))
 	m := &maker{Run: r, tb: tb, rng: rand.New(rand.NewPCG(r.Seed, 3))}
-	length := time.Duration(r.Seconds+warmup+5) * time.Second
+	length := time.Duration(r.Seconds+r.Warmup+5) * time.Second
 	for n := range max(r.Trials, 1) {
 		m.trial(w, n+1, Noon.Add(time.Duration(n)*length))
 	}
@@ -71,7 +69,7 @@ func (m *maker) trial(w *record.Writer, n int, began time.Time) {
 	r, tb := &m.Run, m.tb
 	tw, err := w.Trial(r.conditions(n), began)
 	check(tb, err)
-	opened := began.Add(warmup * time.Second)
+	opened := began.Add(time.Duration(r.Warmup) * time.Second)
 	m.tw, m.used = tw, [len(ids)]member{}
 	c := measure.NewCollector(shards)
 	c.Recycle = func(h *measure.Histogram) { m.spare = append(m.spare, h) }
@@ -79,7 +77,7 @@ func (m *maker) trial(w *record.Writer, n int, began time.Time) {
 	check(tb, tw.Begin(measure.Warmup, began))
 	check(tb, tw.Begin(measure.Measured, opened))
 	tw.End(measure.Measured, opened.Add(time.Duration(r.Seconds)*time.Second))
-	for second := -warmup; second < r.Seconds; second++ {
+	for second := -r.Warmup; second < r.Seconds; second++ {
 		for shard := range shards {
 			c.Add(shard, m.second(shard, second))
 		}
@@ -126,7 +124,7 @@ func (r *Run) conditions(n int) record.Conditions {
 		Number: n, Name: name, Repeat: 1, Repeats: 1, Store: "etcd", Version: "3.7.3", Operation: record.Mixed, Members: len(ids), Cluster: "c1",
 		Load: scenario.Load{
 			Mix:     []scenario.Operation{{Kind: kv.Put, Weight: 1}, {Kind: kv.Get, Consistency: kv.Linearizable, Weight: 3}, {Kind: kv.Get, Consistency: kv.Local, Weight: 1}},
-			Arrival: scenario.Constant, Connections: 30, Clients: 300, Duration: time.Duration(r.Seconds) * time.Second, Warmup: warmup * time.Second,
+			Arrival: scenario.Constant, Connections: 30, Clients: 300, Duration: time.Duration(r.Seconds) * time.Second, Warmup: time.Duration(r.Warmup) * time.Second,
 			Timeout: 10 * time.Second, KeySize: 16, ValueSize: 256, KeySpace: 100_000, Distribution: scenario.Distribution{Name: scenario.Uniform}, Preload: true,
 		},
 		Endpoints: []string{endpoint(0), endpoint(1), endpoint(2)}, Rate: &rate, Loops: shards, Tool: "0.1.0", Machine: machine(), Shared: &shared,
@@ -171,7 +169,7 @@ func (m *maker) histogram() *measure.Histogram {
 func (m *maker) second(shard, at int) *measure.Second {
 	s := &measure.Second{Phase: measure.Measured, Index: at, Length: 1e9, Connections: 15, InFlight: 20 + m.rng.IntN(20)}
 	if at < 0 {
-		s.Phase, s.Index = measure.Warmup, at+warmup
+		s.Phase, s.Index = measure.Warmup, at+m.Warmup
 	}
 	s.Lateness = m.histogram()
 	for i := range kinds {
@@ -218,7 +216,7 @@ type member struct {
 
 // samples writes what was watched at the end of a second.
 func (m *maker) samples(at time.Time, second int) {
-	elapsed := float64(second + warmup + 1)
+	elapsed := float64(second + m.Warmup + 1)
 	process := func(name string, cpu, rss, written float64) *record.MachineRow {
 		r := record.NewMachineRow(at, name)
 		r.User, r.System, r.RSS, r.ReadBytes, r.WriteBytes = 0.8*cpu, 0.2*cpu, rss, 0, written
