@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -76,6 +78,9 @@ func (a *commandLine) reportWhole(ctx context.Context, f *reportFlags, dirs []st
 func (a *commandLine) report(f *reportFlags, dirs []string) error {
 	if err := f.refuse(len(dirs)); err != nil {
 		return err
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(60) // rows of long runs stay in memory, and collecting garbage takes little time
 	}
 	runs, run, err := openAll(dirs)
 	if err != nil {

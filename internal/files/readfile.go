@@ -4,6 +4,7 @@
 package files
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -98,11 +99,16 @@ func whole(f *os.File, path string, most int64) ([]byte, error) {
 	if info.Size() > most {
 		return nil, refused(path, tooLarge(most))
 	}
-	b, err := All(f, most)
+	// A file that grows is read to its end, and one of the system has no size.
+	b := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
+	_, err = b.ReadFrom(io.LimitReader(f, most+1))
+	if err == nil && int64(b.Len()) > most {
+		err = tooLarge(most)
+	}
 	if err != nil {
 		return nil, refused(path, err)
 	}
-	return b, nil
+	return b.Bytes(), nil
 }
 
 // All reads to the end of what has at most so many bytes.

@@ -208,20 +208,27 @@ func (s *Sum) Slowest(failed uint64) Figure {
 	case s.total == 0:
 		return Figure{}
 	}
-	return known(float64(s.atRanks([]uint64{uint64(s.total)})[0]))
+	at := s.last
+	for s.counts[at] == 0 {
+		at--
+	}
+	return known(float64(StepAt(at+1) - 1))
 }
 
 // atRanks are the highest values of the steps in which the operations of the given
 // ranks lie, which count from 1.
 func (s *Sum) atRanks(ranks []uint64) []int64 {
 	values := make([]int64, len(ranks))
+	at, upTo := -1, uint64(0) // upTo is how many lie in the steps up to at
 	for i, rank := range ranks {
-		below := uint64(0)
-		for at, n := range s.counts[:s.last+1] {
-			if below += uint64(n); below >= rank {
-				values[i] = StepAt(at+1) - 1
-				break
-			}
+		if i > 0 && rank < ranks[i-1] {
+			at, upTo = -1, 0
+		}
+		for ; upTo < rank && at < s.last; upTo += uint64(s.counts[at]) {
+			at++
+		}
+		if upTo >= rank {
+			values[i] = StepAt(at+1) - 1
 		}
 	}
 	return values

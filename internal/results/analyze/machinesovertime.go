@@ -160,15 +160,18 @@ func (o *OverTime) addMachines() {
 		all[i].grid = g
 	}
 	traffic := linesByName{grid: g}
-	eachPair(o.Trial.Machines, always, func(s pair) {
-		from, to := s.before.Time, s.now.Time
-		for i := range machinePanels {
-			if of := machinePanels[i].of; of != nil {
-				of(s, func(suffix string, v float64) { all[i].add(s.now.Name+suffix, from, to, v) })
+	var s pair
+	var panel int
+	add := func(suffix string, v float64) { all[panel].add(s.now.Name+suffix, s.before.Time, s.now.Time, v) }
+	eachPair(o.Trial.Machines, always, func(next pair) {
+		s = next
+		for panel = range machinePanels {
+			if of := machinePanels[panel].of; of != nil {
+				of(s, add)
 			}
 		}
 		if hasNetwork(s.now) {
-			traffic.add(s.now.Name, from, to, s.rate(func(r *record.MachineRow) float64 { return r.Received + r.Sent + r.Loopback }))
+			traffic.add(s.now.Name, s.before.Time, s.now.Time, s.rate(func(r *record.MachineRow) float64 { return r.Received + r.Sent + r.Loopback }))
 		}
 	})
 	for i := range o.Trial.Machines { // what programs used has no counters
@@ -224,6 +227,13 @@ func (l *Line) zero() bool {
 	return true
 }
 
+// since returns what a counter or timer counted between two rows, without its buckets.
+func since(metric store.Metric, now, before *record.StoreRow) store.Reading {
+	to, from := now.Metrics[metric], before.Metrics[metric]
+	to.Buckets, from.Buckets = nil, nil
+	return to.Since(from)
+}
+
 // addMembers adds what the members reported of themselves, from stores.csv.
 func (o *OverTime) addMembers() {
 	g := &o.Grid
@@ -251,14 +261,13 @@ func (o *OverTime) addMembers() {
 		if size, ok := r.Metrics[store.DatabaseBytes]; ok {
 			database.add(r.Name, last.Time, r.Time, size.Value)
 		}
-		since := r.Metrics.Since(last.Metrics)
 		for j := range timers {
-			if mean, ok := since[timers[j].metric].Mean(); ok {
+			if mean, ok := since(timers[j].metric, r, last).Mean(); ok {
 				timers[j].lines.add(r.Name, last.Time, r.Time, 1e9*mean)
 			}
 		}
-		if n, ok := since[store.LeaderChanges]; ok {
-			changes.add(r.Name, last.Time, r.Time, n.Value)
+		if _, ok := r.Metrics[store.LeaderChanges]; ok {
+			changes.add(r.Name, last.Time, r.Time, since(store.LeaderChanges, r, last).Value)
 		}
 	}
 	o.bands["database"] = database.band(func(string) bool { return true })

@@ -141,6 +141,17 @@ func eachCSVRow(b []byte, what string, columns []string, each func(*csvRow)) err
 	}
 }
 
+// mostRoom is for how many rows memory is taken before they are read.
+const mostRoom = 50_000
+
+// roomFor returns the first rows with room for one of each line of the file.
+func roomFor[T any](rows []T, file []byte) []T {
+	if rows == nil {
+		return make([]T, 0, min(bytes.Count(file, []byte{'\n'}), mostRoom))
+	}
+	return rows
+}
+
 func (r *csvRow) has(name string) bool {
 	_, ok := r.column[name]
 	return ok

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -162,15 +163,17 @@ func Registered(name string) Figure {
 	return f
 }
 
+// trialFields returns a trial's fields: all accessors together look them up once.
+var trialFields = sync.OnceValue(func() []reflect.StructField { return reflect.VisibleFields(reflect.TypeFor[Trial]()) })
+
 // recorded is the accessor of a number in the trial's JSON object, or behind
 // "watch." in that one: what is null there, or not there, is not known.
 func recorded(field string) func(*Trial) Value {
 	of, inWatch := strings.CutPrefix(field, "watch.")
-	in := reflect.TypeFor[Trial]()
+	fields := trialFields()
 	if inWatch {
-		in = reflect.TypeFor[Watched]()
+		fields = reflect.VisibleFields(reflect.TypeFor[Watched]())
 	}
-	fields := reflect.VisibleFields(in)
 	index := fields[slices.IndexFunc(fields, func(f reflect.StructField) bool {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		return name == of

@@ -164,10 +164,15 @@ var errCounts = errors.New("these are no counts of a histogram")
 // readCounts is the inverse of appendCounts.
 func readCounts(to []measure.Step, b []byte) ([]measure.Step, error) {
 	for i, at := 0, 0; i < len(b); {
-		n, used := int64(b[i]>>1), 1 // most are a single byte, of a small count
-		if b[i]&0x81 != 0 {
-			n, used = binary.Varint(b[i:])
+		if c := b[i]; c&0x81 == 0 && at < measure.NumSteps { // as most are: a single byte, of a small count
+			if c != 0 {
+				to = append(to, measure.Step{At: at, N: int64(c >> 1)})
+			}
+			at++
+			i++
+			continue
 		}
+		n, used := binary.Varint(b[i:])
 		switch {
 		case used <= 0 || n > mostTimes || n < int64(at-measure.NumSteps) || n >= 0 && at == measure.NumSteps:
 			return to, errCounts

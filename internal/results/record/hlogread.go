@@ -136,9 +136,9 @@ func (p *position) comment(line string) (err error) {
 	return nil
 }
 
-// batchSize is how many intervals are decoded together: half a megabyte of steps,
-// and in a log that means harm eight.
-const batchSize = 16
+// batchSize is how many intervals are decoded together: 128 KB of steps, and in a log
+// that means harm two megabytes.
+const batchSize = 4
 
 // batch is some lines on their way to intervals. It is used again and again.
 type batch struct {

@@ -254,7 +254,7 @@ func readMachines(b []byte) (rows []MachineRow, err error) {
 	err = eachCSVRow(b, "file", []string{"unix_seconds", "name", "cpu_user_seconds", "cpu_system_seconds", "rss_bytes"}, func(r *csvRow) {
 		row = blank
 		r.read(columns)
-		rows = append(rows, row)
+		rows = append(roomFor(rows, b), row)
 	})
 	if err != nil {
 		return nil, err

@@ -96,7 +96,7 @@ func readStores(b []byte) (rows []StoreRow, err error) {
 			}
 			row.Metrics[store.Metric(metric)] = reading
 		}
-		rows = append(rows, row)
+		rows = append(roomFor(rows, b), row)
 	})
 	if err != nil {
 		return nil, err

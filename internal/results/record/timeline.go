@@ -130,7 +130,7 @@ func readTimeline(b []byte) (rows []Row, err error) {
 			if watch != nil {
 				read.Watch = new(watched)
 			}
-			rows = append(rows, read)
+			rows = append(roomFor(rows, b), read)
 		}
 	})
 	return rows, err
