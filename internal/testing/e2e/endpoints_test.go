@@ -57,105 +57,97 @@ func (w *world) upCluster(t *testing.T, name, members string) (endpoints []strin
 // realStores are the stores with members of their own.
 var realStores = []string{"etcd", "zookeeper", "consul"}
 
-// TestTwoClustersAreNotTakenForOne gives the endpoints of two clusters: the command refuses
-// them before the load and names both.
-func TestTwoClustersAreNotTakenForOne(t *testing.T) {
-	t.Parallel()
-	for _, name := range realStores {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			a, _ := w.upCluster(t, name, "1")
-			b, _ := w.upCluster(t, name, "1")
-			both := a[0] + "," + b[0]
-			commands := [][]string{
-				{"bench", "put", "--total", "10"}, {"bench", "get", "--total", "10", "--target", "all"}, {"check", "perf"},
-				{"capacity", "--objective", "p99<1s"},
-			}
-			if name == "zookeeper" { // a standalone server next to a member of an ensemble
-				three, _ := w.upCluster(t, name, "3")
-				commands = append(commands, []string{"bench", "put", "--total", "10", "--endpoints", a[0] + "," + three[0]})
-			}
-			for _, args := range commands {
-				if !slices.Contains(args, "--endpoints") {
-					args = append(args, "--endpoints", both)
-				}
-				p := w.run(t, append(args, "--store", name)...).exits(t, exitFailed)
-				p.oneSentence(t, "two clusters", a[0])
-			}
-		})
-	}
-	t.Run("etcd's other APIs", func(t *testing.T) {
-		t.Parallel()
-		w := newWorld(t)
-		a, _ := w.upCluster(t, "etcd", "1")
-		b, _ := w.upCluster(t, "etcd", "1")
-		p := w.run(t, "bench", "put", "--store", "etcd-gateway", "--total", "10", "--endpoints", a[0]+","+b[0]).exits(t, exitFailed)
-		p.oneSentence(t, "two clusters", a[0], b[0])
-	})
-}
-
-// TestLoadRunsWithoutADeadMember kills one of three members. What needs that member is
-// refused; every other target runs on the others, and the dead member is named.
-func TestLoadRunsWithoutADeadMember(t *testing.T) {
+// TestGivenEndpoints gives the endpoints of real clusters in every way. One cluster of three
+// members serves all that is tried on a store; a member of it dies at the end.
+func TestGivenEndpoints(t *testing.T) {
 	t.Parallel()
 	for _, name := range realStores {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			endpoints, pids := w.upCluster(t, name, "3")
-			if err := syscall.Kill(pids[1], syscall.SIGKILL); err != nil {
-				t.Fatal(err)
+			t.Run("reached where given", func(t *testing.T) { reachedWhereGiven(t, w, name, endpoints) })
+			t.Run("two clusters", func(t *testing.T) { twoClusters(t, w, name, endpoints) })
+			if name == "etcd" {
+				t.Run("a member ends before the load", func(t *testing.T) { endsBeforeTheLoad(t, w, endpoints) })
+				t.Run("a member is given twice", func(t *testing.T) { givenTwice(t, w, endpoints) })
 			}
-			list := strings.Join(endpoints, ",")
-			eventually(t, patience, "the others elected a leader", func() bool {
-				p := w.run(t, "bench", "put", "--store", name, "--endpoints", list, "--total", "1", "--target", "leader")
-				return p.state.ExitCode() == exitDone
-			})
-			check := w.run(t, "check", "perf", "--store", name, "--endpoints", list, "--rate", "20", "--duration", "1s")
-			if out := check.stdout.String(); !strings.Contains(out, "The member at "+endpoints[1]+" did not answer before the load") {
-				t.Errorf("check perf does not name the dead member:\n%s", out)
-			}
-			for _, target := range []string{"any", "all", "leader", "followers", "member:3"} {
-				trial := w.bench(t, endpoints, exitDone, "put", "--store", name, "--total", "30", "--target", target)
-				if len(trial.Absent) != 1 || trial.Absent[0].Endpoint != endpoints[1] {
-					t.Errorf("target %s: absent members %v, not the one at %s", target, trial.Absent, endpoints[1])
-				}
-				if slices.Contains(trial.Endpoints, endpoints[1]) || trial.Errors > 0 || len(trial.LostMembers) > 0 {
-					t.Errorf("target %s: endpoints %v, %d failed, lost %v", target, trial.Endpoints, trial.Errors, trial.LostMembers)
-				}
-			}
-			w.run(t, "bench", "put", "--store", name, "--endpoints", list, "--total", "30", "--target", "member:2").
-				exits(t, exitFailed).oneSentence(t, "target member:2", endpoints[1])
+			t.Run("a dead member", func(t *testing.T) { deadMember(t, w, name, endpoints, pids) })
 		})
 	}
 }
 
-// TestMembersAreReachedWhereTheyWereGiven reaches three members through forwards, at
-// addresses that they do not advertise. Every target uses the forwards.
-func TestMembersAreReachedWhereTheyWereGiven(t *testing.T) {
-	t.Parallel()
-	for _, name := range realStores {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			endpoints, _ := w.upCluster(t, name, "3")
-			var given []string
-			for _, e := range endpoints {
-				given = append(given, forward(t, e))
+// twoClusters gives the endpoints of two clusters: the command refuses them before the load and
+// names both.
+func twoClusters(t *testing.T, w *world, name string, three []string) {
+	a, _ := w.upCluster(t, name, "1")
+	b, _ := w.upCluster(t, name, "1")
+	both := a[0] + "," + b[0]
+	commands := [][]string{
+		{"bench", "put", "--total", "10"}, {"bench", "get", "--total", "10", "--target", "all"}, {"check", "perf"},
+		{"capacity", "--objective", "p99<1s"},
+	}
+	if name == "zookeeper" { // a standalone server next to a member of an ensemble
+		commands = append(commands, []string{"bench", "put", "--total", "10", "--endpoints", a[0] + "," + three[0]})
+	}
+	for _, args := range commands {
+		if !slices.Contains(args, "--endpoints") {
+			args = append(args, "--endpoints", both)
+		}
+		p := w.run(t, append(args, "--store", name)...).exits(t, exitFailed)
+		p.oneSentence(t, "two clusters", a[0])
+	}
+	if name == "etcd" { // by its other API
+		p := w.run(t, "bench", "put", "--store", "etcd-gateway", "--total", "10", "--endpoints", both).exits(t, exitFailed)
+		p.oneSentence(t, "two clusters", a[0], b[0])
+	}
+}
+
+// deadMember kills one of three members. What needs that member is refused; every other target
+// runs on the others, and the dead member is named.
+func deadMember(t *testing.T, w *world, name string, endpoints []string, pids []int) {
+	if err := syscall.Kill(pids[1], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	list := strings.Join(endpoints, ",")
+	eventually(t, patience, "the others elected a leader", func() bool {
+		p := w.run(t, "bench", "put", "--store", name, "--endpoints", list, "--total", "1", "--target", "leader")
+		return p.state.ExitCode() == exitDone
+	})
+	check := w.run(t, "check", "perf", "--store", name, "--endpoints", list, "--rate", "20", "--duration", "1s")
+	if out := check.stdout.String(); !strings.Contains(out, "The member at "+endpoints[1]+" did not answer before the load") {
+		t.Errorf("check perf does not name the dead member:\n%s", out)
+	}
+	for _, target := range []string{"any", "all", "leader", "followers", "member:3"} {
+		trial := w.bench(t, endpoints, exitDone, "put", "--store", name, "--total", "30", "--target", target)
+		if len(trial.Absent) != 1 || trial.Absent[0].Endpoint != endpoints[1] {
+			t.Errorf("target %s: absent members %v, not the one at %s", target, trial.Absent, endpoints[1])
+		}
+		if slices.Contains(trial.Endpoints, endpoints[1]) || trial.Errors > 0 || len(trial.LostMembers) > 0 {
+			t.Errorf("target %s: endpoints %v, %d failed, lost %v", target, trial.Endpoints, trial.Errors, trial.LostMembers)
+		}
+	}
+	w.run(t, "bench", "put", "--store", name, "--endpoints", list, "--total", "30", "--target", "member:2").
+		exits(t, exitFailed).oneSentence(t, "target member:2", endpoints[1])
+}
+
+// reachedWhereGiven reaches three members through forwards, at addresses that they do not
+// advertise. Every target uses the forwards.
+func reachedWhereGiven(t *testing.T, w *world, name string, endpoints []string) {
+	var given []string
+	for _, e := range endpoints {
+		given = append(given, forward(t, e))
+	}
+	for _, target := range []string{"all", "leader", "followers", "member:2"} {
+		trial := w.bench(t, given, exitDone, "put", "--store", name, "--total", "30", "--target", target)
+		for _, e := range trial.Endpoints {
+			if !slices.Contains(given, e) {
+				t.Errorf("target %s: the load went to %s, which was not given", target, e)
 			}
-			for _, target := range []string{"all", "leader", "followers", "member:2"} {
-				trial := w.bench(t, given, exitDone, "put", "--store", name, "--total", "30", "--target", target)
-				for _, e := range trial.Endpoints {
-					if !slices.Contains(given, e) {
-						t.Errorf("target %s: the load went to %s, which was not given", target, e)
-					}
-				}
-				if target == "member:2" && !slices.Equal(trial.Endpoints, given[1:2]) {
-					t.Errorf("member 2 is %v, not %s", trial.Endpoints, given[1])
-				}
-			}
-		})
+		}
+		if target == "member:2" && !slices.Equal(trial.Endpoints, given[1:2]) {
+			t.Errorf("member 2 is %v, not %s", trial.Endpoints, given[1])
+		}
 	}
 }
 
@@ -186,13 +178,10 @@ func forward(t *testing.T, to string) string {
 	return l.Addr().String()
 }
 
-// TestMemberEndsBeforeTheLoad ends a member at each moment between the first question to it
+// endsBeforeTheLoad ends a member at each moment between the first question to it
 // and the load: the load begins again on the other one, and the member is named unless
 // it ended in the load.
-func TestMemberEndsBeforeTheLoad(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	endpoints, _ := w.upCluster(t, "etcd", "3")
+func endsBeforeTheLoad(t *testing.T, w *world, endpoints []string) {
 	named := 0
 	for _, command := range []string{"put", "get"} {
 		for connections := range 8 {
@@ -273,12 +262,9 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// TestMemberGivenTwiceIsNamed gives one member by two endpoints next to another one: the
+// givenTwice gives one member by two endpoints next to another one: the
 // report says so, and no other member is taken to be at the second.
-func TestMemberGivenTwiceIsNamed(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	endpoints, _ := w.upCluster(t, "etcd", "3")
+func givenTwice(t *testing.T, w *world, endpoints []string) {
 	given := []string{forward(t, endpoints[0]), forward(t, endpoints[0]), endpoints[2]}
 	trial := w.bench(t, given, exitDone, "put", "--total", "30", "--target", "all")
 	if slices.Contains(trial.Endpoints, given[1]) || !slices.Contains(trial.Endpoints, endpoints[1]) {
