@@ -41,6 +41,8 @@ func fixture() storetest.Fixture {
 			{Op: storetest.Put("a//b", nil), Outcome: kv.BadRequest, Text: "cannot be a"},
 			{Op: storetest.Put("", nil), Outcome: kv.BadRequest, Text: "cannot be a"},
 		},
+		// The server ends the connection, and the operation says why.
+		TooLarge: storetest.Refusal{Op: storetest.Put("large", storetest.Bytes(1<<20)), Outcome: kv.ConnectionLost, Text: "jute.maxbuffer"},
 	}
 }
 
@@ -163,23 +165,4 @@ func TestLiveErrors(t *testing.T) {
 	u.Want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("closed/below/it"), Value: []byte("v")})
 	u.Want(kv.OK, store.Op{Kind: kv.Get, Key: []byte("closed/below/it")})
 	w.Want(kv.Denied, store.Op{Kind: kv.Get, Key: []byte("closed/below/it")})
-}
-
-// A value that the server does not take ends the connection, and the operation
-// says why.
-func TestLiveTooLarge(t *testing.T) {
-	w := dialWire(t, server(t), nil)
-	w.Ready()
-	w.Codec.Submit(&store.Op{Tag: 7, Kind: kv.Put, Key: []byte("large"), Value: storetest.Bytes(1 << 20)})
-	out := w.Codec.Out()
-	n, _ := w.Conn.Write(out)
-	w.Codec.Wrote(n)
-	buf := make([]byte, 100)
-	if n, err := w.Conn.Read(buf); err == nil {
-		t.Fatalf("the server answered %q", buf[:n])
-	}
-	events := w.Codec.Lost(nil)
-	if len(events) != 1 || events[0].Tag != 7 || !strings.Contains(string(events[0].Text), "jute.maxbuffer") {
-		t.Fatalf("lost %+v", events)
-	}
 }
