@@ -156,7 +156,7 @@ func TestLate(t *testing.T) {
 	op := store.Op{Tag: 7, Kind: kv.CAS, Revision: -1}
 	c.Submit(&op)
 	if !c.Cancel(7) || c.Room() != 1 {
-		t.Error("what was never written keeps its place")
+		t.Error("an operation that was not written is not cancelled")
 	}
 	c.asked(op)
 	if c.Cancel(7) || c.Room() != 0 {

@@ -144,9 +144,8 @@ func lateClass(seconds float64) int {
 	return measure.LateClass(ms)
 }
 
-// A member that stands still or is cut off ends with the run, and so do the members' networks:
-// when the run is asked to end, and when it is killed and nobody is left to resume or to end
-// anybody.
+// TestFaultsEndWithTheRun ends a run in the middle of a fault, by Ctrl-C and by SIGKILL. A member
+// that stands still or is cut off ends with the run, and so does the network of the members.
 func TestFaultsEndWithTheRun(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []string{"pause leader", "isolate follower"} {

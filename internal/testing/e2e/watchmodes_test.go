@@ -74,7 +74,8 @@ func TestKeysOfSessionsAreChecked(t *testing.T) {
 	}
 }
 
-// exitOf returns the exit code of a load in whose answers something wrong is to be found, or nothing.
+// exitOf returns the exit code of a load whose check must find one of the kinds of wrong answers,
+// or nothing where there is none.
 func exitOf(want []string) int {
 	if want == nil {
 		return exitDone

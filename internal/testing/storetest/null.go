@@ -41,7 +41,7 @@ func ServeNull(t testing.TB, st store.NullServed, members int, o store.NullOptio
 const mostInSmallPieces = 8 << 10
 
 // NullAgrees checks that the null server does what the real one does, as the official client
-// sees it, with so many of the fixture's keys and values; also, if not nil, checks more.
+// sees it, with the first keys and values of the fixture; also, if not nil, checks more.
 func NullAgrees(t *testing.T, f Fixture, keys, values int, also func(t *testing.T, a store.Access)) {
 	t.Helper()
 	f.Keys, f.Values = f.Keys[:keys], f.Values[:values]
