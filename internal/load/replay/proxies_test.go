@@ -13,15 +13,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/cetcd"
 	"github.com/quorumbench/quorumbench/internal/store/zetcd"
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
-	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/proxied"
 )
 
 // TestZetcdsVersionsHoldAgain records ZooKeeper's Go client with zetcd, and sends that
 // again to it.
 func TestZetcdsVersionsHoldAgain(t *testing.T) {
 	st := zetcd.New()
-	a := embedded.StartProxied(t, st, servers.Installed(t, st), 1).Access
+	a := proxied.Start(t, st, servers.Installed(t, st), 1).Access
 	direct := official.ZooKeeper(t, a)
 	make1(t, direct, "/registry", "")
 	for i := range 5 {
@@ -46,7 +46,7 @@ func TestCetcdsGuardsHoldAgain(t *testing.T) {
 		t.Skip("no registry has cetcd: set QUORUMBENCH_CETCD to the path of its binary")
 	}
 	st := cetcd.New()
-	address := embedded.StartProxied(t, st, binary, 1).Access.Endpoints[0]
+	address := proxied.Start(t, st, binary, 1).Access.Endpoints[0]
 	direct := consulClient(t, address)
 	for i := range 3 {
 		put(t, direct, fmt.Sprintf("registry/k%d", i), "earlier")

@@ -10,8 +10,8 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/proxied"
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
@@ -31,7 +31,7 @@ func TestConform(t *testing.T) {
 	f := storetest.Fixture{
 		Store: New(),
 		Start: func(t *testing.T, o storetest.Options) *storetest.Server {
-			c := embedded.StartProxied(t, New(), binary(t), max(o.Members, 1))
+			c := proxied.Start(t, New(), binary(t), max(o.Members, 1))
 			return &storetest.Server{Access: c.Access}
 		},
 		Official: func(t testing.TB, a store.Access) storetest.Client {
@@ -53,7 +53,7 @@ func TestConform(t *testing.T) {
 
 // No answer has an index beside its JSON, so that the codec cannot want one.
 func TestLiveIndexes(t *testing.T) {
-	endpoint := embedded.StartProxied(t, New(), binary(t), 1).Access.Endpoints[0]
+	endpoint := proxied.Start(t, New(), binary(t), 1).Access.Endpoints[0]
 	for _, method := range []string{http.MethodPut, http.MethodGet} {
 		request, err := http.NewRequestWithContext(t.Context(), method, "http://"+endpoint+"/v1/kv/indexes", strings.NewReader("v"))
 		if err != nil {
@@ -73,7 +73,7 @@ func TestLiveIndexes(t *testing.T) {
 // Without a quorum neither a PUT nor a linearizable read is ever answered, and
 // a local read is.
 func TestLiveWithoutQuorum(t *testing.T) {
-	c := embedded.StartProxied(t, New(), binary(t), 3)
+	c := proxied.Start(t, New(), binary(t), 3)
 	w := storetest.Dial(t, New(), c.Access)
 	w.Want(kv.OK, store.Op{Kind: kv.Put, Key: []byte("k"), Value: []byte("v")})
 	c.EndServers(1, 2)

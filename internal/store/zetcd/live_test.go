@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
-	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
+	"github.com/quorumbench/quorumbench/internal/testing/servers/proxied"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
@@ -19,7 +19,7 @@ func TestConform(t *testing.T) {
 	f := storetest.Fixture{
 		Store: New(), TxnNeedsKeys: true,
 		Start: func(t *testing.T, o storetest.Options) *storetest.Server {
-			c := embedded.StartProxied(t, New(), servers.Installed(t, New()), max(o.Members, 1))
+			c := proxied.Start(t, New(), servers.Installed(t, New()), max(o.Members, 1))
 			return &storetest.Server{Access: c.Access, Kill: func(i int) { c.EndServers(i) }}
 		},
 		Official: func(t testing.TB, a store.Access) storetest.Client {
@@ -37,7 +37,7 @@ func TestConform(t *testing.T) {
 // multi of such nodes fails, and the Stats of a multi's results are all of its
 // last write.
 func TestLive(t *testing.T) {
-	c := embedded.StartProxied(t, New(), servers.Installed(t, New()), 1)
+	c := proxied.Start(t, New(), servers.Installed(t, New()), 1)
 	w := storetest.Dial(t, New(), c.Access)
 	if e := w.Want(kv.OK, storetest.Put("k", nil)); e.Extra == 0 {
 		t.Error("a put of a key that is not there took one request")
@@ -68,7 +68,7 @@ func TestLive(t *testing.T) {
 	statusOf(t, c)
 }
 
-func statusOf(t *testing.T, c *embedded.ProxiedCluster) {
+func statusOf(t *testing.T, c *proxied.Cluster) {
 	status, err := c.Admin.Status(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ const noQuorum = 3 * time.Second
 // Without a quorum a write and a linearizable read do not succeed, and a local
 // read is still answered.
 func TestLiveWithoutQuorum(t *testing.T) {
-	c := embedded.StartProxied(t, New(), servers.Installed(t, New()), 3)
+	c := proxied.Start(t, New(), servers.Installed(t, New()), 3)
 	w := storetest.Dial(t, New(), c.Access)
 	other := storetest.Dial(t, New(), c.Access)
 	other.Ready() // its session begins with a write

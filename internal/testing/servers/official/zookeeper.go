@@ -1,5 +1,5 @@
 // Package official provides the official clients of protocols that several stores speak, as
-// views for storetest.Conform, and starts proxies with etcd behind them.
+// views for storetest.Conform.
 package official
 
 import (

@@ -1,4 +1,5 @@
-package embedded
+// Package proxied starts clusters of proxies with etcd behind them.
+package proxied
 
 import (
 	"sync"
@@ -11,20 +12,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// ProxiedCluster is a cluster of proxies: etcd's members run in the test's process,
+// Cluster is a cluster of proxies: etcd's members run in the test's process,
 // each proxy is a process.
-type ProxiedCluster struct {
+type Cluster struct {
 	Access  store.Access
 	Admin   store.Admin
 	Launch  store.Launch
 	servers []func() // each ends an etcd member
 }
 
-// StartProxied starts a cluster from the store's Launch and waits until it has a
+// Start starts a cluster from the store's Launch and waits until it has a
 // leader. It ends with the test.
-func StartProxied(t *testing.T, st store.Store, binary string, members int) *ProxiedCluster {
+func Start(t *testing.T, st store.Store, binary string, members int) *Cluster {
 	t.Helper()
-	c := &ProxiedCluster{Access: store.Access{Behind: map[string]string{}, DialTimeout: 5 * time.Second}}
+	c := &Cluster{Access: store.Access{Behind: map[string]string{}, DialTimeout: 5 * time.Second}}
 	var err error
 	if c.Launch, err = st.Launch(store.LaunchSpec{
 		Cluster: "test", Exec: binary, Self: "unused", Members: servers.Places(t, members),
@@ -47,7 +48,7 @@ func StartProxied(t *testing.T, st store.Store, binary string, members int) *Pro
 }
 
 // EndServers ends the etcd behind some members, and leaves the proxies alone.
-func (c *ProxiedCluster) EndServers(which ...int) {
+func (c *Cluster) EndServers(which ...int) {
 	var ended sync.WaitGroup
 	for _, i := range which {
 		ended.Go(c.servers[i])
