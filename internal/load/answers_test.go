@@ -16,7 +16,7 @@ func readerOf(t *testing.T, size int, limit int64) *source {
 	t.Helper()
 	s, err := newSource(&scenario.Load{
 		Mix:     []scenario.Operation{{Kind: kv.Range, Consistency: kv.Local, Weight: 1}},
-		KeySize: 4, ValueSize: size, KeySpace: 100, Prefix: "p/", RangeLimit: limit, Distribution: scenario.Distribution{Name: "sequential"},
+		KeySize: 4, ValueSize: size, KeySpace: 100, Prefix: "p/", Ranges: scenario.Ranges{RangeLimit: limit}, Distribution: scenario.Distribution{Name: "sequential"},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -38,7 +38,7 @@ func TestAllAnswersOfALoadAreKept(t *testing.T) {
 		limit               int64
 	}{{1, 2500, 10 << 10, 0}, {100, 80, 10 << 10, 0}, {64, 1000, 256, 0}, {1000, 10, 8, 0}, {2, 10_000, 1 << 10, 10}} {
 		p := plan{store: consul.New(), Assignment: Assignment{Load: scenario.Load{
-			Clients: c.clients, KeySize: 8, ValueSize: c.size, KeySpace: uint64(c.keys), RangeLimit: c.limit,
+			Clients: c.clients, KeySize: 8, ValueSize: c.size, KeySpace: uint64(c.keys), Ranges: scenario.Ranges{RangeLimit: c.limit},
 			Mix: []scenario.Operation{{Kind: kv.Range, Weight: 1}},
 		}}}
 		budget := parts.New(p.maxHeld())

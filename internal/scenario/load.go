@@ -41,11 +41,8 @@ type Load struct {
 	KeySpace     uint64
 	Prefix       string
 	Distribution Distribution
-	RangeKey     []byte // of a Range: a given key or interval instead of the key space
-	RangeEnd     []byte
-	RangeLimit   int64
-	Scan         Scan
-	TxnKeys      int // keys that one transaction writes
+	Ranges
+	TxnKeys int // keys that one transaction writes
 	// NewConnection gives each operation a connection of its own, and counts
 	// connecting into its time.
 	NewConnection bool
@@ -67,28 +64,40 @@ type Load struct {
 	// Watch is what is watched beside the load; nil for nothing.
 	Watch *Watch
 	// STM is what kv.STM operations are; nil without any.
-	STM     *STM
+	STM *STM
+	Conduct
+	// Faults are injected in the window.
+	Faults []fault.Fault
+}
+
+// Ranges are the keys that Range operations read.
+type Ranges struct {
+	RangeKey   []byte // a given key, or the first of an interval; nil: the key space
+	RangeEnd   []byte
+	RangeLimit int64
+	Scan       Scan
+}
+
+// Conduct is what a trial does to the store besides sending the load, and what it accepts.
+type Conduct struct {
 	Compact Compaction
 	// CompactFirst discards the store's history between the preload and the load.
 	CompactFirst bool
-	// CompareHashes asks all endpoints after the load for the hash of their data.
+	// CompareHashes compares the hashes of all endpoints' data after the load.
 	CompareHashes bool
-	// Check records every operation, and has the answers checked after the load.
+	// Check records every operation, and checks the responses after the load.
 	Check   bool
 	Cleanup Cleanup
-	// Overwrite has the load write below a prefix of a running cluster that has keys
-	// which no run wrote: they may be replaced and deleted.
+	// Overwrite allows the load to replace and delete keys that no run wrote, below its
+	// prefix in a running cluster.
 	Overwrite bool
-	// ClusterWide allows what affects the whole of a running cluster, such as a
-	// compaction of its history. On a cluster that the run starts nothing forbids it.
+	// ClusterWide allows changes to the whole of a running cluster, such as a compaction of
+	// its history. They are always allowed on a cluster that the run starts.
 	ClusterWide bool
-	// Faults are what is broken on purpose in the window.
-	Faults []fault.Fault
-	// RequireMemory refuses a cluster whose first member does not report its
-	// memory: what the load costs the members is what it is run for.
+	// RequireMemory refuses a cluster whose first member does not report its memory: the
+	// load is run for what it costs the members.
 	RequireMemory bool
-
-	// VolatileMeant accepts a store that does not sync as what is meant.
+	// VolatileMeant accepts a store that does not sync.
 	VolatileMeant bool
 }
 

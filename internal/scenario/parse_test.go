@@ -71,9 +71,9 @@ func TestEveryKeyOfATrial(t *testing.T) {
 			Target: kv.Target{Mode: kv.One, Member: 2}, Connections: 4, Clients: 8,
 			KeySize: 16, ValueSize: 1536, KeySpace: 5000, Prefix: "bench/",
 			Distribution: Distribution{Name: Hotspot, HotKeys: 0.1, HotOps: 0.9},
-			RangeKey:     []byte("a"), RangeEnd: []byte("b"), RangeLimit: 10, TxnKeys: defaultTxnKeys,
+			Ranges:       Ranges{RangeKey: []byte("a"), RangeEnd: []byte("b"), RangeLimit: 10}, TxnKeys: defaultTxnKeys,
 			Arrival: Poisson, Rate: Rate{PerSecond: 1500.5}, Total: 3000, Timeout: 500 * time.Millisecond,
-			MaxInFlight: 50, Threads: 2, VolatileMeant: true, Seed: got.Load.Seed,
+			MaxInFlight: 50, Threads: 2, Conduct: Conduct{VolatileMeant: true}, Seed: got.Load.Seed,
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

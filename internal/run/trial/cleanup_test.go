@@ -103,7 +103,7 @@ func TestEveryKeyIsSwept(t *testing.T) {
 	c.t.Spec.Load = scenario.Load{
 		Mix: []scenario.Operation{{Kind: kv.Put, Weight: 1}}, Prefix: "/check/", KeySize: 16, ValueSize: 16, KeySpace: 5000,
 		Distribution: scenario.Distribution{Name: "uniform"}, Connections: 2, Clients: 4, Total: 100, Warmup: 50 * time.Millisecond,
-		Timeout: time.Minute, Seed: 1, Cleanup: scenario.Cleanup{Keys: true},
+		Timeout: time.Minute, Seed: 1, Conduct: scenario.Conduct{Cleanup: scenario.Cleanup{Keys: true}},
 	}
 	a := c.t.assigned(c.access.Endpoints)
 	c.admin, c.began = struct{ store.Admin }{c.admin}, true

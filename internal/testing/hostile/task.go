@@ -89,7 +89,7 @@ func (t *Task) assignment(st store.Store, endpoint string) *load.Assignment {
 	l := scenario.Load{
 		Connections: clients, Clients: clients, Threads: 1,
 		KeySize: 8, ValueSize: 64, KeySpace: keySpace, Prefix: t.Prefix,
-		Distribution: scenario.Distribution{Name: "uniform"}, RangeLimit: 10, TxnKeys: 2,
+		Distribution: scenario.Distribution{Name: "uniform"}, Ranges: scenario.Ranges{RangeLimit: 10}, TxnKeys: 2,
 		Duration: t.Window, Timeout: Timeout, MaxInFlight: 1000, Preload: true, Seed: 1,
 	}
 	for _, op := range loads(can.Strongest())[t.Ops] {

@@ -18,7 +18,7 @@ func TestSameLoadNamesWhatIsBeside(t *testing.T) {
 		return &record.Conditions{
 			Name: "put", Load: scenario.Load{
 				Mix:      []scenario.Operation{{Kind: kv.Range, Consistency: kv.Local, Weight: 1}, {Kind: kv.STM, Weight: 1}},
-				KeySpace: 100, Scan: scenario.Scan{PageSize: 10}, Compact: scenario.Compaction{Every: 3 * time.Second, Behind: 20},
+				KeySpace: 100, Ranges: scenario.Ranges{Scan: scenario.Scan{PageSize: 10}}, Conduct: scenario.Conduct{Compact: scenario.Compaction{Every: 3 * time.Second, Behind: 20}},
 				Watch: &scenario.Watch{Watchers: 9, Streams: 3, Connections: 2, WatchedKeys: 4, Span: 1},
 				STM:   &scenario.STM{KeysPerTxn: 2, WritePercent: 50, Isolation: kv.RepeatableReads},
 			},
