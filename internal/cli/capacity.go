@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
-	apps "github.com/quorumbench/quorumbench/internal/load/app/registry"
+	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/capacity"
 	"github.com/quorumbench/quorumbench/internal/results/analyze/size"
@@ -127,9 +127,9 @@ func (f *capacityFlags) check() error {
 		of, _, _ := strings.Cut(a.Key, ".")
 		switch {
 		case slices.Contains(bySearch, of) && (!f.over.searched() || of != "warmup"):
-			return command.Usage("--set %s: the search itself chooses %s; drop it", a.Shown(apps.All()), of)
+			return command.Usage("--set %s: the search itself chooses %s; drop it", a.Shown(load.Applications()), of)
 		case of == "arrival" && a.Value == scenario.Closed.String():
-			return command.Usage("--set %s: a search is by open loops; drop it, or use run", a.Shown(apps.All()))
+			return command.Usage("--set %s: a search is by open loops; drop it, or use run", a.Shown(load.Applications()))
 		}
 	}
 	return f.over.check(f)
@@ -299,7 +299,7 @@ func (a *commandLine) search(ctx context.Context, f *capacityFlags, s *scenario.
 	}
 	asked.Store, asked.Version, _ = storeVersion(f.Store, f.exec) // it was read
 	for _, one := range f.set {
-		asked.Set = append(asked.Set, one.Shown(apps.All()))
+		asked.Set = append(asked.Set, one.Shown(load.Applications()))
 	}
 	o := search.Options{Objective: f.objective, Until: f.until, Width: f.width, Most: f.most, Over: f.over.key, Values: f.over.values, Parameter: parameter, SlowAtFirst: a.slowAtFirst, Display: d, Now: measure.Now}
 	if f.given("from") {

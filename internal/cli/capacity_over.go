@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
-	"github.com/quorumbench/quorumbench/internal/load/app/registry"
+	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 	"github.com/quorumbench/quorumbench/internal/search"
@@ -38,7 +38,7 @@ func (o *over) searched() bool { return o.key != "" && len(o.values) == 0 }
 
 // fits refuses a trial whose load has no rate, or no parameter, to be searched.
 func (o *over) fits(t *scenario.Trial) error {
-	app := application.Find(registry.All(), t.Load.Application.Name)
+	app := application.Find(load.Applications(), t.Load.Application.Name)
 	if app == nil {
 		if o.searched() {
 			return command.Usage("--over %s: the load of the trial %s is no application's, and %s", o.key, t.Name, overLine())
@@ -139,7 +139,7 @@ func (f *capacityFlags) sets(key string) bool {
 // ofApplication reports whether some application has a parameter. Whether its load grows
 // with it is asked of the load's own.
 func ofApplication(key string) bool {
-	return slices.ContainsFunc(registry.All(), func(a application.Application) bool {
+	return slices.ContainsFunc(load.Applications(), func(a application.Application) bool {
 		return slices.ContainsFunc(a.Definition().Parameters, func(p application.Parameter) bool { return p.Key == key })
 	})
 }
@@ -148,7 +148,7 @@ func ofApplication(key string) bool {
 // allow. The trial has the scenario's own value.
 func (f *capacityFlags) parameter(t *scenario.Trial, read func(value string) (*scenario.Scenario, error)) (*search.Parameter, error) {
 	app := &t.Load.Application
-	d := application.Find(registry.All(), app.Name).Definition() // fits refuses a trial without an application
+	d := application.Find(load.Applications(), app.Name).Definition() // fits refuses a trial without an application
 	p := search.NewParameter(d.Scaling(f.over.key), app.Values()[f.over.key], read)
 	within := func(flag string, value float64) error {
 		if value >= p.Least && value <= p.Most {

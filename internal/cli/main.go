@@ -16,7 +16,7 @@ import (
 	"syscall"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
-	apps "github.com/quorumbench/quorumbench/internal/load/app/registry"
+	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
@@ -43,7 +43,7 @@ func carryOut(stdin io.Reader, stdout, stderr io.Writer, do func(*commandLine) e
 	}()
 	a := &commandLine{&command.App{
 		Stdin: stdin, Stdout: command.NewOutput(stdout), Stderr: shown, Screen: stderr,
-		Lookup: registry.Lookup, Catalog: registry.Catalog{Apps: apps.All},
+		Lookup: registry.Lookup, Catalog: registry.Catalog{Apps: load.Applications},
 	}}
 	// A reader that has enough, such as head, must not end the program before it
 	// has tidied up: its next write fails instead. (Ignoring the signal would make

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/cli/command"
-	apps "github.com/quorumbench/quorumbench/internal/load/app/registry"
+	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
@@ -89,7 +89,7 @@ func askedBefore(run *record.Run, set []scenario.Assignment) (scenario.Options, 
 		o.Set = append(o.Set, s)
 	}
 	if len(set) > 0 {
-		return o, command.Usage("--resume takes the run up as it was begun; drop --set %s", set[0].Shown(apps.All()))
+		return o, command.Usage("--resume takes the run up as it was begun; drop --set %s", set[0].Shown(load.Applications()))
 	}
 	return o, nil
 }
@@ -109,7 +109,7 @@ func (a *commandLine) begin(f *runFlags, args []string) (*taken, error) {
 	}
 	t := &taken{scenario: s, asked: record.Asked{Store: options.Store, Version: options.Version, Exec: options.Exec}}
 	for _, one := range options.Set {
-		t.asked.Set = append(t.asked.Set, one.Shown(apps.All()))
+		t.asked.Set = append(t.asked.Set, one.Shown(load.Applications()))
 	}
 	if f.dataDir != "" {
 		if t.asked.DataDir, err = filepath.Abs(f.dataDir); err != nil {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/load/app"
-	"github.com/quorumbench/quorumbench/internal/load/app/registry"
 	"github.com/quorumbench/quorumbench/internal/load/engine"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -18,7 +17,7 @@ import (
 // any other load.
 func newScript(a *Assignment, can kv.Capabilities) (app.Script, error) {
 	l := &a.Load
-	which := registry.Find(l.Application.Name)
+	which := findApplication(l.Application.Name)
 	if which == nil {
 		return nil, nil
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/load/app/registry"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 )
@@ -48,7 +47,7 @@ func (a *Assignment) Valid(stores func(name string) (store.Store, error)) error 
 		return err
 	}
 	l := &a.Load
-	if err := l.Valid(registry.All()); err != nil {
+	if err := l.Valid(Applications()); err != nil {
 		return err
 	}
 	can := st.Capabilities()

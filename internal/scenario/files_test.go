@@ -8,17 +8,17 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	apps "github.com/quorumbench/quorumbench/internal/load/app/registry"
+	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store/registry"
 )
 
-func init() { scenario.Apps = apps.All }
+func init() { scenario.Apps = load.Applications }
 
 // ready reads a file of scenarios/ with the stores that there are.
 func ready(t *testing.T, name string, o scenario.Options) *scenario.Scenario {
 	t.Helper()
-	s, err := scenario.ParseFile("../../scenarios/"+name+".yaml", registry.Catalog{Apps: apps.All}, o)
+	s, err := scenario.ParseFile("../../scenarios/"+name+".yaml", registry.Catalog{Apps: load.Applications}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestFilesAskForWhatStoresHave(t *testing.T) {
 		for k, load := range map[kv.Kind]string{
 			kv.Watch: "operation: put, watch: {watchers: 3}", kv.STM: "operation: stm", kv.KeepAlive: "operation: keepalive", kv.TxnGet: "operation: txn-get, range-limit: 3",
 		} {
-			_, err := scenario.Parse("f.yaml", []byte("trials: [{store: "+s.Name()+", "+load+"}]"), registry.Catalog{Apps: apps.All}, scenario.Options{})
+			_, err := scenario.Parse("f.yaml", []byte("trials: [{store: "+s.Name()+", "+load+"}]"), registry.Catalog{Apps: load.Applications}, scenario.Options{})
 			switch {
 			case has[k] != "" && err != nil:
 				t.Errorf("%s has %s, and %v", s.Name(), k, err)
@@ -154,7 +154,7 @@ func TestFilesAskForFeaturesThatStoresHave(t *testing.T) {
 		} {
 			want := can.Feature(s.Name(), of.feature)
 			text := "trials:\n- {store: " + s.Name() + ",\n   " + of.load + "}"
-			_, err := scenario.Parse("f.yaml", []byte(text), registry.Catalog{Apps: apps.All}, scenario.Options{})
+			_, err := scenario.Parse("f.yaml", []byte(text), registry.Catalog{Apps: load.Applications}, scenario.Options{})
 			switch at := strings.NewReplacer("<", "", ">", "").Replace(of.at); {
 			case want == nil && err != nil:
 				t.Errorf("%s has %s, and %v", s.Name(), of.feature, err)
@@ -173,7 +173,7 @@ func TestProxiesWithCetcd(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole := strings.NewReplacer("\n#cetcd", "\n", "exec: CETCD", "exec: /opt/cetcd").Replace(string(text))
-	s, err := scenario.Parse("proxies.yaml", []byte(whole), registry.Catalog{Apps: apps.All}, scenario.Options{})
+	s, err := scenario.Parse("proxies.yaml", []byte(whole), registry.Catalog{Apps: load.Applications}, scenario.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

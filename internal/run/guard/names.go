@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/quorumbench/quorumbench/internal/load/app/registry"
+	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/load/keys"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
@@ -40,7 +40,7 @@ func (n *Names) has(name string) bool {
 		return true
 	}
 	if n.Application != "" {
-		app := application.Find(registry.All(), n.Application)
+		app := application.Find(load.Applications(), n.Application)
 		return app == nil || app.Definition().Names.MatchString(name)
 	}
 	if n.KeySpace == 0 {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	apps "github.com/quorumbench/quorumbench/internal/load/app/registry"
+	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/run/guard"
 	"github.com/quorumbench/quorumbench/internal/run/trial"
@@ -28,7 +28,7 @@ func (r *run) guard(st store.Store, access store.Access, spec *scenario.Trial) *
 		access.Dial = store.Remembering() // so that keys are removed when names no longer resolve
 	}
 	g := guard.New(guard.Options{
-		Client: guard.Client{Store: st, Access: access}, Tool: r.Tool.Version, Flags: flagsOf(st, spec.Cluster.Attach), Say: say, Now: measure.Now, Known: scenario.OwnPrefixes(apps.All()),
+		Client: guard.Client{Store: st, Access: access}, Tool: r.Tool.Version, Flags: flagsOf(st, spec.Cluster.Attach), Say: say, Now: measure.Now, Known: scenario.OwnPrefixes(load.Applications()),
 		Siblings: func() []*guard.Guard { return slices.Collect(maps.Values(r.guards)) },
 	})
 	if r.guards == nil {

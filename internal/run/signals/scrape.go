@@ -21,7 +21,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/httpadmin"
+	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -51,7 +51,7 @@ func NewScraper(st store.Store, a store.Access, endpoint string) (s *Scraper, ok
 	if len(s.sources) == 0 {
 		return nil, false
 	}
-	s.client = httpadmin.Client(a)
+	s.client = httpkv.Client(a)
 	return s, true
 }
 
@@ -105,7 +105,7 @@ func (s *Scraper) get(ctx context.Context, source store.MetricSource) (store.Sam
 	for name, value := range source.Header {
 		request.Header.Set(name, value)
 	}
-	response, err := s.client.Do(request.WithContext(httpadmin.Allow(ctx, maxScrape)))
+	response, err := s.client.Do(request.WithContext(httpkv.Allow(ctx, maxScrape)))
 	switch remedy := remedyOf(source, ""); {
 	case err != nil && (remedy == "" || ctx.Err() != nil || store.Refused(err)):
 		return fail(err)

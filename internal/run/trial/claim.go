@@ -7,7 +7,6 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/load"
-	"github.com/quorumbench/quorumbench/internal/load/app/registry"
 	"github.com/quorumbench/quorumbench/internal/run/guard"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
@@ -80,7 +79,7 @@ func (t *Trial) writes() guard.Plan {
 	if t.ofScript() {
 		p.Names, p.Leases = guard.Names{Application: l.Application.Name}, true
 	}
-	if app := application.Find(registry.All(), l.Application.Name); app != nil {
+	if app := application.Find(load.Applications(), l.Application.Name); app != nil {
 		d := app.Definition()
 		if way, err := d.WayOf(t.Cluster.Store.Name(), can); err == nil {
 			p.Services = d.Ways[way].Needs(kv.Services)

@@ -16,7 +16,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 	"github.com/quorumbench/quorumbench/internal/store/consul"
 	"github.com/quorumbench/quorumbench/internal/store/etcdproxy"
-	"github.com/quorumbench/quorumbench/internal/store/httpadmin"
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
@@ -93,7 +92,7 @@ func probe(ctx context.Context, a store.Access, endpoint string, _ bool) error {
 		return err
 	}
 	request.Close = true
-	response, err := httpadmin.Client(a).Do(request)
+	response, err := httpkv.Client(a).Do(request)
 	var failed *url.Error
 	if errors.As(err, &failed) {
 		err = failed.Err

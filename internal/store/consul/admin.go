@@ -17,7 +17,6 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/httpadmin"
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
@@ -49,7 +48,7 @@ func (*Store) Admin(a store.Access) (store.Admin, error) {
 	}
 	n := len(a.Endpoints)
 	admin := &admin{
-		timeout: a.Timeout(), endpoints: a.Endpoints, http: httpadmin.Client(a),
+		timeout: a.Timeout(), endpoints: a.Endpoints, http: httpkv.Client(a),
 		known: make([]store.Member, n), leaders: make([]string, n), servers: map[string]uint64{},
 	}
 	admin.http.Transport = asGiven{admin.http.Transport, tokenOf(a)}

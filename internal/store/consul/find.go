@@ -9,7 +9,6 @@ import (
 	"github.com/hashicorp/consul/api"
 
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/httpadmin"
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
@@ -26,7 +25,7 @@ func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []st
 		return nil, false, err
 	}
 	bare := string(httpkv.Bare(prefix))
-	query := (&api.QueryOptions{RequireConsistent: true}).WithContext(httpadmin.Allow(ctx, maxKeys))
+	query := (&api.QueryOptions{RequireConsistent: true}).WithContext(httpkv.Allow(ctx, maxKeys))
 	if names, _, err = c.KV().Keys(bare, "", query); err != nil {
 		return nil, false, fmt.Errorf("Consul does not list the keys that begin with %q: %s", prefix, reason(ctx, err)) //nolint:staticcheck // a name
 	}
@@ -43,7 +42,7 @@ func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	query := (&api.QueryOptions{RequireConsistent: true}).WithContext(httpadmin.Allow(ctx, maxKeys))
+	query := (&api.QueryOptions{RequireConsistent: true}).WithContext(httpkv.Allow(ctx, maxKeys))
 	pairs, _, err := c.KV().List(string(httpkv.Bare(prefix)), query)
 	if err != nil {
 		return nil, fmt.Errorf("Consul does not list the keys that begin with %q: %s", prefix, reason(ctx, err)) //nolint:staticcheck // a name
@@ -74,7 +73,7 @@ func (a *admin) Services(ctx context.Context, prefix string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	query := (&api.QueryOptions{RequireConsistent: true}).WithContext(httpadmin.Allow(ctx, maxKeys))
+	query := (&api.QueryOptions{RequireConsistent: true}).WithContext(httpkv.Allow(ctx, maxKeys))
 	nodes, _, err := c.Catalog().Nodes(query)
 	if err != nil {
 		return nil, fmt.Errorf("Consul does not list the nodes of its catalog: %s", reason(ctx, err)) //nolint:staticcheck // a name

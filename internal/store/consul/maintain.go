@@ -13,7 +13,6 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/httpadmin"
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
@@ -54,7 +53,7 @@ func (a *admin) Work(ctx context.Context, what kv.Feature, member store.Member) 
 	if what != kv.Snapshots || i < 0 {
 		return nil, fmt.Errorf("Consul has no work %s at %q", what, member.Endpoint) //nolint:staticcheck // a name
 	}
-	query := (&api.QueryOptions{AllowStale: true}).WithContext(httpadmin.Allow(ctx, maxSnapshot))
+	query := (&api.QueryOptions{AllowStale: true}).WithContext(httpkv.Allow(ctx, maxSnapshot))
 	r, _, err := a.clients[i].Snapshot().Save(query)
 	if err == nil {
 		_, err = io.Copy(io.Discard, r)
@@ -129,7 +128,7 @@ func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) 
 	if err != nil {
 		return 0, err
 	}
-	listing := httpadmin.Allow(ctx, maxKeys)
+	listing := httpkv.Allow(ctx, maxKeys)
 	keys, _, err := c.KV().Keys(p, "", (&api.QueryOptions{RequireConsistent: true}).WithContext(listing))
 	if err == nil {
 		_, err = c.KV().DeleteTree(p, (&api.WriteOptions{}).WithContext(ctx))

@@ -11,7 +11,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/httpadmin"
+	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
@@ -30,7 +30,7 @@ func (*Store) Admin(a store.Access) (store.Admin, error) {
 	if len(a.Endpoints) == 0 {
 		return nil, errors.New("no endpoint of the etcd cluster was given")
 	}
-	return &admin{access: a, timeout: a.Timeout(), client: httpadmin.Client(a)}, nil
+	return &admin{access: a, timeout: a.Timeout(), client: httpkv.Client(a)}, nil
 }
 
 // Close implements store.Admin.

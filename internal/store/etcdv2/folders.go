@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/store/httpadmin"
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
@@ -22,7 +21,7 @@ var (
 func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []string, more bool, err error) {
 	p := page{prefix: string(httpkv.Bare(prefix))}
 	folder := keyPath(p.prefix[:strings.LastIndexByte(p.prefix, '/')+1]) + "?recursive=true&quorum=true"
-	switch err := a.any(httpadmin.Allow(ctx, maxList), http.MethodGet, folder, p.read); {
+	switch err := a.any(httpkv.Allow(ctx, maxList), http.MethodGet, folder, p.read); {
 	case missing(err):
 		return nil, false, nil
 	case err != nil:

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/quorumbench/quorumbench/internal/store/httpadmin"
 	"github.com/quorumbench/quorumbench/internal/store/httpkv"
 )
 
@@ -30,7 +29,7 @@ func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) 
 	folder := keyPath(p.prefix[:strings.LastIndexByte(p.prefix, '/')+1]) + "?recursive=true&quorum=true"
 	count, before := int64(0), ""
 	for p.full = true; p.full; {
-		err := a.any(httpadmin.Allow(ctx, maxList), http.MethodGet, folder, p.read)
+		err := a.any(httpkv.Allow(ctx, maxList), http.MethodGet, folder, p.read)
 		if missing(err) {
 			break
 		}

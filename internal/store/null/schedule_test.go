@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/testing/timertest"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
 // What was added comes out once, when it is due and not before, in the order of
 // its times and, where those are equal, in the order in which it was added.
 func TestOrder(t *testing.T) {
 	const n, most = 2000, 7
-	clock := timertest.NewClock()
+	clock := settle.NewClock()
 	s := NewSchedule[int](clock, most)
 	random := rand.New(rand.NewPCG(1, 2))
 	due := make([]int64, n)
@@ -57,7 +57,7 @@ func TestOrder(t *testing.T) {
 func TestWaits(t *testing.T) {
 	for name, newClock := range map[string]func() (Clock, func(int64)){
 		"simulated": func() (Clock, func(int64)) {
-			c := timertest.NewClock()
+			c := settle.NewClock()
 			return c, c.Advance
 		},
 		"real": func() (Clock, func(int64)) {
@@ -108,7 +108,7 @@ func TestWaits(t *testing.T) {
 
 // A schedule that has been as full as it gets allocates nothing.
 func TestAddAndNextDoNotAllocate(t *testing.T) {
-	s := NewSchedule[*int](timertest.NewClock(), 8)
+	s := NewSchedule[*int](settle.NewClock(), 8)
 	what := new(int)
 	var to []*int
 	turn := func() {

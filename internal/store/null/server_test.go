@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
-	"github.com/quorumbench/quorumbench/internal/testing/timertest"
 )
 
 // patience bounds every wait: no test hangs for ever.
@@ -90,7 +90,7 @@ func serve(t *testing.T, text string, clock Clock, taken chan<- struct{}) (net.C
 // What is due comes when the clock says so and not before, and a close of the
 // script's behind what was due before it.
 func TestDue(t *testing.T) {
-	clock := timertest.NewClock()
+	clock := settle.NewClock()
 	taken := make(chan struct{}, 9) // nobody waits for who reads them
 	c, stop := serve(t, "close@5us", clock, taken)
 	defer stop()
@@ -119,7 +119,7 @@ func TestDue(t *testing.T) {
 // A server that stops closes what is open, also to clients that say nothing.
 func TestStops(t *testing.T) {
 	for _, text := range []string{"", "mode=silent", "mode=http1"} {
-		c, stop := serve(t, text, timertest.NewClock(), nil)
+		c, stop := serve(t, text, settle.NewClock(), nil)
 		stop()
 		var timeout net.Error
 		if b, err := io.ReadAll(c); len(b) > 0 || errors.As(err, &timeout) && timeout.Timeout() {
@@ -130,7 +130,7 @@ func TestStops(t *testing.T) {
 
 func TestModes(t *testing.T) {
 	read := func(text string, n int) []byte {
-		c, stop := serve(t, text, timertest.NewClock(), nil)
+		c, stop := serve(t, text, settle.NewClock(), nil)
 		defer stop()
 		_, _ = c.Write([]byte("hello"))
 		b := make([]byte, n)

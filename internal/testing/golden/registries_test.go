@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	apps "github.com/quorumbench/quorumbench/internal/load/app/registry"
+	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/record"
 	"github.com/quorumbench/quorumbench/internal/scenario"
@@ -71,7 +71,7 @@ func TestParameters(t *testing.T) {
 	rows := tables(t, "scenarios.md")
 	load, stm := scenario.DefaultLoad(), scenario.DefaultSTM()
 	load.STM, load.Watch = &stm, &scenario.Watch{Streams: 1}
-	for _, p := range scenario.Parameters(apps.All()) {
+	for _, p := range scenario.Parameters(load.Applications()) {
 		features := make([]string, 0, len(p.Features))
 		for _, f := range p.Features {
 			features = append(features, f.String())
@@ -239,7 +239,7 @@ func TestFaults(t *testing.T) {
 // faultAnswer is what a scenario with a fault is read as, or why it is refused.
 func faultAnswer(text string) string {
 	file := fmt.Sprintf("trials:\n  - {name: a, store: etcd, members: 3, settings: {tls: true, quota-backend-bytes: 67108864}, operation: put, duration: 60s, faults: %q}\n", text)
-	s, err := scenario.Parse("f.yaml", []byte(file), registry.Catalog{Apps: apps.All}, scenario.Options{})
+	s, err := scenario.Parse("f.yaml", []byte(file), registry.Catalog{Apps: load.Applications}, scenario.Options{})
 	if err != nil {
 		return strings.ReplaceAll(err.Error(), "\n", "\n    ")
 	}

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	apps "github.com/quorumbench/quorumbench/internal/load/app/registry"
+	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
 	comparing "github.com/quorumbench/quorumbench/internal/results/analyze/compare"
@@ -64,7 +64,7 @@ func TestCSV(t *testing.T) {
 
 	run := &record.Run{Name: "golden", Trials: []record.Trial{{}}}
 	var b bytes.Buffer
-	must(t, report.CSV(&b, report.Trials(run, scenario.Parameters(apps.All()))))
+	must(t, report.CSV(&b, report.Trials(run, scenario.Parameters(load.Applications()))))
 	columns("report --format csv", b.Bytes())
 	whole := &record.Run{Name: "golden", Trials: []record.Trial{*filled[record.Trial]()}}
 	whole.Trials[0].State = record.Complete
@@ -147,11 +147,11 @@ func TestJSON(t *testing.T) {
 	must(t, err)
 	scenarios := []*scenario.Scenario{}
 	for _, file := range files {
-		s, err := scenario.ParseFile(file, registry.Catalog{Apps: apps.All}, scenario.Options{})
+		s, err := scenario.ParseFile(file, registry.Catalog{Apps: load.Applications}, scenario.Options{})
 		must(t, err)
 		scenarios = append(scenarios, s)
 	}
-	s, err := scenario.Parse("loads.yaml", []byte(loads), registry.Catalog{Apps: apps.All}, scenario.Options{})
+	s, err := scenario.Parse("loads.yaml", []byte(loads), registry.Catalog{Apps: load.Applications}, scenario.Options{})
 	must(t, err)
 	for _, s := range append(scenarios, s) {
 		for i := range s.Trials {

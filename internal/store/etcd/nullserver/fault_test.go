@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
-	"github.com/quorumbench/quorumbench/internal/testing/timertest"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -53,7 +53,7 @@ func TestCloseCuts(t *testing.T) {
 }
 
 func TestCloseAtATime(t *testing.T) {
-	clock := timertest.NewClock()
+	clock := settle.NewClock()
 	address := start(t, 1, options("delay=1h; close@2s"), clock)[0]
 	conns := []*rawClient{dial(t, address), dial(t, address)}
 	for _, c := range conns {
@@ -70,7 +70,7 @@ func TestCloseAtATime(t *testing.T) {
 }
 
 func TestGoAway(t *testing.T) {
-	clock := timertest.NewClock()
+	clock := settle.NewClock()
 	c := dial(t, start(t, 1, options("goaway every 3; delay=1ms"), clock)[0])
 	var ids []uint32
 	for range 5 {

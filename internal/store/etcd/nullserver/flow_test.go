@@ -8,7 +8,7 @@ import (
 
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/null"
-	"github.com/quorumbench/quorumbench/internal/testing/timertest"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -92,7 +92,7 @@ func TestSettingsMoveTheWindows(t *testing.T) {
 
 // TestWindowBeforeTheAnswer: what a client adds before the answer begins counts.
 func TestWindowBeforeTheAnswer(t *testing.T) {
-	clock := timertest.NewClock()
+	clock := settle.NewClock()
 	o := options("delay=1ms")
 	o.Memory, o.ValueSize = false, 300
 	c := dial(t, start(t, 1, o, clock)[0], h2.Setting{ID: h2.SettingInitialWindowSize, Value: 100})

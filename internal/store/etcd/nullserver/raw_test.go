@@ -8,7 +8,7 @@ import (
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"github.com/quorumbench/quorumbench/internal/store"
-	"github.com/quorumbench/quorumbench/internal/testing/timertest"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
@@ -40,7 +40,7 @@ func TestPipelining(t *testing.T) {
 // TestStallHoldsEverything: nothing is answered inside the stall, everything
 // at its end, by a clock that moves only when the test says so.
 func TestStallHoldsEverything(t *testing.T) {
-	clock := timertest.NewClock()
+	clock := settle.NewClock()
 	address := start(t, 1, options("stall=1s@1s"), clock)[0]
 	c := dial(t, address)
 	first := c.get("a")
@@ -83,7 +83,7 @@ func TestStallInRealTime(t *testing.T) {
 }
 
 func TestDelay(t *testing.T) {
-	clock := timertest.NewClock()
+	clock := settle.NewClock()
 	c := dial(t, start(t, 1, options("delay=2ms; delay=5ms every 3"), clock)[0])
 	ids := []uint32{c.get("a"), c.get("b"), c.get("c"), c.get("d")}
 	if got := c.sync(); len(got) != 0 {
@@ -120,7 +120,7 @@ func TestNeverLeavesTheStreamOpen(t *testing.T) {
 }
 
 func TestCancelledWhileDelayed(t *testing.T) {
-	clock := timertest.NewClock()
+	clock := settle.NewClock()
 	c := dial(t, start(t, 1, options("delay=1ms"), clock)[0])
 	a, b, d := c.get("a"), c.get("b"), c.get("d")
 	c.out = h2.AppendRSTStream(c.out, b, h2.ErrCodeCancel)

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/settle"
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
-	"github.com/quorumbench/quorumbench/internal/testing/timertest"
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
@@ -42,7 +42,7 @@ func prepared(t testing.TB, o store.NullOptions) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.UseClock(timertest.NewClock())
+	s.UseClock(settle.NewClock())
 	s.members = []string{"127.0.0.1:1"}
 	return s
 }

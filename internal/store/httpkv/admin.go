@@ -1,8 +1,4 @@
-// Package httpadmin is how every HTTP request of ours that is no load is made:
-// questions about a cluster to servers that are not trusted. An answer is
-// bounded, nothing is decompressed, and no redirect leads to another server,
-// which would get the token or the password.
-package httpadmin
+package httpkv
 
 import (
 	"context"
@@ -28,8 +24,9 @@ const (
 	MaxRedirects = 3
 )
 
-// Client returns a client. What an answer is compressed with is left as it is:
-// we ask for none, and a server that sends it anyway is not understood.
+// Client returns a client for the requests that are not load, to servers that are not trusted.
+// It bounds responses, decompresses nothing, and follows no redirect to another server, which
+// would get the token or the password.
 func Client(a store.Access) *http.Client {
 	t := &http.Transport{
 		DisableCompression: true, MaxResponseHeaderBytes: MaxHeader, MaxIdleConnsPerHost: MaxConnections, MaxConnsPerHost: MaxConnections,

@@ -1,4 +1,4 @@
-package httpadmin
+package httpkv
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package registry
+package load
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 // Each application says with which of its parameters its load grows, and it does, or why
 // none is searched.
 func TestWhatScales(t *testing.T) {
-	for _, a := range All() {
+	for _, a := range Applications() {
 		d := a.Definition()
 		if (len(d.Scales) == 0) != (d.Unsearched != "") {
 			t.Errorf("%s says that its load grows with %q, and why none is searched: %q", d.Name, d.Scales, d.Unsearched)
@@ -43,7 +43,7 @@ func TestWhatScales(t *testing.T) {
 // of its own, and every application is right as it is when nothing is given.
 func TestApplicationsFitTogether(t *testing.T) {
 	units := map[string]application.Unit{}
-	for _, a := range All() {
+	for _, a := range Applications() {
 		d := a.Definition()
 		if len(d.Ways) == 0 || d.Name == "" || d.Meaning == "" {
 			t.Errorf("%q has %d ways of using a store, and the meaning %q", d.Name, len(d.Ways), d.Meaning)

@@ -1,5 +1,4 @@
-// Package registry lists the applications.
-package registry
+package load
 
 import (
 	"github.com/quorumbench/quorumbench/internal/load/app"
@@ -10,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-// applications are the applications, in the order in which they are listed.
+// applications returns all applications, in the order of lists.
 func applications() []app.Application {
 	return []app.Application{
 		kubernetes.Application{},
@@ -22,16 +21,16 @@ func applications() []app.Application {
 	}
 }
 
-// All returns what a scenario knows of the applications.
-func All() (all []application.Application) {
+// Applications returns the part of all applications that scenarios use.
+func Applications() (all []application.Application) {
 	for _, a := range applications() {
 		all = append(all, a)
 	}
 	return all
 }
 
-// Find returns the application with the name; nil if there is none.
-func Find(name string) app.Application {
+// findApplication returns the application with the name; nil if there is none.
+func findApplication(name string) app.Application {
 	for _, a := range applications() {
 		if a.Definition().Name == name {
 			return a

@@ -1,5 +1,4 @@
-// Package timertest has a clock for tests of what waits on a timer.Clock.
-package timertest
+package settle
 
 import "sync"
 
