@@ -124,10 +124,10 @@ func records(t *scenario.Trial, total uint64) bool {
 func TestFilesAskForWhatStoresHave(t *testing.T) {
 	for _, s := range registry.All() {
 		has := s.Capabilities().Operations
-		for k, load := range map[kv.Kind]string{
+		for k, of := range map[kv.Kind]string{
 			kv.Watch: "operation: put, watch: {watchers: 3}", kv.STM: "operation: stm", kv.KeepAlive: "operation: keepalive", kv.TxnGet: "operation: txn-get, range-limit: 3",
 		} {
-			_, err := scenario.Parse("f.yaml", []byte("trials: [{store: "+s.Name()+", "+load+"}]"), registry.Catalog{Apps: load.Applications}, scenario.Options{})
+			_, err := scenario.Parse("f.yaml", []byte("trials: [{store: "+s.Name()+", "+of+"}]"), registry.Catalog{Apps: load.Applications}, scenario.Options{})
 			switch {
 			case has[k] != "" && err != nil:
 				t.Errorf("%s has %s, and %v", s.Name(), k, err)

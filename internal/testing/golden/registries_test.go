@@ -69,8 +69,8 @@ func TestParameters(t *testing.T) {
 	t.Parallel()
 	var all strings.Builder
 	rows := tables(t, "scenarios.md")
-	load, stm := scenario.DefaultLoad(), scenario.DefaultSTM()
-	load.STM, load.Watch = &stm, &scenario.Watch{Streams: 1}
+	of, stm := scenario.DefaultLoad(), scenario.DefaultSTM()
+	of.STM, of.Watch = &stm, &scenario.Watch{Streams: 1}
 	for _, p := range scenario.Parameters(load.Applications()) {
 		features := make([]string, 0, len(p.Features))
 		for _, f := range p.Features {
@@ -80,7 +80,7 @@ func TestParameters(t *testing.T) {
 		entry(&all, p.Key,
 			"flag", "--"+p.FlagName(), "takes", p.Hint(), "flag's meaning", p.Meaning, "differs as", p.Differs, "note", p.Note,
 			"store needs", strings.Join(features, ", "), "of a load", ifSo(p.OfLoad(), "yes"), "open loop only", ifSo(p.OpenLoop, "yes"),
-			"closed loop only", ifSo(p.ClosedLoop, "yes"), "default in flags", p.Text(&load),
+			"closed loop only", ifSo(p.ClosedLoop, "yes"), "default in flags", p.Text(&of),
 			"documented", row[0], "default", row[1], "range", row[2])
 	}
 	compare(t, "parameters.txt", all.String())

@@ -142,7 +142,7 @@ func TestJSON(t *testing.T) {
 	written("check perf --format json, failed", report.PerfCheck(perf, "s", false))
 	written("check datascale --format json", report.ScaleCheck(filled[analyze.ScaleCheck](), "s", false))
 
-	load := map[string]string{}
+	encoded := map[string]string{}
 	files, err := filepath.Glob("../../../scenarios/*.yaml")
 	must(t, err)
 	scenarios := []*scenario.Scenario{}
@@ -157,10 +157,10 @@ func TestJSON(t *testing.T) {
 		for i := range s.Trials {
 			b, err := s.Trials[i].Load.Encode()
 			must(t, err)
-			paths(t, b, load)
+			paths(t, b, encoded)
 		}
 	}
-	keys("load of a trial, as the examples and the loads of this test have it", load)
+	keys("load of a trial, as the examples and the loads of this test have it", encoded)
 	compare(t, "json.txt", all.String())
 }
 
