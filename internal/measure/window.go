@@ -17,10 +17,7 @@ type Window struct {
 	// time from the move to that operation's end, in nanoseconds.
 	Held        int
 	HeldLongest int64
-	Reconnects  uint64
-	// Expired is how many sessions had ended at the server before a new connection
-	// took them up again.
-	Expired uint64
+	ConnectionCounts
 	// Paused is the sum of all times, in nanoseconds, that the loops were late
 	// for their own wake-ups or held by one turn.
 	Paused int64
@@ -39,10 +36,23 @@ func (w *Window) Merge(o *Window) {
 	w.NoRoom += o.NoRoom
 	w.Held += o.Held
 	w.HeldLongest = max(w.HeldLongest, o.HeldLongest)
-	w.Reconnects += o.Reconnects
-	w.Expired += o.Expired
+	w.ConnectionCounts.add(&o.ConnectionCounts)
 	w.Paused += o.Paused
 	w.LongestPause = max(w.LongestPause, o.LongestPause)
+}
+
+// ConnectionCounts count what happened to connections in a window, under their names in
+// a trial's result. A new one has its field and its sum here, and the engine counts it.
+type ConnectionCounts struct {
+	Reconnects uint64 `json:"reconnects"`
+	// Expired is how many sessions had ended at the server before a new connection
+	// took them up again.
+	Expired uint64 `json:"sessions_expired"`
+}
+
+func (c *ConnectionCounts) add(o *ConnectionCounts) {
+	c.Reconnects += o.Reconnects
+	c.Expired += o.Expired
 }
 
 // Link is what happened to the connections to one endpoint in the window.

@@ -16,8 +16,7 @@ type Course struct {
 	// ConnectionWaitNS is for how long an operation of a closed loop waited on average
 	// until its connection, which other clients' operations occupied, took it.
 	ConnectionWaitNS float64 `json:"connection_wait_ns"`
-	Reconnects       uint64  `json:"reconnects"`
-	Expired          uint64  `json:"sessions_expired"`
+	measure.ConnectionCounts
 	measure.Counts
 	LostMembers []string `json:"lost_members"`
 	TermChanges int      `json:"term_changes"`
@@ -36,7 +35,7 @@ type Course struct {
 func (t *Trial) setCourse(o *Observed, m *measure.Totals) {
 	t.CarriedIn, t.CarriedInAgeNS = m.CarriedIn, m.CarriedInAge
 	t.HighestFlight, t.MeanInFlight, t.Capped, t.NoRoom = m.MaxInFlight, m.MeanInFlight, m.Capped, m.NoRoom
-	t.Course.Counts, t.Reconnects, t.Expired = m.Counts, m.Reconnects, m.Expired
+	t.Course.Counts, t.ConnectionCounts = m.Counts, m.ConnectionCounts
 	t.LostMembers = append(t.LostMembers, o.LostMembers...)
 	t.TermChanges = o.TermChanges
 	t.Faults, t.MeantErrors, t.MeantTermChanges = o.Faults, min(o.MeantErrors, t.Errors), o.MeantTermChanges
