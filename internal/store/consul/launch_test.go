@@ -2,24 +2,18 @@ package consul
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
 func twoMembers(dir string) store.LaunchSpec {
-	return store.LaunchSpec{
-		Cluster: "c1",
-		Exec:    "/opt/consul",
-		Members: []kv.MemberPlace{
-			{Name: "m1", Host: "127.5.6.7", Ports: []int{2001, 2002, 2003, 2004}, Dir: filepath.Join(dir, "m1")},
-			{Name: "m2", Host: "127.5.6.7", Ports: []int{2005, 2006, 2007, 2008}, Dir: filepath.Join(dir, "m2")},
-		},
-	}
+	s := storetest.TwoMembers(dir)
+	s.Exec = "/opt/consul"
+	return s
 }
 
 func TestLaunch(t *testing.T) {
@@ -60,36 +54,15 @@ func TestLaunch(t *testing.T) {
 }
 
 func TestLaunchRefuses(t *testing.T) {
-	for name, change := range map[string]func(*store.LaunchSpec){
-		"no members":      func(s *store.LaunchSpec) { s.Members = nil },
-		"two ports":       func(s *store.LaunchSpec) { s.Members[0].Ports = []int{1, 2} },
-		"relative folder": func(s *store.LaunchSpec) { s.Members[1].Dir = "m2" },
-		"other settings":  func(s *store.LaunchSpec) { s.Settings = "x" },
-		"log level":       func(s *store.LaunchSpec) { s.Settings = &Settings{LogLevel: "x"} },
-		"log store":       func(s *store.LaunchSpec) { s.Settings = &Settings{RaftLogstore: "x"} },
-		"multiplier":      func(s *store.LaunchSpec) { s.Settings = &Settings{RaftMultiplier: 11} },
-		"negative":        func(s *store.LaunchSpec) { s.Settings = &Settings{RaftTrailingLogs: -1} },
-		"free list":       func(s *store.LaunchSpec) { s.Settings = &Settings{NoFreelistSync: true} },
-		"segments":        func(s *store.LaunchSpec) { s.Settings = &Settings{RaftLogstore: "boltdb", WALSegmentSizeMB: 1} },
-	} {
-		s := twoMembers("/data")
-		change(&s)
-		if _, err := New().Launch(s); err == nil || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
+	storetest.LaunchRefuses(t, New(), twoMembers, map[string]func(*store.LaunchSpec){
+		"two ports":  func(s *store.LaunchSpec) { s.Members[0].Ports = []int{1, 2} },
+		"log level":  func(s *store.LaunchSpec) { s.Settings = &Settings{LogLevel: "x"} },
+		"log store":  func(s *store.LaunchSpec) { s.Settings = &Settings{RaftLogstore: "x"} },
+		"multiplier": func(s *store.LaunchSpec) { s.Settings = &Settings{RaftMultiplier: 11} },
+		"negative":   func(s *store.LaunchSpec) { s.Settings = &Settings{RaftTrailingLogs: -1} },
+		"free list":  func(s *store.LaunchSpec) { s.Settings = &Settings{NoFreelistSync: true} },
+		"segments":   func(s *store.LaunchSpec) { s.Settings = &Settings{RaftLogstore: "boltdb", WALSegmentSizeMB: 1} },
+	})
 }
 
-func TestServerSource(t *testing.T) {
-	known, err := New().Server("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := New().Server("v" + known.Version)
-	if err != nil || s.Version != known.Versions[0] || s.Files == nil {
-		t.Errorf("%+v %v", s, err)
-	}
-	if _, err := New().Server("0.1"); err == nil {
-		t.Error("an unknown version is taken")
-	}
-}
+func TestServerSource(t *testing.T) { storetest.ServerVersions(t, New(), "0.1") }

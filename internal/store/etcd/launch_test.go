@@ -10,19 +10,14 @@ import (
 
 	"go.etcd.io/etcd/server/v3/embed"
 
-	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
 func twoMembers(dir string) store.LaunchSpec {
-	return store.LaunchSpec{
-		Cluster: "c1",
-		Self:    "/bin/quorumbench",
-		Members: []kv.MemberPlace{
-			{Name: "m1", Host: "127.5.6.7", Ports: []int{2001, 2002, 2003, 2004}, Dir: filepath.Join(dir, "m1")},
-			{Name: "m2", Host: "127.5.6.7", Ports: []int{2005, 2006, 2007, 2008}, Dir: filepath.Join(dir, "m2")},
-		},
-	}
+	s := storetest.TwoMembers(dir)
+	s.Self = "/bin/quorumbench"
+	return s
 }
 
 func TestLaunchOfTheEmbeddedServer(t *testing.T) {
@@ -83,18 +78,8 @@ func TestLaunchOfAnotherBinary(t *testing.T) {
 }
 
 func TestLaunchRefuses(t *testing.T) {
-	for name, change := range map[string]func(*store.LaunchSpec){
-		"no members":      func(s *store.LaunchSpec) { s.Members = nil },
-		"no binary":       func(s *store.LaunchSpec) { s.Self = "" },
-		"one port":        func(s *store.LaunchSpec) { s.Members[0].Ports = []int{1} },
-		"relative folder": func(s *store.LaunchSpec) { s.Members[1].Dir = "m2" },
-		"bad settings":    func(s *store.LaunchSpec) { s.Settings = &Settings{LogLevel: "x"} },
-		"other settings":  func(s *store.LaunchSpec) { s.Settings = "x" },
-	} {
-		s := twoMembers("/data")
-		change(&s)
-		if _, err := New().Launch(s); err == nil || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
+	storetest.LaunchRefuses(t, New(), twoMembers, map[string]func(*store.LaunchSpec){
+		"no binary":    func(s *store.LaunchSpec) { s.Self = "" },
+		"bad settings": func(s *store.LaunchSpec) { s.Settings = &Settings{LogLevel: "x"} },
+	})
 }

@@ -1,24 +1,17 @@
 package etcdv2
 
 import (
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
-	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/store"
+	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
 func twoMembers(dir string) store.LaunchSpec {
-	return store.LaunchSpec{
-		Cluster: "c1",
-		Exec:    "/opt/etcd",
-		Members: []kv.MemberPlace{
-			{Name: "m1", Host: "127.5.6.7", Ports: []int{2001, 2002, 2003, 2004}, Dir: filepath.Join(dir, "m1")},
-			{Name: "m2", Host: "127.5.6.7", Ports: []int{2005, 2006, 2007, 2008}, Dir: filepath.Join(dir, "m2")},
-		},
-	}
+	s := storetest.TwoMembers(dir)
+	s.Exec = "/opt/etcd"
+	return s
 }
 
 func TestLaunch(t *testing.T) {
@@ -48,33 +41,11 @@ func TestLaunch(t *testing.T) {
 }
 
 func TestLaunchRefuses(t *testing.T) {
-	for name, change := range map[string]func(*store.LaunchSpec){
-		"no members":      func(s *store.LaunchSpec) { s.Members = nil },
-		"one port":        func(s *store.LaunchSpec) { s.Members[0].Ports = []int{1} },
-		"relative folder": func(s *store.LaunchSpec) { s.Members[1].Dir = "m2" },
-		"other settings":  func(s *store.LaunchSpec) { s.Settings = "x" },
-		"log level":       func(s *store.LaunchSpec) { s.Settings = &Settings{LogLevel: "x"} },
-		"long election":   func(s *store.LaunchSpec) { s.Settings = &Settings{ElectionTimeout: 60_000} },
-		"short election":  func(s *store.LaunchSpec) { s.Settings = &Settings{HeartbeatInterval: 300} },
-	} {
-		s := twoMembers("/data")
-		change(&s)
-		if _, err := New().Launch(s); err == nil || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
+	storetest.LaunchRefuses(t, New(), twoMembers, map[string]func(*store.LaunchSpec){
+		"log level":      func(s *store.LaunchSpec) { s.Settings = &Settings{LogLevel: "x"} },
+		"long election":  func(s *store.LaunchSpec) { s.Settings = &Settings{ElectionTimeout: 60_000} },
+		"short election": func(s *store.LaunchSpec) { s.Settings = &Settings{HeartbeatInterval: 300} },
+	})
 }
 
-func TestServerSource(t *testing.T) {
-	known, err := New().Server("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := New().Server("v" + known.Version)
-	if err != nil || s.Version != known.Versions[0] || s.Files == nil {
-		t.Errorf("%+v %v", s, err)
-	}
-	if _, err := New().Server("3.6.0"); err == nil {
-		t.Error("a version without the v2 API is taken")
-	}
-}
+func TestServerSource(t *testing.T) { storetest.ServerVersions(t, New(), "3.6.0") }

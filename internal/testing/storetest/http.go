@@ -14,6 +14,14 @@ type HTTPStore interface {
 	store.NullServed
 }
 
+// NullOverHTTP checks the null server of a store over HTTP/1.1, whose errors have the names.
+func NullOverHTTP(t *testing.T, st HTTPStore, errors []string) {
+	t.Run("administration", func(t *testing.T) { HTTPNullAdmin(t, st) })
+	t.Run("errors", func(t *testing.T) { HTTPErrors(t, st, errors) })
+	t.Run("faults", func(t *testing.T) { HTTPFaults(t, st) })
+	t.Run("administration of nothing", func(t *testing.T) { AdminOfNothing(t, st) })
+}
+
 // HTTPErrors checks that every error=NAME of a script ends an operation with the
 // outcome of that name, and unavailable with store_error.
 func HTTPErrors(t *testing.T, st HTTPStore, names []string) {

@@ -1,0 +1,52 @@
+package storetest
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/store"
+)
+
+// TwoMembers returns a cluster of two members below a folder, for a Launch that starts nothing.
+func TwoMembers(dir string) store.LaunchSpec {
+	return store.LaunchSpec{Cluster: "c1", Members: []kv.MemberPlace{
+		{Name: "m1", Host: "127.5.6.7", Ports: []int{2001, 2002, 2003, 2004}, Dir: filepath.Join(dir, "m1")},
+		{Name: "m2", Host: "127.5.6.7", Ports: []int{2005, 2006, 2007, 2008}, Dir: filepath.Join(dir, "m2")},
+	}}
+}
+
+// LaunchRefuses checks that a store refuses, in one sentence, a cluster after each of the changes,
+// and after those that no store accepts.
+func LaunchRefuses(t *testing.T, st store.Store, spec func(dir string) store.LaunchSpec, changes map[string]func(*store.LaunchSpec)) {
+	t.Helper()
+	changes["no members"] = func(s *store.LaunchSpec) { s.Members = nil }
+	changes["one port"] = func(s *store.LaunchSpec) { s.Members[0].Ports = []int{1} }
+	changes["relative folder"] = func(s *store.LaunchSpec) { s.Members[1].Dir = "m2" }
+	changes["other settings"] = func(s *store.LaunchSpec) { s.Settings = "x" }
+	for name, change := range changes {
+		s := spec("/data")
+		change(&s)
+		if _, err := st.Launch(s); err == nil || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// ServerVersions checks that a store describes the server of its default version, with the v
+// before it or not, and refuses an unknown version.
+func ServerVersions(t *testing.T, st store.Store, unknown string) {
+	t.Helper()
+	known, err := st.Server("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := st.Server("v" + known.Version)
+	if err != nil || s.Version != known.Versions[0] || s.Files == nil {
+		t.Errorf("%+v %v", s, err)
+	}
+	if _, err := st.Server(unknown); err == nil {
+		t.Errorf("version %s is taken", unknown)
+	}
+}
