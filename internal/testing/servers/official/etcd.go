@@ -26,7 +26,7 @@ func Etcd(t testing.TB, a store.Access) *clientv3.Client {
 // EtcdView is a storetest.Client.
 type EtcdView struct {
 	Client  *clientv3.Client
-	Context context.Context //nolint:containedctx // storetest.Client has none
+	Context context.Context
 }
 
 // Get implements storetest.Client.
