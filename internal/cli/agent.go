@@ -32,31 +32,31 @@ func (a *commandLine) agentCommand() *cobra.Command {
 	f := &agentFlags{heartbeat: agent.DefaultHeartbeat, lease: agent.DefaultLease}
 	c := &cobra.Command{
 		Use:   "agent",
-		Short: "Serve this machine to a run on another one: its servers and its load",
-		Long: `Serve this machine to a run on another one: members and load generators that a
-scenario places here (docs/how-to/many-machines.md).
+		Short: "Make this machine available to a run on another machine: members and load generators",
+		Long: `Make this machine available to a run on another machine: for members and load
+generators that a scenario places here (docs/how-to/many-machines.md).
 
-It starts the stores' servers and nothing else, writes below --dir alone, and takes
-one controller at a time, which shows a certificate of the same authority. The
-address at which it listens is the first line on standard output. It serves until
-SIGINT, SIGTERM or SIGHUP.`,
+The agent starts only the stores' servers, writes only below --dir, and serves one
+controller at a time, which must present a certificate of the same authority. The
+first line on standard output is the address at which the agent listens. It serves
+until SIGINT, SIGTERM or SIGHUP.`,
 		Example: `  quorumbench agent certs --hosts 10.0.0.1,10.0.0.2 --dir certs
   quorumbench agent --listen 10.0.0.1:7420 --ca ca.crt --cert 10.0.0.1.crt --key 10.0.0.1.key --dir /var/lib/quorumbench
   quorumbench agent --listen unix:/run/user/1000/agent.sock --dir /tmp/agent`,
 		Args: command.Takes(0, 0, ""),
 	}
 	r := command.NewFlags(c.Flags())
-	r.Text("listen", &f.listen, "ADDR", "HOST:PORT, or unix:PATH for a socket that our user alone can open")
-	r.Text("ca", &f.ca, "FILE", "the authority's certificate (PEM): who shows one that it signed is a controller")
+	r.Text("listen", &f.listen, "ADDR", "HOST:PORT, or unix:PATH for a socket that only this user can open")
+	r.Text("ca", &f.ca, "FILE", "certificate of the authority (PEM); a controller must present a certificate that it signed")
 	r.Text("cert", &f.cert, "FILE", "this machine's certificate (PEM)")
-	r.Text("key", &f.key, "FILE", "its private key (PEM)")
-	r.Text("dir", &f.dir, "DIR", "the folder below which all is written")
-	r.Text("address", &f.address, "IP", "this machine's address, at which its servers listen; that of --listen unless given")
-	command.Repeated(r, "exec", &f.execs, "PATH", filepath.Abs, "a server on this machine that a scenario may name by this path (exec), beside those that are installed")
-	r.Span("heartbeat", &f.heartbeat, "how often a controller must show itself; when two are missing its load stops")
-	r.Span("lease", &f.lease, "how long the servers of a controller that was lost go on")
-	r.Toggle("once", &f.once, "serve one controller and end, after the lease if it was lost; also when standard input ends, or no controller comes within a minute")
-	r.Toggle("reach", &f.reach, "open connections for the controller, which cannot reach members itself: for their state and their metrics")
+	r.Text("key", &f.key, "FILE", "private key of the certificate (PEM)")
+	r.Text("dir", &f.dir, "DIR", "folder below which the agent writes everything")
+	r.Text("address", &f.address, "IP", "IP address at which this machine's servers listen; default: the address of --listen")
+	command.Repeated(r, "exec", &f.execs, "PATH", filepath.Abs, "path of another server on this machine that a scenario may name with exec")
+	r.Span("heartbeat", &f.heartbeat, "interval of the controller's heartbeats; after two missing ones its load stops")
+	r.Span("lease", &f.lease, "how long servers keep running after the controller was lost")
+	r.Toggle("once", &f.once, "serve one controller and exit, after the lease if the controller was lost; also exit when standard input ends, or if no controller connects within a minute")
+	r.Toggle("reach", &f.reach, "open connections to members for a controller that cannot reach them: for their state and their metrics")
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.agent(c.Context(), f) }
 	c.AddCommand(a.agentCertsCommand())
 	return c
@@ -162,17 +162,17 @@ func (a *commandLine) agentCertsCommand() *cobra.Command {
 	f := &agentCertsFlags{valid: 7 * 24 * time.Hour}
 	c := &cobra.Command{
 		Use:   "certs",
-		Short: "Make the certificates with which agents and a controller know each other",
-		Long: `Make the certificates with which agents and a controller know each other: an
-authority, whose key is kept nowhere, a certificate for each host, and one for the
-controller. Copy HOST.crt, HOST.key and ca.crt to each host.`,
+		Short: "Create the certificates of agents and a controller",
+		Long: `Create the certificates of agents and a controller: an authority, whose key is not
+kept, a certificate for each host, and one for the controller. Copy HOST.crt,
+HOST.key and ca.crt to each host.`,
 		Example: `  quorumbench agent certs --hosts 10.0.0.1,db2.example.org --dir certs`,
 		Args:    command.Takes(0, 0, ""),
 	}
 	r := command.NewFlags(c.Flags())
-	r.Text("hosts", &f.hosts, "HOST,...", "names or IP addresses, by which the controller reaches the agents")
-	r.Text("dir", &f.dir, "DIR", "where the files are written, readable by us alone; none of them may be there")
-	r.Span("valid", &f.valid, "how long they are valid")
+	r.Text("hosts", &f.hosts, "HOST,...", "names or IP addresses at which the controller reaches the agents")
+	r.Text("dir", &f.dir, "DIR", "folder for the files, which only this user can read; none of the files may exist")
+	r.Span("valid", &f.valid, "validity of the certificates")
 	c.RunE = func(*cobra.Command, []string) error { return a.agentCerts(f) }
 	return c
 }

@@ -43,26 +43,26 @@ const maxCalibrationRounds = 100
 func (a *commandLine) calibrateCommand() *cobra.Command {
 	f := &calibrateFlags{dir: ".", store: "etcd", rounds: 5, window: time.Second, seed: scenario.DefaultSeed, format: "text"}
 	c := &cobra.Command{
-		Use: "calibrate", Short: "Measure what this machine and its network can tell apart", Args: command.Takes(0, 0, ""),
-		Long: `Measure what this machine and its network can tell apart: the shortest times and the
-highest rates that the generator measures against a null server, how late it sends and
-is awake, fdatasync in a folder, and TCP connections over loopback and to endpoints.
-It takes about half a minute.
+		Use: "calibrate", Short: "Measure the limits of this machine, its network and the load generator", Args: command.Takes(0, 0, ""),
+		Long: `Measure the limits of this machine, its network and the load generator: the shortest
+times and the highest rates that the generator measures against a null server, how late
+it sends and wakes up, fdatasync in a folder, and TCP connections over loopback and to
+endpoints. It takes about half a minute.
 
-The result is kept for this machine in the user's cache folder, and stands beside
-every later result on it, until the machine, its kernel or the program change.`,
+The result is kept for this machine in the user's cache folder, and every later report
+on this machine shows it, until the machine, its kernel or the program changes.`,
 		Example: `  quorumbench calibrate
   quorumbench calibrate --dir /var/lib/etcd --endpoints 10.0.0.1:2379,10.0.0.2:2379`,
 	}
 	r := command.NewFlags(c.Flags())
-	r.Text("dir", &f.dir, "DIR", "the folder in which fdatasync is timed")
+	r.Text("dir", &f.dir, "DIR", "folder in which fdatasync is timed")
 	command.Value(r, "endpoints", &f.endpoints, "HOST:PORT,...", parseEndpoints, func(all []string) string { return strings.Join(all, ",") },
-		"time TCP connections to these, too; https:// before one has its connections shaken hands on")
-	r.Text("store", &f.store, "NAME", "the store whose protocol the null server speaks")
-	r.Whole("rounds", &f.rounds, "rounds, whose median and range are given")
-	r.Span("duration", &f.window, "of each of a round's four loads")
-	r.Seed("seed", &f.seed, "everything random comes from it")
-	r.Choice("format", &f.format, "of the result on standard output", "text", "json")
+		"also time TCP connections to these; with https:// in front, include the TLS handshake")
+	r.Text("store", &f.store, "NAME", "store whose protocol the null server speaks")
+	r.Whole("rounds", &f.rounds, "number of rounds; the result is their median and range")
+	r.Span("duration", &f.window, "duration of each of the four loads of a round")
+	r.Seed("seed", &f.seed, "seed of everything random")
+	r.Choice("format", &f.format, "format of the result on standard output", "text", "json")
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.calibrate(c.Context(), f) }
 	return c
 }

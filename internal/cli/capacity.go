@@ -53,21 +53,21 @@ func (a *commandLine) capacityCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "capacity [FILE.yaml]",
 		Short: "Search for the highest rate at which an objective holds",
-		Long: `Search for the highest rate at which an objective holds, and say it as an interval:
-trials of seconds, one after the other on one cluster, each an open loop, until the
+		Long: `Search for the highest rate at which an objective holds, and report it as an interval.
+The search runs short open-loop trials, one after the other on one cluster, until the
 interval is 2% wide or the time is over.
 
-The load is that of the scenario file, which has one trial, or that one of its trials
-which --trial names; its rate and its times do not count. Without a file it is puts
-of 256 bytes. With --endpoints the cluster runs already, without them it is started.
+The load is the trial of the scenario file, or the trial that --trial names; its rate
+and times are ignored. Without a file, the load is puts of 256 bytes. With --endpoints
+the search uses a running cluster; without it, the search starts one.
 
 ` + overSentence + `.
-Where we start the cluster, each search for a value has one of its own, and --until bounds
-all of them together; of a parameter that is searched, each trial has one, in which its
-objects are made before.
+If the search starts its clusters, each value of the first form has its own cluster, and
+--until limits all of them together; in the second form each trial has its own cluster,
+with its objects created before the load.
 
-The exit code is 0 when there is an interval, 1 when the objective holds nowhere, and 6
-when the capacity is not known because the trials told too little of the store.`,
+The exit code is 0 if there is an interval, 1 if the objective holds nowhere, and 6 if
+the capacity is not known because the trials showed too little of the store.`,
 		Example: `  quorumbench capacity --objective 'p99<20ms, errors<0.1%' --endpoints 10.0.0.1:2379,10.0.0.2:2379
   quorumbench capacity scenarios/my-load.yaml --objective 'p99.9<100ms' --until 5m --format json
   quorumbench capacity --objective 'p99<20ms' --over value-size=128,1KiB,16KiB --until 15m
@@ -76,23 +76,23 @@ when the capacity is not known because the trials told too little of the store.`
 	}
 	r := command.NewFlags(c.Flags())
 	command.Value(r, "objective", &f.objective, "METRIC<LIMIT,...", size.ParseObjective, func(o size.Objective) string { return o.Text },
-		"what is to be kept, as in 'p99<20ms, errors<0.1%': percentiles of response times and the share of errors")
-	command.Value(r, "until", &f.until, "DURATION", scenario.ParseAtMost, text.FormatDuration, "begin no trial that would end so long after the first began")
-	command.Value(r, "width", &f.width, "SHARE", text.ParseShare, text.Share, "how wide the interval may be in the end")
-	r.Number("from", &f.from, "R", "the first rate to try, or the first value of a parameter that is searched: the scenario's unless given")
-	r.Number("max-rate", &f.most, "R", "the highest rate to try")
-	r.Number("max-value", &f.mostValue, "V", "the highest value to try of a parameter that is searched; as high as it goes unless given")
-	command.Value(r, "over", &f.over, "KEY[=VALUE,...]", parseOver, over.String, "search for each value of a parameter of the load or cluster, as in value-size=128,1KiB,16KiB; store=NAME[@VERSION],NAME=PATH,... is for each store; without values, for the largest value of one that an application's load grows with, as in nodes")
-	r.Span("warm-up", &f.warmUp, "how long a cluster that was just started is warmed up at most, by a closed loop, before the first trial; 0 for not at all")
-	r.Text("trial", &f.trial, "NAME", "the trial of the file whose load it is, where there are several")
+		"objective to meet, as in 'p99<20ms, errors<0.1%': percentiles of response times and the share of errors")
+	command.Value(r, "until", &f.until, "DURATION", scenario.ParseAtMost, text.FormatDuration, "start no trial that would end later than this after the first began")
+	command.Value(r, "width", &f.width, "SHARE", text.ParseShare, text.Share, "width of the interval at which the search ends")
+	r.Number("from", &f.from, "R", "first rate, or first value of the searched parameter, to try; default: the scenario's")
+	r.Number("max-rate", &f.most, "R", "highest rate to try")
+	r.Number("max-value", &f.mostValue, "V", "highest value of the searched parameter to try; default: its maximum")
+	command.Value(r, "over", &f.over, "KEY[=VALUE,...]", parseOver, over.String, "search once for each value of a parameter of the load or cluster, as in value-size=128,1KiB,16KiB; store=NAME[@VERSION],NAME=PATH,... searches for each store; without values, search for the largest value of a parameter that an application's load grows with, as in nodes")
+	r.Span("warm-up", &f.warmUp, "maximum time to warm up a new cluster with a closed loop before the first trial; 0 for no warm-up")
+	r.Text("trial", &f.trial, "NAME", "trial of the file with the load, if the file has several")
 	f.RegisterOptional(r)
-	r.Text("exec", &f.exec, "PATH", "the server to start instead of the store's own")
-	command.Repeated(r, "set", &f.set, "KEY=VALUE", scenario.ParseAssignment, "a parameter of the load or cluster instead of the file's, as in value-size=1KiB")
-	r.Text("data-dir", &f.dataDir, "DIR", "where members keep their data; in the run directory unless given")
-	r.Text("out", &f.out, "DIR", "the run directory; it must be empty or not there yet")
-	r.Text("runs-dir", &f.root, "DIR", "where a new run directory is made, unless --out names one")
-	r.Choice("format", &f.format, "of the result on standard output", "text", "json")
-	r.Seed("seed", &f.seed, "everything random comes from it")
+	r.Text("exec", &f.exec, "PATH", "path of the server to start instead of the store's own")
+	command.Repeated(r, "set", &f.set, "KEY=VALUE", scenario.ParseAssignment, "set a parameter of the load or cluster, instead of the file's, as in value-size=1KiB")
+	r.Text("data-dir", &f.dataDir, "DIR", "folder for the members' data; default: in the run directory")
+	r.Text("out", &f.out, "DIR", "run directory; it must be empty or absent")
+	r.Text("runs-dir", &f.root, "DIR", "folder for new run directories, unless --out names one")
+	r.Choice("format", &f.format, "format of the result on standard output", "text", "json")
+	r.Seed("seed", &f.seed, "seed of everything random")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		f.given = c.Flags().Changed
 		return a.capacity(c.Context(), f, args)

@@ -32,10 +32,10 @@ const (
 )
 
 func (a *commandLine) checkCommand() *cobra.Command {
-	g := command.Group("check", "Check whether a cluster, or a disk, is good enough", "perf, datascale or disk",
+	g := command.Group("check", "Check whether a cluster or a disk is fast enough", "perf, datascale or disk",
 		a.checkPerfCommand(), a.checkDatascaleCommand(), a.checkDiskCommand())
-	g.Long = `Check whether a running cluster, or a disk, is good enough: the checks of etcdctl
-for every store, with the reason when one fails. What they write they remove.`
+	g.Long = `Check whether a running cluster or a disk is fast enough: the checks of etcdctl for
+every store, with the reason when one fails. The checks remove everything they write.`
 	return g
 }
 
@@ -57,19 +57,19 @@ func newCheckFlags(r command.Flags, preset string) *checkFlags {
 	c := scenario.NewCommand(preset)
 	c.Names["max-in-flight"] = "--clients" // of an open loop
 	f := &checkFlags{AttachFlags: command.NewAttachFlags(), preset: c, load: "s", seed: scenario.DefaultSeed, format: "text"}
-	r.Text("load", &f.load, "s|m|l|xl", "the load: s(mall), m(edium), l(arge) or xl (xLarge)")
+	r.Text("load", &f.load, "s|m|l|xl", "load: s(mall), m(edium), l(arge) or xl (xLarge)")
 	r.Parameter(c, c.Parameter("prefix"), "what every key begins with; no such key may be there. etcdctl's are /etcdctl-check-perf/ and /etcdctl-check-datascale/")
 	r.Parameter(c, c.Parameter("overwrite-existing"), c.Parameter("overwrite-existing").Meaning)
-	r.Parameter(c, c.Parameter("cleanup-compact"), "compact the history when it is done")
-	r.Parameter(c, c.Parameter("cleanup-defragment"), "defragment every member when it is done")
+	r.Parameter(c, c.Parameter("cleanup-compact"), "compact the history afterwards")
+	r.Parameter(c, c.Parameter("cleanup-defragment"), "defragment every member afterwards")
 	f.Register(r)
-	r.Whole("conns", &f.conns, "connections; 0 is one for each client")
-	r.Parameter(c, c.Parameter("timeout"), "of one write, from when it is sent")
-	r.Parameter(c, c.Parameter("threads"), "event loops of the generator; 0 chooses")
-	r.Seed("seed", &f.seed, "everything random comes from it")
-	r.Toggle("verbose", &f.verbose, "percentiles, and what was looked at, too")
-	r.Choice("format", &f.format, "of the result on standard output", "text", "json")
-	r.Text("out", &f.out, "DIR", "keep the run directory here; it must be empty or not there yet")
+	r.Whole("conns", &f.conns, "number of connections; 0: one for each client")
+	r.Parameter(c, c.Parameter("timeout"), "timeout of one write, from when it is sent")
+	r.Parameter(c, c.Parameter("threads"), "number of event loops of the load generator; 0 chooses")
+	r.Seed("seed", &f.seed, "seed of everything random")
+	r.Toggle("verbose", &f.verbose, "also print percentiles and the measurements of the cluster")
+	r.Choice("format", &f.format, "format of the result on standard output", "text", "json")
+	r.Text("out", &f.out, "DIR", "keep the run directory here; it must be empty or absent")
 	r.Destination(&f.upload)
 	return f
 }
@@ -211,10 +211,10 @@ type perfFlags struct {
 func (a *commandLine) checkPerfCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "perf", Short: "Check whether a cluster takes a load in time, and say what is too slow if not", Args: command.Takes(0, 0, ""),
-		Long: `Check whether a cluster takes a load in time: puts of 256 + 1,024 bytes that become
-due on one schedule for all clients, for 60 seconds. It fails at 90% of the rate or
+		Long: `Check whether a cluster can carry a load: puts of 256 + 1,024 bytes that become due
+on one schedule for all clients, for 60 seconds. The check fails at 90% of the rate or
 less, a slowest write above 0.5 s, a standard deviation above 0.1 s, or any error,
-and then says what is too slow.
+and then names the component that is too slow.
 
   load  writes/s  clients
   s          150       50
@@ -222,17 +222,17 @@ and then says what is too slow.
   l        8,000      500
   xl      15,000    1,000
 
-The exit code is 0 when it passes, 1 when it fails, 3 when there are keys with the
+The exit code is 0 if the check passes, 1 if it fails, 3 if there are keys with the
 prefix, 4 for an unknown load.`,
 		Example: `  quorumbench check perf --load m --endpoints 10.0.0.1:2379,10.0.0.2:2379
   quorumbench check perf --rate 500 --clients 20 --duration 5m --verbose`,
 	}
 	r := command.NewFlags(c.Flags())
 	f := &perfFlags{checkFlags: newCheckFlags(r, "check-perf"), duration: time.Minute, set: c.Flags()}
-	r.Whole("clients", &f.clients, "the most writes in flight, instead of the load's")
-	r.Number("rate", &f.rate, "R", "writes a second, instead of the load's")
-	r.Span("duration", &f.duration, "how long")
-	r.Text("data-dir", &f.Cluster.DataDir, "DIR", "a member's data folder on this machine, where fdatasync is measured after the load")
+	r.Whole("clients", &f.clients, "maximum number of writes in flight, instead of the load's clients")
+	r.Number("rate", &f.rate, "R", "writes per second, instead of the load's")
+	r.Span("duration", &f.duration, "duration")
+	r.Text("data-dir", &f.Cluster.DataDir, "DIR", "data folder of a member on this machine; fdatasync is measured there after the load")
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.checkPerf(c.Context(), f) }
 	return c
 }
@@ -286,8 +286,8 @@ func (a *commandLine) checkPerf(ctx context.Context, f *perfFlags) error {
 func (a *commandLine) checkDatascaleCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "datascale", Short: "Check what so many keys cost each member: memory, disk, time", Args: command.Takes(0, 0, ""),
-		Long: `Check what so many keys of 512 + 512 bytes cost each member: its memory and its
-database before and after, the bytes per key, and how long the writes took.
+		Long: `Check the cost of keys of 512 + 512 bytes for each member: its memory and its database
+before and after, the bytes per key, and the duration of the writes.
 
   load       keys  clients
   s        10,000       50
@@ -295,8 +295,8 @@ database before and after, the bytes per key, and how long the writes took.
   l     1,000,000      500
   xl    3,000,000    1,000
 
-The exit code is 0 when it was done, 1 when a write failed or no memory could be
-read, 3 when there are keys with the prefix, 4 for an unknown load.`,
+The exit code is 0 if the check completed, 1 if a write failed or no memory could be
+read, 3 if there are keys with the prefix, 4 for an unknown load.`,
 	}
 	f := newCheckFlags(command.NewFlags(c.Flags()), "check-datascale")
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.checkDatascale(c.Context(), f) }

@@ -40,18 +40,18 @@ func (a *commandLine) checkDiskCommand() *cobra.Command {
 		Long: `Check whether a disk is fast enough for a store's write-ahead log: records of 2,300
 bytes are written one after the other, each followed by fdatasync, as in the
 measurement that etcd's documentation makes with fio. The file is in a new folder
-quorumbench-data-*, which is removed. A folder that a killed command left is removed first.
+quorumbench-data-*, which is removed. The folder of a killed command is removed first.
 
-The exit code is 1 when the rule of the store that --store names does not hold:
+The exit code is 1 if the rule of the store that --store names does not hold:
 for etcd a p99 of fdatasync below 10 ms.`,
 	}
 	r := command.NewFlags(c.Flags())
-	r.Text("store", &f.store, "NAME", "the store whose rule decides the exit code")
-	r.Size("record-size", &f.record, "bytes of one record")
-	r.Size("size", &f.size, "bytes to write in all")
-	r.Whole("records", &f.records, "records to write, instead of a size")
-	r.Span("duration", &f.duration, "at most so long")
-	r.Choice("format", &f.format, "of the result on standard output", "text", "json")
+	r.Text("store", &f.store, "NAME", "store whose rule decides the exit code")
+	r.Size("record-size", &f.record, "size of one record")
+	r.Size("size", &f.size, "bytes to write in total")
+	r.Whole("records", &f.records, "number of records to write, instead of a size")
+	r.Span("duration", &f.duration, "maximum duration")
+	r.Choice("format", &f.format, "format of the result on standard output", "text", "json")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if c.Flags().Changed("size") && c.Flags().Changed("records") {
 			return command.Usage("--size and --records both say how much; give one of them")

@@ -21,10 +21,10 @@ import (
 func (a *commandLine) checkAnswersCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check-answers RUN",
-		Short: "Check the answers of a run that recorded its operations, once more or for the first time",
-		Long: `Check the answers in the history of a run directory (run --check, bench --check).
-Of a run that was interrupted or killed, what it had recorded is checked. The
-record stays as it is.`,
+		Short: "Verify the responses of a run that recorded its operations",
+		Long: `Verify the responses in the history of a run directory (run --check, bench --check).
+For an interrupted or killed run, the recorded part is verified. The record does not
+change.`,
 		Args: command.Takes(1, 1, "a run directory"),
 	}
 	c.RunE = func(c *cobra.Command, args []string) error { return a.checkAnswers(c.Context(), args[0]) }

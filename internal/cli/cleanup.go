@@ -27,22 +27,22 @@ func (a *commandLine) cleanupCommand() *cobra.Command {
 	f := &cleanupFlags{AttachFlags: command.NewAttachFlags()}
 	c := &cobra.Command{
 		Use: "cleanup", Short: "Remove from a running cluster what a killed run left there", Args: command.Takes(0, 0, ""),
-		Long: `Remove from a running cluster what a killed run left there, and nothing else: its
-keys, the leases and sessions that they are bound to, its services, and the nodes that
-were made above its keys.
+		Long: `Remove from a running cluster everything that a killed run left there, and nothing
+else: its keys, the leases and sessions that they are bound to, its services, and the
+parent nodes of its keys.
 
-A run writes a marker before its first key (PREFIX.quorumbench-run), which proves that
-no key was below its prefix when it began, and removes it last. Keys below a prefix
-without a marker stay. So do those of a run that goes on. A run of another machine, of
-which this one cannot tell whether it goes on, is named by --run.`,
+A run writes a marker before its first key (PREFIX.quorumbench-run) and removes it
+last. The marker proves that no key was below the prefix when the run began. Keys below
+a prefix without a marker stay, and so do the keys of a run that is still active. Name a
+run of another machine by --run, because this machine cannot see whether it is active.`,
 		Example: `  quorumbench cleanup --endpoints 10.0.0.1:2379
   quorumbench cleanup --store zookeeper --endpoints 10.0.0.1:2181 --prefix /app/bench/`,
 	}
 	r := command.NewFlags(c.Flags())
 	f.Register(r)
-	r.Text("prefix", &f.prefix, "TEXT", "the prefix of the run; without one, all prefixes that loads have by default")
-	r.Text("run", &f.run, "ID", "the run, where it began on another machine and has ended")
-	r.Toggle("dry-run", &f.dryRun, "say what would be removed, and remove nothing")
+	r.Text("prefix", &f.prefix, "TEXT", "prefix of the run; default: all prefixes that loads have by default")
+	r.Text("run", &f.run, "ID", "id of the run, if it began on another machine and has ended")
+	r.Toggle("dry-run", &f.dryRun, "print what would be removed, and remove nothing")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return a.cleanup(c.Context(), f, c.Flags().Changed("prefix"))
 	}

@@ -32,9 +32,9 @@ type clusterFlags struct {
 }
 
 func (a *commandLine) clusterCommand() *cobra.Command {
-	g := command.Group("cluster", "Start, look at and stop a local cluster to play with", "up, status or down",
-		a.clusterOne("up", "Start a cluster that lives on after this command", a.clusterUp),
-		a.clusterOne("status", "Show the members and who leads", a.clusterStatus),
+	g := command.Group("cluster", "Start, inspect and stop a local cluster", "up, status or down",
+		a.clusterOne("up", "Start a cluster that keeps running after this command", a.clusterUp),
+		a.clusterOne("status", "Show the members and the leader", a.clusterStatus),
 		a.clusterOne("down", "Stop the cluster and remove its data", a.clusterDown))
 	return g
 }
@@ -47,11 +47,11 @@ func (a *commandLine) clusterOne(name, short string, do func(context.Context, *c
 	if name == "up" {
 		kind = "NAME[@VERSION]"
 	}
-	r.Text("store", &f.store, kind, "the store's kind")
-	r.Text("dir", &f.dir, "DIR", "the cluster's folder; one for each kind of store in the user's cache folder unless given")
+	r.Text("store", &f.store, kind, "kind of store")
+	r.Text("dir", &f.dir, "DIR", "folder of the cluster; default: one per store in the user's cache folder")
 	if name == "up" {
-		r.Whole("members", &f.members, "how many members to start")
-		r.Text("exec", &f.exec, "PATH", "another server binary instead of the built-in server")
+		r.Whole("members", &f.members, "number of members to start")
+		r.Text("exec", &f.exec, "PATH", "path of another server binary")
 	}
 	c.RunE = func(c *cobra.Command, _ []string) error { return do(c.Context(), f) }
 	return c

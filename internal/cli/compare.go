@@ -27,22 +27,22 @@ func (a *commandLine) compareCommand() *cobra.Command {
 	f := &compareFlags{format: "text", metrics: metrics{names: []string{"ops", "p50", "p99"}}, margin: stats.Margin}
 	c := &cobra.Command{
 		Use:   "compare [BASELINE] RUN...",
-		Short: "Say of recorded runs whether they are better than a baseline",
-		Long: `Say of recorded runs, trial by trial and metric by metric, whether they are
-better than a baseline, worse, the same, or how many more repeats would tell.
+		Short: "Report whether recorded runs are better or worse than a baseline",
+		Long: `Report for recorded runs, trial by trial and figure by figure, whether they are
+better than a baseline, worse or the same, or how many more repeats would decide it.
 
-BASELINE and each RUN are run directories of the same scenario. A RUN alone is
-compared with the baselines that its scenario gave its trials. Repeats that are
-invalid, were interrupted or lost a worker are left out and named; how far a
-disturbance can have moved a repeat is in the interval. The changes of all runs
-are judged together, with a correction for their number.`,
+BASELINE and each RUN are run directories of the same scenario. A single RUN is
+compared with the baselines that its scenario defines. Repeats that are invalid,
+were interrupted or lost a worker are left out and named; the interval includes how
+far a disturbance can have moved a repeat. The changes of all runs are judged
+together, with a correction for their number.`,
 		Args: command.Takes(1, math.MaxInt, "RUN, a run directory with baselines of its own, or BASELINE and RUN"),
 	}
 	r := command.NewFlags(c.Flags())
-	r.Choice("format", &f.format, "of the output", "text", "markdown", "json", "csv", "junit")
-	r.Set.Var(&f.metrics, "metric", "what to compare by, as in p99.9; can be given again")
-	r.Set.Var(&f.margin, "margin", "within what a change is the same, as in 3%")
-	r.Choice("fail-on", &f.failOn, "exit with 1 when any change is worse, and with 6 when a trial could not be judged", "worse")
+	r.Choice("format", &f.format, "output format", "text", "markdown", "json", "csv", "junit")
+	r.Set.Var(&f.metrics, "metric", "figure to compare, as in p99.9; can be given again")
+	r.Set.Var(&f.margin, "margin", "changes within this margin count as the same, as in 3%")
+	r.Choice("fail-on", &f.failOn, "exit with 1 if a change is worse, and with 6 if a trial could not be judged", "worse")
 	c.RunE = func(_ *cobra.Command, args []string) error { return a.compare(f, args) }
 	return c
 }

@@ -19,7 +19,7 @@ func (a *commandLine) memberCommand() *cobra.Command {
 		Use: "member STORE", Short: "Run one member of a cluster", Hidden: true,
 		Args: command.Takes(1, 1, "the store's name"),
 	}
-	command.NewFlags(c.Flags()).Text("config", &config, "FILE", "the member's configuration")
+	command.NewFlags(c.Flags()).Text("config", &config, "FILE", "configuration of the member")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if config == "" {
 			return command.Usage("--config is missing: the member's configuration")

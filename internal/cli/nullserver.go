@@ -37,27 +37,27 @@ func (a *commandLine) nullServerCommand() *cobra.Command {
 	f.options.Memory = true
 	c := &cobra.Command{
 		Use:   "null-server",
-		Short: "Serve a store's protocol with no store behind it",
-		Long: `Serve a store's protocol with no store behind it: at once, or as a script says.
+		Short: "Serve a store's protocol without a store",
+		Long: `Serve a store's protocol without a store: it responds at once, or as a script says.
 
-The members' endpoints are the first line on standard output, fit for --endpoints
-of "quorumbench bench". It serves until SIGINT, SIGTERM or SIGHUP.`,
+The first line on standard output has the members' endpoints, for --endpoints of
+"quorumbench bench". The server runs until SIGINT, SIGTERM or SIGHUP.`,
 		Example: `  quorumbench null-server --script 'delay=1ms'
   quorumbench null-server --script 'stall=800ms@3s; error=unavailable every 1000'`,
 		Args: command.Takes(0, 0, ""),
 	}
 	r := command.NewFlags(c.Flags())
-	r.Text("protocol", &f.protocol, "STORE", "the store whose protocol is spoken")
-	r.Text("listen", &f.listen, "HOST:PORT", "of the first member; the next take the next ports, and port 0 any that are free")
-	r.Whole("members", &f.members, "how many members there are; the first leads")
-	r.Text("script", &f.script, "TEXT", "what happens to operations, such as delay=1ms; see docs/reference/null-server.md")
-	r.Text("script-file", &f.scriptFile, "FILE", "the same from a file; - is standard input")
-	r.Toggle("memory", &f.options.Memory, "remember what is written; without it every key is there, with the same value")
-	r.Size("value-size", &f.options.ValueSize, "bytes of that value, with --memory=false")
-	r.Text("user", &f.options.User, "NAME:PASSWORD", "turn authentication on")
+	r.Text("protocol", &f.protocol, "STORE", "store whose protocol the server speaks")
+	r.Text("listen", &f.listen, "HOST:PORT", "address of the first member; the others use the next ports. Port 0 uses free ports")
+	r.Whole("members", &f.members, "number of members; the first leads")
+	r.Text("script", &f.script, "TEXT", "script of what happens to operations, such as delay=1ms; see docs/reference/null-server.md")
+	r.Text("script-file", &f.scriptFile, "FILE", "file with the script; - is standard input")
+	r.Toggle("memory", &f.options.Memory, "remember written values; =false: every key exists, with the same value")
+	r.Size("value-size", &f.options.ValueSize, "with --memory=false: size of that value")
+	r.Text("user", &f.options.User, "NAME:PASSWORD", "require this user and password")
 	r.Text("cert", &f.cert, "FILE", "serve over TLS with this certificate (PEM)")
-	r.Text("key", &f.key, "FILE", "its private key (PEM)")
-	r.Whole("max-streams", &f.options.MaxStreams, "requests that one connection may have in flight; 0 for no limit")
+	r.Text("key", &f.key, "FILE", "private key of the certificate (PEM)")
+	r.Whole("max-streams", &f.options.MaxStreams, "maximum number of requests in flight on one connection; 0 for no limit")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return a.nullServer(c.Context(), f, c.Flags().Changed("value-size"))
 	}

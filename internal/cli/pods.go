@@ -42,19 +42,19 @@ func (p *pods) register(r command.Flags) {
 	p.o.CPU, _ = kubernetes.ParseShare("1")      // which are
 	p.o.Memory, _ = kubernetes.ParseShare("1Gi") // quantities
 	p.o.Ready, p.o.Storage = 5*time.Minute, "10Gi"
-	r.Text("on", &p.on, onKubernetes, "make pods for members and workers, and remove them in the end (docs/how-to/many-machines.md)")
-	r.Text("namespace", &p.o.Namespace, "NAME", "with --on kubernetes: where the pods are made; that of the kubeconfig's context unless given")
-	r.Text("image", &p.o.Image, "NAME", "with --on kubernetes: the image of this version of quorumbench (make image)")
-	r.Text("kubeconfig", &p.o.Kubeconfig, "FILE", "with --on kubernetes: how to reach the API; as kubectl finds it unless given, or in a pod its service account")
-	r.Text("context", &p.o.Context, "NAME", "with --on kubernetes: the context of the kubeconfig; the current one unless given")
-	r.Whole("members", &p.members, "with --on kubernetes: members of each cluster that is started, with a pod each")
-	r.Whole("workers", &p.workers, "with --on kubernetes: pods that generate the load, each its part")
-	r.Text("endpoints", &p.endpoints, "HOST:PORT,...", "with --on kubernetes: the cluster that runs already, as pods reach it, instead of those that trials start")
-	command.Value(r, "pod-cpu", &p.o.CPU, "REQUEST[:LIMIT]", kubernetes.ParseShare, kubernetes.Share.String, "with --on kubernetes: processors of each pod")
+	r.Text("on", &p.on, onKubernetes, "create pods for members and workers, and remove them at the end (docs/how-to/many-machines.md)")
+	r.Text("namespace", &p.o.Namespace, "NAME", "with --on kubernetes: namespace of the pods; default: the namespace of the kubeconfig's context")
+	r.Text("image", &p.o.Image, "NAME", "with --on kubernetes: image of this version of quorumbench (make image)")
+	r.Text("kubeconfig", &p.o.Kubeconfig, "FILE", "with --on kubernetes: kubeconfig file; default: as kubectl finds it, or the service account in a pod")
+	r.Text("context", &p.o.Context, "NAME", "with --on kubernetes: context of the kubeconfig; default: the current one")
+	r.Whole("members", &p.members, "with --on kubernetes: members of each cluster to start, one pod each")
+	r.Whole("workers", &p.workers, "with --on kubernetes: number of pods that share the load")
+	r.Text("endpoints", &p.endpoints, "HOST:PORT,...", "with --on kubernetes: a running cluster, as pods reach it, instead of clusters that trials start")
+	command.Value(r, "pod-cpu", &p.o.CPU, "REQUEST[:LIMIT]", kubernetes.ParseShare, kubernetes.Share.String, "with --on kubernetes: CPUs of each pod")
 	command.Value(r, "pod-memory", &p.o.Memory, "REQUEST[:LIMIT]", kubernetes.ParseShare, kubernetes.Share.String, "with --on kubernetes: memory of each pod")
-	r.Text("pod-storage-class", &p.o.StorageClass, "NAME", "with --on kubernetes: the class of a volume for each member's data, instead of a folder on its node")
-	r.Text("pod-storage", &p.o.Storage, "SIZE", "with --pod-storage-class: its size")
-	r.Span("ready-timeout", &p.o.Ready, "with --on kubernetes: how long pods may take until they are ready")
+	r.Text("pod-storage-class", &p.o.StorageClass, "NAME", "with --on kubernetes: storage class of a volume for each member's data, instead of a folder on its node")
+	r.Text("pod-storage", &p.o.Storage, "SIZE", "with --pod-storage-class: size of the volume")
+	r.Span("ready-timeout", &p.o.Ready, "with --on kubernetes: how long pods may take to become ready")
 }
 
 // check refuses flags that do not go together.

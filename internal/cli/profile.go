@@ -14,10 +14,10 @@ import (
 func (a *commandLine) profileCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "profile FILE",
-		Short: "Make a scenario of a recording",
-		Long: `Make a scenario of a recording (quorumbench record): operations and their shares,
-rate, keys, sizes and connections, with what no scenario says as comments. It is
-written to standard output, to be read, scaled and run.`,
+		Short: "Derive a scenario from a recording",
+		Long: `Derive a scenario from a recording (quorumbench record): operations and their shares,
+rate, keys, sizes and connections. Comments hold facts that a scenario cannot express.
+The scenario goes to standard output, to be read, scaled and run.`,
 		Example: `  quorumbench profile monday.qbrec > monday.yaml
   quorumbench run monday.yaml --scale 2`,
 		Args: command.Takes(1, 1, "a recording"),

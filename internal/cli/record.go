@@ -30,34 +30,34 @@ func (a *commandLine) recordCommand() *cobra.Command {
 	f := &recordFlags{store: "etcd"}
 	c := &cobra.Command{
 		Use:   "record --listen HOST:PORT --to HOST:PORT | --capture HOST:PORT",
-		Short: "Record what passes between clients and a member",
-		Long: `Record the calls that pass between clients and a member of a store: what, when, how
-long, how they ended, and of which keys. Keys and values are hashed with a secret that
-is thrown away, unless --plain is given.
+		Short: "Record the traffic between clients and a member",
+		Long: `Record the calls between clients and a member of a store: kind, time, duration, outcome
+and keys. Keys and values are hashed with a secret that is not kept, unless --plain is
+given.
 
-With --listen and --to clients connect here, and what they send is passed on as it is.
-With --capture nothing stands between them: copies of packets are read on the machine
-of the member (or of its clients), which is for the administrator of a machine with
-Linux. Connections that are open by then, and those over TLS, are not understood.
+With --listen and --to, clients connect here, and their traffic is forwarded unchanged.
+With --capture, nothing is between them: the command reads copies of packets on the
+machine of the member or of its clients, which needs Linux and the right to read
+packets. It does not understand connections that are already open, or TLS.
 
-It goes on until SIGINT, SIGTERM or SIGHUP, or for --duration. "quorumbench profile"
-makes a scenario of the recording.`,
+The recording continues until SIGINT, SIGTERM or SIGHUP, or for --duration.
+"quorumbench profile" derives a scenario from it.`,
 		Example: `  quorumbench record --listen 127.0.0.1:12379 --to 127.0.0.1:2379 --duration 10m --out monday.qbrec
   quorumbench record --capture 10.0.0.5:2379 --duration 10m --out monday.qbrec`,
 		Args: command.Takes(0, 0, ""),
 	}
 	r := command.NewFlags(c.Flags())
-	r.Text("store", &f.store, "STORE", "the store that the member is of")
-	r.Text("listen", &f.listen, "HOST:PORT", "where clients connect to, in the member's place; port 0 is any that is free")
-	r.Text("to", &f.to, "HOST:PORT", "the member")
-	r.Text("capture", &f.capture, "HOST:PORT", "in place of --listen and --to: the member whose packets are captured; :PORT is at any of its addresses")
-	r.Text("out", &f.out, "FILE", "the recording, which must not be there; recording-TIME.qbrec unless given")
-	r.Toggle("plain", &f.plain, "record keys and values as they are")
-	r.Span("duration", &f.duration, "how long; until it is interrupted unless given")
+	r.Text("store", &f.store, "STORE", "store of the member")
+	r.Text("listen", &f.listen, "HOST:PORT", "address at which clients connect instead of the member's; port 0 is a free port")
+	r.Text("to", &f.to, "HOST:PORT", "address of the member")
+	r.Text("capture", &f.capture, "HOST:PORT", "instead of --listen and --to: member whose packets are captured; :PORT matches every address")
+	r.Text("out", &f.out, "FILE", "file for the recording, which must not exist; default: recording-TIME.qbrec")
+	r.Toggle("plain", &f.plain, "record keys and values as they are, not hashed")
+	r.Span("duration", &f.duration, "stop after this time; default: run until interrupted")
 	r.Text("cert", &f.cert, "FILE", "serve clients over TLS with this certificate (PEM)")
-	r.Text("key", &f.key, "FILE", "its private key (PEM)")
-	r.Toggle("to-tls", &f.toTLS, "speak TLS with the member; --cacert says so, too")
-	r.Text("cacert", &f.cacert, "FILE", "speak TLS with the member, whose certificate this authority (PEM) signed")
+	r.Text("key", &f.key, "FILE", "private key of the certificate (PEM)")
+	r.Toggle("to-tls", &f.toTLS, "connect to the member over TLS; --cacert implies it")
+	r.Text("cacert", &f.cacert, "FILE", "connect to the member over TLS; this authority (PEM) signed its certificate")
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.record(c.Context(), f) }
 	return c
 }

@@ -49,14 +49,13 @@ func (a *commandLine) replayCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "replay FILE",
 		Short: "Send a recording again",
-		Long: `Send the calls of a recording (quorumbench record) again, to a cluster that runs
-already: each when it was asked for then, counted from the first (an open loop).
-Revisions and leases become those of this cluster, and a call that depends on
-another's answer waits for it. Keys and leases that the recording shows to have been
-there are written before.
+		Long: `Send the calls of a recording (quorumbench record) to a running cluster, each at its
+recorded time, counted from the first (an open loop). The replay translates revisions
+and leases to those of this cluster, and a call that depends on another call's response
+waits for it. Keys and leases that existed when the recording began are written before.
 
-Every key gets a prefix, so that nothing that is there is touched, and all are removed
-at the end.`,
+Every key gets a prefix, so that the replay touches no existing key, and all keys are
+removed at the end.`,
 		Example: `  quorumbench replay monday.qbrec --endpoints 10.0.0.1:2379,10.0.0.2:2379 --speed 2`,
 		Args:    command.Takes(1, 1, "a recording"),
 	}
@@ -65,17 +64,17 @@ at the end.`,
 	f := &replayFlags{AttachFlags: command.NewAttachFlags(), preset: preset, speed: 1, format: "text", set: c.Flags()}
 	r := command.NewFlags(c.Flags())
 	f.Register(r)
-	r.Number("speed", &f.speed, "N", "so many times as fast as it was recorded")
-	r.Whole("conns", &f.conns, "connections; 0 is as many as the recording has at once")
-	r.Toggle("compactions", &f.compactions, "send compactions again, which drop the history of all keys of the store")
-	r.Parameter(preset, preset.Parameter("prefix"), "what every key gets before it; empty for the keys as they were recorded")
+	r.Number("speed", &f.speed, "N", "speed as a multiple of the recorded speed")
+	r.Whole("conns", &f.conns, "number of connections; 0: as many as the recording had at once")
+	r.Toggle("compactions", &f.compactions, "replay compactions, too; they drop the history of all keys of the store")
+	r.Parameter(preset, preset.Parameter("prefix"), "prefix added to every key; empty for the recorded keys")
 	for _, key := range []string{"timeout", "max-in-flight", "cleanup", "overwrite-existing", "cleanup-compact", "cleanup-defragment"} {
 		r.Parameter(preset, preset.Parameter(key), preset.Parameter(key).Meaning)
 	}
-	r.Text("out", &f.out, "DIR", "keep the run directory here; it must be empty or not there yet")
+	r.Text("out", &f.out, "DIR", "keep the run directory here; it must be empty or absent")
 	r.Destination(&f.upload)
-	r.Choice("format", &f.format, "of the result on standard output", "text", "json")
-	r.Toggle("strict", &f.strict, "exit with 1 when the verdict is suspect, too")
+	r.Choice("format", &f.format, "format of the result on standard output", "text", "json")
+	r.Toggle("strict", &f.strict, "exit with 1 also if the verdict is suspect")
 	c.RunE = func(c *cobra.Command, args []string) error { return a.replay(c.Context(), f, args[0]) }
 	return a.Gated(c, false)
 }

@@ -35,22 +35,22 @@ func (a *commandLine) reportCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "report RUN...",
 		Short: "Print recorded runs again, compare one, or write them as files",
-		Long: `Print a recorded run again, from its run directory alone; of several runs, all
-trials in one table, on one page and in common charts. A trial whose name several
-runs have is called "NAME of RUN"; --format json has each run as it was recorded.
+		Long: `Print a recorded run again from its run directory. For several runs, print all trials
+in one table, on one page and in common charts. If several runs have a trial of the
+same name, it is called "NAME of RUN"; --format json has each run as recorded.
 
-With --baseline one run is compared, trial by trial, with another run of the same
-scenario. Formats svg and png write its charts into the folder --out, junit has a
-test case for each --threshold and trial, and gobench is what benchstat reads.
-Format dbtester writes the client's side of dbtester's outputs into
-the folder --out: per-second series, distributions, percentiles, latency by
-cumulative key number, and the summary of all trials side by side.`,
+--baseline compares one run, trial by trial, with another run of the same scenario.
+Formats svg and png write charts into the folder --out, junit has a test case for each
+--threshold and trial, and gobench is the format that benchstat reads. Format dbtester
+writes the client's outputs of dbtester into the folder --out: per-second series,
+distributions, percentiles, latency by cumulative key number, and a summary of all
+trials.`,
 		Args: command.Takes(1, math.MaxInt, "RUN, a run directory"),
 	}
 	r := command.NewFlags(c.Flags())
-	r.Choice("format", &f.format, "of the output", "text", "json", "csv", "markdown", "html", "svg", "png", "junit", "gobench", "dbtester")
-	r.Text("out", &f.out, "DIR", "write files into this folder, which must be empty or not there yet, instead of standard output")
-	r.Toggle("dark", &f.dark, "draw the pictures of --format png for a dark page")
+	r.Choice("format", &f.format, "output format", "text", "json", "csv", "markdown", "html", "svg", "png", "junit", "gobench", "dbtester")
+	r.Text("out", &f.out, "DIR", "write files into this folder, which must be empty or absent, instead of standard output")
+	r.Toggle("dark", &f.dark, "draw --format png with a dark background")
 	f.gate.Judge(r, true)
 	c.RunE = func(c *cobra.Command, args []string) error { return a.reportWhole(c.Context(), f, args) }
 	return c

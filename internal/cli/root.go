@@ -33,7 +33,7 @@ func (a *commandLine) root() *cobra.Command {
 		Long: `quorumbench benchmarks distributed, consistent key-value stores.
 
 "quorumbench run" starts a real cluster, measures it and prints a table;
-"quorumbench bench" measures a cluster that runs already.`,
+"quorumbench bench" measures a running cluster.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,

@@ -48,37 +48,37 @@ func (a *commandLine) runCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run [FILE.yaml]",
 		Short: "Start clusters, measure them and print a table",
-		Long: `Start the clusters that a scenario file asks for, measure them and print a table.
+		Long: `Start the clusters of a scenario file, measure them and print a table.
 
 Without a file the built-in quick scenario runs: a cluster of three etcd members
 on this machine, in under a minute. FILE - is standard input.`,
 		Args: command.Takes(0, 1, "one scenario file"),
 	}
 	r := command.NewFlags(c.Flags())
-	r.Toggle("dry-run", &f.dryRun, "print the trials in their order and run nothing")
-	r.Text("data-dir", &f.dataDir, "DIR", "where members keep their data; in the run directory unless given")
-	r.Text("out", &f.out, "DIR", "the run directory; it must be empty or not there yet")
-	r.Text("runs-dir", &f.root, "DIR", "where a new run directory is made, unless --out names one")
-	r.Text("resume", &f.resume, "DIR", "take up the interrupted or killed run in that directory again, as it was begun: the trials that had ended stay, the others follow")
+	r.Toggle("dry-run", &f.dryRun, "print the trials in their order, and run nothing")
+	r.Text("data-dir", &f.dataDir, "DIR", "folder for the members' data; default: in the run directory")
+	r.Text("out", &f.out, "DIR", "run directory; it must be empty or absent")
+	r.Text("runs-dir", &f.root, "DIR", "folder for new run directories, unless --out names one")
+	r.Text("resume", &f.resume, "DIR", "continue the interrupted or killed run in this directory as it was started: ended trials stay, the others follow")
 	r.Destination(&f.upload)
-	r.Choice("format", &f.format, "of the result on standard output", "text", "json")
-	r.Toggle("strict", &f.strict, "exit with 1 when a verdict is suspect, too")
-	r.Seed("seed", &f.seed, "everything random comes from it; overrides the file's")
-	r.Number("scale", &f.scale, "FACTOR", "multiply totals, clients and connections, and key spaces that follow a total, as by 0.01; not rates")
-	r.Toggle("check", &f.check, "record every operation, and check afterwards that the store's answers were right: the parameter check of all trials")
-	r.Text("store", &f.store, "NAME[@VERSION]", "the store instead of the file's default one")
-	r.Text("exec", &f.exec, "PATH", "the server to start instead of the store's own")
+	r.Choice("format", &f.format, "format of the result on standard output", "text", "json")
+	r.Toggle("strict", &f.strict, "exit with 1 also if a verdict is suspect")
+	r.Seed("seed", &f.seed, "seed of everything random; overrides the file's")
+	r.Number("scale", &f.scale, "FACTOR", "multiply totals, clients, connections, and key spaces that follow a total, but not rates, as by 0.01")
+	r.Toggle("check", &f.check, "record every operation, and verify the store's responses afterwards: sets the parameter check of all trials")
+	r.Text("store", &f.store, "NAME[@VERSION]", "store, instead of the file's default one")
+	r.Text("exec", &f.exec, "PATH", "path of the server to start instead of the store's own")
 	command.Repeated(r, "set", &f.set, "KEY=VALUE", scenario.ParseAssignment,
-		"a parameter that all trials have instead of their own, by its key in scenario files, as in clients=200, watch.streams=4 or settings.snapshot-count=5000")
+		"set a parameter of all trials by its key in scenario files, as in clients=200, watch.streams=4 or settings.snapshot-count=5000")
 	command.Value(r, "until-precision", &f.until.Precision, "SHARE", text.ParseShare, unlessZero(text.Share),
-		"repeat the trials, interleaved A B B A, until every 95 % interval reaches at most so far to either side, as in 2%; in place of the file's repeats")
+		"repeat the trials, interleaved A B B A, until every 95 % interval extends at most this far to either side, as in 2%; instead of the file's repeats")
 	command.Value(r, "at-most", &f.until.AtMost, "DURATION", scenario.ParseAtMost, unlessZero(text.FormatDuration),
-		"with --until-precision: begin no round that would not end so long after the start; 30m unless given")
-	r.Set.Var(&f.metrics, "until-metric", "with --until-precision: what must be precise, as in ops or p99, instead of ops and p90; can be given again")
-	r.Text("agent-certs", &f.agents.certs, "DIR", "the folder with the certificates of \"quorumbench agent certs\", for hosts that are reached via agent")
-	r.Text("ssh-identity", &f.agents.access.Identity, "FILE", "for hosts that are reached via ssh: the key, instead of those of the ssh agent and of ~/.ssh")
-	r.Text("ssh-known-hosts", &f.agents.access.KnownHosts, "FILE", "for hosts that are reached via ssh: the keys of hosts, instead of ~/.ssh/known_hosts")
-	r.Text("ssh-config", &f.agents.access.Config, "FILE", "for hosts that are reached via ssh: what ssh's configuration says of them, instead of ~/.ssh/config; none for nothing")
+		"with --until-precision: start no round that would end later than this after the start; default: 30m")
+	r.Set.Var(&f.metrics, "until-metric", "with --until-precision: figure that must be precise, as in ops or p99, instead of ops and p90; can be given again")
+	r.Text("agent-certs", &f.agents.certs, "DIR", "for hosts reached via agent: folder with the certificates of \"quorumbench agent certs\"")
+	r.Text("ssh-identity", &f.agents.access.Identity, "FILE", "for hosts reached via ssh: private key, instead of the keys of the ssh agent and of ~/.ssh")
+	r.Text("ssh-known-hosts", &f.agents.access.KnownHosts, "FILE", "for hosts reached via ssh: file with the keys of hosts, instead of ~/.ssh/known_hosts")
+	r.Text("ssh-config", &f.agents.access.Config, "FILE", "for hosts reached via ssh: configuration file instead of ~/.ssh/config, or none")
 	f.pods.register(r)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		f.given = c.Flags().Changed

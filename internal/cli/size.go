@@ -32,27 +32,27 @@ func (a *commandLine) sizeCommand() *cobra.Command {
 	f := &sizeFlags{history: 5 * time.Minute, format: "text"}
 	c := &cobra.Command{
 		Use:   "size RUN...",
-		Short: "Say how much of a cluster a load uses, by capacities recorded before",
-		Long: `Say how much of a cluster a load uses, by the run directories of quorumbench capacity:
-its share of the capacity, of processors, disk, network and memory, and of what the
-store itself bounds, such as etcd's database quota; what runs out first; and what the
-store's own documents recommend for it, each with its source.
+		Short: "Estimate how much of a cluster a load uses, from recorded capacities",
+		Long: `Estimate how much of a cluster a load uses, from the run directories of quorumbench
+capacity: its share of the capacity, of CPUs, disk, network and memory, and of the
+store's own limits, such as etcd's database quota; the resource limit that it reaches
+first; and the recommendations of the store's documentation, each with its source.
 
-The load is that of the recorded search at another rate, changed by --set, or the
-trial of the scenario file that --load names. No server is asked.`,
+The load is the load of the recorded search at another rate, changed by --set, or the
+trial of the scenario file that --load names. The command contacts no server.`,
 		Example: `  quorumbench size runs/capacity-1 --rate 2000
   quorumbench size runs/capacity-1 --rate 500 --set value-size=1KiB --set key-space=200000
   quorumbench size runs/* --load my-load.yaml --format json`,
 		Args: command.Takes(1, math.MaxInt, "run directories"),
 	}
 	r := command.NewFlags(c.Flags())
-	r.Number("rate", &f.rate, "R", "operations a second of the load; that of the file unless given")
-	r.Text("load", &f.load, "FILE", "the scenario file whose load it is")
-	r.Text("trial", &f.trial, "NAME", "the trial of the file, where there are several")
-	command.Repeated(r, "set", &f.set, "KEY=VALUE", scenario.ParseAssignment, "a parameter of the load, as in value-size=1KiB")
-	r.Span("history", &f.history, "for how long values are kept that were replaced: the time between compactions")
-	r.Size("network", &f.network, "bytes a second of a member's network interface, as in 125MB; without it the network's share is not known")
-	r.Choice("format", &f.format, "of the result on standard output", "text", "json")
+	r.Number("rate", &f.rate, "R", "operations per second of the load; default: the file's rate")
+	r.Text("load", &f.load, "FILE", "scenario file with the load")
+	r.Text("trial", &f.trial, "NAME", "trial of the file, if the file has several")
+	command.Repeated(r, "set", &f.set, "KEY=VALUE", scenario.ParseAssignment, "set a parameter of the load, as in value-size=1KiB")
+	r.Span("history", &f.history, "time between compactions, for which the store keeps replaced values")
+	r.Size("network", &f.network, "bytes per second of a member's network interface, as in 125MB; without it the network's share is not known")
+	r.Choice("format", &f.format, "format of the result on standard output", "text", "json")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		f.given = c.Flags().Changed
 		return a.size(f, args)

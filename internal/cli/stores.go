@@ -20,9 +20,9 @@ func (a *commandLine) storesCommand() *cobra.Command {
 	format := "text"
 	c := &cobra.Command{
 		Use:   "stores",
-		Short: "Show the stores, their servers on this machine and what operations mean there; install servers",
-		Long: `Show the stores that can be measured, which of their servers this machine has,
-which operations there are, and what each consistency level really is there.
+		Short: "Show the stores, their servers on this machine and the meaning of their operations; install servers",
+		Long: `Show the stores that quorumbench can measure, the servers that this machine has, the
+operations, and the real meaning of each consistency level.
 
 "quorumbench stores install" obtains and builds a store's real server.`,
 		Args: command.Takes(0, 0, ""),
@@ -42,7 +42,7 @@ which operations there are, and what each consistency level really is there.
 			return nil
 		},
 	}
-	command.NewFlags(c.Flags()).Choice("format", &format, "tables, or exactly one JSON object", "text", "json")
+	command.NewFlags(c.Flags()).Choice("format", &format, "tables, or one JSON object", "text", "json")
 	c.AddCommand(a.storesInstallCommand())
 	return c
 }

@@ -23,8 +23,8 @@ func (a *commandLine) storesInstallCommand() *cobra.Command {
 		Use:   "install NAME[@VERSION] | all",
 		Short: "Obtain and build a store's real server in the user's cache folder",
 		Long: `Obtain and build a store's real server, pinned and checked, in the user's cache
-folder. What is there already is checked and left as it is. Each server's path is
-a line on standard output.`,
+folder. An installed server is checked and left as it is. Standard output has a line
+with the path of each server.`,
 		Example: `  quorumbench stores install zookeeper
   quorumbench stores install consul@1.22.6
   quorumbench stores install all`,

@@ -15,20 +15,19 @@ func (a *commandLine) uploadCommand() *cobra.Command {
 	readBack := false
 	c := &cobra.Command{
 		Use:   "upload RUN URL",
-		Short: "Send a run directory to an object store or another folder, or the rest of it",
+		Short: "Send a run directory, or the rest of it, to an object store or another folder",
 		Long: `Send a run directory below a URL, under its own name: s3://BUCKET/FOLDER,
-gs://BUCKET/FOLDER or file:///FOLDER. What is there already and is the same
-stays, so that the same command goes on with what was interrupted. Everything
-is verified by size and hash; upload-manifest.json comes last, and says that the
-run is whole.
+gs://BUCKET/FOLDER or file:///FOLDER. Files that are already there and identical are
+kept, so the same command continues an interrupted upload. Every file is verified by
+size and hash; upload-manifest.json is written last and marks the run as complete.
 
-Credentials come from the environment alone.`,
+Credentials come only from the environment.`,
 		Example: `  quorumbench upload runs/20261122T222014Z-quick s3://benchmarks/etcd?region=eu-central-1
   quorumbench upload runs/20261122T222014Z-quick 's3://benchmarks?endpoint=http://10.0.0.1:9000&region=us-east-1'
   quorumbench upload runs/20261122T222014Z-quick file:///mnt/share/runs`,
 		Args: command.Takes(2, 2, "a run directory and a URL"),
 	}
-	command.NewFlags(c.Flags()).Toggle("read-back", &readBack, "read all that is there and compare its SHA-256, instead of believing the store's own MD5")
+	command.NewFlags(c.Flags()).Toggle("read-back", &readBack, "read everything back and compare its SHA-256, instead of trusting the object store's MD5")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		to, err := upload.Parse(args[1])
 		if err != nil {

@@ -74,7 +74,8 @@ const (
 	inMatrix   where = "matrix"
 )
 
-func fileKeys() []string {
+// FileKeys returns the keys of a scenario file.
+func FileKeys() []string {
 	return []string{"name", "description", "seed", "order", "repeats", "until", "hosts", "defaults", "trials"}
 }
 
@@ -109,12 +110,12 @@ func (p *fileParser) unknown(pair pair, in where) {
 	_, ofTrial := p.trialKey(pair.key)
 	here := trialKeys(p.keys)
 	if in == inFile {
-		here = fileKeys()
+		here = FileKeys()
 	}
 	switch {
 	case in == inFile && ofTrial:
 		p.failf(pair.at, "%s is a key of a trial or of defaults, not of the file", pair.key)
-	case slices.Contains(fileKeys(), pair.key):
+	case slices.Contains(FileKeys(), pair.key):
 		p.failf(pair.at, "%s is a key of the file, not of %s", pair.key, in)
 	default:
 		p.failf(pair.at, "unknown key %q%s", pair.key, suggest(pair.key, here))

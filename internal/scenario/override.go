@@ -73,7 +73,7 @@ func (p *fileParser) checkExec(trials []*builder) {
 // unknown key may be a mistyped user.
 func (a Assignment) Shown(apps []application.Application) string {
 	of, entry, _ := strings.Cut(a.Key, ".")
-	known := slices.Contains(trialKeys(byKey(Parameters(apps))), of) || slices.Contains(fileKeys(), of)
+	known := slices.Contains(trialKeys(byKey(Parameters(apps))), of) || slices.Contains(FileKeys(), of)
 	if !known || of == "user" || entry == "user" || of == "endpoints" && strings.ContainsAny(a.Value, "@?#") {
 		return leadingWord(a.Key)
 	}
@@ -115,7 +115,7 @@ func (p *fileParser) readSet() {
 		case of == "store" || of == "version" || of == "exec":
 			p.failf(at, "the server is chosen by --store NAME[@VERSION] or --exec PATH")
 			continue
-		case !ok && slices.Contains(fileKeys(), of), ok && k.alone, of == "baseline" && !nested:
+		case !ok && slices.Contains(FileKeys(), of), ok && k.alone, of == "baseline" && !nested:
 			p.failf(at, "%s is no parameter of a load or of a cluster", of)
 			continue
 		case !ok:

@@ -161,8 +161,8 @@ func (p *Parameter) isSet(l *Load) bool { return isSet(p.Text(l)) }
 
 func isSet(text string) bool { return text != "" && text != "false" && text != "0" }
 
-// bounds is the parameter's range in words; empty if any value of its kind will do.
-func (p *Parameter) bounds() string {
+// Bounds returns the range in words; empty if any value of its kind will do.
+func (p *Parameter) Bounds() string {
 	if p.Range != "" || p.value == nil {
 		return p.Range
 	}

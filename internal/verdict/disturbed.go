@@ -80,7 +80,8 @@ func (f *Figures) generator() string {
 	return "the generator on " + on
 }
 
-// R5Stopped reports that the generator's process was stopped, by what that added to the figures.
+// R5Stopped reports that the load generator's event loops were late for their own wake-ups,
+// and that R6 and R7 do not explain it.
 func R5Stopped(f *Figures) finding {
 	if !f.blamed(wasStopped) {
 		return fine()
@@ -148,9 +149,10 @@ func R9GeneratorBusy(f *Figures) finding {
 		f.generator(), text.Share(f.busy()))
 }
 
-// R10Stolen counts what the host took away against the time in which the machine
-// had work, or against the window where that is less. Where the generator was late for it, that is in what it added;
-// members on the same machine were as much slower.
+// R10Stolen reports CPU time that the machine's host withheld. It counts that time against
+// the time in which the machine had work, or against the window where that is less. Where
+// the generator was late because of it, the delay is in what the generator added; members on
+// the same machine were slower by as much.
 func R10Stolen(f *Figures) finding {
 	if len(f.Hosts) > 0 {
 		return f.eachMachine(f.stolenOn)
@@ -180,8 +182,8 @@ func sometime(stolen float64, processors int) float64 {
 	return min(stolen*float64(processors), 1)
 }
 
-// R23ForeignPrograms is about programs beside the members and the generator. What they
-// used was missing only as far as the machine had nothing idle to give.
+// R23ForeignPrograms reports other programs on a machine with members. The CPU time that
+// they used was missing only as far as the machine had no idle CPU.
 func R23ForeignPrograms(f *Figures) finding {
 	if len(f.Hosts) > 0 {
 		return f.eachMachine(f.foreignOn)

@@ -142,7 +142,7 @@ func (f *Figures) foreignOn(h *Host) finding {
 	return f.judged(e, "other programs used %s of the processor time of %s", text.Share(h.ForeignShare), h.Name)
 }
 
-// R32Clocks asks whether it is known when things happened on other hosts.
+// R32Clocks reports clocks of hosts that were set during the trial or are not known well enough.
 func R32Clocks(f *Figures) finding {
 	all := []finding{f.OwnClock.finding()}
 	var bounds []float64 // of hosts with workers

@@ -63,12 +63,11 @@ func R3WrongAnswers(f *Figures) finding {
 	return invalid("%d answers were wrong, the warm-up's included: another key, a damaged value, or what the store's protocol rules out", f.WrongAnswers)
 }
 
-// R4LittlesLaw compares the clients with the mean number of operations in
-// progress, once as the generator counted it and once as the sum of the
-// operations' times over the window's length. Clients that rest after a refusal
-// have none. A client's first operation began
-// before the window and its last may end after it, so each edge can add or
-// hide up to one longest operation.
+// R4LittlesLaw reports a closed loop that does not fit Little's law. It compares the clients
+// with the mean number of operations in progress, once as the generator counted it and once
+// as the sum of the operations' times over the window's length. Clients that pause after a
+// refusal have no operation. A client's first operation began before the window and its last
+// may end after it, so each edge can add or hide up to one longest operation.
 func R4LittlesLaw(f *Figures) finding {
 	if anyLost(f) { // what its clients did at the end nobody knows
 		return fine()
@@ -91,7 +90,7 @@ func R4LittlesLaw(f *Figures) finding {
 	return fine()
 }
 
-// R11ErrorShare reports that more operations failed than MaxErrors allows.
+// R11ErrorShare reports too many failed operations: a larger share than MaxErrors.
 func R11ErrorShare(f *Figures) finding {
 	if f.Succeeded == 0 || f.errors() <= MaxErrors {
 		return fine()
@@ -102,7 +101,7 @@ func R11ErrorShare(f *Figures) finding {
 	return suspect("%d of %d operations failed (%s%s), above %s", f.Failed, f.Due, text.Share(f.errors()), f.kinds(), text.Share(MaxErrors))
 }
 
-// R12TooFewSamples reports percentiles with fewer than MinBeyond operations beyond them.
+// R12TooFewSamples reports too few operations for a percentile: fewer than MinBeyond beyond it.
 func R12TooFewSamples(f *Figures) finding {
 	beyond := f.Due / 100
 	if f.Succeeded == 0 || beyond >= MinBeyond {
@@ -133,9 +132,9 @@ func R14LeaderChanged(f *Figures) finding {
 	return suspect("the cluster elected a leader %d times in the window", f.TermChanges)
 }
 
-// R15CarriedIn asks whether the window opened on a stall: an operation in flight
-// then was older than operations get. What a stall holds back is done when it
-// ends, so that as much of the window as it lasted may be its.
+// R15CarriedIn reports a window that opened during a stall: an operation in flight then was
+// older than operations usually get. The operations that a stall held back complete when it
+// ends, so the stall may account for as much of the window as it lasted.
 func R15CarriedIn(f *Figures) finding {
 	age := float64(f.CarriedInAgeNS)
 	excess := age - max(2*f.Response.At(99).NS, float64(MinCarriedInAge))
@@ -147,8 +146,9 @@ func R15CarriedIn(f *Figures) finding {
 		text.Duration(age), f.CarriedIn)
 }
 
-// R16InFlightLimit is R16. In a trial with faults it is a note: what waits in
-// an outage is meant to, and is not told apart from what waits at other times.
+// R16InFlightLimit reports operations of an open loop that waited for the limit on operations
+// in flight or for a connection. In a trial with faults it is a note, because waiting in an
+// outage is intended and the rule cannot distinguish it from other waiting.
 func R16InFlightLimit(f *Figures) finding {
 	found := inFlightLimit(f)
 	if f.Injected > 0 && found.text != "" {
@@ -177,9 +177,9 @@ func inFlightLimit(f *Figures) finding {
 	return f.judged(e, waited, f.NoRoom, f.Due)
 }
 
-// R25Unsteady asks whether one throughput describes the window: a store that fills
-// up, compacts or throttles becomes slower in it, and one that is still warming up
-// faster, and then the figures are those of the window's length.
+// R25Unsteady reports a closed loop whose throughput changed during the window: a store that
+// fills up, compacts or throttles becomes slower, a store that still warms up becomes faster,
+// and the figures then depend on the window's length.
 func R25Unsteady(f *Figures) finding {
 	a, b := &f.Halves[0], &f.Halves[1]
 	if f.OpenLoop || f.Injected > 0 || min(a.Seconds, b.Seconds) < MinHalfSeconds {

@@ -45,8 +45,8 @@ type Worker struct {
 	Added                                           Added
 }
 
-// R26WorkerLost asks whether all workers told what they did to the end, and no host was
-// lost with its members.
+// R26WorkerLost reports workers that were lost before the end, and hosts that were lost with
+// their members.
 func R26WorkerLost(f *Figures) finding {
 	for i := range f.Workers {
 		if w := &f.Workers[i]; w.Lost != "" {
@@ -65,8 +65,8 @@ func anyLost(f *Figures) bool {
 	return slices.ContainsFunc(f.Workers, func(w Worker) bool { return w.Lost != "" })
 }
 
-// R27WorkerBeganLate asks whether all began together: what the last did not do until it
-// began is missing from the throughput.
+// R27WorkerBeganLate reports workers that began after the others: the operations that they
+// did not send until then are missing from the throughput.
 func R27WorkerBeganLate(f *Figures) finding {
 	var last *Worker
 	missing := 0.0
@@ -84,7 +84,7 @@ func R27WorkerBeganLate(f *Figures) finding {
 	return f.judged(e, "worker %s began %s after the first", last.Name, text.Duration(float64(last.BeganAfterNS)))
 }
 
-// R28WorkerSlow asks whether a worker's clients did as much as the others'.
+// R28WorkerSlow reports a worker whose clients completed fewer operations than the others'.
 func R28WorkerSlow(f *Figures) finding {
 	var slow []string
 	for i := range f.Workers {
@@ -104,10 +104,10 @@ func named(all []string) finding {
 	return suspect("%s", strings.Join(all, "; "))
 }
 
-// R29WorkerApart asks whether a worker's response times are those of the others. The
-// differences are taken second by second, so that what slows all down is in none;
-// their mean is held to Student's t, at the share of false alarms divided by the
-// number of workers (Bonferroni).
+// R29WorkerApart reports a worker whose response times differ from the others'. It takes the
+// differences second by second, so that a slowdown of all workers is in none of them, and
+// compares their mean with Student's t, at the share of false alarms divided by the number
+// of workers (Bonferroni).
 func R29WorkerApart(f *Figures) finding {
 	var apart []string
 	for i := range f.Workers {
@@ -140,8 +140,8 @@ func (w *Worker) figures(all *Figures) Figures {
 	}
 }
 
-// R30WorkerDisturbed asks of each worker's own generator what R5 to R9 ask of all
-// together, in whose sums one of many can be lost.
+// R30WorkerDisturbed reports a single worker whose generator was disturbed. It applies R5 to
+// R9 to each worker, because one of many can go unnoticed in their sums.
 func R30WorkerDisturbed(f *Figures) finding {
 	all := []finding{}
 	for i := range f.Workers {

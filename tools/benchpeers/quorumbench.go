@@ -59,7 +59,7 @@ type times struct {
 	P999 *float64 `json:"p99_9"`
 }
 
-// trial is what is needed of what --format json prints (docs/formats.md).
+// trial is what is needed of what --format json prints (docs/reference/files.md).
 type trial struct {
 	Completed uint64   `json:"completed_in_window"`
 	PerSecond float64  `json:"operations_per_second"`

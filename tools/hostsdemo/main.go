@@ -145,7 +145,7 @@ func withServers(file, dir string) (path string, flags []string, err error) {
 		}
 		instead, flags = fmt.Sprintf(", {name: cetcd, exec: %q}", binary), []string{"--exec", binary}
 	} else {
-		fmt.Fprintf(os.Stderr, "hostsdemo: cetcd is left out: build it as docs/commands.md says under stores, as bin/cetcd or where %s says\n", cetcdEnv)
+		fmt.Fprintf(os.Stderr, "hostsdemo: cetcd is left out: build it as docs/reference/commands.md says under stores, as bin/cetcd or where %s says\n", cetcdEnv)
 	}
 	path = filepath.Join(dir, filepath.Base(file))
 	return path, flags, os.WriteFile(path, []byte(strings.ReplaceAll(string(text), cetcd, instead)), 0o600)

@@ -16,15 +16,15 @@ import (
 
 // Command returns the command bench.
 func Command(a *command.App) *cobra.Command {
-	g := command.Group("bench", "Measure one operation on a cluster that runs already", listed(kinds()))
-	g.Long = `Measure one operation on a cluster that runs already, and print what came of it.
+	g := command.Group("bench", "Measure one operation on a running cluster", listed(kinds()))
+	g.Long = `Measure one operation on a running cluster, and print the result.
 
-Without --rate each client sends when it is free (a closed loop); with it,
-operations become due on a schedule whatever the store does (an open loop).
+Without --rate each client sends when it is free (a closed loop). With --rate,
+operations become due on a schedule, whatever the store does (an open loop).
 
 The command lines of etcd's benchmark work here, and so do scripts that read
-its summary. One default differs: --key-space-size is the number of operations
-instead of 1, with which one key is overwritten for ever.`
+its summary. One default differs: --key-space-size is the number of operations,
+and not 1, which would overwrite the same key all the time.`
 	common := newCommon(command.NewFlags(g.PersistentFlags()))
 	for _, kind := range kinds() {
 		g.AddCommand(one(a, common, kind))

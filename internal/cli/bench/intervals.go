@@ -15,7 +15,7 @@ const (
 )
 
 func (f *options) registerRange(r command.Flags) {
-	r.Toggle("prefix", &f.prefix, "all keys that begin with KEY; without KEY all there are")
+	r.Toggle("prefix", &f.prefix, "read all keys that begin with KEY; without KEY all keys")
 }
 
 // fillRange settles what `range` reads.
@@ -59,8 +59,8 @@ func prefixEnd(prefix string) string {
 }
 
 func (f *options) registerMixed(r command.Flags) {
-	r.Number("put-weight", &f.putWeight, "W", "share of puts, relative to the other weight")
-	r.Number("get-weight", &f.getWeight, "W", "share of gets, relative to the other weight")
+	r.Number("put-weight", &f.putWeight, "W", "weight of puts")
+	r.Number("get-weight", &f.getWeight, "W", "weight of gets")
 }
 
 func (f *options) fillMixed([]string) error {
@@ -85,8 +85,8 @@ func (f *options) fillMixed([]string) error {
 }
 
 func (f *options) registerTxnMixed(r command.Flags) {
-	r.Number("rw-ratio", &f.rwRatio, "R", "reads for each write")
-	r.Text("end-key", &f.endKey, "KEY", "the first key after what is read; the same as END")
+	r.Number("rw-ratio", &f.rwRatio, "R", "number of reads for each write")
+	r.Text("end-key", &f.endKey, "KEY", "first key after the interval; the same as END")
 }
 
 // fillTxnMixed settles what is read: all keys, or all with the prefix, unless

@@ -25,34 +25,34 @@ func kinds() []kind {
 	return []kind{
 		{name: "put", short: "Write keys"},
 		{name: "get", short: "Read one key at a time from the key space", preloads: true},
-		{name: "exists", short: "Ask for one key at a time whether it is there, without its value", preloads: true},
+		{name: "exists", short: "Ask whether a key exists, one key at a time, without reading its value", preloads: true},
 		{
 			name: "range", args: "KEY [END]", most: 2, takes: "KEY and perhaps END, the first key after the interval",
 			short:   "Read a given key or interval again and again",
 			without: slices.Concat(aboutKeys, aboutInterval), names: intervalArgs,
 			flags: (*options).registerRange, fill: (*options).fillRange,
 		},
-		{name: "list", short: "List keys of the key space, from one of them on", without: aboutInterval, preloads: true},
+		{name: "list", short: "List keys of the key space, starting at one of them", without: aboutInterval, preloads: true},
 		{name: "delete", short: "Delete keys", preloads: true},
 		{name: "cas", short: "Compare a key's version and set its value", preloads: true},
 		{name: "txn-put", alias: "txn", short: "Write several keys in one transaction"},
 		{name: "mixed", short: "Write and read keys of one key space", mixed: true, preloads: true, flags: (*options).registerMixed, fill: (*options).fillMixed},
 		{
 			name: "txn-mixed", args: "[KEY] [END]", most: 2, takes: "KEY, from which transactions read, and END, up to which",
-			short:   "Write one key, or read an interval, in a transaction each",
+			short:   "Write one key, or read an interval, each in a transaction",
 			without: aboutInterval, names: intervalArgs, preloads: true,
 			flags: (*options).registerTxnMixed, fill: (*options).fillTxnMixed,
 		},
 		{
-			name: "stm", short: "Read keys and write some of them in an optimistic transaction, again where another was quicker",
+			name: "stm", short: "Read keys and write some of them in an optimistic transaction, and retry after a conflict",
 			without: aboutWatchers, names: map[string]string{"key-space": "--keys"},
 		},
 		{
-			name: "lease-keepalive", short: "Keep leases alive, each client one of its own",
+			name: "lease-keepalive", short: "Keep leases alive, one for each client",
 			without: slices.Concat(aboutKeys, aboutWatchers),
 		},
 		{
-			name: "watch", short: "Write watched keys, and time the events that their watchers get",
+			name: "watch", short: "Write watched keys, and time their watchers' events",
 			only: append([]string{"key-size", "key-space", "prefix", "watch.mode"}, aboutTime...), names: putNames,
 			flags: (*options).registerWatch, fill: (*options).fillWatch,
 			sections: report.Classic{
@@ -61,13 +61,13 @@ func kinds() []kind {
 			},
 		},
 		{
-			name: "watch-get", short: "Read a key while watchers catch up with earlier events of another",
+			name: "watch-get", short: "Read a key while watchers catch up with earlier events of another key",
 			only:  []string{"prefix", "duration", "timeout", "threads", "watch.watchers", "watch.streams", "watch.earlier-events"},
 			flags: func(*options, command.Flags) {}, fill: (*options).fillWatchGet,
 			sections: report.Classic{Operations: &report.Section{Heading: "Get during watch summary:"}},
 		},
 		{
-			name: "watch-latency", short: "Time the events of one key's writes, from when each was due and sent to its arrival at each watcher",
+			name: "watch-latency", short: "Write one key, and time each event from the write's due and sending times to its arrival at each watcher",
 			only: append([]string{"key-size", "value-size", "prefix", "watch.mode", "watch.prev-kv"}, aboutTime...), names: putNames,
 			flags: (*options).registerWatchLatency, fill: (*options).fillWatchLatency,
 			sections: report.Classic{

@@ -37,16 +37,16 @@ func newCommon(r command.Flags) *common {
 	f := &common{AttachFlags: command.NewAttachFlags(), conns: 1, clients: 1, format: "text"}
 	f.Register(r)
 	r.Toggle("target-leader", &f.targetLeader, "the same as --target leader")
-	r.Span("auto-sync-interval", &f.autoSync, "above 0, the endpoints are those that the cluster tells: the same as --target all")
-	r.Whole("conns", &f.conns, "connections")
-	r.Whole("clients", &f.clients, "clients in all, each with one operation outstanding")
-	r.Toggle("precise", &f.summary.Precise, "seconds with all their digits")
-	r.Toggle("sample", &f.summary.Sample, "a line for each second, too")
+	r.Span("auto-sync-interval", &f.autoSync, "above 0: connect to the endpoints that the cluster reports, as --target all does")
+	r.Whole("conns", &f.conns, "number of connections")
+	r.Whole("clients", &f.clients, "number of clients, each with one operation outstanding")
+	r.Toggle("precise", &f.summary.Precise, "print seconds with all their digits")
+	r.Toggle("sample", &f.summary.Sample, "also print a line for each second")
 	r.Toggle("report-perfdash", &f.perfdash, "write the percentiles as JSON for perfdash into the folder $ARTIFACTS, or else _artifacts")
-	r.Text("out", &f.out, "DIR", "keep the run directory here; it must be empty or not there yet")
+	r.Text("out", &f.out, "DIR", "keep the run directory here; it must be empty or absent")
 	r.Destination(&f.upload)
-	r.Choice("format", &f.format, "of the result on standard output", "text", "json")
-	r.Toggle("strict", &f.strict, "exit with 1 when the verdict is suspect, too")
+	r.Choice("format", &f.format, "format of the result on standard output", "text", "json")
+	r.Toggle("strict", &f.strict, "exit with 1 also if the verdict is suspect")
 	return f
 }
 
@@ -128,7 +128,7 @@ func newOptions(common *common, kind kind, set *pflag.FlagSet) *options {
 		r.Toggle("sequential-keys", &f.sequential, "the same as --distribution sequential")
 	}
 	if kind.preloads {
-		r.Toggle("no-preload", &f.noPreload, "do not write missing keys before")
+		r.Toggle("no-preload", &f.noPreload, "do not write missing keys before the load")
 	}
 	if has("page-size") {
 		r.Toggle("paginate", &f.paginate, "the same as --page-size "+benchPage)
@@ -136,8 +136,8 @@ func newOptions(common *common, kind kind, set *pflag.FlagSet) *options {
 	if kind.flags != nil {
 		kind.flags(f, r)
 	}
-	r.Whole("repeats", &f.repeats, "measure so often, and print a table with the medians")
-	r.Seed("seed", &f.seed, "everything random comes from it")
+	r.Whole("repeats", &f.repeats, "number of repeats; above 1, print a table with the medians")
+	r.Seed("seed", &f.seed, "seed of everything random")
 	return f
 }
 

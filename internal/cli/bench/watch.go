@@ -9,10 +9,10 @@ import (
 
 func (f *options) registerWatch(r command.Flags) {
 	f.watch = watchFlags{streams: 10, perStream: 100, keys: 1}
-	r.Whole("streams", &f.watch.streams, "watch streams")
-	r.Whole("watch-per-stream", &f.watch.perStream, "watchers on each stream")
-	r.Whole("watched-key-total", &f.watch.keys, "keys that are watched, and written in turn; no more than there are (--key-space-size)")
-	r.Toggle("sequential-keys", &f.sequential, "no matter: the watched keys are always the first of the key space")
+	r.Whole("streams", &f.watch.streams, "number of watch streams")
+	r.Whole("watch-per-stream", &f.watch.perStream, "number of watchers on each stream")
+	r.Whole("watched-key-total", &f.watch.keys, "number of keys to watch, and to write in turn; at most --key-space-size")
+	r.Toggle("sequential-keys", &f.sequential, "has no effect: the watched keys are always the first of the key space")
 }
 
 // fillWatch: the keys that are watched are all that there are.
@@ -68,8 +68,8 @@ func (f *options) ownConnections(streams int) error {
 
 func (f *options) registerWatchLatency(r command.Flags) {
 	f.watch = watchFlags{streams: 10, perStream: 10}
-	r.Whole("streams", &f.watch.streams, "watch streams")
-	r.Whole("watchers-per-stream", &f.watch.perStream, "watchers on each stream")
+	r.Whole("streams", &f.watch.streams, "number of watch streams")
+	r.Whole("watchers-per-stream", &f.watch.perStream, "number of watchers on each stream")
 }
 
 func (f *options) fillWatchLatency([]string) error {

@@ -26,16 +26,16 @@ func NewAttachFlags() AttachFlags {
 
 // Register gives a command the flags.
 func (f *AttachFlags) Register(r Flags) {
-	r.Text("store", &f.Store, "NAME", "the store's kind")
-	Value(r, "endpoints", &f.endpoints, "HOST:PORT,...", parseList, showList, "the members to connect to; https:// before one switches TLS on")
+	r.Text("store", &f.Store, "NAME", "kind of store")
+	Value(r, "endpoints", &f.endpoints, "HOST:PORT,...", parseList, showList, "members to connect to; https:// in front switches TLS on")
 	Value(r, "target", &f.Target, "WHICH", kv.ParseTarget, kv.Target.String,
-		"any (the endpoints as given), all (every member in turn), leader, followers or member:N")
+		"members that the load goes to: any (the endpoints as given), all (every member in turn), leader, followers or member:N")
 	r.Text("cert", &f.Cluster.Cert, "FILE", "client certificate (PEM)")
-	r.Text("key", &f.Cluster.CertKey, "FILE", "its private key (PEM)")
-	r.Text("cacert", &f.Cluster.CACert, "FILE", "the authorities that the servers' certificates must be from (PEM)")
+	r.Text("key", &f.Cluster.CertKey, "FILE", "private key of the certificate (PEM)")
+	r.Text("cacert", &f.Cluster.CACert, "FILE", "authorities that the servers' certificates must be from (PEM)")
 	r.Toggle("insecure-skip-tls-verify", &f.Cluster.SkipVerify, "take any server certificate")
 	r.Text("user", &f.Cluster.User, "NAME:PASSWORD", "authenticate")
-	r.Span("dial-timeout", &f.Cluster.DialTimeout, "how long connecting may take; 0 is 5s")
+	r.Span("dial-timeout", &f.Cluster.DialTimeout, "timeout of connecting; 0 is 5s")
 }
 
 // RegisterOptional gives a command the flags of which cluster to reach where it can

@@ -28,9 +28,9 @@ type Gate struct {
 // --baseline.
 func (g *Gate) Judge(r Flags, compares bool) {
 	Repeated(r, "threshold", &g.Thresholds, "[TRIAL:]METRIC<LIMIT", analyze.ParseThreshold,
-		"exit with 1 when a trial's metric is not within it, and with 6 when that is not known, as in p99<20ms, 'ops>8000', errors<1% or 'put-*:p99.9<50ms'")
+		"exit with 1 if a trial's figure misses the limit, and with 6 if it is not known, as in p99<20ms, 'ops>8000', errors<1% or 'put-*:p99.9<50ms'")
 	if compares {
-		r.Text("baseline", &g.Baseline, "RUN", "the run directory of a run of the same scenario to compare with")
+		r.Text("baseline", &g.Baseline, "RUN", "run directory of the baseline, a run of the same scenario")
 	}
 }
 
@@ -39,7 +39,7 @@ func (a *App) Gated(c *cobra.Command, compares bool) *cobra.Command {
 	g := &Gate{}
 	r := NewFlags(c.Flags())
 	g.Judge(r, compares)
-	r.Span("interval", &g.interval, "print a line of JSON so often on standard output while it runs, and everything else on standard error")
+	r.Span("interval", &g.interval, "print a line of JSON on standard output at this interval, and everything else on standard error")
 	run := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if err := g.checkInterval(c); err != nil {

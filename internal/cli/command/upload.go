@@ -16,7 +16,7 @@ import (
 // is done; *into stays nil without it.
 func (f Flags) Destination(into **upload.Destination) {
 	Value(f, "upload", into, "URL", upload.Parse, func(*upload.Destination) string { return "" },
-		"send the run directory there when it is done: s3://BUCKET/FOLDER, gs://... or file:///FOLDER")
+		"send the run directory to this URL at the end: s3://BUCKET/FOLDER, gs://... or file:///FOLDER")
 }
 
 // CheckKept refuses to send what is not kept.

@@ -77,7 +77,7 @@ func callFigures() []Figure {
 	}, None: "it is no application that says within what time it needs answers"}
 	return []Figure{
 		{Name: "late-calls", Column: "late_calls", Unit: measure.Number, Better: Less, Whole: bounded, Missing: bounded.None,
-			Meaning: "of an application's calls that need their answer within a time (`bound_ns` in `by_call`): those that had none by then",
+			Meaning: "an application's calls that had no response within the time that the application allows (`bound_ns` in `by_call`)",
 			of: func(t *Trial) Value {
 				v := Value{Unit: measure.Number}
 				for i := range t.ByCall {
@@ -88,7 +88,7 @@ func callFigures() []Figure {
 				return v
 			}},
 		{Name: "worst-bounded", Column: "worst_bounded_ns", Unit: measure.Nanoseconds, Better: Less, Missing: bounded.None,
-			Meaning: "the longest response time of those that succeeded",
+			Meaning: "longest response time of the successful calls that have such a time",
 			of: func(t *Trial) Value {
 				v := Value{Unit: measure.Nanoseconds}
 				for i := range t.ByCall {

@@ -102,13 +102,13 @@ func distributions() []*Distribution {
 	titles := []string{"p50", "p90", "p99", "p99.9", "max"}
 	return []*Distribution{
 		{Prefix: "", Of: failed((*Trial).Headline), Log: (*Trial).HeadlineTime, Sample: ofOperations, titles: append([]string{"mean"}, titles...)},
-		{Prefix: "response", Field: "response_time_ns", Line: "response_time_ns", Meaning: "done − due, over everything due",
+		{Prefix: "response", Field: "response_time_ns", Line: "response_time_ns", Meaning: "done − due of every operation due",
 			Of: failed(func(t *Trial) Times { return t.ResponseTime }), Log: always(Response), Sample: ofOperations},
-		{Prefix: "success", Field: "success_response_time_ns", Meaning: "done − due, of the completed alone",
+		{Prefix: "success", Field: "success_response_time_ns", Meaning: "done − due of the completed operations",
 			Of: func(t *Trial) (Times, uint64) { return t.SuccessResponseTime, 0 }, Log: always(Response), Sample: ofOperations},
-		{Prefix: "service", Field: "service_time_ns", Line: "service_time_ns", Meaning: "done − sent, over everything due",
+		{Prefix: "service", Field: "service_time_ns", Line: "service_time_ns", Meaning: "done − sent of every operation due",
 			Of: failed(func(t *Trial) Times { return t.ServiceTime }), Log: always(Service), Sample: ofOperations},
-		{Prefix: "lateness", Field: "lateness_ns", Meaning: "sent − due, of everything sent; `null` in a closed loop", Null: true,
+		{Prefix: "lateness", Field: "lateness_ns", Meaning: "sent − due of every operation sent; `null` in a closed loop", Null: true,
 			Of: func(t *Trial) (Times, uint64) {
 				if t.Lateness == nil {
 					return Times{}, 0
@@ -116,11 +116,11 @@ func distributions() []*Distribution {
 				return *t.Lateness, 0
 			}, Log: always(Lateness), Sample: ofOperations, Requires: openLoop},
 		{Prefix: "watch", Field: "watch.from_due_ns", Line: "watch.from_due_ns", AtEnd: true,
-			Meaning: "arrival − due of the write, of the window's events and the lost ones: those count as slower than any that came. Empty (a count of 0) with `key`",
+			Meaning: "arrival − due of the write, for the window's events; a lost event counts as slower than every event that arrived. Empty (a count of 0) with `key`",
 			Of:      watched(func(w *Watched) Times { return w.FromDue }, true), Log: always(WatchDue), Sample: ofEvents, Requires: timedEvents, titles: titles},
-		{Prefix: "watch-sent", Field: "watch.from_sent_ns", Meaning: "arrival − sent of the write, likewise",
+		{Prefix: "watch-sent", Field: "watch.from_sent_ns", Meaning: "arrival − sent of the write, for the same events",
 			Of: watched(func(w *Watched) Times { return w.FromSent }, true), Log: always(WatchSent), Sample: ofEvents, Requires: timedEvents},
-		{Prefix: "watch-creation", Field: "watch.creation_ns", Meaning: "how long it took to create each watcher, the first time",
+		{Prefix: "watch-creation", Field: "watch.creation_ns", Meaning: "time to create each watcher, the first time",
 			Of: watched(func(w *Watched) Times { return w.Creation }, false), Log: always(WatchMade), Sample: ofWatchers, Requires: watchers},
 	}
 }

@@ -41,7 +41,7 @@ const (
 
 // Figure defines a figure of a trial. Its entry in the registry (registry.go) is
 // all that thresholds, tables, CSV files, comparisons, the lines of --interval
-// and docs/formats.md know of it.
+// and docs/reference/figures.md know about the figure.
 type Figure struct {
 	Name   string // as thresholds call it
 	Field  string // in the trial's JSON object, behind "watch." or another of its objects in that one; empty for none
@@ -54,7 +54,7 @@ type Figure struct {
 	AtEnd  bool
 	Unit   measure.Unit
 	Better Better
-	// Meaning is what docs/formats.md says of it.
+	// Meaning is the text of docs/reference/figures.md.
 	Meaning string
 	// Missing says why there may be none.
 	Missing string

@@ -40,21 +40,22 @@ var (
 func operationFigures() []Figure {
 	all := []Figure{
 		{Name: "warmup", Field: "warmup_seconds_run", Unit: measure.Seconds, Missing: "how long its warm-up was is not known",
-			Meaning: "how long a closed loop's warm-up was; `null` in an open loop"},
-		{Name: "seconds", Field: "seconds", Unit: measure.Length, Meaning: "the window's true length"},
-		{Name: "due", Line: "due", Field: "due", Meaning: "operations due in the window. Always `operations` + `errors`"},
+			Meaning: "length of a closed loop's warm-up; `null` in an open loop"},
+		{Name: "seconds", Field: "seconds", Unit: measure.Length, Meaning: "exact length of the measurement window"},
+		{Name: "due", Line: "due", Field: "due", Meaning: "operations due in the window; always `operations` + `errors`"},
 		{Name: "operations", Line: "operations", Field: "operations", Better: More,
-			Meaning: "of those due: completed. Misses, conflicts, stale and unverifiable reads are completions"},
-		{Name: "errors", Line: "errors", Field: "errors", Title: "errors", Better: Less, Meaning: "of those due: failed, wrong answers among them"},
-		{Name: "conflicts", Field: "conflicts", Title: "conflicts", Meaning: "of `operations`: compare-and-sets whose condition did not hold"},
-		{Name: "misses", Field: "misses", Meaning: "of `operations`: reads of a key that is not there"},
+			Meaning: "completed operations among those due. Misses, conflicts, stale reads and unverifiable reads are completed"},
+		{Name: "errors", Line: "errors", Field: "errors", Title: "errors", Better: Less, Meaning: "failed operations among those due, wrong responses included"},
+		{Name: "conflicts", Field: "conflicts", Title: "conflicts", Meaning: "compare-and-sets among `operations` whose condition did not hold"},
+		{Name: "misses", Field: "misses", Meaning: "reads among `operations` of a key that does not exist"},
 		{Name: "stale", Field: "stale", Better: Less,
-			Meaning: "of `operations`: reads that returned a value which quorumbench wrote earlier, in this run or another"},
+			Meaning: "reads among `operations` that returned a value which quorumbench had written earlier, in this run or another"},
 		{Name: "unverifiable", Field: "unverifiable",
-			Meaning: "of `operations`: reads of a value below 16 bytes, which carries no checksum"},
+			Meaning: "reads among `operations` of a value below 16 bytes, which carries no checksum"},
 		{Name: "keys-read", Field: "keys_read", Unit: measure.Number, Missing: "it reads no keys",
-			Meaning: "keys that gets, exists, ranges and txn-gets of `operations` read, or counted; `null` without any"},
+			Meaning: "keys that get, exists, range and txn-get operations among `operations` read or counted; `null` without such operations"},
 		{Name: "keys-per-op", Column: "keys_read_per_operation", Title: "keys/op", Unit: measure.Ratio, Requires: manyKeys, Missing: "no operation completed",
+			Meaning: "`keys_read` / `operations`",
 			of: ratio(func(t *Trial) (float64, uint64) {
 				if t.KeysRead == nil || !manyKeys.Has(&t.Conditions) {
 					return 0, 0
@@ -62,11 +63,11 @@ func operationFigures() []Figure {
 				return float64(*t.KeysRead), t.Operations
 			})},
 		{Name: "wrong-answers", Field: "wrong_answers", Better: Less,
-			Meaning: "of `errors`: another key, a damaged value, one that was replaced before a linearizable read began, a range outside of its interval, out of order or over its limit"},
+			Meaning: "wrong responses among `errors`: another key, a damaged value, a value that was replaced before a linearizable read began, or a range outside its interval, out of order or over its limit"},
 	}
 	for o := kv.NotSent; o < kv.NumOutcomes; o++ {
 		kind := o.String()
-		all = append(all, Figure{Name: "errors-" + strings.ReplaceAll(kind, "_", "-"), Column: "errors_" + kind, Better: Less,
+		all = append(all, Figure{Name: "errors-" + strings.ReplaceAll(kind, "_", "-"), Column: "errors_" + kind, Better: Less, Meaning: "`errors` of the kind `" + kind + "`",
 			of: func(t *Trial) Value { return Value{Number: float64(t.ErrorsByKind[kind]), Known: true} }})
 	}
 	for i := range all {
@@ -75,7 +76,8 @@ func operationFigures() []Figure {
 		}
 	}
 	return append(all, Figure{Name: "error-share", Column: "error_share", Unit: measure.Share, Better: Less, Whole: due, Missing: due.None,
-		of: ratio(func(t *Trial) (float64, uint64) { return float64(t.Errors), t.Due })})
+		Meaning: "`errors` / `due`",
+		of:      ratio(func(t *Trial) (float64, uint64) { return float64(t.Errors), t.Due })})
 }
 
 // ratio is one number to a count of what it is of; not known without any.
@@ -97,11 +99,11 @@ func rateFigures() []Figure {
 		{Name: "ops", Line: "operations_per_second", Field: "operations_per_second", Title: "throughput", Unit: measure.Rate, Better: More,
 			Meaning: "`completed_in_window` / `seconds`"},
 		{Name: "gap", Field: "longest_gap_seconds", Title: "gap", Unit: measure.Seconds, Better: Less, Below: 0.001,
-			Meaning: "the longest time without any operation done, to 1 ms"},
+			Meaning: "longest time without a completed operation, to 1 ms"},
 		{Field: "longest_gap_at_seconds", Unit: measure.Seconds,
-			Meaning: "when that began, counted from the window's opening; `null` if it is below 1 ms"},
+			Meaning: "start of that gap in seconds after the window opened; `null` for a gap below 1 ms"},
 		{Field: "failed_from_percentile", Unit: measure.Number, Better: More,
-			Meaning: "100 × `operations` / `due`: above it operations had failed; `null` if none had"},
+			Meaning: "100 × `operations` / `due`: operations above this percentile failed; `null` if none failed"},
 	}
 }
 
@@ -119,10 +121,11 @@ func timeFigures() []Figure {
 	const none = "no operation was due"
 	return append(all,
 		Figure{Name: "slowest", Field: "slowest_ns", Unit: measure.Nanoseconds, Better: Less, Missing: none,
-			Meaning: "of all operations due, failed ones included, from when one was due until it ended: the slowest. Absent where none was due"},
+			Meaning: "longest time from due to the end of an operation, failed ones included; absent if no operation was due"},
 		Figure{Name: "spread", Field: "spread_ns", Unit: measure.Nanoseconds, Better: Less, Missing: none,
-			Meaning: "the standard deviation of the same; absent likewise"},
+			Meaning: "standard deviation of these times; absent if no operation was due"},
 		Figure{Name: "rate-share", Column: "rate_share", Unit: measure.Share, Better: More, Missing: "nothing was due by a rate",
+			Meaning: "open loop: throughput / `rate`",
 			of: func(t *Trial) Value {
 				if t.Rate == nil || *t.Rate <= 0 {
 					return Value{}
@@ -137,10 +140,11 @@ func flightFigures() []Figure {
 		{Name: "carried-in", Field: "carried_in", Unit: measure.Number, Whole: due,
 			Meaning: "operations in flight when the window opened"},
 		{Name: "carried-in-age", Field: "carried_in_age_ns", Unit: measure.Nanoseconds,
-			Meaning: "the age of the oldest of those then"},
+			Meaning: "age of the oldest operation in flight when the window opened"},
 		{Name: "retries", Field: "retries", Unit: measure.Number, Better: Less, Requires: stmWrites, Missing: "nothing is recorded of its transactions",
-			Meaning: "only with `stm` operations: how often a conflict made those that completed begin again"},
+			Meaning: "how often a conflict made a completed `stm` operation start again; only with `stm` operations"},
 		{Name: "retries-per-op", Column: "retries_per_operation", Unit: measure.Ratio, Better: Less, Requires: stmWrites, Missing: "no transaction completed",
+			Meaning: "`retries` / `operations`",
 			of: ratio(func(t *Trial) (float64, uint64) {
 				if t.Retries == nil {
 					return 0, 0
@@ -148,19 +152,19 @@ func flightFigures() []Figure {
 				return float64(*t.Retries), t.Operations
 			})},
 		{Name: "max-in-flight", Field: "max_in_flight", Unit: measure.Number,
-			Meaning: "operations between due and done: the most"},
+			Meaning: "highest number of operations between due and done"},
 		{Name: "in-flight", Field: "mean_in_flight", Unit: measure.Number,
-			Meaning: "operations between due and done: the mean over time"},
+			Meaning: "mean number of operations between due and done over time"},
 		{Name: "capped", Field: "in_flight_capped", Unit: measure.Number, Better: Less,
-			Meaning: "how many operations the limit held back"},
+			Meaning: "operations that the limit on operations in flight held back"},
 		{Name: "waited-for-connection", Field: "waited_for_connection", Unit: measure.Number, Better: Less,
-			Meaning: "open loop: how many operations found every connection occupied (HTTP/1.1: each takes one at a time)"},
+			Meaning: "open loop: operations that found every connection occupied (an HTTP/1.1 connection takes one operation at a time)"},
 		{Name: "connection-wait", Field: "connection_wait_ns", Unit: measure.Nanoseconds, Better: Less,
-			Meaning: "closed loop: for how long an operation waited on average until its connection, which other clients' operations occupied, took it. Beyond 3 % of the mean response time the trial's headline is the response time"},
+			Meaning: "closed loop: mean time that an operation waited while other clients' operations occupied its connection. Above 3 % of the mean response time, the trial's headline is the response time"},
 		{Name: "resting-clients", Field: "mean_resting_clients", Unit: measure.Number,
-			Meaning: "closed loop: the time-weighted mean of clients that rested after a refusal"},
+			Meaning: "closed loop: mean number of clients, over time, that paused after a refusal"},
 		{Name: "fairness", Field: "by_client.fairness", Column: "fairness", Unit: measure.Ratio, Better: More, Requires: closedLoop, Missing: "nothing is recorded of its clients",
-			Meaning: "Jain's index of the operations that each client completed, of those due in the window: 1 where all did as many, k/n where k of n clients did all. Not of an open loop, where the schedule says whose turn it is",
+			Meaning: "closed loop: Jain's index of the operations that each client completed among those due in the window: 1 if all clients completed the same number, k/n if k of n clients completed everything",
 			of: func(t *Trial) Value {
 				if t.ByClient == nil || t.ByClient.Fairness == nil {
 					return Value{}
@@ -175,31 +179,31 @@ func connectionFigures() []Figure {
 	const alone = "one worker generated the load"
 	return []Figure{
 		{Name: "reconnects", Field: "reconnects", Unit: measure.Number, Better: Less, Whole: due,
-			Meaning: "how often a connection was made again"},
+			Meaning: "how often a connection was re-established"},
 		{Name: "sessions-expired", Field: "sessions_expired", Unit: measure.Number, Better: Less, Whole: due,
-			Meaning: "sessions that had ended at the server before a new connection took them up again, with what they owned"},
+			Meaning: "sessions that had expired at the server, with their keys, when a new connection tried to resume them"},
 		{Name: "bytes-in", Line: "bytes_in", Field: "bytes_in", Unit: measure.Bytes,
-			Meaning: "that all connections brought"},
+			Meaning: "bytes received on all connections"},
 		{Name: "bytes-out", Line: "bytes_out", Field: "bytes_out", Unit: measure.Bytes,
-			Meaning: "that were written to them"},
+			Meaning: "bytes sent on all connections"},
 		{Name: "extra-requests", Field: "extra_requests", Unit: measure.Number, Whole: due,
-			Meaning: "requests beyond one an operation, of operations that completed"},
+			Meaning: "requests of completed operations beyond one per operation"},
 		{Name: "late-answers", Field: "late_answers", Title: "late answers", Line: "late_answers", Unit: measure.Number, Better: Less, Whole: due,
-			Meaning: "answers that came in the window after their operation had timed out: those were slow, and not lost. A store that answers in order, as ZooKeeper does, sends them; where a request can be cancelled, or its connection is replaced, none comes"},
-		{Name: "lost-members", Unit: measure.Number, Better: Less, Whole: due, Column: "lost_members",
+			Meaning: "responses that arrived in the window after their operation had timed out: the operation was slow, not lost. A store that responds in order, such as ZooKeeper, sends them; no response arrives for a cancelled request or on a replaced connection"},
+		{Name: "lost-members", Unit: measure.Number, Better: Less, Whole: due, Column: "lost_members", Meaning: "members that were lost during the trial; `lost_members` names them",
 			of: func(t *Trial) Value { return Value{Number: float64(len(t.LostMembers)), Known: true} }},
 		{Name: "term-changes", Field: "term_changes", Unit: measure.Number, Whole: due,
-			Meaning: "elections in the window, by their times in events.jsonl", of: func(t *Trial) Value { return Value{Number: float64(max(t.TermChanges, 0)), Known: true} }},
+			Meaning: "leader changes in the window, by their times in events.jsonl", of: func(t *Trial) Value { return Value{Number: float64(max(t.TermChanges, 0)), Known: true} }},
 		{Name: "held-clients", Field: "held_clients", Unit: measure.Number, Better: Less,
-			Meaning: "clients of a closed loop that waited for an operation at a member from which the load had moved away; 0 in an open loop"},
+			Meaning: "clients of a closed loop that still waited for an operation at a member after the load had moved to another member; 0 in an open loop"},
 		{Name: "held-longest", Field: "held_longest_ns", Unit: measure.Nanoseconds, Better: Less,
-			Meaning: "the longest that one of those waited from the move on"},
+			Meaning: "longest such wait, counted from the move"},
 		{Name: "start-spread", Field: "start_spread_ns", Unit: measure.Nanoseconds, Better: Less, Missing: alone,
-			Meaning: "several workers: half of them came to the window within so much of the first, by their own clocks, which are corrected to within `clock_bound_ns`. This and the two below are absent where there was one worker"},
+			Meaning: "several workers: time within which half of the workers opened their window after the first worker, by their own clocks, corrected to within `clock_bound_ns`. This figure and the next two are absent with one worker"},
 		{Name: "start-latest", Field: "start_latest_ns", Unit: measure.Nanoseconds, Better: Less, Missing: alone,
-			Meaning: "how much later than the first the last worker came to it; `by_worker` names it"},
+			Meaning: "how long after the first worker the last worker opened its window; `by_worker` names it"},
 		{Name: "merged-after", Field: "merged_after_ns", Unit: measure.Nanoseconds, Better: Less, Missing: alone,
-			Meaning: "how long after the window's end what all workers told was one result; what was in flight was awaited in that time, too"},
+			Meaning: "time from the end of the window until the results of all workers were merged; it includes the wait for operations in flight"},
 	}
 }
 
@@ -209,14 +213,15 @@ func costFigures() []Figure {
 	const idle, unseen, unwritten = "no operation completed", "what the members' processes used is not known", "what it wrote is not recorded"
 	return []Figure{
 		{Name: "cpu", Field: "client_cpu_seconds", Unit: measure.Seconds, Better: Less,
-			Meaning: "the generator's processor time, user and system"},
+			Meaning: "CPU time of the load generator, user and system"},
 		{Name: "cpu-per-op", Field: "client_cpu_ns_per_operation", Title: "gen CPU/op", Unit: measure.Nanoseconds, Better: Less, Missing: idle,
-			Meaning: "that divided by `completed_in_window`"},
+			Meaning: "`client_cpu_seconds` / `completed_in_window`"},
 		{Name: "rss", Field: "client_max_rss_bytes", Unit: measure.Bytes, Better: Less,
-			Meaning: "the generator's most resident memory"},
+			Meaning: "peak resident memory of the load generator"},
 		{Name: "sampling-cpu", Field: "sampling_cpu_seconds", Unit: measure.Seconds, Better: Less, Missing: "what sampling took is not known",
-			Meaning: "the processor time that it took to sample processes and machines for machines.csv, on all machines together; its part on the generator's machine is within `client_cpu_seconds`. Absent where the system does not say"},
+			Meaning: "CPU time of sampling processes and machines for machines.csv, summed over all machines; `client_cpu_seconds` includes the part on the generator's machine. Absent where the system does not report it"},
 		{Name: "sampling-share", Column: "sampling_cpu_share", Unit: measure.Share, Better: Less, Missing: "what sampling took is not known",
+			Meaning: "`sampling_cpu_seconds` / `seconds`: CPUs that sampling occupied on average",
 			of: func(t *Trial) Value {
 				if t.SamplingCPUSeconds == nil || t.Seconds <= 0 {
 					return Value{}
@@ -224,27 +229,27 @@ func costFigures() []Figure {
 				return Value{Number: *t.SamplingCPUSeconds / t.Seconds, Known: true}
 			}},
 		{Name: "store-cpu", Members: true, Field: "store_cpu_seconds", Unit: measure.Seconds, Better: Less, Missing: unseen,
-			Meaning: "the processor time, user and system, of all processes of the members (a proxy and the store behind it, too); `null` where they were not started by this run, or the system does not say"},
+			Meaning: "CPU time, user and system, of all processes of the members (a proxy and its store, too); `null` where this run did not start the members or the system does not report it"},
 		{Name: "store-cpu-per-op", Members: true, Field: "store_cpu_ns_per_operation", Title: "store CPU/op", Unit: measure.Nanoseconds, Better: Less, Missing: unseen,
-			Meaning: "that divided by `completed_in_window`"},
+			Meaning: "`store_cpu_seconds` / `completed_in_window`"},
 		{Name: "store-rss", Members: true, Field: "store_max_rss_bytes", Title: "store RSS", Unit: measure.Bytes, Better: Less, Missing: unseen,
-			Meaning: "the sum of each process's most resident memory"},
+			Meaning: "sum of the peak resident memory of all processes of the members"},
 		{Name: "keys-written", Field: "keys_written", Unit: measure.Number, Requires: writes, Missing: unwritten,
-			Meaning: "keys that the successes done in the window wrote, or removed; one that is written again counts again. This and the seven below are absent where nothing is written or it is not known"},
+			Meaning: "keys that successes done in the window wrote or removed; every write of a key counts. This figure and the next seven are absent where the load writes nothing or the number is not known"},
 		{Name: "user-written", Field: "user_bytes_written", Unit: measure.Bytes, Requires: writes, Missing: unwritten,
-			Meaning: "the bytes of those keys, with their prefix, and of their values"},
+			Meaning: "bytes of those keys, prefixes included, and of their values"},
 		{Name: "store-written", Members: true, Field: "store_written_bytes", Unit: measure.Bytes, Better: Less, Requires: writes, Missing: uncounted,
-			Meaning: "what the processes of all members had the system write to disks in the window, whole pages, what they keep for themselves included; absent where members were not started by this run, on a file system in memory, or where the system does not say"},
+			Meaning: "bytes that the processes of all members wrote to disk in the window, in whole pages, the members' own bookkeeping included; absent where this run did not start the members, on a file system in memory, or where the system does not report it"},
 		{Name: "write-amplification", Members: true, Field: "write_amplification", Title: "disk/user", Unit: measure.Ratio, Better: Less, Requires: writes, Missing: uncounted, Wide: true,
-			Meaning: "`store_written_bytes` / `user_bytes_written`: of three members that each write everything once it is 3"},
+			Meaning: "`store_written_bytes` / `user_bytes_written`: 3 if each of three members writes everything once"},
 		{Name: "database-growth", Members: true, Field: "store_database_growth_bytes", Unit: measure.Bytes, Requires: writes, Missing: "the size of the members' databases is not known",
-			Meaning: "by how much the members' databases together, as they state them, were larger on disk at the window's close than at its opening; below 0 where they shrank"},
+			Meaning: "growth of the members' databases on disk from the opening to the close of the window, summed, as the members report their sizes; negative if they shrank"},
 		{Name: "disk-per-key", Members: true, Field: "store_database_bytes_per_key", Title: "disk/key", Unit: measure.Bytes, Better: Less, Requires: writes, Missing: "the members' databases did not grow, or their size is not known", Wide: true,
-			Meaning: "that divided by `keys_written`; absent where they did not grow. A database grows by steps (etcd's by up to 16 MiB), so that short windows show it coarsely"},
+			Meaning: "`store_database_growth_bytes` / `keys_written`; absent if the databases did not grow. A database grows in steps (etcd's by up to 16 MiB), so a short window gives a coarse value"},
 		{Name: "rss-growth", Members: true, Field: "store_rss_growth_bytes", Unit: measure.Bytes, Requires: writes, Missing: unseen,
-			Meaning: "by how much the members' resident memory together was larger at the close than at the opening; below 0 where it shrank"},
+			Meaning: "growth of the members' resident memory from the opening to the close of the window, summed; negative if it shrank"},
 		{Name: "rss-per-key", Members: true, Field: "store_rss_bytes_per_key", Title: "RSS/key", Unit: measure.Bytes, Better: Less, Requires: writes, Missing: "the members' memory did not grow, or is not known", Wide: true,
-			Meaning: "that divided by `keys_written`; absent where it did not grow. Memory that a runtime has collected and keeps is in it: only long loads of new keys show what keys take"},
+			Meaning: "`store_rss_growth_bytes` / `keys_written`; absent if the memory did not grow. It includes memory that a runtime has freed and keeps, so only a long load of new keys shows the memory per key"},
 	}
 }
 
@@ -253,23 +258,23 @@ func disturbanceFigures() []Figure {
 	const unknown = "the system does not say"
 	return []Figure{
 		{Name: "loop-cpu", Field: "loop_cpu_ns", Unit: measure.Nanoseconds, Better: Less,
-			Meaning: "of the event loops' threads alone"},
+			Meaning: "CPU time of the event loops' threads"},
 		{Name: "longest-pause", Field: "longest_pause_ns", Unit: measure.Nanoseconds, Better: Less,
-			Meaning: "the longest time that a loop was late for its own wake-up or held by one turn"},
+			Meaning: "longest time that an event loop was late for its own wake-up or held up by one turn"},
 		{Name: "run-delay", Field: "run_delay_ns", Unit: measure.Nanoseconds, Better: Less,
-			Meaning: "how long the loops' threads waited for a processor; 0 where the system does not say"},
+			Meaning: "run queue wait of the event loops' threads; 0 where the system does not report it"},
 		{Name: "run-slices", Field: "run_slices", Unit: measure.Number,
-			Meaning: "in how many turns they got one; 0 likewise"},
+			Meaning: "how often those threads got a CPU; 0 where the system does not report it"},
 		{Name: "paused", Field: "paused_ns", Unit: measure.Nanoseconds, Better: Less,
-			Meaning: "how long the loops were late for their own wake-ups, or held by one turn beyond its work, all together"},
+			Meaning: "total time that the event loops were late for their own wake-ups, or held up by one turn beyond its work"},
 		{Name: "throttled", Field: "throttled_ns", Unit: measure.Nanoseconds, Better: Less, Missing: unknown,
-			Meaning: "how long the generator's control group was held back: see rule R6"},
+			Meaning: "time that CPU limits held back the generator's control group (rule R6)"},
 		{Name: "stolen", Field: "stolen_cpu_share", Unit: measure.Share, Better: Less, Missing: unknown,
-			Meaning: "the share of the processor time that the machine's host took: see rule R10"},
+			Meaning: "CPU steal: share of the machine's CPU time that its host withheld (rule R10)"},
 		{Name: "busy", Field: "busy_cpu_share", Unit: measure.Share, Missing: unknown,
-			Meaning: "the share of the machine's processor time that anything used"},
+			Meaning: "share of the machine's CPU time that was used"},
 		{Name: "foreign", Field: "foreign_cpu_share", Unit: measure.Share, Better: Less, Missing: unknown,
-			Meaning: "the share that other programs than the generator and the members used (R23); `null` unless quorumbench started all members on this machine, or found the processes that listen at their endpoints"},
+			Meaning: "share of the machine's CPU time that programs other than the generator and the members used (rule R23); `null` unless quorumbench started all members on this machine or found the processes that listen at their endpoints"},
 	}
 }
 
@@ -278,7 +283,7 @@ func toLast(name, title string, of func(*Times) measure.Figure) Figure {
 	return Figure{
 		Name: name, Column: strings.ReplaceAll(name, "-", "_") + "_ns", Title: title, Unit: measure.Nanoseconds, Better: Less,
 		Requires: watchers, Missing: "not all of its watchers watch all that is written",
-		Meaning: "from when a write was due until the last of all watchers had its event, where each watches all keys that are written",
+		Meaning: "time from when a write was due until the last watcher had its event; only where each watcher watches every written key",
 		of: func(t *Trial) Value {
 			if t.Watch == nil || t.Watch.ToLast == nil {
 				return Value{Unit: measure.Nanoseconds}
@@ -293,24 +298,24 @@ func watchFigures() []Figure {
 	all := []Figure{
 		{Name: "watch-events", Line: "watch.events_per_second", AtEnd: true, Field: "watch.events_per_second", Title: "events", Unit: measure.Rate, Better: More,
 			Meaning: "`events_of_window` / `seconds`"},
-		{Name: "watch-acknowledged", Field: "watch.acknowledged_writes", Meaning: "of watched keys"},
-		{Name: "watch-expected", AtEnd: true, Field: "watch.expected_events", Meaning: "that those make: one for each watcher of the key, and the earlier ones to catch up with"},
-		{Name: "watch-delivered", AtEnd: true, Field: "watch.delivered_events", Meaning: "distinct ones", Better: More},
+		{Name: "watch-acknowledged", Field: "watch.acknowledged_writes", Meaning: "acknowledged writes of watched keys"},
+		{Name: "watch-expected", AtEnd: true, Field: "watch.expected_events", Meaning: "events that those writes cause: one for each watcher of the key, and the earlier events to catch up with"},
+		{Name: "watch-delivered", AtEnd: true, Field: "watch.delivered_events", Meaning: "distinct events that arrived", Better: More},
 		{Name: "watch-lost", AtEnd: true, Field: "watch.lost_events", Title: "lost", Better: Less,
-			Meaning: "versions of a key that were passed over, or acknowledged writes without an event, whichever is more for a watcher and key"},
-		{Name: "watch-duplicated", Line: "watch.duplicated_events", AtEnd: true, Field: "watch.duplicated_events", Title: "twice", Better: Less, Meaning: "that had come before"},
-		{Name: "watch-reordered", Line: "watch.reordered_events", AtEnd: true, Field: "watch.reordered_events", Title: "out of order", Better: Less, Meaning: "that came after a later one of their key"},
-		{Name: "watch-coalesced", Field: "watch.coalesced_events", Meaning: "versions that watchers of `mode: once` or `query` were not told of, because a newer one was there when they read: none of them is lost"},
-		{Name: "watch-untimed", Field: "watch.untimed_events", Better: Less, Meaning: "delivered, and when their write was sent is not known"},
-		{Name: "watch-foreign", Field: "watch.foreign_events", Better: Less, Meaning: "of those, not written by this load (or, with `key`, before it)"},
-		{Name: "watch-wrong", Field: "watch.wrong_events", Better: Less, Meaning: "of keys that the watcher does not watch"},
-		{Name: "watch-impossible", Field: "watch.impossible_events", Better: Less, Meaning: "that arrived before their write was sent"},
+			Meaning: "versions of a key that were skipped, or acknowledged writes without an event, whichever is more for a watcher and key"},
+		{Name: "watch-duplicated", Line: "watch.duplicated_events", AtEnd: true, Field: "watch.duplicated_events", Title: "twice", Better: Less, Meaning: "events that had arrived before"},
+		{Name: "watch-reordered", Line: "watch.reordered_events", AtEnd: true, Field: "watch.reordered_events", Title: "out of order", Better: Less, Meaning: "events that arrived after a later event of their key"},
+		{Name: "watch-coalesced", Field: "watch.coalesced_events", Meaning: "versions that watchers with `mode: once` or `query` did not see because a newer version existed when they read; these events are not lost"},
+		{Name: "watch-untimed", Field: "watch.untimed_events", Better: Less, Meaning: "events that arrived and for which the sending time of the write is not known"},
+		{Name: "watch-foreign", Field: "watch.foreign_events", Better: Less, Meaning: "untimed events of writes that this load did not send (with `key`: nor before the load)"},
+		{Name: "watch-wrong", Field: "watch.wrong_events", Better: Less, Meaning: "events of keys that the watcher does not watch"},
+		{Name: "watch-impossible", Field: "watch.impossible_events", Better: Less, Meaning: "events that arrived before their write was sent"},
 		{Name: "watch-resubscribed", Field: "watch.resubscribed", Better: Less,
-			Meaning: "how often a watcher was created again, from where it was, after its connection or stream was lost"},
-		{Name: "watch-ended", Field: "watch.ended_watchers", Better: Less, Meaning: "that the store ended for good"},
-		{Name: "watch-in-window", Line: "watch.events", Field: "watch.events_of_window", Meaning: "distinct events of writes due in the window, whenever they came"},
+			Meaning: "how often a watcher was re-created at its position after its connection or stream was lost"},
+		{Name: "watch-ended", Field: "watch.ended_watchers", Better: Less, Meaning: "watchers that the store ended permanently"},
+		{Name: "watch-in-window", Line: "watch.events", Field: "watch.events_of_window", Meaning: "distinct events of writes due in the window, whenever they arrived"},
 		{Name: "watch-creation-seconds", Field: "watch.creation_seconds", Unit: measure.Seconds, Better: Less,
-			Meaning: "from when the first watcher was asked for until the last was there"},
+			Meaning: "time from the request for the first watcher until the last watcher existed"},
 	}
 	for i := range all {
 		f := &all[i]

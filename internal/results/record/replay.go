@@ -114,7 +114,7 @@ func replayFigures() []Figure {
 	return []Figure{
 		{Name: "inter-arrival-error", Column: "inter_arrival_error_p99_ns", Unit: measure.Nanoseconds, Better: Less,
 			Missing: "it replays no recording, or all its calls waited for others",
-			Meaning: "p99 of by how much the times between a recording's calls were other than it has them, at its speed, where neither call waited for an answer or a connection",
+			Meaning: "replay: p99 of the difference between the recorded and the replayed time between two calls, at the replay's speed, where neither call waited for a response or a connection",
 			of: func(t *Trial) Value {
 				if t.Replay == nil || t.Replay.InterArrival == nil {
 					return Value{}
@@ -122,7 +122,7 @@ func replayFigures() []Figure {
 				return Value{Known: true, Number: float64(t.Replay.InterArrival.P99)}
 			}},
 		{Name: "held-again", Column: "held_again_share", Unit: measure.Share, Better: More, Whole: held, Missing: held.None,
-			Meaning: "of a recording's guarded transactions that held when they were recorded: those that held when they were sent again",
+			Meaning: "replay: share of the guarded transactions that held when they were recorded and held again",
 			of: ratio(func(t *Trial) (float64, uint64) {
 				if t.Replay == nil {
 					return 0, 0

@@ -2,7 +2,7 @@
 // to those who read its results. A trial writes it, second by second, and a
 // crash at any moment leaves it readable and says that it is incomplete.
 //
-// docs/formats.md describes every file and field for other readers.
+// docs/reference/files.md describes every file and field for other readers.
 package record
 
 import (

@@ -61,7 +61,7 @@ func (*Store) Capabilities() kv.Capabilities {
 
 // Server implements store.Store.
 func (*Store) Server(version string) (store.ServerSource, error) {
-	return store.HandBuiltServer(Name, "build it as docs/commands.md says under stores", version)
+	return store.HandBuiltServer(Name, "build it as docs/reference/commands.md says under stores", version)
 }
 
 // Launch implements store.Store: etcd's launch, with a cetcd before each member.

@@ -31,7 +31,7 @@ func TestCapabilities(t *testing.T) {
 func TestLaunch(t *testing.T) {
 	place := kv.MemberPlace{Name: "m1", Host: "127.0.0.1", Ports: []int{1, 2, 3, 4}, Dir: t.TempDir()}
 	spec := store.LaunchSpec{Cluster: "c", Self: "/self", Members: []kv.MemberPlace{place}}
-	if _, err := New().Launch(spec); err == nil || !strings.Contains(err.Error(), "no registry has it: build it as docs/commands.md says under stores, and give the path of its binary") {
+	if _, err := New().Launch(spec); err == nil || !strings.Contains(err.Error(), "no registry has it: build it as docs/reference/commands.md says under stores, and give the path of its binary") {
 		t.Errorf("%v", err)
 	}
 	spec.Exec = "/opt/cetcd"

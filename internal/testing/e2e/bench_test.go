@@ -193,9 +193,13 @@ const promised = `schema store version operation consistency members rate seed l
 // benchJSON: standard output is one JSON object with the fields promised, each
 // of which the documentation has; nothing else is on it.
 func benchJSON(t *testing.T, w *world, endpoints []string) {
-	docs, err := os.ReadFile("../../../docs/formats.md")
-	if err != nil {
-		t.Fatal(err)
+	docs := ""
+	for _, page := range []string{"files.md", "figures.md"} {
+		text, err := os.ReadFile("../../../docs/reference/" + page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		docs += string(text)
 	}
 	for _, args := range []string{
 		"put --total 300 --rate 1000", "mixed --total 300 --conns 2", "range a b --total 300",
@@ -205,8 +209,8 @@ func benchJSON(t *testing.T, w *world, endpoints []string) {
 		p := w.run(t, append(line, "--endpoints", strings.Join(endpoints, ","), "--format", "json")...).exits(t, exitDone)
 		fields := object(t, p.stdout.String())
 		for name := range fields {
-			if !strings.Contains(string(docs), "`"+name+"`") {
-				t.Errorf("docs/formats.md does not have the field %s", name)
+			if !strings.Contains(docs, "`"+name+"`") {
+				t.Errorf("docs/reference does not have the field %s", name)
 			}
 		}
 		for _, name := range strings.Fields(promised) {

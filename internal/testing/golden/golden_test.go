@@ -4,22 +4,23 @@
 // what a test found.
 //
 //	help.txt          the help of every command
-//	parameters.txt    the parameters of a trial: key, flag, default, range, meaning
+//	parameters.txt    the parameters of a trial: key, flag, meaning, default of the flag, range
 //	figures.txt       the figures of a trial: name, field, column, unit, better direction
-//	vocabulary.txt    operations, consistency levels, outcomes, roles, watch modes, events, rules of the verdict
+//	vocabulary.txt    operations, consistency levels, outcomes, roles, watch modes, events
 //	faults.txt        the fault kinds, and which texts of a fault each takes or refuses
 //	csv.txt           the columns of every CSV file of a run directory and of reports
 //	json.txt          the keys of every JSON file and object, with their types
 //	requests-*.txt    the bytes that a store's codec writes, for a fixed list of operations
 //	runs/*            recorded runs, and what reports in every format have of each
 //
+// TestReference writes the tables of docs/reference: commands, parameters, figures, rules
+// of the verdict, faults, files, and what each store can do.
+//
 // Other packages hold these already, and they are not repeated here: the text,
 // Markdown, JUnit, gobench, dbtester and comparison forms of reports, with
 // comparisons.csv and comparisons.json (internal/results/report/testdata); sentences
 // about refused scenario files (internal/scenario/testdata/refused.txt) and the lists of
-// dry runs (*.plan there); what each store can do (docs/commands.md, by
-// internal/store/registry); the figures that docs/formats.md has (by
-// internal/results/record); the signals in each store's logs (testdata/signals.txt of
+// dry runs (*.plan there); the signals in each store's logs (testdata/signals.txt of
 // its folder); the output of whole commands (internal/cli/testdata/script).
 package golden
 

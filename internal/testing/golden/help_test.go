@@ -15,8 +15,8 @@ var hidden = []string{"member", "disk", "network", "completion"}
 
 // TestHelp holds the help of every command. It begins with that of the program and goes
 // on with the commands that each help lists.
+// It is not parallel, so that -update has written help.txt before TestReference reads it.
 func TestHelp(t *testing.T) {
-	t.Parallel()
 	var all strings.Builder
 	walk(t, &all, nil)
 	for _, name := range hidden {

@@ -3,8 +3,6 @@ package golden
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -36,39 +34,11 @@ func ifSo(is bool, word string) string {
 	return ""
 }
 
-// tables are the rows of all tables in a file of docs, by what their first cell has
-// without its backquotes. Keys of a mapping have its name before them.
-func tables(t *testing.T, name string) map[string][]string {
-	t.Helper()
-	data, err := os.ReadFile("../../../docs/" + name)
-	must(t, err)
-	rows, of := map[string][]string{}, ""
-	for line := range strings.Lines(string(data)) {
-		if !strings.HasPrefix(line, "|") {
-			of = ""
-			continue
-		}
-		cells := strings.Split(strings.ReplaceAll(strings.TrimSpace(line), `\|`, "\x00"), "|")
-		cells = cells[1 : len(cells)-1]
-		for i := range cells {
-			cells[i] = strings.ReplaceAll(strings.TrimSpace(cells[i]), "\x00", "|")
-		}
-		first := strings.Trim(cells[0], "`")
-		if mapping, is := strings.CutPrefix(cells[0], "key of "); is {
-			of = strings.Trim(mapping, "`") + "."
-		} else if _, twice := rows[of+first]; !twice {
-			rows[of+first] = cells[1:]
-		}
-	}
-	return rows
-}
-
-// TestParameters holds the parameters of a trial. Their defaults and ranges are those of
-// docs/scenarios.md, which internal/scenario holds to the definitions.
+// TestParameters holds the parameters of a trial. docs/reference/scenarios.md has their
+// meanings, defaults in files and ranges, which TestReference compares.
 func TestParameters(t *testing.T) {
 	t.Parallel()
 	var all strings.Builder
-	rows := tables(t, "scenarios.md")
 	of, stm := scenario.DefaultLoad(), scenario.DefaultSTM()
 	of.STM, of.Watch = &stm, &scenario.Watch{Streams: 1}
 	for _, p := range scenario.Parameters(load.Applications()) {
@@ -76,12 +46,10 @@ func TestParameters(t *testing.T) {
 		for _, f := range p.Features {
 			features = append(features, f.String())
 		}
-		row := append(rows[p.Key], "", "", "")
 		entry(&all, p.Key,
 			"flag", "--"+p.FlagName(), "takes", p.Hint(), "flag's meaning", p.Meaning, "differs as", p.Differs, "note", p.Note,
 			"store needs", strings.Join(features, ", "), "of a load", ifSo(p.OfLoad(), "yes"), "open loop only", ifSo(p.OpenLoop, "yes"),
-			"closed loop only", ifSo(p.ClosedLoop, "yes"), "default in flags", p.Text(&of),
-			"documented", row[0], "default", row[1], "range", row[2])
+			"closed loop only", ifSo(p.ClosedLoop, "yes"), "default in flags", p.Text(&of), "range", p.Bounds())
 	}
 	compare(t, "parameters.txt", all.String())
 }
@@ -157,34 +125,9 @@ func TestVocabulary(t *testing.T) {
 	for _, k := range store.SignalKinds() {
 		entry(&all, string(k), "says", k.Says())
 	}
-	all.WriteString("\n== events in docs/formats.md\n")
-	text, err := os.ReadFile("../../../docs/formats.md")
-	must(t, err)
-	_, events, found := strings.Cut(string(text), "\n### events.jsonl\n")
-	if !found {
-		_, events, found = strings.Cut(string(text), "\n## events.jsonl\n")
-	}
-	if !found {
-		t.Fatal("docs/formats.md has no section events.jsonl")
-	}
-	events, _, _ = strings.Cut(events, "\n## ")
-	for line := range strings.Lines(events) {
-		if strings.HasPrefix(line, "| `") {
-			all.WriteString(line)
-		}
-	}
+	all.WriteString("\n== events of faults\n")
 	for _, word := range []string{record.FaultBegan, record.FaultHealed, record.FaultReady, record.FaultUndone, record.FaultStep} {
-		all.WriteString("fault event " + word + "\n")
-	}
-	all.WriteString("\n== rules of the verdict in docs/explanation/method.md\n")
-	rules := tables(t, "explanation/method.md")
-	for n := 1; ; n++ {
-		row, ok := rules[fmt.Sprintf("R%d", n)]
-		if !ok {
-			break
-		}
-		row = append(slices.Clone(row), "", "", "", "")
-		entry(&all, fmt.Sprintf("R%d %s", n, row[0]), "looks for", row[1], "effect", row[2], "remedy", row[3])
+		all.WriteString(word + "\n")
 	}
 	compare(t, "vocabulary.txt", all.String())
 }

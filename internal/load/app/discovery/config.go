@@ -38,19 +38,19 @@ const (
 
 func parameters(catalog bool) []application.Parameter {
 	all := []application.Parameter{
-		{Key: servicesKey, Meaning: "its services", Differs: "the services", Default: 100, Least: 1, Most: 100_000},
-		{Key: instancesKey, Meaning: "the instances of each that are there when the load begins", Differs: "the instances of a service", Default: 10, Least: 1, Most: 10_000},
-		{Key: clientsKey, Meaning: "clients that look services up, each with a session of its own", Differs: "the clients that look services up", Default: 200, Least: 1, Most: 20_000},
-		{Key: usesKey, Meaning: "services that each client uses, and watches", Differs: "the services of a client", Default: 10, Least: 1, Most: 10_000},
-		{Key: churnKey, Meaning: "instances that come, and as many that go, a second", Differs: "the instances that come and go", Unit: application.Number, Default: 5, Most: 10_000},
+		{Key: servicesKey, Meaning: "number of services", Differs: "the services", Default: 100, Least: 1, Most: 100_000},
+		{Key: instancesKey, Meaning: "instances of each service at the start of the load", Differs: "the instances of a service", Default: 10, Least: 1, Most: 10_000},
+		{Key: clientsKey, Meaning: "clients that look up services, each with its own session", Differs: "the clients that look services up", Default: 200, Least: 1, Most: 20_000},
+		{Key: usesKey, Meaning: "services that each client uses and watches", Differs: "the services of a client", Default: 10, Least: 1, Most: 10_000},
+		{Key: churnKey, Meaning: "instances added, and instances removed, per second", Differs: "the instances that come and go", Unit: application.Number, Default: 5, Most: 10_000},
 	}
 	size := application.Parameter{
-		Key: sizeKey, Meaning: "the size of what an instance says of itself", Differs: "the size of an instance", Unit: application.Bytes, Default: 384, Least: 32, Most: 1 << 19,
+		Key: sizeKey, Meaning: "size of an instance's description", Differs: "the size of an instance", Unit: application.Bytes, Default: 384, Least: 32, Most: 1 << 19,
 	}
 	if catalog {
 		size.Most = 512
 		all = append(all, application.Parameter{
-			Key: healthKey, Meaning: "instances that become critical, and as many that pass again, a second", Differs: "the changes of health", Unit: application.Number, Default: 1, Most: 10_000,
+			Key: healthKey, Meaning: "instances that become critical, and instances that pass again, per second", Differs: "the changes of health", Unit: application.Number, Default: 1, Most: 10_000,
 		})
 	}
 	return append(all, size)

@@ -42,20 +42,20 @@ type Application struct{ Queue bool }
 // Definition implements application.Application.
 func (a Application) Definition() application.Definition {
 	d := application.Definition{
-		Name: RaceName, Meaning: "elections in which all candidates race for an office that is free", Prefix: "elections/", Names: keyNames,
+		Name: RaceName, Meaning: "elections in which all candidates compete for a free office", Prefix: "elections/", Names: keyNames,
 		Unsearched: "its trials would be of seconds, and most of what happens in those is that all candidates stand at once, which no tenure later has",
 		Parameters: []application.Parameter{
-			{Key: electionsKey, Meaning: "offices, each with a leader of its own", Differs: "the offices", Default: 20, Least: 1, Most: 10_000},
-			{Key: candidatesKey, Meaning: "candidates for each office, each with a session of its own", Differs: "the candidates for an office", Default: 5, Least: 2, Most: 1000},
-			{Key: tenureKey, Meaning: "how long a leader leads before it is to resign", Differs: "the tenure", Unit: application.Seconds, Default: 10, Least: 0.1, Most: 3600},
-			{Key: stormKey, Meaning: "leaders that die at once, each of an office of its own: they send nothing any more", Differs: "the leaders that die at once", Most: 10_000},
-			{Key: ttlKey, Meaning: "how long a session or lease lives that is not kept alive; 0: as long as the store's client has it", Differs: "the sessions' time to live",
+			{Key: electionsKey, Meaning: "number of offices, each with its own leader", Differs: "the offices", Default: 20, Least: 1, Most: 10_000},
+			{Key: candidatesKey, Meaning: "candidates for each office, each with its own session", Differs: "the candidates for an office", Default: 5, Least: 2, Most: 1000},
+			{Key: tenureKey, Meaning: "time after which a leader resigns", Differs: "the tenure", Unit: application.Seconds, Default: 10, Least: 0.1, Most: 3600},
+			{Key: stormKey, Meaning: "leaders of different offices that fail at the same time and stop sending", Differs: "the leaders that die at once", Most: 10_000},
+			{Key: ttlKey, Meaning: "time until a session or lease expires that is not kept alive; 0: the default of the store's client", Differs: "the sessions' time to live",
 				Unit: application.Seconds, Most: mostTTL.Seconds()},
 		},
 	}
 	ways := raceWays
 	if a.Queue {
-		d.Name, d.Meaning = QueueName, "elections in which the candidate leads next that has waited longest"
+		d.Name, d.Meaning = QueueName, "elections in which the longest waiting candidate becomes the next leader"
 		ways = queueWays
 	}
 	for i := range ways {

@@ -27,10 +27,10 @@ func (Application) Definition() application.Definition {
 		Name: Name, Meaning: "the API server of Kubernetes", Prefix: "/registry/", Compacts: true, Names: keyNames(),
 		Scales: []string{nodesKey, churnKey}, // of the pods that are there, hardly more than the list every five minutes is larger
 		Parameters: []application.Parameter{
-			{Key: nodesKey, Meaning: "its nodes", Differs: "the nodes", Default: 1000, Least: 1, Most: 100_000},
+			{Key: nodesKey, Meaning: "number of nodes", Differs: "the nodes", Default: 1000, Least: 1, Most: 100_000},
 			// 30 pods on a node are what the scalability tests of Kubernetes have.
-			{Key: podsKey, Meaning: "the pods of each node that are there when the load begins", Differs: "the pods of a node", Default: 30, Least: 1, Most: 500},
-			{Key: churnKey, Meaning: "pods that are created, and as many that are removed, a second", Differs: "the pods that are created and removed",
+			{Key: podsKey, Meaning: "pods of each node at the start of the load", Differs: "the pods of a node", Default: 30, Least: 1, Most: 500},
+			{Key: churnKey, Meaning: "pods created, and pods removed, per second", Differs: "the pods that are created and removed",
 				Unit: application.Number, Default: 20, Most: 10_000},
 		},
 		Ways: []application.Way{{Name: "etcd's transactions, leases and watch streams", Features: []kv.Feature{kv.ApplicationCalls, kv.RangeForms}}},

@@ -63,7 +63,7 @@ func ComparingBy(names []string) (Comparing, error) {
 		f, ok := record.Find(name)
 		switch {
 		case !ok || !f.Recorded():
-			return by, fmt.Errorf("there is no recorded metric %q; choose a percentile such as p50, p90, p99 or p99.9, or another that docs/formats.md lists, such as ops", name)
+			return by, fmt.Errorf("there is no recorded metric %q; choose a percentile such as p50, p90, p99 or p99.9, or another that docs/reference/figures.md lists, such as ops", name)
 		case f.Better == record.Neither:
 			return by, fmt.Errorf("%s is neither better when it is more nor when it is less; choose a metric that has a direction, such as ops or p99", name)
 		case slices.ContainsFunc(by.Figures, func(c Compared) bool { return c.Figure.Name == f.Name }):

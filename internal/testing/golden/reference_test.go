@@ -1,0 +1,183 @@
+package golden
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store/registry"
+)
+
+// referencePages is where the reference pages are.
+const referencePages = "../../../docs/reference"
+
+// block is a generated part of a reference page.
+type block struct {
+	name string
+	text string // as the page has it
+	t    *testing.T
+}
+
+// generators write the blocks of the reference pages by their names.
+func generators() map[string]func(*block) string {
+	all := map[string]func(*block) string{}
+	for _, of := range []map[string]func(*block) string{figureBlocks(), ruleBlocks(), faultBlocks(), fileBlocks(), scenarioBlocks(), commandBlocks()} {
+		for name, generate := range of {
+			all[name] = generate
+		}
+	}
+	return all
+}
+
+// TestReference compares the generated blocks of docs/reference with the program. A block
+// is between two comments of HTML; the text around it is written by hand. Most blocks are
+// tables: the program decides the rows and their order, and a cell that the program knows
+// nothing about keeps the text that the page has for its row.
+func TestReference(t *testing.T) {
+	t.Parallel()
+	unused := generators()
+	pages, err := filepath.Glob(filepath.Join(referencePages, "*.md"))
+	must(t, err)
+	for _, page := range pages {
+		b, err := os.ReadFile(page)
+		must(t, err)
+		text := string(b)
+		written := regenerate(t, filepath.Base(page), text, unused)
+		if written == text {
+			continue
+		}
+		if !*update {
+			t.Errorf("docs/reference/%s is out of date; go test ./internal/testing/golden -run Reference -update rewrites it", filepath.Base(page))
+			continue
+		}
+		must(t, os.WriteFile(page, []byte(written), 0o644))
+	}
+	for name := range unused {
+		t.Errorf("no page of docs/reference has the block %q", name)
+	}
+}
+
+// regenerate returns a page with new blocks, and removes their generators from the unused ones.
+func regenerate(t *testing.T, page, text string, unused map[string]func(*block) string) string {
+	t.Helper()
+	const begin, end = "<!-- generated: ", "<!-- end -->\n"
+	all := generators()
+	var to strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, begin)
+		to.WriteString(before)
+		if !found {
+			return to.String()
+		}
+		name, rest, _ := strings.Cut(rest, " -->\n")
+		old, after, closed := strings.Cut(rest, end)
+		generate := all[name]
+		if !closed || generate == nil {
+			t.Fatalf("%s: the block %q has no end, or no generator", page, name)
+		}
+		delete(unused, name)
+		to.WriteString(begin + name + " -->\n" + generate(&block{name: name, text: old, t: t}) + end)
+		text = after
+	}
+}
+
+// table writes rows below a heading. A cell is the program's text. Without one it is the
+// cell that the page has for the row, which must not be empty in the last column.
+// Elsewhere the page may add words to the program's text, as in "`all`; `any` with
+// `endpoints`".
+func (b *block) table(head []string, rows [][]string) string {
+	kept := map[string][]string{}
+	for line := range strings.Lines(b.text) {
+		if cells := cellsOf(line); len(cells) == len(head) {
+			kept[cells[0]] = cells
+		}
+	}
+	var to strings.Builder
+	line := func(cells []string) { fmt.Fprintf(&to, "| %s |\n", strings.Join(cells, " | ")) }
+	line(head)
+	line(slices.Repeat([]string{"---"}, len(head)))
+	for _, row := range rows {
+		row = append(row, slices.Repeat([]string{""}, len(head)-len(row))...)
+		for i := range row {
+			row[i] = strings.ReplaceAll(strings.ReplaceAll(row[i], `\|`, "|"), "|", `\|`)
+		}
+		last := len(row) - 1
+		if old := kept[row[0]]; old != nil {
+			for i := range row {
+				if row[i] == "" || i < last && strings.HasPrefix(old[i], row[i]) {
+					row[i] = old[i]
+				}
+			}
+		}
+		if row[last] == "" {
+			b.t.Errorf("the block %q has no text in the column %s for %s: write it into the page", b.name, head[last], row[0])
+		}
+		line(row)
+	}
+	return to.String()
+}
+
+// cellsOf returns the cells of a line of a table, with their escapes.
+func cellsOf(line string) []string {
+	line = strings.TrimSpace(line)
+	if !strings.HasPrefix(line, "|") {
+		return nil
+	}
+	cells := strings.Split(strings.ReplaceAll(line, `\|`, "\x00"), "|")
+	cells = cells[1 : len(cells)-1]
+	for i := range cells {
+		cells[i] = strings.ReplaceAll(strings.TrimSpace(cells[i]), "\x00", `\|`)
+	}
+	return cells
+}
+
+// code writes a text as code; nothing if it is empty.
+func code(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "`" + text + "`"
+}
+
+// yesNo writes a condition.
+func yesNo(is bool) string {
+	if is {
+		return "yes"
+	}
+	return "no"
+}
+
+// TestReferenceExamples reads the scenarios on the reference pages.
+func TestReferenceExamples(t *testing.T) {
+	t.Parallel()
+	for page, want := range map[string]int{"scenarios.md": 3, "faults.md": 1} {
+		b, err := os.ReadFile(filepath.Join(referencePages, page))
+		must(t, err)
+		read := 0
+		for i, part := range strings.Split(string(b), "```yaml\n")[1:] {
+			part, _, _ = strings.Cut(part, "```")
+			if strings.HasPrefix(part, "trials:") {
+				part = "defaults: {store: etcd}\n" + part
+			}
+			if !strings.Contains(part, "\ntrials:") {
+				continue // keys of a trial
+			}
+			s, err := scenario.Parse("example.yaml", []byte(part), registry.Catalog{Apps: load.Applications}, scenario.Options{})
+			if err != nil {
+				t.Errorf("%s: %v", page, err)
+				continue
+			}
+			if read++; page == "scenarios.md" && i == 0 && len(s.Trials) != 18 {
+				t.Errorf("the first example of %s expands to %d trials, and not to 6 trials 3 times", page, len(s.Trials))
+			}
+		}
+		if read != want {
+			t.Errorf("%s has %d scenarios, and not %d", page, read, want)
+		}
+	}
+}

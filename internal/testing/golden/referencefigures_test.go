@@ -1,0 +1,55 @@
+package golden
+
+import (
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/measure"
+	"github.com/quorumbench/quorumbench/internal/results/record"
+)
+
+// units are the words for the units of figures.
+var units = map[measure.Unit]string{
+	measure.Nanoseconds: "ns", measure.Seconds: "s", measure.Length: "s", measure.Number: "number", measure.Ratio: "ratio",
+	measure.Rate: "1/s", measure.Share: "share", measure.Bytes: "bytes",
+}
+
+// figureBlocks are the tables of docs/reference/figures.md.
+func figureBlocks() map[string]func(*block) string {
+	return map[string]func(*block) string{
+		"figures":       func(b *block) string { return figureTable(b, false) },
+		"watch figures": func(b *block) string { return figureTable(b, true) },
+		"errors": func(b *block) string {
+			var rows [][]string
+			for o := kv.NotSent; o < kv.NumOutcomes; o++ {
+				rows = append(rows, []string{code(o.String()), yesNo(o.Definite())})
+			}
+			return b.table([]string{"kind", "definite", "meaning"}, rows)
+		},
+	}
+}
+
+// figureTable has a row for each figure, and one for all figures of a distribution.
+func figureTable(b *block, watched bool) string {
+	better := map[record.Better]string{record.Neither: "–", record.Less: "lower", record.More: "higher"}
+	var rows [][]string
+	var last *record.Distribution
+	for _, f := range record.Figures() {
+		name, field, meaning := f.Name, f.Field, f.Meaning
+		if d := f.Times; d != nil {
+			if d == last || d.Field == "" {
+				continue
+			}
+			last, name, field, meaning = d, d.Prefix+"-…", d.Field, d.Meaning
+		}
+		if f.OfWatch() != watched {
+			continue
+		}
+		if field = code(field); field == "" {
+			field = code(f.Column) + " (CSV only)"
+		}
+		if name = code(name); name == "" {
+			name = "–"
+		}
+		rows = append(rows, []string{name, field, units[f.Unit], better[f.Better], meaning})
+	}
+	return b.table([]string{"name", "field", "unit", "better", "meaning"}, rows)
+}

@@ -1,0 +1,68 @@
+package golden
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	words "github.com/quorumbench/quorumbench/internal/text"
+	"github.com/quorumbench/quorumbench/internal/verdict"
+)
+
+// ruleBlocks are the tables of docs/reference/rules.md.
+func ruleBlocks() map[string]func(*block) string {
+	return map[string]func(*block) string{"rules": ruleTable}
+}
+
+// ruleFunction matches the names of the functions that are rules, such as R7WaitedForProcessor.
+var ruleFunction = regexp.MustCompile(`^R([0-9]+)[A-Z]`)
+
+// ruleTable has a row for each rule: its number, and the first sentence of the comment on
+// its function. The limits that are constants are written from them.
+func ruleTable(b *block) string {
+	effect := "the effect is above " + words.Share(verdict.SuspectEffect)
+	limits := map[string]string{
+		"R4":  "–",
+		"R11": "more than " + words.Share(verdict.MaxErrors) + " of the operations due failed",
+		"R12": fmt.Sprintf("fewer than %d operations are beyond p99", verdict.MinBeyond),
+		"R15": fmt.Sprintf("an operation carried in was older than %s and twice p99, and the effect is above %s", words.Duration(float64(verdict.MinCarriedInAge)), words.Share(verdict.SuspectEffect)),
+		"R25": fmt.Sprintf("the halves of a window of at least %d s differ by more than %s of their mean", 2*verdict.MinHalfSeconds, words.Share(verdict.MaxDrift)),
+		"R28": fmt.Sprintf("a worker's clients completed at most %s of the operations of the others' clients at the same members", words.Share(verdict.MinPace)),
+		"R29": fmt.Sprintf("a worker's median response time differs by more than %s from the others' at the same members", words.Share(verdict.MaxApart)),
+		"R32": fmt.Sprintf("a host's clock was set during the trial, or is known only to within more than %s", words.Duration(verdict.SuspectClockNS)),
+	}
+	for _, n := range []int{5, 6, 7, 8, 9, 10, 16, 23, 27} {
+		limits[fmt.Sprintf("R%d", n)] = effect
+	}
+	invalid := map[string]string{"R4": fmt.Sprintf("the clients at work and the number of clients differ by more than %s, beyond one longest operation at each edge of the window", words.Share(verdict.MaxLittleDeviation))}
+	var rows [][]string
+	files, err := filepath.Glob("../../verdict/*.go")
+	must(b.t, err)
+	for _, file := range files {
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
+		must(b.t, err)
+		for _, d := range parsed.Decls {
+			f, is := d.(*ast.FuncDecl)
+			if !is || ruleFunction.FindString(f.Name.Name) == "" {
+				continue
+			}
+			_, reports, found := strings.Cut(strings.ReplaceAll(f.Doc.Text(), "\n", " "), f.Name.Name+" reports ")
+			if !found {
+				b.t.Errorf("the comment on %s does not begin with what it reports", f.Name.Name)
+			}
+			reports, _, _ = strings.Cut(reports, ". ")
+			reports, _, _ = strings.Cut(strings.TrimSuffix(strings.TrimSpace(reports), "."), ": ")
+			rule := "R" + ruleFunction.FindStringSubmatch(f.Name.Name)[1]
+			rows = append(rows, []string{rule, reports, "", limits[rule], invalid[rule]})
+		}
+	}
+	number := func(row []string) int { n, _ := strconv.Atoi(row[0][1:]); return n }
+	slices.SortFunc(rows, func(a, b []string) int { return number(a) - number(b) })
+	return b.table([]string{"rule", "reports", "figures", "suspect if", "invalid if"}, rows)
+}

@@ -1,0 +1,116 @@
+package golden
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/load"
+	"github.com/quorumbench/quorumbench/internal/scenario"
+	"github.com/quorumbench/quorumbench/internal/store/registry"
+)
+
+// parameterGroups are the first parameters of the tables in docs/reference/scenarios.md.
+var parameterGroups = []struct{ name, first string }{
+	{"names and repeats", "name"}, {"cluster", "store"}, {"operations", "operation"}, {"keys and values", "key-size"},
+	{"transactions", "txn-keys"}, {"applications", "application"}, {"watchers", "watch"}, {"store work", "compact"}, {"time", "arrival"},
+}
+
+// scenarioBlocks are the tables of docs/reference/scenarios.md.
+func scenarioBlocks() map[string]func(*block) string {
+	all := map[string]func(*block) string{
+		"keys of a file": func(b *block) string {
+			var rows [][]string
+			for _, key := range scenario.FileKeys() {
+				rows = append(rows, []string{code(key)})
+			}
+			return b.table([]string{"key", "default", "range", "meaning"}, rows)
+		},
+		"capabilities": capabilityTable,
+	}
+	for i, group := range parameterGroups {
+		all["parameters: "+group.name] = func(b *block) string {
+			of := scenario.Parameters(load.Applications())
+			of = of[slices.IndexFunc(of, hasKey(group.first)):]
+			if i+1 < len(parameterGroups) {
+				of = of[:slices.IndexFunc(of, hasKey(parameterGroups[i+1].first))]
+			}
+			return parameterTable(b, of)
+		}
+	}
+	return all
+}
+
+func hasKey(key string) func(*scenario.Parameter) bool {
+	return func(p *scenario.Parameter) bool { return p.Key == key }
+}
+
+// defaultLoads are trials that together have every parameter with a default.
+const defaultLoads = `
+defaults: {store: etcd}
+trials:
+  - {name: a, operation: put, watch: {watchers: 1}, faults: none}
+  - {name: b, operation: range, range-key: a}
+  - {name: c, operation: txn}
+  - {name: d, operation: stm}
+  - {name: e, operation: put, rate: 1, compact: {every: 1s}}
+  - {name: f, application: kubernetes}
+  - {name: g, application: patroni}
+  - {name: h, application: election-race}
+  - {name: i, application: catalog, store: consul}
+`
+
+// parameterTable has a row for each parameter: its default in a scenario file, its range,
+// the flag of bench and its meaning there. The page has the defaults that follow from
+// other parameters.
+func parameterTable(b *block, of []*scenario.Parameter) string {
+	s, err := scenario.Parse("defaults.yaml", []byte(defaultLoads), registry.Catalog{Apps: load.Applications}, scenario.Options{})
+	must(b.t, err)
+	follows := []string{"mix", "target", "total", "key-space", "rate", "watch.watchers", "watch.watched-keys", "watch.mode", "compact.every", "consistency", "range-key", "preload", "ttl"}
+	var rows [][]string
+	for _, p := range of {
+		given, flag, meaning := "", "–", p.Meaning
+		for i := range s.Trials {
+			if text := p.Text(&s.Trials[i].Load); given == "" && text != "" && !slices.Contains(follows, p.Key) {
+				given = code(text)
+			}
+		}
+		if meaning != "" && p.Key != "operation" && !strings.HasPrefix(meaning, "of ") {
+			flag = code("--" + p.FlagName())
+		}
+		for _, f := range p.Features {
+			meaning += fmt.Sprintf("; needs `%s`", f)
+		}
+		rows = append(rows, []string{code(p.Key), flag, given, p.Bounds(), meaning})
+	}
+	return b.table([]string{"key", "flag of `bench`", "default", "range", "meaning"}, rows)
+}
+
+// capabilityTable has what each store can do, as its capabilities say it.
+func capabilityTable(b *block) string {
+	var rows [][]string
+	row := func(what string, has func(kv.Capabilities) bool) {
+		cells := []string{what}
+		for _, s := range registry.All() {
+			cell := "–"
+			if has(s.Capabilities()) {
+				cell = "yes"
+			}
+			cells = append(cells, cell)
+		}
+		rows = append(rows, cells)
+	}
+	for k := range kv.NumKinds {
+		row(code(k.String()), func(c kv.Capabilities) bool { return c.Operations[k] != "" })
+	}
+	for level := range kv.NumConsistencies {
+		if level != kv.None {
+			row(level.String()+" reads", func(c kv.Capabilities) bool { return c.Reads[level] != "" })
+		}
+	}
+	for f := range kv.NumFeatures {
+		row(code(f.String()), func(c kv.Capabilities) bool { return c.Has(f) })
+	}
+	return b.table(append([]string{"operation or capability"}, registry.Names()...), rows)
+}
