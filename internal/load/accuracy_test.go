@@ -6,7 +6,6 @@ import (
 	"math"
 	"runtime"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -365,23 +364,27 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 					return &history.Recorder{Take: func() *history.Block { return b }, Hand: (*history.Block).Reset}
 				}
 			}
-			var before, after runtime.MemStats
-			var opened atomic.Bool
-			p.Reports.Mark = func(m load.Mark) {
-				switch {
-				case m.Ended:
-					runtime.ReadMemStats(&after)
-				case m.Phase == measure.Measured:
-					opened.Store(true)
-					runtime.ReadMemStats(&before)
-				}
-			}
+			allocations := countAllocations(&p)
 			settle.Within(t, func(r settle.Reporter) {
 				m := run(t, p).Measured
-				holdsAllocations(r, after.Mallocs-before.Mallocs, m.Done, 0.02)
+				holdsAllocations(r, allocations(), m.Done, 0.02)
 			})
 		})
 	}
+}
+
+// countAllocations returns a function that reports the allocations in the task's window.
+func countAllocations(p *task) func() uint64 {
+	var before, after runtime.MemStats
+	p.Reports.Mark = func(m load.Mark) {
+		switch {
+		case m.Ended:
+			runtime.ReadMemStats(&after)
+		case m.Phase == measure.Measured:
+			runtime.ReadMemStats(&before)
+		}
+	}
+	return func() uint64 { return after.Mallocs - before.Mallocs }
 }
 
 // A compare-and-set knows the version that the preload read, or that the one

@@ -2,12 +2,10 @@ package load_test
 
 import (
 	"context"
-	"runtime"
 	"testing"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -99,18 +97,10 @@ func TestAnyProtocolDoesNotAllocate(t *testing.T) {
 			l.Connections, l.Clients = 50, 50
 			l.Warmup, l.Duration = 500*time.Millisecond, 3*time.Second // of the edges of a window are some 300 to 500, whatever the load
 			p := plan(l)
-			var before, after runtime.MemStats
-			p.Reports.Mark = func(m load.Mark) {
-				switch {
-				case m.Ended:
-					runtime.ReadMemStats(&after)
-				case m.Phase == measure.Measured:
-					runtime.ReadMemStats(&before)
-				}
-			}
+			allocations := countAllocations(&p)
 			settle.Within(t, func(r settle.Reporter) {
 				m := run(t, p).Measured
-				holdsAllocations(r, after.Mallocs-before.Mallocs, m.Done, 0.05)
+				holdsAllocations(r, allocations(), m.Done, 0.05)
 				if m.Failed() > 0 {
 					t.Errorf("%v: outcomes %v", o.Kind, m.Outcomes)
 				}

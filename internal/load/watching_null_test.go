@@ -1,13 +1,10 @@
 package load_test
 
 import (
-	"runtime"
 	"testing"
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
-	"github.com/quorumbench/quorumbench/internal/load"
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
@@ -127,15 +124,7 @@ func TestWatchedLoadDoesNotAllocate(t *testing.T) {
 	p := watched(serve(t, "", store.NullOptions{Memory: true}))
 	p.Load.Rate.PerSecond, p.Load.Warmup = 1000, time.Second
 	p.Load.Watch.Watchers, p.Load.Watch.Streams = 200, 4
-	var before, after runtime.MemStats
-	p.Reports.Mark = func(m load.Mark) {
-		switch {
-		case m.Ended:
-			runtime.ReadMemStats(&after)
-		case m.Phase == measure.Measured:
-			runtime.ReadMemStats(&before)
-		}
-	}
+	allocations := countAllocations(&p)
 	settle.Within(t, func(r settle.Reporter) {
 		m := run(t, p).Measured
 		if m.Watching.Lost > 0 {
@@ -143,7 +132,7 @@ func TestWatchedLoadDoesNotAllocate(t *testing.T) {
 		}
 		// The null server, in this process too, makes each event in two pieces of
 		// memory.
-		perEvent := float64(after.Mallocs-before.Mallocs)/float64(m.Watch.Delivered) - 2
+		perEvent := float64(allocations())/float64(m.Watch.Delivered) - 2
 		t.Logf("%d events, %.4f allocations each", m.Watch.Delivered, perEvent)
 		if perEvent > 0.1 {
 			r.Errorf("%.4f allocations for an event: %+v", perEvent, *m.Watching)

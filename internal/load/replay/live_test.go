@@ -2,7 +2,6 @@ package replay_test
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,8 +10,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load"
 	"github.com/quorumbench/quorumbench/internal/load/replay"
 	"github.com/quorumbench/quorumbench/internal/results/profile"
-	"github.com/quorumbench/quorumbench/internal/run/cluster"
-	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/call"
@@ -31,18 +28,7 @@ func member(t *testing.T, st store.Store, settings any) string {
 	if testing.Short() {
 		t.Skip("-short: no real server is started")
 	}
-	c, err := cluster.Start(t.Context(), st, cluster.Spec{
-		Hosts: []host.Host{host.NewLocal(nil, nil)}, Members: 1, Exec: servers.Installed(t, st), Dir: t.TempDir(), Settings: settings,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return c.Access().Endpoints[0]
+	return servers.StartMember(t, st, settings).Endpoints[0]
 }
 
 // relayed has speak talk to a member through a relay, whose address it gets, and returns

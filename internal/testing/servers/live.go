@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/quorumbench/quorumbench/internal/kv"
+	"github.com/quorumbench/quorumbench/internal/run/cluster"
 	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
@@ -76,6 +77,24 @@ func Start(t testing.TB, st store.Store, c Cluster) *Live {
 		storetest.Poll(ctx, t, func() error { return c.Ready(ctx, e) })
 	}
 	return l
+}
+
+// StartMember starts a cluster of one member of the installed server, as a run does, and
+// stops it at the end of the test.
+func StartMember(t testing.TB, st store.Store, settings any) store.Access {
+	t.Helper()
+	c, err := cluster.Start(t.Context(), st, cluster.Spec{
+		Hosts: []host.Host{host.NewLocal(nil, nil)}, Members: 1, Exec: Installed(t, st), Dir: t.TempDir(), Settings: settings,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return c.Access()
 }
 
 // Process starts what a Launch says, which does not outlive the test.

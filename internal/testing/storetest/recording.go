@@ -3,6 +3,8 @@ package storetest
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
@@ -29,4 +31,18 @@ func (r *Recording) Since() []history.Op {
 	r.ops = nil
 	r.Flush()
 	return r.ops
+}
+
+// SameOps compares recorded operations with wanted ones. A wanted operation without times was
+// sent at 100 and answered at 200.
+func SameOps(t *testing.T, name string, got []history.Op, want ...history.Op) {
+	t.Helper()
+	for i := range want {
+		if w := &want[i]; w.Done == 0 {
+			w.Invoked, w.Done = 100, 200
+		}
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("%s (-want +got): %s", name, d)
+	}
 }

@@ -1,7 +1,6 @@
 package discovery_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
@@ -14,8 +13,6 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/app"
 	"github.com/quorumbench/quorumbench/internal/load/app/discovery"
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/run/cluster"
-	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 	"github.com/quorumbench/quorumbench/internal/store"
@@ -111,19 +108,7 @@ func TestOnZooKeeper(t *testing.T) {
 	}
 	no := false
 	st := zookeeper.New()
-	c, err := cluster.Start(t.Context(), st, cluster.Spec{
-		Hosts: []host.Host{host.NewLocal(nil, nil)}, Members: 1, Exec: servers.Installed(t, st), Dir: t.TempDir(),
-		Settings: &zookeeper.Settings{Heap: "160m", ForceSync: &no},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	access := c.Access()
+	access := servers.StartMember(t, st, &zookeeper.Settings{Heap: "160m", ForceSync: &no})
 	done := sendMembership(t, access.Endpoints)
 	client := official.ZooKeeper(t, access)
 	there := 0

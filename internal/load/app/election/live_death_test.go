@@ -15,6 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/consul"
 	"github.com/quorumbench/quorumbench/internal/store/etcd"
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
+	"github.com/quorumbench/quorumbench/internal/testing/servers"
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 )
@@ -34,7 +35,7 @@ func TestLeadersThatDieOnZooKeeper(t *testing.T) {
 	t.Parallel()
 	no := false
 	st, app := zookeeper.New(), data.Application{}
-	access := start(t, st, &zookeeper.Settings{Heap: "160m", ForceSync: &no})
+	access := servers.StartMember(t, st, &zookeeper.Settings{Heap: "160m", ForceSync: &no})
 	succeeded(t, sendOf(t, app, 0, st, access.Endpoints, mortal(), 22*time.Second), 6*time.Second, "race for the office")
 	client := official.ZooKeeper(t, access)
 	offices, _, err := client.Children("/" + data.RaceName)
@@ -81,7 +82,7 @@ func TestLeadersThatDieOnConsul(t *testing.T) {
 	}
 	t.Parallel()
 	st := consul.New()
-	access := start(t, st, nil)
+	access := servers.StartMember(t, st, nil)
 	res := sendOf(t, data.Application{}, 2, st, access.Endpoints, mortal(), 52*time.Second)
 	succeeded(t, res, (2*10-5+15)*time.Second, "acquire")
 	tried := row(t, res, "acquire")

@@ -1,7 +1,6 @@
 package election_test
 
 import (
-	"context"
 	"slices"
 	"testing"
 	"time"
@@ -15,8 +14,6 @@ import (
 	data "github.com/quorumbench/quorumbench/internal/load/app/election"
 
 	"github.com/quorumbench/quorumbench/internal/measure"
-	"github.com/quorumbench/quorumbench/internal/run/cluster"
-	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/scenario"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/consul"
@@ -41,7 +38,7 @@ func TestOnZooKeeper(t *testing.T) {
 	}
 	no := false
 	st := zookeeper.New()
-	access := start(t, st, &zookeeper.Settings{Heap: "160m", ForceSync: &no})
+	access := servers.StartMember(t, st, &zookeeper.Settings{Heap: "160m", ForceSync: &no})
 	for name, app := range both {
 		t.Run(name, func(t *testing.T) {
 			check(t, app, 0, send(t, app, 0, st, access.Endpoints))
@@ -98,7 +95,7 @@ func TestOnConsul(t *testing.T) {
 		t.Skip("-short: no real Consul is started")
 	}
 	st, app := consul.New(), data.Application{}
-	access := start(t, st, nil)
+	access := servers.StartMember(t, st, nil)
 	check(t, app, 2, send(t, app, 2, st, access.Endpoints))
 	client, err := api.NewClient(&api.Config{Address: access.Endpoints[0]})
 	if err != nil {
@@ -113,22 +110,6 @@ func TestOnConsul(t *testing.T) {
 			t.Errorf("%s is %s, locked %d times, by %q", p.Key, p.Value, p.LockIndex, p.Session)
 		}
 	}
-}
-
-func start(t *testing.T, st store.Store, settings any) store.Access {
-	t.Helper()
-	c, err := cluster.Start(t.Context(), st, cluster.Spec{
-		Hosts: []host.Host{host.NewLocal(nil, nil)}, Members: 1, Exec: servers.Installed(t, st), Dir: t.TempDir(), Settings: settings,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return c.Access()
 }
 
 // settings has 4 candidates for each of 10 offices, which change hands each second.

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/load/engine"
 	"github.com/quorumbench/quorumbench/internal/measure"
@@ -14,15 +12,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// told is a load whose history is read.
-type told struct {
+// recordedLoad is a load with its recorded history.
+type recordedLoad struct {
 	*scripted
 	c  *chronicle
 	to *storetest.Recording
 }
 
-func tell(t *testing.T, app Application, way int) *told {
-	r := &told{scripted: newScripted(t, app, way)}
+func record(t *testing.T, app Application, way int) *recordedLoad {
+	r := &recordedLoad{scripted: newScripted(t, app, way)}
 	r.to = storetest.NewRecording(t)
 	r.c = r.Steps(&r.to.Recorder).(*chronicle)
 	return r
@@ -30,11 +28,11 @@ func tell(t *testing.T, app Application, way int) *told {
 
 // ended makes a candidate's call end with an answer, from 100 to 200, and returns what was
 // recorded of it.
-func (r *told) ended(of int, call Call, asks asked, ev store.Event) []history.Op {
+func (r *recordedLoad) ended(of int, call Call, asks asked, ev store.Event) []history.Op {
 	return r.endedAt(of, call, asks, ev, 100, 200)
 }
 
-func (r *told) endedAt(of int, call Call, asks asked, ev store.Event, from, to int64) []history.Op {
+func (r *recordedLoad) endedAt(of int, call Call, asks asked, ev store.Event, from, to int64) []history.Op {
 	r.candidates[of].asks = asks
 	shape := &r.way.Shapes[call]
 	o := history.Op{Kind: shape.Kind, Consistency: shape.Level, Outcome: ev.Outcome, Session: uint32(of), Invoked: from, Done: to}
@@ -42,23 +40,10 @@ func (r *told) endedAt(of int, call Call, asks asked, ev store.Event, from, to i
 	return r.to.Since()
 }
 
-func (r *told) name(of int) []byte { return AppendCandidate(nil, of, r.source.run) }
+func (r *recordedLoad) name(of int) []byte { return AppendCandidate(nil, of, r.source.run) }
 
 // whose is the identity of what a candidate writes.
 func whose(of, which uint64) uint64 { return which<<candidateBits | of }
-
-func differs(t *testing.T, name string, got []history.Op, want ...history.Op) {
-	t.Helper()
-	for i := range want {
-		w := &want[i]
-		if w.Done == 0 {
-			w.Invoked, w.Done = 100, 200
-		}
-	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("%s (-want +got): %s", name, d)
-	}
-}
 
 // Candidate 6 is of office 1, of 4 candidates each.
 const of = 6
@@ -66,25 +51,25 @@ const of = 6
 // What each call was in the race for a node is in the history as the operation that the
 // checker knows.
 func TestARaceForANodeIsRecorded(t *testing.T) {
-	r := tell(t, Application{}, 0)
+	r := record(t, Application{}, 0)
 	stood := history.Op{Kind: kv.CAS, Session: of, Key: 1, Written: whose(of, 1), At: 50}
-	differs(t, "stood", r.ended(of, Stand, asked{}, store.Event{At: 50}), stood)
+	storetest.SameOps(t, "stood", r.ended(of, Stand, asked{}, store.Event{At: 50}), stood)
 	refused := stood
 	refused.Outcome, refused.Read = kv.Conflict, history.Unseen
-	differs(t, "refused", r.ended(of, Stand, asked{}, store.Event{At: 50, Outcome: kv.Conflict}), refused)
+	storetest.SameOps(t, "refused", r.ended(of, Stand, asked{}, store.Event{At: 50, Outcome: kv.Conflict}), refused)
 	gone := history.Op{Kind: kv.Delete, Session: of, Key: 1, At: 60}
-	differs(t, "resigned", r.ended(of, Resign, asked{leads: true}, store.Event{At: 60}), gone)
+	storetest.SameOps(t, "resigned", r.ended(of, Resign, asked{leads: true}, store.Event{At: 60}), gone)
 	gone.Outcome = kv.Miss
-	differs(t, "nothing to remove", r.ended(of, Resign, asked{leads: true}, store.Event{At: 60, Outcome: kv.Conflict}), gone)
+	storetest.SameOps(t, "nothing to remove", r.ended(of, Resign, asked{leads: true}, store.Event{At: 60, Outcome: kv.Conflict}), gone)
 	read := history.Op{Kind: kv.Get, Consistency: kv.Local, Session: of, Key: 1, At: 70, Mod: 65, Read: whose(5, 1)}
-	differs(t, "not the leader", r.ended(of, Resign, asked{}, store.Event{At: 70, Mod: 65, Value: r.name(5)}), read)
+	storetest.SameOps(t, "not the leader", r.ended(of, Resign, asked{}, store.Event{At: 70, Mod: 65, Value: r.name(5)}), read)
 	began := history.Op{Kind: kv.Watch, Watch: history.Began, Key: 1, Written: 1, At: 70, Joined: true}
-	differs(t, "waits", r.ended(of, Await, asked{}, store.Event{At: 70, Mod: 65, Value: r.name(5)}), read, began)
+	storetest.SameOps(t, "waits", r.ended(of, Await, asked{}, store.Event{At: 70, Mod: 65, Value: r.name(5)}), read, began)
 	// What is asked on its session tells that it has been told all.
 	reached := history.Op{Kind: kv.Watch, Watch: history.Reached, Key: 1, Mod: 80, Invoked: 200, Done: 200}
-	differs(t, "pinged", r.ended(of, Renew, asked{}, store.Event{At: 80}), reached)
+	storetest.SameOps(t, "pinged", r.ended(of, Renew, asked{}, store.Event{At: 80}), reached)
 	r.c.Told(of, &store.Event{What: store.Notify, Watcher: of, Key: []byte("/x"), Revision: 90, At: 90}, 0, 0, 300)
-	differs(t, "told", r.to.Since(), history.Op{Kind: kv.Watch, Watch: history.Happened, Key: 1, Mod: 90, At: 90, Invoked: 300, Done: 300})
+	storetest.SameOps(t, "told", r.to.Since(), history.Op{Kind: kv.Watch, Watch: history.Happened, Key: 1, Mod: 90, At: 90, Invoked: 300, Done: 300})
 	if got := r.ended(of, Renew, asked{}, store.Event{At: 95}); len(got) > 0 {
 		t.Errorf("behind its event it is recorded of a watch: %+v", got)
 	}
@@ -108,8 +93,8 @@ func TestSessionsEndsAreRecorded(t *testing.T) {
 	gone := func(from, now int64) history.Op {
 		return history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: of, Key: 1, Invoked: from, Done: now}
 	}
-	standing := func() *told {
-		r := tell(t, Application{}, 0)
+	standing := func() *recordedLoad {
+		r := record(t, Application{}, 0)
 		r.ended(of, Stand, asked{}, store.Event{At: 50})
 		return r
 	}
@@ -117,18 +102,18 @@ func TestSessionsEndsAreRecorded(t *testing.T) {
 	r := standing()
 	r.c.MayEnd(ref, of, 100, 500)
 	r.c.MayEnd(ref, of, 100, 500)
-	differs(t, "lost", r.to.Since(), gone(100, 500))
+	storetest.SameOps(t, "lost", r.to.Since(), gone(100, 500))
 	r = standing()
 	r.c.MayEnd(ref, of, 500, 500)
-	differs(t, "closed", r.to.Since(), gone(500, 500))
+	storetest.SameOps(t, "closed", r.to.Since(), gone(500, 500))
 	r = standing()
 	r.candidates[of].dead = true
 	r.c.MayEnd(ref, of, 500, 500)
-	differs(t, "of the dead", r.to.Since(), gone(100, 500))
+	storetest.SameOps(t, "of the dead", r.to.Since(), gone(100, 500))
 	r = standing()
 	r.ended(of, Resign, asked{leads: true}, store.Event{At: 60})
 	r.c.MayEnd(ref, of, 100, 500)
-	differs(t, "resigned", r.to.Since())
+	storetest.SameOps(t, "resigned", r.to.Since())
 	// A close that was answered is the end of the node that it had then.
 	end := history.Op{Kind: kv.Ephemeral, Session: of, Invoked: 500, Done: 600, At: 90, Mod: 50}
 	ended := end
@@ -140,21 +125,21 @@ func TestSessionsEndsAreRecorded(t *testing.T) {
 		return r.to.Since()
 	}
 	r = standing()
-	differs(t, "closed, and answered", closed(50), ended)
-	differs(t, "of a node that it has no more", closed(40))
+	storetest.SameOps(t, "closed, and answered", closed(50), ended)
+	storetest.SameOps(t, "of a node that it has no more", closed(40))
 	r.ended(of, Resign, asked{leads: true}, store.Event{At: 60})
-	differs(t, "resigned, and closed", closed(50))
+	storetest.SameOps(t, "resigned, and closed", closed(50))
 	r = standing()
 	r.Expired(of)
-	differs(t, "expired", r.to.Since(), gone(100, 200))
+	storetest.SameOps(t, "expired", r.to.Since(), gone(100, 200))
 	// A call whose answer nobody had may make it yet.
-	r = tell(t, Application{}, 0)
+	r = record(t, Application{}, 0)
 	r.ended(of, Stand, asked{}, store.Event{Outcome: kv.TimedOut})
 	r.ended(of, Resign, asked{leads: true}, store.Event{At: 60})
 	r.c.MayEnd(ref, of, 100, 500)
-	differs(t, "perhaps made", r.to.Since(), gone(100, 500))
+	storetest.SameOps(t, "perhaps made", r.to.Since(), gone(100, 500))
 	// A node of an earlier run ends with a session of which nobody here knows.
-	r = tell(t, Application{}, 0)
+	r = record(t, Application{}, 0)
 	for i := range 2 {
 		r.Lost(of)
 		got := r.ended(of, Await, asked{}, store.Event{At: 70, Mod: 65, Value: AppendCandidate(nil, of, r.source.run+1)})
@@ -168,13 +153,13 @@ func TestSessionsEndsAreRecorded(t *testing.T) {
 // for each that is known and is not in it. A node whose making was not answered is recorded
 // when somebody is told of it.
 func TestAQueueOfNodesIsRecorded(t *testing.T) {
-	r := tell(t, Application{Queue: true}, 0)
+	r := record(t, Application{Queue: true}, 0)
 	key := func(order uint64) uint64 { return 1<<nodeShift | order }
 	made := func(c int, order int64) []byte {
 		r.node(c, r.source.run, order)
 		return r.key
 	}
-	differs(t, "stood", r.ended(of, Stand, asked{}, store.Event{At: 50, Key: made(of, 8)}),
+	storetest.SameOps(t, "stood", r.ended(of, Stand, asked{}, store.Event{At: 50, Key: made(of, 8)}),
 		history.Op{Kind: kv.CAS, Session: of, Key: key(8), Written: whose(of, 1), At: 50})
 	r.ended(7, Stand, asked{}, store.Event{At: 51, Key: made(7, 9)})
 	list := func(of ...int64) []history.Op {
@@ -188,7 +173,7 @@ func TestAQueueOfNodesIsRecorded(t *testing.T) {
 	part := history.Op{Kind: kv.Range, Consistency: kv.Local, Session: 7, Key: key(9), Read: whose(7, 1), At: 60}
 	second := part
 	second.Key, second.Read, second.Joined = key(8), history.Absent, true
-	differs(t, "a list without one", list(7, 9), part, second)
+	storetest.SameOps(t, "a list without one", list(7, 9), part, second)
 	if got := r.ended(5, Stand, asked{}, store.Event{Outcome: kv.TimedOut}); len(got) > 0 {
 		t.Errorf("of a node without a number it is recorded: %+v", got)
 	}
@@ -213,9 +198,9 @@ func TestAQueueOfNodesIsRecorded(t *testing.T) {
 	r.c.MayEnd(reference(of, Stand), of, 100, 600)
 	for made, order := range map[int64]uint64{50: 8, 80: 20} {
 		r.c.SessionEnded(reference(of, Stand), &history.Op{Kind: kv.Ephemeral, Session: of, Invoked: 600, Done: 700, At: 90, Mod: made})
-		differs(t, "closed, and answered", r.to.Since(), at(history.Op{Kind: kv.Ephemeral, Session: of, Key: key(order), Written: whose(of, 1), At: 90, Mod: made}, 600, 700))
+		storetest.SameOps(t, "closed, and answered", r.to.Since(), at(history.Op{Kind: kv.Ephemeral, Session: of, Key: key(order), Written: whose(of, 1), At: 90, Mod: made}, 600, 700))
 	}
-	differs(t, "a removal", r.ended(of, Drop, asked{before: 8}, store.Event{At: 90, Outcome: kv.Conflict}),
+	storetest.SameOps(t, "a removal", r.ended(of, Drop, asked{before: 8}, store.Event{At: 90, Outcome: kv.Conflict}),
 		at(history.Op{Kind: kv.Delete, Outcome: kv.Miss, Session: of, Key: key(8), At: 90}, 100, 700))
 }
 
@@ -223,15 +208,15 @@ func TestAQueueOfNodesIsRecorded(t *testing.T) {
 // ended on, and is when that was found gone.
 func TestElectionsByLeasesAreRecorded(t *testing.T) {
 	const lease = of + 1 // as the script has it
-	r := tell(t, Application{Queue: true}, 1)
+	r := record(t, Application{Queue: true}, 1)
 	stood := history.Op{Kind: kv.CAS, Session: of, Key: of, Written: whose(of, 1), At: 50}
-	differs(t, "stood", r.ended(of, Stand, asked{lease: lease}, store.Event{At: 50}), stood)
+	storetest.SameOps(t, "stood", r.ended(of, Stand, asked{lease: lease}, store.Event{At: 50}), stood)
 	stood.Outcome, stood.Mod, stood.Read = kv.Conflict, 45, whose(of, 1)
-	differs(t, "refused", r.ended(of, Stand, asked{lease: lease}, store.Event{At: 50, Outcome: kv.Conflict, Mod: 45, Value: r.name(of)}), stood)
-	differs(t, "looked", r.ended(of, Look, asked{own: 50}, store.Event{At: 60, Revision: 44, Key: appendLeaseKey(nil, "p/", 1, 6), Value: r.name(5)}),
+	storetest.SameOps(t, "refused", r.ended(of, Stand, asked{lease: lease}, store.Event{At: 50, Outcome: kv.Conflict, Mod: 45, Value: r.name(of)}), stood)
+	storetest.SameOps(t, "looked", r.ended(of, Look, asked{own: 50}, store.Event{At: 60, Revision: 44, Key: appendLeaseKey(nil, "p/", 1, 6), Value: r.name(5)}),
 		history.Op{Kind: kv.Range, Consistency: kv.Linearizable, Session: of, Key: 5, At: 60, Mod: 44, Read: whose(5, 1)})
-	differs(t, "nobody before", r.ended(of, Look, asked{own: 50}, store.Event{At: 60}))
-	differs(t, "waits", r.ended(of, Await, asked{before: 6, from: 60}, store.Event{At: 61}),
+	storetest.SameOps(t, "nobody before", r.ended(of, Look, asked{own: 50}, store.Event{At: 60}))
+	storetest.SameOps(t, "waits", r.ended(of, Await, asked{before: 6, from: 60}, store.Event{At: 61}),
 		history.Op{Kind: kv.Watch, Watch: history.Began, Key: 5, Written: 1, Mod: 60, At: 61})
 	r.c.Told(of, &store.Event{What: store.Notify, Watcher: of, Key: appendLeaseKey(nil, "p/", 1, 5), Revision: 90, At: 90}, 0, 0, 300)
 	if got := r.to.Since(); len(got) != 1 || got[0].Outcome != kv.WrongAnswer {
@@ -239,19 +224,19 @@ func TestElectionsByLeasesAreRecorded(t *testing.T) {
 	}
 	gone := history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: of, Key: of}
 	alive := history.Op{Kind: kv.KeepAlive, Session: of, Written: lease, Mod: 60, At: 70}
-	differs(t, "renewed", r.ended(of, Renew, asked{lease: lease}, store.Event{At: 70, Count: 60}), at(alive, 100, 300))
+	storetest.SameOps(t, "renewed", r.ended(of, Renew, asked{lease: lease}, store.Event{At: 70, Count: 60}), at(alive, 100, 300))
 	until := 100 + r.life
 	later := r.endedAt(7, Look, asked{}, store.Event{At: 99}, until+1, until+2)
 	gone.Invoked, gone.Done = until, until+2
-	differs(t, "its lease may have ended", later, gone)
+	storetest.SameOps(t, "its lease may have ended", later, gone)
 	alive.Outcome, alive.Mod, alive.Invoked, alive.Done = kv.BadRequest, 0, until+5, until+6
-	differs(t, "found gone", r.endedAt(of, Renew, asked{lease: lease}, store.Event{At: 70, Outcome: kv.BadRequest}, until+5, until+6), alive)
+	storetest.SameOps(t, "found gone", r.endedAt(of, Renew, asked{lease: lease}, store.Event{At: 70, Outcome: kv.BadRequest}, until+5, until+6), alive)
 	// At which revision is not told, but behind that of a lease that is asked for since then. A
 	// new lease is another key, and one that lives when all is over may end then.
 	r.leases[of] = 77
 	nothing := history.Op{Kind: kv.Get, Consistency: kv.Linearizable, Session: of, Key: of, At: 80}
 	granted := history.Op{Kind: kv.KeepAlive, Session: of, Written: 77, Mod: r.life / 1e9, At: 80}
-	differs(t, "granted", r.endedAt(of, Renew, asked{}, store.Event{At: 80, Count: 77}, until+6, until+7), at(nothing, until+6, until+7), at(granted, until+6, until+7))
+	storetest.SameOps(t, "granted", r.endedAt(of, Renew, asked{}, store.Event{At: 80, Count: 77}, until+6, until+7), at(nothing, until+6, until+7), at(granted, until+6, until+7))
 	if got := r.ended(of, Stand, asked{lease: 77}, store.Event{At: 82}); len(got) != 1 || got[0].Key != uint64(r.All()) {
 		t.Errorf("with another lease it is recorded: %+v", got)
 	}
@@ -268,7 +253,7 @@ func TestElectionsByLeasesAreRecorded(t *testing.T) {
 		t.Errorf("of a lease that was asked for before the last was found gone it is recorded: %+v", got)
 	}
 	removed := history.Op{Kind: kv.Delete, Session: of, Key: of, At: 90, Expected: 45}
-	differs(t, "resigned", r.endedAt(of, Resign, asked{lease: lease, own: 45}, store.Event{At: 90}, until+10, until+11), at(removed, until+10, until+11))
+	storetest.SameOps(t, "resigned", r.endedAt(of, Resign, asked{lease: lease, own: 45}, store.Event{At: 90}, until+10, until+11), at(removed, until+10, until+11))
 }
 
 func at(o history.Op, from, to int64) history.Op {
@@ -279,14 +264,14 @@ func at(o history.Op, from, to int64) history.Op {
 // Who leads by a lease has a hold with a fencing token, until it gives the office up; who is
 // told that it leads while another does ends nothing of that one's hold.
 func TestHoldsAreRecorded(t *testing.T) {
-	r := tell(t, Application{}, 1)
+	r := record(t, Application{}, 1)
 	stand := func(c int, created int64) []history.Op {
 		r.candidates[c].own, r.offices[1].leader = created, int32(c)
 		return r.ended(c, Stand, asked{lease: int64(c) + 1}, store.Event{At: created})
 	}
 	grant := history.Op{Kind: kv.KeepAlive, Lock: history.Granted, Session: of, Key: 1, Written: of + 1, Mod: 50}
 	got := stand(of, 50)
-	differs(t, "leads", got[1:], grant)
+	storetest.SameOps(t, "leads", got[1:], grant)
 	if got = stand(of, 50); len(got) != 1 {
 		t.Errorf("it leads already: %+v", got)
 	}
@@ -294,7 +279,7 @@ func TestHoldsAreRecorded(t *testing.T) {
 	got = stand(7, 60)
 	freed := grant
 	freed.Lock = history.Released
-	differs(t, "another leads", got[1:],
+	storetest.SameOps(t, "another leads", got[1:],
 		history.Op{Kind: kv.KeepAlive, Lock: history.Granted, Session: 7, Key: 1, Written: 8, Mod: 60}, at(freed, 201, 201))
 	if got = r.ended(7, Resign, asked{lease: 8, own: 60}, store.Event{Outcome: kv.TimedOut}); len(got) != 2 || got[0].Lock != history.Released || got[0].Mod != 60 {
 		t.Errorf("of a resignation without an answer it is recorded: %+v", got)
@@ -304,25 +289,25 @@ func TestHoldsAreRecorded(t *testing.T) {
 // A lock's key is written by who acquires and who releases it; its revision says which write
 // it is of only while somebody has it.
 func TestLocksOfSessionsAreRecorded(t *testing.T) {
-	r := tell(t, Application{}, 2)
+	r := record(t, Application{}, 2)
 	r.granted(of, &store.Event{Value: []byte("f0e1d2c3-0000-4a5b-8c7d-00ff1234abcd")})
 	r.c.of[of].lease.ID = r.leases[of]
 	lease := uint64(r.leases[of])
 	written := func(which uint32) []byte { return AppendCandidate(nil, of, r.source.run+which) }
 	wrote := history.Op{Kind: kv.CAS, Session: of, Key: 1, Written: whose(of, 3), Expected: history.AnyMod}
-	differs(t, "acquired", r.ended(of, Stand, asked{wrote: 3}, store.Event{}), wrote)
+	storetest.SameOps(t, "acquired", r.ended(of, Stand, asked{wrote: 3}, store.Event{}), wrote)
 	refused := wrote
 	refused.Outcome, refused.Read = kv.Conflict, history.Unseen
-	differs(t, "not got", r.ended(of, Stand, asked{wrote: 3}, store.Event{Outcome: kv.Conflict}), refused)
+	storetest.SameOps(t, "not got", r.ended(of, Stand, asked{wrote: 3}, store.Event{Outcome: kv.Conflict}), refused)
 	r.offices[1].leader = of
 	read := history.Op{Kind: kv.Get, Consistency: kv.Linearizable, Session: of, Key: 1, Mod: 40, Read: whose(of, 3)}
 	hold := history.Op{Kind: kv.KeepAlive, Lock: history.Granted, Session: of, Key: 1, Written: lease, Mod: 2}
 	held := store.Event{Revision: 40, Value: written(3), Before: []byte("f0e1d2c3-0000-4a5b-8c7d-00ff1234abcd"), BeforeRevision: 2}
-	differs(t, "its own", r.ended(of, Look, asked{}, held), read, hold)
+	storetest.SameOps(t, "its own", r.ended(of, Look, asked{}, held), read, hold)
 	wrote.Written, hold.Lock = whose(of, 4), history.Released
-	differs(t, "released", r.ended(of, Resign, asked{wrote: 4}, store.Event{}), hold, wrote)
+	storetest.SameOps(t, "released", r.ended(of, Resign, asked{wrote: 4}, store.Event{}), hold, wrote)
 	read.Mod, read.Read = 0, whose(of, 4)
-	differs(t, "nobody's", r.ended(of, Look, asked{}, store.Event{Revision: 50, Value: written(4)}), read)
+	storetest.SameOps(t, "nobody's", r.ended(of, Look, asked{}, store.Event{Revision: 50, Value: written(4)}), read)
 	// What was sent to give it back may end a later hold.
 	r.ended(of, Resign, asked{wrote: 5}, store.Event{Outcome: kv.TimedOut})
 	if got := r.ended(of, Look, asked{}, held); len(got) != 1 {
@@ -338,12 +323,12 @@ func TestLocksOfSessionsAreRecorded(t *testing.T) {
 	if got := tellIt(nil); len(got) > 0 {
 		t.Errorf("of a key that nobody has it is recorded: %+v", got)
 	}
-	differs(t, "told", tellIt(held.Before), history.Op{Kind: kv.Watch, Watch: history.Happened, Key: 1, Mod: 60, Read: whose(of, 6), Invoked: 300, Done: 300})
+	storetest.SameOps(t, "told", tellIt(held.Before), history.Op{Kind: kv.Watch, Watch: history.Happened, Key: 1, Mod: 60, Read: whose(of, 6), Invoked: 300, Done: 300})
 }
 
 // Who reads the keys after the load knows them, and whose values they have.
 func TestTheNumberOfTheRunIsKept(t *testing.T) {
-	r := tell(t, Application{}, 0)
+	r := record(t, Application{}, 0)
 	kept := r.Kept()
 	if got := kept[len(kept)-1]; got != int64(r.source.run) {
 		t.Errorf("%d is kept", got)
@@ -353,7 +338,7 @@ func TestTheNumberOfTheRunIsKept(t *testing.T) {
 // After the load an office whose nodes the store numbers is listed, and each node of this
 // run that is there is a read. Many answers may come before the first is looked at.
 func TestAQueueOfNodesIsReadBack(t *testing.T) {
-	r := tell(t, Application{Queue: true}, 0)
+	r := record(t, Application{Queue: true}, 0)
 	if got := r.Keys(); got != uint64(r.Offices) {
 		t.Fatalf("%d lists of %d offices", got, r.Offices)
 	}
@@ -379,15 +364,15 @@ func TestAQueueOfNodesIsReadBack(t *testing.T) {
 	first := history.Op{Kind: kv.Get, Consistency: kv.Local, Final: true, Key: 1<<nodeShift | 8, Read: whose(of, 1), At: 90}
 	second := first
 	second.Key, second.Read, second.Joined = 1<<nodeShift|12, whose(7, 1), true
-	differs(t, "two are there", read(0, 1, kv.OK), first, second)
-	differs(t, "one of an earlier run", read(1, 0, kv.OK))
-	differs(t, "there is no office", read(0, 1, kv.Miss))
+	storetest.SameOps(t, "two are there", read(0, 1, kv.OK), first, second)
+	storetest.SameOps(t, "one of an earlier run", read(1, 0, kv.OK))
+	storetest.SameOps(t, "there is no office", read(0, 1, kv.Miss))
 	for tag, want := range []bool{true, false, false, false} {
 		if got := r.Exists(&store.Event{Tag: uint32(tag)}); got != want {
 			t.Errorf("of list %d it says that nodes are there: %v", tag, got)
 		}
 	}
-	race := tell(t, Application{}, 0)
+	race := record(t, Application{}, 0)
 	op = store.Op{Kind: kv.Get, Consistency: kv.Linearizable, Key: race.AppendKey(nil, 1)}
 	race.MakeRead(1, &op)
 	if string(op.Key) != "p/e000001/leader" || op.Kind != kv.Get || op.Consistency != kv.Linearizable || !race.Exists(&store.Event{}) {

@@ -1,7 +1,6 @@
 package patroni_test
 
 import (
-	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,8 +8,6 @@ import (
 	"time"
 
 	data "github.com/quorumbench/quorumbench/internal/load/app/patroni"
-	"github.com/quorumbench/quorumbench/internal/run/cluster"
-	"github.com/quorumbench/quorumbench/internal/run/host"
 	"github.com/quorumbench/quorumbench/internal/store"
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper"
 	"github.com/quorumbench/quorumbench/internal/testing/servers"
@@ -20,20 +17,7 @@ import (
 func startZooKeeper(t *testing.T) (endpoint string) {
 	t.Helper()
 	no := false
-	st := zookeeper.New()
-	c, err := cluster.Start(t.Context(), st, cluster.Spec{
-		Hosts: []host.Host{host.NewLocal(nil, nil)}, Members: 1, Exec: servers.Installed(t, st), Dir: t.TempDir(),
-		Settings: &zookeeper.Settings{Heap: "160m", ForceSync: &no},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Stop(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return c.Access().Endpoints[0]
+	return servers.StartMember(t, zookeeper.New(), &zookeeper.Settings{Heap: "160m", ForceSync: &no}).Endpoints[0]
 }
 
 // TestAgainstZooKeeper sends the load of some Patroni clusters to a real ZooKeeper, each member

@@ -4,8 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/quorumbench/quorumbench/internal/kv"
 	"github.com/quorumbench/quorumbench/internal/load/app"
 	"github.com/quorumbench/quorumbench/internal/load/engine"
@@ -16,14 +14,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// told is a load whose history is read. Its clusters have 3 members, and 8 keys each.
-type told struct {
+// recordedLoad is a load with its recorded history. Its clusters have 3 members, and 8 keys each.
+type recordedLoad struct {
 	*source
 	c  *chronicle
 	to *storetest.Recording
 }
 
-func tell(t *testing.T, way Way) *told {
+func record(t *testing.T, way Way) *recordedLoad {
 	c := Config{Way: way, Clusters: 4, Members: 3, Written: 4, Storm: 2, LoopWait: 5 * time.Second, TTL: 20 * time.Second, RetryTime: 2 * time.Second}
 	s := Of(c, app.Setup{Length: time.Minute, Prefix: "/service/"})
 	for all := range c.All() {
@@ -31,13 +29,13 @@ func tell(t *testing.T, way Way) *told {
 			t.Fatalf("%s", wrong)
 		}
 	}
-	r := &told{source: &source{Script: s}, to: storetest.NewRecording(t)}
+	r := &recordedLoad{source: &source{Script: s}, to: storetest.NewRecording(t)}
 	r.c = s.Steps(&r.to.Recorder).(*chronicle)
 	return r
 }
 
 // first is the first call of a kind of cluster 1.
-func (r *told) first(call Call, key Key) uint64 {
+func (r *recordedLoad) first(call Call, key Key) uint64 {
 	for n, e := range r.schedule.Entries {
 		if e.Call == call && e.Cluster == 1 && e.Key == key {
 			return uint64(n)
@@ -48,11 +46,11 @@ func (r *told) first(call Call, key Key) uint64 {
 
 // ended makes the first call of a kind, of which key says more, end with an answer, from 100
 // to 200, and returns what was recorded of it.
-func (r *told) ended(call Call, key Key, ev store.Event) []history.Op {
+func (r *recordedLoad) ended(call Call, key Key, ev store.Event) []history.Op {
 	return r.endedAt(r.first(call, key), ev, 100, 200)
 }
 
-func (r *told) endedAt(n uint64, ev store.Event, from, to int64) []history.Op {
+func (r *recordedLoad) endedAt(n uint64, ev store.Event, from, to int64) []history.Op {
 	var op store.Op
 	ref := r.Fill(measure.Measured, n, 0, &op)
 	outcome := ev.Outcome
@@ -65,18 +63,6 @@ func (r *told) endedAt(n uint64, ev store.Event, from, to int64) []history.Op {
 	o := history.Op{Kind: op.Kind, Consistency: op.Consistency, Outcome: outcome, Session: 9, Invoked: from, Done: to}
 	r.c.Ended(&engine.Completion{Phase: measure.Measured, N: n, Ref: ref, Expected: op.Revision, Event: &ev, Op: &o})
 	return r.to.Since()
-}
-
-func differs(t *testing.T, name string, got []history.Op, want ...history.Op) {
-	t.Helper()
-	for i := range want {
-		if w := &want[i]; w.Done == 0 {
-			w.Invoked, w.Done = 100, 200
-		}
-	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("%s (-want +got): %s", name, d)
-	}
 }
 
 func at(o history.Op, from, to int64) history.Op {
@@ -99,18 +85,18 @@ func gone(key uint64, member uint32, from, now int64) history.Op {
 
 // What each call was on etcd is in the history as the operation that the checker knows.
 func TestCallsWithLeasesAreRecorded(t *testing.T) {
-	r := tell(t, Leases)
+	r := record(t, Leases)
 	status := history.Op{Kind: kv.Put, Session: 9, Key: statusKey, Written: keys.Identity(r.first(PutStatus, 0)), At: 50}
-	differs(t, "status", r.ended(PutStatus, 0, store.Event{At: 50}), status)
+	storetest.SameOps(t, "status", r.ended(PutStatus, 0, store.Event{At: 50}), status)
 	member := history.Op{Kind: kv.Put, Session: 9, Key: ownKey, Written: keys.Identity(r.first(PutMember, 0)), At: 51}
-	differs(t, "member", r.ended(PutMember, 0, store.Event{At: 51}), member)
+	storetest.SameOps(t, "member", r.ended(PutMember, 0, store.Event{At: 51}), member)
 	past := history.Op{Kind: kv.Put, Session: 9, Key: 8 + uint64(History), Written: keys.Identity(r.first(PutHistory, 0)), At: 52}
-	differs(t, "history", r.ended(PutHistory, 0, store.Event{At: 52}), past)
+	storetest.SameOps(t, "history", r.ended(PutHistory, 0, store.Event{At: 52}), past)
 	race := history.Op{Kind: kv.CAS, Session: 9, Key: leaderKey, Written: keys.Identity(1), At: 53, Outcome: kv.Conflict, Read: history.Unseen}
-	differs(t, "race, lost", r.ended(Race, 0, store.Event{At: 53, Outcome: kv.Conflict}), race)
+	storetest.SameOps(t, "race, lost", r.ended(Race, 0, store.Event{At: 53, Outcome: kv.Conflict}), race)
 	race.Outcome, race.Read, race.At = kv.OK, 0, 54
 	hold := history.Op{Kind: kv.KeepAlive, Lock: history.Granted, Session: 4, Key: 1, Written: 5, Mod: 54}
-	differs(t, "race, won", r.ended(Race, 0, store.Event{At: 54}), race, hold)
+	storetest.SameOps(t, "race, won", r.ended(Race, 0, store.Event{At: 54}), race, hold)
 
 	n := r.first(ReadCluster, 0)
 	e := r.schedule.Entries[n]
@@ -147,7 +133,7 @@ func TestCallsWithLeasesAreRecorded(t *testing.T) {
 		{},
 	} {
 		want.Kind, want.Consistency, want.Session, want.Key, want.At, want.Joined = kv.Range, kv.Local, 9, 8+uint64(i), 60, i > 0
-		differs(t, "a key of the cluster", got[i:i+1], want)
+		storetest.SameOps(t, "a key of the cluster", got[i:i+1], want)
 	}
 	if got = list(); len(got) != 8 || got[2].Outcome != kv.OK || got[2].Read != history.Absent {
 		t.Errorf("of a cluster that is not there it is recorded: %+v", got)
@@ -161,24 +147,24 @@ func TestCallsWithLeasesAreRecorded(t *testing.T) {
 // Keys end with leases: a key may be gone from when its lease may have ended on, and when that
 // is found gone; a call may have bound it to another, or to none.
 func TestTheEndsOfLeasesAreRecorded(t *testing.T) {
-	r := tell(t, Leases)
+	r := record(t, Leases)
 	n := r.first(RenewLeader, 0)
 	alive := history.Op{Kind: kv.KeepAlive, Session: 9, Written: 4, Mod: 20, At: 50}
-	differs(t, "renewed", r.endedAt(n, store.Event{At: 50, Count: 20}, 100, 200), alive)
+	storetest.SameOps(t, "renewed", r.endedAt(n, store.Event{At: 50, Count: 20}, 100, 200), alive)
 	until := int64(100 + 20*time.Second)
 	status := r.endedAt(r.first(PutStatus, 0), store.Event{At: 51}, until+1, until+2)
 	if len(status) != 3 || status[2].Kind != kv.Put {
 		t.Fatalf("of a lease that may have ended it is recorded: %+v", status)
 	}
-	differs(t, "its keys", status[:2], gone(ownKey, 3, until, until+2), gone(leaderKey, 3, until, until+2))
+	storetest.SameOps(t, "its keys", status[:2], gone(ownKey, 3, until, until+2), gone(leaderKey, 3, until, until+2))
 	over := at(alive, until+3, until+4)
 	over.Outcome, over.Mod, over.At = kv.BadRequest, 0, 52
-	differs(t, "found gone", r.endedAt(n, store.Event{At: 52, Outcome: kv.BadRequest}, until+3, until+4), over)
+	storetest.SameOps(t, "found gone", r.endedAt(n, store.Event{At: 52, Outcome: kv.BadRequest}, until+3, until+4), over)
 	// Without a lease it stays.
 	put := history.Op{Kind: kv.Put, Session: 9, Key: ownKey, Written: keys.Identity(r.first(PutMember, 0)), At: 53}
-	differs(t, "without a lease", r.endedAt(r.first(PutMember, 0), store.Event{At: 53}, until+5, until+6), at(put, until+5, until+6))
+	storetest.SameOps(t, "without a lease", r.endedAt(r.first(PutMember, 0), store.Event{At: 53}, until+5, until+6), at(put, until+5, until+6))
 	granted := history.Op{Kind: kv.KeepAlive, Session: 9, Written: 77, Mod: 20, At: 54}
-	differs(t, "granted", r.endedAt(n, store.Event{At: 54, Count: 77}, until+7, until+8), at(granted, until+7, until+8))
+	storetest.SameOps(t, "granted", r.endedAt(n, store.Event{At: 54, Count: 77}, until+7, until+8), at(granted, until+7, until+8))
 	r.endedAt(r.first(PutMember, 0), store.Event{Outcome: kv.TimedOut}, until+9, until+10)
 	r.c.Closed(until + 11)
 	var own []history.Op
@@ -187,16 +173,16 @@ func TestTheEndsOfLeasesAreRecorded(t *testing.T) {
 			own = append(own, o)
 		}
 	}
-	differs(t, "when all is over", own, gone(ownKey, 3, until+11, until+11))
+	storetest.SameOps(t, "when all is over", own, gone(ownKey, 3, until+11, until+11))
 	// A call that comes late, with a lease that another has replaced.
 	r.c.bound(3, &r.c.of[3].own, 4, &history.Op{Kind: kv.Put, Invoked: 150, Done: until + 12})
-	differs(t, "with an earlier lease", r.to.Since(), gone(ownKey, 3, 150, until+12))
+	storetest.SameOps(t, "with an earlier lease", r.to.Since(), gone(ownKey, 3, 150, until+12))
 }
 
 // Who has the lock of a cluster by a lease holds it, until its members are told that nobody
 // does; or beyond that another has it, if nothing had told them otherwise.
 func TestHoldsAreRecorded(t *testing.T) {
-	r := tell(t, Leases)
+	r := record(t, Leases)
 	var races []uint64
 	for n, e := range r.schedule.Entries {
 		if e.Call == Race && e.Cluster == 1 {
@@ -205,7 +191,7 @@ func TestHoldsAreRecorded(t *testing.T) {
 	}
 	r.endedAt(races[0], store.Event{At: 50}, 100, 200)
 	got := r.endedAt(races[1], store.Event{At: 60}, 100, 210)
-	differs(t, "two lead", got[1:],
+	storetest.SameOps(t, "two lead", got[1:],
 		at(history.Op{Kind: kv.KeepAlive, Lock: history.Granted, Session: 5, Key: 1, Written: 6, Mod: 60}, 100, 210),
 		at(history.Op{Kind: kv.KeepAlive, Lock: history.Released, Session: 4, Key: 1, Written: 5, Mod: 50}, 211, 211))
 	tellGone := func(revision int64) {
@@ -223,42 +209,42 @@ func TestHoldsAreRecorded(t *testing.T) {
 
 // On Consul the answers to writes tell no index, and a lock is not to be had for a while.
 func TestCallsWithLocksAreRecorded(t *testing.T) {
-	r := tell(t, Locks)
+	r := record(t, Locks)
 	name := sessionName([]byte(aSession))
 	session := name.numbers()[0]
 	alive := history.Op{Kind: kv.KeepAlive, Session: 9, Written: uint64(session), Mod: 10}
-	differs(t, "renewed", r.ended(RenewLeader, 0, store.Event{Count: 10}), alive)
+	storetest.SameOps(t, "renewed", r.ended(RenewLeader, 0, store.Event{Count: 10}), alive)
 	race := history.Op{Kind: kv.CAS, Session: 9, Key: leaderKey, Written: keys.Identity(1), Outcome: kv.Conflict, Read: history.Unseen, Expected: history.AnyMod}
-	differs(t, "race, lost", r.ended(Race, 0, store.Event{Outcome: kv.Conflict}), race)
+	storetest.SameOps(t, "race, lost", r.ended(Race, 0, store.Event{Outcome: kv.Conflict}), race)
 	race.Outcome, race.Read, race.Expected = kv.OK, 0, 0
-	differs(t, "race, won", r.ended(Race, 0, store.Event{}), race)
+	storetest.SameOps(t, "race, won", r.ended(Race, 0, store.Event{}), race)
 	r.c.lists.Begin(0)
 	r.c.lists.Add(0, r.AppendKey(nil, leaderKey)[1:], AppendName(nil, 1, 1), 40)
 	got := r.ended(ReadCluster, 0, store.Event{Count: 1})
 	if len(got) != 8 {
 		t.Fatalf("of a cluster it is recorded: %+v", got)
 	}
-	differs(t, "the leader's key", got[2:3], history.Op{Kind: kv.Range, Consistency: kv.Lease, Joined: true, Session: 9, Key: leaderKey, Read: keys.Identity(1), Mod: 40})
+	storetest.SameOps(t, "the leader's key", got[2:3], history.Op{Kind: kv.Range, Consistency: kv.Lease, Joined: true, Session: 9, Key: leaderKey, Read: keys.Identity(1), Mod: 40})
 	// A leader that was elected just now may know of no cluster yet.
 	got = r.ended(ReadCluster, 0, store.Event{})
 	if len(got) != 8 {
 		t.Fatalf("of nothing it is recorded: %+v", got)
 	}
-	differs(t, "nothing", got[:1], history.Op{Kind: kv.Range, Consistency: kv.Lease, Session: 9, Key: 8, Outcome: kv.Stale})
+	storetest.SameOps(t, "nothing", got[:1], history.Op{Kind: kv.Range, Consistency: kv.Lease, Session: 9, Key: 8, Outcome: kv.Stale})
 }
 
 // On ZooKeeper keys end with the sessions of connections: since they were made where the
 // connection was lost, and from now on where it is closed.
 func TestCallsWithNodesAreRecorded(t *testing.T) {
-	r := tell(t, Nodes)
+	r := record(t, Nodes)
 	join := history.Op{Kind: kv.CAS, Session: 9, Key: ownKey, Written: keys.Identity(r.first(Join, 0)), At: 50}
-	differs(t, "joined", r.ended(Join, 0, store.Event{At: 50}), join)
+	storetest.SameOps(t, "joined", r.ended(Join, 0, store.Event{At: 50}), join)
 	lead := history.Op{Kind: kv.CAS, Session: 9, Key: leaderKey, Written: whose0, At: 51}
-	differs(t, "leads", r.ended(Lead, 0, store.Event{At: 51}), lead)
+	storetest.SameOps(t, "leads", r.ended(Lead, 0, store.Event{At: 51}), lead)
 	read := history.Op{Kind: kv.Get, Consistency: kv.Local, Session: 9, Key: leaderKey, At: 60, Mod: 51, Read: whose0}
-	differs(t, "read", r.ended(ReadKey, Leader, store.Event{At: 60, Mod: 51, Revision: 1, Value: AppendName(nil, 1, 0)}), read)
+	storetest.SameOps(t, "read", r.ended(ReadKey, Leader, store.Event{At: 60, Mod: 51, Revision: 1, Value: AppendName(nil, 1, 0)}), read)
 	read.Mod, read.Read, read.Outcome = 0, history.Absent, kv.Miss
-	differs(t, "not there", r.ended(ReadKey, Leader, store.Event{At: 60, Outcome: kv.Miss}), read)
+	storetest.SameOps(t, "not there", r.ended(ReadKey, Leader, store.Event{At: 60, Outcome: kv.Miss}), read)
 	r.c.lists.Begin(0)
 	r.c.lists.Add(0, AppendName(nil, 1, 0), nil, 0)
 	r.c.lists.Add(0, AppendName(nil, 2, 1), nil, 0)
@@ -269,49 +255,49 @@ func TestCallsWithNodesAreRecorded(t *testing.T) {
 	not.Key, not.Read, not.Joined = ownKey+1, history.Absent, true
 	last := not
 	last.Key++
-	differs(t, "members", r.ended(ListKeys, FirstMember, store.Event{At: 61, Count: 2}), there, not, last)
+	storetest.SameOps(t, "members", r.ended(ListKeys, FirstMember, store.Event{At: 61, Count: 2}), there, not, last)
 	if got := r.ended(RenewLeader, 0, store.Event{At: 62, Count: 15}); len(got) > 0 || r.c.life != int64(15*time.Second) {
 		t.Errorf("of a ping it is recorded: %+v, and sessions live for %v", got, time.Duration(r.c.life))
 	}
 	put := history.Op{Kind: kv.Put, Session: 9, Key: ownKey, Written: keys.Identity(r.first(PutMember, 0)), At: 63, Expected: history.AnyMod}
-	differs(t, "put", r.ended(PutMember, 0, store.Event{At: 63}), put)
+	storetest.SameOps(t, "put", r.ended(PutMember, 0, store.Event{At: 63}), put)
 	place := r.Place(r.first(PutMember, 0))
 	r.Lost(place)
-	differs(t, "lost", r.to.Since(), gone(ownKey, 3, 100, 200), gone(leaderKey, 3, 100, 200))
+	storetest.SameOps(t, "lost", r.to.Since(), gone(ownKey, 3, 100, 200), gone(leaderKey, 3, 100, 200))
 	r.Lost(place)
 	r.Expired(place)
-	differs(t, "and again", r.to.Since())
+	storetest.SameOps(t, "and again", r.to.Since())
 	// A node that has gone is refused, and made the next time.
 	put.Outcome, put.Read, put.At = kv.Conflict, history.Absent, 70
-	differs(t, "refused", r.ended(PutMember, 0, store.Event{At: 70, Outcome: kv.Conflict}), put)
+	storetest.SameOps(t, "refused", r.ended(PutMember, 0, store.Event{At: 70, Outcome: kv.Conflict}), put)
 	join.Written, join.At = put.Written, 71
-	differs(t, "made", r.endedAt(r.first(PutMember, 0), store.Event{At: 71}, 300, 400), at(join, 300, 400))
+	storetest.SameOps(t, "made", r.endedAt(r.first(PutMember, 0), store.Event{At: 71}, 300, 400), at(join, 300, 400))
 	r.c.Closed(500)
-	differs(t, "closed", r.to.Since(), gone(ownKey, 3, 500, 500))
+	storetest.SameOps(t, "closed", r.to.Since(), gone(ownKey, 3, 500, 500))
 	// What an earlier load left may end with its session.
-	r = tell(t, Nodes)
+	r = record(t, Nodes)
 	join.Written, join.At, join.Outcome, join.Read = keys.Identity(r.first(Join, 0)), 72, kv.Conflict, history.Unseen
-	differs(t, "there already", r.ended(Join, 0, store.Event{At: 72, Outcome: kv.Conflict}), gone(ownKey, 0, 100, 200), join)
+	storetest.SameOps(t, "there already", r.ended(Join, 0, store.Event{At: 72, Outcome: kv.Conflict}), gone(ownKey, 0, 100, 200), join)
 	read.Outcome, read.Mod, read.Read = kv.OK, 12, whose0
-	differs(t, "of an earlier load", r.ended(ReadKey, Leader, store.Event{At: 60, Mod: 12, Revision: 1, Value: AppendName(nil, 1, 0)}), gone(leaderKey, 0, 100, 200), read)
+	storetest.SameOps(t, "of an earlier load", r.ended(ReadKey, Leader, store.Event{At: 60, Mod: 12, Revision: 1, Value: AppendName(nil, 1, 0)}), gone(leaderKey, 0, 100, 200), read)
 	// Nobody reads it before watchers are told of its end, which is before this load's or behind it.
 	for made, want := range map[int64][]history.Op{0: {gone(leaderKey, 0, 0, 300)}, 13: {gone(leaderKey, 0, 100, 300)}, 12: nil} {
-		r = tell(t, Nodes)
+		r = record(t, Nodes)
 		if made > 0 {
 			r.ended(Lead, 0, store.Event{At: made})
 		}
 		r.c.Told(4, &store.Event{What: store.Notify, Key: r.AppendKey(nil, leaderKey), Revision: 12, At: 12}, 0, 0, 300)
 		deleted := history.Op{Kind: kv.Watch, Watch: history.Happened, Session: 4, Key: leaderKey, Mod: 12, At: 12, Invoked: 300, Done: 300}
-		differs(t, "the end of an earlier load's", r.to.Since(), append(want, deleted)...)
+		storetest.SameOps(t, "the end of an earlier load's", r.to.Since(), append(want, deleted)...)
 	}
 }
 
 // Of a session that was closed, as was answered, the end is that of what it had made: of the
 // newest version that was answered, which is that of the last call that set it.
 func TestWhatEndsWithASessionIsRecorded(t *testing.T) {
-	var r *told
+	var r *recordedLoad
 	joined := func() {
-		r = tell(t, Nodes)
+		r = record(t, Nodes)
 		r.ended(Join, 0, store.Event{At: 50})
 	}
 	put := func(ev store.Event) uint64 {
@@ -331,62 +317,62 @@ func TestWhatEndsWithASessionIsRecorded(t *testing.T) {
 	own := func(n uint64, version int64) history.Op {
 		return ended(ownKey, int64(keys.Identity(n)), version)
 	}
-	differs(t, "as it was made", closed(join, 50), own(join, 50))
+	storetest.SameOps(t, "as it was made", closed(join, 50), own(join, 50))
 	n := put(store.Event{At: 63})
-	differs(t, "set since", closed(join, 50), own(n, 63))
-	differs(t, "of what another session made", closed(join, 40))
+	storetest.SameOps(t, "set since", closed(join, 50), own(n, 63))
+	storetest.SameOps(t, "of what another session made", closed(join, 40))
 	put(store.Event{Outcome: kv.TimedOut})
-	differs(t, "set without an answer", closed(join, 50), own(n, 63))
+	storetest.SameOps(t, "set without an answer", closed(join, 50), own(n, 63))
 	r.Lost(r.Place(n)) // the session may go on
 	r.to.Since()
-	differs(t, "set, and lost", closed(join, 50), own(n, 63))
+	storetest.SameOps(t, "set, and lost", closed(join, 50), own(n, 63))
 	put(store.Event{At: 70, Outcome: kv.Conflict})
-	differs(t, "found gone", closed(join, 50))
+	storetest.SameOps(t, "found gone", closed(join, 50))
 	put(store.Event{At: 71})
-	differs(t, "gone, and made again", closed(n, 50))
-	differs(t, "made again", closed(n, 71), own(n, 71))
+	storetest.SameOps(t, "gone, and made again", closed(n, 50))
+	storetest.SameOps(t, "made again", closed(n, 71), own(n, 71))
 	put(store.Event{At: 72})
-	differs(t, "made again, and set", closed(n, 71), own(n, 72))
+	storetest.SameOps(t, "made again, and set", closed(n, 71), own(n, 72))
 	r.Expired(r.Place(n))
 	r.to.Since()
-	differs(t, "of a session that ran out", closed(n, 71))
+	storetest.SameOps(t, "of a session that ran out", closed(n, 71))
 	put(store.Event{At: 73}) // of the node of the session that is about to end
-	differs(t, "set by another session", closed(n, 71))
+	storetest.SameOps(t, "set by another session", closed(n, 71))
 
 	r.ended(Lead, 0, store.Event{At: 51})
-	differs(t, "of who leads", closed(r.first(Lead, 0), 51), ended(leaderKey, whose0, 51))
+	storetest.SameOps(t, "of who leads", closed(r.first(Lead, 0), 51), ended(leaderKey, whose0, 51))
 
 	// Of a node whose making was not answered it is not known whose it is: an earlier load's
 	// may stand there.
-	r = tell(t, Nodes)
+	r = record(t, Nodes)
 	r.ended(Join, 0, store.Event{Outcome: kv.TimedOut})
 	put(store.Event{At: 63})
-	differs(t, "perhaps made", closed(join, 50))
+	storetest.SameOps(t, "perhaps made", closed(join, 50))
 	// Nor of one that was set when another may have been made.
 	joined()
 	put(store.Event{At: 62, Outcome: kv.Conflict})
 	put(store.Event{Outcome: kv.TimedOut})
 	put(store.Event{At: 63})
-	differs(t, "perhaps made again", closed(join, 50), own(join, 50))
+	storetest.SameOps(t, "perhaps made again", closed(join, 50), own(join, 50))
 }
 
 // What watchers are told is of the keys by their numbers; a value that is not as it is made is
 // nobody's.
 func TestWhatMembersAreToldIsRecorded(t *testing.T) {
-	r := tell(t, Leases)
+	r := record(t, Leases)
 	tellIt := func(key, value []byte) []history.Op {
 		r.c.Told(4, &store.Event{What: store.Notify, Key: key, Value: value, Version: 3, Revision: 60, At: 60}, 0, 0, 300)
 		return r.to.Since()
 	}
 	status := AppendStatus(nil, 1, 3, 7)
 	event := history.Op{Kind: kv.Watch, Watch: history.Happened, Session: 4, Key: statusKey, Mod: 60, At: 60, Read: keys.Identity(7), Invoked: 300, Done: 300}
-	differs(t, "status", tellIt(r.AppendKey(nil, statusKey), status), event)
+	storetest.SameOps(t, "status", tellIt(r.AppendKey(nil, statusKey), status), event)
 	status[len(status)-4]++
 	event.Read = keys.Nobodys
-	differs(t, "damaged", tellIt(r.AppendKey(nil, statusKey), status), event)
+	storetest.SameOps(t, "damaged", tellIt(r.AppendKey(nil, statusKey), status), event)
 	past := event
 	past.Key, past.Read = 8+uint64(History), keys.Identity(9)
-	differs(t, "history", tellIt(r.AppendKey(nil, past.Key), AppendHistory(nil, 1, 2, 9)), past)
+	storetest.SameOps(t, "history", tellIt(r.AppendKey(nil, past.Key), AppendHistory(nil, 1, 2, 9)), past)
 	if got := tellIt([]byte("/service/pg-000001/failover"), nil); len(got) > 0 {
 		t.Errorf("of a key that others left it is recorded: %+v", got)
 	}
@@ -404,13 +390,13 @@ func TestWhatMembersAreToldIsRecorded(t *testing.T) {
 		}
 	}
 	r.c.Read(ownKey, &store.Event{Value: AppendMember(nil, 0, false, 5), Revision: 40}, &history.Op{Kind: kv.Get, At: 60, Final: true, Done: 400})
-	differs(t, "read after the load", r.to.Since(), at(history.Op{Kind: kv.Get, Key: ownKey, Done: 400, At: 60, Final: true, Read: keys.Identity(5), Mod: 40}, 0, 400))
+	storetest.SameOps(t, "read after the load", r.to.Since(), at(history.Op{Kind: kv.Get, Key: ownKey, Done: 400, At: 60, Final: true, Read: keys.Identity(5), Mod: 40}, 0, 400))
 }
 
 // What is recorded allocates nothing.
 func TestRecordingDoesNotAllocate(t *testing.T) {
 	for _, way := range []Way{Leases, Locks, Nodes} {
-		r := tell(t, way)
+		r := record(t, way)
 		block := history.NewBlock()
 		r.to.Hand, r.to.Take = (*history.Block).Reset, func() *history.Block { return block }
 		var op store.Op
