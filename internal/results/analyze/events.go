@@ -26,11 +26,6 @@ type WindowEvents struct {
 	Slowest     *Stretch      // the slowest second likewise, if it is not in the gap
 }
 
-// None reports whether there is nothing to say.
-func (h *WindowEvents) None() bool {
-	return len(h.Counted) == 0 && h.HeldClients == 0 && h.Gap == nil && h.Slowest == nil
-}
-
 // Stretch is a stretch of time and the events in it.
 type Stretch struct {
 	From   time.Time

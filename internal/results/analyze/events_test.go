@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -67,7 +68,7 @@ func TestWhatHappenedIsBesideGapAndSlowestSecond(t *testing.T) {
 		t.Errorf("%+v and %+v", h.Slowest, h.Gap)
 	}
 	trial.Events = trial.Events[:1]
-	if h := EventsOf(trial); !h.None() {
+	if h := EventsOf(trial); !reflect.DeepEqual(h, WindowEvents{}) {
 		t.Errorf("%+v", h)
 	}
 }

@@ -143,7 +143,7 @@ func TestPercentilesFromTheHistogramsAreTheResults(t *testing.T) {
 func TestCheckThresholds(t *testing.T) {
 	rate := 1.0
 	trials := []record.Conditions{{Name: "put-leader"}, {Name: "put-open", Load: scenario.Load{Arrival: scenario.Constant}, Rate: &rate}}
-	for text, want := range map[string]string{
+	checkThresholds(t, trials, map[string]string{
 		"p99<1ms":                 "",
 		"put-*:p99<1ms":           "",
 		"lateness<1ms":            "",
@@ -152,7 +152,14 @@ func TestCheckThresholds(t *testing.T) {
 		"put-leadr:p99<1ms":       `there is no trial "put-leadr"; did you mean "put-leader"?`,
 		"put:p99<1ms":             `did you mean "put*"?`,
 		"x*:p99<1ms":              `the first is "put-leader"`,
-	} {
+	})
+}
+
+// checkThresholds checks each threshold, by its text, against the trials. The error has the
+// given text, and there is none where that is empty.
+func checkThresholds(t *testing.T, trials []record.Conditions, all map[string]string) {
+	t.Helper()
+	for text, want := range all {
 		th, err := ParseThreshold(text)
 		must(t, err)
 		err = CheckThresholds([]Threshold{th}, trials)

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/csv"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -77,22 +78,29 @@ func twoStores(t *testing.T) *record.Run {
 	return run
 }
 
-func TestDbtester(t *testing.T) {
-	run := twoStores(t)
-	out := filepath.Join(t.TempDir(), "out")
+// writeDbtester writes a run's files of dbtester into the folder out. It returns the summary
+// that is printed, and read, which returns the text of a file there.
+func writeDbtester(t *testing.T, run *record.Run) (out, printed string, read func(names ...string) string) {
+	t.Helper()
+	out = filepath.Join(t.TempDir(), "out")
 	var b bytes.Buffer
 	if err := Dbtester(&b, run, out); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "dbtester.txt", b.String())
-	read := func(names ...string) string {
+	return out, b.String(), func(names ...string) string {
 		text, err := os.ReadFile(filepath.Join(append([]string{out}, names...)...))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return string(text)
 	}
-	if read("summary.txt") != b.String() {
+}
+
+func TestDbtester(t *testing.T) {
+	run := twoStores(t)
+	out, printed, read := writeDbtester(t, run)
+	golden(t, "dbtester.txt", printed)
+	if read("summary.txt") != printed {
 		t.Error("summary.txt is not what is printed")
 	}
 	golden(t, "dbtester-summary.csv", read("summary.csv"))
@@ -113,7 +121,7 @@ func TestDbtester(t *testing.T) {
 			}
 		}
 	}
-	err := Dbtester(&b, run, out)
+	err := Dbtester(io.Discard, run, out)
 	if err == nil || !strings.Contains(err.Error(), "choose a folder that is empty") {
 		t.Errorf("a folder in use: %v", err)
 	}

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -27,18 +26,7 @@ func TestDbtesterServers(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "machines.csv"), []byte(csv.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out := filepath.Join(t.TempDir(), "out")
-	var b bytes.Buffer
-	if err := Dbtester(&b, run, out); err != nil {
-		t.Fatal(err)
-	}
-	read := func(names ...string) string {
-		text, err := os.ReadFile(filepath.Join(append([]string{out}, names...)...))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text)
-	}
+	out, _, read := writeDbtester(t, run)
 	for _, line := range []string{
 		"SERVER-TOTAL-NETWORK-RX-DATA-SUM,600,\n", "SERVER-TOTAL-NETWORK-TX-DATA-SUM,180,\n", "SERVER-MAX-CPU-USAGE,200.0 %,\n", "SERVER-MAX-MEMORY-USAGE,6000000,\n",
 		"SERVER-AVG-WRITES-COMPLETED-DELTA-SUM,150,\n", "SERVER-AVG-SECTORS-WRITTEN-DELTA-SUM,1200,\n", "SERVER-AVG-READS-COMPLETED-DELTA-SUM,,\n", "SERVER-AVG-DISK-SPACE-USAGE,5000,\n",

@@ -43,6 +43,3 @@ type Result struct {
 	// Undecided are sentences about what could not be checked, and why.
 	Undecided []string
 }
-
-// Right reports whether no promise was seen broken.
-func (r *Result) Right() bool { return len(r.Counts) == 0 }

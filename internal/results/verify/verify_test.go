@@ -10,6 +10,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
+// Right reports whether no promise was seen broken.
+func (r *Result) Right() bool { return len(r.Counts) == 0 }
+
 // checked is Check with all of its findings.
 func checked(t testing.TB, m *memory, opt Options) (*Result, []finding) {
 	t.Helper()

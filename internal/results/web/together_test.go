@@ -63,12 +63,7 @@ func TestPageHasStoresTogether(t *testing.T) {
 	}
 	files, _ := Charts(run)
 	for _, want := range []string{"together-put-throughput", "together-put-by-writes-memory", "together-put-processors"} {
-		i := slices.IndexFunc(files, func(f File) bool { return f.Name == want })
-		if i < 0 {
-			t.Fatalf("there is no file %s", want)
-		}
-		wellFormed(t, files[i].Text)
-		if by := strings.Contains(want, "by-writes"); strings.Contains(files[i].Text, "by writes completed") != by {
+		if by := strings.Contains(want, "by-writes"); strings.Contains(textOf(t, files, want), "by writes completed") != by {
 			t.Errorf("the title of %s does not say what its axis counts", want)
 		}
 	}
@@ -103,11 +98,7 @@ func TestPageHasSteps(t *testing.T) {
 	}
 	files, _ := Charts(run)
 	for _, want := range []string{"steps-closed", "scaling-closed"} {
-		i := slices.IndexFunc(files, func(f File) bool { return f.Name == want })
-		if i < 0 {
-			t.Fatalf("there is no file %s", want)
-		}
-		wellFormed(t, files[i].Text)
+		textOf(t, files, want)
 	}
 }
 
@@ -169,4 +160,15 @@ func TestBrowserShowsSteps(t *testing.T) {
 		t.Errorf("%v parts of a ladder that is switched off are there", n)
 	}
 	b.atPeace()
+}
+
+// textOf returns the text of the file of a name, which is there and well-formed.
+func textOf(t *testing.T, files []File, name string) string {
+	t.Helper()
+	i := slices.IndexFunc(files, func(f File) bool { return f.Name == name })
+	if i < 0 {
+		t.Fatalf("there is no file %s", name)
+	}
+	wellFormed(t, files[i].Text)
+	return files[i].Text
 }

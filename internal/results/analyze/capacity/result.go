@@ -32,7 +32,7 @@ func (s *Search) Result() Result {
 	for _, p := range s.periods {
 		r.include(p.Interval)
 	}
-	if s.ended != "" && s.ended != Interrupted {
+	if s.ended != "" {
 		r.Status, r.Why = Disturbed, s.why+", and the capacity changed while it ran"
 	}
 	return r
@@ -63,7 +63,7 @@ func (s *Search) sinceChange() Result {
 	case math.IsInf(fail, 1) && (s.ended == AtLeast || s.ended == TimeOver) && s.voidAbove(pass) && !s.known(pass):
 		r.Status, r.Why = NotKnown, "the objective holds at a rate far below what the store has done already, and above that "+noTrialTold
 		return r
-	case s.ended == "" || s.ended == Interrupted || !r.Closed() || pass == 0:
+	case s.ended == "" || !r.Closed() || pass == 0:
 		return r
 	}
 	if moved := s.moved(); moved.surely || s.ended != Found {

@@ -47,13 +47,6 @@ func New(o Options) *Search {
 
 func (s *Search) end(status Status, why string) { s.ended, s.why = status, why }
 
-// Interrupt ends a search before it is over.
-func (s *Search) Interrupt() {
-	if s.ended == "" {
-		s.end(Interrupted, "it was interrupted")
-	}
-}
-
 // NoRoom ends a search because the store has no space for the next trial. The result is what
 // the earlier trials prove.
 func (s *Search) NoRoom(why string) { s.end(NoSpace, why) }
