@@ -1,5 +1,5 @@
 // Package verdict judges a run: numbered rules, each with its limit, over
-// figures that a trial hands over. It is pure; docs/explanation/method.md lists the rules
+// figures that a trial hands over. It is pure; docs/reference/rules.md lists the rules
 // for readers, with the same numbers.
 package verdict
 
