@@ -58,7 +58,7 @@ func newCheckFlags(r command.Flags, preset string) *checkFlags {
 	c.Names["max-in-flight"] = "--clients" // of an open loop
 	f := &checkFlags{AttachFlags: command.NewAttachFlags(), preset: c, load: "s", seed: scenario.DefaultSeed, format: "text"}
 	r.Text("load", &f.load, "s|m|l|xl", "load: s(mall), m(edium), l(arge) or xl (xLarge)")
-	r.Parameter(c, c.Parameter("prefix"), "what every key begins with; no such key may be there. etcdctl's are /etcdctl-check-perf/ and /etcdctl-check-datascale/")
+	r.Parameter(c, c.Parameter("prefix"), "prefix of every key; no key may have it. etcdctl's prefixes are /etcdctl-check-perf/ and /etcdctl-check-datascale/")
 	r.Parameter(c, c.Parameter("overwrite-existing"), c.Parameter("overwrite-existing").Meaning)
 	r.Parameter(c, c.Parameter("cleanup-compact"), "compact the history afterwards")
 	r.Parameter(c, c.Parameter("cleanup-defragment"), "defragment every member afterwards")
@@ -285,7 +285,7 @@ func (a *commandLine) checkPerf(ctx context.Context, f *perfFlags) error {
 
 func (a *commandLine) checkDatascaleCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use: "datascale", Short: "Check what so many keys cost each member: memory, disk, time", Args: command.Takes(0, 0, ""),
+		Use: "datascale", Short: "Check the cost of keys for each member: memory, disk and time", Args: command.Takes(0, 0, ""),
 		Long: `Check the cost of keys of 512 + 512 bytes for each member: its memory and its database
 before and after, the bytes per key, and the duration of the writes.
 

@@ -113,7 +113,9 @@ func (h *helpText) write(b *block, to *strings.Builder) {
 	usage := slices.DeleteFunc(strings.Split(h.usage, "\n"), func(line string) bool {
 		return strings.HasSuffix(line, "[command]") || h.under == 0 && h.name == "bench"
 	})
-	to.WriteString("```\n" + strings.TrimSpace(unindent(strings.Join(usage, "\n")+"\n"+h.examples)) + "\n```\n\n")
+	if shown := strings.TrimSpace(unindent(strings.Join(usage, "\n") + "\n" + h.examples)); shown != "" {
+		to.WriteString("```\n" + shown + "\n```\n\n")
+	}
 	if len(h.flags) == 0 || h.isOfBench || h.name == "bench" {
 		return
 	}
