@@ -60,6 +60,6 @@ func start(t *testing.T, o storetest.Options) *storetest.Server {
 func startCluster(t *testing.T, members int) *storetest.Server {
 	t.Helper()
 	return &storetest.Server{Access: servers.StartInProcess(t, New(), store.LaunchSpec{
-		Cluster: "conform", Self: "unused", Members: servers.Places(t, members), Settings: &Settings{LogLevel: "error"},
+		Cluster: "conform", Self: "unused", Members: servers.Places(t, members), Settings: &Settings{LogLevel: "error", UnsafeNoFsync: true},
 	}, store.Access{})}
 }

@@ -29,7 +29,7 @@ func Start(t *testing.T, st store.Store, binary string, members int) *Cluster {
 	var err error
 	if c.Launch, err = st.Launch(store.LaunchSpec{
 		Cluster: "test", Exec: binary, Self: "unused", Members: servers.Places(t, members),
-		Settings: &etcd.Settings{LogLevel: "error"},
+		Settings: &etcd.Settings{LogLevel: "error", UnsafeNoFsync: true},
 	}); err != nil {
 		t.Fatal(err)
 	}
