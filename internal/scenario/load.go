@@ -30,7 +30,7 @@ const (
 	keyAlphabetSize = 64        // values of each byte of a key after its prefix
 )
 
-// Load is what is sent.
+// Load describes the operations that a trial sends.
 type Load struct {
 	Mix          []Operation
 	Target       kv.Target
@@ -43,8 +43,8 @@ type Load struct {
 	Distribution Distribution
 	Ranges
 	TxnKeys int // keys that one transaction writes
-	// NewConnection gives each operation a connection of its own, and counts
-	// connecting into its time.
+	// NewConnection opens a connection for each operation, and counts connecting into the
+	// operation's time.
 	NewConnection bool
 
 	Arrival     Arrival
@@ -59,11 +59,11 @@ type Load struct {
 	Threads     int    // event loops of each worker; 0 chooses
 	Workers     uint32 // that send the load together; 0 is 1
 
-	// Application is what sends the load; it then says most of what stands above.
+	// Application sends the load, if it has a name; most fields above then follow from it.
 	Application Application
-	// Watch is what is watched beside the load; nil for nothing.
+	// Watch describes the watchers during the load; nil for none.
 	Watch *Watch
-	// STM is what kv.STM operations are; nil without any.
+	// STM describes kv.STM operations; nil without any.
 	STM *STM
 	Conduct
 	// Faults are injected in the window.
@@ -144,10 +144,9 @@ type Rate struct {
 	Of        string
 }
 
-// Watch says what is watched beside a load. The watchers are created before the
-// first phase, and again from where they were when a connection is lost. After
-// the last write the load waits for the events of all that were acknowledged, at
-// most for its timeout.
+// Watch describes the watchers during a load. The load creates them before the first phase,
+// and again, at their last revision, after it lost their connection. After the last write it
+// waits for the events of all acknowledged writes, at most for its timeout.
 type Watch struct {
 	// Watchers is how many there are in total; watcher w is on stream w modulo
 	// Streams.
@@ -158,20 +157,20 @@ type Watch struct {
 	// Connections is how many connections are for watchers alone; 0 puts them
 	// on the load's own.
 	Connections int
-	// WatchedKeys: watcher w watches key w modulo so many, the first of the
-	// load's key space; 0 is all of it.
+	// WatchedKeys is the number of watched keys, the first of the load's key space; 0 is
+	// all of it. Watcher w watches key w modulo that number.
 	WatchedKeys uint64
-	// Span is how many keys a watcher watches, from its key on, as far as the
-	// key space goes; 0 means 1.
+	// Span is how many keys a watcher watches, starting with its key, up to the end of the
+	// key space; 0 means 1.
 	Span   uint64
 	PrevKV bool // events are to carry what was there before
-	// Mode says what the watches are; kv.AnyWatch: what the store has.
+	// Mode is the kind of the watches; kv.AnyWatch: the kind that the store has.
 	Mode kv.WatchMode
 
 	// Key, if not empty, is the one key that all watch, instead of the load's
 	// keys. Its events are not timed.
 	Key []byte
-	// Start is the first revision wanted; 0 for what is written from now on.
+	// Start is the first revision wanted; 0 for writes after the watcher was created.
 	// With Expect the run finds it out.
 	Start int64
 	// Expect is how many events each watcher is to get of each key besides those
@@ -182,12 +181,12 @@ type Watch struct {
 	AtWindow bool
 }
 
-// STM says what the kv.STM transactions of a load are, as etcd's benchmark has
-// them: each reads so many different keys and writes a share of those.
+// STM describes the kv.STM transactions of a load, as in etcd's benchmark: each reads a number
+// of different keys and writes a share of them.
 type STM struct {
 	Isolation    kv.Isolation
 	KeysPerTxn   int
-	WritePercent int // of the keys read; what is no whole key is left out
+	WritePercent int // of the keys read, rounded down to whole keys
 	// Locker is what keeps transactions apart. With any but kv.LockNone each client
 	// needs a lease of its own, as for kv.KeepAlive.
 	Locker kv.Locker
@@ -198,7 +197,7 @@ func DefaultSTM() STM {
 	return STM{Isolation: kv.RepeatableReads, KeysPerTxn: 1, WritePercent: 50}
 }
 
-// Compaction is done beside a load, again and again.
+// Compaction is repeated during a load.
 type Compaction struct {
 	Every  time.Duration // 0: not at all
 	Behind int64         // how many revisions before the present one are kept
@@ -209,7 +208,7 @@ type Scan struct {
 	CountOnly bool  // how many keys there are, and not the keys
 	KeysOnly  bool  // keys without their values
 	Streamed  bool  // as a stream of answers, where the store has one
-	PageSize  int64 // so many keys at a time, until all are read; 0: at once
+	PageSize  int64 // keys in one response; 0: all
 }
 
 // Cleanup is what is removed when a load has ended. On a cluster that ran before, the

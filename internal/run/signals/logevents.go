@@ -45,7 +45,7 @@ type LogEvent struct {
 // Signaller reads a line of a log (store.Store.Signal).
 type Signaller func(line []byte) (store.Signal, bool)
 
-// Listener turns lines of logs into events from a given time on. It is
+// Listener turns lines of logs into events since a given time. It is
 // used by one goroutine.
 type Listener struct {
 	signal Signaller

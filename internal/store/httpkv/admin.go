@@ -53,7 +53,7 @@ func sameServer(to *http.Request, via []*http.Request) error {
 
 type limitKey struct{}
 
-// Allow is a context whose requests may be answered by so many bytes instead of
+// Allow returns a context whose requests accept responses of limit bytes instead of
 // MaxAnswer: for lists of keys.
 func Allow(ctx context.Context, limit int64) context.Context {
 	return context.WithValue(ctx, limitKey{}, limit)

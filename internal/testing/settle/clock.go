@@ -2,7 +2,7 @@ package settle
 
 import "sync"
 
-// Clock is a timer.Clock that stands still until it is advanced.
+// Clock is a timer.Clock that stops until a test advances it.
 type Clock struct {
 	mu    sync.Mutex
 	moved *sync.Cond
@@ -10,7 +10,7 @@ type Clock struct {
 	armed int64 // 0 for nothing
 }
 
-// NewClock returns a clock that stands at 1,000 ns.
+// NewClock returns a clock at 1,000 ns.
 func NewClock() *Clock {
 	c := &Clock{time: 1_000}
 	c.moved = sync.NewCond(&c.mu)
