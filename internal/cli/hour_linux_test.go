@@ -34,7 +34,7 @@ func BenchmarkReportOfAnHour(b *testing.B) {
 }
 
 // BenchmarkReportOfTenThousandTrials reports on a run of so many. To record it takes
-// three to four minutes of processor time.
+// five minutes of processor time.
 func BenchmarkReportOfTenThousandTrials(b *testing.B) {
 	dir := runs.TenThousand.Record(b, b.TempDir())
 	if info, err := os.Stat(filepath.Join(dir, "run.json")); err == nil {
