@@ -208,7 +208,9 @@ func (l *Loop) to(now int64) {
 	}
 	l.now = now
 	if l.measuring {
-		l.res.InFlightArea += float64(now-l.areaAt) * float64(l.slots.open)
+		if n := l.slots.open; n > 0 {
+			l.res.InFlightArea += float64(now-l.areaAt) * float64(n)
+		}
 		if n := len(l.closed.rests.resting); n > 0 {
 			l.res.RestingArea += float64(now-l.areaAt) * float64(n)
 		}

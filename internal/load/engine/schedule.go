@@ -61,7 +61,12 @@ func (s *schedule) setDue() {
 }
 
 // own is the place of operation n among this loop's own.
-func (s *schedule) own() int { return int(s.place / s.stride) }
+func (s *schedule) own() int {
+	if s.stride == 1 { // one loop: no division
+		return int(s.place)
+	}
+	return int(s.place / s.stride)
+}
 
 // second is the one in which operation n is due.
 func (s *schedule) second(q *secondQueue) *second {
