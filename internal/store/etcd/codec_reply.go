@@ -128,43 +128,66 @@ func (c *codec) parseHeader(b []byte, e *store.Event) bool {
 // parseWritten reads a PutResponse{header: 1} or a DeleteRangeResponse{header: 1,
 // deleted: 2}. The new version of a key that was put is the store's revision.
 func (c *codec) parseWritten(b []byte, e *store.Event) bool {
-	f := fields{b: b}
-	for f.next() {
-		switch f.tag {
+	i, ok := 0, true
+	for ok && i >= 0 && i < len(b) {
+		var n uint64
+		var part []byte
+		switch b[i] {
 		case 1<<3 | pbBytes:
-			f.must(c.parseHeader(f.v, e))
+			if part, i = getBytes(b, i+1); i > 0 {
+				ok = c.parseHeader(part, e)
+			}
 		case 2<<3 | pbVarint:
-			e.Count = int64(f.n)
+			n, i = getVarint(b, i+1)
+			e.Count = int64(n)
+		default:
+			i = skipField(b, i)
 		}
 	}
 	e.Revision = c.extra.revision
-	return f.ok()
+	return ok && i >= 0
 }
 
 // parseRange reads a RangeResponse{header: 1, kvs: 2, more: 3, count: 4}: the
-// first key with its value and version, and how many keys there are. What it says
-// of the store and of what lies beyond the limit goes to c.extra.
+// first key with its value and version, and how many keys there are. The store's revision
+// and the number of keys without the limit go to c.extra. It is written by hand because
+// most loads read.
 func (c *codec) parseRange(b []byte, e *store.Event) bool {
-	f := fields{b: b}
-	for f.next() {
-		switch f.tag {
+	i, ok := 0, true
+	for ok && i >= 0 && i < len(b) {
+		var n uint64
+		var part []byte
+		switch b[i] {
 		case 1<<3 | pbBytes:
-			f.must(c.parseHeader(f.v, e))
-		case 2<<3 | pbBytes:
-			if e.Count++; e.Count == 1 {
-				f.must(parseKV(f.v, e))
-				c.extra.version, e.Version = writtenVersion(e.Version), 0 // which is for watches
+			if part, i = getBytes(b, i+1); i > 0 {
+				ok = c.parseHeader(part, e)
 			}
-			if c.listed {
-				f.must(c.handOut(c.listing, f.v, c.values))
+		case 2<<3 | pbBytes:
+			if part, i = getBytes(b, i+1); i > 0 {
+				ok = c.takeKV(part, e)
 			}
 		case 3<<3 | pbVarint:
-			c.extra.more = f.n != 0
+			n, i = getVarint(b, i+1)
+			c.extra.more = n != 0
 		case 4<<3 | pbVarint:
-			c.extra.total = int64(f.n)
+			n, i = getVarint(b, i+1)
+			c.extra.total = int64(n)
+		default:
+			i = skipField(b, i)
 		}
 	}
-	return f.ok()
+	return ok && i >= 0
+}
+
+// takeKV takes a KeyValue of a RangeResponse: the first goes into the event.
+func (c *codec) takeKV(b []byte, e *store.Event) bool {
+	if e.Count++; e.Count == 1 {
+		if !parseKV(b, e) {
+			return false
+		}
+		c.extra.version, e.Version = writtenVersion(e.Version), 0 // which is for watches
+	}
+	return !c.listed || c.handOut(c.listing, b, c.values)
 }
 
 // list begins to hand out the keys of the answer that comes now, if they are

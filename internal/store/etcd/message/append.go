@@ -188,10 +188,14 @@ func AppendText(b []byte, n protowire.Number, text []byte) []byte {
 	switch size := len(text); {
 	case size == 0:
 		return b
-	case size < 1<<7: // nearly always
-		return append(append(b, byte(n)<<3|byte(protowire.BytesType), byte(size)), text...)
+	case size < 1<<7: // all keys, nearly
+		b = append(b, byte(n)<<3|byte(protowire.BytesType), byte(size))
+	case size < 1<<14: // most values
+		b = append(b, byte(n)<<3|byte(protowire.BytesType), byte(size)|0x80, byte(size>>7))
+	default:
+		b = protowire.AppendVarint(appendTag(b, n, protowire.BytesType), uint64(size))
 	}
-	return protowire.AppendBytes(appendTag(b, n, protowire.BytesType), text)
+	return append(b, text...)
 }
 
 // SizeText returns the size of what AppendText appends.

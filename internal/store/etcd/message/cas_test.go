@@ -5,8 +5,21 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
+
+// A text has the bytes that protowire makes, whatever its size.
+func TestTextIsProtowires(t *testing.T) {
+	for _, size := range []int{1, 127, 128, 129, 16_383, 16_384, 16_385, 3_000_000} {
+		text := bytes.Repeat([]byte{'x'}, size)
+		want := protowire.AppendBytes(protowire.AppendTag(nil, PutValue, protowire.BytesType), text)
+		if got := AppendText(nil, PutValue, text); !bytes.Equal(got, want) || SizeText(text) != len(want) {
+			t.Errorf("%d bytes: %d bytes were appended, and %d announced; want %d", size, len(got), SizeText(text), len(want))
+		}
+	}
+}
 
 // The compare-and-set that is written by hand has the bytes that the table makes.
 func TestCASIsTheTablesTransaction(t *testing.T) {
