@@ -36,7 +36,7 @@ func (w *Window) Merge(o *Window) {
 	w.NoRoom += o.NoRoom
 	w.Held += o.Held
 	w.HeldLongest = max(w.HeldLongest, o.HeldLongest)
-	w.ConnectionCounts.add(&o.ConnectionCounts)
+	w.add(&o.ConnectionCounts)
 	w.Paused += o.Paused
 	w.LongestPause = max(w.LongestPause, o.LongestPause)
 }
