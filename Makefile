@@ -37,6 +37,7 @@ image: build-static
 lint: $(GOLANGCI_LINT)
 	go vet ./...
 	$(GOLANGCI_LINT) run ./...
+	go run ./tools/prose
 
 # Built once for each version, outside the checkout. Two makes at once build
 # in places of their own, and the last one's file stays.

@@ -1,0 +1,115 @@
+// Command prose reports places where the project's English is hard to read at first sight.
+//
+// It looks at comments and strings of Go files, at the names that Go files declare, and at
+// Markdown, YAML and testscript files. A hit can be right; the baseline holds how many each
+// folder may have, and can only shrink:
+//
+//	go run ./tools/prose            # fails if a folder has more places than its baseline
+//	go run ./tools/prose -list PATH # lists the places below PATH
+//	go run ./tools/prose -update    # lowers the baseline to the present counts
+//
+// docs/glossary.md has the terms to use, CONTRIBUTING.md the rules.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// baselineFile lists the places that each folder may have.
+const baselineFile = "tools/prose/baseline.txt"
+
+func main() {
+	list := flag.Bool("list", false, "list the places below the given paths")
+	update := flag.Bool("update", false, "lower the baseline to the present counts")
+	flag.Parse()
+	if err := run(os.Stdout, *list, *update, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "prose:", err)
+		os.Exit(1)
+	}
+}
+
+func run(out *os.File, list, update bool, paths []string) error {
+	if len(paths) == 0 {
+		paths = []string{"."}
+	}
+	places, err := findPlaces(paths)
+	if err != nil {
+		return err
+	}
+	if list {
+		for _, p := range places {
+			fmt.Fprintln(out, p)
+		}
+		return nil
+	}
+	baseline, err := readBaseline(baselineFile)
+	if err != nil {
+		return err
+	}
+	if update {
+		return writeBaseline(baselineFile, lowerBaseline(baseline, countByFolder(places)))
+	}
+	return compareWithBaseline(baseline, places)
+}
+
+// findPlaces returns the places in all checked files below the paths, sorted by file and line.
+func findPlaces(paths []string) (places []place, err error) {
+	for _, root := range paths {
+		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case entry.IsDir() && path != root && skipFolder(entry.Name()):
+				return filepath.SkipDir
+			case entry.IsDir() || !checked(path):
+				return nil
+			}
+			source, err := os.ReadFile(path) // #nosec G304 -- a developer names the paths
+			if err != nil {
+				return err
+			}
+			places = append(places, check(filepath.ToSlash(path), string(source))...)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return places, nil
+}
+
+// skipFolder reports whether a folder holds no text of the project: recorded output, builds.
+func skipFolder(name string) bool {
+	return slices.Contains([]string{".git", "testdata", "runs", "bin", "prose"}, name)
+}
+
+func checked(path string) bool {
+	return slices.Contains([]string{".go", ".md", ".yaml", ".yml", ".txtar"}, filepath.Ext(path))
+}
+
+// compareWithBaseline returns an error that lists the places of every folder that has more
+// of them than its baseline.
+func compareWithBaseline(baseline map[string]int, places []place) error {
+	var lines []string
+	for folder, n := range countByFolder(places) {
+		if n <= baseline[folder] {
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("%s has %d places, and its baseline is %d:", folder, n, baseline[folder]))
+		for _, p := range places {
+			if p.folder() == folder {
+				lines = append(lines, "  "+p.String())
+			}
+		}
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return fmt.Errorf("rewrite these sentences in plain English (CONTRIBUTING.md):\n%s", strings.Join(lines, "\n"))
+}
