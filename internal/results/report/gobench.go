@@ -9,7 +9,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/quorumbench/quorumbench/internal/measure"
 	"github.com/quorumbench/quorumbench/internal/text"
 
 	"github.com/quorumbench/quorumbench/internal/results/analyze"
@@ -51,7 +50,7 @@ func GoBench(w io.Writer, run *record.Run, trials []*record.Trial, leftOut []str
 	comment("store-cpu-ns/op, store-rss-B", "sums of all members")
 	told := ""
 	for _, t := range trials {
-		if now := goMachine(t.Machine); now != told {
+		if now := goMachine(t); now != told {
 			b.WriteString(now)
 			told = now
 		}
@@ -80,14 +79,15 @@ func goFigure(v record.Value, unit string) string {
 	return strconv.FormatFloat(analyze.InFile(v), 'f', -1, 64) + " " + unit
 }
 
-// goMachine are configuration lines, as go test has them; an empty value takes
-// one back.
-func goMachine(m *measure.Machine) string {
-	if m == nil {
-		m = &measure.Machine{}
+// goMachine returns configuration lines in the format of go test. An empty value resets a
+// line of an earlier trial.
+func goMachine(t *record.Trial) string {
+	var system, architecture, cpu string
+	if m := t.Machine; m != nil {
+		system, architecture, cpu = m.System, m.Architecture, m.CPU
 	}
 	words := ""
-	for _, c := range [][2]string{{"goos", m.System}, {"goarch", m.Architecture}, {"cpu", m.CPU}} {
+	for _, c := range [][2]string{{"goos", system}, {"goarch", architecture}, {"cpu", cpu}} {
 		words += strings.TrimRight(c[0]+": "+text.Line(c[1], text.OfOutput), " ") + "\n"
 	}
 	return words
