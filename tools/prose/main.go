@@ -14,6 +14,7 @@ package main
 import (
 	"flag"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -34,7 +35,7 @@ func main() {
 	}
 }
 
-func run(out *os.File, list, update bool, paths []string) error {
+func run(out io.Writer, list, update bool, paths []string) error {
 	if len(paths) == 0 {
 		paths = []string{"."}
 	}
@@ -44,7 +45,9 @@ func run(out *os.File, list, update bool, paths []string) error {
 	}
 	if list {
 		for _, p := range places {
-			fmt.Fprintln(out, p)
+			if _, err := fmt.Fprintln(out, p); err != nil {
+				return err
+			}
 		}
 		return nil
 	}
