@@ -1,4 +1,4 @@
-# What a developer needs; CONTRIBUTING.md says more.
+# Targets for developers. CONTRIBUTING.md describes them.
 
 GOLANGCI_LINT_VERSION := v2.15.0
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/quorumbench/tools
@@ -16,19 +16,20 @@ PATRONI := $(CACHE)/patroni-$(PATRONI_VERSION)-kazoo-$(KAZOO_VERSION)
 
 .PHONY: test test-long build lint servers browser sshd patroni hdrhistogram unit fuzz bench bench-peers bench-verdict hosts-demo
 
-# All that a change must pass; installs what it needs.
+# Runs all checks that a change must pass, and installs what they need.
 test: lint servers browser sshd patroni hdrhistogram unit
 
 build:
 	go build -o bin/quorumbench ./cmd/quorumbench
 
-# One file that needs nothing beside it: GOARCH=arm64 make build-static, for others.
+# Builds a static binary without dependencies. For another architecture:
+# GOARCH=arm64 make build-static
 .PHONY: build-static image
 build-static:
 	GOOS=linux CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/quorumbench-static ./cmd/quorumbench
 
-# A container image of that file alone, as an archive (OCI layout) that containerd,
-# podman and Docker read. No container engine is needed.
+# Builds a container image that contains only this binary, as an archive (OCI layout) for
+# containerd, podman and Docker. No container engine is needed.
 IMAGE ?= localhost/quorumbench:$(shell git rev-parse --short=12 HEAD)
 image: build-static
 	GOARCH= go run ./tools/image -name $(IMAGE) -binary bin/quorumbench-static -to bin/quorumbench-image.tar
@@ -39,8 +40,8 @@ lint: $(GOLANGCI_LINT)
 	$(GOLANGCI_LINT) run ./...
 	go run ./tools/prose
 
-# Built once for each version, outside the checkout. Two makes at once build
-# in places of their own, and the last one's file stays.
+# Builds each tool once per version, outside the checkout. Concurrent makes build in separate
+# folders, and the last one to finish replaces the binary.
 $(GOLANGCI_LINT): tool = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_LINT_VERSION)
 $(GOTESTSUM): tool = gotest.tools/gotestsum@$(GOTESTSUM_VERSION)
 $(GOLANGCI_LINT) $(GOTESTSUM):
@@ -49,44 +50,44 @@ $(GOLANGCI_LINT) $(GOTESTSUM):
 	GOBIN=$$dir go install $(tool) && \
 	mkdir -p $(@D) && mv $$dir/$(@F) $@ && rmdir $$dir
 
-# The real servers that are not part of our own binary: built once for each
-# version, in the user's cache folder, and the object stores and the kine of the tests.
-# Consul takes some minutes.
+# Installs the real servers that are not part of the quorumbench binary, and the object store
+# and kine that tests use: built once per version in the user's cache folder. Building Consul
+# takes a few minutes.
 servers:
 	go run ./cmd/quorumbench stores install all
 	go run ./internal/testing/servers/install versitygw kine
 
-# Debian's Chromium, in which the pages of reports are tried out. Without it, and
-# without the right to install it, those tests are skipped and say so.
+# Installs Debian's Chromium, in which tests open HTML reports. If it is missing and cannot be
+# installed, these tests are skipped with a message.
 browser:
 	@command -v chromium >/dev/null || \
 	{ test "$$(id -u)" = 0 && apt-get update -q && apt-get install -q -y --no-install-recommends chromium; } || \
-	echo "There is no chromium: the tests of reports in a browser are skipped."
+	echo "Chromium is not installed: the tests of reports in a browser are skipped."
 
-# Debian's OpenSSH server, which the tests start for hosts that are reached via ssh.
-# Without it, and without the right to install it, those tests are skipped and say so.
-# Where services start when they are installed, this one does, too.
+# Installs Debian's OpenSSH server, which tests start to simulate hosts that are reached via
+# ssh. If it is missing and cannot be installed, these tests are skipped with a message. Note:
+# on systems that start services on installation, its service is started too.
 sshd:
 	@test -x /usr/sbin/sshd || \
 	{ test "$$(id -u)" = 0 && apt-get update -q && apt-get install -q -y --no-install-recommends openssh-server; } || \
-	echo "There is no sshd: the tests of hosts that are reached via ssh are skipped."
+	echo "sshd is not installed: the tests of hosts that are reached via ssh are skipped."
 
-# Patroni, in an environment of Python of its own, and Debian's PostgreSQL, to which our
-# load of the same name is compared. Without them, and without the right to install them,
-# that test is skipped and says so. No PostgreSQL is left running: the file says that the
-# package makes no cluster when it is installed, and is then what it was.
+# Installs Patroni in a Python virtual environment, and Debian's PostgreSQL. A test compares
+# the application "patroni" with them. If they are missing and cannot be installed, this test
+# is skipped with a message. The configuration file is changed during the installation so that
+# the package creates and starts no PostgreSQL cluster, and is restored afterwards.
 CREATECLUSTER := /etc/postgresql-common/createcluster.conf
 patroni:
 	@ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || \
 	{ test "$$(id -u)" = 0 && apt-get update -q && apt-get install -q -y --no-install-recommends postgresql-common && \
 	cp -p $(CREATECLUSTER) $(CREATECLUSTER).kept && echo 'create_main_cluster = false' >>$(CREATECLUSTER) && \
 	{ apt-get install -q -y --no-install-recommends postgresql; is=$$?; mv $(CREATECLUSTER).kept $(CREATECLUSTER); test $$is = 0; }; } || \
-	echo "There is no PostgreSQL: the test with a real Patroni is skipped."
+	echo "PostgreSQL is not installed: the test with a real Patroni is skipped."
 	@test -x $(PATRONI)/bin/patroni || python3 -c 'import ensurepip' 2>/dev/null || \
 	{ test "$$(id -u)" = 0 && apt-get update -q && apt-get install -q -y --no-install-recommends python3-venv; } || \
-	echo "Python cannot make an environment of its own here: Debian has that in python3-venv."
+	echo "Python cannot create virtual environments: install the Debian package python3-venv."
 	@test -x $(PATRONI)/bin/patroni || $(MAKE) $(PATRONI)/bin/patroni || \
-	echo "There is no Patroni: the test with a real one is skipped."
+	echo "Patroni is not installed: the test with a real Patroni is skipped."
 
 $(PATRONI)/bin/patroni:
 	rm -rf $(PATRONI) && mkdir -p $(CACHE) && python3 -m venv $(PATRONI) && \
@@ -94,11 +95,11 @@ $(PATRONI)/bin/patroni:
 		python-dateutil==4.0.0 psutil==7.2.2 PyYAML==6.0.4 prettytable==3.18.0 click==8.5.1 wcwidth==0.9.4 ydiff==1.4.2 py-consul==1.8.0 \
 		kazoo==$(KAZOO_VERSION) requests==2.34.2 certifi==2026.10.19.post1 charset-normalizer==3.5.3 idna==3.20 tzdata==2026.6 || { rm -rf $(PATRONI); exit 1; }
 
-# HdrHistogram's own tools, which the tests have read our histogram logs. Without
-# Maven those tests are skipped and say so.
+# Installs HdrHistogram's Java tools. A test reads quorumbench's histogram logs with them.
+# Without Maven this test is skipped with a message.
 hdrhistogram:
 	@test -f $(HDRHISTOGRAM) || { command -v mvn >/dev/null && $(MAKE) $(HDRHISTOGRAM); } || \
-	{ ! command -v mvn >/dev/null && echo "There is no Maven: the test with HdrHistogram's Java tools is skipped."; }
+	{ ! command -v mvn >/dev/null && echo "Maven is not installed: the test with HdrHistogram's Java tools is skipped."; }
 
 $(HDRHISTOGRAM):
 	@mkdir -p $(CACHE)
@@ -107,32 +108,33 @@ $(HDRHISTOGRAM):
 		-Dartifact=org.hdrhistogram:HdrHistogram:$(HDRHISTOGRAM_VERSION) -DoutputDirectory=$$dir && \
 	mv $$dir/HdrHistogram-$(HDRHISTOGRAM_VERSION).jar $(HDRHISTOGRAM) && rmdir $$dir
 
-# Unit and integration tests with the race detector, against real servers. Real
-# servers on a machine that others share miss a deadline now and then: up to five
-# tests that fail are run once more, and are named as such at the end. A data race is
-# not. Then, without the detector, what settle.Unraced and settle.Drawn leave
-# out with it: simulated seconds, statistics' rates, drawings, counted allocations.
-# `make lint` has vetted all of it, and nobody debugs these binaries (-w). The packages that
-# take longest begin first, so that none of them is left alone at the end; internal/load, whose
-# tests measure short times, begins after the end-to-end tests.
+# Runs unit and integration tests with the race detector, against real servers. On a shared
+# machine a real server sometimes misses a deadline: up to five failed tests are run once more
+# and listed at the end. A data race is not run again. The tests that settle.Unraced and
+# settle.Drawn skip under the race detector then run without it: simulated seconds, rates of
+# statistics, drawings, counted allocations.
+# `make lint` runs vet (-vet=off), and debug information is not needed (-w). The slowest
+# packages start first, so that none of them runs by itself at the end. internal/load measures
+# short times, so it starts after the end-to-end tests.
 LONGEST := ./internal/testing/e2e ./internal/cli ./internal/load/app/patroni ./internal/load/app/election
 unit: $(GOTESTSUM)
 	$(GOTESTSUM) --format pkgname-and-test-fails --hide-summary skipped --rerun-fails=1 --rerun-fails-max-failures=5 \
 		--rerun-fails-run-root-test --rerun-fails-abort-on-data-race --packages '$(LONGEST) ./...' -- -race -vet=off -ldflags=-w -timeout 30m
 	$(MAKE) unraced
 
-# Where that is said: each file, and in it the tests.
+# Finds the files with such tests.
 UNRACED = grep -rlE --include='*_test.go' 'settle\.(Unraced|Drawn)\(' internal
 
 .PHONY: unraced
 unraced:
-	@test -n "$$($(UNRACED))" || { echo "No test says settle.Unraced."; exit 1; }
+	@test -n "$$($(UNRACED))" || { echo "No test calls settle.Unraced."; exit 1; }
 	@echo "Without the race detector:" && go test -vet=off -timeout 20m -run "^($$($(UNRACED) | xargs awk '/^func (Test|Fuzz)/ {split($$2, name, "(")} /settle\.(Unraced|Drawn)\(/ {print name[1]}' | sort -u | paste -sd '|' -))$$" \
 		$$($(UNRACED) | xargs -n1 dirname | sort -u | sed 's,^,./,')
 
-# Every case of every test (QUORUMBENCH_LONG), with full counts of trials, histories, lies and
-# kills, where CI runs a fixed sample; the code for other systems; and the race detector in the
-# program that the tests of the commands start, where CI has it in the tests' own process.
+# Runs every case of every test (QUORUMBENCH_LONG) with full counts of trials, histories, lies
+# and kills; `make test` runs a fixed sample. Also vets the code for other systems, and builds
+# the program that the tests of commands start with the race detector; `make test` enables it
+# only in the test process.
 test-long: export QUORUMBENCH_LONG = 1
 test-long: lint servers browser sshd patroni hdrhistogram
 	GOOS=darwin go vet ./...
@@ -149,22 +151,21 @@ test-long: lint servers browser sshd patroni hdrhistogram
 	$(MAKE) unraced
 	go test -race -timeout 120m ./...
 
-# A run on a real Kubernetes of one node, which the test makes in namespaces of its
-# own: API server, controllers, scheduler and kubelet from their Go module (built
-# once, some minutes), containerd, runc and the CNI plug-ins from Debian, which are
-# installed where that is allowed. Root is needed; without it, or without one of
-# these, the tests are skipped and say so.
+# Tests quorumbench on a real one-node Kubernetes, which the test creates in its own namespaces.
+# API server, controllers, scheduler and kubelet are built from their Go module (once, a few
+# minutes); containerd, runc and the CNI plug-ins are installed from Debian if possible. The
+# tests need root. Without root, or if a program is missing, they are skipped with a message.
 .PHONY: test-kubernetes
 test-kubernetes:
 	@command -v containerd >/dev/null || \
 	{ test "$$(id -u)" = 0 && command -v apt-get >/dev/null && apt-get update -q && \
 	apt-get install -q -y --no-install-recommends containerd runc containernetworking-plugins iproute2; } || \
-	echo "There is no containerd: the tests on Kubernetes are skipped."
+	echo "containerd is not installed: the tests on Kubernetes are skipped."
 	go run ./internal/testing/servers/install kubernetes
 	QUORUMBENCH_TEST_KUBERNETES=1 go test -v -count=1 -timeout 20m ./internal/run/kubernetes ./internal/testing/e2e/kubernetes
 
-# Each fuzz test for a while: make fuzz FUZZTIME=1m. What it keeps is made small
-# in a few steps only: by default that takes a minute for each.
+# Runs each fuzz test for some time: make fuzz FUZZTIME=1m. Interesting inputs are minimized in
+# 10 steps only; by default each would take up to a minute.
 FUZZTIME ?= 20s
 fuzz:
 	@for pkg in $$(grep -rl --include='*_test.go' '^func Fuzz' internal | xargs -n1 dirname | sort -u); do \
@@ -173,65 +174,66 @@ fuzz:
 		done; \
 	done
 
-# The hot path's own benchmarks, with allocations.
+# Runs the benchmarks of the hot path and counts allocations.
 bench:
 	go test -run '^$$' -bench . -skip '^Benchmark(Agents|CheckCost)' -benchmem ./internal/...
 
-# Many agents on this machine, and what a load costs over one beside without: pairs of
-# runs, some minutes.
+# Measures many agents on this machine, and the overhead of a load through an agent in pairs
+# of runs with and without one. Takes a few minutes.
 .PHONY: bench-agents
 bench-agents:
 	go test -run '^$$' -bench '^BenchmarkAgents' -benchtime 1x -timeout 60m ./internal/cli
 
-# What it costs a load that its answers are checked, in pairs of runs, and how long the
-# check of 30 million operations of 100,000 keys takes. Some minutes, and 2 GB.
+# Measures the overhead of recording a history for verification, in pairs of runs, and the
+# duration of verifying 30 million operations on 100,000 keys. Takes a few minutes and 2 GB.
 .PHONY: bench-check
 bench-check:
 	go test -run '^$$' -bench '^BenchmarkCheckCost' -benchtime 1x -timeout 20m ./internal/cli
 	QUORUMBENCH_HISTORY_OPERATIONS=30000000 go test -run '^$$' -bench '^BenchmarkFile' -benchtime 1x -timeout 20m ./internal/results/verify
 
-# What a relay that records costs a load, and by how much a replay misses the times of
+# Measures the overhead of a recording relay, and how far a replay deviates from the times of
 # its recording.
 .PHONY: bench-record
 bench-record:
 	go test -run '^$$' -bench '^Benchmark(RecordingCost|ReplayTiming)$$' -benchtime 1x -timeout 20m ./internal/cli
 
-# How far ten searches of a real etcd's capacity lie apart, behind a link that limits it:
-# up to an hour, on a machine that does nothing else. QUORUMBENCH_SEARCHES is how many,
-# QUORUMBENCH_LINK how many Mbit/s (0: the machine itself is the limit), QUORUMBENCH_DATA
-# where the member has its data, such as a folder in memory.
+# Measures how much ten capacity searches of a real etcd differ, with a network link as the
+# limit. Takes up to an hour and needs an otherwise idle machine. QUORUMBENCH_SEARCHES is the
+# number of searches, QUORUMBENCH_LINK the link's rate in Mbit/s (0: no link; the machine is
+# the limit), and QUORUMBENCH_DATA the folder of the member's data, for example in memory.
 .PHONY: bench-capacity
 bench-capacity:
 	go test -run '^$$' -bench '^BenchmarkSearchesAgree$$' -benchtime 1x -timeout 120m -v ./internal/cli
 
-# Against h2load, wrk, hey and the official clients, on one machine in one run.
+# Compares quorumbench with h2load, wrk, hey and the official clients on this machine.
 bench-peers:
 	go run ./tools/benchpeers
 
-# How often the verdict is wrong: a generator disturbed in known ways, in real
-# time, on a machine that does nothing else.
+# Measures how often the verdict is wrong: disturbs a load generator in known ways, in real
+# time. Needs an otherwise idle machine.
 bench-verdict:
 	go run ./tools/verdictbench
 
-# Six stores on seven hosts, which are network namespaces of this machine, from
-# agents to the report: docs/how-to/many-machines.md.
+# Runs six stores on seven hosts, which are network namespaces of this machine, with agents
+# and a report: docs/how-to/many-machines.md.
 hosts-demo: build servers
 	go run ./tools/hostsdemo
 
-# What zetcd costs beside ZooKeeper and its etcd and, with CETCD=PATH, cetcd beside Consul.
+# Compares zetcd with ZooKeeper and etcd and, with CETCD=PATH, cetcd with Consul and etcd.
 .PHONY: proxies-table
 proxies-table: build servers
 	sed $(if $(CETCD),'s#^\#cetcd##;s#exec: CETCD#exec: $(abspath $(CETCD))#',-n p) scenarios/proxies.yaml | bin/quorumbench run -
 
-# The capacity of each store for one objective, docs/explanation/published-results.md: two minutes each, with
-# CETCD=PATH of cetcd, too.
+# Measures the capacity of each store for one objective, two minutes per store
+# (docs/explanation/published-results.md). CETCD=PATH adds cetcd.
 .PHONY: capacity-table
 capacity-table: build servers
 	bin/quorumbench capacity --objective 'p99<100ms, errors<0.1%' --until $(if $(CETCD),720s,600s) \
 		--over store=etcd,etcdv2,zookeeper,consul,zetcd$(if $(CETCD),$(comma)cetcd=$(abspath $(CETCD)))
 
-# What breaks, and for how long, of all stores side by side: docs/how-to/break-the-leader.md. Some 70
-# minutes; 85 with CETCD=PATH, the binary of cetcd, which no registry has.
+# Injects faults into all stores and measures their effect: docs/how-to/break-the-leader.md.
+# Takes about 70 minutes; 85 with CETCD=PATH, the path of a cetcd binary (cetcd is in no
+# registry).
 .PHONY: faults-table
 CETCD ?=
 comma := ,

@@ -185,7 +185,7 @@ func TestProxiesWithCetcd(t *testing.T) {
 			t.Errorf("%s starts %q", trial.Name, trial.Cluster.Exec)
 		}
 	}
-	for _, pair := range []string{"zetcd-beside-zookeeper zookeeper", "zetcd-beside-etcd etcd", "cetcd-beside-consul consul", "cetcd-beside-etcd etcd"} {
+	for _, pair := range []string{"zetcd-vs-zookeeper zookeeper", "zetcd-vs-etcd etcd", "cetcd-vs-consul consul", "cetcd-vs-etcd etcd"} {
 		if beside[pair] != 1 {
 			t.Errorf("%s is there %d times", pair, beside[pair])
 		}
