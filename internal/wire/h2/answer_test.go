@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// Each shape of an answer that a server may choose.
+// TestAnswers checks each form of response that a server may choose.
 func TestAnswers(t *testing.T) {
 	big := bytes.Repeat([]byte("0123456789abcdef"), 1<<16) // 1 MB
 	for _, tc := range []struct {
@@ -87,7 +87,7 @@ func TestAnswers(t *testing.T) {
 			s := greet(t, Config{})
 			s.call(1, nil)
 			tc.answer(s)
-			r := one(t, s.mustFeed(), 1)
+			r := onlyReply(t, s.mustFeed(), 1)
 			if r.End != Answered || r.Code != tc.code || string(r.Body) != tc.body || string(r.Text) != tc.text {
 				t.Errorf("got end %d, code %d, %d bytes of body, text %q", r.End, r.Code, len(r.Body), r.Text)
 			}
@@ -98,7 +98,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A reply's bytes must hold although the input is reused between Feeds.
+// A reply stays valid although the caller reuses the input between Feeds.
 func TestMessageOutlivesItsInput(t *testing.T) {
 	s := greet(t, Config{})
 	s.call(1, nil)
@@ -111,19 +111,19 @@ func TestMessageOutlivesItsInput(t *testing.T) {
 	}
 	clear(in)
 	s.trailers(1, "0", "")
-	if r := one(t, s.mustFeed(), 1); string(r.Body) != "message" {
+	if r := onlyReply(t, s.mustFeed(), 1); string(r.Body) != "message" {
 		t.Errorf("body %q", r.Body)
 	}
 }
 
-// Blocks are remembered by their bytes; they must not be when the table, and
-// with it their meaning, changes.
-func TestRememberedBlocksFollowTheTable(t *testing.T) {
+// The connection remembers blocks by their bytes, and must forget them when the table, and with it
+// their meaning, changes.
+func TestTableChangeForgetsBlocks(t *testing.T) {
 	s := greet(t, Config{})
 	for i := range uint32(2000) {
 		s.call(i, nil)
 		id := i*2 + 1
-		if i%3 == 0 { // a new entry moves all the others' indices
+		if i%3 == 0 { // a new entry changes the indices of all others
 			s.headers(id, false, ":status", "200", "content-type", "application/grpc", "date", strings.Repeat("d", int(i%50)))
 		} else {
 			s.begin(id)
@@ -131,7 +131,7 @@ func TestRememberedBlocksFollowTheTable(t *testing.T) {
 		s.data(id, prefixed([]byte{byte(i)}))
 		status := []string{"0", "0", "5", "14", "8", "0", "13"}[i%7]
 		s.trailers(id, status, "status "+status)
-		r := one(t, s.mustFeed(), i)
+		r := onlyReply(t, s.mustFeed(), i)
 		if status == "0" && (r.Code != 0 || r.Body[0] != byte(i)) || string(r.Text) != "status "+status && r.Code != 0 {
 			t.Fatalf("call %d: %+v, want status %s", i, r, status)
 		}
@@ -142,26 +142,26 @@ func TestCancel(t *testing.T) {
 	s := greet(t, Config{}, http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 2})
 	s.call(1, nil)
 	s.call(2, nil)
-	s.c.Cancel(7) // nobody
+	s.c.Cancel(7) // no call has this tag
 	s.c.Cancel(1)
 	if s.c.Open() != 1 || s.c.Room() != 1 {
 		t.Fatalf("open %d, room %d", s.c.Open(), s.c.Room())
 	}
-	s.call(1, nil) // the tag may be used again
+	s.call(1, nil) // the tag can be reused
 	s.read()
 	if !s.requests[1].reset || s.requests[3].reset {
 		t.Error("RST_STREAM for the wrong stream")
 	}
-	// The late answer fills the header table that the next answer refers to.
+	// The late response adds an entry to the header table that the next response refers to.
 	s.answer(1, []byte("late"))
 	s.must(s.framer.WriteRSTStream(1, http2.ErrCodeCancel))
 	s.must(s.framer.WriteWindowUpdate(1, 5))
 	s.answer(5, []byte("new"))
-	if r := one(t, s.mustFeed(), 1); string(r.Body) != "new" {
+	if r := onlyReply(t, s.mustFeed(), 1); string(r.Body) != "new" {
 		t.Errorf("body %q", r.Body)
 	}
 	s.answer(3, []byte("second"))
-	if r := one(t, s.mustFeed(), 2); string(r.Body) != "second" {
+	if r := onlyReply(t, s.mustFeed(), 2); string(r.Body) != "second" {
 		t.Errorf("body %q", r.Body)
 	}
 }
@@ -171,12 +171,12 @@ func TestReset(t *testing.T) {
 	s.call(1, nil)
 	s.call(2, nil)
 	s.must(s.framer.WriteRSTStream(1, http2.ErrCodeRefusedStream))
-	if r := one(t, s.mustFeed(), 1); r.End != Refused {
+	if r := onlyReply(t, s.mustFeed(), 1); r.End != Refused {
 		t.Errorf("REFUSED_STREAM is %+v", r)
 	}
 	s.begin(3)
 	s.must(s.framer.WriteRSTStream(3, http2.ErrCodeInternal))
-	if r := one(t, s.mustFeed(), 2); r.End != Reset || r.Code != ErrCodeInternal || !strings.Contains(string(r.Text), "INTERNAL_ERROR") {
+	if r := onlyReply(t, s.mustFeed(), 2); r.End != Reset || r.Code != ErrCodeInternal || !strings.Contains(string(r.Text), "INTERNAL_ERROR") {
 		t.Errorf("INTERNAL_ERROR is %+v", r)
 	}
 }
@@ -188,7 +188,7 @@ func TestGoAway(t *testing.T) {
 	}
 	s.must(s.framer.WriteGoAway(LastStreamID, http2.ErrCodeNo, nil))
 	if len(s.mustFeed()) != 0 || !s.c.Draining() || s.c.Room() != 0 || s.c.Open() != 4 {
-		t.Fatal("a first GOAWAY must only end the opening of streams")
+		t.Fatal("a first GOAWAY must only prevent new streams")
 	}
 	s.must(s.framer.WriteGoAway(3, http2.ErrCodeEnhanceYourCalm, []byte("too_many_pings")))
 	replies := s.mustFeed()
@@ -196,10 +196,10 @@ func TestGoAway(t *testing.T) {
 		t.Fatalf("got %+v", replies)
 	}
 	s.answer(1, []byte("v"))
-	one(t, s.mustFeed(), 0)
+	onlyReply(t, s.mustFeed(), 0)
 	s.read()
 	lost := s.c.Lost()
-	if r := one(t, lost, 1); r.End != Broken || !strings.Contains(string(r.Text), `ENHANCE_YOUR_CALM ("too_many_pings")`) {
+	if r := onlyReply(t, lost, 1); r.End != Broken || !strings.Contains(string(r.Text), `ENHANCE_YOUR_CALM ("too_many_pings")`) {
 		t.Errorf("lost %+v: %s", r, r.Text)
 	}
 }
@@ -223,19 +223,19 @@ func TestIgnoredFrames(t *testing.T) {
 	s.must(s.framer.WriteSettings(http2.Setting{ID: 0xfe, Val: 3}))
 	s.must(s.framer.WriteSettingsAck())
 	s.answer(1, []byte("v"))
-	one(t, s.mustFeed(), 1)
+	onlyReply(t, s.mustFeed(), 1)
 }
 
-func TestConnectionWindowIsToppedUp(t *testing.T) {
+func TestConnectionWindowIsRenewed(t *testing.T) {
 	s := greet(t, Config{})
 	before := s.updates
 	s.call(1, nil)
 	s.c.unacked = MaxWindow/2 - 10
 	s.answer(1, []byte("some bytes"))
-	one(t, s.mustFeed(), 1)
+	onlyReply(t, s.mustFeed(), 1)
 	s.read()
 	if got := s.updates - before; got != MaxWindow/2-10+15 {
-		t.Errorf("the window was topped up by %d", got)
+		t.Errorf("the window was increased by %d", got)
 	}
 }
 
@@ -249,7 +249,7 @@ func TestUnescape(t *testing.T) {
 	}
 }
 
-func TestMessageBound(t *testing.T) {
+func TestMessageLimit(t *testing.T) {
 	s := greet(t, Config{})
 	s.call(1, nil)
 	s.begin(1)

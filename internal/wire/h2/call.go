@@ -8,28 +8,28 @@ import (
 )
 
 const (
-	prefixLen   = 5 // of a gRPC message
+	prefixLen   = 5 // length of the prefix of a gRPC message
 	afterBlock  = FrameHeaderLen + prefixLen
 	maxMetadata = 8 << 10
 )
 
-// Register makes a method known, such as "/etcdserverpb.KV/Range"; metadata
-// says whether its calls carry what SetMetadata sets.
+// Register adds a method, such as "/etcdserverpb.KV/Range". If metadata is set, its calls carry the
+// fields of SetMetadata.
 func (c *Conn) Register(path string, metadata bool) Method {
 	c.methods = append(c.methods, method{path: path, metadata: metadata})
 	return Method(len(c.methods) - 1)
 }
 
-// RegisterWith is Register of a method whose calls carry a header field of their own,
-// with a name in lower case.
+// RegisterWith is Register for a method whose calls carry an additional header field. The name is
+// in lower case.
 func (c *Conn) RegisterWith(path string, metadata bool, name, value string) Method {
 	m := c.Register(path, metadata)
 	c.methods[m].own = []hpack.HeaderField{{Name: name, Value: value}}
 	return m
 }
 
-// SetMetadata sets a header field of all coming calls of methods with
-// metadata. The name is in lower case.
+// SetMetadata sets a header field of all later calls of methods with metadata. The name is in lower
+// case. The value has at most maxMetadata bytes.
 func (c *Conn) SetMetadata(name, value string) error {
 	if len(value) > maxMetadata {
 		return fmt.Errorf("the header %s has %d bytes, and more than %d are not sent", name, len(value), maxMetadata)
@@ -38,16 +38,16 @@ func (c *Conn) SetMetadata(name, value string) error {
 	return nil
 }
 
-// Call opens a stream for one unary call whose message has size bytes, and
-// returns where the caller is to write all of them before it calls any other
-// method. Tag and sub come back in the Reply. The caller has asked Room.
+// Call opens a stream for one unary call whose message has size bytes. It returns the buffer for
+// the message, which the caller must fill before it calls any other method. The Reply has the same
+// tag and sub. Room must be positive.
 func (c *Conn) Call(m Method, tag uint32, sub uint8, size int) []byte {
 	h := &c.methods[m]
 	frames := h.frames
 	if h.gen != c.enc.gen {
 		frames = c.encode(h)
 	}
-	s := c.opens(tag, sub)
+	s := c.allocStream(tag, sub)
 	n := size + prefixLen
 	if n > c.maxFrame || int64(n) > c.connWindow || int64(n) > c.streamStart {
 		return c.callBlocked(s, frames, size)
@@ -64,8 +64,8 @@ func (c *Conn) Call(m Method, tag uint32, sub uint8, size int) []byte {
 	return p[len(frames):]
 }
 
-// encode makes a method's frames. Those that fill the header table are not
-// kept: the next call needs shorter ones.
+// encode returns a method's frames. It does not cache frames that fill the header table, because
+// later calls need shorter ones.
 func (c *Conn) encode(h *method) []byte {
 	b := append(h.frames[:0], make([]byte, FrameHeaderLen)...)
 	b, once := c.enc.appendBlock(b, h)
@@ -82,8 +82,8 @@ func (c *Conn) encode(h *method) []byte {
 	return b
 }
 
-// callBlocked is Call for a message that cannot be written at once: HEADERS go
-// out, and the message waits with its stream.
+// callBlocked is Call for a message that cannot be written immediately. The HEADERS frame is
+// written, and the message waits in Conn.blocked.
 func (c *Conn) callBlocked(s *stream, frames []byte, size int) []byte {
 	p := c.reserve(len(frames) - afterBlock)
 	copy(p, frames)

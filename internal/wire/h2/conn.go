@@ -11,91 +11,91 @@ import (
 
 // Limits of a connection.
 const (
-	// LastStreamID is the highest stream that a client can open.
+	// LastStreamID is the highest stream id that a client can use.
 	LastStreamID = 1<<31 - 1
-	// MaxMessage bounds one gRPC message of an answer, in bytes.
+	// MaxMessage limits one gRPC message of a response, in bytes.
 	MaxMessage = 64 << 20
 
-	roomBeforeSettings = 100     // streams, until the server says how many
-	maxPending         = 4 << 20 // bytes of requests that may wait to be written
-	maxControl         = 10_000  // answers to PING and SETTINGS that may wait likewise
-	minTable           = 32      // places for streams at the start
+	roomBeforeSettings = 100     // streams, until the server sends its limit
+	maxPending         = 4 << 20 // limits the bytes of requests that wait to be written
+	maxControl         = 10_000  // limits the acknowledgements of PING and SETTINGS that wait to be written
+	minTable           = 32      // initial length of the stream table
 
-	// MaxGoAways is how many GOAWAY frames a connection takes: a server that
-	// shuts down sends two.
+	// MaxGoAways is the number of GOAWAY frames that a connection accepts. A server that shuts down
+	// sends two.
 	MaxGoAways = 8
-	// MaxIdleFrames is how many frames a connection takes that answer nothing,
-	// between two answers: control frames, and DATA without data. Each costs more
-	// than its few bytes.
+	// MaxIdleFrames is the number of frames between two responses that a connection accepts if they
+	// answer no call: control frames, and DATA without data. Processing one costs more than sending
+	// its few bytes.
 	MaxIdleFrames = 20_000
-	// MaxHeaderList bounds the header fields of an answer, in bytes as RFC 9113,
-	// section 6.5.2, counts them: a block of references is much shorter.
+	// MaxHeaderList limits the header fields of a response, in bytes as counted by RFC 9113,
+	// section 6.5.2. A block of references can be much shorter than its fields.
 	MaxHeaderList = 256 << 10
-	// MaxErrorText bounds the message of a gRPC status, in bytes as it is sent.
+	// MaxErrorText limits the message of a gRPC status, in bytes as sent.
 	MaxErrorText = 2 << 10
 )
 
-// Config is what a connection needs to know.
+// Config configures a connection.
 type Config struct {
 	Authority string // HOST:PORT, the :authority of every request
-	TLS       bool   // makes the :scheme https
-	// FirstStream is the first stream's id, odd; 0 means 1.
+	TLS       bool   // sets the :scheme to https
+	// FirstStream is the id of the first stream, an odd number; 0 means 1.
 	FirstStream uint32
-	// Parts keeps answers that are not whole; nil: the connection has its own.
+	// Parts buffers incomplete responses. If it is nil, the connection has its own budget.
 	Parts *parts.Budget
 }
 
-// Conn is the client side of one HTTP/2 connection that carries gRPC calls,
-// unary ones and streams that stay open (RFC 9113; PROTOCOL-HTTP2.md of gRPC), as bytes without I/O: Call
-// encodes requests into Out, Feed takes what was read and returns the answers.
-// In the steady state no method allocates. A Conn belongs to one goroutine.
+// Conn is the client side of one HTTP/2 connection that carries gRPC calls: unary calls and long
+// streams (RFC 9113; gRPC's PROTOCOL-HTTP2.md). It does no I/O: Call encodes requests into Out, and
+// Feed parses the bytes that were read and returns the replies. In the steady state no method
+// allocates. Only one goroutine may use a Conn.
 type Conn struct {
-	// The output. The byte out[0] is number origin of all that is ever written.
+	// The output. out[0] is byte number origin of all output of the connection.
 	out    []byte
-	sent   int // of out, written
+	sent   int // bytes of out that were written
 	origin uint64
 
 	// Streams.
-	table  []stream // a stream's place is id/2 modulo the length, a power of two
+	table  []stream // the stream with an id is at index id/2 modulo the length, a power of two
 	mask   uint32
 	open   int
-	next   uint32 // the next stream's id; its place is free
-	oldest uint32 // no open stream has an id below it
-	limit  int    // streams that the server lets us have open
+	next   uint32 // the next stream's id; its index in table is free
+	oldest uint32 // no open stream has a lower id
+	limit  int    // the server's limit of open streams
 
 	// Requests.
 	methods     []method
 	enc         encoder
-	connWindow  int64 // of sending
-	streamStart int64 // what the window of a new stream is
-	maxFrame    int   // the largest payload that the server takes
+	connWindow  int64 // flow-control window for sending
+	streamStart int64 // initial window of a new stream
+	maxFrame    int   // the largest payload that the server accepts
 	blocked     []blocked
 	blockedLen  int // bytes that wait in blocked
 	free        [][]byte
-	freeLen     int // bytes of capacity in free
+	freeLen     int // capacity of the buffers in free, in bytes
 
-	// Answers.
+	// Responses.
 	replies    []Reply
 	parts      *parts.Budget
-	partial    []byte // a frame that is not whole yet
-	unacked    int    // bytes of DATA that the server's window was not topped up for
+	partial    []byte // the beginning of an incomplete frame
+	unacked    int    // bytes of DATA since the last WINDOW_UPDATE of the connection
 	held       []uint32
-	nheld      int // streams whose message lies in the current input
+	nheld      int // streams whose message is in the current input
 	maxMessage int
 
-	// Header blocks of answers.
+	// Header blocks of responses.
 	dec       *hpack.Decoder
-	fields    fields // what the block under way says
+	fields    fields // the fields of the block under way
 	memo      [4]memo
 	memoNext  int
-	block     []byte // a block that goes on in CONTINUATION frames
-	blockOf   uint32 // its stream; 0: none is under way
-	blockEnds bool   // its HEADERS frame had END_STREAM
+	block     []byte // a block that continues in CONTINUATION frames
+	blockOf   uint32 // the block's stream; 0: no block is under way
+	blockEnds bool   // the block's HEADERS frame had END_STREAM
 
-	greeted  bool // the server's first SETTINGS frame came
-	draining bool // GOAWAY came
-	control  int  // answers to PING and SETTINGS since the output was last empty
-	idle     int  // frames since the last answer that answered nothing
+	greeted  bool // the server's first SETTINGS frame arrived
+	draining bool // a GOAWAY arrived
+	control  int  // acknowledgements of PING and SETTINGS since the output was last empty
+	idle     int  // frames since the last response that answered no call
 	goAways  int
 	goodbye  string
 	err      error
@@ -128,15 +128,15 @@ func NewConn(cfg Config) *Conn {
 // Greeted reports whether the server has sent its first SETTINGS frame.
 func (c *Conn) Greeted() bool { return c.greeted }
 
-// Open is the number of streams that wait for their answer, or stay open.
+// Open returns the number of streams that await their response or stay open.
 func (c *Conn) Open() int { return c.open }
 
-// Draining reports that no new stream can be opened: the server said GOAWAY,
-// the stream ids are used up, or the connection failed.
+// Draining reports whether no new stream can be opened, because the server sent GOAWAY, all stream
+// ids are used, or the connection failed.
 func (c *Conn) Draining() bool { return c.draining || c.next > LastStreamID }
 
-// Room is how many more calls may be made now. It can shrink by more than one
-// with a call, so it is to be asked before each.
+// Room returns how many further calls are possible now. One call can reduce it by more than one, so
+// the caller must check it before each call.
 func (c *Conn) Room() int {
 	if c.Draining() || len(c.out)-c.sent+c.blockedLen >= maxPending {
 		return 0
@@ -144,7 +144,7 @@ func (c *Conn) Room() int {
 	return max(0, min(c.limit-c.open, int((LastStreamID-c.next)/2)+1))
 }
 
-// Out is what is to be written; it is valid until the next call of any method.
+// Out returns the bytes to write. They are valid until the next call of any method.
 func (c *Conn) Out() []byte {
 	if len(c.blocked) > 0 {
 		c.pump()
@@ -152,21 +152,21 @@ func (c *Conn) Out() []byte {
 	return c.out[c.sent:]
 }
 
-// Wrote says that the first n bytes of Out were written, or may have been.
+// Wrote records that the first n bytes of Out were written, or may have been.
 func (c *Conn) Wrote(n int) {
 	c.sent += n
 	switch {
 	case c.sent == len(c.out):
 		c.origin += uint64(c.sent)
 		c.out, c.sent, c.control = c.out[:0], 0, 0
-	case c.sent > 1<<16 && c.sent > len(c.out)/2: // what a slow reader leaves moves down
+	case c.sent > 1<<16 && c.sent > len(c.out)/2: // a slow reader leaves bytes at the end; move them to the front
 		c.origin += uint64(c.sent)
 		c.out, c.sent = c.out[:copy(c.out, c.out[c.sent:])], 0
 	}
 }
 
-// Lost says that the connection ended. It returns a reply for every open
-// stream: NotSent if its request was not written in full, else Broken.
+// Lost records that the connection ended. It returns a reply for every open stream: NotSent if its
+// request was not written completely, otherwise Broken.
 func (c *Conn) Lost() []Reply {
 	c.replies = c.replies[:0]
 	written, text := c.origin+uint64(c.sent), []byte(c.goodbye)
@@ -183,13 +183,13 @@ func (c *Conn) Lost() []Reply {
 	})
 	c.open, c.blocked, c.blockedLen = 0, nil, 0
 	c.draining = true
-	clear(c.table) // with their messages, which nobody will read
+	clear(c.table) // releases the messages, which are not needed any more
 	c.parts.GiveBack(c.partial)
 	c.partial, c.free, c.freeLen = nil, nil, 0
 	return c.replies
 }
 
-// reserve makes room for n more bytes of output and returns them.
+// reserve extends the output by n bytes and returns them.
 func (c *Conn) reserve(n int) []byte {
 	at := len(c.out)
 	if cap(c.out)-at < n {
@@ -199,7 +199,7 @@ func (c *Conn) reserve(n int) []byte {
 	return c.out[at:]
 }
 
-// buffer returns an empty buffer for a request that cannot be written yet.
+// buffer returns an empty buffer for a request that cannot be written yet, or nil.
 func (c *Conn) buffer() []byte {
 	if n := len(c.free); n > 0 {
 		b := c.free[n-1]
@@ -210,7 +210,7 @@ func (c *Conn) buffer() []byte {
 	return nil
 }
 
-// release takes a request's buffer back, unless there are many already.
+// release keeps a request's buffer for reuse, up to maxFree bytes in total.
 func (c *Conn) release(b []byte) {
 	if cap(b) > 0 && c.freeLen+cap(b) <= maxFree {
 		c.free = append(c.free, b)
@@ -218,18 +218,18 @@ func (c *Conn) release(b []byte) {
 	}
 }
 
-// maxFree bounds the buffers that a connection keeps for requests, in bytes.
+// maxFree limits the free buffers of requests in a connection, in bytes.
 const maxFree = 16 << 20
 
-// idles counts frames that answer nothing.
-func (c *Conn) idles(n int) error {
+// countIdle counts frames that answer no call.
+func (c *Conn) countIdle(n int) error {
 	if c.idle += n; c.idle > MaxIdleFrames {
 		return fmt.Errorf("the server floods the connection: %d frames and no answer", MaxIdleFrames)
 	}
 	return nil
 }
 
-// fail makes err the connection's end.
+// fail records the first error, after which the connection is unusable, and returns it.
 func (c *Conn) fail(err error) error {
 	if c.err == nil {
 		c.err, c.draining = err, true

@@ -51,7 +51,7 @@ func TestCall(t *testing.T) {
 		}
 	}
 	s.answer(s.order[1], []byte("the answer"))
-	r := one(t, s.mustFeed(), 1)
+	r := onlyReply(t, s.mustFeed(), 1)
 	if r.End != Answered || r.Code != StatusOK || string(r.Body) != "the answer" {
 		t.Errorf("reply %+v", r)
 	}
@@ -60,7 +60,7 @@ func TestCall(t *testing.T) {
 func TestMetadata(t *testing.T) {
 	s := greet(t, Config{})
 	bare := s.c.Register("/test.Service/Bare", false)
-	for i := range 200 { // enough to turn the header table over
+	for i := range 200 { // enough to replace all entries of the header table
 		token := fmt.Sprintf("token-%d", i)
 		if err := s.c.SetMetadata("token", token); err != nil {
 			t.Fatal(err)
@@ -157,7 +157,7 @@ func TestStreamIDsUsedUp(t *testing.T) {
 	}
 }
 
-func TestLostTellsWhatWasNeverWritten(t *testing.T) {
+func TestLostReportsUnwrittenCalls(t *testing.T) {
 	s := greet(t, Config{})
 	var ends []int
 	for i := range uint32(4) {
@@ -176,16 +176,16 @@ func TestLostTellsWhatWasNeverWritten(t *testing.T) {
 		}
 	}
 	if s.c.Open() != 0 || s.c.Room() != 0 || len(s.c.Lost()) != 0 {
-		t.Error("something is left after Lost")
+		t.Error("Lost left open calls")
 	}
 }
 
-// Every call gets exactly one reply, whatever the order of answers, cancels
-// and resets, and however long some calls stay open.
+// Every call gets exactly one reply, with any order of responses, cancellations and resets, and
+// although some calls stay open for long.
 func TestEveryCallEndsOnce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	s := greet(t, Config{})
-	open := map[uint32]uint32{} // tag to id
+	open := map[uint32]uint32{} // from tag to stream id
 	ended := map[uint32]bool{}
 	tag := uint32(0)
 	for range 20_000 {
@@ -196,9 +196,9 @@ func TestEveryCallEndsOnce(t *testing.T) {
 			open[tag] = id
 			tag++
 		case n < 98:
-			for some, id := range open { // a random one
+			for some, id := range open { // a random call
 				if id < 5 {
-					continue // the first two stay open
+					continue // the first two calls stay open
 				}
 				delete(open, some)
 				switch {

@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// controlFrame handles every frame but DATA and HEADERS.
+// controlFrame handles every frame except DATA and HEADERS.
 func (c *Conn) controlFrame(h FrameHeader, p []byte) error {
-	if err := c.idles(1); err != nil {
+	if err := c.countIdle(1); err != nil {
 		return err
 	}
 	switch h.Type {
@@ -31,12 +31,12 @@ func (c *Conn) controlFrame(h FrameHeader, p []byte) error {
 			return errFrame(h)
 		}
 	}
-	return nil // other types are to be ignored (RFC 9113, section 4.1)
+	return nil // frames of other types are ignored (RFC 9113, section 4.1)
 }
 
-// controlAnswered bounds the answers that a flood of control frames makes us
-// keep while nothing can be written.
-func (c *Conn) controlAnswered() error {
+// countControl counts acknowledgements. It limits how many the connection keeps if a server
+// floods it with control frames while nothing can be written.
+func (c *Conn) countControl() error {
 	if c.control++; c.control > maxControl {
 		return errors.New("the server floods the connection with control frames")
 	}
@@ -51,7 +51,7 @@ func (c *Conn) settings(h FrameHeader, p []byte) error {
 		return nil
 	}
 	if !c.greeted {
-		c.greeted, c.limit = true, 1<<31-1 // no limit is the default
+		c.greeted, c.limit = true, 1<<31-1 // the default is no limit
 	}
 	for ; len(p) > 0; p = p[6:] {
 		if err := c.setting(binary.BigEndian.Uint16(p), binary.BigEndian.Uint32(p[2:])); err != nil {
@@ -59,7 +59,7 @@ func (c *Conn) settings(h FrameHeader, p []byte) error {
 		}
 	}
 	c.out = AppendFrameHeader(c.out, 0, FrameSettings, FlagAck, 0)
-	return c.controlAnswered()
+	return c.countControl()
 }
 
 func (c *Conn) setting(id uint16, value uint32) error {
@@ -111,7 +111,7 @@ func (c *Conn) windowUpdate(h FrameHeader, p []byte) error {
 	}
 	if s.state&isBlocked == 0 {
 		if s.state&isLong == 0 {
-			return nil // its request is written
+			return nil // its request is already written
 		}
 		if s.window += n; s.window > MaxWindow {
 			return errWindow
@@ -136,7 +136,7 @@ func (c *Conn) ping(h FrameHeader, p []byte) error {
 		return nil
 	}
 	c.out = AppendPing(c.out, FlagAck, p)
-	return c.controlAnswered()
+	return c.countControl()
 }
 
 func (c *Conn) rstStream(h FrameHeader, p []byte) error {
@@ -154,12 +154,12 @@ func (c *Conn) rstStream(h FrameHeader, p []byte) error {
 	}
 	r.Text = []byte("the server reset the stream: " + ErrCodeName(code))
 	c.replies = append(c.replies, r)
-	c.closes(s)
+	c.closeStream(s)
 	return nil
 }
 
-// goAway ends the opening of streams. Those above the last that the server
-// names were not processed (RFC 9113, section 6.8); the others go on.
+// goAway prevents new streams. The server did not process streams above the last one that it names
+// (RFC 9113, section 6.8); the others continue.
 func (c *Conn) goAway(h FrameHeader, p []byte) error {
 	if h.Stream != 0 || len(p) < 8 {
 		return errFrame(h)
@@ -178,7 +178,7 @@ func (c *Conn) goAway(h FrameHeader, p []byte) error {
 	c.eachInOrder(func(s *stream) {
 		if s.id > last {
 			c.replies = append(c.replies, Reply{Tag: s.tag, Sub: s.sub, End: Unprocessed, Code: code, Text: text})
-			c.closes(s)
+			c.closeStream(s)
 		}
 	})
 	return nil

@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// data handles a DATA frame. A message that is whole in one frame stays where
-// it is; parts of one are put together in a buffer.
+// data handles a DATA frame. A message that is complete in one frame stays in the input buffer; the
+// parts of other messages are collected in a buffer.
 func (c *Conn) data(h FrameHeader, p []byte) error {
 	c.unacked += len(p)
 	if h.Flags&FlagPadded != 0 {
@@ -18,7 +18,7 @@ func (c *Conn) data(h FrameHeader, p []byte) error {
 		p = p[1 : len(p)-int(p[0])]
 	}
 	if len(p) == 0 && h.Flags&FlagEndStream == 0 {
-		if err := c.idles(1); err != nil {
+		if err := c.countIdle(1); err != nil {
 			return err
 		}
 	}
@@ -49,7 +49,7 @@ func (c *Conn) data(h FrameHeader, p []byte) error {
 
 var errPadding = errors.New("the server broke HTTP/2: a frame's padding is longer than the frame")
 
-// assemble takes a part of a message.
+// assemble appends a part of a message.
 func (c *Conn) assemble(s *stream, p []byte) error {
 	n := copy(s.pre[s.npre:], p)
 	s.npre += uint8(n)
@@ -85,8 +85,8 @@ func (c *Conn) assemble(s *stream, p []byte) error {
 
 var errSecondMessage = errors.New("the server sent more than one message for a call that has one")
 
-// keepHeld copies the messages whose calls did not end in this Feed out of the
-// input, which the caller is about to reuse.
+// keepHeld copies messages out of the input if their calls did not end in this Feed, because the
+// caller will reuse the input.
 func (c *Conn) keepHeld() (failed error) {
 	for _, id := range c.held {
 		s := c.find(id)
@@ -102,8 +102,8 @@ func (c *Conn) keepHeld() (failed error) {
 	return failed
 }
 
-// checkClosed accepts a frame for a stream that was open once: it was
-// cancelled, or the server answered before it had the whole request.
+// checkClosed returns an error if the frame's stream was never opened. Frames may still arrive for
+// a stream that was cancelled, or that the server answered before it had the whole request.
 func (c *Conn) checkClosed(h FrameHeader) error {
 	if h.Stream&1 == 0 || h.Stream >= c.next {
 		return fmt.Errorf("the server broke HTTP/2: a frame came for stream %d, which was never opened", h.Stream)
@@ -111,7 +111,7 @@ func (c *Conn) checkClosed(h FrameHeader) error {
 	return nil
 }
 
-// finish ends a call with what its last header block says.
+// finish ends a call with the fields of its last header block.
 func (c *Conn) finish(s *stream, f *fields) {
 	if s.state&isLong != 0 {
 		c.finishLong(s, f)
@@ -119,7 +119,7 @@ func (c *Conn) finish(s *stream, f *fields) {
 	}
 	if f.grpc == StatusOK && s.state&(whole|isBlocked) == whole {
 		c.replies = append(c.replies, Reply{Tag: s.tag, Sub: s.sub, Body: s.msg})
-		c.closes(s)
+		c.closeStream(s)
 		return
 	}
 	r := Reply{Tag: s.tag, Sub: s.sub, Code: uint32(f.grpc), Text: f.text}
@@ -131,15 +131,15 @@ func (c *Conn) finish(s *stream, f *fields) {
 	case f.grpc < 0:
 		r.Code, r.Text = StatusUnknown, []byte("the server ended the answer without a gRPC status")
 	}
-	c.ends(s, r)
+	c.endCall(s, r)
 }
 
-// ends ends a call with a reply. A server that answers before it has the whole
-// request is informed that the rest will not come.
-func (c *Conn) ends(s *stream, r Reply) {
+// endCall ends a call with a reply. If the server answered before it had the whole request, the stream
+// is reset, because the rest will not be sent.
+func (c *Conn) endCall(s *stream, r Reply) {
 	if s.state&isBlocked != 0 {
 		c.out = AppendRSTStream(c.out, s.id, ErrCodeCancel)
 	}
 	c.replies = append(c.replies, r)
-	c.closes(s)
+	c.closeStream(s)
 }

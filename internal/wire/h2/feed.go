@@ -6,16 +6,15 @@ import (
 	"fmt"
 )
 
-// What a server that is no HTTP/2 server said.
+// Errors for servers of other protocols.
 var (
 	ErrHTTP1 = errors.New("the server answered with HTTP/1, not HTTP/2")
 	ErrTLS   = errors.New("the server answered with a TLS alert: it wants TLS, or other certificates")
 )
 
-// Feed takes what was read and returns the calls that ended; the slice and
-// what it points to are valid until the next Feed, and while in is not reused.
-// An error is the connection's end; calls that ended before it are returned
-// with it.
+// Feed parses the bytes that were read and returns the calls that ended. The slice and its contents
+// are valid until the next Feed, provided that the caller does not overwrite in. After an error the
+// connection is unusable; Feed returns the calls that ended before the error with it.
 func (c *Conn) Feed(in []byte) ([]Reply, error) {
 	c.replies = c.replies[:0]
 	c.parts.Turn()
@@ -40,8 +39,8 @@ func (c *Conn) Feed(in []byte) ([]Reply, error) {
 	return c.replies, err
 }
 
-// feed parses frames where they lie. Only one that is not whole is copied: its
-// beginning waits for the next call.
+// feed parses frames in the input buffer. It copies only the beginning of an incomplete frame,
+// which the next call completes.
 func (c *Conn) feed(in []byte) error {
 	if !c.greeted {
 		if err := c.checkGreeting(in); err != nil {
@@ -72,8 +71,8 @@ func (c *Conn) feed(in []byte) error {
 	return err
 }
 
-// completePartial completes the frame that the last call left, handles it, and
-// returns the rest.
+// completePartial completes and handles the incomplete frame of the last call, and returns the rest
+// of in.
 func (c *Conn) completePartial(in []byte) (_ []byte, err error) {
 	if len(c.partial) == 0 {
 		return in, nil
@@ -91,7 +90,7 @@ func (c *Conn) completePartial(in []byte) (_ []byte, err error) {
 	}
 	p := c.partial
 	c.partial = nil
-	c.parts.GiveBack(p) // answers may lie in it until the next call
+	c.parts.GiveBack(p) // replies may point into it until the next call
 	return in, c.frame(h, p)
 }
 
@@ -100,7 +99,7 @@ func errFrameLength(h FrameHeader) error {
 		h.Length, DefaultMaxFrameSize)
 }
 
-// frame handles a whole frame; b begins with it and may go on behind it.
+// frame handles a complete frame at the beginning of b.
 func (c *Conn) frame(h FrameHeader, b []byte) error {
 	if c.blockOf != 0 && (h.Type != FrameContinuation || h.Stream != c.blockOf) {
 		return errors.New("the server broke HTTP/2: a header block was interrupted")
@@ -114,9 +113,8 @@ func (c *Conn) frame(h FrameHeader, b []byte) error {
 	return c.controlFrame(h, b[FrameHeaderLen:FrameHeaderLen+h.Length])
 }
 
-// checkGreeting looks at the first bytes of a server: they must be a SETTINGS
-// frame (RFC 9113, section 3.4), and what is known to come instead has a
-// sentence of its own.
+// checkGreeting checks the first bytes of a server, which must be a SETTINGS frame (RFC 9113,
+// section 3.4). It returns a specific error for HTTP/1 and for a TLS alert.
 func (c *Conn) checkGreeting(in []byte) error {
 	b := make([]byte, 0, FrameHeaderLen)
 	b = append(b, c.partial...)

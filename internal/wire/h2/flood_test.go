@@ -10,8 +10,8 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// flood feeds the same frames again and again, and returns the connection's
-// error and how many bytes came before it.
+// flood feeds the same frames repeatedly. It returns the connection's error and how many bytes were
+// fed before it.
 func flood(s *server, frames []byte, most int) (fed int, err error) {
 	in := bytes.Repeat(frames, 1+(64<<10)/len(frames))
 	for fed < most && err == nil {
@@ -22,8 +22,8 @@ func flood(s *server, frames []byte, most int) (fed int, err error) {
 	return fed, err
 }
 
-// Frames that answer nothing end the connection, whichever they are.
-func TestFloodsEnd(t *testing.T) {
+// Too many frames that answer no call end the connection, whatever their type.
+func TestFloodEndsConnection(t *testing.T) {
 	goAway := append(AppendFrameHeader(nil, 8, FrameGoAway, 0, 0), 0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 0)
 	for what, frames := range map[string][]byte{
 		"GOAWAY":        goAway,
@@ -45,16 +45,16 @@ func TestFloodsEnd(t *testing.T) {
 			}
 		}
 		if fed, err := flood(s, frames, 64<<20); err == nil {
-			t.Errorf("%s: %d MiB are taken", what, fed>>20)
+			t.Errorf("%s: %d MiB are accepted", what, fed>>20)
 		} else if fed > (MaxIdleFrames+10_000)*40 {
-			t.Errorf("%s: %d bytes came before %v", what, fed, err)
+			t.Errorf("%s: %d bytes were accepted before %v", what, fed, err)
 		}
 	}
 }
 
-// A header block of references to one long field is short, and its fields are
-// not: they are bounded too.
-func TestHeaderBombsEnd(t *testing.T) {
+// A header block of references to one long field is short, but the total length of its fields is
+// limited, too.
+func TestHeaderBombEndsConnection(t *testing.T) {
 	s := greet(t, Config{})
 	s.call(1, []byte("v"))
 	s.read()
@@ -72,9 +72,9 @@ func TestHeaderBombsEnd(t *testing.T) {
 	}
 }
 
-// What is kept of answers that are not whole is known, and given back. It is
-// the buffers, which have room for all that was announced.
-func TestPartsAreGivenBack(t *testing.T) {
+// The budget counts the buffers of incomplete responses at their announced length, and gets them
+// back.
+func TestPartialResponsesReturnBuffers(t *testing.T) {
 	budget := parts.New(1 << 20)
 	s := greet(t, Config{Parts: budget})
 	for i := range uint32(3) {
@@ -95,7 +95,7 @@ func TestPartsAreGivenBack(t *testing.T) {
 	}
 	s.c.Cancel(0)
 	if n := budget.Kept(); n != 2*65_536 {
-		t.Errorf("%d bytes are held after one call was given up", n)
+		t.Errorf("%d bytes are held after one call was cancelled", n)
 	}
 	s.c.Lost()
 	if n := budget.Kept(); n != 0 {

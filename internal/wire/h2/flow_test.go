@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// message returns n bytes that tell where they are.
+// message returns n bytes in which a misplaced part is visible.
 func message(n int) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -38,17 +38,17 @@ func TestLargeRequestWaitsForWindows(t *testing.T) {
 	s.call(1, big)
 	s.read()
 	s.check(1, DefaultWindow, false)
-	s.window(0, 100) // the stream's window is used up
+	s.window(0, 100) // the stream's window is exhausted
 	s.check(1, DefaultWindow, false)
 	s.window(1, 50)
 	s.check(1, DefaultWindow+50, false)
 	s.window(1, 1000)
 	s.check(1, DefaultWindow+100, false)
 
-	s.call(2, []byte("small")) // the connection's window is used up
+	s.call(2, []byte("small")) // the connection's window is exhausted
 	s.read()
 	s.check(3, 0, false)
-	s.window(0, 4) // goes to the older stream
+	s.window(0, 4) // used by the older stream
 	s.check(1, DefaultWindow+104, false)
 	s.window(0, 1<<20)
 	s.check(1, DefaultWindow+1050, false)
@@ -72,7 +72,7 @@ func TestInitialWindowChanges(t *testing.T) {
 	s.call(1, message(100))
 	s.read()
 	s.check(1, 10, false)
-	s.sendSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 2}) // the stream's is -8 now
+	s.sendSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 2}) // makes the stream's window -8
 	s.mustFeed()
 	s.window(1, 9)
 	s.check(1, 11, false)
@@ -100,14 +100,14 @@ func TestMaxFrameSize(t *testing.T) {
 	}
 }
 
-func TestRoomIsBoundedByPendingBytes(t *testing.T) {
+func TestPendingBytesLimitRoom(t *testing.T) {
 	s := greet(t, Config{})
 	n := 0
 	for ; s.c.Room() > 0; n++ {
 		s.call(uint32(n), message(1<<20))
 	}
 	if n != 4 {
-		t.Errorf("%d calls of 1 MB were taken without a window", n)
+		t.Errorf("%d calls of 1 MB were accepted without a window", n)
 	}
 	s.c.Cancel(2)
 	if s.c.Room() == 0 {
@@ -122,15 +122,15 @@ func TestBlockedRequestEndsEarly(t *testing.T) {
 	}
 	s.read()
 	s.headers(1, true, ":status", "200", "content-type", "application/grpc", "grpc-status", "8", "grpc-message", "too large")
-	if r := one(t, s.mustFeed(), 0); r.Code != 8 {
+	if r := onlyReply(t, s.mustFeed(), 0); r.Code != 8 {
 		t.Errorf("got %+v", r)
 	}
 	s.must(s.framer.WriteRSTStream(3, http2.ErrCodeNo))
-	one(t, s.mustFeed(), 1)
+	onlyReply(t, s.mustFeed(), 1)
 	s.c.Cancel(2)
 	s.read()
 	if !s.requests[1].reset || s.requests[3].reset || !s.requests[5].reset {
-		t.Error("what was not sent in full must be reset, unless the server did so")
+		t.Error("a request that was not sent completely must be reset, unless the server reset it")
 	}
 	s.window(7, 1<<20)
 	s.window(0, 1<<20)
@@ -147,12 +147,12 @@ func TestBlockedRequestIsNotSent(t *testing.T) {
 	s := greet(t, Config{})
 	s.call(1, message(100_000))
 	s.read()
-	if r := one(t, s.c.Lost(), 1); r.End != NotSent {
-		t.Errorf("a request of which a part waits is %+v", r)
+	if r := onlyReply(t, s.c.Lost(), 1); r.End != NotSent {
+		t.Errorf("a partly written request is %+v", r)
 	}
 }
 
-// A reader so slow that the output is never empty.
+// The output is never empty because the reader is slow.
 func TestSlowWriter(t *testing.T) {
 	s := greet(t, Config{}, http2.Setting{ID: http2.SettingInitialWindowSize, Val: MaxWindow})
 	s.must(s.framer.WriteWindowUpdate(0, 1<<30))

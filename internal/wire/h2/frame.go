@@ -1,6 +1,6 @@
-// Package h2 is HTTP/2 (RFC 9113) with HPACK (RFC 7541) for gRPC unary calls
-// and streams, as bytes without I/O: what net/http2's Framer does with an
-// allocation a frame is done here in place.
+// Package h2 implements HTTP/2 (RFC 9113) with HPACK (RFC 7541) for gRPC unary calls and streams,
+// without I/O. Unlike the Framer of golang.org/x/net/http2, it parses frames in place without an
+// allocation per frame.
 package h2
 
 import (
@@ -8,7 +8,7 @@ import (
 	"fmt"
 )
 
-// Preface is what a client sends first (RFC 9113, section 3.4).
+// Preface is the first output of a client (RFC 9113, section 3.4).
 const Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 // FrameHeaderLen is the size of a frame's header in bytes.
@@ -60,7 +60,7 @@ const (
 	ErrCodeEnhanceCalm   = 0xb
 )
 
-// Defaults before SETTINGS say otherwise.
+// Defaults before the first SETTINGS frame.
 const (
 	DefaultWindow       = 65535
 	DefaultMaxFrameSize = 16384
@@ -69,13 +69,13 @@ const (
 
 // FrameHeader is a frame's first nine bytes.
 type FrameHeader struct {
-	Length int // of the payload, 0 to 2^24-1
+	Length int // length of the payload, 0 to 2^24-1
 	Type   byte
 	Flags  byte
 	Stream uint32 // 31 bits
 }
 
-// ParseFrameHeader reads a header from at least FrameHeaderLen bytes.
+// ParseFrameHeader parses a header from at least FrameHeaderLen bytes.
 func ParseFrameHeader(b []byte) FrameHeader {
 	_ = b[8]
 	return FrameHeader{
@@ -113,7 +113,7 @@ func AppendSettings(b []byte, settings ...Setting) []byte {
 	return b
 }
 
-// AppendWindowUpdate appends a WINDOW_UPDATE frame; stream 0 is the connection.
+// AppendWindowUpdate appends a WINDOW_UPDATE frame; stream 0 means the connection.
 func AppendWindowUpdate(b []byte, stream, increment uint32) []byte {
 	b = AppendFrameHeader(b, 4, FrameWindowUpdate, 0, stream)
 	return binary.BigEndian.AppendUint32(b, increment)

@@ -18,8 +18,8 @@ func frame(typ, flags byte, stream uint32, payload ...byte) []byte {
 	return append(AppendFrameHeader(nil, len(payload), typ, flags, stream), payload...)
 }
 
-// What is no HTTP/2 server's greeting.
-func TestGreetingOfOthers(t *testing.T) {
+// Greetings of servers without HTTP/2 give a specific one-line error.
+func TestGreetingOfOtherProtocols(t *testing.T) {
 	for _, tc := range []struct {
 		in   string
 		want string
@@ -44,7 +44,7 @@ func TestGreetingOfOthers(t *testing.T) {
 				t.Errorf("%.20q in steps of %d: %v", tc.in, step, err)
 			}
 			if _, again := c.Feed(nil); !errors.Is(again, err) || c.Room() != 0 || !c.Draining() {
-				t.Errorf("%.20q: the connection goes on", tc.in)
+				t.Errorf("%.20q: the connection stays usable", tc.in)
 			}
 			if lost := c.Lost(); len(lost) != 1 || lost[0].End != NotSent {
 				t.Errorf("%.20q: lost %+v", tc.in, lost)
@@ -57,7 +57,7 @@ func TestGreetingOfOthers(t *testing.T) {
 	}
 }
 
-// What a server must not send: one sentence each.
+// Input that a server must not send gives a short one-line error.
 func TestBrokenServers(t *testing.T) {
 	many := bytes.Repeat([]byte("\x00\x01x\x01y"), 3000)
 	for name, in := range map[string][]byte{
@@ -120,13 +120,13 @@ func TestBrokenServers(t *testing.T) {
 	}
 }
 
-// okHeaders begins an answer without the help of an encoder.
+// okHeaders returns the HEADERS frame of a response, encoded by hand.
 func okHeaders(id uint32) []byte {
 	block := append([]byte{0x88, 0x0f, 0x10, 16}, "application/grpc"...)
 	return frame(FrameHeaders, FlagEndHeaders, id, block...)
 }
 
-// transcript is what a server sends for the calls that play makes.
+// transcript returns a server's output for the calls that play makes.
 func transcript(t testing.TB, rng *rand.Rand, most int) []byte {
 	s := greet(t, Config{})
 	for i := range uint32(playCalls) {
@@ -166,8 +166,8 @@ func transcript(t testing.TB, rng *rand.Rand, most int) []byte {
 
 const playCalls = 30
 
-// play makes calls, feeds in pieces, and returns what is left to see of it.
-// The input is overwritten after each Feed, as a read buffer is.
+// play makes calls, feeds the input in pieces, and returns the visible results as text. It
+// overwrites the input after each Feed, as a caller reuses its read buffer.
 func play(t testing.TB, in []byte, piece func(left int) int) string {
 	c := NewConn(Config{Authority: "h:1"})
 	c.maxMessage = 1 << 20
@@ -207,7 +207,7 @@ func play(t testing.TB, in []byte, piece func(left int) int) string {
 
 func inOnePiece(left int) int { return left }
 
-func TestAnyPiecesGiveTheSame(t *testing.T) {
+func TestPiecesGiveSameReplies(t *testing.T) {
 	settle.Unraced(t)
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 20 {
@@ -215,7 +215,7 @@ func TestAnyPiecesGiveTheSame(t *testing.T) {
 		want := play(t, in, inOnePiece)
 		for _, most := range []int{1, 2, 10, 100, 5000, 50_000} {
 			if got := play(t, in, func(left int) int { return min(left, 1+rng.IntN(most)) }); got != want {
-				t.Fatalf("pieces of up to %d give another result", most)
+				t.Fatalf("pieces of up to %d give different replies", most)
 			}
 		}
 	}
@@ -229,7 +229,7 @@ func FuzzFeed(f *testing.F) {
 		if len(in) > 1<<20 {
 			return
 		}
-		// Behind a greeting, for the fuzzer need not find that.
+		// Also after a valid greeting, which the fuzzer then need not find.
 		for _, in := range [][]byte{in, append(AppendSettings(nil), in...)} {
 			want := play(t, in, inOnePiece)
 			if got := play(t, in, func(left int) int { return min(left, 1+int(piece)) }); got != want {

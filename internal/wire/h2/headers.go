@@ -10,33 +10,33 @@ import (
 )
 
 const (
-	decoderTable = 4096      // the default, which we do not change
-	maxBlock     = 256 << 10 // bytes of a header block
-	memoLen      = 8         // bytes of a block that is remembered
+	decoderTable = 4096      // the default, which the client does not change
+	maxBlock     = 256 << 10 // limits the bytes of a header block
+	memoLen      = 8         // largest length of a remembered block, in bytes
 
-	fieldOverhead = 32 // what a field counts besides its strings
+	fieldOverhead = 32 // size of a field in addition to its name and value (RFC 9113, section 6.5.2)
 )
 
-// fields is what matters of an answer's header block.
+// fields has the relevant fields of a response's header block.
 type fields struct {
-	status  int32  // of HTTP; 0 if the block has none
-	grpc    int32  // status of gRPC; -1 if the block has none
+	status  int32  // HTTP status; 0 if the block has none
+	grpc    int32  // gRPC status; -1 if the block has none
 	isGRPC  bool   // the content-type is gRPC's
 	text    []byte // grpc-message
 	content string // content-type, if it is not gRPC's
-	size    int    // of the block's fields, as MaxHeaderList counts
+	size    int    // size of the block's fields, counted as for MaxHeaderList
 }
 
-// memo remembers a block of up to memoLen bytes in which each byte refers to
-// an entry of a table (RFC 7541, section 6.1). It means the same until the
-// dynamic table changes. A server's blocks are nearly always such.
+// memo remembers the fields of a block of up to memoLen bytes in which each byte is a reference to
+// a table entry (RFC 7541, section 6.1). Such a block has the same fields until the dynamic table
+// changes. Nearly all blocks of servers have this form.
 type memo struct {
 	key    uint64 // the block's bytes, little endian
-	length int    // of the block; 0: nothing is remembered
+	length int    // length of the block; 0: the memo is empty
 	fields fields
 }
 
-// headers handles a HEADERS frame, with which b begins.
+// headers handles a HEADERS frame at the beginning of b.
 func (c *Conn) headers(h FrameHeader, b []byte) error {
 	if h.Flags&^FlagEndStream == FlagEndHeaders && h.Length <= memoLen && h.Length > 0 {
 		key := blockKey(b[FrameHeaderLen:], h.Length)
@@ -49,9 +49,9 @@ func (c *Conn) headers(h FrameHeader, b []byte) error {
 	return c.headersSlow(h, b[FrameHeaderLen:FrameHeaderLen+h.Length])
 }
 
-// blockKey is the first n bytes of b as a number, n from 1 to memoLen.
+// blockKey returns the first n bytes of b as a number; n is 1 to memoLen.
 func blockKey(b []byte, n int) (key uint64) {
-	if len(b) >= memoLen { // what lies behind the block is masked
+	if len(b) >= memoLen { // bytes after the block are masked
 		return binary.LittleEndian.Uint64(b) & (1<<(8*uint(n)) - 1)
 	}
 	for i, x := range b[:n] {
@@ -101,8 +101,8 @@ func (c *Conn) continuation(h FrameHeader, p []byte) error {
 	return c.decode(id, c.block, c.blockEnds)
 }
 
-// decode decodes a whole header block. It must be done for closed streams too,
-// or else the dynamic table would not be the server's any more.
+// decode decodes a complete header block. Blocks of closed streams must be decoded, too, because
+// they can change the dynamic table.
 func (c *Conn) decode(id uint32, block []byte, end bool) error {
 	c.fields = fields{grpc: -1}
 	c.dec.SetEmitEnabled(true)
@@ -125,23 +125,23 @@ func (c *Conn) decode(id uint32, block []byte, end bool) error {
 	return c.apply(id, &f, end)
 }
 
-// memoKey returns a block's key, if it is one to be remembered.
+// memoKey returns the key of a block that can be remembered.
 func memoKey(block []byte) (key uint64, ok bool) {
 	if len(block) == 0 || len(block) > memoLen {
 		return 0, false
 	}
 	for _, b := range block {
-		if b <= 0x80 || b == 0xff { // no index, or one of several bytes
+		if b <= 0x80 || b == 0xff { // no index, or an index of several bytes
 			return 0, false
 		}
 	}
 	return blockKey(block, len(block)), true
 }
 
-// takeField is called with each field that the decoder finds.
+// takeField receives each field from the decoder.
 func (c *Conn) takeField(f hpack.HeaderField) {
 	if c.fields.size += len(f.Name) + len(f.Value) + fieldOverhead; c.fields.size > MaxHeaderList {
-		c.dec.SetEmitEnabled(false) // what is wrong is said at the block's end
+		c.dec.SetEmitEnabled(false) // decode reports the error at the end of the block
 		return
 	}
 	switch f.Name {
@@ -168,12 +168,13 @@ func (c *Conn) takeField(f hpack.HeaderField) {
 	}
 }
 
-// apply acts on a header block of a stream.
+// apply processes the header block of a stream.
 func (c *Conn) apply(id uint32, f *fields, end bool) error {
 	s := c.find(id)
 	if s == nil || f.status >= 100 && f.status < 200 {
-		// An answer to a call that was given up has few fields, and weighs nothing.
-		if err := c.idles(f.size >> 10); err != nil {
+		// A normal response to a cancelled call is smaller than 1 KiB, so it counts as no idle
+		// frame.
+		if err := c.countIdle(f.size >> 10); err != nil {
 			return err
 		}
 	}
@@ -188,8 +189,8 @@ func (c *Conn) apply(id uint32, f *fields, end bool) error {
 		return nil
 	}
 	switch {
-	case f.status >= 100 && f.status < 200 && !end: // informational: the answer is yet to come
-		return c.idles(1)
+	case f.status >= 100 && f.status < 200 && !end: // informational: the response follows
+		return c.countIdle(1)
 	case f.grpc >= 0 && end: // trailers only
 		c.finish(s, f)
 	case f.status != 200 || !f.isGRPC:
@@ -202,11 +203,11 @@ func (c *Conn) apply(id uint32, f *fields, end bool) error {
 	return nil
 }
 
-// notGRPC ends a call that a web server or proxy answered.
+// notGRPC ends a call that was answered by a web server or proxy.
 func (c *Conn) notGRPC(s *stream, f *fields, end bool) {
 	if !end && s.state&isBlocked == 0 {
 		c.out = AppendRSTStream(c.out, s.id, ErrCodeCancel)
 	}
 	text := fmt.Sprintf("the server answered with HTTP status %d and content-type %.100q, not with gRPC", f.status, f.content)
-	c.ends(s, Reply{Tag: s.tag, Sub: s.sub, Code: statusOfHTTP(int(f.status)), Text: []byte(text)})
+	c.endCall(s, Reply{Tag: s.tag, Sub: s.sub, Code: statusOfHTTP(int(f.status)), Text: []byte(text)})
 }

@@ -6,38 +6,37 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// The encoder of our requests' header blocks. A method's header fields hardly
-// change, so a block is made once, of references into the dynamic table, and
-// copied from then on (RFC 7541).
+// The encoder of requests' header blocks (RFC 7541). The header fields of a method rarely change,
+// so its block is encoded once, as references into the dynamic table, and later copied.
 const (
-	maxEncoderTable = 4096 // we never use more of the server's table
-	minEncoderTable = 1024 // a smaller one is not used at all
+	maxEncoderTable = 4096 // the encoder uses at most this many bytes of the server's table
+	minEncoderTable = 1024 // the encoder does not use a smaller table
 )
 
-// Method is a gRPC method of a connection.
+// Method identifies a gRPC method of a connection.
 type Method int
 
 // method is a registered method.
 type method struct {
 	path     string
 	metadata bool
-	own      []hpack.HeaderField // of its calls alone
-	// frames is what precedes a message: a HEADERS frame, the header of a DATA
-	// frame and the message's prefix, with stream and lengths left open.
+	own      []hpack.HeaderField // header fields of this method only
+	// frames has the bytes before a message: a HEADERS frame, the header of a DATA frame and the
+	// message's prefix. The stream id and the lengths are filled in later.
 	frames []byte
-	gen    uint32 // of the encoder, for which frames is right
+	gen    uint32 // the encoder's gen for which frames is valid
 }
 
-// encoder knows the fields and what of them is in the server's table.
+// encoder encodes header fields and tracks the server's dynamic table.
 type encoder struct {
-	before   []hpack.HeaderField // of every call, before its path
-	behind   []hpack.HeaderField // and behind it
-	metadata []hpack.HeaderField // of every call with metadata
+	beforePath []hpack.HeaderField // fields of every call before its path
+	afterPath  []hpack.HeaderField // fields of every call after its path
+	metadata   []hpack.HeaderField // fields of every call with metadata
 
-	hpack *hpack.Encoder // into block
+	hpack *hpack.Encoder // writes to block
 	block *bytes.Buffer
-	limit uint32 // the table's size
-	gen   uint32 // changes with every change of the table and of the metadata
+	limit uint32 // size of the dynamic table, in bytes
+	gen   uint32 // changes whenever the table or the metadata changes
 }
 
 func newEncoder(authority string, tls bool) encoder {
@@ -47,15 +46,15 @@ func newEncoder(authority string, tls bool) encoder {
 	}
 	block := &bytes.Buffer{}
 	return encoder{
-		before: []hpack.HeaderField{{Name: ":method", Value: "POST"}, {Name: ":scheme", Value: scheme}},
-		behind: []hpack.HeaderField{
+		beforePath: []hpack.HeaderField{{Name: ":method", Value: "POST"}, {Name: ":scheme", Value: scheme}},
+		afterPath: []hpack.HeaderField{
 			{Name: ":authority", Value: authority}, {Name: "te", Value: "trailers"}, {Name: "content-type", Value: "application/grpc"},
 		},
 		hpack: hpack.NewEncoder(block), block: block, limit: maxEncoderTable, gen: 1,
 	}
 }
 
-// resize follows the server's SETTINGS_HEADER_TABLE_SIZE.
+// resize applies the server's SETTINGS_HEADER_TABLE_SIZE.
 func (e *encoder) resize(announced uint32) {
 	if limit := min(announced, maxEncoderTable); limit != e.limit {
 		e.limit = limit
@@ -64,27 +63,27 @@ func (e *encoder) resize(announced uint32) {
 	}
 }
 
-// appendBlock appends the header block of a method's call. A block that changed the
-// table serves only once.
+// appendBlock appends the header block of a method's call. It returns once if the block changed the
+// table, so that the block must not be reused.
 func (e *encoder) appendBlock(b []byte, m *method) (_ []byte, once bool) {
 	e.block.Reset()
 	add := func(fields ...hpack.HeaderField) {
 		for _, f := range fields {
-			// With a table too small for all fields every block would throw out what
-			// the next needs.
+			// In a table too small for all fields, every block would evict entries that the next
+			// block needs.
 			f.Sensitive = e.limit < minEncoderTable || f.Size() > e.limit/4
 			at := e.block.Len()
-			_ = e.hpack.WriteField(f) // a buffer takes everything
-			// No index: a literal to be indexed, or a change of the size before it.
+			_ = e.hpack.WriteField(f) // writing to a buffer cannot fail
+			// Not an index: a literal to be indexed, or a change of the table size before it.
 			if first := e.block.Bytes()[at]; first&0x80 == 0 && first&0x60 != 0 {
 				once = true
 				e.gen++
 			}
 		}
 	}
-	add(e.before...)
+	add(e.beforePath...)
 	add(hpack.HeaderField{Name: ":path", Value: m.path})
-	add(e.behind...)
+	add(e.afterPath...)
 	add(m.own...)
 	if m.metadata {
 		add(e.metadata...)

@@ -6,19 +6,19 @@ import (
 	"fmt"
 )
 
-// A long stream is a gRPC call with any number of messages in each direction,
-// such as etcd's Watch. A message that comes is a Reply with End == Message; any
-// other Reply with the stream's tag and sub is its end.
+// A long stream is a gRPC call with any number of messages in each direction, such as etcd's Watch.
+// Each received message is a Reply with End == Message; any other Reply with the stream's tag and
+// sub is the end of the stream.
 
-// OpenStream opens a long stream and returns its id. Its HEADERS go out at
-// once, as gRPC wants them. The caller has asked Room.
+// OpenStream opens a long stream and returns its id. Its HEADERS are written immediately, as gRPC
+// requires. Room must be positive.
 func (c *Conn) OpenStream(m Method, tag uint32, sub uint8) (id uint32) {
 	h := &c.methods[m]
 	frames := h.frames
 	if h.gen != c.enc.gen {
 		frames = c.encode(h)
 	}
-	s := c.opens(tag, sub)
+	s := c.allocStream(tag, sub)
 	s.state = isLong
 	s.window = c.streamStart
 	p := c.reserve(len(frames) - afterBlock)
@@ -28,13 +28,12 @@ func (c *Conn) OpenStream(m Method, tag uint32, sub uint8) (id uint32) {
 	return s.id
 }
 
-// IsOpen reports whether a stream is open. One whose end Feed has just returned
-// is not, though the caller may not have come to that Reply.
+// IsOpen reports whether a stream is open. It returns false for a stream whose end is among the
+// replies of the last Feed, even if the caller has not processed that Reply yet.
 func (c *Conn) IsOpen(id uint32) bool { return c.find(id) != nil }
 
-// Send sends a message of size bytes on a long stream that is open and not
-// half-closed, and returns where the caller is to write it before it calls any
-// other method.
+// Send sends a message of size bytes on a long stream that is open and not half-closed. It returns
+// the buffer for the message, which the caller must fill before it calls any other method.
 func (c *Conn) Send(id uint32, size int) []byte {
 	s := c.find(id)
 	n := size + prefixLen
@@ -51,14 +50,14 @@ func (c *Conn) Send(id uint32, size int) []byte {
 	return p[prefixLen:]
 }
 
-// putPrefix writes the prefix of a message that is not compressed.
+// putPrefix writes the prefix of an uncompressed message.
 func putPrefix(p []byte, size int) {
 	p[0] = 0
 	binary.BigEndian.PutUint32(p[1:], uint32(size))
 }
 
-// sendBlocked is Send for a message that cannot be written at once. It waits,
-// and later ones of its stream wait behind it.
+// sendBlocked is Send for a message that cannot be written immediately. Later messages of the
+// stream wait after it.
 func (c *Conn) sendBlocked(s *stream, size int) []byte {
 	n := size + prefixLen
 	s.end = unfinished
@@ -80,7 +79,8 @@ func (c *Conn) sendBlocked(s *stream, size int) []byte {
 	return b.body[at+prefixLen:]
 }
 
-// blockedOf finds what waits of a stream, or nil. The latest is the likeliest.
+// blockedOf returns the waiting data of a stream, or nil. It searches the latest first, as the most
+// likely one.
 func (c *Conn) blockedOf(s *stream) *blocked {
 	if s.state&isBlocked == 0 {
 		return nil
@@ -93,9 +93,8 @@ func (c *Conn) blockedOf(s *stream) *blocked {
 	return nil
 }
 
-// CloseSend says that nothing more will be sent on a long stream. The server's
-// messages go on until it ends the stream. It does nothing if the stream has
-// ended.
+// CloseSend half-closes a long stream: the client sends no further message. The server can send
+// messages until it ends the stream. CloseSend does nothing if the stream has ended.
 func (c *Conn) CloseSend(id uint32) {
 	s := c.find(id)
 	if s == nil || s.state&halfClosed != 0 {
@@ -110,17 +109,17 @@ func (c *Conn) CloseSend(id uint32) {
 	s.end = c.origin + uint64(len(c.out))
 }
 
-// ResetStream ends a long stream and informs the server. What still comes for
-// it is ignored. It does nothing if the stream has ended.
+// ResetStream ends a long stream and informs the server. Later frames of the stream are ignored. It
+// does nothing if the stream has ended.
 func (c *Conn) ResetStream(id uint32) {
 	if s := c.find(id); s != nil {
 		c.out = AppendRSTStream(c.out, id, ErrCodeCancel)
-		c.closes(s)
+		c.closeStream(s)
 	}
 }
 
-// messages takes a DATA frame's payload of a long stream: parts of messages,
-// whole ones, or both. Whole ones stay where they are.
+// messages handles the payload of a DATA frame of a long stream, which can contain complete
+// messages and parts of messages. Complete ones stay in the input buffer.
 func (c *Conn) messages(s *stream, h FrameHeader, p []byte) error {
 	if s.got += uint32(h.Length); s.got >= MaxWindow/2 && h.Flags&FlagEndStream == 0 {
 		c.out = AppendWindowUpdate(c.out, s.id, s.got)
@@ -148,8 +147,7 @@ func (c *Conn) messages(s *stream, h FrameHeader, p []byte) error {
 	return nil
 }
 
-// part takes the next part of a message that is not whole in one frame, and
-// returns what lies behind it.
+// part appends the next part of a message that spans several frames, and returns the rest of p.
 func (c *Conn) part(s *stream, p []byte) (rest []byte, err error) {
 	n := copy(s.pre[s.npre:], p)
 	s.npre += uint8(n)
@@ -178,7 +176,7 @@ func (c *Conn) part(s *stream, p []byte) (rest []byte, err error) {
 	return p, nil
 }
 
-// finishLong ends a long stream with what its last header block says.
+// finishLong ends a long stream with the fields of its last header block.
 func (c *Conn) finishLong(s *stream, f *fields) {
 	r := Reply{Tag: s.tag, Sub: s.sub, Code: uint32(f.grpc), Text: f.text}
 	switch {
@@ -192,11 +190,11 @@ func (c *Conn) finishLong(s *stream, f *fields) {
 		s.state &^= isBlocked
 		c.unblock(s.id)
 	}
-	c.ends(s, r)
+	c.endCall(s, r)
 }
 
-// moveWindows follows a change of SETTINGS_INITIAL_WINDOW_SIZE, which is for
-// open streams too (RFC 9113, section 6.9.2).
+// moveWindows applies a change of SETTINGS_INITIAL_WINDOW_SIZE to open streams (RFC 9113, section
+// 6.9.2).
 func (c *Conn) moveWindows(change int64) error {
 	if change == 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// open opens a long stream and lets the server see it.
+// openLong opens a long stream that the server sees.
 func (s *server) openLong(tag uint32) (id uint32) {
 	s.t.Helper()
 	id = s.c.OpenStream(s.m, tag, uint8(tag))
@@ -23,7 +23,7 @@ func (s *server) send(id uint32, message []byte) {
 	copy(s.c.Send(id, len(message)), message)
 }
 
-func TestLongStreamGoesBothWays(t *testing.T) {
+func TestLongStreamSendsBothWays(t *testing.T) {
 	s := greet(t, Config{})
 	a, b := s.openLong(1), s.openLong(2)
 	s.send(a, []byte("first"))
@@ -35,7 +35,7 @@ func TestLongStreamGoesBothWays(t *testing.T) {
 	}
 	s.begin(a)
 	s.data(a, append(prefixed([]byte("one")), prefixed(nil)...))
-	s.call(7, []byte("unary beside it"))
+	s.call(7, []byte("unary meanwhile"))
 	s.read()
 	s.answer(5, []byte("answer"))
 	s.data(a, prefixed([]byte("two")))
@@ -50,7 +50,7 @@ func TestLongStreamGoesBothWays(t *testing.T) {
 	if s.c.Open() != 2 {
 		t.Errorf("%d streams are open", s.c.Open())
 	}
-	// Our half ends, then the server's.
+	// The client half-closes the stream, then the server ends it.
 	s.c.CloseSend(a)
 	s.c.CloseSend(a)
 	s.read()
@@ -65,13 +65,13 @@ func TestLongStreamGoesBothWays(t *testing.T) {
 	if s.requests[a].reset {
 		t.Error("a stream that ended on both sides was reset")
 	}
-	// The server ends the other while our half is open.
+	// The server ends the other stream, which the client has not half-closed.
 	s.begin(b)
 	s.trailers(b, "14", "going away")
-	if r := one(t, s.mustFeed(), 2); r.Code != StatusUnavailable || string(r.Text) != "going away" {
+	if r := onlyReply(t, s.mustFeed(), 2); r.Code != StatusUnavailable || string(r.Text) != "going away" {
 		t.Fatalf("%+v", r)
 	}
-	s.c.CloseSend(b) // after the end it does nothing
+	s.c.CloseSend(b) // does nothing after the end
 	s.c.ResetStream(b)
 	if s.read(); !s.requests[b].reset || s.c.Open() != 0 {
 		t.Error("a half-open stream stayed")
@@ -107,11 +107,11 @@ func TestLongStreamEnds(t *testing.T) {
 			s.send(id, []byte("x"))
 			s.read()
 			c.do(s, id)
-			if r := one(t, s.mustFeed(), 9); r.End != c.end || r.Code != c.code || !strings.Contains(string(r.Text), c.text) {
+			if r := onlyReply(t, s.mustFeed(), 9); r.End != c.end || r.Code != c.code || !strings.Contains(string(r.Text), c.text) {
 				t.Errorf("%+v %q", r, r.Text)
 			}
 			if s.c.Open() != 0 {
-				t.Error("it is still open")
+				t.Error("the stream is still open")
 			}
 		})
 	}
@@ -125,12 +125,12 @@ func TestLongStreamEnds(t *testing.T) {
 		t.Errorf("%+v", lost)
 	}
 	if s.c.Cancel(1) {
-		t.Error("a long stream was cancelled as a call")
+		t.Error("Cancel ended a long stream")
 	}
 }
 
-// What cannot be sent at once waits in order, and goes out as windows open:
-// the stream's, the connection's, and after a change of the initial window.
+// Messages that cannot be sent immediately wait in order, and are sent when windows open: the
+// stream's, the connection's, and after a change of the initial window.
 func TestLongStreamWaitsForWindows(t *testing.T) {
 	s := greet(t, Config{}, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 100})
 	id := s.openLong(1)
@@ -150,7 +150,7 @@ func TestLongStreamWaitsForWindows(t *testing.T) {
 	if !bytes.Equal(s.requests[id].body, want) {
 		t.Fatal("the messages are damaged")
 	}
-	// The window counts what was sent when nothing was blocked, too.
+	// The window also counts messages that were sent while nothing was blocked.
 	left := 33 - (len(want)-100)%33
 	s.send(id, message(left-prefixLen))
 	s.read()
@@ -163,7 +163,7 @@ func TestLongStreamWaitsForWindows(t *testing.T) {
 	s.mustFeed()
 	s.read()
 	s.check(id, len(want)+left+10, true)
-	// A change of the setting is for streams that wait for nothing as well.
+	// A change of the setting also applies to streams without waiting messages.
 	other := s.openLong(2)
 	s.sendSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 10})
 	s.mustFeed()
@@ -180,8 +180,8 @@ func TestLongStreamWaitsForWindows(t *testing.T) {
 	}
 }
 
-// More than 2 GB come on one stream: both windows are opened in time.
-func TestLongStreamTakesMoreThanAWindow(t *testing.T) {
+// A stream can receive more than 2 GiB, because both windows are renewed in time.
+func TestLongStreamRenewsWindows(t *testing.T) {
 	s := greet(t, Config{})
 	id := s.openLong(1)
 	before := s.updates
@@ -201,18 +201,18 @@ func TestLongStreamTakesMoreThanAWindow(t *testing.T) {
 		came += int64(len(replies)) * DefaultMaxFrameSize
 		s.read()
 		if r := s.requests[id]; came-r.updates > MaxWindow || came-(s.updates-before) > MaxWindow {
-			t.Fatalf("after %d bytes a window is used up", came)
+			t.Fatalf("after %d bytes a window is exhausted", came)
 		}
 	}
 	if messages != total/DefaultMaxFrameSize {
 		t.Errorf("%d messages", messages)
 	}
 	if r := s.requests[id]; r.updates == 0 || s.updates == before {
-		t.Error("a window was never opened again")
+		t.Error("a window was never renewed")
 	}
 }
 
-// longTranscript is what a server sends on long streams.
+// longTranscript returns a server's output on long streams.
 func longTranscript(t testing.TB, rng *rand.Rand, most int) []byte {
 	s := greet(t, Config{})
 	for i := range uint32(4) {
@@ -278,14 +278,14 @@ func playLong(t testing.TB, in []byte, piece func(left int) int) string {
 	return seen.String()
 }
 
-func TestAnyPiecesOfLongStreamsGiveTheSame(t *testing.T) {
+func TestPiecesOfLongStreamsGiveSameReplies(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for range 20 {
 		in := longTranscript(t, rng, 40_000)
 		want := playLong(t, in, inOnePiece)
 		for _, most := range []int{1, 2, 10, 100, 5000, 50_000} {
 			if got := playLong(t, in, func(left int) int { return min(left, 1+rng.IntN(most)) }); got != want {
-				t.Fatalf("pieces of up to %d give another result", most)
+				t.Fatalf("pieces of up to %d give different replies", most)
 			}
 		}
 	}
@@ -307,7 +307,7 @@ func FuzzLongStreams(f *testing.F) {
 	})
 }
 
-// longRound returns a function that sends a message and takes one.
+// longRound returns a function that sends one message and receives one.
 func longRound(t testing.TB) func() {
 	s := greet(t, Config{})
 	id := s.openLong(1)
@@ -334,7 +334,7 @@ func BenchmarkLongStream(b *testing.B) {
 	}
 }
 
-// A message in either direction costs no memory in the steady state.
+// In the steady state a message in either direction allocates nothing.
 func TestLongStreamDoesNotAllocate(t *testing.T) {
 	once := longRound(t)
 	once()

@@ -9,55 +9,55 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// Heard takes what an Overhearer finds. What it is given is valid until it returns.
+// Heard receives the calls that an Overhearer decodes. The arguments are valid until the method
+// returns.
 type Heard interface {
-	// Begun says that the client made a call of a method, such as
-	// /etcdserverpb.KV/Put, on a stream.
+	// Begun receives the start of a client's call of a method, such as /etcdserverpb.KV/Put, on a
+	// stream.
 	Begun(stream uint32, method string)
-	// Message is a whole message of a call. Where it is larger than MaxMessage, or
-	// compressed, body is nil.
+	// Message receives a complete message of a call. The body is nil if the message is larger than
+	// MaxMessage or compressed.
 	Message(stream uint32, ofClient bool, body []byte, size int)
-	// Ended says that the client has said all of a call, or that the call is over: the
-	// status is that of gRPC, or -1 where a side reset it.
+	// Ended receives the end of the client's messages (ofClient) or the end of the call. The status
+	// is the gRPC status, or -1 if a side reset the stream.
 	Ended(stream uint32, ofClient bool, status int)
 }
 
-// Overhearer understands both directions of an HTTP/2 connection that carries gRPC
-// calls, and says nothing itself. Of what follows an error it understands nothing. It
-// belongs to one goroutine.
+// Overhearer is a passive decoder of both directions of an HTTP/2 connection that carries gRPC
+// calls. It cannot decode anything after an error. Only one goroutine may use it.
 type Overhearer struct {
 	to      Heard
-	halves  [2]half // of the client, of the server
+	halves  [2]half // the client's half, the server's half
 	streams map[uint32]*heardStream
 	free    []*heardStream
-	// last is the stream that was looked for last, whose number is lastID: a side's
-	// frames of one call mostly follow each other.
+	// last is the result of the last lookup in streams, for the id lastID. Consecutive frames of a
+	// side mostly belong to the same call.
 	last   *heardStream
 	lastID uint32
 }
 
-// heardStream is a call that is not over.
+// heardStream is a call under way.
 type heardStream struct {
 	halves [2]heardMessages
-	status int // of gRPC
+	status int // gRPC status; -1 before it arrived
 }
 
-// heardMessages puts a direction's messages together.
+// heardMessages assembles the messages of one direction of a call.
 type heardMessages struct {
 	head  [5]byte
 	nhead int
 	body  []byte
-	left  int // bytes of the message that are yet to come
+	left  int // missing bytes of the message
 	size  int
 	drop  bool // the body is not kept
 }
 
-// half is one direction.
+// half is one direction of the connection.
 type half struct {
-	partial []byte // a frame that is not whole yet
-	skip    int    // bytes to pass over: the preface
+	partial []byte // the beginning of an incomplete frame
+	skip    int    // missing bytes of the preface
 	dec     *hpack.Decoder
-	block   []byte // a header block that goes on in CONTINUATION frames
+	block   []byte // a header block that continues in CONTINUATION frames
 	blockOf uint32
 	ends    bool
 	fields  heardFields
@@ -65,20 +65,21 @@ type half struct {
 
 type heardFields struct {
 	path   string
-	status int // of gRPC; -1: none
+	status int // gRPC status; -1: none
 	http   int
 	size   int
 }
 
-// Bounds of what an Overhearer keeps.
+// Limits of an Overhearer's memory.
 const (
 	maxHeardStreams = 100_000
-	maxHeardTable   = 1 << 20 // bytes that a peer may allow the other's dynamic table
-	maxHeardBody    = 4 << 10 // bytes of a message's memory that are kept for the next stream
-	maxHeardFree    = 256     // streams that are over, whose memory the next ones get
+	maxHeardTable   = 1 << 20 // largest dynamic table that a peer may allow, in bytes
+	maxHeardBody    = 4 << 10 // largest message buffer that is kept for the next stream, in bytes
+	maxHeardFree    = 256     // number of ended streams that are kept for reuse
 )
 
-// NewOverhearer returns an Overhearer of a connection from its first byte on.
+// NewOverhearer returns a passive decoder of a connection, which must be fed the connection's first
+// byte.
 func NewOverhearer(to Heard) *Overhearer {
 	o := &Overhearer{to: to, streams: map[uint32]*heardStream{}}
 	for i := range o.halves {
@@ -91,7 +92,7 @@ func NewOverhearer(to Heard) *Overhearer {
 	return o
 }
 
-// stream returns a stream that is not over; nil if there is none of that number.
+// stream returns the call under way on a stream, or nil.
 func (o *Overhearer) stream(id uint32) *heardStream {
 	if o.last == nil || o.lastID != id {
 		o.last, o.lastID = o.streams[id], id
@@ -113,7 +114,7 @@ func (o *Overhearer) begin(id uint32) *heardStream {
 	return s
 }
 
-// drop removes a stream that is over.
+// drop removes a stream that has ended.
 func (o *Overhearer) drop(id uint32, s *heardStream) {
 	delete(o.streams, id)
 	o.last = nil
@@ -130,10 +131,10 @@ func (o *Overhearer) drop(id uint32, s *heardStream) {
 	o.free = append(o.free, s)
 }
 
-// Open is how many calls are not over.
+// Open returns the number of calls under way.
 func (o *Overhearer) Open() int { return len(o.streams) }
 
-// Feed takes what one side sent.
+// Feed decodes bytes that one side sent.
 func (o *Overhearer) Feed(ofClient bool, b []byte) error {
 	side := 1
 	if ofClient {
@@ -168,7 +169,7 @@ func (o *Overhearer) Feed(ofClient bool, b []byte) error {
 	return nil
 }
 
-// sideName names a direction's sender.
+// sideName returns the name of a direction's sender.
 func sideName(side int) string { return [...]string{"the client", "the server"}[side] }
 
 func (o *Overhearer) frame(side int, f FrameHeader, p []byte) error {
@@ -220,7 +221,7 @@ func (o *Overhearer) frame(side int, f FrameHeader, p []byte) error {
 	return nil
 }
 
-// unpad takes a frame's padding off.
+// unpad removes a frame's padding.
 func unpad(f FrameHeader, p []byte) ([]byte, error) {
 	if f.Flags&FlagPadded == 0 {
 		return p, nil
@@ -231,7 +232,7 @@ func unpad(f FrameHeader, p []byte) ([]byte, error) {
 	return p[1 : len(p)-int(p[0])], nil
 }
 
-// headers acts on a header block when it is whole.
+// headers processes a header block once it is complete.
 func (o *Overhearer) headers(side int, f FrameHeader) error {
 	if f.Flags&FlagEndHeaders == 0 {
 		return nil
@@ -271,13 +272,13 @@ func (o *Overhearer) headers(side int, f FrameHeader) error {
 		s.status = int(statusOfHTTP(h.fields.http))
 	}
 	if h.ends {
-		o.over(id, s)
+		o.endCall(id, s)
 	}
 	return nil
 }
 
-// over ends a call that the server has said all of.
-func (o *Overhearer) over(id uint32, s *heardStream) {
+// endCall ends a call after the server's last frame.
+func (o *Overhearer) endCall(id uint32, s *heardStream) {
 	status := s.status
 	if status < 0 {
 		status = StatusUnknown
@@ -286,7 +287,7 @@ func (o *Overhearer) over(id uint32, s *heardStream) {
 	o.to.Ended(id, false, status)
 }
 
-// take is called with each field that the decoder finds.
+// take receives each field from the decoder.
 func (h *half) take(f hpack.HeaderField) {
 	if h.fields.size += len(f.Name) + len(f.Value) + fieldOverhead; h.fields.size > MaxHeaderList {
 		h.dec.SetEmitEnabled(false)
@@ -306,7 +307,7 @@ func (h *half) take(f hpack.HeaderField) {
 	}
 }
 
-// data takes a DATA frame's bytes.
+// data decodes the payload of a DATA frame.
 func (o *Overhearer) data(side int, f FrameHeader, p []byte) error {
 	s := o.stream(f.Stream)
 	if s == nil {
@@ -328,7 +329,7 @@ func (o *Overhearer) data(side int, f FrameHeader, p []byte) error {
 		n := min(m.left, len(p))
 		switch {
 		case m.drop:
-		case n == m.size: // whole, and not to be copied
+		case n == m.size: // complete in this frame, so it need not be copied
 			o.message(f.Stream, side, m, p[:n])
 			p = p[n:]
 			continue
@@ -348,7 +349,7 @@ func (o *Overhearer) data(side int, f FrameHeader, p []byte) error {
 		if side == 0 {
 			o.to.Ended(f.Stream, true, 0)
 		} else {
-			o.over(f.Stream, s)
+			o.endCall(f.Stream, s)
 		}
 	}
 	return nil

@@ -6,15 +6,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// listener counts what it is told.
+// listener counts decoded calls and messages.
 type listener struct{ begun, messages, ended int }
 
 func (l *listener) Begun(uint32, string)              { l.begun++ }
 func (l *listener) Message(uint32, bool, []byte, int) { l.messages++ }
 func (l *listener) Ended(uint32, bool, int)           { l.ended++ }
 
-// FuzzOverhear: whatever either side says, in whatever pieces, is understood alike or
-// refused, and nothing panics.
+// FuzzOverhear checks that arbitrary bytes of both sides give the same counts or an error as a
+// whole and in pieces, and cause no panic.
 func FuzzOverhear(f *testing.F) {
 	c := h2.NewConn(h2.Config{Authority: "a:1"})
 	m := c.Register("/a/b", false)

@@ -1,20 +1,20 @@
 package h2
 
-// End says how a call ended.
+// End is the outcome of a call.
 type End uint8
 
 // The ends.
 const (
 	Answered    End = iota // the server sent a gRPC status: Code, Text, and Body if Code is 0
-	Reset                  // the server ended the stream with the HTTP/2 error Code
+	Reset                  // the server reset the stream with the HTTP/2 error Code
 	Refused                // certainly not processed: RST_STREAM with REFUSED_STREAM
 	Unprocessed            // certainly not processed: GOAWAY named an earlier stream as the last
-	NotSent                // the connection ended before the request was written in full
-	Broken                 // the connection ended before the answer came
-	Message                // no end: a long stream's next message, in Body
+	NotSent                // the connection ended before the request was written completely
+	Broken                 // the connection ended before the response arrived
+	Message                // not an end: the next message of a long stream, in Body
 )
 
-// gRPC status codes that this package gives itself (gRPC's statuscodes.md).
+// gRPC status codes that this package uses (gRPC's statuscodes.md).
 const (
 	StatusOK              = 0
 	StatusUnknown         = 2
@@ -25,18 +25,19 @@ const (
 	statusUnauthenticated = 16
 )
 
-// Reply is a call's end, or a long stream's message. Its bytes are valid until the next Feed.
+// Reply is the outcome of a call, or a message of a long stream. Its bytes are valid until the next
+// Feed.
 type Reply struct {
 	Tag  uint32 // as given to Call or OpenStream
-	Sub  uint8  // likewise
+	Sub  uint8  // as given to Call or OpenStream
 	End  End
 	Code uint32 // the gRPC status if Answered, the HTTP/2 error code if Reset, Refused or Unprocessed
-	Body []byte // the message, without its prefix
-	Text []byte // the status message, or what is known about the end
+	Body []byte // the message without its prefix
+	Text []byte // the status message, or the reason for the end
 }
 
-// statusOfHTTP is the gRPC status for an answer without one, by its HTTP
-// status (gRPC's http-grpc-status-mapping.md).
+// statusOfHTTP returns the gRPC status of a response that has only an HTTP status (gRPC's
+// http-grpc-status-mapping.md).
 func statusOfHTTP(status int) uint32 {
 	switch status {
 	case 400:
@@ -53,8 +54,7 @@ func statusOfHTTP(status int) uint32 {
 	return StatusUnknown
 }
 
-// unescape decodes the percent-encoding of grpc-message; what is no encoding
-// stays as it is.
+// unescape decodes the percent-encoding of grpc-message. It leaves invalid encodings unchanged.
 func unescape(s string) []byte {
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
@@ -89,8 +89,7 @@ var errCodeNames = [...]string{
 	"CONNECT_ERROR", "ENHANCE_YOUR_CALM", "INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED",
 }
 
-// ErrCodeName returns an HTTP/2 error code's name as RFC 9113, section 7,
-// spells it.
+// ErrCodeName returns the name of an HTTP/2 error code in RFC 9113, section 7.
 func ErrCodeName(code uint32) string {
 	if int64(code) < int64(len(errCodeNames)) {
 		return errCodeNames[code]

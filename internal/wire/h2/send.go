@@ -1,17 +1,15 @@
 package h2
 
-// blocked is a request of which a part waits for a window, or for a place
-// behind such a one.
+// blocked is the part of a request that waits for a window, or for earlier data of its stream.
 type blocked struct {
 	id     uint32
-	body   []byte // prefix and message
-	at     int    // of body, written
-	window int64  // the stream's; negative after SETTINGS made it smaller
-	goesOn bool   // the stream stays open behind it
+	body   []byte // prefixes and messages
+	at     int    // bytes of body that were written
+	window int64  // the stream's window; it is negative after SETTINGS reduced it
+	goesOn bool   // the stream stays open after body
 }
 
-// pump moves what the windows allow from the blocked requests to the output,
-// the oldest first.
+// pump moves waiting bytes to the output as far as the windows allow, oldest first.
 func (c *Conn) pump() {
 	if c.connWindow <= 0 {
 		return
@@ -53,7 +51,7 @@ func (c *Conn) pumpOne(b *blocked) {
 	}
 }
 
-// unblock forgets what waits of a stream's request.
+// unblock discards the waiting bytes of a stream.
 func (c *Conn) unblock(id uint32) {
 	for i := range c.blocked {
 		if b := &c.blocked[i]; b.id == id {

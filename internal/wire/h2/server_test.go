@@ -13,30 +13,30 @@ import (
 
 const testPath = "/test.Service/Call"
 
-// request is a call as a server saw it.
+// request is a call as received by the server.
 type request struct {
 	id     uint32
 	fields map[string]string
 	block  int    // bytes of its header block
-	body   []byte // prefix and message, as far as it came
+	body   []byte // prefix and message, as far as received
 	ended  bool
 	reset  bool
 
-	long    bool  // a stream that stays open
-	updates int64 // of its window
+	long    bool  // the stream stays open
+	updates int64 // total increment of the stream's window
 }
 
-// server is the other end of a Conn, made from golang.org/x/net/http2: it
-// reads what the Conn wrote and makes what the Conn is fed.
+// server is the other end of a Conn, based on golang.org/x/net/http2: it reads the output of the
+// Conn and encodes its input.
 type server struct {
 	t        testing.TB
 	c        *Conn
 	m        Method
 	preface  bool
-	wire     bytes.Buffer // written by the Conn
+	wire     bytes.Buffer // output of the Conn
 	in       *http2.Framer
 	decoder  *hpack.Decoder
-	out      bytes.Buffer // to be fed
+	out      bytes.Buffer // input for the Conn
 	framer   *http2.Framer
 	block    bytes.Buffer
 	encoder  *hpack.Encoder
@@ -45,7 +45,7 @@ type server struct {
 	settings map[http2.SettingID]uint32
 	acks     int
 	pings    [][8]byte
-	updates  int64 // of the connection's window
+	updates  int64 // total increment of the connection's window
 }
 
 // newServer returns a Conn and its server, which has sent nothing yet.
@@ -64,7 +64,7 @@ func newServer(t testing.TB, cfg Config) *server {
 	return s
 }
 
-// greet exchanges SETTINGS.
+// greet returns a server and Conn that have exchanged SETTINGS.
 func greet(t testing.TB, cfg Config, settings ...http2.Setting) *server {
 	s := newServer(t, cfg)
 	s.sendSettings(settings...)
@@ -91,7 +91,7 @@ func (s *server) call(tag uint32, message []byte) {
 	copy(s.c.Call(s.m, tag, uint8(tag), len(message)), message)
 }
 
-// read takes all that the Conn has to write.
+// read reads all output of the Conn.
 func (s *server) read() {
 	s.t.Helper()
 	out := s.c.Out()
@@ -138,7 +138,7 @@ func (s *server) take(f http2.Frame) {
 		s.must(f.ForeachSetting(func(x http2.Setting) error { s.settings[x.ID] = x.Val; return nil }))
 	case *http2.PingFrame:
 		if !f.IsAck() {
-			s.t.Fatal("a PING that is no answer")
+			s.t.Fatal("a PING without ACK")
 		}
 		s.pings = append(s.pings, f.Data)
 	case *http2.WindowUpdateFrame:
@@ -155,7 +155,7 @@ func (s *server) take(f http2.Frame) {
 	}
 }
 
-// encode makes a header block of names and values.
+// encode returns a header block of the given names and values.
 func (s *server) encode(fields ...string) []byte {
 	s.block.Reset()
 	for i := 0; i < len(fields); i += 2 {
@@ -191,7 +191,7 @@ func (s *server) answer(id uint32, message []byte) {
 	s.trailers(id, "0", "")
 }
 
-// feed feeds what was made and returns copies of the replies.
+// feed feeds the encoded frames and returns copies of the replies.
 func (s *server) feed() ([]Reply, error) {
 	in := bytes.Clone(s.out.Bytes())
 	s.out.Reset()
@@ -219,8 +219,8 @@ func prefixed(message []byte) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...)
 }
 
-// one checks that there is one reply, to the tag, and returns it.
-func one(t testing.TB, replies []Reply, tag uint32) Reply {
+// onlyReply checks that there is exactly one reply, to the call with the tag, and returns it.
+func onlyReply(t testing.TB, replies []Reply, tag uint32) Reply {
 	t.Helper()
 	if len(replies) != 1 || replies[0].Tag != tag || replies[0].Sub != uint8(tag) {
 		t.Fatalf("got %d replies %+v, want one to call %d", len(replies), replies, tag)

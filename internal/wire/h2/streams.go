@@ -1,35 +1,34 @@
 package h2
 
-// stream is a call whose answer is awaited, or one that stays open. It has a
-// place in Conn.table.
+// stream is a call that awaits its response, or a long stream. It is stored in Conn.table.
 type stream struct {
-	id    uint32 // 0: the place is free
+	id    uint32 // 0: the table entry is free
 	tag   uint32
 	sub   uint8
 	state state
-	npre  uint8   // bytes of pre that came
+	npre  uint8   // bytes of pre that arrived
 	pre   [5]byte // the message's prefix: compressed, length
-	got   uint32  // isLong: bytes of DATA that its window was not topped up for
+	got   uint32  // isLong: bytes of DATA since the last WINDOW_UPDATE of the stream
 	end   uint64  // position in the output after the request's last byte
-	// window is what may be sent on it, if isLong and not isBlocked.
+	// window is the flow-control window for sending, if isLong and not isBlocked.
 	window int64
-	msg    []byte // the answer's message, or as much of it as came
+	msg    []byte // the response's message, as far as it arrived
 }
 
 // state is a set of flags.
 type state uint8
 
 const (
-	gotHeaders state = 1 << iota // the answer's first HEADERS came
-	whole                        // msg is the whole message
-	inPlace                      // msg lies in what Feed was given
-	pooled                       // msg lies in a buffer of ours
+	gotHeaders state = 1 << iota // the response's first HEADERS arrived
+	whole                        // msg is the complete message
+	inPlace                      // msg is a part of Feed's input
+	pooled                       // msg is a buffer of Conn.parts
 	isBlocked                    // a part of the request waits in Conn.blocked
-	isLong                       // OpenStream opened it
-	halfClosed                   // of a long one: CloseSend was called
+	isLong                       // opened by OpenStream
+	halfClosed                   // isLong: CloseSend was called
 )
 
-// unfinished is the end of a request that is not in the output as a whole.
+// unfinished is the end of a request that is not yet completely in the output.
 const unfinished = 1<<64 - 1
 
 // find returns the open stream with the id, or nil.
@@ -40,11 +39,11 @@ func (c *Conn) find(id uint32) *stream {
 	return nil
 }
 
-// opens takes the place of the next stream and chooses the one after it. An
-// old stream may still sit on a later id's place: that id is left out, for a
-// client need not use every id (RFC 9113, section 5.1.1). So the table needs
-// neither chains nor more places than twice the streams open.
-func (c *Conn) opens(tag uint32, sub uint8) *stream {
+// allocStream takes the table entry of the next stream and chooses the id after it. If an older stream
+// still occupies the entry of an id, allocStream skips that id; a client need not use every id (RFC 9113,
+// section 5.1.1). So the table needs no chains, and at most twice as many entries as there are open
+// streams.
+func (c *Conn) allocStream(tag uint32, sub uint8) *stream {
 	if 2*c.open >= len(c.table) {
 		c.growTable()
 	}
@@ -59,8 +58,8 @@ func (c *Conn) opens(tag uint32, sub uint8) *stream {
 	return s
 }
 
-// growTable doubles the table. Streams that had places of their own have them
-// afterwards too, and so has the next.
+// growTable doubles the table. Streams with different entries have different ones in the larger
+// table, too, and the entry of the next id is free.
 func (c *Conn) growTable() {
 	old := c.table
 	c.table = make([]stream, 2*len(old))
@@ -72,8 +71,8 @@ func (c *Conn) growTable() {
 	}
 }
 
-// closes frees a stream's place. A reply may still point into its message.
-func (c *Conn) closes(s *stream) {
+// closeStream frees a stream's table entry. A reply may still point into its message.
+func (c *Conn) closeStream(s *stream) {
 	c.idle = 0
 	switch {
 	case s.state&inPlace != 0:
@@ -88,8 +87,8 @@ func (c *Conn) closes(s *stream) {
 	c.open--
 }
 
-// eachInOrder calls f with every open stream, from the oldest on (unless more
-// ids than the table is long lie between them).
+// eachInOrder calls f for every open stream, the oldest first. The order is not exact if the open
+// ids differ by more than the length of the table.
 func (c *Conn) eachInOrder(f func(*stream)) {
 	c.seekOldest()
 	for i := range c.table {
@@ -99,20 +98,19 @@ func (c *Conn) eachInOrder(f func(*stream)) {
 	}
 }
 
-// seekOldest moves oldest up to the first open stream. Each id is passed once
-// in a connection's life.
+// seekOldest advances oldest to the first open stream. Over the life of a connection it visits each
+// id once.
 func (c *Conn) seekOldest() {
 	for c.oldest < c.next && c.find(c.oldest) == nil {
 		c.oldest += 2
 	}
 }
 
-// Cancel gives up the call with the tag and informs the server. What still
-// comes for it is ignored. It reports whether such a call was open; long
-// streams are none.
+// Cancel cancels the call with the tag and informs the server. Later frames of the call are
+// ignored. It reports whether such a call was open; it does not cancel long streams.
 func (c *Conn) Cancel(tag uint32) bool {
-	// Calls are given up in about the order in which they were made, and the
-	// places are in that order too, so the search ends early.
+	// Calls are cancelled roughly in the order in which they were made, and the table has the same
+	// order, so the search ends early.
 	c.seekOldest()
 	for i := range c.table {
 		s := &c.table[(c.oldest>>1+uint32(i))&c.mask]
@@ -120,7 +118,7 @@ func (c *Conn) Cancel(tag uint32) bool {
 			continue
 		}
 		c.out = AppendRSTStream(c.out, s.id, ErrCodeCancel)
-		c.closes(s)
+		c.closeStream(s)
 		return true
 	}
 	return false

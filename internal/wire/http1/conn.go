@@ -1,25 +1,24 @@
-// Package http1 is the client side of a persistent HTTP/1.1 connection (RFC
-// 9110, RFC 9112) as bytes without I/O: one request in flight, encoded from a
-// template that is made once, and its answer parsed where it lies. In the
-// steady state nothing allocates.
+// Package http1 implements the client side of a persistent HTTP/1.1 connection (RFC 9110, RFC 9112)
+// without I/O. A connection has one request in flight. Requests are encoded from a template that is
+// built once, and responses are parsed in the input buffer. In the steady state nothing allocates.
 package http1
 
 import "github.com/quorumbench/quorumbench/internal/wire/parts"
 
 // Limits of a connection.
 const (
-	// MaxHead bounds an answer's status line and header fields together, and
-	// its trailer, in bytes.
+	// MaxHead limits a response's status line and header fields together, and its trailer, in
+	// bytes.
 	MaxHead = 64 << 10
-	// MaxBody bounds an answer's body, in bytes.
+	// MaxBody limits a response's body, in bytes.
 	MaxBody = 64 << 20
-	// MaxWanted is how many response fields a connection can be asked to keep.
+	// MaxWanted limits the number of response fields that a connection keeps.
 	MaxWanted = 4
 
-	maxKept = 8 << 10 // bytes of kept fields in one answer
+	maxKept = 8 << 10 // total length of the kept fields of one response, in bytes
 
-	// maxFraming bounds what an answer's chunks say of themselves, in bytes, and
-	// maxInformed how many informational answers may precede it.
+	// maxFraming limits the chunk sizes and extensions of one response, in bytes, and maxInformed
+	// limits the number of informational responses before it.
 	maxFraming  = 1 << 20
 	maxInformed = 100
 )
@@ -27,30 +26,30 @@ const (
 // Field is a header field.
 type Field struct{ Name, Value string }
 
-// Config is what a connection needs to know.
+// Config configures a connection.
 type Config struct {
-	Host   string   // HOST:PORT, the Host of every request
+	Host   string   // HOST:PORT, the Host field of every request
 	Fields []Field  // further fields of every request
 	Wanted []string // names of response fields to keep, at most MaxWanted
-	// Parts keeps answers that are not whole; nil: the connection has its own.
+	// Parts buffers incomplete responses. If it is nil, the connection has its own budget.
 	Parts *parts.Budget
 }
 
-// state is what is expected next of an answer.
+// state is the next part of a response that the parser expects.
 type state uint8
 
 const (
 	statusLine state = iota
 	fields
 	sizedBody  // c.chunk bytes
-	untilClose // all that comes
+	untilClose // all bytes until the connection ends
 	chunkSize
 	chunkData // c.chunk bytes
 	chunkEnd
 	trailer
 )
 
-// coding is how the body is transferred.
+// coding is the transfer coding of a body.
 type coding uint8
 
 const (
@@ -58,10 +57,10 @@ const (
 	chunked
 )
 
-// Conn is the client side of one connection. It belongs to one goroutine.
+// Conn is the client side of one connection. Only one goroutine may use it.
 type Conn struct {
 	cfg     Config
-	common  []byte // the fields of every request
+	common  []byte // the fields of every request, encoded
 	maxBody int
 
 	// The request.
@@ -69,35 +68,35 @@ type Conn struct {
 	sent   int
 	using  *Template
 	bodyAt int
-	open   bool                     // its answer is awaited
-	late   bool                     // and nobody wants it any more
-	stream func(piece []byte) error // takes the answer's body as it comes; nil: it is kept
+	open   bool                     // the request awaits its response
+	late   bool                     // the request was cancelled
+	stream func(piece []byte) error // takes the response's body in pieces; nil: the body is kept
 
-	// The answer under way.
+	// The response under way.
 	state   state
-	fresh   bool // nothing of it came yet; the rest is as the answer before left it
+	fresh   bool // no byte of it arrived yet; the other fields are those of the previous response
 	answer  Response
 	headLen int
-	partial []byte // the beginning of a line that is not whole yet
+	partial []byte // the beginning of an incomplete line
 	length  int    // Content-Length, or -1
 	coding  coding
-	chunk   int    // bytes of the body, or of the chunk, still to come
-	size    int    // of the body so far
-	piece   []byte // the body, while it lies in one piece in the input
-	body    []byte // the body, when it came in several
-	keep    bool   // the connection outlives this answer
-	framed  bool   // the last field says where the body ends
+	chunk   int    // bytes of the body, or of the chunk, that are missing
+	size    int    // bytes of the body so far
+	piece   []byte // the body, while it is a single piece of the input
+	body    []byte // the body, if it arrived in several pieces
+	keep    bool   // the connection stays open after this response
+	framed  bool   // the last field determines the length of the body
 	known   knownHead
 
-	framing  int // bytes about chunks
-	informed int // informational answers
+	framing  int // bytes of chunk sizes and extensions
+	informed int // informational responses so far
 
 	draining bool
 	err      error
 }
 
-// NewConn returns a connection. Control characters in the values of fields,
-// which would end them, are left out.
+// NewConn returns a connection. It omits control characters from the values of fields, because a
+// line break would end the field.
 func NewConn(cfg Config) *Conn {
 	if cfg.Parts == nil {
 		cfg.Parts = parts.New(parts.DefaultMax)
@@ -110,21 +109,22 @@ func NewConn(cfg Config) *Conn {
 	return c
 }
 
-// Idle reports whether a request can be sent now.
+// Idle reports whether the connection can send a request now.
 func (c *Conn) Idle() bool { return !c.open && !c.draining }
 
-// Draining reports that the connection takes no new requests: the server said
-// so, or the connection failed.
+// Draining reports whether the connection accepts no further requests, because the server announced
+// it or the connection failed.
 func (c *Conn) Draining() bool { return c.draining }
 
-// Out is what is to be written; it is valid until the next call of any method.
+// Out returns the bytes to write. They are valid until the next call of any method.
 func (c *Conn) Out() []byte { return c.out[c.sent:] }
 
-// Wrote says that the first n bytes of Out were written, or may have been.
+// Wrote records that the first n bytes of Out were written, or may have been.
 func (c *Conn) Wrote(n int) { c.sent += n }
 
-// Cancel gives up the request in flight. It reports whether its place is free:
-// if any of it was written, its answer must be awaited, and comes with Late.
+// Cancel cancels the request in flight. It returns true if the connection has no request in flight
+// any more. If any byte of the request was written, it returns false: the response must be awaited,
+// and Feed returns it with Late set.
 func (c *Conn) Cancel() (free bool) {
 	if !c.open {
 		return true
@@ -137,19 +137,19 @@ func (c *Conn) Cancel() (free bool) {
 	return false
 }
 
-// End says what became of the request in flight when the connection ended.
+// End is the outcome of the request in flight when the connection ended.
 type End uint8
 
 // The ends.
 const (
-	Nothing  End = iota // no request was in flight that anybody waits for
-	NotSent             // the request was not written in full
-	Broken              // the answer did not come, or not in full
-	Answered            // the end of the connection was the end of the answer
+	Nothing  End = iota // no request was in flight, or it was cancelled
+	NotSent             // the request was not written completely
+	Broken              // the response is missing or incomplete
+	Answered            // the end of the connection completed the response
 )
 
-// Lost says that the connection ended, and returns the answer if that was its
-// end (RFC 9112, section 6.3, rule 8).
+// Lost records that the connection ended. It returns the response if the end of the connection
+// completed it (RFC 9112, section 6.3, rule 8).
 func (c *Conn) Lost() (End, *Response) {
 	unsent := c.sent < len(c.out)
 	c.draining = true
@@ -170,9 +170,9 @@ func (c *Conn) Lost() (End, *Response) {
 	return Broken, nil
 }
 
-// complete ends the answer under way and returns it.
+// complete completes the response under way and returns it.
 func (c *Conn) complete() *Response {
-	if c.sent < len(c.out) { // answered before it was asked in full
+	if c.sent < len(c.out) { // the response came before the request was written completely
 		c.keep = false
 		c.out, c.sent = c.out[:0], 0
 	}
@@ -186,15 +186,14 @@ func (c *Conn) complete() *Response {
 	return &c.answer
 }
 
-// giveBack ends the use of the buffers. What is in them may be read until the
-// next Feed.
+// giveBack returns the buffers to the budget. Their contents stay readable until the next Feed.
 func (c *Conn) giveBack() {
 	c.cfg.Parts.GiveBack(c.body)
 	c.cfg.Parts.GiveBack(c.partial)
 	c.body, c.partial = nil, nil
 }
 
-// fail makes err the connection's end.
+// fail records the first error, after which the connection is unusable, and returns it.
 func (c *Conn) fail(err error) error {
 	if c.err == nil {
 		c.err, c.draining = err, true

@@ -16,8 +16,8 @@ func newTestConn() (*Conn, *Template) {
 	return c, c.Template("GET", "/v1/", false)
 }
 
-// asked is a connection with one request in flight, all written.
-func asked(t testing.TB) *Conn {
+// connWithRequest returns a connection with one request in flight, which was written completely.
+func connWithRequest(t testing.TB) *Conn {
 	t.Helper()
 	c, get := newTestConn()
 	ask(c, get)
@@ -29,7 +29,7 @@ func ask(c *Conn, get *Template) {
 	c.Wrote(len(c.Out()))
 }
 
-// feed feeds in steps of n bytes and returns the answer, whose body is copied.
+// feed feeds in with n bytes per call and returns the response with a copy of its body.
 func feed(c *Conn, in string, n int) (*Response, error) {
 	for len(in) > 0 {
 		part := []byte(in[:min(n, len(in))])
@@ -44,14 +44,14 @@ func feed(c *Conn, in string, n int) (*Response, error) {
 			}
 			return r, err
 		}
-		for i := range part { // the caller reuses its buffer
+		for i := range part { // the caller may overwrite its buffer after Feed
 			part[i] = '!'
 		}
 	}
 	return nil, nil
 }
 
-// Requests are what net/http reads.
+// net/http can parse the requests, with the expected target, fields and body.
 func TestRequests(t *testing.T) {
 	c := NewConn(Config{Host: "[::1]:80", Fields: []Field{{"X-Token", "a\r\nEvil: b"}}})
 	put := c.Template("PUT", "/v1/kv/", true, Field{"Content-Type", "x/y"})
@@ -83,7 +83,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-func TestFormIsWhatNetHTTPReads(t *testing.T) {
+func TestNetHTTPParsesForm(t *testing.T) {
 	value := make([]byte, 256)
 	for i := range value {
 		value[i] = byte(i)
@@ -96,7 +96,7 @@ func TestFormIsWhatNetHTTPReads(t *testing.T) {
 	}
 }
 
-// answers and what they mean; the connection stays where it may.
+// answers are responses with the expected status and body, and whether the connection stays open.
 var answers = []struct {
 	name, in string
 	status   int
@@ -126,7 +126,7 @@ var answers = []struct {
 func TestAnswers(t *testing.T) {
 	for _, tc := range answers {
 		for _, step := range []int{1, 2, 3, 7, 1000} {
-			c := asked(t)
+			c := connWithRequest(t)
 			if !c.open || c.Idle() {
 				t.Fatal("idle with a request in flight")
 			}
@@ -145,7 +145,7 @@ func TestAnswers(t *testing.T) {
 func TestAnswerThatEndsWithTheConnection(t *testing.T) {
 	for _, in := range []string{"HTTP/1.1 200 OK\r\nX-Index: 12\r\n\r\nall of it", "HTTP/1.0 200 OK\r\nX-Index: 12\r\nConnection: keep-alive\r\n\r\nall of it"} {
 		for _, step := range []int{1, 5, 1000} {
-			c := asked(t)
+			c := connWithRequest(t)
 			if r, err := feed(c, in, step); r != nil || err != nil {
 				t.Fatal(r, err)
 			}
@@ -172,7 +172,7 @@ func TestWantedFields(t *testing.T) {
 	}
 }
 
-// Any sizes of chunks, cut anywhere, give the body that net/http reads.
+// Bodies with random chunk sizes, in random pieces, equal the body that net/http reads.
 func TestRandomChunking(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	c, get := newTestConn()
@@ -230,12 +230,12 @@ func TestCancelAndLost(t *testing.T) {
 	c, get := newTestConn()
 	c.Send(c.Head(c.Begin(get)))
 	if !c.Cancel() || !c.Idle() || len(c.Out()) != 0 {
-		t.Error("what was not written at all is not given up")
+		t.Error("a request of which nothing was written is not cancelled")
 	}
 	c.Send(c.Head(c.Begin(get)))
 	c.Wrote(3)
 	if c.Cancel() || c.Idle() || len(c.Out()) == 0 {
-		t.Error("what was begun must be finished")
+		t.Error("a partly written request is not completed")
 	}
 	c.Wrote(len(c.Out()))
 	if r, err := feed(c, answer, 10); err != nil || !r.Late || !c.Idle() {
@@ -243,7 +243,7 @@ func TestCancelAndLost(t *testing.T) {
 	}
 	ask(c, get)
 	if r, _ := feed(c, answer, 10); r.Late {
-		t.Error("the next is late too")
+		t.Error("the next response is late, too")
 	}
 	if end, _ := c.Lost(); end != Nothing {
 		t.Error(end)
@@ -255,12 +255,12 @@ func TestCancelAndLost(t *testing.T) {
 	if end, _ := c.Lost(); end != NotSent || c.Idle() || !c.Draining() {
 		t.Error(end)
 	}
-	c = asked(t)
+	c = connWithRequest(t)
 	_, _ = feed(c, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell", 100)
 	if end, _ := c.Lost(); end != Broken {
 		t.Error(end)
 	}
-	// An answer before the whole request ends the connection.
+	// A response before the complete request ends the connection.
 	c, get = newTestConn()
 	c.Send(c.Head(c.Begin(get)))
 	c.Wrote(5)

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Feed takes what was read and returns the answer if it is whole. An error is
-// the connection's end.
+// Feed parses the bytes that were read and returns the response once it is complete. After an error
+// the connection is unusable.
 func (c *Conn) Feed(in []byte) (*Response, error) {
 	c.cfg.Parts.Turn()
 	if c.err != nil {
@@ -17,7 +17,7 @@ func (c *Conn) Feed(in []byte) (*Response, error) {
 		return nil, nil
 	}
 	if !c.open {
-		return nil, c.fail(c.unasked(in))
+		return nil, c.fail(c.unrequestedError(in))
 	}
 	rest, done, err := c.parse(in)
 	if err == nil && !done {
@@ -31,15 +31,15 @@ func (c *Conn) Feed(in []byte) (*Response, error) {
 	}
 	r := c.complete()
 	if len(rest) > 0 {
-		// The answer is whole; what follows ends the connection.
+		// The response is complete; bytes after it end the connection.
 		c.draining = true
 	}
 	return r, nil
 }
 
-// unasked is the sentence about bytes that came without a request. Servers say
-// so that they have too many connections, or that one was idle for too long.
-func (c *Conn) unasked(in []byte) error {
+// unrequestedError returns an error for bytes that arrived without a request. A server sends such a response
+// when it has too many connections or when one was idle for too long.
+func (c *Conn) unrequestedError(in []byte) error {
 	c.expectHead()
 	if err := c.checkStart(in); err != nil {
 		return err
@@ -56,7 +56,7 @@ func (c *Conn) unasked(in []byte) error {
 	return fmt.Errorf("the server sent %.40q, and nothing was asked", in)
 }
 
-// oneLine is the first line of a text.
+// oneLine returns the first line of a text.
 func oneLine(text []byte) []byte {
 	if i := bytes.IndexAny(text, "\r\n"); i >= 0 {
 		return text[:i]
@@ -64,13 +64,14 @@ func oneLine(text []byte) []byte {
 	return text
 }
 
-// parse takes the answer as far as it is there.
+// parse parses as much of the response as is available.
 func (c *Conn) parse(in []byte) (rest []byte, done bool, err error) {
-	var head []byte // from the head's first byte on, if that lies in the input
+	var head []byte // starts at the head's first byte; nil if that byte is not in this input
 	if c.fresh && len(in) > 0 {
 		c.fresh = false
-		if n := c.known.again(in); n > 0 {
-			// All that it says is as the answer before left it.
+		if n := c.known.match(in); n > 0 {
+			// The parsed fields still have the values of the previous response, which had the same
+			// head.
 			in, c.headLen = in[n:], n
 			if done, err := c.endOfHead(); done || err != nil {
 				return in, done, err
@@ -100,8 +101,8 @@ func (c *Conn) parse(in []byte) (rest []byte, done bool, err error) {
 	return nil, false, nil
 }
 
-// takeBody takes what is there of a body or chunk whose size is known. done says that the
-// answer is whole.
+// takeBody takes the available bytes of a body or chunk of known size. It returns done if the
+// response is complete.
 func (c *Conn) takeBody(in []byte) (rest []byte, done bool, err error) {
 	n := min(len(in), c.chunk)
 	if err := c.take(in[:n]); err != nil {
@@ -117,8 +118,9 @@ func (c *Conn) takeBody(in []byte) (rest []byte, done bool, err error) {
 	return in[n:], false, nil
 }
 
-// parseLine takes a line of the head or between chunks. head is the head's beginning until
-// its last line was read. more is false if the line is not whole.
+// parseLine parses a line of the head or between chunks. Until the last line of the head, *head is
+// the input that begins with the head's first byte. It returns more = false if the line is
+// incomplete.
 func (c *Conn) parseLine(in []byte, head *[]byte) (rest []byte, more, done bool, err error) {
 	if c.state == statusLine {
 		if err := c.checkStart(in); err != nil {
@@ -150,8 +152,8 @@ func (c *Conn) parseLine(in []byte, head *[]byte) (rest []byte, more, done bool,
 	return after, true, done, err
 }
 
-// line returns the next line without its end, if it is whole. A lone LF ends a
-// line too (RFC 9112, section 2.2).
+// line returns the next line without its line break, and ok = false if the line is incomplete. A
+// lone LF also ends a line (RFC 9112, section 2.2).
 func (c *Conn) line(in []byte) (line, rest []byte, ok bool, err error) {
 	end := bytes.IndexByte(in, '\n')
 	n := end + 1
@@ -180,8 +182,8 @@ func (c *Conn) line(in []byte) (line, rest []byte, ok bool, err error) {
 	return line, in[n:], true, nil
 }
 
-// takeLine takes a line; whole is the line with its end, if it lay in the input
-// in one piece.
+// takeLine processes a line according to the state. The parameter whole is the line with its line
+// break, or nil if the line arrived in several pieces.
 func (c *Conn) takeLine(line, whole []byte) (done bool, err error) {
 	switch c.state {
 	case statusLine:
@@ -206,12 +208,12 @@ func (c *Conn) takeLine(line, whole []byte) (done bool, err error) {
 	}
 }
 
-// endOfHead decides where the body ends (RFC 9112, section 6.3).
+// endOfHead determines the length of the body (RFC 9112, section 6.3).
 func (c *Conn) endOfHead() (done bool, err error) {
 	switch status := c.answer.Status; {
 	case status == 101:
 		return false, errors.New("the server switched to another protocol, which nobody asked for")
-	case status < 200: // 100 Continue and the like precede the answer
+	case status < 200: // informational responses such as 100 Continue
 		if c.informed++; c.informed > maxInformed {
 			return false, fmt.Errorf("the server sent more than %d informational answers and none to the request", maxInformed)
 		}
@@ -223,7 +225,7 @@ func (c *Conn) endOfHead() (done bool, err error) {
 	}
 	switch {
 	case c.coding == chunked:
-		if c.length >= 0 { // the sender is confused: section 6.1
+		if c.length >= 0 { // RFC 9112, section 6.1: such a response may be an attack, so the connection is closed after it
 			c.keep = false
 		}
 		c.state, c.headLen = chunkSize, 0
@@ -241,8 +243,7 @@ func (c *Conn) tooLong(n int) error {
 	return fmt.Errorf("the server sends an answer of %d bytes, and more than %d are not taken", n, c.maxBody)
 }
 
-// chunkLine parses a chunk's size; extensions are passed over (RFC 9112,
-// section 7.1).
+// chunkLine parses a chunk's size and ignores extensions (RFC 9112, section 7.1).
 func (c *Conn) chunkLine(line []byte) error {
 	streams := c.streams()
 	if c.framing += len(line) + 4; c.framing > maxFraming && !streams {
@@ -286,8 +287,7 @@ func unhex(c byte) int {
 	return -1
 }
 
-// take takes a piece of the body, which stays where it is as long as it is the
-// only one.
+// take takes a piece of the body. A single piece stays in the input buffer.
 func (c *Conn) take(p []byte) error {
 	if c.streams() {
 		return c.stream(p)
@@ -305,7 +305,7 @@ func (c *Conn) take(p []byte) error {
 	return c.append(p)
 }
 
-// spill moves the piece that lies in the input into the buffer.
+// spill copies the piece of the body in the input buffer to the connection's buffer.
 func (c *Conn) spill() error {
 	p := c.piece
 	if p == nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What is no HTTP/1.1 answer: one sentence each, whatever the steps.
+// Input that is not an HTTP/1.1 response gives the same one-line error with any size of the pieces.
 func TestBrokenServers(t *testing.T) {
 	const ok = "HTTP/1.1 200 OK\r\n"
 	for in, want := range map[string]string{
@@ -41,14 +41,14 @@ func TestBrokenServers(t *testing.T) {
 		ok + "Transfer-Encoding: chunked\r\n\r\n0\r\n" + strings.Repeat("A: b\r\n", 20_000): "the server sent a header of more than 64 KiB",
 	} {
 		for _, step := range []int{1, 5, 1 << 20} {
-			c := asked(t)
+			c := connWithRequest(t)
 			r, err := feed(c, in, step)
 			if r != nil || err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%.60q in steps of %d: %v, want %s", in, step, err, want)
 				continue
 			}
 			if _, again := c.Feed([]byte("x")); !errors.Is(again, err) || c.Idle() || !c.Draining() {
-				t.Errorf("%.60q: the connection goes on", in)
+				t.Errorf("%.60q: the connection stays usable", in)
 			}
 			if end, _ := c.Lost(); end != Broken {
 				t.Errorf("%.60q: lost as %v", in, end)
@@ -72,8 +72,8 @@ func TestLongBodies(t *testing.T) {
 	}
 }
 
-// Bytes that nobody asked for.
-func TestUnasked(t *testing.T) {
+// Bytes that arrive without a request are reported as a one-line error.
+func TestUnrequestedBytes(t *testing.T) {
 	for in, want := range map[string]string{
 		"HTTP/1.1 429 Too Many Requests\r\nContent-Length: 10\r\nConnection: close\r\n\r\ntoo many\r\n": "the server closes the connection with status 429: too many",
 		"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n":                                     "the server closes the connection with status 408",
@@ -89,18 +89,18 @@ func TestUnasked(t *testing.T) {
 			t.Errorf("%q: lost as %v", in, end)
 		}
 	}
-	c := asked(t)
+	c := connWithRequest(t)
 	r, err := c.Feed([]byte("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nxmore"))
 	if err != nil || string(r.Body) != "x" || !c.Draining() {
-		t.Errorf("an answer with something behind it: %+v, %v", r, err)
+		t.Errorf("a response with bytes after it: %+v, %v", r, err)
 	}
 	if r, err := c.Feed(nil); r != nil || err != nil {
-		t.Errorf("nothing: %v, %v", r, err)
+		t.Errorf("no bytes: %v, %v", r, err)
 	}
 }
 
-// FuzzResponse: whatever comes, in whatever pieces, is answered the same, and
-// nothing is read beyond the limits.
+// FuzzResponse checks that arbitrary input gives the same result as a whole and in pieces, and that
+// the buffers stay within the limits.
 func FuzzResponse(f *testing.F) {
 	for _, a := range answers {
 		f.Add([]byte(a.in), byte(3))
@@ -108,7 +108,7 @@ func FuzzResponse(f *testing.F) {
 	f.Add([]byte("HTTP/1.1 200 OK\r\n\r\nuntil the end"), byte(1))
 	f.Add([]byte("\x15\x03\x01\x00\x02"), byte(1))
 	f.Fuzz(func(t *testing.T, in []byte, step byte) {
-		whole, pieces := asked(t), asked(t)
+		whole, pieces := connWithRequest(t), connWithRequest(t)
 		r1, err1 := feed(whole, string(in), max(1, len(in)))
 		r2, err2 := feed(pieces, string(in), int(step)+1)
 		if (err1 == nil) != (err2 == nil) && r1 == nil && r2 == nil {
@@ -126,7 +126,7 @@ func FuzzResponse(f *testing.F) {
 			t.Fatalf("whole: %+v; in pieces: %+v", r1, r2)
 		}
 		if len(pieces.partial) > MaxHead || len(pieces.body) > len(in) {
-			t.Fatalf("%d bytes of a line and %d of a body are kept", len(pieces.partial), len(pieces.body))
+			t.Fatalf("%d bytes of a line and %d of a body are buffered", len(pieces.partial), len(pieces.body))
 		}
 		_, _ = whole.Lost()
 		_, _ = pieces.Lost()

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// expectHead begins a new answer.
+// expectHead prepares the parser for a new response.
 func (c *Conn) expectHead() {
 	c.state, c.headLen, c.size = statusLine, 0, 0
 	c.framing, c.informed = 0, 0
@@ -14,7 +14,7 @@ func (c *Conn) expectHead() {
 	c.fresh = true
 }
 
-// resetFields forgets what a head said, which for 1xx happens before the end.
+// resetFields discards the parsed header fields, also those of an informational response.
 func (c *Conn) resetFields() {
 	c.answer = Response{kept: c.answer.kept[:0]}
 	c.length, c.coding, c.keep, c.framed = -1, identity, true, false
@@ -39,10 +39,10 @@ func (c *Conn) startLine(line []byte) error {
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 
-// field takes one field line (RFC 9112, section 5). It reports whether the line
-// said nothing we need.
+// field parses one field line (RFC 9112, section 5). It returns idle if the connection does not use
+// the field.
 func (c *Conn) field(line []byte) (idle bool, err error) {
-	if line[0] == ' ' || line[0] == '\t' { // the obsolete way to go on with a field
+	if line[0] == ' ' || line[0] == '\t' { // obsolete line folding
 		if c.framed {
 			return false, errors.New("the server spread a header field that tells where its answer ends over two lines")
 		}
@@ -94,7 +94,7 @@ func (c *Conn) keepField(i int, value []byte) error {
 	return nil
 }
 
-// foldsTo compares with a name in lower case of the same length.
+// foldsTo reports whether b equals a lower-case name of the same length, ignoring case.
 func foldsTo(b []byte, lower string) bool {
 	for i := range b {
 		if b[i] != lower[i] && b[i]|0x20 != lower[i] {
@@ -114,7 +114,7 @@ func trim(b []byte) []byte {
 	return b
 }
 
-// next cuts the first element from a comma-separated list.
+// next splits the first element off a comma-separated list.
 func next(list []byte) (element, rest []byte) {
 	if i := bytes.IndexByte(list, ','); i >= 0 {
 		return trim(list[:i]), list[i+1:]
@@ -122,8 +122,7 @@ func next(list []byte) (element, rest []byte) {
 	return trim(list), nil
 }
 
-// connection takes a Connection field (RFC 9110, section 7.6.1; RFC 9112,
-// section 9.3).
+// connection parses a Connection field (RFC 9110, section 7.6.1; RFC 9112, section 9.3).
 func (c *Conn) connection(list []byte) {
 	for len(list) > 0 {
 		var option []byte
@@ -138,8 +137,8 @@ func (c *Conn) connection(list []byte) {
 	}
 }
 
-// keepAlive takes a Keep-Alive field, of which max=0 says that no further
-// request is taken (RFC 2068, section 19.7.1.1).
+// keepAlive parses a Keep-Alive field. The parameter max=0 means that the server accepts no further
+// request (RFC 2068, section 19.7.1.1).
 func (c *Conn) keepAlive(list []byte) {
 	for len(list) > 0 {
 		var p []byte
@@ -150,8 +149,8 @@ func (c *Conn) keepAlive(list []byte) {
 	}
 }
 
-// contentLength takes a Content-Length; one that is repeated as it was is
-// allowed (RFC 9110, section 8.6).
+// contentLength parses a Content-Length. A repetition of the same value is allowed (RFC 9110,
+// section 8.6).
 func (c *Conn) contentLength(list []byte) error {
 	whole := list
 	for len(list) > 0 {
@@ -176,8 +175,8 @@ func (c *Conn) contentLength(list []byte) error {
 	return nil
 }
 
-// transferEncoding takes a Transfer-Encoding (RFC 9112, section 6.1). We never
-// offer any but chunked.
+// transferEncoding parses a Transfer-Encoding (RFC 9112, section 6.1). Requests offer no coding
+// other than chunked.
 func (c *Conn) transferEncoding(list []byte) error {
 	for len(list) > 0 {
 		var v []byte

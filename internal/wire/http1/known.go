@@ -2,27 +2,27 @@ package http1
 
 import "bytes"
 
-// Servers say much the same in every head. The last head is remembered: one that
-// is the same, which those of reads are until the date's next second, costs a
-// comparison. Of one that differs, lines that say nothing we need are remembered
-// by their place, and passed over likewise. Only what lies whole in the input is
-// remembered.
+// A server sends almost the same head with every response. The connection remembers the last head,
+// and parsing an identical one costs a single comparison. (Heads of reads are identical until the
+// next second of the Date field.) For a different head, it compares each line with the line at the
+// same position in earlier heads, and skips a known line without a field that the connection uses.
+// It remembers only heads and lines that arrived in a single piece.
 const (
 	knownHeadBytes = 1024
-	knownLines     = 16  // of a head
-	knownBytes     = 128 // of a line
+	knownLines     = 16  // in a head
+	knownBytes     = 128 // in a line
 )
 
-// knownHead is what the connection's heads said so far.
+// knownHead holds the remembered head and lines of a connection.
 type knownHead struct {
 	whole []byte // the last head, or empty
 
-	at    int // the place of the next field line
+	at    int // the position of the next field line
 	lines [knownLines][]byte
 }
 
-// again returns the length of the head if it is the last one again, or 0.
-func (k *knownHead) again(in []byte) int {
+// match returns the length of the remembered head if in begins with it, otherwise 0.
+func (k *knownHead) match(in []byte) int {
 	if n := len(k.whole); n > 0 && len(in) >= n && bytes.Equal(in[:n], k.whole) {
 		return n
 	}
@@ -30,14 +30,14 @@ func (k *knownHead) again(in []byte) int {
 	return 0
 }
 
-// keep remembers an answer's head, unless another head comes behind it.
+// keep remembers the head of a final response. Another head follows an informational one.
 func (k *knownHead) keep(head []byte, status int) {
 	if status >= 200 && len(head) <= knownHeadBytes {
 		k.whole = append(k.whole[:0], head...)
 	}
 }
 
-// pass returns the length of the next line if it is a known one, or 0.
+// pass returns the length of the next line if it equals the remembered line, otherwise 0.
 func (k *knownHead) pass(in []byte) int {
 	if k.at >= knownLines {
 		return 0
@@ -50,8 +50,8 @@ func (k *knownHead) pass(in []byte) int {
 	return len(line)
 }
 
-// learn takes a field line with its end, empty if it did not lie in one piece,
-// and whether it said nothing we need.
+// learn remembers a field line with its line break if the connection does not use the field (idle).
+// The line is empty if it arrived in several pieces.
 func (k *knownHead) learn(whole []byte, idle bool) {
 	if k.at < knownLines {
 		line := k.lines[k.at][:0]

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A connection that remembers heads says of every answer what one says that has
-// seen none, however the answers are cut.
+// A connection that remembers heads parses every response exactly as a new connection does, in
+// pieces of any size.
 func TestKnownHeadsChangeNothing(t *testing.T) {
 	lines := []string{
 		"X-Idle: 1\r\n", "X-Idle: 2\r\n", "XConnection: close\r\n", "X: y\n", "Vary: Accept-Encoding\r\n",
@@ -38,19 +38,19 @@ func TestKnownHeadsChangeNothing(t *testing.T) {
 			fresh := NewConn(Config{Host: "h:1", Wanted: []string{"X-Index"}})
 			one := fresh.Template("GET", "/", false)
 			late := r.IntN(8) == 0
-			want := said(fresh, one, in, len(in), late)
+			want := exchange(fresh, one, in, len(in), late)
 			piece := len(in)
 			if r.IntN(2) == 0 {
 				piece = 1 + r.IntN(len(in))
 			}
-			if got := said(old, get, in, piece, late); got != want {
+			if got := exchange(old, get, in, piece, late); got != want {
 				t.Fatalf("seed %d: %s, not %s, of %q", seed, got, want, in)
 			}
 		}
 	}
 }
 
-// randomHead is the head of an answer whose body is of five bytes or none.
+// randomHead returns the head of a response whose body has five bytes or is empty.
 func randomHead(r *rand.Rand, lines []string) string {
 	kinds := []string{"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n", "HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\n",
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n", "HTTP/1.1 204 No Content\r\n"}
@@ -65,9 +65,9 @@ func randomHead(r *rand.Rand, lines []string) string {
 	return head + "\r\n"
 }
 
-// said is what came of an answer that is fed in pieces, perhaps after nobody
-// waits for it any more.
-func said(c *Conn, get *Template, in string, piece int, late bool) string {
+// exchange feeds a response in pieces and returns the result as text. If late is set, the request is
+// cancelled before.
+func exchange(c *Conn, get *Template, in string, piece int, late bool) string {
 	c.Send(c.Head(c.Begin(get)))
 	c.Wrote(len(c.Out()))
 	if late {

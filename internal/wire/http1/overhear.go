@@ -6,63 +6,64 @@ import (
 	"fmt"
 )
 
-// Heard takes what an Overhearer finds. What it is given is valid until it returns.
+// Heard receives the messages that an Overhearer decodes. The arguments are valid until the method
+// returns.
 type Heard interface {
-	// Asked is a whole request.
+	// Asked receives a complete request.
 	Asked(*HeardRequest)
-	// Answered is a whole answer: to the oldest request that has none.
+	// Answered receives a complete response to the oldest request without one.
 	Answered(*HeardAnswer)
 }
 
-// HeardBody is what a message carries.
+// HeardBody is the body of a message.
 type HeardBody struct {
-	Size int    // of the body, in bytes
-	Body []byte // nil where it is larger than MaxHeard, or content-coded
+	Size int    // length of the body, in bytes
+	Body []byte // nil if it is larger than MaxHeard or has a content coding
 }
 
-// Kept reports whether the body is there.
+// Kept reports whether Body is the complete body.
 func (b *HeardBody) Kept() bool { return b.Body != nil || b.Size == 0 }
 
-// HeardRequest is a request.
+// HeardRequest is a decoded request.
 type HeardRequest struct {
 	HeardBody
 	Method, Target []byte
 }
 
-// HeardAnswer is an answer.
+// HeardAnswer is a decoded response.
 type HeardAnswer struct {
 	HeardBody
 	Status int
 	fields [MaxWanted][]byte
 }
 
-// Field returns the value of the i-th wanted field, as Response.Field does.
+// Field returns the value of the i-th wanted field, empty if it is missing.
 func (a *HeardAnswer) Field(i int) []byte { return a.fields[i] }
 
-// Uint returns it as a number; 0 if it is not there or none.
+// Uint returns the value of the i-th wanted field as a number; 0 if it is missing or not a number.
 func (a *HeardAnswer) Uint(i int) int64 { return int64(min(number(a.fields[i]), 1<<62)) }
 
-// MaxHeard bounds a body that an Overhearer keeps, in bytes.
+// MaxHeard limits the body that an Overhearer keeps, in bytes.
 const MaxHeard = 8 << 20
 
-// maxHeardOpen bounds the requests of a connection that await their answer.
+// maxHeardOpen limits the number of requests of a connection that await their response.
 const maxHeardOpen = 10_000
 
-// Overhearer understands both directions of an HTTP/1.1 connection, and says nothing
-// itself. Of what follows an error it understands nothing. It belongs to one goroutine.
+// Overhearer is a passive decoder of both directions of an HTTP/1.1 connection. It cannot decode
+// anything after an error. Only one goroutine may use it.
 type Overhearer struct {
 	to     Heard
 	wanted []string
 	client heardMessage
 	server heardMessage
-	// open is of each request that awaits its answer whether that has no body, whatever
-	// its head says.
+	// open has an element for each request that awaits its response. It is true if the response has
+	// no body, regardless of its head.
 	open []bool
 	err  error
 }
 
-// NewOverhearer returns an Overhearer of a connection from its first byte on, which
-// keeps the wanted fields of answers, MaxWanted at most.
+// NewOverhearer returns a passive decoder of a connection, which must be fed the connection's first
+// byte. It keeps the wanted fields of responses, at most MaxWanted.
 func NewOverhearer(to Heard, wanted ...string) *Overhearer {
 	o := &Overhearer{to: to, wanted: wanted}
 	o.client.begin()
@@ -70,11 +71,11 @@ func NewOverhearer(to Heard, wanted ...string) *Overhearer {
 	return o
 }
 
-// Feed takes what one side sent.
+// Feed decodes bytes that one side sent.
 func (o *Overhearer) Feed(ofClient bool, b []byte) error {
-	m, done := &o.server, o.answered
+	m, done := &o.server, o.endResponse
 	if ofClient {
-		m, done = &o.client, o.asked
+		m, done = &o.client, o.endRequest
 	}
 	for len(b) > 0 && o.err == nil {
 		var whole bool
@@ -86,35 +87,35 @@ func (o *Overhearer) Feed(ofClient bool, b []byte) error {
 	return o.err
 }
 
-// End says that the connection has ended, which may be the end of an answer.
+// End records that the connection has ended, which can complete a response.
 func (o *Overhearer) End() {
 	if o.err == nil && o.server.state == untilClose {
-		_ = o.answered() // nothing follows
+		_ = o.endResponse() // no further message follows
 	}
 }
 
-func (o *Overhearer) asked() error {
+func (o *Overhearer) endRequest() error {
 	if len(o.open) == maxHeardOpen {
 		return fmt.Errorf("the client awaits the answers to more than %d requests", maxHeardOpen)
 	}
 	m := &o.client
 	o.open = append(o.open, string(m.method) == "HEAD")
-	o.to.Asked(&HeardRequest{HeardBody: m.carried(), Method: m.method, Target: m.target})
+	o.to.Asked(&HeardRequest{HeardBody: m.heardBody(), Method: m.method, Target: m.target})
 	return nil
 }
 
-func (o *Overhearer) answered() error {
+func (o *Overhearer) endResponse() error {
 	m := &o.server
 	o.open = o.open[:copy(o.open, o.open[1:])]
-	o.to.Answered(&HeardAnswer{HeardBody: m.carried(), Status: m.status, fields: m.fields})
+	o.to.Answered(&HeardAnswer{HeardBody: m.heardBody(), Status: m.status, fields: m.fields})
 	return nil
 }
 
-// heardMessage is a message that is not whole yet.
+// heardMessage is a message under way.
 type heardMessage struct {
 	state          state
-	partial        []byte // a line that is not whole
-	head           int    // bytes of head, or of what chunks say of themselves
+	partial        []byte // the beginning of an incomplete line
+	head           int    // bytes of the head, or of chunk sizes and extensions
 	method, target []byte
 	status         int
 	length         int // Content-Length, or -1
@@ -125,7 +126,7 @@ type heardMessage struct {
 	body           []byte
 }
 
-// begin makes it ready for the next message.
+// begin prepares m for the next message.
 func (m *heardMessage) begin() {
 	body, partial := m.body[:0], m.partial[:0]
 	if cap(body) > MaxHead {
@@ -134,14 +135,14 @@ func (m *heardMessage) begin() {
 	*m = heardMessage{state: statusLine, length: -1, body: body, partial: partial}
 }
 
-func (m *heardMessage) carried() HeardBody {
+func (m *heardMessage) heardBody() HeardBody {
 	if m.drop || m.coded {
 		return HeardBody{Size: m.size}
 	}
 	return HeardBody{Size: m.size, Body: m.body}
 }
 
-// step takes the next line or piece of a body.
+// step processes the next line or piece of a body.
 func (o *Overhearer) step(m *heardMessage, b []byte, ofClient bool) (rest []byte, whole bool, err error) {
 	switch m.state {
 	case untilClose:
@@ -181,7 +182,7 @@ func (o *Overhearer) step(m *heardMessage, b []byte, ofClient bool) (rest []byte
 	return rest, whole, err
 }
 
-// line is the next line without its end. It is valid until the next call.
+// line returns the next line without its line break. It is valid until the next call.
 func (m *heardMessage) line(b []byte) (line, rest []byte, ok bool, err error) {
 	end := bytes.IndexByte(b, '\n')
 	n := end + 1
@@ -210,13 +211,13 @@ func (m *heardMessage) line(b []byte) (line, rest []byte, ok bool, err error) {
 
 var errNotHTTP1 = errors.New("the connection does not speak HTTP/1.1")
 
-// foreign reports whether the beginning of a first line is none of HTTP's: it has
-// control characters, as what TLS says has.
+// foreign reports whether the beginning of a first line cannot be HTTP because it has control
+// characters, as TLS records have.
 func foreign(line []byte) bool {
 	return bytes.ContainsFunc(line, func(r rune) bool { return r < ' ' && r != '\t' && r != '\r' })
 }
 
-// first takes a request line or a status line.
+// first parses a request line or a status line.
 func (o *Overhearer) first(m *heardMessage, line []byte, ofClient bool) error {
 	if foreign(line) {
 		return errNotHTTP1
@@ -231,7 +232,7 @@ func (o *Overhearer) first(m *heardMessage, line []byte, ofClient bool) error {
 		m.status, m.state = int(line[9]-'0')*100+int(line[10]-'0')*10+int(line[11]-'0'), fields
 		return nil
 	}
-	if len(line) == 0 { // RFC 9112, section 2.2: an empty line before a request is passed over
+	if len(line) == 0 { // RFC 9112, section 2.2: an empty line before a request is ignored
 		return nil
 	}
 	method, more, ok := bytes.Cut(line, []byte{' '})
@@ -243,11 +244,11 @@ func (o *Overhearer) first(m *heardMessage, line []byte, ofClient bool) error {
 	return nil
 }
 
-// field takes a header field.
+// field parses a header field.
 func (o *Overhearer) field(m *heardMessage, line []byte) error {
 	name, value, ok := bytes.Cut(line, []byte{':'})
 	if !ok || line[0] == ' ' || line[0] == '\t' {
-		return nil // the obsolete way to go on with a field, of none that matters
+		return nil // obsolete line folding, which none of the parsed fields uses
 	}
 	value = trim(value)
 	switch {
@@ -280,13 +281,13 @@ func (o *Overhearer) field(m *heardMessage, line []byte) error {
 	return nil
 }
 
-// endOfHead decides where the body ends (RFC 9112, section 6.3).
+// endOfHead determines the length of the body (RFC 9112, section 6.3).
 func (o *Overhearer) endOfHead(m *heardMessage, ofClient bool) (whole bool, err error) {
 	if !ofClient {
 		switch {
 		case m.status == 101:
 			return false, errors.New("the connection switches to another protocol")
-		case m.status < 200: // it precedes the answer
+		case m.status < 200: // informational
 			m.begin()
 			return false, nil
 		case m.status == 204, m.status == 304, o.open[0]:
@@ -306,7 +307,7 @@ func (o *Overhearer) endOfHead(m *heardMessage, ofClient bool) (whole bool, err 
 	return false, nil
 }
 
-// chunk takes a chunk's size; extensions are passed over.
+// chunk parses a chunk's size and ignores extensions.
 func (m *heardMessage) chunk(line []byte) error {
 	n, i := 0, 0
 	for ; i < len(line); i++ {

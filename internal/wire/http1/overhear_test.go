@@ -9,19 +9,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/http1"
 )
 
-// listener notes what it is told, as text.
-type listener struct{ told []string }
+// listener records the decoded messages as text.
+type listener struct{ messages []string }
 
 func (l *listener) Asked(r *http1.HeardRequest) {
-	l.told = append(l.told, fmt.Sprintf("%s %s %d %q", r.Method, r.Target, r.Size, r.Body))
+	l.messages = append(l.messages, fmt.Sprintf("%s %s %d %q", r.Method, r.Target, r.Size, r.Body))
 }
 
 func (l *listener) Answered(a *http1.HeardAnswer) {
-	l.told = append(l.told, fmt.Sprintf("%d %d %q %q", a.Status, a.Size, a.Field(0), a.Body))
+	l.messages = append(l.messages, fmt.Sprintf("%d %d %q %q", a.Status, a.Size, a.Field(0), a.Body))
 }
 
-// overheard is what is found of both directions when they come in pieces of a size.
-func overheard(client, server string, piece int) ([]string, error) {
+// decode returns the messages decoded from both directions, fed in pieces of the given size.
+func decode(client, server string, piece int) ([]string, error) {
 	var l listener
 	o := http1.NewOverhearer(&l, "X-Index")
 	for _, side := range []struct {
@@ -30,18 +30,18 @@ func overheard(client, server string, piece int) ([]string, error) {
 	}{{true, client}, {false, server}} {
 		for b := []byte(side.b); len(b) > 0; {
 			n := min(piece, len(b))
-			// What is given may be used again at once.
+			// Reusing the buffer after Feed must be safe, so each piece is a copy.
 			if err := o.Feed(side.ofClient, append([]byte(nil), b[:n]...)); err != nil {
-				return l.told, err
+				return l.messages, err
 			}
 			b = b[n:]
 		}
 	}
 	o.End()
-	return l.told, nil
+	return l.messages, nil
 }
 
-func TestWhatPassesIsUnderstood(t *testing.T) {
+func TestOverhearerDecodesMessages(t *testing.T) {
 	client := "PUT /v1/kv/a?cas=3 HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello" +
 		"GET /b HTTP/1.1\r\nHost: x\r\n\r\n\r\nHEAD /c HTTP/1.1\r\n\r\nPUT /d HTTP/1.1\nTransfer-Encoding: chunked\n\n3;x=y\nabc\n2\r\nde\r\n0\r\nT: r\r\n\r\n" +
 		"GET /e HTTP/1.0\r\n\r\n"
@@ -53,7 +53,7 @@ func TestWhatPassesIsUnderstood(t *testing.T) {
 		`200 4 "7" "true"`, `404 0 "" ""`, `200 0 "" ""`, `200 2 "" ""`, `200 10 "" "to the end"`,
 	}
 	for _, piece := range []int{1, 2, 3, 7, 1000} {
-		got, err := overheard(client, server, piece)
+		got, err := decode(client, server, piece)
 		if err != nil || !slices.Equal(got, want) {
 			t.Fatalf("in pieces of %d: %v\n%s", piece, err, strings.Join(got, "\n"))
 		}
@@ -64,31 +64,31 @@ func TestWhatPassesIsUnderstood(t *testing.T) {
 		{"PUT / HTTP/1.1\r\nContent-Length: x\r\n\r\n", ""}, {"PUT / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", ""},
 		{"PUT / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", ""}, {"GET /" + strings.Repeat("a", http1.MaxHead) + " HTTP/1.1\r\n\r\n", ""},
 	} {
-		if got, err := overheard(wrong[0], wrong[1], 100); err == nil {
-			t.Errorf("%.40q and %.40q are understood: %q", wrong[0], wrong[1], got)
+		if got, err := decode(wrong[0], wrong[1], 100); err == nil {
+			t.Errorf("%.40q and %.40q are decoded: %q", wrong[0], wrong[1], got)
 		}
 	}
 }
 
-// TestALargeBodyIsCountedAndNotKept bounds what one message can hold.
-func TestALargeBodyIsCountedAndNotKept(t *testing.T) {
+// A body larger than MaxHeard is counted and not kept.
+func TestLargeBodyIsCountedAndNotKept(t *testing.T) {
 	n := http1.MaxHeard + 1
-	got, err := overheard(fmt.Sprintf("PUT /a HTTP/1.1\r\nContent-Length: %d\r\n\r\n%s", n, strings.Repeat("a", n)), "", 1<<16)
+	got, err := decode(fmt.Sprintf("PUT /a HTTP/1.1\r\nContent-Length: %d\r\n\r\n%s", n, strings.Repeat("a", n)), "", 1<<16)
 	if want := fmt.Sprintf(`PUT /a %d ""`, n); err != nil || len(got) != 1 || got[0] != want {
 		t.Errorf("%v, %.60q", err, got)
 	}
 }
 
-// FuzzOverhear: whatever either side says, in whatever pieces, is understood alike or
-// refused, and nothing panics.
+// FuzzOverhear checks that arbitrary bytes of both sides give the same messages or an error as a
+// whole and in pieces, and cause no panic.
 func FuzzOverhear(f *testing.F) {
 	f.Add("PUT /a HTTP/1.1\r\nContent-Length: 2\r\n\r\nxy", "HTTP/1.1 200 OK\r\nX-Index: 5\r\nContent-Length: 4\r\n\r\ntrue", uint8(3))
 	f.Add("GET /a HTTP/1.1\r\n\r\nHEAD /b HTTP/1.1\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;a=b\r\nabc\r\n0\r\nT: x\r\n\r\nHTTP/1.1 404 No\r\nContent-Length: 9\r\n\r\n", uint8(1))
 	f.Add("GET /a HTTP/1.0\r\n\r\n", "HTTP/1.0 200 OK\r\n\r\nall that comes", uint8(5))
 	f.Add("\x16\x03\x01", "HTTP/1.1 101 S\r\n\r\n", uint8(0))
 	f.Fuzz(func(t *testing.T, client, server string, piece uint8) {
-		whole, wrong := overheard(client, server, max(len(client)+len(server), 1))
-		parts, also := overheard(client, server, int(piece)+1)
+		whole, wrong := decode(client, server, max(len(client)+len(server), 1))
+		parts, also := decode(client, server, int(piece)+1)
 		if !slices.Equal(whole, parts) || (wrong == nil) != (also == nil) {
 			t.Fatalf("at once %q (%v), in pieces of %d %q (%v)", whole, wrong, int(piece)+1, parts, also)
 		}

@@ -1,22 +1,22 @@
 package http1
 
-// Template is the part of a request that stays the same.
+// Template is the constant part of a request.
 type Template struct {
-	start  []byte // the request line up to where the target varies
-	fields []byte // from the protocol's name to the empty line
+	start  []byte // the request line up to the variable part of the target
+	fields []byte // from the protocol version to the empty line
 	body   bool
 }
 
 const (
 	lengthField = "Content-Length: "
-	// lengthWidth is the room for the length of a body: up to 999,999,999
-	// bytes. What is not needed stays optional white space before the value.
+	// lengthWidth is the width of the Content-Length value, for up to 999,999,999 bytes. Unused
+	// positions stay optional white space before the value.
 	lengthWidth = 9
 	lengthSpace = "         "
 )
 
-// Template makes a template of requests with the given method, and a target
-// that begins with path. With body it carries a Content-Length.
+// Template returns a template of requests with the given method and a target that begins with path.
+// If body is set, requests have a Content-Length.
 func (c *Conn) Template(method, path string, body bool, fields ...Field) *Template {
 	t := &Template{start: []byte(method + " " + path), body: body}
 	t.fields = append(t.fields, " HTTP/1.1\r\n"...)
@@ -42,22 +42,22 @@ func appendField(b []byte, f Field) []byte {
 	return append(b, "\r\n"...)
 }
 
-// Begin begins a request and returns what it begins with: the caller appends
-// the rest of the target, then calls Head. The caller has asked Idle.
+// Begin starts a request and returns its first bytes. The caller appends the rest of the target,
+// then calls Head. Idle must be true.
 func (c *Conn) Begin(t *Template) []byte {
 	c.using = t
 	c.sent = 0
 	return append(c.out[:0], t.start...)
 }
 
-// Head ends the target. What the caller appends to the result is the body.
+// Head ends the target. The caller appends the body to the result.
 func (c *Conn) Head(b []byte) []byte {
 	b = append(b, c.using.fields...)
 	c.bodyAt = len(b)
 	return b
 }
 
-// Send makes b, which Head returned and the body was appended to, the output.
+// Send makes b the output. b is the result of Head with the body appended.
 func (c *Conn) Send(b []byte) {
 	if c.using.body {
 		at := c.bodyAt - len("\r\n\r\n")
@@ -68,7 +68,7 @@ func (c *Conn) Send(b []byte) {
 				break
 			}
 		}
-		for at--; b[at] != ' '; at-- { // the digits of a longer one
+		for at--; b[at] != ' '; at-- { // overwrite the remaining digits of an earlier, longer value
 			b[at] = ' '
 		}
 	}
@@ -76,17 +76,17 @@ func (c *Conn) Send(b []byte) {
 	c.expectHead()
 }
 
-// Stream has take get the body of the answer to the request that was just given to
-// Send, in pieces as they come, if its status is 200. Such an answer may be without
-// end: nothing of it is kept, and its Response has no body. An error of take is the
-// connection's end. The pieces lie in what Feed was given.
+// Stream passes the body of the next response to take in pieces as they arrive, if the status is
+// 200. It must be called directly after Send. Such a response may be endless: the connection
+// buffers none of it, and its Response has no body. If take returns an error, the connection fails.
+// A piece is part of Feed's input.
 func (c *Conn) Stream(take func(piece []byte) error) { c.stream = take }
 
-// streams reports whether the answer under way is taken as it comes.
+// streams reports whether the body of the response under way is passed to stream.
 func (c *Conn) streams() bool { return c.stream != nil && c.answer.Status == 200 }
 
-// Characters that stand for themselves: in a path those that RFC 3986 calls
-// unreserved, and the slash; in a form the WHATWG's URL standard, section 5.2.
+// Characters that are not escaped: in a path the slash and the unreserved characters of RFC 3986,
+// in a form those of the WHATWG URL standard, section 5.2.
 const (
 	inPath = 1 << iota
 	inForm
@@ -106,10 +106,10 @@ var plain = func() (table [256]uint8) {
 	return table
 }()
 
-// AppendPath appends s as part of a path, percent-encoded where needed.
+// AppendPath appends s as part of a path, percent-encoded where necessary.
 func AppendPath(b, s []byte) []byte { return appendEscaped(b, s, inPath) }
 
-// AppendForm appends s as a value of a form (application/x-www-form-urlencoded).
+// AppendForm appends s as the value of a form (application/x-www-form-urlencoded).
 func AppendForm(b, s []byte) []byte { return appendEscaped(b, s, inForm) }
 
 func appendEscaped(b, s []byte, as uint8) []byte {

@@ -1,7 +1,7 @@
 package http1
 
-// Response is an answer. It and its bytes are valid until the next Feed, and
-// while that which was fed is not reused.
+// Response is a response. It and its bytes are valid until the next Feed, provided that the caller
+// does not overwrite the input of Feed.
 type Response struct {
 	Status int  // 200 to 599
 	Late   bool // the request was cancelled
@@ -13,15 +13,15 @@ type Response struct {
 
 type span struct{ from, to int }
 
-// Field returns the value of the i-th of Config.Wanted, empty if it was not
-// there. Of several fields of one name it is the last.
+// Field returns the value of the i-th field of Config.Wanted, empty if it is missing. If the field
+// is repeated, the last value counts.
 func (r *Response) Field(i int) []byte { return r.kept[r.spans[i].from:r.spans[i].to] }
 
-// Uint returns the value of the i-th of Config.Wanted as a number; 0 if it is
-// not there or none.
+// Uint returns the value of the i-th field of Config.Wanted as a number; 0 if it is missing or not
+// a number.
 func (r *Response) Uint(i int) uint64 { return number(r.Field(i)) }
 
-// number is a number below 2^64; 0 if it is none.
+// number parses a decimal number; it returns 0 for other text and for numbers of 2^64 or more.
 func number(text []byte) uint64 {
 	n := uint64(0)
 	for _, c := range text {

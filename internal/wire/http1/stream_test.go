@@ -9,16 +9,16 @@ import (
 	"testing"
 )
 
-// asksStream is a connection with one request in flight whose answer is streamed.
-func asksStream(t testing.TB, take func([]byte) error) *Conn {
+// connWithStream returns a connection with one request in flight whose response is streamed to take.
+func connWithStream(t testing.TB, take func([]byte) error) *Conn {
 	t.Helper()
-	c := asked(t)
+	c := connWithRequest(t)
 	c.Stream(take)
 	return c
 }
 
-// However an answer is cut, and however it is coded, a stream has its body once, in its
-// order; the answer's end is known, and has none of it.
+// A stream receives the body exactly once and in order, with any chunk sizes and pieces. The
+// response's end is recognized, and the Response has no body.
 func TestStreamHasTheBody(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for n := range 200 {
@@ -36,7 +36,7 @@ func TestStreamHasTheBody(t *testing.T) {
 			in = fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", body.Len(), body.String())
 		}
 		var got bytes.Buffer
-		c := asksStream(t, func(p []byte) error { got.Write(p); return nil })
+		c := connWithStream(t, func(p []byte) error { got.Write(p); return nil })
 		r, err := feed(c, in, 1+rng.IntN(4000))
 		if err != nil || r == nil || len(r.Body) != 0 || !bytes.Equal(got.Bytes(), body.Bytes()) || !c.Idle() {
 			t.Fatalf("%d: %v %v: %d bytes of %d", n, r, err, got.Len(), body.Len())
@@ -44,38 +44,38 @@ func TestStreamHasTheBody(t *testing.T) {
 	}
 }
 
-// What is bounded of an answer that is kept is not of a stream, which may have no end;
-// an error, which has another status, is kept.
+// The limits of a response do not apply to a stream, which may be endless. An error response is
+// kept as usual.
 func TestStreamIsEndless(t *testing.T) {
 	n := 0
-	c := asksStream(t, func(p []byte) error { n += len(p); return nil })
+	c := connWithStream(t, func(p []byte) error { n += len(p); return nil })
 	c.maxBody = 1000
 	if _, err := c.Feed([]byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")); err != nil {
 		t.Fatal(err)
 	}
 	piece := []byte(strings.Repeat("1\r\nx\r\n", 1000))
-	for range 500 { // more about chunks than one answer may say
+	for range 500 { // more chunk framing than the limit of one response
 		if r, err := c.Feed(piece); r != nil || err != nil {
 			t.Fatal(r, err)
 		}
 	}
 	if n != 500_000 || c.Idle() {
-		t.Errorf("%d bytes came", n)
+		t.Errorf("%d bytes arrived", n)
 	}
 	if end, _ := c.Lost(); end != Broken {
-		t.Errorf("its end is %v", end)
+		t.Errorf("Lost returned %v", end)
 	}
-	c = asksStream(t, func([]byte) error { return errors.New("an error was streamed") })
+	c = connWithStream(t, func([]byte) error { return errors.New("an error was streamed") })
 	r, err := feed(c, "HTTP/1.1 503 Unavailable\r\nContent-Length: 3\r\n\r\nwhy", 7)
 	if err != nil || string(r.Body) != "why" {
 		t.Errorf("%+v %v", r, err)
 	}
 	broken := errors.New("that is no message")
-	c = asksStream(t, func([]byte) error { return broken })
+	c = connWithStream(t, func([]byte) error { return broken })
 	if _, err := feed(c, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nwhy", 100); !errors.Is(err, broken) || !c.Draining() {
 		t.Errorf("%v", err)
 	}
-	// The next answer on the connection is kept as usual.
+	// The connection keeps the next response as usual.
 	c, get := newTestConn()
 	ask(c, get)
 	c.Stream(func([]byte) error { return nil })

@@ -2,7 +2,7 @@ package jute
 
 import "strconv"
 
-// Code is the error of an answer (KeeperException.Code); 0 is none.
+// Code is the error code of a response (KeeperException.Code); 0 means no error.
 type Code int32
 
 // The codes.
@@ -72,7 +72,7 @@ func (c Code) String() string {
 	return c.apiName()
 }
 
-// apiName names the codes below APIError.
+// apiName returns the name of a code at or below APIError.
 func (c Code) apiName() string {
 	switch c {
 	case APIError:

@@ -8,93 +8,93 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/parts"
 )
 
-// Config is what a connection needs to know.
+// Config configures a connection.
 type Config struct {
-	// Timeout is the session timeout to ask for, in milliseconds; the server
-	// brings it into its own bounds (2 to 20 ticks by default).
+	// Timeout is the requested session timeout in milliseconds. The server limits it to its own
+	// bounds (2 to 20 ticks by default).
 	Timeout int32
-	// Session is the one to take up again; the zero Session begins a new one.
+	// Session is the session to resume; the zero Session starts a new one.
 	Session Session
-	// LastZxid is the newest transaction that the session has seen. A member
-	// that does not have it yet refuses the session by closing the connection.
+	// LastZxid is the newest transaction that the session has seen. A member that does not have it
+	// yet refuses the session by closing the connection.
 	LastZxid int64
-	// Auth is what the scheme digest is given, NAME:PASSWORD; empty: nothing.
+	// Auth is the credential for the scheme digest, NAME:PASSWORD; empty: no authentication.
 	Auth string
-	// Parts keeps answers that are not whole; nil: the connection has its own.
+	// Parts buffers incomplete responses. If it is nil, the connection has its own budget.
 	Parts *parts.Budget
 }
 
-// Session is what takes a session up again, perhaps at another member.
+// Session identifies a session, so that it can be resumed on another connection, perhaps to another
+// member.
 type Session struct {
 	ID       int64
 	Password []byte
 }
 
-// noPassword is what a new session is asked for with, as the Java client does.
+// noPassword is the password in a request for a new session, as the Java client sends it.
 const noPassword = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 
-// Conn is the client side of one connection: requests are encoded into Out,
-// Feed takes what was read and returns the answers. The bytes of a request are
-// kept until it is answered, so that an answer can be followed by another
-// request made of them. In the steady state no method allocates. A Conn
-// belongs to one goroutine.
+// Conn is the client side of one connection. Methods encode requests into Out, and Feed parses the
+// bytes that were read and returns the replies. The bytes of a request are kept until its response
+// arrives, so that the caller can build a further request from them. In the steady state no method
+// allocates. Only one goroutine may use a Conn.
 type Conn struct {
-	// The output. The byte out[0] is number origin of all that is ever written;
-	// before sent, everything was written.
+	// The output. out[0] is byte number origin of all output of the connection. All bytes before
+	// out[sent] were written.
 	out    []byte
 	sent   int
 	origin uint64
 
-	// Requests that wait for their answers, oldest first: a ring.
+	// Requests that await their responses, oldest first: a ring buffer.
 	ring  []request
 	head  int // index of the oldest
 	open  int
-	turns int32  // the xid used last
-	pings []ping // that wait for their answers, the oldest at first
-	first int    // of pings
+	turns int32  // the xid of the last request
+	pings []ping // await their responses, oldest first
+	first int    // index of the oldest in pings
 
 	replies  []Reply
 	parts    *parts.Budget
-	partial  []byte // a frame that is not whole yet
+	partial  []byte // the beginning of an incomplete frame
 	maxFrame int
-	idle     int  // frames since the last that answered a request
-	watching bool // a watch was asked for
+	idle     int  // frames since the last response to a request
+	watching bool // a watch was requested
 
 	auth      string
 	session   Session
-	timeout   int32 // as negotiated, in milliseconds; 0 before that
+	timeout   int32 // granted by the server, in milliseconds; 0 before that
 	lastZxid  int64
-	greeted   bool // the server's first frame came
+	greeted   bool // the server's first frame arrived
 	awaitAuth bool
 	err       error
 }
 
-// request is one whose answer is awaited.
+// request is a request that awaits its response.
 type request struct {
-	start, end uint64 // of its frame in all that is ever written
+	start, end uint64 // positions of its frame in all output of the connection
 	xid        int32
 	op         Op
 	call       Call
 	canceled   bool
 }
 
-// ping is one whose answer is awaited; they have no numbers of their own.
+// ping is a ping that awaits its response. All pings have the same xid.
 type ping struct {
-	end      uint64 // as of a request
+	end      uint64 // as in request
 	call     Call
-	asked    bool // by a caller who wants to know of the answer
+	asked    bool // the caller wants a Reply
 	canceled bool
 }
 
-// Call names a request to its caller; all of it comes back in the Reply.
+// Call identifies a request to its caller. The Reply contains it unchanged.
 type Call struct {
 	Tag   uint32
 	Sub   uint8
 	Extra uint8
 }
 
-// compactAt is how many bytes of answered requests the output may carry along
-// when it cannot be emptied.
+// compactAt is how many bytes of answered requests the output may contain before it is compacted,
+// while it cannot be emptied.
 const compactAt = 16 << 10
 
 // NewConn returns a connection whose output begins with the ConnectRequest.
@@ -110,9 +110,9 @@ func NewConn(cfg Config) *Conn {
 	return c
 }
 
-// connect writes the first frame, which has no header: ConnectRequest{
-// protocolVersion int, lastZxidSeen long, timeOut int, sessionId long, passwd
-// buffer, readOnly bool}. We never want a member that can only be read.
+// connect writes the first frame, which has no header: ConnectRequest{protocolVersion int,
+// lastZxidSeen long, timeOut int, sessionId long, passwd buffer, readOnly bool}. It never accepts a
+// read-only member.
 func (c *Conn) connect(timeout int32) {
 	password := c.session.Password
 	if c.session.ID == 0 {
@@ -127,45 +127,44 @@ func (c *Conn) connect(timeout int32) {
 	PutBool(b, false)
 }
 
-// Ready reports whether requests may be made: the session was granted and the
-// name, if there is one, was taken.
+// Ready reports whether requests can be sent: the server granted the session and accepted the
+// credential, if there is one.
 func (c *Conn) Ready() bool { return c.timeout > 0 && !c.awaitAuth && c.err == nil }
 
-// Session is the session that the server granted, or that it was asked for;
-// the zero Session after the server said that it had expired.
+// Session returns the session that the server granted, or the requested one before that. It returns
+// the zero Session after the server reported that the session had expired.
 func (c *Conn) Session() Session { return c.session }
 
-// Timeout is the session timeout that the server granted, in milliseconds; 0
-// before it did.
+// Timeout returns the session timeout that the server granted, in milliseconds; 0 before that.
 func (c *Conn) Timeout() int32 { return c.timeout }
 
-// LastZxid is the newest transaction that an answer named.
+// LastZxid returns the newest transaction id of any response.
 func (c *Conn) LastZxid() int64 { return c.lastZxid }
 
-// Open is the number of requests that wait for their answers, pings among them.
+// Open returns the number of requests that await their responses, including pings.
 func (c *Conn) Open() int { return c.open + len(c.pings) - c.first }
 
-// Held is how many bytes of requests are kept: what waits to be written, and
-// what was written and is not answered.
-func (c *Conn) Held() int { return len(c.out) - c.from() }
+// Held returns the number of buffered bytes of requests that are not yet written or not yet
+// answered.
+func (c *Conn) Held() int { return len(c.out) - c.oldestNeeded() }
 
-// from is where in out the oldest byte lies that is still needed.
-func (c *Conn) from() int {
+// oldestNeeded returns the index in out of the oldest byte that is still needed.
+func (c *Conn) oldestNeeded() int {
 	if c.open == 0 {
 		return c.sent
 	}
 	return min(c.sent, int(c.ring[c.head].start-c.origin))
 }
 
-// Out is what is to be written; it is valid until the next call of any method.
+// Out returns the bytes to write. They are valid until the next call of any method.
 func (c *Conn) Out() []byte { return c.out[c.sent:] }
 
-// Wrote says that the first n bytes of Out were written, or may have been.
+// Wrote records that the first n bytes of Out were written, or may have been.
 func (c *Conn) Wrote(n int) { c.sent += n }
 
-// compact forgets the bytes of answered requests.
+// compact discards the bytes of answered requests.
 func (c *Conn) compact() {
-	from := c.from()
+	from := c.oldestNeeded()
 	if from < len(c.out) && (from < compactAt || from < len(c.out)/2) {
 		return
 	}
@@ -174,7 +173,7 @@ func (c *Conn) compact() {
 	c.sent -= from
 }
 
-// frame begins a frame of size bytes and returns them to be written.
+// frame starts a frame of size bytes and returns them for the caller to fill.
 func (c *Conn) frame(size int) []byte {
 	at := len(c.out)
 	n := lengthLen + size
@@ -186,8 +185,7 @@ func (c *Conn) frame(size int) []byte {
 	return c.out[at+lengthLen:]
 }
 
-// call begins a request whose record has size bytes and returns them to be
-// written.
+// call starts a request whose record has size bytes and returns them for the caller to fill.
 func (c *Conn) call(op Op, call Call, size int) []byte {
 	start := c.origin + uint64(len(c.out))
 	b := c.frame(requestLen + size)
@@ -211,8 +209,8 @@ func (c *Conn) growRing() {
 	c.ring, c.head = ring, 0
 }
 
-// Cancel marks the requests with the tag: their answers are still awaited, and
-// come back with Canceled set.
+// Cancel marks the requests with the tag. Their responses are still awaited, and their replies have
+// Canceled set.
 func (c *Conn) Cancel(tag uint32) {
 	for i := range c.open {
 		if r := &c.ring[(c.head+i)&(len(c.ring)-1)]; r.call.Tag == tag {
@@ -226,8 +224,8 @@ func (c *Conn) Cancel(tag uint32) {
 	}
 }
 
-// Lost says that the connection ended. It returns a reply for every open
-// request: NotSent if it was not written in full, else Broken.
+// Lost records that the connection ended. It returns a reply for every open request: NotSent if the
+// request was not written completely, otherwise Broken.
 func (c *Conn) Lost() []Reply {
 	c.replies = c.replies[:0]
 	written := c.origin + uint64(c.sent)
@@ -258,7 +256,7 @@ func (c *Conn) Lost() []Reply {
 	return c.replies
 }
 
-// requestOf is a request's record as it was written.
+// requestOf returns the record of a request as it was written.
 func (c *Conn) requestOf(r *request) []byte {
 	return c.out[r.start-c.origin+lengthLen+requestLen : r.end-c.origin]
 }

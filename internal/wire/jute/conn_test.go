@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// framed puts a length before a frame's parts.
+// framed encodes the parts and prepends their length.
 func framed(parts ...any) []byte {
 	var b []byte
 	for _, p := range parts {
@@ -41,15 +41,15 @@ func framed(parts ...any) []byte {
 
 const secret = "0123456789abcdef"
 
-// grant is the answer to a ConnectRequest.
+// grant returns the response to a ConnectRequest.
 func grant(timeout int32, id int64) []byte { return framed(int32(0), timeout, id, secret, false) }
 
-// reply is an answer's frame.
+// reply returns the frame of a response.
 func reply(xid int32, zxid int64, code Code, record ...byte) []byte {
 	return framed(xid, zxid, code, record)
 }
 
-// ready is a connection whose session was granted, with empty output.
+// ready returns a connection with a granted session and empty output.
 func ready(t testing.TB, cfg Config) *Conn {
 	t.Helper()
 	c := NewConn(cfg)
@@ -60,7 +60,7 @@ func ready(t testing.TB, cfg Config) *Conn {
 	return c
 }
 
-// sent is what the connection wants to write, as if it were written.
+// sent returns the connection's output and marks it as written.
 func sent(c *Conn) []byte {
 	b := bytes.Clone(c.Out())
 	c.Wrote(len(b))
@@ -87,7 +87,7 @@ func TestConnect(t *testing.T) {
 	again := NewConn(Config{Timeout: 30_000, Session: c.Session(), LastZxid: c.LastZxid()})
 	want = framed(int32(0), int64(5), int32(30_000), int64(99), secret, false)
 	if got := sent(again); !bytes.Equal(got, want) {
-		t.Fatalf("takes the session up with %x, want %x", got, want)
+		t.Fatalf("resumes the session with %x, want %x", got, want)
 	}
 	_, err := again.Feed(framed(int32(0), int32(0), int64(0), strings.Repeat("\x00", 16), false))
 	if !errors.Is(err, ErrExpired) || !strings.Contains(err.Error(), "0x63") || again.Session().ID != 0 || again.LastZxid() != 0 {
@@ -124,7 +124,7 @@ func TestLost(t *testing.T) {
 	}
 	c.Cancel(1)
 	size := len(c.Out()) / 4
-	c.Wrote(2*size + 5) // the third is cut in two
+	c.Wrote(2*size + 5) // the third request is written partly
 	if _, err := c.Feed(reply(1, 1, OK)); err != nil {
 		t.Fatal(err)
 	}
@@ -137,8 +137,8 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// A long life with something always open: what was asked comes back with the
-// answer, and can be asked again from there; the output does not grow.
+// Over a long connection with open requests at all times, each reply carries its request, a request
+// can be sent again from those bytes, and the output buffer does not grow.
 func TestRequestsAreKeptUntilAnswered(t *testing.T) {
 	c := ready(t, Config{})
 	random := rand.New(rand.NewPCG(1, 2))
@@ -154,7 +154,7 @@ func TestRequestsAreKeptUntilAnswered(t *testing.T) {
 		}
 		c.Wrote(random.IntN(len(c.Out()) + 1))
 		var in []byte
-		for range random.IntN(int(asked - answered)) { // one is always left
+		for range random.IntN(int(asked - answered)) { // at least one request stays open
 			answered++
 			in = append(in, reply(answered, int64(answered), OK)...)
 		}
@@ -170,17 +170,17 @@ func TestRequestsAreKeptUntilAnswered(t *testing.T) {
 				t.Fatalf("request %d was %q with %d bytes", r.Tag, path, len(data))
 			}
 			if random.IntN(10) == 0 {
-				asked++ // of the answered request's own bytes, which may move now
+				asked++ // sent again from the answered request's own bytes, which the connection may move
 				c.SetData(Call{Tag: r.Tag}, Path{Rest: path}, data, n)
 			}
 		}
 		if c.Open() != int(asked-answered) || c.Held() > 1<<20 || cap(c.out) > 1<<20 {
-			t.Fatalf("%d are open of %d, with %d bytes of %d", c.Open(), asked-answered, c.Held(), cap(c.out))
+			t.Fatalf("%d open requests, want %d; %d bytes in a buffer of %d", c.Open(), asked-answered, c.Held(), cap(c.out))
 		}
 	}
 }
 
-// The number of a request is positive, for ever.
+// Xids stay positive: after the largest one they start again at 1.
 func TestXidsBeginAgain(t *testing.T) {
 	c := ready(t, Config{})
 	c.turns = 1<<31 - 2

@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// What a server that is no ZooKeeper server said, or one that ends a session.
+// Errors for servers of other protocols, and for servers that end a session.
 var (
 	ErrHTTP      = errors.New("the server answered with HTTP, not ZooKeeper's protocol")
 	ErrTLS       = errors.New("the server answered with a TLS alert: it wants TLS, or other certificates")
@@ -16,34 +16,32 @@ var (
 	ErrMalformed = errors.New("the server sent an answer that is cut off: it is not ZooKeeper's protocol")
 )
 
-// End says how a request ended.
+// End is the outcome of a request.
 type End uint8
 
 // The ends.
 const (
-	Answered End = iota // with a Code, and a Body if that is OK
-	Notified            // no request: a watch fired, and Body is its WatcherEvent
-	NotSent             // the connection ended before the request was written in full
-	Broken              // the connection ended before the answer came
+	Answered End = iota // the response arrived: a Code, and a Body if the code is OK
+	Notified            // not a request: a watch fired, and Body is its WatcherEvent
+	NotSent             // the connection ended before the request was written completely
+	Broken              // the connection ended before the response arrived
 )
 
-// Reply is a request's end, or a watch event. Its bytes are valid until the
-// next Feed.
+// Reply is the outcome of a request, or a watch event. Its bytes are valid until the next Feed.
 type Reply struct {
 	Call
 	Op       Op
 	End      End
 	Code     Code
 	Canceled bool
-	Zxid     int64  // the newest transaction that the member had, or of a watch event its own (since 3.9); 0 or less if it does not say
-	Body     []byte // the answer's record
+	Zxid     int64  // the member's newest transaction, or a watch event's own (since 3.9); 0 or less if unknown
+	Body     []byte // the response's record
 	Request  []byte // the request's record
 }
 
-// Feed takes what was read and returns what was answered; the slice and what
-// it points to are valid until the next Feed, and while in is not reused. An
-// error is the connection's end; replies that came before it are returned with
-// it.
+// Feed parses the bytes that were read and returns the replies. The slice and its contents are
+// valid until the next Feed, provided that the caller does not overwrite in. After an error the
+// connection is unusable; Feed returns the replies before the error with it.
 func (c *Conn) Feed(in []byte) ([]Reply, error) {
 	c.replies = c.replies[:0]
 	c.parts.Turn()
@@ -57,8 +55,8 @@ func (c *Conn) Feed(in []byte) ([]Reply, error) {
 	return c.replies, c.err
 }
 
-// feed parses frames where they lie. Only one that is not whole is copied: its
-// beginning waits for the next call.
+// feed parses frames in the input buffer. It copies only the beginning of an incomplete frame,
+// which the next call completes.
 func (c *Conn) feed(in []byte) error {
 	in, err := c.completePartial(in)
 	if err != nil {
@@ -84,8 +82,8 @@ func (c *Conn) feed(in []byte) error {
 	return err
 }
 
-// completePartial completes the frame that the last call left, takes it, and
-// returns the rest.
+// completePartial completes and processes the incomplete frame of the last call, and returns the
+// rest of in.
 func (c *Conn) completePartial(in []byte) (_ []byte, err error) {
 	if len(c.partial) == 0 {
 		return in, nil
@@ -103,7 +101,7 @@ func (c *Conn) completePartial(in []byte) (_ []byte, err error) {
 	}
 	p := c.partial
 	c.partial = nil
-	c.parts.GiveBack(p) // answers may lie in it until the next call
+	c.parts.GiveBack(p) // replies may point into it until the next call
 	return in, c.answer(p[lengthLen:])
 }
 
@@ -124,13 +122,13 @@ func (c *Conn) length(b []byte) (int, error) {
 	return 0, fmt.Errorf("the server sent an answer of %d bytes, and more than %d are not allowed", size, c.maxFrame)
 }
 
-// maxGreeting bounds the first answer, which has 37 bytes.
+// maxGreeting limits the first response, which has 37 bytes.
 const maxGreeting = 1 << 10
 
-// answer takes one frame.
+// answer processes one frame.
 func (c *Conn) answer(b []byte) error {
 	if !c.greeted {
-		return c.granted(b)
+		return c.readSession(b)
 	}
 	if len(b) < replyLen {
 		return ErrMalformed
@@ -141,12 +139,12 @@ func (c *Conn) answer(b []byte) error {
 	switch {
 	case xid > 0:
 	case xid == XidPing:
-		return c.pinged(zxid, code)
+		return c.readPing(zxid, code)
 	case xid == XidSetWatches:
-		return c.unasked()
+		return c.countUnrequested()
 	case xid == XidNotification:
 		if !c.watching {
-			if err := c.unasked(); err != nil {
+			if err := c.countUnrequested(); err != nil {
 				return err
 			}
 		}
@@ -156,7 +154,7 @@ func (c *Conn) answer(b []byte) error {
 		if c.awaitAuth = false; code != OK {
 			return fmt.Errorf("%w: %v", ErrAuth, code)
 		}
-		return c.unasked()
+		return c.countUnrequested()
 	}
 	if c.open == 0 {
 		return fmt.Errorf("the server answered request %d, and none was open", xid)
@@ -176,39 +174,39 @@ func (c *Conn) answer(b []byte) error {
 	return nil
 }
 
-// pinged takes the answer to a ping. They come in the order of the pings.
-func (c *Conn) pinged(zxid int64, code Code) error {
+// readPing processes the response to a ping. Responses to pings have the order of the pings.
+func (c *Conn) readPing(zxid int64, code Code) error {
 	if c.first == len(c.pings) {
-		return c.unasked()
+		return c.countUnrequested()
 	}
 	p := c.pings[c.first]
-	if c.first++; 2*c.first >= len(c.pings) { // its memory is used again
+	if c.first++; 2*c.first >= len(c.pings) { // reuse the memory
 		c.pings, c.first = c.pings[:copy(c.pings, c.pings[c.first:])], 0
 	}
 	if !p.asked {
-		return c.unasked()
+		return c.countUnrequested()
 	}
 	c.idle = 0
 	c.replies = append(c.replies, Reply{Call: p.call, Op: OpPing, Code: code, Canceled: p.canceled, Zxid: zxid})
 	return nil
 }
 
-// maxIdle is how many frames in a row may answer no request: some come beside
-// the answers, and more are a flood.
+// maxIdle limits the number of consecutive frames that answer no request. A few occur between
+// responses; more are a flood.
 const maxIdle = 20_000
 
-// unasked counts a frame that answers no request.
-func (c *Conn) unasked() error {
+// countUnrequested counts a frame that answers no request.
+func (c *Conn) countUnrequested() error {
 	if c.idle++; c.idle > maxIdle {
 		return errors.New("the server floods the connection with answers to nothing")
 	}
 	return nil
 }
 
-// granted takes the first frame: ConnectResponse{protocolVersion int, timeOut
-// int, sessionId long, passwd buffer, readOnly bool}, the last of which servers
-// before 3.4 leave out. A session that is over is answered by zeros.
-func (c *Conn) granted(b []byte) error {
+// readSession processes the first frame: ConnectResponse{protocolVersion int, timeOut int, sessionId
+// long, passwd buffer, readOnly bool}. Servers before 3.4 omit readOnly. If the session has
+// expired, the timeout and the id are zero.
+func (c *Conn) readSession(b []byte) error {
 	c.greeted = true
 	r := NewReader(b)
 	_, timeout, id, password := r.Int(), r.Int(), r.Long(), r.Buffer()
@@ -227,8 +225,7 @@ func (c *Conn) granted(b []byte) error {
 	return nil
 }
 
-// Notification reads a watch event: WatcherEvent{type int, state int, path
-// string}.
+// Notification parses a watch event: WatcherEvent{type int, state int, path string}.
 func (r *Reply) Notification() (what WatchEvent, path []byte, ok bool) {
 	b := NewReader(r.Body)
 	what, _, path = WatchEvent(b.Int()), b.Int(), b.Buffer()

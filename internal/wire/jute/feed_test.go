@@ -29,7 +29,7 @@ func TestAnswersAreChecked(t *testing.T) {
 			t.Errorf("%s: %v, want %s", tc.name, err, tc.want)
 		}
 		if _, again := c.Feed(nil); again == nil || c.Ready() {
-			t.Errorf("%s: the connection goes on", tc.name)
+			t.Errorf("%s: the connection stays usable", tc.name)
 		}
 	}
 }
@@ -63,6 +63,6 @@ func TestNotificationsAndPings(t *testing.T) {
 	}
 	broken := Reply{Body: []byte{1}}
 	if _, _, ok := broken.Notification(); ok {
-		t.Error("half a notification was read")
+		t.Error("an incomplete notification was accepted")
 	}
 }

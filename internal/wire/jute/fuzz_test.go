@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// conversation is a connection with a few requests open.
+// conversation returns a connection with a few open requests.
 func conversation(t testing.TB) *Conn {
 	c := ready(t, Config{})
 	c.maxFrame = 1 << 16
@@ -18,8 +18,8 @@ func conversation(t testing.TB) *Conn {
 	return c
 }
 
-// told is what a connection makes of bytes that come in pieces.
-func told(c *Conn, in []byte, piece func() int) (out string) {
+// replyText feeds bytes in pieces and returns the replies as text.
+func replyText(c *Conn, in []byte, piece func() int) (out string) {
 	for len(in) > 0 {
 		n := min(max(piece(), 1), len(in))
 		chunk := bytes.Clone(in[:n])
@@ -27,7 +27,7 @@ func told(c *Conn, in []byte, piece func() int) (out string) {
 		for _, r := range replies {
 			out += fmt.Sprintf("%d %d %d %d %q %q;", r.Tag, r.End, r.Code, r.Zxid, r.Body, r.Request)
 		}
-		for i := range chunk { // it is the caller's again
+		for i := range chunk { // the caller may overwrite its buffer after Feed
 			chunk[i] = 0xee
 		}
 		if err != nil {
@@ -51,24 +51,25 @@ func answers(n int32) (in []byte) {
 
 func TestChunking(t *testing.T) {
 	in := answers(20)
-	want := told(conversation(t), in, func() int { return len(in) })
+	want := replyText(conversation(t), in, func() int { return len(in) })
 	random := rand.New(rand.NewPCG(3, 4))
 	for most := 1; most < 300; most += 7 {
-		if got := told(conversation(t), in, func() int { return random.IntN(most) + 1 }); got != want {
+		if got := replyText(conversation(t), in, func() int { return random.IntN(most) + 1 }); got != want {
 			t.Fatalf("in pieces of up to %d bytes: %s", most, got)
 		}
 	}
 }
 
-// FuzzFeed feeds anything: nothing panics, and pieces mean what the whole does.
+// FuzzFeed checks that arbitrary input causes no panic and gives the same replies as a whole and in
+// pieces.
 func FuzzFeed(f *testing.F) {
 	f.Add(answers(3), uint8(5))
 	f.Add(reply(2, 0, NoNode), uint8(1))
 	f.Add([]byte("HTTP/1.1 200 OK\r\n\r\n"), uint8(3))
 	f.Add(framed(XidNotification, int64(-1), OK, int32(9)), uint8(2))
 	f.Fuzz(func(t *testing.T, in []byte, piece uint8) {
-		whole := told(conversation(t), in, func() int { return len(in) })
-		if got := told(conversation(t), in, func() int { return int(piece) }); got != whole {
+		whole := replyText(conversation(t), in, func() int { return len(in) })
+		if got := replyText(conversation(t), in, func() int { return int(piece) }); got != whole {
 			t.Fatalf("whole %s, in pieces of %d %s", whole, piece, got)
 		}
 		fresh := NewConn(Config{})

@@ -1,8 +1,7 @@
-// Package jute is ZooKeeper's protocol on one connection, as bytes without
-// I/O: length-prefixed frames, the jute encoding of records, the session's
-// begin, and requests whose answers come in their order. The source is
-// zookeeper.jute and the classes proto.* and data.* of ZooKeeper 3.9; what is
-// used of it is the same since 3.4, but for what says otherwise.
+// Package jute implements ZooKeeper's protocol on one connection without I/O: length-prefixed
+// frames, the jute encoding of records, the start of a session, and requests whose responses arrive
+// in order. It follows zookeeper.jute and the classes proto.* and data.* of ZooKeeper 3.9. The
+// parts it uses have been the same since 3.4, except where a comment names a later version.
 package jute
 
 // Op is the kind of a request (ZooDefs.OpCode).
@@ -28,10 +27,10 @@ const (
 	OpSetWatches      Op = 101
 	OpAddWatch        Op = 106 // since 3.6
 	OpCloseSession    Op = -11
-	OpError           Op = -1 // in the answer to a multi
+	OpError           Op = -1 // in the response to a multi
 )
 
-// The request numbers (xid) of what is no ordinary request.
+// The request numbers (xid) of frames that are not ordinary requests or responses.
 const (
 	XidNotification int32 = -1 // a watch event
 	XidPing         int32 = -2
@@ -39,11 +38,11 @@ const (
 	XidSetWatches   int32 = -8
 )
 
-// Mode says what kind of node a create makes (CreateMode).
+// Mode is the kind of node that a create makes (CreateMode).
 type Mode int32
 
-// The modes. A container is removed when its last child is gone, a TTL node
-// when it has no children and was not changed for its time.
+// The modes. The server removes a container after its last child was deleted, and a TTL node that
+// has no children and was not changed for its time to live.
 const (
 	Persistent              Mode = 0
 	Ephemeral               Mode = 1
@@ -54,16 +53,16 @@ const (
 	PersistentSequentialTTL Mode = 6
 )
 
-// WatchMode says what an AddWatch asks for (AddWatchMode).
+// WatchMode is the mode of an AddWatch (AddWatchMode).
 type WatchMode int32
 
 // The modes of watches that stay after they fired.
 const (
-	WatchPersistent          WatchMode = 0 // the node, and its children's coming and going
-	WatchPersistentRecursive WatchMode = 1 // the node and all below it
+	WatchPersistent          WatchMode = 0 // the node, and creation and deletion of its children
+	WatchPersistentRecursive WatchMode = 1 // the node and all its descendants
 )
 
-// WatchEvent says what a watch saw (Watcher.Event.EventType).
+// WatchEvent is the type of a watch event (Watcher.Event.EventType).
 type WatchEvent int32
 
 // The events.
@@ -76,10 +75,10 @@ const (
 
 // Limits of a connection, in bytes.
 const (
-	// MaxFrame bounds one answer.
+	// MaxFrame limits one response.
 	MaxFrame = 64 << 20
-	// DefaultMaxBuffer is the largest request that a server takes unless its
-	// jute.maxbuffer says otherwise. It ends the connection on a larger one.
+	// DefaultMaxBuffer is the largest request that a server accepts, unless its jute.maxbuffer is
+	// different. The server closes the connection on a larger one.
 	DefaultMaxBuffer = 0xfffff
 
 	lengthLen  = 4
@@ -87,8 +86,8 @@ const (
 	replyLen   = 16 // of ReplyHeader{xid int, zxid long, err int}
 )
 
-// AnyVersion is the version that a setData or delete gives to take any.
+// AnyVersion lets a setData or delete apply to any version.
 const AnyVersion int32 = -1
 
-// Epoch is the leader's term in a transaction id.
+// Epoch returns the leader's term in a transaction id.
 func Epoch(zxid int64) uint64 { return uint64(zxid) >> 32 }

@@ -1,7 +1,7 @@
 package jute
 
-// A multi is a list of operations that happen all or none: before each stands
-// MultiHeader{type int, done bool, err int}, and one that is done ends it.
+// A multi is an atomic list of operations. Each operation follows a MultiHeader{type int, done
+// bool, err int}; a header with done set ends the list.
 
 const multiHeaderLen = 9
 
@@ -41,7 +41,7 @@ func (m *MultiOp) put(b []byte) []byte {
 	return PutInt(m.Path.put(b), m.Version)
 }
 
-// Multi asks for operations that happen all or none.
+// Multi requests the operations as one atomic transaction.
 func (c *Conn) Multi(call Call, ops []MultiOp) {
 	size := multiHeaderLen
 	for i := range ops {
@@ -54,8 +54,8 @@ func (c *Conn) Multi(call Call, ops []MultiOp) {
 	putMultiHeader(b, OpError, true, -1)
 }
 
-// ReadMulti appends the operations of a multi as Multi wrote it, or another client. Times
-// to live are passed over.
+// ReadMulti parses the request of a multi, written by Multi or by another client, and appends its
+// operations to to. It ignores times to live.
 func ReadMulti(request []byte, to []MultiOp) (_ []MultiOp, ok bool) {
 	r := NewReader(request)
 	for {
@@ -71,8 +71,8 @@ func ReadMulti(request []byte, to []MultiOp) (_ []MultiOp, ok bool) {
 	}
 }
 
-// ReadChange reads the request of an operation that may also be one of a multi: what follows
-// its header. It returns false for other operations. A time to live is passed over.
+// ReadChange parses the request of an operation that can be part of a multi, without its header. It
+// returns false for other operations. It ignores a time to live.
 func ReadChange(op Op, r *Reader, m *MultiOp) bool {
 	*m = MultiOp{Op: op, Path: Path{Rest: r.Buffer()}}
 	switch op {
@@ -98,16 +98,16 @@ func ReadChange(op Op, r *Reader, m *MultiOp) bool {
 	return true
 }
 
-// MultiResult is how one operation of a multi ended.
+// MultiResult is the result of one operation of a multi.
 type MultiResult struct {
-	Op   Op // OpError for all when one failed
+	Op   Op // OpError for all operations if one failed
 	Code Code
 	Stat Stat   // OpSetData, OpCreate2
 	Path []byte // OpCreate, OpCreate2
 }
 
-// ReadMultiResults reads an answer to a multi, one result at each call, until
-// it returns false.
+// ReadMultiResults parses the response to a multi. Each call returns one result, until it returns
+// false.
 func ReadMultiResults(r *Reader, result *MultiResult) bool {
 	op, done, code := Op(r.Int()), r.Bool(), Code(r.Int())
 	if done || !r.OK() {

@@ -5,25 +5,26 @@ import (
 	"errors"
 )
 
-// Heard takes what an Overhearer finds. What it is given is valid until it returns.
+// Heard receives the frames that an Overhearer decodes. The arguments are valid until the method
+// returns.
 type Heard interface {
-	// Frame is a whole frame; first says that it is the side's first, which begins the
-	// session. Where it is larger than MaxHeard, body is nil.
+	// Frame receives a complete frame of size bytes. The parameter first marks the first frame of a
+	// side, which starts the session. The body of a frame larger than MaxHeard is nil.
 	Frame(ofClient, first bool, body []byte, size int)
 }
 
-// MaxHeard bounds a frame that an Overhearer keeps, in bytes.
+// MaxHeard limits the frames that an Overhearer keeps, in bytes.
 const MaxHeard = 8 << 20
 
-// Overhearer understands both directions of a connection, and says nothing itself. Of
-// what follows an error it understands nothing. It belongs to one goroutine.
+// Overhearer is a passive decoder of both directions of a connection. It cannot decode anything
+// after an error. Only one goroutine may use it.
 type Overhearer struct {
 	to    Heard
-	sides [2]heardSide // of the client, of the server
+	sides [2]heardSide // the client's side, the server's side
 	err   error
 }
 
-// heardSide is one direction: a frame that is not whole yet.
+// heardSide is the frame under way in one direction.
 type heardSide struct {
 	head   [lengthLen]byte
 	nhead  int
@@ -32,13 +33,14 @@ type heardSide struct {
 	body   []byte
 	drop   bool
 	inBody bool
-	begun  bool // the first frame has passed
+	begun  bool // the first frame was complete
 }
 
-// NewOverhearer returns an Overhearer of a connection from its first byte on.
+// NewOverhearer returns a passive decoder of a connection, which must be fed the connection's first
+// byte.
 func NewOverhearer(to Heard) *Overhearer { return &Overhearer{to: to} }
 
-// Feed takes what one side sent.
+// Feed decodes bytes that one side sent.
 func (o *Overhearer) Feed(ofClient bool, b []byte) error {
 	s := &o.sides[1]
 	if ofClient {
@@ -61,15 +63,15 @@ func (o *Overhearer) Feed(ofClient bool, b []byte) error {
 		}
 		b = b[n:]
 		if s.left -= n; s.left == 0 {
-			o.whole(s, ofClient)
+			o.endFrame(s, ofClient)
 		}
 	}
 	return o.err
 }
 
-// begin begins a frame.
+// begin starts a frame after its length was read.
 func (s *heardSide) begin() error {
-	size := int(int32(binary.BigEndian.Uint32(s.head[:]))) // #nosec G115 -- the protocol's own
+	size := int(int32(binary.BigEndian.Uint32(s.head[:]))) // #nosec G115 -- the protocol's own range
 	if size <= 0 || size > MaxFrame {
 		return errors.New("the connection does not speak ZooKeeper's protocol")
 	}
@@ -78,7 +80,7 @@ func (s *heardSide) begin() error {
 	return nil
 }
 
-func (o *Overhearer) whole(s *heardSide, ofClient bool) {
+func (o *Overhearer) endFrame(s *heardSide, ofClient bool) {
 	body := s.body
 	if s.drop {
 		body = nil

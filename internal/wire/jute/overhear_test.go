@@ -9,15 +9,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// listener notes what it is told, as text.
-type listener struct{ told []string }
+// listener records the decoded frames as text.
+type listener struct{ frames []string }
 
 func (l *listener) Frame(ofClient, first bool, body []byte, size int) {
-	l.told = append(l.told, fmt.Sprintf("%v %v %d %q", ofClient, first, size, body))
+	l.frames = append(l.frames, fmt.Sprintf("%v %v %d %q", ofClient, first, size, body))
 }
 
-// overheard is what is found of both directions when they come in pieces of a size.
-func overheard(client, server []byte, piece int) ([]string, error) {
+// decode returns the frames decoded from both directions, fed in pieces of the given size.
+func decode(client, server []byte, piece int) ([]string, error) {
 	var l listener
 	o := jute.NewOverhearer(&l)
 	for _, side := range []struct {
@@ -27,35 +27,35 @@ func overheard(client, server []byte, piece int) ([]string, error) {
 		for b := side.b; len(b) > 0; {
 			n := min(piece, len(b))
 			if err := o.Feed(side.ofClient, append([]byte(nil), b[:n]...)); err != nil {
-				return l.told, err
+				return l.frames, err
 			}
 			b = b[n:]
 		}
 	}
-	return l.told, nil
+	return l.frames, nil
 }
 
-func TestALargeFrameIsCountedAndNotKept(t *testing.T) {
+func TestLargeFrameIsCountedAndNotKept(t *testing.T) {
 	n := jute.MaxHeard + 1
 	frame := append(binary.BigEndian.AppendUint32(nil, uint32(n)), make([]byte, n)...)
 	frame = append(frame, 0, 0, 0, 1, 'a')
-	got, err := overheard(frame, nil, 1<<16)
+	got, err := decode(frame, nil, 1<<16)
 	if want := []string{fmt.Sprintf(`true true %d ""`, n), `true false 1 "a"`}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v, %.60q", err, got)
 	}
-	if _, err := overheard([]byte("ruok"), nil, 4); err == nil {
-		t.Error("a word of four letters is taken for a frame")
+	if _, err := decode([]byte("ruok"), nil, 4); err == nil {
+		t.Error("a four-letter word was accepted as a frame")
 	}
 }
 
-// FuzzOverhear: whatever either side says, in whatever pieces, is understood alike or
-// refused, and nothing panics.
+// FuzzOverhear checks that arbitrary bytes of both sides give the same frames or an error as a
+// whole and in pieces, and cause no panic.
 func FuzzOverhear(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 2, 'a', 'b', 0, 0, 0, 1, 'c'}, []byte{0, 0, 0, 1, 'd'}, uint8(2))
 	f.Add([]byte("ruok"), []byte{0, 0, 0, 0}, uint8(0))
 	f.Fuzz(func(t *testing.T, client, server []byte, piece uint8) {
-		whole, wrong := overheard(client, server, max(len(client)+len(server), 1))
-		parts, also := overheard(client, server, int(piece)+1)
+		whole, wrong := decode(client, server, max(len(client)+len(server), 1))
+		parts, also := decode(client, server, int(piece)+1)
 		if !slices.Equal(whole, parts) || (wrong == nil) != (also == nil) {
 			t.Fatalf("at once %q (%v), in pieces of %d %q (%v)", whole, wrong, int(piece)+1, parts, also)
 		}

@@ -2,8 +2,7 @@ package jute
 
 import "testing"
 
-// The answers to pings come in the order of the pings, and only those that were
-// asked for are told.
+// Responses to pings match the pings in order, and only pings by AskPing have a Reply.
 func TestPingsAreAnsweredInOrder(t *testing.T) {
 	c := ready(t, Config{})
 	c.AskPing(Call{Tag: 1})
@@ -13,7 +12,7 @@ func TestPingsAreAnsweredInOrder(t *testing.T) {
 	c.Cancel(2)
 	c.Sync(Call{Tag: 9}, Path{Prefix: "/"})
 	if c.Open() != 5 {
-		t.Fatalf("%d are open", c.Open())
+		t.Fatalf("%d open requests", c.Open())
 	}
 	in := append(reply(XidPing, 4, OK), reply(XidPing, 4, OK)...)
 	replies, err := c.Feed(append(in, reply(XidPing, 5, OK)...))
@@ -27,7 +26,7 @@ func TestPingsAreAnsweredInOrder(t *testing.T) {
 	}
 }
 
-func TestPingsThatWereNotSent(t *testing.T) {
+func TestUnsentPings(t *testing.T) {
 	c := ready(t, Config{})
 	c.Ping()
 	c.AskPing(Call{Tag: 4})

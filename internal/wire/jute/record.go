@@ -2,8 +2,8 @@ package jute
 
 import "encoding/binary"
 
-// The put functions write one primitive to the front of b, which has room for
-// it, and return the rest.
+// The put functions write one primitive to the beginning of b, which must have room for it, and
+// return the rest of b.
 
 // PutInt writes a 32-bit integer.
 func PutInt(b []byte, v int32) []byte {
@@ -26,24 +26,23 @@ func PutBool(b []byte, v bool) []byte {
 	return b[1:]
 }
 
-// PutBuffer writes bytes behind their length, or a string's. An empty buffer
-// and none are told apart by the protocol, not here: nil is empty.
+// PutBuffer writes the length of v, then its bytes. The protocol distinguishes an empty buffer from
+// none; this function writes nil as an empty buffer.
 func PutBuffer[T ~string | ~[]byte](b []byte, v T) []byte {
 	b = PutInt(b, int32(len(v)))
 	return b[copy(b, v):]
 }
 
-// SizeBuffer is the size of what PutBuffer writes.
+// SizeBuffer returns the number of bytes that PutBuffer writes.
 func SizeBuffer[T ~string | ~[]byte](v T) int { return 4 + len(v) }
 
-// AppendBuffer appends what PutBuffer writes.
+// AppendBuffer appends the bytes that PutBuffer writes.
 func AppendBuffer[T ~string | ~[]byte](b []byte, v T) []byte {
 	b = binary.BigEndian.AppendUint32(b, uint32(len(v)))
 	return append(b, v...)
 }
 
-// Path is a node's path in two parts, so that it need not be put together
-// before it is written.
+// Path is a node's path in two parts, so that the caller need not concatenate them before writing.
 type Path struct {
 	Prefix string
 	Rest   []byte
@@ -57,20 +56,20 @@ func (p Path) put(b []byte) []byte {
 	return b[copy(b, p.Rest):]
 }
 
-// Reader reads primitives where they lie. What is cut off or has an impossible
-// length makes it fail, and from then on it returns zeros.
+// Reader parses primitives without copying them. It fails at missing bytes or an impossible length,
+// and returns zeros after that.
 type Reader struct {
 	b      []byte
 	failed bool
 }
 
-// NewReader reads b.
+// NewReader returns a reader of b.
 func NewReader(b []byte) Reader { return Reader{b: b} }
 
-// OK reports whether everything that was asked for was there.
+// OK reports whether all reads so far succeeded.
 func (r *Reader) OK() bool { return !r.failed }
 
-// Rest is what was not read yet.
+// Rest returns the bytes that were not read yet.
 func (r *Reader) Rest() []byte { return r.b }
 
 func (r *Reader) take(n int) []byte {
@@ -105,8 +104,8 @@ func (r *Reader) Bool() bool {
 	return p != nil && p[0] != 0
 }
 
-// Buffer reads bytes, or a string's; one of length -1 is nil. They lie in what
-// the reader reads.
+// Buffer reads a buffer or string, which is a part of the reader's input. A buffer of length -1 is
+// nil.
 func (r *Reader) Buffer() []byte {
 	n := r.Int()
 	if n == -1 {
@@ -115,8 +114,7 @@ func (r *Reader) Buffer() []byte {
 	return r.take(int(n))
 }
 
-// Count reads the length of a vector whose elements have at least size bytes
-// each.
+// Count reads the length of a vector whose elements have at least size bytes each.
 func (r *Reader) Count(size int) int {
 	n := int(r.Int())
 	if n == -1 {
@@ -129,11 +127,11 @@ func (r *Reader) Count(size int) int {
 	return n
 }
 
-// Stat is what a node's Stat says and is used here.
+// Stat has the fields of a node's Stat that the program uses.
 type Stat struct {
-	Czxid, Mzxid   int64 // the transactions that created and last changed it
-	Version        int32 // how often its data was changed since it was created
-	EphemeralOwner int64 // the session that owns it; 0 for none
+	Czxid, Mzxid   int64 // the transactions that created and last changed the node
+	Version        int32 // how often the data were changed since the node was created
+	EphemeralOwner int64 // the session that owns the node; 0 for none
 	DataLength     int32
 	NumChildren    int32
 }
@@ -141,8 +139,8 @@ type Stat struct {
 // StatLen is the size of an encoded Stat.
 const StatLen = 6*8 + 5*4
 
-// Stat reads a Stat: czxid, mzxid, ctime, mtime, version, cversion, aversion,
-// ephemeralOwner, dataLength, numChildren, pzxid.
+// Stat reads a Stat: czxid, mzxid, ctime, mtime, version, cversion, aversion, ephemeralOwner,
+// dataLength, numChildren, pzxid.
 func (r *Reader) Stat() (s Stat) {
 	p := r.take(StatLen)
 	if p == nil {

@@ -2,17 +2,16 @@ package jute
 
 // Requests, as zookeeper.jute defines their records.
 
-// ACL is a list of access rights as it is sent: vector<ACL{perms int, id
-// Id{scheme string, id string}}>.
+// ACL is an encoded list of access rights: vector<ACL{perms int, id Id{scheme string, id string}}>.
 type ACL []byte
 
-// permAll is read, write, create, delete and admin (ZooDefs.Perms).
+// permAll grants read, write, create, delete and admin (ZooDefs.Perms).
 const permAll = 31
 
-// OpenACL gives every right to everybody.
+// OpenACL returns an ACL that grants every right to everybody.
 func OpenACL() ACL { return oneACL("world", "anyone") }
 
-// CreatorACL gives every right to who creates the node, as Auth named him.
+// CreatorACL returns an ACL that grants every right to the authenticated user who creates the node.
 func CreatorACL() ACL { return oneACL("auth", "") }
 
 func oneACL(scheme, id string) ACL {
@@ -21,21 +20,21 @@ func oneACL(scheme, id string) ACL {
 	return AppendBuffer(AppendBuffer(b, scheme), id)
 }
 
-// NewNode is a node to be created. In a sequential Mode the server appends ten digits to
-// the path.
+// NewNode describes a node to create. In a sequential Mode the server appends ten digits to the
+// path.
 type NewNode struct {
 	Path Path
 	Data []byte
 	ACL  ACL
 	Mode Mode
-	TTL  int64 // in milliseconds, of the modes with a time to live alone
-	// WithStat asks for OpCreate2 (since 3.5), whose answer is the path and the Stat; the
-	// answer to OpCreate is the path. The answers for containers and nodes with a time to
-	// live have both in any case.
+	TTL  int64 // in milliseconds; only in the modes with a time to live
+	// WithStat requests OpCreate2 (since 3.5), whose response has the path and the Stat. The
+	// response to OpCreate has only the path. The responses for containers and nodes with a time to
+	// live always have both.
 	WithStat bool
 }
 
-// Create asks for a new node.
+// Create requests a new node.
 func (c *Conn) Create(call Call, n NewNode) {
 	op, size := OpCreate, n.Path.size()+SizeBuffer(n.Data)+len(n.ACL)+4
 	switch {
@@ -60,12 +59,13 @@ func putCreate(b []byte, p Path, data []byte, acl ACL, mode Mode) []byte {
 	return PutInt(b, int32(mode))
 }
 
-// Delete removes a node that has the version.
+// Delete requests the deletion of a node if it has the version.
 func (c *Conn) Delete(call Call, p Path, version int32) {
 	PutInt(p.put(c.call(OpDelete, call, p.size()+4)), version)
 }
 
-// SetData changes a node's data if it has the version. The answer is its Stat.
+// SetData requests a change of a node's data if it has the version. The response has the node's
+// Stat.
 func (c *Conn) SetData(call Call, p Path, data []byte, version int32) {
 	putSetData(c.call(OpSetData, call, p.size()+SizeBuffer(data)+4), p, data, version)
 }
@@ -75,16 +75,16 @@ func putSetData(b []byte, p Path, data []byte, version int32) []byte {
 	return PutInt(PutBuffer(p.put(b), data), version)
 }
 
-// Exists asks for a node's Stat; a watch fires once, when the node is created,
-// changed or deleted.
+// Exists requests a node's Stat. The watch fires once, when the node is created, changed or
+// deleted.
 func (c *Conn) Exists(call Call, p Path, watch bool) { c.pathWatch(OpExists, call, p, watch) }
 
-// GetData asks for a node's data and Stat; a watch fires once, when the node
-// is changed or deleted.
+// GetData requests a node's data and Stat. The watch fires once, when the node is changed or
+// deleted.
 func (c *Conn) GetData(call Call, p Path, watch bool) { c.pathWatch(OpGetData, call, p, watch) }
 
-// GetChildren asks for the names of a node's children and its Stat; a watch
-// fires once, when children come or go.
+// GetChildren requests the names of a node's children and its Stat. The watch fires once, when a
+// child is created or deleted.
 func (c *Conn) GetChildren(call Call, p Path, watch bool) {
 	c.pathWatch(OpGetChildren2, call, p, watch)
 }
@@ -94,24 +94,24 @@ func (c *Conn) pathWatch(op Op, call Call, p Path, watch bool) {
 	PutBool(p.put(c.call(op, call, p.size()+1)), watch)
 }
 
-// Sync is answered when the contacted member has all that the leader had
-// committed when it got the request. The answer is the path.
+// Sync requests that the contacted member catch up with all transactions that the leader had
+// committed when it received the request. The response has the path.
 func (c *Conn) Sync(call Call, p Path) { p.put(c.call(OpSync, call, p.size())) }
 
-// AddWatch sets a watch that stays (since 3.6).
+// AddWatch requests a watch that stays after it fired (since 3.6).
 func (c *Conn) AddWatch(call Call, p Path, mode WatchMode) {
 	c.watching = true
 	PutInt(p.put(c.call(OpAddWatch, call, p.size()+4)), int32(mode))
 }
 
-// CloseSession ends the session and its ephemeral nodes. The server closes the
-// connection after the answer.
+// CloseSession ends the session, which deletes its ephemeral nodes. The server closes the
+// connection after the response.
 func (c *Conn) CloseSession(call Call) { c.call(OpCloseSession, call, 0) }
 
-// Ping keeps the session alive. Nobody is told of its answer.
+// Ping renews the session. There is no Reply for it.
 func (c *Conn) Ping() { c.ping(ping{}) }
 
-// AskPing is Ping, whose answer is a Reply to the call.
+// AskPing renews the session, and the response is a Reply to the call.
 func (c *Conn) AskPing(call Call) { c.ping(ping{call: call, asked: true}) }
 
 func (c *Conn) ping(p ping) {

@@ -57,11 +57,11 @@ func TestRequests(t *testing.T) {
 	c := ready(t, Config{})
 	c.Ping()
 	if got, want := sent(c), framed(XidPing, OpPing); !bytes.Equal(got, want) || c.Open() != 1 {
-		t.Errorf("pings with %x", got)
+		t.Errorf("sent ping %x", got)
 	}
 }
 
-// What Multi wrote ReadMulti reads, and the answers to it.
+// ReadMulti reads the request that Multi wrote, and ReadMultiResults reads the response to it.
 func TestMulti(t *testing.T) {
 	c := ready(t, Config{})
 	ops := []MultiOp{
@@ -100,10 +100,10 @@ func TestMulti(t *testing.T) {
 		for ReadMultiResults(&r, &result) {
 		}
 		if r.OK() {
-			t.Errorf("%x was read", bad)
+			t.Errorf("%x was accepted", bad)
 		}
 		if _, ok := ReadMulti(bad, nil); ok {
-			t.Errorf("%x was read", bad)
+			t.Errorf("%x was accepted", bad)
 		}
 	}
 }

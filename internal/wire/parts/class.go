@@ -2,15 +2,15 @@ package parts
 
 import "math/bits"
 
-// Buffers have sizes of few classes, so that one that was given back fits the
-// next need: four to each doubling, so that a buffer is at most a quarter larger than needed.
+// Buffers have one of a few sizes (classes), so that a returned buffer can be reused for a similar
+// length. Each doubling has four classes, so a buffer is at most a quarter larger than needed.
 const (
-	leastBits = 6 // the smallest has 64 bytes
+	leastBits = 6 // the smallest class: 64 bytes
 	mostBits  = 48
 	classes   = (mostBits-leastBits)*4 + 1
 )
 
-// classOf is the smallest class that has n bytes, and its size.
+// classOf returns the smallest class with at least n bytes, and its size in bytes.
 func classOf(n int) (k, size int) {
 	if n <= 1<<leastBits {
 		return 0, 1 << leastBits

@@ -1,10 +1,9 @@
-// Package parts keeps what has come of answers until the rest has come, within
-// a bound. Who sends the answers is not trusted: a server can begin one for each
-// request and end none, and can announce any length.
+// Package parts buffers incomplete responses until the rest arrives, within a limit. The servers
+// are not trusted: a server can start a response to each request and complete none, and can
+// announce any length.
 //
-// Where a buffer is too short, the next one comes from those that were given
-// back, and what is given back is used again instead of being left to the
-// collector, which would come to it when as much has come once more.
+// A buffer that is too short is replaced by a larger one, and returned buffers are reused. Leaving
+// them to the garbage collector would let as many bytes of garbage accumulate before it runs.
 package parts
 
 import (
@@ -12,50 +11,52 @@ import (
 	"math/bits"
 )
 
-// DefaultMax is the bound for a connection that shares none, in bytes.
+// DefaultMax is the limit in bytes of a connection that does not share a budget.
 const DefaultMax = 1 << 30
 
 const (
-	// ahead is how many bytes of an announced length are made room for before
-	// they come.
+	// ahead is the largest announced length, in bytes, for which the whole buffer is allocated
+	// before the bytes arrive.
 	ahead = 256 << 10
-	// believed is how much must have come before room for all of a longer one is
-	// made: a server's word alone is not enough.
+	// believed is the number of bytes that must have arrived before the whole buffer of a longer
+	// announced length is allocated: a server's announcement is not trusted before.
 	believed = 1 << 20
-	// keptBeyond is how many bytes of buffers are kept for later beyond the bound.
-	// An answer leaves half of its size behind as it grows, and a quarter, and so on:
-	// with less, those whose answers never end would make garbage all the time.
+	// keptBeyond is the number of bytes of free buffers that are kept in addition to the limit. A
+	// growing response returns a buffer of half its size, one of a quarter, and so on; with a
+	// smaller value, responses that never end would produce garbage all the time.
 	keptBeyond = 16 << 20
 )
 
-// Budget is what the connections of one goroutine keep of answers that are not
-// whole. It lends them its buffers: as many bytes as it was made for and up to a
-// quarter more, because they come in few sizes. What comes back it keeps for later,
-// up to twice what was ever of use at once.
+// Budget holds the buffers for incomplete responses of all connections of one goroutine. It lends
+// at most max bytes, plus up to a quarter because buffers have few sizes. It keeps returned buffers
+// for reuse, at most twice the bytes that were ever in use at the same time.
+//
+// Invariant: kept is the total capacity of the lent buffers, idle that of all buffers in free and
+// back.
 type Budget struct {
 	max  int
-	kept int // bytes of the buffers that are lent
-	read int // bytes of back
-	most int // bytes that were ever of use at once
-	idle int // bytes of all that came back
-	// lends counts the lendings.
+	kept int // capacity of the lent buffers, in bytes
+	read int // capacity of the buffers in back, in bytes
+	most int // maximum of kept + read so far
+	idle int // capacity of the buffers in free and back, in bytes
+	// lends counts the calls of lend.
 	lends uint64
 	free  [classes][][]byte
-	used  [classes]uint64 // which lending was the class's last
-	back  [][]byte        // came back since the last Turn: who was given an answer may still read it
+	used  [classes]uint64 // value of lends at the last call for the class
+	back  [][]byte        // returned since the last Turn: the caller may still read a response in them
 }
 
-// New returns a budget of so many bytes.
+// New returns a budget that lends max bytes.
 func New(max int) *Budget { return &Budget{max: max} }
 
-// Kept is how many bytes the buffers have that are lent.
+// Kept returns the capacity of the lent buffers, in bytes.
 func (b *Budget) Kept() int { return b.kept }
 
-// Size is how many bytes it has of buffers, lent or not.
+// Size returns the capacity of all buffers, lent or free, in bytes.
 func (b *Budget) Size() int { return b.kept + b.idle }
 
-// Turn says that nothing points any more into the buffers given back before it.
-// A connection says so when it is fed, for what it returned is valid until then.
+// Turn makes the buffers returned before it available for reuse. A connection calls it when it is
+// fed, because its responses are valid until the next Feed.
 func (b *Budget) Turn() {
 	if len(b.back) > 0 {
 		b.turn()
@@ -70,9 +71,9 @@ func (b *Budget) turn() {
 	b.back, b.read = b.back[:0], 0
 }
 
-// Append appends p to a buffer that is lent, or to nil, and returns it. The
-// length of the whole is what was announced, 0 if nothing was. An error is the
-// connection's end; the buffer is then as it was.
+// Append appends p to a lent buffer, or to nil, and returns the buffer. The parameter whole is the
+// announced total length in bytes, 0 if none was announced. After an error, the buffer is unchanged
+// and the connection must be closed.
 func (b *Budget) Append(to, p []byte, whole int) ([]byte, error) {
 	if len(p) > cap(to)-len(to) {
 		var err error
@@ -83,15 +84,15 @@ func (b *Budget) Append(to, p []byte, whole int) ([]byte, error) {
 	return append(to, p...), nil
 }
 
-// Fill moves bytes from in to a buffer as Append does, until it has n.
+// Fill moves bytes from in to a buffer, as Append does, until the buffer has n bytes.
 func (b *Budget) Fill(to, in []byte, n, whole int) (_, rest []byte, err error) {
 	take := min(max(0, n-len(to)), len(in))
 	to, err = b.Append(to, in[:take], whole)
 	return to, in[take:], err
 }
 
-// Fits reports by its error that an answer of an announced length cannot be
-// kept, so that nothing of it need be.
+// Fits returns an error if a response of the announced length exceeds the limit. The caller can
+// then reject the response before it buffers any of it.
 func (b *Budget) Fits(whole int) error {
 	if whole > b.max {
 		return fmt.Errorf("the server announced an answer of %d bytes, and more than %d are not kept until it is whole", whole, b.max)
@@ -99,9 +100,9 @@ func (b *Budget) Fits(whole int) error {
 	return nil
 }
 
-// grow returns a buffer that begins with what is in to and has room for need
-// bytes. Without an announced length it doubles, and its size is a power of two
-// wherever it began: what one leaves behind is what the next one needs.
+// grow returns a buffer with the contents of to and capacity for need bytes. Without an announced
+// length the capacity doubles and is always a power of two, so that the buffers which one response
+// outgrows fit the next response.
 func (b *Budget) grow(to []byte, need, whole int) ([]byte, error) {
 	if err := b.Fits(whole); err != nil {
 		return to, err
@@ -140,7 +141,7 @@ func (b *Budget) lend(n int) []byte {
 	return buf
 }
 
-// GiveBack takes a buffer back. What is in it may be read until the next Turn.
+// GiveBack takes a lent buffer back. Its contents stay readable until the next Turn.
 func (b *Budget) GiveBack(buf []byte) {
 	if cap(buf) == 0 {
 		return
@@ -149,8 +150,8 @@ func (b *Budget) GiveBack(buf []byte) {
 	b.keep(buf, true)
 }
 
-// keep keeps a buffer for the next one who needs it. Sizes that are needed no
-// more would fill the budget in time, so that they make room.
+// keep stores a returned buffer for reuse. It evicts buffers of sizes that are no longer needed,
+// which would otherwise fill the budget over time.
 func (b *Budget) keep(buf []byte, read bool) {
 	size, limit := cap(buf), min(2*b.most, b.max+keptBeyond)
 	for b.idle+size > limit {
@@ -166,14 +167,14 @@ func (b *Budget) keep(buf []byte, read bool) {
 	}
 }
 
-// file puts a buffer where lend looks for its size.
+// file adds a buffer to the free list of its class.
 func (b *Budget) file(buf []byte) {
 	k, _ := classOf(cap(buf))
 	b.free[k] = append(b.free[k], buf)
 }
 
-// evict leaves a buffer to the collector, of the size that was not needed for
-// longest. It reports whether there was any.
+// evict drops a free buffer of the least recently used class, for the garbage collector. It returns
+// false if no buffer is free.
 func (b *Budget) evict() bool {
 	oldest := -1
 	for k := range b.free {
@@ -187,7 +188,7 @@ func (b *Budget) evict() bool {
 	return oldest >= 0
 }
 
-// pop takes the last buffer of a class.
+// pop removes the last free buffer of a class.
 func (b *Budget) pop(k int) []byte {
 	stack := b.free[k]
 	last := len(stack) - 1

@@ -8,16 +8,16 @@ import (
 	"testing"
 )
 
-// Every class has room for what it is chosen for, and is not much too large.
+// TestClasses checks that the chosen class has at least the needed size and at most a quarter more.
 func TestClasses(t *testing.T) {
 	last := 0
 	for n := 1; n < 1<<20; n += 1 + n/100 {
 		k, size := classOf(n)
 		if size < n || n > 1<<leastBits && 4*size > 5*n || k < last {
-			t.Fatalf("%d bytes are of class %d of %d bytes, behind class %d", n, k, size, last)
+			t.Fatalf("%d bytes are of class %d of %d bytes, after class %d", n, k, size, last)
 		}
 		if again, same := classOf(size); again != k || same != size {
-			t.Fatalf("a buffer of class %d (%d bytes) is put into class %d (%d bytes)", k, size, again, same)
+			t.Fatalf("a buffer of class %d (%d bytes) belongs to class %d (%d bytes)", k, size, again, same)
 		}
 		last = k
 	}
@@ -26,7 +26,7 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// keep is what is kept of p when it comes in pieces.
+// keep appends p to a buffer in pieces and returns the buffer.
 func keep(t *testing.T, b *Budget, p []byte, piece, whole int) (kept []byte) {
 	t.Helper()
 	for len(p) > 0 {
@@ -48,7 +48,7 @@ func noise(n int) []byte {
 	return p
 }
 
-func TestWhatIsKeptIsWhatCame(t *testing.T) {
+func TestAppendKeepsContents(t *testing.T) {
 	b := New(1 << 24)
 	for range 3 {
 		for _, n := range []int{1, 64, 65, 1000, 300_000, 3_000_000} {
@@ -56,7 +56,7 @@ func TestWhatIsKeptIsWhatCame(t *testing.T) {
 				p := noise(n)
 				kept := keep(t, b, p, 1+n/77, whole)
 				if !bytes.Equal(kept, p) {
-					t.Fatalf("%d bytes in pieces are not what they were", n)
+					t.Fatalf("%d bytes in pieces: the contents differ", n)
 				}
 				b.GiveBack(kept)
 				b.Turn()
@@ -64,11 +64,11 @@ func TestWhatIsKeptIsWhatCame(t *testing.T) {
 		}
 	}
 	if b.Kept() != 0 {
-		t.Errorf("%d bytes are kept of nothing", b.Kept())
+		t.Errorf("%d bytes are lent after all buffers were returned", b.Kept())
 	}
 }
 
-func TestFillTakesWhatIsWanted(t *testing.T) {
+func TestFillStopsAtLength(t *testing.T) {
 	b := New(1 << 20)
 	kept, rest, err := b.Fill(nil, []byte("abc"), 5, 5)
 	if err != nil || string(kept) != "abc" || len(rest) > 0 {
@@ -80,25 +80,26 @@ func TestFillTakesWhatIsWanted(t *testing.T) {
 	}
 }
 
-// A length is an error as soon as it is announced, before anything is kept.
-func TestTooLongIsKnownAtOnce(t *testing.T) {
+// A response that is too long is rejected when its length is announced, before any byte is
+// buffered.
+func TestTooLongIsRejectedAtAnnouncement(t *testing.T) {
 	b := New(1 << 20)
 	if err := b.Fits(1 << 20); err != nil {
 		t.Error(err)
 	}
 	kept, err := b.Append(nil, []byte("x"), 1<<20+1)
 	if err == nil || !strings.Contains(err.Error(), "1048577 bytes, and more than 1048576") || kept != nil || b.Size() != 0 {
-		t.Errorf("%v; %d bytes are kept of it", err, b.Size())
+		t.Errorf("%v; %d bytes are buffered", err, b.Size())
 	}
 }
 
-// A long length that was announced is not believed before much has come, and
-// then room for all of it is made at once.
-func TestAnnouncedLengthsAreBelievedLate(t *testing.T) {
+// The buffer for a long announced length is allocated only after believed bytes have arrived, and
+// then as a whole.
+func TestLongAnnouncedLengthIsAllocatedLate(t *testing.T) {
 	b := New(1 << 30)
 	kept := keep(t, b, noise(64<<10), 64<<10, 500<<20)
 	if b.Kept() > 128<<10 {
-		t.Errorf("%d bytes are kept of 64 KiB", b.Kept())
+		t.Errorf("64 KiB have a buffer of %d bytes", b.Kept())
 	}
 	var err error
 	sizes := map[int]bool{}
@@ -107,20 +108,20 @@ func TestAnnouncedLengthsAreBelievedLate(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(kept) < believed && cap(kept) > 2*believed {
-			t.Fatalf("room for %d bytes was made when %d had come", cap(kept), len(kept))
+			t.Fatalf("a buffer of %d bytes was allocated when %d bytes had arrived", cap(kept), len(kept))
 		}
 	}
 	if cap(kept) != 64<<20 || len(sizes) > 6 {
-		t.Errorf("it was kept in buffers of %v bytes, the last of %d", sizes, cap(kept))
+		t.Errorf("the buffers had %v bytes, the last one %d", sizes, cap(kept))
 	}
 	if b := New(1 << 30); cap(keep(t, b, []byte("x"), 1, 200_000)) < 200_000 {
-		t.Error("room for a short answer is not made at once")
+		t.Error("the buffer of a short response is not allocated as a whole")
 	}
 }
 
-// All connections together keep no more than the bound, and what one gives back
-// is there for the others.
-func TestTheBoundIsForAll(t *testing.T) {
+// All connections of a budget together stay within the limit, and the buffers that one returns are
+// available to the others.
+func TestLimitIsShared(t *testing.T) {
 	const limit = 1 << 20
 	b := New(limit)
 	var kept [3][]byte
@@ -139,19 +140,19 @@ func TestTheBoundIsForAll(t *testing.T) {
 		kept[i] = nil
 	}
 	if b.Kept() != 0 {
-		t.Errorf("%d bytes are lent and nobody has them", b.Kept())
+		t.Errorf("%d bytes are lent after all buffers were returned", b.Kept())
 	}
 	keep(t, b, noise(limit-1000), 64<<10, 0)
 }
 
-// What was given back is read until the next turn, and used again after it.
-func TestAnswersOutliveTheirBuffers(t *testing.T) {
+// A returned buffer stays readable until the next Turn, and is reused after it.
+func TestReturnedBufferIsReadableUntilTurn(t *testing.T) {
 	b := New(1 << 20)
 	first := keep(t, b, []byte("first answer"), 3, 0)
 	b.GiveBack(first)
 	second := keep(t, b, []byte("other answer"), 3, 0)
 	if string(first) != "first answer" {
-		t.Errorf("an answer became %q while it was read", first)
+		t.Errorf("a response became %q before Turn", first)
 	}
 	b.GiveBack(second)
 	b.Turn()
@@ -165,8 +166,8 @@ func TestAnswersOutliveTheirBuffers(t *testing.T) {
 	}
 }
 
-// Lists that grow with each answer leave no buffer of every length behind.
-func TestWhatIsIdleIsBounded(t *testing.T) {
+// Responses that grow each time do not leave one free buffer for every length.
+func TestFreeBuffersAreBounded(t *testing.T) {
 	b := New(1 << 30)
 	for n := 2 << 20; n < 8<<20; n += 50_000 {
 		kept, err := b.Append(nil, make([]byte, n), n)
@@ -176,13 +177,13 @@ func TestWhatIsIdleIsBounded(t *testing.T) {
 		b.GiveBack(kept)
 		b.Turn()
 		if b.Size() > 3*n {
-			t.Fatalf("%d bytes of buffers behind an answer of %d", b.Size(), n)
+			t.Fatalf("%d bytes of buffers after a response of %d", b.Size(), n)
 		}
 	}
 }
 
-// Whoever begins answers and ends none, again and again, makes no garbage.
-func TestLostAnswersLeaveNoGarbage(t *testing.T) {
+// A server that starts responses again and again and completes none causes no garbage.
+func TestLostResponsesLeaveNoGarbage(t *testing.T) {
 	b := New(8 << 20)
 	p := noise(64 << 10)
 	var kept [4][]byte
@@ -190,7 +191,7 @@ func TestLostAnswersLeaveNoGarbage(t *testing.T) {
 	attack := func(times int) {
 		for lost := 0; lost < times; {
 			for i := range kept {
-				for range turns[lost%len(turns)] { // as much of one as a turn of the loop reads
+				for range turns[lost%len(turns)] { // the bytes that one turn of the event loop reads
 					var err error
 					if kept[i], err = b.Append(kept[i], p, 0); err != nil {
 						b.GiveBack(kept[i])
@@ -209,7 +210,7 @@ func TestLostAnswersLeaveNoGarbage(t *testing.T) {
 	attack(200)
 	runtime.ReadMemStats(&after)
 	if made := after.TotalAlloc - before.TotalAlloc; made > 10<<20 {
-		t.Errorf("%d MiB of buffers were made for 200 answers that were lost", made>>20)
+		t.Errorf("200 lost responses allocated %d MiB of buffers", made>>20)
 	}
 	if size := b.Size(); size > 8<<20*15/4 {
 		t.Errorf("there are %d MiB of buffers", size>>20)
