@@ -22,18 +22,18 @@ func (*Store) Admin(a store.Access) (store.Admin, error) {
 	return &admin{access: a, timeout: a.Timeout(), identities: map[string]identity{}}, nil
 }
 
-// Close implements store.Admin. No connection outlives its question.
+// Close implements store.Admin. Every query closes its own connection.
 func (*admin) Close() error { return nil }
 
-// Status implements store.Admin. Every endpoint is asked by itself and at the
-// same time, within the dial timeout.
+// Status implements store.Admin. It queries all endpoints concurrently, each within the dial
+// timeout.
 func (a *admin) Status(ctx context.Context) (store.Status, error) {
 	s, err := store.AskAll(len(a.access.Endpoints), func(i int) store.Member { return a.askOne(ctx, a.access.Endpoints[i]) })
 	if err != nil {
 		return s, err
 	}
-	// A follower's newest transaction is from before the election until the
-	// next write. A session that begins and ends at the leader is one.
+	// Between an election and the next write, a follower's newest transaction is from an earlier
+	// term. Opening and closing a session at the leader creates a transaction.
 	l := s.Leader()
 	if l != nil && slices.ContainsFunc(s.Members, func(m store.Member) bool { return isBehind(m, l.Term) }) {
 		asked, cancel := context.WithTimeout(ctx, a.timeout)
@@ -45,9 +45,9 @@ func (a *admin) Status(ctx context.Context) (store.Status, error) {
 	return s, nil
 }
 
-// askBehind asks those again whose newest transaction is of an earlier term.
-// What they said before stays where they do not answer now: a member that says
-// nothing may have taken all the time that there was.
+// askBehind queries the members whose newest transaction is from an earlier term again. It keeps
+// the previous response of a member that does not respond now, which can happen if a silent
+// member used up the time limit.
 func (a *admin) askBehind(ctx context.Context, s *store.Status, term uint64) {
 	var asked sync.WaitGroup
 	for i := range s.Members {
@@ -69,7 +69,7 @@ func isBehind(m store.Member, term uint64) bool {
 	return m.Err == nil && (m.Role == kv.Follower || m.Role == kv.NonVoter) && m.Term < term
 }
 
-// Role implements store.Admin: by one word, and conf at the first time.
+// Role implements store.Admin. It sends srvr, and conf on the first call.
 func (a *admin) Role(ctx context.Context, i int) store.Member {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
@@ -80,7 +80,7 @@ func (a *admin) Role(ctx context.Context, i int) store.Member {
 	return m
 }
 
-// askOne asks srvr and what else the member is allowed to answer.
+// askOne sends srvr and the other words that the member is configured to answer.
 func (a *admin) askOne(ctx context.Context, endpoint string) store.Member {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
@@ -99,15 +99,15 @@ func (a *admin) askOne(ctx context.Context, endpoint string) store.Member {
 	return m
 }
 
-// serve asks srvr, which every member answers unless its configuration forbids it.
-// One that answers that it serves nobody, as in an election, has answered.
+// serve sends srvr, which every member answers unless its configuration forbids it. A member that
+// reports that it is not serving requests, for example during an election, counts as responding.
 func (a *admin) serve(ctx context.Context, endpoint string) store.Member {
 	m, _ := a.serveAt(ctx, endpoint)
 	return m
 }
 
-// Applied implements store.Applier: sync at the leader waits for nothing, so that
-// what a follower has acknowledged may be missed there.
+// Applied implements store.Applier. A sync at the leader waits for nothing, so a write that a
+// follower has acknowledged may be missing there.
 func (a *admin) Applied(ctx context.Context, i int) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
@@ -118,9 +118,9 @@ func (a *admin) Applied(ctx context.Context, i int) (int64, error) {
 	return zxid, m.Err
 }
 
-// Newest implements store.Applier: who acknowledges a write has applied it. Status
-// sees to it that there is a transaction since the election: a leader counts from
-// that, and its followers from the next one.
+// Newest implements store.Applier. A member that acknowledges a write has applied it. Status
+// ensures that a transaction follows the election: the leader reports the new term at once, its
+// followers only from the next transaction.
 func (a *admin) Newest(ctx context.Context) (newest int64, err error) {
 	if _, err := a.Status(ctx); err != nil {
 		return 0, err
@@ -133,12 +133,12 @@ func (a *admin) Newest(ctx context.Context) (newest int64, err error) {
 		}
 	}
 	if newest > 0 {
-		err = nil // of those that serve
+		err = nil // ignore the errors of members that do not serve
 	}
 	return newest, err
 }
 
-// serveAt is serve, with the transaction that the member applied last.
+// serveAt is serve; it also returns the last transaction that the member applied.
 func (a *admin) serveAt(ctx context.Context, endpoint string) (m store.Member, zxid int64) {
 	m.Endpoint = endpoint
 	text, err := word(ctx, a.access, endpoint, "srvr")
@@ -169,9 +169,9 @@ func (a *admin) serveAt(ctx context.Context, endpoint string) (m store.Member, z
 	return m, zxid
 }
 
-// identify fills in a member's number and peers, which conf reports; they do not
-// change, so it is asked once. A standalone server has no number, and a member may be
-// configured not to answer conf: the endpoint then stands for it.
+// identify fills in a member's number and peers, which conf reports. They do not change, so each
+// endpoint is queried once. A standalone server has no number and a member may be configured not
+// to answer conf; such a member gets a number derived from its endpoint.
 func (a *admin) identify(ctx context.Context, m *store.Member) {
 	a.mu.Lock()
 	known := a.identities[m.Endpoint]
@@ -180,7 +180,7 @@ func (a *admin) identify(ctx context.Context, m *store.Member) {
 		text, err := word(ctx, a.access, m.Endpoint, "conf")
 		switch {
 		case errors.Is(err, errNotServing):
-			return // it says it when it serves
+			return // ask again when it serves requests
 		case err != nil && !errors.Is(err, errNotAllowed):
 			m.ID = endpointID(m.Endpoint)
 			return
@@ -194,23 +194,23 @@ func (a *admin) identify(ctx context.Context, m *store.Member) {
 		a.mu.Unlock()
 	}
 	m.ID = known.id
-	if m.ID < 1<<8 { // what myid may hold; ZooKeeper has numbers and no names
+	if m.ID < 1<<8 { // the range of myid; ZooKeeper numbers members and does not name them
 		m.Name = fmt.Sprintf("m%d", m.ID)
 	}
-	if m.Cluster == "" { // a standalone server has none, whatever its file says
+	if m.Cluster == "" { // a standalone server has no peers, whatever its file lists
 		m.Peers = known.peers
 	}
 }
 
-// endpointID is a number for a member that has none, beyond those of myid.
+// endpointID derives the number of a member without myid, outside the range of myid.
 func endpointID(endpoint string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(endpoint))
 	return h.Sum64() | 1<<63
 }
 
-// peerAddresses reads the same lines and returns where the members reach each other,
-// sorted: the host and the port for replication of each.
+// peerAddresses parses the server lines of conf and returns the sorted replication addresses
+// (host and port) of the members.
 func peerAddresses(config string) (peers []string) {
 	for line := range strings.Lines(config) {
 		line, ok := strings.CutPrefix(strings.TrimSpace(line), "server.")

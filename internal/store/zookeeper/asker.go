@@ -14,20 +14,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// asker is a session at one member that sends one request after the other. It
-// is made of what the load is made of, and not of the library that Go programs
-// use: that takes a server at its word, and a session of 0 ms or a list of 2^31
-// names would end this whole program.
+// asker is a session at one member that sends one request at a time. It uses the load's protocol
+// code instead of the common Go library, because that library trusts the server: a session
+// timeout of 0 ms or a list of 2^31 names would crash the program.
 type asker struct {
 	ctx     context.Context
-	timeout time.Duration // bounds one request
+	timeout time.Duration // limit for one request
 	conn    net.Conn
-	stop    func() bool // of what ends the connection with ctx
+	stop    func() bool // cancels closing the connection with ctx
 	c       *jute.Conn
 	buf     []byte
 }
 
-// begin begins a session at the first endpoint that grants one.
+// begin opens a session at the first endpoint that grants one.
 func (a *admin) begin(ctx context.Context) (*asker, error) {
 	var errs []string
 	for _, e := range a.access.Endpoints {
@@ -40,7 +39,7 @@ func (a *admin) begin(ctx context.Context) (*asker, error) {
 	return nil, fmt.Errorf("no session at the ZooKeeper cluster: %s", strings.Join(errs, "; "))
 }
 
-// beginAt begins a session at an endpoint, as the access's user if it has one.
+// beginAt opens a session at an endpoint, as the user of the access if it has one.
 func (a *admin) beginAt(ctx context.Context, endpoint string) (*asker, error) {
 	dialing, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
@@ -61,18 +60,18 @@ func (a *admin) beginAt(ctx context.Context, endpoint string) (*asker, error) {
 	return s, nil
 }
 
-// do sends a request and waits for its answer.
+// do sends a request and returns its reply.
 func (s *asker) do(send func(c *jute.Conn)) (jute.Reply, error) {
 	send(s.c)
 	r, err := s.exchange(nil)
 	return r, explain(err)
 }
 
-// exchange writes what there is and reads until ready says that it is enough;
-// nil waits for an answer.
+// exchange writes pending output and reads until ready returns true; with nil it returns the
+// first reply.
 func (s *asker) exchange(ready func() bool) (jute.Reply, error) {
 	_ = s.conn.SetDeadline(time.Now().Add(s.timeout))
-	if err := s.ctx.Err(); err != nil { // it may have ended before the line above
+	if err := s.ctx.Err(); err != nil { // ctx may have ended before the deadline was set
 		return jute.Reply{}, err
 	}
 	for {
@@ -100,11 +99,11 @@ func (s *asker) exchange(ready func() bool) (jute.Reply, error) {
 	}
 }
 
-// end ends the session, and reports whether the member said that it did.
+// end closes the session and waits for the member's confirmation.
 func (s *asker) end() error {
 	defer s.close()
 	_, err := s.do(func(c *jute.Conn) { c.CloseSession(jute.Call{}) })
-	if errors.Is(err, io.EOF) { // it may close without an answer
+	if errors.Is(err, io.EOF) { // the server may close the connection without a reply
 		return nil
 	}
 	return err
@@ -112,11 +111,11 @@ func (s *asker) end() error {
 
 func (s *asker) close() {
 	s.stop()
-	_ = s.conn.Close() // what counts was read
+	_ = s.conn.Close() // everything needed was read
 }
 
-// touch begins a session at an endpoint and ends it: two transactions, which
-// every member gets.
+// touch opens and closes a session at an endpoint. This makes two transactions that are
+// replicated to every member.
 func (a *admin) touch(ctx context.Context, endpoint string) error {
 	s, err := a.beginAt(ctx, endpoint)
 	if err != nil {
@@ -125,19 +124,19 @@ func (a *admin) touch(ctx context.Context, endpoint string) error {
 	return s.end()
 }
 
-// admin asks members their four-letter words, each over a connection of its
-// own, and maintains the cluster in sessions that end with each call.
+// admin sends four-letter words to members, each over a new connection, and maintains the cluster
+// in sessions that end with each call.
 type admin struct {
 	store.NoServices
 
 	access  store.Access
-	timeout time.Duration // bounds one question to one endpoint
+	timeout time.Duration // limit for one query to one endpoint
 
 	mu         sync.Mutex
-	identities map[string]identity // of members, by endpoint
+	identities map[string]identity // by endpoint
 }
 
-// identity is what a member's configuration says of it, which does not change.
+// identity holds the facts of a member's configuration that do not change.
 type identity struct {
 	id    uint64
 	peers []string

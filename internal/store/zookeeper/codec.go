@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// Room implements store.Codec. It is 0 until the session is granted and the
-// user, if there is one, was accepted. An operation takes up to two requests.
+// Room implements store.Codec. It is 0 until the server has granted the session and accepted the
+// user, if any. Half of the free slots are kept because an operation takes up to two requests.
 func (c *codec) Room() int {
 	if !c.conn.Ready() || c.conn.Held() >= maxHeld {
 		return 0
@@ -69,8 +69,8 @@ func (c *codec) Submit(op *store.Op) {
 	}
 }
 
-// submitCAS sends what the version asks for. A revision is the node's version
-// plus 1, for a new node's version is 0 and a revision of 0 means none.
+// submitCAS sends a compare-and-set. Revision is the node's version plus 1, because a new node
+// has version 0 and revision 0 means that no node exists.
 func (c *codec) submitCAS(call jute.Call, p jute.Path, op *store.Op) {
 	switch {
 	case op.Revision < 0:
@@ -88,8 +88,8 @@ func (c *codec) submitCAS(call jute.Call, p jute.Path, op *store.Op) {
 	}
 }
 
-// Cancel implements store.Codec. Answers come in order, so that the late one
-// is awaited.
+// Cancel implements store.Codec. Replies arrive in order, so the codec keeps waiting for the late
+// one.
 func (c *codec) Cancel(tag uint32) bool {
 	c.conn.Cancel(tag)
 	return false
@@ -116,7 +116,7 @@ func (c *codec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
 	return to, explain(err)
 }
 
-// explain adds what a user of ZooKeeper can do about an error.
+// explain adds a remedy for users to an error.
 func explain(err error) error {
 	switch {
 	case errors.Is(err, jute.ErrHTTP):
@@ -160,6 +160,6 @@ func (c *codec) Out() []byte { return c.conn.Out() }
 // Wrote implements store.Codec.
 func (c *codec) Wrote(n int) { c.conn.Wrote(n) }
 
-// Draining implements store.Codec. A session has no end that is announced, but it may
-// have been ended here.
+// Draining implements store.Codec. ZooKeeper does not announce the end of a session, but the
+// codec may have closed it.
 func (c *codec) Draining() bool { return c.closed }

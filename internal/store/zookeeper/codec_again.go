@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// Recorded calls sent again: what tap_request.go read is written here. Which call it is
-// follows from its parts. A session is a connection's, and so are its ephemeral nodes.
+// This file sends recorded calls again, the inverse of tap_request.go. The parts of a call
+// determine the request. A session and its ephemeral nodes belong to a connection.
 
 // Replays implements store.Replayer.
 func (*Store) Replays(r *call.Call) bool { return Replays(r) }
@@ -19,8 +19,8 @@ func (*Store) Replays(r *call.Call) bool { return Replays(r) }
 // Requires implements store.Replayer.
 func (*Store) Requires(p *call.Part) []byte { return Requires(p) }
 
-// Replays reports whether codecs send a recorded call again. Watches, rights,
-// administration, and pings and logins, which a codec has of its own, are not.
+// Replays reports whether codecs can send a recorded call again. They do not replay stand-alone
+// watches, access rights and administration, nor pings and logins, which a codec sends by itself.
 func Replays(r *call.Call) bool {
 	if r.Told || len(r.Parts) == 0 || r.Method == methodConnect {
 		return false
@@ -28,7 +28,7 @@ func Replays(r *call.Call) bool {
 	for i := range r.Parts {
 		switch r.Parts[i].Action {
 		case call.Read, call.Write, call.Remove, call.Compare, call.Revoke:
-		case call.Watch: // of a read
+		case call.Watch: // set by a read
 			if i == 0 {
 				return false
 			}
@@ -39,8 +39,8 @@ func Replays(r *call.Call) bool {
 	return true
 }
 
-// Requires is the node that must be there for a part to be done: the one whose data is
-// set or whose children are listed, and the parent of one that is created.
+// Requires returns the node that must exist before a part can be executed: the node whose data is
+// set or whose children are listed, or the parent of a node that is created.
 func Requires(p *call.Part) []byte {
 	switch {
 	case p.Action == call.Read && p.Scope == call.Prefix:
@@ -55,7 +55,8 @@ func Requires(p *call.Part) []byte {
 	return nil
 }
 
-// keyPath is the path of a recorded key, which may be one of all below it.
+// keyPath returns the path of a recorded key. A prefix key ends with a slash, which the path
+// omits.
 func keyPath(p *call.Part) (jute.Path, string) {
 	key := p.Key
 	if p.Scope == call.Prefix {
@@ -66,17 +67,17 @@ func keyPath(p *call.Part) (jute.Path, string) {
 	}
 	path, wrong := pathOf(key)
 	if p.Flags&call.Sequential != 0 {
-		wrong = "" // its last name may be empty yet
+		wrong = "" // ZooKeeper appends a number to the last name, which may be empty
 	}
 	return path, wrong
 }
 
-// versionOf is a node's version by a guard's number. One that no node has is beyond all.
+// versionOf returns the node version that a guard requires, limited to int32.
 func versionOf(guard *call.Part) int32 {
 	if guard == nil {
 		return jute.AnyVersion
 	}
-	return int32(max(min(guard.Number-1, math.MaxInt32), math.MinInt32)) // #nosec G115 -- in its bounds
+	return int32(max(min(guard.Number-1, math.MaxInt32), math.MinInt32)) // limited to int32
 }
 
 // submitAgain sends a recorded call.
@@ -106,7 +107,7 @@ func (c *codec) submitAgain(request jute.Call, op *store.Op) {
 	case p.Action == call.Write && (p.Flags&call.Sequential != 0 || guard != nil && guard.Number == 0):
 		request.Sub = callAgainCreate
 		c.conn.Create(request, jute.NewNode{Path: path, Data: p.Value.Text, ACL: c.acl, Mode: modeOf(p)})
-	case p.Action == call.Write && guard == nil && p.Flags&call.Existing == 0: // of before
+	case p.Action == call.Write && guard == nil && p.Flags&call.Existing == 0: // may create the node
 		request.Sub = callPut
 		c.conn.SetData(request, path, p.Value.Text, jute.AnyVersion)
 	case p.Action == call.Write:
@@ -124,8 +125,8 @@ func (c *codec) submitAgain(request jute.Call, op *store.Op) {
 	}
 }
 
-// getAgain sends a recorded read. Of one that sets a watch, which is a local one of a node,
-// a codec that was not told whose it is sets none.
+// getAgain sends a recorded read. Only a local read of a node can set a watch, and only if the
+// operation names a watcher.
 func (c *codec) getAgain(request jute.Call, path jute.Path, p *call.Part, watch bool) {
 	switch {
 	case p.Scope == call.Prefix:
@@ -145,7 +146,8 @@ func (c *codec) getAgain(request jute.Call, path jute.Path, p *call.Part, watch 
 	}
 }
 
-// modeOf is how a node is created. Those with a time to live are persistent here.
+// modeOf returns the mode in which a node is created. Nodes with a time to live become
+// persistent.
 func modeOf(p *call.Part) jute.Mode {
 	switch p.Flags & (call.Sequential | call.Ephemeral) {
 	case call.Sequential:
@@ -190,7 +192,7 @@ func (c *codec) submitMulti(request jute.Call, parts []call.Part) {
 	c.conn.Multi(request, c.multi)
 }
 
-// againDone takes the answer to a recorded call.
+// againDone handles the response to a recorded call.
 func (c *codec) againDone(r *jute.Reply, e *store.Event) (ok bool) {
 	e.At = r.Zxid
 	c.watches.bareDone(r.Tag, r.Code == jute.OK || r.Code == jute.NoNode && r.Sub == callAgainExists)
@@ -205,7 +207,7 @@ func (c *codec) againDone(r *jute.Reply, e *store.Event) (ok bool) {
 		e.Outcome = kv.Conflict
 		return true
 	case jute.APIError:
-		if r.Sub == callAgainMulti { // a proxy does not say which guard it was
+		if r.Sub == callAgainMulti { // a proxy does not report which guard failed
 			e.Outcome = kv.Conflict
 			return true
 		}
@@ -237,7 +239,7 @@ func (c *codec) againDone(r *jute.Reply, e *store.Event) (ok bool) {
 	return b.OK()
 }
 
-// childrenAgain counts the names of a node's children, and hands them out.
+// childrenAgain counts the names of a node's children and passes them to c.heard.
 func (c *codec) childrenAgain(r *jute.Reply, b *jute.Reader, e *store.Event) {
 	n := b.Count(4)
 	e.Count = int64(n)
@@ -252,8 +254,8 @@ func (c *codec) childrenAgain(r *jute.Reply, b *jute.Reader, e *store.Event) {
 	}
 }
 
-// multiAgain takes the results of a transaction, and hands out the versions that its
-// nodes have now.
+// multiAgain reads the results of a transaction and passes the new versions of its nodes to
+// c.heard.
 func (c *codec) multiAgain(r *jute.Reply, b *jute.Reader, e *store.Event) (ok bool) {
 	if c.multi, ok = jute.ReadMulti(r.Request, c.multi[:0]); !ok {
 		return false
@@ -280,8 +282,8 @@ func (c *codec) multiAgain(r *jute.Reply, b *jute.Reader, e *store.Event) (ok bo
 	return b.OK()
 }
 
-// partFailed takes how an operation of a transaction ended that was not done. Of all but
-// one that says no more than that another was in its way.
+// partFailed handles the error code of one operation in a failed transaction.
+// RuntimeInconsistency only means that another operation of the transaction failed.
 func partFailed(e *store.Event, code jute.Code) {
 	switch {
 	case code != jute.OK && code != jute.RuntimeInconsistency && !guardFailed(jute.OpMulti, code):

@@ -8,15 +8,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// A read of an application (Op.Call with a Watch part, and Op.Watch) sets a watch as the
-// protocol has it: it fires once, says what happened to the node, and is not set again.
-// It is gone with its connection. That of an exists is set whether the node is there or
-// not, that of a getData only where it is.
+// A read of an application (Op.Call with a Watch part, and Op.Watch) sets a plain watch of the
+// protocol: it fires once with the kind of change and is not set again. It ends with its
+// connection. An exists sets the watch whether or not the node exists, a getData only if it
+// exists.
 
-// setBare notes that a read sets a watch.
+// setBare records that a read sets a watch.
 func (w *watches) setBare(tag, watcher uint32, p jute.Path) {
 	if len(w.bare) < cap(w.bare) {
-		w.bare = w.bare[:len(w.bare)+1] // with the memory of one that has fired
+		w.bare = w.bare[:len(w.bare)+1] // reuses the memory of a watch that has fired
 	} else {
 		w.bare = append(w.bare, bareWatch{})
 	}
@@ -25,8 +25,8 @@ func (w *watches) setBare(tag, watcher uint32, p jute.Path) {
 	b.tag, b.watcher, b.set = tag, watcher, false
 }
 
-// bareDone takes the answer to a read that sets a watch, if the read does: whether the
-// watch is there now. A session has one of a path once, however often it was set.
+// bareDone records whether the read with this tag set its watch. A session has one watch per
+// path, however often it was set, so an earlier watch of the same watcher is dropped.
 func (w *watches) bareDone(tag uint32, set bool) {
 	for i := range w.bare {
 		b := &w.bare[i]
@@ -47,14 +47,14 @@ func (w *watches) bareDone(tag uint32, set bool) {
 	}
 }
 
-// dropBare forgets one. Its memory is used again.
+// dropBare removes a watch; its memory is reused.
 func (w *watches) dropBare(i int) {
 	last := len(w.bare) - 1
 	w.bare[i], w.bare[last] = w.bare[last], w.bare[i]
 	w.bare = w.bare[:last]
 }
 
-// fireBare tells those who watch a path what happened to its node.
+// fireBare appends an event for each watcher of a path after a change of its node.
 func (w *watches) fireBare(what jute.WatchEvent, path []byte, zxid int64, to []store.Event) []store.Event {
 	if what == jute.NodeChildrenChanged {
 		return to
@@ -74,7 +74,7 @@ func (w *watches) fireBare(what jute.WatchEvent, path []byte, zxid int64, to []s
 	return to
 }
 
-// lostBare tells all that their watches are gone with the connection.
+// lostBare appends the end of every watch, because watches end with their connection.
 func (w *watches) lostBare(to []store.Event) []store.Event {
 	for i := range w.bare {
 		if w.bare[i].set {

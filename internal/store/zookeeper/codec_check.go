@@ -8,14 +8,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// An answer that parses can still be one that no ZooKeeper sends. What its
-// source promises of an answer (FinalRequestProcessor, DataTree) is checked here,
-// in a few comparisons of what was parsed anyway: a member applies one
-// transaction at a time and answers the write that was it with its number and
-// with what it made of the node; a session sees the state go forward alone.
+// A response can be well formed and still impossible. These checks compare parsed fields with
+// guarantees of ZooKeeper's source (FinalRequestProcessor, DataTree): a member applies one
+// transaction at a time and answers a write with that transaction's zxid and the resulting state
+// of the node; a session never sees an older state than before.
 
-// Sentences about answers that ZooKeeper cannot have sent; nobody writes to
-// them.
+// Reasons why a response is impossible. They are never modified.
 var (
 	neverMade    = []byte("the answer has a node that no transaction can have changed: its mzxid is below 0")
 	notThisWrite = []byte("the answer to a write has a node that no transaction changed: its mzxid is 0 or less")
@@ -34,23 +32,23 @@ var (
 	otherResults = []byte("the answer has other results than those of the transaction's operations")
 )
 
-// wrong makes an event a wrong answer, if there is a sentence.
+// wrong marks an event as a wrong response if why is not nil.
 func wrong(e *store.Event, why []byte) {
 	if why != nil {
 		e.Outcome, e.Text = kv.WrongAnswer, why
 	}
 }
 
-// advance notes what transaction an answer is of, and returns the newest that
-// the session saw before it.
+// advance records the zxid of a response and returns the highest zxid that the session saw before
+// it.
 func (c *codec) advance(r *jute.Reply) (before int64) {
 	before = c.newest
 	c.newest = max(c.newest, r.Zxid)
 	return before
 }
 
-// wrongZxid looks at the transaction of a completed operation; the session saw
-// the one before. A write is a transaction of its own, later than all of them.
+// wrongZxid checks the zxid of a completed operation against before, the highest zxid that the
+// session saw earlier. A write is a new transaction, so its zxid must be higher.
 func (c *codec) wrongZxid(r *jute.Reply, e *store.Event, before int64) []byte {
 	wrote := e.Outcome == kv.OK
 	switch r.Sub {
@@ -68,9 +66,9 @@ func (c *codec) wrongZxid(r *jute.Reply, e *store.Event, before int64) []byte {
 	return nil
 }
 
-// wrongWrite looks at the Stat of a node that this transaction gave data of a
-// length. A node's version counts on to 2^31-1 and from -2^31 up again, so that
-// 0 and -1 can only come after four thousand million writes of it.
+// wrongWrite checks the Stat of a node that transaction zxid gave data of the given length. Node
+// versions run up to 2^31-1 and continue at -2^31, so 0 and -1 would take four thousand million
+// writes.
 func wrongWrite(s *jute.Stat, zxid int64, length int) []byte {
 	switch {
 	case s.Mzxid <= 0:
@@ -85,8 +83,8 @@ func wrongWrite(s *jute.Stat, zxid int64, length int) []byte {
 	return nil
 }
 
-// wrongRead looks at the Stat of a node that was read, with data of a length. Those that
-// a server makes for itself when it starts, such as /zookeeper, have the mzxid 0.
+// wrongRead checks the Stat of a node that was read with data of the given length. Nodes that a
+// server creates at its start, such as /zookeeper, have mzxid 0.
 func wrongRead(s *jute.Stat, zxid int64, length int) []byte {
 	switch {
 	case s.Mzxid < 0:
@@ -99,13 +97,13 @@ func wrongRead(s *jute.Stat, zxid int64, length int) []byte {
 	return nil
 }
 
-// follows reports whether a version is the one after that which a setData asked
-// for. Newer servers pass over -1, which stands for any in a request.
+// follows reports whether version is the successor of the version that a setData named. Newer
+// servers skip -1, which means any version in a request.
 func follows(version, asked int32) bool {
 	return asked == jute.AnyVersion || version == asked+1 || asked == -2 && version == 0
 }
 
-// wrongPath looks at an answer that is the path of its request.
+// wrongPath returns why if a response does not repeat the path of its request.
 func wrongPath(r *jute.Reply, why []byte) []byte {
 	answer, request := jute.NewReader(r.Body), jute.NewReader(r.Request)
 	if !bytes.Equal(answer.Buffer(), request.Buffer()) || !answer.OK() {
@@ -114,7 +112,7 @@ func wrongPath(r *jute.Reply, why []byte) []byte {
 	return nil
 }
 
-// wrongResult looks at the result of one operation of a multi, which was done.
+// wrongResult checks the result of one successful operation of a multi.
 func (c *codec) wrongResult(m *jute.MultiOp, result *jute.MultiResult, zxid int64) []byte {
 	if result.Op != m.Op {
 		return otherResults

@@ -8,23 +8,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// mostNames is how many names of one list are compared with each other.
+// mostNames limits the names of one list that are compared with each other.
 const mostNames = 1 << 16
 
-// names finds a name that a list of children has twice. The lists have no order,
-// so it takes a table. That costs more than to read the list, so after a list of
-// n names n-1 lists are passed over: on the average one name a list is entered.
-// All codecs of an event loop share one.
+// names detects a duplicate name in a list of children. The lists are unordered, so it needs a
+// hash table. Filling the table costs more than parsing the list, so after a list of n names the
+// next n-1 lists are skipped: one name per list is inserted on average. All codecs of an event
+// loop share one names.
 type names struct {
 	seed  maphash.Seed
-	slots []uint32 // where in the answer a name lies, plus 1; 0: nothing
-	left  int      // how many more names of the list are entered
-	skip  int      // lists to be passed over
+	slots []uint32 // offset of a name in the response, plus 1; 0: empty
+	left  int      // names of the list that can still be inserted
+	skip  int      // lists to skip
 }
 
 func newNames() *names { return &names{seed: maphash.MakeSeed()} }
 
-// begin begins a list of n names, and reports whether they are to be entered.
+// begin starts a list of n names and reports whether its names should be inserted.
 func (d *names) begin(n int) bool {
 	d.left = 0
 	if d.skip > 0 {
@@ -42,9 +42,9 @@ func (d *names) begin(n int) bool {
 	return true
 }
 
-// again enters the name that begins, with its length, at a place in an answer,
-// and reports whether it was there already.
-func (d *names) again(answer []byte, at int, name []byte) bool {
+// insert inserts the name that starts, with its length, at offset at of a response. It reports
+// whether the list already had that name.
+func (d *names) insert(answer []byte, at int, name []byte) bool {
 	if d.left == 0 {
 		return false
 	}

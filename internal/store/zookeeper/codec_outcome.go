@@ -5,20 +5,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// outcomeOf maps an error to how the operation ended, where the operation
-// itself does not give it a meaning (a missing node that is read is a miss).
-// Only what certainly did not change the store may become a definite outcome.
+// outcomeOf maps an error code to an outcome, for codes that have no special meaning for the
+// operation (reading a missing node is a miss, for example). Only codes that exclude any change
+// of the store map to a definite error.
 //
-// A member looks at a write twice. What it finds before it proposes
-// (PrepRequestProcessor) becomes an error in the log of transactions and
-// nothing else: the session, the rights, the version, the parent. What it finds
-// afterwards (FinalRequestProcessor) may come with a change that was made.
+// A member checks a write twice. An error that it finds before the proposal
+// (PrepRequestProcessor: session, rights, version, parent) is logged as an error transaction and
+// changes nothing. An error that it finds afterwards (FinalRequestProcessor) can accompany a
+// change that was made.
 func outcomeOf(code jute.Code) kv.Outcome {
 	switch code {
 	case jute.OK:
 		return kv.OK
 
-	case jute.BadArguments, // a path or a name that cannot be
+	case jute.BadArguments, // an invalid path or name
 		jute.Unimplemented,
 		jute.InvalidACL,
 		jute.InvalidCallback,
@@ -26,22 +26,22 @@ func outcomeOf(code jute.Code) kv.Outcome {
 		jute.EphemeralOnLocalSession,
 		jute.NoWatcher,
 		jute.ReconfigDisabled,
-		jute.NoNode,     // a parent that is not there
-		jute.NodeExists, // answered where a create was not expected to find one
-		jute.BadVersion, // likewise
-		jute.NotEmpty:   // a node with children is not deleted
+		jute.NoNode,     // the parent does not exist
+		jute.NodeExists, // for a create that did not expect an existing node
+		jute.BadVersion, // for a request that did not expect a version conflict
+		jute.NotEmpty:   // a node with children cannot be deleted
 		return kv.BadRequest
 
 	case jute.NoAuth, jute.AuthFailed, jute.SessionClosedRequireSASLAuth:
 		return kv.Denied
 
-	case jute.SessionExpired, // looked at before the proposal
-		jute.SessionMoved, // likewise: another member has the session now
-		jute.ThrottledOp,  // waited too long to be looked at at all
+	case jute.SessionExpired, // checked before the proposal
+		jute.SessionMoved, // checked before the proposal: another member has the session now
+		jute.ThrottledOp,  // waited too long in the queue and was not processed
 		jute.ReconfigInProgress:
 		return kv.Refused
 
-	case jute.NotReadOnly, // a member without a quorum that only reads
+	case jute.NotReadOnly, // the member has no quorum and only serves reads
 		jute.NewConfigNoQuorum:
 		return kv.NoLeader
 
@@ -54,8 +54,8 @@ func outcomeOf(code jute.Code) kv.Outcome {
 	case jute.ConnectionLoss:
 		return kv.ConnectionLost
 	}
-	// SystemError, RuntimeInconsistency, DataInconsistency, MarshallingError
-	// (both processors answer it), UnknownSession, APIError (which proxies
-	// answer to anything), and codes to come.
+	// SystemError, RuntimeInconsistency, DataInconsistency, MarshallingError (returned by both
+	// processors), UnknownSession, APIError (which proxies return for any failure), and unknown
+	// codes.
 	return kv.StoreError
 }

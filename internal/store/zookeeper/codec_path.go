@@ -7,11 +7,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// A key's path is the key itself if it begins with a slash, else the key
-// behind one. Nothing is escaped: a key that cannot be a path is refused, so
-// that the node in the store always has the key's own name.
+// A key's path is the key, with a slash prepended if it does not begin with one. Keys are not
+// escaped: an invalid key is refused, so that a node always has the key's own name.
 
-// pathOf is a key's path, and what is wrong with it.
+// pathOf returns the path of a key, and the reason if the key is not a valid path.
 func pathOf(key []byte) (jute.Path, string) {
 	p := jute.Path{Rest: key}
 	names := key
@@ -23,10 +22,10 @@ func pathOf(key []byte) (jute.Path, string) {
 	return p, wrongWith(names)
 }
 
-// wrongWith says why names, separated by slashes, are no ZooKeeper path
-// (PathUtils.validatePath and the documentation of its data model).
+// wrongWith returns why names, separated by slashes, are not a valid ZooKeeper path
+// (PathUtils.validatePath and the documentation of its data model); empty if they are valid.
 func wrongWith(names []byte) string {
-	start := 0 // of the name under way
+	start := 0 // of the current name
 	for i := 0; i < len(names); i++ {
 		switch b := names[i]; {
 		case b == '/':
@@ -61,13 +60,13 @@ func wrongRune(r rune, n int) string {
 	switch {
 	case r == utf8.RuneError && n <= 1:
 		return "a key that is not UTF-8 cannot be a ZooKeeper path"
-	case r < 0xa0, r >= 0xd800 && r <= 0xf8ff, r >= 0xfff0: // above U+FFFF Java sees surrogates
+	case r < 0xa0, r >= 0xd800 && r <= 0xf8ff, r >= 0xfff0: // Java represents characters above U+FFFF as surrogates
 		return "a key with a character that ZooKeeper does not allow (controls, private use, specials, beyond U+FFFF) cannot be a path"
 	}
 	return ""
 }
 
-// parentOf is a path's parent.
+// parentOf returns the parent of a path.
 func parentOf(p jute.Path) jute.Path {
 	if p.Prefix == "" && len(p.Rest) == 1 {
 		return p // the root
@@ -82,8 +81,8 @@ func parentOf(p jute.Path) jute.Path {
 	return jute.Path{Prefix: p.Prefix, Rest: p.Rest[:i]}
 }
 
-// ancestor is the longest part of path, which is whole, before the slash that
-// follows from; ok is false when there is none left.
+// ancestor returns the end of the next shorter ancestor of a complete path: the index of the
+// first slash at or after from. ok is false if there is none.
 func ancestor(path []byte, from int) (end int, ok bool) {
 	i := bytes.IndexByte(path[min(from, len(path)):], '/')
 	return from + i, i >= 0

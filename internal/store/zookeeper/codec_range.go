@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// submitRange asks for the children of the key's parent. The key may end with a
-// slash: it then begins an interval of all that the node before it has.
+// submitRange requests the children of the key's parent. A key that ends with a slash starts an
+// interval with all children of the node before the slash.
 func (c *codec) submitRange(call jute.Call, op *store.Op) {
 	p := jute.Path{Rest: op.Key}
 	if len(op.Key) == 0 || op.Key[0] != '/' {
@@ -23,8 +23,8 @@ func (c *codec) submitRange(call jute.Call, op *store.Op) {
 	}
 	c.syncFirst(&call, parent, op.Consistency)
 	call.Sub = callRange
-	// The names come without their parent; what is kept of key and end is what
-	// follows it. The key alone is asked for without an end.
+	// Child names have no parent path, so only the rest of key and end is kept. An empty end
+	// requests only the key itself.
 	cut := len(parent.Rest)
 	if cut < len(op.Key) && op.Key[cut] == '/' {
 		cut++
@@ -35,9 +35,9 @@ func (c *codec) submitRange(call jute.Call, op *store.Op) {
 	c.conn.GetChildren(call, parent, false)
 }
 
-// endWithin is the end of an interval of names: what follows the parent in the
-// interval's end, a zero byte if that lies behind all the parent's children,
-// and nothing if the key alone is wanted.
+// endWithin returns the end of an interval of child names: the part of the interval's end that
+// follows the parent, a zero byte if the end is after all children of the parent, and nil if only
+// the key is requested.
 func endWithin(op *store.Op, cut int) []byte {
 	switch end := op.Range.End; {
 	case len(end) == 0:
@@ -48,7 +48,7 @@ func endWithin(op *store.Op, cut int) []byte {
 	return []byte{0}
 }
 
-// rangeDone counts the children in the interval.
+// rangeDone handles the response to a range and counts the children in the interval.
 func (c *codec) rangeDone(r *jute.Reply, e *store.Event, key, end []byte) bool {
 	code := r.Code
 	if r.Extra > 0 && c.synced != jute.OK {
@@ -64,7 +64,7 @@ func (c *codec) rangeDone(r *jute.Reply, e *store.Event, key, end []byte) bool {
 	return true
 }
 
-// childrenDone takes a list of children.
+// childrenDone counts and checks a list of children.
 func (c *codec) childrenDone(r *jute.Reply, e *store.Event, key, end []byte) bool {
 	b := jute.NewReader(r.Body)
 	n := b.Count(4)
@@ -78,7 +78,7 @@ func (c *codec) childrenDone(r *jute.Reply, e *store.Event, key, end []byte) boo
 		switch {
 		case len(name) == 0 || bytes.IndexByte(name, '/') >= 0:
 			wrong(e, noName)
-		case look && c.names.again(r.Body, at, name):
+		case look && c.names.insert(r.Body, at, name):
 			wrong(e, twice)
 		}
 	}
@@ -92,7 +92,7 @@ func (c *codec) childrenDone(r *jute.Reply, e *store.Event, key, end []byte) boo
 	return b.OK()
 }
 
-// isRoot reports whether a request is about the root.
+// isRoot reports whether a request is for the root node.
 func isRoot(r *jute.Reply) bool {
 	b := jute.NewReader(r.Request)
 	return len(b.Buffer()) == 1

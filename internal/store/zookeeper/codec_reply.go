@@ -6,11 +6,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// answer acts on one answer: it appends the operation's event, or sends the
-// request that comes next.
+// answer handles one reply: it appends the operation's event or sends its next request.
 func (c *codec) answer(r *jute.Reply, to []store.Event) ([]store.Event, error) {
 	before := c.advance(r)
-	switch r.Sub { // the answers that end no operation
+	switch r.Sub { // replies that do not complete an operation
 	case callIgnored:
 		return to, nil
 	case callClose:
@@ -61,8 +60,8 @@ func (c *codec) answer(r *jute.Reply, to []store.Event) ([]store.Event, error) {
 	return to, nil
 }
 
-// keepSync keeps how a sync ended, for the read after it. A proxy's sync is a read of the
-// node, which may not be there.
+// keepSync keeps the result of a sync for the read that follows it. A proxy implements sync as a
+// read of the node, which may not exist.
 func (c *codec) keepSync(r *jute.Reply) {
 	c.synced, c.syncWhy = r.Code, nil
 	switch r.Code {
@@ -73,14 +72,14 @@ func (c *codec) keepSync(r *jute.Reply) {
 	}
 }
 
-// aside is what the codec kept of an operation for its answer.
+// aside holds the data that the codec keeps for an operation until its reply.
 type aside struct {
 	value, key, end []byte
 	limit           int64
 	reason          string
 }
 
-// takeAside takes what the codec kept of the operation that an answer is for.
+// takeAside removes the data that the codec kept for the operation of a reply.
 func (c *codec) takeAside(r *jute.Reply) (kept aside) {
 	switch r.Sub {
 	case callRefused:
@@ -94,8 +93,8 @@ func (c *codec) takeAside(r *jute.Reply) (kept aside) {
 	return kept
 }
 
-// finish fills an operation's event, or sends the request that comes next (done is false).
-// ok is false if the answer is malformed.
+// finish fills an operation's event, or sends its next request (done is false). ok is false if
+// the reply is malformed.
 func (c *codec) finish(r *jute.Reply, e *store.Event, kept *aside) (done, ok bool) {
 	done, ok = true, true
 	switch r.Sub {
@@ -134,7 +133,7 @@ func (c *codec) finish(r *jute.Reply, e *store.Event, kept *aside) (done, ok boo
 	return done, ok
 }
 
-// putDone takes the answer to a put's setData, or creates the node.
+// putDone handles the response to a put's setData; it creates the node if it does not exist.
 func (c *codec) putDone(r *jute.Reply, e *store.Event) (done, ok bool) {
 	switch r.Code {
 	case jute.OK:
@@ -151,12 +150,12 @@ func (c *codec) putDone(r *jute.Reply, e *store.Event) (done, ok bool) {
 	return true, true
 }
 
-// createDone takes the answer to a put's create.
+// createDone handles the response to a put's create.
 func (c *codec) createDone(r *jute.Reply, e *store.Event) (done bool) {
 	switch {
 	case r.Code == jute.OK:
 		created(r, e)
-	case r.Code == jute.NodeExists && !exhausted(r, e): // by somebody else, just now
+	case r.Code == jute.NodeExists && !exhausted(r, e): // another client has created it since
 		path, data := written(r)
 		c.conn.SetData(next(r, callPut, 1), path, data, jute.AnyVersion)
 		return false
@@ -169,14 +168,14 @@ func (c *codec) createDone(r *jute.Reply, e *store.Event) (done bool) {
 	return true
 }
 
-// createAgain makes the parents of a node, and then the node.
+// createAgain creates the parents of a node, and then the node.
 func (c *codec) createAgain(r *jute.Reply, sub uint8) {
 	path, data := written(r)
 	n := c.createParents(r, path.Rest)
 	c.conn.Create(next(r, sub, n+1), jute.NewNode{Path: path, Data: data, ACL: c.acl})
 }
 
-// wrote takes the Stat of a node whose data was set.
+// wrote reads and checks the Stat of a node after a setData.
 func wrote(r *jute.Reply, e *store.Event) bool {
 	answer, request := jute.NewReader(r.Body), jute.NewReader(r.Request)
 	s := answer.Stat()
@@ -189,15 +188,14 @@ func wrote(r *jute.Reply, e *store.Event) bool {
 	return answer.OK()
 }
 
-// created takes the path of a node that was created.
+// created checks the path of a created node.
 func created(r *jute.Reply, e *store.Event) {
 	e.Revision = 1
 	wrong(e, wrongPath(r, otherNode))
 }
 
-// getDone takes the answer to a get or an exists, whose stat comes without data.
-// A linearizable one is as good as the sync
-// before it.
+// getDone handles the response to a get or an exists; the response to an exists has no data. A
+// linearizable read fails if the sync before it failed.
 func (c *codec) getDone(r *jute.Reply, e *store.Event) bool {
 	code := r.Code
 	if r.Extra > 0 && c.synced != jute.OK {
@@ -212,7 +210,7 @@ func (c *codec) getDone(r *jute.Reply, e *store.Event) bool {
 		s := b.Stat()
 		length := len(e.Value)
 		if r.Sub == callExists {
-			length = int(s.DataLength) // which is not read
+			length = int(s.DataLength) // the response has no data to compare
 		}
 		e.Revision, e.Mod, e.Count = int64(s.Version)+1, s.Mzxid, 1
 		if wrong(e, wrongRead(&s, r.Zxid, length)); r.Extra > 0 {
@@ -232,7 +230,7 @@ func (c *codec) deleteDone(r *jute.Reply, e *store.Event) {
 	switch r.Code {
 	case jute.OK:
 		e.Count = 1
-	case jute.NoNode: // nothing to remove, as in the other stores
+	case jute.NoNode: // nothing to delete, a success as in the other stores
 	case jute.NotEmpty:
 		failed(e, r.Code)
 		e.Text = []byte("ZooKeeper does not delete a node that has children (NotEmpty)")
@@ -241,8 +239,8 @@ func (c *codec) deleteDone(r *jute.Reply, e *store.Event) {
 	}
 }
 
-// casDone takes the answer to a setData with a version. What version the node
-// has after a conflict is not said: -1.
+// casDone handles the response to a setData with a version. After a conflict the node's version
+// is unknown: -1.
 func (c *codec) casDone(r *jute.Reply, e *store.Event) bool {
 	switch r.Code {
 	case jute.OK:
@@ -257,7 +255,7 @@ func (c *codec) casDone(r *jute.Reply, e *store.Event) bool {
 	return true
 }
 
-// casRead takes the version that a compare-and-set asked for, and sends it.
+// casRead sends a compare-and-set with the version that its first request read.
 func (c *codec) casRead(r *jute.Reply, e *store.Event, value []byte) (done, ok bool) {
 	b := jute.NewReader(r.Request)
 	path := jute.Path{Rest: b.Buffer()}
@@ -278,7 +276,7 @@ func (c *codec) casRead(r *jute.Reply, e *store.Event, value []byte) (done, ok b
 	return true, true
 }
 
-// ephemeralDone takes the answer to a create of an ephemeral node.
+// ephemeralDone handles the response to a create of an ephemeral node.
 func (c *codec) ephemeralDone(r *jute.Reply, e *store.Event) (done bool) {
 	switch {
 	case r.Code == jute.OK:
@@ -296,7 +294,7 @@ func (c *codec) ephemeralDone(r *jute.Reply, e *store.Event) (done bool) {
 	return true
 }
 
-// casCreateDone takes the answer to a create where no node may be.
+// casCreateDone handles the response to a create that requires that the node does not exist.
 func (c *codec) casCreateDone(r *jute.Reply, e *store.Event) (done bool) {
 	switch {
 	case r.Code == jute.OK:

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// syncFirst asks the member to catch up with its leader before a read that is
-// more than local.
+// syncFirst sends a sync before a linearizable read, so that the member catches up with its
+// leader.
 func (c *codec) syncFirst(call *jute.Call, p jute.Path, level kv.Consistency) {
 	if level != kv.Local {
 		call.Sub, call.Extra = callSync, 1
@@ -18,33 +18,34 @@ func (c *codec) syncFirst(call *jute.Call, p jute.Path, level kv.Consistency) {
 	}
 }
 
-// refuse answers an operation that cannot be sent. An answer can only come from
-// Feed and in turn, so the server is asked for something that changes nothing.
+// refuse rejects an operation that cannot be sent. Events come only from Feed and in order, so it
+// sends a request without effect and reports why with its reply.
 func (c *codec) refuse(call jute.Call, why string) {
 	c.reasons = append(c.reasons, why)
 	call.Sub = callRefused
 	c.conn.Exists(call, jute.Path{Prefix: "/"}, false)
 }
 
-// maxExtra bounds how many requests one operation takes: others may create and
-// remove its node again and again while it tries.
+// maxExtra limits the additional requests of one operation, because other clients may create and
+// remove its node repeatedly.
 const maxExtra = 200
 
-// failed fills an event with an error.
+// failed sets the outcome and text of an event from an error code.
 func failed(e *store.Event, code jute.Code) {
 	e.Outcome = outcomeOf(code)
 	e.Text = fmt.Appendf(nil, "ZooKeeper answered %v (%d)", code, int32(code))
 }
 
-// next is the call that follows an answer, of n requests more.
+// next returns the call of the request that follows a reply; n is the number of additional
+// requests.
 func next(r *jute.Reply, sub uint8, n int) jute.Call {
 	call := r.Call
 	call.Sub, call.Extra = sub, uint8(min(int(call.Extra)+n, 255))
 	return call
 }
 
-// exhausted ends an operation that tried too often. None of its requests
-// changed anything.
+// exhausted ends an operation that has used up its additional requests, none of which changed
+// anything.
 func exhausted(r *jute.Reply, e *store.Event) bool {
 	if r.Extra < maxExtra {
 		return false
@@ -53,9 +54,8 @@ func exhausted(r *jute.Reply, e *store.Event) bool {
 	return true
 }
 
-// createParents makes the parents of a path one after the other, and returns
-// how many there are. Some may exist already: what counts is how the request
-// that follows them ends.
+// createParents creates the ancestors of a path in order and returns their number. Some may
+// already exist; only the result of the request after them counts.
 func (c *codec) createParents(r *jute.Reply, path []byte) (n int) {
 	for end, more := ancestor(path, 1); more; end, more = ancestor(path, end+1) {
 		n++
@@ -64,16 +64,16 @@ func (c *codec) createParents(r *jute.Reply, path []byte) (n int) {
 	return n
 }
 
-// written is the path and data of a setData or create, as they were sent.
+// written returns the path and data of a setData or create request.
 func written(r *jute.Reply) (jute.Path, []byte) {
 	b := jute.NewReader(r.Request)
 	return jute.Path{Rest: b.Buffer()}, b.Buffer()
 }
 
-// fifo keeps byte strings in order, in memory that is used again.
+// fifo is a queue of byte strings that reuses its memory.
 type fifo struct {
 	b  []byte
-	at int // before it, everything was taken
+	at int // start of the oldest string
 }
 
 func (f *fifo) push(p []byte) {
@@ -84,7 +84,7 @@ func (f *fifo) push(p []byte) {
 	f.b = append(f.b, p...)
 }
 
-// pop takes the oldest string. It is valid until the next push.
+// pop removes and returns the oldest string, which is valid until the next push.
 func (f *fifo) pop() []byte {
 	n := int(binary.LittleEndian.Uint32(f.b[f.at:]))
 	p := f.b[f.at+4 : f.at+4+n]
@@ -92,5 +92,5 @@ func (f *fifo) pop() []byte {
 	return p
 }
 
-// shifted is a short list without its first element.
+// shifted removes the first element of a short list.
 func shifted[T any](list []T) []T { return list[:copy(list, list[1:])] }

@@ -8,93 +8,93 @@ import (
 
 // Limits of one connection.
 const (
-	maxOpen = 4096     // requests that wait for their answers
-	maxHeld = 64 << 20 // bytes of them
+	maxOpen = 4096     // requests without a reply
+	maxHeld = 64 << 20 // bytes of those requests
 )
 
-// The calls: what an answer is an answer to.
+// The calls: the request that a reply belongs to.
 const (
-	callIgnored   = iota // a request whose answer decides nothing
-	callClose            // the end of the session
-	callRefused          // an operation that cannot be sent; something harmless went instead
+	callIgnored   = iota // a request whose reply is ignored
+	callClose            // closeSession
+	callRefused          // an operation that cannot be sent; a request without effect was sent instead
 	callPut              // setData
 	callPutCreate        // create, after setData found no node
-	callPutAgain         // create, after the parents were made
+	callPutAgain         // create, after the parents were created
 	callGet
 	callExists
-	callSync // before a linearizable read, which decides
+	callSync // before a linearizable read, which completes the operation
 	callRange
 	callDelete
 	callCAS       // setData with a version
-	callCASRead   // exists, for a version that is not known
-	callCASCreate // create, where no node may be
-	callCASAgain  // create, after the parents were made
+	callCASRead   // exists, to read the current version
+	callCASCreate // create, if the node must not exist
+	callCASAgain  // create, after the parents were created
 	callTxn
 	callEphemeral
-	callEphemeralAgain // after the parents were made
+	callEphemeralAgain // after the parents were created
 	callPing
 	callWatchRead   // getData, which sets a watch
-	callWatchExists // exists, which sets it where there is no node
+	callWatchExists // exists, which sets the watch if the node does not exist
 	callAddWatch
 	callSetAgain    // getData, after a watch fired
-	callExistsAgain // exists, likewise
-	callProgress    // a request whose answer says how far the watchers were told
-	callAgain       // a recorded call whose answer says no more than how it ended
+	callExistsAgain // exists, after a watch fired
+	callProgress    // a request whose reply shows how far the watchers have received events
+	callAgain       // a recorded call whose response only shows its outcome
 	callAgainSync
 	callAgainGet
 	callAgainExists
 	callAgainList
-	callAgainNames // likewise, whose names are wanted
+	callAgainNames // a recorded list whose names are wanted
 	callAgainCreate
 	callAgainSet
 	callAgainMulti
 )
 
-// codec is ZooKeeper's protocol on one connection.
+// codec implements ZooKeeper's protocol on one connection.
 type codec struct {
 	conn    *jute.Conn
 	acl     jute.ACL
-	pingAt  int64 // or when it is looked whether the load has sent something; 0: no session yet
+	pingAt  int64 // next ping, or next check for sent operations if quiet; 0: no session yet
 	hearing hearing
-	quiet   bool  // it sends no pings of its own: the load keeps the session alive
-	load    signs // of life, where it does
+	quiet   bool  // sends no pings: the load keeps the session alive
+	load    signs // signs of life of the load, if quiet
 	dialect Dialect
-	newest  int64  // transaction that the session has seen
-	names   *names // of the event loop
+	newest  int64  // highest zxid that the session has seen
+	names   *names // shared by the codecs of the event loop
 
-	synced  jute.Code // how the last sync ended
-	syncWhy []byte    // a sentence about its answer; nil: nothing is wrong
-	values  fifo      // of compare-and-sets whose version is being read
-	ranges  fifo      // keys and ends of ranges under way
-	limits  []int64   // of the same ranges
-	reasons []string  // of refused operations under way
+	synced  jute.Code // result of the last sync
+	syncWhy []byte    // reason why its response is impossible; nil: none
+	values  fifo      // values of compare-and-sets whose version is being read
+	ranges  fifo      // keys and ends of open ranges
+	limits  []int64   // limits of the same ranges
+	reasons []string  // of refused operations whose reply is open
 	multi   []jute.MultiOp
 	watches watches
-	heard   store.Keys // takes the versions that transactions of a recording make; or nil
-	closed  bool       // the session was ended, as it was in a recording
+	heard   store.Keys // receives the versions that recorded transactions create; may be nil
+	closed  bool       // the session was closed, as in the recording
 }
 
-// bareWatch is such a watch.
+// bareWatch is a watch that a read of an application sets.
 type bareWatch struct {
 	path    []byte
 	tag     uint32 // of the read that sets it
 	watcher uint32
-	set     bool // the read was answered
+	set     bool // the reply to the read has arrived
 }
 
-// Dialect is what a server that speaks ZooKeeper's protocol promises less than
-// ZooKeeper, whose own is the zero Dialect.
+// Dialect describes the guarantees that a server lacks compared to ZooKeeper, which has the zero
+// Dialect.
 type Dialect struct {
-	// GoesBack: a read may show an older state than an answer before it.
+	// GoesBack: a read may return an older state than an earlier response.
 	GoesBack bool
-	// HidesChild: the root's Stat may count children that its list leaves out.
+	// HidesChild: the root's Stat may count children that the list of children omits.
 	HidesChild bool
-	// LateStats: the Stats in the answer to a multi are of its end, and not of
-	// the operation that they belong to.
+	// LateStats: the Stats in the response to a multi show the state after the whole transaction
+	// instead of after their operation.
 	LateStats bool
 }
 
-// watches are those of one connection.
+// watches holds the watches of one connection.
 type watches struct {
 	creating  map[uint32]creation // by the operation's tag
 	once      map[string]*oneShot // by the path
@@ -102,58 +102,57 @@ type watches struct {
 	bare      []bareWatch
 }
 
-// creation is a watcher that is asked for.
+// creation is a watcher whose request is open.
 type creation struct {
 	watcher  uint32
 	key, end []byte
 	mode     kv.WatchMode
 }
 
-// oneShot is a watch of a node's data that is set again and again.
+// oneShot is a watch of a node's data that the codec sets again each time it fires.
 type oneShot struct {
-	key     []byte // as the load spells it
-	at      int64  // the transaction that made what was read last
-	deleted int64  // that of the deletion that is to be told; 0: none that is known
-	reading bool   // it fired, and is being set again
-	again   bool   // it fired meanwhile: another read had set it too, so that one more is made
-	spare   bool   // what is being read is that one, which may show nothing new
-	of      []onceWatcher
+	key      []byte // as spelled by the load
+	at       int64  // mzxid of the last read
+	deleted  int64  // zxid of a deletion that is not yet reported; 0: none
+	reading  bool   // it fired, and a read that sets it again is open
+	again    bool   // it fired during that read, because another read had set it too; one more read follows
+	spare    bool   // the open read is that additional one, which may return nothing new
+	watchers []onceWatcher
 }
 
 type onceWatcher struct {
 	number uint32
-	since  int64 // what it has seen with its creation
+	since  int64 // zxid at its creation
 }
 
 // recursive is a persistent recursive watch of a node.
 type recursive struct {
-	slash bool // keys are spelt with a slash at their beginning
-	of    []treeWatcher
+	slash    bool // keys begin with a slash
+	watchers []treeWatcher
 }
 
-// treeWatcher is one that watches the keys from key to end below the node.
+// treeWatcher is a watcher of the keys from key to end below the node.
 type treeWatcher struct {
 	number   uint32
 	key, end []byte
 }
 
-// hearing knows whether a connection is mute, as the Java client does (readTimeout in
-// ClientCnxn): an answer is awaited, and nothing has come for two thirds of the session's
-// timeout. The server may have ended the session at the end of that, when nothing has come
-// to it either.
+// hearing detects a mute connection as the Java client does (readTimeout in ClientCnxn): a reply
+// is due and no input has arrived for two thirds of the session's timeout. At the end of the
+// timeout the server may have expired the session if it received nothing either.
 type hearing struct {
-	heard bool  // something came since the last look
-	at    int64 // when something came at last, or nothing was awaited; 0: not looked yet
+	heard bool  // input arrived since the last check
+	at    int64 // time of the last input, or at which no reply was due; 0: not checked yet
 	mute  bool
 }
 
-// signs are the signs of life of a load that keeps its session alive by what it sends.
+// signs are the signs of life of a load that keeps its session alive with its operations.
 type signs struct {
-	sent, seen uint64 // operations, in all and when they were looked at last
-	at         int64  // when there were new ones at last; 0: not looked yet
-	// over says that the load has sent nothing for so long that its session ends, or has.
-	// A server closes a connection on which nothing comes by a clock of its own, in steps
-	// of 10 s, and so now and then before the session has ended: who took that up on a
-	// new connection would have it live once more, and the dead do not.
+	sent, seen uint64 // operations: total, and total at the last check
+	at         int64  // time of the last check with new operations; 0: not checked yet
+	// over reports that the load has sent nothing for so long that its session has expired or
+	// will. The server closes silent connections by a separate clock, in steps of 10 s, and so
+	// sometimes before the session expires. A codec that continued such a session on a new
+	// connection would bring a dead client back to life.
 	over bool
 }

@@ -5,11 +5,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// A transaction is one multi that sets every key. A multi that fails changes
-// nothing and names the first operation that was in its way, so that it can be
-// sent again with a create instead (or with a setData, if the node has appeared
-// meanwhile) until all fit: in the steady state, where all keys exist, once.
-// Parents that are missing are made outside the transaction.
+// A transaction is one multi that sets every key. A multi that fails changes nothing and names
+// its first failing operation. The codec then sends the multi again with a create for that key
+// (or a setData, if the node has appeared since) until it succeeds. In the steady state all keys
+// exist and one request suffices. Missing parents are created outside the transaction.
 
 // submitTxn sends a transaction.
 func (c *codec) submitTxn(call jute.Call, op *store.Op) {
@@ -28,7 +27,7 @@ func (c *codec) submitTxn(call jute.Call, op *store.Op) {
 	c.conn.Multi(call, c.multi)
 }
 
-// txnDone takes the answer to a multi, or sends another one.
+// txnDone handles the response to a multi, or sends the multi again.
 func (c *codec) txnDone(r *jute.Reply, e *store.Event) (done, ok bool) {
 	if len(r.Body) == 0 && r.Code != jute.OK {
 		failed(e, r.Code)
@@ -69,9 +68,9 @@ func (c *codec) txnDone(r *jute.Reply, e *store.Event) (done, ok bool) {
 	return false, true
 }
 
-// results reads the results of c.multi: which operation failed and why, -1 if
-// none is named, and what is wrong with them. There is one for each operation:
-// all are errors, OK for those before the one that failed, or none is.
+// results reads the results of c.multi: the index and code of the failed operation (-1 if none is
+// named), and the reason if the results are impossible. There must be one result per operation:
+// either none is an error, or all are, with OK before the failed operation.
 func (c *codec) results(r *jute.Reply) (at int, code jute.Code, why []byte, ok bool) {
 	b := jute.NewReader(r.Body)
 	var result jute.MultiResult

@@ -8,14 +8,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// A session has a watch of a path once, whoever asked for it how often: its
-// watchers of one key share it, as they do in ZooKeeper's own clients, and one
-// event is handed to all of them.
+// A session has at most one watch of a path: its watchers of one key share the watch, as in
+// ZooKeeper's own clients, and each receives the event.
 //
-// A watch of mode once fires at the first change. It is set again by the read of
-// the new data, and what changed between the two is not told. A persistent
-// recursive one stays, and is told of every change of the node and of all below it,
-// by its path and (since ZooKeeper 3.9) its transaction, without the data.
+// A watch of mode once fires at the first change. The read of the new data sets it again; changes
+// between the two are not reported. A persistent recursive watch stays and reports every change
+// of the node and its descendants with the path and (since ZooKeeper 3.9) the zxid, without the
+// data.
 
 func (w *treeWatcher) watches(key []byte) bool {
 	if len(w.end) == 0 {
@@ -24,10 +23,10 @@ func (w *treeWatcher) watches(key []byte) bool {
 	return bytes.Compare(key, w.key) >= 0 && bytes.Compare(key, w.end) < 0
 }
 
-// pathText is a path as a key of a map.
+// pathText returns a path as a map key.
 func pathText(p jute.Path) string { return p.Prefix + string(p.Rest) }
 
-// watch asks for a watcher. What it begins behind is in the answer.
+// watch requests a watcher. The response carries the revision at which it starts.
 func (c *codec) watch(call jute.Call, p jute.Path, op *store.Op) {
 	w := &c.watches
 	switch {
@@ -63,32 +62,31 @@ func (c *codec) watch(call jute.Call, p jute.Path, op *store.Op) {
 	w.creating[call.Tag] = of
 }
 
-// progress asks for something, no matter what: a session is told of a change before
-// it gets an answer that knows of it, so that with any answer all events up to its
-// transaction have come.
+// progress sends a request without effect. A session receives a watch event before any reply that
+// reflects the change, so after a reply all events up to its zxid have arrived.
 func (c *codec) progress() {
 	c.conn.Exists(jute.Call{Sub: callProgress}, jute.Path{Prefix: "/"}, false)
 }
 
-// reached tells the watchers how far they have been told.
+// reached reports to all watchers that events up to zxid have arrived.
 func (c *codec) reached(zxid int64, to []store.Event) []store.Event {
 	for _, w := range c.watches.once {
-		if w.reading { // of what it is told next
+		if w.reading { // its next event is still to come
 			continue
 		}
-		for i := range w.of {
-			to = append(to, store.Event{What: store.Seen, Watcher: w.of[i].number, Revision: zxid})
+		for i := range w.watchers {
+			to = append(to, store.Event{What: store.Seen, Watcher: w.watchers[i].number, Revision: zxid})
 		}
 	}
 	for _, w := range c.watches.recursive {
-		for i := range w.of {
-			to = append(to, store.Event{What: store.Seen, Watcher: w.of[i].number, Revision: zxid})
+		for i := range w.watchers {
+			to = append(to, store.Event{What: store.Seen, Watcher: w.watchers[i].number, Revision: zxid})
 		}
 	}
 	return to
 }
 
-// watchDone takes the answer to what creates a watcher.
+// watchDone handles the response to a request that creates a watcher.
 func (c *codec) watchDone(r *jute.Reply, e *store.Event) (done, ok bool) {
 	w := &c.watches
 	of, known := w.creating[r.Tag]
@@ -134,9 +132,9 @@ func (c *codec) watchDone(r *jute.Reply, e *store.Event) (done, ok bool) {
 	return true, true
 }
 
-// writes returns how often a node was written, as store.Event.Version has it: the version
-// of a node that exists counts on from 2^31-1 to -2^31, so that none of its values means
-// that the node was deleted.
+// writes returns the number of writes of a node, as in store.Event.Version. Versions continue at
+// -2^31 after 2^31-1, so a negative version becomes -1 (unknown), and never 0, which means
+// deleted.
 func writes(version int32) int64 {
 	if version < 0 {
 		return -1
@@ -151,7 +149,7 @@ func (w *watches) addRecursive(path jute.Path, of *creation) {
 		t = &recursive{slash: len(of.key) > 0 && of.key[0] == '/'}
 		w.recursive[at] = t
 	}
-	t.of = append(t.of, treeWatcher{number: of.watcher, key: of.key, end: of.end})
+	t.watchers = append(t.watchers, treeWatcher{number: of.watcher, key: of.key, end: of.end})
 }
 
 func (w *watches) addOnce(path jute.Path, of *creation, zxid, mzxid int64) {
@@ -164,10 +162,10 @@ func (w *watches) addOnce(path jute.Path, of *creation, zxid, mzxid int64) {
 	if !o.reading {
 		o.at = mzxid
 	}
-	o.of = append(o.of, onceWatcher{number: of.watcher, since: zxid})
+	o.watchers = append(o.watchers, onceWatcher{number: of.watcher, since: zxid})
 }
 
-// notified takes a watch event.
+// notified handles a watch event.
 func (c *codec) notified(r *jute.Reply, to []store.Event) []store.Event {
 	what, path, ok := r.Notification()
 	if !ok || len(path) == 0 {
@@ -187,7 +185,7 @@ func (c *codec) notified(r *jute.Reply, to []store.Event) []store.Event {
 	if len(w.recursive) == 0 {
 		return to
 	}
-	for end := len(path); ; { // the node itself and all above it
+	for end := len(path); ; { // the node and all its ancestors
 		if t := w.recursive[string(path[:max(end, 1)])]; t != nil {
 			to = c.below(t, what, path, r.Zxid, to)
 		}
@@ -198,7 +196,7 @@ func (c *codec) notified(r *jute.Reply, to []store.Event) []store.Event {
 	}
 }
 
-// below tells the watchers of a tree of a change in it.
+// below appends events for the watchers of a tree after a change in it.
 func (c *codec) below(t *recursive, what jute.WatchEvent, path []byte, zxid int64, to []store.Event) []store.Event {
 	if what == jute.NodeChildrenChanged {
 		return to
@@ -211,11 +209,11 @@ func (c *codec) below(t *recursive, what jute.WatchEvent, path []byte, zxid int6
 	if what == jute.NodeDeleted {
 		version = 0
 	}
-	for i := range t.of {
-		switch n := t.of[i].number; {
-		case !t.of[i].watches(key):
+	for i := range t.watchers {
+		switch n := t.watchers[i].number; {
+		case !t.watchers[i].watches(key):
 		case zxid <= 0:
-			to = append(to, store.Event{What: store.Ended, Watcher: n, Outcome: kv.BadRequest, Text: untoldZxid})
+			to = append(to, store.Event{What: store.Ended, Watcher: n, Outcome: kv.BadRequest, Text: missingZxid})
 		default:
 			to = append(to, store.Event{What: store.Notify, Watcher: n, Key: key, Version: version, Revision: zxid, At: zxid})
 		}
@@ -223,10 +221,10 @@ func (c *codec) below(t *recursive, what jute.WatchEvent, path []byte, zxid int6
 	return to
 }
 
-var untoldZxid = []byte("a watch event does not tell its transaction, as ZooKeeper's do from 3.9 on: what it is of cannot be known; use mode once")
+var missingZxid = []byte("a watch event does not tell its transaction, as ZooKeeper's do from 3.9 on: what it is of cannot be known; use mode once")
 
-// setAgain takes the read that sets a watch again after it fired, and tells the
-// watchers of what it shows.
+// setAgain handles the response to the read that sets a watch again after it fired, and reports
+// the result to its watchers.
 func (c *codec) setAgain(r *jute.Reply, to []store.Event) ([]store.Event, error) {
 	b := jute.NewReader(r.Request)
 	path := b.Buffer()
@@ -238,14 +236,14 @@ func (c *codec) setAgain(r *jute.Reply, to []store.Event) ([]store.Event, error)
 	case r.Code == jute.NoNode && r.Sub == callSetAgain:
 		c.conn.Exists(jute.Call{Sub: callExistsAgain}, jute.Path{Rest: path}, true)
 		return to, nil
-	case r.Code == jute.OK && r.Sub == callExistsAgain: // it was made meanwhile
+	case r.Code == jute.OK && r.Sub == callExistsAgain: // created since
 		c.conn.GetData(jute.Call{Sub: callSetAgain}, jute.Path{Rest: path}, true)
 		return to, nil
 	case r.Code != jute.OK && r.Code != jute.NoNode:
 		var e store.Event
 		failed(&e, r.Code)
-		for i := range o.of {
-			to = append(to, store.Event{What: store.Ended, Watcher: o.of[i].number, Outcome: e.Outcome, Text: e.Text})
+		for i := range o.watchers {
+			to = append(to, store.Event{What: store.Ended, Watcher: o.watchers[i].number, Outcome: e.Outcome, Text: e.Text})
 		}
 		delete(c.watches.once, string(path))
 		return to, nil
@@ -274,8 +272,8 @@ func (c *codec) setAgain(r *jute.Reply, to []store.Event) ([]store.Event, error)
 		return to, nil
 	}
 	o.at, o.deleted = e.Revision, 0
-	for i := range o.of {
-		if w := &o.of[i]; e.Revision > w.since { // else it knew that when it was created
+	for i := range o.watchers {
+		if w := &o.watchers[i]; e.Revision > w.since { // otherwise it saw the change at its creation
 			e.Watcher = w.number
 			to = append(to, e)
 		}
@@ -285,7 +283,8 @@ func (c *codec) setAgain(r *jute.Reply, to []store.Event) ([]store.Event, error)
 
 var newsFirst = []byte("the answer has data that the session's watch has not told of: a client sees the event before the new data")
 
-// beforeItsEvent looks at a node that was read on a session that watches it.
+// beforeItsEvent checks that a read on a session with a watch of the node does not return a
+// change before its watch event.
 func (c *codec) beforeItsEvent(r *jute.Reply, mzxid int64) []byte {
 	if len(c.watches.once) == 0 {
 		return nil

@@ -11,11 +11,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// deleteBatch is how many nodes one multi deletes.
+// deleteBatch limits the nodes that one multi deletes.
 const deleteBatch = 500
 
-// DeletePrefix implements store.Cleaner. What is removed with a node that
-// matches is everything below it.
+// DeletePrefix implements store.Cleaner. It removes each matching node together with its
+// descendants.
 func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) {
 	path := "/" + strings.TrimPrefix(string(prefix), "/")
 	if path == "/" {
@@ -25,7 +25,7 @@ func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) 
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = s.end() }() // it ends by itself, too
+	defer func() { _ = s.end() }() // the session also expires if this fails
 	i := strings.LastIndexByte(path, '/')
 	d := deletion{s: s}
 	if err = d.children(path[:i], path[i+1:], 0); err != nil {
@@ -34,23 +34,22 @@ func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) 
 	return d.deleted, nil
 }
 
-// maxDepth bounds how deep nodes are removed: a server can invent children for
-// ever.
+// maxDepth limits the depth of removed nodes, because a faulty server could return children
+// indefinitely.
 const maxDepth = 1000
 
-// deletion removes nodes in batches, the lowest first.
+// deletion removes nodes in batches, deepest first.
 type deletion struct {
 	s       *asker
 	deleted int64
 }
 
-// refused is the answer to a request that was not done.
+// refused is the error code of a request that failed.
 type refused jute.Code
 
 func (r refused) Error() string { return "it answered " + jute.Code(r).String() }
 
-// children removes the children whose names begin with a prefix. What belongs
-// to ZooKeeper itself stays.
+// children removes the children whose names begin with prefix, except ZooKeeper's own nodes.
 func (d *deletion) children(parent, prefix string, depth int) error {
 	if depth > maxDepth {
 		return fmt.Errorf("its nodes are more than %d deep", maxDepth)
@@ -64,7 +63,7 @@ func (d *deletion) children(parent, prefix string, depth int) error {
 	case r.Code != jute.OK:
 		return refused(r.Code)
 	}
-	b := jute.NewReader(bytes.Clone(r.Body)) // what follows is read into the same memory
+	b := jute.NewReader(bytes.Clone(r.Body)) // the next response overwrites the buffer
 	var batch []string
 	for range b.Count(4) {
 		name := string(b.Buffer())
@@ -76,7 +75,7 @@ func (d *deletion) children(parent, prefix string, depth int) error {
 			return fmt.Errorf("it names a child %.100q, which no node can have", name)
 		}
 		if batch = append(batch, path); len(batch) == deleteBatch {
-			if err := d.all(batch, depth); err != nil {
+			if err := d.removeAll(batch, depth); err != nil {
 				return err
 			}
 			batch = batch[:0]
@@ -85,12 +84,12 @@ func (d *deletion) children(parent, prefix string, depth int) error {
 	if !b.OK() {
 		return jute.ErrMalformed
 	}
-	return d.all(batch, depth)
+	return d.removeAll(batch, depth)
 }
 
-// all removes nodes: in one request, or one by one if that fails, because one
-// is gone already or has children.
-func (d *deletion) all(paths []string, depth int) error {
+// removeAll removes nodes with one request. If that fails because a node has children or no longer
+// exists, it removes them one by one.
+func (d *deletion) removeAll(paths []string, depth int) error {
 	if len(paths) == 0 {
 		return nil
 	}
@@ -107,14 +106,14 @@ func (d *deletion) all(paths []string, depth int) error {
 		return nil
 	}
 	for _, path := range paths {
-		if err := d.one(path, depth); err != nil {
+		if err := d.removeNode(path, depth); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// allDone reports whether all operations of a multi were done.
+// allDone reports whether all operations of a multi succeeded.
 func allDone(answer []byte) bool {
 	b := jute.NewReader(answer)
 	for result := (jute.MultiResult{}); jute.ReadMultiResults(&b, &result); {
@@ -125,8 +124,8 @@ func allDone(answer []byte) bool {
 	return b.OK()
 }
 
-// one removes a node, and before it what is below.
-func (d *deletion) one(path string, depth int) error {
+// removeNode removes a node after its descendants.
+func (d *deletion) removeNode(path string, depth int) error {
 	remove := func() (jute.Code, error) {
 		r, err := d.s.do(func(c *jute.Conn) { c.Delete(jute.Call{}, pathTo(path), jute.AnyVersion) })
 		return r.Code, err
@@ -150,5 +149,5 @@ func (d *deletion) one(path string, depth int) error {
 	return nil
 }
 
-// pathTo is a node's path as requests take it.
+// pathTo returns path in the form that requests take.
 func pathTo(path string) jute.Path { return jute.Path{Prefix: path} }

@@ -11,16 +11,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// KeysOf implements store.Cleaner: the children of the prefix's node.
+// KeysOf implements store.Cleaner. It lists the children of the prefix's node.
 func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []string, more bool, err error) {
 	path := "/" + strings.TrimPrefix(string(prefix), "/")
 	at := strings.LastIndexByte(path, '/')
-	spelt := string(prefix[:len(prefix)-(len(path)-at-1)]) // up to its last slash
+	spelt := string(prefix[:len(prefix)-(len(path)-at-1)]) // up to and including its last slash
 	s, err := a.begin(ctx)
 	if err != nil {
 		return nil, false, err
 	}
-	defer func() { _ = s.end() }() // it ends by itself, too
+	defer func() { _ = s.end() }() // the session also expires if this fails
 	r, err := s.do(func(c *jute.Conn) { c.GetChildren(jute.Call{}, pathTo(cmp.Or(path[:at], "/")), false) })
 	switch {
 	case err != nil:
@@ -47,7 +47,8 @@ func (a *admin) KeysOf(ctx context.Context, prefix []byte, most int) (names []st
 	return names, false, nil
 }
 
-// Folders returns the nodes above keys of a server that speaks ZooKeeper's protocol.
+// Folders returns a store.FolderKeeper for the parent nodes of keys at a server that speaks
+// ZooKeeper's protocol.
 func Folders(a store.Access) store.FolderKeeper {
 	return &admin{access: a, timeout: a.Timeout(), identities: map[string]identity{}}
 }
@@ -68,7 +69,7 @@ func (a *admin) MissingFolders(ctx context.Context, prefix string) (missing []st
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = s.end() }() // it ends by itself, too
+	defer func() { _ = s.end() }() // the session also expires if this fails
 	for i, node := range all {
 		r, err := s.do(func(c *jute.Conn) { c.Exists(jute.Call{}, pathTo(node), false) })
 		switch {
@@ -89,7 +90,7 @@ func (a *admin) RemoveFolders(ctx context.Context, folders []string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = s.end() }() // it ends by itself, too
+	defer func() { _ = s.end() }() // the session also expires if this fails
 	for _, node := range slices.Backward(folders) {
 		r, err := s.do(func(c *jute.Conn) { c.Delete(jute.Call{}, pathTo(node), jute.AnyVersion) })
 		switch {

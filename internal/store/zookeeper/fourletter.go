@@ -13,20 +13,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// maxWords bounds the answer to a four-letter word, in bytes.
+// maxWords limits the response to a four-letter word, in bytes.
 const maxWords = 1 << 20
 
-// notInWhitelist is in a member's answer to a word that it is not configured to answer.
+// notInWhitelist is part of the response to a word that the member is not configured to answer.
 const notInWhitelist = "is not executed because it is not in the whitelist"
 
-// errNotAllowed says that a member is not configured to answer a word.
+// errNotAllowed reports that a member is not configured to answer a word.
 var errNotAllowed = errors.New("add it to 4lw.commands.whitelist in the server's configuration")
 
-// errNotServing is a member's answer while it knows no leader.
+// errNotServing reports that a member knows no leader.
 var errNotServing = errors.New("it is not serving requests: it knows no leader")
 
-// word asks a member a four-letter word, such as srvr: it answers with text and
-// closes the connection.
+// word sends a four-letter word, such as srvr, to a member and returns its text response. The
+// member closes the connection after it.
 func word(ctx context.Context, a store.Access, endpoint, word string) (string, error) {
 	conn, err := a.ConnectSecure(ctx, endpoint)
 	if err != nil {
@@ -53,7 +53,7 @@ func word(ctx context.Context, a store.Access, endpoint, word string) (string, e
 	return text, nil
 }
 
-// field is what stands behind a name at the beginning of a line.
+// field returns the rest of the first line that begins with name.
 func field(text, name string) string {
 	for line := range strings.Lines(text) {
 		if value, ok := strings.CutPrefix(line, name); ok {
@@ -63,7 +63,7 @@ func field(text, name string) string {
 	return ""
 }
 
-// reason is what an error says to a user.
+// reason describes an error to a user.
 func reason(ctx context.Context, err error) string {
 	var op *net.OpError
 	switch {

@@ -15,12 +15,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/install"
 )
 
-// startTimeout bounds the time from start to a cluster with a leader. A healthy
-// one takes three seconds on two idle cores, and a Java machine much longer on
-// busy ones.
+// startTimeout limits the time from start to a cluster with a leader. A healthy cluster takes
+// three seconds on two idle cores; a Java virtual machine takes much longer on busy cores.
 const startTimeout = 90 * time.Second
 
-// The ports of a member, in the order of MemberPlace.Ports.
+// Indexes of a member's ports in MemberPlace.Ports.
 const (
 	clientPort = iota
 	peerPort
@@ -28,14 +27,14 @@ const (
 	metricsPort // Prometheus
 )
 
-// mainClass is the server's program.
+// mainClass is the main class of the server.
 const mainClass = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 
 //go:embed server/logback.xml
 var logback []byte
 
-// Launch implements store.Store. LaunchSpec.Exec is the folder of an installed
-// server: its jars are in the folder lib there.
+// Launch implements store.Store. LaunchSpec.Exec is the folder of an installed server, with its
+// jars in the subfolder lib.
 func (*Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 	s, err := store.SettingsOf[Settings](spec.Settings)
 	if err != nil {
@@ -54,15 +53,15 @@ func (*Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 	return l, nil
 }
 
-// folder is where the server's jars are: the folder that was given, or that of
-// the installed server.
+// folder returns the folder that has the server's jars: the given folder, or the one of the
+// installed server.
 func folder(spec *store.LaunchSpec, s *Settings) (string, error) {
 	source, err := New().Server("")
 	if err != nil {
 		return "", err
 	}
 	if s.Java != "" {
-		source.Tools = nil // not the one that is looked for
+		source.Tools = nil // the settings name the java command, so none is searched for
 	}
 	dir, err := install.For(spec, source)
 	if err != nil || spec.Exec == "" || spec.Elsewhere {
@@ -94,12 +93,13 @@ func notes(s *Settings) []string {
 	return out
 }
 
-// process is member i, whose id in the cluster is i+1.
+// process describes member i, whose number in the cluster is i+1.
 func process(spec store.LaunchSpec, i int, s *Settings) store.Process {
 	p := store.ProcessAt(spec.Members[i], cmp.Or(s.Java, "java"))
 	conf := filepath.Join(p.Dir, "conf")
 	zooCfg := filepath.Join(conf, "zoo.cfg")
-	// Our logback.xml comes first: without one the server logs at DEBUG.
+	// conf precedes the jars so that the server finds our logback.xml; without one it logs at
+	// DEBUG.
 	classPath := strings.Join([]string{conf, filepath.Join(spec.Exec, "lib", "*")}, string(filepath.ListSeparator))
 	p.Args = append(s.jvm(filepath.Join(p.Dir, "gc.log")), "-cp", classPath, mainClass, zooCfg)
 	p.Files = map[string][]byte{
@@ -110,8 +110,8 @@ func process(spec store.LaunchSpec, i int, s *Settings) store.Process {
 	return p
 }
 
-// zooConfig is a member's zoo.cfg. One member alone is a standalone server, as
-// people run it; several name each other, and where clients find them.
+// zooConfig returns a member's zoo.cfg. A single member is a standalone server, the usual
+// deployment; several members list each other and their client addresses.
 func zooConfig(spec store.LaunchSpec, i int, data string, s *Settings) []byte {
 	m := spec.Members[i]
 	var b bytes.Buffer
@@ -148,7 +148,7 @@ func zooConfig(spec store.LaunchSpec, i int, data string, s *Settings) []byte {
 	return b.Bytes()
 }
 
-// host is a member's address as zoo.cfg has it: IPv6 in brackets.
+// host returns a member's address in the syntax of zoo.cfg, with IPv6 addresses in brackets.
 func host(m kv.MemberPlace) string {
 	if strings.Contains(m.Host, ":") {
 		return "[" + m.Host + "]"
@@ -161,7 +161,7 @@ func host(m kv.MemberPlace) string {
 //go:embed server/pom.xml
 var serverFiles embed.FS
 
-// sums pins the server's own jars, of each version that can be installed.
+// sums pins the server's own jars, by installable version.
 var sums = map[string]map[string]string{
 	"3.9.5": {
 		"lib/zookeeper-3.9.5.jar":      "936d025db1a85f085edea25048c3f5b3de5fc29329c371a10925e3b78b0b38a0",
@@ -180,8 +180,8 @@ const (
 	metricsSum = "51853ff241cbb6a8a6249138ed941644fb01035f82b322915f554bdf06f22afa"
 )
 
-// Server implements store.Store. Any other version can be given as a
-// folder that holds its jars in lib.
+// Server implements store.Store. To use another version, give the folder that has its jars in
+// lib.
 func (*Store) Server(version string) (store.ServerSource, error) {
 	s, err := store.ServerSource{
 		Store: Name, Versions: []string{"3.9.5", "3.9.4"}, Kind: store.Maven,

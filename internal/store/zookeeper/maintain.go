@@ -13,11 +13,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// configNode holds the members, since 3.5.
+// configNode is the node that has the list of members, since ZooKeeper 3.5.
 const configNode = "/zookeeper/config"
 
-// Members implements store.Admin, in the order of their numbers. The endpoints are those that the cluster's
-// configuration names; where it names none, those that were given.
+// Members implements store.Admin, sorted by member number. The endpoints are those of the
+// cluster's configuration, or the given endpoints if the configuration has none.
 func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 	err := errNotAllowed
 	for _, e := range a.access.Endpoints {
@@ -39,13 +39,13 @@ func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 	return a.membersOr(clientAddresses(config)), nil
 }
 
-// config reads the node that holds the members.
+// config reads configNode.
 func (a *admin) config(ctx context.Context) (string, error) {
 	s, err := a.begin(ctx)
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = s.end() }() // it ends by itself, too
+	defer func() { _ = s.end() }() // the session also expires if this fails
 	r, err := s.do(func(c *jute.Conn) { c.GetData(jute.Call{}, pathTo(configNode), false) })
 	switch {
 	case err != nil:
@@ -70,9 +70,8 @@ func (a *admin) membersOr(found []store.Member) []store.Member {
 	return found
 }
 
-// clientAddresses reads lines such as
-// server.1=10.0.0.1:2888:3888:participant;10.0.0.1:2181, and sorts them by the
-// members' numbers.
+// clientAddresses parses lines such as server.1=10.0.0.1:2888:3888:participant;10.0.0.1:2181 and
+// returns the members sorted by number.
 func clientAddresses(config string) []store.Member {
 	byID := map[int]string{}
 	for line := range strings.Lines(config) {
@@ -84,7 +83,7 @@ func clientAddresses(config string) []store.Member {
 		server, client, known := strings.Cut(server, ";")
 		id, err := strconv.Atoi(number)
 		if err != nil || !known {
-			return nil // where clients find a member is in its own file alone
+			return nil // only each member's own file has its client address
 		}
 		if !strings.Contains(client, ":") || strings.HasPrefix(client, "0.0.0.0:") {
 			host, _, _ := strings.Cut(server, ":")

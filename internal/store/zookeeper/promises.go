@@ -6,16 +6,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Where ZooKeeper's documentation says what it guarantees.
+// guide is the part of ZooKeeper's documentation that states its guarantees.
 const guide = "ZooKeeper Programmer's Guide (https://zookeeper.apache.org/doc/current/zookeeperProgrammers.html): "
 
-// Promises implements store.Store. Reads are not promised to be linearizable,
-// even after a sync; a session's are promised to go forward, and its codec sees to
-// that, but a client that begins another session may go back.
+// Promises implements store.Store. ZooKeeper does not promise linearizable reads, even after a
+// sync. It promises that the reads of one session never go back, which the codec checks; a client
+// that starts a new session may read older data.
 //
-// A member processes no read beside a write (CommitProcessor), and says with an
-// answer which transaction it had applied last (FinalRequestProcessor): so a read
-// has the state at that zxid.
+// A member processes no read concurrently with a write (CommitProcessor), and each response
+// carries the last transaction that the member had applied (FinalRequestProcessor). So a read
+// returns the state at that zxid.
 func (*Store) Promises() store.Promises {
 	return store.Promises{
 		Of: map[history.Promise]string{
@@ -32,7 +32,7 @@ func (*Store) Promises() store.Promises {
 			history.WatchProgress: guide + "\"A client will see a watch event for a znode it is watching before seeing the new data that corresponds to that znode\", and watches are ordered \"with respect to other events, other watches, and asynchronous replies\": an answer comes after the events of all up to its zxid",
 			history.WatchTrue:     guide + "a watch's events are of the node for which it was set, and of those below it where it is recursive",
 		},
-		Own:     kv.Linearizable, // sync, and then what the member has
+		Own:     kv.Linearizable, // a sync, then the state of the member
 		Counted: true,
 	}
 }

@@ -10,22 +10,21 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// sessionTimeout is what a session asks for. It outlives an election and a
-// member that is paused for a while; the server may grant less.
+// sessionTimeout is the requested session timeout. It is longer than an election or a short pause
+// of a member; the server may grant less.
 const sessionTimeout = 30 * time.Second
 
-// lookAgain is when a codec whose session is not granted yet wants to be
-// called again, in nanoseconds.
+// lookAgain is the interval, in nanoseconds, at which a codec without a granted session wants to
+// be called.
 const lookAgain = int64(100 * time.Millisecond)
 
-// leastPing is the shortest time between two pings, in nanoseconds, whatever the
-// session's timeout: a server that grants less than three of these ends the
-// session itself.
+// leastPing is the minimum time between two pings, in nanoseconds. If the server grants a session
+// timeout shorter than three of these, the server expires the session.
 const leastPing = int64(100 * time.Millisecond)
 
-// newCodecs returns the codecs of one event loop. Each connection has a session
-// of its own, because a session answers in order. The codec that takes the
-// place of another takes up its session, perhaps at another member.
+// newCodecs returns the codecs of one event loop. Each connection has its own session because a
+// session replies in order. A codec that replaces another one continues its session, possibly at
+// another member.
 func newCodecs(a store.Access, dialect Dialect) store.Codecs {
 	acl := jute.OpenACL()
 	auth := ""
@@ -42,7 +41,7 @@ func newCodecs(a store.Access, dialect Dialect) store.Codecs {
 	}
 }
 
-// Tick implements store.Codec: a ping at each third of the session's timeout, unless the
+// Tick implements store.Codec. It sends a ping every third of the session's timeout, unless the
 // load keeps the session alive.
 func (c *codec) Tick(now int64) int64 {
 	if !c.conn.Ready() {
@@ -65,12 +64,14 @@ func (c *codec) Tick(now int64) int64 {
 	return min(c.pingAt, (now/step+1)*step)
 }
 
-// looks is how often in a third of a session's timeout it is looked whether something came:
-// on all connections at the same times, because a loop asks all whenever one is to act.
+// looks is the number of times per third of the session timeout at which a codec checks for
+// input. All connections check at the same times because a loop calls all codecs whenever one has
+// to act.
 const looks = 8
 
-// look takes what came since the last look. Who has asked for nothing has heard nothing,
-// and waits for a third of the timeout before it is held to be long.
+// look records whether input arrived since the previous call. A connection without an open
+// request cannot expect input; the time until it counts as mute is then at least a third of the
+// timeout.
 func (h *hearing) look(now, third int64, awaits bool) {
 	switch {
 	case h.heard || h.at == 0:
@@ -92,9 +93,9 @@ func (c *codec) Mute() error {
 	return nil
 }
 
-// look takes what was sent since the last look, each third of the session's timeout. Over
-// is so by when that ends, and not before two thirds of it, in which who lives has sent a
-// ping.
+// look records whether the load sent an operation since the previous call, every third of the
+// session timeout. It sets over before the session expires and not before two thirds of the
+// timeout have passed, by when a live client has sent a ping.
 func (s *signs) look(now, third int64) {
 	if s.sent != s.seen || s.at == 0 {
 		s.seen, s.at = s.sent, now
@@ -102,7 +103,7 @@ func (s *signs) look(now, third int64) {
 	s.over = now-s.at >= 2*third
 }
 
-// pingDone takes the answer to a ping: the session lives as long again.
+// pingDone handles the response to a ping, which renews the session for another timeout.
 func (c *codec) pingDone(r *jute.Reply, e *store.Event) {
 	if r.Code != jute.OK {
 		failed(e, r.Code)
@@ -114,18 +115,17 @@ func (c *codec) pingDone(r *jute.Reply, e *store.Event) {
 	}
 }
 
-// Close ends the session for good, with its ephemeral nodes: it adds the
-// request to the output. Nothing may be submitted after it. A session that is
-// not closed ends by itself when its timeout is over.
+// Close ends the session and its ephemeral nodes: it adds the request to the output. The caller
+// must not submit anything after it. A session that is not closed expires after its timeout.
 func (c *codec) Close() {
 	if c.conn.Ready() {
 		c.conn.CloseSession(jute.Call{Sub: callClose})
 	}
 }
 
-// closed is the answer to that. It comes when the member has done the transaction, and has
-// its zxid, which is later than what the session had seen before. Else it is none: the
-// session was known to that member alone.
+// closed returns the event for the response to Close. The member responds after it has applied
+// the transaction; its zxid must be later than every zxid that the session saw. Otherwise only
+// that member knew the session, and the event carries no revision.
 func closed(r *jute.Reply, before int64) store.Event {
 	e := store.Event{What: store.Closed}
 	switch {

@@ -12,50 +12,51 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Settings are the launch settings that a scenario file may give for
-// ZooKeeper. Those of its own configuration have its names and meanings (see
-// the administrator's guide, https://zookeeper.apache.org/doc/r3.9.5/zookeeperAdmin.html);
-// what is left out keeps ZooKeeper's default, but for what Launch's notes say.
+// Settings holds the launch settings that a scenario file may give for ZooKeeper. Those of
+// ZooKeeper's own configuration have its names and meanings (see the administrator's guide,
+// https://zookeeper.apache.org/doc/r3.9.5/zookeeperAdmin.html). An omitted setting keeps
+// ZooKeeper's default, except where the notes of Launch name another default.
 type Settings struct {
 	store.PlainSettings `yaml:"-"`
 
-	// Java is the java command; by default the one on the PATH.
+	// Java is the java command; the default is the java on the PATH.
 	Java string `yaml:"java,omitempty" json:"java,omitempty"`
-	// Heap is the size of each member's Java heap, fixed from the start, as in
-	// 512m or 4g; DefaultHeap if empty.
+	// Heap is the fixed size of each member's Java heap, such as 512m or 4g; DefaultHeap if
+	// empty.
 	Heap string `yaml:"heap,omitempty" json:"heap,omitempty"`
-	// JVMOptions are further options of the Java machine, such as
-	// -XX:+UseZGC, which replaces the default choice of collector.
+	// JVMOptions are additional options of the Java virtual machine, such as -XX:+UseZGC, which
+	// replaces the default garbage collector.
 	JVMOptions []string `yaml:"jvm-options,omitempty" json:"jvm-options,omitempty"`
-	// SnapCount is how many transactions a member logs before it writes a
-	// snapshot (of which a random part is left out, so that not all do at once).
+	// SnapCount is the number of transactions that a member logs before it writes a snapshot.
+	// ZooKeeper subtracts a random part so that the members do not write snapshots
+	// simultaneously.
 	SnapCount int `yaml:"snap-count,omitempty" json:"snap-count,omitempty"`
-	// ForceSync says whether a transaction is synced to disk before it is
-	// acknowledged; true by default.
+	// ForceSync selects whether a transaction is synced to disk before it is acknowledged; true
+	// by default.
 	ForceSync *bool `yaml:"force-sync,omitempty" json:"force-sync,omitempty"`
-	// TickTime is in milliseconds, DefaultTick if 0; InitLimit and SyncLimit
-	// are ticks in which a follower must have connected and be up to date.
+	// TickTime is in milliseconds; DefaultTick if 0. InitLimit and SyncLimit are in ticks: a
+	// follower must connect within InitLimit and must not lag by more than SyncLimit.
 	TickTime  int `yaml:"tick-time,omitempty" json:"tick-time,omitempty"`
 	InitLimit int `yaml:"init-limit,omitempty" json:"init-limit,omitempty"`
 	SyncLimit int `yaml:"sync-limit,omitempty" json:"sync-limit,omitempty"`
 	// MaxSessionTimeout is in milliseconds; 20 ticks by default.
 	MaxSessionTimeout int `yaml:"max-session-timeout,omitempty" json:"max-session-timeout,omitempty"`
-	// PreAllocSize is how far a log file is extended at a time, in KiB.
+	// PreAllocSize is the step by which a log file is extended, in KiB.
 	PreAllocSize int `yaml:"pre-alloc-size,omitempty" json:"pre-alloc-size,omitempty"`
 	// MaxBuffer is the largest request in bytes (jute.maxbuffer).
 	MaxBuffer int `yaml:"max-buffer,omitempty" json:"max-buffer,omitempty"`
-	// GlobalOutstandingLimit is how many requests all members together take
-	// before they stop reading; DefaultOutstanding if 0.
+	// GlobalOutstandingLimit limits the queued requests of all members together; above it they
+	// stop reading from connections. DefaultOutstanding if 0.
 	GlobalOutstandingLimit int `yaml:"global-outstanding-limit,omitempty" json:"global-outstanding-limit,omitempty"`
-	// MaxClientConnections is how many connections one client address may
-	// have at a member; 0 for no limit, which is our default.
+	// MaxClientConnections limits the connections from one client address to a member; 0, the
+	// default here, means no limit.
 	MaxClientConnections int `yaml:"max-client-connections,omitempty" json:"max-client-connections,omitempty"`
-	// Properties are further Java system properties, such as
+	// Properties are additional Java system properties, such as
 	// zookeeper.commitProcessor.numWorkerThreads.
 	Properties map[string]string `yaml:"properties,omitempty" json:"properties,omitempty"`
 }
 
-// Our defaults.
+// The defaults of quorumbench.
 const (
 	DefaultHeap        = "512m"
 	DefaultTick        = 2000 // ms
@@ -92,11 +93,11 @@ func (s *Settings) checkJVM() error {
 	return nil
 }
 
-// synced says whether transactions are synced before they are acknowledged.
+// synced reports whether transactions are synced before they are acknowledged.
 func (s *Settings) synced() bool { return s.ForceSync == nil || *s.ForceSync }
 
-// jvm lists the options of the Java machine. The threads of the collector are
-// few, because the members of a cluster on one machine share its cores.
+// jvm returns the options of the Java virtual machine. The default collector gets few threads
+// because the members of a cluster on one machine share its cores.
 func (s *Settings) jvm(gcLog string) []string {
 	heap := cmp.Or(s.Heap, DefaultHeap)
 	out := []string{"-Xms" + heap, "-Xmx" + heap}
@@ -118,22 +119,22 @@ func (s *Settings) jvm(gcLog string) []string {
 	return out
 }
 
-// isCollector knows the options that choose a garbage collector.
+// isCollector reports whether an option selects a garbage collector.
 func isCollector(o string) bool {
 	return strings.HasPrefix(o, "-XX:+Use") && strings.HasSuffix(o, "GC")
 }
 
-// gcLogging is the option that adds a line for each pause of the garbage
-// collector to the member's log, which is kept, in a form that Signal reads.
+// gcLogging makes the Java virtual machine print each garbage collection pause to the member's
+// log, in a form that Signal parses. The log is kept with the run.
 const gcLogging = "-Xlog:gc:stdout:utctime,level,tags"
 
-// confinedNumbers are options whose value is a number: of others it can be the
-// name of a file.
+// confinedNumbers lists options whose value is a number. The value of other options can be a file
+// name.
 const confinedNumbers = "ActiveProcessorCount|ConcGCThreads|G1HeapRegionSize|InitiatingHeapOccupancyPercent|MaxDirectMemorySize|MaxGCPauseMillis|" +
 	"MaxMetaspaceSize|MaxNewSize|MetaspaceSize|NewRatio|NewSize|ParallelGCThreads|SurvivorRatio"
 
-// What settings from another machine may say to the Java machine: sizes, numbers
-// and switches. Other options name files, or code to be run.
+// Options and properties that another machine may set: sizes, numbers and switches. Other options
+// can name files or code to execute.
 var (
 	confinedOption   = regexp.MustCompile(`^-(X(mn|ms|mx|ss)[0-9]+[kKmMgG]?|XX:[+-][A-Za-z0-9]+|XX:(` + confinedNumbers + `)=[0-9]+[kKmMgG]?)$`)
 	confinedProperty = regexp.MustCompile(`^(zookeeper|jute)\.[A-Za-z0-9._]+=[A-Za-z0-9.:_-]*$`)

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Signal implements store.Store. A line is the server's, in the form of
-// our logback.xml, or the Java machine's, in that of gcLogging.
+// Signal implements store.Store. A line is from the server, in the format of our logback.xml, or
+// from the Java virtual machine, in the format of gcLogging.
 func (*Store) Signal(line []byte) (store.Signal, bool) {
 	if bytes.HasPrefix(line, []byte("[")) {
 		return ofJava(line)
@@ -21,9 +21,9 @@ func (*Store) Signal(line []byte) (store.Signal, bool) {
 	}
 	at, err := time.Parse(time.RFC3339Nano, string(stamp))
 	if err != nil {
-		return store.Signal{}, false // what belongs to the line before, such as a stack trace
+		return store.Signal{}, false // a continuation of the previous line, such as a stack trace
 	}
-	// The thread's name has brackets and what not, but no " - ".
+	// The thread name can contain brackets and other characters, but not " - ".
 	head, msg, ok := bytes.Cut(rest, []byte(" - "))
 	if !ok {
 		return store.Signal{}, false
@@ -33,20 +33,19 @@ func (*Store) Signal(line []byte) (store.Signal, bool) {
 	return s, ok
 }
 
-// pattern is how a message begins and ends, what is between being a whole number
-// of milliseconds if it took any, and what it means.
+// pattern matches a message by its beginning and end and maps it to a signal. If ends is not
+// empty, the text between them is a duration in whole milliseconds.
 type pattern struct {
-	logger       string // its class
+	logger       string // the simple name of its class
 	begins, ends string
 	kind         store.SignalKind
 }
 
-// startsUp is how the line begins with which a member that won the vote begins
-// to lead: a majority has its state.
+// startsUp begins the line that a member logs when it starts to lead: a majority has its state.
 const startsUp = "Have quorum of supporters, sids: "
 
-// epochOf is the epoch at which a leader begins, by the transaction's number at
-// the end of that line; 0 if there is none.
+// epochOf returns the epoch in which a leader begins, from the zxid at the end of that line; 0 if
+// the line has none.
 func epochOf(msg []byte) uint64 {
 	i := bytes.LastIndex(msg, []byte(" zxid: 0x"))
 	if i < 0 {
@@ -56,10 +55,10 @@ func epochOf(msg []byte) uint64 {
 	return zxid >> 32
 }
 
-// serverMessages are ZooKeeper 3.9's messages.
+// serverMessages lists the messages of ZooKeeper 3.9.
 var serverMessages = [...]pattern{
 	{"Leader", "LEADING - LEADER ELECTION TOOK - ", " MS", store.VoteWon},
-	{"Leader", startsUp, "", store.Elected}, // before it no client is served
+	{"Leader", startsUp, "", store.Elected}, // the leader serves no client before this line
 	{"Learner", "FOLLOWING - LEADER ELECTION TOOK - ", " MS", store.LeaderFound},
 	{"QuorumPeer", "LOOKING", "", store.ElectionStarted},
 	{"QuorumPeer", "Peer state changed: leading - broadcast", "", store.Serving},
@@ -103,12 +102,11 @@ func ofServer(head, msg []byte) (store.Signal, bool) {
 	return store.Signal{}, false
 }
 
-// ofJava reads a line such as
+// ofJava parses a line such as
 //
 //	[2026-03-01T12:00:00.123+0000][info][gc] GC(7) Pause Young (Normal) (G1 Evacuation Pause) 24M->3M(512M) 2.345ms
 //
-// Each pause is one line, written at its end. What the collector does besides
-// the program's threads is no pause.
+// Each pause is one line, written at its end. Concurrent phases of the collector are not pauses.
 func ofJava(line []byte) (store.Signal, bool) {
 	stamp, rest, ok := bytes.Cut(line[1:], []byte("]"))
 	if !ok || !bytes.Contains(rest, []byte("[gc")) {
@@ -124,7 +122,7 @@ func ofJava(line []byte) (store.Signal, bool) {
 	}
 	number, ok := bytes.CutSuffix(msg[bytes.LastIndexByte(msg, ' ')+1:], []byte("ms"))
 	if !ok {
-		return store.Signal{}, false // the line of its beginning, at a higher level of logging
+		return store.Signal{}, false // the line at the start of a pause, from a more verbose log level
 	}
 	at, err := time.Parse("2006-01-02T15:04:05.000-0700", string(stamp))
 	if err != nil {
@@ -133,8 +131,8 @@ func ofJava(line []byte) (store.Signal, bool) {
 	return store.Signal{Kind: store.GCPause, Time: at.UTC(), Duration: milliseconds(number)}, true
 }
 
-// milliseconds reads a number of them, with or without decimals; 0 for what is
-// none. Java machines write a comma where their language has one.
+// milliseconds parses a number of milliseconds, with or without decimals; 0 if it is invalid.
+// Java uses a decimal comma in some locales.
 func milliseconds(b []byte) time.Duration {
 	ms, err := strconv.ParseFloat(string(bytes.ReplaceAll(b, []byte(","), []byte("."))), 64)
 	if err != nil || !(ms >= 0) || ms > 1e12 {
@@ -143,21 +141,20 @@ func milliseconds(b []byte) time.Duration {
 	return time.Duration(ms * float64(time.Millisecond))
 }
 
-// prometheusPort is where ZooKeeper's Prometheus provider listens unless it is
-// configured otherwise.
+// prometheusPort is the default port of ZooKeeper's Prometheus provider.
 const prometheusPort = "7000"
 
 // millisecond is the unit of ZooKeeper's timers.
 const millisecond = 0.001
 
-// Metrics implements store.Store. The word mntr is answered at the client
-// port, by members that may; with the Prometheus provider it reports the Java
-// machine's figures too. Else the provider's own port may be there.
+// Metrics implements store.Store. Members answer the word mntr at the client port unless their
+// configuration forbids it; with the Prometheus provider the response includes the metrics of the
+// Java virtual machine. The port of the Prometheus provider is the second source.
 func (*Store) Metrics(_ store.Access, endpoint string) []store.MetricSource {
 	sources := []store.MetricSource{{
 		Command: "mntr",
 		Names: append(metricNames("zk_"),
-			// What mntr calls them with the default provider.
+			// The name that mntr uses with the default provider.
 			store.MetricName{Metric: store.FsyncSeconds, Sum: "zk_sum_fsynctime", Count: "zk_cnt_fsynctime", Unit: millisecond},
 		),
 		Refusals: []store.MetricRefusal{{Text: notInWhitelist, Remedy: "add mntr to 4lw.commands.whitelist in the server's configuration"}},
@@ -170,13 +167,13 @@ func (*Store) Metrics(_ store.Access, endpoint string) []store.MetricSource {
 	return sources
 }
 
-// metricNames is what the Prometheus provider calls the shared metrics.
+// metricNames returns the names that the Prometheus provider gives to the shared metrics.
 func metricNames(prefix string) []store.MetricName {
 	return []store.MetricName{
 		{Metric: store.FsyncSeconds, Sum: prefix + "fsynctime_sum", Count: prefix + "fsynctime_count", Unit: millisecond},
 		{Metric: store.CPUSeconds, Name: prefix + "process_cpu_seconds_total"},
 		{Metric: store.ResidentBytes, Name: prefix + "process_resident_memory_bytes"},
-		// How often the member looked for a leader.
+		// Number of times that the member looked for a leader.
 		{Metric: store.LeaderChanges, Name: prefix + "looking_count"},
 	}
 }

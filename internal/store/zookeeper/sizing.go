@@ -12,12 +12,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// adminGuide is the document that advice is from.
+// adminGuide is the source of the advice.
 const adminGuide = "ZooKeeper Administrator's Guide"
 
 const (
-	nodeBytes  = 300     // of the heap for a node, beside its path and data: an estimate
-	mostBuffer = 1 << 20 // jute.maxbuffer, where it is not set
+	nodeBytes  = 300     // estimated heap bytes for a node, in addition to its path and data
+	mostBuffer = 1 << 20 // default of jute.maxbuffer
 )
 
 // Size implements store.Sizer.
@@ -55,7 +55,7 @@ func (*Store) Size(l store.SizedLoad) ([]store.Filling, []store.Advice, error) {
 	return fills, append(advice, store.Advice{Topic: "timeouts", Text: words, Source: adminGuide + " (tickTime, syncLimit)"}), nil
 }
 
-// heapBytes reads a size of the Java machine's, such as 512m; 0 for none.
+// heapBytes parses a Java memory size, such as 512m; 0 if it is invalid.
 func heapBytes(text string) float64 {
 	units := map[string]float64{"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 	lower := strings.ToLower(text)

@@ -6,7 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// Methods as a recording calls them.
+// methods maps opcodes to the method names in a recording.
 var methods = map[jute.Op]string{
 	jute.OpCreate: "create", jute.OpCreate2: "create", jute.OpCreateContainer: "create", jute.OpCreateTTL: "create",
 	jute.OpDelete: "delete", jute.OpExists: "exists", jute.OpGetData: "getData", jute.OpSetData: "setData",
@@ -17,19 +17,19 @@ var methods = map[jute.Op]string{
 }
 
 const (
-	methodConnect = "connect" // begins a session
-	methodEvent   = "event"   // of a watch
+	methodConnect = "connect" // starts a session
+	methodEvent   = "event"   // watch event
 	methodMulti   = "multi"
 	methodOther   = "other"
 )
 
-// maxTapped bounds the requests of a connection that await their answer.
+// maxTapped limits the open requests of a connection.
 const maxTapped = 100_000
 
 // Tap implements store.Tapped.
 func (*Store) Tap(cfg store.TapConfig) store.Tap { return NewTap(cfg) }
 
-// NewTap understands a connection to a server that speaks ZooKeeper's protocol.
+// NewTap returns a passive decoder for a connection to a server that speaks ZooKeeper's protocol.
 func NewTap(cfg store.TapConfig) store.Tap {
 	t := &tap{cfg: cfg}
 	t.heard = jute.NewOverhearer(t)
@@ -48,13 +48,13 @@ func (t *tap) Open() int { return len(t.open) }
 // End implements store.Tap.
 func (t *tap) End(at int64) {
 	t.now = at
-	for _, one := range t.open {
-		t.tell(one.request)
+	for _, open := range t.open {
+		t.record(open.request)
 	}
 	t.open = nil
 }
 
-func (t *tap) tell(c *call.Call) {
+func (t *tap) record(c *call.Call) {
 	t.cfg.Call(c)
 	if len(t.free) < 256 {
 		t.free = append(t.free, c)
@@ -100,7 +100,7 @@ func (t *tap) connect(body []byte, size int) {
 	c := t.begin(methodConnect, size)
 	p := part(c, call.Grant, call.Always)
 	p.Number = int64(r.Int()+999) / 1000
-	p.Lease = r.Long() // of a session that goes on
+	p.Lease = r.Long() // the session that the client continues
 	t.open = append(t.open, tapped{op: jute.OpError, request: c})
 }
 
@@ -117,17 +117,17 @@ func (t *tap) connected(body []byte, size int) {
 	if c.Lease == 0 { // the session has expired
 		c.Code = uint16(-jute.SessionExpired)
 	}
-	t.tell(c)
+	t.record(c)
 }
 
-// take takes the i-th of the requests that await their answer.
+// take removes and returns the i-th open request.
 func (t *tap) take(i int) *call.Call {
 	c := t.open[i].request
 	t.open = append(t.open[:i], t.open[i+1:]...)
 	return c
 }
 
-// asked reads a request: RequestHeader{xid int, type int} and what follows.
+// asked decodes a request: RequestHeader{xid int, type int} and its record.
 func (t *tap) asked(body []byte, size int) {
 	r := jute.NewReader(body)
 	xid, op := r.Int(), jute.Op(r.Int())
@@ -149,7 +149,7 @@ func (t *tap) asked(body []byte, size int) {
 	t.open = append(t.open, tapped{xid, op, c})
 }
 
-// answered reads an answer: ReplyHeader{xid int, zxid long, err int} and what follows.
+// answered decodes a reply: ReplyHeader{xid int, zxid long, err int} and its record.
 func (t *tap) answered(body []byte, size int) {
 	r := jute.NewReader(body)
 	xid, zxid, code := r.Int(), r.Long(), jute.Code(r.Int())
@@ -159,7 +159,7 @@ func (t *tap) answered(body []byte, size int) {
 	if xid == jute.XidNotification {
 		c := t.begin(methodEvent, 0)
 		c.Told, c.Took, c.Got, c.Keys = true, 0, size, 1
-		t.tell(c)
+		t.record(c)
 		return
 	}
 	for i, one := range t.open {
@@ -170,7 +170,7 @@ func (t *tap) answered(body []byte, size int) {
 		c.Took, c.Got, c.Revision = t.now-c.At, size, max(zxid, 0)
 		a := tapAnswer{t: t, c: c, r: r}
 		a.read(one.op, code)
-		t.tell(c)
+		t.record(c)
 		return
 	}
 }

@@ -8,26 +8,26 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// tapRequest reads a request into a call's parts. A node that is created is one whose
-// version must be 0 before, for there is none; a version in a recording is the node's
-// and 1, as in Event.Revision. Keys are paths without their first slash.
+// tapRequest decodes a request into the parts of a call. A create is recorded as a write guarded
+// by version 0, because the node must not exist. Recorded versions are the node's version plus 1,
+// as in Event.Revision. Keys are paths without the first slash.
 type tapRequest struct {
 	t *tap
 	c *call.Call
 }
 
-// part adds a part; the pointer is good until the next.
+// part appends a part; the pointer is valid until the next append.
 func part(c *call.Call, a call.Action, b call.Branch) *call.Part {
 	c.Parts = append(c.Parts, call.Part{Action: a, Branch: b})
 	return &c.Parts[len(c.Parts)-1]
 }
 
-// key is what is recorded of a path.
+// key returns the recorded form of a path.
 func (t *tap) key(path []byte) []byte {
 	return t.cfg.Redactor.RedactKey(bytes.TrimPrefix(path, []byte{'/'}))
 }
 
-// read reads what follows the header. It returns false where that is malformed.
+// read decodes the record after the header. It returns false if the record is malformed.
 func (q *tapRequest) read(op jute.Op, r *jute.Reader) bool {
 	switch op {
 	case jute.OpCreate, jute.OpCreate2, jute.OpCreateContainer, jute.OpCreateTTL, jute.OpDelete, jute.OpSetData:
@@ -56,7 +56,7 @@ func (q *tapRequest) read(op jute.Op, r *jute.Reader) bool {
 	return r.OK()
 }
 
-// get reads a read with its watch.
+// get decodes a read and its watch.
 func (q *tapRequest) get(op jute.Op, r *jute.Reader) {
 	p := part(q.c, call.Read, call.Always)
 	p.Key, p.Flags = q.t.key(r.Buffer()), call.Local
@@ -75,14 +75,14 @@ func (q *tapRequest) get(op jute.Op, r *jute.Reader) {
 	}
 }
 
-// guard adds that a node must have a version, as recorded.
+// guard appends the condition that a node has a version, in recorded form.
 func (q *tapRequest) guard(path []byte, version int64) {
 	q.c.Guarded = true
 	p := part(q.c, call.Compare, call.Always)
 	p.Target, p.Number, p.Key = call.Version, version, q.t.key(path)
 }
 
-// versioned adds a write or a removal of a node that has a version, or any.
+// versioned appends a write or a removal, with a guard unless it accepts any version.
 func (q *tapRequest) versioned(m *jute.MultiOp, action call.Action, inMulti bool) {
 	branch := call.Always
 	if m.Version != jute.AnyVersion {
@@ -99,7 +99,7 @@ func (q *tapRequest) versioned(m *jute.MultiOp, action call.Action, inMulti bool
 	}
 }
 
-// create adds a create.
+// create appends a create.
 func (q *tapRequest) create(m *jute.MultiOp, inMulti bool) {
 	branch, flags := call.Then, call.Flags(0)
 	switch m.Mode {
@@ -118,7 +118,7 @@ func (q *tapRequest) create(m *jute.MultiOp, inMulti bool) {
 	p.Key, p.Flags, p.Value = q.t.key(m.Path.Rest), flags, q.t.cfg.Redactor.RedactValue(m.Data)
 }
 
-// change adds a request that changes or checks a node.
+// change appends a request that changes or checks a node.
 func (q *tapRequest) change(m *jute.MultiOp, inMulti bool) {
 	switch m.Op {
 	case jute.OpDelete:
@@ -126,7 +126,7 @@ func (q *tapRequest) change(m *jute.MultiOp, inMulti bool) {
 	case jute.OpSetData:
 		q.versioned(m, call.Write, inMulti)
 	case jute.OpCheck:
-		if m.Version == jute.AnyVersion { // that there is such a node
+		if m.Version == jute.AnyVersion { // requires only that the node exists
 			part(q.c, call.Other, call.Then)
 		} else {
 			q.guard(m.Path.Rest, int64(m.Version)+1)
@@ -136,7 +136,7 @@ func (q *tapRequest) change(m *jute.MultiOp, inMulti bool) {
 	}
 }
 
-// transaction reads a multi.
+// transaction decodes a multi.
 func (q *tapRequest) transaction(b []byte) (ok bool) {
 	t := q.t
 	if t.multi, ok = jute.ReadMulti(b, t.multi[:0]); !ok {
@@ -154,7 +154,7 @@ func (q *tapRequest) transaction(b []byte) (ok bool) {
 	return true
 }
 
-// tapAnswer reads what an answer tells of its call; what is malformed it passes over.
+// tapAnswer decodes a reply into its call; it skips malformed fields.
 type tapAnswer struct {
 	t *tap
 	c *call.Call
@@ -194,7 +194,7 @@ func (a *tapAnswer) read(op jute.Op, code jute.Code) {
 	}
 }
 
-// failed says that a multi failed, whose answer itself is said to be a success.
+// failed records that a multi failed, although its reply header reports success.
 func (a *tapAnswer) failed(code jute.Code) {
 	c := a.c
 	c.Held, c.Keys, c.Code = false, 0, uint16(-max(min(code, -1), -1000)) // #nosec G115 -- from 1 to 1000
@@ -203,8 +203,8 @@ func (a *tapAnswer) failed(code jute.Code) {
 	}
 }
 
-// guardFailed reports whether an error says that a node has another version, or is there
-// or not. A proxy says of a transaction no more than that it failed.
+// guardFailed reports whether an error means that a node has another version, exists, or does not
+// exist. A proxy only reports that a transaction failed.
 func guardFailed(op jute.Op, code jute.Code) bool {
 	switch code {
 	case jute.NodeExists, jute.BadVersion:
@@ -215,19 +215,19 @@ func guardFailed(op jute.Op, code jute.Code) bool {
 	return op == jute.OpMulti && code == jute.APIError
 }
 
-// created takes the path of a node that was created.
+// created records the path of a created node.
 func (a *tapAnswer) created(p *call.Part, path []byte) {
 	if p.Version = 1; p.Flags&call.Sequential != 0 && len(path) > 0 {
 		p.End = a.t.key(path)
 	}
 }
 
-// results takes the results of a multi, one of each operation.
+// results decodes the results of a multi, one per operation.
 func (a *tapAnswer) results() {
 	parts := a.c.Parts
 	var result jute.MultiResult
 	for i := 0; i < len(parts) && jute.ReadMultiResults(&a.r, &result); i++ {
-		if result.Op == jute.OpError { // none was done, and one says why
+		if result.Op == jute.OpError { // all failed, and one result has the reason
 			if result.Code != jute.OK && result.Code != jute.RuntimeInconsistency {
 				a.failed(result.Code)
 				return
@@ -248,18 +248,18 @@ func (a *tapAnswer) results() {
 	}
 }
 
-// tap understands one connection of clients to a member (store.Tap). What is said about
-// a session's password and of authentication is not recorded.
+// tap is the passive decoder of one client connection to a member (store.Tap). It does not record
+// the session's password or authentication data.
 type tap struct {
 	cfg   store.TapConfig
 	heard *jute.Overhearer
 	now   int64
-	open  []tapped // in the order in which they were asked
+	open  []tapped // open requests, in the order of the requests
 	free  []*call.Call
 	multi []jute.MultiOp
 }
 
-// tapped is a request that awaits its answer.
+// tapped is an open request.
 type tapped struct {
 	xid     int32
 	op      jute.Op

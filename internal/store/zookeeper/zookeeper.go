@@ -1,6 +1,5 @@
-// Package zookeeper is ZooKeeper: what it can do, how its members are started,
-// how they are asked and maintained, and how its protocol looks on a
-// connection.
+// Package zookeeper describes ZooKeeper to the rest of the program: its capabilities, how its
+// members are started, queried and maintained, and how a connection encodes its protocol.
 package zookeeper
 
 import (
@@ -11,13 +10,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/zookeeper/nullserver"
 )
 
-// Name is what --store and scenario files call ZooKeeper.
+// Name identifies ZooKeeper in --store and scenario files.
 const Name = "zookeeper"
 
-// Store is ZooKeeper, as the rest of the program sees it.
+// Store implements store.Store for ZooKeeper.
 type Store struct{}
 
-// New returns ZooKeeper.
+// New returns a Store.
 func New() *Store { return &Store{} }
 
 // Name implements store.Store.
@@ -77,10 +76,10 @@ func (*Store) Capabilities() kv.Capabilities {
 	}
 }
 
-// usualWatch is the mode of watches where none is asked for.
+// usualWatch is the default watch mode.
 const usualWatch = kv.PersistentWatch
 
-// watchesOf are the watches of a session.
+// watchesOf describes the watches of a session.
 func watchesOf() kv.Watches {
 	return kv.Watches{
 		Modes: map[kv.WatchMode]string{
@@ -100,9 +99,9 @@ func (*Store) DecodeSettings(decode func(into any) error) (any, error) {
 // Codecs implements store.Store.
 func (*Store) Codecs(a store.Access) store.Codecs { return newCodecs(a, Dialect{}) }
 
-// Codecs are those for a server that speaks the dialect.
+// Codecs returns the codecs for a server that speaks the dialect.
 func (d Dialect) Codecs(a store.Access) store.Codecs { return newCodecs(a, d) }
 
-// NullServer implements store.NullServed. MaxStreams means nothing here: the
-// protocol has no way to say it.
+// NullServer implements store.NullServed. It ignores MaxStreams because the protocol cannot
+// announce a limit.
 func (*Store) NullServer(o store.NullOptions) (store.NullServer, error) { return nullserver.New(o) }

@@ -28,8 +28,8 @@ func (c *conn) Serve() {
 	}
 }
 
-// frameLen is the length of the frame that b begins with; 0 if that is not
-// known yet.
+// frameLen returns the length of the frame at the start of b; 0 if b has less than the 4 bytes of
+// its length field.
 func frameLen(b []byte) int {
 	if len(b) < 4 {
 		return 0
@@ -37,8 +37,8 @@ func frameLen(b []byte) int {
 	return 4 + int(binary.BigEndian.Uint32(b))
 }
 
-// take answers the complete frames of in. It reports how much that was, and
-// whether the connection goes on.
+// take processes the complete frames of in. It returns the bytes consumed and whether the
+// connection continues.
 func (c *conn) take(in []byte) (used int, goesOn bool) {
 	var now int64
 	if c.server.Run != nil {
@@ -68,8 +68,7 @@ func (c *conn) take(in []byte) (used int, goesOn bool) {
 	return used, !c.Over()
 }
 
-// release moves the answers that are due to the output, and lets the schedule
-// come again for the next.
+// release moves the replies that are due to the output and schedules the next one.
 func (c *conn) release(now int64) {
 	if len(c.postponed) > 0 {
 		c.takePostponed(now)
@@ -93,8 +92,8 @@ func (c *conn) release(now int64) {
 	}
 }
 
-// step takes the first complete frame of in and returns its length, 0 when
-// there is none. The caller holds the connection's and the tree's locks.
+// step processes the first complete frame of in and returns its length, or 0 if there is none.
+// The caller holds the connection's and the tree's locks.
 func (c *conn) step(in []byte, now int64) int {
 	if len(in) < 4 {
 		return 0
@@ -129,7 +128,7 @@ func (c *conn) step(in []byte, now int64) int {
 	return n
 }
 
-// request answers one request, now or later.
+// request answers one request, at once or later.
 func (c *conn) request(xid int32, op jute.Op, record []byte, now int64) {
 	s := &c.session
 	r := jute.NewReader(record)
@@ -163,8 +162,8 @@ func (c *conn) request(xid int32, op jute.Op, record []byte, now int64) {
 	}
 }
 
-// counts reports whether a request is an operation on nodes. An exists of the
-// root is how clients ask for nothing.
+// counts reports whether a request is an operation on nodes. Clients use an exists of the root as
+// a request without effect.
 func counts(op jute.Op, record []byte) bool {
 	switch op {
 	case jute.OpExists:
@@ -176,7 +175,7 @@ func counts(op jute.Op, record []byte) bool {
 	return false
 }
 
-// authenticate takes AuthPacket{type int, scheme string, auth buffer}.
+// authenticate handles AuthPacket{type int, scheme string, auth buffer}.
 func (c *conn) authenticate(r *jute.Reader) {
 	s := &c.session
 	r.Int()
@@ -191,7 +190,7 @@ func (c *conn) authenticate(r *jute.Reader) {
 	c.out = finish(s.begin(c.out, jute.XidAuth), start, code)
 }
 
-// answer appends what add appends, to the output or behind what waits.
+// answer appends a reply to the output, or to the delayed replies.
 func (c *conn) answer(now, due int64, add func([]byte) []byte) {
 	if len(c.marks) > 0 {
 		due = max(due, c.marks[len(c.marks)-1].due)
@@ -205,7 +204,7 @@ func (c *conn) answer(now, due int64, add func([]byte) []byte) {
 	c.release(now)
 }
 
-// closeWhenDone ends the connection after all that waits.
+// closeWhenDone closes the connection after all delayed replies.
 func (c *conn) closeWhenDone(now int64) {
 	if len(c.marks) == 0 {
 		c.closing = true
@@ -215,7 +214,7 @@ func (c *conn) closeWhenDone(now int64) {
 	c.release(now)
 }
 
-// scripted does an operation, and answers it as the script says.
+// scripted executes an operation and answers it as the script demands.
 func (c *conn) scripted(xid int32, op jute.Op, r *jute.Reader, now int64) {
 	s := &c.session
 	a, due := s.server.Arrive(now, s.member)
@@ -227,7 +226,7 @@ func (c *conn) scripted(xid int32, op jute.Op, r *jute.Reader, now int64) {
 		}
 		s.lie = a.Kind
 		b, ok = s.reply(xid, op, r, b)
-		s.lie, s.told = null.Answer, 0
+		s.lie, s.answeredZxid = null.Answer, 0
 		return c.spoil(a.Kind, op, b, start)
 	})
 	if c.taken++; c.taken == s.server.Script.GoAway || a.Kind == null.Close || a.Kind == null.Half || !ok {
@@ -237,7 +236,7 @@ func (c *conn) scripted(xid int32, op jute.Op, r *jute.Reader, now int64) {
 	c.silent = c.silent || a.Kind == null.Never
 }
 
-// spoil makes the answer b[start:] what the script wants instead.
+// spoil replaces the reply b[start:] by the one that the script demands.
 func (c *conn) spoil(kind null.Kind, op jute.Op, b []byte, start int) []byte {
 	data := start + replyLen // the length of a getData's value
 	hasData := op == jute.OpGetData && len(b) > data+4
@@ -252,7 +251,7 @@ func (c *conn) spoil(kind null.Kind, op jute.Op, b []byte, start int) []byte {
 		if hasData {
 			binary.BigEndian.PutUint32(b[data:], math.MaxInt32)
 		}
-	case null.WrongKey, null.WrongValue: // an answer carries no key, but its value may
+	case null.WrongKey, null.WrongValue: // a reply has no key, but a value may have one
 		if hasData {
 			size := int(binary.BigEndian.Uint32(b[data:]))
 			if size > 0 {

@@ -7,16 +7,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// create makes a node, or says so. One without data is the parent of others, which are
-// tried again where it is not there.
+// create creates a node, or only claims to if the script lies. Nodes without data are parents,
+// which the lies spare because clients create them again when missing.
 func (s *session) create(path string, data []byte, mode jute.Mode) (string, *entry, jute.Code) {
 	t, noted := s.tree, len(s.tree.watches.changed)
 	if there := t.Get([]byte(path)); s.lie == null.LieCAS && there != nil && there.With.owner != 0 {
-		t.drop(there) // as if nobody had made it
+		t.drop(there) // as if it did not exist
 	}
 	path, e, code := t.create(t.Next(), path, data, mode, s.id)
 	if s.lie == null.LieOutlive {
-		delete(t.sessions[s.id], path) // which does not know of it
+		delete(t.sessions[s.id], path) // so that the node outlives its session
 	}
 	if s.lie != null.LieLost || t.canned != nil || code != jute.OK || len(data) == 0 {
 		return path, e, code
@@ -27,7 +27,7 @@ func (s *session) create(path string, data []byte, mode jute.Mode) (string, *ent
 	return path, &tells, code
 }
 
-// endOne takes a node off that is to live as long as the session, which goes on.
+// endOne removes an ephemeral node of the session although the session continues.
 func (s *session) endOne() {
 	first := ""
 	for path := range s.tree.sessions[s.id] {
@@ -42,13 +42,14 @@ func (s *session) endOne() {
 	s.tree.publish(s.tree.remove(first, jute.AnyVersion) == jute.OK, zxid)
 }
 
-// set changes a node's data, or says so: the entry is what the answer tells.
+// set changes a node's data, or only claims to if the script lies. It returns the entry for the
+// reply.
 func (s *session) set(path, data []byte, version int32) (*entry, jute.Code) {
 	zxid, asked := s.tree.Next(), version
 	if s.lie == null.LieCAS {
 		version = jute.AnyVersion
 	}
-	e, code := s.tree.at(path, version)
+	e, code := s.tree.nodeWithVersion(path, version)
 	if s.lie < null.LieLost || s.tree.canned != nil || code != jute.OK {
 		return s.tree.set(zxid, path, data, version)
 	}
@@ -60,9 +61,9 @@ func (s *session) set(path, data []byte, version int32) (*entry, jute.Code) {
 	switch {
 	case s.lie == null.LieTwice:
 		e.Set(data, s.tree.Next())
-		s.told = zxid
+		s.answeredZxid = zxid
 	case s.lie == null.LieCAS && asked != jute.AnyVersion:
-		tells.Version = int64(asked) + 2 // one after that which was asked for
+		tells.Version = int64(asked) + 2 // one more than the correct new version
 	}
 	return &tells, jute.OK
 }

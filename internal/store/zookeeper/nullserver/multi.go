@@ -8,8 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// multi does all operations of a request or none, and appends the answer's
-// record.
+// multi executes all operations of a request or none, and appends the reply's record.
 func (s *session) multi(request, b []byte) (_ []byte, ok bool) {
 	ops, ok := jute.ReadMulti(request, nil)
 	if !ok {
@@ -27,7 +26,7 @@ func (s *session) multi(request, b []byte) (_ []byte, ok bool) {
 	return appendMultiHeader(b, jute.OpError, true, -1), true
 }
 
-// multiOp does one operation and appends its result.
+// multiOp executes one operation and appends its result.
 func (s *session) multiOp(zxid int64, op *jute.MultiOp, b []byte, u *undo) ([]byte, jute.Code) {
 	t, path := s.tree, string(op.Path.Rest)
 	b = appendMultiHeader(b, op.Op, false, 0)
@@ -51,26 +50,25 @@ func (s *session) multiOp(zxid int64, op *jute.MultiOp, b []byte, u *undo) ([]by
 		u.remember(parentOf(path))
 		return b, t.remove(path, op.Version)
 	case jute.OpCheck:
-		_, code := t.at(op.Path.Rest, op.Version)
+		_, code := t.nodeWithVersion(op.Path.Rest, op.Version)
 		return b, code
 	}
 	return b, jute.Unimplemented
 }
 
-// undo brings back what a multi has changed before one of its operations
-// failed.
+// undo restores the nodes that a multi changed before one of its operations failed.
 type undo struct {
 	tree *tree
 	log  []change
 }
 
-// change is a node that may have been changed.
+// change is a node that may have been changed, with its earlier state.
 type change struct {
 	path   string
-	before *entry // nil: there was none
+	before *entry // nil: the node did not exist
 }
 
-// remember keeps a node as it is.
+// remember saves the current state of a node.
 func (u *undo) remember(path string) {
 	var before *entry
 	if e := u.tree.Get([]byte(path)); e != nil {
@@ -81,7 +79,7 @@ func (u *undo) remember(path string) {
 	u.log = append(u.log, change{path, before})
 }
 
-// restore undoes all, the last first.
+// restore reverts all changes, the last first.
 func (u *undo) restore() {
 	t := u.tree
 	t.watches.changed = t.watches.changed[:0]

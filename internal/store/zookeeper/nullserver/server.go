@@ -1,17 +1,15 @@
-// Package nullserver is a server that speaks enough of ZooKeeper's protocol to
-// be benchmarked, with no store behind it: what the generator is calibrated
-// against, and the ground truth of its accuracy tests. It answers at once, or
-// as a script says.
+// Package nullserver is a null server for ZooKeeper's protocol: it calibrates the load generator
+// and is the ground truth of its accuracy tests. It responds at once, or as a script demands.
 //
-// One process can be several members that share what was written; the first
-// leads. Client libraries take it for ZooKeeper as long as they create, delete,
-// read and write nodes, alone or in a multi, watch them, list children, sync, and
-// ask srvr, conf, dirs, ruok or mntr. Watches end with their connection: setWatches,
-// which sets them again, is accepted and does nothing. Access rights are not kept.
+// One process can act as several members that share the written data; the first is the leader.
+// Client libraries accept it as ZooKeeper if they only create, delete, read and write nodes,
+// individually or in a multi, watch them, list children, sync, and send srvr, conf, dirs, ruok or
+// mntr. Watches end with their connection: setWatches, which would set them again, is accepted
+// and has no effect. Access rights are not stored.
 //
-// Like ZooKeeper it answers a connection's requests in their order: an answer
-// that is due waits for those before it. So a script's `never` silences its
-// connection from that request on, and a delay holds back what comes behind it.
+// Like ZooKeeper it replies to the requests of a connection in order: a reply that is due waits
+// for those before it. So a script's `never` silences its connection starting with that request,
+// and a delay holds back all later replies.
 package nullserver
 
 import (
@@ -26,12 +24,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// maxDue is how many connections are served at once: more would make the
-// first late.
+// maxDue limits the connections that are served in one batch; more would delay the first ones.
 const maxDue = 64
 
-// New prepares a null server. In its script only operations on nodes count as
-// such and follow it: not sync, exists of the root, ping or the session's own.
+// New returns a null server. Its script applies only to operations on nodes: not to sync, exists
+// of the root, ping or the requests of the session itself.
 func New(o store.NullOptions) (*Server, error) {
 	script, err := null.ReadScript(o, errorNames(), false)
 	if err != nil {
@@ -50,7 +47,7 @@ func (s *Server) Serve(ctx context.Context, listeners []net.Listener) error {
 	return s.Server.Serve(ctx, listeners)
 }
 
-// due gives the answers that are due.
+// due writes the replies that are due.
 func (s *Server) due(batch []*conn) {
 	for _, c := range batch {
 		c.Lock()
@@ -64,15 +61,14 @@ func (s *Server) due(batch []*conn) {
 	}
 }
 
-// scriptErrors are the codes that error=NAME may ask for.
+// scriptErrors lists the codes available to error=NAME.
 var scriptErrors = [...]jute.Code{
 	jute.SystemError, jute.MarshallingError, jute.Unimplemented, jute.OperationTimeout, jute.BadArguments,
 	jute.NoNode, jute.NoAuth, jute.BadVersion, jute.NodeExists, jute.SessionExpired, jute.SessionMoved,
 	jute.NotReadOnly, jute.RequestTimeout, jute.QuotaExceeded, jute.ThrottledOp,
 }
 
-// errorNames lists the names that error=NAME may have: ZooKeeper's codes in
-// lower case.
+// errorNames lists the names available to error=NAME: ZooKeeper's codes in lower case.
 func errorNames() (names []string) {
 	for _, code := range scriptErrors {
 		names = append(names, strings.ToLower(code.String()))
@@ -80,8 +76,8 @@ func errorNames() (names []string) {
 	return names
 }
 
-// failure is the code that an action answers instead of doing the operation.
-// ZooKeeper cannot cancel one request; what comes nearest is answered.
+// failure returns the code that an action returns instead of executing the operation. ZooKeeper
+// cannot cancel a request; the code is the closest equivalent.
 func failure(a null.Action) jute.Code {
 	switch {
 	case a.Kind == null.Error:

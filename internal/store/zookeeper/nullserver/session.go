@@ -10,18 +10,18 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/jute"
 )
 
-// The session timeouts that the server grants, in milliseconds, as ZooKeeper
-// does with its default tick.
+// The range of session timeouts that the server grants, in milliseconds, as ZooKeeper does with
+// its default tick.
 const (
 	minTimeout = 4000
 	maxTimeout = 40_000
 )
 
-// password stands for a session's secret: what matters is that it comes back.
+// password is the secret of every session; a client only has to send it back.
 const password = "null server 16 b"
 
-// connect answers a ConnectRequest, with zeros if the session is unknown. ok is
-// false if it is no such request.
+// connect answers a ConnectRequest, with zeros if the session is unknown. ok is false if the
+// frame is not a ConnectRequest.
 func (s *session) connect(frame, b []byte) (_ []byte, ok bool) {
 	r := jute.NewReader(frame)
 	r.Int()
@@ -48,15 +48,15 @@ func (s *session) connect(frame, b []byte) (_ []byte, ok bool) {
 	return b, true
 }
 
-// begin appends a reply without its length and code.
+// begin appends a reply header without its length and code.
 func (s *session) begin(b []byte, xid int32) []byte {
 	b = binary.BigEndian.AppendUint32(b, 0)
 	b = binary.BigEndian.AppendUint32(b, uint32(xid))
-	b = binary.BigEndian.AppendUint64(b, uint64(cmp.Or(s.told, s.tree.Revision())))
+	b = binary.BigEndian.AppendUint64(b, uint64(cmp.Or(s.answeredZxid, s.tree.Revision())))
 	return binary.BigEndian.AppendUint32(b, 0)
 }
 
-// finish fills in what begin left out; a reply with an error has no record.
+// finish fills in the length and code; a reply with an error has no record.
 func finish(b []byte, start int, code jute.Code) []byte {
 	if code != jute.OK {
 		b = b[:start+replyLen]
@@ -66,8 +66,7 @@ func finish(b []byte, start int, code jute.Code) []byte {
 	return b
 }
 
-// reply does a request and appends its answer. ok is false if the request
-// cannot be read.
+// reply executes a request and appends its reply. ok is false if the request is malformed.
 func (s *session) reply(xid int32, op jute.Op, r *jute.Reader, b []byte) (_ []byte, ok bool) {
 	start := len(b)
 	code := jute.OK
@@ -94,7 +93,7 @@ func (s *session) reply(xid int32, op jute.Op, r *jute.Reader, b []byte) (_ []by
 		if jute.ReadChange(op, r, &m); r.OK() {
 			s.tree.Next()
 			if s.lie == null.LieLost {
-				_, code = s.tree.at(m.Path.Rest, m.Version)
+				_, code = s.tree.nodeWithVersion(m.Path.Rest, m.Version)
 			} else {
 				code = s.tree.remove(string(m.Path.Rest), m.Version)
 			}
@@ -169,7 +168,7 @@ func (s *session) list(op jute.Op, r *jute.Reader, b []byte) ([]byte, jute.Code)
 	return b, jute.OK
 }
 
-// appendStat appends a node's Stat, whose times are not kept.
+// appendStat appends a node's Stat. The server stores no times.
 func appendStat(b []byte, e *entry) []byte {
 	b = binary.BigEndian.AppendUint64(b, uint64(e.Created))
 	b = binary.BigEndian.AppendUint64(b, uint64(e.Changed))
@@ -183,10 +182,10 @@ func appendStat(b []byte, e *entry) []byte {
 	return binary.BigEndian.AppendUint64(b, uint64(e.Changed)) // pzxid
 }
 
-// version is what the null server calls itself.
+// version is the version that the null server reports.
 const version = "3.9.5-null"
 
-// word answers a four-letter word; ok is false if it is none.
+// word answers a four-letter word; ok is false if the word is unknown.
 func (s *session) word(word string) (text string, ok bool) {
 	mode := "follower"
 	switch {

@@ -7,48 +7,48 @@ import (
 
 // Sizes of one connection's buffers, in bytes.
 const (
-	maxRequest = 16 << 20 // of one request, far above jute.maxbuffer
+	maxRequest = 16 << 20 // of one request; far above jute.maxbuffer
 	flushAt    = 256 << 10
 )
 
-// conn is a connection. One goroutine reads; answers that are due later are
-// released by the server's schedule.
+// conn is a connection. One goroutine reads from it; the server's schedule releases delayed
+// replies.
 type conn struct {
-	null.Writer // of out; its lock guards what follows
+	null.Writer // writes out; its lock guards the fields below
 	server      *Server
 	session     session
-	out         []byte // to be written
-	closing     bool   // close the connection when out is written
-	later       []byte // answers that wait for their time, in order
-	marks       []mark // of later
-	scheduled   bool   // the schedule has this connection
-	taken       uint64 // operations
-	silent      bool   // nothing is answered any more
+	out         []byte // pending output
+	closing     bool   // close the connection after writing out
+	later       []byte // delayed replies, in order
+	marks       []mark // when the parts of later are due
+	scheduled   bool   // the connection is in the schedule
+	taken       uint64 // number of operations
+	silent      bool   // no further replies are sent
 
-	// The tree's lock guards what follows.
+	// The tree's lock guards the fields below.
 	watching  bool
-	news      []byte      // watch events to be written before any answer
-	behind    []byte      // an event that comes behind the next
-	postponed []postponed // events that come late
+	news      []byte      // watch events to write before the next reply
+	behind    []byte      // an event to write after the next one
+	postponed []postponed // delayed events
 }
 
-// mark says when the bytes of later up to end are due.
+// mark is the time at which the bytes of later up to end are due.
 type mark struct {
 	due   int64
 	end   int
-	close bool // the connection is closed then
+	close bool // close the connection then
 }
 
-// Server is a store.NullServer: the members of one null cluster. What is due
-// later is a connection, once, because its answers keep their order.
+// Server is a store.NullServer: the members of one null cluster. Its schedule holds connections
+// instead of replies, because the replies of a connection keep their order.
 type Server struct {
 	*null.Server[*conn, *conn]
-	user    string // NAME:PASSWORD that must be given with the scheme digest before anything else is answered
+	user    string // NAME:PASSWORD that a client must send with the scheme digest first; empty: none
 	tree    *tree
 	members []string // addresses
 }
 
-// session is what one connection is to the cluster.
+// session is the session of one connection.
 type session struct {
 	server  *Server
 	tree    *tree
@@ -56,62 +56,60 @@ type session struct {
 	member  int // from 0
 	id      int64
 	greeted bool
-	trusted bool // the right name and password were given
+	trusted bool // the client sent the correct name and password
 
-	lie  null.Kind // that the request under way is answered with
-	told int64     // the transaction that its answer is of; 0: the newest
+	lie          null.Kind // how the reply to the current request lies
+	answeredZxid int64     // zxid of that reply; 0: the newest
 }
 
 // replyLen is the size of a reply's length and header: xid, zxid, err.
 const replyLen = 4 + 4 + 8 + 4
 
-// tree is the nodes of a null cluster, which its members share, and its
-// sessions: the keys are the paths, and the revisions the transactions. A
-// connection holds the lock for a whole batch of requests.
+// tree holds the nodes and sessions of a null cluster, which its members share. Its keys are
+// paths and its revisions are zxids. A connection holds the lock for a whole batch of requests.
 type tree struct {
-	*null.Space[node]        // its lock guards what follows
-	canned            *entry // not nil: every node is this one, and nothing is remembered
-	wrote             entry  // what it is said to be after a write
+	*null.Space[node]        // its lock guards the fields below
+	canned            *entry // if not nil, every node is this one and nothing is stored
+	wrote             entry  // the node that a write reports if canned
 
-	sessions map[int64]map[string]struct{} // with the ephemeral nodes that end with them
+	sessions map[int64]map[string]struct{} // ephemeral nodes by session
 	lastID   int64
 	watches  watches
 }
 
 type entry = null.Entry[node]
 
-// node is what is kept with a path besides its data.
+// node holds the fields of a node other than its data.
 type node struct {
 	cversion int32
-	owner    int64 // the session that it ends with
+	owner    int64 // the session of an ephemeral node; 0: none
 	children int32
-	made     int32 // children ever made, for sequential names
+	made     int32 // number of children ever created, for sequential names
 }
 
-// watches are those of a cluster: which connections are to be told of which paths.
-// The tree's lock guards them.
+// watches maps watched paths to connections. The tree's lock guards it.
 type watches struct {
-	data      paths // of getData and exists: once
-	children  paths // of getChildren: once
+	data      paths // one-shot, set by getData and exists
+	children  paths // one-shot, set by getChildren
 	stay      paths // persistent
-	recursive paths // persistent, of all below too
-	n         int   // in all
+	recursive paths // persistent, including descendants
+	n         int   // total
 
-	changed []changed // by the request under way
-	touched []*conn   // that have news to be written
-	events  uint64    // all that there ever were
+	changed []changed // changes of the current request
+	touched []*conn   // connections with unwritten events
+	events  uint64    // number of events so far
 }
 
 // paths maps a path to the connections that watch it.
 type paths map[string]map[*conn]struct{}
 
-// changed is what a request did.
+// changed is a change that a request made.
 type changed struct {
 	what jute.WatchEvent
 	path string
 }
 
-// postponed is an event that a script has come late.
+// postponed is an event that the script delays.
 type postponed struct {
 	due   int64
 	event []byte

@@ -23,7 +23,7 @@ func newTree(o *store.NullOptions) *tree {
 	return t
 }
 
-// parentOf is the path of a node's parent.
+// parentOf returns the path of a node's parent.
 func parentOf(path string) string {
 	if i := strings.LastIndexByte(path, '/'); i > 0 {
 		return path[:i]
@@ -39,8 +39,8 @@ func (t *tree) get(path []byte) *entry {
 	return t.Get(path)
 }
 
-// at returns a node that has the version, or says why there is none.
-func (t *tree) at(path []byte, version int32) (*entry, jute.Code) {
+// nodeWithVersion returns the node at path if it has the version, or an error code.
+func (t *tree) nodeWithVersion(path []byte, version int32) (*entry, jute.Code) {
 	e := t.get(path)
 	switch {
 	case e == nil:
@@ -51,12 +51,12 @@ func (t *tree) at(path []byte, version int32) (*entry, jute.Code) {
 	return e, jute.OK
 }
 
-// versionOf is how often a node was changed since it was created.
+// versionOf returns the number of changes of a node since its creation.
 func versionOf(e *entry) int32 { return int32(e.Version - 1) }
 
-// set changes a node's data in a transaction.
+// set changes a node's data in transaction zxid.
 func (t *tree) set(zxid int64, path, data []byte, version int32) (*entry, jute.Code) {
-	e, code := t.at(path, version)
+	e, code := t.nodeWithVersion(path, version)
 	switch {
 	case code != jute.OK:
 	case t.canned != nil:
@@ -71,7 +71,7 @@ func (t *tree) set(zxid int64, path, data []byte, version int32) (*entry, jute.C
 	return e, code
 }
 
-// create makes a node, whose path a sequential mode extends by ten digits.
+// create creates a node. A sequential mode appends ten digits to its path.
 func (t *tree) create(zxid int64, path string, data []byte, mode jute.Mode, session int64) (string, *entry, jute.Code) {
 	if t.canned != nil {
 		t.wrote = entry{Value: data, Version: 1, Created: zxid, Changed: zxid}
@@ -109,7 +109,7 @@ func (t *tree) create(zxid int64, path string, data []byte, mode jute.Mode, sess
 	return path, e, jute.OK
 }
 
-// own lets a node end with a session.
+// own makes a node ephemeral: it is removed with the session.
 func (t *tree) own(e *entry, session int64) {
 	e.With.owner = session
 	if paths := t.sessions[session]; paths != nil {
@@ -122,7 +122,7 @@ func (t *tree) remove(path string, version int32) jute.Code {
 	if path == "/" && t.canned == nil {
 		return jute.BadArguments
 	}
-	e, code := t.at([]byte(path), version)
+	e, code := t.nodeWithVersion([]byte(path), version)
 	switch {
 	case code != jute.OK || t.canned != nil:
 		return code
@@ -134,7 +134,7 @@ func (t *tree) remove(path string, version int32) jute.Code {
 	return jute.OK
 }
 
-// drop takes a node off its parent.
+// drop removes a node and updates its parent.
 func (t *tree) drop(e *entry) {
 	p := t.Get([]byte(parentOf(e.Key)))
 	p.With.children--
@@ -142,14 +142,14 @@ func (t *tree) drop(e *entry) {
 	t.forget(e)
 }
 
-// forget takes a node off, and off its session.
+// forget removes a node, also from its session.
 func (t *tree) forget(e *entry) {
 	t.Remove(e)
 	delete(t.sessions[e.With.owner], e.Key)
 }
 
-// children calls found with the names of a node's children. What lies below
-// one stands together, and is passed over.
+// children calls found with the names of a node's children. It skips descendants, which are
+// adjacent in the order of keys.
 func (t *tree) children(path []byte, found func(name string)) {
 	prefix := strings.TrimSuffix(string(path), "/") + "/"
 	for list := t.Prefixed([]byte(prefix)); len(list) > 0; {
@@ -159,14 +159,14 @@ func (t *tree) children(path []byte, found func(name string)) {
 			list = list[sort.Search(len(list), func(i int) bool { return list[i].Key >= beyond }):]
 			continue
 		}
-		if name != "" { // the root's own
+		if name != "" { // the root itself
 			found(name)
 		}
 		list = list[1:]
 	}
 }
 
-// begin makes a session.
+// begin creates a session.
 func (t *tree) begin() int64 {
 	t.Next()
 	t.lastID++
@@ -174,7 +174,7 @@ func (t *tree) begin() int64 {
 	return t.lastID
 }
 
-// end forgets a session and removes its nodes.
+// end removes a session and its nodes.
 func (t *tree) end(id int64) {
 	t.Next()
 	for path := range t.sessions[id] {

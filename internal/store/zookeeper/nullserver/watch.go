@@ -13,7 +13,7 @@ func newWatches() watches {
 	return watches{data: paths{}, children: paths{}, stay: paths{}, recursive: paths{}}
 }
 
-// watch notes that a connection watches a path.
+// watch records that a connection watches a path.
 func (t *tree) watch(of paths, path string, c *conn) {
 	if of[path] == nil {
 		of[path] = map[*conn]struct{}{}
@@ -25,7 +25,7 @@ func (t *tree) watch(of paths, path string, c *conn) {
 	}
 }
 
-// leave forgets the watches of a connection that has ended.
+// leave removes the watches of a closed connection.
 func (t *tree) leave(c *conn) {
 	for _, of := range []paths{t.watches.data, t.watches.children, t.watches.stay, t.watches.recursive} {
 		for path, conns := range of {
@@ -39,33 +39,33 @@ func (t *tree) leave(c *conn) {
 	}
 }
 
-// note notes a change, if anybody may want to know.
+// note records a change if any watch exists.
 func (t *tree) note(what jute.WatchEvent, path string) {
 	if t.watches.n > 0 {
 		t.watches.changed = append(t.watches.changed, changed{what, path})
 	}
 }
 
-// publish tells the watches what the request did that was just done, as the
-// transaction zxid, if it was done at all.
+// publish sends the changes of the current request to the watches, with the transaction zxid, if
+// the request succeeded.
 func (t *tree) publish(done bool, zxid int64) {
 	w := &t.watches
 	if done {
 		for _, c := range w.changed {
-			t.tell(c, zxid)
+			t.notify(c, zxid)
 		}
 	}
 	w.changed = w.changed[:0]
 }
 
-// tell tells one change to all that watch it, each connection once.
-func (t *tree) tell(ch changed, zxid int64) {
+// notify sends one change to every connection that watches it, once per connection.
+func (t *tree) notify(ch changed, zxid int64) {
 	w := &t.watches
-	told := map[*conn]struct{}{}
-	tell := func(of paths, path string, once bool, e jute.WatchEvent) {
+	notified := map[*conn]struct{}{}
+	notify := func(of paths, path string, once bool, e jute.WatchEvent) {
 		for c := range of[path] {
-			if _, had := told[c]; !had {
-				told[c] = struct{}{}
+			if _, had := notified[c]; !had {
+				notified[c] = struct{}{}
 				c.hear(e, path, zxid)
 			}
 		}
@@ -74,12 +74,12 @@ func (t *tree) tell(ch changed, zxid int64) {
 			delete(of, path)
 		}
 	}
-	tell(w.data, ch.path, true, ch.what)
-	tell(w.stay, ch.path, false, ch.what)
+	notify(w.data, ch.path, true, ch.what)
+	notify(w.stay, ch.path, false, ch.what)
 	for at := ch.path; ; at = parentOf(at) {
 		for c := range w.recursive[at] {
-			if _, had := told[c]; !had {
-				told[c] = struct{}{}
+			if _, had := notified[c]; !had {
+				notified[c] = struct{}{}
 				c.hear(ch.what, ch.path, zxid)
 			}
 		}
@@ -91,15 +91,15 @@ func (t *tree) tell(ch changed, zxid int64) {
 		return
 	}
 	if ch.what == jute.NodeDeleted {
-		tell(w.children, ch.path, true, ch.what)
+		notify(w.children, ch.path, true, ch.what)
 	}
-	clear(told) // the parent's watches are others
+	clear(notified) // a connection also receives the event of the parent's watch
 	parent := parentOf(ch.path)
-	tell(w.children, parent, true, jute.NodeChildrenChanged)
-	tell(w.stay, parent, false, jute.NodeChildrenChanged)
+	notify(w.children, parent, true, jute.NodeChildrenChanged)
+	notify(w.stay, parent, false, jute.NodeChildrenChanged)
 }
 
-// hear puts an event aside for a connection, and does with it what the script says.
+// hear adds an event to the output of a connection and applies the script's fault to it.
 func (c *conn) hear(what jute.WatchEvent, path string, zxid int64) {
 	w := &c.session.tree.watches
 	w.events++
@@ -131,9 +131,9 @@ func (c *conn) hear(what jute.WatchEvent, path string, zxid int64) {
 	w.touched = append(w.touched, c)
 }
 
-// takeNews moves what a connection is to be told to its output, before any answer
-// that knows of it, and behind those that wait, one of which may have set the watch. The
-// caller holds the connection's and the tree's locks.
+// takeNews moves pending watch events to the output: before any reply that reflects the change,
+// and after delayed replies, one of which may have set the watch. The caller holds the
+// connection's and the tree's locks.
 func (c *conn) takeNews() {
 	if n := len(c.marks); n > 0 {
 		c.later = append(c.later, c.news...)
@@ -144,7 +144,7 @@ func (c *conn) takeNews() {
 	c.news = c.news[:0]
 }
 
-// takePostponed moves late events whose time has come. The caller holds both locks.
+// takePostponed moves delayed events that are due to the output. The caller holds both locks.
 func (c *conn) takePostponed(now int64) {
 	kept := c.postponed[:0]
 	for _, p := range c.postponed {
@@ -157,7 +157,7 @@ func (c *conn) takePostponed(now int64) {
 	c.postponed = kept
 }
 
-// deliver writes what other connections are to be told. The caller holds no lock.
+// deliver writes pending events of other connections. The caller holds no lock.
 func deliver(to []*conn) {
 	for _, c := range to {
 		c.Lock()
@@ -172,7 +172,7 @@ func deliver(to []*conn) {
 	}
 }
 
-// connected is the state of a session in its watch events (KeeperState.SyncConnected).
+// connected is the session state in watch events (KeeperState.SyncConnected).
 const connected = 3
 
 // appendEvent appends a frame with WatcherEvent{type int, state int, path string}.
@@ -187,7 +187,7 @@ func appendEvent(b []byte, what jute.WatchEvent, path string, zxid int64) []byte
 	return jute.AppendBuffer(b, path)
 }
 
-// addWatch takes AddWatchRequest{path string, mode int}.
+// addWatch handles AddWatchRequest{path string, mode int}.
 func (s *session) addWatch(r *jute.Reader) jute.Code {
 	path, mode := string(r.Buffer()), jute.WatchMode(r.Int())
 	switch {
