@@ -1,5 +1,5 @@
-// Package app has what the applications share that a load can be shaped like. Each has a
-// package of its own below this one, with its schedule, its script and its model, and a line
+// Package app defines what the applications have in common that a load can imitate. Each
+// application has its own package below this one with its schedule, script and model, and a line
 // in package registry.
 package app
 
@@ -14,111 +14,111 @@ import (
 	"time"
 )
 
-// Application is what a scenario knows of an application, and what sends its load.
+// Application describes an application to a scenario and makes the scripts that send its load.
 type Application interface {
 	application.Application
-	// Script makes one load of the application.
+	// Script returns a new script for one load of the application.
 	Script(Setup) Script
 }
 
-// Setup is what a script is made from.
+// Setup holds the parameters of a script.
 type Setup struct {
 	Settings application.Settings
-	Way      int // an index in the Definition's
+	Way      int // index in Definition.Ways
 	Seed     uint64
-	Length   time.Duration // of the window, in which calls become due
-	Prefix   string        // what its keys begin with
-	// Connections is how many there are, by their numbers from 0.
+	Length   time.Duration // of the measurement window, in which calls become due
+	Prefix   string        // prefix of the application's keys
+	// Connections is the number of connections, which are numbered from 0.
 	Connections int
-	// Before is what the script that prepared the load has kept (Script.Kept); nil where
-	// that is still to be done.
+	// Before holds the values that the script which prepared the load has kept (Script.Kept);
+	// nil if the load is not prepared yet.
 	Before []int64
-	// Confined says that the cluster ran before: all keys have the prefix. What affects
-	// the whole cluster is done if ClusterWide allows it.
+	// Confined reports whether the cluster is in use by others, so that all keys need the
+	// prefix. A script acts on the whole cluster then only if ClusterWide allows it.
 	Confined, ClusterWide bool
 }
 
 // Script is a load that lists its operations, instead of drawing them from a mix, keys and
-// arrivals. It is for one worker with one loop, and for one run. ScriptBase implements what
-// many scripts do not need.
+// arrivals. It serves one worker with one loop, for one run. ScriptBase implements the methods
+// that many scripts do not need.
 type Script interface {
-	// Source has the operations of the window, and Pacer says when they are due.
+	// Source returns the operations of the window, and Pacer the times at which they become due.
 	Source() engine.Source
 	Pacer() pace.Pacer
-	// Before has n operations that are done before the load, in no order, so that the
-	// store is as the first operation of the window needs it.
+	// Before returns n operations, in any order, that prepare the store for the first operation
+	// of the window.
 	Before() (s engine.Source, n uint64)
-	// After has n operations that are done between those and the load, in no order.
+	// After returns n operations, in any order, that run after those of Before and before the
+	// load.
 	After() (s engine.Source, n uint64)
-	// Kept returns what the operations of Before and After taught, such as the revisions of
-	// keys or the numbers of leases. It is given to the script that sends the load, which
-	// may be in another process (Setup.Before).
+	// Kept returns values that the operations of Before and After have learned, such as
+	// revisions of keys or IDs of leases. The script that sends the load receives them in
+	// Setup.Before, perhaps in another process.
 	Kept() []int64
-	// CallCounts returns what became of each kind of call, when the load has ended.
+	// CallCounts returns the outcomes and times of each kind of call after the load has ended.
 	CallCounts() []measure.Calls
-	// Watching returns what is watched during the load; nil: nothing. The scenario's Watch
-	// then says how many watchers there are.
+	// Watching returns the watchers to run during the load; nil for none. The scenario's Watch
+	// then sets how many.
 	Watching() *watch.Plan
-	// SessionTimeout returns how long the sessions of the load's connections live without
-	// the script's own operations, of a store where each connection has a session; 0: the
-	// connections keep their sessions alive.
+	// SessionTimeout returns how long a connection's session lives without the script's own
+	// operations, in a store where each connection has a session. 0 means that the connections
+	// keep their sessions alive themselves.
 	SessionTimeout() time.Duration
-	// Model returns what the load's answers are checked by; nil: nothing is.
+	// Model returns the model that verifies the load's responses; nil if they are not verified.
 	Model() Model
 }
 
-// ScriptBase implements the methods of Script that a script can do without.
+// ScriptBase implements the optional methods of Script.
 type ScriptBase struct{}
 
-// After implements Script: nothing.
+// After implements Script and returns no operations.
 func (ScriptBase) After() (engine.Source, uint64) { return nil, 0 }
 
-// Kept implements Script: nothing.
+// Kept implements Script and returns nothing.
 func (ScriptBase) Kept() []int64 { return nil }
 
-// CallCounts implements Script: none is counted.
+// CallCounts implements Script and returns no counts.
 func (ScriptBase) CallCounts() []measure.Calls { return nil }
 
-// Watching implements Script: nothing.
+// Watching implements Script and returns no watchers.
 func (ScriptBase) Watching() *watch.Plan { return nil }
 
 // SessionTimeout implements Script: the connections keep their sessions alive.
 func (ScriptBase) SessionTimeout() time.Duration { return 0 }
 
-// Model implements Script: the answers cannot be checked.
+// Model implements Script: the responses are not verified.
 func (ScriptBase) Model() Model { return nil }
 
-// Model says what the calls of an application do with its keys, and what their answers say of
-// those, for the checker, which knows keys alone. ModelBase implements how keys are read.
+// Model describes how an application's calls and their responses affect its keys. The verifier
+// only knows keys. ModelBase implements reads of plain keys.
 type Model interface {
-	// Keys returns how many keys there are, numbered from 0.
+	// Keys returns the number of keys, which are numbered from 0.
 	Keys() uint64
-	// AppendKey appends the key with a number.
+	// AppendKey appends the key with the given number.
 	AppendKey(b []byte, number uint64) []byte
-	// Steps returns what records each call and event of a load, and each read after it, as
-	// steps of keys.
+	// Steps returns a recorder that translates each call and watch event of a load, and each
+	// read after it, into steps of keys.
 	Steps(to *history.Recorder) Steps
-	// MakeRead changes the read of a key after the load, which is a get of it, where the
-	// application's keys are read otherwise.
+	// MakeRead changes op, a get of a key after the load, if the application reads its keys in
+	// another way.
 	MakeRead(number uint64, op *store.Op)
-	// Exists reports whether a successful answer to such a read says that the
-	// key is there.
+	// Exists reports whether a successful response to such a read means that the key exists.
 	Exists(ev *store.Event) bool
 }
 
-// Steps records what happens to the keys of an application.
+// Steps records the changes and reads of an application's keys.
 type Steps interface {
 	engine.History
-	// Read takes the read of the key with a number after the load; o lacks its key and what
-	// it read.
+	// Read records the response to the read of a key after the load. It sets the key and the
+	// value read in o.
 	Read(number uint64, ev *store.Event, o *history.Op)
 }
 
-// ModelBase implements how keys are read after a load where they are keys of the store.
+// ModelBase implements reads after the load for an application whose keys are keys of the store.
 type ModelBase struct{}
 
-// MakeRead implements Model: a get is right.
+// MakeRead implements Model and leaves the get as it is.
 func (ModelBase) MakeRead(uint64, *store.Op) {}
 
-// Exists implements Model: what is not there is a miss.
+// Exists implements Model: a missing key is a miss, not a success.
 func (ModelBase) Exists(*store.Event) bool { return true }

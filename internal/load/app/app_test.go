@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Calls come in the order in which they are due, those of one time in the order in which
-// they were added, and none of outside the window.
+// Calls are sorted by due time, equal times keep the order of the additions, and calls outside
+// the window are left out.
 func TestTimelineIsInItsOrder(t *testing.T) {
 	line := Timeline[string]{Length: time.Second}
 	for _, e := range []struct {
@@ -22,7 +22,6 @@ func TestTimelineIsInItsOrder(t *testing.T) {
 	}
 }
 
-// A number is read as it was written, and nothing else is one.
 func TestNumbersAreReadAsWritten(t *testing.T) {
 	for _, n := range []uint32{0, 7, 99_999, 999_999} {
 		text := AppendNumber([]byte("x"), n)

@@ -8,19 +8,20 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// EphemeralKey is a key that ends with the lease or the session of its maker.
+// EphemeralKey tracks a key that disappears with the lease or session of the client that creates
+// it. Only that client creates, sets or deletes the key.
 type EphemeralKey struct {
 	Number uint64
-	There  bool   // it may be there
-	Made   int64  // not before
-	At     int64  // at which revision, if that was answered
-	Newest int64  // the revision of the newest version of what was made then: At, or that of a call which set it
-	Value  uint64 // the identity of what that wrote
-	Unsure int64  // since when a call may make it whose answer nobody had; 0: there is none
-	Ended  bool   // it is recorded that it may be gone
+	There  bool   // the key may exist
+	Made   int64  // the key was not created before this time
+	At     int64  // revision of its creation; 0 if no response contained it
+	Newest int64  // revision of the newest version since that creation: At, or that of a later set
+	Value  uint64 // identity of the value at Newest
+	Unsure int64  // invocation of the earliest create without a response; 0 if there is none
+	Ended  bool   // its possible disappearance is recorded
 }
 
-// MayBeMade notes that a call made it, or may have made it.
+// MayBeMade notes a call that created the key, or may have created it.
 func (k *EphemeralKey) MayBeMade(o *history.Op) {
 	switch {
 	case o.Acknowledged():
@@ -41,30 +42,30 @@ func (k *EphemeralKey) MayBeMade(o *history.Op) {
 	k.There, k.Ended = true, false
 }
 
-// Set notes that a call of who makes it set what was there. Nobody else makes it, and nobody
-// removes it: so that is what was made at At, unless a call whose answer nobody had may have
-// made another.
+// Set notes a call of the key's owner that set the key. The key it set is the one created at At,
+// unless a create without a response may have replaced it.
 func (k *EphemeralKey) Set(o *history.Op) {
 	if o.Acknowledged() && k.There && k.Unsure == 0 && o.At > k.Newest {
 		k.Newest, k.Value = o.At, o.Written
 	}
 }
 
-// MadeBy reports whether an answer has said that it was made at a revision, or before.
+// MadeBy reports whether a response has shown that the key was created at revision or before.
 func (k *EphemeralKey) MadeBy(revision int64) bool { return k.At > 0 && k.At <= revision }
 
-// Absent notes an answer after which it is not there, unless a call can still make it whose
-// answer nobody had.
+// Absent notes a response which shows that the key does not exist. A create without a response
+// may still create it.
 func (k *EphemeralKey) Absent() {
 	if k.Unsure == 0 {
 		k.There = false
 	}
 }
 
-// Over notes that what it ends with is gone, and that nothing can make it with that.
+// Over notes that the key's lease or session is gone, so that no pending call can create the key
+// with it.
 func (k *EphemeralKey) Over() { k.There, k.Unsure = false, 0 }
 
-// MayEnd records, once, that it may be gone from a time on.
+// MayEnd records, once, that the key may disappear at any time since from.
 func (k *EphemeralKey) MayEnd(to *history.Recorder, session uint32, from, now int64) {
 	if k.There && !k.Ended {
 		k.Ended = true
@@ -72,8 +73,8 @@ func (k *EphemeralKey) MayEnd(to *history.Recorder, session uint32, from, now in
 	}
 }
 
-// SessionMayEnd records likewise that its session may have ended: since it was made, or, of
-// one that is closed and is sure to have lived until now, from now on.
+// SessionMayEnd records, once, that the key's session may have ended: at any time since the key
+// was created, or, if sure reports that a closed session lived until now, since now.
 func (k *EphemeralKey) SessionMayEnd(to *history.Recorder, session uint32, sure bool, now int64) {
 	from := k.Made
 	if sure {
@@ -82,9 +83,9 @@ func (k *EphemeralKey) SessionMayEnd(to *history.Recorder, session uint32, sure 
 	k.MayEnd(to, session, from, now)
 }
 
-// SessionEnded records that the session was closed which had made it at revision o.Mod, and
-// with which its newest version ends, unless it was made again since, or removed. Of o all
-// is said but the key, and the version and its value.
+// SessionEnded records that the session which created the key at revision o.Mod was closed. The
+// key's newest version ends with it, unless the key was created again or deleted since. The
+// caller has set o except for the key, the version and its value.
 func (k *EphemeralKey) SessionEnded(to *history.Recorder, o *history.Op) {
 	if k.There && k.At == o.Mod {
 		o.Key, o.Mod, o.Written = k.Number, k.Newest, k.Value
@@ -92,43 +93,48 @@ func (k *EphemeralKey) SessionEnded(to *history.Recorder, o *history.Op) {
 	}
 }
 
-// RecordGone records that a key may be gone from a time on: a delete that may have been done.
+// RecordGone records that a key may disappear at any time since from, as a delete that may have
+// been executed.
 func RecordGone(to *history.Recorder, key uint64, session uint32, from, now int64) {
 	o := history.MayBeGone(key, session, from, now)
 	to.Add(&o)
 }
 
-// LeftKeys are what earlier loads left in the store, whose sessions may end in this one.
+// LeftKeys tracks keys that earlier loads left in the store, whose sessions may end during this
+// load.
 type LeftKeys struct {
-	began int64  // when the first call of this load was sent
-	told  []bool // by key: it is recorded that it may be gone
+	began    int64  // when the first call of this load was sent; 0: none was
+	recorded []bool // by key: its possible disappearance is recorded
 }
 
-// NewLeftKeys is for a load whose keys have numbers before it begins.
-func NewLeftKeys(keys uint64) LeftKeys { return LeftKeys{told: make([]bool, keys)} }
+// NewLeftKeys returns a LeftKeys for the given number of keys.
+func NewLeftKeys(keys uint64) LeftKeys { return LeftKeys{recorded: make([]bool, keys)} }
 
-// Sent notes when a call was sent; the first is what matters.
+// Sent notes when a call was sent. Only the first call of the load counts.
 func (l *LeftKeys) Sent(at int64) {
 	if l.began == 0 {
 		l.began = max(at, 1)
 	}
 }
 
-// MayEnd records, once, that a key which an earlier load left may be gone, since this one began.
+// MayEnd records, once, that a key of an earlier load may have disappeared at any time since
+// this load began.
 func (l *LeftKeys) MayEnd(to *history.Recorder, key uint64, now int64) {
-	if key < uint64(len(l.told)) && !l.told[key] {
-		l.told[key] = true
+	if key < uint64(len(l.recorded)) && !l.recorded[key] {
+		l.recorded[key] = true
 		RecordGone(to, key, 0, l.began, now)
 	}
 }
 
-// Lease is that of who makes keys, as far as the answers to its renewals tell of it.
+// Lease tracks the lease of a client that creates keys, as far as the responses to its renewals
+// show it.
 type Lease struct {
-	ID    int64 // 0: it is not known
-	Until int64 // when it lives at least; 0: not known
+	ID    int64 // 0 if unknown
+	Until int64 // the lease lives at least until this time; 0 if unknown
 }
 
-// MayEnd records, once, that a key of it may be gone: since it lives no longer for sure.
+// MayEnd records, once, that a key of the lease may disappear as soon as the lease is no longer
+// certain to live.
 func (l *Lease) MayEnd(to *history.Recorder, k *EphemeralKey, session uint32, now int64) {
 	from := l.Until
 	if from == 0 {
@@ -137,13 +143,13 @@ func (l *Lease) MayEnd(to *history.Recorder, k *EphemeralKey, session uint32, no
 	k.MayEnd(to, session, from, now)
 }
 
-// MayHaveEnded reports whether it may have ended by a time. Of one whose first renewal has no
-// answer yet that will say whether it had lived until then.
+// MayHaveEnded reports whether the lease may have expired before a time. It returns false before
+// the first renewal has a response, which will show whether the lease still lived.
 func (l *Lease) MayHaveEnded(by int64) bool { return l.Until != 0 && l.Until < by }
 
-// Renewed completes what is recorded of a renewal, which may be of an earlier one. A lease
-// that is renewed lives for life behind that, or for the seconds that the answer says. It
-// reports whether this one lives on, or was found gone.
+// Renewed completes o, the record of a renewal of this lease or an earlier one. A renewed lease
+// lives for life after the request, or for the seconds in the response if those are fewer. It
+// reports whether this lease lives on or was found gone.
 func (l *Lease) Renewed(lease, life int64, ev *store.Event, o *history.Op) (lives, gone bool) {
 	seconds := life / int64(time.Second)
 	if ev.Count > 0 {
@@ -162,19 +168,19 @@ func (l *Lease) Renewed(lease, life int64, ev *store.Event, o *history.Op) (live
 	return lives, gone
 }
 
-// Granted makes it a lease that was granted, for a time behind the request, and completes
-// what is recorded of that.
+// Granted starts a lease that was granted for life after the request, and completes o, the
+// record of the grant.
 func (l *Lease) Granted(lease, life int64, o *history.Op) {
 	*l = Lease{ID: lease, Until: o.Invoked + life}
 	o.Kind, o.Written, o.Mod = kv.KeepAlive, uint64(lease), life/int64(time.Second) // #nosec G115 -- all bits are kept
 }
 
-// Hold is one of a lock, by a lease.
+// Hold is a lock that a client holds with a lease.
 type Hold struct {
-	Token int64 // its fencing token; 0: there is none
+	Token int64 // fencing token; 0 if the lock is not held
 }
 
-// Granted records that by the answer to an operation a holder knows that it has a lock.
+// Granted records that a holder learned from the response to o that it has the lock.
 func (h *Hold) Granted(to *history.Recorder, lock uint64, holder uint32, l *Lease, token int64, o *history.Op) {
 	h.Token = token
 	to.Add(&history.Op{
@@ -183,7 +189,7 @@ func (h *Hold) Granted(to *history.Recorder, lock uint64, holder uint32, l *Leas
 	})
 }
 
-// Released records until when a holder took a lock for its own, if it did.
+// Released records the time until which a holder believed that it had the lock, if it did.
 func (h *Hold) Released(to *history.Recorder, lock uint64, holder uint32, l *Lease, at, now int64) {
 	if h.Token == 0 {
 		return

@@ -5,16 +5,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-// Shape is what a kind of call is: its name, which is a row in the report, and what it
-// counts as among all operations.
+// Shape describes a kind of call: its name, which labels a row of the report, and the kind and
+// consistency it counts as among all operations.
 type Shape struct {
 	Name  string
 	Kind  kv.Kind
 	Level kv.Consistency
 }
 
-// Calls returns calls of the shapes at so many of each a second. A shape without a name is one
-// that an application does not make.
+// Calls returns a Call for each shape with the rate of the same index, per second. A shape
+// without a name is a call that the application does not make.
 func Calls(shapes []Shape, rates []float64) (all []application.Call) {
 	for i, s := range shapes {
 		if s.Name != "" {

@@ -7,10 +7,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Tally has the calls of each kind, by its number.
+// Tally holds the outcomes and times of each kind of call, indexed by the kind's number.
 type Tally []measure.Calls
 
-// NewTally counts kinds of calls, of which so many are due.
+// NewTally returns a Tally of the shapes, with the number of calls of each that are due.
 func NewTally(shapes []Shape, due []uint64) Tally {
 	t := make(Tally, len(shapes))
 	for i, s := range shapes {
@@ -20,7 +20,7 @@ func NewTally(shapes []Shape, due []uint64) Tally {
 	return t
 }
 
-// Calls returns those of which any was due, as Script.CallCounts has them.
+// Calls returns the kinds with at least one call due, for Script.CallCounts.
 func (t Tally) Calls() (all []measure.Calls) {
 	for i := range t {
 		if t[i].Due > 0 {
@@ -30,7 +30,7 @@ func (t Tally) Calls() (all []measure.Calls) {
 	return all
 }
 
-// SharesOf returns the shares of so many calls of each kind, as engine.Source has them.
+// SharesOf returns each kind's share of all due calls, for engine.Source.
 func SharesOf(shapes []Shape, due []uint64) (all []engine.Share) {
 	sum := uint64(0)
 	for _, n := range due {
@@ -44,11 +44,11 @@ func SharesOf(shapes []Shape, due []uint64) (all []engine.Share) {
 	return all
 }
 
-// BeforeMark is in the numbers of the values that are written before a load.
+// BeforeMark is a bit that marks the numbers of values written before a load.
 const BeforeMark = 1 << 41
 
-// PreloadBase implements most of a source whose operations are done before the load: they are
-// writes that depend on nothing, and that nobody counts.
+// PreloadBase implements most methods of a source of operations before a load: writes that do
+// not depend on each other and are not counted.
 type PreloadBase struct{}
 
 // Kind implements engine.Source.

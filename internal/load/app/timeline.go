@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// Timeline gathers the calls of a window, in any order, and puts them in the order in
-// which they become due.
+// Timeline collects the calls of a window in any order and sorts them by due time.
 type Timeline[E any] struct {
-	// Length is the window's: what would be due before it or behind it is left out.
+	// Length is the length of the window. Calls due outside it are left out.
 	Length time.Duration
 	all    []timed[E]
 }
@@ -19,15 +18,15 @@ type timed[E any] struct {
 	call E
 }
 
-// Add has a call become due at a time since the window opened.
+// Add adds a call that becomes due at a time since the start of the window.
 func (t *Timeline[E]) Add(at time.Duration, call E) {
 	if at >= 0 && at < t.Length {
 		t.all = append(t.all, timed[E]{at, call})
 	}
 }
 
-// Sorted is when each call is due, in nanoseconds since the window opened, and what it
-// is. Calls that are due at one time stay in the order in which they were added.
+// Sorted returns the due time of each call, in nanoseconds since the start of the window, and
+// the calls. Calls with the same due time keep the order in which they were added.
 func (t *Timeline[E]) Sorted() (due []int64, calls []E) {
 	slices.SortStableFunc(t.all, func(a, b timed[E]) int { return cmp.Compare(a.at, b.at) })
 	due, calls = make([]int64, len(t.all)), make([]E, len(t.all))

@@ -7,7 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/app"
 )
 
-// Call is a kind of call: a row in the report.
+// Call is a kind of call, which has its own row in the report.
 type Call uint8
 
 // The kinds of calls.
@@ -22,23 +22,23 @@ const (
 	UpdateReplicaSet
 	UpdateEndpointSlice
 	UpdateEndpoints
-	ListPods   // a page of all pods
-	ListOne    // the list of one object by which the cache learns the store's revision
-	ListKeys   // keys of all pods without values, in one answer
-	Count      // of one resource's objects
-	GrantLease // of events
+	ListPods   // one page of all pods
+	ListOne    // list with limit 1, by which the API server's cache learns the store's revision
+	ListKeys   // keys of all pods without values, in one response
+	Count      // number of objects of one resource
+	GrantLease // lease for events
 	Health
 	Status
-	GetMasterLease // the API server's own entry among all API servers
+	GetMasterLease // this API server's entry among all API servers
 	GrantMasterLease
 	UpdateMasterLease
 	ListMasterLeases
-	MarkCompaction // the transaction that says who compacts
+	MarkCompaction // transaction on the compaction key, which elects the API server that compacts
 	Compact
 	NumCalls
 )
 
-// shapes are what the kinds of calls are.
+// shapes describes each kind of call.
 var shapes = [NumCalls]app.Shape{
 	CreatePod:           {Name: "create pod", Kind: kv.CAS},
 	UpdatePod:           {Name: "update pod", Kind: kv.CAS},
@@ -68,10 +68,10 @@ var shapes = [NumCalls]app.Shape{
 // String returns the name of the kind of call.
 func (c Call) String() string { return shapes[c].Name }
 
-// Kind is what such calls count as among all operations.
+// Kind returns the operation kind and consistency that the calls count as.
 func (c Call) Kind() (kv.Kind, kv.Consistency) { return shapes[c].Kind, shapes[c].Level }
 
-// Resource is that of its objects; NumResources if it has none.
+// Resource returns the resource of the call's objects; NumResources if it has none.
 func (c Call) Resource() Resource {
 	switch c {
 	case CreatePod, UpdatePod, DeletePod, GetPod, ListPods, ListOne, ListKeys:
@@ -94,48 +94,48 @@ func (c Call) Resource() Resource {
 	return NumResources
 }
 
-// How often things happen. docs/explanation/applications.md has the source of each.
+// The periods of repeated calls. docs/explanation/applications.md has the source of each.
 const (
 	leaseRenewal    = 10 * time.Second // kubelet, nodeLeaseDurationSeconds/4
 	nodeStatus      = 5 * time.Minute  // kubelet, nodeStatusReportFrequency
 	electionRetry   = 2 * time.Second  // scheduler and controller manager, retry-period
-	identityRenewal = 10 * time.Second // the API server's own lease
+	identityRenewal = 10 * time.Second // lease of the API server itself
 	masterRenewal   = 10 * time.Second // DefaultEndpointReconcilerInterval
 	countEvery      = time.Minute      // resourceCountPollPeriod
 	statusEvery     = 30 * time.Second // etcd-db-metric-poll-interval
 	readinessEvery  = time.Second      // kubeadm's probes of the API server
 	livenessEvery   = 10 * time.Second
 	compactEvery    = 5 * time.Minute // etcd-compaction-interval
-	leaseReuse      = time.Minute     // of events' leases
-	leaseObjects    = 1000            // and how many events one has
-	oneListEvery    = time.Second     // ours: lists that must be as new as the store
-	listEvery       = 5 * time.Minute // ours: of all pods past the cache
+	leaseReuse      = time.Minute     // how long a lease is used for new events
+	leaseObjects    = 1000            // maximum number of events of one lease
+	oneListEvery    = time.Second     // own assumption: lists that must be as recent as the store
+	listEvery       = 5 * time.Minute // own assumption: lists of all pods that bypass the cache
 	listPage        = 500             // client-go's default limit
 	betweenPages    = 50 * time.Millisecond
 
-	// EventTTL is how long events' leases live, in seconds: event-ttl, and as long as one
-	// is used again.
+	// EventTTL is the time to live of the leases of events, in seconds: event-ttl plus the time
+	// during which a lease is used for new events.
 	EventTTL = 3600 + 60
-	// MasterTTL is that of the lease of an API server's entry, which is granted anew for
-	// each of its updates: DefaultEndpointReconcilerTTL.
+	// MasterTTL is the time to live, in seconds, of the lease of an API server's entry. Each
+	// update of the entry has a new lease. The value is DefaultEndpointReconcilerTTL.
 	MasterTTL = 15
-	// ListLimit is how many objects a page of a list has.
+	// ListLimit is the number of objects on a full page of a list.
 	ListLimit = listPage
 )
 
-// elected are the components that renew a lease by which they lead.
+// elected is the number of components that renew a lease to remain leader.
 const elected = 2
 
-// step is a call in the life of a pod.
+// step is a call in the life cycle of a pod.
 type step struct {
-	after time.Duration // since the life's event
+	after time.Duration // since the start of creation or removal
 	call  Call
 }
 
-// created are the calls from a pod's creation until it runs: the ReplicaSet's
-// controller creates it, the scheduler binds it, its kubelet reports twice what its
-// containers do (reading it before), four events are written, and the endpoints and
-// the ReplicaSet take note of it. When they follow each other is ours.
+// created lists the calls from a pod's creation until it runs: the ReplicaSet controller creates
+// it, the scheduler binds it, its kubelet reports the state of its containers twice (and reads
+// the pod first), four events are written, and the endpoints and the ReplicaSet are updated. The
+// delays are our own assumption.
 var created = []step{
 	{0, CreatePod},
 	{20 * time.Millisecond, UpdatePod}, // binding
@@ -153,8 +153,8 @@ var created = []step{
 	{1650 * time.Millisecond, UpdateReplicaSet},
 }
 
-// removed are those of its end: marked as being deleted, stopped by its kubelet, which
-// reports that, and removed.
+// removed lists the calls of a pod's removal: the pod is marked as being deleted, its kubelet
+// stops it and reports that, and the pod is deleted.
 var removed = []step{
 	{0, UpdatePod}, // deletionTimestamp
 	{30 * time.Millisecond, CreateEvent},
@@ -166,13 +166,13 @@ var removed = []step{
 	{2000 * time.Millisecond, DeletePod},
 }
 
-// masterCalls are how an API server renews its entry among all API servers.
+// masterCalls lists the calls with which an API server renews its entry among all API servers.
 var masterCalls = []Call{GetMasterLease, GrantMasterLease, UpdateMasterLease, ListMasterLeases}
 
-// longestLife is how long either takes at most.
+// longestLife is the upper bound of the duration of created and of removed.
 const longestLife = 2 * time.Second
 
-// perPod is how many calls of a kind a churn of one pod a second makes.
+// perPod returns the number of calls of a kind per pod that is created and removed.
 func perPod(c Call) (n float64) {
 	for _, life := range [][]step{created, removed} {
 		for _, s := range life {
@@ -184,8 +184,8 @@ func perPod(c Call) (n float64) {
 	return n
 }
 
-// Rates is how many calls of each kind become due a second, over a time that is long
-// against the periods above.
+// Rates returns how many calls of each kind become due per second, averaged over a time much
+// longer than the periods above.
 func (c *Config) Rates() (r [NumCalls]float64) {
 	nodes := float64(c.Nodes)
 	for call := range NumCalls {
@@ -210,10 +210,10 @@ func (c *Config) Rates() (r [NumCalls]float64) {
 	return r
 }
 
-// pages is how many pages a list has.
+// pages returns the number of pages of a list.
 func pages(objects, page int) int { return max((objects+page-1)/page, 1) }
 
-// There is how many objects are there when the load begins.
+// There returns the number of objects that exist when the load begins.
 func (c *Config) There() (n uint64) {
 	s := NewSchedule(Config{Nodes: c.Nodes, PodsPerNode: c.PodsPerNode}, 0)
 	for _, there := range s.Before {
@@ -222,7 +222,7 @@ func (c *Config) There() (n uint64) {
 	return n
 }
 
-// MeanValue is the mean size of the values that are written in the load, in bytes.
+// MeanValue returns the mean size of the values that the load writes, in bytes.
 func (c *Config) MeanValue() int {
 	bytes, writes := 0.0, 0.0
 	for call, rate := range c.Rates() {
@@ -233,5 +233,5 @@ func (c *Config) MeanValue() int {
 	return int(bytes / writes)
 }
 
-// keySize is about how many bytes a key has behind its prefix.
+// keySize is the approximate size of a key without its prefix, in bytes.
 const keySize = 36

@@ -7,35 +7,35 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-// Config says how large a Kubernetes it is.
+// Config describes the size of a Kubernetes cluster and its load.
 type Config struct {
 	Nodes       int
-	PodsPerNode int     // that are there when the load begins
-	Churn       float64 // pods that are created, and as many removed, a second
+	PodsPerNode int     // at the start of the load
+	Churn       float64 // pods created per second; as many are removed
 	Seed        uint64
-	// CompactEvery is how often the store's history is compacted, and ListEvery how often
-	// all pods are listed; 0 is as often as Kubernetes does.
+	// CompactEvery is the period of compactions of the store's history, and ListEvery that of
+	// lists of all pods; 0 means the period of Kubernetes.
 	CompactEvery, ListEvery time.Duration
-	// Uncompacted leaves the store's history as it is: others use the store, too.
+	// Uncompacted prevents compactions, for a store that others use too.
 	Uncompacted bool
 }
 
-// ConfigOf is what settings come to.
+// ConfigOf returns the configuration with the given settings and seed.
 func ConfigOf(s application.Settings, seed uint64) Config {
 	return Config{Nodes: s.Whole(nodesKey), PodsPerNode: s.Whole(podsKey), Churn: s[churnKey], Seed: seed}
 }
 
-// pods is how many are there when the load begins.
+// pods returns the number of pods that exist when the load begins.
 func (c *Config) pods() int { return c.Nodes * c.PodsPerNode }
 
-// sets is how many ReplicaSets there are.
+// sets returns the number of ReplicaSets.
 func (c *Config) sets() int { return max(c.pods()/podsPerSet, 1) }
 
 func (c *Config) compactEvery() time.Duration { return cmp.Or(c.CompactEvery, compactEvery) }
 
 func (c *Config) listEvery() time.Duration { return cmp.Or(c.ListEvery, listEvery) }
 
-// podsPerSet is how many pods a ReplicaSet has, and so a Service with its endpoints.
+// podsPerSet is the number of pods of a ReplicaSet and of a Service with its endpoints.
 const podsPerSet = 30
 
 // The parameters' keys.

@@ -22,25 +22,25 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// contractPackage are etcd's own tests of what Kubernetes' API server sends to it.
+// contractPackage contains etcd's own tests of the requests that Kubernetes' API server sends.
 const contractPackage = "go.etcd.io/etcd/tests/v3/robustness/coverage"
 
-// TestContract has etcd's own test of its contract with Kubernetes judge the load. An
-// etcd that traces each request is sent one, and what it traced is given to that test,
-// which fails at a method, a form of a call or a form of a key that it does not know. It
-// is compiled from the module of etcd's tests, and reads a file as Jaeger has it.
+// TestContract checks the load with etcd's own test of its contract with Kubernetes. It sends
+// the load to an etcd that traces each request and passes the traces to that test. The test
+// fails at any method, form of a call or form of a key that it does not know. It is compiled
+// from the module of etcd's tests and reads a file in Jaeger's format.
 func TestContract(t *testing.T) {
 	if testing.Short() {
 		t.Skip("etcd's test of its contract is compiled")
 	}
 	settle.Unraced(t)
-	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "1000000") // none is to be left out
+	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "1000000") // no span may be dropped
 	spans := &spans{}
 	member := embedded.Traced(t, spans.serve(t))
 	if err := member.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// Long enough for each kind of call.
+	// The load is long enough for each kind of call.
 	c := kubernetes.Config{Nodes: 20, PodsPerNode: 30, Churn: 20, Seed: 5, CompactEvery: 3 * time.Second, ListEvery: 5 * time.Second}
 	const length = 12 * time.Second
 	s, res := sendFrom(t, member.Endpoint(), c, length, func() { spans.forget() })
@@ -50,7 +50,7 @@ func TestContract(t *testing.T) {
 			t.Errorf("the load has no %s", call)
 		}
 	}
-	member.Stop() // tells the rest
+	member.Stop() // exports the remaining spans
 
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "testdata"), 0o700); err != nil {
@@ -59,7 +59,7 @@ func TestContract(t *testing.T) {
 	spans.write(t, filepath.Join(dir, "testdata", "traces.json"))
 	binary := filepath.Join(dir, "coverage.test")
 	if out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", binary, contractPackage).CombinedOutput(); err != nil {
-		t.Fatalf("etcd's test is not compiled: %v\n%s", err, out)
+		t.Fatalf("etcd's test does not compile: %v\n%s", err, out)
 	}
 	judge := exec.CommandContext(t.Context(), binary, "-test.v", "-test.run", "^TestInterfaceUse$")
 	judge.Dir = dir
@@ -68,27 +68,27 @@ func TestContract(t *testing.T) {
 	if err != nil {
 		t.Errorf("etcd's test of its contract with Kubernetes: %v", err)
 	}
-	// What it was given it has seen: each method, in the forms that it knows.
+	// The test has seen each method in the forms that it knows.
 	for _, want := range []string{
 		`OptimisticPut +│ /registry/\{resource\}/\{namespace\}/\{name\}`, `OptimisticDelete`, `Healthcheck`, `Compaction`, `Get `, `Count`, `Keys`, `List `,
 		`Watch +│ /registry/\{resource\}/`, `masterleases`, `events`, `--- PASS: TestInterfaceUse/traces.json`,
 	} {
 		if !regexp.MustCompile(want).Match(out) {
-			t.Errorf("etcd's test has seen no %s", want)
+			t.Errorf("etcd's test has not seen %s", want)
 		}
 	}
 }
 
-// spans is a collector of traces that keeps them.
+// spans is a trace collector that keeps all spans in memory.
 type spans struct {
 	collector.UnimplementedTraceServiceServer
 
 	mu    sync.Mutex
-	since uint64 // those that began before are left out, in nanoseconds since 1970
+	since uint64 // earlier spans are left out, in nanoseconds since 1970
 	got   []*trace.ResourceSpans
 }
 
-// serve serves to the test's end, and returns its address.
+// serve starts the collector until the test ends and returns its address.
 func (s *spans) serve(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -109,14 +109,14 @@ func (s *spans) Export(_ context.Context, r *collector.ExportTraceServiceRequest
 	return &collector.ExportTraceServiceResponse{}, nil
 }
 
-// forget leaves out what began until now.
+// forget leaves out all spans that began before now.
 func (s *spans) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.since = uint64(time.Now().UnixNano())
 }
 
-// write writes them as Jaeger answers who asks it for traces.
+// write writes the spans in the format of Jaeger's response to a query for traces.
 func (s *spans) write(t *testing.T, path string) {
 	t.Helper()
 	s.mu.Lock()

@@ -5,17 +5,17 @@ import (
 	"strconv"
 )
 
-// Objects are numbered through, resource by resource: those that are there when the
-// load begins and those that it creates. Pods and events come last, and a pod that was
-// removed leaves its number.
+// Objects are numbered consecutively, resource by resource. The objects of a resource that exist
+// when the load begins come before those that it creates. Pods and events come last. The number
+// of a removed pod is not used again.
 
-// Objects is how many there are of each resource in a load, and their numbers.
+// Objects holds the number ranges of each resource's objects in a load.
 type Objects struct {
-	First  [NumResources + 1]uint32 // number of a resource's first; the last is how many there are
-	Before [NumResources]uint32     // of a resource: how many are there before
+	First  [NumResources + 1]uint32 // number of a resource's first object; the last entry is the number of all objects
+	Before [NumResources]uint32     // by resource: the number of objects that exist when the load begins
 }
 
-// Of is which resource an object is of, and its place there.
+// Of returns the resource of an object and the object's index within the resource.
 func (o *Objects) Of(number uint32) (Resource, uint32) {
 	r := NumResources - 1
 	for o.First[r] > number {
@@ -24,28 +24,27 @@ func (o *Objects) Of(number uint32) (Resource, uint32) {
 	return r, number - o.First[r]
 }
 
-// All is how many objects there are.
+// All returns the number of objects.
 func (o *Objects) All() uint32 { return o.First[NumResources] }
 
-// inNamespace is how many objects a namespace has.
+// inNamespace is the number of objects in a namespace.
 const inNamespace = 1000
 
-// Keys makes keys of objects, and reads them. It belongs to one goroutine.
+// Keys encodes and parses keys of objects. It is for use by one goroutine.
 type Keys struct {
 	Objects
 	prefix string
-	run    []byte // in the names of what the load creates: other runs on the store have others
+	run    []byte // part of the names of objects that the load creates; each run on a store has its own
 	want   []byte
 }
 
-// NewKeys returns the keys of objects below a prefix such as /registry/. The number is
-// another one for each load of a store.
+// NewKeys returns the keys of objects below a prefix such as /registry/. The number run differs
+// between loads of the same store.
 func NewKeys(prefix string, o Objects, run uint64) *Keys {
 	return &Keys{Objects: o, prefix: prefix, run: strconv.AppendUint(nil, run, 36)}
 }
 
-// digits is how many a place has in names, to the base of 36. Names are in the order of
-// places.
+// digits is the number of base-36 digits of an index in a name. Names sort by index.
 const digits = 6
 
 func appendPlace(b []byte, place uint32) []byte {
@@ -66,7 +65,7 @@ func (k *Keys) Append(b []byte, number uint32) []byte {
 	switch r {
 	case Nodes:
 		name = "node-"
-	case MasterLeases: // an address in truth
+	case MasterLeases: // in Kubernetes this is an address
 		name = "apiserver-"
 	case Leases:
 		if other := int(place) - int(k.First[Leases]-k.First[Nodes]); other >= 0 {
@@ -84,12 +83,12 @@ func (k *Keys) Append(b []byte, number uint32) []byte {
 	return b
 }
 
-// AppendPath appends what is below the prefix, such as a resource's path.
+// AppendPath appends the prefix and a path below it, such as a resource's path.
 func (k *Keys) AppendPath(b []byte, path string) []byte {
 	return append(append(b, k.prefix...), path...)
 }
 
-// Number is the number of the object of a resource that has the key.
+// Number returns the number of the object of a resource that has the key.
 func (k *Keys) Number(r Resource, key []byte) (uint32, bool) {
 	at := bytes.LastIndexByte(key, '/')
 	name := key[at+1:]

@@ -1,6 +1,6 @@
-// Package kubernetes is the load that Kubernetes' API server puts on its store: which calls
-// it sends, when, of which objects, under which keys. docs/explanation/applications.md says where each
-// number comes from.
+// Package kubernetes implements the load that Kubernetes' API server puts on its store: which
+// calls it sends, at which times, for which objects and keys. docs/explanation/applications.md
+// states the source of each number.
 package kubernetes
 
 import (
@@ -12,23 +12,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Name is what scenario files call the application.
+// Name is the application's name in scenario files.
 const Name = "kubernetes"
 
-// maxPods is how many pods there are at most.
+// maxPods limits the number of pods at the start of the load.
 const maxPods = 2_000_000
 
-// Application is an application.Application.
+// Application implements app.Application.
 type Application struct{}
 
 // Definition implements application.Application.
 func (Application) Definition() application.Definition {
 	return application.Definition{
 		Name: Name, Meaning: "the API server of Kubernetes", Prefix: "/registry/", Compacts: true, Names: keyNames(),
-		Scales: []string{nodesKey, churnKey}, // of the pods that are there, hardly more than the list every five minutes is larger
+		Scales: []string{nodesKey, churnKey}, // more pods make little difference except for a longer list every five minutes
 		Parameters: []application.Parameter{
 			{Key: nodesKey, Meaning: "number of nodes", Differs: "the nodes", Default: 1000, Least: 1, Most: 100_000},
-			// 30 pods on a node are what the scalability tests of Kubernetes have.
+			// Kubernetes' scalability tests have 30 pods per node.
 			{Key: podsKey, Meaning: "pods of each node at the start of the load", Differs: "the pods of a node", Default: 30, Least: 1, Most: 500},
 			{Key: churnKey, Meaning: "pods created, and pods removed, per second", Differs: "the pods that are created and removed",
 				Unit: application.Number, Default: 20, Most: 10_000},
@@ -37,8 +37,8 @@ func (Application) Definition() application.Definition {
 	}
 }
 
-// leastPodsPerChurn: a pod that is removed was created so many seconds before, so that
-// its life's calls have been sent.
+// leastPodsPerChurn is the minimum lifetime of a pod in seconds, so that the calls of its
+// creation are sent before it is removed.
 const leastPodsPerChurn = 10
 
 // Check implements application.Application.
@@ -57,7 +57,7 @@ func (Application) Check(s application.Settings) (parameter, why string) {
 func (Application) Profile(s application.Settings, _ int) application.Profile {
 	c := ConfigOf(s, 0)
 	paths, _ := Watched()
-	watchers := len(paths) + 1 // one is of the key that says who compacts
+	watchers := len(paths) + 1 // one watches the compaction key
 	rates := c.Rates()
 	return application.Profile{
 		Calls: app.Calls(shapes[:], rates[:]),

@@ -14,8 +14,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// The calls that become due are those of the profile, within 1 % of each kind where
-// there are enough of it, over a time that has all periods many times.
+// The calls that become due match the profile within 1 % for each kind that is frequent enough,
+// over a time of many periods.
 func TestOfferedMixIsTheProfile(t *testing.T) {
 	settle.Unraced(t)
 	for _, c := range []Config{
@@ -28,7 +28,7 @@ func TestOfferedMixIsTheProfile(t *testing.T) {
 			want := rates[call] * length.Seconds()
 			sum += want
 			if limit := max(0.01*want, 2); math.Abs(float64(n)-want) > limit {
-				t.Errorf("%+v: %d of %v are due in %v, not %.1f", c, n, Call(call), length, want)
+				t.Errorf("%+v: %d calls of kind %v are due in %v, not %.1f", c, n, Call(call), length, want)
 			}
 		}
 		if got := float64(len(s.Entries)); math.Abs(got-sum) > 0.01*sum || math.Abs(perSecond(c)*length.Seconds()-sum) > 1e-6*sum {
@@ -37,8 +37,8 @@ func TestOfferedMixIsTheProfile(t *testing.T) {
 	}
 }
 
-// Each pod is created, updated and removed in that order, once; events have numbers of
-// their own; nothing is due out of order or beyond the load.
+// Each pod is created, updated and removed once, in that order. Each event has its own number.
+// Due times are ascending and within the load.
 func TestLivesAreWhole(t *testing.T) {
 	err := quick.Check(func(seed uint64, nodes, pods uint8, churn uint16) bool {
 		c := Config{Nodes: 1 + int(nodes)%40, PodsPerNode: 1 + int(pods)%20, Seed: seed}
@@ -94,7 +94,7 @@ func TestLivesAreWhole(t *testing.T) {
 	}
 }
 
-// A lease of events is used for a minute, or 1,000 of them.
+// A lease is used for events for at most one minute and 1,000 events.
 func TestLeasesOfEventsAreUsedAgain(t *testing.T) {
 	for _, churn := range []float64{0.5, 100} {
 		s := NewSchedule(Config{Nodes: 1000, PodsPerNode: 5, Churn: churn}, 5*time.Minute)
@@ -121,12 +121,12 @@ func TestSameSeedSameSchedule(t *testing.T) {
 	c.Seed++
 	other := NewSchedule(c, time.Minute)
 	if !slices.Equal(a.Due, b.Due) || !slices.Equal(a.Entries, b.Entries) || slices.Equal(a.Due, other.Due) {
-		t.Error("a schedule is no function of its seed")
+		t.Error("the schedule is not a function of its seed")
 	}
 }
 
-// Keys are different for each object, are read as what they are of, and those of pods
-// are in the order of their numbers.
+// Each object has its own key, a key is parsed as its object, and pods' keys are in the order of
+// their numbers.
 func TestKeys(t *testing.T) {
 	s := NewSchedule(Config{Nodes: 70, PodsPerNode: 30, Churn: 20, Seed: 4}, 100*time.Second)
 	k, other := NewKeys("/registry/", s.Objects, 12345), NewKeys("/registry/", s.Objects, 12346)
@@ -143,7 +143,7 @@ func TestKeys(t *testing.T) {
 			t.Fatalf("%s is read as %d (%v), not %d", key, got, ok, n)
 		}
 		if !bytes.HasPrefix(key, []byte("/registry/"+r.Path())) {
-			t.Fatalf("%s is no key of %v", key, r)
+			t.Fatalf("%s is not a key of %v", key, r)
 		}
 		_, ok := other.Number(r, key)
 		if there := place < s.Before[r]; ok != there {
@@ -151,7 +151,7 @@ func TestKeys(t *testing.T) {
 		}
 		if r == Pods {
 			if bytes.Compare(before, key) >= 0 {
-				t.Fatalf("%s is not behind %s", key, before)
+				t.Fatalf("%s does not sort after %s", key, before)
 			}
 			before = key
 		}
@@ -178,7 +178,7 @@ func FuzzNumber(f *testing.F) {
 	})
 }
 
-// settings are those of which ConfigOf makes the configuration.
+// settings returns the settings from which ConfigOf makes the configuration.
 func settings(c Config) application.Settings {
 	return application.Settings{nodesKey: float64(c.Nodes), podsKey: float64(c.PodsPerNode), churnKey: c.Churn}
 }
@@ -188,7 +188,7 @@ func perSecond(c Config) float64 {
 	return p.PerSecond()
 }
 
-func TestCheck(t *testing.T) {
+func TestImpossibleSettingsAreRefused(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for name, c := range map[string]Config{
 		podsKey: {Nodes: 100_000, PodsPerNode: 400}, churnKey: {Nodes: 1, PodsPerNode: 1, Churn: 1 + r.Float64()},

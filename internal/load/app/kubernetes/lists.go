@@ -5,30 +5,30 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// lists takes the keys of the answers to lists, for who checks them.
+// lists collects the keys in the responses to lists, for verification.
 type lists struct {
-	of *chronicle
-	// By the operations' tags, since several answers can be under way at once.
+	chronicle *chronicle
+	// The collected response by the operation's tag, because several can be in flight.
 	answers []listed
-	spare   []object // the memory of the last answer, for the next: a list of all pods is long, and tags are many
+	spare   []object // memory of the last response, for reuse by the next: a list of all pods is long, and there are many tags
 	asRange store.RangeOp
 }
 
-// listed is the answer to a list.
+// listed is the response to a list.
 type listed struct {
-	told  bool // its keys were handed out
-	keys  int  // how many there were
+	told  bool // the codec passes its keys to Add
+	keys  int  // number of keys in the response
 	found []object
 }
 
-// object is one of the load's, as a list has it.
+// object is an object of the load in the response to a list.
 type object struct {
 	number, value uint64
 	revision      int64
 }
 
-// lookBack is how many pods before the oldest that is there a list is held to: that those
-// are gone is said by all lists, and by no fewer with time.
+// lookBack is the number of removed pods before the oldest existing one whose absence from a
+// list is verified. Every list shows that those pods are gone, and their number grows with time.
 const lookBack = 100
 
 // Begin implements store.Keys.
@@ -49,15 +49,15 @@ func (l *lists) Add(tag uint32, key, value []byte, revision int64) {
 	a := &l.answers[tag]
 	a.keys++
 	for _, r := range [...]Resource{Pods, MasterLeases} {
-		if number, ok := l.of.script.keys.Number(r, key); ok {
-			a.found = append(a.found, object{uint64(number), l.of.identity(uint64(number), value), revision})
+		if number, ok := l.chronicle.script.keys.Number(r, key); ok {
+			a.found = append(a.found, object{uint64(number), l.chronicle.identity(uint64(number), value), revision})
 			return
 		}
 	}
 }
 
-// wanted reports whether the keys of a list are to be handed out: those of further pages
-// are of the first page's revision, and not of now.
+// wanted reports whether the keys of a list are collected. Later pages are not: they are read at
+// the first page's revision, not the current one.
 func (l *lists) wanted(e Entry) bool {
 	switch e.Call {
 	case ListPods:
@@ -68,13 +68,13 @@ func (l *lists) wanted(e Entry) bool {
 	return false
 }
 
-// listed records a list: a part for each key that its answer covers, those that are not
-// there too. Keys are in the order of their numbers, so that what is covered ends with the
-// last key where the answer has as many as the limit allows.
+// listed records a list as one part for each key that its response covers, including keys that
+// do not exist. Keys are in the order of their objects' numbers, so that a response with as many
+// keys as the limit allows covers the objects up to the last key.
 func (c *chronicle) listed(e Entry, tag uint32, o *history.Op) {
 	l := &c.lists
 	if !l.wanted(e) || int(tag) >= len(l.answers) || !l.answers[tag].told || !o.Answered() {
-		o.Read = history.Unseen // of which keys it tells is not known
+		o.Read = history.Unseen // it is unknown which keys the response covers
 		c.to.Add(o)
 		return
 	}

@@ -21,9 +21,9 @@ import (
 
 const prefix = "/registry/"
 
-// TestAgainstEtcd sends a small Kubernetes' load to a real etcd: each guard holds, each
-// object that is there in the end is there in etcd with a lease where it has one, the
-// watchers are told of each write, and the history is compacted.
+// TestAgainstEtcd sends the load of a small Kubernetes cluster to a real etcd. Each comparison
+// of a transaction holds, etcd has the expected objects in the end, with a lease where they need
+// one, the watchers receive an event for each write, and the history is compacted.
 func TestAgainstEtcd(t *testing.T) {
 	endpoint := embedded.Etcd(t)
 	c := kubernetes.Config{Nodes: 40, PodsPerNode: 30, Churn: 20, Seed: 3, CompactEvery: time.Second, ListEvery: 2 * time.Second}
@@ -54,7 +54,7 @@ func TestAgainstEtcd(t *testing.T) {
 		}
 		want := of.there + calls[of.more].Outcomes[kv.OK] - calls[of.fewer].Outcomes[kv.OK]
 		if uint64(len(got.Kvs)) != want {
-			t.Errorf("etcd has %d keys below %s, and there were to be %d", len(got.Kvs), of.path, want)
+			t.Errorf("etcd has %d keys below %s, want %d", len(got.Kvs), of.path, want)
 		}
 		for _, kv := range got.Kvs {
 			if (kv.Lease != 0) != of.leased {
@@ -64,13 +64,13 @@ func TestAgainstEtcd(t *testing.T) {
 	}
 	mark, err := cl.Get(t.Context(), "compact_rev_key")
 	if err != nil || len(mark.Kvs) != 1 || mark.Kvs[0].Version != 3 {
-		t.Errorf("who compacts is %v, %v", mark, err)
+		t.Errorf("the compaction key is %v, %v", mark, err)
 	}
 	if _, err := cl.Get(t.Context(), prefix, clientv3.WithRev(1)); err == nil {
-		t.Error("the history is whole")
+		t.Error("the history is not compacted")
 	}
 
-	// A second load of the same store meets what the first left.
+	// A second load of the same store finds the objects that the first left.
 	_, res = send(t, endpoint, c, length)
 	check(t, first, res)
 }
@@ -87,12 +87,12 @@ func check(t *testing.T, s *kubernetes.Script, res *load.Result) {
 	t.Helper()
 	m := res.Measured
 	if m.Outcomes[kv.OK] != m.Due {
-		t.Errorf("of %d calls that were due not all succeeded: %v %v", m.Due, m.Outcomes, m.ErrorTexts)
+		t.Errorf("some of %d due calls failed: %v %v", m.Due, m.Outcomes, m.ErrorTexts)
 	}
 	sum := uint64(0)
 	for _, c := range res.Calls {
 		if sum += c.Due; c.Outcomes[kv.OK] != c.Due {
-			t.Errorf("%s: of %d calls that were due not all succeeded: %v", c.Name, c.Due, c.Outcomes)
+			t.Errorf("%s: some of %d due calls failed: %v", c.Name, c.Due, c.Outcomes)
 		}
 	}
 	if planned := uint64(len(s.Pacer().(pace.Listed))); sum != m.Due || planned != sum {
@@ -100,7 +100,7 @@ func check(t *testing.T, s *kubernetes.Script, res *load.Result) {
 	}
 	w := m.Watching
 	if w == nil || w.Expected == 0 || w.Delivered != w.Expected || w.Lost+w.Wrong+w.Duplicated+w.Reordered+w.Ended+w.Untimed+w.Foreign != 0 {
-		t.Errorf("watchers were told %+v", w)
+		t.Errorf("watchers received %+v", w)
 	}
 }
 
@@ -109,13 +109,13 @@ func send(t *testing.T, endpoint string, c kubernetes.Config, length time.Durati
 	return sendFrom(t, endpoint, c, length, nil)
 }
 
-// sendFrom is send that calls begin when all is there that was to be there before.
+// sendFrom sends a load and calls begin after the objects that exist at its start are written.
 func sendFrom(t *testing.T, endpoint string, c kubernetes.Config, length time.Duration, begin func()) (*kubernetes.Script, *load.Result) {
 	t.Helper()
 	a := &load.Assignment{Store: "etcd", Endpoints: []string{endpoint}, Load: scenario.DefaultLoad()}
 	l := &a.Load
 	l.Arrival, l.Rate.PerSecond, l.Duration, l.Prefix, l.Connections, l.KeySpace = scenario.Recorded, 100, length, prefix, 4, 10
-	l.Timeout = time.Minute // a busy machine is slow, and no call is to be given up
+	l.Timeout = time.Minute // no call may time out on a busy machine
 	l.Mix, l.Watch = []scenario.Operation{{Kind: kv.Put, Weight: 1}}, &scenario.Watch{Watchers: 1, Streams: 1}
 	w := &load.Local{Stores: func(string) (store.Store, error) { return etcd.New(), nil }}
 	setup := app.Setup{Length: length, Prefix: prefix, Connections: l.Connections}

@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// The numbers of keys are those of the objects; behind them come the key that says who
-// compacts, and the one that is read to know whether the store answers.
+// Keys are numbered like their objects. The compaction key and the health key follow after all
+// objects.
 
 func (s *Script) compactionNumber() uint64 { return uint64(s.keys.All()) }
 func (s *Script) healthNumber() uint64     { return uint64(s.keys.All()) + 1 }
@@ -33,15 +33,15 @@ func (s *Script) AppendKey(b []byte, number uint64) []byte {
 	return s.keys.Append(b, uint32(number))
 }
 
-// expireWithin is how long a load is in which no event ends with its lease, not even while
-// the members are read behind it, for which readWithin is left.
+// expireWithin is the length of a load in which no event expires with its lease, not even while
+// the members are read after the load, for which readWithin is reserved.
 const (
 	expireWithin = EventTTL*time.Second - readWithin
 	readWithin   = 15 * time.Minute
 )
 
-// chronicle records what the API server's calls were, for who checks the answers: guarded
-// transactions are compare-and-sets, and deletes that compare.
+// chronicle records the API server's calls for verification. It translates guarded transactions
+// to compare-and-sets and deletes with a comparison.
 type chronicle struct {
 	engine.HistoryBase
 	script *Script
@@ -49,15 +49,15 @@ type chronicle struct {
 	heard  watch.History
 	names  *names
 	lists  lists
-	paths  [][]byte // what the keys of each watcher begin with
-	leased bool     // it is recorded that the API server's entry may end with an earlier lease
+	paths  [][]byte // by watcher: the prefix of its keys
+	leased bool     // the possible expiry of the API server's entry with an earlier lease is recorded
 }
 
 // Steps implements app.Model.
 func (s *Script) Steps(to *history.Recorder) app.Steps {
 	plan := s.Watching()
 	c := &chronicle{script: s, to: to, heard: watch.History{To: to, Watchers: plan.Sink.Watchers}, names: plan.Sink.Names.(*names)}
-	c.lists.of = c
+	c.lists.chronicle = c
 	c.lists.asRange.Keys = &c.lists
 	s.lists = &c.lists
 	paths, _ := Watched()
@@ -72,8 +72,8 @@ func (c *chronicle) Ended(done *engine.Completion) {
 	n, expected, ev, o := done.N, done.Expected, done.Event, done.Op
 	e := c.script.schedule.Entries[n]
 	if e.Call.Resource() == MasterLeases && !c.leased {
-		// An earlier load on the same store may have written it with a lease, which ends
-		// in this one if it is not written before.
+		// An earlier load on the same store may have written the entry with a lease, which can
+		// expire during this load before the entry is written again.
 		c.leased = true
 		c.mayExpire(uint64(e.Object), o)
 	}
@@ -86,8 +86,8 @@ func (c *chronicle) Ended(done *engine.Completion) {
 	case e.Call == Health:
 		c.Read(c.script.healthNumber(), ev, o)
 	case e.Call == MarkCompaction:
-		// It names the key's version and not its revision, and its value says nothing of
-		// who wrote it.
+		// The response contains the key's version and not its revision, and the value does not
+		// identify the call that wrote it.
 		o.Key, o.Written, o.Expected = c.script.compactionNumber(), keys.Identity(n), history.AnyMod
 		if o.Outcome == kv.Conflict {
 			c.readInstead(ev, o)
@@ -98,13 +98,13 @@ func (c *chronicle) Ended(done *engine.Completion) {
 	}
 }
 
-// wrote is a transaction that creates, updates or removes an object.
+// recordWrite records a transaction that creates, updates or removes an object.
 func (c *chronicle) wrote(n uint64, e Entry, expected int64, ev *store.Event, o *history.Op) {
 	o.Key, o.Written, o.Expected = uint64(e.Object), keys.Identity(n), expected
 	creates := e.Call == CreatePod || e.Call == CreateEvent
 	if e.Call == DeletePod {
 		o.Written, o.Kind = history.Absent, kv.Delete
-		switch { // of what is not there nothing is removed
+		switch { // deleting an object that does not exist removes nothing
 		case expected == 0 && o.Acknowledged():
 			o.Kind, o.Consistency = kv.Get, kv.Linearizable
 		case expected == 0 && o.Indefinite():
@@ -113,7 +113,7 @@ func (c *chronicle) wrote(n uint64, e Entry, expected int64, ev *store.Event, o 
 	}
 	switch {
 	case o.Outcome != kv.Conflict:
-	case creates: // what stands there was not asked for
+	case creates: // the response does not contain the existing object
 		o.Read = history.Unseen
 	default:
 		c.readInstead(ev, o)
@@ -124,14 +124,14 @@ func (c *chronicle) wrote(n uint64, e Entry, expected int64, ev *store.Event, o 
 	}
 }
 
-// mayExpire records that a key may be gone from the beginning of an operation on: the end
-// of its lease is a delete that may have been done.
+// mayExpire records that a key may disappear at any time since an operation was invoked: the
+// expiry of its lease is a delete that may have been executed.
 func (c *chronicle) mayExpire(key uint64, o *history.Op) {
 	end := history.MayBeGone(key, o.Session, o.Invoked, o.Done)
 	c.to.Add(&end)
 }
 
-// readInstead is the version that a transaction read because it was refused.
+// readInstead sets in o the version that a transaction read because its comparison failed.
 func (c *chronicle) readInstead(ev *store.Event, o *history.Op) {
 	if o.Mod = max(ev.Mod, 0); o.Mod == 0 {
 		o.Read = history.Absent
@@ -149,7 +149,8 @@ func (c *chronicle) Read(number uint64, ev *store.Event, o *history.Op) {
 	c.to.Add(o)
 }
 
-// identity is which write a value of a key is of. A list of keys has none.
+// identity returns the identity of the write that wrote a value of a key. A value of a list
+// without values is Unseen.
 func (c *chronicle) identity(number uint64, value []byte) uint64 {
 	s := c.script
 	if number >= s.compactionNumber() || len(value) == 0 {
@@ -165,8 +166,8 @@ func (c *chronicle) Told(watcher uint32, ev *store.Event, asked, from, now int64
 	c.heard.Told(watcher, ev, asked, from, now, c)
 }
 
-// Happened implements watch.Happened. It is false of an object that is none of the load's,
-// but that the watcher watches: others may have left it.
+// Happened implements watch.Happened. It returns false if the event's object does not belong to
+// this load but is in the watcher's range: another load may have left it.
 func (c *chronicle) Happened(watcher uint32, ev *store.Event, o *history.Op) bool {
 	number, ours := c.names.Number(watcher, ev.Key)
 	if !ours {

@@ -16,7 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// recorded is a load whose history is read.
+// recorded is a load and the history it records.
 type recorded struct {
 	*Script
 	source    engine.Source
@@ -30,24 +30,24 @@ func record(t *testing.T) *recorded {
 	r.Script = Of(Config{Nodes: 2, PodsPerNode: 30, Churn: 2, Seed: 7, ListEvery: 2 * time.Second}, app.Setup{Length: 20 * time.Second, Prefix: "/registry/"})
 	r.to = storetest.NewRecording(t)
 	c := r.Steps(&r.to.Recorder)
-	c.(*chronicle).leased = true // TestAnEarlierLeaseMayEnd has what is recorded otherwise
+	c.(*chronicle).leased = true // TestAnEarlierLeaseMayEnd checks what is recorded otherwise
 	r.source, r.chronicle = r.Source(), c
 	return r
 }
 
-// first is the number of the first call of a kind.
+// first returns the number of the first call of a kind.
 func (r *recorded) first(call Call) uint64 {
 	for n, e := range r.schedule.Entries {
 		if e.Call == call {
 			return uint64(n)
 		}
 	}
-	r.t.Fatalf("there is no %s", call)
+	r.t.Fatalf("the load has no %s", call)
 	return 0
 }
 
-// ended makes a call end with an event, and returns what was recorded of it. Its keys are
-// those of a list.
+// ended ends a call with an event and returns the operations recorded for it. The keys in found
+// are those of the response to a list.
 func (r *recorded) ended(n uint64, known int64, ev store.Event, found ...uint64) []history.Op {
 	e := r.schedule.Entries[n]
 	if writes(e.Call) {
@@ -71,7 +71,7 @@ func (r *recorded) ended(n uint64, known int64, ev store.Event, found ...uint64)
 	return r.to.Since()
 }
 
-// What each call was is in the history as the operation that the checker knows.
+// Each kind of call is recorded as the operations that the verifier knows.
 func TestCallsAreRecordedAsOperations(t *testing.T) {
 	r := record(t)
 	value := func(number uint64) []byte {
@@ -84,7 +84,7 @@ func TestCallsAreRecordedAsOperations(t *testing.T) {
 		call  Call
 		known int64
 		ev    store.Event
-		want  history.Op // its Key and Written follow
+		want  history.Op // Key and Written are set below
 		more  int
 	}{
 		"created":               {CreatePod, 0, store.Event{At: 50, Revision: 50}, history.Op{Kind: kv.CAS, At: 50}, 0},
@@ -123,7 +123,7 @@ func TestCallsAreRecordedAsOperations(t *testing.T) {
 			t.Errorf("%s (-want +got): %s", name, d)
 		}
 		if c.more > 0 && (got[1].Kind != kv.Delete || !got[1].Indefinite() || got[1].Key != c.want.Key) {
-			t.Errorf("%s: behind it is %+v", name, got[1])
+			t.Errorf("%s: the next operation is %+v", name, got[1])
 		}
 	}
 	for _, call := range []Call{GrantMasterLease, GrantLease} {
@@ -133,14 +133,14 @@ func TestCallsAreRecordedAsOperations(t *testing.T) {
 	}
 }
 
-// A list has a part for each key that it covers, those that are not there too.
+// A list is recorded as one part for each key that it covers, including keys that do not exist.
 func TestListsAreRecordedKeyByKey(t *testing.T) {
 	r := record(t)
 	pods, events := uint64(r.keys.First[Pods]), uint64(r.keys.First[Events])
 	for name, c := range map[string]struct {
 		call   Call
 		found  []uint64
-		behind uint64 // of what is covered
+		behind uint64 // end of the covered range
 	}{
 		"all pods":            {ListPods, []uint64{pods + 1, pods + 4}, events},
 		"all keys":            {ListKeys, []uint64{pods, pods + 4}, events},
@@ -169,7 +169,7 @@ func TestListsAreRecordedKeyByKey(t *testing.T) {
 			}
 		}
 	}
-	// Of a store whose codec does not hand them out nothing is known.
+	// If the codec does not pass the keys on, no key of the list is recorded.
 	n := r.first(ListKeys)
 	o := history.Op{Kind: kv.Range, Consistency: kv.Linearizable}
 	r.chronicle.Ended(&engine.Completion{Phase: measure.Measured, N: n, Ref: n, Event: &store.Event{At: 50, Tag: 3}, Op: &o})
@@ -178,8 +178,7 @@ func TestListsAreRecordedKeyByKey(t *testing.T) {
 	}
 }
 
-// A value that no call made is one that nobody wrote, wherever it is: none with a right
-// revision passes for what was written.
+// A value that no call wrote is recorded as Nobodys, whatever its revision is.
 func TestForeignValuesAreNobodys(t *testing.T) {
 	r := record(t)
 	n := r.first(UpdatePod)
@@ -194,7 +193,7 @@ func TestForeignValuesAreNobodys(t *testing.T) {
 		want  uint64
 	}{
 		"right":        {right, keys.Identity(5)},
-		"none":         {nil, history.Unseen}, // it was not asked for
+		"none":         {nil, history.Unseen}, // the read did not request the value
 		"damaged":      {damaged, keys.Nobodys},
 		"of another":   {r.values[of].Append(nil, other, 0, 5), keys.Nobodys},
 		"shorter":      {right[:len(right)-1], keys.Nobodys},
@@ -202,22 +201,22 @@ func TestForeignValuesAreNobodys(t *testing.T) {
 		"of no load":   {[]byte("k8s\x00"), keys.Nobodys},
 	} {
 		if got := r.ended(n, 40, store.Event{At: 50, Outcome: kv.Conflict, Mod: 45, Value: c.value}); len(got) != 1 || got[0].Read != c.want {
-			t.Errorf("%s: it is recorded as %+v, and is to have read %d", name, got, c.want)
+			t.Errorf("%s: recorded as %+v, want read %d", name, got, c.want)
 		}
 		r.chronicle.Read(uint64(object), &store.Event{At: 50, Revision: 45, Value: c.value}, &history.Op{Kind: kv.Get, Final: true})
 		if ops := r.to.Since(); len(ops) != 1 || ops[0].Read != c.want {
-			t.Errorf("%s: the read after the load is recorded as %+v, and is to have read %d", name, ops, c.want)
+			t.Errorf("%s: the read after the load is recorded as %+v, want read %d", name, ops, c.want)
 		}
 	}
 	for _, n := range []uint64{0, uint64(len(r.schedule.Entries)), app.BeforeMark, app.BeforeMark | 7} {
 		if keys.Identity(n) == keys.Nobodys {
-			t.Errorf("the call %d writes what nobody does", n)
+			t.Errorf("call %d writes a value with the identity Nobodys", n)
 		}
 	}
 }
 
-// The API server's entry that an earlier load left may end with the lease that it had there,
-// before this one writes it: once.
+// The API server's entry of an earlier load may expire with its lease before this load writes
+// it. This is recorded once.
 func TestAnEarlierLeaseMayEnd(t *testing.T) {
 	for _, call := range []Call{GetMasterLease, ListMasterLeases} {
 		r := record(t)
@@ -234,7 +233,8 @@ func TestAnEarlierLeaseMayEnd(t *testing.T) {
 	}
 }
 
-// A delete of what is not known to be there removes nothing, and explains no key that is gone.
+// A delete of an object that is not known to exist removes nothing, and does not explain a
+// missing key.
 func TestDeletesOfNothingExplainNothing(t *testing.T) {
 	r := record(t)
 	if got := r.ended(r.first(DeletePod), 0, store.Event{Outcome: kv.TimedOut}); len(got) != 0 {
@@ -242,7 +242,7 @@ func TestDeletesOfNothingExplainNothing(t *testing.T) {
 	}
 }
 
-// The memory for the keys of a list goes from one answer to the next, whatever their tags.
+// The memory for the keys of a list is reused for the next response, whatever the tags are.
 func TestListsShareTheirMemory(t *testing.T) {
 	r := record(t)
 	pods := uint64(r.keys.First[Pods])
@@ -257,6 +257,6 @@ func TestListsShareTheirMemory(t *testing.T) {
 		}
 	}
 	if cap(r.lists.spare) == 0 {
-		t.Error("it is made anew for each list")
+		t.Error("the memory is allocated for each list")
 	}
 }

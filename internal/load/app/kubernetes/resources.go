@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// Resource is a kind of object.
+// Resource is a resource of the API server, such as pods.
 type Resource uint8
 
-// The resources that have objects here. The API server has others (idleResources),
-// which it watches and counts.
+// The resources that have objects in this load. The API server has others (idleResources), which
+// it watches and counts.
 const (
 	Nodes Resource = iota
 	Leases
@@ -23,20 +23,22 @@ const (
 	NumResources
 )
 
-// resource is what the code knows of a resource.
+// resource describes a resource.
 type resource struct {
 	name string
-	// path is what its keys have behind the prefix, up to the namespace or the name.
+	// path is the part of its keys between the prefix and the namespace or name.
 	path string
-	size int // bytes of a value
-	// watched: a watcher of the API server's cache is on it. Events have no cache.
+	size int // of a value, in bytes
+	// watched reports whether the API server's cache watches the resource. Events are not
+	// cached.
 	watched bool
 }
 
-// resources is the table of them. Paths are those of kube-apiserver's storage, where
-// nodes are called minions. Sizes are the medians that TestSizes (internal/testing/e2e/kubernetes)
-// measured in the etcd of a real API server, of Kubernetes 1.36.3; docs/explanation/applications.md
-// has them with their method, and what production's differ by.
+// resources describes each resource. Paths are those of kube-apiserver's storage, where nodes
+// are called minions. Sizes are the medians that TestSizes (internal/testing/e2e/kubernetes)
+// measured in the etcd of a real API server of Kubernetes 1.36.3.
+// docs/explanation/applications.md lists them with the method and the differences from
+// production clusters.
 var resources = [NumResources]resource{
 	Nodes:          {name: "nodes", path: "minions/", size: 10_548, watched: true},
 	Leases:         {name: "leases", path: "leases/", size: 463, watched: true},
@@ -51,14 +53,14 @@ var resources = [NumResources]resource{
 // String returns the resource's name.
 func (r Resource) String() string { return resources[r].name }
 
-// Path is what its keys have behind the prefix.
+// Path returns the part of the resource's keys between the prefix and the namespace or name.
 func (r Resource) Path() string { return resources[r].path }
 
-// ValueSize is the size of its values in bytes.
+// ValueSize returns the size of the resource's values in bytes.
 func (r Resource) ValueSize() int { return resources[r].size }
 
-// idleResources are the paths of built-in resources in which nothing happens here: the
-// API server watches and counts them all the same.
+// idleResources lists the paths of built-in resources without objects in this load. The API
+// server still watches and counts them.
 var idleResources = []string{
 	"admissionregistration.k8s.io/mutatingwebhookconfigurations/", "admissionregistration.k8s.io/validatingwebhookconfigurations/",
 	"apiextensions.k8s.io/customresourcedefinitions/", "apiregistration.k8s.io/apiservices/",
@@ -70,8 +72,8 @@ var idleResources = []string{
 	"serviceaccounts/", "services/specs/", "statefulsets/", "storageclasses/", "volumeattachments/",
 }
 
-// Watched are the paths that have a watcher each: first those of resources that have
-// objects here, in their order.
+// Watched returns the path of each watcher. The first paths are those of the resources that have
+// objects in this load, which of lists in the same order.
 func Watched() (paths []string, of []Resource) {
 	for r := range NumResources {
 		if resources[r].watched {
@@ -81,7 +83,7 @@ func Watched() (paths []string, of []Resource) {
 	return append(paths, idleResources...), of
 }
 
-// counted are the paths whose objects are counted now and then.
+// counted returns the paths whose objects are counted periodically.
 func counted() (paths []string) {
 	for r := range NumResources {
 		paths = append(paths, resources[r].path)
@@ -89,9 +91,9 @@ func counted() (paths []string) {
 	return append(paths, idleResources...)
 }
 
-// keyNames matches the names of its keys after the prefix: what is below a resource, and
-// the key that says who compacts. It is compiled once, for every command asks for the
-// definition many times when it starts.
+// keyNames returns an expression that matches the names of the application's keys after the
+// prefix: keys below a resource's path, and the compaction key. It is compiled once because
+// every command uses the definition many times when it starts.
 var keyNames = sync.OnceValue(func() *regexp.Regexp {
 	paths := counted()
 	for i := range paths {

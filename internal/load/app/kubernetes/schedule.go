@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Entry is a call that becomes due.
+// Entry is a call of the schedule.
 type Entry struct {
 	Call Call
-	// Object is the number of its object; of ListPods the page, from 0; of Count the
-	// place of what is counted in Counted.
+	// Object is the number of the call's object; for ListPods the page, from 0; for Count an
+	// index in Counted.
 	Object uint32
 }
 
-// Schedule is what becomes due in a load, in its order.
+// Schedule holds the calls of a load by due time.
 type Schedule struct {
 	Objects
 	Due     []int64 // nanoseconds since the load began
@@ -23,8 +23,8 @@ type Schedule struct {
 	Counted []string // paths whose objects are counted
 }
 
-// NewSchedule makes the calls that become due in a time. The same configuration makes
-// the same schedule.
+// NewSchedule returns the calls that become due in a load of the given length. The same
+// configuration results in the same schedule.
 func NewSchedule(c Config, length time.Duration) *Schedule {
 	m := maker{Config: c, length: length, random: rand.New(rand.NewPCG(c.Seed, 0x6b38)), counted: counted()}
 	m.number()
@@ -35,7 +35,8 @@ func NewSchedule(c Config, length time.Duration) *Schedule {
 	return m.schedule()
 }
 
-// due is an entry with its time. Of an event it is not known yet which it is.
+// due is an entry with its due time. An entry that creates an event gets the event's number
+// later.
 type due struct {
 	at time.Duration
 	Entry
@@ -48,11 +49,11 @@ type maker struct {
 	objects Objects
 	counted []string
 	all     []due
-	young   int // of the pods that are there before: created less than longestLife ago
-	born    int // pods that are created in the load
+	young   int // pods at the start whose creation began less than longestLife before the load
+	born    int // pods that are created during the load
 }
 
-// number gives all objects their numbers.
+// number assigns the objects' numbers.
 func (m *maker) number() {
 	of := [NumResources]int{
 		Nodes: m.Nodes, Leases: m.Nodes + elected + 1, ReplicaSets: m.sets(), EndpointSlices: m.sets(), Endpoints: m.sets(), MasterLeases: 1, Pods: m.pods(),
@@ -70,21 +71,21 @@ func (m *maker) number() {
 	m.objects.First[NumResources] = at // events follow: schedule counts them
 }
 
-// add adds a call if it falls into the load.
+// add adds a call if it becomes due during the load.
 func (m *maker) add(at time.Duration, call Call, object uint32) {
 	if at >= 0 && at < m.length {
 		m.all = append(m.all, due{at, Entry{call, object}})
 	}
 }
 
-// every adds a call again and again, from a random place in the first period on.
+// every adds a call periodically, starting at a random time in the first period.
 func (m *maker) every(period time.Duration, call Call, object uint32) {
 	for at := time.Duration(m.random.Int64N(int64(period))); at < m.length; at += period {
 		m.add(at, call, object)
 	}
 }
 
-// repeated adds what happens again and again, whatever the churn is.
+// repeated adds the periodic calls, which do not depend on the churn.
 func (m *maker) repeated() {
 	first := &m.objects.First
 	for i := range uint32(m.Nodes) {
@@ -109,7 +110,7 @@ func (m *maker) repeated() {
 	m.every(statusEvery, Status, 0)
 	for at := m.compactEvery(); at < m.length; at += m.compactEvery() {
 		m.add(at, MarkCompaction, 0)
-		if at > m.compactEvery() && !m.Uncompacted { // the first learns the revision that the next compacts
+		if at > m.compactEvery() && !m.Uncompacted { // the first one reads the revision to which the next one compacts
 			m.add(at+10*time.Millisecond, Compact, 0)
 		}
 	}
@@ -119,7 +120,8 @@ func (m *maker) repeated() {
 func (m *maker) lists() {
 	m.every(oneListEvery, ListOne, 0)
 	n := pages(m.pods(), listPage)
-	// All pages of a list fall into its period, so that none meets the next list.
+	// All pages of a list are read within half of its period, so that no page overlaps with the
+	// next list.
 	between := min(betweenPages, m.listEvery()/time.Duration(2*n))
 	for at := time.Duration(m.random.Int64N(int64(m.listEvery()))); at < m.length; at += m.listEvery() {
 		for page := range n {
@@ -128,8 +130,8 @@ func (m *maker) lists() {
 	}
 }
 
-// churn adds the lives of pods: each second's are spread evenly over it, each at a
-// random place in its part. Those that began shortly before the load are part of it.
+// churn adds the calls of pods' creation and removal. They are spread evenly over time, each at
+// a random place in its part, and include those that began shortly before the load.
 func (m *maker) churn() {
 	if m.Churn == 0 {
 		return
@@ -140,12 +142,12 @@ func (m *maker) churn() {
 	for i := -m.young; i < m.born; i++ {
 		m.live(created, place(i), firstPod+uint32(m.pods()+i))
 	}
-	for i := -m.young; i < m.born; i++ { // the oldest at first
+	for i := -m.young; i < m.born; i++ { // the oldest pods first
 		m.live(removed, place(i), firstPod+uint32(m.young+i))
 	}
 }
 
-// live adds what happens to a pod.
+// live adds the calls of a pod's creation or removal.
 func (m *maker) live(life []step, from time.Duration, pod uint32) {
 	set := (pod - m.objects.First[Pods]) % uint32(m.sets())
 	for _, s := range life {
@@ -157,8 +159,8 @@ func (m *maker) live(life []step, from time.Duration, pod uint32) {
 	}
 }
 
-// schedule numbers the events, which have a lease that is granted before where the one
-// before has been used for long enough, or by enough of them.
+// schedule returns the finished schedule. It numbers the events and adds the grant of a new
+// lease before an event when the current lease is too old or has enough events.
 func (m *maker) schedule() *Schedule {
 	s := &Schedule{Objects: m.objects, Counted: m.counted, Due: make([]int64, 0, len(m.all)), Entries: make([]Entry, 0, len(m.all))}
 	granted, with := -leaseReuse, leaseObjects
@@ -179,7 +181,7 @@ func (m *maker) schedule() *Schedule {
 	return s
 }
 
-// Kinds is how many calls of each kind there are.
+// Kinds returns the number of calls of each kind.
 func (s *Schedule) Kinds() (n [NumCalls]uint64) {
 	for _, e := range s.Entries {
 		n[e.Call]++

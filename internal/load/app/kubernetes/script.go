@@ -10,68 +10,68 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Script is a load of an API server, which knows of its store what that does: the revision
-// of each object, the lease of events, how far the history is compacted.
+// Script is the load of an API server. It tracks what the API server knows of its store: the
+// revision of each object, the current leases, and the progress of compactions.
 type Script struct {
 	app.ScriptBase
 	app.ModelBase
 	schedule   *Schedule
 	keys       *Keys
-	compaction string // the key that says who compacts
+	compaction string // key whose version elects the API server that compacts
 	values     [NumResources]*keys.Values
 	board      *watch.Board
 	calls      app.Tally
 
-	versions []int64  // by object: the revision that it has; 0 where it is not there
-	busy     []uint32 // by object: the call that reads or writes it now, and one more; 0: none
+	versions []int64  // by object: its revision; 0 if it does not exist
+	busy     []uint32 // by object: 1 + the call that reads or writes it now; 0 for none
 
-	deleted []uint32 // by pod: the call that deletes it, and one more; 0: none did
+	deleted []uint32 // by pod: 1 + the call that deletes it; 0 for none
 
 	events, master leasing
 	list           listing // of pods
-	oldest         uint32  // the place of the first pod that was not removed
+	oldest         uint32  // index of the first pod that is not removed
 
-	marking   uint32 // the call that marks a compaction, and one more; 0: none
-	version   int64  // of the key that says who compacts
-	markedBy  uint32 // the last call that marked one, and one more
-	marked    int64  // the store's revision when it was marked the last time
+	marking   uint32 // 1 + the call in flight that marks a compaction; 0 for none
+	version   int64  // version of the compaction key
+	markedBy  uint32 // 1 + the last call that marked a compaction
+	marked    int64  // the store's revision at the last mark
 	compactTo int64
 	begun     int64 // the store's revision when the load began
 
-	expires bool   // events may end with their leases while it lasts
-	read    []byte // a key, for who records what was read
-	lists   *lists // nil: nobody wants to know what lists have
+	expires bool   // events may expire with their leases during the load
+	read    []byte // buffer for the key of a value that is recorded
+	lists   *lists // nil unless responses are verified
 }
 
-// leasing is a lease that is granted anew now and then.
+// leasing is a lease that is replaced by a new one periodically.
 type leasing struct {
-	granting uint32 // the call that asks for one, and one more; 0: none
+	granting uint32 // 1 + the call that grants a new lease; 0 for none
 	lease    int64
 }
 
 func (l *leasing) asked(n uint64) { l.granting = uint32(n) + 1 }
 
-// listing is a list that is read page by page.
+// listing is a list in progress, which is read page by page.
 type listing struct {
-	open uint32 // the call that reads a page, and one more; 0: none
-	at   int64  // the revision of its first page
-	from uint32 // the place of its first pod
+	open uint32 // 1 + the call that reads a page; 0 for none
+	at   int64  // revision of its first page
+	from uint32 // index of its first pod
 }
 
-// New makes the load of an API server. What it keeps are the revisions of the objects
-// that are there when the load begins.
+// New returns the load of an API server. It keeps the revisions of the objects that exist when
+// the load begins.
 func New(setup app.Setup) *Script {
 	c := ConfigOf(setup.Settings, setup.Seed)
 	c.Uncompacted = setup.Confined && !setup.ClusterWide
 	return Of(c, setup)
 }
 
-// Of is New of a configuration that is not the settings'.
+// Of returns the load of a configuration that cannot be expressed as settings.
 func Of(c Config, setup app.Setup) *Script {
 	before := setup.Before
 	s := &Script{schedule: NewSchedule(c, setup.Length), expires: setup.Length > expireWithin}
 	run := uint64(0)
-	if len(before) > 0 { // another in each load of a store, whose revisions rise
+	if len(before) > 0 { // revisions rise, so that each load of a store has another number
 		run = uint64(before[len(before)-1])
 	}
 	s.keys = NewKeys(setup.Prefix, s.schedule.Objects, run)
@@ -86,7 +86,7 @@ func Of(c Config, setup app.Setup) *Script {
 		s.version, s.begun = before[all], before[all+1]
 	}
 	for r := range NumResources {
-		// Another load of the store reads them, too: its seed is another one.
+		// Other loads of the store read these values too and have other seeds.
 		s.values[r] = keys.NewValues(r.ValueSize(), keys.DeriveSeed(0, r.String()))
 	}
 	kinds := s.schedule.Kinds()
@@ -101,9 +101,9 @@ func (s *Script) Model() app.Model { return s }
 // Pacer implements app.Script.
 func (s *Script) Pacer() pace.Pacer { return pace.Listed(s.schedule.Due) }
 
-// Kept implements app.Script: the revision of each object, by its number, the version
-// of the key that says who compacts, and the store's revision.
+// Kept implements app.Script: the revision of each object by number, the version of the
+// compaction key, and the store's revision.
 func (s *Script) Kept() []int64 { return append(slices.Clone(s.versions), s.version, s.begun) }
 
-// CallCounts implements app.Script: what became of each kind of call that was due.
+// CallCounts implements app.Script.
 func (s *Script) CallCounts() []measure.Calls { return s.calls.Calls() }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The sizes of values are the medians of the table that docs/explanation/applications.md has. What
-// that table is measured by is TestSizes in internal/testing/e2e/kubernetes.
+// The sizes of values are the medians of the table in docs/explanation/applications.md, which
+// TestSizes in internal/testing/e2e/kubernetes measures.
 func TestSizesAreThePublishedMedians(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "explanation", "applications.md"))
 	if err != nil {

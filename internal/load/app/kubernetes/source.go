@@ -13,14 +13,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// compactionKey is the key whose version says who compacts. It has no prefix, but in a
-// cluster that is in use.
+// compactionKey is the key whose version elects the API server that compacts. It has the load's
+// prefix only in a cluster that others use.
 const compactionKey = "compact_rev_key"
 
-// healthKey is what is read to know whether the store answers. It is not there.
+// healthKey is the key that health checks read. It does not exist.
 const healthKey = "health"
 
-// source makes the calls, in memory of its own that the next one gets again. It is an
+// source makes the calls, in buffers that are reused for the next call. It implements
 // engine.Reactive.
 type source struct {
 	engine.ReactiveBase
@@ -39,7 +39,7 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 	s.make(n, e)
 	*op = store.Op{Kind: kind, Consistency: level, Call: &s.call}
 	if writes(e.Call) {
-		op.Revision = s.versions[e.Object] // which it compares
+		op.Revision = s.versions[e.Object] // the revision that the transaction compares
 	}
 	if s.lists != nil && s.lists.wanted(e) {
 		op.Range = &s.lists.asRange
@@ -47,7 +47,7 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 	return n
 }
 
-// make makes the n-th call.
+// make sets s.call to the n-th call.
 func (s *source) make(n uint64, e Entry) {
 	switch e.Call {
 	case GetPod, GetMasterLease:
@@ -91,13 +91,13 @@ func (s *source) make(n uint64, e Entry) {
 	}
 }
 
-// one makes a call of one part.
+// setPart sets s.call to a call of one part.
 func (s *source) one(p call.Part) {
 	s.parts[0] = p
 	s.call = call.Call{Parts: s.parts[:1]}
 }
 
-// write makes a transaction that creates, updates or removes an object.
+// write sets s.call to a transaction that creates, updates or removes an object.
 func (s *source) write(n uint64, e Entry) {
 	r := e.Call.Resource()
 	s.busy[e.Object] = uint32(n) + 1
@@ -118,8 +118,8 @@ func (s *source) write(n uint64, e Entry) {
 	s.guarded(call.Modified, s.versions[e.Object], p, e.Call != CreatePod && e.Call != CreateEvent)
 }
 
-// guarded makes a transaction that does one thing with the key where that is as it is
-// known to be, and otherwise reads it, if asked to.
+// guarded sets s.call to a transaction that compares the key with its known version or revision
+// and executes part then if they are equal. Otherwise it reads the key if read is set.
 func (s *source) guarded(what call.Target, known int64, then call.Part, read bool) {
 	s.parts[0] = call.Part{Action: call.Compare, Target: what, Key: s.key, Number: known}
 	if then.Key, then.Branch = s.key, call.Then; then.Action == call.Write {
@@ -133,8 +133,8 @@ func (s *source) guarded(what call.Target, known int64, then call.Part, read boo
 	}
 }
 
-// page makes a page of a list of pods. Their keys are in the order of their places, so
-// that it is known where a page ends that was full.
+// page sets s.call to one page of a list of pods. Keys sort by the pods' indexes, so that the
+// last pod of a full page is known.
 func (s *source) page(n uint64, e Entry) {
 	const limit = ListLimit
 	l := &s.list
@@ -162,9 +162,9 @@ func (s *source) Shares(measure.Phase) []engine.Share {
 	return app.SharesOf(shapes[:], kinds[:])
 }
 
-// Ready implements engine.Reactive: the API server has one write of an object under
-// way at a time, and no event without its lease. Who reads an object knows that it is
-// there, and writes it behind what was read.
+// Ready implements engine.Reactive. The API server has at most one write of an object in flight
+// and creates no event before its lease is granted. A read of an object waits for its creation,
+// and a write of the object waits for the read.
 func (s *source) Ready(n uint64) bool {
 	e := s.schedule.Entries[n]
 	switch e.Call {
@@ -180,7 +180,7 @@ func (s *source) Ready(n uint64) bool {
 	return !ofObject(e.Call) || s.busy[e.Object] == 0
 }
 
-// ofObject reports whether the call reads or writes one object.
+// hasObject reports whether the call reads or writes a single object.
 func ofObject(c Call) bool {
 	return writes(c) || c == GetPod || c == GetMasterLease
 }
@@ -191,11 +191,11 @@ func writes(c Call) bool {
 	return kind == kv.CAS && c.Resource() != NumResources
 }
 
-// Failed implements engine.Reactive. Nobody waits for it any more; whether it was done
-// the next write of the object learns.
+// Failed implements engine.Reactive. No call waits for the failed one any more. The next write
+// of the object finds out whether the failed one was executed.
 func (s *source) Failed(n uint64) { s.over(n, s.schedule.Entries[n]) }
 
-// over notes that a call has ended, if it had begun.
+// finishCall notes that a call has ended, if it had started.
 func (s *source) over(n uint64, e Entry) {
 	call := uint32(n) + 1
 	var of *uint32
@@ -224,7 +224,7 @@ func (s *source) Ended(n uint64, o kv.Outcome, response, service int64) {
 	s.calls[s.schedule.Entries[n].Call].Ended(o, response, service)
 }
 
-// Check implements engine.Source: it learns what the answer says.
+// Check implements engine.Source. It updates the script's state from the response.
 func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	e := s.schedule.Entries[n]
 	s.over(n, e)
@@ -240,7 +240,7 @@ func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	case GrantMasterLease:
 		s.master.lease = ev.Count
 	case MarkCompaction:
-		s.version++ // by us, or by another API server
+		s.version++ // this or another API server raised it
 		if ev.Outcome == kv.OK {
 			s.compactTo, s.markedBy = s.marked, uint32(n)+1
 			s.board.Acknowledge(uint64(s.keys.All()))
@@ -254,7 +254,7 @@ func (s *source) Check(_ kv.Kind, n uint64, ev *store.Event) kv.Outcome {
 	return ev.Outcome
 }
 
-// written learns which revision an object has.
+// written updates the revision of an object after a write.
 func (s *source) written(e Entry, ev *store.Event) {
 	if ev.Outcome == kv.Conflict {
 		s.versions[e.Object] = ev.Mod
@@ -268,13 +268,13 @@ func (s *source) written(e Entry, ev *store.Event) {
 	s.board.Acknowledge(uint64(e.Object))
 }
 
-// Sentences about wrong answers; nobody writes to them.
+// Error texts about wrong responses; they are never modified.
 var (
 	anotherKey   = []byte("another key than the one that was asked for")
 	neverWritten = []byte("a value that was never written to this key")
 )
 
-// read judges the answer to the read of an object.
+// read checks the response to the read of an object.
 func (s *source) read(e Entry, ev *store.Event) kv.Outcome {
 	if ev.Count == 0 {
 		return kv.Miss

@@ -13,8 +13,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// Neither making a call, nor learning from its answer, nor finding the write that a watch
-// event is of, nor recording all of that for who checks it allocates.
+// No allocation happens when a call is made, its response is processed, the write of a watch
+// event is found, or any of these is recorded for verification.
 func TestCallsDoNotAllocate(t *testing.T) {
 	settle.Unraced(t)
 	c := Config{Nodes: 50, PodsPerNode: 30, Churn: 50, Seed: 7, CompactEvery: time.Second, ListEvery: 5 * time.Second}
@@ -78,22 +78,22 @@ func TestCallsDoNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations in %d calls", got, len(s.schedule.Entries))
 	}
 	if wrong > 0 || events == 0 {
-		t.Errorf("%d of %d calls and %d events were taken for something else", wrong, len(s.schedule.Entries), events)
+		t.Errorf("%d wrong results of %d calls and %d events", wrong, len(s.schedule.Entries), events)
 	}
 	for call, n := range seen {
 		if n == 0 && Call(call) != Status {
-			t.Errorf("there was no %s", Call(call))
+			t.Errorf("the load has no %s", Call(call))
 		}
 	}
 }
 
-// A pod is read when its creation has been answered, and neither written nor removed
-// while it is read: whoever does so knows that it is there.
+// A pod is read only after its creation has a response, and neither written nor removed while it
+// is read: a client that writes or removes the pod knows that it exists.
 func TestAnObjectHasOneCallAtATime(t *testing.T) {
 	c := Config{Nodes: 5, PodsPerNode: 30, Churn: 10, Seed: 7}
 	s := Of(c, app.Setup{Length: 10 * time.Second, Prefix: "/registry/"})
 	src := s.Source().(*source)
-	life := map[uint32][]uint64{} // by pod: its calls, in their order
+	life := map[uint32][]uint64{} // by pod: its calls in order
 	var op store.Op
 	for n, e := range s.schedule.Entries {
 		if e.Call.Resource() == Pods && ofObject(e.Call) {
@@ -104,7 +104,7 @@ func TestAnObjectHasOneCallAtATime(t *testing.T) {
 	for _, calls := range life {
 		for i, n := range calls {
 			if !src.Ready(n) {
-				t.Fatalf("%s waits for nothing", s.schedule.Entries[n].Call)
+				t.Fatalf("%s is not ready, and no call is in flight", s.schedule.Entries[n].Call)
 			}
 			src.Fill(measure.Measured, n, 0, &op)
 			if i+1 == len(calls) {
@@ -122,6 +122,6 @@ func TestAnObjectHasOneCallAtATime(t *testing.T) {
 		}
 	}
 	if !seen[GetPod] || !seen[UpdatePod] || !seen[DeletePod] {
-		t.Errorf("only %v came behind another", seen)
+		t.Errorf("only %v followed another call", seen)
 	}
 }

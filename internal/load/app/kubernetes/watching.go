@@ -7,14 +7,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// progressEvery is how often the watch streams are asked how far they have told, one
-// after the other: as often as the lists become due that ask for it.
+// progressEvery is the interval between progress requests, which go to the watch streams in
+// turn. It is the period of the lists that depend on progress.
 const progressEvery = time.Second
 
-// Watching implements app.Script: the API server's caches watch each resource, on a
-// stream of its own, from now on, with what was there before, with progress
-// notifications, and only where the member knows a leader. Its compactor watches the key
-// that says who compacts.
+// Watching implements app.Script: the API server's cache watches each resource on a separate
+// stream, starting now, with previous values and progress notifications, and requires that the
+// member knows a leader. Its compactor watches the compaction key.
 func (s *Script) Watching() *watch.Plan {
 	paths, of := Watched()
 	w := &watch.Plan{Streams: len(paths) + 1, AskEvery: progressEvery}
@@ -38,18 +37,18 @@ func (s *Script) Watching() *watch.Plan {
 		}
 		key = s.keys.AppendPath(key[:0], paths[n])
 		end = append(end[:0], key...)
-		end[len(end)-1]++ // it ends with a slash
+		end[len(end)-1]++ // the path ends with a slash
 		op.Key, op.Watch.End = key, end
 		op.Watch.PrevKV, op.Watch.Notify, op.Watch.RequireLeader = true, true, true
 	}
 	return w
 }
 
-// names finds the object that an event is of, and the call that wrote it.
+// names finds the object of a watch event and the call that wrote it.
 type names struct {
 	script     *Script
 	of         []Resource
-	compaction uint32 // the watcher of the key that says who compacts
+	compaction uint32 // the watcher of the compaction key
 }
 
 func (w *names) Number(watcher uint32, key []byte) (uint64, bool) {
@@ -63,8 +62,8 @@ func (w *names) Number(watcher uint32, key []byte) (uint64, bool) {
 	return uint64(number), ok
 }
 
-// Written finds the call by what the value says, or by the pod that is gone: each is
-// deleted once.
+// Written finds the call that wrote an event by the number in its value, or for a removed pod by
+// the pod, because each pod is deleted once.
 func (w *names) Written(ev *store.Event) (uint64, bool) {
 	if ev.Watcher == w.compaction {
 		by := max(w.script.marking, w.script.markedBy)
