@@ -10,20 +10,19 @@ import (
 // CauseClients is the number of clients of a closed loop.
 const CauseClients = "number of clients"
 
-// Bounds are what a trial's throughput came up against, the first first. A
-// closed loop always comes up against something: where nothing that was recorded
-// reached its limit, it is the number of its clients. An open loop that kept its
-// rate and was quick came up against nothing.
+// Bounds returns what limited a trial's throughput, the worst cause first. A closed loop always
+// has a limit: if no recorded resource reached its own, it is the number of clients. An open
+// loop that kept its rate with short response times has none.
 //
-// Every format says these of a trial, and nothing else. The causes are the worst of each
-// kind; more says how many more findings of that kind there are.
+// Every output format reports these causes and no others. Each cause is the worst of its kind;
+// more counts the further findings of that kind.
 func (l *Limits) Bounds() (causes []Cause, more []int) {
 	t := l.Trial
 	if causes, more = l.Worst(); len(causes) > 0 || t.Open() {
 		return causes, more
 	}
-	// A leader change, or a time for which the generator stood still once, is no bound of a
-	// trial that was quick.
+	// A leader change, or a single pause of the load generator, does not limit a trial whose
+	// response times were short.
 	once := func(c *Cause) bool { return c.What == CauseElection || c.What == CauseTester && c.Unit == "s" }
 	if causes, more = worstOfKinds(l.Causes, func(c *Cause) bool { return once(c) && !Slow(t) }); len(causes) > 0 {
 		return causes, more
@@ -34,8 +33,8 @@ func (l *Limits) Bounds() (causes []Cause, more []int) {
 	return nil, nil
 }
 
-// clientsBound is Little's law (1961): N clients that each wait for a time W on
-// average make N/W operations a second, and no more.
+// clientsBound applies Little's law (1961): N clients that each wait W on average complete at
+// most N/W operations a second.
 func clientsBound(t *record.Trial) (Cause, bool) {
 	mean := t.Headline().Mean
 	if !Measured(t) || t.Open() || t.Clients <= 0 || !mean.Known || mean.NS <= 0 {

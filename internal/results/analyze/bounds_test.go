@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// A closed loop in which nothing else is known came up against its clients, and
-// an open one against nothing.
+// Without other causes a closed loop is limited by its clients, and an open loop by nothing.
 func TestBounds(t *testing.T) {
 	m := shape{seed: 8, seconds: 5, perSecond: 100, idle: -1}.record(t)
 	l := WhatLimited(&m.run.Trials[0])

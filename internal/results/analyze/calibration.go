@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// LimitsOfGenerator are the figures of a run of the built-in scenario by which a machine
-// is calibrated. Its error is a sentence: which trial has no result that counts.
+// LimitsOfGenerator returns the figures of a run of the calibration scenario. Its error names a
+// trial that has no usable result.
 func LimitsOfGenerator(run *record.Run) (g record.GeneratorLimits, err error) {
 	names := scenario.Calibrated
 	all, err := loadsOf(run, names.OneClient, names.ManyClients, names.Paced, names.Overloaded)
@@ -52,8 +52,7 @@ func LimitsOfGenerator(run *record.Run) (g record.GeneratorLimits, err error) {
 	return g, nil
 }
 
-// OneClient is the figures of a run of the scenario's load of one client alone: p50 and
-// p99 of its service times.
+// OneClient returns p50 and p99 of the service times of the load with a single client.
 func OneClient(run *record.Run) (p50, p99 *record.OfRounds, err error) {
 	name := scenario.Calibrated.OneClient
 	all, err := loadsOf(run, name)
@@ -63,8 +62,8 @@ func OneClient(run *record.Run) (p50, p99 *record.OfRounds, err error) {
 	return ofRounds(all[name], serviceAt(50)), ofRounds(all[name], serviceAt(99)), nil
 }
 
-// loadsOf are the trials of a run by name, of which each that is named has some, and all
-// have results that count.
+// loadsOf returns the trials of a run by name. Its error reports a name without trials, or a
+// trial without a usable result.
 func loadsOf(run *record.Run, names ...string) (map[string][]*record.Trial, error) {
 	all := TrialsByName(run).Of
 	for _, name := range names {
@@ -85,7 +84,7 @@ func loadsOf(run *record.Run, names ...string) (map[string][]*record.Trial, erro
 	return all, nil
 }
 
-// ofRounds is a figure of all rounds; nil where it is not known of one.
+// ofRounds summarizes a figure over all rounds; nil if any round lacks it.
 func ofRounds(trials []*record.Trial, figure func(*record.Trial) (float64, bool)) *record.OfRounds {
 	var rounds []float64
 	for _, t := range trials {
@@ -102,10 +101,10 @@ func serviceAt(p float64) func(*record.Trial) (float64, bool) {
 	return func(t *record.Trial) (float64, bool) { return ns(t.ServiceTime.At(p)) }
 }
 
-// ns is a figure's number, where it is known and no failure.
+// ns returns a figure in nanoseconds; ok is false if it is unknown or landed on a failure.
 func ns(f measure.Figure) (float64, bool) { return f.NS, f.Known && !f.Failed }
 
-// firstError is the text of one of a trial's errors, behind a colon; empty without any.
+// firstError returns the text of one of a trial's errors after a colon; empty if there is none.
 func firstError(t *record.Trial) string {
 	for kind := range t.ErrorsByKind {
 		if text := t.ErrorTexts[kind]; text != "" {
@@ -115,7 +114,7 @@ func firstError(t *record.Trial) string {
 	return ""
 }
 
-// Calibrated is a line about what the machine can tell apart; empty where nobody knows.
+// Calibrated returns a line about what the machine can resolve; empty without a calibration.
 func Calibrated(c *record.Calibration) string {
 	if c == nil {
 		return ""
@@ -144,7 +143,7 @@ func Calibrated(c *record.Calibration) string {
 	return words
 }
 
-// Rounds is a figure of rounds: the median, and from the lowest to the highest.
+// Rounds formats the median of the rounds, with the lowest and the highest.
 func Rounds(s *record.OfRounds, shown func(float64) string) string {
 	if s == nil {
 		return text.Dash
@@ -156,8 +155,8 @@ func Rounds(s *record.OfRounds, shown func(float64) string) string {
 	return fmt.Sprintf("%s (%s)", shown(s.Median), text.Between(low, high))
 }
 
-// atFloor are notes about a trial whose figures are those that its machine measures
-// with no store behind the protocol.
+// atFloor returns notes about a trial whose figures are no better than those of the null server
+// on the same machine.
 func atFloor(t *record.Trial) (notes []string) {
 	c := t.Calibration
 	if c == nil || c.Outdated != "" || !Measured(t) {

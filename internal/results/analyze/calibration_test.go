@@ -9,14 +9,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// timesOf are times whose percentiles are all so many nanoseconds.
+// timesOf returns times whose percentiles are all ns nanoseconds.
 func timesOf(ns int64) record.Times {
 	h := measure.NewHistogram()
 	measure.RecordAll(h, ns, 10_000)
 	return record.Times{Summary: measure.Summarize(h, 0)}
 }
 
-// calibrating is a run of the calibration's scenario of three rounds.
+// calibrating returns a run of the calibration scenario with three rounds.
 func calibrating() *record.Run {
 	run := &record.Run{}
 	add := func(name string, repeat int, perSecond float64, ns int64, rate float64) {
@@ -62,7 +62,7 @@ func TestLimitsOfGenerator(t *testing.T) {
 	}
 }
 
-// Where generator and null server share a processor is another mode, and both are the
+// A generator and a null server that share a processor are a second mode, and both modes are the
 // machine's.
 func TestOneClient(t *testing.T) {
 	c, run := calibrated(t), calibrating()
@@ -89,7 +89,7 @@ func TestOneClient(t *testing.T) {
 	}
 }
 
-// A figure that the sample of one round does not support is not known.
+// A figure is unknown if the sample of one round does not support it.
 func TestLimitsOfGeneratorOfFewOperations(t *testing.T) {
 	run := calibrating()
 	few := measure.NewHistogram()
@@ -140,11 +140,11 @@ func TestCalibrated(t *testing.T) {
 		t.Errorf("%s\nnot\n%s", got, old)
 	}
 	if Calibrated(nil) != "" || Rounds(nil, nil) != "-" {
-		t.Error("something is said of nothing")
+		t.Error("no calibration has a line")
 	}
 }
 
-// It is said of figures that a machine measures without a store, and of no others.
+// Notes appear only for figures that the machine also measures without a store.
 func TestAtFloor(t *testing.T) {
 	c := calibrated(t)
 	trial := func(ns int64, perSecond float64) *record.Trial {

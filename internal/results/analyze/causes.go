@@ -6,7 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// What limits a trial.
+// The kinds of causes.
 const (
 	CauseAlarm    = "alarm"
 	CauseElection = "leader change"
@@ -19,32 +19,32 @@ const (
 	CauseMemory   = "memory"
 )
 
-// The rules' limits. docs/reference/limits.md says where each comes from.
+// The limits of the rules. docs/reference/limits.md has their sources.
 const (
 	limitFsyncP99   = 10 * time.Millisecond
 	limitCommitP99  = 25 * time.Millisecond
-	limitLongSync   = mostSlow / 2 // of one sync or commit, where the slowest write is at stake
+	limitLongSync   = mostSlow / 2 // a single sync or commit, where the slowest write matters
 	limitPeerP99    = 150 * time.Millisecond
 	limitRoundTrip  = 100 * time.Millisecond // median of TCP connects
-	limitConnect    = time.Second            // the longest: a lost packet is sent again after 1 s
+	limitConnect    = time.Second            // the longest: a lost packet is retransmitted after 1 s
 	limitBusy       = 0.85                   // share of the processors
 	limitRunDelay   = 0.10                   // share of the window
 	limitPause      = 100 * time.Millisecond
-	limitSlowAnswer = mostSlow / 2 // of a member's metrics
-	limitForeign    = 0.10         // share of the processors that is worth a word
+	limitSlowAnswer = mostSlow / 2 // response time of a member's metrics
+	limitForeign    = 0.10         // share of the processors that is worth reporting
 )
 
-// Cause is one thing that limits a trial, with the figure that it rests on.
+// Cause is something that limits a trial, with the figure that shows it.
 type Cause struct {
 	What   string  `json:"what"`             // one of the constants
-	Member string  `json:"member,omitempty"` // where it is one's
+	Member string  `json:"member,omitempty"` // empty if the cause is not a member
 	Text   string  `json:"text"`             // a sentence
 	Figure float64 `json:"figure,omitempty"`
 	Unit   string  `json:"unit,omitempty"` // of the figure: s, or empty for a count or a share of 1
 	Limit  float64 `json:"limit,omitempty"`
 }
 
-// excess is how many times its limit the figure is.
+// excess returns the figure as a multiple of its limit.
 func (c *Cause) excess() float64 {
 	if c.Limit <= 0 {
 		return c.Figure
@@ -52,7 +52,7 @@ func (c *Cause) excess() float64 {
 	return c.Figure / c.Limit
 }
 
-// over is a cause with its figure; nil if that is within its limit.
+// over returns a cause with its figure; nil if the figure is within its limit.
 func over(what, member string, figure, limit float64, text string) *Cause {
 	if figure <= limit {
 		return nil
@@ -60,7 +60,7 @@ func over(what, member string, figure, limit float64, text string) *Cause {
 	return &Cause{What: what, Member: member, Text: text, Figure: figure, Limit: limit}
 }
 
-// overLimit is one whose figure is a time.
+// overLimit is over for a figure that is a time.
 func overLimit(what, member string, took, limit time.Duration, text string) *Cause {
 	c := over(what, member, took.Seconds(), limit.Seconds(), text)
 	if c != nil {
@@ -71,7 +71,7 @@ func overLimit(what, member string, took, limit time.Duration, text string) *Cau
 
 func spent(d time.Duration) string { return text.Duration(float64(d)) }
 
-// DurationOf returns a length of seconds, as long as there is one.
+// DurationOf returns a time given in seconds, capped at 1<<62 ns.
 func DurationOf(seconds float64) time.Duration {
 	return time.Duration(min(seconds*1e9, float64(1<<62)))
 }

@@ -2,22 +2,22 @@ package analyze
 
 import "github.com/quorumbench/quorumbench/internal/results/record"
 
-// Table is one of a report's tables.
+// Table is a table of a report.
 type Table struct {
 	Kind    TableKind
-	Shared  string // what all trials of a closed loop share and the heading says, or whose workers or hosts they are; empty for nothing
+	Shared  string // the load that all closed-loop trials share, or the trial of the workers or hosts; empty for none
 	Columns []Column
 	Rows    [][]Cell
-	// Footnotes are what cells refer to, the first as 1.
+	// Footnotes are the sentences that cells refer to, numbered from 1.
 	Footnotes []string
 	Response  bool // of closed loops: the times are response times
-	Repeated  bool // some row is of several repeats
+	Repeated  bool // some row has several repeats
 	Members   bool // some column's figures are sums of all members
-	LeftOut   bool // some row has repeats with figures that do not count
-	Doubted   bool // some cell is
+	LeftOut   bool // some row has repeats whose figures do not count
+	Doubted   bool // some cell is doubted
 }
 
-// TableKind says what a table is of.
+// TableKind is the content of a table.
 type TableKind uint8
 
 // The kinds.
@@ -32,31 +32,31 @@ const (
 	OfFaults
 )
 
-// Column is the head of a column.
+// Column is a column's heading and layout.
 type Column struct {
 	Title string
-	Left  bool // names; figures stand right
-	Wide  bool // a terminal's tables have no room for it
-	// Members says that its figures are sums of all members.
+	Left  bool // left-aligned names; figures are right-aligned
+	Wide  bool // terminal tables leave it out
+	// Members reports whether the figures are sums over all members.
 	Members bool
 }
 
-// Cell is words, or a figure.
+// Cell is a text or a figure.
 type Cell struct {
 	Text  string
-	Notes []int // of the footnotes that the words refer to
+	Notes []int // footnotes of the text
 	Value record.Value
-	Share record.Value // of what the figure is a part of, where that is known
-	// Change is how much the figure differs from its baseline.
+	Share record.Value // the figure's share of its total, if known
+	// Change is the difference from the baseline.
 	Change Change
-	// Certainty is how sure the figure in the cell before is; nil where nobody knows.
+	// Certainty is the interval of the figure in the previous cell; nil if unknown.
 	Certainty *Certainty
 	Kind      CellKind
-	// Doubted says that the figure may be off by more than a trial's verdict allows.
+	// Doubted reports whether the figure may be off by more than a trial's verdict allows.
 	Doubted bool
 }
 
-// CellKind says what a cell holds.
+// CellKind is the content of a cell.
 type CellKind uint8
 
 // The kinds.

@@ -8,14 +8,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Basis is what a Certainty rests on, in the word that files have for it.
+// Basis is the source of a Certainty, as files spell it.
 type Basis string
 
 // The bases.
 const (
-	// OverRepeats is an interval of the mean of MinRepeats or more.
+	// OverRepeats is an interval of the mean of at least MinRepeats repeats.
 	OverRepeats Basis = "repeats"
-	// WithinRun is an interval within a single run only: it says nothing of another run.
+	// WithinRun is an interval within a single run; it does not cover the difference between
+	// runs.
 	WithinRun Basis = "run"
 	// RangeOfRepeats is no interval: the least and the most of repeats that are too
 	// few for one, of which one is 0 or landed on a failed operation, or which lie so far
@@ -23,23 +24,24 @@ const (
 	RangeOfRepeats Basis = "range"
 )
 
-// Certainty says how sure a figure is: an interval of its mean at stats.Level, or
-// its range.
+// Certainty describes how precise a figure is: an interval of its mean at stats.Level, or its
+// range.
 type Certainty struct {
 	Basis
 	Low, High record.Value
-	// Repeats is over how many repeats it is, of which the basis is not WithinRun.
+	// Repeats is the number of repeats, unless the basis is WithinRun.
 	Repeats int
-	// Seconds is how many seconds a single run's interval is of, and Effective how
-	// many independent ones would know the mean as well. Short says that the run
-	// is too short for what varied in it.
+	// Seconds is the number of seconds of a single run's interval, and Effective the number of
+	// independent seconds with the same precision. Short reports whether the run is too short
+	// for the variation in it.
 	Seconds   int
 	Effective float64
 	Short     bool
 }
 
-// CertaintyOf is how sure a row's figure is: over its repeats that count in
-// comparisons, from MinRepeats on, and their range below. Of a single run it is that of the throughput within it.
+// CertaintyOf returns the certainty of a row's figure: an interval over at least MinRepeats
+// comparable repeats, the range of fewer, or, for the throughput of a single run, the interval
+// within it.
 func CertaintyOf(r *Row, f *record.Figure) (c Certainty, ok bool) {
 	switch {
 	case len(r.Done) > 1:
@@ -50,8 +52,8 @@ func CertaintyOf(r *Row, f *record.Figure) (c Certainty, ok bool) {
 	return c, false
 }
 
-// overRepeats is that of repeats; stopped says that their own precision may have
-// ended them.
+// overRepeats returns the certainty over repeats; stopped reports that the repeats may have
+// ended because they were precise enough.
 func overRepeats(of Repeated, better record.Better, stopped bool) (c Certainty, ok bool) {
 	all := of.Values
 	if len(all) < 2 {
@@ -88,22 +90,22 @@ func withinRun(t *record.Trial, f *record.Figure) (c Certainty, ok bool) {
 	if !ok {
 		return c, false
 	}
-	// No throughput above 0 has an interval that reaches 0: the seconds vary too much for one.
+	// An interval of a positive throughput that reaches 0 means that the seconds vary too much.
 	c = Certainty{Basis: WithinRun, Seconds: len(seconds), Short: within.Short || within.Low <= 0 && within.Value > 0}
 	c.Effective = min(stats.EffectiveSize(seconds), float64(len(seconds)))
-	if !c.Short { // else the bounds are not known
+	if !c.Short { // otherwise the bounds are not known
 		c.bound(within.Interval, f.Of(t))
 	}
 	return c, true
 }
 
-// bound takes the interval's bounds, in the unit of a value.
+// bound sets the interval's bounds, in the unit of a value.
 func (c *Certainty) bound(i stats.Interval, like record.Value) {
 	c.Low, c.High = like, like
 	c.Low.Number, c.High.Number = i.Low, i.High
 }
 
-// sayings are what footnotes say of each basis in a column of a table.
+// sayings returns the footnote for each basis in a column of a table.
 func sayings(all map[*Row]*Certainty) map[Basis]string {
 	least, most := math.Inf(1), 0.0
 	for _, c := range all {

@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// doneIn is a trial with so many operations done in each second.
+// doneIn returns a trial with the given number of operations in each second.
 func doneIn(perSecond ...float64) *record.Trial {
 	t := withP99(make([]float64, len(perSecond))...)
 	sum := 0.0
@@ -20,8 +20,8 @@ func doneIn(perSecond ...float64) *record.Trial {
 	return t
 }
 
-// Five repeats have Student's interval; fewer have none; one has its own, of its
-// whole seconds, if it has enough of them and none is missing.
+// Five repeats have Student's interval; fewer have none. A single run has an interval over its
+// whole seconds if there are enough and none is missing.
 func TestCertaintyOf(t *testing.T) {
 	ops := record.Registered("ops")
 	row := func(all ...*record.Trial) *Row { return &Row{Trials: all, Done: all} }
@@ -30,7 +30,7 @@ func TestCertaintyOf(t *testing.T) {
 		repeats = append(repeats, doneIn(n, n))
 	}
 	c, ok := CertaintyOf(row(repeats...), &ops)
-	// Of five values with a standard deviation of √10: t(0.975, 4) = 2.776.
+	// Five values with a standard deviation of √10: t(0.975, 4) = 2.776.
 	if want := 2.7764 * math.Sqrt(10) / math.Sqrt(5); !ok || c.Basis != OverRepeats || c.Repeats != 5 || math.Abs(c.High.Number-100-want) > 0.001 || math.Abs(100-c.Low.Number-want) > 0.001 {
 		t.Errorf("of five: %+v, %v", c, ok)
 	}
@@ -40,7 +40,7 @@ func TestCertaintyOf(t *testing.T) {
 	one := doneIn(98, 102, 99, 101, 100, 97, 103, 100, 100, 99, 101, 100)
 	c, ok = CertaintyOf(row(one), &ops)
 	if !ok || c.Basis != WithinRun || c.Repeats != 0 || c.Seconds != 12 || c.Effective <= 0 || c.Effective > 12 || c.Low.Number >= 100 || c.High.Number <= 100 || c.Low.Number < 90 || c.High.Number > 110 {
-		t.Errorf("of one: %+v, %v", c, ok)
+		t.Errorf("one repeat: %+v, %v", c, ok)
 	}
 	one.Timeline[5].Second = 6
 	if _, ok := CertaintyOf(row(one), &ops); ok {
@@ -55,8 +55,8 @@ func TestCertaintyOf(t *testing.T) {
 	}
 }
 
-// What cannot be in a mean makes a range of any number of repeats: one that
-// landed on failed operations is the most, and one that is not known leaves none.
+// Repeats with a failed operation have a range, whose maximum is the failure; an unknown repeat
+// leaves no range.
 func TestRangeOfRepeats(t *testing.T) {
 	failed := record.Value{Failed: true}
 	for _, tt := range []struct {
@@ -74,15 +74,14 @@ func TestRangeOfRepeats(t *testing.T) {
 		if c, ok := overRepeats(Repeated{Values: tt.of}, record.Less, false); ok != (tt.basis != "") || c.Basis != tt.basis || c.Low != tt.low || c.High != tt.high {
 			t.Errorf("of %v: %+v", tt.of, c)
 		}
-		// Who repeats until an interval is narrow pays for that with a wider one.
+		// Repeats that stop when an interval is narrow have a wider interval.
 		if c, _ := overRepeats(Repeated{Values: tt.of}, record.Less, true); c.Basis != tt.basis || c.Low.Number > tt.low.Number || c.High.Number < tt.high.Number {
 			t.Errorf("of %v, until it was precise: %+v", tt.of, c)
 		}
 	}
 }
 
-// Whatever the repeats, the median shown of them lies within what is shown next to it, and
-// no interval reaches 0.
+// The median shown is within the interval shown next to it, and no interval reaches 0.
 func TestCertaintyHoldsWhatIsShown(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	bases := map[Basis]int{}
@@ -104,8 +103,8 @@ func TestCertaintyHoldsWhatIsShown(t *testing.T) {
 	}
 }
 
-// Repeats that their own precision ended have a wider interval than so many that
-// were asked for.
+// Repeats that stopped because they were precise have a wider interval than a fixed number of
+// repeats.
 func TestStoppedRepeatsAreLessCertain(t *testing.T) {
 	ops := record.Registered("ops")
 	certainty := func(repeats int) Certainty {

@@ -12,35 +12,34 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// MinRepeats is how many repeats each side needs for the interval of a change,
-// and for a word.
+// MinRepeats is the number of repeats that each side needs for an interval of a change and for a
+// judgement.
 const MinRepeats = 5
 
-// Change is how much a figure differs from its baseline, as a share of it:
-// 0.25 is a quarter more.
+// Change is the relative difference of a figure from its baseline: 0.25 is a quarter more.
 type Change struct {
 	Share float64
 	Known bool
 	// Low and High bound the change with 95 % confidence, if Interval.
 	Low, High float64
 	Interval  bool
-	// Judged is the word for the change: if Interval chosen by an interval that is
-	// corrected for how many changes were judged together, else stats.Unclear.
+	// Judged is the word for the change: with Interval by an interval corrected for the number
+	// of changes judged together, otherwise stats.Unclear.
 	Judged                      stats.Judgement
 	CorrectedLow, CorrectedHigh float64
-	// Lacking says what the change lacks that has no interval: "a number above 0 in
-	// every repeat". Where that is repeats alone, it is empty.
+	// Lacking describes why the change has no interval, such as "a number above 0 in every
+	// repeat"; empty if only repeats are missing.
 	Lacking string
 
 	Ratio stats.Ratio
-	// Disturbed says that disturbances can have moved a repeat.
+	// Disturbed reports whether disturbances may have moved a repeat.
 	Disturbed bool
 }
 
-// ChangeOf compares the repeats of a figure with those of its baseline: the
-// Ratio of their geometric means, which a stats.Ratio is. It needs figures above
-// 0 in all repeats; the interval needs MinRepeats on both sides. If rounds, now and
-// base have the repeats of each round at the same place.
+// ChangeOf compares the repeats of a figure with those of its baseline by the ratio of their
+// geometric means (stats.Ratio). All repeats need figures above 0; the interval needs MinRepeats
+// on both sides. With rounds, repeats at the same index of now and base belong to the same
+// round.
 func ChangeOf(now, base Repeated, rounds bool) Change {
 	a, okA := now.Numbers()
 	b, okB := base.Numbers()
@@ -71,13 +70,12 @@ func ChangeOf(now, base Repeated, rounds bool) Change {
 	return c
 }
 
-// mostApart is how far disturbances can have moved half of a side's repeats when the
-// repeats of two times are still compared. How much of a claim is true at one time says
-// little about another: of ten pairs of equal runs on a full machine, whose claims were
-// 54 to 98 %, one was called better.
+// mostApart is the largest typical effect at which repeats of two different times are still
+// compared. The claimed effects at one time predict little about another time: of ten pairs of
+// equal runs on a full machine, with claims of 54 to 98 %, one was called better.
 const mostApart = 0.25
 
-// typicalEffect returns the median of the effects' sizes; 0 for none.
+// typicalEffect returns the median of the effects' absolute values; 0 without effects.
 func typicalEffect(effects []float64) float64 {
 	if len(effects) == 0 {
 		return 0
@@ -90,7 +88,8 @@ func typicalEffect(effects []float64) float64 {
 	return sizes[len(sizes)/2]
 }
 
-// WithoutInterval returns the change of repeats that an interval would be wrong for.
+// WithoutInterval returns the change without its interval, which would be wrong for the reason
+// in lacking.
 func (c Change) WithoutInterval(lacking string) Change {
 	if c.Interval {
 		c.Interval, c.Lacking, c.Judged = false, lacking, stats.Judgement{Word: stats.Unclear}
@@ -98,8 +97,8 @@ func (c Change) WithoutInterval(lacking string) Change {
 	return c
 }
 
-// WithShownFigures returns the change with the share computed from the two figures that are
-// shown, if it has no interval: from 23 ms to 20 ms is not shown as an increase.
+// WithShownFigures returns a change that has no interval with its share computed from the two
+// rounded figures shown, so that 23 ms to 20 ms is not shown as an increase.
 func (c Change) WithShownFigures(now, base record.Value) Change {
 	if !c.Interval && c.Known && now.Known && base.Known && base.Number > 0 {
 		c.Share = now.Number/base.Number - 1

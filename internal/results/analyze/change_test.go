@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// changeOf is ChangeOf for repeats that nothing disturbed.
+// changeOf is ChangeOf for undisturbed repeats.
 func changeOf(now, base []record.Value, rounds bool) Change {
 	return ChangeOf(Repeated{Values: now}, Repeated{Values: base}, rounds)
 }
@@ -24,8 +24,8 @@ func sample(rng *rand.Rand, n int, center, spread float64) []record.Value {
 	return all
 }
 
-// Identical samples have no change, and their interval says so; a change of
-// unit changes nothing; swapping the sides turns the ratio over.
+// Identical samples have no change and an interval around 0; a change of unit has no effect;
+// exchanging the sides inverts the ratio.
 func TestChangeProperties(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 60 {
@@ -56,7 +56,7 @@ func TestChangeProperties(t *testing.T) {
 	}
 }
 
-// In 95 of 100 cases at least the interval holds the true change.
+// The interval contains the true change in at least 95 of 100 cases.
 func TestIntervalCoversTheTruth(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	const cases = 300
@@ -74,7 +74,7 @@ func TestIntervalCoversTheTruth(t *testing.T) {
 	}
 }
 
-func TestChangeIsToldWhereItCanBe(t *testing.T) {
+func TestChangeNeedsKnownPositiveFigures(t *testing.T) {
 	five := []record.Value{fig(10), fig(11), fig(12), fig(13), fig(14)}
 	twice := []record.Value{fig(20), fig(22), fig(24), fig(26), fig(28)}
 	failed := append([]record.Value{{Failed: true}}, five...)
@@ -93,7 +93,7 @@ func TestChangeIsToldWhereItCanBe(t *testing.T) {
 	if c := changeOf(failed, five, false); c.Known {
 		t.Errorf("one of them failed: %+v", c)
 	}
-	// A single repeat is itself.
+	// The median of a single repeat is that repeat.
 	one := []record.Value{{Number: 14433.8, Known: true}}
 	if v := Median(one, record.More); v != one[0] {
 		t.Errorf("of one repeat: %v", v)
@@ -109,8 +109,8 @@ func TestChangeIsToldWhereItCanBe(t *testing.T) {
 	}
 }
 
-// A median is the figure of a repeat, never a mean of two: of an even number
-// the slower one.
+// A median is the figure of one repeat, never a mean of two: of an even number the slower of the
+// middle two.
 func TestMedianIsOneRepeats(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	for n := 1; n < 12; n++ {
@@ -144,8 +144,8 @@ func TestMedianIsOneRepeats(t *testing.T) {
 	}
 }
 
-// Repeats of the same rounds are compared with each other where there are enough,
-// whatever drifted from round to round.
+// Repeats of the same rounds are compared in pairs if there are enough, so that drift between
+// rounds cancels.
 func TestWhatDriftsFromRoundToRoundCancels(t *testing.T) {
 	drifting := func(by float64) (all []record.Value) {
 		for round := range stats.FewestRounds {

@@ -13,20 +13,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// mostSpread is the largest standard deviation that passes; leastShare and
-// mostSlow are the limits of the throughput and of the slowest write. All are
-// those of `etcdctl check perf`.
+// mostSpread is the largest standard deviation that passes; leastShare and mostSlow limit the
+// throughput and the slowest write. All three are the limits of `etcdctl check perf`.
 const mostSpread = 100 * time.Millisecond
 
-// PerfCheck is whether a cluster took a load in time.
+// PerfCheck is the result of a performance check of a cluster.
 type PerfCheck struct {
 	Trial *record.Trial
 	Pass  bool
-	// NotKnown says why a check that does not pass does not fail either: a phrase, or
-	// empty. Nothing failed but what disturbances of the measuring can have made.
+	// NotKnown is a phrase that explains why the check neither passes nor fails: every failed
+	// limit may be the effect of disturbances. Empty otherwise.
 	NotKnown string
-	// Lines are the judgement in words, those of `etcdctl check perf` but for the
-	// last one, PASS or FAIL.
+	// Lines are the result in the words of `etcdctl check perf`, except for the last line, PASS
+	// or FAIL.
 	Lines           []string
 	ByError         []Failure
 	Slowest, Spread float64 // seconds
@@ -37,11 +36,11 @@ type PerfCheck struct {
 // Failure is one kind of error.
 type Failure struct {
 	Kind  string `json:"kind"`           // as errors_by_kind spells it
-	Text  string `json:"text,omitempty"` // the first one's, as the store said it
+	Text  string `json:"text,omitempty"` // the first error's text, from the store
 	Count uint64 `json:"count"`
 }
 
-// String is an error as FAIL: ERROR() names it.
+// String formats an error as in the line FAIL: ERROR().
 func (f Failure) String() string {
 	if f.Text == "" {
 		return f.Kind
@@ -49,8 +48,8 @@ func (f Failure) String() string {
 	return f.Kind + ": " + f.Text
 }
 
-// failures lists the errors by kind, but for what was not sent: that is the
-// store's pace, and not its answer.
+// failures lists the errors by kind, except operations that were not sent, which measure the
+// store's speed and are not its responses.
 func failures(t *record.Trial) []Failure {
 	out := []Failure{}
 	for o := kv.NotSent + 1; o < kv.NumOutcomes; o++ {
@@ -61,10 +60,10 @@ func failures(t *record.Trial) []Failure {
 	return out
 }
 
-// CheckPerf holds an open loop of writes to the limits. Response times run from
-// when a write was due, so one that waited for a client to be free waited for the
-// store. Writes that were never sent are not the store's errors: they stand in the
-// throughput that they lack, and in the slowest with the time that they waited.
+// CheckPerf compares an open loop of writes with the limits. Response times start when a write
+// was due, so they include the wait for a free client. Writes that were never sent are not the
+// store's errors: they reduce the throughput, and their waiting time counts for the slowest
+// write.
 func CheckPerf(t *record.Trial) PerfCheck {
 	c := PerfCheck{Trial: t, ByError: failures(t), NotSent: t.ErrorsByKind[kv.NotSent.String()], Limits: WhatLimited(t)}
 	slowest, spread := record.Registered("slowest"), record.Registered("spread")
@@ -103,35 +102,35 @@ func errorLines(all []Failure) []string {
 	return lines
 }
 
-// ScaleCheck is what so many keys cost the members.
+// ScaleCheck is the cost of many keys for the members.
 type ScaleCheck struct {
 	Trial   *record.Trial
 	Pass    bool
 	Lines   []string     // of the errors, in etcdctl's words
-	Members []MemberCost // the member at the first endpoint given first
+	Members []MemberCost // in the order of the endpoints given
 	ByError []Failure
 }
 
-// MemberCost is what a member took before the load and after it, in bytes.
+// MemberCost is a member's memory and disk use before and after the load, in bytes.
 type MemberCost struct {
 	Name, Endpoint string
 	Memory, Disk   Growth
-	Unread         string // why its memory is not known
+	Unread         string // why its memory is unknown
 }
 
-// Growth is a figure before and after; Known says that both are.
+// Growth is a figure before and after the load; Known reports whether both are known.
 type Growth struct {
 	Before, After int64
 	Known         bool
 }
 
-// Grown is by how much it rose.
+// Grown returns the difference.
 func (c Growth) Grown() int64 { return c.After - c.Before }
 
-// MB is the same in mebibytes, which etcdctl calls MB.
+// MB returns the difference in mebibytes, which etcdctl calls MB.
 func (c Growth) MB() float64 { return float64(c.Grown()) / (1 << 20) }
 
-// Each is what it rose by for each of so many; ok is false where that means nothing.
+// Each returns the growth per key; ok is false if the growth is unknown or negative, or n is 0.
 func (c Growth) Each(n uint64) (bytes float64, ok bool) {
 	if !c.Known || n == 0 || c.Grown() < 0 {
 		return 0, false
@@ -139,7 +138,7 @@ func (c Growth) Each(n uint64) (bytes float64, ok bool) {
 	return float64(c.Grown()) / float64(n), true
 }
 
-// CheckScale compares what the members took before and after a load.
+// CheckScale compares the members' memory and disk use before and after a load.
 func CheckScale(t *record.Trial) ScaleCheck {
 	c := ScaleCheck{Trial: t, ByError: failures(t), Pass: true}
 	if len(c.ByError) > 0 {
@@ -152,8 +151,8 @@ func CheckScale(t *record.Trial) ScaleCheck {
 	return c
 }
 
-// growth is what a member's gauge rose by from the first row that has it to the
-// last one; it is known if the member's last row has it.
+// growth returns the difference between the first and the last value of a member's gauge; it is
+// known if the member's last row has the gauge.
 func growth(t *record.Trial, endpoint string, metric store.Metric) (c Growth) {
 	for i := range t.Stores {
 		if t.Stores[i].Endpoint != endpoint {
@@ -171,11 +170,11 @@ func growth(t *record.Trial, endpoint string, metric store.Metric) (c Growth) {
 	return c
 }
 
-// DiskCheck is how long a disk takes for records that are made durable one after
-// the other, and what the stores make of it.
+// DiskCheck is the time that a disk needs for records that are synced one after the other, and
+// each store's judgement of it.
 type DiskCheck struct {
 	Dir         string
-	Record      int // bytes of one
+	Record      int // bytes per record
 	Records     int
 	Seconds     float64
 	FileSystem  string
@@ -184,7 +183,7 @@ type DiskCheck struct {
 	Opinions    []DiskOpinion
 }
 
-// PerSecond is records a second, to a tenth.
+// PerSecond returns the records per second, rounded to a tenth.
 func (c *DiskCheck) PerSecond() float64 {
 	if c.Seconds <= 0 {
 		return 0
@@ -192,21 +191,21 @@ func (c *DiskCheck) PerSecond() float64 {
 	return math.Round(10*float64(c.Records)/c.Seconds) / 10
 }
 
-// NS is how long it took, in nanoseconds.
+// NS returns the duration of the check in nanoseconds.
 func (c *DiskCheck) NS() float64 { return 1e9 * c.Seconds }
 
-// DiskTimes are the times of one part of what a record takes.
+// DiskTimes are the times of one part of writing a record.
 type DiskTimes struct {
 	Name string
 	measure.Summary
 }
 
-// Times are those of fdatasync, and of the write with it.
+// Times returns the times of fdatasync, and of the write including fdatasync.
 func (c *DiskCheck) Times() []DiskTimes {
 	return []DiskTimes{{"fdatasync", c.Sync}, {"write + fdatasync", c.Whole}}
 }
 
-// SecondsOf are the percentiles that are known, in seconds, by name.
+// SecondsOf returns the known percentiles, in seconds, by name.
 func SecondsOf(s measure.Summary) map[string]float64 {
 	out := map[string]float64{}
 	for i, f := range s.Percentiles {
@@ -217,7 +216,7 @@ func SecondsOf(s measure.Summary) map[string]float64 {
 	return out
 }
 
-// SecondsWithMax are those and the longest.
+// SecondsWithMax returns the known percentiles and the maximum, in seconds.
 func SecondsWithMax(s measure.Summary) map[string]float64 {
 	out := SecondsOf(s)
 	if s.Max.Known {
@@ -226,36 +225,34 @@ func SecondsWithMax(s measure.Summary) map[string]float64 {
 	return out
 }
 
-// Pass reports whether a store's rule holds.
+// Pass reports whether the check meets a store's rule.
 func (c *DiskCheck) Pass(store string) bool {
 	return slices.ContainsFunc(c.Opinions, func(o DiskOpinion) bool { return o.Store == store && o.Pass })
 }
 
-// Unknown reports whether so few records were written that a store's rule could be
-// neither kept nor broken.
+// Unknown reports whether too few records were written to decide a store's rule.
 func (c *DiskCheck) Unknown(store string) bool {
 	return slices.ContainsFunc(c.Opinions, func(o DiskOpinion) bool { return o.Store == store && o.Unknown() })
 }
 
-// DiskOpinion is what a store makes of a disk.
+// DiskOpinion is a store's judgement of a disk.
 type DiskOpinion struct {
 	Store string
 	Pass  bool
-	// Known is false where so few syncs were made that the percentile of the
-	// rule is not known, and where nothing was synced. It does not pass then.
+	// Known is false if there were too few syncs for the rule's percentile, or none at all. Such
+	// a check does not pass.
 	Known  bool
 	Figure float64 // seconds
 	Rule   kv.DiskRule
 	Text   string
-	// volatile says that nothing is kept at power loss, so that the rule is broken.
+	// volatile reports that data do not survive a power loss, so that the rule is broken.
 	volatile bool
 }
 
-// Unknown reports whether the opinion is neither that the rule holds nor that it does not.
+// Unknown reports whether the rule could not be decided.
 func (o *DiskOpinion) Unknown() bool { return !o.Known && !o.volatile }
 
-// Judge adds a store's opinion, which is by its rule. On a file system that is not
-// durable none holds.
+// Judge adds a store's opinion, by its rule. A file system that is not durable meets no rule.
 func (c *DiskCheck) Judge(store string, rule kv.DiskRule) {
 	c.Opinions = append(c.Opinions, c.opinion(store, rule))
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// The formats of `etcdctl check perf` 3.7.3, ctlv3/command/check.go, as the
-// expressions by which people look for them. A Go %f has six decimals.
+// The formats of `etcdctl check perf` 3.7.3, ctlv3/command/check.go, as regular expressions. A
+// Go %f has six decimals.
 var original = map[string]*regexp.Regexp{
 	"throughput bad":  regexp.MustCompile(`^FAIL: Throughput too low: \d+ writes/s$`),
 	"throughput good": regexp.MustCompile(`^PASS: Throughput is \d+ writes/s$`),
@@ -28,7 +28,7 @@ var original = map[string]*regexp.Regexp{
 	"error":           regexp.MustCompile(`^FAIL: ERROR\(.+\) -> \d+$`),
 }
 
-// slowest is an effect on the slowest operation alone.
+// slowest returns an effect on the slowest operation only.
 func slowest(share float64) (e verdict.Effect) {
 	e.Times[9] = share
 	return e
@@ -95,8 +95,8 @@ func TestErrorsAreListedWithTheirCounts(t *testing.T) {
 	}
 }
 
-// The costs are those between the first row and the last, the member at the first
-// endpoint given first, and a member that did not answer in the end has none.
+// The costs are the differences between the first and the last row, in the order of the
+// endpoints; a member that did not respond at the end has none.
 func TestKeysCost(t *testing.T) {
 	row := func(second int, name string, memory, disk float64) record.StoreRow {
 		return record.StoreRow{Time: noon.Add(time.Duration(second) * time.Second), Name: name, Endpoint: name + ":1", Answer: time.Millisecond,
@@ -125,7 +125,7 @@ func TestKeysCost(t *testing.T) {
 		t.Errorf("each key takes %v (%v)", each, ok)
 	}
 	if _, ok := c.Members[0].Memory.Each(10); ok {
-		t.Error("keys that gave memory back")
+		t.Error("keys whose memory use shrank have a cost")
 	}
 }
 

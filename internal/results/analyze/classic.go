@@ -10,36 +10,36 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// ClassicSection is a section of the summary that etcd's benchmark prints: its
-// heading, and what perfdash calls it behind the command's name.
+// ClassicSection is a section of the summary that etcd's benchmark prints: its heading, and the
+// name that perfdash appends to the command's name.
 type ClassicSection struct{ Heading, Label string }
 
-// ClassicSections are those of a load with watchers: of its operations, of the
-// watchers' creation and of their events. Those that are nil are left out;
-// without any, the operations have no heading.
+// ClassicSections are the sections of a load with watchers: its operations, the creation of its
+// watchers, and their events. A nil section is left out; without any section the operations have
+// no heading.
 type ClassicSections struct{ Operations, Created, Events *ClassicSection }
 
-// ClassicPart is what one such summary is of: a trial's operations, its reads or
-// writes alone, or one of the times of its watchers. Times are response times in
-// an open loop, and service times in a closed one.
+// ClassicPart is one summary: a trial's operations, only its reads or writes, or one of the
+// times of its watchers. Times are response times in an open loop and service times in a closed
+// one.
 type ClassicPart struct {
 	Name       string // Read or Write, or the section's
 	Heading    string // of a section
 	Operations uint64 // successes and failures
-	// Times are those of the successes; nil without any.
+	// Times are the times of the successes; nil if there are none.
 	Times       *ClassicTimes
-	Percentiles []ClassicPercentile // of all; those that the sample supports
-	Errors      []ClassicError      // in the order of kinds
+	Percentiles []ClassicPercentile // of all operations; the ones that the sample supports
+	Errors      []ClassicError      // ordered by kind
 	Lost        uint64              // watch events
 	Seconds     []ClassicSecond
 
 	length float64 // of the window, in seconds
 	times  *measure.Histogram
 	failed uint64
-	each   uint64 // how many events are of one write; 0 for operations
+	each   uint64 // events per write; 0 for operations
 }
 
-// ClassicTimes describe successes, in seconds.
+// ClassicTimes describes the times of the successes, in seconds.
 type ClassicTimes struct {
 	Total                             float64 // the window's length
 	Slowest, Fastest, Average, Stddev float64
@@ -47,28 +47,28 @@ type ClassicTimes struct {
 	Bins                              []ClassicBin
 }
 
-// ClassicBin counts the times that are at most so many seconds, and above the
-// bin before. Bar is how long its bar is, up to ClassicBar.
+// ClassicBin counts the times above the previous bin's bound and up to UpTo seconds. Bar is the
+// length of its bar, at most ClassicBar.
 type ClassicBin struct {
 	UpTo  float64
 	Count int64
 	Bar   int
 }
 
-// ClassicBar is the length of the longest bar, and classicSteps how many bins
-// there are above the first.
+// ClassicBar is the length of the longest bar, and classicSteps the number of bins after the
+// first.
 const (
 	ClassicBar   = 40
 	classicSteps = 10
 )
 
-// ClassicPercentile is a percentile in seconds, which may have failed.
+// ClassicPercentile is a percentile in seconds; Failed if it landed on a failed operation.
 type ClassicPercentile struct {
 	Percentile, Seconds float64
 	Failed              bool
 }
 
-// Milliseconds is a percentile; nil where it failed or the sample does not
+// Milliseconds returns a percentile; nil if it landed on a failure or the sample does not
 // support it.
 func (p *ClassicPart) Milliseconds(percentile float64) *float64 {
 	f := p.percentiles(percentile)[0]
@@ -78,7 +78,7 @@ func (p *ClassicPart) Milliseconds(percentile float64) *float64 {
 	return new(f.NS / 1e6)
 }
 
-// percentiles returns the figures at percentiles of all that came and failed.
+// percentiles returns the figures at percentiles of all successes and failures.
 func (p *ClassicPart) percentiles(at ...float64) []measure.Figure {
 	count := uint64(p.times.TotalCount()) + p.failed
 	return measure.Grouped(measure.PercentilesOf(p.times, p.failed, at...), count, max(p.each, 1), at...)
@@ -90,8 +90,8 @@ type ClassicError struct {
 	Text  string
 }
 
-// ClassicSecond is a second of the window. Where nothing that was due in it
-// succeeded, there are no latencies.
+// ClassicSecond is a second of the window. It has no latencies if no operation due in it
+// succeeded.
 type ClassicSecond struct {
 	Unix                 int64
 	Known                bool
@@ -99,11 +99,11 @@ type ClassicSecond struct {
 	Done                 uint64
 
 	start time.Time
-	times *measure.Histogram // of what was due in it and succeeded
+	times *measure.Histogram // of successes due in the second
 }
 
-// ClassicParts are a trial's summaries: one for reads and one for writes where
-// there are both, or one for each section.
+// ClassicParts returns a trial's summaries: one each for reads and writes if there are both, or
+// one per section.
 func ClassicParts(t *record.Trial, files *record.Files, s ClassicSections) []ClassicPart {
 	if s == (ClassicSections{}) {
 		return operationParts(t, files)
@@ -131,8 +131,8 @@ func ClassicParts(t *record.Trial, files *record.Files, s ClassicSections) []Cla
 	return all
 }
 
-// watcherPart is of one of the times of watching. Events are of the window; a
-// watcher may have been created before it.
+// watcherPart returns the summary of one of the times of watching. Events are limited to the
+// window; a watcher may have been created before it.
 func watcherPart(t *record.Trial, files *record.Files, time record.Time, seconds float64, lost uint64) ClassicPart {
 	p := ClassicPart{length: seconds, times: measure.NewHistogram(), Lost: lost, failed: lost}
 	if time != record.WatchMade {
@@ -147,8 +147,7 @@ func watcherPart(t *record.Trial, files *record.Files, time record.Time, seconds
 	return p
 }
 
-// operationParts divide the measured window: reads come before writes, and one
-// part stands for all.
+// operationParts splits the measured window into reads, then writes; a single kind is one part.
 func operationParts(t *record.Trial, files *record.Files) []ClassicPart {
 	parts := []ClassicPart{{Name: "Read"}, {Name: "Write"}}
 	errors := make([][kv.NumOutcomes]uint64, len(parts))
@@ -189,7 +188,7 @@ func operationParts(t *record.Trial, files *record.Files) []ClassicPart {
 	return parts
 }
 
-// add adds an interval to the whole and to its second.
+// add adds an interval to the part and to its second.
 func (p *ClassicPart) add(in record.Interval) {
 	p.times = in.AddTo(p.times)
 	s := p.second(in.Start, func(s ClassicSecond) bool { return s.start.Equal(in.Start) })
@@ -200,7 +199,7 @@ func (p *ClassicPart) add(in record.Interval) {
 	s.Done += uint64(in.Total())
 }
 
-// second is the one that is found, or a new one.
+// second returns the second that is found, or a new one.
 func (p *ClassicPart) second(start time.Time, is func(ClassicSecond) bool) *ClassicSecond {
 	i := slices.IndexFunc(p.Seconds, is)
 	if i < 0 {
@@ -210,9 +209,9 @@ func (p *ClassicPart) second(start time.Time, is func(ClassicSecond) bool) *Clas
 	return &p.Seconds[i]
 }
 
-// describe makes the figures of what was added. When the part is all there is,
-// the timeline knows the seconds without a success, too, and in which second
-// operations were done rather than due.
+// describe computes the figures of the added intervals. For the only part of a trial, the
+// timeline also gives the seconds without a success, and counts operations in the second in
+// which they were done.
 func (p *ClassicPart) describe(t *record.Trial, timeline []record.Row) {
 	h := p.times
 	p.Operations = uint64(h.TotalCount()) + p.failed
@@ -243,12 +242,12 @@ func (p *ClassicPart) describe(t *record.Trial, timeline []record.Row) {
 	}
 }
 
-// near reports whether two records of a second's beginning, one of them to the
-// millisecond, are of the same second.
+// near reports whether two start times, one of them rounded to milliseconds, are of the same
+// second.
 func near(a, b time.Time) bool { return a.Sub(b).Abs() < 2*time.Millisecond }
 
-// classicBins count what is at most each bound and above the one before: the
-// first bound is the fastest, the last the slowest time.
+// classicBins counts the times up to each bound and above the previous one: the first bound is
+// the fastest, the last the slowest time.
 func classicBins(h *measure.Histogram) []ClassicBin {
 	fastest, slowest := float64(h.Min()), float64(h.Max())
 	bins := make([]ClassicBin, classicSteps+1)

@@ -37,8 +37,8 @@ func TestClassicBinsCountEverything(t *testing.T) {
 	}
 }
 
-// The parts hold every operation of the window once: reads and writes by
-// themselves, failures among them, and seconds whose counts add up.
+// The parts count every operation of the window once: reads and writes separately, failures
+// included, with matching counts per second.
 func TestClassicPartsHoldEverything(t *testing.T) {
 	opened := time.Unix(1_700_000_000, 0).UTC()
 	trial := &record.Trial{State: record.Complete, Opened: &opened, Seconds: 2}
@@ -75,7 +75,7 @@ func TestClassicPartsHoldEverything(t *testing.T) {
 			t.Errorf("p%g of 60 successes and 40 failures: %+v", p.Percentile, p)
 		}
 	}
-	// Alone, the timeline says when operations were done.
+	// For a single part the timeline has the second in which operations were done.
 	files.Intervals = files.Intervals[:2]
 	files.Timeline = []record.Row{{Phase: "measured", Time: opened.Add(time.Millisecond), Done: 70}, {Phase: "measured", Time: opened.Add(time.Second), Done: 30}}
 	if p := ClassicParts(trial, files, ClassicSections{})[0]; len(p.Seconds) != 2 || p.Seconds[0].Done != 70 || p.Seconds[1].Done != 30 || !p.Seconds[0].Known || p.Seconds[1].Known {

@@ -2,17 +2,17 @@ package analyze
 
 import "github.com/quorumbench/quorumbench/internal/results/record"
 
-// ClientsCurve is what the clients of a closed loop did, from the one that
-// completed the fewest operations to the one that completed the most.
+// ClientsCurve holds the operations of each client of a closed loop, in ascending order.
 type ClientsCurve struct {
 	Clients int
-	// Operations are of all of them, or of some at even distances; Mean is what
-	// even service gives each.
+	// Operations are the counts of all clients, or of a sample at equal distances; Mean is the
+	// count per client.
 	Operations []uint64
 	Mean       float64
 }
 
-// ClientsCurveOf is there of a closed loop of several clients that did anything.
+// ClientsCurveOf returns the curve of a closed loop of several clients that completed
+// operations.
 func ClientsCurveOf(t *record.Trial) (c ClientsCurve, ok bool) {
 	b := t.ByClient
 	if b == nil || len(b.Operations) < 2 || b.Mean <= 0 {

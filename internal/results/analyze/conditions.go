@@ -11,15 +11,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// Fact is a line of a report: what it is about, and what it says.
+// Fact is a line of a report: its subject and a text.
 type Fact struct{ What, Text string }
 
-// facts are those that say something.
+// facts returns the facts that have a text.
 func facts(all ...Fact) []Fact {
 	return slices.DeleteFunc(all, func(f Fact) bool { return f.Text == "" })
 }
 
-// SharedConditions are what all trials share.
+// SharedConditions returns the conditions that all trials share.
 func SharedConditions(run *record.Run, all []*Row) []Fact {
 	first := all[0].First()
 	var list []Fact
@@ -57,7 +57,7 @@ func SharedConditions(run *record.Run, all []*Row) []Fact {
 		Fact{"seed", ofParts(run, seed)}, Fact{"tool", ofParts(run, tool)}, Fact{"resumed", ofParts(run, Resumed)})...)
 }
 
-// calibratedBy is of the machines of all trials, each once.
+// calibratedBy lists the calibrations of all trials, each once.
 func calibratedBy(all []*Row) string {
 	var texts []string
 	for _, r := range all {
@@ -68,7 +68,7 @@ func calibratedBy(all []*Row) string {
 	return strings.Join(texts, "; ")
 }
 
-// ofParts says something of a run's parts: once, where it is the same of all.
+// ofParts returns a text about a run's parts: once if it is the same for all.
 func ofParts(run *record.Run, of func(*record.Run) string) string {
 	var different, each []string
 	for _, p := range run.Each() {
@@ -82,18 +82,18 @@ func ofParts(run *record.Run, of func(*record.Run) string) string {
 	return strings.Join(each, "; ")
 }
 
-// Conditions are those of one trial.
+// Conditions returns the conditions of one trial.
 func Conditions(t *record.Trial) []Fact {
 	return facts(Fact{"load", load(t)}, Fact{"consistency", strings.Join(shortOf(t), " ")}, Fact{"durability", Durability(t)},
 		Fact{"machine", Machine(t)}, Fact{"calibrated", Calibrated(t.Calibration)}, Fact{"clocks", Clocks([]*record.Trial{t})}, Fact{"seed", strconv.FormatUint(t.Seed, 10)})
 }
 
-// load is the trial's load in a line.
+// load describes the trial's load in a line.
 func load(t *record.Trial) string {
 	var parts []string
 	if t.Open() {
 		arrival := t.Arrival.String()
-		if t.Application.Name != "" { // no recording has its times
+		if t.Application.Name != "" { // an application's call times do not come from a recording
 			arrival = "scheduled"
 		}
 		parts = append(parts, fmt.Sprintf("open loop, %s, %s", arrival, strings.TrimPrefix(DueRate(t), "poisson ")))
@@ -114,7 +114,7 @@ func load(t *record.Trial) string {
 	return strings.Join(parts, ", ")
 }
 
-// Headline is what a trial does: its operations and their consistency.
+// Headline returns the trial's operations and their consistency.
 func Headline(t *record.Trial) string {
 	if t.Consistency == "" {
 		return operation(t)
@@ -122,8 +122,8 @@ func Headline(t *record.Trial) string {
 	return operation(t) + ", " + t.Consistency
 }
 
-// durabilities are the different sentences about durability, one a cluster at
-// most; named says of which store each is.
+// durabilities returns the distinct sentences about durability; named adds the store's name to
+// each.
 func durabilities(all []*Row, named bool) []string {
 	var texts []string
 	for _, g := range all {
@@ -136,7 +136,7 @@ func durabilities(all []*Row, named bool) []string {
 	return texts
 }
 
-// Durability says what an acknowledged write rests on.
+// Durability describes what an acknowledged write guarantees.
 func Durability(t *record.Trial) string {
 	d := t.Durability
 	if d == nil {
@@ -161,7 +161,7 @@ func Durability(t *record.Trial) string {
 	return words + "; the store was told not to sync"
 }
 
-// Machine is the generator's machine, and whether the members share it.
+// Machine describes the generator's machine, and whether members share it.
 func Machine(t *record.Trial) string {
 	m := t.Machine
 	if m == nil {
@@ -188,16 +188,16 @@ func Machine(t *record.Trial) string {
 	return words
 }
 
-// facet is a condition that stands above the table when all trials share it,
-// and in a column of its own when they do not.
+// facet is a condition that is printed above the table if all trials share it, otherwise in its
+// own column.
 type facet struct {
 	title string // of the column
 	cell  func(*record.Trial) string
-	above func(*record.Trial) string // nil for what SharedConditions says by itself
+	above func(*record.Trial) string // nil if SharedConditions has its own text
 }
 
-// facets are the store, the members, and the load's parameters as the scenario
-// package defines them.
+// facets returns the store, the members, and the load's parameters as package scenario defines
+// them.
 func facets() []facet {
 	all := []facet{{"store", Store, nil}, {"members", func(t *record.Trial) string { return strconv.Itoa(t.Members) }, nil}}
 	for _, r := range scenario.Readings() {
@@ -212,7 +212,7 @@ func facetOf(r *scenario.Reading) facet {
 		func(t *record.Trial) string { return r.Above(&t.Load) }}
 }
 
-// shared reports whether a facet is the same for all.
+// shared reports whether a facet is the same for all rows.
 func (f facet) shared(all []*Row) bool {
 	for _, r := range all {
 		if f.cell(r.First()) != f.cell(all[0].First()) {
@@ -222,7 +222,7 @@ func (f facet) shared(all []*Row) bool {
 	return true
 }
 
-// Store is the store's kind and version, and the scenario's name for the build.
+// Store returns the store's kind and version, and the scenario's name for the build.
 func Store(t *record.Trial) string {
 	name := strings.TrimSpace(t.Store + " " + t.Version)
 	if t.Label != "" {
@@ -231,7 +231,7 @@ func Store(t *record.Trial) string {
 	return name
 }
 
-// operation is the trial's operation, or its mix with the weights.
+// operation returns the trial's operation, or its mix with the weights.
 func operation(t *record.Trial) string {
 	if len(t.Mix) < 2 {
 		return t.Operation
@@ -247,7 +247,7 @@ func operation(t *record.Trial) string {
 	return t.Operation + " (" + strings.Join(parts, ", ") + ")"
 }
 
-// DueRate returns the open loop's rate; the word says that the gaps are random.
+// DueRate returns the open loop's rate; its text marks random gaps.
 func DueRate(t *record.Trial) string {
 	switch {
 	case t.Rate == nil:

@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// The times of an application's calls are of no recording.
+// The times of an application's calls do not come from a recording.
 func TestTheLoadOfAnApplicationIsNotCalledRecorded(t *testing.T) {
 	trial := &record.Trial{}
 	trial.Arrival, trial.Rate = scenario.Recorded, new(548.0766)

@@ -9,10 +9,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// WhyNotCounted says why a repeat's figures are not to be compared; empty if they are. An
-// invalid figure is none of the store's, and one of a window that was interrupted or
-// Of fewer workers is of another load. Suspect repeats count: how far a disturbance can
-// have moved a figure is in its interval.
+// WhyNotCounted explains why a repeat's figures cannot be compared; empty if they can. An
+// invalid figure does not measure the store, and an interrupted window or one with fewer workers
+// measures another load. Suspect repeats count, because the interval covers the possible effect
+// of a disturbance.
 func WhyNotCounted(t *record.Trial) string {
 	switch {
 	case t.State == record.Interrupted:
@@ -33,8 +33,8 @@ func WhyNotCounted(t *record.Trial) string {
 	return strings.TrimSpace(string(t.Verdict.State) + " " + strings.Join(rules, " "))
 }
 
-// Counting is the trials of a run whose figures another program may compare,
-// suspect ones among them, and says which it must not have, and why.
+// Counting returns the trials of a run whose figures another program may compare, including
+// suspect ones, and the reasons for those left out.
 func Counting(run *record.Run) (count []*record.Trial, leftOut []string) {
 	for _, t := range InOrder(run) {
 		if why := WhyNotCounted(t); why != "" {
@@ -52,10 +52,10 @@ type NamedTrials struct {
 	Of    map[string][]*record.Trial
 }
 
-// TrialsByName returns the trials of a run by name.
+// TrialsByName groups the trials of a run by name.
 func TrialsByName(run *record.Run) NamedTrials { return GroupByName(InOrder(run)) }
 
-// GroupByName returns trials by name, in the order in which the names come first.
+// GroupByName groups trials by name, in the order of each name's first trial.
 func GroupByName(trials []*record.Trial) NamedTrials {
 	n := NamedTrials{Of: map[string][]*record.Trial{}}
 	for _, t := range trials {
@@ -67,9 +67,8 @@ func GroupByName(trials []*record.Trial) NamedTrials {
 	return n
 }
 
-// Counting returns the repeats that figures, intervals and comparisons are of: those of
-// which nothing says that their figures are of no store or of another load, or all where
-// it says so of all.
+// Counting returns the repeats that figures, intervals and comparisons use: those that
+// WhyNotCounted accepts, or all if it accepts none.
 func (r *Row) Counting() []*record.Trial {
 	count := slices.DeleteFunc(slices.Clone(r.Done), func(t *record.Trial) bool { return WhyNotCounted(t) != "" })
 	if len(count) == 0 {

@@ -8,33 +8,31 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Dbtester is what dbtester's outputs say of one trial.
+// Dbtester holds the content of dbtester's outputs for one trial.
 type Dbtester struct {
 	Trial   *record.Trial
 	Rates   Throughputs
 	Servers Servers
-	// ClientCPU is the processors that the generator used on average.
+	// ClientCPU is the average number of processors that the generator used.
 	ClientCPU record.Value
 	Seconds   []DbtesterSecond
 	Bins      []Bin  // of the successes
-	Failed    uint64 // the others
+	Failed    uint64 // the failures
 	Keys      KeyTable
 }
 
-// DbtesterSecond is one second of the window. Of one that is Missing nothing but
-// its time is recorded.
+// DbtesterSecond is one second of the window. If it is Missing, only its time is recorded.
 type DbtesterSecond struct {
 	Unix    int64
 	Missing bool
 	Clients int // 0 in an open loop
 	Errors  uint64
-	// Times of everything due in the second, and of the successes alone.
+	// Times of all operations due in the second, and of the successes only.
 	Min, Mean, Max, SuccessMean, SuccessMax record.Value
 	PerSecond                               record.Value
 }
 
-// DbtesterOf reads a trial's seconds. Its error says that they are not those of
-// the result.
+// DbtesterOf reads a trial's seconds. It returns an error if they do not match the result.
 func DbtesterOf(t *record.Trial) (*Dbtester, error) {
 	d := &Dbtester{Trial: t}
 	keys, sum := &Keys{}, &measure.Sum{}
@@ -84,15 +82,15 @@ func dbtesterSecond(s *Second) DbtesterSecond {
 	return out
 }
 
-// Throughputs are operations a second over the whole seconds of a window. None
-// is known where no second is whole.
+// Throughputs are operations per second over the whole seconds of a window; unknown without any
+// whole second.
 type Throughputs struct {
 	Max, Mean, Min record.Value
 	seconds        int
 	done           uint64
 }
 
-// Add takes the next second.
+// Add adds the next second.
 func (t *Throughputs) Add(s *Second) {
 	rate, ok := s.PerSecond()
 	if !ok || !s.Whole {
@@ -113,8 +111,8 @@ func perSecond(rate float64) record.Value {
 	return record.Value{Number: rate, Unit: measure.Rate, Known: true}
 }
 
-// BinWidth is how wide the bins of a latency distribution are, unless MaxRows
-// of them do not reach the slowest operation.
+// BinWidth is the width of the bins of a latency distribution, unless MaxRows bins of it do not
+// reach the slowest operation.
 const BinWidth = 10 * time.Millisecond
 
 // Bin counts the operations whose time is at least From and below To.
@@ -123,9 +121,9 @@ type Bin struct {
 	Count    uint64
 }
 
-// Bins puts a histogram's operations into bins of equal width, from 0 to the
-// slowest. The counts sum to the histogram's. A time is known to three digits,
-// so that one close to a bin's edge may count in the neighbour.
+// Bins sorts a histogram's operations into bins of equal width, from 0 to the slowest. The
+// counts sum to the histogram's. Times have three digits, so that one close to an edge may count
+// in the next bin.
 func Bins(h *measure.Histogram) []Bin {
 	if h == nil || h.TotalCount() == 0 {
 		return nil

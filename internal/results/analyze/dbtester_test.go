@@ -36,7 +36,7 @@ func checkKeys(t *testing.T, table KeyTable, count, errors uint64, whole *measur
 	}
 }
 
-// The bucket grows until the rows are bounded.
+// The bucket grows so that the number of rows stays bounded.
 func TestKeyBucketGrows(t *testing.T) {
 	k := &Keys{}
 	for i := range 25_000 {
@@ -61,8 +61,8 @@ func TestKeyBucketGrows(t *testing.T) {
 	}
 }
 
-// The bins sum to the operations, lie side by side from 0, and hold what a
-// count of the values, to three digits, says.
+// The bins sum to the operations, are contiguous from 0, and match a count of the values to
+// three digits.
 func TestBins(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 20 {
@@ -111,8 +111,7 @@ func TestBins(t *testing.T) {
 	}
 }
 
-// The members' seconds are summed, and those of others and of other times left
-// out.
+// The members' seconds are summed; rows of other processes and other times are left out.
 func TestServersAreSummedOverMembers(t *testing.T) {
 	row := func(unix int64, name string, cpu float64, rss int64) record.MachineRow {
 		return record.MachineRow{Time: time.Unix(unix, 0), Name: name, User: cpu, RSS: float64(rss)}
@@ -135,7 +134,7 @@ func TestServersAreSummedOverMembers(t *testing.T) {
 	}
 }
 
-// The file of a run is read as it was written; the generator is no member.
+// The file of a run is read as it was written; the generator is not a member.
 func TestServersOfARecordedRun(t *testing.T) {
 	run := openRepeats(t)
 	rows, err := record.OpenMachines(run.Dir, run.Trials[0].Folder)
