@@ -43,8 +43,8 @@ type followed struct {
 	reading  int
 }
 
-// toldEvery is after how many operations it is told how far a reading is, and asked
-// whether it goes on: of several files they come one or two at a time.
+// toldEvery is the number of operations between two progress reports, which also check for
+// cancellation. Parallel readings report one or two at a time.
 const toldEvery = 1 << 16
 
 // Read implements Input.

@@ -27,8 +27,8 @@ func (k *keyChecker) outlived(end *entry) {
 	}
 }
 
-// isOf reports whether a read returned the version that ended with the session: that of a
-// revision, or where it does not tell that, of a value that no other version has.
+// isOf reports whether a read returned the version that expired with the session: by its
+// revision, or without revisions by a value that no other version has.
 func isOf(r, end *entry) bool {
 	if r.mod > 0 {
 		return r.mod == end.mod

@@ -10,11 +10,11 @@ type role uint8
 
 const (
 	unchecked role = iota
-	read           // what the key was
+	read           // the key's state
 	wrote          // a write that was done
 	maybe          // one that may have been, or will be
 	refused        // one that certainly was not
-	notice         // what a watcher was told
+	notice         // event that a watcher received
 	ending         // the end of the session with which a version ends
 )
 
@@ -27,7 +27,7 @@ func roleOf(o *history.Op) role {
 		}
 		return unchecked
 	case kv.Range, kv.TxnGet:
-		if o.Answered() && (o.Read != history.Unseen || o.Mod > 0) { // else it told of no key
+		if o.Answered() && (o.Read != history.Unseen || o.Mod > 0) { // otherwise it has no information about a key
 			return read
 		}
 		return unchecked
@@ -155,8 +155,8 @@ func entryOf(o *history.Op, r role, ord uint32, lo int64) entry {
 	return e
 }
 
-// chunk is some entries of one key, and where the next ones are. Nothing in it is
-// a pointer, so that the collector leaves millions of them alone.
+// chunk holds some entries of one key and the index of the next chunk. It contains no pointers,
+// so that the garbage collector does not scan millions of entries.
 type chunk struct {
 	e    [chunkLen]entry
 	next uint32 // its index plus one

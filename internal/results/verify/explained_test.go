@@ -21,7 +21,7 @@ type guess struct {
 
 type guessed struct {
 	value uint64
-	mod   int64 // -1: of a write without an answer, at a revision that nobody knows
+	mod   int64 // -1: a write without a response, at an unknown revision
 	after int64 // but that it is above this one
 }
 
@@ -31,10 +31,10 @@ func (g *guess) with(key uint64, v guessed, at int64) *guess {
 	return next
 }
 
-// explained reports whether an order of a short history's operations explains what it
-// has, found by trying all: what is known of a revision is that answers tell it, that it
-// grows, and that each is one write's. How often a key was written is not known, nor
-// whether each revision is a write's of the history.
+// explained reports whether some order of a short history's operations is consistent with it, by
+// trying all orders. Responses carry revisions, which grow and belong to one write each. The
+// number of writes of a key is unknown, and so is whether each revision is a write of the
+// history.
 func explained(t *testing.T, ops []history.Op) bool {
 	t.Helper()
 	taken := map[int64]bool{} // the revisions of answered writes

@@ -22,7 +22,7 @@ type finding struct {
 
 func (f *finding) wrong() uint32 { return f.ords[f.n-1] }
 
-// answer is one that is wrong in a way.
+// answer identifies a wrong response and the kind of its finding.
 type answer struct {
 	kind     Kind
 	promised bool
@@ -77,7 +77,7 @@ func (f *findings) add(x finding) {
 	}
 }
 
-// again leaves out what was found before from now on.
+// again leaves out earlier findings.
 func (f *findings) again() {
 	f.known = map[answer]bool{}
 	for i := range f.all {
@@ -88,9 +88,9 @@ func (f *findings) again() {
 	}
 }
 
-// first returns the first findings of each kind, each with a wrong answer of its own: one
-// answer can be wrong in several ways. A disagreement of members comes first, because others
-// can follow from it, and then what was seen earliest.
+// first returns the first findings of each kind, each for a different response, because a
+// response can be wrong in several ways. Disagreements of members come first, because they can
+// cause others; the rest is ordered by time.
 func (f *findings) first(keep int) (kept []finding) {
 	slices.SortFunc(f.all, func(a, b finding) int {
 		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.wrong(), b.wrong()), cmp.Compare(a.ords[0], b.ords[0]))

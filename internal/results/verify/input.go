@@ -18,8 +18,8 @@ type Input interface {
 // PartialInput is an Input of which operations may be missing.
 type PartialInput interface {
 	Input
-	// Until is, after a Read, from when on those may have had an effect: the
-	// highest number there is where none is missing.
+	// Until returns, after a Read, the earliest time at which missing operations may have had an
+	// effect; the maximum if none is missing.
 	Until() int64
 }
 
@@ -27,7 +27,7 @@ type PartialInput interface {
 type Options struct {
 	Keep      int           // violations of each kind to show; 0: 3
 	Partition int           // operations of keys that are held at once; 0: 16 million
-	Samples   int           // keys searched where the store tells no order; 0: 200
+	Samples   int           // keys to search if the store returns no order; 0: 200
 	Longest   time.Duration // of all these searches; 0: 30 s
 }
 

@@ -31,7 +31,7 @@ func (k *keyChecker) splitInTime() {
 		e := &k.entries[i]
 		x := timed{value: e.value, ord: e.ord, role: e.role, member: e.member, flags: e.flags}
 		switch {
-		case e.role == ending: // of which no store that tells no order says anything
+		case e.role == ending: // a store without revisions reports none
 		case e.role == notice: // as a read that says nothing of when
 			x.began, x.ended, x.mod, x.answer = e.time, e.at, e.mod, e.lo
 			t.reads = append(t.reads, x)
@@ -52,9 +52,9 @@ func (k *keyChecker) splitInTime() {
 	slices.SortStableFunc(t.byValue, func(a, b int) int { return cmp.Compare(t.writes[a].value, t.writes[b].value) })
 }
 
-// authors finds each read's write. What was there before the history is told by its
-// revision; where it is not known up to which that is, by time, for another run can
-// have written the same values.
+// authors finds the write of each read. A read of data from before the history is recognized by
+// its revision, or by time if the first revision is unknown, because another run can have
+// written the same values.
 func (k *keyChecker) authors() {
 	t := &k.timed
 	for i := range t.reads {
@@ -286,7 +286,7 @@ func (k *keyChecker) ageInTime(r *timed) {
 	}
 }
 
-// mostCounted versions behind are counted: more are said to be so many.
+// mostCounted limits how many versions of staleness are counted.
 const mostCounted = 1 << 12
 
 // comparedInTime checks that no two compare-and-sets succeeded on one version, and
@@ -323,10 +323,10 @@ func (k *keyChecker) comparedInTime() {
 	}
 }
 
-// goneInTime checks a watcher that was told, in an answer of a revision, that the key is
-// gone. It cannot be where a version of that revision or an earlier one was shown, or the
-// key was there when the history began, and no write had begun that deletes it. What is of
-// before can have been deleted then.
+// goneInTime checks a watch event that reports a deleted key at a revision. The event is wrong
+// if that revision or an earlier one showed a version, or the key existed when the history
+// began, and no write that deletes it had started. Data from before the history can have been
+// deleted since.
 func (k *keyChecker) goneInTime(r *timed) {
 	t := &k.timed
 	if !k.based || r.answer <= k.base || t.deletes.until(r.ended, t.writes) >= 0 {

@@ -6,7 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// version is what a key was from a revision on.
+// version is a key's state since a revision.
 type version struct {
 	rev      int64
 	value    uint64 // Absent: it was deleted; Unseen: not known
@@ -54,12 +54,12 @@ type keyChecker struct {
 	loose    []entry // reads whose revision is not told
 	maybes   []entry // writes that may have been done
 	refusals []entry // writes that were not
-	events   []entry // what watchers were told
+	events   []entry // watch events
 	endings  []entry // of sessions
 	marks    []mark
 	versions []version
-	puts     pool // of maybes: what may explain a version whose value is not known
-	deletes  pool // what may explain that the key is gone
+	puts     pool // pool of maybes that may explain a version with an unknown value
+	deletes  pool // pool of maybes that may explain a deleted key
 	writers  []writer
 	timed    timedKey // of what is checked in time
 	resolved uint64

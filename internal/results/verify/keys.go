@@ -69,7 +69,7 @@ func (k *keyChecker) list() {
 			k.witness(mark{rev: e.mod, value: history.Unseen, ord: e.ord, cas: true})
 		}
 	}
-	// One that may have been done names what was there before, which its client was told.
+	// A maybe may return the previous version that its client received.
 	for i := range k.maybes {
 		if e := &k.maybes[i]; e.is(isCAS) && e.mod > 0 && e.mod <= k.base && !k.counted {
 			k.witness(mark{rev: e.mod, value: history.Unseen, ord: e.ord, cas: true})

@@ -22,8 +22,8 @@ type Leases struct {
 type leases struct {
 	of   map[uint64]*lease
 	kept uint64
-	// untold says that the store's answers tell no revision of the whole store: then each
-	// refusal that says that the lease is not there is taken for that.
+	// untold reports that responses carry no revision of the whole store: every refusal for a
+	// missing lease is then believed.
 	untold bool
 }
 

@@ -73,10 +73,9 @@ const (
 	lockGoesBack
 )
 
-// simulatedLocks is a history of locks and what was lied in it: clients ask, wait in
-// the order of their tokens, have the lock, take it for their own until their leases
-// end or they give it back; a lie grants it to who is not the first, or with a token
-// that is too low.
+// simulatedLocks returns a history of locks and the number of lies in it. Clients ask, wait in
+// the order of their tokens, acquire the lock and hold it until they release it or their lease
+// expires. A lie grants the lock out of order or with a token that is too low.
 func simulatedLocks(seed uint64, n int, lie lockLie) (m *memory, lies int) {
 	r := rand.New(rand.NewPCG(seed, 5))
 	m = line()

@@ -13,7 +13,7 @@ type bound struct {
 	ackedBy, seenBy uint32
 }
 
-// step is from when on a bound holds: for what began after it.
+// step is the time since which a bound applies to operations that start later.
 type step struct {
 	done int64
 	bound

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// ordered checks a history whose store tells its order: its keys in parts, each
-// in a reading of its own, and the order of all in the first.
+// ordered checks a history of a store that returns revisions. It reads the keys in parts, one
+// reading each, and checks the order of all in the first reading.
 func (c *checker) ordered() error {
 	parts := int(c.survey.operations/uint64(c.opt.Partition)) + 1
 	txns := transactions{at: map[uint32]int64{}}

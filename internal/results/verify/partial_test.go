@@ -13,8 +13,8 @@ type cut struct {
 
 func (c cut) Until() int64 { return c.from }
 
-// What may be missing accuses nobody, and what it cannot explain is found.
-func TestWhatMayBeMissingAccusesNobody(t *testing.T) {
+// Missing operations cause no finding, and what they cannot explain is found.
+func TestMissingOperationsCauseNoFindings(t *testing.T) {
 	m := line(put(11, 1), get(11, 0, 0), put(12, 2), get(13, 13, 7))
 	for from, want := range map[int64]int{0: 0, 2e9: 0, 25e8: 0, 3e9: 1, 45e8: 1, 1 << 62: 2} {
 		r, err := Check(cut{m, from}, Options{})

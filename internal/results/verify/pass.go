@@ -29,7 +29,7 @@ func (p *pass) kept(o *history.Op) {
 	}
 }
 
-// mostMembers of a history are told apart.
+// mostMembers limits the members of a history that are distinguished.
 const mostMembers = 256
 
 // member is a small number for the one that answered.

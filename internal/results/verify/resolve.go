@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// resolve finds who wrote the marks' versions: what was there before the history
-// began, a write that may have been done, or none that can have.
+// resolve finds the write of each mark's version: data from before the history, a write that may
+// have been executed, or none.
 func (k *keyChecker) resolve() {
 	slices.SortFunc(k.marks, func(a, b mark) int {
 		return cmp.Or(cmp.Compare(a.rev, b.rev), cmp.Compare(a.value, b.value), cmp.Compare(a.ord, b.ord))
@@ -30,7 +30,7 @@ func (k *keyChecker) resolve() {
 			unknown = append(unknown, m)
 			continue
 		}
-		v := versionBy(&m) // somebody's, from before
+		v := versionBy(&m) // written before the history
 		if m.rev > k.base {
 			v = k.author(&m)
 		}
@@ -56,10 +56,10 @@ func versionBy(m *mark) version {
 	return version{rev: m.rev, value: m.value, done: -1, expected: history.AnyMod, ord: m.ord, seen: !m.cas}
 }
 
-// author is a mark's version with its write, if it is one that may have been done.
+// author returns a mark's version, with its write if that is one that may have been executed.
 func (k *keyChecker) author(m *mark) version {
 	v := versionBy(m)
-	if m.value == history.Absent && k.deletes.takeLast(m.rev) { // a watcher was told of it
+	if m.value == history.Absent && k.deletes.takeLast(m.rev) { // a watcher received the deletion
 		k.resolved++
 		return v
 	}
@@ -98,9 +98,9 @@ func (k *keyChecker) author(m *mark) version {
 	return v
 }
 
-// explain finds a write for each version whose value was never seen: any of those
-// that may have been done, each for one. That a compare-and-set succeeded shows no
-// version that nothing explains: what it found was another.
+// explain assigns a write that may have been executed to each version whose value was never
+// seen, at most one version per write. A successful compare-and-set does not prove that an
+// unexplained version existed: it may have found another.
 func (k *keyChecker) explain(unknown []mark) {
 	k.puts.fill(k.maybes, false)
 	for i := range unknown {

@@ -17,8 +17,8 @@ type Violation struct {
 
 // Result is what the check of a history found.
 type Result struct {
-	Operations uint64 // without what watchers were told
-	Judged     uint64 // of them, those that were held to the promises
+	Operations uint64 // without watch events
+	Judged     uint64 // operations that were checked against the store's guarantees
 	// Keys is how many keys have operations that were checked.
 	Keys uint64
 	// Violations are the first of each kind; Counts has all.
@@ -34,7 +34,7 @@ type Result struct {
 	Indefinite, Resolved uint64
 	// Staleness of the reads that may be old, by consistency and member.
 	Staleness []Staleness
-	// Watches is what watchers were told; nil where there were none.
+	// Watches counts the watch events; nil without watchers.
 	Watches *Watches
 	// Leases is what became of the leases that were kept alive; nil where none was.
 	Leases *Leases

@@ -47,7 +47,7 @@ var etcdKeys = []string{"a", "b", "c"}
 type etcdRun struct {
 	*rand.Rand
 	lie      etcdLie
-	from     int // it is told from this operation on
+	from     int // first operation of the fault
 	states   []model.EtcdState
 	events   eventHeap
 	sent     []etcdOp
@@ -71,8 +71,8 @@ func etcdRunOf(seed uint64, lie etcdLie) *etcdRun {
 	first.ours.Invoked, first.ours.Done = 1, 2
 	_, first.theirs = r.now().Step(first.in)
 	r.answered(first) // which says that the store is empty, as etcd's checker wants it
-	// Somebody else's writes, which nobody has an answer for, and which explain
-	// revisions that are in no answer: to etcd's checker nobody else writes.
+	// Writes by other clients, whose responses are missing and which explain revisions that no
+	// response has. etcd's checker assumes that there are no other clients.
 	for range 2 {
 		r.clients++
 		other := &etcdOp{in: putOf(etcdUnread, "x"), ours: history.Op{Kind: kv.Put, Key: uint64(len(etcdKeys)), Written: 1 << 40, Session: r.clients, Invoked: 3, Done: 4}}
@@ -93,7 +93,7 @@ func etcdRunOf(seed uint64, lie etcdLie) *etcdRun {
 
 func (r *etcdRun) now() *model.EtcdState { return &r.states[len(r.states)-1] }
 
-// begin has a client of its own begin after a time.
+// begin starts a new client after a time.
 func (r *etcdRun) begin(after int64) {
 	r.clients++
 	r.next(r.clients, after)
@@ -149,7 +149,7 @@ func (r *etcdRun) lies(o *etcdOp) bool {
 	case r.lie == etcdTwice && o.ours.Kind == kv.Put:
 		o.theirs = honest
 		again, _ := state.Step(o.in)
-		// How often a key was written is in no history of ours.
+		// Our histories do not have the number of writes of a key.
 		for i, key := range again.Keys {
 			if key == etcdKeys[o.ours.Key] {
 				v := *again.KeyValues[i]
@@ -299,9 +299,9 @@ func TestEtcdsOwnCheckerAgrees(t *testing.T) {
 			continue
 		}
 		theirs := found.Linearization.Status == validate.Success
-		// How often a key was written is in no history of ours, nor what value it had where a
-		// compare-and-set was refused, nor that nobody else writes: what contradicts that
-		// alone must be explained without.
+		// Our histories have neither the number of writes of a key, nor the value after a
+		// refused compare-and-set, nor a guarantee that no other client writes. Violations that
+		// need any of them must have an explanation without it.
 		if r.Right() && !theirs && explained(t, run.ours().ops) {
 			unknown[lie]++
 			continue

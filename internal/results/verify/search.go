@@ -49,7 +49,7 @@ func (r register) step(o *searched) (bool, register) {
 	case can(o.expected):
 		return true, register(o.value)
 	}
-	return o.outcome == maybe, r // what may not have been done was not
+	return o.outcome == maybe, r // a write that may have been executed was not
 }
 
 // decide searches for an order of operations that explains their answers.
@@ -60,8 +60,8 @@ func decide(ops []porcupine.Operation, first register, longest time.Duration) po
 	}, ops, longest)
 }
 
-// search checks a history whose store does not tell the revisions of its writes:
-// a sample of its keys, each by a search.
+// search checks a history of a store without revisions: it searches an order for each key of a
+// sample.
 func (c *checker) search() error {
 	keys, of, err := c.sample()
 	if err != nil {
@@ -198,8 +198,8 @@ func (k *keyHistory) operations() (out []porcupine.Operation) {
 func (k *keyHistory) finding(key uint64) finding {
 	open := false
 	n := 1 + sort.Search(len(k.ops)-1, func(i int) bool {
-		part := keyHistory{ops: slices.Clip(k.ops[:i+1]), until: behind(&k.ops[i])} // what is added is not k's
-		for _, o := range k.ops[i+1:] {                                             // what had begun
+		part := keyHistory{ops: slices.Clip(k.ops[:i+1]), until: behind(&k.ops[i])} // appending must not modify k
+		for _, o := range k.ops[i+1:] {                                             // operations that had started
 			part.add(0, &o)
 		}
 		found := decide(part.operations(), register(history.Unseen), time.Second)

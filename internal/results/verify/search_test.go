@@ -97,8 +97,8 @@ func jepsen(t *testing.T, log string) (ops []porcupine.Operation) {
 	return ops
 }
 
-// TestWithoutRevisionsAnOrderIsSearched: the simulated store does not tell what
-// revisions its writes got.
+// TestWithoutRevisionsAnOrderIsSearched uses a simulated store that does not return the
+// revisions of its writes.
 func TestWithoutRevisionsAnOrderIsSearched(t *testing.T) {
 	wrong := 0
 	for seed := range uint64(8) {

@@ -129,7 +129,7 @@ func keptAlive(o *history.Op) string {
 	return out + by(o) + "."
 }
 
-// told says in words what a watcher was told.
+// told describes a watch event.
 func told(o *history.Op) string {
 	out := fmt.Sprintf("Watcher %d, %s: ", o.Session, clock(o.Done))
 	switch o.Watch {

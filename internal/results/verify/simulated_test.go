@@ -54,7 +54,7 @@ const (
 
 var lieKinds = []lieKind{lieStaleRead, lieLost, lieTwice, lieReordered, lieCAS, lieRefused, lieResurrects, lieTorn, lieOutlives}
 
-// lie is one that was told. It counts when an answer contradicts a promise by it.
+// lie is a wrong response. It counts if a response contradicts a guarantee because of it.
 type lie struct {
 	key    uint64
 	ops    []int // by their numbers in the simulation; any of them is found
@@ -158,7 +158,7 @@ func (h *eventHeap) Pop() any {
 
 const simBase = 1000
 
-// simulated makes a history of n operations and the lies in it.
+// simulated returns a history of n operations and the lies in it.
 func simulated(seed uint64, n int, lies lieKind, rate float64) (*memory, []*lie) {
 	return simulatedAs(seed, n, lies, rate, false)
 }

@@ -9,9 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/kv"
 )
 
-// Staleness is how old the answers of one member to reads of one consistency were
-// that may be old: behind the versions that were, or came before, what had been
-// acknowledged when the read began.
+// Staleness is the age of one member's responses to reads of one consistency level that may be
+// stale, compared with the versions that were acknowledged when the read started.
 type Staleness struct {
 	Consistency kv.Consistency
 	Member      uint64
@@ -37,7 +36,7 @@ func (s *staleness) behind(versions, since int64) {
 		s.times = hdrhistogram.New(1000, 1<<43, 2)
 	}
 	_ = s.versions.RecordValue(min(versions, 1<<31)) // in its range
-	_ = s.times.RecordValue(min(since, 1<<43))       // likewise
+	_ = s.times.RecordValue(min(since, 1<<43))       // the same clamp
 }
 
 type stalenesses struct {

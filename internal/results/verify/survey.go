@@ -22,8 +22,8 @@ type survey struct {
 	wrong      uint64 // operations whose response was wrong by itself
 }
 
-// aside reports whether it is no operation by itself: what a watcher was told, what
-// became of a lock, or of a session.
+// aside reports whether o is not an operation itself: a watch event, or the end of a lock or
+// session.
 func aside(o *history.Op) bool {
 	return o.Kind == kv.Watch || o.Kind == kv.Ephemeral || o.Lock != history.NoHold
 }
@@ -67,7 +67,7 @@ func surveyOf(in Input) (s survey, err error) {
 		return nil
 	})
 	if s.base = in.Header().Base; s.base == 0 {
-		s.base = first - 1 // all that was written earlier, somebody else wrote
+		s.base = first - 1 // earlier revisions were written by other clients
 	}
 	return s, err
 }

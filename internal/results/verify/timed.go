@@ -8,14 +8,14 @@ import (
 	"sort"
 )
 
-// timed is an operation of a key whose place in the store's order its answer does
-// not tell. What is known of it is real time, and the revision that reads show.
+// timed is an operation of a key without a revision of its own. Only real time, and the
+// revisions that reads return, restrict its place in the order.
 type timed struct {
 	began, ended int64 // ended: never, of a write that may have been done
 	value        uint64
 	mod          int64 // that it shows, or that reads of it do; 0: none, or one that may be of before
 	expected     int64 // of a compare-and-set
-	answer       int64 // the revision of the answer in which a watcher was told that it is gone
+	answer       int64 // revision of the response in which a watcher received a deletion
 	from         int   // of a read: its write, or one of the following
 	ord          uint32
 	role         role
@@ -40,8 +40,8 @@ type timedKey struct {
 	byValue       []int // writes that have a value
 	acked         []int // writes, by their ends
 	latest        []int // of each beginning of acked: which began last
-	latestPut     []int // likewise, among those that are no deletes; -1: none
-	latestDelete  []int // likewise, among those that are
+	latestPut     []int // as latest, only writes that do not delete; -1: none
+	latestDelete  []int // as latest, only deletions
 	deletes, puts begun
 	marks         []mark
 }

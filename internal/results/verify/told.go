@@ -5,7 +5,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// told takes what a watcher was told, in the order in which it was.
+// told processes watch events, in the order in which the watcher received them.
 func (p *pass) told(o *history.Op) {
 	if o.Watch == history.Began {
 		p.watchers.begin(o)
@@ -48,9 +48,8 @@ func (p *pass) promised(w *watcher, o *history.Op) {
 	}
 }
 
-// toldInTime takes what a watcher was told by a store that does not tell the
-// revisions of its writes. An event shows a version as a read does that says nothing
-// of how old it may be.
+// toldInTime processes a watch event of a store without revisions of writes. An event shows a
+// version as a read of unbounded staleness does.
 func (p *pass) toldInTime(o *history.Op) {
 	w := p.watchers
 	if o.Watch == history.Began {
@@ -86,7 +85,7 @@ func (p *pass) toldInTime(o *history.Op) {
 	}
 }
 
-// inOrder checks what a watcher is told against what it was told before of the key.
+// inOrder compares a watch event with the watcher's previous events of the key.
 func (p *pass) inOrder(o *history.Op) {
 	w, at := p.watchers, watcherKey{o.Session, o.Key}
 	if w.before == nil {
@@ -103,5 +102,5 @@ func (p *pass) inOrder(o *history.Op) {
 	if f.kind != "" && o.Outcome == kv.OK {
 		p.found.add(f)
 	}
-	w.before[at] = toldBefore{o.Mod, p.ord} // where it went back, what follows is told anew
+	w.before[at] = toldBefore{o.Mod, p.ord} // after going back, the following events repeat
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// What a watcher is told is held to what was written, and to what it was told before,
-// where the store tells no revisions of writes.
+// Without revisions of writes, watch events are compared with the writes and with the watcher's
+// previous events.
 func TestWatchesInTime(t *testing.T) {
 	told := func(watcher uint32, rev int64, value uint64) history.Op {
 		o := happened(watcher, rev, value)
@@ -63,7 +63,7 @@ const first = 99
 
 func atFirst(o history.Op) history.Op { o.Written = first; return o }
 
-// untoldWatches is untold but for what watchers are told.
+// untoldWatches is untold without changing the watch events.
 func untoldWatches(m *memory) *memory {
 	events := map[int]history.Op{}
 	for i, o := range m.ops {
@@ -78,7 +78,7 @@ func untoldWatches(m *memory) *memory {
 	return m
 }
 
-// A session that was renewed lives for its TTL, of a store that tells no revisions, too.
+// A renewed session lives for its TTL, also in a store without revisions.
 func TestSessionsInTime(t *testing.T) {
 	renewed := history.Op{Kind: kv.KeepAlive, Written: 7, Mod: 3600}
 	gone := history.Op{Kind: kv.KeepAlive, Written: 7, Outcome: kv.BadRequest}

@@ -5,9 +5,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// untold checks the keys of a history whose store does not tell the revisions of
-// its writes: all operations against real time and against the revisions that reads
-// show, and then a sample of keys by search.
+// untold checks the keys of a history of a store without revisions of writes: first all
+// operations against real time and the revisions that reads return, then a sample of keys by
+// search.
 func (c *checker) untold() error {
 	parts := int(c.survey.operations/uint64(c.opt.Partition)) + 1
 	for part := range parts {

@@ -9,8 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// untold makes a history one of a store that does not tell at which revisions it
-// answers.
+// untold removes the revisions of the responses from a history.
 func untold(m *memory) *memory {
 	for i := range m.ops {
 		o := &m.ops[i]

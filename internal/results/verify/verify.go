@@ -1,13 +1,12 @@
-// Package verify says whether a store's answers were right, from the history of
-// every operation of a load and the store's own order of them.
+// Package verify checks a store's responses for violations of its guarantees, from the history
+// of every operation of a load and the store's own order of writes.
 //
-// A store that tells its revisions is checked in n log n. All answers at their
-// revisions are one line of states: real time must agree with that line, each
-// read must return what the line has at the read's own revision, and each
-// compare-and-set must have found what it asked for. A write that may have
-// happened or not takes part where its value, or its revision, was seen: at any
-// time after it began, at most once. What a store does not promise is counted,
-// and not called wrong. docs/decisions/0024 has the assumptions.
+// A history with revisions is checked in O(n log n). The responses at their revisions define one
+// sequence of states: real time must agree with it, each read must return the state at its own
+// revision, and each compare-and-set must have found the version it expected. A write with an
+// unknown outcome is included if its value or revision was seen: at any time after it started,
+// at most once. Deviations that a store does not exclude are counted and are no violations.
+// docs/decisions/0024 has the assumptions.
 package verify
 
 import (

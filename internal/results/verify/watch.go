@@ -5,32 +5,32 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// Watches is what watchers were told in all.
+// Watches counts the watch events of all watchers.
 type Watches struct {
 	Watchers, Events, Progress uint64
 	Resumed                    uint64 // how often one was created again where its connection had been lost
-	Ended                      uint64 // watchers that the store ended for good: what they had not been told is not missed
+	Ended                      uint64 // watchers that the store ended permanently: later events are not missing
 }
 
-// watcher is what one was told so far.
+// watcher is the state of one watcher.
 type watcher struct {
 	session     uint32
 	first, keys uint64
-	from        int64 // it is to be told of what happened from this revision on
-	high        int64 // the highest that it was told of, and by which message's part
+	from        int64 // it must receive every later revision
+	high        int64 // highest revision received, and the part of a message that carried it
 	highBy      uint32
-	newest      bool  // it may be told of the newest version alone
+	newest      bool  // it may receive only the newest version
 	gaps        []gap // in which it was away
 	reached     int64 // that of its progress notifications
 	reachedBy   uint32
 }
 
-// gap is revisions, the first excluded and the last included, of which a watcher
-// could not be told: its connection was lost, and it began again with the present, or it
-// was told that a key is gone, and not which deletion that was.
+// gap is a range of revisions (after, upTo] whose events a watcher could not receive: its
+// connection was lost and it resumed at the present, or it received a deletion without its
+// revision.
 type gap struct{ after, upTo int64 }
 
-// away reports whether it could not be told of what happened at a revision.
+// away reports whether the watcher could not receive events of a revision.
 func (w *watcher) away(revision int64) bool {
 	for _, g := range w.gaps {
 		if revision > g.after && revision <= g.upTo {
@@ -40,7 +40,8 @@ func (w *watcher) away(revision int64) bool {
 	return false
 }
 
-// until is up to which revision it has been told all, and what says so.
+// until returns the revision up to which the watcher has all events, and the operation that
+// proves it.
 func (w *watcher) until() (revision int64, by uint32) {
 	if w.reached > w.high {
 		return w.reached, w.reachedBy
@@ -54,7 +55,7 @@ type watchers struct {
 	all    []watcher
 	total  Watches
 
-	before map[watcherKey]toldBefore // where the store does not tell the revisions of its writes
+	before map[watcherKey]toldBefore // for stores without revisions of writes
 
 	byKey map[uint64][]uint32 // those that watch few keys
 	wide  []uint32            // those that watch many
@@ -134,7 +135,7 @@ func (e *entry) watcher() uint32 { return uint32(e.time >> 32) }
 func (e *entry) after() uint32   { return uint32(e.time) }
 func (e *entry) before() uint64  { return uint64(e.lo) }
 
-// toldBefore is what a watcher was told last of a key.
+// toldBefore is the last event of a key that a watcher received.
 type toldBefore struct {
 	revision int64
 	ord      uint32

@@ -16,28 +16,28 @@ func watching(watcher uint32, told history.Told, o history.Op) history.Op {
 	return o
 }
 
-// began is a watcher of so many keys from key 0 on, created when the store was at a
-// revision.
+// began returns the creation of a watcher of the given number of keys, starting with key 0, at a
+// store revision.
 func began(watcher uint32, keys uint64, at int64) history.Op {
 	return watching(watcher, history.Began, history.Op{Written: keys, At: at})
 }
 
-// resumed is one that was created again, from a revision on.
+// resumed returns the creation of a watcher that resumes at a revision.
 func resumed(watcher uint32, keys uint64, from int64) history.Op {
 	return watching(watcher, history.Began, history.Op{Written: keys, At: 10, Mod: from})
 }
 
-// again is one that was created again, and begins with the present.
+// again returns the repeated creation of a watcher that starts at the present.
 func again(watcher uint32, at int64) history.Op { return began(watcher, 1, at) }
 
-// newest is one of key 0 that is told of the newest version alone.
+// newest returns the creation of a watcher of key 0 that receives only the newest version.
 func newest(watcher uint32, at int64) history.Op {
 	o := began(watcher, 1, at)
 	o.Joined = true
 	return o
 }
 
-// unknown is that one was told that a key is gone, by a revision, and not since when.
+// unknown returns a deletion with only an upper bound of its revision.
 func unknown(watcher uint32, at int64) history.Op {
 	o := newest(watcher, at)
 	o.Outcome = kv.Miss
@@ -110,7 +110,7 @@ func TestWatchKinds(t *testing.T) {
 	}
 }
 
-func TestWhatWatchersWereToldIsCounted(t *testing.T) {
+func TestWatchEventsAreCounted(t *testing.T) {
 	m := line(began(1, 1, 10), began(2, 1, 10), put(11, 1), happened(1, 11, 1), reached(1, 11), resumed(1, 1, 12), watching(2, history.Ended, history.Op{}))
 	r, _ := checked(t, m, Options{})
 	if want := (Watches{Watchers: 2, Events: 1, Progress: 1, Resumed: 1, Ended: 1}); r.Watches == nil || *r.Watches != want || r.Operations != 1 || r.Judged != 1 {
@@ -134,7 +134,7 @@ const (
 
 var watchLies = []lieKind{lieLose, lieDouble, lieLate, lieInvent, lieSplit, lieElse, liePremise, lieBefore}
 
-// teller is what tells watchers of a simulated store's writes.
+// teller delivers a simulated store's writes to watchers.
 type teller struct {
 	*rand.Rand
 	s    *simulation
@@ -152,9 +152,8 @@ type change struct {
 	v, prior simVersion
 }
 
-// watchedBy adds what some watchers were told after a load, when nothing is written
-// any more: every event comes in its order, in messages of whole revisions, and
-// watchers are created again and again where they were.
+// watchedBy adds the events of some watchers after a load, when all writes have ended: all
+// events in order, in messages of whole revisions. Watchers are recreated where they stopped.
 func watchedBy(seed uint64, n int, lies lieKind, rate float64) (*memory, []*lie) {
 	s, m, _ := simulatedBy(seed, n, noLie, 0, false)
 	w := &teller{Rand: rand.New(rand.NewPCG(seed, 78)), s: s, m: m, lies: lies, rate: rate, now: 1<<60 + 1<<50}
@@ -255,7 +254,7 @@ func (w *teller) event(number uint32, c change) history.Op {
 	return o
 }
 
-// lie tells one more thing that is not so, after the k-th event of a revision.
+// lie delivers a wrong event after the k-th event of a revision.
 func (w *teller) lie(number uint32, c change, at, k int) {
 	switch w.lies {
 	case lieDouble:
@@ -286,15 +285,14 @@ func (w *teller) lie(number uint32, c change, at, k int) {
 	}
 }
 
-// tell notes a lie that is proven by an answer, or, where that did not come, by what
-// is said of a revision.
+// tell records a lie that a response proves, or, without that response, an event at a revision.
 func (w *teller) tell(key uint64, op int, rev int64) {
 	w.told = append(w.told, &lie{key: key, ops: []int{op}, rev: rev, proven: true})
 }
 
 // TestWatchersThatAreToldRightAccuseNobody: whatever the store did while it was
 // written to.
-func TestWatchersThatAreToldRightAccuseNobody(t *testing.T) {
+func TestCorrectWatchersCauseNoFindings(t *testing.T) {
 	first, last, operations := sizes(t)
 	operations /= 4 // each write is an event of several watchers
 	events := uint64(0)

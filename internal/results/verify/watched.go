@@ -7,7 +7,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// watched checks what the key's watchers were told against its versions.
+// watched checks the key's watch events against its versions.
 func (k *keyChecker) watched() {
 	if len(k.watchers.all) == 0 {
 		return
@@ -43,8 +43,7 @@ func (k *keyChecker) replaced(e *entry) {
 	k.add(finding{kind: WrongBefore, promise: history.WatchTrue, n: 2, ords: [3]uint32{v.ord, e.ord}, revision: e.at, state: v.state()})
 }
 
-// missed finds the versions that a watcher was not told of, though it was told of
-// what came after them.
+// missed finds versions that a watcher did not receive although it received later ones.
 func (k *keyChecker) missed(place uint32) {
 	w := &k.watchers.all[place]
 	until, by := w.until()
@@ -62,7 +61,7 @@ func (k *keyChecker) missed(place uint32) {
 			continue
 		}
 		promise := history.WatchAll
-		if w.newest { // told of a later one, it may pass over this; one that is gone is gone
+		if w.newest { // with a later version, this one may be omitted; a watcher that has ended stays ended
 			gone := !v.there() && next > 0 && k.events[next-1].watcher() == place && k.events[next-1].value == history.Absent
 			if known || gone || i+1 < len(k.versions) && k.versions[i+1].rev <= until {
 				continue

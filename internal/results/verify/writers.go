@@ -38,8 +38,8 @@ func (p *pool) fill(maybes []entry, deletes bool) {
 	slices.Sort(p.lows)
 }
 
-// has reports whether one is left that can be there by a revision. Those that are
-// asked for never go down, so that any that can serve is as good as another.
+// has reports whether an unused write may have happened by a revision. Callers ask for ascending
+// revisions, so that every possible write is equally good.
 func (p *pool) has(by int64) bool {
 	return p.used < len(p.lows) && p.lows[p.used] < by
 }
