@@ -18,9 +18,9 @@ const (
 	// WithinRun is an interval within a single run; it does not cover the difference between
 	// runs.
 	WithinRun Basis = "run"
-	// RangeOfRepeats is no interval: the least and the most of repeats that are too
-	// few for one, of which one is 0 or landed on a failed operation, or which lie so far
-	// apart that the interval of their mean reaches 0 or leaves out the median shown.
+	// RangeOfRepeats is the minimum and maximum of repeats that have no interval: there are too
+	// few, one is 0 or landed on a failed operation, or they are so far apart that the interval
+	// of their mean reaches 0 or excludes the median shown.
 	RangeOfRepeats Basis = "range"
 )
 

@@ -11,34 +11,34 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// WindowEvents is what happened in a trial's window, or in those of its repeats.
+// WindowEvents holds the events in a trial's window, or in the windows of its repeats.
 type WindowEvents struct {
 	Counted []Events // by kind
-	// Uncounted says that there were too many events to list them all.
+	// Uncounted reports whether there were too many events to list them all.
 	Uncounted bool
-	// HeldClients is how many clients of a closed loop a member kept from which
-	// the load had moved away, HeldLongest the longest.
+	// HeldClients is the number of closed-loop clients that a member blocked although the load
+	// had moved away from it, HeldLongest the longest time.
 	HeldClients int
 	HeldLongest time.Duration
 	HeldIn      string        // the repeats, as Row.Places has them
-	Within      time.Duration // how well the clocks of hosts with members are known, where those are not ours
-	Gap         *Stretch      // the longest gap, where something happened in it
-	Slowest     *Stretch      // the slowest second likewise, if it is not in the gap
+	Within      time.Duration // uncertainty of the clocks of other hosts with members
+	Gap         *Stretch      // the longest gap, if it has events
+	Slowest     *Stretch      // the slowest second, if it has events and is not in the gap
 }
 
-// Stretch is a stretch of time and the events in it.
+// Stretch is a period and the events in it.
 type Stretch struct {
 	From   time.Time
 	Length time.Duration
 	P99    measure.Figure // of a second
-	Errors uint64         // likewise
+	Errors uint64         // of a second
 	Events []Events       // in the order of time
 	More   int            // that are not among them
-	In     string         // the repeat, as Row.Places has it
+	In     string         // the repeat, formatted as by Row.Places
 }
 
-// Events are several events that are listed as one: of one kind and, but for those
-// counted, of one member.
+// Events are several events of one kind that are listed as one. Apart from counted kinds they
+// are of one member.
 type Events struct {
 	Kind    stores.SignalKind
 	All     []*record.Event
@@ -60,31 +60,30 @@ func (g *Events) add(e *record.Event) {
 	}
 }
 
-// inWords says how many there are.
+// inWords formats the number of events.
 func (g *Events) inWords() {
 	if i := slices.IndexFunc(counted[:], func(k countedKind) bool { return k.kind == g.Kind }); i >= 0 {
 		g.Count = text.Either(g.Times, counted[i].one, counted[i].several)
 	}
 }
 
-// mostNamed is how many of a kind are named with member and time.
+// mostNamed is the number of events of a kind that are listed with member and time.
 const mostNamed = 3
 
-// Named are the first of them, and how many more there are.
+// Named returns the first events and the number of the others.
 func (g *Events) Named() (some []*record.Event, more int) {
 	n := min(len(g.All), mostNamed)
 	return g.All[:n], len(g.All) - n
 }
 
-// countedKind is a kind with its words.
+// countedKind is an event kind with its singular and plural.
 type countedKind struct {
 	kind         stores.SignalKind
 	one, several string
 }
 
-// counted are the kinds that are counted for a trial, in their order, and what one
-// event and several are called. A kind that is not here is listed only with a gap
-// or a slow second.
+// counted lists the kinds that are counted for a trial, in order. Other kinds are listed only
+// with a gap or a slow second.
 var counted = [...]countedKind{
 	{stores.Elected, "election", "elections"},
 	{stores.QuotaReached, "write beyond the space quota", "writes beyond the space quota"},
@@ -100,14 +99,14 @@ var counted = [...]countedKind{
 	{stores.Defragmentation, "defragmentation", "defragmentations"},
 }
 
-// notableGap is the shortest gap that is shown beside what happened in it.
+// notableGap is the shortest gap that is reported with its events.
 const notableGap = 100 * time.Millisecond
 
-// spike is how many times the median second's p99 a second's must be to be
-// shown beside what happened in it.
+// spike is the ratio of a second's p99 to the median second's p99 from which the second is
+// reported with its events.
 const spike = 2
 
-// EventsOf is what happened in a trial's window, whose events have been read
+// EventsOf returns the events in a trial's window. The trial's events must have been read
 // (record.Run.ReadEvents).
 func EventsOf(t *record.Trial) WindowEvents {
 	h := WindowEvents{}
@@ -128,7 +127,7 @@ func EventsOf(t *record.Trial) WindowEvents {
 	return h
 }
 
-// countedOf are the events of the kinds that are counted, each kind once.
+// countedOf returns the events of the counted kinds, grouped by kind.
 func countedOf(events []record.Event) (out []Events) {
 	for _, of := range counted {
 		all := Events{Kind: of.kind}
@@ -145,8 +144,8 @@ func countedOf(events []record.Event) (out []Events) {
 	return out
 }
 
-// EventsOfRow is what happened in the windows of a row's repeats: each kind once,
-// and the longest gap and the slowest second of all.
+// EventsOfRow merges the events in the windows of a row's repeats: each kind once, and the
+// longest gap and the slowest second of all.
 func EventsOfRow(r *Row) (all WindowEvents) {
 	in := map[stores.SignalKind][]*record.Trial{}
 	var held []*record.Trial
@@ -186,7 +185,7 @@ func EventsOfRow(r *Row) (all WindowEvents) {
 	return all
 }
 
-// merge adds events of one kind that were in the repeat here.
+// merge adds events of one kind in the repeat here.
 func (h *WindowEvents) merge(g *Events, here string) {
 	i := slices.IndexFunc(h.Counted, func(of Events) bool { return of.Kind == g.Kind })
 	if i < 0 {
@@ -203,8 +202,7 @@ func (h *WindowEvents) merge(g *Events, here string) {
 	}
 }
 
-// slower reports whether a second was worse than another: more of it failed, or
-// its p99 is higher.
+// slower reports whether a second was worse than another: it has more failures, or a higher p99.
 func (s *Stretch) slower(than *Stretch) bool {
 	if s.P99.Known && than.P99.Known {
 		return s.P99.NS > than.P99.NS
@@ -212,7 +210,7 @@ func (s *Stretch) slower(than *Stretch) bool {
 	return !s.P99.Known && (than.P99.Known || s.Errors > than.Errors)
 }
 
-// longestGap is the longest gap with what happened in it; nil for nothing.
+// longestGap returns the longest gap with its events; nil if it is short or has none.
 func longestGap(t *record.Trial, window Span, events []record.Event) *Stretch {
 	length := time.Duration(t.LongestGap * 1e9)
 	if t.LongestGapAt == nil || length < notableGap {
@@ -222,14 +220,13 @@ func longestGap(t *record.Trial, window Span, events []record.Event) *Stretch {
 	return during(t, events, Span{from, from.Add(length)}, Stretch{From: from, Length: length})
 }
 
-// slowestSecond is the second that was worst, if that is a spike, and not the
-// gap that was found before.
+// slowestSecond returns the worst second, if it is a spike outside the longest gap.
 func slowestSecond(t *record.Trial, events []record.Event, gap *Stretch) *Stretch {
 	worst := worstSecond(t.Timeline)
 	if worst == nil {
 		return nil
 	}
-	// What was due in that second waited until after it; what failed, to its end.
+	// Operations due in that second waited beyond it; failed ones up to its end.
 	waited := time.Duration(worst.P99.NS)
 	if !worst.P99.Known {
 		waited = time.Second
@@ -241,16 +238,16 @@ func slowestSecond(t *record.Trial, events []record.Event, gap *Stretch) *Stretc
 	return during(t, events, in, Stretch{From: worst.Time, Length: time.Second, P99: worst.P99, Errors: worst.Errors})
 }
 
-// mostDuring is how many events, or groups of them, are listed of one time.
+// mostDuring is the number of events, or groups of them, that are listed for a period.
 const mostDuring = 4
 
-// during fills a stretch with what happened in a span, in the order of time:
-// several of one kind and member as one, and of many those that disturb most.
-// It is nil if nothing did.
+// during adds the events of a span to a stretch, in order of time. Several events of one kind
+// and member are one entry, and only the most disturbing entries are kept. It returns nil
+// without events.
 func during(t *record.Trial, events []record.Event, in Span, s Stretch) *Stretch {
 	type key struct {
 		member, kind string
-		counted      bool // what was only counted has no time of its own
+		counted      bool // counted events have no time
 	}
 	groups := map[key]*Events{}
 	var order []*Events
@@ -281,8 +278,8 @@ func during(t *record.Trial, events []record.Event, in Span, s Stretch) *Stretch
 	return &s
 }
 
-// lasted is when an event was under way. A fault is, from when it began until it was
-// healed: what it breaks can show a moment after its signal.
+// lasted returns the span of an event. A fault lasts until it was healed, because its effects
+// can follow its signal.
 func lasted(t *record.Trial, e *record.Event) Span {
 	at := Span{e.Began(), e.Time}
 	if e.Kind != record.FaultBegan {
@@ -299,22 +296,21 @@ func lasted(t *record.Trial, e *record.Event) Span {
 	return at
 }
 
-// calm is small for what concerns the whole cluster, and for what no log reports,
-// such as a member that is lost.
+// calm returns the sort key of events: lowest for the whole cluster and for events that no log
+// reports, such as a lost member.
 func (g *Events) calm() int {
 	if g.Longest.Count > 0 {
 		return 2 // and may have been at another time
 	}
 	kinds := stores.SignalKinds()
 	if slices.Index(kinds, g.Kind) > slices.Index(kinds, stores.LeaderLost) {
-		return 1 // by how long they took
+		return 1 // then by duration
 	}
 	return 0
 }
 
-// worstSecond is the measured second with most errors, of those whose p99 has
-// failed or is not supported; else that with the highest p99, if it is a spike
-// beside the others.
+// worstSecond returns the measured second with most errors among those whose p99 failed or is
+// not supported, otherwise the second with the highest p99 if it is a spike.
 func worstSecond(rows []record.Row) *record.Row {
 	var failed *record.Row
 	var known []*record.Row
@@ -339,7 +335,7 @@ func worstSecond(rows []record.Row) *record.Row {
 	return worst
 }
 
-// overlapping are the events that were under way at some time of the span.
+// overlapping returns the events that lasted at some time of the span.
 func overlapping(events []record.Event, in Span) []record.Event {
 	var found []record.Event
 	for _, e := range events {
@@ -350,8 +346,8 @@ func overlapping(events []record.Event, in Span) []record.Event {
 	return found
 }
 
-// paired gives the end of a snapshot the time since its beginning, where its
-// line does not say how long it took, and leaves the beginning out.
+// paired sets the duration of a snapshot's end from its start event if its log line has none,
+// and leaves out the start.
 func paired(events []record.Event) []record.Event {
 	begun := map[string]int{} // by member: index in out
 	out := make([]record.Event, 0, len(events))
@@ -380,8 +376,7 @@ func paired(events []record.Event) []record.Event {
 	return kept
 }
 
-// once leaves out the elections that we saw by asking, where the members' logs
-// report them themselves.
+// once leaves out the elections that polling found if the members' logs report elections.
 func once(events []record.Event) []record.Event {
 	elected := func(e record.Event) bool { return e.Kind == string(stores.Elected) }
 	if !slices.ContainsFunc(events, func(e record.Event) bool { return elected(e) && e.Line != "" }) {

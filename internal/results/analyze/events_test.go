@@ -13,13 +13,12 @@ import (
 
 const ms = time.Millisecond
 
-// at is an event of a member's log, so long after noon, that took so long.
+// at returns an event of a member's log, with its time after noon and its duration.
 func at(after time.Duration, member string, kind stores.SignalKind, took time.Duration) record.Event {
 	return record.Event{Time: noon.Add(after), Kind: string(kind), Member: member, Duration: took, Line: "the log's"}
 }
 
-// A snapshot that says only when it began and when it was written took the time
-// between, and is one.
+// Start and end of a snapshot are one event, with the time between them.
 func TestSnapshotsArePaired(t *testing.T) {
 	events := []record.Event{
 		at(1*time.Second, "m1", stores.SnapshotStarted, 0),
@@ -39,8 +38,8 @@ func TestSnapshotsArePaired(t *testing.T) {
 	}
 }
 
-// The longest gap and the slowest second come with what happened then, once.
-func TestWhatHappenedIsBesideGapAndSlowestSecond(t *testing.T) {
+// The longest gap and the slowest second have the events of their time, once.
+func TestGapAndSlowestSecondHaveTheirEvents(t *testing.T) {
 	gapAt := 1.0
 	trial := &record.Trial{State: record.Complete, Opened: &noon, Seconds: 5, Counts: record.Counts{LongestGap: 1.2, LongestGapAt: &gapAt}}
 	for i, p99 := range []float64{4e6, 4e6, 4e6, 4e6, 90e6} {

@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// evidence lists what the rules had to go by, and what they had not.
+// evidence lists the figures that the rules used, and the missing ones.
 func evidence(t *record.Trial, members []MemberMetrics) (out []string) {
 	alarms := map[string]int{}
 	for i := range t.ByMember {
@@ -41,7 +41,7 @@ func evidence(t *record.Trial, members []MemberMetrics) (out []string) {
 	return append(out, ours)
 }
 
-// operationsOf is what the load's operations are called.
+// operationsOf returns the name of the load's operations.
 func operationsOf(t *record.Trial) string {
 	if t.Operation == "put" {
 		return "writes"
@@ -49,7 +49,7 @@ func operationsOf(t *record.Trial) string {
 	return "operations"
 }
 
-// reported are a member's figures in the window.
+// reported returns a member's figures in the window.
 func reported(m *MemberMetrics) (parts []string) {
 	for _, timer := range []struct {
 		metric store.Metric

@@ -6,21 +6,21 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Unfair says how unevenly the clients of a closed loop were served: beyond what
-// matters, and beyond what chance does to clients that are served alike.
+// Unfair describes uneven service of a closed loop's clients, beyond what matters and beyond
+// chance.
 type Unfair struct {
 	Fairness record.Value // Jain's index
 	Clients  int
-	// Tenth is how many clients a tenth of them are, and TenthShare what those did
-	// who did the least, of all that was done; FairShare is what even service would
-	// have given them. Lagging says that this is what is unfair.
+	// Tenth is a tenth of the clients. TenthShare is the share of all operations that the
+	// slowest tenth completed, and FairShare their share with even service. Lagging reports
+	// whether this tenth was served unfairly.
 	Tenth                 int
 	TenthShare, FairShare record.Value
 	Lagging               bool
-	// Starved is how many did less than a tenth of the median client's; 0 where
-	// chance alone might do that.
+	// Starved is the number of clients with less than a tenth of the median client's operations;
+	// 0 if chance can explain that.
 	Starved int
-	// Members are those whose clients did so much less than the others' clients.
+	// Members are those whose clients did less than the other members' clients.
 	Members []UnfairMember
 }
 
@@ -28,35 +28,32 @@ type Unfair struct {
 type UnfairMember struct {
 	Name    string
 	Clients int
-	// Each is what one of them did on average, and Others what one of the other
-	// members' clients did.
+	// Each is the mean count of this member's clients, Others that of the other members'
+	// clients.
 	Each, Others record.Value
 }
 
-// When clients count as served unevenly.
+// Thresholds of uneven service.
 const (
-	// unfairRatio is the part of its due below which a group's operations are
-	// worth a word.
+	// unfairRatio is the share of its due below which a group is reported.
 	unfairRatio = 0.75
-	// unfairErrors is by how many standard errors of chance they must be less;
-	// starvedErrors is the same of one client, of which there may be thousands.
+	// unfairErrors is the required deficit in standard errors of chance; starvedErrors is that
+	// of one client, of which there may be thousands.
 	unfairErrors  = 4
 	starvedErrors = 8
-	// leastEach is how many operations a client must have on average for chance to
-	// be known.
+	// leastEach is the mean number of operations per client from which chance can be estimated.
 	leastEach = 30
 )
 
-// UnfairnessOf judges a closed loop; ok is false where its clients were served
-// evenly, or where that is not recorded.
+// UnfairnessOf judges a closed loop; ok is false if its clients were served evenly, or if their
+// counts are not recorded.
 //
-// Clients that are served alike do not do the same number of operations: the
-// count of a client whose operations take a mean time of W with a standard
-// deviation of S is that of a renewal process, whose standard deviation over m
-// operations is about S/W √m (Cox 1962, Renewal Theory, 3.3), and an operation at
-// either end of the window is in it or not. W is the clients' time over what was
-// due. What was under way when the window opened kept its client for about as long
-// again as it was old.
+// Evenly served clients do not complete equal numbers of operations. The count of a client whose
+// operations take a mean time of W with a standard deviation of S is a renewal process, with a
+// standard deviation of about S/W √m over m operations (Cox 1962, Renewal Theory, 3.3); an
+// operation at either end of the window may count or not. W is the clients' time divided by the
+// operations due. An operation in flight at the start of the window has about as much time left
+// as it has taken.
 func UnfairnessOf(t *record.Trial) (u Unfair, ok bool) {
 	b := t.ByClient
 	if !Measured(t) || b == nil || b.Count < 2 || b.TenthShare == nil || t.Due == 0 || t.Spread == nil || t.Seconds <= 0 {
@@ -81,7 +78,7 @@ func UnfairnessOf(t *record.Trial) (u Unfair, ok bool) {
 	return u, u.Lagging || u.Starved > 0 || len(u.Members) > 0
 }
 
-// unfairMembers are the members whose clients did less than the others' clients.
+// unfairMembers returns the members whose clients did less than the others' clients.
 func unfairMembers(all []record.ByMember, less func(ratio float64, own, others int) bool) (unfair []UnfairMember) {
 	clients, done := 0, 0.0
 	for i := range all {
@@ -102,9 +99,8 @@ func unfairMembers(all []record.ByMember, less func(ratio float64, own, others i
 	return unfair
 }
 
-// MostUneven is the repeat of a row in which clients were served most unevenly, by
-// Jain's index, of those in which that was beyond chance, and how many those are;
-// nil for none.
+// MostUneven returns the repeat of a row with the most uneven service by Jain's index, of the
+// repeats in which it was beyond chance, and the number of those; nil for none.
 func MostUneven(r *Row) (worst *record.Trial, n int) {
 	least := math.Inf(1)
 	for _, t := range r.Done {

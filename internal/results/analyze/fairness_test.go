@@ -144,8 +144,7 @@ func TestUnevenServiceIsFound(t *testing.T) {
 	}
 }
 
-// A tenth that lags is said with its share, and a trial that tells nothing of its
-// clients is not judged.
+// A lagging tenth is reported with its share, and a trial without client counts is not judged.
 func TestLaggingTenth(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	pace := alike(100)

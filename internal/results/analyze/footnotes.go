@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// FootnoteList are sentences below a table, which its cells refer to by numbers
-// from 1. The same sentence has one number.
+// FootnoteList holds the sentences below a table, numbered from 1. Equal sentences share a
+// number.
 type FootnoteList struct{ Texts []string }
 
 // Mark returns the number of a sentence.
@@ -18,7 +18,7 @@ func (f *FootnoteList) Mark(text string) int {
 	return slices.Index(f.Texts, text) + 1
 }
 
-// AppendNew returns a list with something that it may have already.
+// AppendNew appends a value unless the list contains it.
 func AppendNew[T comparable](all []T, one T) []T {
 	if slices.Contains(all, one) {
 		return all
@@ -26,8 +26,7 @@ func AppendNew[T comparable](all []T, one T) []T {
 	return append(all, one)
 }
 
-// Levels returns the marks of the trial's consistency levels that are less than
-// they are called.
+// Levels returns the marks of the trial's consistency levels that are weaker than their name.
 func (f *FootnoteList) Levels(t *record.Trial) (marks []int) {
 	for _, line := range shortOf(t) {
 		marks = append(marks, f.Mark(line))
@@ -35,8 +34,7 @@ func (f *FootnoteList) Levels(t *record.Trial) (marks []int) {
 	return marks
 }
 
-// shortOf says of each of the trial's consistency levels that is less than it is
-// called what it is.
+// shortOf describes the trial's consistency levels that are weaker than their name.
 func shortOf(t *record.Trial) (lines []string) {
 	for _, level := range slices.Sorted(maps.Keys(t.ShortOf)) {
 		lines = append(lines, fmt.Sprintf("%s reads of %s: %s.", level, t.Store, t.ShortOf[level]))
@@ -44,5 +42,5 @@ func shortOf(t *record.Trial) (lines []string) {
 	return lines
 }
 
-// DependentNote says why an interval is of less than it seems.
+// DependentNote warns that an interval covers only one cluster.
 const DependentNote = "Repeats ran on one cluster and share its state, so they are not independent: the interval is of how far repeats there differ, and other clusters may differ by more."

@@ -11,7 +11,7 @@ import (
 // Grid divides a trial's time into columns of equal width.
 type Grid struct {
 	Opened time.Time // second 0
-	// Writes says that the axis counts completed writes, and not seconds.
+	// Writes reports whether the axis counts completed writes instead of seconds.
 	Writes bool
 	From   int // the first column's first second; below 0 in the warm-up
 	Width  int // of a column, in seconds
@@ -20,10 +20,10 @@ type Grid struct {
 	Window float64
 }
 
-// To is the second at which the last column ends.
+// To returns the second at which the last column ends.
 func (g *Grid) To() int { return g.From + g.N*g.Width }
 
-// Column is the column of a time; ok is false for one outside of the grid.
+// Column returns the column of a time; ok is false for a time outside the grid.
 func (g *Grid) Column(at time.Time) (i int, ok bool) {
 	return g.column(at.Sub(g.Opened).Seconds())
 }
@@ -41,19 +41,19 @@ type Panel struct {
 	Log   bool // its values span powers of ten
 	Lines []Line
 	Notes []string // sentences
-	// Bands says that a line is all between its least and its most: of members
-	// that differ, and not of seconds.
+	// Bands reports whether a line covers the range of several members, instead of that of
+	// seconds.
 	Bands bool
 }
 
-// Line is one series: the least and the most of each column, NaN where nothing
-// is known. They are the same in columns of one value.
+// Line is one series: the minimum and maximum of each column, NaN if unknown. They are equal in
+// columns with one value.
 type Line struct {
 	Name      string
 	Low, High []float64
 }
 
-// newLine is an empty one.
+// newLine returns a line without values.
 func (g *Grid) newLine(name string) Line {
 	l := Line{Name: name, Low: make([]float64, g.N), High: make([]float64, g.N)}
 	for i := range l.Low {
@@ -62,7 +62,7 @@ func (g *Grid) newLine(name string) Line {
 	return l
 }
 
-// add takes a value into a column; NaN is nothing.
+// add adds a value to a column; NaN is ignored.
 func (l *Line) add(i int, v float64) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return
@@ -74,8 +74,8 @@ func (l *Line) add(i int, v float64) {
 	l.Low[i], l.High[i] = min(l.Low[i], v), max(l.High[i], v)
 }
 
-// spread takes values that hold from one place on the axis to another: into the
-// columns whose middles lie between, or into that of their own middle.
+// spread adds values for a range of the axis to all columns whose middles are in the range, or
+// to the column of the range's own middle.
 func (l *Line) spread(g *Grid, from, to, low, high float64) {
 	half := float64(g.Width) / 2
 	first, _ := g.column(from + half)
@@ -90,7 +90,7 @@ func (l *Line) spread(g *Grid, from, to, low, high float64) {
 	}
 }
 
-// Empty reports whether nothing of the line is known.
+// Empty reports whether the line has no values.
 func (l *Line) Empty() bool {
 	for _, v := range l.Low {
 		if !math.IsNaN(v) {
@@ -100,12 +100,11 @@ func (l *Line) Empty() bool {
 	return true
 }
 
-// maxSpan is the longest trial that a chart is drawn of, in seconds: more is a
-// damaged file.
+// maxSpan is the longest trial that is drawn, in seconds: a longer one is a damaged file.
 const maxSpan = 10 * 365 * 24 * 3600
 
-// gridOf is the grid of a trial whose files have been read, of at most so many
-// columns; it has none where no second is recorded.
+// gridOf returns the grid of a trial whose files have been read, with a maximum number of
+// columns; no columns if no second is recorded.
 func gridOf(t *record.Trial, columns int) Grid {
 	var g Grid
 	if len(t.Timeline) == 0 {
@@ -132,7 +131,7 @@ func gridOf(t *record.Trial, columns int) Grid {
 	g.Width = max((span+columns-1)/max(columns, 1), 1)
 	g.N = (span + g.Width - 1) / g.Width
 	g.Window = t.Seconds
-	if g.Window <= 0 { // it has no result: what was recorded
+	if g.Window <= 0 { // no result: use the recorded time
 		g.Window = math.Floor(most) + 1
 	}
 	return g

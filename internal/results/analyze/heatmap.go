@@ -6,23 +6,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// HeatMap counts operations by when they were due and how long they took. It
-// shows two modes, and single outliers, where a percentile's line shows neither.
+// HeatMap counts operations by due time and duration. Unlike a percentile's line it shows modes
+// and single outliers.
 type HeatMap struct {
 	Title string
-	// First is its lowest row and Rows how many there are, on a logarithmic scale:
-	// row r is from Edge(r) to Edge(r+1), in nanoseconds.
+	// First is the lowest row and Rows the number of rows, on a logarithmic scale: row r is from
+	// Edge(r) to Edge(r+1), in nanoseconds.
 	First, Rows int
-	// Counts has a column for each of the grid's, each with Rows counts; the sum
-	// of all is the number of successes.
+	// Counts has Rows counts for each column of the grid; their sum is the number of successes.
 	Counts [][]uint64
 	Most   uint64 // the largest of Counts
 }
 
-// rowsPerDecade is how many rows a power of ten has: each is 21 % wide.
+// rowsPerDecade is the number of rows per power of ten: each is 21 % wide.
 const rowsPerDecade = 12
 
-// Edge is the lower bound of a row, in nanoseconds.
+// Edge returns the lower bound of a row, in nanoseconds.
 func (m *HeatMap) Edge(row int) float64 {
 	return math.Pow(10, float64(m.First+row)/rowsPerDecade)
 }
@@ -35,10 +34,10 @@ type heatCounter struct {
 	most    int
 }
 
-// maxHeatRow is above every time that a histogram holds.
+// maxHeatRow is above every time in a histogram.
 var maxHeatRow = heatRow(2 * measure.Highest)
 
-// heatRow is the row of a time in nanoseconds, from 1 ns on.
+// heatRow returns the row of a time in nanoseconds; times below 1 ns count as 1 ns.
 func heatRow(ns int64) int {
 	return int(math.Floor(rowsPerDecade * math.Log10(float64(max(ns, 1)))))
 }
@@ -56,7 +55,7 @@ func newHeatCounter(g *Grid) *heatCounter {
 	return c
 }
 
-// add counts times, which rise as the rows do.
+// add counts times, which ascend like the rows.
 func (c *heatCounter) add(column int, times *measure.Steps) {
 	to, row := c.columns[column], 0
 	count := func(row int, n int64) {
@@ -71,7 +70,7 @@ func (c *heatCounter) add(column int, times *measure.Steps) {
 	}
 }
 
-// finish cuts away the rows in which there is nothing.
+// finish removes empty rows at both ends.
 func (c *heatCounter) finish(title string) HeatMap {
 	m := HeatMap{Title: title + " of each operation"}
 	if c.most < 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// HostsTable is what each host was in a trial's window, a line each; it has no rows
-// where all was on the conducting process's machine.
+// HostsTable has a line for each host in a trial's window; no rows if all processes were on the
+// controller's machine.
 func HostsTable(t *record.Trial) Table {
 	if len(t.ByHost) == 0 {
 		return Table{}
@@ -39,7 +39,7 @@ func HostsTable(t *record.Trial) Table {
 	return table
 }
 
-// HostsTables are those of all measured trials that have one.
+// HostsTables returns the tables of all measured trials that have one.
 func HostsTables(run *record.Run) (all []Table) {
 	for i := range run.Trials {
 		if table := HostsTable(&run.Trials[i]); len(table.Rows) > 0 && Measured(&run.Trials[i]) {
@@ -49,7 +49,7 @@ func HostsTables(run *record.Run) (all []Table) {
 	return all
 }
 
-// aheadOf is how far a clock was from the conducting process's, in words.
+// aheadOf formats the difference of a clock from the controller's.
 func aheadOf(r record.ClockReading) string {
 	way := " ahead"
 	if r.AheadNS < 0 {
@@ -58,7 +58,7 @@ func aheadOf(r record.ClockReading) string {
 	return spent(time.Duration(r.AheadNS).Abs()) + way
 }
 
-// hostHas is what a host has of a trial.
+// hostHas describes the processes of a trial on a host.
 func hostHas(h *record.ByHost) string {
 	switch {
 	case h.Members && h.Load:
@@ -69,8 +69,7 @@ func hostHas(h *record.ByHost) string {
 	return "load"
 }
 
-// samplingShare is what sampling took of one processor there; nil where that is not
-// known.
+// samplingShare returns the share of one processor that sampling used; nil if unknown.
 func samplingShare(h *record.ByHost, seconds float64) *float64 {
 	if h.SamplingCPUSeconds == nil || seconds <= 0 {
 		return nil
@@ -78,8 +77,8 @@ func samplingShare(h *record.ByHost, seconds float64) *float64 {
 	return new(*h.SamplingCPUSeconds / seconds)
 }
 
-// Clocks says how well the clocks of the hosts of trials are known, in a line; empty
-// where all have the conducting process's.
+// Clocks describes the uncertainty of the clocks of the trials' hosts in a line; empty if all
+// use the controller's clock.
 func Clocks(all []*record.Trial) string {
 	names := map[string]bool{}
 	var farthest, widest time.Duration
@@ -107,8 +106,8 @@ func Clocks(all []*record.Trial) string {
 	return words + "; times are corrected by that"
 }
 
-// membersWithin is how well the clocks of hosts with members are known; 0 where all
-// have the conducting process's.
+// membersWithin returns the uncertainty of the clocks of hosts with members; 0 if all use the
+// controller's clock.
 func membersWithin(t *record.Trial) (within time.Duration) {
 	for i := range t.ByHost {
 		if h := &t.ByHost[i]; h.Members && h.Clock != nil {

@@ -10,13 +10,12 @@ import (
 	stores "github.com/quorumbench/quorumbench/internal/store"
 )
 
-// fault is one that was done to m1 for so many seconds of the window.
+// fault returns a fault of m1, with its times in seconds of the window.
 func fault(began, healed, ready float64) record.Fault {
 	return record.Fault{Number: 1, What: "pause leader for 5s", Do: "pause", Began: &began, Healed: &healed, Ready: &ready, Member: "m1", Role: "leader", LongestBefore: new(0.01)}
 }
 
-// What lies within a fault is the fault's doing, and not the store's; what lies
-// outside of it counts as ever.
+// Effects within an injected fault are not limits of the store; all others are.
 func TestFaultsAreNoLimits(t *testing.T) {
 	broken := func() *record.Trial {
 		trial := slowTrial() // rows each 30 s
@@ -32,8 +31,8 @@ func TestFaultsAreNoLimits(t *testing.T) {
 		return trial
 	}
 	inside := func(trial *record.Trial) {
-		// Paused: it did not answer, its log's sync took as long, the others elected
-		// another, and its counters of that time are in all rows from then on.
+		// While paused, m1 did not respond, its log's sync took as long, the others elected a
+		// leader, and all later rows include its counters of that time.
 		trial.Stores[4].Failure, trial.Stores[4].Metrics = "no answer", nil
 		for i := range trial.Stores {
 			if r := &trial.Stores[i]; r.Time.After(noon.Add(25 * time.Second)) {
@@ -60,8 +59,8 @@ func TestFaultsAreNoLimits(t *testing.T) {
 	}
 }
 
-// Round trips between members are reported as a mean of the last ones, in which a fault
-// is for minutes: only those before the first fault tell.
+// Round trips between members are reported as a mean of recent ones, which includes a fault for
+// minutes: only values before the first fault count.
 func TestPeersAreJudgedBeforeFaults(t *testing.T) {
 	for from, want := range map[time.Duration]string{10 * time.Second: CauseNetwork, 40 * time.Second: ""} {
 		trial := slowTrial()
@@ -86,8 +85,8 @@ func TestPeersAreJudgedBeforeFaults(t *testing.T) {
 	}
 }
 
-// A trial with faults is slow by its seconds outside of them.
-func TestSlowBesideFaults(t *testing.T) {
+// A trial with faults is slow if its seconds outside of them are.
+func TestSlowOutsideFaults(t *testing.T) {
 	made := func(p99 func(second int) float64, done func(second int) uint64) *record.Trial {
 		trial := slowTrial()
 		trial.Faults = []record.Fault{fault(21, 26, 27)}
@@ -126,7 +125,7 @@ func TestSlowBesideFaults(t *testing.T) {
 }
 
 // The fault that began just before the longest gap is listed with it.
-func TestTheFaultIsBesideItsGap(t *testing.T) {
+func TestFaultIsListedWithItsGap(t *testing.T) {
 	trial := &record.Trial{State: record.Complete, Opened: &noon, Seconds: 10, Counts: record.Counts{LongestGap: 1.2, LongestGapAt: new(2.002)}, Course: record.Course{Faults: []record.Fault{fault(2, 3, 3.5)}}}
 	trial.Events = []record.Event{{Time: noon.Add(2 * time.Second), Kind: record.FaultBegan, Member: "m1", Text: "fault 1: pause leader for 5s (m1, leader)"},
 		{Time: noon.Add(9 * time.Second), Kind: record.FaultBegan, Member: "m2", Text: "another"}}

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// MaxRows bounds the rows of a table that would else grow with a trial.
+// MaxRows limits the rows of a table that would otherwise grow with a trial.
 const MaxRows = 10_000
 
-// grow makes 1 into 2, 5, 10, 20, ...
+// grow returns the next of the steps 1, 2, 5, 10, 20, ...
 func grow[T ~int64 | ~uint64](n T, step int) T {
 	if step%3 == 1 {
 		return n / 2 * 5
@@ -16,27 +16,25 @@ func grow[T ~int64 | ~uint64](n T, step int) T {
 	return n * 2
 }
 
-// KeyRow is a span of seconds in which so many operations became due and were
-// completed: how latency goes as a store fills.
+// KeyRow is a span of seconds with the operations that were due in it: latency as a store fills.
 type KeyRow struct {
 	Keys   uint64 // completed from the window's opening to the row's end
 	Count  uint64 // completed, of those due in the row's seconds
 	Errors uint64 // failed, of those
-	// Of the completed alone, in nanoseconds; 0 when there is none.
+	// Times of the completed operations, in nanoseconds; 0 if there are none.
 	Min, Mean, Max float64
 	// From and To are the span of time of its seconds.
 	From, To time.Time
 }
 
-// KeyTable is latency by cumulative key number. Its rows are made of whole
-// seconds, because that is what the record has, each with at least Bucket keys
-// but for the last.
+// KeyTable is latency by cumulative key number. Its rows consist of whole seconds, as recorded;
+// each but the last has at least Bucket keys.
 type KeyTable struct {
 	Bucket uint64
 	Rows   []KeyRow
 }
 
-// KeyBucket is the keys of a row, unless more than MaxRows would come of it.
+// KeyBucket is the number of keys of a row, unless that makes more than MaxRows rows.
 const KeyBucket = 1000
 
 // Keys collects seconds into a table by cumulative key number.
@@ -53,7 +51,7 @@ func (k *Keys) Add(s *Second) {
 	}
 }
 
-// Table is what came together.
+// Table returns the rows.
 func (k *Keys) Table() KeyTable {
 	bucket := uint64(KeyBucket)
 	rows := k.rows(bucket)

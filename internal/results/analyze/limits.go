@@ -8,23 +8,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// Limits is what limited a trial, by rules of which each rests on one figure, and
-// what the rules had to go by. A trial of which nothing can be said has no
-// causes.
+// Limits holds the causes that limited a trial, each based on one figure, and the figures that
+// the rules used. A trial without data has no causes.
 type Limits struct {
 	Trial  *record.Trial
 	Causes []Cause
 	Looked []string
 }
 
-// WhatLimited is what limited a trial, whose files have been read
+// WhatLimited returns the causes that limited a trial whose files have been read
 // (record.Run.ReadEvents).
 func WhatLimited(t *record.Trial) Limits {
 	l := Limits{Trial: t}
 	if !Measured(t) {
 		return l
 	}
-	// Members that wait for a processor find all else slow too, so that it comes first.
+	// Members that wait for a processor appear slow in other figures, so this cause comes first.
 	full := machine(t)
 	if full != nil && full.What != CauseTester {
 		l.add(full)
@@ -62,9 +61,9 @@ func WhatLimited(t *record.Trial) Limits {
 	return l
 }
 
-// Worst is the cause of each kind that is furthest beyond its limit, where a
-// trial is slow or suspect, and how many more of that kind there are. What made a
-// trial suspect that was not slow, its verdict says.
+// Worst returns the cause of each kind that is furthest beyond its limit, if a trial is slow or
+// suspect, and the number of further causes of that kind. The verdict explains why a quick trial
+// is suspect.
 func (l *Limits) Worst() (worst []Cause, more []int) {
 	slow := Slow(l.Trial)
 	if !slow && l.Trial.Verdict.State != verdict.Suspect {
@@ -93,7 +92,7 @@ func worstOfKinds(all []Cause, skip func(*Cause) bool) (worst []Cause, more []in
 	return worst, more
 }
 
-// add takes what there is.
+// add appends the causes that are not nil.
 func (l *Limits) add(causes ...*Cause) {
 	for _, c := range causes {
 		if c != nil {

@@ -14,8 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// timer is 1,000 times, 980 of which are up to usual and 20 up to worst, as etcd
-// reports them.
+// timer returns 1,000 times as etcd reports them: 980 up to usual and 20 up to worst.
 func timer(usual, worst float64) store.Reading {
 	r := store.Reading{Count: 1000, Sum: 980*usual + 20*worst}
 	for upper := 0.001; upper < 9; upper *= 2 {
@@ -32,7 +31,7 @@ func timer(usual, worst float64) store.Reading {
 	return r
 }
 
-// fewTimes is so many times, all of which are up to a bucket's bound and none below half of it.
+// fewTimes returns n times between half a bucket's bound and the bound.
 func fewTimes(n, upper float64) store.Reading {
 	r := store.Reading{Count: n, Sum: n * upper}
 	for b := 0.001; b < 9; b *= 2 {
@@ -44,9 +43,8 @@ func fewTimes(n, upper float64) store.Reading {
 
 func meanOf(seconds float64) store.Reading { return store.Reading{Sum: 100 * seconds, Count: 100} }
 
-// slowTrial is an open loop of puts that did not keep its rate, on a cluster of
-// one with nothing wrong: the window is a minute, with a row at each end and one
-// in it, and one far before it and behind it.
+// slowTrial is an open loop of puts that did not keep its rate, on a healthy cluster of one: the
+// window is a minute, with a row at each end and one in it, one long before and one long after.
 func slowTrial() *record.Trial {
 	rate, busy := 1000.0, 0.5
 	opened := noon
@@ -69,14 +67,13 @@ func slowTrial() *record.Trial {
 		}
 		t.Stores = append(t.Stores, r)
 	}
-	// Long before and long after, things were worse.
+	// Rows outside the window have worse figures.
 	t.Stores[0].Answer, t.Stores[4].Connect = 9*time.Second, 9*time.Second
 	t.Stores[4].Metrics[store.LeaderChanges], t.Stores[4].Metrics[store.FsyncSeconds] = store.Reading{Value: 50}, timer(1, 2)
 	return t
 }
 
-// Each row is a trial that is slow for one reason: that one is found, and no
-// other.
+// Each row is a trial with one cause, and only that one is found.
 func TestWhatLimited(t *testing.T) {
 	end := func(metric store.Metric, r store.Reading) func(*record.Trial) {
 		return func(t *record.Trial) { t.Stores[3].Metrics[metric] = r }
@@ -106,7 +103,7 @@ func TestWhatLimited(t *testing.T) {
 	}{
 		{"nothing", func(*record.Trial) {}, "", ""},
 		{"fsync", end(store.FsyncSeconds, timer(0.004, 0.032)), CauseDisk, "member m1's fsync of its log had a p99 of 24.0 ms"},
-		{"few fsyncs", end(store.FsyncSeconds, fewTimes(99, 0.032)), CauseDisk, "had a median of 24.0 ms over 99 of them"}, // no p90: fewer than ten lie beyond
+		{"few fsyncs", end(store.FsyncSeconds, fewTimes(99, 0.032)), CauseDisk, "had a median of 24.0 ms over 99 of them"}, // no p90: fewer than ten are above it
 		{"fsync at the limit", end(store.FsyncSeconds, timer(0.004, 0.008)), "", ""},
 		{"fsync without buckets", end(store.FsyncSeconds, meanOf(0.011)), CauseDisk, "a mean of 11.0 ms over 100"},
 		{"fsync that reads do not wait for", reads(kv.Linearizable, end(store.FsyncSeconds, timer(0.004, 0.032))), "", ""},
@@ -190,8 +187,8 @@ func TestWhatLimited(t *testing.T) {
 	}
 }
 
-// A member that waits for a processor counts that as its disk's time: where the
-// processors were full, that is said first, and beside the disk's timers.
+// A member that waits for a processor counts the wait as disk time: with full processors, that
+// cause comes before the disk's timers.
 func TestDiskTimersWhereProcessorsWereFull(t *testing.T) {
 	const unsure = "; fdatasync alone has a p99 of 2.00 ms, before the load, and the processors were full: the member may have waited for one"
 	slow := func(change func(*record.Trial)) []Cause {
@@ -220,7 +217,7 @@ func TestDiskTimersWhereProcessorsWereFull(t *testing.T) {
 	}
 }
 
-// A member has its alarms in any order, and a report has them in one.
+// A member's alarms are in any order; a report sorts them.
 func TestAlarmsAreInOrder(t *testing.T) {
 	trial := &record.Trial{State: record.Complete, Seconds: 1, Parts: record.Parts{ByMember: []record.ByMember{{Name: "m2", Alarms: []string{"NOSPACE", "CORRUPT"}}, {Name: "m1", Alarms: []string{"NOSPACE"}}}}}
 	var got []string
@@ -232,7 +229,7 @@ func TestAlarmsAreInOrder(t *testing.T) {
 	}
 }
 
-// What is not known is no cause, and is said.
+// Unknown figures cause no finding, and are listed.
 func TestNothingIsMadeOfWhatIsNotKnown(t *testing.T) {
 	opened := noon
 	trial := &record.Trial{State: record.Complete, Opened: &opened, Seconds: 60, Attached: record.Attached{Stores: []record.StoreRow{{Time: noon, Name: "m1", Endpoint: "h:1", Answer: time.Millisecond, Failure: "it reports none"}}}}
@@ -250,7 +247,7 @@ func TestNothingIsMadeOfWhatIsNotKnown(t *testing.T) {
 	}
 }
 
-// What kept its rate and was quick has nothing to explain.
+// A trial that kept its rate with short times has no causes.
 func TestWhatIsSlow(t *testing.T) {
 	known := func(ns float64) measure.Figure { return measure.Figure{NS: ns, Known: true} }
 	kept := func(change func(*record.Trial)) *record.Trial {
@@ -287,8 +284,7 @@ func TestWhatIsSlow(t *testing.T) {
 	}
 }
 
-// Of several members with a slow disk the slowest is named, and the others are
-// counted.
+// Of several members with a slow disk the slowest is named, and the others are counted.
 func TestWorstOfAKind(t *testing.T) {
 	trial := slowTrial()
 	for i, worst := range []float64{0.064, 0.512} {
@@ -313,7 +309,7 @@ func TestWorstOfAKind(t *testing.T) {
 	}
 }
 
-// Rows come in the order in which members answered, which is another in each run.
+// Rows are in the order of the members' responses, which differs between runs.
 func TestMembersAreInTheirOrder(t *testing.T) {
 	trial := slowTrial()
 	trial.ByMember = []record.ByMember{{Name: "m1", Endpoint: "h:1"}, {Name: "m2", Endpoint: "h:2"}}

@@ -10,9 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// What limits a trial beside its members' own figures: the load's own limits,
-// transactions that collide, one busy thread, moments in which the machine was
-// full, and pauses that the members' logs report.
+// Causes other than the members' own figures: the load's own limits, conflicting transactions,
+// one busy thread, seconds with a full machine, and pauses in the members' logs.
 const (
 	CauseLoad       = "load"
 	CauseContention = "contention"
@@ -27,15 +26,15 @@ const (
 	limitFullTime = 0.10 // share of the window's seconds that are full so
 	limitStill    = 0.02 // share of the members' time in the window in which one stood still
 
-	// A process that keeps one thread busy uses so many processors in most
-	// seconds of the window, and one with several threads seldom does.
+	// A process with one busy thread uses this many processors in most seconds of the window; a
+	// process with several threads rarely does.
 	leastThread, mostThread = 0.92, 1.03
 	mostSeconds             = 0.9
 	enoughSeconds           = 5 // of rows
 )
 
-// heldBack are the load's own limits: operations that waited before any member
-// could see them. How far that moved the times, the rule R16 says.
+// heldBack returns the load's own limits: operations that waited before any member received
+// them. Rule R16 reports the effect on the times.
 func heldBack(t *record.Trial) (out []*Cause) {
 	for _, limit := range []struct {
 		n    uint64
@@ -44,7 +43,7 @@ func heldBack(t *record.Trial) (out []*Cause) {
 		{t.Capped, fmt.Sprintf("waited because %s were in flight already, the limit: see R16 for what that adds to the times", text.Count(uint64(max(t.MaxInFlight, 0))))},
 		{t.NoRoom, fmt.Sprintf("waited for one of the %s, each of which takes one operation at a time: see R16 for what that adds to the times", text.Plural(uint64(max(t.Connections, 0)), "connection"))},
 	} {
-		// What waits in a fault is not told apart.
+		// Waits during a fault cannot be separated.
 		if share := float64(limit.n) / float64(max(t.Due, 1)); t.Open() && !faulty(t) {
 			out = append(out, over(CauseLoad, "", share, limitHeldBack,
 				fmt.Sprintf("%s of %s due (%s) %s", text.Count(limit.n), text.Plural(t.Due, "operation"), text.Share(share), limit.text)))
@@ -58,8 +57,8 @@ func heldBack(t *record.Trial) (out []*Cause) {
 	return out
 }
 
-// contention is about transactions that began again because another one had
-// written what they read.
+// contention reports transactions that were retried because another one wrote the keys they had
+// read.
 func contention(t *record.Trial) *Cause {
 	if t.Retries == nil || t.Operations == 0 {
 		return nil
@@ -69,8 +68,8 @@ func contention(t *record.Trial) *Cause {
 		again, text.Count(t.KeySpace), t.Distribution))
 }
 
-// machineSeconds are about single seconds of machines.csv, which the window's
-// means hide. The whole machine is left out where those means say it already.
+// machineSeconds reports single seconds of machines.csv, which the window's means hide. It skips
+// the whole machine if the means report it already.
 func machineSeconds(t *record.Trial) (out []*Cause) {
 	if t.Machine == nil || t.Machine.CPUs < 2 || t.Opened == nil {
 		return nil // on one processor a busy thread and a full machine are one
@@ -96,7 +95,7 @@ func machineSeconds(t *record.Trial) (out []*Cause) {
 	return out
 }
 
-// among is how many of the figures lie from least to most, and their share.
+// among returns the number and share of the figures between least and most.
 func among(figures []float64, least, most float64) (n int, share float64) {
 	for _, x := range figures {
 		if x >= least && x <= most {
@@ -130,9 +129,9 @@ func oneThread(t *record.Trial, member string, seconds []float64) *Cause {
 			member, t.Machine.CPUs, mean, n, len(seconds), leastThread, mostThread)}
 }
 
-// pauses are about the time in which members stood still by their own logs: a
-// garbage collector's, or a log that waited for its disk. Those of the time of a
-// fault are the fault's.
+// pauses reports the time in which members stopped according to their own logs: for a garbage
+// collection, or a log that waited for its disk. Pauses during a fault are attributed to the
+// fault.
 func pauses(t *record.Trial) (out []*Cause) {
 	if t.Opened == nil {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// using are rows of machines.csv for a window of ten seconds: what each process
-// used in each second, again and again.
+// using returns rows of machines.csv for a window of ten seconds, with the processors that each
+// process used, repeated cyclically.
 func using(t *record.Trial, used map[string][]float64) {
 	total := map[string]float64{}
 	for second := range 11 {
@@ -23,8 +23,8 @@ func using(t *record.Trial, used map[string][]float64) {
 	}
 }
 
-// Each row is a trial that is slow for one reason beside its members' own
-// figures: that one is found, and no other.
+// Each row is a trial with one cause outside the members' own figures, and only that one is
+// found.
 func TestWhatLimitedTheLoad(t *testing.T) {
 	event := func(kind store.SignalKind, took time.Duration) record.Event {
 		return record.Event{Time: noon.Add(5 * time.Second), Kind: string(kind), Member: "m1", Duration: took, Line: "x"}
@@ -70,8 +70,7 @@ func TestWhatLimitedTheLoad(t *testing.T) {
 	}
 }
 
-// A trial that is suspect and quick says what limited it, but for what its
-// verdict says.
+// A suspect and quick trial reports its causes, except those in its verdict.
 func TestSuspectTrialsSayWhatLimitedThem(t *testing.T) {
 	trial := slowTrial()
 	trial.PerSecond, trial.TermChanges, trial.Due, trial.Capped = *trial.Rate, 1, 1000, 500

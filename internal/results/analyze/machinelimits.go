@@ -19,8 +19,8 @@ const (
 	limitThrottled  = 0.05 // share of the processors' time in which a CPU limit held a member back
 	limitFiles      = 0.90 // share of the files that a member may have open
 	limitCore       = 0.95 // share of one processor's time, where the machine was not full
-	fewSegments     = 1000 // of these no share is told
-	fewFlushes      = 100  // of these no mean: an idle disk's are not what writes wait for
+	fewSegments     = 1000 // with fewer, no share is reported
+	fewFlushes      = 100  // with fewer, no mean: writes do not wait for an idle disk's flushes
 )
 
 // total is what rows of one name came to in the window.

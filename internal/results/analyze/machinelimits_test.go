@@ -117,7 +117,7 @@ func TestOtherProgramsThatAreSeldomLookedAt(t *testing.T) {
 func TestSpikesAreExplainedByMachines(t *testing.T) {
 	trial := withP99(5, 5, 5, 800, 5, 5, 5, 5, 5, 5)
 	trial.Machine = &measure.Machine{CPUs: 4}
-	burst := func(s, usual, then float64) float64 { // a counter that rises by another amount in the second from 3 on
+	burst := func(s, usual, then float64) float64 { // a counter with a different increment after second 3
 		if s > 3 {
 			return usual*(s-1) + then
 		}

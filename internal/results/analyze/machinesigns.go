@@ -15,7 +15,7 @@ import (
 type sign struct {
 	kind  record.RowKind
 	of    func(pair) float64
-	least float64 // from so much on it can matter
+	least float64 // smallest value that can matter
 	// says is in words what was there instead of what is usual; of a member it follows
 	// its name.
 	says func(name string, v, usual float64) string

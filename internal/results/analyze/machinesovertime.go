@@ -17,7 +17,7 @@ type linesByName struct {
 	all  []Line
 }
 
-// maxLines bounds the lines of a panel: more cannot be told apart.
+// maxLines limits the lines of a panel: more are hard to distinguish.
 const maxLines = 8
 
 // add adds a value that holds between two times to a name's line: in the columns
@@ -28,7 +28,7 @@ func (l *linesByName) add(name string, from, to time.Time, v float64) {
 	}
 	i := slices.IndexFunc(l.all, func(one Line) bool { return one.Name == name })
 	if i < 0 {
-		if len(l.all) == 64*maxLines { // no record of ours has so many
+		if len(l.all) == 64*maxLines { // more than any valid record has
 			return
 		}
 		i = len(l.all)

@@ -51,7 +51,7 @@ func (s pair) grown(counter func(*record.MachineRow) float64) float64 {
 	return math.NaN()
 }
 
-// rate is that a second. Of a counter of seconds it is a share of the time.
+// rate returns the increase per second. For a counter of seconds it is a share of the time.
 func (s pair) rate(counter func(*record.MachineRow) float64) float64 {
 	return s.grown(counter) / s.seconds
 }

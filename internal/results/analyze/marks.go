@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// addMarks adds the trial's events that lie in the grid.
+// addMarks adds the trial's events within the grid.
 func (o *OverTime) addMarks() {
 	g := &o.Grid
 	type key struct {
@@ -41,13 +41,13 @@ func (o *OverTime) addMarks() {
 		k := o.Marks[i].Kind
 		o.Marks[i].Grave = k == memberLost || k == memberBack || slices.Contains(kinds, k) && o.Marks[i].calm() == 0
 	}
-	place := func(k store.SignalKind) int { return slices.Index(kinds, k) } // what no log reports first
+	place := func(k store.SignalKind) int { return slices.Index(kinds, k) } // events that no log reports come first
 	slices.SortStableFunc(o.Marks, func(a, b Mark) int {
 		return cmp.Or(cmp.Compare(place(a.Kind), place(b.Kind)), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.From, b.From))
 	})
 }
 
-// What is seen by asking, and stands in no log.
+// Events that polling finds and no log has.
 const (
 	memberLost store.SignalKind = "member_lost"
 	memberBack store.SignalKind = "member_back"

@@ -46,9 +46,9 @@ func disks(t *record.Trial, m *MemberMetrics) (out []*Cause) {
 	return out
 }
 
-// waitedForProcessors is what to say of a member's disk timers where processors
-// were full: a member that gets none while it waits for its disk takes that for
-// the disk's time. What the disk does alone shows whether it can be as slow.
+// waitedForProcessors returns a caveat for a member's disk timers if processors were full: a
+// member that waits for a processor during a sync counts that as disk time. A disk probe shows
+// whether the disk itself can be as slow.
 func waitedForProcessors(t *record.Trial) string {
 	d, _, when := dataFolder(t)
 	what, took, ok := fdatasync(d)

@@ -13,10 +13,9 @@ import (
 // how it was reached, by stores.csv.
 type MemberMetrics struct {
 	Name, Endpoint string
-	// Seconds is the time between the two rows that Metrics is the difference
-	// of: those nearest to the window's opening and its close. Metrics is nil
-	// where there are no two of about then; Unread says why the member reported nothing.
-	// What lies within a fault of the scenario is in none of the figures.
+	// Seconds is the time between the two rows that Metrics is the difference of: the nearest to
+	// the start and the end of the window. Metrics is nil without two such rows; Unread explains
+	// why the member reported nothing. Injected faults are excluded from all figures.
 	Seconds float64
 	Metrics store.Sample
 	Unread  string
@@ -27,16 +26,16 @@ type MemberMetrics struct {
 	Slowest    time.Duration // of the answers, or of waiting in vain
 
 	Connects int           // TCP connections tried
-	Refused  int           // of those, that did not come to be
+	Refused  int           // connections that failed
 	Connect  SpreadOfTimes // of those that did
 }
 
 // SpreadOfTimes are the least, the middle and the most of some times.
 type SpreadOfTimes struct{ Min, Median, Max time.Duration }
 
-// MembersMetrics is that of all members, in the order of ByMember, and those that
-// it does not have behind it by name: rows come in the order of the answers. The
-// trial's files have been read (record.Run.ReadEvents).
+// MembersMetrics returns the metrics of all members in the order of ByMember, then other members
+// by name, because rows are in the order of the responses. The trial's files have been read
+// (record.Run.ReadEvents).
 func MembersMetrics(t *record.Trial) []MemberMetrics {
 	var all []MemberMetrics
 	for i := range t.Stores {

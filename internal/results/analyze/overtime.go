@@ -11,9 +11,9 @@ type OverTime struct {
 	Panels []Panel
 	Marks  []Mark
 	Heat   HeatMap
-	// Curves are the headline's times by percentile: of all operations, and of
-	// each kind where there are several. ByRole and ByMember are those by who
-	// served, where that are several.
+	// Curves are the headline's times by percentile: of all operations, and of each kind if
+	// there are several. ByRole and ByMember are the curves by serving role and member, if there
+	// are several.
 	Curves, ByRole, ByMember []PercentileCurve
 
 	// mean is the headline's mean time of the successes due in each column. bands
@@ -65,6 +65,6 @@ type PercentileCurve struct {
 type PercentilePoint struct {
 	Percentile float64 // from 0 to below 100
 	NS         float64
-	// Sure says that ten operations at least lie beyond it.
+	// Sure reports whether at least ten operations are above it.
 	Sure bool
 }

@@ -145,8 +145,8 @@ func TestHeatMapRows(t *testing.T) {
 	}
 }
 
-// A curve rises, agrees with the table's percentiles, ends at the slowest
-// operation, and says where ten operations no longer lie beyond.
+// A curve ascends, matches the table's percentiles, ends at the slowest operation, and marks
+// where fewer than ten operations are above it.
 func TestPercentileCurve(t *testing.T) {
 	m := shape{seed: 5, seconds: 10, perSecond: 5000, open: true, idle: -1}.record(t)
 	c := overTime(t, m, 100).Curves[0]

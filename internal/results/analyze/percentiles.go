@@ -42,8 +42,8 @@ func curvesByKind(o *OverTime, all map[measure.Series]*measure.Histogram) []Perc
 	return out
 }
 
-// curvesByRole are the window by who served: leader, followers and members without a
-// vote, where several did.
+// curvesByRole returns the window's curves by serving role (leader, followers, non-voters) if
+// there are several.
 func curvesByRole(t *record.Trial, all map[measure.Series]*measure.Histogram) (out []PercentileCurve) {
 	roles := byCells(all, func(s measure.Series) kv.Role { return t.Roles.Resolve(s.Member, s.Term) })
 	for _, role := range []kv.Role{kv.Leader, kv.Follower, kv.NonVoter, kv.Unknown} {
@@ -103,7 +103,7 @@ func curvesByMember(t *record.Trial, all map[measure.Series]*measure.Histogram) 
 // some reports whether a histogram has anything.
 func some(h *measure.Histogram) bool { return h != nil && h.TotalCount() > 0 }
 
-// severalCurves are those that can be told apart; none where there is but one.
+// severalCurves returns all if there are at least two curves.
 func severalCurves(all []PercentileCurve) []PercentileCurve {
 	if len(all) < 2 {
 		return nil
@@ -111,8 +111,8 @@ func severalCurves(all []PercentileCurve) []PercentileCurve {
 	return all[:min(len(all), maxLines)]
 }
 
-// curve has the percentiles at which what lies beyond is halved, some between
-// them, and the last operation's.
+// curve has the percentiles that each halve the rest, some between them, and the last
+// operation's.
 func curve(name string, h *measure.Histogram, failed uint64) PercentileCurve {
 	if !some(h) {
 		return PercentileCurve{Name: name + ": failed", Count: failed, Failed: failed}

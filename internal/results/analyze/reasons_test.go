@@ -13,9 +13,9 @@ func warmed(asked, run float64, steady bool) *record.Trial {
 	return t
 }
 
-// How long it took until throughput was steady is told where it was longer than
-// asked for, and where it never was.
-func TestWarmupsAreToldWhereTheyWereLonger(t *testing.T) {
+// The time until throughput was steady is reported if it was longer than the warm-up, or if
+// throughput never became steady.
+func TestLongWarmupsAreReported(t *testing.T) {
 	old := &record.Trial{}
 	for want, trials := range map[string][]*record.Trial{
 		"":                           {old, warmed(2, 2.01, true), warmed(2, 12, false)},

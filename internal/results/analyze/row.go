@@ -15,7 +15,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/verdict"
 )
 
-// Row is a trial and its repeats: what a row of a table is of.
+// Row is a trial and its repeats, which share a row of a table.
 type Row struct {
 	Trials []*record.Trial // at least one
 	Done   []*record.Trial // those that have figures

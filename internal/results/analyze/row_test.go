@@ -56,8 +56,8 @@ func TestNoGapIsNotZero(t *testing.T) {
 	}
 }
 
-// A p99 of fdatasync stands on ten syncs beyond it, or is a dash: also in
-// records of versions that wrote that of 100.
+// A p99 of fdatasync needs ten syncs above it, otherwise it is a dash: also in records of
+// versions that wrote the p99 of 100 syncs.
 func TestDurabilityTellsWhatItsWritesSupport(t *testing.T) {
 	p99 := int64(3e6)
 	for _, tt := range []struct {
@@ -90,7 +90,7 @@ func TestWatchedKeysAreNamed(t *testing.T) {
 			t.Errorf("%+v is %q, not %q", w, got, want)
 		}
 	}
-	// What a file says as all is what the table calls so.
+	// A watch of all keys in a file is called that in the table.
 	spec := scenario.Trial{Load: scenario.Load{KeySpace: 1000, Watch: &scenario.Watch{Watchers: 1, Streams: 1, WatchedKeys: 1, Span: 1000}}}
 	trial := record.Trial{Conditions: record.FromScenario(&spec)}
 	if got := watchedWhat(&trial); got != "all 1,000 keys each" {
@@ -98,8 +98,8 @@ func TestWatchedKeysAreNamed(t *testing.T) {
 	}
 }
 
-// A figure that has a title and no place of its own is a column where some trial
-// has it, with its share of the whole, and a threshold may bound it.
+// A figure with a title but no fixed column gets a column if some trial has it, with its share
+// of the whole, and a threshold may limit it.
 func TestColumnsOfWhatSomeTrialsHave(t *testing.T) {
 	trials := []record.Trial{{State: record.Complete, Counts: record.Counts{Due: 1000}}, {State: record.Complete, Counts: record.Counts{Due: 1000}}}
 	trials[1].Number = 1

@@ -16,7 +16,7 @@ type Second struct {
 	// Length in seconds; Whole is false for a last second that the window cut.
 	Length float64
 	Whole  bool
-	// Missing says that nothing is recorded of it: Row has its time alone.
+	// Missing reports that nothing is recorded of the second: Row has only its time.
 	Missing bool
 	// Times of those due in it that succeeded: service times in a closed loop,
 	// response times in an open one. It is used again for the next second.

@@ -12,10 +12,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// Servers is what the members used in the window, and the machines that they run on.
-// What is not recorded of all of them is not known.
+// Servers is the resource use of the members and their machines in the window. A figure that is
+// not recorded for all of them is unknown.
 type Servers struct {
-	// Of all members' processes together, at most:
+	// Maximum of the sum over all members' processes:
 	CPU record.Value // processors in use, of a second; 1 is one of them
 	RSS record.Value // resident bytes at a time
 	// Bytes that all members' connections carried.
@@ -270,7 +270,7 @@ type usedByKeys struct {
 	all     []ServerKeys
 	memory  []memorySum
 	io      []map[string][2]float64 // read and written, by member
-	unknown []map[string]bool       // likewise: what it did in a part of the span
+	unknown []map[string]bool       // figures with an unknown part of the span
 }
 
 type memorySum struct{ rss, samples float64 }

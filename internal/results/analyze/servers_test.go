@@ -132,8 +132,8 @@ func TestServersByKeys(t *testing.T) {
 	}
 }
 
-// What was used in a gap is known of a span that the whole gap is in, and of no part of
-// one: a member that was not sampled through a span is not in its mean.
+// Use during a gap is known for a span that contains the whole gap, and unknown for a part of
+// it: a member that was not sampled through a span is not in its mean.
 func TestServersByKeysOverAGap(t *testing.T) {
 	trial, rows := twoMembers(t) // m2 is not there at seconds 3 and 4
 	at := func(second float64) time.Time { return trial.Opened.Add(time.Duration(second * 1e9)) }

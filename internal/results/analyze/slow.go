@@ -8,7 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// When a trial is slow: at so small a share of its rate, or from such times on. The limits are those of `check perf`.
+// Limits of a slow trial: a low share of its rate, or long times. They are the limits of `check
+// perf`.
 const (
 	leastShare = 0.9
 	mostP99    = 100 * time.Millisecond

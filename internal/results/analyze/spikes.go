@@ -26,11 +26,11 @@ type Spike struct {
 	Percentile   string
 	Usual, Worst measure.Figure
 	Errors       uint64
-	// Least is the throughput of its slowest second (infinite where the window's
-	// end leaves too little of it to tell), UsualRate the median second's.
+	// Least is the throughput of the slowest second (infinite if too little of it is in the
+	// window), UsualRate that of the median second.
 	Least, UsualRate float64
-	// Coincided are sentences, one for each thing at each member; More is how many
-	// events there were beside. Without any, nothing recorded coincides.
+	// Coincided has a sentence for each kind of event at each member; More is the number of
+	// further events. It is empty if no recorded event coincides.
 	Coincided []Coincidence
 	More      int
 }
@@ -86,7 +86,7 @@ func Spikes(t *record.Trial) []Spike {
 	return found
 }
 
-// SpikesSought reports whether a trial has seconds enough to tell a worst one.
+// SpikesSought reports whether a trial has enough seconds to identify a worst one.
 func SpikesSought(t *record.Trial) bool { return len(measuredRows(t)) >= 3 && t.Opened != nil }
 
 // spikeJudge knows what is usual in a trial.
@@ -158,8 +158,8 @@ func (j *spikeJudge) spike(rows []*record.Row) Spike {
 // still until then has left work behind.
 const lookBack = time.Second
 
-// explain finds what coincided. What was due in a second waited until after it,
-// so that the time looked at ends with the wait.
+// explain finds the coinciding events. Operations due in a second waited beyond it, so the span
+// ends with the longest wait.
 func (s *Spike) explain(t *record.Trial, events []record.Event, members []reports) {
 	from := t.Opened.Add(time.Duration(s.From * 1e9))
 	wait := time.Duration(s.Worst.NS)
@@ -187,8 +187,8 @@ func (s *Spike) explain(t *record.Trial, events []record.Event, members []report
 	machinesIn(t, in, add)
 }
 
-// Briefly is what an event that no log reports says, without its reason, which is in
-// the file; a fault is told with what it was.
+// Briefly describes an event that no log reports, without its reason, which is in the file; a
+// fault includes its text.
 func Briefly(e *record.Event) string {
 	if e.Kind == record.FaultBegan {
 		return e.Text

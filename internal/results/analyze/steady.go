@@ -13,19 +13,18 @@ import (
 
 // LateSteady is a window that opened before its load was steady.
 type LateSteady struct {
-	// From is the second of the window from which on throughput was steady, to
-	// five seconds.
+	// From is the second of the window since which throughput was steady, to five seconds.
 	From int
-	// Steady is the throughput from there on, and Whole that of all whole seconds:
-	// the mean over the repeats.
+	// Steady is the throughput since From, and Whole that of all whole seconds: the mean over
+	// the repeats.
 	Steady, Whole record.Value
 	// Before and After are the median of the seconds' p99, before From and from
 	// there on; not known where fewer than three seconds have one.
 	Before, After measure.Figure
 	// Warmup is the shortest warm-up of the repeats, in seconds; 0 for none.
 	Warmup float64
-	// Alone says that too few repeats were there to tell a warm-up from a bad spell
-	// that happened to come first.
+	// Alone reports that there were too few repeats to distinguish a warm-up from a disturbance
+	// at the start.
 	Alone bool
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// warming is a trial of so many seconds that is a third slower in the first ones,
-// with a p99 of 40 ms in place of 10.
+// warming returns a trial of seconds that is a third slower in the first slow ones, with a p99
+// of 40 ms instead of 10.
 func warming(r *rand.Rand, slow, seconds int) *record.Trial {
 	done := make([]float64, seconds)
 	for i := range done {

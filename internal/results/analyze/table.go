@@ -104,9 +104,8 @@ func words(title string, left bool, of func(*record.Trial) string) cellsOf {
 	return cellsOf{Column{Title: title, Left: left}, func(r *Row) Cell { return Cell{Text: of(r.First())} }}
 }
 
-// labels are the columns that say what a row is. Of several trials each has its
-// name, by which all that is said below the tables calls it. What is to be said
-// of a consistency level goes to the footnotes.
+// labels returns the columns that identify a row. Several trials have a name column, because the
+// texts below the tables use the names. Remarks about a consistency level become footnotes.
 func labels(all []*Row, notes *FootnoteList) []cellsOf {
 	var columns []cellsOf
 	if len(all) > 1 {
@@ -144,8 +143,8 @@ type placed struct {
 	where   string // only where some row has this figure, above 0; empty for always
 }
 
-// places are the columns of figures in their order. A figure with a title that
-// has no place stands behind them.
+// places returns the columns of figures in order. Figures with a title and no fixed place follow
+// at the end.
 func places(kind TableKind) []placed {
 	switch kind {
 	case WatchEvents:

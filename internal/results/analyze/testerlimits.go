@@ -64,8 +64,8 @@ func loops(t *record.Trial) []*Cause {
 	return out
 }
 
-// programsUsed is what programs that are not ours used over the window, most first, as shares
-// of so many processors: "cc1 21 %, dockerd 3 %".
+// programsUsed lists the mean use of foreign programs over the window, most first, as shares of
+// the processors: "cc1 21 %, dockerd 3 %".
 func programsUsed(t *record.Trial) string {
 	if t.Opened == nil || t.Machine == nil || t.Machine.CPUs < 1 || t.Seconds <= 0 {
 		return ""
@@ -99,5 +99,5 @@ func programsUsed(t *record.Trial) string {
 	return strings.Join(parts, ", ")
 }
 
-// leastForeign is the share of the processors from which on a program is named.
+// leastForeign is the share of the processors from which a program is named.
 const leastForeign = 0.02

@@ -39,8 +39,8 @@ type Missed struct {
 	Figure string `json:"figure"`
 	// Why says why there is no figure that could keep the threshold.
 	Why string `json:"why,omitempty"`
-	// NotKnown says that the trial did not miss the threshold, but nobody knows whether
-	// it keeps it: it has no such figure, or is invalid.
+	// NotKnown reports that the result of the threshold is unknown: the trial does not have the
+	// figure, or is invalid.
 	NotKnown bool `json:"not_known,omitempty"`
 
 	repeated bool
@@ -214,7 +214,7 @@ const (
 
 // Held is a trial held to a threshold whose pattern names it.
 type Held struct {
-	Missed // what it says of a threshold that is missed; the figure also of one that is kept
+	Missed // text of a missed threshold; the figure is also set if it is kept
 	Standing
 	Of *record.Trial
 }
@@ -339,8 +339,8 @@ func (t *Threshold) time(trial *record.Trial) (v record.Value, why string, err e
 	return v, why, nil
 }
 
-// percentile takes a percentile from the trial's histograms, which hold so many
-// AppendNew those that failed.
+// percentile computes a percentile from the trial's histograms, of count operations including
+// failed ones.
 func (t *Threshold) percentile(trial *record.Trial, count, failed uint64) (record.Value, error) {
 	whole := measure.NewHistogram()
 	of := t.Figure.Times.Log(trial)

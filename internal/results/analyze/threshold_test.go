@@ -169,7 +169,7 @@ func checkThresholds(t *testing.T, trials []record.Conditions, all map[string]st
 	}
 }
 
-// What the store used keeps a threshold where it is known, and none elsewhere.
+// A threshold on the store's resource use is kept only if the use is known.
 func TestThresholdsOnWhatTheStoreUsed(t *testing.T) {
 	cpu, rss := 40_000.0, int64(200<<20)
 	used, elsewhere := record.Trial{Usage: record.Usage{StoreCPUPerOp: &cpu, StoreMaxRSSBytes: &rss}}, record.Trial{}

@@ -132,7 +132,8 @@ func TestWatchPercentilesAreThoseOfTheHistograms(t *testing.T) {
 	}
 }
 
-// What no trial has is refused before anything runs, with the trial's name.
+// A threshold on a figure that no trial has is refused before anything runs, with the trial's
+// name.
 func TestCheckThresholdsOfWhatTrialsLack(t *testing.T) {
 	trials := []record.Conditions{
 		{Name: "put"}, {Name: "get"}, {Name: "watched", Load: scenario.Load{Watch: &scenario.Watch{Watchers: 1}}},

@@ -45,8 +45,8 @@ func newTimesOverTime(o *OverTime) *timesOverTime {
 	return x
 }
 
-// mostSeries is how many series of a trial are added up, each in 240 KB: 16
-// operations of so many pairs of member and term as a load keeps apart.
+// mostSeries limits the series of a trial that are summed, each in 240 KB: 16 operations for
+// each pair of member and term that a load distinguishes.
 const mostSeries = 16 * measure.MaxReported
 
 // read goes through latency.hlog once.
@@ -197,8 +197,8 @@ func (o *OverTime) headline() string {
 	return "Service time"
 }
 
-// leastLength is the shortest part of a second, in seconds, whose throughput
-// says anything beside those of whole ones.
+// leastLength is the shortest part of a second, in seconds, whose throughput is comparable with
+// whole seconds.
 const leastLength = 0.2
 
 // lengthOf is a second's length: the last of a phase may be cut.

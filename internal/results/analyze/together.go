@@ -17,7 +17,7 @@ import (
 // or of several runs, went that did the same: a line for each, on one axis.
 type Together struct {
 	Name  string // in file names and links
-	Title string // what they did
+	Title string // what the trials did
 	// OneStore says that they differ in their run, and not in their store.
 	OneStore bool
 	Notes    []string
@@ -31,8 +31,8 @@ type Together struct {
 // chart more cannot be seen.
 const togetherColumns = 240
 
-// AllTogether puts the trials of which charts are drawn together, in their
-// order. Of a trial's repeats it takes the first.
+// AllTogether groups the trials that are drawn in one chart, in their order. It uses the first
+// of a trial's repeats.
 func AllTogether(all []*OverTime) (out []Together) {
 	var order []string
 	groups := map[string][]*OverTime{}
@@ -58,7 +58,7 @@ func AllTogether(all []*OverTime) (out []Together) {
 	return out
 }
 
-// side is what is put beside others: a store in a run.
+// side identifies a side of the chart: a store in a run.
 func side(t *record.Trial) string { return t.Dir + "\x00" + Store(t) }
 
 // togetherTitle is what trials have in common that are put together.
@@ -118,7 +118,7 @@ func faster(t, than *record.Trial) bool {
 	return t.PerSecond > than.PerSecond
 }
 
-// unlike is what trials differ in beside their store and what lineName says.
+// unlike returns the differences of trials other than their store and the content of lineName.
 func unlike(all []*OverTime) (what []string) {
 	add := func(name string, text func(*record.Trial) string) {
 		if slices.ContainsFunc(all, func(o *OverTime) bool { return text(o.Trial) != text(all[0].Trial) }) {
@@ -191,8 +191,8 @@ var (
 // bandNote says what a band is.
 const bandNote = "From the member with the least to the one with the most."
 
-// addTogether draws a source: place tells from where to where on the axis each column of
-// a trial's own grid is.
+// addTogether draws a source: place maps each column of a trial's own grid to a range of the
+// axis.
 func (o *OverTime) addTogether(prefix string, s *source, all []*OverTime, place func(of *OverTime, column int) (from, to float64)) {
 	p := Panel{Name: prefix + s.name, Title: s.title, Unit: s.unit, Log: s.log, Bands: s.bands}
 	if s.bands {

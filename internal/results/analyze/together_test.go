@@ -43,8 +43,8 @@ func bandsOf(o *OverTime, panel string, line int) (low, high float64) {
 	return least(l.Low), most(l.High)
 }
 
-// Together, each store's line has the extremes of its own window, and of nothing
-// else; members are a band from the least to the most.
+// In a combined chart each store's line has the extremes of its own window only; members are a
+// band from the minimum to the maximum.
 func TestTogetherHasEachStoresExtremes(t *testing.T) {
 	settle.Unraced(t)
 	all := []*OverTime{
@@ -62,7 +62,7 @@ func TestTogetherHasEachStoresExtremes(t *testing.T) {
 	for i, of := range all {
 		low, high := bandsOf(o, "throughput", i)
 		own := panelLine("throughput", "completed")(of)
-		from := -of.Grid.From // what is before is its warm-up
+		from := -of.Grid.From // earlier seconds are the warm-up
 		if low != least(own.Low[from:]) || high != most(own.High[from:]) {
 			t.Errorf("%s has throughputs from %v to %v, and together from %v to %v", of.Trial.Name, least(own.Low[from:]), most(own.High[from:]), low, high)
 		}
@@ -122,8 +122,8 @@ func TestTogetherByWrites(t *testing.T) {
 	}
 }
 
-// What is not of several stores is not put together, reads have no writes, and of
-// many steps each store has its fastest.
+// Trials of a single store are not combined, reads have no writes, and of many steps each store
+// has its fastest.
 func TestTogetherIsOfStores(t *testing.T) {
 	short := shape{seed: 5, seconds: 3, perSecond: 500, idle: -1}
 	a, b, c := ofStore(t, short, "etcd", 1), ofStore(t, short, "etcd", 2), ofStore(t, short, "consul", 3)

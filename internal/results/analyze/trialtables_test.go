@@ -164,8 +164,8 @@ func TestCallsOfEachHandover(t *testing.T) {
 	}
 }
 
-// What the answers of an application's calls prompt is due, too, and is not in the rate
-// that it plans.
+// Calls that responses trigger in an application are due as well, and are not in its planned
+// rate.
 func TestDueOfAnApplicationIsCounted(t *testing.T) {
 	planned := 10.0
 	trial := &record.Trial{Seconds: 20, Counts: record.Counts{Due: 530}}

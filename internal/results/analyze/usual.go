@@ -14,8 +14,7 @@ func middle(all []float64) float64 {
 	return all[len(all)/2]
 }
 
-// A member's own figure is unusual from so many times its median on, if it is
-// also so long that it can matter.
+// A member's figure is unusual at a multiple of its median if it is also long enough to matter.
 const (
 	unusual      = 3
 	leastUnusual = 5 * time.Millisecond

@@ -8,13 +8,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// anyone is a store of which nothing is expected: what its trials come to is drawn. Some
-// contradict each other, some have a single second or nothing due, some tell nothing.
+// anyone is a store with random trial results. Some contradict each other, some have a single
+// second or no due operations, some are void.
 type anyone struct {
 	rng         *rand.Rand
 	capacity    float64
 	slope       float64
-	void        float64 // how likely a trial tells nothing
+	void        float64 // probability that a trial is void
 	contradicts bool
 	empty       float64 // how likely nothing is due in a second
 	cutShort    bool    // seconds are missing
@@ -119,8 +119,8 @@ func TestAnyTrialsAreSearched(t *testing.T) {
 	}
 }
 
-// Trials beside the interval's ends are within what may be tried at all, where the capacity
-// is next to that: a parameter has no value below its least.
+// A trial outside the interval's ends stays within the permitted rates, also where the capacity
+// is close to their limit: a parameter has no value below its minimum.
 func TestNothingIsTriedOutOfBounds(t *testing.T) {
 	for _, whole := range []bool{false, true} {
 		s := New(Options{Goals: []Goal{{Limit: 0.01, Span: 1}}, Until: 600, From: 10, Least: 10, Most: 11, Parameter: &Parameter{Whole: whole, Offered: func(v float64) float64 { return v }}})

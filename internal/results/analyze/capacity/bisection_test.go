@@ -6,11 +6,10 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// bisection is the search that ours is measured by: from the same first steps it
-// halves the interval, and believes a step when the trials at its rate say, as surely
-// as all steps together are to be, on which side of the limit their share is. Trials
-// are as long as they must be, and no longer: they end as soon as one step is sure. A
-// rate that cannot be told in ten minutes is left for its neighbours.
+// bisection is the reference search. From the same first steps it halves the interval, and
+// accepts a step when the trials at its rate show, with the confidence of the whole search
+// divided over the steps, on which side of the limit their share is. Trials end as soon as a
+// step is certain. A rate that stays undecided for ten minutes is replaced by a neighbour.
 type bisection struct {
 	*Search
 	low, high float64
@@ -64,7 +63,7 @@ func (b *bisection) run(s *server) {
 		case b.shift > 0:
 			b.shift = -0.25
 		default:
-			return // neither neighbour can be told
+			return // both neighbours are undecided
 		}
 		if heavy {
 			s.run(b.plan(b.low/4, Settle, settling))

@@ -42,9 +42,8 @@ func (s *Search) at(rate float64) (all []*Trial) {
 	return all
 }
 
-// failsAt reports whether the trials of a rate, taken together, say that the objective
-// does not hold there. Short ones point out where to look, and say nothing beside
-// longer ones.
+// failsAt reports whether the combined trials of a rate show that the objective does not hold
+// there. Short trials only guide the search and are ignored next to longer ones.
 func (s *Search) failsAt(rate float64) bool {
 	all := s.at(rate)
 	if long := slices.DeleteFunc(slices.Clone(all), (*Trial).pointing); len(long) > 0 {

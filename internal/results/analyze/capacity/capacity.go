@@ -1,15 +1,13 @@
-// Package capacity searches for the highest rate at which an objective holds. It
-// decides which rate to try next and for how long, from what the trials before came
-// to, and says what they prove: an interval. It does no trial itself, has no clock,
-// and knows numbers alone.
+// Package capacity searches for the highest rate at which an objective holds. It decides the
+// rate and length of the next trial from the results of earlier ones, and returns an interval
+// for the capacity. It runs no trials, has no clock, and works on numbers only.
 //
-// The share of bad operations (slower than a bound, or failed) rises with the rate.
-// Where it crosses the share that the objective allows is the capacity. Near there
-// the logarithm of the share is close to a line over the rate: in M/M/1 it is one, as
-// P(T > t) = exp(-(μ-λ)t). So one line is fitted to all trials near the crossing, of
-// which every one says something about both ends of the interval, where a bisection
-// believes each trial by itself. A server with a hard limit has a cliff there, which
-// is a very steep line.
+// The share of bad operations (slower than a bound, or failed) rises with the rate. The capacity
+// is the rate at which it crosses the share that the objective allows. Near there the logarithm
+// of the share is almost linear in the rate: in M/M/1 it is linear, as P(T > t) = exp(-(μ-λ)t).
+// So one line is fitted to all trials near the crossing. Every trial then contributes to both
+// ends of the interval, whereas a bisection uses each trial by itself. A server with a hard
+// limit has a cliff there, which is a very steep line.
 package capacity
 
 import (
@@ -54,8 +52,8 @@ type Trial struct {
 	// bad the operations would have been without that is known as far as Second.Surely
 	// goes, and the backlog is not the store's alone.
 	Disturbed bool
-	// Void says why the trial tells nothing of the store, as a sentence without its
-	// end; empty for one that does.
+	// Void explains why the trial is not evidence about the store, as a sentence without its
+	// period; empty if it is.
 	Void string
 }
 
@@ -156,8 +154,8 @@ func (t *Trial) Misses(goals []Goal) bool {
 	return !t.Disturbed && t.Overloaded(goals)
 }
 
-// surelyOverloaded reports whether the store was overloaded whatever disturbed the trial:
-// a late generator has a backlog of its own, and does not make most operations bad.
+// surelyOverloaded reports whether the store was overloaded despite any disturbance: a late
+// generator has its own backlog and does not make most operations bad.
 func (t *Trial) surelyOverloaded(goals []Goal) bool {
 	return t.Overloaded(goals) && (!t.Disturbed || t.mostlyBad(goals))
 }
@@ -242,15 +240,15 @@ func median(all []float64) float64 {
 	return (all[(n-1)/2] + all[n/2]) / 2
 }
 
-// mostOfFlow is how much a trial's backlog says at most, as twice a logarithm of
-// likelihoods: what makes a store slow for a while, or fast, is one cause, however steadily
-// the backlog follows. Two trials are as good as a proof.
+// mostOfFlow limits the evidence of a trial's backlog, as twice a log-likelihood ratio: one
+// cause can make a store slow or fast for a while, however steadily the backlog follows. Two
+// trials are practically proof.
 const mostOfFlow = 6
 
-// grew is how surely the backlog grew from second to second, as twice a logarithm of
-// likelihoods: the square of the normal deviate that is as rare as Student's t of the
-// seconds' differences. Of a queue that can do as much as is asked of it their mean is 0 or
-// less, as long as it is not empty. One second of standing still is no steady growth.
+// grew returns the evidence that the backlog grew from second to second, as twice a
+// log-likelihood ratio: the square of the normal deviate with the same tail probability as
+// Student's t of the seconds' differences. A queue with enough capacity has a mean difference of
+// at most 0 while it is not empty. A single stalled second is no steady growth.
 func (t *Trial) grew() float64 {
 	n := len(t.Seconds) - 1
 	if n < 2 {

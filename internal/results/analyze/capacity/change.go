@@ -2,9 +2,9 @@ package capacity
 
 import "math"
 
-// A change is a capacity that is another one from some trial on: a member is lost, a
-// limit on processor time begins to hold, a disk becomes full. A line through the trials
-// of both times is at a capacity that there never was.
+// A change is a step in the capacity between two trials: a member is lost, a CPU limit takes
+// effect, a disk becomes full. A line through the trials of both periods has a capacity that
+// never existed.
 const (
 	// leastChange is how much a capacity changes at least, as a logarithm. A drift that is
 	// slower is movement.
@@ -22,8 +22,8 @@ const (
 	changeSteps = 160
 )
 
-// split ends the period that is under way where the capacity has surely changed since it
-// began, and begins the next with the trials from then on.
+// split ends the current period if the capacity has certainly changed since its start, and
+// starts the next one with the trials since the change.
 func (s *Search) split() {
 	if pass, fail := s.bracket(); len(s.periods) >= mostPeriods || pass == 0 && !s.anyHeld() || math.IsInf(fail, 1) {
 		return
@@ -37,7 +37,7 @@ func (s *Search) split() {
 	s.start, s.Trials = next, s.Trials[n:]
 }
 
-// during returns what the capacity was by some of the trials alone, from a time on.
+// during returns the capacity estimated from some of the trials only, which start at a time.
 func (s *Search) during(trials []Trial, start float64) Interval {
 	one := *s
 	one.periods, one.Trials, one.start = nil, trials, start
@@ -107,8 +107,8 @@ func (s *Search) placeOf(at float64) int {
 	return 0
 }
 
-// change finds the point from which on another capacity describes the points best, and by
-// how much better two capacities describe them than one, beside what chance has it.
+// change finds the point after which a different capacity fits the points best, and how much
+// better two capacities fit than one, beyond chance.
 func (f *fit) change(low, high float64) (at int, gain float64) {
 	n := len(f.points)
 	whole, best := math.Inf(1), math.Inf(1)

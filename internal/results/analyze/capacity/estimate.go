@@ -35,8 +35,8 @@ func (s *Search) hidden() float64 {
 	return hidden
 }
 
-// around is where the capacity may be, in logarithms: beside the bracket, and as far
-// as a trial held above one that failed, or missed the objective below one that did not.
+// around returns the range of possible capacities, in logarithms: the bracket, extended to
+// trials that held above a failed rate or missed the objective below a passed one.
 func (s *Search) around(pass, fail float64) (low, high float64) {
 	low, high = math.Log(pass)-0.4, math.Log(fail)+0.2
 	for i := range s.Trials {

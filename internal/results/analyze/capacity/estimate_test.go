@@ -27,8 +27,8 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// Of independent operations the seconds show the binomial variance, and of operations
-// that are bad so many together as many times that.
+// For independent operations the seconds show the binomial variance; for operations that become
+// bad in groups, the group size times that.
 func TestSpread(t *testing.T) {
 	settle.Unraced(t)
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -158,13 +158,12 @@ const wider = 1.2
 // steps is how finely the logarithm of a rate is gone through.
 const steps = 48
 
-// profile finds the rates at which a goal's limit may be crossed, between two
-// logarithms of rates: those whose best line is not much further from the points than
-// the best of all.
+// profile finds the rates at which a goal's limit may be crossed, between two logarithms of
+// rates: those whose best line fits almost as well as the best line of all.
 //
-// Few causes say less than a likelihood has it: where none is seen, e to the -3.7 is
-// 2.5 %, and the likelihood has -1.9. Half a cause more for the lower end, and half a
-// cause less for the upper one, mends that, as a continuity correction does.
+// With few causes the likelihood overstates the evidence: with none, 2.5 % is e to the -3.7, and
+// the likelihood gives -1.9. Half a cause more for the lower end, and half a cause less for the
+// upper one, corrects that, like a continuity correction.
 func profile(points []point, g Goal, low, high, level float64) (from, best, to float64) {
 	f := newFit(points, g, low, high)
 	t := wider * stat.Student(freedom(points)).Quantile(1-(1-level)/2)
@@ -173,7 +172,7 @@ func profile(points []point, g Goal, low, high, level float64) (from, best, to f
 	return from, (fewer + more) / 2, to
 }
 
-// shifted is the fit of points at which so many causes more were seen, in all.
+// shifted returns the fit of the same points with additional causes, in all.
 func (f *fit) shifted(causes float64) *fit {
 	out := *f
 	out.shift(causes)

@@ -145,9 +145,9 @@ func (d *driftFit) grid(b box, n, across int) (all []cell) {
 	return all
 }
 
-// closest is the cell with the least deviance, of ever smaller boxes from one on whose
-// cells are known. Before a cliff the capacities that describe the points lie so close
-// together that one grid may have none of them.
+// closest returns the cell with the least deviance from successively smaller boxes, starting
+// with one whose cells are known. Just before a cliff the capacities that fit the points are so
+// close together that a single grid may miss them.
 func (d *driftFit) closest(all []cell, b box, n int) (best cell) {
 	const smaller, boxes = 6, 6
 	best = all[0]

@@ -5,8 +5,8 @@ import "math"
 // mostUnsettled is in how many trials in a row a store may not have settled.
 const mostUnsettled = 8
 
-// Next says what to try next, at so many seconds of the search; false when it is
-// over.
+// Next returns the next trial's plan, given the seconds since the start of the search; false at
+// the end of the search.
 func (s *Search) Next(now float64) (Plan, bool) {
 	if s.ended != "" {
 		return Plan{}, false
@@ -88,13 +88,14 @@ func (s *Search) choose() (Plan, bool) {
 	return s.refine()
 }
 
-// mostServed is after how many overloads what a store serves in one tells no more.
+// mostServed is the number of overloads after which the throughput in an overload adds no
+// information.
 const mostServed = 2
 
-// between chooses a rate between one that held and one that failed. What a store
-// serves in its first overload is often near what it can: that is tried first, a
-// little below and above. From a rate that failed without an overload it is not far
-// down: steps begin small and double. What overloads again is halved.
+// between chooses a rate between one that held and one that failed. The throughput in the first
+// overload is often near the capacity, so rates slightly below and above it come first. After a
+// rate that failed without an overload the capacity is close, so steps start small and double.
+// After another overload the interval is halved.
 func (s *Search) between(pass, fail float64) float64 {
 	inside := func(r float64) bool {
 		return r > pass*1.01 && r < fail/1.01 && r >= pass+s.step() && r <= fail-s.step()

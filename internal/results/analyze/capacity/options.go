@@ -9,7 +9,7 @@ type Options struct {
 	Width, Level float64
 	// From is the first rate, and Least and Most the bounds of all.
 	From, Least, Most float64
-	// Overhead is what a trial takes beside its warm-up and window, in seconds.
+	// Overhead is the time that a trial takes in addition to its warm-up and window, in seconds.
 	Overhead float64
 	// Seen is how many operations a second the store has done before the search, as in a
 	// closed loop that warmed it up; 0: not known.
@@ -24,8 +24,8 @@ const (
 	DefaultLevel = 0.95
 )
 
-// Parameter is one that a load grows with. Where a search is for its largest value, that
-// is what rates are called here.
+// Parameter is a parameter that the load grows with. In a search for its largest value, rates
+// are values of the parameter.
 type Parameter struct {
 	// Whole says that its values are whole numbers.
 	Whole bool
@@ -33,7 +33,7 @@ type Parameter struct {
 	Offered func(value float64) float64
 	// Window is how long a trial's window is at least, in seconds. A trial has no warm-up.
 	Window float64
-	// Fresh says that each trial has a store of its own: no overload is left from the one
-	// before.
+	// Fresh reports whether each trial has its own store, so that no overload persists into the
+	// next trial.
 	Fresh bool
 }

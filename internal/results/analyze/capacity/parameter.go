@@ -2,9 +2,9 @@ package capacity
 
 import "math"
 
-// takes is what a trial takes beside its warm-up and window, in seconds. What a parameter
-// has to be prepared for grows with it; the start of a cluster, and the end of a trial, do
-// not: their part is known from two values, and until then it is what was expected.
+// takes returns the time that a trial takes in addition to its warm-up and window, in seconds.
+// Preparation grows with the parameter; the start of a cluster and the end of a trial do not.
+// Two different values separate the two parts; until then the expected overhead is used.
 func (s *Search) takes(value float64) float64 {
 	b := &s.beside
 	if value <= b.most || b.most == 0 {
@@ -33,8 +33,8 @@ func (s *Search) step() float64 {
 	return 0
 }
 
-// faster is by how much the next rate is higher while none has failed. What a parameter
-// is prepared for takes its time, and is to be too much by little.
+// faster returns the factor for the next rate while none has failed. Preparing a parameter value
+// takes time, so the search should overshoot by little.
 func (s *Search) faster() float64 {
 	if s.Parameter != nil {
 		return 2
@@ -48,7 +48,8 @@ func (s *Search) narrow(i Interval) bool {
 	return i.Width() <= s.Width || i.Upper-i.Lower <= 2*s.step()
 }
 
-// carrying is the rate at which so many operations a second become due, between two.
+// carrying returns the rate between low and high at which perSecond operations per second become
+// due.
 func (s *Search) carrying(perSecond, low, high float64) float64 {
 	if s.Parameter == nil {
 		return perSecond

@@ -7,9 +7,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// sized is a simulated server whose load is that of so many nodes: some operations a
-// second whatever their number, and some for each. Each trial has a server of its own,
-// which takes the longer to prepare the more nodes there are.
+// sized is a simulated server whose load depends on a number of nodes: a fixed rate of
+// operations and a rate per node. Each trial has its own server, whose preparation time grows
+// with the nodes.
 type sized struct {
 	*server
 	fixed, each float64
@@ -116,7 +116,7 @@ func TestPreparingTakesItsTime(t *testing.T) {
 	}
 }
 
-// What a preparation takes grows with the value; the start of a cluster does not.
+// Preparation time grows with the value; the start of a cluster does not.
 func TestAStartIsNotPreparedTwice(t *testing.T) {
 	o := someOptions()
 	o.Overhead, o.Parameter = 3, &Parameter{Whole: true, Window: 10, Fresh: true}

@@ -23,8 +23,8 @@ func (s *Search) mostTelling(rate, window float64) float64 {
 	return rate
 }
 
-// afterOverload is about how long a store is awaited after an overload, in seconds: for
-// what waits, and for it to settle.
+// afterOverload is the approximate time until a store has drained and settled after an overload,
+// in seconds.
 const afterOverload = 4
 
 // candidates are how many rates are compared.
@@ -95,8 +95,8 @@ func (p *placing) believe(at float64) {
 	}
 }
 
-// tells is how much a trial at a rate, given by its logarithm, is expected to say of the
-// capacity and its drift, in nats, and how likely it is an overload.
+// tells returns the expected information of a trial about the capacity and its drift, in nats,
+// and the probability of an overload. The rate is given by its logarithm.
 func (p *placing) tells(x, window float64) (information, overload float64) {
 	next := point{n: math.Exp(x) * window, seconds: window}
 	var all [outcomes]float64
@@ -148,7 +148,8 @@ func (p *placing) comesTo(next *point, above float64, k int) (overload float64, 
 	return overload, &p.causes[int(math.Min(math.Max(place+0.5, 0), means))]
 }
 
-// Outcomes of a trial: up to so many causes of bad operations, more, and an overload.
+// Outcomes of a trial: the upper bounds of the number of causes of bad operations; then more
+// causes, and an overload.
 var upTo = [...]float64{0, 1, 2, 4, 8, 16, 32, 64}
 
 const (

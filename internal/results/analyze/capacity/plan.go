@@ -1,6 +1,6 @@
 package capacity
 
-// Plan is what is to be tried next.
+// Plan is the next trial.
 type Plan struct {
 	Rate    float64 `json:"rate_per_second"`
 	Warmup  float64 `json:"warmup_seconds"`

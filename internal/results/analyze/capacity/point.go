@@ -25,7 +25,7 @@ type point struct {
 	most       float64 // the same if operations were bad independently of each other
 	overloaded bool
 	grew       float64 // how surely the backlog of an overload grew, as twice a logarithm of likelihoods
-	behind     float64 // what the backlog of another grew by, as a share of what was due
+	behind     float64 // growth of another backlog, as a share of the operations due
 }
 
 func logit(p float64) float64  { return math.Log(p / (1 - p)) }
@@ -57,9 +57,9 @@ func pointOf(t *Trial, goals []Goal, goal int) point {
 	return p
 }
 
-// spread is the variance of the number of bad operations: the sum of the seconds'
-// variances and covariances with the seconds behind them (Newey and West 1987), since
-// a second in a busy period is followed by another.
+// spread returns the variance of the number of bad operations: the sum of the seconds' variances
+// and covariances with later seconds (Newey and West 1987), since one second of a busy period is
+// followed by another.
 func spread(seconds []Second, goal int, share float64) (v float64) {
 	n := len(seconds)
 	lags := int(math.Sqrt(float64(n)))

@@ -2,14 +2,13 @@ package capacity
 
 import "math"
 
-// together is how many operations are bad for one cause, at the limit: by so much the
-// variance of their number is larger than if each were by itself. What the trials show
-// is taken together with what is known without any, which counts as one of prior
-// seconds.
+// together returns the number of operations that become bad by one cause, at the limit. It is
+// the factor by which their variance exceeds that of independent operations. The trials'
+// estimate is combined with a prior that weighs as much as one of prior seconds.
 //
-// A queue's excursions above a bound are the longer the steeper its line is: with a slope
-// s and a limit L they are of 2(s/log(1/L))² operations. In M/M/1 the slope is the rate
-// times the bound, and for a steeper one no more is expected.
+// The steeper the line, the longer a queue's excursions above a bound: with a slope s and a
+// limit L they have 2(s/log(1/L))² operations. In M/M/1 the slope is the rate times the bound,
+// which also caps the expectation for steeper lines.
 func together(points []point, g Goal, slope float64) float64 {
 	var rate, weight float64
 	for i := range points {
@@ -48,9 +47,9 @@ func (p *point) keptUp(g Goal, growth, slope float64) float64 {
 	return math.Min(z*z, mostOfFlow)
 }
 
-// deviates is how many standard deviations of chance a growth of the backlog is, as a share
-// of what is due; 0 for none. The number done in so many due has a variance of that times
-// the dispersion, and the line of a queue with that has a slope of twice the rate times the
+// deviates returns a growth of the backlog, as a share of the operations due, in standard
+// deviations of chance; 0 for none. The number of operations done has a variance of the number
+// due times the dispersion, and the line of such a queue has a slope of twice the rate times the
 // bound, over the dispersion (the heavy-traffic limit of Kingman 1961).
 func (p *point) deviates(g Goal, growth, slope float64) float64 {
 	dispersion := math.Max(2*p.n/p.seconds*g.Span/slope, 1)

@@ -31,13 +31,13 @@ func (s *Search) testedNear(i Interval) (t tested) {
 	return t
 }
 
-// leastOffset is how far from the estimate a trial that confirms an end is made at least,
-// as a share of the width that is narrow enough: closer, it tells nothing of either end.
+// leastOffset is the minimum distance from the estimate of a trial that confirms an end, as a
+// share of the target width: a closer trial gives no information about either end.
 const leastOffset = 0.3
 
-// refine narrows the interval by the trials that are expected to tell most. It ends when
-// the interval is narrow enough, each end was measured twice, and the last two trials were
-// one at each.
+// refine narrows the interval by the trials with the highest expected information. It ends when
+// the interval is narrow enough, each end was measured twice, and the last two trials were at
+// different ends.
 func (s *Search) refine() (Plan, bool) {
 	i := s.Estimate()
 	t := s.testedNear(i)
@@ -58,8 +58,8 @@ func (s *Search) refine() (Plan, bool) {
 	return s.nextTo(i.Estimate, s.mostTelling(i.Estimate, window)-i.Estimate, Refine, window), true
 }
 
-// asWide is an interval as wide as was asked for, if it is narrower: what is left of the
-// width is room for a drift.
+// asWide widens an interval that is narrower than the target width: the remainder is room for a
+// drift.
 func (s *Search) asWide(i Interval) Interval {
 	const within = 0.9999
 	half := within * s.Width / 2

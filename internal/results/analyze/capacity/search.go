@@ -57,7 +57,7 @@ type Period struct {
 	Interval
 }
 
-// beside is what trials took beside their warm-ups and windows, in seconds.
+// beside accumulates the time of trials outside their warm-ups and windows, in seconds.
 type beside struct {
 	longest         float64
 	least, most     float64 // the values of the parameter that were prepared; 0: a rate, or none

@@ -32,13 +32,13 @@ func seeds(t *testing.T, few int) (from, to uint64) {
 	return from, from + n
 }
 
-// model is a kind of server, and what is to be reached on it.
+// model is a kind of server, and the expected result of a search on it.
 type model struct {
 	name   string
 	make   func(seed uint64) *server
-	right  int  // in so many of 20 seeds the interval is to hold the truth
-	narrow bool // it is to be as narrow as asked for
-	// changes says that the capacity changes at once, which is to be found.
+	right  int  // number of 20 seeds whose interval must contain the true capacity
+	narrow bool // the interval must reach the target width
+	// changes reports that the capacity changes abruptly, which the search must detect.
 	changes bool
 }
 
@@ -297,8 +297,8 @@ func TestASearchUnderWaySaysWhatItKnows(t *testing.T) {
 	}
 }
 
-// Where nothing has told anything yet, what is tried after a void trial is less, down to
-// the lowest rate, and then the first again; ten in a row end the search.
+// While no trial has given information, the rate after a void trial is lower, down to the lowest
+// rate, and then the first again; ten void trials in a row end the search.
 func TestAfterAVoidTrialLessIsTried(t *testing.T) {
 	s := New(Options{Goals: []Goal{{Name: "p99<20ms", Limit: 0.01, Span: 0.02}}, Until: 600, From: 2000, Least: 10, Most: 1e6})
 	for i, want := range []float64{2000, 500, 125, 31.25, 10, 2000, 500, 125, 31.25, 10} {
@@ -316,8 +316,8 @@ func TestAfterAVoidTrialLessIsTried(t *testing.T) {
 	}
 }
 
-// What is tried next is within what is not known: not where a rate was overloaded, however
-// few answers of it were bad, nor where ones held that are far below.
+// The next trial is within the unknown range: below an overloaded rate, even if few of its
+// responses were bad, and not far below rates that held.
 func TestARateIsTriedThatTellsSomething(t *testing.T) {
 	s := New(someOptions())
 	for _, rate := range []float64{700, 1000, 1050, 1100, 1150} {
@@ -382,7 +382,8 @@ func TestChancesAddUp(t *testing.T) {
 	}
 }
 
-// A trial tells nothing of what is known, no less than nothing, and no more than is unknown.
+// The information of a trial is 0 where the result is known, never negative, and never above the
+// uncertainty.
 func TestATrialTellsAsMuchAsIsUnknown(t *testing.T) {
 	s := hardLimit(7)
 	c, _ := s.search()

@@ -10,13 +10,13 @@ import (
 // server is a simulated one: a queue of one server in time that does not pass.
 type server struct {
 	rng      *rand.Rand
-	perSec   func(at float64) float64 // what it serves
+	perSec   func(at float64) float64 // service rate at a time
 	random   bool                     // service times are exponential, and not all equal
 	poisson  bool                     // arrivals
 	stall    float64                  // length
 	period   float64
 	phase    float64
-	bound    float64 // a response is bad from here on
+	bound    float64 // shortest time of a bad response
 	limit    float64
 	now      float64
 	overhead float64
@@ -29,7 +29,7 @@ type server struct {
 	last  float64 // when it ended
 }
 
-// begin is when the server can begin what comes to it at a time.
+// begin returns the time at which the server can start an operation that arrives at a time.
 func (s *server) begin(at float64) float64 {
 	if s.stall == 0 {
 		return at
@@ -139,7 +139,8 @@ func disturbing(of func(uint64) *server, share float64) func(uint64) *server {
 	}
 }
 
-// changing has a third to three quarters of its capacity from a time on, or as much more.
+// changing sets the capacity to a third to three quarters after a time, or increases it by as
+// much.
 func changing(of func(uint64) *server) func(uint64) *server {
 	return func(seed uint64) *server {
 		s := of(seed)
@@ -208,8 +209,8 @@ func (s *server) shareStalled(mu, rho float64) float64 {
 	return late / s.period
 }
 
-// steady is a queue of equal service times with a bound that is long for it: what waits
-// then waits in long busy periods. Its responses' tail is exp(-2(1-ρ)μt), about (M/D/1 in
+// steady is a queue of equal service times with a comparatively long bound: operations that wait
+// do so in long busy periods. The tail of its response times is about exp(-2(1-ρ)μt) (M/D/1 in
 // heavy traffic).
 func steady(rng *rand.Rand, mu float64) *server {
 	const bound = 0.1

@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// mostVoid is how many trials in a row may tell nothing before a search ends of which
-// nothing is known, and mostAtOnce how many of one rate before that rate is not tried
-// again.
+// mostVoid is the number of consecutive void trials that ends a search without any result, and
+// mostAtOnce the number of void trials at a rate after which it is not retried.
 const (
 	mostVoid   = 10
 	mostAtOnce = 3
@@ -43,9 +42,9 @@ func (s *Search) lastReason() string {
 	return ""
 }
 
-// first returns the plan of a trial before any has told something. After a void one it is
-// of less, because what told nothing may tell something where there is less to do; from
-// the lowest rate on it is of the first rate again, because a disturbance may be over.
+// first returns the plan of a trial before any informative one. After a void trial the rate is
+// lower, because a trial with less load may be informative; after the lowest rate it is the
+// first again, because a disturbance may be over.
 func (s *Search) first() (Plan, bool) {
 	if s.void >= mostVoid {
 		s.end(NotKnown, noTrialTold+s.lastReason())
@@ -71,10 +70,9 @@ func (s *Search) lower(fail float64) (Plan, bool) {
 	return s.plan(math.Max(rate, s.Least), Explore, exploring), true
 }
 
-// higher returns the plan of a trial above the highest rate that held, where none failed.
-// A rate that told nothing is tried again when one below it has told something, in a
-// longer window. Where it tells nothing again and again, the search comes as near to it
-// as is worth it.
+// higher returns the plan of a trial above the highest rate that held, while none has failed. A
+// rate with a void trial is retried in a longer window after a lower rate was informative. If it
+// stays void, the search approaches it until further trials are not worth their time.
 func (s *Search) higher(pass float64) (Plan, bool) {
 	if pass >= s.Most {
 		s.end(AtLeast, "the objective holds at the highest "+s.called()+" allowed")
@@ -103,8 +101,8 @@ func (s *Search) higher(pass float64) (Plan, bool) {
 // are when the search begins to refine.
 const nearEnough = 1.12
 
-// known reports whether a floor without an upper end says something: it is not far below
-// what the store has done in some trial, the void ones among them.
+// known reports whether a floor without an upper end is informative: it is not far below the
+// throughput of any trial, void ones included.
 func (s *Search) known(floor float64) bool {
 	if s.Parameter != nil {
 		floor = s.Parameter.Offered(floor)

@@ -79,11 +79,11 @@ func (by Comparing) Times() bool {
 	return slices.ContainsFunc(by.Figures, func(f Compared) bool { return f.Figure.Times != nil && f.Figure.Times.Prefix == "" })
 }
 
-// Comparison is a run beside its baseline.
+// Comparison is a comparison of a run with its baseline.
 type Comparison struct {
 	Run, Base *record.Run // the same if the baseline is within the run
 	Pairs     []Pair      // in the run's order
-	// Differences are sentences about what beside the load was not the same.
+	// Differences are sentences about differences other than the load.
 	Differences []string
 	// LeftOut says which repeats are in no median, and why.
 	LeftOut []string
@@ -98,9 +98,8 @@ type Comparison struct {
 	Family int
 }
 
-// Compare puts the trials of a run beside those of the same name in another, and
-// judges the changes among themselves. Its error is a sentence that says why the
-// two cannot be compared.
+// Compare compares the trials of a run with those of the same name in another run, and judges
+// the changes together. Its error explains why the runs cannot be compared.
 func Compare(run, base *record.Run, by Comparing) (*Comparison, error) {
 	news, bases := analyze.TrialsByName(run), analyze.TrialsByName(base)
 	c := &Comparison{Run: run, Base: base, By: by}
@@ -152,13 +151,13 @@ func Comparable(trials []record.Conditions, base *record.Run) error {
 	return nil
 }
 
-// Within puts the trials of a run beside the baselines that its scenario gave
-// them, in the same run; nil if it gave none.
+// Within compares the trials of a run with the baselines that its scenario names in the same
+// run; nil if it names none.
 func Within(run *record.Run) *Comparison {
 	return WithinBy(run, byRule(run.Until))
 }
 
-// WithinBy does that by figures of its own.
+// WithinBy is Within with the given options.
 func WithinBy(run *record.Run, by Comparing) *Comparison {
 	c := &Comparison{Run: run, Base: run, By: by}
 	all, any := analyze.TrialsByName(run), false
@@ -253,7 +252,7 @@ func noneInCommon(news, bases []string) error {
 	return fmt.Errorf("the baseline is of another scenario: no trial is in both; the first here is %s and there %s", first(news), first(bases))
 }
 
-// add puts a trial beside its baseline, if both have figures that count.
+// add compares a trial with its baseline, if both have comparable figures.
 func (c *Comparison) add(name string, news, bases []*record.Trial) {
 	p := Pair{Name: name, New: c.counting(name+" here", news), Base: c.counting(name+" in the baseline", bases), AllNew: news, AllBase: bases}
 	here, there := missing(p.New, news), missing(p.Base, bases)
@@ -300,8 +299,8 @@ func (f *Compared) compare(now, base []*record.Trial, rounds bool) {
 	f.Change = analyze.ChangeOf(analyze.RepeatedOf(&f.Figure, now), analyze.RepeatedOf(&f.Figure, base), rounds)
 }
 
-// wholeRounds leaves out the repeats of one side whose round the other side lacks,
-// and says so: what a run interleaves is compared at the same times.
+// wholeRounds leaves out the repeats of one side whose round the other side lacks, and records
+// that: interleaved repeats are compared at the same times.
 func (c *Comparison) wholeRounds(p *Pair) {
 	news, bases := sameRounds(p.New, p.Base)
 	for _, side := range []struct {

@@ -107,8 +107,7 @@ func (c *Comparison) Disturbed() bool {
 	return c.anyChange(func(c analyze.Change) bool { return c.Interval && c.Disturbed })
 }
 
-// Table has a row for each figure of each pair; what they are of stands in the
-// first of a pair's rows.
+// Table has a row for each figure of each pair; a pair's labels are in its first row.
 func (c *Comparison) Table() analyze.Table {
 	t := analyze.Table{Kind: analyze.Compares, Columns: []analyze.Column{{Title: "operation", Left: true}, {Title: "value"}, {Title: "clients"}, {Title: "target", Left: true}}}
 	var notes analyze.FootnoteList
@@ -159,7 +158,7 @@ func (p *Pair) rows(labels []analyze.Cell, notes *analyze.FootnoteList) (rows []
 	return rows
 }
 
-// distinct reports whether labels tell the pairs apart.
+// distinct reports whether labels distinguish the pairs.
 func distinct(labels [][]analyze.Cell) bool {
 	seen := map[string]bool{}
 	for _, row := range labels {

@@ -59,8 +59,8 @@ func byRule(u *record.Until) Comparing {
 	return by
 }
 
-// RepeatingOf is how far a run is; nil where precision does not end it. What was
-// interrupted is in none of its figures.
+// RepeatingOf returns the progress of a run; nil if precision does not end it. Interrupted
+// trials are excluded.
 func RepeatingOf(run *record.Run) *Repeating {
 	if run.Until == nil {
 		return nil

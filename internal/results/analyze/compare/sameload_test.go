@@ -11,9 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario"
 )
 
-// Whatever differs in what is beside a load, or in how its operations are done,
-// is refused with a sentence that names it, whichever of the two has it.
-func TestSameLoadNamesWhatIsBeside(t *testing.T) {
+// Each difference in what runs concurrently with a load, or in how its operations are executed,
+// is refused with a sentence that names it, on either side.
+func TestSameLoadNamesDifferences(t *testing.T) {
 	base := func() *record.Conditions {
 		return &record.Conditions{
 			Name: "put", Load: scenario.Load{
@@ -66,8 +66,8 @@ func TestSameLoadNamesWhatIsBeside(t *testing.T) {
 	}
 }
 
-// Every setting of what is watched and of transactions takes part: a field that
-// somebody adds must be compared, too.
+// Every setting of watches and transactions is compared, so that a new field cannot be
+// forgotten.
 func TestSameLoadComparesEverySetting(t *testing.T) {
 	for _, of := range []func(*record.Conditions) reflect.Value{
 		func(c *record.Conditions) reflect.Value { return reflect.ValueOf(c.Watch).Elem() },

@@ -31,7 +31,7 @@ type Breaks struct {
 	last      *record.Trial // of which one was added
 	// Definite and Indefinite are the errors of all times (record.Recovery).
 	Definite, Indefinite uint64
-	// Told are of all times; nil where no watcher was told anything, and no lease ended.
+	// Told sums over all faults; nil without watch events and expired leases.
 	Told  *BrokenTold
 	Spans []BrokenFor // in the order of BreakSpans
 }
@@ -50,15 +50,14 @@ type BrokenFor struct {
 type BreakSpan struct {
 	Name  string // in files
 	Title string // in tables
-	wide  bool   // a terminal has no room for it
+	wide  bool   // left out of terminal tables
 	// longest says that it is a longest time without success, of which 0 is none.
 	longest bool
 	of      func(t *record.Trial, f *record.Fault) *float64
 }
 
-// BreakSpans are the lengths of time that a fault is told by, in seconds: the longest
-// time without any success, and that of the broken member and of the others alone; the
-// rest are from when the fault began.
+// BreakSpans returns the periods that describe a fault, in seconds: the longest time without any
+// success, that of the broken member and that of the others; the rest start with the fault.
 func BreakSpans() []BreakSpan { return append(outageSpans(), spansSinceFault()...) }
 
 // outageSpans are longest times without a success, of all and of parts.
@@ -149,7 +148,7 @@ func partOutage(f *record.Fault, of func(*record.PartOutage) bool) *float64 {
 			continue
 		}
 		if p.Lasted {
-			return nil // it is longer, and nobody knows by how much
+			return nil // its length is unknown
 		}
 		if longest == nil {
 			longest = new(0.0)
@@ -169,9 +168,9 @@ func operationOutage(f *record.Fault, of func(kv.Kind) bool) *float64 {
 	})
 }
 
-// firstSaid is after how many seconds of a fault the log of a member but one first
-// reported one of these; nil if none did until the cluster was whole again, or the next
-// fault began. What the broken member says may be of its own start.
+// firstSaid returns the seconds from a fault until the log of any member but one first reported
+// one of kinds; nil if none did until the cluster was whole again or the next fault began.
+// Events of the broken member may come from its own start.
 func firstSaid(t *record.Trial, f *record.Fault, but string, kinds ...stores.SignalKind) *float64 {
 	if t.Opened == nil {
 		return nil

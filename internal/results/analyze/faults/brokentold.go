@@ -6,12 +6,12 @@ import "github.com/quorumbench/quorumbench/internal/results/record"
 type BrokenTold struct {
 	Late, Lost, EndedWatchers, Resubscribed uint64
 	Leases, EarlyLeases                     uint64
-	// Events says that watchers were told of any, and ShowsLost that their events show
-	// which were lost; else Lost is not known.
+	// Events reports whether watchers received any event, and ShowsLost whether events show
+	// which ones were lost; otherwise Lost is unknown.
 	Events, ShowsLost bool
 }
 
-// told adds what watchers were told, and the leases that ended.
+// told adds the watch events of a fault, and the leases that expired.
 func (b *Breaks) told(f *record.Fault) {
 	if f.Watch == nil && f.Leases == nil {
 		return
@@ -40,8 +40,8 @@ type toldColumn struct {
 	of    func(*BrokenTold) (count uint64, known bool)
 }
 
-// toldColumns are those that have something to say: of events where any watcher was told
-// of one, and of leases where one ended.
+// toldColumns returns the columns with content: events if any watcher received one, and leases
+// if one expired.
 func toldColumns(all []*Breaks) (out []toldColumn) {
 	events, leases := false, false
 	for _, b := range all {

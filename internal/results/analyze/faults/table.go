@@ -125,7 +125,7 @@ func (c *brokenColumns) spanCells(b *Breaks, i int) []analyze.Cell {
 	return append(cells, brokenCell(p90, known), brokenCell(most, any))
 }
 
-// oneTrialEach reports whether the fault and the store tell each trial from others.
+// oneTrialEach reports whether the fault and the store distinguish each trial.
 func oneTrialEach(all []*Breaks) bool {
 	seen := map[[2]string]bool{}
 	for _, b := range all {

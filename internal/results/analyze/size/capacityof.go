@@ -27,10 +27,10 @@ type CapacityFinding struct {
 	Value string
 	// First is the search's first trial; nil if none began.
 	First *record.Trial
-	// Seconds are how long the search was under way: from its first trial on.
+	// Seconds is the duration of the search since the start of its first trial.
 	Seconds float64
-	// Curve is each trial of a load that was not only to settle or to warm up, the lowest
-	// rate first. Those that are void tell nothing of the store.
+	// Curve has every trial that was not only for settling or warming up, by ascending rate.
+	// Void trials are no evidence about the store.
 	Curve []CapacityPoint
 	// Tried is each trial of the search, the lowest rate first: those of the curve and
 	// those that were only to settle or to warm up.
@@ -42,8 +42,8 @@ type CapacityFinding struct {
 	// Ladder is the curve as steps of one load, with its knee and scalability law. They
 	// decide nothing. Nil for fewer steps than it wants.
 	Ladder *Ladder
-	// Snapshots and Compactions of the store lay in the trials' windows; LogsRead says
-	// that its logs were read, which tell of them.
+	// Snapshots and Compactions count those of the store in the trials' windows; LogsRead
+	// reports whether its logs, which record them, were read.
 	Snapshots, Compactions uint64
 	LogsRead               bool
 	// Absent are the members that did not answer before some of the trials, each once.
@@ -56,7 +56,7 @@ type CapacityPoint struct {
 	record.CapacityTrial
 }
 
-// VoidTrials are trials that tell nothing of the store, for one reason.
+// VoidTrials are trials that are void for the same reason.
 type VoidTrials struct {
 	Trials int
 	Why    string // of the last of them, a sentence without its end
@@ -89,7 +89,7 @@ func CapacitiesOf(run *record.Run) *CapacityFindings {
 	return f
 }
 
-// capacityOf is what a search came to whose trials are the run's from a place on.
+// capacityOf returns the result of a search whose trials start at index from of the run's.
 func capacityOf(run *record.Run, c *record.Capacity, from int, rows []*analyze.Row) *CapacityFinding {
 	found := *c
 	f := &CapacityFinding{Capacity: &found, Percentiles: percentilesOf(found.Objective)}
@@ -173,8 +173,8 @@ func LaddersOf(run *record.Run, rows []*analyze.Row) (all []Ladder) {
 	return all
 }
 
-// span takes a trial's time and what the store did in it, which began so many seconds
-// after the first.
+// span adds a trial's time and the store's work in it; the trial started before seconds after
+// the first.
 func (f *CapacityFinding) span(t *record.Trial, before float64) {
 	f.Seconds = max(f.Seconds, t.Seconds-before)
 	h := analyze.EventsOf(t)
@@ -193,7 +193,7 @@ func (f *CapacityFinding) span(t *record.Trial, before float64) {
 func percentilesOf(objective string) (all []float64) {
 	o, err := ParseObjective(objective)
 	if err != nil {
-		return nil // of a record that somebody else wrote
+		return nil // the record comes from another program
 	}
 	for i := range o.Parts {
 		if p, ok := percentile100(&o.Parts[i]); ok && slices.Contains(measure.Percentiles, p) {
@@ -275,5 +275,5 @@ func (f *CapacityFinding) Width() (float64, bool) {
 	return i.Width(), true
 }
 
-// FewestBeyond is how many operations must lie beyond a percentile before it is known.
+// FewestBeyond is the number of operations that must be above a percentile before it is known.
 const FewestBeyond = measure.MinBeyond

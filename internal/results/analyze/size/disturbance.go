@@ -104,11 +104,11 @@ func (d *disturbance) times() (is, wouldBe []quantile) {
 	return is, wouldBe
 }
 
-// mostByOthers is from which effect on that of others who had the members' processors is
-// not known.
+// mostByOthers is the effect from which the effect of other users of the members' processors is
+// unknown.
 const mostByOthers = 0.5
 
-// quantile is a time below which so many per cent of the operations are.
+// quantile is a time and the percentage of the operations below it.
 type quantile struct{ percent, ns float64 }
 
 // shareFrom returns the share of operations that take so long or longer, by the quantiles
@@ -127,8 +127,8 @@ func shareFrom(all []quantile, ns float64) float64 {
 	return 0
 }
 
-// failed is how many of a second's operations failed whatever disturbed the trial: what a
-// late generator did not send is not the store's.
+// failed returns the number of a second's operations that failed independently of any
+// disturbance: operations that a late generator did not send are not the store's failures.
 func (d *disturbance) failed(s *analyze.Second) float64 {
 	failed := s.Errors
 	if d.generator {

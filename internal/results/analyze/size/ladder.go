@@ -19,13 +19,13 @@ import (
 // Ladder is trials that differ in their number of clients alone, or in their
 // rate alone: steps of one load, the least first.
 type Ladder struct {
-	Name  string // what the trials' names have in common
+	Name  string // common part of the trials' names
 	Open  bool   // the steps differ in their rate
 	Steps []LadderStep
 
-	// Knee is the place in Steps of the one with the most power, and Near are
-	// the others, one beside the other, that have within the practical margin as
-	// much. NoKnee says in a sentence why there is none, and Knee is -1 then.
+	// Knee is the index in Steps of the step with the most power, and Near are the adjacent
+	// steps whose power is within the practical margin of it. NoKnee is a sentence that explains
+	// why there is no knee; Knee is -1 then.
 	Knee   int
 	Near   []int
 	NoKnee string

@@ -130,8 +130,7 @@ func TestLadderSaysWhatItLacks(t *testing.T) {
 	}
 }
 
-// What is invalid, and rates that were not reached, count neither for the knee
-// nor for the law.
+// Invalid trials, and rates that were not reached, count neither for the knee nor for the law.
 func TestLadderLeavesOut(t *testing.T) {
 	l := laddersOf(openStep(100, 1, 0.2), openStep(200, 1.001, 0.42), openStep(400, 1, 0.9), openStep(800, 1, 2.2), openStep(1600, 0.999, 16), openStep(3200, 0.8, 900))[0]
 	if !l.Open || l.Steps[5].LeftOut == "" || l.Steps[4].LeftOut != "" || l.Steps[1].LeftOut != "" || l.Most != 16 {

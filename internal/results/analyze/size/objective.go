@@ -93,8 +93,8 @@ func (o *Objective) Goals() []capacity.Goal {
 	return goals
 }
 
-// badOf returns how many of a second's operations were bad for the threshold: slower than
-// its bound, or failed. What was never sent failed.
+// badOf returns the number of a second's operations that were bad for the threshold: slower than
+// its bound, or failed. Operations that were never sent failed.
 func badOf(t *analyze.Threshold, s *analyze.Second) float64 {
 	if _, ok := percentile100(t); !ok {
 		return float64(s.Errors)
@@ -102,7 +102,7 @@ func badOf(t *analyze.Threshold, s *analyze.Second) float64 {
 	return float64(s.Times.From(boundOf(t))) + float64(s.Errors)
 }
 
-// boundOf returns the time from which on an operation is bad, in nanoseconds.
+// boundOf returns the shortest time of a bad operation, in nanoseconds.
 func boundOf(t *analyze.Threshold) int64 {
 	if t.Op == "<=" {
 		return int64(t.Limit) + 1

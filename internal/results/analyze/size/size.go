@@ -33,9 +33,9 @@ type Sized struct {
 	Run   *record.Run // of the curve
 	// Uses are what the load uses of each resource, the objective first.
 	Uses []Use
-	// First is the place in Uses of what runs out first, where the load grows and keeps
-	// its shape; -1: not known. Nearest is that of the resource of which most is used at
-	// the capacity; -1 likewise.
+	// First is the index in Uses of the resource that is used up first if the load grows and
+	// keeps its shape, and Nearest that of the most used resource at the capacity; -1 if
+	// unknown.
 	First, Nearest int
 	Advice         []store.Advice
 	Notes          []string // sentences
@@ -46,12 +46,12 @@ type Use struct {
 	What      string
 	Unit      measure.Unit
 	PerSecond bool // it is of the unit in each second
-	// Used is at the load's rate; NaN where the trials do not tell it.
+	// Used is the use at the load's rate; NaN if the trials do not show it.
 	Used float64
 	// AtCapacity is the same at the lower end of the capacity.
 	AtCapacity float64
 	Limit      float64 // 0: not known
-	// FullAt is the rate at which it is used up; 0 where the trials do not tell it.
+	// FullAt is the rate at which the resource is used up; 0 if the trials do not show it.
 	FullAt float64
 	Text   string // how it was found, as a sentence without its end
 	Source string
@@ -335,7 +335,7 @@ func (s *Sized) findFirst() {
 			s.Nearest, most = i, share
 		}
 	}
-	for i := range s.Uses { // what is over already is first
+	for i := range s.Uses { // a resource that is already used up is first
 		if share, ok := s.Uses[i].Share(); ok && share > 1 && s.Uses[i].FullAt == 0 {
 			s.First = i
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// What is used at rates that no trial had was not seen, be it at the load's rate or at the
-// capacity, and the answer says so; of one trial no use is told elsewhere.
+// Use at rates outside the trials' range is an estimate, at the load's rate and at the capacity,
+// and the answer says so; one trial gives no use at other rates.
 func TestGuessedUsesAreSaid(t *testing.T) {
 	trial := &record.Trial{Counts: record.Counts{PerSecond: 1000}, Opened: new(time.Unix(1000, 0)), Seconds: 5}
 	for _, c := range []struct {

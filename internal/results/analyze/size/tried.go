@@ -7,9 +7,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// void says why a trial tells nothing of the store; empty if it does. A trial that
-// kept the objective though something disturbed it kept it, and one that would have missed it
-// without the disturbance, too, missed it.
+// void explains why a trial is no evidence about the store; empty if it is. A trial that met the
+// objective despite a disturbance met it, and one that would also have missed it undisturbed
+// missed it.
 func (o *Objective) void(d *disturbance, tried *capacity.Trial) string {
 	switch t := d.trial; {
 	case OutOfSpace(t) != "":
@@ -27,7 +27,7 @@ func (o *Objective) void(d *disturbance, tried *capacity.Trial) string {
 // Tried is what a trial of a search came to, from its run directory. at is how many
 // seconds of the search were over when its window opened.
 func (o *Objective) Tried(t *record.Trial, p capacity.Plan, at float64) (capacity.Trial, error) {
-	// What the store refused it is done with; what was never sent, or not answered, waits.
+	// Refused operations are finished; unsent and unanswered ones wait.
 	refused := t.Errors - t.ErrorsByKind[kv.NotSent.String()] - t.ErrorsByKind[kv.TimedOut.String()]
 	out := capacity.Trial{Plan: p, Began: at, Length: t.Seconds, Due: float64(t.Due), Done: float64(t.Completed + refused), Served: float64(t.Completed)}
 	d := disturbanceOf(t, o.Parts)

@@ -73,7 +73,7 @@ func usedBy(run *record.Run, t *record.Trial) usedPoint {
 			p.syncing = larger(p.syncing, math.Min(m.Metrics[store.FsyncSeconds].Sum/m.Seconds, 1))
 		}
 		if used, cores := m.Metrics[store.CPUSeconds].Value, m.Metrics[store.Processors].Value; len(names) == 0 && m.Seconds > 0 && cores > 0 {
-			// Of a cluster that ran already only the members themselves tell.
+			// For a cluster that was already running only the members' metrics are known.
 			p.cpu, p.processors = larger(p.cpu, used/m.Seconds), math.Max(p.processors, cores)
 		}
 	}

@@ -15,8 +15,8 @@ type useLine struct {
 	straight    bool    // it is one, by trials that are far enough apart
 }
 
-// What a straight line wants: so many different rates, the highest so many times the
-// lowest, and no trial further from it than a part of the highest use.
+// Conditions for a straight line: the number of different rates, the ratio of the highest to the
+// lowest, and the largest distance of a trial from the line, as a share of the highest use.
 const (
 	leastRates = 3
 	leastApart = 2
@@ -57,7 +57,7 @@ func lineOf(points []usedPoint, of func(*usedPoint) float64) *useLine {
 	return l
 }
 
-// at is the use at a rate; false where the trials do not tell it.
+// at returns the use at a rate; false if the trials do not show it.
 func (l *useLine) at(rate float64) (use float64, known bool) {
 	last := len(l.rates) - 1
 	switch {
@@ -75,8 +75,8 @@ func (l *useLine) at(rate float64) (use float64, known bool) {
 	return l.uses[i-1] + share*(l.uses[i]-l.uses[i-1]), true
 }
 
-// reaches is the rate at which the use comes to a limit; 0 where it does not as far as the
-// trials tell, or the limit is not known.
+// reaches returns the rate at which the use reaches a limit; 0 if it does not in the range that
+// the trials show, or the limit is unknown.
 func (l *useLine) reaches(limit float64) float64 {
 	if limit <= 0 {
 		return 0

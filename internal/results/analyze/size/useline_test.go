@@ -48,7 +48,8 @@ func TestAStraightUseIsFoundAgain(t *testing.T) {
 	}
 }
 
-// Of one trial, of trials at about one rate and of ones on no line nothing is known elsewhere.
+// A single trial, trials at about one rate, and trials that are not on a line give no use at
+// other rates.
 func TestFewAndFallingUses(t *testing.T) {
 	t.Parallel()
 	for name, points := range map[string][]usedPoint{

@@ -163,8 +163,8 @@ func preciseRatio(target float64, a, b Repeats) bool {
 // quietRatio is RatioOf for repeats that nothing disturbed.
 func quietRatio(a, b []float64) (Ratio, bool) { return RatioOf(Undisturbed(a), Undisturbed(b)) }
 
-// pair is two groups of repeats, of which one figure is so many times as large;
-// more is better.
+// pair returns two groups of repeats, the first with a figure factor times as large; more is
+// better.
 func pair(p population, r *rand.Rand, n int, factor float64) Compared {
 	ratio, _ := quietRatio(times(p.repeats(r, n, spread), factor), p.repeats(r, n, spread))
 	return Compared{ratio, true}
@@ -376,8 +376,8 @@ func TestManyComparisons(t *testing.T) {
 	held(t, "10 %", found, runs, leastFound, 1)
 }
 
-// Intervals within one run are near 95 % where it is long beside its
-// correlation, and say so where it is not.
+// Intervals within a run hold about 95 % if the run is long compared with its correlation time,
+// and are marked as short if not.
 func TestIntervalsWithinARun(t *testing.T) {
 	settle.Unraced(t)
 	t.Parallel()

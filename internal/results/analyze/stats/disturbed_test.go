@@ -73,8 +73,7 @@ func disturbances() []disturbance {
 	}
 }
 
-// disturbed returns two groups of repeats of a time that is so many times as long in
-// the first.
+// disturbed returns two groups of repeats of a time that is factor times as long in the first.
 func (d disturbance) disturbed(p population, r *rand.Rand, n int, factor float64) (a, b Repeats) {
 	a, b = Undisturbed(times(p.repeats(r, n, spread), factor)), Undisturbed(p.repeats(r, n, spread))
 	for i := range n {

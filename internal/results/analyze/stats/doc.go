@@ -1,12 +1,10 @@
-// Package stats says how sure a number is: intervals of figures over repeats
-// and within one run, ratios of two groups of repeats and the word for them,
-// where a run became steady, and when enough has been repeated. Its functions
-// are pure and know numbers alone.
+// Package stats computes the precision of numbers: intervals of figures over repeats and within
+// one run, ratios of two groups of repeats and the word for them, the time at which a run became
+// steady, and the number of repeats needed. Its functions are pure and work on numbers only.
 //
-// The repeat is the unit. Seconds of one run are correlated and share what the
-// run was started with (placement, memory layout, the elected leader), so an
-// interval over them is of that run and of no other (Kalibera and Jones,
-// "Rigorous Benchmarking in Reasonable Time", ISMM 2013: repeat at the level
-// that varies). What each function promises is measured by simulation in the
-// tests; docs/reference/statistics.md shows the rates.
+// The repeat is the unit. Seconds of one run are correlated and share the conditions of its
+// start (placement, memory layout, the elected leader), so an interval over them covers that run
+// only (Kalibera and Jones, "Rigorous Benchmarking in Reasonable Time", ISMM 2013: repeat at the
+// level that varies). The tests measure the guarantees of each function by simulation;
+// docs/reference/statistics.md shows the rates.
 package stats

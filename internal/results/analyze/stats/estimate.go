@@ -8,14 +8,14 @@ import (
 // what disturbances can have added to each value.
 type sample struct{ values, claims, weights []float64 }
 
-// estimate is a weighted mean of one sample, or the difference of two such means, with
-// the effect of what disturbed the repeats.
+// estimate is a weighted mean of one sample, or the difference of two such means, with the
+// effect of what disturbed the repeats.
 //
-// The model is that a disturbance moved a value by a part of its claim: by true times
-// the claim on average, true from 0 to 1 and the same for all values, and by what is
-// left at random. Claims that are alike on both sides then cancel; what is more on one
-// side makes the interval longer in one direction. Where claims differ from repeat to
-// repeat, the regression of the values on their claims shows how much of them is true.
+// The model: a disturbance moved a value by a part of its claim, namely true times the claim on
+// average, with true from 0 to 1 and equal for all values, plus a random remainder. Equal claims
+// on both sides then cancel; an excess on one side extends the interval in one direction. If
+// claims differ between repeats, the regression of the values on their claims shows how much of
+// them is true.
 type estimate struct {
 	at float64
 	// bias is by how much the claims together can have moved at: the undisturbed
@@ -228,8 +228,7 @@ func (e *estimate) beyond() float64 {
 	return math.Sqrt(max(distance*distance+e.penalty(at), 0))
 }
 
-// with returns the same estimate from so many more repeats of each sample, if they go
-// on as they were.
+// with returns the estimate extrapolated to more repeats of each sample.
 func (e estimate) with(more int) estimate {
 	parts := make([]part, len(e.parts))
 	fewer, grown := 0.0, 0.0

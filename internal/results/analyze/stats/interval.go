@@ -33,23 +33,22 @@ func (i Interval) HalfWidth() float64 {
 	return half / math.Abs(i.Value)
 }
 
-// skewedFrom is from how many repeats on an interval follows the skewness of
-// its sample. Below, the skewness that a sample shows is mostly chance.
+// skewedFrom is the number of repeats from which an interval follows the skewness of its sample.
+// The skewness of a smaller sample is mostly chance.
 const skewedFrom = 10
 
-// OverRepeats returns the mean of a figure over independent repeats, with its interval
-// at a confidence level (usually Level). It is Student's below ten repeats. From ten on
-// it follows the sample's skewness by Hall's cubic transformation of Student's
-// statistic (Hall, "On the Removal of Skewness by Transformation", J. R. Stat. Soc. B
-// 54, 1992), which holds 95 % where a store stalls in few of its repeats and Student's
-// interval holds 91 %, and is 2 % wider where nothing is skewed. A percentile bootstrap
-// of five repeats holds 83 %, and a studentized one is no better than this and needs
-// randomness.
+// OverRepeats returns the mean of a figure over independent repeats, with its interval at a
+// confidence level (usually Level). It is Student's below ten repeats. For ten or more it
+// follows the sample's skewness by Hall's cubic transformation of Student's statistic (Hall, "On
+// the Removal of Skewness by Transformation", J. R. Stat. Soc. B 54, 1992), which holds 95 %
+// where a store stalls in few of its repeats and Student's interval holds 91 %, and is 2 % wider
+// without skew. A percentile bootstrap of five repeats holds 83 %, and a studentized one is no
+// better than this and needs randomness.
 //
-// Where disturbances can have moved repeats, the mean is weighted and the interval is
-// for the figure without them, as estimate has it.
+// If disturbances may have moved repeats, the mean is weighted and the interval is for the
+// figure without them, as estimate describes.
 //
-// It is not known for fewer than two repeats, or if one is not finite.
+// It is unknown for fewer than two repeats, or if one is not finite.
 func OverRepeats(repeats Repeats, level float64) (Interval, bool) {
 	if !repeats.known(2) {
 		return Interval{}, false

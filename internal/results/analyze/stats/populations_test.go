@@ -57,7 +57,7 @@ func populations() []population {
 	}
 }
 
-// harder are those that the method shows beside them.
+// harder returns further populations that the documentation of the method shows.
 func harder() []population {
 	modes := autoregressive("one repeat in four in another mode", 0)
 	modes.between = 0.9

@@ -10,10 +10,10 @@ import "math"
 // rate for many repeats alone).
 const stoppedLevel = 0.96
 
-// FewestUntilPrecise is the number of repeats before which no interval is
-// narrow enough. By simulation: at six, a store that stalls in few of its
-// repeats can look quiet in all of them, and 87 % of its intervals hold; at ten,
-// from which on intervals follow the skewness, 93 to 96 %.
+// FewestUntilPrecise is the number of repeats before which no interval is narrow enough. By
+// simulation: at six, a store that stalls in few of its repeats can look quiet in all of them,
+// and 87 % of its intervals hold; at ten, where intervals start to follow the skewness, 93 to 96
+// %.
 const FewestUntilPrecise = 10
 
 // UntilPrecise returns the interval at Level of a figure whose repeats were ended by
@@ -52,7 +52,7 @@ const (
 	Precise
 )
 
-// PrecisionOf returns the precision that an interval of so many repeats has.
+// PrecisionOf returns the precision of an interval over a number of repeats.
 func PrecisionOf(i Interval, repeats int, target float64) Precision {
 	switch {
 	case repeats < FewestUntilPrecise:

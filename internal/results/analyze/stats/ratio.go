@@ -52,16 +52,14 @@ func RatioOf(a, b Repeats) (Ratio, bool) {
 // newRatio returns the ratio that an estimate of its logarithm gives.
 func newRatio(log estimate) Ratio { return Ratio{Value: math.Exp(log.at), log: log} }
 
-// FewestRounds is the number of rounds from which on they are what is compared.
-// With fewer the degrees of freedom that pairing costs weigh more than what it
-// gains where nothing drifts.
+// FewestRounds is the number of rounds from which pairs of a round are compared. With fewer, the
+// degrees of freedom lost by pairing outweigh its gain if nothing drifts.
 const FewestRounds = 10
 
-// RatioOfRounds returns the ratio of a figure in a to that in b, of which a[i] and b[i]
-// were measured one soon after the other. From FewestRounds on its interval is
-// Student's of the logarithms of the rounds' ratios, in which what drifts on a
-// machine from round to round cancels; with fewer it is RatioOf's. Whether it is
-// depends on the number of rounds alone, and not on what was measured.
+// RatioOfRounds returns the ratio of a figure in a to that in b, of which a[i] and b[i] were
+// measured shortly after each other. With at least FewestRounds its interval is Student's of the
+// logarithms of the rounds' ratios, in which drift from round to round cancels; with fewer it is
+// RatioOf's. The choice depends only on the number of rounds, and not on the values.
 func RatioOfRounds(a, b Repeats) (Ratio, bool) {
 	n := len(a.Values)
 	if n != len(b.Values) || n < FewestRounds {

@@ -9,10 +9,10 @@ import (
 // moved the figure in each of them.
 type Repeats struct {
 	Values []float64
-	// Effects holds the claimed effect of what disturbed each repeat, as a share: the
-	// figure without the disturbance lies between Value and Value/(1+Effect). The effect
-	// is above 0 for a value that can be too high, below 0 for one that can be too low.
-	// Nil means that nothing disturbed any repeat.
+	// Effects holds the claimed effect of what disturbed each repeat, as a share: the figure
+	// without the disturbance is between Value and Value/(1+Effect). The effect is above 0 for a
+	// value that can be too high, below 0 for one that can be too low. Nil means that nothing
+	// disturbed any repeat.
 	Effects []float64
 }
 
@@ -31,8 +31,8 @@ func (r Repeats) claims() []float64 {
 	return claims
 }
 
-// known reports whether there are so many values at least, all of them finite, and an
-// effect for each if there are effects.
+// known reports whether there are at least fewest values, all of them finite, and an effect for
+// each if there are effects.
 func (r Repeats) known(fewest int) bool {
 	return len(r.Values) >= fewest && finite(r.Values) && (r.Effects == nil || len(r.Effects) == len(r.Values) && finite(r.Effects))
 }

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// What was not chosen stands beside what was, in the tables of docs/reference/statistics.md.
+// The tables of docs/reference/statistics.md compare the chosen methods with these alternatives.
 
 // naive is Student's interval over seconds, as if each were a repeat.
 func naive(seconds []float64) Interval {

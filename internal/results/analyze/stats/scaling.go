@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/stat"
 )
 
-// Step is a load's concurrency, as the number of clients, and what came of it, in
-// operations a second.
+// Step is a load's concurrency, as the number of clients, and its throughput in operations per
+// second.
 type Step struct{ Concurrency, Throughput float64 }
 
 // Scaling is the Universal Scalability Law of some steps (Gunther, "A General
@@ -53,13 +53,12 @@ func (s *Scaling) Peak() (concurrency, throughput float64, ok bool) {
 // slowing is by how much N are slower than N times one.
 func slowing(n, sigma, kappa float64) float64 { return 1 + sigma*(n-1) + kappa*n*(n-1) }
 
-// FitScaling finds the law by non-linear least squares of the throughputs'
-// logarithms, because what disturbs a throughput does so in proportion to it.
-// Repeats of a concurrency are one step, their geometric mean: what the law does
-// not describe they share. σ and κ are not below 0. The intervals are those of
-// the linear approximation at the minimum (Seber and Wild, "Nonlinear
-// Regression", 1989, chapter 5), with Student's quantile. It is not known for
-// fewer than LeastSteps concurrencies, or if one or its throughput is not above 0.
+// FitScaling fits the law by non-linear least squares of the throughputs' logarithms, because
+// disturbances are proportional to the throughput. Repeats of a concurrency are one step, their
+// geometric mean, because they share the deviation from the law. σ and κ are not below 0. The
+// intervals are those of the linear approximation at the minimum (Seber and Wild, "Nonlinear
+// Regression", 1989, chapter 5), with Student's quantile. The fit is unknown for fewer than
+// LeastSteps concurrencies, or if one or its throughput is not above 0.
 func FitScaling(steps []Step, level float64) (Scaling, bool) {
 	n, logs, ok := merged(steps)
 	if !ok {

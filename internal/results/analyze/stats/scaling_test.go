@@ -41,8 +41,8 @@ func TestScalingFindsTheLaw(t *testing.T) {
 	}
 }
 
-// Disturbed by 5 %, the intervals hold each parameter in 95 % of the runs, as
-// they say: somewhat more where it lies at its bound of 0.
+// With disturbances of 5 %, the intervals hold each parameter in 95 % of the runs as claimed,
+// and slightly more if the parameter is at its bound of 0.
 func TestScalingCoversTheLaw(t *testing.T) {
 	settle.Unraced(t)
 	const runs = 120 // 400 of each law, with 5 and with 8 steps, gave 93.5 to 97.8 % for what is not at its bound
@@ -96,7 +96,7 @@ func TestScalingGoesWithItsSteps(t *testing.T) {
 	}
 }
 
-// What the law cannot be fitted to is not known.
+// A fit is unknown for unsuitable steps.
 func TestScalingNotKnown(t *testing.T) {
 	for _, steps := range [][]Step{nil, {{1, 1}, {2, 2}, {3, 3}, {4, 4}}, {{1, 1}, {1, 2}, {1, 3}, {2, 4}, {3, 5}}, {{1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 0}},
 		{{1, 1}, {2, 2}, {3, 3}, {4, 4}, {0, 5}}, {{1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, math.NaN()}}, {{1, 1}, {2, 2}, {3, 3}, {4, 4}, {math.Inf(1), 5}}} {

@@ -53,8 +53,7 @@ func TestStudentsQuantile(t *testing.T) {
 	}
 }
 
-// An interval goes with its values: their unit, their zero, their sign, their
-// order.
+// An interval is equivariant under a change of unit, zero, sign and order of its values.
 func TestIntervalGoesWithItsValues(t *testing.T) {
 	samples(func(r *rand.Rand, values []float64) {
 		i, ok := OverRepeats(Undisturbed(values), Level)
@@ -88,7 +87,7 @@ func TestIntervalOfKnownValues(t *testing.T) {
 	for k := range even {
 		even[k] = float64(k)
 	}
-	// No skewness, so Student's from ten on, too.
+	// No skewness, so also Student's for ten and more.
 	i, _ = OverRepeats(Undisturbed(even), Level)
 	half := student(Level, 10) * math.Sqrt(11) / math.Sqrt(11)
 	sameInterval(t, "0 to 10", i, 5, 5-half, 5+half)
@@ -237,8 +236,8 @@ func TestHolmsExample(t *testing.T) {
 	}
 }
 
-// A word agrees with the interval beside it, turns round with the sides and with
-// the direction, and no comparison beside it makes it bolder.
+// A word agrees with its interval, is inverted with the sides and with the direction, and
+// further comparisons never make it stronger.
 func TestWordsAgree(t *testing.T) {
 	turned := map[Word]Word{Better: Worse, Worse: Better, Same: Same, Unclear: Unclear}
 	r := rand.New(rand.NewPCG(2, 2))

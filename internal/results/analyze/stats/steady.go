@@ -16,8 +16,8 @@ type Steady struct {
 	// Late says that the seconds before From do not belong to the rest: what
 	// came before the series was too short a warm-up.
 	Late bool
-	// Alone says that too few repeats were there to tell a warm-up from a bad
-	// spell that happened to come first, which is Late, too.
+	// Alone reports that there were too few repeats to distinguish a warm-up from a disturbance
+	// at the start, which also sets Late.
 	Alone bool
 }
 
@@ -29,21 +29,20 @@ const (
 	enoughToSay = 3 // repeats
 )
 
-// SteadyFrom finds where a load became steady, in the seconds of its repeats
-// from the opening of the window. The repeats are averaged second by second, as
-// Welch did ("The Statistical Analysis of Simulation Results", 1983), because a
-// warm-up comes in each of them at the same time and a bad spell does not; then
-// that truncation is chosen which makes the standard error of the mean least,
-// over batches of five seconds (MSER-5: White, "An Effective Truncation
-// Heuristic for Bias Reduction in Simulation Output", Simulation 69, 1997;
-// White, Cobb and Spratt, "A Comparison of Five Steady-State Truncation
-// Heuristics", WSC 2000), in the first half.
+// SteadyFrom finds the time at which a load became steady, in the seconds of its repeats since
+// the start of the window. The repeats are averaged second by second, as in Welch ("The
+// Statistical Analysis of Simulation Results", 1983), because a warm-up occurs in each of them
+// at the same time and other disturbances do not. The chosen truncation minimizes the standard
+// error of the mean over batches of five seconds (MSER-5: White, "An Effective Truncation
+// Heuristic for Bias Reduction in Simulation Output", Simulation 69, 1997; White, Cobb and
+// Spratt, "A Comparison of Five Steady-State Truncation Heuristics", WSC 2000), in the first
+// half.
 //
-// MSER-5 cuts something off every second series in which nothing warms up, so
-// it alone is no warning. Late asks for a shift of 1 %, and that the part cut
-// off differ from the rest: in a t-test over the repeats at 1 %, or with fewer
-// than three of them over the blocks of seconds of the first at 0.1 %. Repeats
-// may differ in length; the shortest counts. It is not known below 20 seconds.
+// MSER-5 truncates every second series in which nothing warms up, so its result is not a
+// sufficient warning. Late requires a shift of 1 %, and that the truncated part differs from the
+// rest: in a t-test over the repeats at 1 %, or with fewer than three of them over the blocks of
+// seconds of the first at 0.1 %. Repeats may differ in length; the shortest counts. The result
+// is unknown below 20 seconds.
 func SteadyFrom(repeats [][]float64) (Steady, bool) {
 	if len(repeats) == 0 {
 		return Steady{}, false

@@ -83,15 +83,13 @@ func EffectiveSize(seconds []float64) float64 {
 	return float64(len(seconds)) / CorrelationTime(seconds)
 }
 
-// CorrelationTime is the integrated autocorrelation time of a series, in its
-// steps: 1 for a series without memory, (1+ρ)/(1-ρ) for one in which each step
-// keeps ρ of the one before. It is the greater of two estimates, because each
-// is too low for some series and an interval suffers from that alone: Geyer's
-// initial monotone sequence ("Practical Markov Chain Monte Carlo", Stat. Sci.
-// 7, 1992), and that of an autoregression of order 1 whose coefficient is
-// relieved of its bias (Kendall, "Note on Bias in the Estimation of
-// Autocorrelation", Biometrika 41, 1954). It is 1 at least, and 1 for a series
-// that does not vary.
+// CorrelationTime returns the integrated autocorrelation time of a series, in its steps: 1 for a
+// series without memory, (1+ρ)/(1-ρ) for one in which each step keeps ρ of the previous one. It
+// is the greater of two estimates, because each is too low for some series and only that harms
+// an interval: Geyer's initial monotone sequence ("Practical Markov Chain Monte Carlo", Stat.
+// Sci. 7, 1992), and that of an autoregression of order 1 with a bias-corrected coefficient
+// (Kendall, "Note on Bias in the Estimation of Autocorrelation", Biometrika 41, 1954). It is at
+// least 1, and 1 for a constant series.
 func CorrelationTime(series []float64) float64 {
 	n := float64(len(series))
 	covariance := autocovariance(series)

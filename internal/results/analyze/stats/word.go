@@ -19,7 +19,7 @@ const (
 	// Same is said if the whole interval lies inside the practical margin, even
 	// if it leaves out 1: a difference that is there, and does not matter.
 	Same Word = "same"
-	// Unclear is said of everything else: more repeats would tell.
+	// Unclear is every other result: more repeats would decide.
 	Unclear Word = "unclear"
 )
 
@@ -51,15 +51,13 @@ type Compared struct {
 	MoreIsBetter bool
 }
 
-// Judge finds the words for comparisons that are read together. It corrects for
-// their number after Holm ("A Simple Sequentially Rejective Multiple Test
-// Procedure", Scand. J. Stat. 6, 1979): the chance that any of them is called
-// better or worse where nothing differs is 5 % at most, whatever the others do.
-// The comparison with the least p-value is judged by its interval at a level of
-// 1 - 5 %/n, the next at 1 - 5 %/(n-1) and so on, until one does not leave out
-// 1; the others are judged at that one's level. So a word agrees with the
-// interval beside it. The margin is a share, above 0; inside it are ratios from
-// 1/(1+margin) to 1+margin.
+// Judge returns the words for comparisons that are read together. It corrects for their number
+// after Holm ("A Simple Sequentially Rejective Multiple Test Procedure", Scand. J. Stat. 6,
+// 1979): the probability that any of them is called better or worse although nothing differs is
+// at most 5 %, whatever the other results. The comparison with the least p-value is judged by
+// its interval at a level of 1 - 5 %/n, the next at 1 - 5 %/(n-1) and so on, until one includes
+// 1; the others are judged at that one's level. So a word agrees with the interval next to it.
+// The margin is a share, above 0; inside it are ratios from 1/(1+margin) to 1+margin.
 func Judge(all []Compared, margin float64) []Judgement {
 	p := make([]float64, len(all))
 	for i := range all {
@@ -122,7 +120,7 @@ func (r Ratio) more(level, margin float64) int {
 	return 1 + sort.Search(MostMore-1, func(n int) bool { return r.with(n+1).chance(level, margin) >= enoughChance })
 }
 
-// with returns the same ratio known from so many more repeats of each side.
+// with returns the ratio extrapolated to more repeats of each side.
 func (r Ratio) with(more int) Ratio {
 	r.log = r.log.with(more)
 	return r
