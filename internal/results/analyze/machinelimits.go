@@ -23,7 +23,7 @@ const (
 	fewFlushes      = 100  // with fewer, no mean: writes do not wait for an idle disk's flushes
 )
 
-// total is what rows of one name came to in the window.
+// total sums the rows of one name in the window.
 type total struct {
 	name    string
 	seconds float64
@@ -38,8 +38,8 @@ func (t *total) add(figure string, v float64) {
 	}
 }
 
-// totalsOf are those of the rows of members, machines that members run on, and
-// their disks, in the order of their first rows.
+// totalsOf returns the totals of the members, of the machines that members run on, and of their
+// disks, in the order of their first rows.
 func totalsOf(t *record.Trial) (all []*total) {
 	byName := map[string]*total{}
 	eachPair(t.Machines, WindowOf(t), func(s pair) {
@@ -69,7 +69,7 @@ func totalsOf(t *record.Trial) (all []*total) {
 	return all
 }
 
-// machineTotals judges what machines and members waited for over the window.
+// machineTotals judges the waits of machines and members over the window.
 func machineTotals(t *record.Trial) (out []*Cause) {
 	if t.Opened == nil {
 		return nil
@@ -112,8 +112,8 @@ func wholeMachine(t *record.Trial, m *total, all []*total) []*Cause {
 	return out
 }
 
-// othersFill reports whether the generator or another program used a processor's
-// time, and no member did: a full one is then none of the members'.
+// othersFill reports whether the generator or another program used a processor's time, and no
+// member did: a full processor then does not limit the members.
 func othersFill(t *record.Trial, all []*total) bool {
 	members, generator := 0.0, 0.0
 	for _, one := range all {
@@ -131,8 +131,8 @@ func othersFill(t *record.Trial, all []*total) bool {
 	return members < leastThread && max(generator, foreign) >= leastThread
 }
 
-// busiestCore finds one processor that was full on a machine that was not: the work
-// of one thread, or of a device's interrupts.
+// busiestCore finds one full processor on a machine that was not full: the work of one thread,
+// or of a device's interrupts.
 func busiestCore(m *total) *Cause {
 	if len(m.cores) < 2 {
 		return nil
@@ -159,8 +159,7 @@ func slowFlushes(d *total) *Cause {
 	return overLimit(CauseDisk, "", mean, limitFlush, fmt.Sprintf("a flush of %s took %s on average, over %s of them (limit %s)", d.name, spent(mean), text.Count(uint64(n)), spent(limitFlush)))
 }
 
-// processorsOf is how many processors a member's machine has; 1 where that is not
-// known.
+// processorsOf returns the number of processors of a member's machine; 1 if unknown.
 func processorsOf(t *record.Trial, all []*total, member *total) float64 {
 	machine := cmp.Or(member.last.Machine, record.MachineName)
 	if i := slices.IndexFunc(all, func(one *total) bool { return one.name == machine }); i >= 0 && len(all[i].cores) > 0 {
@@ -172,8 +171,8 @@ func processorsOf(t *record.Trial, all []*total, member *total) float64 {
 	return 1
 }
 
-// heldMember judges one member. The kernel adds up the time in which each processor
-// had work of the group that it might not do.
+// heldMember judges one member. The kernel counts the time in which a processor had work of the
+// group that the CPU limit did not allow.
 func heldMember(m *total, processors float64) []*Cause {
 	held := m.sums["throttled"]
 	out := []*Cause{over(CauseCPU, m.name, held/m.seconds/processors, limitThrottled,

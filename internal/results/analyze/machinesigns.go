@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// sign is a figure of machines.csv that shows, by how much it differs from what is
-// usual, that a machine or a member stood still or was held up.
+// sign is a figure of machines.csv whose deviation from its median shows that a machine or a
+// member stopped or was delayed.
 type sign struct {
 	kind  record.RowKind
 	of    func(pair) float64
@@ -45,10 +45,10 @@ var signs = []sign{
 	}},
 }
 
-// part is a share in words.
+// part formats a share.
 func part(share float64) string { return text.Share(min(share, 1)) }
 
-// machineWords is what a machine is called in a sentence.
+// machineWords returns the name of a machine in a sentence.
 func machineWords(name string) string {
 	if name == record.MachineName {
 		return "this machine"
@@ -56,8 +56,8 @@ func machineWords(name string) string {
 	return name
 }
 
-// machinesIn says where a machine was full or waited, or a member stood still, that
-// usually was not.
+// machinesIn reports where a machine was full or waited, or a member stopped, contrary to its
+// usual state.
 func machinesIn(t *record.Trial, in Span, add func(member, text string)) {
 	if t.Machine == nil {
 		return
@@ -100,8 +100,7 @@ func machinesIn(t *record.Trial, in Span, add func(member, text string)) {
 	programsIn(t, in, add)
 }
 
-// figuresIn are the least and the most of a figure in a span, and its median in
-// all steps.
+// figuresIn returns the minimum and maximum of a figure in a span, and its median in all steps.
 func figuresIn(all []pair, in Span, of func(pair) float64) (least, most, usual float64, ok bool) {
 	var values []float64
 	least, most = math.Inf(1), math.Inf(-1)
@@ -118,10 +117,10 @@ func figuresIn(all []pair, in Span, of func(pair) float64) (least, most, usual f
 	return least, most, middle(values), least <= most
 }
 
-// leastProgram is how many processors another program uses that is worth a word.
+// leastProgram is the number of processors from which another program's use is reported.
 const leastProgram = 0.25
 
-// programsIn says which other programs used more than they usually do.
+// programsIn reports the other programs that used more than they usually do.
 func programsIn(t *record.Trial, in Span, add func(member, text string)) {
 	window := WindowOf(t)
 	total, most := map[string]float64{}, map[string]float64{}

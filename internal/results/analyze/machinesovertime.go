@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// linesByName are the lines of a panel, one for each process or member.
+// linesByName holds the lines of a panel, one for each process or member.
 type linesByName struct {
 	grid *Grid
 	all  []Line
@@ -37,7 +37,7 @@ func (l *linesByName) add(name string, from, to time.Time, v float64) {
 	l.all[i].spread(l.grid, from.Sub(l.grid.Opened).Seconds(), to.Sub(l.grid.Opened).Seconds(), v, v)
 }
 
-// band is from the least to the most of the lines of the names asked for.
+// band returns the range from the minimum to the maximum of the lines that of selects.
 func (l *linesByName) band(of func(name string) bool) Line {
 	out := l.grid.newLine("")
 	for i := range l.all {
@@ -51,8 +51,7 @@ func (l *linesByName) band(of func(name string) bool) Line {
 	return out
 }
 
-// sorted are the lines by name, members before the rest, and a note where there
-// were too many.
+// sorted returns the lines by name, members first, and a note if there were too many.
 func (l *linesByName) sorted() (lines []Line, notes []string) {
 	slices.SortStableFunc(l.all, func(a, b Line) int {
 		return cmp.Or(cmp.Compare(record.KindOf(a.Name), record.KindOf(b.Name)), cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
@@ -75,7 +74,7 @@ type machinePanel struct {
 	least float64
 }
 
-// single is one line for the rows of some kinds.
+// single returns a panel's function with one line for the rows of some kinds.
 func single(of func(pair) float64, kinds ...record.RowKind) func(pair, func(string, float64)) {
 	return func(s pair, line func(string, float64)) {
 		if slices.Contains(kinds, s.now.Kind()) {
@@ -84,28 +83,28 @@ func single(of func(pair) float64, kinds ...record.RowKind) func(pair, func(stri
 	}
 }
 
-// percent is a counter of seconds as a share of the time.
+// percent returns a counter of seconds as a percentage of the time.
 func percent(counter func(*record.MachineRow) float64) func(pair) float64 {
 	return func(s pair) float64 { return 100 * s.rate(counter) }
 }
 
-// held is what a row had at its time.
+// held returns a row's figure at its time.
 func held(figure func(*record.MachineRow) float64) func(pair) float64 {
 	return func(s pair) float64 { return figure(s.now) }
 }
 
-// perSecondOf is how fast a counter rose.
+// perSecondOf returns the increase of a counter per second.
 func perSecondOf(counter func(*record.MachineRow) float64) func(pair) float64 {
 	return func(s pair) float64 { return s.rate(counter) }
 }
 
-// hasNetwork reports whether a row is of a network.
+// hasNetwork reports whether a row has network counters.
 func hasNetwork(r *record.MachineRow) bool {
 	kind := r.Kind()
 	return kind == record.WholeRow || kind == record.NetworkRow
 }
 
-// network is the lines of a machine's network, or of hosts of it that have another.
+// network adds the lines of a machine's network, or of its hosts with a separate one.
 func network(s pair, line func(suffix string, v float64)) {
 	if !hasNetwork(s.now) {
 		return
@@ -115,7 +114,7 @@ func network(s pair, line func(suffix string, v float64)) {
 	line(", loopback", s.rate(func(r *record.MachineRow) float64 { return r.Loopback }))
 }
 
-// pressure is the lines of what a machine's tasks stood still for.
+// pressure adds the lines of the reasons for which a machine's tasks stalled.
 func pressure(s pair, line func(suffix string, v float64)) {
 	if s.now.Kind() != record.WholeRow {
 		return
@@ -126,7 +125,7 @@ func pressure(s pair, line func(suffix string, v float64)) {
 	line(", some for memory", percent(func(r *record.MachineRow) float64 { return r.MemoryStalled })(s))
 }
 
-// coreLines are the processors that were used most and least.
+// coreLines adds the most and the least used processor.
 func coreLines(s pair, line func(suffix string, v float64)) {
 	if all := s.cores(); len(all) > 1 {
 		line(", busiest", 100*slices.Max(all))
@@ -152,7 +151,7 @@ var machinePanels = []machinePanel{
 	{"tcp-queues", "Bytes in TCP buffers", measure.Bytes, single(held(func(r *record.MachineRow) float64 { return r.SendQueue + r.ReceiveQueue }), record.MemberRow, record.GeneratorRow), 4096},
 }
 
-// addMachines adds what processes and machines used, from machines.csv.
+// addMachines adds the resource use of processes and machines, from machines.csv.
 func (o *OverTime) addMachines() {
 	g := &o.Grid
 	all := make([]linesByName, len(machinePanels))
@@ -193,12 +192,12 @@ func (o *OverTime) addMachines() {
 	o.bands["network"] = traffic.band(func(string) bool { return true })
 }
 
-// reaches reports whether the line is anywhere as high.
+// reaches reports whether the line reaches least anywhere.
 func (l *Line) reaches(least float64) bool {
 	return slices.ContainsFunc(l.High, func(v float64) bool { return v >= least })
 }
 
-// most is the highest value of the line; 0 if it has none.
+// most returns the highest value of the line; 0 if it has none.
 func (l *Line) most() (most float64) {
 	for _, v := range l.High {
 		if v > most {
@@ -208,7 +207,7 @@ func (l *Line) most() (most float64) {
 	return most
 }
 
-// isMember reports whether a name of machines.csv is that of a member's process.
+// isMember reports whether a name of machines.csv is a member's process.
 func isMember(name string) bool { return record.KindOf(name) == record.MemberRow }
 
 func (o *OverTime) addLines(name, title string, unit measure.Unit, log bool, lines *linesByName) {
@@ -227,14 +226,14 @@ func (l *Line) zero() bool {
 	return true
 }
 
-// since returns what a counter or timer counted between two rows, without its buckets.
+// since returns the increase of a counter or timer between two rows, without its buckets.
 func since(metric store.Metric, now, before *record.StoreRow) store.Reading {
 	to, from := now.Metrics[metric], before.Metrics[metric]
 	to.Buckets, from.Buckets = nil, nil
 	return to.Since(from)
 }
 
-// addMembers adds what the members reported of themselves, from stores.csv.
+// addMembers adds the members' own metrics, from stores.csv.
 func (o *OverTime) addMembers() {
 	g := &o.Grid
 	timers := [...]struct {

@@ -8,23 +8,22 @@ import (
 	"github.com/quorumbench/quorumbench/internal/results/record"
 )
 
-// pair is from one row of machines.csv to the next of its name, with what was
-// used between.
+// pair is two consecutive rows of machines.csv with the same name.
 type pair struct {
 	before, now *record.MachineRow
 	seconds     float64
 }
 
-// AtEdge is how far outside of a span a sample may be that counts to it.
+// AtEdge is the largest distance of a sample outside a span that still counts for it.
 const AtEdge = time.Second / 2
 
-// eachPair hands over the steps in a span of time. There is none over a gap, from
-// one process to another, or where counters were reset.
+// eachPair calls each for the steps in a span of time. Gaps, process restarts and counter resets
+// have no step.
 func eachPair(rows []record.MachineRow, in Span, each func(pair)) {
 	eachPairThat(rows, in, (*record.MachineRow).Follows, each)
 }
 
-// eachPairThat is eachPair with another rule than that there is no gap.
+// eachPairThat is eachPair with a different rule for consecutive rows.
 func eachPairThat(rows []record.MachineRow, in Span, follows func(now, before *record.MachineRow) bool, each func(pair)) {
 	before := map[string]*record.MachineRow{}
 	for i := range rows {
@@ -37,13 +36,13 @@ func eachPairThat(rows []record.MachineRow, in Span, follows func(now, before *r
 	}
 }
 
-// always is a span that nothing is outside of.
+// always is a span that contains every time.
 var always = Span{time.Unix(0, 0), time.Unix(1<<40, 0)}
 
-// middle is the time between the pair's samples.
+// middle returns the time between the pair's samples.
 func (s pair) middle() time.Time { return s.before.Time.Add(s.now.Time.Sub(s.before.Time) / 2) }
 
-// grown is by how much a counter rose; NaN where that is not known, or where it fell.
+// grown returns the increase of a counter; NaN if it is unknown or the counter fell.
 func (s pair) grown(counter func(*record.MachineRow) float64) float64 {
 	if d := counter(s.now) - counter(s.before); d >= 0 {
 		return d
@@ -56,8 +55,8 @@ func (s pair) rate(counter func(*record.MachineRow) float64) float64 {
 	return s.grown(counter) / s.seconds
 }
 
-// mean is by how much one counter rose for each that another one did; NaN where
-// that did not.
+// mean returns the increase of one counter per increment of another; NaN if the latter did not
+// rise.
 func (s pair) mean(sum, count func(*record.MachineRow) float64) float64 {
 	n := s.grown(count)
 	if !(n > 0) {
@@ -66,11 +65,10 @@ func (s pair) mean(sum, count func(*record.MachineRow) float64) float64 {
 	return s.grown(sum) / n
 }
 
-// processors are those that were in use.
+// processors returns the number of processors in use.
 func (s pair) processors() float64 { return s.rate((*record.MachineRow).CPU) }
 
-// cores is how much of each processor of a machine was in use, as shares; nil where
-// that is not known.
+// cores returns the use of each processor of a machine, as shares; nil if unknown.
 func (s pair) cores() (all []float64) {
 	if len(s.now.Cores) != len(s.before.Cores) { // one was taken off line
 		return nil
@@ -85,9 +83,8 @@ func (s pair) cores() (all []float64) {
 	return all
 }
 
-// hasMembers reports whether members run on a machine that machines.csv has: where
-// nothing says which hosts have some, another one than the generator's is there for
-// their sake.
+// hasMembers reports whether members run on a machine of machines.csv. If no record says which
+// hosts have members, every machine other than the generator's counts as one.
 func hasMembers(t *record.Trial, machine string) bool {
 	if len(t.ByHost) > 0 {
 		return slices.ContainsFunc(t.ByHost, func(h record.ByHost) bool { return h.Members && h.Machine == machine })

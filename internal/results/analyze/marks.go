@@ -53,7 +53,7 @@ const (
 	memberBack store.SignalKind = "member_back"
 )
 
-// KindName is what several events of a kind are called.
+// KindName returns the plural name of an event kind.
 func KindName(kind store.SignalKind) string {
 	for _, of := range counted {
 		if of.kind == kind {

@@ -25,8 +25,7 @@ var diskTimers = [...]struct {
 	limit  time.Duration
 }{{store.FsyncSeconds, "fsync of its log", limitFsyncP99}, {store.CommitSeconds, "commit of its database", limitCommitP99}}
 
-// disks judges the member's own times of its log's sync and its database's
-// commit.
+// disks judges a member's own times of its log's sync and its database's commit.
 func disks(t *record.Trial, m *MemberMetrics) (out []*Cause) {
 	if !writes(t) {
 		return nil
@@ -82,8 +81,7 @@ func TimerPercentile(r store.Reading, p float64) (seconds float64, ok bool) {
 	return r.Quantile(p / 100)
 }
 
-// processors judges a member's own processor time, where it reports how many
-// processors it may use.
+// processors judges a member's own processor time, if it reports how many processors it may use.
 func processors(m *MemberMetrics) *Cause {
 	used, cores := m.Metrics[store.CPUSeconds].Value, m.Metrics[store.Processors].Value
 	if cores <= 0 || m.Seconds <= 0 {
@@ -94,8 +92,8 @@ func processors(m *MemberMetrics) *Cause {
 		m.Name, text.Share(min(share, 1)), cores, used, m.Seconds, text.Share(limitBusy)))
 }
 
-// roundTrips judges the network between us and a member: a TCP connection is
-// accepted by its system, in which its program has no part.
+// roundTrips judges the network between the load generator and a member: the member's operating
+// system accepts a TCP connection without its program.
 func roundTrips(t *record.Trial, m *MemberMetrics) *Cause {
 	if m.Connects == m.Refused && !slices.ContainsFunc(t.ByMember, func(b record.ByMember) bool { return b.Endpoint == m.Endpoint }) {
 		return nil // the cluster names it so, and from here it is not to be reached there
@@ -133,8 +131,8 @@ func peers(t *record.Trial, m *MemberMetrics) *Cause {
 		fmt.Sprintf("the round trip between member %s and the other members had %s of %s (limit %s)", m.Name, how, spent(took), spent(limitPeerP99)))
 }
 
-// silence finds a member that stood still: it did not answer for long, while a
-// new TCP connection to its machine was quick.
+// silence finds a member that stopped: it did not respond for long, while a new TCP connection
+// to its machine was quick.
 func silence(t *record.Trial, m *MemberMetrics) *Cause {
 	network := ""
 	switch {
@@ -157,8 +155,8 @@ func silence(t *record.Trial, m *MemberMetrics) *Cause {
 		fmt.Sprintf("member %s took %s to answer a question about itself (limit %s)%s", m.Name, spent(m.Slowest), spent(limitSlowAnswer), network))
 }
 
-// folder judges the measurement in the members' data folders, or in the one that
-// was looked at after the load.
+// folder judges the disk probe of the members' data folders, or of the folder that was probed
+// after the load.
 func folder(t *record.Trial) *Cause {
 	d, where, when := dataFolder(t)
 	what, took, ok := fdatasync(d)
@@ -170,8 +168,8 @@ func folder(t *record.Trial) *Cause {
 			where, d.FileSystem, what, spent(took), d.Fdatasyncs, when, spent(limitFsyncP99)))
 }
 
-// dataFolder is the measurement that is nearest to the load, where writes wait
-// for it; nil without any.
+// dataFolder returns the disk probe that is nearest to the load if writes wait for that disk;
+// nil without any.
 func dataFolder(t *record.Trial) (d *record.Durability, where, when string) {
 	switch {
 	case t.DataDir != nil:
@@ -182,8 +180,8 @@ func dataFolder(t *record.Trial) (d *record.Durability, where, when string) {
 	return nil, "", ""
 }
 
-// fdatasync is the p99 of a measurement, or the median where so few were made
-// that the p99 is not known: it is at least as slow.
+// fdatasync returns the p99 of a disk probe, or the median if the p99 is unknown because there
+// were too few syncs: the p99 is at least as slow.
 func fdatasync(d *record.Durability) (what string, took time.Duration, ok bool) {
 	if d == nil {
 		return "", 0, false

@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// MemberMetrics is what a member reported of itself in a trial's window, and
-// how it was reached, by stores.csv.
+// MemberMetrics holds a member's own metrics in a trial's window, and its reachability, from
+// stores.csv.
 type MemberMetrics struct {
 	Name, Endpoint string
 	// Seconds is the time between the two rows that Metrics is the difference of: the nearest to
@@ -30,7 +30,7 @@ type MemberMetrics struct {
 	Connect  SpreadOfTimes // of those that did
 }
 
-// SpreadOfTimes are the least, the middle and the most of some times.
+// SpreadOfTimes holds the minimum, median and maximum of some times.
 type SpreadOfTimes struct{ Min, Median, Max time.Duration }
 
 // MembersMetrics returns the metrics of all members in the order of ByMember, then other members
@@ -98,7 +98,7 @@ func memberMetrics(t *record.Trial, name, endpoint string) MemberMetrics {
 	if near.From.Before(near.To) && !window.From.After(near.From.Add(windowMargin)) && !near.To.After(window.To.Add(windowMargin)) {
 		m.Seconds, m.Metrics = near.To.Sub(near.From).Seconds(), last.Metrics.Since(first.Metrics)
 		if faulty(t) {
-			m.Seconds, m.Metrics = besideFaults(t, answers, near)
+			m.Seconds, m.Metrics = outsideFaults(t, answers, near)
 		}
 	}
 	return m
@@ -121,9 +121,9 @@ func (m *MemberMetrics) count(r *record.StoreRow) {
 	}
 }
 
-// besideFaults is what a member's answers report of the time of a span in which there
-// was no fault, and how many seconds that is.
-func besideFaults(t *record.Trial, answers []*record.StoreRow, in Span) (seconds float64, sum store.Sample) {
+// outsideFaults returns the metrics of a member in the parts of a span without a fault, and the
+// length of these parts in seconds.
+func outsideFaults(t *record.Trial, answers []*record.StoreRow, in Span) (seconds float64, sum store.Sample) {
 	for i, r := range answers[min(1, len(answers)):] {
 		before := answers[i]
 		between := Span{before.Time, r.Time}
@@ -147,11 +147,10 @@ func besideFaults(t *record.Trial, answers []*record.StoreRow, in Span) (seconds
 	return seconds, sum
 }
 
-// windowMargin is how far outside of the window a row can be that still shows
-// what happened in it.
+// windowMargin is the distance from the window at which a row still represents it.
 const windowMargin = 5 * time.Second
 
-// nearestRow is the row nearest to a time.
+// nearestRow returns the row nearest to a time.
 func nearestRow(rows []*record.StoreRow, at time.Time) *record.StoreRow {
 	best := rows[0]
 	for _, r := range rows {

@@ -2,8 +2,8 @@ package analyze
 
 import "github.com/quorumbench/quorumbench/internal/results/record"
 
-// OverTime is how a trial went, from its warm-up to its end: what charts draw.
-// All its parts have the columns of one grid, so that they share a time axis.
+// OverTime is the course of a trial from its warm-up to its end, as drawn in charts. All its
+// parts have the columns of one grid, so that they share a time axis.
 type OverTime struct {
 	Trial *record.Trial
 	Grid  Grid
@@ -26,7 +26,7 @@ type OverTime struct {
 	written []float64
 }
 
-// addPanel takes a panel with the lines of which something is known.
+// addPanel adds a panel with its lines that have values.
 func (o *OverTime) addPanel(p Panel) {
 	kept := p.Lines[:0]
 	for _, l := range p.Lines {
@@ -39,8 +39,7 @@ func (o *OverTime) addPanel(p Panel) {
 	}
 }
 
-// Mark is an event on the time axis, or several of one kind and member that one
-// column holds.
+// Mark is an event on the time axis, or several of one kind and member in one column.
 type Mark struct {
 	From, To float64 // in seconds from the window's opening
 	Events
@@ -50,9 +49,8 @@ type Mark struct {
 	Grave bool
 }
 
-// PercentileCurve is a distribution of times by percentile, over everything due
-// as in the tables: to where the sample ends. It has no points where all failed,
-// and its name says so.
+// PercentileCurve is a distribution of times by percentile, over all due operations as in the
+// tables, up to the limit of the sample. It has no points if all failed, and its name says so.
 type PercentileCurve struct {
 	Name   string
 	Points []PercentilePoint // in rising order

@@ -16,10 +16,9 @@ const (
 	mostSlow   = 500 * time.Millisecond // of one operation
 )
 
-// slowBesideFaults is Slow of a trial with faults, by the seconds outside of them
-// alone: half of these have a p99 that is too long, or together they did not keep the
-// rate.
-func slowBesideFaults(t *record.Trial) bool {
+// slowOutsideFaults is Slow for a trial with faults, judged by the seconds outside of them: half
+// of these have a long p99, or together they did not keep the rate.
+func slowOutsideFaults(t *record.Trial) bool {
 	if t.Opened == nil {
 		return false
 	}
@@ -55,7 +54,7 @@ func Slow(t *record.Trial) bool {
 		return false
 	}
 	if faulty(t) {
-		return slowBesideFaults(t)
+		return slowOutsideFaults(t)
 	}
 	p99 := t.ResponseTime.At(99)
 	switch {

@@ -43,9 +43,9 @@ type followed struct {
 	reading  int
 }
 
-// toldEvery is the number of operations between two progress reports, which also check for
+// progressEvery is the number of operations between two progress reports, which also check for
 // cancellation. Parallel readings report one or two at a time.
-const toldEvery = 1 << 16
+const progressEvery = 1 << 16
 
 // Read implements Input.
 func (f *followed) Read(do func([]history.Op) error) error {
@@ -53,7 +53,7 @@ func (f *followed) Read(do func([]history.Op) error) error {
 	n, next := uint64(0), uint64(0)
 	return f.Set.Read(func(ops []history.Op) error {
 		if n >= next {
-			next = n + toldEvery
+			next = n + progressEvery
 			if err := context.Cause(f.ctx); err != nil {
 				return err
 			}

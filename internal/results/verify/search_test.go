@@ -146,9 +146,9 @@ func TestWhatIsNotDecidedIsSaid(t *testing.T) {
 	}
 }
 
-// What was there when the history begins was written by 0: a history that is cut behind
-// that is still cut, so that what is named is what cannot be, and not what was before.
-func TestWhatWasThereBeforeIsNotNamed(t *testing.T) {
+// Data from before the history count as written by 0. A history that is cut after them still
+// violates its promises, so the finding names the impossible operation and not an earlier one.
+func TestDataBeforeHistoryAreNotNamed(t *testing.T) {
 	var k keyHistory
 	k.add(4, &history.Op{Kind: kv.Put, Written: 5})
 	k.add(9, &history.Op{Kind: kv.Exists, Outcome: kv.Miss, Final: true, Invoked: 10, Done: 20})

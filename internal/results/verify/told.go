@@ -48,9 +48,9 @@ func (p *pass) promised(w *watcher, o *history.Op) {
 	}
 }
 
-// toldInTime processes a watch event of a store without revisions of writes. An event shows a
+// checkEventInTime processes a watch event of a store without revisions of writes. An event shows a
 // version as a read of unbounded staleness does.
-func (p *pass) toldInTime(o *history.Op) {
+func (p *pass) checkEventInTime(o *history.Op) {
 	w := p.watchers
 	if o.Watch == history.Began {
 		w.begin(o)
@@ -89,7 +89,7 @@ func (p *pass) toldInTime(o *history.Op) {
 func (p *pass) inOrder(o *history.Op) {
 	w, at := p.watchers, watcherKey{o.Session, o.Key}
 	if w.before == nil {
-		w.before = map[watcherKey]toldBefore{}
+		w.before = map[watcherKey]lastEvent{}
 	}
 	b, ok := w.before[at]
 	f := finding{key: o.Key, n: 2, ords: [3]uint32{b.ord, p.ord}, revision: o.Mod}
@@ -102,5 +102,5 @@ func (p *pass) inOrder(o *history.Op) {
 	if f.kind != "" && o.Outcome == kv.OK {
 		p.found.add(f)
 	}
-	w.before[at] = toldBefore{o.Mod, p.ord} // after going back, the following events repeat
+	w.before[at] = lastEvent{o.Mod, p.ord} // after going back, the following events repeat
 }

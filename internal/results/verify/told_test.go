@@ -48,7 +48,7 @@ func TestWatchesInTime(t *testing.T) {
 					o.Written, o.Invoked, o.Done = 1, 0, 0
 				}
 			}
-			r, _ := checked(t, untoldWatches(m), Options{Partition: partition})
+			r, _ := checked(t, withoutRevisionsKeepWatches(m), Options{Partition: partition})
 			delete(r.Counts, NoOrder) // which the search finds besides
 			c.holds(t, name, r)
 			if r.Watches == nil || r.Watches.Watchers == 0 || r.Watches.Events == 0 {
@@ -63,8 +63,8 @@ const first = 99
 
 func atFirst(o history.Op) history.Op { o.Written = first; return o }
 
-// untoldWatches is untold without changing the watch events.
-func untoldWatches(m *memory) *memory {
+// withoutRevisionsKeepWatches is untold without changing the watch events.
+func withoutRevisionsKeepWatches(m *memory) *memory {
 	events := map[int]history.Op{}
 	for i, o := range m.ops {
 		if o.Kind == kv.Watch {

@@ -27,7 +27,7 @@ func (c *checker) untold() error {
 func (p *pass) takeTimed(ord uint32, o *history.Op) {
 	switch p.ord = ord; o.Kind {
 	case kv.Watch:
-		p.toldInTime(o)
+		p.checkEventInTime(o)
 		return
 	case kv.KeepAlive:
 		p.kept(o)

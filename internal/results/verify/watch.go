@@ -55,7 +55,7 @@ type watchers struct {
 	all    []watcher
 	total  Watches
 
-	before map[watcherKey]toldBefore // for stores without revisions of writes
+	before map[watcherKey]lastEvent // for stores without revisions of writes
 
 	byKey map[uint64][]uint32 // those that watch few keys
 	wide  []uint32            // those that watch many
@@ -135,8 +135,8 @@ func (e *entry) watcher() uint32 { return uint32(e.time >> 32) }
 func (e *entry) after() uint32   { return uint32(e.time) }
 func (e *entry) before() uint64  { return uint64(e.lo) }
 
-// toldBefore is the last event of a key that a watcher received.
-type toldBefore struct {
+// lastEvent is the last event of a key that a watcher received.
+type lastEvent struct {
 	revision int64
 	ord      uint32
 }

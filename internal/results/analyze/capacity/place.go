@@ -37,7 +37,7 @@ func (d *driftFit) mostTelling(window, overhead float64) (x float64) {
 	x = d.best.x
 	for i := range candidates {
 		one := p.low + (p.high-p.low)*float64(i)/(candidates-1)
-		information, overload := p.tells(one, window)
+		information, overload := p.information(one, window)
 		if information /= 7./6*window + overhead + overload*afterOverload; information > most {
 			most, x = information, one
 		}
@@ -95,9 +95,10 @@ func (p *placing) believe(at float64) {
 	}
 }
 
-// tells returns the expected information of a trial about the capacity and its drift, in nats,
+// information returns the expected information of a trial about the capacity and its drift, in
+// nats,
 // and the probability of an overload. The rate is given by its logarithm.
-func (p *placing) tells(x, window float64) (information, overload float64) {
+func (p *placing) information(x, window float64) (information, overload float64) {
 	next := point{n: math.Exp(x) * window, seconds: window}
 	var all [outcomes]float64
 	for i := range p.beliefs {

@@ -403,12 +403,12 @@ func TestATrialTellsAsMuchAsIsUnknown(t *testing.T) {
 			t.Errorf("beliefs add up to %g", all)
 		}
 		for _, off := range []float64{-1, -0.01, 0, 0.01, 1} {
-			told, overload := p.tells(d.best.x+off, refining)
+			told, overload := p.information(d.best.x+off, refining)
 			if told < -1e-9 || told > unknown+1e-9 || overload < 0 || overload > 1+1e-9 {
 				t.Errorf("a trial %g from the best tells %g of %g, and is an overload with %g", off, told, unknown, overload)
 			}
 		}
-		if told, _ := p.tells(d.best.x-3, refining); told > 0.01 {
+		if told, _ := p.information(d.best.x-3, refining); told > 0.01 {
 			t.Errorf("a rate of a twentieth tells %g", told)
 		}
 	})

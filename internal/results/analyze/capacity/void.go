@@ -12,8 +12,8 @@ const (
 	mostAtOnce = 3
 )
 
-// untold returns the lowest rate between two whose trials all told nothing, and how many
-// there were; 0 and 0 without one.
+// untold returns the lowest rate between two whose trials were all void, and the number of these
+// trials.
 func (s *Search) untold(pass, fail float64) (rate float64, times int) {
 	for i := range s.Trials {
 		t := &s.Trials[i]

@@ -34,15 +34,15 @@ func (b *Breaks) told(f *record.Fault) {
 	}
 }
 
-// toldColumn is a count of watch events or of leases.
-type toldColumn struct {
+// eventColumn is a count of watch events or of leases.
+type eventColumn struct {
 	title string
 	of    func(*BrokenTold) (count uint64, known bool)
 }
 
-// toldColumns returns the columns with content: events if any watcher received one, and leases
+// eventColumns returns the columns with content: events if any watcher received one, and leases
 // if one expired.
-func toldColumns(all []*Breaks) (out []toldColumn) {
+func eventColumns(all []*Breaks) (out []eventColumn) {
 	events, leases := false, false
 	for _, b := range all {
 		events = events || b.Told != nil && b.Told.Events
@@ -50,13 +50,13 @@ func toldColumns(all []*Breaks) (out []toldColumn) {
 	}
 	if events {
 		out = append(out,
-			toldColumn{"late events", func(t *BrokenTold) (uint64, bool) { return t.Late, t.Events }},
-			toldColumn{"lost events", func(t *BrokenTold) (uint64, bool) { return t.Lost, t.ShowsLost }})
+			eventColumn{"late events", func(t *BrokenTold) (uint64, bool) { return t.Late, t.Events }},
+			eventColumn{"lost events", func(t *BrokenTold) (uint64, bool) { return t.Lost, t.ShowsLost }})
 	}
 	if leases {
 		out = append(out,
-			toldColumn{"leases ended", func(t *BrokenTold) (uint64, bool) { return t.Leases, true }},
-			toldColumn{"of these early", func(t *BrokenTold) (uint64, bool) { return t.EarlyLeases, true }})
+			eventColumn{"leases ended", func(t *BrokenTold) (uint64, bool) { return t.Leases, true }},
+			eventColumn{"of these early", func(t *BrokenTold) (uint64, bool) { return t.EarlyLeases, true }})
 	}
 	return out
 }

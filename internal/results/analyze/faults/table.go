@@ -29,7 +29,7 @@ func BrokenTables(rows []*analyze.Row) []analyze.Table {
 	}
 	c := brokenColumns{
 		all:       all,
-		told:      toldColumns(all),
+		told:      eventColumns(all),
 		intervals: slices.ContainsFunc(all, func(b *Breaks) bool { return b.Outage().HasInterval }),
 	}
 	t := analyze.Table{Kind: analyze.OfFaults, Columns: c.columns()}
@@ -43,7 +43,7 @@ func BrokenTables(rows []*analyze.Row) []analyze.Table {
 // brokenColumns are those of the table of what faults broke, with the notes of its cells.
 type brokenColumns struct {
 	all       []*Breaks
-	told      []toldColumn
+	told      []eventColumn
 	intervals bool // of the longest times without any success
 	notes     analyze.FootnoteList
 }
