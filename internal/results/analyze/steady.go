@@ -28,8 +28,8 @@ type LateSteady struct {
 	Alone bool
 }
 
-// LateSteadyOf finds out whether a row's windows opened too early (stats.SteadyFrom).
-// It takes windows of 20 s, and every whole second recorded.
+// LateSteadyOf reports whether a row's windows opened too early (stats.SteadyFrom). It needs
+// windows of 20 s with every whole second recorded.
 func LateSteadyOf(r *Row) (l LateSteady, late bool) {
 	done := r.Done
 	if len(done) > 1 { // one that was cut short would cut them all
@@ -74,7 +74,7 @@ func LateSteadyOf(r *Row) (l LateSteady, late bool) {
 	return l, true
 }
 
-// middleTime is the median of times.
+// middleTime returns the median of times.
 func middleTime(all []float64) (f measure.Figure) {
 	if len(all) >= 3 {
 		f = measure.Figure{NS: middle(all), Known: true}
@@ -99,5 +99,5 @@ func (l *LateSteady) String() string {
 	return words
 }
 
-// tenths is a length of time to 0.1 s.
+// tenths formats a time to 0.1 s.
 func tenths(s float64) string { return text.Seconds(math.Round(10*s) / 10) }

@@ -15,7 +15,7 @@ type cellsOf struct {
 	cell func(*Row) Cell
 }
 
-// Tables are those of a run's closed loops and of its open loops.
+// Tables returns the tables of a run's closed loops and of its open loops.
 func Tables(all []*Row) []Table {
 	var closed, waiting, open []*Row
 	for _, r := range all {
@@ -56,7 +56,7 @@ func Tables(all []*Row) []Table {
 	return tables
 }
 
-// WatchTables is the table of the trials that watch, if there are any.
+// WatchTables returns the table of the trials with watchers, if there are any.
 func WatchTables(all []*Row) []Table {
 	rows := slices.DeleteFunc(slices.Clone(all), func(r *Row) bool { return r.First().Load.Watch == nil })
 	if len(rows) == 0 {
@@ -99,7 +99,7 @@ func table(kind TableKind, rows []*Row, columns []cellsOf, notes *FootnoteList) 
 	return t
 }
 
-// words is a column of words about the trial.
+// words returns a column of texts about the trial.
 func words(title string, left bool, of func(*record.Trial) string) cellsOf {
 	return cellsOf{Column{Title: title, Left: left}, func(r *Row) Cell { return Cell{Text: of(r.First())} }}
 }
@@ -188,8 +188,7 @@ func figureColumns(kind TableKind, rows []*Row, notes *FootnoteList) []cellsOf {
 	return columns
 }
 
-// certaintyColumn is the column of how sure a figure is, if that is known of some
-// row.
+// certaintyColumn returns the column of a figure's certainty, if it is known for some row.
 func certaintyColumn(f *record.Figure, rows []*Row, notes *FootnoteList) []cellsOf {
 	known := map[*Row]*Certainty{}
 	for _, r := range rows {
@@ -222,7 +221,7 @@ func anyHas(rows []*Row, name string) bool {
 	})
 }
 
-// watchedWhat says what a trial's watchers watch.
+// watchedWhat describes what a trial's watchers watch.
 func watchedWhat(t *record.Trial) string {
 	if t.Application.Name != "" {
 		return "what " + t.Application.Name + " watches"
@@ -233,7 +232,7 @@ func watchedWhat(t *record.Trial) string {
 	return WatchedKeys(t.Load.Watch, t.KeySpace)
 }
 
-// WatchedKeys says which of the key space's keys are watched.
+// WatchedKeys describes the watched part of the key space.
 func WatchedKeys(w *scenario.Watch, keySpace uint64) string {
 	watched := keySpace
 	if w.WatchedKeys > 0 {
@@ -250,7 +249,7 @@ func WatchedKeys(w *scenario.Watch, keySpace uint64) string {
 	return "1 of " + text.Plural(watched, "key") + " each"
 }
 
-// CertainFigures are those that tables and files say of how sure they are.
+// CertainFigures returns the figures whose certainty tables and files contain.
 func CertainFigures() []record.Figure {
 	var all []record.Figure
 	for _, p := range slices.Concat(places(ClosedLoop), places(WatchEvents)) {

@@ -270,8 +270,8 @@ func CheckRun(all []Threshold, run *record.Run) ([]Missed, error) {
 	return missed, err
 }
 
-// NotRun says that trials which were to run cannot have kept a threshold; nil if
-// all ran.
+// NotRun returns an error if some planned trials did not run, because they cannot have kept a
+// threshold; nil if all ran.
 func NotRun(run *record.Run) error {
 	if len(run.Trials) >= run.Planned {
 		return nil
@@ -309,7 +309,7 @@ func (t *Threshold) check(trial *record.Trial) (m Missed, s Standing, err error)
 	return m, Kept, nil
 }
 
-// value is the trial's figure, or why there is none.
+// value returns the trial's figure, or the reason why it is unknown.
 func (t *Threshold) value(trial *record.Trial) (v record.Value, why string, err error) {
 	switch {
 	case t.Figure.Times != nil:
@@ -324,8 +324,8 @@ func (t *Threshold) value(trial *record.Trial) (v record.Value, why string, err 
 	return v, why, nil
 }
 
-// time is a figure of times. Percentiles that the trial's result lacks come from
-// its histograms.
+// time returns a figure of times. Percentiles that the trial's result does not have are computed
+// from its histograms.
 func (t *Threshold) time(trial *record.Trial) (v record.Value, why string, err error) {
 	times, failed := t.Figure.Times.Of(trial)
 	if t.Figure.Recorded() {

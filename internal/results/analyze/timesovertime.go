@@ -86,7 +86,7 @@ func (x *timesOverTime) read() error {
 	return err
 }
 
-// second takes the second that was read, and empties it.
+// second processes the second that was read, and clears it.
 func (x *timesOverTime) second() {
 	defer func() {
 		for _, sum := range []*measure.Sum{&x.times, &x.late, &x.watched} {
@@ -201,7 +201,7 @@ func (o *OverTime) headline() string {
 // whole seconds.
 const leastLength = 0.2
 
-// lengthOf is a second's length: the last of a phase may be cut.
+// lengthOf returns the length of a second: the last one of a phase may be cut.
 func (g *Grid) lengthOf(r *record.Row) float64 {
 	at := r.Time.Sub(g.Opened).Seconds()
 	if r.Phase == measure.Measured.String() {
@@ -210,7 +210,7 @@ func (g *Grid) lengthOf(r *record.Row) float64 {
 	return math.Min(1, -at)
 }
 
-// unsupported says which lines have no point, and why.
+// unsupported lists the lines without points, with the reason.
 func unsupported(lines []Line) (notes []string) {
 	for i := range lines {
 		if lines[i].Empty() && i < len(lines)-1 {

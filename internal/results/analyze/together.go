@@ -61,7 +61,7 @@ func AllTogether(all []*OverTime) (out []Together) {
 // side identifies a side of the chart: a store in a run.
 func side(t *record.Trial) string { return t.Dir + "\x00" + Store(t) }
 
-// togetherTitle is what trials have in common that are put together.
+// togetherTitle returns the common title of trials in one chart.
 func togetherTitle(t *record.Trial) string {
 	if t.Open() {
 		return Headline(t) + ", open loop"
@@ -146,7 +146,7 @@ type source struct {
 	of          func(*OverTime) *Line
 }
 
-// panelLine is a trial's line in one of its panels; nil without any.
+// panelLine returns a function for a trial's line in one of its panels; nil without any.
 func panelLine(panel, line string) func(*OverTime) *Line {
 	return func(o *OverTime) *Line {
 		for i := range o.Panels {
@@ -160,7 +160,7 @@ func panelLine(panel, line string) func(*OverTime) *Line {
 	}
 }
 
-// bandOf is all of a trial's members.
+// bandOf returns a function for the band of all of a trial's members.
 func bandOf(panel string) func(*OverTime) *Line {
 	return func(o *OverTime) *Line {
 		l, ok := o.bands[panel]
@@ -217,7 +217,7 @@ func (o *OverTime) addTogether(prefix string, s *source, all []*OverTime, place 
 	}
 }
 
-// lineName is what a line is called: the trial and its load.
+// lineName returns a line's name: the trial and its load.
 func lineName(t *record.Trial) string {
 	if t.Open() {
 		return t.Name + ", " + DueRate(t)
@@ -225,7 +225,7 @@ func lineName(t *record.Trial) string {
 	return t.Name + ", " + text.Plural(uint64(max(t.Clients, 0)), "client")
 }
 
-// overTime has all windows begin at 0.
+// overTime aligns all windows at 0.
 func (g *Together) overTime(all []*OverTime) {
 	o, width, span := &g.OverTime, 1, 1
 	for _, of := range all {
@@ -249,7 +249,7 @@ func (g *Together) overTime(all []*OverTime) {
 	}
 }
 
-// byWrites has the writes completed along the axis.
+// byWrites uses completed writes as the axis.
 func (g *Together) byWrites(all []*OverTime) {
 	most := 0.0
 	for _, of := range all {
@@ -275,7 +275,7 @@ func (g *Together) byWrites(all []*OverTime) {
 	}
 }
 
-// writesNote says what the axis counts.
+// writesNote explains what the axis counts.
 func writesNote(all []*OverTime) string {
 	note := "The axis counts the writes completed since the window opened, to the second; a warm-up's are not among them."
 	if slices.ContainsFunc(all, func(o *OverTime) bool {

@@ -16,7 +16,7 @@ import (
 // registry's distributions it is.
 type distribution struct{ title, prefix string }
 
-// TimesTable has a trial's distributions side by side, the loop's own time first.
+// TimesTable returns a trial's distributions in columns, the loop's headline time first.
 func TimesTable(t *record.Trial) Table {
 	columns := []distribution{{"service time", "service"}, {"response time", "response"}}
 	if t.HeadlineTime() == record.Response {
@@ -31,7 +31,7 @@ func TimesTable(t *record.Trial) Table {
 	return timesTable(t, columns)
 }
 
-// WatchTimesTable is that of the watch events; it has no rows where none is timed.
+// WatchTimesTable returns the table of the watch events' times; no rows if none is timed.
 func WatchTimesTable(t *record.Trial) Table {
 	if t.Watch == nil || t.Watch.FromDue.Count == 0 {
 		return Table{}
@@ -39,7 +39,7 @@ func WatchTimesTable(t *record.Trial) Table {
 	return timesTable(t, []distribution{{"from due to arrival", "watch"}, {"from sent to arrival", "watch-sent"}})
 }
 
-// timesTable has a row for each figure of a summary of times.
+// timesTable returns a table with a row for each figure of a summary of times.
 func timesTable(t *record.Trial, columns []distribution) Table {
 	table := Table{Columns: []Column{{Title: "", Left: true}}}
 	for _, c := range columns {
@@ -54,14 +54,14 @@ func timesTable(t *record.Trial, columns []distribution) Table {
 	return table
 }
 
-// add puts a cell behind a row's others.
+// add appends a cell to a row.
 func (t *Table) add(row int, c Cell) {
 	t.Rows[row] = append(t.Rows[row], c)
 	t.Doubted = t.Doubted || c.Doubted
 }
 
-// doubtedCell is a figure of the trial, or of a part of its operations, with the
-// verdict's doubt about the figure of that name.
+// doubtedCell formats a figure of the trial or of a part of its operations, marked if the
+// verdict doubts the figure of that name.
 func doubtedCell(t *record.Trial, name string, v record.Value) Cell {
 	c := FigureCell(v)
 	c.Doubted = v.Known && t.Verdict.Doubts(name)
@@ -82,8 +82,8 @@ func numberValue(x float64) record.Value {
 // CountCell returns a cell with a count.
 func CountCell(n uint64) Cell { return FigureCell(numberValue(float64(n))) }
 
-// RolesTable is what each operation took and who served it; it has no rows where
-// that is one operation and role.
+// RolesTable returns the times by operation and serving role; no rows if there is one operation
+// and role.
 func RolesTable(t *record.Trial) Table {
 	if len(t.ByRole) < 2 {
 		return Table{}
@@ -102,8 +102,8 @@ func RolesTable(t *record.Trial) Table {
 	return table
 }
 
-// CallsTable is what became of each kind of an application's calls; it has no rows for
-// any other load.
+// CallsTable returns the results of each kind of an application's calls; no rows for other
+// loads.
 func CallsTable(t *record.Trial) Table {
 	if len(t.ByCall) == 0 {
 		return Table{}
@@ -174,7 +174,7 @@ func (s *callSpan) each(c *record.Calls) Cell {
 	return Cell{Text: strconv.FormatFloat(float64(n)/float64(s.ended), 'f', 2, 64)}
 }
 
-// CallsTables are those of all measured trials that have one.
+// CallsTables returns the tables of all measured trials that have one.
 func CallsTables(run *record.Run) (all []Table) {
 	for i := range run.Trials {
 		if table := CallsTable(&run.Trials[i]); len(table.Rows) > 0 && Measured(&run.Trials[i]) {
@@ -184,8 +184,8 @@ func CallsTables(run *record.Run) (all []Table) {
 	return all
 }
 
-// MembersTable is what each member had of the load; it has no rows where that was
-// even and no connection was lost.
+// MembersTable returns each member's share of the load; no rows if it was even and no connection
+// was lost.
 func MembersTable(t *record.Trial) Table {
 	if !unevenMembers(t) {
 		return Table{}
@@ -202,8 +202,7 @@ func MembersTable(t *record.Trial) Table {
 	return table
 }
 
-// WorkersTable is what each of several workers did; it has no rows where there was
-// one.
+// WorkersTable returns the work of each of several workers; no rows if there was one.
 func WorkersTable(t *record.Trial) Table {
 	if len(t.ByWorker) == 0 {
 		return Table{}
@@ -242,7 +241,7 @@ func WorkersTable(t *record.Trial) Table {
 	return table
 }
 
-// startOf says how the workers began.
+// startOf describes how the workers started.
 func startOf(t *record.Trial, last *record.ByWorker) string {
 	how := "The last to begin, " + text.Duration(float64(last.BeganAfterNS)) + " after the first"
 	if t.StartSpreadNS != nil {
@@ -258,7 +257,7 @@ func startOf(t *record.Trial, last *record.ByWorker) string {
 	return how + "."
 }
 
-// WorkersTables are those of all measured trials that have one.
+// WorkersTables returns the tables of all measured trials that have one.
 func WorkersTables(run *record.Run) (all []Table) {
 	for i := range run.Trials {
 		if table := WorkersTable(&run.Trials[i]); len(table.Rows) > 0 && Measured(&run.Trials[i]) {
@@ -276,7 +275,7 @@ type ErrorKind struct {
 	Text    string       // the first seen; may be empty
 }
 
-// ErrorKinds are a trial's errors by kind, the most frequent first.
+// ErrorKinds returns a trial's errors by kind, the most frequent first.
 func ErrorKinds(t *record.Trial) []ErrorKind {
 	all := make([]ErrorKind, 0, len(t.ErrorsByKind))
 	for kind, n := range t.ErrorsByKind {
@@ -318,7 +317,7 @@ func unevenMembers(t *record.Trial) bool {
 	})
 }
 
-// LostConnections are the members that lost connections.
+// LostConnections returns the members that lost connections.
 func LostConnections(t *record.Trial) []*record.ByMember {
 	var lost []*record.ByMember
 	for i := range t.ByMember {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// middle is the median of numbers, which it sorts; of an even number the upper.
+// middle sorts numbers and returns their median; of an even number the upper one.
 func middle(all []float64) float64 {
 	if len(all) == 0 {
 		return 0

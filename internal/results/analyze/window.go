@@ -12,7 +12,7 @@ type Span struct{ From, To time.Time }
 
 func (a Span) overlaps(b Span) bool { return !a.From.After(b.To) && !b.From.After(a.To) }
 
-// shared is for how many seconds both last.
+// shared returns the number of seconds that both spans have in common.
 func (a Span) shared(b Span) float64 {
 	from, to := a.From, a.To
 	if b.From.After(from) {
@@ -29,7 +29,7 @@ func WindowOf(t *record.Trial) Span {
 	return Span{*t.Opened, t.Opened.Add(time.Duration(t.Seconds * 1e9))}
 }
 
-// measuredRows are the seconds of a trial's window.
+// measuredRows returns the seconds of a trial's window.
 func measuredRows(t *record.Trial) (rows []*record.Row) {
 	for i := range t.Timeline {
 		if r := &t.Timeline[i]; r.Phase == measure.Measured.String() {
@@ -39,8 +39,8 @@ func measuredRows(t *record.Trial) (rows []*record.Row) {
 	return rows
 }
 
-// wholeSeconds are the operations done in each whole second of a trial's window;
-// nil where the record lacks one.
+// wholeSeconds returns the operations done in each whole second of a trial's window; nil if the
+// record lacks one.
 func wholeSeconds(t *record.Trial) (done []float64) {
 	for _, r := range measuredRows(t) {
 		if float64(r.Second+1) > t.Seconds {

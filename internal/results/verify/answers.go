@@ -66,7 +66,7 @@ func (f *followed) Read(do func([]history.Op) error) error {
 	})
 }
 
-// record is the result as the record has it.
+// record returns the result in the format of the record.
 func (r *Result) record() *record.Answers {
 	out := &record.Answers{
 		Operations: r.Operations, Judged: r.Judged, Keys: r.Keys, Indefinite: r.Indefinite, Resolved: r.Resolved,

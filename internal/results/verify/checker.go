@@ -33,7 +33,7 @@ func (c *checker) each(do func(uint32, *history.Op)) error {
 	})
 }
 
-// mixed is a number's bits, mixed.
+// mixed returns a hash of x.
 func mixed(x uint64) uint64 {
 	x ^= x >> 30
 	x *= 0xbf58476d1ce4e5b9

@@ -36,7 +36,7 @@ func isOf(r, end *entry) bool {
 	return r.value != history.Absent && r.value == end.value
 }
 
-// madeAt is the write that was done at a revision, nil if there is none.
+// madeAt returns the write at a revision; nil if there is none.
 func (k *keyChecker) madeAt(rev int64) *entry {
 	i := sort.Search(len(k.writes), func(i int) bool { return k.writes[i].at >= rev })
 	if i == len(k.writes) || k.writes[i].at != rev {

@@ -18,7 +18,7 @@ const (
 	ending         // the end of the session with which a version ends
 )
 
-// roleOf is an operation's role. A conflict and a delete of nothing are reads.
+// roleOf returns an operation's role. A conflict and a deletion of a missing key are reads.
 func roleOf(o *history.Op) role {
 	switch o.Kind {
 	case kv.Get, kv.Exists:

@@ -87,7 +87,8 @@ func (k *keyChecker) authors() {
 	}
 }
 
-// writerOf is the write of the value that a read returned; -1: there is none.
+// writerOf returns the index of the write of the value that a read returned; -1 if there is
+// none.
 func (k *keyChecker) writerOf(r *timed) int {
 	t := &k.timed
 	i := sort.Search(len(t.byValue), func(i int) bool { return t.writes[t.byValue[i]].value >= r.value })

@@ -20,11 +20,11 @@ type version struct {
 
 func (v *version) there() bool { return v.value != history.Absent }
 
-// count is how often the key was written since it was made, where that is what
-// writes expect of it; 0: not known.
+// count returns the number of writes since the key was created, if writes expect a count; 0:
+// unknown.
 func (v *version) count() int64 { return v.expected + 1 }
 
-// state says what a version was.
+// state describes a version.
 func (v *version) state() string {
 	if !v.there() {
 		return fmt.Sprintf("the key had been deleted at revision %d", v.rev)

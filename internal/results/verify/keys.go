@@ -50,8 +50,8 @@ func (k *keyChecker) split() {
 	slices.SortFunc(k.reads, byRevision)
 }
 
-// list makes the key's versions: those of writes that were done, and those that
-// answers show.
+// list builds the key's versions, from successful writes and from the versions that responses
+// show.
 func (k *keyChecker) list() {
 	k.versions, k.marks, k.writers = k.versions[:0], k.marks[:0], k.writers[:0]
 	for i := range k.writes {

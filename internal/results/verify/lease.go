@@ -39,9 +39,9 @@ type lease struct {
 // mostSeconds bounds what a store can say of a lease's time.
 const mostSeconds = int64(100 * 365 * 24 * time.Hour / time.Second)
 
-// keptAlive takes an answer to a keep-alive. The lease was prolonged after it was
-// sent, so it must live at least as long from then; and it was gone before the
-// answer that says so came.
+// keptAlive processes the response to a keep-alive. The lease was renewed after the request was
+// sent, so it must live at least its TTL from then; a lease that does not exist had expired
+// before the response.
 func (l *leases) keptAlive(f *findings, o *history.Op, ord uint32) {
 	if l.of == nil {
 		l.of = map[uint64]*lease{}

@@ -103,8 +103,8 @@ func (l *locks) check(f *findings, alive *leases) *Locks {
 	return t
 }
 
-// both is the finding of two holds, the first of which has the lower token and was
-// not freed when the other was got.
+// both returns the finding for two holds, the first of which has the lower token and was not
+// released when the other was acquired.
 func both(low, high *held) finding {
 	f := finding{kind: HeldTwice, promise: history.Exclusive, key: high.lock, n: 2, ords: [3]uint32{low.ord, high.ord}, revision: low.token}
 	if low.released() {

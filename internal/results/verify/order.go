@@ -28,7 +28,7 @@ type sweep struct {
 
 func newSweep(longest int64) *sweep { return &sweep{longest: longest, steps: []step{{done: -1}}} }
 
-// ended takes an operation's answer, in the order of their ends.
+// ended processes an operation's response, in the order of the responses.
 func (s *sweep) ended(o *history.Op, r role, ord uint32) {
 	if o.At == 0 || r != read && r != wrote {
 		return
@@ -60,8 +60,8 @@ func (s *sweep) push(next step) {
 	s.steps = append(s.steps, next)
 }
 
-// before is the bound of what had ended before a time, and not at it: two moments
-// of one reading of the clock are not told apart.
+// before returns the bound of the operations that ended strictly before a time, because two
+// events with the same clock reading have no order.
 func (s *sweep) before(at int64) bound {
 	lo, hi, back := 0, len(s.steps), 1
 	for hi-back > 0 { // most look back a little

@@ -83,8 +83,8 @@ func (p *pass) take(ord uint32, o *history.Op) {
 	p.seen.ended(o, role, p.ord)
 }
 
-// doubles finds revisions that several writes were given. A store numbers its
-// writes, so no two of one history have the same.
+// doubles finds revisions that several writes returned. A store numbers its writes, so the
+// writes of a history have distinct revisions.
 func (c *checker) doubles(all []revision) {
 	slices.SortFunc(all, func(a, b revision) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.ord, b.ord)) })
 	for i := 1; i < len(all); i++ {

@@ -18,7 +18,7 @@ type pass struct {
 	ord, head    uint32   // of the operation, and of the transaction that it is of
 }
 
-// kept takes what is known of a lease, or of a lock.
+// kept processes an operation of a lease or a lock.
 func (p *pass) kept(o *history.Op) {
 	switch {
 	case !p.first:
@@ -32,7 +32,7 @@ func (p *pass) kept(o *history.Op) {
 // mostMembers limits the members of a history that are distinguished.
 const mostMembers = 256
 
-// member is a small number for the one that answered.
+// member returns a small number for the member that responded.
 func (p *pass) member(o *history.Op) uint8 {
 	for i, id := range p.members {
 		if id == o.Member {

@@ -44,7 +44,7 @@ func (k *keyChecker) replay() {
 	next(1<<63 - 1)
 }
 
-// current is the version at a place, nil where none is known.
+// current returns the version at a place; nil if unknown.
 func (k *keyChecker) current(p *place) *version {
 	if p.cur < 0 {
 		return nil
@@ -141,7 +141,7 @@ func (k *keyChecker) deletedSince(r *entry, cur int) bool {
 	return false
 }
 
-// upTo is the index of the latest version not after a revision; -1: none.
+// upTo returns the index of the latest version not after a revision; -1: none.
 func (k *keyChecker) upTo(rev int64) int {
 	return sort.Search(len(k.versions), func(i int) bool { return k.versions[i].rev > rev }) - 1
 }

@@ -51,7 +51,7 @@ func (k *keyChecker) fillWriters() {
 	slices.SortStableFunc(k.writers, func(a, b writer) int { return cmp.Compare(a.value, b.value) })
 }
 
-// versionBy is a version of which nothing is known but what shows it.
+// versionBy returns a version of which only the mark is known.
 func versionBy(m *mark) version {
 	return version{rev: m.rev, value: m.value, done: -1, expected: history.AnyMod, ord: m.ord, seen: !m.cas}
 }

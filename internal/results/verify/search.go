@@ -153,11 +153,11 @@ func (k *keyHistory) add(ord uint32, o *history.Op) {
 	}
 }
 
-// behind is where a history is cut behind an operation: at its end, which of what was there
-// when the history began is 0.
+// behind returns the time at which a history is cut after an operation: its end, or 1 for data
+// from before the history.
 func behind(o *history.Op) int64 { return max(o.Done, 1) }
 
-// operations are the key's for the search.
+// operations returns the key's operations for the search.
 func (k *keyHistory) operations() (out []porcupine.Operation) {
 	values := map[int64]uint64{0: history.Absent} // by revision, as reads show it
 	for i := range k.ops {

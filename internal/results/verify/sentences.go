@@ -8,7 +8,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure/history"
 )
 
-// text is a violation in words.
+// text describes a violation.
 func (f *finding) text(ops []history.Op, wrong *history.Op, counted bool) (out string) {
 	for i := range ops {
 		out += Sentence(&ops[i], counted) + "\n"
@@ -65,7 +65,7 @@ func (f *finding) text(ops []history.Op, wrong *history.Op, counted bool) (out s
 	return out
 }
 
-// ofWatcher is a violation of what is promised of watchers alone, in words.
+// ofWatcher describes a violation of a guarantee of watches.
 func (f *finding) ofWatcher(wrong *history.Op) string {
 	switch f.kind {
 	case EventLost:
@@ -99,7 +99,7 @@ func at(revision int64) string {
 	return fmt.Sprintf(" at revision %d", revision)
 }
 
-// by says who answered, where that is known.
+// by names the member that responded, if it is known.
 func by(o *history.Op) string {
 	if o.Member == 0 {
 		return ""
@@ -107,7 +107,7 @@ func by(o *history.Op) string {
 	return fmt.Sprintf(", by member %x", o.Member)
 }
 
-// keptAlive says in words what became of a keep-alive.
+// keptAlive describes the result of a keep-alive.
 func keptAlive(o *history.Op) string {
 	switch o.Lock {
 	case history.Granted:
@@ -162,7 +162,7 @@ func told(o *history.Op) string {
 	return out + by(o) + "."
 }
 
-// asked is what a compare-and-set asks for.
+// asked describes the condition of a compare-and-set.
 func asked(counted bool) string {
 	if counted {
 		return "version"
@@ -170,8 +170,7 @@ func asked(counted bool) string {
 	return "revision"
 }
 
-// Sentence says in words what an operation did, and when; counted as
-// history.Header has it.
+// Sentence describes what an operation did, and when; counted is as in history.Header.
 func Sentence(o *history.Op, counted bool) string {
 	switch o.Kind {
 	case kv.Ephemeral:
@@ -219,7 +218,7 @@ func Sentence(o *history.Op, counted bool) string {
 	return out + by(o) + "."
 }
 
-// Label says the same in a word or two.
+// Label describes an operation in a word or two.
 func Label(o *history.Op) string {
 	switch o.Kind {
 	case kv.Ephemeral:

@@ -98,7 +98,7 @@ func (s *stalenesses) list() (out []Staleness) {
 	return out
 }
 
-// distribution is that of n values, of which those that h lacks are 0.
+// distribution returns the distribution of n values; the values that h lacks are 0.
 func distribution(h *hdrhistogram.Histogram, n uint64) Distribution {
 	if h.TotalCount() == 0 {
 		return Distribution{}

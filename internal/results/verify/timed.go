@@ -72,7 +72,7 @@ func (b *begun) until(at int64, all []timed) int64 {
 	return all[b.longest[n-1]].ended
 }
 
-// endedBefore is how many of acked had ended before a time.
+// endedBefore returns the number of entries of acked that ended before a time.
 func (t *timedKey) endedBefore(at int64) int {
 	return sort.Search(len(t.acked), func(i int) bool { return t.writes[t.acked[i]].ended >= at })
 }

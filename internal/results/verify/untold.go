@@ -23,7 +23,7 @@ func (c *checker) untold() error {
 	return c.search()
 }
 
-// takeTimed takes an operation with both of its times.
+// takeTimed processes an operation, given both of its times.
 func (p *pass) takeTimed(ord uint32, o *history.Op) {
 	switch p.ord = ord; o.Kind {
 	case kv.Watch:

@@ -68,7 +68,7 @@ func newWatchers() *watchers {
 	return &watchers{places: map[uint32]uint32{}, byKey: map[uint64][]uint32{}}
 }
 
-// begin takes the creation of a watcher, for the first time or again.
+// begin processes the creation of a watcher, including a repeated one.
 func (w *watchers) begin(o *history.Op) {
 	if at, ok := w.places[o.Session]; ok {
 		if o.Outcome != kv.Miss {

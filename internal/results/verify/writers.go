@@ -52,8 +52,8 @@ func (p *pool) take(by int64) bool {
 	return true
 }
 
-// takeLast takes the one that began last of those that can be there by a revision,
-// which leaves those that can explain something earlier.
+// takeLast removes the write that started last of those that are possible at a revision, so that
+// the others remain for earlier versions.
 func (p *pool) takeLast(by int64) bool {
 	i, _ := slices.BinarySearch(p.lows, by)
 	if i <= p.used {
@@ -106,7 +106,7 @@ func (t *transactions) resolve(ord uint32, rev int64) {
 	t.fresh = append(t.fresh, head)
 }
 
-// siblings are the keys of transactions that were seen since it was last asked.
+// siblings returns the keys of the transactions that were seen since its last call.
 func (t *transactions) siblings() map[uint64]bool {
 	t.again = map[uint64]bool{}
 	for _, head := range t.fresh {

@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// bracket are the highest rate that did not fail below all that did, and the lowest
-// that did; 0 and +Inf for none. What contradicts itself near the capacity is left to
-// the estimate.
+// bracket returns the highest rate that did not fail below all failed ones, and the lowest
+// failed rate; 0 and +Inf for none. Contradictions near the capacity are left to the estimate.
 func (s *Search) bracket() (pass, fail float64) {
 	fail = math.Inf(1)
 	for i := range s.Trials {
@@ -62,8 +61,8 @@ const (
 	certain = 30
 )
 
-// evidence is how strongly trials of one rate say that the objective does not hold
-// there. A single second that a machine stood still is little of it.
+// evidence returns how strongly trials of one rate show that the objective does not hold there.
+// A single second in which a machine stalled is weak evidence.
 func (s *Search) evidence(all []*Trial) (most float64) {
 	overloaded, heavily := 0, 0
 	for _, t := range all {
@@ -135,8 +134,8 @@ func (s *Search) held(below float64) (rate float64) {
 	return rate
 }
 
-// contradictions are trials at a rate at which, or below which, the objective failed,
-// and that do not say so: windows were too short to show what happens seldom.
+// contradictions returns the number of trials at or above a failed rate that did not fail: their
+// windows were too short to show rare events.
 func (s *Search) contradictions() (n int) {
 	_, fail := s.bracket()
 	for i := range s.Trials {

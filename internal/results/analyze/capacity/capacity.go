@@ -71,7 +71,7 @@ const (
 	surelyGrows = 3.09
 )
 
-// Share is the trial's share of bad operations, by the goal's place; NaN if none
+// Share returns the trial's share of bad operations for a goal, given by its index; NaN if none
 // were due.
 func (t *Trial) Share(goal int) float64 {
 	due, bad := t.counts(goal)

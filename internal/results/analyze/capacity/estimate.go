@@ -2,7 +2,7 @@ package capacity
 
 import "math"
 
-// Estimate is the interval as the trials so far have it.
+// Estimate returns the interval according to the trials so far.
 func (s *Search) Estimate() Interval {
 	pass, fail := s.bracket()
 	if pass == 0 || math.IsInf(fail, 1) {
@@ -26,7 +26,7 @@ func (s *Search) Estimate() Interval {
 	return out
 }
 
-// hidden is an overload so small that it shows in no window, as a share.
+// hidden returns the largest overload that no window shows, as a share.
 func (s *Search) hidden() float64 {
 	hidden := mostGrowth
 	for _, goal := range s.Goals {
@@ -49,8 +49,8 @@ func (s *Search) around(pass, fail float64) (low, high float64) {
 	return low, high
 }
 
-// points are those of a goal near the crossing, and whether the goal failed. Trials
-// that only point out where to look are among them where no other shows a failure.
+// points returns the points of a goal near the crossing, and whether the goal failed. Trials
+// that only guide the search are included if no other shows a failure.
 func (s *Search) points(goal int, low, high float64) (points []point, crossed bool) {
 	for _, pointing := range []bool{false, true} {
 		points = points[:0]

@@ -76,9 +76,8 @@ func newFit(points []point, g Goal, low, high float64) *fit {
 	return f
 }
 
-// deviance is how far the points are from the line with the slope that fits best,
-// which it sets: twice the logarithm of how much less likely they are than under
-// shares of their own.
+// deviance sets the slope with the best fit and returns the distance of the points from the
+// line: twice the log-likelihood ratio of the points' own shares to the line.
 func (f *fit) deviance(l *line) (least float64) {
 	least = math.Inf(1)
 	one := *l
@@ -90,8 +89,8 @@ func (f *fit) deviance(l *line) (least float64) {
 	return least
 }
 
-// distance is the deviance of a line with one of the slopes; more than enough is not
-// looked at closely.
+// distance returns the deviance of a line with the k-th slope; it may stop once the sum exceeds
+// enough.
 func (f *fit) distance(l *line, k int, enough float64) (sum float64) {
 	slope := slopeAt[k]
 	for i := range f.points {
@@ -104,8 +103,8 @@ func (f *fit) distance(l *line, k int, enough float64) (sum float64) {
 	return sum
 }
 
-// far is the deviance of one point from a line with one of the slopes that has the point's
-// rate so far above the capacity, in log odds.
+// far returns the deviance of one point from a line with the k-th slope whose rate is above the
+// capacity by above, in log odds.
 func (f *fit) far(i int, above float64, k int) (sum float64) {
 	p, of, slope := &f.points[i], &f.of[k], slopeAt[k]
 	var eta, norm float64
@@ -137,9 +136,9 @@ func (f *fit) far(i int, above float64, k int) (sum float64) {
 	return sum
 }
 
-// excess is by how much the points lie further from the best line than chance has
-// them, as far as there are enough of them to show it; 1 at least. parameters is how
-// many the line has.
+// excess returns the ratio of the points' distance from the best line to the distance expected
+// by chance, if there are enough points to show it; at least 1. parameters is the line's number
+// of parameters.
 func (f *fit) excess(l *line, deviance, parameters float64) float64 {
 	const known = 4 // degrees of freedom that 1 itself counts as
 	n := -parameters

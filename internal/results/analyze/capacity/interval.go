@@ -8,7 +8,7 @@ type Interval struct{ Lower, Estimate, Upper float64 }
 // Closed reports whether both ends are known.
 func (i Interval) Closed() bool { return i.Lower >= 0 && i.Upper > i.Lower && !math.IsInf(i.Upper, 1) }
 
-// Width is that of the interval as a share of its middle.
+// Width returns the interval's width as a share of its middle.
 func (i Interval) Width() float64 {
 	if math.IsInf(i.Upper, 1) {
 		return math.Inf(1)

@@ -28,7 +28,7 @@ type movement struct {
 	surely bool
 }
 
-// moved is what the trials so far say of a drift.
+// moved returns the drift that the trials so far show.
 func (s *Search) moved() movement {
 	m := movement{all: Interval{Lower: math.Inf(1), Upper: 0}}
 	s.eachDrift(func(d *driftFit) {
@@ -51,7 +51,7 @@ func (s *Search) stays(i Interval) bool {
 	return likely
 }
 
-// eachDrift makes the fit of each goal that failed.
+// eachDrift fits each goal that failed.
 func (s *Search) eachDrift(do func(d *driftFit)) {
 	pass, fail := s.bracket()
 	low, high := s.around(pass, fail)
@@ -67,7 +67,7 @@ func (s *Search) eachDrift(do func(d *driftFit)) {
 	}
 }
 
-// span is from when to when the search was, in its seconds.
+// span returns the first and the last time of the search, in its seconds.
 func (s *Search) span() (first, last float64) {
 	first = s.start
 	for i := range s.Trials {
@@ -98,7 +98,7 @@ type cell struct{ x, drift, deviance float64 }
 // box is a rectangle of cells: its middle, and how far it goes to either side.
 type box struct{ x, drift, dx, ddrift float64 }
 
-// likeliest finds the best cell; false where there is nothing to find it by.
+// likeliest finds the best cell; false without data.
 func (d *driftFit) likeliest() bool {
 	weight := 0.0
 	for i := range d.points {
@@ -116,7 +116,7 @@ func (d *driftFit) likeliest() bool {
 	return true
 }
 
-// cells are those of a box, n to either side of its middle.
+// cells returns the cells of a box, n on either side of its middle.
 func (d *driftFit) cells(b box, n int) (all []cell) {
 	all = d.grid(b, n, n)
 	for i := range all {
@@ -126,7 +126,7 @@ func (d *driftFit) cells(b box, n int) (all []cell) {
 	return all
 }
 
-// grid is a box's cells, each as far away as the prior alone has it.
+// grid returns a box's cells with the deviance of the prior only.
 func (d *driftFit) grid(b box, n, across int) (all []cell) {
 	if b.ddrift == 0 {
 		across = 0
@@ -177,8 +177,8 @@ func (d *driftFit) surely() bool {
 	return none.deviance-d.best.deviance > sure*sure*d.excess
 }
 
-// hull is of the capacities that there may have been from first to last: by all cells
-// that are not much further away than the best.
+// hull returns the range of the capacities from first to last, over all cells whose deviance is
+// close to the best.
 func (d *driftFit) hull() Interval {
 	limit := d.limit()
 	out := d.during(d.best)
@@ -190,9 +190,8 @@ func (d *driftFit) hull() Interval {
 	return out
 }
 
-// within is how likely all capacities from first to last are in an interval. The likelihood
-// is as much flatter than the deviance has it as the interval's quantile is larger than the
-// normal one.
+// within returns the probability that all capacities from first to last are in an interval. The
+// likelihood is flattened by the ratio of the interval's quantile to the normal one.
 func (d *driftFit) within(i Interval) float64 {
 	const both = 0.95
 	flatter := wider * d.quantile(1-(1-both)/2) / stat.NormalQuantile(1-(1-both)/2)
@@ -207,14 +206,14 @@ func (d *driftFit) within(i Interval) float64 {
 	return in / all
 }
 
-// limit is the deviance of cells that are as far away as the level allows.
+// limit returns the largest deviance of a cell that the confidence level allows.
 func (d *driftFit) limit() float64 {
 	within := wider * d.quantile(1-(1-d.level)/4) // of two ends each
 	return d.best.deviance + within*within*d.excess
 }
 
-// near is a box around the best cell at whose edge none is within a limit: the first of
-// ever larger ones.
+// near returns a box around the best cell whose edge cells are all beyond a limit: the first of
+// successively larger boxes.
 func (d *driftFit) near(limit float64) box {
 	const larger, first = 1.6, 1e-3
 	b := box{d.best.x, d.best.drift, first * d.whole.dx, first * d.whole.ddrift}

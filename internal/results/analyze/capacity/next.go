@@ -30,7 +30,7 @@ func (s *Search) Add(t Trial, took float64) {
 		if s.Parameter != nil {
 			value = t.Rate
 		}
-		s.beside.add(value, took-t.Warmup-t.Window)
+		s.overheads.add(value, took-t.Warmup-t.Window)
 	}
 	s.Trials = append(s.Trials, t)
 	switch {

@@ -6,7 +6,7 @@ import "math"
 // Preparation grows with the parameter; the start of a cluster and the end of a trial do not.
 // Two different values separate the two parts; until then the expected overhead is used.
 func (s *Search) takes(value float64) float64 {
-	b := &s.beside
+	b := &s.overheads
 	if value <= b.most || b.most == 0 {
 		return b.longest
 	}
@@ -17,7 +17,7 @@ func (s *Search) takes(value float64) float64 {
 	return math.Max(b.longest, b.atMost+each*(value-b.most))
 }
 
-// called is what sentences call a rate.
+// called returns the name of a rate in sentences.
 func (s *Search) called() string {
 	if s.Parameter != nil {
 		return "value"
@@ -25,7 +25,7 @@ func (s *Search) called() string {
 	return "rate"
 }
 
-// step is how far two values are apart at least; 0 for any.
+// step returns the least distance between two values; 0 for any.
 func (s *Search) step() float64 {
 	if s.Parameter != nil && s.Parameter.Whole {
 		return 1

@@ -67,7 +67,7 @@ const (
 	driftsBelieved     = 5
 )
 
-// believe makes the beliefs, of a time in seconds of the search.
+// believe computes the beliefs at a time, in seconds of the search.
 func (p *placing) believe(at float64) {
 	limit, all := p.limit(), 0.0
 	p.low, p.high = math.Inf(1), math.Inf(-1)
@@ -96,8 +96,7 @@ func (p *placing) believe(at float64) {
 }
 
 // information returns the expected information of a trial about the capacity and its drift, in
-// nats,
-// and the probability of an overload. The rate is given by its logarithm.
+// nats, and the probability of an overload. The rate is given by its logarithm.
 func (p *placing) information(x, window float64) (information, overload float64) {
 	next := point{n: math.Exp(x) * window, seconds: window}
 	var all [outcomes]float64
@@ -132,9 +131,9 @@ func (p *placing) information(x, window float64) (information, overload float64)
 	return information, all[overloads]
 }
 
-// comesTo is how likely a trial is an overload, and how likely it is each other outcome if
-// not, where its rate is above the capacity by so much, in logarithms, and the line has one
-// of the slopes.
+// comesTo returns the probability of an overload, and the probabilities of the other outcomes
+// without one, for a rate that is above the capacity by above, in logarithms, and a line with
+// the k-th slope.
 func (p *placing) comesTo(next *point, above float64, k int) (overload float64, causes *[outcomes]float64) {
 	slope := slopeAt[k]
 	eta := slope * above
@@ -165,7 +164,7 @@ const (
 	mostMean  = 200
 )
 
-// chances are how likely each number of causes is, for means from leastMean to mostMean
+// chances returns the probability of each number of causes, for means from leastMean to mostMean
 // (Poisson).
 func chances() *[means + 1][outcomes]float64 {
 	var all [means + 1][outcomes]float64

@@ -31,7 +31,7 @@ type point struct {
 func logit(p float64) float64  { return math.Log(p / (1 - p)) }
 func odds(eta float64) float64 { return 1 / (1 + math.Exp(-eta)) }
 
-// pointOf makes a trial a point.
+// pointOf returns a trial's point for a goal.
 func pointOf(t *Trial, goals []Goal, goal int) point {
 	g := goals[goal]
 	due, bad := t.counts(goal)
@@ -92,11 +92,11 @@ func freedom(points []point) float64 {
 	return math.Min(math.Max(n/3, 8), 40)
 }
 
-// apart is Kullback and Leibler's divergence of a share from one given by its log odds.
+// apart returns the Kullback-Leibler divergence of a share from a share given by its log odds.
 func apart(share, eta float64) float64 { return own(share) - share*eta + normal(eta) }
 
-// own is the logarithm of a share's likelihood under itself.
+// own returns the log-likelihood of a share under itself.
 func own(share float64) float64 { return share*math.Log(share) + (1-share)*math.Log1p(-share) }
 
-// normal is the logarithm of 1 plus the odds.
+// normal returns the logarithm of 1 plus the odds.
 func normal(eta float64) float64 { return math.Log1p(math.Exp(eta)) }

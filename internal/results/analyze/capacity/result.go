@@ -38,7 +38,7 @@ func (s *Search) Result() Result {
 	return r
 }
 
-// sinceChange is the result of the trials of the period that is under way.
+// sinceChange returns the result of the trials since the last change.
 func (s *Search) sinceChange() Result {
 	r := Result{Interval: s.Estimate(), Status: s.ended, Why: s.why}
 	if s.ended == Found {

@@ -22,7 +22,7 @@ type Search struct {
 	Options
 	Trials []Trial
 
-	beside    beside
+	overheads trialOverheads
 	light     float64  // the first rate that held; 0: none has
 	heavy     bool     // the last trial overloaded the store
 	unsettled int      // trials in a row in which it had not settled
@@ -42,7 +42,7 @@ func New(o Options) *Search {
 	if o.Level == 0 {
 		o.Level = DefaultLevel
 	}
-	return &Search{Options: o, beside: beside{longest: o.Overhead}}
+	return &Search{Options: o, overheads: trialOverheads{longest: o.Overhead}}
 }
 
 func (s *Search) end(status Status, why string) { s.ended, s.why = status, why }
@@ -57,15 +57,15 @@ type Period struct {
 	Interval
 }
 
-// beside accumulates the time of trials outside their warm-ups and windows, in seconds.
-type beside struct {
+// trialOverheads accumulates the time of trials outside their warm-ups and windows, in seconds.
+type trialOverheads struct {
 	longest         float64
 	least, most     float64 // the values of the parameter that were prepared; 0: a rate, or none
 	atLeast, atMost float64 // how long each took, with the start of its cluster
 }
 
-// add takes what a trial took. Its value is 0 where the rate is searched.
-func (b *beside) add(value, took float64) {
+// add adds the overhead of a trial. value is 0 in a search for a rate.
+func (b *trialOverheads) add(value, took float64) {
 	b.longest = math.Max(b.longest, took)
 	if value > 0 && (b.least == 0 || value < b.least) {
 		b.least, b.atLeast = value, took

@@ -39,8 +39,8 @@ func (s *Search) window(rate, seconds float64) float64 {
 // mostOfTime is the part of a search's time that a window is lengthened to at most.
 const mostOfTime = 6
 
-// nextTo is a rate below or above the estimate. Whole numbers are tried as near to it as
-// that allows, and at least the next on that side.
+// nextTo returns the plan of a trial below or above the estimate. Whole numbers are rounded to
+// the nearest one that is at least the next on that side.
 func (s *Search) nextTo(estimate, offset float64, purpose Purpose, window float64) Plan {
 	p := s.plan(estimate+offset, purpose, window)
 	switch {

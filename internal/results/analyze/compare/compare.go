@@ -29,7 +29,7 @@ type Pair struct {
 	Figures []Compared // as ComparedFigures has them
 }
 
-// LeftOut is how many repeats are not compared, here and in the baseline.
+// LeftOut returns the number of repeats that are not compared, in the run and in the baseline.
 func (p *Pair) LeftOut() [2]int {
 	return [2]int{len(p.AllNew) - len(p.New), len(p.AllBase) - len(p.Base)}
 }
@@ -47,7 +47,7 @@ type Comparing struct {
 	Figures []Compared // with figure and title alone
 }
 
-// ByDefault is what a run and its baseline are compared by.
+// ByDefault returns the default figures of a comparison.
 func ByDefault() Comparing {
 	return Comparing{Figures: []Compared{
 		{Title: "QPS", Figure: record.Registered("ops")},
@@ -55,8 +55,8 @@ func ByDefault() Comparing {
 	}}
 }
 
-// ComparingBy is a comparison by the figures of these names. Its error is a sentence
-// about the first that cannot be compared.
+// ComparingBy returns a comparison by the named figures. Its error names the first figure that
+// cannot be compared.
 func ComparingBy(names []string) (Comparing, error) {
 	var by Comparing
 	for _, name := range names {
@@ -246,7 +246,7 @@ func Unjudged(all []*Comparison) error {
 	return fmt.Errorf("--fail-on worse is not kept by trials that could not be judged, which takes %s: %s", takes, strings.Join(names, ", "))
 }
 
-// noneInCommon says that two lists of trials have none in common.
+// noneInCommon returns the error for two lists of trials without common names.
 func noneInCommon(news, bases []string) error {
 	first := func(names []string) string { return append(names, "none")[0] }
 	return fmt.Errorf("the baseline is of another scenario: no trial is in both; the first here is %s and there %s", first(news), first(bases))
@@ -293,7 +293,7 @@ func (c *Comparison) add(name string, news, bases []*record.Trial) {
 	c.Pairs = append(c.Pairs, p)
 }
 
-// compare finds the change of a figure, and the figures that the report has of both sides.
+// compare computes the change of a figure, and the figures of both sides for the report.
 func (f *Compared) compare(now, base []*record.Trial, rounds bool) {
 	f.Now, f.Base = analyze.MedianOf(&f.Figure, now), analyze.MedianOf(&f.Figure, base)
 	f.Change = analyze.ChangeOf(analyze.RepeatedOf(&f.Figure, now), analyze.RepeatedOf(&f.Figure, base), rounds)
@@ -316,7 +316,7 @@ func (c *Comparison) wholeRounds(p *Pair) {
 	}
 }
 
-// sameRounds are the repeats of two trials of one run whose round both have.
+// sameRounds returns the repeats of two trials of one run whose round both have.
 func sameRounds(a, b []*record.Trial) (keptA, keptB []*record.Trial) {
 	in := func(of, others []*record.Trial) []*record.Trial {
 		return slices.DeleteFunc(slices.Clone(of), func(t *record.Trial) bool {
@@ -330,7 +330,7 @@ func sameRounds(a, b []*record.Trial) (keptA, keptB []*record.Trial) {
 // other's may be left out without a word.
 const unevenlyLeftOut = 0.25
 
-// missing is the part of all repeats that does not count.
+// missing returns the share of the repeats that do not count.
 func missing(counting, all []*record.Trial) float64 {
 	return 1 - float64(len(counting))/float64(max(len(all), 1))
 }

@@ -17,7 +17,7 @@ import (
 // Side is a condition of a run and of its baseline.
 type Side struct{ What, Now, Base string }
 
-// Sides are the conditions of the run and of its baseline, side by side.
+// Sides returns the conditions of the run and of its baseline.
 func (c *Comparison) Sides() []Side {
 	var all []Side
 	each := func(what string, of func(*record.Trial) string) {
@@ -130,7 +130,7 @@ func (c *Comparison) Table() analyze.Table {
 	return t
 }
 
-// labels are what a pair is of.
+// labels returns the cells that identify a pair.
 func (p *Pair) labels(notes *analyze.FootnoteList) []analyze.Cell {
 	t := p.New[0]
 	levels := notes.Levels(t)
@@ -140,7 +140,7 @@ func (p *Pair) labels(notes *analyze.FootnoteList) []analyze.Cell {
 	return []analyze.Cell{{Text: analyze.Headline(t), Notes: levels}, {Text: text.Bytes(uint64(t.ValueSize))}, {Text: callers(t)}, {Text: t.Target.String()}}
 }
 
-// rows are a pair's figures.
+// rows returns the rows of a pair's figures.
 func (p *Pair) rows(labels []analyze.Cell, notes *analyze.FootnoteList) (rows [][]analyze.Cell) {
 	for _, f := range p.Figures {
 		judged, base := analyze.JudgedFor(f.Figure.Name, p.AllNew).String(), analyze.JudgedFor(f.Figure.Name, p.AllBase).String()
@@ -174,7 +174,7 @@ func distinct(labels [][]analyze.Cell) bool {
 	return true
 }
 
-// callers is a closed loop's clients, or an open loop's rate.
+// callers returns a closed loop's number of clients, or an open loop's rate.
 func callers(t *record.Trial) string {
 	if t.Open() {
 		return analyze.DueRate(t)
@@ -234,7 +234,7 @@ func (c *Comparison) findDifferences() {
 	}
 }
 
-// settings are the store's own as one text, whatever they are.
+// settings formats the store's own settings as one text.
 func settings(c record.Cluster) string {
 	b, err := json.Marshal(c.Settings)
 	if err != nil || string(b) == "null" {
@@ -249,7 +249,7 @@ type condition struct {
 	of   func(*record.Trial) string
 }
 
-// environment are the conditions that are not the load's.
+// environment returns the conditions other than the load's.
 func environment() []condition {
 	return []condition{
 		{"store differs", func(t *record.Trial) string { return t.Store }},

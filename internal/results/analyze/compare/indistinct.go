@@ -10,8 +10,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// findIndistinct says of changes of times that were called better or worse where they
-// are no larger than what rounds without a store differ by on the machine.
+// findIndistinct adds a sentence for each change of times that was called better or worse
+// although it is no larger than the difference between rounds without a store on the same
+// machine.
 func (c *Comparison) findIndistinct() {
 	for i := range c.Pairs {
 		p := &c.Pairs[i]
@@ -23,7 +24,7 @@ func (c *Comparison) findIndistinct() {
 	}
 }
 
-// indistinct is such a sentence about one figure; empty where there is none to say.
+// indistinct returns that sentence for one figure; empty if it does not apply.
 func (p *Pair) indistinct(f *Compared) string {
 	cal := p.New[0].Calibration
 	word := f.Change.Judged.Word

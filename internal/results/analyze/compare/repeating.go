@@ -46,8 +46,8 @@ type Precision struct {
 	hopeless bool
 }
 
-// byRule is what a run is compared with its own baselines by: the figures that
-// were to be precise, if it was repeated for them.
+// byRule returns the figures by which a run is compared with its own baselines: the figures of
+// its precision target, if it has one.
 func byRule(u *record.Until) Comparing {
 	if u == nil {
 		return ByDefault()
@@ -68,7 +68,7 @@ func RepeatingOf(run *record.Run) *Repeating {
 	return Repeat(run.Until, analyze.InOrder(run))
 }
 
-// Repeat is that of the trials that have ended of a run that goes on.
+// Repeat returns the progress of a run that continues, from the trials that have ended.
 func Repeat(until *record.Until, trials []*record.Trial) *Repeating {
 	r := &Repeating{Until: until, By: byRule(until)}
 	c := &Comparison{By: r.By}
@@ -95,7 +95,7 @@ func Repeat(until *record.Until, trials []*record.Trial) *Repeating {
 	return r
 }
 
-// figure is how precisely a trial's is known.
+// figure returns the precision of a trial's figure.
 func (r *Repeating) figure(name string, f *Compared, trials []*record.Trial) Precision {
 	p := Precision{Trial: name, Title: f.Title, Repeats: len(trials)}
 	numbers, ok := analyze.RepeatedOf(&f.Figure, trials).Numbers()
@@ -108,7 +108,7 @@ func (r *Repeating) figure(name string, f *Compared, trials []*record.Trial) Pre
 	return p
 }
 
-// ratio is how precisely that of a trial to its baseline is known.
+// ratio returns the precision of a trial's ratio to its baseline.
 func (r *Repeating) ratio(name string, f *Compared, news, bases []*record.Trial) Precision {
 	p := Precision{Trial: name, Title: f.Title, Ratio: true, Repeats: min(len(news), len(bases))}
 	a, okA := analyze.RepeatedOf(&f.Figure, news).Numbers()
@@ -120,7 +120,7 @@ func (r *Repeating) ratio(name string, f *Compared, news, bases []*record.Trial)
 	return p
 }
 
-// know takes in the interval, if there is one.
+// know sets the interval, if there is one.
 func (p *Precision) know(i stats.Interval, ok bool, target float64) {
 	if p.HasInterval = ok; !ok {
 		return
@@ -130,7 +130,8 @@ func (p *Precision) know(i stats.Interval, ok bool, target float64) {
 	p.Precise, p.Unsettled = of == stats.Precise, of == stats.Unsettled
 }
 
-// Ending is why it is enough, or that it cannot be: empty while it is neither.
+// Ending returns the reason for which a run can end, because it is or cannot become precise
+// enough; empty if it must continue.
 func (r *Repeating) Ending() record.Ending {
 	open := r.Open()
 	switch {
@@ -144,16 +145,16 @@ func (r *Repeating) Ending() record.Ending {
 	return ""
 }
 
-// Precise is how many figures are.
+// Precise returns the number of precise figures.
 func (r *Repeating) Precise() int { return len(r.Known) - len(r.Open()) }
 
-// Open are the figures that are not precise, those without an interval first and
-// the widest next.
+// Open returns the figures that are not precise: those without an interval first, then the
+// widest first.
 func (r *Repeating) Open() []Precision {
 	return slices.SortedStableFunc(slices.Values(slices.DeleteFunc(slices.Clone(r.Known), func(p Precision) bool { return p.Precise })), wider)
 }
 
-// Widest is the figure that is known least precisely; false without figures.
+// Widest returns the least precise figure; false without figures.
 func (r *Repeating) Widest() (Precision, bool) {
 	if len(r.Known) == 0 {
 		return Precision{}, false
@@ -175,8 +176,8 @@ func wider(a, b Precision) int {
 	return 0
 }
 
-// FewestRepeats is how many repeats a figure needs to be precise.
+// FewestRepeats returns the number of repeats that a figure needs to be precise.
 func (r *Repeating) FewestRepeats() int { return stats.FewestUntilPrecise }
 
-// AtMost is how long the run was to take at most.
+// AtMost returns the maximum duration of the run.
 func (r *Repeating) AtMost() time.Duration { return time.Duration(r.Until.AtMostNS) }

@@ -60,7 +60,7 @@ type BreakSpan struct {
 // success, that of the broken member and that of the others; the rest start with the fault.
 func BreakSpans() []BreakSpan { return append(outageSpans(), spansSinceFault()...) }
 
-// outageSpans are longest times without a success, of all and of parts.
+// outageSpans returns the longest times without a success, of all operations and of parts.
 func outageSpans() []BreakSpan {
 	return []BreakSpan{
 		{"outage", "no success", false, true, func(_ *record.Trial, f *record.Fault) *float64 {
@@ -109,7 +109,7 @@ func outageSpans() []BreakSpan {
 	}
 }
 
-// spansSinceFault are times from when the fault began.
+// spansSinceFault returns the times since the start of the fault.
 func spansSinceFault() []BreakSpan {
 	since := func(at func(*record.Fault) *float64) func(*record.Trial, *record.Fault) *float64 {
 		return func(_ *record.Trial, f *record.Fault) *float64 {
@@ -138,8 +138,8 @@ func spansSinceFault() []BreakSpan {
 	}
 }
 
-// partOutage is the longest outage of some members or operations; nil where none of them
-// succeeded before, or one did not again before the next fault or the window's end.
+// partOutage returns the longest outage of some members or operations; nil if none of them
+// succeeded before, or one did not recover before the next fault or the window's end.
 func partOutage(f *record.Fault, of func(*record.PartOutage) bool) *float64 {
 	var longest *float64
 	for i := range f.Parts {
@@ -160,7 +160,7 @@ func partOutage(f *record.Fault, of func(*record.PartOutage) bool) *float64 {
 	return longest
 }
 
-// operationOutage is the longest outage of one of several operations.
+// operationOutage returns the longest outage of one of several operations.
 func operationOutage(f *record.Fault, of func(kv.Kind) bool) *float64 {
 	return partOutage(f, func(p *record.PartOutage) bool {
 		kind, err := kv.ParseKind(p.Operation)
@@ -193,7 +193,7 @@ func firstSaid(t *record.Trial, f *record.Fault, but string, kinds ...stores.Sig
 	return new(first.Sub(began).Seconds())
 }
 
-// nextFault is when the next fault began, or the window's end.
+// nextFault returns the start of the next fault, or the window's end.
 func nextFault(t *record.Trial, f *record.Fault) time.Time {
 	until := analyze.WindowOf(t).To
 	for i := range t.Faults {
@@ -240,7 +240,7 @@ func (b *BrokenFor) P90() (float64, bool) {
 	return b.All[(9*n+9)/10-1], true
 }
 
-// Max is the longest; false for none.
+// Max returns the longest time; false for none.
 func (b *BrokenFor) Max() (float64, bool) {
 	if len(b.All) == 0 {
 		return 0, false
@@ -309,5 +309,5 @@ func (b *Breaks) add(t *record.Trial, f *record.Fault) {
 	}
 }
 
-// Outage is the longest time without any success.
+// Outage returns the longest time without any success.
 func (b *Breaks) Outage() *BrokenFor { return &b.Spans[0] }

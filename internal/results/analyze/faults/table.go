@@ -102,8 +102,8 @@ func (c *brokenColumns) row(b *Breaks) []analyze.Cell {
 	return row
 }
 
-// spanCells are the cells of the i-th length of time: of the first its interval, p90 and
-// longest too.
+// spanCells returns the cells of the i-th period: for the first also its interval, p90 and
+// maximum.
 func (c *brokenColumns) spanCells(b *Breaks, i int) []analyze.Cell {
 	s := &b.Spans[i]
 	median := brokenCell(s.Median.Value, len(s.All) > 0)
@@ -138,7 +138,7 @@ func oneTrialEach(all []*Breaks) bool {
 	return true
 }
 
-// brokenCell is a length of time; of 0 there was none.
+// brokenCell formats a period; 0 means none.
 func brokenCell(seconds float64, known bool) analyze.Cell {
 	switch {
 	case !known:
@@ -155,7 +155,7 @@ func secondsValue(x float64) record.Value {
 	return record.Value{Number: x, Unit: measure.Seconds, Known: true}
 }
 
-// intervalCell is the interval of the median outage, with what it rests on.
+// intervalCell formats the interval of the median outage, with its basis.
 func (b *Breaks) intervalCell(notes *analyze.FootnoteList) analyze.Cell {
 	s, c := b.Outage(), analyze.Cell{Kind: analyze.HowSure}
 	switch {

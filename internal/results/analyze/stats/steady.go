@@ -100,7 +100,7 @@ func earlier(series []float64, from int) int {
 	return from
 }
 
-// batchMeans are the means of whole batches.
+// batchMeans returns the means of whole batches.
 func batchMeans(series []float64) []float64 {
 	batches := make([]float64, len(series)/batch)
 	for i := range batches {
@@ -109,7 +109,7 @@ func batchMeans(series []float64) []float64 {
 	return batches
 }
 
-// truncation is MSER-5's, in seconds.
+// truncation returns MSER-5's truncation, in seconds.
 func truncation(series []float64) int {
 	batches := batchMeans(series)
 	least, at := math.Inf(1), 0
@@ -146,7 +146,7 @@ func differsWithin(series []float64, from int) float64 {
 	return twoSided(stat.Mean(series[:from])-w.Value, se, freedom)
 }
 
-// twoSided is the p-value of a difference from 0 with its standard error.
+// twoSided returns the p-value of a difference from 0 with its standard error.
 func twoSided(difference, se, freedom float64) float64 {
 	switch {
 	case difference == 0:

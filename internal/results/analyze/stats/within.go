@@ -63,13 +63,12 @@ func WithinRun(seconds int, correlation, level float64, statistic func(from, to 
 	}, true
 }
 
-// MeanWithinRun is the mean of one run's seconds and its interval; see
-// WithinRun.
+// MeanWithinRun returns the mean of one run's seconds and its interval; see WithinRun.
 func MeanWithinRun(seconds []float64, level float64) (Within, bool) {
 	return WithinRun(len(seconds), CorrelationTime(seconds), level, meanWithout(seconds))
 }
 
-// meanWithout is the mean of a series without those of its values.
+// meanWithout returns a function for the mean of a series without a range of its values.
 func meanWithout(series []float64) func(from, to int) float64 {
 	total := floats.Sum(series)
 	return func(from, to int) float64 {
@@ -77,8 +76,8 @@ func meanWithout(series []float64) func(from, to int) float64 {
 	}
 }
 
-// EffectiveSize is how many independent seconds would know the mean as well as
-// these do: their number over their CorrelationTime.
+// EffectiveSize returns the number of independent seconds with the same precision of the mean:
+// the number of seconds divided by their CorrelationTime.
 func EffectiveSize(seconds []float64) float64 {
 	return float64(len(seconds)) / CorrelationTime(seconds)
 }
@@ -101,9 +100,9 @@ func CorrelationTime(series []float64) float64 {
 	return max(initialMonotone(len(series), covariance), (1+rho)/(1-rho))
 }
 
-// initialMonotone is Geyer's estimate. A sample's autocovariances are too low
-// by the variance of its mean, which depends on the estimate itself; so that is
-// repeated until it settles.
+// initialMonotone returns Geyer's estimate. A sample's autocovariances are too low by the
+// variance of its mean, which depends on the estimate itself, so the computation is iterated
+// until it converges.
 func initialMonotone(n int, covariance func(lag int) float64) float64 {
 	time, missing := 1.0, 0.0
 	for range 20 {
@@ -127,8 +126,8 @@ func initialMonotone(n int, covariance func(lag int) float64) float64 {
 	return time
 }
 
-// autocovariance is that of a series by lag, each computed when first asked
-// for: few are, and all would take the square of a long run's length.
+// autocovariance returns the autocovariance of a series by lag, computed on first use: few lags
+// are needed, and all would take quadratic time.
 func autocovariance(series []float64) func(lag int) float64 {
 	mean := stat.Mean(series)
 	var known []float64

@@ -77,8 +77,8 @@ func Judge(all []Compared, margin float64) []Judgement {
 	return judged
 }
 
-// holm is the adjusted p-values of a family, and the confidence level at which
-// each interval leaves out 1 exactly if its hypothesis is rejected.
+// holm returns the adjusted p-values of a family, and the confidence level at which each
+// interval excludes 1 exactly if its hypothesis is rejected.
 func holm(p []float64) (adjusted, levels []float64) {
 	order := make([]int, len(p))
 	for i := range order {
@@ -114,8 +114,8 @@ func word(i Interval, margin float64, moreIsBetter bool) Word {
 // enoughChance is how likely More repeats are to decide a comparison.
 const enoughChance = 0.8
 
-// more is how many more repeats of each side would decide the comparison at a
-// level, if ratio and variances are as the repeats until now have them.
+// more returns the number of further repeats of each side that would decide the comparison at a
+// level, if ratio and variances stay the same.
 func (r Ratio) more(level, margin float64) int {
 	return 1 + sort.Search(MostMore-1, func(n int) bool { return r.with(n+1).chance(level, margin) >= enoughChance })
 }
