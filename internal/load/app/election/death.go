@@ -9,16 +9,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// deaths are those of leaders that die without a word: they send nothing any more, not
-// even what keeps their sessions alive, and nobody is told but by the end of those.
+// deaths schedules and counts the deaths of leaders. A dead leader sends nothing, not even
+// keep-alives, so the other candidates only learn of a death when its session expires.
 type deaths struct {
-	at    int64 // when they are to die, all at once; 0: nobody is, or they were told already
-	due   int64 // when that was
-	count int   // the first offices, whose leaders they are
-	// failover is from when a leader was to die until the next knew that it leads, orphaned
-	// from when it died, and behind from when its session may have ended at the earliest.
+	at    int64 // when the leaders die, all at once; 0: no deaths, or they have begun
+	due   int64 // the first value of at
+	count int   // the leaders of the first count offices die
+	// failover is the time from when a leader was due to die until the next leader knows that it
+	// leads, orphaned from the death, and behind from the earliest end of the dead leader's session.
 	failover, orphaned, behind measure.Calls
-	returning                  ring // who comes back, and is due then
+	returning                  ring // dead candidates, by when they return
 }
 
 func newDeaths(c *Config, dies time.Duration) deaths {
@@ -37,7 +37,7 @@ func newDeaths(c *Config, dies time.Duration) deaths {
 	return d
 }
 
-// appendTo appends the spans of time that there were.
+// appendTo appends the time spans that were measured.
 func (d *deaths) appendTo(all []measure.Calls) []measure.Calls {
 	for _, span := range []*measure.Calls{&d.failover, &d.orphaned, &d.behind} {
 		if span.Due > 0 {
@@ -47,7 +47,7 @@ func (d *deaths) appendTo(all []measure.Calls) []measure.Calls {
 	return all
 }
 
-// next is when somebody dies, or comes back, next.
+// next returns the time of the next death or return.
 func (d *deaths) next(of []candidate) int64 {
 	at := int64(math.MaxInt64)
 	if d.at > 0 {
@@ -59,7 +59,7 @@ func (d *deaths) next(of []candidate) int64 {
 	return at
 }
 
-// dieAndReturn has those die who are to by now, and those come back who are to.
+// dieAndReturn executes the deaths and returns that are due.
 func (s *Script) dieAndReturn() {
 	d := &s.deaths
 	if d.at > 0 && s.now >= d.at {
@@ -74,8 +74,7 @@ func (s *Script) dieAndReturn() {
 	}
 }
 
-// kill has the leader of an office die that is to, as soon as there is one and it has no
-// call under way.
+// kill executes an office's pending death if the office has a leader without a call in flight.
 func (s *Script) kill(o *office) {
 	c := int(o.leader)
 	if o.deathDue == 0 || c == nobody || s.candidates[c].busy {
@@ -90,8 +89,8 @@ func (s *Script) kill(o *office) {
 	}
 }
 
-// lived takes what is learned of the session of a candidate that has died: that it lives
-// until a time at least, because what kept it alive was under way then; 0: that it is gone.
+// lived updates the time until which a dead candidate's session lives at least, because a
+// keep-alive was in flight at the death; 0: the session is gone.
 func (s *Script) lived(c int, until int64) {
 	o := s.officeOf(c)
 	if !o.vacant || !o.died || int(o.dead) != c {
@@ -106,11 +105,12 @@ func (s *Script) lived(c int, until int64) {
 	o.until = until
 }
 
-// doubt forgets until when the session of one that has died lives, where that is a
-// connection's, which was lost before, and others were lost, too; or where it may have ended
-// before, as it has if somebody leads by now. A member that has lost the leader answers pings
-// of which nobody else hears, until it drops its clients; and a session that was taken up
-// again lives anew.
+// doubt discards the time until which a dead leader's session lives, if the session belongs to a
+// connection and may have ended earlier. There are two such cases:
+//   - The connection was lost before that time, and so was that of a living candidate since the
+//     death. A member without a leader answers pings of which the other members do not learn,
+//     until it drops its clients. A session that is resumed elsewhere also gets a new timeout.
+//   - A candidate leads before that time, and the session may have expired unnoticed (sure).
 func (s *Script) doubt(o *office) {
 	if s.leases != nil || !o.died || !o.vacant {
 		return
@@ -120,8 +120,8 @@ func (s *Script) doubt(o *office) {
 	}
 }
 
-// succeeded counts how long it was until a candidate leads in the place of one that has
-// died, which comes back some time later.
+// succeeded counts the end of a failover, at a time, after the office was without a leader for
+// some nanoseconds. The dead leader returns ComesBack later.
 func (s *Script) succeeded(o *office, at, without int64) {
 	d := &s.deaths
 	d.failover.Ended(kv.OK, max(at-o.due, 0), without)
@@ -134,8 +134,8 @@ func (s *Script) succeeded(o *office, at, without int64) {
 	d.returning.push(o.dead)
 }
 
-// comeBack has a candidate stand that has died, as a new one with a session of its own. Of
-// its connections the engine has made new ones, where the store has ended them.
+// comeBack lets a dead candidate stand again, as a new one with a new session. The engine has
+// replaced its connections where the store has closed them.
 func (s *Script) comeBack(c int) {
 	k := &s.candidates[c]
 	*k = candidate{entered: true, watches: k.watches}

@@ -16,18 +16,18 @@ import (
 
 const ttl = 10 * time.Second
 
-// mortal is a load of which each candidate has stood, and whose first two offices' leaders
+// mortal returns a load in which each candidate has stood, and the leaders of the first two offices
 // die. Sessions live for ttl.
 func mortal(t *testing.T, app Application, way int) *scripted {
 	t.Helper()
 	return mortalFor(t, app, way, ttl)
 }
 
-// longLived is how long a session lives that no member that is cut off answers alone until
-// its end.
+// longLived is the life of a session that outlasts the time in which a member that is cut off answers
+// pings.
 const longLived = 17 * time.Second
 
-// mortalFor is mortal with sessions that live for another time.
+// mortalFor is like mortal, with another life of sessions.
 func mortalFor(t *testing.T, a Application, way int, ttl time.Duration) *scripted {
 	t.Helper()
 	s := scriptedWith(t, a, way, application.Settings{"elections": 3, "candidates": 4, "tenure": 1, "failovers": 2, "ttl": ttl.Seconds()}, 2*time.Minute)
@@ -39,8 +39,8 @@ func mortalFor(t *testing.T, a Application, way int, ttl time.Duration) *scripte
 	return s
 }
 
-// goOn lets time pass, and has all that is prompted sent and answered. It returns by whom
-// how many calls were made.
+// goOn lets time pass, and sends and answers all prompted operations. It returns the number of calls
+// by candidate.
 func (s *scripted) goOn(until int64) (made []int) {
 	made = make([]int, s.All())
 	for {
@@ -57,7 +57,7 @@ func (s *scripted) goOn(until int64) (made []int) {
 	}
 }
 
-// end has the store end the session of an office's first candidate.
+// end makes the store end the session of the office's first candidate.
 func (s *scripted) end(office int) {
 	s.queues[office] = append(s.queues[office][:0], s.queues[office][1:]...)
 	gone := s.offices[office].dead
@@ -77,9 +77,9 @@ func everyWay(t *testing.T, do func(t *testing.T, app Application, way int)) {
 	}
 }
 
-// A leader that dies sends nothing any more and takes nothing in; the time until the next
-// counts from when it was to die, from when it died, and from when its session may have
-// ended. It stands again, with another session, and what that takes is of no failover.
+// A dead leader sends nothing and ignores events. The time until the next leader counts from when the
+// leader was due to die, from when it died, and from when its session may have ended. The dead leader
+// stands again with another session; the calls for that do not belong to the failover.
 func TestALeaderDies(t *testing.T) {
 	everyWay(t, func(t *testing.T, app Application, way int) {
 		s := mortal(t, app, way)
@@ -137,7 +137,7 @@ func TestALeaderDies(t *testing.T) {
 		}
 		own := append([]int64(nil), s.leases...)
 		if s.leases != nil {
-			s.leases[first] = 0 // is what it has then
+			s.leases[first] = 0 // as it is then
 		}
 		if made := s.goOn(back + int64(time.Second)); made[first] == 0 || s.leader(first) || s.candidates[first].dead {
 			t.Errorf("it has made %d calls, and %+v", made[first], s.candidates[first])
@@ -158,9 +158,8 @@ func spannedBy(s *scripted) (of []uint64) {
 	return of
 }
 
-// perFailover is how many calls a failover takes of those that are left: as a handover of
-// one candidate fewer, who does not resign, but for the watcher that who resigns has ended
-// long before.
+// perFailover returns the calls of a failover. They are those of a handover with one candidate fewer,
+// without the resignation; a resigning leader also has no watcher left to end.
 func perFailover(c *Config, w *Way) (n [NumCalls]uint64) {
 	left := float64(c.Candidates - 1)
 	for call, each := range w.PerHandover(left) {
@@ -168,18 +167,18 @@ func perFailover(c *Config, w *Way) (n [NumCalls]uint64) {
 	}
 	n[Resign] = 0
 	switch w.Recipe {
-	case EphemeralQueue, LeaseQueue: // one looks, and leads
+	case EphemeralQueue, LeaseQueue: // one candidate looks, and leads
 		n[Stand], n[Look], n[Await] = 0, 1, 0
 	case LeaseRace:
 		n[Drop]++ // the next leader had a watcher, too
 	case SessionRace:
-		n[Look]-- // of who resigns
+		n[Look]-- // the resigning leader's
 	}
 	return n
 }
 
-// Who leads while the session of the dead one must live still is a second leader; behind
-// its end it is not.
+// A candidate that leads while the dead leader's session must still live is a second leader. After
+// the session's end it is not.
 func TestADeadLeadersSessionIsHeldToItsLife(t *testing.T) {
 	everyWay(t, func(t *testing.T, app Application, way int) {
 		for _, early := range []bool{true, false} {
@@ -201,9 +200,9 @@ func TestADeadLeadersSessionIsHeldToItsLife(t *testing.T) {
 	})
 }
 
-// A member that has dropped its clients may have answered pings of which no other member
-// heard: the session of one of the dead there is not held to its life, nor timed by it. Where
-// the connection of the dead alone is lost, or that of one that lives, it is.
+// A member that has dropped its clients may have answered pings of which no other member learned. A
+// dead leader's session there may end early, and no time is counted from its end. This is not so if
+// only the dead leader's or only a living candidate's connection is lost.
 func TestASessionIsNotHeldToAMemberThatWasCutOff(t *testing.T) {
 	for _, test := range []struct{ dead, ended, living, doubted bool }{{true, false, true, true}, {true, false, false, false}, {false, false, true, false}, {true, true, true, false}} {
 		s := mortalFor(t, Application{}, 0, longLived)
@@ -213,7 +212,7 @@ func TestASessionIsNotHeldToAMemberThatWasCutOff(t *testing.T) {
 		if test.living {
 			s.Lost(2 * s.Candidates)
 		}
-		if test.ended { // the session has, and with it its connection
+		if test.ended { // its session has ended, and with it the connection
 			s.Script.now = o.until
 		}
 		if test.dead {
@@ -236,9 +235,9 @@ func TestASessionIsNotHeldToAMemberThatWasCutOff(t *testing.T) {
 	}
 }
 
-// A session that may end before a member that is cut off has dropped its clients is held to
-// its life only behind what a majority has answered, of a leader that lives and of one that
-// is dead; a longer one always. Who may have lost its office looks whether it has.
+// If sessions may expire before a member that is cut off drops its clients, a leader's session must
+// live only for its timeout after the newest write that a majority acknowledged, whether the leader
+// lives or is dead. Longer sessions must always live. A leader that may have lost its office looks.
 func TestAShortSessionMayEndUnheard(t *testing.T) {
 	for _, app := range []Application{{}, {Queue: true}} {
 		for _, test := range []struct {
@@ -274,8 +273,8 @@ func TestAShortSessionMayEndUnheard(t *testing.T) {
 	}
 }
 
-// What kept its session alive was under way when it died: the session lives from then on. A
-// lease of which the answer says that it is gone lives no longer.
+// A renewal was in flight when the leader died, so the session lives from then. A lease that a
+// response reports gone does not live.
 func TestALeaderDiesWithARenewalUnderWay(t *testing.T) {
 	s := mortal(t, Application{}, 1)
 	first := int(s.offices[0].leader)
@@ -295,8 +294,8 @@ func TestALeaderDiesWithARenewalUnderWay(t *testing.T) {
 	}
 }
 
-// A leader with a call under way dies behind it; an office without one has the next die,
-// and the time counts from when the leader was to die.
+// A leader with a call in flight dies after it. If an office has no leader, the next leader dies. The
+// time counts from when the death was due.
 func TestADeathWaits(t *testing.T) {
 	s := mortal(t, Application{}, 0)
 	first := int(s.offices[0].leader)
@@ -321,8 +320,8 @@ func TestADeathWaits(t *testing.T) {
 	}
 }
 
-// Sessions are kept alive as often as they are to be, and as the profile says, without an
-// allocation; where nobody dies the connections of one way do that themselves.
+// Sessions are kept alive as often as configured and as the profile states, without allocating
+// memory. If no leader dies, connections with sessions do that themselves.
 func TestSessionsAreKeptAlive(t *testing.T) {
 	settle.Unraced(t)
 	everyWay(t, func(t *testing.T, a Application, way int) {
@@ -352,8 +351,8 @@ func TestSessionsAreKeptAlive(t *testing.T) {
 	})
 }
 
-// A server that grants a session less time than it was asked for is believed of what was
-// answered before, too: nobody is accused by a life that the session never had.
+// A session timeout that a server shortens also applies to earlier responses, so that no session is
+// expected to live longer than it was granted.
 func TestASessionThatIsGrantedLess(t *testing.T) {
 	s := mortal(t, Application{}, 0)
 	first := int(s.offices[0].leader)

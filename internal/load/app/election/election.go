@@ -1,10 +1,10 @@
-// Package election is the load of elections: candidates that want to lead one of many
-// offices each, of which one leads at a time until it resigns, as the clients of a store
-// do it who need a leader. docs/explanation/applications.md says where each number comes from.
+// Package election imitates leader elections. Candidates compete for offices; each office has one
+// leader at a time, who leads until it resigns, as clients of a store do that need a leader.
+// docs/explanation/applications.md gives the source of each number.
 //
-// There are two of them, which differ in who leads next: any candidate that is the first
-// to take an office that is free, so that all are told and race for it; or the one that
-// has waited longest, so that one is told.
+// There are two applications, which differ in who leads next. In a race, all candidates are
+// notified when an office becomes free, and the first to take it leads. In a queue, only the
+// candidate that has waited longest is notified, and leads next.
 package election
 
 import (
@@ -17,26 +17,26 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// What scenario files call the applications.
+// Names of the applications in scenario files.
 const (
 	RaceName  = "election-race"
 	QueueName = "election-queue"
 )
 
-// maxCandidates is how many there are at most: each has a connection.
+// maxCandidates limits the candidates of a load, because each has a connection.
 const maxCandidates = 50_000
 
-// leastTTL and mostTTL are what each store's sessions can have: Consul's least is 10 s, and
-// ZooKeeper grants 20 ticks of 2 s at most.
+// leastTTL and mostTTL are the bounds of a session's TTL that every store accepts: Consul's
+// minimum is 10 s, and ZooKeeper's maximum is 20 ticks of 2 s.
 const (
 	leastTTL = 10 * time.Second
 	mostTTL  = 40 * time.Second
 )
 
-// keyNames matches the names of its keys after the prefix.
+// keyNames matches the application's keys without their prefix.
 var keyNames = regexp.MustCompile(`^e\d{6}(/|$)`)
 
-// Application is an application.Application: elections by a queue, or by a race.
+// Application implements application.Application: elections by a queue or by a race.
 type Application struct{ Queue bool }
 
 // Definition implements application.Application.
@@ -78,7 +78,7 @@ func (Application) Check(s application.Settings) (parameter, why string) {
 	return "", ""
 }
 
-// CheckWindow implements application.Windowed: all of a failover falls into the window.
+// CheckWindow implements application.Windowed. The window must contain the whole failover.
 func (a Application) CheckWindow(s application.Settings, way int, length time.Duration) (parameter, why string) {
 	c, w := ConfigOf(s, 0), a.Way(way)
 	if c.Storm == 0 || c.Dies(w, length) > 0 {
@@ -88,7 +88,7 @@ func (a Application) CheckWindow(s application.Settings, way int, length time.Du
 	return stormKey, fmt.Sprintf("<failovers> needs a <duration> of %v at least here, where a session that is not kept alive lives for %v; it is %v", least, w.lives(&c), length)
 }
 
-// Way is how a store is used.
+// Way returns the way with an index in the Definition's ways.
 func (a Application) Way(way int) *Way {
 	if a.Queue {
 		return &queueWays[way]
@@ -96,8 +96,8 @@ func (a Application) Way(way int) *Way {
 	return &raceWays[way]
 }
 
-// Profile implements application.Application: how often each call is made in the mean,
-// when nobody fails. That candidates stand for the first time is not in it.
+// Profile implements application.Application. It returns the mean rate of each call without
+// failovers. The first calls of the candidates, at the start of the load, are not included.
 func (a Application) Profile(s application.Settings, way int) application.Profile {
 	c, w := ConfigOf(s, 0), a.Way(way)
 	rates := w.Rates(&c)

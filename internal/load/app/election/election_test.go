@@ -18,8 +18,8 @@ func settings(of map[string]float64) application.Settings {
 	return s
 }
 
-// As many leaders are to resign as the profile says, within 1 %, none before somebody can
-// lead, and each candidate stands once.
+// The number of resignations is that of the profile within 1 %. None is due before an office can
+// have a leader, and each candidate stands once.
 func TestScheduleIsTheProfile(t *testing.T) {
 	for _, app := range []Application{{}, {Queue: true}} {
 		for _, of := range []map[string]float64{nil, {electionsKey: 300, candidatesKey: 2, tenureKey: 1}, {electionsKey: 1, tenureKey: 0.1}} {
@@ -49,7 +49,7 @@ func TestScheduleIsTheProfile(t *testing.T) {
 	}
 }
 
-// A way names each call that it makes, and the names of candidates are read as written.
+// Every call that a way makes has a name. Candidates' names are read as they were written.
 func TestWaysNameTheirCalls(t *testing.T) {
 	for _, app := range []Application{{}, {Queue: true}} {
 		d := app.Definition()
@@ -89,9 +89,9 @@ func TestSettingsThatCannotBe(t *testing.T) {
 	}
 }
 
-// Leaders die in a window that is long enough for all of it, which the sentence about one
-// that is not names; each has kept its session alive before, and nobody in their offices is
-// to resign from shortly before until the last is back.
+// Leaders die only in a window that contains the whole failover; the reason for refusing a shorter
+// one names the least length. Each leader has kept its session alive before, and its office has no
+// resignations from shortly before the death until the last leader is back.
 func TestAFailoverFallsIntoTheWindow(t *testing.T) {
 	for _, app := range []Application{{}, {Queue: true}} {
 		for way := range app.Definition().Ways {

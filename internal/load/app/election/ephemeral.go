@@ -7,9 +7,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// ephemeralRace is the election of a controller of Kafka: whoever makes the office's node
-// leads until the node is gone, which its session's end does, too. Who finds it there
-// reads who leads, and is told when the node is gone; then all try again.
+// ephemeralRace is Kafka's election of a controller. The candidate that creates the office's node
+// leads until the node is deleted or its session ends. Every other candidate reads the leader's
+// name with a watch on the node, and all of them try again when it is gone.
 type ephemeralRace struct{}
 
 const leaderNode = "/leader"
@@ -27,7 +27,7 @@ func (ephemeralRace) fill(s *source, c int, request Call, op *store.Op) {
 			s.one(call.Part{Action: call.Remove, Key: s.key})
 			break
 		}
-		// Its connection was lost since, and the node may be another's: it looks.
+		// It has lost its connection, and the node may be another candidate's: it looks.
 		s.one(call.Part{Action: call.Read, Key: s.key, Flags: call.Local})
 	default:
 		s.await(c, op)
@@ -39,13 +39,13 @@ func (ephemeralRace) answered(s *source, c int, call Call, ev *store.Event) kv.O
 	missed := k.missed
 	k.missed = call != Await && missed && ev.Outcome == kv.Conflict
 	switch {
-	case call == Resign: // if its node was not there any more, it has resigned all the same
+	case call == Resign: // a missing node counts as resigned, too
 		s.want(c, Stand, false)
 	case call == Stand && ev.Outcome == kv.OK:
 		return outcomeOf(ev, s.leads(c, ev.At))
-	case call == Stand: // another was quicker, or an earlier call that failed was done
+	case call == Stand: // another candidate was faster, or an earlier failed call created the node
 		s.want(c, Await, false)
-	case ev.Outcome == kv.Miss: // it went meanwhile; twice in a row, the office may be missing
+	case ev.Outcome == kv.Miss: // the node was deleted meanwhile; twice in a row, the office may be missing
 		k.missed = true
 		s.want(c, Stand, missed)
 	default:
@@ -58,7 +58,7 @@ func (ephemeralRace) answered(s *source, c int, call Call, ev *store.Event) kv.O
 
 func (ephemeralRace) told(s *Script, c int, gone bool) {
 	switch {
-	case s.leader(c): // who leads by an earlier call set a watch on its own node
+	case s.leader(c): // its watch is on its own node, which an earlier call created
 	case gone:
 		s.want(c, Stand, false)
 	default:
@@ -66,8 +66,8 @@ func (ephemeralRace) told(s *Script, c int, gone bool) {
 	}
 }
 
-// again is to stand, also after a resignation: whether that was done is not known, and by
-// now the node may be another's. If its own is there still, it leads again.
+// again returns Stand even after a resignation. Whether that was executed is unknown, and the node
+// may be another candidate's by now. If the candidate's own node still exists, it leads again.
 func (ephemeralRace) again(*Script, int, Call) Call { return Stand }
 
 func (ephemeralRace) expired(*Script, int) {}

@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// standing is a load of which each candidate has stood, and the next operation, which is
-// the first resignation.
+// standing returns a load in which each candidate has stood, and its next operation, the first
+// resignation.
 func standing(t *testing.T, app Application, way int) (s *scripted, resign uint64) {
 	t.Helper()
 	s = newScripted(t, app, way)
@@ -27,7 +27,7 @@ func standing(t *testing.T, app Application, way int) (s *scripted, resign uint6
 	return s, resign
 }
 
-// follows takes the next operation, which is to be a candidate's call, and fills it.
+// follows fills the next operation, which must be the given call of a candidate.
 func (s *scripted) follows(c int, want Call) (n, ref uint64) {
 	s.t.Helper()
 	s.now = max(s.now, s.NextPrompt())
@@ -38,7 +38,7 @@ func (s *scripted) follows(c int, want Call) (n, ref uint64) {
 	return n, s.Fill(measure.Measured, n, 0, &s.op)
 }
 
-// nothing holds that no operation follows.
+// nothing fails the test if another operation follows.
 func (s *scripted) nothing() {
 	s.t.Helper()
 	if n, _, ok := s.Prompt(max(s.now, s.NextPrompt())); ok {
@@ -46,9 +46,9 @@ func (s *scripted) nothing() {
 	}
 }
 
-// A resignation that waited while the connection was lost removes nothing in a race: the
-// node may be another's. The handover counts from when it was to be all the same, and ends
-// there if somebody leads already.
+// A resignation that waited while the connection was lost deletes nothing in a race, as the node may
+// be another candidate's. The handover still counts from when the resignation was due, and ends at
+// once if the office has a new leader already.
 func TestAResignationOfNoLeader(t *testing.T) {
 	for _, filled := range []bool{false, true} {
 		s, n := standing(t, Application{}, 0)
@@ -73,8 +73,8 @@ func TestAResignationOfNoLeader(t *testing.T) {
 	}
 }
 
-// Without a lease a candidate does nothing before it has one, whatever it was to do and
-// whether it knew that before the call was due or while it waited for the connection.
+// A candidate without a lease requests one before any other call, whether it lost the lease before
+// the call was due or while the call waited for the connection.
 func TestNobodyStandsWithoutALease(t *testing.T) {
 	for _, app := range []Application{{}, {Queue: true}} {
 		s, _ := standing(t, app, 1)
@@ -108,9 +108,9 @@ func TestNobodyStandsWithoutALease(t *testing.T) {
 	}
 }
 
-// A candidate whose own lease may have ended, and one of which that is not known while
-// another's lives, renews it before anybody is accused; while the leader's is not known it
-// is not accused either. From the end of a leader's lease on nobody leads.
+// A candidate whose own lease may have expired, or is unknown while another leader's lease lives,
+// renews it before the load reports a second leader. A leader whose lease is unknown is not reported
+// either. The office has no leader since the end of the leader's lease.
 func TestTheOwnLeaseIsLookedAtFirst(t *testing.T) {
 	const at = int64(time.Minute)
 	for _, test := range []struct {
@@ -148,8 +148,8 @@ func TestTheOwnLeaseIsLookedAtFirst(t *testing.T) {
 	}
 }
 
-// A wrong answer has a candidate make one call, and so has a renewal of the schedule while
-// it waits for one of its own.
+// A candidate makes a single call after a wrong response, and also when a scheduled renewal ends
+// while it waits for another one.
 func TestACandidateMakesOneCall(t *testing.T) {
 	s, _ := standing(t, Application{Queue: true}, 1)
 	c := (int(s.offices[0].leader) + 1) % s.Candidates
@@ -162,7 +162,7 @@ func TestACandidateMakesOneCall(t *testing.T) {
 	s.Ended(n, kv.WrongAnswer, 1, 1)
 	s.follows(c, Look)
 	s.nothing()
-	s.Failed(n) // that of another
+	s.Failed(n) // of an operation of another candidate
 	s.bereft(c)
 	n, ref = s.follows(c, Renew)
 	s.Check(kv.KeepAlive, reference(c, planRenew), &store.Event{Count: 70})
@@ -173,7 +173,7 @@ func TestACandidateMakesOneCall(t *testing.T) {
 	s.nothing()
 }
 
-// What an earlier run left is not a candidate's own: it waits for it as for another's.
+// A candidate treats a node of an earlier run like another candidate's.
 func TestAnEarlierRunsNodeIsNobodys(t *testing.T) {
 	for way := range 2 {
 		s, _ := standing(t, Application{}, way)
@@ -211,8 +211,8 @@ func TestAnEarlierRunsNodeIsNobodys(t *testing.T) {
 	}
 }
 
-// A node that a call made whose answer was lost is removed: others, or the candidate
-// itself, would wait for it for ever.
+// A node that was created by a call without a response is deleted. Otherwise the other candidates,
+// or the candidate itself, would wait for it forever.
 func TestALostNodeIsRemoved(t *testing.T) {
 	for _, order := range []int64{3, 9} {
 		s, _ := standing(t, Application{Queue: true}, 0)
@@ -236,7 +236,7 @@ func TestALostNodeIsRemoved(t *testing.T) {
 	}
 }
 
-// An office that is missing is not asked for without a pause.
+// Calls on a missing office are not repeated without a pause.
 func TestAMissingOffice(t *testing.T) {
 	for _, app := range []Application{{}, {Queue: true}} {
 		s, _ := standing(t, app, 0)
@@ -263,8 +263,8 @@ func TestAMissingOffice(t *testing.T) {
 	}
 }
 
-// Who leads by a lease leads on without its connection; of Consul's it does not without
-// that by which it is told who has the lock.
+// A leader with a lease leads without its connection. With Consul it does not lead without the
+// connection that reports the lock holder.
 func TestALeaderThatLosesItsConnection(t *testing.T) {
 	for way, leads := range []bool{false, true, true} {
 		s, _ := standing(t, Application{}, way)
@@ -286,8 +286,8 @@ func TestALeaderThatLosesItsConnection(t *testing.T) {
 	}
 }
 
-// A watch that was set on a connection that has been replaced since tells nothing: who was
-// answered on it does not wait for that. What is made on the next connection counts.
+// A watch on a replaced connection reports nothing, so a candidate whose response arrived on it does
+// not wait for its events. A watch on the next connection counts.
 func TestAWatchOnAnOldConnection(t *testing.T) {
 	for way := range 2 {
 		s, _ := standing(t, Application{}, way)
@@ -308,7 +308,7 @@ func TestAWatchOnAnOldConnection(t *testing.T) {
 	}
 }
 
-// A lease is held to live from when the oldest renewal was sent that is not answered.
+// A lease lives since the oldest renewal without a response was sent.
 func TestALeaseLivesFromTheOldestRenewal(t *testing.T) {
 	s, _ := standing(t, Application{}, 1)
 	renew := func(at int64) {
@@ -330,8 +330,8 @@ func TestALeaseLivesFromTheOldestRenewal(t *testing.T) {
 	}
 }
 
-// A resignation that could not be sent before its timeout is made again, where it is so at
-// all, and then begins the handover that was due; the time counts from when it was to be.
+// A resignation that could not be sent before its timeout is repeated, if the recipe repeats
+// resignations at all, and starts the handover. The handover counts from when it was due first.
 func TestAResignationThatIsSentLate(t *testing.T) {
 	for _, app := range []Application{{}, {Queue: true}} {
 		for way := range app.Definition().Ways {
@@ -343,7 +343,7 @@ func TestAResignationThatIsSentLate(t *testing.T) {
 			o := s.officeOf(c)
 			s.Failed(n)
 			s.Ended(n, kv.NotSent, 1, 0)
-			if s.recipe.again(s.Script, c, Resign) != Resign { // the node may be another's
+			if s.recipe.again(s.Script, c, Resign) != Resign { // the node may be another candidate's
 				s.follows(c, Stand)
 				if s.candidates[c].owes != 0 || !s.leader(c) {
 					t.Errorf("it stands, and %+v", s.candidates[c])
@@ -365,8 +365,8 @@ func TestAResignationThatIsSentLate(t *testing.T) {
 	}
 }
 
-// An office whose leader was to resign, and lost its lease before that could be sent, has
-// been handed over when another leads.
+// If a leader loses its lease before a due resignation can be sent, the handover ends with the next
+// leader.
 func TestAResignationThatALostLeaseOvertakes(t *testing.T) {
 	s, n := standing(t, Application{}, 1)
 	s.Ready(n)

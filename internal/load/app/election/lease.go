@@ -11,8 +11,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// leased makes the n-th call before the load: what is left of an earlier one is removed,
-// whose leases may live, and every candidate takes a lease.
+// leased makes the n-th call before the load. The first calls remove keys of an earlier load,
+// whose leases may still live; the others grant a lease to each candidate.
 func (s *source) leased(n uint64) {
 	if n < uint64(s.Offices) { // #nosec G115 -- a count
 		s.key = append(AppendOffice(s.key[:0], s.prefix, int(n)), '/') // #nosec G115 -- below Offices
@@ -22,8 +22,8 @@ func (s *source) leased(n uint64) {
 	s.grant()
 }
 
-// renew makes a call that keeps a candidate's session alive, or prolongs its lease; one
-// that has none takes a new one.
+// renew makes a call that keeps a candidate's session or lease alive, or grants a lease to a
+// candidate without one.
 func (s *source) renew(c int, op *store.Op) {
 	if s.renewing[c] == 0 {
 		s.renewing[c] = max(s.now, 1)
@@ -32,7 +32,7 @@ func (s *source) renew(c int, op *store.Op) {
 		op.Call = nil
 		return
 	}
-	op.Revision = s.leases[c] // which goes with the call to its end
+	op.Revision = s.leases[c] // the operation's completion contains it
 	if lease := s.leases[c]; lease != 0 {
 		s.one(call.Part{Action: call.KeepAlive, Lease: lease, Name: s.session(c)})
 		return
@@ -40,9 +40,9 @@ func (s *source) renew(c int, op *store.Op) {
 	s.grant()
 }
 
-// grant makes a call that takes a lease, or a session that nothing ends but its time: a check
-// of its member's health would, as soon as that is taken for lost, and nobody would know until
-// when it lives, however it is kept alive.
+// grant makes a call that grants a lease, or a session that only its TTL ends. With a check of its
+// member's health, a session would end as soon as the store considers that member lost, so its
+// earliest end would be unknown.
 func (s *source) grant() {
 	p := call.Part{Action: call.Grant, Number: s.life / int64(time.Second)}
 	if s.way.Recipe == SessionRace {
@@ -51,7 +51,7 @@ func (s *source) grant() {
 	s.one(p)
 }
 
-// renewed takes the answer. A candidate that has waited for it stands.
+// renewed handles the response to a renewal. A candidate that waited for it stands.
 func (s *source) renewed(c int, ev *store.Event, planned bool) kv.Outcome {
 	switch {
 	case s.leases == nil:
@@ -59,7 +59,7 @@ func (s *source) renewed(c int, ev *store.Event, planned bool) kv.Outcome {
 	case s.leases[c] == 0:
 		s.granted(c, ev)
 	}
-	if at := s.renewing[c]; at != 0 { // else it is not known which was answered
+	if at := s.renewing[c]; at != 0 { // 0 after a failed renewal: when this one was sent is unknown
 		s.lives[c], s.renewing[c] = max(at+s.life, s.lives[c]), 0
 	}
 	if k := &s.candidates[c]; k.dead {
@@ -71,8 +71,8 @@ func (s *source) renewed(c int, ev *store.Event, planned bool) kv.Outcome {
 	return ev.Outcome
 }
 
-// shorten takes how long a server lets a session of a connection live. If that is less than
-// was asked for, no session has lived as long as was thought.
+// shorten notes the timeout that a server granted to a connection's session. If it is less than
+// requested, all sessions end earlier than assumed so far.
 func (s *Script) shorten(granted int64) {
 	less := s.life - granted
 	if granted <= 0 || less <= 0 {
@@ -89,7 +89,7 @@ func (s *Script) shorten(granted int64) {
 	}
 }
 
-// granted keeps the lease that an answer says: its number, or its name.
+// granted keeps the lease of a response: its ID, or the two halves of its name.
 func (s *source) granted(c int, ev *store.Event) {
 	s.leases[c] = ev.Count
 	if s.way.Recipe == SessionRace {
@@ -97,7 +97,7 @@ func (s *source) granted(c int, ev *store.Event) {
 	}
 }
 
-// bereft takes that a candidate's lease is gone, and with it its key: it takes another.
+// bereft handles the end of a candidate's lease and key. The candidate requests a new lease.
 func (s *source) bereft(c int) {
 	if c == nobody || s.leases == nil || s.leases[c] == 0 {
 		return
@@ -113,13 +113,13 @@ func (s *source) bereft(c int) {
 	}
 }
 
-// bare reports whether a call of a candidate needs a lease, and there is none.
+// bare reports whether a candidate's call needs a lease that the candidate does not have.
 func (s *Script) bare(c int, call Call) bool {
 	return s.leases != nil && s.leases[c] == 0 && call != Renew && call != Drop
 }
 
-// take makes a call that creates the source's key with a candidate's lease if it is not
-// there, and else reads it.
+// take makes a call that creates the source's key with a candidate's lease if the key does not
+// exist, and otherwise reads it.
 func (s *source) take(c int) {
 	s.parts[0] = call.Part{Action: call.Compare, Target: call.Created, Key: s.key}
 	s.parts[1] = call.Part{Action: call.Write, Branch: call.Then, Key: s.key, Value: s.name(c), Lease: s.leases[c]}
@@ -127,23 +127,23 @@ func (s *source) take(c int) {
 	s.call = call.Call{Guarded: true, Parts: s.parts[:3]}
 }
 
-// giveUp makes a call that removes the source's key if it was created at a revision.
+// giveUp makes a call that deletes the source's key if created is its create revision.
 func (s *source) giveUp(created int64) {
 	s.parts[0] = call.Part{Action: call.Compare, Target: call.Created, Number: created, Key: s.key}
 	s.parts[1] = call.Part{Action: call.Remove, Branch: call.Then, Key: s.key}
 	s.call = call.Call{Guarded: true, Parts: s.parts[:2]}
 }
 
-// watcher makes a call that begins or ends a candidate's watcher.
+// watcher makes a call that starts or ends a candidate's watcher.
 func (s *source) watcher(c int, p call.Part, op *store.Op) {
 	s.one(p)
 	s.watch = store.WatchOp{Watcher: uint32(c)} // #nosec G115 -- at most maxCandidates
 	op.Watch = &s.watch
 }
 
-// next has a candidate make a call, behind the end of its watcher if it has one and needs
-// another. Drop as the call ends the watcher, and nothing follows. Who has a call to make
-// already (leads) makes that.
+// next makes call the candidate's next call, after the end of the candidate's watcher if there is
+// one and the call needs another. Drop only ends the watcher. A call that the candidate already has
+// to make (leads) takes precedence.
 func (s *source) next(c int, call Call) {
 	k := &s.candidates[c]
 	switch {
@@ -156,14 +156,14 @@ func (s *source) next(c int, call Call) {
 	}
 }
 
-// dropped takes that a candidate's watcher has ended.
+// dropped handles the end of a candidate's watcher.
 func (s *source) dropped(c int) {
 	k := &s.candidates[c]
 	k.watches = false
 	s.next(c, k.then)
 }
 
-// leaseAgain is recipe.again of both. Without a lease it needs one first.
+// leaseAgain implements recipe.again for both recipes with leases. A candidate needs a lease first.
 func leaseAgain(s *Script, c int, failed Call) Call {
 	switch {
 	case s.leases[c] == 0:
@@ -174,9 +174,9 @@ func leaseAgain(s *Script, c int, failed Call) Call {
 	return Stand
 }
 
-// leaseRace is a race for a key of one name: a transaction makes it if it is not there,
-// and else says since when it is there and whose it is; a watcher from then on tells when
-// it is gone.
+// leaseRace is a race for a key with a fixed name. A transaction creates the key if it does not
+// exist, and otherwise returns its value and revision; a watcher from the next revision reports
+// its end.
 type leaseRace struct{}
 
 func (leaseRace) fill(s *source, c int, request Call, op *store.Op) {
@@ -201,7 +201,7 @@ func (leaseRace) answered(s *source, c int, call Call, ev *store.Event) kv.Outco
 	case Resign:
 		s.next(c, Stand)
 	case Stand:
-		created := ev.Mod // it is never written again
+		created := ev.Mod // the key is never overwritten
 		if ev.Outcome == kv.OK {
 			created = ev.At
 		} else if !s.named(c, ev.Value) {
@@ -231,12 +231,12 @@ func (leaseRace) again(s *Script, c int, failed Call) Call { return leaseAgain(s
 
 func (leaseRace) expired(*Script, int) {}
 
-// leaseQueue is the election of etcd's package concurrency: each candidate has a key that
-// is called by its lease, below the office; who created its own first leads. A candidate
-// looks for the newest key that is older than its own, and is told when that is gone.
+// leaseQueue is the election of etcd's package concurrency. Each candidate creates a key named
+// after its lease, below the office. The oldest key's candidate leads. Each other candidate reads
+// the newest key that is older than its own, and watches it until it is gone.
 type leaseQueue struct{}
 
-// leaseKey makes the source's key that of a lease.
+// leaseKey sets the source's key to that of a lease.
 func (s *source) leaseKey(c int, lease int64) {
 	s.key = appendLeaseKey(s.key[:0], s.prefix, c/s.Candidates, lease)
 }
@@ -276,7 +276,7 @@ func (leaseQueue) answered(s *source, c int, call Call, ev *store.Event) kv.Outc
 	switch call {
 	case Resign:
 		s.next(c, Stand)
-	case Stand: // its key may be there already, by a call that failed
+	case Stand: // a failed call may have created the key already
 		if k.own = ev.At; ev.Outcome == kv.Conflict {
 			k.own = ev.Mod
 		}
@@ -302,7 +302,7 @@ func (leaseQueue) answered(s *source, c int, call Call, ev *store.Event) kv.Outc
 	return ev.Outcome
 }
 
-// leaseOf is the lease by which a key below a candidate's office is called.
+// leaseOf returns the lease in the name of a key below a candidate's office.
 func (s *source) leaseOf(c int, key []byte) (lease int64, ok bool) {
 	s.office(c)
 	at := len(s.key) + 1
@@ -312,7 +312,7 @@ func (s *source) leaseOf(c int, key []byte) (lease int64, ok bool) {
 	return leaseIn(key[at:])
 }
 
-// leaseIn is the lease by which the last part of a key is called.
+// leaseIn returns the lease in the last part of a key.
 func leaseIn(name []byte) (lease int64, ok bool) {
 	if len(name) == 0 || len(name) > 16 {
 		return 0, false

@@ -20,14 +20,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 )
 
-// mortal has 3 candidates for each of 6 offices, in 4 of which the leader dies. Sessions
-// live for 10 s. These tests wait for real sessions to end, beside each other.
+// mortal returns 3 candidates for each of 6 offices, in 4 of which the leader dies, and sessions of
+// 10 s. These tests wait for real sessions to expire, so they run in parallel.
 func mortal() map[string]int {
 	return map[string]int{"elections": 6, "candidates": 3, "tenure": 2, "failovers": 4, "ttl": 10}
 }
 
-// TestLeadersThatDieOnZooKeeper: their sessions end when nothing has kept them alive for
-// their timeout, and the dead are back in sessions of their connections' successors.
+// Sessions of dead leaders expire after their timeout. The dead candidates return with sessions of
+// new connections.
 func TestLeadersThatDieOnZooKeeper(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: no real ZooKeeper is started")
@@ -44,8 +44,8 @@ func TestLeadersThatDieOnZooKeeper(t *testing.T) {
 	}
 }
 
-// TestLeadersThatDieOnEtcd: their leases end, and the dead stand again with others, so that
-// afterwards each candidate has a key.
+// Leases of dead leaders expire. The dead candidates stand again with new leases, so that each
+// candidate has a key afterwards.
 func TestLeadersThatDieOnEtcd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: leases live for 10 s")
@@ -74,8 +74,8 @@ func TestLeadersThatDieOnEtcd(t *testing.T) {
 	}
 }
 
-// TestLeadersThatDieOnConsul: their sessions end after twice their time to live, and nobody
-// gets their locks for another 15 s, which the others find out by trying.
+// Sessions of dead leaders end after twice their TTL, and their locks are refused for another 15 s,
+// which the other candidates notice by trying.
 func TestLeadersThatDieOnConsul(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: no real Consul is started")
@@ -113,10 +113,9 @@ func row(t *testing.T, res *load.Result, name string) *measure.Calls {
 	return &res.Calls[i]
 }
 
-// succeeded holds a load with leaders that die to what it is to be: nothing fails, each of
-// them has a successor, none before its session can have ended, and others hand over as
-// before. Each candidate stands once, and who died once more, besides what the others' ends
-// have it do.
+// succeeded checks a load with leaders that die. No call fails, each dead leader has a successor, but
+// not before its session can have ended, and the other offices hand over as before. Each candidate
+// stands once, and each dead one once more, in addition to what the ends of leaders cause.
 func succeeded(t *testing.T, res *load.Result, least time.Duration, stand string) {
 	t.Helper()
 	m := res.Measured

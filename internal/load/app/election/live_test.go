@@ -24,14 +24,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/official"
 )
 
-// patience bounds what no test measures.
+// patience bounds waits that no test measures.
 const patience = 2 * time.Minute
 
-// both are the applications.
+// both holds the applications.
 var both = map[string]data.Application{data.RaceName: {}, data.QueueName: {Queue: true}}
 
-// TestOnZooKeeper has them change hands on a real server, which has no node of any
-// candidate afterwards: all ended with their sessions.
+// Offices change hands on a real server, which has no candidate's node afterwards, because all of
+// them end with their sessions.
 func TestOnZooKeeper(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: no real ZooKeeper is started")
@@ -56,8 +56,8 @@ func TestOnZooKeeper(t *testing.T) {
 	}
 }
 
-// TestOnEtcd has them change hands on a real etcd, which has the keys of the candidates'
-// leases afterwards: of a race the leaders', of a queue all, in their order.
+// Offices change hands on a real etcd, which has keys with leases afterwards: the leaders' after a
+// race, and those of all candidates after a queue.
 func TestOnEtcd(t *testing.T) {
 	for name, app := range both {
 		t.Run(name, func(t *testing.T) {
@@ -88,8 +88,7 @@ func TestOnEtcd(t *testing.T) {
 	}
 }
 
-// TestOnConsul has them change hands on a real server, where every office's lock is had by
-// the session of who leads it.
+// Offices change hands on a real server, where the leader's session holds the office's lock.
 func TestOnConsul(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: no real Consul is started")
@@ -112,10 +111,10 @@ func TestOnConsul(t *testing.T) {
 	}
 }
 
-// settings has 4 candidates for each of 10 offices, which change hands each second.
+// settings returns 4 candidates for each of 10 offices, and a tenure of 1 s.
 func settings() map[string]int { return map[string]int{"elections": 10, "candidates": 4, "tenure": 1} }
 
-// send sends 5 s of it.
+// send runs 5 s of a load.
 func send(t *testing.T, app data.Application, way int, st store.Store, endpoints []string) *load.Result {
 	t.Helper()
 	return sendOf(t, app, way, st, endpoints, settings(), 5*time.Second)
@@ -149,8 +148,8 @@ func sendOf(t *testing.T, which data.Application, way int, st store.Store, endpo
 	return res
 }
 
-// check holds a load without faults to what its profile says: every resignation has a
-// successor, and each handover takes as many calls of each kind as it is to.
+// check compares a load without faults with its profile: every resignation leads to a new leader, and
+// each handover takes the expected calls of each kind.
 func check(t *testing.T, app data.Application, way int, res *load.Result) {
 	t.Helper()
 	m := res.Measured
@@ -174,7 +173,7 @@ func check(t *testing.T, app data.Application, way int, res *load.Result) {
 	}
 	w, n := app.Way(way), settings()
 	all := float64(n["elections"] * n["candidates"])
-	at := [data.NumCalls]float64{data.Stand: all, data.Await: all - float64(n["elections"])} // first
+	at := [data.NumCalls]float64{data.Stand: all, data.Await: all - float64(n["elections"])} // the first calls of the candidates
 	if app.Queue || w.Watches {
 		at[data.Look] = all
 	}
@@ -188,7 +187,7 @@ func check(t *testing.T, app data.Application, way int, res *load.Result) {
 		c, want := of(w.Shapes[call].Name), at[call]+each*float64(handovers.Due)
 		least := 0.8 * want
 		if w.Watches {
-			least = 0.4 * want // of who is told only that another has it already, nothing comes
+			least = 0.4 * want // a watcher gets no event if another candidate has the lock already
 		}
 		// On a busy machine an office can be free again before all have looked.
 		if got := float64(c.Done()); got < least || got > 1.3*want {

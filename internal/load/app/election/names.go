@@ -8,18 +8,19 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/app"
 )
 
-// NameSize is the size of a candidate's name.
+// NameSize is the size of a candidate's name in bytes.
 const NameSize = 1 + app.Digits + 1 + 2*runBytes
 
 const runBytes = 4
 
-// AppendOffice appends an office's key.
+// AppendOffice appends the key of an office, such as "elections/e000007".
 func AppendOffice(b []byte, prefix string, office int) []byte {
 	return app.AppendNumber(append(append(b, prefix...), 'e'), number(office))
 }
 
-// AppendCandidate appends the name of a candidate, by its place among all, in a run, by a
-// number of its own: what a run before has left behind may still be there.
+// AppendCandidate appends the name of candidate all, counted over all offices, such as
+// "c000042-1a2b3c4d". The number of the run distinguishes the name from those that an earlier run
+// may have left in the store.
 func AppendCandidate(b []byte, all int, run uint32) []byte {
 	b = append(app.AppendNumber(append(b, 'c'), number(all)), '-')
 	var of [runBytes]byte
@@ -27,7 +28,7 @@ func AppendCandidate(b []byte, all int, run uint32) []byte {
 	return hex.AppendEncode(b, of[:])
 }
 
-// Candidate is whose name it is, and of which run, as AppendCandidate made it.
+// Candidate returns the candidate and the run of a name that AppendCandidate made.
 func Candidate(name []byte) (all int, run uint32, ok bool) {
 	const end = 1 + app.Digits
 	if len(name) != NameSize || name[0] != 'c' || name[end] != '-' {

@@ -7,24 +7,23 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// ephemeralQueue is Curator's LeaderLatch: each candidate makes a node that the store
-// numbers and that ends with its session, lists all, and leads if its own has the lowest
-// number; else it is told when the node before its own is gone, and lists them again. A
-// node's name has its candidate's, so that one that was made by a call that failed is
-// known again (Curator's protection).
+// ephemeralQueue is Curator's LeaderLatch. Each candidate creates a sequential ephemeral node, lists
+// all nodes, and leads if its own node has the lowest number. Otherwise it watches the node before
+// its own, and lists the nodes again when that node is gone. A node's name contains the candidate's
+// name, so that the candidate recognizes a node that a failed call created (Curator's protection).
 type ephemeralQueue struct{ names *namesHeard }
 
 const latch = "-latch-"
 
-// sequenceDigits is how many the store's number has.
+// sequenceDigits is the number of digits of the store's number.
 const sequenceDigits = 10
 
-// namesHeard keeps whose nodes with which numbers a list had, in memory that the next one
-// gets again.
+// namesHeard holds the nodes of a list: their candidates, runs and numbers. The next list reuses
+// its memory.
 type namesHeard struct {
 	of    []int32
 	runs  []uint32
-	order []int64 // the store's number, and one more
+	order []int64 // the store's number plus one
 }
 
 // Begin implements store.Keys.
@@ -33,7 +32,7 @@ func (h *namesHeard) Begin(uint32) bool {
 	return false
 }
 
-// Add implements store.Keys. What is no candidate's node is passed over.
+// Add implements store.Keys. It ignores nodes that are not a candidate's.
 func (h *namesHeard) Add(_ uint32, name, _ []byte, _ int64) {
 	const head = NameSize
 	if len(name) != head+len(latch)+sequenceDigits || string(name[head:head+len(latch)]) != latch {
@@ -46,7 +45,7 @@ func (h *namesHeard) Add(_ uint32, name, _ []byte, _ int64) {
 	}
 }
 
-// sequence is the store's number at the end of a node's name or path, and one more.
+// sequence returns the store's number at the end of a node's name or path, plus one.
 func sequence(name []byte) (order int64, ok bool) {
 	if len(name) < sequenceDigits {
 		return 0, false
@@ -60,8 +59,8 @@ func sequence(name []byte) (order int64, ok bool) {
 	return order + 1, true
 }
 
-// node makes the source's key that of a candidate's node, in a run, with a number; 0: it
-// has none yet.
+// node sets the source's key to that of a candidate's node in a run, with the number order; 0: the
+// node is not created yet and has none.
 func (s *source) node(c int, run uint32, order int64) {
 	s.office(c)
 	s.key = AppendCandidate(append(s.key, '/'), c, run)
@@ -101,7 +100,7 @@ func (q *ephemeralQueue) fill(s *source, c int, request Call, op *store.Op) {
 	}
 }
 
-// notNumbered and twiceThere are wrong answers.
+// Texts of wrong responses.
 var (
 	notNumbered = []byte("a node that was to be numbered has no number")
 	twiceThere  = []byte("two nodes of one queue have the same number")
@@ -125,18 +124,18 @@ func (q *ephemeralQueue) answered(s *source, c int, call Call, ev *store.Event) 
 		s.want(c, Stand, true)
 	case call == Look && ev.Outcome == kv.OK:
 		return q.look(s, c, ev)
-	case call == Look: // there is no office
+	case call == Look: // the office does not exist
 		s.want(c, Look, true)
-	case ev.Outcome == kv.Miss || call == Drop: // who was before it has gone meanwhile
+	case ev.Outcome == kv.Miss || call == Drop: // the node before it was deleted meanwhile
 		s.want(c, Look, false)
 	}
 	return ev.Outcome
 }
 
-// look takes the list: whether the candidate leads, or who is before it.
+// look handles a list: the candidate leads, or waits for the node before its own.
 func (q *ephemeralQueue) look(s *source, c int, ev *store.Event) kv.Outcome {
 	k, h := &s.candidates[c], q.names
-	if k.own == 0 { // a node that it does not know of, if there is one, was made by a call that failed
+	if k.own == 0 { // a failed call may have created its node
 		for i, of := range h.of {
 			if int(of) == c && h.runs[i] == s.run {
 				k.own = h.order[i]
@@ -161,7 +160,7 @@ func (q *ephemeralQueue) look(s *source, c int, ev *store.Event) kv.Outcome {
 	case !there:
 		k.own = 0
 		s.want(c, Stand, false)
-	case lost != 0: // of a call whose answer was lost: others would wait for it for ever
+	case lost != 0: // a call without a response created this node, and others would wait for it forever
 		k.before = lost
 		s.want(c, Drop, false)
 	case same > 1:

@@ -7,12 +7,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// readBack lists the offices after the load, whose nodes the store numbers: of this run there
-// should be none any more but those whose sessions were not closed.
+// readBack lists the offices of sequential nodes after the load. Nodes of this run should exist only
+// if their sessions were not closed.
 type readBack struct {
 	source
-	lists map[uint32]*namesHeard // by the operations' tags: many answers come at once
-	now   *namesHeard            // that is being heard
+	lists map[uint32]*namesHeard // by the operations' tags, as several lists are read at the same time
+	now   *namesHeard            // the list that is being read
 }
 
 // Begin implements store.Keys.
@@ -29,7 +29,7 @@ func (b *readBack) Add(tag uint32, name, value []byte, revision int64) {
 	b.now.Add(tag, name, value, revision)
 }
 
-// heard is what an answer, which is that of no failure, has.
+// heard returns the list of a response without an error.
 func (b *readBack) heard(ev *store.Event) *namesHeard {
 	if h := b.lists[ev.Tag]; h != nil {
 		return h
@@ -37,7 +37,7 @@ func (b *readBack) heard(ev *store.Event) *namesHeard {
 	return &namesHeard{}
 }
 
-// listed records the nodes of this run that an office has, each as a read of its own.
+// listed records each node of this run in an office's list as a read.
 func (b *readBack) listed(c *chronicle, office uint64, ev *store.Event, o *history.Op) {
 	if o.Kind = kv.Get; ev.Outcome != kv.OK {
 		return
@@ -62,7 +62,7 @@ func (c *chronicle) Read(number uint64, ev *store.Event, o *history.Op) {
 	}
 	if o.Key = number; o.Outcome == kv.OK {
 		if c.shown(ev, ev.Made(), o); c.script.way.Recipe == SessionRace {
-			o.Mod = 0 // which a session's end changes, too
+			o.Mod = 0 // which the end of a session changes, too
 		}
 	}
 	c.to.Add(o)

@@ -7,34 +7,34 @@ import (
 	"github.com/quorumbench/quorumbench/internal/load/app"
 )
 
-// All candidates stand within entering of the beginning, and the first resigns settled
-// behind it at the earliest.
+// All candidates stand for the first time within entering of the start. The first resignation is
+// due settled after the start at the earliest.
 const (
 	entering = 500 * time.Millisecond
 	settled  = time.Second
 )
 
-// ComesBack is how long behind the next leader's taking the office one that has died stands
-// again, as a new candidate.
+// ComesBack is how long after the next leader's election a dead candidate stands again, as a new
+// candidate.
 const ComesBack = 3 * time.Second
 
-// Entry is a call that becomes due whatever the store says: a candidate stands for the
-// first time, or the leader of an office, whoever that is then, is to resign.
+// Entry is a call whose due time does not depend on the store: a candidate's first attempt, or the
+// resignation of the candidate that leads an office at that time.
 type Entry struct {
 	Call Call
-	Of   uint32 // Stand: the candidate, by its place among all; Resign: the office
+	Of   uint32 // Stand: the candidate, counted over all offices; Resign: the office
 }
 
-// Schedule is what becomes due in a load, in its order, besides what answers and events
-// make due, and what keeps sessions alive.
+// Schedule lists the calls that become due at fixed times, in order. It does not contain calls
+// that responses and events make due, or keep-alives.
 type Schedule struct {
 	Config
-	Due     []int64 // nanoseconds since the load began
+	Due     []int64 // nanoseconds since the start of the load
 	Entries []Entry
 }
 
-// NewSchedule makes the calls that become due in a time. The same configuration makes the
-// same schedule. Where a leader dies nobody is to resign until there is another.
+// NewSchedule returns the schedule of a load. It depends only on the configuration, way and length.
+// Offices whose leaders die have no resignations between the death and the dead leader's return.
 func NewSchedule(c Config, w *Way, length time.Duration) *Schedule {
 	s := &Schedule{Config: c}
 	r := rand.New(rand.NewPCG(c.Seed, 0x656c))
@@ -44,7 +44,7 @@ func NewSchedule(c Config, w *Way, length time.Duration) *Schedule {
 	}
 	dies, over := c.Dies(w, length), time.Duration(0)
 	if dies > 0 {
-		dies, over = dies-settled, dies+c.failover(w) // what comes before is settled then
+		dies, over = dies-settled, dies+c.failover(w) // earlier resignations have settled by then
 	}
 	for office := range c.Offices {
 		for at := settled + time.Duration(r.Int64N(int64(c.Tenure))); at < length; at += c.Tenure {
@@ -57,23 +57,23 @@ func NewSchedule(c Config, w *Way, length time.Duration) *Schedule {
 	return s
 }
 
-// failover is how long it takes at most, of a store that is right and not busy, until one
-// that has died has come back.
+// failover returns how long it takes, at most, from a leader's death to its return, if the store
+// is correct and not busy.
 func (c *Config) failover(w *Way) time.Duration {
 	lives := w.lives(c)
 	return lives + w.Vacancy(lives) + ComesBack
 }
 
-// least is how long a window has to be in which leaders die: each has led, and has kept its
-// session alive, before it dies, and there is a second behind its coming back.
+// least returns the minimum length of a window in which leaders die: each leads and keeps its
+// session alive before it dies, and the window lasts a second longer than its return.
 func (c *Config) least(w *Way) time.Duration {
 	_, every := w.Keeps(c)
 	return settled + every + c.failover(w) + time.Second
 }
 
-// Dies is when the leaders die that die at once, in a load of that length: a third of the
-// way to the last moment at which all of it still falls into it. 0: none dies, or it is too
-// short.
+// Dies returns when leaders die in a load of the given length: a third of the way from the earliest
+// to the latest time at which the whole failover is inside the window. 0: no leader dies, or the
+// window is too short.
 func (c *Config) Dies(w *Way, length time.Duration) time.Duration {
 	rest := length - c.least(w)
 	if c.Storm == 0 || rest < 0 {
@@ -83,8 +83,8 @@ func (c *Config) Dies(w *Way, length time.Duration) time.Duration {
 	return settled + every + rest/3
 }
 
-// Phases are when each candidate keeps its session alive for the first time, in a load in
-// which it does so often.
+// Phases returns the time of each candidate's first keep-alive, if each sends one every given
+// interval.
 func (c *Config) Phases(every time.Duration) []int64 {
 	r := rand.New(rand.NewPCG(c.Seed, 0x6265))
 	of := make([]int64, c.All())
@@ -94,7 +94,7 @@ func (c *Config) Phases(every time.Duration) []int64 {
 	return of
 }
 
-// Kinds is how many calls of each kind there are.
+// Kinds returns the number of calls of each kind.
 func (s *Schedule) Kinds() (n [NumCalls]uint64) {
 	for _, e := range s.Entries {
 		n[e.Call]++

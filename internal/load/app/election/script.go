@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// New makes the load of an application, which has the way.
+// New returns the script of an application's load.
 func New(a Application, setup app.Setup) *Script {
 	c := ConfigOf(setup.Settings, setup.Seed)
 	s := &Script{Config: c, way: a.Way(setup.Way), prefix: setup.Prefix, won: nobody, over: nobody, run: rand.Uint32()} // #nosec G404 -- it is no secret
@@ -30,7 +30,7 @@ func New(a Application, setup app.Setup) *Script {
 		s.beats = newBeats(c.Phases(every), every)
 	}
 	if !s.way.Connected {
-		s.leases = make([]int64, c.Connections(s.way)) // of names of two numbers the second ones stand behind
+		s.leases = make([]int64, c.Connections(s.way)) // the second halves of session names follow the first halves
 		copy(s.leases, before)
 	}
 	kinds := s.schedule.Kinds()
@@ -57,7 +57,7 @@ func (s *Script) Pacer() pace.Pacer { return pace.Listed(s.schedule.Due) }
 // Source implements app.Script.
 func (s *Script) Source() engine.Source { return &source{Script: s} }
 
-// Before implements app.Script: what must be there before anybody can stand.
+// Before implements app.Script. It creates the offices or grants the leases.
 func (s *Script) Before() (engine.Source, uint64) {
 	n := s.Offices
 	if s.leases != nil {
@@ -66,8 +66,8 @@ func (s *Script) Before() (engine.Source, uint64) {
 	return &before{source: source{Script: s}}, uint64(n) // #nosec G115 -- a count
 }
 
-// SessionTimeout implements app.Script: who can die keeps the session of its
-// connection alive itself.
+// SessionTimeout implements app.Script. Candidates that can die keep their connections' sessions
+// alive themselves.
 func (s *Script) SessionTimeout() time.Duration {
 	if s.way.Connected {
 		return time.Duration(s.life)
@@ -75,11 +75,11 @@ func (s *Script) SessionTimeout() time.Duration {
 	return 0
 }
 
-// Kept implements app.Script: the lease of each candidate, and the number of the run, by
-// which who reads the keys after the load knows their values.
+// Kept implements app.Script. It returns each candidate's lease, and the number of the run, which
+// identifies the run's values when keys are read after the load.
 func (s *Script) Kept() []int64 { return append(slices.Clone(s.leases), int64(s.run)) }
 
-// CallCounts implements app.Script, with the spans of time that the calls make.
+// CallCounts implements app.Script. The time spans that the calls determine follow the calls.
 func (s *Script) CallCounts() []measure.Calls {
 	all := s.calls.Calls()
 	if s.handover.Due > 0 {
@@ -91,7 +91,7 @@ func (s *Script) CallCounts() []measure.Calls {
 	return s.deaths.appendTo(all)
 }
 
-// recipeOf is that of the script's way.
+// recipeOf returns the implementation of the way's Recipe.
 func recipeOf(s *Script) recipe {
 	switch s.way.Recipe {
 	case EphemeralQueue:
@@ -107,7 +107,8 @@ func recipeOf(s *Script) recipe {
 	}
 }
 
-// before makes the offices, below which candidates stand.
+// before creates the offices, which are the parents of the candidates' nodes, or removes old keys
+// and grants leases.
 type before struct {
 	app.PreloadBase
 	source source

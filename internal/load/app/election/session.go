@@ -7,16 +7,17 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// sessionRace is the lock of Consul's client: whose session has the lock of the office's
-// key leads. A blocking query on the key, which each candidate has all the time on a
-// connection of its own, tells who has it; when nobody does, all try. Who does not get it
-// reads why: somebody has it, or it is locked for a while longer because a session ended.
+// sessionRace is the lock of Consul's client: the session that holds the lock of the office's key
+// leads. Each candidate has a blocking query on the key at all times, on a second connection, which
+// reports the lock holder. When there is none, all try to acquire the lock. A candidate that fails
+// reads why: another session holds it, or the lock-delay after a session's end is not over.
 type sessionRace struct{}
 
-// hexadecimal has the digits of a session's name.
+// hexadecimal holds the digits of a session's name.
 const hexadecimal = "0123456789abcdef"
 
-// halves are the two numbers of a session's name, which is a UUID; 0 of what is none.
+// halves returns the two halves of a session's name, which is a UUID, as numbers; 0, 0 if name is
+// no UUID.
 func halves(name []byte) (high, low int64) {
 	var of [2]uint64
 	n := 0
@@ -44,8 +45,8 @@ func halves(name []byte) (high, low int64) {
 	return int64(of[0]), int64(of[1]) // #nosec G115 -- all bits are kept
 }
 
-// session is the name of a candidate's session, in memory of the source; nil of a lease
-// that has none.
+// session returns the name of a candidate's session, in memory of the source, or nil for a lease
+// without a name.
 func (s *source) session(c int) []byte {
 	if s.way.Recipe != SessionRace {
 		return nil
@@ -89,7 +90,7 @@ func (r sessionRace) answered(s *source, c int, call Call, ev *store.Event) kv.O
 		s.want(c, Look, false)
 	case call == Stand && ev.Outcome == kv.OK:
 		wrong := s.leads(c, untold)
-		s.next(c, Look) // which has the token, as its own watch of the lock does
+		s.next(c, Look) // the response has the token; Consul's client reads the lock here, too
 		return outcomeOf(ev, wrong)
 	case call == Stand:
 		k.own = 1 // it has tried
@@ -102,7 +103,7 @@ func (r sessionRace) answered(s *source, c int, call Call, ev *store.Event) kv.O
 	return ev.Outcome
 }
 
-// looked takes who has the lock.
+// looked handles a response that contains the lock holder.
 func (sessionRace) looked(s *source, c int, ev *store.Event) kv.Outcome {
 	k := &s.candidates[c]
 	tried := k.own != 0
@@ -121,14 +122,14 @@ func (sessionRace) looked(s *source, c int, ev *store.Event) kv.Outcome {
 			s.want(c, Await, false)
 		}
 		return outcomeOf(ev, wrong)
-	case s.leader(c): // it has lost the lock since
+	case s.leader(c): // it has lost the lock
 		s.ceases(c, false, s.now)
 		s.want(c, Stand, false)
 	case ev.Outcome == kv.OK && len(ev.Before) > 0:
 		if !k.watches {
 			s.want(c, Await, false)
 		}
-	default: // nobody has it, and where it was not got, not for a while
+	default: // the lock has no holder; after a failed attempt the candidate pauses
 		s.want(c, Stand, tried)
 	}
 	return ev.Outcome

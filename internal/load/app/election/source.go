@@ -11,7 +11,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// source makes the calls, in memory of its own that the next one gets again.
+// source makes the calls. Each call reuses the memory of the one before.
 type source struct {
 	engine.ReactiveBase
 	*Script
@@ -20,20 +20,20 @@ type source struct {
 	watch      store.WatchOp
 	names      store.RangeOp
 	key, value []byte
-	id         []byte // of a session
+	id         []byte // name of a session
 }
 
 var _ engine.Reactive = (*source)(nil)
 
-// The number of an operation is an entry's of the schedule or, of what is prompted, a mark,
-// a number of its own, the call, and the candidate.
+// The number of an operation is its index in the schedule. A prompted operation's number consists
+// of promptMark, a sequence number, the call, and the candidate.
 const (
 	promptMark    = 1 << 62
 	candidateBits = 20
 	ownShift      = candidateBits + 4
 )
 
-// whose is the candidate that makes an operation; nobody if that is not known yet.
+// whose returns the candidate that makes an operation, or nobody if it is not known yet.
 func (s *source) whose(n uint64) int {
 	if n&promptMark != 0 {
 		return int(n & (1<<candidateBits - 1)) // #nosec G115 -- in its bounds
@@ -45,7 +45,7 @@ func (s *source) whose(n uint64) int {
 	return int(e.Of)
 }
 
-// what is the call that an operation is.
+// what returns the call of an operation.
 func (s *source) what(n uint64) Call {
 	if n&promptMark != 0 {
 		return min(Call(n>>candidateBits&0xf), Renew)
@@ -53,15 +53,15 @@ func (s *source) what(n uint64) Call {
 	return s.schedule.Entries[n].Call
 }
 
-// planRenew is a renewal that keeps a session alive, for which no candidate waits.
+// planRenew is a scheduled renewal of a session, for which no candidate waits.
 const planRenew = NumCalls
 
-// planned reports whether an operation is one.
+// planned reports whether an operation is a planRenew.
 func planned(n uint64) bool {
 	return n&promptMark != 0 && Call(n>>candidateBits&0xf) == planRenew
 }
 
-// reference is what an operation is, and whose.
+// reference encodes the candidate and the call of an operation.
 func reference(c int, call Call) uint64 {
 	return uint64(c) | uint64(call)<<candidateBits // #nosec G115 -- at most maxCandidates
 }
@@ -86,7 +86,7 @@ func (s *source) Prompt(now int64) (n uint64, due int64, ok bool) {
 	return s.number(int(c), k.call), k.due, true
 }
 
-// number is one that no operation has had.
+// number returns a new number for a prompted operation.
 func (s *source) number(c int, call Call) uint64 {
 	s.prompted++
 	return promptMark | s.prompted<<ownShift&(promptMark-1) | reference(c, call)
@@ -97,7 +97,7 @@ func (s *source) NextPrompt() int64 {
 	return min(s.todo.at(s.now, s.candidates), s.beats.at(), s.deaths.next(s.candidates))
 }
 
-// Place implements engine.Reactive: each candidate has a connection.
+// Place implements engine.Reactive: each candidate has its own connection.
 func (s *source) Place(n uint64) int {
 	if c := s.whose(n); c != nobody {
 		if s.way.Watches && s.what(n) == Await {
@@ -108,7 +108,8 @@ func (s *source) Place(n uint64) int {
 	return int(s.offices[s.schedule.Entries[n].Of].leader)
 }
 
-// Ready implements engine.Reactive: a resignation waits until somebody leads.
+// Ready implements engine.Reactive: a resignation waits until the office has a leader without a
+// call in flight.
 func (s *source) Ready(n uint64) bool {
 	if n&promptMark != 0 {
 		return true
@@ -146,7 +147,7 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 	case call == Renew:
 		s.renew(c, op)
 		return reference(c, call)
-	case s.bare(c, call): // the lease has ended while the call waited, or before the first
+	case s.bare(c, call): // the lease ended while the call waited, or before the first call
 		k.call, made = Renew, Renew
 		s.renew(c, op)
 	default:
@@ -157,13 +158,13 @@ func (s *source) Fill(_ measure.Phase, n uint64, _ uint32, op *store.Op) uint64 
 		k.asks = s.asking(c)
 	}
 	switch {
-	case k.owes > 0 && (call == Resign || !s.leader(c)): // which is made again where it could not be sent, or is not needed any more
+	case k.owes > 0 && (call == Resign || !s.leader(c)): // the planned resignation is sent now, or is no longer needed
 		s.plans(c, k.owes)
 	case call != Resign:
 	default:
 		s.ceases(c, false, k.due)
 	}
-	k.owes = 0 // or it stands, and leads on
+	k.owes = 0 // a leader that stands instead keeps the office
 	return reference(c, made)
 }
 
@@ -173,7 +174,7 @@ func (s *source) Kind(_ measure.Phase, n uint64) (kv.Kind, kv.Consistency) {
 	return shape.Kind, shape.Level
 }
 
-// Shares implements engine.Source, with the shares that the calls have in the mean.
+// Shares implements engine.Source with the calls' mean shares.
 func (s *source) Shares(measure.Phase) []engine.Share {
 	var parts [NumCalls]uint64
 	for i, rate := range s.way.Rates(&s.Config) {
@@ -182,7 +183,7 @@ func (s *source) Shares(measure.Phase) []engine.Share {
 	return app.SharesOf(s.way.Shapes[:], parts[:])
 }
 
-// Check implements engine.Source: a candidate learns what the answer says.
+// Check implements engine.Source. The candidate acts on the response.
 func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 	c, call := int(ref&(1<<candidateBits-1)), Call(ref>>candidateBits) // #nosec G115 -- as Fill made it
 	k := &s.candidates[c]
@@ -190,7 +191,7 @@ func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 		return s.renewed(c, ev, call == planRenew)
 	}
 	k.busy = false
-	if s.leases == nil && s.life > 0 { // any request is a sign of life
+	if s.leases == nil && s.life > 0 { // every request keeps the session alive
 		s.lives[c] = max(s.lives[c], k.sent+s.life)
 		if s.way.Shapes[call].Kind.Writes() {
 			k.wrote = k.sent
@@ -206,8 +207,8 @@ func (s *source) Check(_ kv.Kind, ref uint64, ev *store.Event) kv.Outcome {
 	return outcome
 }
 
-// Failed implements engine.Reactive: the candidate tries again after a pause. Of a wrong
-// answer it knows already what it makes of it.
+// Failed implements engine.Reactive: the candidate tries again after a pause. After a wrong
+// response, Check has already chosen the next call.
 func (s *source) Failed(n uint64) {
 	if s.judged {
 		s.judged = false
@@ -215,7 +216,7 @@ func (s *source) Failed(n uint64) {
 	}
 	c := s.whose(n)
 	if c == nobody || planned(n) {
-		return // of a lease that is gone Ended says so
+		return // Ended handles a lease that is gone
 	}
 	if k := &s.candidates[c]; k.busy {
 		s.want(c, s.recipe.again(s.Script, c, k.call), true)
@@ -250,7 +251,7 @@ func (s *source) ended(n uint64, o kv.Outcome, response, service int64) {
 		case !k.settled || o.Failed():
 		case of.died:
 			calls.SpannedByFailovers++
-		case of.planned || !of.vacant: // not of a leader that was lost
+		case of.planned || !of.vacant: // calls after the loss of a leader belong to no handover
 			calls.Spanned++
 		}
 		k.settled = k.settled || !k.busy
@@ -280,7 +281,7 @@ func (s *source) Notified(ev *store.Event) {
 		return
 	}
 	if ev.What != store.Ended && s.leases != nil && (ev.Version != 0 && !s.way.Watches || len(ev.Before) > 0) {
-		return // it is not gone, or somebody has the lock
+		return // the key still exists, or a client holds the lock
 	}
 	if k.busy {
 		k.news = true
@@ -295,7 +296,7 @@ func (s *source) Notified(ev *store.Event) {
 	s.recipe.told(s.Script, c, ev.Version == 0 || s.way.Watches)
 }
 
-// patience is how long a leader of each office is awaited when the window has closed.
+// patience limits the wait for a leader of every office after the window has closed.
 const patience = int64(10 * time.Second)
 
 // Awaits implements engine.Reactive.
@@ -314,16 +315,16 @@ func (s *source) Awaits(now int64) bool {
 	return false
 }
 
-// Lost implements engine.Reactive. Who leads by its connection's session does not know
-// whether it still does; who leads by a lease goes on as long as that lives. Who waits is
-// not told any more. They begin again.
+// Lost implements engine.Reactive. A leader whose session belongs to the lost connection no longer
+// knows whether it leads; a leader with a lease leads until the lease expires. A waiting candidate
+// has lost its watch. These candidates start over.
 func (s *source) Lost(place int) {
 	c := place
 	if s.records != nil {
 		s.records.lost(place)
 	}
 	switch {
-	case place >= s.All(): // of what it waits for; who leads is told by it that it still does
+	case place >= s.All(): // the connection for waiting, through which a leader sees that it still holds the lock
 		c -= s.All()
 		if s.leader(c) {
 			s.ceases(c, false, s.now)
@@ -333,7 +334,7 @@ func (s *source) Lost(place int) {
 				return
 			}
 		}
-	case s.way.Watches: // what it waits for has a connection of its own
+	case s.way.Watches: // waiting uses another connection
 		return
 	case s.leases == nil:
 		s.ceases(c, false, s.now)
@@ -347,7 +348,7 @@ func (s *source) Lost(place int) {
 		return
 	}
 	s.broke = s.now
-	k.lost = k.busy // what its call had watched is gone, too, though it may be answered
+	k.lost = k.busy // a watch that the call set is gone, even if its response still arrives
 	if k.watches = false; k.entered && !k.busy && !s.leader(c) {
 		s.want(c, s.recipe.again(s.Script, c, Await), false)
 	}
@@ -363,33 +364,34 @@ func (s *source) Expired(place int) {
 	}
 }
 
-// recipe is how candidates use a store. Its methods say what a candidate does, and which
-// call it makes next (Script.want), if it knows that.
+// recipe defines how candidates use a store. Its methods choose a candidate's next call
+// (Script.want) as soon as that is known.
 type recipe interface {
 	// fill makes a candidate's call.
 	fill(s *source, c int, call Call, op *store.Op)
-	// answered takes the answer to it.
+	// answered handles the response to the call.
 	answered(s *source, c int, call Call, ev *store.Event) kv.Outcome
-	// told takes that what a candidate waits for has changed, or is gone.
+	// told handles a change of the key for which a candidate waits; gone reports that the key is
+	// gone, or may be. For example, a race's candidate stands when the leader's key is gone.
 	told(s *Script, c int, gone bool)
-	// again is the call with which it goes on after one that failed, or when it does not
-	// know what it has missed.
+	// again returns the call to make after a failed call, or after a candidate may have missed
+	// changes.
 	again(s *Script, c int, failed Call) Call
-	// expired takes that its session has ended.
+	// expired handles the end of a candidate's session.
 	expired(s *Script, c int)
 }
 
-// one makes a call of one part.
+// one makes a call of a single part.
 func (s *source) one(p call.Part) {
 	s.parts[0] = p
 	s.call = call.Call{Parts: s.parts[:1]}
 }
 
-// office makes the source's key that of a candidate's office.
+// office sets the source's key to that of a candidate's office.
 func (s *source) office(c int) { s.key = AppendOffice(s.key[:0], s.prefix, c/s.Candidates) }
 
-// name makes the source's value a candidate's name. Where nobody knows his own by it, each
-// is another, so that it says which write a value is of.
+// name sets the source's value to a candidate's name and returns it. In a SessionRace, which does
+// not recognize a leader by the value, each name differs, so that a value identifies its write.
 func (s *source) name(c int) call.Value {
 	run := s.run
 	if s.way.Recipe == SessionRace {
@@ -400,14 +402,14 @@ func (s *source) name(c int) call.Value {
 	return call.Value{Size: len(s.value), Text: s.value}
 }
 
-// named reports whether a value is a candidate's name, and of this run.
+// named reports whether a value is the candidate's name in this run.
 func (s *source) named(c int, value []byte) bool {
 	of, run, ok := Candidate(value)
 	return ok && of == c && run == s.run
 }
 
-// read makes a call that reads the source's key from the member and has the candidate
-// told, once, of what happens to it.
+// await makes a call that reads the source's key from the contacted member and sets a one-shot
+// watch on it for the candidate.
 func (s *source) await(c int, op *store.Op) {
 	s.one(call.Part{Action: call.Read, Key: s.key, Flags: call.Local})
 	s.parts[1] = call.Part{Action: call.Watch, Key: s.key}
@@ -416,7 +418,8 @@ func (s *source) await(c int, op *store.Op) {
 	op.Watch = &s.watch
 }
 
-// outcomeOf is how an answer ended by which a candidate leads.
+// outcomeOf returns the outcome of a response that made a candidate the leader: a wrong response
+// with the text wrong, unless wrong is nil.
 func outcomeOf(ev *store.Event, wrong []byte) kv.Outcome {
 	if wrong != nil {
 		ev.Text = wrong

@@ -16,16 +16,16 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/settle"
 )
 
-// scripted is a load whose answers come from a model of the store: nodes of one name, or
-// in the order of their numbers.
+// scripted runs a load against a model of the store: nodes with a fixed name, or a queue ordered by
+// numbers.
 type scripted struct {
 	*source
 	t       *testing.T
 	zxid    int64
-	queues  [][]int32 // by office: the candidates, in the order of their numbers
-	numbers []int64   // by candidate: its node's number
+	queues  [][]int32 // by office: the candidates, ordered by their numbers
+	numbers []int64   // by candidate: the number of its node
 	value   []byte
-	waiting []bool // by candidate: it is told when who is before it is gone
+	waiting []bool // by candidate: it is notified when the candidate before it is gone
 	now     int64
 	op      store.Op
 	ev      store.Event
@@ -35,7 +35,7 @@ type scripted struct {
 
 func newScripted(t *testing.T, a Application, way int) *scripted {
 	s := scriptedWith(t, a, way, application.Settings{"elections": 3, "candidates": 4, "tenure": 1}, 20*time.Second)
-	s.beats = beats{} // what keeps sessions alive has tests of its own
+	s.beats = beats{} // renewals of sessions have their own tests
 	return s
 }
 
@@ -55,12 +55,12 @@ func scriptedWith(t *testing.T, a Application, way int, settings application.Set
 
 var somethingElse = []byte("something else")
 
-// queued reports whether candidates stand in a queue.
+// queued reports whether candidates form a queue.
 func (s *scripted) queued() bool {
 	return s.way.Recipe == EphemeralQueue || s.way.Recipe == LeaseQueue
 }
 
-// before is who is before a candidate in its queue.
+// before returns the candidate before another one in its queue.
 func (s *scripted) before(c int) int32 {
 	if s.way.Recipe == LeaseQueue {
 		return int32(s.candidates[c].before) - 1
@@ -68,7 +68,7 @@ func (s *scripted) before(c int) int32 {
 	return s.candidates[c].ahead
 }
 
-// run sends one operation and all that it prompts.
+// run sends an operation and all operations that it prompts.
 func (s *scripted) run(n uint64) {
 	s.Prompt(s.now)
 	if !s.Ready(n) {
@@ -85,7 +85,7 @@ func (s *scripted) run(n uint64) {
 	}
 }
 
-// answer sends an operation, and answers it.
+// answer sends an operation and responds to it.
 func (s *scripted) answer(n uint64) {
 	op, ev := &s.op, &s.ev
 	if s.Place(n) < 0 {
@@ -164,7 +164,7 @@ func (s *scripted) answer(n uint64) {
 	}
 }
 
-// recorded gives who records the answers the operation that has ended, if somebody does.
+// recorded passes the operation that has ended to the chronicle, if there is one.
 func (s *scripted) recorded(ref uint64, c int) {
 	if s.records != nil {
 		s.o = history.Op{Kind: s.op.Kind, Consistency: s.op.Consistency, Outcome: s.ev.Outcome, Session: uint32(c), Invoked: s.now, Done: s.now}
@@ -172,7 +172,7 @@ func (s *scripted) recorded(ref uint64, c int) {
 	}
 }
 
-// names is the key that a candidate watches.
+// names returns the key that a candidate watches.
 func (s *scripted) names(w int) []byte {
 	if s.way.Recipe == LeaseQueue {
 		s.held = appendLeaseKey(s.held[:0], s.prefix, w/s.Candidates, s.candidates[w].before)
@@ -182,9 +182,8 @@ func (s *scripted) names(w int) []byte {
 	return s.held
 }
 
-// Neither making a call, nor learning from its answer, nor being told allocates, nor
-// recording it; each
-// handover takes the calls of the profile.
+// Making a call, handling its response, handling an event and recording it do not allocate memory.
+// Each handover takes the profile's calls.
 func TestElectionsDoNotAllocate(t *testing.T) {
 	settle.Unraced(t)
 	for _, app := range []Application{{}, {Queue: true}} {
@@ -214,7 +213,7 @@ func handOver(t *testing.T, app Application, way int, checked bool) {
 		s.run(n)
 		n++
 	}
-	for range 20 { // so that all have waited
+	for range 20 { // until all have waited
 		next()
 	}
 	before, had := s.calls, s.handover.Outcomes[kv.OK]
@@ -236,9 +235,8 @@ func handOver(t *testing.T, app Application, way int, checked bool) {
 	}
 }
 
-// A candidate that is told that it leads while another does, or with a token that is not
-// above that of the leader before, got a wrong answer; after the other's connection was
-// lost it did not.
+// A candidate that becomes leader while another leads, or with a token that is not higher than the
+// previous leader's, got a wrong response. After the loss of the other's connection it did not.
 func TestTwoThatLeadAtOnceAreAWrongAnswer(t *testing.T) {
 	begin := func() *scripted {
 		s := newScripted(t, Application{}, 0)
@@ -272,8 +270,8 @@ func TestTwoThatLeadAtOnceAreAWrongAnswer(t *testing.T) {
 	}
 }
 
-// A call that failed is made again after a pause. A resignation is so where the node has a
-// name of its own; in a race the node may be another's by then, and the candidate stands.
+// A failed call is repeated after a pause. A failed resignation is repeated if the candidate's node
+// has a unique name. In a race the node may be another candidate's by then, so the candidate stands.
 func TestFailedCallsAreMadeAgain(t *testing.T) {
 	for _, app := range []Application{{}, {Queue: true}} {
 		s, want := newScripted(t, app, 0), Stand
@@ -307,7 +305,7 @@ func TestFailedCallsAreMadeAgain(t *testing.T) {
 	}
 }
 
-// The name of a session is written as it was read, and what is none is none.
+// A session's name is preserved, and other text is rejected.
 func TestSessionsKeepTheirNames(t *testing.T) {
 	s := newScripted(t, Application{}, 2)
 	const name = "f0e1d2c3-0000-4a5b-8c7d-00ff1234abcd"
@@ -322,8 +320,8 @@ func TestSessionsKeepTheirNames(t *testing.T) {
 	}
 }
 
-// A leader whose lease was not renewed for longer than it lives is no second leader; one
-// whose lease is gone takes another, and stands with it.
+// A leader whose lease has expired for lack of renewals is not a second leader. A leader whose lease
+// is gone requests another, and stands with it.
 func TestALeaseThatIsGone(t *testing.T) {
 	s := newScripted(t, Application{Queue: true}, 1)
 	for n, e := range s.schedule.Entries {
@@ -339,11 +337,11 @@ func TestALeaseThatIsGone(t *testing.T) {
 		t.Errorf("while the leader's lease lives: %q", wrong)
 	}
 	s.offices[0].leader, s.Script.now = int32(first), s.lives[first]+1
-	s.lives[(first+1)%s.Candidates] = s.Script.now // its own it has renewed
+	s.lives[(first+1)%s.Candidates] = s.Script.now // it has renewed its own lease
 	if wrong := s.leads((first+1)%s.Candidates, 1<<41); wrong != nil {
 		t.Errorf("behind the end of the leader's lease: %q", wrong)
 	}
-	c := s.Candidates // of another office
+	c := s.Candidates // a candidate for another office
 	s.Ended(s.number(c, planRenew), kv.BadRequest, 1000, 900)
 	n, _, ok := s.Prompt(s.now)
 	if !ok || s.whose(n) != c || s.what(n) != Renew {
@@ -362,8 +360,8 @@ func TestALeaseThatIsGone(t *testing.T) {
 	}
 }
 
-// TestSessionsEndByTheirTimeAlone: those that Consul's default check of their member's health
-// ends when that is taken for lost live for less than their time, and would be accused of it.
+// Consul's default health check ends the sessions of a member that is considered lost, before their
+// TTL. The load would report that as a fault, so it requests sessions without the check.
 func TestSessionsEndByTheirTimeAlone(t *testing.T) {
 	for way, want := range map[int]call.Flags{1: 0, 2: call.Unchecked} {
 		s := newScripted(t, Application{}, way)

@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/measure"
 )
 
-// Script is a load of elections.
+// Script is a load of elections. It implements app.Script and app.Model.
 type Script struct {
 	app.ScriptBase
 	app.ModelBase
@@ -19,71 +19,73 @@ type Script struct {
 	recipe   recipe
 	prefix   string
 	calls    app.Tally
-	// handover is from when a leader was to resign until the next knew that it leads, and
-	// vacant from when one had ceased to lead, which is when its resignation was sent.
+	// handover is the time from when a leader was due to resign until the next leader knows that
+	// it leads. vacant is the time from when a leader ceased to lead, by sending its resignation or
+	// otherwise, until then.
 	handover, vacant measure.Calls
 	deaths           deaths
 
 	candidates []candidate
-	leases     []int64 // by candidate; nil: sessions are those of connections
-	renewing   []int64 // by candidate: when the oldest renewal was sent that is not answered; 0: there is none
-	lives      []int64 // by candidate: until when its session lives at least; 0: not known yet
-	life       int64   // of a session or lease that is not kept alive; 0: its connection does that
+	leases     []int64 // by candidate; nil: sessions belong to connections
+	renewing   []int64 // by candidate: when the oldest renewal without a response was sent; 0: none
+	lives      []int64 // by candidate: its session lives at least until then; 0: unknown
+	life       int64   // time until a session or lease expires that is not kept alive; 0: its connection does that
 	beats      beats
 	offices    []office
-	resigns    []int32 // by entry of the schedule: the candidate that resigns; nobody: not known yet
+	resigns    []int32 // by entry of the schedule: the candidate that resigns, or nobody if it is not known yet
 	todo       todo
 
-	now    int64  // since the window opened
-	won    int    // who has come to lead by the answer that is being looked at; nobody
-	over   int    // who led then, and cannot have ceased to; nobody
-	wonDue int64  // since when the call was due
-	till   int64  // until when the last handovers are awaited; 0: not yet
-	broke  int64  // when the connection of one that lives was lost at last
-	wrongs uint64 // answers by which two led at once
-	judged bool   // the answer that is being looked at was wrong
-	run    uint32 // by which candidates know what is not of an earlier run
+	now    int64  // nanoseconds since the window opened
+	won    int    // the candidate that became leader by the current response, or nobody
+	over   int    // the leader before it, if that one cannot have ceased to lead, or nobody
+	wonDue int64  // when the call of the current response was due
+	till   int64  // when the wait for the last handovers ends; 0: it has not begun
+	broke  int64  // when a living candidate's connection was lost most recently
+	wrongs uint64 // responses that named a second leader, or a fencing token that is too low
+	judged bool   // the current response was wrong
+	run    uint32 // a random number that distinguishes this run's names from an earlier run's
 
-	prompted uint64     // calls
-	written  uint32     // names in values that say which of all they are
-	records  *chronicle // nil: nobody checks the answers
-	back     *readBack  // that lists the offices after the load; nil: they are not listed
+	prompted uint64     // number of prompted calls
+	written  uint32     // number of names written, where each name identifies its write
+	records  *chronicle // nil: the responses are not verified
+	back     *readBack  // lists the offices after the load; nil: they are not listed
 }
 
-// nobody is no candidate.
+// nobody stands for no candidate.
 const nobody = -1
 
-// candidate is what one knows.
+// candidate holds a candidate's state, most of which it has learned from responses.
 type candidate struct {
-	call    Call   // that is under way, or is made next
-	busy    bool   // there is one
-	entered bool   // it has stood for the first time
-	settled bool   // and has led, or waited, since
-	queued  bool   // it is in todo
-	lost    bool   // its connection was lost, or replaced, while a call was under way on it
-	missed  bool   // what it was to wait for was not there
-	news    bool   // it was told of something while a call was under way
-	due     int64  // since when its call is due, if it was prompted
+	call    Call   // the call that is due or in flight
+	busy    bool   // call is due or in flight
+	entered bool   // it has made its first call
+	settled bool   // and has led or waited since
+	queued  bool   // it is in Script.todo
+	lost    bool   // its connection was lost or replaced while a call was in flight on it
+	missed  bool   // the node that it wanted to watch did not exist
+	news    bool   // an event arrived while a call was in flight
+	due     int64  // when its prompted call became due
 	own     int64  // its number in the queue, or the token of its hold; 0: none
-	before  int64  // the number of who is before it
-	ahead   int32  // who that is
-	run     uint32 // of which run
-	from    int64  // the revision from which it watches
+	before  int64  // the number of the candidate before it in the queue
+	ahead   int32  // that candidate
+	run     uint32 // the run of that candidate
+	from    int64  // the revision at which its watch starts
 	watches bool   // it has a watcher
-	then    Call   // what it does when that has ended; Drop: nothing
-	dead    bool   // it sends nothing any more, and takes nothing in
-	sent    int64  // when its call was
-	wrote   int64  // when the newest was that a majority has answered
-	owes    int64  // since when a resignation is due that was planned and is not sent yet; 0: none is
-	asks    asked  // what its call, or the last that it made, names, where calls are recorded
+	then    Call   // the call after the end of its watcher; Drop: none
+	dead    bool   // it sends nothing and ignores responses and events
+	sent    int64  // when its call was sent
+	wrote   int64  // when its newest acknowledged write was sent
+	owes    int64  // when a planned resignation became due that is not sent yet; 0: none
+	asks    asked  // what its current or latest call was made from, if a history is recorded
 }
 
-// asked is what a call names. By its end its candidate has learned something newer.
+// asked holds the state that a call was made from. The candidate may have newer state by the time
+// the call ends.
 type asked struct {
 	lease, own, before, from int64
 	leads                    bool
-	run                      uint32 // of whom it waits for
-	wrote                    uint32 // which of all names that were written it writes
+	run                      uint32 // the run of the candidate that it waits for
+	wrote                    uint32 // the number of the name that it writes, counted over all names
 }
 
 func (s *Script) asking(c int) asked {
@@ -95,26 +97,26 @@ func (s *Script) asking(c int) asked {
 	return a
 }
 
-// office is what all candidates for one know together.
+// office holds what all candidates for an office have learned.
 type office struct {
-	leader  int32 // who takes itself for the leader; nobody
-	fenced  int32 // whose that token is
-	token   int64 // the highest with which anybody came to lead
-	vacant  bool  // nobody leads, after somebody did
-	planned bool  // because the leader was to resign
-	due     int64 // when it was to
-	since   int64 // when it ceased to lead
+	leader  int32 // the candidate that believes it leads, or nobody
+	fenced  int32 // the candidate with that token
+	token   int64 // the highest fencing token with which a candidate became leader
+	vacant  bool  // it has no leader after it had one
+	planned bool  // because the leader's resignation was due
+	due     int64 // when the resignation or death was due
+	since   int64 // when the last leader ceased to lead
 
-	died     bool  // or because the leader died
-	dead     int32 // who that was
-	until    int64 // until when the session of who died lives at least; 0: not known
-	cut      bool  // its connection was lost before
-	deathDue int64 // when the leader was to die that has not yet, because there is none or it has a call under way; 0: none is to
+	died     bool  // it has no leader because the leader died
+	dead     int32 // the dead leader
+	until    int64 // the dead leader's session lives at least until then; 0: unknown
+	cut      bool  // the dead leader's connection was lost before until
+	deathDue int64 // when a death was due that waits for a leader without a call in flight; 0: none
 }
 
 func (s *Script) officeOf(c int) *office { return &s.offices[c/s.Candidates] }
 
-// want has a candidate make a call, now or later.
+// want makes call the candidate's next call, due now or after a pause.
 func (s *Script) want(c int, call Call, later bool) {
 	k := &s.candidates[c]
 	k.call, k.busy, k.due = call, true, s.now
@@ -128,10 +130,11 @@ func (s *Script) want(c int, call Call, later bool) {
 	s.todo.add(int32(c), later) // #nosec G115 -- at most maxCandidates
 }
 
-// untold is a token that the answer by which a candidate knows that it leads does not have.
+// untold stands for the token of a new leader whose response does not contain one.
 const untold = -1
 
-// fence holds a leader's token to those before: it is above them, or its own.
+// fence checks the token of a leader: it must be higher than every earlier token of the office, or
+// the leader's own. It returns the text of a wrong response, or nil.
 func (s *Script) fence(c int, token int64) (wrong []byte) {
 	o := s.officeOf(c)
 	if token <= o.token && (token < o.token || int(o.fenced) != c) {
@@ -141,12 +144,12 @@ func (s *Script) fence(c int, token int64) (wrong []byte) {
 	return nil
 }
 
-// leads notes that a candidate knows, by the answer that is being looked at, that it
-// leads, with a fencing token: the store's own number of when it came to be the one. It
-// says what is wrong if another takes itself for the leader, who would have had to resign
-// or to know that its connection was lost or its lease at its end, or if the token is not
-// above all before. A candidate whose own lease may have ended since, and its key with it,
-// does not know anything by the answer: it renews the lease first, and stands again.
+// leads notes that a candidate learned from the current response that it leads, with a fencing
+// token by which the store numbers its leaders. It returns the text of a wrong response, or nil.
+// The response is wrong if another candidate leads that has not resigned and cannot have lost its
+// connection or lease, or if the token is not higher than all earlier ones. If the candidate's own
+// lease, and with it its key, may have expired since, it ignores the response, renews the lease and
+// stands again.
 func (s *Script) leads(c int, token int64) (wrong []byte) {
 	o := s.officeOf(c)
 	another := o.leader >= 0 && int(o.leader) != c
@@ -185,8 +188,8 @@ var (
 	tokenBack = []byte("the fencing token of a new leader is not above that of one before it")
 )
 
-// ceases notes that a leader does not lead any more: it resigns, as it was to at a time,
-// or has lost its connection.
+// ceases notes that a candidate, if it led, does not lead any more because it resigns, which was
+// due at a time, or has lost its connection or lease.
 func (s *Script) ceases(c int, planned bool, due int64) {
 	o := s.officeOf(c)
 	if int(o.leader) != c {
@@ -196,14 +199,14 @@ func (s *Script) ceases(c int, planned bool, due int64) {
 	s.vacant.Due++
 }
 
-// vacate has nobody lead an office from a time on, because the leader was to resign at
-// another, or was lost.
+// vacate leaves an office without a leader since now, because the leader resigned, which was due
+// at a time, or was lost.
 func (o *office) vacate(planned bool, due, now int64) {
 	o.leader, o.vacant, o.planned, o.died, o.cut, o.due, o.since = nobody, true, planned, false, false, due, now
 }
 
-// outlived notes that a leader's lease may have ended: since its earliest end nobody leads.
-// If that is not known, neither is for how long, and it is not counted.
+// outlived notes that a leader's lease may have expired: the office has no leader since the lease's
+// earliest end. If that time is unknown, the vacancy is not counted.
 func (s *Script) outlived(o *office) {
 	old := int(o.leader)
 	if s.lives[old] == 0 {
@@ -214,11 +217,11 @@ func (s *Script) outlived(o *office) {
 	o.since = s.lives[old]
 }
 
-// sure reports whether the session of a candidate's connection, which is not lost, cannot
-// have ended. A member that is cut off from the others answers pings alone, until it drops
-// its clients. Sessions that live for longer than that, behind the newest ping of which the
-// others must have heard, have not ended by then; of shorter ones it is sure only as long
-// behind what a majority has answered.
+// sure reports whether the session of a candidate's connection, which is not lost, must still
+// live. A member that is cut off from the others keeps answering pings until it drops its clients,
+// while the session's timeout runs from the newest ping that the other members learned of. A
+// timeout that is longer than this has not expired. A shorter one has not expired only if it covers
+// the time since the newest write that a majority acknowledged.
 func (s *Script) sure(c int) bool {
 	if s.leases != nil || s.life == 0 {
 		return true
@@ -227,7 +230,7 @@ func (s *Script) sure(c int) bool {
 	return heard >= alone || s.now < s.candidates[c].wrote+heard-int64(time.Second)
 }
 
-// overlooked notes that a leader's session may have ended without its knowing: it looks.
+// overlooked notes that a leader's session may have ended without its knowledge, and lets it look.
 func (s *Script) overlooked(o *office) {
 	old := int(o.leader)
 	o.leader = nobody
@@ -236,9 +239,9 @@ func (s *Script) overlooked(o *office) {
 	}
 }
 
-// plans notes that a resignation that was planned is handed to the connection. If the
-// leader does not lead any more since it was to resign, whoever leads next ends the
-// handover; if somebody does already, it has ended.
+// plans notes that a planned resignation is about to be sent. If the leader lost the office after
+// the resignation was due, the next leader ends the handover; if there is one already, the handover
+// has ended.
 func (s *Script) plans(c int, due int64) {
 	o := s.officeOf(c)
 	switch {
@@ -251,7 +254,7 @@ func (s *Script) plans(c int, due int64) {
 	}
 }
 
-// took counts how long it was until a candidate knew that it leads.
+// took counts the time until a candidate knew that it leads.
 func (s *Script) took(c int, at int64) {
 	o := s.officeOf(c)
 	if !o.vacant {
@@ -269,5 +272,5 @@ func (s *Script) took(c int, at int64) {
 	}
 }
 
-// leader reports whether a candidate takes itself for the leader.
+// leader reports whether a candidate believes that it leads.
 func (s *Script) leader(c int) bool { return int(s.officeOf(c).leader) == c }

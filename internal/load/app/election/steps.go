@@ -11,13 +11,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// The numbers of keys are those of the offices where each has one, and where candidates have
-// keys that are called by their leases those of the candidates; behind them come the keys of
-// leases that were taken later. A node that the store numbers has its office's number, and
-// its own in the lower bits: which there are nobody knows before, so that after the load
-// each office is listed (readBack).
+// Keys have these numbers. A key of an office has the office's number. A key that is named after a
+// candidate's first lease has the candidate's number; keys named after later leases follow in the
+// order of the leases. A sequential node has its office's number in the upper bits (nodeShift) and
+// its own in the lower ones; these are not known in advance, so after the load each office is
+// listed (readBack).
 
-// chronicle records what the candidates' calls were, for who checks the answers.
+// chronicle records the candidates' calls in the history, for verification.
 type chronicle struct {
 	engine.HistoryBase
 	script   *Script
@@ -25,44 +25,43 @@ type chronicle struct {
 	tell     teller
 	of       []recorded // by candidate
 	left     app.LeftKeys
-	last     int64            // when the last ended
-	watchers uint32           // that have begun: each time that a candidate waits is one
+	last     int64            // end of the latest operation or event
+	watchers uint32           // number of watchers so far; each wait of a candidate is a new one
 	key      []byte           // memory
-	told     history.Op       // likewise
-	members  map[int64]uint64 // the numbers of keys that are called by leases
-	lists    uint32           // of the queue, that were taken
+	told     history.Op       // memory
+	members  map[int64]uint64 // numbers of keys by the leases in their names
+	lists    uint32           // number of lists of a queue so far
 }
 
-// recorded is what is recorded of a candidate so far.
+// recorded holds what is recorded of a candidate so far.
 type recorded struct {
-	watcher uint32 // the number of the one that it has
+	watcher uint32 // the number of its watcher
 	watches bool
-	watched uint64 // its key
+	watched uint64 // the watcher's key
 
-	key    app.EphemeralKey // that ends with its session or lease
-	lease  app.Lease        // that it has
-	left   uint64           // the key of the one before
-	leftAt int64            // when that was found gone; 0: it was not, or the key was not there
+	key    app.EphemeralKey // its key, which ends with its session or lease
+	lease  app.Lease        // its lease
+	left   uint64           // the key of its previous lease
+	leftAt int64            // when that key's lease was found gone; 0: it was not, or the key did not exist
 
-	hold     app.Hold // of the office that it took for its own
-	over     int      // who took the office for its own when it was told that it has it, and one more; 0: nobody
-	doubtful bool     // what it sent to give a lock back may still come, and end a later hold
+	hold     app.Hold // its hold of the office
+	over     int      // the candidate, plus one, that held the office when it became leader; 0: none
+	doubtful bool     // a release without a response may still be executed, and end a later hold
 
-	order int64  // of the nodes that the store numbers: its own, in a queue; 0: none is known
-	seen  int64  // the last that another was told of
-	known int64  // the last that was recorded of those whose making was not answered
-	list  uint32 // the last that had its own
-	// older are nodes that it took for gone, and made another. If one is there it ends with
-	// the session.
+	order int64  // the number of its present node in a queue; 0: none is known
+	seen  int64  // the number of its latest node in another candidate's response
+	known int64  // the number of its latest node that is recorded as created by a call without a response
+	list  uint32 // the latest list that contains its own node
+	// older holds earlier nodes that it assumed to be gone when it created another. Any that still
+	// exist end with the session.
 	older []app.EphemeralKey
 }
 
-// teller is how a recipe's calls are recorded.
+// teller records a recipe's calls.
 type teller interface {
-	// ended records a candidate's call that has ended; its operation is only lacking what
-	// the recipe knows.
+	// ended records a candidate's call. o is complete except for what depends on the recipe.
 	ended(c *chronicle, of int, call Call, ev *store.Event, o *history.Op)
-	// lives reports whether its keys end with leases, and no connection's session.
+	// lives reports whether the recipe's keys end with leases, not with connections' sessions.
 	lives() bool
 }
 
@@ -75,7 +74,7 @@ func (c *chronicle) Ended(done *engine.Completion) {
 	c.left.Sent(o.Invoked)
 	c.last, o.At = o.Done, max(ev.At, 0)
 	if o.Outcome == kv.WrongAnswer && !ev.Outcome.Failed() {
-		o.Outcome = ev.Outcome // what was wrong is not the answer, but who leads by it
+		o.Outcome = ev.Outcome // the response is right; the leader that it implies is wrong
 	}
 	if c.script.over != nobody {
 		c.of[of].over, c.script.over = c.script.over+1, nobody
@@ -105,10 +104,11 @@ func (c *chronicle) Ended(done *engine.Completion) {
 	c.tell.ended(c, of, call, ev, o)
 }
 
-// nobodys is the identity of a value that no candidate of this run writes.
+// nobodys is the identity of values that no candidate of this run writes.
 const nobodys = 1
 
-// identity is which write a value is of: whose and, where the value says it, which of all.
+// identity returns the identity of a value's write: its candidate and, if each name identifies its
+// write, the write's number.
 func (c *chronicle) identity(value []byte) uint64 {
 	s := c.script
 	of, run, ok := Candidate(value)
@@ -125,7 +125,7 @@ func (c *chronicle) identity(value []byte) uint64 {
 	return uint64(which)<<candidateBits | uint64(of) // #nosec G115 -- a count
 }
 
-// writes is the identity of what a candidate's call writes.
+// writes returns the identity of the value that a candidate's call writes.
 func (c *chronicle) writes(of int) uint64 {
 	which := uint32(1)
 	if c.script.way.Recipe == SessionRace {
@@ -134,7 +134,8 @@ func (c *chronicle) writes(of int) uint64 {
 	return uint64(which)<<candidateBits | uint64(of) // #nosec G115 -- a count
 }
 
-// shown is what a read's answer, or that of a call that was refused, says of a key.
+// shown completes o, a read or a refused call, with the key's value in the response; mod is the
+// value's revision, and 0 if the key does not exist.
 func (c *chronicle) shown(ev *store.Event, mod int64, o *history.Op) {
 	if o.Read = history.Absent; mod <= 0 {
 		return
@@ -144,9 +145,9 @@ func (c *chronicle) shown(ev *store.Event, mod int64, o *history.Op) {
 	}
 }
 
-// begins records that a candidate waits: each time is a watcher of its own, of one key,
-// and from a revision on; 0: from what is written behind the answer. One that is told once
-// is not told of what comes behind that.
+// begins records that a candidate waits for a key. Each wait is a new watcher of one key, which
+// starts at revision from; 0: it reports what is written after the response. A one-shot watch
+// reports a single change.
 func (c *chronicle) begins(of int, key uint64, from int64, ev *store.Event, o *history.Op) {
 	if o.Outcome != kv.OK {
 		return
@@ -186,16 +187,16 @@ func (c *chronicle) Told(watcher uint32, ev *store.Event, asked, from, now int64
 	c.to.Add(o)
 }
 
-// happened is what an event tells; false of one that tells nothing that can be judged.
+// happened completes o, a watch event. It returns false if the event cannot be verified.
 func (c *chronicle) happened(r *recorded, ev *store.Event, o *history.Op) bool {
 	s := c.script
 	switch s.way.Recipe {
 	case EphemeralRace, EphemeralQueue:
-		if r.watches = false; ev.Revision <= 0 { // it fires once, and an old server does not say when that was
+		if r.watches = false; ev.Revision <= 0 { // it fires once, and an old server does not report the revision
 			return false
 		}
 	case SessionRace:
-		if len(ev.Before) == 0 { // a session's end leaves the value, and changes its revision
+		if len(ev.Before) == 0 { // the end of a session keeps the value and changes its revision
 			return false
 		}
 	}
@@ -212,7 +213,7 @@ func (c *chronicle) happened(r *recorded, ev *store.Event, o *history.Op) bool {
 	return true
 }
 
-// names reports whether a key has the number.
+// names reports whether the key with a number is key.
 func (c *chronicle) names(number uint64, key []byte) bool {
 	s := c.script
 	if s.way.Recipe == LeaseQueue {
@@ -223,7 +224,7 @@ func (c *chronicle) names(number uint64, key []byte) bool {
 	return bytes.Equal(c.key, key)
 }
 
-// lost takes that a candidate's connection is gone, and what watched on it.
+// lost notes that the watcher on a lost connection is gone.
 func (c *chronicle) lost(place int) {
 	switch all := len(c.of); {
 	case !c.script.way.Watches && place < all:

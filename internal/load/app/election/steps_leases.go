@@ -11,9 +11,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// tellLeases records elections by keys that end with leases: a key is made by a
-// compare-and-set that is to find nothing, and removed by a delete that compares. Whose key
-// is the oldest has the lock of the office, from when he knows it until he gives it up.
+// tellLeases records elections by keys that end with leases. A compare-and-set that expects no key
+// creates the key, and a conditional delete removes it. The candidate with the oldest key holds the
+// office's lock from when it learns that until it gives the office up.
 type tellLeases struct{ queue bool }
 
 func (tellLeases) lives() bool { return true }
@@ -31,7 +31,7 @@ func (t tellLeases) ended(c *chronicle, of int, call Call, ev *store.Event, o *h
 	case Resign:
 		c.released(of, o)
 		o.Key, o.Expected = c.keyOf(of, asks.lease), asks.own
-		if o.Outcome == kv.Conflict { // what stands there was not asked for
+		if o.Outcome == kv.Conflict { // the response does not contain the present key
 			o.Read = history.Unseen
 		}
 		if o.Acknowledged() && asks.lease == r.lease.ID {
@@ -43,7 +43,7 @@ func (t tellLeases) ended(c *chronicle, of int, call Call, ev *store.Event, o *h
 		}
 		c.leads(of, s.candidates[of].own, o)
 		return
-	default: // a watcher's beginning that failed, and its end
+	default: // a watcher's end, or its failed start
 		return
 	}
 	c.to.Add(o)
@@ -52,7 +52,7 @@ func (t tellLeases) ended(c *chronicle, of int, call Call, ev *store.Event, o *h
 	}
 }
 
-// keyOf is the number of the key that a candidate makes with a lease.
+// keyOf returns the number of the key that a candidate creates with a lease.
 func (c *chronicle) keyOf(of int, lease int64) uint64 {
 	if c.members == nil {
 		return uint64(of / c.script.Candidates) // #nosec G115 -- a count
@@ -60,7 +60,7 @@ func (c *chronicle) keyOf(of int, lease int64) uint64 {
 	return c.members[lease]
 }
 
-// stood notes that a call made a key, or may have made it, with a lease.
+// stood notes a call that created, or may have created, a key with a lease.
 func (c *chronicle) stood(of int, lease int64, o *history.Op) {
 	r := &c.of[of]
 	if lease != r.lease.ID {
@@ -72,8 +72,8 @@ func (c *chronicle) stood(of int, lease int64, o *history.Op) {
 	r.key.MayBeMade(o)
 }
 
-// before is the answer to who is before a candidate in its queue: the youngest key that is
-// older than its own. ok is false where it tells of no key.
+// before completes o, a read of the newest key in the queue that is older than the candidate's own.
+// It returns false if the response contains no known key.
 func (c *chronicle) before(ev *store.Event, o *history.Op) (ok bool) {
 	if o.Outcome != kv.OK || len(ev.Key) == 0 {
 		return false
@@ -84,7 +84,7 @@ func (c *chronicle) before(ev *store.Event, o *history.Op) (ok bool) {
 	return ok
 }
 
-// member is the number of a key that is called by a lease.
+// member returns the number of a key that is named after a lease.
 func (c *chronicle) member(key []byte) (number uint64, ok bool) {
 	lease, ok := leaseIn(key[bytes.LastIndexByte(key, '/')+1:])
 	if !ok {
@@ -94,7 +94,7 @@ func (c *chronicle) member(key []byte) (number uint64, ok bool) {
 	return number, ok
 }
 
-// renewed records the grant of a lease, or that it was kept alive, or found gone.
+// renewed records the grant of a lease, or a renewal that succeeded or found the lease gone.
 func (c *chronicle) renewed(of int, lease int64, ev *store.Event, o *history.Op) {
 	if lease == 0 {
 		c.granted(of, ev, o)
@@ -110,8 +110,8 @@ func (c *chronicle) renewed(of int, lease int64, ev *store.Event, o *history.Op)
 	}
 }
 
-// granted records a new lease, which the candidate has from now on. A key that is called by
-// the one before, which was found gone, is not there any more at the answer's revision.
+// granted records a candidate's new lease. If the previous lease was found gone, the key named after
+// it does not exist at the response's revision.
 func (c *chronicle) granted(of int, ev *store.Event, o *history.Op) {
 	s, r := c.script, &c.of[of]
 	lease := ev.Count
@@ -128,7 +128,7 @@ func (c *chronicle) granted(of int, ev *store.Event, o *history.Op) {
 		r.key.Number = uint64(len(c.members)) // #nosec G115 -- a count
 		c.members[lease] = r.key.Number
 	}
-	if r.leftAt > 0 && r.leftAt <= o.Invoked && o.At > 0 { // behind the lease's end in the store's log
+	if r.leftAt > 0 && r.leftAt <= o.Invoked && o.At > 0 { // the grant follows the lease's end in the store's log
 		c.to.Add(&history.Op{
 			Kind: kv.Get, Consistency: kv.Linearizable, Session: o.Session, Member: o.Member, Key: r.left,
 			Invoked: o.Invoked, Done: o.Done, At: o.At,
@@ -139,9 +139,9 @@ func (c *chronicle) granted(of int, ev *store.Event, o *history.Op) {
 	c.to.Add(o)
 }
 
-// leaseOver records that a candidate's lease was found gone, and its key with it. At which
-// revision is not told: etcd writes the header before it looks for the lease, and waits
-// for the end of one that has expired.
+// leaseOver records that a candidate's lease was found gone, and its key with it. The response does
+// not show the revision of that: etcd writes the header before it looks for the lease, and waits for
+// the end of a lease that has expired.
 func (c *chronicle) leaseOver(of int, o *history.Op) {
 	r := &c.of[of]
 	r.lease.MayEnd(c.to, &r.key, uint32(of), o.Done) // #nosec G115 -- a count
@@ -152,8 +152,8 @@ func (c *chronicle) leaseOver(of int, o *history.Op) {
 	r.lease, r.hold.Token = app.Lease{}, 0
 }
 
-// mayHaveEnded records of an office's candidates whose leases may have ended by a time that
-// their keys may be gone since then.
+// mayHaveEnded records for an office's candidates whose leases may have ended by a time that their
+// keys may be gone.
 func (c *chronicle) mayHaveEnded(office int, by, now int64) {
 	n := c.script.Candidates
 	for of := office * n; of < (office+1)*n; of++ {
@@ -163,7 +163,7 @@ func (c *chronicle) mayHaveEnded(office int, by, now int64) {
 	}
 }
 
-// Closed implements engine.History: nothing keeps a lease alive any more.
+// Closed implements engine.History: leases are no longer kept alive.
 func (c *chronicle) Closed(now int64) {
 	if c.tell.lives() {
 		for office := range c.script.Offices {
@@ -172,9 +172,9 @@ func (c *chronicle) Closed(now int64) {
 	}
 }
 
-// leads records that a candidate knows, by the answer that it was given, that it has the
-// lock of its office, with a fencing token; and that who had it until then took it for its
-// own beyond that, if nothing had told it otherwise.
+// leads records that a candidate learned from the response to o that it holds the lock of its
+// office, with a fencing token. If the previous holder had not learned otherwise, its hold ends just
+// after that.
 func (c *chronicle) leads(of int, token int64, o *history.Op) {
 	s, r := c.script, &c.of[of]
 	over := r.over - 1
@@ -188,8 +188,8 @@ func (c *chronicle) leads(of int, token int64, o *history.Op) {
 	}
 }
 
-// released records until when a candidate took an office for its own: until it was about to
-// give it up, whatever came of that.
+// released records that a candidate's hold ends just before it gives the office up, whether or not
+// that succeeds.
 func (c *chronicle) released(of int, o *history.Op) { c.freed(of, o.Invoked, o.Done) }
 
 func (c *chronicle) freed(of int, at, now int64) {

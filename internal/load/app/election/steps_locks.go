@@ -7,10 +7,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// tellLocks records elections by the lock of a key, which a session has. To acquire it and
-// to release it writes the key, under a condition that names no version. The end of a
-// session leaves the value, and changes the key's revision: so a revision is recorded only
-// where somebody has the lock, since nothing but his own writes changes the key then.
+// tellLocks records elections by the lock of a key, which a session holds. Acquiring and releasing
+// the lock writes the key, under a condition without a version. The end of a session keeps the value
+// and changes the key's revision. So a revision is recorded only while a session holds the lock,
+// because only the holder's writes change the key then.
 type tellLocks struct{}
 
 func (tellLocks) lives() bool { return true }
@@ -21,7 +21,7 @@ func (tellLocks) ended(c *chronicle, of int, call Call, ev *store.Event, o *hist
 	case Stand, Resign:
 		if call == Resign {
 			c.released(of, o)
-			r.doubtful = r.doubtful || o.Indefinite() // it may come later, and end a later hold
+			r.doubtful = r.doubtful || o.Indefinite() // it may be executed later, and end a later hold
 		}
 		if o.Kind, o.Written, o.Expected = kv.CAS, c.writes(of), history.AnyMod; o.Outcome == kv.Conflict {
 			o.Read = history.Unseen
@@ -44,5 +44,5 @@ func (tellLocks) ended(c *chronicle, of int, call Call, ev *store.Event, o *hist
 		c.leads(of, ev.BeforeRevision, o)
 		return
 	}
-	r.hold.Token = 0 // it knows now that it has not got it any more
+	r.hold.Token = 0 // it has learned that it does not hold the lock
 }

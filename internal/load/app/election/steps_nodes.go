@@ -7,9 +7,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// tellNode records the race for a node of one name: to make it is a compare-and-set that is
-// to find nothing. Who waits is told of the next change and of no other, so that each time
-// is a watcher that begins with the present.
+// tellNode records the race for a node with a fixed name. A create is a compare-and-set that expects
+// no node. A one-shot watch reports only the next change, so each wait is a new watcher that starts
+// at the present.
 type tellNode struct{}
 
 func (tellNode) lives() bool { return false }
@@ -20,7 +20,7 @@ func (tellNode) ended(c *chronicle, of int, call Call, ev *store.Event, o *histo
 	switch call {
 	case Stand:
 		if o.Kind, o.Written = kv.CAS, c.writes(of); o.Outcome == kv.Conflict {
-			o.Read = history.Unseen // what stands there was not asked for
+			o.Read = history.Unseen // the response does not contain the present node
 		}
 		r.key.MayBeMade(o)
 	case Resign:
@@ -39,15 +39,15 @@ func (tellNode) ended(c *chronicle, of int, call Call, ev *store.Event, o *histo
 	}
 }
 
-// looked is a read of a node from its member.
+// looked completes o, a read of a node from the contacted member.
 func (c *chronicle) looked(ev *store.Event, o *history.Op) {
 	if o.Kind, o.Consistency = kv.Get, kv.Local; o.Outcome == kv.OK {
 		c.shown(ev, ev.Made(), o)
 	}
 }
 
-// removed is the removal of a candidate's own node. One that is not there is answered as a
-// guard that did not hold.
+// removed completes o, the delete of a candidate's own node. If the node does not exist, the
+// response is a conflict.
 func (c *chronicle) removed(of int, o *history.Op) {
 	r := &c.of[of]
 	if o.Kind = kv.Delete; o.Outcome == kv.Conflict {
@@ -58,8 +58,8 @@ func (c *chronicle) removed(of int, o *history.Op) {
 	}
 }
 
-// reached records what an answer says of a watch on the same session: what happened before
-// the answer's transaction has been told, and what that did itself if it was a read's.
+// reached records how far a response shows the watch on the same session to be. Before the response
+// the store has delivered all earlier changes, and for a read also those of its revision.
 func (c *chronicle) reached(of int, o *history.Op) {
 	r, upTo := &c.of[of], o.At
 	if o.Kind.Writes() {
@@ -70,16 +70,15 @@ func (c *chronicle) reached(of int, o *history.Op) {
 	}
 }
 
-// MayEnd implements engine.History. What is closed is gone from then on, unless it
-// cannot be known that the session had lived until then.
+// MayEnd implements engine.History. The nodes of a closed session are gone since now, unless it is
+// uncertain that the session had lived until then.
 func (c *chronicle) MayEnd(ref uint64, _ uint32, from, now int64) {
 	of := int(ref & (1<<candidateBits - 1)) // #nosec G115 -- as Fill made it
 	closed := from == now && !c.script.candidates[of].dead && c.script.sure(of)
 	c.ends(of, now, closed)
 }
 
-// SessionEnded implements engine.History. Of nodes that were removed before nothing
-// is to be said.
+// SessionEnded implements engine.History. Nodes that were deleted before are not recorded.
 func (c *chronicle) SessionEnded(ref uint64, o *history.Op) {
 	r := &c.of[int(ref&(1<<candidateBits-1))] // #nosec G115 -- as Fill made it
 	for i := range r.older {
@@ -88,8 +87,8 @@ func (c *chronicle) SessionEnded(ref uint64, o *history.Op) {
 	r.key.SessionEnded(c.to, o)
 }
 
-// ends records that the nodes of a candidate's session may be gone, once of each: since it
-// was made, or of one that is closed from now on.
+// ends records, once per node, that the nodes of a candidate's session may be gone: since their
+// creation, or since now if the session was closed and had lived until then.
 func (c *chronicle) ends(of int, now int64, closed bool) {
 	r := &c.of[of]
 	for i := range r.older {
@@ -98,12 +97,12 @@ func (c *chronicle) ends(of int, now int64, closed bool) {
 	r.key.SessionMayEnd(c.to, uint32(of), closed, now) // #nosec G115 -- a count
 }
 
-// expired takes that a candidate's session has ended, before the present one began.
+// expired notes that a candidate's session ended before the present one began.
 func (c *chronicle) expired(of int) {
 	c.ends(of, c.last, false)
 	r := &c.of[of]
 	r.key.There, r.order, r.older = false, 0, r.older[:0]
-	if c.script.way.Recipe != EphemeralQueue { // where it says since when nodes may be there that nobody has told of
+	if c.script.way.Recipe != EphemeralQueue { // a queue keeps the time since when nodes of a call without a response may exist
 		r.key.Unsure = 0
 	}
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// tellNodes records the queue of nodes that the store numbers. To make one is a
-// compare-and-set of a key that nobody had, and a list has a part for each node of this run
-// that it has, and for each that is known to have been made and is not in it.
+// tellNodes records the queue of sequential nodes. A create is a compare-and-set of a new key. A
+// list is recorded as a read of each node of this run in it, and of each node that is known to have
+// been created and is missing in it.
 type tellNodes struct{}
 
 func (tellNodes) lives() bool { return false }
 
-// nodeShift is from which bit on a node's key has its office.
+// nodeShift is the lowest bit of the office's number in a node's key.
 const nodeShift = 40
 
 func (c *chronicle) node(of int, order int64) uint64 {
@@ -34,14 +34,14 @@ func (t tellNodes) ended(c *chronicle, of int, call Call, ev *store.Event, o *hi
 	case Look:
 		t.listed(c, of, o)
 	case Await:
-		if asks.run == c.script.run { // else it is of an earlier run, and ends with its session
+		if asks.run == c.script.run { // a node of an earlier run ends with its session
 			t.awaits(c, of, asks.before, ev, o)
 		}
 	}
 }
 
-// stood is that a node was made, or may have been: then its number is not known, and its
-// making is recorded when somebody is told of it.
+// stood records that a node was created. If the call has no response, the node's number is unknown,
+// and the creation is recorded when another response contains the node.
 func (t tellNodes) stood(c *chronicle, of int, ev *store.Event, o *history.Op) {
 	r := &c.of[of]
 	if o.Kind = kv.CAS; o.Indefinite() {
@@ -57,7 +57,7 @@ func (t tellNodes) stood(c *chronicle, of int, ev *store.Event, o *history.Op) {
 	if o.Outcome != kv.OK || !ok {
 		return
 	}
-	if r.key.There { // the list that does not have the one before may be old
+	if r.key.There { // the list that lacked the node before may be out of date
 		r.older = append(r.older, r.key)
 	}
 	o.Key, o.Written = c.node(of, order), c.writes(of)
@@ -66,8 +66,8 @@ func (t tellNodes) stood(c *chronicle, of int, ev *store.Event, o *history.Op) {
 	c.to.Add(o)
 }
 
-// knows takes that others were told of a node. If it may be of a call that was not answered,
-// its making is recorded, and its end with its session, once.
+// knows notes a node in another candidate's response. If a call without a response may have created
+// the node, its creation and its possible end with the session are recorded, once.
 func (t tellNodes) knows(c *chronicle, of int, order, now int64) {
 	r := &c.of[of]
 	if r.seen = order; r.key.Unsure == 0 || order == r.known || order == r.order {
@@ -82,8 +82,7 @@ func (t tellNodes) knows(c *chronicle, of int, order, now int64) {
 	app.RecordGone(c.to, key, uint32(of), r.key.Unsure, now) // #nosec G115 -- a count
 }
 
-// removed is the removal of a node. One that is not there is answered as a guard that did
-// not hold.
+// removed records the delete of a node. If the node does not exist, the response is a conflict.
 func (t tellNodes) removed(c *chronicle, of int, order int64, o *history.Op) {
 	if order == 0 {
 		return
@@ -98,7 +97,7 @@ func (t tellNodes) removed(c *chronicle, of int, order int64, o *history.Op) {
 	c.to.Add(o)
 }
 
-// awaits is a read of the node before its own, which sets a watch.
+// awaits records a read, with a watch, of the node before a candidate's own.
 func (t tellNodes) awaits(c *chronicle, of int, order int64, ev *store.Event, o *history.Op) {
 	o.Key = c.node(of, order)
 	if o.Outcome == kv.OK {

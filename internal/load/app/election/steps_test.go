@@ -12,7 +12,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// recordedLoad is a load with its recorded history.
+// recordedLoad is a load whose history is recorded.
 type recordedLoad struct {
 	*scripted
 	c  *chronicle
@@ -26,8 +26,8 @@ func record(t *testing.T, app Application, way int) *recordedLoad {
 	return r
 }
 
-// ended makes a candidate's call end with an answer, from 100 to 200, and returns what was
-// recorded of it.
+// ended records a candidate's call, invoked at 100 and done at 200, with the given response. It
+// returns the operations that were recorded.
 func (r *recordedLoad) ended(of int, call Call, asks asked, ev store.Event) []history.Op {
 	return r.endedAt(of, call, asks, ev, 100, 200)
 }
@@ -42,14 +42,13 @@ func (r *recordedLoad) endedAt(of int, call Call, asks asked, ev store.Event, fr
 
 func (r *recordedLoad) name(of int) []byte { return AppendCandidate(nil, of, r.source.run) }
 
-// whose is the identity of what a candidate writes.
+// whose returns the identity of a value that a candidate writes.
 func whose(of, which uint64) uint64 { return which<<candidateBits | of }
 
-// Candidate 6 is of office 1, of 4 candidates each.
+// of is a candidate for office 1. Each office has 4.
 const of = 6
 
-// What each call was in the race for a node is in the history as the operation that the
-// checker knows.
+// The calls of a race for a node are recorded as operations that the verifier knows.
 func TestARaceForANodeIsRecorded(t *testing.T) {
 	r := record(t, Application{}, 0)
 	stood := history.Op{Kind: kv.CAS, Session: of, Key: 1, Written: whose(of, 1), At: 50}
@@ -65,7 +64,7 @@ func TestARaceForANodeIsRecorded(t *testing.T) {
 	storetest.SameOps(t, "not the leader", r.ended(of, Resign, asked{}, store.Event{At: 70, Mod: 65, Value: r.name(5)}), read)
 	began := history.Op{Kind: kv.Watch, Watch: history.Began, Key: 1, Written: 1, At: 70, Joined: true}
 	storetest.SameOps(t, "waits", r.ended(of, Await, asked{}, store.Event{At: 70, Mod: 65, Value: r.name(5)}), read, began)
-	// What is asked on its session tells that it has been told all.
+	// A response on the same session shows that the watch has delivered everything before it.
 	reached := history.Op{Kind: kv.Watch, Watch: history.Reached, Key: 1, Mod: 80, Invoked: 200, Done: 200}
 	storetest.SameOps(t, "pinged", r.ended(of, Renew, asked{}, store.Event{At: 80}), reached)
 	r.c.Told(of, &store.Event{What: store.Notify, Watcher: of, Key: []byte("/x"), Revision: 90, At: 90}, 0, 0, 300)
@@ -73,7 +72,7 @@ func TestARaceForANodeIsRecorded(t *testing.T) {
 	if got := r.ended(of, Renew, asked{}, store.Event{At: 95}); len(got) > 0 {
 		t.Errorf("behind its event it is recorded of a watch: %+v", got)
 	}
-	// The answer to its own write says nothing of that write's event.
+	// The response to its own write does not show that this write's event was delivered.
 	r.ended(of, Await, asked{}, store.Event{At: 96, Mod: 65, Value: r.name(5)})
 	if got := r.ended(of, Stand, asked{}, store.Event{At: 99}); len(got) != 2 || got[1].Watch != history.Reached || got[1].Mod != 98 {
 		t.Errorf("of a write it is recorded: %+v", got)
@@ -87,8 +86,8 @@ func TestARaceForANodeIsRecorded(t *testing.T) {
 	}
 }
 
-// The end of a session is a delete that may have been done: since the node was made where
-// the connection was lost, from now on where it is closed, and once for each node.
+// The end of a session is recorded, once per node, as a delete that may have been executed: at any
+// time since the creation if the connection was lost, and since now if the session was closed.
 func TestSessionsEndsAreRecorded(t *testing.T) {
 	gone := func(from, now int64) history.Op {
 		return history.Op{Kind: kv.Delete, Outcome: kv.ConnectionLost, Session: of, Key: 1, Invoked: from, Done: now}
@@ -114,7 +113,7 @@ func TestSessionsEndsAreRecorded(t *testing.T) {
 	r.ended(of, Resign, asked{leads: true}, store.Event{At: 60})
 	r.c.MayEnd(ref, of, 100, 500)
 	storetest.SameOps(t, "resigned", r.to.Since())
-	// A close that was answered is the end of the node that it had then.
+	// A close with a response ends the node that existed then.
 	end := history.Op{Kind: kv.Ephemeral, Session: of, Invoked: 500, Done: 600, At: 90, Mod: 50}
 	ended := end
 	ended.Key, ended.Written = 1, whose(of, 1)
@@ -132,13 +131,13 @@ func TestSessionsEndsAreRecorded(t *testing.T) {
 	r = standing()
 	r.Expired(of)
 	storetest.SameOps(t, "expired", r.to.Since(), gone(100, 200))
-	// A call whose answer nobody had may make it yet.
+	// A create without a response may be executed later.
 	r = record(t, Application{}, 0)
 	r.ended(of, Stand, asked{}, store.Event{Outcome: kv.TimedOut})
 	r.ended(of, Resign, asked{leads: true}, store.Event{At: 60})
 	r.c.MayEnd(ref, of, 100, 500)
 	storetest.SameOps(t, "perhaps made", r.to.Since(), gone(100, 500))
-	// A node of an earlier run ends with a session of which nobody here knows.
+	// A node of an earlier run ends with a session that this load does not know.
 	r = record(t, Application{}, 0)
 	for i := range 2 {
 		r.Lost(of)
@@ -149,9 +148,8 @@ func TestSessionsEndsAreRecorded(t *testing.T) {
 	}
 }
 
-// Of the queue whose nodes the store numbers a list has a part for each that it has, and
-// for each that is known and is not in it. A node whose making was not answered is recorded
-// when somebody is told of it.
+// A list of a sequential queue is recorded as a read of each node in it, and of each known node that
+// is missing. A node that a call without a response created is recorded when a response contains it.
 func TestAQueueOfNodesIsRecorded(t *testing.T) {
 	r := record(t, Application{Queue: true}, 0)
 	key := func(order uint64) uint64 { return 1<<nodeShift | order }
@@ -184,12 +182,12 @@ func TestAQueueOfNodesIsRecorded(t *testing.T) {
 	if got = list(5, 12, 7, 9, of, 8); len(got) != 3 {
 		t.Errorf("and again: %+v", got)
 	}
-	// One that was listed before its call was given up.
+	// A node was listed before the call that created it timed out.
 	list(4, 13, 7, 9, of, 8)
 	if got = r.ended(4, Stand, asked{}, store.Event{Outcome: kv.TimedOut}); len(got) != 2 || got[0].Key != key(13) {
 		t.Errorf("of one that was seen before it is recorded: %+v", got)
 	}
-	// Who is not in a list that is old makes another, and both end with the session.
+	// A candidate that is missing in an outdated list creates another node; both end with the session.
 	r.ended(of, Stand, asked{}, store.Event{At: 80, Key: made(of, 20)})
 	r.c.MayEnd(reference(of, Stand), of, 100, 500)
 	if got = r.to.Since(); len(got) != 2 || got[0].Key != key(8) || got[1].Key != key(20) {
@@ -204,10 +202,10 @@ func TestAQueueOfNodesIsRecorded(t *testing.T) {
 		at(history.Op{Kind: kv.Delete, Outcome: kv.Miss, Session: of, Key: key(8), At: 90}, 100, 700))
 }
 
-// Elections by keys that end with leases: a key may be gone from when its lease may have
-// ended on, and is when that was found gone.
+// A key that ends with a lease may be gone since the lease's earliest end, and is gone when the lease
+// was found gone.
 func TestElectionsByLeasesAreRecorded(t *testing.T) {
-	const lease = of + 1 // as the script has it
+	const lease = of + 1 // as in the script
 	r := record(t, Application{Queue: true}, 1)
 	stood := history.Op{Kind: kv.CAS, Session: of, Key: of, Written: whose(of, 1), At: 50}
 	storetest.SameOps(t, "stood", r.ended(of, Stand, asked{lease: lease}, store.Event{At: 50}), stood)
@@ -231,8 +229,8 @@ func TestElectionsByLeasesAreRecorded(t *testing.T) {
 	storetest.SameOps(t, "its lease may have ended", later, gone)
 	alive.Outcome, alive.Mod, alive.Invoked, alive.Done = kv.BadRequest, 0, until+5, until+6
 	storetest.SameOps(t, "found gone", r.endedAt(of, Renew, asked{lease: lease}, store.Event{At: 70, Outcome: kv.BadRequest}, until+5, until+6), alive)
-	// At which revision is not told, but behind that of a lease that is asked for since then. A
-	// new lease is another key, and one that lives when all is over may end then.
+	// The revision of the lease's end is unknown, but before that of a lease requested after it. A new
+	// lease has another key, which may end after the load.
 	r.leases[of] = 77
 	nothing := history.Op{Kind: kv.Get, Consistency: kv.Linearizable, Session: of, Key: of, At: 80}
 	granted := history.Op{Kind: kv.KeepAlive, Session: of, Written: 77, Mod: r.life / 1e9, At: 80}
@@ -245,7 +243,7 @@ func TestElectionsByLeasesAreRecorded(t *testing.T) {
 	if got := r.to.Since(); len(got) != 1 || got[0].Kind != kv.Delete || got[0].Key != gone.Key {
 		t.Errorf("of the end it is recorded: %+v", got)
 	}
-	// One that was asked for before says nothing of it.
+	// A lease requested before that does not show it.
 	r.ended(5, Stand, asked{lease: of}, store.Event{At: 83})
 	r.endedAt(5, Renew, asked{lease: of}, store.Event{At: 84, Outcome: kv.BadRequest}, 100, 200)
 	r.leases[5] = 78
@@ -261,8 +259,8 @@ func at(o history.Op, from, to int64) history.Op {
 	return o
 }
 
-// Who leads by a lease has a hold with a fencing token, until it gives the office up; who is
-// told that it leads while another does ends nothing of that one's hold.
+// A leader with a lease has a hold with a fencing token until it gives the office up. A second leader
+// does not end the first one's hold.
 func TestHoldsAreRecorded(t *testing.T) {
 	r := record(t, Application{}, 1)
 	stand := func(c int, created int64) []history.Op {
@@ -286,8 +284,8 @@ func TestHoldsAreRecorded(t *testing.T) {
 	}
 }
 
-// A lock's key is written by who acquires and who releases it; its revision says which write
-// it is of only while somebody has it.
+// A lock's key is written when the lock is acquired and released. Its revision identifies the write
+// only while a session holds the lock.
 func TestLocksOfSessionsAreRecorded(t *testing.T) {
 	r := record(t, Application{}, 2)
 	r.granted(of, &store.Event{Value: []byte("f0e1d2c3-0000-4a5b-8c7d-00ff1234abcd")})
@@ -308,7 +306,7 @@ func TestLocksOfSessionsAreRecorded(t *testing.T) {
 	storetest.SameOps(t, "released", r.ended(of, Resign, asked{wrote: 4}, store.Event{}), hold, wrote)
 	read.Mod, read.Read = 0, whose(of, 4)
 	storetest.SameOps(t, "nobody's", r.ended(of, Look, asked{}, store.Event{Revision: 50, Value: written(4)}), read)
-	// What was sent to give it back may end a later hold.
+	// A release without a response may end a later hold.
 	r.ended(of, Resign, asked{wrote: 5}, store.Event{Outcome: kv.TimedOut})
 	if got := r.ended(of, Look, asked{}, held); len(got) != 1 {
 		t.Errorf("of a hold that may end it is recorded: %+v", got)
@@ -326,7 +324,7 @@ func TestLocksOfSessionsAreRecorded(t *testing.T) {
 	storetest.SameOps(t, "told", tellIt(held.Before), history.Op{Kind: kv.Watch, Watch: history.Happened, Key: 1, Mod: 60, Read: whose(of, 6), Invoked: 300, Done: 300})
 }
 
-// Who reads the keys after the load knows them, and whose values they have.
+// The values of a run are recognized when the keys are read after the load.
 func TestTheNumberOfTheRunIsKept(t *testing.T) {
 	r := record(t, Application{}, 0)
 	kept := r.Kept()
@@ -335,8 +333,8 @@ func TestTheNumberOfTheRunIsKept(t *testing.T) {
 	}
 }
 
-// After the load an office whose nodes the store numbers is listed, and each node of this
-// run that is there is a read. Many answers may come before the first is looked at.
+// After the load the offices of a sequential queue are listed, and each node of this run is recorded
+// as a read. Several lists may arrive before the first is handled.
 func TestAQueueOfNodesIsReadBack(t *testing.T) {
 	r := record(t, Application{Queue: true}, 0)
 	if got := r.Keys(); got != uint64(r.Offices) {

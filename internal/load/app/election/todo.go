@@ -7,13 +7,15 @@ import (
 	"time"
 )
 
-// todo has the candidates that are to make a call: those at once, and those after a pause,
-// which is the same for all. A candidate is in it once at most.
+// todo holds the candidates with a call to make, at once or after a pause. All pauses have the
+// same length, so both queues are ordered by time.
+//
+// Invariant: a candidate is in one of the queues at most once.
 type todo struct {
 	now, later ring
 }
 
-// ring is a queue of candidates that never grows.
+// ring is a queue of candidates with a fixed capacity.
 type ring struct {
 	of    []int32
 	first int
@@ -43,7 +45,7 @@ func (r *ring) pop() int32 {
 	return c
 }
 
-// next is the candidate whose turn it is at a time.
+// next removes and returns the next candidate whose call is due by now.
 func (t *todo) next(now int64, of []candidate) (c int32, ok bool) {
 	switch {
 	case t.now.n > 0:
@@ -57,7 +59,7 @@ func (t *todo) next(now int64, of []candidate) (c int32, ok bool) {
 	return c, true
 }
 
-// at is when there is a next.
+// at returns when next has a candidate; now if it has one already.
 func (t *todo) at(now int64, of []candidate) int64 {
 	switch {
 	case t.now.n > 0:
@@ -68,14 +70,14 @@ func (t *todo) at(now int64, of []candidate) int64 {
 	return math.MaxInt64
 }
 
-// beats have all candidates keep their sessions alive, each as often as the others.
+// beats schedules the renewals of all candidates' sessions, which have equal intervals.
 type beats struct {
 	every int64
-	due   []int64 // by candidate
-	order ring    // of all candidates, by when they are due
+	due   []int64 // next renewal by candidate
+	order ring    // all candidates, by their next renewals
 }
 
-// newBeats begin at times from now on that are within the time of one.
+// newBeats returns beats with the given first renewals, each less than every after the start.
 func newBeats(first []int64, every time.Duration) beats {
 	b := beats{int64(every), first, ring{of: make([]int32, len(first)), n: len(first)}}
 	for i := range b.order.of {
@@ -85,7 +87,8 @@ func newBeats(first []int64, every time.Duration) beats {
 	return b
 }
 
-// next is whose turn it is by now, and since when it is. The dead miss theirs.
+// next returns the next candidate whose renewal is due by now, and since when. Renewals of dead
+// candidates are skipped.
 func (b *beats) next(now int64, of []candidate) (c int32, due int64, ok bool) {
 	for b.order.n > 0 && b.at() <= now {
 		c = b.order.pop()

@@ -9,27 +9,27 @@ import (
 	"github.com/quorumbench/quorumbench/internal/scenario/application"
 )
 
-// Config says how large it is.
+// Config holds the size and the times of a load.
 type Config struct {
-	Offices, Candidates int // Candidates of each office
+	Offices, Candidates int // candidates are counted per office
 	Tenure              time.Duration
-	Storm               int           // offices whose leaders die at once
-	TTL                 time.Duration // of sessions and leases; 0: the way's
+	Storm               int           // offices whose leaders die at the same time
+	TTL                 time.Duration // of sessions and leases; 0: that of the way
 	Seed                uint64
 }
 
-// ConfigOf is what settings come to.
+// ConfigOf returns the configuration that settings describe.
 func ConfigOf(s application.Settings, seed uint64) Config {
 	return Config{
 		Offices: s.Whole(electionsKey), Candidates: s.Whole(candidatesKey), Tenure: s.Span(tenureKey), Storm: s.Whole(stormKey), TTL: s.Span(ttlKey), Seed: seed,
 	}
 }
 
-// All is how many candidates there are.
+// All returns the number of candidates of all offices.
 func (c *Config) All() int { return c.Offices * c.Candidates }
 
-// Connections is how many there are: by a candidate's place among all, and behind those
-// likewise those for what it waits for, if that takes one.
+// Connections returns the number of connections: one per candidate, in the candidates' order. If
+// waiting takes a connection (Way.Watches), one more per candidate follows in the same order.
 func (c *Config) Connections(w *Way) int {
 	if w.Watches {
 		return 2 * c.All()
@@ -37,60 +37,62 @@ func (c *Config) Connections(w *Way) int {
 	return c.All()
 }
 
-// Call is a kind of call: a row in the report.
+// Call is a kind of call, which is a row of the report.
 type Call uint8
 
-// The kinds of calls.
+// Kinds of calls.
 const (
-	Resign Call = iota // the leader gives its office up
+	Resign Call = iota // the leader gives the office up
 	Stand              // a candidate tries to take the office, or joins the queue
-	Look               // it looks who is in the queue
-	Await              // it asks to be told when who is before it is gone
-	Drop               // it need not be told of that any more
-	Renew              // it keeps its session alive
+	Look               // a candidate reads the queue or the lock
+	Await              // a candidate watches the key of the leader or of the candidate before it
+	Drop               // a candidate ends that watcher, or removes a node that a failed call left
+	Renew              // a candidate keeps its session or lease alive
 	NumCalls
 )
 
-// Way is how a store is used, and what the calls are there.
+// Way describes how the application uses a store.
 type Way struct {
 	application.Way
 	Recipe Recipe
 	Shapes [NumCalls]app.Shape
-	// PerHandover is how many of each call a handover takes with so many candidates.
+	// PerHandover returns the number of calls of each kind in a handover of an office with the
+	// given number of candidates.
 	PerHandover func(candidates float64) [NumCalls]float64
-	// Lives is how long a candidate's session or lease lives that is not kept alive, as the
-	// store's client has it, which keeps it alive so often in that time.
+	// Lives is the default time until a candidate's session or lease expires that is not kept
+	// alive. Beats is how often the candidate keeps it alive in that time. Both are those of the
+	// store's own client.
 	Lives time.Duration
 	Beats int
-	// Connected says that the session is the connection's, which keeps it alive unless the
-	// candidate is to.
+	// Connected is set if the session belongs to the connection, which keeps it alive itself
+	// unless leaders die or a TTL is set (see Keeps).
 	Connected bool
-	// Vacancy is how much longer than its session's life an office is without a leader that
-	// has died, at most, of a store that is right and not busy.
+	// Vacancy returns how long an office has no leader, at most, after the session of a dead
+	// leader could have expired, if the store is correct and not busy.
 	Vacancy func(lives time.Duration) time.Duration
-	// Alone is how long a member that hears nothing of the others still answers what keeps
-	// sessions alive, of which those hear nothing either, before it drops its clients.
+	// Alone is how long a member that is cut off from the others still answers keep-alives, of
+	// which the others do not learn, before it drops its clients.
 	Alone time.Duration
-	// Pause is how long a candidate waits after a call that failed, or a lock that nobody has
-	// and nobody gets.
+	// Pause is how long a candidate waits after a failed call, or after it failed to acquire a
+	// lock without a holder.
 	Pause time.Duration
-	// Watches says that what a candidate waits for takes a connection of its own.
+	// Watches is set if a candidate waits on a second connection.
 	Watches bool
 }
 
-// Recipe says what a way's calls are made of.
+// Recipe is the kind of keys and calls that an election consists of.
 type Recipe uint8
 
-// The recipes.
+// Recipes.
 const (
-	EphemeralRace  Recipe = iota // a node of one name, which ends with its session
-	EphemeralQueue               // numbered nodes that end with their sessions
-	LeaseRace                    // a key of one name, which ends with its lease
-	LeaseQueue                   // keys of their leases, in the order in which they were created
-	SessionRace                  // the lock of a key, which a session has
+	EphemeralRace  Recipe = iota // a node with a fixed name that ends with its session
+	EphemeralQueue               // sequential nodes that end with their sessions
+	LeaseRace                    // a key with a fixed name that ends with its lease
+	LeaseQueue                   // keys named after their leases, ordered by their creation
+	SessionRace                  // the lock of a key, which a session holds
 )
 
-// Rates are how many of each call are made a second in the mean.
+// Rates returns the mean number of calls of each kind per second.
 func (w *Way) Rates(c *Config) (rates [NumCalls]float64) {
 	per := w.PerHandover(float64(c.Candidates))
 	for i := range rates {
@@ -104,8 +106,9 @@ func (w *Way) Rates(c *Config) (rates [NumCalls]float64) {
 
 func (w *Way) lives(c *Config) time.Duration { return cmp.Or(c.TTL, w.Lives) }
 
-// Keeps is how long a candidate's session or lease lives, and how often the candidate keeps
-// it alive; 0: its connection does. Who can die keeps it alive itself.
+// Keeps returns how long a candidate's session or lease lives, and how often the candidate keeps
+// it alive. Both are 0 if the connection keeps the session alive, which it does only in a load
+// without a TTL in which no leader dies: a dead leader must stop renewing.
 func (w *Way) Keeps(c *Config) (lives, every time.Duration) {
 	if w.Connected && c.Storm == 0 && c.TTL == 0 {
 		return 0, 0
@@ -114,25 +117,25 @@ func (w *Way) Keeps(c *Config) (lives, every time.Duration) {
 	return lives, lives / time.Duration(w.Beats)
 }
 
-// leaseLives is the time to live of a session of etcd's package concurrency. A server looks
-// for leases that have expired each half second.
+// leaseLives is the TTL of a session in etcd's package concurrency. A server looks for expired
+// leases every leaseStep.
 const (
 	leaseLives = 60 * time.Second
 	leaseStep  = 500 * time.Millisecond
 )
 
-// nodeLives is the timeout of a session of a load's connection (internal/store/zookeeper),
-// which ends in steps; nodeAlone is five of those (syncLimit), and the half one after which
-// a member tells the leader of its sessions.
+// nodeLives is the session timeout of a load's connection (internal/store/zookeeper). A server
+// looks for expired sessions every nodeStep. A member that is cut off answers for nodeAlone: five
+// steps (syncLimit), and the half step after which a member reports its sessions to the leader.
 const (
 	nodeLives = 30 * time.Second
 	nodeStep  = 2 * time.Second
 	nodeAlone = 5*nodeStep + nodeStep/2
 )
 
-// Of Consul's own client (api/lock.go): the TTL of a lock's session, and how long it waits
-// where nobody has the lock and it was not got. A server ends a session when twice its TTL
-// is over, and nobody gets its locks for lockDelay behind that.
+// sessionLives and lockRetry are from Consul's client (api/lock.go): the TTL of a lock's session,
+// and the pause after a failed attempt to acquire a lock without a holder. A server ends a session
+// at the latest after twice its TTL, and then refuses its locks to everyone for lockDelay.
 const (
 	sessionLives = 15 * time.Second
 	lockRetry    = 5 * time.Second
@@ -145,7 +148,7 @@ func leaseVacancy(time.Duration) time.Duration { return leaseStep }
 
 func lockVacancy(lives time.Duration) time.Duration { return lives + lockDelay + lockRetry }
 
-// onNodes is a way of stores whose keys can end with a connection's session.
+// onNodes returns a way for stores whose keys can end with a connection's session.
 func onNodes(name string, r Recipe, stand, look, await app.Shape, per func(float64) [NumCalls]float64) Way {
 	return Way{
 		Way: application.Way{
@@ -164,7 +167,7 @@ func onNodes(name string, r Recipe, stand, look, await app.Shape, per func(float
 	}
 }
 
-// onLeases is a way of stores with leases, transactions and watchers.
+// onLeases returns a way for stores with leases, transactions and watchers.
 func onLeases(name string, r Recipe, stand, look, await string, per func(float64) [NumCalls]float64) Way {
 	return Way{
 		Way: application.Way{
@@ -185,7 +188,7 @@ func onLeases(name string, r Recipe, stand, look, await string, per func(float64
 	}
 }
 
-// raceWays and queueWays are the ways of each application, the best first.
+// raceWays and queueWays hold the ways of each application, the preferred one first.
 var (
 	raceWays = []Way{
 		onNodes(
@@ -238,7 +241,7 @@ var (
 	}
 )
 
-// The parameters' keys.
+// Keys of the parameters.
 const (
 	electionsKey  = "elections"
 	candidatesKey = "candidates"
