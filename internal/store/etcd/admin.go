@@ -22,14 +22,14 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// The pauses before a lost connection is made again: a member that comes back
-// is to be seen soon.
+// Pauses before gRPC reconnects to an endpoint. They are short, so that Status
+// notices soon when a member is back.
 const (
 	againFirst = 50 * time.Millisecond
 	againLast  = time.Second
 )
 
-// What an answer may have, in bytes. The longest are lists of members.
+// Limits of a response, in bytes. The longest responses are lists of members.
 const (
 	maxAnswer = 4 << 20
 	maxHeader = 64 << 10
@@ -37,23 +37,24 @@ const (
 
 var errClosed = errors.New("this connection to the etcd cluster was closed")
 
-// admin asks and maintains a cluster through the official client. The client is
-// made at the first use, because with a user name that asks for a token.
+// admin implements store.Admin through etcd's official client. The client is
+// created at the first use, because with a user name its creation already
+// requests a token.
 type admin struct {
 	store.NoServices
 
 	access  store.Access
-	timeout time.Duration // bounds one question to one endpoint
-	pace    *readPace     // of all connections
+	timeout time.Duration // bounds one request to one endpoint
+	pace    *readPace     // shared by all connections
 
 	mu     sync.Mutex
 	client *clientv3.Client
 	cancel context.CancelFunc // ends the client's own context
-	conns  []*grpc.ClientConn // by endpoint's number; nil: none yet
+	conns  []*grpc.ClientConn // by endpoint index; nil until the first use
 	names  map[uint64]string  // by member id
 	closed bool
 
-	// balanced is the client's connection to all endpoints; nil while it logs in.
+	// balanced is the client's connection to all endpoints; nil during login.
 	balanced atomic.Pointer[grpc.ClientConn]
 }
 
@@ -76,16 +77,16 @@ func (a *admin) Close() error {
 	a.cancel()
 	for i, conn := range a.conns {
 		if conn != nil {
-			_ = conn.Close() // nothing is left to ask
+			_ = conn.Close() // no request is left
 			a.conns[i] = nil
 		}
 	}
-	_ = a.client.Close() // what it says is that its context was cancelled
+	_ = a.client.Close() // it only reports that its context was cancelled
 	a.client = nil
 	return nil
 }
 
-// connected returns the client, which it makes if there is none yet.
+// connected returns the client and creates it at the first call.
 func (a *admin) connected(ctx context.Context) (*clientv3.Client, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -96,7 +97,7 @@ func (a *admin) connected(ctx context.Context) (*clientv3.Client, error) {
 		return a.client, nil
 	}
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, cancel) // New has no context of its own
+	stop := context.AfterFunc(ctx, cancel) // clientv3.New has no context parameter
 	c, err := a.login(own)
 	if !stop() && err == nil {
 		_ = c.Close()
@@ -111,8 +112,8 @@ func (a *admin) connected(ctx context.Context) (*clientv3.Client, error) {
 	return c, nil
 }
 
-// login makes a client, which asks for a token with a user's name. A learner grants
-// none, and each endpoint is then asked alone.
+// login creates a client, which requests a token if there is a user name. A
+// learner refuses that request, so login then tries the endpoints one by one.
 func (a *admin) login(ctx context.Context) (c *clientv3.Client, err error) {
 	all := make([]string, len(a.access.Endpoints))
 	for i, e := range a.access.Endpoints {
@@ -138,12 +139,12 @@ func (a *admin) config(ctx context.Context, endpoints []string) clientv3.Config 
 		Username:    a.access.User,
 		Password:    a.access.Password,
 		Logger:      zap.NewNop(),
-		// The client hides a dead endpoint behind retries and waiting; here
-		// the first failure is the answer.
+		// The client waits and retries when an endpoint is dead; here the first
+		// failure is the result.
 		MaxUnaryRetries:    1,
 		MaxCallRecvMsgSize: maxAnswer,
 		DialOptions: []grpc.DialOption{
-			grpc.WithNoProxy(), // the load goes without one, too
+			grpc.WithNoProxy(), // the load uses no proxy either
 			grpc.WithChainUnaryInterceptor(a.failFast),
 			grpc.WithMaxHeaderListSize(maxHeader),
 			grpc.WithContextDialer(a.pace.dial),
@@ -154,9 +155,9 @@ func (a *admin) config(ctx context.Context, endpoints []string) clientv3.Config 
 	}
 }
 
-// failFast undoes the client's wait for a connection that may never come. It sends
-// what a learner refuses to the members that have a vote, and again what a member refuses
-// because there were too many requests.
+// failFast makes a call fail at once while its connection is down. It retries a
+// call that etcd refused because of too many requests, and repeats a call that a
+// learner refused once the client sends to voting members only.
 func (a *admin) failFast(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	opts = append(opts, grpc.WaitForReady(false))
 	err := invoke(ctx, method, req, reply, cc, opts...)
@@ -169,14 +170,14 @@ func (a *admin) failFast(ctx context.Context, method string, req, reply any, cc 
 	return err
 }
 
-// avoidLearners has the client send its requests to the members with a vote alone.
-// It returns false where there is none, or no learner.
+// avoidLearners makes the client send its requests only to voting members. It
+// returns false if there is no voting member or no learner.
 func (a *admin) avoidLearners(ctx context.Context) bool {
 	c, err := a.connected(ctx)
 	if err != nil {
 		return false
 	}
-	s, _ := store.AskAll(len(a.access.Endpoints), func(i int) store.Member { return a.ask(ctx, c, i) }) // a dead member may have a vote
+	s, _ := store.AskAll(len(a.access.Endpoints), func(i int) store.Member { return a.ask(ctx, c, i) }) // without the dead members, which may be voters
 	var voting []string
 	for i := range s.Members {
 		if s.Members[i].Role != kv.NonVoter {
@@ -192,11 +193,11 @@ func (a *admin) avoidLearners(ctx context.Context) bool {
 
 // refusedByLearner reports whether a member refused a request because it is a learner.
 func refusedByLearner(err error) bool {
-	return err != nil && strings.Contains(err.Error(), "rpc not supported for learner") // its code depends on the version
+	return err != nil && strings.Contains(err.Error(), "rpc not supported for learner") // the gRPC code differs between versions
 }
 
-// Status implements store.Admin. Every endpoint is asked by itself and at the
-// same time, over a connection of its own, within the dial timeout.
+// Status implements store.Admin. It asks all endpoints concurrently, each over
+// its own connection, within the dial timeout.
 func (a *admin) Status(ctx context.Context) (store.Status, error) {
 	c, err := a.connected(ctx)
 	if err != nil {
@@ -207,7 +208,7 @@ func (a *admin) Status(ctx context.Context) (store.Status, error) {
 	return s, err
 }
 
-// Role implements store.Admin: a Status is cheap here.
+// Role implements store.Admin with a status request, which is cheap.
 func (a *admin) Role(ctx context.Context, i int) store.Member {
 	c, err := a.connected(ctx)
 	if err != nil {
@@ -231,7 +232,7 @@ func (a *admin) ask(ctx context.Context, c *clientv3.Client, i int) store.Member
 		m.Err = fmt.Errorf("%s does not answer as etcd: %s", m.Endpoint, text)
 		m.Gone = strings.HasSuffix(text, "connection refused")
 		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-			a.drop(i) // the next member there is asked anew, not when TCP tries again
+			a.drop(i) // reconnect now: TCP would keep retrying to reach a member that was replaced
 		}
 		return m
 	}
@@ -245,7 +246,7 @@ func (a *admin) ask(ctx context.Context, c *clientv3.Client, i int) store.Member
 	}
 	m.Alarms = alarms(r.Errors)
 	switch {
-	case r.Leader == 0: // no leader known
+	case r.Leader == 0: // no leader known: the role stays unknown
 	case r.IsLearner:
 		m.Role = kv.NonVoter
 	case r.Leader == m.ID:
@@ -270,8 +271,8 @@ func alarms(errs []string) []string {
 	return out
 }
 
-// connection is that to the i-th endpoint alone, which it makes at the first
-// use and keeps.
+// connection returns the connection to the i-th endpoint, which it opens at the
+// first use.
 func (a *admin) connection(c *clientv3.Client, i int) (*grpc.ClientConn, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -293,14 +294,15 @@ func (a *admin) drop(i int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.conns[i] != nil {
-		_ = a.conns[i].Close() // it did not answer
+		_ = a.conns[i].Close() // the endpoint did not respond
 		a.conns[i] = nil
 	}
 }
 
-// addNames fills the names in, which a status does not carry. They are asked
-// once, of the list that a member which has just answered has itself, because
-// without a quorum there is no other.
+// addNames fills in the members' names, which a status response lacks. It
+// requests the list only while a name is missing, from a member that has just
+// responded and reads its own copy, because no list is available from the cluster
+// without a quorum.
 func (a *admin) addNames(ctx context.Context, members []store.Member) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -308,7 +310,7 @@ func (a *admin) addNames(ctx context.Context, members []store.Member) {
 	for i := range members {
 		m := &members[i]
 		m.Name = a.names[m.ID]
-		if m.Err == nil && m.Name == "" && (answers == nil || m.Role != kv.NonVoter) { // a learner refuses
+		if m.Err == nil && m.Name == "" && (answers == nil || m.Role != kv.NonVoter) { // a learner refuses the request
 			answers = a.conns[i]
 		}
 	}
@@ -319,9 +321,9 @@ func (a *admin) addNames(ctx context.Context, members []store.Member) {
 	defer cancel()
 	list, err := etcdserverpb.NewClusterClient(answers).MemberList(ctx, &etcdserverpb.MemberListRequest{})
 	if err != nil || len(list.Members) > kv.MaxMembers {
-		return // a status without names is still a status
+		return // a status without names is still useful
 	}
-	clear(a.names) // or each list could add others
+	clear(a.names) // bounds the map however often lists differ
 	for _, m := range list.Members {
 		a.names[m.ID] = text.Line(m.Name, text.OfServer)
 	}
@@ -330,8 +332,8 @@ func (a *admin) addNames(ctx context.Context, members []store.Member) {
 	}
 }
 
-// Members implements store.Admin: in the order of the members' names, since
-// their numbers, by which etcd lists them, mean nothing to anybody.
+// Members implements store.Admin. It sorts by name; etcd itself sorts by member
+// ID.
 func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 	c, err := a.connected(ctx)
 	if err != nil {
@@ -357,8 +359,9 @@ func (a *admin) Members(ctx context.Context) ([]store.Member, error) {
 	return out, nil
 }
 
-// many does n things, so many of them at the same time, until one fails. What is under
-// way then is waited for, and nothing more begins.
+// many calls do for 0 to n-1, with up to atOnce calls at the same time, and
+// returns the first error. After an error it starts no more calls and waits for
+// the running ones.
 func many(ctx context.Context, n, atOnce int, do func(ctx context.Context, i int) error) error {
 	var next atomic.Int64
 	var failed atomic.Bool
@@ -380,11 +383,11 @@ func many(ctx context.Context, n, atOnce int, do func(ctx context.Context, i int
 	return first
 }
 
-// maxReason bounds what a server's error may say, in bytes.
+// maxReason limits the length of a server's error text, in bytes.
 const maxReason = 1000
 
-// reason is what an error of the official client says to a user: the innermost
-// cause, without gRPC's wrappings, or that the time was up.
+// reason returns the text of a client error for users: the innermost cause
+// without gRPC's prefixes, or that the time limit passed.
 func reason(ctx context.Context, err error) string {
 	switch {
 	case errors.Is(context.Cause(ctx), context.Canceled):
@@ -394,7 +397,7 @@ func reason(ctx context.Context, err error) string {
 	}
 	text := err.Error()
 	if strings.Contains(text, "server preface") && strings.Contains(text, "use of closed network connection") {
-		return "no answer in the time given" // to connecting, which gRPC gave up a moment before us
+		return "no answer in the time given" // gRPC gave up connecting just before our time limit
 	}
 	if i := strings.LastIndex(text, `desc = `); i >= 0 {
 		text = strings.Trim(text[i+len(`desc = `):], `"`)
@@ -402,5 +405,5 @@ func reason(ctx context.Context, err error) string {
 	text = strings.TrimPrefix(text, "transport: ")
 	text = strings.TrimPrefix(text, "Error while dialing: ")
 	text = strings.TrimPrefix(text, "etcdserver: ")
-	return text[:min(len(text), maxReason)] // a server's text has any length
+	return text[:min(len(text), maxReason)] // a server's text can have any length
 }

@@ -9,34 +9,34 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// How much the administration's connections read, all together: at first so
-// many bytes at once, and then so many a second. A status has some hundred
-// bytes. What a server sends beyond it waits at the server: gRPC's library
-// takes every frame of a flood, at the cost of a whole processor.
+// Limits of the bytes that all administration connections together read: a burst,
+// then a rate per second. A status response has a few hundred bytes. Excess data
+// stays on the server's side; without the limit, gRPC reads every frame of a
+// flood and uses a whole CPU.
 const (
 	readBurst     = 4 << 20
 	readPerSecond = 1 << 20
 )
 
-// readPace holds reads to that.
+// readPace limits reads to readBurst and readPerSecond.
 type readPace struct {
 	connect store.Dial
 	burst   float64 // bytes
 
 	mu   sync.Mutex
-	left float64 // bytes; below 0: that much was read too early
+	left float64 // bytes; negative: the bytes read ahead of the rate
 	at   time.Time
 }
 
 func newReadPace(connect store.Dial) *readPace { return paceOf(connect, readBurst) }
 
-// paceOf reads so many bytes at once.
+// paceOf returns a readPace with the given burst in bytes.
 func paceOf(connect store.Dial, burst float64) *readPace {
 	return &readPace{connect: connect, burst: burst, left: burst}
 }
 
-// took says that n bytes were read at a time, and returns how long the next
-// read has to wait.
+// took records that n bytes were read and returns how long the next read must
+// wait.
 func (p *readPace) took(n int, now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -50,7 +50,7 @@ func (p *readPace) took(n int, now time.Time) time.Duration {
 	return time.Duration(-p.left / readPerSecond * float64(time.Second))
 }
 
-// dial makes a connection whose reads keep the pace.
+// dial opens a connection whose reads are paced.
 func (p *readPace) dial(ctx context.Context, endpoint string) (net.Conn, error) {
 	conn, err := p.connect(ctx, endpoint)
 	if err != nil {

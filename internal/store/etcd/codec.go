@@ -9,11 +9,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// newCodecs returns the codecs of one event loop. With a user they share one
-// token: the first connection that is up authenticates, the others wait for
-// it with Room at 0. The engine is to ask Room before each Submit, to call Tick
-// once when a connection is up and then at the time that Tick returned, and to
-// write what is in Out after each Tick and Feed.
+// newCodecs returns a function that creates the codecs of one event loop. With a
+// user, the codecs share one token: the first connected codec authenticates, and
+// the others return Room 0 until the token arrives. The engine must call Room
+// before each Submit, Tick once after connecting and again at the time that Tick
+// returned, and must write Out's bytes after each Tick and Feed.
 func newCodecs(a store.Access) store.Codecs {
 	l := newLogin(a.User, a.Password)
 	return func(d store.Dialed) store.Codec {
@@ -23,8 +23,8 @@ func newCodecs(a store.Access) store.Codecs {
 	}
 }
 
-// Room implements store.Codec. It is 0 until the server's first SETTINGS frame
-// has shown that it speaks HTTP/2, and while the token is awaited.
+// Room implements store.Codec. It returns 0 until the server's first SETTINGS
+// frame proves that it speaks HTTP/2, and while there is no token.
 func (c *codec) Room() int {
 	if !c.conn.Greeted() || (c.login != nil && !c.login.ready(c)) {
 		return 0
@@ -71,7 +71,7 @@ func (c *codec) Submit(op *store.Op) {
 	}
 }
 
-// Cancel implements store.Codec. The stream is reset, so its place is free.
+// Cancel implements store.Codec. It resets the stream, which frees its slot.
 func (c *codec) Cancel(tag uint32) bool {
 	if !c.conn.Cancel(tag) && !c.cancelSTM(tag) && !c.cancelScan(tag) && !c.cancelKeepAlive(tag) {
 		c.cancelWatch(tag)
@@ -121,7 +121,7 @@ func (c *codec) Feed(in []byte, to []store.Event) ([]store.Event, error) {
 	return to, nil
 }
 
-// explain adds what an etcd user can do about it.
+// explain adds a hint for etcd users to an error.
 func explain(err error) error {
 	switch {
 	case errors.Is(err, h2.ErrHTTP1):
@@ -160,7 +160,7 @@ func (c *codec) Lost(to []store.Event) []store.Event {
 	return to
 }
 
-// Tick implements store.Codec. Without a user it has nothing to do.
+// Tick implements store.Codec. It does nothing without a user.
 func (c *codec) Tick(now int64) int64 {
 	c.now = now
 	if c.login == nil {

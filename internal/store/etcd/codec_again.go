@@ -7,11 +7,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// Recorded calls are sent again. Which request a call is follows from its parts, so that
-// applications that make calls need not know etcd's names.
+// Replay of recorded calls. The request type follows from the call's parts, so
+// applications that make calls don't depend on etcd's method names.
 
-// Replays implements store.Replayer. Transactions within one, ranges that come as a
-// stream, requests for a watcher's progress and administration are not sent again.
+// Replays implements store.Replayer. Not replayed: nested transactions, streamed
+// ranges, progress requests and administration.
 func (Store) Replays(r *call.Call) bool {
 	if r.Told || len(r.Parts) == 0 {
 		return false
@@ -30,7 +30,7 @@ func (Store) Replays(r *call.Call) bool {
 	return true
 }
 
-// Requires implements store.Replayer: no key needs another.
+// Requires implements store.Replayer: no etcd key depends on another key.
 func (Store) Requires(*call.Part) []byte { return nil }
 
 // sendCall sends a recorded call.
@@ -78,8 +78,9 @@ func (c *codec) sendCall(op *store.Op, gen uint8) {
 	c.send(rpc, op.Tag, gen|sub, p)
 }
 
-// watchAgain begins a recorded watcher, with all that it asked for. All recorded watchers of a
-// connection are on its first Watch stream, under the numbers that Op.Watch gives them.
+// watchAgain creates a recorded watcher with all of its options. All recorded
+// watchers of a connection share its first Watch stream and have the numbers that
+// Op.Watch gives.
 func (c *codec) watchAgain(op *store.Op, p *call.Part) {
 	if len(c.watches) == 0 {
 		c.watches = append(c.watches, watchStream{})
@@ -93,8 +94,8 @@ func (c *codec) watchAgain(op *store.Op, p *call.Part) {
 	w.creating = append(w.creating, creation{op.Tag, op.Watch.Watcher})
 }
 
-// endWatcher asks for a watcher's end. Where there is none any more, something harmless
-// is asked for, because an answer can only come from Feed.
+// endWatcher cancels a watcher. If the watcher no longer exists, it sends a
+// harmless read instead, because only Feed can return the operation's event.
 func (c *codec) endWatcher(op *store.Op, gen uint8) {
 	for i := range c.watches {
 		w := &c.watches[i]

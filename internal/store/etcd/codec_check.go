@@ -5,13 +5,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// An answer that parses can still be one that no etcd sends. What the protocol
-// promises of an answer is checked here, in a few comparisons of what was
-// parsed anyway. A server that names its member in the header is etcd, and all
-// promises are its; one that stands in for etcd, such as kine, names none, and
-// its header has the revision alone.
+// Checks of well-formed replies that no etcd server can send. They are a few
+// comparisons of fields that were parsed anyway. A reply whose header names a
+// member is from etcd and must keep all of etcd's guarantees; a stand-in such as
+// kine names no member and sends only the revision in its header.
 
-// Sentences about answers that cannot be; nobody writes to them.
+// Descriptions of impossible replies; shared and never modified.
 var (
 	noHeader     = []byte("the answer has no header that etcd can have sent: no member, and the revision 0")
 	noRevision   = []byte("the answer says that the write is done, and the store's revision is 0 or less: no write can have that")
@@ -26,8 +25,8 @@ var (
 	otherResults = []byte("the answer has other results than those of the transaction's operations")
 )
 
-// impossible is the sentence about an answer that no etcd can have sent; nil if
-// there is nothing to say.
+// impossible returns why no etcd server can have sent a reply, or nil if the
+// reply is possible.
 func (c *codec) impossible(call uint8, e *store.Event) []byte {
 	t := &c.extra
 	switch call {
@@ -46,13 +45,13 @@ func (c *codec) impossible(call uint8, e *store.Event) []byte {
 		if !t.succeeded {
 			return notTaken
 		}
-		return nil // how many puts there were knows who asked
+		return nil // only the caller knows how many puts it sent
 	case callCAS:
 		return t.impossibleCAS(e)
-	case callAgainStatus: // a stand-in may know neither member nor revision
+	case callAgainStatus: // a stand-in may send neither member nor revision
 		return nil
 	case callAgainGrant:
-		if e.Count != 0 { // the lease: kine says nothing in the header beside it
+		if e.Count != 0 { // the lease ID: kine sends no other header field
 			return nil
 		}
 	}
@@ -77,14 +76,14 @@ func (c *codec) impossible(call uint8, e *store.Event) []byte {
 	return nil
 }
 
-// headless reports whether the header is none: etcd names the member, and
-// a proxy in its place has at least a revision.
+// headless reports whether the header has neither a member, which etcd sends, nor
+// a revision, which a proxy or stand-in sends.
 func (t *aside) headless(e *store.Event) bool {
 	return t.revision < 0 || t.revision == 0 && e.Member == 0
 }
 
-// impossibleKeys looks at the first key of an answer, and that there are no more
-// than at most.
+// impossibleKeys checks the first key of a reply and that there are at most most
+// keys.
 func (t *aside) impossibleKeys(e *store.Event, most int64) []byte {
 	switch {
 	case e.Count == 0:
@@ -101,7 +100,7 @@ func (t *aside) impossibleKeys(e *store.Event, most int64) []byte {
 	return nil
 }
 
-// impossibleList looks at a list of e.Count keys.
+// impossibleList checks a list of e.Count keys.
 func (t *aside) impossibleList(e *store.Event) []byte {
 	switch {
 	case t.total < e.Count:
@@ -112,20 +111,20 @@ func (t *aside) impossibleList(e *store.Event) []byte {
 	return t.impossibleKeys(e, e.Count)
 }
 
-// impossibleCount looks at an answer that only counts, which went to t.total.
+// impossibleCount checks a count-only reply, whose count is in t.total.
 func (t *aside) impossibleCount(e *store.Event) []byte {
 	switch {
 	case t.total < 0:
 		return countsDiffer
 	case e.Count > t.total:
 		return countsDiffer
-	case e.Count > 0 && e.Member != 0: // kine sends the one key that it counts, too
+	case e.Count > 0 && e.Member != 0: // kine also sends the counted key
 		return keysCounted
 	}
 	return nil
 }
 
-// impossibleTxnGet looks at a transaction of one read.
+// impossibleTxnGet checks a transaction that consists of one read.
 func (t *aside) impossibleTxnGet(call uint8, e *store.Event) []byte {
 	switch {
 	case !t.succeeded:
@@ -138,8 +137,8 @@ func (t *aside) impossibleTxnGet(call uint8, e *store.Event) []byte {
 	return t.impossibleList(e)
 }
 
-// impossibleCAS looks at a compare-and-set: it wrote, or it did not and read
-// what is there. A stand-in may leave out the latter.
+// impossibleCAS checks a compare-and-set, which either wrote, or read the present
+// value. A stand-in may omit the value.
 func (t *aside) impossibleCAS(e *store.Event) []byte {
 	switch {
 	case e.Outcome == kv.Conflict && t.headless(e):
@@ -156,7 +155,7 @@ func (t *aside) impossibleCAS(e *store.Event) []byte {
 	return nil
 }
 
-// impossiblePage looks at a page of n keys.
+// impossiblePage checks a page of n keys.
 func (c *codec) impossiblePage(s *scan, n int64) []byte {
 	switch t := &c.extra; {
 	case t.headless(&s.found):

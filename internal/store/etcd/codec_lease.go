@@ -28,8 +28,8 @@ func (c *codec) keepAlive(op *store.Op) {
 	k.tags = append(k.tags, op.Tag)
 }
 
-// cancelKeepAlive reports whether the operation waited for a keep-alive. Its
-// answer will be passed over.
+// cancelKeepAlive reports whether the operation was waiting for a keep-alive,
+// whose reply will then be skipped.
 func (c *codec) cancelKeepAlive(tag uint32) bool {
 	for i := range c.keep {
 		k := &c.keep[i]
@@ -43,15 +43,15 @@ func (c *codec) cancelKeepAlive(tag uint32) bool {
 	return false
 }
 
-// keepAliveReply takes a LeaseKeepAliveResponse{header: 1, ID: 2, TTL: 3}, or
-// the stream's end. A lease that is gone has no time to live.
+// keepAliveReply handles a LeaseKeepAliveResponse{header: 1, ID: 2, TTL: 3}, or
+// the end of the stream. The TTL of an expired lease is 0.
 func (c *codec) keepAliveReply(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	if r.End != h2.Message {
 		return c.keepAliveEnded(r, to), nil
 	}
 	k := &c.keep[r.Tag]
 	if k.first == len(k.tags) {
-		return to, nil // nobody asked; the lease lives the longer
+		return to, nil // no request is outstanding; the lease was renewed anyway
 	}
 	e := store.Event{Tag: k.tags[k.first]}
 	k.tags, k.first = dropFirst(k.tags, k.first)
@@ -83,8 +83,8 @@ func (c *codec) keepAliveReply(r *h2.Reply, to []store.Event) ([]store.Event, er
 	return to, nil
 }
 
-// keepAliveEnded ends what waits for a stream that has ended. The next
-// keep-alive opens another.
+// keepAliveEnded fails the operations that wait on a stream that has ended. The
+// next keep-alive opens a new stream.
 func (c *codec) keepAliveEnded(r *h2.Reply, to []store.Event) []store.Event {
 	k := &c.keep[r.Tag]
 	var e store.Event

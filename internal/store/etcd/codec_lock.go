@@ -24,7 +24,7 @@ func (l *lock) begin(op *store.STMOp) {
 	l.end, l.prefix, l.key = m[:n+1], m[n+1:2*n+2], m[n+1:]
 }
 
-// advanceLock sends what is to be sent of the lock.
+// advanceLock sends the lock's next request, if it has one to send.
 func (c *codec) advanceLock(place uint32) {
 	l := &c.stm.table[place].lock
 	switch l.state {
@@ -36,7 +36,7 @@ func (c *codec) advanceLock(place uint32) {
 			return
 		}
 	case wantsWait:
-		if s := c.waits.stream; s != 0 && !c.conn.IsOpen(s) { // its end is the next reply, or one after it
+		if s := c.waits.stream; s != 0 && !c.conn.IsOpen(s) { // a reply that reports the stream's end will follow
 			c.stallSTM(place)
 			return
 		}
@@ -65,14 +65,14 @@ func (c *codec) advanceLock(place uint32) {
 	l.state++
 }
 
-// lock sends a LockRequest. The service adds the slash.
+// lock sends a LockRequest. etcd's lock service adds the slash to the name.
 func (c *codec) lock(place uint32) {
 	l := &c.stm.table[place].lock
 	c.request = message.AppendLock(c.request[:0], l.prefix[:len(l.prefix)-1], uint64(l.session))
 	c.sendRequest(c.lockRPC, stmTag(place, 0), c.lockSub(callLock))
 }
 
-// unlock sends an UnlockRequest, or for our own lock a DeleteRangeRequest.
+// unlock sends an UnlockRequest, or a DeleteRangeRequest for a client-side lock.
 func (c *codec) unlock(place uint32) {
 	l := &c.stm.table[place].lock
 	if l.client {
@@ -83,7 +83,7 @@ func (c *codec) unlock(place uint32) {
 	c.sendRequest(c.unlockRPC, stmTag(place, 0), c.lockSub(callUnlock))
 }
 
-// locked takes the answer to one of the lock's requests.
+// locked handles the reply to one of the lock's requests.
 func (c *codec) locked(place uint32, r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	l := &c.stm.table[place].lock
 	c.extra = aside{}
@@ -116,9 +116,10 @@ func (c *codec) locked(place uint32, r *h2.Reply, to []store.Event) ([]store.Eve
 	return to, nil
 }
 
-// granted takes a LockResponse{header: 1, key: 2}. It does not say when the key was
-// made. Its header is of when the lock was had, which also grows from one holder to
-// the next: the key of the one before was deleted in between.
+// granted handles a LockResponse{header: 1, key: 2}, which lacks the key's create
+// revision. The header's revision is that of the acquisition. It grows from one
+// holder to the next, too, because the earlier holder's key is deleted in
+// between.
 func (c *codec) granted(l *lock, b []byte) bool {
 	var head store.Event
 	key, ok := []byte(nil), true
@@ -141,12 +142,12 @@ func (c *codec) granted(l *lock, b []byte) bool {
 	return ok
 }
 
-// leaveLock gives back the lock of a transaction that ends before its time, if
-// it may have it; it reports whether it may. Nobody waits for the answer but
-// the session's next transaction, which would else take the key that is about
-// to be deleted for its own. The lock service may still grant a lock that was
-// given up, after this: then it is held until the session's next transaction,
-// or until its lease ends.
+// leaveLock releases the lock of a transaction that ends early and reports
+// whether the transaction may hold or still get the lock. Only the session's next
+// transaction waits for the reply; otherwise it would take the key that is about
+// to be deleted for its own key. The lock service may still grant an abandoned
+// request after the release; that lock is then held until the session's next
+// transaction or until the lease expires.
 func (c *codec) leaveLock(place uint32) bool {
 	l := &c.stm.table[place].lock
 	c.leaveWait(l)
@@ -170,7 +171,7 @@ func (c *codec) giveBack(place uint32) {
 	c.unlock(place)
 }
 
-// givenBack frees the place of a transaction that ended before its time.
+// givenBack frees the table slot of a transaction that ended early.
 func (c *codec) givenBack(place uint32) {
 	if l := &c.stm.table[place].lock; l.state == left {
 		l.state = unlocked
@@ -179,7 +180,7 @@ func (c *codec) givenBack(place uint32) {
 	}
 }
 
-// leftBehind reports whether a session's lock is still being given back.
+// leftBehind reports whether a session's lock is still being released.
 func (c *codec) leftBehind(session int64) bool {
 	for place := range c.stm.table {
 		if l := &c.stm.table[place].lock; (l.state == leaving || l.state == left) && l.session == session {

@@ -14,14 +14,14 @@ import (
 // Times of authentication, in nanoseconds.
 const (
 	renewAfter    = int64(2 * time.Minute)        // etcd's simple tokens live 5 minutes by default
-	claimFor      = int64(5 * time.Second)        // a login that takes longer is somebody else's turn
-	retryAfter    = int64(200 * time.Millisecond) // after a failure that may pass
-	lookAgain     = int64(5 * time.Millisecond)   // a codec without a token looks whether it came
-	lookSometimes = int64(100 * time.Millisecond) // one with a token, whether it was rejected elsewhere
-	loginAttempts = 50                            // in a row, before the failure is reported
+	claimFor      = int64(5 * time.Second)        // after this time another codec may log in
+	retryAfter    = int64(200 * time.Millisecond) // after a temporary failure
+	lookAgain     = int64(5 * time.Millisecond)   // how often a codec without a token checks for one
+	lookSometimes = int64(100 * time.Millisecond) // how often a codec with a token checks whether it was rejected
+	loginAttempts = 50                            // consecutive failures before the error is reported
 )
 
-// newLogin returns nil without a user.
+// newLogin returns nil if there is no user.
 func newLogin(user, password string) *login {
 	if user == "" {
 		return nil
@@ -29,18 +29,18 @@ func newLogin(user, password string) *login {
 	return &login{user: user, password: password}
 }
 
-// ready reports whether c can send operations, and gives it the newest token.
+// ready reports whether c can send operations, and gives c the newest token.
 func (l *login) ready(c *codec) bool {
 	if l.have && c.gen != l.gen {
 		if l.token != "" && c.conn.SetMetadata("token", l.token) != nil {
-			return false // reported by answer, which saw the token first
+			return false // answer, which saw the token first, has reported the error
 		}
 		c.gen = l.gen
 	}
 	return l.have
 }
 
-// act lets c log in if it is time and nobody else does.
+// act starts a login on c if one is due and no other codec is logging in.
 func (l *login) act(c *codec) {
 	switch {
 	case l.have && (l.token == "" || c.now-l.asked < renewAfter):
@@ -57,8 +57,9 @@ func (l *login) act(c *codec) {
 	c.authenticate(l.user, l.password)
 }
 
-// next is when c wants to be called again. Room changes without an event on
-// c's connection when another one gets a token, or learns that it is bad.
+// next returns when Tick must be called again for c. Room changes without an
+// event on c's connection when another codec receives a token or finds that it
+// was rejected.
 func (l *login) next(c *codec) int64 {
 	switch {
 	case !l.have:
@@ -69,7 +70,7 @@ func (l *login) next(c *codec) int64 {
 	return c.now + lookSometimes
 }
 
-// answer takes the answer to c's login. An error is final.
+// answer handles the reply to c's login. Its errors are permanent.
 func (l *login) answer(c *codec, r *h2.Reply) error {
 	if l.owner == c {
 		l.owner = nil
@@ -101,32 +102,32 @@ func (l *login) answer(c *codec, r *h2.Reply) error {
 	return nil
 }
 
-// final reports whether a login that ended so would end so again.
+// final reports whether a repeated login would fail with the same outcome.
 func final(o kv.Outcome) bool { return o == kv.Denied || o == kv.BadRequest }
 
-// serves takes a token that is good from now on.
+// serves stores a new valid token; "" if the server has authentication disabled.
 func (l *login) serves(token string) {
 	l.have, l.token, l.asked = true, token, l.claimed
 	l.gen++
 	l.retryAt, l.failures = 0, 0
 }
 
-// rejected says that the member did not take a token, given its generation's
-// low bits. An older one's rejection is no news.
+// rejected records that the member rejected the token with these low bits of its
+// generation. Rejections of older tokens are ignored.
 func (l *login) rejected(gen uint8) {
 	if gen == uint8(l.gen)&genMask {
 		l.have = false
 	}
 }
 
-// lost says that c's connection ended: another codec may log in.
+// lost records that c's connection ended, so that another codec may log in.
 func (l *login) lost(c *codec) {
 	if l.owner == c {
 		l.owner = nil
 	}
 }
 
-// tokenRejected knows the answers after which a new token helps.
+// tokenRejected reports whether an error means that a new token is needed.
 func tokenRejected(text []byte) bool {
 	switch string(text) {
 	case "etcdserver: invalid auth token", "etcdserver: revision of auth store is old":
@@ -135,8 +136,8 @@ func tokenRejected(text []byte) bool {
 	return false
 }
 
-// parseText reads the one text that matters of a message {header: 1, text: 2}: an
-// AuthenticateResponse's token, or a LockResponse's key.
+// parseText returns field 2 of a message {header: 1, text: 2}: the token of an
+// AuthenticateResponse, or the key of a LockResponse.
 func parseText(b []byte) (text []byte, ok bool) {
 	f := fields{b: b}
 	for f.next() {

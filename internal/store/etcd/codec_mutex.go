@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// acquire sends a transaction: if our key is not there, make it; and in any case read
-// whose key is the oldest.
+// acquire sends a transaction that creates the session's key unless it exists,
+// and in both cases reads the oldest key.
 func (c *codec) acquire(place uint32) {
 	l := &c.stm.table[place].lock
 	oldest := l.readSorted()
@@ -24,7 +24,7 @@ func (c *codec) acquire(place uint32) {
 	c.sendTxn(stmTag(place, 0), c.lockSub(callLock))
 }
 
-// readSorted returns the read of the first key of all who want the lock, by creation.
+// readSorted returns a read of the oldest key of all clients that want the lock.
 func (l *lock) readSorted() call.Part {
 	return call.Part{
 		Action: call.Read, Scope: call.Interval, Key: l.prefix, End: l.end,
@@ -32,7 +32,8 @@ func (l *lock) readSorted() call.Part {
 	}
 }
 
-// askOthers sends the RangeRequest that finds the key created last before ours.
+// askOthers sends a RangeRequest for the key created most recently before the
+// session's key.
 func (c *codec) askOthers(place uint32) {
 	l := &c.stm.table[place].lock
 	last := l.readSorted()
@@ -41,17 +42,17 @@ func (c *codec) askOthers(place uint32) {
 	c.sendForLock(c.rangeRPC, place, callLock, &last)
 }
 
-// checkKey sends a RangeRequest of our key.
+// checkKey sends a RangeRequest for the session's key.
 func (c *codec) checkKey(place uint32) {
 	l := &c.stm.table[place].lock
 	c.sendForLock(c.rangeRPC, place, callLock, &call.Part{Action: call.Read, Key: l.key})
 }
 
-// acquired takes the TxnResponse{header: 1, succeeded: 2, responses: 3} to what
-// acquire sent.
+// acquired handles the TxnResponse{header: 1, succeeded: 2, responses: 3} to
+// acquire's request.
 func (c *codec) acquired(l *lock, b []byte) bool {
 	var head store.Event
-	var created [2]int64 // of our key, if it was there, and of the oldest
+	var created [2]int64 // of the session's key, if it existed, and of the oldest key
 	succeeded, revision, n := false, int64(0), 0
 	f := fields{b: b}
 	for f.next() {
@@ -82,8 +83,9 @@ func (c *codec) acquired(l *lock, b []byte) bool {
 	return true
 }
 
-// createdIn is the create_revision of the last key of a ResponseOp{response_range:
-// 1 {kvs: 2 {create_revision: 2}}}, which has one key at most; 0 if it has none.
+// createdIn returns the create_revision of the last key of a
+// ResponseOp{response_range: 1 {kvs: 2 {create_revision: 2}}}, which has at most
+// one key; 0 if it has none.
 func createdIn(b []byte) (created int64, ok bool) {
 	op := fields{b: b}
 	for op.next() {
@@ -108,7 +110,7 @@ func createdIn(b []byte) (created int64, ok bool) {
 	return created, op.ok()
 }
 
-// othersKnown takes the answer to what askOthers sent.
+// othersKnown handles the reply to askOthers' request.
 func (c *codec) othersKnown(l *lock, b []byte) bool {
 	var found store.Event
 	if !c.parseRange(b, &found) {
@@ -123,7 +125,7 @@ func (c *codec) othersKnown(l *lock, b []byte) bool {
 	return len(found.Key) > 0
 }
 
-// watchOther asks for a watcher of the key before ours.
+// watchOther creates a watcher of the key before the session's key.
 func (c *codec) watchOther(place uint32) {
 	w, m := &c.waits, &c.stm.table[place].lock.mutex
 	if w.stream == 0 {
@@ -134,7 +136,7 @@ func (c *codec) watchOther(place uint32) {
 	c.createWatcher(w.stream, m.before, &store.WatchOp{Start: m.revision})
 }
 
-// leaveWait gives up a mutex's watcher.
+// leaveWait abandons a mutex's watcher.
 func (c *codec) leaveWait(l *lock) {
 	l.mutex.wait++
 	if id := l.mutex.watcher; id != noLockWatcher {
@@ -152,7 +154,7 @@ func (c *codec) cancelLockWatcher(id int64) {
 	}
 }
 
-// lockWatchReply takes a message of the mutexes' Watch stream, or its end.
+// lockWatchReply handles a message or the end of the mutexes' Watch stream.
 func (c *codec) lockWatchReply(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	if r.End != h2.Message {
 		return c.lockWatchEnded(r, to), nil
@@ -168,7 +170,7 @@ func (c *codec) lockWatchReply(r *h2.Reply, to []store.Event) ([]store.Event, er
 	}
 	place, ok := w.watchers[m.id]
 	if !ok {
-		return to, nil // of a watcher that was given up, or a progress notification
+		return to, nil // an abandoned watcher, or a progress notification
 	}
 	l := &c.stm.table[place].lock
 	if m.canceled {
@@ -191,7 +193,8 @@ func (c *codec) lockWatchReply(r *h2.Reply, to []store.Event) ([]store.Event, er
 	return to, nil
 }
 
-// lockWatcherCreated takes the number of the oldest watcher that was asked for.
+// lockWatcherCreated assigns the server's watcher number to the oldest pending
+// create request.
 func (c *codec) lockWatcherCreated(m *watchMessage, to []store.Event) []store.Event {
 	w := &c.waits
 	if w.first == len(w.creating) {
@@ -221,8 +224,8 @@ func (c *codec) lockFailed(place uint32, o kv.Outcome, why []byte, to []store.Ev
 	return c.endSTM(place, &store.Event{Tag: c.stm.table[place].tag, Outcome: o, Text: why}, to)
 }
 
-// lockWatchEnded ends the transactions that wait for their lock. The next wait
-// opens another stream.
+// lockWatchEnded fails the transactions that wait for their lock. The next wait
+// opens a new stream.
 func (c *codec) lockWatchEnded(r *h2.Reply, to []store.Event) []store.Event {
 	var e store.Event
 	c.failed(r, &e)

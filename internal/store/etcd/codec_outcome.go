@@ -9,9 +9,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// OutcomeOf maps a gRPC status that is not OK to how the operation ended. Only
-// what certainly did not change the store may become a definite outcome. The
-// text decides before the code, for etcd sends some errors as Unknown.
+// OutcomeOf maps a gRPC status other than OK to an outcome. Only a status that
+// proves that the store did not change may map to a definite outcome. The text
+// takes precedence over the code, because etcd sends some errors as Unknown.
 func OutcomeOf(code codes.Code, text []byte) kv.Outcome {
 	if rest, ok := strings.CutPrefix(string(text), "etcdserver: "); ok {
 		if o, ok := outcomeOfText(rest); ok {
@@ -19,23 +19,23 @@ func OutcomeOf(code codes.Code, text []byte) kv.Outcome {
 		}
 	}
 	switch string(text) {
-	case "raft proposal dropped": // by the member itself, before it went anywhere
+	case "raft proposal dropped": // dropped by the member before it was sent on
 		return kv.Refused
-	case "raft: stopped": // perhaps after it was taken
+	case "raft: stopped": // perhaps after the proposal was accepted
 		return kv.StoreError
 	}
 	switch {
 	case strings.HasPrefix(string(text), "grpc: received message larger than max"):
-		return kv.BadRequest // read, and not given to etcd
+		return kv.BadRequest // gRPC rejected the request before etcd's handler saw it
 	case lacks(code, string(text)):
 		return kv.BadRequest
 	}
 	return outcomeOfCode(code)
 }
 
-// lacks reports whether a status says that a server does not have the call at all. Servers
-// that stand in for etcd do not have all of its calls, and kine says so of leases and
-// maintenance in an error without a code of its own.
+// lacks reports whether a status means that the server does not implement the
+// call. Stand-ins for etcd implement only some calls; kine reports leases and
+// maintenance as unsupported in an error without a specific code.
 func lacks(code codes.Code, text string) bool {
 	return code == codes.Unimplemented || code == codes.Unknown && strings.HasSuffix(text, " is not supported")
 }
@@ -44,9 +44,9 @@ func lacks(code codes.Code, text string) bool {
 // module), without their prefix.
 func outcomeOfText(text string) (kv.Outcome, bool) {
 	switch text {
-	case "too many requests", // too far behind with applying; checked before the proposal
-		"unhealthy cluster",             // a reconfiguration that was not begun
-		"not leader",                    // answered by the member alone
+	case "too many requests", // the backlog to apply is too long; checked before the proposal
+		"unhealthy cluster",             // a reconfiguration that was not started
+		"not leader",                    // refused by the contacted member
 		"rpc not supported for learner": // refused on arrival
 		return kv.Refused, true
 
@@ -68,7 +68,7 @@ func outcomeOfText(text string) (kv.Outcome, bool) {
 		return kv.NoSpace, true
 
 	case "server stopped", // perhaps with the proposal under way
-		"request canceled", "request cancelled", // likewise
+		"request canceled", "request cancelled", // as above
 		"watch canceled",
 		"corrupt cluster":
 		return kv.StoreError, true
@@ -82,7 +82,7 @@ func outcomeOfText(text string) (kv.Outcome, bool) {
 	return 0, false
 }
 
-// isDenied knows the errors of authentication and permission.
+// isDenied reports whether a text is an error of authentication or permission.
 func isDenied(text string) bool {
 	switch text {
 	case "authentication failed, invalid user ID or password", "permission denied",
@@ -97,8 +97,9 @@ func isDenied(text string) bool {
 	return false
 }
 
-// isBadRequest knows the errors of requests that cannot be served as they are;
-// a member finds them before it proposes, or all find them instead of applying.
+// isBadRequest reports whether a text is an error of an invalid request. A member
+// detects it before it proposes the request, or every member detects it instead
+// of applying the request.
 func isBadRequest(text string) bool {
 	switch text {
 	case "key is not provided", "key not found", "value is provided", "lease is provided",
@@ -123,21 +124,21 @@ func isBadRequest(text string) bool {
 	return false
 }
 
-// outcomeOfCode maps a status whose text is not known.
+// outcomeOfCode maps a status with an unknown text.
 func outcomeOfCode(code codes.Code) kv.Outcome {
 	switch code {
 	case codes.DeadlineExceeded:
 		return kv.StoreTimeout
 	case codes.Unauthenticated, codes.PermissionDenied:
 		return kv.Denied
-	case codes.InvalidArgument, // found when the request is looked at
+	case codes.InvalidArgument, // detected by validation
 		codes.OutOfRange,
 		codes.NotFound:
 		return kv.BadRequest
 	}
 	// Canceled, Unknown, AlreadyExists, ResourceExhausted, FailedPrecondition,
-	// Aborted, Internal, Unavailable, DataLoss, and codes to come: the server,
-	// or a proxy before it, may have said so after the proposal.
+	// Aborted, Internal, Unavailable, DataLoss, and future codes: the server or a
+	// proxy in front of it may have sent them after the proposal.
 	return kv.StoreError
 }
 
@@ -151,5 +152,5 @@ func outcomeOfEnd(end h2.End) kv.Outcome {
 	case h2.Broken:
 		return kv.ConnectionLost
 	}
-	return kv.StoreError // reset in mid-way
+	return kv.StoreError // reset before the response was complete
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// event appends what a reply means for its operation.
+// event appends the event of a reply to an operation.
 func (c *codec) event(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	to = append(to, store.Event{Tag: r.Tag})
 	e := &to[len(to)-1]
@@ -41,7 +41,7 @@ func (c *codec) event(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	return to, nil
 }
 
-// parseReply reads the answer to a call. It returns false if the answer is malformed.
+// parseReply parses the reply to a call and reports whether it is well-formed.
 func (c *codec) parseReply(call uint8, r *h2.Reply, e *store.Event) (ok bool) {
 	switch call {
 	case callPut:
@@ -82,7 +82,7 @@ func (c *codec) parseReply(call uint8, r *h2.Reply, e *store.Event) (ok bool) {
 	return ok
 }
 
-// failed fills an event of an operation that was not done.
+// failed fills in the event of an operation that failed.
 func (c *codec) failed(r *h2.Reply, e *store.Event) {
 	e.Text = r.Text
 	if r.End != h2.Answered {
@@ -98,9 +98,9 @@ func (c *codec) failed(r *h2.Reply, e *store.Event) {
 	}
 }
 
-// parseHeader reads a ResponseHeader{cluster_id: 1, member_id: 2, revision: 3,
-// raft_term: 4}, whose revision goes to c.extra. It is written by hand because each answer
-// has one.
+// parseHeader parses a ResponseHeader{cluster_id: 1, member_id: 2, revision: 3,
+// raft_term: 4} and stores the revision in c.extra. It doesn't use fields because
+// it runs for every reply.
 func (c *codec) parseHeader(b []byte, e *store.Event) bool {
 	i, revision := 0, uint64(0)
 	if n := c.idsLen; n > 0 && len(b) >= n && string(b[:n]) == string(c.ids[:n]) {
@@ -110,7 +110,7 @@ func (c *codec) parseHeader(b []byte, e *store.Event) bool {
 		switch b[i] {
 		case 2<<3 | pbVarint:
 			e.Member, i = getVarint(b, i+1)
-			if i > 0 && i <= len(c.ids) && revision == 0 && e.Term == 0 { // only ids lie before
+			if i > 0 && i <= len(c.ids) && revision == 0 && e.Term == 0 { // only IDs precede i
 				c.idsLen, c.member = copy(c.ids[:], b[:i]), e.Member
 			}
 		case 3<<3 | pbVarint:
@@ -125,8 +125,8 @@ func (c *codec) parseHeader(b []byte, e *store.Event) bool {
 	return i >= 0
 }
 
-// parseWritten reads a PutResponse{header: 1} or a DeleteRangeResponse{header: 1,
-// deleted: 2}. The new version of a key that was put is the store's revision.
+// parseWritten parses a PutResponse{header: 1} or a DeleteRangeResponse{header:
+// 1, deleted: 2}. The version of a put key is the store's revision.
 func (c *codec) parseWritten(b []byte, e *store.Event) bool {
 	i, ok := 0, true
 	for ok && i >= 0 && i < len(b) {
@@ -148,10 +148,10 @@ func (c *codec) parseWritten(b []byte, e *store.Event) bool {
 	return ok && i >= 0
 }
 
-// parseRange reads a RangeResponse{header: 1, kvs: 2, more: 3, count: 4}: the
-// first key with its value and version, and how many keys there are. The store's revision
-// and the number of keys without the limit go to c.extra. It is written by hand because
-// most loads read.
+// parseRange parses a RangeResponse{header: 1, kvs: 2, more: 3, count: 4}: the
+// first key with its value and version, and the number of keys. The store's
+// revision and the number of keys without the limit go to c.extra. It doesn't use
+// fields because most loads mainly read.
 func (c *codec) parseRange(b []byte, e *store.Event) bool {
 	i, ok := 0, true
 	for ok && i >= 0 && i < len(b) {
@@ -179,27 +179,28 @@ func (c *codec) parseRange(b []byte, e *store.Event) bool {
 	return ok && i >= 0
 }
 
-// takeKV takes a KeyValue of a RangeResponse: the first goes into the event.
+// takeKV handles a KeyValue of a RangeResponse and stores the first one in the
+// event.
 func (c *codec) takeKV(b []byte, e *store.Event) bool {
 	if e.Count++; e.Count == 1 {
 		if !parseKV(b, e) {
 			return false
 		}
-		c.extra.version, e.Version = writtenVersion(e.Version), 0 // which is for watches
+		c.extra.version, e.Version = writtenVersion(e.Version), 0 // Version is for watches
 	}
 	return !c.listed || c.handOut(c.listing, b, c.values)
 }
 
-// list begins to hand out the keys of the answer that comes now, if they are
-// wanted.
+// list starts passing the keys of the current reply to c.keys, if there is such a
+// receiver.
 func (c *codec) list(tag uint32) {
 	c.listing, c.listed = tag, c.keys != nil
 	c.values = c.listed && c.keys.Begin(tag)
 }
 
-// handOut gives one key of an answer to who checks it.
+// handOut passes one key of a reply to c.keys.
 func (c *codec) handOut(tag uint32, part []byte, value bool) bool {
-	if !value && len(part) > 1 && part[0] == 1<<3|pbBytes { // the key comes first
+	if !value && len(part) > 1 && part[0] == 1<<3|pbBytes { // the key is the first field
 		key, i := getBytes(part, 1)
 		if i > 0 {
 			c.keys.Add(tag, key, nil, 0)
@@ -214,9 +215,9 @@ func (c *codec) handOut(tag uint32, part []byte, value bool) bool {
 	return true
 }
 
-// parseKV reads a KeyValue{key: 1, create_revision: 2, mod_revision: 3,
-// version: 4, value: 5, lease: 6}. It is called for
-// each key and event, and by hand it takes two thirds of the time.
+// parseKV parses a KeyValue{key: 1, create_revision: 2, mod_revision: 3, version:
+// 4, value: 5, lease: 6}. It runs for every key and watch event; without fields
+// it takes two thirds of the time.
 func parseKV(b []byte, e *store.Event) bool {
 	i := 0
 	for i >= 0 && i < len(b) {
@@ -241,9 +242,9 @@ func parseKV(b []byte, e *store.Event) bool {
 	return i >= 0
 }
 
-// parseTxn reads a TxnResponse{header: 1, succeeded: 2, responses: 3} to what
-// cas or txn sent. After a conflict the event's revision is the one that the key
-// has, 0 if it is not there.
+// parseTxn parses the TxnResponse{header: 1, succeeded: 2, responses: 3} to cas
+// or txn. After a conflict the event's revision is the key's, or 0 if the key
+// does not exist.
 func (c *codec) parseTxn(b []byte, e *store.Event) bool {
 	var found store.Event
 	ok := c.parseTxnResponse(b, e, &found)
@@ -253,7 +254,7 @@ func (c *codec) parseTxn(b []byte, e *store.Event) bool {
 	return ok
 }
 
-// parseTxnGet reads the same to what txnGet sent.
+// parseTxnGet parses the TxnResponse to txnGet.
 func (c *codec) parseTxnGet(b []byte, e *store.Event) bool {
 	var found store.Event
 	ok := c.parseTxnResponse(b, e, &found)
@@ -261,11 +262,10 @@ func (c *codec) parseTxnGet(b []byte, e *store.Event) bool {
 	return ok
 }
 
-// parseTxnResponse reads the header into head, and what the reads found into
-// found.
+// parseTxnResponse parses the header into head and the reads' results into found.
 func (c *codec) parseTxnResponse(b []byte, head, found *store.Event) bool {
 	f := fields{b: b}
-	revision := int64(0) // and not that of a result's own header
+	revision := int64(0) // the results have headers, too, whose revisions are ignored
 	for f.next() {
 		switch f.tag {
 		case 1<<3 | pbBytes:
@@ -281,8 +281,8 @@ func (c *codec) parseTxnResponse(b []byte, head, found *store.Event) bool {
 	return f.ok()
 }
 
-// parseResponseOp reads a ResponseOp{response_range: 1, response_put: 2}; the
-// latter says nothing new.
+// parseResponseOp parses a ResponseOp{response_range: 1, response_put: 2}. It
+// only counts a response_put.
 func (c *codec) parseResponseOp(b []byte, found *store.Event) bool {
 	f := fields{b: b}
 	for f.next() {
@@ -297,14 +297,14 @@ func (c *codec) parseResponseOp(b []byte, found *store.Event) bool {
 	return f.ok()
 }
 
-// parseAgain reads the answer to a recorded call.
+// parseAgain parses the reply to a recorded call.
 func (c *codec) parseAgain(call uint8, b []byte, e *store.Event) (ok bool) {
 	switch call {
 	case callAgainRead, callAgainList:
 		if ok = c.parseRange(b, e); e.Count == 0 {
 			e.Count = c.extra.total
 		}
-		e.Version = c.extra.version // 0 where there is no key
+		e.Version = c.extra.version // 0 if the key does not exist
 	case callAgainWrite, callAgainStatus, callAgainGrant: // LeaseGrantResponse{header: 1, ID: 2}
 		if ok = c.parseWritten(b, e); ok && call == callAgainGrant && c.grants != nil {
 			c.grants.Add(strconv.FormatInt(e.Count, 10))
@@ -314,14 +314,14 @@ func (c *codec) parseAgain(call uint8, b []byte, e *store.Event) (ok bool) {
 		ok = c.parseTxnResponse(b, e, &found)
 		e.Revision, e.Count = c.extra.revision, c.extra.puts
 		if call == callAgainGuarded && !c.extra.succeeded {
-			e.Outcome, e.Mod, e.Value = kv.Conflict, found.Revision, found.Value // which the key has, if it was read
+			e.Outcome, e.Mod, e.Value = kv.Conflict, found.Revision, found.Value // of the key, if it was read
 		}
 	}
 	return ok
 }
 
-// writtenVersion returns the version of a key that exists: -1, which means that the
-// server does not count, for a server that leaves the version out.
+// writtenVersion returns the version of an existing key, or -1 if the server
+// doesn't count versions.
 func writtenVersion(version int64) int64 {
 	if version <= 0 {
 		return -1

@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// put sends a PutRequest. It, get and cas are written without call.Part, because most
-// operations of a load are one of them.
+// put sends a PutRequest. put, get and cas encode their requests without
+// call.Part because they are most of a load's operations.
 func (c *codec) put(op *store.Op, sub uint8) {
 	size := message.SizeText(op.Key) + message.SizeText(op.Value)
 	b := c.conn.Call(c.putRPC, op.Tag, sub, size)[:0]
@@ -31,30 +31,30 @@ func (c *codec) get(op *store.Op, sub uint8) {
 	}
 }
 
-// send sends the request that a part stands for.
+// send sends the request that a part describes.
 func (c *codec) send(m h2.Method, tag uint32, sub uint8, p *call.Part) {
 	c.request = message.Append(c.request[:0], p)
 	c.sendRequest(m, tag, sub)
 }
 
-// sendTxn sends the transaction of c.parts.
+// sendTxn sends a transaction of c.parts.
 func (c *codec) sendTxn(tag uint32, sub uint8) {
 	c.request = message.AppendTxn(c.request[:0], c.parts)
 	c.sendRequest(c.txnRPC, tag, sub)
 }
 
-// sendRequest sends what is in c.request.
+// sendRequest sends the request in c.request.
 func (c *codec) sendRequest(m h2.Method, tag uint32, sub uint8) {
 	copy(c.conn.Call(m, tag, sub, len(c.request)), c.request)
 }
 
-// sendOn sends what is in c.request on a stream that stays open.
+// sendOn sends the request in c.request on a stream that stays open.
 func (c *codec) sendOn(stream uint32) {
 	copy(c.conn.Send(stream, len(c.request)), c.request)
 }
 
-// setInterval sets the keys of a part: from key up to and without end, or key alone if end
-// is empty.
+// setInterval sets the keys of a part to [key, end), or to key only if end is
+// empty.
 func setInterval(p *call.Part, key, end []byte) {
 	p.Key, p.End = key, end
 	if p.Scope = call.One; len(end) > 0 {
@@ -62,7 +62,7 @@ func setInterval(p *call.Part, key, end []byte) {
 	}
 }
 
-// localFlag returns the flag of a read at a level.
+// localFlag returns the flag for a read's consistency level.
 func localFlag(level kv.Consistency) call.Flags {
 	if level == kv.Local {
 		return call.Local
@@ -75,7 +75,7 @@ func (c *codec) exists(op *store.Op, sub uint8) {
 	c.send(c.rangeRPC, op.Tag, sub, &call.Part{Action: call.Read, Key: op.Key, Flags: call.CountOnly | localFlag(op.Consistency)})
 }
 
-// readOf returns the read of a Range or TxnGet.
+// readOf returns the read of a Range or TxnGet operation.
 func readOf(op *store.Op) call.Part {
 	p := call.Part{Action: call.Read, Limit: op.Range.Limit, Flags: localFlag(op.Consistency)}
 	setInterval(&p, op.Key, op.Range.End)
@@ -94,7 +94,7 @@ func (c *codec) scan(op *store.Op, sub uint8) {
 	c.send(c.rangeRPC, op.Tag, sub, &p)
 }
 
-// txnGet sends a transaction without a comparison that reads.
+// txnGet sends a transaction that reads and has no comparison.
 func (c *codec) txnGet(op *store.Op, sub uint8) {
 	p := readOf(op)
 	p.Branch = call.Then
@@ -107,15 +107,17 @@ func (c *codec) remove(op *store.Op, sub uint8) {
 	c.send(c.deleteRPC, op.Tag, sub, &call.Part{Action: call.Remove, Key: op.Key})
 }
 
-// cas sends a transaction: if the key's mod_revision is op.Revision (0: there is no such
-// key), put; else read the revision that it has. A revision that is not known is tried as
-// 0: the conflict returns it.
+// cas sends a transaction that puts the value if the key's mod_revision is
+// op.Revision (0: the key does not exist), and otherwise reads the key. A
+// negative (unknown) revision is sent as 0; the conflict then returns the actual
+// one.
 func (c *codec) cas(op *store.Op, sub uint8) {
 	m := message.NewCAS(op.Key, op.Value, uint64(max(op.Revision, 0)))
 	m.Append(c.conn.Call(c.txnRPC, op.Tag, sub, m.Size())[:0])
 }
 
-// txn sends a transaction without a comparison, so that all of its puts happen or none.
+// txn sends a transaction without a comparison, so that either all or none of its
+// puts happen.
 func (c *codec) txn(op *store.Op, sub uint8) {
 	c.parts = c.parts[:0]
 	for i := range op.Pairs {
@@ -134,7 +136,7 @@ func (c *codec) authenticate(user, password string) {
 // lockSub returns the sub of a lock's request.
 func (c *codec) lockSub(sub uint8) uint8 { return uint8(c.gen<<genShift) | sub }
 
-// sendForLock sends a request of our own lock.
+// sendForLock sends a request of a client-side lock.
 func (c *codec) sendForLock(m h2.Method, place uint32, sub uint8, p *call.Part) {
 	c.send(m, stmTag(place, 0), c.lockSub(sub), p)
 }

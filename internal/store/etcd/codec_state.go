@@ -9,8 +9,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// The calls, as the low bits of a stream's sub. The high bits are of the
-// token's generation.
+// Calls: the low bits of a stream's sub. The high bits hold the token's
+// generation.
 const (
 	callPut = iota + 1
 	callGet
@@ -23,7 +23,7 @@ const (
 	callTxnCount
 	callExists
 	callAuth
-	callSTMRead // from here on a reply is no operation's end by itself
+	callSTMRead // up to callStream: a reply does not necessarily end an operation
 	callSTMCommit
 	callLock
 	callUnlock
@@ -32,8 +32,8 @@ const (
 	callKeepAlive
 	callPage
 	callStream
-	callAgainRead // recorded calls: of these a reply is the end again
-	callAgainList // one whose keys are wanted
+	callAgainRead // recorded calls, which end with their reply
+	callAgainList // with keys that the caller wants
 	callAgainWrite
 	callAgainTxn
 	callAgainGuarded
@@ -44,50 +44,52 @@ const (
 	genMask  = 1<<(8-genShift) - 1
 )
 
-// ownTag is in the tags of our own calls and streams, and in no operation's.
-// The bit below says whether a page of a range or a transaction has the rest.
+// ownTag marks the tags of the codec's internal calls and streams; no operation's
+// tag has this bit. scanTag's other bit distinguishes pages of a range from
+// requests of a transaction.
 const (
 	ownTag  = 1 << 31
 	scanTag = ownTag | 1<<30
 	authTag = 1<<32 - 1
 )
 
-// codec is etcd's v3 API on one connection.
+// codec implements etcd's v3 API on one connection.
 type codec struct {
-	grants *store.Grants // takes what operations were granted; nil for nobody
+	grants *store.Grants // receives the leases that operations were granted; nil: none wanted
 	conn   *h2.Conn
 
 	rangeRPC, streamRPC, putRPC, deleteRPC, txnRPC      h2.Method
 	authRPC, watchRPC, keepAliveRPC, lockRPC, unlockRPC h2.Method
 	grantRPC, revokeRPC, compactRPC, statusRPC          h2.Method
-	ledWatchRPC                                         h2.Method // Watch that ends without a leader
+	ledWatchRPC                                         h2.Method // a Watch that the server ends if there is no leader
 
 	login *login // shared by the loop's codecs; nil without a user
-	gen   uint32 // of the token that calls carry
-	now   int64  // the last time heard of
+	gen   uint32 // generation of the token in use
+	now   int64  // the latest known time
 
-	// The start of the last response header, from which the member's id was
-	// read: it is the same in every answer of a connection.
+	// The start of the last response header up to and including the member ID. It
+	// is identical in all replies of a connection, so parseHeader compares it
+	// instead of parsing.
 	ids    [24]byte
 	idsLen int
 	member uint64
 
-	extra aside // what the answer that was read last says beyond its event
+	extra aside // fields of the latest reply that are not in its event
 
 	watches []watchStream    // by the operation's Stream
-	keep    []keepStream     // one for each lease
-	leases  map[int64]uint32 // a lease's place in keep
+	keep    []keepStream     // one per lease
+	leases  map[int64]uint32 // index in keep by lease
 	stm     stms
 	waits   lockWaits
 	scans   scans
 
-	keys    store.Keys  // takes the keys of ranges; may be nil
-	listing uint32      // the tag of the range whose answer is read
-	listed  bool        // its keys are handed out
-	values  bool        // and their values
-	each    store.Event // the one handed out
+	keys    store.Keys  // receives the keys of ranges; may be nil
+	listing uint32      // tag of the range whose reply is being parsed
+	listed  bool        // its keys are passed to keys
+	values  bool        // with their values
+	each    store.Event // the key that is passed on
 
-	request []byte      // the request that was encoded last
+	request []byte      // the latest encoded request
 	parts   []call.Part // of a transaction
 	endings []ending    // of recorded watchers
 }
@@ -113,39 +115,39 @@ func newCodec(cfg h2.Config, l *login, now int64) *codec {
 	return c
 }
 
-// ending is a watcher whose end was asked for.
+// ending is a requested cancellation of a watcher.
 type ending struct{ tag, watcher uint32 }
 
-// aside is what an answer says beyond its event.
+// aside holds the fields of a reply that are not in its event.
 type aside struct {
-	revision  int64 // of the store, in the header read last
-	total     int64 // keys that there are without the limit
+	revision  int64 // the store's revision, from the latest header
+	total     int64 // number of keys without the limit
 	more      bool  // there are keys beyond the limit
-	succeeded bool  // a transaction took its first branch
+	succeeded bool  // a transaction's comparisons held
 	puts      int64 // a transaction's writes
-	version   int64 // of the first key that was read: how often it was written since it was created
-	ranges    int64 // and its reads
+	version   int64 // of the first key read: the number of writes since it was created
+	ranges    int64 // a transaction's reads
 }
 
-// keepStream is the LeaseKeepAlive stream of one lease. It is opened at the
-// first use and kept. Its answers come in the order of the requests.
+// keepStream is the LeaseKeepAlive stream of one lease. It is opened at the first
+// use and stays open. The server replies in request order.
 type keepStream struct {
-	id    uint32 // of the HTTP/2 stream; 0: not open
+	id    uint32 // HTTP/2 stream; 0: not open
 	lease int64
-	tags  []uint32 // of the operations that wait, the oldest at first
-	first int      // of tags
+	tags  []uint32 // the waiting operations, oldest first
+	first int      // index of the first valid element of tags
 }
 
-// lock is the lock under which a transaction is made: asked for before its
-// first read, and given back after its commit. etcd's lock service (v3lockpb)
-// makes it, or we do: see codec_mutex.go. Both are the same keys.
+// lock is the lock that a transaction holds: acquired before its first read and
+// released after its commit. Either etcd's lock service (v3lockpb) or the client
+// acquires it (see codec_mutex.go), with the same keys.
 type lock struct {
 	state   lockState
-	client  bool // we make it
+	client  bool // the client acquires it, not etcd's lock service
 	session int64
-	// memory holds the keys: of all who want the lock, from the name and a slash
-	// to the name and what follows a slash; and the holder's, which adds the
-	// lease in hexadecimal.
+	// memory holds the keys: prefix (the name and a slash) and end, the interval
+	// of the keys of all clients that want the lock; and this client's key, which
+	// appends the lease in hexadecimal.
 	memory           []byte
 	prefix, end, key []byte
 	mutex            mutex
@@ -155,97 +157,98 @@ type lock struct {
 type lockState uint8
 
 const (
-	unlocked    lockState = iota // none is wanted, or it was given back
-	wantsLock                    // to be asked for
-	locking                      // asked for
-	wantsOthers                  // ours: it is to be asked who is before us
-	asking                       // asked
-	wantsWait                    // ours: the key before it is to be watched
-	waiting                      // for its deletion
-	wantsCheck                   // ours: it is to be asked whether our key is still there
-	checking                     // asked
-	holding                      // reads and commits go on
-	wantsUnlock                  // to be given back
-	unlocking                    // being given back
-	leaving                      // the transaction ended before its time: to be given back
-	left                         // likewise: being given back
+	unlocked    lockState = iota // not wanted, or released
+	wantsLock                    // request not sent yet
+	locking                      // request sent
+	wantsOthers                  // client-side: must look for an earlier key
+	asking                       // request sent
+	wantsWait                    // client-side: must watch the earlier key
+	waiting                      // for the earlier key's deletion
+	wantsCheck                   // client-side: must check that our key still exists
+	checking                     // request sent
+	holding                      // reads and commits proceed
+	wantsUnlock                  // release not sent yet
+	unlocking                    // release sent
+	leaving                      // the transaction ended early: release not sent yet
+	left                         // the transaction ended early: release sent
 )
 
-// login is the token that the codecs of one event loop share. etcd checks a
-// password with bcrypt, which costs a member tens of milliseconds, so one
-// codec logs in for all.
+// login holds the token that the codecs of one event loop share. etcd checks
+// passwords with bcrypt, which costs a member tens of milliseconds, so one codec
+// logs in for all of them.
 type login struct {
 	user, password string
 
-	have  bool   // the token serves
+	have  bool   // the token is valid
 	token string // empty if the cluster has authentication turned off
 	gen   uint32 // of the token
-	asked int64  // when the token was asked for
+	asked int64  // when the token was requested
 
-	owner    *codec // who is logging in; nil: nobody
-	claimed  int64  // since when
-	retryAt  int64  // not before
-	failures int    // in a row
+	owner    *codec // the codec that is logging in; nil: none
+	claimed  int64  // when owner started
+	retryAt  int64  // no new attempt before this time
+	failures int    // consecutive
 }
 
-// mutex is a lock as package concurrency of etcd's client makes it: each who
-// wants it creates a key under the prefix, bound to his lease, and the oldest
-// key's owner has it. Who has to wait watches the key that was created last
-// before his own until it is deleted, asks again, and at last whether his own
-// is still there.
+// mutex is a lock made as in package concurrency of etcd's client. Each client
+// creates a key under the prefix, bound to its lease; the owner of the oldest key
+// holds the lock. A waiting client watches the key created just before its own
+// until that key is deleted, looks for an earlier key again, and finally checks
+// that its own key still exists.
 type mutex struct {
 	created  int64  // our key's create_revision
-	before   []byte // the key before ours
-	revision int64  // at which that was so
+	before   []byte // the key created just before ours
+	revision int64  // the store's revision when before was read
 	watcher  int64  // the server's number of the watcher; or noLockWatcher
-	wait     uint32 // counts the watches
+	wait     uint32 // counts the watches, to recognize replies to abandoned ones
 }
 
 const noLockWatcher = -1
 
-// lockWaits is the Watch stream of the connection's mutexes.
+// lockWaits holds the Watch stream of the connection's mutexes.
 type lockWaits struct {
 	stream   uint32 // 0: not open
 	creating []lockWait
-	first    int              // of creating
-	watchers map[int64]uint32 // who waits, by the server's number: his place
-	events   []store.Event    // of one message
+	first    int              // index of the first valid element of creating
+	watchers map[int64]uint32 // index of the waiting transaction, by the server's watcher number
+	events   []store.Event    // of the message being parsed
 }
 
-// lockWait is a watcher that is asked for. It is not wanted any more if the
-// mutex counts another watch.
+// lockWait is a requested watcher. It is obsolete once the mutex's wait count
+// differs.
 type lockWait struct{ place, wait uint32 }
 
 var errMalformed = errors.New("the server sent an answer that is no etcd message: its protobuf is malformed")
 
-// scan is a range whose answer comes in parts: as a stream, or as pages that
-// are asked for one after the other.
+// scan is a range whose result arrives in parts: streamed, or in pages that are
+// requested one after the other.
 type scan struct {
 	tag    uint32
 	busy   bool
 	stream uint32 // the HTTP/2 stream's id; 0: pages
-	// op is the request for the next page, from key on, whose slices lie in
-	// memory. Its Limit is what is left of the operation's, 0 for no limit.
+	// op is the request for the next page, which starts at key; its slices point
+	// into memory. Its Limit is the rest of the operation's limit, 0 for no
+	// limit.
 	op       store.RangeOp
 	key      []byte
 	level    kv.Consistency
 	memory   []byte
-	revision int64 // of the first page: the others are of it too
+	revision int64 // of the first page; the other pages are read at the same revision
 	pages    uint32
 
-	found    store.Event // of all parts so far; its slices lie in first
+	found    store.Event // of all parts so far; its slices point into first
 	first    []byte      // the first key and its value
-	counted  int64       // what a part said of how many there are
+	counted  int64       // the total count in the latest part
 	last     []byte      // the part's last KeyValue
-	more     bool        // the part was not the last, or the limit was reached
-	finished bool        // the part with the header came
-	listed   bool        // its keys are handed out
-	values   bool        // and their values
+	more     bool        // more parts follow, or the limit was reached
+	finished bool        // the part with the header has arrived
+	listed   bool        // its keys are passed to keys
+	values   bool        // with their values
 	stalled  bool        // waits for room
 }
 
-// scans are a connection's ranges in parts. A page's tag is scanTag and the
-// range's place.
+// scans holds a connection's ranges that arrive in parts. A page's tag is scanTag
+// plus the index in table.
 type scans struct {
 	table   []scan
 	unused  []uint32
@@ -253,11 +256,11 @@ type scans struct {
 	stalled []uint32
 }
 
-// stm is an optimistic transaction under way, as package concurrency of etcd's
-// client makes them: it reads its keys, then commits a Txn that compares what
-// it read and writes, and begins again when a comparison does not hold. The
-// reads of one try go out together; from Serializable on the first goes alone,
-// for the others are to be of its revision.
+// stm is an optimistic transaction in progress, as in package concurrency of
+// etcd's client: it reads its keys, then commits a Txn that compares the versions
+// read and writes, and starts over when a comparison fails. The reads of one try
+// are sent together; at isolation Serializable and above the first read is sent
+// before the others, which must use its revision.
 type stm struct {
 	tag    uint32
 	busy   bool
@@ -265,9 +268,9 @@ type stm struct {
 	edit   func(pair int, value, read, write []byte) []byte
 	pairs  []stmPair
 	memory []byte // the pairs' keys and values
-	next   int    // the next read to be sent
-	left   int    // reads of this try without an answer
-	base   int64  // from Serializable on: the revision of the first read
+	next   int    // index of the next read to send
+	left   int    // reads of this try without a reply
+	base   int64  // at Serializable and above: the revision of the first read
 
 	requests, retries uint32
 	committing        bool // the Txn was sent
@@ -276,24 +279,24 @@ type stm struct {
 	stalled           bool // waits for room
 }
 
-// stmPair is a key of a transaction. Its slices lie in the stm's memory.
+// stmPair is a key of a transaction. Its slices point into stm.memory.
 type stmPair struct {
 	key, value []byte
 	writes     bool
 	found      bool
-	version    int64  // its mod_revision; 0: it is not there
-	revision   int64  // of the store, as it was read
-	read       []byte // its value, if it is to be edited
-	write      []byte // what was made of it
+	version    int64  // its mod_revision; 0: the key does not exist
+	revision   int64  // the store's revision at the read
+	read       []byte // its value, if an edit needs it
+	write      []byte // the value to write
 }
 
-// stms are a connection's transactions. The tag of a read is ownTag, the
-// transaction's place, and the pair's number.
+// stms holds a connection's transactions. A read's tag combines ownTag, the
+// transaction's index in table, and the pair's index.
 type stms struct {
 	table   []stm
 	unused  []uint32
 	open    int
-	left    int // places of transactions that ended and whose lock is being given back
+	left    int // slots of ended transactions whose lock is still being released
 	stalled []uint32
 }
 
@@ -302,19 +305,19 @@ const (
 	maxSTMPairs = 1 << stmPairBits
 )
 
-// watchStream is one Watch stream, which many watchers share. The server
-// numbers a stream's watchers from 0 and answers requests in their order.
+// watchStream is a Watch stream that many watchers share. The server numbers a
+// stream's watchers from 0 and replies in request order.
 type watchStream struct {
 	id       uint32     // of the HTTP/2 stream; 0: not open
-	watchers []uint32   // the engine's number of each, by the server's
-	creating []creation // asked for and not answered, the oldest at first
-	first    int        // of creating
+	watchers []uint32   // the engine's watcher number, by the server's
+	creating []creation // pending create requests, oldest first
+	first    int        // index of the first valid element of creating
 }
 
 type creation struct{ tag, watcher uint32 }
 
 const (
-	noWatcher   = 1<<32 - 1 // ended, or given up before it was created
-	gaveUp      = 1<<32 - 1 // the tag of a creation or keep-alive that was cancelled
-	maxWatchers = 1 << 24   // of a stream
+	noWatcher   = 1<<32 - 1 // cancelled, or abandoned before it was created
+	gaveUp      = 1<<32 - 1 // tag of an abandoned creation or keep-alive
+	maxWatchers = 1 << 24   // per stream
 )

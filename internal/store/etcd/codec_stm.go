@@ -8,7 +8,7 @@ import (
 
 func stmTag(place uint32, pair int) uint32 { return ownTag | place<<stmPairBits | uint32(pair) }
 
-// beginSTM takes an operation and sends its first reads.
+// beginSTM starts a transaction and sends its first reads.
 func (c *codec) beginSTM(op *store.Op) {
 	if len(c.stm.unused) == 0 {
 		c.stm.unused = append(c.stm.unused, uint32(len(c.stm.table)))
@@ -28,8 +28,8 @@ func (c *codec) beginSTM(op *store.Op) {
 	c.advanceSTM(place)
 }
 
-// take copies the operation's pairs, for a try may come after the operation's
-// memory was used again.
+// take copies the operation's pairs, because a retry may happen after the caller
+// reuses their memory.
 func (t *stm) take(pairs []store.Pair) {
 	size := 0
 	for i := range pairs {
@@ -54,10 +54,10 @@ func (t *stm) take(pairs []store.Pair) {
 	t.memory = m
 }
 
-// again prepares the reads of a try.
+// again prepares the reads of a new try.
 func (t *stm) again() { t.next, t.left, t.base, t.committing = 0, len(t.pairs), 0, false }
 
-// advanceSTM sends what can be sent of a transaction: reads, or the commit.
+// advanceSTM sends a transaction's next requests: reads, or the commit.
 func (c *codec) advanceSTM(place uint32) {
 	t := &c.stm.table[place]
 	if t.lock.state != unlocked && t.lock.state != holding {
@@ -95,7 +95,7 @@ func (c *codec) stallSTM(place uint32) {
 	}
 }
 
-// resumeSTM goes on with those that waited for room.
+// resumeSTM continues the transactions that waited for room.
 func (c *codec) resumeSTM() {
 	waiting := len(c.stm.stalled)
 	for i := 0; i < waiting; i++ {
@@ -112,8 +112,8 @@ func (c *codec) resumeSTM() {
 	c.stm.stalled = c.stm.stalled[:copy(c.stm.stalled, c.stm.stalled[waiting:])]
 }
 
-// stmReply takes an answer to a read or a commit. One whose transaction has
-// ended meanwhile, by another answer, is passed over.
+// stmReply handles the reply to a read or commit. It skips replies to a
+// transaction that has already ended.
 func (c *codec) stmReply(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	place := r.Tag &^ ownTag >> stmPairBits
 	if place >= uint32(len(c.stm.table)) {
@@ -121,7 +121,7 @@ func (c *codec) stmReply(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	}
 	t := &c.stm.table[place]
 	if !t.busy {
-		if r.Sub&callMask == callUnlock { // and not a read that was answered with the one that ended it
+		if r.Sub&callMask == callUnlock { // not a read whose reply arrived together with the one that ended it
 			c.givenBack(place)
 		}
 		return to, nil
@@ -151,14 +151,14 @@ func (c *codec) stmReply(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	}
 	p.take(&e, c.extra.revision, t.edit != nil)
 	if t.base == 0 {
-		t.base = max(p.revision, 1) // 0 would wait for ever
+		t.base = max(p.revision, 1) // 0 means that the first read is outstanding
 	}
 	t.left--
 	c.advanceSTM(place)
 	return to, nil
 }
 
-// take keeps what a read returned.
+// take stores the result of a read.
 func (p *stmPair) take(e *store.Event, revision int64, value bool) {
 	p.revision, p.version, p.found = revision, e.Revision, e.Count > 0
 	if value {
@@ -166,7 +166,8 @@ func (p *stmPair) take(e *store.Event, revision int64, value bool) {
 	}
 }
 
-// stmCommitted takes the answer to a commit: the end, or the next try.
+// stmCommitted handles the reply to a commit: it ends the transaction or starts
+// the next try.
 func (c *codec) stmCommitted(place uint32, r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	t := &c.stm.table[place]
 	e := store.Event{Tag: t.tag}
@@ -191,12 +192,12 @@ func (c *codec) stmCommitted(place uint32, r *h2.Reply, to []store.Event) ([]sto
 	t.retries++
 	if t.iso < kv.Serializable {
 		t.again()
-	} // else the answer holds what the next try would read
+	} // otherwise the reply contains the next try's reads
 	c.advanceSTM(place)
 	return to, nil
 }
 
-// tell says what was compared, and that it was committed.
+// tell reports the compared versions and the commit to t.told.
 func (t *stm) tell(e *store.Event) {
 	if t.told == nil {
 		return
@@ -207,13 +208,13 @@ func (t *stm) tell(e *store.Event) {
 	t.told.Committed(t.tag, e.At, e.Member)
 }
 
-// wrongSTM ends a transaction with an answer that cannot be.
+// wrongSTM ends a transaction with the outcome WrongAnswer.
 func (c *codec) wrongSTM(place uint32, why []byte, to []store.Event) []store.Event {
 	e := store.Event{Tag: c.stm.table[place].tag, Outcome: kv.WrongAnswer, Text: why}
 	return c.endSTM(place, &e, to)
 }
 
-// endSTM ends a transaction and gives its place free.
+// endSTM ends a transaction and frees its slot.
 func (c *codec) endSTM(place uint32, e *store.Event, to []store.Event) []store.Event {
 	t := &c.stm.table[place]
 	e.Extra, e.Retries = max(t.requests, 1)-1, t.retries
@@ -221,7 +222,7 @@ func (c *codec) endSTM(place uint32, e *store.Event, to []store.Event) []store.E
 	return append(to, *e)
 }
 
-// dropSTM gives a transaction's place free and cancels what it has under way.
+// dropSTM frees a transaction's slot and cancels its requests in flight.
 func (c *codec) dropSTM(place uint32) {
 	t := &c.stm.table[place]
 	if t.left > 0 && t.next > 0 {
@@ -238,7 +239,7 @@ func (c *codec) dropSTM(place uint32) {
 	}
 }
 
-// cancelSTM reports whether the operation was a transaction.
+// cancelSTM reports whether the operation was a transaction, which it cancels.
 func (c *codec) cancelSTM(tag uint32) bool {
 	if c.stm.open == 0 {
 		return false
@@ -252,7 +253,7 @@ func (c *codec) cancelSTM(tag uint32) bool {
 	return false
 }
 
-// lostSTM ends the transactions that had nothing under way. Without a Txn sent
+// lostSTM fails the transactions of a lost connection. If no Txn was sent,
 // nothing was changed.
 func (c *codec) lostSTM(to []store.Event) []store.Event {
 	for place := range c.stm.table {

@@ -6,9 +6,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// stmRead sends a RangeRequest as package concurrency has it: the contacted member may
-// answer alone below Serializable; from there on the first read is linearizable, and the
-// others are of its revision.
+// stmRead sends a RangeRequest as package concurrency does: below Serializable
+// all reads are serializable; at Serializable and above the first read is
+// linearizable, and the others read at its revision.
 func (c *codec) stmRead(place uint32, i int) {
 	t := &c.stm.table[place]
 	p := call.Part{Action: call.Read, Key: t.pairs[i].key}
@@ -21,9 +21,10 @@ func (c *codec) stmRead(place uint32, i int) {
 	c.send(c.rangeRPC, stmTag(place, i), uint8(c.gen<<genShift)|callSTMRead, &p)
 }
 
-// stmCommit sends a transaction: compares what was read (from RepeatableReads
-// on) and that nobody wrote, since the first read, what is to be written
-// (SerializableSnapshot); writes; else reads all again (from Serializable on).
+// stmCommit sends a transaction. At RepeatableReads and above it compares the
+// versions read; at SerializableSnapshot it also checks that no key to be written
+// has changed since the first read. It then writes the values or, at Serializable
+// and above if a comparison failed, reads all keys again.
 func (c *codec) stmCommit(place uint32) {
 	t := &c.stm.table[place]
 	first := t.makeWrites()
@@ -53,8 +54,8 @@ func (c *codec) stmCommit(place uint32) {
 	c.sendTxn(stmTag(place, 0), uint8(c.gen<<genShift)|callSTMCommit)
 }
 
-// makeWrites makes the values to be written, and returns the store's revision
-// at the earliest read.
+// makeWrites computes the values to write and returns the store's revision at the
+// earliest read.
 func (t *stm) makeWrites() (first int64) {
 	for i := range t.pairs {
 		p := &t.pairs[i]
@@ -74,8 +75,8 @@ func (t *stm) makeWrites() (first int64) {
 	return first
 }
 
-// parseSTM reads the TxnResponse{header: 1, succeeded: 2, responses: 3} to a
-// commit. After a conflict the responses are what the keys have now.
+// parseSTM parses the TxnResponse{header: 1, succeeded: 2, responses: 3} to a
+// commit. After a conflict the responses hold the keys' present values.
 func (c *codec) parseSTM(t *stm, b []byte, e *store.Event) (committed, ok bool) {
 	c.extra = aside{}
 	f := fields{b: b}
@@ -99,12 +100,12 @@ func (c *codec) parseSTM(t *stm, b []byte, e *store.Event) (committed, ok bool) 
 	}
 	revision := c.extra.revision
 	ok = c.parseReread(t, b)
-	c.extra.revision = revision // and not that of a result's own header
+	c.extra.revision = revision // the results have headers, too, whose revisions are ignored
 	return false, ok
 }
 
-// impossible is the sentence about a commit's answer that cannot be; nil if
-// there is nothing to say.
+// impossible returns why no etcd server can have sent a commit's reply, or nil if
+// the reply is possible.
 func (t *stm) impossible(extra *aside, e *store.Event) []byte {
 	writes := int64(0)
 	for i := range t.pairs {
@@ -125,7 +126,7 @@ func (t *stm) impossible(extra *aside, e *store.Event) []byte {
 	return nil
 }
 
-// parseReread reads the responses, one for each pair.
+// parseReread parses the responses, one for each pair.
 func (c *codec) parseReread(t *stm, b []byte) bool {
 	n := 0
 	f := fields{b: b}

@@ -14,7 +14,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// watch asks for a watcher on one of the connection's Watch streams.
+// watch creates a watcher on one of the connection's Watch streams.
 func (c *codec) watch(op *store.Op) {
 	for int(op.Watch.Stream) >= len(c.watches) {
 		c.watches = append(c.watches, watchStream{})
@@ -52,8 +52,8 @@ func (c *codec) createWatcher(stream uint32, key []byte, op *store.WatchOp) {
 	c.sendOn(stream)
 }
 
-// cancelWatch forgets who waits for a watcher. Its events, if it comes to be,
-// are passed over.
+// cancelWatch abandons the operation that waits for a watcher. If the watcher is
+// still created, its events are skipped.
 func (c *codec) cancelWatch(tag uint32) {
 	for i := range c.watches {
 		w := &c.watches[i]
@@ -66,7 +66,7 @@ func (c *codec) cancelWatch(tag uint32) {
 	}
 }
 
-// watchReply takes a Watch stream's message, or its end.
+// watchReply handles a message or the end of a Watch stream.
 func (c *codec) watchReply(r *h2.Reply, to []store.Event) ([]store.Event, error) {
 	if r.End != h2.Message {
 		return c.watchEnded(r, to), nil
@@ -83,7 +83,7 @@ func (c *codec) watchReply(r *h2.Reply, to []store.Event) ([]store.Event, error)
 		return to[:from], errors.New("the server sent events in the message that creates their watcher")
 	case m.created:
 		return w.createdReply(&m, to)
-	case m.id == -1 && len(to) == from && !m.canceled: // a progress notification for all
+	case m.id == -1 && len(to) == from && !m.canceled: // a progress notification for all watchers
 		for _, n := range w.watchers {
 			if n != noWatcher {
 				to = append(to, store.Event{What: store.Seen, Watcher: n, Revision: m.revision})
@@ -105,7 +105,7 @@ func (c *codec) watchReply(r *h2.Reply, to []store.Event) ([]store.Event, error)
 	case m.canceled:
 		w.watchers[m.id] = noWatcher
 		switch tag, asked := c.endedByUs(n); {
-		case tag == gaveUp: // the end is ours all the same
+		case tag == gaveUp: // the operation was abandoned; the cancellation was requested all the same
 		case asked:
 			to = append(to, store.Event{Tag: tag, Member: m.header.Member, Term: m.header.Term})
 		case n != noWatcher:
@@ -117,8 +117,8 @@ func (c *codec) watchReply(r *h2.Reply, to []store.Event) ([]store.Event, error)
 	return to, nil
 }
 
-// dropFirst drops the first element of a queue, q[first], and uses its memory
-// again once half of it lies before the queue.
+// dropFirst removes the first element of a queue, q[first]. It moves the rest to
+// the front once at least half of q is unused.
 func dropFirst[T any](q []T, first int) ([]T, int) {
 	if first++; 2*first < len(q) {
 		return q, first
@@ -151,7 +151,7 @@ func (w *watchStream) createdReply(m *watchMessage, to []store.Event) ([]store.E
 	return to, nil
 }
 
-// watchEnded ends a stream's watchers, and the operations that wait for one.
+// watchEnded ends a stream's watchers and fails the operations that wait for one.
 func (c *codec) watchEnded(r *h2.Reply, to []store.Event) []store.Event {
 	w := &c.watches[r.Tag]
 	var e store.Event
@@ -173,18 +173,19 @@ func (c *codec) watchEnded(r *h2.Reply, to []store.Event) []store.Event {
 	return c.lostEndings(to, r)
 }
 
-// watchMessage is what matters of a WatchResponse.
+// watchMessage holds the relevant fields of a WatchResponse.
 type watchMessage struct {
 	id                int64
 	created, canceled bool
 	compacted         int64
 	reason            []byte
-	header            store.Event // its member and term
-	revision          int64       // the header's
+	header            store.Event // its member and term are used
+	revision          int64       // from the header
 }
 
-// parse reads a WatchResponse{header: 1, watch_id: 2, created: 3, canceled: 4,
-// compact_revision: 5, cancel_reason: 6, events: 11} and appends its events.
+// parse parses a WatchResponse{header: 1, watch_id: 2, created: 3, canceled: 4,
+// compact_revision: 5, cancel_reason: 6, events: 11} and appends its events to
+// to.
 func (m *watchMessage) parse(c *codec, b []byte, to []store.Event) (_ []store.Event, ok bool) {
 	var header, part []byte
 	for i := 0; i < len(b); {
@@ -224,9 +225,9 @@ func (m *watchMessage) parse(c *codec, b []byte, to []store.Event) (_ []store.Ev
 	return to, ok
 }
 
-// parseWatchEvent reads an Event{type: 1, kv: 2, prev_kv: 3}. Only the type decides
-// whether the key was deleted: kine counts no versions, so that its PUT events carry
-// version 0, and its DELETE events carry the last value.
+// parseWatchEvent parses an Event{type: 1, kv: 2, prev_kv: 3}. Only the type
+// decides whether the key was deleted: kine counts no versions, so its PUT events
+// have version 0, and its DELETE events carry the last value.
 func parseWatchEvent(b []byte, e *store.Event) bool {
 	const deleted = 1
 	var part []byte
@@ -261,7 +262,7 @@ func parseWatchEvent(b []byte, e *store.Event) bool {
 	return len(e.Key) > 0
 }
 
-// outcome is how a watcher ended that the server cancelled.
+// outcome returns the outcome of a watcher that the server cancelled.
 func (m *watchMessage) outcome() kv.Outcome {
 	if m.compacted > 0 {
 		return kv.BadRequest
@@ -269,7 +270,7 @@ func (m *watchMessage) outcome() kv.Outcome {
 	return OutcomeOf(codes.Unknown, m.reason)
 }
 
-// why is a sentence about it.
+// why describes why the server cancelled a watcher.
 func (m *watchMessage) why() []byte {
 	switch {
 	case m.compacted > 0:
@@ -280,8 +281,8 @@ func (m *watchMessage) why() []byte {
 	return []byte("the server cancelled a watcher and gave no reason")
 }
 
-// endedByUs is the operation that asked for a watcher's end, if one did; gaveUp if it
-// was given up meanwhile.
+// endedByUs returns the operation that cancelled a watcher, if there is one; tag
+// is gaveUp if that operation was abandoned.
 func (c *codec) endedByUs(watcher uint32) (tag uint32, ok bool) {
 	for i, e := range c.endings {
 		if e.watcher == watcher {
@@ -292,7 +293,7 @@ func (c *codec) endedByUs(watcher uint32) (tag uint32, ok bool) {
 	return 0, false
 }
 
-// cancelEnding forgets who waits for a watcher's end.
+// cancelEnding abandons the operation that waits for a watcher's cancellation.
 func (c *codec) cancelEnding(tag uint32) {
 	for i := range c.endings {
 		if c.endings[i].tag == tag {
@@ -301,8 +302,8 @@ func (c *codec) cancelEnding(tag uint32) {
 	}
 }
 
-// lostEndings appends the end of the operations that wait for a watcher's: its stream
-// is over, so that the watcher is, too.
+// lostEndings appends the events of the operations that wait for a watcher's
+// cancellation; its stream, and so the watcher, has ended.
 func (c *codec) lostEndings(to []store.Event, r *h2.Reply) []store.Event {
 	for _, e := range c.endings {
 		if e.tag != gaveUp {

@@ -1,6 +1,5 @@
-// Package etcd is etcd with its v3 gRPC API: what it can do, how its members
-// are started, how they are asked and maintained, and how its protocol looks on
-// a connection.
+// Package etcd implements the store etcd with its v3 gRPC API: capabilities,
+// launching and administration of members, and the protocol codec.
 package etcd
 
 import (
@@ -13,13 +12,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd/nullserver"
 )
 
-// Name is what --store and scenario files call etcd.
+// Name is the store's name in --store and in scenario files.
 const Name = "etcd"
 
-// Store is etcd, as the rest of the program sees it.
+// Store implements store.Store for etcd.
 type Store struct{}
 
-// New returns etcd.
+// New returns the store etcd.
 func New() *Store { return &Store{} }
 
 // Name implements store.Store.
@@ -64,7 +63,7 @@ func (*Store) Capabilities() kv.Capabilities {
 	}
 }
 
-// features returns what else etcd can do, and what each feature is there.
+// features describes how etcd provides each optional feature.
 func features() map[kv.Feature]string {
 	return map[kv.Feature]string{
 		kv.RangeForms:       "KV.Range with count_only, keys_only or a limit, a page after the other at one revision; KV.RangeStream since 3.7",
@@ -106,7 +105,7 @@ func (*Store) Server(asked string) (store.ServerSource, error) {
 	return store.BuiltInServer(Name, version.Version, asked)
 }
 
-// Metrics implements store.Store: members serve Prometheus's format at their
+// Metrics implements store.Store. Members serve the Prometheus format at their
 // client URLs.
 func (*Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
 	return []store.MetricSource{{URL: a.URL(endpoint) + "/metrics", Names: metricNames(), Refusals: []store.MetricRefusal{
@@ -114,8 +113,8 @@ func (*Store) Metrics(a store.Access, endpoint string) []store.MetricSource {
 	}}}
 }
 
-// metricNames is what etcd calls the shared metrics, since 3.1 (see
-// https://etcd.io/docs/latest/metrics).
+// metricNames maps the shared metrics to etcd's names, which are unchanged since
+// 3.1 (see https://etcd.io/docs/latest/metrics).
 func metricNames() []store.MetricName {
 	return []store.MetricName{
 		{Metric: store.FsyncSeconds, Name: "etcd_disk_wal_fsync_duration_seconds"},
@@ -129,7 +128,7 @@ func metricNames() []store.MetricName {
 	}
 }
 
-// UpgradeNeeds is kv.Capabilities.Upgrades of all versions.
+// UpgradeNeeds is kv.Capabilities.Upgrades for all versions of etcd.
 const UpgradeNeeds = "etcd is upgraded by one minor version at a time, and 3.7 ends on what 3.5 left in a member's log: each needs a snapshot by 3.6 (3.6.11 or later) before, which it writes after snapshot-count writes (there 10,000)"
 
 // NullServer implements store.NullServed.

@@ -13,13 +13,13 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// startTimeout bounds the time from start to a cluster with a leader. A healthy
-// one takes two to three seconds on two cores.
+// startTimeout limits the time from start until the cluster has a leader. A
+// healthy cluster takes two to three seconds on two cores.
 const startTimeout = 60 * time.Second
 
-// Launch implements store.Store. By default each member is our own binary with
-// the arguments `member etcd --config FILE`; with Exec it is that binary with
-// etcd's ordinary flags.
+// Launch implements store.Store. By default each member is this program, run as
+// `member etcd --config FILE`; with Exec it is that binary, run with etcd's
+// ordinary flags.
 func (*Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 	s, err := store.SettingsOf[Settings](spec.Settings)
 	if err != nil {
@@ -35,8 +35,8 @@ func (*Store) Launch(spec store.LaunchSpec) (store.Launch, error) {
 	return l, err
 }
 
-// LaunchMembers is a Launch of etcd, of any version, with options that were
-// checked. They have the names of etcd's flags.
+// LaunchMembers returns the Launch of a cluster of any etcd version. Options have
+// the names of etcd's flags and were checked by the caller.
 func LaunchMembers(spec store.LaunchSpec, options []store.Setting) (store.Launch, error) {
 	if err := spec.Check("etcd"); err != nil {
 		return store.Launch{}, err
@@ -57,8 +57,8 @@ func LaunchMembers(spec store.LaunchSpec, options []store.Setting) (store.Launch
 	return l, nil
 }
 
-// configure gives a process its options: as flags, or as the configuration file
-// of our own binary, self, if it has no other.
+// configure passes options to a process: as flags, or, if the process has no
+// binary, in a configuration file for this program, whose path is self.
 func configure(p *store.Process, self string, options []store.Setting) error {
 	if p.Path != "" {
 		for _, o := range options {
@@ -66,8 +66,8 @@ func configure(p *store.Process, self string, options []store.Setting) error {
 		}
 		return nil
 	}
-	// The configuration file is etcd's own format, in which JSON is YAML and
-	// durations are nanoseconds, as encoding/json writes them.
+	// The file has the format of etcd's own configuration. JSON is valid YAML,
+	// and durations are nanoseconds, as encoding/json writes them.
 	config := make(map[string]any, len(options))
 	for _, o := range options {
 		section, name, ok := inSection(o.Name)
@@ -93,7 +93,7 @@ func configure(p *store.Process, self string, options []store.Setting) error {
 	return nil
 }
 
-// memberOptions are those that make a member one of this cluster.
+// memberOptions returns the options that make a process a member of this cluster.
 func memberOptions(spec store.LaunchSpec, m kv.MemberPlace, dataDir string) []store.Setting {
 	peers := make([]string, len(spec.Members))
 	for i, other := range spec.Members {
@@ -128,8 +128,9 @@ func memberOptions(spec store.LaunchSpec, m kv.MemberPlace, dataDir string) []st
 	}, secure...)
 }
 
-// The flags that say where a member's certificate and key are, and the authority's, and
-// that who connects must show one; those for other members begin with peerPrefix.
+// Flags for the files of a member's certificate and key and of the authority, and
+// the flag that requires clients to show a certificate. The flags for peer
+// connections begin with peerPrefix.
 const (
 	certFlag      = "cert-file"
 	keyFlag       = "key-file"
@@ -138,7 +139,7 @@ const (
 	peerPrefix    = "peer-"
 )
 
-// inSection is where a configuration file has such a flag.
+// inSection returns the section and name of a TLS flag in a configuration file.
 func inSection(flag string) (section, name string, ok bool) {
 	section, name = "client-transport-security", flag
 	if of, peers := strings.CutPrefix(flag, peerPrefix); peers {
@@ -147,15 +148,17 @@ func inSection(flag string) (section, name string, ok bool) {
 	return section, name, slices.Contains([]string{certFlag, keyFlag, authorityFlag, mutualFlag}, name)
 }
 
-// authorityFile is where a member has the certificate of who signed the others'.
+// authorityFile returns the path of the certificate of the authority that signed
+// the members' certificates.
 func authorityFile(m kv.MemberPlace) string { return filepath.Join(m.Dir, "tls", "ca.crt") }
 
-// certificateFiles are where a member has its certificate and key.
+// certificateFiles returns the paths of a member's certificate and key.
 func certificateFiles(m kv.MemberPlace) (certificate, key string) {
 	return filepath.Join(m.Dir, "tls", "member.crt"), filepath.Join(m.Dir, "tls", "member.key")
 }
 
-// credentialFiles are those of a member that speaks TLS.
+// credentialFiles returns the certificate files of a member that uses TLS, by
+// path.
 func credentialFiles(spec store.LaunchSpec, m kv.MemberPlace) map[string][]byte {
 	c, ok := spec.Credentials[m.Name]
 	if !ok {
@@ -174,7 +177,7 @@ func (*Store) CertificateFiles(m kv.MemberPlace) (certificate, key string) {
 	return certificateFiles(m)
 }
 
-// peerURL is where the other members reach one.
+// peerURL returns a member's URL for the other members.
 func peerURL(m kv.MemberPlace) string {
 	if m.PeerTLS {
 		return "https://" + m.Address(peerPort)

@@ -16,15 +16,15 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// leasesAtOnce is how many leases are granted or revoked at the same time: a
-// member writes what comes together with one sync of its log.
+// leasesAtOnce is the number of leases granted or revoked concurrently. A member
+// writes concurrent requests with a single sync of its log.
 const leasesAtOnce = 128
 
-// grantGrace is how long a grant under way is awaited after its context ended.
+// grantGrace is how long a grant in flight may take after its context ended.
 const grantGrace = 3 * time.Second
 
-// Grant implements store.Leaser. etcd counts in whole seconds, and may grant
-// more than was asked for, never less.
+// Grant implements store.Leaser. It rounds ttl up to whole seconds; etcd may
+// grant a longer time, never a shorter one.
 func (a *admin) Grant(ctx context.Context, n int, ttl time.Duration) ([]int64, error) {
 	c, err := a.connected(ctx)
 	if err != nil {
@@ -36,7 +36,8 @@ func (a *admin) Grant(ctx context.Context, n int, ttl time.Duration) ([]int64, e
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		// One under way is awaited: a lease whose answer nobody hears is left behind.
+		// Wait for a grant in flight: nothing would revoke a lease whose reply
+		// was not read.
 		asked, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		defer cancel()
 		defer context.AfterFunc(ctx, func() { time.AfterFunc(grantGrace, cancel) })()
@@ -79,11 +80,11 @@ func (a *admin) Revoke(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// leasePage is how many keys are asked for at once for their leases: with their values,
-// since an answer without values has no leases either (etcd 3.7).
+// leasePage is how many keys are read at once to find their leases. They are read
+// with their values, because keys_only omits the leases, too (etcd 3.7).
 const leasePage = 100
 
-// LeaseNames implements store.Leaser: etcd knows leases by numbers.
+// LeaseNames implements store.Leaser. etcd has no lease names, only numbers.
 func (*admin) LeaseNames([]int64) []string { return nil }
 
 // LeasesOf implements store.Leaser.
@@ -95,7 +96,7 @@ func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]string, error) {
 	fail := func(err error) ([]string, error) {
 		return nil, fmt.Errorf("etcd does not tell the leases of the keys that begin with %q: %s", prefix, reason(ctx, err))
 	}
-	keys := map[int64]int{} // with the prefix, by their leases
+	keys := map[int64]int{} // number of keys with the prefix, by lease
 	end := clientv3.GetPrefixRangeEnd(string(prefix))
 	for from, more := string(prefix), true; more; {
 		r, err := c.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(leasePage))
@@ -115,7 +116,7 @@ func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]string, error) {
 	err = many(ctx, len(all), leasesAtOnce, func(ctx context.Context, i int) error {
 		r, err := c.TimeToLive(ctx, clientv3.LeaseID(all[i]), clientv3.WithAttachedKeys())
 		if lacking(err) {
-			return nil // its time alone ends it
+			return nil // the server cannot list a lease's keys: the lease expires by itself
 		}
 		if err != nil {
 			return err
@@ -133,7 +134,7 @@ func (a *admin) LeasesOf(ctx context.Context, prefix []byte) ([]string, error) {
 	return names, nil
 }
 
-// EndLeases implements store.Leaser: a lease's name is its number.
+// EndLeases implements store.Leaser. A lease's name is its number in decimal.
 func (a *admin) EndLeases(ctx context.Context, names []string) error {
 	ids := make([]int64, 0, len(names))
 	for _, name := range names {

@@ -15,9 +15,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// CheckRights implements store.Operator. etcd defragments for those who may list its
-// users, and checks who compacts before it looks at the revision, which is here one that is
-// always compacted already.
+// CheckRights implements store.Operator. etcd requires the same role for
+// defragmentation as for listing users. It checks the right to compact before it
+// checks the revision, so compacting at a revision that is always compacted
+// already tests the right without any effect.
 func (a *admin) CheckRights(ctx context.Context, what kv.Feature) error {
 	c, err := a.connected(ctx)
 	if err != nil {
@@ -43,8 +44,8 @@ func (a *admin) Compact(ctx context.Context) (int64, error) {
 	return a.compact(ctx, 0, clientv3.WithCompactPhysical())
 }
 
-// CompactBehind implements store.Operator. It does not wait until the space is
-// free, because a load runs beside it.
+// CompactBehind implements store.Operator. It doesn't wait until the space is
+// free, because a load runs concurrently.
 func (a *admin) CompactBehind(ctx context.Context, behind int64) (int64, error) {
 	return a.compact(ctx, behind)
 }
@@ -62,16 +63,16 @@ func (a *admin) compact(ctx context.Context, behind int64, how ...clientv3.Compa
 	if revision <= 0 {
 		return 0, nil
 	}
-	// What was compacted so far already is as it was asked for.
+	// ErrCompacted means that this revision is compacted already, as requested.
 	if _, err := c.Compact(ctx, revision, how...); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
 		return 0, fmt.Errorf("etcd does not compact to revision %d: %s", revision, reason(ctx, err))
 	}
 	return revision, nil
 }
 
-// Defragment implements store.Operator. A member answers nothing while it is
-// defragmented, so they are done one after the other. A learner refuses, and is
-// passed over unless it was given alone.
+// Defragment implements store.Operator. A member does not respond during
+// defragmentation, so members are defragmented one after the other. Learners
+// refuse the request and are skipped, unless the learner is the only endpoint.
 func (a *admin) Defragment(ctx context.Context) error {
 	c, err := a.connected(ctx)
 	if err != nil {
@@ -89,8 +90,7 @@ func (a *admin) Defragment(ctx context.Context) error {
 	return nil
 }
 
-// MoveLeader implements store.Operator. Only the leader takes the request, so
-// it is sent to the leader's endpoint.
+// MoveLeader implements store.Operator. Only the leader accepts the request.
 func (a *admin) MoveLeader(ctx context.Context, member uint64) error {
 	s, err := a.Status(ctx)
 	if err != nil {
@@ -114,8 +114,8 @@ func (a *admin) MoveLeader(ctx context.Context, member uint64) error {
 	return nil
 }
 
-// alone is an administration of one member that keeps a pace of its own, and its
-// client.
+// alone returns an administration of one member with the given pace, and its
+// client. The caller must close it.
 func (a *admin) alone(ctx context.Context, endpoint string, pace *readPace) (*admin, *clientv3.Client, error) {
 	access := a.access
 	access.Endpoints = []string{endpoint}
@@ -147,22 +147,22 @@ func (a *admin) DeletePrefix(ctx context.Context, prefix []byte) (int64, error) 
 	return deleted, nil
 }
 
-// lacking reports whether an error of the official client says that the server does not
-// have a call.
+// lacking reports whether an error of the official client means that the server
+// does not implement a call.
 func lacking(err error) bool {
 	s, ok := status.FromError(err)
 	return ok && lacks(s.Code(), s.Message())
 }
 
-// How many keys are asked for at once to be removed one by one, and how many are removed at
-// the same time: a database that writes one after the other makes more of them wait long.
+// Number of keys per page, and of concurrent deletes. More concurrent deletes
+// would only wait longer in a database that writes them one after the other.
 const (
 	deletePage    = 500
 	deletesAtOnce = 4
 )
 
-// deleteEach removes the keys with a prefix one by one, each in a transaction as
-// Kubernetes sends it: kine has no other delete.
+// deleteEach deletes the keys with a prefix one by one, each in a transaction
+// like those of Kubernetes; kine supports no other delete.
 func deleteEach(ctx context.Context, c *clientv3.Client, prefix string) (deleted int64, err error) {
 	for {
 		r, err := c.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(deletePage))
@@ -185,16 +185,15 @@ func deleteEach(ctx context.Context, c *clientv3.Client, prefix string) (deleted
 	}
 }
 
-// Hash implements store.Operator with the maintenance service's HashKV: the hash
-// is of all keys and values up to a revision, so that all members are asked for
-// the same one.
+// Hash implements store.Operator with HashKV, which hashes all keys and values up
+// to a revision. All members are asked for the first member's revision.
 func (a *admin) Hash(ctx context.Context) ([]store.MemberHash, error) {
 	c, err := a.connected(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var (
-		revision int64 // that of the first answer; 0 is the member's present one
+		revision int64 // the first member's revision; 0 requests the present one
 		all      []store.MemberHash
 	)
 	for _, e := range a.access.Endpoints {
@@ -213,7 +212,7 @@ func (a *admin) Hash(ctx context.Context) ([]store.MemberHash, error) {
 	return all, nil
 }
 
-// hashOf asks one endpoint.
+// hashOf requests the hash of one endpoint.
 func (a *admin) hashOf(ctx context.Context, c *clientv3.Client, endpoint string, revision int64) (*clientv3.HashKVResponse, error) {
 	r, err := c.HashKV(ctx, a.access.URL(endpoint), revision)
 	switch {
@@ -227,8 +226,8 @@ func (a *admin) hashOf(ctx context.Context, c *clientv3.Client, endpoint string,
 	return r, nil
 }
 
-// UserUnchecked implements store.Admin: it logs in once, which a member refuses where
-// authentication is off.
+// UserUnchecked implements store.Admin. It tries to log in, which a member
+// refuses if authentication is off.
 func (a *admin) UserUnchecked(ctx context.Context) (string, error) {
 	c, err := a.connected(ctx)
 	if err != nil {
@@ -250,7 +249,7 @@ var _ store.Cleaner = (*admin)(nil)
 
 var _ store.NullServed = (*Store)(nil)
 
-// namesPage is how many names of keys are asked for at once.
+// namesPage is how many key names are listed at once.
 const namesPage = 5000
 
 // KeysOf implements store.Cleaner.

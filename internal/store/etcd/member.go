@@ -15,15 +15,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// errParentGone ends a member whose parent died without stopping it.
+// errParentGone is the cause when a member ends because its parent died.
 var errParentGone = errors.New("the process that started this member is gone")
 
-// closeGrace bounds how long a member without a parent takes to close: its data
+// closeGrace limits how long a member without a parent takes to close; its data
 // is about to be removed.
 const closeGrace = time.Second
 
 // RunMember implements store.Embedded. etcd's structured log goes to standard
-// error; /metrics is served on the client port.
+// error; the client port serves /metrics.
 func (*Store) RunMember(ctx context.Context, configFile string) error {
 	cfg, err := embed.ConfigFromFile(configFile)
 	if err != nil {
@@ -54,14 +54,15 @@ func (*Store) RunMember(ctx context.Context, configFile string) error {
 }
 
 // waitForParent blocks until the parent's end of the pipe is closed, which the
-// system does however the parent ends.
+// kernel does however the parent ends.
 func waitForParent(stdin io.Reader, cancel context.CancelCauseFunc) {
 	_, _ = io.Copy(io.Discard, stdin)
 	cancel(errParentGone)
 }
 
-// closeMember closes in good order when it was asked to stop; without a parent
-// it takes no longer than closeGrace, since nothing is left to end it.
+// closeMember closes a member gracefully when it was asked to stop. Without a
+// parent it waits at most closeGrace, because no other process would end the
+// member.
 func closeMember(ctx context.Context, e *embed.Etcd) error {
 	if !errors.Is(context.Cause(ctx), errParentGone) {
 		e.Close()

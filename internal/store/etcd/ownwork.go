@@ -30,11 +30,11 @@ func (a *admin) Work(ctx context.Context, what kv.Feature, member store.Member) 
 	return nil, fmt.Errorf("etcd has no work %s", what)
 }
 
-// maxSnapshot is how much of a snapshot is read at once, in bytes; what is beyond
-// comes slowly.
+// maxSnapshot is how many bytes of a snapshot are read without pacing; the rest
+// is read slowly.
 const maxSnapshot = 16 << 30
 
-// snapshot reads a member's whole database, and throws it away.
+// snapshot reads and discards a member's whole database.
 func (a *admin) snapshot(ctx context.Context, member store.Member) error {
 	alone, c, err := a.alone(ctx, member.Endpoint, paceOf(a.access.Connect, maxSnapshot))
 	if err != nil {
@@ -44,7 +44,7 @@ func (a *admin) snapshot(ctx context.Context, member store.Member) error {
 	r, err := c.Snapshot(ctx)
 	if err == nil {
 		_, err = io.Copy(io.Discard, r)
-		_ = r.Close() // it was read
+		_ = r.Close() // everything was read
 	}
 	if err != nil {
 		return fmt.Errorf("%s gives no snapshot: %s", member.Endpoint, reason(ctx, err))
@@ -52,7 +52,7 @@ func (a *admin) snapshot(ctx context.Context, member store.Member) error {
 	return nil
 }
 
-// raise raises a member's alarm that it has no space.
+// raise raises a member's NOSPACE alarm.
 func (a *admin) raise(ctx context.Context, member store.Member) (undo func(context.Context) error, err error) {
 	set := func(ctx context.Context, action etcdserverpb.AlarmRequest_AlarmAction) error {
 		c, err := a.connected(ctx)
@@ -69,16 +69,16 @@ func (a *admin) raise(ctx context.Context, member store.Member) (undo func(conte
 	return undo, set(ctx, etcdserverpb.AlarmRequest_ACTIVATE)
 }
 
-// What a quota is filled with.
+// Data that fillQuota writes.
 const (
 	fillPrefix = "quorumbench-fill/"
 	fillValue  = 512 << 10 // bytes
-	// MostFilled is how much is written at most to reach a quota, in bytes.
+	// MostFilled is the most that fillQuota writes, in bytes.
 	MostFilled = 1 << 30
 )
 
-// CheckQuota returns why the quota of these settings is not to be reached by
-// writing; nil if it can be.
+// CheckQuota returns an error if the settings' quota is too large to be reached
+// by writing.
 func (s *Settings) CheckQuota() error {
 	if s.QuotaBackendBytes > 0 && s.QuotaBackendBytes <= MostFilled {
 		return nil
@@ -86,7 +86,7 @@ func (s *Settings) CheckQuota() error {
 	return fmt.Errorf("etcd's quota is reached by writing %d GiB at most: give a smaller one, as in settings: {quota-backend-bytes: 67108864}", MostFilled>>30)
 }
 
-// fillQuota writes until there is no space.
+// fillQuota writes until etcd reports that there is no space.
 func (a *admin) fillQuota(ctx context.Context) error {
 	c, err := a.connected(ctx)
 	if err != nil {
@@ -106,8 +106,8 @@ func (a *admin) fillQuota(ctx context.Context) error {
 	return fmt.Errorf("etcd's quota was not reached after %d GiB", MostFilled>>30)
 }
 
-// makeRoom removes what was written to reach the quota, gives the space back, and
-// disarms the alarms of space.
+// makeRoom removes the data that fillQuota wrote, frees its space, and disarms
+// the NOSPACE alarms.
 func (a *admin) makeRoom(ctx context.Context) error {
 	c, err := a.connected(ctx)
 	if err != nil {
@@ -128,7 +128,7 @@ func (a *admin) makeRoom(ctx context.Context) error {
 	}
 	for _, alarm := range armed.Alarms {
 		if alarm.Alarm != etcdserverpb.AlarmType_NOSPACE {
-			continue // CORRUPT is none of ours
+			continue // fillQuota does not cause CORRUPT
 		}
 		if _, err := c.AlarmDisarm(ctx, (*clientv3.AlarmMember)(alarm)); err != nil {
 			return fmt.Errorf("etcd does not disarm its alarms: %s", reason(ctx, err))
@@ -137,10 +137,10 @@ func (a *admin) makeRoom(ctx context.Context) error {
 	return nil
 }
 
-// root is the user that authentication cannot be without.
+// root is the user that etcd requires before authentication can be enabled.
 const root = "root"
 
-// enableAuth switches authentication on, so that who gives no user is denied.
+// enableAuth enables authentication, so that requests without a user are denied.
 func (a *admin) enableAuth(ctx context.Context) (undo func(context.Context) error, err error) {
 	c, err := a.connected(ctx)
 	if err != nil {
@@ -161,7 +161,7 @@ func (a *admin) enableAuth(ctx context.Context) (undo func(context.Context) erro
 	return undo, nil
 }
 
-// disableAuth switches it off, and removes the user.
+// disableAuth disables authentication and removes the user.
 func (a *admin) disableAuth(ctx context.Context, password string) error {
 	access := a.access
 	access.User, access.Password = root, password

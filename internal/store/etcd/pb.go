@@ -2,15 +2,15 @@ package etcd
 
 import "google.golang.org/protobuf/encoding/protowire"
 
-// Wire types of a tag's low three bits. Tags are bytes: every field that is read here has
-// a number below 16.
+// Wire types, the low three bits of a tag. Tags are single bytes: every field
+// that is read here has a number below 16.
 const (
 	pbVarint = 0
 	pbBytes  = 2
 )
 
-// Protobuf read in place: each function reads at b[i] and returns where it
-// stopped, or -1 if the message is malformed.
+// Functions that parse protobuf in place. Each parses at b[i] and returns the
+// index after the parsed part, or -1 if the message is malformed.
 
 // getVarint reads a varint.
 func getVarint(b []byte, i int) (v uint64, next int) {
@@ -28,7 +28,7 @@ func getVarint(b []byte, i int) (v uint64, next int) {
 	return 0, -1
 }
 
-// getBytes reads a length and as many bytes. They alias b.
+// getBytes reads a length and that number of bytes, which alias b.
 func getBytes(b []byte, i int) (v []byte, next int) {
 	var n uint64
 	if i < len(b) && b[i] < 0x80 { // nearly always
@@ -43,7 +43,7 @@ func getBytes(b []byte, i int) (v []byte, next int) {
 	return b[i:end:end], end
 }
 
-// skipField passes over a whole field, its tag included.
+// skipField skips a field including its tag.
 func skipField(b []byte, i int) (next int) {
 	_, _, n := protowire.ConsumeField(b[i:])
 	if n < 0 {
@@ -52,24 +52,24 @@ func skipField(b []byte, i int) (next int) {
 	return i + n
 }
 
-// fields goes through the fields of a message, with their bytes in place:
+// fields iterates over the fields of a message. Byte fields alias the message.
 //
 //	for f := (fields{b: b}); f.next(); {
 //		switch f.tag { ... }
 //	}
 type fields struct {
 	b   []byte
-	i   int    // where the next one begins; -1: the message is malformed
-	tag byte   // of the field; 0 for one that is passed over
-	n   uint64 // a pbVarint's
-	v   []byte // a pbBytes'
+	i   int    // index of the next field; -1: the message is malformed
+	tag byte   // of the field; 0 for a skipped field
+	n   uint64 // value of a pbVarint
+	v   []byte // value of a pbBytes
 }
 
-// next goes to the next field. It returns false at the message's end, and where
-// it is malformed.
+// next moves to the next field. It returns false at the end of the message or if
+// the message is malformed.
 func (f *fields) next() bool {
 	b, i := f.b, f.i
-	if uint(i) >= uint(len(b)) { // or -1
+	if uint(i) >= uint(len(b)) { // also true if i is -1
 		return false
 	}
 	tag := b[i]
@@ -93,12 +93,13 @@ func (f *fields) next() bool {
 	return f.i >= 0
 }
 
-// must makes the message malformed if what a field holds is.
+// must marks the message as malformed if ok, the result of parsing a field's
+// value, is false.
 func (f *fields) must(ok bool) {
 	if !ok {
 		f.i = -1
 	}
 }
 
-// ok reports whether all fields up to here were well formed.
+// ok reports whether all fields so far were well-formed.
 func (f *fields) ok() bool { return f.i >= 0 }

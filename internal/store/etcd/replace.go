@@ -14,15 +14,15 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// How long a change of the members is tried, and how often: there is no leader for
-// a while when it was the leader that ended, and etcd adds nobody before the others
-// have been in contact for some seconds.
+// Retries of a membership change. The cluster has no leader for a while if the
+// ended member was its leader, and etcd adds no member until the others have been
+// connected for some seconds.
 const (
 	changeWithin = 30 * time.Second
 	changeEvery  = 200 * time.Millisecond
 )
 
-// Replace implements store.Operator, as etcd's documentation says it is to be done.
+// Replace implements store.Operator with the procedure of etcd's documentation.
 func (a *admin) Replace(ctx context.Context, gone store.Member) error {
 	c, err := a.connected(ctx)
 	if err != nil {
@@ -41,7 +41,7 @@ func (a *admin) Replace(ctx context.Context, gone store.Member) error {
 	if err := again(ctx, func() error {
 		_, err := c.MemberRemove(ctx, gone.ID)
 		if errors.Is(err, rpctypes.ErrMemberNotFound) {
-			return nil // an answer was lost
+			return nil // an earlier reply was lost
 		}
 		return err
 	}); err != nil {
@@ -59,7 +59,7 @@ func (a *admin) Replace(ctx context.Context, gone store.Member) error {
 	return nil
 }
 
-// again tries until it succeeds or ctx ends, and then says why it did not.
+// again calls try until it succeeds or ctx ends, and then returns the last error.
 func again(ctx context.Context, try func() error) error {
 	ticker := time.NewTicker(changeEvery)
 	defer ticker.Stop()

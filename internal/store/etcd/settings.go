@@ -10,21 +10,21 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// DefaultQuota is the space quota, in bytes, unless a scenario sets another:
-// etcd's own default of 2 GiB is reached within minutes of a put load.
+// DefaultQuota is the space quota in bytes if a scenario sets none. A put load
+// reaches etcd's own default of 2 GiB within minutes.
 const DefaultQuota = 8 << 30
 
-// Settings are the launch settings that a scenario file may give for etcd.
-// Each has the name and the meaning of etcd's command-line flag (see
-// https://etcd.io/docs/latest/op-guide/configuration); what is left out keeps
-// etcd's default, but for the quota.
+// Settings holds the launch settings that a scenario file may give for etcd.
+// Unless noted, each has the name and meaning of etcd's command-line flag (see
+// https://etcd.io/docs/latest/op-guide/configuration). Omitted settings keep
+// etcd's default, except for the quota.
 type Settings struct {
 	store.PlainSettings `yaml:"-"`
 
 	// SnapshotCount is how many committed entries trigger a snapshot.
 	SnapshotCount uint64 `yaml:"snapshot-count,omitempty" json:"snapshot-count,omitempty"`
-	// SnapshotCatchUpEntries are kept after a compaction of the Raft log for
-	// slow followers.
+	// SnapshotCatchUpEntries is how many entries a compaction of the Raft log
+	// keeps for slow followers.
 	SnapshotCatchUpEntries uint64 `yaml:"snapshot-catchup-entries,omitempty" json:"snapshot-catchup-entries,omitempty"`
 	// QuotaBackendBytes is the space quota in bytes, DefaultQuota if 0.
 	QuotaBackendBytes int64 `yaml:"quota-backend-bytes,omitempty" json:"quota-backend-bytes,omitempty"`
@@ -32,9 +32,10 @@ type Settings struct {
 	// must be at least five times the first and at most 50,000.
 	HeartbeatInterval uint `yaml:"heartbeat-interval,omitempty" json:"heartbeat-interval,omitempty"`
 	ElectionTimeout   uint `yaml:"election-timeout,omitempty" json:"election-timeout,omitempty"`
-	// PreVote asks whether an election can be won before it is begun.
+	// PreVote makes a member check that it could win an election before it starts
+	// one.
 	PreVote *bool `yaml:"pre-vote,omitempty" json:"pre-vote,omitempty"`
-	// UnsafeNoFsync acknowledges writes that are not on disk.
+	// UnsafeNoFsync makes etcd acknowledge writes that are not on disk.
 	UnsafeNoFsync bool `yaml:"unsafe-no-fsync,omitempty" json:"unsafe-no-fsync,omitempty"`
 	// AutoCompactionMode is periodic or revision; AutoCompactionRetention is a
 	// duration such as 5m (hours without a unit), or a number of revisions.
@@ -44,27 +45,29 @@ type Settings struct {
 	// removes, CompactionSleepInterval the pause between batches.
 	CompactionBatchLimit    int           `yaml:"compaction-batch-limit,omitempty" json:"compaction-batch-limit,omitempty"`
 	CompactionSleepInterval time.Duration `yaml:"compaction-sleep-interval,omitempty" json:"compaction-sleep-interval,omitempty"`
-	// BackendBatchInterval and BackendBatchLimit (in operations) say when the
-	// backend commits.
+	// BackendBatchInterval and BackendBatchLimit (in operations) determine when
+	// the backend commits.
 	BackendBatchInterval time.Duration `yaml:"backend-batch-interval,omitempty" json:"backend-batch-interval,omitempty"`
 	BackendBatchLimit    int           `yaml:"backend-batch-limit,omitempty" json:"backend-batch-limit,omitempty"`
 	// BackendFreelistType is array or map.
 	BackendFreelistType string `yaml:"backend-bbolt-freelist-type,omitempty" json:"backend-bbolt-freelist-type,omitempty"`
-	// MaxRequestBytes is the largest request in bytes, MaxTxnOps the most
-	// operations in a transaction.
+	// MaxRequestBytes is the largest request in bytes, MaxTxnOps the largest
+	// number of operations in a transaction.
 	MaxRequestBytes uint `yaml:"max-request-bytes,omitempty" json:"max-request-bytes,omitempty"`
 	MaxTxnOps       uint `yaml:"max-txn-ops,omitempty" json:"max-txn-ops,omitempty"`
 	// MaxConcurrentStreams is how many streams a connection may have open.
 	MaxConcurrentStreams uint32 `yaml:"max-concurrent-streams,omitempty" json:"max-concurrent-streams,omitempty"`
 	// MaxWALs is how many log files are kept.
 	MaxWALs uint `yaml:"max-wals,omitempty" json:"max-wals,omitempty"`
-	// TLS has members speak TLS with clients, with certificates made for the run. It is
-	// no flag of etcd's: it stands for those that say where they are.
+	// TLS makes members use TLS with clients, with certificates that are created
+	// for the run. It is not an etcd flag; it stands for the flags that name the
+	// certificate files.
 	TLS bool `yaml:"tls,omitempty" json:"tls,omitempty"`
-	// PeerTLS has members speak TLS with each other, too, with the same certificates, which
-	// both sides must show. It stands for flags likewise, and needs TLS.
+	// PeerTLS makes members use TLS with each other as well, with the same
+	// certificates, which both sides must show. It also stands for several flags,
+	// and needs TLS.
 	PeerTLS bool `yaml:"peer-tls,omitempty" json:"peer-tls,omitempty"`
-	// LogLevel is debug, info, warn or error. Elections and snapshots are logged
+	// LogLevel is debug, info, warn or error. etcd logs elections and snapshots
 	// at info.
 	LogLevel string `yaml:"log-level,omitempty" json:"log-level,omitempty"`
 }
@@ -96,7 +99,7 @@ func (s *Settings) checkTLS() error {
 }
 
 // CheckTiming checks an election timeout against a heartbeat interval, both in
-// milliseconds; 0 is etcd's default.
+// milliseconds; 0 means etcd's default.
 func CheckTiming(heartbeat, election uint) error {
 	heartbeat, election = cmp.Or(heartbeat, defaultHeartbeat), cmp.Or(election, defaultElection)
 	switch {
@@ -108,7 +111,7 @@ func CheckTiming(heartbeat, election uint) error {
 	return nil
 }
 
-// CheckLogLevel checks the name of a level of etcd's log.
+// CheckLogLevel checks the name of an etcd log level.
 func CheckLogLevel(level string) error {
 	return store.OneOf("etcd", "log-level", level, "debug", "info", "warn", "error")
 }
@@ -132,7 +135,8 @@ func (s *Settings) checkCompaction() error {
 	return nil
 }
 
-// options lists what is set, with our default of the quota.
+// options lists the settings that are set, with DefaultQuota if there is no
+// quota.
 func (s *Settings) options() []store.Setting {
 	with := *s
 	with.QuotaBackendBytes, with.TLS, with.PeerTLS = cmp.Or(s.QuotaBackendBytes, DefaultQuota), false, false
@@ -148,5 +152,5 @@ func (s *Settings) SecuredPeers() bool { return s.PeerTLS }
 // PeerPort implements store.LaunchSettings.
 func (*Settings) PeerPort() int { return peerPort }
 
-// peerPort is the place among a member's ports of the one for other members.
+// peerPort is the index of the peer port among a member's ports.
 const peerPort = 1

@@ -8,10 +8,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store"
 )
 
-// Signal implements store.Store. etcd writes a JSON object a line, always
-// with the fields level, ts, logger (perhaps), caller, msg and then its own in
-// this order; durations are Go's. It is read without a JSON parser, since the
-// line may be cut, and nearly every line is none of ours.
+// Signal implements store.Store. etcd logs one JSON object per line with the
+// fields level, ts, logger (optional), caller and msg, followed by the message's
+// own fields. Durations have Go's format. No JSON parser is used because a line
+// may be cut, and almost no line is a signal.
 func (*Store) Signal(line []byte) (store.Signal, bool) {
 	if !bytes.HasPrefix(line, []byte(`{"level":"`)) {
 		return store.Signal{}, false
@@ -31,17 +31,17 @@ func (*Store) Signal(line []byte) (store.Signal, bool) {
 	return s, true
 }
 
-// pattern is a message of etcd's and what it means; in took is how long, if
-// anything is.
+// pattern maps a log message to a signal; took is the field that holds the
+// signal's duration, "" if there is none.
 type pattern struct {
 	msg  string
 	kind store.SignalKind
 	took string
 }
 
-// serverMessages are messages word for word, as etcd 3.5 to 3.7 have them.
+// serverMessages are the exact messages of etcd 3.5 to 3.7.
 var serverMessages = [...]pattern{
-	{"ready to serve client requests", store.Serving, ""}, // a leader has taken its name
+	{"ready to serve client requests", store.Serving, ""}, // the cluster has a leader that accepted the member's name
 	{"slow fdatasync", store.SlowFsync, "took"},
 	{"apply request took too long", store.SlowApply, "took"},
 	{"waiting for ReadIndex response took too long, retrying", store.SlowRead, "retry-timeout"},
@@ -49,7 +49,7 @@ var serverMessages = [...]pattern{
 	{"triggering snapshot", store.SnapshotStarted, ""},
 	{"saved snapshot", store.SnapshotDone, ""}, // 3.5
 	{"saved snapshot to disk", store.SnapshotDone, ""},
-	{"compacted Raft logs", store.LogTruncated, ""}, // 3.6 and later: at debug
+	{"compacted Raft logs", store.LogTruncated, ""}, // 3.6 and later log it at debug
 	{"created a new WAL segment", store.LogRolled, ""},
 	{"finished scheduled compaction", store.Compaction, "took"},
 	{"finished defragmenting directory", store.Defragmentation, "took"},
@@ -76,9 +76,9 @@ func ofServer(line, msg []byte) (store.Signal, bool) {
 	return store.Signal{}, false
 }
 
-// ofRaft reads the Raft library's sentences, such as "raft.node: 8e9e elected
-// leader 91bc at term 2". A member that is elected says so twice; its words as
-// a follower of itself are left out.
+// ofRaft recognizes the messages of the Raft library, such as "raft.node: 8e9e
+// elected leader 91bc at term 2". A newly elected leader logs its election twice;
+// the message about itself as a follower is skipped.
 func ofRaft(line, msg []byte) (store.Signal, bool) {
 	if !bytes.Contains(line, []byte(`"logger":"raft"`)) {
 		return store.Signal{}, false
@@ -105,7 +105,7 @@ func ofRaft(line, msg []byte) (store.Signal, bool) {
 	return store.Signal{}, false
 }
 
-// termOf is the number behind the last word "term"; 0 if there is none.
+// termOf returns the number after the last word "term", or 0 if there is none.
 func termOf(msg []byte) uint64 {
 	i := bytes.LastIndex(msg, []byte(" term "))
 	if i < 0 {
@@ -116,7 +116,7 @@ func termOf(msg []byte) uint64 {
 	return term
 }
 
-// is reports whether the words begin so.
+// is reports whether words begins with want.
 func is(words [][]byte, want ...string) bool {
 	if len(words) < len(want) {
 		return false
@@ -129,9 +129,8 @@ func is(words [][]byte, want ...string) bool {
 	return true
 }
 
-// logField returns what a field of text holds, as it stands between its quotes.
-// Within a text a quote has a backslash before it, so that a name in quotes and
-// a colon is a field's name wherever it is.
+// logField returns the raw contents of a string field. Quotes within a string are
+// escaped, so a quoted name and a colon always are a field's name.
 func logField(line []byte, name string) ([]byte, bool) {
 	_, rest, found := bytes.Cut(line, []byte(`"`+name+`":"`))
 	if !found {
@@ -148,7 +147,8 @@ func logField(line []byte, name string) ([]byte, bool) {
 	return nil, false
 }
 
-// logTime is the line's time: in UTC from 3.6 on, else with a zone.
+// logTime returns the line's time, which is in UTC since 3.6 and has a zone in
+// older versions.
 func logTime(line []byte) time.Time {
 	text, _ := logField(line, "ts")
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999Z0700"} {
@@ -159,8 +159,7 @@ func logTime(line []byte) time.Time {
 	return time.Time{}
 }
 
-// logDuration is a field's duration; 0 if it has none, or one that makes no
-// sense.
+// logDuration returns a field's duration, or 0 if it is missing or invalid.
 func logDuration(line []byte, name string) time.Duration {
 	text, _ := logField(line, name)
 	d, err := time.ParseDuration(string(text))

@@ -11,27 +11,27 @@ import (
 	"github.com/quorumbench/quorumbench/internal/text"
 )
 
-// The documents that advice is from.
+// Sources of the advice.
 const (
 	hardwareGuide = "etcd documentation, Hardware recommendations"
 	tuningGuide   = "etcd documentation, Tuning"
 	limitsGuide   = "etcd documentation, System limits"
 )
 
-// What the documents say.
+// Figures from these documents.
 const (
-	ownQuota     = 2 << 30 // where none is set
-	mostQuota    = 8 << 30 // the largest that is suggested
+	ownQuota     = 2 << 30 // etcd's default
+	mostQuota    = 8 << 30 // the largest suggested quota
 	mostRequest  = 1.5 * (1 << 20)
-	entryBytes   = 64  // of an entry beside its key and value: revisions, the database's key and element
-	pageFill     = 0.9 // the share of a page of the database that is filled
+	entryBytes   = 64  // per entry, in addition to key and value: revisions, and the database's key and element
+	pageFill     = 0.9 // filled share of a database page
 	leastBeats   = 0.5 // heartbeat intervals in round trips
 	mostBeats    = 1.5
 	electionRTTs = 10
 )
 
-// hardware are the guide's example clusters: what each serves at most, and the machine
-// that is recommended for it.
+// hardware lists the guide's example clusters: the largest load that each serves
+// and the recommended machine.
 var hardware = []struct {
 	name           string
 	clients        int
@@ -88,7 +88,8 @@ func (*Store) Size(l store.SizedLoad) ([]store.Filling, []store.Advice, error) {
 	return []store.Filling{fills}, advice, nil
 }
 
-// hardwareFor is the guide's example that serves the load.
+// hardwareFor returns advice based on the guide's smallest example that serves
+// the load.
 func hardwareFor(l *store.SizedLoad, data float64) store.Advice {
 	h := hardware[0]
 	for _, h = range hardware {
@@ -104,8 +105,8 @@ func hardwareFor(l *store.SizedLoad, data float64) store.Advice {
 	return store.Advice{Topic: "hardware", Text: words + ".", Source: hardwareGuide}
 }
 
-// timing is the heartbeat interval and the election timeout for the round trip that was
-// measured.
+// timing returns advice about the heartbeat interval and the election timeout for
+// the measured round trip.
 func timing(l *store.SizedLoad, s *Settings) []store.Advice {
 	if l.RoundTrip <= 0 {
 		return []store.Advice{{Topic: "heartbeat and election", Source: tuningGuide,

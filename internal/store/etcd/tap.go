@@ -9,11 +9,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// mostFree is how many calls and streams that are over have their memory kept for the
-// next ones.
+// mostFree limits how many ended calls and streams are kept for reuse.
 const mostFree = 256
 
-// tap understands one connection of clients to a member (store.Tap).
+// tap implements store.Tap for one connection of a client to a member.
 type tap struct {
 	cfg    store.TapConfig
 	heard  *h2.Overhearer
@@ -24,13 +23,13 @@ type tap struct {
 	spare  []*tapped
 }
 
-// tapped is a stream that is not over: one call, or for a stream that stays open those
-// that await their answer, in their order.
+// tapped is a stream that has not ended. asked holds its call or, for a
+// long-lived stream, the calls without a reply, in order.
 type tapped struct {
 	method string
 	stays  bool
 	asked  []*call.Call
-	got    int // bytes of messages so far, of a call with several
+	got    int // bytes of the messages so far, for a call with several
 }
 
 // Tap implements store.Tapped.
@@ -90,7 +89,8 @@ func (t *tap) Ended(stream uint32, ofClient bool, status int) {
 	}
 }
 
-// finish tells of the calls of a stream that is over.
+// finish reports the calls of a stream that has ended; a negative status means
+// that the stream ended without a reply.
 func (t *tap) finish(s *tapped, status int) {
 	for _, c := range s.asked {
 		switch {
@@ -112,7 +112,7 @@ func (t *tap) tell(c *call.Call) {
 	}
 }
 
-// begin returns an empty call.
+// begin returns a new call, in reused memory if possible.
 func (t *tap) begin(stream uint32, s *tapped, size int) *call.Call {
 	var c *call.Call
 	if n := len(t.free); n > 0 {
@@ -157,7 +157,7 @@ func (t *tap) Message(stream uint32, ofClient bool, body []byte, size int) {
 	}
 }
 
-// next takes the call that a message of a stream answers.
+// next removes and returns the oldest call without a reply, or nil.
 func (t *tap) next(s *tapped) *call.Call {
 	if len(s.asked) == 0 {
 		return nil
@@ -167,8 +167,8 @@ func (t *tap) next(s *tapped) *call.Call {
 	return c
 }
 
-// watched takes a WatchResponse{header: 1, watch_id: 2, created: 3, canceled: 4,
-// events: 11}.
+// watched handles a WatchResponse{header: 1, watch_id: 2, created: 3, canceled:
+// 4, events: 11}.
 func (t *tap) watched(stream uint32, s *tapped, body []byte, size int) {
 	var created, canceled bool
 	var id, revision, events int64
@@ -187,7 +187,7 @@ func (t *tap) watched(stream uint32, s *tapped, body []byte, size int) {
 		}
 	}
 	if events == 0 && (created || canceled || len(s.asked) > 0 && s.asked[0].Parts[0].Action == call.Other) {
-		// A watcher that the server ends by itself answers nothing that was asked.
+		// A cancellation by the server is not a reply to a request.
 		if len(s.asked) > 0 && (s.asked[0].Parts[0].Action == call.Watch) == created {
 			c := t.next(s)
 			c.Took, c.Got, c.Revision, c.Lease = t.now-c.At, size, revision, id+1
@@ -203,5 +203,5 @@ func (t *tap) watched(stream uint32, s *tapped, body []byte, size int) {
 	t.tell(c)
 }
 
-// watchRefused is the code of a watcher that was refused: gRPC has none for it.
-const watchRefused = 11 // OutOfRange: its revision was compacted, mostly
+// watchRefused is the code for a refused watcher, which has no gRPC status.
+const watchRefused = 11 // OutOfRange: usually its revision is compacted

@@ -5,8 +5,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/etcd/message"
 )
 
-// readRequest reads a request into a call's parts. Of a request that it does not know it
-// records that there was one.
+// readRequest parses a request into a call's parts. An unknown request becomes
+// call.Other.
 func readRequest(r *message.Reader, method string, b []byte) (ok bool) {
 	switch method {
 	case methodRange, methodRangeStream:
@@ -34,7 +34,7 @@ func readRequest(r *message.Reader, method string, b []byte) (ok bool) {
 	return ok && len(r.Call.Parts) <= call.MaxParts
 }
 
-// tapAnswer reads what an answer tells of its call; what is malformed it passes over.
+// tapAnswer parses the reply to a call; it skips malformed fields.
 type tapAnswer struct{ c *call.Call }
 
 func (a *tapAnswer) read(method string, b []byte) {
@@ -70,8 +70,8 @@ func (a *tapAnswer) read(method string, b []byte) {
 	c.Keys = max(c.Keys, 0)
 }
 
-// keysOf is how many keys a ResponseOp{response_range: 1, response_put: 2,
-// response_delete_range: 3} is of.
+// keysOf returns the number of keys in a ResponseOp{response_range: 1,
+// response_put: 2, response_delete_range: 3}.
 func keysOf(b []byte) (keys int64) {
 	for f := (fields{b: b}); f.next(); {
 		switch f.tag {
@@ -94,7 +94,7 @@ func keysOf(b []byte) (keys int64) {
 	return max(keys, 0)
 }
 
-// Methods as a recording calls them: the path without the package of etcd's own API.
+// Method names in a recording: the path without the package name of etcd's API.
 const (
 	methodRange       = "KV/Range"
 	methodRangeStream = "KV/RangeStream"

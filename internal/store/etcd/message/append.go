@@ -6,7 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// Append appends the request that a part stands for.
+// Append appends the request that a part describes.
 func Append(b []byte, p *call.Part) []byte {
 	fields := requests[p.Action]
 	for i := range fields {
@@ -47,8 +47,8 @@ func appendField(b []byte, f *field, p *call.Part) []byte {
 			return AppendNumber(b, f.number, sortAscending)
 		}
 	case orderBy:
-		// A recording does not have what a read was sorted by. It is the last change, unless
-		// an application asks for the creation.
+		// Recordings lack the sort target. Use the last change, unless an
+		// application requests the creation.
 		switch {
 		case p.Flags&call.Sorted != 0 && p.Target == call.Created:
 			return AppendNumber(b, f.number, sortByCreation)
@@ -63,8 +63,8 @@ func appendField(b []byte, f *field, p *call.Part) []byte {
 	return b
 }
 
-// appendKey appends the key of a request. An interval that begins with the empty key
-// begins with the first key that there can be.
+// appendKey appends a request's key. An interval from the empty key starts at the
+// first possible key.
 func appendKey(b []byte, n protowire.Number, p *call.Part) []byte {
 	if len(p.Key) == 0 && p.Scope != call.One {
 		return AppendText(b, n, []byte{0})
@@ -106,8 +106,8 @@ func appendPrefixEnd(b, prefix []byte) []byte {
 	return b
 }
 
-// appendCompared appends what is compared with, also where it is 0: the field is one of a
-// oneof.
+// appendCompared appends the compared value, even if it is 0, because the field
+// belongs to a oneof.
 func appendCompared(b []byte, f *field, p *call.Part) []byte {
 	if p.Target != f.target {
 		return b
@@ -131,7 +131,7 @@ func appendFilters(b []byte, n protowire.Number, flags call.Flags) []byte {
 	return b
 }
 
-// AppendTxn appends a TxnRequest of comparisons and operations.
+// AppendTxn appends a TxnRequest with comparisons and operations.
 func AppendTxn(b []byte, parts []call.Part) []byte {
 	for i := range parts {
 		p, at := &parts[i], len(b)
@@ -188,7 +188,7 @@ func AppendText(b []byte, n protowire.Number, text []byte) []byte {
 	switch size := len(text); {
 	case size == 0:
 		return b
-	case size < 1<<7: // all keys, nearly
+	case size < 1<<7: // nearly all keys
 		b = append(b, byte(n)<<3|byte(protowire.BytesType), byte(size))
 	case size < 1<<14: // most values
 		b = append(b, byte(n)<<3|byte(protowire.BytesType), byte(size)|0x80, byte(size>>7))
@@ -198,7 +198,7 @@ func AppendText(b []byte, n protowire.Number, text []byte) []byte {
 	return append(b, text...)
 }
 
-// SizeText returns the size of what AppendText appends.
+// SizeText returns the number of bytes that AppendText appends.
 func SizeText(text []byte) int {
 	if len(text) == 0 {
 		return 0
@@ -224,7 +224,7 @@ func appendTag(b []byte, n protowire.Number, t protowire.Type) []byte {
 	return append(b, byte(n)<<3|byte(t))
 }
 
-// Wrap turns what was appended from at on into the value of a field.
+// Wrap makes b[at:] the value of a field.
 func Wrap(b []byte, at int, n protowire.Number) []byte {
 	size := len(b) - at
 	if size < 1<<7 { // nearly always

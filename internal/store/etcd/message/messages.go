@@ -1,7 +1,7 @@
-// Package message holds the requests of etcd's API as tables of their fields. The codec,
-// the passive decoder and the null server share it, so that each field number is written
-// here once. It follows etcdserverpb/rpc.proto and v3lockpb/v3lock.proto of etcd's api
-// module.
+// Package message holds the requests of etcd's API as tables of their fields. The
+// codec, the passive decoder and the null server share the tables, so that each
+// field number is written only once. It follows etcdserverpb/rpc.proto and
+// v3lockpb/v3lock.proto of etcd's api module.
 package message
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// The fields that requests are written and read with by hand, because a load sends most
-// of them: those of a RangeRequest, of a PutRequest, and of the Compare of a CAS.
+// Field numbers of the requests that most loads send and that have hand-written
+// encoders or parsers: RangeRequest, PutRequest, and the Compare of a CAS.
 const (
 	RangeKey          protowire.Number = 1
 	RangeEnd          protowire.Number = 2
@@ -42,12 +42,12 @@ const (
 	mostTarget                                               = uint64(call.LeaseIs)
 )
 
-// member is the member of a call.Part that a field holds.
+// member identifies the member of a call.Part that a field holds.
 type member uint8
 
 const (
 	key      member = iota // Key
-	end                    // End, as Scope has it
+	end                    // End, depending on Scope
 	value                  // Value
 	number                 // Number
 	limit                  // Limit
@@ -55,14 +55,14 @@ const (
 	oldest                 // Oldest
 	flag                   // one of Flags
 	order                  // Sorted and Descending of Flags
-	orderBy                // what a Sorted read is sorted by
+	orderBy                // sort target of a Sorted read
 	filters                // NoWrites and NoRemovals of Flags
 	relation               // Relation
 	target                 // Target
-	compared               // what a Compare of the target compares with
+	compared               // compared value, if the Compare has this target
 )
 
-// field is a field of a request.
+// field describes a field of a request.
 type field struct {
 	number protowire.Number
 	holds  member
@@ -70,7 +70,7 @@ type field struct {
 	target call.Target
 }
 
-// requests are the requests by the action of a part.
+// requests holds the fields of each request, by the action of a part.
 var requests = [...][]field{
 	call.Read: { // RangeRequest
 		{number: RangeKey, holds: key},

@@ -6,7 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/call"
 )
 
-// Field is a field of a message as it was received: a varint or bytes.
+// Field is a field of a received message: a varint or bytes.
 type Field struct {
 	Number protowire.Number // 0: another kind of field
 	Varint uint64
@@ -36,12 +36,12 @@ func Next(b []byte) (f Field, rest []byte, ok bool) {
 	return f, b[n:], true
 }
 
-// Reader reads requests into the parts of a call, with keys and values as a recording has
-// them. It passes over fields that it does not know.
+// Reader parses requests into the parts of a call, with keys and values as the
+// recording stores them. It skips unknown fields.
 type Reader struct {
 	Redactor *call.Redactor
 	Call     *call.Call
-	end      []byte // the range_end of the part that is read
+	end      []byte // range_end of the part being parsed
 	key      []byte
 	value    []byte
 }
@@ -63,7 +63,7 @@ func (r *Reader) read(a call.Action, branch call.Branch, b []byte) bool {
 	})
 	switch a {
 	case call.Read, call.Write, call.Remove, call.Watch:
-		if len(r.end) == 1 && r.end[0] == 0 { // all keys from this one on
+		if len(r.end) == 1 && r.end[0] == 0 { // all keys from key to the end
 			p.Scope, p.Key = call.From, r.Redactor.RedactKey(r.key)
 			break
 		}
@@ -83,7 +83,8 @@ func (r *Reader) part(a call.Action, b call.Branch) *call.Part {
 	return &r.Call.Parts[len(r.Call.Parts)-1]
 }
 
-// take puts what a field holds into a part. It ignores fields of the wrong wire type.
+// take stores a field's value in a part. It ignores fields of the wrong wire
+// type.
 func (r *Reader) take(p *call.Part, known *field, f *Field) {
 	switch text := f.Bytes != nil; {
 	case known.holds == filters:
@@ -131,7 +132,7 @@ func (r *Reader) take(p *call.Part, known *field, f *Field) {
 	}
 }
 
-// takeFilters takes the filters of a watcher, one by one or packed.
+// takeFilters stores the filters of a watcher, repeated or packed.
 func takeFilters(p *call.Part, f *Field) {
 	if f.Bytes == nil {
 		p.Flags |= flagIf(f.Varint == filterNoWrites, call.NoWrites) | flagIf(f.Varint == filterNoRemovals, call.NoRemovals)
@@ -159,7 +160,7 @@ func (r *Reader) ReadTxn(b []byte) bool {
 	})
 }
 
-// readOp reads a RequestOp. A transaction within one is recorded as call.Other.
+// readOp reads a RequestOp. A nested transaction becomes call.Other.
 func (r *Reader) readOp(branch call.Branch, b []byte) bool {
 	return each(b, func(f Field) bool {
 		switch {
@@ -177,8 +178,8 @@ func (r *Reader) readOp(branch call.Branch, b []byte) bool {
 	})
 }
 
-// ReadWatch reads a WatchRequest. Number of an Unwatch is one more than the watcher's
-// number, which is 0 where the request leaves it out.
+// ReadWatch reads a WatchRequest. The Number of an Unwatch is the watcher's
+// number plus 1; the request omits the number 0.
 func (r *Reader) ReadWatch(b []byte) bool {
 	before := len(r.Call.Parts)
 	ok := each(b, func(f Field) bool {
@@ -198,14 +199,14 @@ func (r *Reader) ReadWatch(b []byte) bool {
 		}
 		return true
 	})
-	if len(r.Call.Parts) == before { // a progress request, or one that is not known
+	if len(r.Call.Parts) == before { // a progress request or an unknown one
 		r.part(call.Other, call.Always)
 	}
 	return ok
 }
 
-// each calls do with the fields of a message until it returns false. It reports whether
-// the message is well formed and do returned true each time.
+// each calls do for each field of a message until do returns false. It reports
+// whether the message is well-formed and all calls returned true.
 func each(b []byte, do func(Field) bool) bool {
 	for len(b) > 0 {
 		f, rest, ok := Next(b)

@@ -8,8 +8,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// prefixLen is the length of what stands before a gRPC message: a flag for
-// compression and the message's length.
+// prefixLen is the length of the prefix of a gRPC message: a compression flag and
+// the message's length.
 const prefixLen = 5
 
 func putPrefix(b []byte, size int) {
@@ -17,7 +17,7 @@ func putPrefix(b []byte, size int) {
 	binary.BigEndian.PutUint32(b[1:], uint32(size))
 }
 
-// call answers a complete request, or prepares the answer for later.
+// call replies to a complete request, or schedules the reply.
 func (s *session) call(id uint32, c call, extra int64, request []byte) {
 	if !c.method.scripted {
 		s.reply(id, c.method, extra, request, null.Answer)
@@ -46,8 +46,9 @@ func (s *session) call(id uint32, c call, extra int64, request []byte) {
 	s.later = append(s.later, null.Item[*pending]{Due: due, What: p})
 }
 
-// reply answers at once. The message is written where it goes out; when the
-// windows do not allow it in one frame it is taken back and becomes pending.
+// reply replies at once. It encodes the message directly into the output; if the
+// windows don't allow the message in one frame, reply undoes that and the message
+// becomes pending.
 func (s *session) reply(id uint32, m *method, extra int64, request []byte, wrong null.Kind) {
 	at, replies := len(s.out), s.replies
 	b := s.replies.appendStart(s.out, id)
@@ -75,14 +76,14 @@ func (s *session) reply(id uint32, m *method, extra int64, request []byte, wrong
 	}
 }
 
-// fail ends a request with an error.
+// fail replies with an error.
 func (s *session) fail(id uint32, err error) {
 	s.out = s.replies.appendError(s.out, id, err)
 	s.ended()
 }
 
-// prepare carries a request out, unless its fate is to be refused, and keeps
-// the answer.
+// prepare executes a request, unless the script refuses it, and returns the
+// pending reply.
 func (s *session) prepare(id uint32, m *method, extra int64, request []byte, a null.Action) *pending {
 	p := s.take(id, extra)
 	p.kind = a.Kind
@@ -109,7 +110,7 @@ func resetCode(name string) uint32 {
 	return h2.ErrCodeInternal
 }
 
-// perform does what is due, and takes p back unless it waits for a window.
+// perform executes a due action, and recycles p unless it waits for a window.
 func (s *session) perform(p *pending) {
 	switch p.kind {
 	case null.Never:
@@ -141,7 +142,7 @@ func (s *session) perform(p *pending) {
 	s.recycle(p)
 }
 
-// deliver sends a pending answer, or as much of it as the windows allow.
+// deliver sends as much of a pending reply as the windows allow.
 func (s *session) deliver(p *pending) {
 	if p.err != nil {
 		s.fail(p.stream, p.err)
@@ -157,7 +158,7 @@ func (s *session) deliver(p *pending) {
 	s.recycle(p)
 }
 
-// due performs a pending answer whose time has come.
+// due performs a pending reply whose time has come.
 func (s *session) due(p *pending) {
 	if p.long {
 		s.dueLong(p)
@@ -171,7 +172,7 @@ func (s *session) due(p *pending) {
 	s.perform(p)
 }
 
-// cancel gives up the answer to a stream that the client has reset.
+// cancel drops the reply to a stream that the client has reset.
 func (s *session) cancel(id uint32) {
 	if _, ok := s.held[id]; ok {
 		delete(s.held, id)
@@ -186,7 +187,7 @@ func (s *session) cancel(id uint32) {
 	for _, p := range s.waiting {
 		if p.stream == id {
 			s.unwait(p)
-			p.cancelled = true // and taken back when it is due
+			p.cancelled = true // recycled when it is due
 			s.ended()
 			return
 		}
@@ -201,7 +202,7 @@ func (s *session) unwait(p *pending) {
 	s.waiting = s.waiting[:end]
 }
 
-// take returns a pending answer to fill.
+// take returns a pending reply to fill in.
 func (s *session) take(id uint32, extra int64) *pending {
 	var p *pending
 	if n := len(s.free); n > 0 {
@@ -213,7 +214,7 @@ func (s *session) take(id uint32, extra int64) *pending {
 	return p
 }
 
-// recycle takes a pending answer back.
+// recycle keeps a pending reply's memory for reuse.
 func (s *session) recycle(p *pending) {
 	if cap(p.body) > keepBuffer {
 		p.body = nil

@@ -18,12 +18,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// hose sends one request over and over and counts the answers, without
-// allocating.
+// hose sends one request repeatedly and counts the responses, without allocating.
 type hose struct {
 	c       *rawClient
 	batch   []byte // batchSize requests
-	length  int    // of one
+	length  int    // length of one request
 	headers int    // offset of its second frame
 	in      []byte
 	held    int
@@ -34,14 +33,14 @@ const batchSize = 100
 func newHose(b *testing.B, address, path string, m proto.Message) *hose {
 	h := &hose{c: dial(b, address, h2.Setting{ID: h2.SettingInitialWindowSize, Value: h2.MaxWindow}), in: make([]byte, 256<<10)}
 	_ = h.c.net.SetDeadline(time.Time{})
-	// The first request fills the table, and the others refer to it.
+	// The first request fills the HPACK table; later ones refer to it.
 	var block bytes.Buffer
 	encoder := hpack.NewEncoder(&block)
 	body := grpcMessage(m)
 	for range 2 {
 		block.Reset()
 		for _, f := range fields(path) {
-			_ = encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]}) // a buffer takes everything
+			_ = encoder.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]}) // a buffer accepts everything
 		}
 		if h.c.next == 1 {
 			h.c.request(block.Bytes(), body)
@@ -72,7 +71,7 @@ func (h *hose) send(n int) error {
 	return err
 }
 
-// receive reads once and returns how many answers ended.
+// receive reads once and returns the number of completed responses.
 func (h *hose) receive() (ended int, err error) {
 	n, err := h.c.net.Read(h.in[h.held:])
 	if err != nil {
@@ -148,8 +147,8 @@ func benchmarkServe(b *testing.B, o store.NullOptions, connections, inFlight int
 
 var benchRange = &pb.RangeRequest{Key: []byte("12345678"), Serializable: true}
 
-// BenchmarkServeRange has 1,000 streams in flight on one connection; the
-// allocations are those of client and server together.
+// BenchmarkServeRange has 1,000 streams in flight on one connection. Its
+// allocations include the client's.
 func BenchmarkServeRange(b *testing.B) {
 	benchmarkServe(b, store.NullOptions{Memory: true}, 1, 1000, pathRange, benchRange)
 }
@@ -182,9 +181,8 @@ func BenchmarkServeCAS(b *testing.B) {
 	})
 }
 
-// BenchmarkDelayPrecision has 16 connections wait for answers that are due
-// after 1 ms, one at a time each, about 15,000/s in all, and reports how late
-// they come.
+// BenchmarkDelayPrecision measures how late delayed responses are: 16 connections
+// with one request in flight each get a delay of 1 ms, about 15,000/s in total.
 func BenchmarkDelayPrecision(b *testing.B) {
 	const delay, connections = time.Millisecond, 16
 	address := start(b, 1, options("delay=1ms"), nil)[0]

@@ -7,10 +7,10 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 )
 
-// The checks of requests are those of etcd's api/v3rpc/key.go, in its order.
+// Checks of requests, in the order of etcd's api/v3rpc/key.go.
 
-// maxTxnOps is etcd's default limit of comparisons, and of operations in
-// either branch.
+// maxTxnOps is etcd's default limit of comparisons, and of the operations in each
+// branch.
 const maxTxnOps = 128
 
 func checkRange(r *pb.RangeRequest) error {
@@ -75,7 +75,7 @@ func checkOp(op *pb.RequestOp) error {
 	case *pb.RequestOp_RequestTxn:
 		return errNestedTxn
 	}
-	return rpctypes.ErrGRPCKeyNotFound // no operation at all
+	return rpctypes.ErrGRPCKeyNotFound // an empty operation
 }
 
 // overlap reports whether a key is put twice, or put and deleted.
@@ -95,8 +95,8 @@ func overlap(ops []*pb.RequestOp) bool {
 	return false
 }
 
-// inside reports whether a key is deleted. Here, other than elsewhere, etcd does
-// not take an end of one zero byte for no end.
+// inside reports whether a request deletes a key. Only here, etcd does not treat
+// an end of one zero byte as "no end".
 func inside(key []byte, d *pb.DeleteRangeRequest) bool {
 	if len(d.RangeEnd) == 0 {
 		return bytes.Equal(key, d.Key)

@@ -57,12 +57,12 @@ func start(t testing.TB, n int, o store.NullOptions, c null.Clock) []string {
 	return addresses
 }
 
-// options are those of a server that remembers and follows a script.
+// options returns the options of a server with memory and a script.
 func options(script string) store.NullOptions {
 	return store.NullOptions{Script: script, Memory: true}
 }
 
-// rawClient speaks HTTP/2 in frames, so that a test sees exactly what the
+// rawClient speaks HTTP/2 in single frames, so that a test sees exactly what the
 // server sends.
 type rawClient struct {
 	t       testing.TB
@@ -74,7 +74,7 @@ type rawClient struct {
 	fields  map[string]string // of the block being decoded
 }
 
-// reply is what came for one stream.
+// reply is the response on one stream.
 type reply struct {
 	stream  uint32
 	status  string // of HTTP, or empty
@@ -85,7 +85,7 @@ type reply struct {
 	code    uint32 // of RST_STREAM
 }
 
-// dial connects with a window for the connection that no test fills.
+// dial connects with a connection window that no test exhausts.
 func dial(t testing.TB, address string, settings ...h2.Setting) *rawClient {
 	t.Helper()
 	c := dialNarrow(t, address, settings...)
@@ -93,7 +93,7 @@ func dial(t testing.TB, address string, settings ...h2.Setting) *rawClient {
 	return c
 }
 
-// dialNarrow connects with the protocol's window for the connection.
+// dialNarrow connects with the protocol's default connection window.
 func dialNarrow(t testing.TB, address string, settings ...h2.Setting) *rawClient {
 	t.Helper()
 	nc, err := net.Dial("tcp", address)
@@ -101,7 +101,7 @@ func dialNarrow(t testing.TB, address string, settings ...h2.Setting) *rawClient
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = nc.Close() })
-	if err := nc.SetDeadline(time.Now().Add(5 * time.Minute)); err != nil { // no test hangs for ever
+	if err := nc.SetDeadline(time.Now().Add(5 * time.Minute)); err != nil { // no test hangs forever
 		t.Fatal(err)
 	}
 	c := &rawClient{t: t, net: nc, in: bufio.NewReaderSize(nc, 64<<10), next: 1, fields: map[string]string{}}
@@ -111,14 +111,14 @@ func dialNarrow(t testing.TB, address string, settings ...h2.Setting) *rawClient
 	return c
 }
 
-// literal appends a header field that is not to be indexed.
+// literal appends a header field that must not be indexed.
 func literal(b []byte, name, value string) []byte {
 	b = append(b, 0)
 	b = appendHeaderString(b, name)
 	return appendHeaderString(b, value)
 }
 
-// fields are a request's header fields.
+// fields returns a request's header fields.
 func fields(path string) [][2]string {
 	return [][2]string{
 		{":method", "POST"}, {":scheme", "http"}, {":path", path}, {":authority", "null"},
@@ -126,7 +126,7 @@ func fields(path string) [][2]string {
 	}
 }
 
-// block is a request's header block, which puts nothing into the table.
+// block returns a request's header block without indexed fields.
 func block(path string) []byte {
 	var b []byte
 	for _, f := range fields(path) {
@@ -135,7 +135,7 @@ func block(path string) []byte {
 	return b
 }
 
-// message is a request's message with its prefix.
+// grpcMessage returns a request's message with its prefix.
 func grpcMessage(m proto.Message) []byte {
 	b, err := proto.MarshalOptions{}.MarshalAppend(make([]byte, prefixLen), m)
 	if err != nil {
@@ -145,12 +145,13 @@ func grpcMessage(m proto.Message) []byte {
 	return b
 }
 
-// call adds a request to the output and returns its stream.
+// call appends a request to the output and returns its stream.
 func (c *rawClient) call(path string, m proto.Message) uint32 {
 	return c.request(block(path), grpcMessage(m))
 }
 
-// request adds a request of a header block and a message with its prefix.
+// request appends a request with the given header block and message, which has a
+// prefix.
 func (c *rawClient) request(head, body []byte) uint32 {
 	id := c.next
 	c.next += 2
@@ -177,7 +178,7 @@ func (c *rawClient) put(key, value string) uint32 {
 	return c.call(pathPut, &pb.PutRequest{Key: []byte(key), Value: []byte(value)})
 }
 
-// flush sends the output.
+// flush writes the output.
 func (c *rawClient) flush() {
 	c.t.Helper()
 	if _, err := c.net.Write(c.out); err != nil {
@@ -186,7 +187,7 @@ func (c *rawClient) flush() {
 	c.out = c.out[:0]
 }
 
-// frame reads one frame; err is that of the connection.
+// frame reads one frame; err is a connection error.
 func (c *rawClient) frame() (f h2.FrameHeader, p []byte, err error) {
 	head := make([]byte, h2.FrameHeaderLen)
 	if _, err := io.ReadFull(c.in, head); err != nil {
@@ -198,8 +199,8 @@ func (c *rawClient) frame() (f h2.FrameHeader, p []byte, err error) {
 	return f, p, err
 }
 
-// read collects frames until stop says so, and returns the replies that came,
-// complete or not, by stream.
+// read collects frames until stop returns true, and returns the complete and
+// incomplete replies by stream.
 func (c *rawClient) read(stop func(f h2.FrameHeader, p []byte, replies map[uint32]*reply) bool) map[uint32]*reply {
 	c.t.Helper()
 	replies := map[uint32]*reply{}
@@ -256,8 +257,8 @@ func (c *rawClient) finish(n int) map[uint32]*reply {
 	})
 }
 
-// sync waits until the server has taken all that was sent, and returns the
-// replies that came before that.
+// sync waits until the server has read all data sent, and returns the replies
+// received until then.
 func (c *rawClient) sync() map[uint32]*reply {
 	c.t.Helper()
 	c.out = h2.AppendPing(c.out, 0, []byte("are you?"))
@@ -267,7 +268,7 @@ func (c *rawClient) sync() map[uint32]*reply {
 	})
 }
 
-// value decodes a RangeResponse.
+// decode decodes a RangeResponse.
 func (r *reply) decode(t testing.TB) *pb.RangeResponse {
 	t.Helper()
 	m := &pb.RangeResponse{}

@@ -20,8 +20,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 )
 
-// TestLikeEtcd asks etcd and the null server the same, and compares the
-// answers field by field, but for who answered.
+// TestLikeEtcd sends the same requests to etcd and the null server, and compares
+// the responses field by field, except for the responding member.
 func TestLikeEtcd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts an etcd")
@@ -34,7 +34,7 @@ func TestLikeEtcd(t *testing.T) {
 	for _, key := range []string{"z", "b", "a"} {
 		requests = append(requests, &pb.PutRequest{Key: []byte(key)})
 	}
-	requests = append(requests, &pb.RangeRequest{ // what etcd does with a limit and a target without an order
+	requests = append(requests, &pb.RangeRequest{ // compares etcd's handling of a limit and a sort target without an order
 		Key: []byte("a"), RangeEnd: []byte{0}, Limit: 1, SortTarget: pb.RangeRequest_CREATE,
 	})
 	for i := range 3000 {
@@ -61,8 +61,8 @@ func TestLikeEtcd(t *testing.T) {
 	}
 }
 
-// untie checks that an answer is in the order asked for, and puts equals, whose
-// order is left open, in that of their keys.
+// untie checks that a response has the requested order, and sorts equal entries,
+// whose order is undefined, by key.
 func untie(t *testing.T, request, answer proto.Message) {
 	t.Helper()
 	r, ok := request.(*pb.RangeRequest)
@@ -79,7 +79,7 @@ func untie(t *testing.T, request, answer proto.Message) {
 		case pb.RangeRequest_MOD:
 			c = cmps.Compare(a.ModRevision, b.ModRevision)
 		case pb.RangeRequest_VALUE:
-			if !r.KeysOnly { // otherwise the answer does not carry them
+			if !r.KeysOnly { // otherwise the response does not carry them
 				c = bytes.Compare(a.Value, b.Value)
 			}
 		}
@@ -106,13 +106,13 @@ func ask(ctx context.Context, kv pb.KVClient, request proto.Message) (proto.Mess
 	return kv.Txn(ctx, request.(*pb.TxnRequest))
 }
 
-// generator makes requests, sensible ones more often than others.
+// generator generates requests, mostly reasonable ones.
 type generator struct {
 	*rand.Rand
 	revision int64
 }
 
-// seldom is true once in n times.
+// seldom returns true once in n times.
 func (g *generator) seldom(n int) bool { return g.IntN(n) == 0 }
 
 func (g *generator) key() []byte {
@@ -178,7 +178,7 @@ func (g *generator) get() *pb.RangeRequest {
 		r.SortOrder = pb.RangeRequest_SortOrder(g.IntN(3))
 		r.SortTarget = pb.RangeRequest_SortTarget(g.IntN(5))
 		if r.SortTarget != pb.RangeRequest_KEY {
-			r.Limit = 0 // which of equals come first is left open, see untie
+			r.Limit = 0 // the order of equal entries is undefined, see untie
 		}
 	}
 	if g.seldom(100) {
@@ -225,8 +225,8 @@ func (g *generator) op() *pb.RequestOp {
 		return &pb.RequestOp{Request: &pb.RequestOp_RequestPut{RequestPut: g.put()}}
 	case 3, 4, 5:
 		r := g.get()
-		r.Revision = 0   // etcd panics on what it cannot read after a write
-		r.SortTarget = 0 // untie does not look into transactions
+		r.Revision = 0   // etcd panics on a revision that it cannot read after a write
+		r.SortTarget = 0 // untie ignores nested ranges
 		return &pb.RequestOp{Request: &pb.RequestOp_RequestRange{RequestRange: r}}
 	case 6:
 		return &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: g.delete()}}

@@ -18,7 +18,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// rest reads until the server closes, and returns the replies until then.
+// rest reads until the server closes the connection, and returns the replies
+// until then.
 func (c *rawClient) rest() map[uint32]*reply {
 	c.t.Helper()
 	replies := map[uint32]*reply{}
@@ -49,7 +50,7 @@ func TestCloseCuts(t *testing.T) {
 			t.Errorf("operation %d: answered %t", i+1, answered)
 		}
 	}
-	other.sync() // is untouched
+	other.sync() // not affected
 }
 
 func TestCloseAtATime(t *testing.T) {
@@ -66,7 +67,7 @@ func TestCloseAtATime(t *testing.T) {
 			t.Errorf("answers came: %v", got)
 		}
 	}
-	dial(t, address).sync() // others may come
+	dial(t, address).sync() // new connections are accepted
 }
 
 func TestGoAway(t *testing.T) {
@@ -80,7 +81,7 @@ func TestGoAway(t *testing.T) {
 	if last := c.goAway(h2.ErrCodeNo); last != ids[2] {
 		t.Errorf("GOAWAY says %d is the last, want %d", last, ids[2])
 	}
-	c.sync() // all five are taken before the clock goes on
+	c.sync() // all five requests are read before the clock advances
 	clock.Advance(int64(time.Millisecond))
 	got := c.rest()
 	for i, id := range ids {
@@ -139,7 +140,7 @@ func TestHugeMessage(t *testing.T) {
 	}
 }
 
-// TestChunks: what comes in pieces of three bytes is the same.
+// TestChunks checks that responses sent in pieces of three bytes are unchanged.
 func TestChunks(t *testing.T) {
 	c := dial(t, start(t, 1, options("chunk=3"), nil)[0])
 	c.put("key", strings.Repeat("v", 500))
@@ -157,10 +158,11 @@ func TestChunks(t *testing.T) {
 }
 
 func TestChunksWithPause(t *testing.T) {
-	begin := time.Now() // the server begins to speak when it is dialed
+	begin := time.Now() // the server starts sending when it is dialed
 	c := dial(t, start(t, 1, options("chunk=10/1ms"), nil)[0])
 	c.sync()
-	// Settings, a window update and a PING are 15 + 13 + 9 + 17 bytes.
+	// The sizes in bytes: settings, a window update and a PING are 15 + 13 + 9 +
+	// 17.
 	if took := time.Since(begin); took < 3*time.Millisecond {
 		t.Errorf("54 bytes in chunks of 10 took %s", took)
 	}
@@ -202,14 +204,14 @@ func TestModes(t *testing.T) {
 	})
 }
 
-// TestHTTP1Request: who asks for etcd's /metrics is told that there are none.
+// TestHTTP1Request checks that a request for etcd's /metrics gets an explanation.
 func TestHTTP1Request(t *testing.T) {
 	nc, err := net.Dial("tcp", start(t, 1, store.NullOptions{Memory: true}, nil)[0])
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = nc.Close() }()
-	_ = nc.SetDeadline(time.Now().Add(5 * time.Minute)) // no test hangs for ever
+	_ = nc.SetDeadline(time.Now().Add(5 * time.Minute)) // no test hangs forever
 	if _, err := io.WriteString(nc, "GET /metrics HTTP/1.1\r\nHost: null\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +221,8 @@ func TestHTTP1Request(t *testing.T) {
 	}
 }
 
-// TestNothingIsLeft: when Serve returns, no goroutine of the server's runs.
+// TestNothingIsLeft checks that no goroutine of the server runs after Serve
+// returns.
 func TestNothingIsLeft(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -236,14 +239,14 @@ func TestNothingIsLeft(t *testing.T) {
 		c := dial(t, l.Addr().String())
 		c.get("k")
 		c.flush()
-		if _, err := c.in.ReadByte(); err != nil { // the server is at it
+		if _, err := c.in.ReadByte(); err != nil { // the server is sending
 			t.Fatal(err)
 		}
 	}
 	cancel()
 	storetest.Ended(t, "the null server", served)
 	stacks := make([]byte, 1<<20)
-	for until := time.Now().Add(time.Minute); ; { // a goroutine that is done may not be gone yet
+	for until := time.Now().Add(time.Minute); ; { // a goroutine may still be ending
 		runtime.Gosched()
 		s := string(stacks[:runtime.Stack(stacks, true)])
 		if !strings.Contains(s, "nullserver.(*Server)") && !strings.Contains(s, "nullserver.(*conn)") {

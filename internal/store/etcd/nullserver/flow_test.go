@@ -12,8 +12,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// TestAnswersKeepToTheWindows: an answer larger than the windows comes in
-// pieces, never one byte beyond what was allowed, and small answers pass it.
+// TestAnswersKeepToTheWindows checks that a response larger than the windows
+// arrives in pieces that never exceed them, and that small responses overtake it.
 func TestAnswersKeepToTheWindows(t *testing.T) {
 	value := bytes.Repeat([]byte("0"), 320_000)
 	o := store.NullOptions{ValueSize: len(value)}
@@ -44,9 +44,9 @@ func TestAnswersKeepToTheWindows(t *testing.T) {
 		got[large].grpc = more.grpc
 		limit := h2.DefaultWindow
 		switch {
-		case step.stream == 100_000: // now the connection is the limit
+		case step.stream == 100_000: // now the connection's window is the limit
 		case step.connection == 50_000:
-			limit += 50_000 // now the stream is: 110,000
+			limit += 50_000 // now the stream's window is the limit: 110,000
 			limit = min(limit, 110_000+len(got[small].body))
 		default:
 			continue
@@ -61,8 +61,8 @@ func TestAnswersKeepToTheWindows(t *testing.T) {
 	}
 }
 
-// TestSettingsMoveTheWindows: a new initial window applies to answers that
-// have begun (RFC 9113, section 6.9.2).
+// TestSettingsMoveTheWindows checks that a new initial window also applies to
+// responses in progress (RFC 9113, section 6.9.2).
 func TestSettingsMoveTheWindows(t *testing.T) {
 	o := store.NullOptions{ValueSize: 1000}
 	c := dial(t, start(t, 1, o, nil)[0], h2.Setting{ID: h2.SettingInitialWindowSize, Value: 0})
@@ -79,7 +79,7 @@ func TestSettingsMoveTheWindows(t *testing.T) {
 	if got := c.sync()[id]; len(got.body) != 20 {
 		t.Fatalf("with 100 more and 80 less came %d bytes", len(got.body))
 	}
-	// Given up, it takes nothing with it.
+	// A reset stream must not consume the connection's window.
 	c.out = h2.AppendRSTStream(c.out, id, h2.ErrCodeCancel)
 	c.out = h2.AppendSettings(c.out, h2.Setting{ID: h2.SettingInitialWindowSize, Value: 100_000})
 	again := c.get("k")
@@ -90,7 +90,8 @@ func TestSettingsMoveTheWindows(t *testing.T) {
 	got[again].ok(t)
 }
 
-// TestWindowBeforeTheAnswer: what a client adds before the answer begins counts.
+// TestWindowBeforeTheAnswer checks that window updates before the response begins
+// count.
 func TestWindowBeforeTheAnswer(t *testing.T) {
 	clock := settle.NewClock()
 	o := options("delay=1ms")
@@ -104,8 +105,8 @@ func TestWindowBeforeTheAnswer(t *testing.T) {
 	c.finish(1)[id].ok(t)
 }
 
-// TestWindowsAreGivenBack: a client that has used half of a window gets it back,
-// that of the connection also for what is thrown away.
+// TestWindowsAreGivenBack checks that a client gets half-used windows back, and
+// the connection's window also for discarded data.
 func TestWindowsAreGivenBack(t *testing.T) {
 	s := newSession(&member{identity: newIdentity(1), keeper: &canned{}}, &null.Script{})
 	feed := func(in []byte) {
@@ -127,7 +128,7 @@ func TestWindowsAreGivenBack(t *testing.T) {
 	}
 }
 
-// goAway reads until the server says that the connection is over.
+// goAway reads until the server sends GOAWAY.
 func (c *rawClient) goAway(code byte) (last uint32) {
 	c.t.Helper()
 	c.read(func(f h2.FrameHeader, p []byte, _ map[uint32]*reply) bool {

@@ -10,7 +10,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// conversation is what a client might send.
+// conversation returns the bytes that a client might send.
 func conversation(settings []h2.Setting, calls ...func(*rawClient)) []byte {
 	c := &rawClient{next: 1}
 	c.out = append(c.out, h2.Preface...)
@@ -25,8 +25,8 @@ func request(path string, m proto.Message) func(*rawClient) {
 	return func(c *rawClient) { c.call(path, m) }
 }
 
-// FuzzServerInput: whatever a client sends, the server does not panic, consumes
-// only what it was given, and holds no more than the client paid for.
+// FuzzServerInput checks for any client input that the server does not panic,
+// consumes at most its input, and keeps bounded state.
 func FuzzServerInput(f *testing.F) {
 	key := []byte("key")
 	put := &pb.PutRequest{Key: key, Value: []byte("value"), PrevKv: true}
@@ -86,7 +86,7 @@ func FuzzServerInput(f *testing.F) {
 	})
 }
 
-// fireAll lets all that is due later be due.
+// fireAll performs all scheduled replies.
 func (s *session) fireAll() {
 	for _, it := range s.later {
 		if !s.closing {

@@ -6,10 +6,11 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// tableSize is the HPACK table that a client may use, the protocol's default.
+// tableSize is the size of the HPACK table that a client may use: the protocol's
+// default.
 const tableSize = 4096
 
-// maxRemembered is more kinds of requests than a generator mixes.
+// maxRemembered exceeds the number of request kinds that a load mixes.
 const maxRemembered = 16
 
 func newRequestHeaders() *requestHeaders {
@@ -62,8 +63,8 @@ func (h *requestHeaders) remember(block []byte) {
 	h.turn = (h.turn + 1) % maxRemembered
 }
 
-// changesTable reports whether a block, which has been decoded and so is well
-// formed, adds to the table or changes its size (RFC 7541, section 6).
+// changesTable reports whether a block adds to the table or changes its size (RFC
+// 7541, section 6). The block must be well-formed: it was decoded before.
 func changesTable(block []byte) bool {
 	for len(block) > 0 {
 		switch b := block[0]; {
@@ -101,7 +102,7 @@ func integer(b []byte, n uint) (v int, rest []byte) {
 	return v, b
 }
 
-// afterString is what follows a string (RFC 7541, section 5.2).
+// afterString returns the bytes after a string (RFC 7541, section 5.2).
 func afterString(b []byte) []byte {
 	if len(b) == 0 {
 		return nil

@@ -11,10 +11,10 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null"
 )
 
-// Range and Put are read and answered without the generated code, which
-// allocates: what the server costs is taken for the generator's.
+// Range and Put are parsed and answered without the generated code, which
+// allocates: the server's cost counts as the load generator's in a calibration.
 
-// unmarshal reads a message into m, whatever was in it.
+// unmarshal parses a message into m and replaces its contents.
 func unmarshal(b []byte, m proto.Message) error {
 	if proto.Unmarshal(b, m) != nil {
 		return errMalformed
@@ -22,7 +22,7 @@ func unmarshal(b []byte, m proto.Message) error {
 	return nil
 }
 
-// encode writes a message that can be encoded, as all of the server's can.
+// encode encodes a message of the server; all of them can be encoded.
 func encode(m proto.Message) []byte {
 	b, err := proto.Marshal(m)
 	if err != nil {
@@ -31,8 +31,8 @@ func encode(m proto.Message) []byte {
 	return b
 }
 
-// parseRange reads a RangeRequest with the fields that a load's have, whose
-// bytes lie in b; any other is left to the generated code.
+// parseRange parses a RangeRequest in place: r's byte fields alias b. It falls
+// back to the generated code for a request with other fields than a load sends.
 func parseRange(b []byte, r *pb.RangeRequest) error {
 	*r = pb.RangeRequest{}
 	for rest := b; len(rest) > 0; {
@@ -63,7 +63,7 @@ func parseRange(b []byte, r *pb.RangeRequest) error {
 	return nil
 }
 
-// parsePut is parseRange for a PutRequest.
+// parsePut parses a PutRequest the way parseRange does.
 func parsePut(b []byte, p *pb.PutRequest) error {
 	*p = pb.PutRequest{}
 	for rest := b; len(rest) > 0; {
@@ -84,7 +84,7 @@ func parsePut(b []byte, p *pb.PutRequest) error {
 	return nil
 }
 
-// appendUint appends a varint field, which proto3 leaves out when it is 0.
+// appendUint appends a varint field unless it is 0, which proto3 omits.
 func appendUint(b []byte, number protowire.Number, v uint64) []byte {
 	if v == 0 {
 		return b
@@ -93,7 +93,8 @@ func appendUint(b []byte, number protowire.Number, v uint64) []byte {
 	return protowire.AppendVarint(b, v)
 }
 
-// sizeInt is the size of what appendUint appends for a number below 16.
+// sizeInt returns the number of bytes that appendUint appends for a field number
+// below 16.
 func sizeInt(v int64) int {
 	if v == 0 {
 		return 0
@@ -101,7 +102,7 @@ func sizeInt(v int64) int {
 	return 1 + protowire.SizeVarint(uint64(v))
 }
 
-// appendHeader appends a header as field 1, where all responses have it.
+// appendHeader appends a header as field 1, which is its number in all responses.
 func (id *identity) appendHeader(b []byte, revision int64) []byte {
 	size := len(id.before) + sizeInt(revision) + len(id.after)
 	b = append(b, 1<<3|byte(protowire.BytesType), byte(size)) // at most 45 bytes
@@ -110,14 +111,14 @@ func (id *identity) appendHeader(b []byte, revision int64) []byte {
 	return append(b, id.after...)
 }
 
-// revisions are those of a key.
+// revisions holds a key's revisions and version.
 type revisions struct {
 	create, mod int64
-	version     int64 // how often it was written since it was created
+	version     int64 // number of writes since the key was created
 }
 
-// appendKV appends an mvccpb.KeyValue as field 2, where a RangeResponse has its
-// keys and a PutResponse the one before. wrong damages it.
+// appendKV appends an mvccpb.KeyValue as field 2, the number of the keys in a
+// RangeResponse and of the previous key in a PutResponse. wrong damages it.
 func appendKV[K string | []byte](b []byte, key K, value []byte, at revisions, wrong null.Kind) []byte {
 	if wrong != null.Answer {
 		key, value := damaged([]byte(key), value, wrong)
@@ -142,7 +143,7 @@ func appendKV[K string | []byte](b []byte, key K, value []byte, at revisions, wr
 	return b
 }
 
-// damaged is a key and its value as the script wants them to be wrong.
+// damaged returns a key and its value with the error that the script asks for.
 func damaged(key, value []byte, wrong null.Kind) (_, _ []byte) {
 	switch {
 	case wrong == null.WrongKey && len(key) > 0:

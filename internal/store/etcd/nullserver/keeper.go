@@ -14,11 +14,11 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null"
 )
 
-// canned is a keeper that remembers nothing and costs next to nothing: every
-// key exists, with one and the same value.
+// canned is a keeper without memory, and very cheap: every key exists, and all
+// have the same value.
 type canned struct{ value []byte }
 
-// cannedRevision is that of every key and every write.
+// cannedRevision is the revision of every key and every write.
 const cannedRevision = 2
 
 // Revision implements keeper.
@@ -47,7 +47,7 @@ func (c *canned) delete(*pb.DeleteRangeRequest) (*pb.DeleteRangeResponse, error)
 	return &pb.DeleteRangeResponse{Header: &pb.ResponseHeader{Revision: cannedRevision}, Deleted: 1}, nil
 }
 
-// txn answers as if every comparison held.
+// txn replies as if every comparison held.
 func (c *canned) txn(t *pb.TxnRequest, wrong null.Kind) (*pb.TxnResponse, error) {
 	header := &pb.ResponseHeader{Revision: cannedRevision}
 	r := &pb.TxnResponse{Header: &pb.ResponseHeader{Revision: cannedRevision}, Succeeded: true}
@@ -71,8 +71,8 @@ func (c *canned) txn(t *pb.TxnRequest, wrong null.Kind) (*pb.TxnResponse, error)
 	return r, nil
 }
 
-// newMemory returns a memory at the revision of an empty etcd. Its members but
-// the first lag if lag is not 0.
+// newMemory returns an empty memory at the revision of an empty etcd. If lag is
+// not 0, all members except the first lag.
 func newMemory(h *hub, lag time.Duration, now func() int64) *memory {
 	m := &memory{Space: null.NewSpace[kept](null.MaxShards, 1), hub: h}
 	if lag > 0 {
@@ -81,7 +81,7 @@ func newMemory(h *hub, lag time.Duration, now func() int64) *memory {
 	return m
 }
 
-// of is the shards of a key, or of an interval when end is not empty.
+// of returns the shards of a key, or of an interval if end is not empty.
 func (m *memory) of(key, end []byte) null.Shards {
 	if len(end) > 0 {
 		return m.All()
@@ -116,7 +116,7 @@ func (m *memory) appendRange(b []byte, id *identity, r *pb.RangeRequest, wrong n
 	return appendUint(b, 4, uint64(count)), nil
 }
 
-// checkRevision refuses what only older versions could answer.
+// checkRevision refuses requests for a revision other than the present one.
 func checkRevision(r *pb.RangeRequest, revision int64) error {
 	switch {
 	case r.Revision > revision:
@@ -127,9 +127,9 @@ func checkRevision(r *pb.RangeRequest, revision int64) error {
 	return nil
 }
 
-// at appends to one the entry of a key, or returns those of an interval. As in
-// etcd an end of one zero byte is no end. The caller holds the locks, here and
-// in what follows.
+// at appends a key's entry to one, or returns the entries of an interval. As in
+// etcd, an end of one zero byte means "no end". The caller of this and the
+// following functions must hold the shards' locks.
 func (m *memory) at(one []*entry, key, end []byte) []*entry {
 	switch {
 	case len(end) == 1 && end[0] == 0:
@@ -143,8 +143,8 @@ func (m *memory) at(one []*entry, key, end []byte) []*entry {
 	return one
 }
 
-// find returns what a request is answered with, how many keys there are, and
-// whether the limit leaves some out.
+// find returns the entries for a reply, the number of matching keys, and whether
+// the limit omits some of them.
 func (m *memory) find(one []*entry, r *pb.RangeRequest, lags bool) (found []*entry, count int, more bool) {
 	found = m.at(one, r.Key, r.RangeEnd)
 	if lags {
@@ -165,19 +165,19 @@ func (m *memory) find(one []*entry, r *pb.RangeRequest, lags bool) (found []*ent
 	return found, count, more
 }
 
-// filtered reports whether the request has bounds.
+// filtered reports whether a request limits the revisions.
 func filtered(r *pb.RangeRequest) bool {
 	return r.MinModRevision != 0 || r.MaxModRevision != 0 || r.MinCreateRevision != 0 || r.MaxCreateRevision != 0
 }
 
-// matches reports whether an entry is inside the request's bounds.
+// matches reports whether an entry is within the request's revision limits.
 func matches(r *pb.RangeRequest, e *entry) bool {
 	return (r.MinModRevision == 0 || e.Changed >= r.MinModRevision) && (r.MaxModRevision == 0 || e.Changed <= r.MaxModRevision) &&
 		(r.MinCreateRevision == 0 || e.Created >= r.MinCreateRevision) && (r.MaxCreateRevision == 0 || e.Created <= r.MaxCreateRevision)
 }
 
-// reordered reports whether the answer is in another order than that of the
-// keys. As in etcd, a target without an order is ascending.
+// reordered reports whether a reply has another order than ascending keys. As in
+// etcd, a target without an order means ascending.
 func reordered(r *pb.RangeRequest) bool {
 	return r.SortTarget != pb.RangeRequest_KEY || r.SortOrder == pb.RangeRequest_DESCEND
 }
@@ -185,8 +185,8 @@ func reordered(r *pb.RangeRequest) bool {
 func sorted(r *pb.RangeRequest, found []*entry) []*entry {
 	found = slices.Clone(found)
 	if r.SortOrder == pb.RangeRequest_NONE && r.Limit > 0 && !filtered(r) {
-		// Without an order etcd sorts only what it took by key: up to the limit
-		// and one more, by which it knows that there is more.
+		// Without an order etcd sorts only the entries that it took in key order:
+		// the limit plus one, which shows whether there are more.
 		found = found[:min(int64(len(found)), r.Limit+1)]
 	}
 	slices.SortStableFunc(found, func(a, b *entry) (c int) {
@@ -210,7 +210,8 @@ func sorted(r *pb.RangeRequest, found []*entry) []*entry {
 	return found
 }
 
-// lockToWrite locks what a write of a set needs, and returns that.
+// lockToWrite locks the shards that a write to set needs, and returns the locked
+// set.
 func (m *memory) lockToWrite(set null.Shards) null.Shards {
 	for wide := m.hub.ordersAll(); ; wide = true {
 		if wide {
@@ -219,7 +220,7 @@ func (m *memory) lockToWrite(set null.Shards) null.Shards {
 		if m.Lock(set); wide || !m.hub.ordersAll() {
 			return set
 		}
-		m.Unlock(set) // somebody began to watch meanwhile
+		m.Unlock(set) // a client began to watch meanwhile
 	}
 }
 
@@ -245,8 +246,8 @@ func (m *memory) appendPut(b []byte, id *identity, p *pb.PutRequest, wrong null.
 	return b, nil
 }
 
-// mayPut refuses a write under a lease that is not there, and one that keeps a part of
-// a key that is not there.
+// mayPut refuses a put with an unknown lease, and a put that keeps the value or
+// lease of a missing key.
 func (m *memory) mayPut(p *pb.PutRequest) error {
 	switch {
 	case p.Lease != 0 && (m.hub == nil || m.hub.lease.of(p.Lease) == 0):
@@ -257,7 +258,7 @@ func (m *memory) mayPut(p *pb.PutRequest) error {
 	return nil
 }
 
-// write writes a key.
+// write stores a put in an entry.
 func (m *memory) write(e *entry, p *pb.PutRequest, revision int64) {
 	if m.past != nil {
 		m.past.keep(e)
@@ -283,8 +284,8 @@ func (m *memory) write(e *entry, p *pb.PutRequest, revision int64) {
 	m.hub.written(e, prev)
 }
 
-// keyValue is an entry as the generated code writes it. It keeps its value when
-// the entry is written again.
+// keyValue converts an entry to the generated type. The value is a copy, so later
+// writes don't change it.
 func keyValue(e *entry) *mvccpb.KeyValue {
 	return &mvccpb.KeyValue{
 		Key: []byte(e.Key), Value: bytes.Clone(e.Value), CreateRevision: e.Created, ModRevision: e.Changed, Version: e.Version,
@@ -298,12 +299,12 @@ func (m *memory) delete(d *pb.DeleteRangeRequest) (*pb.DeleteRangeResponse, erro
 	return w.delete(d), nil
 }
 
-// endLease revokes a lease, and removes the keys that end with it.
+// endLease revokes a lease and deletes its keys.
 func (m *memory) endLease(id int64) error {
 	set := m.All()
 	m.Lock(set)
 	defer m.Unlock(set)
-	keys, err := m.hub.lease.revoke(id) // no put binds another one meanwhile
+	keys, err := m.hub.lease.revoke(id) // no put can bind another key meanwhile
 	w := writes{memory: m}
 	for _, key := range keys {
 		if e := m.Get([]byte(key)); e != nil && e.With.lease == id {
@@ -313,8 +314,8 @@ func (m *memory) endLease(id int64) error {
 	return err
 }
 
-// keep remembers an entry that is about to be written. Of one that is removed,
-// and of one that was removed, nothing is kept.
+// keep remembers an entry's present state before it is written. Deletions, and
+// the state of a deleted key, are not remembered.
 func (p *past) keep(e *entry) {
 	now, old := p.now(), e.With.old
 	if old == nil || now-old.until > p.lag {
@@ -326,7 +327,8 @@ func (p *past) keep(e *entry) {
 	old.until = now
 }
 
-// view is what a member that lags has of an entry; nil if it does not have it.
+// view returns an entry as a lagging member has it, or nil if the member does not
+// have it.
 func (p *past) view(e *entry) *entry {
 	old := e.With.old
 	switch {
@@ -338,12 +340,12 @@ func (p *past) view(e *entry) *entry {
 	return old.entry
 }
 
-// lagging reports whether a request is answered by a member that lags.
+// lagging reports whether a lagging member answers the request.
 func (m *memory) lagging(id *identity, r *pb.RangeRequest) bool {
 	return m.past != nil && r.Serializable && id.member != memberID(1)
 }
 
-// seen is entries as a member that lags has them.
+// seen returns the entries as a lagging member has them.
 func (p *past) seen(found []*entry) []*entry {
 	out := make([]*entry, 0, len(found))
 	for _, e := range found {

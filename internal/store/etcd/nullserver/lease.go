@@ -7,14 +7,14 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 )
 
-// of is a lease's time in seconds; 0 if there is none.
+// of returns a lease's TTL in seconds, or 0 if the lease does not exist.
 func (l *leases) of(id int64) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.ttl[id]
 }
 
-// firstLease makes numbers as long as etcd's.
+// firstLease makes lease IDs as long as etcd's.
 const firstLease = 0x6e756c6c00000000
 
 func (l *leases) grant(r *pb.LeaseGrantRequest) (id, ttl int64, err error) {
@@ -31,7 +31,7 @@ func (l *leases) grant(r *pb.LeaseGrantRequest) (id, ttl int64, err error) {
 	return id, l.ttl[id], nil
 }
 
-// bind notes that a key ends with a lease.
+// bind records that a key is deleted with a lease.
 func (l *leases) bind(id int64, key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -40,7 +40,7 @@ func (l *leases) bind(id int64, key string) {
 	}
 }
 
-// revoke ends a lease, and returns the keys that were written with it.
+// revoke ends a lease and returns the keys bound to it.
 func (l *leases) revoke(id int64) (keys []string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

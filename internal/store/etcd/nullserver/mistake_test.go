@@ -7,8 +7,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// TestClientMistakes: each ends the connection with the code that the RFC asks
-// for.
+// TestClientMistakes checks that each protocol error ends the connection with the
+// RFC's code.
 func TestClientMistakes(t *testing.T) {
 	frame := func(length int, typ, flags byte, stream uint32, payload ...byte) []byte {
 		return append(h2.AppendFrameHeader(nil, length, typ, flags, stream), payload...)

@@ -16,7 +16,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/storetest"
 )
 
-// official connects etcd's own client.
+// official returns a connected official client of etcd.
 func official(t *testing.T, c clientv3.Config) *clientv3.Client {
 	t.Helper()
 	c.Logger = zap.NewNop()
@@ -30,14 +30,15 @@ func official(t *testing.T, c clientv3.Config) *clientv3.Client {
 	return client
 }
 
-// background ends when a test has hung; what it waits for is no measurement.
+// background returns a context that ends only if a test hangs.
 func background(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// awkwardKeys are each single byte and all of them together.
+// awkwardKeys returns each single byte as a key, all bytes together, and a long
+// key.
 func awkwardKeys() []string {
 	return append(storetest.KeysOfBytes("", ""), string(storetest.EveryByte()), string(make([]byte, 1000)))
 }
@@ -184,7 +185,7 @@ func TestUnimplemented(t *testing.T) {
 	}
 }
 
-// TestCanned: without memory every key is there.
+// TestCanned checks that every key exists without a memory.
 func TestCanned(t *testing.T) {
 	value := strings.Repeat("0", 16)
 	client := official(t, clientv3.Config{Endpoints: start(t, 1, store.NullOptions{ValueSize: len(value)}, nil)})

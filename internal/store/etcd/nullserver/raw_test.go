@@ -37,8 +37,8 @@ func TestPipelining(t *testing.T) {
 	}
 }
 
-// TestStallHoldsEverything: nothing is answered inside the stall, everything
-// at its end, by a clock that moves only when the test says so.
+// TestStallHoldsEverything checks with a controlled clock that no response is
+// sent during a stall, and all are sent at its end.
 func TestStallHoldsEverything(t *testing.T) {
 	clock := settle.NewClock()
 	address := start(t, 1, options("stall=1s@1s"), clock)[0]
@@ -66,7 +66,8 @@ func TestStallHoldsEverything(t *testing.T) {
 	}
 }
 
-// TestStallInRealTime: the first operation stalls all that follow.
+// TestStallInRealTime checks that the first operation's stall delays all later
+// ones.
 func TestStallInRealTime(t *testing.T) {
 	const stall = 150 * time.Millisecond
 	c := dial(t, start(t, 1, options("stall=150ms@0s"), nil)[0])
@@ -109,7 +110,7 @@ func TestNeverLeavesTheStreamOpen(t *testing.T) {
 			t.Errorf("operation %d: answered %t", i, answered)
 		}
 	}
-	// The client may give them up.
+	// The client may cancel them.
 	for id, i := range ids {
 		if i%50 == 0 {
 			c.out = h2.AppendRSTStream(c.out, id, h2.ErrCodeCancel)
@@ -150,7 +151,7 @@ func TestErrors(t *testing.T) {
 	for _, i := range []int{0, 1, 4} {
 		got[ids[i]].ok(t)
 	}
-	// Neither the error nor the reset wrote anything.
+	// Neither the error nor the reset may write.
 	if revision := c.read1(c.get("k")).Kvs[0].Version; revision != 3 {
 		t.Errorf("the key was written %d times, want 3", revision)
 	}
@@ -178,7 +179,7 @@ func TestWrongAnswers(t *testing.T) {
 	}
 }
 
-// TestEmptyTable: a client may forbid the table that short answers rely on.
+// TestEmptyTable checks replies to a client that forbids the dynamic table.
 func TestEmptyTable(t *testing.T) {
 	c := dial(t, start(t, 1, options("error=unavailable every 2"), nil)[0],
 		h2.Setting{ID: h2.SettingHeaderTableSize, Value: 0})
@@ -192,8 +193,8 @@ func TestEmptyTable(t *testing.T) {
 	}
 }
 
-// TestSplitRequest: a header block over three frames, padding, priority, and a
-// message cut into pieces between which other requests stand.
+// TestSplitRequest sends a header block in three frames, padding, priority, and a
+// message in pieces with other requests in between.
 func TestSplitRequest(t *testing.T) {
 	c := dial(t, start(t, 1, store.NullOptions{Memory: true}, nil)[0])
 	c.put("key", "value")
@@ -223,7 +224,7 @@ func TestSplitRequest(t *testing.T) {
 	}
 }
 
-// read1 reads the one reply that is awaited.
+// read1 returns the reply on one stream, decoded.
 func (c *rawClient) read1(id uint32) *pb.RangeResponse {
 	c.t.Helper()
 	r := c.sync()[id]

@@ -8,26 +8,26 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// replyHeaders writes the header blocks of answers. The first answer of a
-// connection puts its fields into the client's table, and from then on a whole
-// block is two bytes and one: the least that HPACK allows.
+// replyHeaders encodes the header blocks of replies. The first reply of a
+// connection adds its fields to the client's table; later header blocks take two
+// bytes, and trailers one, the minimum in HPACK.
 type replyHeaders struct {
 	typeKnown   bool // the table holds content-type
 	statusKnown bool // the table holds grpc-status, before content-type
-	plain       bool // the client's table is too small: say everything in full
+	plain       bool // the client's table is too small: encode all fields in full
 	emptied     bool // the client has been informed that the table stays empty
 }
 
 // Pieces of header blocks (RFC 7541, section 6 and appendix A).
 const (
 	status200        = "\x88" // :status: 200 is in the static table
-	indexContentType = "\x5f" // the name is in the static table; to be indexed
+	indexContentType = "\x5f" // the name is in the static table; added to the dynamic table
 	fullContentType  = "\x0f\x10"
 	contentType      = "\x10application/grpc"
 	addGRPCStatus    = "\x40\x0bgrpc-status\x010"
 	fullGRPCStatus   = "\x00\x0bgrpc-status\x010"
 	emptyTable       = "\x20"
-	// In the dynamic table what was added last comes first.
+	// The latest entry has the lowest index in the dynamic table.
 	newest = "\xbe"
 	second = "\xbf"
 )
@@ -51,11 +51,11 @@ func (r *replyHeaders) appendStart(b []byte, stream uint32) []byte {
 	return append(b, block...)
 }
 
-// appendEnd appends the HEADERS frame that ends an answer with success.
+// appendEnd appends the HEADERS frame that ends a successful reply.
 func (r *replyHeaders) appendEnd(b []byte, stream uint32) []byte {
 	block := newest
 	switch {
-	case r.plain && !r.emptied: // the table shrank while the answer was under way
+	case r.plain && !r.emptied: // the table shrank during the reply
 		r.emptied = true
 		block = emptyTable + fullGRPCStatus
 	case r.plain:
@@ -68,8 +68,8 @@ func (r *replyHeaders) appendEnd(b []byte, stream uint32) []byte {
 	return append(b, block...)
 }
 
-// appendError appends an answer that is an error and nothing else
-// ("Trailers-Only" in gRPC over HTTP/2).
+// appendError appends a reply that consists only of an error ("Trailers-Only" in
+// gRPC over HTTP/2).
 func (r *replyHeaders) appendError(b []byte, stream uint32, err error) []byte {
 	s := status.Convert(err)
 	at := len(b)
@@ -88,8 +88,8 @@ func (r *replyHeaders) appendError(b []byte, stream uint32, err error) []byte {
 	return b
 }
 
-// appendHeaderString appends a string shorter than 127 bytes as HPACK has it,
-// without Huffman coding.
+// appendHeaderString appends an HPACK string shorter than 127 bytes without
+// Huffman coding.
 func appendHeaderString(b []byte, s string) []byte {
 	b = append(b, byte(len(s)))
 	return append(b, s...)

@@ -6,7 +6,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// unpad takes the padding of a DATA or HEADERS frame off.
+// unpad removes the padding of a DATA or HEADERS frame.
 func unpad(f h2.FrameHeader, p []byte) ([]byte, error) {
 	if f.Flags&h2.FlagPadded == 0 {
 		return p, nil
@@ -55,7 +55,7 @@ func (s *session) continuation(f h2.FrameHeader, p []byte) error {
 	return s.request(f.Stream, s.block, s.blockEnd)
 }
 
-// request takes a complete header block.
+// request handles a complete header block.
 func (s *session) request(id uint32, block []byte, ended bool) error {
 	c, err := s.requests.decode(block)
 	if err != nil {
@@ -76,7 +76,7 @@ func (s *session) request(id uint32, block []byte, ended bool) error {
 	}
 	s.last = id
 	if s.goneAway {
-		return nil // GOAWAY said that it is not processed
+		return nil // GOAWAY announced that it is not processed
 	}
 	if s.maxStreams > 0 && s.open >= s.maxStreams {
 		s.out = h2.AppendRSTStream(s.out, id, h2.ErrCodeRefusedStream)
@@ -105,7 +105,7 @@ func (s *session) request(id uint32, block []byte, ended bool) error {
 	return nil
 }
 
-// begin makes a stream the newest.
+// begin makes a new stream the newest one.
 func (s *session) begin(id uint32) *stream {
 	if s.newest != nil {
 		s.streams[s.newest.id] = s.newest
@@ -121,7 +121,7 @@ func (s *session) begin(id uint32) *stream {
 	return st
 }
 
-// forget takes a stream off.
+// forget removes a stream and keeps its memory for reuse.
 func (s *session) forget(st *stream) {
 	if s.newest == st {
 		s.newest = nil
@@ -134,7 +134,7 @@ func (s *session) forget(st *stream) {
 	s.spare = append(s.spare, st)
 }
 
-// data takes a part of a request's message.
+// data handles a part of a request's message.
 func (s *session) data(f h2.FrameHeader, p []byte) error {
 	if f.Stream == 0 || f.Stream > s.last {
 		return broken(h2.ErrCodeProtocol, "DATA came on a stream that is not open")
@@ -172,11 +172,12 @@ func (s *session) data(f h2.FrameHeader, p []byte) error {
 	return nil
 }
 
-// complete takes a request whose message, with its prefix, is in body.
+// complete executes a request whose message is complete; body includes the
+// prefix.
 func (s *session) complete(st *stream, body []byte) {
 	id, c, extra := st.id, st.call, st.extra
 	s.forget(st)
-	const prefix = 5 // a flag for compression and the length
+	const prefix = 5 // a compression flag and the length
 	switch {
 	case len(body) >= prefix && body[0] != 0:
 		s.fail(id, errCompressed)
@@ -187,7 +188,7 @@ func (s *session) complete(st *stream, body []byte) {
 	}
 }
 
-// reset takes the client's word that it wants no answer any more.
+// reset handles the client's cancellation of a stream.
 func (s *session) reset(f h2.FrameHeader) error {
 	if f.Length != 4 {
 		return broken(h2.ErrCodeFrameSize, "an RST_STREAM does not have 4 bytes")

@@ -1,13 +1,12 @@
-// Package nullserver is a server that speaks enough of etcd's gRPC over HTTP/2
-// to be benchmarked, with no store behind it: what the generator is calibrated
-// against, and the ground truth of its accuracy tests. It answers at once, or
-// as a script says.
+// Package nullserver implements a server that speaks etcd's gRPC over HTTP/2
+// without a real store. It measures the load generator itself and provides known
+// results for its accuracy tests. It replies at once, or as a script specifies.
 //
-// One process can be several members that share what was written; the first
-// leads. The official client (go.etcd.io/etcd/client/v3) takes it for etcd as
-// long as it asks for Put, Get, Delete, Txn, Status, MemberList, Watch of what
-// is yet to be written, or leases, which never end by themselves; answers do not say
-// of a key with which lease it ends. Without a memory there are no watches and leases.
+// One process can be several members that share the data; the first one is the
+// leader. etcd's official client (go.etcd.io/etcd/client/v3) works with it for
+// Put, Get, Delete, Txn, Status, MemberList, leases, and Watch of future writes.
+// Leases never expire, and replies omit a key's lease. Without a memory there are
+// no watches and leases.
 package nullserver
 
 import (
@@ -24,12 +23,12 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// maxDue is how many answers are given before any of them is written: more
-// would make the first late.
+// maxDue limits how many replies are prepared before they are written; a larger
+// batch would delay its first reply.
 const maxDue = 256
 
-// New prepares a null server. In its script only operations on keys count as
-// such and follow it, administration does not.
+// New returns a null server. Its script counts and affects only operations on
+// keys, not administration.
 func New(o store.NullOptions) (*Server, error) {
 	script, err := null.ReadScript(o, errorNames(), true)
 	if err != nil {
@@ -42,7 +41,7 @@ func New(o store.NullOptions) (*Server, error) {
 	return s, nil
 }
 
-// Serve implements store.NullServer. There is one store for all members.
+// Serve implements store.NullServer. All members share one store.
 func (s *Server) Serve(ctx context.Context, listeners []net.Listener) error {
 	scheme := "http://"
 	if s.options.TLS != nil {
@@ -66,8 +65,8 @@ func (s *Server) Serve(ctx context.Context, listeners []net.Listener) error {
 	return s.Server.Serve(ctx, listeners)
 }
 
-// flushAt is how much output in bytes is written even though more of the batch
-// is to be answered.
+// flushAt is the output size in bytes above which output is written before the
+// whole batch is answered.
 const flushAt = 256 << 10
 
 func (s *Server) open(nc net.Conn, member int) *conn {
@@ -80,7 +79,7 @@ func (s *Server) open(nc net.Conn, member int) *conn {
 	return c
 }
 
-// Serve implements nullnet.Conn.
+// Serve implements null.Conn.
 func (c *conn) Serve() {
 	if hub := c.session.member.hub; hub != nil {
 		defer hub.remove(c, 0, -1)
@@ -88,8 +87,8 @@ func (c *conn) Serve() {
 	c.Feed(c.take)
 }
 
-// take answers the complete frames of in. It reports how much that was, and
-// whether the connection goes on.
+// take handles the complete frames of in. It returns their length and whether the
+// connection goes on.
 func (c *conn) take(in []byte) (used int, goesOn bool) {
 	now := c.server.Clock.Now()
 	c.Lock()
@@ -117,7 +116,7 @@ func (c *conn) take(in []byte) (used int, goesOn bool) {
 	return used, !c.Over()
 }
 
-// fail ends the connection after a mistake of the client's.
+// fail ends the connection after a protocol error of the client.
 func (c *conn) fail(err error, in []byte) {
 	s := c.session
 	s.closing = true
@@ -128,7 +127,7 @@ func (c *conn) fail(err error, in []byte) {
 	}
 }
 
-// due gives the answers that are due, and writes each connection's once.
+// due sends the replies that are due, with one write per connection.
 func (s *Server) due(batch []*pending) {
 	touched := s.touched
 	for _, p := range batch {
@@ -153,14 +152,14 @@ func (s *Server) due(batch []*pending) {
 	s.touched = touched[:0]
 }
 
-// notFound is the answer to those who ask over HTTP/1.1 for what etcd has besides
-// gRPC, such as /metrics.
+// notFound is the response to HTTP/1.1 requests, such as those for etcd's
+// /metrics.
 const notFound = "This is quorumbench's null server: it speaks etcd's gRPC over HTTP/2 and has no metrics.\n"
 
 var notFoundPage = fmt.Sprintf("HTTP/1.1 404 Not Found\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\n"+
 	"Connection: close\r\n\r\n%s", len(notFound), notFound)
 
-// isHTTP1 reports whether a connection begins with a request in HTTP/1.
+// isHTTP1 reports whether the input begins with an HTTP/1 request.
 func isHTTP1(in []byte) bool {
 	line, _, _ := strings.Cut(string(in[:min(len(in), 4096)]), "\n")
 	words := strings.Fields(line)

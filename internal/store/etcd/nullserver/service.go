@@ -17,8 +17,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null"
 )
 
-// The fixed parts of a null cluster's identity. The numbers are as long as
-// etcd's, which are hashes, so that answers have the same size.
+// Fixed identity of the null cluster. The IDs are as long as etcd's, which are
+// hashes, so that replies have the same size.
 const (
 	clusterID   = 0xce6e756c6c000000
 	firstMember = 0x8e6e756c6c000001
@@ -33,21 +33,21 @@ func newIdentity(member uint64) *identity {
 	return id
 }
 
-// header is the header of an answer.
+// header returns the header of a reply.
 func (id *identity) header(revision int64) *pb.ResponseHeader {
 	return &pb.ResponseHeader{ClusterId: clusterID, MemberId: id.member, Revision: revision, RaftTerm: term}
 }
 
-// memberID is the id of the n-th member, from 1.
+// memberID returns the ID of the n-th member, counted from 1.
 func memberID(n int) uint64 { return firstMember + uint64(n-1) }
 
-// parse reads a request of the method.
+// parse parses a request of the method.
 func (m *method) parse(request []byte) (proto.Message, error) {
 	message := m.request.ProtoReflect().New().Interface()
 	return message, unmarshal(request, message)
 }
 
-// admits says what is wrong with who sends a request.
+// admits returns an error if the sender of a request has no valid token.
 func (m *member) admits(t tokenState) error {
 	switch {
 	case m.user == "" || t == tokenRight:
@@ -58,8 +58,8 @@ func (m *member) admits(t tokenState) error {
 	return rpctypes.ErrGRPCUserEmpty
 }
 
-// answer carries out a request and appends the response message to b, or says
-// what is wrong with it.
+// answer executes a request and appends the response message to b, or returns the
+// error of an invalid request.
 func (m *member) answer(b []byte, method *method, request []byte, wrong null.Kind, room *room) ([]byte, error) {
 	switch method.path {
 	case pb.KV_Range_FullMethodName, pb.KV_RangeStream_FullMethodName:
@@ -90,7 +90,7 @@ func (m *member) answer(b []byte, method *method, request []byte, wrong null.Kin
 	return proto.MarshalOptions{}.MarshalAppend(b, reply)
 }
 
-// parseRange reads and checks what a Range or RangeStream asks for.
+// parseRange parses and checks a Range or RangeStream request.
 func (m *member) parseRange(request []byte, r *pb.RangeRequest) error {
 	if err := parseRange(request, r); err != nil {
 		return err
@@ -104,8 +104,8 @@ func (m *member) parseRange(request []byte, r *pb.RangeRequest) error {
 	return nil
 }
 
-// appendStreamed appends a RangeStreamResponse{range_response: 1} that has all
-// of the range.
+// appendStreamed appends a RangeStreamResponse{range_response: 1} with the whole
+// range.
 func (m *member) appendStreamed(b []byte, r *pb.RangeRequest, wrong null.Kind) ([]byte, error) {
 	switch {
 	case r.SortOrder != pb.RangeRequest_NONE && reordered(r):
@@ -120,7 +120,7 @@ func (m *member) appendStreamed(b []byte, r *pb.RangeRequest, wrong null.Kind) (
 	return protowire.AppendBytes(protowire.AppendTag(b, 1, protowire.BytesType), all), nil
 }
 
-// call carries out a request that is not hot.
+// call executes a request other than Range, RangeStream and Put.
 func (m *member) call(request proto.Message, wrong null.Kind) (proto.Message, error) {
 	header := m.identity.header(m.keeper.Revision())
 	switch r := request.(type) {
@@ -134,7 +134,7 @@ func (m *member) call(request proto.Message, wrong null.Kind) (proto.Message, er
 		return &pb.AlarmResponse{Header: header}, nil
 	case *pb.DefragmentRequest:
 		return &pb.DefragmentResponse{Header: header}, nil
-	case *pb.StatusRequest: // the first member leads, and what was written is applied
+	case *pb.StatusRequest: // the first member leads; all writes are applied
 		return &pb.StatusResponse{
 			Header: header, Version: version, StorageVersion: "3.7.0", Leader: memberID(1), RaftTerm: term,
 			RaftIndex: uint64(header.Revision), RaftAppliedIndex: uint64(header.Revision),
@@ -189,10 +189,10 @@ func (m *member) txn(t *pb.TxnRequest, wrong null.Kind) (*pb.TxnResponse, error)
 	return r, err
 }
 
-// errNoLocal is what servers that stand in for etcd answer, such as kine.
+// errNoLocal is the error of servers, such as kine, that have no local reads.
 var errNoLocal = status.Error(codes.Unimplemented, "serializable is not implemented")
 
-// What a gRPC server answers before etcd sees the request.
+// Errors of the gRPC server, before etcd sees the request.
 var (
 	errMalformed     = status.Error(codes.Internal, "grpc: the request is no valid message of its method")
 	errCompressed    = status.Error(codes.Unimplemented, "grpc: the null server takes no compressed requests")
@@ -203,8 +203,8 @@ var (
 	errNestedTxn     = status.Error(codes.Unimplemented, "the null server takes no transaction inside a transaction")
 )
 
-// scriptErrors is what error=NAME means here: the outcomes that a store's
-// errors are mapped to, each as etcd says it, and gRPC's codes by their names.
+// scriptErrors maps the names of error=NAME in a script to errors: the outcomes
+// of operations, each with a matching error of etcd, and the gRPC codes.
 func scriptErrors() map[string]error {
 	errors := map[string]error{
 		"refused":        rpctypes.ErrGRPCRequestTooManyRequests,
@@ -225,7 +225,7 @@ func scriptErrors() map[string]error {
 	return errors
 }
 
-// snakeCase makes invalid_argument of InvalidArgument.
+// snakeCase converts InvalidArgument to invalid_argument.
 func snakeCase(s string) string {
 	var b strings.Builder
 	for i, r := range s {
@@ -237,5 +237,6 @@ func snakeCase(s string) string {
 	return b.String()
 }
 
-// errorNames lists the names that error=NAME may have in this server's script.
+// errorNames returns the sorted names that error=NAME accepts in this server's
+// script.
 func errorNames() []string { return slices.Sorted(maps.Keys(scriptErrors())) }

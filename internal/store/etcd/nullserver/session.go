@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// newSession begins a connection with a member.
+// newSession returns a new connection to a member.
 func newSession(m *member, script *null.Script) *session {
 	return &session{
 		member:   m,
@@ -30,8 +30,8 @@ func (e *protocolError) Error() string {
 	return fmt.Sprintf("HTTP/2 error %d: %s", e.code, e.text)
 }
 
-// step takes the first complete frame of in and returns its length, 0 when
-// there is none. After an error the connection is over.
+// step handles the first complete frame of in and returns its length, or 0 if
+// there is none. The connection ends after an error.
 func (s *session) step(in []byte) (int, error) {
 	if s.closing {
 		return 0, errEnded
@@ -56,7 +56,7 @@ func (s *session) step(in []byte) (int, error) {
 	return end, s.frame(f, in[h2.FrameHeaderLen:end])
 }
 
-// greet takes the preface and answers with the server's settings.
+// greet checks the preface and sends the server's settings.
 func (s *session) greet(in []byte) (int, error) {
 	n := min(len(in), len(h2.Preface))
 	if string(in[:n]) != h2.Preface[:n] {
@@ -99,5 +99,5 @@ func (s *session) frame(f h2.FrameHeader, p []byte) error {
 	case h2.FramePushPromise:
 		return broken(h2.ErrCodeProtocol, "a client cannot push")
 	}
-	return nil // PRIORITY, GOAWAY and what is unknown change nothing here
+	return nil // PRIORITY, GOAWAY and unknown frames have no effect
 }

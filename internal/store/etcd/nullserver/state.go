@@ -12,29 +12,29 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null"
 )
 
-// pending is an answer that cannot be given in one go: it is due later, or
-// waits for the client's windows, or is not an answer at all.
+// pending is a reply that is not sent at once: it is due later, waits for the
+// client's windows, or is a fault instead of a reply.
 type pending struct {
 	conn      *conn
 	stream    uint32
 	kind      null.Kind
-	err       error  // not nil: the answer is this error
+	err       error  // if not nil, the reply is this error
 	code      uint32 // of Reset
 	body      []byte // the message with its prefix
-	sent      int    // how much of body has been
-	window    int64  // the stream's, less the initial one
-	place     int    // in session.waiting, while it waits there
-	cancelled bool   // the client wants no answer any more
-	long      bool   // of a stream that stays open: body, without a prefix, is a message that is due, or with it messages that wait
+	sent      int    // how many bytes of body were sent
+	window    int64  // the stream's window minus the initial one
+	place     int    // its index in session.waiting while it is there
+	cancelled bool   // the client has cancelled the request
+	long      bool   // on a long-lived stream: body is one message without a prefix that is due later, or messages with prefixes that wait for the window
 }
 
-// call is what a request's headers say.
+// call holds the relevant fields of a request's headers.
 type call struct {
-	method *method // nil: there is none of this name
+	method *method // nil: unknown method
 	token  tokenState
 }
 
-// tokenState is what the request says about who sends it.
+// tokenState is the validity of a request's token.
 type tokenState uint8
 
 const (
@@ -43,53 +43,53 @@ const (
 	tokenWrong
 )
 
-// memory is the keeper that remembers: what was put is read back. Older
-// versions are forgotten, as if every write were followed by a compaction.
+// memory is the keeper that stores data: reads return what was put. Older
+// versions are not kept, as if a compaction followed every write.
 type memory struct {
 	*null.Space[kept]
-	hub  *hub  // is given every write; may be nil
+	hub  *hub  // receives every write; may be nil
 	past *past // nil: no member lags
 }
 
 type entry = null.Entry[kept]
 
-// kept is what is kept with a key besides its value.
+// kept holds the properties of a key other than its value.
 type kept struct {
-	old   *before // what members that lag have; nil: the key as it is
-	lease int64   // with which the key ends; 0: none
+	old   *before // what lagging members have; nil: the present entry
+	lease int64   // the lease that the key is bound to; 0: none
 }
 
-// past is what members that lag have. A key that is written again while they
-// have not seen the write before it stays as it was before that one, so that
-// they never have a write and lack an earlier one: they may be further behind
-// than they are said to be, and never less.
+// past holds what lagging members have. If a key is written again before they
+// have seen the previous write, they keep the value before that one. They may
+// therefore lag more than the given time, but never have a write without an
+// earlier one.
 type past struct {
 	now func() int64
 	lag int64 // nanoseconds
 }
 
-// before is an entry as it was before a write.
+// before is an entry's state before a write.
 type before struct {
 	entry *entry
-	until int64 // when the entry was written last
+	until int64 // time of the entry's latest write
 }
 
-// leases are granted, kept alive and revoked, and never end by themselves.
+// leases holds the granted leases, which never expire by themselves.
 type leases struct {
 	mu   sync.Mutex
 	ttl  map[int64]int64    // in seconds, by id
-	keys map[int64][]string // that were written with it, by id
+	keys map[int64][]string // keys written with the lease, by ID
 	last int64
 }
 
-// stream is a request that is not complete yet.
+// stream is a request that is not complete yet, or a long-lived stream.
 type stream struct {
 	id       uint32
 	call     call
 	body     []byte
-	extra    int64 // what the client added to its window for the answer
-	received int   // bytes not given back to the client's window yet
-	long     *long // not nil: it stays open
+	extra    int64 // by which the client enlarged its window before the reply
+	received int   // bytes not yet returned to the client's window
+	long     *long // not nil: the stream is long-lived
 }
 
 // Server is a store.NullServer: the members of one null cluster.
@@ -97,34 +97,34 @@ type Server struct {
 	*null.Server[*conn, *pending]
 	options store.NullOptions
 	members []*member
-	touched []*conn // kept for due
+	touched []*conn // reused by due
 }
 
-// conn is a session on a network connection. One goroutine reads; answers that
-// are due later come from the server's schedule.
+// conn is a session on a network connection. One goroutine reads; the server's
+// schedule sends delayed replies.
 type conn struct {
 	null.Writer // of the session's output; its lock guards the session
 	server      *Server
 	session     *session
-	touched     bool // the schedule's own mark
+	touched     bool // used only by due
 }
 
-// identity is what every answer of one member says about it.
+// identity is the encoded identity of a member, part of every reply header.
 type identity struct {
 	member uint64
 	before []byte // a header's cluster_id and member_id, encoded
 	after  []byte // its raft_term
 }
 
-// method is a gRPC method that the server knows.
+// method is a gRPC method that the server implements.
 type method struct {
 	path     string
-	scripted bool          // an operation, which the script counts and decides about; others are answered at once
-	long     bool          // its calls stay open
-	request  proto.Message // an empty one; nil for what is read by hand
+	scripted bool          // an operation that the script counts and affects; other methods are answered at once
+	long     bool          // its streams are long-lived
+	request  proto.Message // an empty request; nil for hand-written parsers
 }
 
-// room is where hot requests are parsed to, so that none is allocated.
+// room is reused memory for parsing hot requests without allocation.
 type room struct {
 	get pb.RangeRequest
 	put pb.PutRequest
@@ -134,11 +134,11 @@ type room struct {
 type member struct {
 	identity *identity
 	keeper   keeper
-	hub      *hub             // nil: there are no watches and leases
-	members  []string         // the URLs of all
+	hub      *hub             // nil: no watches and leases
+	members  []string         // the URLs of all members
 	noLocal  bool             // refuses local reads
 	user     string           // NAME:PASSWORD; empty: no authentication
-	errors   map[string]error // by their names in a script
+	errors   map[string]error // by name in a script
 }
 
 // Limits of what one connection may make the server hold.
@@ -148,105 +148,105 @@ const (
 )
 
 // session is the server's side of one connection, without I/O, clock, goroutine
-// or lock: bytes in, bytes out, and answers to be sent later.
+// or lock. It turns input into output and delayed replies.
 //
-// A request comes as HEADERS and DATA, nearly always one after the other, so
-// that the newest stream is kept apart from the map of the others.
+// A request consists of HEADERS and DATA, which nearly always arrive together, so
+// the newest stream is kept outside of the map of streams.
 type session struct {
 	member  *member
-	owner   *conn // nil without a network: there are no watches
+	owner   *conn // nil without a network, and then there are no watches
 	script  *null.Script
 	arrive  func(now int64) (a null.Action, due int64) // nil: every operation is answered at once
-	now     int64                                      // when what is being read arrived
+	now     int64                                      // arrival time of the input being handled
 	out     []byte                                     // to be written
 	later   []null.Item[*pending]
-	closing bool // close the connection when out is written
+	closing bool // close the connection once out is written
 
 	greeted  bool
 	requests *requestHeaders
 	replies  replyHeaders
-	block    []byte // of HEADERS that a CONTINUATION goes on with
+	block    []byte // of HEADERS that a CONTINUATION continues
 	blockFor uint32 // the stream of block; 0 for none
 	blockEnd bool   // the HEADERS carried END_STREAM
 	newest   *stream
-	streams  map[uint32]*stream // all open ones but newest, until their request is complete
+	streams  map[uint32]*stream // all open streams except newest, until their request is complete
 	spare    []*stream
-	last     uint32 // highest stream seen
+	last     uint32 // highest stream number seen
 
 	open     int    // requests accepted and not ended
-	accepted uint64 // requests accepted in all
-	goneAway bool   // GOAWAY was sent: no new requests
+	accepted uint64 // total accepted requests
+	goneAway bool   // GOAWAY was sent: no new requests are accepted
 
-	received int // bytes not given back to the connection's window yet
+	received int // bytes not yet returned to the connection's window
 	send     sendWindows
-	waiting  []*pending          // answers that are due later
-	held     map[uint32]struct{} // requests that are never ended
+	waiting  []*pending          // replies that are due later
+	held     map[uint32]struct{} // requests that are never answered
 	free     []*pending
 	room     room
 
 	maxStreams int // 0 for no limit
 }
 
-// long is what a stream has that stays open: Watch and LeaseKeepAlive. Its
-// messages are taken as they come, and answered on it.
+// long is the state of a long-lived stream, Watch or LeaseKeepAlive, whose
+// messages are handled as they arrive.
 type long struct {
-	out      *pending // what waits for a window
-	watchers int64    // created on it
+	out      *pending // output that waits for a window
+	watchers int64    // number of watchers created on the stream
 }
 
-// hub knows the watchers of a null cluster and notifies them of what is written. A
-// write notifies it under the locks of its keys, so that a key's events keep their
-// order, and under all where somebody watches several, so that all do; they go out
-// through the schedule, because the writer holds the lock of its own connection and
-// must not wait for another's.
+// hub holds the watchers of a null cluster and sends them events. A write calls
+// it under the locks of its keys, which keeps the events of each key in order, or
+// under all locks if a client watches several keys, which keeps all events in
+// order. Events go out through the schedule, because a writer holds its own
+// connection's lock and must not wait for another one's.
 type hub struct {
 	server *Server
 	script *null.Script
-	events atomic.Uint64 // sent, over all watchers
-	count  atomic.Int64  // of watchers
-	before atomic.Bool   // one wants to know what was there before
-	wide   atomic.Bool   // one watches several keys
+	events atomic.Uint64 // events sent to all watchers
+	count  atomic.Int64  // number of watchers
+	before atomic.Bool   // a watcher wants previous values
+	wide   atomic.Bool   // a watcher watches several keys
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the following fields
 	keys   map[string][]*watcher
 	ranges []*watcher
-	batch  []null.Item[*pending] // kept for notify
-	reply  *pb.WatchResponse     // with one event, likewise
+	batch  []null.Item[*pending] // reused by notify
+	reply  *pb.WatchResponse     // with one event; reused
 	lease  leases
 }
 
-// watcher is one watcher of one stream.
+// watcher is one watcher on a stream.
 type watcher struct {
 	conn     *conn
 	stream   uint32
 	id       int64
 	key, end string
-	from     int64 // the first revision that it wants
+	from     int64 // the first revision that the client wants
 	prevKV   bool
-	behind   []byte // an event that is to come behind the next
+	behind   []byte // an event that the script delays until after the next one
 }
 
-// window is what clients may send on a connection and on each stream, in bytes
-// (RFC 9113, section 5.2): so much that they never wait for it.
+// window is how many bytes a client may send on a connection and on each stream
+// (RFC 9113, section 5.2), large enough that clients never wait.
 const window = 1 << 30
 
-// sendWindows is how much the server may send.
+// sendWindows holds how much the server may send.
 type sendWindows struct {
 	connection int64
-	initial    int64      // of a stream
+	initial    int64      // initial window of a stream
 	maxFrame   int        // payload bytes
-	blocked    []*pending // answers begun, that wait for a window
+	blocked    []*pending // replies that wait for a window
 }
 
 // requestHeaders decodes one connection's header blocks. Decoding allocates, so
-// that blocks are remembered in which each byte refers to an entry of a table
-// (RFC 7541, section 6.1): they mean the same until the table changes, and are
-// what a client sends of each kind of request from the second one on.
+// blocks are remembered whose bytes all refer to table entries (RFC 7541, section
+// 6.1). Their meaning is constant until the table changes, and clients send such
+// blocks from the second request of each kind.
 type requestHeaders struct {
 	decoder *hpack.Decoder
 	found   call
 	memo    []remembered
-	turn    int // which of memo is replaced next
+	turn    int // index in memo that is replaced next
 }
 
 type remembered struct {
@@ -254,8 +254,8 @@ type remembered struct {
 	call  call
 }
 
-// keeper answers the operations. The request is valid until the call returns;
-// the headers of answers that are not encoded carry the revision alone.
+// keeper executes the operations. A request is valid only during the call; header
+// structs that it returns contain only the revision.
 type keeper interface {
 	appendRange(b []byte, id *identity, r *pb.RangeRequest, wrong null.Kind) ([]byte, error)
 	appendPut(b []byte, id *identity, p *pb.PutRequest, wrong null.Kind) ([]byte, error)
@@ -290,7 +290,8 @@ func methodOf(path string) *method {
 	return nil
 }
 
-// token is what Authenticate gives to everybody who knows the password.
+// token is the token that Authenticate returns to every user with the right
+// password.
 const token = "null.1"
 
 // protocolError ends a connection with GOAWAY.
@@ -301,5 +302,5 @@ type protocolError struct {
 
 func broken(code uint32, text string) error { return &protocolError{code, text} }
 
-// keepBuffer is the largest buffer that is kept for the next use.
+// keepBuffer limits the size of buffers that are kept for reuse.
 const keepBuffer = 64 << 10

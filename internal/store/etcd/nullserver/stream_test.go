@@ -18,7 +18,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/testing/servers/embedded"
 )
 
-// streamed reads a range as a stream, put together as the protocol says.
+// streamed reads a streamed range and assembles it as the protocol specifies.
 func streamed(ctx context.Context, client pb.KVClient, r *pb.RangeRequest) (*pb.RangeResponse, error) {
 	stream, err := client.RangeStream(ctx, r)
 	if err != nil {
@@ -37,8 +37,8 @@ func streamed(ctx context.Context, client pb.KVClient, r *pb.RangeRequest) (*pb.
 	}
 }
 
-// TestStreamedLikeEtcd reads streams of what was written to etcd and to the
-// null server.
+// TestStreamedLikeEtcd compares streamed ranges of etcd and the null server after
+// the same writes.
 func TestStreamedLikeEtcd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts an etcd")

@@ -9,7 +9,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/store/null"
 )
 
-// shards is every shard that a transaction may touch.
+// shards returns all shards that a transaction may touch.
 func (m *memory) shards(t *pb.TxnRequest) (set null.Shards) {
 	for _, c := range t.Compare {
 		set |= m.of(c.Key, c.RangeEnd)
@@ -38,7 +38,7 @@ func (m *memory) txn(t *pb.TxnRequest, wrong null.Kind) (*pb.TxnResponse, error)
 	if r.Succeeded {
 		ops = t.Success
 	}
-	for _, op := range ops { // nothing is carried out if one cannot be
+	for _, op := range ops { // the whole transaction fails if one operation is invalid
 		var err error
 		if get, put := op.GetRequestRange(), op.GetRequestPut(); get != nil {
 			err = checkRevision(get, m.Revision())
@@ -58,13 +58,14 @@ func (m *memory) txn(t *pb.TxnRequest, wrong null.Kind) (*pb.TxnResponse, error)
 	return r, nil
 }
 
-// writes are changes made under the same locks, which share one revision.
+// writes collects changes that are made under the same locks and share one
+// revision.
 type writes struct {
 	*memory
-	revision int64 // 0 until something changes
+	revision int64 // 0 until the first change
 }
 
-// next is the revision of a change.
+// next returns the revision of the changes.
 func (w *writes) next() int64 {
 	if w.revision == 0 {
 		w.revision = w.Next()
@@ -72,8 +73,8 @@ func (w *writes) next() int64 {
 	return w.revision
 }
 
-// header is the header of a response, which carries the revision alone: that of
-// the changes, or of the last before.
+// header returns a response header with only the revision: that of the changes,
+// or the present one if there were none.
 func (w *writes) header() *pb.ResponseHeader {
 	if w.revision != 0 {
 		return &pb.ResponseHeader{Revision: w.revision}
@@ -81,7 +82,7 @@ func (w *writes) header() *pb.ResponseHeader {
 	return &pb.ResponseHeader{Revision: w.Revision()}
 }
 
-// carryOut does one operation of a transaction.
+// carryOut executes one operation of a transaction.
 func (w *writes) carryOut(op *pb.RequestOp, wrong null.Kind) *pb.ResponseOp {
 	switch op := op.Request.(type) {
 	case *pb.RequestOp_RequestRange:
@@ -161,9 +162,9 @@ func (w *writes) delete(d *pb.DeleteRangeRequest) *pb.DeleteRangeResponse {
 	return r
 }
 
-// hold reports whether all comparisons hold. As in etcd a key that is not there
-// compares as one whose numbers are 0, and its value as equal to nothing; an
-// interval holds when each of its keys does.
+// hold reports whether all comparisons hold. As in etcd, a missing key compares
+// as one with all numbers 0, and its value equals no value; a comparison of an
+// interval holds if it holds for all of its keys.
 func (m *memory) hold(compares []*pb.Compare) bool {
 	for _, c := range compares {
 		found := m.at(nil, c.Key, c.RangeEnd)
@@ -179,7 +180,7 @@ func (m *memory) hold(compares []*pb.Compare) bool {
 	return true
 }
 
-// holds compares one entry.
+// holds evaluates a comparison with one entry.
 func holds(c *pb.Compare, e *entry) bool {
 	var order int
 	switch c.Target {

@@ -13,7 +13,7 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// beginLong begins the answer of a stream that stays open.
+// beginLong starts the response of a long-lived stream.
 func (s *session) beginLong(st *stream) {
 	if s.member.hub == nil {
 		s.forget(st)
@@ -30,7 +30,7 @@ func (s *session) beginLong(st *stream) {
 	s.out = s.replies.appendStart(s.out, st.id)
 }
 
-// takeLong takes a part of what the client sends on such a stream.
+// takeLong handles a part of the client's data on a long-lived stream.
 func (s *session) takeLong(st *stream, p []byte, ended bool) {
 	if st.body = append(st.body, p...); len(st.body) > maxRequest {
 		s.resetLong(st, h2.ErrCodeEnhanceCalm)
@@ -61,14 +61,14 @@ func (s *session) takeLong(st *stream, p []byte, ended bool) {
 	}
 }
 
-// resetLong ends a stream that cannot go on.
+// resetLong resets a stream after an error.
 func (s *session) resetLong(st *stream, code uint32) {
 	s.out = h2.AppendRSTStream(s.out, st.id, code)
 	s.leaveLong(st)
 	s.ended()
 }
 
-// leaveLong forgets a stream, its watchers and what waits on it.
+// leaveLong removes a stream with its watchers and waiting output.
 func (s *session) leaveLong(st *stream) {
 	if st.long != nil {
 		if st.long.watchers > 0 {
@@ -80,7 +80,7 @@ func (s *session) leaveLong(st *stream) {
 	s.forget(st)
 }
 
-// sendLong sends a message on a stream, or as much as the windows allow.
+// sendLong sends as much of a message on a stream as the windows allow.
 func (s *session) sendLong(st *stream, message []byte) {
 	p := st.long.out
 	waits := len(p.body) > 0
@@ -93,15 +93,15 @@ func (s *session) sendLong(st *stream, message []byte) {
 	}
 }
 
-// dueLong sends a message that was due later, if its stream is still there.
+// dueLong sends a delayed message if its stream is still open.
 func (s *session) dueLong(p *pending) {
 	if st := s.find(p.stream); st != nil && st.long != nil {
 		s.sendLong(st, p.body)
 	}
 }
 
-// takeMessage does what the client asks for on such a stream. It reports
-// whether the stream goes on.
+// takeMessage executes a request on a long-lived stream. It reports whether the
+// stream goes on.
 func (s *session) takeMessage(st *stream, request []byte) bool {
 	message, err := st.call.method.parse(request)
 	if err != nil {
@@ -134,8 +134,8 @@ func (s *session) sendWatch(st *stream, r *pb.WatchResponse) {
 	s.sendLong(st, encode(r))
 }
 
-// sendProgress says up to which revision a stream's watchers have been told all. It
-// goes out behind their events.
+// sendProgress sends the revision up to which a stream's watchers have received
+// all events. The message follows their events.
 func (s *session) sendProgress(st *stream) {
 	m := s.member.keeper.(*memory)
 	set := m.All()
@@ -145,8 +145,8 @@ func (s *session) sendProgress(st *stream) {
 	s.member.hub.progress(s.owner, st.id, b)
 }
 
-// createWatcher adds a watcher. What was written before is forgotten, so a
-// watcher of it is sent that it is compacted.
+// createWatcher adds a watcher. Older versions are not kept, so a watcher that
+// starts at one is cancelled because of compaction.
 func (s *session) createWatcher(st *stream, r *pb.WatchCreateRequest) {
 	w := &watcher{
 		conn: s.owner, stream: st.id, id: st.long.watchers,
@@ -169,7 +169,7 @@ func (s *session) createWatcher(st *stream, r *pb.WatchCreateRequest) {
 	}
 }
 
-// keepAlive answers as the script says: at once, later, or never; any other
+// keepAlive replies at once, later or never, as the script specifies; any other
 // fault resets the stream.
 func (s *session) keepAlive(st *stream, r *pb.LeaseKeepAliveRequest) bool {
 	b := encode(&pb.LeaseKeepAliveResponse{
@@ -181,7 +181,7 @@ func (s *session) keepAlive(st *stream, r *pb.LeaseKeepAliveRequest) bool {
 	}
 	a, due := s.arrive(s.now)
 	if a.Kind == null.LieLease {
-		_ = s.member.keeper.(*memory).endLease(r.ID) // one that is gone already stays so
+		_ = s.member.keeper.(*memory).endLease(r.ID) // it may have ended already
 		b = encode(&pb.LeaseKeepAliveResponse{Header: s.member.identity.header(s.member.keeper.Revision()), ID: r.ID})
 	}
 	switch {
@@ -198,7 +198,7 @@ func (s *session) keepAlive(st *stream, r *pb.LeaseKeepAliveRequest) bool {
 	return true
 }
 
-// watches reports whether a key is the watcher's.
+// watches reports whether the watcher watches a key.
 func (w *watcher) watches(key string) bool {
 	return key >= w.key && (key < w.end || w.end == "\x00")
 }
@@ -227,8 +227,9 @@ func (h *hub) add(w *watcher) {
 	}
 }
 
-// remove forgets watchers of a connection: of one stream, or of all if stream
-// is 0; of that stream the one with the id, or all if it is below 0.
+// remove removes a connection's watchers: on one stream, or on all streams if
+// stream is 0; on one stream only the watcher with the ID, or all watchers if id
+// is negative.
 func (h *hub) remove(c *conn, stream uint32, id int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -254,13 +255,13 @@ func (h *hub) remove(c *conn, stream uint32, id int64) {
 	h.ranges = keep(h.ranges)
 }
 
-// listens reports whether anybody watches.
+// listens reports whether there are watchers.
 func (h *hub) listens() bool { return h != nil && h.count.Load() > 0 }
 
-// ordersAll reports whether the events of all keys are to keep their order.
+// ordersAll reports whether the events of all keys must stay in order.
 func (h *hub) ordersAll() bool { return h != nil && h.wide.Load() }
 
-// written notifies of an entry that was written, and what it was before if that is
+// written sends the event of a written entry; prev is the previous entry, if
 // known.
 func (h *hub) written(e *entry, prev *mvccpb.KeyValue) {
 	h.mu.Lock()
@@ -272,7 +273,7 @@ func (h *hub) written(e *entry, prev *mvccpb.KeyValue) {
 	h.notify(e.Key, prev)
 }
 
-// removed notifies of a key that was removed at a revision. It has its name alone.
+// removed sends the event of a deletion, which has only the key and the revision.
 func (h *hub) removed(prev *mvccpb.KeyValue, revision int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -283,8 +284,8 @@ func (h *hub) removed(prev *mvccpb.KeyValue, revision int64) {
 	h.notify(string(prev.Key), prev)
 }
 
-// notify sends the event to the key's watchers, with what was there before to
-// those that want to know it.
+// notify sends the event to the key's watchers, with the previous value to those
+// that want it.
 func (h *hub) notify(key string, prev *mvccpb.KeyValue) {
 	now := h.server.Clock.Now()
 	for _, w := range h.keys[key] {
@@ -300,7 +301,7 @@ func (h *hub) notify(key string, prev *mvccpb.KeyValue) {
 	h.batch = h.batch[:0]
 }
 
-// send does with the event what the script says.
+// send sends the event to a watcher with the script's action.
 func (h *hub) send(w *watcher, prev *mvccpb.KeyValue, now int64) {
 	event := h.reply.Events[0]
 	if event.Kv.ModRevision < w.from {
@@ -333,7 +334,8 @@ func (h *hub) send(w *watcher, prev *mvccpb.KeyValue, now int64) {
 	}
 }
 
-// invented is the event with another value, at the revision after its own.
+// invented returns an encoded event with another value, at the revision after the
+// real event's.
 func (h *hub) invented() []byte {
 	kv := h.reply.Events[0].Kv
 	value := kv.Value
@@ -349,7 +351,7 @@ func (h *hub) invented() []byte {
 	return message
 }
 
-// progress sends a message to a stream behind the events that were sent.
+// progress sends a message to a stream after the events that were sent.
 func (h *hub) progress(c *conn, stream uint32, message []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// The official client watches the null server: keys and intervals, with what
-// was there before, deletions, progress, and cancellation.
+// TestOfficialClientWatches checks watches of keys and intervals with previous
+// values, deletions, progress and cancellation.
 func TestOfficialClientWatches(t *testing.T) {
 	c := official(t, clientv3.Config{Endpoints: start(t, 1, store.NullOptions{Memory: true}, nil)})
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -66,7 +66,7 @@ func TestOfficialClientWatches(t *testing.T) {
 	if r := <-c.Watch(ctx, "k1", clientv3.WithRev(2)); r.CompactRevision == 0 {
 		t.Errorf("what was is there: %+v", r)
 	}
-	// A watcher that is cancelled is forgotten.
+	// A cancelled watcher is removed.
 	short, stop := context.WithCancel(ctx)
 	ch := c.Watch(short, "gone", clientv3.WithCreatedNotify())
 	<-ch
@@ -114,8 +114,8 @@ func TestOfficialClientLeases(t *testing.T) {
 	}
 }
 
-// TestWatchKeepsToTheWindows: what a narrow window leaves of a stream's messages
-// comes when the client widens it, and a stream that is given up keeps nothing.
+// TestWatchKeepsToTheWindows checks that messages held back by a narrow window
+// arrive when the client widens it, and that a reset stream keeps nothing.
 func TestWatchKeepsToTheWindows(t *testing.T) {
 	c := dial(t, start(t, 1, store.NullOptions{Memory: true}, nil)[0], h2.Setting{ID: h2.SettingInitialWindowSize, Value: 10})
 	id := c.next

@@ -7,8 +7,9 @@ import (
 	"github.com/quorumbench/quorumbench/internal/wire/h2"
 )
 
-// giveBack takes n bytes of DATA, padding included, off a window, and gives back
-// what was received when it is half of it. Stream 0 is the connection.
+// giveBack subtracts n bytes of DATA, including padding, from a receive window.
+// It returns the received bytes to the client once they are half of the window.
+// Stream 0 is the connection.
 func (s *session) giveBack(received *int, n int, stream uint32) {
 	if *received += n; *received >= window/2 {
 		s.out = h2.AppendWindowUpdate(s.out, stream, uint32(*received))
@@ -16,7 +17,7 @@ func (s *session) giveBack(received *int, n int, stream uint32) {
 	}
 }
 
-// settings takes the client's settings.
+// settings applies the client's settings.
 func (s *session) settings(f h2.FrameHeader, p []byte) error {
 	if f.Stream != 0 {
 		return broken(h2.ErrCodeProtocol, "SETTINGS came on a stream")
@@ -55,7 +56,7 @@ func (s *session) setting(id uint16, v uint32) error {
 	return nil
 }
 
-// windowUpdate takes what the client gives back.
+// windowUpdate applies the client's window update.
 func (s *session) windowUpdate(f h2.FrameHeader, p []byte) error {
 	if len(p) != 4 {
 		return broken(h2.ErrCodeFrameSize, "a WINDOW_UPDATE does not have 4 bytes")
@@ -72,7 +73,7 @@ func (s *session) windowUpdate(f h2.FrameHeader, p []byte) error {
 		window = s.streamWindow(f.Stream)
 	}
 	if window == nil {
-		return nil // the answer is gone already
+		return nil // the reply has been sent already
 	}
 	if *window += increment; *window > h2.MaxWindow {
 		return broken(h2.ErrCodeFlowControl, "a window grows too large")
@@ -81,8 +82,8 @@ func (s *session) windowUpdate(f h2.FrameHeader, p []byte) error {
 	return nil
 }
 
-// streamWindow is where a stream's window is kept, less the initial one; nil
-// when nobody needs it any more.
+// streamWindow returns where a stream's window, minus the initial one, is stored,
+// or nil if it is no longer needed.
 func (s *session) streamWindow(id uint32) *int64 {
 	for _, p := range s.send.blocked {
 		if p.stream == id {
@@ -103,8 +104,8 @@ func (s *session) streamWindow(id uint32) *int64 {
 	return nil
 }
 
-// unblock takes the answer of a stream off those that wait for a window, and
-// returns it, or nil if there is none.
+// unblock removes a stream's reply from those that wait for a window, and returns
+// it, or nil if there is none.
 func (s *session) unblock(id uint32) *pending {
 	i := slices.IndexFunc(s.send.blocked, func(p *pending) bool { return p.stream == id })
 	if i < 0 {
@@ -115,8 +116,7 @@ func (s *session) unblock(id uint32) *pending {
 	return p
 }
 
-// pump sends what the windows allow of the answers that wait for them, oldest
-// first.
+// pump sends as much of the waiting replies as the windows allow, oldest first.
 func (s *session) pump() {
 	s.send.blocked = slices.DeleteFunc(s.send.blocked, func(p *pending) bool {
 		if !s.push(p) {
@@ -130,8 +130,8 @@ func (s *session) pump() {
 	})
 }
 
-// push sends what the windows allow of what has begun, and reports whether that
-// is all of it.
+// push sends as much of a reply as the windows allow, and reports whether that
+// was all of it.
 func (s *session) push(p *pending) bool {
 	for p.sent < len(p.body) {
 		n := min(int64(len(p.body)-p.sent), int64(s.send.maxFrame), s.send.connection, s.send.initial+p.window)
@@ -160,7 +160,7 @@ func (s *session) find(id uint32) *stream {
 	return s.streams[id]
 }
 
-// ended counts one request less.
+// ended records the end of one request.
 func (s *session) ended() {
 	s.open--
 	if s.goneAway && s.open == 0 {
